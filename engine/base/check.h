@@ -1,0 +1,22 @@
+// Assertions. A broken one is a bug, ours or the caller's: it says where and stops the program. It
+// never becomes a Status, and nothing else in the library prints or exits.
+//
+// PLEAT_CHECK stays on in release builds: use it where it costs nothing next to the work around it.
+// PLEAT_DCHECK vanishes there: use it on hot paths.
+#pragma once
+
+namespace pleat::inline v0 {
+
+[[noreturn]] void CheckFailed(const char* file, int line, const char* condition) noexcept;
+
+}  // namespace pleat::inline v0
+
+#define PLEAT_CHECK(condition)                                        \
+  (__builtin_expect(static_cast<bool>(condition), 1) ? (void)0 \
+                                                     : ::pleat::CheckFailed(__FILE__, __LINE__, #condition))
+
+#ifdef NDEBUG
+#define PLEAT_DCHECK(condition) ((void)sizeof(static_cast<bool>(condition)))
+#else
+#define PLEAT_DCHECK(condition) PLEAT_CHECK(condition)
+#endif

@@ -1,0 +1,58 @@
+// The Timeline is an engine's one time: a value that only grows, shared by all partitions, and the
+// counter that numbers the input.
+//
+// On arrival time only Raise() moves it. On event time every usable event does: it carries the
+// watermark to its stamp less the lateness, before it is folded. Partitions read the value under
+// their own lock; since it never goes back, an older reading is merely an earlier view.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <pleat/engine.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0 {
+
+class Timeline {
+ public:
+  explicit Timeline(const EngineOptions& options)
+      : axis_(options.axis), lateness_(options.lateness), future_limit_(options.future_limit) {}
+
+  EngineTime now() const noexcept { return now_.load(std::memory_order_acquire); }
+
+  // Moves time to `t` if that is later; gives the time after that.
+  EngineTime Raise(EngineTime t) noexcept {
+    EngineTime seen = now_.load(std::memory_order_acquire);
+    while (seen < t && !now_.compare_exchange_weak(seen, t, std::memory_order_acq_rel)) {
+    }
+    return seen < t ? t : seen;
+  }
+
+  // Takes note of an event stamped `at`, moving time on event time. False if it lies beyond the
+  // future limit; then nothing has moved.
+  bool Observe(EngineTime at, EngineTime& now) noexcept {
+    now = this->now();
+    if (future_limit_ != kForever && now != kBeginningOfTime &&
+        at > SaturatingAdd(now, future_limit_)) {
+      return false;
+    }
+    if (axis_ == Axis::kEvent) now = Raise(SaturatingSub(at, lateness_));
+    return true;
+  }
+
+  // The position of the next input; called under a partition's lock, so that positions grow there.
+  uint64_t NextPosition() noexcept { return position_.fetch_add(1, std::memory_order_relaxed); }
+
+  Axis axis() const noexcept { return axis_; }
+
+ private:
+  const Axis axis_;
+  const Duration lateness_;
+  const Duration future_limit_;
+  alignas(64) std::atomic<EngineTime> now_{kBeginningOfTime};
+  alignas(64) std::atomic<uint64_t> position_{0};
+};
+static_assert(std::atomic<EngineTime>::is_always_lock_free);
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,98 @@
+#include <pleat/engine.h>
+
+#include <limits>
+#include <string>
+
+#include "engine/core/engine_core.h"
+#include "engine/core/folder_core.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+constexpr int kPartitionsMax = 4096;
+
+absl::Status Check(const EngineOptions& options) {
+  if (options.partitions < 1 || options.partitions > kPartitionsMax) {
+    return absl::InvalidArgumentError("partitions: must be 1 to 4096, is " +
+                                      std::to_string(options.partitions));
+  }
+  if (options.lateness < Duration::zero()) {
+    return absl::InvalidArgumentError("lateness: must be zero or more");
+  }
+  if (options.lateness > Duration::zero() && options.axis != Axis::kEvent) {
+    return absl::InvalidArgumentError("lateness: belongs to event time, and the axis is arrival");
+  }
+  if (options.future_limit < Duration::zero()) {
+    return absl::InvalidArgumentError("future_limit: must be zero or more");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key)
+    : hash_key_(hash_key), timeline_(options) {
+  for (int i = 0; i < options.partitions; ++i) partitions_.emplace_back(schedule_);
+}
+
+EngineCore::~EngineCore() = default;
+
+bool EngineCore::Advance(EngineTime now, size_t budget) {
+  now = timeline_.Raise(Clamp(now));
+  while (Timer* due = schedule_.TakeDue(now)) {
+    auto& partition = static_cast<Partition&>(*due);
+    LockGuard guard(partition.lock());
+    if (!partition.CloseDue(now, budget)) return false;
+  }
+  return true;
+}
+
+void EngineCore::Stop() {
+  for (Partition& partition : partitions_) {
+    LockGuard guard(partition.lock());
+    partition.Stop();
+  }
+}
+
+absl::StatusOr<FolderCore*> EngineCore::Add(std::unique_ptr<FolderCore> folder) {
+  LockGuard guard(lock_);
+  for (const auto& other : folders_) {
+    if (other->name() == folder->name()) {
+      return absl::AlreadyExistsError("a collection named \"" + folder->name() + "\" exists");
+    }
+  }
+  folder->InstallBooks();
+  folders_.push_back(std::move(folder));
+  return folders_.back().get();
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
+  if (absl::Status status = Check(options); !status.ok()) return status;
+  auto core = std::make_unique<EngineCore>(options, options.hash_key.value_or(RandomHashKey()));
+  return std::unique_ptr<Engine>(new Engine(std::move(core)));
+}
+
+Engine::Engine(std::unique_ptr<EngineCore> core) : core_(std::move(core)) {}
+Engine::~Engine() = default;
+
+void Engine::Advance(EngineTime now) noexcept {
+  core_->Advance(now, std::numeric_limits<size_t>::max());
+}
+
+bool Engine::Advance(EngineTime now, size_t budget) noexcept {
+  return core_->Advance(now, budget);
+}
+
+EngineTime Engine::now() const noexcept { return core_->timeline().now(); }
+
+std::optional<EngineTime> Engine::NextDeadline() const noexcept {
+  const EngineTime next = core_->schedule().NextDeadline();
+  if (next == kEndOfTime) return std::nullopt;
+  return next;
+}
+
+void Engine::Stop() noexcept { core_->Stop(); }
+int Engine::partitions() const noexcept { return core_->partition_count(); }
+Axis Engine::axis() const noexcept { return core_->timeline().axis(); }
+
+}  // namespace pleat::inline v0

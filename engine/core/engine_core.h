@@ -1,0 +1,53 @@
+// What stands behind Engine: the time, the partitions, the schedule of their deadlines, and the
+// collections by name.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/base/thread_annotations.h>
+#include <absl/status/status.h>
+#include <pleat/engine.h>
+
+#include "engine/base/hash.h"
+#include "engine/base/lock.h"
+#include "engine/base/timeline.h"
+#include "engine/partition/partition.h"
+
+namespace pleat::inline v0 {
+
+class FolderCore;
+
+class EngineCore {
+ public:
+  EngineCore(const EngineOptions& options, const HashKey& hash_key);
+  ~EngineCore();
+
+  Timeline& timeline() noexcept { return timeline_; }
+  Schedule& schedule() noexcept { return schedule_; }
+  const HashKey& hash_key() const noexcept { return hash_key_; }
+
+  int partition_count() const noexcept { return static_cast<int>(partitions_.size()); }
+  Partition& partition(int index) noexcept { return partitions_[static_cast<size_t>(index)]; }
+
+  bool Advance(EngineTime now, size_t budget);
+  void Stop();
+
+  // Takes over a collection. kAlreadyExists if there is one of its name.
+  absl::StatusOr<FolderCore*> Add(std::unique_ptr<FolderCore> folder);
+
+ private:
+  const HashKey hash_key_;
+  Timeline timeline_;
+  Schedule schedule_;
+  Lock lock_;
+  // Before the partitions, whose books use the folders' StateOps to the very end.
+  std::vector<std::unique_ptr<FolderCore>> folders_ ABSL_GUARDED_BY(lock_);
+  std::deque<Partition> partitions_;  // never resized after construction; a deque, as locks stay put
+};
+
+}  // namespace pleat::inline v0

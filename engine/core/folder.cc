@@ -1,0 +1,210 @@
+#include <pleat/any_folder.h>
+
+#include <algorithm>
+#include <string>
+
+#include <pleat/partition.h>
+
+#include "engine/core/engine_core.h"
+#include "engine/core/folder_core.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+absl::Status OutOfRange(std::string_view option, std::string_view must) {
+  return absl::InvalidArgumentError(std::string(option) + ": must be " + std::string(must));
+}
+
+absl::Status Check(const FolderOptions& options, const StateOps& ops, int partitions) {
+  const auto least = static_cast<size_t>(partitions);
+  if (options.quiet_period <= Duration::zero()) return OutOfRange("quiet_period", "above zero");
+  if (options.max_hold == Duration::zero()) {
+    return OutOfRange("max_hold", "given; kForever if a busy group may stay open without end");
+  }
+  if (options.max_hold < Duration::zero()) return OutOfRange("max_hold", "above zero");
+  if (options.max_events < 1) return OutOfRange("max_events", "at least 1");
+  if (options.accept_limit < Duration::zero()) return OutOfRange("accept_limit", "zero or more");
+  if (options.max_groups < least) {
+    return OutOfRange("max_groups", "at least one for each of the engine's partitions, " +
+                                        std::to_string(partitions));
+  }
+  if (options.max_bytes < least) return OutOfRange("max_bytes", "at least one for each partition");
+  const bool power_of_two = ops.align != 0 && (ops.align & (ops.align - 1)) == 0;
+  if (!power_of_two || ops.align > 64) {
+    return OutOfRange("the state's alignment", "a power of two up to 64");
+  }
+  return absl::OkStatus();
+}
+
+// Partition `i`'s share of `total`, such that all shares add up to it.
+size_t Share(size_t total, int i, int partitions) {
+  const auto n = static_cast<size_t>(partitions);
+  return total / n + (static_cast<size_t>(i) < total % n ? 1 : 0);
+}
+
+}  // namespace
+
+void FolderCore::InstallBooks() {
+  const int partitions = engine_.partition_count();
+  for (int i = 0; i < partitions; ++i) {
+    FolderOptions share = options_;
+    share.max_groups = Share(options_.max_groups, i, partitions);
+    share.max_bytes = Share(options_.max_bytes, i, partitions);
+    auto book = std::make_unique<FoldBook>(share, ops_, static_cast<uint32_t>(i));
+    books_.push_back(book.get());
+    Partition& partition = engine_.partition(i);
+    LockGuard guard(partition.lock());
+    partition.AddBook(std::move(book));
+  }
+}
+
+FolderCore::Home FolderCore::HomeOf(std::string_view key) noexcept {
+  const int partitions = engine_.partition_count();
+  const int index = partitions == 1 ? 0 : PartitionOf(key, partitions);
+  return {engine_.partition(index), *books_[static_cast<size_t>(index)],
+          KeyedHash(key, engine_.hash_key())};
+}
+
+FoldOutcome FolderCore::Fold(std::string_view key, const void* event, EngineTime at) {
+  const Home home = HomeOf(key);
+  Timeline& timeline = engine_.timeline();
+  at = Clamp(at);
+  LockGuard guard(home.partition.lock());
+  if (home.partition.stopped()) return FoldOutcome::kStopped;
+  if (key.size() > kKeyBytesMax) {
+    home.book.CountRefused();
+    return FoldOutcome::kOverLimit;
+  }
+  EngineTime now;
+  if (!timeline.Observe(at, now)) {
+    home.book.CountFuture();
+    return FoldOutcome::kFuture;
+  }
+  const FoldOutcome outcome =
+      home.book.Fold({.key = key,
+                      .hash = home.hash,
+                      .event = event,
+                      .at = at,
+                      .now = now,
+                      .edge = timeline.axis() == Axis::kArrival ? std::max(at, now) : now,
+                      .position = timeline.NextPosition()});
+  if (outcome == FoldOutcome::kOpened) home.partition.DeadlineMayBeEarlier(home.book);
+  return outcome;
+}
+
+bool FolderCore::Flush(std::string_view key) {
+  const Home home = HomeOf(key);
+  LockGuard guard(home.partition.lock());
+  return home.book.Flush(key, home.hash, engine_.timeline().now(),
+                         engine_.timeline().NextPosition());
+}
+
+bool FolderCore::Cancel(std::string_view key) {
+  const Home home = HomeOf(key);
+  LockGuard guard(home.partition.lock());
+  return home.book.Cancel(key, home.hash, engine_.timeline().now());
+}
+
+bool FolderCore::Peek(std::string_view key, AnyFolder::Look look) {
+  const Home home = HomeOf(key);
+  LockGuard guard(home.partition.lock());
+  return home.book.Peek(key, home.hash, engine_.timeline().now(), look);
+}
+
+void FolderCore::CloseAll() {
+  const EngineTime now = engine_.timeline().now();
+  const uint64_t position = engine_.timeline().NextPosition();
+  for (int i = 0; i < engine_.partition_count(); ++i) {
+    LockGuard guard(engine_.partition(i).lock());
+    books_[static_cast<size_t>(i)]->CloseAll(now, position);
+  }
+}
+
+size_t FolderCore::PopPartition(int partition, size_t max, AnyFolder::Take take) {
+  const EngineTime now = engine_.timeline().now();
+  FoldBook& book = *books_[static_cast<size_t>(partition)];
+  LockGuard guard(engine_.partition(partition).lock());
+  size_t popped = 0;
+  for (; popped < max && book.NextReady(now) != nullptr; ++popped) book.PopReady(take);
+  return popped;
+}
+
+// Merges the partitions' queues. All locks are held, in index order, so that the time is one and the
+// order exact.
+size_t FolderCore::Pop(size_t max, AnyFolder::Take take) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const int partitions = engine_.partition_count();
+  for (int i = 0; i < partitions; ++i) engine_.partition(i).lock().lock();
+  const EngineTime now = engine_.timeline().now();
+
+  struct Head {
+    const ReadyGroup* ready;
+    FoldBook* book;
+  };
+  const auto later = [](const Head& a, const Head& b) { return *b.ready < *a.ready; };
+  std::vector<Head> heads;
+  for (FoldBook* book : books_) {
+    if (const ReadyGroup* ready = book->NextReady(now)) heads.push_back({ready, book});
+  }
+  std::make_heap(heads.begin(), heads.end(), later);
+  size_t popped = 0;
+  for (; popped < max && !heads.empty(); ++popped) {
+    std::pop_heap(heads.begin(), heads.end(), later);
+    Head& head = heads.back();
+    head.book->PopReady(take);
+    head.ready = head.book->NextReady(now);
+    if (head.ready == nullptr) {
+      heads.pop_back();
+    } else {
+      std::push_heap(heads.begin(), heads.end(), later);
+    }
+  }
+  for (int i = partitions; i-- > 0;) engine_.partition(i).lock().unlock();
+  return popped;
+}
+
+Ledger FolderCore::ledger() {
+  Ledger sum;
+  for (int i = 0; i < engine_.partition_count(); ++i) {
+    LockGuard guard(engine_.partition(i).lock());
+    sum += books_[static_cast<size_t>(i)]->ledger();
+  }
+  return sum;
+}
+
+Sizes FolderCore::sizes() {
+  Sizes sum;
+  for (int i = 0; i < engine_.partition_count(); ++i) {
+    LockGuard guard(engine_.partition(i).lock());
+    const Sizes sizes = books_[static_cast<size_t>(i)]->sizes();
+    sum.open_groups += sizes.open_groups;
+    sum.ready_emissions += sizes.ready_emissions;
+    sum.bytes += sizes.bytes;
+  }
+  return sum;
+}
+
+absl::StatusOr<AnyFolder> AnyFolder::Open(Engine& engine, std::string_view name,
+                                          const FolderOptions& options, const StateOps& ops) {
+  if (absl::Status status = Check(options, ops, engine.partitions()); !status.ok()) return status;
+  auto core = std::make_unique<FolderCore>(engine.core(), name, options, ops);
+  absl::StatusOr<FolderCore*> added = engine.core().Add(std::move(core));
+  if (!added.ok()) return added.status();
+  return AnyFolder(&engine, *added);
+}
+
+FoldOutcome AnyFolder::Fold(std::string_view key, const void* event, EngineTime at) noexcept {
+  return core_->Fold(key, event, at);
+}
+bool AnyFolder::Flush(std::string_view key) noexcept { return core_->Flush(key); }
+bool AnyFolder::Cancel(std::string_view key) noexcept { return core_->Cancel(key); }
+bool AnyFolder::Peek(std::string_view key, Look look) const { return core_->Peek(key, look); }
+void AnyFolder::CloseAll() noexcept { core_->CloseAll(); }
+size_t AnyFolder::Pop(size_t max, Take take) { return core_->Pop(max, take); }
+size_t AnyFolder::PopPartition(int partition, size_t max, Take take) {
+  return core_->PopPartition(partition, max, take);
+}
+Ledger AnyFolder::ledger() const noexcept { return core_->ledger(); }
+Sizes AnyFolder::sizes() const noexcept { return core_->sizes(); }
+const StateOps& AnyFolder::ops() const noexcept { return core_->ops(); }
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,56 @@
+// What stands behind AnyFolder: one book in each partition, and the way of a call to the right one.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <pleat/any_folder.h>
+
+#include "engine/base/hash.h"
+#include "engine/core/engine_core.h"
+#include "engine/fold/fold_book.h"
+
+namespace pleat::inline v0 {
+
+class FolderCore {
+ public:
+  FolderCore(EngineCore& engine, std::string_view name, const FolderOptions& options,
+             const StateOps& ops)
+      : engine_(engine), name_(name), options_(options), ops_(ops) {}
+
+  // Puts a book into every partition. Call once, when the name is known to be free.
+  void InstallBooks();
+
+  FoldOutcome Fold(std::string_view key, const void* event, EngineTime at);
+  bool Flush(std::string_view key);
+  bool Cancel(std::string_view key);
+  bool Peek(std::string_view key, AnyFolder::Look look);
+  void CloseAll();
+  size_t Pop(size_t max, AnyFolder::Take take);
+  size_t PopPartition(int partition, size_t max, AnyFolder::Take take);
+
+  Ledger ledger();
+  Sizes sizes();
+  const std::string& name() const noexcept { return name_; }
+  const StateOps& ops() const noexcept { return ops_; }
+
+ private:
+  // Where a key lives.
+  struct Home {
+    Partition& partition;
+    FoldBook& book;
+    uint64_t hash;
+  };
+  Home HomeOf(std::string_view key) noexcept;
+
+  EngineCore& engine_;
+  const std::string name_;
+  const FolderOptions options_;
+  const StateOps ops_;
+  std::vector<FoldBook*> books_;  // by partition, which owns and guards them
+};
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,344 @@
+#include "engine/fold/fold_book.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <vector>
+
+#include "engine/base/check.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+constexpr size_t RoundUp(size_t size, size_t to) { return (size + to - 1) / to * to; }
+
+// Where the state lies behind the 48 bytes of every group, and how far groups lie apart: a group of
+// up to 64 bytes fills exactly one cache line.
+constexpr size_t StateOffset(const StateOps& ops) { return RoundUp(48, ops.align); }
+constexpr size_t StrideFor(const StateOps& ops) {
+  const size_t size = StateOffset(ops) + ops.size;
+  return size <= 64 ? 64 : RoundUp(size, std::max<size_t>(ops.align, 16));
+}
+
+// A slot's reference and the index's share, at their usual load.
+constexpr size_t kReferenceBytes = 24;
+
+}  // namespace
+
+FoldBook::FoldBook(const FolderOptions& options, const StateOps& ops, uint32_t partition)
+    : options_(options),
+      ops_(ops),
+      partition_(partition),
+      state_offset_(StateOffset(ops)),
+      group_bytes_(StrideFor(ops) + sizeof(Cold) + kReferenceBytes),
+      slab_(StrideFor(ops)),
+      deadlines_(options.quiet_period) {}
+
+FoldBook::~FoldBook() {
+  for (uint32_t number = 0; number < slab_.end(); ++number) {
+    if (slab_.cold(number).position == kFree) continue;
+    ops_.destroy(ops_.context, state(number));
+    hot(number).key.Release();
+  }
+}
+
+EngineTime FoldBook::DueOf(const Hot& group) const noexcept {
+  return std::min(SaturatingAdd(group.last, options_.quiet_period),
+                  SaturatingAdd(group.opened, options_.max_hold));
+}
+
+Reason FoldBook::ReasonByTime(const Hot& group) const noexcept {
+  return SaturatingAdd(group.opened, options_.max_hold) <
+                 SaturatingAdd(group.last, options_.quiet_period)
+             ? Reason::kMaxHold
+             : Reason::kQuiet;
+}
+
+Deadlines::Answer FoldBook::Ask(EntryRef ref) const noexcept {
+  const Cold& cold = slab_.cold(ref.number);
+  const bool live = cold.position != kFree && static_cast<uint32_t>(cold.position) == ref.tag &&
+                    !cold.ended;
+  if (!live) return {.live = false, .due = {}, .order = 0};
+  return {.live = true, .due = DueOf(hot(ref.number)), .order = cold.position};
+}
+
+uint32_t FoldBook::Find(std::string_view key, uint64_t hash) const {
+  const PackedKey wanted(key);
+  return index_.Find(hash, [&](uint32_t number) { return hot(number).key == wanted; });
+}
+
+// The key's group unless time has already closed it.
+uint32_t FoldBook::FindOpen(std::string_view key, uint64_t hash, EngineTime now) const {
+  const uint32_t number = Find(key, hash);
+  if (number == KeyIndex::kNone || DueOf(hot(number)) <= now) return KeyIndex::kNone;
+  return number;
+}
+
+FoldOutcome FoldBook::Fold(const FoldCall& call) {
+  ++ledger_.events;
+  if (options_.accept_limit != kForever && call.now != kBeginningOfTime &&
+      call.at < SaturatingSub(call.now, options_.accept_limit)) {
+    ++ledger_.late;
+    return FoldOutcome::kLate;
+  }
+  const uint32_t number = Find(call.key, call.hash);
+  if (number == KeyIndex::kNone) return OpenGroup(call);
+  if (DueOf(hot(number)) <= call.edge) {
+    Unindex(number);  // overtaken: it stays armed and surfaces in order
+    return OpenGroup(call);
+  }
+  if (ops_.heap_bytes != nullptr && bytes_ >= options_.max_bytes) {
+    ++ledger_.refused;
+    return FoldOutcome::kOverLimit;
+  }
+  FoldInto(number, call);
+  return FoldOutcome::kFolded;
+}
+
+void FoldBook::FoldInto(uint32_t number, const FoldCall& call) {
+  Hot& group = hot(number);
+  ++ledger_.folded;
+  if (call.at > group.last) group.last = call.at;
+  if (call.at < group.opened) {
+    Cold& cold = slab_.cold(number);
+    cold.first = std::min(cold.first, call.at);
+  }
+  if (++group.count == 0) ++slab_.cold(number).count_high;
+  ApplyEvent(number, call.event);
+  // The low half decides, but for one fold in four billion; only then is the cold part looked at.
+  if (group.count == static_cast<uint32_t>(options_.max_events) &&
+      InfoOf(number).count == options_.max_events) {
+    CloseByEvent(number, Reason::kMaxEvents, call.now, call.position, /*armed=*/true);
+  }
+}
+
+void FoldBook::ApplyEvent(uint32_t number, const void* event) {
+  if (ops_.heap_bytes == nullptr) {
+    ops_.fold(ops_.context, state(number), event);
+    return;
+  }
+  const size_t before = HeapBytesOf(number);
+  ops_.fold(ops_.context, state(number), event);
+  bytes_ = bytes_ - before + HeapBytesOf(number);
+}
+
+// Whether another group would go over a limit, once everything that time has closed is out of the
+// way. Only then are the answers the same for any budget and any way of visiting partitions.
+bool FoldBook::AtLimit(const FoldCall& call) {
+  const auto at_limit = [&] {
+    return ledger_.open >= options_.max_groups || bytes_ >= options_.max_bytes;
+  };
+  if (!at_limit()) return false;
+  size_t budget = std::numeric_limits<size_t>::max();
+  CloseDue(call.now, budget);
+  return at_limit();
+}
+
+FoldOutcome FoldBook::OpenGroup(const FoldCall& call) {
+  if (AtLimit(call)) {
+    ++ledger_.refused;
+    return FoldOutcome::kOverLimit;
+  }
+  const uint32_t number = slab_.Allocate();
+  Hot& group = *::new (slab_.hot(number))
+      Hot{.hash = static_cast<uint32_t>(call.hash), .count = 1, .key = PackedKey(call.key).Own(),
+          .last = call.at, .opened = call.at};
+  slab_.cold(number) = Cold{.first = call.at, .position = call.position};
+  ++ledger_.opened;
+  ++ledger_.open;
+  bytes_ += group_bytes_ + group.key.heap_bytes();
+  ops_.open(ops_.context, state(number));
+  if (ops_.heap_bytes != nullptr) bytes_ += HeapBytesOf(number);
+  ApplyEvent(number, call.event);
+
+  const EngineTime due = DueOf(group);
+  if (options_.max_events == 1) {
+    CloseByEvent(number, Reason::kMaxEvents, call.now, call.position, /*armed=*/false);
+  } else if (due <= call.now) {
+    CloseByEvent(number, ReasonByTime(group), call.now, call.position, /*armed=*/false);
+  } else {
+    index_.Insert(call.hash, number, [this](uint32_t n) { return hot(n).hash; });
+    slab_.cold(number).indexed = true;
+    deadlines_.Arm(RefOf(number), due, call.position);
+  }
+  return FoldOutcome::kOpened;
+}
+
+void FoldBook::Unindex(uint32_t number) noexcept {
+  index_.Erase(hot(number).hash, number);
+  slab_.cold(number).indexed = false;
+}
+
+// Ends a group on behalf of the input at `position`. It is ready at once if no older deadline waits.
+void FoldBook::CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t position,
+                            bool armed) {
+  Cold& cold = slab_.cold(number);
+  if (cold.indexed) Unindex(number);
+  cold.ended = true;
+  const Due due{
+      .ripe = now, .order = position, .ref = RefOf(number), .by_event = true, .reason = reason};
+  if (deadlines_.NextDue() > now) {
+    PushReady(number, due);
+  } else {
+    deadlines_.ArmEnded(due);
+  }
+  if (armed) deadlines_.NoteStale(Asker());
+}
+
+void FoldBook::PushReady(uint32_t number, const Due& due) {
+  const Hot& group = hot(number);
+  Cold& cold = slab_.cold(number);
+  const bool by_time = due.reason == Reason::kQuiet || due.reason == Reason::kMaxHold;
+  const EngineTime deadline = DueOf(group);
+  ready_.push_back({.ripe = due.ripe,
+                    .order = due.order,
+                    .due = deadline,
+                    .opened_position = cold.position,
+                    .closed = by_time ? deadline : due.ripe,
+                    .generation = next_generation_++,
+                    .number = number,
+                    .by_event = due.by_event,
+                    .reason = due.reason});
+  cold.ended = true;
+  --ledger_.open;
+  ++ledger_.closed;
+}
+
+bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
+  for (;;) {
+    Due due;
+    switch (deadlines_.Next(now, budget, Asker(), due)) {
+      case Deadlines::Found::kNothing:
+        return true;
+      case Deadlines::Found::kOutOfBudget:
+        return false;
+      case Deadlines::Found::kDue:
+        break;
+    }
+    const uint32_t number = due.ref.number;
+    if (slab_.cold(number).indexed) Unindex(number);
+    if (!due.by_event) due.reason = ReasonByTime(hot(number));
+    PushReady(number, due);
+  }
+}
+
+bool FoldBook::Flush(std::string_view key, uint64_t hash, EngineTime now, uint64_t position) {
+  const uint32_t number = FindOpen(key, hash, now);
+  if (number == KeyIndex::kNone) return false;
+  CloseByEvent(number, Reason::kFlush, now, position, /*armed=*/true);
+  return true;
+}
+
+bool FoldBook::Cancel(std::string_view key, uint64_t hash, EngineTime now) {
+  const uint32_t number = FindOpen(key, hash, now);
+  if (number == KeyIndex::kNone) return false;
+  Unindex(number);
+  bytes_ -= HeapBytesOf(number);
+  ops_.destroy(ops_.context, state(number));
+  FreeGroup(number);
+  --ledger_.open;
+  ++ledger_.cancelled;
+  deadlines_.NoteStale(Asker());
+  return true;
+}
+
+bool FoldBook::Peek(std::string_view key, uint64_t hash, EngineTime now,
+                    AnyFolder::Look look) const {
+  const uint32_t number = FindOpen(key, hash, now);
+  if (number == KeyIndex::kNone) return false;
+  look(InfoOf(number), state(number));
+  return true;
+}
+
+void FoldBook::CloseAll(EngineTime now, uint64_t position) {
+  size_t budget = std::numeric_limits<size_t>::max();
+  CloseDue(now, budget);
+  struct Open {
+    EngineTime due;
+    uint64_t position;
+    uint32_t number;
+  };
+  std::vector<Open> open;
+  open.reserve(ledger_.open);
+  for (uint32_t number = 0; number < slab_.end(); ++number) {
+    const Cold& cold = slab_.cold(number);
+    if (cold.position == kFree || cold.ended) continue;
+    open.push_back({DueOf(hot(number)), cold.position, number});
+  }
+  std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) {
+    return a.due != b.due ? a.due < b.due : a.position < b.position;
+  });
+  for (const Open& each : open) {
+    Cold& cold = slab_.cold(each.number);
+    // An overtaken group ended by time already; only its turn had not come.
+    const Reason reason = cold.indexed ? Reason::kEnd : ReasonByTime(hot(each.number));
+    cold.indexed = false;
+    PushReady(each.number, {.ripe = now,
+                            .order = position,
+                            .ref = RefOf(each.number),
+                            .by_event = true,
+                            .reason = reason});
+  }
+  index_.Clear();
+  deadlines_.Clear();
+}
+
+const ReadyGroup* FoldBook::NextReady(EngineTime now) {
+  while (ready_.empty()) {
+    // Enough for one emission to appear, so that a pop costs no more than it takes.
+    size_t budget = 64;
+    if (CloseDue(now, budget)) break;
+  }
+  return ready_.empty() ? nullptr : &ready_.front();
+}
+
+void FoldBook::PopReady(AnyFolder::Take take) {
+  const ReadyGroup ready = ready_.front();
+  ready_.pop_front();
+  bytes_ -= HeapBytesOf(ready.number);
+  ClosedGroup group;
+  static_cast<GroupInfo&>(group) = InfoOf(ready.number);
+  group.key = hot(ready.number).key.view();
+  group.state = state(ready.number);
+  group.closed = ready.closed;
+  group.reason = ready.reason;
+  group.id = {.partition = partition_, .generation = ready.generation};
+  take(group);
+  FreeGroup(ready.number);
+  ++ledger_.popped;
+}
+
+// Gives back everything but the state, which is gone already.
+void FoldBook::FreeGroup(uint32_t number) noexcept {
+  PackedKey& key = hot(number).key;
+  bytes_ -= group_bytes_ + key.heap_bytes();
+  key.Release();
+  slab_.cold(number).position = kFree;
+  slab_.Free(number);
+}
+
+GroupInfo FoldBook::InfoOf(uint32_t number) const noexcept {
+  const Hot& group = hot(number);
+  const Cold& cold = slab_.cold(number);
+  GroupInfo info;
+  info.count = uint64_t{cold.count_high} << 32 | group.count;
+  info.first = cold.first;
+  info.last = group.last;
+  return info;
+}
+
+size_t FoldBook::HeapBytesOf(uint32_t number) const noexcept {
+  return ops_.heap_bytes == nullptr ? 0 : ops_.heap_bytes(ops_.context, state(number));
+}
+
+Ledger FoldBook::ledger() const noexcept {
+  Ledger ledger = ledger_;
+  ledger.ready = ready_.size();
+  return ledger;
+}
+
+Sizes FoldBook::sizes() const noexcept {
+  return {.open_groups = ledger_.open, .ready_emissions = ready_.size(), .bytes = bytes_};
+}
+
+}  // namespace pleat::inline v0

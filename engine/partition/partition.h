@@ -1,0 +1,84 @@
+// A Partition is one lock and what it guards: a book for each collection, and whether the engine was
+// stopped. It knows the engine's time only as an argument, and tells the timer wheel when its first
+// deadline moves earlier.
+//
+// Lock order: partitions by index, then the schedule. User code runs under a partition's lock only as
+// a fold function, or as the `take` and `look` of AnyFolder, which may not call back.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include <absl/base/thread_annotations.h>
+#include <pleat/time.h>
+
+#include "engine/base/book.h"
+#include "engine/base/lock.h"
+#include "engine/timer/wheel.h"
+
+namespace pleat::inline v0 {
+
+class Partition;
+
+// The timer wheel of an engine and its lock. A timer that was taken out belongs to the taker until it
+// is scheduled again; its partition then counts as unscheduled.
+class Schedule {
+ public:
+  void Arm(Timer& timer, EngineTime deadline) {
+    LockGuard guard(lock_);
+    wheel_.Schedule(timer, deadline);
+  }
+  Timer* TakeDue(EngineTime now) {
+    LockGuard guard(lock_);
+    return wheel_.TakeDue(now);
+  }
+  EngineTime NextDeadline() const {
+    LockGuard guard(lock_);
+    return wheel_.NextDeadline();
+  }
+  void Cancel(Timer& timer) {
+    LockGuard guard(lock_);
+    wheel_.Cancel(timer);
+  }
+
+ private:
+  mutable Lock lock_;
+  TimerWheel wheel_ ABSL_GUARDED_BY(lock_);
+};
+
+// Starts a cache line of its own, so that two locks never share one.
+class alignas(128) Partition : public Timer {
+ public:
+  explicit Partition(Schedule& schedule) : schedule_(schedule) {}
+  ~Partition() { schedule_.Cancel(*this); }
+
+  Lock& lock() const ABSL_LOCK_RETURNED(lock_) { return lock_; }
+
+  void AddBook(std::unique_ptr<Book> book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    books_.push_back(std::move(book));
+  }
+
+  // Call after anything that may have given `book` an earlier deadline.
+  void DeadlineMayBeEarlier(const Book& book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    if (const EngineTime next = book.NextDue(); next < scheduled_) Reschedule(next);
+  }
+
+  // Applies what is due by `now` in every book and schedules the next visit. Returns whether all was
+  // applied before `budget` ran out.
+  bool CloseDue(EngineTime now, size_t& budget) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+
+  void Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { stopped_ = true; }
+  bool stopped() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { return stopped_; }
+
+ private:
+  void Reschedule(EngineTime next) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+
+  mutable Lock lock_;
+  Schedule& schedule_;
+  std::vector<std::unique_ptr<Book>> books_ ABSL_GUARDED_BY(lock_);
+  EngineTime scheduled_ ABSL_GUARDED_BY(lock_) = kEndOfTime;
+  bool stopped_ ABSL_GUARDED_BY(lock_) = false;
+};
+
+}  // namespace pleat::inline v0

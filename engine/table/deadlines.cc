@@ -1,0 +1,155 @@
+#include "engine/table/deadlines.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/base/check.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+// The heap's order, reversed as the standard algorithms want it.
+bool Later(const Due& a, const Due& b) noexcept {
+  if (a.ripe != b.ripe) return a.ripe > b.ripe;
+  if (a.by_event != b.by_event) return a.by_event;
+  return a.order > b.order;
+}
+
+// 1/4096 of the quiet period, as a power of two: fine enough that a slot's heap stays in the cache,
+// coarse enough that slots hold more than one entry.
+int ShiftFor(Duration quiet_period) noexcept {
+  const auto width = static_cast<uint64_t>(std::max<Duration::rep>(quiet_period.count() / 4096, 1));
+  return std::min(static_cast<int>(std::bit_width(width)) - 1, 40);
+}
+
+}  // namespace
+
+Deadlines::Deadlines(Duration quiet_period) : shift_(ShiftFor(quiet_period)) {}
+
+Deadlines::~Deadlines() { slots_.clear(); }
+
+void Deadlines::Arm(EntryRef ref, EngineTime due, uint64_t order) {
+  const uint64_t index = IndexOf(due);
+  if (index < surfaced_) {
+    PushHeap({.ripe = due, .order = order, .ref = ref, .by_event = false, .reason = {}});
+    return;
+  }
+  Slot& slot = last_used_ != nullptr && last_used_->index == index ? *last_used_ : SlotAt(index);
+  slot.min_due = std::min(slot.min_due, due);
+  Push(slot, ref);
+  last_used_ = &slot;
+}
+
+EngineTime Deadlines::NextDue() const noexcept {
+  EngineTime next = kEndOfTime;
+  if (loading_ != nullptr) next = loading_from_;
+  if (!heap_.empty()) next = std::min(next, heap_.front().ripe);
+  if (!slots_.empty()) next = std::min(next, slots_.begin()->min_due);
+  return next;
+}
+
+void Deadlines::Clear() noexcept {
+  while (!slots_.empty()) {
+    Slot& slot = *slots_.begin();
+    while (slot.head != nullptr) {
+      Chunk* chunk = slot.head;
+      slot.head = chunk->next;
+      FreeChunk(chunk);
+    }
+    FreeSlot(slot);
+  }
+  while (loading_ != nullptr) {
+    Chunk* chunk = loading_;
+    loading_ = chunk->next;
+    FreeChunk(chunk);
+  }
+  heap_.clear();
+  stale_ = 0;
+  sweep_chunk_ = nullptr;
+}
+
+// If the first slot begins by `limit`, takes it off the order and makes it the one being loaded.
+bool Deadlines::SurfaceSlot(EngineTime limit) {
+  if (slots_.empty()) return false;
+  Slot& slot = *slots_.begin();
+  if (StartOf(slot) > limit) return false;
+  PLEAT_DCHECK(loading_ == nullptr && slot.index >= surfaced_);
+  loading_ = slot.head;
+  loading_size_ = slot.head_size;
+  loading_from_ = StartOf(slot);
+  surfaced_ = slot.index + 1;
+  FreeSlot(slot);
+  return true;
+}
+
+Deadlines::Slot& Deadlines::SlotAt(uint64_t index) {
+  auto [it, is_new] = [&] {
+    Slots::insert_commit_data where;
+    auto result = slots_.insert_check(index, where);
+    if (result.second) result.first = slots_.insert_commit(NewSlot(index), where);
+    return result;
+  }();
+  return *it;
+}
+
+void Deadlines::Push(Slot& slot, EntryRef ref) {
+  if (slot.head == nullptr || slot.head_size == Chunk::kRefs) {
+    Chunk* chunk = NewChunk();
+    chunk->next = slot.head;
+    slot.head = chunk;
+    slot.head_size = 0;
+  }
+  slot.head->refs[slot.head_size++] = ref;
+}
+
+void Deadlines::PushHeap(const Due& due) {
+  heap_.push_back(due);
+  std::push_heap(heap_.begin(), heap_.end(), Later);
+}
+
+Due Deadlines::PopHeap() {
+  std::pop_heap(heap_.begin(), heap_.end(), Later);
+  const Due due = heap_.back();
+  heap_.pop_back();
+  return due;
+}
+
+Deadlines::Chunk* Deadlines::NewChunk() {
+  if (free_chunks_ == nullptr) {
+    constexpr size_t kBlock = 64;
+    chunk_blocks_.push_back(std::make_unique<Chunk[]>(kBlock));
+    for (size_t i = 0; i < kBlock; ++i) FreeChunk(&chunk_blocks_.back()[i]);
+  }
+  Chunk* chunk = free_chunks_;
+  free_chunks_ = chunk->next;
+  return chunk;
+}
+
+void Deadlines::FreeChunk(Chunk* chunk) noexcept {
+  chunk->next = free_chunks_;
+  free_chunks_ = chunk;
+}
+
+Deadlines::Slot& Deadlines::NewSlot(uint64_t index) {
+  if (free_slots_.empty()) {
+    constexpr size_t kBlock = 64;
+    slot_blocks_.push_back(std::make_unique<Slot[]>(kBlock));
+    free_slots_.reserve(slot_blocks_.size() * kBlock);
+    for (size_t i = 0; i < kBlock; ++i) free_slots_.push_back(&slot_blocks_.back()[i]);
+  }
+  Slot& slot = *free_slots_.back();
+  free_slots_.pop_back();
+  slot.index = index;
+  slot.min_due = kEndOfTime;
+  slot.head = nullptr;
+  slot.head_size = 0;
+  return slot;
+}
+
+void Deadlines::FreeSlot(Slot& slot) noexcept {
+  slots_.erase(slots_.iterator_to(slot));
+  if (last_used_ == &slot) last_used_ = nullptr;
+  free_slots_.push_back(&slot);
+}
+
+}  // namespace pleat::inline v0

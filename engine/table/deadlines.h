@@ -1,0 +1,236 @@
+// Deadlines finds what is due, exactly and in order, while a deadline that only moves later costs
+// nothing at all.
+//
+// It orders time slots, not entries. A slot covers 1/4096 of the quiet period and holds the numbers
+// of the entries armed in it, unsorted. Entries keep their own deadline; whoever moves it later
+// writes it there and nowhere else. When a slot's time comes, each of its entries is asked: what is
+// due later moves to its new slot, the rest goes to a small heap that gives the exact order by (due,
+// order). So an arm is a push, a later deadline is free, and `now` may lie anywhere inside a slot.
+//
+// Invariants:
+//   - An entry is armed at or before its deadline; never after. Its deadline never moves earlier.
+//   - Everything in the slots is due after everything that Next() has given out.
+//   - References to entries that are gone are stale: recognised by their tag, skipped when they
+//     surface, and swept a few at a time so that they stay below a constant share of the live ones.
+//
+// The slots' order is a Boost.Intrusive set; memory comes from a pool of cache-line chunks.
+// (After the timing wheels of Varghese and Lauck, 1987, with a tree of slots in place of the wheel.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <boost/intrusive/set.hpp>
+#include <pleat/outcome.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0 {
+
+// An entry as the deadlines know it. `tag` tells its life from earlier ones under the same number.
+struct EntryRef {
+  uint32_t number;
+  uint32_t tag;
+
+  friend bool operator==(const EntryRef&, const EntryRef&) = default;
+};
+
+// Something that ends at `ripe`. What time ends comes before what an event ended at the same
+// instant, then `order` decides.
+struct Due {
+  EngineTime ripe;
+  uint64_t order;
+  EntryRef ref;
+  bool by_event;
+  Reason reason;  // of what an event ended; the others' follows from their state
+};
+
+class Deadlines {
+ public:
+  // What an entry says when asked for its deadline.
+  struct Answer {
+    bool live;
+    EngineTime due;
+    uint64_t order;
+  };
+  enum class Found : uint8_t { kDue, kNothing, kOutOfBudget };
+
+  explicit Deadlines(Duration quiet_period);
+  ~Deadlines();
+  Deadlines(const Deadlines&) = delete;
+  Deadlines& operator=(const Deadlines&) = delete;
+
+  // Notes that `ref` is due at `due`. O(1) for the slot used last, else O(log slots).
+  void Arm(EntryRef ref, EngineTime due, uint64_t order);
+
+  // Files what an event has ended under the instant and order it surfaces with.
+  void ArmEnded(const Due& due) { PushHeap(due); }
+
+  // Nothing is due before this; kEndOfTime if nothing is armed. O(1).
+  EngineTime NextDue() const noexcept;
+
+  bool empty() const noexcept { return heap_.empty() && slots_.empty() && loading_ == nullptr; }
+
+  // The next entry due by `now`, earliest first. `ask(ref)` gives an Answer. Every reference looked
+  // at takes one from `budget`.
+  template <class Ask>
+  Found Next(EngineTime now, size_t& budget, const Ask& ask, Due& found) {
+    for (;;) {
+      if (loading_ != nullptr && !Load(budget, ask)) return Found::kOutOfBudget;
+      const bool any = !heap_.empty();
+      const EngineTime limit = any && heap_.front().ripe < now ? heap_.front().ripe : now;
+      if (SurfaceSlot(limit)) continue;
+      if (!any || heap_.front().ripe > now) return Found::kNothing;
+      if (budget == 0) return Found::kOutOfBudget;
+      --budget;
+      const Due due = PopHeap();
+      if (!due.by_event) {
+        const Answer answer = ask(due.ref);
+        if (!answer.live) {
+          --stale_;
+          continue;
+        }
+        if (answer.due > due.ripe) {
+          Arm(due.ref, answer.due, answer.order);
+          continue;
+        }
+      }
+      found = due;
+      return Found::kDue;
+    }
+  }
+
+  // Tells that an armed entry has gone before its deadline. Sweeps a few references, so that stale
+  // ones do not pile up however often this happens.
+  template <class Ask>
+  void NoteStale(const Ask& ask) {
+    ++stale_;
+    if (stale_ >= kSweepFrom) Sweep(ask);
+  }
+
+  void Clear() noexcept;
+
+  size_t stale() const noexcept { return stale_; }
+
+ private:
+  // One cache line of references.
+  struct Chunk {
+    static constexpr size_t kRefs = 7;
+    Chunk* next;
+    EntryRef refs[kRefs];
+  };
+  static_assert(sizeof(Chunk) == 64);
+
+  struct Slot : boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
+    uint64_t index;
+    EngineTime min_due;     // of what was armed here, as it was then
+    Chunk* head = nullptr;  // only the head chunk may be partly filled
+    size_t head_size = 0;
+  };
+  struct SlotIndex {
+    using type = uint64_t;
+    type operator()(const Slot& slot) const { return slot.index; }
+  };
+  using Slots = boost::intrusive::set<Slot, boost::intrusive::key_of_value<SlotIndex>,
+                                      boost::intrusive::constant_time_size<false>>;
+
+  static constexpr size_t kSweepFrom = 64;
+  static constexpr size_t kSweepChunks = 2;
+
+  uint64_t IndexOf(EngineTime t) const noexcept {
+    return static_cast<uint64_t>((t - kBeginningOfTime).count()) >> shift_;
+  }
+  EngineTime StartOf(const Slot& slot) const noexcept {
+    return kBeginningOfTime + Duration{static_cast<int64_t>(slot.index << shift_)};
+  }
+
+  Slot& SlotAt(uint64_t index);
+  void Push(Slot& slot, EntryRef ref);
+  void PushHeap(const Due& due);
+  Due PopHeap();
+  bool SurfaceSlot(EngineTime limit);
+  Chunk* NewChunk();
+  void FreeChunk(Chunk* chunk) noexcept;
+  Slot& NewSlot(uint64_t index);
+  void FreeSlot(Slot& slot) noexcept;
+
+  // Moves the surfaced slot's entries on. Returns false when the budget ran out first.
+  template <class Ask>
+  bool Load(size_t& budget, const Ask& ask) {
+    while (loading_ != nullptr) {
+      while (loading_size_ > 0) {
+        if (budget == 0) return false;
+        --budget;
+        const EntryRef ref = loading_->refs[--loading_size_];
+        const Answer answer = ask(ref);
+        if (answer.live) {
+          Arm(ref, answer.due, answer.order);
+        } else {
+          --stale_;
+        }
+      }
+      Chunk* done = loading_;
+      loading_ = done->next;
+      loading_size_ = Chunk::kRefs;
+      FreeChunk(done);
+    }
+    return true;
+  }
+
+  // Looks at the next chunks after the sweep's place, around all slots, and drops what is stale.
+  template <class Ask>
+  void Sweep(const Ask& ask) {
+    auto it = slots_.lower_bound(sweep_index_);
+    if (it == slots_.end()) it = slots_.begin();
+    if (it == slots_.end()) return;
+    Slot& slot = *it;
+    if (slot.index != sweep_index_ || sweep_chunk_ == nullptr) sweep_chunk_ = slot.head;
+    sweep_index_ = slot.index;
+    for (size_t n = 0; n < kSweepChunks && sweep_chunk_ != nullptr; ++n) {
+      Chunk* chunk = sweep_chunk_;
+      sweep_chunk_ = chunk->next;
+      SweepChunk(slot, *chunk, ask);
+    }
+    if (sweep_chunk_ == nullptr) ++sweep_index_;
+    if (slot.head == nullptr) FreeSlot(slot);
+  }
+
+  template <class Ask>
+  void SweepChunk(Slot& slot, Chunk& chunk, const Ask& ask) {
+    for (size_t i = 0; i < (&chunk == slot.head ? slot.head_size : Chunk::kRefs);) {
+      if (ask(chunk.refs[i]).live) {
+        ++i;
+        continue;
+      }
+      --stale_;
+      // The last reference of the head chunk fills the gap.
+      Chunk* head = slot.head;
+      chunk.refs[i] = head->refs[--slot.head_size];
+      if (slot.head_size > 0) continue;
+      const bool was_this = head == &chunk;
+      slot.head = head->next;
+      slot.head_size = slot.head == nullptr ? 0 : Chunk::kRefs;
+      FreeChunk(head);
+      if (was_this) return;
+    }
+  }
+
+  int shift_;                 // log2 of the slot width in microseconds
+  Slots slots_;
+  Slot* last_used_ = nullptr;
+  uint64_t surfaced_ = 0;     // slots below this index were surfaced; arms there go to the heap
+  std::vector<Due> heap_;     // earliest at the front
+  Chunk* loading_ = nullptr;  // what is left of the slot being surfaced
+  size_t loading_size_ = 0;
+  EngineTime loading_from_{};  // where that slot begins
+  size_t stale_ = 0;
+  uint64_t sweep_index_ = 0;
+  Chunk* sweep_chunk_ = nullptr;  // of the slot sweep_index_; null: start over
+  Chunk* free_chunks_ = nullptr;
+  std::vector<Slot*> free_slots_;
+  std::vector<std::unique_ptr<Chunk[]>> chunk_blocks_;
+  std::vector<std::unique_ptr<Slot[]>> slot_blocks_;
+};
+
+}  // namespace pleat::inline v0

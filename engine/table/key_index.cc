@@ -1,0 +1,70 @@
+#include "engine/table/key_index.h"
+
+namespace pleat::inline v0 {
+
+void KeyIndex::Clear() {
+  directory_.clear();
+  segments_.clear();
+  depth_ = 0;
+  size_ = 0;
+  segments_.push_back(std::make_unique<Segment>());
+  directory_.push_back(segments_.back().get());
+}
+
+void KeyIndex::Place(Segment& segment, uint32_t hash, uint16_t tag, uint32_t number) noexcept {
+  PLEAT_DCHECK(segment.size < kBuckets * kWays);
+  for (uint32_t i = HomeOf(hash);; i = (i + 1) % kBuckets) {
+    Bucket& bucket = segment.buckets[i];
+    if (const uint32_t free = MatchTags(bucket, kEmpty); free != 0) {
+      const int way = std::countr_zero(free);
+      bucket.tags[way] = tag;
+      bucket.numbers[way] = number;
+      ++segment.size;
+      return;
+    }
+    ++bucket.overflow;
+  }
+}
+
+void KeyIndex::Erase(uint32_t hash, uint32_t number) noexcept {
+  Segment& segment = SegmentOf(hash);
+  for (uint32_t i = HomeOf(hash), probes = 0; probes < kBuckets; ++probes) {
+    Bucket& bucket = segment.buckets[i];
+    for (uint32_t way = 0; way < kWays; ++way) {
+      if (bucket.numbers[way] == number && bucket.tags[way] != kEmpty) {
+        bucket.tags[way] = kEmpty;
+        --segment.size;
+        --size_;
+        return;
+      }
+    }
+    PLEAT_DCHECK(bucket.overflow > 0);
+    --bucket.overflow;
+    i = (i + 1) % kBuckets;
+  }
+  PLEAT_CHECK(false && "the number is not in the index");
+}
+
+// Gives the upper half of the segment's hash range a segment of its own, empty; doubles the
+// directory when the segment already had the finest range it can tell apart.
+KeyIndex::Segment& KeyIndex::NewSibling(uint32_t hash) {
+  Segment& segment = *directory_[SlotOf(hash)];
+  if (segment.depth == depth_) {
+    // Only a hash that does not spread gets here: 544 keys that agree in 26 bits.
+    PLEAT_CHECK(depth_ < kDepthMax);
+    std::vector<Segment*> doubled;
+    doubled.reserve(directory_.size() * 2);
+    for (Segment* each : directory_) doubled.insert(doubled.end(), 2, each);
+    directory_ = std::move(doubled);
+    ++depth_;
+  }
+  segments_.push_back(std::make_unique<Segment>());
+  Segment& sibling = *segments_.back();
+  sibling.depth = ++segment.depth;
+  const size_t span = SpanOf(sibling);
+  const size_t begin = SlotOf(hash) & ~(span * 2 - 1);
+  for (size_t i = begin + span; i < begin + 2 * span; ++i) directory_[i] = &sibling;
+  return sibling;
+}
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,164 @@
+// KeyIndex finds the entry number of a key: a hash table of numbers that never moves an entry and
+// never stops the world.
+//
+//   directory            segment: 64 buckets, one cache line each
+//   +-----+            +--------------------------------------------+
+//   |  o--+----------> | 10 x 16-bit tags | overflow | 10 x numbers |
+//   |  o--+--------+   |                   ...                      |
+//   +-----+        |   +--------------------------------------------+
+//   top bits of    +-> another segment
+//   the hash
+//
+// A lookup reads the directory (small, hot), one bucket, and the entry whose tag matches. The tag is
+// 16 bits of the hash that choose neither bucket nor segment, so a wrong entry is read about once in
+// several thousand lookups.
+//
+// Invariants:
+//   - A key's home bucket is chosen by the low 6 bits of its hash, its segment by the top `depth`
+//     bits of the low 32. It lies in its home bucket or, that being full, in the next one with room,
+//     around the segment.
+//   - `overflow` counts the keys that passed over the bucket on their way to a later one; a search
+//     that meets 0 ends there. So erasing leaves no tombstone.
+//   - A segment that is 85 % full is split by one more bit of the hash: at most 640 numbers move,
+//     whatever the size of the table. (Fagin et al., "Extendible hashing", 1979.)
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/base/check.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace pleat::inline v0 {
+
+class KeyIndex {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  KeyIndex() { Clear(); }
+
+  // The number of the entry with this hash for which `matches(number)` holds, or kNone.
+  template <class Matches>
+  uint32_t Find(uint64_t hash, const Matches& matches) const {
+    const Segment& segment = SegmentOf(hash);
+    const uint16_t tag = TagOf(hash);
+    for (uint32_t i = HomeOf(hash), probes = 0; probes < kBuckets; ++probes) {
+      const Bucket& bucket = segment.buckets[i];
+      for (uint32_t hits = MatchTags(bucket, tag); hits != 0; hits &= hits - 1) {
+        const uint32_t number = bucket.numbers[std::countr_zero(hits)];
+        if (matches(number)) return number;
+      }
+      if (bucket.overflow == 0) return kNone;
+      i = (i + 1) % kBuckets;
+    }
+    return kNone;
+  }
+
+  // Adds a number whose key is not there yet. `hash_of(number)` gives the hash's low 32 bits of any
+  // number inside; it is called only when a segment splits.
+  template <class HashOf>
+  void Insert(uint64_t hash, uint32_t number, const HashOf& hash_of) {
+    while (SegmentOf(hash).size >= kSplitAt) Split(hash, hash_of);
+    Place(SegmentOf(hash), static_cast<uint32_t>(hash), TagOf(hash), number);
+    ++size_;
+  }
+
+  // Removes a number. REQUIRES: it is there under this hash's low 32 bits.
+  void Erase(uint32_t hash, uint32_t number) noexcept;
+
+  // Removes everything.
+  void Clear();
+
+  size_t size() const noexcept { return size_; }
+
+ private:
+  static constexpr uint32_t kBuckets = 64;
+  static constexpr uint32_t kWays = 10;
+  static constexpr uint32_t kSplitAt = kBuckets * kWays * 85 / 100;
+  // Segment bits and bucket bits together may not exceed the 32 that entries keep.
+  static constexpr uint32_t kDepthMax = 26;
+  static constexpr uint16_t kEmpty = 0;
+
+  struct alignas(64) Bucket {
+    uint16_t tags[kWays] = {};
+    uint32_t overflow = 0;
+    uint32_t numbers[kWays] = {};
+  };
+  static_assert(sizeof(Bucket) == 64);
+
+  struct Segment {
+    Bucket buckets[kBuckets];
+    uint32_t size = 0;
+    uint32_t depth = 0;
+  };
+
+  static uint32_t HomeOf(uint64_t hash) noexcept { return hash % kBuckets; }
+  static uint16_t TagOf(uint64_t hash) noexcept {
+    const auto tag = static_cast<uint16_t>(hash >> 48);
+    return tag == kEmpty ? 1 : tag;
+  }
+
+  // A bit for each way whose tag is `tag`.
+  static uint32_t MatchTags(const Bucket& bucket, uint16_t tag) noexcept {
+#if defined(__SSE2__)
+    const __m128i wanted = _mm_set1_epi16(static_cast<int16_t>(tag));
+    const auto* first8 = reinterpret_cast<const __m128i*>(bucket.tags);
+    const auto* last8 = reinterpret_cast<const __m128i*>(bucket.tags + 2);
+    const __m128i low = _mm_cmpeq_epi16(_mm_loadu_si128(first8), wanted);
+    const __m128i high = _mm_cmpeq_epi16(_mm_loadu_si128(last8), wanted);
+    const auto bits = [](__m128i lanes) {
+      return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(lanes, _mm_setzero_si128())));
+    };
+    return bits(low) | bits(high) << 2;
+#else
+    uint32_t hits = 0;
+    for (uint32_t way = 0; way < kWays; ++way) hits |= uint32_t{bucket.tags[way] == tag} << way;
+    return hits;
+#endif
+  }
+
+  size_t SlotOf(uint32_t hash) const noexcept {
+    return depth_ == 0 ? 0 : hash >> (32 - depth_);
+  }
+  Segment& SegmentOf(uint64_t hash) const noexcept {
+    return *directory_[SlotOf(static_cast<uint32_t>(hash))];
+  }
+
+  static void Place(Segment& segment, uint32_t hash, uint16_t tag, uint32_t number) noexcept;
+  Segment& NewSibling(uint32_t hash);
+
+  template <class HashOf>
+  void Split(uint64_t hash, const HashOf& hash_of) {
+    const auto low = static_cast<uint32_t>(hash);
+    Segment old = SegmentOf(hash);
+    Segment& sibling = NewSibling(low);
+    Segment& stays = *directory_[SlotOf(low) & ~(SpanOf(sibling) * 2 - 1)];
+    for (Bucket& bucket : stays.buckets) bucket = Bucket{};
+    stays.size = 0;
+    for (const Bucket& bucket : old.buckets) {
+      for (uint32_t way = 0; way < kWays; ++way) {
+        if (bucket.tags[way] == kEmpty) continue;
+        const uint32_t moved = hash_of(bucket.numbers[way]);
+        Place(SegmentOf(moved), moved, bucket.tags[way], bucket.numbers[way]);
+      }
+    }
+  }
+
+  // How many directory slots point to a segment.
+  size_t SpanOf(const Segment& segment) const noexcept {
+    return size_t{1} << (depth_ - segment.depth);
+  }
+
+  std::vector<Segment*> directory_;  // 2^depth_ pointers, equal ones adjacent
+  std::vector<std::unique_ptr<Segment>> segments_;
+  uint32_t depth_ = 0;
+  size_t size_ = 0;
+};
+
+}  // namespace pleat::inline v0

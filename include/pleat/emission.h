@@ -1,0 +1,34 @@
+// What a closed group hands out. Plain data, owned by whoever popped it; it never changes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <pleat/any_folder.h>
+#include <pleat/outcome.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0 {
+
+template <class State>
+struct Emission {
+  std::string key;
+  State state;
+  uint64_t count;     // events folded into it, at least 1
+  EngineTime first;   // smallest stamp among them
+  EngineTime last;    // largest stamp among them
+  EngineTime closed;  // when it closed: its deadline, so it does not depend on who looked when
+  Reason reason;
+  EmissionId id;      // stable; use it to recognise a repeated delivery downstream
+};
+
+// A copy of an open group, as Peek() saw it.
+template <class State>
+struct OpenGroup {
+  State state;
+  uint64_t count;
+  EngineTime first;
+  EngineTime last;
+};
+
+}  // namespace pleat::inline v0

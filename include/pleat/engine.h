@@ -1,0 +1,98 @@
+// An Engine owns partitions and one time axis. Collections, such as Folder, live in it. Start here.
+//
+//   auto engine = *pleat::Engine::Open({.partitions = 16});
+//   pleat::Folder<Event, State> folder(*engine, "accounts", {.quiet_period = 5min, .max_hold = 1h});
+//   folder.Fold(key, event, at);            // any thread
+//   engine->Advance(now);                   // closes the groups that are due
+//   for (auto& e : folder.Pop(100)) Publish(e.key, e.state);
+//
+// It starts no thread, reads no clock, touches no file and keeps no global: time moves only by
+// Advance() or, on event time, by the stamps of the events.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/export.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0 {
+
+class EngineCore;
+
+enum class Axis : uint8_t {
+  kArrival,  // Advance() moves time; a stamp says when the event arrived
+  kEvent,    // the watermark moves time: the largest stamp so far, less the lateness
+};
+
+struct EngineOptions {
+  // The number of partitions, 1 to 4,096: each has one lock. Two to four times the number of
+  // threads that fold is plenty; more makes batches shorter and ordered popping dearer.
+  int partitions = 16;
+
+  Axis axis = Axis::kArrival;
+
+  // Event time only: how far the watermark trails the largest stamp. Zero or more.
+  Duration lateness{0};
+
+  // An event stamped further than this ahead of the engine's time is answered kFuture and changes
+  // nothing, time included. Off by default; it does not apply before time has first moved.
+  Duration future_limit = kForever;
+
+  // The key of the tables' hash; absent, 16 bytes are drawn from the operating system, so that no
+  // stranger can choose keys that collide. It never shows in any output. Set it in tests only.
+  std::optional<std::array<uint64_t, 2>> hash_key = std::nullopt;
+};
+
+// Thread safety: any thread may call any method at any time; destroy it when no call is running and
+// after the collections that refer to it.
+// Ownership: holds everything that its collections remember.
+class PLEAT_EXPORT Engine {
+ public:
+  // Errors: kInvalidArgument for an option out of range, naming it.
+  static absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineOptions& options);
+
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Moves the engine's time to `now` and closes every group that is due by it (deadline <= now).
+  // An earlier `now` than before moves nothing: time never goes back.
+  // Complexity: O(log partitions) when nothing is due; about 50 ns per group closed.
+  void Advance(EngineTime now) noexcept;
+
+  // The same, looking at no more than `budget` groups. Returns whether everything due was closed;
+  // if not, call again with the same or a later `now`. What is due but not closed yet is already
+  // out of reach of new events, so the answers do not depend on the budget.
+  [[nodiscard]] bool Advance(EngineTime now, size_t budget) noexcept;
+
+  // The engine's time; kBeginningOfTime before it has first moved. On event time: the watermark.
+  EngineTime now() const noexcept;
+
+  // No group falls due before this instant; absent when no group is open. A driver sleeps until
+  // then and calls Advance(). It may be earlier than the first real deadline by at most 1/4096 of
+  // the quiet period, or when a group was folded into after its deadline was noted.
+  std::optional<EngineTime> NextDeadline() const noexcept;
+
+  // From its return on, every fold is answered kStopped. What has closed can still be popped; what
+  // is open stays open. Idempotent.
+  void Stop() noexcept;
+
+  int partitions() const noexcept;
+  Axis axis() const noexcept;
+
+  // For the collections.
+  EngineCore& core() noexcept { return *core_; }
+
+ private:
+  explicit Engine(std::unique_ptr<EngineCore> core);
+
+  std::unique_ptr<EngineCore> core_;
+};
+
+}  // namespace pleat::inline v0

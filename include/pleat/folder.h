@@ -1,0 +1,181 @@
+// A Folder folds events into one group per key and hands out each group once it has closed.
+//
+// A group opens with the first event of its key. It closes when its key has been quiet for
+// quiet_period, when it has been open for max_hold, or when it holds max_events events. Closing is
+// separate from popping: closed groups wait, in closing order, until somebody pops them.
+//
+//   struct Edit  { std::string_view page; int added; };
+//   struct Edits {                                    // what one open group remembers
+//     int64_t added = 0;
+//     void Fold(const Edit& edit) noexcept { added += edit.added; }
+//   };
+//   pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 5min, .max_hold = 1h});
+//
+// State must be default constructible, nothrow movable, and have `void Fold(const Event&) noexcept`.
+// Fold runs under a partition's lock: it must not call the engine. A copyable State can be peeked
+// at. If the state owns heap memory, give it `size_t HeapBytes() const noexcept`, in O(1), so that
+// max_bytes covers it; without it only the struct itself is counted.
+//
+// Thread safety: as Engine: any thread may call any method at any time, also on one object.
+// Allocation: folding into an open group allocates nothing of ours; opening one may. Failing to
+// allocate terminates the process.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <absl/status/statusor.h>
+#include <pleat/any_folder.h>
+#include <pleat/emission.h>
+#include <pleat/engine.h>
+
+namespace pleat::inline v0 {
+
+template <class State, class Event>
+concept FoldableState = std::default_initializable<State> &&
+                        std::is_nothrow_move_constructible_v<State> &&
+                        requires(State& state, const Event& event) {
+                          { state.Fold(event) } noexcept;
+                        };
+
+template <class State>
+concept HasHeapBytes = requires(const State& state) {
+  { state.HeapBytes() } noexcept -> std::convertible_to<size_t>;
+};
+
+// The one StateOps of a pair of types.
+template <class Event, class State>
+const StateOps& StateOpsFor() noexcept;
+
+template <class Event, class State>
+  requires FoldableState<State, Event>
+class Folder {
+ public:
+  // Creates the collection `name`, unique in the engine; it lives as long as the engine does.
+  // Errors: kInvalidArgument for an option out of range, naming it; kAlreadyExists.
+  static absl::StatusOr<Folder> Open(Engine& engine, std::string_view name,
+                                     const FolderOptions& options) {
+    absl::StatusOr<AnyFolder> any =
+        AnyFolder::Open(engine, name, options, StateOpsFor<Event, State>());
+    if (!any.ok()) return any.status();
+    return Folder(*any);
+  }
+
+  // The same for options known to be right: an error is a bug and stops the program with it.
+  Folder(Engine& engine, std::string_view name, const FolderOptions& options)
+      : any_(Open(engine, name, options).value().any_) {}
+
+  // Folds `event`, stamped `at`, into the group of `key`, opening one if none is open. The event is
+  // not kept. A group that is due by the engine's time (on arrival time: or by `at`) closes first.
+  // Cost: one lock, two or three cache lines.
+  FoldOutcome Fold(std::string_view key, const Event& event, EngineTime at) noexcept {
+    return any_.Fold(key, &event, at);
+  }
+
+  // Takes up to `max` emissions, in closing order over all partitions: by the instant they became
+  // final, what time closed before what an event closed, then by input order.
+  [[nodiscard]] std::vector<Emission<State>> Pop(size_t max) {
+    std::vector<Emission<State>> out;
+    any_.Pop(max, Mover(out));
+    return out;
+  }
+
+  // The same from one partition, in that partition's order: several times cheaper, and what a
+  // consumer that owns a range of partitions wants. 0 <= partition < engine.partitions().
+  [[nodiscard]] std::vector<Emission<State>> PopPartition(int partition, size_t max) {
+    std::vector<Emission<State>> out;
+    any_.PopPartition(partition, max, Mover(out));
+    return out;
+  }
+
+  // Hands up to `max` emissions to `consume(Emission<State>&&)`, with no lock held; `consume` may
+  // call anything. Returns how many there were.
+  template <class Consume>
+  size_t PopEach(size_t max, Consume&& consume) {
+    std::vector<Emission<State>> taken = Pop(max);
+    for (Emission<State>& emission : taken) consume(std::move(emission));
+    return taken.size();
+  }
+
+  // Advance(now), then Pop(max): what a polling loop does in one call.
+  [[nodiscard]] std::vector<Emission<State>> PopExpired(EngineTime now, size_t max) {
+    any_.engine().Advance(now);
+    return Pop(max);
+  }
+
+  // Closes the group of `key` now, with reason kFlush. Returns whether one was open.
+  bool Flush(std::string_view key) noexcept { return any_.Flush(key); }
+
+  // Drops the group of `key`; no emission comes of it. Returns whether one was open.
+  bool Cancel(std::string_view key) noexcept { return any_.Cancel(key); }
+
+  // Closes every open group now, by (deadline, opening order), with reason kEnd: the end of input.
+  void CloseAll() noexcept { any_.CloseAll(); }
+
+  // A copy of the open group of `key`, or nothing: a group that is due counts as closed, whether or
+  // not it was popped.
+  std::optional<OpenGroup<State>> Peek(std::string_view key) const
+    requires std::is_copy_constructible_v<State>
+  {
+    std::optional<OpenGroup<State>> out;
+    any_.Peek(key, [&](const GroupInfo& info, const void* state) {
+      out.emplace(OpenGroup<State>{*static_cast<const State*>(state), info.count, info.first,
+                                   info.last});
+    });
+    return out;
+  }
+
+  Ledger ledger() const noexcept { return any_.ledger(); }
+  Sizes sizes() const noexcept { return any_.sizes(); }
+
+ private:
+  explicit Folder(AnyFolder any) : any_(any) {}
+
+  static auto Mover(std::vector<Emission<State>>& out) {
+    return [&out](const ClosedGroup& group) {
+      State& state = *static_cast<State*>(group.state);
+      out.push_back(Emission<State>{std::string(group.key), std::move(state), group.count,
+                                    group.first, group.last, group.closed, group.reason,
+                                    group.id});
+      state.~State();
+    };
+  }
+
+  AnyFolder any_;
+};
+
+template <class Event, class State>
+const StateOps& StateOpsFor() noexcept {
+  static constexpr StateOps kOps = [] {
+    StateOps ops;
+    ops.size = sizeof(State);
+    ops.align = alignof(State);
+    ops.open = [](void*, void* state) { ::new (state) State(); };
+    ops.fold = [](void*, void* state, const void* event) {
+      static_cast<State*>(state)->Fold(*static_cast<const Event*>(event));
+    };
+    ops.relocate = [](void*, void* to, void* from) {
+      State* source = static_cast<State*>(from);
+      ::new (to) State(std::move(*source));
+      source->~State();
+    };
+    ops.destroy = [](void*, void* state) { static_cast<State*>(state)->~State(); };
+    if constexpr (HasHeapBytes<State>) {
+      ops.heap_bytes = [](void*, const void* state) -> size_t {
+        return static_cast<const State*>(state)->HeapBytes();
+      };
+    }
+    return ops;
+  }();
+  return kOps;
+}
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,199 @@
+// Newline-delimited JSON in, folded newline-delimited JSON out.
+//
+// A FoldSpec says in plain data what `pleat fold` says in flags: which members form the group key,
+// where the event time is, when a group closes, what is merged. A JsonFolder is a collection in an
+// Engine that folds lines of text by such a spec.
+//
+//   pleat::FoldSpec spec;
+//   spec.key = {{.name = "account_id", .path = "account_id"}};
+//   spec.quiet = 5min;
+//   spec.merges = {{.name = "metrics", .reducer = pleat::Reducer::kKeys, .path = "metrics"}};
+//   auto engine = *pleat::Engine::Open(pleat::EngineOptionsFor(spec));
+//   auto folder = *pleat::JsonFolder::Open(*engine, "accounts", spec);
+//   folder->FoldLine(line, at);
+//   std::string out;
+//   folder->Pop(100, out);                            // whole lines, each ended by '\n'
+//
+// The whole of every line is validated, not only the members that are read: exactly one RFC 8259
+// object, valid UTF-8, no lone surrogates, no repeated member name in any object, at most 64 levels,
+// 1,024 members an object, 1 MiB a line, a key of at most 64 KiB. What fails is a bad line: it is
+// reported with one reason from a closed list and changes nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/any_folder.h>
+#include <pleat/engine.h>
+#include <pleat/export.h>
+#include <pleat/outcome.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0 {
+
+inline constexpr size_t kLineBytesMax = size_t{1} << 20;
+inline constexpr int kJsonDepthMax = 64;
+inline constexpr size_t kObjectMembersMax = 1024;
+
+// Readable bytes that must follow a line handed to FoldLine; their content does not matter.
+inline constexpr size_t kLinePaddingBytes = 64;
+
+// The unit of an event time given as a number. It is stated, never guessed.
+enum class TimeUnit : uint8_t { kNotStated, kSeconds, kMilliseconds, kMicroseconds, kNanoseconds };
+
+// How the values of one path become one value of the emission. All ignore null like an absent field;
+// a value of a type the reducer does not take is ignored and counted as mismatched.
+enum class Reducer : uint8_t {
+  kKeys,   // the member names of objects, each once, in order of first appearance
+  kSet,    // the elements of arrays and any other values, each once, in order of first appearance
+  kSum,    // of numbers: integers exactly, saturating at 64 bits; others with compensation
+  kMin,    // the smallest number, as it was written
+  kMax,    // the largest number, as it was written
+  kMean,   // of numbers
+  kCount,  // of events with a value at the path; without a path, of events
+  kFirst,  // the value with the smallest stamp; of equal ones the earliest to arrive
+  kLast,   // the value with the largest stamp; of equal ones the latest to arrive
+};
+
+struct KeyField {
+  std::string name;  // the member's name in the output
+  std::string path;  // "a.b" nests; a path that starts with / is a JSON Pointer
+};
+
+struct Merge {
+  std::string name;
+  Reducer reducer;
+  std::string path;  // empty only for kCount: count()
+};
+
+struct FoldSpec {
+  std::vector<KeyField> key;  // at least one
+  Duration quiet{0};          // above zero; required
+  Duration max_hold = kForever;
+  uint64_t max_events = kNoEventCap;
+
+  std::string time;  // path of the event time; empty: the caller of FoldLine stamps the events
+  TimeUnit time_unit = TimeUnit::kNotStated;
+  Duration lateness{0};
+  Duration accept_limit = kForever;
+  Duration future_limit = kForever;
+
+  std::vector<Merge> merges;  // in output order
+  bool meta = true;           // add "_fold" to every line
+
+  size_t max_groups = 50'000'000;
+  size_t max_bytes = size_t{4} << 30;
+};
+
+// Sets the option that `pleat fold` calls `--name` (without the dashes) from its text, as the flag
+// and a member of a spec document do; "key" and "merge" add to the list. kNotFound if no such option
+// belongs to a FoldSpec; kInvalidArgument says what is wrong with the text.
+PLEAT_EXPORT absl::Status SetOption(FoldSpec& spec, std::string_view name, std::string_view text);
+
+// Calls `set(name, text)` for every option in a spec document, one JSON object such as
+// {"key":["user"],"quiet":"5m","merge":["n=count()"]}: strings, numbers and booleans are handed on as
+// text, an array once per element. Stops at the first error of `set`. kInvalidArgument if the
+// document is not valid JSON or nests further.
+PLEAT_EXPORT absl::Status ForEachOption(
+    std::string_view document,
+    absl::FunctionRef<absl::Status(std::string_view name, std::string_view text)> set);
+
+// The options of a spec that differ from an empty one, as name and text pairs in a fixed order, such
+// that SetOption() on an empty spec gives the same spec again.
+PLEAT_EXPORT std::vector<std::pair<std::string, std::string>> OptionsOf(const FoldSpec& spec);
+
+// A FoldSpec from a document. Errors: kInvalidArgument, as above, or for an unknown option.
+PLEAT_EXPORT absl::StatusOr<FoldSpec> ParseFoldSpec(std::string_view document);
+
+// Whether the spec is complete and consistent: key and quiet given, paths well formed, output names
+// distinct and none of them "_fold". Errors: kInvalidArgument, naming the option.
+PLEAT_EXPORT absl::Status Validate(const FoldSpec& spec);
+
+// The engine a spec asks for: event time if it names a time path, else arrival time; with few
+// max_groups a single partition, so that the limit is exact.
+PLEAT_EXPORT EngineOptions EngineOptionsFor(const FoldSpec& spec);
+
+// "250us", "5ms", "1.5s", "5m", "1h", "1d", "0"; "inf" gives kForever. Cut to microseconds.
+PLEAT_EXPORT absl::StatusOr<Duration> ParseDuration(std::string_view text);
+
+// The shortest text that ParseDuration reads as `d`.
+PLEAT_EXPORT std::string FormatDuration(Duration d);
+
+// RFC 3339: date, T or t or space, time, optional fraction, Z, z or an offset. Digits past the
+// microsecond are cut. Returns false for anything else, second 60 and impossible dates included.
+PLEAT_EXPORT bool ParseTimestamp(std::string_view text, EngineTime& out) noexcept;
+
+// RFC 3339 in UTC with six fractional digits, e.g. 2015-09-12T00:47:35.776000Z.
+PLEAT_EXPORT std::string FormatTimestamp(EngineTime t);
+
+// Appends `text` as a JSON string, quotes included: ", \ and control characters escaped, all else as
+// it is. `text` must be valid UTF-8.
+PLEAT_EXPORT void AppendJsonString(std::string_view text, std::string& out);
+
+// What became of one line.
+struct LineResult {
+  enum class Kind : uint8_t {
+    kBlank,      // only white space; not counted
+    kEvent,      // a usable event; see `fold`
+    kBad,        // not a usable event; `reason` says why; nothing changed
+    kNoUnit,     // the event time is a number and the spec states no unit: stop; `reason` says which
+                 // unit it looks like
+  };
+  Kind kind = Kind::kBlank;
+  FoldOutcome fold = FoldOutcome::kOpened;  // for kEvent: never kFuture, which is a bad line
+  std::string_view reason;                  // static text, or valid until the next FoldLine
+};
+
+// Counts of lines; of groups the collection's own ledger tells. lines = events + bad.
+struct LineCounts {
+  uint64_t lines = 0;       // blank ones not counted
+  uint64_t events = 0;      // usable, late and refused ones included
+  uint64_t bad = 0;
+  uint64_t mismatched = 0;  // values that a reducer could not take
+
+  friend bool operator==(const LineCounts&, const LineCounts&) = default;
+};
+
+// Thread safety: FoldLine from one thread at a time; Pop and the rest from any.
+// Ownership: borrows the engine.
+class PLEAT_EXPORT JsonFolder {
+ public:
+  // Creates the collection `name` in the engine, which must have been opened with
+  // EngineOptionsFor(spec) or options that agree with it in axis, lateness and future limit.
+  // Errors: as Validate(), and as AnyFolder::Open().
+  static absl::StatusOr<std::unique_ptr<JsonFolder>> Open(Engine& engine, std::string_view name,
+                                                          const FoldSpec& spec);
+  ~JsonFolder();
+  JsonFolder(const JsonFolder&) = delete;
+  JsonFolder& operator=(const JsonFolder&) = delete;
+
+  // Folds one line, without its newline; a final '\r' is white space. `arrival` stamps the event if
+  // the spec has no time path, and is ignored otherwise.
+  // REQUIRES: kLinePaddingBytes readable bytes follow the line.
+  LineResult FoldLine(std::string_view line, EngineTime arrival);
+
+  // Appends up to `max` emissions to `out`, a line each, in the order of Folder::Pop. Returns how
+  // many.
+  size_t Pop(size_t max, std::string& out);
+
+  // Closes every open group with reason "end".
+  void CloseAll() noexcept;
+
+  LineCounts counts() const noexcept;
+  Ledger ledger() const noexcept;
+  Sizes sizes() const noexcept;
+
+ private:
+  class Impl;
+  explicit JsonFolder(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,58 @@
+// Time in pleat: microseconds on one axis per engine, always an argument, never read from a clock.
+//
+// An engine runs on one axis (Axis in engine.h): on arrival time a stamp is the instant at which an
+// event arrived, on event time it is the instant the event speaks of. EngineTime is a point on that
+// axis. It is a type of its own, so that a reading of some clock does not slip in unconverted: use
+// FromUnix() for a count since 1970-01-01T00:00:00Z.
+//
+// Range: the years 0001 to 9999. Arithmetic saturates at both ends and never wraps; a stamp beyond
+// an end counts as that end.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+
+namespace pleat::inline v0 {
+
+using Duration = std::chrono::microseconds;
+
+// The clock whose time points EngineTime are. It has no now(): nothing in pleat reads it.
+struct EngineClock {
+  using duration = Duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<EngineClock, duration>;
+  static constexpr bool is_steady = true;
+};
+using EngineTime = EngineClock::time_point;
+
+// As a quiet period or a max hold: never. As a limit: none.
+inline constexpr Duration kForever = Duration::max();
+
+inline constexpr EngineTime kBeginningOfTime{Duration{-62'135'596'800'000'000}};  // 0001-01-01
+inline constexpr EngineTime kEndOfTime{Duration{253'402'300'799'999'999}};        // 9999-12-31
+
+constexpr EngineTime FromUnix(Duration since_epoch) noexcept { return EngineTime{since_epoch}; }
+
+constexpr EngineTime Clamp(EngineTime t) noexcept {
+  return t < kBeginningOfTime ? kBeginningOfTime : t > kEndOfTime ? kEndOfTime : t;
+}
+
+// `t + d`, kept between kBeginningOfTime and kEndOfTime.
+constexpr EngineTime SaturatingAdd(EngineTime t, Duration d) noexcept {
+  using Limits = std::numeric_limits<Duration::rep>;
+  const Duration::rep a = t.time_since_epoch().count();
+  const Duration::rep b = d.count();
+  if (b > 0 && a > Limits::max() - b) return kEndOfTime;
+  if (b < 0 && a < Limits::min() - b) return kBeginningOfTime;
+  return Clamp(EngineTime{Duration{a + b}});
+}
+
+// `t - d`, kept between kBeginningOfTime and kEndOfTime.
+constexpr EngineTime SaturatingSub(EngineTime t, Duration d) noexcept {
+  if (d == Duration::min()) return kEndOfTime;
+  return SaturatingAdd(t, -d);
+}
+
+}  // namespace pleat::inline v0
