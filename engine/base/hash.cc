@@ -25,7 +25,7 @@ uint64_t Mix(uint64_t x, uint64_t y) noexcept {
 uint64_t StablePartitionHash(std::string_view key) noexcept {
   const char* p = key.data();
   size_t left = key.size();
-  uint64_t state = kC ^ uint64_t{key.size()};
+  uint64_t state = kC;
   for (; left >= 16; p += 16, left -= 16) {
     state = Mix(LoadLittle64(p) ^ kA, LoadLittle64(p + 8) ^ state) + kB;
   }
@@ -38,7 +38,7 @@ uint64_t StablePartitionHash(std::string_view key) noexcept {
     low = LoadLittleTail(p, left);
   }
   state = Mix(low ^ kA, high ^ state) + kB;
-  return Mix(state ^ kC, kA);
+  return Mix(state ^ kC, kA ^ uint64_t{key.size()});
 }
 
 int PartitionOf(std::string_view key, int partitions) noexcept {

@@ -7,7 +7,8 @@ namespace pleat::inline v0 {
 
 TimerWheel::Place TimerWheel::PlaceOf(uint64_t tick) const noexcept {
   const uint64_t differs = tick ^ tick_;
-  const int level = differs == 0 ? 0 : (std::bit_width(differs) - 1) / kLevelBits;
+  const int width = static_cast<int>(std::bit_width(differs));
+  const int level = width == 0 ? 0 : (width - 1) / kLevelBits;
   return {level, static_cast<int>((tick >> (level * kLevelBits)) % kSpokes)};
 }
 

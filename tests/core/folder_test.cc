@@ -1,0 +1,371 @@
+// A folder as its users see it, one behaviour a test. The rules come from docs/semantics.md.
+#include <pleat/folder.h>
+
+#include <atomic>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <pleat/partition.h>
+
+#include "tests/support/allocations.h"
+
+namespace pleat {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Number {
+  int value;
+};
+struct Values {
+  std::vector<int> all;
+  void Fold(const Number& number) noexcept { all.push_back(number.value); }
+};
+struct Sum {
+  int64_t sum = 0;
+  void Fold(const Number& number) noexcept { sum += number.value; }
+};
+
+const EngineTime kT0 = FromUnix(1'700'000'000s);
+
+// An emission in one line: key, values, reason, and seconds since kT0 of first, last and closed.
+std::string Show(const Emission<Values>& e) {
+  std::string out = e.key + " [";
+  for (int value : e.state.all) out += std::to_string(value) + " ";
+  if (out.back() == ' ') out.pop_back();
+  const auto seconds = [](EngineTime t) {
+    return " " + std::to_string(std::chrono::duration_cast<std::chrono::seconds>(t - kT0).count());
+  };
+  return out + "] " + std::string(ReasonName(e.reason)) + seconds(e.first) + seconds(e.last) +
+         seconds(e.closed);
+}
+
+class FolderFixture : public testing::Test {
+ protected:
+  void Open(const FolderOptions& options, const EngineOptions& engine = {}) {
+    engine_ = *Engine::Open(engine);
+    folder_ = *Folder<Number, Values>::Open(*engine_, "numbers", options);
+  }
+  FoldOutcome Fold(std::string_view key, int value, Duration after) {
+    return folder_->Fold(key, {value}, kT0 + after);
+  }
+  std::vector<std::string> Pop(size_t max = 1000) {
+    std::vector<std::string> out;
+    for (const auto& emission : folder_->Pop(max)) out.push_back(Show(emission));
+    return out;
+  }
+
+  std::unique_ptr<Engine> engine_;
+  std::optional<Folder<Number, Values>> folder_;
+};
+
+TEST_F(FolderFixture, AQuietKeyClosesAtLastPlusQuietPeriod) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  EXPECT_EQ(Fold("a", 1, 0s), FoldOutcome::kOpened);
+  EXPECT_EQ(Fold("a", 2, 9s), FoldOutcome::kFolded);
+  engine_->Advance(kT0 + 19s - 1us);
+  EXPECT_THAT(Pop(), ElementsAre());
+  engine_->Advance(kT0 + 19s);
+  EXPECT_THAT(Pop(), ElementsAre("a [1 2] quiet 0 9 19"));
+}
+
+TEST_F(FolderFixture, AnEventAtTheDeadlineOpensTheNextGroup) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  Fold("a", 1, 0s);
+  EXPECT_EQ(Fold("a", 2, 10s), FoldOutcome::kOpened);
+  engine_->Advance(kT0 + 1min);
+  EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10", "a [2] quiet 10 10 20"));
+}
+
+TEST_F(FolderFixture, AnOvertakenGroupIsNotHandedOutBeforeItsDeadline) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  Fold("a", 1, 0s);
+  Fold("a", 2, 30s);
+  EXPECT_THAT(Pop(), ElementsAre());
+  engine_->Advance(kT0 + 10s);
+  EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10"));
+}
+
+TEST_F(FolderFixture, ABusyKeyClosesAtItsMaxHold) {
+  Open({.quiet_period = 10s, .max_hold = 25s});
+  for (int i = 0; i < 6; ++i) Fold("a", i, i * 5s);
+  engine_->Advance(kT0 + 1min);
+  EXPECT_THAT(Pop(), ElementsAre("a [0 1 2 3 4] max_hold 0 20 25", "a [5] quiet 25 25 35"));
+}
+
+TEST_F(FolderFixture, WhenBothDeadlinesTieTheReasonIsQuiet) {
+  Open({.quiet_period = 10s, .max_hold = 10s});
+  Fold("a", 1, 0s);
+  engine_->Advance(kT0 + 10s);
+  EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10"));
+}
+
+TEST_F(FolderFixture, MaxEventsClosesAtTheEnginesTimeWithTheLastEventInside) {
+  Open({.quiet_period = 10s, .max_hold = kForever, .max_events = 2});
+  engine_->Advance(kT0 + 1s);
+  Fold("a", 1, 2s);
+  Fold("a", 2, 3s);
+  Fold("a", 3, 4s);
+  EXPECT_THAT(Pop(), ElementsAre("a [1 2] max_events 2 3 1"));
+  EXPECT_EQ(folder_->sizes().open_groups, 1u);
+}
+
+TEST_F(FolderFixture, AGroupOpenedOverdueClosesWithItsOwnEvent) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  engine_->Advance(kT0 + 1min);
+  EXPECT_EQ(Fold("a", 1, 0s), FoldOutcome::kOpened);
+  EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10"));
+}
+
+TEST_F(FolderFixture, AnOlderEventFoldsWithoutMovingTheDeadline) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  Fold("a", 1, 5s);
+  EXPECT_EQ(Fold("a", 2, 1s), FoldOutcome::kFolded);
+  engine_->Advance(kT0 + 15s);
+  EXPECT_THAT(Pop(), ElementsAre("a [1 2] quiet 1 5 15"));
+}
+
+TEST_F(FolderFixture, EventsOlderThanTheAcceptLimitAreLate) {
+  Open({.quiet_period = 10s, .max_hold = kForever, .accept_limit = 5s});
+  engine_->Advance(kT0 + 20s);
+  EXPECT_EQ(Fold("a", 1, 15s), FoldOutcome::kOpened);
+  EXPECT_EQ(Fold("a", 2, 15s - 1us), FoldOutcome::kLate);
+  EXPECT_EQ(folder_->ledger().late, 1u);
+}
+
+TEST_F(FolderFixture, EventsBeyondTheFutureLimitChangeNothing) {
+  Open({.quiet_period = 10s, .max_hold = kForever}, {.axis = Axis::kEvent, .future_limit = 1h});
+  EXPECT_EQ(Fold("a", 1, 0s), FoldOutcome::kOpened);  // time has not moved yet: no limit applies
+  EXPECT_EQ(Fold("a", 2, 1h + 1us), FoldOutcome::kFuture);
+  EXPECT_EQ(engine_->now(), kT0);
+  EXPECT_EQ(Fold("a", 2, 1h), FoldOutcome::kOpened);
+  EXPECT_EQ(folder_->ledger().future, 1u);
+}
+
+TEST_F(FolderFixture, OnEventTimeOnlyTheWatermarkCloses) {
+  Open({.quiet_period = 60s, .max_hold = kForever}, {.axis = Axis::kEvent, .lateness = 30s});
+  Fold("a", 1, 0s);
+  EXPECT_EQ(Fold("a", 2, 80s), FoldOutcome::kFolded);  // the watermark stands at 50 s
+  EXPECT_EQ(engine_->now(), kT0 + 50s);
+  Fold("b", 3, 169s);
+  EXPECT_THAT(Pop(), ElementsAre());
+  Fold("b", 4, 170s);
+  EXPECT_THAT(Pop(), ElementsAre("a [1 2] quiet 0 80 140"));
+}
+
+TEST_F(FolderFixture, FlushClosesOneKeyNow) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  engine_->Advance(kT0 + 3s);
+  Fold("a", 1, 3s);
+  Fold("b", 1, 3s);
+  EXPECT_TRUE(folder_->Flush("a"));
+  EXPECT_FALSE(folder_->Flush("a"));
+  EXPECT_THAT(Pop(), ElementsAre("a [1] flush 3 3 3"));
+}
+
+TEST_F(FolderFixture, CancelDropsOneKeyAndItsOldDeadlineDoesNotTouchTheNextGroup) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  Fold("a", 1, 0s);
+  EXPECT_TRUE(folder_->Cancel("a"));
+  EXPECT_FALSE(folder_->Cancel("a"));
+  Fold("a", 2, 5s);
+  engine_->Advance(kT0 + 10s);
+  EXPECT_THAT(Pop(), ElementsAre());
+  engine_->Advance(kT0 + 15s);
+  EXPECT_THAT(Pop(), ElementsAre("a [2] quiet 5 5 15"));
+  EXPECT_EQ(folder_->ledger().cancelled, 1u);
+}
+
+TEST_F(FolderFixture, PeekCopiesAnOpenGroupAndSeesNoClosedOne) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  Fold("a", 1, 2s);
+  Fold("a", 2, 1s);
+  const auto group = folder_->Peek("a");
+  ASSERT_TRUE(group.has_value());
+  EXPECT_THAT(group->state.all, ElementsAre(1, 2));
+  EXPECT_EQ(group->count, 2u);
+  EXPECT_EQ(group->first, kT0 + 1s);
+  EXPECT_EQ(group->last, kT0 + 2s);
+  EXPECT_FALSE(folder_->Peek("b").has_value());
+  engine_->Advance(kT0 + 12s);
+  EXPECT_FALSE(folder_->Peek("a").has_value());
+}
+
+TEST_F(FolderFixture, CloseAllEndsEveryGroupByDeadlineThenOpening) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  engine_->Advance(kT0 + 1s);
+  Fold("c", 1, 5s);
+  Fold("b", 2, 4s);
+  Fold("a", 3, 4s);
+  folder_->CloseAll();
+  EXPECT_THAT(Pop(),
+              ElementsAre("b [2] end 4 4 1", "a [3] end 4 4 1", "c [1] end 5 5 1"));
+  EXPECT_EQ(folder_->sizes(), Sizes{});
+}
+
+TEST_F(FolderFixture, PoppingLateChangesNothing) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  Fold("a", 1, 0s);
+  engine_->Advance(kT0 + 100h);
+  EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10"));
+}
+
+TEST_F(FolderFixture, PopExpiredAdvancesAndPopsAtMostMax) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  for (int i = 0; i < 5; ++i) Fold("k" + std::to_string(i), i, i * 1s);
+  EXPECT_EQ(folder_->PopExpired(kT0 + 12s, 2).size(), 2u);
+  EXPECT_THAT(Pop(), ElementsAre("k2 [2] quiet 2 2 12"));
+}
+
+TEST_F(FolderFixture, PopEachMayCallTheEngine) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  Fold("a", 1, 0s);
+  engine_->Advance(kT0 + 10s);
+  EXPECT_EQ(folder_->PopEach(10, [&](Emission<Values>&& e) { Fold(e.key, 2, 10s); }), 1u);
+  EXPECT_EQ(folder_->sizes().open_groups, 1u);
+}
+
+TEST_F(FolderFixture, TheOrderIsTheSameForAnyNumberOfPartitions) {
+  std::vector<std::string> expected;
+  for (int partitions : {1, 2, 7, 64}) {
+    Open({.quiet_period = 3s, .max_hold = 9s, .max_events = 4},
+         {.partitions = partitions, .axis = Axis::kEvent});
+    std::vector<std::string> order;
+    for (int i = 0; i < 2000; ++i) {
+      Fold("k" + std::to_string(i * i % 37), i, (i / 5) * 1s);
+      if (i % 100 == 0) {
+        for (auto& line : Pop()) order.push_back(std::move(line));
+      }
+    }
+    folder_->CloseAll();
+    for (auto& line : Pop(100'000)) order.push_back(std::move(line));
+    if (expected.empty()) expected = order;
+    EXPECT_EQ(order, expected) << partitions << " partitions";
+  }
+  EXPECT_GT(expected.size(), 500u);
+}
+
+TEST_F(FolderFixture, IdsNameAPartitionAndNeverRepeat) {
+  Open({.quiet_period = 1s, .max_hold = kForever, .max_events = 1}, {.partitions = 4});
+  std::set<std::pair<uint32_t, uint64_t>> seen;
+  for (int i = 0; i < 1000; ++i) Fold("k" + std::to_string(i % 10), i, 0s);
+  for (const auto& e : folder_->Pop(1000)) {
+    EXPECT_EQ(e.id.partition, static_cast<uint32_t>(PartitionOf(e.key, 4)));
+    EXPECT_TRUE(seen.emplace(e.id.partition, e.id.generation).second);
+  }
+  EXPECT_EQ(seen.size(), 1000u);
+}
+
+TEST_F(FolderFixture, TheGroupLimitRefusesWithoutATraceAndMakesRoomAsTimePasses) {
+  Open({.quiet_period = 10s, .max_hold = kForever, .max_groups = 2}, {.partitions = 1});
+  Fold("a", 1, 0s);
+  Fold("b", 1, 5s);
+  EXPECT_EQ(Fold("c", 1, 6s), FoldOutcome::kOverLimit);
+  EXPECT_FALSE(folder_->Peek("c").has_value());
+  EXPECT_EQ(Fold("a", 2, 6s), FoldOutcome::kFolded);  // an open group goes on
+  engine_->Advance(kT0 + 15s);
+  EXPECT_EQ(Fold("c", 1, 15s), FoldOutcome::kOpened);
+  EXPECT_EQ(folder_->ledger().refused, 1u);
+}
+
+TEST_F(FolderFixture, KeysMayBeEmptyOrHoldNulButNotExceed64KiB) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  EXPECT_EQ(Fold("", 1, 0s), FoldOutcome::kOpened);
+  EXPECT_EQ(Fold(std::string_view("\0", 1), 2, 0s), FoldOutcome::kOpened);
+  EXPECT_EQ(Fold(std::string(65'536, 'k'), 3, 0s), FoldOutcome::kOpened);
+  EXPECT_EQ(Fold(std::string(65'537, 'k'), 4, 0s), FoldOutcome::kOverLimit);
+  EXPECT_EQ(Fold("", 5, 0s), FoldOutcome::kFolded);
+}
+
+TEST_F(FolderFixture, DeadlinesSaturateAtTheEndOfTime) {
+  Open({.quiet_period = kForever, .max_hold = kForever});
+  EXPECT_EQ(folder_->Fold("a", {1}, kEndOfTime), FoldOutcome::kOpened);
+  EXPECT_EQ(folder_->Fold("b", {2}, FromUnix(Duration::min())), FoldOutcome::kOpened);
+  engine_->Advance(kEndOfTime - 1us);
+  EXPECT_THAT(folder_->Pop(10), testing::IsEmpty());
+  engine_->Advance(FromUnix(Duration::max()));
+  EXPECT_EQ(folder_->Pop(10).size(), 2u);
+}
+
+TEST(Folder, OpenNamesTheOptionThatIsOutOfRange) {
+  auto engine = *Engine::Open({.partitions = 4});
+  const auto error = [&](const FolderOptions& options) {
+    return std::string(Folder<Number, Sum>::Open(*engine, "f", options).status().message());
+  };
+  EXPECT_THAT(error({.max_hold = 1h}), HasSubstr("quiet_period"));
+  EXPECT_THAT(error({.quiet_period = 1s}), HasSubstr("max_hold"));
+  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = -1s}), HasSubstr("max_hold"));
+  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s, .max_events = 0}),
+              HasSubstr("max_events"));
+  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s, .accept_limit = -1s}),
+              HasSubstr("accept_limit"));
+  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s, .max_groups = 3}),
+              HasSubstr("max_groups"));
+  EXPECT_EQ(error({.quiet_period = 1s, .max_hold = 1s}), "");
+  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s}), HasSubstr("exists"));
+}
+
+TEST(Folder, FoldingIntoAnOpenGroupAllocatesNothing) {
+  auto engine = *Engine::Open({.partitions = 4});
+  Folder<Number, Sum> folder(*engine, "f", {.quiet_period = 1h, .max_hold = kForever});
+  std::vector<std::string> keys;
+  for (int i = 0; i < 1000; ++i) keys.push_back("a key longer than what is kept inline " +
+                                                std::to_string(i));
+  for (const std::string& key : keys) folder.Fold(key, {1}, kT0);
+  const size_t before = AllocationCount();
+  for (const std::string& key : keys) folder.Fold(key, {1}, kT0 + 1s);
+  EXPECT_EQ(AllocationCount(), before);
+}
+
+TEST(Folder, NothingIsLostOrHandedOutTwiceWhenThreadsFoldAdvanceAndPop) {
+  constexpr int kThreads = 4;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  constexpr int kEvents = 20'000;
+#else
+  constexpr int kEvents = 100'000;
+#endif
+  auto engine = *Engine::Open({.partitions = 8});
+  Folder<Number, Sum> folder(*engine, "f",
+                             {.quiet_period = 50us, .max_hold = 500us, .max_events = 7});
+  std::atomic<int64_t> clock{0};
+  std::atomic<int64_t> popped_events{0};
+  std::atomic<int64_t> popped_sum{0};
+  const auto take = [&](std::vector<Emission<Sum>> emissions) {
+    for (const auto& e : emissions) {
+      popped_events += static_cast<int64_t>(e.count);
+      popped_sum += e.state.sum;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kEvents; ++i) {
+        const EngineTime at = kT0 + Duration{clock.fetch_add(1)};
+        folder.Fold("key" + std::to_string((i * 7 + t) % 101), {1}, at);
+        if (i % 64 == 0) engine->Advance(at);
+        if (i % 97 == 0) take(folder.Pop(50));
+        if (i % 89 == 0) take(folder.PopPartition(i % 8, 50));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  folder.CloseAll();
+  take(folder.Pop(SIZE_MAX));
+  EXPECT_EQ(popped_events, int64_t{kThreads} * kEvents);
+  EXPECT_EQ(popped_sum, int64_t{kThreads} * kEvents);
+  const Ledger ledger = folder.ledger();
+  EXPECT_EQ(ledger.events, ledger.opened + ledger.folded);
+  EXPECT_EQ(ledger.opened, ledger.closed);
+  EXPECT_EQ(ledger.closed, ledger.popped);
+  EXPECT_EQ(folder.sizes(), Sizes{});
+}
+
+}  // namespace
+}  // namespace pleat

@@ -1,0 +1,132 @@
+// What only shows inside a book: budgets, laziness, accounting. The behaviour that users see is tested
+// in tests/core and, against the reference model, in tests/model.
+#include "engine/fold/fold_book.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <pleat/folder.h>
+
+#include "engine/base/hash.h"
+
+namespace pleat {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Text {
+  std::string value;
+};
+struct Joined {
+  std::string all;
+  void Fold(const Text& text) noexcept { all += text.value; }
+  size_t HeapBytes() const noexcept { return all.capacity() > 15 ? all.capacity() + 1 : 0; }
+};
+
+class FoldBookFixture : public testing::Test {
+ protected:
+  explicit FoldBookFixture(FolderOptions options = {.quiet_period = 10s, .max_hold = kForever})
+      : book_(options, StateOpsFor<Text, Joined>(), 3) {}
+
+  FoldOutcome Fold(std::string_view key, std::string value, EngineTime at, EngineTime now) {
+    const Text text{std::move(value)};
+    return book_.Fold({.key = key,
+                       .hash = KeyedHash(key, {1, 2}),
+                       .event = &text,
+                       .at = at,
+                       .now = now,
+                       .edge = std::max(at, now),
+                       .position = position_++});
+  }
+  std::vector<std::string> PopAll(EngineTime now) {
+    std::vector<std::string> out;
+    while (book_.NextReady(now) != nullptr) {
+      book_.PopReady([&](const ClosedGroup& group) {
+        auto& state = *static_cast<Joined*>(group.state);
+        out.push_back(std::string(group.key) + "=" + state.all);
+        state.~Joined();
+      });
+    }
+    return out;
+  }
+
+  const EngineTime t0_ = FromUnix(1'000'000s);
+  uint64_t position_ = 0;
+  FoldBook book_;
+};
+
+TEST_F(FoldBookFixture, AFoldLeavesTheOtherGroupsThatAreDueAlone) {
+  for (int i = 0; i < 1000; ++i) Fold("key" + std::to_string(i), "x", t0_, t0_);
+  Fold("other", "y", t0_ + 1h, t0_ + 1h);
+  EXPECT_EQ(book_.sizes().ready_emissions, 0u);
+  EXPECT_EQ(book_.sizes().open_groups, 1001u);
+}
+
+TEST_F(FoldBookFixture, AnOvertakenGroupSurfacesInExactOrder) {
+  Fold("a", "1", t0_, t0_);
+  Fold("b", "1", t0_ + 5s, t0_);
+  Fold("a", "2", t0_ + 10s, t0_);  // at the deadline of a's first group, which makes way
+  EXPECT_EQ(book_.sizes().open_groups, 3u);
+  EXPECT_EQ(PopAll(t0_ + 9s), std::vector<std::string>{});
+  EXPECT_EQ(PopAll(t0_ + 30s), (std::vector<std::string>{"a=1", "b=1", "a=2"}));
+}
+
+TEST_F(FoldBookFixture, CloseDueStopsAtItsBudgetAndGoesOn) {
+  for (int i = 0; i < 100; ++i) Fold("key" + std::to_string(i), "x", t0_, t0_);
+  size_t budget = 150;  // one to load each of them, one to close each
+  EXPECT_FALSE(book_.CloseDue(t0_ + 10s, budget));
+  EXPECT_EQ(budget, 0u);
+  EXPECT_EQ(book_.sizes().ready_emissions, 50u);
+  budget = 1000;
+  EXPECT_TRUE(book_.CloseDue(t0_ + 10s, budget));
+  EXPECT_EQ(budget, 950u);
+}
+
+TEST_F(FoldBookFixture, BytesFollowKeysAndHeapAndReturnToZero) {
+  EXPECT_EQ(book_.sizes().bytes, 0u);
+  Fold("short", "", t0_, t0_);
+  const size_t one = book_.sizes().bytes;
+  EXPECT_GE(one, 64u);
+  Fold(std::string(1000, 'k'), "", t0_, t0_);
+  EXPECT_EQ(book_.sizes().bytes, 2 * one + 1000);
+  Fold("short", std::string(5000, 'v'), t0_, t0_);
+  EXPECT_GE(book_.sizes().bytes, 2 * one + 6000);
+  EXPECT_EQ(PopAll(t0_ + 1h).size(), 2u);
+  EXPECT_EQ(book_.sizes().bytes, 0u);
+}
+
+TEST_F(FoldBookFixture, GroupsLeftAtTheEndAreDestroyed) {
+  // Their strings would show as leaks under AddressSanitizer.
+  Fold("open", std::string(100, 'v'), t0_, t0_);
+  Fold(std::string(100, 'k'), std::string(100, 'v'), t0_, t0_);
+  Fold("ready", std::string(100, 'v'), t0_ - 1h, t0_);
+  EXPECT_EQ(book_.sizes().ready_emissions, 1u);
+}
+
+TEST_F(FoldBookFixture, StaleDeadlinesStayFewWhenKeysAreFlushedOverAndOver) {
+  for (int i = 0; i < 200'000; ++i) {
+    Fold("key", "x", t0_, t0_);
+    ASSERT_TRUE(book_.Flush("key", KeyedHash("key", {1, 2}), t0_, position_++));
+    PopAll(t0_);
+  }
+  EXPECT_LT(book_.stale_deadlines(), 1000u);
+}
+
+struct FoldBookAtItsByteLimit : FoldBookFixture {
+  FoldBookAtItsByteLimit()
+      : FoldBookFixture({.quiet_period = 10s, .max_hold = kForever, .max_bytes = 2000}) {}
+};
+
+TEST_F(FoldBookAtItsByteLimit, RefusesGrowthButAcceptsAgainAfterPopping) {
+  EXPECT_EQ(Fold("a", std::string(3000, 'v'), t0_, t0_), FoldOutcome::kOpened);
+  EXPECT_EQ(Fold("a", "more", t0_, t0_), FoldOutcome::kOverLimit);
+  EXPECT_EQ(Fold("b", "more", t0_, t0_), FoldOutcome::kOverLimit);
+  EXPECT_EQ(Fold("b", "more", t0_ + 10s, t0_ + 10s), FoldOutcome::kOverLimit);  // not popped yet
+  EXPECT_EQ(PopAll(t0_ + 10s).size(), 1u);
+  EXPECT_EQ(Fold("b", "more", t0_ + 10s, t0_ + 10s), FoldOutcome::kOpened);
+  EXPECT_EQ(book_.ledger().refused, 3u);
+}
+
+}  // namespace
+}  // namespace pleat

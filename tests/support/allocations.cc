@@ -1,0 +1,20 @@
+// In a file of its own, so that no compiler sees both halves of a pair and warns of a mismatch.
+#include "tests/support/allocations.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+std::atomic<size_t> count{0};
+}  // namespace
+
+size_t pleat::AllocationCount() noexcept { return count.load(std::memory_order_relaxed); }
+
+void* operator new(size_t size) {
+  count.fetch_add(1, std::memory_order_relaxed);
+  if (void* p = std::malloc(size)) return p;
+  std::abort();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, size_t) noexcept { std::free(p); }

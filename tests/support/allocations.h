@@ -1,0 +1,12 @@
+// Counts allocations, for the tests of calls that promise to make none. Linking allocations.cc replaces
+// operator new of the whole program.
+#pragma once
+
+#include <cstddef>
+
+namespace pleat {
+
+// How often operator new was called so far, by any thread.
+size_t AllocationCount() noexcept;
+
+}  // namespace pleat

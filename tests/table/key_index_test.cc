@@ -1,0 +1,80 @@
+#include "engine/table/key_index.h"
+
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace pleat {
+namespace {
+
+// An index over entries that are nothing but their hash.
+class KeyIndexFixture : public testing::Test {
+ protected:
+  void Insert(uint64_t hash) {
+    const auto number = static_cast<uint32_t>(hashes_.size());
+    hashes_.push_back(hash);
+    index_.Insert(hash, number, [this](uint32_t n) { return static_cast<uint32_t>(hashes_[n]); });
+  }
+  uint32_t Find(uint64_t hash) const {
+    return index_.Find(hash, [&](uint32_t n) { return hashes_[n] == hash; });
+  }
+
+  std::vector<uint64_t> hashes_;
+  KeyIndex index_;
+};
+
+TEST_F(KeyIndexFixture, FindsWhatWasInsertedThroughManySplits) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 100'000; ++i) Insert(random());
+  for (uint32_t n = 0; n < hashes_.size(); ++n) ASSERT_EQ(Find(hashes_[n]), n);
+  EXPECT_EQ(index_.size(), hashes_.size());
+  EXPECT_EQ(Find(random()), KeyIndex::kNone);
+}
+
+TEST_F(KeyIndexFixture, AgreesWithAMapUnderRandomInsertsAndErases) {
+  for (uint64_t seed : {1, 2, 3}) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    std::unordered_map<uint64_t, uint32_t> expected;
+    hashes_.clear();
+    index_.Clear();
+    for (int i = 0; i < 50'000; ++i) {
+      // Few home buckets and equal tags, so that overflow is common.
+      const uint64_t hash = (random() % 64) << 26 | random() % 3 | uint64_t{1} << 48;
+      if (auto it = expected.find(hash); it != expected.end()) {
+        ASSERT_EQ(Find(hash), it->second);
+        index_.Erase(static_cast<uint32_t>(hash), it->second);
+        expected.erase(it);
+      } else {
+        ASSERT_EQ(Find(hash), KeyIndex::kNone);
+        expected[hash] = static_cast<uint32_t>(hashes_.size());
+        Insert(hash);
+      }
+      ASSERT_EQ(index_.size(), expected.size());
+    }
+  }
+}
+
+TEST_F(KeyIndexFixture, TellsEntriesApartThatShareBucketAndTag) {
+  for (uint64_t i = 0; i < 30; ++i) Insert(i << 32);
+  for (uint64_t i = 0; i < 30; ++i) EXPECT_EQ(Find(i << 32), i);
+}
+
+TEST_F(KeyIndexFixture, SplitsASegmentWhoseKeysDifferOnlyInALateBit) {
+  // 600 keys that agree in the top 12 bits of the low half: the directory doubles until they part.
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 600; ++i) Insert(random() % (1u << 20) | uint64_t{0xabc} << 20);
+  for (uint32_t n = 0; n < hashes_.size(); ++n) ASSERT_NE(Find(hashes_[n]), KeyIndex::kNone);
+}
+
+TEST_F(KeyIndexFixture, IsEmptyAfterClear) {
+  for (uint64_t i = 0; i < 5000; ++i) Insert(i * 0x9e3779b97f4a7c15);
+  index_.Clear();
+  EXPECT_EQ(index_.size(), 0u);
+  EXPECT_EQ(Find(0), KeyIndex::kNone);
+}
+
+}  // namespace
+}  // namespace pleat
