@@ -16,7 +16,7 @@ class Book {
   // lowers by as many. Returns whether everything due was applied.
   virtual bool CloseDue(EngineTime now, size_t& budget) = 0;
 
-  // Nothing is due before this; kEndOfTime if nothing will be.
+  // Nothing is due before this; kNever if nothing will be.
   virtual EngineTime NextDue() const noexcept = 0;
 };
 

@@ -87,7 +87,7 @@ EngineTime Engine::now() const noexcept { return core_->timeline().now(); }
 
 std::optional<EngineTime> Engine::NextDeadline() const noexcept {
   const EngineTime next = core_->schedule().NextDeadline();
-  if (next == kEndOfTime) return std::nullopt;
+  if (next == kNever) return std::nullopt;
   return next;
 }
 

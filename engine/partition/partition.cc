@@ -6,7 +6,7 @@ namespace pleat::inline v0 {
 
 bool Partition::CloseDue(EngineTime now, size_t& budget) {
   bool all = true;
-  EngineTime next = kEndOfTime;
+  EngineTime next = kNever;
   for (const std::unique_ptr<Book>& book : books_) {
     if (book->NextDue() <= now) all = book->CloseDue(now, budget) && all;
     next = std::min(next, book->NextDue());
@@ -17,7 +17,7 @@ bool Partition::CloseDue(EngineTime now, size_t& budget) {
 
 void Partition::Reschedule(EngineTime next) {
   scheduled_ = next;
-  if (next == kEndOfTime) {
+  if (next == kNever) {
     schedule_.Cancel(*this);
   } else {
     schedule_.Arm(*this, next);

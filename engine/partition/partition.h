@@ -77,7 +77,7 @@ class alignas(128) Partition : public Timer {
   mutable Lock lock_;
   Schedule& schedule_;
   std::vector<std::unique_ptr<Book>> books_ ABSL_GUARDED_BY(lock_);
-  EngineTime scheduled_ ABSL_GUARDED_BY(lock_) = kEndOfTime;
+  EngineTime scheduled_ ABSL_GUARDED_BY(lock_) = kNever;
   bool stopped_ ABSL_GUARDED_BY(lock_) = false;
 };
 

@@ -41,7 +41,7 @@ void Deadlines::Arm(EntryRef ref, EngineTime due, uint64_t order) {
 }
 
 EngineTime Deadlines::NextDue() const noexcept {
-  EngineTime next = kEndOfTime;
+  EngineTime next = kNever;
   if (loading_ != nullptr) next = loading_from_;
   if (!heap_.empty()) next = std::min(next, heap_.front().ripe);
   if (!slots_.empty()) next = std::min(next, slots_.begin()->min_due);
@@ -140,7 +140,7 @@ Deadlines::Slot& Deadlines::NewSlot(uint64_t index) {
   Slot& slot = *free_slots_.back();
   free_slots_.pop_back();
   slot.index = index;
-  slot.min_due = kEndOfTime;
+  slot.min_due = kNever;
   slot.head = nullptr;
   slot.head_size = 0;
   return slot;

@@ -67,7 +67,7 @@ class Deadlines {
   // Files what an event has ended under the instant and order it surfaces with.
   void ArmEnded(const Due& due) { PushHeap(due); }
 
-  // Nothing is due before this; kEndOfTime if nothing is armed. O(1).
+  // Nothing is due before this; kNever if nothing is armed. O(1).
   EngineTime NextDue() const noexcept;
 
   bool empty() const noexcept { return heap_.empty() && slots_.empty() && loading_ == nullptr; }

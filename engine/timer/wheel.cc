@@ -74,7 +74,7 @@ Timer* TimerWheel::TakeDue(EngineTime now) {
 EngineTime TimerWheel::NextDeadline() const noexcept {
   Place place;
   const Spoke* spoke = FirstSpoke(place);
-  EngineTime next = kEndOfTime;
+  EngineTime next = kNever;
   if (spoke == nullptr) return next;
   for (const Timer& timer : *spoke) next = std::min(next, timer.deadline_);
   return next;

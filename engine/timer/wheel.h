@@ -29,7 +29,7 @@ class Timer : public boost::intrusive::list_base_hook<
 
  private:
   friend class TimerWheel;
-  EngineTime deadline_ = kEndOfTime;
+  EngineTime deadline_ = kNever;
 };
 
 class TimerWheel {
@@ -49,7 +49,7 @@ class TimerWheel {
   // Timers scheduled meanwhile are seen. An earlier `now` than before finds less, and harms nothing.
   Timer* TakeDue(EngineTime now);
 
-  // The earliest deadline; kEndOfTime if none is scheduled.
+  // The earliest deadline; kNever if none is scheduled.
   EngineTime NextDeadline() const noexcept;
 
  private:

@@ -33,6 +33,9 @@ inline constexpr Duration kForever = Duration::max();
 inline constexpr EngineTime kBeginningOfTime{Duration{-62'135'596'800'000'000}};  // 0001-01-01
 inline constexpr EngineTime kEndOfTime{Duration{253'402'300'799'999'999}};        // 9999-12-31
 
+// After every stamp and every deadline: what "no deadline" is.
+inline constexpr EngineTime kNever = kEndOfTime + Duration{1};
+
 constexpr EngineTime FromUnix(Duration since_epoch) noexcept { return EngineTime{since_epoch}; }
 
 constexpr EngineTime Clamp(EngineTime t) noexcept {

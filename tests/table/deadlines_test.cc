@@ -61,7 +61,7 @@ TEST_F(DeadlinesFixture, IsExactInsideASlot) {
   EXPECT_EQ(TakeDue(t0_ + 4us), std::vector<uint32_t>{});
   EXPECT_EQ(TakeDue(t0_ + 5us), std::vector<uint32_t>{0});
   EXPECT_TRUE(deadlines_.empty());
-  EXPECT_EQ(deadlines_.NextDue(), kEndOfTime);
+  EXPECT_EQ(deadlines_.NextDue(), kNever);
 }
 
 TEST_F(DeadlinesFixture, GivesOutEqualDeadlinesInOrder) {

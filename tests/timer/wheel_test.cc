@@ -23,7 +23,7 @@ TEST(TimerWheel, GivesOutATimerAtItsDeadlineAndNotBefore) {
     EXPECT_EQ(wheel.NextDeadline(), kStart + after);
     EXPECT_EQ(wheel.TakeDue(kStart + after - 1us), nullptr);
     EXPECT_EQ(wheel.TakeDue(kStart + after), &timer);
-    EXPECT_EQ(wheel.NextDeadline(), kEndOfTime);
+    EXPECT_EQ(wheel.NextDeadline(), kNever);
   }
 }
 
@@ -54,7 +54,7 @@ TEST(TimerWheel, ATimerThatDiesLeavesTheWheel) {
     Timer timer;
     wheel.Schedule(timer, kStart);
   }
-  EXPECT_EQ(wheel.NextDeadline(), kEndOfTime);
+  EXPECT_EQ(wheel.NextDeadline(), kNever);
   EXPECT_EQ(wheel.TakeDue(kStart), nullptr);
 }
 
@@ -65,7 +65,7 @@ TEST(TimerWheel, AgreesWithALinearSearchUnderRandomUse) {
     TimerWheel wheel;
     struct Entry {
       Timer timer;
-      EngineTime deadline = kEndOfTime;
+      EngineTime deadline = kNever;
       bool scheduled = false;
     };
     std::deque<Entry> entries(40);
@@ -98,7 +98,7 @@ TEST(TimerWheel, AgreesWithALinearSearchUnderRandomUse) {
           break;
         }
       }
-      EngineTime next = kEndOfTime;
+      EngineTime next = kNever;
       for (const Entry& e : entries) {
         if (e.scheduled) next = std::min(next, e.deadline);
       }

@@ -1,0 +1,54 @@
+// A FoldSpec made ready to run: every path a slot of one tree, every merge a place in the state.
+//
+// It never changes after it was made, so that any thread may read it; it is the context that the
+// engine passes to the functions in ops(). A state begins with the number of heap bytes it owns.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/statusor.h>
+#include <pleat/json.h>
+
+#include "engine/json/path.h"
+
+namespace pleat::inline v0 {
+
+struct FoldPlan {
+  struct Key {
+    int slot;
+    std::string label;      // "name":
+    std::string absent;     // the reason of a line that lacks the key
+    std::string container;  // and of one where it is no scalar
+  };
+  struct MergedValue {
+    Reducer reducer;
+    int slot;         // PathTree::kNone: count()
+    uint32_t offset;  // of its state
+    std::string label;
+    std::string quoted_name;
+  };
+
+  // REQUIRES: Validate(spec) is OK.
+  explicit FoldPlan(const FoldSpec& spec);
+
+  // What an engine needs to keep our states; refers to this plan.
+  StateOps ops() noexcept;
+
+  // Appends the merges of `state`, each with a comma before it and its label, and notes in
+  // `saturated` the quoted names of the sums that did.
+  void AppendMerges(const void* state, std::string& out, std::string& saturated) const;
+
+  PathTree paths;
+  std::vector<Key> keys;
+  std::vector<MergedValue> merges;
+  int time_slot = PathTree::kNone;  // kNone: stamped by the caller
+  TimeUnit time_unit = TimeUnit::kNotStated;
+  bool meta = true;
+  uint32_t state_bytes = sizeof(uint64_t);
+  bool grows = false;
+};
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,32 @@
+// JSON numbers as text. They are checked by the grammar whatever their size, compared exactly, and
+// converted only where a reducer or a time asks for it; identity never goes through a double.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace pleat::inline v0 {
+
+// Whether `token` is a number by RFC 8259.
+bool IsNumber(std::string_view token) noexcept;
+
+// The rest takes tokens for which IsNumber() is true.
+
+struct Number {
+  bool integer = false;  // written without '.', 'e' or 'E'
+  bool fits = false;     // an integer of 64 bits; `whole` is its value
+  int64_t whole = 0;
+  double real = 0;       // the nearest double; a value too small for one is a zero of its sign
+};
+
+// Reads `token`; false if its nearest double is infinite.
+bool ReadNumber(std::string_view token, Number& out) noexcept;
+
+// Negative, zero or positive as a < b, a == b, a > b: by value, exactly, at any length. Exponents
+// beyond +-10^15 count as that.
+int CompareNumbers(std::string_view a, std::string_view b) noexcept;
+
+// token * 10^shift, cut toward zero; false if that takes more than 18 digits. |shift| <= 18.
+bool ScaledToInteger(std::string_view token, int shift, int64_t& out) noexcept;
+
+}  // namespace pleat::inline v0

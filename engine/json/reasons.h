@@ -1,0 +1,48 @@
+// Why a line is bad: the closed list. A reason is one line of plain text; the few that name a member
+// (a missing key, a repeated name) are built from kKey and kTwice with the name escaped and cut.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace pleat::inline v0::bad_line {
+
+// Not one JSON object.
+inline constexpr std::string_view kTooLong = "longer than 1 MiB";
+inline constexpr std::string_view kByteOrderMark = "not valid JSON: starts with a byte order mark";
+inline constexpr std::string_view kNotUtf8 = "not valid JSON: not UTF-8";
+inline constexpr std::string_view kControl = "not valid JSON: control character in a string";
+inline constexpr std::string_view kUnclosedString = "not valid JSON: unclosed string";
+inline constexpr std::string_view kNotIndexed = "not valid JSON";
+inline constexpr std::string_view kNotObject = "not a JSON object";
+inline constexpr std::string_view kTrailing = "not valid JSON: text after the object";
+inline constexpr std::string_view kUnclosed = "not valid JSON: unclosed object or array";
+inline constexpr std::string_view kNoName = "not valid JSON: expected a member name in quotes";
+inline constexpr std::string_view kNoColon = "not valid JSON: expected ':' after a member name";
+inline constexpr std::string_view kNoObjectEnd = "not valid JSON: expected ',' or '}'";
+inline constexpr std::string_view kNoArrayEnd = "not valid JSON: expected ',' or ']'";
+inline constexpr std::string_view kNoValue = "not valid JSON: expected a value";
+inline constexpr std::string_view kNumber = "not valid JSON: malformed number";
+inline constexpr std::string_view kLiteral = "not valid JSON: unknown word";
+inline constexpr std::string_view kEscape = "not valid JSON: unknown escape in a string";
+inline constexpr std::string_view kSurrogate = "not valid JSON: lone surrogate in a string";
+inline constexpr std::string_view kDepth = "nested deeper than 64 levels";
+inline constexpr std::string_view kMembers = "an object of more than 1,024 members";
+inline constexpr std::string_view kTwice = " appears twice";  // member "a" appears twice
+
+// Not a usable event.
+inline constexpr std::string_view kKeyAbsent = " is missing";  // key "a" is missing
+inline constexpr std::string_view kKeyContainer = " is an object or an array";
+inline constexpr std::string_view kKeyTooLong = "key longer than 64 KiB";
+inline constexpr std::string_view kNoTime = "event time is missing";
+inline constexpr std::string_view kTimeType = "event time is neither text nor a number";
+inline constexpr std::string_view kTimeText = "event time is not RFC 3339";
+inline constexpr std::string_view kTimeRange = "event time is outside the years 0001 to 9999";
+inline constexpr std::string_view kFuture = "event time is ahead of the future limit";
+
+// `text` in quotes, fit for a message: one line, escaped, cut after about 60 bytes. Bytes that are not
+// UTF-8 become '?'.
+std::string Quoted(std::string_view text);
+
+}  // namespace pleat::inline v0::bad_line

@@ -1,0 +1,49 @@
+// A piece of JSON text inside a group's state: short ones in place, long ones on the heap.
+//
+// It is plain data: no constructor has to run (all zeros is the empty text), and moving its bytes
+// moves it. That lets the states of all reducers be laid out at run time and be moved by memcpy. The
+// owner calls Clear() at the end. JSON text is never empty, so that empty stands for "none".
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace pleat::inline v0 {
+
+class SmallText {
+ public:
+  bool empty() const noexcept { return size_ == 0; }
+  std::string_view view() const noexcept { return {data(), size_}; }
+  size_t heap_bytes() const noexcept { return capacity_; }
+
+  void Assign(std::string_view text) noexcept {
+    const auto size = static_cast<uint32_t>(text.size());  // at most a line's
+    if (size > (capacity_ == 0 ? sizeof(inline_) : capacity_)) {
+      Clear();
+      heap_ = new char[size];
+      capacity_ = size;
+    }
+    std::memcpy(data(), text.data(), size);
+    size_ = size;
+  }
+
+  void Clear() noexcept {
+    if (capacity_ != 0) delete[] heap_;
+    size_ = 0;
+    capacity_ = 0;
+  }
+
+ private:
+  char* data() noexcept { return capacity_ == 0 ? inline_ : heap_; }
+  const char* data() const noexcept { return capacity_ == 0 ? inline_ : heap_; }
+
+  uint32_t size_;
+  uint32_t capacity_;  // of the heap block; 0: the text is in place
+  union {
+    char inline_[16];
+    char* heap_;
+  };
+};
+
+}  // namespace pleat::inline v0

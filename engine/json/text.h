@@ -1,0 +1,42 @@
+// JSON text to JSON text: strings unescaped, escaped again, and values copied in canonical form.
+//
+// The canonical form of a value has no white space outside strings, numbers as they were written,
+// and strings with as few escapes as possible: `"`, `\` and control characters only. It is what we
+// print, and it doubles as the identity of keys and set elements: two scalars are the same if and
+// only if their canonical texts are. It is never longer than the text it comes from.
+//
+// Except CheckEscapes(), all of this takes text that the scanner has accepted.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <absl/functional/function_ref.h>
+
+namespace pleat::inline v0 {
+
+constexpr bool IsJsonSpace(char c) noexcept {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+// Checks the escapes in `inside`, the text between the quotes of a string: all known, no lone
+// surrogate. Returns what is wrong (see reasons.h), or nothing.
+std::string_view CheckEscapes(std::string_view inside) noexcept;
+
+// Writes the bytes that `inside` stands for; returns their end. At most inside.size() bytes.
+char* WriteUnescaped(std::string_view inside, char* to) noexcept;
+
+// Writes the canonical form of the value `text`; returns its end. At most text.size() bytes.
+char* WriteCanonical(std::string_view text, char* to) noexcept;
+
+// The end of the scalar, array or object that starts at `value`.
+const char* SkipValue(const char* value) noexcept;
+
+// Calls `visit` with the text of every element of the array `text`.
+void ForEachElement(std::string_view text, absl::FunctionRef<void(std::string_view)> visit);
+
+// Calls `visit` with the name, quotes included, and the value of every member of the object `text`.
+void ForEachMember(std::string_view text,
+                   absl::FunctionRef<void(std::string_view name, std::string_view value)> visit);
+
+}  // namespace pleat::inline v0

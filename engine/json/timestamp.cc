@@ -1,0 +1,126 @@
+// RFC 3339 text to and from EngineTime. Calendar arithmetic is the standard library's, which uses the
+// proleptic Gregorian calendar, as the RFC does.
+#include <chrono>
+
+#include <pleat/json.h>
+
+namespace pleat::inline v0 {
+namespace {
+
+// Takes fixed-width fields off the front of a text. After a mismatch nothing matches any more.
+class Fields {
+ public:
+  explicit Fields(std::string_view text) : text_(text) {}
+
+  // A number of exactly `digits` digits, at most `max`.
+  int Number(size_t digits, int max) noexcept {
+    int value = 0;
+    for (size_t i = 0; i < digits; ++i) value = value * 10 + Digit();
+    ok_ &= value <= max;
+    return value;
+  }
+
+  // One of `chars`; returns it.
+  char OneOf(std::string_view chars) noexcept {
+    const char c = text_.empty() ? '\0' : text_.front();
+    if (c == '\0' || chars.find(c) == std::string_view::npos) return Mismatch(), '\0';
+    text_.remove_prefix(1);
+    return c;
+  }
+
+  // Digits of a fraction of a second, at least one, as microseconds; further ones are cut.
+  int Fraction() noexcept {
+    int micros = Digit();
+    int digits = 1;
+    for (; !text_.empty() && IsDigit(text_.front()); ++digits) {
+      const int digit = Digit();
+      if (digits < 6) micros = micros * 10 + digit;
+    }
+    for (; digits < 6; ++digits) micros *= 10;
+    return micros;
+  }
+
+  bool StartsWith(char c) const noexcept { return !text_.empty() && text_.front() == c; }
+  bool AllTaken() const noexcept { return ok_ && text_.empty(); }
+
+ private:
+  static bool IsDigit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+  int Digit() noexcept {
+    if (text_.empty() || !IsDigit(text_.front())) return Mismatch(), 0;
+    const int digit = text_.front() - '0';
+    text_.remove_prefix(1);
+    return digit;
+  }
+
+  void Mismatch() noexcept {
+    ok_ = false;
+    text_ = {};
+  }
+
+  std::string_view text_;
+  bool ok_ = true;
+};
+
+// The offset from UTC behind the time of day.
+std::chrono::minutes TakeOffset(Fields& fields) noexcept {
+  const char sign = fields.OneOf("Zz+-");
+  if (sign != '+' && sign != '-') return std::chrono::minutes(0);
+  const std::chrono::hours hours(fields.Number(2, 23));
+  fields.OneOf(":");
+  const std::chrono::minutes offset = hours + std::chrono::minutes(fields.Number(2, 59));
+  return sign == '-' ? -offset : offset;
+}
+
+void PutDigits(unsigned value, size_t digits, char* to) noexcept {
+  for (size_t i = digits; i-- > 0; value /= 10) to[i] = static_cast<char>('0' + value % 10);
+}
+
+}  // namespace
+
+bool ParseTimestamp(std::string_view text, EngineTime& out) noexcept {
+  using std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
+  Fields fields(text);
+  const std::chrono::year year(fields.Number(4, 9999));
+  fields.OneOf("-");
+  const std::chrono::month month(static_cast<unsigned>(fields.Number(2, 12)));
+  fields.OneOf("-");
+  const std::chrono::day day(static_cast<unsigned>(fields.Number(2, 31)));
+  fields.OneOf("Tt ");
+  Duration time_of_day = hours(fields.Number(2, 23));
+  fields.OneOf(":");
+  time_of_day += minutes(fields.Number(2, 59));
+  fields.OneOf(":");
+  time_of_day += seconds(fields.Number(2, 59));
+  if (fields.StartsWith('.')) {
+    fields.OneOf(".");
+    time_of_day += Duration(fields.Fraction());
+  }
+  time_of_day -= TakeOffset(fields);
+  const std::chrono::year_month_day date = year / month / day;
+  if (!fields.AllTaken() || !date.ok()) return false;
+  const EngineTime at =
+      FromUnix(std::chrono::sys_days(date).time_since_epoch() + time_of_day);
+  if (at != Clamp(at)) return false;
+  out = at;
+  return true;
+}
+
+std::string FormatTimestamp(EngineTime t) {
+  const Duration since_epoch = Clamp(t).time_since_epoch();
+  const auto days = std::chrono::floor<std::chrono::days>(since_epoch);
+  const std::chrono::year_month_day date{std::chrono::sys_days(days)};
+  const std::chrono::hh_mm_ss time(since_epoch - days);
+  std::string out = "0000-00-00T00:00:00.000000Z";
+  char* const p = out.data();
+  PutDigits(static_cast<unsigned>(static_cast<int>(date.year())), 4, p);
+  PutDigits(static_cast<unsigned>(date.month()), 2, p + 5);
+  PutDigits(static_cast<unsigned>(date.day()), 2, p + 8);
+  PutDigits(static_cast<unsigned>(time.hours().count()), 2, p + 11);
+  PutDigits(static_cast<unsigned>(time.minutes().count()), 2, p + 14);
+  PutDigits(static_cast<unsigned>(time.seconds().count()), 2, p + 17);
+  PutDigits(static_cast<unsigned>(time.subseconds().count()), 6, p + 20);
+  return out;
+}
+
+}  // namespace pleat::inline v0

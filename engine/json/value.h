@@ -1,0 +1,25 @@
+// A member found in a line: what type it has and where its text is.
+//
+// The text is a piece of the line itself, checked but not copied. A value lives as long as the line.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace pleat::inline v0 {
+
+struct Value {
+  enum class Kind : uint8_t { kAbsent, kNull, kBool, kNumber, kString, kArray, kObject };
+
+  Kind kind = Kind::kAbsent;
+
+  // Whether `text` is canonical as it stands: a scalar without a backslash.
+  bool plain = false;
+
+  std::string_view text;  // quotes and brackets included, white space around it not
+
+  bool present() const noexcept { return kind > Kind::kNull; }
+  bool scalar() const noexcept { return kind != Kind::kAbsent && kind < Kind::kArray; }
+};
+
+}  // namespace pleat::inline v0
