@@ -43,11 +43,12 @@ absl::StatusOr<Path> ParsePath(std::string_view text) {
 int PathTree::Add(const Path& path) {
   int at = kRoot;
   for (const std::string& step : path) {
-    int next = Child(at, step);
+    const uint32_t fingerprint = Fingerprint(step);
+    int next = Child(at, step, fingerprint);
     if (next == kNone) {
       next = static_cast<int>(nodes_.size());
       nodes_.emplace_back();
-      nodes_[static_cast<size_t>(at)].branches.push_back({step, next});
+      nodes_[static_cast<size_t>(at)].branches.push_back({step, fingerprint, next});
     }
     at = next;
   }

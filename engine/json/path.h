@@ -4,6 +4,8 @@
 // leads through objects only: /0 is the member "0", never the first element of an array.
 #pragma once
 
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,28 @@ using Path = std::vector<std::string>;
 
 // Errors: kInvalidArgument, a phrase to follow the path: `... has an empty step`.
 absl::StatusOr<Path> ParsePath(std::string_view text);
+
+// A digest of a name's size, first and last bytes, to tell most names apart without comparing them.
+// Its value depends on the machine's byte order and is never kept.
+inline uint32_t Fingerprint(std::string_view name) noexcept {
+  const auto load = []<class Word>(const char* from, Word word) noexcept -> uint64_t {
+    std::memcpy(&word, from, sizeof(word));
+    return word;
+  };
+  const char* const p = name.data();
+  const size_t size = name.size();
+  uint64_t word = 0;
+  if (size >= 8) {
+    word = load(p, uint64_t{}) + 0x9e3779b97f4a7c15 * load(p + size - 8, uint64_t{});
+  } else if (size >= 4) {
+    word = load(p, uint32_t{}) | load(p + size - 4, uint32_t{}) << 32;
+  } else if (size > 0) {
+    word = load(p, uint8_t{}) | load(p + size / 2, uint8_t{}) << 8 |
+           load(p + size - 1, uint8_t{}) << 16;
+  }
+  word = (word ^ size) * 0xd6e8feb86659fd93;
+  return static_cast<uint32_t>(word >> 32);
+}
 
 // All paths of a spec as one tree of names, so that one walk over a line finds all their values.
 // Each distinct path gets a slot: 0, 1, 2...
@@ -35,9 +59,9 @@ class PathTree {
   int Slot(int node) const noexcept { return nodes_[static_cast<size_t>(node)].slot; }
 
   // The node below `node` for the member `name`, or kNone if no path goes there.
-  int Child(int node, std::string_view name) const noexcept {
+  int Child(int node, std::string_view name, uint32_t fingerprint) const noexcept {
     for (const Branch& branch : nodes_[static_cast<size_t>(node)].branches) {
-      if (branch.name == name) return branch.node;
+      if (branch.fingerprint == fingerprint && branch.name == name) return branch.node;
     }
     return kNone;
   }
@@ -45,6 +69,7 @@ class PathTree {
  private:
   struct Branch {
     std::string name;
+    uint32_t fingerprint;
     int node;
   };
   struct Node {

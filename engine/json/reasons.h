@@ -16,6 +16,7 @@ inline constexpr std::string_view kControl = "not valid JSON: control character 
 inline constexpr std::string_view kUnclosedString = "not valid JSON: unclosed string";
 inline constexpr std::string_view kNotIndexed = "not valid JSON";
 inline constexpr std::string_view kNotObject = "not a JSON object";
+inline constexpr std::string_view kNoEnd = "not valid JSON: does not end with the object's '}'";
 inline constexpr std::string_view kTrailing = "not valid JSON: text after the object";
 inline constexpr std::string_view kUnclosed = "not valid JSON: unclosed object or array";
 inline constexpr std::string_view kNoName = "not valid JSON: expected a member name in quotes";

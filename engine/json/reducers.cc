@@ -36,7 +36,7 @@ struct StampedState {  // first, last
 };
 
 struct SetState {  // set, keys
-  ElementSet* set;
+  ElementSet set;
 };
 
 // What reducers.h says about zeros and bytes.
@@ -83,17 +83,11 @@ size_t FoldStamped(StampedState& state, const Operand& operand, EngineTime at, b
   return Assign(state.text, operand.text);
 }
 
-size_t FoldSet(SetState& state, const Operand& operand, const FoldEvent& event) {
-  if (operand.elements == 0) return 0;
-  size_t before = 0;
-  if (state.set == nullptr) {
-    state.set = new ElementSet;
-  } else {
-    before = state.set->heap_bytes();
-  }
+size_t FoldSet(ElementSet& set, const Operand& operand, const FoldEvent& event) {
+  const size_t before = set.heap_bytes();
   const std::string_view* const first = event.elements + operand.first_element;
-  for (uint32_t i = 0; i < operand.elements; ++i) state.set->Add(first[i]);
-  return state.set->heap_bytes() - before;
+  for (uint32_t i = 0; i < operand.elements; ++i) set.Add(first[i]);
+  return set.heap_bytes() - before;
 }
 
 template <class T>
@@ -146,7 +140,7 @@ bool StateGrows(Reducer reducer) noexcept {
 size_t FoldState(Reducer reducer, void* state, const Operand& operand, const FoldEvent& event) {
   switch (reducer) {
     case Reducer::kKeys:
-    case Reducer::kSet: return FoldSet(As<SetState>(state), operand, event);
+    case Reducer::kSet: return FoldSet(As<SetState>(state).set, operand, event);
     case Reducer::kSum: return As<SumState>(state).sum.Add(operand.number), 0;
     case Reducer::kMean:
       ++As<MeanState>(state).count;
@@ -163,7 +157,7 @@ size_t FoldState(Reducer reducer, void* state, const Operand& operand, const Fol
 void DestroyState(Reducer reducer, void* state) noexcept {
   switch (reducer) {
     case Reducer::kKeys:
-    case Reducer::kSet: delete As<SetState>(state).set; break;
+    case Reducer::kSet: As<SetState>(state).set.Clear(); break;
     case Reducer::kMin:
     case Reducer::kMax: As<ExtremeState>(state).text.Clear(); break;
     case Reducer::kFirst:
@@ -177,13 +171,11 @@ void DestroyState(Reducer reducer, void* state) noexcept {
 bool AppendState(Reducer reducer, const void* state, std::string& out) {
   switch (reducer) {
     case Reducer::kKeys:
-    case Reducer::kSet: {
-      const ElementSet* const set = As<SetState>(state).set;
+    case Reducer::kSet:
       out += '[';
-      if (set != nullptr) out += set->joined();
+      As<SetState>(state).set.AppendTo(out);
       out += ']';
       return true;
-    }
     case Reducer::kSum: return AppendSum(As<SumState>(state).sum, out);
     case Reducer::kMean: return AppendMean(As<MeanState>(state), out);
     case Reducer::kMin:

@@ -1,6 +1,8 @@
 // The one gate for text: checks a whole line and picks out the values that a spec asks for.
 //
 // One walk over the tokens checks everything promised in json.h. What makes it cheap:
+//   - the last token has to be a '}', which is looked at first: from there on only the end of an
+//     object can consume it, so that the walk asks for the end of the line nowhere else;
 //   - a line without a backslash, which is nearly every line, has no escapes to look at and no name
 //     or string to rewrite; one search over the line decides;
 //   - a string ends at the last byte before the next token that is not white space, because the
@@ -43,24 +45,26 @@ class Scanner {
     std::string_view text() const noexcept { return {data, size}; }
   };
 
-  bool Fail(std::string_view reason) noexcept;
-  bool FailTwice(std::string_view name);
+  // A place among the tokens. What scans takes the first token to look at and returns the one behind
+  // what it took, or null, having noted the reason.
+  using Token = const uint32_t*;
 
-  bool more() const noexcept { return token_ != last_; }
-  const char* here() const noexcept { return text_ + *token_; }
-  bool At(char c) const noexcept { return more() && *here() == c; }
-  bool Take(char c) noexcept;
-  std::string_view TakeToken() noexcept;
+  void Prepare(std::string_view line);
+  Token Fail(std::string_view reason) noexcept;
+  Token FailTwice(std::string_view name);
 
-  bool ScanObject(int node, int depth);
-  bool ScanArray(int depth);
-  bool ScanMember(int node, int depth, size_t first_name);
-  bool ScanValue(int node, int depth);
-  bool ScanContainer(int node, int depth, Value& value);
-  bool ScanString(std::string_view& inside, bool& plain);
-  bool ScanName(std::string_view& name);
+  char CharAt(Token token) const noexcept { return text_[*token]; }
+  std::string_view TextOf(Token token) const noexcept;
 
-  bool AddName(std::string_view name, size_t first_name);
+  Token ScanObject(Token token, int node, int depth);
+  Token ScanArray(Token token, int depth);
+  Token ScanMember(Token token, int node, int depth, size_t first_name);
+  Token ScanValue(Token token, int node, int depth);
+  Token ScanContainer(Token token, int node, int depth, Value& value);
+  bool CheckString(std::string_view token, bool& plain);
+  bool ReadName(Token token, std::string_view& name);
+
+  bool AddName(const Name& name, size_t first_name);
   bool NoNameTwice(size_t first_name);
 
   const PathTree& paths_;
@@ -68,13 +72,13 @@ class Scanner {
   std::vector<Value> values_;
 
   const char* text_ = nullptr;
-  const uint32_t* token_ = nullptr;  // the next token
-  const uint32_t* last_ = nullptr;   // behind the last token: the line's size
-  bool backslashes_ = false;         // somewhere in the line
+  Token last_ = nullptr;      // behind the last token
+  bool backslashes_ = false;  // somewhere in the line
 
-  // The names of all objects that are open, outermost first.
+  // The names of all objects that are open, outermost first. The vectors only grow.
   std::vector<Name> names_;
   std::vector<uint32_t> fingerprints_;  // of names_, side by side for fast comparison
+  size_t names_used_ = 0;
   std::vector<char> unescaped_;         // names that had escapes
   size_t unescaped_used_ = 0;
 

@@ -35,7 +35,7 @@ class Sum {
       Compensated real = real_;
       if (wholes_ && !real.stuck) real.Add(static_cast<double>(whole_));
       result.real = real.Value();
-      result.saturated |= real.stuck || std::fabs(result.real) == DBL_MAX;
+      result.saturated |= real.stuck;
     }
     return result;
   }
@@ -48,19 +48,21 @@ class Sum {
 
     void Add(double x) noexcept {
       const double total = sum + x;
-      if (std::isinf(total)) {
-        sum = std::copysign(DBL_MAX, total);
-        lost = 0;
-        stuck = true;
-        return;
-      }
+      if (std::isinf(total)) return Stick(total);
       lost += std::fabs(sum) >= std::fabs(x) ? (sum - total) + x : (x - total) + sum;
       sum = total;
     }
 
-    double Value() const noexcept {
+    double Value() noexcept {
       const double value = sum + lost;
-      return std::isinf(value) ? std::copysign(DBL_MAX, value) : value;
+      if (std::isinf(value)) Stick(value);
+      return sum + lost;
+    }
+
+    void Stick(double infinity) noexcept {
+      sum = std::copysign(DBL_MAX, infinity);
+      lost = 0;
+      stuck = true;
     }
   };
 

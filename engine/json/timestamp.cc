@@ -1,6 +1,9 @@
 // RFC 3339 text to and from EngineTime. Calendar arithmetic is the standard library's, which uses the
 // proleptic Gregorian calendar, as the RFC does.
+#include "engine/json/timestamp.h"
+
 #include <chrono>
+#include <cstring>
 
 #include <pleat/json.h>
 
@@ -106,20 +109,25 @@ bool ParseTimestamp(std::string_view text, EngineTime& out) noexcept {
   return true;
 }
 
-std::string FormatTimestamp(EngineTime t) {
+void WriteTimestamp(EngineTime t, char* to) noexcept {
   const Duration since_epoch = Clamp(t).time_since_epoch();
   const auto days = std::chrono::floor<std::chrono::days>(since_epoch);
   const std::chrono::year_month_day date{std::chrono::sys_days(days)};
-  const std::chrono::hh_mm_ss time(since_epoch - days);
-  std::string out = "0000-00-00T00:00:00.000000Z";
-  char* const p = out.data();
-  PutDigits(static_cast<unsigned>(static_cast<int>(date.year())), 4, p);
-  PutDigits(static_cast<unsigned>(date.month()), 2, p + 5);
-  PutDigits(static_cast<unsigned>(date.day()), 2, p + 8);
-  PutDigits(static_cast<unsigned>(time.hours().count()), 2, p + 11);
-  PutDigits(static_cast<unsigned>(time.minutes().count()), 2, p + 14);
-  PutDigits(static_cast<unsigned>(time.seconds().count()), 2, p + 17);
-  PutDigits(static_cast<unsigned>(time.subseconds().count()), 6, p + 20);
+  const auto micros = static_cast<uint64_t>((since_epoch - days).count());
+  const auto seconds = static_cast<unsigned>(micros / 1'000'000);
+  std::memcpy(to, "0000-00-00T00:00:00.000000Z", kTimestampBytes);
+  PutDigits(static_cast<unsigned>(static_cast<int>(date.year())), 4, to);
+  PutDigits(static_cast<unsigned>(date.month()), 2, to + 5);
+  PutDigits(static_cast<unsigned>(date.day()), 2, to + 8);
+  PutDigits(seconds / 3600, 2, to + 11);
+  PutDigits(seconds / 60 % 60, 2, to + 14);
+  PutDigits(seconds % 60, 2, to + 17);
+  PutDigits(static_cast<unsigned>(micros % 1'000'000), 6, to + 20);
+}
+
+std::string FormatTimestamp(EngineTime t) {
+  std::string out(kTimestampBytes, '\0');
+  WriteTimestamp(t, out.data());
   return out;
 }
 

@@ -1,0 +1,50 @@
+# What `cmake --install` puts where: libraries, the headers of their file sets, the program, a CMake
+# package with one target file per component, and pkg-config files that find their prefix from where
+# they lie, so that an installed tree can be moved.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pleat)
+
+# pleat_install(<target> <component>)
+function(pleat_install target component)
+  install(
+    TARGETS ${target}
+    EXPORT pleat-${component}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(
+    EXPORT pleat-${component}
+    NAMESPACE pleat::
+    FILE pleat-${component}-targets.cmake
+    DESTINATION ${package_dir})
+endfunction()
+
+# pleat_install_pc(<name>): <name>.pc.in of this directory.
+file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
+function(pleat_install_pc name)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+pleat_install(pleat core)
+pleat_install_pc(pleat)
+if(PLEAT_WITH_JSON)
+  pleat_install(pleat_json json)
+  pleat_install_pc(pleat-json)
+endif()
+if(TARGET pleat_cli)
+  install(TARGETS pleat_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+configure_package_config_file(
+  ${PROJECT_SOURCE_DIR}/cmake/pleatConfig.cmake.in ${PROJECT_BINARY_DIR}/pleatConfig.cmake
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may change anything.
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/pleatConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/pleatConfig.cmake
+              ${PROJECT_BINARY_DIR}/pleatConfigVersion.cmake
+        DESTINATION ${package_dir})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/pleat)

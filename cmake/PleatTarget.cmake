@@ -1,0 +1,44 @@
+# pleat_target(<target>): what every target of this tree has in common.
+#
+# Language level and visibility always; warnings and sanitizers only when this tree is the top level
+# project. They come through `pleat_developer`, an interface target that is linked privately and
+# never exported, so that nobody who embeds pleat inherits a flag from it.
+add_library(pleat_developer INTERFACE)
+
+if(PROJECT_IS_TOP_LEVEL)
+  target_compile_options(
+    pleat_developer
+    INTERFACE -Wall
+              -Wextra
+              -Wpedantic
+              -Wshadow
+              -Wconversion
+              -Wnon-virtual-dtor
+              -Woverloaded-virtual
+              # Clang counts int as an index among its conversions; g++ does not.
+              $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>
+              $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+              # A false alarm of g++ 12 in std::string's own operator+.
+              $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+              # Members left out of a designated initializer have a default; that is their point.
+              -Wno-missing-field-initializers
+              $<$<BOOL:${PLEAT_WERROR}>:-Werror>)
+  if(PLEAT_SANITIZE)
+    target_compile_options(
+      pleat_developer INTERFACE -fsanitize=${PLEAT_SANITIZE} -fno-sanitize-recover=all
+                                -fno-omit-frame-pointer)
+    target_link_options(pleat_developer INTERFACE -fsanitize=${PLEAT_SANITIZE})
+  endif()
+endif()
+
+function(pleat_target target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(
+    ${target}
+    PROPERTIES CXX_EXTENSIONS OFF
+               CXX_VISIBILITY_PRESET hidden
+               VISIBILITY_INLINES_HIDDEN ON
+               POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:pleat_developer>)
+endfunction()

@@ -1,0 +1,166 @@
+#include "engine/json/spec_text.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "engine/json/path.h"
+#include "engine/json/reasons.h"
+#include "engine/json/reducers.h"
+#include "engine/json/text.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+using bad_line::Quoted;
+
+constexpr std::string_view kMarks = ",=()";
+
+absl::Status Wrong(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
+
+// A field, and whether it was in quotes.
+struct Field {
+  std::string text;
+  bool quoted = false;
+};
+
+// Takes a string in quotes off the front of `rest`.
+absl::StatusOr<Field> TakeQuoted(std::string_view& rest) {
+  size_t end = 1;
+  while (end < rest.size() && rest[end] != '"') end += rest[end] == '\\' ? 2 : 1;
+  if (end >= rest.size()) return Wrong(Quoted(rest) + " has an unclosed quote");
+  const std::string_view inside = rest.substr(1, end - 1);
+  if (!CheckEscapes(inside).empty()) return Wrong(Quoted(rest) + " has an unknown escape");
+  Field field{std::string(inside.size(), '\0'), true};
+  char* const begin = field.text.data();
+  field.text.resize(static_cast<size_t>(WriteUnescaped(inside, begin) - begin));
+  rest.remove_prefix(end + 1);
+  return field;
+}
+
+// Takes a field off the front of `rest`, up to one of the `stops` or to the end.
+absl::StatusOr<Field> TakeField(std::string_view& rest, std::string_view stops) {
+  if (rest.starts_with('"')) return TakeQuoted(rest);
+  const size_t end = std::min(rest.find_first_of(stops), rest.size());
+  Field field{std::string(rest.substr(0, end))};
+  rest.remove_prefix(end);
+  return field;
+}
+
+absl::Status CheckPath(const std::string& path) {
+  absl::StatusOr<Path> steps = ParsePath(path);
+  if (steps.ok()) return absl::OkStatus();
+  return Wrong("path " + Quoted(path) + " " + std::string(steps.status().message()));
+}
+
+absl::StatusOr<KeyField> TakeKeyField(std::string_view& rest) {
+  absl::StatusOr<Field> field = TakeField(rest, rest.starts_with('/') ? "," : ",=");
+  if (!field.ok()) return field.status();
+  std::optional<std::string> name;
+  if (rest.starts_with('=')) {
+    if (field->text.empty() && !field->quoted) return Wrong("a name is missing before =");
+    name = std::move(field->text);
+    rest.remove_prefix(1);
+    field = TakeField(rest, ",");
+    if (!field.ok()) return field.status();
+  }
+  if (!rest.empty() && rest[0] != ',') return Wrong("expected a comma before " + Quoted(rest));
+  if (absl::Status status = CheckPath(field->text); !status.ok()) return status;
+  if (!name) name = DefaultName(field->text);
+  return KeyField{*std::move(name), std::move(field->text)};
+}
+
+absl::Status UnknownReducer(std::string_view name) {
+  std::string message = Quoted(name) + " is not a reducer (one of";
+  for (const ReducerName& known : kReducerNames) {
+    message += &known == kReducerNames ? " " : ", ";
+    message += known.name;
+  }
+  return Wrong(message + ")");
+}
+
+absl::StatusOr<Reducer> ParseReducer(std::string_view name) {
+  for (const ReducerName& known : kReducerNames) {
+    if (known.name == name) return known.reducer;
+  }
+  return UnknownReducer(name);
+}
+
+// What is between the parentheses.
+absl::Status ParseArguments(std::string_view text, Merge& merge) {
+  std::string_view rest = text;
+  absl::StatusOr<Field> path = TakeField(rest, ",");
+  if (!path.ok()) return path.status();
+  merge.path = std::move(path->text);
+  const std::string name(NameOf(merge.reducer));
+  if (!rest.empty()) {
+    return Wrong(name + " takes no argument after its path (a path with a comma goes in quotes)");
+  }
+  if (!merge.path.empty()) return CheckPath(merge.path);
+  if (merge.reducer == Reducer::kCount) return absl::OkStatus();
+  return Wrong(name + " needs a path");
+}
+
+std::string FormatField(std::string_view text, std::string_view marks) {
+  const bool bare =
+      !text.empty() && text[0] != '"' && text.find_first_of(marks) == std::string_view::npos;
+  std::string out;
+  bare ? void(out += text) : AppendJsonString(text, out);
+  return out;
+}
+
+}  // namespace
+
+std::string_view NameOf(Reducer reducer) {
+  for (const ReducerName& known : kReducerNames) {
+    if (known.reducer == reducer) return known.name;
+  }
+  return "unknown";
+}
+
+std::string DefaultName(std::string_view path) {
+  absl::StatusOr<Path> steps = ParsePath(path);
+  return steps.ok() ? steps->back() : std::string();
+}
+
+absl::StatusOr<std::vector<KeyField>> ParseKeyFields(std::string_view text) {
+  std::vector<KeyField> fields;
+  for (std::string_view rest = text;;) {
+    absl::StatusOr<KeyField> field = TakeKeyField(rest);
+    if (!field.ok()) return field.status();
+    fields.push_back(*std::move(field));
+    if (rest.empty()) return fields;
+    rest.remove_prefix(1);
+  }
+}
+
+absl::StatusOr<Merge> ParseMerge(std::string_view text) {
+  constexpr std::string_view kForm = " is not NAME=REDUCER(PATH)";
+  std::string_view rest = text;
+  absl::StatusOr<Field> name = TakeField(rest, "=");
+  if (!name.ok()) return name.status();
+  const size_t open = rest.find('(');
+  const bool formed = rest.starts_with('=') && rest.ends_with(')') &&
+                      open != std::string_view::npos && (name->quoted || !name->text.empty());
+  if (!formed) return Wrong(Quoted(text) + std::string(kForm));
+  absl::StatusOr<Reducer> reducer = ParseReducer(rest.substr(1, open - 1));
+  if (!reducer.ok()) return reducer.status();
+  Merge merge{std::move(name->text), *reducer, {}};
+  absl::Status status = ParseArguments(rest.substr(open + 1, rest.size() - open - 2), merge);
+  if (!status.ok()) return status;
+  return merge;
+}
+
+std::string FormatKeyField(const KeyField& field) {
+  const std::string path = FormatField(field.path, kMarks);
+  if (field.name == DefaultName(field.path)) return path;
+  const bool like_path = field.name.starts_with('/');
+  return FormatField(field.name, like_path ? "/" : kMarks) + "=" + path;
+}
+
+std::string FormatMerge(const Merge& merge) {
+  std::string out = FormatField(merge.name, kMarks) + "=" + std::string(NameOf(merge.reducer));
+  return out + "(" + (merge.path.empty() ? "" : FormatField(merge.path, kMarks)) + ")";
+}
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,45 @@
+// Folds a struct, and a line of JSON, with nothing but the installed package.
+#include <pleat/folder.h>
+#include <pleat/json.h>
+
+#include <cstdint>
+#include <iostream>
+#include <string>
+
+using namespace std::chrono_literals;
+
+struct Edit {
+  int64_t added;
+};
+
+struct Edits {
+  int64_t added = 0;
+  void Fold(const Edit& edit) noexcept { added += edit.added; }
+};
+
+int main() {
+  const pleat::EngineTime at = pleat::FromUnix(1s);
+
+  auto engine = *pleat::Engine::Open({.partitions = 2});
+  pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 5min, .max_hold = 1h});
+  static_cast<void>(edits.Fold("ann", {.added = 3}, at));
+  static_cast<void>(edits.Fold("ann", {.added = 4}, at + 1s));
+  const auto closed = edits.PopExpired(at + 6min, 10);
+  if (closed.size() != 1 || closed[0].state.added != 7) return 1;
+
+  pleat::FoldSpec spec;
+  spec.key = {{.name = "user", .path = "user"}};
+  spec.quiet = 5min;
+  spec.meta = false;
+  auto json_engine = *pleat::Engine::Open(pleat::EngineOptionsFor(spec));
+  auto folder = *pleat::JsonFolder::Open(*json_engine, "edits", spec);
+  std::string line = R"({"user":"ann"})";
+  const size_t size = line.size();
+  line.append(pleat::kLinePaddingBytes, ' ');
+  folder->FoldLine(std::string_view(line).substr(0, size), at);
+  folder->CloseAll();
+  std::string out;
+  folder->Pop(10, out);
+  std::cout << out;
+  return out == "{\"user\":\"ann\"}\n" ? 0 : 1;
+}

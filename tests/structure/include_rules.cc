@@ -1,0 +1,199 @@
+// Three tables and the loop that applies them. A file is judged by the rule of the longest folder
+// that its path starts with; code is matched after its comments and literals are blanked, so that
+// text about a clock is not a reading of one.
+#include "tests/structure/include_rules.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+namespace pleat_structure {
+namespace {
+
+using Names = std::vector<std::string_view>;
+
+bool StartsWithAny(std::string_view text, const Names& prefixes) {
+  return std::ranges::any_of(prefixes, [&](std::string_view p) { return text.starts_with(p); });
+}
+
+// The public headers that declare plain types and interfaces, which the engine may see. The typed
+// faces (folder.h, emission.h) and the adapters are not among them.
+const Names kPlainHeaders = {"pleat/any_folder.h", "pleat/engine.h",    "pleat/export.h",
+                             "pleat/outcome.h",    "pleat/partition.h", "pleat/stats.h",
+                             "pleat/time.h"};
+
+// What the files below `folder` may include of our own: prefixes of the path as written.
+struct Edge {
+  std::string_view folder;
+  Names own;
+};
+
+const std::vector<Edge>& Edges() {
+  static const std::vector<Edge> edges = [] {
+    std::vector<Edge> all = {
+        {"engine/base/", {"engine/base/"}},
+        {"engine/table/", {"engine/table/", "engine/base/"}},
+        {"engine/timer/", {"engine/timer/", "engine/base/"}},
+        {"engine/fold/", {"engine/fold/", "engine/table/", "engine/base/"}},
+        {"engine/partition/",
+         {"engine/partition/", "engine/fold/", "engine/table/", "engine/timer/", "engine/base/"}},
+        {"engine/core/",
+         {"engine/core/", "engine/partition/", "engine/fold/", "engine/table/", "engine/timer/",
+          "engine/base/"}},
+    };
+    for (Edge& edge : all)
+      edge.own.insert(edge.own.end(), kPlainHeaders.begin(), kPlainHeaders.end());
+    all.push_back({"include/pleat/", {"pleat/"}});
+    all.push_back({"engine/json/", {"engine/json/", "engine/base/check.h", "pleat/"}});
+    all.push_back({"tools/pleat/", {"tools/pleat/", "pleat/"}});
+    all.push_back({"examples/", {"pleat/"}});
+    return all;
+  }();
+  return edges;
+}
+
+// A header that comes in by one door: `header` (a prefix) only below `allowed`, or, where `allowed`
+// is empty, anywhere but below `refused`.
+struct Door {
+  std::string_view header;
+  Names allowed;
+  Names refused;
+};
+
+const std::vector<Door>& Doors() {
+  static const Names kPure = {"engine/table/", "engine/timer/", "engine/fold/", "engine/partition/",
+                              "include/pleat/"};
+  static const std::vector<Door> doors = {
+      {"simdjson", {"engine/json/"}, {}},
+      {"boost/asio", {"engine/asio/", "include/pleat/asio.h"}, {}},
+      {"boost/", {"engine/", "include/pleat/asio.h"}, {}},
+      {"CLI/", {"tools/pleat/"}, {}},
+      {"zlib.h", {"tools/pleat/"}, {}},
+      {"zstd.h", {"tools/pleat/"}, {}},
+      {"absl/", {"engine/", "include/pleat/", "tools/pleat/", "examples/"}, {}},
+      // The operating system, threads and files: not in what has to be a function of its input.
+      {"sys/", {}, kPure},
+      {"unistd.h", {}, kPure},
+      {"fcntl.h", {}, kPure},
+      {"poll.h", {}, kPure},
+      {"pthread.h", {}, kPure},
+      {"signal.h", {}, kPure},
+      {"csignal", {}, kPure},
+      {"time.h", {}, kPure},
+      {"ctime", {}, kPure},
+      {"thread", {}, kPure},
+      {"future", {}, kPure},
+      {"random", {}, kPure},
+      {"fstream", {}, kPure},
+      {"filesystem", {}, kPure},
+      {"iostream", {}, kPure},
+  };
+  return doors;
+}
+
+// Calls that only files below `allowed` may make.
+struct Call {
+  std::string_view text;
+  std::string_view reason;
+  Names allowed;
+};
+
+const std::vector<Call>& Calls() {
+  static const Names kClockReaders = {"tools/", "bench/", "engine/asio/"};
+  static const std::vector<Call> calls = {
+      {"_clock::now(", "reads a clock", kClockReaders},
+      {"clock_gettime(", "reads a clock", kClockReaders},
+      {"gettimeofday(", "reads a clock", kClockReaders},
+      {"absl::Now(", "reads a clock", kClockReaders},
+      {"sleep_for(", "sleeps", {}},
+      {"sleep_until(", "sleeps", {}},
+      {"usleep(", "sleeps", {}},
+      {"std::thread", "starts a thread", {"tools/", "bench/", "tests/"}},
+      {"std::jthread", "starts a thread", {"tools/", "bench/", "tests/"}},
+      {"std::exit(", "ends the process", {"tools/", "bench/", "tests/"}},
+  };
+  return calls;
+}
+
+// `line` without what stands in a // comment or between double quotes. The tree has no /* */.
+std::string CodeOf(std::string_view line) {
+  std::string code;
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (!quoted && line.substr(i).starts_with("//")) break;
+    if (quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted) {
+      code += c;
+    }
+  }
+  return code;
+}
+
+struct Include {
+  std::string_view header;
+  bool quoted;
+};
+
+std::optional<Include> IncludeOf(std::string_view line) {
+  if (!line.starts_with("#include ")) return std::nullopt;
+  line.remove_prefix(line.find(' ') + 1);
+  if (line.empty() || (line[0] != '"' && line[0] != '<')) return std::nullopt;
+  const size_t end = line.find(line[0] == '"' ? '"' : '>', 1);
+  if (end == std::string_view::npos) return std::nullopt;
+  return Include{line.substr(1, end - 1), line[0] == '"'};
+}
+
+// Why `path` may not have this include; empty if it may.
+std::string Refusal(std::string_view path, const Include& include) {
+  const std::string header(include.header);
+  for (const Door& door : Doors()) {
+    // Of a plain name the whole has to match: <thread> is not <threads.h>.
+    const bool is_prefix =
+        door.header.ends_with('/') || door.header == "boost/asio" || door.header == "simdjson";
+    if (is_prefix ? !header.starts_with(door.header) : header != door.header) continue;
+    const bool open = door.allowed.empty() ? !StartsWithAny(path, door.refused)
+                                           : StartsWithAny(path, door.allowed);
+    if (!open) return header + " does not come in here";
+  }
+
+  const bool own = include.quoted || header.starts_with("pleat/");
+  const auto edge =
+      std::ranges::find_if(Edges(), [&](const Edge& e) { return path.starts_with(e.folder); });
+  if (!own || edge == Edges().end()) return {};
+  if (include.quoted && header.starts_with("pleat/")) return header + " goes in angle brackets";
+  if (!StartsWithAny(header, edge->own)) return header + " is not left of this folder";
+  return {};
+}
+
+}  // namespace
+
+Findings Examine(std::string_view path, std::string_view text) {
+  Findings findings;
+  const bool shipped = StartsWithAny(path, {"engine/", "include/", "tools/", "examples/"});
+  for (size_t number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+
+    const auto report = [&](std::string_view reason) {
+      findings.push_back(std::string(path) + ":" + std::to_string(number) + ": " +
+                         std::string(reason));
+    };
+    if (const auto include = IncludeOf(line); include && shipped) {
+      if (const std::string refusal = Refusal(path, *include); !refusal.empty()) report(refusal);
+    }
+    const std::string code = CodeOf(line);
+    for (const Call& call : Calls()) {
+      if (code.find(call.text) != std::string::npos && !StartsWithAny(path, call.allowed)) {
+        report(call.reason);
+      }
+    }
+  }
+  return findings;
+}
+
+}  // namespace pleat_structure

@@ -1,0 +1,98 @@
+// The rules catch what they are there to catch: one forbidden line for each, beside an allowed one.
+#include "tests/structure/include_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pleat_structure {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(IncludeRules, FolderSeesItselfAndWhatIsLeftOfIt) {
+  EXPECT_THAT(Examine("engine/table/a.cc",
+                      "#include \"engine/table/slab.h\"\n#include \"engine/base/check.h\"\n"),
+              IsEmpty());
+  EXPECT_THAT(Examine("engine/core/a.cc", "#include \"engine/timer/wheel.h\"\n"), IsEmpty());
+}
+
+TEST(IncludeRules, FolderDoesNotSeeWhatIsRightOfItOrInItsColumn) {
+  EXPECT_THAT(Examine("engine/base/a.h", "#pragma once\n\n#include \"engine/table/slab.h\"\n"),
+              ElementsAre("engine/base/a.h:3: engine/table/slab.h is not left of this folder"));
+  EXPECT_THAT(Examine("engine/table/a.h", "#include \"engine/timer/wheel.h\"\n"),
+              ElementsAre(HasSubstr("not left")));
+  EXPECT_THAT(Examine("engine/fold/a.h", "#include \"engine/partition/partition.h\"\n"),
+              ElementsAre(HasSubstr("not left")));
+}
+
+TEST(IncludeRules, EngineSeesPlainPublicHeadersButNotTypedFacesOrAdapters) {
+  EXPECT_THAT(Examine("engine/fold/a.cc", "#include <pleat/time.h>\n"), IsEmpty());
+  EXPECT_THAT(Examine("engine/core/a.cc", "#include <pleat/folder.h>\n"),
+              ElementsAre(HasSubstr("not left")));
+  EXPECT_THAT(Examine("engine/core/a.cc", "#include <pleat/json.h>\n"),
+              ElementsAre(HasSubstr("not left")));
+}
+
+TEST(IncludeRules, PublicHeadersAndUsersOfTheApiDoNotSeeTheEngine) {
+  for (const char* path : {"include/pleat/a.h", "tools/pleat/a.cc", "examples/a.cc"}) {
+    EXPECT_THAT(Examine(path, "#include \"engine/base/check.h\"\n"),
+                ElementsAre(HasSubstr("not left")));
+    EXPECT_THAT(Examine(path, "#include <pleat/engine.h>\n"), IsEmpty());
+  }
+  EXPECT_THAT(Examine("engine/json/a.cc", "#include \"engine/core/engine_core.h\"\n"),
+              ElementsAre(HasSubstr("not left")));
+  EXPECT_THAT(Examine("engine/json/a.cc", "#include \"engine/base/check.h\"\n"), IsEmpty());
+}
+
+TEST(IncludeRules, OwnFileIsNamedFromTheRoot) {
+  EXPECT_THAT(Examine("engine/base/a.cc", "#include \"check.h\"\n"),
+              ElementsAre(HasSubstr("not left")));
+  EXPECT_THAT(Examine("engine/base/a.cc", "#include \"pleat/time.h\"\n"),
+              ElementsAre(HasSubstr("angle brackets")));
+}
+
+TEST(IncludeRules, ThirdPartyComesInByItsDoor) {
+  EXPECT_THAT(Examine("engine/json/a.cc", "#include <simdjson.h>\n"), IsEmpty());
+  EXPECT_THAT(Examine("engine/core/a.cc", "#include <simdjson.h>\n"),
+              ElementsAre(HasSubstr("does not come in")));
+  EXPECT_THAT(Examine("include/pleat/json.h", "#include <simdjson.h>\n"),
+              ElementsAre(HasSubstr("does not come in")));
+  EXPECT_THAT(Examine("include/pleat/asio.h", "#include <boost/asio/steady_timer.hpp>\n"),
+              IsEmpty());
+  EXPECT_THAT(Examine("engine/core/a.cc", "#include <boost/asio/steady_timer.hpp>\n"),
+              ElementsAre(HasSubstr("does not come in")));
+  EXPECT_THAT(Examine("include/pleat/a.h", "#include <boost/intrusive/list.hpp>\n"),
+              ElementsAre(HasSubstr("does not come in")));
+  EXPECT_THAT(Examine("tools/pleat/a.cc", "#include <zlib.h>\n"), IsEmpty());
+}
+
+TEST(IncludeRules, OperatingSystemStaysOutOfTheStateMachines) {
+  for (const char* path : {"engine/table/a.cc", "engine/timer/a.cc", "engine/fold/a.cc",
+                           "engine/partition/a.cc", "include/pleat/a.h"}) {
+    EXPECT_THAT(Examine(path, "#include <sys/random.h>\n"),
+                ElementsAre(HasSubstr("does not come in")));
+    EXPECT_THAT(Examine(path, "#include <thread>\n"), ElementsAre(HasSubstr("does not come in")));
+  }
+  EXPECT_THAT(Examine("tools/pleat/a.cc", "#include <unistd.h>\n"), IsEmpty());
+}
+
+TEST(IncludeRules, ClockIsReadOnlyByProgramsAndNobodySleeps) {
+  const std::string reads = "auto t = std::chrono::steady_clock::now();\n";
+  EXPECT_THAT(Examine("engine/core/a.cc", reads), ElementsAre("engine/core/a.cc:1: reads a clock"));
+  EXPECT_THAT(Examine("tests/core/a.cc", reads), ElementsAre(HasSubstr("reads a clock")));
+  EXPECT_THAT(Examine("tools/pleat/a.cc", reads), IsEmpty());
+  EXPECT_THAT(Examine("tests/core/a.cc", "std::this_thread::sleep_for(1ms);\n"),
+              ElementsAre(HasSubstr("sleeps")));
+}
+
+TEST(IncludeRules, CommentsAndLiteralsAreNotCode) {
+  EXPECT_THAT(
+      Examine("engine/core/a.cc",
+              "// not steady_clock::now()\nLog(\"steady_clock::now()\");  // sleep_for(1s)\n"),
+      IsEmpty());
+}
+
+}  // namespace
+}  // namespace pleat_structure

@@ -1,0 +1,25 @@
+// Times and durations as text, for the model: read and written one character at a time with the
+// calendar of <chrono>, sharing nothing with engine/json.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <pleat/time.h>
+
+namespace pleat::inline v0 {
+
+// RFC 3339: date, T or t or space, time, optional fraction, then Z, z or an offset; digits past the
+// microsecond are cut. Nothing for any other text, and beyond the years 0001 to 9999.
+std::optional<EngineTime> ReadPlainTimestamp(const std::string& text);
+
+// A JSON number of 10^exponent microseconds since 1970, read as a decimal and cut toward zero.
+std::optional<EngineTime> ReadPlainNumber(const std::string& text, long exponent);
+
+// RFC 3339 in UTC with six fractional digits.
+std::string WritePlainTimestamp(EngineTime t);
+
+// A number and a unit, "inf", or a bare 0. The text must be right.
+Duration ReadPlainDuration(const std::string& text);
+
+}  // namespace pleat::inline v0
