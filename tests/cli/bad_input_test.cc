@@ -1,0 +1,177 @@
+// Lines that are not usable events, and inputs that cannot be read.
+#include <sys/stat.h>
+
+#include "tests/cli/run_pleat.h"
+
+namespace pleat {
+namespace {
+
+const Arguments kByKey = {"--key", "k", "--quiet", "1m", "--no-meta"};
+
+FoldResult FoldByKey(const Arguments& more, std::string_view input = "") {
+  Arguments arguments = kByKey;
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return Fold(arguments, input);
+}
+
+// A valid event of exactly `bytes`.
+std::string EventOfSize(size_t bytes) {
+  const std::string head = "{\"k\":1,\"pad\":\"";
+  return head + std::string(bytes - head.size() - 2, 'x') + "\"}";
+}
+
+TEST(BadLines, AreReportedSkippedAndCounted) {
+  const FoldResult r = FoldByKey({}, "{\"k\":1}\nnonsense\n{\"x\":1}\n{\"k\":1}\n");
+  EXPECT_EQ(r.code, 0);
+  EXPECT_EQ(r.out, "{\"k\":1}\n");
+  EXPECT_TRUE(HasLine(r.err, "<stdin>:2: ")) << r.err;
+  EXPECT_TRUE(HasLine(r.err, "<stdin>:3: ")) << r.err;
+  EXPECT_EQ(Stat(r, "bad"), 2);
+}
+
+TEST(BadLines, FirstTenAreShownAndTheRestCounted) {
+  std::string input;
+  for (int i = 0; i < 13; ++i) input += "nonsense\n";
+  const FoldResult r = FoldByKey({}, input);
+  EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 11) << r.err;
+  EXPECT_TRUE(HasLine(r.err, "<stdin>:10: ")) << r.err;
+  EXPECT_TRUE(HasLine(r.err, "pleat fold: 3 more bad lines")) << r.err;
+  EXPECT_EQ(Stat(r, "bad"), 13);
+}
+
+TEST(BadLines, AreKeptAsTheyCame) {
+  TemporaryDirectory dir;
+  FoldByKey({"--bad", dir / "bad"}, "{\"k\":1}\nnon sense \r\n{\"x\":1}");
+  EXPECT_EQ(Content(dir / "bad"), "non sense \r\n{\"x\":1}\n");
+}
+
+TEST(BadLines, StrictRunsOnButFails) {
+  const FoldResult r = FoldByKey({"--strict"}, "nonsense\n{\"k\":1}\n");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.out, "{\"k\":1}\n");
+  EXPECT_EQ(FoldByKey({"--strict"}, "{\"k\":1}\n").code, 0);
+}
+
+TEST(BadLines, OnBadFailStopsThere) {
+  TemporaryDirectory dir;
+  const FoldResult r = FoldByKey({"--on-bad", "fail", "--bad", dir / "bad"},
+                                 "{\"k\":1}\nnonsense\n{\"k\":2}\nmore\n");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.out, "");
+  EXPECT_EQ(Stat(r, "lines"), 2);
+  EXPECT_EQ(Stat(r, "open"), 1);
+  EXPECT_EQ(Content(dir / "bad"), "nonsense\n");
+}
+
+TEST(BadLines, OnBadFailLeavesWhatWasFinalBefore) {
+  const FoldResult r =
+      Fold({"--key", "k", "--quiet", "1m", "--time", "t", "--no-meta", "--on-bad", "fail"},
+           At(0, "done") + At(300, "open") + "nonsense\n");
+  EXPECT_EQ(r.out, "{\"k\":\"done\"}\n");
+  EXPECT_EQ(r.code, 1);
+}
+
+TEST(BadLines, BlankLinesAreNoLines) {
+  const FoldResult r = FoldByKey({}, "\n  \t\n\r\n{\"k\":1}\n\n");
+  EXPECT_EQ(Stat(r, "lines"), 1);
+  EXPECT_EQ(r.err, "");
+}
+
+TEST(BadLines, BlankLinesCountForLineNumbers) {
+  EXPECT_TRUE(HasLine(FoldByKey({}, "\n\nnonsense\n").err, "<stdin>:3: "));
+}
+
+TEST(BadLines, CarriageReturnsAreFine) {
+  const FoldResult r = FoldByKey({}, "{\"k\":1}\r\n{\"k\":2}\r\n");
+  EXPECT_EQ(r.out, "{\"k\":1}\n{\"k\":2}\n");
+  EXPECT_EQ(Stat(r, "bad"), 0);
+}
+
+TEST(BadLines, LineOfOneMebibyteIsFineAndOneMoreByteIsNot) {
+  const size_t limit = size_t{1} << 20;
+  const FoldResult fits = FoldByKey({}, EventOfSize(limit) + "\n" + EventOfSize(limit - 1) + "\r\n");
+  EXPECT_EQ(Stat(fits, "events"), 2) << fits.err;
+  for (const size_t more : {1, 2, 3, 300'000, 3'000'000}) {
+    TemporaryDirectory dir;
+    const std::string line = EventOfSize(limit + more);
+    const FoldResult r =
+        FoldByKey({"--bad", dir / "bad"}, "{\"k\":1}\n" + line + "\n{\"k\":1}\nnonsense\n");
+    EXPECT_EQ(Stat(r, "lines"), 4);
+    EXPECT_EQ(Stat(r, "bad"), 2);
+    EXPECT_TRUE(HasLine(r.err, "<stdin>:2: longer than 1 MiB")) << r.err;
+    EXPECT_TRUE(HasLine(r.err, "<stdin>:4: ")) << r.err;
+    EXPECT_TRUE(Content(dir / "bad") == line + "\nnonsense\n") << more;
+  }
+}
+
+TEST(BadLines, LongLastLineIsKeptWithANewline) {
+  TemporaryDirectory dir;
+  const std::string line(size_t{3} << 20, 'x');
+  EXPECT_EQ(Stat(FoldByKey({"--bad", dir / "bad"}, line), "bad"), 1);
+  EXPECT_TRUE(Content(dir / "bad") == line + "\n");
+}
+
+TEST(Inputs, AreReadInTheirOrderWithLineNumbersOfTheirOwn) {
+  TemporaryDirectory dir;
+  const std::string a = dir.Write("a", "{\"k\":1}\nnonsense");
+  const std::string b = dir.Write("b", "{\"k\":2}\n\nnonsense\n");
+  const FoldResult r = FoldByKey({a, "-", b}, "nonsense\n{\"k\":3}");
+  EXPECT_EQ(r.out, "{\"k\":1}\n{\"k\":3}\n{\"k\":2}\n");
+  EXPECT_TRUE(HasLine(r.err, a + ":2: ")) << r.err;
+  EXPECT_TRUE(HasLine(r.err, "<stdin>:1: ")) << r.err;
+  EXPECT_TRUE(HasLine(r.err, b + ":3: ")) << r.err;
+}
+
+TEST(Inputs, MayBeCompressedEachInItsWay) {
+  TemporaryDirectory dir;
+  const FoldResult r =
+      FoldByKey({dir.Write("a", Gzip("{\"k\":1}\n") + Gzip("{\"k\":2}\n")),
+                 dir.Write("b", Zstd("{\"k\":3}\n") + Zstd("{\"k\":4}\n")),
+                 dir.Write("c", "{\"k\":5}\n"), dir.Write("d", ""), dir.Write("e", Gzip(""))});
+  EXPECT_EQ(r.out, "{\"k\":1}\n{\"k\":2}\n{\"k\":3}\n{\"k\":4}\n{\"k\":5}\n");
+  EXPECT_EQ(FoldByKey({}, Gzip("{\"k\":1}\n")).out, "{\"k\":1}\n");
+}
+
+TEST(Inputs, MissingFileIsFoundBeforeAnythingIsDone) {
+  TemporaryDirectory dir;
+  const std::string a = dir.Write("a", "{\"k\":1}\n");
+  const FoldResult r = FoldByKey({"--output", dir / "out", a, dir / "missing"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.out, "");
+  EXPECT_EQ(r.err, "pleat fold: " + (dir / "missing") + ": No such file or directory\n");
+  EXPECT_EQ(dir.Names(), std::vector<std::string>{"a"});
+}
+
+TEST(Inputs, DirectoryIsNoInput) {
+  TemporaryDirectory dir;
+  const FoldResult r = FoldByKey({dir.path()});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.err, "pleat fold: " + dir.path() + ": Is a directory\n");
+}
+
+TEST(Inputs, TruncatedCompressionEndsTheRunUnfinished) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "{\"k\":" + std::to_string(i) + "}\n";
+  for (std::string bytes : {Gzip(text), Zstd(text)}) {
+    bytes.resize(bytes.size() - 5);
+    TemporaryDirectory dir;
+    for (const char* threads : {"1", "2"}) {
+      const FoldResult r =
+          FoldByKey({"--threads", threads, "--output", dir / "out", dir.Write("in", bytes)});
+      EXPECT_EQ(r.code, 1);
+      EXPECT_TRUE(HasLine(r.err, "pleat fold: " + (dir / "in") + ": truncated ")) << r.err;
+      EXPECT_FALSE(r.stats.empty());
+      EXPECT_EQ(dir.Names(), std::vector<std::string>{"in"});
+    }
+  }
+}
+
+TEST(Inputs, ClosedStandardInputIsAnError) {
+  const Finished r =
+      RunToEnd({"/bin/sh", "-c", std::string(PLEAT_BINARY) + " fold --key k --quiet 1m <&-"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_TRUE(HasLine(r.err, "pleat fold: <stdin>: ")) << r.err;
+}
+
+}  // namespace
+}  // namespace pleat

@@ -1,0 +1,149 @@
+// Blocks end at newlines, long lines come in pieces, and read sizes never show.
+#include "tools/pleat/line_reader.h"
+
+#include "tests/cli/fixtures.h"
+#include "tools/pleat/read_ahead.h"
+
+namespace pleat {
+namespace {
+
+struct Seen {
+  std::vector<std::string> lines;       // without newline
+  std::vector<std::string> long_lines;  // with it
+  std::string error;
+};
+
+Seen ReadLines(std::unique_ptr<ByteSource> source) {
+  LineReader reader(std::move(source));
+  Seen seen;
+  for (;;) {
+    absl::StatusOr<LineBlock> block = reader.Next();
+    if (!block.ok()) {
+      seen.error = std::string(block.status().message());
+      return seen;
+    }
+    std::string_view text = block->text;
+    switch (block->kind) {
+      case LineBlock::Kind::kEnd: return seen;
+      case LineBlock::Kind::kLines:
+        while (!text.empty()) {
+          const size_t size = std::min(text.find('\n'), text.size());
+          seen.lines.emplace_back(text.substr(0, size));
+          text.remove_prefix(std::min(size + 1, text.size()));
+        }
+        break;
+      case LineBlock::Kind::kLongBegin:
+        EXPECT_GE(text.size(), kLineBytesShown);
+        seen.long_lines.emplace_back(text);
+        break;
+      case LineBlock::Kind::kLongMore:
+      case LineBlock::Kind::kLongEnd: seen.long_lines.back() += text; break;
+    }
+  }
+}
+
+Seen ReadLines(std::string text, size_t at_once = SIZE_MAX) {
+  return ReadLines(std::make_unique<TextSource>(std::move(text), at_once));
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(LineReader, CutsAtNewlines) {
+  EXPECT_EQ(ReadLines("a\nb\n\nc\n").lines, (Lines{"a", "b", "", "c"}));
+}
+
+TEST(LineReader, LastLineMayLackItsNewline) {
+  EXPECT_EQ(ReadLines("a\nb").lines, (Lines{"a", "b"}));
+  EXPECT_EQ(ReadLines("a").lines, (Lines{"a"}));
+}
+
+TEST(LineReader, NothingGivesNothing) { EXPECT_EQ(ReadLines("").lines, Lines{}); }
+
+TEST(LineReader, LineIsHandedOnAsSoonAsItsNewlineHasArrived) {
+  LineReader reader(std::make_unique<TextSource>("a\nb\nc", 3));
+  EXPECT_EQ((*reader.Next()).text, "a\n");
+  EXPECT_EQ((*reader.Next()).text, "b\n");
+  EXPECT_EQ((*reader.Next()).text, "c");
+  EXPECT_EQ((*reader.Next()).kind, LineBlock::Kind::kEnd);
+}
+
+TEST(LineReader, PaddingCanBeReadBehindTheLastLine) {
+  LineReader reader(std::make_unique<TextSource>("abc"));
+  const std::string_view text = (*reader.Next()).text;
+  unsigned sum = 0;  // a sanitizer would speak up
+  for (size_t i = 0; i < kLinePaddingBytes; ++i) {
+    sum += static_cast<unsigned char>(text.data()[text.size() + i]);
+  }
+  EXPECT_LE(sum, 255 * kLinePaddingBytes);
+}
+
+TEST(LineReader, LinesOfEveryLengthAroundTheLimitKeepTheirBytes) {
+  for (size_t extra = 0; extra < 4; ++extra) {
+    const std::string line(kLineBytesMax + extra, 'x');
+    for (const size_t at_once : {SIZE_MAX, size_t{100'000}}) {
+      const Seen seen = ReadLines("a\n" + line + "\nb\n", at_once);
+      ASSERT_EQ(seen.lines.size() + seen.long_lines.size(), 3u) << extra;
+      if (seen.long_lines.empty()) {
+        EXPECT_EQ(seen.lines, (Lines{"a", line, "b"}));
+      } else {
+        EXPECT_EQ(seen.lines, (Lines{"a", "b"}));
+        EXPECT_EQ(seen.long_lines, (Lines{line + "\n"}));
+        EXPECT_GE(line.size(), kLineBytesShown);
+      }
+    }
+  }
+}
+
+TEST(LineReader, LinesAfterALongOneAreAllFound) {
+  const std::string line(3 * kLineBytesMax, 'x');
+  const Seen seen = ReadLines(line + "\na\nb\nc");
+  EXPECT_EQ(seen.long_lines, (Lines{line + "\n"}));
+  EXPECT_EQ(seen.lines, (Lines{"a", "b", "c"}));
+}
+
+TEST(LineReader, LongLineMayBeTheLastAndLackItsNewline) {
+  const std::string line(2 * kLineBytesMax, 'x');
+  const Seen seen = ReadLines(line);
+  EXPECT_EQ(seen.long_lines, (Lines{line}));
+  EXPECT_EQ(seen.lines, Lines{});
+}
+
+TEST(LineReader, ReadSizesDoNotShow) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += std::string(static_cast<size_t>(i % 37), 'x') + "\n";
+  const Lines expected = ReadLines(text).lines;
+  ASSERT_EQ(expected.size(), 2000u);
+  for (const size_t at_once : {1, 2, 7, 64, 1000})
+    EXPECT_EQ(ReadLines(text, at_once).lines, expected);
+}
+
+TEST(LineReader, HalfALineBeforeAnErrorIsDropped) {
+  const Seen seen =
+      ReadLines(std::make_unique<TextSource>("a\nb", 3, absl::DataLossError("in: truncated")));
+  EXPECT_EQ(seen.lines, (Lines{"a"}));
+  EXPECT_EQ(seen.error, "in: truncated");
+}
+
+TEST(ReadAhead, GivesTheSameBytes) {
+  std::string text;
+  for (int i = 0; i < 400'000; ++i) text += std::to_string(i) + "\n";
+  ReadAhead ahead(std::make_unique<TextSource>(text, 100'000));
+  EXPECT_EQ(ReadAll(ahead, 70'000), text);
+  EXPECT_EQ(ReadAll(ahead), "") << "the end stays the end";
+}
+
+TEST(ReadAhead, GivesWhatCameBeforeAnErrorAndThenTheError) {
+  ReadAhead ahead(std::make_unique<TextSource>("abc", 1, absl::UnavailableError("in: unplugged")));
+  EXPECT_EQ(ReadAll(ahead), "abc[in: unplugged]");
+}
+
+TEST(ReadAhead, CanBeGivenUpAtAnyTime) {
+  for (int reads = 0; reads < 3; ++reads) {
+    ReadAhead ahead(std::make_unique<TextSource>(std::string(size_t{8} << 20, 'x')));
+    char byte = 0;
+    for (int i = 0; i < reads; ++i) EXPECT_EQ(ahead.Read(&byte, 1).value(), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace pleat

@@ -1,0 +1,185 @@
+// Pipes that stay open, readers that go away, and signals. Each test waits for a descriptor to become
+// ready, never for time to pass; durations are only those that the program itself is asked to keep.
+#include "tests/cli/run_pleat.h"
+
+namespace pleat {
+namespace {
+
+const Arguments kLive = {"fold", "--key", "k", "--quiet", "50ms", "--no-meta", "--quiet-summary"};
+
+Arguments Live(const Arguments& more) {
+  Arguments arguments = kLive;
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return Pleat(arguments);
+}
+
+// An hour of quiet: nothing falls due while a test runs.
+const Arguments kPatient = {"fold", "--key", "k", "--quiet", "1h", "--no-meta", "--stats", "-"};
+
+TEST(LiveInput, EmissionsAppearWhileThePipeIsOpenAndSilent) {
+  Subprocess process(Live({}));
+  process.Write("{\"k\":1}\n");
+  EXPECT_TRUE(process.AwaitOut("{\"k\":1}\n"));
+  process.Write("{\"k\":2}\n");
+  EXPECT_TRUE(process.AwaitOut("{\"k\":2}\n"));
+  EXPECT_EQ(process.Wait(), 0);
+  EXPECT_EQ(process.out(), "{\"k\":1}\n{\"k\":2}\n");
+}
+
+TEST(LiveInput, HalfALineIsNoReasonToHoldBackWhatIsDue) {
+  Subprocess process(Live({}));
+  process.Write("{\"k\":1}\n{\"k\":");
+  EXPECT_TRUE(process.AwaitOut("{\"k\":1}\n"));
+  process.Write("2}\n");
+  EXPECT_TRUE(process.AwaitOut("{\"k\":2}\n"));
+  EXPECT_EQ(process.Wait(), 0);
+}
+
+TEST(LiveInput, FullGroupsAppearAtOnce) {
+  Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "1h", "--max-events", "2", "--no-meta",
+                            "--quiet-summary"}));
+  process.Write("{\"k\":1}\n{\"k\":1}\n");
+  EXPECT_TRUE(process.AwaitOut("{\"k\":1}\n"));
+  EXPECT_EQ(process.Wait(), 0);
+}
+
+TEST(LiveInput, EventsOnTheirOwnTimeCloseWhatIsDueWhileThePipeIsOpen) {
+  Subprocess process(Live({"--time", "t"}));
+  process.Write(At(0, "a") + At(100, "b"));
+  EXPECT_TRUE(process.AwaitOut("{\"k\":\"a\"}\n"));
+  EXPECT_EQ(process.Wait(), 0);
+}
+
+TEST(LiveInput, IdleLetsTheWatermarkFollowTheWallClock) {
+  Subprocess process(Live({"--time", "t", "--idle", "20ms"}));
+  process.Write(At(0));  // years behind the wall clock, so due as soon as it is followed
+  EXPECT_TRUE(process.AwaitOut("{\"k\":\"a\"}\n"));
+  process.Write(At(1));
+  EXPECT_EQ(process.Wait(), 0);
+}
+
+TEST(LiveInput, LateAndBadLinesAppearWhileThePipeIsOpen) {
+  Subprocess process(Live({"--time", "t", "--accept-limit", "10s", "--late", "/dev/stderr"}));
+  process.Write(At(100) + At(1));
+  EXPECT_TRUE(process.AwaitErr(At(1)));
+  EXPECT_EQ(process.Wait(), 0);
+}
+
+TEST(LiveInput, CompressedPipeIsLiveToo) {
+  Subprocess process(Live({}));
+  process.Write(Gzip("{\"k\":1}\n"));
+  EXPECT_TRUE(process.AwaitOut("{\"k\":1}\n"));
+  process.Write(Gzip("{\"k\":2}\n"));
+  EXPECT_TRUE(process.AwaitOut("{\"k\":2}\n"));
+  EXPECT_EQ(process.Wait(), 0);
+}
+
+TEST(Interrupt, StopsReadingFlushesAndReports) {
+  Subprocess process(Pleat(kPatient));
+  process.Write("{\"k\":1}\nnonsense\n{\"k\":");
+  ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));
+  process.Signal(SIGINT);
+  EXPECT_EQ(process.WaitWithInputOpen(), 130);
+  EXPECT_EQ(process.out(), "{\"k\":1}\n");
+  EXPECT_EQ(process.err().find("<stdin>:3: "), std::string::npos) << process.err();
+  EXPECT_TRUE(HasLine(process.err(), "lines ")) << process.err();
+  ExpectBalanced(StatsLine(process.err()));
+}
+
+TEST(Interrupt, CompletesTheOutputFile) {
+  TemporaryDirectory dir;
+  Arguments arguments = kPatient;
+  arguments.insert(arguments.end(), {"--output", dir / "out"});
+  Subprocess process(Pleat(arguments));
+  process.Write("{\"k\":1}\nnonsense\n");
+  ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));
+  process.Signal(SIGINT);
+  EXPECT_EQ(process.WaitWithInputOpen(), 130);
+  EXPECT_EQ(Content(dir / "out"), "{\"k\":1}\n");
+  EXPECT_EQ(dir.Names(), std::vector<std::string>{"out"});
+}
+
+TEST(Interrupt, WaitForANamedPipeCanBeInterrupted) {
+  TemporaryDirectory dir;
+  ASSERT_EQ(mkfifo((dir / "fifo").c_str(), 0600), 0);
+  Arguments arguments = kPatient;
+  const std::string first = dir.Write("first", "nonsense\n");
+  arguments.insert(arguments.end(), {first, dir / "fifo"});
+  Subprocess process(Pleat(arguments));
+  ASSERT_TRUE(process.AwaitErr(first + ":1: "));
+  process.Signal(SIGINT);
+  EXPECT_EQ(process.WaitWithInputOpen(), 130);
+}
+
+TEST(Interrupt, SecondOneEndsTheRunAtOnceAndLeavesNoTemporaryFile) {
+  TemporaryDirectory dir;
+  // Its late lines go to a pipe that nobody reads, so the orderly end cannot come about.
+  ASSERT_EQ(mkfifo((dir / "late").c_str(), 0600), 0);
+  const int reader = open((dir / "late").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  std::string input = At(100);
+  for (int i = 0; i < 20'000; ++i) input += At(1);
+  Subprocess process(
+      Pleat({"fold", "--key", "k", "--quiet", "1h", "--time", "t", "--accept-limit", "0", "--late",
+             dir / "late", "--output", dir / "out", dir.Write("in", input)}));
+  ASSERT_TRUE(process.AwaitReadable(reader));  // it is writing more than the pipe holds
+  EXPECT_EQ(dir.Names().size(), 3u);
+  process.SignalUntilEnd(SIGINT);
+  EXPECT_EQ(process.WaitWithInputOpen(), 130);
+  EXPECT_EQ(dir.Names(), (std::vector<std::string>{"in", "late"}));
+  close(reader);
+}
+
+TEST(ClosedReader, EndsTheRunQuietlyOnTheNextEmission) {
+  Subprocess process(Live({}));
+  process.CloseOutput();
+  process.Write("{\"k\":1}\n");
+  EXPECT_EQ(process.WaitWithInputOpen(), 0);
+  EXPECT_EQ(process.err(), "");
+}
+
+TEST(ClosedReader, IsNoticedWhileTheInputIsSilent) {
+  Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "1h"}));
+  process.CloseOutput();
+  EXPECT_EQ(process.WaitWithInputOpen(), 0);
+  EXPECT_EQ(process.err(), "");
+}
+
+TEST(ClosedReader, LedgerIsStillWritten) {
+  TemporaryDirectory dir;
+  Subprocess process(Live({"--stats", dir / "stats"}));
+  process.CloseOutput();
+  process.Write("{\"k\":1}\n");
+  EXPECT_EQ(process.WaitWithInputOpen(), 0);
+  ExpectBalanced(Content(dir / "stats"));
+}
+
+TEST(ProgressLine, IsDrawnOnATerminalAndWipedOut) {
+  Subprocess process(
+      Pleat({"fold", "--key", "k", "--quiet", "600ms"}),
+      {.terminal_for_errors = true, .environment = {{"TERM", "xterm"}, {"NO_COLOR", ""}}});
+  process.Write("{\"k\":1}\n");
+  ASSERT_TRUE(process.AwaitOut("\"reason\":\"quiet\""));  // the run has taken a while by now
+  process.Write("{\"k\":2}\n");
+  EXPECT_TRUE(process.AwaitErr(" lines/s"));
+  EXPECT_EQ(process.Wait(), 0);
+  const size_t drawn = process.err().find("2 lines  ");
+  ASSERT_NE(drawn, std::string::npos) << process.err();
+  EXPECT_NE(process.err().find("\r\x1b[K", drawn), std::string::npos);
+}
+
+TEST(ProgressLine, IsNotDrawnWhereItIsNotWanted) {
+  for (const auto& [name, value] : {std::pair("TERM", "dumb"), std::pair("NO_COLOR", "1")}) {
+    Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "600ms"}),
+                       {.terminal_for_errors = true,
+                        .environment = {{"TERM", "xterm"}, {"NO_COLOR", ""}, {name, value}}});
+    process.Write("{\"k\":1}\n");
+    ASSERT_TRUE(process.AwaitOut("\"reason\":\"quiet\""));
+    process.Write("{\"k\":2}\n");
+    EXPECT_EQ(process.Wait(), 0);
+    EXPECT_EQ(process.err().find('\x1b'), std::string::npos) << process.err();
+  }
+}
+
+}  // namespace
+}  // namespace pleat

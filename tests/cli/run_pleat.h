@@ -1,0 +1,101 @@
+// Runs the real program. Whatever a test is about, the ledger of its run has to add up.
+#pragma once
+
+#include <map>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/cli/fixtures.h"
+#include "tests/support/subprocess.h"
+
+namespace pleat::inline v0 {
+
+using Arguments = std::vector<std::string>;
+
+// The command line for `pleat`, followed by `arguments`.
+inline Arguments Pleat(const Arguments& arguments) {
+  Arguments argv = {PLEAT_BINARY};
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  return argv;
+}
+
+// The last line of `err` that is a JSON object, which is where `--stats -` puts the ledger.
+inline std::string StatsLine(const std::string& err) {
+  std::istringstream lines(err);
+  std::string stats;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("{\"lines\":", 0) == 0) stats = line;
+  }
+  return stats;
+}
+
+// The members of the ledger by name, in their order of appearance if `names` is given.
+inline std::map<std::string, double> ParseStats(std::string_view text,
+                                                std::vector<std::string>* names = nullptr) {
+  std::map<std::string, double> members;
+  while (true) {
+    const size_t open = text.find('"');
+    if (open == std::string_view::npos) return members;
+    text.remove_prefix(open + 1);
+    const size_t close = text.find("\":");
+    if (close == std::string_view::npos) return members;
+    const std::string name(text.substr(0, close));
+    text.remove_prefix(close + 2);
+    members[name] = std::stod(std::string(text));
+    if (names != nullptr) names->push_back(name);
+  }
+}
+
+inline void ExpectBalanced(const std::string& stats) {
+  auto s = ParseStats(stats);
+  ASSERT_EQ(s.size(), 11u) << stats;
+  EXPECT_EQ(s["lines"], s["events"] + s["bad"]) << stats;
+  EXPECT_EQ(s["events"], s["opened"] + s["folded"] + s["late"] + s["refused"]) << stats;
+  EXPECT_EQ(s["opened"], s["emissions"] + s["open"]) << stats;
+  EXPECT_DOUBLE_EQ(s["folding_ratio"], s["events"] == 0 ? 0 : s["folded"] / s["events"]) << stats;
+}
+
+struct FoldResult {
+  int code = 0;
+  std::string out;
+  std::string err;    // without the ledger
+  std::string stats;  // the ledger, one line
+};
+
+// `pleat fold` with `--stats -`, which must balance if it came to that, and without the summary.
+inline FoldResult Fold(const Arguments& arguments, std::string_view input = "") {
+  Arguments all = {"fold", "--stats", "-", "--quiet-summary"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  Finished finished = RunToEnd(Pleat(all), input);
+  FoldResult result{finished.code, finished.out, finished.err, StatsLine(finished.err)};
+  if (!result.stats.empty()) {
+    ExpectBalanced(result.stats);
+    result.err.erase(result.err.find(result.stats), result.stats.size() + 1);
+  }
+  return result;
+}
+
+inline double Stat(const FoldResult& result, const std::string& name) {
+  return ParseStats(result.stats)[name];
+}
+
+// An event of the key `k` at `seconds` past the hour.
+inline std::string At(int seconds, std::string_view k = "a") {
+  char time[64];
+  std::snprintf(time, sizeof(time), "2015-09-12T00:%02d:%02dZ", seconds / 60, seconds % 60);
+  return "{\"k\":\"" + std::string(k) + "\",\"t\":\"" + time + "\"}\n";
+}
+
+// How the program prints that instant.
+inline std::string Printed(int seconds) {
+  char time[64];
+  std::snprintf(time, sizeof(time), "\"2015-09-12T00:%02d:%02d.000000Z\"", seconds / 60,
+                seconds % 60);
+  return time;
+}
+
+}  // namespace pleat::inline v0

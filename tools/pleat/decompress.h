@@ -1,0 +1,23 @@
+// Recognises gzip and zstd by their first bytes, never by a file's name, and decompresses them.
+//
+// Several gzip members or zstd frames in a row are one input, as `cat a.gz b.gz` makes them. Data
+// that stops inside a member or frame is an error, not an end: the missing lines would otherwise go
+// unnoticed. Zero bytes after a gzip member are padding (tape blocks); anything else there is an
+// error too.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <absl/status/statusor.h>
+
+#include "tools/pleat/byte_source.h"
+
+namespace pleat::inline v0 {
+
+// Reads the first bytes of `raw`, only as many as it takes to tell, and returns a source of the
+// plain bytes. `name` is for messages.
+absl::StatusOr<std::unique_ptr<ByteSource>> Decompressed(std::unique_ptr<ByteSource> raw,
+                                                         std::string name);
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,25 @@
+// An errno as a Status whose message a person can read: "events.ndjson: No such file or directory".
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include <absl/status/status.h>
+
+namespace pleat::inline v0 {
+
+// A name for messages: control characters, which could rewrite a terminal, become '?'.
+inline std::string Printable(std::string_view name) {
+  std::string out(name);
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return out;
+}
+
+inline absl::Status ErrnoStatus(int error, std::string_view name) {
+  return absl::UnavailableError(Printable(name) + ": " + std::strerror(error));
+}
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,252 @@
+#include "tools/pleat/fold_flags.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/input.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+struct Flag {
+  std::string_view name;
+  std::string_view value;  // how its value is called in the help; empty for a switch
+  FlagKind kind;
+  std::string_view help;  // one line per '\n'
+};
+
+// A flag without a name is a heading.
+constexpr Flag kFlags[] = {
+    {"", "", FlagKind::kText, "What belongs together"},
+    {"key", "[NAME=]PATH[,...]", FlagKind::kList,
+     "the members that make up the group key (required); a.b nests, and a PATH\n"
+     "that starts with / is a JSON Pointer; NAME is how it is called in the output"},
+    {"merge", "NAME=REDUCER(PATH)", FlagKind::kList,
+     "adds a member to the output; may be repeated, in output order. REDUCER is one\n"
+     "of keys set sum min max mean count first last; count() counts events"},
+    {"", "", FlagKind::kText, "When a group closes"},
+    {"quiet", "DURATION", FlagKind::kText, "once nothing has come for it this long (required)"},
+    {"max-hold", "DURATION", FlagKind::kText,
+     "this long after it opened, however busy it is (default inf)"},
+    {"max-events", "N", FlagKind::kNumber, "when it holds N events"},
+    {"at-end", "flush|drop", FlagKind::kText,
+     "what becomes of open groups at the end of input (default flush: they come\n"
+     "out with the reason \"end\")"},
+    {"", "", FlagKind::kText, "Time"},
+    {"time", "PATH", FlagKind::kText,
+     "where an event says when it happened: RFC 3339, or a number with --time-unit.\n"
+     "Without it an event happens when it is read, and emissions appear as they\n"
+     "fall due"},
+    {"time-unit", "s|ms|us|ns", FlagKind::kText, "the unit of a number at --time; never guessed"},
+    {"lateness", "DURATION", FlagKind::kText,
+     "how far out of order events may come: the watermark, which closes groups,\n"
+     "trails the newest event by this much (default 0)"},
+    {"accept-limit", "DURATION", FlagKind::kText,
+     "events older than the watermark by more than this are late: counted, not\n"
+     "folded (default inf)"},
+    {"late", "FILE", FlagKind::kText, "where late lines go, as they came"},
+    {"future-limit", "DURATION", FlagKind::kText,
+     "events ahead of the watermark by more than this are bad (default inf)"},
+    {"idle", "DURATION", FlagKind::kText,
+     "with --time, on a pipe: after this long without input the watermark follows\n"
+     "the wall clock, so that the last groups come out (for stamps near it)"},
+    {"", "", FlagKind::kText, "Bad input and limits"},
+    {"on-bad", "skip|fail", FlagKind::kText,
+     "a line that is not a usable event: skip it (default), or stop there"},
+    {"bad", "FILE", FlagKind::kText, "where bad lines go, as they came"},
+    {"strict", "", FlagKind::kSwitch, "go on, but exit with 1 if there was a bad line"},
+    {"max-groups", "N", FlagKind::kNumber,
+     "open groups at a time (default 50000000); an event past a limit is refused"},
+    {"max-memory", "BYTES", FlagKind::kNumber, "memory for groups (default half of the machine's)"},
+    {"", "", FlagKind::kText, "Output"},
+    {"no-meta", "", FlagKind::kSwitch, "leave out \"_fold\""},
+    {"output", "FILE", FlagKind::kText,
+     "write there instead of stdout; the file appears whole or not at all"},
+    {"stats", "FILE|-", FlagKind::kText, "the ledger of the run as one JSON object (- is stderr)"},
+    {"quiet-summary", "", FlagKind::kSwitch, "no summary and no progress on stderr"},
+    {"", "", FlagKind::kText, "Running"},
+    {"threads", "N", FlagKind::kNumber,
+     "1 to 256 (default 1); same output for every N. From 2 on a file is read and\n"
+     "decompressed beside the folding, which has one thread so far"},
+    {"spec", "FILE", FlagKind::kText,
+     "read the options above from a JSON document, {\"key\":[\"user\"],\"quiet\":\"5m\"};\n"
+     "flags override it, and a --key or --merge replaces its whole list"},
+    {"print-spec", "", FlagKind::kSwitch, "print what the options amount to, as such a document"},
+    {"help", "", FlagKind::kSwitch, "this text"},
+};
+
+constexpr std::string_view kExamples = R"(pleat fold: folds bursts of events into one line per group
+
+Usage: pleat fold [OPTIONS] [FILE...]
+
+Examples:
+  One line per account, once it has been quiet for five minutes, as it happens:
+    tail -F events.ndjson | pleat fold --key account_id --quiet 5m \
+        --merge 'metrics=keys(metrics)'
+
+  A day of edits by user, by the time the events state, at most an hour a group:
+    pleat fold --key user --time time --quiet 5m --max-hold 1h \
+        --merge 'edits=count()' --merge 'added=sum(added)' wiki.ndjson.gz
+
+  Unix seconds, 30 seconds out of order, a compound key, what was refused kept:
+    pleat fold --key who=user.id,page --time ts --time-unit s --lateness 30s \
+        --quiet 10m --accept-limit 1h --late late.ndjson --bad bad.ndjson *.zst
+)";
+
+constexpr std::string_view kNotes = R"(
+Input: one JSON object a line. FILEs are read in the order given; - or none is
+  standard input. gzip and zstd are recognised by their first bytes.
+Durations: a number and a unit, us ms s m h d, such as 250ms or 1.5h; or inf.
+Output: one line per group, in the order in which the groups close:
+    {"user":"ann","edits":3,"_fold":{"count":3,"first":"2015-09-12T00:47:35.776000Z",
+     "last":"...","closed":"...","reason":"quiet"}}
+  reason is quiet, max_hold, max_events or end.
+Stats: lines = events + bad; events = opened + folded + late + refused;
+  opened = emissions + open.
+Exit codes: 0 done, also with skipped bad lines, and when the reader of the
+  output has gone; 1 could not read or write, refused events, --strict,
+  --on-bad fail; 2 wrong usage; 130 interrupted: finished and flushed.
+)";
+
+bool InDocument(const Flag& flag) {
+  return !flag.name.empty() && flag.name != "spec" && flag.name != "print-spec" &&
+         flag.name != "help";
+}
+
+std::string Dashed(std::string_view name) { return "--" + std::string(name); }
+
+absl::Status UnknownOption(std::string_view argument) {
+  const std::string_view dashed = argument.substr(0, argument.find('='));
+  const std::string_view name =
+      dashed.substr(std::min(dashed.find_first_not_of('-'), dashed.size()));
+  std::vector<std::string_view> known = FoldOptionNames();
+  known.insert(known.end(), {"spec", "print-spec", "help"});
+  std::string message = "unknown option " + std::string(dashed);
+  const std::string nearest = NearestName(name, known);
+  if (!nearest.empty()) message += "; did you mean --" + nearest + "?";
+  return absl::InvalidArgumentError(message);
+}
+
+// The texts given for each flag, in the order of the command line.
+using Given = std::map<std::string_view, std::vector<std::string>>;
+
+// Flags after the document: a list given by flags replaces the document's.
+absl::Status ApplyFlags(const Given& given, FoldOptions& options) {
+  if (given.count("key") != 0) options.spec.key.clear();
+  if (given.count("merge") != 0) options.spec.merges.clear();
+  for (const Flag& flag : kFlags) {
+    const auto found = given.find(flag.name);
+    if (found == given.end() || !InDocument(flag)) continue;
+    for (const std::string& text : found->second) {
+      if (absl::Status set = SetFoldOption(options, flag.name, text); !set.ok()) return set;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Lets CLI11 cut the command line into flags, their texts, and files. What the texts mean is not its
+// business, so all of them are lists of strings to it.
+absl::Status Cut(int argc, const char* const* argv, Given& given, FoldCall& call) {
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  std::map<std::string_view, std::vector<std::string>> texts;
+  std::map<std::string_view, CLI::Option*> switches;
+  for (const Flag& flag : kFlags) {
+    if (flag.name.empty()) continue;
+    if (flag.kind == FlagKind::kSwitch) {
+      const std::string names = (flag.name == "help" ? "-h," : "") + Dashed(flag.name);
+      switches[flag.name] = app.add_flag(names);
+    } else {
+      // Otherwise the first one would swallow the files that follow it.
+      app.add_option(Dashed(flag.name), texts[flag.name])->allow_extra_args(false);
+    }
+  }
+  // What is left over is files and unknown options. (CLI11 would take a file called "[a,b]" for a
+  // list, so it is not told that there are files.)
+  const char* const* const files =
+      std::find_if(argv, argv + argc, [](std::string_view text) { return text == "--"; });
+  try {
+    app.parse(static_cast<int>(files - argv), argv);
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  for (std::string& rest : app.remaining()) {
+    if (rest.size() > 1 && rest.front() == '-') return UnknownOption(rest);
+    call.options.inputs.push_back(std::move(rest));
+  }
+  if (files != argv + argc) {
+    call.options.inputs.insert(call.options.inputs.end(), files + 1, argv + argc);
+  }
+  for (auto& [name, values] : texts) {
+    if (!values.empty()) given[name] = std::move(values);
+  }
+  for (const auto& [name, option] : switches) {
+    if (option->count() > 0) given[name] = {"true"};
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+FlagKind KindOf(std::string_view name) {
+  for (const Flag& flag : kFlags) {
+    if (!flag.name.empty() && flag.name == name) return flag.kind;
+  }
+  return FlagKind::kText;
+}
+
+std::vector<std::string_view> FoldOptionNames() {
+  std::vector<std::string_view> names;
+  for (const Flag& flag : kFlags) {
+    if (InDocument(flag)) names.push_back(flag.name);
+  }
+  return names;
+}
+
+std::string FoldHelp() {
+  constexpr size_t kHelpColumn = 6;
+  std::string out(kExamples);
+  for (const Flag& flag : kFlags) {
+    if (flag.name.empty()) {
+      out += "\n" + std::string(flag.help) + ":\n";
+      continue;
+    }
+    out += "  " + Dashed(flag.name);
+    if (!flag.value.empty()) out += " " + std::string(flag.value);
+    out += '\n';
+    for (size_t at = 0; at < flag.help.size();) {
+      const size_t end = std::min(flag.help.find('\n', at), flag.help.size());
+      out += std::string(kHelpColumn, ' ') + std::string(flag.help.substr(at, end - at)) + "\n";
+      at = end + 1;
+    }
+  }
+  return out + std::string(kNotes);
+}
+
+absl::StatusOr<FoldCall> ParseFoldCall(int argc, const char* const* argv) {
+  FoldCall call;
+  Given given;
+  if (absl::Status cut = Cut(argc, argv, given, call); !cut.ok()) return cut;
+  call.help = given.count("help") != 0;
+  if (call.help) return call;
+  call.options.print_spec = given.count("print-spec") != 0;
+
+  if (const auto spec = given.find("spec"); spec != given.end()) {
+    const std::string& file = spec->second.back();
+    absl::StatusOr<std::string> document = ReadWholeFile(file);
+    if (!document.ok()) return document.status();
+    absl::Status applied = ApplyDocument(*document, Printable(file), call.options);
+    if (!applied.ok()) return applied;
+  }
+  if (absl::Status applied = ApplyFlags(given, call.options); !applied.ok()) return applied;
+  if (absl::Status complete = Complete(call.options); !complete.ok()) return complete;
+  return call;
+}
+
+}  // namespace pleat::inline v0

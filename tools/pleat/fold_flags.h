@@ -1,0 +1,35 @@
+// The flags of `pleat fold`: one table that the parser, the help text and the suggestions for
+// mistyped names all read.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/statusor.h>
+
+#include "tools/pleat/fold_options.h"
+
+namespace pleat::inline v0 {
+
+enum class FlagKind { kText, kNumber, kSwitch, kList };
+
+// The kind of the option `name`; kText if there is no such option.
+FlagKind KindOf(std::string_view name);
+
+// The options that a spec document may hold, without dashes.
+std::vector<std::string_view> FoldOptionNames();
+
+// The help text: examples first, then every option, then what comes out.
+std::string FoldHelp();
+
+struct FoldCall {
+  bool help = false;
+  FoldOptions options;
+};
+
+// Reads the arguments after `fold`, and the spec document they name.
+// Errors: kInvalidArgument for a usage error; kUnavailable if the document cannot be read.
+absl::StatusOr<FoldCall> ParseFoldCall(int argc, const char* const* argv);
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,327 @@
+#include "tools/pleat/fold_run.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/interrupt.h"
+#include "tools/pleat/read_ahead.h"
+#include "tools/pleat/summary.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr int kExitDone = 0;
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitInterrupted = 130;
+
+constexpr uint64_t kLinesPerSettle = 4096;
+constexpr size_t kPopAtOnce = 1024;
+constexpr uint64_t kBadLinesShown = 10;
+
+uint64_t BytesTotal(const std::vector<std::string>& inputs) {
+  uint64_t total = 0;
+  for (const std::string& input : inputs) {
+    const uint64_t bytes = InputSize(input);
+    if (bytes == 0) return 0;  // a pipe: no telling how much will come
+    total += bytes;
+  }
+  return total;
+}
+
+}  // namespace
+
+FoldRun::FoldRun(const FoldOptions& options)
+    : options_(options),
+      progress_(!options.quiet_summary && Progress::TerminalTakesIt(), BytesTotal(options.inputs)) {
+}
+
+int FoldRun::Run() {
+  if (absl::Status opened = Open(); !opened.ok()) {
+    Say("pleat fold: " + std::string(opened.message()));
+    return absl::IsInvalidArgument(opened) ? kExitUsage : kExitFailed;
+  }
+  FoldInputs();
+  Finish();
+  return Report();
+}
+
+absl::Status FoldRun::Open() {
+  for (const std::string& input : options_.inputs) {
+    if (absl::Status readable = CheckReadable(input); !readable.ok()) return readable;
+  }
+  absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Open(EngineOptionsFor(options_.spec));
+  if (!engine.ok()) return engine.status();
+  engine_ = *std::move(engine);
+  absl::StatusOr<std::unique_ptr<JsonFolder>> folder =
+      JsonFolder::Open(*engine_, "fold", options_.spec);
+  if (!folder.ok()) return folder.status();
+  folder_ = *std::move(folder);
+  return outputs_.Open(options_);
+}
+
+// ---
+
+void FoldRun::FoldInputs() {
+  for (const std::string& input : options_.inputs) {
+    FoldInput(input);
+    if (stopped()) return;
+  }
+}
+
+void FoldRun::FoldInput(const std::string& path) {
+  input_name_ = Printable(InputName(path));
+  line_number_ = 0;
+  absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
+  if (!opened.ok()) return StopFor(opened.status());
+  if (options_.threads > 1 && !opened->live) {
+    opened->source = std::make_unique<ReadAhead>(std::move(opened->source));
+  }
+  LineReader reader(std::move(opened->source));
+  while (!stopped()) {
+    absl::StatusOr<LineBlock> block = reader.Next();
+    if (!block.ok()) return StopFor(block.status());
+    if (block->kind == LineBlock::Kind::kEnd) return;
+    if (!on_event_time()) {
+      now_ = WallNow();
+      engine_->Advance(now_);
+    }
+    FoldBlock(*block);
+    if (!stopped() && Interrupted()) stop_ = Stop::kInterrupted;
+    ShowProgress();
+  }
+}
+
+void FoldRun::FoldBlock(const LineBlock& block) {
+  std::string_view text = block.text;
+  switch (block.kind) {
+    case LineBlock::Kind::kEnd: return;
+    case LineBlock::Kind::kLines:
+      while (!text.empty() && !stopped()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        FoldLine(line);
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+      }
+      return;
+    case LineBlock::Kind::kLongBegin:
+      keeping_long_line_ = Judge(text.substr(0, kLineBytesShown), text) == LineResult::Kind::kBad;
+      break;
+    case LineBlock::Kind::kLongMore:
+    case LineBlock::Kind::kLongEnd: break;
+  }
+  if (!keeping_long_line_) return;
+  StopFor(outputs_.AppendBadPiece(text));
+  const bool ends = block.kind == LineBlock::Kind::kLongEnd || stopped();
+  if (ends && (text.empty() || text.back() != '\n')) StopFor(outputs_.AppendBadPiece("\n"));
+}
+
+void FoldRun::FoldLine(std::string_view line) {
+  if (Judge(line.substr(0, kLineBytesShown), line) == LineResult::Kind::kBad) {
+    StopFor(outputs_.AppendBad(line));
+  }
+}
+
+// Folds the line, of which `shown` is as much as it takes to see what it is.
+LineResult::Kind FoldRun::Judge(std::string_view shown, std::string_view line) {
+  ++line_number_;
+  const LineResult result = folder_->FoldLine(shown, now_);
+  switch (result.kind) {
+    case LineResult::Kind::kBlank: break;
+    case LineResult::Kind::kEvent:
+      if (result.fold == FoldOutcome::kLate) StopFor(outputs_.AppendLate(line));
+      if (result.fold == FoldOutcome::kOverLimit) OnRefused(result.reason);
+      break;
+    case LineResult::Kind::kBad: OnBadLine(result.reason); break;
+    case LineResult::Kind::kNoUnit:
+      Say(Here() + std::string(result.reason));
+      stop_ = Stop::kNoUnit;
+      break;
+  }
+  if (++lines_since_settle_ == kLinesPerSettle) Settle(on_event_time() ? engine_->now() : now_);
+  return result.kind;
+}
+
+void FoldRun::OnBadLine(std::string_view reason) {
+  if (++bad_lines_ <= kBadLinesShown) Say(Here() + std::string(reason));
+  if (options_.on_bad == FoldOptions::OnBad::kFail && !stopped()) stop_ = Stop::kBadLine;
+}
+
+void FoldRun::OnRefused(std::string_view reason) {
+  if (std::exchange(refusal_said_, true)) return;
+  std::string why(reason);
+  if (why.empty()) {
+    // Each partition has its share of the limits, so the one that is nearer is the one that was met.
+    const Sizes sizes = folder_->sizes();
+    const double groups =
+        static_cast<double>(sizes.open_groups) / static_cast<double>(options_.spec.max_groups);
+    const double bytes =
+        static_cast<double>(sizes.bytes) / static_cast<double>(options_.spec.max_bytes);
+    why = groups >= bytes ? "--max-groups " + std::to_string(options_.spec.max_groups) + " reached"
+                          : "--max-memory " + std::to_string(options_.spec.max_bytes) + " reached";
+  }
+  Say(Here() + "event refused: " + why + "; more of them are only counted");
+}
+
+// ---
+
+EngineTime FoldRun::WallNow() {
+  // A later look is a later instant, so that what an event closed at the last one is out by now.
+  return std::max(clock_.Now(), SaturatingAdd(now_, microseconds(1)));
+}
+
+bool FoldRun::FollowsWall(EngineTime now, EngineTime silent_since) const {
+  return options_.idle != kForever && now >= SaturatingAdd(silent_since, options_.idle);
+}
+
+// Until something falls due; negative: for ever.
+Duration FoldRun::TimeToSleep(EngineTime now, EngineTime silent_since,
+                              bool woke_for_nothing) const {
+  constexpr Duration kForGood{-1};
+  EngineTime wake = kEndOfTime;
+  if (on_event_time() && !FollowsWall(now, silent_since)) {
+    if (options_.idle == kForever) return kForGood;
+    wake = SaturatingAdd(silent_since, options_.idle);
+  } else {
+    const std::optional<EngineTime> deadline = engine_->NextDeadline();
+    if (!deadline) return kForGood;
+    wake = on_event_time() ? SaturatingAdd(*deadline, options_.spec.lateness) : *deadline;
+  }
+  // A deadline may be announced a little early: then do not ask again at once.
+  const Duration least = woke_for_nothing ? milliseconds(1) : milliseconds(0);
+  return std::max<Duration>(wake - now, least);
+}
+
+// Called when the input is a pipe and the like. If it has nothing to read, hands out what is
+// finished, and sleeps until it has, moving time on meanwhile.
+bool FoldRun::AwaitInput(int fd) {
+  enum { kInput, kSignal, kReader, kWatched };
+  pollfd watched[kWatched] = {{fd, POLLIN, 0}, {InterruptFd(), POLLIN, 0}, {-1, 0, 0}};
+  // With no events asked for, poll still tells when the reader of a pipe has gone.
+  if (options_.output_file == "-" && isatty(STDOUT_FILENO) == 0)
+    watched[kReader].fd = STDOUT_FILENO;
+
+  const EngineTime silent_since = clock_.Now();
+  timespec sleep{};
+  bool silent = false;
+  for (const timespec* timeout = &sleep;;) {
+    const int ready = ppoll(watched, kWatched, timeout, nullptr);
+    if (Interrupted()) stop_ = Stop::kInterrupted;
+    if (ready > 0 && watched[kReader].revents != 0) StopFor(absl::AbortedError(""));
+    if (stopped()) return false;
+    const EngineTime now = clock_.Now();
+    const bool follows = on_event_time() && silent && FollowsWall(now, silent_since);
+    const EngineTime wall_mark = SaturatingSub(now, options_.spec.lateness);
+    if (ready > 0 && watched[kInput].revents != 0) {
+      if (follows) engine_->Advance(wall_mark);  // as if it had been moved all along
+      return true;
+    }
+    if (ready < 0 && errno == EINTR) continue;
+
+    const uint64_t popped_before = silent ? folder_->ledger().popped : 0;
+    SettleAndFlush(!on_event_time() ? WallNow() : follows ? wall_mark : engine_->now());
+    if (stopped()) return false;
+    const bool for_nothing = silent && folder_->ledger().popped == popped_before;
+    silent = true;
+    progress_.Clear();
+
+    const Duration left = TimeToSleep(now, silent_since, for_nothing);
+    sleep.tv_sec = left.count() / 1'000'000;
+    sleep.tv_nsec = left.count() % 1'000'000 * 1'000;
+    timeout = left < Duration{0} ? nullptr : &sleep;
+  }
+}
+
+// ---
+
+// Moves time to `now` and pops what that makes final.
+void FoldRun::Settle(EngineTime now) {
+  lines_since_settle_ = 0;
+  engine_->Advance(now);
+  Emit();
+}
+
+void FoldRun::SettleAndFlush(EngineTime now) {
+  Settle(now);
+  StopFor(outputs_.Flush());
+}
+
+void FoldRun::Emit() {
+  while (folder_->Pop(kPopAtOnce, popped_) > 0) {
+    absl::Status appended = outputs_.emissions().Append(popped_);
+    popped_.clear();
+    if (!appended.ok()) return StopFor(appended);
+  }
+}
+
+void FoldRun::Finish() {
+  progress_.Clear();
+  const bool complete = stop_ == Stop::kEndOfInput || stop_ == Stop::kInterrupted;
+  if (stop_ != Stop::kReaderGone) {
+    // What is final is handed out in any case, so that it does not matter when it was popped.
+    Settle(!on_event_time() ? WallNow() : engine_->now());
+    if (complete && options_.at_end == FoldOptions::AtEnd::kFlush) folder_->CloseAll();
+    if (complete) Emit();
+  }
+  StopFor(outputs_.Flush());
+  if (complete) StopFor(outputs_.emissions().Commit());
+}
+
+int FoldRun::Report() {
+  const RunTotals totals(folder_->counts(), folder_->ledger());
+  if (bad_lines_ > kBadLinesShown) {
+    Say("pleat fold: " + Grouped(bad_lines_ - kBadLinesShown) + " more bad lines, not shown");
+  }
+  StopFor(outputs_.WriteStats(StatsJson(totals)));
+  if (!options_.quiet_summary && stop_ != Stop::kReaderGone) {
+    Say(HumanSummary(totals, read_.bytes, clock_.Elapsed()));
+  }
+  if (!failure_.empty() || stop_ == Stop::kBadLine) return kExitFailed;
+  if (stop_ == Stop::kNoUnit) return kExitUsage;
+  if (stop_ == Stop::kReaderGone) return kExitDone;
+  if (stop_ == Stop::kInterrupted) return kExitInterrupted;
+  if (totals.refused > 0 || (options_.strict && totals.bad > 0)) return kExitFailed;
+  return kExitDone;
+}
+
+// ---
+
+void FoldRun::StopFor(const absl::Status& status) {
+  if (status.ok() || absl::IsCancelled(status)) return;  // the latter by AwaitInput: stop_ is set
+  const bool may_change = stop_ == Stop::kEndOfInput || stop_ == Stop::kInterrupted;
+  if (absl::IsAborted(status)) {
+    if (may_change) stop_ = Stop::kReaderGone;
+  } else {
+    // A full disk is met again by everything that is still written to it: say it once.
+    const std::string message(status.message());
+    if (std::exchange(failure_, message) != message) Say("pleat fold: " + message);
+    if (may_change) stop_ = Stop::kFailed;
+  }
+}
+
+std::string FoldRun::Here() const {
+  return input_name_ + ":" + std::to_string(line_number_) + ": ";
+}
+
+void FoldRun::Say(const std::string& line) {
+  progress_.Clear();
+  std::string text = line;
+  if (text.empty() || text.back() != '\n') text += '\n';
+  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, text.data(), text.size());
+}
+
+void FoldRun::ShowProgress() {
+  const Duration elapsed = clock_.Elapsed();
+  if (!progress_.Due(elapsed)) return;
+  progress_.Draw({read_.bytes, folder_->counts().lines, folder_->ledger().folded}, elapsed);
+}
+
+}  // namespace pleat::inline v0

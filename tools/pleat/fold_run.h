@@ -1,0 +1,89 @@
+// One run of `pleat fold`: reads lines, folds them, moves time on, writes what has closed.
+//
+// Time. With --time the events move it, through the watermark. Without, an event happens when it is
+// read: the clock is read once per block of lines, and while a pipe is silent the run sleeps until
+// the engine's next deadline, so that emissions appear as they fall due.
+//
+// Emissions are popped after every kLinesPerSettle lines, and whenever a live input is silent. The
+// first is counted in lines, not in reads, so that what a file comes to never depends on how the
+// system cuts it into reads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <absl/status/status.h>
+#include <pleat/engine.h>
+#include <pleat/json.h>
+
+#include "tools/pleat/clock.h"
+#include "tools/pleat/fold_options.h"
+#include "tools/pleat/fold_outputs.h"
+#include "tools/pleat/input.h"
+#include "tools/pleat/line_reader.h"
+#include "tools/pleat/progress.h"
+
+namespace pleat::inline v0 {
+
+class FoldRun final : private InputWaiter {
+ public:
+  explicit FoldRun(const FoldOptions& options);
+
+  // Returns the exit code. Everything there is to say has then been said on standard error.
+  int Run();
+
+ private:
+  // Why reading ended. All but the first two leave the run incomplete: what is open stays so, and a
+  // file given by --output does not appear.
+  enum class Stop { kEndOfInput, kInterrupted, kBadLine, kNoUnit, kFailed, kReaderGone };
+
+  absl::Status Open();
+  void FoldInputs();
+  void FoldInput(const std::string& path);
+  void FoldBlock(const LineBlock& block);
+  void FoldLine(std::string_view line);
+  LineResult::Kind Judge(std::string_view shown, std::string_view line);
+  void OnBadLine(std::string_view reason);
+  void OnRefused(std::string_view reason);
+
+  bool AwaitInput(int fd) override;
+  EngineTime WallNow();
+  Duration TimeToSleep(EngineTime now, EngineTime silent_since, bool woke_for_nothing) const;
+  bool FollowsWall(EngineTime now, EngineTime silent_since) const;
+
+  void Settle(EngineTime now);
+  void SettleAndFlush(EngineTime now);
+  void Emit();
+  void Finish();
+  int Report();
+
+  bool on_event_time() const { return !options_.spec.time.empty(); }
+  bool stopped() const { return stop_ != Stop::kEndOfInput; }
+  void StopFor(const absl::Status& status);  // nothing if it is OK
+  void Say(const std::string& line);
+  std::string Here() const;  // "file:line: "
+  void ShowProgress();
+
+  const FoldOptions& options_;
+  MonotoneClock clock_;
+  ReadCount read_;
+  Progress progress_;
+  FoldOutputs outputs_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<JsonFolder> folder_;
+
+  Stop stop_ = Stop::kEndOfInput;
+  std::string failure_;  // to read or to write; already said
+  std::string input_name_;
+  uint64_t line_number_ = 0;
+  uint64_t lines_since_settle_ = 0;
+  EngineTime now_ = kBeginningOfTime;  // of the block under way, without --time
+  bool keeping_long_line_ = false;     // the long line under way is bad, and --bad gets all of it
+  uint64_t bad_lines_ = 0;
+  bool refusal_said_ = false;
+  std::string popped_;
+};
+
+}  // namespace pleat::inline v0

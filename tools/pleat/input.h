@@ -1,0 +1,50 @@
+// Inputs named on the command line: files and standard input, compressed or not.
+//
+// A regular file is simply read. Anything else (a pipe, a terminal, a socket) is *live*: its writer
+// may be silent for hours, so before a read that could block, the InputWaiter is asked to wait.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "tools/pleat/byte_source.h"
+
+namespace pleat::inline v0 {
+
+// What a source has read so far, in bytes as they lie on the disk. Written by the thread that reads,
+// read by the one that shows progress.
+struct ReadCount {
+  std::atomic<uint64_t> bytes = 0;
+};
+
+// How an input is called in diagnostics: its path, or "<stdin>" for "-".
+std::string InputName(const std::string& path);
+
+// Whether `path` can be opened for reading, and is no directory, without disturbing it: a named pipe
+// is not opened, since that would wait for its writer.
+absl::Status CheckReadable(const std::string& path);
+
+// The size of a regular file; 0 for anything else.
+uint64_t InputSize(const std::string& path);
+
+struct OpenedInput {
+  std::unique_ptr<ByteSource> source;
+  bool live = false;
+};
+
+// Opens `path` ("-": standard input). `waiter` and `count` must outlive the source.
+// Errors: those of the source, since its first bytes are read to tell its compression.
+absl::StatusOr<OpenedInput> OpenInput(const std::string& path, InputWaiter& waiter,
+                                      ReadCount& count);
+
+// All of a small file, such as a spec.
+absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,64 @@
+#include "tools/pleat/line_reader.h"
+
+#include <cstring>
+#include <utility>
+
+namespace pleat::inline v0 {
+namespace {
+
+// Large enough that a system call per block costs nothing, small enough to stay in the cache.
+constexpr size_t kReadBytes = 256 * 1024;
+
+// An unfinished line that is not yet too long, and room for a whole read behind it.
+constexpr size_t kBufferBytes = kLineBytesShown + kReadBytes;
+
+}  // namespace
+
+LineReader::LineReader(std::unique_ptr<ByteSource> source)
+    : source_(std::move(source)), buffer_(kBufferBytes + kLinePaddingBytes) {}
+
+LineBlock LineReader::Take(LineBlock::Kind kind, size_t end) {
+  const LineBlock block{kind, {buffer_.data() + begin_, end - begin_}};
+  begin_ = end;
+  return block;
+}
+
+absl::StatusOr<LineBlock> LineReader::Next() {
+  if (in_long_) return NextOfLong();
+  std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  end_ -= begin_;
+  begin_ = 0;
+  for (size_t scanned = 0;;) {
+    if (const void* newline = memrchr(buffer_.data() + scanned, '\n', end_ - scanned)) {
+      const auto* const at = static_cast<const char*>(newline);
+      return Take(LineBlock::Kind::kLines, static_cast<size_t>(at + 1 - buffer_.data()));
+    }
+    if (end_ >= kLineBytesShown) {
+      in_long_ = true;
+      return Take(LineBlock::Kind::kLongBegin, end_);
+    }
+    if (ended_) return Take(end_ == 0 ? LineBlock::Kind::kEnd : LineBlock::Kind::kLines, end_);
+    scanned = end_;
+    if (absl::Status read = Fill(); !read.ok()) return read;
+  }
+}
+
+absl::StatusOr<LineBlock> LineReader::NextOfLong() {
+  begin_ = end_ = 0;
+  if (absl::Status read = Fill(); !read.ok()) return read;
+  const auto* const newline = static_cast<const char*>(std::memchr(buffer_.data(), '\n', end_));
+  if (newline == nullptr && !ended_) return Take(LineBlock::Kind::kLongMore, end_);
+  in_long_ = false;
+  return Take(LineBlock::Kind::kLongEnd,
+              newline == nullptr ? end_ : static_cast<size_t>(newline + 1 - buffer_.data()));
+}
+
+absl::Status LineReader::Fill() {
+  absl::StatusOr<size_t> got = source_->Read(buffer_.data() + end_, kReadBytes);
+  if (!got.ok()) return got.status();
+  ended_ = *got == 0;
+  end_ += *got;
+  return absl::OkStatus();
+}
+
+}  // namespace pleat::inline v0

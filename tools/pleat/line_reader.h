@@ -1,0 +1,57 @@
+// Cuts a stream of bytes at newlines, into blocks of whole lines.
+//
+// A block is what one read completed, so a line is handed on as soon as its newline has arrived.
+// Memory is bounded whatever comes in: a line that outgrows the buffer, and so the limit of a line,
+// is handed out in pieces, the first of which shows that it is too long. Behind every block
+// kLinePaddingBytes can be read, as FoldLine requires.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/statusor.h>
+#include <pleat/json.h>
+
+#include "tools/pleat/byte_source.h"
+
+namespace pleat::inline v0 {
+
+// What FoldLine is shown of a line, at most: enough to see that it is over the limit.
+inline constexpr size_t kLineBytesShown = kLineBytesMax + 1;
+
+struct LineBlock {
+  enum class Kind {
+    kEnd,        // nothing more comes
+    kLines,      // lines, each with its newline, which only the last line of the input may lack
+    kLongBegin,  // the first piece of a line over the limit, at least kLineBytesShown long
+    kLongMore,   // a further piece of it
+    kLongEnd,    // its last piece, newline included if there is one; may be empty
+  };
+  Kind kind = Kind::kEnd;
+  std::string_view text;
+};
+
+class LineReader {
+ public:
+  explicit LineReader(std::unique_ptr<ByteSource> source);
+
+  // The block is valid until the next call. Errors: those of the source; what had arrived of an
+  // unfinished line is then dropped, since half a line says nothing.
+  absl::StatusOr<LineBlock> Next();
+
+ private:
+  LineBlock Take(LineBlock::Kind kind, size_t end);
+  absl::StatusOr<LineBlock> NextOfLong();
+  absl::Status Fill();
+
+  std::unique_ptr<ByteSource> source_;
+  std::vector<char> buffer_;
+  size_t begin_ = 0;  // of what was not handed out yet
+  size_t end_ = 0;
+  bool in_long_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,114 @@
+// The pleat program: a table of subcommands, and what they share.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/pleat/fold_command.h"
+#include "tools/pleat/fold_options.h"
+#include "tools/pleat/interrupt.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+constexpr int kExitDone = 0;
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+
+struct Subcommand {
+  std::string_view name;
+  std::string_view what;
+  int (*main)(int argc, const char* const* argv);
+};
+
+constexpr Subcommand kSubcommands[] = {
+    {"fold", "folds a stream of JSON events into one line per group", FoldMain},
+};
+
+constexpr std::string_view kVersion =
+    "pleat " PLEAT_VERSION
+    "\n"
+    "reads   newline-delimited JSON, plain, gzip or zstd\n"
+    "writes  newline-delimited JSON, times in RFC 3339 UTC\n"
+    "limits  1 MiB a line, 64 KiB a key, 64 levels, 1,024 members an "
+    "object\n";
+
+std::string ShortHelp() {
+  std::string out =
+      "pleat folds bursts of events into one event per group.\n"
+      "\n"
+      "  pleat fold --key user --quiet 5m --merge 'edits=count()' events.ndjson\n"
+      "\n"
+      "Commands:\n";
+  for (const Subcommand& command : kSubcommands) {
+    out += "  " + std::string(command.name) + "   " + std::string(command.what) + "\n";
+  }
+  return out +
+         "\n"
+         "pleat COMMAND --help teaches a command; pleat --version says what this is.\n";
+}
+
+const Subcommand* Find(std::string_view name) {
+  for (const Subcommand& command : kSubcommands) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+int UnknownCommand(std::string_view name) {
+  std::vector<std::string_view> known = {"--help", "--version"};
+  for (const Subcommand& command : kSubcommands) known.push_back(command.name);
+  const std::string nearest = NearestName(name, known);
+  const std::string hint =
+      nearest.empty() ? "see pleat --help" : "did you mean \"" + nearest + "\"?";
+  std::fprintf(stderr, "pleat: unknown command \"%.*s\"; %s\n", static_cast<int>(name.size()),
+               name.data(), hint.c_str());
+  return kExitUsage;
+}
+
+int Print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return std::fflush(stdout) == 0 ? kExitDone : kExitFailed;
+}
+
+// A file opened later must not become standard output by accident. Writing to what stands in for a
+// closed descriptor fails, as writing to the closed one would.
+void OccupyStandardDescriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) == -1) {
+      [[maybe_unused]] const int ignored =
+          open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
+int Main(int argc, const char* const* argv) {
+  OccupyStandardDescriptors();
+  if (argc < 2) {
+    const std::string help = ShortHelp();
+    std::fwrite(help.data(), 1, help.size(), stderr);
+    return kExitUsage;
+  }
+  const std::string_view name = argv[1];
+  if (name == "--version") return Print(kVersion);
+  if (name == "--help" || name == "-h") return Print(ShortHelp());
+  if (name == "help" && argc == 2) return Print(ShortHelp());
+  if (name == "help") {
+    const Subcommand* const command = Find(argv[2]);
+    if (command == nullptr) return UnknownCommand(argv[2]);
+    const char* const help[] = {argv[2], "--help"};
+    return command->main(2, help);
+  }
+  const Subcommand* const command = Find(name);
+  if (command == nullptr) return UnknownCommand(name);
+  InstallSignalHandlers();
+  return command->main(argc - 1, argv + 1);
+}
+
+}  // namespace
+}  // namespace pleat::inline v0
+
+int main(int argc, char** argv) { return pleat::Main(argc, argv); }

@@ -1,0 +1,102 @@
+#include "tools/pleat/summary.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <iterator>
+
+namespace pleat::inline v0 {
+namespace {
+
+template <class... Args>
+std::string Format(const char* format, Args... args) {
+  char text[160];
+  const int size = std::snprintf(text, sizeof(text), format, args...);
+  return {text, static_cast<size_t>(std::clamp<int>(size, 0, sizeof(text) - 1))};
+}
+
+double Seconds(Duration d) { return static_cast<double>(std::max<int64_t>(d.count(), 1)) / 1e6; }
+
+}  // namespace
+
+RunTotals::RunTotals(const LineCounts& counts, const Ledger& ledger)
+    : lines(counts.lines),
+      events(counts.events),
+      bad(counts.bad),
+      late(ledger.late),
+      refused(ledger.refused),
+      opened(ledger.opened),
+      folded(ledger.folded),
+      emissions(ledger.popped),
+      open(ledger.opened - ledger.popped),
+      mismatched(counts.mismatched) {}
+
+double RunTotals::FoldingRatio() const {
+  return events == 0 ? 0.0 : static_cast<double>(folded) / static_cast<double>(events);
+}
+
+std::string StatsJson(const RunTotals& t) {
+  std::string out = "{";
+  const auto add = [&out](const char* name, const std::string& number) {
+    if (out.size() > 1) out += ',';
+    out += '"' + std::string(name) + "\":" + number;
+  };
+  add("lines", std::to_string(t.lines));
+  add("events", std::to_string(t.events));
+  add("bad", std::to_string(t.bad));
+  add("late", std::to_string(t.late));
+  add("refused", std::to_string(t.refused));
+  add("opened", std::to_string(t.opened));
+  add("folded", std::to_string(t.folded));
+  add("emissions", std::to_string(t.emissions));
+  add("open", std::to_string(t.open));
+  add("mismatched", std::to_string(t.mismatched));
+  char ratio[32];
+  const auto result = std::to_chars(std::begin(ratio), std::end(ratio), t.FoldingRatio());
+  add("folding_ratio", std::string(ratio, result.ptr));
+  return out + "}\n";
+}
+
+std::string HumanSummary(const RunTotals& t, uint64_t bytes, Duration took) {
+  const std::string lines = Grouped(t.lines);
+  const std::string groups = Grouped(t.opened);
+  const std::string emissions = Grouped(t.emissions);
+  const size_t width = std::max({lines.size(), groups.size(), emissions.size(), size_t{6}});
+  const auto row = [width](const char* label, const std::string& value, const std::string& more) {
+    return Format("%-10s%*s  ", label, static_cast<int>(width), value.c_str()) + more + "\n";
+  };
+  std::string out = row(
+      "lines", lines,
+      Grouped(t.bad) + " bad, " + Grouped(t.late) + " late, " + Grouped(t.refused) + " refused");
+  out += row("groups", groups, t.open == 0 ? "all closed" : Grouped(t.open) + " left open");
+  out += row("emissions", emissions,
+             t.mismatched == 0 ? "written"
+                               : "written; " + Grouped(t.mismatched) +
+                                     " values were of a type their reducer does not take");
+  out += row("folded", Format("%.1f %%", 100 * t.FoldingRatio()), "of events folded away");
+  out += row("took", Format("%.2f s", Seconds(took)),
+             Grouped(static_cast<uint64_t>(static_cast<double>(t.lines) / Seconds(took))) +
+                 " lines/s, " + ByteText(static_cast<double>(bytes) / Seconds(took)) + "/s read");
+  return out;
+}
+
+std::string Grouped(uint64_t number) {
+  std::string out = std::to_string(number);
+  for (size_t at = out.size(); at > 3;) {
+    at -= 3;
+    out.insert(at, ",");
+  }
+  return out;
+}
+
+std::string ByteText(double bytes) {
+  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  size_t unit = 0;
+  while (bytes >= 1000 && unit + 1 < std::size(kUnits)) {
+    bytes /= 1000;
+    ++unit;
+  }
+  return Format(unit == 0 ? "%.0f %s" : "%.1f %s", bytes, kUnits[unit]);
+}
+
+}  // namespace pleat::inline v0
