@@ -1,0 +1,186 @@
+// `pleat fold` against the model on real event logs: the same bytes out, the same counts, whatever
+// the number of threads, the lateness and the max hold.
+//
+// The slice of wikiticker lies in examples/data. The other logs are large and not part of the tree;
+// their tests are skipped, visibly, where PLEAT_SHARED_DATA does not have them. Under sanitizers only
+// the head of each log is used.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/plain_json.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/subprocess.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+struct Log {
+  std::string name;  // of the test
+  std::string file;
+  Arguments options;
+};
+
+const std::string kExamples = std::string(PLEAT_SOURCE_DIR) + "/examples/data/";
+const std::string kShared = std::string(PLEAT_SHARED_DATA) + "/";
+
+Arguments Merges(const Arguments& merges) {
+  Arguments out;
+  for (const std::string& merge : merges) out.insert(out.end(), {"--merge", merge});
+  return out;
+}
+
+Arguments operator+(Arguments a, const Arguments& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+const Arguments kWikiticker =
+    Arguments{"--key", "user", "--time", "time", "--quiet", "5m"} +
+    Merges({"edits=count()", "countries=count(countryName)", "pages=set(page)", "delta=sum(delta)",
+            "added=max(added)", "deleted=min(deleted)", "mean=mean(delta)",
+            "opening=first(comment)", "city=last(cityName)", "robot=last(isRobot)",
+            "metro=set(metroCode)", "not_numbers=sum(page)", "not_objects=keys(user)",
+            "nowhere=first(a.b.c)"});
+
+Arguments Gharchive(const std::string& key) {
+  return Arguments{"--key", key, "--time", "dt", "--quiet", "2m"} +
+         Merges({"n=count()", "types=set(type)", "commits=sum(commits)", "most=max(commits)",
+                 "mean=mean(commits)", "actors=set(actor)", "first=first(repo)", "last=last(repo)",
+                 "actions=set(action)", "id=min(id)"});
+}
+
+const Arguments kHiggs =
+    Arguments{"--key", "userB", "--time", "timestamp", "--time-unit", "s", "--quiet", "10m"} +
+    Merges({"by=set(userA)", "kinds=set(interaction)", "sum=sum(userA)", "mean=mean(userA)",
+            "low=min(userA)", "high=max(timestamp)", "first=first(interaction)"});
+
+Arguments Zeek(const std::string& key) {
+  return Arguments{"--key", key, "--time", "ts", "--quiet", "10s"} +
+         Merges({"n=count(uid)", "paths=set(_path)", "ports=set(/id.resp_p)", "rtt=sum(rtt)",
+                 "mean_rtt=mean(rtt)", "duration=sum(duration)", "longest=max(duration)",
+                 "shortest=min(duration)", "bytes=sum(orig_bytes)", "mean=mean(resp_bytes)",
+                 "answers=set(answers)", "ttls=set(TTLs)", "first_ttls=first(TTLs)",
+                 "last_query=last(query)", "mixed=sum(version)", "chain=last(cert_chain_fps)"});
+}
+
+const std::vector<Log>& Logs() {
+  static const auto* const kLogs = new std::vector<Log>{
+      {"WikitickerSliceByUser", kExamples + "wikiticker-2015-09-12-sample.ndjson.gz", kWikiticker},
+      {"WikitickerByUser", kShared + "wikiticker-2015-09-12.ndjson.gz", kWikiticker},
+      {"GharchiveByActor", kShared + "gharchive2015-apr.ndjson.gz", Gharchive("actor")},
+      {"GharchiveByRepo", kShared + "gharchive2015-apr.ndjson.gz", Gharchive("repo")},
+      {"HiggsByUserB", kShared + "higgs-activity.ndjson.gz", kHiggs},
+      {"ZeekByUid", kShared + "zeek-wrccdc.ndjson.gz", Zeek("/uid")},
+      {"ZeekByHosts", kShared + "zeek-wrccdc.ndjson.gz", Zeek("from=/id.orig_h,/id.resp_h")},
+      {"ZeekByOrigin", kShared + "zeek-wrccdc.ndjson.gz", Zeek("/id.orig_h")},
+  };
+  return *kLogs;
+}
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+// Nothing, or where the texts part.
+std::string FirstDifference(const std::string& a, const std::string& b) {
+  if (a == b) return "";
+  const auto at = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+  const size_t begin = a.rfind('\n', static_cast<size_t>(at)) + 1;  // npos + 1 is 0
+  const auto line = [begin](const std::string& text) {
+    return begin < text.size() ? text.substr(begin, text.find('\n', begin) - begin) : "(nothing)";
+  };
+  const auto number = std::count(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(begin), '\n');
+  return "line " + std::to_string(number + 1) + "\n  pleat: " + line(a) + "\n  model: " + line(b);
+}
+
+class DataAgreement : public testing::TestWithParam<Log> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(GetParam().file)) GTEST_SKIP() << "no " << GetParam().file;
+    directory_ = std::filesystem::path(testing::TempDir()) /
+                 ("pleat_agreement_" + std::to_string(getpid()) + "_" + GetParam().name);
+    std::filesystem::create_directories(directory_);
+    const std::string head = kSanitized ? " | head -n 20000" : "";
+    const Finished unpacked = RunToEnd({"/bin/sh", "-c", "gzip -dc \"$0\"" + head + " > \"$1\"",
+                                        GetParam().file, Path("plain.ndjson")});
+    ASSERT_EQ(unpacked.code, 0) << unpacked.err;
+  }
+
+  void TearDown() override {
+    std::error_code ignored;
+    if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
+  }
+
+  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
+
+  void ExpectAgreement(const Arguments& more) {
+    const Arguments options = GetParam().options + more;
+    const Finished model =
+        RunToEnd(Arguments{MODEL_FOLD_BINARY} + options +
+                 Arguments{"--stats", Path("model.stats"), Path("plain.ndjson")});
+    ASSERT_EQ(model.code, 0) << model.err;
+    ASSERT_GT(model.out.size(), 1000u);
+    const std::string input = kSanitized ? Path("plain.ndjson") : GetParam().file;
+    for (const char* threads : {"1", "2"}) {
+      SCOPED_TRACE(testing::Message()
+                   << "options: " << testing::PrintToString(more) << " --threads " << threads);
+      const Finished real = RunToEnd(
+          Arguments{PLEAT_BINARY, "fold"} + options +
+          Arguments{"--threads", threads, "--quiet-summary", "--stats", Path("stats"), input});
+      ASSERT_EQ(real.code, 0) << real.err.substr(0, 1000);
+      EXPECT_EQ(FirstDifference(real.out, model.out), "");
+      ExpectSameStats(ReadFile(Path("stats")), ReadFile(Path("model.stats")));
+    }
+  }
+
+  static void ExpectSameStats(const std::string& real, const std::string& model) {
+    SCOPED_TRACE("pleat: " + real + "model: " + model);
+    const std::optional<PlainJson> a = ParsePlainJson(real);
+    const std::optional<PlainJson> b = ParsePlainJson(model);
+    ASSERT_TRUE(a && b);
+    EXPECT_EQ(a->names, b->names);
+    for (size_t i = 0; i < std::min(a->elements.size(), b->elements.size()); ++i) {
+      EXPECT_EQ(std::strtod(a->elements[i].text.c_str(), nullptr),
+                std::strtod(b->elements[i].text.c_str(), nullptr))
+          << a->names[i];
+    }
+  }
+
+ private:
+  std::filesystem::path directory_;
+};
+
+TEST_P(DataAgreement, FoldsToTheSameBytes) {
+  for (const char* lateness : {"0s", "30s"}) ExpectAgreement({"--lateness", lateness});
+}
+
+TEST_P(DataAgreement, FoldsToTheSameBytesUnderMaxHold) {
+  for (const char* lateness : {"0s", "30s"}) {
+    ExpectAgreement({"--lateness", lateness, "--max-hold", "3m"});
+  }
+}
+
+TEST_P(DataAgreement, FoldsToTheSameBytesUnderEveryLimitAtOnce) {
+  ExpectAgreement({"--lateness", "500ms", "--max-hold", "1.5m", "--max-events", "3",
+                   "--accept-limit", "250ms", "--at-end", "drop", "--no-meta"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Logs, DataAgreement, testing::ValuesIn(Logs()),
+                         [](const auto& log) { return log.param.name; });
+
+}  // namespace
+}  // namespace pleat::inline v0
