@@ -1,0 +1,114 @@
+// From lines of JSON to folded groups, beside what simdjson alone needs for the same lines.
+//
+//   ndjson/higgs/simdjson_lax    On-Demand, line by line, three members read, the rest not looked at
+//   ndjson/higgs/simdjson_dom    the DOM parser, line by line: validates all but repeated names
+//   ndjson/higgs/pleat_fold      the whole path of `pleat fold --key userB --time timestamp`: strict
+//                                validation, watermark, fold, close, render; one thread
+#include <benchmark/benchmark.h>
+#include <pleat/json.h>
+#include <simdjson.h>
+
+#include "bench/workloads.h"
+
+namespace pleat::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+void Report(benchmark::State& state, const LineWorkload& work) {
+  const auto rounds = static_cast<int64_t>(state.iterations());
+  state.SetItemsProcessed(rounds * static_cast<int64_t>(work.lines.size()));
+  state.SetBytesProcessed(rounds * static_cast<int64_t>(work.text.size()));
+  state.SetLabel(work.real ? "real lines" : "generated lines");
+}
+
+simdjson::padded_string_view Padded(std::string_view line) {
+  return simdjson::padded_string_view(line.data(), line.size(), line.size() + kLinePaddingBytes);
+}
+
+void SimdjsonLax(benchmark::State& state) {
+  const LineWorkload& work = Higgs();
+  simdjson::ondemand::parser parser;
+  for (auto _ : state) {
+    int64_t sum = 0;
+    for (std::string_view line : work.lines) {
+      simdjson::ondemand::document document;
+      int64_t user = 0;
+      int64_t at = 0;
+      std::string_view kind;
+      if (parser.iterate(Padded(line)).get(document) != simdjson::SUCCESS ||
+          document["userB"].get(user) != simdjson::SUCCESS ||
+          document["timestamp"].get(at) != simdjson::SUCCESS ||
+          document["interaction"].get(kind) != simdjson::SUCCESS) {
+        state.SkipWithError("a line did not parse");
+        return;
+      }
+      sum += user + at + static_cast<int64_t>(kind.size());
+    }
+    benchmark::DoNotOptimize(sum);
+  }
+  Report(state, work);
+}
+
+void SimdjsonDom(benchmark::State& state) {
+  const LineWorkload& work = Higgs();
+  simdjson::dom::parser parser;
+  for (auto _ : state) {
+    int64_t sum = 0;
+    for (std::string_view line : work.lines) {
+      simdjson::dom::element document;
+      int64_t user = 0;
+      if (parser.parse(line.data(), line.size(), false).get(document) != simdjson::SUCCESS ||
+          document["userB"].get(user) != simdjson::SUCCESS) {
+        state.SkipWithError("a line did not parse");
+        return;
+      }
+      sum += user;
+    }
+    benchmark::DoNotOptimize(sum);
+  }
+  Report(state, work);
+}
+
+void PleatFold(benchmark::State& state) {
+  const LineWorkload& work = Higgs();
+  FoldSpec spec;
+  spec.key = {{.name = "userB", .path = "userB"}};
+  spec.quiet = 5min;
+  spec.time = "timestamp";
+  spec.time_unit = TimeUnit::kSeconds;
+  spec.merges = {{.name = "kinds", .reducer = Reducer::kSet, .path = "interaction"}};
+  std::string out;
+  for (auto _ : state) {
+    auto engine = *Engine::Open(EngineOptionsFor(spec));
+    auto folder = *JsonFolder::Open(*engine, "higgs", spec);
+    size_t emissions = 0;
+    size_t since = 0;
+    const auto drain = [&] {
+      out.clear();
+      emissions += folder->Pop(SIZE_MAX, out);
+      benchmark::DoNotOptimize(out.data());
+    };
+    for (std::string_view line : work.lines) {
+      folder->FoldLine(line, kBeginningOfTime);
+      if (++since == 4096) drain(), since = 0;
+    }
+    folder->CloseAll();
+    drain();
+    if (folder->counts().events != work.lines.size() || emissions != folder->ledger().opened) {
+      state.SkipWithError("not every line was folded");
+      return;
+    }
+    state.counters["emissions"] = static_cast<double>(emissions);
+  }
+  Report(state, work);
+}
+
+BENCHMARK(SimdjsonLax)->Name("ndjson/higgs/simdjson_lax")->UseRealTime();
+BENCHMARK(SimdjsonDom)->Name("ndjson/higgs/simdjson_dom")->UseRealTime();
+BENCHMARK(PleatFold)->Name("ndjson/higgs/pleat_fold")->UseRealTime();
+
+}  // namespace
+}  // namespace pleat::bench
+
+BENCHMARK_MAIN();

@@ -1,0 +1,86 @@
+#include "bench/workloads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <random>
+
+#include <pleat/json.h>
+#include <zlib.h>
+
+namespace pleat::bench {
+namespace {
+
+std::string ReadGzip(const std::string& path) {
+  std::string text;
+  gzFile file = gzopen(path.c_str(), "rb");
+  if (file == nullptr) return text;
+  char buffer[1 << 16];
+  for (int n; (n = gzread(file, buffer, sizeof(buffer))) > 0;) {
+    text.append(buffer, static_cast<size_t>(n));
+  }
+  gzclose(file);
+  return text;
+}
+
+// As many lines, users and seconds as the real file has, and about its skew.
+std::string MakeHiggsLikeLines() {
+  constexpr int kLines = 563'069;
+  constexpr double kUsers = 456'626;
+  std::mt19937_64 random(20120704);
+  std::uniform_real_distribution<double> unit(0.0, 1.0);
+  std::string text;
+  char line[128];
+  for (int i = 0; i < kLines; ++i) {
+    const auto user_a = static_cast<int>(unit(random) * kUsers);
+    const auto user_b = static_cast<int>(std::pow(kUsers, unit(random)));
+    const int at = 1'341'100'972 + static_cast<int>(i * (604'800.0 / kLines));
+    static constexpr const char* kKinds[] = {"RT", "MT", "RE"};
+    const int n = std::snprintf(
+        line, sizeof(line), R"({"userA":%d,"userB":%d,"timestamp":%d,"interaction":"%s"})" "\n",
+        user_a, user_b, at, kKinds[random() % 3]);
+    text.append(line, static_cast<size_t>(n));
+  }
+  return text;
+}
+
+}  // namespace
+
+const KeyedWorkload& Uniform1M() {
+  static const KeyedWorkload* workload = [] {
+    constexpr uint32_t kKeys = 1'000'000;
+    constexpr uint32_t kEvents = 4'000'000;
+    auto* w = new KeyedWorkload;
+    std::mt19937_64 random(1);
+    char key[24];
+    for (uint32_t i = 0; i < kKeys; ++i) {
+      std::snprintf(key, sizeof(key), "key-%016llx", static_cast<unsigned long long>(random()));
+      w->keys.emplace_back(key);
+    }
+    std::shuffle(w->keys.begin(), w->keys.end(), random);
+    w->events.resize(kEvents);
+    for (uint32_t& event : w->events) event = static_cast<uint32_t>(random() % kKeys);
+    return w;
+  }();
+  return *workload;
+}
+
+const LineWorkload& Higgs() {
+  static const LineWorkload* workload = [] {
+    auto* w = new LineWorkload;
+    w->text = ReadGzip(std::string(PLEAT_SHARED_DATA) + "/higgs-activity.ndjson.gz");
+    w->real = !w->text.empty();
+    if (!w->real) w->text = MakeHiggsLikeLines();
+    const size_t size = w->text.size();
+    w->text.append(kLinePaddingBytes, ' ');
+    for (size_t begin = 0; begin < size;) {
+      const size_t end = w->text.find('\n', begin);
+      w->lines.emplace_back(w->text.data() + begin, end - begin);
+      begin = end + 1;
+    }
+    return w;
+  }();
+  return *workload;
+}
+
+}  // namespace pleat::bench
