@@ -89,7 +89,8 @@ TEST(BadLines, CarriageReturnsAreFine) {
 
 TEST(BadLines, LineOfOneMebibyteIsFineAndOneMoreByteIsNot) {
   const size_t limit = size_t{1} << 20;
-  const FoldResult fits = FoldByKey({}, EventOfSize(limit) + "\n" + EventOfSize(limit - 1) + "\r\n");
+  const FoldResult fits =
+      FoldByKey({}, EventOfSize(limit) + "\n" + EventOfSize(limit - 1) + "\r\n");
   EXPECT_EQ(Stat(fits, "events"), 2) << fits.err;
   for (const size_t more : {1, 2, 3, 300'000, 3'000'000}) {
     TemporaryDirectory dir;

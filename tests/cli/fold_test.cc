@@ -173,14 +173,16 @@ TEST(PleatFold, EmptyInputGivesNothing) {
 
 TEST(PleatFold, ThreadsDoNotShow) {
   std::string input;
-  for (int i = 200; i < 60'000; ++i) input += At(i / 20 - i % 7, std::to_string(i % 5001));
+  for (int i = 200; i < 60'000; ++i)
+    input += At(i / 20 - i % 7, std::to_string(i % (i < 30'000 ? 101 : 1601)));
   TemporaryDirectory dir;
   const std::string path = dir.Write("in.gz", Gzip(input));
   const FoldResult one = FoldAtTimes({"--lateness", "10s", path}, "");
-  EXPECT_GT(Stat(one, "emissions"), 5001);
+  EXPECT_GT(Stat(one, "emissions"), 1601);
+  EXPECT_GT(Stat(one, "folded"), 1000);
   for (const char* threads : {"1", "2", "256"}) {
-    const FoldResult other = FoldAtTimes({"--lateness", "20m", "--threads", threads, path}, "");
-    EXPECT_EQ(other.out, one.out);
+    const FoldResult other = FoldAtTimes({"--lateness", "10s", "--threads", threads, path}, "");
+    EXPECT_TRUE(other.out == one.out) << threads;  // too long to print
     EXPECT_EQ(other.stats, one.stats);
   }
 }
@@ -191,7 +193,7 @@ TEST(PleatFold, ReadSizesDoNotShow) {
   TemporaryDirectory dir;
   const FoldResult file = FoldAtTimes({dir.Write("in", input)}, "");
   const FoldResult pipe = FoldAtTimes({}, input);
-  EXPECT_EQ(pipe.out, file.out);
+  EXPECT_TRUE(pipe.out == file.out);
   EXPECT_EQ(pipe.stats, file.stats);
 }
 

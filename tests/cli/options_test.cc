@@ -98,7 +98,17 @@ TEST(Usage, EveryBadValueNamesItsOption) {
 }
 
 TEST(Usage, OptionWithoutValueIsAnError) {
-  ExpectUsageError({"fold", "--key", "k", "--quiet"}, "--quiet");
+  ExpectUsageError({"fold", "--key", "k", "--quiet"}, "--quiet: needs a value");
+}
+
+TEST(Usage, SwitchMayBeTurnedOff) {
+  EXPECT_EQ(RunPleat({"fold", "--key", "k", "--quiet", "1m", "--strict=false"}, "bad\n").code, 0);
+  ExpectUsageError({"fold", "--key", "k", "--quiet", "1m", "--strict=maybe"}, "--strict");
+}
+
+TEST(Usage, LatenessNeedsEventTime) {
+  ExpectUsageError({"fold", "--key", "k", "--quiet", "1m", "--lateness", "1s"},
+                   "--lateness: needs --time");
 }
 
 TEST(Usage, OutputNamesMustDiffer) {

@@ -173,6 +173,9 @@ absl::Status Cut(int argc, const char* const* argv, Given& given, FoldCall& call
       std::find_if(argv, argv + argc, [](std::string_view text) { return text == "--"; });
   try {
     app.parse(static_cast<int>(files - argv), argv);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string what = error.what();  // "--quiet: 1 required TEXT missing"
+    return absl::InvalidArgumentError(what.substr(0, what.find(':')) + ": needs a value");
   } catch (const CLI::ParseError& error) {
     return absl::InvalidArgumentError(error.what());
   }
@@ -187,7 +190,7 @@ absl::Status Cut(int argc, const char* const* argv, Given& given, FoldCall& call
     if (!values.empty()) given[name] = std::move(values);
   }
   for (const auto& [name, option] : switches) {
-    if (option->count() > 0) given[name] = {"true"};
+    if (option->count() > 0) given[name] = option->results();  // "true", or what `=` gave
   }
   return absl::OkStatus();
 }
@@ -233,9 +236,13 @@ absl::StatusOr<FoldCall> ParseFoldCall(int argc, const char* const* argv) {
   FoldCall call;
   Given given;
   if (absl::Status cut = Cut(argc, argv, given, call); !cut.ok()) return cut;
-  call.help = given.count("help") != 0;
+  const auto is_on = [&given](std::string_view name) {
+    const auto found = given.find(name);
+    return found != given.end() && found->second.back() == "true";
+  };
+  call.help = is_on("help");
   if (call.help) return call;
-  call.options.print_spec = given.count("print-spec") != 0;
+  call.options.print_spec = is_on("print-spec");
 
   if (const auto spec = given.find("spec"); spec != given.end()) {
     const std::string& file = spec->second.back();
