@@ -31,7 +31,9 @@ class ABSL_LOCKABLE Lock {
   }
 
   void unlock() noexcept ABSL_UNLOCK_FUNCTION() {
-    if (state_.exchange(kFree, std::memory_order_release) == kAwaited) state_.notify_one();
+    // Sequentially consistent, so that the check for sleepers inside notify_one() comes after it on
+    // every machine.
+    if (state_.exchange(kFree) == kAwaited) state_.notify_one();
   }
 
  private:
@@ -55,7 +57,7 @@ class ABSL_LOCKABLE Lock {
       __builtin_ia32_pause();
 #endif
     }
-    while (state_.exchange(kAwaited, std::memory_order_acquire) != kFree) {
+    while (state_.exchange(kAwaited) != kFree) {
       state_.wait(kAwaited, std::memory_order_relaxed);
     }
   }

@@ -39,7 +39,7 @@ EngineCore::~EngineCore() = default;
 
 bool EngineCore::Advance(EngineTime now, size_t budget) {
   now = timeline_.Raise(Clamp(now));
-  while (Timer* due = schedule_.TakeDue(now)) {
+  while (Timer* due = schedule_.FirstDue(now)) {
     auto& partition = static_cast<Partition&>(*due);
     LockGuard guard(partition.lock());
     if (!partition.CloseDue(now, budget)) return false;
@@ -68,7 +68,8 @@ absl::StatusOr<FolderCore*> EngineCore::Add(std::unique_ptr<FolderCore> folder) 
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
   if (absl::Status status = Check(options); !status.ok()) return status;
-  auto core = std::make_unique<EngineCore>(options, options.hash_key.value_or(RandomHashKey()));
+  const HashKey key = options.hash_key ? *options.hash_key : RandomHashKey();
+  auto core = std::make_unique<EngineCore>(options, key);
   return std::unique_ptr<Engine>(new Engine(std::move(core)));
 }
 

@@ -5,6 +5,7 @@
 
 #include <pleat/partition.h>
 
+#include "engine/base/check.h"
 #include "engine/core/engine_core.h"
 #include "engine/core/folder_core.h"
 
@@ -29,6 +30,9 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
                                         std::to_string(partitions));
   }
   if (options.max_bytes < least) return OutOfRange("max_bytes", "at least one for each partition");
+  if (ops.open == nullptr || ops.fold == nullptr || ops.destroy == nullptr) {
+    return OutOfRange("open, fold and destroy of the state", "given");
+  }
   const bool power_of_two = ops.align != 0 && (ops.align & (ops.align - 1)) == 0;
   if (!power_of_two || ops.align > 64) {
     return OutOfRange("the state's alignment", "a power of two up to 64");
@@ -65,13 +69,23 @@ FolderCore::Home FolderCore::HomeOf(std::string_view key) noexcept {
           KeyedHash(key, engine_.hash_key())};
 }
 
+void FolderCore::LockAll() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  for (int i = 0; i < engine_.partition_count(); ++i) engine_.partition(i).lock().lock();
+}
+
+void FolderCore::UnlockAll() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  for (int i = engine_.partition_count(); i-- > 0;) engine_.partition(i).lock().unlock();
+}
+
 FoldOutcome FolderCore::Fold(std::string_view key, const void* event, EngineTime at) {
-  const Home home = HomeOf(key);
+  // A key that is too long is not worth hashing; any partition can count it.
+  const bool too_long = key.size() > kKeyBytesMax;
+  const Home home = HomeOf(too_long ? std::string_view() : key);
   Timeline& timeline = engine_.timeline();
   at = Clamp(at);
   LockGuard guard(home.partition.lock());
   if (home.partition.stopped()) return FoldOutcome::kStopped;
-  if (key.size() > kKeyBytesMax) {
+  if (too_long) {
     home.book.CountRefused();
     return FoldOutcome::kOverLimit;
   }
@@ -93,6 +107,7 @@ FoldOutcome FolderCore::Fold(std::string_view key, const void* event, EngineTime
 }
 
 bool FolderCore::Flush(std::string_view key) {
+  if (key.size() > kKeyBytesMax) return false;
   const Home home = HomeOf(key);
   LockGuard guard(home.partition.lock());
   return home.book.Flush(key, home.hash, engine_.timeline().now(),
@@ -100,48 +115,53 @@ bool FolderCore::Flush(std::string_view key) {
 }
 
 bool FolderCore::Cancel(std::string_view key) {
+  if (key.size() > kKeyBytesMax) return false;
   const Home home = HomeOf(key);
   LockGuard guard(home.partition.lock());
   return home.book.Cancel(key, home.hash, engine_.timeline().now());
 }
 
 bool FolderCore::Peek(std::string_view key, AnyFolder::Look look) {
+  if (key.size() > kKeyBytesMax) return false;
   const Home home = HomeOf(key);
   LockGuard guard(home.partition.lock());
   return home.book.Peek(key, home.hash, engine_.timeline().now(), look);
 }
 
+// Time must not move between one partition and the next: what closed by an event at a later time than
+// ours would lie ahead of us.
 void FolderCore::CloseAll() {
+  LockAll();
   const EngineTime now = engine_.timeline().now();
   const uint64_t position = engine_.timeline().NextPosition();
-  for (int i = 0; i < engine_.partition_count(); ++i) {
-    LockGuard guard(engine_.partition(i).lock());
-    books_[static_cast<size_t>(i)]->CloseAll(now, position);
-  }
+  for (FoldBook* book : books_) book->CloseAll(now, position);
+  UnlockAll();
 }
 
 size_t FolderCore::PopPartition(int partition, size_t max, AnyFolder::Take take) {
-  const EngineTime now = engine_.timeline().now();
+  PLEAT_CHECK(partition >= 0 && partition < engine_.partition_count());
   FoldBook& book = *books_[static_cast<size_t>(partition)];
   LockGuard guard(engine_.partition(partition).lock());
+  const EngineTime now = engine_.timeline().now();
   size_t popped = 0;
   for (; popped < max && book.NextReady(now) != nullptr; ++popped) book.PopReady(take);
   return popped;
 }
 
-// Merges the partitions' queues. All locks are held, in index order, so that the time is one and the
-// order exact.
-size_t FolderCore::Pop(size_t max, AnyFolder::Take take) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  const int partitions = engine_.partition_count();
-  for (int i = 0; i < partitions; ++i) engine_.partition(i).lock().lock();
-  const EngineTime now = engine_.timeline().now();
-
+// Merges the partitions' queues.
+size_t FolderCore::Pop(size_t max, AnyFolder::Take take) {
+  if (books_.size() == 1) return PopPartition(0, max, take);
   struct Head {
     const ReadyGroup* ready;
     FoldBook* book;
   };
-  const auto later = [](const Head& a, const Head& b) { return *b.ready < *a.ready; };
+  const auto later = [](const Head& a, const Head& b) {
+    return b.book->Before(*b.ready, *a.book, *a.ready);
+  };
   std::vector<Head> heads;
+  heads.reserve(books_.size());
+  LockAll();
+  const EngineTime now = engine_.timeline().now();
   for (FoldBook* book : books_) {
     if (const ReadyGroup* ready = book->NextReady(now)) heads.push_back({ready, book});
   }
@@ -158,7 +178,7 @@ size_t FolderCore::Pop(size_t max, AnyFolder::Take take) ABSL_NO_THREAD_SAFETY_A
       std::push_heap(heads.begin(), heads.end(), later);
     }
   }
-  for (int i = partitions; i-- > 0;) engine_.partition(i).lock().unlock();
+  UnlockAll();
   return popped;
 }
 
@@ -197,10 +217,10 @@ FoldOutcome AnyFolder::Fold(std::string_view key, const void* event, EngineTime 
 }
 bool AnyFolder::Flush(std::string_view key) noexcept { return core_->Flush(key); }
 bool AnyFolder::Cancel(std::string_view key) noexcept { return core_->Cancel(key); }
-bool AnyFolder::Peek(std::string_view key, Look look) const { return core_->Peek(key, look); }
+bool AnyFolder::Peek(std::string_view key, Look look) const noexcept { return core_->Peek(key, look); }
 void AnyFolder::CloseAll() noexcept { core_->CloseAll(); }
-size_t AnyFolder::Pop(size_t max, Take take) { return core_->Pop(max, take); }
-size_t AnyFolder::PopPartition(int partition, size_t max, Take take) {
+size_t AnyFolder::Pop(size_t max, Take take) noexcept { return core_->Pop(max, take); }
+size_t AnyFolder::PopPartition(int partition, size_t max, Take take) noexcept {
   return core_->PopPartition(partition, max, take);
 }
 Ledger AnyFolder::ledger() const noexcept { return core_->ledger(); }

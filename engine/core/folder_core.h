@@ -24,6 +24,8 @@ class FolderCore {
   // Puts a book into every partition. Call once, when the name is known to be free.
   void InstallBooks();
 
+  // The methods of AnyFolder.
+
   FoldOutcome Fold(std::string_view key, const void* event, EngineTime at);
   bool Flush(std::string_view key);
   bool Cancel(std::string_view key);
@@ -45,6 +47,10 @@ class FolderCore {
     uint64_t hash;
   };
   Home HomeOf(std::string_view key) noexcept;
+
+  // For what must see one instant everywhere: all locks, taken in index order.
+  void LockAll() noexcept;
+  void UnlockAll() noexcept;
 
   EngineCore& engine_;
   const std::string name_;

@@ -32,7 +32,7 @@ FoldBook::FoldBook(const FolderOptions& options, const StateOps& ops, uint32_t p
       state_offset_(StateOffset(ops)),
       group_bytes_(StrideFor(ops) + sizeof(Cold) + kReferenceBytes),
       slab_(StrideFor(ops)),
-      deadlines_(options.quiet_period) {}
+      deadlines_(std::min(options.quiet_period, options.max_hold)) {}
 
 FoldBook::~FoldBook() {
   for (uint32_t number = 0; number < slab_.end(); ++number) {
@@ -82,17 +82,19 @@ FoldOutcome FoldBook::Fold(const FoldCall& call) {
     return FoldOutcome::kLate;
   }
   const uint32_t number = Find(call.key, call.hash);
-  if (number == KeyIndex::kNone) return OpenGroup(call);
-  if (DueOf(hot(number)) <= call.edge) {
-    Unindex(number);  // overtaken: it stays armed and surfaces in order
-    return OpenGroup(call);
-  }
-  if (ops_.heap_bytes != nullptr && bytes_ >= options_.max_bytes) {
+  const bool open = number != KeyIndex::kNone && DueOf(hot(number)) > call.edge;
+  if (open ? CannotGrow() : AtLimit(call.now)) {
     ++ledger_.refused;
     return FoldOutcome::kOverLimit;
   }
-  FoldInto(number, call);
-  return FoldOutcome::kFolded;
+  if (open) {
+    FoldInto(number, call);
+    return FoldOutcome::kFolded;
+  }
+  // Overtaken: it stays armed and surfaces in order.
+  if (number != KeyIndex::kNone && slab_.cold(number).indexed) Unindex(number);
+  OpenGroup(call);
+  return FoldOutcome::kOpened;
 }
 
 void FoldBook::FoldInto(uint32_t number, const FoldCall& call) {
@@ -122,23 +124,23 @@ void FoldBook::ApplyEvent(uint32_t number, const void* event) {
   bytes_ = bytes_ - before + HeapBytesOf(number);
 }
 
-// Whether another group would go over a limit, once everything that time has closed is out of the
-// way. Only then are the answers the same for any budget and any way of visiting partitions.
-bool FoldBook::AtLimit(const FoldCall& call) {
-  const auto at_limit = [&] {
-    return ledger_.open >= options_.max_groups || bytes_ >= options_.max_bytes;
-  };
-  if (!at_limit()) return false;
-  size_t budget = std::numeric_limits<size_t>::max();
-  CloseDue(call.now, budget);
-  return at_limit();
+// Whether a state that owns memory must not take more.
+bool FoldBook::CannotGrow() const noexcept {
+  return ops_.heap_bytes != nullptr && bytes_ >= options_.max_bytes;
 }
 
-FoldOutcome FoldBook::OpenGroup(const FoldCall& call) {
-  if (AtLimit(call)) {
-    ++ledger_.refused;
-    return FoldOutcome::kOverLimit;
+// Whether another group would go over a limit. What time has closed does not count as open, so here,
+// and only here, a fold closes other groups: a few at a time, until there is room.
+bool FoldBook::AtLimit(EngineTime now) {
+  if (bytes_ >= options_.max_bytes) return true;
+  while (ledger_.open >= options_.max_groups) {
+    size_t budget = 64;
+    if (CloseDue(now, budget)) break;
   }
+  return ledger_.open >= options_.max_groups;
+}
+
+void FoldBook::OpenGroup(const FoldCall& call) {
   const uint32_t number = slab_.Allocate();
   Hot& group = *::new (slab_.hot(number))
       Hot{.hash = static_cast<uint32_t>(call.hash), .count = 1, .key = PackedKey(call.key).Own(),
@@ -161,7 +163,6 @@ FoldOutcome FoldBook::OpenGroup(const FoldCall& call) {
     slab_.cold(number).indexed = true;
     deadlines_.Arm(RefOf(number), due, call.position);
   }
-  return FoldOutcome::kOpened;
 }
 
 void FoldBook::Unindex(uint32_t number) noexcept {
@@ -186,22 +187,28 @@ void FoldBook::CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint
 }
 
 void FoldBook::PushReady(uint32_t number, const Due& due) {
-  const Hot& group = hot(number);
-  Cold& cold = slab_.cold(number);
-  const bool by_time = due.reason == Reason::kQuiet || due.reason == Reason::kMaxHold;
-  const EngineTime deadline = DueOf(group);
+  slab_.cold(number).ended = true;
   ready_.push_back({.ripe = due.ripe,
                     .order = due.order,
-                    .due = deadline,
-                    .opened_position = cold.position,
-                    .closed = by_time ? deadline : due.ripe,
                     .generation = next_generation_++,
                     .number = number,
                     .by_event = due.by_event,
                     .reason = due.reason});
-  cold.ended = true;
+  PLEAT_DCHECK(ready_.size() < 2 || Before(*(ready_.end() - 2), *this, ready_.back()));
+  bytes_ += sizeof(ReadyGroup);
   --ledger_.open;
   ++ledger_.closed;
+}
+
+bool FoldBook::Before(const ReadyGroup& mine, const FoldBook& other,
+                      const ReadyGroup& theirs) const noexcept {
+  if (mine.ripe != theirs.ripe) return mine.ripe < theirs.ripe;
+  if (mine.by_event != theirs.by_event) return theirs.by_event;
+  if (mine.order != theirs.order) return mine.order < theirs.order;
+  const EngineTime my_due = DueOf(hot(mine.number));
+  const EngineTime their_due = other.DueOf(other.hot(theirs.number));
+  if (my_due != their_due) return my_due < their_due;
+  return slab_.cold(mine.number).position < other.slab_.cold(theirs.number).position;
 }
 
 bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
@@ -253,6 +260,7 @@ bool FoldBook::Peek(std::string_view key, uint64_t hash, EngineTime now,
 void FoldBook::CloseAll(EngineTime now, uint64_t position) {
   size_t budget = std::numeric_limits<size_t>::max();
   CloseDue(now, budget);
+  if (ledger_.open == 0) return;
   struct Open {
     EngineTime due;
     uint64_t position;
@@ -285,8 +293,7 @@ void FoldBook::CloseAll(EngineTime now, uint64_t position) {
 
 const ReadyGroup* FoldBook::NextReady(EngineTime now) {
   while (ready_.empty()) {
-    // Enough for one emission to appear, so that a pop costs no more than it takes.
-    size_t budget = 64;
+    size_t budget = 64;  // no further than the first emission needs
     if (CloseDue(now, budget)) break;
   }
   return ready_.empty() ? nullptr : &ready_.front();
@@ -295,12 +302,13 @@ const ReadyGroup* FoldBook::NextReady(EngineTime now) {
 void FoldBook::PopReady(AnyFolder::Take take) {
   const ReadyGroup ready = ready_.front();
   ready_.pop_front();
-  bytes_ -= HeapBytesOf(ready.number);
+  bytes_ -= HeapBytesOf(ready.number) + sizeof(ReadyGroup);
+  const bool by_time = ready.reason == Reason::kQuiet || ready.reason == Reason::kMaxHold;
   ClosedGroup group;
   static_cast<GroupInfo&>(group) = InfoOf(ready.number);
   group.key = hot(ready.number).key.view();
   group.state = state(ready.number);
-  group.closed = ready.closed;
+  group.closed = by_time ? DueOf(hot(ready.number)) : ready.ripe;
   group.reason = ready.reason;
   group.id = {.partition = partition_, .generation = ready.generation};
   take(group);

@@ -19,7 +19,7 @@
 // Invariants:
 //   - A key has at most one indexed group.
 //   - An indexed or overtaken group is armed exactly once, at or before its deadline.
-//   - `ready_` is in emission order: (ripe, by time before by event, order).
+//   - `ready_` is in emission order; see Before().
 //   - Nothing here depends on the hash, except the speed.
 #pragma once
 
@@ -52,27 +52,16 @@ struct FoldCall {
   uint64_t position;   // in the input
 };
 
-// A closed group that waits to be popped. Its place in the emission order is (ripe, by_event, order),
-// then (due, opening position) for those that one call closed together.
+// A closed group that waits to be popped.
 struct ReadyGroup {
   EngineTime ripe;
   uint64_t order;
-  EngineTime due;
-  uint64_t opened_position;
-  EngineTime closed;
   uint64_t generation;
   uint32_t number;
   bool by_event;
   Reason reason;
-
-  friend bool operator<(const ReadyGroup& a, const ReadyGroup& b) noexcept {
-    if (a.ripe != b.ripe) return a.ripe < b.ripe;
-    if (a.by_event != b.by_event) return b.by_event;
-    if (a.order != b.order) return a.order < b.order;
-    if (a.due != b.due) return a.due < b.due;
-    return a.opened_position < b.opened_position;
-  }
 };
+static_assert(sizeof(ReadyGroup) == 32);
 
 class FoldBook final : public Book {
  public:
@@ -99,6 +88,11 @@ class FoldBook final : public Book {
 
   // Hands it over and forgets it. REQUIRES: NextReady() was not null.
   void PopReady(AnyFolder::Take take);
+
+  // Whether `mine` comes before `theirs`, of another book, in the emission order: (ripe, by time before
+  // by event, order), then (due, opening position) for those that one call closed together.
+  bool Before(const ReadyGroup& mine, const FoldBook& other,
+              const ReadyGroup& theirs) const noexcept;
 
   Ledger ledger() const noexcept;
   Sizes sizes() const noexcept;
@@ -143,8 +137,9 @@ class FoldBook final : public Book {
   uint32_t FindOpen(std::string_view key, uint64_t hash, EngineTime now) const;
   void FoldInto(uint32_t number, const FoldCall& call);
   void ApplyEvent(uint32_t number, const void* event);
-  FoldOutcome OpenGroup(const FoldCall& call);
-  bool AtLimit(const FoldCall& call);
+  void OpenGroup(const FoldCall& call);
+  bool AtLimit(EngineTime now);
+  bool CannotGrow() const noexcept;
   void Unindex(uint32_t number) noexcept;
   void CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t position, bool armed);
   void PushReady(uint32_t number, const Due& due);

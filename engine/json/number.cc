@@ -133,6 +133,19 @@ int CompareNumbers(std::string_view a, std::string_view b) noexcept {
 }
 
 bool ScaledToInteger(std::string_view token, int shift, int64_t& out) noexcept {
+  constexpr int64_t kPowers[] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
+  constexpr int64_t kTooLarge = 1'000'000'000'000'000'000;
+  // Nearly all times are integers; these need no decimals.
+  const char* const end = token.data() + token.size();
+  const auto [stop, error] = std::from_chars(token.data(), end, out);
+  if (stop == end && error == std::errc() && shift >= -6 && shift <= 6) {
+    if (shift <= 0) {
+      out /= kPowers[-shift];
+    } else if (__builtin_mul_overflow(out, kPowers[shift], &out)) {
+      return false;
+    }
+    return out > -kTooLarge && out < kTooLarge;
+  }
   const Decimal decimal(token);
   const int64_t digits = decimal.magnitude() + shift;
   out = 0;

@@ -13,7 +13,7 @@
 namespace pleat::inline v0 {
 namespace {
 
-// Up to this many members, comparing each new fingerprint with all earlier ones is cheapest.
+// Up to this many members, looking each new fingerprint up among the earlier ones is cheapest.
 constexpr size_t kComparedMembers = 32;
 
 Value::Kind KindOfWord(std::string_view token) noexcept {
@@ -81,24 +81,25 @@ inline std::string_view Scanner::TextOf(Token token) const noexcept {
 // Behind its '{'.
 Scanner::Token Scanner::ScanObject(Token token, int node, int depth) {
   if (CharAt(token) == '}') return token + 1;
-  const size_t first_name = names_used_;
+  OpenObject object{names_used_, 0};
   for (;; ++token) {
-    token = ScanMember(token, node, depth, first_name);
+    token = ScanMember(token, node, depth, object);
     if (token == nullptr) return nullptr;
     if (CharAt(token) != ',') break;
   }
   if (CharAt(token) != '}') return Fail(bad_line::kNoObjectEnd);
-  if (names_used_ - first_name > kComparedMembers && !NoNameTwice(first_name)) return nullptr;
-  names_used_ = first_name;
+  const size_t members = names_used_ - object.first_name;
+  if (members > kComparedMembers && !NoNameTwice(object.first_name)) return nullptr;
+  names_used_ = object.first_name;
   return token + 1;
 }
 
-inline Scanner::Token Scanner::ScanMember(Token token, int node, int depth, size_t first_name) {
+inline Scanner::Token Scanner::ScanMember(Token token, int node, int depth, OpenObject& object) {
   if (CharAt(token) != '"') return Fail(bad_line::kNoName);
   std::string_view text;
   if (!ReadName(token, text)) return nullptr;
   const Name name{text.data(), static_cast<uint32_t>(text.size()), Fingerprint(text)};
-  if (!AddName(name, first_name)) return nullptr;
+  if (!AddName(name, object)) return nullptr;
   if (CharAt(token + 1) != ':') return Fail(bad_line::kNoColon);
   if (node != PathTree::kNone) node = paths_.Child(node, text, name.fingerprint);
   return ScanValue(token + 2, node, depth);
@@ -175,18 +176,18 @@ inline bool Scanner::ReadName(Token token, std::string_view& name) {
   return true;
 }
 
-inline bool Scanner::AddName(const Name& name, size_t first_name) {
-  const size_t count = names_used_ - first_name;
-  if (count < kComparedMembers) {
-    const uint32_t* const earlier = fingerprints_.data() + first_name;
-    bool met = false;
-    for (size_t i = 0; i < count; ++i) met |= earlier[i] == name.fingerprint;
-    for (size_t i = 0; met && i < count; ++i) {
-      if (names_[first_name + i].text() == name.text()) return FailTwice(name.text()) != nullptr;
+inline bool Scanner::AddName(const Name& name, OpenObject& object) {
+  const size_t first = object.first_name;
+  const size_t count = names_used_ - first;
+  const uint64_t bit = uint64_t{1} << (name.fingerprint % 64);
+  if ((object.seen & bit) != 0 && count < kComparedMembers) {
+    for (size_t i = first; i < names_used_; ++i) {
+      if (fingerprints_[i] != name.fingerprint || names_[i].text() != name.text()) continue;
+      return FailTwice(name.text()) != nullptr;
     }
-  } else if (count == kObjectMembersMax) {
-    return Fail(bad_line::kMembers) != nullptr;
   }
+  if (count == kObjectMembersMax) return Fail(bad_line::kMembers) != nullptr;
+  object.seen |= bit;
   names_[names_used_] = name;
   fingerprints_[names_used_] = name.fingerprint;
   ++names_used_;

@@ -7,7 +7,7 @@
 //     or string to rewrite; one search over the line decides;
 //   - a string ends at the last byte before the next token that is not white space, because the
 //     tokenizer marks whatever follows a string as a token; so its bytes are not looked at again;
-//   - repeated names are found by 32-bit fingerprints, compared all to all in small objects and
+//   - repeated names are found by 32-bit fingerprints, looked up one by one in small objects and
 //     sorted in large ones, so that an object of n members costs O(n log n) whoever chose the names.
 // In the steady state it allocates nothing.
 #pragma once
@@ -45,6 +45,11 @@ class Scanner {
     std::string_view text() const noexcept { return {data, size}; }
   };
 
+  struct OpenObject {
+    size_t first_name;  // in names_
+    uint64_t seen;      // a bit for each fingerprint; tells most new names from all earlier ones
+  };
+
   // A place among the tokens. What scans takes the first token to look at and returns the one behind
   // what it took, or null, having noted the reason.
   using Token = const uint32_t*;
@@ -58,13 +63,13 @@ class Scanner {
 
   Token ScanObject(Token token, int node, int depth);
   Token ScanArray(Token token, int depth);
-  Token ScanMember(Token token, int node, int depth, size_t first_name);
+  Token ScanMember(Token token, int node, int depth, OpenObject& object);
   Token ScanValue(Token token, int node, int depth);
   Token ScanContainer(Token token, int node, int depth, Value& value);
   bool CheckString(std::string_view token, bool& plain);
   bool ReadName(Token token, std::string_view& name);
 
-  bool AddName(const Name& name, size_t first_name);
+  bool AddName(const Name& name, OpenObject& object);
   bool NoNameTwice(size_t first_name);
 
   const PathTree& paths_;

@@ -247,11 +247,10 @@ absl::Status Validate(const FoldSpec& spec) {
 }
 
 EngineOptions EngineOptionsFor(const FoldSpec& spec) {
-  // Each partition gets an equal share of max_groups. Where the shares would be so small that a key
-  // could be refused long before the total is reached, one partition keeps the limit exact.
-  constexpr size_t kGroupsForSharing = 1 << 20;
+  // Lines are folded by one thread, so more partitions would gain nothing; and one keeps the limits
+  // exact, as each partition gets an equal share of them.
   EngineOptions options;
-  if (spec.max_groups < kGroupsForSharing) options.partitions = 1;
+  options.partitions = 1;
   options.axis = spec.time.empty() ? Axis::kArrival : Axis::kEvent;
   options.lateness = spec.lateness;
   options.future_limit = spec.future_limit;

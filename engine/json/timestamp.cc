@@ -75,8 +75,9 @@ std::chrono::minutes TakeOffset(Fields& fields) noexcept {
   return sign == '-' ? -offset : offset;
 }
 
-void PutDigits(unsigned value, size_t digits, char* to) noexcept {
-  for (size_t i = digits; i-- > 0; value /= 10) to[i] = static_cast<char>('0' + value % 10);
+void PutTwoDigits(unsigned value, char* to) noexcept {
+  to[0] = static_cast<char>('0' + value / 10);
+  to[1] = static_cast<char>('0' + value % 10);
 }
 
 }  // namespace
@@ -115,14 +116,19 @@ void WriteTimestamp(EngineTime t, char* to) noexcept {
   const std::chrono::year_month_day date{std::chrono::sys_days(days)};
   const auto micros = static_cast<uint64_t>((since_epoch - days).count());
   const auto seconds = static_cast<unsigned>(micros / 1'000'000);
+  const auto fraction = static_cast<unsigned>(micros % 1'000'000);
+  const auto year = static_cast<unsigned>(static_cast<int>(date.year()));
   std::memcpy(to, "0000-00-00T00:00:00.000000Z", kTimestampBytes);
-  PutDigits(static_cast<unsigned>(static_cast<int>(date.year())), 4, to);
-  PutDigits(static_cast<unsigned>(date.month()), 2, to + 5);
-  PutDigits(static_cast<unsigned>(date.day()), 2, to + 8);
-  PutDigits(seconds / 3600, 2, to + 11);
-  PutDigits(seconds / 60 % 60, 2, to + 14);
-  PutDigits(seconds % 60, 2, to + 17);
-  PutDigits(static_cast<unsigned>(micros % 1'000'000), 6, to + 20);
+  PutTwoDigits(year / 100, to);
+  PutTwoDigits(year % 100, to + 2);
+  PutTwoDigits(static_cast<unsigned>(date.month()), to + 5);
+  PutTwoDigits(static_cast<unsigned>(date.day()), to + 8);
+  PutTwoDigits(seconds / 3600, to + 11);
+  PutTwoDigits(seconds / 60 % 60, to + 14);
+  PutTwoDigits(seconds % 60, to + 17);
+  PutTwoDigits(fraction / 10'000, to + 20);
+  PutTwoDigits(fraction / 100 % 100, to + 22);
+  PutTwoDigits(fraction % 100, to + 24);
 }
 
 std::string FormatTimestamp(EngineTime t) {

@@ -21,17 +21,18 @@ namespace pleat::inline v0 {
 
 class Partition;
 
-// The timer wheel of an engine and its lock. A timer that was taken out belongs to the taker until it
-// is scheduled again; its partition then counts as unscheduled.
+// The timer wheel of an engine and its lock. A partition stays scheduled until its own lock holder
+// says otherwise, so whoever finds it due and then waits for its lock sees the same as if it had come
+// first.
 class Schedule {
  public:
   void Arm(Timer& timer, EngineTime deadline) {
     LockGuard guard(lock_);
     wheel_.Schedule(timer, deadline);
   }
-  Timer* TakeDue(EngineTime now) {
+  Timer* FirstDue(EngineTime now) {
     LockGuard guard(lock_);
-    return wheel_.TakeDue(now);
+    return wheel_.FirstDue(now);
   }
   EngineTime NextDeadline() const {
     LockGuard guard(lock_);

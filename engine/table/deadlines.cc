@@ -15,16 +15,16 @@ bool Later(const Due& a, const Due& b) noexcept {
   return a.order > b.order;
 }
 
-// 1/4096 of the quiet period, as a power of two: fine enough that a slot's heap stays in the cache,
+// 1/4096 of the usual life, as a power of two: fine enough that a slot's heap stays in the cache,
 // coarse enough that slots hold more than one entry.
-int ShiftFor(Duration quiet_period) noexcept {
-  const auto width = static_cast<uint64_t>(std::max<Duration::rep>(quiet_period.count() / 4096, 1));
+int ShiftFor(Duration usual_life) noexcept {
+  const auto width = static_cast<uint64_t>(std::max<Duration::rep>(usual_life.count() / 4096, 1));
   return std::min(static_cast<int>(std::bit_width(width)) - 1, 40);
 }
 
 }  // namespace
 
-Deadlines::Deadlines(Duration quiet_period) : shift_(ShiftFor(quiet_period)) {}
+Deadlines::Deadlines(Duration usual_life) : shift_(ShiftFor(usual_life)) {}
 
 Deadlines::~Deadlines() { slots_.clear(); }
 
@@ -83,13 +83,14 @@ bool Deadlines::SurfaceSlot(EngineTime limit) {
 }
 
 Deadlines::Slot& Deadlines::SlotAt(uint64_t index) {
-  auto [it, is_new] = [&] {
-    Slots::insert_commit_data where;
-    auto result = slots_.insert_check(index, where);
-    if (result.second) result.first = slots_.insert_commit(NewSlot(index), where);
-    return result;
-  }();
-  return *it;
+  // New groups are due after all others, as a rule.
+  if (slots_.empty() || slots_.rbegin()->index < index) {
+    slots_.push_back(NewSlot(index));
+    return *slots_.rbegin();
+  }
+  Slots::insert_commit_data where;
+  const auto [found, is_new] = slots_.insert_check(index, where);
+  return is_new ? *slots_.insert_commit(NewSlot(index), where) : *found;
 }
 
 void Deadlines::Push(Slot& slot, EntryRef ref) {
@@ -113,6 +114,8 @@ Due Deadlines::PopHeap() {
   heap_.pop_back();
   return due;
 }
+
+void Deadlines::RebuildHeap() { std::make_heap(heap_.begin(), heap_.end(), Later); }
 
 Deadlines::Chunk* Deadlines::NewChunk() {
   if (free_chunks_ == nullptr) {

@@ -1,7 +1,7 @@
 // Deadlines finds what is due, exactly and in order, while a deadline that only moves later costs
 // nothing at all.
 //
-// It orders time slots, not entries. A slot covers 1/4096 of the quiet period and holds the numbers
+// It orders time slots, not entries. A slot covers 1/4096 of a group's usual life and holds the numbers
 // of the entries armed in it, unsorted. Entries keep their own deadline; whoever moves it later
 // writes it there and nowhere else. When a slot's time comes, each of its entries is asked: what is
 // due later moves to its new slot, the rest goes to a small heap that gives the exact order by (due,
@@ -17,6 +17,7 @@
 // (After the timing wheels of Varghese and Lauck, 1987, with a tree of slots in place of the wheel.)
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -56,7 +57,8 @@ class Deadlines {
   };
   enum class Found : uint8_t { kDue, kNothing, kOutOfBudget };
 
-  explicit Deadlines(Duration quiet_period);
+  // `usual_life`: how far ahead deadlines usually lie when they are armed.
+  explicit Deadlines(Duration usual_life);
   ~Deadlines();
   Deadlines(const Deadlines&) = delete;
   Deadlines& operator=(const Deadlines&) = delete;
@@ -107,6 +109,7 @@ class Deadlines {
   void NoteStale(const Ask& ask) {
     ++stale_;
     if (stale_ >= kSweepFrom) Sweep(ask);
+    if (heap_.size() >= heap_sweep_at_) SweepHeap(ask);
   }
 
   void Clear() noexcept;
@@ -137,6 +140,7 @@ class Deadlines {
 
   static constexpr size_t kSweepFrom = 64;
   static constexpr size_t kSweepChunks = 2;
+  static constexpr size_t kHeapSweepFrom = 1024;
 
   uint64_t IndexOf(EngineTime t) const noexcept {
     return static_cast<uint64_t>((t - kBeginningOfTime).count()) >> shift_;
@@ -149,6 +153,7 @@ class Deadlines {
   void Push(Slot& slot, EntryRef ref);
   void PushHeap(const Due& due);
   Due PopHeap();
+  void RebuildHeap();
   bool SurfaceSlot(EngineTime limit);
   Chunk* NewChunk();
   void FreeChunk(Chunk* chunk) noexcept;
@@ -196,6 +201,17 @@ class Deadlines {
     if (slot.head == nullptr) FreeSlot(slot);
   }
 
+  // The heap is small as a rule. Where it is not, because everything is due within one slot, its stale
+  // ones are dropped each time it has doubled.
+  template <class Ask>
+  void SweepHeap(const Ask& ask) {
+    const size_t before = heap_.size();
+    std::erase_if(heap_, [&](const Due& due) { return !due.by_event && !ask(due.ref).live; });
+    stale_ -= before - heap_.size();
+    RebuildHeap();
+    heap_sweep_at_ = std::max(kHeapSweepFrom, 2 * heap_.size());
+  }
+
   template <class Ask>
   void SweepChunk(Slot& slot, Chunk& chunk, const Ask& ask) {
     for (size_t i = 0; i < (&chunk == slot.head ? slot.head_size : Chunk::kRefs);) {
@@ -221,6 +237,7 @@ class Deadlines {
   Slot* last_used_ = nullptr;
   uint64_t surfaced_ = 0;     // slots below this index were surfaced; arms there go to the heap
   std::vector<Due> heap_;     // earliest at the front
+  size_t heap_sweep_at_ = kHeapSweepFrom;
   Chunk* loading_ = nullptr;  // what is left of the slot being surfaced
   size_t loading_size_ = 0;
   EngineTime loading_from_{};  // where that slot begins

@@ -21,7 +21,8 @@ namespace pleat::inline v0 {
 template <class Cold>
 class Slab {
  public:
-  // Places of `stride` bytes each, a multiple of 8; those of 64 bytes and more start a cache line.
+  // Places of `stride` bytes each, a multiple of 8. Chunks start a cache line, so places of 64 bytes
+  // are one line each.
   explicit Slab(size_t stride) : stride_(stride) { PLEAT_CHECK(stride % 8 == 0 && stride > 0); }
 
   Slab(const Slab&) = delete;
@@ -52,8 +53,6 @@ class Slab {
 
   // Every number ever handed out is below this; the free ones among them are not marked here.
   uint32_t end() const noexcept { return used_; }
-
-  size_t stride() const noexcept { return stride_; }
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;

@@ -37,7 +37,7 @@ const TimerWheel::Spoke* TimerWheel::FirstSpoke(Place& place) const noexcept {
   return nullptr;
 }
 
-Timer* TimerWheel::TakeDue(EngineTime now) {
+Timer* TimerWheel::FirstDue(EngineTime now) {
   const uint64_t limit = TickOf(now);
   Place place;
   while (FirstSpoke(place) != nullptr) {
@@ -49,9 +49,7 @@ Timer* TimerWheel::TakeDue(EngineTime now) {
       // The wheel may follow: everything else on it is at this tick or after.
       const uint64_t tick = (tick_ & ~uint64_t{kSpokes - 1}) | static_cast<uint64_t>(place.spoke);
       tick_ = std::max(tick_, tick);
-      Timer& timer = *due;
-      timer.unlink();
-      return &timer;
+      return &*due;
     }
     // Go to where the spoke begins and hand its timers down, unless that is beyond `now`.
     const int shift = place.level * kLevelBits;

@@ -45,9 +45,9 @@ class TimerWheel {
     if (timer.is_linked()) timer.unlink();
   }
 
-  // Takes out a timer that is due by `now`, or gives null. Of several, one with the earliest tick.
-  // Timers scheduled meanwhile are seen. An earlier `now` than before finds less, and harms nothing.
-  Timer* TakeDue(EngineTime now);
+  // A timer that is due by `now`, or null. Of several, one with the earliest tick. It stays scheduled.
+  // An earlier `now` than before finds less, and harms nothing.
+  Timer* FirstDue(EngineTime now);
 
   // The earliest deadline; kNever if none is scheduled.
   EngineTime NextDeadline() const noexcept;

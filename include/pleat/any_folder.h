@@ -40,12 +40,13 @@ struct FolderOptions {
   // event that would open a group is answered kOverLimit, and so is, at max_bytes, one for a state
   // that can grow. Each partition gets an equal share, so that the answer does not depend on
   // threads: a key can be refused somewhat before the total is reached. At least one per partition.
+  // Bytes are counted, not measured: what a group costs at the usual load of the tables.
   size_t max_groups = 50'000'000;
   size_t max_bytes = size_t{4} << 30;
 };
 
-// How to handle one pair of types. All functions are noexcept by contract and must not call the
-// engine: `fold` runs with a partition's lock held. `context` is passed through.
+// How to handle one pair of types. All of these run under a partition's lock: they must not throw and
+// must not call the engine. `context` is passed through.
 struct StateOps {
   uint32_t size = 0;                                      // of the state, in bytes
   uint32_t align = 1;                                     // a power of two, at most 64
@@ -58,7 +59,8 @@ struct StateOps {
   size_t (*heap_bytes)(void* context, const void* state) = nullptr;
 };
 
-// Names an emission for ever: no two of one collection share it, also when a key comes back.
+// Names an emission: no two of one collection in one Engine object share it, also when a key comes
+// back. Nothing is stored yet, so the next process counts from 0 again.
 struct EmissionId {
   uint32_t partition = 0;
   uint64_t generation = 0;  // counts the partition's closed groups, from 0
@@ -94,17 +96,16 @@ class PLEAT_EXPORT AnyFolder {
   static absl::StatusOr<AnyFolder> Open(Engine& engine, std::string_view name,
                                         const FolderOptions& options, const StateOps& ops);
 
-  // See Folder for the meaning of all of these.
+  // See Folder for the meaning of all of these. `look` and `take` run under partitions' locks: copy or
+  // move the state out and return. Calling the engine from them deadlocks; throwing terminates.
   FoldOutcome Fold(std::string_view key, const void* event, EngineTime at) noexcept;
   bool Flush(std::string_view key) noexcept;
   bool Cancel(std::string_view key) noexcept;
-  bool Peek(std::string_view key, Look look) const;  // `look` runs under the lock: copy and return
+  bool Peek(std::string_view key, Look look) const noexcept;
   void CloseAll() noexcept;
 
-  // `take` runs under partitions' locks: move the state out and return. Calling the engine from it
-  // deadlocks.
-  size_t Pop(size_t max, Take take);
-  size_t PopPartition(int partition, size_t max, Take take);
+  size_t Pop(size_t max, Take take) noexcept;
+  size_t PopPartition(int partition, size_t max, Take take) noexcept;
 
   Ledger ledger() const noexcept;
   Sizes sizes() const noexcept;

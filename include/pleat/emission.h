@@ -17,9 +17,10 @@ struct Emission {
   uint64_t count;     // events folded into it, at least 1
   EngineTime first;   // smallest stamp among them
   EngineTime last;    // largest stamp among them
-  EngineTime closed;  // when it closed: its deadline, so it does not depend on who looked when
+  EngineTime closed;  // its deadline, whoever looked whenever; the engine's time if an event or a call
+                      // closed it (kMaxEvents, kFlush, kEnd)
   Reason reason;
-  EmissionId id;      // stable; use it to recognise a repeated delivery downstream
+  EmissionId id;
 };
 
 // A copy of an open group, as Peek() saw it.

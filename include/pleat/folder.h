@@ -12,9 +12,10 @@
 //   pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 5min, .max_hold = 1h});
 //
 // State must be default constructible, nothrow movable, and have `void Fold(const Event&) noexcept`.
-// Fold runs under a partition's lock: it must not call the engine. A copyable State can be peeked
-// at. If the state owns heap memory, give it `size_t HeapBytes() const noexcept`, in O(1), so that
-// max_bytes covers it; without it only the struct itself is counted.
+// A copyable State can be peeked at. If the state owns heap memory, give it
+// `size_t HeapBytes() const noexcept`, in O(1), so that max_bytes covers it; without it only the struct
+// itself is counted. All of these, and the destructor, run under a partition's lock: they must not call
+// the engine, which would deadlock, and one that throws ends the program.
 //
 // Thread safety: as Engine: any thread may call any method at any time, also on one object.
 // Allocation: folding into an open group allocates nothing of ours; opening one may. Failing to
@@ -69,8 +70,8 @@ class Folder {
     return Folder(*any);
   }
 
-  // The same for options known to be right: an error is a bug and stops the program with it.
-  Folder(Engine& engine, std::string_view name, const FolderOptions& options)
+  // The same for options known to be right: an error is a bug and ends the program, printing it.
+  Folder(Engine& engine, std::string_view name, const FolderOptions& options) noexcept
       : any_(Open(engine, name, options).value().any_) {}
 
   // Folds `event`, stamped `at`, into the group of `key`, opening one if none is open. The event is
@@ -81,8 +82,9 @@ class Folder {
   }
 
   // Takes up to `max` emissions, in closing order over all partitions: by the instant they became
-  // final, what time closed before what an event closed, then by input order.
-  [[nodiscard]] std::vector<Emission<State>> Pop(size_t max) {
+  // final, what time closed before what an event closed, then by input order. Every partition is locked
+  // meanwhile, so `max` also bounds how long folds may wait.
+  [[nodiscard]] std::vector<Emission<State>> Pop(size_t max) noexcept {
     std::vector<Emission<State>> out;
     any_.Pop(max, Mover(out));
     return out;
@@ -90,14 +92,15 @@ class Folder {
 
   // The same from one partition, in that partition's order: several times cheaper, and what a
   // consumer that owns a range of partitions wants. 0 <= partition < engine.partitions().
-  [[nodiscard]] std::vector<Emission<State>> PopPartition(int partition, size_t max) {
+  [[nodiscard]] std::vector<Emission<State>> PopPartition(int partition, size_t max) noexcept {
     std::vector<Emission<State>> out;
     any_.PopPartition(partition, max, Mover(out));
     return out;
   }
 
   // Hands up to `max` emissions to `consume(Emission<State>&&)`, with no lock held; `consume` may
-  // call anything. Returns how many there were.
+  // call anything. Returns how many there were. Should `consume` throw, the emissions that it had not
+  // seen are lost.
   template <class Consume>
   size_t PopEach(size_t max, Consume&& consume) {
     std::vector<Emission<State>> taken = Pop(max);
@@ -106,7 +109,7 @@ class Folder {
   }
 
   // Advance(now), then Pop(max): what a polling loop does in one call.
-  [[nodiscard]] std::vector<Emission<State>> PopExpired(EngineTime now, size_t max) {
+  [[nodiscard]] std::vector<Emission<State>> PopExpired(EngineTime now, size_t max) noexcept {
     any_.engine().Advance(now);
     return Pop(max);
   }
@@ -118,11 +121,12 @@ class Folder {
   bool Cancel(std::string_view key) noexcept { return any_.Cancel(key); }
 
   // Closes every open group now, by (deadline, opening order), with reason kEnd: the end of input.
+  // Every partition is locked meanwhile. Complexity: O(n log n) for the most groups ever open at once.
   void CloseAll() noexcept { any_.CloseAll(); }
 
   // A copy of the open group of `key`, or nothing: a group that is due counts as closed, whether or
   // not it was popped.
-  std::optional<OpenGroup<State>> Peek(std::string_view key) const
+  std::optional<OpenGroup<State>> Peek(std::string_view key) const noexcept
     requires std::is_copy_constructible_v<State>
   {
     std::optional<OpenGroup<State>> out;
@@ -155,6 +159,8 @@ class Folder {
 template <class Event, class State>
 const StateOps& StateOpsFor() noexcept {
   static constexpr StateOps kOps = [] {
+    static_assert(HasHeapBytes<State> || !requires(State state) { state.HeapBytes(); },
+                  "HeapBytes() must be `size_t HeapBytes() const noexcept`");
     StateOps ops;
     ops.size = sizeof(State);
     ops.align = alignof(State);

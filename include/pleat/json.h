@@ -116,8 +116,8 @@ PLEAT_EXPORT absl::StatusOr<FoldSpec> ParseFoldSpec(std::string_view document);
 // distinct and none of them "_fold". Errors: kInvalidArgument, naming the option.
 PLEAT_EXPORT absl::Status Validate(const FoldSpec& spec);
 
-// The engine a spec asks for: event time if it names a time path, else arrival time; with few
-// max_groups a single partition, so that the limit is exact.
+// The engine a spec asks for: event time if it names a time path, else arrival time; one partition,
+// as one thread folds lines, so the limits are exact.
 PLEAT_EXPORT EngineOptions EngineOptionsFor(const FoldSpec& spec);
 
 // "250us", "5ms", "1.5s", "5m", "1h", "1d", "0"; "inf" gives kForever. Cut to microseconds.

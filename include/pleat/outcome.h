@@ -6,7 +6,7 @@
 
 namespace pleat::inline v0 {
 
-// What became of one event. Only kOpened and kFolded changed a group.
+// What became of one event. Only kOpened and kFolded changed anything.
 enum class FoldOutcome : uint8_t {
   kOpened,      // it opened a new group (which may have closed at once: max_events of 1, or overdue)
   kFolded,      // it was folded into the key's open group

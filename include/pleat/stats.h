@@ -7,7 +7,7 @@
 namespace pleat::inline v0 {
 
 // Counts since the collection was opened, exact, summed over all partitions, each partition read at
-// one instant. At rest:
+// one instant. A group that is due counts as open until Advance() or a pop has visited it. At rest:
 //   events = opened + folded + late + future + refused
 //   opened = closed + cancelled + open
 //   closed = popped + ready
@@ -15,8 +15,8 @@ struct Ledger {
   uint64_t events = 0;     // every event offered, except those answered kStopped
   uint64_t opened = 0;     // events that opened a group
   uint64_t folded = 0;     // events folded into an open group: the work pleat saved
-  uint64_t late = 0;       // refused for age
-  uint64_t future = 0;     // refused for being too far ahead
+  uint64_t late = 0;       // older than the accept limit
+  uint64_t future = 0;     // beyond the future limit
   uint64_t refused = 0;    // refused at a limit on groups, bytes or key length
   uint64_t closed = 0;     // groups that became emissions
   uint64_t cancelled = 0;  // groups dropped by Cancel()

@@ -275,6 +275,24 @@ TEST_F(FolderFixture, TheGroupLimitRefusesWithoutATraceAndMakesRoomAsTimePasses)
   EXPECT_EQ(folder_->ledger().refused, 1u);
 }
 
+TEST_F(FolderFixture, ARefusedEventOvertakesNothing) {
+  Open({.quiet_period = 10s, .max_hold = kForever, .max_groups = 1}, {.partitions = 1});
+  Fold("a", 1, 0s);
+  EXPECT_EQ(Fold("a", 2, 15s), FoldOutcome::kOverLimit);
+  EXPECT_TRUE(folder_->Peek("a").has_value());
+  EXPECT_EQ(Fold("a", 3, 5s), FoldOutcome::kFolded);
+}
+
+TEST_F(FolderFixture, AKeyThatIsTooLongIsRefusedEverywhere) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  const std::string key(kKeyBytesMax + 1, 'k');
+  EXPECT_EQ(Fold(key, 1, 0s), FoldOutcome::kOverLimit);
+  EXPECT_FALSE(folder_->Peek(key).has_value());
+  EXPECT_FALSE(folder_->Flush(key));
+  EXPECT_FALSE(folder_->Cancel(key));
+  EXPECT_EQ(folder_->ledger().refused, 1u);
+}
+
 TEST_F(FolderFixture, KeysMayBeEmptyOrHoldNulButNotExceed64KiB) {
   Open({.quiet_period = 10s, .max_hold = kForever});
   EXPECT_EQ(Fold("", 1, 0s), FoldOutcome::kOpened);
@@ -324,7 +342,7 @@ TEST(Folder, FoldingIntoAnOpenGroupAllocatesNothing) {
   EXPECT_EQ(AllocationCount(), before);
 }
 
-TEST(Folder, NothingIsLostOrHandedOutTwiceWhenThreadsFoldAdvanceAndPop) {
+TEST(Folder, NothingIsLostOrHandedOutTwiceWhenThreadsFoldAdvancePopAndClose) {
   constexpr int kThreads = 4;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   constexpr int kEvents = 20'000;
@@ -352,6 +370,7 @@ TEST(Folder, NothingIsLostOrHandedOutTwiceWhenThreadsFoldAdvanceAndPop) {
         if (i % 64 == 0) engine->Advance(at);
         if (i % 97 == 0) take(folder.Pop(50));
         if (i % 89 == 0) take(folder.PopPartition(i % 8, 50));
+        if (i % 1009 == 0) folder.CloseAll();
       }
     });
   }

@@ -113,6 +113,34 @@ TEST_F(FoldBookFixture, StaleDeadlinesStayFewWhenKeysAreFlushedOverAndOver) {
   EXPECT_LT(book_.stale_deadlines(), 1000u);
 }
 
+struct FoldBookByCountOrTime : FoldBookFixture {
+  FoldBookByCountOrTime()
+      : FoldBookFixture({.quiet_period = kForever, .max_hold = 1h, .max_events = 2}) {}
+};
+
+TEST_F(FoldBookByCountOrTime, StaleDeadlinesStayFewWhenTheHoldIsMuchShorterThanTheQuietPeriod) {
+  EngineTime now = t0_;
+  for (int i = 0; i < 100'000; ++i, now += 1ms) {
+    Fold("key", "x", now, now);
+    Fold("key", "x", now, now);
+    PopAll(now);
+  }
+  EXPECT_EQ(book_.sizes().bytes, 0u);
+  EXPECT_LT(book_.stale_deadlines(), 2000u);
+}
+
+TEST_F(FoldBookByCountOrTime, StaleDeadlinesStayFewWhenAllAreDueWithinOneSlot) {
+  Fold("first", "x", t0_, t0_);
+  PopAll(t0_ + 1h);
+  // Stamped an hour ago: due at once but for a microsecond, in the slot that is under way.
+  for (int i = 0; i < 100'000; ++i) {
+    Fold("key", "x", t0_ + 1us, t0_ + 1h);
+    Fold("key", "x", t0_ + 1us, t0_ + 1h);
+    PopAll(t0_ + 1h);
+  }
+  EXPECT_LT(book_.stale_deadlines(), 2000u);
+}
+
 struct FoldBookAtItsByteLimit : FoldBookFixture {
   FoldBookAtItsByteLimit()
       : FoldBookFixture({.quiet_period = 10s, .max_hold = kForever, .max_bytes = 2000}) {}

@@ -40,19 +40,18 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at)
   }
 
   // On arrival time an event closes its own group if that is due by the stamp, ahead of time. Such
-  // an overtaken group surfaces when time gets to its due, and counts as open until then.
+  // an overtaken group surfaces when time gets to its due, and counts as open until then; so it makes
+  // no room for the one that overtakes it, and a refused event overtakes nothing.
   auto open = open_.find(key);
-  if (engine_.axis == Axis::kArrival && open != open_.end() && Due(open->second) <= at) {
-    CloseByTime(TakeOpen(open));
-    open = open_.end();
-  }
-
-  const bool opening = open == open_.end();
+  const bool overtakes =
+      engine_.axis == Axis::kArrival && open != open_.end() && Due(open->second) <= at;
+  const bool opening = open == open_.end() || overtakes;
   if (opening) {
     if (open_.size() + overtaken_.size() >= folder_.max_groups) {
       ++ledger_.refused;
       return FoldOutcome::kOverLimit;
     }
+    if (overtakes) CloseByTime(TakeOpen(open));
     ModelGroup group{.key = std::string(key), .opened = at, .first = at, .last = at};
     group.position = position;
     open = open_.emplace(group.key, group).first;
