@@ -15,15 +15,15 @@ struct Unit {
   int64_t micros;
 };
 constexpr Unit kUnits[] = {
-    {"us", 1},          {"ms", 1'000},         {"s", 1'000'000},
-    {"m", 60'000'000},  {"h", 3'600'000'000},  {"d", 86'400'000'000},
+    {"us", 1},         {"ms", 1'000},        {"s", 1'000'000},
+    {"m", 60'000'000}, {"h", 3'600'000'000}, {"d", 86'400'000'000},
 };
 
 constexpr std::string_view kDigits = "0123456789";
 
 absl::Status NotADuration(std::string_view text) {
-  return absl::InvalidArgumentError(
-      bad_line::Quoted(text) + " is not a duration (a number and one of us, ms, s, m, h, d)");
+  return absl::InvalidArgumentError(bad_line::Quoted(text) +
+                                    " is not a duration (a number and one of us, ms, s, m, h, d)");
 }
 
 // The length of the number that `text` starts with, or 0.

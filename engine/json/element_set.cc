@@ -117,7 +117,8 @@ void ElementSet::Add(std::string_view element) {
     block_->index->Insert(place);
   } else if (block_->count == kIndexedSize) {
     block_->index = new Index(block_->bytes());
-    block_->ForEach([&](size_t each, std::string_view) { return block_->index->Insert(each), true; });
+    block_->ForEach(
+        [&](size_t each, std::string_view) { return block_->index->Insert(each), true; });
   }
 }
 

@@ -23,8 +23,8 @@ int MicrosecondShift(TimeUnit unit) noexcept {
 std::string_view LikelyUnit(std::string_view token) noexcept {
   int64_t value = 0;
   if (!ScaledToInteger(token, 0, value)) return "ns";
-  const uint64_t size = value < 0 ? uint64_t{0} - static_cast<uint64_t>(value)
-                                  : static_cast<uint64_t>(value);
+  const uint64_t size =
+      value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   if (size < 100'000'000'000) return "s";
   if (size < 100'000'000'000'000) return "ms";
   return size < 100'000'000'000'000'000 ? "us" : "ns";
@@ -154,8 +154,7 @@ void EventReader::ReadOperand(const FoldPlan::MergedValue& merge, Operand& opera
     if (operand.present) ReadMemberNames(value, operand);
   } else if (ReadsNumbers(merge.reducer)) {
     operand.text = value.text;
-    operand.present =
-        value.kind == Value::Kind::kNumber && ReadNumber(value.text, operand.number);
+    operand.present = value.kind == Value::Kind::kNumber && ReadNumber(value.text, operand.number);
   } else {
     operand.text = Canonical(value);
   }

@@ -152,8 +152,7 @@ size_t JsonFolder::Impl::Pop(size_t max, std::string& out) {
   size_t popped = 0;
   while (popped < max) {
     const size_t wanted = std::min(max - popped, kTakenAtOnce);
-    const size_t got =
-        folder_.Pop(wanted, [&](const ClosedGroup& group) { taken.Take(group); });
+    const size_t got = folder_.Pop(wanted, [&](const ClosedGroup& group) { taken.Take(group); });
     taken.Print(out);
     popped += got;
     if (got < wanted) break;

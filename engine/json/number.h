@@ -16,7 +16,7 @@ struct Number {
   bool integer = false;  // written without '.', 'e' or 'E'
   bool fits = false;     // an integer of 64 bits; `whole` is its value
   int64_t whole = 0;
-  double real = 0;       // the nearest double; a value too small for one is a zero of its sign
+  double real = 0;  // the nearest double; a value too small for one is a zero of its sign
 };
 
 // Reads `token`; false if its nearest double is infinite.

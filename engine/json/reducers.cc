@@ -41,8 +41,8 @@ struct SetState {  // set, keys
 
 // What reducers.h says about zeros and bytes.
 template <class State>
-constexpr bool kPlainData = std::is_trivially_copyable_v<State> && sizeof(State) % 8 == 0 &&
-                            alignof(State) <= 8;
+constexpr bool kPlainData =
+    std::is_trivially_copyable_v<State> && sizeof(State) % 8 == 0 && alignof(State) <= 8;
 static_assert(kPlainData<CountState> && kPlainData<SumState> && kPlainData<MeanState>);
 static_assert(kPlainData<ExtremeState> && kPlainData<StampedState> && kPlainData<SetState>);
 

@@ -19,11 +19,11 @@ namespace pleat::inline v0 {
 
 // What one event brings to one merge.
 struct Operand {
-  bool present = false;    // false: nothing; the rest is not set
-  uint32_t elements = 0;   // keys, set: how many of the event's elements are this operand's,
+  bool present = false;      // false: nothing; the rest is not set
+  uint32_t elements = 0;     // keys, set: how many of the event's elements are this operand's,
   size_t first_element = 0;  // and where they begin
-  Number number;           // sum, mean, min, max
-  std::string_view text;   // min, max, first, last: canonical
+  Number number;             // sum, mean, min, max
+  std::string_view text;     // min, max, first, last: canonical
 };
 
 // One event as the engine hands it to the fold function.
@@ -38,8 +38,8 @@ struct ReducerName {
   Reducer reducer;
 };
 inline constexpr ReducerName kReducerNames[] = {
-    {"keys", Reducer::kKeys}, {"set", Reducer::kSet},     {"sum", Reducer::kSum},
-    {"min", Reducer::kMin},   {"max", Reducer::kMax},     {"mean", Reducer::kMean},
+    {"keys", Reducer::kKeys},   {"set", Reducer::kSet},     {"sum", Reducer::kSum},
+    {"min", Reducer::kMin},     {"max", Reducer::kMax},     {"mean", Reducer::kMean},
     {"count", Reducer::kCount}, {"first", Reducer::kFirst}, {"last", Reducer::kLast},
 };
 

@@ -149,7 +149,8 @@ Scanner::Token Scanner::ScanContainer(Token token, int node, int depth, Value& v
   if (end == nullptr) return nullptr;
   if (end == last_) return Fail(bad_line::kUnclosed);  // it took the outermost object's '}'
   const char* const begin = text_ + *token;
-  value = {object ? Value::Kind::kObject : Value::Kind::kArray, false,
+  value = {object ? Value::Kind::kObject : Value::Kind::kArray,
+           false,
            {begin, static_cast<size_t>(text_ + end[-1] + 1 - begin)}};
   return end;
 }

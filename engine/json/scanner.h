@@ -84,7 +84,7 @@ class Scanner {
   std::vector<Name> names_;
   std::vector<uint32_t> fingerprints_;  // of names_, side by side for fast comparison
   size_t names_used_ = 0;
-  std::vector<char> unescaped_;         // names that had escapes
+  std::vector<char> unescaped_;  // names that had escapes
   size_t unescaped_used_ = 0;
 
   std::string_view reason_;

@@ -61,11 +61,10 @@ absl::Status SetCount(Integer& to, std::string_view text, bool suffixes) {
 }
 
 absl::Status SetUnit(TimeUnit& to, std::string_view text) {
-  constexpr std::pair<std::string_view, TimeUnit> kUnits[] = {
-      {"s", TimeUnit::kSeconds},
-      {"ms", TimeUnit::kMilliseconds},
-      {"us", TimeUnit::kMicroseconds},
-      {"ns", TimeUnit::kNanoseconds}};
+  constexpr std::pair<std::string_view, TimeUnit> kUnits[] = {{"s", TimeUnit::kSeconds},
+                                                              {"ms", TimeUnit::kMilliseconds},
+                                                              {"us", TimeUnit::kMicroseconds},
+                                                              {"ns", TimeUnit::kNanoseconds}};
   for (const auto& [name, unit] : kUnits) {
     if (text == name) return to = unit, absl::OkStatus();
   }
@@ -85,7 +84,8 @@ std::string_view UnitName(TimeUnit unit) {
 
 absl::Status SetPath(std::string& to, std::string_view text) {
   absl::StatusOr<Path> steps = ParsePath(text);
-  if (!steps.ok()) return Wrong("path " + Quoted(text) + " " + std::string(steps.status().message()));
+  if (!steps.ok())
+    return Wrong("path " + Quoted(text) + " " + std::string(steps.status().message()));
   to = text;
   return absl::OkStatus();
 }
@@ -118,7 +118,8 @@ constexpr Option kOptions[] = {
     {"key", AddKey},
     {"quiet", [](FoldSpec& s, std::string_view t) { return SetDuration(s.quiet, t); }},
     {"max-hold", [](FoldSpec& s, std::string_view t) { return SetDuration(s.max_hold, t); }},
-    {"max-events", [](FoldSpec& s, std::string_view t) { return SetCount(s.max_events, t, false); }},
+    {"max-events",
+     [](FoldSpec& s, std::string_view t) { return SetCount(s.max_events, t, false); }},
     {"time", [](FoldSpec& s, std::string_view t) { return SetPath(s.time, t); }},
     {"time-unit", [](FoldSpec& s, std::string_view t) { return SetUnit(s.time_unit, t); }},
     {"lateness", [](FoldSpec& s, std::string_view t) { return SetDuration(s.lateness, t); }},
@@ -128,7 +129,8 @@ constexpr Option kOptions[] = {
      [](FoldSpec& s, std::string_view t) { return SetDuration(s.future_limit, t); }},
     {"merge", AddMerge},
     {"no-meta", SetNoMeta},
-    {"max-groups", [](FoldSpec& s, std::string_view t) { return SetCount(s.max_groups, t, false); }},
+    {"max-groups",
+     [](FoldSpec& s, std::string_view t) { return SetCount(s.max_groups, t, false); }},
     {"max-memory", [](FoldSpec& s, std::string_view t) { return SetCount(s.max_bytes, t, true); }},
 };
 
@@ -203,7 +205,7 @@ absl::Status SetOption(FoldSpec& spec, std::string_view name, std::string_view t
 std::vector<std::pair<std::string, std::string>> OptionsOf(const FoldSpec& spec) {
   const FoldSpec empty;
   std::vector<std::pair<std::string, std::string>> out;
-  auto duration = [&](const char* name, Duration FoldSpec::*member) {
+  auto duration = [&](const char* name, Duration FoldSpec::* member) {
     if (spec.*member != empty.*member) out.emplace_back(name, FormatDuration(spec.*member));
   };
   auto count = [&](const char* name, auto member) {

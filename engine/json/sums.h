@@ -19,7 +19,7 @@ class Sum {
   struct Result {
     bool integer;  // only integers were summed: `whole` is exact
     int64_t whole;
-    double real;   // always set
+    double real;  // always set
     bool saturated;
   };
 

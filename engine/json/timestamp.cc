@@ -103,8 +103,7 @@ bool ParseTimestamp(std::string_view text, EngineTime& out) noexcept {
   time_of_day -= TakeOffset(fields);
   const std::chrono::year_month_day date = year / month / day;
   if (!fields.AllTaken() || !date.ok()) return false;
-  const EngineTime at =
-      FromUnix(std::chrono::sys_days(date).time_since_epoch() + time_of_day);
+  const EngineTime at = FromUnix(std::chrono::sys_days(date).time_since_epoch() + time_of_day);
   if (at != Clamp(at)) return false;
   out = at;
   return true;

@@ -1,9 +1,9 @@
 #include "engine/json/tokens.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <bit>
-
-#include <simdjson.h>
 
 #include "engine/base/check.h"
 #include "engine/json/reasons.h"
@@ -45,9 +45,8 @@ void Tokenizer::Reserve(size_t line_bytes) noexcept {
 std::string_view Tokenizer::Index(std::string_view line) noexcept {
   if (line.size() > capacity_) Reserve(line.size());
   simdjson::internal::dom_parser_implementation& stage = *stage_->implementation;
-  const simdjson::error_code error =
-      stage.stage1(reinterpret_cast<const uint8_t*>(line.data()), line.size(),
-                   simdjson::stage1_mode::regular);
+  const simdjson::error_code error = stage.stage1(reinterpret_cast<const uint8_t*>(line.data()),
+                                                  line.size(), simdjson::stage1_mode::regular);
   if (error != simdjson::SUCCESS) return ReasonOf(error);
   // The array has room behind the last token; simdjson keeps end marks of its own there.
   const size_t count = stage.n_structural_indexes;

@@ -162,7 +162,7 @@ struct LineCounts {
 };
 
 // Thread safety: FoldLine from one thread at a time; Pop and the rest from any.
-// Ownership: borrows the engine.
+// Ownership: borrows the engine, which must outlive it. What was not popped goes with it.
 class PLEAT_EXPORT JsonFolder {
  public:
   // Creates the collection `name` in the engine, which must have been opened with

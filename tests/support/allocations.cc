@@ -16,5 +16,6 @@ void* operator new(size_t size) {
   if (void* p = std::malloc(size)) return p;
   std::abort();
 }
+void* operator new(size_t size, const std::nothrow_t&) noexcept { return operator new(size); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }

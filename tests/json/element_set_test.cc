@@ -1,0 +1,62 @@
+#include "engine/json/element_set.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace pleat {
+namespace {
+
+class ElementSetTest : public ::testing::Test {
+ protected:
+  ~ElementSetTest() override { set_.Clear(); }
+
+  std::string Joined() const {
+    std::string out;
+    set_.AppendTo(out);
+    return out;
+  }
+
+  ElementSet set_{};
+};
+
+TEST_F(ElementSetTest, KeepsEachOnceInOrderOfFirstAppearance) {
+  for (const char* element : {"3", "1", "3", "2", "1", "\"1\"", "1"}) set_.Add(element);
+  EXPECT_EQ(Joined(), R"(3,1,2,"1")");
+}
+
+TEST_F(ElementSetTest, KeepsToThatWhenLarge) {
+  std::string expected;
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 20'000; ++i) {
+      const std::string element = std::to_string(i * 7919 % 20'000);
+      set_.Add(element);
+      if (round == 0) expected += (i == 0 ? "" : ",") + element;
+    }
+  }
+  EXPECT_EQ(Joined(), expected);
+}
+
+TEST_F(ElementSetTest, TakesElementsOfAnyLength) {
+  const std::string large = "\"" + std::string(1'000'000, 'x') + "\"";
+  for (int i = 0; i < 30; ++i) {
+    set_.Add(large);
+    set_.Add(std::to_string(i));
+  }
+  EXPECT_EQ(Joined().substr(0, large.size() + 4), large + ",0,1");
+}
+
+TEST_F(ElementSetTest, CountsWhatItOwns) {
+  EXPECT_EQ(set_.heap_bytes(), 0u);
+  size_t before = 0;
+  for (int i = 0; i < 1000; ++i) {
+    set_.Add(std::to_string(i));
+    EXPECT_GE(set_.heap_bytes(), before);
+    before = set_.heap_bytes();
+  }
+  EXPECT_GE(before, Joined().size());
+  EXPECT_LE(before, 100'000u);
+}
+
+}  // namespace
+}  // namespace pleat

@@ -1,0 +1,305 @@
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/json.h>
+
+#include "engine/json/reasons.h"
+#include "tests/json/json_harness.h"
+
+namespace pleat {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using Kind = LineResult::Kind;
+
+EngineTime At(Duration since_epoch) { return FromUnix(since_epoch); }
+
+TEST(JsonFolder, FoldsTheSixEventsThatStartedThis) {
+  JsonHarness harness(SpecOf({{"key", "account_id"},
+                              {"quiet", "5m"},
+                              {"merge", "metrics=keys(metrics)"},
+                              {"no-meta", "true"}}));
+  for (
+      const char* line :
+      {R"({"id": "post_1", "account_id": "account_1", "metrics": {"likes": 10, "shares": 5}})",
+       R"({"id": "post_2", "account_id": "account_1", "metrics": {"comments": 25, "impressions": 16}})",
+       R"({"id": "post_3", "account_id": "account_1", "metrics": {"likes": 5, "shares": 2}})",
+       R"({"id": "post_4", "account_id": "account_1", "metrics": {"comments": 33, "impressions": 8}})",
+       R"({"id": "post_5", "account_id": "account_2", "metrics": {"likes": 12, "shares": 15}})",
+       R"({"id": "post_6", "account_id": "account_2", "metrics": {"likes": 3, "shares": 1}})"}) {
+    EXPECT_EQ(harness.Fold(line).kind, Kind::kEvent);
+  }
+  EXPECT_EQ(harness.CloseAndPop(),
+            R"({"account_id":"account_1","metrics":["likes","shares","comments","impressions"]})"
+            "\n"
+            R"({"account_id":"account_2","metrics":["likes","shares"]})"
+            "\n");
+  EXPECT_EQ(harness.folder().counts(), (LineCounts{6, 6, 0, 0}));
+}
+
+TEST(JsonFolder, PrintsKeyMergesAndMeta) {
+  JsonHarness harness(SpecOf({{"key", "k"}, {"time", "t"}, {"merge", "n=count()"}}));
+  harness.Fold(R"({"k":"a","t":"2015-09-12T00:47:35.776Z"})");
+  harness.Fold(R"({"k":"a","t":"2015-09-12T00:47:34Z"})");
+  harness.Fold(R"({"k":"b","t":"2015-09-12T00:50:00Z"})");
+  EXPECT_EQ(harness.Pop(),
+            R"({"k":"a","n":2,"_fold":{"count":2,"first":"2015-09-12T00:47:34.000000Z",)"
+            R"("last":"2015-09-12T00:47:35.776000Z","closed":"2015-09-12T00:48:35.776000Z",)"
+            "\"reason\":\"quiet\"}}\n");
+  EXPECT_EQ(harness.CloseAndPop(),
+            R"({"k":"b","n":1,"_fold":{"count":1,"first":"2015-09-12T00:50:00.000000Z",)"
+            R"("last":"2015-09-12T00:50:00.000000Z","closed":"2015-09-12T00:50:00.000000Z",)"
+            "\"reason\":\"end\"}}\n");
+}
+
+TEST(JsonFolder, TellsKeysApartByTypeAndValue) {
+  JsonHarness harness(SpecOf({{"key", "k"}, {"merge", "n=count()"}, {"no-meta", "true"}}));
+  for (const char* key : {"1", "1.0", R"("1")", "null", R"("null")", "true", R"("")", R"("\u0000")",
+                          R"("a")", R"("\u0061")", "18446744073709551616", "1e309", "-0", "0",
+                          "9007199254740993", "9007199254740992"}) {
+    EXPECT_EQ(harness.Fold(std::string("{\"k\":") + key + "}").kind, Kind::kEvent) << key;
+  }
+  EXPECT_EQ(harness.CloseAndPop(),
+            "{\"k\":1,\"n\":1}\n{\"k\":1.0,\"n\":1}\n{\"k\":\"1\",\"n\":1}\n"
+            "{\"k\":null,\"n\":1}\n{\"k\":\"null\",\"n\":1}\n{\"k\":true,\"n\":1}\n"
+            "{\"k\":\"\",\"n\":1}\n{\"k\":\"\\u0000\",\"n\":1}\n{\"k\":\"a\",\"n\":2}\n"
+            "{\"k\":18446744073709551616,\"n\":1}\n{\"k\":1e309,\"n\":1}\n{\"k\":-0,\"n\":1}\n"
+            "{\"k\":0,\"n\":1}\n{\"k\":9007199254740993,\"n\":1}\n"
+            "{\"k\":9007199254740992,\"n\":1}\n");
+}
+
+TEST(JsonFolder, DoesNotNormalizeUnicode) {
+  JsonHarness harness(SpecOf({{"key", "k"}, {"no-meta", "true"}}));
+  harness.Fold("{\"k\":\"\xc3\xa9\"}");
+  harness.Fold("{\"k\":\"e\xcc\x81\"}");
+  EXPECT_EQ(harness.folder().ledger().opened, 2u);
+}
+
+TEST(JsonFolder, SplitsKeysWhateverTheirStringsHold) {
+  JsonHarness harness(SpecOf({{"key", "a,b,c"}, {"no-meta", "true"}}));
+  const std::vector<std::string> fields = {
+      R"({"a":",","b":"\",\"","c":"\\"})", R"({"a":"\",","b":",","c":"\\\""})",
+      R"({"a":",\",","b":"","c":null})", R"({"a":1,"b":-2.5e3,"c":false})"};
+  std::string expected;
+  for (const std::string& line : fields) {
+    EXPECT_EQ(harness.Fold(line).fold, FoldOutcome::kOpened) << line;
+    expected += line + "\n";
+  }
+  EXPECT_EQ(harness.CloseAndPop(), expected);
+}
+
+TEST(JsonFolder, NamesKeyFieldsByTheLastStep) {
+  JsonHarness harness(
+      SpecOf({{"key", "a.b,/id.orig_h,x=/a~1b,\"q\\\"\"=a.c"}, {"no-meta", "true"}}));
+  harness.Fold(R"({"a":{"b":1,"c":4},"id.orig_h":2,"a/b":3})");
+  EXPECT_EQ(harness.CloseAndPop(), "{\"b\":1,\"id.orig_h\":2,\"x\":3,\"q\\\"\":4}\n");
+}
+
+TEST(JsonFolder, SkipsBlankLines) {
+  JsonHarness harness(SpecOf({{"key", "k"}}));
+  for (const std::string& blank :
+       {std::string(), std::string(" \t\r"), std::string(kLineBytesMax, ' ')}) {
+    EXPECT_EQ(harness.Fold(blank).kind, Kind::kBlank);
+  }
+  EXPECT_EQ(harness.Fold("\f").kind, Kind::kBad);
+  EXPECT_EQ(harness.Fold("\v").kind, Kind::kBad);
+  EXPECT_EQ(harness.Fold(std::string("\0", 1)).kind, Kind::kBad);
+  EXPECT_EQ(harness.Fold(std::string(kLineBytesMax + 1, ' ')).kind, Kind::kBad);
+  EXPECT_EQ(harness.folder().counts().lines, 4u);
+}
+
+TEST(JsonFolder, TakesACarriageReturnForWhiteSpace) {
+  JsonHarness harness(SpecOf({{"key", "k"}}));
+  EXPECT_EQ(harness.Fold("{\"k\":1}\r").kind, Kind::kEvent);
+}
+
+TEST(JsonFolder, SaysWhatIsWrongWithAKey) {
+  JsonHarness harness(SpecOf({{"key", "k"}}));
+  EXPECT_EQ(harness.Fold(R"({"K":1})").reason, R"(key "k" is missing)");
+  EXPECT_EQ(harness.Fold(R"({"k":[1]})").reason, R"(key "k" is an object or an array)");
+  EXPECT_EQ(harness.Fold(R"({"k":{}})").reason, R"(key "k" is an object or an array)");
+  EXPECT_EQ(harness.Fold(R"([{"k":1}])").reason, bad_line::kNotObject);
+}
+
+TEST(JsonFolder, DoesNotLookForKeysInArraysOrBehindScalars) {
+  JsonHarness harness(SpecOf({{"key", "a.0"}}));
+  EXPECT_EQ(harness.Fold(R"({"a":[5]})").reason, R"(key "a.0" is missing)");
+  EXPECT_EQ(harness.Fold(R"({"a":"0"})").reason, R"(key "a.0" is missing)");
+  EXPECT_EQ(harness.Fold(R"({"a.0":5})").reason, R"(key "a.0" is missing)");
+  EXPECT_EQ(harness.Fold(R"({"a":{"0":5}})").kind, Kind::kEvent);
+}
+
+TEST(JsonFolder, LimitsTheKey) {
+  JsonHarness harness(SpecOf({{"key", "k"}}));
+  const std::string longest(kKeyBytesMax - 2, 'x');  // the quotes count
+  EXPECT_EQ(harness.Fold("{\"k\":\"" + longest + "\"}").fold, FoldOutcome::kOpened);
+  EXPECT_EQ(harness.Fold("{\"k\":\"" + longest + "\"}").fold, FoldOutcome::kFolded);
+  EXPECT_EQ(harness.Fold("{\"k\":\"x" + longest + "\"}").reason, bad_line::kKeyTooLong);
+}
+
+TEST(JsonFolder, ReadsTimesOfEveryUnit) {
+  const std::pair<const char*, const char*> spellings[] = {
+      {"s", "1341100972.1234567"},
+      {"ms", "1341100972123.4567"},
+      {"us", "1341100972123456.7"},
+      {"ns", "1341100972123456700"},
+      {"s", "1.3411009721234567e9"},
+      {"s", "\"2012-07-01T00:02:52.123456Z\""},
+      {"ms", "\"2012-07-01T02:02:52.123456+02:00\""},
+      {"ns", "\"2012-07-01T00\\u003a02:52.123456Z\""}};
+  for (const auto& [unit, text] : spellings) {
+    JsonHarness harness(SpecOf({{"key", "k"}, {"time", "t"}, {"time-unit", unit}}));
+    ASSERT_EQ(harness.Fold(std::string(R"({"k":0,"t":)") + text + "}").reason, "") << text;
+    EXPECT_THAT(harness.CloseAndPop(), HasSubstr(R"("first":"2012-07-01T00:02:52.123456Z")"));
+  }
+}
+
+TEST(JsonFolder, SaysWhatIsWrongWithATime) {
+  JsonHarness harness(SpecOf({{"key", "k"}, {"time", "t"}, {"time-unit", "s"}}));
+  EXPECT_EQ(harness.Fold(R"({"k":0})").reason, bad_line::kNoTime);
+  EXPECT_EQ(harness.Fold(R"({"k":0,"t":null})").reason, bad_line::kNoTime);
+  EXPECT_EQ(harness.Fold(R"({"k":0,"t":true})").reason, bad_line::kTimeType);
+  EXPECT_EQ(harness.Fold(R"({"k":0,"t":[1]})").reason, bad_line::kTimeType);
+  EXPECT_EQ(harness.Fold(R"({"k":0,"t":"1341100972"})").reason, bad_line::kTimeText);
+  EXPECT_EQ(harness.Fold(R"({"k":0,"t":"2015-02-29T00:00:00Z"})").reason, bad_line::kTimeText);
+  for (const char* far : {"1e300", "-1e300", "253402300800", "-62135596801", "1341100972123"}) {
+    EXPECT_EQ(harness.Fold(std::string(R"({"k":0,"t":)") + far + "}").reason, bad_line::kTimeRange);
+  }
+  for (const char* edge : {"253402300799.9999999", "-62135596800.0000009", "0", "-1.5"}) {
+    EXPECT_EQ(harness.Fold(std::string(R"({"k":0,"t":)") + edge + "}").kind, Kind::kEvent) << edge;
+  }
+}
+
+TEST(JsonFolder, NeverGuessesTheUnit) {
+  JsonHarness harness(SpecOf({{"key", "k"}, {"time", "t"}}));
+  const JsonHarness::Answer answer = harness.Fold(R"({"k":0,"t":1341100972})");
+  EXPECT_EQ(answer.kind, Kind::kNoUnit);
+  EXPECT_EQ(answer.reason,
+            "event time 1341100972 is a number: state its unit with --time-unit (it looks like s)");
+  EXPECT_THAT(harness.Fold(R"({"k":0,"t":1341100972123})").reason, HasSubstr("like ms)"));
+  EXPECT_THAT(harness.Fold(R"({"k":0,"t":1341100972123456})").reason, HasSubstr("like us)"));
+  EXPECT_THAT(harness.Fold(R"({"k":0,"t":1341100972123456789})").reason, HasSubstr("like ns)"));
+  EXPECT_EQ(harness.folder().counts().lines, 0u);
+}
+
+TEST(JsonFolder, BadLinesChangeNothing) {
+  JsonHarness harness(SpecOf({{"key", "k"}, {"time", "t"}, {"merge", "n=sum(v)"}}));
+  harness.Fold(R"({"k":0,"v":1,"t":"2015-01-01T00:00:00Z"})");
+  const Ledger ledger = harness.folder().ledger();
+  const EngineTime now = harness.engine().now();
+  for (const char* bad :
+       {R"({"k":0,"v":1,"t":"2016-01-01T00:00:00Z"}})",
+        R"({"k":0,"v":1,"t":"2016-01-01T00:00:00Z","x":01})",
+        R"({"v":1,"t":"2016-01-01T00:00:00Z"})", R"({"k":0,"t":"2016-01-01T00:00:60Z"})"}) {
+    EXPECT_EQ(harness.Fold(bad).kind, Kind::kBad) << bad;
+  }
+  EXPECT_EQ(harness.folder().ledger(), ledger);
+  EXPECT_EQ(harness.engine().now(), now);
+  EXPECT_EQ(harness.folder().counts(), (LineCounts{5, 1, 4, 0}));
+  EXPECT_EQ(harness.Pop(), "");
+}
+
+TEST(JsonFolder, PoisonedStampsAreBadLines) {
+  JsonHarness harness(SpecOf({{"key", "k"}, {"time", "t"}, {"future-limit", "1h"}}));
+  harness.Fold(R"({"k":0,"t":"2015-01-01T00:00:00Z"})");
+  EXPECT_EQ(harness.Fold(R"({"k":1,"t":"2015-01-01T01:00:01Z"})").reason, bad_line::kFuture);
+  EXPECT_EQ(harness.Fold(R"({"k":1,"t":"2015-01-01T01:00:00Z"})").kind, Kind::kEvent);
+  EXPECT_EQ(harness.folder().counts(), (LineCounts{3, 2, 1, 0}));
+}
+
+TEST(JsonFolder, LateEventsAreEvents) {
+  JsonHarness harness(
+      SpecOf({{"key", "k"}, {"time", "t"}, {"accept-limit", "10s"}, {"merge", "s=sum(v)"}}));
+  harness.Fold(R"({"k":0,"t":"2015-01-01T00:01:00Z"})");
+  const JsonHarness::Answer late = harness.Fold(R"({"k":0,"v":"x","t":"2015-01-01T00:00:49Z"})");
+  EXPECT_EQ(late.kind, Kind::kEvent);
+  EXPECT_EQ(late.fold, FoldOutcome::kLate);
+  EXPECT_EQ(harness.folder().counts(), (LineCounts{2, 2, 0, 0}));
+}
+
+TEST(JsonFolder, RefusedEventsAreEvents) {
+  JsonHarness harness(SpecOf({{"key", "k"}, {"max-groups", "1"}}));
+  EXPECT_EQ(harness.Fold(R"({"k":0})").fold, FoldOutcome::kOpened);
+  EXPECT_EQ(harness.Fold(R"({"k":1})").fold, FoldOutcome::kOverLimit);
+  EXPECT_EQ(harness.Fold(R"({"k":0})").fold, FoldOutcome::kFolded);
+  EXPECT_EQ(harness.folder().counts(), (LineCounts{3, 3, 0, 0}));
+}
+
+TEST(JsonFolder, HeapOfStatesCountsAgainstMemory) {
+  JsonHarness harness(SpecOf({{"key", "k"}, {"merge", "s=set(v)"}, {"max-groups", "10"}}));
+  harness.Fold(R"({"k":0,"v":1})");
+  const size_t before = harness.folder().sizes().bytes;
+  harness.Fold(R"({"k":0,"v":")" + std::string(100'000, 'x') + "\"}");
+  EXPECT_GT(harness.folder().sizes().bytes, before + 99'000);
+  harness.CloseAndPop();
+  EXPECT_LT(harness.folder().sizes().bytes, before);
+}
+
+TEST(JsonFolder, StampsByArrivalWithoutATimePath) {
+  JsonHarness harness(SpecOf({{"key", "k"}, {"quiet", "1s"}, {"merge", "n=count()"}}));
+  harness.Fold(R"({"k":0})", At(10s));
+  harness.Fold(R"({"k":0})", At(10s + 500ms));
+  harness.engine().Advance(At(11s));
+  EXPECT_EQ(harness.Pop(), "");
+  harness.engine().Advance(At(12s));
+  EXPECT_THAT(harness.Pop(), StartsWith(R"({"k":0,"n":2,"_fold":{"count":2,)"));
+}
+
+TEST(JsonFolder, PopsAsManyAsAsked) {
+  JsonHarness harness(SpecOf({{"key", "k"}, {"no-meta", "true"}, {"merge", "s=set(k)"}}));
+  std::string expected;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string key = std::to_string(i);
+    harness.Fold("{\"k\":" + key + "}");
+    expected += "{\"k\":" + key + ",\"s\":[" + key + "]}\n";
+  }
+  harness.folder().CloseAll();
+  std::string out;
+  EXPECT_EQ(harness.folder().Pop(0, out), 0u);
+  EXPECT_EQ(harness.folder().Pop(1, out), 1u);
+  EXPECT_EQ(harness.folder().Pop(300, out), 300u);
+  EXPECT_EQ(harness.folder().Pop(5000, out), 699u);
+  EXPECT_EQ(out, expected);
+}
+
+TEST(JsonFolder, NamesEverySumThatSaturated) {
+  JsonHarness harness(SpecOf({{"key", "k"},
+                              {"merge", "a=sum(v)"},
+                              {"merge", "b=sum(w)"},
+                              {"merge", "\"c\\\"\"=mean(v)"}}));
+  harness.Fold(R"({"k":0,"v":9223372036854775808,"w":1})");
+  EXPECT_THAT(harness.CloseAndPop(), HasSubstr(R"("reason":"end","saturated":["a","c\""]}})"));
+}
+
+TEST(JsonFolder, LeavesNothingBehindInTheEngine) {
+  const FoldSpec spec = SpecOf({{"key", "k"}, {"merge", "s=set(v)"}, {"max-events", "2"}});
+  auto engine = *Engine::Open(EngineOptionsFor(spec));
+  {
+    auto folder = *JsonFolder::Open(*engine, "short", spec);
+    for (int i = 0; i < 3; ++i) {
+      const PaddedLine line(R"({"k":0,"v":"a longer text than fits in place"})");
+      folder->FoldLine(line.view(), At(0s));
+    }
+  }
+  engine->Advance(At(1h));
+}
+
+TEST(JsonFolder, SaysThatTheEngineStopped) {
+  JsonHarness harness(SpecOf({{"key", "k"}}));
+  harness.engine().Stop();
+  EXPECT_EQ(harness.Fold(R"({"k":0})").fold, FoldOutcome::kStopped);
+  EXPECT_EQ(harness.folder().counts().lines, 0u);
+}
+
+TEST(JsonFolder, RefusesASpecThatIsNotValid) {
+  auto engine = *Engine::Open({});
+  EXPECT_TRUE(absl::IsInvalidArgument(JsonFolder::Open(*engine, "x", FoldSpec{}).status()));
+}
+
+}  // namespace
+}  // namespace pleat

@@ -1,0 +1,65 @@
+// An engine with one JsonFolder, for tests that fold a few lines and look at what comes out.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <pleat/json.h>
+
+#include "tests/json/lines.h"
+
+namespace pleat {
+
+// The spec of these options; quiet is 1 m unless they say otherwise.
+inline FoldSpec SpecOf(const std::vector<std::pair<std::string, std::string>>& options) {
+  FoldSpec spec;
+  spec.quiet = std::chrono::minutes(1);
+  for (const auto& [name, text] : options) {
+    const absl::Status status = SetOption(spec, name, text);
+    EXPECT_TRUE(status.ok()) << name << ": " << status.message();
+  }
+  return spec;
+}
+
+class JsonHarness {
+ public:
+  explicit JsonHarness(const FoldSpec& spec)
+      : engine_(*Engine::Open(EngineOptionsFor(spec))),
+        folder_(*JsonFolder::Open(*engine_, "lines", spec)) {}
+
+  // The reason is a copy, and empty for a usable event.
+  struct Answer {
+    LineResult::Kind kind;
+    FoldOutcome fold;
+    std::string reason;
+  };
+
+  Answer Fold(std::string_view text, EngineTime arrival = FromUnix(Duration(0))) {
+    const PaddedLine line(text);
+    const LineResult result = folder_->FoldLine(line.view(), arrival);
+    return {result.kind, result.fold, std::string(result.reason)};
+  }
+
+  std::string Pop(size_t max = SIZE_MAX) {
+    std::string out;
+    folder_->Pop(max, out);
+    return out;
+  }
+
+  std::string CloseAndPop() {
+    folder_->CloseAll();
+    return Pop();
+  }
+
+  Engine& engine() { return *engine_; }
+  JsonFolder& folder() { return *folder_; }
+
+ private:
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<JsonFolder> folder_;
+};
+
+}  // namespace pleat

@@ -1,0 +1,426 @@
+// What is a good line and what is not: promises I1 to I6 and group F of the nasty cases.
+#include "engine/json/scanner.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/json/reasons.h"
+#include "tests/json/lines.h"
+
+namespace pleat {
+namespace {
+
+using ::testing::IsEmpty;
+
+std::string ReasonFor(std::string_view text) {
+  const PathTree none;
+  const PaddedLine line(text);
+  return std::string(Scanner(none).Scan(line.view()));
+}
+
+std::string Repeat(std::string_view text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+// `levels` containers in all, the outermost object included.
+std::string Nested(int levels) {
+  return R"({"a":)" + Repeat("[", levels - 1) + Repeat("]", levels - 1) + "}";
+}
+
+std::string ObjectOf(int members) {
+  std::string out = "{";
+  for (int i = 0; i < members; ++i) {
+    out += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":0";
+  }
+  return out + "}";
+}
+
+TEST(Scanner, AcceptsEveryValidObject) {
+  const std::vector<std::string> good = {
+      R"({})",
+      R"( { } )",
+      R"({"a":1})",
+      "\t{\r\n\"a\" : 1 , \"b\":\t2 }\r",
+      R"({"":0})",
+      R"({"a":{},"b":[],"c":[{}],"d":[[]],"e":{"a":{"a":{}}}})",
+      R"({"a":true,"b":false,"c":null})",
+      R"({"a":[true,false,null,1,"x",{"a":1}]})",
+      R"({"a":0,"b":-0,"c":0.0,"d":-0.0,"e":0e0,"f":0E+0,"g":0e-0})",
+      R"({"a":1e309,"b":-1e309,"c":1e-400,"d":1E+99999999999999999999})",
+      R"({"a":9007199254740993,"b":18446744073709551616,"c":123456789012345678901234567890})",
+      R"({"a":1.5,"b":-1.5e10,"c":1e10,"d":12345678901234567890.12345678901234567890e-12})",
+      R"({"a":"","b":"x","c":"\"","d":"\\","e":"\/","f":"\b\f\n\r\t"})",
+      R"({"a":"\u0000","b":"\u001f","c":"\u00e9","d":"\uFFFF","e":"\uabCD"})",
+      R"({"a":"\ud83d\ude00","b":"\uD800\uDC00","c":"\udbff\udfff"})",
+      R"({"a":"\\\"","b":"\\\\","c":"a\\"})",
+      R"({"\u0061":1,"b":2})",
+      R"({"a":1,"A":2,"a ":3," a":4})",
+      R"({"a":{"a":1},"b":{"a":1}})",
+      R"({"a":[{"a":1},{"a":1}]})",
+      R"({"__proto__":1,"constructor":2,"../x":3,"a.b":4,"/a":5})",
+      "{\"a\":\"\x7f\"}",
+      "{\"a\":\"\xc3\xa9\"}",
+      "{\"a\":\"\xe2\x80\xa8\"}",
+      "{\"a\":\"\xf0\x9f\x98\x80\"}",
+      "{\"a\":\"\xef\xbf\xbf\"}",
+      "{\"a\":\"\xef\xbb\xbf\"}",
+      "{\"a\":\"\xf4\x8f\xbf\xbf\"}",
+      "{\"\xc3\xa9\":1,\"e\xcc\x81\":2}",
+      R"({"a":"}","b":"{","c":"]","d":",","e":":"})",
+      R"({"a":"\u007b\u0022"})",
+  };
+  for (const std::string& text : good) EXPECT_THAT(ReasonFor(text), IsEmpty()) << text;
+}
+
+struct BadCase {
+  std::string text;
+  std::string_view reason;
+};
+
+void ExpectBad(const std::vector<BadCase>& cases) {
+  for (const BadCase& bad : cases) EXPECT_EQ(ReasonFor(bad.text), bad.reason) << bad.text;
+}
+
+TEST(Scanner, RejectsWhatIsNotAnObject) {
+  ExpectBad({
+      {"1", bad_line::kNotObject},
+      {"-1", bad_line::kNotObject},
+      {"null", bad_line::kNotObject},
+      {"true", bad_line::kNotObject},
+      {R"("a")", bad_line::kNotObject},
+      {"[1]", bad_line::kNotObject},
+      {R"([{"a":1}])", bad_line::kNotObject},
+      {"[]", bad_line::kNotObject},
+      {"}", bad_line::kNotObject},
+      {"]", bad_line::kNotObject},
+      {",", bad_line::kNotObject},
+      {":", bad_line::kNotObject},
+      {"x", bad_line::kNotObject},
+      {R"(x{"a":1})", bad_line::kNotObject},
+      {R"(,{"a":1})", bad_line::kNotObject},
+      {std::string("\0", 1), bad_line::kNotObject},
+      {std::string("\0{}", 3), bad_line::kNotObject},
+      {std::string(100'000, '['), bad_line::kNotObject},
+      {"\f{}", bad_line::kNotObject},
+      {"\v{}", bad_line::kNotObject},
+      {"\x1a{}", bad_line::kNotObject},
+      {"\xc2\xa0{}", bad_line::kNotObject},
+  });
+}
+
+TEST(Scanner, RejectsTextBehindTheObject) {
+  ExpectBad({
+      {R"({"a":1}})", bad_line::kTrailing},
+      {R"({"a":1}{"b":2})", bad_line::kTrailing},
+      {R"({"a":1} {})", bad_line::kTrailing},
+      {R"({"a":1},{"b":2})", bad_line::kTrailing},
+      {R"({"a":1}x{})", bad_line::kTrailing},
+      {R"({"a":1} x)", bad_line::kNoEnd},
+      {R"({"a":1}])", bad_line::kNoEnd},
+      {R"({"a":1},)", bad_line::kNoEnd},
+      {R"({"a":1}1)", bad_line::kNoEnd},
+      {R"({"a":1}"x")", bad_line::kNoEnd},
+      {R"({"a":1} //x)", bad_line::kNoEnd},
+      {std::string("{\"a\":1}\0", 8), bad_line::kNoEnd},
+      {std::string("{\"a\":1} \0\0\0", 11), bad_line::kNoEnd},
+      {"{}\x1a", bad_line::kNoEnd},
+      {"{}\f", bad_line::kNoEnd},
+  });
+}
+
+TEST(Scanner, RejectsWhatIsNotClosed) {
+  ExpectBad({
+      {"{", bad_line::kNoEnd},
+      {R"({"a")", bad_line::kNoEnd},
+      {R"({"a":)", bad_line::kNoEnd},
+      {R"({"a":1)", bad_line::kNoEnd},
+      {R"({"a":1,)", bad_line::kNoEnd},
+      {R"({"a":[1)", bad_line::kNoEnd},
+      {R"({"a":[)", bad_line::kNoEnd},
+      {R"({"a":{)", bad_line::kNoEnd},
+      {R"({"a":{})", bad_line::kUnclosed},
+      {R"({"a":{"b":1})", bad_line::kUnclosed},
+      {R"({"a":[{})", bad_line::kUnclosed},
+      {R"({"a":[{}})", bad_line::kNoArrayEnd},
+      {R"({"a":[1})", bad_line::kNoArrayEnd},
+      {R"({"a":{"b":[1}})", bad_line::kNoArrayEnd},
+      {R"({"a":")", bad_line::kUnclosedString},
+      {R"({"a":"x)", bad_line::kUnclosedString},
+      {R"({"a":"x\")", bad_line::kUnclosedString},
+      {R"({"a":"x\"})", bad_line::kUnclosedString},
+      {R"({"a)", bad_line::kUnclosedString},
+      {R"({"a":"x\\\"})", bad_line::kUnclosedString},
+  });
+}
+
+TEST(Scanner, RejectsBrokenStructure) {
+  ExpectBad({
+      {R"({"a":1,})", bad_line::kNoName},
+      {R"({,})", bad_line::kNoName},
+      {R"({,"a":1})", bad_line::kNoName},
+      {R"({"a":1,,"b":2})", bad_line::kNoName},
+      {R"({a:1})", bad_line::kNoName},
+      {R"({'a':1})", bad_line::kNoName},
+      {R"({1:1})", bad_line::kNoName},
+      {R"({null:1})", bad_line::kNoName},
+      {R"({{}:1})", bad_line::kNoName},
+      {R"({[]})", bad_line::kNoName},
+      {R"({"a"})", bad_line::kNoColon},
+      {R"({"a",1})", bad_line::kNoColon},
+      {R"({"a" 1})", bad_line::kNoColon},
+      {R"({"a"=1})", bad_line::kNoColon},
+      {R"({"a""b"})", bad_line::kNoColon},
+      {R"({"a"x:1})", bad_line::kNoColon},
+      {R"({"a":})", bad_line::kNoValue},
+      {R"({"a"::1})", bad_line::kNoValue},
+      {R"({"a":,"b":1})", bad_line::kNoValue},
+      {R"({"a":]})", bad_line::kNoValue},
+      {R"({"a":[,1]})", bad_line::kNoValue},
+      {R"({"a":[1,]})", bad_line::kNoValue},
+      {R"({"a":[1,,2]})", bad_line::kNoValue},
+      {R"({"a":1 "b":2})", bad_line::kNoObjectEnd},
+      {R"({"a":1:2})", bad_line::kNoObjectEnd},
+      {R"({"a":1]})", bad_line::kNoObjectEnd},
+      {R"({"a":"x""y"})", bad_line::kNoObjectEnd},
+      {R"({"a":"x"y})", bad_line::kNoObjectEnd},
+      {R"({"a":"x"1})", bad_line::kNoObjectEnd},
+      {R"({"a":1 2})", bad_line::kNoObjectEnd},
+      {R"({"a":{}{}})", bad_line::kNoObjectEnd},
+      {R"({"a":[1 2]})", bad_line::kNoArrayEnd},
+      {R"({"a":[1:2]})", bad_line::kNoArrayEnd},
+      {R"({"a":["x" "y"]})", bad_line::kNoArrayEnd},
+      {R"({"a":[{}[]]})", bad_line::kNoArrayEnd},
+      {R"({"a":/*x*/1})", bad_line::kNoValue},
+  });
+}
+
+TEST(Scanner, RejectsBadNumbersInFieldsNobodyReads) {
+  for (const char* number :
+       {"01",    "-01", "00",  "1.",  "-1.", "1.e1",      "1e",    "1e+",   "1E-",
+        "1.5e",  "-",   "--1", "1-",  "1+1", "1.2.3",     "1e1.5", "1e1e1", "0x1",
+        "1_000", "1a",  "-a",  "0b1", "1f",  "-Infinity", "-NaN",  "1'0"}) {
+    EXPECT_EQ(ReasonFor(std::string("{\"a\":") + number + "}"), bad_line::kNumber) << number;
+  }
+  for (const char* number : {"+1", ".5", "-.5"}) {
+    EXPECT_THAT(ReasonFor(std::string("{\"a\":") + number + "}"), Not(IsEmpty())) << number;
+  }
+}
+
+TEST(Scanner, RejectsUnknownWordsInFieldsNobodyReads) {
+  for (const char* word : {"tru", "truee", "fals", "nul", "nulll", "none", "undefined", "t", "f",
+                           "n", "true1", "nan", "inf", "true\xc2\xa0", "null\\", "true/"}) {
+    EXPECT_EQ(ReasonFor(std::string("{\"a\":") + word + "}"), bad_line::kLiteral) << word;
+  }
+  for (const char* word : {"True", "TRUE", "NULL", "NaN", "Infinity", "None", "@", "#", "'x'",
+                           "\xc3\xa9", "\\u0061"}) {
+    EXPECT_EQ(ReasonFor(std::string("{\"a\":") + word + "}"), bad_line::kNoValue) << word;
+  }
+}
+
+// simdjson's kernels cut these into tokens differently, so that the reason depends on the machine.
+TEST(Scanner, RejectsWhatIsGluedToANumber) {
+  EXPECT_THAT(ReasonFor(R"({"a":1"})"), Not(IsEmpty()));
+  EXPECT_THAT(ReasonFor(R"({"a":1"x"})"), Not(IsEmpty()));
+  EXPECT_THAT(ReasonFor("{\"a\":1\f}"), Not(IsEmpty()));
+  EXPECT_THAT(ReasonFor("{\"a\":1\x1a}"), Not(IsEmpty()));
+}
+
+TEST(Scanner, RejectsNulBetweenTokens) {
+  EXPECT_THAT(ReasonFor(std::string("{\"a\":\0}", 7)), Not(IsEmpty()));
+  EXPECT_THAT(ReasonFor(std::string("{\"a\":1\0}", 8)), Not(IsEmpty()));
+  EXPECT_THAT(ReasonFor(std::string("{\0\"a\":1}", 8)), Not(IsEmpty()));
+  EXPECT_THAT(ReasonFor(std::string("{\"a\"\0:1}", 8)), Not(IsEmpty()));
+  EXPECT_THAT(ReasonFor(std::string("{\"a\":true\0}", 11)), Not(IsEmpty()));
+  EXPECT_THAT(ReasonFor(std::string("{\"a\":\"x\"\0}", 10)), Not(IsEmpty()));
+}
+
+TEST(Scanner, RejectsBadEscapesAndLoneSurrogates) {
+  for (const char* inside :
+       {R"(\x)", R"(\a)", R"(\')", R"(\0)", R"(\u)", R"(\u1)", R"(\u12)", R"(\u123)", R"(\u123g)",
+        R"(\u 123)", R"(\U0041)", R"(\u-123)", R"(\u00e)", R"(x\qy)", R"(\ )"}) {
+    EXPECT_EQ(ReasonFor(std::string(R"({"a":")") + inside + R"("})"), bad_line::kEscape) << inside;
+    EXPECT_EQ(ReasonFor(std::string(R"({")") + inside + R"(":1})"), bad_line::kEscape) << inside;
+  }
+  for (const char* inside :
+       {R"(\ud800)", R"(\udbff)", R"(\udc00)", R"(\udfff)", R"(\ud800x)", R"(\ud800\n)",
+        R"(\ud800\u0041)", R"(\ud800\ud800)", R"(\udc00\ud800)", R"(\ud800\udbff\udc00)",
+        R"(\ud83d \ude00)", R"(\ud800\uzzzz)", R"(\ud800\\udc00)"}) {
+    EXPECT_EQ(ReasonFor(std::string(R"({"a":[{"b":")") + inside + R"("}]})"), bad_line::kSurrogate)
+        << inside;
+  }
+}
+
+TEST(Scanner, RejectsEveryRawControlCharacterInAString) {
+  for (int c = 0; c < 0x20; ++c) {
+    for (int before : {0, 1, 70}) {
+      const std::string text = "{\"a\":\"" + std::string(static_cast<size_t>(before), 'x') +
+                               static_cast<char>(c) + "\"}";
+      EXPECT_EQ(ReasonFor(text), bad_line::kControl) << c << " behind " << before;
+    }
+  }
+  EXPECT_EQ(ReasonFor("{\"a\nb\":1}"), bad_line::kControl);
+}
+
+TEST(Scanner, RejectsWhatIsNotUtf8) {
+  for (const char* bytes :
+       {"\x80", "\xbf", "\xc3", "\xc0\x80", "\xc1\xbf", "\xe2\x80", "\xe0\x80\x80", "\xe0\x9f\xbf",
+        "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf", "\xf0\x9f\x98",
+        "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xfe", "\xff", "\xc3\x28", "\xe2\x28\xa1"}) {
+    EXPECT_EQ(ReasonFor(std::string("{\"a\":\"") + bytes + "\"}"), bad_line::kNotUtf8);
+    EXPECT_EQ(ReasonFor(std::string("{\"") + bytes + "\":1}"), bad_line::kNotUtf8);
+    EXPECT_EQ(ReasonFor("{\"a\":\"" + std::string(61, 'x') + bytes + "\"}"), bad_line::kNotUtf8);
+  }
+}
+
+TEST(Scanner, RejectsOtherEncodings) {
+  EXPECT_EQ(ReasonFor("\xef\xbb\xbf{\"a\":1}"), bad_line::kByteOrderMark);
+  EXPECT_EQ(ReasonFor("\xef\xbb\xbf"), bad_line::kByteOrderMark);
+  EXPECT_THAT(ReasonFor(std::string("\xff\xfe{\0}\0", 6)), Not(IsEmpty()));
+  EXPECT_THAT(ReasonFor(std::string("\xfe\xff\0{\0}", 6)), Not(IsEmpty()));
+  EXPECT_THAT(ReasonFor(std::string("{\0\"\0a\0\"\0:\0001\0}\0", 14)), Not(IsEmpty()));
+}
+
+TEST(Scanner, RejectsARepeatedNameInAnyObject) {
+  constexpr const char* kTwiceA = R"(member "a" appears twice)";
+  EXPECT_EQ(ReasonFor(R"({"a":1,"a":1})"), kTwiceA);
+  EXPECT_EQ(ReasonFor(R"({"a":1,"b":2,"a":null})"), kTwiceA);
+  EXPECT_EQ(ReasonFor(R"({"a":1,"\u0061":1})"), kTwiceA);
+  EXPECT_EQ(ReasonFor(R"({"\u0061":1,"a":1})"), kTwiceA);
+  EXPECT_EQ(ReasonFor(R"({"x":{"a":1,"a":1}})"), kTwiceA);
+  EXPECT_EQ(ReasonFor(R"({"x":[0,[{"a":1,"a":1}]]})"), kTwiceA);
+  EXPECT_EQ(ReasonFor(R"({"":1,"":1})"), R"(member "" appears twice)");
+  EXPECT_EQ(ReasonFor(R"({"a/b":1,"a\/b":1})"), R"(member "a/b" appears twice)");
+  EXPECT_EQ(ReasonFor(R"({"\n":1,"\u000a":1})"), R"(member "\n" appears twice)");
+  EXPECT_EQ(ReasonFor("{\"\xf0\x9f\x98\x80\":1,\"\\ud83d\\ude00\":1}"),
+            "member \"\xf0\x9f\x98\x80\" appears twice");
+  const std::string name(20, 'n');
+  EXPECT_EQ(ReasonFor("{\"" + name + "\":1,\"" + name + "\":2}"),
+            "member \"" + name + "\" appears twice");
+}
+
+TEST(Scanner, FindsARepeatedNameInALargeObject) {
+  for (int members : {16, 31, 32, 33, 34, 100, 1023}) {
+    std::string text = ObjectOf(members);
+    EXPECT_THAT(ReasonFor(text), IsEmpty()) << members;
+    text.insert(text.size() - 1, R"(,"7":1)");
+    EXPECT_EQ(ReasonFor(text), R"(member "7" appears twice)") << members;
+  }
+}
+
+// Names that agree in size and in their first and last bytes, which is all a fingerprint sees.
+TEST(Scanner, TellsNamesOfOneFingerprintApart) {
+  for (int members : {5, 200}) {
+    std::string text = "{";
+    for (int i = 0; i < members; ++i) {
+      text += (i == 0 ? "\"" : ",\"") + std::string("aaaaaaaa") + std::to_string(1000 + i) +
+              "zzzzzzzz\":0";
+    }
+    EXPECT_THAT(ReasonFor(text + "}"), IsEmpty());
+    EXPECT_EQ(ReasonFor(text + R"(,"aaaaaaaa1003zzzzzzzz":0})"),
+              R"(member "aaaaaaaa1003zzzzzzzz" appears twice)");
+  }
+}
+
+TEST(Scanner, LimitsDepth) {
+  EXPECT_THAT(ReasonFor(Nested(64)), IsEmpty());
+  EXPECT_EQ(ReasonFor(Nested(65)), bad_line::kDepth);
+  EXPECT_THAT(ReasonFor(Repeat(R"({"a":)", 63) + "{}" + Repeat("}", 63)), IsEmpty());
+  EXPECT_EQ(ReasonFor(Repeat(R"({"a":)", 64) + "{}" + Repeat("}", 64)), bad_line::kDepth);
+  EXPECT_EQ(ReasonFor(R"({"a":)" + std::string(500'000, '[') + "}"), bad_line::kDepth);
+}
+
+TEST(Scanner, LimitsMembersOfEachObject) {
+  EXPECT_THAT(ReasonFor(ObjectOf(1024)), IsEmpty());
+  EXPECT_EQ(ReasonFor(ObjectOf(1025)), bad_line::kMembers);
+  EXPECT_EQ(ReasonFor(ObjectOf(100'000)), bad_line::kMembers);
+  EXPECT_THAT(ReasonFor(R"({"a":)" + ObjectOf(1024) + R"(,"b":)" + ObjectOf(1024) + "}"),
+              IsEmpty());
+}
+
+TEST(Scanner, LimitsTheLine) {
+  const std::string head = R"({"a":")";
+  const std::string tail = R"("})";
+  const std::string filling(kLineBytesMax - head.size() - tail.size(), 'x');
+  EXPECT_THAT(ReasonFor(head + filling + tail), IsEmpty());
+  EXPECT_EQ(ReasonFor(head + filling + "x" + tail), bad_line::kTooLong);
+  EXPECT_EQ(ReasonFor(std::string(2 * kLineBytesMax, ' ')), bad_line::kTooLong);
+}
+
+TEST(Scanner, AcceptsLongLinesOfEscapesOrElements) {
+  EXPECT_THAT(ReasonFor(R"({"a":")" + Repeat(R"(\n)", 500'000) + R"("})"), IsEmpty());
+  EXPECT_THAT(ReasonFor(R"({"a":[0)" + Repeat(",0", 500'000) + "]}"), IsEmpty());
+  EXPECT_EQ(ReasonFor(R"({"a":")" + Repeat(R"(\n)", 500'000) + R"(\q"})"), bad_line::kEscape);
+}
+
+// The scanner must see every token of a line at any place in simdjson's blocks.
+TEST(Scanner, GivesTheSameVerdictAtEveryOffset) {
+  for (size_t before = 0; before < 140; ++before) {
+    const std::string space(before, ' ');
+    EXPECT_THAT(ReasonFor(space + R"({"a":"x\\","b":[1,{"c":null}]})"), IsEmpty()) << before;
+    EXPECT_EQ(ReasonFor(space + R"({"a":"x\\","b":[1,{"c":nul}]})"), bad_line::kLiteral) << before;
+    EXPECT_EQ(ReasonFor(R"({"a":1})" + space + "}"), bad_line::kTrailing) << before;
+    EXPECT_EQ(ReasonFor(R"({"a":1)" + space + "x}"),
+              before == 0 ? bad_line::kNumber : bad_line::kNoObjectEnd);
+  }
+}
+
+// A line is one thing and its padding another: what follows must not complete it.
+TEST(Scanner, NeverReadsBehindTheLine) {
+  const std::string whole = R"({"a":[1,{"b":"x\u00e9"}],"c":true})";
+  for (size_t size = 1; size < whole.size(); ++size) {
+    std::string bytes = whole + std::string(kLinePaddingBytes, ' ');
+    const PathTree none;
+    EXPECT_FALSE(Scanner(none).Scan(std::string_view(bytes).substr(0, size)).empty()) << size;
+  }
+}
+
+TEST(Scanner, ReportsNamesEscapedAndCut) {
+  const std::string hostile = R"(a\u001b[31m\nb\u009b)";
+  EXPECT_EQ(ReasonFor("{\"" + hostile + "\":1,\"" + hostile + "\":1}"),
+            R"(member "a\u001b[31m\nb?" appears twice)");
+  const std::string name(1000, 'n');
+  EXPECT_EQ(ReasonFor("{\"" + name + "\":1,\"" + name + "\":1}"),
+            "member \"" + std::string(60, 'n') + "...\" appears twice");
+}
+
+TEST(Scanner, PicksValuesOutByPath) {
+  PathTree paths;
+  const int plain = paths.Add({"a"});
+  const int nested = paths.Add({"o", "x"});
+  const int object = paths.Add({"o"});
+  const int in_array = paths.Add({"l", "0"});
+  const int absent = paths.Add({"z"});
+  const int escaped = paths.Add({"\xc3\xa9"});
+  Scanner scanner(paths);
+  const PaddedLine line(R"({"a": 1.0 ,"o": {"x" : "y\n"} ,"l":[5],"\u00e9":null, "x":2})");
+  ASSERT_EQ(scanner.Scan(line.view()), "");
+  EXPECT_EQ(scanner.value(plain).text, "1.0");
+  EXPECT_TRUE(scanner.value(plain).plain);
+  EXPECT_EQ(scanner.value(nested).text, R"("y\n")");
+  EXPECT_FALSE(scanner.value(nested).plain);
+  EXPECT_EQ(scanner.value(object).kind, Value::Kind::kObject);
+  EXPECT_EQ(scanner.value(object).text, R"({"x" : "y\n"})");
+  EXPECT_EQ(scanner.value(in_array).kind, Value::Kind::kAbsent);
+  EXPECT_EQ(scanner.value(absent).kind, Value::Kind::kAbsent);
+  EXPECT_EQ(scanner.value(escaped).kind, Value::Kind::kNull);
+}
+
+TEST(Scanner, ForgetsTheLineBefore) {
+  PathTree paths;
+  const int slot = paths.Add({"a"});
+  Scanner scanner(paths);
+  const PaddedLine first(R"({"a":1})");
+  const PaddedLine second(R"({"b":1})");
+  ASSERT_EQ(scanner.Scan(first.view()), "");
+  ASSERT_EQ(scanner.Scan(second.view()), "");
+  EXPECT_EQ(scanner.value(slot).kind, Value::Kind::kAbsent);
+}
+
+}  // namespace
+}  // namespace pleat

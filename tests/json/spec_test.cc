@@ -1,0 +1,259 @@
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/json.h>
+
+namespace pleat {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
+
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+std::string ErrorOf(std::string_view name, std::string_view text) {
+  FoldSpec spec;
+  return std::string(SetOption(spec, name, text).message());
+}
+
+FoldSpec Good() {
+  FoldSpec spec;
+  spec.key = {{"user", "user"}};
+  spec.quiet = std::chrono::minutes(5);
+  return spec;
+}
+
+std::string ValidateError(const FoldSpec& spec) { return std::string(Validate(spec).message()); }
+
+TEST(FoldSpec, KeyIsAListOfPathsWithOrWithoutNames) {
+  FoldSpec spec;
+  ASSERT_TRUE(SetOption(spec, "key", "a,b.c,n=d,/e~1f/g,x=/h").ok());
+  ASSERT_TRUE(SetOption(spec, "key", "again").ok());
+  std::vector<std::pair<std::string, std::string>> fields;
+  for (const KeyField& field : spec.key) fields.emplace_back(field.name, field.path);
+  EXPECT_THAT(fields, ElementsAre(Pair("a", "a"), Pair("c", "b.c"), Pair("n", "d"),
+                                  Pair("g", "/e~1f/g"), Pair("x", "/h"), Pair("again", "again")));
+}
+
+TEST(FoldSpec, QuotesHoldAnyNameOrPath) {
+  FoldSpec spec;
+  ASSERT_TRUE(SetOption(spec, "key", R"("a,b","n=\"m\""="/x,y",/p=q,""=z)").ok());
+  std::vector<std::pair<std::string, std::string>> fields;
+  for (const KeyField& field : spec.key) fields.emplace_back(field.name, field.path);
+  EXPECT_THAT(fields, ElementsAre(Pair("a,b", "a,b"), Pair("n=\"m\"", "/x,y"), Pair("p=q", "/p=q"),
+                                  Pair("", "z")));
+  ASSERT_TRUE(SetOption(spec, "merge", R"x("s=(1)"=sum("a,b)"))x").ok());
+  EXPECT_EQ(spec.merges[0].name, "s=(1)");
+  EXPECT_EQ(spec.merges[0].path, "a,b)");
+}
+
+TEST(FoldSpec, RefusesBrokenKeys) {
+  for (const char* bad : {"", ",", "a,", ",a", "a,,b", "=a", "n=", "a..b", "/~2", R"("a)",
+                          R"("a"x)", R"("\q")", "n=\"a\"b"}) {
+    EXPECT_THAT(ErrorOf("key", bad), HasSubstr("--key: ")) << bad;
+  }
+}
+
+TEST(FoldSpec, MergeIsANameAReducerAndAPath) {
+  FoldSpec spec;
+  for (const char* text : {"n=count()", "m=count(a)", "k=keys(/a~1b)", "x=last(a.b)"}) {
+    ASSERT_TRUE(SetOption(spec, "merge", text).ok()) << text;
+  }
+  EXPECT_EQ(spec.merges[0].reducer, Reducer::kCount);
+  EXPECT_EQ(spec.merges[0].path, "");
+  EXPECT_EQ(spec.merges[2].path, "/a~1b");
+  EXPECT_EQ(spec.merges[3].reducer, Reducer::kLast);
+}
+
+TEST(FoldSpec, RefusesBrokenMerges) {
+  EXPECT_EQ(ErrorOf("merge", "x=median(a)"),
+            "--merge: \"median\" is not a reducer (one of keys, set, sum, min, max, mean, count, "
+            "first, last)");
+  EXPECT_THAT(ErrorOf("merge", "x=sum(a,5)"), HasSubstr("sum takes no argument"));
+  EXPECT_THAT(ErrorOf("merge", "x=sum()"), HasSubstr("sum needs a path"));
+  for (const char* bad : {"", "sum(a)", "x=sum", "x=sum(a", "x=sum a)", "=sum(a)", "x=(a)",
+                          "x=sum(a) ", "x=sum(a..b)", "x", "x=SUM(a)", "x=sum(,)"}) {
+    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("--merge: ")) << bad;
+  }
+}
+
+TEST(FoldSpec, ErrorsAreOneClearLine) {
+  EXPECT_EQ(ErrorOf("quiet", "5x"),
+            R"(--quiet: "5x" is not a duration (a number and one of us, ms, s, m, h, d))");
+  EXPECT_THAT(ErrorOf("quiet", "5\n\x1b[31m"), Not(HasSubstr("\n")));
+  EXPECT_LT(ErrorOf("quiet", std::string(10'000, 'x')).size(), 200u);
+  EXPECT_EQ(ErrorOf("time-unit", "min"),
+            R"(--time-unit: "min" is not a unit (one of s, ms, us, ns))");
+  EXPECT_EQ(ErrorOf("no-meta", "1"), R"(--no-meta: "1" is not true or false)");
+}
+
+TEST(FoldSpec, TakesUnderscoresForDashes) {
+  FoldSpec spec;
+  ASSERT_TRUE(SetOption(spec, "max_hold", "1h").ok());
+  ASSERT_TRUE(SetOption(spec, "time_unit", "ms").ok());
+  EXPECT_EQ(spec.max_hold, std::chrono::hours(1));
+  EXPECT_EQ(spec.time_unit, TimeUnit::kMilliseconds);
+}
+
+TEST(FoldSpec, UnknownOptionIsNotFound) {
+  FoldSpec spec;
+  for (const char* name : {"", "queit", "output", "-quiet", "Quiet"}) {
+    EXPECT_TRUE(absl::IsNotFound(SetOption(spec, name, "1"))) << name;
+  }
+}
+
+TEST(FoldSpec, CountsAndSizes) {
+  FoldSpec spec;
+  ASSERT_TRUE(SetOption(spec, "max-events", "7").ok());
+  EXPECT_EQ(spec.max_events, 7u);
+  const std::pair<const char*, size_t> sizes[] = {
+      {"1", 1},          {"12345", 12345},         {"2K", 2000},          {"2Ki", 2048},
+      {"3M", 3'000'000}, {"3Mi", size_t{3} << 20}, {"4G", 4'000'000'000}, {"4Gi", size_t{4} << 30}};
+  for (const auto& [text, bytes] : sizes) {
+    ASSERT_TRUE(SetOption(spec, "max-memory", text).ok()) << text;
+    EXPECT_EQ(spec.max_bytes, bytes) << text;
+  }
+  for (const char* bad : {"", "0", "-1", "+1", "1.5", "1k", "1KB", "1 K", "K", "1Ti", "0K", "x",
+                          "99999999999999999999", "18446744073709551615K"}) {
+    EXPECT_THAT(ErrorOf("max-memory", bad), HasSubstr("--max-memory: ")) << bad;
+  }
+  for (const char* bad : {"0", "1K", "-1", "1e3"}) {
+    EXPECT_THAT(ErrorOf("max-groups", bad), HasSubstr("--max-groups: ")) << bad;
+    EXPECT_THAT(ErrorOf("max-events", bad), HasSubstr("--max-events: ")) << bad;
+  }
+}
+
+TEST(FoldSpec, ValidateAsksForKeyAndQuiet) {
+  EXPECT_TRUE(Validate(Good()).ok());
+  FoldSpec spec = Good();
+  spec.key.clear();
+  EXPECT_THAT(ValidateError(spec), HasSubstr("--key"));
+  spec = Good();
+  spec.quiet = Duration(0);
+  EXPECT_THAT(ValidateError(spec), HasSubstr("--quiet"));
+  spec.quiet = kForever;
+  EXPECT_TRUE(Validate(spec).ok());
+}
+
+TEST(FoldSpec, ValidateChecksRanges) {
+  struct Case {
+    const char* option;
+    void (*spoil)(FoldSpec&);
+  };
+  for (const Case& c :
+       std::vector<Case>{{"--quiet", [](FoldSpec& s) { s.quiet = Duration(-1); }},
+                         {"--max-hold", [](FoldSpec& s) { s.max_hold = Duration(0); }},
+                         {"--max-hold", [](FoldSpec& s) { s.max_hold = Duration(-1); }},
+                         {"--lateness", [](FoldSpec& s) { s.lateness = Duration(-1); }},
+                         {"--accept-limit", [](FoldSpec& s) { s.accept_limit = Duration(-1); }},
+                         {"--future-limit", [](FoldSpec& s) { s.future_limit = Duration(-1); }},
+                         {"--max-events", [](FoldSpec& s) { s.max_events = 0; }},
+                         {"--max-groups", [](FoldSpec& s) { s.max_groups = 0; }},
+                         {"--max-memory", [](FoldSpec& s) { s.max_bytes = 0; }},
+                         {"--key", [](FoldSpec& s) { s.key[0].path = "a..b"; }},
+                         {"--key", [](FoldSpec& s) { s.key[0].path = ""; }},
+                         {"--time", [](FoldSpec& s) { s.time = "/~"; }},
+                         {"--merge", [](FoldSpec& s) { s.merges = {{"x", Reducer::kSum, ""}}; }}}) {
+    FoldSpec spec = Good();
+    c.spoil(spec);
+    EXPECT_THAT(ValidateError(spec), HasSubstr(c.option));
+    EXPECT_TRUE(absl::IsInvalidArgument(Validate(spec)));
+  }
+}
+
+TEST(FoldSpec, ValidateWantsDistinctNamesOfUtf8) {
+  FoldSpec spec = Good();
+  spec.merges = {{"user", Reducer::kCount, ""}};
+  EXPECT_THAT(ValidateError(spec), HasSubstr(R"(two outputs are named "user")"));
+  spec.merges = {{"_fold", Reducer::kCount, ""}};
+  EXPECT_THAT(ValidateError(spec), HasSubstr("\"_fold\""));
+  spec.meta = false;
+  EXPECT_FALSE(Validate(spec).ok());
+  spec.merges = {{"n", Reducer::kCount, ""}, {"n", Reducer::kSum, "a"}};
+  EXPECT_FALSE(Validate(spec).ok());
+  spec.merges = {{"\xff", Reducer::kCount, ""}};
+  EXPECT_THAT(ValidateError(spec), HasSubstr("UTF-8"));
+  spec.merges = {{"a\"\n", Reducer::kCount, ""}};
+  EXPECT_TRUE(Validate(spec).ok());
+}
+
+TEST(FoldSpec, OptionsOfAnEmptySpecAreNone) { EXPECT_TRUE(OptionsOf(FoldSpec{}).empty()); }
+
+TEST(FoldSpec, OptionsGiveTheSameSpecAgain) {
+  const Options options = {{"key", "a"},
+                           {"key", "n=b.c"},
+                           {"key", R"("/x"="d,e")"},
+                           {"key", R"(""=z)"},
+                           {"quiet", "5m"},
+                           {"max-hold", "1h"},
+                           {"max-events", "9"},
+                           {"time", "/ts"},
+                           {"time-unit", "ms"},
+                           {"lateness", "30s"},
+                           {"accept-limit", "1d"},
+                           {"future-limit", "0"},
+                           {"merge", "n2=count()"},
+                           {"merge", R"x("a=b"=set("c,d"))x"},
+                           {"no-meta", "true"},
+                           {"max-groups", "10"},
+                           {"max-memory", "1000"}};
+  FoldSpec spec;
+  for (const auto& [name, text] : options) ASSERT_TRUE(SetOption(spec, name, text).ok()) << text;
+  const Options written = OptionsOf(spec);
+  EXPECT_EQ(written, options);
+  EXPECT_TRUE(Validate(spec).ok());
+}
+
+TEST(FoldSpec, IsReadFromADocument) {
+  absl::StatusOr<FoldSpec> spec = ParseFoldSpec(R"x( {
+    "key": ["user", "p=/page\u0020x"], "quiet": "5m", "max_hold": "inf", "max-events": 12,
+    "merge": ["n=count()", "s=set(\"a,b\")"], "no-meta": true, "time": "t", "time_unit": "s"
+  }
+)x");
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(spec->key[1].path, "/page x");
+  EXPECT_EQ(spec->merges[1].path, "a,b");
+  EXPECT_EQ(spec->max_events, 12u);
+  EXPECT_FALSE(spec->meta);
+  EXPECT_TRUE(Validate(*spec).ok());
+}
+
+TEST(FoldSpec, RefusesBrokenDocuments) {
+  for (const char* bad :
+       {"", " ", "[]", "1", R"({"key":"a")", R"({"key":"a",})", R"({"key":"a","key":"b"})",
+        R"({"key":null})", R"({"key":{"a":1}})", R"({"key":[["a"]]})", R"({"key":[null]})",
+        R"({"nonsense":1})", R"({"quiet":5})", R"({"quiet":"5x"})", R"({"key":"a"}{})"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(ParseFoldSpec(bad).status())) << bad;
+  }
+}
+
+TEST(FoldSpec, DocumentStopsAtTheFirstError) {
+  int calls = 0;
+  const absl::Status status =
+      ForEachOption(R"({"a":["1","2","3"],"b":4})", [&](std::string_view, std::string_view text) {
+        ++calls;
+        return text == "2" ? absl::InvalidArgumentError("no") : absl::OkStatus();
+      });
+  EXPECT_EQ(status.message(), "no");
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(FoldSpec, EngineOptionsFollowTheSpec) {
+  FoldSpec spec = Good();
+  EXPECT_EQ(EngineOptionsFor(spec).axis, Axis::kArrival);
+  EXPECT_EQ(EngineOptionsFor(spec).partitions, 1);
+  spec.time = "t";
+  spec.lateness = Duration(7);
+  spec.future_limit = Duration(8);
+  const EngineOptions options = EngineOptionsFor(spec);
+  EXPECT_EQ(options.axis, Axis::kEvent);
+  EXPECT_EQ(options.lateness, Duration(7));
+  EXPECT_EQ(options.future_limit, Duration(8));
+}
+
+}  // namespace
+}  // namespace pleat

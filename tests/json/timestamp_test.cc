@@ -1,0 +1,115 @@
+#include "engine/json/timestamp.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <pleat/json.h>
+
+namespace pleat {
+namespace {
+
+// `text` read and printed again, or "bad".
+std::string Reprinted(std::string_view text) {
+  EngineTime at;
+  return ParseTimestamp(text, at) ? FormatTimestamp(at) : "bad";
+}
+
+TEST(Timestamp, ReadsEverySpellingOfRfc3339) {
+  EXPECT_EQ(Reprinted("2015-09-12T00:47:35.776Z"), "2015-09-12T00:47:35.776000Z");
+  EXPECT_EQ(Reprinted("2015-09-12t00:47:35z"), "2015-09-12T00:47:35.000000Z");
+  EXPECT_EQ(Reprinted("2015-09-12 00:47:35Z"), "2015-09-12T00:47:35.000000Z");
+  EXPECT_EQ(Reprinted("2015-09-12T00:47:35+00:00"), "2015-09-12T00:47:35.000000Z");
+  EXPECT_EQ(Reprinted("2015-09-12T00:47:35-00:00"), "2015-09-12T00:47:35.000000Z");
+  EXPECT_EQ(Reprinted("1969-12-31T23:59:59.999999Z"), "1969-12-31T23:59:59.999999Z");
+}
+
+TEST(Timestamp, CutsDigitsPastTheMicrosecond) {
+  EXPECT_EQ(Reprinted("2015-09-12T00:00:00.1Z"), "2015-09-12T00:00:00.100000Z");
+  EXPECT_EQ(Reprinted("2015-09-12T00:00:00.1234567Z"), "2015-09-12T00:00:00.123456Z");
+  EXPECT_EQ(Reprinted("2015-09-12T00:00:00.999999999999999999999Z"), "2015-09-12T00:00:00.999999Z");
+  EXPECT_EQ(Reprinted("1960-01-01T00:00:00.9999999Z"), "1960-01-01T00:00:00.999999Z");
+}
+
+TEST(Timestamp, AppliesOffsetsAcrossDaysAndYears) {
+  EXPECT_EQ(Reprinted("2015-01-01T00:30:00+01:00"), "2014-12-31T23:30:00.000000Z");
+  EXPECT_EQ(Reprinted("2015-12-31T23:30:00-01:00"), "2016-01-01T00:30:00.000000Z");
+  EXPECT_EQ(Reprinted("2015-06-15T12:00:00+23:59"), "2015-06-14T12:01:00.000000Z");
+  EXPECT_EQ(Reprinted("2016-02-28T23:00:00-02:00"), "2016-02-29T01:00:00.000000Z");
+}
+
+TEST(Timestamp, KnowsLeapYears) {
+  for (const char* leap : {"2016-02-29", "2000-02-29", "2400-02-29", "0004-02-29"}) {
+    EXPECT_NE(Reprinted(std::string(leap) + "T00:00:00Z"), "bad") << leap;
+  }
+  for (const char* none : {"2015-02-29", "1900-02-29", "2100-02-29", "2016-02-30", "0001-02-29"}) {
+    EXPECT_EQ(Reprinted(std::string(none) + "T00:00:00Z"), "bad") << none;
+  }
+}
+
+TEST(Timestamp, RefusesImpossibleDatesAndTimes) {
+  for (const char* bad : {"2015-00-01T00:00:00Z", "2015-13-01T00:00:00Z", "2015-01-00T00:00:00Z",
+                          "2015-01-32T00:00:00Z", "2015-04-31T00:00:00Z", "2015-01-01T24:00:00Z",
+                          "2015-01-01T00:60:00Z", "2015-01-01T00:00:60Z", "2016-12-31T23:59:60Z",
+                          "2015-01-01T00:00:00+24:00", "2015-01-01T00:00:00+00:60"}) {
+    EXPECT_EQ(Reprinted(bad), "bad") << bad;
+  }
+}
+
+TEST(Timestamp, RefusesOtherForms) {
+  for (const char* bad : {"",
+                          "Z",
+                          "2015",
+                          "2015-09-12",
+                          "2015-09-12T00:47:35",
+                          "2015-09-12T00:47Z",
+                          "2015-09-12T00:47:35.Z",
+                          "2015-09-12T00:47:35.1",
+                          "2015-09-12T00:47:35,1Z",
+                          "2015-09-12T00:47:35 Z",
+                          " 2015-09-12T00:47:35Z",
+                          "2015-09-12T00:47:35Z ",
+                          "2015-09-12_00:47:35Z",
+                          "2015-09-12  00:47:35Z",
+                          "2015-9-12T00:47:35Z",
+                          "15-09-12T00:47:35Z",
+                          "+2015-09-12T00:47:35Z",
+                          "-2015-09-12T00:47:35Z",
+                          "20150912T004735Z",
+                          "2015-09-12T00:47:35+0000",
+                          "2015-09-12T00:47:35+00",
+                          "2015-09-12T00:47:35+0:00",
+                          "2015-09-12T00:47:35GMT",
+                          "2015-09-12T00:47:35ZZ",
+                          "2015/09/12T00:47:35Z",
+                          "2015-W37-6T00:00:00Z",
+                          "12015-09-12T00:47:35Z",
+                          "2015-09-12T-1:47:35Z",
+                          "2015-09-12T0x:47:35Z"}) {
+    EXPECT_EQ(Reprinted(bad), "bad") << bad;
+  }
+  EXPECT_EQ(Reprinted(std::string("2015-09-12T00:47:35Z\0", 21)), "bad");
+}
+
+TEST(Timestamp, KeepsToTheYears0001To9999) {
+  EXPECT_EQ(Reprinted("0001-01-01T00:00:00Z"), "0001-01-01T00:00:00.000000Z");
+  EXPECT_EQ(Reprinted("9999-12-31T23:59:59.999999Z"), "9999-12-31T23:59:59.999999Z");
+  EXPECT_EQ(Reprinted("0001-01-01T00:00:00+00:01"), "bad");
+  EXPECT_EQ(Reprinted("9999-12-31T23:59:59-00:01"), "bad");
+  EXPECT_EQ(Reprinted("0000-06-01T00:00:00Z"), "bad");
+  EXPECT_EQ(FormatTimestamp(kBeginningOfTime), "0001-01-01T00:00:00.000000Z");
+  EXPECT_EQ(FormatTimestamp(kEndOfTime), "9999-12-31T23:59:59.999999Z");
+  EXPECT_EQ(FormatTimestamp(EngineTime::max()), "9999-12-31T23:59:59.999999Z");
+}
+
+TEST(Timestamp, PrintsAndReadsEveryDayTheSame) {
+  for (EngineTime at = kBeginningOfTime; at < kEndOfTime - std::chrono::days(37);
+       at += std::chrono::days(37) + std::chrono::microseconds(12'345'678'901)) {
+    EngineTime again;
+    ASSERT_TRUE(ParseTimestamp(FormatTimestamp(at), again)) << FormatTimestamp(at);
+    ASSERT_EQ(at, again) << FormatTimestamp(at);
+  }
+}
+
+}  // namespace
+}  // namespace pleat
