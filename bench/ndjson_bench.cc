@@ -7,9 +7,10 @@
 //   ndjson/higgs/simdjson_dom    the DOM parser, line by line: validates all but repeated names
 //   ndjson/higgs/pleat_fold      the whole path of `pleat fold --key userB --time timestamp`: strict
 //                                validation, watermark, fold, close, render; one thread
+#include <simdjson.h>
+
 #include <benchmark/benchmark.h>
 #include <pleat/json.h>
-#include <simdjson.h>
 
 #include "bench/workloads.h"
 

@@ -1,12 +1,13 @@
 #include "bench/workloads.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <random>
 
 #include <pleat/json.h>
-#include <zlib.h>
 
 namespace pleat::bench {
 namespace {
@@ -36,9 +37,10 @@ std::string MakeHiggsLikeLines() {
     const auto user_b = static_cast<int>(std::pow(kUsers, unit(random)));
     const int at = 1'341'100'972 + static_cast<int>(i * (604'800.0 / kLines));
     static constexpr const char* kKinds[] = {"RT", "MT", "RE"};
-    const int n = std::snprintf(
-        line, sizeof(line), R"({"userA":%d,"userB":%d,"timestamp":%d,"interaction":"%s"})" "\n",
-        user_a, user_b, at, kKinds[random() % 3]);
+    const int n = std::snprintf(line, sizeof(line),
+                                R"({"userA":%d,"userB":%d,"timestamp":%d,"interaction":"%s"})"
+                                "\n",
+                                user_a, user_b, at, kKinds[random() % 3]);
     text.append(line, static_cast<size_t>(n));
   }
   return text;

@@ -46,8 +46,9 @@ int main() {
   engine->Advance(noon + 6min);
 
   for (const auto& emission : accounts.Pop(100)) {
-    std::cout << emission.key << ": " << emission.count << " events, " << ReasonName(emission.reason)
-              << " at +" << (emission.closed - noon) / 1s << " s, changed:";
+    std::cout << emission.key << ": " << emission.count << " events, "
+              << ReasonName(emission.reason) << " at +" << (emission.closed - noon) / 1s
+              << " s, changed:";
     for (const std::string& name : emission.state.names) std::cout << ' ' << name;
     std::cout << '\n';
   }

@@ -11,9 +11,10 @@ namespace pleat::inline v0 {
 
 }  // namespace pleat::inline v0
 
-#define PLEAT_CHECK(condition)                                        \
-  (__builtin_expect(static_cast<bool>(condition), 1) ? (void)0 \
-                                                     : ::pleat::CheckFailed(__FILE__, __LINE__, #condition))
+#define PLEAT_CHECK(condition)                       \
+  (__builtin_expect(static_cast<bool>(condition), 1) \
+       ? (void)0                                     \
+       : ::pleat::CheckFailed(__FILE__, __LINE__, #condition))
 
 #ifdef NDEBUG
 #define PLEAT_DCHECK(condition) ((void)sizeof(static_cast<bool>(condition)))

@@ -80,9 +80,7 @@ void Engine::Advance(EngineTime now) noexcept {
   core_->Advance(now, std::numeric_limits<size_t>::max());
 }
 
-bool Engine::Advance(EngineTime now, size_t budget) noexcept {
-  return core_->Advance(now, budget);
-}
+bool Engine::Advance(EngineTime now, size_t budget) noexcept { return core_->Advance(now, budget); }
 
 EngineTime Engine::now() const noexcept { return core_->timeline().now(); }
 

@@ -1,8 +1,7 @@
-#include <pleat/any_folder.h>
-
 #include <algorithm>
 #include <string>
 
+#include <pleat/any_folder.h>
 #include <pleat/partition.h>
 
 #include "engine/base/check.h"
@@ -217,7 +216,9 @@ FoldOutcome AnyFolder::Fold(std::string_view key, const void* event, EngineTime 
 }
 bool AnyFolder::Flush(std::string_view key) noexcept { return core_->Flush(key); }
 bool AnyFolder::Cancel(std::string_view key) noexcept { return core_->Cancel(key); }
-bool AnyFolder::Peek(std::string_view key, Look look) const noexcept { return core_->Peek(key, look); }
+bool AnyFolder::Peek(std::string_view key, Look look) const noexcept {
+  return core_->Peek(key, look);
+}
 void AnyFolder::CloseAll() noexcept { core_->CloseAll(); }
 size_t AnyFolder::Pop(size_t max, Take take) noexcept { return core_->Pop(max, take); }
 size_t AnyFolder::PopPartition(int partition, size_t max, Take take) noexcept {

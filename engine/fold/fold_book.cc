@@ -56,8 +56,8 @@ Reason FoldBook::ReasonByTime(const Hot& group) const noexcept {
 
 Deadlines::Answer FoldBook::Ask(EntryRef ref) const noexcept {
   const Cold& cold = slab_.cold(ref.number);
-  const bool live = cold.position != kFree && static_cast<uint32_t>(cold.position) == ref.tag &&
-                    !cold.ended;
+  const bool live =
+      cold.position != kFree && static_cast<uint32_t>(cold.position) == ref.tag && !cold.ended;
   if (!live) return {.live = false, .due = {}, .order = 0};
   return {.live = true, .due = DueOf(hot(ref.number)), .order = cold.position};
 }
@@ -142,9 +142,11 @@ bool FoldBook::AtLimit(EngineTime now) {
 
 void FoldBook::OpenGroup(const FoldCall& call) {
   const uint32_t number = slab_.Allocate();
-  Hot& group = *::new (slab_.hot(number))
-      Hot{.hash = static_cast<uint32_t>(call.hash), .count = 1, .key = PackedKey(call.key).Own(),
-          .last = call.at, .opened = call.at};
+  Hot& group = *::new (slab_.hot(number)) Hot{.hash = static_cast<uint32_t>(call.hash),
+                                              .count = 1,
+                                              .key = PackedKey(call.key).Own(),
+                                              .last = call.at,
+                                              .opened = call.at};
   slab_.cold(number) = Cold{.first = call.at, .position = call.position};
   ++ledger_.opened;
   ++ledger_.open;
@@ -215,12 +217,9 @@ bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
   for (;;) {
     Due due;
     switch (deadlines_.Next(now, budget, Asker(), due)) {
-      case Deadlines::Found::kNothing:
-        return true;
-      case Deadlines::Found::kOutOfBudget:
-        return false;
-      case Deadlines::Found::kDue:
-        break;
+      case Deadlines::Found::kNothing: return true;
+      case Deadlines::Found::kOutOfBudget: return false;
+      case Deadlines::Found::kDue: break;
     }
     const uint32_t number = due.ref.number;
     if (slab_.cold(number).indexed) Unindex(number);

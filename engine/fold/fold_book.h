@@ -44,12 +44,12 @@ namespace pleat::inline v0 {
 // One event on its way into a group.
 struct FoldCall {
   std::string_view key;
-  uint64_t hash;       // keyed
+  uint64_t hash;  // keyed
   const void* event;
   EngineTime at;
-  EngineTime now;      // the engine's time; on event time it includes this event
-  EngineTime edge;     // groups due by this make way: `now`, on arrival time max(now, at)
-  uint64_t position;   // in the input
+  EngineTime now;     // the engine's time; on event time it includes this event
+  EngineTime edge;    // groups due by this make way: `now`, on arrival time max(now, at)
+  uint64_t position;  // in the input
 };
 
 // A closed group that waits to be popped.
@@ -119,9 +119,7 @@ class FoldBook final : public Book {
   };
   static constexpr uint64_t kFree = UINT64_MAX;
 
-  Hot& hot(uint32_t number) const noexcept {
-    return *reinterpret_cast<Hot*>(slab_.hot(number));
-  }
+  Hot& hot(uint32_t number) const noexcept { return *reinterpret_cast<Hot*>(slab_.hot(number)); }
   void* state(uint32_t number) const noexcept { return slab_.hot(number) + state_offset_; }
   EntryRef RefOf(uint32_t number) const noexcept {
     return {number, static_cast<uint32_t>(slab_.cold(number).position)};

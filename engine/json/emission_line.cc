@@ -1,10 +1,8 @@
 #include "engine/json/emission_line.h"
 
 #include <algorithm>
-
-#include <pleat/json.h>
-
-#include "engine/json/timestamp.h"
+#include <charconv>
+#include <cstring>
 
 namespace pleat::inline v0 {
 namespace {
@@ -25,45 +23,59 @@ std::string_view TakeScalar(std::string_view& joined) {
   return scalar;
 }
 
-void AppendTime(std::string_view label, EngineTime at, std::string& out) {
-  char text[kTimestampBytes];
-  WriteTimestamp(at, text);
-  out += label;
-  out.append(text, kTimestampBytes);
-}
+// A buffer that is filled from the front; the caller knows that it is large enough.
+struct Cursor {
+  char* at;
 
-// "_fold":{"count":4,"first":T,"last":T,"closed":T,"reason":"quiet"}
-void AppendMeta(const ClosedGroup& group, std::string_view saturated, std::string& out) {
-  out += ",\"_fold\":{\"count\":";
-  out += std::to_string(group.count);
-  AppendTime(",\"first\":\"", group.first, out);
-  AppendTime("\",\"last\":\"", group.last, out);
-  AppendTime("\",\"closed\":\"", group.closed, out);
-  out += "\",\"reason\":\"";
-  out += ReasonName(group.reason);
-  out += '"';
-  if (!saturated.empty()) {
-    out += ",\"saturated\":[";
-    out += saturated;
-    out += ']';
+  void Put(std::string_view text) noexcept {
+    std::memcpy(at, text.data(), text.size());
+    at += text.size();
   }
-  out += '}';
-}
+};
 
 }  // namespace
 
-void AppendEmission(const FoldPlan& plan, const ClosedGroup& group, std::string& out) {
+void EmissionPrinter::Append(const ClosedGroup& group, std::string& out) {
   out += '{';
-  std::string_view key = group.key;
-  for (const FoldPlan::Key& field : plan.keys) {
-    if (&field != &plan.keys.front()) out += ',';
-    out += field.label;
-    out += TakeScalar(key);
-  }
-  std::string saturated;
-  plan.AppendMerges(group.state, out, saturated);
-  if (plan.meta) AppendMeta(group, saturated, out);
+  AppendKey(group.key, out);
+  saturated_.clear();
+  plan_.AppendMerges(group.state, out, saturated_);
+  if (plan_.meta) AppendMeta(group, out);
   out += "}\n";
+}
+
+void EmissionPrinter::AppendKey(std::string_view key, std::string& out) const {
+  for (const FoldPlan::Key& field : plan_.keys) {
+    if (&field != &plan_.keys.front()) out += ',';
+    out += field.label;
+    out += plan_.keys.size() == 1 ? key : TakeScalar(key);
+  }
+}
+
+// "_fold":{"count":4,"first":T,"last":T,"closed":T,"reason":"quiet"}
+void EmissionPrinter::AppendMeta(const ClosedGroup& group, std::string& out) {
+  char text[256];  // 68 bytes of names, 20 of count, 3 x 27 of times, at most 10 of reason
+  Cursor to{text};
+  const auto put_time = [&](std::string_view label, EngineTime at) {
+    to.Put(label);
+    times_.Write(at, to.at);
+    to.at += kTimestampBytes;
+  };
+  to.Put(",\"_fold\":{\"count\":");
+  to.at = std::to_chars(to.at, text + sizeof(text), group.count).ptr;
+  put_time(",\"first\":\"", group.first);
+  put_time("\",\"last\":\"", group.last);
+  put_time("\",\"closed\":\"", group.closed);
+  to.Put("\",\"reason\":\"");
+  to.Put(ReasonName(group.reason));
+  to.Put("\"");
+  out.append(text, to.at);
+  if (!saturated_.empty()) {
+    out += ",\"saturated\":[";
+    out += saturated_;
+    out += ']';
+  }
+  out += '}';
 }
 
 }  // namespace pleat::inline v0

@@ -7,10 +7,25 @@
 #include <pleat/any_folder.h>
 
 #include "engine/json/fold_plan.h"
+#include "engine/json/timestamp.h"
 
 namespace pleat::inline v0 {
 
-// Appends the line of `group`, its '\n' included. Does not touch the state's ownership.
-void AppendEmission(const FoldPlan& plan, const ClosedGroup& group, std::string& out);
+// Prints groups of one plan, one after the other.
+class EmissionPrinter {
+ public:
+  explicit EmissionPrinter(const FoldPlan& plan) : plan_(plan) {}
+
+  // Appends the line of `group`, its '\n' included. Does not touch the state's ownership.
+  void Append(const ClosedGroup& group, std::string& out);
+
+ private:
+  void AppendKey(std::string_view key, std::string& out) const;
+  void AppendMeta(const ClosedGroup& group, std::string& out);
+
+  const FoldPlan& plan_;
+  TimestampWriter times_;
+  std::string saturated_;  // the names of this group's saturated merges, quoted
+};
 
 }  // namespace pleat::inline v0

@@ -35,7 +35,7 @@ class Counter {
 // Groups moved out of the engine, printed and destroyed with no lock held.
 class TakenGroups {
  public:
-  TakenGroups(const FoldPlan& plan, const StateOps& ops) : plan_(plan), ops_(ops) {}
+  TakenGroups(const FoldPlan& plan, const StateOps& ops) : printer_(plan), ops_(ops) {}
   TakenGroups(const TakenGroups&) = delete;
   TakenGroups& operator=(const TakenGroups&) = delete;
   ~TakenGroups() { Clear(); }
@@ -58,7 +58,7 @@ class TakenGroups {
     for (ClosedGroup& group : groups_) {
       group.key = std::string_view(keys_).substr(used, group.key.size());
       used += group.key.size();
-      AppendEmission(plan_, group, out);
+      printer_.Append(group, out);
     }
     Clear();
   }
@@ -70,7 +70,7 @@ class TakenGroups {
     keys_.clear();
   }
 
-  const FoldPlan& plan_;
+  EmissionPrinter printer_;
   const StateOps& ops_;
   std::vector<ClosedGroup> groups_;  // their key views give sizes only, until printed
   std::string keys_;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 
 namespace pleat::inline v0 {
 namespace {
@@ -12,7 +13,16 @@ constexpr int64_t kExponentMax = 1'000'000'000'000'000;
 
 bool IsDigit(char c) noexcept { return c >= '0' && c <= '9'; }
 
+// Whether eight bytes are all digits: each has high half 3, also after adding 6 to its low half.
+bool AreDigits(const char* p) noexcept {
+  uint64_t bytes;
+  std::memcpy(&bytes, p, sizeof(bytes));
+  const uint64_t carried = bytes + 0x0606060606060606;
+  return ((bytes & 0xf0f0f0f0f0f0f0f0) | (carried & 0xf0f0f0f0f0f0f0f0) >> 4) == 0x3333333333333333;
+}
+
 const char* SkipDigits(const char* p, const char* end) noexcept {
+  while (end - p >= 8 && AreDigits(p)) p += 8;
   while (p != end && IsDigit(*p)) ++p;
   return p;
 }
@@ -69,6 +79,16 @@ class Decimal {
   size_t lead_ = 0;
   int64_t magnitude_ = 0;
 };
+
+// A token of up to 18 digits and nothing else.
+bool ReadDigits(std::string_view token, int64_t& out) noexcept {
+  out = 0;
+  for (const char c : token) {
+    if (!IsDigit(c)) return false;
+    out = out * 10 + (c - '0');
+  }
+  return true;
+}
 
 int CompareMagnitudes(const Decimal& a, const Decimal& b) noexcept {
   if (a.magnitude() != b.magnitude()) return a.magnitude() < b.magnitude() ? -1 : 1;
@@ -136,9 +156,8 @@ bool ScaledToInteger(std::string_view token, int shift, int64_t& out) noexcept {
   constexpr int64_t kPowers[] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
   constexpr int64_t kTooLarge = 1'000'000'000'000'000'000;
   // Nearly all times are integers; these need no decimals.
-  const char* const end = token.data() + token.size();
-  const auto [stop, error] = std::from_chars(token.data(), end, out);
-  if (stop == end && error == std::errc() && shift >= -6 && shift <= 6) {
+  const bool plain = shift >= -6 && shift <= 6 && token.size() <= 18;
+  if (plain && ReadDigits(token, out)) {
     if (shift <= 0) {
       out /= kPowers[-shift];
     } else if (__builtin_mul_overflow(out, kPowers[shift], &out)) {

@@ -109,22 +109,30 @@ bool ParseTimestamp(std::string_view text, EngineTime& out) noexcept {
   return true;
 }
 
-void WriteTimestamp(EngineTime t, char* to) noexcept {
-  const Duration since_epoch = Clamp(t).time_since_epoch();
-  const auto days = std::chrono::floor<std::chrono::days>(since_epoch);
-  const std::chrono::year_month_day date{std::chrono::sys_days(days)};
-  const auto micros = static_cast<uint64_t>((since_epoch - days).count());
-  const auto seconds = static_cast<unsigned>(micros / 1'000'000);
-  const auto fraction = static_cast<unsigned>(micros % 1'000'000);
-  const auto year = static_cast<unsigned>(static_cast<int>(date.year()));
-  std::memcpy(to, "0000-00-00T00:00:00.000000Z", kTimestampBytes);
-  PutTwoDigits(year / 100, to);
-  PutTwoDigits(year % 100, to + 2);
-  PutTwoDigits(static_cast<unsigned>(date.month()), to + 5);
-  PutTwoDigits(static_cast<unsigned>(date.day()), to + 8);
+void TimestampWriter::Write(EngineTime t, char* to) noexcept {
+  const int64_t micros = (Clamp(t) - kBeginningOfTime).count();
+  constexpr int64_t kMicrosADay = 86'400'000'000;
+  const int64_t day = micros / kMicrosADay;
+  if (day != day_) {
+    day_ = day;
+    const std::chrono::sys_days first(
+        std::chrono::floor<std::chrono::days>(kBeginningOfTime.time_since_epoch()));
+    const std::chrono::year_month_day date(first + std::chrono::days(day));
+    const auto year = static_cast<unsigned>(static_cast<int>(date.year()));
+    std::memcpy(text_, "0000-00-00T00:00:00.000000Z", kTimestampBytes);
+    PutTwoDigits(year / 100, text_);
+    PutTwoDigits(year % 100, text_ + 2);
+    PutTwoDigits(static_cast<unsigned>(date.month()), text_ + 5);
+    PutTwoDigits(static_cast<unsigned>(date.day()), text_ + 8);
+  }
+  const auto in_day = static_cast<uint64_t>(micros % kMicrosADay);
+  const auto seconds = static_cast<unsigned>(in_day / 1'000'000);
+  const auto fraction = static_cast<unsigned>(in_day % 1'000'000);
+  std::memcpy(to, text_, kTimestampBytes);
   PutTwoDigits(seconds / 3600, to + 11);
   PutTwoDigits(seconds / 60 % 60, to + 14);
   PutTwoDigits(seconds % 60, to + 17);
+  if (fraction == 0) return;
   PutTwoDigits(fraction / 10'000, to + 20);
   PutTwoDigits(fraction / 100 % 100, to + 22);
   PutTwoDigits(fraction % 100, to + 24);
@@ -132,7 +140,7 @@ void WriteTimestamp(EngineTime t, char* to) noexcept {
 
 std::string FormatTimestamp(EngineTime t) {
   std::string out(kTimestampBytes, '\0');
-  WriteTimestamp(t, out.data());
+  TimestampWriter().Write(t, out.data());
   return out;
 }
 

@@ -232,11 +232,11 @@ class Deadlines {
     }
   }
 
-  int shift_;                 // log2 of the slot width in microseconds
+  int shift_;  // log2 of the slot width in microseconds
   Slots slots_;
   Slot* last_used_ = nullptr;
-  uint64_t surfaced_ = 0;     // slots below this index were surfaced; arms there go to the heap
-  std::vector<Due> heap_;     // earliest at the front
+  uint64_t surfaced_ = 0;  // slots below this index were surfaced; arms there go to the heap
+  std::vector<Due> heap_;  // earliest at the front
   size_t heap_sweep_at_ = kHeapSweepFrom;
   Chunk* loading_ = nullptr;  // what is left of the slot being surfaced
   size_t loading_size_ = 0;

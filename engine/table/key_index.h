@@ -123,9 +123,7 @@ class KeyIndex {
 #endif
   }
 
-  size_t SlotOf(uint32_t hash) const noexcept {
-    return depth_ == 0 ? 0 : hash >> (32 - depth_);
-  }
+  size_t SlotOf(uint32_t hash) const noexcept { return depth_ == 0 ? 0 : hash >> (32 - depth_); }
   Segment& SegmentOf(uint64_t hash) const noexcept {
     return *directory_[SlotOf(static_cast<uint32_t>(hash))];
   }

@@ -48,10 +48,10 @@ struct FolderOptions {
 // How to handle one pair of types. All of these run under a partition's lock: they must not throw and
 // must not call the engine. `context` is passed through.
 struct StateOps {
-  uint32_t size = 0;                                      // of the state, in bytes
-  uint32_t align = 1;                                     // a power of two, at most 64
+  uint32_t size = 0;   // of the state, in bytes
+  uint32_t align = 1;  // a power of two, at most 64
   void* context = nullptr;
-  void (*open)(void* context, void* state) = nullptr;     // constructs an empty state
+  void (*open)(void* context, void* state) = nullptr;  // constructs an empty state
   void (*fold)(void* context, void* state, const void* event) = nullptr;
   void (*relocate)(void* context, void* to, void* from) = nullptr;  // moves; `from` is raw after
   void (*destroy)(void* context, void* state) = nullptr;
@@ -70,16 +70,16 @@ struct EmissionId {
 
 // What is known of a group beside its key and state.
 struct GroupInfo {
-  uint64_t count = 0;   // events folded, the opening one included
-  EngineTime first;     // smallest stamp
-  EngineTime last;      // largest stamp
+  uint64_t count = 0;  // events folded, the opening one included
+  EngineTime first;    // smallest stamp
+  EngineTime last;     // largest stamp
 };
 
 // A closed group on its way out. The views are valid during the call that hands it over.
 struct ClosedGroup : GroupInfo {
   std::string_view key;
   void* state = nullptr;  // relocate or destroy it: nobody else will
-  EngineTime closed;      // the deadline it closed at; engine time for what an event or a call closed
+  EngineTime closed;  // the deadline it closed at; engine time for what an event or a call closed
   Reason reason = Reason::kQuiet;
   EmissionId id;
 };

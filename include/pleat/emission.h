@@ -14,11 +14,12 @@ template <class State>
 struct Emission {
   std::string key;
   State state;
-  uint64_t count;     // events folded into it, at least 1
-  EngineTime first;   // smallest stamp among them
-  EngineTime last;    // largest stamp among them
-  EngineTime closed;  // its deadline, whoever looked whenever; the engine's time if an event or a call
-                      // closed it (kMaxEvents, kFlush, kEnd)
+  uint64_t count;    // events folded into it, at least 1
+  EngineTime first;  // smallest stamp among them
+  EngineTime last;   // largest stamp among them
+  EngineTime
+      closed;  // its deadline, whoever looked whenever; the engine's time if an event or a call
+               // closed it (kMaxEvents, kFlush, kEnd)
   Reason reason;
   EmissionId id;
 };

@@ -41,11 +41,11 @@
 namespace pleat::inline v0 {
 
 template <class State, class Event>
-concept FoldableState = std::default_initializable<State> &&
-                        std::is_nothrow_move_constructible_v<State> &&
-                        requires(State& state, const Event& event) {
-                          { state.Fold(event) } noexcept;
-                        };
+concept FoldableState =
+    std::default_initializable<State> && std::is_nothrow_move_constructible_v<State> &&
+    requires(State& state, const Event& event) {
+      { state.Fold(event) } noexcept;
+    };
 
 template <class State>
 concept HasHeapBytes = requires(const State& state) {
@@ -131,8 +131,8 @@ class Folder {
   {
     std::optional<OpenGroup<State>> out;
     any_.Peek(key, [&](const GroupInfo& info, const void* state) {
-      out.emplace(OpenGroup<State>{*static_cast<const State*>(state), info.count, info.first,
-                                   info.last});
+      out.emplace(
+          OpenGroup<State>{*static_cast<const State*>(state), info.count, info.first, info.last});
     });
     return out;
   }
@@ -147,8 +147,7 @@ class Folder {
     return [&out](const ClosedGroup& group) {
       State& state = *static_cast<State*>(group.state);
       out.push_back(Emission<State>{std::string(group.key), std::move(state), group.count,
-                                    group.first, group.last, group.closed, group.reason,
-                                    group.id});
+                                    group.first, group.last, group.closed, group.reason, group.id});
       state.~State();
     };
   }
@@ -159,8 +158,9 @@ class Folder {
 template <class Event, class State>
 const StateOps& StateOpsFor() noexcept {
   static constexpr StateOps kOps = [] {
-    static_assert(HasHeapBytes<State> || !requires(State state) { state.HeapBytes(); },
-                  "HeapBytes() must be `size_t HeapBytes() const noexcept`");
+    static_assert(
+        HasHeapBytes<State> || !requires(State state) { state.HeapBytes(); },
+        "HeapBytes() must be `size_t HeapBytes() const noexcept`");
     StateOps ops;
     ops.size = sizeof(State);
     ops.align = alignof(State);

@@ -140,11 +140,11 @@ PLEAT_EXPORT void AppendJsonString(std::string_view text, std::string& out);
 // What became of one line.
 struct LineResult {
   enum class Kind : uint8_t {
-    kBlank,      // only white space; not counted
-    kEvent,      // a usable event; see `fold`
-    kBad,        // not a usable event; `reason` says why; nothing changed
-    kNoUnit,     // the event time is a number and the spec states no unit: stop; `reason` says which
-                 // unit it looks like
+    kBlank,   // only white space; not counted
+    kEvent,   // a usable event; see `fold`
+    kBad,     // not a usable event; `reason` says why; nothing changed
+    kNoUnit,  // the event time is a number and the spec states no unit: stop; `reason` says which
+              // unit it looks like
   };
   Kind kind = Kind::kBlank;
   FoldOutcome fold = FoldOutcome::kOpened;  // for kEvent: never kFuture, which is a bad line
@@ -153,8 +153,8 @@ struct LineResult {
 
 // Counts of lines; of groups the collection's own ledger tells. lines = events + bad.
 struct LineCounts {
-  uint64_t lines = 0;       // blank ones not counted
-  uint64_t events = 0;      // usable, late and refused ones included
+  uint64_t lines = 0;   // blank ones not counted
+  uint64_t events = 0;  // usable, late and refused ones included
   uint64_t bad = 0;
   uint64_t mismatched = 0;  // values that a reducer could not take
 

@@ -8,13 +8,13 @@ namespace pleat::inline v0 {
 
 // What became of one event. Only kOpened and kFolded changed anything.
 enum class FoldOutcome : uint8_t {
-  kOpened,      // it opened a new group (which may have closed at once: max_events of 1, or overdue)
-  kFolded,      // it was folded into the key's open group
-  kLate,        // older than the accept limit by time; route it elsewhere if it matters
-  kFuture,      // further ahead of the engine's time than the future limit; likely a broken clock
-  kOverLimit,   // a limit on groups, bytes or key length was reached; after popping, or after time
-                // has closed groups, the same event may be accepted
-  kStopped,     // the engine was stopped; nothing is accepted any more
+  kOpened,     // it opened a new group (which may have closed at once: max_events of 1, or overdue)
+  kFolded,     // it was folded into the key's open group
+  kLate,       // older than the accept limit by time; route it elsewhere if it matters
+  kFuture,     // further ahead of the engine's time than the future limit; likely a broken clock
+  kOverLimit,  // a limit on groups, bytes or key length was reached; after popping, or after time
+               // has closed groups, the same event may be accepted
+  kStopped,    // the engine was stopped; nothing is accepted any more
 };
 
 // Why a group closed. These values are stored; never renumber.

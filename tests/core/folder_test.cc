@@ -9,7 +9,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <pleat/partition.h>
 
 #include "tests/support/allocations.h"
@@ -205,8 +204,7 @@ TEST_F(FolderFixture, CloseAllEndsEveryGroupByDeadlineThenOpening) {
   Fold("b", 2, 4s);
   Fold("a", 3, 4s);
   folder_->CloseAll();
-  EXPECT_THAT(Pop(),
-              ElementsAre("b [2] end 4 4 1", "a [3] end 4 4 1", "c [1] end 5 5 1"));
+  EXPECT_THAT(Pop(), ElementsAre("b [2] end 4 4 1", "a [3] end 4 4 1", "c [1] end 5 5 1"));
   EXPECT_EQ(folder_->sizes(), Sizes{});
 }
 
@@ -334,8 +332,8 @@ TEST(Folder, FoldingIntoAnOpenGroupAllocatesNothing) {
   auto engine = *Engine::Open({.partitions = 4});
   Folder<Number, Sum> folder(*engine, "f", {.quiet_period = 1h, .max_hold = kForever});
   std::vector<std::string> keys;
-  for (int i = 0; i < 1000; ++i) keys.push_back("a key longer than what is kept inline " +
-                                                std::to_string(i));
+  for (int i = 0; i < 1000; ++i)
+    keys.push_back("a key longer than what is kept inline " + std::to_string(i));
   for (const std::string& key : keys) folder.Fold(key, {1}, kT0);
   const size_t before = AllocationCount();
   for (const std::string& key : keys) folder.Fold(key, {1}, kT0 + 1s);

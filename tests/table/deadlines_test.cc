@@ -92,8 +92,8 @@ TEST_F(DeadlinesFixture, AnEndedOneWaitsForOlderDeadlinesInLaterSlots) {
   Arm(t0_);
   EXPECT_EQ(TakeDue(t0_).size(), 1u);
   items_.push_back({.live = true, .due = t0_ + 1s, .order = 0});
-  deadlines_.ArmEnded({.ripe = t0_ + 1s, .order = 0, .ref = {1, 1}, .by_event = true,
-                       .reason = Reason::kFlush});
+  deadlines_.ArmEnded(
+      {.ripe = t0_ + 1s, .order = 0, .ref = {1, 1}, .by_event = true, .reason = Reason::kFlush});
   Arm(t0_ + 500ms);
   EXPECT_EQ(TakeDue(t0_ + 2s), (std::vector<uint32_t>{2, 1}));
 }
@@ -163,9 +163,7 @@ TEST_P(RandomDeadlines, AgreesWithAnOrderedSet) {
       const uint32_t number = items_.empty() ? 0 : static_cast<uint32_t>(random() % items_.size());
       switch (random() % 5) {
         case 0:
-        case 1:
-          expected.emplace(due, Arm(due));
-          break;
+        case 1: expected.emplace(due, Arm(due)); break;
         case 2:  // move one later
           if (items_.empty() || !items_[number].live || due < items_[number].due) break;
           expected.erase({items_[number].due, number});
