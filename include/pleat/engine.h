@@ -77,13 +77,13 @@ class PLEAT_EXPORT Engine {
   // The engine's time; kBeginningOfTime before it has first moved. On event time: the watermark.
   EngineTime now() const noexcept;
 
-  // Nothing falls due before this instant; absent when nothing is open. A driver sleeps until then and
-  // calls Advance(). It can be early, never late: a group's deadline may have moved since it was noted.
-  // The answer holds until the next fold from any thread.
+  // Nothing falls due before this instant; absent when nothing will. A driver sleeps until then and
+  // calls Advance(). It can be early, never late: the group whose deadline was noted may have been
+  // folded into, flushed or closed since. The answer holds until the next fold from any thread.
   std::optional<EngineTime> NextDeadline() const noexcept;
 
-  // From its return on, every fold is answered kStopped. What has closed can still be popped; what
-  // is open stays open. Idempotent.
+  // From its return on, every fold is answered kStopped; all else goes on, so that what is open can be
+  // closed and what has closed can be popped. Idempotent.
   void Stop() noexcept;
 
   int partitions() const noexcept;

@@ -30,6 +30,8 @@ struct Log {
   std::string name;  // of the test
   std::string file;
   Arguments options;
+
+  friend void PrintTo(const Log& log, std::ostream* out) { *out << log.name; }
 };
 
 const std::string kExamples = std::string(PLEAT_SOURCE_DIR) + "/examples/data/";
