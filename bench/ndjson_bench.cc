@@ -5,6 +5,8 @@
 //                                its public interface can validate (not repeated names, nor big
 //                                integers); parsing in the same way as pleat does
 //   ndjson/higgs/simdjson_dom    the DOM parser, line by line: validates all but repeated names
+//   ndjson/higgs/pleat_scan      our strict validation of every byte, repeated names included; picks out
+//                                the same three members
 //   ndjson/higgs/pleat_fold      the whole path of `pleat fold --key userB --time timestamp`: strict
 //                                validation, watermark, fold, close, render; one thread
 #include <simdjson.h>
@@ -13,6 +15,7 @@
 #include <pleat/json.h>
 
 #include "bench/workloads.h"
+#include "engine/json/scanner.h"
 
 namespace pleat::bench {
 namespace {
@@ -141,6 +144,25 @@ void SimdjsonDom(benchmark::State& state) {
   Report(state, work);
 }
 
+void PleatScan(benchmark::State& state) {
+  const LineWorkload& work = Higgs();
+  PathTree paths;
+  for (const char* name : {"userB", "timestamp", "interaction"}) paths.Add({name});
+  Scanner scanner(paths);
+  for (auto _ : state) {
+    size_t sum = 0;
+    for (std::string_view line : work.lines) {
+      if (!scanner.Scan(line).empty()) {
+        state.SkipWithError("a line did not parse");
+        return;
+      }
+      sum += scanner.value(0).text.size();
+    }
+    benchmark::DoNotOptimize(sum);
+  }
+  Report(state, work);
+}
+
 void PleatFold(benchmark::State& state) {
   const LineWorkload& work = Higgs();
   FoldSpec spec;
@@ -178,6 +200,7 @@ void PleatFold(benchmark::State& state) {
 BENCHMARK(SimdjsonLax)->Name("ndjson/higgs/simdjson_lax")->UseRealTime();
 BENCHMARK(SimdjsonWalk)->Name("ndjson/higgs/simdjson_walk")->UseRealTime();
 BENCHMARK(SimdjsonDom)->Name("ndjson/higgs/simdjson_dom")->UseRealTime();
+BENCHMARK(PleatScan)->Name("ndjson/higgs/pleat_scan")->UseRealTime();
 BENCHMARK(PleatFold)->Name("ndjson/higgs/pleat_fold")->UseRealTime();
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 
 using bad_line::Quoted;
 
-absl::Status Wrong(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
+absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
 
 absl::Status SetDuration(Duration& to, std::string_view text) {
   absl::StatusOr<Duration> parsed = ParseDuration(text);

@@ -16,7 +16,7 @@ using bad_line::Quoted;
 
 constexpr std::string_view kMarks = ",=()";
 
-absl::Status Wrong(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
+absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
 
 // A field, and whether it was in quotes.
 struct Field {
@@ -152,7 +152,7 @@ absl::StatusOr<Merge> ParseMerge(std::string_view text) {
 }
 
 std::string FormatKeyField(const KeyField& field) {
-  const std::string path = FormatField(field.path, kMarks);
+  std::string path = FormatField(field.path, kMarks);
   if (field.name == DefaultName(field.path)) return path;
   const bool like_path = field.name.starts_with('/');
   return FormatField(field.name, like_path ? "/" : kMarks) + "=" + path;

@@ -1,13 +1,13 @@
 // The tree keeps the rules of include_rules.h, and the sizes that the house style names.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "tests/structure/include_rules.h"
 

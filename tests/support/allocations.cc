@@ -11,6 +11,17 @@ std::atomic<size_t> count{0};
 
 size_t pleat::AllocationCount() noexcept { return count.load(std::memory_order_relaxed); }
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PLEAT_TEST_KEEP_OPERATOR_NEW
+#endif
+#endif
+
+#ifdef PLEAT_TEST_KEEP_OPERATOR_NEW
+bool pleat::CountsAllocations() noexcept { return false; }
+#else
+bool pleat::CountsAllocations() noexcept { return true; }
+
 void* operator new(size_t size) {
   count.fetch_add(1, std::memory_order_relaxed);
   if (void* p = std::malloc(size)) return p;
@@ -19,3 +30,4 @@ void* operator new(size_t size) {
 void* operator new(size_t size, const std::nothrow_t&) noexcept { return operator new(size); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
+#endif

@@ -1,7 +1,7 @@
 // Peek() answers with a copy; a state that can only move can be folded, but not peeked at.
-#include <pleat/folder.h>
-
 #include <memory>
+
+#include <pleat/folder.h>
 
 #ifdef MISUSE
 using Held = std::unique_ptr<int>;

@@ -1,7 +1,7 @@
 // A reading of a clock is not engine time until somebody says how to convert it.
-#include <pleat/folder.h>
-
 #include <chrono>
+
+#include <pleat/folder.h>
 
 struct State {
   void Fold(const int&) noexcept {}

@@ -1,9 +1,9 @@
 // Folds a struct, and calls all of the core that is not a template, so that a class or function
 // that lacks PLEAT_EXPORT fails to link here.
+#include <cstdint>
+
 #include <pleat/folder.h>
 #include <pleat/partition.h>
-
-#include <cstdint>
 
 using namespace std::chrono_literals;
 

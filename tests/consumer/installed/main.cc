@@ -1,10 +1,10 @@
 // Folds a struct, and a line of JSON, with nothing but the installed package.
-#include <pleat/folder.h>
-#include <pleat/json.h>
-
 #include <cstdint>
 #include <iostream>
 #include <string>
+
+#include <pleat/folder.h>
+#include <pleat/json.h>
 
 using namespace std::chrono_literals;
 
