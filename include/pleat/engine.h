@@ -54,7 +54,11 @@ struct EngineOptions {
 
 // Thread safety: any thread may call any method at any time; destroy it when no call is running and
 // after the collections that refer to it.
-// Ownership: holds everything that its collections remember.
+// Ownership: holds everything that its collections remember; what was not popped goes with it.
+//
+// A driver loop sleeps until NextDeadline(), or until its own code has folded into an idle engine,
+// whichever comes first; nothing in here wakes it up or blocks. An orderly end is Stop(), then
+// CloseAll() on each folder, then Pop() until it gives nothing.
 class PLEAT_EXPORT Engine {
  public:
   // Errors: kInvalidArgument for an option out of range, naming it.

@@ -17,7 +17,10 @@
 // itself is counted. All of these, and the destructor, run under a partition's lock: they must not call
 // the engine, which would deadlock, and one that throws ends the program.
 //
-// Thread safety: as Engine: any thread may call any method at any time, also on one object.
+// FolderOptions and its defaults are in any_folder.h.
+//
+// Thread safety: as Engine: any thread may call any method at any time, also on one object. A Folder
+// is a handle: copies mean the same collection.
 // Allocation: folding into an open group allocates nothing of ours; opening one may. Failing to
 // allocate terminates the process.
 #pragma once
@@ -74,8 +77,10 @@ class Folder {
   Folder(Engine& engine, std::string_view name, const FolderOptions& options) noexcept
       : any_(Open(engine, name, options).value().any_) {}
 
-  // Folds `event`, stamped `at`, into the group of `key`, opening one if none is open. The event is
-  // not kept. A group that is due by the engine's time (on arrival time: or by `at`) closes first.
+  // Folds `event`, stamped `at`, into the group of `key`, opening one if none is open. Any bytes are a
+  // key, none too, up to 64 KiB; it is copied. The event is not kept. A group that is due by the
+  // engine's time (on arrival time: or by `at`) closes first. A stamp behind the engine's time is fine:
+  // it folds, or opens a group whose deadline may have passed, which then closes at once.
   // Cost: one lock, two or three cache lines.
   FoldOutcome Fold(std::string_view key, const Event& event, EngineTime at) noexcept {
     return any_.Fold(key, &event, at);

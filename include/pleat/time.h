@@ -3,7 +3,7 @@
 // An engine runs on one axis (Axis in engine.h): on arrival time a stamp is the instant at which an
 // event arrived, on event time it is the instant the event speaks of. EngineTime is a point on that
 // axis. It is a type of its own, so that a reading of some clock does not slip in unconverted: use
-// FromUnix() for a count since 1970-01-01T00:00:00Z.
+// FromUnix().
 //
 // Range: the years 0001 to 9999. Arithmetic saturates at both ends and never wraps; a stamp beyond
 // an end counts as that end.
@@ -36,7 +36,12 @@ inline constexpr EngineTime kEndOfTime{Duration{253'402'300'799'999'999}};      
 // After every stamp and every deadline: what "no deadline" is.
 inline constexpr EngineTime kNever = kEndOfTime + Duration{1};
 
-constexpr EngineTime FromUnix(Duration since_epoch) noexcept { return EngineTime{since_epoch}; }
+// From a count since 1970-01-01T00:00:00Z of any unit, cut to microseconds; such as
+// FromUnix(system_clock::now().time_since_epoch()), or FromUnix(1'700'000'000s).
+template <class Rep, class Period>
+constexpr EngineTime FromUnix(std::chrono::duration<Rep, Period> since_epoch) noexcept {
+  return EngineTime{std::chrono::floor<Duration>(since_epoch)};
+}
 
 constexpr EngineTime Clamp(EngineTime t) noexcept {
   return t < kBeginningOfTime ? kBeginningOfTime : t > kEndOfTime ? kEndOfTime : t;

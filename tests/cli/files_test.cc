@@ -49,15 +49,18 @@ TEST(OutputOption, UnwritableDirectoryIsFoundBeforeInputIsRead) {
   EXPECT_EQ(process.err(), "pleat fold: /no/such/out: No such file or directory\n");
 }
 
-TEST(OutputOption, TemporaryFileIsRemovedWhenASignalEndsTheRun) {
-  TemporaryDirectory dir;
-  Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "1m", "--output", dir / "out"}));
-  process.Write("nonsense\n");
-  ASSERT_TRUE(process.AwaitErr("<stdin>:1: "));
-  EXPECT_EQ(dir.Names().size(), 1u);
-  process.Signal(SIGTERM);
-  EXPECT_EQ(process.WaitWithInputOpen(), -SIGTERM);
-  EXPECT_EQ(dir.Names(), Names{});
+TEST(OutputOption, IsCompleteWhenTheRunIsAskedToEnd) {
+  for (int number : {SIGTERM, SIGHUP}) {
+    TemporaryDirectory dir;
+    Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "1m", "--output", dir / "out"}));
+    process.Write("{\"k\":1}\nnonsense\n");
+    ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));
+    EXPECT_EQ(dir.Names().size(), 1u);
+    process.Signal(number);
+    EXPECT_EQ(process.WaitWithInputOpen(), 128 + number);
+    EXPECT_EQ(Content(dir / "out").substr(0, 6), "{\"k\":1");
+    EXPECT_EQ(dir.Names(), Names{"out"});
+  }
 }
 
 TEST(StatsOption, FileHoldsTheLedgerInItsOrder) {

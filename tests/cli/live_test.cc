@@ -99,6 +99,16 @@ TEST(Interrupt, CompletesTheOutputFile) {
   EXPECT_EQ(dir.Names(), std::vector<std::string>{"out"});
 }
 
+TEST(Interrupt, TwoSignalsAtOnceAreOne) {
+  Subprocess process(Pleat(kPatient));
+  process.Write("{\"k\":1}\nnonsense\n");
+  ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));
+  process.Signal(SIGINT);  // as timeout(1) does: to the process, and to its group
+  process.Signal(SIGINT);
+  EXPECT_EQ(process.WaitWithInputOpen(), 130);
+  EXPECT_EQ(process.out(), "{\"k\":1}\n");
+}
+
 TEST(Interrupt, WaitForANamedPipeCanBeInterrupted) {
   TemporaryDirectory dir;
   ASSERT_EQ(mkfifo((dir / "fifo").c_str(), 0600), 0);

@@ -21,5 +21,5 @@ fi
 # shellcheck disable=SC2046  # the flags are words
 "$compiler" -std=c++20 $(pkg-config --cflags pleat-json) \
   "$source/tests/consumer/installed/main.cc" -o "$work/consumer" \
-  $(pkg-config --static --libs pleat-json)
+  $(pkg-config --libs pleat-json)
 "$work/consumer"

@@ -62,7 +62,8 @@ constexpr Flag kFlags[] = {
     {"strict", "", FlagKind::kSwitch, "go on, but exit with 1 if there was a bad line"},
     {"max-groups", "N", FlagKind::kNumber,
      "open groups at a time (default 50000000); an event past a limit is refused"},
-    {"max-memory", "BYTES", FlagKind::kNumber, "memory for groups (default half of the machine's)"},
+    {"max-memory", "BYTES", FlagKind::kNumber,
+     "memory for groups, also as 512Mi or 2G (default half of the machine's)"},
     {"", "", FlagKind::kText, "Output"},
     {"no-meta", "", FlagKind::kSwitch, "leave out \"_fold\""},
     {"output", "FILE", FlagKind::kText,
@@ -110,7 +111,8 @@ Stats: lines = events + bad; events = opened + folded + late + refused;
   opened = emissions + open.
 Exit codes: 0 done, also with skipped bad lines, and when the reader of the
   output has gone; 1 could not read or write, refused events, --strict,
-  --on-bad fail; 2 wrong usage; 130 interrupted: finished and flushed.
+  --on-bad fail; 2 wrong usage; 130, 143, 129 asked to end (SIGINT, SIGTERM,
+  SIGHUP): finished and flushed.
 )";
 
 bool InDocument(const Flag& flag) {

@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 constexpr int kExitDone = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
-constexpr int kExitInterrupted = 130;
+constexpr int kExitSignal = 128;  // plus the signal's number
 
 constexpr uint64_t kLinesPerSettle = 4096;
 constexpr size_t kPopAtOnce = 1024;
@@ -282,12 +282,14 @@ int FoldRun::Report() {
   }
   StopFor(outputs_.WriteStats(StatsJson(totals)));
   if (!options_.quiet_summary && stop_ != Stop::kReaderGone) {
-    Say(HumanSummary(totals, read_.bytes, clock_.Elapsed()));
+    const bool whole = stop_ == Stop::kEndOfInput || stop_ == Stop::kInterrupted;
+    Say(HumanSummary(totals, read_.bytes, clock_.Elapsed(),
+                     whole ? "written" : "made, but the output is not complete"));
   }
   if (!failure_.empty() || stop_ == Stop::kBadLine) return kExitFailed;
   if (stop_ == Stop::kNoUnit) return kExitUsage;
   if (stop_ == Stop::kReaderGone) return kExitDone;
-  if (stop_ == Stop::kInterrupted) return kExitInterrupted;
+  if (stop_ == Stop::kInterrupted) return kExitSignal + StopSignal();
   if (totals.refused > 0 || (options_.strict && totals.bad > 0)) return kExitFailed;
   return kExitDone;
 }

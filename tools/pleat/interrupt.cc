@@ -2,20 +2,23 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <climits>
+#include <cstdint>
 #include <cstring>
 
 namespace pleat::inline v0 {
 namespace {
 
-constexpr int kExitInterrupted = 130;
 constexpr int kSlots = 4;
+constexpr int64_t kSameSignalMs = 250;
 
 // What a signal handler may touch: nothing else has to be global.
-volatile sig_atomic_t g_interrupted = 0;
+volatile sig_atomic_t g_stop_signal = 0;
+std::atomic<int64_t> g_stopped_ms = 0;
 int g_pipe[2] = {-1, -1};
 
 struct DoomedPath {
@@ -24,6 +27,7 @@ struct DoomedPath {
 };
 DoomedPath g_doomed[kSlots];
 static_assert(std::atomic<bool>::is_always_lock_free, "read in a signal handler");
+static_assert(std::atomic<int64_t>::is_always_lock_free, "likewise");
 
 void RemoveDoomed() {
   for (DoomedPath& doomed : g_doomed) {
@@ -31,20 +35,26 @@ void RemoveDoomed() {
   }
 }
 
-extern "C" void OnInterrupt(int) {
-  if (g_interrupted != 0) {
-    RemoveDoomed();
-    _exit(kExitInterrupted);
-  }
-  g_interrupted = 1;
-  const char wake = 1;
-  [[maybe_unused]] const ssize_t ignored = write(g_pipe[1], &wake, 1);
+// One of the few clocks that a signal handler may read.
+int64_t MonotonicMs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-extern "C" void OnKill(int number) {
+extern "C" void OnStop(int number) {
+  if (g_stop_signal == 0) {
+    g_stopped_ms.store(MonotonicMs(), std::memory_order_relaxed);
+    g_stop_signal = number;
+    const char wake = 1;
+    [[maybe_unused]] const ssize_t ignored = write(g_pipe[1], &wake, 1);
+    return;
+  }
+  if (MonotonicMs() - g_stopped_ms.load(std::memory_order_relaxed) < kSameSignalMs) return;
+  constexpr char kSaid[] = "pleat: stopped at once; what was open is lost\n";
+  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, kSaid, sizeof(kSaid) - 1);
   RemoveDoomed();
-  signal(number, SIG_DFL);
-  raise(number);
+  _exit(128 + number);
 }
 
 void Install(int number, void (*handler)(int), bool unless_ignored) {
@@ -60,13 +70,13 @@ void Install(int number, void (*handler)(int), bool unless_ignored) {
 
 void InstallSignalHandlers() {
   [[maybe_unused]] const int ignored = pipe2(g_pipe, O_CLOEXEC | O_NONBLOCK);
-  Install(SIGINT, OnInterrupt, false);
-  Install(SIGTERM, OnKill, true);
-  Install(SIGHUP, OnKill, true);
+  Install(SIGINT, OnStop, false);
+  Install(SIGTERM, OnStop, true);
+  Install(SIGHUP, OnStop, true);
   Install(SIGPIPE, SIG_IGN, false);
 }
 
-bool Interrupted() { return g_interrupted != 0; }
+int StopSignal() { return g_stop_signal; }
 
 int InterruptFd() { return g_pipe[0]; }
 

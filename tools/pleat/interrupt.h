@@ -1,9 +1,10 @@
 // Signals, turned into a flag that loops look at and a descriptor that poll() watches.
 //
-// The first SIGINT asks for an orderly end: stop reading, hand out what is open, say what happened.
-// The second one ends the process at once. SIGTERM and SIGHUP end it at once too, as they would by
-// default, but no half-written file is left behind. SIGPIPE is ignored, so that writing to a closed
-// pipe is an answer (EPIPE) and not the end of the process.
+// The first SIGINT, SIGTERM or SIGHUP asks for an orderly end: stop reading, hand out what is open, say
+// what happened. Another one ends the process at once, and no half-written file is left behind. One
+// that follows within a quarter of a second is the same one: timeout(1) and other wrappers signal both
+// the process and its group. SIGPIPE is ignored, so that writing to a closed pipe is an answer (EPIPE)
+// and not the end of the process.
 #pragma once
 
 #include <string>
@@ -14,10 +15,11 @@ namespace pleat::inline v0 {
 // does for its background jobs: an explicit `kill -INT` should work there as well.
 void InstallSignalHandlers();
 
-// Whether a SIGINT has come.
-bool Interrupted();
+// The first signal that has asked for the end, or 0.
+int StopSignal();
+inline bool Interrupted() { return StopSignal() != 0; }
 
-// Becomes readable with the first SIGINT. Never read it.
+// Becomes readable with the first such signal. Never read it.
 int InterruptFd();
 
 // Removes the file `path` if the process is ended by a signal while this object lives.

@@ -57,7 +57,7 @@ std::string StatsJson(const RunTotals& t) {
   return out + "}\n";
 }
 
-std::string HumanSummary(const RunTotals& t, uint64_t bytes, Duration took) {
+std::string HumanSummary(const RunTotals& t, uint64_t bytes, Duration took, std::string_view fate) {
   const std::string lines = Grouped(t.lines);
   const std::string groups = Grouped(t.opened);
   const std::string emissions = Grouped(t.emissions);
@@ -70,9 +70,10 @@ std::string HumanSummary(const RunTotals& t, uint64_t bytes, Duration took) {
       Grouped(t.bad) + " bad, " + Grouped(t.late) + " late, " + Grouped(t.refused) + " refused");
   out += row("groups", groups, t.open == 0 ? "all closed" : Grouped(t.open) + " left open");
   out += row("emissions", emissions,
-             t.mismatched == 0 ? "written"
-                               : "written; " + Grouped(t.mismatched) +
-                                     " values were of a type their reducer does not take");
+             std::string(fate) + (t.mismatched == 0
+                                      ? ""
+                                      : "; " + Grouped(t.mismatched) +
+                                            " values were of a type their reducer does not take"));
   out += row("folded", Format("%.1f %%", 100 * t.FoldingRatio()), "of events folded away");
   out += row("took", Format("%.2f s", Seconds(took)),
              Grouped(static_cast<uint64_t>(static_cast<double>(t.lines) / Seconds(took))) +

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <pleat/json.h>
 #include <pleat/stats.h>
@@ -32,7 +33,9 @@ struct RunTotals {
 std::string StatsJson(const RunTotals& totals);
 
 // `bytes` as they were on the disk or in the pipe.
-std::string HumanSummary(const RunTotals& totals, uint64_t bytes, Duration took);
+// `fate`: what became of the emissions, such as "written".
+std::string HumanSummary(const RunTotals& totals, uint64_t bytes, Duration took,
+                         std::string_view fate);
 
 // 1234567 as "1,234,567".
 std::string Grouped(uint64_t number);
