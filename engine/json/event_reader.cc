@@ -106,7 +106,7 @@ EventReader::Verdict EventReader::ReadTime(EngineTime arrival) {
   if (plan_.time_slot == PathTree::kNone) return Verdict::kEvent;
   const Value& value = scanner_.value(plan_.time_slot);
   if (value.kind == Value::Kind::kNumber) return ReadTimeNumber(value.text);
-  if (!value.present()) return Bad(bad_line::kNoTime);
+  if (!value.present()) return Bad(plan_.time_absent);
   if (value.kind != Value::Kind::kString) return Bad(bad_line::kTimeType);
   const std::string_view text = Canonical(value);
   const bool good = ParseTimestamp(text.substr(1, text.size() - 2), event_.at);

@@ -58,7 +58,10 @@ FoldPlan::FoldPlan(const FoldSpec& spec) : time_unit(spec.time_unit), meta(spec.
                     shown + std::string(bad_line::kKeyAbsent),
                     shown + std::string(bad_line::kKeyContainer)});
   }
-  if (!spec.time.empty()) time_slot = AddPath(paths, spec.time);
+  if (!spec.time.empty()) {
+    time_slot = AddPath(paths, spec.time);
+    time_absent = "event time " + bad_line::Quoted(spec.time) + std::string(bad_line::kKeyAbsent);
+  }
   for (const Merge& merge : spec.merges) {
     const int slot = merge.path.empty() ? PathTree::kNone : AddPath(paths, merge.path);
     const std::string quoted = Quote(merge.name);

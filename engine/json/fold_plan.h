@@ -45,6 +45,7 @@ struct FoldPlan {
   std::vector<Key> keys;
   std::vector<MergedValue> merges;
   int time_slot = PathTree::kNone;  // kNone: stamped by the caller
+  std::string time_absent;          // why a line without it is bad
   TimeUnit time_unit = TimeUnit::kNotStated;
   bool meta = true;
   uint32_t state_bytes = sizeof(uint64_t);

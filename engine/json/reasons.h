@@ -36,7 +36,6 @@ inline constexpr std::string_view kTwice = " appears twice";  // member "a" appe
 inline constexpr std::string_view kKeyAbsent = " is missing";  // key "a" is missing
 inline constexpr std::string_view kKeyContainer = " is an object or an array";
 inline constexpr std::string_view kKeyTooLong = "key longer than 64 KiB";
-inline constexpr std::string_view kNoTime = "event time is missing";
 inline constexpr std::string_view kTimeType = "event time is neither text nor a number";
 inline constexpr std::string_view kTimeText = "event time is not RFC 3339";
 inline constexpr std::string_view kTimeRange = "event time is outside the years 0001 to 9999";

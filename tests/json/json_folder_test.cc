@@ -161,8 +161,8 @@ TEST(JsonFolder, ReadsTimesOfEveryUnit) {
 
 TEST(JsonFolder, SaysWhatIsWrongWithATime) {
   JsonHarness harness(SpecOf({{"key", "k"}, {"time", "t"}, {"time-unit", "s"}}));
-  EXPECT_EQ(harness.Fold(R"({"k":0})").reason, bad_line::kNoTime);
-  EXPECT_EQ(harness.Fold(R"({"k":0,"t":null})").reason, bad_line::kNoTime);
+  EXPECT_EQ(harness.Fold(R"({"k":0})").reason, "event time \"t\" is missing");
+  EXPECT_EQ(harness.Fold(R"({"k":0,"t":null})").reason, "event time \"t\" is missing");
   EXPECT_EQ(harness.Fold(R"({"k":0,"t":true})").reason, bad_line::kTimeType);
   EXPECT_EQ(harness.Fold(R"({"k":0,"t":[1]})").reason, bad_line::kTimeType);
   EXPECT_EQ(harness.Fold(R"({"k":0,"t":"1341100972"})").reason, bad_line::kTimeText);

@@ -151,6 +151,22 @@ absl::Status ApplyFlags(const Given& given, FoldOptions& options) {
   return absl::OkStatus();
 }
 
+// A value that looks like a flag is a value forgotten. `--output=--odd` still says that it is meant.
+absl::Status CheckValuesGiven(const char* const* first, const char* const* last) {
+  for (const char* const* it = first; it != last && it + 1 != last; ++it) {
+    const std::string_view name(*it);
+    const std::string_view next(it[1]);
+    const auto takes_value = [&](const Flag& flag) {
+      return flag.kind != FlagKind::kSwitch && !flag.name.empty() && name == Dashed(flag.name);
+    };
+    if (next.starts_with("--") && next.size() > 2 &&
+        std::any_of(std::begin(kFlags), std::end(kFlags), takes_value)) {
+      return absl::InvalidArgumentError(std::string(name) + ": needs a value");
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Lets CLI11 cut the command line into flags, their texts, and files. What the texts mean is not its
 // business, so all of them are lists of strings to it.
 absl::Status Cut(int argc, const char* const* argv, Given& given, FoldCall& call) {
@@ -173,6 +189,7 @@ absl::Status Cut(int argc, const char* const* argv, Given& given, FoldCall& call
   // list, so it is not told that there are files.)
   const char* const* const files =
       std::find_if(argv, argv + argc, [](std::string_view text) { return text == "--"; });
+  if (absl::Status given_all = CheckValuesGiven(argv, files); !given_all.ok()) return given_all;
   try {
     app.parse(static_cast<int>(files - argv), argv);
   } catch (const CLI::ArgumentMismatch& error) {
