@@ -47,8 +47,8 @@ class EngineCore {
   Lock lock_;
   // Before the partitions, whose books use the folders' StateOps to the very end.
   std::vector<std::unique_ptr<FolderCore>> folders_ ABSL_GUARDED_BY(lock_);
-  std::deque<Partition>
-      partitions_;  // never resized after construction; a deque, as locks stay put
+  // Never resized after construction; a deque, because locks stay put.
+  std::deque<Partition> partitions_;
 };
 
 }  // namespace pleat::inline v0
