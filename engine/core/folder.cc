@@ -105,6 +105,25 @@ FoldOutcome FolderCore::Fold(std::string_view key, const void* event, EngineTime
   return outcome;
 }
 
+FoldCounts FolderCore::FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes) {
+  FoldCounts counts;
+  for (size_t i = 0; i < batch.size; ++i) {
+    const auto* at = static_cast<const std::byte*>(batch.first) + i * batch.stride;
+    const auto* head = reinterpret_cast<const KeyedEvent<char>*>(at);
+    const FoldOutcome outcome = Fold(head->key, at + batch.event_offset, head->at);
+    if (outcomes != nullptr) outcomes[i] = outcome;
+    switch (outcome) {
+      case FoldOutcome::kOpened: ++counts.opened; break;
+      case FoldOutcome::kFolded: ++counts.folded; break;
+      case FoldOutcome::kLate: ++counts.late; break;
+      case FoldOutcome::kFuture: ++counts.future; break;
+      case FoldOutcome::kOverLimit: ++counts.over_limit; break;
+      case FoldOutcome::kStopped: ++counts.stopped; break;
+    }
+  }
+  return counts;
+}
+
 bool FolderCore::Flush(std::string_view key) {
   if (key.size() > kKeyBytesMax) return false;
   const Home home = HomeOf(key);
@@ -213,6 +232,9 @@ absl::StatusOr<AnyFolder> AnyFolder::Open(Engine& engine, std::string_view name,
 
 FoldOutcome AnyFolder::Fold(std::string_view key, const void* event, EngineTime at) noexcept {
   return core_->Fold(key, event, at);
+}
+FoldCounts AnyFolder::FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes) noexcept {
+  return core_->FoldBatch(batch, outcomes);
 }
 bool AnyFolder::Flush(std::string_view key) noexcept { return core_->Flush(key); }
 bool AnyFolder::Cancel(std::string_view key) noexcept { return core_->Cancel(key); }

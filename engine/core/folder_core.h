@@ -27,6 +27,7 @@ class FolderCore {
   // The methods of AnyFolder.
 
   FoldOutcome Fold(std::string_view key, const void* event, EngineTime at);
+  FoldCounts FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes);
   bool Flush(std::string_view key);
   bool Cancel(std::string_view key);
   bool Peek(std::string_view key, AnyFolder::Look look);

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <type_traits>
 
 #include <absl/functional/function_ref.h>
 #include <absl/status/statusor.h>
@@ -84,6 +86,31 @@ struct ClosedGroup : GroupInfo {
   EmissionId id;
 };
 
+// An event with the key it goes to and its stamp. `key` and what `event` refers to must stay valid
+// during the call they are handed to, and no longer.
+template <class Event>
+struct KeyedEvent {
+  std::string_view key;
+  EngineTime at;
+  Event event;
+};
+
+// A span of KeyedEvent<Event> without the type: `stride` bytes apart, the event `event_offset` bytes
+// into each.
+struct AnyBatch {
+  const void* first = nullptr;
+  size_t size = 0;
+  size_t stride = 0;
+  size_t event_offset = 0;
+
+  template <class Event>
+  static AnyBatch Of(std::span<const KeyedEvent<Event>> events) noexcept {
+    static_assert(std::is_standard_layout_v<KeyedEvent<Event>>);
+    return {events.data(), events.size(), sizeof(KeyedEvent<Event>),
+            offsetof(KeyedEvent<Event>, event)};
+  }
+};
+
 // Thread safety: as Engine; any thread, any time, also on one object. Cheap to copy: it refers to a
 // collection that the engine owns, and must not be used after the engine.
 class PLEAT_EXPORT AnyFolder {
@@ -99,6 +126,7 @@ class PLEAT_EXPORT AnyFolder {
   // See Folder for the meaning of all of these. `look` and `take` run under partitions' locks: copy or
   // move the state out and return. Calling the engine from them deadlocks; throwing terminates.
   FoldOutcome Fold(std::string_view key, const void* event, EngineTime at) noexcept;
+  FoldCounts FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes) noexcept;
   bool Flush(std::string_view key) noexcept;
   bool Cancel(std::string_view key) noexcept;
   bool Peek(std::string_view key, Look look) const noexcept;

@@ -1,6 +1,7 @@
 // What a hot call answers: small values, no strings, no allocation.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -15,6 +16,18 @@ enum class FoldOutcome : uint8_t {
   kOverLimit,  // a limit on groups, bytes or key length was reached; after popping, or after time
                // has closed groups, the same event may be accepted
   kStopped,    // the engine was stopped; nothing is accepted any more
+};
+
+// What became of the events of one batch: how many were answered with each FoldOutcome.
+struct FoldCounts {
+  size_t opened = 0;
+  size_t folded = 0;
+  size_t late = 0;
+  size_t future = 0;
+  size_t over_limit = 0;
+  size_t stopped = 0;
+
+  friend bool operator==(const FoldCounts&, const FoldCounts&) = default;
 };
 
 // Why a group closed. These values are stored; never renumber.
