@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <random>
 
 #include <pleat/json.h>
@@ -46,22 +47,52 @@ std::string MakeHiggsLikeLines() {
   return text;
 }
 
+constexpr uint32_t kKeys = 1'000'000;
+constexpr uint32_t kEvents = 4'000'000;
+
+std::vector<std::string> MakeKeys() {
+  std::mt19937_64 random(1);
+  std::vector<std::string> keys;
+  keys.reserve(kKeys);
+  char key[24];
+  for (uint32_t i = 0; i < kKeys; ++i) {
+    std::snprintf(key, sizeof(key), "key-%016llx", static_cast<unsigned long long>(random()));
+    keys.emplace_back(key);
+  }
+  std::shuffle(keys.begin(), keys.end(), random);
+  return keys;
+}
+
 }  // namespace
 
 const KeyedWorkload& Uniform1M() {
   static const KeyedWorkload* workload = [] {
-    constexpr uint32_t kKeys = 1'000'000;
-    constexpr uint32_t kEvents = 4'000'000;
-    auto* w = new KeyedWorkload;
-    std::mt19937_64 random(1);
-    char key[24];
-    for (uint32_t i = 0; i < kKeys; ++i) {
-      std::snprintf(key, sizeof(key), "key-%016llx", static_cast<unsigned long long>(random()));
-      w->keys.emplace_back(key);
-    }
-    std::shuffle(w->keys.begin(), w->keys.end(), random);
-    w->events.resize(kEvents);
+    auto* w = new KeyedWorkload{MakeKeys(), std::vector<uint32_t>(kEvents)};
+    std::mt19937_64 random(2);
     for (uint32_t& event : w->events) event = static_cast<uint32_t>(random() % kKeys);
+    return w;
+  }();
+  return *workload;
+}
+
+const KeyedWorkload& Zipf1M() {
+  static const KeyedWorkload* workload = [] {
+    auto* w = new KeyedWorkload{MakeKeys(), std::vector<uint32_t>(kEvents)};
+    std::mt19937_64 random(3);
+    std::vector<double> cumulative(kKeys);
+    double sum = 0;
+    for (uint32_t rank = 0; rank < kKeys; ++rank) {
+      cumulative[rank] = sum += std::pow(rank + 1.0, -0.99);
+    }
+    // Which key has which rank: not the order they are loaded in.
+    std::vector<uint32_t> key_of_rank(kKeys);
+    std::iota(key_of_rank.begin(), key_of_rank.end(), 0);
+    std::shuffle(key_of_rank.begin(), key_of_rank.end(), random);
+    std::uniform_real_distribution<double> below(0.0, sum);
+    for (uint32_t& event : w->events) {
+      const auto hit = std::upper_bound(cumulative.begin(), cumulative.end() - 1, below(random));
+      event = key_of_rank[static_cast<size_t>(hit - cumulative.begin())];
+    }
     return w;
   }();
   return *workload;

@@ -1,6 +1,7 @@
 // The inputs of the benchmarks, fixed by seed, so that every contestant and every run gets the same.
 //
 //   uniform_1M  1,000,000 keys of 20 bytes, hit uniformly at random; what `fold/*` folds
+//   zipf_1M     the same keys, hit by Zipf's law with exponent 0.99
 //   higgs       the lines of higgs-activity.ndjson.gz if the file is there, else lines of the same
 //               shape and size: {"userA":N,"userB":N,"timestamp":N,"interaction":"RT"}, with userB
 //               drawn from a heavy tail; what `ndjson/*` parses
@@ -21,6 +22,7 @@ struct KeyedWorkload {
   std::vector<uint32_t> events;  // indexes of keys, in input order
 };
 const KeyedWorkload& Uniform1M();
+const KeyedWorkload& Zipf1M();
 
 struct LineWorkload {
   std::string text;                     // with padding behind the last line
