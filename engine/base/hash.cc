@@ -8,26 +8,13 @@
 #include <pleat/partition.h>
 
 namespace pleat::inline v0 {
-namespace {
-
-constexpr uint64_t kA = 0x9e3779b97f4a7c15;  // the golden ratio
-constexpr uint64_t kB = 0xd1b54a32d192ed03;
-constexpr uint64_t kC = 0x8bb84b93962eacc9;
-
-uint64_t Mix(uint64_t x, uint64_t y) noexcept {
-  __extension__ using Wide = unsigned __int128;
-  const Wide product = Wide{x} * y;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
-
-}  // namespace
 
 uint64_t StablePartitionHash(std::string_view key) noexcept {
   const char* p = key.data();
   size_t left = key.size();
-  uint64_t state = kC;
+  uint64_t state = kStableSeed;
   for (; left >= 16; p += 16, left -= 16) {
-    state = Mix(LoadLittle64(p) ^ kA, LoadLittle64(p + 8) ^ state) + kB;
+    state = Mix(LoadLittle64(p) ^ kStableA, LoadLittle64(p + 8) ^ state) + kStableB;
   }
   uint64_t low = 0;
   uint64_t high = 0;
@@ -37,18 +24,46 @@ uint64_t StablePartitionHash(std::string_view key) noexcept {
   } else {
     low = LoadLittleTail(p, left);
   }
-  state = Mix(low ^ kA, high ^ state) + kB;
-  return Mix(state ^ kC, kA ^ uint64_t{key.size()});
+  state = Mix(low ^ kStableA, high ^ state) + kStableB;
+  return Mix(state ^ kStableSeed, kStableA ^ uint64_t{key.size()});
 }
 
 int PartitionOf(std::string_view key, int partitions) noexcept {
-  return static_cast<int>(StablePartitionHash(key) % static_cast<uint64_t>(partitions));
+  const auto count = static_cast<uint64_t>(partitions);
+  const uint64_t hash = StablePartitionHash(key);
+  const bool power_of_two = (count & (count - 1)) == 0;
+  return static_cast<int>(power_of_two ? hash & (count - 1) : hash % count);
+}
+
+uint64_t KeyedHash(std::string_view bytes, const HashKey& key) noexcept {
+  const char* p = bytes.data();
+  size_t left = bytes.size();
+  uint64_t state = key[2];
+  for (; left > 16; p += 16, left -= 16) {
+    state = Mix(LoadLittle64(p) ^ key[0], LoadLittle64(p + 8) ^ state) + key[1];
+  }
+  uint64_t low = 0;
+  uint64_t high = 0;
+  if (left >= 8) {
+    low = LoadLittle64(p);
+    high = LoadLittleTail(p + 8, left - 8);
+  } else {
+    low = LoadLittleTail(p, left);
+  }
+  return KeyedHash(low, high ^ state, bytes.size(), key);
+}
+
+HashKey MakeHashKey(uint64_t a, uint64_t b) noexcept {
+  // Whatever they are, the words of the key must look random: they are factors.
+  const uint64_t first = Mix(a ^ kStableA, kStableB);
+  const uint64_t second = Mix(b ^ kStableSeed, kStableA) ^ first;
+  return {first, second, Mix(first ^ kStableSeed, second ^ kStableB)};
 }
 
 HashKey RandomHashKey() {
   std::random_device source;
   auto word = [&] { return uint64_t{source()} << 32 | source(); };
-  return {word(), word()};
+  return {word(), word(), word()};
 }
 
 }  // namespace pleat::inline v0

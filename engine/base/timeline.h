@@ -6,6 +6,7 @@
 // their own lock; since it never goes back, an older reading is merely an earlier view.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -33,16 +34,30 @@ class Timeline {
   // future limit; then nothing has moved.
   bool Observe(EngineTime at, EngineTime& now) noexcept {
     now = this->now();
+    if (!ObserveAfter(at, now)) return false;
+    if (axis_ == Axis::kEvent) now = Raise(now);
+    return true;
+  }
+
+  // What Observe() would answer next in a batch that has carried time to `now` so far.
+  bool ObserveAfter(EngineTime at, EngineTime& now) const noexcept {
     if (future_limit_ != kForever && now != kBeginningOfTime &&
         at > SaturatingAdd(now, future_limit_)) {
       return false;
     }
-    if (axis_ == Axis::kEvent) now = Raise(SaturatingSub(at, lateness_));
+    if (axis_ == Axis::kEvent) now = std::max(now, SaturatingSub(at, lateness_));
     return true;
   }
 
-  // The position of the next input; called under a partition's lock, so that positions grow there.
-  uint64_t NextPosition() noexcept { return position_.fetch_add(1, std::memory_order_relaxed); }
+  // Groups due by this make way for an event stamped `at`.
+  EngineTime EdgeFor(EngineTime at, EngineTime now) const noexcept {
+    return axis_ == Axis::kArrival ? std::max(at, now) : now;
+  }
+
+  // The first of `count` consecutive positions of the input.
+  uint64_t TakePositions(uint64_t count) noexcept {
+    return position_.fetch_add(count, std::memory_order_relaxed);
+  }
 
   Axis axis() const noexcept { return axis_; }
 
@@ -54,5 +69,21 @@ class Timeline {
   alignas(64) std::atomic<uint64_t> position_{0};
 };
 static_assert(std::atomic<EngineTime>::is_always_lock_free);
+
+// The position of one input. Most events only fold and need none, so that a single fold draws it when
+// a group opens or an event closes one; a batch has reserved its own. Take it once.
+class Position {
+ public:
+  explicit Position(Timeline& drawn_from) noexcept : timeline_(&drawn_from) {}
+  explicit Position(uint64_t reserved) noexcept : reserved_(reserved) {}
+
+  uint64_t Take() const noexcept {
+    return timeline_ == nullptr ? reserved_ : timeline_->TakePositions(1);
+  }
+
+ private:
+  Timeline* timeline_ = nullptr;
+  uint64_t reserved_ = 0;
+};
 
 }  // namespace pleat::inline v0

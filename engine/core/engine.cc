@@ -11,6 +11,10 @@ namespace {
 
 constexpr int kPartitionsMax = 4096;
 
+// A partition of a folder touches the beginning of four pages once it has a group at all: groups,
+// index, deadlines, and one to grow. What is bigger than that is worth huge pages.
+constexpr size_t kPlainPages = 4;
+
 absl::Status Check(const EngineOptions& options) {
   if (options.partitions < 1 || options.partitions > kPartitionsMax) {
     return absl::InvalidArgumentError("partitions: must be 1 to 4096, is " +
@@ -31,7 +35,10 @@ absl::Status Check(const EngineOptions& options) {
 }  // namespace
 
 EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key)
-    : hash_key_(hash_key), timeline_(options) {
+    : partition_count_(static_cast<size_t>(options.partitions)),
+      hash_key_(hash_key),
+      pool_(partition_count_ * kPlainPages * PagePool::kPageBytes),
+      timeline_(options) {
   for (int i = 0; i < options.partitions; ++i) partitions_.emplace_back(schedule_);
 }
 
@@ -68,7 +75,9 @@ absl::StatusOr<FolderCore*> EngineCore::Add(std::unique_ptr<FolderCore> folder) 
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
   if (absl::Status status = Check(options); !status.ok()) return status;
-  const HashKey key = options.hash_key ? *options.hash_key : RandomHashKey();
+  const HashKey key = options.hash_key
+                          ? MakeHashKey(options.hash_key->front(), options.hash_key->back())
+                          : RandomHashKey();
   auto core = std::make_unique<EngineCore>(options, key);
   return std::unique_ptr<Engine>(new Engine(std::move(core)));
 }

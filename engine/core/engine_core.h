@@ -15,8 +15,10 @@
 
 #include "engine/base/hash.h"
 #include "engine/base/lock.h"
+#include "engine/base/page_pool.h"
 #include "engine/base/timeline.h"
 #include "engine/partition/partition.h"
+#include "engine/table/packed_key.h"
 
 namespace pleat::inline v0 {
 
@@ -28,11 +30,21 @@ class EngineCore {
   ~EngineCore();
 
   Timeline& timeline() noexcept { return timeline_; }
+  PagePool& pool() noexcept { return pool_; }
   Schedule& schedule() noexcept { return schedule_; }
   const HashKey& hash_key() const noexcept { return hash_key_; }
 
-  int partition_count() const noexcept { return static_cast<int>(partitions_.size()); }
+  int partition_count() const noexcept { return static_cast<int>(partition_count_); }
   Partition& partition(int index) noexcept { return partitions_[static_cast<size_t>(index)]; }
+
+  // PartitionOf(key.view()), which a batch asks for millions of times a second.
+  size_t IndexOfPartition(const PackedKey& key) const noexcept {
+    if (partition_count_ == 1) return 0;
+    const uint64_t hash = key.StableHash();
+    const uint64_t mask = partition_count_ - 1;
+    const bool power_of_two = (partition_count_ & mask) == 0;
+    return power_of_two ? hash & mask : hash % partition_count_;
+  }
 
   bool Advance(EngineTime now, size_t budget);
   void Stop();
@@ -41,7 +53,9 @@ class EngineCore {
   absl::StatusOr<FolderCore*> Add(std::unique_ptr<FolderCore> folder);
 
  private:
+  const size_t partition_count_;
   const HashKey hash_key_;
+  PagePool pool_;
   Timeline timeline_;
   Schedule schedule_;
   Lock lock_;

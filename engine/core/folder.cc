@@ -5,6 +5,7 @@
 #include <pleat/partition.h>
 
 #include "engine/base/check.h"
+#include "engine/core/batch_piece.h"
 #include "engine/core/engine_core.h"
 #include "engine/core/folder_core.h"
 
@@ -53,7 +54,7 @@ void FolderCore::InstallBooks() {
     FolderOptions share = options_;
     share.max_groups = Share(options_.max_groups, i, partitions);
     share.max_bytes = Share(options_.max_bytes, i, partitions);
-    auto book = std::make_unique<FoldBook>(share, ops_, static_cast<uint32_t>(i));
+    auto book = std::make_unique<FoldBook>(engine_.pool(), share, ops_, static_cast<uint32_t>(i));
     books_.push_back(book.get());
     Partition& partition = engine_.partition(i);
     LockGuard guard(partition.lock());
@@ -61,11 +62,10 @@ void FolderCore::InstallBooks() {
   }
 }
 
-FolderCore::Home FolderCore::HomeOf(std::string_view key) noexcept {
-  const int partitions = engine_.partition_count();
-  const int index = partitions == 1 ? 0 : PartitionOf(key, partitions);
-  return {engine_.partition(index), *books_[static_cast<size_t>(index)],
-          KeyedHash(key, engine_.hash_key())};
+FolderCore::Home FolderCore::HomeOf(const PackedKey& key) noexcept {
+  const size_t index = engine_.IndexOfPartition(key);
+  return {engine_.partition(static_cast<int>(index)), *books_[index],
+          key.HashWith(engine_.hash_key())};
 }
 
 void FolderCore::LockAll() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -79,7 +79,8 @@ void FolderCore::UnlockAll() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
 FoldOutcome FolderCore::Fold(std::string_view key, const void* event, EngineTime at) {
   // A key that is too long is not worth hashing; any partition can count it.
   const bool too_long = key.size() > kKeyBytesMax;
-  const Home home = HomeOf(too_long ? std::string_view() : key);
+  const PackedKey packed(too_long ? std::string_view() : key);
+  const Home home = HomeOf(packed);
   Timeline& timeline = engine_.timeline();
   at = Clamp(at);
   LockGuard guard(home.partition.lock());
@@ -93,55 +94,46 @@ FoldOutcome FolderCore::Fold(std::string_view key, const void* event, EngineTime
     home.book.CountFuture();
     return FoldOutcome::kFuture;
   }
-  const FoldOutcome outcome =
-      home.book.Fold({.key = key,
-                      .hash = home.hash,
-                      .event = event,
-                      .at = at,
-                      .now = now,
-                      .edge = timeline.axis() == Axis::kArrival ? std::max(at, now) : now,
-                      .position = timeline.NextPosition()});
+  const FoldOutcome outcome = home.book.Fold({.key = packed,
+                                              .hash = home.hash,
+                                              .event = event,
+                                              .at = at,
+                                              .now = now,
+                                              .edge = timeline.EdgeFor(at, now),
+                                              .position = Position(timeline)});
   if (outcome == FoldOutcome::kOpened) home.partition.DeadlineMayBeEarlier(home.book);
   return outcome;
 }
 
 FoldCounts FolderCore::FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes) {
   FoldCounts counts;
-  for (size_t i = 0; i < batch.size; ++i) {
-    const auto* at = static_cast<const std::byte*>(batch.first) + i * batch.stride;
-    const auto* head = reinterpret_cast<const KeyedEvent<char>*>(at);
-    const FoldOutcome outcome = Fold(head->key, at + batch.event_offset, head->at);
-    if (outcomes != nullptr) outcomes[i] = outcome;
-    switch (outcome) {
-      case FoldOutcome::kOpened: ++counts.opened; break;
-      case FoldOutcome::kFolded: ++counts.folded; break;
-      case FoldOutcome::kLate: ++counts.late; break;
-      case FoldOutcome::kFuture: ++counts.future; break;
-      case FoldOutcome::kOverLimit: ++counts.over_limit; break;
-      case FoldOutcome::kStopped: ++counts.stopped; break;
-    }
+  for (size_t done = 0; done < batch.size; done += BatchPiece::kEventsMax) {
+    AnyBatch rest = batch;
+    rest.first = static_cast<const std::byte*>(batch.first) + done * batch.stride;
+    rest.size = std::min(batch.size - done, BatchPiece::kEventsMax);
+    BatchPiece(*this, rest, outcomes == nullptr ? nullptr : outcomes + done).Fold(counts);
   }
   return counts;
 }
 
 bool FolderCore::Flush(std::string_view key) {
   if (key.size() > kKeyBytesMax) return false;
-  const Home home = HomeOf(key);
+  const Home home = HomeOf(PackedKey(key));
   LockGuard guard(home.partition.lock());
   return home.book.Flush(key, home.hash, engine_.timeline().now(),
-                         engine_.timeline().NextPosition());
+                         engine_.timeline().TakePositions(1));
 }
 
 bool FolderCore::Cancel(std::string_view key) {
   if (key.size() > kKeyBytesMax) return false;
-  const Home home = HomeOf(key);
+  const Home home = HomeOf(PackedKey(key));
   LockGuard guard(home.partition.lock());
   return home.book.Cancel(key, home.hash, engine_.timeline().now());
 }
 
 bool FolderCore::Peek(std::string_view key, AnyFolder::Look look) {
   if (key.size() > kKeyBytesMax) return false;
-  const Home home = HomeOf(key);
+  const Home home = HomeOf(PackedKey(key));
   LockGuard guard(home.partition.lock());
   return home.book.Peek(key, home.hash, engine_.timeline().now(), look);
 }
@@ -151,7 +143,7 @@ bool FolderCore::Peek(std::string_view key, AnyFolder::Look look) {
 void FolderCore::CloseAll() {
   LockAll();
   const EngineTime now = engine_.timeline().now();
-  const uint64_t position = engine_.timeline().NextPosition();
+  const uint64_t position = engine_.timeline().TakePositions(1);
   for (FoldBook* book : books_) book->CloseAll(now, position);
   UnlockAll();
 }
@@ -180,8 +172,14 @@ size_t FolderCore::Pop(size_t max, AnyFolder::Take take) {
   heads.reserve(books_.size());
   LockAll();
   const EngineTime now = engine_.timeline().now();
+  // A batch under way may have closed groups by event at a time that it has not yet made everybody's:
+  // they are not final.
+  const auto is_final = [&](const ReadyGroup* ready) {
+    return ready != nullptr && ready->ripe <= now;
+  };
   for (FoldBook* book : books_) {
-    if (const ReadyGroup* ready = book->NextReady(now)) heads.push_back({ready, book});
+    const ReadyGroup* ready = book->NextReady(now);
+    if (is_final(ready)) heads.push_back({ready, book});
   }
   std::make_heap(heads.begin(), heads.end(), later);
   size_t popped = 0;
@@ -190,10 +188,10 @@ size_t FolderCore::Pop(size_t max, AnyFolder::Take take) {
     Head& head = heads.back();
     head.book->PopReady(take);
     head.ready = head.book->NextReady(now);
-    if (head.ready == nullptr) {
-      heads.pop_back();
-    } else {
+    if (is_final(head.ready)) {
       std::push_heap(heads.begin(), heads.end(), later);
+    } else {
+      heads.pop_back();
     }
   }
   UnlockAll();

@@ -41,13 +41,15 @@ class FolderCore {
   const StateOps& ops() const noexcept { return ops_; }
 
  private:
+  friend class BatchPiece;
+
   // Where a key lives.
   struct Home {
     Partition& partition;
     FoldBook& book;
     uint64_t hash;
   };
-  Home HomeOf(std::string_view key) noexcept;
+  Home HomeOf(const PackedKey& key) noexcept;
 
   // For what must see one instant everywhere: all locks, taken in index order.
   void LockAll() noexcept;

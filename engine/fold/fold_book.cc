@@ -1,6 +1,7 @@
 #include "engine/fold/fold_book.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <vector>
@@ -20,113 +21,89 @@ constexpr size_t StrideFor(const StateOps& ops) {
   return size <= 64 ? 64 : RoundUp(size, std::max<size_t>(ops.align, 16));
 }
 
+constexpr Duration kAllOfTime = kEndOfTime - kBeginningOfTime;
+
 // A slot's reference and the index's share, at their usual load.
 constexpr size_t kReferenceBytes = 24;
 
 }  // namespace
 
-FoldBook::FoldBook(const FolderOptions& options, const StateOps& ops, uint32_t partition)
+FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps& ops,
+                   uint32_t partition)
     : options_(options),
+      quiet_period_(std::min(options.quiet_period, kAllOfTime)),
+      max_hold_(std::min(options.max_hold, kAllOfTime)),
+      max_events_low_(static_cast<uint32_t>(options.max_events)),
+      has_accept_limit_(options.accept_limit != kForever),
       ops_(ops),
       partition_(partition),
       state_offset_(StateOffset(ops)),
       group_bytes_(StrideFor(ops) + sizeof(Cold) + kReferenceBytes),
-      slab_(StrideFor(ops)),
-      deadlines_(std::min(options.quiet_period, options.max_hold)) {}
+      slab_(pool, StrideFor(ops)),
+      index_(pool),
+      deadlines_(pool, std::min(options.quiet_period, options.max_hold)) {}
 
 FoldBook::~FoldBook() {
-  for (uint32_t number = 0; number < slab_.end(); ++number) {
-    if (slab_.cold(number).position == kFree) continue;
+  slab_.ForEach([this](uint32_t number) {
+    if (slab_.cold(number).position == kFree) return;
     ops_.destroy(ops_.context, state(number));
     hot(number).key.Release();
-  }
-}
-
-EngineTime FoldBook::DueOf(const Hot& group) const noexcept {
-  return std::min(SaturatingAdd(group.last, options_.quiet_period),
-                  SaturatingAdd(group.opened, options_.max_hold));
-}
-
-Reason FoldBook::ReasonByTime(const Hot& group) const noexcept {
-  return SaturatingAdd(group.opened, options_.max_hold) <
-                 SaturatingAdd(group.last, options_.quiet_period)
-             ? Reason::kMaxHold
-             : Reason::kQuiet;
+  });
 }
 
 Deadlines::Answer FoldBook::Ask(EntryRef ref) const noexcept {
+  if (!slab_.Knows(ref.number)) return {.live = false, .due = {}, .order = 0};
   const Cold& cold = slab_.cold(ref.number);
   const bool live =
-      cold.position != kFree && static_cast<uint32_t>(cold.position) == ref.tag && !cold.ended;
+      cold.position != kFree && static_cast<uint32_t>(cold.position) == ref.tag && cold.ended == 0;
   if (!live) return {.live = false, .due = {}, .order = 0};
   return {.live = true, .due = DueOf(hot(ref.number)), .order = cold.position};
 }
 
-uint32_t FoldBook::Find(std::string_view key, uint64_t hash) const {
-  const PackedKey wanted(key);
-  return index_.Find(hash, [&](uint32_t number) { return hot(number).key == wanted; });
-}
-
 // The key's group unless time has already closed it.
 uint32_t FoldBook::FindOpen(std::string_view key, uint64_t hash, EngineTime now) const {
-  const uint32_t number = Find(key, hash);
+  const uint32_t number = Find(PackedKey(key), hash);
   if (number == KeyIndex::kNone || DueOf(hot(number)) <= now) return KeyIndex::kNone;
   return number;
 }
 
-FoldOutcome FoldBook::Fold(const FoldCall& call) {
-  ++ledger_.events;
-  if (options_.accept_limit != kForever && call.now != kBeginningOfTime &&
+// All but the common case: the key's group, if it has one, is due, or the event may not be welcome.
+FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
+  if (has_accept_limit_ && call.now != kBeginningOfTime &&
       call.at < SaturatingSub(call.now, options_.accept_limit)) {
     ++ledger_.late;
     return FoldOutcome::kLate;
   }
-  const uint32_t number = Find(call.key, call.hash);
   const bool open = number != KeyIndex::kNone && DueOf(hot(number)) > call.edge;
   if (open ? CannotGrow() : AtLimit(call.now)) {
     ++ledger_.refused;
     return FoldOutcome::kOverLimit;
   }
   if (open) {
-    FoldInto(number, call);
+    FoldInto(number, call.event, call.at, call.now, call.position);
     return FoldOutcome::kFolded;
   }
   // Overtaken: it stays armed and surfaces in order.
-  if (number != KeyIndex::kNone && slab_.cold(number).indexed) Unindex(number);
+  if (number != KeyIndex::kNone && slab_.cold(number).indexed != 0) Unindex(number);
   OpenGroup(call);
   return FoldOutcome::kOpened;
 }
 
-void FoldBook::FoldInto(uint32_t number, const FoldCall& call) {
-  Hot& group = hot(number);
-  ++ledger_.folded;
-  if (call.at > group.last) group.last = call.at;
-  if (call.at < group.opened) {
-    Cold& cold = slab_.cold(number);
-    cold.first = std::min(cold.first, call.at);
-  }
-  if (++group.count == 0) ++slab_.cold(number).count_high;
-  ApplyEvent(number, call.event);
-  // The low half decides, but for one fold in four billion; only then is the cold part looked at.
-  if (group.count == static_cast<uint32_t>(options_.max_events) &&
-      InfoOf(number).count == options_.max_events) {
-    CloseByEvent(number, Reason::kMaxEvents, call.now, call.position, /*armed=*/true);
-  }
-}
-
-void FoldBook::ApplyEvent(uint32_t number, const void* event) {
-  if (ops_.heap_bytes == nullptr) {
-    ops_.fold(ops_.context, state(number), event);
-    return;
-  }
+void FoldBook::FoldGrowing(uint32_t number, const void* event) {
   const size_t before = HeapBytesOf(number);
   ops_.fold(ops_.context, state(number), event);
   bytes_ = bytes_ - before + HeapBytesOf(number);
 }
 
-// Whether a state that owns memory must not take more.
-bool FoldBook::CannotGrow() const noexcept {
-  return ops_.heap_bytes != nullptr && bytes_ >= options_.max_bytes;
+void FoldBook::NoteEarlier(uint32_t number, EngineTime at) {
+  Cold& cold = slab_.cold(number);
+  cold.first = std::min(cold.first, at);
+}
+
+void FoldBook::NoteCount(uint32_t number, EngineTime now, Position position) {
+  if (hot(number).count == 0) ++wraps_[number];
+  if (InfoOf(number).count != options_.max_events) return;
+  CloseByEvent(number, Reason::kMaxEvents, now, position.Take(), /*armed=*/true);
 }
 
 // Whether another group would go over a limit. What time has closed does not count as open, so here,
@@ -142,42 +119,44 @@ bool FoldBook::AtLimit(EngineTime now) {
 
 void FoldBook::OpenGroup(const FoldCall& call) {
   const uint32_t number = slab_.Allocate();
+  const uint64_t position = call.position.Take();
   Hot& group = *::new (slab_.hot(number)) Hot{.hash = static_cast<uint32_t>(call.hash),
                                               .count = 1,
-                                              .key = PackedKey(call.key).Own(),
+                                              .key = call.key.Own(),
                                               .last = call.at,
                                               .opened = call.at};
-  slab_.cold(number) = Cold{.first = call.at, .position = call.position};
+  slab_.cold(number) = Cold{.first = call.at, .position = position, .indexed = 0, .ended = 0};
   ++ledger_.opened;
   ++ledger_.open;
   bytes_ += group_bytes_ + group.key.heap_bytes();
   ops_.open(ops_.context, state(number));
   if (ops_.heap_bytes != nullptr) bytes_ += HeapBytesOf(number);
-  ApplyEvent(number, call.event);
+  FoldGrowing(number, call.event);
 
   const EngineTime due = DueOf(group);
   if (options_.max_events == 1) {
-    CloseByEvent(number, Reason::kMaxEvents, call.now, call.position, /*armed=*/false);
+    CloseByEvent(number, Reason::kMaxEvents, call.now, position, /*armed=*/false);
   } else if (due <= call.now) {
-    CloseByEvent(number, ReasonByTime(group), call.now, call.position, /*armed=*/false);
+    CloseByEvent(number, ReasonByTime(group), call.now, position, /*armed=*/false);
   } else {
-    index_.Insert(call.hash, number, [this](uint32_t n) { return hot(n).hash; });
-    slab_.cold(number).indexed = true;
-    deadlines_.Arm(RefOf(number), due, call.position);
+    index_.Insert(call.hash, number, [this](uint32_t n) { return HashOf(n); });
+    slab_.cold(number).indexed = 1;
+    deadlines_.Arm(RefOf(number), due, position);
   }
 }
 
 void FoldBook::Unindex(uint32_t number) noexcept {
-  index_.Erase(hot(number).hash, number);
-  slab_.cold(number).indexed = false;
+  ++unindexed_;
+  index_.Erase(HashOf(number), number, [this](uint32_t n) { return HashOf(n); });
+  slab_.cold(number).indexed = 0;
 }
 
 // Ends a group on behalf of the input at `position`. It is ready at once if no older deadline waits.
 void FoldBook::CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t position,
                             bool armed) {
   Cold& cold = slab_.cold(number);
-  if (cold.indexed) Unindex(number);
-  cold.ended = true;
+  if (cold.indexed != 0) Unindex(number);
+  cold.ended = 1;
   const Due due{
       .ripe = now, .order = position, .ref = RefOf(number), .by_event = true, .reason = reason};
   if (deadlines_.NextDue() > now) {
@@ -189,14 +168,18 @@ void FoldBook::CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint
 }
 
 void FoldBook::PushReady(uint32_t number, const Due& due) {
-  slab_.cold(number).ended = true;
-  ready_.push_back({.ripe = due.ripe,
-                    .order = due.order,
-                    .generation = next_generation_++,
-                    .number = number,
-                    .by_event = due.by_event,
-                    .reason = due.reason});
-  PLEAT_DCHECK(ready_.size() < 2 || Before(*(ready_.end() - 2), *this, ready_.back()));
+  slab_.cold(number).ended = 1;
+  const ReadyGroup ready{.ripe = due.ripe,
+                         .order = due.order,
+                         .generation = next_generation_++,
+                         .number = number,
+                         .by_event = due.by_event,
+                         .reason = due.reason};
+  // At the end, except when batches folded at the same time close groups by event: a batch has
+  // reserved its positions before others that came under the lock earlier.
+  auto place = ready_.end();
+  while (place != ready_.begin() && Before(ready, *this, *std::prev(place))) --place;
+  ready_.insert(place, ready);
   bytes_ += sizeof(ReadyGroup);
   --ledger_.open;
   ++ledger_.closed;
@@ -214,6 +197,7 @@ bool FoldBook::Before(const ReadyGroup& mine, const FoldBook& other,
 }
 
 bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
+  seen_ = std::max(seen_, now);
   for (;;) {
     Due due;
     switch (deadlines_.Next(now, budget, Asker(), due)) {
@@ -222,7 +206,7 @@ bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
       case Deadlines::Found::kDue: break;
     }
     const uint32_t number = due.ref.number;
-    if (slab_.cold(number).indexed) Unindex(number);
+    if (slab_.cold(number).indexed != 0) Unindex(number);
     if (!due.by_event) due.reason = ReasonByTime(hot(number));
     PushReady(number, due);
   }
@@ -267,30 +251,32 @@ void FoldBook::CloseAll(EngineTime now, uint64_t position) {
   };
   std::vector<Open> open;
   open.reserve(ledger_.open);
-  for (uint32_t number = 0; number < slab_.end(); ++number) {
+  slab_.ForEach([&](uint32_t number) {
     const Cold& cold = slab_.cold(number);
-    if (cold.position == kFree || cold.ended) continue;
+    if (cold.position == kFree || cold.ended != 0) return;
     open.push_back({DueOf(hot(number)), cold.position, number});
-  }
+  });
   std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) {
     return a.due != b.due ? a.due < b.due : a.position < b.position;
   });
   for (const Open& each : open) {
     Cold& cold = slab_.cold(each.number);
     // An overtaken group ended by time already; only its turn had not come.
-    const Reason reason = cold.indexed ? Reason::kEnd : ReasonByTime(hot(each.number));
-    cold.indexed = false;
+    const Reason reason = cold.indexed != 0 ? Reason::kEnd : ReasonByTime(hot(each.number));
+    cold.indexed = 0;
     PushReady(each.number, {.ripe = now,
                             .order = position,
                             .ref = RefOf(each.number),
                             .by_event = true,
                             .reason = reason});
   }
+  ++unindexed_;
   index_.Clear();
   deadlines_.Clear();
 }
 
 const ReadyGroup* FoldBook::NextReady(EngineTime now) {
+  seen_ = std::max(seen_, now);
   while (ready_.empty()) {
     size_t budget = 64;  // no further than the first emission needs
     if (CloseDue(now, budget)) break;
@@ -320,6 +306,7 @@ void FoldBook::FreeGroup(uint32_t number) noexcept {
   PackedKey& key = hot(number).key;
   bytes_ -= group_bytes_ + key.heap_bytes();
   key.Release();
+  if (!wraps_.empty()) wraps_.erase(number);
   slab_.cold(number).position = kFree;
   slab_.Free(number);
 }
@@ -328,7 +315,11 @@ GroupInfo FoldBook::InfoOf(uint32_t number) const noexcept {
   const Hot& group = hot(number);
   const Cold& cold = slab_.cold(number);
   GroupInfo info;
-  info.count = uint64_t{cold.count_high} << 32 | group.count;
+  info.count = group.count;
+  if (!wraps_.empty()) {
+    const auto wraps = wraps_.find(number);
+    if (wraps != wraps_.end()) info.count |= uint64_t{wraps->second} << 32;
+  }
   info.first = cold.first;
   info.last = group.last;
   return info;

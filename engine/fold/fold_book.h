@@ -20,12 +20,15 @@
 //   - A key has at most one indexed group.
 //   - An indexed or overtaken group is armed exactly once, at or before its deadline.
 //   - `ready_` is in emission order; see Before().
+//   - Time never goes back here: a call with an earlier time than one before (batches that are folded
+//     at the same time each carry their own) counts as if it had come with that one.
 //   - Nothing here depends on the hash, except the speed.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string_view>
 
 #include <pleat/any_folder.h>
@@ -34,6 +37,9 @@
 #include <pleat/time.h>
 
 #include "engine/base/book.h"
+#include "engine/base/page_pool.h"
+#include "engine/base/prefetch.h"
+#include "engine/base/timeline.h"
 #include "engine/table/deadlines.h"
 #include "engine/table/key_index.h"
 #include "engine/table/packed_key.h"
@@ -43,13 +49,19 @@ namespace pleat::inline v0 {
 
 // One event on its way into a group.
 struct FoldCall {
-  std::string_view key;
+  const PackedKey& key;
   uint64_t hash;  // keyed
   const void* event;
   EngineTime at;
   EngineTime now;     // the engine's time; on event time it includes this event
   EngineTime edge;    // groups due by this make way: `now`, on arrival time max(now, at)
-  uint64_t position;  // in the input
+  Position position;  // in the input
+};
+
+// Where a look ahead has found a key's group, most likely.
+struct FoldGuess {
+  uint32_t number = KeyIndex::kNone;
+  uint32_t unindexed = 0;  // how many groups had left the index; void when another one has
 };
 
 // A closed group that waits to be popped.
@@ -65,11 +77,22 @@ static_assert(sizeof(ReadyGroup) == 32);
 
 class FoldBook final : public Book {
  public:
-  // `options` with this partition's share of the limits; `ops` outlives the book.
-  FoldBook(const FolderOptions& options, const StateOps& ops, uint32_t partition);
+  // `options` with this partition's share of the limits; `pool` and `ops` outlive the book.
+  FoldBook(PagePool& pool, const FolderOptions& options, const StateOps& ops, uint32_t partition);
   ~FoldBook() override;
 
-  FoldOutcome Fold(const FoldCall& call);
+  // Inline, because a batch calls it millions of times a second.
+  FoldOutcome Fold(const FoldCall& call, FoldGuess guess = {});
+
+  // For a batch, which folds many keys: each brings one of the two cache lines of a later Fold() with
+  // this hash closer. The second reads what the first has fetched, and what it found saves that Fold()
+  // from searching again.
+  void PrefetchIndex(uint64_t hash) const noexcept { index_.Prefetch(hash); }
+  FoldGuess PrefetchGroup(uint64_t hash) const noexcept {
+    const uint32_t number = index_.Guess(hash);
+    if (number != KeyIndex::kNone) Prefetch(slab_.hot(number));
+    return {number, unindexed_};
+  }
 
   // An event that never became a FoldCall.
   void CountFuture() noexcept { ++ledger_.events, ++ledger_.future; }
@@ -112,32 +135,54 @@ class FoldBook final : public Book {
   // What opening and closing touch.
   struct Cold {
     EngineTime first;
-    uint64_t position = kFree;  // of the opening event; kFree: nobody lives here
-    uint32_t count_high = 0;
-    bool indexed = false;
-    bool ended = false;  // ready, or waiting to be, and no longer in need of its deadline
+    uint64_t position : 62;  // of the opening event; kFree: nobody lives here
+    uint64_t indexed : 1;
+    uint64_t ended : 1;  // ready, or waiting to be, and no longer in need of its deadline
   };
-  static constexpr uint64_t kFree = UINT64_MAX;
+  static_assert(sizeof(Cold) == 16);
+  static constexpr uint64_t kFree = UINT64_MAX >> 2;
 
   Hot& hot(uint32_t number) const noexcept { return *reinterpret_cast<Hot*>(slab_.hot(number)); }
   void* state(uint32_t number) const noexcept { return slab_.hot(number) + state_offset_; }
   EntryRef RefOf(uint32_t number) const noexcept {
     return {number, static_cast<uint32_t>(slab_.cold(number).position)};
   }
-  EngineTime DueOf(const Hot& group) const noexcept;
-  Reason ReasonByTime(const Hot& group) const noexcept;
+  // The options are cut to the length of time, so that these sums do not overflow.
+  EngineTime QuietDue(const Hot& group) const noexcept {
+    return std::min(group.last + quiet_period_, kEndOfTime);
+  }
+  EngineTime HoldDue(const Hot& group) const noexcept {
+    return std::min(group.opened + max_hold_, kEndOfTime);
+  }
+  EngineTime DueOf(const Hot& group) const noexcept {
+    return std::min({group.last + quiet_period_, group.opened + max_hold_, kEndOfTime});
+  }
+  Reason ReasonByTime(const Hot& group) const noexcept {
+    return HoldDue(group) < QuietDue(group) ? Reason::kMaxHold : Reason::kQuiet;
+  }
   Deadlines::Answer Ask(EntryRef ref) const noexcept;
   auto Asker() const noexcept {
     return [this](EntryRef ref) { return Ask(ref); };
   }
 
-  uint32_t Find(std::string_view key, uint64_t hash) const;
+  uint32_t Find(const PackedKey& key, uint64_t hash) const {
+    return index_.Find(hash, [&](uint32_t number) { return hot(number).key == key; });
+  }
   uint32_t FindOpen(std::string_view key, uint64_t hash, EngineTime now) const;
-  void FoldInto(uint32_t number, const FoldCall& call);
-  void ApplyEvent(uint32_t number, const void* event);
+  // By value, so that the common path need not put `call` into memory.
+  FoldOutcome FoldElsewhere(uint32_t number, FoldCall call);
+  void FoldInto(uint32_t number, const void* event, EngineTime at, EngineTime now,
+                Position position);
+  void FoldGrowing(uint32_t number, const void* event);
+  void NoteEarlier(uint32_t number, EngineTime at);
+  void NoteCount(uint32_t number, EngineTime now, Position position);
   void OpenGroup(const FoldCall& call);
   bool AtLimit(EngineTime now);
-  bool CannotGrow() const noexcept;
+  // Whether a state that owns memory must not take more.
+  bool CannotGrow() const noexcept {
+    return ops_.heap_bytes != nullptr && bytes_ >= options_.max_bytes;
+  }
+  uint32_t HashOf(uint32_t number) const noexcept { return hot(number).hash; }
   void Unindex(uint32_t number) noexcept;
   void CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t position, bool armed);
   void PushReady(uint32_t number, const Due& due);
@@ -146,6 +191,10 @@ class FoldBook final : public Book {
   size_t HeapBytesOf(uint32_t number) const noexcept;
 
   const FolderOptions options_;
+  const Duration quiet_period_;
+  const Duration max_hold_;
+  const uint32_t max_events_low_;
+  const bool has_accept_limit_;
   const StateOps& ops_;
   const uint32_t partition_;
   const size_t state_offset_;
@@ -154,9 +203,55 @@ class FoldBook final : public Book {
   KeyIndex index_;
   Deadlines deadlines_;
   std::deque<ReadyGroup> ready_;
+  uint32_t unindexed_ = 0;              // counts the groups that left the index
+  std::map<uint32_t, uint32_t> wraps_;  // the high half of the counts that need one
+  EngineTime seen_ = kBeginningOfTime;  // the latest time that this book was told of
   uint64_t next_generation_ = 0;
   size_t bytes_ = 0;
   Ledger ledger_;
 };
+
+[[gnu::always_inline]] inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
+  const EngineTime now = std::max(call.now, seen_);
+  const EngineTime edge = std::max(call.edge, seen_);
+  seen_ = now;
+  ++ledger_.events;
+  uint32_t number = guess.number;
+  if (number == KeyIndex::kNone || guess.unindexed != unindexed_ ||
+      !(hot(number).key == call.key)) {
+    number = Find(call.key, call.hash);
+  }
+  const bool open = number != KeyIndex::kNone && DueOf(hot(number)) > edge;
+  if (!open || has_accept_limit_ || CannotGrow()) [[unlikely]] {
+    return FoldElsewhere(number, {.key = call.key,
+                                  .hash = call.hash,
+                                  .event = call.event,
+                                  .at = call.at,
+                                  .now = now,
+                                  .edge = edge,
+                                  .position = call.position});
+  }
+  FoldInto(number, call.event, call.at, now, call.position);
+  return FoldOutcome::kFolded;
+}
+
+inline void FoldBook::FoldInto(uint32_t number, const void* event, EngineTime at, EngineTime now,
+                               Position position) {
+  Hot& group = hot(number);
+  ++ledger_.folded;
+  if (at > group.last) group.last = at;
+  if (at < group.opened) [[unlikely]]
+    NoteEarlier(number, at);
+  ++group.count;
+  if (ops_.heap_bytes == nullptr) {
+    ops_.fold(ops_.context, state(number), event);
+  } else {
+    FoldGrowing(number, event);
+  }
+  // The low half of the count tells, but for one fold in four billion; only then is the rest looked at.
+  if (group.count == max_events_low_ || group.count == 0) [[unlikely]] {
+    NoteCount(number, now, position);
+  }
+}
 
 }  // namespace pleat::inline v0

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "engine/base/check.h"
 
@@ -24,7 +25,8 @@ int ShiftFor(Duration usual_life) noexcept {
 
 }  // namespace
 
-Deadlines::Deadlines(Duration usual_life) : shift_(ShiftFor(usual_life)) {}
+Deadlines::Deadlines(PagePool& pool, Duration usual_life)
+    : shift_(ShiftFor(usual_life)), chunks_(pool, sizeof(Chunk)) {}
 
 Deadlines::~Deadlines() { slots_.clear(); }
 
@@ -51,18 +53,10 @@ EngineTime Deadlines::NextDue() const noexcept {
 void Deadlines::Clear() noexcept {
   while (!slots_.empty()) {
     Slot& slot = *slots_.begin();
-    while (slot.head != nullptr) {
-      Chunk* chunk = slot.head;
-      slot.head = chunk->next;
-      FreeChunk(chunk);
-    }
+    while (slot.head != nullptr) slot.head = FreeChunk(*slot.head);
     FreeSlot(slot);
   }
-  while (loading_ != nullptr) {
-    Chunk* chunk = loading_;
-    loading_ = chunk->next;
-    FreeChunk(chunk);
-  }
+  while (loading_ != nullptr) loading_ = FreeChunk(*loading_);
   heap_.clear();
   stale_ = 0;
   sweep_chunk_ = nullptr;
@@ -95,9 +89,7 @@ Deadlines::Slot& Deadlines::SlotAt(uint64_t index) {
 
 void Deadlines::Push(Slot& slot, EntryRef ref) {
   if (slot.head == nullptr || slot.head_size == Chunk::kRefs) {
-    Chunk* chunk = NewChunk();
-    chunk->next = slot.head;
-    slot.head = chunk;
+    slot.head = NewChunk(slot.head);
     slot.head_size = 0;
   }
   slot.head->refs[slot.head_size++] = ref;
@@ -117,20 +109,18 @@ Due Deadlines::PopHeap() {
 
 void Deadlines::RebuildHeap() { std::make_heap(heap_.begin(), heap_.end(), Later); }
 
-Deadlines::Chunk* Deadlines::NewChunk() {
-  if (free_chunks_ == nullptr) {
-    constexpr size_t kBlock = 64;
-    chunk_blocks_.push_back(std::make_unique<Chunk[]>(kBlock));
-    for (size_t i = 0; i < kBlock; ++i) FreeChunk(&chunk_blocks_.back()[i]);
-  }
-  Chunk* chunk = free_chunks_;
-  free_chunks_ = chunk->next;
+Deadlines::Chunk* Deadlines::NewChunk(Chunk* next) {
+  const uint32_t number = chunks_.Allocate();
+  auto* const chunk = ::new (chunks_.hot(number)) Chunk;
+  chunk->number = number;
+  chunk->next = next == nullptr ? kNoChunk : next->number;
   return chunk;
 }
 
-void Deadlines::FreeChunk(Chunk* chunk) noexcept {
-  chunk->next = free_chunks_;
-  free_chunks_ = chunk;
+Deadlines::Chunk* Deadlines::FreeChunk(const Chunk& chunk) noexcept {
+  Chunk* const after = After(chunk);
+  chunks_.Free(chunk.number);
+  return after;
 }
 
 Deadlines::Slot& Deadlines::NewSlot(uint64_t index) {

@@ -13,7 +13,7 @@
 //   - References to entries that are gone are stale: recognised by their tag, skipped when they
 //     surface, and swept a few at a time so that they stay below a constant share of the live ones.
 //
-// The slots' order is a Boost.Intrusive set; memory comes from a pool of cache-line chunks.
+// The slots' order is a Boost.Intrusive set; references lie in a slab of cache-line chunks.
 // (After the timing wheels of Varghese and Lauck, 1987, with a tree of slots in place of the wheel.)
 #pragma once
 
@@ -26,6 +26,8 @@
 #include <boost/intrusive/set.hpp>
 #include <pleat/outcome.h>
 #include <pleat/time.h>
+
+#include "engine/table/slab.h"
 
 namespace pleat::inline v0 {
 
@@ -58,7 +60,7 @@ class Deadlines {
   enum class Found : uint8_t { kDue, kNothing, kOutOfBudget };
 
   // `usual_life`: how far ahead deadlines usually lie when they are armed.
-  explicit Deadlines(Duration usual_life);
+  Deadlines(PagePool& pool, Duration usual_life);
   ~Deadlines();
   Deadlines(const Deadlines&) = delete;
   Deadlines& operator=(const Deadlines&) = delete;
@@ -120,10 +122,12 @@ class Deadlines {
   // One cache line of references.
   struct Chunk {
     static constexpr size_t kRefs = 7;
-    Chunk* next;
+    uint32_t number;  // in `chunks_`
+    uint32_t next;    // kNoChunk: none
     EntryRef refs[kRefs];
   };
   static_assert(sizeof(Chunk) == 64);
+  static constexpr uint32_t kNoChunk = UINT32_MAX;
 
   struct Slot : boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
     uint64_t index;
@@ -155,8 +159,12 @@ class Deadlines {
   Due PopHeap();
   void RebuildHeap();
   bool SurfaceSlot(EngineTime limit);
-  Chunk* NewChunk();
-  void FreeChunk(Chunk* chunk) noexcept;
+  Chunk* NewChunk(Chunk* next);
+  Chunk* After(const Chunk& chunk) const noexcept {
+    return chunk.next == kNoChunk ? nullptr : reinterpret_cast<Chunk*>(chunks_.hot(chunk.next));
+  }
+  // Gives the chunk behind it.
+  Chunk* FreeChunk(const Chunk& chunk) noexcept;
   Slot& NewSlot(uint64_t index);
   void FreeSlot(Slot& slot) noexcept;
 
@@ -175,10 +183,8 @@ class Deadlines {
           --stale_;
         }
       }
-      Chunk* done = loading_;
-      loading_ = done->next;
+      loading_ = FreeChunk(*loading_);
       loading_size_ = Chunk::kRefs;
-      FreeChunk(done);
     }
     return true;
   }
@@ -194,7 +200,7 @@ class Deadlines {
     sweep_index_ = slot.index;
     for (size_t n = 0; n < kSweepChunks && sweep_chunk_ != nullptr; ++n) {
       Chunk* chunk = sweep_chunk_;
-      sweep_chunk_ = chunk->next;
+      sweep_chunk_ = After(*chunk);
       SweepChunk(slot, *chunk, ask);
     }
     if (sweep_chunk_ == nullptr) ++sweep_index_;
@@ -225,9 +231,8 @@ class Deadlines {
       chunk.refs[i] = head->refs[--slot.head_size];
       if (slot.head_size > 0) continue;
       const bool was_this = head == &chunk;
-      slot.head = head->next;
+      slot.head = FreeChunk(*head);
       slot.head_size = slot.head == nullptr ? 0 : Chunk::kRefs;
-      FreeChunk(head);
       if (was_this) return;
     }
   }
@@ -244,9 +249,8 @@ class Deadlines {
   size_t stale_ = 0;
   uint64_t sweep_index_ = 0;
   Chunk* sweep_chunk_ = nullptr;  // of the slot sweep_index_; null: start over
-  Chunk* free_chunks_ = nullptr;
+  Slab<> chunks_;
   std::vector<Slot*> free_slots_;
-  std::vector<std::unique_ptr<Chunk[]>> chunk_blocks_;
   std::vector<std::unique_ptr<Slot[]>> slot_blocks_;
 };
 

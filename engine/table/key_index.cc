@@ -1,14 +1,25 @@
 #include "engine/table/key_index.h"
 
+#include <new>
+
 namespace pleat::inline v0 {
 
-void KeyIndex::Clear() {
-  directory_.clear();
-  segments_.clear();
+void KeyIndex::Clear() noexcept {
+  for (size_t i = 0; i < directory_.size();) {
+    Segment& segment = *directory_[i];
+    i += SpanOf(segment);
+    segments_.Free(segment.number);
+  }
   depth_ = 0;
   size_ = 0;
-  segments_.push_back(std::make_unique<Segment>());
-  directory_.push_back(segments_.back().get());
+  directory_.assign(1, &NewSegment());
+}
+
+KeyIndex::Segment& KeyIndex::NewSegment() {
+  const uint32_t number = segments_.Allocate();
+  Segment& segment = *::new (segments_.hot(number)) Segment;
+  segment.number = number;
+  return segment;
 }
 
 void KeyIndex::Place(Segment& segment, uint32_t hash, uint16_t tag, uint32_t number) noexcept {
@@ -26,7 +37,7 @@ void KeyIndex::Place(Segment& segment, uint32_t hash, uint16_t tag, uint32_t num
   }
 }
 
-void KeyIndex::Erase(uint32_t hash, uint32_t number) noexcept {
+void KeyIndex::Remove(uint32_t hash, uint32_t number) noexcept {
   Segment& segment = SegmentOf(hash);
   for (uint32_t i = HomeOf(hash), probes = 0; probes < kBuckets; ++probes) {
     Bucket& bucket = segment.buckets[i];
@@ -58,13 +69,30 @@ KeyIndex::Segment& KeyIndex::NewSibling(uint32_t hash) {
     directory_ = std::move(doubled);
     ++depth_;
   }
-  segments_.push_back(std::make_unique<Segment>());
-  Segment& sibling = *segments_.back();
+  Segment& sibling = NewSegment();
   sibling.depth = ++segment.depth;
   const size_t span = SpanOf(sibling);
   const size_t begin = SlotOf(hash) & ~(span * 2 - 1);
   for (size_t i = begin + span; i < begin + 2 * span; ++i) directory_[i] = &sibling;
   return sibling;
+}
+
+// The segment that shares all but the last bit of its hash range with that of `hash`, unless it was
+// split further.
+KeyIndex::Segment* KeyIndex::SiblingOf(uint32_t hash) const noexcept {
+  const Segment& segment = SegmentOf(hash);
+  if (segment.depth == 0) return nullptr;
+  Segment* const sibling = directory_[SlotOf(hash) ^ SpanOf(segment)];
+  return sibling->depth == segment.depth ? sibling : nullptr;
+}
+
+// Gives the ranges of both, one of which is that of `hash`, to the one that stays.
+void KeyIndex::Join(uint32_t hash, Segment& stays, Segment& goes) noexcept {
+  --stays.depth;
+  const size_t span = SpanOf(stays);
+  const size_t begin = SlotOf(hash) & ~(span - 1);
+  for (size_t i = begin; i < begin + span; ++i) directory_[i] = &stays;
+  segments_.Free(goes.number);
 }
 
 }  // namespace pleat::inline v0

@@ -21,15 +21,18 @@
 //     that meets 0 ends there. So erasing leaves no tombstone.
 //   - A segment that is 85 % full is split by one more bit of the hash: at most 640 numbers move,
 //     whatever the size of the table. (Fagin et al., "Extendible hashing", 1979.)
+//   - Two segments that one split made, and that together are less than 40 % full, become one again.
 #pragma once
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/base/check.h"
+#include "engine/base/prefetch.h"
+#include "engine/table/slab.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -41,7 +44,7 @@ class KeyIndex {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  KeyIndex() { Clear(); }
+  explicit KeyIndex(PagePool& pool) : segments_(pool, sizeof(Segment)) { Clear(); }
 
   // The number of the entry with this hash for which `matches(number)` holds, or kNone.
   template <class Matches>
@@ -60,6 +63,16 @@ class KeyIndex {
     return kNone;
   }
 
+  // For whoever looks up many keys: brings the home bucket of a hash towards the cache.
+  void Prefetch(uint64_t hash) const noexcept {
+    pleat::Prefetch(&SegmentOf(hash).buckets[HomeOf(hash)]);
+  }
+
+  // The number that Find() will most likely ask about first, or kNone.
+  uint32_t Guess(uint64_t hash) const noexcept {
+    return Find(hash, [](uint32_t) { return true; });
+  }
+
   // Adds a number whose key is not there yet. `hash_of(number)` gives the hash's low 32 bits of any
   // number inside; it is called only when a segment splits.
   template <class HashOf>
@@ -69,11 +82,16 @@ class KeyIndex {
     ++size_;
   }
 
-  // Removes a number. REQUIRES: it is there under this hash's low 32 bits.
-  void Erase(uint32_t hash, uint32_t number) noexcept;
+  // Removes a number. REQUIRES: it is there under this hash's low 32 bits. `hash_of` as for Insert(),
+  // called only when two segments become one.
+  template <class HashOf>
+  void Erase(uint32_t hash, uint32_t number, const HashOf& hash_of) {
+    Remove(hash, number);
+    if (SegmentOf(hash).size < kMergeBelow / 2) MergeWithSibling(hash, hash_of);
+  }
 
   // Removes everything.
-  void Clear();
+  void Clear() noexcept;
 
   size_t size() const noexcept { return size_; }
 
@@ -81,6 +99,7 @@ class KeyIndex {
   static constexpr uint32_t kBuckets = 64;
   static constexpr uint32_t kWays = 10;
   static constexpr uint32_t kSplitAt = kBuckets * kWays * 85 / 100;
+  static constexpr uint32_t kMergeBelow = kBuckets * kWays * 40 / 100;
   // Segment bits and bucket bits together may not exceed the 32 that entries keep.
   static constexpr uint32_t kDepthMax = 26;
   static constexpr uint16_t kEmpty = 0;
@@ -96,6 +115,16 @@ class KeyIndex {
     Bucket buckets[kBuckets];
     uint32_t size = 0;
     uint32_t depth = 0;
+    uint32_t number = 0;  // in `segments_`
+  };
+
+  // What a segment holds, taken out of it; the hashes are looked up all at once, so that the misses
+  // that this costs overlap.
+  struct Contents {
+    uint32_t size = 0;
+    uint32_t hashes[kBuckets * kWays];
+    uint32_t numbers[kBuckets * kWays];
+    uint16_t tags[kBuckets * kWays];
   };
 
   static uint32_t HomeOf(uint64_t hash) noexcept { return hash % kBuckets; }
@@ -129,23 +158,52 @@ class KeyIndex {
   }
 
   static void Place(Segment& segment, uint32_t hash, uint16_t tag, uint32_t number) noexcept;
+  Segment& NewSegment();
   Segment& NewSibling(uint32_t hash);
+  Segment* SiblingOf(uint32_t hash) const noexcept;
+  void Join(uint32_t hash, Segment& stays, Segment& goes) noexcept;
+  void Remove(uint32_t hash, uint32_t number) noexcept;
+
+  template <class HashOf>
+  static void TakeOut(Segment& segment, const HashOf& hash_of, Contents& out) {
+    for (Bucket& bucket : segment.buckets) {
+      for (uint32_t way = 0; way < kWays; ++way) {
+        if (bucket.tags[way] == kEmpty) continue;
+        out.tags[out.size] = bucket.tags[way];
+        out.numbers[out.size++] = bucket.numbers[way];
+      }
+      bucket = Bucket{};
+    }
+    segment.size = 0;
+    for (uint32_t i = 0; i < out.size; ++i) out.hashes[i] = hash_of(out.numbers[i]);
+  }
+
+  void PutBack(const Contents& contents) noexcept {
+    for (uint32_t i = 0; i < contents.size; ++i) {
+      Place(SegmentOf(contents.hashes[i]), contents.hashes[i], contents.tags[i],
+            contents.numbers[i]);
+    }
+  }
 
   template <class HashOf>
   void Split(uint64_t hash, const HashOf& hash_of) {
-    const auto low = static_cast<uint32_t>(hash);
-    Segment old = SegmentOf(hash);
-    Segment& sibling = NewSibling(low);
-    Segment& stays = *directory_[SlotOf(low) & ~(SpanOf(sibling) * 2 - 1)];
-    for (Bucket& bucket : stays.buckets) bucket = Bucket{};
-    stays.size = 0;
-    for (const Bucket& bucket : old.buckets) {
-      for (uint32_t way = 0; way < kWays; ++way) {
-        if (bucket.tags[way] == kEmpty) continue;
-        const uint32_t moved = hash_of(bucket.numbers[way]);
-        Place(SegmentOf(moved), moved, bucket.tags[way], bucket.numbers[way]);
-      }
-    }
+    Contents contents;
+    TakeOut(SegmentOf(hash), hash_of, contents);
+    NewSibling(static_cast<uint32_t>(hash));
+    PutBack(contents);
+  }
+
+  // Of the two, the one with the lower number stays, so that the slab's higher chunks run empty.
+  template <class HashOf>
+  void MergeWithSibling(uint32_t hash, const HashOf& hash_of) {
+    Segment* stays = &SegmentOf(hash);
+    Segment* goes = SiblingOf(hash);
+    if (goes == nullptr || stays->size + goes->size >= kMergeBelow) return;
+    if (goes->number < stays->number) std::swap(stays, goes);
+    Contents contents;
+    TakeOut(*goes, hash_of, contents);
+    Join(hash, *stays, *goes);
+    PutBack(contents);
   }
 
   // How many directory slots point to a segment.
@@ -153,8 +211,8 @@ class KeyIndex {
     return size_t{1} << (depth_ - segment.depth);
   }
 
+  Slab<> segments_;
   std::vector<Segment*> directory_;  // 2^depth_ pointers, equal ones adjacent
-  std::vector<std::unique_ptr<Segment>> segments_;
   uint32_t depth_ = 0;
   size_t size_ = 0;
 };

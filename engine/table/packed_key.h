@@ -5,11 +5,19 @@
 //   inline:  word 0..2 = the bytes, zero padded; last byte = length (0..23)
 //   long:    word 0 = first 8 bytes, word 1 = pointer, word 2 = length in the low 32 bits, last
 //            byte = kLong
+//
+// Both hashes of a short key are taken from its words. A key is packed for every fold, so it is put together in registers: bytes written one by one and
+// read back as words would stall on the way through memory.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+
+#include <pleat/partition.h>
+
+#include "engine/base/hash.h"
 
 namespace pleat::inline v0 {
 
@@ -18,18 +26,27 @@ class PackedKey {
   static constexpr size_t kInlineBytesMax = 23;
 
   // A view for looking up: a long key refers to `key`'s own bytes.
+  PackedKey() = default;
   explicit PackedKey(std::string_view key) noexcept {
-    if (key.size() <= kInlineBytesMax) {
-      if (!key.empty()) std::memcpy(bytes_, key.data(), key.size());
-      bytes_[kTagAt] = static_cast<char>(key.size());
-    } else {
-      const auto length = static_cast<uint32_t>(key.size());
-      const char* data = key.data();
-      std::memcpy(bytes_, data, 8);
-      std::memcpy(bytes_ + 8, &data, sizeof(data));
-      std::memcpy(bytes_ + 16, &length, sizeof(length));
-      bytes_[kTagAt] = static_cast<char>(kLong);
+    const char* data = key.data();
+    const size_t size = key.size();
+    if (size > kInlineBytesMax) {
+      words_[0] = LoadLittle64(data);
+      std::memcpy(&words_[1], &data, sizeof(data));
+      words_[2] = size | uint64_t{kLong} << kTagShift;
+      return;
     }
+    if (size >= 16) {
+      words_[0] = LoadLittle64(data);
+      words_[1] = LoadLittle64(data + 8);
+      words_[2] = Tail(data + 16, size - 16);
+    } else if (size >= 8) {
+      words_[0] = LoadLittle64(data);
+      words_[1] = Tail(data + 8, size - 8);
+    } else {
+      words_[0] = LoadLittleTail(data, size);
+    }
+    words_[2] |= uint64_t{size} << kTagShift;
   }
 
   // A copy that owns its bytes; give them back with Release().
@@ -44,41 +61,52 @@ class PackedKey {
     if (is_long()) delete[] long_data();
   }
 
-  bool is_long() const noexcept { return static_cast<uint8_t>(bytes_[kTagAt]) == kLong; }
-
-  size_t size() const noexcept {
-    if (!is_long()) return static_cast<uint8_t>(bytes_[kTagAt]);
-    uint32_t length;
-    std::memcpy(&length, bytes_ + 16, sizeof(length));
-    return length;
-  }
-
+  bool is_long() const noexcept { return tag() == kLong; }
+  size_t size() const noexcept { return is_long() ? static_cast<uint32_t>(words_[2]) : tag(); }
   size_t heap_bytes() const noexcept { return is_long() ? size() : 0; }
 
+  // The keyed hash, and StablePartitionHash(view()).
+  uint64_t HashWith(const HashKey& key) const noexcept {
+    if (is_long()) return KeyedHash(view(), key);
+    return KeyedHash(words_[0], words_[1], words_[2], key);
+  }
+  uint64_t StableHash() const noexcept {
+    if (is_long()) return StablePartitionHash(view());
+    const uint64_t bytes = words_[2] & ((uint64_t{1} << kTagShift) - 1);
+    return StableHashOfWords(words_[0], words_[1], bytes, size());
+  }
+
   // Valid while this object, or for a long key the bytes it refers to, stays where it is.
-  std::string_view view() const noexcept { return {is_long() ? long_data() : bytes_, size()}; }
+  std::string_view view() const noexcept {
+    return {is_long() ? long_data() : reinterpret_cast<const char*>(words_), size()};
+  }
 
   friend bool operator==(const PackedKey& a, const PackedKey& b) noexcept {
-    uint64_t x[3];
-    uint64_t y[3];
-    std::memcpy(x, a.bytes_, sizeof(x));
-    std::memcpy(y, b.bytes_, sizeof(y));
-    if (((x[0] ^ y[0]) | (x[2] ^ y[2])) != 0) return false;
-    if (x[1] == y[1]) return true;
+    if (((a.words_[0] ^ b.words_[0]) | (a.words_[2] ^ b.words_[2])) != 0) return false;
+    if (a.words_[1] == b.words_[1]) return true;
     return a.is_long() && std::memcmp(a.long_data(), b.long_data(), a.size()) == 0;
   }
 
  private:
-  static constexpr size_t kTagAt = 23;
   static constexpr uint8_t kLong = 0xff;
+  static constexpr int kTagShift = 56;
+
+  // The `size` < 8 bytes at `p`, zeros above. REQUIRES: the 8 bytes before p + size are the key's.
+  static uint64_t Tail(const char* p, size_t size) noexcept {
+    return size == 0 ? 0 : LoadLittle64(p + size - 8) >> (64 - 8 * size);
+  }
+
+  uint8_t tag() const noexcept { return static_cast<uint8_t>(words_[2] >> kTagShift); }
 
   const char* long_data() const noexcept {
     const char* data;
-    std::memcpy(&data, bytes_ + 8, sizeof(data));
+    std::memcpy(&data, &words_[1], sizeof(data));
     return data;
   }
 
-  alignas(8) char bytes_[24] = {};
+  // Words whose first byte in memory is the lowest: view() gives out their memory.
+  static_assert(std::endian::native == std::endian::little);
+  uint64_t words_[3] = {};
 };
 static_assert(sizeof(PackedKey) == 24);
 

@@ -2,80 +2,151 @@
 // part of a place (one cache line, for a small state); what only opening and closing touch lies in a
 // parallel array of `Cold`, so that it does not dilute the hot lines.
 //
-// Freed numbers are handed out again, last freed first: that line is likely still in the cache.
-// Numbers are below 2^32 - 1. Memory comes in chunks and goes back when the slab does.
+// A number is a chunk and an index inside it. A chunk is one page of the pool: first the hot parts,
+// then the cold ones. A new place always comes from the lowest chunk that has one, last freed first
+// within the chunk (that line is likely still in the cache), so that after a spike the higher chunks
+// run empty and go back to the pool.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 #include "engine/base/check.h"
+#include "engine/base/page_pool.h"
 
 namespace pleat::inline v0 {
 
-template <class Cold>
+struct NoCold {};
+
+template <class Cold = NoCold>
 class Slab {
+  static_assert(std::is_trivially_copyable_v<Cold>);
+
  public:
-  // Places of `stride` bytes each, a multiple of 8. Chunks start a cache line, so places of 64 bytes
-  // are one line each.
-  explicit Slab(size_t stride) : stride_(stride) { PLEAT_CHECK(stride % 8 == 0 && stride > 0); }
+  // Places of `stride` bytes each, a multiple of 8, and of the alignment wanted up to 64.
+  Slab(PagePool& pool, size_t stride)
+      : pool_(pool),
+        stride_(stride),
+        per_chunk_(static_cast<uint32_t>(
+            std::clamp<size_t>(PagePool::kPageBytes / (stride + kColdBytes), 1, kPerChunkMax))) {
+    PLEAT_CHECK(stride % 8 == 0 && stride > 0);
+  }
+  ~Slab() {
+    for (std::byte* chunk : chunks_) FreeChunk(chunk);
+  }
 
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
 
+  // A place with whatever is in its memory.
   uint32_t Allocate() {
-    if (free_ != kNone) {
-      const uint32_t number = free_;
-      std::memcpy(&free_, hot(number), sizeof(free_));
-      return number;
+    uint32_t chunk = ChunkWithRoom();
+    Use& use = uses_[chunk];
+    if (chunks_[chunk] == nullptr) chunks_[chunk] = NewChunk();
+    uint32_t index = use.fresh;
+    if (use.free != kNone) {
+      index = use.free;
+      std::memcpy(&use.free, hot(chunk << kIndexBits | index), sizeof(use.free));
+    } else {
+      ++use.fresh;
     }
-    if (used_ == chunks_.size() * kPerChunk) AddChunk();
-    PLEAT_CHECK(used_ < kNone);
-    return used_++;
+    if (++use.taken == per_chunk_) room_[chunk / 64] &= ~(uint64_t{1} << chunk % 64);
+    return chunk << kIndexBits | index;
   }
 
   void Free(uint32_t number) noexcept {
-    std::memcpy(hot(number), &free_, sizeof(free_));
-    free_ = number;
+    const uint32_t chunk = number >> kIndexBits;
+    Use& use = uses_[chunk];
+    room_[chunk / 64] |= uint64_t{1} << chunk % 64;
+    first_room_ = std::min(first_room_, chunk / 64);
+    if (--use.taken == 0) {
+      FreeChunk(chunks_[chunk]);
+      chunks_[chunk] = nullptr;
+      use = Use{};
+      return;
+    }
+    std::memcpy(hot(number), &use.free, sizeof(use.free));
+    use.free = static_cast<uint16_t>(number & kIndexMask);
+  }
+
+  // Whether the place was handed out since its chunk was last taken from the pool, be it free again by
+  // now. Only then is there anything to look at: for whoever keeps numbers longer than their places.
+  bool Knows(uint32_t number) const noexcept {
+    return (number & kIndexMask) < uses_[number >> kIndexBits].fresh;
   }
 
   std::byte* hot(uint32_t number) const noexcept {
-    return chunks_[number / kPerChunk].hot.get() + (number % kPerChunk) * stride_;
+    return chunks_[number >> kIndexBits] + (number & kIndexMask) * stride_;
   }
   Cold& cold(uint32_t number) const noexcept {
-    return chunks_[number / kPerChunk].cold[number % kPerChunk];
+    std::byte* const first = chunks_[number >> kIndexBits] + per_chunk_ * stride_;
+    return reinterpret_cast<Cold*>(first)[number & kIndexMask];
   }
 
-  // Every number ever handed out is below this; the free ones among them are not marked here.
-  uint32_t end() const noexcept { return used_; }
+  // Calls `visit(number)` for every place that was ever handed out and whose chunk is still there: for
+  // all that are taken and, among them, some that are free, which the caller has to tell apart.
+  template <class Visit>
+  void ForEach(const Visit& visit) const {
+    for (uint32_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      for (uint32_t index = 0; index < uses_[chunk].fresh; ++index) {
+        visit(chunk << kIndexBits | index);
+      }
+    }
+  }
 
  private:
-  static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr uint32_t kPerChunk = 256;  // 16 KiB at 64 bytes: cheap for small collections
+  static constexpr int kIndexBits = 10;
+  static constexpr uint32_t kIndexMask = (1U << kIndexBits) - 1;
+  static constexpr uint32_t kPerChunkMax = 1U << kIndexBits;
+  static constexpr uint32_t kChunksMax = 1U << (32 - kIndexBits);
+  static constexpr uint16_t kNone = UINT16_MAX;
+  static constexpr size_t kColdBytes = std::is_empty_v<Cold> ? 0 : sizeof(Cold);
 
-  struct AlignedDelete {
-    void operator()(std::byte* p) const noexcept { ::operator delete(p, std::align_val_t{64}); }
-  };
-  struct Chunk {
-    std::unique_ptr<std::byte, AlignedDelete> hot;
-    std::unique_ptr<Cold[]> cold;
+  // How a chunk is used.
+  struct Use {
+    uint16_t taken = 0;
+    uint16_t fresh = 0;     // places from here on were never handed out
+    uint16_t free = kNone;  // the last freed; each holds the index of the one freed before it
   };
 
-  void AddChunk() {
-    void* memory = ::operator new(stride_ * kPerChunk, std::align_val_t{64});
-    chunks_.push_back({std::unique_ptr<std::byte, AlignedDelete>(static_cast<std::byte*>(memory)),
-                       std::make_unique<Cold[]>(kPerChunk)});
+  // The lowest chunk that has a free place. One that was given back has all of them.
+  uint32_t ChunkWithRoom() {
+    while (first_room_ < room_.size() && room_[first_room_] == 0) ++first_room_;
+    if (first_room_ == room_.size()) room_.push_back(~uint64_t{0});
+    const auto bit = static_cast<uint32_t>(std::countr_zero(room_[first_room_]));
+    const uint32_t chunk = first_room_ * 64 + bit;
+    if (chunk == chunks_.size()) {
+      PLEAT_CHECK(chunk < kChunksMax - 1);
+      chunks_.push_back(nullptr);
+      uses_.emplace_back();
+    }
+    return chunk;
   }
 
-  size_t stride_;
-  std::vector<Chunk> chunks_;
-  uint32_t used_ = 0;
-  uint32_t free_ = kNone;
+  // A place that does not fit a page gets memory of its own.
+  bool fits_page() const noexcept { return stride_ + kColdBytes <= PagePool::kPageBytes; }
+  std::byte* NewChunk() {
+    if (fits_page()) return pool_.Take();
+    return static_cast<std::byte*>(::operator new(stride_ + kColdBytes, std::align_val_t{64}));
+  }
+  void FreeChunk(std::byte* chunk) noexcept {
+    if (chunk == nullptr) return;
+    fits_page() ? pool_.Return(chunk) : ::operator delete(chunk, std::align_val_t{64});
+  }
+
+  PagePool& pool_;
+  const size_t stride_;
+  const uint32_t per_chunk_;
+  std::vector<std::byte*> chunks_;  // null: given back
+  std::vector<Use> uses_;
+  std::vector<uint64_t> room_;  // a bit for each chunk, those to come included
+  uint32_t first_room_ = 0;     // the words before this one are zero
 };
 
 }  // namespace pleat::inline v0

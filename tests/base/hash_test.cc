@@ -1,4 +1,4 @@
-// The keyed hash against published vectors; the partition hash against itself, for ever.
+// The partition hash against itself, for ever.
 #include "engine/base/hash.h"
 
 #include <map>
@@ -10,29 +10,6 @@
 
 namespace pleat {
 namespace {
-
-TEST(SipHash, AgreesWithThePublishedVectorsOfSipHash24) {
-  // Key 00..0f, input 00, 01, ... of the given length; from the appendix of the SipHash paper and its
-  // reference implementation, read as little-endian words.
-  const HashKey key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
-  std::string input;
-  const std::map<size_t, uint64_t> expected = {{0, 0x726fdb47dd0e0e31},
-                                               {1, 0x74f839c593dc67fd},
-                                               {7, 0xab0200f58b01d137},
-                                               {8, 0x93f5f5799a932462},
-                                               {15, 0xa129ca6149be45e5}};
-  for (size_t length = 0; length < 16; ++length) {
-    if (auto it = expected.find(length); it != expected.end()) {
-      EXPECT_EQ((SipHash<2, 4>(input, key)), it->second) << length;
-    }
-    input.push_back(static_cast<char>(length));
-  }
-}
-
-TEST(KeyedHash, DependsOnTheKey) {
-  EXPECT_NE(KeyedHash("account_1", {1, 2}), KeyedHash("account_1", {1, 3}));
-  EXPECT_NE(RandomHashKey(), RandomHashKey());
-}
 
 // These values are part of every stored format: a change here is a new kPartitionHashVersion.
 TEST(StablePartitionHash, NeverChanges) {

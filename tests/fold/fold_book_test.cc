@@ -24,20 +24,22 @@ struct Joined {
   size_t HeapBytes() const noexcept { return all.capacity() > 15 ? all.capacity() + 1 : 0; }
 };
 
+uint64_t HashOf(std::string_view key) { return PackedKey(key).HashWith(MakeHashKey(1, 2)); }
+
 class FoldBookFixture : public testing::Test {
  protected:
   explicit FoldBookFixture(FolderOptions options = {.quiet_period = 10s, .max_hold = kForever})
-      : book_(options, StateOpsFor<Text, Joined>(), 3) {}
+      : book_(pool_, options, StateOpsFor<Text, Joined>(), 3) {}
 
   FoldOutcome Fold(std::string_view key, std::string value, EngineTime at, EngineTime now) {
     const Text text{std::move(value)};
-    return book_.Fold({.key = key,
-                       .hash = KeyedHash(key, {1, 2}),
+    return book_.Fold({.key = PackedKey(key),
+                       .hash = HashOf(key),
                        .event = &text,
                        .at = at,
                        .now = now,
                        .edge = std::max(at, now),
-                       .position = position_++});
+                       .position = Position(position_++)});
   }
   std::vector<std::string> PopAll(EngineTime now) {
     std::vector<std::string> out;
@@ -53,6 +55,7 @@ class FoldBookFixture : public testing::Test {
 
   const EngineTime t0_ = FromUnix(1'000'000s);
   uint64_t position_ = 0;
+  PagePool pool_;
   FoldBook book_;
 };
 
@@ -107,7 +110,7 @@ TEST_F(FoldBookFixture, GroupsLeftAtTheEndAreDestroyed) {
 TEST_F(FoldBookFixture, StaleDeadlinesStayFewWhenKeysAreFlushedOverAndOver) {
   for (int i = 0; i < 200'000; ++i) {
     Fold("key", "x", t0_, t0_);
-    ASSERT_TRUE(book_.Flush("key", KeyedHash("key", {1, 2}), t0_, position_++));
+    ASSERT_TRUE(book_.Flush("key", HashOf("key"), t0_, position_++));
     PopAll(t0_);
   }
   EXPECT_LT(book_.stale_deadlines(), 1000u);

@@ -22,7 +22,7 @@ struct Item {
 
 class DeadlinesFixture : public testing::Test {
  protected:
-  explicit DeadlinesFixture(Duration quiet = 4096us * 16) : deadlines_(quiet) {}
+  explicit DeadlinesFixture(Duration quiet = 4096us * 16) : deadlines_(pool_, quiet) {}
 
   uint32_t Arm(EngineTime due) {
     const auto number = static_cast<uint32_t>(items_.size());
@@ -49,6 +49,7 @@ class DeadlinesFixture : public testing::Test {
 
   const EngineTime t0_ = FromUnix(1'700'000'000s);
   std::vector<Item> items_;
+  PagePool pool_;
   Deadlines deadlines_;
 };
 

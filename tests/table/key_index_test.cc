@@ -22,7 +22,12 @@ class KeyIndexFixture : public testing::Test {
   }
 
   std::vector<uint64_t> hashes_;
-  KeyIndex index_;
+  void Erase(uint64_t hash, uint32_t number) {
+    index_.Erase(static_cast<uint32_t>(hash), number,
+                 [this](uint32_t n) { return static_cast<uint32_t>(hashes_[n]); });
+  }
+  PagePool pool_;
+  KeyIndex index_{pool_};
 };
 
 TEST_F(KeyIndexFixture, FindsWhatWasInsertedThroughManySplits) {
@@ -45,7 +50,7 @@ TEST_F(KeyIndexFixture, AgreesWithAMapUnderRandomInsertsAndErases) {
       const uint64_t hash = (random() % 64) << 26 | random() % 3 | uint64_t{1} << 48;
       if (auto it = expected.find(hash); it != expected.end()) {
         ASSERT_EQ(Find(hash), it->second);
-        index_.Erase(static_cast<uint32_t>(hash), it->second);
+        Erase(hash, it->second);
         expected.erase(it);
       } else {
         ASSERT_EQ(Find(hash), KeyIndex::kNone);
@@ -67,6 +72,25 @@ TEST_F(KeyIndexFixture, SplitsASegmentWhoseKeysDifferOnlyInALateBit) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 600; ++i) Insert(random() % (1u << 20) | uint64_t{0xabc} << 20);
   for (uint32_t n = 0; n < hashes_.size(); ++n) ASSERT_NE(Find(hashes_[n]), KeyIndex::kNone);
+}
+
+TEST_F(KeyIndexFixture, GivesMemoryBackAsItEmptiesAndStillFindsTheRest) {
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 1'000'000; ++i) Insert(random());
+  const size_t full = pool_.held_bytes();
+  for (uint32_t n = 40'000; n < hashes_.size(); ++n) Erase(hashes_[n], n);
+  EXPECT_LT(pool_.held_bytes(), full / 2) << full;
+  for (uint32_t n = 0; n < 40'000; ++n) ASSERT_EQ(Find(hashes_[n]), n);
+  for (uint32_t n = 40'000; n < 50'000; ++n) ASSERT_EQ(Find(hashes_[n]), KeyIndex::kNone);
+  EXPECT_EQ(index_.size(), 40'000u);
+}
+
+TEST_F(KeyIndexFixture, GuessesWhatItFinds) {
+  std::mt19937_64 random(6);
+  for (int i = 0; i < 20'000; ++i) Insert(random());
+  uint32_t wrong = 0;
+  for (uint32_t n = 0; n < hashes_.size(); ++n) wrong += index_.Guess(hashes_[n]) != n;
+  EXPECT_LT(wrong, 40u);  // one in some thousands shares its tag with another
 }
 
 TEST_F(KeyIndexFixture, IsEmptyAfterClear) {

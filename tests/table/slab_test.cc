@@ -9,31 +9,77 @@
 namespace pleat {
 namespace {
 
-TEST(Slab, NeverMovesAPlaceAndReusesTheLastFreed) {
-  Slab<int> slab(64);
+TEST(Slab, NeverMovesAPlace) {
+  PagePool pool;
+  Slab<int> slab(pool, 64);
+  std::vector<uint32_t> numbers;
   std::vector<std::byte*> places;
-  for (uint32_t i = 0; i < 2000; ++i) {
-    ASSERT_EQ(slab.Allocate(), i);
-    places.push_back(slab.hot(i));
-    std::memset(slab.hot(i), static_cast<int>(i), 64);
-    slab.cold(i) = static_cast<int>(i);
+  for (int i = 0; i < 5000; ++i) {
+    numbers.push_back(slab.Allocate());
+    places.push_back(slab.hot(numbers.back()));
+    std::memset(places.back(), i, 64);
+    slab.cold(numbers.back()) = i;
   }
-  for (uint32_t i = 0; i < 2000; ++i) {
-    ASSERT_EQ(slab.hot(i), places[i]);
-    ASSERT_EQ(slab.cold(i), static_cast<int>(i));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    ASSERT_EQ(slab.hot(numbers[i]), places[i]);
+    ASSERT_EQ(places[i][63], static_cast<std::byte>(i));
+    ASSERT_EQ(slab.cold(numbers[i]), static_cast<int>(i));
   }
-  slab.Free(7);
-  slab.Free(1500);
-  EXPECT_EQ(slab.Allocate(), 1500u);
-  EXPECT_EQ(slab.Allocate(), 7u);
-  EXPECT_EQ(slab.Allocate(), 2000u);
+  EXPECT_EQ(std::set<uint32_t>(numbers.begin(), numbers.end()).size(), numbers.size());
+  EXPECT_EQ(std::set<std::byte*>(places.begin(), places.end()).size(), places.size());
+}
+
+TEST(Slab, HandsOutTheLowestChunkFirstAndInItTheLastFreed) {
+  PagePool pool;
+  Slab<int> slab(pool, 64);
+  std::vector<uint32_t> numbers;
+  for (int i = 0; i < 5000; ++i) numbers.push_back(slab.Allocate());
+  slab.Free(numbers[7]);
+  slab.Free(numbers[9]);
+  slab.Free(numbers[4000]);
+  EXPECT_EQ(slab.Allocate(), numbers[9]);
+  EXPECT_EQ(slab.Allocate(), numbers[7]);
+  EXPECT_EQ(slab.Allocate(), numbers[4000]);
+  EXPECT_GT(slab.Allocate(), numbers.back());
+}
+
+TEST(Slab, GivesBackTheChunksOfASpike) {
+  PagePool pool;
+  Slab<int> slab(pool, 64);
+  std::vector<uint32_t> numbers;
+  for (int i = 0; i < 10'000; ++i) numbers.push_back(slab.Allocate());
+  const size_t before = pool.held_bytes();
+  for (int i = 0; i < 90'000; ++i) numbers.push_back(slab.Allocate());
+  EXPECT_GT(pool.held_bytes(), 3 * before);
+  while (numbers.size() > 10'000) slab.Free(numbers.back()), numbers.pop_back();
+  EXPECT_LE(pool.held_bytes(), 2 * before + (2 << 20));
+  // What is left is untouched, and the numbers come back.
+  numbers.push_back(slab.Allocate());
+  size_t visited = 0;
+  slab.ForEach([&](uint32_t) { ++visited; });
+  EXPECT_GE(visited, numbers.size());
 }
 
 TEST(Slab, StartsSixtyFourBytePlacesOnCacheLines) {
-  Slab<int> slab(64);
-  for (int i = 0; i < 300; ++i) {
+  PagePool pool;
+  Slab<int> slab(pool, 64);
+  for (int i = 0; i < 3000; ++i) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(slab.hot(slab.Allocate())) % 64, 0u);
   }
+}
+
+TEST(Slab, HoldsPlacesLargerThanAPage) {
+  PagePool pool;
+  Slab<int> slab(pool, 2 * PagePool::kPageBytes);
+  const uint32_t a = slab.Allocate();
+  const uint32_t b = slab.Allocate();
+  std::memset(slab.hot(a), 1, 2 * PagePool::kPageBytes);
+  std::memset(slab.hot(b), 2, 2 * PagePool::kPageBytes);
+  slab.cold(a) = 3;
+  EXPECT_EQ(slab.hot(a)[2 * PagePool::kPageBytes - 1], std::byte{1});
+  slab.Free(a);
+  EXPECT_EQ(slab.hot(b)[0], std::byte{2});
+  EXPECT_EQ(slab.Allocate(), a);
 }
 
 }  // namespace

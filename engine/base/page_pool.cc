@@ -1,0 +1,67 @@
+#include "engine/base/page_pool.h"
+
+#include <sys/mman.h>
+
+#include <bit>
+
+#include "engine/base/check.h"
+
+namespace pleat::inline v0 {
+
+PagePool::~PagePool() {
+  for (const auto& [extent, free] : extents_) munmap(extent, kExtentBytes);
+}
+
+std::byte* PagePool::Take() {
+  LockGuard guard(lock_);
+  std::byte* const extent = with_room_.empty() ? AddExtent() : *with_room_.begin();
+  uint32_t& free = extents_[extent];
+  if (free == kAllFree) spare_ = false;
+  const int page = std::countr_zero(free);
+  free &= free - 1;
+  if (free == 0) with_room_.erase(extent);
+  return extent + static_cast<size_t>(page) * kPageBytes;
+}
+
+void PagePool::Return(std::byte* page) noexcept {
+  LockGuard guard(lock_);
+  const auto it = std::prev(extents_.upper_bound(page));
+  auto& [extent, free] = *it;
+  const auto index = static_cast<size_t>(page - extent) / kPageBytes;
+  PLEAT_DCHECK(index < 32 && (free >> index & 1) == 0);
+  if (free == 0) with_room_.insert(extent);
+  free |= uint32_t{1} << index;
+  if (free != kAllFree) return;
+  if (!spare_) {
+    spare_ = true;
+    return;
+  }
+  munmap(extent, kExtentBytes);
+  with_room_.erase(extent);
+  extents_.erase(it);
+}
+
+size_t PagePool::held_bytes() const {
+  LockGuard guard(lock_);
+  return extents_.size() * kExtentBytes;
+}
+
+// Maps twice as much and gives back what is left and right of an aligned extent.
+std::byte* PagePool::AddExtent() {
+  void* const mapped = mmap(nullptr, 2 * kExtentBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, /*fd=*/-1, /*offset=*/0);
+  PLEAT_CHECK(mapped != MAP_FAILED);
+  auto* const begin = static_cast<std::byte*>(mapped);
+  const size_t beyond = reinterpret_cast<uintptr_t>(begin) % kExtentBytes;
+  const size_t before = beyond == 0 ? 0 : kExtentBytes - beyond;
+  std::byte* const extent = begin + before;
+  if (before > 0) munmap(begin, before);
+  munmap(extent + kExtentBytes, kExtentBytes - before);
+  // An offer: a kernel without huge pages, or out of them, gives small ones.
+  if (extents_.size() * kExtentBytes >= plain_bytes_) madvise(extent, kExtentBytes, MADV_HUGEPAGE);
+  extents_[extent] = kAllFree;
+  with_room_.insert(extent);
+  return extent;
+}
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,56 @@
+// A PagePool is where an engine's tables get their memory: pages of 64 KiB, cut from extents of 2 MiB
+// that the kernel may back with one huge page each.
+//
+// Huge pages matter because a fold touches two cache lines at random: with pages of 4 KiB each of
+// them also misses the processor's cache of page addresses. They are only offered beyond the first
+// `plain_bytes`, so that a small engine, which touches the beginning of a few pages, stays small.
+//
+// Memory comes back: pages are handed out from the lowest extent that has one, and an extent whose
+// pages have all been returned goes back to the system, but for one that is kept for the next need.
+//
+// Thread safety: any thread, any time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include <absl/base/thread_annotations.h>
+
+#include "engine/base/lock.h"
+
+namespace pleat::inline v0 {
+
+class PagePool {
+ public:
+  static constexpr size_t kPageBytes = 64 * 1024;
+
+  explicit PagePool(size_t plain_bytes = 0) : plain_bytes_(plain_bytes) {}
+  // REQUIRES: all pages have been returned, or are not used any more.
+  ~PagePool();
+  PagePool(const PagePool&) = delete;
+  PagePool& operator=(const PagePool&) = delete;
+
+  // A page, aligned to its size, of unknown content. Ends the process if there is no memory.
+  std::byte* Take();
+  void Return(std::byte* page) noexcept;
+
+  // What it holds from the system, in pages handed out or not.
+  size_t held_bytes() const;
+
+ private:
+  static constexpr size_t kExtentBytes = 2 * 1024 * 1024;
+  static constexpr uint32_t kAllFree = UINT32_MAX;
+  static_assert(kExtentBytes / kPageBytes == 32, "a bit for each page of an extent");
+
+  std::byte* AddExtent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+
+  const size_t plain_bytes_;
+  mutable Lock lock_;
+  std::map<std::byte*, uint32_t> extents_ ABSL_GUARDED_BY(lock_);  // which pages are free
+  std::set<std::byte*> with_room_ ABSL_GUARDED_BY(lock_);
+  bool spare_ ABSL_GUARDED_BY(lock_) = false;  // one of them is free as a whole
+};
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,176 @@
+#include "engine/core/batch_piece.h"
+
+#include <algorithm>
+
+#include <pleat/partition.h>
+
+namespace pleat::inline v0 {
+namespace {
+
+// Enough for a strip's cache lines to come while another strip is folded, few enough for them to stay.
+constexpr size_t kStripEvents = 32;
+
+}  // namespace
+
+void BatchPiece::Fold(FoldCounts& counts) {
+  Look();
+  SortByPartition();
+  CutIntoStrips();
+  RunPipeline();
+  FoldBusyStrips();
+  if (folder_.engine_.timeline().axis() == Axis::kEvent) folder_.engine_.timeline().Raise(time_);
+  counts.opened += counts_[static_cast<size_t>(FoldOutcome::kOpened)];
+  counts.folded += counts_[static_cast<size_t>(FoldOutcome::kFolded)];
+  counts.late += counts_[static_cast<size_t>(FoldOutcome::kLate)];
+  counts.future += counts_[static_cast<size_t>(FoldOutcome::kFuture)];
+  counts.over_limit += counts_[static_cast<size_t>(FoldOutcome::kOverLimit)];
+  counts.stopped += counts_[static_cast<size_t>(FoldOutcome::kStopped)];
+}
+
+// Everything that can be known without a lock.
+void BatchPiece::Look() {
+  const HashKey& hash_key = folder_.engine_.hash_key();
+  Timeline& timeline = folder_.engine_.timeline();
+  time_ = timeline.now();
+  EngineTime now = time_;
+  for (size_t i = 0; i < batch_.size; ++i) {
+    const KeyedEvent<char>& event = EventAt(i);
+    fates_[i] = Fate::kFold;
+    if (event.key.size() > kKeyBytesMax) [[unlikely]] {
+      keys_[i] = PackedKey();
+      fates_[i] = Fate::kTooLong;
+    } else {
+      keys_[i] = PackedKey(event.key);
+      if (!timeline.ObserveAfter(Clamp(event.at), now)) fates_[i] = Fate::kFuture;
+    }
+    hashes_[i] = keys_[i].HashWith(hash_key);
+    partitions_[i] = static_cast<uint16_t>(folder_.engine_.IndexOfPartition(keys_[i]));
+    times_[i] = now;
+  }
+  first_position_ = timeline.TakePositions(batch_.size);
+}
+
+// A counting sort, which keeps the input order within a partition.
+void BatchPiece::SortByPartition() {
+  constexpr size_t kCounted = 256;
+  const auto partitions = static_cast<size_t>(folder_.engine_.partition_count());
+  if (partitions > kCounted) {
+    for (size_t i = 0; i < batch_.size; ++i) order_[i] = static_cast<uint16_t>(i);
+    std::sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(batch_.size),
+              [&](uint16_t a, uint16_t b) {
+                return partitions_[a] != partitions_[b] ? partitions_[a] < partitions_[b] : a < b;
+              });
+    return;
+  }
+  std::array<uint16_t, kCounted + 1> begin;
+  std::fill_n(begin.begin(), partitions + 1, uint16_t{0});
+  for (size_t i = 0; i < batch_.size; ++i) ++begin[partitions_[i] + 1];
+  for (size_t p = 1; p < partitions; ++p) begin[p] = static_cast<uint16_t>(begin[p] + begin[p - 1]);
+  for (size_t i = 0; i < batch_.size; ++i)
+    order_[begin[partitions_[i]]++] = static_cast<uint16_t>(i);
+}
+
+void BatchPiece::CutIntoStrips() {
+  for (size_t begin = 0; begin < batch_.size;) {
+    const uint16_t partition = partitions_[order_[begin]];
+    size_t end = begin + 1;
+    const size_t limit = std::min(begin + kStripEvents, batch_.size);
+    while (end < limit && partitions_[order_[end]] == partition) ++end;
+    strips_[strip_count_++] = {.book = folder_.books_[partition],
+                               .partition = partition,
+                               .begin = static_cast<uint16_t>(begin),
+                               .end = static_cast<uint16_t>(end),
+                               .goes_on = begin > 0 && partitions_[order_[begin - 1]] == partition,
+                               .ends = end == batch_.size || partitions_[order_[end]] != partition,
+                               .locked = false};
+    begin = end;
+  }
+  // Begin elsewhere, but where a partition does.
+  size_t start = first_position_ / kEventsMax % strip_count_;
+  while (strips_[start].goes_on) --start;
+  std::rotate(strips_.begin(), strips_.begin() + static_cast<std::ptrdiff_t>(start),
+              strips_.begin() + static_cast<std::ptrdiff_t>(strip_count_));
+}
+
+void BatchPiece::RunPipeline() {
+  for (size_t step = 0; step < strip_count_ + 2; ++step) {
+    if (step < strip_count_) FetchIndex(step);
+    if (step - 1 < strip_count_) FetchGroups(strips_[step - 1]);
+    if (step >= 2) FoldStrip(strips_[step - 2]);
+  }
+}
+
+void BatchPiece::FetchIndex(size_t index) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  Strip& strip = strips_[index];
+  if (!strip.locked) {
+    strip.locked =
+        strip.goes_on ? strips_[index - 1].locked : PartitionUnder(strip).lock().try_lock();
+  }
+  if (!strip.locked) return;
+  for (size_t i = strip.begin; i < strip.end; ++i) strip.book->PrefetchIndex(hashes_[order_[i]]);
+}
+
+void BatchPiece::FetchGroups(const Strip& strip) {
+  if (!strip.locked) return;
+  for (size_t place = strip.begin; place < strip.end; ++place) {
+    const size_t i = order_[place];
+    guesses_[i] = strip.book->PrefetchGroup(hashes_[i]);
+  }
+}
+
+void BatchPiece::FoldStrip(const Strip& strip) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if (!strip.locked) return;
+  Partition& partition = PartitionUnder(strip);
+  const bool stopped = partition.stopped();
+  bool opened = false;
+  for (size_t place = strip.begin; place < strip.end; ++place) {
+    const size_t i = order_[place];
+    const FoldOutcome outcome = stopped ? FoldOutcome::kStopped : FoldEvent(*strip.book, i);
+    opened |= outcome == FoldOutcome::kOpened;
+    ++counts_[static_cast<size_t>(outcome)];
+    if (outcomes_ != nullptr) outcomes_[i] = outcome;
+  }
+  if (!stopped) time_ = std::max(time_, times_[order_[strip.end - 1]]);
+  if (opened) partition.DeadlineMayBeEarlier(*strip.book);
+  if (strip.ends) partition.lock().unlock();
+}
+
+inline FoldOutcome BatchPiece::FoldEvent(FoldBook& book, size_t i) {
+  if (fates_[i] != Fate::kFold) [[unlikely]]
+    return Refuse(book, fates_[i]);
+  const KeyedEvent<char>& event = EventAt(i);
+  const EngineTime at = Clamp(event.at);
+  const EngineTime now = times_[i];
+  return book.Fold({.key = keys_[i],
+                    .hash = hashes_[i],
+                    .event = reinterpret_cast<const std::byte*>(&event) + batch_.event_offset,
+                    .at = at,
+                    .now = now,
+                    .edge = folder_.engine_.timeline().EdgeFor(at, now),
+                    .position = Position(first_position_ + i)},
+                   guesses_[i]);
+}
+
+FoldOutcome BatchPiece::Refuse(FoldBook& book, Fate fate) {
+  if (fate == Fate::kFuture) {
+    book.CountFuture();
+    return FoldOutcome::kFuture;
+  }
+  book.CountRefused();
+  return FoldOutcome::kOverLimit;
+}
+
+// With no lock held, waiting for one is safe.
+void BatchPiece::FoldBusyStrips() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  for (size_t i = 0; i < strip_count_; ++i) {
+    Strip& strip = strips_[i];
+    if (strip.locked) continue;
+    if (!strip.goes_on) PartitionUnder(strip).lock().lock();
+    strip.locked = true;
+    FetchIndex(i);
+    FetchGroups(strip);
+    FoldStrip(strip);
+  }
+}
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,47 @@
+#include "engine/base/page_pool.h"
+
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace pleat {
+namespace {
+
+constexpr size_t kExtent = 2 << 20;
+
+TEST(PagePool, HandsOutPagesThatDoNotOverlap) {
+  PagePool pool;
+  std::set<std::byte*> pages;
+  for (int i = 0; i < 100; ++i) {
+    std::byte* page = pool.Take();
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(page) % PagePool::kPageBytes, 0u);
+    std::memset(page, i, PagePool::kPageBytes);
+    EXPECT_TRUE(pages.insert(page).second);
+  }
+  EXPECT_EQ(pool.held_bytes(), 4 * kExtent);  // 32 pages each
+  for (std::byte* page : pages) pool.Return(page);
+}
+
+TEST(PagePool, GivesBackAllButOneEmptyExtent) {
+  PagePool pool;
+  std::vector<std::byte*> pages;
+  for (int i = 0; i < 320; ++i) pages.push_back(pool.Take());
+  EXPECT_EQ(pool.held_bytes(), 10 * kExtent);
+  for (std::byte* page : pages) pool.Return(page);
+  EXPECT_EQ(pool.held_bytes(), kExtent);
+}
+
+TEST(PagePool, FillsGapsBeforeItGrows) {
+  PagePool pool;
+  std::vector<std::byte*> pages;
+  for (int i = 0; i < 96; ++i) pages.push_back(pool.Take());
+  pool.Return(pages[40]);
+  EXPECT_EQ(pool.Take(), pages[40]);
+  EXPECT_EQ(pool.held_bytes(), 3 * kExtent);
+  for (std::byte* page : pages) pool.Return(page);
+}
+
+}  // namespace
+}  // namespace pleat
