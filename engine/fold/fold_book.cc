@@ -125,7 +125,8 @@ void FoldBook::OpenGroup(const FoldCall& call) {
                                               .key = call.key.Own(),
                                               .last = call.at,
                                               .opened = call.at};
-  slab_.cold(number) = Cold{.first = call.at, .position = position, .indexed = 0, .ended = 0};
+  slab_.cold(number) =
+      Cold{.first = call.at, .position = position & kFree, .indexed = 0, .ended = 0};
   ++ledger_.opened;
   ++ledger_.open;
   bytes_ += group_bytes_ + group.key.heap_bytes();

@@ -385,5 +385,96 @@ TEST(Folder, NothingIsLostOrHandedOutTwiceWhenThreadsFoldAdvancePopAndClose) {
   EXPECT_EQ(folder.sizes(), Sizes{});
 }
 
+TEST(Folder, NothingIsLostOrHandedOutTwiceWhenThreadsFoldBatches) {
+  constexpr int kThreads = 4;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  constexpr int kEvents = 20'000;
+#else
+  constexpr int kEvents = 100'000;
+#endif
+  auto engine = *Engine::Open({.partitions = 8});
+  Folder<Number, Sum> folder(*engine, "f",
+                             {.quiet_period = 50us, .max_hold = 500us, .max_events = 7});
+  std::atomic<int64_t> clock{0};
+  std::atomic<int64_t> popped_events{0};
+  std::atomic<int64_t> popped_sum{0};
+  const auto take = [&](std::vector<Emission<Sum>> emissions) {
+    for (const auto& e : emissions) {
+      popped_events += static_cast<int64_t>(e.count);
+      popped_sum += e.state.sum;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      std::vector<std::string> keys;
+      for (int key = 0; key < 101; ++key) keys.push_back("key" + std::to_string(key));
+      std::vector<KeyedEvent<Number>> batch;
+      for (int i = 0; i < kEvents; ++i) {
+        const EngineTime at = kT0 + Duration{clock.fetch_add(1)};
+        batch.push_back({keys[static_cast<size_t>(i * 7 + t) % keys.size()], at, {1}});
+        if (batch.size() < static_cast<size_t>(1 + i % 700)) continue;
+        folder.FoldBatch(batch);
+        batch.clear();
+        if (i % 5 == 0) engine->Advance(at);
+        if (i % 3 == 0) take(folder.Pop(50));
+        if (i % 4 == 0) take(folder.PopPartition(i % 8, 50));
+        if (i % 97 == 0) folder.CloseAll();
+      }
+      folder.FoldBatch(batch);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  folder.CloseAll();
+  take(folder.Pop(SIZE_MAX));
+  EXPECT_EQ(popped_events, int64_t{kThreads} * kEvents);
+  EXPECT_EQ(popped_sum, int64_t{kThreads} * kEvents);
+  const Ledger ledger = folder.ledger();
+  EXPECT_EQ(ledger.events, ledger.opened + ledger.folded);
+  EXPECT_EQ(ledger.opened, ledger.closed);
+  EXPECT_EQ(ledger.closed, ledger.popped);
+  EXPECT_EQ(folder.sizes(), Sizes{});
+}
+
+// On event time the events of a batch carry the watermark, and other threads are at other times.
+TEST(Folder, EveryPartitionHandsOutInOrderWhenThreadsFoldBatchesOnEventTime) {
+  constexpr int kThreads = 3;
+  constexpr int kBatches = 400;
+  auto engine = *Engine::Open({.partitions = 4, .axis = Axis::kEvent, .lateness = 20us});
+  Folder<Number, Sum> folder(*engine, "f",
+                             {.quiet_period = 50us, .max_hold = 500us, .max_events = 7});
+  std::atomic<int64_t> clock{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      std::vector<std::string> keys;
+      for (int key = 0; key < 50; ++key) keys.push_back("key" + std::to_string(key));
+      std::vector<KeyedEvent<Number>> batch;
+      for (int i = 0; i < kBatches; ++i) {
+        batch.clear();
+        for (int k = 0; k < 100; ++k) {
+          const int64_t tick = clock.fetch_add(1);
+          batch.push_back(
+              {keys[static_cast<size_t>(tick * 7) % keys.size()], kT0 + Duration{tick}, {1}});
+        }
+        folder.FoldBatch(batch);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  folder.CloseAll();
+  int64_t events = 0;
+  for (int partition = 0; partition < 4; ++partition) {
+    EngineTime before = kBeginningOfTime;
+    for (const Emission<Sum>& e : folder.PopPartition(partition, SIZE_MAX)) {
+      events += e.state.sum;
+      if (e.reason != Reason::kMaxEvents) continue;  // the others may have closed in their past
+      EXPECT_LE(before, e.closed);
+      before = e.closed;
+    }
+  }
+  EXPECT_EQ(events, kThreads * kBatches * 100);
+}
+
 }  // namespace
 }  // namespace pleat

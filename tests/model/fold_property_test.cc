@@ -91,6 +91,7 @@ struct Config {
   EngineTime start;
   int64_t stride = 1;  // typical microseconds between two events
   bool by_partition = false;
+  size_t batch = 1;   // so many folds in a row become one FoldBatch; 1: Fold
   bool drain = true;  // pop everything before the engine goes, or leave it all to the destructor
 };
 
@@ -113,7 +114,7 @@ std::ostream& operator<<(std::ostream& out, const Config& c) {
              << Text(c.folder.quiet_period) << ", max_hold " << Text(c.folder.max_hold)
              << ", max_events " << c.folder.max_events << ", accept_limit "
              << Text(c.folder.accept_limit) << ", max_groups " << c.folder.max_groups << ", "
-             << c.keys.size() << " keys, start " << Text(c.start);
+             << c.keys.size() << " keys, start " << Text(c.start) << ", batches of " << c.batch;
 }
 
 std::ostream& operator<<(std::ostream& out, const Op& op) {
@@ -184,6 +185,7 @@ Config DrawConfig(Random& random, Axis axis, int partitions) {
   c.stride = std::max<int64_t>(1, 2 * quiet / per_quiet);
   c.by_partition = Below(random, 3) == 0;
   c.drain = Below(random, 3) > 0;
+  c.batch = OneOf<size_t>(random, {1, 1, 2, 5, 40, 256, 700});
   return c;
 }
 
@@ -196,7 +198,9 @@ class OpMaker {
     Op op{.key = DrawKey(), .n = random_()};
     op.partition =
         static_cast<int>(Below(random_, static_cast<uint64_t>(config_.engine.partitions)));
-    const uint64_t dice = Below(random_, 1000);
+    // Long batches take many folds in a row.
+    const bool fold = config_.batch > 5 && Below(random_, 30) > 0;
+    const uint64_t dice = fold ? 0 : Below(random_, 1000);
     if (dice < 700) {
       op.verb = Verb::kFold;
       op.at = DrawStamp();
@@ -279,7 +283,11 @@ class Episode {
   // Nothing, or what differed and at which operation.
   std::optional<std::string> Run(const std::vector<Op>& ops) {
     for (size_t i = 0; i < ops.size() && difference_.empty(); ++i) {
-      Apply(ops[i]);
+      const bool gathers = ops[i].verb == Verb::kFold && config_.batch > 1;
+      if (gathers) batch_.push_back(ops[i]);
+      if (gathers && batch_.size() < config_.batch && i + 1 < ops.size()) continue;
+      FoldBatch();
+      if (!gathers) Apply(ops[i]);
       CompareCounts();
       if (difference_.empty()) continue;
       std::ostringstream where;
@@ -349,6 +357,34 @@ class Episode {
     const FoldOutcome outcome = folder_.Fold(key, Tick{op.n}, op.at);
     Expect("outcome", outcome, model_.Fold(key, op.n, op.at));
     seen_->outcomes.insert(outcome);
+  }
+
+  void FoldBatch() {
+    std::vector<KeyedEvent<Tick>> events;
+    FoldCounts expected;
+    for (const Op& op : batch_) events.push_back({config_.keys[op.key], op.at, Tick{op.n}});
+    std::vector<FoldOutcome> outcomes(events.size());
+    const FoldCounts counts = folder_.FoldBatch(events, outcomes);
+    for (size_t i = 0; i < batch_.size(); ++i) {
+      const Op& op = batch_[i];
+      const FoldOutcome outcome = model_.Fold(config_.keys[op.key], op.n, op.at);
+      Expect("outcome in a batch", outcomes[i], outcome);
+      Count(expected, outcome);
+      seen_->outcomes.insert(outcome);
+    }
+    Expect<uint64_t>("agreement of the batch's counts", counts == expected, true);
+    batch_.clear();
+  }
+
+  static void Count(FoldCounts& counts, FoldOutcome outcome) {
+    switch (outcome) {
+      case FoldOutcome::kOpened: ++counts.opened; break;
+      case FoldOutcome::kFolded: ++counts.folded; break;
+      case FoldOutcome::kLate: ++counts.late; break;
+      case FoldOutcome::kFuture: ++counts.future; break;
+      case FoldOutcome::kOverLimit: ++counts.over_limit; break;
+      case FoldOutcome::kStopped: ++counts.stopped; break;
+    }
   }
 
   // Any budget gets there in the end; afterwards the next deadline is known.
@@ -457,6 +493,7 @@ class Episode {
   Seen* seen_;
   EngineTime settled_at_ = kBeginningOfTime;  // all that was due by then has been closed
   std::set<std::pair<uint32_t, uint64_t>> ids_;
+  std::vector<Op> batch_;  // gathered, not folded yet
   std::string difference_;
 };
 
