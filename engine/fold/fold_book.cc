@@ -23,8 +23,8 @@ constexpr size_t StrideFor(const StateOps& ops) {
 
 constexpr Duration kAllOfTime = kEndOfTime - kBeginningOfTime;
 
-// A slot's reference and the index's share, at their usual load.
-constexpr size_t kReferenceBytes = 24;
+// A slot's reference (4 to 5 bytes) and the index's share (9, between splits 7 to 15).
+constexpr size_t kReferenceBytes = 14;
 
 }  // namespace
 
@@ -41,23 +41,25 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
       group_bytes_(StrideFor(ops) + sizeof(Cold) + kReferenceBytes),
       slab_(pool, StrideFor(ops)),
       index_(pool),
-      deadlines_(pool, std::min(options.quiet_period, options.max_hold)) {}
+      deadlines_(pool, std::min(options.quiet_period, options.max_hold)),
+      ready_(pool) {}
 
 FoldBook::~FoldBook() {
   slab_.ForEach([this](uint32_t number) {
-    if (slab_.cold(number).position == kFree) return;
+    if (slab_.cold(number).free()) return;
     ops_.destroy(ops_.context, state(number));
     hot(number).key.Release();
   });
 }
 
-Deadlines::Answer FoldBook::Ask(EntryRef ref) const noexcept {
-  if (!slab_.Knows(ref.number)) return {.live = false, .due = {}, .order = 0};
-  const Cold& cold = slab_.cold(ref.number);
-  const bool live =
-      cold.position != kFree && static_cast<uint32_t>(cold.position) == ref.tag && cold.ended == 0;
-  if (!live) return {.live = false, .due = {}, .order = 0};
-  return {.live = true, .due = DueOf(hot(ref.number)), .order = cold.position};
+Deadlines::Answer FoldBook::Ask(uint32_t number) noexcept {
+  Cold& cold = slab_.cold(number);
+  if (!cold.free() && cold.ended == 0) {
+    return {.live = true, .due = DueOf(hot(number)), .order = cold.position()};
+  }
+  cold.armed = 0;
+  if (cold.free()) slab_.Free(number);
+  return {.live = false, .due = {}, .order = 0};
 }
 
 // The key's group unless time has already closed it.
@@ -96,14 +98,22 @@ void FoldBook::FoldGrowing(uint32_t number, const void* event) {
 }
 
 void FoldBook::NoteEarlier(uint32_t number, EngineTime at) {
+  if (at >= FirstOf(number)) return;
   Cold& cold = slab_.cold(number);
-  cold.first = std::min(cold.first, at);
+  const Duration back = hot(number).opened - at;
+  cold.back = back < Duration{kFar} ? static_cast<uint32_t>(back.count()) : kFar;
+  if (cold.back == kFar) early_[number] = at;
+}
+
+EngineTime FoldBook::FirstOf(uint32_t number) const noexcept {
+  const Cold& cold = slab_.cold(number);
+  return cold.back == kFar ? early_.at(number) : hot(number).opened - Duration{cold.back};
 }
 
 void FoldBook::NoteCount(uint32_t number, EngineTime now, Position position) {
   if (hot(number).count == 0) ++wraps_[number];
   if (InfoOf(number).count != options_.max_events) return;
-  CloseByEvent(number, Reason::kMaxEvents, now, position.Take(), /*armed=*/true);
+  CloseByEvent(number, Reason::kMaxEvents, now, position.Take());
 }
 
 // Whether another group would go over a limit. What time has closed does not count as open, so here,
@@ -125,8 +135,8 @@ void FoldBook::OpenGroup(const FoldCall& call) {
                                               .key = call.key.Own(),
                                               .last = call.at,
                                               .opened = call.at};
-  slab_.cold(number) =
-      Cold{.first = call.at, .position = position & kFree, .indexed = 0, .ended = 0};
+  slab_.cold(number) = Cold{};
+  slab_.cold(number).set_position(position);
   ++ledger_.opened;
   ++ledger_.open;
   bytes_ += group_bytes_ + group.key.heap_bytes();
@@ -136,13 +146,14 @@ void FoldBook::OpenGroup(const FoldCall& call) {
 
   const EngineTime due = DueOf(group);
   if (options_.max_events == 1) {
-    CloseByEvent(number, Reason::kMaxEvents, call.now, position, /*armed=*/false);
+    CloseByEvent(number, Reason::kMaxEvents, call.now, position);
   } else if (due <= call.now) {
-    CloseByEvent(number, ReasonByTime(group), call.now, position, /*armed=*/false);
+    CloseByEvent(number, ReasonByTime(group), call.now, position);
   } else {
     index_.Insert(call.hash, number, [this](uint32_t n) { return HashOf(n); });
     slab_.cold(number).indexed = 1;
-    deadlines_.Arm(RefOf(number), due, position);
+    slab_.cold(number).armed = 1;
+    deadlines_.Arm(number, due, position);
   }
 }
 
@@ -153,19 +164,18 @@ void FoldBook::Unindex(uint32_t number) noexcept {
 }
 
 // Ends a group on behalf of the input at `position`. It is ready at once if no older deadline waits.
-void FoldBook::CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t position,
-                            bool armed) {
+void FoldBook::CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t position) {
   Cold& cold = slab_.cold(number);
   if (cold.indexed != 0) Unindex(number);
   cold.ended = 1;
   const Due due{
-      .ripe = now, .order = position, .ref = RefOf(number), .by_event = true, .reason = reason};
+      .ripe = now, .order = position, .number = number, .by_event = true, .reason = reason};
   if (deadlines_.NextDue() > now) {
     PushReady(number, due);
   } else {
     deadlines_.ArmEnded(due);
   }
-  if (armed) deadlines_.NoteStale(Asker());
+  if (cold.armed != 0) deadlines_.NoteStale(Asker());
 }
 
 void FoldBook::PushReady(uint32_t number, const Due& due) {
@@ -178,9 +188,9 @@ void FoldBook::PushReady(uint32_t number, const Due& due) {
                          .reason = due.reason};
   // At the end, except when batches folded at the same time close groups by event: a batch has
   // reserved its positions before others that came under the lock earlier.
-  auto place = ready_.end();
-  while (place != ready_.begin() && Before(ready, *this, *std::prev(place))) --place;
-  ready_.insert(place, ready);
+  ready_.Insert(ready, [this](const ReadyGroup& mine, const ReadyGroup& other) {
+    return Before(mine, *this, other);
+  });
   bytes_ += sizeof(ReadyGroup);
   --ledger_.open;
   ++ledger_.closed;
@@ -194,7 +204,7 @@ bool FoldBook::Before(const ReadyGroup& mine, const FoldBook& other,
   const EngineTime my_due = DueOf(hot(mine.number));
   const EngineTime their_due = other.DueOf(other.hot(theirs.number));
   if (my_due != their_due) return my_due < their_due;
-  return slab_.cold(mine.number).position < other.slab_.cold(theirs.number).position;
+  return slab_.cold(mine.number).position() < other.slab_.cold(theirs.number).position();
 }
 
 bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
@@ -206,9 +216,12 @@ bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
       case Deadlines::Found::kOutOfBudget: return false;
       case Deadlines::Found::kDue: break;
     }
-    const uint32_t number = due.ref.number;
+    const uint32_t number = due.number;
     if (slab_.cold(number).indexed != 0) Unindex(number);
-    if (!due.by_event) due.reason = ReasonByTime(hot(number));
+    if (!due.by_event) {
+      slab_.cold(number).armed = 0;
+      due.reason = ReasonByTime(hot(number));
+    }
     PushReady(number, due);
   }
 }
@@ -216,7 +229,7 @@ bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
 bool FoldBook::Flush(std::string_view key, uint64_t hash, EngineTime now, uint64_t position) {
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
-  CloseByEvent(number, Reason::kFlush, now, position, /*armed=*/true);
+  CloseByEvent(number, Reason::kFlush, now, position);
   return true;
 }
 
@@ -254,8 +267,8 @@ void FoldBook::CloseAll(EngineTime now, uint64_t position) {
   open.reserve(ledger_.open);
   slab_.ForEach([&](uint32_t number) {
     const Cold& cold = slab_.cold(number);
-    if (cold.position == kFree || cold.ended != 0) return;
-    open.push_back({DueOf(hot(number)), cold.position, number});
+    if (cold.free() || cold.ended != 0) return;
+    open.push_back({DueOf(hot(number)), cold.position(), number});
   });
   std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) {
     return a.due != b.due ? a.due < b.due : a.position < b.position;
@@ -267,13 +280,19 @@ void FoldBook::CloseAll(EngineTime now, uint64_t position) {
     cold.indexed = 0;
     PushReady(each.number, {.ripe = now,
                             .order = position,
-                            .ref = RefOf(each.number),
+                            .number = each.number,
                             .by_event = true,
                             .reason = reason});
   }
   ++unindexed_;
   index_.Clear();
   deadlines_.Clear();
+  slab_.ForEach([this](uint32_t number) {
+    Cold& cold = slab_.cold(number);
+    if (cold.armed == 0) return;
+    cold.armed = 0;
+    if (cold.free()) slab_.Free(number);
+  });
 }
 
 const ReadyGroup* FoldBook::NextReady(EngineTime now) {
@@ -287,7 +306,7 @@ const ReadyGroup* FoldBook::NextReady(EngineTime now) {
 
 void FoldBook::PopReady(AnyFolder::Take take) {
   const ReadyGroup ready = ready_.front();
-  ready_.pop_front();
+  ready_.PopFront();
   bytes_ -= HeapBytesOf(ready.number) + sizeof(ReadyGroup);
   const bool by_time = ready.reason == Reason::kQuiet || ready.reason == Reason::kMaxHold;
   ClosedGroup group;
@@ -302,26 +321,28 @@ void FoldBook::PopReady(AnyFolder::Take take) {
   ++ledger_.popped;
 }
 
-// Gives back everything but the state, which is gone already.
+// Gives back everything but the state, which is gone already; the number only when nothing refers to
+// it any more.
 void FoldBook::FreeGroup(uint32_t number) noexcept {
   PackedKey& key = hot(number).key;
   bytes_ -= group_bytes_ + key.heap_bytes();
   key.Release();
   if (!wraps_.empty()) wraps_.erase(number);
-  slab_.cold(number).position = kFree;
-  slab_.Free(number);
+  Cold& cold = slab_.cold(number);
+  if (cold.back == kFar) early_.erase(number);
+  cold.set_position(kFree);
+  if (cold.armed == 0) slab_.Free(number);
 }
 
 GroupInfo FoldBook::InfoOf(uint32_t number) const noexcept {
   const Hot& group = hot(number);
-  const Cold& cold = slab_.cold(number);
   GroupInfo info;
   info.count = group.count;
   if (!wraps_.empty()) {
     const auto wraps = wraps_.find(number);
     if (wraps != wraps_.end()) info.count |= uint64_t{wraps->second} << 32;
   }
-  info.first = cold.first;
+  info.first = FirstOf(number);
   info.last = group.last;
   return info;
 }

@@ -27,7 +27,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <string_view>
 
@@ -40,6 +39,7 @@
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
 #include "engine/base/timeline.h"
+#include "engine/fold/ready_queue.h"
 #include "engine/table/deadlines.h"
 #include "engine/table/key_index.h"
 #include "engine/table/packed_key.h"
@@ -63,17 +63,6 @@ struct FoldGuess {
   uint32_t number = KeyIndex::kNone;
   uint32_t unindexed = 0;  // how many groups had left the index; void when another one has
 };
-
-// A closed group that waits to be popped.
-struct ReadyGroup {
-  EngineTime ripe;
-  uint64_t order;
-  uint64_t generation;
-  uint32_t number;
-  bool by_event;
-  Reason reason;
-};
-static_assert(sizeof(ReadyGroup) == 32);
 
 class FoldBook final : public Book {
  public:
@@ -134,19 +123,26 @@ class FoldBook final : public Book {
 
   // What opening and closing touch.
   struct Cold {
-    EngineTime first;
-    uint64_t position : 62;  // of the opening event; kFree: nobody lives here
-    uint64_t indexed : 1;
-    uint64_t ended : 1;  // ready, or waiting to be, and no longer in need of its deadline
+    uint32_t back;  // from `opened` to the smallest stamp, in microseconds; kFar: see early_
+    uint32_t position_low;  // of the opening event's position, 61 bits
+    uint32_t position_high : 29;
+    uint32_t indexed : 1;
+    uint32_t ended : 1;  // ready, or waiting to be, and no longer in need of its deadline
+    uint32_t armed : 1;  // the deadlines refer to it: its number stays taken
+
+    uint64_t position() const noexcept { return uint64_t{position_high} << 32 | position_low; }
+    bool free() const noexcept { return position() == kFree; }  // nobody lives here
+    void set_position(uint64_t position) noexcept {
+      position_low = static_cast<uint32_t>(position);
+      position_high = static_cast<uint32_t>(position >> 32) & (UINT32_MAX >> 3);
+    }
   };
-  static_assert(sizeof(Cold) == 16);
-  static constexpr uint64_t kFree = UINT64_MAX >> 2;
+  static_assert(sizeof(Cold) == 12);
+  static constexpr uint64_t kFree = UINT64_MAX >> 3;
+  static constexpr uint32_t kFar = UINT32_MAX;
 
   Hot& hot(uint32_t number) const noexcept { return *reinterpret_cast<Hot*>(slab_.hot(number)); }
   void* state(uint32_t number) const noexcept { return slab_.hot(number) + state_offset_; }
-  EntryRef RefOf(uint32_t number) const noexcept {
-    return {number, static_cast<uint32_t>(slab_.cold(number).position)};
-  }
   // The options are cut to the length of time, so that these sums do not overflow.
   EngineTime QuietDue(const Hot& group) const noexcept {
     return std::min(group.last + quiet_period_, kEndOfTime);
@@ -160,9 +156,9 @@ class FoldBook final : public Book {
   Reason ReasonByTime(const Hot& group) const noexcept {
     return HoldDue(group) < QuietDue(group) ? Reason::kMaxHold : Reason::kQuiet;
   }
-  Deadlines::Answer Ask(EntryRef ref) const noexcept;
-  auto Asker() const noexcept {
-    return [this](EntryRef ref) { return Ask(ref); };
+  Deadlines::Answer Ask(uint32_t number) noexcept;
+  auto Asker() noexcept {
+    return [this](uint32_t number) { return Ask(number); };
   }
 
   uint32_t Find(const PackedKey& key, uint64_t hash) const {
@@ -175,6 +171,7 @@ class FoldBook final : public Book {
                 Position position);
   void FoldGrowing(uint32_t number, const void* event);
   void NoteEarlier(uint32_t number, EngineTime at);
+  EngineTime FirstOf(uint32_t number) const noexcept;
   void NoteCount(uint32_t number, EngineTime now, Position position);
   void OpenGroup(const FoldCall& call);
   bool AtLimit(EngineTime now);
@@ -184,7 +181,7 @@ class FoldBook final : public Book {
   }
   uint32_t HashOf(uint32_t number) const noexcept { return hot(number).hash; }
   void Unindex(uint32_t number) noexcept;
-  void CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t position, bool armed);
+  void CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t position);
   void PushReady(uint32_t number, const Due& due);
   void FreeGroup(uint32_t number) noexcept;
   GroupInfo InfoOf(uint32_t number) const noexcept;
@@ -202,10 +199,11 @@ class FoldBook final : public Book {
   Slab<Cold> slab_;
   KeyIndex index_;
   Deadlines deadlines_;
-  std::deque<ReadyGroup> ready_;
-  uint32_t unindexed_ = 0;              // counts the groups that left the index
-  std::map<uint32_t, uint32_t> wraps_;  // the high half of the counts that need one
-  EngineTime seen_ = kBeginningOfTime;  // the latest time that this book was told of
+  ReadyQueue ready_;
+  uint32_t unindexed_ = 0;                // counts the groups that left the index
+  std::map<uint32_t, uint32_t> wraps_;    // the high half of the counts that need one
+  std::map<uint32_t, EngineTime> early_;  // the smallest stamps that lie kFar back
+  EngineTime seen_ = kBeginningOfTime;    // the latest time that this book was told of
   uint64_t next_generation_ = 0;
   size_t bytes_ = 0;
   Ledger ledger_;

@@ -30,15 +30,15 @@ Deadlines::Deadlines(PagePool& pool, Duration usual_life)
 
 Deadlines::~Deadlines() { slots_.clear(); }
 
-void Deadlines::Arm(EntryRef ref, EngineTime due, uint64_t order) {
+void Deadlines::Arm(uint32_t number, EngineTime due, uint64_t order) {
   const uint64_t index = IndexOf(due);
   if (index < surfaced_) {
-    PushHeap({.ripe = due, .order = order, .ref = ref, .by_event = false, .reason = {}});
+    PushHeap({.ripe = due, .order = order, .number = number, .by_event = false, .reason = {}});
     return;
   }
   Slot& slot = last_used_ != nullptr && last_used_->index == index ? *last_used_ : SlotAt(index);
   slot.min_due = std::min(slot.min_due, due);
-  Push(slot, ref);
+  Push(slot, number);
   last_used_ = &slot;
 }
 
@@ -87,12 +87,12 @@ Deadlines::Slot& Deadlines::SlotAt(uint64_t index) {
   return is_new ? *slots_.insert_commit(NewSlot(index), where) : *found;
 }
 
-void Deadlines::Push(Slot& slot, EntryRef ref) {
+void Deadlines::Push(Slot& slot, uint32_t number) {
   if (slot.head == nullptr || slot.head_size == Chunk::kRefs) {
     slot.head = NewChunk(slot.head);
     slot.head_size = 0;
   }
-  slot.head->refs[slot.head_size++] = ref;
+  slot.head->refs[slot.head_size++] = number;
 }
 
 void Deadlines::PushHeap(const Due& due) {

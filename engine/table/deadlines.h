@@ -10,8 +10,10 @@
 // Invariants:
 //   - An entry is armed at or before its deadline; never after. Its deadline never moves earlier.
 //   - Everything in the slots is due after everything that Next() has given out.
-//   - References to entries that are gone are stale: recognised by their tag, skipped when they
-//     surface, and swept a few at a time so that they stay below a constant share of the live ones.
+//   - An entry has one reference at most. That of an entry which ended before its deadline is stale:
+//     it is dropped when it surfaces, and stale ones are swept a few at a time, so that they stay
+//     below a constant share of the live ones. Until then the entry's number must not be used again;
+//     its owner, who is asked, learns there that it may be.
 //
 // The slots' order is a Boost.Intrusive set; references lie in a slab of cache-line chunks.
 // (After the timing wheels of Varghese and Lauck, 1987, with a tree of slots in place of the wheel.)
@@ -31,27 +33,19 @@
 
 namespace pleat::inline v0 {
 
-// An entry as the deadlines know it. `tag` tells its life from earlier ones under the same number.
-struct EntryRef {
-  uint32_t number;
-  uint32_t tag;
-
-  friend bool operator==(const EntryRef&, const EntryRef&) = default;
-};
-
 // Something that ends at `ripe`. What time ends comes before what an event ended at the same
 // instant, then `order` decides.
 struct Due {
   EngineTime ripe;
   uint64_t order;
-  EntryRef ref;
+  uint32_t number;
   bool by_event;
   Reason reason;  // of what an event ended; the others' follows from their state
 };
 
 class Deadlines {
  public:
-  // What an entry says when asked for its deadline.
+  // What an entry says when asked for its deadline. If it is not live, its reference is gone by that.
   struct Answer {
     bool live;
     EngineTime due;
@@ -65,8 +59,8 @@ class Deadlines {
   Deadlines(const Deadlines&) = delete;
   Deadlines& operator=(const Deadlines&) = delete;
 
-  // Notes that `ref` is due at `due`. O(1) for the slot used last, else O(log slots).
-  void Arm(EntryRef ref, EngineTime due, uint64_t order);
+  // Notes that the entry is due at `due`. O(1) for the slot used last, else O(log slots).
+  void Arm(uint32_t number, EngineTime due, uint64_t order);
 
   // Files what an event has ended under the instant and order it surfaces with.
   void ArmEnded(const Due& due) { PushHeap(due); }
@@ -76,7 +70,7 @@ class Deadlines {
 
   bool empty() const noexcept { return heap_.empty() && slots_.empty() && loading_ == nullptr; }
 
-  // The next entry due by `now`, earliest first. `ask(ref)` gives an Answer. Every reference looked
+  // The next entry due by `now`, earliest first. `ask(number)` gives an Answer. Every reference looked
   // at takes one from `budget`.
   template <class Ask>
   Found Next(EngineTime now, size_t& budget, const Ask& ask, Due& found) {
@@ -90,13 +84,13 @@ class Deadlines {
       --budget;
       const Due due = PopHeap();
       if (!due.by_event) {
-        const Answer answer = ask(due.ref);
+        const Answer answer = ask(due.number);
         if (!answer.live) {
           --stale_;
           continue;
         }
         if (answer.due > due.ripe) {
-          Arm(due.ref, answer.due, answer.order);
+          Arm(due.number, answer.due, answer.order);
           continue;
         }
       }
@@ -121,10 +115,10 @@ class Deadlines {
  private:
   // One cache line of references.
   struct Chunk {
-    static constexpr size_t kRefs = 7;
+    static constexpr size_t kRefs = 14;
     uint32_t number;  // in `chunks_`
     uint32_t next;    // kNoChunk: none
-    EntryRef refs[kRefs];
+    uint32_t refs[kRefs];
   };
   static_assert(sizeof(Chunk) == 64);
   static constexpr uint32_t kNoChunk = UINT32_MAX;
@@ -154,7 +148,7 @@ class Deadlines {
   }
 
   Slot& SlotAt(uint64_t index);
-  void Push(Slot& slot, EntryRef ref);
+  void Push(Slot& slot, uint32_t number);
   void PushHeap(const Due& due);
   Due PopHeap();
   void RebuildHeap();
@@ -175,10 +169,10 @@ class Deadlines {
       while (loading_size_ > 0) {
         if (budget == 0) return false;
         --budget;
-        const EntryRef ref = loading_->refs[--loading_size_];
-        const Answer answer = ask(ref);
+        const uint32_t number = loading_->refs[--loading_size_];
+        const Answer answer = ask(number);
         if (answer.live) {
-          Arm(ref, answer.due, answer.order);
+          Arm(number, answer.due, answer.order);
         } else {
           --stale_;
         }
@@ -212,7 +206,7 @@ class Deadlines {
   template <class Ask>
   void SweepHeap(const Ask& ask) {
     const size_t before = heap_.size();
-    std::erase_if(heap_, [&](const Due& due) { return !due.by_event && !ask(due.ref).live; });
+    std::erase_if(heap_, [&](const Due& due) { return !due.by_event && !ask(due.number).live; });
     stale_ -= before - heap_.size();
     RebuildHeap();
     heap_sweep_at_ = std::max(kHeapSweepFrom, 2 * heap_.size());

@@ -8,7 +8,7 @@ void KeyIndex::Clear() noexcept {
   for (size_t i = 0; i < directory_.size();) {
     Segment& segment = *directory_[i];
     i += SpanOf(segment);
-    segments_.Free(segment.number);
+    segments_.Free(segment.number());
   }
   depth_ = 0;
   size_ = 0;
@@ -18,19 +18,19 @@ void KeyIndex::Clear() noexcept {
 KeyIndex::Segment& KeyIndex::NewSegment() {
   const uint32_t number = segments_.Allocate();
   Segment& segment = *::new (segments_.hot(number)) Segment;
-  segment.number = number;
+  segment.set_number(number);
   return segment;
 }
 
 void KeyIndex::Place(Segment& segment, uint32_t hash, uint16_t tag, uint32_t number) noexcept {
-  PLEAT_DCHECK(segment.size < kBuckets * kWays);
+  PLEAT_DCHECK(segment.size() < kBuckets * kWays);
   for (uint32_t i = HomeOf(hash);; i = (i + 1) % kBuckets) {
     Bucket& bucket = segment.buckets[i];
     if (const uint32_t free = MatchTags(bucket, kEmpty); free != 0) {
       const int way = std::countr_zero(free);
       bucket.tags[way] = tag;
       bucket.numbers[way] = number;
-      ++segment.size;
+      ++segment.size();
       return;
     }
     ++bucket.overflow;
@@ -44,7 +44,7 @@ void KeyIndex::Remove(uint32_t hash, uint32_t number) noexcept {
     for (uint32_t way = 0; way < kWays; ++way) {
       if (bucket.numbers[way] == number && bucket.tags[way] != kEmpty) {
         bucket.tags[way] = kEmpty;
-        --segment.size;
+        --segment.size();
         --size_;
         return;
       }
@@ -60,7 +60,7 @@ void KeyIndex::Remove(uint32_t hash, uint32_t number) noexcept {
 // directory when the segment already had the finest range it can tell apart.
 KeyIndex::Segment& KeyIndex::NewSibling(uint32_t hash) {
   Segment& segment = *directory_[SlotOf(hash)];
-  if (segment.depth == depth_) {
+  if (segment.depth() == depth_) {
     // Only a hash that does not spread gets here: 544 keys that agree in 26 bits.
     PLEAT_CHECK(depth_ < kDepthMax);
     std::vector<Segment*> doubled;
@@ -70,7 +70,7 @@ KeyIndex::Segment& KeyIndex::NewSibling(uint32_t hash) {
     ++depth_;
   }
   Segment& sibling = NewSegment();
-  sibling.depth = ++segment.depth;
+  sibling.depth() = ++segment.depth();
   const size_t span = SpanOf(sibling);
   const size_t begin = SlotOf(hash) & ~(span * 2 - 1);
   for (size_t i = begin + span; i < begin + 2 * span; ++i) directory_[i] = &sibling;
@@ -80,19 +80,19 @@ KeyIndex::Segment& KeyIndex::NewSibling(uint32_t hash) {
 // The segment that shares all but the last bit of its hash range with that of `hash`, unless it was
 // split further.
 KeyIndex::Segment* KeyIndex::SiblingOf(uint32_t hash) const noexcept {
-  const Segment& segment = SegmentOf(hash);
-  if (segment.depth == 0) return nullptr;
+  Segment& segment = SegmentOf(hash);
+  if (segment.depth() == 0) return nullptr;
   Segment* const sibling = directory_[SlotOf(hash) ^ SpanOf(segment)];
-  return sibling->depth == segment.depth ? sibling : nullptr;
+  return sibling->depth() == segment.depth() ? sibling : nullptr;
 }
 
 // Gives the ranges of both, one of which is that of `hash`, to the one that stays.
 void KeyIndex::Join(uint32_t hash, Segment& stays, Segment& goes) noexcept {
-  --stays.depth;
+  --stays.depth();
   const size_t span = SpanOf(stays);
   const size_t begin = SlotOf(hash) & ~(span - 1);
   for (size_t i = begin; i < begin + span; ++i) directory_[i] = &stays;
-  segments_.Free(goes.number);
+  segments_.Free(goes.number());
 }
 
 }  // namespace pleat::inline v0

@@ -24,9 +24,11 @@
 //   - Two segments that one split made, and that together are less than 40 % full, become one again.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -77,7 +79,7 @@ class KeyIndex {
   // number inside; it is called only when a segment splits.
   template <class HashOf>
   void Insert(uint64_t hash, uint32_t number, const HashOf& hash_of) {
-    while (SegmentOf(hash).size >= kSplitAt) Split(hash, hash_of);
+    while (SegmentOf(hash).size() >= kSplitAt) Split(hash, hash_of);
     Place(SegmentOf(hash), static_cast<uint32_t>(hash), TagOf(hash), number);
     ++size_;
   }
@@ -87,7 +89,7 @@ class KeyIndex {
   template <class HashOf>
   void Erase(uint32_t hash, uint32_t number, const HashOf& hash_of) {
     Remove(hash, number);
-    if (SegmentOf(hash).size < kMergeBelow / 2) MergeWithSibling(hash, hash_of);
+    if (SegmentOf(hash).size() < kMergeBelow / 2) MergeWithSibling(hash, hash_of);
   }
 
   // Removes everything.
@@ -106,17 +108,31 @@ class KeyIndex {
 
   struct alignas(64) Bucket {
     uint16_t tags[kWays] = {};
-    uint32_t overflow = 0;
+    uint16_t overflow = 0;
+    uint16_t header = 0;  // a piece of the segment's, so that a segment is 4 KiB and not more
     uint32_t numbers[kWays] = {};
+
+    void Clear() noexcept {
+      std::fill(std::begin(tags), std::end(tags), kEmpty);
+      overflow = 0;
+    }
   };
   static_assert(sizeof(Bucket) == 64);
 
   struct Segment {
     Bucket buckets[kBuckets];
-    uint32_t size = 0;
-    uint32_t depth = 0;
-    uint32_t number = 0;  // in `segments_`
+
+    uint16_t& size() noexcept { return buckets[0].header; }
+    uint16_t& depth() noexcept { return buckets[1].header; }
+    uint32_t number() const noexcept {  // in `segments_`
+      return uint32_t{buckets[3].header} << 16 | buckets[2].header;
+    }
+    void set_number(uint32_t number) noexcept {
+      buckets[2].header = static_cast<uint16_t>(number);
+      buckets[3].header = static_cast<uint16_t>(number >> 16);
+    }
   };
+  static_assert(sizeof(Segment) == 4096);
 
   // What a segment holds, taken out of it; the hashes are looked up all at once, so that the misses
   // that this costs overlap.
@@ -172,9 +188,9 @@ class KeyIndex {
         out.tags[out.size] = bucket.tags[way];
         out.numbers[out.size++] = bucket.numbers[way];
       }
-      bucket = Bucket{};
+      bucket.Clear();
     }
-    segment.size = 0;
+    segment.size() = 0;
     for (uint32_t i = 0; i < out.size; ++i) out.hashes[i] = hash_of(out.numbers[i]);
   }
 
@@ -198,8 +214,8 @@ class KeyIndex {
   void MergeWithSibling(uint32_t hash, const HashOf& hash_of) {
     Segment* stays = &SegmentOf(hash);
     Segment* goes = SiblingOf(hash);
-    if (goes == nullptr || stays->size + goes->size >= kMergeBelow) return;
-    if (goes->number < stays->number) std::swap(stays, goes);
+    if (goes == nullptr || stays->size() + goes->size() >= kMergeBelow) return;
+    if (goes->number() < stays->number()) std::swap(stays, goes);
     Contents contents;
     TakeOut(*goes, hash_of, contents);
     Join(hash, *stays, *goes);
@@ -207,9 +223,7 @@ class KeyIndex {
   }
 
   // How many directory slots point to a segment.
-  size_t SpanOf(const Segment& segment) const noexcept {
-    return size_t{1} << (depth_ - segment.depth);
-  }
+  size_t SpanOf(Segment& segment) const noexcept { return size_t{1} << (depth_ - segment.depth()); }
 
   Slab<> segments_;
   std::vector<Segment*> directory_;  // 2^depth_ pointers, equal ones adjacent

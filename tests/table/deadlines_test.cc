@@ -27,12 +27,12 @@ class DeadlinesFixture : public testing::Test {
   uint32_t Arm(EngineTime due) {
     const auto number = static_cast<uint32_t>(items_.size());
     items_.push_back({.live = true, .due = due, .order = number});
-    deadlines_.Arm({number, number}, due, number);
+    deadlines_.Arm(number, due, number);
     return number;
   }
   auto Asker() {
-    return [this](EntryRef ref) {
-      const Item& item = items_[ref.number];
+    return [this](uint32_t number) {
+      const Item& item = items_[number];
       return Deadlines::Answer{.live = item.live, .due = item.due, .order = item.order};
     };
   }
@@ -41,8 +41,8 @@ class DeadlinesFixture : public testing::Test {
     std::vector<uint32_t> out;
     size_t budget = SIZE_MAX;
     for (Due due; deadlines_.Next(now, budget, Asker(), due) == Deadlines::Found::kDue;) {
-      items_[due.ref.number].live = false;
-      out.push_back(due.ref.number);
+      items_[due.number].live = false;
+      out.push_back(due.number);
     }
     return out;
   }
@@ -84,7 +84,7 @@ TEST_F(DeadlinesFixture, ADeadlineMovedLaterSurfacesLater) {
 TEST_F(DeadlinesFixture, WhatTimeEndsComesBeforeWhatAnEventEnded) {
   items_.push_back({.live = true, .due = t0_, .order = 0});
   deadlines_.ArmEnded(
-      {.ripe = t0_, .order = 0, .ref = {0, 0}, .by_event = true, .reason = Reason::kFlush});
+      {.ripe = t0_, .order = 0, .number = 0, .by_event = true, .reason = Reason::kFlush});
   Arm(t0_);
   EXPECT_EQ(TakeDue(t0_), (std::vector<uint32_t>{1, 0}));
 }
@@ -94,7 +94,7 @@ TEST_F(DeadlinesFixture, AnEndedOneWaitsForOlderDeadlinesInLaterSlots) {
   EXPECT_EQ(TakeDue(t0_).size(), 1u);
   items_.push_back({.live = true, .due = t0_ + 1s, .order = 0});
   deadlines_.ArmEnded(
-      {.ripe = t0_ + 1s, .order = 0, .ref = {1, 1}, .by_event = true, .reason = Reason::kFlush});
+      {.ripe = t0_ + 1s, .order = 0, .number = 1, .by_event = true, .reason = Reason::kFlush});
   Arm(t0_ + 500ms);
   EXPECT_EQ(TakeDue(t0_ + 2s), (std::vector<uint32_t>{2, 1}));
 }
@@ -109,8 +109,8 @@ TEST_F(DeadlinesFixture, StopsWhenTheBudgetRunsOutAndResumes) {
       Due due;
       const auto found = deadlines_.Next(t0_ + 10us, budget, Asker(), due);
       if (found == Deadlines::Found::kDue) {
-        items_[due.ref.number].live = false;
-        out.push_back(due.ref.number);
+        items_[due.number].live = false;
+        out.push_back(due.number);
         continue;
       }
       done = found == Deadlines::Found::kNothing;

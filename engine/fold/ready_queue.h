@@ -1,0 +1,99 @@
+// The groups of a book that have closed and wait to be popped, in emission order.
+//
+// A queue in pages of the pool, so that the memory of a burst goes back when it was popped. One that
+// comes out of order, which happens only among batches folded at the same time, moves forward from
+// the end to its place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include <pleat/outcome.h>
+#include <pleat/time.h>
+
+#include "engine/base/page_pool.h"
+
+namespace pleat::inline v0 {
+
+// A closed group that waits to be popped.
+struct ReadyGroup {
+  EngineTime ripe;
+  uint64_t order;
+  uint64_t generation;
+  uint32_t number;
+  bool by_event;
+  Reason reason;
+};
+static_assert(sizeof(ReadyGroup) == 32);
+
+class ReadyQueue {
+ public:
+  explicit ReadyQueue(PagePool& pool) : pool_(pool) {}
+  ~ReadyQueue() {
+    while (first_ != nullptr) DropFirstPage();
+  }
+  ReadyQueue(const ReadyQueue&) = delete;
+  ReadyQueue& operator=(const ReadyQueue&) = delete;
+
+  bool empty() const noexcept { return size_ == 0; }
+  size_t size() const noexcept { return size_; }
+  const ReadyGroup& front() const noexcept { return first_->items[begin_]; }
+
+  // Puts `group` in front of all at the end of the queue that `before(group, other)` says it precedes.
+  template <class Before>
+  void Insert(const ReadyGroup& group, const Before& before) {
+    if (last_ == nullptr || end_ == kPerPage) AddPage();
+    Page* page = last_;
+    size_t place = end_++;
+    ReadyGroup* hole = &page->items[place];
+    for (size_t ahead = size_++; ahead > 0; --ahead) {
+      if (place == 0) page = page->previous, place = kPerPage;
+      ReadyGroup& other = page->items[--place];
+      if (!before(group, other)) break;
+      *hole = other;
+      hole = &other;
+    }
+    *hole = group;
+  }
+
+  void PopFront() noexcept {
+    ++begin_;
+    if (--size_ == 0 || begin_ == kPerPage) DropFirstPage();
+  }
+
+ private:
+  struct Page {
+    Page* previous;
+    Page* next;
+    ReadyGroup items[(PagePool::kPageBytes - 2 * sizeof(void*)) / sizeof(ReadyGroup)];
+  };
+  static_assert(sizeof(Page) <= PagePool::kPageBytes);
+  static constexpr size_t kPerPage = sizeof(Page::items) / sizeof(ReadyGroup);
+
+  void AddPage() {
+    Page* const page = ::new (pool_.Take()) Page;
+    page->previous = last_;
+    page->next = nullptr;
+    (last_ == nullptr ? first_ : last_->next) = page;
+    if (last_ == nullptr) begin_ = 0;
+    last_ = page;
+    end_ = 0;
+  }
+  void DropFirstPage() noexcept {
+    Page* const page = std::exchange(first_, first_->next);
+    (first_ == nullptr ? last_ : first_->previous) = nullptr;
+    begin_ = 0;
+    pool_.Return(reinterpret_cast<std::byte*>(page));
+  }
+
+  PagePool& pool_;
+  Page* first_ = nullptr;
+  Page* last_ = nullptr;
+  size_t begin_ = 0;  // of the queue in the first page
+  size_t end_ = 0;    // in the last
+  size_t size_ = 0;
+};
+
+}  // namespace pleat::inline v0
