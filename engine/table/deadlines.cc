@@ -104,6 +104,8 @@ Due Deadlines::PopHeap() {
   std::pop_heap(heap_.begin(), heap_.end(), Later);
   const Due due = heap_.back();
   heap_.pop_back();
+  // A burst that was due within one slot leaves no room behind.
+  if (heap_.empty() && heap_.capacity() > kHeapKept) std::vector<Due>().swap(heap_);
   return due;
 }
 

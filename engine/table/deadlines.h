@@ -139,6 +139,7 @@ class Deadlines {
   static constexpr size_t kSweepFrom = 64;
   static constexpr size_t kSweepChunks = 2;
   static constexpr size_t kHeapSweepFrom = 1024;
+  static constexpr size_t kHeapKept = 4096;
 
   uint64_t IndexOf(EngineTime t) const noexcept {
     return static_cast<uint64_t>((t - kBeginningOfTime).count()) >> shift_;

@@ -21,7 +21,7 @@
 //     that meets 0 ends there. So erasing leaves no tombstone.
 //   - A segment that is 85 % full is split by one more bit of the hash: at most 640 numbers move,
 //     whatever the size of the table. (Fagin et al., "Extendible hashing", 1979.)
-//   - Two segments that one split made, and that together are less than 40 % full, become one again.
+//   - Two segments that one split made, and that together are less than 65 % of one, become one again.
 #pragma once
 
 #include <algorithm>
@@ -101,7 +101,7 @@ class KeyIndex {
   static constexpr uint32_t kBuckets = 64;
   static constexpr uint32_t kWays = 10;
   static constexpr uint32_t kSplitAt = kBuckets * kWays * 85 / 100;
-  static constexpr uint32_t kMergeBelow = kBuckets * kWays * 40 / 100;
+  static constexpr uint32_t kMergeBelow = kBuckets * kWays * 65 / 100;
   // Segment bits and bucket bits together may not exceed the 32 that entries keep.
   static constexpr uint32_t kDepthMax = 26;
   static constexpr uint16_t kEmpty = 0;

@@ -116,6 +116,45 @@ TEST_F(FoldBookFixture, StaleDeadlinesStayFewWhenKeysAreFlushedOverAndOver) {
   EXPECT_LT(book_.stale_deadlines(), 1000u);
 }
 
+TEST_F(FoldBookFixture, MemoryReturnsAfterABurst) {
+  const auto open = [&](int from, int to, EngineTime at) {
+    for (int i = from; i < to; ++i) Fold("key" + std::to_string(i), "x", at, at);
+  };
+  open(0, 200'000, t0_);
+  const size_t usual = pool_.held_bytes();
+  open(200'000, 1'200'000, t0_);
+  EXPECT_GT(pool_.held_bytes(), 4 * usual);
+  open(0, 200'000, t0_ + 5s);  // as many as usual stay open
+  PopAll(t0_ + 10s);
+  EXPECT_EQ(book_.sizes().open_groups, 200'000u);
+  EXPECT_LT(pool_.held_bytes(), usual * 3 / 2);
+}
+
+TEST_F(FoldBookFixture, MemoryReturnsAlsoFromGroupsThatWereFlushed) {
+  for (int i = 0; i < 300'000; ++i) Fold("key" + std::to_string(i), "x", t0_, t0_);
+  const size_t full = pool_.held_bytes();
+  for (int i = 0; i < 300'000; ++i) {
+    const std::string key = "key" + std::to_string(i);
+    ASSERT_TRUE(book_.Flush(key, HashOf(key), t0_, position_++));
+  }
+  PopAll(t0_);
+  EXPECT_EQ(book_.sizes(), Sizes{});
+  EXPECT_LT(pool_.held_bytes(), full / 3);
+}
+
+TEST_F(FoldBookFixture, RemembersAFirstStampHoweverFarBack) {
+  for (const Duration back : {Duration{1min}, Duration{2h}, Duration{1h}, Duration{3h}}) {
+    Fold("key", "x", t0_ + 1s, t0_);
+    EXPECT_EQ(Fold("key", "x", t0_ - back, t0_), FoldOutcome::kFolded);
+    EXPECT_EQ(Fold("key", "x", t0_ - 30s, t0_), FoldOutcome::kFolded);
+    book_.Peek("key", HashOf("key"), t0_, [&](const GroupInfo& info, const void*) {
+      EXPECT_EQ(info.first, t0_ - back);
+      EXPECT_EQ(info.last, t0_ + 1s);
+    });
+    ASSERT_TRUE(book_.Cancel("key", HashOf("key"), t0_));
+  }
+}
+
 struct FoldBookByCountOrTime : FoldBookFixture {
   FoldBookByCountOrTime()
       : FoldBookFixture({.quiet_period = kForever, .max_hold = 1h, .max_events = 2}) {}
