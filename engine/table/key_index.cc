@@ -22,6 +22,17 @@ KeyIndex::Segment& KeyIndex::NewSegment() {
   return segment;
 }
 
+uint32_t KeyIndex::BucketsRead(uint64_t hash, uint32_t number) const {
+  const Segment& segment = SegmentOf(hash);
+  for (uint32_t i = HomeOf(hash), read = 1;; i = (i + 1) % kBuckets, ++read) {
+    const Bucket& bucket = segment.buckets[i];
+    const auto* const end = std::end(bucket.numbers);
+    const auto* const found = std::find(std::begin(bucket.numbers), end, number);
+    if (found != end && bucket.tags[found - bucket.numbers] != kEmpty) return read;
+    if (bucket.overflow == 0 || read == kBuckets) return read;
+  }
+}
+
 void KeyIndex::Place(Segment& segment, uint32_t hash, uint16_t tag, uint32_t number) noexcept {
   PLEAT_DCHECK(segment.size() < kBuckets * kWays);
   for (uint32_t i = HomeOf(hash);; i = (i + 1) % kBuckets) {

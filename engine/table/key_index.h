@@ -75,6 +75,10 @@ class KeyIndex {
     return Find(hash, [](uint32_t) { return true; });
   }
 
+  // How many buckets Find() reads, one cache line each, when nothing matches before `number` does or
+  // the search ends: what a lookup costs.
+  uint32_t BucketsRead(uint64_t hash, uint32_t number) const;
+
   // Adds a number whose key is not there yet. `hash_of(number)` gives the hash's low 32 bits of any
   // number inside; it is called only when a segment splits.
   template <class HashOf>

@@ -1,6 +1,8 @@
 #include "engine/table/key_index.h"
 
+#include <algorithm>
 #include <random>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -72,6 +74,24 @@ TEST_F(KeyIndexFixture, SplitsASegmentWhoseKeysDifferOnlyInALateBit) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 600; ++i) Insert(random() % (1u << 20) | uint64_t{0xabc} << 20);
   for (uint32_t n = 0; n < hashes_.size(); ++n) ASSERT_NE(Find(hashes_[n]), KeyIndex::kNone);
+}
+
+// What bounds a fold is the cache lines it has to wait for: its bucket and its entry. At every size,
+// also just before segments split, little may come on top of these two.
+TEST_F(KeyIndexFixture, ALookupReadsTwoLinesOnAverage) {
+  std::mt19937_64 random(8);
+  double worst = 0;
+  for (size_t size = 20'000; size <= 80'000; size += 4'000) {
+    while (hashes_.size() < size) Insert(random());
+    size_t lines = 0;
+    for (uint32_t n = 0; n < hashes_.size(); ++n) {
+      index_.Find(hashes_[n], [&](uint32_t each) { return ++lines, each == n; });
+      lines += index_.BucketsRead(hashes_[n], n);
+    }
+    worst = std::max(worst, static_cast<double>(lines) / static_cast<double>(size));
+  }
+  RecordProperty("worst_lines_per_lookup", std::to_string(worst));
+  EXPECT_LT(worst, 2.1);
 }
 
 TEST_F(KeyIndexFixture, GivesMemoryBackAsItEmptiesAndStillFindsTheRest) {
