@@ -41,6 +41,7 @@ void BatchPiece::Look() {
       fates_[i] = Fate::kTooLong;
     } else {
       keys_[i] = PackedKey(event.key);
+      any_long_key_ |= keys_[i].is_long();
       if (!timeline.ObserveAfter(Clamp(event.at), now)) fates_[i] = Fate::kFuture;
     }
     hashes_[i] = keys_[i].HashWith(hash_key);
@@ -121,6 +122,11 @@ void BatchPiece::FetchGroups(const Strip& strip) {
 void BatchPiece::FoldStrip(const Strip& strip) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   if (!strip.locked) return;
   Partition& partition = PartitionUnder(strip);
+  if (any_long_key_) {
+    for (size_t i = strip.begin; i < strip.end; ++i) {
+      strip.book->PrefetchLongKey(guesses_[order_[i]]);
+    }
+  }
   const bool stopped = partition.stopped();
   bool opened = false;
   for (size_t place = strip.begin; place < strip.end; ++place) {

@@ -7,7 +7,8 @@
 //   2. Sorts the events by partition, in input order within each, and cuts them into strips of at
 //      most 32 events of one partition.
 //   3. Takes the strips through a pipeline of three stages, each one strip behind the stage before
-//      it: fetch the index lines, fetch the groups' lines, fold.
+//      it: fetch the index lines, fetch the groups' lines, fold. (Long keys have a third line, which
+//      is fetched for the whole strip just before it is folded.)
 //
 // A partition is locked from the first stage of its first strip to the last stage of its last one, so
 // three are held at a time. They are only tried: what is busy waits until the end, when none is held,
@@ -78,6 +79,7 @@ class BatchPiece {
 
   EngineTime time_;  // where the events carry the engine's time, as far as they were folded
   uint64_t first_position_ = 0;
+  bool any_long_key_ = false;
   size_t strip_count_ = 0;
   std::array<Strip, kEventsMax> strips_;
   std::array<PackedKey, kEventsMax> keys_;

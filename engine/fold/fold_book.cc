@@ -40,6 +40,7 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
       state_offset_(StateOffset(ops)),
       group_bytes_(StrideFor(ops) + sizeof(Cold) + kReferenceBytes),
       slab_(pool, StrideFor(ops)),
+      keys_(pool),
       index_(pool),
       deadlines_(pool, std::min(options.quiet_period, options.max_hold)),
       ready_(pool) {}
@@ -48,7 +49,7 @@ FoldBook::~FoldBook() {
   slab_.ForEach([this](uint32_t number) {
     if (slab_.cold(number).free()) return;
     ops_.destroy(ops_.context, state(number));
-    hot(number).key.Release();
+    keys_.Release(hot(number).key);
   });
 }
 
@@ -132,14 +133,14 @@ void FoldBook::OpenGroup(const FoldCall& call) {
   const uint64_t position = call.position.Take();
   Hot& group = *::new (slab_.hot(number)) Hot{.hash = static_cast<uint32_t>(call.hash),
                                               .count = 1,
-                                              .key = call.key.Own(),
+                                              .key = keys_.Keep(call.key),
                                               .last = call.at,
                                               .opened = call.at};
   slab_.cold(number) = Cold{};
   slab_.cold(number).set_position(position);
   ++ledger_.opened;
   ++ledger_.open;
-  bytes_ += group_bytes_ + group.key.heap_bytes();
+  bytes_ += group_bytes_ + KeyArena::BytesFor(group.key);
   ops_.open(ops_.context, state(number));
   if (ops_.heap_bytes != nullptr) bytes_ += HeapBytesOf(number);
   FoldGrowing(number, call.event);
@@ -324,9 +325,9 @@ void FoldBook::PopReady(AnyFolder::Take take) {
 // Gives back everything but the state, which is gone already; the number only when nothing refers to
 // it any more.
 void FoldBook::FreeGroup(uint32_t number) noexcept {
-  PackedKey& key = hot(number).key;
-  bytes_ -= group_bytes_ + key.heap_bytes();
-  key.Release();
+  const PackedKey& key = hot(number).key;
+  bytes_ -= group_bytes_ + KeyArena::BytesFor(key);
+  keys_.Release(key);
   if (!wraps_.empty()) wraps_.erase(number);
   Cold& cold = slab_.cold(number);
   if (cold.back == kFar) early_.erase(number);

@@ -41,6 +41,7 @@
 #include "engine/base/timeline.h"
 #include "engine/fold/ready_queue.h"
 #include "engine/table/deadlines.h"
+#include "engine/table/key_arena.h"
 #include "engine/table/key_index.h"
 #include "engine/table/packed_key.h"
 #include "engine/table/slab.h"
@@ -81,6 +82,12 @@ class FoldBook final : public Book {
     const uint32_t number = index_.Guess(hash);
     if (number != KeyIndex::kNone) Prefetch(slab_.hot(number));
     return {number, unindexed_};
+  }
+  // The third line of a group with a long key.
+  void PrefetchLongKey(FoldGuess guess) const noexcept {
+    if (guess.number == KeyIndex::kNone || guess.unindexed != unindexed_) return;
+    const PackedKey& key = hot(guess.number).key;
+    if (key.is_long()) Prefetch(key.view().data());
   }
 
   // An event that never became a FoldCall.
@@ -197,6 +204,7 @@ class FoldBook final : public Book {
   const size_t state_offset_;
   const size_t group_bytes_;  // what a group costs, beside long keys and the state's heap
   Slab<Cold> slab_;
+  KeyArena keys_;
   KeyIndex index_;
   Deadlines deadlines_;
   ReadyQueue ready_;

@@ -25,7 +25,7 @@ class PackedKey {
  public:
   static constexpr size_t kInlineBytesMax = 23;
 
-  // A view for looking up: a long key refers to `key`'s own bytes.
+  // A long key refers to `key`'s own bytes; a KeyArena keeps them.
   PackedKey() = default;
   explicit PackedKey(std::string_view key) noexcept {
     const char* data = key.data();
@@ -49,21 +49,8 @@ class PackedKey {
     words_[2] |= uint64_t{size} << kTagShift;
   }
 
-  // A copy that owns its bytes; give them back with Release().
-  PackedKey Own() const {
-    if (!is_long()) return *this;
-    char* copy = new char[size()];
-    std::memcpy(copy, long_data(), size());
-    return PackedKey(std::string_view(copy, size()));
-  }
-
-  void Release() noexcept {
-    if (is_long()) delete[] long_data();
-  }
-
   bool is_long() const noexcept { return tag() == kLong; }
   size_t size() const noexcept { return is_long() ? static_cast<uint32_t>(words_[2]) : tag(); }
-  size_t heap_bytes() const noexcept { return is_long() ? size() : 0; }
 
   // The keyed hash, and StablePartitionHash(view()).
   uint64_t HashWith(const HashKey& key) const noexcept {

@@ -24,9 +24,10 @@ namespace pleat::inline v0 {
 
 struct NoCold {};
 
-template <class Cold = NoCold>
+// `kIndexBits`: a chunk holds at most 2^kIndexBits places.
+template <class Cold = NoCold, int kIndexBits = 10>
 class Slab {
-  static_assert(std::is_trivially_copyable_v<Cold>);
+  static_assert(std::is_trivially_copyable_v<Cold> && kIndexBits < 16);
 
  public:
   // Places of `stride` bytes each, a multiple of 8, and of the alignment wanted up to 64.
@@ -101,7 +102,6 @@ class Slab {
   }
 
  private:
-  static constexpr int kIndexBits = 10;
   static constexpr uint32_t kIndexMask = (1U << kIndexBits) - 1;
   static constexpr uint32_t kPerChunkMax = 1U << kIndexBits;
   static constexpr uint32_t kChunksMax = 1U << (32 - kIndexBits);

@@ -92,7 +92,8 @@ TEST_F(FoldBookFixture, BytesFollowKeysAndHeapAndReturnToZero) {
   const size_t one = book_.sizes().bytes;
   EXPECT_GE(one, 64u);
   Fold(std::string(1000, 'k'), "", t0_, t0_);
-  EXPECT_EQ(book_.sizes().bytes, 2 * one + 1000);
+  EXPECT_GE(book_.sizes().bytes, 2 * one + 1000);
+  EXPECT_LE(book_.sizes().bytes, 2 * one + 1250);
   Fold("short", std::string(5000, 'v'), t0_, t0_);
   EXPECT_GE(book_.sizes().bytes, 2 * one + 6000);
   EXPECT_EQ(PopAll(t0_ + 1h).size(), 2u);

@@ -1,0 +1,88 @@
+// A KeyArena keeps the bytes of long keys: a slab for every class of sizes, so that they lie close
+// together in the pool's pages, cost no call of malloc, and go back to the pool.
+//
+// Classes are 16 bytes apart up to 128, then four to every doubling: at most a fifth of a key is lost.
+// Each place begins with its number. What is longer than 4 KiB gets memory of its own.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "engine/table/packed_key.h"
+#include "engine/table/slab.h"
+
+namespace pleat::inline v0 {
+
+class KeyArena {
+ public:
+  explicit KeyArena(PagePool& pool) : pool_(pool) {}
+
+  // The key, a long one with a copy of its bytes; give it back with Release().
+  PackedKey Keep(const PackedKey& key) { return key.is_long() ? PackedKey(Copy(key.view())) : key; }
+
+  void Release(const PackedKey& key) noexcept {
+    if (!key.is_long()) return;
+    char* const place = const_cast<char*>(key.view().data()) - sizeof(uint32_t);
+    const size_t bytes = key.size() + sizeof(uint32_t);
+    if (bytes > kBytesMax) {
+      delete[] place;
+      return;
+    }
+    uint32_t number;
+    std::memcpy(&number, place, sizeof(number));
+    slabs_[ClassOf(bytes)]->Free(number);
+  }
+
+  // What keeping it takes.
+  static size_t BytesFor(const PackedKey& key) noexcept {
+    if (!key.is_long()) return 0;
+    const size_t bytes = key.size() + sizeof(uint32_t);
+    return bytes > kBytesMax ? bytes : SizeOf(ClassOf(bytes));
+  }
+
+ private:
+  using Places = Slab<NoCold, 12>;
+  static constexpr size_t kBytesMax = 4096;
+  static constexpr size_t kStep = 16;
+  static constexpr size_t kSmall = 8;  // classes of a step each, up to 128 bytes
+  static constexpr size_t kClasses = kSmall + 4 * 5;
+
+  static size_t ClassOf(size_t bytes) noexcept {
+    if (bytes <= kSmall * kStep) return (bytes - 1) / kStep;
+    const auto doubling = static_cast<size_t>(std::bit_width(bytes - 1)) - 8;  // 0: up to 256
+    const size_t quarter = ((bytes - 1) >> (doubling + 5)) % 4;
+    return kSmall + 4 * doubling + quarter;
+  }
+  static size_t SizeOf(size_t size_class) noexcept {
+    if (size_class < kSmall) return (size_class + 1) * kStep;
+    const size_t doubling = (size_class - kSmall) / 4;
+    return (5 + (size_class - kSmall) % 4) << (doubling + 5);
+  }
+
+  std::string_view Copy(std::string_view bytes) {
+    const size_t size = bytes.size() + sizeof(uint32_t);
+    uint32_t number = 0;
+    char* place = nullptr;
+    if (size > kBytesMax) {
+      place = new char[size];
+    } else {
+      std::unique_ptr<Places>& slab = slabs_[ClassOf(size)];
+      if (slab == nullptr) slab = std::make_unique<Places>(pool_, SizeOf(ClassOf(size)));
+      number = slab->Allocate();
+      place = reinterpret_cast<char*>(slab->hot(number));
+    }
+    std::memcpy(place, &number, sizeof(number));
+    std::memcpy(place + sizeof(number), bytes.data(), bytes.size());
+    return {place + sizeof(number), bytes.size()};
+  }
+
+  PagePool& pool_;
+  std::array<std::unique_ptr<Places>, kClasses> slabs_;
+};
+
+}  // namespace pleat::inline v0
