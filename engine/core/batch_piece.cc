@@ -77,8 +77,8 @@ void BatchPiece::CutIntoStrips() {
     size_t end = begin + 1;
     const size_t limit = std::min(begin + kStripEvents, batch_.size);
     while (end < limit && partitions_[order_[end]] == partition) ++end;
-    strips_[strip_count_++] = {.book = folder_.books_[partition],
-                               .partition = partition,
+    strips_[strip_count_++] = {.partition = folder_.homes_[partition].partition,
+                               .book = folder_.homes_[partition].book,
                                .begin = static_cast<uint16_t>(begin),
                                .end = static_cast<uint16_t>(end),
                                .goes_on = begin > 0 && partitions_[order_[begin - 1]] == partition,
@@ -104,8 +104,7 @@ void BatchPiece::RunPipeline() {
 void BatchPiece::FetchIndex(size_t index) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   Strip& strip = strips_[index];
   if (!strip.locked) {
-    strip.locked =
-        strip.goes_on ? strips_[index - 1].locked : PartitionUnder(strip).lock().try_lock();
+    strip.locked = strip.goes_on ? strips_[index - 1].locked : strip.partition->lock().try_lock();
   }
   if (!strip.locked) return;
   for (size_t i = strip.begin; i < strip.end; ++i) strip.book->PrefetchIndex(hashes_[order_[i]]);
@@ -121,7 +120,7 @@ void BatchPiece::FetchGroups(const Strip& strip) {
 
 void BatchPiece::FoldStrip(const Strip& strip) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   if (!strip.locked) return;
-  Partition& partition = PartitionUnder(strip);
+  Partition& partition = *strip.partition;
   if (any_long_key_) {
     for (size_t i = strip.begin; i < strip.end; ++i) {
       strip.book->PrefetchLongKey(guesses_[order_[i]]);
@@ -171,7 +170,7 @@ void BatchPiece::FoldBusyStrips() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   for (size_t i = 0; i < strip_count_; ++i) {
     Strip& strip = strips_[i];
     if (strip.locked) continue;
-    if (!strip.goes_on) PartitionUnder(strip).lock().lock();
+    if (!strip.goes_on) strip.partition->lock().lock();
     strip.locked = true;
     FetchIndex(i);
     FetchGroups(strip);

@@ -43,8 +43,8 @@ class BatchPiece {
  private:
   // The events order_[begin, end), of one partition.
   struct Strip {
+    Partition* partition;
     FoldBook* book;
-    uint16_t partition;
     uint16_t begin;
     uint16_t end;
     bool goes_on;  // the strip before it is of the same partition
@@ -57,10 +57,6 @@ class BatchPiece {
     const auto* first = static_cast<const std::byte*>(batch_.first);
     return *reinterpret_cast<const KeyedEvent<char>*>(first + i * batch_.stride);
   }
-  Partition& PartitionUnder(const Strip& strip) const noexcept {
-    return folder_.engine_.partition(strip.partition);
-  }
-
   void Look();
   void SortByPartition();
   void CutIntoStrips();

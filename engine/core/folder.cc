@@ -55,17 +55,11 @@ void FolderCore::InstallBooks() {
     share.max_groups = Share(options_.max_groups, i, partitions);
     share.max_bytes = Share(options_.max_bytes, i, partitions);
     auto book = std::make_unique<FoldBook>(engine_.pool(), share, ops_, static_cast<uint32_t>(i));
-    books_.push_back(book.get());
     Partition& partition = engine_.partition(i);
+    homes_.push_back({&partition, book.get()});
     LockGuard guard(partition.lock());
     partition.AddBook(std::move(book));
   }
-}
-
-FolderCore::Home FolderCore::HomeOf(const PackedKey& key) noexcept {
-  const size_t index = engine_.IndexOfPartition(key);
-  return {engine_.partition(static_cast<int>(index)), *books_[index],
-          key.HashWith(engine_.hash_key())};
 }
 
 void FolderCore::LockAll() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -80,28 +74,29 @@ FoldOutcome FolderCore::Fold(std::string_view key, const void* event, EngineTime
   // A key that is too long is not worth hashing; any partition can count it.
   const bool too_long = key.size() > kKeyBytesMax;
   const PackedKey packed(too_long ? std::string_view() : key);
-  const Home home = HomeOf(packed);
+  const Home& home = HomeOf(packed);
+  const uint64_t hash = HashOf(packed);
   Timeline& timeline = engine_.timeline();
   at = Clamp(at);
-  LockGuard guard(home.partition.lock());
-  if (home.partition.stopped()) return FoldOutcome::kStopped;
+  LockGuard guard(home.partition->lock());
+  if (home.partition->stopped()) return FoldOutcome::kStopped;
   if (too_long) {
-    home.book.CountRefused();
+    home.book->CountRefused();
     return FoldOutcome::kOverLimit;
   }
   EngineTime now;
   if (!timeline.Observe(at, now)) {
-    home.book.CountFuture();
+    home.book->CountFuture();
     return FoldOutcome::kFuture;
   }
-  const FoldOutcome outcome = home.book.Fold({.key = packed,
-                                              .hash = home.hash,
-                                              .event = event,
-                                              .at = at,
-                                              .now = now,
-                                              .edge = timeline.EdgeFor(at, now),
-                                              .position = Position(timeline)});
-  if (outcome == FoldOutcome::kOpened) home.partition.DeadlineMayBeEarlier(home.book);
+  const FoldOutcome outcome = home.book->Fold({.key = packed,
+                                               .hash = hash,
+                                               .event = event,
+                                               .at = at,
+                                               .now = now,
+                                               .edge = timeline.EdgeFor(at, now),
+                                               .position = Position(timeline)});
+  if (outcome == FoldOutcome::kOpened) home.partition->DeadlineMayBeEarlier(*home.book);
   return outcome;
 }
 
@@ -118,24 +113,27 @@ FoldCounts FolderCore::FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes) {
 
 bool FolderCore::Flush(std::string_view key) {
   if (key.size() > kKeyBytesMax) return false;
-  const Home home = HomeOf(PackedKey(key));
-  LockGuard guard(home.partition.lock());
-  return home.book.Flush(key, home.hash, engine_.timeline().now(),
-                         engine_.timeline().TakePositions(1));
+  const PackedKey packed(key);
+  const Home& home = HomeOf(packed);
+  LockGuard guard(home.partition->lock());
+  return home.book->Flush(key, HashOf(packed), engine_.timeline().now(),
+                          engine_.timeline().TakePositions(1));
 }
 
 bool FolderCore::Cancel(std::string_view key) {
   if (key.size() > kKeyBytesMax) return false;
-  const Home home = HomeOf(PackedKey(key));
-  LockGuard guard(home.partition.lock());
-  return home.book.Cancel(key, home.hash, engine_.timeline().now());
+  const PackedKey packed(key);
+  const Home& home = HomeOf(packed);
+  LockGuard guard(home.partition->lock());
+  return home.book->Cancel(key, HashOf(packed), engine_.timeline().now());
 }
 
 bool FolderCore::Peek(std::string_view key, AnyFolder::Look look) {
   if (key.size() > kKeyBytesMax) return false;
-  const Home home = HomeOf(PackedKey(key));
-  LockGuard guard(home.partition.lock());
-  return home.book.Peek(key, home.hash, engine_.timeline().now(), look);
+  const PackedKey packed(key);
+  const Home& home = HomeOf(packed);
+  LockGuard guard(home.partition->lock());
+  return home.book->Peek(key, HashOf(packed), engine_.timeline().now(), look);
 }
 
 // Time must not move between one partition and the next: what closed by an event at a later time than
@@ -144,13 +142,13 @@ void FolderCore::CloseAll() {
   LockAll();
   const EngineTime now = engine_.timeline().now();
   const uint64_t position = engine_.timeline().TakePositions(1);
-  for (FoldBook* book : books_) book->CloseAll(now, position);
+  for (const Home& home : homes_) home.book->CloseAll(now, position);
   UnlockAll();
 }
 
 size_t FolderCore::PopPartition(int partition, size_t max, AnyFolder::Take take) {
   PLEAT_CHECK(partition >= 0 && partition < engine_.partition_count());
-  FoldBook& book = *books_[static_cast<size_t>(partition)];
+  FoldBook& book = *homes_[static_cast<size_t>(partition)].book;
   LockGuard guard(engine_.partition(partition).lock());
   const EngineTime now = engine_.timeline().now();
   size_t popped = 0;
@@ -160,7 +158,7 @@ size_t FolderCore::PopPartition(int partition, size_t max, AnyFolder::Take take)
 
 // Merges the partitions' queues.
 size_t FolderCore::Pop(size_t max, AnyFolder::Take take) {
-  if (books_.size() == 1) return PopPartition(0, max, take);
+  if (homes_.size() == 1) return PopPartition(0, max, take);
   struct Head {
     const ReadyGroup* ready;
     FoldBook* book;
@@ -169,7 +167,7 @@ size_t FolderCore::Pop(size_t max, AnyFolder::Take take) {
     return b.book->Before(*b.ready, *a.book, *a.ready);
   };
   std::vector<Head> heads;
-  heads.reserve(books_.size());
+  heads.reserve(homes_.size());
   LockAll();
   const EngineTime now = engine_.timeline().now();
   // A batch under way may have closed groups by event at a time that it has not yet made everybody's:
@@ -177,9 +175,9 @@ size_t FolderCore::Pop(size_t max, AnyFolder::Take take) {
   const auto is_final = [&](const ReadyGroup* ready) {
     return ready != nullptr && ready->ripe <= now;
   };
-  for (FoldBook* book : books_) {
-    const ReadyGroup* ready = book->NextReady(now);
-    if (is_final(ready)) heads.push_back({ready, book});
+  for (const Home& home : homes_) {
+    const ReadyGroup* ready = home.book->NextReady(now);
+    if (is_final(ready)) heads.push_back({ready, home.book});
   }
   std::make_heap(heads.begin(), heads.end(), later);
   size_t popped = 0;
@@ -202,7 +200,7 @@ Ledger FolderCore::ledger() {
   Ledger sum;
   for (int i = 0; i < engine_.partition_count(); ++i) {
     LockGuard guard(engine_.partition(i).lock());
-    sum += books_[static_cast<size_t>(i)]->ledger();
+    sum += homes_[static_cast<size_t>(i)].book->ledger();
   }
   return sum;
 }
@@ -211,7 +209,7 @@ Sizes FolderCore::sizes() {
   Sizes sum;
   for (int i = 0; i < engine_.partition_count(); ++i) {
     LockGuard guard(engine_.partition(i).lock());
-    const Sizes sizes = books_[static_cast<size_t>(i)]->sizes();
+    const Sizes sizes = homes_[static_cast<size_t>(i)].book->sizes();
     sum.open_groups += sizes.open_groups;
     sum.ready_emissions += sizes.ready_emissions;
     sum.bytes += sizes.bytes;

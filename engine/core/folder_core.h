@@ -43,13 +43,15 @@ class FolderCore {
  private:
   friend class BatchPiece;
 
-  // Where a key lives.
+  // A partition and our book in it, which it owns and guards.
   struct Home {
-    Partition& partition;
-    FoldBook& book;
-    uint64_t hash;
+    Partition* partition;
+    FoldBook* book;
   };
-  Home HomeOf(const PackedKey& key) noexcept;
+  const Home& HomeOf(const PackedKey& key) const noexcept {
+    return homes_[engine_.IndexOfPartition(key)];
+  }
+  uint64_t HashOf(const PackedKey& key) const noexcept { return key.HashWith(engine_.hash_key()); }
 
   // For what must see one instant everywhere: all locks, taken in index order.
   void LockAll() noexcept;
@@ -59,7 +61,7 @@ class FolderCore {
   const std::string name_;
   const FolderOptions options_;
   const StateOps ops_;
-  std::vector<FoldBook*> books_;  // by partition, which owns and guards them
+  std::vector<Home> homes_;  // by partition
 };
 
 }  // namespace pleat::inline v0

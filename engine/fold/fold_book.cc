@@ -34,7 +34,7 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
       quiet_period_(std::min(options.quiet_period, kAllOfTime)),
       max_hold_(std::min(options.max_hold, kAllOfTime)),
       max_events_low_(static_cast<uint32_t>(options.max_events)),
-      has_accept_limit_(options.accept_limit != kForever),
+      is_particular_(options.accept_limit != kForever || ops.heap_bytes != nullptr),
       ops_(ops),
       partition_(partition),
       state_offset_(StateOffset(ops)),
@@ -70,9 +70,12 @@ uint32_t FoldBook::FindOpen(std::string_view key, uint64_t hash, EngineTime now)
   return number;
 }
 
+// Find() out of line, for where it is rarely needed.
+uint32_t FoldBook::FindSlowly(const PackedKey& key, uint64_t hash) const { return Find(key, hash); }
+
 // All but the common case: the key's group, if it has one, is due, or the event may not be welcome.
 FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
-  if (has_accept_limit_ && call.now != kBeginningOfTime &&
+  if (options_.accept_limit != kForever && call.now != kBeginningOfTime &&
       call.at < SaturatingSub(call.now, options_.accept_limit)) {
     ++ledger_.late;
     return FoldOutcome::kLate;
@@ -83,19 +86,15 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
     return FoldOutcome::kOverLimit;
   }
   if (open) {
-    FoldInto(number, call.event, call.at, call.now, call.position);
+    const size_t before = HeapBytesOf(number);
+    FoldInto(hot(number), number, call.event, call.at, call.now, call.position);
+    bytes_ = bytes_ - before + HeapBytesOf(number);
     return FoldOutcome::kFolded;
   }
   // Overtaken: it stays armed and surfaces in order.
   if (number != KeyIndex::kNone && slab_.cold(number).indexed != 0) Unindex(number);
   OpenGroup(call);
   return FoldOutcome::kOpened;
-}
-
-void FoldBook::FoldGrowing(uint32_t number, const void* event) {
-  const size_t before = HeapBytesOf(number);
-  ops_.fold(ops_.context, state(number), event);
-  bytes_ = bytes_ - before + HeapBytesOf(number);
 }
 
 void FoldBook::NoteEarlier(uint32_t number, EngineTime at) {
@@ -142,8 +141,8 @@ void FoldBook::OpenGroup(const FoldCall& call) {
   ++ledger_.open;
   bytes_ += group_bytes_ + KeyArena::BytesFor(group.key);
   ops_.open(ops_.context, state(number));
-  if (ops_.heap_bytes != nullptr) bytes_ += HeapBytesOf(number);
-  FoldGrowing(number, call.event);
+  ops_.fold(ops_.context, state(number), call.event);
+  bytes_ += HeapBytesOf(number);
 
   const EngineTime due = DueOf(group);
   if (options_.max_events == 1) {

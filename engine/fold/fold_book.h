@@ -72,7 +72,8 @@ class FoldBook final : public Book {
   ~FoldBook() override;
 
   // Inline, because a batch calls it millions of times a second.
-  FoldOutcome Fold(const FoldCall& call, FoldGuess guess = {});
+  FoldOutcome Fold(const FoldCall& call);
+  FoldOutcome Fold(const FoldCall& call, FoldGuess guess);
 
   // For a batch, which folds many keys: each brings one of the two cache lines of a later Fold() with
   // this hash closer. The second reads what the first has fetched, and what it found saves that Fold()
@@ -172,11 +173,12 @@ class FoldBook final : public Book {
     return index_.Find(hash, [&](uint32_t number) { return hot(number).key == key; });
   }
   uint32_t FindOpen(std::string_view key, uint64_t hash, EngineTime now) const;
+  uint32_t FindSlowly(const PackedKey& key, uint64_t hash) const;
+  FoldOutcome FoldAt(uint32_t number, const FoldCall& call);
   // By value, so that the common path need not put `call` into memory.
   FoldOutcome FoldElsewhere(uint32_t number, FoldCall call);
-  void FoldInto(uint32_t number, const void* event, EngineTime at, EngineTime now,
+  void FoldInto(Hot& group, uint32_t number, const void* event, EngineTime at, EngineTime now,
                 Position position);
-  void FoldGrowing(uint32_t number, const void* event);
   void NoteEarlier(uint32_t number, EngineTime at);
   EngineTime FirstOf(uint32_t number) const noexcept;
   void NoteCount(uint32_t number, EngineTime now, Position position);
@@ -198,7 +200,7 @@ class FoldBook final : public Book {
   const Duration quiet_period_;
   const Duration max_hold_;
   const uint32_t max_events_low_;
-  const bool has_accept_limit_;
+  const bool is_particular_;  // an event may be refused, or its state's growth is counted
   const StateOps& ops_;
   const uint32_t partition_;
   const size_t state_offset_;
@@ -217,43 +219,46 @@ class FoldBook final : public Book {
   Ledger ledger_;
 };
 
-[[gnu::always_inline]] inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
+inline FoldOutcome FoldBook::Fold(const FoldCall& call) {
+  return FoldAt(Find(call.key, call.hash), call);
+}
+
+inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
+  const bool right = guess.number != KeyIndex::kNone && guess.unindexed == unindexed_ &&
+                     hot(guess.number).key == call.key;
+  return FoldAt(right ? guess.number : FindSlowly(call.key, call.hash), call);
+}
+
+[[gnu::always_inline]] inline FoldOutcome FoldBook::FoldAt(uint32_t number, const FoldCall& call) {
   const EngineTime now = std::max(call.now, seen_);
   const EngineTime edge = std::max(call.edge, seen_);
   seen_ = now;
   ++ledger_.events;
-  uint32_t number = guess.number;
-  if (number == KeyIndex::kNone || guess.unindexed != unindexed_ ||
-      !(hot(number).key == call.key)) {
-    number = Find(call.key, call.hash);
+  if (number != KeyIndex::kNone && !is_particular_) [[likely]] {
+    Hot& group = hot(number);
+    if (DueOf(group) > edge) [[likely]] {
+      FoldInto(group, number, call.event, call.at, now, call.position);
+      return FoldOutcome::kFolded;
+    }
   }
-  const bool open = number != KeyIndex::kNone && DueOf(hot(number)) > edge;
-  if (!open || has_accept_limit_ || CannotGrow()) [[unlikely]] {
-    return FoldElsewhere(number, {.key = call.key,
-                                  .hash = call.hash,
-                                  .event = call.event,
-                                  .at = call.at,
-                                  .now = now,
-                                  .edge = edge,
-                                  .position = call.position});
-  }
-  FoldInto(number, call.event, call.at, now, call.position);
-  return FoldOutcome::kFolded;
+  return FoldElsewhere(number, {.key = call.key,
+                                .hash = call.hash,
+                                .event = call.event,
+                                .at = call.at,
+                                .now = now,
+                                .edge = edge,
+                                .position = call.position});
 }
 
-inline void FoldBook::FoldInto(uint32_t number, const void* event, EngineTime at, EngineTime now,
-                               Position position) {
-  Hot& group = hot(number);
+[[gnu::always_inline]] inline void FoldBook::FoldInto(Hot& group, uint32_t number,
+                                                      const void* event, EngineTime at,
+                                                      EngineTime now, Position position) {
   ++ledger_.folded;
   if (at > group.last) group.last = at;
   if (at < group.opened) [[unlikely]]
     NoteEarlier(number, at);
   ++group.count;
-  if (ops_.heap_bytes == nullptr) {
-    ops_.fold(ops_.context, state(number), event);
-  } else {
-    FoldGrowing(number, event);
-  }
+  ops_.fold(ops_.context, reinterpret_cast<std::byte*>(&group) + state_offset_, event);
   // The low half of the count tells, but for one fold in four billion; only then is the rest looked at.
   if (group.count == max_events_low_ || group.count == 0) [[unlikely]] {
     NoteCount(number, now, position);
