@@ -82,15 +82,17 @@ class Folder {
   // key, none too, up to 64 KiB; it is copied. The event is not kept. A group that is due by the
   // engine's time (on arrival time: or by `at`) closes first. A stamp behind the engine's time is fine:
   // it folds, or opens a group whose deadline may have passed, which then closes at once.
-  // Cost: one lock, two or three cache lines.
+  // Cost: one lock, two cache lines, three for a key of more than 23 bytes. Many events at once are
+  // cheaper by FoldBatch().
   FoldOutcome Fold(std::string_view key, const Event& event, EngineTime at) noexcept {
     return any_.Fold(key, &event, at);
   }
 
-  // Folds many events; the fast path. The result is that of Fold() on each in the order given: same
-  // groups, same outcomes, same emissions. If `outcomes` is not empty it is as long as `events` and
-  // gets the outcome of each. Any size is fine; it is worked on in pieces of 256, each of which takes
-  // the lock of each partition it touches once.
+  // Folds many events: the fast path, several times as fast as Fold() on each, and with the same result:
+  // same groups, same outcomes, same emissions. If `outcomes` is not empty, it is as long as `events` and
+  // gets the outcome of each. Batches of 64 to 256 are best; larger ones are worked on in pieces of 256.
+  // A piece takes the lock of each partition once, holding a few at a time. When several threads fold
+  // batches at the same time, the events of one may come between those of another.
   FoldCounts FoldBatch(std::span<const KeyedEvent<Event>> events,
                        std::span<FoldOutcome> outcomes = {}) noexcept {
     return any_.FoldBatch(AnyBatch::Of(events), outcomes.empty() ? nullptr : outcomes.data());
