@@ -1,5 +1,6 @@
 #include <pleat/engine.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -14,6 +15,9 @@ constexpr int kPartitionsMax = 4096;
 // A partition of a folder touches the beginning of four pages once it has a group at all: groups,
 // index, deadlines, and one to grow. What is bigger than that is worth huge pages.
 constexpr size_t kPlainPages = 4;
+
+// How many groups are looked at under one lock: some tens of microseconds.
+constexpr size_t kClosedPerLock = 1024;
 
 absl::Status Check(const EngineOptions& options) {
   if (options.partitions < 1 || options.partitions > kPartitionsMax) {
@@ -44,12 +48,18 @@ EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key)
 
 EngineCore::~EngineCore() = default;
 
+// A partition's lock is let go every so often, so that whoever folds into it need not wait for all that
+// is due.
 bool EngineCore::Advance(EngineTime now, size_t budget) {
   now = timeline_.Raise(Clamp(now));
   while (Timer* due = schedule_.FirstDue(now)) {
     auto& partition = static_cast<Partition&>(*due);
+    const size_t share = std::min(budget, kClosedPerLock);
+    size_t left = share;
     LockGuard guard(partition.lock());
-    if (!partition.CloseDue(now, budget)) return false;
+    const bool all = partition.CloseDue(now, left);
+    budget -= share - left;
+    if (!all && budget == 0) return false;
   }
   return true;
 }
