@@ -11,8 +11,10 @@ namespace pleat::bench {
 
 class Stopwatch {
  public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  double seconds() const { return static_cast<double>(nanoseconds()) * 1e-9; }
+  uint64_t nanoseconds() const {
+    return static_cast<uint64_t>(
+        std::chrono::nanoseconds(std::chrono::steady_clock::now() - start_).count());
   }
 
  private:

@@ -75,6 +75,7 @@ class Stream {
 
   const Keys& keys() const { return keys_; }
   const std::vector<uint32_t>& order() const { return order_; }
+  std::span<const Event> events() const { return events_; }
   size_t size() const { return events_.size(); }
 
   // The events [begin, end), the first of them stamped `from`.
