@@ -95,6 +95,7 @@ void ReportMemory(benchmark::State& state, const Folder<Touch, State>& folder,
 
 // --quick does with a tenth of ten million.
 size_t Groups(benchmark::State& state, size_t groups) {
+  if (Tiny()) return Shrunk(kMillion);
   if (!Quick() || groups <= kMillion) return groups;
   state.SetLabel("--quick: a tenth of the groups");
   return groups / 10;

@@ -10,7 +10,9 @@
 // 50 us. Latency runs from an event's scheduled arrival to the return of the call that folded it. So
 // at low load it is mostly those 50 us: what batching costs.
 //
-// The peak is what the same loop folds, measured just before, when every event is there already.
+// The peak is what the same loop folds, measured just before, when every event is there already; the
+// best of three rounds.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <random>
@@ -77,16 +79,28 @@ double Serve(Folded& folded, const Stream& stream, const Schedule& schedule, siz
   return watch.seconds();
 }
 
+constexpr size_t kPeakRounds = 3;
+
+// Events per second when all are there from the beginning.
+double Peak(Folded& folded, const Stream& stream) {
+  const Schedule at_once(stream.size(), 0);
+  double peak = 0;
+  for (size_t round = 0; round < kPeakRounds; ++round) {
+    Histogram ignored;
+    const double seconds = Serve(folded, stream, at_once, stream.size(),
+                                 kStart + static_cast<int>(round) * (kDay / 8), ignored);
+    peak = std::max(peak, static_cast<double>(stream.size()) / seconds);
+  }
+  return peak;
+}
+
 void Latency(benchmark::State& state, double load) {
   Stream& stream = UniformStream();
-  const double run_seconds = Quick() ? 0.25 : 3;
+  const double run_seconds = Tiny() ? 0.01 : Quick() ? 0.25 : 3;
   for (auto _ : state) {
     Folded folded;
     folded.OpenAll(stream.keys(), kStart);
-    Histogram ignored;
-    const Schedule at_once(stream.size(), 0);
-    const double peak = static_cast<double>(stream.size()) /
-                        Serve(folded, stream, at_once, stream.size(), kStart, ignored);
+    const double peak = Peak(folded, stream);
     const double rate = load * peak;
     const auto events = static_cast<size_t>(rate * run_seconds);
     const Schedule schedule(stream.size(), rate);
@@ -98,7 +112,7 @@ void Latency(benchmark::State& state, double load) {
     state.counters["p99_ns"] = static_cast<double>(latency_ns.Quantile(0.99));
     state.counters["p999_ns"] = static_cast<double>(latency_ns.Quantile(0.999));
     state.counters["max_ns"] = static_cast<double>(latency_ns.max());
-    if (folded.folder().ledger().folded != stream.size() + events) {
+    if (folded.folder().ledger().folded != kPeakRounds * stream.size() + events) {
       return Fail(state, "an event was lost");
     }
   }

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include <benchmark/benchmark.h>
@@ -42,8 +43,9 @@ class Lines {
     mapped_ =
         mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped_ == MAP_FAILED) std::abort();
-    const auto address = reinterpret_cast<uintptr_t>(mapped_);
-    lines_ = reinterpret_cast<Line*>((address + 2 * kMiB - 1) & ~(2 * kMiB - 1));
+    void* aligned = mapped_;
+    size_t space = mapped_bytes_;
+    lines_ = static_cast<Line*>(std::align(2 * kMiB, bytes, aligned, space));
     madvise(lines_, bytes, MADV_HUGEPAGE);
     for (size_t i = 0; i < size(); i += 64) lines_[i].words[0] = 0;
   }
@@ -157,6 +159,7 @@ class TwoLines {
 
 // By how much all sizes are divided so that they fit into what is free, with a quarter to spare.
 size_t ShrinkToFit() {
+  if (Tiny()) return 64;
   std::ifstream file("/proc/meminfo");
   size_t free_kib = 0;
   for (std::string name; file >> name;
@@ -200,7 +203,7 @@ Way BestWay(Access& access, size_t events) {
 
 template <class Access>
 void Limit(benchmark::State& state) {
-  const size_t events = Quick() ? 8'000'000 : 32'000'000;
+  const size_t events = Shrunk(Quick() ? 8'000'000 : 32'000'000);
   const size_t shrink = ShrinkToFit();
   for (auto _ : state) {
     Access access(shrink);
@@ -212,7 +215,8 @@ void Limit(benchmark::State& state) {
                                                  : "prefetched past the second cache");
   }
   if (shrink > 1) {
-    state.SetLabel("memory is short: 1/" + std::to_string(shrink) + " of the size");
+    state.SetLabel((Tiny() ? "--tiny: 1/" : "memory is short: 1/") + std::to_string(shrink) +
+                   " of the size");
   }
 }
 

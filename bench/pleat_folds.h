@@ -66,25 +66,25 @@ class Folded {
   Folder<Touch, Fields> folder_;
 };
 
-class PleatSingle : public Folded {
+class SingleFolds : public Folded {
  public:
-  explicit PleatSingle(const Keys& keys) { OpenAll(keys, kStart); }
+  explicit SingleFolds(const Keys& keys) { OpenAll(keys, kStart); }
   void Fold(std::span<const Event> events) {
     for (const Event& event : events) folder().Fold(event.key, event.event, event.at);
   }
 };
 
-class PleatBatch : public Folded {
+class BatchFolds : public Folded {
  public:
-  explicit PleatBatch(const Keys& keys) { OpenAll(keys, kStart); }
+  explicit BatchFolds(const Keys& keys) { OpenAll(keys, kStart); }
   void Fold(std::span<const Event> events) { FoldInBatches(folder(), events); }
 };
 
 // Two threads on one folder: each folds one half of the events, in batches, while the other folds the
 // other. They are started once and wait at a barrier, so that Fold() takes as long as the slower one.
-class PleatBatch2T : public Folded {
+class BatchFolds2T : public Folded {
  public:
-  explicit PleatBatch2T(const Keys& keys) {
+  explicit BatchFolds2T(const Keys& keys) {
     OpenAll(keys, kStart);
     for (size_t half : {0, 1}) {
       threads_.emplace_back([this, half] {
@@ -98,7 +98,7 @@ class PleatBatch2T : public Folded {
       });
     }
   }
-  ~PleatBatch2T() {
+  ~BatchFolds2T() {
     stop_ = true;
     gate_.arrive_and_wait();
   }

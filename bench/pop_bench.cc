@@ -34,7 +34,6 @@
 namespace pleat::bench {
 namespace {
 
-constexpr size_t kEvents = 1'000'000;
 constexpr Duration kQuiet = std::chrono::seconds(2);
 constexpr EngineTime kAllDue = kStart + 3 * kDay;
 
@@ -56,9 +55,12 @@ class Taken {
   uint64_t contents_ = 0;
 };
 
+// As many as there are groups.
+size_t Events(const Stream& stream) { return std::min(stream.size(), stream.keys().size()); }
+
 Taken Expected(const Stream& stream) {
-  Model model(stream);
-  model.Fold(kEvents);
+  Model model(stream.keys().size());
+  model.Fold(stream, Events(stream));
   Taken taken;
   for (size_t i = 0; i < model.groups().size(); ++i) taken.Add(stream.keys()[i], model.groups()[i]);
   return taken;
@@ -67,7 +69,7 @@ Taken Expected(const Stream& stream) {
 void Fill(Folded& folded, Stream& stream) {
   folded.OpenAll(stream.keys(), kStart, 1);
   FoldInBatches(folded.folder(),
-                stream.Stamped(0, kEvents, kStart + Duration(stream.keys().size())));
+                stream.Stamped(0, Events(stream), kStart + Duration(stream.keys().size())));
 }
 
 void PopPleat(benchmark::State& state, bool ordered) {
@@ -101,7 +103,7 @@ void PopPleat(benchmark::State& state, bool ordered) {
 std::vector<uint32_t> ByDeadline(const Stream& stream) {
   std::vector<size_t> last(stream.keys().size());
   std::iota(last.begin(), last.end(), 0);
-  for (size_t i = 0; i < kEvents; ++i) last[stream.order()[i]] = stream.keys().size() + i;
+  for (size_t i = 0; i < Events(stream); ++i) last[stream.order()[i]] = stream.keys().size() + i;
   std::vector<uint32_t> keys(last.size());
   std::iota(keys.begin(), keys.end(), 0);
   std::sort(keys.begin(), keys.end(), [&](uint32_t a, uint32_t b) { return last[a] < last[b]; });
@@ -114,7 +116,7 @@ void EraseAbsl(benchmark::State& state) {
   for (auto _ : state) {
     absl::flat_hash_map<std::string, Fields> map;
     for (size_t i = 0; i < stream.keys().size(); ++i) map[Text(stream.keys()[i])].Fold({0});
-    for (const Event& event : stream.Stamped(0, kEvents, kStart)) {
+    for (const Event& event : stream.Stamped(0, Events(stream), kStart)) {
       map[Text(event.key)].Fold(event.event);
     }
     Taken taken;

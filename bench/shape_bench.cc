@@ -42,7 +42,7 @@ void Run(benchmark::State& state, Stream& stream, Folded& folded, size_t events,
   }
 }
 
-size_t Events() { return Quick() ? 2 * kMillion : 16 * kMillion; }
+size_t Events() { return Shrunk(Quick() ? 2 * kMillion : 16 * kMillion); }
 
 void BatchSize(benchmark::State& state) {
   Stream& stream = UniformStream();
@@ -57,7 +57,7 @@ void BatchSize(benchmark::State& state) {
 
 template <class Contestant>
 void OnStream(benchmark::State& state, size_t keys, size_t key_bytes) {
-  Stream stream = MakeUniformStream(keys, key_bytes, Quick() ? kMillion : 4 * kMillion);
+  Stream stream = MakeUniformStream(keys, key_bytes, Shrunk(Quick() ? kMillion : 4 * kMillion));
   for (auto _ : state) {
     Contestant contestant(stream.keys());
     Run(state, stream, contestant, Events(),
@@ -68,13 +68,13 @@ void OnStream(benchmark::State& state, size_t keys, size_t key_bytes) {
 void KeyCount(benchmark::State& state, size_t keys) {
   if (Quick() && keys > kMillion) {
     keys /= 4;
-    state.SetLabel("--quick: a quarter of the keys");
+    if (!Tiny()) state.SetLabel("--quick: a quarter of the keys");
   }
-  OnStream<PleatBatch>(state, keys, 20);
+  OnStream<BatchFolds>(state, Shrunk(keys), 20);
 }
 
 void KeyBytes(benchmark::State& state) {
-  OnStream<PleatBatch>(state, kMillion, static_cast<size_t>(state.range(0)));
+  OnStream<BatchFolds>(state, Shrunk(kMillion), static_cast<size_t>(state.range(0)));
 }
 
 template <class Contestant>
@@ -107,8 +107,8 @@ const bool registered = [] {
   for (size_t keys : {size_t{1}, size_t{64}}) {
     const std::string start = "hot_keys/" + std::to_string(keys) + "/";
     OneRun(
-        benchmark::RegisterBenchmark((start + "pleat_batch").c_str(), HotKeys<PleatBatch>, keys));
-    OneRun(benchmark::RegisterBenchmark((start + "pleat_batch_2t").c_str(), HotKeys<PleatBatch2T>,
+        benchmark::RegisterBenchmark((start + "pleat_batch").c_str(), HotKeys<BatchFolds>, keys));
+    OneRun(benchmark::RegisterBenchmark((start + "pleat_batch_2t").c_str(), HotKeys<BatchFolds2T>,
                                         keys));
   }
   return true;

@@ -11,9 +11,12 @@ namespace pleat::bench {
 namespace {
 
 Stream FromWorkload(const KeyedWorkload& work) {
-  const size_t events = Quick() ? work.events.size() / 4 : work.events.size();
-  return {Keys::Copy(work.keys),
-          {work.events.begin(), work.events.begin() + static_cast<ptrdiff_t>(events)}};
+  const size_t keys = Shrunk(work.keys.size());
+  const size_t events = Shrunk(Quick() ? work.events.size() / 4 : work.events.size());
+  std::vector<uint32_t> order(work.events.begin(),
+                              work.events.begin() + static_cast<ptrdiff_t>(events));
+  for (uint32_t& key : order) key %= static_cast<uint32_t>(keys);
+  return {Keys::Copy(std::span(work.keys).first(keys)), std::move(order)};
 }
 
 }  // namespace
@@ -29,7 +32,9 @@ Keys Keys::Make(size_t count, size_t bytes) {
   return keys;
 }
 
-Keys Keys::Copy(const std::vector<std::string>& texts) {
+size_t Shrunk(size_t n) { return Tiny() ? n / 64 : n; }
+
+Keys Keys::Copy(std::span<const std::string> texts) {
   Keys keys;
   keys.bytes_ = texts.front().size();
   keys.text_.reserve(texts.size() * keys.bytes_);
@@ -73,9 +78,11 @@ Stream MakeUniformStream(size_t keys, size_t key_bytes, size_t events) {
   return {Keys::Make(keys, key_bytes), std::move(order)};
 }
 
-void Model::Fold(size_t begin, size_t end) {
-  for (size_t i = begin; i < end; ++i) {
-    groups_[stream_.order()[i]].Fold({Scatter(i)});
+void Model::Fold(const Stream& stream, size_t n) {
+  for (; n > 0; n -= std::min(n, stream.size())) {
+    for (size_t i = 0; i < std::min(n, stream.size()); ++i) {
+      groups_[stream.order()[i]].Fold({Scatter(i)});
+    }
   }
 }
 

@@ -57,7 +57,7 @@ class Keys {
  public:
   // `count` keys of `bytes` >= 8 bytes: the same letters, then eight bytes that differ.
   static Keys Make(size_t count, size_t bytes);
-  static Keys Copy(const std::vector<std::string>& keys);
+  static Keys Copy(std::span<const std::string> keys);
 
   std::string_view operator[](size_t i) const { return {text_.data() + i * bytes_, bytes_}; }
   size_t size() const { return text_.size() / bytes_; }
@@ -88,31 +88,34 @@ class Stream {
   std::vector<Event> events_;
 };
 
-// The workloads of the same names; a quarter of their events if only a glance is wanted. Made once.
+// A 64th of `n` when only the results matter (--tiny).
+size_t Shrunk(size_t n);
+
+// The workloads of the same names; with --quick a quarter of their events, with --tiny few of their keys
+// as well. Made once.
 Stream& UniformStream();
 Stream& ZipfStream();
 
 // `events` events over `keys` keys of `key_bytes` bytes, hit uniformly.
 Stream MakeUniformStream(size_t keys, size_t key_bytes, size_t events);
 
-// What the groups must hold after one opening event each, of field 0, and then the first `n` events of
-// the stream for each call of Fold(n).
+// What the groups must hold after one opening event each, of field 0, and all events given to Fold().
 class Model {
  public:
-  explicit Model(const Stream& stream) : stream_(stream), groups_(stream.keys().size(), {1, 1}) {}
+  explicit Model(size_t groups) : groups_(groups, {1, 1}) {}
 
-  void Fold(size_t n) { Fold(0, n); }
-  void Fold(size_t begin, size_t end);
+  // The first `n` events of the stream, round after round.
+  void Fold(const Stream& stream, size_t n);
 
   const std::vector<Fields>& groups() const { return groups_; }
 
   // Whether `contestant` has these groups with these contents: all, or every 16th if only a glance is
   // wanted.
   template <class Contestant>
-  bool Agrees(const Contestant& contestant) const {
+  bool Agrees(const Keys& keys, const Contestant& contestant) const {
     if (contestant.size() != groups_.size()) return false;
     for (size_t i = 0; i < groups_.size(); i += Stride()) {
-      const Fields found = contestant.Find(stream_.keys()[i]);
+      const Fields found = contestant.Find(keys[i]);
       if (found.count != groups_[i].count) return false;
       if (Contestant::kHasMasks && found.mask != groups_[i].mask) return false;
     }
@@ -122,7 +125,6 @@ class Model {
  private:
   static size_t Stride();
 
-  const Stream& stream_;
   std::vector<Fields> groups_;
 };
 
