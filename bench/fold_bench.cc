@@ -36,19 +36,18 @@ template <class Contestant>
 struct Opened {
   explicit Opened(const Keys& keys) : contestant(keys), model(keys.size()) {}
 
-  // Folds the first `n` events, stamped anew, round after round. Returns the seconds that took.
-  double Fold(Stream& stream, size_t n) {
-    double seconds = 0;
+  // Folds the first `n` events, stamped anew, round after round. Returns what that took.
+  Spent Fold(Stream& stream, size_t n) {
+    Spent spent;
     for (size_t left = n; left > 0;) {
       const std::span<const Event> part = stream.Stamped(0, std::min(left, stream.size()), now);
       now += Duration(part.size());
       left -= part.size();
-      const Stopwatch watch;
-      contestant.Fold(part);
-      seconds += watch.seconds();
+      spent += Timed([&] { contestant.Fold(part); });
     }
     model.Fold(stream, n);
-    return seconds;
+    if (Contestant::kThreads > 1) spent.cpu_seconds = 0;
+    return spent;
   }
   bool Agrees(const Keys& keys) const { return model.Agrees(keys, contestant); }
 

@@ -11,8 +11,6 @@
 //
 // rss_bytes_per_group is what the process holds more of than before the engine was made, by the kernel's
 // count. accounted_bytes_per_group is what max_bytes is held against.
-#include <time.h>
-
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -38,12 +36,6 @@ struct Counter {
   uint64_t count = 0;
   void Fold(const Touch&) noexcept { ++count; }
 };
-
-uint64_t ThreadNanoseconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 struct Pauses {
   double seconds = 0;  // of all calls together
@@ -119,7 +111,7 @@ void Growth(benchmark::State& state, bool batch) {
              [&] { folded.folder().FoldBatch(events.first(std::min(kBatch, events.size()))); });
       }
     });
-    Report(state, pauses.seconds, groups);
+    Report(state, {.seconds = pauses.seconds}, groups);
     state.counters["p50_pause_us"] = static_cast<double>(pauses.wall_ns.Quantile(0.5)) / 1e3;
     state.counters["p9999_pause_us"] = static_cast<double>(pauses.wall_ns.Quantile(0.9999)) / 1e3;
     state.counters["max_pause_us"] = static_cast<double>(pauses.wall_ns.max()) / 1e3;
@@ -135,13 +127,11 @@ void Memory(benchmark::State& state, size_t full) {
     const ResidentMemory before = MeasureMemory();
     auto engine = *Engine::Open({});
     Folder<Touch, Counter> folder(*engine, "count", {.quiet_period = kDay, .max_hold = kForever});
-    double seconds = 0;
+    Spent spent;
     ForNewGroups(groups, 16, [&](std::span<const Event> events) {
-      const Stopwatch watch;
-      folder.FoldBatch(events);
-      seconds += watch.seconds();
+      spent += Timed([&] { folder.FoldBatch(events); });
     });
-    Report(state, seconds, groups);
+    Report(state, spent, groups);
     ReportMemory(state, folder, before);
     if (folder.sizes().open_groups != groups) return Fail(state, "groups are missing");
   }

@@ -106,7 +106,7 @@ void Latency(benchmark::State& state, double load) {
     const Schedule schedule(stream.size(), rate);
     Histogram latency_ns;
     const double seconds = Serve(folded, stream, schedule, events, kStart + kDay / 2, latency_ns);
-    Report(state, seconds, events);
+    Report(state, {.seconds = seconds}, events);
     state.counters["peak_per_second"] = peak;
     state.counters["p50_ns"] = static_cast<double>(latency_ns.Quantile(0.5));
     state.counters["p99_ns"] = static_cast<double>(latency_ns.Quantile(0.99));

@@ -178,14 +178,14 @@ struct Way {
 };
 
 template <class Access>
-double Seconds(Access& access, size_t events, Way way) {
-  const Stopwatch watch;
-  switch (way.fetch) {
-    case Fetch::kAll: access.template Run<Fetch::kAll>(events, way.depth); break;
-    case Fetch::kSecond: access.template Run<Fetch::kSecond>(events, way.depth); break;
-    case Fetch::kPast: access.template Run<Fetch::kPast>(events, way.depth); break;
-  }
-  return watch.seconds();
+Spent Run(Access& access, size_t events, Way way) {
+  return Timed([&] {
+    switch (way.fetch) {
+      case Fetch::kAll: return access.template Run<Fetch::kAll>(events, way.depth);
+      case Fetch::kSecond: return access.template Run<Fetch::kSecond>(events, way.depth);
+      case Fetch::kPast: return access.template Run<Fetch::kPast>(events, way.depth);
+    }
+  });
 }
 
 template <class Access>
@@ -194,7 +194,7 @@ Way BestWay(Access& access, size_t events) {
   double least = std::numeric_limits<double>::infinity();
   for (Fetch fetch : {Fetch::kAll, Fetch::kSecond, Fetch::kPast}) {
     for (size_t depth : {8, 12, 16, 24, 32, 48, 64, 96, 128}) {
-      const double seconds = Seconds(access, events, {fetch, depth});
+      const double seconds = Run(access, events, Way{fetch, depth}).cpu_seconds;
       if (seconds < least) least = seconds, best = {fetch, depth};
     }
   }
@@ -208,7 +208,7 @@ void Limit(benchmark::State& state) {
   for (auto _ : state) {
     Access access(shrink);
     const Way way = BestWay(access, events / 32);
-    Report(state, Seconds(access, events, way), events);
+    Report(state, Run(access, events, way), events);
     state.counters["depth"] = static_cast<double>(way.depth);
     state.SetLabel(way.fetch == Fetch::kAll      ? "prefetched into all caches"
                    : way.fetch == Fetch::kSecond ? "prefetched into the second cache"

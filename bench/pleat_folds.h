@@ -31,6 +31,7 @@ inline void FoldInBatches(Folder<Touch, Fields>& folder, std::span<const Event> 
 class Folded {
  public:
   static constexpr bool kHasMasks = true;
+  static constexpr int kThreads = 1;
 
   explicit Folded(FolderOptions options = {.quiet_period = kDay, .max_hold = kForever})
       : engine_(*Engine::Open({})), folder_(*engine_, "fold", options) {}
@@ -84,6 +85,8 @@ class BatchFolds : public Folded {
 // other. They are started once and wait at a barrier, so that Fold() takes as long as the slower one.
 class BatchFolds2T : public Folded {
  public:
+  static constexpr int kThreads = 2;
+
   explicit BatchFolds2T(const Keys& keys) {
     OpenAll(keys, kStart);
     for (size_t half : {0, 1}) {

@@ -20,29 +20,28 @@ namespace {
 constexpr size_t kMillion = 1'000'000;
 
 // Goes over the stream until `events` are folded by `fold`, and reports; the first eighth is warm-up.
-template <class Fold>
-void Run(benchmark::State& state, Stream& stream, Folded& folded, size_t events, Fold fold) {
+template <class Contestant, class Fold>
+void Run(benchmark::State& state, Stream& stream, Contestant& folded, size_t events, Fold fold) {
   EngineTime now = kStart;
   const auto pass = [&](size_t n) {
     const std::span<const Event> part = stream.Stamped(0, n, now);
     now += Duration(n);
-    const Stopwatch watch;
-    fold(part);
-    return watch.seconds();
+    return Timed([&] { fold(part); });
   };
   const size_t warm_up = stream.size() / 8;
   pass(warm_up);
-  double seconds = 0;
+  Spent spent;
   size_t done = 0;
-  for (; done < events; done += stream.size()) seconds += pass(stream.size());
-  Report(state, seconds, done);
+  for (; done < events; done += stream.size()) spent += pass(stream.size());
+  if (Contestant::kThreads > 1) spent.cpu_seconds = 0;
+  Report(state, spent, done);
   const Ledger ledger = folded.folder().ledger();
   if (ledger.open != stream.keys().size() || ledger.folded != warm_up + done) {
     Fail(state, "a group or an event was lost");
   }
 }
 
-size_t Events() { return Shrunk(Quick() ? 2 * kMillion : 16 * kMillion); }
+size_t Events() { return Shrunk(Quick() ? kMillion : 16 * kMillion); }
 
 void BatchSize(benchmark::State& state) {
   Stream& stream = UniformStream();

@@ -1,6 +1,7 @@
 // Fails when the fold has become a good deal slower: by ratios of rates that are measured in one run of
 // pleat_bench, because machines differ and are shared, while what two things cost beside each other
-// does so much less.
+// does so much less; and by rates per second of the thread's own time, which does not pass while other
+// programs have the processor.
 //
 // A run is a process, since where an engine's memory happens to lie makes it faster or slower for
 // its whole life. Three runs are made, and the median of each ratio is held against its floor. If one is
@@ -44,7 +45,7 @@ constexpr Guard kGuards[] = {
 };
 #undef BATCH
 
-using Rates = std::map<std::string, double>;  // events per second, by name
+using Rates = std::map<std::string, double>;  // events per second of the thread, by name
 
 // What the guards compare, each once, as a regular expression.
 std::string Filter() {
@@ -68,7 +69,7 @@ Rates RunBenchmarks() {
   if (benchmarks == nullptr) return rates;
   for (const PlainJson& benchmark : benchmarks->elements) {
     const PlainJson* name = benchmark.Member("name");
-    const PlainJson* rate = benchmark.Member("items_per_second");
+    const PlainJson* rate = benchmark.Member("items_per_cpu_second");
     if (name == nullptr || rate == nullptr) continue;
     // Google Benchmark adds "/iterations:1/manual_time".
     rates[name->text.substr(0, name->text.find("/iterations"))] = std::stod(rate->text);
