@@ -1,6 +1,7 @@
 #include "bench/memory.h"
 
 #include <malloc.h>
+#include <sys/mman.h>
 
 #include <fstream>
 #include <limits>
@@ -20,6 +21,14 @@ ResidentMemory MeasureMemory() {
     file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
   }
   return memory;
+}
+
+void WarmPages(size_t bytes) {
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return;  // what cannot be had will not be needed
+  madvise(pages, bytes, MADV_HUGEPAGE);
+  for (size_t i = 0; i < bytes; i += 4096) static_cast<volatile char*>(pages)[i] = 0;
+  munmap(pages, bytes);
 }
 
 }  // namespace pleat::bench

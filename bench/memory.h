@@ -14,4 +14,9 @@ struct ResidentMemory {
 // taken for memory that the next one did not need.
 ResidentMemory MeasureMemory();
 
+// Takes `bytes` of memory, touches them and gives them back. In a virtual machine the first touch of a page
+// that the host has not backed yet takes ten times as long as any other; whoever times page faults
+// after this times the kernel's work and not the host's.
+void WarmPages(size_t bytes);
+
 }  // namespace pleat::bench

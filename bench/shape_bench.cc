@@ -41,7 +41,7 @@ void Run(benchmark::State& state, Stream& stream, Contestant& folded, size_t eve
   }
 }
 
-size_t Events() { return Shrunk(Quick() ? kMillion : 16 * kMillion); }
+size_t Events() { return Shrunk(Quick() ? kMillion : 8 * kMillion); }
 
 void BatchSize(benchmark::State& state) {
   Stream& stream = UniformStream();
@@ -49,7 +49,7 @@ void BatchSize(benchmark::State& state) {
   for (auto _ : state) {
     Folded folded;
     folded.OpenAll(stream.keys(), kStart);
-    Run(state, stream, folded, Events(),
+    Run(state, stream, folded, batch < 64 ? Events() / 4 : Events(),
         [&](std::span<const Event> events) { FoldInBatches(folded.folder(), events, batch); });
   }
 }
