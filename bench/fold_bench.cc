@@ -43,10 +43,9 @@ struct Opened {
       const std::span<const Event> part = stream.Stamped(0, std::min(left, stream.size()), now);
       now += Duration(part.size());
       left -= part.size();
-      spent += Timed([&] { contestant.Fold(part); });
+      spent += TimedFold(contestant, part);
     }
     model.Fold(stream, n);
-    if (Contestant::kThreads > 1) spent.cpu_seconds = 0;
     return spent;
   }
   bool Agrees(const Keys& keys) const { return model.Agrees(keys, contestant); }

@@ -2,6 +2,8 @@
 // ways. See rivals.h for what a contestant is.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <barrier>
 #include <memory>
 #include <optional>
@@ -12,11 +14,21 @@
 
 #include <pleat/folder.h>
 
+#include "bench/stopwatch.h"
 #include "bench/stream.h"
 
 namespace pleat::bench {
 
 inline constexpr size_t kBatch = 256;
+
+// Has `contestant` fold `events`, and says what it took.
+template <class Contestant>
+Spent TimedFold(Contestant& contestant, std::span<const Event> events) {
+  Spent spent = Timed([&] { contestant.Fold(events); });
+  if constexpr (requires { contestant.cpu_seconds(); })
+    spent.cpu_seconds = contestant.cpu_seconds();
+  return spent;
+}
 
 inline void FoldInBatches(Folder<Touch, Fields>& folder, std::span<const Event> events,
                           size_t batch = kBatch) {
@@ -31,7 +43,6 @@ inline void FoldInBatches(Folder<Touch, Fields>& folder, std::span<const Event> 
 class Folded {
  public:
   static constexpr bool kHasMasks = true;
-  static constexpr int kThreads = 1;
 
   explicit Folded(FolderOptions options = {.quiet_period = kDay, .max_hold = kForever})
       : engine_(*Engine::Open({})), folder_(*engine_, "fold", options) {}
@@ -85,8 +96,6 @@ class BatchFolds : public Folded {
 // other. They are started once and wait at a barrier, so that Fold() takes as long as the slower one.
 class BatchFolds2T : public Folded {
  public:
-  static constexpr int kThreads = 2;
-
   explicit BatchFolds2T(const Keys& keys) {
     OpenAll(keys, kStart);
     for (size_t half : {0, 1}) {
@@ -95,7 +104,9 @@ class BatchFolds2T : public Folded {
           gate_.arrive_and_wait();
           if (stop_) return;
           const size_t middle = events_.size() / 2;
+          const uint64_t begin = ThreadNanoseconds();
           FoldInBatches(folder(), half == 0 ? events_.first(middle) : events_.subspan(middle));
+          cpu_seconds_[half] = static_cast<double>(ThreadNanoseconds() - begin) * 1e-9;
           gate_.arrive_and_wait();
         }
       });
@@ -112,8 +123,12 @@ class BatchFolds2T : public Folded {
     gate_.arrive_and_wait();
   }
 
+  // The processor time of the last Fold(), on the thread that needed more of it.
+  double cpu_seconds() const { return std::max(cpu_seconds_[0], cpu_seconds_[1]); }
+
  private:
   std::barrier<> gate_{3};
+  std::array<double, 2> cpu_seconds_{};
   std::span<const Event> events_;
   bool stop_ = false;
   std::vector<std::jthread> threads_;

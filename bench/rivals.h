@@ -5,7 +5,7 @@
 //   size()            how many groups there are
 //   Find(key)         what one of them holds
 //   kHasMasks         whether that includes the field mask
-//   kThreads          how many threads Fold() uses
+//   cpu_seconds()     only if Fold() uses threads: the processor time of the busiest
 // None of them closes anything here: in `fold/*` nothing falls due. All but the yardstick would be
 // able to.
 #pragma once
@@ -56,7 +56,6 @@ inline EngineTime DeadlineOf(const Keys& keys, size_t i) {
 class AbslUpserts {
  public:
   static constexpr bool kHasMasks = false;
-  static constexpr int kThreads = 1;
 
   explicit AbslUpserts(const Keys& keys) {
     map_.reserve(keys.size());
@@ -79,7 +78,6 @@ class AbslUpserts {
 class MultiIndexFolds {
  public:
   static constexpr bool kHasMasks = true;
-  static constexpr int kThreads = 1;
 
   explicit MultiIndexFolds(const Keys& keys) {
     groups_.reserve(keys.size());
@@ -126,7 +124,6 @@ class MultiIndexFolds {
 class MapAndSetFolds {
  public:
   static constexpr bool kHasMasks = true;
-  static constexpr int kThreads = 1;
 
   explicit MapAndSetFolds(const Keys& keys) {
     groups_.reserve(keys.size());
@@ -173,7 +170,6 @@ class MapAndSetFolds {
 class SteadyTimerFolds {
  public:
   static constexpr bool kHasMasks = true;
-  static constexpr int kThreads = 1;
 
   explicit SteadyTimerFolds(const Keys& keys) {
     groups_.reserve(keys.size());

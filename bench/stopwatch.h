@@ -3,7 +3,8 @@
 //
 // items_per_second is by the wall clock. The counter items_per_cpu_second is by the thread's own time,
 // which stands still while the machine gives the processor to somebody else: on a machine that is not ours
-// alone it is the steadier one to compare by, for what runs on one thread and never sleeps.
+// alone it is the steadier one to compare by. Of several threads it is the busiest one's; time that a
+// thread sleeps, waiting for another, is not in it.
 #pragma once
 
 #include <time.h>
@@ -55,8 +56,7 @@ Spent Timed(Work work) {
   return {seconds, static_cast<double>(ThreadNanoseconds() - cpu) * 1e-9};
 }
 
-// The one iteration (all of ours are Iterations(1)) took `spent`, in which `items` were done. Work of
-// several threads has no cpu_seconds.
+// The one iteration (all of ours are Iterations(1)) took `spent`, in which `items` were done.
 inline void Report(benchmark::State& state, Spent spent, size_t items) {
   state.SetIterationTime(spent.seconds);
   state.SetItemsProcessed(static_cast<int64_t>(items));

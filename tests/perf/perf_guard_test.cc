@@ -35,16 +35,17 @@ struct Guard {
   const char* why;
 };
 
-// A floor lies 24 to 27 % below what was measured on a busy machine, where a median of three moved by
-// 3 % (16 % below for the last, which moved by 2 %). So one that is 30 % slower fails. Whoever makes the other side
-// faster, `single` above all, sets the floor anew.
+// A floor lies 25 % below what was measured (the last, which moves least, 15 %), so that what is 30 % slower
+// fails. Medians of three, on two processors with five programs on them, moved by 4 %; but the bound of
+// memory can halve when neighbours use the memory, which makes the first ratio larger, never smaller.
+// Whoever makes the other side faster, `single` above all, sets the floor anew.
 constexpr char kBatch[] = "fold/uniform_1M/pleat_batch";
 constexpr Guard kGuards[] = {
-    {"batch / bound of memory", kBatch, "limit/two_lines", 0.48, 0.63,
+    {"batch / bound of memory", kBatch, "limit/two_lines", 0.52, 0.71,
      "a batch has its cache lines in flight together, and touches few more than two an event"},
     {"batch / single", kBatch, "fold/uniform_1M/pleat_single", 3.5, 4.7,
      "a batch saves a lock an event and waits for many lines at once"},
-    {"batch / plain hash map", kBatch, "fold/uniform_1M/absl_upsert", 3.3, 4.3,
+    {"batch / plain hash map", kBatch, "fold/uniform_1M/absl_upsert", 3.2, 4.3,
      "the hash map does neither of the two, and nothing else has changed with our code"},
     {"deadlines / none", "timers/uniform_1M/with_deadlines", "timers/uniform_1M/without", 0.70,
      0.83, "a fold does not touch a timer, and each visit to a group that is due later is cheap"},
