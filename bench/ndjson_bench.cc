@@ -205,5 +205,3 @@ BENCHMARK(PleatFold)->Name("ndjson/higgs/pleat_fold")->UseRealTime();
 
 }  // namespace
 }  // namespace pleat::bench
-
-BENCHMARK_MAIN();
