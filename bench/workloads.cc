@@ -11,7 +11,6 @@
 #include <pleat/json.h>
 
 namespace pleat::bench {
-namespace {
 
 std::string ReadGzip(const std::string& path) {
   std::string text;
@@ -24,6 +23,8 @@ std::string ReadGzip(const std::string& path) {
   gzclose(file);
   return text;
 }
+
+namespace {
 
 // As many lines, users and seconds as the real file has, and about its skew.
 std::string MakeHiggsLikeLines() {

@@ -31,4 +31,7 @@ struct LineWorkload {
 };
 const LineWorkload& Higgs();
 
+// The unpacked text of a file; empty if it cannot be read.
+std::string ReadGzip(const std::string& path);
+
 }  // namespace pleat::bench

@@ -1,0 +1,56 @@
+// A Redis or Valkey server for one benchmark, and a connection to it.
+//
+// The server listens on a unix socket in a private directory and nowhere else, keeps nothing on disk, and
+// ends with this object; if this program dies, the kernel ends it. The directory is gone as soon as the
+// connection stands, so nothing is left behind either way.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <hiredis/hiredis.h>
+
+namespace pleat::bench {
+
+struct FreeReply {
+  void operator()(redisReply* reply) const { freeReplyObject(reply); }
+};
+using Reply = std::unique_ptr<redisReply, FreeReply>;
+
+class RedisServer {
+ public:
+  // Starts `program` and connects to it. Throws std::runtime_error if it does not answer.
+  explicit RedisServer(const std::string& program);
+  ~RedisServer();
+  RedisServer(const RedisServer&) = delete;
+  RedisServer& operator=(const RedisServer&) = delete;
+
+  // Puts a command into the output buffer. Each wants one Read(), in the order of the commands.
+  void Append(std::span<const std::string_view> command);
+  // Writes what was appended, without waiting for an answer.
+  void Write();
+  // Throws std::runtime_error if the reply is an error.
+  Reply Read();
+
+  Reply Call(std::initializer_list<std::string_view> command);
+
+  // The server's own figures.
+  double UsedMemory();      // bytes
+  double UsedCpuSeconds();  // of its main thread
+
+ private:
+  void Start(const std::string& program, const std::string& directory, const sigset_t& signals);
+  void Connect(const std::string& socket);
+  void Stop() noexcept;
+  double Info(std::string_view section, std::string_view field);
+
+  pid_t pid_ = -1;
+  redisContext* connection_ = nullptr;
+};
+
+}  // namespace pleat::bench

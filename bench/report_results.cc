@@ -1,0 +1,66 @@
+#include "bench/report_results.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace pleat::bench {
+namespace {
+
+// "job/uniform_1M/pleat_batch/iterations:1/manual_time" without its last two steps.
+std::string WithoutSuffixes(std::string_view name) {
+  for (size_t slash; (slash = name.rfind('/')) != name.npos; name = name.substr(0, slash)) {
+    const std::string_view step = name.substr(slash + 1);
+    if (step != "real_time" && step != "manual_time" && step.find(':') == step.npos) break;
+  }
+  return std::string(name);
+}
+
+}  // namespace
+
+Results::Results(const std::string& path) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  if (parser.load(path).get(root) != simdjson::SUCCESS) {
+    throw std::runtime_error(path + " is not a JSON file");
+  }
+  for (const auto& [key, value] : simdjson::dom::object(root["context"])) {
+    if (value.is_string()) context_.emplace(key, std::string_view(value));
+    if (value.is_int64()) context_.emplace(key, std::to_string(int64_t(value)));
+  }
+  for (const simdjson::dom::element run : simdjson::dom::array(root["benchmarks"])) {
+    if (std::string_view(run["run_type"]) != "iteration") continue;
+    Benchmark& benchmark = benchmarks_[WithoutSuffixes(run["name"])];
+    std::string_view error;
+    if (run["error_message"].get(error) == simdjson::SUCCESS) benchmark.error = error;
+    for (const auto& [key, value] : simdjson::dom::object(run)) {
+      double figure = 0;
+      if (value.get(figure) == simdjson::SUCCESS) {
+        benchmark.figures[std::string(key)].push_back(figure);
+      }
+    }
+  }
+}
+
+std::optional<double> Results::Figure(std::string_view name, std::string_view figure) const {
+  const auto benchmark = benchmarks_.find(name);
+  if (benchmark == benchmarks_.end() || !benchmark->second.error.empty()) return std::nullopt;
+  const auto found = benchmark->second.figures.find(figure);
+  if (found == benchmark->second.figures.end()) return std::nullopt;
+  std::vector<double> values = found->second;
+  std::sort(values.begin(), values.end());
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+std::string_view Results::Error(std::string_view name) const {
+  const auto benchmark = benchmarks_.find(name);
+  return benchmark == benchmarks_.end() ? std::string_view() : benchmark->second.error;
+}
+
+std::string_view Results::Context(std::string_view key) const {
+  const auto found = context_.find(key);
+  return found == context_.end() ? std::string_view("unknown") : found->second;
+}
+
+}  // namespace pleat::bench
