@@ -56,7 +56,10 @@ FoldBook::~FoldBook() {
 Deadlines::Answer FoldBook::Ask(uint32_t number) noexcept {
   Cold& cold = slab_.cold(number);
   if (!cold.free() && cold.ended == 0) {
-    return {.live = true, .due = DueOf(hot(number)), .order = cold.position()};
+    const Hot& group = hot(number);
+    const EngineTime due = DueOf(group);
+    if (due <= seen_) index_.Prefetch(group.hash);  // which it will soon leave
+    return {.live = true, .due = due, .order = cold.position()};
   }
   cold.armed = 0;
   if (cold.free()) slab_.Free(number);
@@ -175,7 +178,7 @@ void FoldBook::CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint
   } else {
     deadlines_.ArmEnded(due);
   }
-  if (cold.armed != 0) deadlines_.NoteStale(Asker());
+  if (cold.armed != 0) deadlines_.NoteStale(Asker{*this});
 }
 
 void FoldBook::PushReady(uint32_t number, const Due& due) {
@@ -211,7 +214,7 @@ bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
   seen_ = std::max(seen_, now);
   for (;;) {
     Due due;
-    switch (deadlines_.Next(now, budget, Asker(), due)) {
+    switch (deadlines_.Next(now, budget, Asker{*this}, due)) {
       case Deadlines::Found::kNothing: return true;
       case Deadlines::Found::kOutOfBudget: return false;
       case Deadlines::Found::kDue: break;
@@ -242,7 +245,7 @@ bool FoldBook::Cancel(std::string_view key, uint64_t hash, EngineTime now) {
   FreeGroup(number);
   --ledger_.open;
   ++ledger_.cancelled;
-  deadlines_.NoteStale(Asker());
+  deadlines_.NoteStale(Asker{*this});
   return true;
 }
 
@@ -307,6 +310,7 @@ const ReadyGroup* FoldBook::NextReady(EngineTime now) {
 void FoldBook::PopReady(AnyFolder::Take take) {
   const ReadyGroup ready = ready_.front();
   ready_.PopFront();
+  if (const ReadyGroup* later = ready_.Ahead(8)) PrefetchEntry(later->number);
   bytes_ -= HeapBytesOf(ready.number) + sizeof(ReadyGroup);
   const bool by_time = ready.reason == Reason::kQuiet || ready.reason == Reason::kMaxHold;
   ClosedGroup group;

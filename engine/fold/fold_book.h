@@ -165,8 +165,14 @@ class FoldBook final : public Book {
     return HoldDue(group) < QuietDue(group) ? Reason::kMaxHold : Reason::kQuiet;
   }
   Deadlines::Answer Ask(uint32_t number) noexcept;
-  auto Asker() noexcept {
-    return [this](uint32_t number) { return Ask(number); };
+  struct Asker {
+    FoldBook& book;
+    Deadlines::Answer operator()(uint32_t number) const noexcept { return book.Ask(number); }
+    void Prefetch(uint32_t number) const noexcept { book.PrefetchEntry(number); }
+  };
+  void PrefetchEntry(uint32_t number) const noexcept {
+    Prefetch(slab_.hot(number));
+    Prefetch(&slab_.cold(number));
   }
 
   uint32_t Find(const PackedKey& key, uint64_t hash) const {

@@ -41,6 +41,11 @@ class ReadyQueue {
   size_t size() const noexcept { return size_; }
   const ReadyGroup& front() const noexcept { return first_->items[begin_]; }
 
+  // One that comes soon, for whoever wants to fetch what it refers to; null near the end of a page.
+  const ReadyGroup* Ahead(size_t n) const noexcept {
+    return n < size_ && begin_ + n < kPerPage ? &first_->items[begin_ + n] : nullptr;
+  }
+
   // Puts `group` in front of all at the end of the queue that `before(group, other)` says it precedes.
   template <class Before>
   void Insert(const ReadyGroup& group, const Before& before) {

@@ -26,7 +26,7 @@ int ShiftFor(Duration usual_life) noexcept {
 }  // namespace
 
 Deadlines::Deadlines(PagePool& pool, Duration usual_life)
-    : shift_(ShiftFor(usual_life)), chunks_(pool, sizeof(Chunk)) {}
+    : shift_(ShiftFor(usual_life)), known_(16), chunks_(pool, sizeof(Chunk)) {}
 
 Deadlines::~Deadlines() { slots_.clear(); }
 
@@ -36,16 +36,16 @@ void Deadlines::Arm(uint32_t number, EngineTime due, uint64_t order) {
     PushHeap({.ripe = due, .order = order, .number = number, .by_event = false, .reason = {}});
     return;
   }
-  Slot& slot = last_used_ != nullptr && last_used_->index == index ? *last_used_ : SlotAt(index);
+  Slot* const known = Known(index);
+  Slot& slot = known != nullptr && known->index == index ? *known : SlotAt(index);
   slot.min_due = std::min(slot.min_due, due);
   Push(slot, number);
-  last_used_ = &slot;
 }
 
 EngineTime Deadlines::NextDue() const noexcept {
   EngineTime next = kNever;
   if (loading_ != nullptr) next = loading_from_;
-  if (!heap_.empty()) next = std::min(next, heap_.front().ripe);
+  if (const Due* first = First()) next = std::min(next, first->ripe);
   if (!slots_.empty()) next = std::min(next, slots_.begin()->min_due);
   return next;
 }
@@ -57,6 +57,8 @@ void Deadlines::Clear() noexcept {
     FreeSlot(slot);
   }
   while (loading_ != nullptr) loading_ = FreeChunk(*loading_);
+  prefetched_ = nullptr;
+  run_.clear();
   heap_.clear();
   stale_ = 0;
   sweep_chunk_ = nullptr;
@@ -67,7 +69,7 @@ bool Deadlines::SurfaceSlot(EngineTime limit) {
   if (slots_.empty()) return false;
   Slot& slot = *slots_.begin();
   if (StartOf(slot) > limit) return false;
-  PLEAT_DCHECK(loading_ == nullptr && slot.index >= surfaced_);
+  PLEAT_DCHECK(loading_ == nullptr && run_.empty() && slot.index >= surfaced_);
   loading_ = slot.head;
   loading_size_ = slot.head_size;
   loading_from_ = StartOf(slot);
@@ -80,11 +82,22 @@ Deadlines::Slot& Deadlines::SlotAt(uint64_t index) {
   // New groups are due after all others, as a rule.
   if (slots_.empty() || slots_.rbegin()->index < index) {
     slots_.push_back(NewSlot(index));
+    Know(*slots_.rbegin());
     return *slots_.rbegin();
   }
   Slots::insert_commit_data where;
   const auto [found, is_new] = slots_.insert_check(index, where);
-  return is_new ? *slots_.insert_commit(NewSlot(index), where) : *found;
+  Slot& slot = is_new ? *slots_.insert_commit(NewSlot(index), where) : *found;
+  Know(slot);
+  return slot;
+}
+
+void Deadlines::Know(Slot& slot) {
+  if (slot_count_ > known_.size() && known_.size() < kKnownMax) {
+    known_.assign(2 * known_.size(), nullptr);
+    for (Slot& each : slots_) Known(each.index) = &each;
+  }
+  Known(slot.index) = &slot;
 }
 
 void Deadlines::Push(Slot& slot, uint32_t number) {
@@ -100,13 +113,27 @@ void Deadlines::PushHeap(const Due& due) {
   std::push_heap(heap_.begin(), heap_.end(), Later);
 }
 
-Due Deadlines::PopHeap() {
-  std::pop_heap(heap_.begin(), heap_.end(), Later);
-  const Due due = heap_.back();
-  heap_.pop_back();
+// Of the run, which is complete, and the heap.
+const Due* Deadlines::First() const noexcept {
+  const Due* first = heap_.empty() ? nullptr : &heap_.front();
+  if (!run_.empty() && (first == nullptr || Later(*first, run_.back()))) first = &run_.back();
+  return first;
+}
+
+Due Deadlines::PopFirst() {
+  const Due due = *First();
+  const bool from_run = !run_.empty() && First() == &run_.back();
+  if (!from_run) std::pop_heap(heap_.begin(), heap_.end(), Later);
+  std::vector<Due>& from = from_run ? run_ : heap_;
+  from.pop_back();
   // A burst that was due within one slot leaves no room behind.
-  if (heap_.empty() && heap_.capacity() > kHeapKept) std::vector<Due>().swap(heap_);
+  if (from.empty() && from.capacity() > kKept) std::vector<Due>().swap(from);
   return due;
+}
+
+// The last armed come first out of a slot, so it often is sorted.
+void Deadlines::SortRun() {
+  if (!std::is_sorted(run_.begin(), run_.end(), Later)) std::sort(run_.begin(), run_.end(), Later);
 }
 
 void Deadlines::RebuildHeap() { std::make_heap(heap_.begin(), heap_.end(), Later); }
@@ -134,6 +161,7 @@ Deadlines::Slot& Deadlines::NewSlot(uint64_t index) {
   }
   Slot& slot = *free_slots_.back();
   free_slots_.pop_back();
+  ++slot_count_;
   slot.index = index;
   slot.min_due = kNever;
   slot.head = nullptr;
@@ -143,7 +171,8 @@ Deadlines::Slot& Deadlines::NewSlot(uint64_t index) {
 
 void Deadlines::FreeSlot(Slot& slot) noexcept {
   slots_.erase(slots_.iterator_to(slot));
-  if (last_used_ == &slot) last_used_ = nullptr;
+  if (Known(slot.index) == &slot) Known(slot.index) = nullptr;
+  --slot_count_;
   free_slots_.push_back(&slot);
 }
 

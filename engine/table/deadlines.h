@@ -4,8 +4,9 @@
 // It orders time slots, not entries. A slot covers 1/4096 of a group's usual life and holds the numbers
 // of the entries armed in it, unsorted. Entries keep their own deadline; whoever moves it later
 // writes it there and nowhere else. When a slot's time comes, each of its entries is asked: what is
-// due later moves to its new slot, the rest goes to a small heap that gives the exact order by (due,
-// order). So an arm is a push, a later deadline is free, and `now` may lie anywhere inside a slot.
+// due later moves to its new slot, the rest is sorted into a run that gives the exact order by (due,
+// order); what is armed in a slot whose time has come already goes to a small heap beside it. So an arm
+// is a push, a later deadline is free, and `now` may lie anywhere inside a slot.
 //
 // Invariants:
 //   - An entry is armed at or before its deadline; never after. Its deadline never moves earlier.
@@ -29,6 +30,7 @@
 #include <pleat/outcome.h>
 #include <pleat/time.h>
 
+#include "engine/base/prefetch.h"
 #include "engine/table/slab.h"
 
 namespace pleat::inline v0 {
@@ -59,7 +61,7 @@ class Deadlines {
   Deadlines(const Deadlines&) = delete;
   Deadlines& operator=(const Deadlines&) = delete;
 
-  // Notes that the entry is due at `due`. O(1) for the slot used last, else O(log slots).
+  // Notes that the entry is due at `due`. O(1), but O(log slots) for the first one of a slot.
   void Arm(uint32_t number, EngineTime due, uint64_t order);
 
   // Files what an event has ended under the instant and order it surfaces with.
@@ -68,21 +70,22 @@ class Deadlines {
   // Nothing is due before this; kNever if nothing is armed. O(1).
   EngineTime NextDue() const noexcept;
 
-  bool empty() const noexcept { return heap_.empty() && slots_.empty() && loading_ == nullptr; }
+  bool empty() const noexcept {
+    return run_.empty() && heap_.empty() && slots_.empty() && loading_ == nullptr;
+  }
 
-  // The next entry due by `now`, earliest first. `ask(number)` gives an Answer. Every reference looked
-  // at takes one from `budget`.
+  // The next entry due by `now`, earliest first. `ask(number)` gives an Answer, and
+  // `ask.Prefetch(number)` is called a little before. Every reference looked at takes one from `budget`.
   template <class Ask>
   Found Next(EngineTime now, size_t& budget, const Ask& ask, Due& found) {
     for (;;) {
       if (loading_ != nullptr && !Load(budget, ask)) return Found::kOutOfBudget;
-      const bool any = !heap_.empty();
-      const EngineTime limit = any && heap_.front().ripe < now ? heap_.front().ripe : now;
-      if (SurfaceSlot(limit)) continue;
-      if (!any || heap_.front().ripe > now) return Found::kNothing;
+      const Due* const first = First();
+      if (SurfaceSlot(first == nullptr ? now : std::min(now, first->ripe))) continue;
+      if (first == nullptr || first->ripe > now) return Found::kNothing;
       if (budget == 0) return Found::kOutOfBudget;
       --budget;
-      const Due due = PopHeap();
+      const Due due = PopFirst();
       if (!due.by_event) {
         const Answer answer = ask(due.number);
         if (!answer.live) {
@@ -139,7 +142,8 @@ class Deadlines {
   static constexpr size_t kSweepFrom = 64;
   static constexpr size_t kSweepChunks = 2;
   static constexpr size_t kHeapSweepFrom = 1024;
-  static constexpr size_t kHeapKept = 4096;
+  static constexpr size_t kKept = 4096;      // of room in the run and the heap
+  static constexpr size_t kKnownMax = 8192;  // twice the slots of a usual life
 
   uint64_t IndexOf(EngineTime t) const noexcept {
     return static_cast<uint64_t>((t - kBeginningOfTime).count()) >> shift_;
@@ -149,9 +153,13 @@ class Deadlines {
   }
 
   Slot& SlotAt(uint64_t index);
+  Slot*& Known(uint64_t index) noexcept { return known_[index & (known_.size() - 1)]; }
+  void Know(Slot& slot);
   void Push(Slot& slot, uint32_t number);
   void PushHeap(const Due& due);
-  Due PopHeap();
+  const Due* First() const noexcept;
+  Due PopFirst();
+  void SortRun();
   void RebuildHeap();
   bool SurfaceSlot(EngineTime limit);
   Chunk* NewChunk(Chunk* next);
@@ -167,21 +175,39 @@ class Deadlines {
   template <class Ask>
   bool Load(size_t& budget, const Ask& ask) {
     while (loading_ != nullptr) {
+      if (prefetched_ == nullptr) PrefetchEntries(loading_, loading_size_, ask);
+      if (prefetched_ == loading_) PrefetchEntries(After(*loading_), Chunk::kRefs, ask);
       while (loading_size_ > 0) {
         if (budget == 0) return false;
         --budget;
         const uint32_t number = loading_->refs[--loading_size_];
         const Answer answer = ask(number);
-        if (answer.live) {
+        if (!answer.live) {
+          --stale_;
+        } else if (IndexOf(answer.due) >= surfaced_) {
           Arm(number, answer.due, answer.order);
         } else {
-          --stale_;
+          run_.push_back({.ripe = answer.due,
+                          .order = answer.order,
+                          .number = number,
+                          .by_event = false,
+                          .reason = {}});
         }
       }
       loading_ = FreeChunk(*loading_);
       loading_size_ = Chunk::kRefs;
     }
+    prefetched_ = nullptr;
+    SortRun();
     return true;
+  }
+
+  template <class Ask>
+  void PrefetchEntries(Chunk* chunk, size_t refs, const Ask& ask) {
+    prefetched_ = chunk;
+    if (chunk == nullptr) return;
+    for (size_t i = refs; i-- > 0;) ask.Prefetch(chunk->refs[i]);
+    if (chunk->next != kNoChunk) Prefetch(chunks_.hot(chunk->next));
   }
 
   // Looks at the next chunks after the sweep's place, around all slots, and drops what is stale.
@@ -234,13 +260,18 @@ class Deadlines {
 
   int shift_;  // log2 of the slot width in microseconds
   Slots slots_;
-  Slot* last_used_ = nullptr;
+  // Slots by the low bits of their index, so that an arm need not search the tree: what it finds here
+  // is either the slot or another one. As large as there are slots, up to kKnownMax.
+  std::vector<Slot*> known_;
+  size_t slot_count_ = 0;
   uint64_t surfaced_ = 0;  // slots below this index were surfaced; arms there go to the heap
+  std::vector<Due> run_;   // of the slot surfaced last; sorted, earliest at the back
   std::vector<Due> heap_;  // earliest at the front
   size_t heap_sweep_at_ = kHeapSweepFrom;
   Chunk* loading_ = nullptr;  // what is left of the slot being surfaced
   size_t loading_size_ = 0;
-  EngineTime loading_from_{};  // where that slot begins
+  EngineTime loading_from_{};    // where that slot begins
+  Chunk* prefetched_ = nullptr;  // the last chunk whose entries were; null: none yet
   size_t stale_ = 0;
   uint64_t sweep_index_ = 0;
   Chunk* sweep_chunk_ = nullptr;  // of the slot sweep_index_; null: start over

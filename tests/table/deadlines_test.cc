@@ -30,17 +30,19 @@ class DeadlinesFixture : public testing::Test {
     deadlines_.Arm(number, due, number);
     return number;
   }
-  auto Asker() {
-    return [this](uint32_t number) {
-      const Item& item = items_[number];
-      return Deadlines::Answer{.live = item.live, .due = item.due, .order = item.order};
-    };
-  }
+  struct Asker {
+    const std::vector<Item>& items;
+    Deadlines::Answer operator()(uint32_t number) const {
+      const Item& item = items[number];
+      return {.live = item.live, .due = item.due, .order = item.order};
+    }
+    void Prefetch(uint32_t number) const { ASSERT_LT(number, items.size()); }
+  };
   // The numbers of everything due by `now`, in the order given out.
   std::vector<uint32_t> TakeDue(EngineTime now) {
     std::vector<uint32_t> out;
     size_t budget = SIZE_MAX;
-    for (Due due; deadlines_.Next(now, budget, Asker(), due) == Deadlines::Found::kDue;) {
+    for (Due due; deadlines_.Next(now, budget, Asker{items_}, due) == Deadlines::Found::kDue;) {
       items_[due.number].live = false;
       out.push_back(due.number);
     }
@@ -107,7 +109,7 @@ TEST_F(DeadlinesFixture, StopsWhenTheBudgetRunsOutAndResumes) {
     size_t budget = 10;
     for (;;) {
       Due due;
-      const auto found = deadlines_.Next(t0_ + 10us, budget, Asker(), due);
+      const auto found = deadlines_.Next(t0_ + 10us, budget, Asker{items_}, due);
       if (found == Deadlines::Found::kDue) {
         items_[due.number].live = false;
         out.push_back(due.number);
@@ -131,7 +133,7 @@ TEST_F(DeadlinesFixture, StaleReferencesStayBelowAConstantShare) {
   for (int i = 0; i < 1'000'000; ++i) {
     const uint32_t number = Arm(t0_ + Duration{i % 60'000});
     items_[number].live = false;
-    deadlines_.NoteStale(Asker());
+    deadlines_.NoteStale(Asker{items_});
     most = std::max(most, deadlines_.stale());
   }
   EXPECT_LT(most, 20'000u);
@@ -175,7 +177,7 @@ TEST_P(RandomDeadlines, AgreesWithAnOrderedSet) {
           if (items_.empty() || !items_[number].live) break;
           expected.erase({items_[number].due, number});
           items_[number].live = false;
-          deadlines_.NoteStale(Asker());
+          deadlines_.NoteStale(Asker{items_});
           break;
         case 4: {
           now += Duration{static_cast<int64_t>(random() % (reach / 8 + 1))};
