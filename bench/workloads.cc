@@ -64,6 +64,22 @@ std::vector<std::string> MakeKeys() {
   return keys;
 }
 
+// Finds the lines of the text.
+void Cut(LineWorkload& work) {
+  const size_t size = work.text.size();
+  work.text.append(kLinePaddingBytes, ' ');
+  const char* const text = work.text.data();
+  size_t block = 0;
+  for (size_t begin = 0; begin < size;) {
+    const size_t end = work.text.find('\n', begin);
+    work.lines.emplace_back(text + begin, end - begin);
+    begin = end + 1;
+    if (work.lines.size() % 4096 != 0 && begin != size) continue;
+    work.blocks.emplace_back(text + block, begin - block);
+    block = begin;
+  }
+}
+
 }  // namespace
 
 const KeyedWorkload& Uniform1M() {
@@ -105,13 +121,7 @@ const LineWorkload& Higgs() {
     w->text = ReadGzip(std::string(PLEAT_SHARED_DATA) + "/higgs-activity.ndjson.gz");
     w->real = !w->text.empty();
     if (!w->real) w->text = MakeHiggsLikeLines();
-    const size_t size = w->text.size();
-    w->text.append(kLinePaddingBytes, ' ');
-    for (size_t begin = 0; begin < size;) {
-      const size_t end = w->text.find('\n', begin);
-      w->lines.emplace_back(w->text.data() + begin, end - begin);
-      begin = end + 1;
-    }
+    Cut(*w);
     return w;
   }();
   return *workload;

@@ -25,9 +25,10 @@ const KeyedWorkload& Uniform1M();
 const KeyedWorkload& Zipf1M();
 
 struct LineWorkload {
-  std::string text;                     // with padding behind the last line
-  std::vector<std::string_view> lines;  // without newlines
-  bool real = false;                    // read from the file, not generated
+  std::string text;                      // with padding behind the last line
+  std::vector<std::string_view> lines;   // without newlines
+  std::vector<std::string_view> blocks;  // the same, 4,096 lines each, with newlines
+  bool real = false;                     // read from the file, not generated
 };
 const LineWorkload& Higgs();
 

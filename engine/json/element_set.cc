@@ -13,15 +13,45 @@ namespace pleat::inline v0 {
 namespace {
 
 constexpr size_t kIndexedSize = 12;
-constexpr size_t kFirstCapacity = 64;
+constexpr size_t kFirstCapacity = 128;  // more than what lies inline comes to
 
-using Length = uint32_t;  // of one element: at most a line's
+using Length = uint32_t;       // of one element: at most a line's
+using InlineLength = uint8_t;  // of one in the set itself
 
 // The element at a place, which is where its length is.
+template <class AnyLength = Length>
 std::string_view ElementAt(const char* place) noexcept {
-  Length length;
+  AnyLength length;
   std::memcpy(&length, place, sizeof(length));
   return {place + sizeof(length), length};
+}
+
+template <class AnyLength>
+void PutElement(std::string_view element, char* place) noexcept {
+  const auto length = static_cast<AnyLength>(element.size());
+  std::memcpy(place, &length, sizeof(length));
+  std::memcpy(place + sizeof(length), element.data(), element.size());
+}
+
+// Calls `visit(place, element)` for the elements in `used` bytes until it returns false; returns
+// whether it never did.
+template <class AnyLength, class Visit>
+bool ForEach(const char* bytes, size_t used, Visit visit) {
+  for (size_t place = 0; place < used;) {
+    const std::string_view element = ElementAt<AnyLength>(bytes + place);
+    if (!visit(place, element)) return false;
+    place += sizeof(AnyLength) + element.size();
+  }
+  return true;
+}
+
+template <class AnyLength>
+void Append(const char* bytes, size_t used, std::string& out) {
+  ForEach<AnyLength>(bytes, used, [&](size_t place, std::string_view element) {
+    if (place != 0) out += ',';
+    out += element;
+    return true;
+  });
 }
 
 // Places are offsets, because the block moves when it grows; `bytes` says where it is.
@@ -70,78 +100,100 @@ struct ElementSet::Block {
 
   char* bytes() noexcept { return reinterpret_cast<char*>(this + 1); }
 
-  // Calls `visit(place, element)` until it returns false; returns whether it never did.
-  template <class Visit>
-  bool ForEach(Visit visit) {
-    for (size_t place = 0; place < used;) {
-      const std::string_view element = ElementAt(bytes() + place);
-      if (!visit(place, element)) return false;
-      place += sizeof(Length) + element.size();
+  bool Contains(std::string_view element) {
+    if (index != nullptr) return index->Contains(element);
+    return !ForEach<Length>(bytes(), used,
+                            [&](size_t, std::string_view each) { return each != element; });
+  }
+
+  // `old` with room for `more` bytes; null: an empty one.
+  static Block* Grown(Block* old, size_t more) {
+    const size_t used = old == nullptr ? 0 : old->used;
+    const size_t capacity = std::max(kFirstCapacity, used + std::max(used, more));
+    auto* const block = static_cast<Block*>(::operator new(sizeof(Block) + capacity));
+    if (old == nullptr) {
+      *block = {0, capacity, 0, nullptr};
+    } else {
+      *block = {used, capacity, old->count, old->index};
+      std::memcpy(block->bytes(), old->bytes(), used);
+      ::operator delete(old);
     }
-    return true;
+    if (block->index != nullptr) block->index->MoveTo(block->bytes());
+    return block;
+  }
+
+  // REQUIRES: there is room, and it is not in.
+  void Add(std::string_view element) {
+    const size_t place = used;
+    PutElement<Length>(element, bytes() + place);
+    used += sizeof(Length) + element.size();
+    ++count;
+    if (index != nullptr) {
+      index->Insert(place);
+    } else if (count == kIndexedSize) {
+      index = new Index(bytes());
+      ForEach<Length>(bytes(), used,
+                      [&](size_t each, std::string_view) { return index->Insert(each), true; });
+    }
   }
 };
 
-bool ElementSet::Contains(std::string_view element) const {
-  if (block_ == nullptr) return false;
-  if (block_->index != nullptr) return block_->index->Contains(element);
-  return !block_->ForEach([&](size_t, std::string_view each) { return each != element; });
+ElementSet::Block* ElementSet::block() const noexcept {
+  Block* block;
+  std::memcpy(&block, bytes_, sizeof(block));
+  return block;
 }
 
-void ElementSet::Reserve(size_t more) {
-  const size_t used = block_ == nullptr ? 0 : block_->used;
-  if (block_ != nullptr && more <= block_->capacity - used) return;
-  const size_t capacity = std::max(kFirstCapacity, used + std::max(used, more));
-  auto* const block = static_cast<Block*>(::operator new(sizeof(Block) + capacity));
-  if (block_ == nullptr) {
-    *block = {0, capacity, 0, nullptr};
-  } else {
-    *block = {used, capacity, block_->count, block_->index};
-    std::memcpy(block->bytes(), block_->bytes(), used);
-    ::operator delete(block_);
-  }
-  block_ = block;
-  if (block_->index != nullptr) block_->index->MoveTo(block_->bytes());
+void ElementSet::set_block(Block* block) noexcept {
+  std::memcpy(bytes_, &block, sizeof(block));
+  inline_used_ = kOnHeap;
 }
 
 void ElementSet::Add(std::string_view element) {
-  if (Contains(element)) return;
-  Reserve(sizeof(Length) + element.size());
-  const size_t place = block_->used;
-  const auto length = static_cast<Length>(element.size());
-  std::memcpy(block_->bytes() + place, &length, sizeof(length));
-  std::memcpy(block_->bytes() + place + sizeof(length), element.data(), element.size());
-  block_->used += sizeof(length) + element.size();
-  ++block_->count;
-  if (block_->index != nullptr) {
-    block_->index->Insert(place);
-  } else if (block_->count == kIndexedSize) {
-    block_->index = new Index(block_->bytes());
-    block_->ForEach(
-        [&](size_t each, std::string_view) { return block_->index->Insert(each), true; });
+  if (!on_heap()) {
+    const bool absent = ForEach<InlineLength>(
+        bytes_, inline_used_, [&](size_t, std::string_view each) { return each != element; });
+    if (!absent) return;
+    const size_t used = inline_used_ + sizeof(InlineLength) + element.size();
+    if (used <= kInlineBytes) {
+      PutElement<InlineLength>(element, bytes_ + inline_used_);
+      inline_used_ = static_cast<uint8_t>(used);
+      return;
+    }
+    MoveToHeap();
+  } else if (block()->Contains(element)) {
+    return;
   }
+  const size_t more = sizeof(Length) + element.size();
+  if (more > block()->capacity - block()->used) set_block(Block::Grown(block(), more));
+  block()->Add(element);
+}
+
+void ElementSet::MoveToHeap() {
+  Block* const block = Block::Grown(nullptr, 0);
+  ForEach<InlineLength>(bytes_, inline_used_, [&](size_t, std::string_view element) {
+    return block->Add(element), true;
+  });
+  set_block(block);
 }
 
 void ElementSet::AppendTo(std::string& out) const {
-  if (block_ == nullptr) return;
-  block_->ForEach([&](size_t place, std::string_view element) {
-    if (place != 0) out += ',';
-    out += element;
-    return true;
-  });
+  if (on_heap()) return Append<Length>(block()->bytes(), block()->used, out);
+  Append<InlineLength>(bytes_, inline_used_, out);
 }
 
 size_t ElementSet::heap_bytes() const noexcept {
-  if (block_ == nullptr) return 0;
-  const size_t index = block_->index == nullptr ? 0 : block_->index->heap_bytes();
-  return sizeof(Block) + block_->capacity + index;
+  if (!on_heap()) return 0;
+  const size_t index = block()->index == nullptr ? 0 : block()->index->heap_bytes();
+  return sizeof(Block) + block()->capacity + index;
 }
 
 void ElementSet::Clear() noexcept {
-  if (block_ == nullptr) return;
-  delete block_->index;
-  ::operator delete(block_);
-  block_ = nullptr;
+  if (on_heap()) {
+    delete block()->index;
+    ::operator delete(block());
+  }
+  inline_used_ = 0;
 }
 
 }  // namespace pleat::inline v0

@@ -1,8 +1,10 @@
 // The elements of a `set` or `keys` merge: canonical texts, each once, in order of first appearance.
 //
-// They lie one after the other in one block, a length before each. The first few are compared one by
-// one; from kIndexedSize on a hash table of their places does the finding. Like SmallText it is
-// plain data: all zeros is the empty set, its bytes may be moved, and the owner calls Clear().
+// They lie one after the other, a length before each: the first few bytes in the set itself, so that
+// a group with one or two short elements owns nothing, and more in one block on the heap. A few are
+// compared one by one; from kIndexedSize on a hash table of their places does the finding. Like
+// SmallText it is plain data: all zeros is the empty set, its bytes may be moved, and the owner calls
+// Clear().
 #pragma once
 
 #include <cstddef>
@@ -28,10 +30,18 @@ class ElementSet {
  private:
   struct Block;
 
-  bool Contains(std::string_view element) const;
-  void Reserve(size_t more);
+  // With the state's other 56 bytes it fills one and a half cache lines.
+  static constexpr size_t kInlineBytes = 39;
+  static constexpr uint8_t kOnHeap = 0xff;
 
-  Block* block_;
+  bool on_heap() const noexcept { return inline_used_ == kOnHeap; }
+  Block* block() const noexcept;
+  void set_block(Block* block) noexcept;
+  void MoveToHeap();
+
+  alignas(8) char bytes_[kInlineBytes];  // elements, or a pointer to the block
+  uint8_t inline_used_;
 };
+static_assert(sizeof(ElementSet) == 40);
 
 }  // namespace pleat::inline v0

@@ -1,5 +1,7 @@
 #include "engine/json/event_reader.h"
 
+#include <algorithm>
+
 #include "engine/json/number.h"
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
@@ -30,6 +32,34 @@ std::string_view LikelyUnit(std::string_view token) noexcept {
   return size < 100'000'000'000'000'000 ? "us" : "ns";
 }
 
+bool IsBlank(std::string_view line) noexcept {
+  return std::all_of(line.begin(), line.end(), IsJsonSpace);
+}
+
+std::string_view Rewritten(std::string_view text, EventBatch& batch) {
+  return batch.texts.Take(WriteCanonical(text, batch.texts.Reserve(text.size())));
+}
+
+std::string_view Canonical(const Value& value, EventBatch& batch) {
+  return value.plain ? value.text : Rewritten(value.text, batch);
+}
+
+void ReadElements(std::string_view array, EventBatch& batch, Operand& operand) {
+  operand.first_element = batch.elements.size();
+  ForEachElement(array, [&](std::string_view element) {
+    batch.elements.push_back(Rewritten(element, batch));
+  });
+  operand.elements = static_cast<uint32_t>(batch.elements.size() - operand.first_element);
+}
+
+void ReadMemberNames(std::string_view object, EventBatch& batch, Operand& operand) {
+  operand.first_element = batch.elements.size();
+  ForEachMember(object, [&](std::string_view name, std::string_view) {
+    batch.elements.push_back(Rewritten(name, batch));
+  });
+  operand.elements = static_cast<uint32_t>(batch.elements.size() - operand.first_element);
+}
+
 bool ReadsNumbers(Reducer reducer) noexcept {
   return reducer == Reducer::kSum || reducer == Reducer::kMean || reducer == Reducer::kMin ||
          reducer == Reducer::kMax;
@@ -37,52 +67,38 @@ bool ReadsNumbers(Reducer reducer) noexcept {
 
 }  // namespace
 
-EventReader::EventReader(const FoldPlan& plan)
-    : plan_(plan), scanner_(plan.paths), operands_(plan.merges.size()) {}
-
 EventReader::Verdict EventReader::Bad(std::string_view reason) noexcept {
   reason_ = reason;
   return Verdict::kBad;
 }
 
-EventReader::Verdict EventReader::Read(std::string_view line, EngineTime arrival) {
-  if (std::string_view wrong = scanner_.Scan(line); !wrong.empty()) return Bad(wrong);
-  ReserveScratch();
-  if (!ReadKey()) return Verdict::kBad;
-  if (Verdict verdict = ReadTime(arrival); verdict != Verdict::kEvent) return verdict;
-  ReadOperands();
+EventReader::Verdict EventReader::Read(std::string_view line, EventBatch& batch) {
+  // A line over the limit may be only the beginning of one, so that blanks at its front say nothing.
+  if (line.size() <= kLineBytesMax && IsBlank(line)) return Verdict::kBlank;
+  const std::string_view wrong = scanner_.Scan(line);
+  return wrong.empty() ? ReadValues(batch) : Bad(wrong);
+}
+
+EventReader::Verdict EventReader::ReadNext(std::string_view line, EventBatch& batch) {
+  std::string_view wrong;
+  if (!scanner_.ScanNext(line, wrong)) return Verdict::kBlank;
+  return wrong.empty() ? ReadValues(batch) : Bad(wrong);
+}
+
+EventReader::Verdict EventReader::ReadValues(EventBatch& batch) {
+  std::string_view key;
+  if (!ReadKey(batch, key)) return Verdict::kBad;
+  EngineTime at{};
+  if (Verdict verdict = ReadTime(batch, at); verdict != Verdict::kEvent) return verdict;
+  uint32_t mismatched = 0;
+  for (const FoldPlan::MergedValue& merge : plan_.merges) {
+    mismatched += !ReadOperand(merge, batch, batch.operands.emplace_back());
+  }
+  batch.events.push_back({key, at, {at, nullptr, nullptr, mismatched}});
   return Verdict::kEvent;
 }
 
-// Room for every value to be written once by everyone who reads it.
-void EventReader::ReserveScratch() {
-  size_t bytes = 0;
-  auto add = [&](int slot) {
-    if (slot == PathTree::kNone) return;
-    const Value& value = scanner_.value(slot);
-    if (!value.plain) bytes += value.text.size();
-  };
-  for (const FoldPlan::Key& key : plan_.keys) add(key.slot);
-  for (const FoldPlan::MergedValue& merge : plan_.merges) add(merge.slot);
-  add(plan_.time_slot);
-  if (bytes > scratch_bytes_) {
-    scratch_bytes_ = bytes * 2;
-    scratch_ = std::make_unique_for_overwrite<char[]>(scratch_bytes_);
-  }
-  scratch_end_ = scratch_.get();
-}
-
-std::string_view EventReader::WriteScratch(std::string_view text) noexcept {
-  char* const begin = scratch_end_;
-  scratch_end_ = WriteCanonical(text, begin);
-  return {begin, static_cast<size_t>(scratch_end_ - begin)};
-}
-
-std::string_view EventReader::Canonical(const Value& value) noexcept {
-  return value.plain ? value.text : WriteScratch(value.text);
-}
-
-bool EventReader::ReadKey() {
+bool EventReader::ReadKey(EventBatch& batch, std::string_view& key) {
   joined_key_.clear();
   for (const FoldPlan::Key& field : plan_.keys) {
     const Value& value = scanner_.value(field.slot);
@@ -90,30 +106,29 @@ bool EventReader::ReadKey() {
       reason_ = value.present() ? field.container : field.absent;
       return false;
     }
-    key_ = Canonical(value);
+    key = Canonical(value, batch);
     if (plan_.keys.size() == 1) break;
     if (&field != &plan_.keys.front()) joined_key_ += ',';
-    joined_key_ += key_;
+    joined_key_ += key;
   }
-  if (plan_.keys.size() > 1) key_ = joined_key_;
-  if (key_.size() <= kKeyBytesMax) return true;
+  if (plan_.keys.size() > 1) key = batch.texts.Copy(joined_key_);
+  if (key.size() <= kKeyBytesMax) return true;
   reason_ = bad_line::kKeyTooLong;
   return false;
 }
 
-EventReader::Verdict EventReader::ReadTime(EngineTime arrival) {
-  event_.at = arrival;
+EventReader::Verdict EventReader::ReadTime(EventBatch& batch, EngineTime& at) {
   if (plan_.time_slot == PathTree::kNone) return Verdict::kEvent;
   const Value& value = scanner_.value(plan_.time_slot);
-  if (value.kind == Value::Kind::kNumber) return ReadTimeNumber(value.text);
+  if (value.kind == Value::Kind::kNumber) return ReadTimeNumber(value.text, at);
   if (!value.present()) return Bad(plan_.time_absent);
   if (value.kind != Value::Kind::kString) return Bad(bad_line::kTimeType);
-  const std::string_view text = Canonical(value);
-  const bool good = ParseTimestamp(text.substr(1, text.size() - 2), event_.at);
+  const std::string_view text = Canonical(value, batch);
+  const bool good = ParseTimestamp(text.substr(1, text.size() - 2), at);
   return good ? Verdict::kEvent : Bad(bad_line::kTimeText);
 }
 
-EventReader::Verdict EventReader::ReadTimeNumber(std::string_view token) {
+EventReader::Verdict EventReader::ReadTimeNumber(std::string_view token, EngineTime& at) {
   if (plan_.time_unit == TimeUnit::kNotStated) {
     constexpr size_t kShownBytes = 40;
     reason_text_ = "event time ";
@@ -129,55 +144,30 @@ EventReader::Verdict EventReader::ReadTimeNumber(std::string_view token) {
   if (!ScaledToInteger(token, MicrosecondShift(plan_.time_unit), micros)) {
     return Bad(bad_line::kTimeRange);
   }
-  event_.at = FromUnix(Duration(micros));
-  return event_.at == Clamp(event_.at) ? Verdict::kEvent : Bad(bad_line::kTimeRange);
+  at = FromUnix(Duration(micros));
+  return at == Clamp(at) ? Verdict::kEvent : Bad(bad_line::kTimeRange);
 }
 
-void EventReader::ReadOperands() {
-  elements_.clear();
-  mismatched_ = 0;
-  for (size_t i = 0; i < operands_.size(); ++i) ReadOperand(plan_.merges[i], operands_[i]);
-  event_.operands = operands_.data();
-  event_.elements = elements_.data();
-}
-
-void EventReader::ReadOperand(const FoldPlan::MergedValue& merge, Operand& operand) {
+// False for a value that the reducer cannot take.
+bool EventReader::ReadOperand(const FoldPlan::MergedValue& merge, EventBatch& batch,
+                              Operand& operand) {
   operand.present = true;
-  if (merge.slot == PathTree::kNone) return;
+  if (merge.slot == PathTree::kNone) return true;
   const Value& value = scanner_.value(merge.slot);
   operand.present = value.present();
-  if (!operand.present || merge.reducer == Reducer::kCount) return;
-  if (merge.reducer == Reducer::kSet) {
-    ReadElements(value, operand);
+  if (!operand.present || merge.reducer == Reducer::kCount) return true;
+  if (merge.reducer == Reducer::kSet && value.kind == Value::Kind::kArray) {
+    ReadElements(value.text, batch, operand);
   } else if (merge.reducer == Reducer::kKeys) {
     operand.present = value.kind == Value::Kind::kObject;
-    if (operand.present) ReadMemberNames(value, operand);
+    if (operand.present) ReadMemberNames(value.text, batch, operand);
   } else if (ReadsNumbers(merge.reducer)) {
     operand.text = value.text;
     operand.present = value.kind == Value::Kind::kNumber && ReadNumber(value.text, operand.number);
   } else {
-    operand.text = Canonical(value);
+    operand.text = Canonical(value, batch);
   }
-  if (!operand.present) ++mismatched_;
-}
-
-void EventReader::ReadElements(const Value& value, Operand& operand) {
-  operand.first_element = elements_.size();
-  if (value.kind == Value::Kind::kArray) {
-    ForEachElement(value.text,
-                   [&](std::string_view element) { elements_.push_back(WriteScratch(element)); });
-  } else {
-    elements_.push_back(Canonical(value));
-  }
-  operand.elements = static_cast<uint32_t>(elements_.size() - operand.first_element);
-}
-
-void EventReader::ReadMemberNames(const Value& value, Operand& operand) {
-  operand.first_element = elements_.size();
-  ForEachMember(value.text, [&](std::string_view name, std::string_view) {
-    elements_.push_back(WriteScratch(name));
-  });
-  operand.elements = static_cast<uint32_t>(elements_.size() - operand.first_element);
+  return operand.present;
 }
 
 }  // namespace pleat::inline v0

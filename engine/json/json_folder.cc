@@ -1,7 +1,9 @@
 // JsonFolder: lines to events (EventReader), events to the engine, closed groups to lines.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -10,8 +12,8 @@
 #include "engine/json/emission_line.h"
 #include "engine/json/event_reader.h"
 #include "engine/json/fold_plan.h"
+#include "engine/json/read_lines.h"
 #include "engine/json/reasons.h"
-#include "engine/json/text.h"
 
 namespace pleat::inline v0 {
 namespace {
@@ -19,6 +21,9 @@ namespace {
 // How many groups are moved out before they are printed: enough to spread the cost of a call, few
 // enough to stay in the cache.
 constexpr size_t kTakenAtOnce = 256;
+
+// How many events are folded by one call to the engine.
+constexpr size_t kFoldedAtOnce = 256;
 
 // A count that one thread adds to and any thread reads.
 class Counter {
@@ -77,10 +82,6 @@ class TakenGroups {
   std::unique_ptr<char[]> states_;
 };
 
-bool IsBlank(std::string_view line) noexcept {
-  return std::all_of(line.begin(), line.end(), IsJsonSpace);
-}
-
 FolderOptions FolderOptionsFor(const FoldSpec& spec) {
   FolderOptions options;
   options.quiet_period = spec.quiet;
@@ -96,8 +97,14 @@ FolderOptions FolderOptionsFor(const FoldSpec& spec) {
 
 class JsonFolder::Impl {
  public:
-  Impl(const AnyFolder& folder, std::unique_ptr<FoldPlan> plan)
-      : plan_(std::move(plan)), folder_(folder), reader_(*plan_) {}
+  Impl(const AnyFolder& folder, std::unique_ptr<FoldPlan> plan, const FoldSpec& spec)
+      : plan_(std::move(plan)),
+        folder_(folder),
+        max_groups_(spec.max_groups),
+        max_bytes_(spec.max_bytes),
+        any_may_be_bad_(spec.future_limit != kForever),
+        reader_(*plan_),
+        lines_(*plan_) {}
 
   // The engine keeps the collection but not the plan, so that no state may be left behind.
   ~Impl() {
@@ -108,8 +115,11 @@ class JsonFolder::Impl {
   }
 
   LineResult FoldLine(std::string_view line, EngineTime arrival);
+  void FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual);
+  size_t Fold(JsonLines::Impl& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
   size_t Pop(size_t max, std::string& out);
 
+  const FoldPlan& plan() const noexcept { return *plan_; }
   LineCounts counts() const noexcept {
     return {events_.value() + bad_.value(), events_.value(), bad_.value(), mismatched_.value()};
   }
@@ -122,29 +132,139 @@ class JsonFolder::Impl {
     return {LineResult::Kind::kBad, FoldOutcome::kOpened, reason};
   }
 
+  void Stamp(std::span<KeyedEvent<FoldEvent>> events, EngineTime arrival) const noexcept;
+  size_t BatchSize(size_t events) const noexcept;
+  bool FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualLine on_unusual);
+  LineResult Count(FoldOutcome outcome, const FoldEvent& event) noexcept;
+
   std::unique_ptr<FoldPlan> plan_;
   AnyFolder folder_;
-  EventReader reader_;
+  const size_t max_groups_;
+  const size_t max_bytes_;
+  const bool any_may_be_bad_;  // also an event that was read well: the engine decides
+  EventReader reader_;         // of FoldLine(),
+  EventBatch event_;           // which has one event
+  JsonLines::Impl lines_;      // of FoldLines()
+  std::array<FoldOutcome, kFoldedAtOnce> outcomes_;
   Counter events_;
   Counter bad_;
   Counter mismatched_;
 };
 
 LineResult JsonFolder::Impl::FoldLine(std::string_view line, EngineTime arrival) {
-  // A line over the limit may be only the beginning of one, so that blanks at its front say nothing.
-  if (line.size() <= kLineBytesMax && IsBlank(line)) return {};
-  const EventReader::Verdict verdict = reader_.Read(line, arrival);
-  if (verdict == EventReader::Verdict::kBad) return Bad(reader_.reason());
-  if (verdict == EventReader::Verdict::kNoUnit) {
-    return {LineResult::Kind::kNoUnit, FoldOutcome::kOpened, reader_.reason()};
+  event_.Clear();
+  switch (reader_.Read(line, event_)) {
+    case EventReader::Verdict::kBlank: return {};
+    case EventReader::Verdict::kBad: return Bad(reader_.reason());
+    case EventReader::Verdict::kNoUnit:
+      return {LineResult::Kind::kNoUnit, FoldOutcome::kOpened, reader_.reason()};
+    case EventReader::Verdict::kEvent: break;
   }
-  const FoldOutcome outcome = folder_.Fold(reader_.key(), &reader_.event(), reader_.event().at);
+  event_.Link();
+  Stamp(event_.events, arrival);
+  const KeyedEvent<FoldEvent>& keyed = event_.events.front();
+  return Count(folder_.Fold(keyed.key, &keyed.event, keyed.at), keyed.event);
+}
+
+// On arrival time.
+void JsonFolder::Impl::Stamp(std::span<KeyedEvent<FoldEvent>> events,
+                             EngineTime arrival) const noexcept {
+  if (plan_->time_slot != PathTree::kNone) return;
+  for (KeyedEvent<FoldEvent>& each : events) each.at = each.event.at = arrival;
+}
+
+// What the outcome of one event means for its line.
+LineResult JsonFolder::Impl::Count(FoldOutcome outcome, const FoldEvent& event) noexcept {
   if (outcome == FoldOutcome::kFuture) return Bad(bad_line::kFuture);
   if (outcome != FoldOutcome::kStopped) events_.Add(1);
   if (outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded) {
-    mismatched_.Add(reader_.mismatched());
+    mismatched_.Add(event.mismatched);
   }
   return {LineResult::Kind::kEvent, outcome, {}};
+}
+
+void JsonFolder::Impl::FoldLines(std::string_view text, EngineTime arrival,
+                                 OnUnusualLine on_unusual) {
+  size_t lines_before = 0;
+  for (bool go_on = true; go_on && !text.empty();) {
+    const std::string_view piece = JsonLines::Impl::FirstPiece(text);
+    text.remove_prefix(piece.size());
+    lines_.Read(piece);
+    Fold(lines_, SIZE_MAX, arrival, [&](UnusualLine line) {
+      line.index += lines_before;
+      return go_on = on_unusual(line);
+    });
+    lines_before += lines_.lines();
+  }
+}
+
+size_t JsonFolder::Impl::Fold(JsonLines::Impl& lines, size_t max, EngineTime arrival,
+                              OnUnusualLine on_unusual) {
+  const size_t begin = lines.next_line;
+  const size_t end = begin + std::min(max, lines.lines() - begin);
+  const auto& sources = lines.sources();
+  const auto& no_events = lines.no_events();
+  const auto before = [](const JsonLines::Impl::Line& line, size_t index) {
+    return line.index < index;
+  };
+  for (bool go_on = true; go_on && lines.next_line < end;) {
+    const bool interrupted =
+        lines.next_no_event < no_events.size() && no_events[lines.next_no_event].line.index < end;
+    const size_t stop = interrupted ? no_events[lines.next_no_event].line.index : end;
+    const auto first = sources.begin() + static_cast<std::ptrdiff_t>(lines.next_event);
+    const auto last = std::lower_bound(first, sources.end(), stop, before);
+    const auto events_end = static_cast<size_t>(last - sources.begin());
+    Stamp(std::span(lines.batch().events).subspan(lines.next_event, events_end - lines.next_event),
+          arrival);
+    go_on = FoldEvents(lines, events_end, on_unusual);
+    if (!go_on) break;
+    lines.next_line = stop;
+    if (!interrupted) break;
+    const JsonLines::Impl::NoEvent& bad = no_events[lines.next_no_event++];
+    ++lines.next_line;
+    if (bad.result.kind == LineResult::Kind::kBad) bad_.Add(1);
+    go_on = on_unusual({bad.line.index, bad.line.text(), bad.result});
+  }
+  return lines.next_line - begin;
+}
+
+// How many of `events` to fold at once. Where one may turn out bad, no later one may be folded before
+// that was said; and where one may be refused, sizes() has to tell why. Both are rare.
+size_t JsonFolder::Impl::BatchSize(size_t events) const noexcept {
+  if (any_may_be_bad_) return 1;
+  const size_t size = std::min(events, kFoldedAtOnce);
+  const Sizes sizes = folder_.sizes();
+  const bool near_limit =
+      sizes.open_groups + size > max_groups_ || sizes.bytes > max_bytes_ - max_bytes_ / 8;
+  return near_limit ? 1 : size;
+}
+
+// Folds the events up to `end`; false if it was told to stop.
+bool JsonFolder::Impl::FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualLine on_unusual) {
+  const std::span<const KeyedEvent<FoldEvent>> events = lines.batch().events;
+  while (lines.next_event < end) {
+    const size_t first = lines.next_event;
+    const auto batch = events.subspan(first, BatchSize(end - first));
+    const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<FoldEvent>(batch), outcomes_.data());
+    lines.next_event += batch.size();
+    lines.next_line = lines.sources()[lines.next_event - 1].index + 1;
+    if (counts.opened + counts.folded == batch.size()) {
+      events_.Add(batch.size());
+      uint64_t mismatched = 0;
+      for (const KeyedEvent<FoldEvent>& each : batch) mismatched += each.event.mismatched;
+      mismatched_.Add(mismatched);
+      continue;
+    }
+    for (size_t i = 0; i < batch.size(); ++i) {
+      const LineResult result = Count(outcomes_[i], batch[i].event);
+      const bool usual =
+          result.kind == LineResult::Kind::kEvent &&
+          (result.fold == FoldOutcome::kOpened || result.fold == FoldOutcome::kFolded);
+      const JsonLines::Impl::Line& line = lines.sources()[first + i];
+      if (!usual && !on_unusual({line.index, line.text(), result})) return false;
+    }
+  }
+  return true;
 }
 
 size_t JsonFolder::Impl::Pop(size_t max, std::string& out) {
@@ -168,7 +288,7 @@ absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(Engine& engine, std
       AnyFolder::Open(engine, name, FolderOptionsFor(spec), plan->ops());
   if (!folder.ok()) return folder.status();
   return std::unique_ptr<JsonFolder>(
-      new JsonFolder(std::make_unique<Impl>(*folder, std::move(plan))));
+      new JsonFolder(std::make_unique<Impl>(*folder, std::move(plan), spec)));
 }
 
 JsonFolder::JsonFolder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -177,6 +297,17 @@ JsonFolder::~JsonFolder() = default;
 LineResult JsonFolder::FoldLine(std::string_view line, EngineTime arrival) {
   return impl_->FoldLine(line, arrival);
 }
+
+void JsonFolder::FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual) {
+  impl_->FoldLines(text, arrival, on_unusual);
+}
+
+size_t JsonFolder::Fold(JsonLines& lines, size_t max, EngineTime arrival,
+                        OnUnusualLine on_unusual) {
+  return impl_->Fold(*lines.impl_, max, arrival, on_unusual);
+}
+
+const FoldPlan& JsonFolder::plan() const noexcept { return impl_->plan(); }
 
 size_t JsonFolder::Pop(size_t max, std::string& out) { return impl_->Pop(max, out); }
 

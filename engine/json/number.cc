@@ -13,12 +13,10 @@ constexpr int64_t kExponentMax = 1'000'000'000'000'000;
 
 bool IsDigit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-// Whether eight bytes are all digits: each has high half 3, also after adding 6 to its low half.
 bool AreDigits(const char* p) noexcept {
   uint64_t bytes;
   std::memcpy(&bytes, p, sizeof(bytes));
-  const uint64_t carried = bytes + 0x0606060606060606;
-  return ((bytes & 0xf0f0f0f0f0f0f0f0) | (carried & 0xf0f0f0f0f0f0f0f0) >> 4) == 0x3333333333333333;
+  return pleat::AreDigits(bytes);
 }
 
 const char* SkipDigits(const char* p, const char* end) noexcept {
@@ -80,12 +78,28 @@ class Decimal {
   int64_t magnitude_ = 0;
 };
 
+// The number that eight digits make: neighbours are joined to numbers of two, four, eight digits.
+int64_t EightDigits(const char* p) noexcept {
+  uint64_t digits = 0;
+  for (int i = 7; i >= 0; --i) digits = digits << 8 | static_cast<unsigned char>(p[i]);
+  digits -= 0x3030303030303030;
+  digits = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff;
+  digits = (digits * 100 + (digits >> 16)) & 0x0000ffff0000ffff;
+  return static_cast<int64_t>((digits * 10'000 + (digits >> 32)) & 0xffffffff);
+}
+
 // A token of up to 18 digits and nothing else.
 bool ReadDigits(std::string_view token, int64_t& out) noexcept {
+  const char* p = token.data();
+  const char* const end = p + token.size();
   out = 0;
-  for (const char c : token) {
-    if (!IsDigit(c)) return false;
-    out = out * 10 + (c - '0');
+  for (; end - p >= 8; p += 8) {
+    if (!AreDigits(p)) return false;
+    out = out * 100'000'000 + EightDigits(p);
+  }
+  for (; p != end; ++p) {
+    if (!IsDigit(*p)) return false;
+    out = out * 10 + (*p - '0');
   }
   return true;
 }

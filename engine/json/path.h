@@ -54,6 +54,7 @@ class PathTree {
   int Add(const Path& path);
 
   int slots() const noexcept { return slots_; }
+  int nodes() const noexcept { return static_cast<int>(nodes_.size()); }
 
   // The slot that a value at `node` belongs to, or kNone.
   int Slot(int node) const noexcept { return nodes_[static_cast<size_t>(node)].slot; }

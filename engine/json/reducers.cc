@@ -85,6 +85,7 @@ size_t FoldStamped(StampedState& state, const Operand& operand, EngineTime at, b
 
 size_t FoldSet(ElementSet& set, const Operand& operand, const FoldEvent& event) {
   const size_t before = set.heap_bytes();
+  if (!operand.text.empty()) set.Add(operand.text);
   const std::string_view* const first = event.elements + operand.first_element;
   for (uint32_t i = 0; i < operand.elements; ++i) set.Add(first[i]);
   return set.heap_bytes() - before;

@@ -20,17 +20,18 @@ namespace pleat::inline v0 {
 // What one event brings to one merge.
 struct Operand {
   bool present = false;      // false: nothing; the rest is not set
-  uint32_t elements = 0;     // keys, set: how many of the event's elements are this operand's,
+  uint32_t elements = 0;     // keys, set: how many of the batch's elements are this operand's,
   size_t first_element = 0;  // and where they begin
+  std::string_view text;     // min, max, first, last, and a set's only element: canonical
   Number number;             // sum, mean, min, max
-  std::string_view text;     // min, max, first, last: canonical
 };
 
 // One event as the engine hands it to the fold function.
 struct FoldEvent {
   EngineTime at;
   const Operand* operands;           // one for each merge
-  const std::string_view* elements;  // of all operands, canonical
+  const std::string_view* elements;  // of the batch, canonical
+  uint32_t mismatched;               // values that a reducer could not take
 };
 
 struct ReducerName {

@@ -14,7 +14,14 @@ namespace pleat::inline v0 {
 namespace {
 
 // Up to this many members, looking each new fingerprint up among the earlier ones is cheapest.
-constexpr size_t kComparedMembers = 32;
+constexpr size_t kComparedMembers = NameTree::kPositionMax;
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+const char* FindBackslash(const char* from, const char* end) noexcept {
+  const void* const found = std::memchr(from, '\\', static_cast<size_t>(end - from));
+  return found == nullptr ? end : static_cast<const char*>(found);
+}
 
 Value::Kind KindOfWord(std::string_view token) noexcept {
   if (token == "null") return Value::Kind::kNull;
@@ -25,37 +32,77 @@ Value::Kind KindOfWord(std::string_view token) noexcept {
 }  // namespace
 
 Scanner::Scanner(const PathTree& paths)
-    : paths_(paths), values_(static_cast<size_t>(paths.slots())) {}
+    : paths_(paths), known_(paths), values_(static_cast<size_t>(paths.slots())) {}
 
 std::string_view Scanner::Scan(std::string_view line) {
   if (line.size() > kLineBytesMax) return bad_line::kTooLong;
-  if (line.substr(0, 3) == "\xef\xbb\xbf") return bad_line::kByteOrderMark;
+  if (line.starts_with(kByteOrderMark)) return bad_line::kByteOrderMark;
   if (std::string_view wrong = tokenizer_.Index(line); !wrong.empty()) return wrong;
   const std::span<const uint32_t> tokens = tokenizer_.tokens();
-  const Token first = tokens.data();
-  last_ = first + tokens.size() - 1;
+  last_ = tokens.data() + tokens.size() - 1;
   text_ = line.data();
-  if (CharAt(first) != '{') return bad_line::kNotObject;
-  if (CharAt(last_ - 1) != '}') return bad_line::kNoEnd;
+  Prepare(line, std::memchr(line.data(), '\\', line.size()) != nullptr);
+  return Check(line, tokens.data());
+}
 
-  Prepare(line);
-  const Token end = ScanObject(first + 1, PathTree::kRoot, 1);
+bool Scanner::Index(std::string_view text) {
+  if (!tokenizer_.Index(text).empty()) return false;
+  const std::span<const uint32_t> tokens = tokenizer_.tokens();
+  next_ = tokens.data();
+  end_ = next_ + tokens.size() - 1;
+  text_ = text.data();
+  text_end_ = text.data() + text.size();
+  next_backslash_ = FindBackslash(text.data(), text_end_);
+  return true;
+}
+
+bool Scanner::ScanNext(std::string_view line, std::string_view& wrong) {
+  const auto end = static_cast<uint32_t>(line.data() + line.size() - text_);
+  const Token first = next_;
+  if (*first >= end) return false;
+  next_ = last_ = EndOfLine(first, end);
+  tokens_a_line_ = static_cast<size_t>(last_ - first);
+  if (line.size() > kLineBytesMax) {
+    wrong = bad_line::kTooLong;
+  } else {
+    Prepare(line, HasBackslash(line));
+    wrong = Check(line, first);
+  }
+  return true;
+}
+
+// The first token at or behind `end`: about as far away as in the line before.
+inline Scanner::Token Scanner::EndOfLine(Token first, uint32_t end) const noexcept {
+  const auto left = static_cast<size_t>(end_ - first);
+  Token token = first + std::min(tokens_a_line_, left);
+  while (*token < end) ++token;  // stops at end_, which holds the size of the text
+  while (token[-1] >= end) --token;
+  return token;
+}
+
+inline bool Scanner::HasBackslash(std::string_view line) noexcept {
+  if (next_backslash_ < line.data()) next_backslash_ = FindBackslash(line.data(), text_end_);
+  return next_backslash_ < line.data() + line.size();
+}
+
+// From its first token up to last_.
+std::string_view Scanner::Check(std::string_view line, Token first) {
+  if (CharAt(first) != '{') {
+    return line.starts_with(kByteOrderMark) ? bad_line::kByteOrderMark : bad_line::kNotObject;
+  }
+  if (CharAt(last_ - 1) != '}') return bad_line::kNoEnd;
+  const Token end = ScanObject(first + 1, NameTree::BeginningAt(PathTree::kRoot), 1);
   if (end == nullptr) return reason_;
   return end == last_ ? std::string_view() : bad_line::kTrailing;
 }
 
-void Scanner::Prepare(std::string_view line) {
-  backslashes_ = std::memchr(line.data(), '\\', line.size()) != nullptr;
+inline void Scanner::Prepare(std::string_view line, bool backslashes) {
+  backslashes_ = backslashes;
   // Never longer than the line, so that names already written never move.
   if (backslashes_ && unescaped_.size() < line.size()) unescaped_.resize(line.size());
   unescaped_used_ = 0;
-  // Each name takes a token, and so do its colon and its value.
-  const size_t names_max = tokenizer_.tokens().size() / 3 + 1;
-  if (names_.size() < names_max) {
-    names_.resize(names_max * 2);
-    fingerprints_.resize(names_max * 2);
-  }
   names_used_ = 0;
+  known_.ForgetIfFull();
   std::fill(values_.begin(), values_.end(), Value{});
 }
 
@@ -78,12 +125,60 @@ inline std::string_view Scanner::TextOf(Token token) const noexcept {
   return {begin, static_cast<size_t>(end - begin)};
 }
 
-// Behind its '{'.
-Scanner::Token Scanner::ScanObject(Token token, int node, int depth) {
+// Behind its '{'; `name` is the object's beginning, and then the name of each member.
+Scanner::Token Scanner::ScanObject(Token token, NameTree::Id name, int depth) {
   if (CharAt(token) == '}') return token + 1;
-  OpenObject object{names_used_, 0};
   for (;; ++token) {
-    token = ScanMember(token, node, depth, object);
+    const size_t size = token[1] - token[0] + 1;
+    if (!known_.Follows(text_ + token[0], size, name)) {
+      const NameTree::Id before = name;
+      if (!NextName(token, name)) return nullptr;
+      if (name == NameTree::kNone) return ScanNewNames(token, before, depth);
+    }
+    token = ScanValue(token + 2, name, depth);
+    if (token == nullptr) return nullptr;
+    if (CharAt(token) != ',') break;
+  }
+  return CharAt(token) == '}' ? token + 1 : Fail(bad_line::kNoObjectEnd);
+}
+
+// Moves `name` on to the one at `token`, or to kNone if that cannot be remembered.
+bool Scanner::NextName(Token token, NameTree::Id& name) {
+  if (known_[name].position == kComparedMembers) {
+    name = NameTree::kNone;
+    return true;
+  }
+  if (CharAt(token) != '"') return Fail(bad_line::kNoName) != nullptr;
+  const std::string_view quoted = TextOf(token);
+  NameTree::Id next = known_.Find(name, quoted);
+  if (next == NameTree::kNone) {
+    std::string_view text;
+    if (!ReadName(token, text)) return false;
+    const uint32_t fingerprint = Fingerprint(text);
+    if (known_.HasBefore(name, text, fingerprint)) return FailTwice(text) != nullptr;
+    if (CharAt(token + 1) != ':') return Fail(bad_line::kNoColon) != nullptr;
+    next = known_.Add(name, quoted, text, fingerprint);
+  } else if (CharAt(token + 1) != ':') {
+    return Fail(bad_line::kNoColon) != nullptr;
+  }
+  name = next;
+  return true;
+}
+
+// The rest of an object, from a name that is not remembered; `last` is the one before it.
+Scanner::Token Scanner::ScanNewNames(Token token, NameTree::Id last, int depth) {
+  const int node = known_[last].object;
+  OpenObject object{names_used_, ~uint64_t{0}};
+  AddNamesBefore(last);
+  for (;; ++token) {
+    if (CharAt(token) != '"') return Fail(bad_line::kNoName);
+    std::string_view text;
+    if (!ReadName(token, text)) return nullptr;
+    const Name name{text.data(), static_cast<uint32_t>(text.size()), Fingerprint(text)};
+    if (!AddName(name, object)) return nullptr;
+    if (CharAt(token + 1) != ':') return Fail(bad_line::kNoColon);
+    const int child = node == PathTree::kNone ? node : paths_.Child(node, text, name.fingerprint);
+    token = ScanValue(token + 2, NameTree::BeginningAt(child), depth);
     if (token == nullptr) return nullptr;
     if (CharAt(token) != ',') break;
   }
@@ -94,30 +189,19 @@ Scanner::Token Scanner::ScanObject(Token token, int node, int depth) {
   return token + 1;
 }
 
-inline Scanner::Token Scanner::ScanMember(Token token, int node, int depth, OpenObject& object) {
-  if (CharAt(token) != '"') return Fail(bad_line::kNoName);
-  std::string_view text;
-  if (!ReadName(token, text)) return nullptr;
-  const Name name{text.data(), static_cast<uint32_t>(text.size()), Fingerprint(text)};
-  if (!AddName(name, object)) return nullptr;
-  if (CharAt(token + 1) != ':') return Fail(bad_line::kNoColon);
-  if (node != PathTree::kNone) node = paths_.Child(node, text, name.fingerprint);
-  return ScanValue(token + 2, node, depth);
-}
-
 // Behind its '['.
 Scanner::Token Scanner::ScanArray(Token token, int depth) {
   if (CharAt(token) == ']') return token + 1;
   for (;; ++token) {
-    token = ScanValue(token, PathTree::kNone, depth);
+    token = ScanValue(token, NameTree::kNowhere, depth);
     if (token == nullptr) return nullptr;
     if (CharAt(token) != ',') break;
   }
   return CharAt(token) == ']' ? token + 1 : Fail(bad_line::kNoArrayEnd);
 }
 
-// `depth` is that of the container around the value.
-inline Scanner::Token Scanner::ScanValue(Token token, int node, int depth) {
+// The value of the member `name`. `depth` is that of the container around it.
+inline Scanner::Token Scanner::ScanValue(Token token, NameTree::Id name, int depth) {
   Value value;
   Token end = token + 1;
   const char first = CharAt(token);
@@ -126,9 +210,9 @@ inline Scanner::Token Scanner::ScanValue(Token token, int node, int depth) {
     if (!CheckString(value.text, value.plain)) return nullptr;
   } else if (first == '-' || (first >= '0' && first <= '9')) {
     value = {Value::Kind::kNumber, true, TextOf(token)};
-    if (!IsNumber(value.text)) return Fail(bad_line::kNumber);
+    if (!IsShortInteger(value.text) && !IsNumber(value.text)) return Fail(bad_line::kNumber);
   } else if (first == '{' || first == '[') {
-    end = ScanContainer(token, node, depth + 1, value);
+    end = ScanContainer(token, name, depth + 1, value);
     if (end == nullptr) return nullptr;
   } else if (first >= 'a' && first <= 'z') {
     value = {KindOfWord(TextOf(token)), true, TextOf(token)};
@@ -136,16 +220,17 @@ inline Scanner::Token Scanner::ScanValue(Token token, int node, int depth) {
   } else {
     return Fail(bad_line::kNoValue);
   }
-  if (node != PathTree::kNone && paths_.Slot(node) != PathTree::kNone) {
-    values_[static_cast<size_t>(paths_.Slot(node))] = value;
+  if (const int slot = known_[name].slot; slot != PathTree::kNone) {
+    values_[static_cast<size_t>(slot)] = value;
   }
   return end;
 }
 
-Scanner::Token Scanner::ScanContainer(Token token, int node, int depth, Value& value) {
+Scanner::Token Scanner::ScanContainer(Token token, NameTree::Id name, int depth, Value& value) {
   if (depth > kJsonDepthMax) return Fail(bad_line::kDepth);
   const bool object = CharAt(token) == '{';
-  const Token end = object ? ScanObject(token + 1, node, depth) : ScanArray(token + 1, depth);
+  const Token end =
+      object ? ScanObject(token + 1, known_.Inner(name), depth) : ScanArray(token + 1, depth);
   if (end == nullptr) return nullptr;
   if (end == last_) return Fail(bad_line::kUnclosed);  // it took the outermost object's '}'
   const char* const begin = text_ + *token;
@@ -177,6 +262,23 @@ inline bool Scanner::ReadName(Token token, std::string_view& name) {
   return true;
 }
 
+// `last` and all before it in its object, which are known to differ.
+void Scanner::AddNamesBefore(NameTree::Id last) {
+  ReserveNames(known_[last].position);
+  for (; known_[last].position != 0; last = known_[last].before) {
+    const std::string_view text = known_[last].text();
+    names_[names_used_] = {text.data(), static_cast<uint32_t>(text.size()),
+                           known_[last].fingerprint};
+    fingerprints_[names_used_++] = known_[last].fingerprint;
+  }
+}
+
+void Scanner::ReserveNames(size_t more) {
+  if (names_.size() - names_used_ >= more) return;
+  names_.resize(std::max(2 * names_.size(), names_used_ + more));
+  fingerprints_.resize(names_.size());
+}
+
 inline bool Scanner::AddName(const Name& name, OpenObject& object) {
   const size_t first = object.first_name;
   const size_t count = names_used_ - first;
@@ -189,6 +291,7 @@ inline bool Scanner::AddName(const Name& name, OpenObject& object) {
   }
   if (count == kObjectMembersMax) return Fail(bad_line::kMembers) != nullptr;
   object.seen |= bit;
+  ReserveNames(1);
   names_[names_used_] = name;
   fingerprints_[names_used_] = name.fingerprint;
   ++names_used_;

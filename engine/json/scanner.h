@@ -7,8 +7,12 @@
 //     or string to rewrite; one search over the line decides;
 //   - a string ends at the last byte before the next token that is not white space, because the
 //     tokenizer marks whatever follows a string as a token; so its bytes are not looked at again;
-//   - repeated names are found by 32-bit fingerprints, looked up one by one in small objects and
-//     sorted in large ones, so that an object of n members costs O(n log n) whoever chose the names.
+//   - the lines of a log repeat their names in the same order, and of a name that stands where it
+//     stood before everything is known already (name_tree.h);
+//   - other repeated names are found by 32-bit fingerprints, looked up one by one in small objects and
+//     sorted in large ones, so that an object of n members costs O(n log n) whoever chose the names;
+//   - many lines are tokenized at once. No string goes on behind a newline, or all of them together
+//     would not be tokenized, so that each line's tokens are what it would have by itself.
 // In the steady state it allocates nothing.
 #pragma once
 
@@ -18,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/json/name_tree.h"
 #include "engine/json/path.h"
 #include "engine/json/tokens.h"
 #include "engine/json/value.h"
@@ -33,7 +38,14 @@ class Scanner {
   // readable bytes behind it.
   std::string_view Scan(std::string_view line);
 
-  // After a good line: the value of a path, until the next Scan().
+  // The same for the lines of `text`, which are handed to ScanNext() one after the other. Returns
+  // false if they have to be scanned one by one. REQUIRES: as Scan().
+  bool Index(std::string_view text);
+
+  // Checks the next line of that text. Returns false if it is blank; else `wrong` is as of Scan().
+  bool ScanNext(std::string_view line, std::string_view& wrong);
+
+  // After a good line: the value of a path, until the next line.
   const Value& value(int slot) const noexcept { return values_[static_cast<size_t>(slot)]; }
 
  private:
@@ -54,33 +66,47 @@ class Scanner {
   // what it took, or null, having noted the reason.
   using Token = const uint32_t*;
 
-  void Prepare(std::string_view line);
+  std::string_view Check(std::string_view line, Token first);
+  void Prepare(std::string_view line, bool backslashes);
+  bool HasBackslash(std::string_view line) noexcept;
+  Token EndOfLine(Token first, uint32_t end) const noexcept;
   Token Fail(std::string_view reason) noexcept;
   Token FailTwice(std::string_view name);
 
   char CharAt(Token token) const noexcept { return text_[*token]; }
   std::string_view TextOf(Token token) const noexcept;
 
-  Token ScanObject(Token token, int node, int depth);
+  Token ScanObject(Token token, NameTree::Id begin, int depth);
+  Token ScanNewNames(Token token, NameTree::Id last, int depth);
   Token ScanArray(Token token, int depth);
-  Token ScanMember(Token token, int node, int depth, OpenObject& object);
-  Token ScanValue(Token token, int node, int depth);
-  Token ScanContainer(Token token, int node, int depth, Value& value);
+  Token ScanValue(Token token, NameTree::Id name, int depth);
+  Token ScanContainer(Token token, NameTree::Id name, int depth, Value& value);
+  bool NextName(Token token, NameTree::Id& name);
   bool CheckString(std::string_view token, bool& plain);
   bool ReadName(Token token, std::string_view& name);
 
+  void AddNamesBefore(NameTree::Id last);
+  void ReserveNames(size_t more);
   bool AddName(const Name& name, OpenObject& object);
   bool NoNameTwice(size_t first_name);
 
   const PathTree& paths_;
+  NameTree known_;
   Tokenizer tokenizer_;
   std::vector<Value> values_;
 
   const char* text_ = nullptr;
-  Token last_ = nullptr;      // behind the last token
+  Token last_ = nullptr;      // behind the line's last token
   bool backslashes_ = false;  // somewhere in the line
 
-  // The names of all objects that are open, outermost first. The vectors only grow.
+  // Of the text given to Index().
+  Token next_ = nullptr;                  // the first token of the lines still to come
+  Token end_ = nullptr;                   // behind the last one of all
+  size_t tokens_a_line_ = 1;              // in the line before, and so likely in the next
+  const char* next_backslash_ = nullptr;  // or the end of the text
+  const char* text_end_ = nullptr;
+
+  // The names, other than known ones, of all objects that are open, outermost first. The vectors only grow.
   std::vector<Name> names_;
   std::vector<uint32_t> fingerprints_;  // of names_, side by side for fast comparison
   size_t names_used_ = 0;

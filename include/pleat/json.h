@@ -10,7 +10,7 @@
 //   spec.merges = {{.name = "metrics", .reducer = pleat::Reducer::kKeys, .path = "metrics"}};
 //   auto engine = *pleat::Engine::Open(pleat::EngineOptionsFor(spec));
 //   auto folder = *pleat::JsonFolder::Open(*engine, "accounts", spec);
-//   folder->FoldLine(line, at);
+//   folder->FoldLines(text, at, [](const pleat::UnusualLine& line) { return Report(line); });
 //   std::string out;
 //   folder->Pop(100, out);                            // whole lines, each ended by '\n'
 //
@@ -42,7 +42,7 @@ inline constexpr size_t kLineBytesMax = size_t{1} << 20;
 inline constexpr int kJsonDepthMax = 64;
 inline constexpr size_t kObjectMembersMax = 1024;
 
-// Readable bytes that must follow a line handed to FoldLine; their content does not matter.
+// Readable bytes that must follow a line or a text of lines; their content does not matter.
 inline constexpr size_t kLinePaddingBytes = 64;
 
 // The unit of an event time given as a number. It is stated, never guessed.
@@ -161,7 +161,50 @@ struct LineCounts {
   friend bool operator==(const LineCounts&, const LineCounts&) = default;
 };
 
-// Thread safety: FoldLine from one thread at a time; Pop and the rest from any.
+// A line that is neither blank nor an event that was simply folded.
+struct UnusualLine {
+  size_t index;           // among the lines of the text, blank ones included, from 0
+  std::string_view text;  // without its newline
+  LineResult result;      // its views are valid during the call that hands it over
+};
+
+// Told of every unusual line in order; returns whether to go on.
+using OnUnusualLine = absl::FunctionRef<bool(const UnusualLine&)>;
+
+class JsonFolder;
+struct FoldPlan;
+
+// Lines that were read but not folded yet. Reading is most of the work and needs no lock and no order,
+// so that several threads can read texts, each into a JsonLines of its own, while one thread folds
+// them in the order of input. What comes out does not depend on how the input is cut into texts.
+//
+//   pleat::JsonLines lines(*folder);
+//   lines.Read(text);                                        // any thread
+//   folder->Fold(lines, SIZE_MAX, arrival, on_unusual);      // the thread that folds
+//
+// Thread safety: one thread at a time. Borrows the folder. Keeps its memory for the next text.
+class PLEAT_EXPORT JsonLines {
+ public:
+  explicit JsonLines(const JsonFolder& folder);
+  ~JsonLines();
+  JsonLines(const JsonLines&) = delete;
+  JsonLines& operator=(const JsonLines&) = delete;
+
+  // Reads the lines of `text`, each ended by '\n', which the last may lack; a '\r' before it is white
+  // space. They replace what was read before. The text has to stay until they are folded.
+  // REQUIRES: kLinePaddingBytes readable bytes follow the text, which is below 4 GiB.
+  void Read(std::string_view text);
+
+  // Lines that have not been folded yet, blank ones included.
+  size_t left() const noexcept;
+
+ private:
+  friend class JsonFolder;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Thread safety: the calls that fold from one thread at a time; Pop and the rest from any.
 // Ownership: borrows the engine, which must outlive it. What was not popped goes with it.
 class PLEAT_EXPORT JsonFolder {
  public:
@@ -179,6 +222,14 @@ class PLEAT_EXPORT JsonFolder {
   // REQUIRES: kLinePaddingBytes readable bytes follow the line.
   LineResult FoldLine(std::string_view line, EngineTime arrival);
 
+  // Folds the lines of `text`, which is as for JsonLines::Read(); the fast path. The result is that of
+  // FoldLine() on each in order. Where `on_unusual` says to stop, nothing behind a bad line is
+  // folded; behind a late or refused event a few more may have been.
+  void FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual);
+
+  // The same for up to `max` further lines of those read. Returns how many it went through.
+  size_t Fold(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
+
   // Appends up to `max` emissions to `out`, a line each, in the order of Folder::Pop. Returns how
   // many.
   size_t Pop(size_t max, std::string& out);
@@ -191,8 +242,10 @@ class PLEAT_EXPORT JsonFolder {
   Sizes sizes() const noexcept;
 
  private:
+  friend class JsonLines;
   class Impl;
   explicit JsonFolder(std::unique_ptr<Impl> impl);
+  const FoldPlan& plan() const noexcept;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,89 @@
+// Events read from lines and not folded yet, side by side as Folder::FoldBatch wants them.
+//
+// What an event refers to lies in the line itself where the text there is canonical as it stands, and
+// else in the batch. So the lines have to stay as long as the events are needed. In the steady state
+// filling it again allocates nothing.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <pleat/any_folder.h>
+
+#include "engine/json/reducers.h"
+
+namespace pleat::inline v0 {
+
+// Texts that stay where they were written until all are cleared.
+class TextArena {
+ public:
+  // Room for `bytes` more, contiguous. What is used of it is taken by Take().
+  char* Reserve(size_t bytes) {
+    while (current_ < chunks_.size() && chunks_[current_].bytes - used_ < bytes) {
+      ++current_;
+      used_ = 0;
+    }
+    if (current_ == chunks_.size()) {
+      const size_t size = std::max(bytes, kChunkBytes);
+      chunks_.push_back({std::make_unique_for_overwrite<char[]>(size), size});
+    }
+    return chunks_[current_].data.get() + used_;
+  }
+
+  // The text from where Reserve() pointed up to `end`.
+  std::string_view Take(char* end) noexcept {
+    const char* const begin = chunks_[current_].data.get() + used_;
+    const auto size = static_cast<size_t>(end - begin);
+    used_ += size;
+    return {begin, size};
+  }
+
+  std::string_view Copy(std::string_view text) {
+    return Take(std::copy(text.begin(), text.end(), Reserve(text.size())));
+  }
+
+  void Clear() noexcept {
+    current_ = 0;
+    used_ = 0;
+  }
+
+ private:
+  static constexpr size_t kChunkBytes = 16 * 1024;
+
+  struct Chunk {
+    std::unique_ptr<char[]> data;
+    size_t bytes;
+  };
+
+  std::vector<Chunk> chunks_;
+  size_t current_ = 0;
+  size_t used_ = 0;  // of the current one
+};
+
+struct EventBatch {
+  std::vector<KeyedEvent<FoldEvent>> events;
+  std::vector<Operand> operands;           // of all events, as many for each as there are merges
+  std::vector<std::string_view> elements;  // of all operands
+  TextArena texts;
+
+  void Clear() noexcept {
+    events.clear();
+    operands.clear();
+    elements.clear();
+    texts.Clear();
+  }
+
+  // Makes the events refer to their operands, which move as long as more are read.
+  void Link() noexcept {
+    const size_t merges = events.empty() ? 0 : operands.size() / events.size();
+    for (size_t i = 0; i < events.size(); ++i) {
+      events[i].event.operands = operands.data() + i * merges;
+      events[i].event.elements = elements.data();
+    }
+  }
+};
+
+}  // namespace pleat::inline v0
