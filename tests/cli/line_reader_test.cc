@@ -2,7 +2,6 @@
 #include "tools/pleat/line_reader.h"
 
 #include "tests/cli/fixtures.h"
-#include "tools/pleat/read_ahead.h"
 
 namespace pleat {
 namespace {
@@ -122,27 +121,6 @@ TEST(LineReader, HalfALineBeforeAnErrorIsDropped) {
       ReadLines(std::make_unique<TextSource>("a\nb", 3, absl::DataLossError("in: truncated")));
   EXPECT_EQ(seen.lines, (Lines{"a"}));
   EXPECT_EQ(seen.error, "in: truncated");
-}
-
-TEST(ReadAhead, GivesTheSameBytes) {
-  std::string text;
-  for (int i = 0; i < 400'000; ++i) text += std::to_string(i) + "\n";
-  ReadAhead ahead(std::make_unique<TextSource>(text, 100'000));
-  EXPECT_EQ(ReadAll(ahead, 70'000), text);
-  EXPECT_EQ(ReadAll(ahead), "") << "the end stays the end";
-}
-
-TEST(ReadAhead, GivesWhatCameBeforeAnErrorAndThenTheError) {
-  ReadAhead ahead(std::make_unique<TextSource>("abc", 1, absl::UnavailableError("in: unplugged")));
-  EXPECT_EQ(ReadAll(ahead), "abc[in: unplugged]");
-}
-
-TEST(ReadAhead, CanBeGivenUpAtAnyTime) {
-  for (int reads = 0; reads < 3; ++reads) {
-    ReadAhead ahead(std::make_unique<TextSource>(std::string(size_t{8} << 20, 'x')));
-    char byte = 0;
-    for (int i = 0; i < reads; ++i) EXPECT_EQ(ahead.Read(&byte, 1).value(), 1u);
-  }
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <utility>
 
+#include "tools/pleat/block_queue.h"
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/interrupt.h"
-#include "tools/pleat/read_ahead.h"
 #include "tools/pleat/summary.h"
 
 namespace pleat::inline v0 {
@@ -83,62 +83,58 @@ void FoldRun::FoldInput(const std::string& path) {
   line_number_ = 0;
   absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
   if (!opened.ok()) return StopFor(opened.status());
-  if (options_.threads > 1 && !opened->live) {
-    opened->source = std::make_unique<ReadAhead>(std::move(opened->source));
-  }
-  LineReader reader(std::move(opened->source));
+  BlockQueue blocks(std::move(opened->source), *folder_, opened->live ? 0 : options_.threads - 1);
   while (!stopped()) {
-    absl::StatusOr<LineBlock> block = reader.Next();
-    if (!block.ok()) return StopFor(block.status());
-    if (block->kind == LineBlock::Kind::kEnd) return;
+    BlockQueue::Block& block = blocks.Next();
+    if (!block.status.ok()) return StopFor(block.status);
+    if (block.kind == LineBlock::Kind::kEnd) return;
     if (!on_event_time()) {
       now_ = WallNow();
       engine_->Advance(now_);
     }
-    FoldBlock(*block);
+    if (block.kind == LineBlock::Kind::kLines) {
+      FoldLines(block.lines);
+    } else {
+      FoldLongLine(block.kind, block.text);
+    }
     if (!stopped() && Interrupted()) stop_ = Stop::kInterrupted;
     ShowProgress();
   }
 }
 
-void FoldRun::FoldBlock(const LineBlock& block) {
-  std::string_view text = block.text;
-  switch (block.kind) {
-    case LineBlock::Kind::kEnd: return;
-    case LineBlock::Kind::kLines:
-      while (!text.empty() && !stopped()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        FoldLine(line);
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-      }
-      return;
-    case LineBlock::Kind::kLongBegin:
-      keeping_long_line_ = Judge(text.substr(0, kLineBytesShown), text) == LineResult::Kind::kBad;
-      break;
-    case LineBlock::Kind::kLongMore:
-    case LineBlock::Kind::kLongEnd: break;
+void FoldRun::FoldLines(JsonLines& lines) {
+  const uint64_t lines_before = line_number_;
+  const uint64_t lines_in_all = lines_before + lines.left();
+  while (lines.left() > 0 && !stopped()) {
+    const uint64_t wanted = kLinesPerSettle - lines_since_settle_;
+    CountForSettle(folder_->Fold(lines, wanted, now_, [&](const UnusualLine& line) {
+      line_number_ = lines_before + line.index + 1;
+      OnUnusualLine(line.result);
+      if (line.result.fold == FoldOutcome::kLate) StopFor(outputs_.AppendLate(line.text));
+      if (line.result.kind == LineResult::Kind::kBad) StopFor(outputs_.AppendBad(line.text));
+      return !stopped();
+    }));
   }
-  if (!keeping_long_line_) return;
+  line_number_ = lines_in_all;
+}
+
+// A piece of a line over the limit.
+void FoldRun::FoldLongLine(LineBlock::Kind kind, std::string_view text) {
+  if (kind == LineBlock::Kind::kLongBegin) {
+    ++line_number_;
+    OnUnusualLine(folder_->FoldLine(text.substr(0, kLineBytesShown), now_));
+    CountForSettle(1);
+  }
   StopFor(outputs_.AppendBadPiece(text));
-  const bool ends = block.kind == LineBlock::Kind::kLongEnd || stopped();
+  const bool ends = kind == LineBlock::Kind::kLongEnd || stopped();
   if (ends && (text.empty() || text.back() != '\n')) StopFor(outputs_.AppendBadPiece("\n"));
 }
 
-void FoldRun::FoldLine(std::string_view line) {
-  if (Judge(line.substr(0, kLineBytesShown), line) == LineResult::Kind::kBad) {
-    StopFor(outputs_.AppendBad(line));
-  }
-}
-
-// Folds the line, of which `shown` is as much as it takes to see what it is.
-LineResult::Kind FoldRun::Judge(std::string_view shown, std::string_view line) {
-  ++line_number_;
-  const LineResult result = folder_->FoldLine(shown, now_);
+void FoldRun::OnUnusualLine(const LineResult& result) {
   switch (result.kind) {
     case LineResult::Kind::kBlank: break;
     case LineResult::Kind::kEvent:
-      if (result.fold == FoldOutcome::kLate) StopFor(outputs_.AppendLate(line));
-      if (result.fold == FoldOutcome::kOverLimit) OnRefused(result.reason);
+      if (result.fold == FoldOutcome::kOverLimit) OnRefused();
       break;
     case LineResult::Kind::kBad: OnBadLine(result.reason); break;
     case LineResult::Kind::kNoUnit:
@@ -146,8 +142,6 @@ LineResult::Kind FoldRun::Judge(std::string_view shown, std::string_view line) {
       stop_ = Stop::kNoUnit;
       break;
   }
-  if (++lines_since_settle_ == kLinesPerSettle) Settle(on_event_time() ? engine_->now() : now_);
-  return result.kind;
 }
 
 void FoldRun::OnBadLine(std::string_view reason) {
@@ -155,19 +149,17 @@ void FoldRun::OnBadLine(std::string_view reason) {
   if (options_.on_bad == FoldOptions::OnBad::kFail && !stopped()) stop_ = Stop::kBadLine;
 }
 
-void FoldRun::OnRefused(std::string_view reason) {
+void FoldRun::OnRefused() {
   if (std::exchange(refusal_said_, true)) return;
-  std::string why(reason);
-  if (why.empty()) {
-    // Each partition has its share of the limits, so the one that is nearer is the one that was met.
-    const Sizes sizes = folder_->sizes();
-    const double groups =
-        static_cast<double>(sizes.open_groups) / static_cast<double>(options_.spec.max_groups);
-    const double bytes =
-        static_cast<double>(sizes.bytes) / static_cast<double>(options_.spec.max_bytes);
-    why = groups >= bytes ? "--max-groups " + std::to_string(options_.spec.max_groups) + " reached"
-                          : "--max-memory " + std::to_string(options_.spec.max_bytes) + " reached";
-  }
+  // Each partition has its share of the limits, so the one that is nearer is the one that was met.
+  const Sizes sizes = folder_->sizes();
+  const double groups =
+      static_cast<double>(sizes.open_groups) / static_cast<double>(options_.spec.max_groups);
+  const double bytes =
+      static_cast<double>(sizes.bytes) / static_cast<double>(options_.spec.max_bytes);
+  const std::string why =
+      groups >= bytes ? "--max-groups " + std::to_string(options_.spec.max_groups) + " reached"
+                      : "--max-memory " + std::to_string(options_.spec.max_bytes) + " reached";
   Say(Here() + "event refused: " + why + "; more of them are only counted");
 }
 
@@ -241,6 +233,12 @@ bool FoldRun::AwaitInput(int fd) {
 }
 
 // ---
+
+// Lines are counted, not reads, so that what a file comes to never depends on how it is cut into reads.
+void FoldRun::CountForSettle(uint64_t lines) {
+  lines_since_settle_ += lines;
+  if (lines_since_settle_ == kLinesPerSettle) Settle(on_event_time() ? engine_->now() : now_);
+}
 
 // Moves time to `now` and pops what that makes final.
 void FoldRun::Settle(EngineTime now) {

@@ -42,17 +42,18 @@ class FoldRun final : private InputWaiter {
   absl::Status Open();
   void FoldInputs();
   void FoldInput(const std::string& path);
-  void FoldBlock(const LineBlock& block);
-  void FoldLine(std::string_view line);
-  LineResult::Kind Judge(std::string_view shown, std::string_view line);
+  void FoldLines(JsonLines& lines);
+  void FoldLongLine(LineBlock::Kind kind, std::string_view text);
+  void OnUnusualLine(const LineResult& result);
   void OnBadLine(std::string_view reason);
-  void OnRefused(std::string_view reason);
+  void OnRefused();
 
   bool AwaitInput(int fd) override;
   EngineTime WallNow();
   Duration TimeToSleep(EngineTime now, EngineTime silent_since, bool woke_for_nothing) const;
   bool FollowsWall(EngineTime now, EngineTime silent_since) const;
 
+  void CountForSettle(uint64_t lines);
   void Settle(EngineTime now);
   void SettleAndFlush(EngineTime now);
   void Emit();
@@ -80,7 +81,6 @@ class FoldRun final : private InputWaiter {
   uint64_t line_number_ = 0;
   uint64_t lines_since_settle_ = 0;
   EngineTime now_ = kBeginningOfTime;  // of the block under way, without --time
-  bool keeping_long_line_ = false;     // the long line under way is bad, and --bad gets all of it
   uint64_t bad_lines_ = 0;
   bool refusal_said_ = false;
   std::string popped_;

@@ -1,0 +1,85 @@
+// Blocks come in order and whole, whoever read them, and a queue can be given up at any time.
+#include "tools/pleat/block_queue.h"
+
+#include "tests/cli/fixtures.h"
+
+namespace pleat {
+namespace {
+
+class BlockQueueTest : public ::testing::TestWithParam<int> {
+ protected:
+  BlockQueueTest() {
+    FoldSpec spec;
+    spec.key = {{.name = "k", .path = "k"}};
+    spec.quiet = std::chrono::minutes(1);
+    engine_ = *Engine::Open(EngineOptionsFor(spec));
+    folder_ = *JsonFolder::Open(*engine_, "blocks", spec);
+  }
+
+  BlockQueue Open(std::unique_ptr<ByteSource> source) {
+    return BlockQueue(std::move(source), *folder_, GetParam());
+  }
+
+  // All texts one after the other, and behind them the error. Counts lines on the way.
+  std::string ReadAll(std::unique_ptr<ByteSource> source) {
+    BlockQueue queue = Open(std::move(source));
+    std::string text;
+    for (;;) {
+      BlockQueue::Block& block = queue.Next();
+      if (!block.status.ok()) return text + "[" + std::string(block.status.message()) + "]";
+      if (block.kind == LineBlock::Kind::kEnd) return text;
+      text += block.text;
+      if (block.kind != LineBlock::Kind::kLines) continue;
+      lines_ += folder_->Fold(block.lines, SIZE_MAX, kBeginningOfTime,
+                              [](const UnusualLine&) { return true; });
+    }
+  }
+
+  size_t lines_ = 0;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<JsonFolder> folder_;
+};
+
+TEST_P(BlockQueueTest, GivesAllLinesInOrder) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "{\"k\":" + std::to_string(i) + "}\n";
+  EXPECT_TRUE(ReadAll(std::make_unique<TextSource>(text, 100'000)) == text);
+  EXPECT_EQ(lines_, 100'000u);
+  EXPECT_EQ(folder_->counts().events, 100'000u);
+  folder_->CloseAll();
+  std::string out;
+  folder_->Pop(SIZE_MAX, out);
+  EXPECT_LT(out.find("{\"k\":7,"), out.find("{\"k\":99999,"));
+}
+
+TEST_P(BlockQueueTest, GivesLinesOfAnyLength) {
+  std::string text;
+  for (const size_t size : {10u, 70'000u, 1u, 300'000u, 2'000'000u, 5u, 1'048'576u, 1'048'577u}) {
+    text += std::string(size, 'x') + "\n\n";
+  }
+  text += "the end";
+  EXPECT_TRUE(ReadAll(std::make_unique<TextSource>(text)) == text);
+}
+
+TEST_P(BlockQueueTest, NothingGivesNothing) {
+  EXPECT_EQ(ReadAll(std::make_unique<TextSource>("")), "");
+}
+
+TEST_P(BlockQueueTest, GivesWhatCameBeforeAnErrorAndThenTheError) {
+  EXPECT_EQ(ReadAll(std::make_unique<TextSource>("a\nb\n", 2, absl::UnavailableError("unplugged"))),
+            "a\nb\n[unplugged]");
+}
+
+TEST_P(BlockQueueTest, CanBeGivenUpAtAnyTime) {
+  std::string text;
+  while (text.size() < size_t{4} << 20) text += "{\"k\":\"a line\"}\n";
+  for (int blocks = 0; blocks < 8; ++blocks) {
+    BlockQueue queue = Open(std::make_unique<TextSource>(text));
+    for (int i = 0; i < blocks; ++i) EXPECT_EQ(queue.Next().kind, LineBlock::Kind::kLines);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, BlockQueueTest, ::testing::Values(0, 1, 2, 5));
+
+}  // namespace
+}  // namespace pleat

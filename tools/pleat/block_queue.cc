@@ -1,0 +1,106 @@
+#include "tools/pleat/block_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pleat::inline v0 {
+namespace {
+
+// Large enough that handing a block from thread to thread costs nothing, small enough that its events
+// are still in the cache when they are folded.
+constexpr size_t kBlockBytes = 64 * 1024;
+// Without threads there is nothing to hand over.
+constexpr size_t kLoneBlockBytes = 16 * 1024;
+
+// Whole lines off the front of some, about `bytes` of them but at least one.
+std::string_view TakeLines(std::string_view& lines, size_t bytes) {
+  size_t size = lines.size();
+  if (size > bytes) {
+    size_t newline = lines.rfind('\n', bytes - 1);
+    if (newline == std::string_view::npos) newline = lines.find('\n', bytes);
+    size = std::min(newline, size - 1) + 1;
+  }
+  const std::string_view taken = lines.substr(0, size);
+  lines.remove_prefix(size);
+  return taken;
+}
+
+}  // namespace
+
+BlockQueue::BlockQueue(std::unique_ptr<ByteSource> source, const JsonFolder& folder, int threads)
+    : copies_(threads > 0), reader_(std::move(source)) {
+  const auto count = static_cast<size_t>(threads);
+  for (size_t i = 0; i < (copies_ ? count + 2 : 1); ++i) {
+    ring_.push_back(std::make_unique<Block>(folder));
+  }
+  for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { RunThread(); });
+}
+
+BlockQueue::~BlockQueue() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+BlockQueue::Block& BlockQueue::Next() {
+  Lock lock(mutex_);
+  if (handed_out_) {
+    at(done_++).ready = false;
+    changed_.notify_all();
+  }
+  handed_out_ = true;
+  while (done_ == taken_ || !at(done_).ready) {
+    CanTake() ? Work(lock) : changed_.wait(lock);
+  }
+  return at(done_);
+}
+
+void BlockQueue::RunThread() {
+  Lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stop_ || ended_ || CanTake(); });
+    if (stop_ || ended_) return;
+    Work(lock);
+  }
+}
+
+// Takes a block off the input and reads its lines. The lock is held only between these steps.
+void BlockQueue::Work(Lock& lock) {
+  Block& block = at(taken_++);
+  taking_ = true;
+  lock.unlock();
+  TakeOffInput(block);
+  const bool last = !block.status.ok() || block.kind == LineBlock::Kind::kEnd;
+  lock.lock();
+  taking_ = false;
+  ended_ = last;
+  lock.unlock();
+  changed_.notify_all();
+  if (block.kind == LineBlock::Kind::kLines) block.lines.Read(block.text);
+  lock.lock();
+  block.ready = true;
+  changed_.notify_all();
+}
+
+void BlockQueue::TakeOffInput(Block& block) {
+  block.kind = LineBlock::Kind::kLines;
+  if (rest_.empty()) {
+    const absl::StatusOr<LineBlock> next = reader_.Next();
+    block.status = next.status();
+    block.kind = next.ok() ? next->kind : LineBlock::Kind::kEnd;
+    block.text = next.ok() ? next->text : std::string_view();
+    if (block.kind == LineBlock::Kind::kLines) rest_ = block.text;
+  }
+  if (block.kind == LineBlock::Kind::kLines) {
+    block.text = TakeLines(rest_, copies_ ? kBlockBytes : kLoneBlockBytes);
+  }
+  if (!copies_) return;
+  block.bytes.resize(block.text.size() + kLinePaddingBytes);
+  std::copy(block.text.begin(), block.text.end(), block.bytes.begin());
+  block.text = {block.bytes.data(), block.text.size()};
+}
+
+}  // namespace pleat::inline v0

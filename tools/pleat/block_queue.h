@@ -1,0 +1,78 @@
+// The blocks of an input, read into events by several threads and handed out in order.
+//
+// A block goes through three steps: its bytes are taken off the input (and decompressed), its lines
+// are read, its events are folded. The first step is done by one thread at a time, and whoever does
+// it gives the block its place in the order; the second by as many as there are; the third by the
+// caller of Next(), who lends a hand with the other two as long as the block whose turn it is is not
+// ready. Without threads the caller does everything, one block after the other, and copies nothing.
+//
+// So what is folded, and in what order, does not depend on the number of threads. Memory is bounded:
+// there are two blocks more than threads, each of about kBlockBytes or one long line.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <pleat/json.h>
+
+#include "tools/pleat/line_reader.h"
+
+namespace pleat::inline v0 {
+
+class BlockQueue {
+ public:
+  struct Block {
+    explicit Block(const JsonFolder& folder) : lines(folder) {}
+
+    absl::Status status;  // if not OK, there is nothing else, and nothing comes after
+    LineBlock::Kind kind = LineBlock::Kind::kEnd;
+    std::string_view text;
+    JsonLines lines;  // of a block of kLines
+
+    std::vector<char> bytes;  // the text, where it has to outlive the reader's
+    bool ready = false;
+  };
+
+  // `threads` beside the caller's. An input that waits for its writer must have none, so that nothing
+  // ever has to be woken up from a silent pipe. Borrows `folder`.
+  BlockQueue(std::unique_ptr<ByteSource> source, const JsonFolder& folder, int threads);
+  // Waits for what is under way, at most.
+  ~BlockQueue();
+
+  // The next block in order, until the next call. Not to be called after an error or kEnd.
+  Block& Next();
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  Block& at(uint64_t number) { return *ring_[number % ring_.size()]; }
+  bool CanTake() const { return !taking_ && !ended_ && taken_ - done_ < ring_.size(); }
+  void Work(Lock& lock);
+  void TakeOffInput(Block& block);
+  void RunThread();
+
+  const bool copies_;
+  LineReader reader_;
+  std::string_view rest_;  // of the reader's block
+  std::vector<std::unique_ptr<Block>> ring_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Blocks are numbered. [done_, taken_) are in the ring, the first of them with the caller of Next().
+  uint64_t done_ = 0;
+  uint64_t taken_ = 0;
+  bool handed_out_ = false;
+  bool taking_ = false;  // a thread is at the input
+  bool ended_ = false;   // nothing more can be taken
+  bool stop_ = false;
+  std::vector<std::thread> threads_;  // last: they use all of the above
+};
+
+}  // namespace pleat::inline v0
