@@ -56,16 +56,16 @@ void EmissionPrinter::AppendKey(std::string_view key, std::string& out) const {
 void EmissionPrinter::AppendMeta(const ClosedGroup& group, std::string& out) {
   char text[256];  // 68 bytes of names, 20 of count, 3 x 27 of times, at most 10 of reason
   Cursor to{text};
-  const auto put_time = [&](std::string_view label, EngineTime at) {
+  const auto put_time = [&](std::string_view label, TimestampWriter& writer, EngineTime at) {
     to.Put(label);
-    times_.Write(at, to.at);
+    writer.Write(at, to.at);
     to.at += kTimestampBytes;
   };
   to.Put(",\"_fold\":{\"count\":");
   to.at = std::to_chars(to.at, text + sizeof(text), group.count).ptr;
-  put_time(",\"first\":\"", group.first);
-  put_time("\",\"last\":\"", group.last);
-  put_time("\",\"closed\":\"", group.closed);
+  put_time(",\"first\":\"", first_times_, group.first);
+  put_time("\",\"last\":\"", last_times_, group.last);
+  put_time("\",\"closed\":\"", closed_times_, group.closed);
   to.Put("\",\"reason\":\"");
   to.Put(ReasonName(group.reason));
   to.Put("\"");

@@ -24,7 +24,10 @@ class EmissionPrinter {
   void AppendMeta(const ClosedGroup& group, std::string& out);
 
   const FoldPlan& plan_;
-  TimestampWriter times_;
+  // One for each, since each goes slowly through time by itself.
+  TimestampWriter first_times_;
+  TimestampWriter last_times_;
+  TimestampWriter closed_times_;
   std::string saturated_;  // the names of this group's saturated merges, quoted
 };
 

@@ -99,22 +99,27 @@ EventReader::Verdict EventReader::ReadValues(EventBatch& batch) {
 }
 
 bool EventReader::ReadKey(EventBatch& batch, std::string_view& key) {
-  joined_key_.clear();
   for (const FoldPlan::Key& field : plan_.keys) {
     const Value& value = scanner_.value(field.slot);
-    if (!value.scalar()) {
-      reason_ = value.present() ? field.container : field.absent;
-      return false;
-    }
-    key = Canonical(value, batch);
-    if (plan_.keys.size() == 1) break;
-    if (&field != &plan_.keys.front()) joined_key_ += ',';
-    joined_key_ += key;
+    if (!value.scalar()) return Bad(value.present() ? field.container : field.absent), false;
   }
-  if (plan_.keys.size() > 1) key = batch.texts.Copy(joined_key_);
-  if (key.size() <= kKeyBytesMax) return true;
-  reason_ = bad_line::kKeyTooLong;
-  return false;
+  if (plan_.keys.size() == 1) {
+    key = Canonical(scanner_.value(plan_.keys.front().slot), batch);
+  } else {
+    key = JoinKeys(batch);
+  }
+  return key.size() <= kKeyBytesMax || (Bad(bad_line::kKeyTooLong), false);
+}
+
+std::string_view EventReader::JoinKeys(EventBatch& batch) {
+  size_t bytes = 0;
+  for (const FoldPlan::Key& field : plan_.keys) bytes += scanner_.value(field.slot).text.size() + 1;
+  char* to = batch.texts.Reserve(bytes);
+  for (const FoldPlan::Key& field : plan_.keys) {
+    if (&field != &plan_.keys.front()) *to++ = ',';
+    to = WriteCanonical(scanner_.value(field.slot).text, to);
+  }
+  return batch.texts.Take(to);
 }
 
 EventReader::Verdict EventReader::ReadTime(EventBatch& batch, EngineTime& at) {

@@ -40,13 +40,13 @@ class EventReader {
   Verdict Bad(std::string_view reason) noexcept;
   Verdict ReadValues(EventBatch& batch);
   bool ReadKey(EventBatch& batch, std::string_view& key);
+  std::string_view JoinKeys(EventBatch& batch);
   Verdict ReadTime(EventBatch& batch, EngineTime& at);
   Verdict ReadTimeNumber(std::string_view token, EngineTime& at);
   bool ReadOperand(const FoldPlan::MergedValue& merge, EventBatch& batch, Operand& operand);
 
   const FoldPlan& plan_;
   Scanner scanner_;
-  std::string joined_key_;
   std::string_view reason_;
   std::string reason_text_;
 };

@@ -1,6 +1,7 @@
 #include "engine/json/number.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -78,30 +79,37 @@ class Decimal {
   int64_t magnitude_ = 0;
 };
 
-// The number that eight digits make: neighbours are joined to numbers of two, four, eight digits.
-int64_t EightDigits(const char* p) noexcept {
-  uint64_t digits = 0;
-  for (int i = 7; i >= 0; --i) digits = digits << 8 | static_cast<unsigned char>(p[i]);
-  digits -= 0x3030303030303030;
-  digits = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff;
-  digits = (digits * 100 + (digits >> 16)) & 0x0000ffff0000ffff;
-  return static_cast<int64_t>((digits * 10'000 + (digits >> 32)) & 0xffffffff);
+// Eight bytes, of which the first is the lowest in the word.
+uint64_t LoadInOrder(const char* p) noexcept {
+  uint64_t bytes;
+  std::memcpy(&bytes, p, sizeof(bytes));
+  if constexpr (std::endian::native == std::endian::big) bytes = __builtin_bswap64(bytes);
+  return bytes;
 }
 
-// A token of up to 18 digits and nothing else.
-bool ReadDigits(std::string_view token, int64_t& out) noexcept {
-  const char* p = token.data();
-  const char* const end = p + token.size();
-  out = 0;
-  for (; end - p >= 8; p += 8) {
-    if (!AreDigits(p)) return false;
-    out = out * 100'000'000 + EightDigits(p);
+// The number that eight digits make, given as their values, the first one lowest: neighbours are
+// joined to numbers of two, four, eight digits.
+uint64_t JoinDigits(uint64_t digits) noexcept {
+  digits = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff;
+  digits = (digits * 100 + (digits >> 16)) & 0x0000ffff0000ffff;
+  return (digits * 10'000 + (digits >> 32)) & 0xffffffff;
+}
+
+// The value of a token for which IsShortInteger() is true.
+int64_t ReadShortInteger(std::string_view token) noexcept {
+  constexpr uint64_t kZeros = 0x3030303030303030;
+  const char* const p = token.data();
+  const size_t size = token.size();
+  if (size < 8) {
+    int64_t value = 0;
+    for (const char c : token) value = value * 10 + (c - '0');
+    return value;
   }
-  for (; p != end; ++p) {
-    if (!IsDigit(*p)) return false;
-    out = out * 10 + (*p - '0');
-  }
-  return true;
+  const uint64_t low = JoinDigits(LoadInOrder(p + size - 8) - kZeros);
+  if (size == 8) return static_cast<int64_t>(low);
+  // The digits before the last eight, behind as many zeros as make eight of them.
+  const uint64_t high = JoinDigits((LoadInOrder(p) - kZeros) << (8 * (16 - size)));
+  return static_cast<int64_t>(high * 100'000'000 + low);
 }
 
 int CompareMagnitudes(const Decimal& a, const Decimal& b) noexcept {
@@ -167,11 +175,11 @@ int CompareNumbers(std::string_view a, std::string_view b) noexcept {
 }
 
 bool ScaledToInteger(std::string_view token, int shift, int64_t& out) noexcept {
-  constexpr int64_t kPowers[] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
+  static constexpr int64_t kPowers[] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
   constexpr int64_t kTooLarge = 1'000'000'000'000'000'000;
   // Nearly all times are integers; these need no decimals.
-  const bool plain = shift >= -6 && shift <= 6 && token.size() <= 18;
-  if (plain && ReadDigits(token, out)) {
+  if (shift >= -6 && shift <= 6 && IsShortInteger(token)) {
+    out = ReadShortInteger(token);
     if (shift <= 0) {
       out /= kPowers[-shift];
     } else if (__builtin_mul_overflow(out, kPowers[shift], &out)) {

@@ -202,41 +202,45 @@ Scanner::Token Scanner::ScanArray(Token token, int depth) {
 
 // The value of the member `name`. `depth` is that of the container around it.
 inline Scanner::Token Scanner::ScanValue(Token token, NameTree::Id name, int depth) {
-  Value value;
+  // Apart, not in a Value: stored in parts and copied as a whole, it would stall.
+  Value::Kind kind;
+  bool plain = true;
+  std::string_view text = TextOf(token);
   Token end = token + 1;
   const char first = CharAt(token);
   if (first == '"') {
-    value = {Value::Kind::kString, false, TextOf(token)};
-    if (!CheckString(value.text, value.plain)) return nullptr;
+    kind = Value::Kind::kString;
+    if (!CheckString(text, plain)) return nullptr;
   } else if (first == '-' || (first >= '0' && first <= '9')) {
-    value = {Value::Kind::kNumber, true, TextOf(token)};
-    if (!IsShortInteger(value.text) && !IsNumber(value.text)) return Fail(bad_line::kNumber);
+    kind = Value::Kind::kNumber;
+    if (!IsShortInteger(text) && !IsNumber(text)) return Fail(bad_line::kNumber);
   } else if (first == '{' || first == '[') {
-    end = ScanContainer(token, name, depth + 1, value);
+    kind = first == '{' ? Value::Kind::kObject : Value::Kind::kArray;
+    plain = false;
+    end = ScanContainer(token, name, depth + 1);
     if (end == nullptr) return nullptr;
+    text = {text.data(), static_cast<size_t>(text_ + end[-1] + 1 - text.data())};
   } else if (first >= 'a' && first <= 'z') {
-    value = {KindOfWord(TextOf(token)), true, TextOf(token)};
-    if (value.kind == Value::Kind::kAbsent) return Fail(bad_line::kLiteral);
+    kind = KindOfWord(text);
+    if (kind == Value::Kind::kAbsent) return Fail(bad_line::kLiteral);
   } else {
     return Fail(bad_line::kNoValue);
   }
   if (const int slot = known_[name].slot; slot != PathTree::kNone) {
-    values_[static_cast<size_t>(slot)] = value;
+    Value& value = values_[static_cast<size_t>(slot)];
+    value.kind = kind;
+    value.plain = plain;
+    value.text = text;
   }
   return end;
 }
 
-Scanner::Token Scanner::ScanContainer(Token token, NameTree::Id name, int depth, Value& value) {
+Scanner::Token Scanner::ScanContainer(Token token, NameTree::Id name, int depth) {
   if (depth > kJsonDepthMax) return Fail(bad_line::kDepth);
   const bool object = CharAt(token) == '{';
   const Token end =
       object ? ScanObject(token + 1, known_.Inner(name), depth) : ScanArray(token + 1, depth);
-  if (end == nullptr) return nullptr;
   if (end == last_) return Fail(bad_line::kUnclosed);  // it took the outermost object's '}'
-  const char* const begin = text_ + *token;
-  value = {object ? Value::Kind::kObject : Value::Kind::kArray,
-           false,
-           {begin, static_cast<size_t>(text_ + end[-1] + 1 - begin)}};
   return end;
 }
 

@@ -80,7 +80,7 @@ class Scanner {
   Token ScanNewNames(Token token, NameTree::Id last, int depth);
   Token ScanArray(Token token, int depth);
   Token ScanValue(Token token, NameTree::Id name, int depth);
-  Token ScanContainer(Token token, NameTree::Id name, int depth, Value& value);
+  Token ScanContainer(Token token, NameTree::Id name, int depth);
   bool NextName(Token token, NameTree::Id& name);
   bool CheckString(std::string_view token, bool& plain);
   bool ReadName(Token token, std::string_view& name);

@@ -10,6 +10,8 @@
 namespace pleat::inline v0 {
 namespace {
 
+constexpr int64_t kMicrosAMinute = 60'000'000;
+
 // Takes fixed-width fields off the front of a text. After a mismatch nothing matches any more.
 class Fields {
  public:
@@ -109,29 +111,30 @@ bool ParseTimestamp(std::string_view text, EngineTime& out) noexcept {
   return true;
 }
 
+void TimestampWriter::SetMinute(int64_t micros) noexcept {
+  constexpr int64_t kMicrosADay = 86'400'000'000;
+  const std::chrono::sys_days first(
+      std::chrono::floor<std::chrono::days>(kBeginningOfTime.time_since_epoch()));
+  const std::chrono::year_month_day date(first + std::chrono::days(micros / kMicrosADay));
+  const auto year = static_cast<unsigned>(static_cast<int>(date.year()));
+  const auto minute = static_cast<unsigned>(micros % kMicrosADay / kMicrosAMinute);
+  std::memcpy(text_, "0000-00-00T00:00:00.000000Z", kTimestampBytes);
+  PutTwoDigits(year / 100, text_);
+  PutTwoDigits(year % 100, text_ + 2);
+  PutTwoDigits(static_cast<unsigned>(date.month()), text_ + 5);
+  PutTwoDigits(static_cast<unsigned>(date.day()), text_ + 8);
+  PutTwoDigits(minute / 60, text_ + 11);
+  PutTwoDigits(minute % 60, text_ + 14);
+  minute_ = micros - micros % kMicrosAMinute;
+}
+
 void TimestampWriter::Write(EngineTime t, char* to) noexcept {
   const int64_t micros = (Clamp(t) - kBeginningOfTime).count();
-  constexpr int64_t kMicrosADay = 86'400'000'000;
-  const int64_t day = micros / kMicrosADay;
-  if (day != day_) {
-    day_ = day;
-    const std::chrono::sys_days first(
-        std::chrono::floor<std::chrono::days>(kBeginningOfTime.time_since_epoch()));
-    const std::chrono::year_month_day date(first + std::chrono::days(day));
-    const auto year = static_cast<unsigned>(static_cast<int>(date.year()));
-    std::memcpy(text_, "0000-00-00T00:00:00.000000Z", kTimestampBytes);
-    PutTwoDigits(year / 100, text_);
-    PutTwoDigits(year % 100, text_ + 2);
-    PutTwoDigits(static_cast<unsigned>(date.month()), text_ + 5);
-    PutTwoDigits(static_cast<unsigned>(date.day()), text_ + 8);
-  }
-  const auto in_day = static_cast<uint64_t>(micros % kMicrosADay);
-  const auto seconds = static_cast<unsigned>(in_day / 1'000'000);
-  const auto fraction = static_cast<unsigned>(in_day % 1'000'000);
+  if (micros < minute_ || micros - minute_ >= kMicrosAMinute) SetMinute(micros);
+  const auto in_minute = static_cast<unsigned>(micros - minute_);
+  const unsigned fraction = in_minute % 1'000'000;
   std::memcpy(to, text_, kTimestampBytes);
-  PutTwoDigits(seconds / 3600, to + 11);
-  PutTwoDigits(seconds / 60 % 60, to + 14);
-  PutTwoDigits(seconds % 60, to + 17);
+  PutTwoDigits(in_minute / 1'000'000, to + 17);
   if (fraction == 0) return;
   PutTwoDigits(fraction / 10'000, to + 20);
   PutTwoDigits(fraction / 100 % 100, to + 22);

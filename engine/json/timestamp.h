@@ -11,14 +11,16 @@ namespace pleat::inline v0 {
 inline constexpr size_t kTimestampBytes = 27;
 
 // Writes timestamps, one after the other, each as FormatTimestamp() returns it. Neighbours tend to
-// share a day, so it remembers the last one's date.
+// share a minute, so it remembers the last one's.
 class TimestampWriter {
  public:
   void Write(EngineTime t, char* to) noexcept;
 
  private:
-  int64_t day_ = -1;  // since 0001-01-01
-  char text_[kTimestampBytes] = {};
+  void SetMinute(int64_t micros) noexcept;
+
+  int64_t minute_ = -60'000'000;     // its beginning, in microseconds since 0001-01-01
+  char text_[kTimestampBytes] = {};  // of the minute's beginning
 };
 
 }  // namespace pleat::inline v0
