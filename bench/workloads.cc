@@ -80,6 +80,26 @@ void Cut(LineWorkload& work) {
   }
 }
 
+LineWorkload* MakeEvents(uint64_t seed, int lines, const char* tail) {
+  constexpr uint32_t kEventKeys = 100'000;
+  const std::vector<std::string> keys = MakeKeys();
+  std::mt19937_64 random(seed);
+  auto* w = new LineWorkload;
+  char line[256];
+  for (int i = 0; i < lines; ++i) {
+    const std::string& key = keys[random() % kEventKeys];
+    const int64_t at = 1'700'000'000'000 + i / 2;
+    const auto n = static_cast<int>(10 + random() % 90);
+    const int size = std::snprintf(line, sizeof(line),
+                                   R"({"id":"%s","ts":%lld,"n":%d%s})"
+                                   "\n",
+                                   key.c_str(), static_cast<long long>(at), n, tail);
+    w->text.append(line, static_cast<size_t>(size));
+  }
+  Cut(*w);
+  return w;
+}
+
 }  // namespace
 
 const KeyedWorkload& Uniform1M() {
@@ -124,6 +144,19 @@ const LineWorkload& Higgs() {
     Cut(*w);
     return w;
   }();
+  return *workload;
+}
+
+const LineWorkload& Events56() {
+  static const LineWorkload* workload = MakeEvents(4, 2'000'000, "");
+  return *workload;
+}
+
+const LineWorkload& Events185() {
+  static const LineWorkload* workload =
+      MakeEvents(5, 1'000'000,
+                 R"(,"event":"page_view","region":"eu-central-1","path":"/products/98765/reviews",)"
+                 R"("agent":"Mozilla/5.0 Firefox 128.0","ok":true)");
   return *workload;
 }
 

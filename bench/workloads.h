@@ -4,7 +4,10 @@
 //   zipf_1M     the same keys, hit by Zipf's law with exponent 0.99
 //   higgs       the lines of higgs-activity.ndjson.gz if the file is there, else lines of the same
 //               shape and size: {"userA":N,"userB":N,"timestamp":N,"interaction":"RT"}, with userB
-//               drawn from a heavy tail; what `ndjson/*` parses
+//               drawn from a heavy tail; what `ndjson/higgs` parses
+//   events_56   2,000,000 lines of 56 bytes, newline included: {"id":"key-...","ts":N,"n":N}, over
+//               100,000 keys of 20 bytes, hit uniformly; a line opens a group once in 20
+//   events_185  1,000,000 lines of 185 bytes over the same keys, with five members that nobody reads
 //
 // Keys are scattered and loaded in shuffled order: keys that were inserted in the order of their rank
 // would be neighbours in memory and look faster than they are.
@@ -31,6 +34,8 @@ struct LineWorkload {
   bool real = false;                     // read from the file, not generated
 };
 const LineWorkload& Higgs();
+const LineWorkload& Events56();
+const LineWorkload& Events185();
 
 // The unpacked text of a file; empty if it cannot be read.
 std::string ReadGzip(const std::string& path);
