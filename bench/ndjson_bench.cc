@@ -6,6 +6,8 @@
 //   ndjson/W/simdjson_dom    the DOM parser, line by line: validates all but repeated names
 //   ndjson/W/pleat_scan      our strict validation of every byte, repeated names included; picks out the
 //                            same three members
+//   ndjson/W/pleat_read      the same, and keys, times and values made ready to be folded: what
+//                            `pleat fold --threads` does beside the thread that folds
 //   ndjson/W/pleat_fold      the whole path of `pleat fold` from text to text: strict validation,
 //                            watermark, fold, close, render; one thread
 //
@@ -217,14 +219,36 @@ void PleatScan(benchmark::State& state, const Case& c) {
   Report(state, work);
 }
 
-void PleatFold(benchmark::State& state, const Case& c) {
-  const LineWorkload& work = c.work();
+FoldSpec SpecOf(const Case& c) {
   FoldSpec spec;
   spec.key = {{.name = c.key, .path = c.key}};
   spec.quiet = c.quiet;
   spec.time = c.time;
   spec.time_unit = c.unit;
   spec.merges = {{.name = "merged", .reducer = c.reducer, .path = c.value}};
+  return spec;
+}
+
+void PleatRead(benchmark::State& state, const Case& c) {
+  const LineWorkload& work = c.work();
+  const FoldSpec spec = SpecOf(c);
+  auto engine = *Engine::Open(EngineOptionsFor(spec));
+  auto folder = *JsonFolder::Open(*engine, "lines", spec);
+  JsonLines lines(*folder);
+  for (auto _ : state) {
+    size_t read = 0;
+    for (std::string_view block : work.blocks) {
+      lines.Read(block);
+      read += lines.left();
+    }
+    if (read != work.lines.size()) state.SkipWithError("not every line was read");
+  }
+  Report(state, work);
+}
+
+void PleatFold(benchmark::State& state, const Case& c) {
+  const LineWorkload& work = c.work();
+  const FoldSpec spec = SpecOf(c);
   std::string out;
   for (auto _ : state) {
     auto engine = *Engine::Open(EngineOptionsFor(spec));
@@ -259,6 +283,7 @@ void Register(const std::string& name, const Case& c) {
   add("simdjson_walk", SimdjsonWalk);
   add("simdjson_dom", SimdjsonDom);
   add("pleat_scan", PleatScan);
+  add("pleat_read", PleatRead);
   add("pleat_fold", PleatFold);
 }
 

@@ -72,8 +72,8 @@ constexpr Flag kFlags[] = {
     {"quiet-summary", "", FlagKind::kSwitch, "no summary and no progress on stderr"},
     {"", "", FlagKind::kText, "Running"},
     {"threads", "N", FlagKind::kNumber,
-     "1 to 256 (default 1); same output for every N. From 2 on a file is read and\n"
-     "decompressed beside the folding, which has one thread so far"},
+     "1 to 256 (default 1); same output for every N. One thread folds, the others\n"
+     "decompress files and check their lines; a live input has one thread"},
     {"spec", "FILE", FlagKind::kText,
      "read the options above from a JSON document, {\"key\":[\"user\"],\"quiet\":\"5m\"};\n"
      "flags override it, and a --key or --merge replaces its whole list"},

@@ -1,4 +1,5 @@
-// One run of `pleat fold`: reads lines, folds them, moves time on, writes what has closed.
+// One run of `pleat fold`: folds lines, moves time on, writes what has closed. The lines come from a
+// BlockQueue, which may have threads; all else is done by the thread that called Run().
 //
 // Time. With --time the events move it, through the watermark. Without, an event happens when it is
 // read: the clock is read once per block of lines, and while a pipe is silent the run sleeps until

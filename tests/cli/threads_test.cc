@@ -1,0 +1,119 @@
+// That --threads does not show: neither in what is written, nor in what is said, nor in where a run stops.
+#include <random>
+
+#include "tests/cli/run_pleat.h"
+
+namespace pleat {
+namespace {
+
+// All that a run leaves behind.
+struct Left {
+  int code;
+  std::string out;
+  std::string err;
+  std::string stats;
+  std::string bad;
+  std::string late;
+
+  friend bool operator==(const Left&, const Left&) = default;
+};
+
+Left LeftBy(const Arguments& more, const std::string& input, const std::string& threads) {
+  TemporaryDirectory dir;
+  Arguments arguments = {"fold",    "--key",       "k",         "--quiet",
+                         "20s",     "--time",      "t",         "--time-unit",
+                         "s",       "--merge",     "v=set(v)",  "--quiet-summary",
+                         "--bad",   dir / "bad",   "--late",    dir / "late",
+                         "--stats", dir / "stats", "--threads", threads};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  arguments.push_back(input);
+  const Finished r = RunToEnd(Pleat(arguments), "");
+  return {
+      r.code, r.out, r.err, Content(dir / "stats"), Content(dir / "bad"), Content(dir / "late")};
+}
+
+// Some megabytes, so that there are many blocks. Every kind of line, and long ones, anywhere.
+std::string HostileInput(uint64_t seed, size_t bad_in_a_thousand) {
+  static constexpr std::string_view kBad[] = {"{\"k\":\"open",
+                                              "{}",
+                                              "x",
+                                              "{\"k\":1,\"k\":1,\"t\":1}",
+                                              "{\"k\":\"\x80\",\"t\":1}",
+                                              "{\"k\":1,\n\"t\":1}",
+                                              "{\"k\":1,\"t\":1}{}",
+                                              "{\"k\":[1],\"t\":1}",
+                                              "\"",
+                                              "\\"};
+  std::mt19937_64 random(seed);
+  std::string text;
+  for (int i = 0; i < 60'000; ++i) {
+    if (random() % 1000 < bad_in_a_thousand) text += kBad[random() % std::size(kBad)];
+    if (random() % 20'000 == 0) text += std::string(1'000'000 + random() % 200'000, 'x');
+    if (random() % 50 == 0) text += random() % 2 == 0 ? "\n" : " \r\n";
+    const int at = i / 10 - static_cast<int>(random() % 50 == 0 ? random() % 100 : 0) + 1000;
+    text += "{\"k\":\"" + std::to_string(random() % 500) + "\",\"t\":" + std::to_string(at) +
+            ",\"v\":\"" + std::string(random() % 40, 'v') + "\"}\n";
+  }
+  return text;
+}
+
+void ExpectThreadsDoNotShow(const Arguments& more, const std::string& input) {
+  TemporaryDirectory dir;
+  const std::string path = dir.Write("in", input);
+  const Left one = LeftBy(more, path, "1");
+  EXPECT_NE(one.out, "");
+  for (const char* threads : {"2", "3"}) {
+    const Left other = LeftBy(more, path, threads);
+    EXPECT_TRUE(other == one) << threads << " threads: " << other.err << other.stats
+                              << "one: " << one.err << one.stats;
+  }
+}
+
+TEST(PleatThreads, DoNotShowInHostileInput) {
+  for (const uint64_t seed : {1, 2}) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    ExpectThreadsDoNotShow({}, HostileInput(seed, 30));
+    ExpectThreadsDoNotShow({"--accept-limit", "10s", "--lateness", "5s"}, HostileInput(seed, 1));
+  }
+}
+
+TEST(PleatThreads, DoNotShowInWhereARunStops) {
+  ExpectThreadsDoNotShow({"--on-bad", "fail"}, HostileInput(3, 0) + "{}\n" + HostileInput(4, 10));
+  ExpectThreadsDoNotShow({"--on-bad", "fail", "--future-limit", "1h"},
+                         HostileInput(5, 0) + "{\"k\":1,\"t\":99999999}\n" + HostileInput(6, 0));
+}
+
+TEST(PleatThreads, DoNotShowInWhatIsRefused) {
+  ExpectThreadsDoNotShow({"--max-groups", "300"}, HostileInput(7, 5));
+}
+
+TEST(PleatThreads, DoNotShowInANumberWithoutUnit) {
+  TemporaryDirectory dir;
+  const std::string path = dir.Write("in", HostileInput(8, 1));
+  const auto run = [&](const char* threads) {
+    return RunToEnd(
+        Pleat({"fold", "--key", "k", "--quiet", "1s", "--time", "t", "--threads", threads, path}),
+        "");
+  };
+  const Finished one = run("1");
+  EXPECT_EQ(one.code, 2);
+  for (const char* threads : {"2", "3"}) {
+    const Finished other = run(threads);
+    EXPECT_EQ(other.code, 2);
+    EXPECT_EQ(other.err.substr(0, other.err.find('\n')), one.err.substr(0, one.err.find('\n')));
+  }
+}
+
+TEST(PleatThreads, DoNotShowOverSeveralInputs) {
+  TemporaryDirectory dir;
+  Arguments inputs;
+  for (const uint64_t seed : {9, 10}) {
+    inputs.push_back(dir.Write("in" + std::to_string(seed), HostileInput(seed, 2)));
+  }
+  const std::string last = dir.Write("last.gz", Gzip(HostileInput(11, 2)));
+  const Left one = LeftBy(inputs, last, "1");
+  for (const char* threads : {"2", "3", "8"}) EXPECT_TRUE(LeftBy(inputs, last, threads) == one);
+}
+
+}  // namespace
+}  // namespace pleat
