@@ -9,18 +9,6 @@
 namespace pleat::inline v0 {
 namespace {
 
-// The power of ten that takes a number of the unit to microseconds.
-int MicrosecondShift(TimeUnit unit) noexcept {
-  switch (unit) {
-    case TimeUnit::kSeconds: return 6;
-    case TimeUnit::kMilliseconds: return 3;
-    case TimeUnit::kNanoseconds: return -3;
-    case TimeUnit::kMicroseconds:
-    case TimeUnit::kNotStated: break;
-  }
-  return 0;
-}
-
 // The unit in which `token` is a time between 1973 and 5138, more or less.
 std::string_view LikelyUnit(std::string_view token) noexcept {
   int64_t value = 0;
@@ -58,6 +46,25 @@ void ReadMemberNames(std::string_view object, EventBatch& batch, Operand& operan
     batch.elements.push_back(Rewritten(name, batch));
   });
   operand.elements = static_cast<uint32_t>(batch.elements.size() - operand.first_element);
+}
+
+// As ScaledToInteger(), for a time in microseconds.
+bool ReadMicroseconds(const Value& number, int shift, int64_t& micros) noexcept {
+  static constexpr int64_t kPowers[] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
+  constexpr size_t kDigitsMax = 18;
+  const bool simple =
+      number.short_integer && shift >= 0 &&
+      number.text.size() + static_cast<size_t>(shift) <= kDigitsMax;  // nearly all times are
+  if (!simple) return ScaledToInteger(number.text, shift, micros);
+  micros = ReadShortInteger(number.text) * kPowers[shift];
+  return true;
+}
+
+bool ReadNumberOf(const Value& value, Number& number) noexcept {
+  if (!value.short_integer) return ReadNumber(value.text, number);
+  const int64_t whole = ReadShortInteger(value.text);
+  number = {.integer = true, .fits = true, .whole = whole, .real = static_cast<double>(whole)};
+  return true;
 }
 
 bool ReadsNumbers(Reducer reducer) noexcept {
@@ -125,7 +132,7 @@ std::string_view EventReader::JoinKeys(EventBatch& batch) {
 EventReader::Verdict EventReader::ReadTime(EventBatch& batch, EngineTime& at) {
   if (plan_.time_slot == PathTree::kNone) return Verdict::kEvent;
   const Value& value = scanner_.value(plan_.time_slot);
-  if (value.kind == Value::Kind::kNumber) return ReadTimeNumber(value.text, at);
+  if (value.kind == Value::Kind::kNumber) return ReadTimeNumber(value, at);
   if (!value.present()) return Bad(plan_.time_absent);
   if (value.kind != Value::Kind::kString) return Bad(bad_line::kTimeType);
   const std::string_view text = Canonical(value, batch);
@@ -133,9 +140,10 @@ EventReader::Verdict EventReader::ReadTime(EventBatch& batch, EngineTime& at) {
   return good ? Verdict::kEvent : Bad(bad_line::kTimeText);
 }
 
-EventReader::Verdict EventReader::ReadTimeNumber(std::string_view token, EngineTime& at) {
+EventReader::Verdict EventReader::ReadTimeNumber(const Value& value, EngineTime& at) {
   if (plan_.time_unit == TimeUnit::kNotStated) {
     constexpr size_t kShownBytes = 40;
+    const std::string_view token = value.text;
     reason_text_ = "event time ";
     reason_text_ += token.substr(0, kShownBytes);
     reason_text_ += token.size() > kShownBytes ? "..." : "";
@@ -146,7 +154,7 @@ EventReader::Verdict EventReader::ReadTimeNumber(std::string_view token, EngineT
     return Verdict::kNoUnit;
   }
   int64_t micros = 0;
-  if (!ScaledToInteger(token, MicrosecondShift(plan_.time_unit), micros)) {
+  if (!ReadMicroseconds(value, plan_.time_shift, micros)) {
     return Bad(bad_line::kTimeRange);
   }
   at = FromUnix(Duration(micros));
@@ -168,7 +176,7 @@ bool EventReader::ReadOperand(const FoldPlan::MergedValue& merge, EventBatch& ba
     if (operand.present) ReadMemberNames(value.text, batch, operand);
   } else if (ReadsNumbers(merge.reducer)) {
     operand.text = value.text;
-    operand.present = value.kind == Value::Kind::kNumber && ReadNumber(value.text, operand.number);
+    operand.present = value.kind == Value::Kind::kNumber && ReadNumberOf(value, operand.number);
   } else {
     operand.text = Canonical(value, batch);
   }

@@ -42,7 +42,7 @@ class EventReader {
   bool ReadKey(EventBatch& batch, std::string_view& key);
   std::string_view JoinKeys(EventBatch& batch);
   Verdict ReadTime(EventBatch& batch, EngineTime& at);
-  Verdict ReadTimeNumber(std::string_view token, EngineTime& at);
+  Verdict ReadTimeNumber(const Value& value, EngineTime& at);
   bool ReadOperand(const FoldPlan::MergedValue& merge, EventBatch& batch, Operand& operand);
 
   const FoldPlan& plan_;

@@ -41,6 +41,17 @@ size_t StateHeapBytes(void*, const void* state) {
   return static_cast<size_t>(*static_cast<const uint64_t*>(state));
 }
 
+int MicrosecondShift(TimeUnit unit) noexcept {
+  switch (unit) {
+    case TimeUnit::kSeconds: return 6;
+    case TimeUnit::kMilliseconds: return 3;
+    case TimeUnit::kNanoseconds: return -3;
+    case TimeUnit::kMicroseconds:
+    case TimeUnit::kNotStated: break;
+  }
+  return 0;
+}
+
 std::string Quote(std::string_view name) {
   std::string out;
   AppendJsonString(name, out);
@@ -51,7 +62,8 @@ int AddPath(PathTree& paths, std::string_view text) { return paths.Add(*ParsePat
 
 }  // namespace
 
-FoldPlan::FoldPlan(const FoldSpec& spec) : time_unit(spec.time_unit), meta(spec.meta) {
+FoldPlan::FoldPlan(const FoldSpec& spec)
+    : time_unit(spec.time_unit), time_shift(MicrosecondShift(spec.time_unit)), meta(spec.meta) {
   for (const KeyField& field : spec.key) {
     const std::string shown = "key " + bad_line::Quoted(field.path);
     keys.push_back({AddPath(paths, field.path), Quote(field.name) + ":",

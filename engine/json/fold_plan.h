@@ -47,6 +47,7 @@ struct FoldPlan {
   int time_slot = PathTree::kNone;  // kNone: stamped by the caller
   std::string time_absent;          // why a line without it is bad
   TimeUnit time_unit = TimeUnit::kNotStated;
+  int time_shift = 0;  // the power of ten that takes a number of the unit to microseconds
   bool meta = true;
   uint32_t state_bytes = sizeof(uint64_t);
   bool grows = false;

@@ -95,23 +95,6 @@ uint64_t JoinDigits(uint64_t digits) noexcept {
   return (digits * 10'000 + (digits >> 32)) & 0xffffffff;
 }
 
-// The value of a token for which IsShortInteger() is true.
-int64_t ReadShortInteger(std::string_view token) noexcept {
-  constexpr uint64_t kZeros = 0x3030303030303030;
-  const char* const p = token.data();
-  const size_t size = token.size();
-  if (size < 8) {
-    int64_t value = 0;
-    for (const char c : token) value = value * 10 + (c - '0');
-    return value;
-  }
-  const uint64_t low = JoinDigits(LoadInOrder(p + size - 8) - kZeros);
-  if (size == 8) return static_cast<int64_t>(low);
-  // The digits before the last eight, behind as many zeros as make eight of them.
-  const uint64_t high = JoinDigits((LoadInOrder(p) - kZeros) << (8 * (16 - size)));
-  return static_cast<int64_t>(high * 100'000'000 + low);
-}
-
 int CompareMagnitudes(const Decimal& a, const Decimal& b) noexcept {
   if (a.magnitude() != b.magnitude()) return a.magnitude() < b.magnitude() ? -1 : 1;
   const size_t digits = std::max(a.significant(), b.significant());
@@ -133,6 +116,22 @@ double NearestDouble(std::string_view token) noexcept {
 }
 
 }  // namespace
+
+int64_t ReadShortInteger(std::string_view token) noexcept {
+  constexpr uint64_t kZeros = 0x3030303030303030;
+  const char* const p = token.data();
+  const size_t size = token.size();
+  if (size < 8) {
+    int64_t value = 0;
+    for (const char c : token) value = value * 10 + (c - '0');
+    return value;
+  }
+  const uint64_t low = JoinDigits(LoadInOrder(p + size - 8) - kZeros);
+  if (size == 8) return static_cast<int64_t>(low);
+  // The digits before the last eight, behind as many zeros as make eight of them.
+  const uint64_t high = JoinDigits((LoadInOrder(p) - kZeros) << (8 * (16 - size)));
+  return static_cast<int64_t>(high * 100'000'000 + low);
+}
 
 bool IsNumber(std::string_view token) noexcept {
   const char* p = token.data();

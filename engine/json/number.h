@@ -30,6 +30,9 @@ inline bool IsShortInteger(std::string_view token) noexcept {
   return AreDigits(load(0, uint16_t{}) | load(size - 2, uint16_t{}) << 16 | 0x3030303000000000);
 }
 
+// The value of a token for which that is true.
+int64_t ReadShortInteger(std::string_view token) noexcept;
+
 // Whether `token` is a number by RFC 8259.
 bool IsNumber(std::string_view token) noexcept;
 

@@ -200,11 +200,13 @@ Scanner::Token Scanner::ScanArray(Token token, int depth) {
   return CharAt(token) == ']' ? token + 1 : Fail(bad_line::kNoArrayEnd);
 }
 
-// The value of the member `name`. `depth` is that of the container around it.
-inline Scanner::Token Scanner::ScanValue(Token token, NameTree::Id name, int depth) {
+// The value of the member `name`. `depth` is that of the container around it. Inlined by force: a call
+// for each value is a sixth of the time.
+[[gnu::always_inline]] inline Scanner::Token Scanner::ScanValue(Token token, NameTree::Id name, int depth) {
   // Apart, not in a Value: stored in parts and copied as a whole, it would stall.
   Value::Kind kind;
   bool plain = true;
+  bool short_integer = false;
   std::string_view text = TextOf(token);
   Token end = token + 1;
   const char first = CharAt(token);
@@ -213,7 +215,8 @@ inline Scanner::Token Scanner::ScanValue(Token token, NameTree::Id name, int dep
     if (!CheckString(text, plain)) return nullptr;
   } else if (first == '-' || (first >= '0' && first <= '9')) {
     kind = Value::Kind::kNumber;
-    if (!IsShortInteger(text) && !IsNumber(text)) return Fail(bad_line::kNumber);
+    short_integer = IsShortInteger(text);
+    if (!short_integer && !IsNumber(text)) return Fail(bad_line::kNumber);
   } else if (first == '{' || first == '[') {
     kind = first == '{' ? Value::Kind::kObject : Value::Kind::kArray;
     plain = false;
@@ -230,6 +233,7 @@ inline Scanner::Token Scanner::ScanValue(Token token, NameTree::Id name, int dep
     Value& value = values_[static_cast<size_t>(slot)];
     value.kind = kind;
     value.plain = plain;
+    value.short_integer = short_integer;
     value.text = text;
   }
   return end;

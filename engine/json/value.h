@@ -16,6 +16,9 @@ struct Value {
   // Whether `text` is canonical as it stands: a scalar without a backslash.
   bool plain = false;
 
+  // Whether it is a number for which IsShortInteger() is true.
+  bool short_integer = false;
+
   std::string_view text;  // quotes and brackets included, white space around it not
 
   bool present() const noexcept { return kind > Kind::kNull; }
