@@ -51,12 +51,12 @@ void ReadMemberNames(std::string_view object, EventBatch& batch, Operand& operan
 // As ScaledToInteger(), for a time in microseconds.
 bool ReadMicroseconds(const Value& number, int shift, int64_t& micros) noexcept {
   static constexpr int64_t kPowers[] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
-  constexpr size_t kDigitsMax = 18;
-  const bool simple =
-      number.short_integer && shift >= 0 &&
-      number.text.size() + static_cast<size_t>(shift) <= kDigitsMax;  // nearly all times are
+  constexpr int kDigitsMax = 18;
+  const int digits = static_cast<int>(number.text.size()) + shift;
+  const bool simple = number.short_integer && digits <= kDigitsMax;  // nearly all times are
   if (!simple) return ScaledToInteger(number.text, shift, micros);
-  micros = ReadShortInteger(number.text) * kPowers[shift];
+  const int64_t value = ReadShortInteger(number.text);
+  micros = shift >= 0 ? value * kPowers[shift] : value / kPowers[-shift];
   return true;
 }
 

@@ -73,6 +73,7 @@ NameTree::Id NameTree::Add(Id id, std::string_view quoted, std::string_view text
   Name name;
   name.quoted = Keep(quoted, ':');
   name.quoted_size = static_cast<uint32_t>(quoted.size() + 1);
+  std::memcpy(name.quoted_head, name.quoted, std::min<size_t>(name.quoted_size, 16));
   const bool as_written = text == quoted.substr(1, quoted.size() - 2);
   name.text_data = as_written ? name.quoted + 1 : Keep(text, '\0');
   name.text_size = static_cast<uint32_t>(text.size());

@@ -14,6 +14,7 @@
 // remembered, and a full tree forgets everything and starts over. That only costs time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "engine/json/path.h"
+#include "engine/json/sixteen.h"
 
 namespace pleat::inline v0 {
 
@@ -38,7 +40,8 @@ class NameTree {
 
   // A name in its place, or the beginning of an object, which has no text.
   struct Name {
-    const char* quoted = nullptr;  // as in the line, quotes and a colon included
+    char quoted_head[16] = {};     // the first bytes of
+    const char* quoted = nullptr;  // the name as in the line, quotes and a colon included
     uint32_t quoted_size = 0;
     int node = PathTree::kNone;    // of the path tree, that the value belongs to
     int object = PathTree::kNone;  // and that of the object it stands in
@@ -69,11 +72,13 @@ class NameTree {
   const Name& operator[](Id id) const noexcept { return names_[id]; }
 
   // Whether the name at `at`, `size` bytes with its quotes and a colon, is the one that came behind
-  // `id` the last time. If so, moves `id` on to it.
+  // `id` the last time. If so, moves `id` on to it. REQUIRES: 16 bytes can be read.
   bool Follows(const char* at, size_t size, Id& id) const noexcept {
     const Id guess = names_[id].guess;
     const Name& name = names_[guess];
-    if (name.quoted_size != size || !SameBytes(at, name.quoted, size)) return false;
+    if (name.quoted_size != size) return false;
+    if (!SameBytes(at, name.quoted_head, std::min<size_t>(size, 16))) return false;
+    if (size > 16 && std::memcmp(at + 16, name.quoted + 16, size - 16) != 0) return false;
     id = guess;
     return true;
   }
@@ -97,24 +102,6 @@ class NameTree {
   static constexpr size_t kBytesMax = 64 * 1024;
   static constexpr size_t kQuotedMax = 128;
   static constexpr uint16_t kBehindMax = 16;
-
-  // `size` >= 3. Loads may overlap, none reaches beyond `size`.
-  static bool SameBytes(const char* a, const char* b, size_t size) noexcept {
-    const auto differ = [&]<class Word>(size_t at, Word) noexcept {
-      Word x;
-      Word y;
-      std::memcpy(&x, a + at, sizeof(x));
-      std::memcpy(&y, b + at, sizeof(y));
-      return uint64_t{static_cast<Word>(x ^ y)};
-    };
-    if (size < 8) {
-      if (size < 4) return (differ(0, uint16_t{}) | differ(size - 2, uint16_t{})) == 0;
-      return (differ(0, uint32_t{}) | differ(size - 4, uint32_t{})) == 0;
-    }
-    uint64_t any = differ(size - 8, uint64_t{});
-    for (size_t at = 0; at + 8 < size; at += 8) any |= differ(at, uint64_t{});
-    return any == 0;
-  }
 
   Id AddBeginning(Id id);
   void Forget();

@@ -1,7 +1,6 @@
 #include "engine/json/number.h"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -14,10 +13,12 @@ constexpr int64_t kExponentMax = 1'000'000'000'000'000;
 
 bool IsDigit(char c) noexcept { return c >= '0' && c <= '9'; }
 
+// Whether eight bytes are all digits: each has high half 3, also after adding 6 to its low half.
 bool AreDigits(const char* p) noexcept {
   uint64_t bytes;
   std::memcpy(&bytes, p, sizeof(bytes));
-  return pleat::AreDigits(bytes);
+  const uint64_t carried = bytes + 0x0606060606060606;
+  return ((bytes & 0xf0f0f0f0f0f0f0f0) | (carried & 0xf0f0f0f0f0f0f0f0) >> 4) == 0x3333333333333333;
 }
 
 const char* SkipDigits(const char* p, const char* end) noexcept {
@@ -79,22 +80,6 @@ class Decimal {
   int64_t magnitude_ = 0;
 };
 
-// Eight bytes, of which the first is the lowest in the word.
-uint64_t LoadInOrder(const char* p) noexcept {
-  uint64_t bytes;
-  std::memcpy(&bytes, p, sizeof(bytes));
-  if constexpr (std::endian::native == std::endian::big) bytes = __builtin_bswap64(bytes);
-  return bytes;
-}
-
-// The number that eight digits make, given as their values, the first one lowest: neighbours are
-// joined to numbers of two, four, eight digits.
-uint64_t JoinDigits(uint64_t digits) noexcept {
-  digits = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff;
-  digits = (digits * 100 + (digits >> 16)) & 0x0000ffff0000ffff;
-  return (digits * 10'000 + (digits >> 32)) & 0xffffffff;
-}
-
 int CompareMagnitudes(const Decimal& a, const Decimal& b) noexcept {
   if (a.magnitude() != b.magnitude()) return a.magnitude() < b.magnitude() ? -1 : 1;
   const size_t digits = std::max(a.significant(), b.significant());
@@ -116,22 +101,6 @@ double NearestDouble(std::string_view token) noexcept {
 }
 
 }  // namespace
-
-int64_t ReadShortInteger(std::string_view token) noexcept {
-  constexpr uint64_t kZeros = 0x3030303030303030;
-  const char* const p = token.data();
-  const size_t size = token.size();
-  if (size < 8) {
-    int64_t value = 0;
-    for (const char c : token) value = value * 10 + (c - '0');
-    return value;
-  }
-  const uint64_t low = JoinDigits(LoadInOrder(p + size - 8) - kZeros);
-  if (size == 8) return static_cast<int64_t>(low);
-  // The digits before the last eight, behind as many zeros as make eight of them.
-  const uint64_t high = JoinDigits((LoadInOrder(p) - kZeros) << (8 * (16 - size)));
-  return static_cast<int64_t>(high * 100'000'000 + low);
-}
 
 bool IsNumber(std::string_view token) noexcept {
   const char* p = token.data();
@@ -174,18 +143,6 @@ int CompareNumbers(std::string_view a, std::string_view b) noexcept {
 }
 
 bool ScaledToInteger(std::string_view token, int shift, int64_t& out) noexcept {
-  static constexpr int64_t kPowers[] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
-  constexpr int64_t kTooLarge = 1'000'000'000'000'000'000;
-  // Nearly all times are integers; these need no decimals.
-  if (shift >= -6 && shift <= 6 && IsShortInteger(token)) {
-    out = ReadShortInteger(token);
-    if (shift <= 0) {
-      out /= kPowers[-shift];
-    } else if (__builtin_mul_overflow(out, kPowers[shift], &out)) {
-      return false;
-    }
-    return out > -kTooLarge && out < kTooLarge;
-  }
   const Decimal decimal(token);
   const int64_t digits = decimal.magnitude() + shift;
   out = 0;

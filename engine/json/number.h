@@ -3,35 +3,27 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <string_view>
+
+#include "engine/json/sixteen.h"
 
 namespace pleat::inline v0 {
 
-// Whether eight bytes are all digits: each has high half 3, also after adding 6 to its low half.
-inline bool AreDigits(uint64_t bytes) noexcept {
-  const uint64_t carried = bytes + 0x0606060606060606;
-  return ((bytes & 0xf0f0f0f0f0f0f0f0) | (carried & 0xf0f0f0f0f0f0f0f0) >> 4) == 0x3333333333333333;
+// Whether `token` is an integer of up to 16 digits, without a sign, as most numbers are; a false says
+// nothing. REQUIRES: 16 bytes can be read from its first one, which is a digit.
+inline bool IsShortInteger(std::string_view token) noexcept {
+  return token.size() <= 16 && AreDigits(token.data(), token.size()) &&
+         (token[0] != '0' || token.size() == 1);
 }
 
-// Whether `token` is an integer of up to 16 digits, without a sign, as most numbers are; a false says
-// nothing.
-inline bool IsShortInteger(std::string_view token) noexcept {
+// The value of a token for which that is true. REQUIRES: likewise.
+inline int64_t ReadShortInteger(std::string_view token) noexcept {
   const char* const p = token.data();
   const size_t size = token.size();
-  const auto load = [p]<class Word>(size_t at, Word word) noexcept -> uint64_t {
-    std::memcpy(&word, p + at, sizeof(word));
-    return word;
-  };
-  if (size == 1) return *p >= '0' && *p <= '9';
-  if (*p == '0' || size > 16) return false;
-  if (size >= 8) return AreDigits(load(0, uint64_t{})) && AreDigits(load(size - 8, uint64_t{}));
-  if (size >= 4) return AreDigits(load(0, uint32_t{}) | load(size - 4, uint32_t{}) << 32);
-  return AreDigits(load(0, uint16_t{}) | load(size - 2, uint16_t{}) << 16 | 0x3030303000000000);
+  if (size <= 8) return static_cast<int64_t>(NumberOfEight(p, size));
+  const uint64_t high = NumberOfEight(p, size - 8);
+  return static_cast<int64_t>(high * 100'000'000 + NumberOfEight(p + size - 8, 8));
 }
-
-// The value of a token for which that is true.
-int64_t ReadShortInteger(std::string_view token) noexcept;
 
 // Whether `token` is a number by RFC 8259.
 bool IsNumber(std::string_view token) noexcept;

@@ -111,21 +111,27 @@ bool ParseTimestamp(std::string_view text, EngineTime& out) noexcept {
   return true;
 }
 
-void TimestampWriter::SetMinute(int64_t micros) noexcept {
-  constexpr int64_t kMicrosADay = 86'400'000'000;
+void TimestampWriter::SetDay(int64_t day) noexcept {
   const std::chrono::sys_days first(
       std::chrono::floor<std::chrono::days>(kBeginningOfTime.time_since_epoch()));
-  const std::chrono::year_month_day date(first + std::chrono::days(micros / kMicrosADay));
+  const std::chrono::year_month_day date(first + std::chrono::days(day));
   const auto year = static_cast<unsigned>(static_cast<int>(date.year()));
-  const auto minute = static_cast<unsigned>(micros % kMicrosADay / kMicrosAMinute);
   std::memcpy(text_, "0000-00-00T00:00:00.000000Z", kTimestampBytes);
   PutTwoDigits(year / 100, text_);
   PutTwoDigits(year % 100, text_ + 2);
   PutTwoDigits(static_cast<unsigned>(date.month()), text_ + 5);
   PutTwoDigits(static_cast<unsigned>(date.day()), text_ + 8);
-  PutTwoDigits(minute / 60, text_ + 11);
-  PutTwoDigits(minute % 60, text_ + 14);
-  minute_ = micros - micros % kMicrosAMinute;
+  day_ = day;
+}
+
+void TimestampWriter::SetMinute(int64_t micros) noexcept {
+  constexpr int64_t kMinutesADay = 1440;
+  const int64_t minutes = micros / kMicrosAMinute;
+  if (minutes / kMinutesADay != day_) SetDay(minutes / kMinutesADay);
+  const auto in_day = static_cast<unsigned>(minutes % kMinutesADay);
+  PutTwoDigits(in_day / 60, text_ + 11);
+  PutTwoDigits(in_day % 60, text_ + 14);
+  minute_ = minutes * kMicrosAMinute;
 }
 
 void TimestampWriter::Write(EngineTime t, char* to) noexcept {

@@ -17,8 +17,10 @@ class TimestampWriter {
   void Write(EngineTime t, char* to) noexcept;
 
  private:
+  void SetDay(int64_t day) noexcept;
   void SetMinute(int64_t micros) noexcept;
 
+  int64_t day_ = -1;                 // since 0001-01-01
   int64_t minute_ = -60'000'000;     // its beginning, in microseconds since 0001-01-01
   char text_[kTimestampBytes] = {};  // of the minute's beginning
 };
