@@ -46,10 +46,10 @@ bool ForEach(const char* bytes, size_t used, Visit visit) {
 }
 
 template <class AnyLength>
-void Append(const char* bytes, size_t used, std::string& out) {
+void Append(const char* bytes, size_t used, LineWriter& out) {
   ForEach<AnyLength>(bytes, used, [&](size_t place, std::string_view element) {
-    if (place != 0) out += ',';
-    out += element;
+    if (place != 0) out.Put(',');
+    out.Put(element);
     return true;
   });
 }
@@ -140,12 +140,12 @@ struct ElementSet::Block {
 
 ElementSet::Block* ElementSet::block() const noexcept {
   Block* block;
-  std::memcpy(&block, bytes_, sizeof(block));
+  std::memcpy(&block, bytes_, sizeof(Block*));
   return block;
 }
 
 void ElementSet::set_block(Block* block) noexcept {
-  std::memcpy(bytes_, &block, sizeof(block));
+  std::memcpy(bytes_, &block, sizeof(Block*));
   inline_used_ = kOnHeap;
 }
 
@@ -177,7 +177,7 @@ void ElementSet::MoveToHeap() {
   set_block(block);
 }
 
-void ElementSet::AppendTo(std::string& out) const {
+void ElementSet::AppendTo(LineWriter& out) const {
   if (on_heap()) return Append<Length>(block()->bytes(), block()->used, out);
   Append<InlineLength>(bytes_, inline_used_, out);
 }

@@ -9,8 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
+
+#include "engine/json/line_writer.h"
 
 namespace pleat::inline v0 {
 
@@ -20,7 +21,7 @@ class ElementSet {
   void Add(std::string_view element);
 
   // Appends the elements to `out`, joined by commas.
-  void AppendTo(std::string& out) const;
+  void AppendTo(LineWriter& out) const;
 
   // What it owns, in O(1).
   size_t heap_bytes() const noexcept;

@@ -35,47 +35,47 @@ struct Cursor {
 
 }  // namespace
 
-void EmissionPrinter::Append(const ClosedGroup& group, std::string& out) {
-  out += '{';
+void EmissionPrinter::Append(const ClosedGroup& group, LineWriter& out) {
+  out.Put('{');
   AppendKey(group.key, out);
   saturated_.clear();
   plan_.AppendMerges(group.state, out, saturated_);
   if (plan_.meta) AppendMeta(group, out);
-  out += "}\n";
+  out.Put("}\n");
 }
 
-void EmissionPrinter::AppendKey(std::string_view key, std::string& out) const {
+void EmissionPrinter::AppendKey(std::string_view key, LineWriter& out) const {
   for (const FoldPlan::Key& field : plan_.keys) {
-    if (&field != &plan_.keys.front()) out += ',';
-    out += field.label;
-    out += plan_.keys.size() == 1 ? key : TakeScalar(key);
+    if (&field != &plan_.keys.front()) out.Put(',');
+    out.Put(field.label);
+    out.Put(plan_.keys.size() == 1 ? key : TakeScalar(key));
   }
 }
 
 // "_fold":{"count":4,"first":T,"last":T,"closed":T,"reason":"quiet"}
-void EmissionPrinter::AppendMeta(const ClosedGroup& group, std::string& out) {
-  char text[256];  // 68 bytes of names, 20 of count, 3 x 27 of times, at most 10 of reason
-  Cursor to{text};
+void EmissionPrinter::AppendMeta(const ClosedGroup& group, LineWriter& out) {
+  constexpr size_t kBytesMax = 256;  // 68 of names, 20 of count, 3 x 27 of times, 10 of reason
+  Cursor to{out.Reserve(kBytesMax)};
   const auto put_time = [&](std::string_view label, TimestampWriter& writer, EngineTime at) {
     to.Put(label);
     writer.Write(at, to.at);
     to.at += kTimestampBytes;
   };
   to.Put(",\"_fold\":{\"count\":");
-  to.at = std::to_chars(to.at, text + sizeof(text), group.count).ptr;
+  to.at = std::to_chars(to.at, to.at + 20, group.count).ptr;
   put_time(",\"first\":\"", first_times_, group.first);
   put_time("\",\"last\":\"", last_times_, group.last);
   put_time("\",\"closed\":\"", closed_times_, group.closed);
   to.Put("\",\"reason\":\"");
   to.Put(ReasonName(group.reason));
   to.Put("\"");
-  out.append(text, to.at);
+  out.TakeUpTo(to.at);
   if (!saturated_.empty()) {
-    out += ",\"saturated\":[";
-    out += saturated_;
-    out += ']';
+    out.Put(",\"saturated\":[");
+    out.Put(saturated_);
+    out.Put(']');
   }
-  out += '}';
+  out.Put('}');
 }
 
 }  // namespace pleat::inline v0

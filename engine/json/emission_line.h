@@ -7,6 +7,7 @@
 #include <pleat/any_folder.h>
 
 #include "engine/json/fold_plan.h"
+#include "engine/json/line_writer.h"
 #include "engine/json/timestamp.h"
 
 namespace pleat::inline v0 {
@@ -17,11 +18,11 @@ class EmissionPrinter {
   explicit EmissionPrinter(const FoldPlan& plan) : plan_(plan) {}
 
   // Appends the line of `group`, its '\n' included. Does not touch the state's ownership.
-  void Append(const ClosedGroup& group, std::string& out);
+  void Append(const ClosedGroup& group, LineWriter& out);
 
  private:
-  void AppendKey(std::string_view key, std::string& out) const;
-  void AppendMeta(const ClosedGroup& group, std::string& out);
+  void AppendKey(std::string_view key, LineWriter& out) const;
+  void AppendMeta(const ClosedGroup& group, LineWriter& out);
 
   const FoldPlan& plan_;
   // One for each, since each goes slowly through time by itself.

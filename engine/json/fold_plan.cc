@@ -96,10 +96,10 @@ StateOps FoldPlan::ops() noexcept {
   return ops;
 }
 
-void FoldPlan::AppendMerges(const void* state, std::string& out, std::string& saturated) const {
+void FoldPlan::AppendMerges(const void* state, LineWriter& out, std::string& saturated) const {
   for (const MergedValue& merge : merges) {
-    out += ',';
-    out += merge.label;
+    out.Put(',');
+    out.Put(merge.label);
     const void* const at = static_cast<const char*>(state) + merge.offset;
     if (AppendState(merge.reducer, at, out)) continue;
     if (!saturated.empty()) saturated += ',';

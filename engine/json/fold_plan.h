@@ -12,6 +12,7 @@
 #include <absl/status/statusor.h>
 #include <pleat/json.h>
 
+#include "engine/json/line_writer.h"
 #include "engine/json/path.h"
 
 namespace pleat::inline v0 {
@@ -39,7 +40,7 @@ struct FoldPlan {
 
   // Appends the merges of `state`, each with a comma before it and its label, and notes in
   // `saturated` the quoted names of the sums that did.
-  void AppendMerges(const void* state, std::string& out, std::string& saturated) const;
+  void AppendMerges(const void* state, LineWriter& out, std::string& saturated) const;
 
   PathTree paths;
   std::vector<Key> keys;

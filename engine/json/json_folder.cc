@@ -63,8 +63,9 @@ class TakenGroups {
     for (ClosedGroup& group : groups_) {
       group.key = std::string_view(keys_).substr(used, group.key.size());
       used += group.key.size();
-      printer_.Append(group, out);
+      printer_.Append(group, lines_);
     }
+    out += lines_.text();
     Clear();
   }
 
@@ -73,6 +74,7 @@ class TakenGroups {
     for (ClosedGroup& group : groups_) ops_.destroy(ops_.context, group.state);
     groups_.clear();
     keys_.clear();
+    lines_.Clear();
   }
 
   EmissionPrinter printer_;
@@ -80,6 +82,7 @@ class TakenGroups {
   std::vector<ClosedGroup> groups_;  // their key views give sizes only, until printed
   std::string keys_;
   std::unique_ptr<char[]> states_;
+  LineWriter lines_;
 };
 
 FolderOptions FolderOptionsFor(const FoldSpec& spec) {

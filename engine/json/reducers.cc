@@ -92,26 +92,27 @@ size_t FoldSet(ElementSet& set, const Operand& operand, const FoldEvent& event) 
 }
 
 template <class T>
-void AppendNumber(T value, std::string& out) {
-  char digits[32];
-  const auto [end, error] = std::to_chars(digits, digits + sizeof(digits), value);
+void AppendNumber(T value, LineWriter& out) {
+  constexpr size_t kDigitsMax = 32;
+  char* const digits = out.Reserve(kDigitsMax);
+  const auto [end, error] = std::to_chars(digits, digits + kDigitsMax, value);
   PLEAT_CHECK(error == std::errc());
-  out.append(digits, end);
+  out.TakeUpTo(end);
 }
 
-void AppendTextOrNull(const SmallText& text, std::string& out) {
-  out += text.empty() ? std::string_view("null") : text.view();
+void AppendTextOrNull(const SmallText& text, LineWriter& out) {
+  out.Put(text.empty() ? std::string_view("null") : text.view());
 }
 
-bool AppendSum(const Sum& sum, std::string& out) {
-  if (sum.empty()) return out += "null", true;
+bool AppendSum(const Sum& sum, LineWriter& out) {
+  if (sum.empty()) return out.Put("null"), true;
   const Sum::Result total = sum.Total();
   total.integer ? AppendNumber(total.whole, out) : AppendNumber(total.real, out);
   return !total.saturated;
 }
 
-bool AppendMean(const MeanState& mean, std::string& out) {
-  if (mean.count == 0) return out += "null", true;
+bool AppendMean(const MeanState& mean, LineWriter& out) {
+  if (mean.count == 0) return out.Put("null"), true;
   const Sum::Result total = mean.sum.Total();
   AppendNumber(total.real / static_cast<double>(mean.count), out);
   return !total.saturated;
@@ -169,13 +170,13 @@ void DestroyState(Reducer reducer, void* state) noexcept {
   }
 }
 
-bool AppendState(Reducer reducer, const void* state, std::string& out) {
+bool AppendState(Reducer reducer, const void* state, LineWriter& out) {
   switch (reducer) {
     case Reducer::kKeys:
     case Reducer::kSet:
-      out += '[';
+      out.Put('[');
       As<SetState>(state).set.AppendTo(out);
-      out += ']';
+      out.Put(']');
       return true;
     case Reducer::kSum: return AppendSum(As<SumState>(state).sum, out);
     case Reducer::kMean: return AppendMean(As<MeanState>(state), out);

@@ -8,11 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include <pleat/json.h>
 
+#include "engine/json/line_writer.h"
 #include "engine/json/number.h"
 
 namespace pleat::inline v0 {
@@ -56,6 +56,6 @@ size_t FoldState(Reducer reducer, void* state, const Operand& operand, const Fol
 void DestroyState(Reducer reducer, void* state) noexcept;
 
 // Appends the merged value as JSON. Returns false if a sum saturated on the way.
-bool AppendState(Reducer reducer, const void* state, std::string& out);
+bool AppendState(Reducer reducer, const void* state, LineWriter& out);
 
 }  // namespace pleat::inline v0

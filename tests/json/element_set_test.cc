@@ -12,9 +12,9 @@ class ElementSetTest : public ::testing::Test {
   ~ElementSetTest() override { set_.Clear(); }
 
   std::string Joined() const {
-    std::string out;
+    LineWriter out;
     set_.AppendTo(out);
-    return out;
+    return std::string(out.text());
   }
 
   ElementSet set_{};

@@ -1,0 +1,49 @@
+// Text that grows at its end. A std::string does that too, but in a call for each piece, and a line of
+// output has twenty.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace pleat::inline v0 {
+
+class LineWriter {
+ public:
+  void Put(std::string_view text) {
+    std::memcpy(Reserve(text.size()), text.data(), text.size());
+    size_ += text.size();
+  }
+  void Put(char c) {
+    *Reserve(1) = c;
+    ++size_;
+  }
+
+  // Room for `bytes` more at the end; what is used of it is taken by TakeUpTo().
+  char* Reserve(size_t bytes) {
+    if (capacity_ - size_ < bytes) Grow(bytes);
+    return bytes_.get() + size_;
+  }
+  void TakeUpTo(const char* end) noexcept { size_ = static_cast<size_t>(end - bytes_.get()); }
+
+  std::string_view text() const noexcept { return {bytes_.get(), size_}; }
+  void Clear() noexcept { size_ = 0; }
+
+ private:
+  static constexpr size_t kBytesAtFirst = 16 * 1024;
+
+  void Grow(size_t more) {
+    capacity_ = std::max(2 * capacity_, std::max(size_ + more, kBytesAtFirst));
+    auto grown = std::make_unique_for_overwrite<char[]>(capacity_);
+    if (size_ != 0) std::memcpy(grown.get(), bytes_.get(), size_);
+    bytes_ = std::move(grown);
+  }
+
+  std::unique_ptr<char[]> bytes_;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+}  // namespace pleat::inline v0
