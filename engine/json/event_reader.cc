@@ -136,7 +136,7 @@ EventReader::Verdict EventReader::ReadTime(EventBatch& batch, EngineTime& at) {
   if (!value.present()) return Bad(plan_.time_absent);
   if (value.kind != Value::Kind::kString) return Bad(bad_line::kTimeType);
   const std::string_view text = Canonical(value, batch);
-  const bool good = ParseTimestamp(text.substr(1, text.size() - 2), at);
+  const bool good = times_.Read(text.substr(1, text.size() - 2), at);
   return good ? Verdict::kEvent : Bad(bad_line::kTimeText);
 }
 

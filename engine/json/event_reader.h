@@ -14,6 +14,7 @@
 #include "engine/json/event_batch.h"
 #include "engine/json/fold_plan.h"
 #include "engine/json/scanner.h"
+#include "engine/json/timestamp.h"
 
 namespace pleat::inline v0 {
 
@@ -47,6 +48,7 @@ class EventReader {
 
   const FoldPlan& plan_;
   Scanner scanner_;
+  TimestampReader times_;
   std::string_view reason_;
   std::string reason_text_;
 };

@@ -85,13 +85,30 @@ void PutTwoDigits(unsigned value, char* to) noexcept {
 }  // namespace
 
 bool ParseTimestamp(std::string_view text, EngineTime& out) noexcept {
-  using std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
+  return TimestampReader().Read(text, out);
+}
+
+// Remembers the date `text`, if it is one.
+bool TimestampReader::ReadDate(std::string_view text) noexcept {
   Fields fields(text);
   const std::chrono::year year(fields.Number(4, 9999));
   fields.OneOf("-");
   const std::chrono::month month(static_cast<unsigned>(fields.Number(2, 12)));
   fields.OneOf("-");
   const std::chrono::day day(static_cast<unsigned>(fields.Number(2, 31)));
+  const std::chrono::year_month_day date = year / month / day;
+  if (!fields.AllTaken() || !date.ok()) return false;
+  std::memcpy(date_, text.data(), kDateBytes);
+  days_ = std::chrono::sys_days(date).time_since_epoch();
+  return true;
+}
+
+bool TimestampReader::Read(std::string_view text, EngineTime& out) noexcept {
+  using std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
+  if (text.size() < kDateBytes) return false;
+  const std::string_view date = text.substr(0, kDateBytes);
+  if (date != std::string_view(date_, kDateBytes) && !ReadDate(date)) return false;
+  Fields fields(text.substr(kDateBytes));
   fields.OneOf("Tt ");
   Duration time_of_day = hours(fields.Number(2, 23));
   fields.OneOf(":");
@@ -103,9 +120,8 @@ bool ParseTimestamp(std::string_view text, EngineTime& out) noexcept {
     time_of_day += Duration(fields.Fraction());
   }
   time_of_day -= TakeOffset(fields);
-  const std::chrono::year_month_day date = year / month / day;
-  if (!fields.AllTaken() || !date.ok()) return false;
-  const EngineTime at = FromUnix(std::chrono::sys_days(date).time_since_epoch() + time_of_day);
+  if (!fields.AllTaken()) return false;
+  const EngineTime at = FromUnix(days_ + time_of_day);
   if (at != Clamp(at)) return false;
   out = at;
   return true;

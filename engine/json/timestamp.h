@@ -1,14 +1,30 @@
 // RFC 3339 text without an allocation; the rest is in <pleat/json.h>.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include <pleat/time.h>
 
 namespace pleat::inline v0 {
 
 inline constexpr size_t kTimestampBytes = 27;
+
+// Reads timestamps, one after the other, each as ParseTimestamp() does. It remembers the last date.
+class TimestampReader {
+ public:
+  bool Read(std::string_view text, EngineTime& out) noexcept;
+
+ private:
+  static constexpr size_t kDateBytes = 10;
+
+  bool ReadDate(std::string_view text) noexcept;
+
+  char date_[kDateBytes + 1] = "1970-01-01";
+  std::chrono::days days_{0};  // from that day to the date
+};
 
 // Writes timestamps, one after the other, each as FormatTimestamp() returns it. Neighbours tend to
 // share a minute, so it remembers the last one's.

@@ -1,6 +1,7 @@
 #include "engine/json/number.h"
 
 #include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -120,6 +121,26 @@ TEST(Number, ScalesExactlyAndCutsTowardZero) {
   EXPECT_FALSE(ScaledToInteger("1000000000000000000", 0, value));
   EXPECT_FALSE(ScaledToInteger("1e300", 6, value));
   EXPECT_FALSE(ScaledToInteger("1e99999999999999999999", -3, value));
+}
+
+TEST(Number, ShortIntegersAreReadAsOthersAre) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string token(1, static_cast<char>('0' + random() % 10));
+    for (size_t digits = random() % 18; digits > 0; --digits) {
+      token += static_cast<char>('0' + random() % 10);
+    }
+    if (random() % 4 == 0) token[random() % token.size()] = "/:.-ea\xb0"[random() % 7];
+    if (token[0] < '0' || token[0] > '9') continue;
+    const std::string padded = token + std::string(16, "1,}"[random() % 3]);
+    const std::string_view view = std::string_view(padded).substr(0, token.size());
+    const bool expected = token.size() <= 16 && IsNumber(token) &&
+                          token.find_first_not_of("0123456789") == std::string::npos;
+    ASSERT_EQ(IsShortInteger(view), expected) << token;
+    if (expected) {
+      ASSERT_EQ(ReadShortInteger(view), std::stoll(token)) << token;
+    }
+  }
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // What is a good line and what is not: promises I1 to I6 and group F of the nasty cases.
 #include "engine/json/scanner.h"
 
+#include <functional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -420,6 +422,41 @@ TEST(Scanner, ForgetsTheLineBefore) {
   ASSERT_EQ(scanner.Scan(first.view()), "");
   ASSERT_EQ(scanner.Scan(second.view()), "");
   EXPECT_EQ(scanner.value(slot).kind, Value::Kind::kAbsent);
+}
+
+// What a scanner remembers of earlier lines must not show: here it is compared with a new one, which
+// remembers nothing, on lines whose objects share beginnings, names and nesting in every way.
+TEST(Scanner, JudgesALineByItselfWhateverCameBefore) {
+  PathTree paths;
+  const int a = paths.Add({"a"});
+  const int in_b = paths.Add({"b", "a"});
+  Scanner old(paths);
+  std::mt19937_64 random(1);
+  const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+  const std::function<std::string(int)> object = [&](int depth) {
+    static constexpr const char* kNames[] = {"a", "b", "c", "\\u0061", "d", "a name of over 16"};
+    std::string text;
+    for (size_t i = 0, n = below(depth == 0 ? 6 : 4); i < n; ++i) {
+      std::string name = kNames[below(std::size(kNames))];
+      if (below(4) == 0) name += std::to_string(below(3000));
+      text += (i == 0 ? "\"" : ",\"") + name + (below(9) == 0 ? "\" :" : "\":");
+      text += below(3) == 0 && depth < 4 ? object(depth + 1) : std::to_string(below(100));
+    }
+    text = "{" + text + "}";
+    return below(5) == 0 ? "[" + text + "]" : text;
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    const PaddedLine line(object(0));
+    Scanner fresh(paths);
+    const std::string reason(fresh.Scan(line.view()));
+    ASSERT_EQ(old.Scan(line.view()), reason) << line.view();
+    if (!reason.empty()) continue;
+    for (const int slot : {a, in_b}) {
+      ASSERT_EQ(old.value(slot).kind, fresh.value(slot).kind) << line.view();
+      if (old.value(slot).kind == Value::Kind::kAbsent) continue;
+      ASSERT_EQ(old.value(slot).text, fresh.value(slot).text) << line.view();
+    }
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "engine/json/timestamp.h"
 
+#include <random>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,31 @@ TEST(Timestamp, PrintsAndReadsEveryDayTheSame) {
     ASSERT_TRUE(ParseTimestamp(FormatTimestamp(at), again)) << FormatTimestamp(at);
     ASSERT_EQ(at, again) << FormatTimestamp(at);
   }
+}
+
+TEST(Timestamp, ReadersAndWritersRememberNothingThatShows) {
+  TimestampReader reader;
+  TimestampWriter writer;
+  std::mt19937_64 random(1);
+  EngineTime at = FromUnix(std::chrono::seconds(1'442'000'000));
+  for (int i = 0; i < 20'000; ++i) {
+    static constexpr int64_t kSteps[] = {1, 1'000'000, 60'000'000, 86'400'000'000,
+                                         40'000'000'000'000};
+    const int64_t step = kSteps[random() % std::size(kSteps)] * static_cast<int64_t>(random() % 5);
+    at = Clamp(at + Duration(random() % 2 == 0 ? step : -step));
+    char text[kTimestampBytes];
+    writer.Write(at, text);
+    const std::string expected = FormatTimestamp(at);
+    ASSERT_EQ(std::string_view(text, kTimestampBytes), expected);
+    EngineTime read;
+    ASSERT_TRUE(reader.Read(expected, read));
+    ASSERT_EQ(read, at);
+    std::string wrong = expected;
+    wrong[random() % 20] = "x9:-\0"[random() % 5];
+    EngineTime other;
+    ASSERT_EQ(reader.Read(wrong, read), ParseTimestamp(wrong, other)) << wrong;
+  }
+  EXPECT_FALSE(TimestampReader().Read(std::string(10, '\0') + "T00:00:00Z", at));
 }
 
 }  // namespace
