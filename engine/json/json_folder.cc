@@ -248,6 +248,8 @@ bool JsonFolder::Impl::FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualL
   while (lines.next_event < end) {
     const size_t first = lines.next_event;
     const auto batch = events.subspan(first, BatchSize(end - first));
+    const size_t behind = first + batch.size();
+    lines.Fetch(behind, std::min(batch.size(), events.size() - behind));
     const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<FoldEvent>(batch), outcomes_.data());
     lines.next_event += batch.size();
     lines.next_line = lines.sources()[lines.next_event - 1].index + 1;

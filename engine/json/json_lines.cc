@@ -13,6 +13,13 @@ namespace {
 // are still in the cache when they are scanned. A longer line is a piece of its own.
 constexpr size_t kPieceBytes = 16 * 1024;
 
+// Asks for the cache lines of `bytes` from `begin` on.
+void FetchMemory(const void* begin, size_t bytes) noexcept {
+  constexpr size_t kCacheLine = 64;
+  const char* const at = static_cast<const char*>(begin);
+  for (size_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(at + i);
+}
+
 // Up to and with its newline, or all.
 std::string_view FirstLine(std::string_view text) noexcept {
   return text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
@@ -37,6 +44,16 @@ void JsonLines::Impl::Read(std::string_view text) {
     text.remove_prefix(piece.size());
   }
   batch_.Link();
+}
+
+void JsonLines::Impl::Fetch(size_t first, size_t count) const noexcept {
+  if (count == 0) return;
+  const size_t merges = batch_.operands.size() / batch_.events.size();
+  const Line& last = sources_[first + count - 1];
+  const auto text = static_cast<size_t>(last.data + last.size - sources_[first].data);
+  FetchMemory(&batch_.events[first], count * sizeof(batch_.events[first]));
+  FetchMemory(batch_.operands.data() + first * merges, count * merges * sizeof(Operand));
+  FetchMemory(sources_[first].data, text);
 }
 
 void JsonLines::Impl::ReadPiece(std::string_view piece) {

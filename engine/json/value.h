@@ -8,7 +8,8 @@
 
 namespace pleat::inline v0 {
 
-struct Value {
+// A cache line each, so that scanners of several threads never write to one line.
+struct alignas(64) Value {
   enum class Kind : uint8_t { kAbsent, kNull, kBool, kNumber, kString, kArray, kObject };
 
   Kind kind = Kind::kAbsent;
