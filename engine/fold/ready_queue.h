@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include <pleat/outcome.h>
@@ -39,11 +40,11 @@ class ReadyQueue {
 
   bool empty() const noexcept { return size_ == 0; }
   size_t size() const noexcept { return size_; }
-  const ReadyGroup& front() const noexcept { return first_->items[begin_]; }
+  const ReadyGroup& front() const noexcept { return ItemsOf(first_)[begin_]; }
 
   // One that comes soon, for whoever wants to fetch what it refers to; null near the end of a page.
   const ReadyGroup* Ahead(size_t n) const noexcept {
-    return n < size_ && begin_ + n < kPerPage ? &first_->items[begin_ + n] : nullptr;
+    return n < size_ && begin_ + n < kPerPage ? &ItemsOf(first_)[begin_ + n] : nullptr;
   }
 
   // Puts `group` in front of all at the end of the queue that `before(group, other)` says it precedes.
@@ -52,10 +53,10 @@ class ReadyQueue {
     if (last_ == nullptr || end_ == kPerPage) AddPage();
     Page* page = last_;
     size_t place = end_++;
-    ReadyGroup* hole = &page->items[place];
+    ReadyGroup* hole = &ItemsOf(page)[place];
     for (size_t ahead = size_++; ahead > 0; --ahead) {
       if (place == 0) page = page->previous, place = kPerPage;
-      ReadyGroup& other = page->items[--place];
+      ReadyGroup& other = ItemsOf(page)[--place];
       if (!before(group, other)) break;
       *hole = other;
       hole = &other;
@@ -69,13 +70,19 @@ class ReadyQueue {
   }
 
  private:
+  // The head of a page. The items behind it are not constructed: clearing them would cost more than
+  // using a few.
   struct Page {
     Page* previous;
     Page* next;
-    ReadyGroup items[(PagePool::kPageBytes - 2 * sizeof(void*)) / sizeof(ReadyGroup)];
   };
-  static_assert(sizeof(Page) <= PagePool::kPageBytes);
-  static constexpr size_t kPerPage = sizeof(Page::items) / sizeof(ReadyGroup);
+  static constexpr size_t kPerPage = (PagePool::kPageBytes - sizeof(Page)) / sizeof(ReadyGroup);
+  static_assert(std::is_trivially_copyable_v<ReadyGroup> &&
+                sizeof(Page) % alignof(ReadyGroup) == 0);
+
+  static ReadyGroup* ItemsOf(Page* page) noexcept {
+    return reinterpret_cast<ReadyGroup*>(page + 1);
+  }
 
   void AddPage() {
     Page* const page = ::new (pool_.Take()) Page;
