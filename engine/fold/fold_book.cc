@@ -38,6 +38,7 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
       ops_(ops),
       partition_(partition),
       state_offset_(StateOffset(ops)),
+      two_lines_(StrideFor(ops) > 64),
       group_bytes_(StrideFor(ops) + sizeof(Cold) + kReferenceBytes),
       slab_(pool, StrideFor(ops)),
       keys_(pool),

@@ -81,7 +81,7 @@ class FoldBook final : public Book {
   void PrefetchIndex(uint64_t hash) const noexcept { index_.Prefetch(hash); }
   FoldGuess PrefetchGroup(uint64_t hash) const noexcept {
     const uint32_t number = index_.Guess(hash);
-    if (number != KeyIndex::kNone) Prefetch(slab_.hot(number));
+    if (number != KeyIndex::kNone) PrefetchHot(number);
     return {number, unindexed_};
   }
   // The third line of a group with a long key.
@@ -171,8 +171,13 @@ class FoldBook final : public Book {
     void Prefetch(uint32_t number) const noexcept { book.PrefetchEntry(number); }
   };
   void PrefetchEntry(uint32_t number) const noexcept {
-    Prefetch(slab_.hot(number));
+    PrefetchHot(number);
     Prefetch(&slab_.cold(number));
+  }
+  // A larger state takes further lines; the processor follows by itself from the third on.
+  void PrefetchHot(uint32_t number) const noexcept {
+    Prefetch(slab_.hot(number));
+    if (two_lines_) Prefetch(slab_.hot(number) + 64);
   }
 
   uint32_t Find(const PackedKey& key, uint64_t hash) const {
@@ -210,6 +215,7 @@ class FoldBook final : public Book {
   const StateOps& ops_;
   const uint32_t partition_;
   const size_t state_offset_;
+  const bool two_lines_;      // a group is longer than a cache line
   const size_t group_bytes_;  // what a group costs, beside long keys and the state's heap
   Slab<Cold> slab_;
   KeyArena keys_;
