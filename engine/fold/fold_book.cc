@@ -34,7 +34,8 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
       quiet_period_(std::min(options.quiet_period, kAllOfTime)),
       max_hold_(std::min(options.max_hold, kAllOfTime)),
       max_events_low_(static_cast<uint32_t>(options.max_events)),
-      is_particular_(options.accept_limit != kForever || ops.heap_bytes != nullptr),
+      is_particular_(options.accept_limit != kForever),
+      bytes_max_(ops.heap_bytes == nullptr ? SIZE_MAX : options.max_bytes),
       ops_(ops),
       partition_(partition),
       state_offset_(StateOffset(ops)),
@@ -90,9 +91,7 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
     return FoldOutcome::kOverLimit;
   }
   if (open) {
-    const size_t before = HeapBytesOf(number);
     FoldInto(hot(number), number, call.event, call.at, call.now, call.position);
-    bytes_ = bytes_ - before + HeapBytesOf(number);
     return FoldOutcome::kFolded;
   }
   // Overtaken: it stays armed and surfaces in order.
@@ -146,7 +145,7 @@ void FoldBook::OpenGroup(const FoldCall& call) {
   bytes_ += group_bytes_ + KeyArena::BytesFor(group.key);
   ops_.open(ops_.context, state(number));
   ops_.fold(ops_.context, state(number), call.event);
-  bytes_ += HeapBytesOf(number);
+  bytes_ += HeapBytesOf(number);  // what opening took included
 
   const EngineTime due = DueOf(group);
   if (options_.max_events == 1) {

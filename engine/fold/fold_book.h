@@ -196,9 +196,7 @@ class FoldBook final : public Book {
   void OpenGroup(const FoldCall& call);
   bool AtLimit(EngineTime now);
   // Whether a state that owns memory must not take more.
-  bool CannotGrow() const noexcept {
-    return ops_.heap_bytes != nullptr && bytes_ >= options_.max_bytes;
-  }
+  bool CannotGrow() const noexcept { return bytes_ >= bytes_max_; }
   uint32_t HashOf(uint32_t number) const noexcept { return hot(number).hash; }
   void Unindex(uint32_t number) noexcept;
   void CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t position);
@@ -211,7 +209,8 @@ class FoldBook final : public Book {
   const Duration quiet_period_;
   const Duration max_hold_;
   const uint32_t max_events_low_;
-  const bool is_particular_;  // an event may be refused, or its state's growth is counted
+  const bool is_particular_;  // an event may be late
+  const size_t bytes_max_;    // for what states own; none if they own nothing
   const StateOps& ops_;
   const uint32_t partition_;
   const size_t state_offset_;
@@ -246,7 +245,7 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
   const EngineTime edge = std::max(call.edge, seen_);
   seen_ = now;
   ++ledger_.events;
-  if (number != KeyIndex::kNone && !is_particular_) [[likely]] {
+  if (number != KeyIndex::kNone && !is_particular_ && !CannotGrow()) [[likely]] {
     Hot& group = hot(number);
     if (DueOf(group) > edge) [[likely]] {
       FoldInto(group, number, call.event, call.at, now, call.position);
@@ -270,7 +269,8 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
   if (at < group.opened) [[unlikely]]
     NoteEarlier(number, at);
   ++group.count;
-  ops_.fold(ops_.context, reinterpret_cast<std::byte*>(&group) + state_offset_, event);
+  auto* const state = reinterpret_cast<std::byte*>(&group) + state_offset_;
+  bytes_ += static_cast<size_t>(ops_.fold(ops_.context, state, event));
   // The low half of the count tells, but for one fold in four billion; only then is the rest looked at.
   if (group.count == max_events_low_ || group.count == 0) [[unlikely]] {
     NoteCount(number, now, position);

@@ -16,15 +16,18 @@ void* At(void* state, uint32_t offset) noexcept { return static_cast<char*>(stat
 
 void Open(void* context, void* state) { std::memset(state, 0, PlanOf(context).state_bytes); }
 
-void Fold(void* context, void* state, const void* event_bytes) {
+int64_t Fold(void* context, void* state, const void* event_bytes) {
   const auto& event = *static_cast<const FoldEvent*>(event_bytes);
   const Operand* operand = event.operands;
+  size_t growth = 0;
   for (const FoldPlan::MergedValue& merge : PlanOf(context).merges) {
     if (operand->present) {
-      HeapBytes(state) += FoldState(merge.reducer, At(state, merge.offset), *operand, event);
+      growth += FoldState(merge.reducer, At(state, merge.offset), *operand, event);
     }
     ++operand;
   }
+  HeapBytes(state) += growth;
+  return static_cast<int64_t>(growth);
 }
 
 void Relocate(void* context, void* to, void* from) {

@@ -54,7 +54,8 @@ struct StateOps {
   uint32_t align = 1;  // a power of two, at most 64
   void* context = nullptr;
   void (*open)(void* context, void* state) = nullptr;  // constructs an empty state
-  void (*fold)(void* context, void* state, const void* event) = nullptr;
+  // Folds, and returns by how many bytes what heap_bytes counts has grown; 0 without heap_bytes.
+  int64_t (*fold)(void* context, void* state, const void* event) = nullptr;
   void (*relocate)(void* context, void* to, void* from) = nullptr;  // moves; `from` is raw after
   void (*destroy)(void* context, void* state) = nullptr;
   // Bytes that the state holds outside itself. Null: none, ever.

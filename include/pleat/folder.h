@@ -28,6 +28,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <optional>
@@ -185,8 +186,16 @@ const StateOps& StateOpsFor() noexcept {
     ops.size = sizeof(State);
     ops.align = alignof(State);
     ops.open = [](void*, void* state) { ::new (state) State(); };
-    ops.fold = [](void*, void* state, const void* event) {
-      static_cast<State*>(state)->Fold(*static_cast<const Event*>(event));
+    ops.fold = [](void*, void* state_bytes, const void* event) -> int64_t {
+      State& state = *static_cast<State*>(state_bytes);
+      if constexpr (HasHeapBytes<State>) {
+        const size_t before = state.HeapBytes();
+        state.Fold(*static_cast<const Event*>(event));
+        return static_cast<int64_t>(state.HeapBytes() - before);
+      } else {
+        state.Fold(*static_cast<const Event*>(event));
+        return 0;
+      }
     };
     ops.relocate = [](void*, void* to, void* from) {
       State* source = static_cast<State*>(from);
