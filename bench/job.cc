@@ -1,8 +1,7 @@
 #include "bench/job.h"
 
 #include <algorithm>
-
-#include <pleat/partition.h>
+#include <cstring>
 
 namespace pleat::bench {
 namespace {
@@ -14,20 +13,25 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-}  // namespace
-
-uint64_t Name::Hash() const {
-  uint64_t words[2];
-  std::memcpy(words, this, sizeof(words));
-  return Mix(words[0] + Mix(words[1]));
+// Of a key's end, where keys differ most.
+uint64_t LastBytes(std::string_view key) {
+  uint64_t bytes = 0;
+  if (key.size() >= sizeof(bytes)) {
+    std::memcpy(&bytes, key.data() + key.size() - sizeof(bytes), sizeof(bytes));
+  } else {
+    std::memcpy(&bytes, key.data(), key.size());
+  }
+  return bytes;
 }
+
+}  // namespace
 
 void Emissions::Add(std::string_view key, int64_t tick, std::span<const Name> names) {
   uint64_t set = 0;
   for (const Name& name : names) set += name.Hash();
   ++groups_;
   names_ += names.size();
-  hash_ += Mix(StablePartitionHash(key) + Mix(set + Mix(static_cast<uint64_t>(tick))));
+  hash_ += Mix(LastBytes(key) + Mix(set + static_cast<uint64_t>(tick)));
   if (!keep_rows_) return;
   rows_.push_back({tick, std::string(key), {names.begin(), names.end()}});
   std::sort(rows_.back().names.begin(), rows_.back().names.end());

@@ -4,17 +4,14 @@
 // A job is a list of ticks. At each tick a contestant first pops what has been quiet for the quiet
 // period by then, and then folds the tick's events, all of which are stamped with the tick. So one
 // that polls and one that keeps exact deadlines close the same groups at the same ticks, and what they
-// emit can be compared in full. There is a tick wherever there are events, and one each second behind
-// the last event until every group has closed.
+// emit can be compared in full. There is a tick wherever there are events, and behind the last event one
+// each second, or whatever the input's step is, until every group has closed.
 #pragma once
 
 #include <time.h>
 
-#include <algorithm>
-#include <array>
 #include <compare>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,34 +19,10 @@
 
 #include <pleat/any_folder.h>
 
+#include "bench/job_names.h"
+
 namespace pleat::bench {
 
-// A field's name, up to 15 bytes in place: what an event carries and what a group collects.
-class Name {
- public:
-  static constexpr size_t kBytesMax = 15;
-
-  Name() = default;
-  explicit Name(std::string_view text) {  // cut to kBytesMax
-    size_ = static_cast<uint8_t>(std::min(text.size(), kBytesMax));
-    std::memcpy(text_, text.data(), size_);
-  }
-  std::string_view text() const { return {text_, size_}; }
-  uint64_t Hash() const;
-
-  friend bool operator==(const Name& a, const Name& b) {
-    return std::memcmp(&a, &b, sizeof(Name)) == 0;
-  }
-  friend auto operator<=>(const Name& a, const Name& b) { return a.text() <=> b.text(); }
-
- private:
-  char text_[kBytesMax] = {};
-  uint8_t size_ = 0;
-};
-
-struct Names {
-  std::array<Name, 4> names;
-};
 using JobEvent = KeyedEvent<Names>;
 
 struct Tick {
@@ -76,11 +49,14 @@ struct JobInput {
   const char* name;
   Job (*make)();
   Job (*make_small)();
+  bool is_long = false;  // takes all but pleat from seconds to minutes, so they do it only once
 };
 std::span<const JobInput> JobInputs();
 
-// What came out: counts, and a sum of hashes that does not depend on the order; every row too if asked
-// for. Two of them are equal if the same keys were popped at the same ticks with the same names.
+// What came out: every row, or in a timed pass just counts and a sum over all groups of a cheap hash of
+// key, tick and names, which does not depend on the order. Two of them are equal if the same keys were
+// popped at the same ticks with the same names. The sum costs every contestant the same: the names come
+// as strings, and of the key it takes the last eight bytes.
 class Emissions {
  public:
   explicit Emissions(bool keep_rows) : keep_rows_(keep_rows) {}
@@ -111,8 +87,8 @@ class Emissions {
 struct JobResult {
   Emissions emissions;
   double seconds = 0;
-  // Processor time of the one thread, or of the server, without its client; 0 if not known. It stands
-  // still while the machine gives the processor to somebody else.
+  // Processor time of the one thread, of the one of two that needed more, or of the server, without its
+  // client; 0 if not known. It stands still while the machine gives the processor to somebody else.
   double cpu_seconds = 0;
   double bytes_per_group = 0;  // when the last event was folded; 0 if not known
 };

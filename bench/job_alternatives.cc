@@ -15,12 +15,6 @@
 namespace pleat::bench {
 namespace {
 
-void Merge(const Names& event, std::vector<Name>& names) {
-  for (const Name& name : event.names) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-}
-
 // Finds a string by a view of it.
 struct Hash {
   using is_transparent = void;
@@ -35,13 +29,14 @@ class MultiIndexStore {
     std::lock_guard lock(mutex_);
     auto& by_last = groups_.get<1>();
     while (!by_last.empty() && by_last.begin()->last + quiet_ <= tick) {
-      emissions.Add(by_last.begin()->key, tick, by_last.begin()->names);
+      emissions.Add(by_last.begin()->key, tick, dictionary_.NamesOf(by_last.begin()->names));
       by_last.erase(by_last.begin());
     }
   }
 
   void Fold(const Tick& tick) {
     for (const JobEvent& event : tick.events) {
+      const NameNumbers numbers = dictionary_.Numbers(event.event);
       std::lock_guard lock(mutex_);
       auto found = groups_.find(event.key);
       if (found == groups_.end()) {
@@ -49,7 +44,7 @@ class MultiIndexStore {
       }
       groups_.modify(found, [&](Group& group) {
         group.last = tick.at;
-        Merge(event.event, group.names);
+        group.names.Fold(numbers);
       });
     }
   }
@@ -60,7 +55,7 @@ class MultiIndexStore {
   struct Group {
     std::string key;
     int64_t last;
-    std::vector<Name> names;
+    NameSet names;
   };
   using Groups = boost::multi_index_container<
       Group,
@@ -70,6 +65,7 @@ class MultiIndexStore {
           boost::multi_index::ordered_non_unique<
               boost::multi_index::member<Group, int64_t, &Group::last>>>>;
 
+  NameDictionary dictionary_;
   std::mutex mutex_;
   int64_t quiet_;
   Groups groups_;
@@ -83,7 +79,7 @@ class MapAndSetStore {
     std::lock_guard lock(mutex_);
     while (!by_last_.empty() && by_last_.begin()->first + quiet_ <= tick) {
       const auto group = groups_.find(by_last_.begin()->second);
-      emissions.Add(group->first, tick, group->second.names);
+      emissions.Add(group->first, tick, dictionary_.NamesOf(group->second.names));
       by_last_.erase(by_last_.begin());
       groups_.erase(group);
     }
@@ -91,6 +87,7 @@ class MapAndSetStore {
 
   void Fold(const Tick& tick) {
     for (const JobEvent& event : tick.events) {
+      const NameNumbers numbers = dictionary_.Numbers(event.event);
       std::lock_guard lock(mutex_);
       auto found = groups_.find(event.key);
       const bool opens = found == groups_.end();
@@ -101,7 +98,7 @@ class MapAndSetStore {
         group.last = tick.at;
         by_last_.emplace(group.last, key);
       }
-      Merge(event.event, group.names);
+      group.names.Fold(numbers);
     }
   }
 
@@ -110,9 +107,10 @@ class MapAndSetStore {
  private:
   struct Group {
     int64_t last = 0;
-    std::vector<Name> names;
+    NameSet names;
   };
 
+  NameDictionary dictionary_;
   std::mutex mutex_;
   int64_t quiet_;
   std::unordered_map<std::string, Group, Hash, std::equal_to<>> groups_;
