@@ -1,8 +1,9 @@
 // Opening groups, from none to ten million, and what they hold of memory then.
 //
-//   growth/0_to_10M/pleat_batch   FoldBatch, 256 new keys a call
-//   growth/0_to_10M/pleat_single  Fold, one new key a call
-//   memory/16_byte_keys/1M, /10M  groups with keys of 16 bytes and a counter of 8 bytes as their state
+//   growth/0_to_10M/pleat_batch        FoldBatch, 256 new keys a call
+//   growth/0_to_10M/pleat_single       Fold, one new key a call
+//   growth/0_to_10M/pleat_small_pages  Fold, in an engine with HugePages::kOff
+//   memory/16_byte_keys/1M, /10M       groups with keys of 16 bytes and a counter of 8 bytes as their state
 //
 // For growth every single call is timed, by two clocks: max_pause_us is the longest by the wall clock,
 // which is longer where the machine gave the processor to somebody else meanwhile; max_pause_cpu_us is
@@ -95,12 +96,12 @@ size_t Groups(benchmark::State& state, size_t groups) {
   return groups / 10;
 }
 
-void Growth(benchmark::State& state, bool batch) {
+void Growth(benchmark::State& state, bool batch, HugePages huge_pages) {
   const size_t groups = Groups(state, 10 * kMillion);
   for (auto _ : state) {
     WarmPages(groups * kBytesPerGroupMax);
     const ResidentMemory before = MeasureMemory();
-    Folded folded;
+    Folded folded({.quiet_period = kDay, .max_hold = kForever}, {.huge_pages = huge_pages});
     Pauses pauses;
     ForNewGroups(groups, 20, [&](std::span<const Event> events) {
       if (!batch) {
@@ -141,12 +142,16 @@ void Memory(benchmark::State& state, size_t full) {
   }
 }
 
-BENCHMARK_CAPTURE(Growth, batch, true)
+BENCHMARK_CAPTURE(Growth, batch, true, HugePages::kOffered)
     ->Name("growth/0_to_10M/pleat_batch")
     ->Iterations(1)
     ->UseManualTime();
-BENCHMARK_CAPTURE(Growth, single, false)
+BENCHMARK_CAPTURE(Growth, single, false, HugePages::kOffered)
     ->Name("growth/0_to_10M/pleat_single")
+    ->Iterations(1)
+    ->UseManualTime();
+BENCHMARK_CAPTURE(Growth, small_pages, false, HugePages::kOff)
+    ->Name("growth/0_to_10M/pleat_small_pages")
     ->Iterations(1)
     ->UseManualTime();
 BENCHMARK_CAPTURE(Memory, 1M, kMillion)

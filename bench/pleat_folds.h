@@ -44,8 +44,9 @@ class Folded {
  public:
   static constexpr bool kHasMasks = true;
 
-  explicit Folded(FolderOptions options = {.quiet_period = kDay, .max_hold = kForever})
-      : engine_(*Engine::Open({})), folder_(*engine_, "fold", options) {}
+  explicit Folded(FolderOptions options = {.quiet_period = kDay, .max_hold = kForever},
+                  const EngineOptions& engine = {})
+      : engine_(*Engine::Open(engine)), folder_(*engine_, "fold", options) {}
 
   // Opens a group for every key, the i-th of them stamped `from + i * step`.
   void OpenAll(const Keys& keys, EngineTime from, double step_us = 0) {

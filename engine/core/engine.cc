@@ -1,6 +1,7 @@
 #include <pleat/engine.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <string>
 
@@ -41,7 +42,9 @@ absl::Status Check(const EngineOptions& options) {
 EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key)
     : partition_count_(static_cast<size_t>(options.partitions)),
       hash_key_(hash_key),
-      pool_(partition_count_ * kPlainPages * PagePool::kPageBytes),
+      pool_(options.huge_pages == HugePages::kOff
+                ? SIZE_MAX
+                : partition_count_ * kPlainPages * PagePool::kPageBytes),
       timeline_(options) {
   for (int i = 0; i < options.partitions; ++i) partitions_.emplace_back(schedule_);
 }

@@ -232,6 +232,7 @@ bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
 bool FoldBook::Flush(std::string_view key, uint64_t hash, EngineTime now, uint64_t position) {
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
+  ++wishes_;
   CloseByEvent(number, Reason::kFlush, now, position);
   return true;
 }
@@ -239,6 +240,7 @@ bool FoldBook::Flush(std::string_view key, uint64_t hash, EngineTime now, uint64
 bool FoldBook::Cancel(std::string_view key, uint64_t hash, EngineTime now) {
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
+  ++wishes_;
   Unindex(number);
   bytes_ -= HeapBytesOf(number);
   ops_.destroy(ops_.context, state(number));
@@ -287,6 +289,7 @@ void FoldBook::CloseAll(EngineTime now, uint64_t position) {
                             .by_event = true,
                             .reason = reason});
   }
+  ++wishes_;
   ++unindexed_;
   index_.Clear();
   deadlines_.Clear();

@@ -169,6 +169,8 @@ class FoldBook final : public Book {
     FoldBook& book;
     Deadlines::Answer operator()(uint32_t number) const noexcept { return book.Ask(number); }
     void Prefetch(uint32_t number) const noexcept { book.PrefetchEntry(number); }
+    // What a group answers changes only by an event, or by the end of it at somebody's wish.
+    uint64_t Version() const noexcept { return book.ledger_.events + book.wishes_; }
   };
   void PrefetchEntry(uint32_t number) const noexcept {
     PrefetchHot(number);
@@ -221,6 +223,7 @@ class FoldBook final : public Book {
   KeyIndex index_;
   Deadlines deadlines_;
   ReadyQueue ready_;
+  uint64_t wishes_ = 0;                   // counts Flush, Cancel and CloseAll
   uint32_t unindexed_ = 0;                // counts the groups that left the index
   std::map<uint32_t, uint32_t> wraps_;    // the high half of the counts that need one
   std::map<uint32_t, EngineTime> early_;  // the smallest stamps that lie kFar back

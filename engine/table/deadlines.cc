@@ -120,9 +120,8 @@ const Due* Deadlines::First() const noexcept {
   return first;
 }
 
-Due Deadlines::PopFirst() {
-  const Due due = *First();
-  const bool from_run = !run_.empty() && First() == &run_.back();
+Due Deadlines::PopFirst(bool from_run) {
+  const Due due = from_run ? run_.back() : heap_.front();
   if (!from_run) std::pop_heap(heap_.begin(), heap_.end(), Later);
   std::vector<Due>& from = from_run ? run_ : heap_;
   from.pop_back();

@@ -75,7 +75,8 @@ class Deadlines {
   }
 
   // The next entry due by `now`, earliest first. `ask(number)` gives an Answer, and
-  // `ask.Prefetch(number)` is called a little before. Every reference looked at takes one from `budget`.
+  // `ask.Prefetch(number)` is called a little before; while `ask.Version()` stays the same, so do all
+  // answers. Every reference looked at takes one from `budget`.
   template <class Ask>
   Found Next(EngineTime now, size_t& budget, const Ask& ask, Due& found) {
     for (;;) {
@@ -85,8 +86,9 @@ class Deadlines {
       if (first == nullptr || first->ripe > now) return Found::kNothing;
       if (budget == 0) return Found::kOutOfBudget;
       --budget;
-      const Due due = PopFirst();
-      if (!due.by_event) {
+      const bool from_run = !run_.empty() && first == &run_.back();
+      const Due due = PopFirst(from_run);
+      if (!due.by_event && !(from_run && run_version_ == ask.Version())) {
         const Answer answer = ask(due.number);
         if (!answer.live) {
           --stale_;
@@ -142,6 +144,7 @@ class Deadlines {
   static constexpr size_t kSweepFrom = 64;
   static constexpr size_t kSweepChunks = 2;
   static constexpr size_t kHeapSweepFrom = 1024;
+  static constexpr uint64_t kMixed = UINT64_MAX;
   static constexpr size_t kKept = 4096;      // of room in the run and the heap
   static constexpr size_t kKnownMax = 8192;  // twice the slots of a usual life
 
@@ -158,7 +161,7 @@ class Deadlines {
   void Push(Slot& slot, uint32_t number);
   void PushHeap(const Due& due);
   const Due* First() const noexcept;
-  Due PopFirst();
+  Due PopFirst(bool from_run);
   void SortRun();
   void RebuildHeap();
   bool SurfaceSlot(EngineTime limit);
@@ -174,6 +177,8 @@ class Deadlines {
   // Moves the surfaced slot's entries on. Returns false when the budget ran out first.
   template <class Ask>
   bool Load(size_t& budget, const Ask& ask) {
+    if (run_.empty()) run_version_ = ask.Version();
+    if (run_version_ != ask.Version()) run_version_ = kMixed;
     while (loading_ != nullptr) {
       if (prefetched_ == nullptr) PrefetchEntries(loading_, loading_size_, ask);
       if (prefetched_ == loading_) PrefetchEntries(After(*loading_), Chunk::kRefs, ask);
@@ -266,7 +271,8 @@ class Deadlines {
   size_t slot_count_ = 0;
   uint64_t surfaced_ = 0;  // slots below this index were surfaced; arms there go to the heap
   std::vector<Due> run_;   // of the slot surfaced last; sorted, earliest at the back
-  std::vector<Due> heap_;  // earliest at the front
+  uint64_t run_version_ = kMixed;  // of all the answers that made the run
+  std::vector<Due> heap_;          // earliest at the front
   size_t heap_sweep_at_ = kHeapSweepFrom;
   Chunk* loading_ = nullptr;  // what is left of the slot being surfaced
   size_t loading_size_ = 0;

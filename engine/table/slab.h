@@ -19,6 +19,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/page_pool.h"
+#include "engine/base/prefetch.h"
 
 namespace pleat::inline v0 {
 
@@ -54,6 +55,7 @@ class Slab {
     if (use.free != kNone) {
       index = use.free;
       std::memcpy(&use.free, hot(chunk << kIndexBits | index), sizeof(use.free));
+      if (use.free != kNone) Prefetch(hot(chunk << kIndexBits | use.free));  // read next time
     } else {
       ++use.fresh;
     }

@@ -37,12 +37,16 @@ class DeadlinesFixture : public testing::Test {
       return {.live = item.live, .due = item.due, .order = item.order};
     }
     void Prefetch(uint32_t number) const { ASSERT_LT(number, items.size()); }
+    // Each is another one, as if everything had always changed; the books have real ones.
+    uint64_t Version() const { return ++version; }
+    uint64_t& version;
   };
   // The numbers of everything due by `now`, in the order given out.
   std::vector<uint32_t> TakeDue(EngineTime now) {
     std::vector<uint32_t> out;
     size_t budget = SIZE_MAX;
-    for (Due due; deadlines_.Next(now, budget, Asker{items_}, due) == Deadlines::Found::kDue;) {
+    for (Due due;
+         deadlines_.Next(now, budget, Asker{items_, version_}, due) == Deadlines::Found::kDue;) {
       items_[due.number].live = false;
       out.push_back(due.number);
     }
@@ -50,6 +54,7 @@ class DeadlinesFixture : public testing::Test {
   }
 
   const EngineTime t0_ = FromUnix(1'700'000'000s);
+  uint64_t version_ = 0;
   std::vector<Item> items_;
   PagePool pool_;
   Deadlines deadlines_;
@@ -109,7 +114,7 @@ TEST_F(DeadlinesFixture, StopsWhenTheBudgetRunsOutAndResumes) {
     size_t budget = 10;
     for (;;) {
       Due due;
-      const auto found = deadlines_.Next(t0_ + 10us, budget, Asker{items_}, due);
+      const auto found = deadlines_.Next(t0_ + 10us, budget, Asker{items_, version_}, due);
       if (found == Deadlines::Found::kDue) {
         items_[due.number].live = false;
         out.push_back(due.number);
@@ -133,7 +138,7 @@ TEST_F(DeadlinesFixture, StaleReferencesStayBelowAConstantShare) {
   for (int i = 0; i < 1'000'000; ++i) {
     const uint32_t number = Arm(t0_ + Duration{i % 60'000});
     items_[number].live = false;
-    deadlines_.NoteStale(Asker{items_});
+    deadlines_.NoteStale(Asker{items_, version_});
     most = std::max(most, deadlines_.stale());
   }
   EXPECT_LT(most, 20'000u);
@@ -177,7 +182,7 @@ TEST_P(RandomDeadlines, AgreesWithAnOrderedSet) {
           if (items_.empty() || !items_[number].live) break;
           expected.erase({items_[number].due, number});
           items_[number].live = false;
-          deadlines_.NoteStale(Asker{items_});
+          deadlines_.NoteStale(Asker{items_, version_});
           break;
         case 4: {
           now += Duration{static_cast<int64_t>(random() % (reach / 8 + 1))};
