@@ -8,6 +8,20 @@
 #include <pleat/partition.h>
 
 namespace pleat::inline v0 {
+namespace {
+
+struct Words {
+  uint64_t low;
+  uint64_t high;
+};
+
+// The last `left` <= 16 bytes, zeros behind them.
+Words LastWords(const char* p, size_t left) noexcept {
+  if (left < 8) return {LoadLittleTail(p, left), 0};
+  return {LoadLittle64(p), LoadLittleTail(p + 8, left - 8)};
+}
+
+}  // namespace
 
 uint64_t StablePartitionHash(std::string_view key) noexcept {
   const char* p = key.data();
@@ -16,14 +30,7 @@ uint64_t StablePartitionHash(std::string_view key) noexcept {
   for (; left >= 16; p += 16, left -= 16) {
     state = Mix(LoadLittle64(p) ^ kStableA, LoadLittle64(p + 8) ^ state) + kStableB;
   }
-  uint64_t low = 0;
-  uint64_t high = 0;
-  if (left >= 8) {
-    low = LoadLittle64(p);
-    high = LoadLittleTail(p + 8, left - 8);
-  } else {
-    low = LoadLittleTail(p, left);
-  }
+  const auto [low, high] = LastWords(p, left);
   state = Mix(low ^ kStableA, high ^ state) + kStableB;
   return Mix(state ^ kStableSeed, kStableA ^ uint64_t{key.size()});
 }
@@ -42,14 +49,7 @@ uint64_t KeyedHash(std::string_view bytes, const HashKey& key) noexcept {
   for (; left > 16; p += 16, left -= 16) {
     state = Mix(LoadLittle64(p) ^ key[0], LoadLittle64(p + 8) ^ state) + key[1];
   }
-  uint64_t low = 0;
-  uint64_t high = 0;
-  if (left >= 8) {
-    low = LoadLittle64(p);
-    high = LoadLittleTail(p + 8, left - 8);
-  } else {
-    low = LoadLittleTail(p, left);
-  }
+  const auto [low, high] = LastWords(p, left);
   return KeyedHash(low, high ^ state, bytes.size(), key);
 }
 

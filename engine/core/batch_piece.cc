@@ -16,8 +16,8 @@ void BatchPiece::Fold(FoldCounts& counts) {
   Look();
   SortByPartition();
   CutIntoStrips();
-  RunPipeline();
-  FoldBusyStrips();
+  RunPipeline(/*waits=*/false);
+  while (KeepBusyStrips() > 0) RunPipeline(/*waits=*/true);
   if (folder_.engine_.timeline().axis() == Axis::kEvent) folder_.engine_.timeline().Raise(time_);
   counts.opened += counts_[static_cast<size_t>(FoldOutcome::kOpened)];
   counts.folded += counts_[static_cast<size_t>(FoldOutcome::kFolded)];
@@ -93,18 +93,33 @@ void BatchPiece::CutIntoStrips() {
               strips_.begin() + static_cast<std::ptrdiff_t>(strip_count_));
 }
 
-void BatchPiece::RunPipeline() {
+// Folds the strips whose partitions are free; if it `waits`, the first one at any rate.
+void BatchPiece::RunPipeline(bool waits) {
   for (size_t step = 0; step < strip_count_ + 2; ++step) {
-    if (step < strip_count_) FetchIndex(step);
+    if (step < strip_count_) FetchIndex(step, waits && step == 0);
     if (step - 1 < strip_count_) FetchGroups(strips_[step - 1]);
     if (step >= 2) FoldStrip(strips_[step - 2]);
   }
 }
 
-void BatchPiece::FetchIndex(size_t index) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+// What is left to be folded. No lock is held here, so that waiting for one is safe.
+size_t BatchPiece::KeepBusyStrips() {
+  size_t busy = 0;
+  for (size_t i = 0; i < strip_count_; ++i) {
+    if (!strips_[i].locked) strips_[busy++] = strips_[i];
+  }
+  return strip_count_ = busy;
+}
+
+void BatchPiece::FetchIndex(size_t index, bool waits) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   Strip& strip = strips_[index];
-  if (!strip.locked) {
-    strip.locked = strip.goes_on ? strips_[index - 1].locked : strip.partition->lock().try_lock();
+  if (strip.goes_on) {
+    strip.locked = strips_[index - 1].locked;
+  } else if (waits) {
+    strip.partition->lock().lock();
+    strip.locked = true;
+  } else {
+    strip.locked = strip.partition->lock().try_lock();
   }
   if (!strip.locked) return;
   for (size_t i = strip.begin; i < strip.end; ++i) strip.book->PrefetchIndex(hashes_[order_[i]]);
@@ -163,19 +178,6 @@ FoldOutcome BatchPiece::Refuse(FoldBook& book, Fate fate) {
   }
   book.CountRefused();
   return FoldOutcome::kOverLimit;
-}
-
-// With no lock held, waiting for one is safe.
-void BatchPiece::FoldBusyStrips() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  for (size_t i = 0; i < strip_count_; ++i) {
-    Strip& strip = strips_[i];
-    if (strip.locked) continue;
-    if (!strip.goes_on) strip.partition->lock().lock();
-    strip.locked = true;
-    FetchIndex(i);
-    FetchGroups(strip);
-    FoldStrip(strip);
-  }
 }
 
 }  // namespace pleat::inline v0

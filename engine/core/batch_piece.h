@@ -11,9 +11,10 @@
 //      is fetched for the whole strip just before it is folded.)
 //
 // A partition is locked from the first stage of its first strip to the last stage of its last one, so
-// three are held at a time. They are only tried: what is busy waits until the end, when none is held,
-// so that two batches can neither deadlock nor queue up behind each other. Each piece starts at
-// another partition, because two that start at the same one would meet all the way.
+// three are held at a time. They are only tried while others are held; what was busy goes through the
+// pipeline again, whose first lock, when none is held, may be waited for. So two batches can neither
+// deadlock nor queue up behind each other. Each piece starts at another partition, because two that start
+// at the same one would meet all the way.
 //
 // The result does not depend on any of this: within a partition the order is that of the input, and
 // nothing but time and position, which every event brings along, leaks from one to the other.
@@ -60,9 +61,9 @@ class BatchPiece {
   void Look();
   void SortByPartition();
   void CutIntoStrips();
-  void RunPipeline();
-  void FoldBusyStrips();
-  void FetchIndex(size_t strip);
+  void RunPipeline(bool waits);
+  size_t KeepBusyStrips();
+  void FetchIndex(size_t index, bool waits);
   void FetchGroups(const Strip& strip);
   void FoldStrip(const Strip& strip);
   FoldOutcome FoldEvent(FoldBook& book, size_t i);

@@ -2,6 +2,7 @@
 #include <pleat/folder.h>
 
 #include <atomic>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -341,99 +342,81 @@ TEST(Folder, FoldingIntoAnOpenGroupAllocatesNothing) {
   EXPECT_EQ(AllocationCount(), before);
 }
 
-TEST(Folder, NothingIsLostOrHandedOutTwiceWhenThreadsFoldAdvancePopAndClose) {
-  constexpr int kThreads = 4;
+// Threads that fold, advance, pop and close at the same time; every event carries a 1.
+class FoldingThreads : public testing::Test {
+ protected:
+  static constexpr int kThreads = 4;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  constexpr int kEvents = 20'000;
+  static constexpr int kEvents = 20'000;
 #else
-  constexpr int kEvents = 100'000;
+  static constexpr int kEvents = 100'000;
 #endif
-  auto engine = *Engine::Open({.partitions = 8});
-  Folder<Number, Sum> folder(*engine, "f",
-                             {.quiet_period = 50us, .max_hold = 500us, .max_events = 7});
-  std::atomic<int64_t> clock{0};
-  std::atomic<int64_t> popped_events{0};
-  std::atomic<int64_t> popped_sum{0};
-  const auto take = [&](std::vector<Emission<Sum>> emissions) {
+
+  EngineTime NextStamp() { return kT0 + Duration{clock_.fetch_add(1)}; }
+  void Take(const std::vector<Emission<Sum>>& emissions) {
     for (const auto& e : emissions) {
-      popped_events += static_cast<int64_t>(e.count);
-      popped_sum += e.state.sum;
+      popped_events_ += static_cast<int64_t>(e.count);
+      popped_sum_ += e.state.sum;
     }
-  };
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < kEvents; ++i) {
-        const EngineTime at = kT0 + Duration{clock.fetch_add(1)};
-        folder.Fold("key" + std::to_string((i * 7 + t) % 101), {1}, at);
-        if (i % 64 == 0) engine->Advance(at);
-        if (i % 97 == 0) take(folder.Pop(50));
-        if (i % 89 == 0) take(folder.PopPartition(i % 8, 50));
-        if (i % 1009 == 0) folder.CloseAll();
-      }
-    });
   }
-  for (std::thread& thread : threads) thread.join();
-  folder.CloseAll();
-  take(folder.Pop(SIZE_MAX));
-  EXPECT_EQ(popped_events, int64_t{kThreads} * kEvents);
-  EXPECT_EQ(popped_sum, int64_t{kThreads} * kEvents);
-  const Ledger ledger = folder.ledger();
-  EXPECT_EQ(ledger.events, ledger.opened + ledger.folded);
-  EXPECT_EQ(ledger.opened, ledger.closed);
-  EXPECT_EQ(ledger.closed, ledger.popped);
-  EXPECT_EQ(folder.sizes(), Sizes{});
+  // Runs `work(thread)` on each, takes what is left, and adds up.
+  template <class Work>
+  void Run(Work work) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) threads.emplace_back(work, t);
+    for (std::thread& thread : threads) thread.join();
+    folder_.CloseAll();
+    Take(folder_.Pop(SIZE_MAX));
+    EXPECT_EQ(popped_events_, int64_t{kThreads} * kEvents);
+    EXPECT_EQ(popped_sum_, int64_t{kThreads} * kEvents);
+    const Ledger ledger = folder_.ledger();
+    EXPECT_EQ(ledger.events, ledger.opened + ledger.folded);
+    EXPECT_EQ(ledger.opened, ledger.closed);
+    EXPECT_EQ(ledger.closed, ledger.popped);
+    EXPECT_EQ(folder_.sizes(), Sizes{});
+  }
+
+  std::unique_ptr<Engine> engine_ = *Engine::Open({.partitions = 8});
+  Folder<Number, Sum> folder_{
+      *engine_, "f", {.quiet_period = 50us, .max_hold = 500us, .max_events = 7}};
+
+ private:
+  std::atomic<int64_t> clock_{0};
+  std::atomic<int64_t> popped_events_{0};
+  std::atomic<int64_t> popped_sum_{0};
+};
+
+TEST_F(FoldingThreads, LoseNothingAndGetNothingTwice) {
+  Run([this](int t) {
+    for (int i = 0; i < kEvents; ++i) {
+      const EngineTime at = NextStamp();
+      folder_.Fold("key" + std::to_string((i * 7 + t) % 101), {1}, at);
+      if (i % 64 == 0) engine_->Advance(at);
+      if (i % 97 == 0) Take(folder_.Pop(50));
+      if (i % 89 == 0) Take(folder_.PopPartition(i % 8, 50));
+      if (i % 1009 == 0) folder_.CloseAll();
+    }
+  });
 }
 
-TEST(Folder, NothingIsLostOrHandedOutTwiceWhenThreadsFoldBatches) {
-  constexpr int kThreads = 4;
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  constexpr int kEvents = 20'000;
-#else
-  constexpr int kEvents = 100'000;
-#endif
-  auto engine = *Engine::Open({.partitions = 8});
-  Folder<Number, Sum> folder(*engine, "f",
-                             {.quiet_period = 50us, .max_hold = 500us, .max_events = 7});
-  std::atomic<int64_t> clock{0};
-  std::atomic<int64_t> popped_events{0};
-  std::atomic<int64_t> popped_sum{0};
-  const auto take = [&](std::vector<Emission<Sum>> emissions) {
-    for (const auto& e : emissions) {
-      popped_events += static_cast<int64_t>(e.count);
-      popped_sum += e.state.sum;
+TEST_F(FoldingThreads, LoseNothingAndGetNothingTwiceWithBatches) {
+  Run([this](int t) {
+    std::vector<std::string> keys;
+    for (int key = 0; key < 101; ++key) keys.push_back("key" + std::to_string(key));
+    std::vector<KeyedEvent<Number>> batch;
+    for (int i = 0; i < kEvents; ++i) {
+      const EngineTime at = NextStamp();
+      batch.push_back({keys[static_cast<size_t>(i * 7 + t) % keys.size()], at, {1}});
+      if (batch.size() < static_cast<size_t>(1 + i % 700)) continue;
+      folder_.FoldBatch(batch);
+      batch.clear();
+      if (i % 5 == 0) engine_->Advance(at);
+      if (i % 3 == 0) Take(folder_.Pop(50));
+      if (i % 4 == 0) Take(folder_.PopPartition(i % 8, 50));
+      if (i % 97 == 0) folder_.CloseAll();
     }
-  };
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      std::vector<std::string> keys;
-      for (int key = 0; key < 101; ++key) keys.push_back("key" + std::to_string(key));
-      std::vector<KeyedEvent<Number>> batch;
-      for (int i = 0; i < kEvents; ++i) {
-        const EngineTime at = kT0 + Duration{clock.fetch_add(1)};
-        batch.push_back({keys[static_cast<size_t>(i * 7 + t) % keys.size()], at, {1}});
-        if (batch.size() < static_cast<size_t>(1 + i % 700)) continue;
-        folder.FoldBatch(batch);
-        batch.clear();
-        if (i % 5 == 0) engine->Advance(at);
-        if (i % 3 == 0) take(folder.Pop(50));
-        if (i % 4 == 0) take(folder.PopPartition(i % 8, 50));
-        if (i % 97 == 0) folder.CloseAll();
-      }
-      folder.FoldBatch(batch);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  folder.CloseAll();
-  take(folder.Pop(SIZE_MAX));
-  EXPECT_EQ(popped_events, int64_t{kThreads} * kEvents);
-  EXPECT_EQ(popped_sum, int64_t{kThreads} * kEvents);
-  const Ledger ledger = folder.ledger();
-  EXPECT_EQ(ledger.events, ledger.opened + ledger.folded);
-  EXPECT_EQ(ledger.opened, ledger.closed);
-  EXPECT_EQ(ledger.closed, ledger.popped);
-  EXPECT_EQ(folder.sizes(), Sizes{});
+    folder_.FoldBatch(batch);
+  });
 }
 
 // On event time the events of a batch carry the watermark, and other threads are at other times.

@@ -108,8 +108,8 @@ const std::vector<Call>& Calls() {
       {"sleep_for(", "sleeps", {}},
       {"sleep_until(", "sleeps", {}},
       {"usleep(", "sleeps", {}},
-      {"std::thread", "starts a thread", {"tools/", "bench/", "tests/"}},
-      {"std::jthread", "starts a thread", {"tools/", "bench/", "tests/"}},
+      {"std::thread", "starts a thread", {"tools/", "bench/", "tests/", "examples/"}},
+      {"std::jthread", "starts a thread", {"tools/", "bench/", "tests/", "examples/"}},
       {"std::exit(", "ends the process", {"tools/", "bench/", "tests/"}},
   };
   return calls;
