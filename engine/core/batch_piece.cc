@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <pleat/partition.h>
-
 namespace pleat::inline v0 {
 namespace {
 

@@ -2,7 +2,6 @@
 #include <string>
 
 #include <pleat/any_folder.h>
-#include <pleat/partition.h>
 
 #include "engine/base/check.h"
 #include "engine/core/batch_piece.h"

@@ -1,7 +1,6 @@
 #include "engine/fold/fold_book.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <new>
 #include <vector>
