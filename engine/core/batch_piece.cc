@@ -17,12 +17,7 @@ void BatchPiece::Fold(FoldCounts& counts) {
   RunPipeline(/*waits=*/false);
   while (KeepBusyStrips() > 0) RunPipeline(/*waits=*/true);
   if (folder_.engine_.timeline().axis() == Axis::kEvent) folder_.engine_.timeline().Raise(time_);
-  counts.opened += counts_[static_cast<size_t>(FoldOutcome::kOpened)];
-  counts.folded += counts_[static_cast<size_t>(FoldOutcome::kFolded)];
-  counts.late += counts_[static_cast<size_t>(FoldOutcome::kLate)];
-  counts.future += counts_[static_cast<size_t>(FoldOutcome::kFuture)];
-  counts.over_limit += counts_[static_cast<size_t>(FoldOutcome::kOverLimit)];
-  counts.stopped += counts_[static_cast<size_t>(FoldOutcome::kStopped)];
+  for (size_t i = 0; i < counts_.size(); ++i) counts.Add(static_cast<FoldOutcome>(i), counts_[i]);
 }
 
 // Everything that can be known without a lock.

@@ -72,7 +72,7 @@ class BatchPiece {
   FolderCore& folder_;
   const AnyBatch& batch_;
   FoldOutcome* const outcomes_;
-  std::array<size_t, 6> counts_{};  // by FoldOutcome
+  std::array<size_t, kFoldOutcomes> counts_{};  // by FoldOutcome
 
   EngineTime time_;  // where the events carry the engine's time, as far as they were folded
   uint64_t first_position_ = 0;

@@ -45,17 +45,6 @@ size_t Share(size_t total, int i, int partitions) {
   return total / n + (static_cast<size_t>(i) < total % n ? 1 : 0);
 }
 
-void Count(FoldOutcome outcome, FoldCounts& counts) {
-  switch (outcome) {
-    case FoldOutcome::kOpened: ++counts.opened; break;
-    case FoldOutcome::kFolded: ++counts.folded; break;
-    case FoldOutcome::kLate: ++counts.late; break;
-    case FoldOutcome::kFuture: ++counts.future; break;
-    case FoldOutcome::kOverLimit: ++counts.over_limit; break;
-    case FoldOutcome::kStopped: ++counts.stopped; break;
-  }
-}
-
 }  // namespace
 
 void FolderCore::InstallBooks() {
@@ -127,7 +116,7 @@ FoldCounts FolderCore::FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes) {
     const auto* const at = static_cast<const std::byte*>(rest.first) + i * rest.stride;
     const auto& event = *reinterpret_cast<const KeyedEvent<char>*>(at);
     const FoldOutcome outcome = Fold(event.key, at + rest.event_offset, event.at);
-    Count(outcome, counts);
+    counts.Add(outcome);
     if (outcomes != nullptr) outcomes[i] = outcome;
   }
   return counts;
@@ -156,6 +145,16 @@ bool FolderCore::Peek(std::string_view key, AnyFolder::Look look) {
   const Home& home = HomeOf(packed);
   LockGuard guard(home.partition->lock());
   return home.book->Peek(key, HashOf(packed), engine_.timeline().now(), look);
+}
+
+bool FolderCore::Scan(ScanCursor& cursor, size_t max, AnyFolder::See see) {
+  for (size_t seen = 0; cursor.partition < engine_.partition_count(); ++cursor.partition) {
+    FoldBook& book = *homes_[static_cast<size_t>(cursor.partition)].book;
+    LockGuard guard(engine_.partition(cursor.partition).lock());
+    if (!book.Scan(cursor.place, max, engine_.timeline().now(), seen, see)) return true;
+    cursor.place = 0;
+  }
+  return false;
 }
 
 // Time must not move between one partition and the next: what closed by an event at a later time than
@@ -240,9 +239,11 @@ Sizes FolderCore::sizes() {
 }
 
 absl::StatusOr<AnyFolder> AnyFolder::Open(Engine& engine, std::string_view name,
-                                          const FolderOptions& options, const StateOps& ops) {
+                                          const FolderOptions& options, const StateOps& ops,
+                                          std::shared_ptr<void> context_owner) {
   if (absl::Status status = Check(options, ops, engine.partitions()); !status.ok()) return status;
-  auto core = std::make_unique<FolderCore>(engine.core(), name, options, ops);
+  auto core =
+      std::make_unique<FolderCore>(engine.core(), name, options, ops, std::move(context_owner));
   absl::StatusOr<FolderCore*> added = engine.core().Add(std::move(core));
   if (!added.ok()) return added.status();
   return AnyFolder(&engine, *added);
@@ -258,6 +259,9 @@ bool AnyFolder::Flush(std::string_view key) noexcept { return core_->Flush(key);
 bool AnyFolder::Cancel(std::string_view key) noexcept { return core_->Cancel(key); }
 bool AnyFolder::Peek(std::string_view key, Look look) const noexcept {
   return core_->Peek(key, look);
+}
+bool AnyFolder::Scan(ScanCursor& cursor, size_t max, See see) const noexcept {
+  return core_->Scan(cursor, max, see);
 }
 void AnyFolder::CloseAll() noexcept { core_->CloseAll(); }
 size_t AnyFolder::Pop(size_t max, Take take) noexcept { return core_->Pop(max, take); }

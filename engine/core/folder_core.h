@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/status/status.h>
@@ -18,8 +20,12 @@ namespace pleat::inline v0 {
 class FolderCore {
  public:
   FolderCore(EngineCore& engine, std::string_view name, const FolderOptions& options,
-             const StateOps& ops)
-      : engine_(engine), name_(name), options_(options), ops_(ops) {}
+             const StateOps& ops, std::shared_ptr<void> context_owner)
+      : engine_(engine),
+        name_(name),
+        options_(options),
+        ops_(ops),
+        context_owner_(std::move(context_owner)) {}
 
   // Puts a book into every partition. Call once, when the name is known to be free.
   void InstallBooks();
@@ -31,6 +37,7 @@ class FolderCore {
   bool Flush(std::string_view key);
   bool Cancel(std::string_view key);
   bool Peek(std::string_view key, AnyFolder::Look look);
+  bool Scan(ScanCursor& cursor, size_t max, AnyFolder::See see);
   void CloseAll();
   size_t Pop(size_t max, AnyFolder::Take take);
   size_t PopPartition(int partition, size_t max, AnyFolder::Take take);
@@ -61,6 +68,7 @@ class FolderCore {
   const std::string name_;
   const FolderOptions options_;
   const StateOps ops_;
+  const std::shared_ptr<void> context_owner_;
   std::vector<Home> homes_;  // by partition
 };
 

@@ -300,6 +300,19 @@ void FoldBook::CloseAll(EngineTime now, uint64_t position) {
   });
 }
 
+bool FoldBook::Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen,
+                    AnyFolder::See see) const {
+  return slab_.ForEachFrom(place, [&](uint32_t number) {
+    const Cold& cold = slab_.cold(number);
+    const Hot& group = hot(number);
+    if (cold.free() || cold.indexed == 0 || DueOf(group) <= now) return true;
+    if (seen == max) return false;
+    ++seen;
+    see(group.key.view(), InfoOf(number), state(number));
+    return true;
+  });
+}
+
 const ReadyGroup* FoldBook::NextReady(EngineTime now) {
   seen_ = std::max(seen_, now);
   while (ready_.empty()) {

@@ -100,6 +100,10 @@ class FoldBook final : public Book {
   bool Peek(std::string_view key, uint64_t hash, EngineTime now, AnyFolder::Look look) const;
   void CloseAll(EngineTime now, uint64_t position);
 
+  // Shows the open groups from `place` on, counting them in `seen` up to `max`. Returns whether it came to
+  // the end; if not, `place` is where to go on.
+  bool Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen, AnyFolder::See see) const;
+
   bool CloseDue(EngineTime now, size_t& budget) override;
   EngineTime NextDue() const noexcept override { return deadlines_.NextDue(); }
 

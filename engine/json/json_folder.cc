@@ -316,6 +316,8 @@ const FoldPlan& JsonFolder::plan() const noexcept { return impl_->plan(); }
 
 size_t JsonFolder::Pop(size_t max, std::string& out) { return impl_->Pop(max, out); }
 
+bool JsonFolder::Scan(ScanCursor&, size_t, std::string&) const { return false; }
+
 void JsonFolder::CloseAll() noexcept { impl_->folder().CloseAll(); }
 
 LineCounts JsonFolder::counts() const noexcept { return impl_->counts(); }

@@ -123,6 +123,9 @@ bool AppendMean(const MeanState& mean, LineWriter& out) {
 uint32_t StateSize(Reducer reducer) noexcept {
   switch (reducer) {
     case Reducer::kKeys:
+    case Reducer::kDistinct:
+    case Reducer::kArray:
+    case Reducer::kConcat:
     case Reducer::kSet: return sizeof(SetState);
     case Reducer::kSum: return sizeof(SumState);
     case Reducer::kMean: return sizeof(MeanState);
@@ -142,6 +145,9 @@ bool StateGrows(Reducer reducer) noexcept {
 size_t FoldState(Reducer reducer, void* state, const Operand& operand, const FoldEvent& event) {
   switch (reducer) {
     case Reducer::kKeys:
+    case Reducer::kDistinct:
+    case Reducer::kArray:
+    case Reducer::kConcat:
     case Reducer::kSet: return FoldSet(As<SetState>(state).set, operand, event);
     case Reducer::kSum: return As<SumState>(state).sum.Add(operand.number), 0;
     case Reducer::kMean:
@@ -159,6 +165,9 @@ size_t FoldState(Reducer reducer, void* state, const Operand& operand, const Fol
 void DestroyState(Reducer reducer, void* state) noexcept {
   switch (reducer) {
     case Reducer::kKeys:
+    case Reducer::kDistinct:
+    case Reducer::kArray:
+    case Reducer::kConcat:
     case Reducer::kSet: As<SetState>(state).set.Clear(); break;
     case Reducer::kMin:
     case Reducer::kMax: As<ExtremeState>(state).text.Clear(); break;
@@ -173,6 +182,9 @@ void DestroyState(Reducer reducer, void* state) noexcept {
 bool AppendState(Reducer reducer, const void* state, LineWriter& out) {
   switch (reducer) {
     case Reducer::kKeys:
+    case Reducer::kDistinct:
+    case Reducer::kArray:
+    case Reducer::kConcat:
     case Reducer::kSet:
       out.Put('[');
       As<SetState>(state).set.AppendTo(out);

@@ -103,6 +103,20 @@ class Slab {
     }
   }
 
+  // The same from `place` on, as long as `visit(number)` says to go on; `place` is then where it did
+  // not. Returns whether it came to the end. Whatever lives meanwhile keeps its place in this order.
+  template <class Visit>
+  bool ForEachFrom(uint32_t& place, const Visit& visit) const {
+    uint32_t index = place & kIndexMask;
+    for (uint32_t chunk = place >> kIndexBits; chunk < chunks_.size(); ++chunk, index = 0) {
+      for (; index < uses_[chunk].fresh; ++index) {
+        place = chunk << kIndexBits | index;
+        if (!visit(place)) return false;
+      }
+    }
+    return true;
+  }
+
  private:
   static constexpr uint32_t kIndexMask = (1U << kIndexBits) - 1;
   static constexpr uint32_t kPerChunkMax = 1U << kIndexBits;

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -22,7 +24,28 @@ namespace pleat::inline v0 {
 class FolderCore;
 
 inline constexpr uint64_t kNoEventCap = UINT64_MAX;
+inline constexpr size_t kNoByteCap = SIZE_MAX;
 inline constexpr size_t kKeyBytesMax = 64 * 1024;
+
+// When a group is handed out.
+enum class Edge : uint8_t {
+  kTrailing,  // when it closes
+  kLeading,   // when it opens, with its first event; what follows is held back until it closes
+  kBoth,      // when it opens, and when it closes if anything has followed
+};
+
+// What becomes of an event older than the accept limit.
+enum class OnLate : uint8_t {
+  kReject,  // it is answered kLate: the caller routes it elsewhere, or drops it
+  kFold,    // it is folded like any other, and counted
+  kCorrect,  // it becomes an emission by itself, of reason kCorrection, which names the one it corrects
+};
+
+// What becomes of an event at a limit.
+enum class OnLimit : uint8_t {
+  kRefuse,      // it is answered kOverLimit, and changes nothing
+  kEmitOldest,  // the groups that would close next are closed early, with reason kLimit, to make room
+};
 
 struct FolderOptions {
   // A group closes when nothing has folded into it for this long. Above zero; required.
@@ -35,8 +58,25 @@ struct FolderOptions {
   // A group closes when it holds this many events. At least 1.
   uint64_t max_events = kNoEventCap;
 
-  // An event older than the engine's time by more than this is answered kLate. Zero or more.
+  // A group closes when its state weighs this much: what StateOps::weight says, which for a struct is its
+  // size and its HeapBytes(). At least 1.
+  size_t max_group_bytes = kNoByteCap;
+
+  // For kLeading and kBoth the state must be copyable.
+  Edge edge = Edge::kTrailing;
+
+  // While a group is open it is handed out as it is so far (reason kPartial), this long after it opened
+  // and every so often, if anything has folded into it since the last time. Above zero; not with
+  // Edge::kLeading. The state must be copyable.
+  Duration partial_every = kForever;
+
+  // An event older than the engine's time by more than this is late. Zero or more.
   Duration accept_limit = kForever;
+  OnLate on_late = OnLate::kReject;
+
+  // Whether the ledger counts `reopened`. Each group that closes early then costs some 50 bytes until its
+  // quiet period would have ended.
+  bool count_reopened = false;
 
   // Open groups, and bytes held by groups (open, or closed and not yet popped). At the limit an
   // event that would open a group is answered kOverLimit, and so is, at max_bytes, one for a state
@@ -45,6 +85,23 @@ struct FolderOptions {
   // Bytes are counted, not measured: what a group costs at the usual load of the tables.
   size_t max_groups = 50'000'000;
   size_t max_bytes = size_t{4} << 30;
+
+  // With kEmitOldest open groups are kept below 7/8 of max_bytes, so that there is room for what waits to
+  // be popped; who never pops meets kOverLimit all the same.
+  OnLimit on_limit = OnLimit::kRefuse;
+};
+
+// What an event says beside its content.
+struct EventMarks {
+  bool starts = false;  // it opens a group; an open one closes before it
+  bool ends = false;    // its group closes behind it
+  Duration quiet_period{
+      0};  // after this event; 0: the folder's. A group's deadline is the latest that
+           // any of its events asks for
+  // With StateOps::has_ids:
+  std::string_view id;  // names the event among those of its key; any bytes
+  uint64_t content =
+      0;  // a hash of all else; of two events with one id it tells a retry from a conflict
 };
 
 // How to handle one pair of types. All of these run under a partition's lock: they must not throw and
@@ -60,13 +117,26 @@ struct StateOps {
   void (*destroy)(void* context, void* state) = nullptr;
   // Bytes that the state holds outside itself. Null: none, ever.
   size_t (*heap_bytes)(void* context, const void* state) = nullptr;
+
+  // The rest may be null if it is not needed.
+
+  // Constructs a copy; needed for leading edges and partials.
+  void (*copy)(void* context, void* to, const void* from) = nullptr;
+  // Null: no event has any marks.
+  EventMarks (*marks)(void* context, std::string_view key, const void* event) = nullptr;
+  // Whether events have ids, each of them, in their marks. Needs an accept_limit and OnLate::kReject.
+  bool has_ids = false;
+  // Asked after every fold: whether the group closes, with reason kCondition.
+  bool (*condition)(void* context, const void* state) = nullptr;
+  // What max_group_bytes is compared with. Null: size, and heap_bytes().
+  size_t (*weight)(void* context, const void* state) = nullptr;
 };
 
 // Names an emission: no two of one collection in one Engine object share it, also when a key comes
 // back. Nothing is stored yet, so the next process counts from 0 again.
 struct EmissionId {
   uint32_t partition = 0;
-  uint64_t generation = 0;  // counts the partition's closed groups, from 0
+  uint64_t generation = 0;  // counts the partition's emissions, from 0
 
   friend bool operator==(const EmissionId&, const EmissionId&) = default;
 };
@@ -78,13 +148,23 @@ struct GroupInfo {
   EngineTime last;     // largest stamp
 };
 
-// A closed group on its way out. The views are valid during the call that hands it over.
+// An emission on its way out. The views are valid during the call that hands it over.
 struct ClosedGroup : GroupInfo {
   std::string_view key;
   void* state = nullptr;  // relocate or destroy it: nobody else will
   EngineTime closed;  // the deadline it closed at; engine time for what an event or a call closed
   Reason reason = Reason::kQuiet;
   EmissionId id;
+  uint32_t revision = 1;  // counts the emissions of one group, from 1
+  bool partial = false;   // the group went on: kLeading, kPartial
+  // Of a correction: the key's last emission before it, unless that is forgotten.
+  std::optional<EmissionId> corrects = std::nullopt;
+};
+
+// Where a scan over the open groups stands; a new one stands at the beginning.
+struct ScanCursor {
+  int partition = 0;
+  uint32_t place = 0;
 };
 
 // An event with the key it goes to and its stamp. `key` and what `event` refers to must stay valid
@@ -118,11 +198,14 @@ class PLEAT_EXPORT AnyFolder {
  public:
   using Take = absl::FunctionRef<void(const ClosedGroup&)>;
   using Look = absl::FunctionRef<void(const GroupInfo&, const void* state)>;
+  using See = absl::FunctionRef<void(std::string_view key, const GroupInfo&, const void* state)>;
 
-  // Creates the collection `name` in the engine. `ops.context` must outlive the engine.
+  // Creates the collection `name` in the engine, which keeps `context_owner` as long as it keeps the
+  // collection; without one, `ops.context` must outlive the engine.
   // Errors: kInvalidArgument for an option out of range, naming it; kAlreadyExists.
   static absl::StatusOr<AnyFolder> Open(Engine& engine, std::string_view name,
-                                        const FolderOptions& options, const StateOps& ops);
+                                        const FolderOptions& options, const StateOps& ops,
+                                        std::shared_ptr<void> context_owner = nullptr);
 
   // See Folder for the meaning of all of these. `look` and `take` run under partitions' locks: copy or
   // move the state out and return. Calling the engine from them deadlocks; throwing terminates.
@@ -131,6 +214,7 @@ class PLEAT_EXPORT AnyFolder {
   bool Flush(std::string_view key) noexcept;
   bool Cancel(std::string_view key) noexcept;
   bool Peek(std::string_view key, Look look) const noexcept;
+  bool Scan(ScanCursor& cursor, size_t max, See see) const noexcept;
   void CloseAll() noexcept;
 
   size_t Pop(size_t max, Take take) noexcept;

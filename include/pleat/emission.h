@@ -1,7 +1,8 @@
-// What a closed group hands out. Plain data, owned by whoever popped it; it never changes.
+// What a group hands out. Plain data, owned by whoever popped it; it never changes.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <pleat/any_folder.h>
@@ -22,11 +23,16 @@ struct Emission {
                // closed it (kMaxEvents, kFlush, kEnd)
   Reason reason;
   EmissionId id;
+  uint32_t
+      revision;  // counts the emissions of one group, from 1; above it only with edges or partials
+  bool partial;  // the group went on: reason kLeading or kPartial
+  std::optional<EmissionId> corrects;  // of a correction: the key's last emission, if still known
 };
 
-// A copy of an open group, as Peek() saw it.
+// A copy of an open group, as Peek() or Scan() saw it.
 template <class State>
 struct OpenGroup {
+  std::string key;
   State state;
   uint64_t count;
   EngineTime first;

@@ -1,8 +1,9 @@
 // A Folder folds events into one group per key and hands out each group once it has closed.
 //
 // A group opens with the first event of its key. It closes when its key has been quiet for
-// quiet_period, when it has been open for max_hold, or when it holds max_events events. Closing is
-// separate from popping: closed groups wait, in closing order, until somebody pops them.
+// quiet_period, when it has been open for max_hold, when it holds max_events events or weighs
+// max_group_bytes, or when a rule of yours says so (FoldRules). Closing is separate from popping:
+// closed groups wait, in closing order, until somebody pops them.
 //
 //   struct Edit  { std::string_view page; int added; };
 //   struct Edits {                                    // what one open group remembers
@@ -29,6 +30,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -58,27 +60,73 @@ concept HasHeapBytes = requires(const State& state) {
   { state.HeapBytes() } noexcept -> std::convertible_to<size_t>;
 };
 
-// The one StateOps of a pair of types.
+// What the events and the state say about when a group closes. All of these are optional, and run under
+// a partition's lock: they must not throw and must not call the engine.
+//
+//   pleat::FoldRules<Order, Basket> rules;
+//   rules.ends = [](const Order& order) { return order.paid; };
+//   rules.condition = [](const Basket& basket) { return basket.total >= 100'000; };
+//   pleat::Folder<Order, Basket> baskets(*engine, "baskets", options, std::move(rules));
+template <class Event, class State>
+struct FoldRules {
+  // Whether the event carries a start mark: it opens the next group of its key. An open one closes before
+  // it, with reason kStartMark.
+  std::function<bool(const Event&)> starts;
+
+  // Whether the event carries an end mark: it is the last of its group, which closes with kEndMark.
+  std::function<bool(const Event&)> ends;
+
+  // Asked after every fold; the group closes with kCondition as soon as it holds.
+  std::function<bool(const State&)> condition;
+
+  // The quiet period after this event, above zero; zero: the folder's. So a class of keys can have its
+  // own timing. A group is due at the latest instant that any of its events asks for.
+  std::function<Duration(std::string_view key, const Event&)> quiet_period;
+
+  // What names the event among those of its key. An event whose name was taken already is answered
+  // kDuplicate, or kConflict if its `content` is another one. Names are remembered for as long as an event
+  // of their stamp would be accepted, so this needs an accept_limit, and OnLate::kReject.
+  std::function<std::string_view(const Event&)> id;
+
+  // A hash of what the event says; without it, all events of one name have the same content.
+  std::function<uint64_t(const Event&)> content;
+
+  bool any() const noexcept { return starts || ends || condition || quiet_period || id; }
+};
+
+// The one StateOps of a pair of types without rules.
 template <class Event, class State>
 const StateOps& StateOpsFor() noexcept;
+
+// The same with rules, which are the context and have to stay.
+template <class Event, class State>
+StateOps StateOpsWith(FoldRules<Event, State>& rules) noexcept;
 
 template <class Event, class State>
   requires FoldableState<State, Event>
 class Folder {
  public:
-  // Creates the collection `name`, unique in the engine; it lives as long as the engine does.
-  // Errors: kInvalidArgument for an option out of range, naming it; kAlreadyExists.
+  using Rules = FoldRules<Event, State>;
+
+  // Creates the collection `name`, unique in the engine; it lives as long as the engine does, and so do
+  // the rules. Errors: kInvalidArgument for an option out of range, naming it; kAlreadyExists.
   static absl::StatusOr<Folder> Open(Engine& engine, std::string_view name,
-                                     const FolderOptions& options) {
-    absl::StatusOr<AnyFolder> any =
-        AnyFolder::Open(engine, name, options, StateOpsFor<Event, State>());
+                                     const FolderOptions& options, Rules rules = {}) {
+    absl::StatusOr<AnyFolder> any;
+    if (rules.any()) {
+      auto kept = std::make_shared<Rules>(std::move(rules));
+      any = AnyFolder::Open(engine, name, options, StateOpsWith<Event, State>(*kept), kept);
+    } else {
+      any = AnyFolder::Open(engine, name, options, StateOpsFor<Event, State>());
+    }
     if (!any.ok()) return any.status();
     return Folder(*any);
   }
 
   // The same for options known to be right: an error is a bug and ends the program, printing it.
-  Folder(Engine& engine, std::string_view name, const FolderOptions& options) noexcept
-      : any_(Open(engine, name, options).value().any_) {}
+  Folder(Engine& engine, std::string_view name, const FolderOptions& options,
+         Rules rules = {}) noexcept
+      : any_(Open(engine, name, options, std::move(rules)).value().any_) {}
 
   // Folds `event`, stamped `at`, into the group of `key`, opening one if none is open. Any bytes are a
   // key, none too, up to 64 KiB; it is copied. The event is not kept. A group that is due by the
@@ -150,10 +198,28 @@ class Folder {
   {
     std::optional<OpenGroup<State>> out;
     any_.Peek(key, [&](const GroupInfo& info, const void* state) {
-      out.emplace(
-          OpenGroup<State>{*static_cast<const State*>(state), info.count, info.first, info.last});
+      out.emplace(OpenGroup<State>{std::string(key), *static_cast<const State*>(state), info.count,
+                                   info.first, info.last});
     });
     return out;
+  }
+
+  // Appends copies of up to `max` open groups to `out` and moves `cursor` on; returns whether there may be
+  // more. One partition is locked at a time, and only during a call. A group that is open during the
+  // whole scan is seen exactly once; of those that open or close meanwhile, each is seen once or not.
+  //
+  //   pleat::ScanCursor cursor;
+  //   std::vector<pleat::OpenGroup<State>> groups;
+  //   while (folder.Scan(cursor, 1000, groups)) { Use(groups); groups.clear(); }
+  //   Use(groups);
+  bool Scan(ScanCursor& cursor, size_t max, std::vector<OpenGroup<State>>& out) const noexcept
+    requires std::is_copy_constructible_v<State>
+  {
+    return any_.Scan(cursor, max,
+                     [&](std::string_view key, const GroupInfo& info, const void* state) {
+                       out.push_back({std::string(key), *static_cast<const State*>(state),
+                                      info.count, info.first, info.last});
+                     });
   }
 
   Ledger ledger() const noexcept { return any_.ledger(); }
@@ -168,7 +234,8 @@ class Folder {
       if (out.empty()) out.reserve(std::min<size_t>(max, 256));
       State& state = *static_cast<State*>(group.state);
       out.push_back(Emission<State>{std::string(group.key), std::move(state), group.count,
-                                    group.first, group.last, group.closed, group.reason, group.id});
+                                    group.first, group.last, group.closed, group.reason, group.id,
+                                    group.revision, group.partial, group.corrects});
       state.~State();
     };
   }
@@ -208,9 +275,41 @@ const StateOps& StateOpsFor() noexcept {
         return static_cast<const State*>(state)->HeapBytes();
       };
     }
+    if constexpr (std::is_copy_constructible_v<State>) {
+      ops.copy = [](void*, void* to, const void* from) {
+        ::new (to) State(*static_cast<const State*>(from));
+      };
+    }
     return ops;
   }();
   return kOps;
+}
+
+template <class Event, class State>
+StateOps StateOpsWith(FoldRules<Event, State>& rules) noexcept {
+  using Rules = FoldRules<Event, State>;
+  StateOps ops = StateOpsFor<Event, State>();
+  ops.context = &rules;
+  if (rules.starts || rules.ends || rules.quiet_period || rules.id) {
+    ops.marks = [](void* context, std::string_view key, const void* event_bytes) {
+      const Rules& rule = *static_cast<const Rules*>(context);
+      const Event& event = *static_cast<const Event*>(event_bytes);
+      EventMarks marks;
+      marks.starts = rule.starts && rule.starts(event);
+      marks.ends = rule.ends && rule.ends(event);
+      if (rule.quiet_period) marks.quiet_period = rule.quiet_period(key, event);
+      if (rule.id) marks.id = rule.id(event);
+      if (rule.content) marks.content = rule.content(event);
+      return marks;
+    };
+  }
+  ops.has_ids = static_cast<bool>(rules.id);
+  if (rules.condition) {
+    ops.condition = [](void* context, const void* state) {
+      return static_cast<const Rules*>(context)->condition(*static_cast<const State*>(state));
+    };
+  }
+  return ops;
 }
 
 }  // namespace pleat::inline v0

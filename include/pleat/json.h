@@ -60,7 +60,15 @@ enum class Reducer : uint8_t {
   kCount,  // of events with a value at the path; without a path, of events
   kFirst,  // the value with the smallest stamp; of equal ones the earliest to arrive
   kLast,   // the value with the largest stamp; of equal ones the latest to arrive
+  kDistinct,  // how many different values; as kSet counts them
+  kArray,     // the elements of arrays and any other values, as they come
+  kConcat,    // strings, and numbers and booleans as written, joined by a separator
 };
+
+// How many elements a bounded reducer keeps unless the merge says otherwise; kConcat: bytes.
+inline constexpr uint64_t kArrayBound = 1'000;
+inline constexpr uint64_t kDistinctBound = 1'000'000;
+inline constexpr uint64_t kConcatBound = 64 * 1024;
 
 struct KeyField {
   std::string name;  // the member's name in the output
@@ -71,25 +79,86 @@ struct Merge {
   std::string name;
   Reducer reducer;
   std::string path;  // empty only for kCount: count()
+
+  // kArray, kSet, kKeys, kDistinct: the first so many elements are kept. kConcat: so many bytes, and values
+  // as long as they fit. 0: the default above; for kSet and kKeys none. What was cut is named under "cut" in
+  // "_fold".
+  uint64_t bound = 0;
+  std::string separator;  // kConcat
 };
+
+// A condition over the members of an event, or over merged values: one comparison, or several under all,
+// any or not.
+//
+// A comparison compares the scalar at `path` with `value`. = and != compare any two, numbers by their value;
+// < <= > >= compare two numbers, or two strings byte by byte, and are false for anything else. != is
+// the opposite of =. A member that is absent counts as null; an object or array equals nothing.
+struct Condition {
+  enum class Kind : uint8_t {
+    kNone,
+    kEqual,
+    kNotEqual,
+    kLess,
+    kAtMost,
+    kGreater,
+    kAtLeast,
+    kAll,
+    kAny,
+    kNot
+  };
+  Kind kind = Kind::kNone;
+  std::string path;              // of a comparison; for merged values the name of the merge
+  std::string value;             // of a comparison: a JSON scalar
+  std::vector<Condition> parts;  // of kAll and kAny one or more, of kNot one
+
+  friend bool operator==(const Condition&, const Condition&) = default;
+};
+
+// What becomes of the members of an event, at the top, that no key, time, id or merge takes.
+enum class Rest : uint8_t {
+  kDrop,
+  kFirst,  // each is added to the output with the value of the smallest stamp,
+  kLast,   // or of the largest, as the reducers do; in order of first appearance
+};
+inline constexpr size_t kRestMembersMax = 1024;
 
 struct FoldSpec {
   std::vector<KeyField> key;  // at least one
   Duration quiet{0};          // above zero; required
   Duration max_hold = kForever;
   uint64_t max_events = kNoEventCap;
+  size_t max_group_bytes = kNoByteCap;  // of the lines folded, as they came, without their newlines
+  Condition start_when;                 // on the event: it opens the next group
+  Condition end_when;                   // on the event: it is the last of its group
+  Condition close_when;                 // on the merged values, after each fold
+  Condition
+      flush_when;  // on the event: it only closes the open group of its key, and is not folded,
+  Condition cancel_when;  // or drops it. If both hold, it is dropped
+  std::string
+      quiet_path;  // where an event may say its own quiet period: a duration as text. Absent or
+                   // null: `quiet`; anything else makes the line bad
+  Edge edge = Edge::kTrailing;
+  Duration partial_every = kForever;
 
   std::string time;  // path of the event time; empty: the caller of FoldLine stamps the events
   TimeUnit time_unit = TimeUnit::kNotStated;
   Duration lateness{0};
   Duration accept_limit = kForever;
+  OnLate on_late = OnLate::kReject;
   Duration future_limit = kForever;
+  std::string
+      id;  // path of what names an event among those of its key: a scalar, without which a line is
+           // bad. Empty: events have no ids
 
   std::vector<Merge> merges;  // in output order
-  bool meta = true;           // add "_fold" to every line
+  Rest rest = Rest::kDrop;
+  uint64_t raw = 0;          // how many events to keep as they came, under "_raw"
+  bool meta = true;          // add "_fold" to every line
+  bool emission_id = false;  // with "id" in it
 
   size_t max_groups = 50'000'000;
   size_t max_bytes = size_t{4} << 30;
+  OnLimit on_limit = OnLimit::kRefuse;
 };
 
 // Sets the option that `pleat fold` calls `--name` (without the dashes) from its text, as the flag
@@ -111,6 +180,14 @@ PLEAT_EXPORT std::vector<std::pair<std::string, std::string>> OptionsOf(const Fo
 
 // A FoldSpec from a document. Errors: kInvalidArgument, as above, or for an unknown option.
 PLEAT_EXPORT absl::StatusOr<FoldSpec> ParseFoldSpec(std::string_view document);
+
+// A Condition from `PATH OP VALUE`, where OP is one of = != < <= > >= and VALUE is read as a JSON scalar if
+// it is one, else as text; or from a JSON document of comparisons under all, any and not, such as
+// {"all":["total>=100",{"not":"status=open"}]}. A PATH with an operator or quotes in it goes in quotes.
+PLEAT_EXPORT absl::StatusOr<Condition> ParseCondition(std::string_view text);
+
+// The text that ParseCondition() reads as `condition`, which is not kNone.
+PLEAT_EXPORT std::string FormatCondition(const Condition& condition);
 
 // Whether the spec is complete and consistent: key and quiet given, paths well formed, output names
 // distinct and none of them "_fold". Errors: kInvalidArgument, naming the option.
@@ -140,11 +217,12 @@ PLEAT_EXPORT void AppendJsonString(std::string_view text, std::string& out);
 // What became of one line.
 struct LineResult {
   enum class Kind : uint8_t {
-    kBlank,   // only white space; not counted
-    kEvent,   // a usable event; see `fold`
-    kBad,     // not a usable event; `reason` says why; nothing changed
-    kNoUnit,  // the event time is a number and the spec states no unit: stop; `reason` says which
-              // unit it looks like
+    kBlank,    // only white space; not counted
+    kEvent,    // a usable event; see `fold`
+    kBad,      // not a usable event; `reason` says why; nothing changed
+    kControl,  // it flushed or cancelled its key's group, if one was open, and was not folded
+    kNoUnit,   // the event time is a number and the spec states no unit: stop; `reason` says which
+               // unit it looks like
   };
   Kind kind = Kind::kBlank;
   FoldOutcome fold = FoldOutcome::kOpened;  // for kEvent: never kFuture, which is a bad line
@@ -157,6 +235,7 @@ struct LineCounts {
   uint64_t events = 0;  // usable, late and refused ones included
   uint64_t bad = 0;
   uint64_t mismatched = 0;  // values that a reducer could not take
+  uint64_t control = 0;     // events that flushed or cancelled
 
   friend bool operator==(const LineCounts&, const LineCounts&) = default;
 };
@@ -233,6 +312,10 @@ class PLEAT_EXPORT JsonFolder {
   // Appends up to `max` emissions to `out`, a line each, in the order of Folder::Pop. Returns how
   // many.
   size_t Pop(size_t max, std::string& out);
+
+  // Appends a line for each of up to `max` open groups, as it is so far, with the reason "open"; see
+  // Folder::Scan().
+  bool Scan(ScanCursor& cursor, size_t max, std::string& out) const;
 
   // Closes every open group with reason "end".
   void CloseAll() noexcept;

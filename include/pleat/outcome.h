@@ -7,7 +7,7 @@
 
 namespace pleat::inline v0 {
 
-// What became of one event. Only kOpened and kFolded changed anything.
+// What became of one event. Only kOpened, kFolded and kCorrected changed anything.
 enum class FoldOutcome : uint8_t {
   kOpened,     // it opened a new group (which may have closed at once: max_events of 1, or overdue)
   kFolded,     // it was folded into the key's open group
@@ -16,7 +16,11 @@ enum class FoldOutcome : uint8_t {
   kOverLimit,  // a limit on groups, bytes or key length was reached; after popping, or after time
                // has closed groups, the same event may be accepted
   kStopped,    // the engine was stopped; nothing is accepted any more
+  kDuplicate,  // an event of this id was taken already: a retry, done
+  kConflict,   // the same, but its content was different: one of the two is wrong
+  kCorrected,  // late, and handed out as a correction by itself (OnLate::kCorrect)
 };
+inline constexpr size_t kFoldOutcomes = 9;
 
 // What became of the events of one batch: how many were answered with each FoldOutcome.
 struct FoldCounts {
@@ -26,18 +30,45 @@ struct FoldCounts {
   size_t future = 0;
   size_t over_limit = 0;
   size_t stopped = 0;
+  size_t duplicate = 0;
+  size_t conflict = 0;
+  size_t corrected = 0;
+
+  constexpr void Add(FoldOutcome outcome, size_t events = 1) noexcept {
+    switch (outcome) {
+      case FoldOutcome::kOpened: opened += events; break;
+      case FoldOutcome::kFolded: folded += events; break;
+      case FoldOutcome::kLate: late += events; break;
+      case FoldOutcome::kFuture: future += events; break;
+      case FoldOutcome::kOverLimit: over_limit += events; break;
+      case FoldOutcome::kStopped: stopped += events; break;
+      case FoldOutcome::kDuplicate: duplicate += events; break;
+      case FoldOutcome::kConflict: conflict += events; break;
+      case FoldOutcome::kCorrected: corrected += events; break;
+    }
+  }
 
   friend bool operator==(const FoldCounts&, const FoldCounts&) = default;
 };
 
-// Why a group closed. These values are stored; never renumber.
+// Why there is an emission: why its group closed, or why it did not wait for that. These values are
+// stored; never renumber.
 enum class Reason : uint8_t {
-  kQuiet = 1,      // nothing folded into it for the quiet period
-  kMaxHold = 2,    // the max hold came strictly before the quiet deadline
-  kMaxEvents = 3,  // it held max_events events
-  kFlush = 4,      // Flush(key)
-  kEnd = 5,        // CloseAll(): the end of the input
+  kQuiet = 1,        // nothing folded into it for the quiet period
+  kMaxHold = 2,      // the max hold came strictly before the quiet deadline
+  kMaxEvents = 3,    // it held max_events events
+  kFlush = 4,        // Flush(key)
+  kEnd = 5,          // CloseAll(): the end of the input
+  kMaxBytes = 6,     // it weighed max_group_bytes
+  kEndMark = 7,      // an event with an end mark, which is its last
+  kStartMark = 8,    // an event with a start mark came, which opened the next group
+  kCondition = 9,    // its state met the condition
+  kLimit = 10,       // room was needed, and it was the next to close (OnLimit::kEmitOldest)
+  kLeading = 11,     // not closed: its first event (Edge::kLeading, kBoth)
+  kPartial = 12,     // not closed: as it is so far (partial_every)
+  kCorrection = 13,  // no group: a late event by itself (OnLate::kCorrect)
 };
+inline constexpr size_t kReasons = 13;
 
 // "quiet", "max_hold", ...: the spelling used in output and metrics.
 constexpr std::string_view ReasonName(Reason reason) noexcept {
@@ -47,6 +78,14 @@ constexpr std::string_view ReasonName(Reason reason) noexcept {
     case Reason::kMaxEvents: return "max_events";
     case Reason::kFlush: return "flush";
     case Reason::kEnd: return "end";
+    case Reason::kMaxBytes: return "max_bytes";
+    case Reason::kEndMark: return "end_mark";
+    case Reason::kStartMark: return "start_mark";
+    case Reason::kCondition: return "condition";
+    case Reason::kLimit: return "limit";
+    case Reason::kLeading: return "leading";
+    case Reason::kPartial: return "partial";
+    case Reason::kCorrection: return "correction";
   }
   return "unknown";
 }

@@ -369,22 +369,11 @@ class Episode {
       const Op& op = batch_[i];
       const FoldOutcome outcome = model_.Fold(config_.keys[op.key], op.n, op.at);
       Expect("outcome in a batch", outcomes[i], outcome);
-      Count(expected, outcome);
+      expected.Add(outcome);
       seen_->outcomes.insert(outcome);
     }
     Expect<uint64_t>("agreement of the batch's counts", counts == expected, true);
     batch_.clear();
-  }
-
-  static void Count(FoldCounts& counts, FoldOutcome outcome) {
-    switch (outcome) {
-      case FoldOutcome::kOpened: ++counts.opened; break;
-      case FoldOutcome::kFolded: ++counts.folded; break;
-      case FoldOutcome::kLate: ++counts.late; break;
-      case FoldOutcome::kFuture: ++counts.future; break;
-      case FoldOutcome::kOverLimit: ++counts.over_limit; break;
-      case FoldOutcome::kStopped: ++counts.stopped; break;
-    }
   }
 
   // Any budget gets there in the end; afterwards the next deadline is known.

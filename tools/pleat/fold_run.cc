@@ -132,6 +132,7 @@ void FoldRun::FoldLongLine(LineBlock::Kind kind, std::string_view text) {
 
 void FoldRun::OnUnusualLine(const LineResult& result) {
   switch (result.kind) {
+    case LineResult::Kind::kControl:
     case LineResult::Kind::kBlank: break;
     case LineResult::Kind::kEvent:
       if (result.fold == FoldOutcome::kOverLimit) OnRefused();
