@@ -10,6 +10,7 @@
 //   - What comes out is lines that both the plain parser and our own scanner take, in canonical form.
 //
 // The input: a byte that chooses the spec, a byte that chooses how the text is cut, the text.
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -182,27 +183,27 @@ Result FoldPieces(const Case& test) {
   return run.End();
 }
 
-// All pieces are read first, as by other threads; then folded.
+// Each piece is read before the one in front of it is folded, as if by another thread.
 Result FoldReadLines(const Case& test) {
   Run run(test.spec);
+  JsonLines read[] = {JsonLines(run.folder()), JsonLines(run.folder())};
   std::vector<PaddedText> texts;
-  std::vector<std::unique_ptr<JsonLines>> read;
-  for (const std::string& piece : test.pieces) {
-    read.push_back(std::make_unique<JsonLines>(run.folder()));
-    read.back()->Read(texts.emplace_back(piece).view());
-    FUZZ_EXPECT(read.back()->left() == LinesOf(piece).size(), piece);
-  }
+  for (const std::string& piece : test.pieces) texts.emplace_back(piece);
   size_t before = 0;
-  for (const std::unique_ptr<JsonLines>& lines : read) {
-    const size_t count = lines->left();
-    while (const size_t left = lines->left()) {
-      const size_t folded = run.folder().Fold(
-          *lines, test.folded_at_once, run.arrival(), [&](const UnusualLine& line) {
-            run.Note(before + line.index, line.text, line.result);
-            return true;
-          });
-      FUZZ_EXPECT(folded == std::min(left, test.folded_at_once), "lines folded");
-      FUZZ_EXPECT(lines->left() == left - folded, "lines left");
+  for (size_t i = 0; i <= texts.size(); ++i) {
+    if (i < texts.size()) read[i % 2].Read(texts[i].view());
+    if (i == 0) continue;
+    JsonLines& lines = read[(i - 1) % 2];
+    const size_t count = LinesOf(test.pieces[i - 1]).size();
+    FUZZ_EXPECT(lines.left() == count, test.pieces[i - 1]);
+    while (const size_t left = lines.left()) {
+      const auto note = [&](const UnusualLine& line) {
+        run.Note(before + line.index, line.text, line.result);
+        return true;
+      };
+      const size_t folded = run.folder().Fold(lines, test.folded_at_once, run.arrival(), note);
+      FUZZ_EXPECT(folded == std::min(left, test.folded_at_once), test.pieces[i - 1]);
+      FUZZ_EXPECT(lines.left() == left - folded, test.pieces[i - 1]);
     }
     before += count;
     run.Rest();
@@ -251,8 +252,8 @@ void ExpectLines(std::string_view out) {
 }
 
 void Check(size_t number, const pleat::FoldSpec& spec, size_t cut, std::string_view text) {
-  // Pieces of the same number of lines.
-  const size_t lines_a_piece = size_t{1} << cut % 8;
+  // Pieces of the same number of lines; not too many, as each costs several pops.
+  const size_t lines_a_piece = std::max(size_t{1} << cut % 8, LinesOf(text).size() / 256);
   Case test{spec, {}, 1 + cut / 8};
   Case without_bad = test;
   size_t in_piece = 0;

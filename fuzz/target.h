@@ -2,6 +2,7 @@
 // text followed by bytes that must not matter.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include <absl/status/status.h>
 #include <pleat/json.h>
 
 // What libFuzzer calls with every input it makes up, and replay_main.cc with every file of a corpus.
@@ -82,6 +84,9 @@ inline std::string_view TextOf(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
+// Of the installed Abseil, a message is no std::string_view.
+inline std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
+
 }  // namespace pleat_fuzz
 
 // `about` is the text that broke the claim.
@@ -89,3 +94,14 @@ inline std::string_view TextOf(const uint8_t* data, size_t size) {
   ((condition) ? (void)0 : ::pleat_fuzz::Broken(__FILE__, __LINE__, #condition, about))
 #define FUZZ_EXPECT_SAME(left, right, about) \
   ::pleat_fuzz::ExpectSame(__FILE__, __LINE__, left, right, about)
+
+namespace pleat_fuzz {
+
+// What every refusal has to look like; `about` was refused.
+inline void ExpectRefusal(const absl::Status& status, std::string_view about) {
+  const std::string message = MessageOf(status);
+  FUZZ_EXPECT(absl::IsInvalidArgument(status) && !message.empty(), about);
+  FUZZ_EXPECT(message.find('\n') == std::string::npos && message.size() < 1000, about);
+}
+
+}  // namespace pleat_fuzz
