@@ -177,10 +177,11 @@ TEST(Reducers, StandSideBySideInOneGroup) {
   harness.Fold(R"({"k":"a","v":2.5})");
   EXPECT_EQ(harness.CloseAndPop(),
             R"({"k":"a","keys":[],"set":[1,2.5],"sum":3.5,"min":1,"max":2.5,"mean":1.75,"count":2,)"
-            "\"first\":1,\"last\":2.5}\n"
+            "\"first\":1,\"last\":2.5,\"distinct\":2,\"array\":[1,2.5],\"concat\":\"1,2.5\"}\n"
             R"({"k":"b","keys":["x"],"set":[{"x":1}],"sum":null,"min":null,"max":null,"mean":null,)"
-            "\"count\":1,\"first\":{\"x\":1},\"last\":{\"x\":1}}\n");
-  EXPECT_EQ(harness.folder().counts().mismatched, 2u + 4u);
+            "\"count\":1,\"first\":{\"x\":1},\"last\":{\"x\":1},\"distinct\":1,"
+            "\"array\":[{\"x\":1}],\"concat\":null}\n");
+  EXPECT_EQ(harness.folder().counts().mismatched, 2u + 5u);
 }
 
 TEST(Sum, AgreesWithWideArithmetic) {
