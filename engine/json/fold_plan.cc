@@ -1,5 +1,6 @@
 #include "engine/json/fold_plan.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/json/reasons.h"
@@ -27,6 +28,9 @@ int64_t Fold(void* context, void* state, const void* event_bytes) {
     ++operand;
   }
   HeapBytes(state) += growth;
+  if (const uint32_t weight = PlanOf(context).weight_offset; weight != 0) {
+    *static_cast<uint64_t*>(At(state, weight)) += event.line_bytes;
+  }
   return static_cast<int64_t>(growth);
 }
 
@@ -42,6 +46,21 @@ void Destroy(void* context, void* state) {
 
 size_t StateHeapBytes(void*, const void* state) {
   return static_cast<size_t>(*static_cast<const uint64_t*>(state));
+}
+
+EventMarks Marks(void*, std::string_view, const void* event) {
+  return *static_cast<const FoldEvent*>(event)->marks;
+}
+
+bool MeetsCondition(void* context, const void* state) {
+  return static_cast<FoldPlan*>(context)->MeetsCloseWhen(state);
+}
+
+size_t Weight(void* context, const void* state) {
+  uint64_t bytes;
+  std::memcpy(&bytes, static_cast<const char*>(state) + PlanOf(context).weight_offset,
+              sizeof(bytes));
+  return static_cast<size_t>(bytes);
 }
 
 int MicrosecondShift(TimeUnit unit) noexcept {
@@ -66,7 +85,11 @@ int AddPath(PathTree& paths, std::string_view text) { return paths.Add(*ParsePat
 }  // namespace
 
 FoldPlan::FoldPlan(const FoldSpec& spec)
-    : time_unit(spec.time_unit), time_shift(MicrosecondShift(spec.time_unit)), meta(spec.meta) {
+    : time_unit(spec.time_unit),
+      time_shift(MicrosecondShift(spec.time_unit)),
+      meta(spec.meta),
+      revisions(spec.edge != Edge::kTrailing || spec.partial_every != kForever),
+      emission_ids(spec.emission_id) {
   for (const KeyField& field : spec.key) {
     const std::string shown = "key " + bad_line::Quoted(field.path);
     keys.push_back({AddPath(paths, field.path), Quote(field.name) + ":",
@@ -84,6 +107,41 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
     state_bytes += StateSize(merge.reducer);
     grows |= StateGrows(merge.reducer);
   }
+  if (spec.max_group_bytes != kNoByteCap) {
+    weight_offset = state_bytes;
+    state_bytes += sizeof(uint64_t);
+  }
+  AddMarks(spec);
+}
+
+void FoldPlan::AddMarks(const FoldSpec& spec) {
+  const auto slot_of = [&](const std::string& path) { return AddPath(paths, path); };
+  start_when = ConditionPlan(spec.start_when, slot_of);
+  end_when = ConditionPlan(spec.end_when, slot_of);
+  flush_when = ConditionPlan(spec.flush_when, slot_of);
+  cancel_when = ConditionPlan(spec.cancel_when, slot_of);
+  if (!spec.quiet_path.empty()) quiet_slot = slot_of(spec.quiet_path);
+  if (!spec.id.empty()) {
+    const std::string shown = "id " + bad_line::Quoted(spec.id);
+    id = Id{slot_of(spec.id), shown + std::string(bad_line::kKeyAbsent),
+            shown + std::string(bad_line::kKeyContainer)};
+  }
+  has_control = !flush_when.empty() || !cancel_when.empty();
+  has_marks = !start_when.empty() || !end_when.empty() || !spec.quiet_path.empty() || id;
+  close_when = ConditionPlan(spec.close_when, [&](const std::string& name) {
+    const auto found = std::find_if(spec.merges.begin(), spec.merges.end(),
+                                    [&](const Merge& merge) { return merge.name == name; });
+    return static_cast<int>(found - spec.merges.begin());
+  });
+}
+
+bool FoldPlan::MeetsCloseWhen(const void* state) {
+  return close_when.Holds([&](int index) {
+    const MergedValue& merge = merges[static_cast<size_t>(index)];
+    merged_text.Clear();
+    AppendState(merge.reducer, static_cast<const char*>(state) + merge.offset, merged_text);
+    return merged_text.text();
+  });
 }
 
 StateOps FoldPlan::ops() noexcept {
@@ -96,6 +154,10 @@ StateOps FoldPlan::ops() noexcept {
   ops.relocate = Relocate;
   ops.destroy = Destroy;
   ops.heap_bytes = grows ? StateHeapBytes : nullptr;
+  ops.marks = has_marks ? Marks : nullptr;
+  ops.has_ids = id.has_value();
+  ops.condition = close_when.empty() ? nullptr : MeetsCondition;
+  ops.weight = weight_offset == 0 ? nullptr : Weight;
   return ops;
 }
 
