@@ -596,10 +596,10 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   if (choices.OneIn(3)) folder.max_events = 1 + choices.Below(5);
   if (extra()) {
     folder.max_group_bytes =
-        choices.OneIn(5) ? 1 + choices.Below(sizeof(Chain)) : sizeof(Chain) + 1 + choices.Below(12);
+        choices.OneIn(5) ? 1 + choices.Below(sizeof(Chain)) : sizeof(Chain) + 1 + choices.Below(30);
   }
   if (extra()) folder.edge = choices.OneOf({Edge::kLeading, Edge::kBoth});
-  if (folder.edge != Edge::kLeading && extra()) {
+  if (folder.edge != Edge::kLeading && richness > 0 && choices.OneIn(2)) {
     folder.partial_every = std::max(Duration{1}, around({3, 20, 50, 70, 100, 150, 400}));
   }
   if (choices.OneIn(3)) folder.accept_limit = around({0, 50, 100, 400});
@@ -614,14 +614,16 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
         c.ids = DrawIds(choices);
     }
   }
-  if (partitions == 1 && choices.OneIn(4)) folder.max_groups = 1 + choices.Below(8);
+  if (partitions == 1 && choices.OneIn(richness == 0 ? 4 : 2)) {
+    folder.max_groups = 1 + choices.Below(8);
+  }
   if (richness > 0 && choices.OneIn(2)) folder.on_limit = OnLimit::kEmitOldest;
   folder.count_reopened = extra();
 
   c.starts = extra();
   c.ends = extra();
-  c.mark_every = choices.OneOf<uint64_t>({2, 8, 40});
-  if (extra()) c.condition = choices.OneOf<uint64_t>({2, 5, 20});
+  c.mark_every = choices.OneOf<uint64_t>({3, 10, 40, 200});
+  if (extra()) c.condition = choices.OneOf<uint64_t>({3, 20, 100});
   c.quiet_by_event = extra();
   c.quiet_by_key = extra();
 

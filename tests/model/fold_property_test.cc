@@ -19,7 +19,7 @@
 namespace pleat::inline v0 {
 namespace {
 
-constexpr uint64_t kOpsDefault = kSanitized ? 100'000 : 1'200'000;
+constexpr uint64_t kOpsDefault = kSanitized ? 200'000 : 4'000'000;
 constexpr size_t kOpsPerEpisode = 1'000;
 constexpr uint64_t kInstances = 8;  // two axes, four partition counts
 
