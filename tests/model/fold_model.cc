@@ -101,7 +101,7 @@ void FoldModel::Correct(std::string_view key, uint64_t event, EngineTime at) {
   const Duration remembered =
       10 * (std::min(folder_.accept_limit, kMuch) + std::min(folder_.quiet_period, kMuch));
   const auto last = last_.find(correction.key);
-  if (last != last_.end() && time_ < SaturatingAdd(last->second.ripe, remembered)) {
+  if (last != last_.end() && time_ <= SaturatingAdd(last->second.ripe, remembered)) {
     correction.corrects = last->second.id;
   }
   ++ledger_.corrected;
@@ -144,7 +144,7 @@ FoldModel::Groups::iterator FoldModel::OpenGroup(std::string_view key, EngineTim
   // The group only goes on with the one before it, had that not closed early.
   const auto early = reopens_.find(group.key);
   if (early == reopens_.end()) return open;
-  if (folder_.count_reopened && at < early->second && time_ < early->second) ++ledger_.reopened;
+  if (folder_.count_reopened && EdgeOf(at) < early->second) ++ledger_.reopened;
   reopens_.erase(early);
   return open;
 }
@@ -155,7 +155,7 @@ void FoldModel::AddEvent(ModelGroup& group, uint64_t event, EngineTime at, Durat
   group.first = std::min(group.first, at);
   group.last = std::max(group.last, at);
   group.quiet_deadline = std::max(group.quiet_deadline, SaturatingAdd(at, quiet_period));
-  group.edge = std::max(group.edge, engine_.axis == Axis::kArrival ? std::max(at, time_) : time_);
+  group.edge = std::max(group.edge, EdgeOf(at));
   group.news = true;
   Schedule(group);
 }
@@ -244,6 +244,10 @@ Ledger FoldModel::ledger() const {
   ledger.open = open_.size() + overtaken_;
   ledger.ready = ready_.size();
   return ledger;
+}
+
+EngineTime FoldModel::EdgeOf(EngineTime at) const {
+  return engine_.axis == Axis::kArrival ? std::max(time_, at) : time_;
 }
 
 EngineTime FoldModel::HoldDeadline(const ModelGroup& group) const {

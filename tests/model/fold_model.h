@@ -113,6 +113,7 @@ class FoldModel {
   };
 
   // Deadlines and the grid.
+  EngineTime EdgeOf(EngineTime at) const;  // of an event: it comes after all instants up to here
   EngineTime HoldDeadline(const ModelGroup& group) const;
   EngineTime Due(const ModelGroup& group) const;
   Reason ReasonOfTime(const ModelGroup& group) const;

@@ -237,9 +237,9 @@ TEST(FoldModel, CorrectionNamesTheLastEmissionOfItsKey) {
   EXPECT_EQ(model.Fold("a", 3, Second(94)), FoldOutcome::kCorrected);
   EXPECT_EQ(model.Fold("a", 4, Second(93)), FoldOutcome::kCorrected);
   EXPECT_EQ(model.Fold("b", 5, Second(94)), FoldOutcome::kCorrected);
-  model.Fold("b", 6, Second(159));
+  model.Fold("b", 6, Second(160));
   EXPECT_EQ(model.Fold("a", 7, Second(0)), FoldOutcome::kCorrected);
-  model.Fold("b", 8, Second(160));
+  model.Fold("b", 8, Second(161));
   EXPECT_EQ(model.Fold("a", 9, Second(0)), FoldOutcome::kCorrected);
 
   const std::vector<ModelGroup> emissions = model.Pop(99);
@@ -439,6 +439,19 @@ TEST(FoldModel, GroupThatGoesOnWithOneThatClosedEarlyHasReopened) {
   model.Flush("a");  // quiet at 190
   model.Advance(Second(190));
   model.Fold("a", 8, Second(189));
+  EXPECT_EQ(model.ledger().reopened, 1u);
+}
+
+TEST(FoldModel, OnEventTimeAStampBeyondTheQuietDeadlineReopensToo) {
+  FolderOptions options = Quiet(60);
+  options.count_reopened = true;
+  FoldModel model({.axis = Axis::kEvent, .lateness = Seconds(30)}, options);
+  model.Fold("a", 1, Second(0));
+  model.Flush("a");
+  model.Fold("a", 2, Second(80));  // watermark 50: it would have folded
+  EXPECT_EQ(model.ledger().reopened, 1u);
+  model.Flush("a");
+  model.Fold("a", 3, Second(170));  // watermark 140, at the deadline
   EXPECT_EQ(model.ledger().reopened, 1u);
 }
 
