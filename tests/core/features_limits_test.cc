@@ -172,7 +172,7 @@ struct Count {
   void Fold(const Tick&) noexcept { ++count; }
 };
 
-TEST(FeaturesByHand, LimitOnBytesRefusesNothingThatNeedsNoBytes) {
+TEST_F(Features, LimitOnBytesRefusesNothingThatNeedsNoBytes) {
   auto engine = *Engine::Open({.partitions = 1});
   Folder<Tick, Count> folder(*engine, "f",
                              {.quiet_period = 10s, .max_hold = kForever, .max_bytes = kMiB});
@@ -184,7 +184,7 @@ TEST(FeaturesByHand, LimitOnBytesRefusesNothingThatNeedsNoBytes) {
   EXPECT_LE(folder.sizes().bytes, kMiB);
 }
 
-TEST(FeaturesByHand, LimitOnBytesRefusesNewIds) {
+TEST_F(Features, LimitOnBytesRefusesNewIds) {
   FoldRules<Tick, Count> rules;
   rules.id = [](const Tick& tick) { return tick.marks.id; };
   auto engine = *Engine::Open({.partitions = 1});
@@ -249,7 +249,7 @@ struct Heavy {
   size_t HeapBytes() const noexcept { return bytes; }
 };
 
-TEST(FeaturesByHand, LimitOnBytesEmitsTheOneGroupThatHoldsThemAll) {
+TEST_F(Features, LimitOnBytesEmitsTheOneGroupThatHoldsThemAll) {
   auto engine = *Engine::Open({.partitions = 1});
   Folder<Tick, Heavy> folder(*engine, "f",
                              {.quiet_period = 1h,

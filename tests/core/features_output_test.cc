@@ -251,7 +251,7 @@ TEST_F(Features, PartialAndRevision) {
   EXPECT_FALSE(emissions[1].corrects.has_value());
 }
 
-TEST(FeaturesByHand, GenerationAndId) {
+TEST_F(Features, GenerationAndId) {
   // Of each partition one count, of leading, partial and closed ones together; silence has none.
   auto engine = *Engine::Open({.partitions = 3, .axis = Axis::kEvent});
   Folder<Tick, Values> folder(*engine, "f",
@@ -362,7 +362,7 @@ Groups ScanAll(const Folder<Tick, Values>& folder, size_t max, Between between) 
   return seen;
 }
 
-TEST(FeaturesByHand, Scan) {
+TEST_F(Features, Scan) {
   for (int partitions : {1, 7}) {
     auto engine = *Engine::Open({.partitions = partitions});
     Folder<Tick, Values> folder(*engine, "f", {.quiet_period = 10s, .max_hold = kForever});
