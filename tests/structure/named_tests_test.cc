@@ -39,7 +39,7 @@ TEST(NamedTests, SectionsAreFoundByTheirHeadings) {
               ElementsAre("b.md#c-d", "b.md#h"));
 }
 
-TEST(Features, AreTestedByTestsThatExist) {
+TEST(FeatureTable, NamesTestsThatExist) {
   namespace fs = std::filesystem;
   std::set<std::string> tests;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(PLEAT_SOURCE_DIR) / "tests")) {
@@ -55,7 +55,7 @@ TEST(Features, AreTestedByTestsThatExist) {
   EXPECT_THAT(missing, IsEmpty());
 }
 
-TEST(Features, HaveTheirRulesInSectionsThatExist) {
+TEST(FeatureTable, LinksToSectionsThatExist) {
   const std::filesystem::path docs = std::filesystem::path(PLEAT_SOURCE_DIR) / "docs";
   for (const std::string& link : SectionsLinkedIn(Read(docs / "features.md"))) {
     const size_t mark = link.find('#');
