@@ -206,7 +206,7 @@ TEST_F(Features, OpenNamesTheOptionsThatDoNotGoTogether) {
   FolderOptions options = plain;
   options.edge = Edge::kLeading;
   options.partial_every = 1s;
-  EXPECT_THAT(Error(options), AllOf(HasSubstr("partial_every"), HasSubstr("edge")));
+  EXPECT_THAT(Error(options), AllOf(HasSubstr("partial_every"), HasSubstr("kLeading")));
   options.edge = Edge::kBoth;
   EXPECT_EQ(Error(options), "");
 

@@ -85,11 +85,11 @@ TEST_F(Features, LimitOnGroupsEmitsOldest) {
   EXPECT_EQ(sizes().open_groups, 2u);
   EXPECT_EQ(ledger().refused, 0u);
 
-  // Overtaken ones among them.
+  // Overtaken ones among them, which have closed already, at their deadline.
   Open(two);
   Advance(0s);
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 15s}, {"b", 3, 14s}}), "opened opened opened");
-  EXPECT_THAT(Pop(), ElementsAre("a [1] limit 0 0 0"));
+  EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10"));
   EXPECT_EQ(Fold({{"c", 4, 17s}}), "opened");
   EXPECT_THAT(Pop(), ElementsAre("b [3] limit 14 14 0"));
 

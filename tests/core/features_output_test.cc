@@ -237,10 +237,11 @@ TEST_F(Features, PartialAndRevision) {
   }
 
   // The fields themselves.
-  Open({.quiet_period = 10s, .max_hold = kForever, .partial_every = 4s});
-  Fold({{"a", 1, 0s}});
-  Advance(10s);
-  const auto emissions = folder().Pop(10);
+  auto engine = *Engine::Open({});
+  Folder<Tick, Values> folder(*engine, "f",
+                              {.quiet_period = 10s, .max_hold = kForever, .partial_every = 4s});
+  folder.Fold("a", {1}, kT0);
+  const auto emissions = folder.PopExpired(kT0 + 10s, 10);
   ASSERT_EQ(emissions.size(), 2u);
   EXPECT_EQ(emissions[0].reason, Reason::kPartial);
   EXPECT_TRUE(emissions[0].partial);
@@ -290,10 +291,10 @@ TEST_F(Features, GenerationAndId) {
 
 TEST_F(Features, CountFirstLastClosedReason) {
   for (Axis axis : kBothAxes) {
-    Open({.quiet_period = 10s, .max_hold = kForever}, {.axis = axis});
-    Fold({{"a", 1, 5s}, {"a", 2, 3s}, {"a", 3, 9s}, {"a", 4, 9s}});
-    Advance(1h);
-    const auto emissions = folder().Pop(10);
+    auto engine = *Engine::Open({.axis = axis});
+    Folder<Tick, Values> folder(*engine, "f", {.quiet_period = 10s, .max_hold = kForever});
+    for (Duration at : {5s, 3s, 9s, 9s}) folder.Fold("a", {1}, kT0 + at);
+    const auto emissions = folder.PopExpired(kT0 + 1h, 10);
     ASSERT_EQ(emissions.size(), 1u);
     EXPECT_EQ(emissions[0].key, "a");
     EXPECT_EQ(emissions[0].count, 4u);
