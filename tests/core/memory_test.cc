@@ -90,7 +90,7 @@ class BoundedMemory : public testing::Test {
   size_t counted() const { return folder_->sizes().bytes; }
   void ExpectBounded() {
     EXPECT_LE(counted(), limit_);
-    EXPECT_LE(Growth(), counted() + counted() / 10 + kSlack);
+    EXPECT_LE(Growth(), counted() + counted() / 10 + kSlack) << counted() << " counted";
   }
   uint64_t held() const {  // events in groups that have not been popped
     const Ledger ledger = folder_->ledger();
@@ -203,7 +203,7 @@ TEST_F(BoundedMemory, IdsAreCountedAndForgottenAsTimePasses) {
        std::move(rules));
   for (uint64_t n = 0; n < 2'000'000; ++n) {
     const std::string key = "k" + std::to_string(n % 1000);
-    ASSERT_NE(folder_->Fold(key, {Name(n)}, kT0 + n * 1ms), FoldOutcome::kDuplicate);
+    ASSERT_NE(folder_->Fold(key, {Name(n)}, kT0 + n / 10 * 10ms), FoldOutcome::kDuplicate);
     if (n % 200'000 == 0) ExpectBounded();
   }
   ExpectBounded();
@@ -220,7 +220,7 @@ TEST_F(BoundedMemory, IdsAreCountedAndForgottenAsTimePasses) {
 TEST_F(BoundedMemory, ARearmedKeyGrowsNothing) {
   FoldRules<Hit, Hits> rules;
   uint64_t events = 0;
-  rules.quiet_period = [&](std::string_view, const Hit&) { return Duration(1 + events++ % 5000); };
+  rules.quiet_period = [&](std::string_view, const Hit&) { return Duration(20 + events++ % 5000); };
   for (Axis axis : {Axis::kArrival, Axis::kEvent}) {
     Open({.quiet_period = 1ms, .max_hold = kForever, .partial_every = 1s}, axis, 1, rules);
     popped_ = 0;
@@ -264,7 +264,7 @@ TEST_F(BoundedMemory, ReturnsAfterASpikeOfTenTimesTheKeys) {
     EXPECT_GT(Growth(), 5 * level);
     for (Duration after = 60s; after < 25min; after += 30s) fold(0, 100'000, after);
     EXPECT_EQ(folder_->sizes().open_groups, 100'000u);
-    EXPECT_LT(Growth(), level + level / 2);
+    EXPECT_LT(Growth(), level + level / 2) << counted() << " counted";
   }
 }
 
