@@ -108,13 +108,25 @@ std::string WritePlainTimestamp(EngineTime t) {
   return out;
 }
 
-Duration ReadPlainDuration(const std::string& text) {
-  const std::map<std::string, double> units = {{"us", 1},   {"ms", 1e3},   {"s", 1e6},    {"", 0},
-                                               {"m", 60e6}, {"h", 3600e6}, {"d", 86400e6}};
+std::optional<Duration> ReadPlainDuration(const std::string& text) {
   if (text == "inf") return kForever;
-  char* unit = nullptr;
-  const double number = std::strtod(text.c_str(), &unit);
-  return Duration{static_cast<int64_t>(number * units.at(unit))};
+  if (text == "0") return Duration{0};
+  const std::map<std::string, int64_t> units = {{"us", 1},           {"ms", 1'000},
+                                                {"s", 1'000'000},    {"m", 60'000'000},
+                                                {"h", 3600'000'000}, {"d", 86400'000'000}};
+  const size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto unit = units.find(text.substr(end));
+  const size_t point = std::min(text.find('.'), end);
+  const std::string whole = text.substr(0, point);
+  const std::string fraction = point < end ? text.substr(point + 1, end - point - 1) : "0";
+  const bool right = !whole.empty() && whole.size() <= 8 && !fraction.empty() &&
+                     fraction.find('.') == std::string::npos;
+  if (unit == units.end() || !right) return std::nullopt;
+  int64_t below_one = 0;  // from the last digit on, cut at each without loss
+  for (size_t i = fraction.size(); i > 0; --i) {
+    below_one = ((fraction[i - 1] - '0') * unit->second + below_one) / 10;
+  }
+  return Duration{std::stoll(whole) * unit->second + below_one};
 }
 
 }  // namespace pleat::inline v0
