@@ -130,7 +130,7 @@ bool PlainFolder::MakeRoom() {
 
 PlainFolder::Groups::iterator PlainFolder::OpenGroup(const PlainEvent& event) {
   const auto before = closed_early_.find(event.key);
-  if (before != closed_early_.end() && event.at < before->second) ++ledger_.reopened;
+  if (before != closed_early_.end() && time_ < before->second) ++ledger_.reopened;
   const Group group{.position = ++groups_, .opened = event.at, .quiet_due = kBeginningOfTime};
   return open_.emplace(event.key, group).first;
 }
