@@ -33,13 +33,21 @@ struct Cursor {
   }
 };
 
+void AppendNames(std::string_view label, std::string_view names, LineWriter& out) {
+  if (names.empty()) return;
+  out.Put(label);
+  out.Put(names);
+  out.Put(']');
+}
+
 }  // namespace
 
 void EmissionPrinter::Append(const ClosedGroup& group, LineWriter& out) {
   out.Put('{');
   AppendKey(group.key, out);
-  saturated_.clear();
-  plan_.AppendMerges(group.state, out, saturated_);
+  caveats_.saturated.clear();
+  caveats_.cut.clear();
+  plan_.AppendMerges(group.state, out, caveats_);
   if (plan_.meta) AppendMeta(group, out);
   out.Put("}\n");
 }
@@ -70,11 +78,8 @@ void EmissionPrinter::AppendMeta(const ClosedGroup& group, LineWriter& out) {
   to.Put(ReasonName(group.reason));
   to.Put("\"");
   out.TakeUpTo(to.at);
-  if (!saturated_.empty()) {
-    out.Put(",\"saturated\":[");
-    out.Put(saturated_);
-    out.Put(']');
-  }
+  AppendNames(",\"saturated\":[", caveats_.saturated, out);
+  AppendNames(",\"cut\":[", caveats_.cut, out);
   out.Put('}');
 }
 

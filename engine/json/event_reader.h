@@ -45,9 +45,13 @@ class EventReader {
   Verdict ReadTime(EventBatch& batch, EngineTime& at);
   Verdict ReadTimeNumber(const Value& value, EngineTime& at);
   bool ReadOperand(const FoldPlan::MergedValue& merge, EventBatch& batch, Operand& operand);
+  void ReadIdentities(const Value& value, EventBatch& batch, Operand& operand);
+  std::string_view Identity(std::string_view text, EventBatch& batch);
+  void ReadRest(EventBatch& batch, Operand& operand);
 
   const FoldPlan& plan_;
   Scanner scanner_;
+  std::string_view line_;  // the one that is read
   TimestampReader times_;
   std::string_view reason_;
   std::string reason_text_;

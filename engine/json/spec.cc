@@ -104,6 +104,15 @@ absl::Status AddMerge(FoldSpec& spec, std::string_view text) {
   return absl::OkStatus();
 }
 
+constexpr std::string_view kRestNames[] = {"drop", "first", "last"};  // in the order of Rest
+
+absl::Status SetRest(Rest& to, std::string_view text) {
+  const auto* const found = std::find(std::begin(kRestNames), std::end(kRestNames), text);
+  if (found == std::end(kRestNames)) return Wrong(Quoted(text) + " is not drop, first or last");
+  to = static_cast<Rest>(found - kRestNames);
+  return absl::OkStatus();
+}
+
 absl::Status SetNoMeta(FoldSpec& spec, std::string_view text) {
   if (text != "true" && text != "false") return Wrong(Quoted(text) + " is not true or false");
   spec.meta = text == "false";
@@ -128,6 +137,8 @@ constexpr Option kOptions[] = {
     {"future-limit",
      [](FoldSpec& s, std::string_view t) { return SetDuration(s.future_limit, t); }},
     {"merge", AddMerge},
+    {"rest", [](FoldSpec& s, std::string_view t) { return SetRest(s.rest, t); }},
+    {"raw", [](FoldSpec& s, std::string_view t) { return SetCount(s.raw, t, false); }},
     {"no-meta", SetNoMeta},
     {"max-groups",
      [](FoldSpec& s, std::string_view t) { return SetCount(s.max_groups, t, false); }},
@@ -147,18 +158,25 @@ absl::Status CheckPathOf(std::string_view option, std::string_view path) {
 bool IsUtf8(std::string_view text);
 
 absl::Status CheckNames(const FoldSpec& spec) {
-  std::set<std::string_view> names = {"_fold"};
+  std::set<std::string_view> taken = {"_fold"};
+  if (spec.raw != 0) taken.insert("_raw");
+  if (spec.rest != Rest::kDrop) taken.insert("_rest");
+  std::set<std::string_view> names;
   auto add = [&](std::string_view option, const std::string& name) {
     if (!IsUtf8(name)) return OptionError(option, "name " + Quoted(name) + " is not UTF-8");
+    if (taken.contains(name)) {
+      return OptionError(option, "the output name " + Quoted(name) + " is taken");
+    }
     if (names.insert(name).second) return absl::OkStatus();
-    return OptionError(option, name == "_fold" ? "the output name \"_fold\" is taken"
-                                               : "two outputs are named " + Quoted(name));
+    return OptionError(option, "two outputs are named " + Quoted(name));
   };
   for (const KeyField& field : spec.key) {
     if (absl::Status status = add("key", field.name); !status.ok()) return status;
   }
   for (const Merge& merge : spec.merges) {
     if (absl::Status status = add("merge", merge.name); !status.ok()) return status;
+    if (IsUtf8(merge.separator)) continue;
+    return OptionError("merge", "separator " + Quoted(merge.separator) + " is not UTF-8");
   }
   return absl::OkStatus();
 }
@@ -221,6 +239,8 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const FoldSpec& spec)
   duration("accept-limit", &FoldSpec::accept_limit);
   duration("future-limit", &FoldSpec::future_limit);
   for (const Merge& merge : spec.merges) out.emplace_back("merge", FormatMerge(merge));
+  if (spec.rest != empty.rest) out.emplace_back("rest", kRestNames[static_cast<size_t>(spec.rest)]);
+  count("raw", &FoldSpec::raw);
   if (!spec.meta) out.emplace_back("no-meta", "true");
   count("max-groups", &FoldSpec::max_groups);
   count("max-memory", &FoldSpec::max_bytes);
