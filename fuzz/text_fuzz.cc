@@ -51,7 +51,7 @@ void TryPath(std::string_view text) {
 
 void TryDuration(std::string_view text) {
   const absl::StatusOr<pleat::Duration> read = pleat::ParseDuration(text);
-  const std::optional<pleat::Duration> plain = pleat::ParsePlainDuration(std::string(text));
+  const std::optional<pleat::Duration> plain = pleat::ReadPlainDuration(std::string(text));
   FUZZ_EXPECT(read.ok() == plain.has_value(), text);
   if (!read.ok()) return ExpectRefusal(read.status(), text);
   FUZZ_EXPECT(*read == *plain, text);

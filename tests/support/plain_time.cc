@@ -123,7 +123,7 @@ std::string WritePlainTimestamp(EngineTime t) {
   return out;
 }
 
-std::optional<Duration> ParsePlainDuration(const std::string& text) {
+std::optional<Duration> ReadPlainDuration(const std::string& text) {
   if (text == "inf") return kForever;
   if (text == "0") return Duration{0};
   const std::map<std::string, std::string> units = {{"us", "1"},         {"ms", "1000"},
@@ -145,15 +145,6 @@ std::optional<Duration> ParsePlainDuration(const std::string& text) {
   product.insert(0, forever.size() - product.size(), '0');
   if (product >= forever) return std::nullopt;
   return Duration{std::stoll(product)};
-}
-
-Duration ReadPlainDuration(const std::string& text) {
-  const std::map<std::string, double> units = {{"us", 1},   {"ms", 1e3},   {"s", 1e6},    {"", 0},
-                                               {"m", 60e6}, {"h", 3600e6}, {"d", 86400e6}};
-  if (text == "inf") return kForever;
-  char* unit = nullptr;
-  const double number = std::strtod(text.c_str(), &unit);
-  return Duration{static_cast<int64_t>(number * units.at(unit))};
 }
 
 }  // namespace pleat::inline v0

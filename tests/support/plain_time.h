@@ -21,9 +21,6 @@ std::string WritePlainTimestamp(EngineTime t);
 
 // A number and a unit, "inf", or a bare 0; what is below a microsecond is cut, by long multiplication.
 // Nothing for any other text, and for what does not stay below kForever.
-std::optional<Duration> ParsePlainDuration(const std::string& text);
-
-// The same as a double sees it. The text must be right.
-Duration ReadPlainDuration(const std::string& text);
+std::optional<Duration> ReadPlainDuration(const std::string& text);
 
 }  // namespace pleat::inline v0
