@@ -154,8 +154,10 @@ class DataAgreement : public testing::TestWithParam<Log> {
     const std::optional<PlainJson> a = ParsePlainJson(real);
     const std::optional<PlainJson> b = ParsePlainJson(model);
     ASSERT_TRUE(a && b);
-    EXPECT_EQ(a->names, b->names);
-    for (size_t i = 0; i < std::min(a->elements.size(), b->elements.size()); ++i) {
+    // The model tells no more than what all folds have.
+    ASSERT_LE(b->names.size(), a->names.size());
+    for (size_t i = 0; i < b->elements.size(); ++i) {
+      EXPECT_EQ(a->names[i], b->names[i]);
       EXPECT_EQ(std::strtod(a->elements[i].text.c_str(), nullptr),
                 std::strtod(b->elements[i].text.c_str(), nullptr))
           << a->names[i];
