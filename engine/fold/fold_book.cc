@@ -24,8 +24,10 @@ constexpr size_t StrideFor(const StateOps& ops, bool has_extra) {
 
 constexpr Duration kAllOfTime = kEndOfTime - kBeginningOfTime;
 
-// A slot's reference (4 to 5 bytes) and the index's share (9, between splits 7 to 15).
-constexpr size_t kReferenceBytes = 14;
+// While it is open, a group takes a slot's reference (4 to 5 bytes) and a share of the index (9, between
+// splits 7 to 15); while it waits to be popped, a place in the queue. The larger of the two is counted from
+// the beginning, so that closing never takes a folder over its limit.
+constexpr size_t kPlaceBytes = std::max<size_t>(14, sizeof(ReadyGroup));
 
 bool NeedsExtra(const FolderOptions& options, const StateOps& ops) {
   return ops.marks != nullptr || options.edge != Edge::kTrailing ||
@@ -60,7 +62,7 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
       hash_key_(hash_key),
       state_offset_(StateOffset(ops, has_extra_)),
       two_lines_(StrideFor(ops, has_extra_) > 64),
-      group_bytes_(StrideFor(ops, has_extra_) + sizeof(Cold) + kReferenceBytes),
+      group_bytes_(StrideFor(ops, has_extra_) + sizeof(Cold) + kPlaceBytes),
       slab_(pool, StrideFor(ops, has_extra_)),
       keys_(pool),
       index_(pool),
@@ -218,8 +220,7 @@ void FoldBook::PushEmission(const Due& due) {
   ready_.Insert(ready, [this](const ReadyGroup& mine, const ReadyGroup& other) {
     return Before(mine, *this, other);
   });
-  bytes_ += sizeof(ReadyGroup);
-  if (options_.on_limit == OnLimit::kEmitOldest) ready_bytes_ += ReadyBytesOf(due.number);
+  if (options_.on_limit == OnLimit::kEmitOldest) ready_bytes_ += BytesOf(due.number);
   if (!has_extra_) return;
   Extra& extra = this->extra(due.number);
   if (extra.kind == Extra::Kind::kGroup) ++extra.revision;
@@ -375,8 +376,8 @@ void FoldBook::PopReady(AnyFolder::Take take) {
   const ReadyGroup ready = ready_.front();
   ready_.PopFront();
   if (const ReadyGroup* later = ready_.Ahead(8)) PrefetchEntry(later->number);
-  if (options_.on_limit == OnLimit::kEmitOldest) ready_bytes_ -= ReadyBytesOf(ready.number);
-  bytes_ -= HeapBytesOf(ready.number) + sizeof(ReadyGroup);
+  if (options_.on_limit == OnLimit::kEmitOldest) ready_bytes_ -= BytesOf(ready.number);
+  bytes_ -= HeapBytesOf(ready.number);
   const bool by_time = ready.reason == Reason::kQuiet || ready.reason == Reason::kMaxHold ||
                        ready.reason == Reason::kPartial;
   ClosedGroup group;

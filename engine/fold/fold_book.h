@@ -297,6 +297,10 @@ class FoldBook final : public Book {
   void PassPartial(uint32_t number, EngineTime instant);
   void HandOutLeading(uint32_t number, EngineTime now, uint64_t position);
 
+  // Whether there is room for another entry of this key, beside what its state may come to own.
+  bool HasRoomFor(const PackedKey& key, size_t limit) const noexcept {
+    return bytes_ + group_bytes_ + KeyArena::BytesFor(key) <= limit;
+  }
   // Whether a state that owns memory must not take more.
   bool CannotGrow() const noexcept { return bytes_ >= bytes_max_; }
 
@@ -317,9 +321,8 @@ class FoldBook final : public Book {
   void Push(const Due& due);
   void PushEmission(const Due& due);
   void DestroyState(uint32_t number) noexcept;
-  size_t ReadyBytesOf(uint32_t number) const noexcept {
-    return group_bytes_ + KeyArena::BytesFor(hot(number).key) + HeapBytesOf(number) +
-           sizeof(ReadyGroup);
+  size_t BytesOf(uint32_t number) const noexcept {
+    return group_bytes_ + KeyArena::BytesFor(hot(number).key) + HeapBytesOf(number);
   }
   void FreeGroup(uint32_t number) noexcept;
   GroupInfo InfoOf(uint32_t number) const noexcept;

@@ -77,18 +77,28 @@ bool FoldBook::IsLate(const FoldCall& call) const noexcept {
 // the key's group, before and after.
 bool FoldBook::MakeRoom(uint32_t& number, FoldCall& call, bool starts) {
   const bool emits = options_.on_limit == OnLimit::kEmitOldest;
-  const bool needs_bytes = starts || ops_.heap_bytes != nullptr || ops_.has_ids;
-  if (bytes_ >= bytes_full_ && (needs_bytes || !IsOpen(number, call))) {
+  const auto over = [&](size_t used, size_t limit) {
+    size_t more = ops_.has_ids ? ExpiringMap::kNameBytes : 0;
+    if (starts || !IsOpen(number, call)) {
+      const size_t entries = options_.edge == Edge::kTrailing ? 1 : 2;
+      more += entries * (group_bytes_ + KeyArena::BytesFor(call.key));
+    } else if (ops_.heap_bytes != nullptr) {
+      ++more;  // at least; how much is not known before it is folded
+    }
+    return more > 0 && used + more > limit;
+  };
+  if (over(bytes_, bytes_full_)) {
     size_t budget = std::numeric_limits<size_t>::max();
     if (memory_ != nullptr) Forget(call.now, budget);
     if (emits) {
       CloseDue(call.now, budget);
-      while (bytes_ - ready_bytes_ >= bytes_full_ && EmitOldest(call)) {
+      while (over(bytes_ - ready_bytes_, bytes_full_) && EmitOldest(call)) {
+        number = FindSlowly(call.key, call.hash);
       }
       ++changes_;
       number = FindSlowly(call.key, call.hash);
     }
-    if (bytes_ >= options_.max_bytes) return false;
+    if (over(bytes_, options_.max_bytes)) return false;
   }
   if (IsOpen(number, call) || ledger_.open < options_.max_groups) return true;
 
@@ -142,7 +152,7 @@ void FoldBook::Overtake(uint32_t number, const FoldCall& call) {
 FoldOutcome FoldBook::Correct(FoldCall& call) {
   size_t budget = std::numeric_limits<size_t>::max();
   CloseDue(call.now, budget);
-  if (bytes_ >= options_.max_bytes) {
+  if (!HasRoomFor(call.key, options_.max_bytes)) {
     ++ledger_.refused;
     return FoldOutcome::kOverLimit;
   }
@@ -212,7 +222,9 @@ uint32_t FoldBook::Cut(uint32_t number, Extra::Kind kind) {
   return cut;
 }
 
+// Nothing at the limit on bytes: then the group goes on to its next instant.
 uint32_t FoldBook::CutForPartial(uint32_t number) {
+  if (bytes_ + BytesOf(number) > options_.max_bytes) return KeyIndex::kNone;
   const uint32_t cut = Cut(number, Extra::Kind::kPartial);
   extra(cut).quiet_due = extra(number).next_partial;
   return cut;
@@ -225,8 +237,10 @@ void FoldBook::CutPartial(uint32_t number, EngineTime edge) {
   if (extra.next_partial > edge || extra.next_partial >= DueOf(hot(number))) return;
   if (extra.changed) {
     const uint32_t cut = CutForPartial(number);
-    slab_.cold(cut).armed = 1;
-    deadlines_.Arm(cut, extra.next_partial, slab_.cold(cut).position());
+    if (cut != KeyIndex::kNone) {
+      slab_.cold(cut).armed = 1;
+      deadlines_.Arm(cut, extra.next_partial, slab_.cold(cut).position());
+    }
   }
   extra.next_partial = GridAfter(hot(number), edge);
 }
@@ -236,11 +250,14 @@ void FoldBook::PassPartial(uint32_t number, EngineTime instant) {
   Extra& extra = this->extra(number);
   const uint64_t position = slab_.cold(number).position();
   if (extra.changed) {
-    Push({.ripe = instant,
-          .order = position,
-          .number = CutForPartial(number),
-          .by_event = false,
-          .reason = Reason::kPartial});
+    const uint32_t cut = CutForPartial(number);
+    if (cut != KeyIndex::kNone) {
+      Push({.ripe = instant,
+            .order = position,
+            .number = cut,
+            .by_event = false,
+            .reason = Reason::kPartial});
+    }
   }
   extra.next_partial = GridAfter(hot(number), std::max(instant, seen_));
   slab_.cold(number).armed = 1;
@@ -307,7 +324,8 @@ void FoldBook::NoteClosedEarly(uint32_t number, Reason reason) {
                      reason == Reason::kMaxBytes || reason == Reason::kFlush ||
                      reason == Reason::kLimit;
   const EngineTime quiet_due = QuietDue(hot(number));
-  if (!early || quiet_due <= seen_ || bytes_ >= options_.max_bytes) return;
+  const bool room = bytes_ + ExpiringMap::kNameBytes <= options_.max_bytes;
+  if (!early || quiet_due <= seen_ || !room) return;
   ChangeMemory([&](Memory& memory) {
     size_t budget = 4;
     memory.early.Expire(seen_, budget);
@@ -328,7 +346,8 @@ void FoldBook::NoteReopened(const FoldCall& call) {
 
 // The key's last emission, for a correction to name.
 void FoldBook::NoteEmission(uint32_t number, const ReadyGroup& ready) {
-  if (options_.on_late != OnLate::kCorrect || bytes_ >= options_.max_bytes) return;
+  const bool room = bytes_ + ExpiringMap::kNameBytes <= options_.max_bytes;
+  if (options_.on_late != OnLate::kCorrect || !room) return;
   ChangeMemory([&](Memory& memory) {
     size_t budget = 4;
     memory.emissions.Expire(seen_, budget);

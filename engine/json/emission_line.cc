@@ -43,6 +43,13 @@ struct Cursor {
   }
 };
 
+void AppendNames(std::string_view label, std::string_view names, LineWriter& out) {
+  if (names.empty()) return;
+  out.Put(label);
+  out.Put(names);
+  out.Put(']');
+}
+
 }  // namespace
 
 void EmissionPrinter::Append(const ClosedGroup& group, LineWriter& out) {
@@ -81,8 +88,9 @@ void EmissionPrinter::AppendLine(std::string_view key, const GroupInfo& info, co
                                  LineWriter& out) {
   out.Put('{');
   AppendKey(key, out);
-  saturated_.clear();
-  plan_.AppendMerges(state, out, saturated_);
+  caveats_.saturated.clear();
+  caveats_.cut.clear();
+  plan_.AppendMerges(state, out, caveats_);
   if (plan_.meta) AppendMeta(info, closed, reason, more, out);
   out.Put("}\n");
 }
@@ -115,11 +123,8 @@ void EmissionPrinter::AppendMeta(const GroupInfo& info, EngineTime closed, std::
   to.Put(reason);
   to.Put("\"");
   out.TakeUpTo(more(to.at));
-  if (!saturated_.empty()) {
-    out.Put(",\"saturated\":[");
-    out.Put(saturated_);
-    out.Put(']');
-  }
+  AppendNames(",\"saturated\":[", caveats_.saturated, out);
+  AppendNames(",\"cut\":[", caveats_.cut, out);
   out.Put('}');
 }
 

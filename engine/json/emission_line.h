@@ -40,7 +40,7 @@ class EmissionPrinter {
   TimestampWriter first_times_;
   TimestampWriter last_times_;
   TimestampWriter closed_times_;
-  std::string saturated_;  // the names of this group's saturated merges, quoted
+  FoldPlan::CaveatNames caveats_;  // of this group
 };
 
 }  // namespace pleat::inline v0

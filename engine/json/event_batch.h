@@ -65,7 +65,7 @@ class TextArena {
 
 struct EventBatch {
   std::vector<KeyedEvent<FoldEvent>> events;
-  std::vector<Operand> operands;           // of all events, as many for each as there are merges
+  std::vector<Operand> operands;           // of all events, as many for each: merges, the rest
   std::vector<std::string_view> elements;  // of all operands
   std::vector<EventMarks> marks;           // of all events, or of none
   TextArena texts;

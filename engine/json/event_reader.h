@@ -49,19 +49,23 @@ class EventReader {
 
  private:
   Verdict Bad(std::string_view reason) noexcept;
-  Verdict ReadValues(std::string_view line, EventBatch& batch);
+  Verdict ReadValues(EventBatch& batch);
   bool ReadKey(EventBatch& batch, std::string_view& key);
   std::string_view JoinKeys(EventBatch& batch);
   Verdict ReadTime(EventBatch& batch, EngineTime& at);
   Verdict ReadTimeNumber(const Value& value, EngineTime& at);
   bool IsControl(EventBatch& batch);
-  bool ReadMarks(std::string_view line, EventBatch& batch, EventMarks& marks);
+  bool ReadMarks(EventBatch& batch, EventMarks& marks);
   bool Holds(const ConditionPlan& condition, EventBatch& batch) const;
   bool ReadQuietPeriod(EventBatch& batch, EventMarks& marks);
   bool ReadOperand(const FoldPlan::MergedValue& merge, EventBatch& batch, Operand& operand);
+  void ReadIdentities(const Value& value, EventBatch& batch, Operand& operand);
+  std::string_view Identity(std::string_view text, EventBatch& batch);
+  void ReadRest(EventBatch& batch, Operand& operand);
 
   const FoldPlan& plan_;
   Scanner scanner_;
+  std::string_view line_;  // the one that is read
   TimestampReader times_;
   ControlEvent control_;
   std::string_view reason_;

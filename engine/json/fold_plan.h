@@ -5,8 +5,10 @@
 // bytes it owns.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +16,11 @@
 #include <absl/status/statusor.h>
 #include <pleat/json.h>
 
+#include "engine/base/hash.h"
 #include "engine/json/condition.h"
 #include "engine/json/line_writer.h"
 #include "engine/json/path.h"
+#include "engine/json/reducers.h"
 
 namespace pleat::inline v0 {
 
@@ -32,12 +36,18 @@ struct FoldPlan {
     std::string absent;     // the reason of a line that lacks it
     std::string container;  // and of one where it is no scalar
   };
-  struct MergedValue {
-    Reducer reducer;
-    int slot;         // PathTree::kNone: count()
+  struct MergedValue : MergeRule {
+    int slot;         // PathTree::kNone: count(); or kWholeEvent
     uint32_t offset;  // of its state
     std::string label;
     std::string quoted_name;
+  };
+  static constexpr int kWholeEvent = -2;
+
+  // Of an emission, joined by commas: the quoted names of the values with a caveat.
+  struct CaveatNames {
+    std::string saturated;
+    std::string cut;
   };
 
   // REQUIRES: Validate(spec) is OK.
@@ -49,15 +59,19 @@ struct FoldPlan {
   // What an engine needs to keep our states; refers to this plan.
   StateOps ops() noexcept;
 
-  // Appends the merges of `state`, each with a comma before it and its label, and notes in
-  // `saturated` the quoted names of the sums that did.
-  void AppendMerges(const void* state, LineWriter& out, std::string& saturated) const;
+  // Appends what `state` has merged, each value with a comma before it and its name, and adds the names
+  // of those with a caveat.
+  void AppendMerges(const void* state, LineWriter& out, CaveatNames& names) const;
 
   PathTree paths;
   std::vector<Key> keys;
-  std::vector<MergedValue> merges;
-  int time_slot = PathTree::kNone;  // kNone: stamped by the caller
-  std::string time_absent;          // why a line without it is bad
+  std::vector<MergedValue> merges;         // of the spec, and behind them the raw events
+  std::array<HashKey, 2> identity_keys{};  // for `distinct`: secret, and different for each plan
+  Rest rest = Rest::kDrop;
+  uint32_t rest_offset = 0;                    // of its state
+  std::set<std::string, std::less<>> no_rest;  // quoted names of members that do not belong to it
+  int time_slot = PathTree::kNone;             // kNone: stamped by the caller
+  std::string time_absent;                     // why a line without it is bad
   TimeUnit time_unit = TimeUnit::kNotStated;
   int time_shift = 0;  // the power of ten that takes a number of the unit to microseconds
   bool meta = true;
@@ -78,11 +92,14 @@ struct FoldPlan {
   LineWriter merged_text;
 
   uint32_t weight_offset = 0;  // of the sum of line bytes in the state; 0: none
+  bool raw = false;
   uint32_t state_bytes = sizeof(uint64_t);
   bool grows = false;
 
  private:
   void AddMarks(const FoldSpec& spec);
+  void AddMerge(const Merge& merge, int slot);
+  void AddRest(const FoldSpec& spec);
 };
 
 }  // namespace pleat::inline v0

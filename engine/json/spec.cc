@@ -76,6 +76,8 @@ constexpr Choice<OnLate> kOnLate[] = {
     {"reject", OnLate::kReject}, {"fold", OnLate::kFold}, {"correct", OnLate::kCorrect}};
 constexpr Choice<OnLimit> kOnLimit[] = {{"refuse", OnLimit::kRefuse},
                                         {"emit", OnLimit::kEmitOldest}};
+constexpr Choice<Rest> kRests[] = {
+    {"drop", Rest::kDrop}, {"first", Rest::kFirst}, {"last", Rest::kLast}};
 
 // `what`: such as "a unit".
 template <class Enum, size_t kChoices>
@@ -171,12 +173,17 @@ constexpr Option kOptions[] = {
      [](FoldSpec& s, std::string_view t) { return SetDuration(s.accept_limit, t); }},
     {"on-late",
      [](FoldSpec& s, std::string_view t) {
-       return SetChoice(s.on_late, t, "what late events can do", kOnLate);
+       return SetChoice(s.on_late, t, "a way with late events", kOnLate);
      }},
     {"future-limit",
      [](FoldSpec& s, std::string_view t) { return SetDuration(s.future_limit, t); }},
     {"id", [](FoldSpec& s, std::string_view t) { return SetPath(s.id, t); }},
     {"merge", AddMerge},
+    {"rest",
+     [](FoldSpec& s, std::string_view t) {
+       return SetChoice(s.rest, t, "a way with the rest", kRests);
+     }},
+    {"raw", [](FoldSpec& s, std::string_view t) { return SetCount(s.raw, t, false); }},
     {"no-meta", [](FoldSpec& s, std::string_view t) { return SetSwitch(s.meta, t, false); }},
     {"emission-id", [](FoldSpec& s, std::string_view t) { return SetSwitch(s.emission_id, t); }},
     {"max-groups",
@@ -184,7 +191,7 @@ constexpr Option kOptions[] = {
     {"max-memory", [](FoldSpec& s, std::string_view t) { return SetCount(s.max_bytes, t, true); }},
     {"on-limit",
      [](FoldSpec& s, std::string_view t) {
-       return SetChoice(s.on_limit, t, "what a limit can do", kOnLimit);
+       return SetChoice(s.on_limit, t, "a way at a limit", kOnLimit);
      }},
 };
 
@@ -199,18 +206,25 @@ absl::Status CheckPathOf(std::string_view option, std::string_view path) {
 }
 
 absl::Status CheckNames(const FoldSpec& spec) {
-  std::set<std::string_view> names = {"_fold"};
+  std::set<std::string_view> taken = {"_fold"};
+  if (spec.raw != 0) taken.insert("_raw");
+  if (spec.rest != Rest::kDrop) taken.insert("_rest");
+  std::set<std::string_view> names;
   auto add = [&](std::string_view option, const std::string& name) {
     if (!IsUtf8(name)) return OptionError(option, "name " + Quoted(name) + " is not UTF-8");
+    if (taken.contains(name)) {
+      return OptionError(option, "the output name " + Quoted(name) + " is taken");
+    }
     if (names.insert(name).second) return absl::OkStatus();
-    return OptionError(option, name == "_fold" ? "the output name \"_fold\" is taken"
-                                               : "two outputs are named " + Quoted(name));
+    return OptionError(option, "two outputs are named " + Quoted(name));
   };
   for (const KeyField& field : spec.key) {
     if (absl::Status status = add("key", field.name); !status.ok()) return status;
   }
   for (const Merge& merge : spec.merges) {
     if (absl::Status status = add("merge", merge.name); !status.ok()) return status;
+    if (IsUtf8(merge.separator)) continue;
+    return OptionError("merge", "separator " + Quoted(merge.separator) + " is not UTF-8");
   }
   return absl::OkStatus();
 }
@@ -341,6 +355,8 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const FoldSpec& spec)
   duration("future-limit", &FoldSpec::future_limit);
   path("id", &FoldSpec::id);
   for (const Merge& merge : spec.merges) out.emplace_back("merge", FormatMerge(merge));
+  choice("rest", kRests, &FoldSpec::rest);
+  count("raw", &FoldSpec::raw);
   if (!spec.meta) out.emplace_back("no-meta", "true");
   if (spec.emission_id) out.emplace_back("emission-id", "true");
   count("max-groups", &FoldSpec::max_groups);

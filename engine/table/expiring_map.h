@@ -51,10 +51,9 @@ class ExpiringMap {
   // From this instant on Expire() forgets everything; kNever if there is nothing to forget, ever.
   EngineTime forgets_all_at() const noexcept { return index_.size() == 0 ? kNever : last_expiry_; }
 
-  // What it costs: a name 46 bytes.
-  size_t bytes() const noexcept {
-    return index_.size() * (sizeof(Entry) + kIndexAndReferenceBytes);
-  }
+  // What a name costs, and all of them.
+  static constexpr size_t kNameBytes = 46;
+  size_t bytes() const noexcept { return index_.size() * kNameBytes; }
 
  private:
   struct Entry {
@@ -62,7 +61,7 @@ class ExpiringMap {
     uint64_t word;
     EngineTime expires;  // kForgotten: nobody is here but the deadlines' reference
   };
-  static constexpr size_t kIndexAndReferenceBytes = 14;  // as in FoldBook
+  static_assert(kNameBytes == sizeof(Entry) + 14);  // a share of the index, and a reference
   static constexpr EngineTime kForgotten = EngineTime::min();
 
   // Tells the deadlines what an entry's is.

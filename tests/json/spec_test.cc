@@ -72,12 +72,76 @@ TEST(FoldSpec, MergeIsANameAReducerAndAPath) {
 TEST(FoldSpec, RefusesBrokenMerges) {
   EXPECT_EQ(ErrorOf("merge", "x=median(a)"),
             "--merge: \"median\" is not a reducer (one of keys, set, sum, min, max, mean, count, "
-            "first, last)");
+            "first, last, distinct, array, concat)");
   EXPECT_THAT(ErrorOf("merge", "x=sum(a,5)"), HasSubstr("sum takes no argument"));
   EXPECT_THAT(ErrorOf("merge", "x=sum()"), HasSubstr("sum needs a path"));
   for (const char* bad : {"", "sum(a)", "x=sum", "x=sum(a", "x=sum a)", "=sum(a)", "x=(a)",
                           "x=sum(a) ", "x=sum(a..b)", "x", "x=SUM(a)", "x=sum(,)"}) {
     EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("--merge: ")) << bad;
+  }
+}
+
+TEST(FoldSpec, BoundsAndSeparatorsFollowThePath) {
+  FoldSpec spec;
+  for (const char* text : {"a=array(v)", "b=array(v,5)", "c=distinct(\"v,w\",7)", "d=set(/v,1)",
+                           "e=keys(v.w,18446744073709551615)", "f=concat(v)", "g=concat(v, - )",
+                           R"x(h=concat(v,"",9))x", R"x(i=concat(v,"\",\u0021",9))x"}) {
+    ASSERT_TRUE(SetOption(spec, "merge", text).ok()) << text;
+  }
+  std::vector<std::pair<uint64_t, std::string>> arguments;
+  for (const Merge& merge : spec.merges) arguments.emplace_back(merge.bound, merge.separator);
+  EXPECT_THAT(arguments,
+              ElementsAre(Pair(0, ""), Pair(5, ""), Pair(7, ""), Pair(1, ""), Pair(UINT64_MAX, ""),
+                          Pair(0, ","), Pair(0, " - "), Pair(9, ""), Pair(9, "\",!")));
+}
+
+TEST(FoldSpec, SaysWhatIsWrongWithABoundOrASeparator) {
+  EXPECT_EQ(ErrorOf("merge", "x=array(a,0)"),
+            "--merge: array: N must be a whole number of at least 1, not \"0\"");
+  for (const char* bad : {"x=array(a,)", "x=set(a,-1)", "x=keys(a,1.5)", "x=distinct(a,1K)",
+                          "x=array(a,1,2)", "x=array(a,b)", "x=concat(a,-,)", "x=concat(a,-,x)",
+                          "x=array(a, 1)", "x=concat(a,-,1,2)"}) {
+    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr(": N must be a whole number of at least 1"))
+        << bad;
+  }
+  EXPECT_EQ(ErrorOf("merge", "x=set(a,99999999999999999999)"), "--merge: set: N is too large");
+  EXPECT_EQ(ErrorOf("merge", "x=concat(a,)"),
+            "--merge: concat: SEP is missing (a comma, or nothing, goes in quotes: \",\" or \"\")");
+  EXPECT_THAT(ErrorOf("merge", "x=concat(a,,5)"), HasSubstr("SEP is missing"));
+  EXPECT_THAT(ErrorOf("merge", R"x(x=concat(a,"-"5))x"), HasSubstr("expected a comma"));
+  EXPECT_THAT(ErrorOf("merge", R"x(x=concat(a,"-))x"), HasSubstr("unclosed quote"));
+  for (const char* bad : {"x=array()", "x=array(,5)", "x=concat(,-)"}) {
+    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("needs a path")) << bad;
+  }
+  for (const char* bad : {"x=sum(a,5)", "x=first(a,1)", "x=count(,5)", "x=count(a,5)"}) {
+    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("takes no argument")) << bad;
+  }
+}
+
+TEST(FoldSpec, RestAndRaw) {
+  FoldSpec spec;
+  ASSERT_TRUE(SetOption(spec, "rest", "last").ok());
+  EXPECT_EQ(spec.rest, Rest::kLast);
+  ASSERT_TRUE(SetOption(spec, "rest", "drop").ok());
+  EXPECT_EQ(spec.rest, Rest::kDrop);
+  ASSERT_TRUE(SetOption(spec, "raw", "3").ok());
+  EXPECT_EQ(spec.raw, 3u);
+  EXPECT_EQ(ErrorOf("rest", "keep"), R"(--rest: "keep" is not a way with the rest (one of drop, first, last))");
+  EXPECT_EQ(ErrorOf("raw", "0"), R"(--raw: "0" is not a whole number of at least 1)");
+}
+
+TEST(FoldSpec, RestAndRawReserveTheirNames) {
+  for (const char* name : {"_raw", "_rest"}) {
+    FoldSpec spec = Good();
+    spec.merges = {{name, Reducer::kCount, ""}};
+    EXPECT_TRUE(Validate(spec).ok());
+    spec.raw = 1;
+    spec.rest = Rest::kFirst;
+    EXPECT_EQ(ValidateError(spec),
+              std::string("--merge: the output name \"") + name + "\" is taken");
+    spec.merges.clear();
+    spec.key[0].name = name;
+    EXPECT_EQ(ValidateError(spec), std::string("--key: the output name \"") + name + "\" is taken");
   }
 }
 
@@ -181,6 +245,8 @@ TEST(FoldSpec, ValidateWantsDistinctNamesOfUtf8) {
   EXPECT_FALSE(Validate(spec).ok());
   spec.merges = {{"\xff", Reducer::kCount, ""}};
   EXPECT_THAT(ValidateError(spec), HasSubstr("UTF-8"));
+  spec.merges = {{"n", Reducer::kConcat, "a", 0, "\xff"}};
+  EXPECT_THAT(ValidateError(spec), HasSubstr("UTF-8"));
   spec.merges = {{"a\"\n", Reducer::kCount, ""}};
   EXPECT_TRUE(Validate(spec).ok());
 }
@@ -212,6 +278,17 @@ TEST(FoldSpec, OptionsGiveTheSameSpecAgain) {
                            {"future-limit", "0"},
                            {"merge", "n2=count()"},
                            {"merge", R"x("a=b"=set("c,d"))x"},
+                           {"merge", "s=set(a,5)"},
+                           {"merge", "y=keys(a,6)"},
+                           {"merge", "d=distinct(a,7)"},
+                           {"merge", "r=array(/a~1b,8)"},
+                           {"merge", "c1=concat(a)"},
+                           {"merge", "c2=concat(a,-)"},
+                           {"merge", R"x(c3=concat(a,""))x"},
+                           {"merge", R"x(c4=concat("a,b",",",9))x"},
+                           {"merge", R"x(c5=concat(a,"\"\n",9))x"},
+                           {"rest", "last"},
+                           {"raw", "4"},
                            {"no-meta", "true"},
                            {"emission-id", "true"},
                            {"max-groups", "10"},

@@ -28,7 +28,12 @@ constexpr Flag kFlags[] = {
      "that starts with / is a JSON Pointer; NAME is how it is called in the output"},
     {"merge", "NAME=REDUCER(PATH)", FlagKind::kList,
      "adds a member to the output; may be repeated, in output order. REDUCER is one\n"
-     "of keys set sum min max mean count first last; count() counts events"},
+     "of keys set sum min max mean count first last distinct array concat; count()\n"
+     "counts events, array(PATH,N) keeps N elements, concat(PATH,SEP,N) N bytes"},
+    {"rest", "drop|first|last", FlagKind::kText,
+     "what becomes of members that no other option takes: drop them (default), or\n"
+     "add each to the output with its first or its last value"},
+    {"raw", "N", FlagKind::kNumber, "adds the first N events, as they came, as \"_raw\""},
     {"", "", FlagKind::kText, "When a group closes"},
     {"quiet", "DURATION", FlagKind::kText, "once nothing has come for it this long (required)"},
     {"max-hold", "DURATION", FlagKind::kText,
