@@ -150,6 +150,35 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
   AddMarks(spec);
 }
 
+void FoldPlan::AddMerge(const Merge& merge, int slot) {
+  if (merge.reducer == Reducer::kDistinct) identity_keys = {RandomHashKey(), RandomHashKey()};
+  const std::string quoted = Quote(merge.name);
+  merges.push_back({RuleOf(merge), slot, state_bytes, quoted + ":", quoted});
+  state_bytes += StateSize(merge.reducer);
+  grows |= StateGrows(merge.reducer);
+}
+
+void FoldPlan::AddRest(const FoldSpec& spec) {
+  rest = spec.rest;
+  rest_offset = state_bytes;
+  state_bytes += sizeof(RestMembers);
+  grows = true;
+  const auto taken = [&](std::string_view path) {
+    if (!path.empty()) no_rest.insert(Quote(ParsePath(path)->front()));
+  };
+  taken(spec.time);
+  taken(spec.id);
+  for (const KeyField& field : spec.key) {
+    taken(field.path);
+    no_rest.insert(Quote(field.name));
+  }
+  for (const Merge& merge : spec.merges) {
+    taken(merge.path);
+    no_rest.insert(Quote(merge.name));
+  }
+  no_rest.insert({Quote("_fold"), Quote("_raw")});
+}
+
 void FoldPlan::AddMarks(const FoldSpec& spec) {
   const auto slot_of = [&](const std::string& path) { return AddPath(paths, path); };
   start_when = ConditionPlan(spec.start_when, slot_of);
@@ -178,35 +207,6 @@ bool FoldPlan::MeetsCloseWhen(const void* state) {
     AppendState(merge, static_cast<const char*>(state) + merge.offset, merged_text);
     return merged_text.text();
   });
-}
-
-void FoldPlan::AddMerge(const Merge& merge, int slot) {
-  if (merge.reducer == Reducer::kDistinct) identity_keys = {RandomHashKey(), RandomHashKey()};
-  const std::string quoted = Quote(merge.name);
-  merges.push_back({RuleOf(merge), slot, state_bytes, quoted + ":", quoted});
-  state_bytes += StateSize(merge.reducer);
-  grows |= StateGrows(merge.reducer);
-}
-
-void FoldPlan::AddRest(const FoldSpec& spec) {
-  rest = spec.rest;
-  rest_offset = state_bytes;
-  state_bytes += sizeof(RestMembers);
-  grows = true;
-  const auto taken = [&](std::string_view path) {
-    if (!path.empty()) no_rest.insert(Quote(ParsePath(path)->front()));
-  };
-  taken(spec.time);
-  taken(spec.id);
-  for (const KeyField& field : spec.key) {
-    taken(field.path);
-    no_rest.insert(Quote(field.name));
-  }
-  for (const Merge& merge : spec.merges) {
-    taken(merge.path);
-    no_rest.insert(Quote(merge.name));
-  }
-  no_rest.insert({Quote("_fold"), Quote("_raw")});
 }
 
 StateOps FoldPlan::ops() noexcept {

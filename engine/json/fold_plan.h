@@ -75,6 +75,7 @@ struct FoldPlan {
   TimeUnit time_unit = TimeUnit::kNotStated;
   int time_shift = 0;  // the power of ten that takes a number of the unit to microseconds
   bool meta = true;
+  bool raw = false;
   bool revisions = false;     // "_fold" has them
   bool emission_ids = false;  // likewise
 
@@ -92,14 +93,13 @@ struct FoldPlan {
   LineWriter merged_text;
 
   uint32_t weight_offset = 0;  // of the sum of line bytes in the state; 0: none
-  bool raw = false;
   uint32_t state_bytes = sizeof(uint64_t);
   bool grows = false;
 
  private:
-  void AddMarks(const FoldSpec& spec);
   void AddMerge(const Merge& merge, int slot);
   void AddRest(const FoldSpec& spec);
+  void AddMarks(const FoldSpec& spec);
 };
 
 }  // namespace pleat::inline v0

@@ -74,10 +74,10 @@ constexpr Choice<Edge> kEdges[] = {
     {"trailing", Edge::kTrailing}, {"leading", Edge::kLeading}, {"both", Edge::kBoth}};
 constexpr Choice<OnLate> kOnLate[] = {
     {"reject", OnLate::kReject}, {"fold", OnLate::kFold}, {"correct", OnLate::kCorrect}};
-constexpr Choice<OnLimit> kOnLimit[] = {{"refuse", OnLimit::kRefuse},
-                                        {"emit", OnLimit::kEmitOldest}};
 constexpr Choice<Rest> kRests[] = {
     {"drop", Rest::kDrop}, {"first", Rest::kFirst}, {"last", Rest::kLast}};
+constexpr Choice<OnLimit> kOnLimit[] = {{"refuse", OnLimit::kRefuse},
+                                        {"emit", OnLimit::kEmitOldest}};
 
 // `what`: such as "a unit".
 template <class Enum, size_t kChoices>
