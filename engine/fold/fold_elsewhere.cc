@@ -352,7 +352,7 @@ void FoldBook::NoteEmission(uint32_t number, const ReadyGroup& ready) {
     size_t budget = 4;
     memory.emissions.Expire(seen_, budget);
     memory.emissions.Put(NameOf(hot(number).key), ready.generation,
-                         SaturatingAdd(ready.ripe, memory.emissions_for) - Duration{1});
+                         SaturatingAdd(ready.ripe, memory.emissions_for));
   });
 }
 

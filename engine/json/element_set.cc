@@ -45,10 +45,10 @@ bool ForEach(const char* bytes, size_t used, Visit visit) {
   return true;
 }
 
-template <class AnyLength>
-void Append(const char* bytes, size_t used, LineWriter& out) {
+template <class AnyLength, class Separator>
+void Append(const char* bytes, size_t used, Separator separator, LineWriter& out) {
   ForEach<AnyLength>(bytes, used, [&](size_t place, std::string_view element) {
-    if (place != 0) out.Put(',');
+    if (place != 0) out.Put(separator);
     out.Put(element);
     return true;
   });
@@ -96,45 +96,56 @@ struct ElementSet::Block {
   size_t used;
   size_t capacity;
   size_t count;
-  Index* index;  // null below kIndexedSize elements
+  Index* index;  // null until it is looked for something among kIndexedSize elements
 
   char* bytes() noexcept { return reinterpret_cast<char*>(this + 1); }
 
   bool Contains(std::string_view element) {
-    if (index != nullptr) return index->Contains(element);
-    return !ForEach<Length>(bytes(), used,
-                            [&](size_t, std::string_view each) { return each != element; });
+    if (count < kIndexedSize) {
+      return !ForEach<Length>(bytes(), used,
+                              [&](size_t, std::string_view each) { return each != element; });
+    }
+    if (index == nullptr) BuildIndex();
+    return index->Contains(element);
   }
 
-  // `old` with room for `more` bytes; null: an empty one.
-  static Block* Grown(Block* old, size_t more) {
-    const size_t used = old == nullptr ? 0 : old->used;
-    const size_t capacity = std::max(kFirstCapacity, used + std::max(used, more));
+  void BuildIndex() {
+    index = new Index(bytes());
+    ForEach<Length>(bytes(), used,
+                    [&](size_t place, std::string_view) { return index->Insert(place), true; });
+  }
+
+  static Block* Make(size_t capacity) {
     auto* const block = static_cast<Block*>(::operator new(sizeof(Block) + capacity));
-    if (old == nullptr) {
-      *block = {0, capacity, 0, nullptr};
-    } else {
-      *block = {used, capacity, old->count, old->index};
-      std::memcpy(block->bytes(), old->bytes(), used);
-      ::operator delete(old);
-    }
-    if (block->index != nullptr) block->index->MoveTo(block->bytes());
+    *block = {0, capacity, 0, nullptr};
     return block;
   }
 
-  // REQUIRES: there is room, and it is not in.
-  void Add(std::string_view element) {
+  // Another one with the same elements, and no index until it needs one.
+  Block* Copy(size_t with_capacity) {
+    Block* const copy = Make(with_capacity);
+    copy->used = used;
+    copy->count = count;
+    std::memcpy(copy->bytes(), bytes(), used);
+    return copy;
+  }
+
+  // `old` with room for `more` bytes.
+  static Block* Grown(Block* old, size_t more) {
+    Block* const block = old->Copy(old->used + std::max(old->used, more));
+    block->index = old->index;
+    if (block->index != nullptr) block->index->MoveTo(block->bytes());
+    ::operator delete(old);
+    return block;
+  }
+
+  // REQUIRES: there is room.
+  void Put(std::string_view element) {
     const size_t place = used;
     PutElement<Length>(element, bytes() + place);
     used += sizeof(Length) + element.size();
     ++count;
-    if (index != nullptr) {
-      index->Insert(place);
-    } else if (count == kIndexedSize) {
-      index = new Index(bytes());
-      ForEach<Length>(bytes(), used,
-                      [&](size_t each, std::string_view) { return index->Insert(each), true; });
-    }
+    if (index != nullptr) index->Insert(place);
   }
 };
 
@@ -146,40 +157,69 @@ ElementSet::Block* ElementSet::block() const noexcept {
 
 void ElementSet::set_block(Block* block) noexcept {
   std::memcpy(bytes_, &block, sizeof(Block*));
-  inline_used_ = kOnHeap;
+  state_ = static_cast<uint8_t>(kOnHeap | (state_ & kCut));
 }
 
-void ElementSet::Add(std::string_view element) {
+void ElementSet::Add(std::string_view element, uint64_t bound) {
+  if (cut()) return;
+  uint64_t count = 0;
   if (!on_heap()) {
     const bool absent = ForEach<InlineLength>(
-        bytes_, inline_used_, [&](size_t, std::string_view each) { return each != element; });
+        bytes_, inline_used(),
+        [&](size_t, std::string_view each) { return ++count, each != element; });
     if (!absent) return;
-    const size_t used = inline_used_ + sizeof(InlineLength) + element.size();
+  } else {
+    if (block()->Contains(element)) return;
+    count = block()->count;
+  }
+  count < bound ? Put(element) : Cut();
+}
+
+void ElementSet::Push(std::string_view element, uint64_t bound) {
+  if (cut()) return;
+  count() < bound ? Put(element) : Cut();
+}
+
+// REQUIRES: it is not cut.
+void ElementSet::Put(std::string_view element) {
+  if (!on_heap()) {
+    const size_t used = inline_used() + sizeof(InlineLength) + element.size();
     if (used <= kInlineBytes) {
-      PutElement<InlineLength>(element, bytes_ + inline_used_);
-      inline_used_ = static_cast<uint8_t>(used);
+      PutElement<InlineLength>(element, bytes_ + inline_used());
+      state_ = static_cast<uint8_t>(used);
       return;
     }
     MoveToHeap();
-  } else if (block()->Contains(element)) {
-    return;
   }
   const size_t more = sizeof(Length) + element.size();
   if (more > block()->capacity - block()->used) set_block(Block::Grown(block(), more));
-  block()->Add(element);
+  block()->Put(element);
 }
 
 void ElementSet::MoveToHeap() {
-  Block* const block = Block::Grown(nullptr, 0);
-  ForEach<InlineLength>(bytes_, inline_used_, [&](size_t, std::string_view element) {
-    return block->Add(element), true;
+  Block* const block = Block::Make(kFirstCapacity);
+  ForEach<InlineLength>(bytes_, inline_used(), [&](size_t, std::string_view element) {
+    return block->Put(element), true;
   });
   set_block(block);
 }
 
+uint64_t ElementSet::count() const noexcept {
+  if (on_heap()) return block()->count;
+  uint64_t count = 0;
+  ForEach<InlineLength>(bytes_, inline_used(),
+                        [&](size_t, std::string_view) { return ++count, true; });
+  return count;
+}
+
 void ElementSet::AppendTo(LineWriter& out) const {
-  if (on_heap()) return Append<Length>(block()->bytes(), block()->used, out);
-  Append<InlineLength>(bytes_, inline_used_, out);
+  if (on_heap()) return Append<Length>(block()->bytes(), block()->used, ',', out);
+  Append<InlineLength>(bytes_, inline_used(), ',', out);
+}
+
+void ElementSet::AppendTo(LineWriter& out, std::string_view separator) const {
+  if (on_heap()) return Append<Length>(block()->bytes(), block()->used, separator, out);
+  Append<InlineLength>(bytes_, inline_used(), separator, out);
 }
 
 size_t ElementSet::heap_bytes() const noexcept {
@@ -188,12 +228,16 @@ size_t ElementSet::heap_bytes() const noexcept {
   return sizeof(Block) + block()->capacity + index;
 }
 
+void ElementSet::Detach() {
+  if (on_heap()) set_block(block()->Copy(block()->used));
+}
+
 void ElementSet::Clear() noexcept {
   if (on_heap()) {
     delete block()->index;
     ::operator delete(block());
   }
-  inline_used_ = 0;
+  state_ = 0;
 }
 
 }  // namespace pleat::inline v0

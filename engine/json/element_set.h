@@ -1,4 +1,5 @@
-// The elements of a `set` or `keys` merge: canonical texts, each once, in order of first appearance.
+// The elements that a merge keeps, in order of arrival: each once (`set`, `keys`, `distinct`), or as
+// often as they come (`array`, `concat`).
 //
 // They lie one after the other, a length before each: the first few bytes in the set itself, so that
 // a group with one or two short elements owns nothing, and more in one block on the heap. A few are
@@ -17,14 +18,28 @@ namespace pleat::inline v0 {
 
 class ElementSet {
  public:
-  // Adds `element` unless it is in.
-  void Add(std::string_view element);
+  // Adds `element` unless it is in; where there are `bound` elements already, it cuts instead.
+  void Add(std::string_view element, uint64_t bound = UINT64_MAX);
 
-  // Appends the elements to `out`, joined by commas.
+  // The same for one that may be in. Not to be mixed with Add().
+  void Push(std::string_view element, uint64_t bound = UINT64_MAX);
+
+  // From now on nothing is added, in O(1).
+  void Cut() noexcept { state_ |= kCut; }
+  bool cut() const noexcept { return (state_ & kCut) != 0; }
+
+  uint64_t count() const noexcept;
+  bool empty() const noexcept { return !on_heap() && inline_used() == 0; }
+
+  // Appends the elements to `out`, joined by commas or by `separator`.
   void AppendTo(LineWriter& out) const;
+  void AppendTo(LineWriter& out, std::string_view separator) const;
 
   // What it owns, in O(1).
   size_t heap_bytes() const noexcept;
+
+  // Makes a set that is a copy of another one's bytes a set of its own.
+  void Detach();
 
   void Clear() noexcept;
 
@@ -33,15 +48,20 @@ class ElementSet {
 
   // With the state's other 56 bytes it fills one and a half cache lines.
   static constexpr size_t kInlineBytes = 39;
-  static constexpr uint8_t kOnHeap = 0xff;
 
-  bool on_heap() const noexcept { return inline_used_ == kOnHeap; }
+  static constexpr uint8_t kOnHeap = 0x80;
+  static constexpr uint8_t kCut = 0x40;
+  static_assert(kInlineBytes < kCut);
+
+  bool on_heap() const noexcept { return (state_ & kOnHeap) != 0; }
+  size_t inline_used() const noexcept { return state_ & (kCut - 1); }
   Block* block() const noexcept;
   void set_block(Block* block) noexcept;
   void MoveToHeap();
+  void Put(std::string_view element);
 
   alignas(8) char bytes_[kInlineBytes];  // elements, or a pointer to the block
-  uint8_t inline_used_;
+  uint8_t state_;                        // how much of them is used, or kOnHeap; and kCut
 };
 static_assert(sizeof(ElementSet) == 40);
 

@@ -1,7 +1,11 @@
 #include "engine/json/event_reader.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include <pleat/partition.h>
+
+#include "engine/base/hash.h"
 #include "engine/json/number.h"
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
@@ -32,12 +36,50 @@ std::string_view Canonical(const Value& value, EventBatch& batch) {
   return value.plain ? value.text : Rewritten(value.text, batch);
 }
 
+// The same for one that the scanner had no eye on.
+std::string_view Canonical(std::string_view text, EventBatch& batch) {
+  const bool container = text[0] == '{' || text[0] == '[';
+  const bool plain = !container && text.find('\\') == std::string_view::npos;
+  return plain ? text : Rewritten(text, batch);
+}
+
 void ReadElements(std::string_view array, EventBatch& batch, Operand& operand) {
   operand.first_element = batch.elements.size();
   ForEachElement(array, [&](std::string_view element) {
     batch.elements.push_back(Rewritten(element, batch));
   });
   operand.elements = static_cast<uint32_t>(batch.elements.size() - operand.first_element);
+}
+
+// For `set` and its like.
+void ReadValueOrElements(const Value& value, EventBatch& batch, Operand& operand) {
+  if (value.kind == Value::Kind::kArray) {
+    ReadElements(value.text, batch, operand);
+  } else {
+    operand.text = Canonical(value, batch);
+  }
+}
+
+// How many bytes the canonical text `inside` stands for, which is without its quotes.
+uint32_t UnescapedBytes(std::string_view inside) noexcept {
+  size_t bytes = inside.size();
+  for (size_t i = inside.find('\\'); i != std::string_view::npos;) {
+    const size_t escape = inside[i + 1] == 'u' ? 6 : 2;  // of one byte, always
+    bytes -= escape - 1;
+    i = inside.find('\\', i + escape);
+  }
+  return static_cast<uint32_t>(bytes);
+}
+
+// False for an object or an array.
+bool ReadPiece(const Value& value, EventBatch& batch, Operand& operand) {
+  if (!value.scalar()) return false;
+  operand.text = Canonical(value, batch);
+  if (value.kind == Value::Kind::kString) {
+    operand.text = operand.text.substr(1, operand.text.size() - 2);
+  }
+  operand.bytes = UnescapedBytes(operand.text);
+  return true;
 }
 
 void ReadMemberNames(std::string_view object, EventBatch& batch, Operand& operand) {
@@ -67,11 +109,6 @@ bool ReadNumberOf(const Value& value, Number& number) noexcept {
   return true;
 }
 
-bool ReadsNumbers(Reducer reducer) noexcept {
-  return reducer == Reducer::kSum || reducer == Reducer::kMean || reducer == Reducer::kMin ||
-         reducer == Reducer::kMax;
-}
-
 }  // namespace
 
 EventReader::Verdict EventReader::Bad(std::string_view reason) noexcept {
@@ -82,26 +119,38 @@ EventReader::Verdict EventReader::Bad(std::string_view reason) noexcept {
 EventReader::Verdict EventReader::Read(std::string_view line, EventBatch& batch) {
   // A line over the limit may be only the beginning of one, so that blanks at its front say nothing.
   if (line.size() <= kLineBytesMax && IsBlank(line)) return Verdict::kBlank;
+  line_ = line;
   const std::string_view wrong = scanner_.Scan(line);
-  return wrong.empty() ? ReadValues(batch) : Bad(wrong);
+  return wrong.empty() ? ReadValues(line, batch) : Bad(wrong);
 }
 
 EventReader::Verdict EventReader::ReadNext(std::string_view line, EventBatch& batch) {
+  line_ = line;
   std::string_view wrong;
   if (!scanner_.ScanNext(line, wrong)) return Verdict::kBlank;
-  return wrong.empty() ? ReadValues(batch) : Bad(wrong);
+  return wrong.empty() ? ReadValues(line, batch) : Bad(wrong);
 }
 
-EventReader::Verdict EventReader::ReadValues(EventBatch& batch) {
+EventReader::Verdict EventReader::ReadValues(std::string_view line, EventBatch& batch) {
   std::string_view key;
   if (!ReadKey(batch, key)) return Verdict::kBad;
   EngineTime at{};
   if (Verdict verdict = ReadTime(batch, at); verdict != Verdict::kEvent) return verdict;
+  if (plan_.has_control && IsControl(batch)) {
+    control_.key = key;
+    control_.at = at;
+    return Verdict::kControl;
+  }
+  EventMarks marks;
+  if (plan_.has_marks && !ReadMarks(line, batch, marks)) return Verdict::kBad;
+  if (plan_.has_marks) batch.marks.push_back(marks);
   uint32_t mismatched = 0;
   for (const FoldPlan::MergedValue& merge : plan_.merges) {
     mismatched += !ReadOperand(merge, batch, batch.operands.emplace_back());
   }
-  batch.events.push_back({key, at, {at, nullptr, nullptr, mismatched}});
+  if (plan_.rest != Rest::kDrop) ReadRest(batch, batch.operands.emplace_back());
+  const auto line_bytes = static_cast<uint32_t>(line.size());
+  batch.events.push_back({key, at, {at, nullptr, nullptr, mismatched, line_bytes, nullptr}});
   return Verdict::kEvent;
 }
 
@@ -161,26 +210,117 @@ EventReader::Verdict EventReader::ReadTimeNumber(const Value& value, EngineTime&
   return at == Clamp(at) ? Verdict::kEvent : Bad(bad_line::kTimeRange);
 }
 
+bool EventReader::IsControl(EventBatch& batch) {
+  control_.cancels = Holds(plan_.cancel_when, batch);
+  return control_.cancels || Holds(plan_.flush_when, batch);
+}
+
+bool EventReader::Holds(const ConditionPlan& condition, EventBatch& batch) const {
+  return condition.Holds([&](int slot) -> std::string_view {
+    const Value& value = scanner_.value(slot);
+    if (value.kind == Value::Kind::kAbsent) return {};
+    if (value.plain || !value.scalar()) return value.text;
+    // Not taken: it is needed for one comparison only.
+    char* const begin = batch.texts.Reserve(value.text.size());
+    return {begin, static_cast<size_t>(WriteCanonical(value.text, begin) - begin)};
+  });
+}
+
+bool EventReader::ReadMarks(std::string_view line, EventBatch& batch, EventMarks& marks) {
+  marks.starts = Holds(plan_.start_when, batch);
+  marks.ends = Holds(plan_.end_when, batch);
+  if (plan_.quiet_slot != PathTree::kNone && !ReadQuietPeriod(batch, marks)) return false;
+  if (!plan_.id) return true;
+  const Value& id = scanner_.value(plan_.id->slot);
+  if (!id.scalar()) return Bad(id.present() ? plan_.id->container : plan_.id->absent), false;
+  marks.id = Canonical(id, batch);
+  char* const begin = batch.texts.Reserve(line.size());
+  const auto size = static_cast<size_t>(WriteCanonical(line, begin) - begin);
+  marks.content = StablePartitionHash({begin, size});
+  return true;
+}
+
+bool EventReader::ReadQuietPeriod(EventBatch& batch, EventMarks& marks) {
+  const Value& value = scanner_.value(plan_.quiet_slot);
+  if (!value.present()) return true;
+  if (value.kind == Value::Kind::kString) {
+    const std::string_view text = Canonical(value, batch);
+    const absl::StatusOr<Duration> period = ParseDuration(text.substr(1, text.size() - 2));
+    if (period.ok()) marks.quiet_period = *period;
+  }
+  return marks.quiet_period > Duration(0) || (Bad(bad_line::kQuietPeriod), false);
+}
+
 // False for a value that the reducer cannot take.
 bool EventReader::ReadOperand(const FoldPlan::MergedValue& merge, EventBatch& batch,
                               Operand& operand) {
   operand.present = true;
   if (merge.slot == PathTree::kNone) return true;
+  if (merge.slot == FoldPlan::kWholeEvent) return operand.text = Rewritten(line_, batch), true;
   const Value& value = scanner_.value(merge.slot);
   operand.present = value.present();
-  if (!operand.present || merge.reducer == Reducer::kCount) return true;
-  if (merge.reducer == Reducer::kSet && value.kind == Value::Kind::kArray) {
-    ReadElements(value.text, batch, operand);
-  } else if (merge.reducer == Reducer::kKeys) {
-    operand.present = value.kind == Value::Kind::kObject;
-    if (operand.present) ReadMemberNames(value.text, batch, operand);
-  } else if (ReadsNumbers(merge.reducer)) {
-    operand.text = value.text;
-    operand.present = value.kind == Value::Kind::kNumber && ReadNumberOf(value, operand.number);
-  } else {
-    operand.text = Canonical(value, batch);
+  if (!operand.present) return true;
+  switch (merge.reducer) {
+    case Reducer::kCount: break;
+    case Reducer::kKeys:
+      operand.present = value.kind == Value::Kind::kObject;
+      if (operand.present) ReadMemberNames(value.text, batch, operand);
+      break;
+    case Reducer::kSet:
+    case Reducer::kArray: ReadValueOrElements(value, batch, operand); break;
+    case Reducer::kDistinct: ReadIdentities(value, batch, operand); break;
+    case Reducer::kSum:
+    case Reducer::kMean:
+    case Reducer::kMin:
+    case Reducer::kMax:
+      operand.text = value.text;
+      operand.present = value.kind == Value::Kind::kNumber && ReadNumberOf(value, operand.number);
+      break;
+    case Reducer::kConcat: operand.present = ReadPiece(value, batch, operand); break;
+    case Reducer::kFirst:
+    case Reducer::kLast: operand.text = Canonical(value, batch); break;
   }
   return operand.present;
+}
+
+// As for `set`, but of each value only what tells it apart.
+void EventReader::ReadIdentities(const Value& value, EventBatch& batch, Operand& operand) {
+  ReadValueOrElements(value, batch, operand);
+  operand.text = Identity(operand.text, batch);
+  for (uint32_t i = 0; i < operand.elements; ++i) {
+    std::string_view& element = batch.elements[operand.first_element + i];
+    element = Identity(element, batch);
+  }
+}
+
+// Short texts stand for themselves; a long one becomes a mark with which no JSON begins, and 128 bits
+// that depend on a secret. So a million values take some 40 bytes each, however long they are, and two
+// of them are confused with a probability below 2^-88 (2^39 pairs), which nobody outside can raise.
+std::string_view EventReader::Identity(std::string_view text, EventBatch& batch) {
+  constexpr size_t kBytes = 1 + sizeof(uint64_t) * 2;
+  if (text.size() <= kBytes) return text;
+  char* to = batch.texts.Reserve(kBytes);
+  *to++ = '#';
+  for (const HashKey& key : plan_.identity_keys) {
+    const uint64_t half = KeyedHash(text, key);
+    std::memcpy(to, &half, sizeof(half));
+    to += sizeof(half);
+  }
+  return batch.texts.Take(to);
+}
+
+// Names and values, one after the other.
+void EventReader::ReadRest(EventBatch& batch, Operand& operand) {
+  operand.first_element = batch.elements.size();
+  const size_t begin = std::min(line_.find('{'), line_.size());
+  ForEachMember(line_.substr(begin), [&](std::string_view quoted, std::string_view value) {
+    if (value[0] == 'n') return;
+    const std::string_view name = Canonical(quoted, batch);
+    if (plan_.no_rest.contains(name)) return;
+    batch.elements.push_back(name);
+    batch.elements.push_back(Canonical(value, batch));
+  });
+  operand.elements = static_cast<uint32_t>(batch.elements.size() - operand.first_element);
 }
 
 }  // namespace pleat::inline v0

@@ -7,6 +7,7 @@
 #include "engine/base/check.h"
 #include "engine/json/element_set.h"
 #include "engine/json/small_text.h"
+#include "engine/json/stamped_text.h"
 #include "engine/json/sums.h"
 
 namespace pleat::inline v0 {
@@ -30,13 +31,13 @@ struct ExtremeState {  // min, max
   double real;
 };
 
-struct StampedState {  // first, last
-  SmallText text;
-  int64_t at;
-};
+using StampedState = StampedText;  // first, last
 
-struct SetState {  // set, keys
-  ElementSet set;
+using SetState = ElementSet;  // set, keys, distinct, array
+
+struct ConcatState {
+  ElementSet texts;  // without their quotes
+  uint64_t bytes;    // of the result, unescaped
 };
 
 // What reducers.h says about zeros and bytes.
@@ -45,6 +46,7 @@ constexpr bool kPlainData =
     std::is_trivially_copyable_v<State> && sizeof(State) % 8 == 0 && alignof(State) <= 8;
 static_assert(kPlainData<CountState> && kPlainData<SumState> && kPlainData<MeanState>);
 static_assert(kPlainData<ExtremeState> && kPlainData<StampedState> && kPlainData<SetState>);
+static_assert(kPlainData<ConcatState>);
 
 template <class State>
 State& As(void* state) noexcept {
@@ -75,20 +77,34 @@ size_t FoldExtreme(ExtremeState& state, const Operand& operand, int direction) n
   return Assign(state.text, operand.text);
 }
 
-size_t FoldStamped(StampedState& state, const Operand& operand, EngineTime at, bool last) noexcept {
-  const int64_t stamp = at.time_since_epoch().count();
-  const bool better = last ? stamp >= state.at : stamp < state.at;
-  if (!state.text.empty() && !better) return 0;
-  state.at = stamp;
-  return Assign(state.text, operand.text);
+// `add` is how an element is added to the set.
+template <class Add>
+size_t FoldElements(ElementSet& set, const Operand& operand, const FoldEvent& event, Add add) {
+  const size_t before = set.heap_bytes();
+  if (!operand.text.empty()) add(operand.text);
+  const std::string_view* const first = event.elements + operand.first_element;
+  for (uint32_t i = 0; i < operand.elements; ++i) add(first[i]);
+  return set.heap_bytes() - before;
 }
 
-size_t FoldSet(ElementSet& set, const Operand& operand, const FoldEvent& event) {
-  const size_t before = set.heap_bytes();
-  if (!operand.text.empty()) set.Add(operand.text);
-  const std::string_view* const first = event.elements + operand.first_element;
-  for (uint32_t i = 0; i < operand.elements; ++i) set.Add(first[i]);
-  return set.heap_bytes() - before;
+size_t FoldSet(ElementSet& set, uint64_t bound, const Operand& operand, const FoldEvent& event) {
+  return FoldElements(set, operand, event, [&](std::string_view each) { set.Add(each, bound); });
+}
+
+size_t FoldArray(ElementSet& set, uint64_t bound, const Operand& operand, const FoldEvent& event) {
+  return FoldElements(set, operand, event, [&](std::string_view each) { set.Push(each, bound); });
+}
+
+size_t FoldConcat(ConcatState& state, const MergeRule& rule, const Operand& operand) {
+  ElementSet& texts = state.texts;
+  if (texts.cut()) return 0;
+  const uint64_t more = operand.bytes + (texts.empty() ? 0 : rule.separator_bytes);
+  if (more > rule.bound - state.bytes) return texts.Cut(), 0;
+  if (more == 0 && !texts.empty()) return 0;  // empty texts with nothing between them
+  state.bytes += more;
+  const size_t before = texts.heap_bytes();
+  texts.Push(operand.text);
+  return texts.heap_bytes() - before;
 }
 
 template <class T>
@@ -104,29 +120,60 @@ void AppendTextOrNull(const SmallText& text, LineWriter& out) {
   out.Put(text.empty() ? std::string_view("null") : text.view());
 }
 
-bool AppendSum(const Sum& sum, LineWriter& out) {
-  if (sum.empty()) return out.Put("null"), true;
+Caveats AppendSum(const Sum& sum, LineWriter& out) {
+  if (sum.empty()) return out.Put("null"), Caveats{};
   const Sum::Result total = sum.Total();
   total.integer ? AppendNumber(total.whole, out) : AppendNumber(total.real, out);
-  return !total.saturated;
+  return {.saturated = total.saturated};
 }
 
-bool AppendMean(const MeanState& mean, LineWriter& out) {
-  if (mean.count == 0) return out.Put("null"), true;
+Caveats AppendMean(const MeanState& mean, LineWriter& out) {
+  if (mean.count == 0) return out.Put("null"), Caveats{};
   const Sum::Result total = mean.sum.Total();
   AppendNumber(total.real / static_cast<double>(mean.count), out);
-  return !total.saturated;
+  return {.saturated = total.saturated};
+}
+
+Caveats AppendElements(const ElementSet& set, LineWriter& out) {
+  out.Put('[');
+  set.AppendTo(out);
+  out.Put(']');
+  return {.cut = set.cut()};
+}
+
+Caveats AppendConcat(const ElementSet& texts, std::string_view separator, LineWriter& out) {
+  if (texts.empty() && !texts.cut()) return out.Put("null"), Caveats{};
+  out.Put('"');
+  texts.AppendTo(out, separator);
+  out.Put('"');
+  return {.cut = texts.cut()};
+}
+
+uint64_t DefaultBound(Reducer reducer) noexcept {
+  switch (reducer) {
+    case Reducer::kArray: return kArrayBound;
+    case Reducer::kDistinct: return kDistinctBound;
+    case Reducer::kConcat: return kConcatBound;
+    default: return UINT64_MAX;
+  }
 }
 
 }  // namespace
 
+MergeRule RuleOf(const Merge& merge) {
+  std::string separator;
+  AppendJsonString(merge.separator, separator);
+  return {merge.reducer, merge.bound != 0 ? merge.bound : DefaultBound(merge.reducer),
+          separator.substr(1, separator.size() - 2), merge.separator.size()};
+}
+
 uint32_t StateSize(Reducer reducer) noexcept {
   switch (reducer) {
     case Reducer::kKeys:
+    case Reducer::kSet:
     case Reducer::kDistinct:
-    case Reducer::kArray:
-    case Reducer::kConcat:
-    case Reducer::kSet: return sizeof(SetState);
+    case Reducer::kArray: return sizeof(SetState);
+    case Reducer::kConcat: return sizeof(ConcatState);
     case Reducer::kSum: return sizeof(SumState);
     case Reducer::kMean: return sizeof(MeanState);
     case Reducer::kMin:
@@ -142,13 +189,14 @@ bool StateGrows(Reducer reducer) noexcept {
   return reducer != Reducer::kSum && reducer != Reducer::kMean && reducer != Reducer::kCount;
 }
 
-size_t FoldState(Reducer reducer, void* state, const Operand& operand, const FoldEvent& event) {
-  switch (reducer) {
+size_t FoldState(const MergeRule& rule, void* state, const Operand& operand,
+                 const FoldEvent& event) {
+  switch (rule.reducer) {
     case Reducer::kKeys:
-    case Reducer::kDistinct:
-    case Reducer::kArray:
-    case Reducer::kConcat:
-    case Reducer::kSet: return FoldSet(As<SetState>(state).set, operand, event);
+    case Reducer::kSet:
+    case Reducer::kDistinct: return FoldSet(As<SetState>(state), rule.bound, operand, event);
+    case Reducer::kArray: return FoldArray(As<SetState>(state), rule.bound, operand, event);
+    case Reducer::kConcat: return FoldConcat(As<ConcatState>(state), rule, operand);
     case Reducer::kSum: return As<SumState>(state).sum.Add(operand.number), 0;
     case Reducer::kMean:
       ++As<MeanState>(state).count;
@@ -156,8 +204,30 @@ size_t FoldState(Reducer reducer, void* state, const Operand& operand, const Fol
     case Reducer::kMin: return FoldExtreme(As<ExtremeState>(state), operand, -1);
     case Reducer::kMax: return FoldExtreme(As<ExtremeState>(state), operand, 1);
     case Reducer::kCount: return ++As<CountState>(state).count, 0;
-    case Reducer::kFirst: return FoldStamped(As<StampedState>(state), operand, event.at, false);
-    case Reducer::kLast: return FoldStamped(As<StampedState>(state), operand, event.at, true);
+    case Reducer::kFirst: return As<StampedState>(state).Fold(operand.text, event.at, false);
+    case Reducer::kLast: return As<StampedState>(state).Fold(operand.text, event.at, true);
+  }
+  return 0;
+}
+
+size_t DetachState(Reducer reducer, void* state) {
+  const auto detach = [](auto& owner) {
+    owner.Detach();
+    return owner.heap_bytes();
+  };
+  switch (reducer) {
+    case Reducer::kKeys:
+    case Reducer::kSet:
+    case Reducer::kDistinct:
+    case Reducer::kArray: return detach(As<SetState>(state));
+    case Reducer::kConcat: return detach(As<ConcatState>(state).texts);
+    case Reducer::kMin:
+    case Reducer::kMax: return detach(As<ExtremeState>(state).text);
+    case Reducer::kFirst:
+    case Reducer::kLast: return detach(As<StampedState>(state).text);
+    case Reducer::kSum:
+    case Reducer::kMean:
+    case Reducer::kCount: break;
   }
   return 0;
 }
@@ -165,10 +235,10 @@ size_t FoldState(Reducer reducer, void* state, const Operand& operand, const Fol
 void DestroyState(Reducer reducer, void* state) noexcept {
   switch (reducer) {
     case Reducer::kKeys:
+    case Reducer::kSet:
     case Reducer::kDistinct:
-    case Reducer::kArray:
-    case Reducer::kConcat:
-    case Reducer::kSet: As<SetState>(state).set.Clear(); break;
+    case Reducer::kArray: As<SetState>(state).Clear(); break;
+    case Reducer::kConcat: As<ConcatState>(state).texts.Clear(); break;
     case Reducer::kMin:
     case Reducer::kMax: As<ExtremeState>(state).text.Clear(); break;
     case Reducer::kFirst:
@@ -179,26 +249,26 @@ void DestroyState(Reducer reducer, void* state) noexcept {
   }
 }
 
-bool AppendState(Reducer reducer, const void* state, LineWriter& out) {
-  switch (reducer) {
+Caveats AppendState(const MergeRule& rule, const void* state, LineWriter& out) {
+  switch (rule.reducer) {
     case Reducer::kKeys:
-    case Reducer::kDistinct:
-    case Reducer::kArray:
-    case Reducer::kConcat:
     case Reducer::kSet:
-      out.Put('[');
-      As<SetState>(state).set.AppendTo(out);
-      out.Put(']');
-      return true;
+    case Reducer::kArray: return AppendElements(As<SetState>(state), out);
+    case Reducer::kDistinct: {
+      const auto& set = As<SetState>(state);
+      AppendNumber(set.count(), out);
+      return {.cut = set.cut()};
+    }
+    case Reducer::kConcat: return AppendConcat(As<ConcatState>(state).texts, rule.separator, out);
     case Reducer::kSum: return AppendSum(As<SumState>(state).sum, out);
     case Reducer::kMean: return AppendMean(As<MeanState>(state), out);
     case Reducer::kMin:
-    case Reducer::kMax: return AppendTextOrNull(As<ExtremeState>(state).text, out), true;
-    case Reducer::kCount: return AppendNumber(As<CountState>(state).count, out), true;
+    case Reducer::kMax: AppendTextOrNull(As<ExtremeState>(state).text, out); break;
+    case Reducer::kCount: AppendNumber(As<CountState>(state).count, out); break;
     case Reducer::kFirst:
-    case Reducer::kLast: return AppendTextOrNull(As<StampedState>(state).text, out), true;
+    case Reducer::kLast: AppendTextOrNull(As<StampedState>(state).text, out); break;
   }
-  return true;
+  return {};
 }
 
 }  // namespace pleat::inline v0

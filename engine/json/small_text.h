@@ -28,6 +28,14 @@ class SmallText {
     size_ = size;
   }
 
+  // Makes a text that is a copy of another one's bytes a text of its own.
+  void Detach() noexcept {
+    if (capacity_ == 0) return;
+    const std::string_view shared = view();
+    capacity_ = 0;
+    Assign(shared);
+  }
+
   void Clear() noexcept {
     if (capacity_ != 0) delete[] heap_;
     size_ = 0;

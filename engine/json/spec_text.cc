@@ -1,6 +1,7 @@
 #include "engine/json/spec_text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace {
 using bad_line::Quoted;
 
 constexpr std::string_view kMarks = ",=()";
+constexpr std::string_view kSeparator = ",";  // of concat, if it names none
 
 absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
 
@@ -86,6 +88,39 @@ absl::StatusOr<Reducer> ParseReducer(std::string_view name) {
   return UnknownReducer(name);
 }
 
+bool TakesBound(Reducer reducer) {
+  switch (reducer) {
+    case Reducer::kKeys:
+    case Reducer::kSet:
+    case Reducer::kDistinct:
+    case Reducer::kArray:
+    case Reducer::kConcat: return true;
+    default: return false;
+  }
+}
+
+absl::Status ParseBound(std::string_view text, Merge& merge) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, merge.bound);
+  const std::string name(NameOf(merge.reducer));
+  if (error == std::errc::result_out_of_range) return Wrong(name + ": N is too large");
+  if (error == std::errc() && stop == end && merge.bound != 0) return absl::OkStatus();
+  return Wrong(name + ": N must be a whole number of at least 1, not " + Quoted(text));
+}
+
+// Takes a separator off the front of `rest`, which has a comma before it.
+absl::Status TakeSeparator(std::string_view& rest, Merge& merge) {
+  rest.remove_prefix(1);
+  absl::StatusOr<Field> field = TakeField(rest, ",");
+  if (!field.ok()) return field.status();
+  if (field->text.empty() && !field->quoted) {
+    return Wrong("concat: SEP is missing (a comma, or nothing, goes in quotes: \",\" or \"\")");
+  }
+  if (!rest.empty() && rest[0] != ',') return Wrong("expected a comma before " + Quoted(rest));
+  merge.separator = std::move(field->text);
+  return absl::OkStatus();
+}
+
 // What is between the parentheses.
 absl::Status ParseArguments(std::string_view text, Merge& merge) {
   std::string_view rest = text;
@@ -93,12 +128,19 @@ absl::Status ParseArguments(std::string_view text, Merge& merge) {
   if (!path.ok()) return path.status();
   merge.path = std::move(path->text);
   const std::string name(NameOf(merge.reducer));
-  if (!rest.empty()) {
+  const bool more = rest.starts_with(',') && TakesBound(merge.reducer);
+  if (!rest.empty() && !more) {
     return Wrong(name + " takes no argument after its path (a path with a comma goes in quotes)");
   }
-  if (!merge.path.empty()) return CheckPath(merge.path);
-  if (merge.reducer == Reducer::kCount) return absl::OkStatus();
-  return Wrong(name + " needs a path");
+  if (!merge.path.empty()) {
+    if (absl::Status status = CheckPath(merge.path); !status.ok()) return status;
+  } else if (merge.reducer != Reducer::kCount) {
+    return Wrong(name + " needs a path");
+  }
+  if (more && merge.reducer == Reducer::kConcat) {
+    if (absl::Status status = TakeSeparator(rest, merge); !status.ok()) return status;
+  }
+  return rest.empty() ? absl::OkStatus() : ParseBound(rest.substr(1), merge);
 }
 
 std::string FormatField(std::string_view text, std::string_view marks) {
@@ -146,6 +188,7 @@ absl::StatusOr<Merge> ParseMerge(std::string_view text) {
   absl::StatusOr<Reducer> reducer = ParseReducer(rest.substr(1, open - 1));
   if (!reducer.ok()) return reducer.status();
   Merge merge{std::move(name->text), *reducer, {}};
+  if (*reducer == Reducer::kConcat) merge.separator = kSeparator;
   absl::Status status = ParseArguments(rest.substr(open + 1, rest.size() - open - 2), merge);
   if (!status.ok()) return status;
   return merge;
@@ -159,8 +202,15 @@ std::string FormatKeyField(const KeyField& field) {
 }
 
 std::string FormatMerge(const Merge& merge) {
-  std::string out = FormatField(merge.name, kMarks) + "=" + std::string(NameOf(merge.reducer));
-  return out + "(" + (merge.path.empty() ? "" : FormatField(merge.path, kMarks)) + ")";
+  std::string out =
+      FormatField(merge.name, kMarks) + "=" + std::string(NameOf(merge.reducer)) + "(";
+  if (!merge.path.empty()) out += FormatField(merge.path, kMarks);
+  const bool bound = merge.bound != 0 && TakesBound(merge.reducer);
+  if (merge.reducer == Reducer::kConcat && (bound || merge.separator != kSeparator)) {
+    out += "," + FormatField(merge.separator, kMarks);
+  }
+  if (bound) out += "," + std::to_string(merge.bound);
+  return out + ")";
 }
 
 }  // namespace pleat::inline v0

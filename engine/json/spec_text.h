@@ -1,10 +1,12 @@
 // The two options of a FoldSpec that have a grammar of their own.
 //
 //   key:    ITEM[,ITEM...]    ITEM = PATH or NAME=PATH; without NAME, the path's last step is it
-//   merge:  NAME=REDUCER(PATH[,ARG])
+//   merge:  NAME=REDUCER(PATH)
+//           NAME=REDUCER(PATH[,N])          array, distinct, set, keys: at most N elements
+//           NAME=concat(PATH[,SEP[,N]])     at most N bytes
 //
-// A NAME or PATH that holds one of the marks `,` `=` `(` `)` is written as a JSON string, in quotes:
-// "a,b". An item that starts with / is a path without NAME, so that only commas end it.
+// A NAME, PATH or SEP that holds one of the marks `,` `=` `(` `)` is written as a JSON string, in
+// quotes: "a,b". An item that starts with / is a path without NAME, so that only commas end it.
 #pragma once
 
 #include <string>

@@ -46,6 +46,52 @@ TEST_F(ElementSetTest, TakesElementsOfAnyLength) {
   EXPECT_EQ(Joined().substr(0, large.size() + 4), large + ",0,1");
 }
 
+TEST_F(ElementSetTest, PushTakesWhatIsIn) {
+  std::string expected;
+  for (int i = 0; i < 100; ++i) {
+    set_.Push("1");
+    expected += i == 0 ? "1" : ",1";
+    EXPECT_EQ(Joined(), expected);
+    EXPECT_EQ(set_.count(), static_cast<uint64_t>(i) + 1);
+  }
+  EXPECT_FALSE(set_.cut());
+}
+
+TEST_F(ElementSetTest, CutsTheFirstOneOverItsBound) {
+  for (const uint64_t bound : {1, 2, 11, 12, 13, 100}) {
+    for (uint64_t i = 0; i < bound; ++i) set_.Add(std::to_string(i), bound);
+    for (uint64_t i = 0; i < bound; ++i) set_.Add(std::to_string(i), bound);
+    EXPECT_FALSE(set_.cut());
+    const std::string before = Joined();
+    const size_t heap = set_.heap_bytes();
+    for (uint64_t i = 0; i < bound; ++i) set_.Add("more" + std::to_string(i), bound);
+    EXPECT_TRUE(set_.cut());
+    EXPECT_EQ(Joined(), before);
+    EXPECT_EQ(set_.count(), bound);
+    EXPECT_EQ(set_.heap_bytes(), heap);
+    set_.Clear();
+    EXPECT_FALSE(set_.cut());
+    EXPECT_TRUE(set_.empty());
+  }
+}
+
+TEST_F(ElementSetTest, DetachedCopyGoesItsOwnWay) {
+  for (const int size : {0, 3, 11, 12, 500}) {
+    for (int i = 0; i < size; ++i) set_.Add(std::to_string(i));
+    const std::string before = Joined();
+    ElementSet copy = set_;
+    copy.Detach();
+    EXPECT_LE(copy.heap_bytes(), set_.heap_bytes());
+    for (int i = 0; i < 600; ++i) copy.Add(std::to_string(599 - i));
+    EXPECT_EQ(copy.count(), 600u);
+    EXPECT_EQ(Joined(), before);
+    copy.Clear();
+    set_.Add("last");
+    EXPECT_EQ(Joined(), before + (size == 0 ? "last" : ",last"));
+    set_.Clear();
+  }
+}
+
 TEST_F(ElementSetTest, CountsWhatItOwns) {
   EXPECT_EQ(set_.heap_bytes(), 0u);
   size_t before = 0;

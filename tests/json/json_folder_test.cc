@@ -276,13 +276,91 @@ TEST(JsonFolder, NamesEverySumThatSaturated) {
   EXPECT_THAT(harness.CloseAndPop(), HasSubstr(R"("reason":"end","saturated":["a","c\""]}})"));
 }
 
+TEST(JsonFolder, NamesEveryValueThatWasCut) {
+  JsonHarness harness(SpecOf({{"key", "k"},
+                              {"raw", "1"},
+                              {"merge", "a=array(v,1)"},
+                              {"merge", "s=sum(v)"},
+                              {"merge", "b=set(v,9)"},
+                              {"merge", "\"c,\\\"\"=concat(v,-,3)"}}));
+  for (int i = 0; i < 2; ++i) harness.Fold(R"({"k":0,"v":9223372036854775807})");
+  EXPECT_THAT(harness.CloseAndPop(),
+              HasSubstr(R"("reason":"end","saturated":["s"],"cut":["a","c,\"","_raw"]}})"));
+}
+
+TEST(JsonFolder, RestIsWhatNoOptionTakesAtTheTop) {
+  FoldSpec spec = SpecOf({{"key", "n=k.a,/x~1y"},
+                          {"time", "t.at"},
+                          {"merge", "s=sum(v)"},
+                          {"merge", "f=first(deep.er)"},
+                          {"rest", "last"},
+                          {"no-meta", "true"}});
+  spec.id = "id";
+  JsonHarness harness(spec);
+  const auto fold = [&](const std::string& second, const std::string& members) {
+    harness.Fold(R"( {"k":{"a":1,"b":2},"x\/y":3,"t":{"at":"2015-01-01T00:00:0)" + second +
+                 R"(Z"},"v":1,"deep":{"er":4,"est":5},"id":6)" + members + "}");
+  };
+  fold("5", R"(,"b" : [ 1 ],"a":"\u0061")");
+  fold("6", R"(,"c":null,"\u0062":2,"n":0,"s":0,"f":0,"_fold":0,"_raw":0,"k.a":7)");
+  fold("5", R"(,"a":{"x" : "y z"},"b":3)");
+  fold("4", R"(,"a":4,"d\"":true)");
+  EXPECT_EQ(harness.CloseAndPop(),
+            "{\"n\":1,\"x/y\":3,\"s\":4,\"f\":4,\"b\":2,\"a\":{\"x\":\"y z\"},\"k.a\":7,"
+            "\"d\\\"\":true}\n");
+}
+
+TEST(JsonFolder, RestMayKeepTheFirst) {
+  JsonHarness harness(
+      SpecOf({{"key", "k"}, {"rest", "first"}, {"no-meta", "true"}, {"merge", "n=count()"}}));
+  harness.Fold(R"({"k":0,"a":1,"b":null})", At(5s));
+  harness.Fold(R"({"k":0,"a":2,"b":2})", At(5s));
+  harness.Fold(R"({"k":0,"b":3})", At(4s));
+  harness.Fold(R"({"k":0})", At(1s));
+  EXPECT_EQ(harness.CloseAndPop(), "{\"k\":0,\"n\":4,\"a\":1,\"b\":3}\n");
+}
+
+TEST(JsonFolder, RestHasAtMostSoManyNames) {
+  JsonHarness harness(SpecOf({{"key", "k"}, {"rest", "last"}, {"max-groups", "10"}}));
+  int name = 0;
+  const auto fold = [&](size_t members) {
+    std::string line = "{\"k\":0";
+    for (size_t i = 0; i < members; ++i) line += ",\"m" + std::to_string(name++) + "\":1";
+    EXPECT_EQ(harness.Fold(line + "}").reason, "");
+  };
+  fold(kObjectMembersMax - 1);
+  fold(1);
+  const size_t bytes = harness.folder().sizes().bytes;
+  for (int i = 0; i < 20; ++i) fold(kObjectMembersMax - 1);
+  EXPECT_EQ(harness.folder().sizes().bytes, bytes);
+  const std::string line = harness.CloseAndPop();
+  EXPECT_THAT(line, HasSubstr(R"("m1023":1,"_fold":)"));
+  EXPECT_THAT(line, HasSubstr(R"("cut":["_rest"])"));
+}
+
+TEST(JsonFolder, RawEventsComeLastAsTheyCame) {
+  JsonHarness harness(SpecOf(
+      {{"key", "k"}, {"raw", "2"}, {"rest", "last"}, {"merge", "n=count()"}, {"no-meta", "true"}}));
+  harness.Fold("\t{ \"k\" : 0 , \"a\" : [ 1.0, \" \\u0061\" ] }\r");
+  harness.Fold(R"({"k":0,"a":null})");
+  harness.Fold(R"({"k":0,"a":3})");
+  EXPECT_EQ(harness.CloseAndPop(),
+            "{\"k\":0,\"n\":3,\"a\":3,\"_raw\":[{\"k\":0,\"a\":[1.0,\" a\"]},"
+            "{\"k\":0,\"a\":null}]}\n");
+}
+
 TEST(JsonFolder, LeavesNothingBehindInTheEngine) {
-  const FoldSpec spec = SpecOf({{"key", "k"}, {"merge", "s=set(v)"}, {"max-events", "2"}});
+  const FoldSpec spec = SpecOf({{"key", "k"},
+                                {"merge", "s=set(v)"},
+                                {"merge", "c=concat(v)"},
+                                {"max-events", "2"},
+                                {"rest", "last"},
+                                {"raw", "5"}});
   auto engine = *Engine::Open(EngineOptionsFor(spec));
   {
     auto folder = *JsonFolder::Open(*engine, "short", spec);
     for (int i = 0; i < 3; ++i) {
-      const PaddedLine line(R"({"k":0,"v":"a longer text than fits in place"})");
+      const PaddedLine line(R"({"k":0,"v":"a longer text than fits in place","w":1})");
       folder->FoldLine(line.view(), At(0s));
     }
   }

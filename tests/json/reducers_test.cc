@@ -1,6 +1,7 @@
 // What each reducer makes of a group, seen from outside.
 #include "engine/json/reducers.h"
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -14,14 +15,17 @@ namespace pleat {
 namespace {
 
 struct Merged {
-  std::string value;  // with what "_fold" says of saturation
+  std::string value;  // with what "_fold" says of saturation and bounds
   uint64_t mismatched;
 };
 
 // Merges the member "v" of one group; each of `values` is the text of that member in one event, and
-// an empty text an event without it.
+// an empty text an event without it. `reducer` may have arguments: "array,5".
 Merged Merge(const std::string& reducer, const std::vector<std::string>& values) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"merge", "m=" + reducer + "(v)"}}));
+  const size_t name_end = std::min(reducer.find(','), reducer.size());
+  JsonHarness harness(SpecOf(
+      {{"key", "k"},
+       {"merge", "m=" + reducer.substr(0, name_end) + "(v" + reducer.substr(name_end) + ")"}}));
   for (const std::string& value : values) {
     const std::string member = value.empty() ? "" : ",\"v\":" + value;
     EXPECT_EQ(harness.Fold("{\"k\":0" + member + "}").reason, "") << value;
@@ -29,9 +33,10 @@ Merged Merge(const std::string& reducer, const std::vector<std::string>& values)
   const std::string line = harness.CloseAndPop();
   const size_t begin = line.find("\"m\":") + 4;
   std::string out = line.substr(begin, line.find(",\"_fold\"") - begin);
-  const size_t saturated = line.find("\"saturated\"");
-  if (saturated != std::string::npos)
-    out += " " + line.substr(saturated, line.size() - saturated - 3);
+  for (const char* caveat : {"\"saturated\"", "\"cut\""}) {
+    const size_t at = line.find(caveat);
+    if (at != std::string::npos) out += " " + line.substr(at, line.find(']', at) + 1 - at);
+  }
   return {out, harness.folder().counts().mismatched};
 }
 
@@ -43,11 +48,11 @@ void ExpectMerged(const std::string& reducer, const std::vector<std::string>& va
 }
 
 TEST(Reducers, OfAFieldThatNeverCame) {
-  for (const char* reducer : {"keys", "set"}) ExpectMerged(reducer, {"", "null"}, "[]");
-  for (const char* reducer : {"sum", "min", "max", "mean", "first", "last"}) {
+  for (const char* reducer : {"keys", "set", "array"}) ExpectMerged(reducer, {"", "null"}, "[]");
+  for (const char* reducer : {"sum", "min", "max", "mean", "first", "last", "concat"}) {
     ExpectMerged(reducer, {"", "null"}, "null");
   }
-  ExpectMerged("count", {"", "null"}, "0");
+  for (const char* reducer : {"count", "distinct"}) ExpectMerged(reducer, {"", "null"}, "0");
 }
 
 TEST(Reducers, KeysTakesMemberNamesOfObjects) {
@@ -60,6 +65,136 @@ TEST(Reducers, SetTellsElementsApartAsKeysAre) {
   ExpectMerged("set", {"1", "1.0", R"("1")", "1", "true", R"("\u0031")"}, R"([1,1.0,"1",true])");
   ExpectMerged("set", {R"([1, null,[2, 3],{"a" : 1},"x"])", "[[2,3],null]", R"({"a":1})", "[]"},
                R"([1,null,[2,3],{"a":1},"x"])");
+}
+
+TEST(Reducers, ArrayTakesElementsAndOtherValuesAsTheyCome) {
+  ExpectMerged("array",
+               {R"([1, null, "\u0061"])", "1", "null", "", R"({"b" : [ 2 ]})", "[[1], []]", "[]",
+                "1.0", "true", R"("a")"},
+               R"([1,null,"a",1,{"b":[2]},[1],[],1.0,true,"a"])");
+}
+
+TEST(Reducers, ArrayKeepsTheFirstOnes) {
+  ExpectMerged("array,3", {"1", "[1,1]"}, "[1,1,1]");
+  ExpectMerged("array,3", {"1", "[1,2,3]", "4", "[]", "5"}, R"([1,1,2] "cut":["m"])");
+  std::string elements;
+  for (int i = 0; i < 1000; ++i) elements += (i == 0 ? "" : ",") + std::to_string(i % 7);
+  ExpectMerged("array", {"[" + elements + "]"}, "[" + elements + "]");
+  ExpectMerged("array", {"[" + elements + ",7]"}, "[" + elements + R"(] "cut":["m"])");
+}
+
+TEST(Reducers, DistinctCountsWhatSetWouldKeep) {
+  const std::string large(100'000, 'x');
+  const std::vector<std::string> values = {"1",
+                                           "1.0",
+                                           R"("1")",
+                                           R"("\u0031")",
+                                           "1",
+                                           "[1,[1],null]",
+                                           "[]",
+                                           R"({"a" : 1})",
+                                           "null",
+                                           R"({"a":1})",
+                                           "[null,[ 1]]",
+                                           "\"" + large + "\"",
+                                           "[\"" + large + "\"]",
+                                           "\"" + large + "y\"",
+                                           R"("1234567890123456")",
+                                           R"("1234567890123457")",
+                                           R"("12345678901234567")"};
+  ExpectMerged("distinct", values, "11");
+  std::vector<std::string> many;
+  for (int i = 0; i < 3000; ++i)
+    many.push_back("\"a text that is hashed " + std::to_string(i % 1000) + "\"");
+  ExpectMerged("distinct", many, "1000");
+}
+
+TEST(Reducers, DistinctStaysAtItsBound) {
+  ExpectMerged("distinct,2", {"1", "2", "1", "2"}, "2");
+  ExpectMerged("distinct,2", {"1", "[2,1,3]", "4"}, R"(2 "cut":["m"])");
+}
+
+TEST(Reducers, SetAndKeysKeepTheFirstOnes) {
+  ExpectMerged("set,2", {"2", "1", "2", "[1,2]"}, "[2,1]");
+  ExpectMerged("set,2", {"2", "1", "3", "1"}, R"([2,1] "cut":["m"])");
+  ExpectMerged("keys,2", {R"({"b":1,"a":2})", R"({"a":1,"c":2})"}, R"(["b","a"] "cut":["m"])");
+  std::vector<std::string> values;
+  std::string kept;
+  for (int i = 0; i < 100; ++i) values.push_back(std::to_string(i % 51));
+  for (int i = 0; i < 50; ++i) kept += (i == 0 ? "" : ",") + std::to_string(i);
+  ExpectMerged("set,50", values, "[" + kept + R"(] "cut":["m"])");
+  ExpectMerged("set,51", values, "[" + kept + ",50]");
+}
+
+TEST(Reducers, ConcatJoinsScalars) {
+  ExpectMerged("concat", {R"("a")", "1.50", "", "null", "true", "-0", R"("")", R"("b,c")"},
+               R"("a,1.50,true,-0,,b,c")");
+  ExpectMerged("concat", {"[1]", "{}", "7"}, R"("7")", 2);
+  ExpectMerged("concat", {R"("")"}, R"("")");
+  ExpectMerged("concat", {R"("")", R"("")"}, R"(",")");
+  ExpectMerged("concat", {R"("\u0061\n\/\"")", R"("\ud83d\ude00é\u0000")"},
+               "\"a\\n/\\\",\xf0\x9f\x98\x80é\\u0000\"");
+}
+
+TEST(Reducers, ConcatTakesAnySeparator) {
+  ExpectMerged("concat,; ", {"1", "2"}, R"("1; 2")");
+  ExpectMerged(R"(concat,"")", {"1", R"("")", "2", R"("")"}, R"("12")");
+  ExpectMerged(R"(concat,"\n\u0022é")", {"1", "2", "3"}, R"("1\n\"é2\n\"é3")");
+}
+
+TEST(Reducers, ConcatEndsWithTheFirstValueThatDoesNotFit) {
+  ExpectMerged("concat,-,5", {"1", "23", "4", "5"}, R"("1-23" "cut":["m"])");
+  ExpectMerged("concat,-,5", {"1", "234"}, R"("1-234")");
+  ExpectMerged("concat,-,5", {"123", "45", "6"}, R"("123" "cut":["m"])");
+  ExpectMerged("concat,-,5", {R"("toolong")", "1"}, R"("" "cut":["m"])");
+  // What counts is the text that the escapes stand for.
+  ExpectMerged("concat,-,5", {R"("\u0001\"")", R"("\\\u0000")"}, R"("\u0001\"-\\\u0000")");
+  ExpectMerged("concat,-,4", {R"("\u0001\"")", R"("\\\u0000")"}, R"("\u0001\"" "cut":["m"])");
+  ExpectMerged(R"(concat,"\n\n",4)", {"1", "2", R"("")"}, R"("1\n\n2" "cut":["m"])");
+  const std::string half(kConcatBound / 2, 'x');
+  const std::string less = half.substr(1);
+  ExpectMerged("concat", {"\"" + half + "\"", "\"" + less + "\""}, "\"" + half + "," + less + "\"");
+  ExpectMerged("concat", {"\"" + half + "\"", "\"" + half + "\""},
+               "\"" + half + R"(" "cut":["m"])");
+}
+
+TEST(Reducers, OwnNoMoreOnceTheyHaveCut) {
+  for (const char* merge : {"m=set(v,20)", "m=distinct(v,20)", "m=array(v,20)",
+                            "m=concat(v,\",\",20)", "m=concat(v,\"\",20)", "m=keys(w,20)"}) {
+    JsonHarness harness(SpecOf({{"key", "k"}, {"merge", merge}, {"max-groups", "10"}}));
+    size_t at_bound = 0;
+    for (int i = 0; i < 2000; ++i) {
+      const std::string text = "\"value" + std::to_string(i) + "\"";
+      harness.Fold("{\"k\":0,\"v\":" + text + ",\"w\":{" + text + ":1}}");
+      if (i == 20) at_bound = harness.folder().sizes().bytes;
+    }
+    EXPECT_EQ(harness.folder().sizes().bytes, at_bound) << merge;
+    EXPECT_NE(harness.CloseAndPop().find("\"cut\":[\"m\"]"), std::string::npos) << merge;
+  }
+}
+
+TEST(Reducers, EmptyTextsWithNothingBetweenThemTakeNoRoom) {
+  JsonHarness harness(SpecOf({{"key", "k"}, {"merge", "m=concat(v,\"\")"}, {"max-groups", "10"}}));
+  harness.Fold(R"({"k":0,"v":""})");
+  const size_t bytes = harness.folder().sizes().bytes;
+  for (int i = 0; i < 1000; ++i) harness.Fold(R"({"k":0,"v":""})");
+  EXPECT_EQ(harness.folder().sizes().bytes, bytes);
+}
+
+TEST(Reducers, TakeNestedPathsAndPointers) {
+  std::vector<std::pair<std::string, std::string>> options = {{"key", "k"}, {"no-meta", "true"}};
+  for (const char* name : {"set", "sum", "last", "count", "distinct", "array", "concat"}) {
+    options.emplace_back("merge", std::string(name) + "=" + name + "(a.b.c)");
+    options.emplace_back("merge", std::string("p") + name + "=" + name + "(/x~1y/0)");
+  }
+  JsonHarness harness(SpecOf(options));
+  for (int i = 0; i < 2; ++i) {
+    harness.Fold(R"({"k":0,"a":{"b":{"c":5},"c":6},"a.b.c":7,"x/y":{"0":8},"x":{"y":[9]}})");
+  }
+  EXPECT_EQ(harness.CloseAndPop(),
+            R"({"k":0,"set":[5],"pset":[8],"sum":10,"psum":16,"last":5,"plast":8,"count":2,)"
+            R"("pcount":2,"distinct":1,"pdistinct":1,"array":[5,5],"parray":[8,8],)"
+            "\"concat\":\"5,5\",\"pconcat\":\"8,8\"}\n");
 }
 
 TEST(Reducers, CountTakesAnythingButNull) {
@@ -177,10 +312,11 @@ TEST(Reducers, StandSideBySideInOneGroup) {
   harness.Fold(R"({"k":"a","v":2.5})");
   EXPECT_EQ(harness.CloseAndPop(),
             R"({"k":"a","keys":[],"set":[1,2.5],"sum":3.5,"min":1,"max":2.5,"mean":1.75,"count":2,)"
-            "\"first\":1,\"last\":2.5}\n"
+            "\"first\":1,\"last\":2.5,\"distinct\":2,\"array\":[1,2.5],\"concat\":\"1,2.5\"}\n"
             R"({"k":"b","keys":["x"],"set":[{"x":1}],"sum":null,"min":null,"max":null,"mean":null,)"
-            "\"count\":1,\"first\":{\"x\":1},\"last\":{\"x\":1}}\n");
-  EXPECT_EQ(harness.folder().counts().mismatched, 2u + 4u);
+            "\"count\":1,\"first\":{\"x\":1},\"last\":{\"x\":1},\"distinct\":1,"
+            "\"array\":[{\"x\":1}],\"concat\":null}\n");
+  EXPECT_EQ(harness.folder().counts().mismatched, 2u + 5u);
 }
 
 TEST(Sum, AgreesWithWideArithmetic) {

@@ -72,12 +72,76 @@ TEST(FoldSpec, MergeIsANameAReducerAndAPath) {
 TEST(FoldSpec, RefusesBrokenMerges) {
   EXPECT_EQ(ErrorOf("merge", "x=median(a)"),
             "--merge: \"median\" is not a reducer (one of keys, set, sum, min, max, mean, count, "
-            "first, last)");
+            "first, last, distinct, array, concat)");
   EXPECT_THAT(ErrorOf("merge", "x=sum(a,5)"), HasSubstr("sum takes no argument"));
   EXPECT_THAT(ErrorOf("merge", "x=sum()"), HasSubstr("sum needs a path"));
   for (const char* bad : {"", "sum(a)", "x=sum", "x=sum(a", "x=sum a)", "=sum(a)", "x=(a)",
                           "x=sum(a) ", "x=sum(a..b)", "x", "x=SUM(a)", "x=sum(,)"}) {
     EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("--merge: ")) << bad;
+  }
+}
+
+TEST(FoldSpec, BoundsAndSeparatorsFollowThePath) {
+  FoldSpec spec;
+  for (const char* text : {"a=array(v)", "b=array(v,5)", "c=distinct(\"v,w\",7)", "d=set(/v,1)",
+                           "e=keys(v.w,18446744073709551615)", "f=concat(v)", "g=concat(v, - )",
+                           R"x(h=concat(v,"",9))x", R"x(i=concat(v,"\",\u0021",9))x"}) {
+    ASSERT_TRUE(SetOption(spec, "merge", text).ok()) << text;
+  }
+  std::vector<std::pair<uint64_t, std::string>> arguments;
+  for (const Merge& merge : spec.merges) arguments.emplace_back(merge.bound, merge.separator);
+  EXPECT_THAT(arguments,
+              ElementsAre(Pair(0, ""), Pair(5, ""), Pair(7, ""), Pair(1, ""), Pair(UINT64_MAX, ""),
+                          Pair(0, ","), Pair(0, " - "), Pair(9, ""), Pair(9, "\",!")));
+}
+
+TEST(FoldSpec, SaysWhatIsWrongWithABoundOrASeparator) {
+  EXPECT_EQ(ErrorOf("merge", "x=array(a,0)"),
+            "--merge: array: N must be a whole number of at least 1, not \"0\"");
+  for (const char* bad : {"x=array(a,)", "x=set(a,-1)", "x=keys(a,1.5)", "x=distinct(a,1K)",
+                          "x=array(a,1,2)", "x=array(a,b)", "x=concat(a,-,)", "x=concat(a,-,x)",
+                          "x=array(a, 1)", "x=concat(a,-,1,2)"}) {
+    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr(": N must be a whole number of at least 1"))
+        << bad;
+  }
+  EXPECT_EQ(ErrorOf("merge", "x=set(a,99999999999999999999)"), "--merge: set: N is too large");
+  EXPECT_EQ(ErrorOf("merge", "x=concat(a,)"),
+            "--merge: concat: SEP is missing (a comma, or nothing, goes in quotes: \",\" or \"\")");
+  EXPECT_THAT(ErrorOf("merge", "x=concat(a,,5)"), HasSubstr("SEP is missing"));
+  EXPECT_THAT(ErrorOf("merge", R"x(x=concat(a,"-"5))x"), HasSubstr("expected a comma"));
+  EXPECT_THAT(ErrorOf("merge", R"x(x=concat(a,"-))x"), HasSubstr("unclosed quote"));
+  for (const char* bad : {"x=array()", "x=array(,5)", "x=concat(,-)"}) {
+    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("needs a path")) << bad;
+  }
+  for (const char* bad : {"x=sum(a,5)", "x=first(a,1)", "x=count(,5)", "x=count(a,5)"}) {
+    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("takes no argument")) << bad;
+  }
+}
+
+TEST(FoldSpec, RestAndRaw) {
+  FoldSpec spec;
+  ASSERT_TRUE(SetOption(spec, "rest", "last").ok());
+  EXPECT_EQ(spec.rest, Rest::kLast);
+  ASSERT_TRUE(SetOption(spec, "rest", "drop").ok());
+  EXPECT_EQ(spec.rest, Rest::kDrop);
+  ASSERT_TRUE(SetOption(spec, "raw", "3").ok());
+  EXPECT_EQ(spec.raw, 3u);
+  EXPECT_EQ(ErrorOf("rest", "keep"), R"(--rest: "keep" is not drop, first or last)");
+  EXPECT_EQ(ErrorOf("raw", "0"), R"(--raw: "0" is not a whole number of at least 1)");
+}
+
+TEST(FoldSpec, RestAndRawReserveTheirNames) {
+  for (const char* name : {"_raw", "_rest"}) {
+    FoldSpec spec = Good();
+    spec.merges = {{name, Reducer::kCount, ""}};
+    EXPECT_TRUE(Validate(spec).ok());
+    spec.raw = 1;
+    spec.rest = Rest::kFirst;
+    EXPECT_EQ(ValidateError(spec),
+              std::string("--merge: the output name \"") + name + "\" is taken");
+    spec.merges.clear();
+    spec.key[0].name = name;
+    EXPECT_EQ(ValidateError(spec), std::string("--key: the output name \"") + name + "\" is taken");
   }
 }
 
@@ -156,7 +220,11 @@ TEST(FoldSpec, ValidateChecksRanges) {
                          {"--max-memory", [](FoldSpec& s) { s.max_bytes = 0; }},
                          {"--key", [](FoldSpec& s) { s.key[0].path = "a..b"; }},
                          {"--key", [](FoldSpec& s) { s.key[0].path = ""; }},
+                         {"--max-bytes", [](FoldSpec& s) { s.max_group_bytes = 0; }},
+                         {"--partial-every", [](FoldSpec& s) { s.partial_every = Duration(-1); }},
                          {"--time", [](FoldSpec& s) { s.time = "/~"; }},
+                         {"--id", [](FoldSpec& s) { s.id = "a..b"; }},
+                         {"--quiet-path", [](FoldSpec& s) { s.quiet_path = "."; }},
                          {"--merge", [](FoldSpec& s) { s.merges = {{"x", Reducer::kSum, ""}}; }}}) {
     FoldSpec spec = Good();
     c.spoil(spec);
@@ -177,6 +245,8 @@ TEST(FoldSpec, ValidateWantsDistinctNamesOfUtf8) {
   EXPECT_FALSE(Validate(spec).ok());
   spec.merges = {{"\xff", Reducer::kCount, ""}};
   EXPECT_THAT(ValidateError(spec), HasSubstr("UTF-8"));
+  spec.merges = {{"n", Reducer::kConcat, "a", 0, "\xff"}};
+  EXPECT_THAT(ValidateError(spec), HasSubstr("UTF-8"));
   spec.merges = {{"a\"\n", Reducer::kCount, ""}};
   EXPECT_TRUE(Validate(spec).ok());
 }
@@ -191,21 +261,140 @@ TEST(FoldSpec, OptionsGiveTheSameSpecAgain) {
                            {"quiet", "5m"},
                            {"max-hold", "1h"},
                            {"max-events", "9"},
+                           {"max-bytes", "65536"},
+                           {"start-when", "kind=start"},
+                           {"end-when", R"({"any":["kind=end","\"a=\">=1"]})"},
+                           {"close-when", "n2>=100"},
+                           {"flush-when", R"(f="true")"},
+                           {"cancel-when", "c!=null"},
+                           {"quiet-path", "q.p"},
+                           {"edge", "both"},
+                           {"partial-every", "90s"},
                            {"time", "/ts"},
                            {"time-unit", "ms"},
                            {"lateness", "30s"},
                            {"accept-limit", "1d"},
+                           {"on-late", "correct"},
                            {"future-limit", "0"},
                            {"merge", "n2=count()"},
                            {"merge", R"x("a=b"=set("c,d"))x"},
+                           {"merge", "s=set(a,5)"},
+                           {"merge", "y=keys(a,6)"},
+                           {"merge", "d=distinct(a,7)"},
+                           {"merge", "r=array(/a~1b,8)"},
+                           {"merge", "c1=concat(a)"},
+                           {"merge", "c2=concat(a,-)"},
+                           {"merge", R"x(c3=concat(a,""))x"},
+                           {"merge", R"x(c4=concat("a,b",",",9))x"},
+                           {"merge", R"x(c5=concat(a,"\"\n",9))x"},
+                           {"rest", "last"},
+                           {"raw", "4"},
                            {"no-meta", "true"},
+                           {"emission-id", "true"},
                            {"max-groups", "10"},
-                           {"max-memory", "1000"}};
+                           {"max-memory", "1000"},
+                           {"on-limit", "emit"}};
   FoldSpec spec;
   for (const auto& [name, text] : options) ASSERT_TRUE(SetOption(spec, name, text).ok()) << text;
   const Options written = OptionsOf(spec);
   EXPECT_EQ(written, options);
   EXPECT_TRUE(Validate(spec).ok());
+}
+
+TEST(FoldSpec, IdsComeBackToo) {
+  FoldSpec spec = Good();
+  ASSERT_TRUE(SetOption(spec, "id", "event.id").ok());
+  ASSERT_TRUE(SetOption(spec, "accept_limit", "1h").ok());
+  EXPECT_THAT(OptionsOf(spec), ::testing::Contains(Pair("id", "event.id")));
+  EXPECT_TRUE(Validate(spec).ok());
+}
+
+TEST(FoldSpec, ChoicesAreNamedWhenOneIsUnknown) {
+  EXPECT_EQ(ErrorOf("edge", "x"), R"(--edge: "x" is not an edge (one of trailing, leading, both))");
+  EXPECT_THAT(ErrorOf("on-late", "drop"), HasSubstr("(one of reject, fold, correct)"));
+  EXPECT_THAT(ErrorOf("on-limit", "x"), HasSubstr("(one of refuse, emit)"));
+  EXPECT_THAT(ErrorOf("emission-id", "1"), HasSubstr("is not true or false"));
+}
+
+TEST(FoldSpec, RefusesBrokenConditions) {
+  for (const char* option : {"start-when", "end-when", "flush-when", "cancel-when"}) {
+    EXPECT_THAT(ErrorOf(option, "done"), HasSubstr("is not PATH OP VALUE")) << option;
+    EXPECT_THAT(ErrorOf(option, "a..b=1"), HasSubstr("has an empty step")) << option;
+    EXPECT_THAT(ErrorOf(option, R"({"not":"/~2=1"})"), HasSubstr(option)) << option;
+  }
+  EXPECT_THAT(ErrorOf("close-when", "total"), HasSubstr("--close-when: "));
+}
+
+TEST(FoldSpec, CloseWhenNamesMergesThatGiveOneValue) {
+  FoldSpec spec = Good();
+  spec.merges = {{"a..b", Reducer::kSum, "x"}, {"tags", Reducer::kSet, "t"}};
+  ASSERT_TRUE(SetOption(spec, "close-when", "a..b>=1").ok());
+  EXPECT_TRUE(Validate(spec).ok());
+  ASSERT_TRUE(SetOption(spec, "close-when", "total>=1").ok());
+  EXPECT_EQ(ValidateError(spec), R"(--close-when: there is no --merge named "total")");
+  for (const char* text : {"tags=1", R"({"any":["a..b=1",{"not":"tags=1"}]})"}) {
+    ASSERT_TRUE(SetOption(spec, "close-when", text).ok());
+    EXPECT_THAT(ValidateError(spec), HasSubstr(R"(--close-when: "tags" is a list; )"));
+    EXPECT_THAT(ValidateError(spec), HasSubstr("distinct"));
+  }
+  for (const Reducer reducer :
+       {Reducer::kSum, Reducer::kMin, Reducer::kMax, Reducer::kMean, Reducer::kCount,
+        Reducer::kFirst, Reducer::kLast, Reducer::kDistinct, Reducer::kConcat}) {
+    spec.merges[1].reducer = reducer;
+    EXPECT_TRUE(Validate(spec).ok());
+  }
+}
+
+TEST(FoldSpec, ValidateChecksConditionsMadeByHand) {
+  FoldSpec spec = Good();
+  const Condition good = {Condition::Kind::kEqual, "a", "1", {}};
+  spec.end_when = {Condition::Kind::kAll, {}, {}, {good, good}};
+  EXPECT_TRUE(Validate(spec).ok());
+  for (const Condition& bad : std::vector<Condition>{{Condition::Kind::kAll, {}, {}, {}},
+                                                     {Condition::Kind::kNot, {}, {}, {good, good}},
+                                                     {Condition::Kind::kAny, {}, {}, {Condition{}}},
+                                                     {Condition::Kind::kEqual, "a", "done", {}},
+                                                     {Condition::Kind::kEqual, "a", "[]", {}},
+                                                     {Condition::Kind::kEqual, "a..b", "1", {}},
+                                                     {Condition::Kind::kEqual, "", "1", {}}}) {
+    spec.end_when = bad;
+    EXPECT_THAT(ValidateError(spec), HasSubstr("--end-when: "));
+  }
+}
+
+TEST(FoldSpec, OptionsThatMakeNoSenseTogetherAreRefused) {
+  const std::pair<Options, const char*> cases[] = {
+      {{{"id", "i"}}, "--id: needs --accept-limit"},
+      {{{"id", "i"}, {"accept-limit", "1m"}, {"on-late", "fold"}}, "--id: not with --on-late fold"},
+      {{{"id", "i"}, {"accept-limit", "1m"}, {"on-late", "correct"}},
+       "--id: not with --on-late correct"},
+      {{{"on-late", "fold"}}, "--on-late: fold needs --accept-limit"},
+      {{{"on-late", "correct"}}, "--on-late: correct needs --accept-limit"},
+      {{{"partial-every", "1m"}, {"edge", "leading"}}, "--partial-every: not with --edge leading"},
+      {{{"partial-every", "0"}}, "--partial-every: must be above zero"}};
+  for (const auto& [options, error] : cases) {
+    FoldSpec spec = Good();
+    for (const auto& [name, text] : options) ASSERT_TRUE(SetOption(spec, name, text).ok()) << name;
+    EXPECT_THAT(ValidateError(spec), HasSubstr(error));
+  }
+  FoldSpec spec = Good();
+  ASSERT_TRUE(SetOption(spec, "partial-every", "1m").ok());
+  ASSERT_TRUE(SetOption(spec, "edge", "both").ok());
+  EXPECT_TRUE(Validate(spec).ok());
+}
+
+TEST(FoldSpec, DocumentMayHoldAConditionAsAnObject) {
+  const auto spec = ParseFoldSpec(
+      R"json({"key":"k","quiet":"1m","end-when": { "any" : ["s=done", {"not":"s=failed"}] },
+          "start_when":"s=new"})json");
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(FormatCondition(spec->end_when), R"({"any":["s=done",{"not":"s=failed"}]})");
+  EXPECT_EQ(FormatCondition(spec->start_when), "s=new");
+  for (const char* bad :
+       {R"({"end-when":["s=done","s=failed"]})", R"({"end-when":{}})", R"({"end-when":true})",
+        R"({"end-when":{"any":[{}]}})", R"({"quiet":{"any":["s=done"]}})"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(ParseFoldSpec(bad).status())) << bad;
+  }
 }
 
 TEST(FoldSpec, IsReadFromADocument) {

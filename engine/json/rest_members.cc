@@ -1,0 +1,129 @@
+#include "engine/json/rest_members.h"
+
+#include <cstdint>
+#include <vector>
+
+#include <absl/container/flat_hash_set.h>
+#include <absl/hash/hash.h>
+#include <absl/strings/string_view.h>
+#include <pleat/json.h>
+
+#include "engine/json/small_text.h"
+#include "engine/json/stamped_text.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+constexpr size_t kIndexedSize = 12;
+
+struct Member {
+  SmallText name;
+  StampedText value;
+};
+using Members = std::vector<Member>;
+
+// The index knows members by their place.
+struct HashName {
+  using is_transparent = void;
+  const Members* members;
+  size_t operator()(uint32_t place) const noexcept {
+    return (*this)((*members)[place].name.view());
+  }
+  size_t operator()(std::string_view name) const noexcept {
+    return absl::Hash<absl::string_view>{}(absl::string_view(name.data(), name.size()));
+  }
+};
+struct EqualName {
+  using is_transparent = void;
+  const Members* members;
+  bool operator()(uint32_t a, uint32_t b) const noexcept { return a == b; }
+  bool operator()(uint32_t a, std::string_view b) const noexcept {
+    return (*members)[a].name.view() == b;
+  }
+  bool operator()(std::string_view a, uint32_t b) const noexcept { return (*this)(b, a); }
+};
+
+}  // namespace
+
+struct RestMembers::Table {
+  Table() : index(0, HashName{&members}, EqualName{&members}) {}
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+  ~Table() {
+    for (Member& member : members) {
+      member.name.Clear();
+      member.value.text.Clear();
+    }
+  }
+
+  // The place of `name`, or members.size().
+  size_t Find(std::string_view name) {
+    if (members.size() < kIndexedSize) {
+      size_t place = 0;
+      while (place < members.size() && members[place].name.view() != name) ++place;
+      return place;
+    }
+    while (index.size() < members.size()) index.insert(static_cast<uint32_t>(index.size()));
+    const auto found = index.find(name);
+    return found == index.end() ? members.size() : *found;
+  }
+
+  Members members;
+  absl::flat_hash_set<uint32_t, HashName, EqualName> index;  // empty below kIndexedSize members
+  size_t text_bytes = 0;                                     // on the heap
+  bool cut = false;
+};
+
+void RestMembers::Fold(std::string_view name, std::string_view value, EngineTime at, bool last) {
+  if (table_ == nullptr) table_ = new Table;
+  Members& members = table_->members;
+  const size_t place = table_->Find(name);
+  if (place == members.size()) {
+    if (place == kRestMembersMax) {
+      table_->cut = true;
+      return;
+    }
+    SmallText& added = members.emplace_back().name;
+    added.Assign(name);
+    table_->text_bytes += added.heap_bytes();
+  }
+  table_->text_bytes += members[place].value.Fold(value, at, last);
+}
+
+bool RestMembers::cut() const noexcept { return table_ != nullptr && table_->cut; }
+
+void RestMembers::AppendTo(LineWriter& out) const {
+  if (table_ == nullptr) return;
+  for (const Member& member : table_->members) {
+    out.Put(',');
+    out.Put(member.name.view());
+    out.Put(':');
+    out.Put(member.value.text.view());
+  }
+}
+
+size_t RestMembers::heap_bytes() const noexcept {
+  if (table_ == nullptr) return 0;
+  return sizeof(Table) + table_->members.capacity() * sizeof(Member) +
+         table_->index.capacity() * (sizeof(uint32_t) + 1) + table_->text_bytes;
+}
+
+void RestMembers::Detach() {
+  if (table_ == nullptr) return;
+  auto* const copy = new Table;
+  copy->members = table_->members;
+  copy->cut = table_->cut;
+  for (Member& member : copy->members) {
+    member.name.Detach();
+    member.value.text.Detach();
+    copy->text_bytes += member.name.heap_bytes() + member.value.text.heap_bytes();
+  }
+  table_ = copy;
+}
+
+void RestMembers::Clear() noexcept {
+  delete table_;
+  table_ = nullptr;
+}
+
+}  // namespace pleat::inline v0

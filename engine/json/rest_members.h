@@ -1,0 +1,44 @@
+// The members that a group's events had and no option names, each with its first or its last value,
+// in order of first appearance.
+//
+// Whoever sends events chooses the names. So there are at most kRestMembersMax of them, and from
+// kIndexedSize on a hash table does the finding. Like SmallText it is plain data: all zeros is "none",
+// its bytes may be moved, and the owner calls Clear(). A group that has none owns nothing.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <pleat/time.h>
+
+#include "engine/json/line_writer.h"
+
+namespace pleat::inline v0 {
+
+class RestMembers {
+ public:
+  // Both texts are canonical, the name with its quotes.
+  void Fold(std::string_view name, std::string_view value, EngineTime at, bool last);
+
+  // Whether there was one name too many.
+  bool cut() const noexcept;
+
+  // Appends the members, each with a comma before it.
+  void AppendTo(LineWriter& out) const;
+
+  // What it owns, in O(1).
+  size_t heap_bytes() const noexcept;
+
+  // Makes members that are a copy of others' bytes members of their own.
+  void Detach();
+
+  void Clear() noexcept;
+
+ private:
+  struct Table;
+
+  Table* table_;  // null: none
+};
+static_assert(sizeof(RestMembers) == 8);
+
+}  // namespace pleat::inline v0
