@@ -296,6 +296,7 @@ TEST(JsonFolder, RestIsWhatNoOptionTakesAtTheTop) {
                           {"rest", "last"},
                           {"no-meta", "true"}});
   spec.id = "id";
+  spec.accept_limit = 1h;
   JsonHarness harness(spec);
   const auto fold = [&](const std::string& second, const std::string& members) {
     harness.Fold(R"( {"k":{"a":1,"b":2},"x\/y":3,"t":{"at":"2015-01-01T00:00:0)" + second +
