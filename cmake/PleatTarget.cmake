@@ -29,6 +29,10 @@ if(PROJECT_IS_TOP_LEVEL)
                                 -fno-omit-frame-pointer)
     target_link_options(pleat_developer INTERFACE -fsanitize=${PLEAT_SANITIZE})
   endif()
+  if(PLEAT_BUILD_FUZZERS)
+    # So that libFuzzer sees which way an input takes through the libraries.
+    target_compile_options(pleat_developer INTERFACE -fsanitize=fuzzer-no-link)
+  endif()
 endif()
 
 function(pleat_target target)

@@ -23,7 +23,27 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
   }
   if (options.max_hold < Duration::zero()) return OutOfRange("max_hold", "above zero");
   if (options.max_events < 1) return OutOfRange("max_events", "at least 1");
+  if (options.max_group_bytes < 1) return OutOfRange("max_group_bytes", "at least 1");
+  if (options.partial_every <= Duration::zero()) return OutOfRange("partial_every", "above zero");
+  const bool partials = options.partial_every != kForever;
+  if (partials && options.edge == Edge::kLeading) {
+    return OutOfRange("partial_every", "kForever with Edge::kLeading, which holds back all else");
+  }
+  if ((partials || options.edge != Edge::kTrailing) && ops.copy == nullptr) {
+    return OutOfRange(partials ? "partial_every" : "edge",
+                      "left alone: it takes a state that can be copied");
+  }
   if (options.accept_limit < Duration::zero()) return OutOfRange("accept_limit", "zero or more");
+  if (options.on_late != OnLate::kReject && options.accept_limit == kForever) {
+    return OutOfRange("on_late", "kReject without an accept_limit: nothing is late");
+  }
+  if (ops.has_ids && ops.marks == nullptr) return OutOfRange("marks of events with ids", "given");
+  if (ops.has_ids && options.accept_limit == kForever) {
+    return OutOfRange("accept_limit", "given with ids: it says how long they are remembered");
+  }
+  if (ops.has_ids && options.on_late != OnLate::kReject) {
+    return OutOfRange("on_late", "kReject with ids: an event could count twice");
+  }
   if (options.max_groups < least) {
     return OutOfRange("max_groups", "at least one for each of the engine's partitions, " +
                                         std::to_string(partitions));
@@ -53,7 +73,8 @@ void FolderCore::InstallBooks() {
     FolderOptions share = options_;
     share.max_groups = Share(options_.max_groups, i, partitions);
     share.max_bytes = Share(options_.max_bytes, i, partitions);
-    auto book = std::make_unique<FoldBook>(engine_.pool(), share, ops_, static_cast<uint32_t>(i));
+    auto book = std::make_unique<FoldBook>(engine_.pool(), share, ops_, static_cast<uint32_t>(i),
+                                           engine_.hash_key());
     Partition& partition = engine_.partition(i);
     homes_.push_back({&partition, book.get()});
     LockGuard guard(partition.lock());

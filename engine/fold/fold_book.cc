@@ -12,39 +12,64 @@ namespace {
 
 constexpr size_t RoundUp(size_t size, size_t to) { return (size + to - 1) / to * to; }
 
-// Where the state lies behind the 48 bytes of every group, and how far groups lie apart: a group of
+// Where the state lies behind the 48 bytes of every group, or 80 with Extra, and how far groups lie apart: a group of
 // up to 64 bytes fills exactly one cache line.
-constexpr size_t StateOffset(const StateOps& ops) { return RoundUp(48, ops.align); }
-constexpr size_t StrideFor(const StateOps& ops) {
-  const size_t size = StateOffset(ops) + ops.size;
+constexpr size_t StateOffset(const StateOps& ops, bool has_extra) {
+  return RoundUp(has_extra ? 80 : 48, ops.align);
+}
+constexpr size_t StrideFor(const StateOps& ops, bool has_extra) {
+  const size_t size = StateOffset(ops, has_extra) + ops.size;
   return size <= 64 ? 64 : RoundUp(size, std::max<size_t>(ops.align, 16));
 }
 
 constexpr Duration kAllOfTime = kEndOfTime - kBeginningOfTime;
 
-// A slot's reference (4 to 5 bytes) and the index's share (9, between splits 7 to 15).
-constexpr size_t kReferenceBytes = 14;
+// While it is open, a group takes a slot's reference (4 to 5 bytes) and a share of the index (9, between
+// splits 7 to 15); while it waits to be popped, a place in the queue. The larger of the two is counted from
+// the beginning, so that closing never takes a folder over its limit.
+constexpr size_t kPlaceBytes = std::max<size_t>(14, sizeof(ReadyGroup));
+
+bool NeedsExtra(const FolderOptions& options, const StateOps& ops) {
+  return ops.marks != nullptr || options.edge != Edge::kTrailing ||
+         options.partial_every != kForever || options.on_late == OnLate::kCorrect;
+}
+
+bool NeedsMemory(const FolderOptions& options, const StateOps& ops) {
+  return ops.has_ids || options.count_reopened || options.on_late == OnLate::kCorrect;
+}
+
+// The beginning of the last eighth of max_bytes is where groups are emitted early.
+size_t FullFrom(const FolderOptions& options) {
+  const bool emits = options.on_limit == OnLimit::kEmitOldest;
+  return emits ? options.max_bytes - options.max_bytes / 8 : options.max_bytes;
+}
 
 }  // namespace
 
 FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps& ops,
-                   uint32_t partition)
+                   uint32_t partition, const HashKey& hash_key)
     : options_(options),
       quiet_period_(std::min(options.quiet_period, kAllOfTime)),
       max_hold_(std::min(options.max_hold, kAllOfTime)),
       max_events_low_(static_cast<uint32_t>(options.max_events)),
-      is_particular_(options.accept_limit != kForever),
-      bytes_max_(ops.heap_bytes == nullptr ? SIZE_MAX : options.max_bytes),
+      has_extra_(NeedsExtra(options, ops)),
+      is_particular_(has_extra_ || options.accept_limit != kForever ||
+                     options.max_group_bytes != kNoByteCap || ops.condition != nullptr),
+      bytes_full_(FullFrom(options)),
+      bytes_max_(ops.heap_bytes == nullptr ? SIZE_MAX : bytes_full_),
       ops_(ops),
       partition_(partition),
-      state_offset_(StateOffset(ops)),
-      two_lines_(StrideFor(ops) > 64),
-      group_bytes_(StrideFor(ops) + sizeof(Cold) + kReferenceBytes),
-      slab_(pool, StrideFor(ops)),
+      hash_key_(hash_key),
+      state_offset_(StateOffset(ops, has_extra_)),
+      two_lines_(StrideFor(ops, has_extra_) > 64),
+      group_bytes_(StrideFor(ops, has_extra_) + sizeof(Cold) + kPlaceBytes),
+      slab_(pool, StrideFor(ops, has_extra_)),
       keys_(pool),
       index_(pool),
-      deadlines_(pool, std::min(options.quiet_period, options.max_hold)),
-      ready_(pool) {}
+      deadlines_(pool, std::min({options.quiet_period, options.max_hold, options.partial_every})),
+      ready_(pool),
+      memory_(NeedsMemory(options, ops) ? std::make_unique<Memory>(pool, options, hash_key)
+                                        : nullptr) {}
 
 FoldBook::~FoldBook() {
   slab_.ForEach([this](uint32_t number) {
@@ -58,7 +83,7 @@ Deadlines::Answer FoldBook::Ask(uint32_t number) noexcept {
   Cold& cold = slab_.cold(number);
   if (!cold.free() && cold.ended == 0) {
     const Hot& group = hot(number);
-    const EngineTime due = DueOf(group);
+    const EngineTime due = NextInstantOf(group);
     if (due <= seen_) index_.Prefetch(group.hash);  // which it will soon leave
     return {.live = true, .due = due, .order = cold.position()};
   }
@@ -77,28 +102,6 @@ uint32_t FoldBook::FindOpen(std::string_view key, uint64_t hash, EngineTime now)
 // Find() out of line, for where it is rarely needed.
 uint32_t FoldBook::FindSlowly(const PackedKey& key, uint64_t hash) const { return Find(key, hash); }
 
-// All but the common case: the key's group, if it has one, is due, or the event may not be welcome.
-FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
-  if (options_.accept_limit != kForever && call.now != kBeginningOfTime &&
-      call.at < SaturatingSub(call.now, options_.accept_limit)) {
-    ++ledger_.late;
-    return FoldOutcome::kLate;
-  }
-  const bool open = number != KeyIndex::kNone && DueOf(hot(number)) > call.edge;
-  if (open ? CannotGrow() : AtLimit(call.now)) {
-    ++ledger_.refused;
-    return FoldOutcome::kOverLimit;
-  }
-  if (open) {
-    FoldInto(hot(number), number, call.event, call.at, call.now, call.position);
-    return FoldOutcome::kFolded;
-  }
-  // Overtaken: it stays armed and surfaces in order.
-  if (number != KeyIndex::kNone && slab_.cold(number).indexed != 0) Unindex(number);
-  OpenGroup(call);
-  return FoldOutcome::kOpened;
-}
-
 void FoldBook::NoteEarlier(uint32_t number, EngineTime at) {
   if (at >= FirstOf(number)) return;
   Cold& cold = slab_.cold(number);
@@ -115,23 +118,12 @@ EngineTime FoldBook::FirstOf(uint32_t number) const noexcept {
 void FoldBook::NoteCount(uint32_t number, EngineTime now, Position position) {
   if (hot(number).count == 0) ++wraps_[number];
   if (InfoOf(number).count != options_.max_events) return;
-  CloseByEvent(number, Reason::kMaxEvents, now, position.Take());
+  CloseByEvent(number, Reason::kMaxEvents, now, OrderOf(position.Take(), Step::kBehindIt));
 }
 
-// Whether another group would go over a limit. What time has closed does not count as open, so here,
-// and only here, a fold closes other groups: a few at a time, until there is room.
-bool FoldBook::AtLimit(EngineTime now) {
-  if (bytes_ >= options_.max_bytes) return true;
-  while (ledger_.open >= options_.max_groups) {
-    size_t budget = 64;
-    if (CloseDue(now, budget)) break;
-  }
-  return ledger_.open >= options_.max_groups;
-}
-
-void FoldBook::OpenGroup(const FoldCall& call) {
+// An entry with the event in its state: a group, unless the caller makes something else of it.
+uint32_t FoldBook::NewEntry(const FoldCall& call, uint64_t position) {
   const uint32_t number = slab_.Allocate();
-  const uint64_t position = call.position.Take();
   Hot& group = *::new (slab_.hot(number)) Hot{.hash = static_cast<uint32_t>(call.hash),
                                               .count = 1,
                                               .key = keys_.Keep(call.key),
@@ -139,23 +131,41 @@ void FoldBook::OpenGroup(const FoldCall& call) {
                                               .opened = call.at};
   slab_.cold(number) = Cold{};
   slab_.cold(number).set_position(position);
-  ++ledger_.opened;
-  ++ledger_.open;
   bytes_ += group_bytes_ + KeyArena::BytesFor(group.key);
   ops_.open(ops_.context, state(number));
   ops_.fold(ops_.context, state(number), call.event);
   bytes_ += HeapBytesOf(number);  // what opening took included
+  return number;
+}
 
+void FoldBook::OpenGroup(FoldCall& call, const EventMarks& marks) {
+  if (options_.count_reopened) NoteReopened(call);
+  const uint64_t position = PositionOf(call);
+  const uint32_t number = NewEntry(call, position);
+  Hot& group = hot(number);
+  ++ledger_.opened;
+  ++ledger_.open;
+  if (has_extra_) {
+    ExtraOf(group) = {.quiet_due = SaturatingAdd(call.at, QuietPeriodOf(marks)),
+                      .next_partial = GridAfter(group, call.edge),
+                      .corrects = kNothing,
+                      .revision = 0,
+                      .kind = Extra::Kind::kGroup,
+                      .changed = true};
+    if (options_.edge != Edge::kTrailing) HandOutLeading(number, call.now, position);
+  }
   const EngineTime due = DueOf(group);
-  if (options_.max_events == 1) {
-    CloseByEvent(number, Reason::kMaxEvents, call.now, position);
-  } else if (due <= call.now) {
-    CloseByEvent(number, ReasonByTime(group), call.now, position);
+  std::optional<Reason> reason;
+  if (options_.max_events == 1) reason = Reason::kMaxEvents;
+  if (is_particular_) reason = ReasonBehind(number, marks.ends);
+  if (!reason && due <= call.now) reason = ReasonByTime(group);
+  if (reason) {
+    CloseByEvent(number, *reason, call.now, OrderOf(position, Step::kBehindIt));
   } else {
     index_.Insert(call.hash, number, [this](uint32_t n) { return HashOf(n); });
     slab_.cold(number).indexed = 1;
     slab_.cold(number).armed = 1;
-    deadlines_.Arm(number, due, position);
+    deadlines_.Arm(number, NextInstantOf(group), position);
   }
 }
 
@@ -165,27 +175,44 @@ void FoldBook::Unindex(uint32_t number) noexcept {
   slab_.cold(number).indexed = 0;
 }
 
-// Ends a group on behalf of the input at `position`. It is ready at once if no older deadline waits.
-void FoldBook::CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t position) {
+// Ends a group on behalf of the input that `order` tells of.
+void FoldBook::CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t order) {
   Cold& cold = slab_.cold(number);
   if (cold.indexed != 0) Unindex(number);
+  if (options_.count_reopened) NoteClosedEarly(number, reason);
   cold.ended = 1;
-  const Due due{
-      .ripe = now, .order = position, .number = number, .by_event = true, .reason = reason};
-  if (deadlines_.NextDue() > now) {
-    PushReady(number, due);
+  const bool armed = cold.armed != 0;  // if not, the entry may be gone behind the next line
+  PushInOrder({.ripe = now, .order = order, .number = number, .by_event = true, .reason = reason});
+  if (armed) deadlines_.NoteStale(Asker{*this});
+}
+
+// What an event has ended is ready at once if no older deadline waits, and else waits among them.
+void FoldBook::PushInOrder(const Due& due) {
+  if (deadlines_.NextDue() > due.ripe) {
+    Push(due);
   } else {
     deadlines_.ArmEnded(due);
   }
-  if (cold.armed != 0) deadlines_.NoteStale(Asker{*this});
 }
 
-void FoldBook::PushReady(uint32_t number, const Due& due) {
-  slab_.cold(number).ended = 1;
+void FoldBook::Push(const Due& due) {
+  slab_.cold(due.number).ended = 1;
+  if (!IsGroup(due.number)) return PushEmission(due);
+  --ledger_.open;
+  ++ledger_.closed;
+  const bool silent = options_.edge == Edge::kLeading ||
+                      (options_.edge == Edge::kBoth && InfoOf(due.number).count == 1);
+  if (!silent) return PushEmission(due);
+  ++ledger_.silent;
+  DestroyState(due.number);
+  FreeGroup(due.number);
+}
+
+void FoldBook::PushEmission(const Due& due) {
   const ReadyGroup ready{.ripe = due.ripe,
                          .order = due.order,
                          .generation = next_generation_++,
-                         .number = number,
+                         .number = due.number,
                          .by_event = due.by_event,
                          .reason = due.reason};
   // At the end, except when batches folded at the same time close groups by event: a batch has
@@ -193,9 +220,17 @@ void FoldBook::PushReady(uint32_t number, const Due& due) {
   ready_.Insert(ready, [this](const ReadyGroup& mine, const ReadyGroup& other) {
     return Before(mine, *this, other);
   });
-  bytes_ += sizeof(ReadyGroup);
-  --ledger_.open;
-  ++ledger_.closed;
+  if (options_.on_limit == OnLimit::kEmitOldest) ready_bytes_ += BytesOf(due.number);
+  if (!has_extra_) return;
+  Extra& extra = this->extra(due.number);
+  if (extra.kind == Extra::Kind::kGroup) ++extra.revision;
+  if (extra.kind == Extra::Kind::kLeading || extra.kind == Extra::Kind::kPartial) ++ledger_.partial;
+  if (extra.kind != Extra::Kind::kCorrection) NoteEmission(due.number, ready);
+}
+
+void FoldBook::DestroyState(uint32_t number) noexcept {
+  bytes_ -= HeapBytesOf(number);
+  ops_.destroy(ops_.context, state(number));
 }
 
 bool FoldBook::Before(const ReadyGroup& mine, const FoldBook& other,
@@ -214,35 +249,50 @@ bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
   for (;;) {
     Due due;
     switch (deadlines_.Next(now, budget, Asker{*this}, due)) {
-      case Deadlines::Found::kNothing: return true;
+      case Deadlines::Found::kNothing: return memory_ == nullptr || Forget(now, budget);
       case Deadlines::Found::kOutOfBudget: return false;
       case Deadlines::Found::kDue: break;
     }
-    const uint32_t number = due.number;
-    if (slab_.cold(number).indexed != 0) Unindex(number);
     if (!due.by_event) {
-      slab_.cold(number).armed = 0;
-      due.reason = ReasonByTime(hot(number));
+      slab_.cold(due.number).armed = 0;
+      if (due.ripe < DueOf(hot(due.number))) {
+        PassPartial(due.number, due.ripe);
+        continue;
+      }
+      due.reason = ReasonByTime(due.number);
     }
-    PushReady(number, due);
+    LeaveIndex(due.number, due.reason);
+    Push(due);
   }
+}
+
+EngineTime FoldBook::NextDue() const noexcept {
+  const EngineTime next = deadlines_.NextDue();
+  return memory_ == nullptr ? next : std::min(next, memory_->forgets_all_at());
+}
+
+void FoldBook::LeaveIndex(uint32_t number, Reason reason) {
+  if (slab_.cold(number).indexed == 0) return;
+  Unindex(number);
+  if (options_.count_reopened) NoteClosedEarly(number, reason);
 }
 
 bool FoldBook::Flush(std::string_view key, uint64_t hash, EngineTime now, uint64_t position) {
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
-  ++wishes_;
-  CloseByEvent(number, Reason::kFlush, now, position);
+  ++changes_;
+  if (has_extra_) CutPartial(number, now);
+  CloseByEvent(number, Reason::kFlush, now, OrderOf(position, Step::kBehindIt));
   return true;
 }
 
 bool FoldBook::Cancel(std::string_view key, uint64_t hash, EngineTime now) {
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
-  ++wishes_;
+  ++changes_;
+  if (has_extra_) CutPartial(number, now);
   Unindex(number);
-  bytes_ -= HeapBytesOf(number);
-  ops_.destroy(ops_.context, state(number));
+  DestroyState(number);
   FreeGroup(number);
   --ledger_.open;
   ++ledger_.cancelled;
@@ -261,7 +311,7 @@ bool FoldBook::Peek(std::string_view key, uint64_t hash, EngineTime now,
 void FoldBook::CloseAll(EngineTime now, uint64_t position) {
   size_t budget = std::numeric_limits<size_t>::max();
   CloseDue(now, budget);
-  if (ledger_.open == 0) return;
+  if (ledger_.open == 0 && !has_extra_) return;
   struct Open {
     EngineTime due;
     uint64_t position;
@@ -280,15 +330,15 @@ void FoldBook::CloseAll(EngineTime now, uint64_t position) {
   for (const Open& each : open) {
     Cold& cold = slab_.cold(each.number);
     // An overtaken group ended by time already; only its turn had not come.
-    const Reason reason = cold.indexed != 0 ? Reason::kEnd : ReasonByTime(hot(each.number));
+    const Reason reason = cold.indexed != 0 ? Reason::kEnd : ReasonByTime(each.number);
     cold.indexed = 0;
-    PushReady(each.number, {.ripe = now,
-                            .order = position,
-                            .number = each.number,
-                            .by_event = true,
-                            .reason = reason});
+    Push({.ripe = now,
+          .order = OrderOf(position, Step::kBehindIt),
+          .number = each.number,
+          .by_event = true,
+          .reason = reason});
   }
-  ++wishes_;
+  ++changes_;
   ++unindexed_;
   index_.Clear();
   deadlines_.Clear();
@@ -326,8 +376,10 @@ void FoldBook::PopReady(AnyFolder::Take take) {
   const ReadyGroup ready = ready_.front();
   ready_.PopFront();
   if (const ReadyGroup* later = ready_.Ahead(8)) PrefetchEntry(later->number);
-  bytes_ -= HeapBytesOf(ready.number) + sizeof(ReadyGroup);
-  const bool by_time = ready.reason == Reason::kQuiet || ready.reason == Reason::kMaxHold;
+  if (options_.on_limit == OnLimit::kEmitOldest) ready_bytes_ -= BytesOf(ready.number);
+  bytes_ -= HeapBytesOf(ready.number);
+  const bool by_time = ready.reason == Reason::kQuiet || ready.reason == Reason::kMaxHold ||
+                       ready.reason == Reason::kPartial;
   ClosedGroup group;
   static_cast<GroupInfo&>(group) = InfoOf(ready.number);
   group.key = hot(ready.number).key.view();
@@ -335,6 +387,12 @@ void FoldBook::PopReady(AnyFolder::Take take) {
   group.closed = by_time ? DueOf(hot(ready.number)) : ready.ripe;
   group.reason = ready.reason;
   group.id = {.partition = partition_, .generation = ready.generation};
+  if (has_extra_) {
+    const Extra& extra = this->extra(ready.number);
+    group.revision = extra.revision;
+    group.partial = extra.kind == Extra::Kind::kLeading || extra.kind == Extra::Kind::kPartial;
+    if (extra.corrects != kNothing) group.corrects = EmissionId{partition_, extra.corrects};
+  }
   take(group);
   FreeGroup(ready.number);
   ++ledger_.popped;

@@ -8,13 +8,18 @@
 //   Open ---> indexed ------+---- due by `now` -------------------> ready ---> popped, freed
 //               |  |  |                                               ^
 //               |  |  +-- its key's next event is at or past due ---> overtaken (due comes later)
-//               |  +----- max_events, Flush, CloseAll --------------> ended, in order
+//               |  +----- an event, Flush, CloseAll ----------------> ended, in order
 //               +-------- Cancel ----> freed
 //
 // An indexed group is found by its key. An overtaken one no longer is: a newer group of the key has
 // begun; it waits in its slot until time reaches its deadline, so that it becomes ready in exact
 // order. An ended one becomes ready at once, unless older deadlines have not been applied yet; then
 // it waits among them.
+//
+// An open group can be handed out as it is so far: a *cut*, which is a copy of it in an entry of its own.
+// A cut for the leading edge is ended from its beginning; one for a partial waits for its instant like an
+// overtaken group. A correction is an ended group of one late event. Only folders that need it have room
+// for this in their groups (Extra), and only they look at it: is_particular_ leads to FoldElsewhere().
 //
 // Invariants:
 //   - A key has at most one indexed group.
@@ -28,6 +33,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string_view>
 
 #include <pleat/any_folder.h>
@@ -41,6 +48,7 @@
 #include "engine/base/timeline.h"
 #include "engine/fold/ready_queue.h"
 #include "engine/table/deadlines.h"
+#include "engine/table/expiring_map.h"
 #include "engine/table/key_arena.h"
 #include "engine/table/key_index.h"
 #include "engine/table/packed_key.h"
@@ -68,7 +76,9 @@ struct FoldGuess {
 class FoldBook final : public Book {
  public:
   // `options` with this partition's share of the limits; `pool` and `ops` outlive the book.
-  FoldBook(PagePool& pool, const FolderOptions& options, const StateOps& ops, uint32_t partition);
+  // `hash_key` is the one that hashes come from.
+  FoldBook(PagePool& pool, const FolderOptions& options, const StateOps& ops, uint32_t partition,
+           const HashKey& hash_key);
   ~FoldBook() override;
 
   // Inline, because a batch calls it millions of times a second.
@@ -105,7 +115,7 @@ class FoldBook final : public Book {
   bool Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen, AnyFolder::See see) const;
 
   bool CloseDue(EngineTime now, size_t& budget) override;
-  EngineTime NextDue() const noexcept override { return deadlines_.NextDue(); }
+  EngineTime NextDue() const noexcept override;
 
   // The next emission, or null. Applies what is due by `now` only as far as needed to know it.
   const ReadyGroup* NextReady(EngineTime now);
@@ -133,6 +143,35 @@ class FoldBook final : public Book {
   };
   static_assert(sizeof(Hot) == 48);
 
+  // Between Hot and the state, in folders with marks, edges, partials or corrections.
+  struct Extra {
+    enum class Kind : uint8_t { kGroup, kLeading, kPartial, kCorrection };
+
+    EngineTime quiet_due;     // latest stamp and quiet period of an event; of a partial its instant
+    EngineTime next_partial;  // the next instant of the grid; kNever: none
+    uint64_t corrects;        // of a correction: a generation; kNothing: forgotten
+    uint32_t revision;        // counts the emissions so far
+    Kind kind;
+    bool changed;  // since the last emission
+  };
+  static_assert(sizeof(Extra) == 32);
+  static constexpr uint64_t kNothing = UINT64_MAX;
+
+  // What is remembered of events and groups that are gone, in folders that need it.
+  struct Memory {
+    Memory(PagePool& pool, const FolderOptions& options, const HashKey& hash_key);
+    size_t bytes() const noexcept { return ids.bytes() + early.bytes() + emissions.bytes(); }
+    EngineTime forgets_all_at() const noexcept {
+      return std::min({ids.forgets_all_at(), early.forgets_all_at(), emissions.forgets_all_at()});
+    }
+
+    HashKey other_hash_key;  // of the second half of names
+    Duration emissions_for;  // how long emissions are remembered
+    ExpiringMap ids;         // names of events, and a hash of their content
+    ExpiringMap early;       // keys whose group closed early, until its quiet deadline
+    ExpiringMap emissions;   // keys, and the generation of their last emission
+  };
+
   // What opening and closing touch.
   struct Cold {
     uint32_t back;  // from `opened` to the smallest stamp, in microseconds; kFar: see early_
@@ -155,26 +194,64 @@ class FoldBook final : public Book {
 
   Hot& hot(uint32_t number) const noexcept { return *reinterpret_cast<Hot*>(slab_.hot(number)); }
   void* state(uint32_t number) const noexcept { return slab_.hot(number) + state_offset_; }
+  Extra& extra(uint32_t number) const noexcept { return ExtraOf(hot(number)); }
+  Extra& ExtraOf(const Hot& group) const noexcept {
+    return *reinterpret_cast<Extra*>(const_cast<Hot*>(&group) + 1);
+  }
+  bool IsGroup(uint32_t number) const noexcept {
+    return !has_extra_ || extra(number).kind == Extra::Kind::kGroup;
+  }
+
   // The options are cut to the length of time, so that these sums do not overflow.
   EngineTime QuietDue(const Hot& group) const noexcept {
+    if (has_extra_) return ExtraOf(group).quiet_due;
     return std::min(group.last + quiet_period_, kEndOfTime);
   }
   EngineTime HoldDue(const Hot& group) const noexcept {
     return std::min(group.opened + max_hold_, kEndOfTime);
   }
   EngineTime DueOf(const Hot& group) const noexcept {
+    return has_extra_ ? std::min(ExtraOf(group).quiet_due, HoldDue(group)) : PlainDueOf(group);
+  }
+  // Of a group without Extra.
+  EngineTime PlainDueOf(const Hot& group) const noexcept {
     return std::min({group.last + quiet_period_, group.opened + max_hold_, kEndOfTime});
+  }
+  // What it is armed for: its deadline, or a partial before that.
+  EngineTime NextInstantOf(const Hot& group) const noexcept {
+    const EngineTime due = DueOf(group);
+    return has_extra_ ? std::min(due, ExtraOf(group).next_partial) : due;
   }
   Reason ReasonByTime(const Hot& group) const noexcept {
     return HoldDue(group) < QuietDue(group) ? Reason::kMaxHold : Reason::kQuiet;
+  }
+  // The same, also of a partial that was cut.
+  Reason ReasonByTime(uint32_t number) const noexcept {
+    const bool partial = has_extra_ && extra(number).kind == Extra::Kind::kPartial;
+    return partial ? Reason::kPartial : ReasonByTime(hot(number));
+  }
+  Duration QuietPeriodOf(const EventMarks& marks) const noexcept {
+    return marks.quiet_period > Duration::zero() ? marks.quiet_period : quiet_period_;
+  }
+
+  // What one event brings about, in this order: groups closed to make room, the one that its start mark
+  // closes, its own.
+  enum class Step : uint8_t { kMakesRoom, kBeforeIt, kBehindIt };
+  static uint64_t OrderOf(uint64_t position, Step step) noexcept {
+    return 4 * position + static_cast<uint64_t>(step);
+  }
+  // The position of the call, which is drawn once.
+  static uint64_t PositionOf(FoldCall& call) noexcept {
+    const uint64_t position = call.position.Take();
+    call.position = Position(position);
+    return position;
   }
   Deadlines::Answer Ask(uint32_t number) noexcept;
   struct Asker {
     FoldBook& book;
     Deadlines::Answer operator()(uint32_t number) const noexcept { return book.Ask(number); }
     void Prefetch(uint32_t number) const noexcept { book.PrefetchEntry(number); }
-    // What a group answers changes only by an event, or by the end of it at somebody's wish.
-    uint64_t Version() const noexcept { return book.ledger_.events + book.wishes_; }
+    uint64_t Version() const noexcept { return book.ledger_.events + book.changes_; }
   };
   void PrefetchEntry(uint32_t number) const noexcept {
     PrefetchHot(number);
@@ -194,19 +271,59 @@ class FoldBook final : public Book {
   FoldOutcome FoldAt(uint32_t number, const FoldCall& call);
   // By value, so that the common path need not put `call` into memory.
   FoldOutcome FoldElsewhere(uint32_t number, FoldCall call);
+  bool IsLate(const FoldCall& call) const noexcept;
+  bool IsOpen(uint32_t number, const FoldCall& call) const noexcept {
+    return number != KeyIndex::kNone && DueOf(hot(number)) > call.edge;
+  }
+  bool MakeRoom(uint32_t& number, FoldCall& call, bool starts);
+  bool EmitOldest(FoldCall& call);
+  void Overtake(uint32_t number, const FoldCall& call);
+  FoldOutcome Correct(FoldCall& call);
+  std::optional<Reason> ReasonBehind(uint32_t number, bool ends) const;
+  void Take(Hot& group, uint32_t number, const void* event, EngineTime at);
   void FoldInto(Hot& group, uint32_t number, const void* event, EngineTime at, EngineTime now,
                 Position position);
   void NoteEarlier(uint32_t number, EngineTime at);
   EngineTime FirstOf(uint32_t number) const noexcept;
   void NoteCount(uint32_t number, EngineTime now, Position position);
-  void OpenGroup(const FoldCall& call);
-  bool AtLimit(EngineTime now);
+  uint32_t NewEntry(const FoldCall& call, uint64_t position);
+  void OpenGroup(FoldCall& call, const EventMarks& marks);
+
+  // Partials and leading edges.
+  EngineTime GridAfter(const Hot& group, EngineTime t) const noexcept;
+  uint32_t Cut(uint32_t number, Extra::Kind kind);
+  uint32_t CutForPartial(uint32_t number);
+  void CutPartial(uint32_t number, EngineTime edge);
+  void PassPartial(uint32_t number, EngineTime instant);
+  void HandOutLeading(uint32_t number, EngineTime now, uint64_t position);
+
+  // Whether there is room for another entry of this key, beside what its state may come to own.
+  bool HasRoomFor(const PackedKey& key, size_t limit) const noexcept {
+    return bytes_ + group_bytes_ + KeyArena::BytesFor(key) <= limit;
+  }
   // Whether a state that owns memory must not take more.
   bool CannotGrow() const noexcept { return bytes_ >= bytes_max_; }
+
+  // Memory.
+  ExpiringMap::Name NameOf(const PackedKey& key) const noexcept;
+  ExpiringMap::Name NameOf(const PackedKey& key, std::string_view id) const noexcept;
+  template <class Change>
+  void ChangeMemory(const Change& change);
+  bool Forget(EngineTime now, size_t& budget);
+  void NoteClosedEarly(uint32_t number, Reason reason);
+  void NoteReopened(const FoldCall& call);
+  void NoteEmission(uint32_t number, const ReadyGroup& ready);
   uint32_t HashOf(uint32_t number) const noexcept { return hot(number).hash; }
   void Unindex(uint32_t number) noexcept;
-  void CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t position);
-  void PushReady(uint32_t number, const Due& due);
+  void CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t order);
+  void LeaveIndex(uint32_t number, Reason reason);
+  void PushInOrder(const Due& due);
+  void Push(const Due& due);
+  void PushEmission(const Due& due);
+  void DestroyState(uint32_t number) noexcept;
+  size_t BytesOf(uint32_t number) const noexcept {
+    return group_bytes_ + KeyArena::BytesFor(hot(number).key) + HeapBytesOf(number);
+  }
   void FreeGroup(uint32_t number) noexcept;
   GroupInfo InfoOf(uint32_t number) const noexcept;
   size_t HeapBytesOf(uint32_t number) const noexcept;
@@ -215,10 +332,13 @@ class FoldBook final : public Book {
   const Duration quiet_period_;
   const Duration max_hold_;
   const uint32_t max_events_low_;
-  const bool is_particular_;  // an event may be late
-  const size_t bytes_max_;    // for what states own; none if they own nothing
+  const bool has_extra_;      // groups have Extra
+  const bool is_particular_;  // a fold takes more than the group's deadline to decide
+  const size_t bytes_full_;   // from here on on_limit has something to say
+  const size_t bytes_max_;    // the same for what states own; none if they own nothing
   const StateOps& ops_;
   const uint32_t partition_;
+  const HashKey& hash_key_;
   const size_t state_offset_;
   const bool two_lines_;      // a group is longer than a cache line
   const size_t group_bytes_;  // what a group costs, beside long keys and the state's heap
@@ -227,13 +347,15 @@ class FoldBook final : public Book {
   KeyIndex index_;
   Deadlines deadlines_;
   ReadyQueue ready_;
-  uint64_t wishes_ = 0;                   // counts Flush, Cancel and CloseAll
+  std::unique_ptr<Memory> memory_;        // null: nothing needs it
+  uint64_t changes_ = 0;                  // counts what beside events changes what groups answer
   uint32_t unindexed_ = 0;                // counts the groups that left the index
   std::map<uint32_t, uint32_t> wraps_;    // the high half of the counts that need one
   std::map<uint32_t, EngineTime> early_;  // the smallest stamps that lie kFar back
   EngineTime seen_ = kBeginningOfTime;    // the latest time that this book was told of
   uint64_t next_generation_ = 0;
   size_t bytes_ = 0;
+  size_t ready_bytes_ = 0;  // of them, what waits to be popped; with OnLimit::kEmitOldest
   Ledger ledger_;
 };
 
@@ -254,7 +376,7 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
   ++ledger_.events;
   if (number != KeyIndex::kNone && !is_particular_ && !CannotGrow()) [[likely]] {
     Hot& group = hot(number);
-    if (DueOf(group) > edge) [[likely]] {
+    if (PlainDueOf(group) > edge) [[likely]] {
       FoldInto(group, number, call.event, call.at, now, call.position);
       return FoldOutcome::kFolded;
     }
@@ -268,9 +390,8 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
                                 .position = call.position});
 }
 
-[[gnu::always_inline]] inline void FoldBook::FoldInto(Hot& group, uint32_t number,
-                                                      const void* event, EngineTime at,
-                                                      EngineTime now, Position position) {
+[[gnu::always_inline]] inline void FoldBook::Take(Hot& group, uint32_t number, const void* event,
+                                                  EngineTime at) {
   ++ledger_.folded;
   if (at > group.last) group.last = at;
   if (at < group.opened) [[unlikely]]
@@ -278,6 +399,12 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
   ++group.count;
   auto* const state = reinterpret_cast<std::byte*>(&group) + state_offset_;
   bytes_ += static_cast<size_t>(ops_.fold(ops_.context, state, event));
+}
+
+[[gnu::always_inline]] inline void FoldBook::FoldInto(Hot& group, uint32_t number,
+                                                      const void* event, EngineTime at,
+                                                      EngineTime now, Position position) {
+  Take(group, number, event, at);
   // The low half of the count tells, but for one fold in four billion; only then is the rest looked at.
   if (group.count == max_events_low_ || group.count == 0) [[unlikely]] {
     NoteCount(number, now, position);

@@ -35,27 +35,21 @@ size_t NumberLength(std::string_view text) noexcept {
   return end == fraction ? 0 : end;
 }
 
-// number * unit, cut; false on overflow. 128 bits hold 18 fractional digits of a day.
+// number * unit, cut; false on overflow. Of the fraction the last digit comes first, so that each step
+// cuts no more than the whole would: nothing is lost however many digits there are.
 bool Multiply(std::string_view number, int64_t unit, int64_t& out) noexcept {
-  __extension__ using Wide = __int128;
   const size_t point = std::min(number.find('.'), number.size());
-  Wide whole = 0;
+  int64_t fraction = 0;
+  for (size_t i = number.size(); i > point + 1; --i) {
+    fraction = ((number[i - 1] - '0') * unit + fraction) / 10;
+  }
+  int64_t whole = 0;
   for (char c : number.substr(0, point)) {
-    whole = whole * 10 + (c - '0') * Wide{unit};
-    if (whole >= INT64_MAX) return false;
+    if (__builtin_mul_overflow(whole, 10, &whole)) return false;
+    if (__builtin_add_overflow(whole, (c - '0') * unit, &whole)) return false;
   }
-  Wide fraction = 0;
-  Wide scale = 1;
-  if (point < number.size()) {
-    for (char c : number.substr(point + 1, 18)) {
-      fraction = fraction * 10 + (c - '0');
-      scale *= 10;
-    }
-  }
-  whole += fraction * unit / scale;
-  if (whole >= INT64_MAX) return false;  // INT64_MAX is kForever
-  out = static_cast<int64_t>(whole);
-  return true;
+  if (__builtin_add_overflow(whole, fraction, &out)) return false;
+  return out != INT64_MAX;  // which is kForever
 }
 
 // `micros` in the unit, or nothing if it takes more than 12 fractional digits.

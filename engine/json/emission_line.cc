@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <cstring>
 
 namespace pleat::inline v0 {
@@ -31,6 +32,15 @@ struct Cursor {
     std::memcpy(at, text.data(), text.size());
     at += text.size();
   }
+  void Put(uint64_t number) noexcept { at = std::to_chars(at, at + 20, number).ptr; }
+  // "P-G"
+  void Put(const EmissionId& id) noexcept {
+    Put("\"");
+    Put(uint64_t{id.partition});
+    Put("-");
+    Put(id.generation);
+    Put("\"");
+  }
 };
 
 void AppendNames(std::string_view label, std::string_view names, LineWriter& out) {
@@ -43,12 +53,45 @@ void AppendNames(std::string_view label, std::string_view names, LineWriter& out
 }  // namespace
 
 void EmissionPrinter::Append(const ClosedGroup& group, LineWriter& out) {
+  const auto more = [&](char* at) {
+    Cursor to{at};
+    if (plan_.revisions) {
+      to.Put(group.partial ? ",\"partial\":true,\"revision\":"
+                           : ",\"partial\":false,\"revision\":");
+      to.Put(uint64_t{group.revision});
+    }
+    if (group.reason == Reason::kCorrection) {
+      to.Put(",\"corrects\":");
+      group.corrects ? to.Put(*group.corrects) : to.Put("null");
+    }
+    if (plan_.emission_ids) {
+      to.Put(",\"id\":");
+      to.Put(group.id);
+    }
+    return to.at;
+  };
+  AppendLine(group.key, group, group.state, group.closed, ReasonName(group.reason), more, out);
+}
+
+void EmissionPrinter::AppendOpen(std::string_view key, const GroupInfo& info, const void* state,
+                                 EngineTime now, LineWriter& out) {
+  const auto more = [&](char* at) {
+    Cursor to{at};
+    if (plan_.revisions) to.Put(",\"partial\":true");
+    return to.at;
+  };
+  AppendLine(key, info, state, now, "open", more, out);
+}
+
+void EmissionPrinter::AppendLine(std::string_view key, const GroupInfo& info, const void* state,
+                                 EngineTime closed, std::string_view reason, MoreMeta more,
+                                 LineWriter& out) {
   out.Put('{');
-  AppendKey(group.key, out);
+  AppendKey(key, out);
   caveats_.saturated.clear();
   caveats_.cut.clear();
-  plan_.AppendMerges(group.state, out, caveats_);
-  if (plan_.meta) AppendMeta(group, out);
+  plan_.AppendMerges(state, out, caveats_);
+  if (plan_.meta) AppendMeta(info, closed, reason, more, out);
   out.Put("}\n");
 }
 
@@ -61,8 +104,10 @@ void EmissionPrinter::AppendKey(std::string_view key, LineWriter& out) const {
 }
 
 // "_fold":{"count":4,"first":T,"last":T,"closed":T,"reason":"quiet"}
-void EmissionPrinter::AppendMeta(const ClosedGroup& group, LineWriter& out) {
-  constexpr size_t kBytesMax = 256;  // 68 of names, 20 of count, 3 x 27 of times, 10 of reason
+void EmissionPrinter::AppendMeta(const GroupInfo& info, EngineTime closed, std::string_view reason,
+                                 MoreMeta more, LineWriter& out) {
+  // 68 of names, 20 of count, 3 x 27 of times, 10 of reason; 38 of revision, 46 of corrects, 40 of id.
+  constexpr size_t kBytesMax = 384;
   Cursor to{out.Reserve(kBytesMax)};
   const auto put_time = [&](std::string_view label, TimestampWriter& writer, EngineTime at) {
     to.Put(label);
@@ -70,14 +115,14 @@ void EmissionPrinter::AppendMeta(const ClosedGroup& group, LineWriter& out) {
     to.at += kTimestampBytes;
   };
   to.Put(",\"_fold\":{\"count\":");
-  to.at = std::to_chars(to.at, to.at + 20, group.count).ptr;
-  put_time(",\"first\":\"", first_times_, group.first);
-  put_time("\",\"last\":\"", last_times_, group.last);
-  put_time("\",\"closed\":\"", closed_times_, group.closed);
+  to.Put(info.count);
+  put_time(",\"first\":\"", first_times_, info.first);
+  put_time("\",\"last\":\"", last_times_, info.last);
+  put_time("\",\"closed\":\"", closed_times_, closed);
   to.Put("\",\"reason\":\"");
-  to.Put(ReasonName(group.reason));
+  to.Put(reason);
   to.Put("\"");
-  out.TakeUpTo(to.at);
+  out.TakeUpTo(more(to.at));
   AppendNames(",\"saturated\":[", caveats_.saturated, out);
   AppendNames(",\"cut\":[", caveats_.cut, out);
   out.Put('}');

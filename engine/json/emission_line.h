@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include <absl/functional/function_ref.h>
 #include <pleat/any_folder.h>
 
 #include "engine/json/fold_plan.h"
@@ -20,9 +21,19 @@ class EmissionPrinter {
   // Appends the line of `group`, its '\n' included. Does not touch the state's ownership.
   void Append(const ClosedGroup& group, LineWriter& out);
 
+  // The same for a group that is open at `now`. It is no emission, so that it has neither revision nor id.
+  void AppendOpen(std::string_view key, const GroupInfo& info, const void* state, EngineTime now,
+                  LineWriter& out);
+
  private:
+  // Behind the five members that every line has.
+  using MoreMeta = absl::FunctionRef<char*(char* to)>;
+
+  void AppendLine(std::string_view key, const GroupInfo& info, const void* state, EngineTime closed,
+                  std::string_view reason, MoreMeta more, LineWriter& out);
   void AppendKey(std::string_view key, LineWriter& out) const;
-  void AppendMeta(const ClosedGroup& group, LineWriter& out);
+  void AppendMeta(const GroupInfo& info, EngineTime closed, std::string_view reason, MoreMeta more,
+                  LineWriter& out);
 
   const FoldPlan& plan_;
   // One for each, since each goes slowly through time by itself.

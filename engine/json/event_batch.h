@@ -67,21 +67,24 @@ struct EventBatch {
   std::vector<KeyedEvent<FoldEvent>> events;
   std::vector<Operand> operands;           // of all events, as many for each: merges, the rest
   std::vector<std::string_view> elements;  // of all operands
+  std::vector<EventMarks> marks;           // of all events, or of none
   TextArena texts;
 
   void Clear() noexcept {
     events.clear();
     operands.clear();
     elements.clear();
+    marks.clear();
     texts.Clear();
   }
 
-  // Makes the events refer to their operands, which move as long as more are read.
+  // Makes the events refer to what is theirs, which moves as long as more are read.
   void Link() noexcept {
     const size_t merges = events.empty() ? 0 : operands.size() / events.size();
     for (size_t i = 0; i < events.size(); ++i) {
       events[i].event.operands = operands.data() + i * merges;
       events[i].event.elements = elements.data();
+      events[i].event.marks = marks.empty() ? nullptr : &marks[i];
     }
   }
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <pleat/partition.h>
+
 #include "engine/base/hash.h"
 #include "engine/json/number.h"
 #include "engine/json/reasons.h"
@@ -134,12 +136,21 @@ EventReader::Verdict EventReader::ReadValues(EventBatch& batch) {
   if (!ReadKey(batch, key)) return Verdict::kBad;
   EngineTime at{};
   if (Verdict verdict = ReadTime(batch, at); verdict != Verdict::kEvent) return verdict;
+  if (plan_.has_control && IsControl(batch)) {
+    control_.key = key;
+    control_.at = at;
+    return Verdict::kControl;
+  }
+  EventMarks marks;
+  if (plan_.has_marks && !ReadMarks(batch, marks)) return Verdict::kBad;
+  if (plan_.has_marks) batch.marks.push_back(marks);
   uint32_t mismatched = 0;
   for (const FoldPlan::MergedValue& merge : plan_.merges) {
     mismatched += !ReadOperand(merge, batch, batch.operands.emplace_back());
   }
   if (plan_.rest != Rest::kDrop) ReadRest(batch, batch.operands.emplace_back());
-  batch.events.push_back({key, at, {at, nullptr, nullptr, mismatched}});
+  const auto line_bytes = static_cast<uint32_t>(line_.size());
+  batch.events.push_back({key, at, {at, nullptr, nullptr, mismatched, line_bytes, nullptr}});
   return Verdict::kEvent;
 }
 
@@ -197,6 +208,47 @@ EventReader::Verdict EventReader::ReadTimeNumber(const Value& value, EngineTime&
   }
   at = FromUnix(Duration(micros));
   return at == Clamp(at) ? Verdict::kEvent : Bad(bad_line::kTimeRange);
+}
+
+bool EventReader::IsControl(EventBatch& batch) {
+  control_.cancels = Holds(plan_.cancel_when, batch);
+  return control_.cancels || Holds(plan_.flush_when, batch);
+}
+
+bool EventReader::Holds(const ConditionPlan& condition, EventBatch& batch) const {
+  return condition.Holds([&](int slot) -> std::string_view {
+    const Value& value = scanner_.value(slot);
+    if (value.kind == Value::Kind::kAbsent) return {};
+    if (value.plain || !value.scalar()) return value.text;
+    // Not taken: it is needed for one comparison only.
+    char* const begin = batch.texts.Reserve(value.text.size());
+    return {begin, static_cast<size_t>(WriteCanonical(value.text, begin) - begin)};
+  });
+}
+
+bool EventReader::ReadMarks(EventBatch& batch, EventMarks& marks) {
+  marks.starts = Holds(plan_.start_when, batch);
+  marks.ends = Holds(plan_.end_when, batch);
+  if (plan_.quiet_slot != PathTree::kNone && !ReadQuietPeriod(batch, marks)) return false;
+  if (!plan_.id) return true;
+  const Value& id = scanner_.value(plan_.id->slot);
+  if (!id.scalar()) return Bad(id.present() ? plan_.id->container : plan_.id->absent), false;
+  marks.id = Canonical(id, batch);
+  char* const begin = batch.texts.Reserve(line_.size());
+  const auto size = static_cast<size_t>(WriteCanonical(line_, begin) - begin);
+  marks.content = StablePartitionHash({begin, size});
+  return true;
+}
+
+bool EventReader::ReadQuietPeriod(EventBatch& batch, EventMarks& marks) {
+  const Value& value = scanner_.value(plan_.quiet_slot);
+  if (!value.present()) return true;
+  if (value.kind == Value::Kind::kString) {
+    const std::string_view text = Canonical(value, batch);
+    const absl::StatusOr<Duration> period = ParseDuration(text.substr(1, text.size() - 2));
+    if (period.ok()) marks.quiet_period = *period;
+  }
+  return marks.quiet_period > Duration(0) || (Bad(bad_line::kQuietPeriod), false);
 }
 
 // False for a value that the reducer cannot take.

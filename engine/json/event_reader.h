@@ -18,21 +18,31 @@
 
 namespace pleat::inline v0 {
 
+// An event that flushes or cancels the group of its key.
+struct ControlEvent {
+  std::string_view key;
+  EngineTime at;
+  bool cancels = false;  // else it flushes
+};
+
 class EventReader {
  public:
-  enum class Verdict : uint8_t { kBlank, kEvent, kBad, kNoUnit };
+  enum class Verdict : uint8_t { kBlank, kEvent, kControl, kBad, kNoUnit };
 
   // Borrows `plan`.
   explicit EventReader(const FoldPlan& plan) : plan_(plan), scanner_(plan.paths) {}
 
-  // Reads one line; a usable event is added to `batch`. See FoldLine() for the padding. Events that the
-  // caller has to stamp have no stamp yet.
+  // Reads one line; a usable event is added to `batch`, unless it is one that only flushes or cancels.
+  // See FoldLine() for the padding. Events that the caller has to stamp have no stamp yet.
   Verdict Read(std::string_view line, EventBatch& batch);
 
   // The same for the lines of `text`, which are handed to ReadNext() one after the other. Returns false
   // if they have to be read one by one. REQUIRES: no line is longer than kLineBytesMax.
   bool Index(std::string_view text) { return scanner_.Index(text); }
   Verdict ReadNext(std::string_view line, EventBatch& batch);
+
+  // After kControl. Its key stays as long as those in the batch.
+  const ControlEvent& control() const noexcept { return control_; }
 
   // After kBad and kNoUnit, until the next line.
   std::string_view reason() const noexcept { return reason_; }
@@ -44,6 +54,10 @@ class EventReader {
   std::string_view JoinKeys(EventBatch& batch);
   Verdict ReadTime(EventBatch& batch, EngineTime& at);
   Verdict ReadTimeNumber(const Value& value, EngineTime& at);
+  bool IsControl(EventBatch& batch);
+  bool ReadMarks(EventBatch& batch, EventMarks& marks);
+  bool Holds(const ConditionPlan& condition, EventBatch& batch) const;
+  bool ReadQuietPeriod(EventBatch& batch, EventMarks& marks);
   bool ReadOperand(const FoldPlan::MergedValue& merge, EventBatch& batch, Operand& operand);
   void ReadIdentities(const Value& value, EventBatch& batch, Operand& operand);
   std::string_view Identity(std::string_view text, EventBatch& batch);
@@ -53,6 +67,7 @@ class EventReader {
   Scanner scanner_;
   std::string_view line_;  // the one that is read
   TimestampReader times_;
+  ControlEvent control_;
   std::string_view reason_;
   std::string reason_text_;
 };

@@ -43,6 +43,9 @@ int64_t Fold(void* context, void* state, const void* event_bytes) {
     growth += FoldRest(RestOf(plan, state), *operand, event, plan.rest == Rest::kLast);
   }
   HeapBytes(state) += growth;
+  if (const uint32_t weight = plan.weight_offset; weight != 0) {
+    *static_cast<uint64_t*>(At(state, weight)) += event.line_bytes;
+  }
   return static_cast<int64_t>(growth);
 }
 
@@ -77,6 +80,21 @@ size_t StateHeapBytes(void*, const void* state) {
   return static_cast<size_t>(*static_cast<const uint64_t*>(state));
 }
 
+EventMarks Marks(void*, std::string_view, const void* event) {
+  return *static_cast<const FoldEvent*>(event)->marks;
+}
+
+bool MeetsCondition(void* context, const void* state) {
+  return static_cast<FoldPlan*>(context)->MeetsCloseWhen(state);
+}
+
+size_t Weight(void* context, const void* state) {
+  uint64_t bytes;
+  std::memcpy(&bytes, static_cast<const char*>(state) + PlanOf(context).weight_offset,
+              sizeof(bytes));
+  return static_cast<size_t>(bytes);
+}
+
 int MicrosecondShift(TimeUnit unit) noexcept {
   switch (unit) {
     case TimeUnit::kSeconds: return 6;
@@ -104,7 +122,11 @@ void AddName(std::string& names, std::string_view quoted) {
 }  // namespace
 
 FoldPlan::FoldPlan(const FoldSpec& spec)
-    : time_unit(spec.time_unit), time_shift(MicrosecondShift(spec.time_unit)), meta(spec.meta) {
+    : time_unit(spec.time_unit),
+      time_shift(MicrosecondShift(spec.time_unit)),
+      meta(spec.meta),
+      revisions(spec.edge != Edge::kTrailing || spec.partial_every != kForever),
+      emission_ids(spec.emission_id) {
   for (const KeyField& field : spec.key) {
     const std::string shown = "key " + bad_line::Quoted(field.path);
     keys.push_back({AddPath(paths, field.path), Quote(field.name) + ":",
@@ -121,6 +143,11 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
   if (spec.rest != Rest::kDrop) AddRest(spec);
   raw = spec.raw != 0;
   if (raw) AddMerge({"_raw", Reducer::kArray, {}, spec.raw}, kWholeEvent);
+  if (spec.max_group_bytes != kNoByteCap) {
+    weight_offset = state_bytes;
+    state_bytes += sizeof(uint64_t);
+  }
+  AddMarks(spec);
 }
 
 void FoldPlan::AddMerge(const Merge& merge, int slot) {
@@ -152,6 +179,36 @@ void FoldPlan::AddRest(const FoldSpec& spec) {
   no_rest.insert({Quote("_fold"), Quote("_raw")});
 }
 
+void FoldPlan::AddMarks(const FoldSpec& spec) {
+  const auto slot_of = [&](const std::string& path) { return AddPath(paths, path); };
+  start_when = ConditionPlan(spec.start_when, slot_of);
+  end_when = ConditionPlan(spec.end_when, slot_of);
+  flush_when = ConditionPlan(spec.flush_when, slot_of);
+  cancel_when = ConditionPlan(spec.cancel_when, slot_of);
+  if (!spec.quiet_path.empty()) quiet_slot = slot_of(spec.quiet_path);
+  if (!spec.id.empty()) {
+    const std::string shown = "id " + bad_line::Quoted(spec.id);
+    id = Id{slot_of(spec.id), shown + std::string(bad_line::kKeyAbsent),
+            shown + std::string(bad_line::kKeyContainer)};
+  }
+  has_control = !flush_when.empty() || !cancel_when.empty();
+  has_marks = !start_when.empty() || !end_when.empty() || !spec.quiet_path.empty() || id;
+  close_when = ConditionPlan(spec.close_when, [&](const std::string& name) {
+    const auto found = std::find_if(spec.merges.begin(), spec.merges.end(),
+                                    [&](const Merge& merge) { return merge.name == name; });
+    return static_cast<int>(found - spec.merges.begin());
+  });
+}
+
+bool FoldPlan::MeetsCloseWhen(const void* state) {
+  return close_when.Holds([&](int index) {
+    const MergedValue& merge = merges[static_cast<size_t>(index)];
+    merged_text.Clear();
+    AppendState(merge, static_cast<const char*>(state) + merge.offset, merged_text);
+    return merged_text.text();
+  });
+}
+
 StateOps FoldPlan::ops() noexcept {
   StateOps ops;
   ops.size = state_bytes;
@@ -163,6 +220,10 @@ StateOps FoldPlan::ops() noexcept {
   ops.destroy = Destroy;
   ops.copy = Copy;
   ops.heap_bytes = grows ? StateHeapBytes : nullptr;
+  ops.marks = has_marks ? Marks : nullptr;
+  ops.has_ids = id.has_value();
+  ops.condition = close_when.empty() ? nullptr : MeetsCondition;
+  ops.weight = weight_offset == 0 ? nullptr : Weight;
   return ops;
 }
 

@@ -1,11 +1,13 @@
 // A FoldSpec made ready to run: every path a slot of one tree, every merge a place in the state.
 //
-// It never changes after it was made, so that any thread may read it; it is the context that the
-// engine passes to the functions in ops(). A state begins with the number of heap bytes it owns.
+// It never changes after it was made (but for a scratch text), so that any thread may read it; it is the
+// context that the engine passes to the functions in ops(). A state begins with the number of heap
+// bytes it owns.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,6 +17,7 @@
 #include <pleat/json.h>
 
 #include "engine/base/hash.h"
+#include "engine/json/condition.h"
 #include "engine/json/line_writer.h"
 #include "engine/json/path.h"
 #include "engine/json/reducers.h"
@@ -26,6 +29,11 @@ struct FoldPlan {
     int slot;
     std::string label;      // "name":
     std::string absent;     // the reason of a line that lacks the key
+    std::string container;  // and of one where it is no scalar
+  };
+  struct Id {
+    int slot;
+    std::string absent;     // the reason of a line that lacks it
     std::string container;  // and of one where it is no scalar
   };
   struct MergedValue : MergeRule {
@@ -44,6 +52,9 @@ struct FoldPlan {
 
   // REQUIRES: Validate(spec) is OK.
   explicit FoldPlan(const FoldSpec& spec);
+
+  // Whether the state meets close_when. Only on the thread that folds.
+  bool MeetsCloseWhen(const void* state);
 
   // What an engine needs to keep our states; refers to this plan.
   StateOps ops() noexcept;
@@ -65,12 +76,30 @@ struct FoldPlan {
   int time_shift = 0;  // the power of ten that takes a number of the unit to microseconds
   bool meta = true;
   bool raw = false;
+  bool revisions = false;     // "_fold" has them
+  bool emission_ids = false;  // likewise
+
+  int quiet_slot = PathTree::kNone;  // of an event's own quiet period
+  std::optional<Id> id;
+  ConditionPlan start_when;  // their places are slots
+  ConditionPlan end_when;
+  ConditionPlan flush_when;
+  ConditionPlan cancel_when;
+  ConditionPlan close_when;  // its places are merges
+  bool has_marks = false;    // some event may
+  bool has_control = false;  // some event may flush or cancel
+
+  // What close_when looks at is written here. Only the thread that folds touches it.
+  LineWriter merged_text;
+
+  uint32_t weight_offset = 0;  // of the sum of line bytes in the state; 0: none
   uint32_t state_bytes = sizeof(uint64_t);
   bool grows = false;
 
  private:
   void AddMerge(const Merge& merge, int slot);
   void AddRest(const FoldSpec& spec);
+  void AddMarks(const FoldSpec& spec);
 };
 
 }  // namespace pleat::inline v0

@@ -85,14 +85,27 @@ class TakenGroups {
   LineWriter lines_;
 };
 
+// Whether a group can close before it was quiet, other than by what says that it is complete.
+bool ClosesEarly(const FoldSpec& spec) {
+  return spec.max_hold != kForever || spec.max_events != kNoEventCap ||
+         spec.max_group_bytes != kNoByteCap || spec.flush_when.kind != Condition::Kind::kNone ||
+         spec.on_limit == OnLimit::kEmitOldest;
+}
+
 FolderOptions FolderOptionsFor(const FoldSpec& spec) {
   FolderOptions options;
   options.quiet_period = spec.quiet;
   options.max_hold = spec.max_hold;
   options.max_events = spec.max_events;
+  options.max_group_bytes = spec.max_group_bytes;
+  options.edge = spec.edge;
+  options.partial_every = spec.partial_every;
   options.accept_limit = spec.accept_limit;
+  options.on_late = spec.on_late;
+  options.count_reopened = ClosesEarly(spec);
   options.max_groups = spec.max_groups;
   options.max_bytes = spec.max_bytes;
+  options.on_limit = spec.on_limit;
   return options;
 }
 
@@ -100,31 +113,31 @@ FolderOptions FolderOptionsFor(const FoldSpec& spec) {
 
 class JsonFolder::Impl {
  public:
-  Impl(const AnyFolder& folder, std::unique_ptr<FoldPlan> plan, const FoldSpec& spec)
-      : plan_(std::move(plan)),
+  // `plan` belongs to the engine, as what is left in the collection does.
+  Impl(const AnyFolder& folder, const FoldPlan& plan, const FoldSpec& spec)
+      : plan_(plan),
         folder_(folder),
+        lateness_(spec.lateness),
+        future_limit_(spec.future_limit),
         max_groups_(spec.max_groups),
         max_bytes_(spec.max_bytes),
-        any_may_be_bad_(spec.future_limit != kForever),
-        reader_(*plan_),
-        lines_(*plan_) {}
-
-  // The engine keeps the collection but not the plan, so that no state may be left behind.
-  ~Impl() {
-    folder_.CloseAll();
-    folder_.Pop(SIZE_MAX, [&](const ClosedGroup& group) {
-      folder_.ops().destroy(folder_.ops().context, group.state);
-    });
-  }
+        on_limit_(spec.on_limit),
+        reader_(plan_),
+        lines_(plan_) {}
 
   LineResult FoldLine(std::string_view line, EngineTime arrival);
   void FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual);
   size_t Fold(JsonLines::Impl& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
   size_t Pop(size_t max, std::string& out);
+  bool Scan(ScanCursor& cursor, size_t max, std::string& out) const;
 
-  const FoldPlan& plan() const noexcept { return *plan_; }
+  const FoldPlan& plan() const noexcept { return plan_; }
   LineCounts counts() const noexcept {
-    return {events_.value() + bad_.value(), events_.value(), bad_.value(), mismatched_.value()};
+    return {.lines = events_.value() + bad_.value(),
+            .events = events_.value(),
+            .bad = bad_.value(),
+            .mismatched = mismatched_.value(),
+            .control = control_.value()};
   }
   AnyFolder& folder() noexcept { return folder_; }
   const AnyFolder& folder() const noexcept { return folder_; }
@@ -139,19 +152,23 @@ class JsonFolder::Impl {
   size_t BatchSize(size_t events) const noexcept;
   bool FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualLine on_unusual);
   LineResult Count(FoldOutcome outcome, const FoldEvent& event) noexcept;
+  LineResult Obey(const ControlEvent& control, EngineTime arrival) noexcept;
 
-  std::unique_ptr<FoldPlan> plan_;
+  const FoldPlan& plan_;
   AnyFolder folder_;
+  const Duration lateness_;
+  const Duration future_limit_;
   const size_t max_groups_;
   const size_t max_bytes_;
-  const bool any_may_be_bad_;  // also an event that was read well: the engine decides
-  EventReader reader_;         // of FoldLine(),
-  EventBatch event_;           // which has one event
-  JsonLines::Impl lines_;      // of FoldLines()
+  const OnLimit on_limit_;
+  EventReader reader_;     // of FoldLine(),
+  EventBatch event_;       // which has one event
+  JsonLines::Impl lines_;  // of FoldLines()
   std::array<FoldOutcome, kFoldedAtOnce> outcomes_;
   Counter events_;
   Counter bad_;
   Counter mismatched_;
+  Counter control_;
 };
 
 LineResult JsonFolder::Impl::FoldLine(std::string_view line, EngineTime arrival) {
@@ -159,6 +176,7 @@ LineResult JsonFolder::Impl::FoldLine(std::string_view line, EngineTime arrival)
   switch (reader_.Read(line, event_)) {
     case EventReader::Verdict::kBlank: return {};
     case EventReader::Verdict::kBad: return Bad(reader_.reason());
+    case EventReader::Verdict::kControl: return Obey(reader_.control(), arrival);
     case EventReader::Verdict::kNoUnit:
       return {LineResult::Kind::kNoUnit, FoldOutcome::kOpened, reader_.reason()};
     case EventReader::Verdict::kEvent: break;
@@ -172,7 +190,7 @@ LineResult JsonFolder::Impl::FoldLine(std::string_view line, EngineTime arrival)
 // On arrival time.
 void JsonFolder::Impl::Stamp(std::span<KeyedEvent<FoldEvent>> events,
                              EngineTime arrival) const noexcept {
-  if (plan_->time_slot != PathTree::kNone) return;
+  if (plan_.time_slot != PathTree::kNone) return;
   for (KeyedEvent<FoldEvent>& each : events) each.at = each.event.at = arrival;
 }
 
@@ -180,10 +198,28 @@ void JsonFolder::Impl::Stamp(std::span<KeyedEvent<FoldEvent>> events,
 LineResult JsonFolder::Impl::Count(FoldOutcome outcome, const FoldEvent& event) noexcept {
   if (outcome == FoldOutcome::kFuture) return Bad(bad_line::kFuture);
   if (outcome != FoldOutcome::kStopped) events_.Add(1);
-  if (outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded) {
-    mismatched_.Add(event.mismatched);
+  const bool taken = outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded ||
+                     outcome == FoldOutcome::kCorrected;
+  if (taken) mismatched_.Add(event.mismatched);
+  const bool conflict = outcome == FoldOutcome::kConflict;
+  return {LineResult::Kind::kEvent, outcome, conflict ? bad_line::kConflict : std::string_view()};
+}
+
+// It moves time as an event that is folded would, and what is due closes before it.
+LineResult JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime arrival) noexcept {
+  Engine& engine = folder_.engine();
+  const bool by_event = plan_.time_slot != PathTree::kNone;
+  const EngineTime at = by_event ? control.at : arrival;
+  const EngineTime now = engine.now();
+  if (future_limit_ != kForever && now != kBeginningOfTime &&
+      at > SaturatingAdd(now, future_limit_)) {
+    return Bad(bad_line::kFuture);
   }
-  return {LineResult::Kind::kEvent, outcome, {}};
+  if (by_event) engine.Advance(SaturatingSub(at, lateness_));
+  control.cancels ? folder_.Cancel(control.key) : folder_.Flush(control.key);
+  events_.Add(1);
+  control_.Add(1);
+  return {LineResult::Kind::kControl, {}, {}};
 }
 
 void JsonFolder::Impl::FoldLines(std::string_view text, EngineTime arrival,
@@ -223,19 +259,23 @@ size_t JsonFolder::Impl::Fold(JsonLines::Impl& lines, size_t max, EngineTime arr
     if (!go_on) break;
     lines.next_line = stop;
     if (!interrupted) break;
-    const JsonLines::Impl::NoEvent& bad = no_events[lines.next_no_event++];
+    const JsonLines::Impl::NoEvent& other = no_events[lines.next_no_event++];
     ++lines.next_line;
-    if (bad.result.kind == LineResult::Kind::kBad) bad_.Add(1);
-    go_on = on_unusual({bad.line.index, bad.line.text(), bad.result});
+    LineResult result = other.result;
+    if (result.kind == LineResult::Kind::kBad) bad_.Add(1);
+    if (result.kind == LineResult::Kind::kControl) result = Obey(other.control, arrival);
+    go_on = on_unusual({other.line.index, other.line.text(), result});
   }
   return lines.next_line - begin;
 }
 
-// How many of `events` to fold at once. Where one may turn out bad, no later one may be folded before
-// that was said; and where one may be refused, sizes() has to tell why. Both are rare.
+// How many of `events` to fold at once. Where the engine may find one bad, no later one may be folded
+// before that was said; and where one may be refused for one of two limits, sizes() has to tell for
+// which. Both are rare.
 size_t JsonFolder::Impl::BatchSize(size_t events) const noexcept {
-  if (any_may_be_bad_) return 1;
+  if (future_limit_ != kForever) return 1;
   const size_t size = std::min(events, kFoldedAtOnce);
+  if (on_limit_ == OnLimit::kEmitOldest) return size;
   const Sizes sizes = folder_.sizes();
   const bool near_limit =
       sizes.open_groups + size > max_groups_ || sizes.bytes > max_bytes_ - max_bytes_ / 8;
@@ -273,7 +313,7 @@ bool JsonFolder::Impl::FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualL
 }
 
 size_t JsonFolder::Impl::Pop(size_t max, std::string& out) {
-  TakenGroups taken(*plan_, folder_.ops());
+  TakenGroups taken(plan_, folder_.ops());
   size_t popped = 0;
   while (popped < max) {
     const size_t wanted = std::min(max - popped, kTakenAtOnce);
@@ -285,15 +325,26 @@ size_t JsonFolder::Impl::Pop(size_t max, std::string& out) {
   return popped;
 }
 
+bool JsonFolder::Impl::Scan(ScanCursor& cursor, size_t max, std::string& out) const {
+  const EngineTime now = folder_.engine().now();
+  EmissionPrinter printer(plan_);
+  LineWriter lines;
+  const bool more = folder_.Scan(
+      cursor, max, [&](std::string_view key, const GroupInfo& info, const void* state) {
+        printer.AppendOpen(key, info, state, now, lines);
+      });
+  out += lines.text();
+  return more;
+}
+
 absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(Engine& engine, std::string_view name,
                                                              const FoldSpec& spec) {
   if (absl::Status status = Validate(spec); !status.ok()) return status;
-  auto plan = std::make_unique<FoldPlan>(spec);
+  const auto plan = std::make_shared<FoldPlan>(spec);
   absl::StatusOr<AnyFolder> folder =
-      AnyFolder::Open(engine, name, FolderOptionsFor(spec), plan->ops());
+      AnyFolder::Open(engine, name, FolderOptionsFor(spec), plan->ops(), plan);
   if (!folder.ok()) return folder.status();
-  return std::unique_ptr<JsonFolder>(
-      new JsonFolder(std::make_unique<Impl>(*folder, std::move(plan), spec)));
+  return std::unique_ptr<JsonFolder>(new JsonFolder(std::make_unique<Impl>(*folder, *plan, spec)));
 }
 
 JsonFolder::JsonFolder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -316,7 +367,9 @@ const FoldPlan& JsonFolder::plan() const noexcept { return impl_->plan(); }
 
 size_t JsonFolder::Pop(size_t max, std::string& out) { return impl_->Pop(max, out); }
 
-bool JsonFolder::Scan(ScanCursor&, size_t, std::string&) const { return false; }
+bool JsonFolder::Scan(ScanCursor& cursor, size_t max, std::string& out) const {
+  return impl_->Scan(cursor, max, out);
+}
 
 void JsonFolder::CloseAll() noexcept { impl_->folder().CloseAll(); }
 

@@ -53,6 +53,7 @@ void JsonLines::Impl::Fetch(size_t first, size_t count) const noexcept {
   const auto text = static_cast<size_t>(last.data + last.size - sources_[first].data);
   FetchMemory(&batch_.events[first], count * sizeof(batch_.events[first]));
   FetchMemory(batch_.operands.data() + first * merges, count * merges * sizeof(Operand));
+  if (!batch_.marks.empty()) FetchMemory(&batch_.marks[first], count * sizeof(EventMarks));
   FetchMemory(sources_[first].data, text);
 }
 
@@ -72,10 +73,12 @@ void JsonLines::Impl::Note(std::string_view text, EventReader::Verdict verdict) 
   const Line line{text.data(), static_cast<uint32_t>(text.size()), static_cast<uint32_t>(lines_++)};
   if (verdict == Verdict::kEvent) {
     sources_.push_back(line);
+  } else if (verdict == Verdict::kControl) {
+    no_events_.push_back({line, {LineResult::Kind::kControl, {}, {}}, reader_.control()});
   } else if (verdict != Verdict::kBlank) {
     const auto kind = verdict == Verdict::kBad ? LineResult::Kind::kBad : LineResult::Kind::kNoUnit;
     const std::string_view reason = batch_.texts.Copy(reader_.reason());
-    no_events_.push_back({line, {kind, FoldOutcome::kOpened, reason}});
+    no_events_.push_back({line, {kind, FoldOutcome::kOpened, reason}, {}});
   }
 }
 

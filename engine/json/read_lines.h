@@ -1,4 +1,5 @@
-// What JsonLines holds: the events of a text in order, and between them the lines that are none.
+// What JsonLines holds: the events of a text in order, and between them the lines that are none, or
+// none to fold.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +27,7 @@ class alignas(64) JsonLines::Impl {
   struct NoEvent {
     Line line;
     LineResult result;
+    ControlEvent control;  // of kControl
   };
 
   explicit Impl(const FoldPlan& plan) : reader_(plan) {}

@@ -40,6 +40,11 @@ inline constexpr std::string_view kTimeType = "event time is neither text nor a 
 inline constexpr std::string_view kTimeText = "event time is not RFC 3339";
 inline constexpr std::string_view kTimeRange = "event time is outside the years 0001 to 9999";
 inline constexpr std::string_view kFuture = "event time is ahead of the future limit";
+inline constexpr std::string_view kQuietPeriod =
+    "quiet period is not a duration above zero, as text, such as \"90s\"";
+
+// Of an event that is usable, but cannot be folded for what came before.
+inline constexpr std::string_view kConflict = "an event of this id came before, with other content";
 
 // `text` in quotes, fit for a message: one line, escaped, cut after about 60 bytes. Bytes that are not
 // UTF-8 become '?'.

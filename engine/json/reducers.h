@@ -37,6 +37,8 @@ struct FoldEvent {
   const Operand* operands;           // one for each merge
   const std::string_view* elements;  // of the batch, canonical
   uint32_t mismatched;               // values that a reducer could not take
+  uint32_t line_bytes;
+  const EventMarks* marks;  // null if no event of the plan has any
 };
 
 // A reducer with what it was told.

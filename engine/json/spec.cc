@@ -6,9 +6,10 @@
 
 #include <pleat/json.h>
 
+#include "engine/json/condition_text.h"
+#include "engine/json/option_json.h"
 #include "engine/json/path.h"
 #include "engine/json/reasons.h"
-#include "engine/json/scanner.h"
 #include "engine/json/spec_text.h"
 
 namespace pleat::inline v0 {
@@ -60,24 +61,40 @@ absl::Status SetCount(Integer& to, std::string_view text, bool suffixes) {
   return absl::OkStatus();
 }
 
-absl::Status SetUnit(TimeUnit& to, std::string_view text) {
-  constexpr std::pair<std::string_view, TimeUnit> kUnits[] = {{"s", TimeUnit::kSeconds},
-                                                              {"ms", TimeUnit::kMilliseconds},
-                                                              {"us", TimeUnit::kMicroseconds},
-                                                              {"ns", TimeUnit::kNanoseconds}};
-  for (const auto& [name, unit] : kUnits) {
-    if (text == name) return to = unit, absl::OkStatus();
+template <class Enum>
+struct Choice {
+  std::string_view name;
+  Enum value;
+};
+constexpr Choice<TimeUnit> kUnits[] = {{"s", TimeUnit::kSeconds},
+                                       {"ms", TimeUnit::kMilliseconds},
+                                       {"us", TimeUnit::kMicroseconds},
+                                       {"ns", TimeUnit::kNanoseconds}};
+constexpr Choice<Edge> kEdges[] = {
+    {"trailing", Edge::kTrailing}, {"leading", Edge::kLeading}, {"both", Edge::kBoth}};
+constexpr Choice<OnLate> kOnLate[] = {
+    {"reject", OnLate::kReject}, {"fold", OnLate::kFold}, {"correct", OnLate::kCorrect}};
+constexpr Choice<Rest> kRests[] = {
+    {"drop", Rest::kDrop}, {"first", Rest::kFirst}, {"last", Rest::kLast}};
+constexpr Choice<OnLimit> kOnLimit[] = {{"refuse", OnLimit::kRefuse},
+                                        {"emit", OnLimit::kEmitOldest}};
+
+// `what`: such as "a unit".
+template <class Enum, size_t kChoices>
+absl::Status SetChoice(Enum& to, std::string_view text, std::string_view what,
+                       const Choice<Enum> (&choices)[kChoices]) {
+  std::string names;
+  for (const Choice<Enum>& choice : choices) {
+    if (text == choice.name) return to = choice.value, absl::OkStatus();
+    names += (names.empty() ? "" : ", ") + std::string(choice.name);
   }
-  return Wrong(Quoted(text) + " is not a unit (one of s, ms, us, ns)");
+  return Wrong(Quoted(text) + " is not " + std::string(what) + " (one of " + names + ")");
 }
 
-std::string_view UnitName(TimeUnit unit) {
-  switch (unit) {
-    case TimeUnit::kSeconds: return "s";
-    case TimeUnit::kMilliseconds: return "ms";
-    case TimeUnit::kMicroseconds: return "us";
-    case TimeUnit::kNanoseconds: return "ns";
-    case TimeUnit::kNotStated: break;
+template <class Enum, size_t kChoices>
+std::string_view NameIn(const Choice<Enum> (&choices)[kChoices], Enum value) {
+  for (const Choice<Enum>& choice : choices) {
+    if (choice.value == value) return choice.name;
   }
   return "";
 }
@@ -104,19 +121,22 @@ absl::Status AddMerge(FoldSpec& spec, std::string_view text) {
   return absl::OkStatus();
 }
 
-constexpr std::string_view kRestNames[] = {"drop", "first", "last"};  // in the order of Rest
-
-absl::Status SetRest(Rest& to, std::string_view text) {
-  const auto* const found = std::find(std::begin(kRestNames), std::end(kRestNames), text);
-  if (found == std::end(kRestNames)) return Wrong(Quoted(text) + " is not drop, first or last");
-  to = static_cast<Rest>(found - kRestNames);
+absl::Status SetSwitch(bool& to, std::string_view text, bool on = true) {
+  if (text != "true" && text != "false") return Wrong(Quoted(text) + " is not true or false");
+  to = (text == "true") == on;
   return absl::OkStatus();
 }
 
-absl::Status SetNoMeta(FoldSpec& spec, std::string_view text) {
-  if (text != "true" && text != "false") return Wrong(Quoted(text) + " is not true or false");
-  spec.meta = text == "false";
-  return absl::OkStatus();
+// A condition on events if `paths` says so, else on merged values, whose names may be anything.
+absl::Status SetCondition(Condition& to, std::string_view text, bool paths) {
+  absl::StatusOr<Condition> condition = ParseCondition(text);
+  if (!condition.ok()) return condition.status();
+  absl::Status status = CheckCondition(*condition, [&](const std::string& path) {
+    std::string ignored;
+    return paths ? SetPath(ignored, path) : absl::OkStatus();
+  });
+  if (status.ok()) to = *std::move(condition);
+  return status;
 }
 
 struct Option {
@@ -129,20 +149,50 @@ constexpr Option kOptions[] = {
     {"max-hold", [](FoldSpec& s, std::string_view t) { return SetDuration(s.max_hold, t); }},
     {"max-events",
      [](FoldSpec& s, std::string_view t) { return SetCount(s.max_events, t, false); }},
+    {"max-bytes",
+     [](FoldSpec& s, std::string_view t) { return SetCount(s.max_group_bytes, t, true); }},
+    {"start-when",
+     [](FoldSpec& s, std::string_view t) { return SetCondition(s.start_when, t, true); }},
+    {"end-when", [](FoldSpec& s, std::string_view t) { return SetCondition(s.end_when, t, true); }},
+    {"close-when",
+     [](FoldSpec& s, std::string_view t) { return SetCondition(s.close_when, t, false); }},
+    {"flush-when",
+     [](FoldSpec& s, std::string_view t) { return SetCondition(s.flush_when, t, true); }},
+    {"cancel-when",
+     [](FoldSpec& s, std::string_view t) { return SetCondition(s.cancel_when, t, true); }},
+    {"quiet-path", [](FoldSpec& s, std::string_view t) { return SetPath(s.quiet_path, t); }},
+    {"edge",
+     [](FoldSpec& s, std::string_view t) { return SetChoice(s.edge, t, "an edge", kEdges); }},
+    {"partial-every",
+     [](FoldSpec& s, std::string_view t) { return SetDuration(s.partial_every, t); }},
     {"time", [](FoldSpec& s, std::string_view t) { return SetPath(s.time, t); }},
-    {"time-unit", [](FoldSpec& s, std::string_view t) { return SetUnit(s.time_unit, t); }},
+    {"time-unit",
+     [](FoldSpec& s, std::string_view t) { return SetChoice(s.time_unit, t, "a unit", kUnits); }},
     {"lateness", [](FoldSpec& s, std::string_view t) { return SetDuration(s.lateness, t); }},
     {"accept-limit",
      [](FoldSpec& s, std::string_view t) { return SetDuration(s.accept_limit, t); }},
+    {"on-late",
+     [](FoldSpec& s, std::string_view t) {
+       return SetChoice(s.on_late, t, "a way with late events", kOnLate);
+     }},
     {"future-limit",
      [](FoldSpec& s, std::string_view t) { return SetDuration(s.future_limit, t); }},
+    {"id", [](FoldSpec& s, std::string_view t) { return SetPath(s.id, t); }},
     {"merge", AddMerge},
-    {"rest", [](FoldSpec& s, std::string_view t) { return SetRest(s.rest, t); }},
+    {"rest",
+     [](FoldSpec& s, std::string_view t) {
+       return SetChoice(s.rest, t, "a way with the rest", kRests);
+     }},
     {"raw", [](FoldSpec& s, std::string_view t) { return SetCount(s.raw, t, false); }},
-    {"no-meta", SetNoMeta},
+    {"no-meta", [](FoldSpec& s, std::string_view t) { return SetSwitch(s.meta, t, false); }},
+    {"emission-id", [](FoldSpec& s, std::string_view t) { return SetSwitch(s.emission_id, t); }},
     {"max-groups",
      [](FoldSpec& s, std::string_view t) { return SetCount(s.max_groups, t, false); }},
     {"max-memory", [](FoldSpec& s, std::string_view t) { return SetCount(s.max_bytes, t, true); }},
+    {"on-limit",
+     [](FoldSpec& s, std::string_view t) {
+       return SetChoice(s.on_limit, t, "a way at a limit", kOnLimit);
+     }},
 };
 
 absl::Status OptionError(std::string_view option, std::string_view message) {
@@ -154,8 +204,6 @@ absl::Status CheckPathOf(std::string_view option, std::string_view path) {
   absl::Status status = SetPath(ignored, path);
   return status.ok() ? status : OptionError(option, std::string(status.message()));
 }
-
-bool IsUtf8(std::string_view text);
 
 absl::Status CheckNames(const FoldSpec& spec) {
   std::set<std::string_view> taken = {"_fold"};
@@ -185,8 +233,11 @@ absl::Status CheckPaths(const FoldSpec& spec) {
   for (const KeyField& field : spec.key) {
     if (absl::Status status = CheckPathOf("key", field.path); !status.ok()) return status;
   }
-  if (!spec.time.empty()) {
-    if (absl::Status status = CheckPathOf("time", spec.time); !status.ok()) return status;
+  const std::pair<const char*, const std::string*> optional[] = {
+      {"time", &spec.time}, {"id", &spec.id}, {"quiet-path", &spec.quiet_path}};
+  for (const auto& [option, path] : optional) {
+    if (path->empty()) continue;
+    if (absl::Status status = CheckPathOf(option, *path); !status.ok()) return status;
   }
   for (const Merge& merge : spec.merges) {
     if (merge.reducer == Reducer::kCount && merge.path.empty()) continue;
@@ -195,16 +246,59 @@ absl::Status CheckPaths(const FoldSpec& spec) {
   return absl::OkStatus();
 }
 
-// Whether `name` can stand in JSON output; asks the same judge as for input.
-bool IsUtf8(std::string_view text) {
-  std::string document = "{";
-  AppendJsonString(text, document);
-  document += ":0}";
-  if (document.size() > kLineBytesMax) return false;
-  const size_t size = document.size();
-  document.append(kLinePaddingBytes, ' ');
-  const PathTree none;
-  return Scanner(none).Scan(std::string_view(document).substr(0, size)).empty();
+// Reducers whose value is one scalar, or can be; the others' can not be compared with anything.
+bool GivesScalar(Reducer reducer) {
+  return reducer != Reducer::kKeys && reducer != Reducer::kSet && reducer != Reducer::kArray;
+}
+
+absl::Status CheckMergedValue(const FoldSpec& spec, const std::string& name) {
+  for (const Merge& merge : spec.merges) {
+    if (merge.name != name) continue;
+    if (GivesScalar(merge.reducer)) return absl::OkStatus();
+    return Wrong(Quoted(name) +
+                 " is a list; what can be compared is given by sum, min, max, mean, " +
+                 "count, first, last, distinct or concat (distinct counts what set lists)");
+  }
+  return Wrong("there is no --merge named " + Quoted(name));
+}
+
+absl::Status CheckConditions(const FoldSpec& spec) {
+  const std::pair<const char*, const Condition*> on_events[] = {{"start-when", &spec.start_when},
+                                                                {"end-when", &spec.end_when},
+                                                                {"flush-when", &spec.flush_when},
+                                                                {"cancel-when", &spec.cancel_when}};
+  for (const auto& [option, condition] : on_events) {
+    if (condition->kind == Condition::Kind::kNone) continue;
+    absl::Status status = CheckCondition(*condition, [](const std::string& path) {
+      std::string ignored;
+      return SetPath(ignored, path);
+    });
+    if (!status.ok()) return OptionError(option, std::string(status.message()));
+  }
+  if (spec.close_when.kind == Condition::Kind::kNone) return absl::OkStatus();
+  absl::Status status = CheckCondition(
+      spec.close_when, [&](const std::string& name) { return CheckMergedValue(spec, name); });
+  return status.ok() ? status : OptionError("close-when", std::string(status.message()));
+}
+
+// Options that make no sense together, or without another.
+absl::Status CheckTogether(const FoldSpec& spec) {
+  const bool accepts_all = spec.accept_limit == kForever;
+  if (!spec.id.empty() && accepts_all) {
+    return OptionError("id", "needs --accept-limit, which says how long ids are remembered");
+  }
+  if (spec.on_late != OnLate::kReject) {
+    const std::string way(NameIn(kOnLate, spec.on_late));
+    if (accepts_all) return OptionError("on-late", way + " needs --accept-limit");
+    if (!spec.id.empty()) {
+      return OptionError("id", "not with --on-late " + way + ": ids of late events are forgotten");
+    }
+  }
+  if (spec.edge == Edge::kLeading && spec.partial_every != kForever) {
+    return OptionError("partial-every",
+                       "not with --edge leading, which holds back all but the first");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -229,29 +323,53 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const FoldSpec& spec)
   auto count = [&](const char* name, auto member) {
     if (spec.*member != empty.*member) out.emplace_back(name, std::to_string(spec.*member));
   };
+  auto path = [&](const char* name, std::string FoldSpec::* member) {
+    if (!(spec.*member).empty()) out.emplace_back(name, spec.*member);
+  };
+  auto condition = [&](const char* name, Condition FoldSpec::* member) {
+    if ((spec.*member).kind == Condition::Kind::kNone) return;
+    out.emplace_back(name, FormatCondition(spec.*member));
+  };
+  auto choice = [&](const char* name, const auto& choices, auto member) {
+    if (spec.*member == empty.*member) return;
+    out.emplace_back(name, NameIn(choices, spec.*member));
+  };
   for (const KeyField& field : spec.key) out.emplace_back("key", FormatKeyField(field));
   duration("quiet", &FoldSpec::quiet);
   duration("max-hold", &FoldSpec::max_hold);
   count("max-events", &FoldSpec::max_events);
-  if (!spec.time.empty()) out.emplace_back("time", spec.time);
-  if (spec.time_unit != empty.time_unit) out.emplace_back("time-unit", UnitName(spec.time_unit));
+  count("max-bytes", &FoldSpec::max_group_bytes);
+  condition("start-when", &FoldSpec::start_when);
+  condition("end-when", &FoldSpec::end_when);
+  condition("close-when", &FoldSpec::close_when);
+  condition("flush-when", &FoldSpec::flush_when);
+  condition("cancel-when", &FoldSpec::cancel_when);
+  path("quiet-path", &FoldSpec::quiet_path);
+  choice("edge", kEdges, &FoldSpec::edge);
+  duration("partial-every", &FoldSpec::partial_every);
+  path("time", &FoldSpec::time);
+  choice("time-unit", kUnits, &FoldSpec::time_unit);
   duration("lateness", &FoldSpec::lateness);
   duration("accept-limit", &FoldSpec::accept_limit);
+  choice("on-late", kOnLate, &FoldSpec::on_late);
   duration("future-limit", &FoldSpec::future_limit);
+  path("id", &FoldSpec::id);
   for (const Merge& merge : spec.merges) out.emplace_back("merge", FormatMerge(merge));
-  if (spec.rest != empty.rest) out.emplace_back("rest", kRestNames[static_cast<size_t>(spec.rest)]);
+  choice("rest", kRests, &FoldSpec::rest);
   count("raw", &FoldSpec::raw);
   if (!spec.meta) out.emplace_back("no-meta", "true");
+  if (spec.emission_id) out.emplace_back("emission-id", "true");
   count("max-groups", &FoldSpec::max_groups);
   count("max-memory", &FoldSpec::max_bytes);
+  choice("on-limit", kOnLimit, &FoldSpec::on_limit);
   return out;
 }
 
 absl::Status Validate(const FoldSpec& spec) {
   if (spec.key.empty()) return OptionError("key", "required: the path of the group key");
   if (spec.quiet == Duration(0)) return OptionError("quiet", "required, and above zero");
-  const std::pair<const char*, Duration> above_zero[] = {{"quiet", spec.quiet},
-                                                         {"max-hold", spec.max_hold}};
+  const std::pair<const char*, Duration> above_zero[] = {
+      {"quiet", spec.quiet}, {"max-hold", spec.max_hold}, {"partial-every", spec.partial_every}};
   for (const auto& [name, value] : above_zero) {
     if (value <= Duration(0)) return OptionError(name, "must be above zero");
   }
@@ -262,10 +380,13 @@ absl::Status Validate(const FoldSpec& spec) {
     if (value < Duration(0)) return OptionError(name, "must not be negative");
   }
   if (spec.max_events == 0) return OptionError("max-events", "must be at least 1");
+  if (spec.max_group_bytes == 0) return OptionError("max-bytes", "must be at least 1");
   if (spec.max_groups == 0) return OptionError("max-groups", "must be at least 1");
   if (spec.max_bytes == 0) return OptionError("max-memory", "must be at least 1");
   if (absl::Status status = CheckPaths(spec); !status.ok()) return status;
-  return CheckNames(spec);
+  if (absl::Status status = CheckNames(spec); !status.ok()) return status;
+  if (absl::Status status = CheckConditions(spec); !status.ok()) return status;
+  return CheckTogether(spec);
 }
 
 EngineOptions EngineOptionsFor(const FoldSpec& spec) {

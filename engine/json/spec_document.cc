@@ -3,8 +3,9 @@
 
 #include <pleat/json.h>
 
+#include "engine/json/condition_text.h"
+#include "engine/json/option_json.h"
 #include "engine/json/reasons.h"
-#include "engine/json/scanner.h"
 #include "engine/json/text.h"
 
 namespace pleat::inline v0 {
@@ -14,18 +15,12 @@ using bad_line::Quoted;
 
 using Set = absl::FunctionRef<absl::Status(std::string_view, std::string_view)>;
 
-// The bytes of a string in quotes.
-std::string Unescaped(std::string_view quoted) {
-  const std::string_view inside = quoted.substr(1, quoted.size() - 2);
-  std::string out(inside.size(), '\0');
-  out.resize(static_cast<size_t>(WriteUnescaped(inside, out.data()) - out.data()));
-  return out;
-}
-
 absl::Status SetScalar(std::string_view name, std::string_view value, Set set) {
   switch (value[0]) {
     case '"': return set(name, Unescaped(value));
     case '{':
+      if (TakesCondition(name)) return set(name, value);
+      [[fallthrough]];
     case '[':
     case 'n':
       return absl::InvalidArgumentError(
@@ -37,6 +32,10 @@ absl::Status SetScalar(std::string_view name, std::string_view value, Set set) {
 
 absl::Status SetMember(std::string_view name, std::string_view value, Set set) {
   if (value[0] != '[') return SetScalar(name, value, set);
+  if (TakesCondition(name)) {
+    return absl::InvalidArgumentError("option " + Quoted(name) +
+                                      " takes one condition; several go under all or any");
+  }
   absl::Status status;
   ForEachElement(value, [&](std::string_view element) {
     if (status.ok()) status = SetScalar(name, element, set);
@@ -47,16 +46,10 @@ absl::Status SetMember(std::string_view name, std::string_view value, Set set) {
 }  // namespace
 
 absl::Status ForEachOption(std::string_view document, Set set) {
-  const size_t begin = std::min(document.find_first_not_of(" \t\r\n"), document.size());
-  std::string padded(document.substr(begin));
-  const size_t size = padded.size();
-  if (size == 0) return absl::InvalidArgumentError("spec: empty");
-  padded.append(kLinePaddingBytes, ' ');
-  const std::string_view text = std::string_view(padded).substr(0, size);
-  const PathTree none;
-  Scanner scanner(none);
-  if (std::string_view wrong = scanner.Scan(text); !wrong.empty()) {
-    return absl::InvalidArgumentError("spec: " + std::string(wrong));
+  const std::string_view text = Trimmed(document);
+  if (text.empty()) return absl::InvalidArgumentError("spec: empty");
+  if (std::string wrong = WhyNoObject(text); !wrong.empty()) {
+    return absl::InvalidArgumentError("spec: " + wrong);
   }
   absl::Status status;
   ForEachMember(text, [&](std::string_view name, std::string_view value) {

@@ -82,7 +82,8 @@ struct FolderOptions {
   // event that would open a group is answered kOverLimit, and so is, at max_bytes, one for a state
   // that can grow. Each partition gets an equal share, so that the answer does not depend on
   // threads: a key can be refused somewhat before the total is reached. At least one per partition.
-  // Bytes are counted, not measured: what a group costs at the usual load of the tables.
+  // Bytes are counted, not measured: what a group costs at the usual load of the tables. All that comes on
+  // top of the limit is what the last event made its state grow by.
   size_t max_groups = 50'000'000;
   size_t max_bytes = size_t{4} << 30;
 

@@ -28,8 +28,9 @@ struct Ledger {
   uint64_t popped = 0;     // emissions handed out
   uint64_t open = 0;       // groups open now
   uint64_t ready = 0;      // emissions waiting to be popped now
-  uint64_t reopened = 0;  // of `opened`: within the quiet period of a group that a max hold, a cap,
-                          // a limit or Flush() had closed early. Only with count_reopened
+  uint64_t reopened =
+      0;  // of `opened`: a max hold, a cap, a limit or Flush() had closed the key's group
+          // before it early; without that it would have folded. Only with count_reopened
   uint64_t late_folded = 0;  // of `opened` and `folded`: late ones, by OnLate::kFold
 
   // folded / events; 0 when there was no event.

@@ -24,12 +24,14 @@ struct Joined {
   size_t HeapBytes() const noexcept { return all.capacity() > 15 ? all.capacity() + 1 : 0; }
 };
 
-uint64_t HashOf(std::string_view key) { return PackedKey(key).HashWith(MakeHashKey(1, 2)); }
+const HashKey kHashKey = MakeHashKey(1, 2);
+
+uint64_t HashOf(std::string_view key) { return PackedKey(key).HashWith(kHashKey); }
 
 class FoldBookFixture : public testing::Test {
  protected:
   explicit FoldBookFixture(FolderOptions options = {.quiet_period = 10s, .max_hold = kForever})
-      : book_(pool_, options, StateOpsFor<Text, Joined>(), 3) {}
+      : book_(pool_, options, StateOpsFor<Text, Joined>(), 3, kHashKey) {}
 
   FoldOutcome Fold(std::string_view key, std::string value, EngineTime at, EngineTime now) {
     const Text text{std::move(value)};

@@ -126,7 +126,8 @@ TEST(FoldSpec, RestAndRaw) {
   EXPECT_EQ(spec.rest, Rest::kDrop);
   ASSERT_TRUE(SetOption(spec, "raw", "3").ok());
   EXPECT_EQ(spec.raw, 3u);
-  EXPECT_EQ(ErrorOf("rest", "keep"), R"(--rest: "keep" is not drop, first or last)");
+  EXPECT_EQ(ErrorOf("rest", "keep"),
+            R"(--rest: "keep" is not a way with the rest (one of drop, first, last))");
   EXPECT_EQ(ErrorOf("raw", "0"), R"(--raw: "0" is not a whole number of at least 1)");
 }
 
@@ -220,7 +221,11 @@ TEST(FoldSpec, ValidateChecksRanges) {
                          {"--max-memory", [](FoldSpec& s) { s.max_bytes = 0; }},
                          {"--key", [](FoldSpec& s) { s.key[0].path = "a..b"; }},
                          {"--key", [](FoldSpec& s) { s.key[0].path = ""; }},
+                         {"--max-bytes", [](FoldSpec& s) { s.max_group_bytes = 0; }},
+                         {"--partial-every", [](FoldSpec& s) { s.partial_every = Duration(-1); }},
                          {"--time", [](FoldSpec& s) { s.time = "/~"; }},
+                         {"--id", [](FoldSpec& s) { s.id = "a..b"; }},
+                         {"--quiet-path", [](FoldSpec& s) { s.quiet_path = "."; }},
                          {"--merge", [](FoldSpec& s) { s.merges = {{"x", Reducer::kSum, ""}}; }}}) {
     FoldSpec spec = Good();
     c.spoil(spec);
@@ -257,10 +262,20 @@ TEST(FoldSpec, OptionsGiveTheSameSpecAgain) {
                            {"quiet", "5m"},
                            {"max-hold", "1h"},
                            {"max-events", "9"},
+                           {"max-bytes", "65536"},
+                           {"start-when", "kind=start"},
+                           {"end-when", R"({"any":["kind=end","\"a=\">=1"]})"},
+                           {"close-when", "n2>=100"},
+                           {"flush-when", R"(f="true")"},
+                           {"cancel-when", "c!=null"},
+                           {"quiet-path", "q.p"},
+                           {"edge", "both"},
+                           {"partial-every", "90s"},
                            {"time", "/ts"},
                            {"time-unit", "ms"},
                            {"lateness", "30s"},
                            {"accept-limit", "1d"},
+                           {"on-late", "correct"},
                            {"future-limit", "0"},
                            {"merge", "n2=count()"},
                            {"merge", R"x("a=b"=set("c,d"))x"},
@@ -276,13 +291,111 @@ TEST(FoldSpec, OptionsGiveTheSameSpecAgain) {
                            {"rest", "last"},
                            {"raw", "4"},
                            {"no-meta", "true"},
+                           {"emission-id", "true"},
                            {"max-groups", "10"},
-                           {"max-memory", "1000"}};
+                           {"max-memory", "1000"},
+                           {"on-limit", "emit"}};
   FoldSpec spec;
   for (const auto& [name, text] : options) ASSERT_TRUE(SetOption(spec, name, text).ok()) << text;
   const Options written = OptionsOf(spec);
   EXPECT_EQ(written, options);
   EXPECT_TRUE(Validate(spec).ok());
+}
+
+TEST(FoldSpec, IdsComeBackToo) {
+  FoldSpec spec = Good();
+  ASSERT_TRUE(SetOption(spec, "id", "event.id").ok());
+  ASSERT_TRUE(SetOption(spec, "accept_limit", "1h").ok());
+  EXPECT_THAT(OptionsOf(spec), ::testing::Contains(Pair("id", "event.id")));
+  EXPECT_TRUE(Validate(spec).ok());
+}
+
+TEST(FoldSpec, ChoicesAreNamedWhenOneIsUnknown) {
+  EXPECT_EQ(ErrorOf("edge", "x"), R"(--edge: "x" is not an edge (one of trailing, leading, both))");
+  EXPECT_THAT(ErrorOf("on-late", "drop"), HasSubstr("(one of reject, fold, correct)"));
+  EXPECT_THAT(ErrorOf("on-limit", "x"), HasSubstr("(one of refuse, emit)"));
+  EXPECT_THAT(ErrorOf("emission-id", "1"), HasSubstr("is not true or false"));
+}
+
+TEST(FoldSpec, RefusesBrokenConditions) {
+  for (const char* option : {"start-when", "end-when", "flush-when", "cancel-when"}) {
+    EXPECT_THAT(ErrorOf(option, "done"), HasSubstr("is not PATH OP VALUE")) << option;
+    EXPECT_THAT(ErrorOf(option, "a..b=1"), HasSubstr("has an empty step")) << option;
+    EXPECT_THAT(ErrorOf(option, R"({"not":"/~2=1"})"), HasSubstr(option)) << option;
+  }
+  EXPECT_THAT(ErrorOf("close-when", "total"), HasSubstr("--close-when: "));
+}
+
+TEST(FoldSpec, CloseWhenNamesMergesThatGiveOneValue) {
+  FoldSpec spec = Good();
+  spec.merges = {{"a..b", Reducer::kSum, "x"}, {"tags", Reducer::kSet, "t"}};
+  ASSERT_TRUE(SetOption(spec, "close-when", "a..b>=1").ok());
+  EXPECT_TRUE(Validate(spec).ok());
+  ASSERT_TRUE(SetOption(spec, "close-when", "total>=1").ok());
+  EXPECT_EQ(ValidateError(spec), R"(--close-when: there is no --merge named "total")");
+  for (const char* text : {"tags=1", R"({"any":["a..b=1",{"not":"tags=1"}]})"}) {
+    ASSERT_TRUE(SetOption(spec, "close-when", text).ok());
+    EXPECT_THAT(ValidateError(spec), HasSubstr(R"(--close-when: "tags" is a list; )"));
+    EXPECT_THAT(ValidateError(spec), HasSubstr("distinct"));
+  }
+  for (const Reducer reducer :
+       {Reducer::kSum, Reducer::kMin, Reducer::kMax, Reducer::kMean, Reducer::kCount,
+        Reducer::kFirst, Reducer::kLast, Reducer::kDistinct, Reducer::kConcat}) {
+    spec.merges[1].reducer = reducer;
+    EXPECT_TRUE(Validate(spec).ok());
+  }
+}
+
+TEST(FoldSpec, ValidateChecksConditionsMadeByHand) {
+  FoldSpec spec = Good();
+  const Condition good = {Condition::Kind::kEqual, "a", "1", {}};
+  spec.end_when = {Condition::Kind::kAll, {}, {}, {good, good}};
+  EXPECT_TRUE(Validate(spec).ok());
+  for (const Condition& bad : std::vector<Condition>{{Condition::Kind::kAll, {}, {}, {}},
+                                                     {Condition::Kind::kNot, {}, {}, {good, good}},
+                                                     {Condition::Kind::kAny, {}, {}, {Condition{}}},
+                                                     {Condition::Kind::kEqual, "a", "done", {}},
+                                                     {Condition::Kind::kEqual, "a", "[]", {}},
+                                                     {Condition::Kind::kEqual, "a..b", "1", {}},
+                                                     {Condition::Kind::kEqual, "", "1", {}}}) {
+    spec.end_when = bad;
+    EXPECT_THAT(ValidateError(spec), HasSubstr("--end-when: "));
+  }
+}
+
+TEST(FoldSpec, OptionsThatMakeNoSenseTogetherAreRefused) {
+  const std::pair<Options, const char*> cases[] = {
+      {{{"id", "i"}}, "--id: needs --accept-limit"},
+      {{{"id", "i"}, {"accept-limit", "1m"}, {"on-late", "fold"}}, "--id: not with --on-late fold"},
+      {{{"id", "i"}, {"accept-limit", "1m"}, {"on-late", "correct"}},
+       "--id: not with --on-late correct"},
+      {{{"on-late", "fold"}}, "--on-late: fold needs --accept-limit"},
+      {{{"on-late", "correct"}}, "--on-late: correct needs --accept-limit"},
+      {{{"partial-every", "1m"}, {"edge", "leading"}}, "--partial-every: not with --edge leading"},
+      {{{"partial-every", "0"}}, "--partial-every: must be above zero"}};
+  for (const auto& [options, error] : cases) {
+    FoldSpec spec = Good();
+    for (const auto& [name, text] : options) ASSERT_TRUE(SetOption(spec, name, text).ok()) << name;
+    EXPECT_THAT(ValidateError(spec), HasSubstr(error));
+  }
+  FoldSpec spec = Good();
+  ASSERT_TRUE(SetOption(spec, "partial-every", "1m").ok());
+  ASSERT_TRUE(SetOption(spec, "edge", "both").ok());
+  EXPECT_TRUE(Validate(spec).ok());
+}
+
+TEST(FoldSpec, DocumentMayHoldAConditionAsAnObject) {
+  const auto spec = ParseFoldSpec(
+      R"json({"key":"k","quiet":"1m","end-when": { "any" : ["s=done", {"not":"s=failed"}] },
+          "start_when":"s=new"})json");
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(FormatCondition(spec->end_when), R"({"any":["s=done",{"not":"s=failed"}]})");
+  EXPECT_EQ(FormatCondition(spec->start_when), "s=new");
+  for (const char* bad :
+       {R"({"end-when":["s=done","s=failed"]})", R"({"end-when":{}})", R"({"end-when":true})",
+        R"({"end-when":{"any":[{}]}})", R"({"quiet":{"any":["s=done"]}})"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(ParseFoldSpec(bad).status())) << bad;
+  }
 }
 
 TEST(FoldSpec, IsReadFromADocument) {

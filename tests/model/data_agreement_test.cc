@@ -1,5 +1,5 @@
 // `pleat fold` against the model on real event logs: the same bytes out, the same counts, whatever
-// the number of threads, the lateness and the max hold.
+// the number of threads, the lateness, and what closes and merges.
 //
 // The slice of wikiticker lies in examples/data. The other logs are large and not part of the tree;
 // their tests are skipped, visibly, where PLEAT_SHARED_DATA does not have them. Under sanitizers only
@@ -26,10 +26,20 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
+// What of a log its tests use beside its options.
+struct Fields {
+  std::string id;     // not always unique to an event, so that there are conflicts as well
+  std::string start;  // a condition that now and then holds
+  std::string end;    // another one
+  std::string close;  // one on its merges
+  std::string often;  // for partials: some fraction of the quiet period
+};
+
 struct Log {
   std::string name;  // of the test
   std::string file;
   Arguments options;
+  Fields fields;
 
   friend void PrintTo(const Log& log, std::ostream* out) { *out << log.name; }
 };
@@ -77,16 +87,42 @@ Arguments Zeek(const std::string& key) {
                  "last_query=last(query)", "mixed=sum(version)", "chain=last(cert_chain_fps)"});
 }
 
+const Fields kWikitickerFields = {.id = "page",
+                                  .start = "isNew=true",
+                                  .end = R"({"any":["delta<-100",{"not":"namespace=Main"}]})",
+                                  .close = "delta>=2000",
+                                  .often = "1m"};
+const Fields kGharchiveFields = {.id = "id",
+                                 .start = "type=create",
+                                 .end = "action=closed",
+                                 .close = "commits>5",
+                                 .often = "30s"};
+const Fields kHiggsFields = {.id = "userA",
+                             .start = "interaction=RE",
+                             .end = "userA<3000",
+                             .close = R"({"all":["low<5000","high>1341100972"]})",
+                             .often = "3m"};
+const Fields kZeekFields = {.id = "_path",
+                            .start = R"({"all":["_path=ssl","version!=null"]})",
+                            .end = "/id.resp_p>=5000",
+                            .close = "n>20",
+                            .often = "2.5s"};
+
 const std::vector<Log>& Logs() {
   static const auto* const kLogs = new std::vector<Log>{
-      {"WikitickerSliceByUser", kExamples + "wikiticker-2015-09-12-sample.ndjson.gz", kWikiticker},
-      {"WikitickerByUser", kShared + "wikiticker-2015-09-12.ndjson.gz", kWikiticker},
-      {"GharchiveByActor", kShared + "gharchive2015-apr.ndjson.gz", Gharchive("actor")},
-      {"GharchiveByRepo", kShared + "gharchive2015-apr.ndjson.gz", Gharchive("repo")},
-      {"HiggsByUserB", kShared + "higgs-activity.ndjson.gz", kHiggs},
-      {"ZeekByUid", kShared + "zeek-wrccdc.ndjson.gz", Zeek("/uid")},
-      {"ZeekByHosts", kShared + "zeek-wrccdc.ndjson.gz", Zeek("from=/id.orig_h,/id.resp_h")},
-      {"ZeekByOrigin", kShared + "zeek-wrccdc.ndjson.gz", Zeek("/id.orig_h")},
+      {"WikitickerSliceByUser", kExamples + "wikiticker-2015-09-12-sample.ndjson.gz", kWikiticker,
+       kWikitickerFields},
+      {"WikitickerByUser", kShared + "wikiticker-2015-09-12.ndjson.gz", kWikiticker,
+       kWikitickerFields},
+      {"GharchiveByActor", kShared + "gharchive2015-apr.ndjson.gz", Gharchive("actor"),
+       kGharchiveFields},
+      {"GharchiveByRepo", kShared + "gharchive2015-apr.ndjson.gz", Gharchive("repo"),
+       kGharchiveFields},
+      {"HiggsByUserB", kShared + "higgs-activity.ndjson.gz", kHiggs, kHiggsFields},
+      {"ZeekByUid", kShared + "zeek-wrccdc.ndjson.gz", Zeek("/uid"), kZeekFields},
+      {"ZeekByHosts", kShared + "zeek-wrccdc.ndjson.gz", Zeek("from=/id.orig_h,/id.resp_h"),
+       kZeekFields},
+      {"ZeekByOrigin", kShared + "zeek-wrccdc.ndjson.gz", Zeek("/id.orig_h"), kZeekFields},
   };
   return *kLogs;
 }
@@ -179,6 +215,32 @@ TEST_P(DataAgreement, FoldsToTheSameBytesUnderMaxHold) {
 TEST_P(DataAgreement, FoldsToTheSameBytesUnderEveryLimitAtOnce) {
   ExpectAgreement({"--lateness", "500ms", "--max-hold", "1.5m", "--max-events", "3",
                    "--accept-limit", "250ms", "--at-end", "drop", "--no-meta"});
+}
+
+TEST_P(DataAgreement, FoldsToTheSameBytesWithBothEdgesAndPartials) {
+  ExpectAgreement({"--lateness", "1s", "--edge", "both", "--max-hold", "1h", "--partial-every",
+                   GetParam().fields.often, "--emission-id"});
+}
+
+TEST_P(DataAgreement, FoldsToTheSameBytesWithMarksConditionsAndAFullFolder) {
+  const Fields& fields = GetParam().fields;
+  ExpectAgreement({"--start-when", fields.start, "--end-when", fields.end, "--close-when",
+                   fields.close, "--max-bytes", "4Ki", "--max-groups", "100", "--on-limit",
+                   "emit"});
+}
+
+TEST_P(DataAgreement, FoldsToTheSameBytesWithIdsTheRestAndRawEvents) {
+  const Fields& fields = GetParam().fields;
+  ExpectAgreement({"--id", fields.id, "--accept-limit", "10s", "--rest", "last", "--raw", "3",
+                   "--merge", "ids=distinct(" + fields.id + ",5)", "--merge",
+                   "text=concat(" + fields.id + ",|,100)"});
+}
+
+TEST_P(DataAgreement, FoldsToTheSameBytesWithCorrectionsFlushesAndTheLeadingEdge) {
+  const Fields& fields = GetParam().fields;
+  ExpectAgreement({"--accept-limit", "0", "--on-late", "correct", "--edge", "leading",
+                   "--cancel-when", fields.start, "--flush-when", fields.end, "--max-events", "4",
+                   "--rest", "first"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Logs, DataAgreement, testing::ValuesIn(Logs()),

@@ -1,4 +1,5 @@
-// See the header. Read Fold() first: it is the order of all decisions about one event.
+// See the header. Read Fold() first: it is the order of all decisions about one event, with the
+// numbers that semantics.md gives them.
 #include "tests/model/fold_model.h"
 
 #include <algorithm>
@@ -6,21 +7,15 @@
 
 namespace pleat::inline v0 {
 
-FoldModel::Order FoldModel::ByEvent(const ModelGroup& group, uint64_t position) const {
-  return {.ripe = time_,
-          .by_event = true,
-          .position = position,
-          .due = Due(group),
-          .opener = group.position};
-}
-
-FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at) {
-  if (stopped_) return FoldOutcome::kStopped;
+FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
+                            const EventMarks& marks) {
+  if (stopped_) return FoldOutcome::kStopped;  // 1
   const uint64_t position = next_position_++;
   ++ledger_.events;
   at = Clamp(at);
+  const bool arrival = engine_.axis == Axis::kArrival;
 
-  // What is refused here changes nothing, time included.
+  // 2, 3: what is refused here changes nothing, time included.
   if (key.size() > kKeyBytesMax) {
     ++ledger_.refused;
     return FoldOutcome::kOverLimit;
@@ -30,71 +25,186 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at)
     return FoldOutcome::kFuture;
   }
 
-  // On event time a usable event, a late one included, moves time before anything else; what is due
-  // closes with that.
-  if (engine_.axis == Axis::kEvent) MoveTime(SaturatingSub(at, engine_.lateness));
-  if (folder_.accept_limit != kForever && time_ != kBeginningOfTime &&
-      at < SaturatingSub(time_, folder_.accept_limit)) {
+  // 4, 5: on event time a usable event, a late one included, moves time before anything else.
+  if (!arrival) MoveTime(SaturatingSub(at, engine_.lateness));
+
+  // 6
+  const bool late =
+      folder_.accept_limit != kForever && time_ != kBeginningOfTime && at < OldestAccepted();
+  if (late && folder_.on_late == OnLate::kReject) {
     ++ledger_.late;
     return FoldOutcome::kLate;
   }
+  if (late && folder_.on_late == OnLate::kCorrect) {
+    Correct(key, event, at);
+    return FoldOutcome::kCorrected;
+  }
 
-  // On arrival time an event closes its own group if that is due by the stamp, ahead of time. Such
-  // an overtaken group surfaces when time gets to its due, and counts as open until then; so it makes
-  // no room for the one that overtakes it, and a refused event overtakes nothing.
-  auto open = open_.find(key);
-  const bool overtakes =
-      engine_.axis == Axis::kArrival && open != open_.end() && Due(open->second) <= at;
-  const bool opening = open == open_.end() || overtakes;
-  if (opening) {
-    if (open_.size() + overtaken_.size() >= folder_.max_groups) {
-      ++ledger_.refused;
-      return FoldOutcome::kOverLimit;
+  // 7
+  if (rules_.has_ids) {
+    if (const std::optional<FoldOutcome> taken = TakenBefore(key, marks)) {
+      ++(*taken == FoldOutcome::kDuplicate ? ledger_.duplicate : ledger_.conflict);
+      return *taken;
     }
-    if (overtakes) CloseByTime(TakeOpen(open));
-    ModelGroup group{.key = std::string(key), .opened = at, .first = at, .last = at};
-    group.position = position;
-    open = open_.emplace(group.key, group).first;
-    ++ledger_.opened;
-  } else {
-    ++ledger_.folded;
   }
-  AddEvent(open->second, event, at);
 
-  if (open->second.events.size() >= folder_.max_events) {
-    CloseByEvent(TakeOpen(open), Reason::kMaxEvents, position);
-  } else if (Due(open->second) <= time_) {
-    // Only a group that was opened overdue gets here: folding never makes a deadline earlier. Time
-    // is the reason, but this event is what brought it out, so it takes that event's place.
-    CloseByTime(TakeOpen(open), position);
+  // 8: on arrival time what is due by the stamp is decided ahead of time, and surfaces when time gets
+  // there. An overtaken group counts as open until then; so it makes no room for the one that
+  // overtakes it. 9 says that a refused event leaves no trace, so it is asked first.
+  auto open = open_.find(key);
+  const bool overtakes = arrival && open != open_.end() && Due(open->second) <= at;
+  const bool needs_room = open == open_.end() || overtakes;
+  if (needs_room && Full() && folder_.on_limit == OnLimit::kRefuse) {
+    ++ledger_.refused;
+    return FoldOutcome::kOverLimit;
   }
+  if (arrival && open != open_.end() && NextOnGrid(open->second) <= at) CutPartial(open->second);
+  if (overtakes) CloseByTime(std::exchange(open, open_.end()));
+
+  // 9
+  while (needs_room && Full()) CloseNextForLimit();
+
+  // 10
+  if (marks.starts && open != open_.end()) {
+    CloseNow(std::exchange(open, open_.end()), Reason::kStartMark);
+  }
+
+  // 11
+  const bool opening = open == open_.end();
+  if (opening) open = OpenGroup(key, at, position);
+  ++(opening ? ledger_.opened : ledger_.folded);
+  if (late) ++ledger_.late_folded;
+  AddEvent(open->second, event, at,
+           marks.quiet_period > Duration{0} ? marks.quiet_period : folder_.quiet_period);
+  if (rules_.has_ids) {
+    ids_[{std::string(key), std::string(marks.id)}] = {.at = at, .content = marks.content};
+  }
+
+  // 12
+  if (opening && folder_.edge != Edge::kTrailing) {
+    ++ledger_.partial;
+    HandOut(AsItIs(open->second, Reason::kLeading, time_), time_);
+  }
+
+  // 13
+  CloseIfFull(open, marks.ends);
   return opening ? FoldOutcome::kOpened : FoldOutcome::kFolded;
 }
 
+void FoldModel::Correct(std::string_view key, uint64_t event, EngineTime at) {
+  ModelGroup correction{.key = std::string(key), .events = {event}, .first = at, .last = at};
+  correction.revision = 1;
+  correction.closed = time_;
+  correction.reason = Reason::kCorrection;
+
+  constexpr Duration kMuch = kForever / 20;  // ten times two of it are no overflow
+  const Duration remembered =
+      10 * (std::min(folder_.accept_limit, kMuch) + std::min(folder_.quiet_period, kMuch));
+  const auto last = last_.find(correction.key);
+  if (last != last_.end() && time_ <= SaturatingAdd(last->second.ripe, remembered)) {
+    correction.corrects = last->second.id;
+  }
+  ++ledger_.corrected;
+  HandOut(std::move(correction), time_);
+}
+
+// An id is known for as long as an event with the stamp of its first one would not be late.
+std::optional<FoldOutcome> FoldModel::TakenBefore(std::string_view key,
+                                                  const EventMarks& marks) const {
+  const auto taken = ids_.find({std::string(key), std::string(marks.id)});
+  if (taken == ids_.end() || taken->second.at < OldestAccepted()) return std::nullopt;
+  return taken->second.content == marks.content ? FoldOutcome::kDuplicate : FoldOutcome::kConflict;
+}
+
+// What would close next closes, or, if that is decided already, surfaces.
+void FoldModel::CloseNextForLimit() {
+  auto next = open_.end();
+  Instant soonest{kNever, 0};
+  for (auto open = open_.begin(); open != open_.end(); ++open) {
+    const ModelGroup& group = open->second;
+    const Instant instant{std::min(Due(group), NextOnGrid(group)), group.position};
+    if (next == open_.end() || instant < soonest) {
+      next = open;
+      soonest = instant;
+    }
+  }
+  if (!waiting_.empty() && waiting_.begin()->first < soonest)
+    return Surface(waiting_.begin(), time_);
+  CloseNow(next, Reason::kLimit);
+}
+
+FoldModel::Groups::iterator FoldModel::OpenGroup(std::string_view key, EngineTime at,
+                                                 uint64_t position) {
+  ModelGroup group{.key = std::string(key), .opened = at, .first = at, .last = at};
+  group.position = position;
+  group.quiet_deadline = kBeginningOfTime;
+  group.edge = kBeginningOfTime;
+  const auto open = open_.emplace(group.key, group).first;
+
+  // The group only goes on with the one before it, had that not closed early.
+  const auto early = reopens_.find(group.key);
+  if (early == reopens_.end()) return open;
+  if (folder_.count_reopened && EdgeOf(at) < early->second) ++ledger_.reopened;
+  reopens_.erase(early);
+  return open;
+}
+
+void FoldModel::AddEvent(ModelGroup& group, uint64_t event, EngineTime at, Duration quiet_period) {
+  Unschedule(group);
+  group.events.push_back(event);
+  group.first = std::min(group.first, at);
+  group.last = std::max(group.last, at);
+  group.quiet_deadline = std::max(group.quiet_deadline, SaturatingAdd(at, quiet_period));
+  group.edge = std::max(group.edge, EdgeOf(at));
+  group.news = true;
+  Schedule(group);
+}
+
+void FoldModel::CloseIfFull(Groups::iterator open, bool end_mark) {
+  const ModelGroup& group = open->second;
+  if (end_mark) {
+    CloseNow(open, Reason::kEndMark);
+  } else if (rules_.condition && rules_.condition(group.events)) {
+    CloseNow(open, Reason::kCondition);
+  } else if (group.events.size() >= folder_.max_events) {
+    CloseNow(open, Reason::kMaxEvents);
+  } else if (folder_.max_group_bytes != kNoByteCap &&
+             rules_.weight(group.events) >= folder_.max_group_bytes) {
+    CloseNow(open, Reason::kMaxBytes);
+  } else if (Due(group) <= time_) {
+    // Only a group that was opened overdue gets here: folding never makes a deadline earlier. Time
+    // is the reason, but this event is what brought it out, so it takes that event's place.
+    const EngineTime due = Due(group);
+    Close(TakeOpen(open, ReasonOfTime(group), due), time_);
+  }
+}
+
 bool FoldModel::Flush(std::string_view key) {
-  const uint64_t position = next_position_++;
   const auto open = open_.find(key);
   if (open == open_.end()) return false;
-  CloseByEvent(TakeOpen(open), Reason::kFlush, position);
+  CloseNow(open, Reason::kFlush);
   return true;
 }
 
 bool FoldModel::Cancel(std::string_view key) {
   const auto open = open_.find(key);
   if (open == open_.end()) return false;
-  TakeOpen(open);
+  Unschedule(open->second);
+  open_.erase(open);
   ++ledger_.cancelled;
   return true;
 }
 
+// By (deadline, opening position). What waits was decided already, each at its instant; here it becomes
+// final with the others.
 void FoldModel::CloseAll() {
-  const uint64_t position = next_position_++;
-  while (!open_.empty()) CloseByEvent(TakeOpen(open_.begin()), Reason::kEnd, position);
-  // Overtaken groups have closed already, each at its due; here they become final with the others.
-  for (auto& [order, group] : std::exchange(overtaken_, {})) {
-    ++ledger_.closed;
-    ready_.emplace(ByEvent(group, position), std::move(group));
+  while (!open_.empty()) {
+    const auto open = open_.begin();
+    const Instant due{Due(open->second), open->second.position};
+    waiting_.emplace(due, TakeOpen(open, Reason::kEnd, time_));
+    ++overtaken_;
   }
+  while (!waiting_.empty()) Surface(waiting_.begin(), time_);
 }
 
 const ModelGroup* FoldModel::Peek(std::string_view key) const {
@@ -102,11 +212,17 @@ const ModelGroup* FoldModel::Peek(std::string_view key) const {
   return open == open_.end() ? nullptr : &open->second;
 }
 
+std::vector<ModelGroup> FoldModel::Scan() const {
+  std::vector<ModelGroup> out;
+  for (const auto& [key, group] : open_) out.push_back(group);
+  return out;
+}
+
 std::vector<ModelGroup> FoldModel::Pop(size_t max, const Wanted& wanted) {
   std::vector<ModelGroup> out;
   for (auto next = ready_.begin(); next != ready_.end() && out.size() < max;) {
-    if (wanted(next->second.key)) {
-      out.push_back(std::move(next->second));
+    if (wanted(next->key)) {
+      out.push_back(std::move(*next));
       next = ready_.erase(next);
     } else {
       ++next;
@@ -118,60 +234,142 @@ std::vector<ModelGroup> FoldModel::Pop(size_t max, const Wanted& wanted) {
 
 std::optional<EngineTime> FoldModel::FirstDue() const {
   std::set<EngineTime> dues;
-  if (!by_due_.empty()) dues.insert(std::get<0>(*by_due_.begin()));
-  if (!overtaken_.empty()) dues.insert(overtaken_.begin()->first.ripe);
+  if (!wakes_.empty()) dues.insert(std::get<0>(*wakes_.begin()));
+  if (!waiting_.empty()) dues.insert(waiting_.begin()->first.first);
   return dues.empty() ? std::nullopt : std::optional(*dues.begin());
 }
 
 Ledger FoldModel::ledger() const {
   Ledger ledger = ledger_;
-  ledger.open = open_.size() + overtaken_.size();
+  ledger.open = open_.size() + overtaken_;
   ledger.ready = ready_.size();
   return ledger;
 }
 
+EngineTime FoldModel::EdgeOf(EngineTime at) const {
+  return engine_.axis == Axis::kArrival ? std::max(time_, at) : time_;
+}
+
+EngineTime FoldModel::HoldDeadline(const ModelGroup& group) const {
+  return SaturatingAdd(group.opened, folder_.max_hold);
+}
+
+EngineTime FoldModel::Due(const ModelGroup& group) const {
+  return std::min(group.quiet_deadline, HoldDeadline(group));
+}
+
+// Of two deadlines that tie, quiet is the reason.
+Reason FoldModel::ReasonOfTime(const ModelGroup& group) const {
+  return HoldDeadline(group) < group.quiet_deadline ? Reason::kMaxHold : Reason::kQuiet;
+}
+
+// The first instant opened + k * partial_every, k = 1, 2, ..., after the edge and after time.
+EngineTime FoldModel::NextOnGrid(const ModelGroup& group) const {
+  const Duration every = folder_.partial_every;
+  if (every > kEndOfTime - kBeginningOfTime) return kNever;
+  const Duration passed = std::max({group.edge, time_, group.opened}) - group.opened;
+  const EngineTime next = group.opened + (passed / every + 1) * every;
+  return next < Due(group) ? next : kNever;
+}
+
+EngineTime FoldModel::Wakes(const ModelGroup& group) const {
+  return group.news ? std::min(Due(group), NextOnGrid(group)) : Due(group);
+}
+
 void FoldModel::MoveTime(EngineTime to) {
-  time_ = std::max(time_, Clamp(to));
-  while (!by_due_.empty() && std::get<0>(*by_due_.begin()) <= time_) {
-    CloseByTime(TakeOpen(open_.find(std::get<2>(*by_due_.begin()))));
+  to = std::max(time_, Clamp(to));
+  while (!wakes_.empty() && std::get<0>(*wakes_.begin()) <= to) {
+    const auto open = open_.find(std::get<2>(*wakes_.begin()));
+    if (Wakes(open->second) < Due(open->second)) {
+      CutPartial(open->second);
+    } else {
+      CloseByTime(open);
+    }
   }
-  while (!overtaken_.empty() && overtaken_.begin()->first.ripe <= time_) {
-    ready_.insert(overtaken_.extract(overtaken_.begin()));
-    ++ledger_.closed;
+  time_ = to;
+  while (!waiting_.empty() && waiting_.begin()->first.first <= time_) {
+    Surface(waiting_.begin(), waiting_.begin()->first.first);
   }
 }
 
-void FoldModel::AddEvent(ModelGroup& group, uint64_t event, EngineTime at) {
-  by_due_.erase({Due(group), group.position, group.key});
-  group.events.push_back(event);
-  group.first = std::min(group.first, at);
-  group.last = std::max(group.last, at);
-  by_due_.insert({Due(group), group.position, group.key});
+// Decides the partial of the next grid instant. Nothing new, no partial.
+void FoldModel::CutPartial(ModelGroup& group) {
+  if (!group.news) return;
+  const EngineTime instant = NextOnGrid(group);
+  waiting_.emplace(Instant{instant, group.position}, AsItIs(group, Reason::kPartial, instant));
 }
 
-ModelGroup FoldModel::TakeOpen(Groups::iterator open) {
+// Closed at its due, whoever noticed and whenever.
+void FoldModel::CloseByTime(Groups::iterator open) {
+  const EngineTime due = Due(open->second);
+  const Instant instant{due, open->second.position};
+  waiting_.emplace(instant, TakeOpen(open, ReasonOfTime(open->second), due));
+  ++overtaken_;
+}
+
+// The group as it goes, no longer open.
+ModelGroup FoldModel::TakeOpen(Groups::iterator open, Reason reason, EngineTime closed) {
+  Unschedule(open->second);
   ModelGroup group = std::move(open->second);
-  by_due_.erase({Due(group), group.position, group.key});
   open_.erase(open);
+  ++group.revision;
+  group.reason = reason;
+  group.closed = closed;
+  static const std::set<Reason> kEarly = {Reason::kMaxHold, Reason::kMaxEvents, Reason::kMaxBytes,
+                                          Reason::kLimit, Reason::kFlush};
+  if (kEarly.contains(reason)) reopens_[group.key] = group.quiet_deadline;
   return group;
 }
 
-// Closed at its due, whoever noticed and whenever. Of two deadlines that tie, quiet is the reason.
-void FoldModel::CloseByTime(ModelGroup group, std::optional<uint64_t> opened_overdue_by) {
-  group.closed = Due(group);
-  group.reason = HoldDeadline(group) < QuietDeadline(group) ? Reason::kMaxHold : Reason::kQuiet;
-  const Order order = opened_overdue_by ? ByEvent(group, *opened_overdue_by)
-                                        : Order{.ripe = group.closed, .position = group.position};
-  const bool final = order.ripe <= time_;
-  if (final) ++ledger_.closed;
-  (final ? ready_ : overtaken_).emplace(order, std::move(group));
+// An emission of a group that goes on.
+ModelGroup FoldModel::AsItIs(ModelGroup& group, Reason reason, EngineTime closed) {
+  Unschedule(group);
+  group.news = false;
+  Schedule(group);
+  ++group.revision;
+  ModelGroup emission = group;
+  emission.reason = reason;
+  emission.closed = closed;
+  emission.partial = true;
+  return emission;
 }
 
-void FoldModel::CloseByEvent(ModelGroup group, Reason reason, uint64_t position) {
-  group.closed = time_;
-  group.reason = reason;
+void FoldModel::CloseNow(Groups::iterator open, Reason reason) {
+  Close(TakeOpen(open, reason, time_), time_);
+}
+
+// After a leading emission a group has nothing to add, or only what has followed.
+void FoldModel::Close(ModelGroup group, EngineTime ripe) {
   ++ledger_.closed;
-  ready_.emplace(ByEvent(group, position), std::move(group));
+  const bool silent =
+      folder_.edge == Edge::kLeading || (folder_.edge == Edge::kBoth && group.events.size() == 1);
+  if (silent) {
+    ++ledger_.silent;
+  } else {
+    HandOut(std::move(group), ripe);
+  }
+}
+
+void FoldModel::HandOut(ModelGroup emission, EngineTime ripe) {
+  const int partition = rules_.partition(emission.key);
+  emission.id = {.partition = static_cast<uint32_t>(partition),
+                 .generation = generations_[partition]++};
+  if (emission.reason != Reason::kCorrection)
+    last_[emission.key] = {.id = emission.id, .ripe = ripe};
+  ready_.push_back(std::move(emission));
+}
+
+// What waited becomes final.
+void FoldModel::Surface(std::map<Instant, ModelGroup>::iterator waiting, EngineTime ripe) {
+  ModelGroup emission = std::move(waiting->second);
+  waiting_.erase(waiting);
+  if (emission.partial) {
+    ++ledger_.partial;
+    HandOut(std::move(emission), ripe);
+  } else {
+    --overtaken_;
+    Close(std::move(emission), ripe);
+  }
 }
 
 }  // namespace pleat::inline v0

@@ -2,7 +2,9 @@
 // the options of `pleat fold` that say what comes out (and ignores --threads and --quiet-summary,
 // which do not), reads plain NDJSON files, and believes that its arguments are right.
 #include <fstream>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,21 +14,6 @@
 
 namespace pleat::inline v0 {
 namespace {
-
-PlainPath ReadPath(const std::string& text) {
-  const bool pointer = text.starts_with('/');
-  PlainPath steps(1);
-  for (size_t i = pointer ? 1 : 0; i < text.size(); ++i) {
-    if (text[i] == (pointer ? '/' : '.')) {
-      steps.emplace_back();
-    } else if (pointer && text[i] == '~') {
-      steps.back() += text[++i] == '0' ? '~' : '/';
-    } else {
-      steps.back() += text[i];
-    }
-  }
-  return steps;
-}
 
 // Takes all before the first `separator` off `text`; nothing if there is none.
 std::string TakeUntil(char separator, std::string& text) {
@@ -42,54 +29,118 @@ void AddKeys(std::string text, NdjsonOptions& options) {
   while (!text.empty()) {
     std::string field = TakeUntil(',', text);
     std::string name = TakeUntil('=', field);
-    PlainPath path = ReadPath(field);
+    PlainPath path = ReadPlainPath(field);
     if (name.empty()) name = path.back();
     options.key.push_back({std::move(name), std::move(path)});
   }
 }
 
+// NAME=REDUCER(PATH[,N]), and for concat NAME=concat(PATH[,SEP[,N]]) with SEP in quotes or not.
 void AddMerge(std::string text, NdjsonOptions& options) {
-  NdjsonOptions::Merge merge;
+  PlainMerge merge;
   merge.name = TakeUntil('=', text);
   merge.reducer = TakeUntil('(', text);
-  text.pop_back();
-  if (!text.empty()) merge.path = ReadPath(text);
+  text.back() = ',';
+  if (const std::string path = TakeUntil(',', text); !path.empty()) {
+    merge.path = ReadPlainPath(path);
+  }
+  if (merge.reducer == "concat" && text.starts_with('"')) {
+    TakeUntil('"', text);
+    merge.separator = TakeUntil('"', text);
+    TakeUntil(',', text);
+  } else if (merge.reducer == "concat" && !text.empty()) {
+    merge.separator = TakeUntil(',', text);
+  }
+  if (!text.empty()) merge.bound = std::stoull(text);
   options.merges.push_back(std::move(merge));
 }
 
-bool SetOption(const std::string& name, const std::string& text, NdjsonOptions& options) {
-  if (name == "--key") return AddKeys(text, options), true;
-  if (name == "--merge") return AddMerge(text, options), true;
-  if (name == "--time") return options.time = ReadPath(text), true;
-  if (name == "--time-unit") return options.time_unit = text, true;
-  if (name == "--quiet") return options.folder.quiet_period = ReadPlainDuration(text), true;
-  if (name == "--max-hold") return options.folder.max_hold = ReadPlainDuration(text), true;
-  if (name == "--max-events") return options.folder.max_events = std::stoull(text), true;
-  if (name == "--lateness") return options.engine.lateness = ReadPlainDuration(text), true;
-  if (name == "--accept-limit") return options.folder.accept_limit = ReadPlainDuration(text), true;
-  if (name == "--future-limit") return options.engine.future_limit = ReadPlainDuration(text), true;
-  if (name == "--at-end") return options.drop_at_end = text == "drop", true;
-  return name == "--threads";
+size_t ReadBytes(const std::string& text) {
+  const std::map<std::string, int> shifts = {{"", 0},   {"Ki", 10}, {"K", 10}, {"Mi", 20},
+                                             {"M", 20}, {"Gi", 30}, {"G", 30}};
+  size_t end = 0;
+  const size_t number = std::stoull(text, &end);
+  return number << shifts.at(text.substr(end));
+}
+
+// What an option does with its text.
+using Take = std::function<void(const std::string& text)>;
+
+std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
+  const auto path = [](PlainPath& to) {
+    return [&to](const std::string& text) { to = ReadPlainPath(text); };
+  };
+  const auto duration = [](Duration& to) {
+    return [&to](const std::string& text) { to = ReadPlainDuration(text).value(); };
+  };
+  const auto condition = [](PlainCondition& to) {
+    return [&to](const std::string& text) { to = ReadPlainCondition(text); };
+  };
+  const auto number = [](auto& to) {
+    return [&to](const std::string& text) { to = std::stoull(text); };
+  };
+  const auto choice = [](auto& to, auto choices) {
+    return [&to, choices](const std::string& text) { to = choices.at(text); };
+  };
+  FolderOptions& folder = options.folder;
+  const std::map<std::string, Edge> edges = {
+      {"trailing", Edge::kTrailing}, {"leading", Edge::kLeading}, {"both", Edge::kBoth}};
+  const std::map<std::string, OnLate> on_late = {
+      {"reject", OnLate::kReject}, {"fold", OnLate::kFold}, {"correct", OnLate::kCorrect}};
+  const std::map<std::string, OnLimit> on_limit = {{"refuse", OnLimit::kRefuse},
+                                                   {"emit", OnLimit::kEmitOldest}};
+  const std::map<std::string, bool> at_end = {{"flush", false}, {"drop", true}};
+  return {
+      {"--key", [&](const std::string& text) { AddKeys(text, options); }},
+      {"--quiet", duration(folder.quiet_period)},
+      {"--quiet-path", path(options.quiet)},
+      {"--max-hold", duration(folder.max_hold)},
+      {"--max-events", number(folder.max_events)},
+      {"--max-bytes", [&](const std::string& text) { folder.max_group_bytes = ReadBytes(text); }},
+      {"--start-when", condition(options.start_when)},
+      {"--end-when", condition(options.end_when)},
+      {"--close-when", condition(options.close_when)},
+      {"--flush-when", condition(options.flush_when)},
+      {"--cancel-when", condition(options.cancel_when)},
+      {"--edge", choice(folder.edge, edges)},
+      {"--partial-every", duration(folder.partial_every)},
+      {"--time", path(options.time)},
+      {"--time-unit", [&](const std::string& text) { options.time_unit = text; }},
+      {"--lateness", duration(options.engine.lateness)},
+      {"--accept-limit", duration(folder.accept_limit)},
+      {"--on-late", choice(folder.on_late, on_late)},
+      {"--future-limit", duration(options.engine.future_limit)},
+      {"--id", path(options.id)},
+      {"--merge", [&](const std::string& text) { AddMerge(text, options); }},
+      {"--rest", [&](const std::string& text) { options.rest = text; }},
+      {"--raw", number(options.raw)},
+      {"--max-groups", number(folder.max_groups)},
+      {"--on-limit", choice(folder.on_limit, on_limit)},
+      {"--at-end", choice(options.drop_at_end, at_end)},
+      {"--threads", [](const std::string&) {}},
+  };
 }
 
 int Run(const std::vector<std::string>& arguments) {
   NdjsonOptions options;
   std::vector<std::string> files;
   std::string stats;
+  std::map<std::string, Take> known = OptionsInto(options);
+  known["--stats"] = [&](const std::string& text) { stats = text; };
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--quiet-summary") continue;
     if (argument == "--no-meta") {
       options.meta = false;
+    } else if (argument == "--emission-id") {
+      options.emission_id = true;
     } else if (!argument.starts_with("--")) {
       files.push_back(argument);
-    } else if (i + 1 < arguments.size() && argument == "--stats") {
-      stats = arguments[++i];
-    } else if (i + 1 == arguments.size() || !SetOption(argument, arguments[i + 1], options)) {
+    } else if (i + 1 == arguments.size() || !known.contains(argument)) {
       std::cerr << "model_fold: " << argument << "?\n";
       return 2;
     } else {
-      ++i;
+      known.at(argument)(arguments[++i]);
     }
   }
 

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/fold_model.h"
-#include "tests/model/ndjson_model.h"
 #include "tests/support/plain_json.h"
 #include "tests/support/plain_time.h"
 
@@ -75,71 +74,6 @@ TEST(FoldModel, WhatTimeClosedComesBeforeWhatAnEventClosed) {
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[0].key, "quiet");
   EXPECT_EQ(groups[1].reason, Reason::kMaxEvents);
-}
-
-NdjsonOptions SixEvents() {
-  NdjsonOptions options;
-  options.key = {{.name = "account_id", .path = {"account_id"}}};
-  options.time = {"t"};
-  options.time_unit = "s";
-  options.folder.quiet_period = std::chrono::minutes(5);
-  return options;
-}
-
-TEST(NdjsonModel, FoldsTheFirstExampleOfTheDocumentation) {
-  NdjsonOptions options = SixEvents();
-  options.merges = {{.name = "metrics", .reducer = "keys", .path = {"metrics"}}};
-  options.meta = false;
-  NdjsonModel model(options);
-  std::string out;
-  for (const char* line :
-       {R"({"t":1,"account_id":"account_1","metrics":{"likes":10,"shares":5}})",
-        R"({"t":1,"account_id":"account_1","metrics":{"comments":25,"impressions":16}})",
-        R"({"t":1,"account_id":"account_1","metrics":{"likes":5,"shares":2}})",
-        R"({"t":1,"account_id":"account_1","metrics":{"comments":33,"impressions":8}})",
-        R"({"t":1,"account_id":"account_2","metrics":{"likes":12,"shares":15}})",
-        R"({"t":1,"account_id":"account_2","metrics":{"likes":3,"shares":1}})"}) {
-    EXPECT_TRUE(model.AddLine(line, out));
-  }
-  model.End(out);
-  EXPECT_EQ(out,
-            "{\"account_id\":\"account_1\",\"metrics\":[\"likes\",\"shares\",\"comments\","
-            "\"impressions\"]}\n"
-            "{\"account_id\":\"account_2\",\"metrics\":[\"likes\",\"shares\"]}\n");
-}
-
-TEST(NdjsonModel, SumsIntegersExactlyAndKeepsSpellings) {
-  NdjsonOptions options = SixEvents();
-  for (const char* reducer : {"sum", "max", "first", "set", "mean", "count"}) {
-    options.merges.push_back({.name = reducer, .reducer = reducer, .path = {"v"}});
-  }
-  options.meta = false;
-  NdjsonModel model(options);
-  std::string out;
-  for (const char* v : {"9007199254740993", "9", "null", "\"x\"", "1e309"}) {
-    EXPECT_TRUE(model.AddLine(R"({"t":1,"account_id":null,"v":)" + std::string(v) + "}", out));
-  }
-  model.End(out);
-  EXPECT_EQ(out,
-            "{\"account_id\":null,\"sum\":9007199254741002,\"max\":9007199254740993,"
-            "\"first\":9007199254740993,\"set\":[9007199254740993,9,\"x\",1e309],"
-            "\"mean\":4503599627370501,\"count\":4}\n");
-}
-
-TEST(NdjsonModel, FlagsASumThatLeaves64Bits) {
-  NdjsonOptions options = SixEvents();
-  options.merges = {{.name = "s", .reducer = "sum", .path = {"v"}}};
-  NdjsonModel model(options);
-  std::string out;
-  for (const char* v : {"9223372036854775807", "1", "-5"}) {
-    EXPECT_TRUE(model.AddLine(R"({"t":1,"account_id":1.0,"v":)" + std::string(v) + "}", out));
-  }
-  model.End(out);
-  EXPECT_EQ(out,
-            "{\"account_id\":1.0,\"s\":9223372036854775807,\"_fold\":{\"count\":3,"
-            "\"first\":\"1970-01-01T00:00:01.000000Z\",\"last\":\"1970-01-01T00:00:01.000000Z\","
-            "\"closed\":\"1970-01-01T00:00:01.000000Z\",\"reason\":\"end\",\"saturated\":[\"s\"]}}"
-            "\n");
 }
 
 TEST(PlainTime, ReadsRfc3339AndNothingElse) {

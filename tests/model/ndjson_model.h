@@ -1,69 +1,86 @@
-// The reference model of `pleat fold` on event time: fold_model under naive JSON. A group is a list
-// of events, an event the list of its values, one per merge; only when a group has closed are the
-// values reduced, each reducer being a plain walk over the list. It shares no code with engine/json.
+// The reference model of `pleat fold` on event time: plain_folder under naive JSON. A group is a list of
+// events, an event its whole document; only when a group is handed out are values looked up and reduced.
+// It shares no code with engine/json.
 //
-// Not modelled: input without --time, limits on memory and keys, and sums beyond the doubles.
+//   plain_folder      which events make a group, when it is handed out, in which order
+//   plain_condition   what a condition says of an event or of merged values
+//   plain_merge       what the events of a group amount to
+//   ndjson_model      from lines to events, and from groups to lines
+//
+// Not modelled: input without --time, --idle, --open, limits on memory and keys, sums beyond the doubles.
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tests/model/fold_model.h"
+#include "tests/model/plain_condition.h"
+#include "tests/model/plain_folder.h"
+#include "tests/model/plain_merge.h"
+#include "tests/model/plain_path.h"
 #include "tests/support/plain_json.h"
 
 namespace pleat::inline v0 {
-
-using PlainPath = std::vector<std::string>;  // one member name per step
 
 struct NdjsonOptions {
   struct Field {
     std::string name;
     PlainPath path;
   };
-  struct Merge {
-    std::string name;
-    std::string reducer;
-    PlainPath path;  // empty for count()
-  };
 
   std::vector<Field> key;
-  std::vector<Merge> merges;
+  std::vector<PlainMerge> merges;
   PlainPath time;
   std::string time_unit;
+  PlainPath quiet;  // of an event's own quiet period; empty: none has one
+  PlainPath id;     // empty: events have no ids
+  PlainCondition start_when;
+  PlainCondition end_when;
+  PlainCondition close_when;
+  PlainCondition flush_when;
+  PlainCondition cancel_when;
   EngineOptions engine{.axis = Axis::kEvent};
   FolderOptions folder{.max_hold = kForever};
+  std::string rest = "drop";
+  uint64_t raw = 0;
   bool meta = true;
+  bool emission_id = false;
   bool drop_at_end = false;
 };
 
 class NdjsonModel {
  public:
-  explicit NdjsonModel(const NdjsonOptions& options)
-      : options_(options), folder_(options.engine, options.folder) {}
+  explicit NdjsonModel(const NdjsonOptions& options);
+  NdjsonModel(const NdjsonModel&) = delete;
+  NdjsonModel& operator=(const NdjsonModel&) = delete;
 
   // Appends what falls due to `out`. False: the event time is a number without a unit.
   bool AddLine(std::string_view line, std::string& out);
   void End(std::string& out);
-  std::string Stats() const;  // after End(), one JSON object
+  std::string Stats() const;                        // after End(), one JSON object
+  const Ledger& ledger() const { return ledger_; }  // as of the end
 
  private:
-  struct Event {
-    EngineTime at;
-    std::vector<PlainJson> values;  // one per merge; null for an absent one
-  };
+  // What a line that is a usable event says; nothing of a bad one.
+  std::optional<PlainEvent> ReadEvent(std::string_view line);
+  std::optional<EngineTime> ReadTime(const PlainJson& object);
+  bool ReadMarks(PlainEvent& event) const;
 
-  void WriteClosed(std::string& out);
-  std::string Reduce(size_t merge, const ModelGroup& group, std::string& saturated) const;
+  void Write(const PlainEmission& emission, std::string& out) const;
+  std::string MetaOf(const PlainEmission& emission, const std::string& saturated,
+                     const std::string& cut) const;
 
   const NdjsonOptions options_;
-  FoldModel folder_;
-  std::map<uint64_t, Event> events_;  // by line number, until their group has closed
-  Ledger ledger_;                     // as of the end
+  PlainFolder folder_;
+  std::set<std::string> no_rest_;  // names at the top that are no rest members
+  bool no_unit_ = false;
+  Ledger ledger_;
   uint64_t lines_ = 0;
   uint64_t bad_ = 0;
+  uint64_t control_ = 0;
   uint64_t mismatched_ = 0;
 };
 

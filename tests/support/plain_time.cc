@@ -45,6 +45,21 @@ std::optional<EngineTime> InRange(Duration since_epoch) {
   return t;
 }
 
+// The product of two numbers, digit by digit, with leading zeros.
+std::string MultiplyDigits(const std::string& a, const std::string& b) {
+  std::string product(a.size() + b.size(), '0');
+  for (size_t i = a.size(); i-- > 0;) {
+    int carry = 0;
+    for (size_t j = b.size(); j-- > 0;) {
+      const int sum = (a[i] - '0') * (b[j] - '0') + (product[i + j + 1] - '0') + carry;
+      product[i + j + 1] = static_cast<char>('0' + sum % 10);
+      carry = sum / 10;
+    }
+    product[i] = static_cast<char>('0' + carry);
+  }
+  return product;
+}
+
 }  // namespace
 
 std::optional<EngineTime> ReadPlainTimestamp(const std::string& text) {
@@ -108,13 +123,28 @@ std::string WritePlainTimestamp(EngineTime t) {
   return out;
 }
 
-Duration ReadPlainDuration(const std::string& text) {
-  const std::map<std::string, double> units = {{"us", 1},   {"ms", 1e3},   {"s", 1e6},    {"", 0},
-                                               {"m", 60e6}, {"h", 3600e6}, {"d", 86400e6}};
+std::optional<Duration> ReadPlainDuration(const std::string& text) {
   if (text == "inf") return kForever;
-  char* unit = nullptr;
-  const double number = std::strtod(text.c_str(), &unit);
-  return Duration{static_cast<int64_t>(number * units.at(unit))};
+  if (text == "0") return Duration{0};
+  const std::map<std::string, std::string> units = {{"us", "1"},         {"ms", "1000"},
+                                                    {"s", "1000000"},    {"m", "60000000"},
+                                                    {"h", "3600000000"}, {"d", "86400000000"}};
+  const size_t end = std::min(text.find_first_not_of(".0123456789"), text.size());
+  const auto unit = units.find(text.substr(end));
+  std::string digits = text.substr(0, end);
+  const size_t point = std::min(digits.find('.'), digits.size());
+  if (unit == units.end() || point == 0 || point + 1 == digits.size()) return std::nullopt;
+  const size_t fraction = point == digits.size() ? 0 : digits.size() - point - 1;
+  if (fraction > 0) digits.erase(point, 1);
+  if (digits.find('.') != std::string::npos) return std::nullopt;
+  std::string product = MultiplyDigits(digits, unit->second);
+  product.resize(product.size() - fraction);
+  product.erase(0, product.find_first_not_of('0'));
+  const std::string forever = std::to_string(kForever.count());
+  if (product.size() > forever.size()) return std::nullopt;
+  product.insert(0, forever.size() - product.size(), '0');
+  if (product >= forever) return std::nullopt;
+  return Duration{std::stoll(product)};
 }
 
 }  // namespace pleat::inline v0

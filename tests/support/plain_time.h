@@ -19,7 +19,8 @@ std::optional<EngineTime> ReadPlainNumber(const std::string& text, long exponent
 // RFC 3339 in UTC with six fractional digits.
 std::string WritePlainTimestamp(EngineTime t);
 
-// A number and a unit, "inf", or a bare 0. The text must be right.
-Duration ReadPlainDuration(const std::string& text);
+// A number and a unit, "inf", or a bare 0; what is below a microsecond is cut, by long multiplication.
+// Nothing for any other text, and for what does not stay below kForever.
+std::optional<Duration> ReadPlainDuration(const std::string& text);
 
 }  // namespace pleat::inline v0

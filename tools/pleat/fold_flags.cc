@@ -39,9 +39,34 @@ constexpr Flag kFlags[] = {
     {"max-hold", "DURATION", FlagKind::kText,
      "this long after it opened, however busy it is (default inf)"},
     {"max-events", "N", FlagKind::kNumber, "when it holds N events"},
+    {"max-bytes", "BYTES", FlagKind::kNumber,
+     "when the lines in it have this many bytes together, also as 64Ki or 1M"},
+    {"start-when", "COND", FlagKind::kCondition,
+     "before an event for which this holds: it opens the next group of its key"},
+    {"end-when", "COND", FlagKind::kCondition,
+     "behind an event for which this holds: it is the last of its group"},
+    {"close-when", "COND", FlagKind::kCondition,
+     "once this holds for its merged values, which COND calls by their NAME"},
+    {"flush-when", "COND", FlagKind::kCondition,
+     "an event for which this holds closes the open group of its key, if there is\n"
+     "one, and is not folded itself"},
+    {"cancel-when", "COND", FlagKind::kCondition, "likewise, but the group is dropped"},
+    {"quiet-path", "PATH", FlagKind::kText,
+     "where an event may say its own quiet period, as text such as \"90s\"; where it\n"
+     "does not, --quiet counts. A group waits for the latest of its events"},
     {"at-end", "flush|drop", FlagKind::kText,
      "what becomes of open groups at the end of input (default flush: they come\n"
      "out with the reason \"end\")"},
+    {"open", "FILE", FlagKind::kText,
+     "where the groups go that are open when the input ends, as they are then,\n"
+     "with the reason \"open\", whatever --at-end does with them"},
+    {"", "", FlagKind::kText, "When a group comes out"},
+    {"edge", "trailing|leading|both", FlagKind::kText,
+     "when it closes (default); or when it opens, with its first event, and what\n"
+     "follows is held back until it closes; or both, if anything followed"},
+    {"partial-every", "DURATION", FlagKind::kText,
+     "also while it is open, this long after it opened and every so often, as it\n"
+     "is so far, if anything has come since the last time"},
     {"", "", FlagKind::kText, "Time"},
     {"time", "PATH", FlagKind::kText,
      "where an event says when it happened: RFC 3339, or a number with --time-unit.\n"
@@ -52,11 +77,18 @@ constexpr Flag kFlags[] = {
      "how far out of order events may come: the watermark, which closes groups,\n"
      "trails the newest event by this much (default 0)"},
     {"accept-limit", "DURATION", FlagKind::kText,
-     "events older than the watermark by more than this are late: counted, not\n"
-     "folded (default inf)"},
-    {"late", "FILE", FlagKind::kText, "where late lines go, as they came"},
+     "events older than the watermark by more than this are late (default inf)"},
+    {"on-late", "reject|fold|correct", FlagKind::kText,
+     "late events are counted and not folded (default); or folded like any other;\n"
+     "or each is written by itself, with the reason \"correction\""},
+    {"late", "FILE", FlagKind::kText,
+     "where late lines go, as they came, if they are rejected; else it stays empty"},
     {"future-limit", "DURATION", FlagKind::kText,
      "events ahead of the watermark by more than this are bad (default inf)"},
+    {"id", "PATH", FlagKind::kText,
+     "what names an event among those of its key: the next of that name is a\n"
+     "duplicate, or if it says something else a conflict; neither is folded. Needs\n"
+     "--accept-limit: so long they are remembered"},
     {"idle", "DURATION", FlagKind::kText,
      "with --time, on a pipe: after this long without input the watermark follows\n"
      "the wall clock, so that the last groups come out (for stamps near it)"},
@@ -69,8 +101,13 @@ constexpr Flag kFlags[] = {
      "open groups at a time (default 50000000); an event past a limit is refused"},
     {"max-memory", "BYTES", FlagKind::kNumber,
      "memory for groups, also as 512Mi or 2G (default half of the machine's)"},
+    {"on-limit", "refuse|emit", FlagKind::kText,
+     "at these limits refuse events (default); or make room: the groups that would\n"
+     "close next come out early, with the reason \"limit\""},
     {"", "", FlagKind::kText, "Output"},
     {"no-meta", "", FlagKind::kSwitch, "leave out \"_fold\""},
+    {"emission-id", "", FlagKind::kSwitch,
+     "add an \"id\" to \"_fold\" that no other line of this run has"},
     {"output", "FILE", FlagKind::kText,
      "write there instead of stdout; the file appears whole or not at all"},
     {"stats", "FILE|-", FlagKind::kText, "the ledger of the run as one JSON object (- is stderr)"},
@@ -102,18 +139,34 @@ Examples:
   Unix seconds, 30 seconds out of order, a compound key, what was refused kept:
     pleat fold --key who=user.id,page --time ts --time-unit s --lateness 30s \
         --quiet 10m --accept-limit 1h --late late.ndjson --bad bad.ndjson *.zst
+
+  One line per order, as soon as it is paid or failed, or comes to 1000 or more:
+    pleat fold --key order --time at --quiet 1h --merge 'total=sum(price)' \
+        --end-when '{"any":["status=paid","status=failed"]}' --close-when 'total>=1000'
+
+  The first alert of a burst at once, and at its end how many there were:
+    pleat fold --key alert --quiet 10m --edge both --merge 'n=count()' alerts.ndjson
 )";
 
 constexpr std::string_view kNotes = R"(
 Input: one JSON object a line. FILEs are read in the order given; - or none is
   standard input. gzip and zstd are recognised by their first bytes.
 Durations: a number and a unit, us ms s m h d, such as 250ms or 1.5h; or inf.
+Conditions: PATH OP VALUE, such as status=done or 'total>=100', with = != < <= >
+  >=. VALUE is a number, true, false, null or a string in quotes if it reads as
+  one, else text. Several: {"all":["a=1",{"not":"b=2"}]}, also with any.
+  Numbers compare by value and exactly, strings by their bytes; an absent member
+  is null. A PATH with an operator in it goes in quotes: '"a=b"=1'.
 Output: one line per group, in the order in which the groups close:
     {"user":"ann","edits":3,"_fold":{"count":3,"first":"2015-09-12T00:47:35.776000Z",
      "last":"...","closed":"...","reason":"quiet"}}
-  reason is quiet, max_hold, max_events or end.
-Stats: lines = events + bad; events = opened + folded + late + refused;
-  opened = emissions + open.
+  reason is quiet, max_hold, max_events, max_bytes, start_mark, end_mark,
+  condition, flush, limit or end; of lines before the last of a group leading or
+  partial; correction; and in the file of --open, open.
+Stats: lines = events + bad;
+  events = opened + folded + late + refused + duplicate + conflict + corrected
+           + control;
+  opened = emissions - partial - corrected + silent + cancelled + open.
 Exit codes: 0 done, also with skipped bad lines, and when the reader of the
   output has gone; 1 could not read or write, refused events, --strict,
   --on-bad fail; 2 wrong usage; 130, 143, 129 asked to end (SIGINT, SIGTERM,

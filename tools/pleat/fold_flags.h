@@ -12,7 +12,7 @@
 
 namespace pleat::inline v0 {
 
-enum class FlagKind { kText, kNumber, kSwitch, kList };
+enum class FlagKind { kText, kNumber, kSwitch, kList, kCondition };
 
 // The kind of the option `name`; kText if there is no such option.
 FlagKind KindOf(std::string_view name);

@@ -24,7 +24,7 @@ absl::Status SetFlag(std::string_view name, std::string_view text, bool& flag) {
 
 absl::Status SetFile(std::string_view name, std::string_view text, std::string& file) {
   if (text.empty()) return Wrong(name, "needs a file name");
-  if (text == "-" && (name == "late" || name == "bad")) {
+  if (text == "-" && (name == "late" || name == "bad" || name == "open")) {
     return Wrong(name, "needs a file of its own, not -");
   }
   if (text.find('\0') != std::string_view::npos) return Wrong(name, "a file name cannot hold NUL");
@@ -65,6 +65,7 @@ absl::Status SetChoice(std::string_view name, std::string_view text, std::string
 absl::Status SetOwnOption(FoldOptions& o, std::string_view name, std::string_view text) {
   if (name == "late") return SetFile(name, text, o.late_file);
   if (name == "bad") return SetFile(name, text, o.bad_file);
+  if (name == "open") return SetFile(name, text, o.open_file);
   if (name == "stats") return SetFile(name, text, o.stats_file);
   if (name == "output") return SetFile(name, text, o.output_file);
   if (name == "strict") return SetFlag(name, text, o.strict);
@@ -81,6 +82,7 @@ std::vector<std::pair<std::string, std::string>> OwnOptions(const FoldOptions& o
   std::vector<std::pair<std::string, std::string>> out;
   if (!o.late_file.empty()) out.emplace_back("late", o.late_file);
   if (o.idle != kForever) out.emplace_back("idle", FormatDuration(o.idle));
+  if (!o.open_file.empty()) out.emplace_back("open", o.open_file);
   if (o.at_end == FoldOptions::AtEnd::kDrop) out.emplace_back("at-end", "drop");
   if (o.on_bad == FoldOptions::OnBad::kFail) out.emplace_back("on-bad", "fail");
   if (!o.bad_file.empty()) out.emplace_back("bad", o.bad_file);
@@ -143,6 +145,7 @@ absl::Status Complete(FoldOptions& options) {
   const std::vector<std::pair<const char*, const std::string*>> files = {
       {"late", &options.late_file},
       {"bad", &options.bad_file},
+      {"open", &options.open_file},
       {"stats", &options.stats_file},
       {"output", &options.output_file}};
   for (size_t i = 0; i < files.size(); ++i) {
@@ -177,7 +180,8 @@ absl::StatusOr<std::string> PrintDocument(const FoldOptions& options) {
       AppendJsonString(name, out);
       out += kind == FlagKind::kList ? ": [" : ": ";
     }
-    const bool bare = kind == FlagKind::kNumber || kind == FlagKind::kSwitch;
+    const bool bare = kind == FlagKind::kNumber || kind == FlagKind::kSwitch ||
+                      (kind == FlagKind::kCondition && text.starts_with('{'));
     bare ? void(out += text) : AppendJsonString(text, out);
     const bool ends = i + 1 == members.size() || members[i + 1].first != name;
     if (kind == FlagKind::kList && ends) out += ']';

@@ -25,8 +25,9 @@ struct FoldOptions {
   FoldSpec spec;
   bool max_memory_given = false;  // if not, half of the machine's memory
 
-  std::string late_file;  // the three files: empty means none
+  std::string late_file;  // these files: empty means none
   std::string bad_file;
+  std::string open_file;
   std::string stats_file;  // "-" is stderr
   std::string output_file = "-";
   Duration idle = kForever;

@@ -43,6 +43,7 @@ absl::Status OpenWhole(const std::string& path, int standard, std::unique_ptr<Ou
 
 absl::Status FoldOutputs::Open(const FoldOptions& options) {
   absl::Status status = OpenWhole(options.output_file, STDOUT_FILENO, emissions_);
+  if (status.ok()) status = OpenWhole(options.open_file, STDOUT_FILENO, open_);
   if (status.ok()) status = OpenWhole(options.stats_file, STDERR_FILENO, stats_);
   if (status.ok()) status = OpenStream(options.late_file, "--late", options.inputs, late_);
   if (status.ok()) status = OpenStream(options.bad_file, "--bad", options.inputs, bad_);
@@ -64,6 +65,12 @@ absl::Status FoldOutputs::Flush() {
   for (OutputFile* file : {late_.get(), bad_.get()}) {
     if (file != nullptr) status.Update(file->Flush());
   }
+  return status;
+}
+
+absl::Status FoldOutputs::Commit() {
+  absl::Status status = emissions_->Commit();
+  if (open_ != nullptr) status.Update(open_->Commit());
   return status;
 }
 

@@ -1,4 +1,5 @@
-// All that a run of `pleat fold` writes: emissions, late lines, bad lines, the ledger.
+// All that a run of `pleat fold` writes: emissions, what is open at the end, late lines, bad lines, the
+// ledger.
 //
 // Everything is opened before the first line is read, so that a run does not fail at its end for a
 // mistyped path.
@@ -22,14 +23,20 @@ class FoldOutputs {
 
   OutputFile& emissions() { return *emissions_; }
 
+  // For the groups that are open at the end; null if nobody asked for them.
+  OutputFile* open_groups() { return open_.get(); }
+
   // Whole lines, given without their newline. Nothing happens if the file was not asked for.
   absl::Status AppendLate(std::string_view line) { return AppendLine(late_.get(), line); }
   absl::Status AppendBad(std::string_view line) { return AppendLine(bad_.get(), line); }
   // A piece of a bad line, as it is.
   absl::Status AppendBadPiece(std::string_view piece);
 
-  // Hands out everything but the ledger: for whoever follows it while the input is silent.
+  // Hands out everything but the ledger and what is open: for whoever follows it while the input is silent.
   absl::Status Flush();
+
+  // Gives the emissions, and what is open, the names they were asked for under.
+  absl::Status Commit();
 
   absl::Status WriteStats(std::string_view json);
 
@@ -37,6 +44,7 @@ class FoldOutputs {
   static absl::Status AppendLine(OutputFile* file, std::string_view line);
 
   std::unique_ptr<OutputFile> emissions_;
+  std::unique_ptr<OutputFile> open_;
   std::unique_ptr<OutputFile> late_;
   std::unique_ptr<OutputFile> bad_;
   std::unique_ptr<OutputFile> stats_;

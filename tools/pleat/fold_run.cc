@@ -27,6 +27,11 @@ constexpr int kExitSignal = 128;  // plus the signal's number
 constexpr uint64_t kLinesPerSettle = 4096;
 constexpr size_t kPopAtOnce = 1024;
 constexpr uint64_t kBadLinesShown = 10;
+constexpr uint64_t kConflictsShown = 10;
+
+// With --on-limit emit, how often to see whether memory runs short. What waits to be popped has an eighth
+// of it to itself.
+constexpr uint64_t kLinesPerLook = 32;
 
 uint64_t BytesTotal(const std::vector<std::string>& inputs) {
   uint64_t total = 0;
@@ -106,8 +111,7 @@ void FoldRun::FoldLines(JsonLines& lines) {
   const uint64_t lines_before = line_number_;
   const uint64_t lines_in_all = lines_before + lines.left();
   while (lines.left() > 0 && !stopped()) {
-    const uint64_t wanted = kLinesPerSettle - lines_since_settle_;
-    CountForSettle(folder_->Fold(lines, wanted, now_, [&](const UnusualLine& line) {
+    CountForSettle(folder_->Fold(lines, LinesToNextLook(), now_, [&](const UnusualLine& line) {
       line_number_ = lines_before + line.index + 1;
       OnUnusualLine(line.result);
       if (line.result.fold == FoldOutcome::kLate) StopFor(outputs_.AppendLate(line.text));
@@ -136,6 +140,7 @@ void FoldRun::OnUnusualLine(const LineResult& result) {
     case LineResult::Kind::kBlank: break;
     case LineResult::Kind::kEvent:
       if (result.fold == FoldOutcome::kOverLimit) OnRefused();
+      if (result.fold == FoldOutcome::kConflict) OnConflict(result.reason);
       break;
     case LineResult::Kind::kBad: OnBadLine(result.reason); break;
     case LineResult::Kind::kNoUnit:
@@ -150,6 +155,10 @@ void FoldRun::OnBadLine(std::string_view reason) {
   if (options_.on_bad == FoldOptions::OnBad::kFail && !stopped()) stop_ = Stop::kBadLine;
 }
 
+void FoldRun::OnConflict(std::string_view reason) {
+  if (++conflicts_ <= kConflictsShown) Say(Here() + std::string(reason));
+}
+
 void FoldRun::OnRefused() {
   if (std::exchange(refusal_said_, true)) return;
   // Each partition has its share of the limits, so the one that is nearer is the one that was met.
@@ -158,9 +167,10 @@ void FoldRun::OnRefused() {
       static_cast<double>(sizes.open_groups) / static_cast<double>(options_.spec.max_groups);
   const double bytes =
       static_cast<double>(sizes.bytes) / static_cast<double>(options_.spec.max_bytes);
+  const bool is_groups = groups >= bytes && options_.spec.on_limit == OnLimit::kRefuse;
   const std::string why =
-      groups >= bytes ? "--max-groups " + std::to_string(options_.spec.max_groups) + " reached"
-                      : "--max-memory " + std::to_string(options_.spec.max_bytes) + " reached";
+      is_groups ? "--max-groups " + std::to_string(options_.spec.max_groups) + " reached"
+                : "--max-memory " + std::to_string(options_.spec.max_bytes) + " reached";
   Say(Here() + "event refused: " + why + "; more of them are only counted");
 }
 
@@ -238,7 +248,21 @@ bool FoldRun::AwaitInput(int fd) {
 // Lines are counted, not reads, so that what a file comes to never depends on how it is cut into reads.
 void FoldRun::CountForSettle(uint64_t lines) {
   lines_since_settle_ += lines;
-  if (lines_since_settle_ == kLinesPerSettle) Settle(on_event_time() ? engine_->now() : now_);
+  if (lines_since_settle_ == kLinesPerSettle)
+    return Settle(on_event_time() ? engine_->now() : now_);
+  if (lines_since_settle_ % kLinesPerLook == 0 && IsMemoryScarce()) Emit();
+}
+
+uint64_t FoldRun::LinesToNextLook() const {
+  const uint64_t step =
+      options_.spec.on_limit == OnLimit::kEmitOldest ? kLinesPerLook : kLinesPerSettle;
+  return step - lines_since_settle_ % step;
+}
+
+// Groups that close to make room hold it until they are popped.
+bool FoldRun::IsMemoryScarce() const {
+  const size_t max = options_.spec.max_bytes;
+  return options_.spec.on_limit == OnLimit::kEmitOldest && folder_->sizes().bytes > max - max / 4;
 }
 
 // Moves time to `now` and pops what that makes final.
@@ -261,23 +285,40 @@ void FoldRun::Emit() {
   }
 }
 
+void FoldRun::WriteOpenGroups() {
+  OutputFile* const file = outputs_.open_groups();
+  if (file == nullptr) return;
+  ScanCursor cursor;
+  absl::Status written;
+  for (bool more = true; more && written.ok();) {
+    std::string lines;
+    more = folder_->Scan(cursor, kPopAtOnce, lines);
+    written = file->Append(lines);
+  }
+  StopFor(written);
+}
+
 void FoldRun::Finish() {
   progress_.Clear();
   const bool complete = stop_ == Stop::kEndOfInput || stop_ == Stop::kInterrupted;
   if (stop_ != Stop::kReaderGone) {
     // What is final is handed out in any case, so that it does not matter when it was popped.
     Settle(!on_event_time() ? WallNow() : engine_->now());
+    if (complete) WriteOpenGroups();
     if (complete && options_.at_end == FoldOptions::AtEnd::kFlush) folder_->CloseAll();
     if (complete) Emit();
   }
   StopFor(outputs_.Flush());
-  if (complete) StopFor(outputs_.emissions().Commit());
+  if (complete) StopFor(outputs_.Commit());
 }
 
 int FoldRun::Report() {
   const RunTotals totals(folder_->counts(), folder_->ledger());
   if (bad_lines_ > kBadLinesShown) {
     Say("pleat fold: " + Grouped(bad_lines_ - kBadLinesShown) + " more bad lines, not shown");
+  }
+  if (conflicts_ > kConflictsShown) {
+    Say("pleat fold: " + Grouped(conflicts_ - kConflictsShown) + " more conflicts, not shown");
   }
   StopFor(outputs_.WriteStats(StatsJson(totals)));
   if (!options_.quiet_summary && stop_ != Stop::kReaderGone) {

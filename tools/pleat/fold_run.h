@@ -5,9 +5,10 @@
 // read: the clock is read once per block of lines, and while a pipe is silent the run sleeps until
 // the engine's next deadline, so that emissions appear as they fall due.
 //
-// Emissions are popped after every kLinesPerSettle lines, and whenever a live input is silent. The
-// first is counted in lines, not in reads, so that what a file comes to never depends on how the
-// system cuts it into reads.
+// Emissions are popped after every kLinesPerSettle lines, and whenever a live input is silent; with
+// --on-limit emit also as soon as memory runs short, for which it looks every few lines. All is counted
+// in lines, not in reads, so that what a file comes to never depends on how the system cuts it into
+// reads.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +48,7 @@ class FoldRun final : private InputWaiter {
   void FoldLongLine(LineBlock::Kind kind, std::string_view text);
   void OnUnusualLine(const LineResult& result);
   void OnBadLine(std::string_view reason);
+  void OnConflict(std::string_view reason);
   void OnRefused();
 
   bool AwaitInput(int fd) override;
@@ -55,9 +57,12 @@ class FoldRun final : private InputWaiter {
   bool FollowsWall(EngineTime now, EngineTime silent_since) const;
 
   void CountForSettle(uint64_t lines);
+  uint64_t LinesToNextLook() const;
+  bool IsMemoryScarce() const;
   void Settle(EngineTime now);
   void SettleAndFlush(EngineTime now);
   void Emit();
+  void WriteOpenGroups();
   void Finish();
   int Report();
 
@@ -83,6 +88,7 @@ class FoldRun final : private InputWaiter {
   uint64_t lines_since_settle_ = 0;
   EngineTime now_ = kBeginningOfTime;  // of the block under way, without --time
   uint64_t bad_lines_ = 0;
+  uint64_t conflicts_ = 0;
   bool refusal_said_ = false;
   std::string popped_;
 };

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 #include <iterator>
+#include <utility>
 
 namespace pleat::inline v0 {
 namespace {
@@ -13,6 +14,10 @@ std::string Format(const char* format, Args... args) {
   char text[160];
   const int size = std::snprintf(text, sizeof(text), format, args...);
   return {text, static_cast<size_t>(std::clamp<int>(size, 0, sizeof(text) - 1))};
+}
+
+double Ratio(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
 double Seconds(Duration d) { return static_cast<double>(std::max<int64_t>(d.count(), 1)) / 1e6; }
@@ -28,11 +33,23 @@ RunTotals::RunTotals(const LineCounts& counts, const Ledger& ledger)
       opened(ledger.opened),
       folded(ledger.folded),
       emissions(ledger.popped),
-      open(ledger.opened - ledger.popped),
-      mismatched(counts.mismatched) {}
+      open(ledger.opened + ledger.partial + ledger.corrected -
+           (ledger.popped + ledger.silent + ledger.cancelled)),
+      mismatched(counts.mismatched),
+      duplicate(ledger.duplicate),
+      conflict(ledger.conflict),
+      corrected(ledger.corrected),
+      control(counts.control),
+      cancelled(ledger.cancelled),
+      silent(ledger.silent),
+      partial(ledger.partial),
+      reopened(ledger.reopened),
+      late_folded(ledger.late_folded) {}
 
-double RunTotals::FoldingRatio() const {
-  return events == 0 ? 0.0 : static_cast<double>(folded) / static_cast<double>(events);
+double RunTotals::FoldingRatio() const { return Ratio(folded, events); }
+
+double RunTotals::CorrectedFoldingRatio() const {
+  return Ratio(folded, events - (opened - reopened));
 }
 
 std::string StatsJson(const RunTotals& t) {
@@ -40,6 +57,11 @@ std::string StatsJson(const RunTotals& t) {
   const auto add = [&out](const char* name, const std::string& number) {
     if (out.size() > 1) out += ',';
     out += '"' + std::string(name) + "\":" + number;
+  };
+  const auto add_ratio = [&add](const char* name, double ratio) {
+    char text[32];
+    const auto result = std::to_chars(std::begin(text), std::end(text), ratio);
+    add(name, std::string(text, result.ptr));
   };
   add("lines", std::to_string(t.lines));
   add("events", std::to_string(t.events));
@@ -51,9 +73,17 @@ std::string StatsJson(const RunTotals& t) {
   add("emissions", std::to_string(t.emissions));
   add("open", std::to_string(t.open));
   add("mismatched", std::to_string(t.mismatched));
-  char ratio[32];
-  const auto result = std::to_chars(std::begin(ratio), std::end(ratio), t.FoldingRatio());
-  add("folding_ratio", std::string(ratio, result.ptr));
+  add_ratio("folding_ratio", t.FoldingRatio());
+  add("duplicate", std::to_string(t.duplicate));
+  add("conflict", std::to_string(t.conflict));
+  add("corrected", std::to_string(t.corrected));
+  add("control", std::to_string(t.control));
+  add("cancelled", std::to_string(t.cancelled));
+  add("silent", std::to_string(t.silent));
+  add("partial", std::to_string(t.partial));
+  add("reopened", std::to_string(t.reopened));
+  add("late_folded", std::to_string(t.late_folded));
+  add_ratio("corrected_folding_ratio", t.CorrectedFoldingRatio());
   return out + "}\n";
 }
 
@@ -65,9 +95,14 @@ std::string HumanSummary(const RunTotals& t, uint64_t bytes, Duration took, std:
   const auto row = [width](const char* label, const std::string& value, const std::string& more) {
     return Format("%-10s%*s  ", label, static_cast<int>(width), value.c_str()) + more + "\n";
   };
-  std::string out = row(
-      "lines", lines,
-      Grouped(t.bad) + " bad, " + Grouped(t.late) + " late, " + Grouped(t.refused) + " refused");
+  std::string fates =
+      Grouped(t.bad) + " bad, " + Grouped(t.late) + " late, " + Grouped(t.refused) + " refused";
+  const std::pair<uint64_t, const char*> if_any[] = {
+      {t.duplicate, " duplicate"}, {t.conflict, " conflicting"}, {t.corrected, " as corrections"}};
+  for (const auto& [count, fate_of] : if_any) {
+    if (count != 0) fates += ", " + Grouped(count) + fate_of;
+  }
+  std::string out = row("lines", lines, fates);
   out += row("groups", groups, t.open == 0 ? "all closed" : Grouped(t.open) + " left open");
   out += row("emissions", emissions,
              std::string(fate) + (t.mismatched == 0

@@ -11,7 +11,9 @@
 
 namespace pleat::inline v0 {
 
-// lines = events + bad; events = opened + folded + late + refused; opened = emissions + open.
+// lines = events + bad
+// events = opened + folded + late + refused + duplicate + conflict + corrected + control
+// opened = emissions - partial - corrected + silent + cancelled + open
 struct RunTotals {
   RunTotals(const LineCounts& counts, const Ledger& ledger);
 
@@ -22,11 +24,23 @@ struct RunTotals {
   uint64_t refused;
   uint64_t opened;
   uint64_t folded;
-  uint64_t emissions;  // groups that were closed and handed to the output
-  uint64_t open;       // groups that were not, whatever kept them
+  uint64_t emissions;  // lines written
+  uint64_t open;       // groups that were neither closed nor cancelled, whatever kept them
   uint64_t mismatched;
+  uint64_t duplicate;
+  uint64_t conflict;
+  uint64_t corrected;    // late events that were written by themselves
+  uint64_t control;      // events that flushed or cancelled, or would have
+  uint64_t cancelled;    // groups
+  uint64_t silent;       // groups that closed without an emission, after their leading one
+  uint64_t partial;      // emissions of groups that went on, leading ones included
+  uint64_t reopened;     // of `opened`: soon after a group of their key had closed early
+  uint64_t late_folded;  // of `opened` and `folded`
 
   double FoldingRatio() const;
+
+  // What it would be if a group that was reopened had been one with the group before it.
+  double CorrectedFoldingRatio() const;
 };
 
 // One JSON object in a line, its members in a fixed order.

@@ -1,0 +1,33 @@
+// Conditions as options: `PATH OP VALUE`, or a JSON object.
+//
+//   condition:   comparison, or one of {"all":[PART,...]} {"any":[PART,...]} {"not":PART}
+//   part:        a JSON string with a comparison, or such an object
+//   comparison:  PATH OP VALUE, white space around each allowed
+//
+// PATH is a JSON string in quotes, or anything else up to the first operator. VALUE is a JSON scalar, or
+// else text. What is likely a slip (==, =>, &&) is an error that says how to write it, or, if it is meant,
+// to put it in quotes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
+#include <pleat/json.h>
+
+namespace pleat::inline v0 {
+
+// How far all, any and not nest, and how many comparisons there are.
+inline constexpr int kConditionLevelsMax = 16;
+inline constexpr int kComparisonsMax = 256;
+
+// Whether the option takes a condition: the names of all that do end so.
+inline bool TakesCondition(std::string_view option) noexcept { return option.ends_with("when"); }
+
+// Whether `condition` can be formatted and run; `check_path` judges the path of every comparison.
+// Errors: kInvalidArgument; the message does not name the option.
+absl::Status CheckCondition(const Condition& condition,
+                            absl::FunctionRef<absl::Status(const std::string& path)> check_path);
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,55 @@
+#include "engine/json/option_json.h"
+
+#include <algorithm>
+
+#include <pleat/json.h>
+
+#include "engine/json/reasons.h"
+#include "engine/json/scanner.h"
+#include "engine/json/text.h"
+
+namespace pleat::inline v0 {
+
+std::string WhyNoObject(std::string_view text) {
+  if (text.size() > kLineBytesMax) return std::string(bad_line::kTooLong);
+  std::string padded(text);
+  padded.append(kLinePaddingBytes, ' ');
+  const PathTree none;
+  return std::string(Scanner(none).Scan(std::string_view(padded).substr(0, text.size())));
+}
+
+bool IsJsonScalar(std::string_view text) {
+  std::string padded = R"({"":)" + std::string(text) + "}";
+  const size_t size = padded.size();
+  if (size > kLineBytesMax) return false;
+  padded.append(kLinePaddingBytes, ' ');
+  PathTree paths;
+  const int slot = paths.Add({""});
+  Scanner scanner(paths);
+  if (!scanner.Scan(std::string_view(padded).substr(0, size)).empty()) return false;
+  const Value& value = scanner.value(slot);
+  return value.scalar() && value.text == text;  // not `1,"a":2`
+}
+
+bool IsUtf8(std::string_view text) { return IsJsonScalar(JsonString(text)); }
+
+std::string Unescaped(std::string_view quoted) {
+  const std::string_view inside = quoted.substr(1, quoted.size() - 2);
+  std::string out(inside.size(), '\0');
+  out.resize(static_cast<size_t>(WriteUnescaped(inside, out.data()) - out.data()));
+  return out;
+}
+
+std::string JsonString(std::string_view text) {
+  std::string out;
+  AppendJsonString(text, out);
+  return out;
+}
+
+std::string_view Trimmed(std::string_view text) noexcept {
+  while (!text.empty() && IsJsonSpace(text.front())) text.remove_prefix(1);
+  while (!text.empty() && IsJsonSpace(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,28 @@
+// JSON that comes in an option, judged as strictly as a line of input.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pleat::inline v0 {
+
+// Why `text` is not one JSON object, or nothing. What passes is fit for ForEachMember(), once the white
+// space before it is gone.
+std::string WhyNoObject(std::string_view text);
+
+// Whether `text` is a string, a number, true, false or null, with nothing around it.
+bool IsJsonScalar(std::string_view text);
+
+// Whether `text` can stand in JSON.
+bool IsUtf8(std::string_view text);
+
+// The bytes that a checked string in quotes stands for.
+std::string Unescaped(std::string_view quoted);
+
+// The JSON string that stands for `text`, which is UTF-8.
+std::string JsonString(std::string_view text);
+
+// Without the white space at both ends.
+std::string_view Trimmed(std::string_view text) noexcept;
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,50 @@
+// Marks, a condition and partials: a shop's baskets, each handed out once it is over.
+//
+// A basket is over when it is paid (an end mark on the event), when it is worth so much that somebody should
+// look at it (a condition on the state), or when its customer has gone. Until then whoever shows it
+// live gets it as it is so far, every ten seconds, if anything is new.
+#include <chrono>
+#include <iostream>
+#include <string_view>
+
+#include <pleat/engine.h>
+#include <pleat/folder.h>
+
+using namespace std::chrono_literals;
+
+struct Step {
+  int cents = 0;
+  bool paid = false;
+};
+
+struct Basket {
+  int cents = 0;
+  void Fold(const Step& step) noexcept { cents += step.cents; }
+};
+
+int main() {
+  pleat::FoldRules<Step, Basket> rules;
+  rules.ends = [](const Step& step) { return step.paid; };
+  rules.condition = [](const Basket& basket) { return basket.cents >= 100'000; };
+
+  // On event time the stamps move the engine's time, so nobody has to call Advance().
+  auto engine = *pleat::Engine::Open({.axis = pleat::Axis::kEvent});
+  pleat::Folder<Step, Basket> baskets(
+      *engine, "baskets", {.quiet_period = 30min, .max_hold = 24h, .partial_every = 10s}, rules);
+
+  const pleat::EngineTime noon = pleat::FromUnix(1'700'000'000s);
+  baskets.Fold("Ann", {.cents = 1'200}, noon);
+  baskets.Fold("Bob", {.cents = 60'000}, noon + 1s);
+  baskets.Fold("Ann", {.cents = 800}, noon + 12s);  // Ann's first ten seconds are over
+  baskets.Fold("Bob", {.cents = 55'000},
+               noon + 13s);  // and so are Bob's; his basket is worth a look
+  baskets.Fold("Ann", {.paid = true}, noon + 14s);
+  baskets.Fold("Cy", {.cents = 500}, noon + 15s);  // and never comes back
+  engine->Advance(noon + 1h);
+
+  for (const auto& e : baskets.Pop(100)) {
+    std::cout << e.key << ' ' << e.state.cents << ' ' << ReasonName(e.reason) << " at +"
+              << (e.closed - noon) / 1s << " s, revision " << e.revision
+              << (e.partial ? ", open\n" : "\n");
+  }
+}

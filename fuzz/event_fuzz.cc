@@ -1,0 +1,322 @@
+// Lines of text through a JsonFolder under one of several specs. Claims:
+//   - However the text comes in, the result is the same: line by line, all lines of a piece at once,
+//     pieces read beforehand and folded a few lines at a time, and, on event time, all of it in one
+//     piece. The same are the unusual lines with their reasons, the counts, the ledger, the bytes
+//     that come out.
+//   - A line is an event or bad as the slow plain parser says; if it is valid, it is bad only for what
+//     it says, not for how it says it.
+//   - A rejected line changes nothing: without its bad lines a text gives the same emissions.
+//   - The ledger adds up at every stop.
+//   - What comes out is lines that both the plain parser and our own scanner take, in canonical form.
+//
+// The input: a letter that chooses the spec, a byte that chooses how the text is cut, the text.
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/json/reasons.h"
+#include "engine/json/scanner.h"
+#include "fuzz/target.h"
+#include "tests/support/plain_json.h"
+
+namespace pleat_fuzz {
+namespace {
+
+using pleat::Duration;
+using pleat::EngineTime;
+using pleat::JsonFolder;
+using pleat::JsonLines;
+using pleat::LineResult;
+using pleat::UnusualLine;
+using std::chrono_literals::operator""s;
+
+// By the letter that chooses them; a new one comes last, so that no seed changes its meaning.
+constexpr const char* kSpecs[] = {
+    // a: event time as text, every reducer.
+    R"x({"key":"k","quiet":"1m","time":"t","merge":["n=count()","with=count(v)","sum=sum(v)",
+        "min=min(v)","max=max(v)","mean=mean(v)","first=first(v)","last=last(v)","set=set(v)",
+        "keys=keys(v)","name=first(s)"]})x",
+    // b: event time as a number, and every limit on it.
+    R"x({"key":"k","quiet":"5s","max-hold":"20s","time":"t","time-unit":"s","lateness":"3s",
+        "accept-limit":"10s","future-limit":"1h","merge":["sum=sum(v.a)","last=last(v.a)"]
+})x",
+    // c: arrival time, several keys, nested.
+    R"x({"key":["k","x=v.a","/v/b~1c"],"quiet":"10s","max-hold":"30s","merge":["n=count()",
+        "keys=keys(v)"]
+})x",
+    // d: arrival time, small groups, no metadata.
+    R"x({"key":"k","quiet":"inf","max-events":3,"no-meta":true,"merge":["set=set(v)","v=last(v)"]
+})x",
+    // e: room for three groups.
+    R"x({"key":"k","quiet":"1m","time":"t","time-unit":"ms","max-groups":3,"merge":["set=set(v)"]
+})x",
+    // f: little memory.
+    R"x({"key":"k","quiet":"1m","time":"t","time-unit":"us","max-memory":"4Ki","merge":["set=set(v)",
+        "first=first(v)"]
+})x",
+    // g: no unit for a time that is a number.
+    R"x({"key":"k","quiet":"1s","time":"t","merge":["n=count()"]
+})x",
+    // h: names in quotes and pointers.
+    R"x({"key":"\"a,b\"=/k","quiet":"1m","time":"/t","time-unit":"ns","merge":["\"n=(1)\"=sum(/v)",
+        "\"\"=last(\"v.a\")"]
+})x",
+};
+// Of spec f: what waits to be popped takes room there, so that it matters when it is popped.
+constexpr size_t kPopMatters = 'f' - 'a';
+
+// One text and how it is cut: into pieces of some lines, between which time passes and emissions are
+// popped.
+struct Case {
+  const pleat::FoldSpec& spec;
+  std::vector<std::string>
+      pieces;             // whole lines, each ended by its newline, which the last may lack
+  size_t folded_at_once;  // lines, of those read beforehand
+};
+
+struct Unusual {
+  size_t line;
+  std::string text;
+  LineResult::Kind kind;
+  pleat::FoldOutcome fold;
+  std::string reason;
+
+  friend bool operator==(const Unusual&, const Unusual&) = default;
+};
+
+struct Result {
+  std::vector<Unusual> unusual;  // blank lines not among them
+  pleat::LineCounts counts;
+  pleat::Ledger ledger;
+  std::string out;
+};
+
+// An engine and a folder, and what came out of them.
+class Run {
+ public:
+  explicit Run(const pleat::FoldSpec& spec) : spec_(spec) {
+    pleat::EngineOptions options = pleat::EngineOptionsFor(spec);
+    options.hash_key = {1, 2};
+    engine_ = *pleat::Engine::Open(options);
+    folder_ = *JsonFolder::Open(*engine_, "lines", spec);
+  }
+
+  JsonFolder& folder() { return *folder_; }
+  EngineTime arrival() const { return arrival_; }
+
+  void Note(size_t line, std::string_view text, const LineResult& result) {
+    result_.unusual.push_back(
+        {line, std::string(text), result.kind, result.fold, std::string(result.reason)});
+  }
+
+  // Between two pieces.
+  void Rest() {
+    Expect();
+    arrival_ += 7s;
+    if (spec_.time.empty()) engine_->Advance(arrival_);
+    folder_->Pop(2 + result_.out.size() % 3, result_.out);
+    Expect();
+  }
+
+  Result End() {
+    folder_->CloseAll();
+    Expect();
+    folder_->Pop(SIZE_MAX, result_.out);
+    Expect();
+    result_.counts = folder_->counts();
+    result_.ledger = folder_->ledger();
+    return std::move(result_);
+  }
+
+ private:
+  void Expect() const {
+    FUZZ_EXPECT(folder_->ledger().Balances(), result_.out);
+    const pleat::LineCounts counts = folder_->counts();
+    FUZZ_EXPECT(counts.lines == counts.events + counts.bad, result_.out);
+  }
+
+  const pleat::FoldSpec& spec_;
+  std::unique_ptr<pleat::Engine> engine_;
+  std::unique_ptr<JsonFolder> folder_;
+  EngineTime arrival_ = pleat::FromUnix(1'700'000'000s);
+  Result result_;
+};
+
+bool IsUsual(const LineResult& result) {
+  return result.kind == LineResult::Kind::kBlank ||
+         (result.kind == LineResult::Kind::kEvent && (result.fold == pleat::FoldOutcome::kOpened ||
+                                                      result.fold == pleat::FoldOutcome::kFolded));
+}
+
+// `on_line` is told of every line: its number and its result.
+template <class OnLine>
+Result FoldLineByLine(const Case& test, OnLine on_line) {
+  Run run(test.spec);
+  size_t number = 0;
+  for (const std::string& piece : test.pieces) {
+    for (const std::string_view line : LinesOf(piece)) {
+      const PaddedText padded(line);
+      const LineResult result = run.folder().FoldLine(padded.view(), run.arrival());
+      if (!IsUsual(result)) run.Note(number, line, result);
+      on_line(number, line, result);
+      ++number;
+    }
+    run.Rest();
+  }
+  return run.End();
+}
+
+Result FoldPieces(const Case& test) {
+  Run run(test.spec);
+  size_t before = 0;
+  for (const std::string& piece : test.pieces) {
+    const PaddedText padded(piece);
+    run.folder().FoldLines(padded.view(), run.arrival(), [&](const UnusualLine& line) {
+      run.Note(before + line.index, line.text, line.result);
+      return true;
+    });
+    before += LinesOf(piece).size();
+    run.Rest();
+  }
+  return run.End();
+}
+
+// Each piece is read before the one in front of it is folded, as if by another thread.
+Result FoldReadLines(const Case& test) {
+  Run run(test.spec);
+  JsonLines read[] = {JsonLines(run.folder()), JsonLines(run.folder())};
+  std::vector<PaddedText> texts;
+  for (const std::string& piece : test.pieces) texts.emplace_back(piece);
+  size_t before = 0;
+  for (size_t i = 0; i <= texts.size(); ++i) {
+    if (i < texts.size()) read[i % 2].Read(texts[i].view());
+    if (i == 0) continue;
+    JsonLines& lines = read[(i - 1) % 2];
+    const size_t count = LinesOf(test.pieces[i - 1]).size();
+    FUZZ_EXPECT(lines.left() == count, test.pieces[i - 1]);
+    while (const size_t left = lines.left()) {
+      const auto note = [&](const UnusualLine& line) {
+        run.Note(before + line.index, line.text, line.result);
+        return true;
+      };
+      const size_t folded = run.folder().Fold(lines, test.folded_at_once, run.arrival(), note);
+      FUZZ_EXPECT(folded == std::min(left, test.folded_at_once), test.pieces[i - 1]);
+      FUZZ_EXPECT(lines.left() == left - folded, test.pieces[i - 1]);
+    }
+    before += count;
+    run.Rest();
+  }
+  return run.End();
+}
+
+void ExpectSameResult(const Result& a, const Result& b, std::string_view text) {
+  FUZZ_EXPECT_SAME(a.out, b.out, text);
+  FUZZ_EXPECT(a.unusual == b.unusual, text);
+  FUZZ_EXPECT(a.counts == b.counts, text);
+  FUZZ_EXPECT(a.ledger == b.ledger, text);
+}
+
+// Whether the reason is that the line is not a document of ours at all.
+bool IsAboutForm(std::string_view reason) {
+  return reason.starts_with("not ") || reason.starts_with("nested ") ||
+         reason.starts_with("an object of ") || reason.starts_with("longer ") ||
+         reason.ends_with(" appears twice");
+}
+
+void ExpectVerdict(std::string_view line, const LineResult& result) {
+  using Kind = LineResult::Kind;
+  const bool blank = line.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  FUZZ_EXPECT(blank == (result.kind == Kind::kBlank), line);
+  if (blank) return;
+  const std::optional<pleat::PlainJson> plain = pleat::ParsePlainJson(line);
+  const bool valid = plain && plain->kind == pleat::PlainJson::Kind::kObject;
+  FUZZ_EXPECT(valid || result.kind == Kind::kBad, line);
+  FUZZ_EXPECT((result.kind == Kind::kBad || result.kind == Kind::kNoUnit) != result.reason.empty(),
+              line);
+  if (result.kind == Kind::kBad) FUZZ_EXPECT(valid != IsAboutForm(result.reason), line);
+}
+
+// Whether a line may be more than we take: raw events are two levels further in than they came, and
+// the members of the rest come on top of others.
+bool MayBeTooLarge(const pleat::FoldSpec& spec, std::string_view reason) {
+  return (spec.raw != 0 && reason == pleat::bad_line::kDepth) ||
+         (spec.rest != pleat::Rest::kDrop && reason == pleat::bad_line::kMembers);
+}
+
+void ExpectLines(const pleat::FoldSpec& spec, std::string_view out) {
+  const pleat::PathTree none;
+  pleat::Scanner scanner(none);
+  FUZZ_EXPECT(out.empty() || out.ends_with('\n'), out);
+  for (const std::string_view line : LinesOf(out)) {
+    const PaddedText padded(line);
+    const std::string reason(scanner.Scan(padded.view()));
+    if (MayBeTooLarge(spec, reason)) continue;
+    FUZZ_EXPECT_SAME(reason, "", line);
+    const std::optional<pleat::PlainJson> plain = pleat::ParsePlainJson(line);
+    FUZZ_EXPECT(plain && plain->kind == pleat::PlainJson::Kind::kObject, line);
+    FUZZ_EXPECT_SAME(pleat::WritePlainJson(*plain), line, line);
+  }
+}
+
+void Check(size_t number, const pleat::FoldSpec& spec, size_t cut, std::string_view text) {
+  // Pieces of the same number of lines; not too many, as each costs several pops.
+  const size_t lines_a_piece = std::max(size_t{1} << cut % 8, LinesOf(text).size() / 256);
+  Case test{spec, {}, 1 + cut / 8};
+  Case without_bad = test;
+  size_t in_piece = 0;
+  while (!text.empty()) {
+    if (in_piece++ % lines_a_piece == 0) test.pieces.emplace_back();
+    const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    test.pieces.back() += text.substr(0, end);
+    text.remove_prefix(end);
+  }
+  std::string whole;
+  for (const std::string& piece : test.pieces) whole += piece;
+
+  without_bad.pieces.resize(test.pieces.size());
+  const Result result =
+      FoldLineByLine(test, [&](size_t line, std::string_view text_of_it, const LineResult& what) {
+        ExpectVerdict(text_of_it, what);
+        if (what.kind == LineResult::Kind::kBad || what.kind == LineResult::Kind::kNoUnit) return;
+        without_bad.pieces[line / lines_a_piece] += std::string(text_of_it) + '\n';
+      });
+  ExpectLines(spec, result.out);
+  ExpectSameResult(result, FoldPieces(test), whole);
+  ExpectSameResult(result, FoldReadLines(test), whole);
+
+  const Result good = FoldPieces(without_bad);
+  FUZZ_EXPECT_SAME(result.out, good.out, whole);
+  FUZZ_EXPECT(good.counts.bad == 0 && good.counts.events == result.counts.events, whole);
+  pleat::Ledger ledger = result.ledger;
+  ledger.events -= ledger.future;
+  ledger.future = 0;
+  FUZZ_EXPECT(ledger == good.ledger, whole);
+
+  if (!spec.time.empty() && number != kPopMatters) {
+    ExpectSameResult(result, FoldPieces({spec, {whole}, 1}), whole);
+  }
+}
+
+const std::vector<pleat::FoldSpec>& Specs() {
+  static const std::vector<pleat::FoldSpec> specs = [] {
+    std::vector<pleat::FoldSpec> parsed;
+    for (const char* document : kSpecs) parsed.push_back(*pleat::ParseFoldSpec(document));
+    return parsed;
+  }();
+  return specs;
+}
+
+}  // namespace
+}  // namespace pleat_fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace pleat_fuzz;
+  if (size < 2) return 0;
+  const size_t letter = data[0] - size_t{'a'};
+  const size_t number = letter < Specs().size() ? letter : data[0] % Specs().size();
+  Check(number, Specs()[number], data[1], TextOf(data + 2, size - 2));
+  return 0;
+}

@@ -1,0 +1,107 @@
+// What the tests of features share: a folder several times over, which all have to agree.
+//
+// Every operation of a test goes to three folders: one that takes events singly, one that takes them in
+// batches, and one that takes them in batches and has seven partitions (left out where there are limits,
+// which are divided among partitions). After every operation their answers are compared and their ledgers
+// have to add up; after every test nothing may be left, neither a group nor a byte.
+//
+// An emission is shown in one line: key, values, reason, and in seconds since kT0 first, last and closed;
+// then, if it is not the only one of its group, its revision, with + if the group went on; then which
+// emission it corrects, counted from 0 in the order of popping. "a [1 2] quiet 0 9 19 r2".
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <pleat/folder.h>
+
+namespace pleat {
+
+inline const EngineTime kT0 = FromUnix(std::chrono::seconds(1'700'000'000));
+inline constexpr Axis kBothAxes[] = {Axis::kArrival, Axis::kEvent};
+
+// What an event may say beside its value. Whether anybody listens depends on the rules.
+struct Marks {
+  bool starts = false;
+  bool ends = false;
+  Duration quiet{0};
+  std::string_view id = {};
+};
+struct Tick {
+  int value;
+  Marks marks = {};
+};
+
+// The values in the order of folding. It owns memory, so limits on bytes see it grow.
+struct Values {
+  std::vector<int> all;
+  void Fold(const Tick& tick) noexcept { all.push_back(tick.value); }
+  size_t HeapBytes() const noexcept { return all.size() * sizeof(int); }
+};
+
+// Listens to nothing; combine them by hand.
+using TickRules = FoldRules<Tick, Values>;
+TickRules StartAndEndMarks();
+TickRules OwnQuietPeriods();
+TickRules Ids();  // the content is the value
+
+class Features : public testing::Test {
+ protected:
+  struct Given {
+    std::string_view key;
+    int value;
+    Duration at;
+    Marks marks = {};
+  };
+
+  void Open(const FolderOptions& options, EngineOptions engine = {}, const TickRules& rules = {});
+  void TearDown() override;
+
+  // Returns what became of each, in one word, separated by blanks.
+  std::string Fold(std::initializer_list<Given> events);
+  void Advance(Duration after);
+  // Moves time, but visits nothing.
+  void AdvanceOnly(Duration after);
+  bool Flush(std::string_view key);
+  bool Cancel(std::string_view key);
+  void CloseAll();
+  std::vector<std::string> Pop(size_t max = 100'000);
+  // The values of the open group of `key`; nothing if there is none.
+  std::optional<std::vector<int>> Peek(std::string_view key);
+
+  // The columns that are not 0, as "events 3 opened 2 folded 1".
+  std::string Columns();
+  Ledger ledger() { return sides_[0].folder->ledger(); }
+  Sizes sizes() { return sides_[0].folder->sizes(); }
+  Engine& engine() { return *sides_[0].engine; }
+  Folder<Tick, Values>& folder() { return *sides_[0].folder; }
+
+ private:
+  struct Side {
+    bool batches;
+    std::unique_ptr<Engine> engine;
+    std::optional<Folder<Tick, Values>> folder;
+    std::map<std::pair<uint32_t, uint64_t>, size_t> popped = {};  // id to number
+    std::map<uint32_t, uint64_t> generations = {};                // the next one of each partition
+  };
+
+  void Finish();
+  void Compare();
+  std::vector<std::string> Pop(Side& side, size_t max);
+  static std::vector<FoldOutcome> Fold(Side& side, const std::vector<KeyedEvent<Tick>>& events);
+
+  std::vector<Side> sides_;
+};
+
+// kT0 is 0; whole seconds as such, others as "9999999us"; the time of an engine whose time has not moved is
+// "unmoved".
+std::string ShowTime(EngineTime t);
+std::string_view OutcomeName(FoldOutcome outcome);
+
+}  // namespace pleat

@@ -1,0 +1,251 @@
+// The ledger and its ratios, and the options that do not make sense.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/core/features.h"
+
+namespace pleat {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST_F(Features, LedgerAddsUp) {
+  const std::string too_long(kKeyBytesMax + 1, 'k');
+  TickRules rules = Ids();
+  rules.ends = StartAndEndMarks().ends;
+  Open({.quiet_period = 10s,
+        .max_hold = kForever,
+        .max_events = 3,
+        .edge = Edge::kBoth,
+        .partial_every = 4s,
+        .accept_limit = 20s,
+        .max_groups = 2},
+       {.future_limit = 1h}, rules);
+  Advance(0s);
+  EXPECT_EQ(Fold({{"a", 1, 0s, {.id = "1"}},
+                  {"a", 1, 1s, {.id = "1"}},
+                  {"a", 2, 1s, {.id = "1"}},
+                  {"a", 2, 1s, {.id = "2"}},
+                  {"b", 1, 2s, {.id = "1"}},
+                  {"c", 1, 2s, {.id = "1"}},
+                  {"a", 5, 3601s, {.id = "5"}},
+                  {too_long, 1, 0s, {.id = "1"}}}),
+            "opened duplicate conflict folded opened over_limit future over_limit");
+  EXPECT_EQ(Columns(),
+            "events 8 opened 2 folded 1 future 1 refused 2 duplicate 1 conflict 1 "
+            "partial 2 open 2 ready 2");
+  Advance(4s);  // a partial of a; b has said all it has
+  EXPECT_TRUE(Cancel("b"));
+  EXPECT_EQ(Fold({{"a", 3, 5s, {.id = "3"}}}), "folded");  // the third: closed
+  EXPECT_EQ(Columns(),
+            "events 9 opened 2 folded 2 future 1 refused 2 duplicate 1 conflict 1 closed 1 "
+            "cancelled 1 partial 3 ready 4");
+  Advance(30s);
+  EXPECT_EQ(
+      Fold({{"d", 1, 9s, {.id = "1"}}, {"d", 1, 10s, {.id = "1"}}, {"e", 1, 30s, {.id = "1"}}}),
+      "late opened opened");  // d was overdue
+  EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 0 r1+", "b [1] leading 2 2 0 r1+",
+                                 "a [1 2] partial 0 1 4 r2+", "a [1 2 3] max_events 0 5 4 r3",
+                                 "d [1] leading 10 10 30 r1+", "e [1] leading 30 30 30 r1+"));
+  EXPECT_EQ(Columns(),
+            "events 12 opened 4 folded 2 late 1 future 1 refused 2 duplicate 1 conflict 1 closed 2 "
+            "cancelled 1 silent 1 partial 5 popped 6 open 1");
+
+  // What was not counted: an event that came after the end.
+  engine().Stop();
+  EXPECT_EQ(folder().Fold("f", {1, {.id = "1"}}, kT0 + 30s), FoldOutcome::kStopped);
+  EXPECT_EQ(ledger().events, 12u);
+}
+
+TEST_F(Features, LedgerAddsUpWithCorrections) {
+  Open({.quiet_period = 10s, .max_hold = kForever, .accept_limit = 5s, .on_late = OnLate::kCorrect},
+       {.axis = Axis::kEvent});
+  EXPECT_EQ(Fold({{"a", 1, 0s}, {"b", 2, 20s}, {"a", 3, 1s}, {"b", 4, 16s}}),
+            "opened opened corrected folded");
+  Advance(20s);  // what is due is counted as closed when it is visited
+  EXPECT_EQ(Columns(), "events 4 opened 2 folded 1 corrected 1 closed 1 open 1 ready 2");
+  EXPECT_EQ(Pop(1).size(), 1u);
+  EXPECT_EQ(Columns(), "events 4 opened 2 folded 1 corrected 1 closed 1 popped 1 open 1 ready 1");
+}
+
+TEST_F(Features, LedgersAddUpColumnByColumn) {
+  Ledger sum{.events = 8,
+             .opened = 1,
+             .folded = 1,
+             .late = 1,
+             .future = 1,
+             .refused = 1,
+             .duplicate = 1,
+             .conflict = 1,
+             .corrected = 1,
+             .closed = 1,
+             .partial = 1,
+             .popped = 1,
+             .ready = 2};
+  EXPECT_TRUE(sum.Balances());
+  const Ledger one = sum;
+  sum += one;
+  EXPECT_TRUE(sum.Balances());
+  EXPECT_EQ(sum.events, 16u);
+  for (uint64_t Ledger::* column :
+       {&Ledger::events, &Ledger::opened, &Ledger::folded, &Ledger::late, &Ledger::future,
+        &Ledger::refused, &Ledger::duplicate, &Ledger::conflict, &Ledger::corrected,
+        &Ledger::closed, &Ledger::cancelled, &Ledger::silent, &Ledger::partial, &Ledger::popped,
+        &Ledger::open, &Ledger::ready}) {
+    Ledger wrong = sum;
+    wrong.*column += 1;
+    EXPECT_FALSE(wrong.Balances());
+  }
+}
+
+TEST_F(Features, FoldingRatioCorrected) {
+  FolderOptions options{
+      .quiet_period = 10s, .max_hold = kForever, .max_events = 2, .count_reopened = true};
+  for (Axis axis : kBothAxes) {
+    Open(options, {.axis = axis});
+    Advance(0s);
+    EXPECT_EQ(ledger().FoldingRatio(), 0.0);
+    EXPECT_EQ(ledger().CorrectedFoldingRatio(), 0.0);
+    // Closed at 1 s by its cap, quiet until 11 s: the next one only goes on; and so once more, until 16 s.
+    EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 1s}, {"a", 3, 5s}, {"a", 4, 6s}, {"a", 5, 16s}}),
+              "opened folded opened folded opened");
+    EXPECT_EQ(ledger().reopened, 1u);
+    EXPECT_DOUBLE_EQ(ledger().FoldingRatio(), 2.0 / 5);
+    EXPECT_DOUBLE_EQ(ledger().CorrectedFoldingRatio(), 2.0 / 3);
+    // Another key never counts; nor does what closed in its own time.
+    EXPECT_EQ(Fold({{"b", 6, 16s}, {"a", 7, 26s}}), "opened opened");
+    EXPECT_EQ(ledger().reopened, 1u);
+  }
+  options.count_reopened = false;
+  Open(options);
+  Fold({{"a", 1, 0s}, {"a", 2, 1s}, {"a", 3, 5s}});
+  EXPECT_EQ(ledger().reopened, 0u);
+}
+
+TEST_F(Features, FoldingRatioCorrectedCountsWhatClosedEarly) {
+  const FolderOptions plain{.quiet_period = 10s, .max_hold = kForever, .count_reopened = true};
+  const auto reopened = [&](const FolderOptions& options, const TickRules& rules, auto close) {
+    Open(options, {.axis = Axis::kEvent}, rules);
+    EXPECT_EQ(Fold({{"a", 1, 0s}}), "opened");
+    close();
+    EXPECT_EQ(Peek("a"), std::nullopt);
+    EXPECT_EQ(Fold({{"a", 9, 9s}}), "opened");
+    return ledger().reopened;
+  };
+  const auto nothing = [] {};
+  FolderOptions options = plain;
+  options.max_hold = 5s;
+  EXPECT_EQ(reopened(options, {}, [&] { Advance(5s); }), 1u);
+  options = plain;
+  options.max_events = 1;
+  EXPECT_EQ(reopened(options, {}, nothing), 1u);
+  options = plain;
+  options.max_group_bytes = 1;
+  EXPECT_EQ(reopened(options, {}, nothing), 1u);
+  options = plain;
+  options.max_groups = 1;
+  options.on_limit = OnLimit::kEmitOldest;
+  EXPECT_EQ(reopened(options, {}, [&] { Fold({{"b", 2, 0s}}); }), 1u);
+  EXPECT_EQ(reopened(plain, {}, [&] { Flush("a"); }), 1u);
+
+  // In earnest, or for good.
+  EXPECT_EQ(reopened(plain, {}, [&] { Cancel("a"); }), 0u);
+  EXPECT_EQ(reopened(plain, {}, [&] { CloseAll(); }), 0u);
+  TickRules rules;
+  rules.condition = [](const Values&) { return true; };
+  EXPECT_EQ(reopened(plain, rules, nothing), 0u);
+  rules = {};
+  rules.ends = [](const Tick&) { return true; };
+  EXPECT_EQ(reopened(plain, rules, nothing), 0u);
+  Open(plain, {}, StartAndEndMarks());
+  EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 1s, {.starts = true}}}), "opened opened");
+  EXPECT_EQ(ledger().reopened, 0u);
+
+  // By the quiet period that the events asked for.
+  Open(plain, {}, OwnQuietPeriods());
+  Fold({{"a", 1, 0s, {.quiet = 60s}}});
+  EXPECT_TRUE(Flush("a"));
+  EXPECT_EQ(Fold({{"a", 2, 60s - 1us}}), "opened");
+  EXPECT_EQ(ledger().reopened, 1u);
+}
+
+// What Open() says to options, with rules that listen to nothing unless said.
+std::string Error(const FolderOptions& options, const TickRules& rules = {}) {
+  const auto engine = *Engine::Open({.partitions = 4});
+  const auto folder = Folder<Tick, Values>::Open(*engine, "f", options, rules);
+  if (folder.ok()) return "";
+  EXPECT_EQ(folder.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(folder.status().message());
+}
+
+TEST_F(Features, OpenNamesTheOptionThatIsOutOfRange) {
+  const auto error = [](auto set) {
+    FolderOptions options{.quiet_period = 1s, .max_hold = 1s};
+    set(options);
+    return Error(options);
+  };
+  using O = FolderOptions;
+  EXPECT_EQ(error([](O&) {}), "");
+  EXPECT_THAT(error([](O& o) { o.quiet_period = 0s; }), HasSubstr("quiet_period"));
+  EXPECT_THAT(error([](O& o) { o.quiet_period = -1us; }), HasSubstr("quiet_period"));
+  EXPECT_THAT(error([](O& o) { o.max_hold = 0s; }), HasSubstr("max_hold"));
+  EXPECT_THAT(error([](O& o) { o.max_events = 0; }), HasSubstr("max_events"));
+  EXPECT_THAT(error([](O& o) { o.max_group_bytes = 0; }), HasSubstr("max_group_bytes"));
+  EXPECT_THAT(error([](O& o) { o.partial_every = 0s; }), HasSubstr("partial_every"));
+  EXPECT_THAT(error([](O& o) { o.partial_every = -1us; }), HasSubstr("partial_every"));
+  EXPECT_THAT(error([](O& o) { o.accept_limit = -1us; }), HasSubstr("accept_limit"));
+  EXPECT_THAT(error([](O& o) { o.max_groups = 3; }), HasSubstr("max_groups"));
+  EXPECT_THAT(error([](O& o) { o.max_bytes = 3; }), HasSubstr("max_bytes"));
+}
+
+TEST_F(Features, OpenNamesTheOptionsThatDoNotGoTogether) {
+  const FolderOptions plain{.quiet_period = 1s, .max_hold = 1s};
+  FolderOptions options = plain;
+  options.edge = Edge::kLeading;
+  options.partial_every = 1s;
+  EXPECT_THAT(Error(options), AllOf(HasSubstr("partial_every"), HasSubstr("kLeading")));
+  options.edge = Edge::kBoth;
+  EXPECT_EQ(Error(options), "");
+
+  for (OnLate on_late : {OnLate::kFold, OnLate::kCorrect}) {
+    options = plain;
+    options.on_late = on_late;
+    EXPECT_THAT(Error(options), AllOf(HasSubstr("on_late"), HasSubstr("accept_limit")));
+    options.accept_limit = 1s;
+    EXPECT_EQ(Error(options), "");
+    EXPECT_THAT(Error(options, Ids()), HasSubstr("on_late"));
+  }
+  EXPECT_THAT(Error(plain, Ids()), HasSubstr("accept_limit"));
+  options = plain;
+  options.accept_limit = 0s;
+  EXPECT_EQ(Error(options, Ids()), "");
+}
+
+// Can be moved, not copied.
+struct Owner {
+  std::unique_ptr<int> last;
+  void Fold(const Tick& tick) noexcept { last = std::make_unique<int>(tick.value); }
+};
+
+TEST_F(Features, OpenNamesTheOptionThatNeedsACopyableState) {
+  auto engine = *Engine::Open({});
+  const auto error = [&](const FolderOptions& options) {
+    return std::string(Folder<Tick, Owner>::Open(*engine, "f", options).status().message());
+  };
+  FolderOptions options{.quiet_period = 1s, .max_hold = 1s};
+  options.partial_every = 1s;
+  EXPECT_THAT(error(options), HasSubstr("partial_every"));
+  options.partial_every = kForever;
+  for (Edge edge : {Edge::kLeading, Edge::kBoth}) {
+    options.edge = edge;
+    EXPECT_THAT(error(options), HasSubstr("edge"));
+  }
+  options.edge = Edge::kTrailing;
+  EXPECT_EQ(error(options), "");
+}
+
+}  // namespace
+}  // namespace pleat

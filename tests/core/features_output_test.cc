@@ -1,0 +1,404 @@
+// What is handed out, when, and what it says of itself, one test a feature.
+#include <map>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/partition.h>
+
+#include "tests/core/features.h"
+
+namespace pleat {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Optional;
+
+TEST_F(Features, TrailingEdge) {
+  for (Axis axis : kBothAxes) {
+    Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kTrailing}, {.axis = axis});
+    Fold({{"a", 1, 0s}, {"a", 2, 9s}, {"a", 3, 18s}});
+    Advance(28s - 1us);
+    EXPECT_THAT(Pop(), IsEmpty());
+    Advance(28s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1 2 3] quiet 0 18 28"));
+    EXPECT_EQ(Columns(), "events 3 opened 1 folded 2 closed 1 popped 1");
+  }
+}
+
+TEST_F(Features, LeadingEdge) {
+  Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kLeading});
+  Advance(1s);
+  EXPECT_EQ(Fold({{"a", 1, 2s}, {"a", 2, 3s}, {"a", 3, 12s}}), "opened folded folded");
+  EXPECT_THAT(Pop(), ElementsAre("a [1] leading 2 2 1 r1+"));  // the first event alone, and at once
+  EXPECT_THAT(Peek("a"), Optional(ElementsAre(1, 2, 3)));
+  Advance(22s);  // what is held back keeps the key busy, and then goes
+  EXPECT_EQ(Peek("a"), std::nullopt);
+  EXPECT_THAT(Pop(), IsEmpty());
+  EXPECT_EQ(Fold({{"a", 4, 22s}}), "opened");
+  EXPECT_THAT(Pop(), ElementsAre("a [4] leading 22 22 22 r1+"));
+  EXPECT_EQ(Columns(), "events 4 opened 2 folded 2 closed 1 silent 1 partial 2 popped 2 open 1");
+
+  // Silence whatever closes the group.
+  Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kLeading}, {.axis = Axis::kEvent},
+       StartAndEndMarks());
+  EXPECT_EQ(Fold({{"a", 1, 0s},
+                  {"a", 2, 1s, {.ends = true}},
+                  {"a", 3, 1s},
+                  {"a", 4, 2s, {.starts = true}}}),
+            "opened folded opened opened");
+  EXPECT_TRUE(Flush("a"));
+  EXPECT_EQ(Fold({{"a", 5, 2s}}), "opened");
+  CloseAll();
+  EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 0 r1+", "a [3] leading 1 1 1 r1+",
+                                 "a [4] leading 2 2 2 r1+", "a [5] leading 2 2 2 r1+"));
+  EXPECT_EQ(Columns(), "events 5 opened 4 folded 1 closed 4 silent 4 partial 4 popped 4");
+
+  // An event that opens and closes at once: at its cap, or overdue.
+  Open({.quiet_period = 10s, .max_hold = kForever, .max_events = 1, .edge = Edge::kLeading});
+  Advance(60s);
+  EXPECT_EQ(Fold({{"a", 1, 60s}, {"a", 2, 61s}}), "opened opened");
+  EXPECT_THAT(Pop(), ElementsAre("a [1] leading 60 60 60 r1+", "a [2] leading 61 61 60 r1+"));
+  Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kLeading});
+  Advance(60s);
+  EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 0s}}), "opened opened");
+  EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 60 r1+", "a [2] leading 0 0 60 r1+"));
+  EXPECT_EQ(Columns(), "events 2 opened 2 closed 2 silent 2 partial 2 popped 2");
+
+  // A group that is overtaken does not hold the next one's first event back.
+  Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kLeading});
+  Advance(0s);
+  EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 15s}}), "opened opened");
+  EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 0 r1+", "a [2] leading 15 15 0 r1+"));
+  Advance(25s);
+  EXPECT_THAT(Pop(), IsEmpty());
+}
+
+TEST_F(Features, BothEdges) {
+  for (Axis axis : kBothAxes) {
+    Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kBoth}, {.axis = axis});
+    Advance(0s);
+    EXPECT_EQ(Fold({{"a", 1, 0s}}), "opened");
+    EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 0 r1+"));
+    EXPECT_EQ(Fold({{"a", 2, 5s}}), "folded");
+    Advance(15s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1 2] quiet 0 5 15 r2"));
+
+    // Nothing has followed: nothing more to say.
+    Advance(20s);
+    EXPECT_EQ(Fold({{"b", 3, 20s}}), "opened");
+    Advance(30s);
+    EXPECT_THAT(Pop(), ElementsAre("b [3] leading 20 20 20 r1+"));
+
+    // Dropped in between.
+    EXPECT_EQ(Fold({{"c", 4, 30s}, {"c", 5, 30s}}), "opened folded");
+    EXPECT_TRUE(Cancel("c"));
+    Advance(1min);
+    EXPECT_THAT(Pop(), ElementsAre("c [4] leading 30 30 30 r1+"));
+    EXPECT_EQ(Columns(),
+              "events 5 opened 3 folded 2 closed 2 cancelled 1 silent 1 partial 3 popped 4");
+
+    Open({.quiet_period = 10s, .max_hold = kForever, .max_events = 2, .edge = Edge::kBoth},
+         {.axis = axis}, StartAndEndMarks());
+    Advance(0s);
+    EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 0s}, {"b", 3, 0s, {.ends = true}}}),
+              "opened folded opened");
+    EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 0 r1+", "a [1 2] max_events 0 0 0 r2",
+                                   "b [3] leading 0 0 0 r1+"));
+    Open({.quiet_period = 10s, .max_hold = kForever, .max_events = 1, .edge = Edge::kBoth},
+         {.axis = axis});
+    Advance(0s);
+    EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 0s}}), "opened opened");
+    EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 0 r1+", "a [2] leading 0 0 0 r1+"));
+  }
+}
+
+TEST_F(Features, PartialEvery) {
+  for (Axis axis : kBothAxes) {
+    const EngineOptions engine{.axis = axis};
+    Open({.quiet_period = 10s, .max_hold = kForever, .partial_every = 4s}, engine);
+    EXPECT_EQ(Fold({{"a", 1, 0s}}), "opened");
+    Advance(4s - 1us);
+    EXPECT_THAT(Pop(), IsEmpty());
+    Advance(4s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 4 r1+"));
+    EXPECT_THAT(Peek("a"), Optional(ElementsAre(1)));
+    Advance(8s);  // nothing new, nothing said
+    EXPECT_THAT(Pop(), IsEmpty());
+    EXPECT_EQ(Fold({{"a", 2, 9s}}), "folded");
+    Advance(12s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1 2] partial 0 9 12 r2+"));
+    Advance(19s - 1us);
+    EXPECT_THAT(Pop(), IsEmpty());
+    Advance(19s);  // it is handed out when it closes, though nothing is new
+    EXPECT_THAT(Pop(), ElementsAre("a [1 2] quiet 0 9 19 r3"));
+
+    // No partial at the deadline itself, nor after it.
+    Open({.quiet_period = 8s, .max_hold = kForever, .partial_every = 4s}, engine);
+    Fold({{"a", 1, 0s}});
+    Advance(8s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 4 r1+", "a [1] quiet 0 0 8 r2"));
+    Open({.quiet_period = 8s, .max_hold = kForever, .partial_every = 8s}, engine);
+    Fold({{"a", 1, 0s}});
+    Advance(24s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 8"));
+    Open({.quiet_period = 10s, .max_hold = 12s, .partial_every = 4s}, engine);
+    EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 3s}, {"a", 3, 6s}, {"a", 4, 9s}, {"a", 5, 11s}}),
+              "opened folded folded folded folded");
+    Advance(12s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1 2] partial 0 3 4 r1+", "a [1 2 3] partial 0 6 8 r2+",
+                                   "a [1 2 3 4 5] max_hold 0 11 12 r3"));
+
+    // An event at the instant comes after it.
+    Open({.quiet_period = 10s, .max_hold = kForever, .partial_every = 4s}, engine);
+    EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 4s}}), "opened folded");
+    Advance(14s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 4 r1+", "a [1 2] partial 0 4 8 r2+",
+                                   "a [1 2] quiet 0 4 14 r3"));
+  }
+}
+
+TEST_F(Features, PartialEveryKeepsToItsGrid) {
+  for (Axis axis : kBothAxes) {
+    const EngineOptions engine{.axis = axis};
+    // Through idle time.
+    Open({.quiet_period = 100s, .max_hold = kForever, .partial_every = 10s}, engine);
+    EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 55s}}), "opened folded");
+    Advance(60s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 10 r1+", "a [1 2] partial 0 55 60 r2+"));
+
+    // Through a group that is overtaken before anybody has moved time.
+    Open({.quiet_period = 10s, .max_hold = kForever, .partial_every = 4s}, engine);
+    EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 5s}, {"a", 3, 20s}}), "opened folded opened");
+    if (axis == Axis::kArrival) {
+      EXPECT_THAT(Pop(), IsEmpty());
+    }
+    Advance(30s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 4 r1+", "a [1 2] partial 0 5 8 r2+",
+                                   "a [1 2] quiet 0 5 15 r3", "a [3] partial 20 20 24 r1+",
+                                   "a [3] quiet 20 20 30 r2"));
+
+    // It starts where the group opened, also in the past, and whatever older event comes later.
+    Open({.quiet_period = 100s, .max_hold = kForever, .partial_every = 10s}, engine);
+    Advance(23s);
+    EXPECT_EQ(Fold({{"a", 1, 0s}}), "opened");
+    Advance(30s - 1us);
+    EXPECT_THAT(Pop(), IsEmpty());
+    Advance(30s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 30 r1+"));
+    EXPECT_EQ(Fold({{"a", 2, -5s}}), "folded");
+    Advance(40s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1 2] partial -5 0 40 r2+"));
+  }
+
+  // On arrival time a partial is what had come before its instant, and is handed out when time gets there.
+  Open({.quiet_period = 10s, .max_hold = kForever, .partial_every = 4s});
+  EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 5s}}), "opened folded");
+  EXPECT_THAT(Pop(), IsEmpty());
+  Advance(4s);
+  EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 4 r1+"));
+}
+
+TEST_F(Features, PartialEveryHasItsPlaceInTheOrder) {
+  TickRules rules = StartAndEndMarks();
+  rules.quiet_period = OwnQuietPeriods().quiet_period;
+  Open({.quiet_period = 10s, .max_hold = kForever, .partial_every = 4s}, {.axis = Axis::kEvent},
+       rules);
+  // All at one instant: what time brings about by opening, then what an event does.
+  EXPECT_EQ(
+      Fold({{"b", 1, 0s}, {"c", 2, 0s, {.quiet = 4s}}, {"a", 3, 0s}, {"d", 4, 4s, {.ends = true}}}),
+      "opened opened opened opened");
+  EXPECT_THAT(Pop(), ElementsAre("b [1] partial 0 0 4 r1+", "c [2] quiet 0 0 4",
+                                 "a [3] partial 0 0 4 r1+", "d [4] end_mark 4 4 4"));
+}
+
+TEST_F(Features, PartialAndRevision) {
+  for (Axis axis : kBothAxes) {
+    Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kBoth, .partial_every = 4s},
+         {.axis = axis});
+    Advance(0s);
+    Fold({{"a", 1, 0s}});
+    EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 0 r1+"));
+    Advance(4s);  // the leading one has said it all
+    EXPECT_THAT(Pop(), IsEmpty());
+    Fold({{"a", 2, 5s}});
+    Advance(8s);
+    Fold({{"a", 3, 9s}});
+    Advance(19s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1 2] partial 0 5 8 r2+", "a [1 2 3] partial 0 9 12 r3+",
+                                   "a [1 2 3] quiet 0 9 19 r4"));
+    // The next group of the key counts from 1 again.
+    Advance(20s);
+    Fold({{"a", 4, 20s}});
+    Advance(30s);
+    EXPECT_THAT(Pop(), ElementsAre("a [4] leading 20 20 20 r1+"));
+  }
+
+  // The fields themselves.
+  auto engine = *Engine::Open({});
+  Folder<Tick, Values> folder(*engine, "f",
+                              {.quiet_period = 10s, .max_hold = kForever, .partial_every = 4s});
+  folder.Fold("a", {1}, kT0);
+  const auto emissions = folder.PopExpired(kT0 + 10s, 10);
+  ASSERT_EQ(emissions.size(), 2u);
+  EXPECT_EQ(emissions[0].reason, Reason::kPartial);
+  EXPECT_TRUE(emissions[0].partial);
+  EXPECT_EQ(emissions[0].revision, 1u);
+  EXPECT_EQ(emissions[1].reason, Reason::kQuiet);
+  EXPECT_FALSE(emissions[1].partial);
+  EXPECT_EQ(emissions[1].revision, 2u);
+  EXPECT_FALSE(emissions[1].corrects.has_value());
+}
+
+TEST_F(Features, GenerationAndId) {
+  // Of each partition one count, of leading, partial and closed ones together; silence has none.
+  auto engine = *Engine::Open({.partitions = 3, .axis = Axis::kEvent});
+  Folder<Tick, Values> folder(*engine, "f",
+                              {.quiet_period = 10s,
+                               .max_hold = kForever,
+                               .max_events = 3,
+                               .edge = Edge::kBoth,
+                               .partial_every = 4s});
+  for (int i = 0; i < 600; ++i) folder.Fold("k" + std::to_string(i * i % 31), {i}, kT0 + i * 1s);
+  folder.CloseAll();
+  std::map<uint32_t, uint64_t> next;
+  for (const auto& e : folder.Pop(10'000)) {
+    EXPECT_EQ(e.id.partition, static_cast<uint32_t>(PartitionOf(e.key, 3)));
+    EXPECT_EQ(e.id.generation, next[e.id.partition]++);
+  }
+  EXPECT_EQ(next.size(), 3u);
+  const Ledger ledger = folder.ledger();
+  EXPECT_GT(ledger.silent, 0u);
+  EXPECT_EQ(next[0] + next[1] + next[2], ledger.popped);
+
+  // In the order of popping, not of closing: an overtaken group comes out behind a younger one.
+  auto arrival = *Engine::Open({.partitions = 1});
+  Folder<Tick, Values> capped(*arrival, "f",
+                              {.quiet_period = 10s, .max_hold = kForever, .max_events = 2});
+  capped.Fold("a", {1}, kT0);
+  capped.Fold("a", {2}, kT0 + 15s);
+  capped.Fold("a", {3}, kT0 + 15s);
+  arrival->Advance(kT0 + 10s);
+  const auto emissions = capped.Pop(10);
+  ASSERT_EQ(emissions.size(), 2u);
+  EXPECT_EQ(emissions[0].reason, Reason::kMaxEvents);
+  EXPECT_EQ(emissions[0].id, (EmissionId{0, 0}));
+  EXPECT_EQ(emissions[1].reason, Reason::kQuiet);
+  EXPECT_EQ(emissions[1].id, (EmissionId{0, 1}));
+}
+
+TEST_F(Features, CountFirstLastClosedReason) {
+  for (Axis axis : kBothAxes) {
+    auto engine = *Engine::Open({.axis = axis});
+    Folder<Tick, Values> folder(*engine, "f", {.quiet_period = 10s, .max_hold = kForever});
+    for (Duration at : {5s, 3s, 9s, 9s}) folder.Fold("a", {1}, kT0 + at);
+    const auto emissions = folder.PopExpired(kT0 + 1h, 10);
+    ASSERT_EQ(emissions.size(), 1u);
+    EXPECT_EQ(emissions[0].key, "a");
+    EXPECT_EQ(emissions[0].count, 4u);
+    EXPECT_EQ(emissions[0].first, kT0 + 3s);
+    EXPECT_EQ(emissions[0].last, kT0 + 9s);
+    EXPECT_EQ(emissions[0].closed, kT0 + 19s);  // the deadline, not when time got there
+    EXPECT_EQ(emissions[0].reason, Reason::kQuiet);
+  }
+
+  // `closed` is the engine's time for what a call closed.
+  Open({.quiet_period = 10s, .max_hold = kForever}, {.axis = Axis::kEvent, .lateness = 2s});
+  Fold({{"a", 1, 5s}, {"b", 2, 6s}, {"c", 3, 5s}});
+  EXPECT_TRUE(Flush("a"));
+  CloseAll();
+  EXPECT_THAT(Pop(), ElementsAre("a [1] flush 5 5 4", "c [3] end 5 5 4", "b [2] end 6 6 4"));
+
+  std::set<std::string_view> names;
+  for (size_t i = 1; i <= kReasons; ++i) names.insert(ReasonName(static_cast<Reason>(i)));
+  EXPECT_EQ(names.size(), kReasons);
+  EXPECT_FALSE(names.contains("unknown"));
+}
+
+TEST_F(Features, Peek) {
+  for (Axis axis : kBothAxes) {
+    Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kBoth, .partial_every = 4s},
+         {.axis = axis});
+    EXPECT_EQ(Peek("a"), std::nullopt);
+    Fold({{"a", 1, 2s}, {"a", 2, 1s}});
+    EXPECT_THAT(Peek("a"), Optional(ElementsAre(1, 2)));
+    const auto group = folder().Peek("a");
+    EXPECT_EQ(group->key, "a");
+    EXPECT_EQ(group->count, 2u);
+    EXPECT_EQ(group->first, kT0 + 1s);
+    EXPECT_EQ(group->last, kT0 + 2s);
+
+    Advance(6s);  // a partial takes nothing away, and a look changes nothing
+    EXPECT_THAT(Peek("a"), Optional(ElementsAre(1, 2)));
+    EXPECT_THAT(Peek("a"), Optional(ElementsAre(1, 2)));
+    AdvanceOnly(12s);  // due, though nobody has visited it
+    EXPECT_EQ(Peek("a"), std::nullopt);
+  }
+
+  // Of an overtaken group and its successor it sees the successor.
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  Fold({{"a", 1, 0s}, {"a", 2, 15s}});
+  EXPECT_THAT(Peek("a"), Optional(ElementsAre(2)));
+}
+
+using Groups = std::map<std::string, std::vector<int>>;
+
+// All that a scan in steps of `max` sees, each once; `between` runs between two calls.
+template <class Between>
+Groups ScanAll(const Folder<Tick, Values>& folder, size_t max, Between between) {
+  Groups seen;
+  ScanCursor cursor;
+  for (bool more = true; more;) {
+    std::vector<OpenGroup<Values>> step;
+    more = folder.Scan(cursor, max, step);
+    EXPECT_LE(step.size(), max);
+    for (auto& group : step) {
+      EXPECT_EQ(group.count, group.state.all.size());
+      EXPECT_TRUE(seen.emplace(group.key, group.state.all).second) << group.key;
+    }
+    between();
+  }
+  return seen;
+}
+
+TEST_F(Features, Scan) {
+  for (int partitions : {1, 7}) {
+    auto engine = *Engine::Open({.partitions = partitions});
+    Folder<Tick, Values> folder(*engine, "f", {.quiet_period = 10s, .max_hold = kForever});
+    const auto nothing = [] {};
+    EXPECT_THAT(ScanAll(folder, 10, nothing), IsEmpty());
+
+    Groups expected;
+    for (int i = 0; i < 300; ++i) {
+      const std::string key = "k" + std::to_string(i);
+      folder.Fold(key, {i}, kT0);
+      folder.Fold(key, {-i}, kT0 + 1s);
+      expected[key] = {i, -i};
+    }
+    for (size_t max : {1u, 3u, 299u, 300u, 1000u}) {
+      EXPECT_EQ(ScanAll(folder, max, nothing), expected) << "in steps of " << max;
+    }
+
+    // While others come and go, what stays is seen, and nothing twice.
+    int step = 0;
+    const Groups seen = ScanAll(folder, 7, [&] {
+      folder.Fold("new " + std::to_string(step), {0}, kT0 + 2s);
+      folder.Cancel("new " + std::to_string(step / 2));
+      ++step;
+    });
+    for (const auto& [key, values] : expected) EXPECT_EQ(seen.at(key), values);
+
+    // What is due has closed, visited or not; a scan changes nothing.
+    const Ledger before = folder.ledger();
+    ScanAll(folder, 5, nothing);
+    EXPECT_EQ(folder.ledger(), before);
+    folder.Fold("late comer", {1}, kT0 + 9s);
+    (void)engine->Advance(kT0 + 12s, 0);
+    EXPECT_THAT(ScanAll(folder, 5, nothing), ElementsAre(testing::Key("late comer")));
+  }
+}
+
+}  // namespace
+}  // namespace pleat

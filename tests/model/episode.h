@@ -1,0 +1,123 @@
+// An episode of the engine against the model: a configuration and a list of operations, both drawn
+// from one source of choices. The same operations go to both, and after every one of them all that can
+// be observed must agree: the answer, the time, the ledger, every field of every emission and their
+// order.
+//
+// The operations carry all that they need, so that any part of the list is a valid episode too: when
+// an episode fails, it can be shrunk by leaving out parts of it while it still fails.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <optional>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <pleat/any_folder.h>
+#include <pleat/engine.h>
+#include <pleat/outcome.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0 {
+
+// Where an episode comes from: a random generator, or bytes that somebody else has chosen. When these
+// have come to their end, every choice is the first one.
+class Choices {
+ public:
+  explicit Choices(std::seed_seq& seed) : random_(seed) {}
+  explicit Choices(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+
+  uint64_t Below(uint64_t end);  // `end` > 0
+  uint64_t Any();                // whatever: for what only has to differ
+  bool OneIn(uint64_t n) { return Below(n) == n - 1; }
+  bool exhausted() const { return !random_ && bytes_.empty(); }
+
+  template <class T>
+  T OneOf(std::initializer_list<T> choices) {
+    return *(choices.begin() + Below(choices.size()));
+  }
+
+ private:
+  std::optional<std::mt19937_64> random_;
+  std::span<const uint8_t> bytes_;
+};
+
+struct Config {
+  EngineOptions engine;
+  FolderOptions folder;
+
+  // Which of FoldRules there are.
+  bool starts = false;
+  bool ends = false;
+  uint64_t condition = 0;  // a group closes when its hash is a multiple of this; 0: no condition
+  bool quiet_by_event = false;
+  bool quiet_by_key = false;
+  bool has_ids = false;
+  bool has_content = false;
+
+  std::vector<std::string> keys;
+  std::vector<std::string> ids;
+  uint64_t mark_every = 1;  // one in so many events has each of the marks
+  EngineTime start;
+  int64_t stride = 1;  // typical microseconds between two events
+  bool by_partition = false;
+  size_t batch = 1;   // so many folds in a row become one FoldBatch; 1: Fold
+  bool drain = true;  // pop everything before the engine goes, or leave it all to the destructor
+};
+std::ostream& operator<<(std::ostream& out, const Config& config);
+
+enum class Verb {
+  kFold,
+  kAdvance,
+  kAdvanceSome,
+  kPop,
+  kPopPartition,
+  kPeek,
+  kScan,
+  kFlush,
+  kCancel,
+  kCloseAll,
+  kStop
+};
+
+struct Op {
+  Verb verb = Verb::kFold;
+  size_t key = 0;  // index in Config::keys
+  EngineTime at;   // the stamp, or the time to advance to
+  uint64_t n = 0;  // the event's value; a budget; how many to pop or to scan at once
+  int partition = 0;
+
+  // Of folds.
+  bool starts = false;
+  bool ends = false;
+  Duration quiet{0};
+  size_t id = 0;  // index in Config::ids
+  uint64_t content = 0;
+};
+std::ostream& operator<<(std::ostream& out, const Op& op);
+
+// Every option that Open accepts, alone and together with others; at most some `keys_max` keys.
+Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max = SIZE_MAX);
+
+// Some `count` operations, fewer if the choices come to their end.
+std::vector<Op> DrawOps(Choices& choices, const Config& config, size_t count);
+
+// What was seen at all, so that a test cannot become empty without anyone noticing.
+struct Seen {
+  std::set<FoldOutcome> outcomes;
+  std::set<Reason> reasons;
+};
+
+// Nothing, or what differed and at which operation. Not for several threads: it counts the states that
+// live anywhere.
+std::optional<std::string> RunEpisode(const Config& config, const std::vector<Op>& ops, Seen& seen);
+
+// The failure with its configuration and the operations that are needed to see it.
+std::string Report(const Config& config, const std::vector<Op>& ops, const std::string& failure);
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,222 @@
+// See the header.
+#include "tests/model/plain_merge.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+#include "tests/model/plain_condition.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+using Kind = PlainJson::Kind;
+
+constexpr uint64_t kArrayDefault = 1'000;
+constexpr uint64_t kDistinctDefault = 1'000'000;
+constexpr uint64_t kConcatBytesDefault = 64 * 1024;
+constexpr size_t kRestMembers = 1024;
+
+bool IsInteger(const std::string& number) {
+  return number.find_first_of(".eE") == std::string::npos;
+}
+
+double ToDouble(const std::string& number) { return std::strtod(number.c_str(), nullptr); }
+
+std::string WriteDouble(double value) {
+  char out[64];
+  return {out, std::to_chars(out, out + sizeof out, value).ptr};
+}
+
+// An integer in 64 bits; nothing if it does not fit.
+std::optional<int64_t> ToInteger(const std::string& number) {
+  int64_t value = 0;
+  const char* end = number.data() + number.size();
+  const auto [stopped, error] = std::from_chars(number.data(), end, value);
+  if (error != std::errc() || stopped != end) return std::nullopt;
+  return value;
+}
+
+// Whether the reducer takes a value that is there at all.
+bool Takes(const std::string& reducer, const PlainJson& value) {
+  if (reducer == "keys") return value.kind == Kind::kObject;
+  if (reducer == "concat") return value.kind != Kind::kArray && value.kind != Kind::kObject;
+  if (reducer != "sum" && reducer != "mean" && reducer != "min" && reducer != "max") return true;
+  if (value.kind != Kind::kNumber) return false;
+  return IsInteger(value.text) || std::isfinite(ToDouble(value.text));
+}
+
+// What a reducer walks over: the values that are there and that it takes.
+struct Value {
+  EngineTime at;
+  const PlainJson* json;
+};
+using Values = std::vector<Value>;
+
+Values TakenValues(const PlainMerge& merge, const PlainEvents& events) {
+  Values out;
+  for (const PlainEvent& event : events) {
+    const PlainJson* value = FindPlain(*event.json, merge.path);
+    const bool there = value != nullptr && value->kind != Kind::kNull;
+    if (there && Takes(merge.reducer, *value)) out.push_back({event.at, value});
+  }
+  return out;
+}
+
+// Integers exactly, until they leave 64 bits: there the sum stays. Other numbers apart from them, in
+// order of arrival, with Neumaier's compensation. The two meet in the total only.
+struct Sum {
+  int64_t integers = 0;
+  double doubles = 0;
+  double lost = 0;
+  bool any_double = false;
+  bool saturated = false;
+
+  void Add(const std::string& number) {
+    if (!IsInteger(number)) {
+      any_double = true;
+      AddDouble(ToDouble(number));
+    } else if (!saturated) {
+      const std::optional<int64_t> value = ToInteger(number);
+      saturated = !value || __builtin_add_overflow(integers, *value, &integers);
+      if (saturated) integers = number.starts_with('-') ? INT64_MIN : INT64_MAX;
+    }
+  }
+
+  void AddDouble(double x) {
+    const double sum = doubles + x;
+    lost += std::abs(doubles) >= std::abs(x) ? (doubles - sum) + x : (x - sum) + doubles;
+    doubles = sum;
+  }
+
+  double Total() const {
+    Sum all = *this;
+    all.AddDouble(static_cast<double>(integers));
+    return all.doubles + all.lost;
+  }
+};
+
+PlainMerged MergedNumbers(const PlainMerge& merge, const Values& values) {
+  Sum sum;
+  for (const Value& value : values) sum.Add(value.json->text);
+  PlainMerged out{.saturated = sum.saturated};
+  if (values.empty()) {
+    out.json = "null";
+  } else if (merge.reducer == "mean") {
+    out.json = WriteDouble(sum.Total() / static_cast<double>(values.size()));
+  } else {
+    out.json = sum.any_double ? WriteDouble(sum.Total()) : std::to_string(sum.integers);
+  }
+  return out;
+}
+
+// One of the values as it is: the smallest, the largest, the first, the last.
+PlainMerged MergedChoice(const PlainMerge& merge, const Values& values) {
+  const Value* chosen = nullptr;
+  for (const Value& value : values) {
+    if (chosen == nullptr ||
+        (merge.reducer == "min" && ComparePlainNumbers(value.json->text, chosen->json->text) < 0) ||
+        (merge.reducer == "max" && ComparePlainNumbers(value.json->text, chosen->json->text) > 0) ||
+        (merge.reducer == "first" && value.at < chosen->at) ||
+        (merge.reducer == "last" && value.at >= chosen->at)) {
+      chosen = &value;
+    }
+  }
+  return {.json = chosen == nullptr ? "null" : WritePlainJson(*chosen->json)};
+}
+
+// What keys, set, distinct and array go through: one text for each element.
+std::vector<std::string> Elements(const PlainMerge& merge, const Values& values) {
+  std::vector<std::string> out;
+  for (const Value& value : values) {
+    if (merge.reducer == "keys") {
+      for (const std::string& name : value.json->names) out.push_back(QuotePlainJson(name));
+    } else if (value.json->kind == Kind::kArray) {
+      for (const PlainJson& element : value.json->elements) out.push_back(WritePlainJson(element));
+    } else {
+      out.push_back(WritePlainJson(*value.json));
+    }
+  }
+  return out;
+}
+
+PlainMerged MergedElements(const PlainMerge& merge, const Values& values) {
+  uint64_t bound = merge.bound;
+  if (bound == 0) {
+    bound = merge.reducer == "array"      ? kArrayDefault
+            : merge.reducer == "distinct" ? kDistinctDefault
+                                          : UINT64_MAX;
+  }
+  PlainMerged out;
+  std::string list;
+  uint64_t count = 0;
+  std::set<std::string> listed;
+  for (const std::string& element : Elements(merge, values)) {
+    if (merge.reducer != "array" && listed.contains(element)) continue;
+    if (count == bound) {
+      out.cut = true;
+      break;
+    }
+    ++count;
+    listed.insert(element);
+    list += (list.empty() ? "" : ",") + element;
+  }
+  out.json = merge.reducer == "distinct" ? std::to_string(count) : '[' + list + ']';
+  return out;
+}
+
+PlainMerged MergedText(const PlainMerge& merge, const Values& values) {
+  const uint64_t bound = merge.bound == 0 ? kConcatBytesDefault : merge.bound;
+  PlainMerged out;
+  std::string text;
+  for (const Value& value : values) {
+    const bool first = &value == &values.front();
+    const std::string more = (first ? "" : merge.separator) + value.json->text;
+    out.cut = text.size() + more.size() > bound;
+    if (out.cut) break;
+    text += more;
+  }
+  out.json = values.empty() ? "null" : QuotePlainJson(text);
+  return out;
+}
+
+}  // namespace
+
+PlainMerged Merged(const PlainMerge& merge, const PlainEvents& events) {
+  const Values values = TakenValues(merge, events);
+  const std::string& reducer = merge.reducer;
+  if (reducer == "count") return {.json = std::to_string(values.size())};
+  if (reducer == "sum" || reducer == "mean") return MergedNumbers(merge, values);
+  if (reducer == "concat") return MergedText(merge, values);
+  if (reducer == "keys" || reducer == "set" || reducer == "distinct" || reducer == "array") {
+    return MergedElements(merge, values);
+  }
+  return MergedChoice(merge, values);
+}
+
+bool Mismatches(const PlainMerge& merge, const PlainJson& event) {
+  const PlainJson* value = FindPlain(event, merge.path);
+  return value != nullptr && value->kind != Kind::kNull && !Takes(merge.reducer, *value);
+}
+
+PlainRest RestOf(const PlainEvents& events, const std::string& reducer,
+                 const std::set<std::string>& taken) {
+  PlainRest out;
+  std::set<std::string> known = taken;
+  for (const PlainEvent& event : events) {
+    for (size_t i = 0; i < event.json->names.size(); ++i) {
+      const std::string& name = event.json->names[i];
+      if (event.json->elements[i].kind == Kind::kNull || known.contains(name)) continue;
+      if (out.merges.size() == kRestMembers) {
+        out.cut = true;
+      } else {
+        known.insert(name);
+        out.merges.push_back({.name = name, .reducer = reducer, .path = {name}});
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,60 @@
+#include "tests/structure/named_tests.h"
+
+#include <cctype>
+#include <iterator>
+#include <regex>
+
+namespace pleat_structure {
+namespace {
+
+// Calls `see` with every match of `pattern` in `text`.
+template <class See>
+void ForEachMatch(std::string_view text, const char* pattern, See see) {
+  const std::regex regex(pattern, std::regex::ECMAScript | std::regex::multiline);
+  using Matches = std::regex_iterator<std::string_view::const_iterator>;
+  for (Matches it(text.begin(), text.end(), regex), end; it != end; ++it) see(*it);
+}
+
+}  // namespace
+
+std::set<std::string> TestsIn(std::string_view source) {
+  std::set<std::string> tests;
+  ForEachMatch(source, R"(^TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\))",
+               [&](const auto& match) { tests.insert(match.str(1) + "." + match.str(2)); });
+  return tests;
+}
+
+std::vector<std::string> TestsNamedIn(std::string_view document) {
+  std::vector<std::string> tests;
+  ForEachMatch(document, R"(^\|.*$)", [&](const auto& row) {
+    ForEachMatch(std::string_view(&*row[0].first, static_cast<size_t>(row.length())),
+                 R"(`([A-Z]\w*\.[A-Z]\w*)`)",
+                 [&](const auto& match) { tests.push_back(match.str(1)); });
+  });
+  return tests;
+}
+
+std::vector<std::string> SectionsLinkedIn(std::string_view document) {
+  std::vector<std::string> links;
+  ForEachMatch(document, R"(\]\((\w[\w-]*\.md#[\w-]+)\))",
+               [&](const auto& match) { links.push_back(match.str(1)); });
+  return links;
+}
+
+// A heading in lower case, its blanks as dashes, without punctuation.
+std::set<std::string> SectionsOf(std::string_view document) {
+  std::set<std::string> sections;
+  ForEachMatch(document, R"(^#+ (.*)$)", [&](const auto& match) {
+    std::string name;
+    for (const char c : match.str(1)) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (c == ' ') name += '-';
+      if (std::isalnum(byte) != 0 || c == '-' || c == '_')
+        name += static_cast<char>(std::tolower(byte));
+    }
+    sections.insert(name);
+  });
+  return sections;
+}
+
+}  // namespace pleat_structure
