@@ -9,7 +9,7 @@
 //   - The ledger adds up at every stop.
 //   - What comes out is lines that both the plain parser and our own scanner take, in canonical form.
 //
-// The input: a byte that chooses the spec, a byte that chooses how the text is cut, the text.
+// The input: a letter that chooses the spec, a byte that chooses how the text is cut, the text.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/json/reasons.h"
 #include "engine/json/scanner.h"
 #include "fuzz/target.h"
 #include "tests/support/plain_json.h"
@@ -32,40 +33,40 @@ using pleat::LineResult;
 using pleat::UnusualLine;
 using std::chrono_literals::operator""s;
 
-// Each is a JSON document, so that a seed can say what it is for by the spec's number alone.
+// By the letter that chooses them; a new one comes last, so that no seed changes its meaning.
 constexpr const char* kSpecs[] = {
-    // 0: event time as text, every reducer.
+    // a: event time as text, every reducer.
     R"x({"key":"k","quiet":"1m","time":"t","merge":["n=count()","with=count(v)","sum=sum(v)",
         "min=min(v)","max=max(v)","mean=mean(v)","first=first(v)","last=last(v)","set=set(v)",
         "keys=keys(v)","name=first(s)"]})x",
-    // 1: event time as a number, and every limit on it.
+    // b: event time as a number, and every limit on it.
     R"x({"key":"k","quiet":"5s","max-hold":"20s","time":"t","time-unit":"s","lateness":"3s",
         "accept-limit":"10s","future-limit":"1h","merge":["sum=sum(v.a)","last=last(v.a)"]
 })x",
-    // 2: arrival time, several keys, nested.
+    // c: arrival time, several keys, nested.
     R"x({"key":["k","x=v.a","/v/b~1c"],"quiet":"10s","max-hold":"30s","merge":["n=count()",
         "keys=keys(v)"]
 })x",
-    // 3: arrival time, small groups, no metadata.
+    // d: arrival time, small groups, no metadata.
     R"x({"key":"k","quiet":"inf","max-events":3,"no-meta":true,"merge":["set=set(v)","v=last(v)"]
 })x",
-    // 4: room for three groups.
+    // e: room for three groups.
     R"x({"key":"k","quiet":"1m","time":"t","time-unit":"ms","max-groups":3,"merge":["set=set(v)"]
 })x",
-    // 5: little memory.
+    // f: little memory.
     R"x({"key":"k","quiet":"1m","time":"t","time-unit":"us","max-memory":"4Ki","merge":["set=set(v)",
         "first=first(v)"]
 })x",
-    // 6: no unit for a time that is a number.
+    // g: no unit for a time that is a number.
     R"x({"key":"k","quiet":"1s","time":"t","merge":["n=count()"]
 })x",
-    // 7: names in quotes and pointers.
+    // h: names in quotes and pointers.
     R"x({"key":"\"a,b\"=/k","quiet":"1m","time":"/t","time-unit":"ns","merge":["\"n=(1)\"=sum(/v)",
         "\"\"=last(\"v.a\")"]
 })x",
 };
-// Of spec 5: what waits to be popped takes room there, so that it matters when it is popped.
-constexpr size_t kPopMatters = 5;
+// Of spec f: what waits to be popped takes room there, so that it matters when it is popped.
+constexpr size_t kPopMatters = 'f' - 'a';
 
 // One text and how it is cut: into pieces of some lines, between which time passes and emissions are
 // popped.
@@ -238,16 +239,25 @@ void ExpectVerdict(std::string_view line, const LineResult& result) {
   if (result.kind == Kind::kBad) FUZZ_EXPECT(valid != IsAboutForm(result.reason), line);
 }
 
-void ExpectLines(std::string_view out) {
+// Whether a line may be more than we take: raw events are two levels further in than they came, and
+// the members of the rest come on top of others.
+bool MayBeTooLarge(const pleat::FoldSpec& spec, std::string_view reason) {
+  return (spec.raw != 0 && reason == pleat::bad_line::kDepth) ||
+         (spec.rest != pleat::Rest::kDrop && reason == pleat::bad_line::kMembers);
+}
+
+void ExpectLines(const pleat::FoldSpec& spec, std::string_view out) {
   const pleat::PathTree none;
   pleat::Scanner scanner(none);
   FUZZ_EXPECT(out.empty() || out.ends_with('\n'), out);
   for (const std::string_view line : LinesOf(out)) {
+    const PaddedText padded(line);
+    const std::string reason(scanner.Scan(padded.view()));
+    if (MayBeTooLarge(spec, reason)) continue;
+    FUZZ_EXPECT_SAME(reason, "", line);
     const std::optional<pleat::PlainJson> plain = pleat::ParsePlainJson(line);
     FUZZ_EXPECT(plain && plain->kind == pleat::PlainJson::Kind::kObject, line);
     FUZZ_EXPECT_SAME(pleat::WritePlainJson(*plain), line, line);
-    const PaddedText padded(line);
-    FUZZ_EXPECT_SAME(scanner.Scan(padded.view()), "", line);
   }
 }
 
@@ -273,7 +283,7 @@ void Check(size_t number, const pleat::FoldSpec& spec, size_t cut, std::string_v
         if (what.kind == LineResult::Kind::kBad || what.kind == LineResult::Kind::kNoUnit) return;
         without_bad.pieces[line / lines_a_piece] += std::string(text_of_it) + '\n';
       });
-  ExpectLines(result.out);
+  ExpectLines(spec, result.out);
   ExpectSameResult(result, FoldPieces(test), whole);
   ExpectSameResult(result, FoldReadLines(test), whole);
 
@@ -305,7 +315,8 @@ const std::vector<pleat::FoldSpec>& Specs() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pleat_fuzz;
   if (size < 2) return 0;
-  const size_t number = data[0] % Specs().size();
+  const size_t letter = data[0] - size_t{'a'};
+  const size_t number = letter < Specs().size() ? letter : data[0] % Specs().size();
   Check(number, Specs()[number], data[1], TextOf(data + 2, size - 2));
   return 0;
 }
