@@ -121,17 +121,17 @@ EventReader::Verdict EventReader::Read(std::string_view line, EventBatch& batch)
   if (line.size() <= kLineBytesMax && IsBlank(line)) return Verdict::kBlank;
   line_ = line;
   const std::string_view wrong = scanner_.Scan(line);
-  return wrong.empty() ? ReadValues(line, batch) : Bad(wrong);
+  return wrong.empty() ? ReadValues(batch) : Bad(wrong);
 }
 
 EventReader::Verdict EventReader::ReadNext(std::string_view line, EventBatch& batch) {
   line_ = line;
   std::string_view wrong;
   if (!scanner_.ScanNext(line, wrong)) return Verdict::kBlank;
-  return wrong.empty() ? ReadValues(line, batch) : Bad(wrong);
+  return wrong.empty() ? ReadValues(batch) : Bad(wrong);
 }
 
-EventReader::Verdict EventReader::ReadValues(std::string_view line, EventBatch& batch) {
+EventReader::Verdict EventReader::ReadValues(EventBatch& batch) {
   std::string_view key;
   if (!ReadKey(batch, key)) return Verdict::kBad;
   EngineTime at{};
@@ -142,14 +142,14 @@ EventReader::Verdict EventReader::ReadValues(std::string_view line, EventBatch& 
     return Verdict::kControl;
   }
   EventMarks marks;
-  if (plan_.has_marks && !ReadMarks(line, batch, marks)) return Verdict::kBad;
+  if (plan_.has_marks && !ReadMarks(batch, marks)) return Verdict::kBad;
   if (plan_.has_marks) batch.marks.push_back(marks);
   uint32_t mismatched = 0;
   for (const FoldPlan::MergedValue& merge : plan_.merges) {
     mismatched += !ReadOperand(merge, batch, batch.operands.emplace_back());
   }
   if (plan_.rest != Rest::kDrop) ReadRest(batch, batch.operands.emplace_back());
-  const auto line_bytes = static_cast<uint32_t>(line.size());
+  const auto line_bytes = static_cast<uint32_t>(line_.size());
   batch.events.push_back({key, at, {at, nullptr, nullptr, mismatched, line_bytes, nullptr}});
   return Verdict::kEvent;
 }
@@ -226,7 +226,7 @@ bool EventReader::Holds(const ConditionPlan& condition, EventBatch& batch) const
   });
 }
 
-bool EventReader::ReadMarks(std::string_view line, EventBatch& batch, EventMarks& marks) {
+bool EventReader::ReadMarks(EventBatch& batch, EventMarks& marks) {
   marks.starts = Holds(plan_.start_when, batch);
   marks.ends = Holds(plan_.end_when, batch);
   if (plan_.quiet_slot != PathTree::kNone && !ReadQuietPeriod(batch, marks)) return false;
@@ -234,8 +234,8 @@ bool EventReader::ReadMarks(std::string_view line, EventBatch& batch, EventMarks
   const Value& id = scanner_.value(plan_.id->slot);
   if (!id.scalar()) return Bad(id.present() ? plan_.id->container : plan_.id->absent), false;
   marks.id = Canonical(id, batch);
-  char* const begin = batch.texts.Reserve(line.size());
-  const auto size = static_cast<size_t>(WriteCanonical(line, begin) - begin);
+  char* const begin = batch.texts.Reserve(line_.size());
+  const auto size = static_cast<size_t>(WriteCanonical(line_, begin) - begin);
   marks.content = StablePartitionHash({begin, size});
   return true;
 }

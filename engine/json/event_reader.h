@@ -49,13 +49,13 @@ class EventReader {
 
  private:
   Verdict Bad(std::string_view reason) noexcept;
-  Verdict ReadValues(std::string_view line, EventBatch& batch);
+  Verdict ReadValues(EventBatch& batch);
   bool ReadKey(EventBatch& batch, std::string_view& key);
   std::string_view JoinKeys(EventBatch& batch);
   Verdict ReadTime(EventBatch& batch, EngineTime& at);
   Verdict ReadTimeNumber(const Value& value, EngineTime& at);
   bool IsControl(EventBatch& batch);
-  bool ReadMarks(std::string_view line, EventBatch& batch, EventMarks& marks);
+  bool ReadMarks(EventBatch& batch, EventMarks& marks);
   bool Holds(const ConditionPlan& condition, EventBatch& batch) const;
   bool ReadQuietPeriod(EventBatch& batch, EventMarks& marks);
   bool ReadOperand(const FoldPlan::MergedValue& merge, EventBatch& batch, Operand& operand);

@@ -174,7 +174,7 @@ constexpr Option kOptions[] = {
      [](FoldSpec& s, std::string_view t) { return SetDuration(s.accept_limit, t); }},
     {"on-late",
      [](FoldSpec& s, std::string_view t) {
-       return SetChoice(s.on_late, t, "what late events can do", kOnLate);
+       return SetChoice(s.on_late, t, "a way with late events", kOnLate);
      }},
     {"future-limit",
      [](FoldSpec& s, std::string_view t) { return SetDuration(s.future_limit, t); }},
@@ -182,7 +182,7 @@ constexpr Option kOptions[] = {
     {"merge", AddMerge},
     {"rest",
      [](FoldSpec& s, std::string_view t) {
-       return SetChoice(s.rest, t, "what becomes of the rest", kRests);
+       return SetChoice(s.rest, t, "a way with the rest", kRests);
      }},
     {"raw", [](FoldSpec& s, std::string_view t) { return SetCount(s.raw, t, false); }},
     {"no-meta", [](FoldSpec& s, std::string_view t) { return SetSwitch(s.meta, t, false); }},
@@ -192,7 +192,7 @@ constexpr Option kOptions[] = {
     {"max-memory", [](FoldSpec& s, std::string_view t) { return SetCount(s.max_bytes, t, true); }},
     {"on-limit",
      [](FoldSpec& s, std::string_view t) {
-       return SetChoice(s.on_limit, t, "what a limit can do", kOnLimit);
+       return SetChoice(s.on_limit, t, "a way at a limit", kOnLimit);
      }},
 };
 

@@ -131,12 +131,11 @@ struct FoldSpec {
   Condition start_when;                 // on the event: it opens the next group
   Condition end_when;                   // on the event: it is the last of its group
   Condition close_when;                 // on the merged values, after each fold
-  Condition
-      flush_when;  // on the event: it only closes the open group of its key, and is not folded,
+  Condition flush_when;   // on the event: it closes the open group of its key, and is not folded,
   Condition cancel_when;  // or drops it. If both hold, it is dropped
-  std::string
-      quiet_path;  // where an event may say its own quiet period: a duration as text. Absent or
-                   // null: `quiet`; anything else makes the line bad
+  // Where an event may say its own quiet period: a duration as text. Absent or null: `quiet`; anything
+  // else makes the line bad.
+  std::string quiet_path;
   Edge edge = Edge::kTrailing;
   Duration partial_every = kForever;
 
@@ -146,9 +145,8 @@ struct FoldSpec {
   Duration accept_limit = kForever;
   OnLate on_late = OnLate::kReject;
   Duration future_limit = kForever;
-  std::string
-      id;  // path of what names an event among those of its key: a scalar, without which a line is
-           // bad. Empty: events have no ids
+  std::string id;  // path of what names an event among those of its key: a scalar, without which a
+                   // line is bad. Empty: events have no ids
 
   std::vector<Merge> merges;  // in output order
   Rest rest = Rest::kDrop;
@@ -168,8 +166,8 @@ PLEAT_EXPORT absl::Status SetOption(FoldSpec& spec, std::string_view name, std::
 
 // Calls `set(name, text)` for every option in a spec document, one JSON object such as
 // {"key":["user"],"quiet":"5m","merge":["n=count()"]}: strings, numbers and booleans are handed on as
-// text, an array once per element. Stops at the first error of `set`. kInvalidArgument if the
-// document is not valid JSON or nests further.
+// text, an array once per element, a condition that is an object as its JSON text. Stops at the first
+// error of `set`. kInvalidArgument if the document is not valid JSON or nests further.
 PLEAT_EXPORT absl::Status ForEachOption(
     std::string_view document,
     absl::FunctionRef<absl::Status(std::string_view name, std::string_view text)> set);
@@ -183,7 +181,9 @@ PLEAT_EXPORT absl::StatusOr<FoldSpec> ParseFoldSpec(std::string_view document);
 
 // A Condition from `PATH OP VALUE`, where OP is one of = != < <= > >= and VALUE is read as a JSON scalar if
 // it is one, else as text; or from a JSON document of comparisons under all, any and not, such as
-// {"all":["total>=100",{"not":"status=open"}]}. A PATH with an operator or quotes in it goes in quotes.
+// {"all":["total>=100",{"not":"status=open"}]}, of at most 16 levels and 256 comparisons. White space
+// around PATH and VALUE is not part of them. A PATH with an operator or quotes in it goes in quotes, and
+// so does a text that begins with an operator or a quote, or has && or || in it.
 PLEAT_EXPORT absl::StatusOr<Condition> ParseCondition(std::string_view text);
 
 // The text that ParseCondition() reads as `condition`, which is not kNone.
@@ -220,13 +220,14 @@ struct LineResult {
     kBlank,    // only white space; not counted
     kEvent,    // a usable event; see `fold`
     kBad,      // not a usable event; `reason` says why; nothing changed
-    kControl,  // it flushed or cancelled its key's group, if one was open, and was not folded
+    kControl,  // it flushed or cancelled its key's group, if one was open, and was not folded; on
+               // arrival time by the engine's time, whatever `arrival`
     kNoUnit,   // the event time is a number and the spec states no unit: stop; `reason` says which
                // unit it looks like
   };
   Kind kind = Kind::kBlank;
   FoldOutcome fold = FoldOutcome::kOpened;  // for kEvent: never kFuture, which is a bad line
-  std::string_view reason;                  // static text, or valid until the next FoldLine
+  std::string_view reason;  // also of a kConflict; static text, or valid until the next FoldLine
 };
 
 // Counts of lines; of groups the collection's own ledger tells. lines = events + bad.
@@ -284,7 +285,7 @@ class PLEAT_EXPORT JsonLines {
 };
 
 // Thread safety: the calls that fold from one thread at a time; Pop and the rest from any.
-// Ownership: borrows the engine, which must outlive it. What was not popped goes with it.
+// Ownership: borrows the engine, which must outlive it and keeps what was not popped.
 class PLEAT_EXPORT JsonFolder {
  public:
   // Creates the collection `name` in the engine, which must have been opened with
@@ -313,8 +314,8 @@ class PLEAT_EXPORT JsonFolder {
   // many.
   size_t Pop(size_t max, std::string& out);
 
-  // Appends a line for each of up to `max` open groups, as it is so far, with the reason "open"; see
-  // Folder::Scan().
+  // Appends a line for each of up to `max` open groups, as it is so far, with the engine's time as `closed`
+  // and the reason "open"; see Folder::Scan(). Prints them under the partition's lock.
   bool Scan(ScanCursor& cursor, size_t max, std::string& out) const;
 
   // Closes every open group with reason "end".

@@ -33,7 +33,10 @@ TEST(PleatFold, SixEventsGiveTheTwoLinesOfTheFirstExample) {
   EXPECT_EQ(r.stats,
             "{\"lines\":6,\"events\":6,\"bad\":0,\"late\":0,\"refused\":0,\"opened\":2,"
             "\"folded\":4,\"emissions\":2,\"open\":0,\"mismatched\":0,"
-            "\"folding_ratio\":0.6666666666666666}");
+            "\"folding_ratio\":0.6666666666666666,\"duplicate\":0,\"conflict\":0,\"corrected\":0,"
+            "\"control\":0,\"cancelled\":0,"
+            "\"silent\":0,\"partial\":0,\"reopened\":0,\"late_folded\":0,"
+            "\"corrected_folding_ratio\":1}");
 }
 
 TEST(PleatFold, MetaTellsCountTimesAndReason) {
@@ -168,7 +171,10 @@ TEST(PleatFold, EmptyInputGivesNothing) {
   EXPECT_EQ(r.out, "");
   EXPECT_EQ(r.stats,
             "{\"lines\":0,\"events\":0,\"bad\":0,\"late\":0,\"refused\":0,\"opened\":0,"
-            "\"folded\":0,\"emissions\":0,\"open\":0,\"mismatched\":0,\"folding_ratio\":0}");
+            "\"folded\":0,\"emissions\":0,\"open\":0,\"mismatched\":0,\"folding_ratio\":0,"
+            "\"duplicate\":0,\"conflict\":0,\"corrected\":0,\"control\":0,\"cancelled\":0,"
+            "\"silent\":0,\"partial\":0,\"reopened\":0,\"late_folded\":0,"
+            "\"corrected_folding_ratio\":0}");
 }
 
 TEST(PleatFold, ThreadsDoNotShow) {

@@ -39,11 +39,14 @@ TEST(Program, HelpBeginsWithExamplesAndNamesEveryOption) {
   EXPECT_EQ(r.code, 0);
   EXPECT_LT(r.out.find("Examples:"), r.out.find("--max-hold DURATION"));
   for (const char* option :
-       {"--key",       "--quiet",    "--max-hold",      "--max-events", "--time",
-        "--time-unit", "--lateness", "--accept-limit",  "--late",       "--future-limit",
-        "--idle",      "--merge",    "--no-meta",       "--at-end",     "--on-bad",
-        "--bad",       "--strict",   "--max-groups",    "--max-memory", "--threads",
-        "--output",    "--stats",    "--quiet-summary", "--spec",       "--print-spec"}) {
+       {"--key",         "--quiet",      "--max-hold",      "--max-events",    "--time",
+        "--time-unit",   "--lateness",   "--accept-limit",  "--late",          "--future-limit",
+        "--idle",        "--merge",      "--no-meta",       "--at-end",        "--on-bad",
+        "--bad",         "--strict",     "--max-groups",    "--max-memory",    "--threads",
+        "--output",      "--stats",      "--quiet-summary", "--spec",          "--print-spec",
+        "--max-bytes",   "--start-when", "--end-when",      "--close-when",    "--flush-when",
+        "--cancel-when", "--quiet-path", "--edge",          "--partial-every", "--on-late",
+        "--id",          "--on-limit",   "--emission-id",   "--open"}) {
     EXPECT_NE(r.out.find("\n  " + std::string(option)), std::string::npos) << option;
   }
   EXPECT_EQ(RunPleat({"help", "fold"}).out, r.out);
@@ -90,6 +93,20 @@ TEST(Usage, EveryBadValueNamesItsOption) {
                                                                   {"--threads", "two"},
                                                                   {"--bad", "-"},
                                                                   {"--late", "-"},
+                                                                  {"--open", "-"},
+                                                                  {"--max-bytes", "0"},
+                                                                  {"--start-when", "s"},
+                                                                  {"--end-when", "a==1"},
+                                                                  {"--close-when", "n>=1"},
+                                                                  {"--flush-when", "=1"},
+                                                                  {"--cancel-when", "{}"},
+                                                                  {"--quiet-path", "a..b"},
+                                                                  {"--edge", "rising"},
+                                                                  {"--partial-every", "0"},
+                                                                  {"--on-late", "drop"},
+                                                                  {"--on-late", "fold"},
+                                                                  {"--id", "id"},
+                                                                  {"--on-limit", "drop"},
                                                                   {"--key", ""}};
   for (const auto& [option, value] : wrong) {
     SCOPED_TRACE(option + " " + value);
@@ -163,6 +180,26 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
                            "1h",
                            "--max-events",
                            "7",
+                           "--max-bytes",
+                           "64Ki",
+                           "--start-when",
+                           "s = new",
+                           "--end-when",
+                           R"({"any":["s=done", {"not":"\"a=b\"<2"}]})",
+                           "--close-when",
+                           "n>=10",
+                           "--flush-when",
+                           R"(f="true")",
+                           "--cancel-when",
+                           R"({"all":["f=true"]})",
+                           "--quiet-path",
+                           "q",
+                           "--open",
+                           "open",
+                           "--edge",
+                           "both",
+                           "--partial-every",
+                           "5m",
                            "--time",
                            "t",
                            "--time-unit",
@@ -171,6 +208,8 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
                            "30s",
                            "--accept-limit",
                            "1m",
+                           "--on-late",
+                           "correct",
                            "--late",
                            "l\"ate",
                            "--future-limit",
@@ -193,6 +232,9 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
                            "1000",
                            "--max-memory",
                            "4294967296",
+                           "--on-limit",
+                           "emit",
+                           "--emission-id",
                            "--threads",
                            "3",
                            "--output",
@@ -204,12 +246,39 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
   const Finished printed = RunPleat(flags);
   ASSERT_EQ(printed.code, 0) << printed.err;
   for (const char* name :
-       {"key",        "quiet",        "max-hold", "max-events",   "time",         "time-unit",
-        "lateness",   "accept-limit", "late",     "future-limit", "idle",         "merge",
-        "no-meta",    "at-end",       "on-bad",   "bad",          "strict",       "max-groups",
-        "max-memory", "threads",      "output",   "stats",        "quiet-summary"}) {
+       {"key",        "quiet",         "max-hold",   "max-events",   "time",          "time-unit",
+        "lateness",   "accept-limit",  "late",       "future-limit", "idle",          "merge",
+        "no-meta",    "at-end",        "on-bad",     "bad",          "strict",        "max-groups",
+        "max-memory", "threads",       "output",     "stats",        "quiet-summary", "max-bytes",
+        "start-when", "end-when",      "close-when", "flush-when",   "cancel-when",   "quiet-path",
+        "edge",       "partial-every", "on-late",    "on-limit",     "emission-id",   "open"}) {
     EXPECT_NE(printed.out.find("\"" + std::string(name) + "\": "), std::string::npos) << name;
   }
+  const std::string path = dir.Write("spec", printed.out);
+  EXPECT_EQ(RunPleat({"fold", "--spec", path, "--print-spec"}).out, printed.out);
+}
+
+TEST(Spec, ConditionIsPrintedAsItWouldBeWritten) {
+  const Arguments flags = {"fold",
+                           "--key",
+                           "k",
+                           "--quiet",
+                           "1m",
+                           "--id",
+                           "i",
+                           "--accept-limit",
+                           "1h",
+                           "--start-when",
+                           " s = new ",
+                           "--end-when",
+                           R"( {"any": ["s=done", {"not": "x<\"5\""}]} )",
+                           "--print-spec"};
+  const Finished printed = RunPleat(flags);
+  EXPECT_EQ(printed.out,
+            "{\n  \"key\": [\"k\"],\n  \"quiet\": \"1m\",\n  \"start-when\": \"s=new\",\n"
+            "  \"end-when\": {\"any\":[\"s=done\",{\"not\":\"x<\\\"5\\\"\"}]},\n"
+            "  \"accept-limit\": \"1h\",\n  \"id\": \"i\"\n}\n");
+  TemporaryDirectory dir;
   const std::string path = dir.Write("spec", printed.out);
   EXPECT_EQ(RunPleat({"fold", "--spec", path, "--print-spec"}).out, printed.out);
 }

@@ -19,14 +19,19 @@ TEST(JsonFolder, AllocatesNothingPerLineOfAnOpenGroup) {
                                 {"merge", "min=min(v)"},
                                 {"merge", "mean=mean(v)"},
                                 {"merge", "last=last(s)"},
-                                {"merge", "n=count()"}});
+                                {"merge", "n=count()"},
+                                {"max-bytes", "1G"},
+                                {"start-when", R"(s="never \n")"},
+                                {"end-when", R"({"any":["v>=7",{"not":"o.k=1"}]})"},
+                                {"close-when", R"({"all":["sum<0","last=never"]})"},
+                                {"quiet-path", "q"}});
   JsonHarness harness(spec);
   std::vector<PaddedLine> lines;
   for (int i = 0; i < 60; ++i) {
     const std::string second = std::to_string(10 + i % 50);
     lines.emplace_back(R"({"k":"\u0061","t":"2015-01-01T00:00:)" + second + R"(Z","v":)" +
                        std::to_string(i % 7) +
-                       R"(.5,"s":"a text with an escape \n in it","tags":["x",)" +
+                       R"(.5,"q":"2m","s":"a text with an escape \n in it","tags":["x",)" +
                        std::to_string(i % 40) + R"(],"o":{"k":1,"a\u0062":null}})");
   }
   const auto fold_all = [&] {

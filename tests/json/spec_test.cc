@@ -126,7 +126,8 @@ TEST(FoldSpec, RestAndRaw) {
   EXPECT_EQ(spec.rest, Rest::kDrop);
   ASSERT_TRUE(SetOption(spec, "raw", "3").ok());
   EXPECT_EQ(spec.raw, 3u);
-  EXPECT_EQ(ErrorOf("rest", "keep"), R"(--rest: "keep" is not drop, first or last)");
+  EXPECT_EQ(ErrorOf("rest", "keep"),
+            R"(--rest: "keep" is not a way with the rest (one of drop, first, last))");
   EXPECT_EQ(ErrorOf("raw", "0"), R"(--raw: "0" is not a whole number of at least 1)");
 }
 
