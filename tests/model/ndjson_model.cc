@@ -121,7 +121,7 @@ std::optional<PlainEvent> NdjsonModel::ReadEvent(std::string_view line) {
     Join(event.key, QuotePlainJson(field.name) + ':' + WritePlainJson(*value));
   }
   const std::optional<EngineTime> at = ReadTime(*event.json);
-  if (!at || !ReadMarks(event)) return std::nullopt;
+  if (!at) return std::nullopt;
   event.at = *at;
   return event;
 }
