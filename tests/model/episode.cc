@@ -99,7 +99,6 @@ ModelRules ModelRulesOf(const Config& config) {
 }
 
 std::string Text(EngineTime t) { return std::to_string(t.time_since_epoch().count()); }
-std::string Text(Duration d) { return d == kForever ? "forever" : std::to_string(d.count()); }
 
 class Episode {
  public:
