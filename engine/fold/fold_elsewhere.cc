@@ -91,12 +91,12 @@ bool FoldBook::MakeRoom(uint32_t& number, FoldCall& call, bool starts) {
     size_t budget = std::numeric_limits<size_t>::max();
     if (memory_ != nullptr) Forget(call.now, budget);
     if (emits) {
-      CloseDue(call.now, budget);
+      CloseDue(call.now, budget);  // which may end the key's own group
+      number = FindSlowly(call.key, call.hash);
       while (over(bytes_ - ready_bytes_, bytes_full_) && EmitOldest(call)) {
         number = FindSlowly(call.key, call.hash);
       }
       ++changes_;
-      number = FindSlowly(call.key, call.hash);
     }
     if (over(bytes_, options_.max_bytes)) return false;
   }

@@ -32,7 +32,8 @@ struct Fields {
   std::string start;  // a condition that now and then holds
   std::string end;    // another one
   std::string close;  // one on its merges
-  std::string often;  // for partials: some fraction of the quiet period
+  std::string often;  // between partials: a fraction of the quiet period
+  std::string hold;   // a max hold: a multiple of it
 };
 
 struct Log {
@@ -91,22 +92,26 @@ const Fields kWikitickerFields = {.id = "page",
                                   .start = "isNew=true",
                                   .end = R"({"any":["delta<-100",{"not":"namespace=Main"}]})",
                                   .close = "delta>=2000",
-                                  .often = "1m"};
+                                  .often = "1m",
+                                  .hold = "1h"};
 const Fields kGharchiveFields = {.id = "id",
                                  .start = "type=create",
                                  .end = "action=closed",
                                  .close = "commits>5",
-                                 .often = "30s"};
+                                 .often = "30s",
+                                 .hold = "10m"};
 const Fields kHiggsFields = {.id = "userA",
                              .start = "interaction=RE",
                              .end = "userA<3000",
                              .close = R"({"all":["low<5000","high>1341100972"]})",
-                             .often = "3m"};
+                             .often = "3m",
+                             .hold = "1h"};
 const Fields kZeekFields = {.id = "_path",
                             .start = R"({"all":["_path=ssl","version!=null"]})",
                             .end = "/id.resp_p>=5000",
                             .close = "n>20",
-                            .often = "2.5s"};
+                            .often = "2.5s",
+                            .hold = "1m"};
 
 const std::vector<Log>& Logs() {
   static const auto* const kLogs = new std::vector<Log>{
@@ -218,8 +223,8 @@ TEST_P(DataAgreement, FoldsToTheSameBytesUnderEveryLimitAtOnce) {
 }
 
 TEST_P(DataAgreement, FoldsToTheSameBytesWithBothEdgesAndPartials) {
-  ExpectAgreement({"--lateness", "1s", "--edge", "both", "--max-hold", "1h", "--partial-every",
-                   GetParam().fields.often, "--emission-id"});
+  ExpectAgreement({"--lateness", "1s", "--edge", "both", "--max-hold", GetParam().fields.hold,
+                   "--partial-every", GetParam().fields.often, "--emission-id"});
 }
 
 TEST_P(DataAgreement, FoldsToTheSameBytesWithMarksConditionsAndAFullFolder) {

@@ -4,7 +4,9 @@
 // The real logs of data_agreement_test are tame; here strings come escaped and not, numbers in every
 // spelling, members shuffled, repeated or missing, times back and forth, and some bytes are wrong.
 // Left out is the one thing on which the model is coarser than the promise: sums beyond the doubles.
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <random>
 #include <sstream>
 #include <string>
@@ -36,7 +38,18 @@ class LineMaker {
     return choices[Below(n)];
   }
 
+  // Some lines come twice, some with more white space than before.
   std::string Line() {
+    if (Chance(6) && !lines_.empty()) {
+      const std::string again =
+          lines_[lines_.size() - 1 - Below(std::min<size_t>(lines_.size(), 8))];
+      return Chance(70) ? again : " " + again + "\t";
+    }
+    return lines_.emplace_back(NewLine());
+  }
+
+ private:
+  std::string NewLine() {
     static constexpr const char* kOdd[] = {"",
                                            " \t",
                                            "null",
@@ -70,7 +83,6 @@ class LineMaker {
     return line;
   }
 
- private:
   std::string Colon() {
     static constexpr const char* kColons[] = {":", ":", ": ", " :\t"};
     return Pick(kColons);
@@ -175,6 +187,7 @@ class LineMaker {
   }
 
   std::mt19937_64 random_;
+  std::vector<std::string> lines_;
   int seconds_ = 600;
 };
 
@@ -290,7 +303,7 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
   if (draw.Chance(25) && spec.edge != Edge::kLeading) spec.partial_every = draw.Pick(kEvery);
 
   spec.accept_limit = draw.Pick(kLimits);
-  if (draw.Chance(30)) spec.future_limit = 15s;
+  if (draw.Chance(25)) spec.future_limit = 25s;
   const bool limited = spec.accept_limit != kForever;
   if (limited && draw.Chance(25)) {
     spec.id = "id";
@@ -356,9 +369,48 @@ void FoldText(JsonFolder& folder, bool by_line, const std::string& lines) {
   }
 }
 
+// What all rounds together must have come across, else they say less than they seem to.
+class Seen {
+ public:
+  void Add(const std::string& out, const Ledger& ledger, const LineCounts& counts) {
+    for (size_t reason = 1; reason <= kReasons; ++reason) {
+      const std::string name(ReasonName(static_cast<Reason>(reason)));
+      Look(out, "\"reason\":\"" + name + '"');
+    }
+    for (const char* member : {"corrects\":\"", "corrects\":null", "revision\":3", "id\":\"0-",
+                               "saturated", "cut\":[\"merge", "cut\":[\"_raw", "status"}) {
+      Look(out, std::string("\"") + member);
+    }
+    ledger_ += ledger;
+    control_ += counts.control;
+    mismatched_ += counts.mismatched;
+  }
+
+  void ExpectEverything() const {
+    for (const auto& [text, times] : times_) EXPECT_GT(times, 0u) << text;
+    const Ledger& all = ledger_;
+    for (const uint64_t column : {all.late, all.future, all.refused, all.duplicate, all.conflict,
+                                  all.corrected, all.cancelled, all.silent, all.partial, all.open,
+                                  all.reopened, all.late_folded, control_, mismatched_}) {
+      EXPECT_GT(column, 0u) << Columns(all);
+    }
+  }
+
+ private:
+  void Look(const std::string& out, const std::string& text) {
+    times_[text] += out.find(text) != std::string::npos;
+  }
+
+  std::map<std::string, size_t> times_;  // in how many rounds
+  Ledger ledger_;
+  uint64_t control_ = 0;
+  uint64_t mismatched_ = 0;
+};
+
 TEST(RandomLines, FoldToTheSameBytesAsInTheModel) {
   const int rounds = kSanitized ? 200 : 2000;
   const char* const only = std::getenv("PLEAT_SEED");
+  Seen seen;
   for (int round = 0; round < (only != nullptr ? 1 : rounds); ++round) {
     const uint64_t seed = only != nullptr ? std::strtoull(only, nullptr, 10) : 1000u + round;
     LineMaker make(seed);
@@ -395,7 +447,9 @@ TEST(RandomLines, FoldToTheSameBytesAsInTheModel) {
     ASSERT_EQ(std::to_string(counts.bad), stats.Member("bad")->text);
     ASSERT_EQ(std::to_string(counts.mismatched), stats.Member("mismatched")->text);
     ASSERT_EQ(std::to_string(counts.control), stats.Member("control")->text);
+    seen.Add(out, model.ledger(), counts);
   }
+  if (only == nullptr && !kSanitized) seen.ExpectEverything();
 }
 
 }  // namespace
