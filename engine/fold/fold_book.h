@@ -329,35 +329,37 @@ class FoldBook final : public Book {
   GroupInfo InfoOf(uint32_t number) const noexcept;
   size_t HeapBytesOf(uint32_t number) const noexcept;
 
-  const FolderOptions options_;
+  // What every fold looks at lies close together.
   const Duration quiet_period_;
   const Duration max_hold_;
   const uint32_t max_events_low_;
   const bool has_extra_;      // groups have Extra
   const bool is_particular_;  // a fold takes more than the group's deadline to decide
+  const bool two_lines_;      // a group is longer than a cache line
   const size_t bytes_full_;   // from here on on_limit has something to say
   const size_t bytes_max_;    // the same for what states own; none if they own nothing
   const StateOps& ops_;
+  const size_t state_offset_;
+  EngineTime seen_ = kBeginningOfTime;  // the latest time that this book was told of
+  size_t bytes_ = 0;
+  Ledger ledger_;
+  uint32_t unindexed_ = 0;  // counts the groups that left the index
+  KeyIndex index_;
+  Slab<Cold> slab_;
+
+  const FolderOptions options_;
   const uint32_t partition_;
   const HashKey& hash_key_;
-  const size_t state_offset_;
-  const bool two_lines_;      // a group is longer than a cache line
   const size_t group_bytes_;  // what a group costs, beside long keys and the state's heap
-  Slab<Cold> slab_;
   KeyArena keys_;
-  KeyIndex index_;
   Deadlines deadlines_;
   ReadyQueue ready_;
   std::unique_ptr<Memory> memory_;        // null: nothing needs it
   uint64_t changes_ = 0;                  // counts what beside events changes what groups answer
-  uint32_t unindexed_ = 0;                // counts the groups that left the index
   std::map<uint32_t, uint32_t> wraps_;    // the high half of the counts that need one
   std::map<uint32_t, EngineTime> early_;  // the smallest stamps that lie kFar back
-  EngineTime seen_ = kBeginningOfTime;    // the latest time that this book was told of
   uint64_t next_generation_ = 0;
-  size_t bytes_ = 0;
   size_t ready_bytes_ = 0;  // of them, what waits to be popped; with OnLimit::kEmitOldest
-  Ledger ledger_;
 };
 
 inline FoldOutcome FoldBook::Fold(const FoldCall& call) {
