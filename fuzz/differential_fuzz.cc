@@ -216,8 +216,9 @@ void ExpectElement(const PlainJson& tree, simdjson::dom::element element) {
       return FUZZ_EXPECT_SAME(element.get_string().value_unsafe(), tree.text, "");
     case Kind::kArray: {
       FUZZ_EXPECT(element.is_array(), "[");
+      const simdjson::dom::array array = element.get_array().value_unsafe();
       size_t i = 0;
-      for (simdjson::dom::element each : element.get_array().value_unsafe()) {
+      for (simdjson::dom::element each : array) {
         FUZZ_EXPECT(i < tree.elements.size(), "[");
         ExpectElement(tree.elements[i++], each);
       }
@@ -225,8 +226,9 @@ void ExpectElement(const PlainJson& tree, simdjson::dom::element element) {
     }
     case Kind::kObject: {
       FUZZ_EXPECT(element.is_object(), "{");
+      const simdjson::dom::object object = element.get_object().value_unsafe();
       size_t i = 0;
-      for (const simdjson::dom::key_value_pair each : element.get_object().value_unsafe()) {
+      for (const simdjson::dom::key_value_pair each : object) {
         FUZZ_EXPECT(i < tree.names.size() && each.key == tree.names[i], each.key);
         ExpectElement(tree.elements[i++], each.value);
       }

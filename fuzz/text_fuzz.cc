@@ -7,6 +7,7 @@
 //   n  number        two, a line each: the grammar, the value, comparison and scaling as plain as can be
 //   m  merge         written and read it is the same
 //   k  key fields    written and read they are the same
+//   c  condition     written and read it is the same
 //
 // Nothing that is refused may crash, and every refusal has a message of one line.
 #include <algorithm>
@@ -199,6 +200,15 @@ void TryKeyFields(std::string_view text) {
   }
 }
 
+void TryCondition(std::string_view text) {
+  const absl::StatusOr<pleat::Condition> condition = pleat::ParseCondition(text);
+  if (!condition.ok()) return ExpectRefusal(condition.status(), text);
+  const std::string written = pleat::FormatCondition(*condition);
+  const absl::StatusOr<pleat::Condition> again = pleat::ParseCondition(written);
+  FUZZ_EXPECT(again.ok() && *again == *condition, written);
+  FUZZ_EXPECT_SAME(pleat::FormatCondition(*again), written, text);
+}
+
 }  // namespace
 }  // namespace pleat_fuzz
 
@@ -213,7 +223,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 'n': TryNumbers(text); break;
     case 'm': TryMerge(text); break;
     case 'k': TryKeyFields(text); break;
-    // CONDITION: 'c', ParseCondition() and FormatCondition(), as soon as they are there.
+    case 'c': TryCondition(text); break;
     default: break;
   }
   return 0;

@@ -310,6 +310,7 @@ class FoldBook final : public Book {
   template <class Change>
   void ChangeMemory(const Change& change);
   bool Forget(EngineTime now, size_t& budget);
+  bool HasRoomToRemember() const noexcept;
   void NoteClosedEarly(uint32_t number, Reason reason);
   void NoteReopened(const FoldCall& call);
   void NoteEmission(uint32_t number, const ReadyGroup& ready);

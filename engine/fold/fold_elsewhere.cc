@@ -317,6 +317,14 @@ bool FoldBook::Forget(EngineTime now, size_t& budget) {
   return all;
 }
 
+// Of groups that are gone no more is remembered than fits an eighth of the limit: it must not keep out
+// events.
+bool FoldBook::HasRoomToRemember() const noexcept {
+  const size_t groups = memory_->early.bytes() + memory_->emissions.bytes();
+  return groups + ExpiringMap::kNameBytes <= options_.max_bytes / 8 &&
+         bytes_ + ExpiringMap::kNameBytes <= options_.max_bytes;
+}
+
 // If the group closes before its quiet period is over, and not for good: its key's next group may only go
 // on with it.
 void FoldBook::NoteClosedEarly(uint32_t number, Reason reason) {
@@ -324,8 +332,7 @@ void FoldBook::NoteClosedEarly(uint32_t number, Reason reason) {
                      reason == Reason::kMaxBytes || reason == Reason::kFlush ||
                      reason == Reason::kLimit;
   const EngineTime quiet_due = QuietDue(hot(number));
-  const bool room = bytes_ + ExpiringMap::kNameBytes <= options_.max_bytes;
-  if (!early || quiet_due <= seen_ || !room) return;
+  if (!early || quiet_due <= seen_ || !HasRoomToRemember()) return;
   ChangeMemory([&](Memory& memory) {
     size_t budget = 4;
     memory.early.Expire(seen_, budget);
@@ -346,8 +353,7 @@ void FoldBook::NoteReopened(const FoldCall& call) {
 
 // The key's last emission, for a correction to name.
 void FoldBook::NoteEmission(uint32_t number, const ReadyGroup& ready) {
-  const bool room = bytes_ + ExpiringMap::kNameBytes <= options_.max_bytes;
-  if (options_.on_late != OnLate::kCorrect || !room) return;
+  if (options_.on_late != OnLate::kCorrect || !HasRoomToRemember()) return;
   ChangeMemory([&](Memory& memory) {
     size_t budget = 4;
     memory.emissions.Expire(seen_, budget);

@@ -8,6 +8,7 @@
 #include "engine/json/option_json.h"
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
+#include "engine/json/tokens.h"
 
 namespace pleat::inline v0 {
 namespace {

@@ -31,8 +31,6 @@ bool IsJsonScalar(std::string_view text) {
   return value.scalar() && value.text == text;  // not `1,"a":2`
 }
 
-bool IsUtf8(std::string_view text) { return IsJsonScalar(JsonString(text)); }
-
 std::string Unescaped(std::string_view quoted) {
   const std::string_view inside = quoted.substr(1, quoted.size() - 2);
   std::string out(inside.size(), '\0');

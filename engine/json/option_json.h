@@ -13,9 +13,6 @@ std::string WhyNoObject(std::string_view text);
 // Whether `text` is a string, a number, true, false or null, with nothing around it.
 bool IsJsonScalar(std::string_view text);
 
-// Whether `text` can stand in JSON.
-bool IsUtf8(std::string_view text);
-
 // The bytes that a checked string in quotes stands for.
 std::string Unescaped(std::string_view quoted);
 

@@ -155,11 +155,14 @@ bool Scanner::NextName(Token token, NameTree::Id& name) {
   NameTree::Id next = known_.Find(name, quoted);
   if (next == NameTree::kNone) {
     std::string_view text;
+    const size_t unescaped_before = unescaped_used_;
     if (!ReadName(token, text)) return false;
     const uint32_t fingerprint = Fingerprint(text);
     if (known_.HasBefore(name, text, fingerprint)) return FailTwice(text) != nullptr;
     if (CharAt(token + 1) != ':') return Fail(bad_line::kNoColon) != nullptr;
     next = known_.Add(name, quoted, text, fingerprint);
+    // The tree has bytes of its own; a name that it did not take is read once more, into this room.
+    unescaped_used_ = unescaped_before;
   } else if (CharAt(token + 1) != ':') {
     return Fail(bad_line::kNoColon) != nullptr;
   }

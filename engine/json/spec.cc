@@ -11,6 +11,7 @@
 #include "engine/json/path.h"
 #include "engine/json/reasons.h"
 #include "engine/json/spec_text.h"
+#include "engine/json/tokens.h"
 
 namespace pleat::inline v0 {
 namespace {

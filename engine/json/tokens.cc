@@ -55,4 +55,8 @@ std::string_view Tokenizer::Index(std::string_view line) noexcept {
   return {};
 }
 
+bool IsUtf8(std::string_view text) noexcept {
+  return simdjson::validate_utf8(text.data(), text.size());
+}
+
 }  // namespace pleat::inline v0

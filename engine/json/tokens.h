@@ -6,7 +6,7 @@
 // reads values lazily: what nobody asks for is not checked, and what is asked for is converted. We
 // need the opposite, everything checked and nothing converted, so we run the first stage by itself
 // and walk its tokens once (scanner.h). The tokens are the whole interface: nothing else of simdjson
-// is used, and a mistake in them can make a good line bad but never lets a bad one through, because
+// is used for a line, and a mistake in them can make a good line bad but never lets a bad one through, because
 // the scanner looks at every byte between two tokens.
 #pragma once
 
@@ -39,5 +39,8 @@ class Tokenizer {
   size_t capacity_ = 0;
   std::span<const uint32_t> tokens_;
 };
+
+// Whether `text` is valid UTF-8.
+bool IsUtf8(std::string_view text) noexcept;
 
 }  // namespace pleat::inline v0

@@ -71,7 +71,9 @@ TEST(StatsOption, FileHoldsTheLedgerInItsOrder) {
   std::vector<std::string> names;
   ParseStats(Content(dir / "stats"), &names);
   EXPECT_EQ(names, (Names{"lines", "events", "bad", "late", "refused", "opened", "folded",
-                          "emissions", "open", "mismatched", "folding_ratio"}));
+                          "emissions", "open", "mismatched", "folding_ratio", "duplicate",
+                          "conflict", "corrected", "control", "cancelled", "silent", "partial",
+                          "reopened", "late_folded", "corrected_folding_ratio"}));
   ExpectBalanced(Content(dir / "stats"));
   EXPECT_EQ(Content(dir / "stats").back(), '\n');
 }

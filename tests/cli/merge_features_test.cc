@@ -143,5 +143,43 @@ TEST(MergeFeaturesCli, NestedPaths) {
             "\"x\":{\"y\":5},\"deep.er.v\":7}\n");
 }
 
+TEST(MergeFeaturesCli, SpecDocumentHoldsThem) {
+  TemporaryDirectory dir;
+  const Finished printed = RunToEnd(
+      Pleat({"fold", "--key", "k", "--quiet", "1m", "--merge", "a=array(v,5)", "--merge",
+             R"x(c=concat("a,b",",",9))x", "--rest", "first", "--raw", "3", "--print-spec"}));
+  EXPECT_EQ(printed.out,
+            "{\n  \"key\": [\"k\"],\n  \"quiet\": \"1m\",\n  \"merge\": [\"a=array(v,5)\", "
+            "\"c=concat(\\\"a,b\\\",\\\",\\\",9)\"],\n  \"rest\": \"first\",\n  \"raw\": 3\n}\n");
+  const std::string path = dir.Write("spec", printed.out);
+  EXPECT_EQ(RunToEnd(Pleat({"fold", "--spec", path, "--print-spec"})).out, printed.out);
+}
+
+TEST(MergeFeaturesCli, ThreadsChangeNothing) {
+  std::string lines;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string n = std::to_string(i % 97);
+    lines += "{\"k\":" + std::to_string(i % 50) + ",\"t\":" + std::to_string(i / 10) +
+             ",\"v\":\"a rather long value " + n + "\",\"m" + n + "\":" + n + "}\n";
+  }
+  TemporaryDirectory dir;
+  const Arguments one = {"--merge",
+                         "a=array(v,9)",
+                         "--merge",
+                         "b=distinct(v)",
+                         "--merge",
+                         "c=concat(v)",
+                         "--rest",
+                         "last",
+                         "--raw",
+                         "2",
+                         dir.Write("in", lines)};
+  Arguments three = one;
+  three.insert(three.end(), {"--threads", "3"});
+  const std::string alone = Merged(one, "");
+  EXPECT_NE(alone, "");
+  EXPECT_TRUE(Merged(three, "") == alone);
+}
+
 }  // namespace
 }  // namespace pleat

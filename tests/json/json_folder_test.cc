@@ -296,10 +296,13 @@ TEST(JsonFolder, RestIsWhatNoOptionTakesAtTheTop) {
                           {"rest", "last"},
                           {"no-meta", "true"}});
   spec.id = "id";
+  spec.accept_limit = 1h;
   JsonHarness harness(spec);
+  int id = 0;
   const auto fold = [&](const std::string& second, const std::string& members) {
     harness.Fold(R"( {"k":{"a":1,"b":2},"x\/y":3,"t":{"at":"2015-01-01T00:00:0)" + second +
-                 R"(Z"},"v":1,"deep":{"er":4,"est":5},"id":6)" + members + "}");
+                 R"(Z"},"v":1,"deep":{"er":4,"est":5},"id":)" + std::to_string(++id) + members +
+                 "}");
   };
   fold("5", R"(,"b" : [ 1 ],"a":"\u0061")");
   fold("6", R"(,"c":null,"\u0062":2,"n":0,"s":0,"f":0,"_fold":0,"_raw":0,"k.a":7)");

@@ -329,6 +329,19 @@ TEST(Scanner, TellsNamesOfOneFingerprintApart) {
   }
 }
 
+// Names that the name tree does not take, for their length or their number, are read twice.
+TEST(Scanner, UnescapesNamesThatAreNotRememberedInTheRoomOfTheLine) {
+  const std::string name = "\\u0061" + std::string(500, 'n');
+  EXPECT_EQ(ReasonFor("{\"" + name + "\":1}"), "");
+  EXPECT_EQ(ReasonFor("{\"a" + name.substr(6) + "\":1,\"" + name + "\":2}"),
+            "member " + bad_line::Quoted("a" + name.substr(6)) + std::string(bad_line::kTwice));
+  std::string objects;
+  for (int i = 0; i < 100; ++i) {
+    objects += (i == 0 ? "{\"\\n" : ",{\"\\n") + std::string(30, 'x') + std::to_string(i) + "\":0}";
+  }
+  EXPECT_EQ(ReasonFor("{\"a\":[" + objects + "]}"), "");
+}
+
 TEST(Scanner, LimitsDepth) {
   EXPECT_THAT(ReasonFor(Nested(64)), IsEmpty());
   EXPECT_EQ(ReasonFor(Nested(65)), bad_line::kDepth);

@@ -101,6 +101,9 @@ struct Op {
 };
 std::ostream& operator<<(std::ostream& out, const Op& op);
 
+// What the weight of a group begins with.
+size_t EmptyStateBytes();
+
 // Every option that Open accepts, alone and together with others; at most some `keys_max` keys.
 Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max = SIZE_MAX);
 

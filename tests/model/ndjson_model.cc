@@ -76,28 +76,30 @@ NdjsonModel::NdjsonModel(const NdjsonOptions& options)
 bool NdjsonModel::AddLine(std::string_view line, std::string& out) {
   if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) return true;
   ++lines_;
-  ++bad_;  // until it turns out to be a usable event
-  const std::optional<PlainEvent> event = ReadEvent(line);
+  ++bad_;  // until it turns out to be usable
+  std::optional<PlainEvent> event = ReadEvent(line);
   if (!event) return !no_unit_;
 
+  // An event that flushes or cancels needs no more than a key and a time.
   const bool cancels = HoldsOfEvent(options_.cancel_when, *event->json);
-  if (cancels || HoldsOfEvent(options_.flush_when, *event->json)) {
-    const bool usable =
-        cancels ? folder_.Cancel(event->key, event->at) : folder_.Flush(event->key, event->at);
-    if (!usable) return true;
-    ++control_;
-  } else {
-    const FoldOutcome outcome = folder_.Fold(*event);
-    if (outcome == FoldOutcome::kFuture) return true;
-    if (outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded ||
-        outcome == FoldOutcome::kCorrected) {
-      for (const PlainMerge& merge : options_.merges)
-        mismatched_ += Mismatches(merge, *event->json);
-    }
-  }
-  --bad_;
+  const bool flushes = HoldsOfEvent(options_.flush_when, *event->json);
+  const bool usable = cancels   ? folder_.Cancel(event->key, event->at)
+                      : flushes ? folder_.Flush(event->key, event->at)
+                                : ReadMarks(*event) && Fold(*event);
+  if (usable && (cancels || flushes)) ++control_;
+  if (usable) --bad_;
   for (const PlainEmission& emission : folder_.Take()) Write(emission, out);
   return true;
+}
+
+// Whether it lies within the future limit.
+bool NdjsonModel::Fold(const PlainEvent& event) {
+  const FoldOutcome outcome = folder_.Fold(event);
+  if (outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded ||
+      outcome == FoldOutcome::kCorrected) {
+    for (const PlainMerge& merge : options_.merges) mismatched_ += Mismatches(merge, *event.json);
+  }
+  return outcome != FoldOutcome::kFuture;
 }
 
 void NdjsonModel::End(std::string& out) {
@@ -119,7 +121,7 @@ std::optional<PlainEvent> NdjsonModel::ReadEvent(std::string_view line) {
     Join(event.key, QuotePlainJson(field.name) + ':' + WritePlainJson(*value));
   }
   const std::optional<EngineTime> at = ReadTime(*event.json);
-  if (!at || !ReadMarks(event)) return std::nullopt;
+  if (!at) return std::nullopt;
   event.at = *at;
   return event;
 }
@@ -135,7 +137,6 @@ std::optional<EngineTime> NdjsonModel::ReadTime(const PlainJson& object) {
   return ReadPlainNumber(time->text, units.at(options_.time_unit));
 }
 
-// False: the line is bad.
 bool NdjsonModel::ReadMarks(PlainEvent& event) const {
   const PlainJson& object = *event.json;
   if (!options_.quiet.empty()) {

@@ -64,10 +64,13 @@ class NdjsonModel {
   const Ledger& ledger() const { return ledger_; }  // as of the end
 
  private:
-  // What a line that is a usable event says; nothing of a bad one.
+  // The event of a line, with its key and time; nothing if the line is bad.
   std::optional<PlainEvent> ReadEvent(std::string_view line);
   std::optional<EngineTime> ReadTime(const PlainJson& object);
+
+  // Adds what an event to be folded needs beyond that. False: the line is bad.
   bool ReadMarks(PlainEvent& event) const;
+  bool Fold(const PlainEvent& event);
 
   void Write(const PlainEmission& emission, std::string& out) const;
   std::string MetaOf(const PlainEmission& emission, const std::string& saturated,

@@ -308,9 +308,9 @@ TEST(NdjsonModel, WhatACorrectionNamesIsRememberedTenTimesAsLong) {
     o.folder.accept_limit = 5s;
     o.folder.on_late = OnLate::kCorrect;
   });
-  EXPECT_EQ(story.Of({"0 a", "159 b", "0 a", "160 b", "0 a"}),
-            R"(a 1 quiet@10, a 1 correction@159 corrects:"0-0", a 1 correction@160 corrects:null, )"
-            "b 2 end@160");
+  EXPECT_EQ(story.Of({"0 a", "160 b", "0 a", "161 b", "0 a"}),
+            R"(a 1 quiet@10, a 1 correction@160 corrects:"0-0", a 1 correction@161 corrects:null, )"
+            "b 2 end@161");
 }
 
 TEST(NdjsonModel, AtTheLimitTheGroupThatWouldCloseNextMakesRoom) {

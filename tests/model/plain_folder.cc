@@ -213,7 +213,7 @@ void PlainFolder::Correct(const PlainEvent& event) {
                            .generation = ledger_.popped++};
   const Duration remembered = TenTimes(folder_.accept_limit, folder_.quiet_period);
   if (const auto last = emitted_.find(event.key);
-      last != emitted_.end() && time_ < Later(last->second.final, remembered)) {
+      last != emitted_.end() && time_ <= Later(last->second.final, remembered)) {
     correction.corrects = last->second.generation;
   }
   out_.push_back(std::move(correction));

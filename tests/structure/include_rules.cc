@@ -44,7 +44,8 @@ const std::vector<Edge>& Edges() {
     for (Edge& edge : all)
       edge.own.insert(edge.own.end(), kPlainHeaders.begin(), kPlainHeaders.end());
     all.push_back({"include/pleat/", {"pleat/"}});
-    all.push_back({"engine/json/", {"engine/json/", "engine/base/check.h", "pleat/"}});
+    all.push_back(
+        {"engine/json/", {"engine/json/", "engine/base/check.h", "engine/base/hash.h", "pleat/"}});
     all.push_back({"tools/pleat/", {"tools/pleat/", "pleat/"}});
     all.push_back({"examples/", {"pleat/"}});
     return all;

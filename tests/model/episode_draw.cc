@@ -1,0 +1,292 @@
+// What an episode is made of: configurations and operations, drawn from choices, and how they are shown.
+#include <algorithm>
+#include <array>
+#include <ostream>
+#include <string_view>
+#include <utility>
+
+#include "tests/model/episode.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+std::string Text(EngineTime t) { return std::to_string(t.time_since_epoch().count()); }
+std::string Text(Duration d) { return d == kForever ? "forever" : std::to_string(d.count()); }
+
+// Keys of the lengths at which representations change, with zero bytes in some.
+std::vector<std::string> DrawKeys(Choices& choices, size_t keys_max) {
+  const size_t count = std::min(keys_max, choices.OneOf<size_t>({1, 2, 5, 30, 300, 3000}));
+  const size_t length = choices.OneOf<size_t>({0, 0, 7, 22, 23, 24, 100});
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < count; ++i) {
+    std::string key = std::to_string(i);
+    if (length > key.size()) key.insert(0, length - key.size(), i % 3 == 0 ? '\0' : 'k');
+    keys.push_back(std::move(key));
+  }
+  if (choices.OneIn(4)) {
+    keys.push_back("");
+    keys.push_back(std::string(1, '\0'));
+    keys.push_back(std::string(kKeyBytesMax, 'L'));
+    keys.push_back(std::string(kKeyBytesMax + 1, 'L'));
+  }
+  return keys;
+}
+
+std::vector<std::string> DrawIds(Choices& choices) {
+  const size_t count = choices.OneOf<size_t>({1, 4, 40});
+  const size_t length = choices.OneOf<size_t>({0, 16, 200});
+  std::vector<std::string> ids = {""};
+  while (ids.size() < count) {
+    ids.push_back(std::string(length, '\0') + std::to_string(ids.size()));
+  }
+  return ids;
+}
+
+class OpMaker {
+ public:
+  OpMaker(Choices& choices, const Config& config)
+      : choices_(choices), config_(config), clock_(config.start) {}
+
+  Op Draw() {
+    Op op{.key = DrawKey()};
+    // Long batches take many folds in a row.
+    const bool fold = config_.batch > 5 && !choices_.OneIn(30);
+    const uint64_t dice = fold ? 0 : choices_.Below(1000);
+    if (dice < 700) {
+      op.verb = Verb::kFold;
+      op.at = DrawStamp();
+      op.n = choices_.Any();
+      DrawMarks(op);
+    } else if (dice < 850) {
+      op.verb = choices_.OneIn(2) ? Verb::kAdvance : Verb::kAdvanceSome;
+      op.at = DrawNow();
+      op.n = choices_.Below(6) + (op.verb == Verb::kAdvance ? 1 : 0);
+    } else if (dice < 910) {
+      op.verb = config_.by_partition && !choices_.OneIn(4) ? Verb::kPopPartition : Verb::kPop;
+      op.n = choices_.OneOf<uint64_t>({0, 1, 2, 7, 100, UINT64_MAX});
+      op.partition =
+          static_cast<int>(choices_.Below(static_cast<uint64_t>(config_.engine.partitions)));
+    } else if (dice < 950) {
+      op.verb = Verb::kPeek;
+    } else if (dice < 960) {
+      op.verb = Verb::kScan;
+      op.n = choices_.OneOf<uint64_t>({1, 2, 7, 100, UINT64_MAX});
+    } else if (dice < 980) {
+      op.verb = Verb::kFlush;
+    } else if (dice < 998) {
+      op.verb = Verb::kCancel;
+    } else {
+      op.verb = Verb::kCloseAll;
+    }
+    return op;
+  }
+
+ private:
+  // Few keys get most of the events.
+  size_t DrawKey() {
+    const uint64_t size = config_.keys.size();
+    return choices_.OneIn(3) ? choices_.Below(size) : choices_.Below(1 + choices_.Below(size));
+  }
+
+  void DrawMarks(Op& op) {
+    if (config_.starts) op.starts = choices_.OneIn(config_.mark_every);
+    if (config_.ends) op.ends = choices_.OneIn(config_.mark_every);
+    if (config_.quiet_by_event && choices_.OneIn(3)) {
+      const Duration quiet = config_.folder.quiet_period;
+      op.quiet = choices_.OneIn(20) ? kForever
+                                    : Duration{1} + Around(quiet == kForever ? 5 : quiet.count());
+    }
+    if (config_.has_ids) op.id = choices_.Below(config_.ids.size());
+    if (config_.has_content) op.content = choices_.OneIn(10) ? 1 : 0;
+  }
+
+  Duration Around(int64_t scale) {
+    return Duration{static_cast<int64_t>(choices_.Below(static_cast<uint64_t>(2 * scale + 1)))};
+  }
+
+  // Mostly a little later than the one before, often the same, sometimes far off.
+  EngineTime DrawStamp() {
+    const Duration quiet = config_.folder.quiet_period;
+    const uint64_t dice = choices_.Below(100);
+    if (dice < 60) clock_ = SaturatingAdd(clock_, Around(config_.stride));
+    if (dice >= 97) clock_ = SaturatingAdd(clock_, quiet == kForever ? Duration{5} : quiet);
+    if (dice < 80) return clock_;
+    if (dice < 90) return SaturatingSub(clock_, Around(config_.stride * 5));
+    if (dice < 94) return SaturatingAdd(clock_, Around(config_.stride * 20));
+    if (dice < 95) return SaturatingSub(clock_, quiet);
+    if (choices_.OneIn(200)) {
+      return choices_.OneOf<EngineTime>(
+          {kBeginningOfTime, kEndOfTime, EngineTime::min(), EngineTime::max(), EngineTime{}});
+    }
+    return clock_;
+  }
+
+  EngineTime DrawNow() {
+    if (choices_.OneIn(4000)) return kEndOfTime;
+    // On event time the stamps move time; Advance() then is what an idle input does.
+    if (config_.engine.axis == Axis::kEvent && !choices_.OneIn(4)) {
+      return SaturatingSub(clock_, config_.engine.lateness);
+    }
+    return SaturatingSub(clock_, Around(choices_.OneOf<int64_t>({0, 1, 3, 10}) * config_.stride));
+  }
+
+  Choices& choices_;
+  const Config& config_;
+  EngineTime clock_;
+};
+
+}  // namespace
+
+uint64_t Choices::Below(uint64_t end) {
+  if (random_) return (*random_)() % end;
+  // As many bytes as it takes, the highest first.
+  uint64_t choice = 0;
+  for (uint64_t rest = end - 1; rest > 0 && !bytes_.empty(); rest >>= 8) {
+    choice = choice << 8 | bytes_.front();
+    bytes_ = bytes_.subspan(1);
+  }
+  return choice % end;
+}
+
+uint64_t Choices::Any() { return random_ ? (*random_)() : Below(1 << 16); }
+
+std::ostream& operator<<(std::ostream& out, const Config& c) {
+  constexpr std::array<std::string_view, 3> kEdges = {"trailing", "leading", "both"};
+  constexpr std::array<std::string_view, 3> kOnLate = {"reject", "fold", "correct"};
+  out << (c.engine.axis == Axis::kEvent ? "event" : "arrival") << " axis, " << c.engine.partitions
+      << " partitions, lateness " << Text(c.engine.lateness) << ", future_limit "
+      << Text(c.engine.future_limit) << ", quiet " << Text(c.folder.quiet_period) << ", max_hold "
+      << Text(c.folder.max_hold);
+  if (c.folder.max_events != kNoEventCap) out << ", max_events " << c.folder.max_events;
+  if (c.folder.max_group_bytes != kNoByteCap) {
+    out << ", max_group_bytes " << c.folder.max_group_bytes << " (empty: " << EmptyStateBytes()
+        << ")";
+  }
+  out << ", edge " << kEdges.at(static_cast<size_t>(c.folder.edge)) << ", partial_every "
+      << Text(c.folder.partial_every) << ", accept_limit " << Text(c.folder.accept_limit)
+      << ", on_late " << kOnLate.at(static_cast<size_t>(c.folder.on_late)) << ", max_groups "
+      << c.folder.max_groups
+      << (c.folder.on_limit == OnLimit::kEmitOldest ? ", on_limit emit" : ", on_limit refuse");
+  if (c.folder.count_reopened) out << ", count_reopened";
+  if (c.starts) out << ", start marks";
+  if (c.ends) out << ", end marks";
+  if (c.condition > 0) out << ", condition " << c.condition;
+  if (c.quiet_by_event) out << ", quiet by event";
+  if (c.quiet_by_key) out << ", quiet by key";
+  if (c.has_ids) out << ", " << c.ids.size() << " ids" << (c.has_content ? " with content" : "");
+  return out << ", " << c.keys.size() << " keys, start " << Text(c.start) << ", batches of "
+             << c.batch;
+}
+
+std::ostream& operator<<(std::ostream& out, const Op& op) {
+  const std::string key = "key " + std::to_string(op.key);
+  switch (op.verb) {
+    case Verb::kFold:
+      out << "Fold " << key << " at " << Text(op.at) << " value " << op.n;
+      if (op.starts) out << ", starts";
+      if (op.ends) out << ", ends";
+      if (op.quiet > Duration{0}) out << ", quiet " << Text(op.quiet);
+      if (op.id > 0) out << ", id " << op.id;
+      if (op.content > 0) out << ", content " << op.content;
+      return out;
+    case Verb::kAdvance: return out << "Advance " << Text(op.at) << ", whole";
+    case Verb::kAdvanceSome: return out << "Advance " << Text(op.at) << ", budget " << op.n;
+    case Verb::kPop: return out << "Pop " << op.n;
+    case Verb::kPopPartition: return out << "PopPartition " << op.partition << ", " << op.n;
+    case Verb::kPeek: return out << "Peek " << key;
+    case Verb::kScan: return out << "Scan by " << op.n;
+    case Verb::kFlush: return out << "Flush " << key;
+    case Verb::kCancel: return out << "Cancel " << key;
+    case Verb::kCloseAll: return out << "CloseAll";
+    case Verb::kStop: return out << "Stop";
+  }
+  return out;
+}
+
+Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) {
+  Config c;
+  const int64_t quiet = choices.OneOf<int64_t>({1, 2, 3, 10, 1000, 4096, 5000, 60'000'000});
+  const auto around = [&](std::initializer_list<int64_t> factors_percent) {
+    return Duration{quiet * choices.OneOf(factors_percent) / 100};
+  };
+  // A third of the episodes is plain; the others have some of what comes on top, some have nearly all.
+  const uint64_t richness = choices.OneOf<uint64_t>({0, 0, 1, 1, 1, 2});
+  const auto extra = [&] {
+    return richness == 2 ? !choices.OneIn(10) : richness == 1 && choices.OneIn(3);
+  };
+
+  c.engine.partitions = partitions;
+  c.engine.axis = axis;
+  if (axis == Axis::kEvent) c.engine.lateness = around({0, 0, 50, 100, 130, 1000});
+  if (choices.OneIn(4)) c.engine.future_limit = around({0, 100, 300, 2000});
+  c.engine.hash_key = {{choices.Any(), choices.Any()}};
+
+  FolderOptions& folder = c.folder;
+  folder.quiet_period = choices.OneIn(25) ? kForever : Duration{quiet};
+  folder.max_hold = kForever;
+  if (choices.OneIn(2)) folder.max_hold = std::max(Duration{1}, around({30, 100, 101, 200, 500}));
+  if (choices.OneIn(3)) folder.max_events = 1 + choices.Below(5);
+  if (extra()) {
+    folder.max_group_bytes = choices.OneIn(5) ? 1 + choices.Below(EmptyStateBytes())
+                                              : EmptyStateBytes() + 1 + choices.Below(30);
+  }
+  if (extra()) folder.edge = choices.OneOf({Edge::kLeading, Edge::kBoth});
+  if (folder.edge != Edge::kLeading && richness > 0 && choices.OneIn(2)) {
+    folder.partial_every = std::max(Duration{1}, around({3, 20, 50, 70, 100, 150, 400}));
+  }
+  if (choices.OneIn(3)) folder.accept_limit = around({0, 50, 100, 400});
+  if (richness > 0 && !choices.OneIn(3)) {
+    folder.accept_limit = around({0, 20, 50, 100, 400});
+    switch (choices.Below(3)) {
+      case 0: folder.on_late = OnLate::kFold; break;
+      case 1: folder.on_late = OnLate::kCorrect; break;
+      default:
+        c.has_ids = true;
+        c.has_content = !choices.OneIn(3);
+        c.ids = DrawIds(choices);
+    }
+  }
+  if (partitions == 1 && choices.OneIn(richness == 0 ? 4 : 2)) {
+    folder.max_groups = 1 + choices.Below(8);
+  }
+  if (richness > 0 && choices.OneIn(2)) folder.on_limit = OnLimit::kEmitOldest;
+  folder.count_reopened = extra();
+
+  c.starts = extra();
+  c.ends = extra();
+  c.mark_every = choices.OneOf<uint64_t>({3, 10, 40, 200});
+  if (extra()) c.condition = choices.OneOf<uint64_t>({3, 20, 100});
+  c.quiet_by_event = extra();
+  c.quiet_by_key = extra();
+
+  c.keys = DrawKeys(choices, keys_max);
+  c.start =
+      choices.OneOf<EngineTime>({EngineTime{}, FromUnix(Duration{1'442'018'855'776'000}),
+                                 kBeginningOfTime, kBeginningOfTime + Duration{quiet / 2},
+                                 kEndOfTime - Duration{quiet * 300}, kEndOfTime - Duration{quiet}});
+  // So that groups typically see from one event to dozens.
+  const int64_t per_quiet =
+      choices.OneOf<int64_t>({1, 3, 20}) * static_cast<int64_t>(c.keys.size());
+  c.stride = std::max<int64_t>(1, 2 * quiet / per_quiet);
+  c.by_partition = choices.OneIn(3);
+  c.drain = !choices.OneIn(3);
+  c.batch = choices.OneOf<size_t>({1, 1, 2, 5, 40, 256, 700});
+  return c;
+}
+
+std::vector<Op> DrawOps(Choices& choices, const Config& config, size_t count) {
+  OpMaker maker(choices, config);
+  std::vector<Op> ops;
+  while (ops.size() < count && !choices.exhausted()) ops.push_back(maker.Draw());
+  // After Stop() folds are refused, and what has closed can still be popped.
+  if (choices.OneIn(10)) {
+    ops.push_back({.verb = Verb::kStop});
+    for (int k = 0; k < 20; ++k) {
+      const Op op = maker.Draw();
+      if (op.verb == Verb::kFold || op.verb == Verb::kPop) ops.push_back(op);
+    }
+  }
+  return ops;
+}
+
+}  // namespace pleat::inline v0
