@@ -29,9 +29,13 @@ constexpr size_t kPopAtOnce = 1024;
 constexpr uint64_t kBadLinesShown = 10;
 constexpr uint64_t kConflictsShown = 10;
 
-// With --on-limit emit, how often to see whether memory runs short. What waits to be popped has an eighth
-// of it to itself.
-constexpr uint64_t kLinesPerLook = 32;
+// With --on-limit emit, after how many lines to see whether memory runs short. What waits to be popped
+// has an eighth of it to itself, so that there is room for all that so many of the longest lines close.
+uint64_t LinesPerLook(const FoldSpec& spec) {
+  constexpr uint64_t kMost = 32;
+  if (spec.on_limit != OnLimit::kEmitOldest) return kLinesPerSettle;
+  return std::clamp<uint64_t>(spec.max_bytes / 8 / kLineBytesMax, 1, kMost);
+}
 
 uint64_t BytesTotal(const std::vector<std::string>& inputs) {
   uint64_t total = 0;
@@ -47,6 +51,7 @@ uint64_t BytesTotal(const std::vector<std::string>& inputs) {
 
 FoldRun::FoldRun(const FoldOptions& options)
     : options_(options),
+      lines_per_look_(LinesPerLook(options.spec)),
       progress_(!options.quiet_summary && Progress::TerminalTakesIt(), BytesTotal(options.inputs)) {
 }
 
@@ -250,13 +255,12 @@ void FoldRun::CountForSettle(uint64_t lines) {
   lines_since_settle_ += lines;
   if (lines_since_settle_ == kLinesPerSettle)
     return Settle(on_event_time() ? engine_->now() : now_);
-  if (lines_since_settle_ % kLinesPerLook == 0 && IsMemoryScarce()) Emit();
+  if (lines_since_settle_ % lines_per_look_ == 0 && IsMemoryScarce()) Emit();
 }
 
 uint64_t FoldRun::LinesToNextLook() const {
-  const uint64_t step =
-      options_.spec.on_limit == OnLimit::kEmitOldest ? kLinesPerLook : kLinesPerSettle;
-  return step - lines_since_settle_ % step;
+  return std::min(kLinesPerSettle - lines_since_settle_,
+                  lines_per_look_ - lines_since_settle_ % lines_per_look_);
 }
 
 // Groups that close to make room hold it until they are popped.

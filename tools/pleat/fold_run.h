@@ -74,6 +74,7 @@ class FoldRun final : private InputWaiter {
   void ShowProgress();
 
   const FoldOptions& options_;
+  const uint64_t lines_per_look_;
   MonotoneClock clock_;
   ReadCount read_;
   Progress progress_;
