@@ -43,7 +43,7 @@ enum class OnLate : uint8_t {
 
 // What becomes of an event at a limit.
 enum class OnLimit : uint8_t {
-  kRefuse,      // it is answered kOverLimit, and changes nothing
+  kRefuse,      // it is answered kOverLimit, and changes no group
   kEmitOldest,  // the groups that would close next are closed early, with reason kLimit, to make room
 };
 

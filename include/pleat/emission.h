@@ -18,9 +18,10 @@ struct Emission {
   uint64_t count;    // events folded into it, at least 1
   EngineTime first;  // smallest stamp among them
   EngineTime last;   // largest stamp among them
-  EngineTime
-      closed;  // its deadline, whoever looked whenever; the engine's time if an event or a call
-               // closed it (kMaxEvents, kFlush, kEnd)
+
+  // For what time closed the deadline itself, whoever looked whenever, and for a partial its instant; for
+  // what an event or a call brought about the engine's time then.
+  EngineTime closed;
   Reason reason;
   EmissionId id;
   uint32_t

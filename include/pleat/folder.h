@@ -181,10 +181,12 @@ class Folder {
     return Pop(max);
   }
 
-  // Closes the group of `key` now, with reason kFlush. Returns whether one was open.
+  // Closes the group of `key` now, with reason kFlush. Returns whether one was open. A partial that waits for its
+  // instant, because a stamp on arrival time ran ahead of the engine, still comes out then: behind this.
   bool Flush(std::string_view key) noexcept { return any_.Flush(key); }
 
-  // Drops the group of `key`; no emission comes of it. Returns whether one was open.
+  // Drops the group of `key`: it closes without an emission. Returns whether one was open. What was handed out
+  // of it before, and a partial that waits for its instant, stay.
   bool Cancel(std::string_view key) noexcept { return any_.Cancel(key); }
 
   // Closes every open group now, by (deadline, opening order), with reason kEnd: the end of input.

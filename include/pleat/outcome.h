@@ -7,7 +7,8 @@
 
 namespace pleat::inline v0 {
 
-// What became of one event. Only kOpened, kFolded and kCorrected changed anything.
+// What became of one event. Only kOpened, kFolded and kCorrected changed a group or made an emission; on event
+// time all but kFuture and kStopped, and a key that is too long, have moved the watermark.
 enum class FoldOutcome : uint8_t {
   kOpened,     // it opened a new group (which may have closed at once: max_events of 1, or overdue)
   kFolded,     // it was folded into the key's open group
