@@ -380,6 +380,9 @@ absl::Status Validate(const FoldSpec& spec) {
   for (const auto& [name, value] : not_negative) {
     if (value < Duration(0)) return OptionError(name, "must not be negative");
   }
+  if (spec.time.empty() && spec.lateness > Duration(0)) {
+    return OptionError("lateness", "needs --time");
+  }
   if (spec.max_events == 0) return OptionError("max-events", "must be at least 1");
   if (spec.max_group_bytes == 0) return OptionError("max-bytes", "must be at least 1");
   if (spec.max_groups == 0) return OptionError("max-groups", "must be at least 1");

@@ -155,9 +155,6 @@ absl::Status Complete(FoldOptions& options) {
       return Wrong(files[i].first, std::string("the same file as --") + files[j].first);
     }
   }
-  if (options.spec.time.empty() && options.spec.lateness > Duration{0}) {
-    return Wrong("lateness", "needs --time");
-  }
   return Validate(options.spec);
 }
 
