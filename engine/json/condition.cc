@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "engine/json/number.h"
+#include "engine/json/option_json.h"
 #include "engine/json/text.h"
 
 namespace pleat::inline v0 {
@@ -81,11 +82,7 @@ ConditionPlan::ConditionPlan(const Condition& condition,
     case Kind::kNot:
       for (const Condition& part : condition.parts) parts_.emplace_back(part, place_of);
       break;
-    default:
-      place_ = place_of(condition.path);
-      value_.resize(condition.value.size());
-      value_.resize(
-          static_cast<size_t>(WriteCanonical(condition.value, value_.data()) - value_.data()));
+    default: place_ = place_of(condition.path); value_ = Canonical(condition.value);
   }
 }
 

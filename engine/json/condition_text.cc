@@ -83,22 +83,11 @@ absl::StatusOr<std::string> TakePath(std::string_view& rest) {
     rest.remove_prefix(end);
     return std::string(path);
   }
-  size_t end = 1;
-  while (end < rest.size() && rest[end] != '"') end += rest[end] == '\\' ? 2 : 1;
-  if (end >= rest.size()) return Wrong(Quoted(whole) + " has an unclosed quote");
-  const std::string_view quoted = rest.substr(0, end + 1);
-  if (!CheckEscapes(quoted.substr(1, end - 1)).empty()) {
-    return Wrong(Quoted(whole) + " has an unknown escape");
-  }
-  rest = Trimmed(rest.substr(end + 1));
+  absl::StatusOr<std::string> path = TakeQuoted(rest);
+  if (!path.ok()) return path;
+  rest = Trimmed(rest);
   if (OperatorAt(rest) == nullptr) return Wrong(Quoted(whole) + std::string(kForm));
-  return Unescaped(quoted);
-}
-
-std::string Canonical(std::string_view scalar) {
-  std::string out(scalar.size(), '\0');
-  out.resize(static_cast<size_t>(WriteCanonical(scalar, out.data()) - out.data()));
-  return out;
+  return path;
 }
 
 absl::StatusOr<std::string> ReadValue(std::string_view text) {

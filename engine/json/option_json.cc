@@ -38,6 +38,25 @@ std::string Unescaped(std::string_view quoted) {
   return out;
 }
 
+absl::StatusOr<std::string> TakeQuoted(std::string_view& rest) {
+  const auto wrong = [&](const char* why) {
+    return absl::InvalidArgumentError(bad_line::Quoted(rest) + why);
+  };
+  size_t end = 1;
+  while (end < rest.size() && rest[end] != '"') end += rest[end] == '\\' ? 2 : 1;
+  if (end >= rest.size()) return wrong(" has an unclosed quote");
+  const std::string_view quoted = rest.substr(0, end + 1);
+  if (!CheckEscapes(quoted.substr(1, end - 1)).empty()) return wrong(" has an unknown escape");
+  rest.remove_prefix(end + 1);
+  return Unescaped(quoted);
+}
+
+std::string Canonical(std::string_view scalar) {
+  std::string out(scalar.size(), '\0');
+  out.resize(static_cast<size_t>(WriteCanonical(scalar, out.data()) - out.data()));
+  return out;
+}
+
 std::string JsonString(std::string_view text) {
   std::string out;
   AppendJsonString(text, out);

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include <absl/status/statusor.h>
+
 namespace pleat::inline v0 {
 
 // Why `text` is not one JSON object, or nothing. What passes is fit for ForEachMember(), once the white
@@ -15,6 +17,12 @@ bool IsJsonScalar(std::string_view text);
 
 // The bytes that a checked string in quotes stands for.
 std::string Unescaped(std::string_view quoted);
+
+// Takes a string in quotes off the front of `rest`, which begins with one; gives what it stands for.
+absl::StatusOr<std::string> TakeQuoted(std::string_view& rest);
+
+// The canonical text of a checked JSON scalar.
+std::string Canonical(std::string_view scalar);
 
 // The JSON string that stands for `text`, which is UTF-8.
 std::string JsonString(std::string_view text);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/json/option_json.h"
 #include "engine/json/path.h"
 #include "engine/json/reasons.h"
 #include "engine/json/reducers.h"
@@ -26,23 +27,13 @@ struct Field {
   bool quoted = false;
 };
 
-// Takes a string in quotes off the front of `rest`.
-absl::StatusOr<Field> TakeQuoted(std::string_view& rest) {
-  size_t end = 1;
-  while (end < rest.size() && rest[end] != '"') end += rest[end] == '\\' ? 2 : 1;
-  if (end >= rest.size()) return Wrong(Quoted(rest) + " has an unclosed quote");
-  const std::string_view inside = rest.substr(1, end - 1);
-  if (!CheckEscapes(inside).empty()) return Wrong(Quoted(rest) + " has an unknown escape");
-  Field field{std::string(inside.size(), '\0'), true};
-  char* const begin = field.text.data();
-  field.text.resize(static_cast<size_t>(WriteUnescaped(inside, begin) - begin));
-  rest.remove_prefix(end + 1);
-  return field;
-}
-
 // Takes a field off the front of `rest`, up to one of the `stops` or to the end.
 absl::StatusOr<Field> TakeField(std::string_view& rest, std::string_view stops) {
-  if (rest.starts_with('"')) return TakeQuoted(rest);
+  if (rest.starts_with('"')) {
+    absl::StatusOr<std::string> text = TakeQuoted(rest);
+    if (!text.ok()) return text.status();
+    return Field{*std::move(text), true};
+  }
   const size_t end = std::min(rest.find_first_of(stops), rest.size());
   Field field{std::string(rest.substr(0, end))};
   rest.remove_prefix(end);
