@@ -15,7 +15,9 @@
 #include <absl/status/statusor.h>
 #include <pleat/engine.h>
 #include <pleat/export.h>
+#include <pleat/lease.h>
 #include <pleat/outcome.h>
+#include <pleat/partition.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>
 
@@ -45,6 +47,19 @@ enum class OnLate : uint8_t {
 enum class OnLimit : uint8_t {
   kRefuse,      // it is answered kOverLimit, and changes no group
   kEmitOldest,  // the groups that would close next are closed early, with reason kLimit, to make room
+};
+
+// What becomes of an event that would open a group while too many emissions wait to be taken.
+enum class OnBacklog : uint8_t {
+  kRefuse,      // it is answered kOverloaded, at once, and changes no group
+  kDropOldest,  // it opens its group; the emission that has waited longest is dropped, and counted, when
+                // another one would exceed the limit
+};
+
+// What becomes of a dead letter when there are too many.
+enum class OnDeadLimit : uint8_t {
+  kKeepTrying,  // there is no further one: what should become one is handed out again, and counts on
+  kDropOldest,  // the oldest one is dropped, and counted
 };
 
 struct FolderOptions {
@@ -90,6 +105,28 @@ struct FolderOptions {
   // With kEmitOldest open groups are kept below 7/8 of max_bytes, so that there is room for what waits to
   // be popped; who never pops meets kOverLimit all the same.
   OnLimit on_limit = OnLimit::kRefuse;
+
+  // Emissions that wait: to be taken, to be acked, or as dead letters. What closes later than an event was
+  // accepted still comes on top, at most max_groups; what bounds partials is this and max_bytes. At least
+  // one per partition.
+  size_t max_backlog = 50'000'000;
+  OnBacklog on_backlog = OnBacklog::kRefuse;
+
+  // After so many deliveries without an ack an emission becomes a dead letter. At least 1.
+  uint32_t max_deliveries = 5;
+
+  // Keys of which an emission is lent, or waits to be lent again. At the limit nothing else is lent. Each
+  // costs some 150 bytes beside max_bytes. At least one per partition.
+  size_t max_leased = 1'000'000;
+
+  // How long after it was handed out Extend() can keep a lease, and how long Nack() can delay the next delivery.
+  // Above zero.
+  Duration max_lease_age = std::chrono::hours(1);
+  Duration max_nack_delay = std::chrono::hours(1);
+
+  // At least one per partition.
+  size_t max_dead_letters = 100'000;
+  OnDeadLimit on_dead_limit = OnDeadLimit::kKeepTrying;
 };
 
 // What an event says beside its content.
@@ -193,11 +230,25 @@ struct AnyBatch {
   }
 };
 
+// Told that there may be something to pop or to lease. What waits for emissions, such as an adapter to some
+// event loop, derives from it.
+class EmissionListener {
+ public:
+  // Called under a partition's lock, once for each emission, by whichever thread has brought it about: set a
+  // flag, wake a loop, and return. Calling the engine deadlocks; throwing terminates.
+  virtual void MayHaveEmissions() noexcept = 0;
+
+ protected:
+  ~EmissionListener() = default;
+};
+
 // Thread safety: as Engine; any thread, any time, also on one object. Cheap to copy: it refers to a
-// collection that the engine owns, and must not be used after the engine.
+// collection of an engine. When that is gone, every call answers so (kStopped, kClosed, or nothing).
 class PLEAT_EXPORT AnyFolder {
  public:
   using Take = absl::FunctionRef<void(const ClosedGroup&)>;
+  using Borrow = absl::FunctionRef<void(const ClosedGroup&, const Delivery&)>;
+  using SeeDead = absl::FunctionRef<void(const ClosedGroup&, const Death&)>;
   using Look = absl::FunctionRef<void(const GroupInfo&, const void* state)>;
   using See = absl::FunctionRef<void(std::string_view key, const GroupInfo&, const void* state)>;
 
@@ -211,15 +262,29 @@ class PLEAT_EXPORT AnyFolder {
   // See Folder for the meaning of all of these. `look` and `take` run under partitions' locks: copy or
   // move the state out and return. Calling the engine from them deadlocks; throwing terminates.
   FoldOutcome Fold(std::string_view key, const void* event, EngineTime at) noexcept;
-  FoldCounts FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes) noexcept;
+  FoldCounts FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes,
+                       PartitionRange only = {}) noexcept;
   bool Flush(std::string_view key) noexcept;
   bool Cancel(std::string_view key) noexcept;
   bool Peek(std::string_view key, Look look) const noexcept;
   bool Scan(ScanCursor& cursor, size_t max, See see) const noexcept;
   void CloseAll() noexcept;
 
-  size_t Pop(size_t max, Take take) noexcept;
-  size_t PopPartition(int partition, size_t max, Take take) noexcept;
+  size_t Pop(size_t max, PartitionRange from, Take take) noexcept;
+
+  // `borrow` must leave the state as it is; and so must `see`.
+  size_t Lease(size_t max, Duration ttl, PartitionRange from, Borrow borrow) noexcept;
+  LeaseOutcome Ack(const LeaseToken& token) noexcept;
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay) noexcept;
+  LeaseOutcome Extend(const LeaseToken& token, Duration ttl) noexcept;
+  bool ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept;
+  LeaseOutcome RetryDeadLetter(const LeaseToken& token) noexcept;
+  LeaseOutcome DropDeadLetter(const LeaseToken& token) noexcept;
+
+  // From its return on `listener` is told of emissions of these partitions; what was there before, it has to
+  // look for itself. From the return of Remove on it is not called any more. Remove it before it is gone.
+  void AddListener(EmissionListener& listener, PartitionRange of) noexcept;
+  void RemoveListener(EmissionListener& listener) noexcept;
 
   Ledger ledger() const noexcept;
   Sizes sizes() const noexcept;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <pleat/any_folder.h>
+#include <pleat/lease.h>
 #include <pleat/outcome.h>
 #include <pleat/time.h>
 
@@ -28,6 +29,26 @@ struct Emission {
       revision;  // counts the emissions of one group, from 1; above it only with edges or partials
   bool partial;  // the group went on: reason kLeading or kPartial
   std::optional<EmissionId> corrects;  // of a correction: the key's last emission, if still known
+};
+
+// An emission that is lent. Plain data, to be kept and changed at will; only the lease runs out. The methods are
+// those of the folder, by this token; any thread may call them.
+template <class State>
+struct Leased : Emission<State> {
+  Delivery delivery;
+  AnyFolder folder;
+
+  LeaseOutcome Ack() noexcept { return folder.Ack(delivery.token); }
+  LeaseOutcome Nack(Duration delay = Duration::zero()) noexcept {
+    return folder.Nack(delivery.token, delay);
+  }
+  LeaseOutcome Extend(Duration ttl) noexcept { return folder.Extend(delivery.token, ttl); }
+};
+
+// An emission that was delivered max_deliveries times and never acked.
+template <class State>
+struct DeadLetter : Emission<State> {
+  Death death;
 };
 
 // A copy of an open group, as Peek() or Scan() saw it.

@@ -60,15 +60,35 @@ struct EngineOptions {
   // The key of the tables' hash; absent, 16 bytes are drawn from the operating system, so that no
   // stranger can choose keys that collide. It never shows in any output. Set it in tests only.
   std::optional<std::array<uint64_t, 2>> hash_key = std::nullopt;
+
+  // What tells the leases of this engine from those of others; absent, it is drawn from the operating system.
+  // Set it in tests only.
+  std::optional<uint64_t> epoch = std::nullopt;
 };
 
-// Thread safety: any thread may call any method at any time; destroy it when no call is running and
-// after the collections that refer to it.
+// Told that there is something to do earlier than NextDeadline() said before. What sleeps until then, such as an
+// adapter to some event loop, derives from it.
+class EngineAlarm {
+ public:
+  // Called under locks, by whichever thread has brought it about: set a flag, wake a loop, and return. Calling
+  // the engine deadlocks; throwing terminates.
+  virtual void DeadlineIsEarlier(EngineTime deadline) noexcept = 0;
+
+ protected:
+  ~EngineAlarm() = default;
+};
+
+// Thread safety: any thread may call any method at any time. Destroying the engine waits for calls on its
+// collections that are under way; later ones answer that it is gone. (Calls on the engine itself must be over.)
 // Ownership: holds everything that its collections remember; what was not popped goes with it.
 //
-// A driver loop sleeps until NextDeadline(), or until its own code has folded into an idle engine,
-// whichever comes first; nothing in here wakes it up or blocks. An orderly end is Stop(), then
-// CloseAll() on each folder, then Pop() until it gives nothing.
+// A driver loop sleeps until NextDeadline(), or until its alarm tells of an earlier one; nothing in here wakes it
+// up otherwise, or blocks. `Driver` in asio.h is one. An orderly end is Stop(), then CloseAll() on each folder,
+// then Pop() until it gives nothing.
+//
+// Functions of the caller's that run inside a call (folding, copying and destroying a state, rules) must not call
+// an engine, this one or another. A Fold() from there is answered kWouldDeadlock, and so is an Ack(); all else
+// does nothing.
 class PLEAT_EXPORT Engine {
  public:
   // Errors: kInvalidArgument for an option out of range, naming it.
@@ -89,6 +109,11 @@ class PLEAT_EXPORT Engine {
   // reach of Fold, Peek, Flush and Cancel, and Pop finds it; so they do not depend on the budget.
   [[nodiscard]] bool Advance(EngineTime now, size_t budget) noexcept;
 
+  // On event time: moves the time of leases to `now`, which is any clock's, and takes back those that ran out
+  // by then, looking at no more than `budget`; returns whether those were all. On arrival time leases run
+  // in the engine's time, and this does nothing.
+  [[nodiscard]] bool AdvanceLeases(EngineTime now, size_t budget = SIZE_MAX) noexcept;
+
   // The engine's time; kBeginningOfTime before it has first moved. On event time: the watermark.
   EngineTime now() const noexcept;
 
@@ -96,6 +121,13 @@ class PLEAT_EXPORT Engine {
   // calls Advance(). It can be early, never late: the group whose deadline was noted may have been
   // folded into, flushed or closed since. The answer holds until the next fold from any thread.
   std::optional<EngineTime> NextDeadline() const noexcept;
+
+  // On event time: the same for AdvanceLeases().
+  std::optional<EngineTime> NextLeaseDeadline() const noexcept;
+
+  // From its return on, `alarm` is told when NextDeadline() or NextLeaseDeadline() becomes earlier; null: nobody
+  // is, and the one before is not called any more. An engine has one alarm.
+  void SetAlarm(EngineAlarm* alarm) noexcept;
 
   // From its return on, every fold is answered kStopped; all else goes on, so that what is open can be
   // closed and what has closed can be popped. Idempotent.

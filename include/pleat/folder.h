@@ -143,26 +143,69 @@ class Folder {
   // gets the outcome of each. Batches of 64 to 256 are best; larger ones are worked on in pieces of 256.
   // A piece takes the lock of each partition once, holding a few at a time. When several threads fold
   // batches at the same time, the events of one may come between those of another.
+  //
+  // With `only`, events of other partitions are left alone and answered kElsewhere; on event time their stamps
+  // still move the watermark. So n workers that own a range each can go through the same batch, and no two of
+  // them ever ask for the same lock.
   FoldCounts FoldBatch(std::span<const KeyedEvent<Event>> events,
-                       std::span<FoldOutcome> outcomes = {}) noexcept {
-    return any_.FoldBatch(AnyBatch::Of(events), outcomes.empty() ? nullptr : outcomes.data());
+                       std::span<FoldOutcome> outcomes = {}, PartitionRange only = {}) noexcept {
+    return any_.FoldBatch(AnyBatch::Of(events), outcomes.empty() ? nullptr : outcomes.data(), only);
   }
 
-  // Takes up to `max` emissions, in closing order over all partitions: by the instant they became
-  // final, what time closed before what an event closed, then by input order. Every partition is locked
-  // meanwhile, so `max` also bounds how long folds may wait.
-  [[nodiscard]] std::vector<Emission<State>> Pop(size_t max) noexcept {
+  // Takes up to `max` emissions for good, in closing order over the partitions of `from`: by the instant they
+  // became final, what time closed before what an event closed, then by input order. These partitions are
+  // locked meanwhile, so `max` also bounds how long folds may wait. A range of one partition is several times
+  // cheaper, and any range is what a worker that owns it wants: each emission goes to one caller.
+  [[nodiscard]] std::vector<Emission<State>> Pop(size_t max, PartitionRange from = {}) noexcept {
     std::vector<Emission<State>> out;
-    any_.Pop(max, Mover(out, max));
+    any_.Pop(max, from, Mover(out, max));
     return out;
   }
 
-  // The same from one partition, in that partition's order: several times cheaper, and what a
-  // consumer that owns a range of partitions wants. 0 <= partition < engine.partitions().
-  [[nodiscard]] std::vector<Emission<State>> PopPartition(int partition, size_t max) noexcept {
-    std::vector<Emission<State>> out;
-    any_.PopPartition(partition, max, Mover(out, max));
+  // Lends up to `max` emissions for `ttl`, above zero; see lease.h. What is lent again comes first, by the instant
+  // it came back; then as Pop(). Locks as Pop(), and copies states under them. Both may be used on one
+  // folder: what is lent, Pop() leaves alone, and what waits for a lent one of its key.
+  [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration ttl,
+                                                 PartitionRange from = {}) noexcept
+    requires std::is_copy_constructible_v<State>
+  {
+    std::vector<Leased<State>> out;
+    any_.Lease(max, ttl, from, [&](const ClosedGroup& group, const Delivery& delivery) {
+      out.push_back(Leased<State>{CopyOf(group), delivery, any_});
+    });
     return out;
+  }
+
+  // Ends the lease: the emission is done with. O(1). Repeated, it is answered kDone again, as long as
+  // the partition has not lent 65,536 others since.
+  LeaseOutcome Ack(const LeaseToken& token) noexcept { return any_.Ack(token); }
+
+  // Ends the lease: the emission is to be lent again, from `delay` on; or is a dead letter now. O(1).
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay = Duration::zero()) noexcept {
+    return any_.Nack(token, delay);
+  }
+
+  // Has the lease end no earlier than `ttl` from now; up to max_lease_age from its beginning. O(1).
+  LeaseOutcome Extend(const LeaseToken& token, Duration ttl) noexcept {
+    return any_.Extend(token, ttl);
+  }
+
+  // As Scan(), over the dead letters.
+  bool ScanDeadLetters(ScanCursor& cursor, size_t max,
+                       std::vector<DeadLetter<State>>& out) const noexcept
+    requires std::is_copy_constructible_v<State>
+  {
+    return any_.ScanDeadLetters(cursor, max, [&](const ClosedGroup& group, const Death& death) {
+      out.push_back(DeadLetter<State>{CopyOf(group), death});
+    });
+  }
+
+  // Has it lent again, its deliveries counted from 0, behind those of its key that wait; or done with. O(1).
+  LeaseOutcome RetryDeadLetter(const LeaseToken& token) noexcept {
+    return any_.RetryDeadLetter(token);
+  }
+  LeaseOutcome DropDeadLetter(const LeaseToken& token) noexcept {
+    return any_.DropDeadLetter(token);
   }
 
   // Hands up to `max` emissions to `consume(Emission<State>&&)`, with no lock held; `consume` may
@@ -177,7 +220,7 @@ class Folder {
 
   // Advance(now), then Pop(max): what a polling loop does in one call.
   [[nodiscard]] std::vector<Emission<State>> PopExpired(EngineTime now, size_t max) noexcept {
-    any_.engine().Advance(now);
+    any_.Advance(now);
     return Pop(max);
   }
 
@@ -227,8 +270,21 @@ class Folder {
   Ledger ledger() const noexcept { return any_.ledger(); }
   Sizes sizes() const noexcept { return any_.sizes(); }
 
+  // The same collection without the types.
+  const AnyFolder& any() const noexcept { return any_; }
+
  private:
   explicit Folder(AnyFolder any) : any_(any) {}
+
+  static Emission<State> CopyOf(const ClosedGroup& group) {
+    return EmissionOf(group, State(*static_cast<const State*>(group.state)));
+  }
+  static Emission<State> EmissionOf(const ClosedGroup& group, State state) {
+    return {std::string(group.key), std::move(state), group.count,
+            group.first,            group.last,       group.closed,
+            group.reason,           group.id,         group.revision,
+            group.partial,          group.corrects};
+  }
 
   // Room is made for a few hundred at once: moving the states on, time and again, costs more.
   static auto Mover(std::vector<Emission<State>>& out, size_t max) {

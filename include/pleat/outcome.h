@@ -8,7 +8,7 @@
 namespace pleat::inline v0 {
 
 // What became of one event. Only kOpened, kFolded and kCorrected changed a group or made an emission; on event
-// time all but kFuture and kStopped, and a key that is too long, have moved the watermark.
+// time all but kFuture, kStopped and kWouldDeadlock, and a key that is too long, have moved the watermark.
 enum class FoldOutcome : uint8_t {
   kOpened,     // it opened a new group (which may have closed at once: max_events of 1, or overdue)
   kFolded,     // it was folded into the key's open group
@@ -20,8 +20,11 @@ enum class FoldOutcome : uint8_t {
   kDuplicate,  // an event of this id was taken already: a retry, done
   kConflict,   // the same, but its content was different: one of the two is wrong
   kCorrected,  // late, and handed out as a correction by itself (OnLate::kCorrect)
+  kOverloaded,     // it would have opened a group, and too many emissions wait to be taken (max_backlog)
+  kWouldDeadlock,  // called from inside a fold function; not counted
+  kElsewhere,      // FoldBatch() was told to leave its partition alone; not counted
 };
-inline constexpr size_t kFoldOutcomes = 9;
+inline constexpr size_t kFoldOutcomes = 12;
 
 // What became of the events of one batch: how many were answered with each FoldOutcome.
 struct FoldCounts {
@@ -34,6 +37,9 @@ struct FoldCounts {
   size_t duplicate = 0;
   size_t conflict = 0;
   size_t corrected = 0;
+  size_t overloaded = 0;
+  size_t would_deadlock = 0;
+  size_t elsewhere = 0;
 
   constexpr void Add(FoldOutcome outcome, size_t events = 1) noexcept {
     switch (outcome) {
@@ -46,6 +52,9 @@ struct FoldCounts {
       case FoldOutcome::kDuplicate: duplicate += events; break;
       case FoldOutcome::kConflict: conflict += events; break;
       case FoldOutcome::kCorrected: corrected += events; break;
+      case FoldOutcome::kOverloaded: overloaded += events; break;
+      case FoldOutcome::kWouldDeadlock: would_deadlock += events; break;
+      case FoldOutcome::kElsewhere: elsewhere += events; break;
     }
   }
 

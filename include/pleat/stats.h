@@ -7,17 +7,18 @@
 namespace pleat::inline v0 {
 
 // Counts since the collection was opened, exact, summed over all partitions, each partition read at
-// one instant. A group that is due counts as open until Advance() or a pop has visited it. At rest:
-//   events = opened + folded + late + future + refused + duplicate + conflict + corrected
+// one instant. Events answered kStopped, kWouldDeadlock or kElsewhere are in none of them. A group that is due counts as open until Advance() or a pop has visited it. At rest:
+//   events = opened + folded + late + future + refused + overloaded + duplicate + conflict + corrected
 //   opened = closed + cancelled + open
-//   closed + partial + corrected = silent + popped + ready
+//   closed + partial + corrected = silent + popped + acked + dropped + ready + unacked + dead
 struct Ledger {
-  uint64_t events = 0;     // every event offered, except those answered kStopped
+  uint64_t events = 0;     // every event offered
   uint64_t opened = 0;     // events that opened a group
   uint64_t folded = 0;     // events folded into an open group: the work pleat saved
   uint64_t late = 0;       // older than the accept limit
   uint64_t future = 0;     // beyond the future limit
   uint64_t refused = 0;    // refused at a limit on groups, bytes or key length
+  uint64_t overloaded = 0;  // refused because too many emissions wait
   uint64_t duplicate = 0;  // of an id that was taken already
   uint64_t conflict = 0;   // the same, with other content
   uint64_t corrected = 0;  // late events that became an emission by themselves
@@ -25,13 +26,20 @@ struct Ledger {
   uint64_t cancelled = 0;  // groups dropped by Cancel()
   uint64_t silent = 0;     // groups that closed without an emission: their leading one said it
   uint64_t partial = 0;    // emissions of groups that went on: leading ones and partials
-  uint64_t popped = 0;     // emissions handed out
+  uint64_t popped = 0;     // emissions given away by Pop()
+  uint64_t acked = 0;      // emissions acked
+  uint64_t dropped = 0;    // emissions dropped: dead letters, or the oldest at max_backlog
   uint64_t open = 0;       // groups open now
-  uint64_t ready = 0;      // emissions waiting to be popped now
+  uint64_t ready = 0;      // emissions that wait to be handed out for the first time, now
+  uint64_t unacked = 0;    // emissions that are lent, or wait to be lent again, now
+  uint64_t dead = 0;       // dead letters now
   uint64_t reopened =
       0;  // of `opened`: a max hold, a cap, a limit or Flush() had closed the key's group
           // before it early; without that it would have folded. Only with count_reopened
   uint64_t late_folded = 0;  // of `opened` and `folded`: late ones, by OnLate::kFold
+  uint64_t deliveries = 0;  // leases given
+  uint64_t nacked = 0;      // of them, given back
+  uint64_t ran_out = 0;     // of them, neither acked nor given back in time
 
   // folded / events; 0 when there was no event.
   double FoldingRatio() const noexcept { return Ratio(folded, events); }
@@ -49,6 +57,7 @@ struct Ledger {
     late += other.late;
     future += other.future;
     refused += other.refused;
+    overloaded += other.overloaded;
     duplicate += other.duplicate;
     conflict += other.conflict;
     corrected += other.corrected;
@@ -57,18 +66,27 @@ struct Ledger {
     silent += other.silent;
     partial += other.partial;
     popped += other.popped;
+    acked += other.acked;
+    dropped += other.dropped;
     open += other.open;
     ready += other.ready;
+    unacked += other.unacked;
+    dead += other.dead;
     reopened += other.reopened;
     late_folded += other.late_folded;
+    deliveries += other.deliveries;
+    nacked += other.nacked;
+    ran_out += other.ran_out;
     return *this;
   }
 
   // Whether the columns add up, as above.
   bool Balances() const noexcept {
-    return events == opened + folded + late + future + refused + duplicate + conflict + corrected &&
+    return events == opened + folded + late + future + refused + overloaded + duplicate + conflict +
+                         corrected &&
            opened == closed + cancelled + open &&
-           closed + partial + corrected == silent + popped + ready;
+           closed + partial + corrected ==
+               silent + popped + acked + dropped + ready + unacked + dead;
   }
 
   friend bool operator==(const Ledger&, const Ledger&) = default;
@@ -82,7 +100,9 @@ struct Ledger {
 // What a collection holds now.
 struct Sizes {
   size_t open_groups = 0;
-  size_t ready_emissions = 0;
+  size_t ready_emissions = 0;  // that wait to be handed out for the first time
+  size_t unacked_emissions = 0;  // that are lent, or wait to be lent again
+  size_t dead_letters = 0;
   size_t bytes =
       0;  // counted against max_bytes: groups with their keys and state, open or ready, and
           // what is remembered of ids and of closed groups
