@@ -105,6 +105,7 @@ FolderOptions FolderOptionsFor(const FoldSpec& spec) {
   options.count_reopened = ClosesEarly(spec);
   options.max_groups = spec.max_groups;
   options.max_bytes = spec.max_bytes;
+  options.max_backlog = SIZE_MAX;  // max_bytes bounds what waits for its reader
   options.on_limit = spec.on_limit;
   return options;
 }
