@@ -47,6 +47,9 @@ std::string_view OutcomeName(FoldOutcome outcome) {
     case FoldOutcome::kDuplicate: return "duplicate";
     case FoldOutcome::kConflict: return "conflict";
     case FoldOutcome::kCorrected: return "corrected";
+    case FoldOutcome::kOverloaded: return "overloaded";
+    case FoldOutcome::kWouldDeadlock: return "would_deadlock";
+    case FoldOutcome::kElsewhere: return "elsewhere";
   }
   return "unknown";
 }
