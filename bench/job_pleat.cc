@@ -1,6 +1,6 @@
 // pleat at the whole job: pleat_batch on one thread, pleat_batch_2t on two.
 //
-// A tick is Advance() with no budget, which only moves time; PopPartition(), which closes what is due and
+// A tick is Advance() with no budget, which only moves time; Pop() of one partition, which closes what is due and
 // hands it out; and FoldBatch() of the tick's events, 256 at a time, once their names are numbers. Each
 // thread owns one partition; more would only make the runs of a batch shorter. With two threads each
 // reads a stream of its own, as from a log partitioned by key, and the two meet once a tick, where time
@@ -25,7 +25,7 @@ class Worker {
 
   void Pop(int64_t tick, Emissions& emissions) {
     for (size_t popped = kAtOnce; popped == kAtOnce;) {
-      const auto batch = folder_.PopPartition(partition_, kAtOnce);
+      const auto batch = folder_.Pop(kAtOnce, PartitionRange::One(partition_));
       for (const auto& emission : batch) {
         emissions.Add(emission.key, tick, dictionary_.NamesOf(emission.state));
       }

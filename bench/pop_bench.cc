@@ -1,6 +1,6 @@
 // Closing and taking a million groups that are all due.
 //
-//   pop/uniform_1M/pleat          Advance() past all of them, then PopPartition() in lots of 256, one
+//   pop/uniform_1M/pleat          Advance() past all of them, then Pop() of one partition in lots of 256, one
 //                                 partition after the other
 //   pop/uniform_1M/pleat_ordered  the same with Pop(): one order over all partitions
 //   pop/uniform_1M/absl_erase     find, move the value out and erase, key by key, from an
@@ -92,7 +92,7 @@ void PopPleat(benchmark::State& state, bool ordered) {
         return;
       }
       for (int p = 0; p < folded.engine().partitions(); ++p) {
-        take_all([&] { return folded.folder().PopPartition(p, kBatch); });
+        take_all([&] { return folded.folder().Pop(kBatch, PartitionRange::One(p)); });
       }
     });
     Report(state, spent, stream.keys().size());

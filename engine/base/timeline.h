@@ -23,12 +23,7 @@ class Timeline {
   EngineTime now() const noexcept { return now_.load(std::memory_order_acquire); }
 
   // Moves time to `t` if that is later; gives the time after that.
-  EngineTime Raise(EngineTime t) noexcept {
-    EngineTime seen = now_.load(std::memory_order_acquire);
-    while (seen < t && !now_.compare_exchange_weak(seen, t, std::memory_order_acq_rel)) {
-    }
-    return seen < t ? t : seen;
-  }
+  EngineTime Raise(EngineTime t) noexcept { return RaiseTo(now_, t); }
 
   // Takes note of an event stamped `at`, moving time on event time. False if it lies beyond the
   // future limit; then nothing has moved.
@@ -59,14 +54,28 @@ class Timeline {
     return position_.fetch_add(count, std::memory_order_relaxed);
   }
 
+  // The time of leases: on event time one of its own.
+  EngineTime lease_now() const noexcept {
+    return axis_ == Axis::kArrival ? now() : lease_now_.load(std::memory_order_acquire);
+  }
+  EngineTime RaiseLeases(EngineTime t) noexcept { return RaiseTo(lease_now_, t); }
+
   Axis axis() const noexcept { return axis_; }
 
  private:
+  static EngineTime RaiseTo(std::atomic<EngineTime>& time, EngineTime t) noexcept {
+    EngineTime seen = time.load(std::memory_order_acquire);
+    while (seen < t && !time.compare_exchange_weak(seen, t, std::memory_order_acq_rel)) {
+    }
+    return seen < t ? t : seen;
+  }
+
   const Axis axis_;
   const Duration lateness_;
   const Duration future_limit_;
   alignas(64) std::atomic<EngineTime> now_{kBeginningOfTime};
   alignas(64) std::atomic<uint64_t> position_{0};
+  std::atomic<EngineTime> lease_now_{kBeginningOfTime};
 };
 static_assert(std::atomic<EngineTime>::is_always_lock_free);
 

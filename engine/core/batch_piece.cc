@@ -13,9 +13,12 @@ constexpr size_t kStripEvents = 32;
 void BatchPiece::Fold(FoldCounts& counts) {
   Look();
   SortByPartition();
-  CutIntoStrips();
-  RunPipeline(/*waits=*/false);
-  while (KeepBusyStrips() > 0) RunPipeline(/*waits=*/true);
+  LeaveElsewhere();
+  if (sorted_ > 0) {
+    CutIntoStrips();
+    RunPipeline(/*waits=*/false);
+    while (KeepBusyStrips() > 0) RunPipeline(/*waits=*/true);
+  }
   if (folder_.engine_.timeline().axis() == Axis::kEvent) folder_.engine_.timeline().Raise(time_);
   for (size_t i = 0; i < counts_.size(); ++i) counts.Add(static_cast<FoldOutcome>(i), counts_[i]);
 }
@@ -64,18 +67,37 @@ void BatchPiece::SortByPartition() {
     order_[begin[partitions_[i]]++] = static_cast<uint16_t>(i);
 }
 
+// Brings the events of `only_`, which lie together by now, to the front.
+void BatchPiece::LeaveElsewhere() {
+  sorted_ = batch_.size;
+  if (only_ == PartitionRange{0, folder_.engine_.partition_count()}) return;
+  const auto begin = order_.begin();
+  const auto end = begin + static_cast<std::ptrdiff_t>(batch_.size);
+  const auto is_before = [&](uint16_t i, int partition) { return partitions_[i] < partition; };
+  const auto first = std::lower_bound(begin, end, only_.begin, is_before);
+  const auto last = std::lower_bound(first, end, only_.end, is_before);
+  sorted_ = static_cast<size_t>(last - first);
+  std::rotate(begin, first, last);
+  for (size_t place = sorted_; place < batch_.size; ++place) {
+    const size_t i = order_[place];
+    if (outcomes_ != nullptr) outcomes_[i] = FoldOutcome::kElsewhere;
+    time_ = std::max(time_, times_[i]);
+  }
+  counts_[static_cast<size_t>(FoldOutcome::kElsewhere)] += batch_.size - sorted_;
+}
+
 void BatchPiece::CutIntoStrips() {
-  for (size_t begin = 0; begin < batch_.size;) {
+  for (size_t begin = 0; begin < sorted_;) {
     const uint16_t partition = partitions_[order_[begin]];
     size_t end = begin + 1;
-    const size_t limit = std::min(begin + kStripEvents, batch_.size);
+    const size_t limit = std::min(begin + kStripEvents, sorted_);
     while (end < limit && partitions_[order_[end]] == partition) ++end;
     strips_[strip_count_++] = {.partition = folder_.homes_[partition].partition,
                                .book = folder_.homes_[partition].book,
                                .begin = static_cast<uint16_t>(begin),
                                .end = static_cast<uint16_t>(end),
                                .goes_on = begin > 0 && partitions_[order_[begin - 1]] == partition,
-                               .ends = end == batch_.size || partitions_[order_[end]] != partition,
+                               .ends = end == sorted_ || partitions_[order_[end]] != partition,
                                .locked = false};
     begin = end;
   }
@@ -115,11 +137,13 @@ void BatchPiece::FetchIndex(size_t index, bool waits) ABSL_NO_THREAD_SAFETY_ANAL
     strip.locked = strip.partition->lock().try_lock();
   }
   if (!strip.locked) return;
+  if (strip.partition->closed()) strip.book = nullptr;
+  if (strip.book == nullptr) return;
   for (size_t i = strip.begin; i < strip.end; ++i) strip.book->PrefetchIndex(hashes_[order_[i]]);
 }
 
 void BatchPiece::FetchGroups(const Strip& strip) {
-  if (!strip.locked) return;
+  if (!strip.locked || strip.book == nullptr) return;
   for (size_t place = strip.begin; place < strip.end; ++place) {
     const size_t i = order_[place];
     guesses_[i] = strip.book->PrefetchGroup(hashes_[i]);
@@ -129,7 +153,7 @@ void BatchPiece::FetchGroups(const Strip& strip) {
 void BatchPiece::FoldStrip(const Strip& strip) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   if (!strip.locked) return;
   Partition& partition = *strip.partition;
-  if (any_long_key_) {
+  if (any_long_key_ && strip.book != nullptr) {
     for (size_t i = strip.begin; i < strip.end; ++i) {
       strip.book->PrefetchLongKey(guesses_[order_[i]]);
     }

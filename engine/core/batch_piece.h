@@ -35,9 +35,10 @@ class BatchPiece {
  public:
   static constexpr size_t kEventsMax = 256;
 
-  // REQUIRES: `batch` holds 1 to kEventsMax events; `outcomes` is null or as long.
-  BatchPiece(FolderCore& folder, const AnyBatch& batch, FoldOutcome* outcomes)
-      : folder_(folder), batch_(batch), outcomes_(outcomes) {}
+  // REQUIRES: `batch` holds 1 to kEventsMax events; `outcomes` is null or as long. Events of partitions
+  // outside `only` are left alone.
+  BatchPiece(FolderCore& folder, const AnyBatch& batch, FoldOutcome* outcomes, PartitionRange only)
+      : folder_(folder), batch_(batch), outcomes_(outcomes), only_(only) {}
 
   void Fold(FoldCounts& counts);
 
@@ -45,7 +46,7 @@ class BatchPiece {
   // The events order_[begin, end), of one partition.
   struct Strip {
     Partition* partition;
-    FoldBook* book;
+    FoldBook* book;  // null: the partition was found closed
     uint16_t begin;
     uint16_t end;
     bool goes_on;  // the strip before it is of the same partition
@@ -60,6 +61,7 @@ class BatchPiece {
   }
   void Look();
   void SortByPartition();
+  void LeaveElsewhere();
   void CutIntoStrips();
   void RunPipeline(bool waits);
   size_t KeepBusyStrips();
@@ -72,11 +74,13 @@ class BatchPiece {
   FolderCore& folder_;
   const AnyBatch& batch_;
   FoldOutcome* const outcomes_;
+  const PartitionRange only_;
   std::array<size_t, kFoldOutcomes> counts_{};  // by FoldOutcome
 
   EngineTime time_;  // where the events carry the engine's time, as far as they were folded
   uint64_t first_position_ = 0;
   bool any_long_key_ = false;
+  size_t sorted_ = 0;  // how many events are in order_: those of `only_`
   size_t strip_count_ = 0;
   std::array<Strip, kEventsMax> strips_;
   std::array<PackedKey, kEventsMax> keys_;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "engine/base/inside.h"
 #include "engine/core/engine_core.h"
 #include "engine/core/folder_core.h"
 
@@ -39,9 +40,10 @@ absl::Status Check(const EngineOptions& options) {
 
 }  // namespace
 
-EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key)
+EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key, uint64_t epoch)
     : partition_count_(static_cast<size_t>(options.partitions)),
       hash_key_(hash_key),
+      epoch_(epoch),
       pool_(options.huge_pages == HugePages::kOff
                 ? SIZE_MAX
                 : partition_count_ * kPlainPages * PagePool::kPageBytes),
@@ -65,6 +67,38 @@ bool EngineCore::Advance(EngineTime now, size_t budget) {
     if (!all && budget == 0) return false;
   }
   return true;
+}
+
+bool EngineCore::AdvanceLeases(EngineTime now, size_t budget) {
+  if (timeline_.axis() == Axis::kArrival) return true;
+  now = timeline_.RaiseLeases(Clamp(now));
+  for (Partition& partition : partitions_) {
+    while (partition.NextLeaseDue() <= now) {
+      const size_t share = std::min(budget, kClosedPerLock);
+      size_t left = share;
+      LockGuard guard(partition.lock());
+      const bool all = partition.ExpireLeases(now, left);
+      budget -= share - left;
+      if (!all && budget == 0) return false;
+    }
+  }
+  return true;
+}
+
+EngineTime EngineCore::NextLeaseDeadline() const noexcept {
+  EngineTime next = kNever;
+  for (const Partition& partition : partitions_) {
+    next = std::min(next, partition.NextLeaseDue());
+  }
+  return next;
+}
+
+void EngineCore::Close() {
+  schedule_.SetAlarm(nullptr);
+  for (Partition& partition : partitions_) {
+    LockGuard guard(partition.lock());
+    partition.Close();
+  }
 }
 
 void EngineCore::Stop() {
@@ -91,18 +125,34 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& option
   const HashKey key = options.hash_key
                           ? MakeHashKey(options.hash_key->front(), options.hash_key->back())
                           : RandomHashKey();
-  auto core = std::make_unique<EngineCore>(options, key);
+  const uint64_t epoch = options.epoch.value_or(RandomHashKey().front());
+  auto core = std::make_shared<EngineCore>(options, key, epoch);
   return std::unique_ptr<Engine>(new Engine(std::move(core)));
 }
 
-Engine::Engine(std::unique_ptr<EngineCore> core) : core_(std::move(core)) {}
-Engine::~Engine() = default;
+Engine::Engine(std::shared_ptr<EngineCore> core) : core_(std::move(core)) {}
 
-void Engine::Advance(EngineTime now) noexcept {
-  core_->Advance(now, std::numeric_limits<size_t>::max());
+Engine::~Engine() {
+  const Call call;
+  core_->Close();
 }
 
-bool Engine::Advance(EngineTime now, size_t budget) noexcept { return core_->Advance(now, budget); }
+// The calls that take a lock under which functions of the caller's may run do nothing from inside one of those.
+
+void Engine::Advance(EngineTime now) noexcept {
+  const Call call;
+  if (!call.nested()) core_->Advance(now, std::numeric_limits<size_t>::max());
+}
+
+bool Engine::Advance(EngineTime now, size_t budget) noexcept {
+  const Call call;
+  return call.nested() || core_->Advance(now, budget);
+}
+
+bool Engine::AdvanceLeases(EngineTime now, size_t budget) noexcept {
+  const Call call;
+  return call.nested() || core_->AdvanceLeases(now, budget);
+}
 
 EngineTime Engine::now() const noexcept { return core_->timeline().now(); }
 
@@ -112,7 +162,19 @@ std::optional<EngineTime> Engine::NextDeadline() const noexcept {
   return next;
 }
 
-void Engine::Stop() noexcept { core_->Stop(); }
+std::optional<EngineTime> Engine::NextLeaseDeadline() const noexcept {
+  const EngineTime next = core_->NextLeaseDeadline();
+  if (next == kNever) return std::nullopt;
+  return next;
+}
+
+void Engine::SetAlarm(EngineAlarm* alarm) noexcept { core_->schedule().SetAlarm(alarm); }
+
+void Engine::Stop() noexcept {
+  const Call call;
+  if (!call.nested()) core_->Stop();
+}
+
 int Engine::partitions() const noexcept { return core_->partition_count(); }
 Axis Engine::axis() const noexcept { return core_->timeline().axis(); }
 

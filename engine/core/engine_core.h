@@ -1,5 +1,5 @@
 // What stands behind Engine: the time, the partitions, the schedule of their deadlines, and the
-// collections by name.
+// collections by name. It outlives its Engine, empty, for as long as somebody has a collection of it.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +26,14 @@ class FolderCore;
 
 class EngineCore {
  public:
-  EngineCore(const EngineOptions& options, const HashKey& hash_key);
+  EngineCore(const EngineOptions& options, const HashKey& hash_key, uint64_t epoch);
   ~EngineCore();
 
   Timeline& timeline() noexcept { return timeline_; }
   PagePool& pool() noexcept { return pool_; }
   Schedule& schedule() noexcept { return schedule_; }
   const HashKey& hash_key() const noexcept { return hash_key_; }
+  uint64_t epoch() const noexcept { return epoch_; }
 
   int partition_count() const noexcept { return static_cast<int>(partition_count_); }
   Partition& partition(int index) noexcept { return partitions_[static_cast<size_t>(index)]; }
@@ -47,7 +48,12 @@ class EngineCore {
   }
 
   bool Advance(EngineTime now, size_t budget);
+  bool AdvanceLeases(EngineTime now, size_t budget);
+  EngineTime NextLeaseDeadline() const noexcept;
   void Stop();
+
+  // Waits for the calls under way and lets go of everything; what comes later finds every partition closed.
+  void Close();
 
   // Takes over a collection. kAlreadyExists if there is one of its name.
   absl::StatusOr<FolderCore*> Add(std::unique_ptr<FolderCore> folder);
@@ -55,6 +61,7 @@ class EngineCore {
  private:
   const size_t partition_count_;
   const HashKey hash_key_;
+  const uint64_t epoch_;
   PagePool pool_;
   Timeline timeline_;
   Schedule schedule_;

@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <pleat/any_folder.h>
 
 #include "engine/base/check.h"
+#include "engine/base/inside.h"
 #include "engine/core/batch_piece.h"
 #include "engine/core/engine_core.h"
 #include "engine/core/folder_core.h"
@@ -49,6 +53,17 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
                                         std::to_string(partitions));
   }
   if (options.max_bytes < least) return OutOfRange("max_bytes", "at least one for each partition");
+  if (options.max_backlog < least) {
+    return OutOfRange("max_backlog", "at least one for each partition");
+  }
+  if (options.max_deliveries < 1) return OutOfRange("max_deliveries", "at least 1");
+  if (options.max_leased < least)
+    return OutOfRange("max_leased", "at least one for each partition");
+  if (options.max_lease_age <= Duration::zero()) return OutOfRange("max_lease_age", "above zero");
+  if (options.max_nack_delay <= Duration::zero()) return OutOfRange("max_nack_delay", "above zero");
+  if (options.max_dead_letters < least) {
+    return OutOfRange("max_dead_letters", "at least one for each partition");
+  }
   if (ops.open == nullptr || ops.fold == nullptr || ops.destroy == nullptr) {
     return OutOfRange("open, fold and destroy of the state", "given");
   }
@@ -73,8 +88,11 @@ void FolderCore::InstallBooks() {
     FolderOptions share = options_;
     share.max_groups = Share(options_.max_groups, i, partitions);
     share.max_bytes = Share(options_.max_bytes, i, partitions);
+    share.max_backlog = Share(options_.max_backlog, i, partitions);
+    share.max_leased = Share(options_.max_leased, i, partitions);
+    share.max_dead_letters = Share(options_.max_dead_letters, i, partitions);
     auto book = std::make_unique<FoldBook>(engine_.pool(), share, ops_, static_cast<uint32_t>(i),
-                                           engine_.hash_key());
+                                           engine_.hash_key(), engine_.timeline());
     Partition& partition = engine_.partition(i);
     homes_.push_back({&partition, book.get()});
     LockGuard guard(partition.lock());
@@ -82,12 +100,16 @@ void FolderCore::InstallBooks() {
   }
 }
 
-void FolderCore::LockAll() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  for (int i = 0; i < engine_.partition_count(); ++i) engine_.partition(i).lock().lock();
+PartitionRange FolderCore::Clip(PartitionRange range) const noexcept {
+  return {std::max(range.begin, 0), std::min(range.end, engine_.partition_count())};
 }
 
-void FolderCore::UnlockAll() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  for (int i = engine_.partition_count(); i-- > 0;) engine_.partition(i).lock().unlock();
+void FolderCore::LockRange(PartitionRange range) noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  for (int i = range.begin; i < range.end; ++i) engine_.partition(i).lock().lock();
+}
+
+void FolderCore::UnlockRange(PartitionRange range) noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  for (int i = range.end; i-- > range.begin;) engine_.partition(i).lock().unlock();
 }
 
 FoldOutcome FolderCore::Fold(std::string_view key, const void* event, EngineTime at) {
@@ -120,15 +142,18 @@ FoldOutcome FolderCore::Fold(std::string_view key, const void* event, EngineTime
   return outcome;
 }
 
-FoldCounts FolderCore::FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes) {
+FoldCounts FolderCore::FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes,
+                                 PartitionRange only) {
   // Fewer are folded one by one: a piece costs something before its first event.
-  constexpr size_t kPieceFrom = 4;
+  only = Clip(only);
+  const bool all = only == Clip({});
+  const size_t piece_from = all ? 4 : 1;
   FoldCounts counts;
   AnyBatch rest = batch;
-  while (rest.size >= kPieceFrom) {
+  while (rest.size >= piece_from) {
     AnyBatch piece = rest;
     piece.size = std::min(rest.size, BatchPiece::kEventsMax);
-    BatchPiece(*this, piece, outcomes).Fold(counts);
+    BatchPiece(*this, piece, outcomes, only).Fold(counts);
     rest.first = static_cast<const std::byte*>(rest.first) + piece.size * rest.stride;
     rest.size -= piece.size;
     if (outcomes != nullptr) outcomes += piece.size;
@@ -148,6 +173,7 @@ bool FolderCore::Flush(std::string_view key) {
   const PackedKey packed(key);
   const Home& home = HomeOf(packed);
   LockGuard guard(home.partition->lock());
+  if (home.partition->closed()) return false;
   return home.book->Flush(key, HashOf(packed), engine_.timeline().now(),
                           engine_.timeline().TakePositions(1));
 }
@@ -157,6 +183,7 @@ bool FolderCore::Cancel(std::string_view key) {
   const PackedKey packed(key);
   const Home& home = HomeOf(packed);
   LockGuard guard(home.partition->lock());
+  if (home.partition->closed()) return false;
   return home.book->Cancel(key, HashOf(packed), engine_.timeline().now());
 }
 
@@ -165,13 +192,16 @@ bool FolderCore::Peek(std::string_view key, AnyFolder::Look look) {
   const PackedKey packed(key);
   const Home& home = HomeOf(packed);
   LockGuard guard(home.partition->lock());
+  if (home.partition->closed()) return false;
   return home.book->Peek(key, HashOf(packed), engine_.timeline().now(), look);
 }
 
 bool FolderCore::Scan(ScanCursor& cursor, size_t max, AnyFolder::See see) {
   for (size_t seen = 0; cursor.partition < engine_.partition_count(); ++cursor.partition) {
+    Partition& partition = engine_.partition(cursor.partition);
+    LockGuard guard(partition.lock());
+    if (partition.closed()) return false;
     FoldBook& book = *homes_[static_cast<size_t>(cursor.partition)].book;
-    LockGuard guard(engine_.partition(cursor.partition).lock());
     if (!book.Scan(cursor.place, max, engine_.timeline().now(), seen, see)) return true;
     cursor.place = 0;
   }
@@ -180,83 +210,187 @@ bool FolderCore::Scan(ScanCursor& cursor, size_t max, AnyFolder::See see) {
 
 // Time must not move between one partition and the next: what closed by an event at a later time than
 // ours would lie ahead of us.
-void FolderCore::CloseAll() {
-  LockAll();
+void FolderCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const PartitionRange all = Clip({});
+  LockRange(all);
   const EngineTime now = engine_.timeline().now();
   const uint64_t position = engine_.timeline().TakePositions(1);
-  for (const Home& home : homes_) home.book->CloseAll(now, position);
-  UnlockAll();
+  for (const Home& home : homes_) {
+    if (!home.partition->closed()) home.book->CloseAll(now, position);
+  }
+  UnlockRange(all);
 }
 
-size_t FolderCore::PopPartition(int partition, size_t max, AnyFolder::Take take) {
-  PLEAT_CHECK(partition >= 0 && partition < engine_.partition_count());
-  FoldBook& book = *homes_[static_cast<size_t>(partition)].book;
-  LockGuard guard(engine_.partition(partition).lock());
-  const EngineTime now = engine_.timeline().now();
-  size_t popped = 0;
-  for (; popped < max && book.NextReady(now) != nullptr; ++popped) book.PopReady(take);
-  return popped;
-}
-
-// Merges the partitions' queues.
-size_t FolderCore::Pop(size_t max, AnyFolder::Take take) {
-  if (homes_.size() == 1) return PopPartition(0, max, take);
+// Merges what the partitions of `from` have to hand out, and hands out up to `max` of it by
+// `hand_out(book, next)`. A book says so when it has gone through so much that waits for its key that others
+// should have their turn at the locks.
+template <class HandOut>
+size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
+                                const HandOut& hand_out) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   struct Head {
-    const ReadyGroup* ready;
+    Handout next;
     FoldBook* book;
   };
   const auto later = [](const Head& a, const Head& b) {
-    return b.book->Before(*b.ready, *a.book, *a.ready);
+    return b.book->IsBefore(b.next, *a.book, a.next);
   };
+  const PartitionRange range = Clip(from);
+  if (range.empty() || max == 0) return 0;
   std::vector<Head> heads;
-  heads.reserve(homes_.size());
-  LockAll();
-  const EngineTime now = engine_.timeline().now();
-  // A batch under way may have closed groups by event at a time that it has not yet made everybody's:
-  // they are not final.
-  const auto is_final = [&](const ReadyGroup* ready) {
-    return ready != nullptr && ready->ripe <= now;
-  };
-  for (const Home& home : homes_) {
-    const ReadyGroup* ready = home.book->NextReady(now);
-    if (is_final(ready)) heads.push_back({ready, home.book});
-  }
-  std::make_heap(heads.begin(), heads.end(), later);
-  size_t popped = 0;
-  for (; popped < max && !heads.empty(); ++popped) {
-    std::pop_heap(heads.begin(), heads.end(), later);
-    Head& head = heads.back();
-    head.book->PopReady(take);
-    head.ready = head.book->NextReady(now);
-    if (is_final(head.ready)) {
-      std::push_heap(heads.begin(), heads.end(), later);
-    } else {
-      heads.pop_back();
+  heads.reserve(static_cast<size_t>(range.end - range.begin));
+  size_t handed_out = 0;
+  bool again = false;
+  do {
+    again = false;
+    heads.clear();
+    LockRange(range);
+    const Timeline& timeline = engine_.timeline();
+    const EngineTime now = timeline.now();
+    const EngineTime lease_now = timeline.lease_now();
+    const auto look = [&](Head& head) {
+      head.next = head.book->NextHandout(now, lease_now, lends);
+      again |= head.next.what == Handout::What::kLater;
+      return head.next.what == Handout::What::kReady || head.next.what == Handout::What::kReturned;
+    };
+    for (int i = range.begin; i < range.end; ++i) {
+      const Home& home = homes_[static_cast<size_t>(i)];
+      if (home.partition->closed()) continue;
+      Head head{{}, home.book};
+      if (look(head)) heads.push_back(head);
     }
+    std::make_heap(heads.begin(), heads.end(), later);
+    while (handed_out < max && !heads.empty()) {
+      std::pop_heap(heads.begin(), heads.end(), later);
+      Head& head = heads.back();
+      hand_out(*head.book, head.next, lease_now);
+      ++handed_out;
+      if (handed_out < max && look(head)) {
+        std::push_heap(heads.begin(), heads.end(), later);
+      } else {
+        heads.pop_back();
+      }
+    }
+    if (lends) {
+      for (int i = range.begin; i < range.end; ++i) NoteLeases(homes_[static_cast<size_t>(i)]);
+    }
+    UnlockRange(range);
+  } while (again && handed_out == 0);
+  return handed_out;
+}
+
+size_t FolderCore::Pop(size_t max, PartitionRange from, AnyFolder::Take take) {
+  return HandOutRange(max, from, /*lends=*/false,
+                      [&](FoldBook& book, const Handout& next, EngineTime lease_now) {
+                        book.PopNext(next, lease_now, take);
+                      });
+}
+
+size_t FolderCore::Lease(size_t max, Duration ttl, PartitionRange from, AnyFolder::Borrow borrow) {
+  return HandOutRange(max, from, /*lends=*/true,
+                      [&](FoldBook& book, const Handout& next, EngineTime lease_now) {
+                        book.LendNext(next, lease_now, ttl, engine_.epoch(), borrow);
+                      });
+}
+
+// A lease may end before anything else does.
+void FolderCore::NoteLeases(const Home& home) {
+  if (home.partition->closed()) return;
+  if (engine_.timeline().axis() == Axis::kArrival) {
+    home.partition->DeadlineMayBeEarlier(*home.book);
+  } else {
+    home.partition->LeaseDeadlineMayBeEarlier(*home.book);
   }
-  UnlockAll();
-  return popped;
+}
+
+// What `change(book, now)` makes of a token, if it is one of this engine's.
+template <class Change>
+LeaseOutcome FolderCore::WithToken(const LeaseToken& token, const Change& change) {
+  if (token.epoch != engine_.epoch() || token.partition >= homes_.size()) {
+    return LeaseOutcome::kStale;
+  }
+  const Home& home = homes_[token.partition];
+  LockGuard guard(home.partition->lock());
+  if (home.partition->closed()) return LeaseOutcome::kClosed;
+  const LeaseOutcome outcome = change(*home.book, engine_.timeline().lease_now());
+  NoteLeases(home);
+  return outcome;
+}
+
+LeaseOutcome FolderCore::Ack(const LeaseToken& token) {
+  return WithToken(token, [&](FoldBook& book, EngineTime now) { return book.Ack(token, now); });
+}
+
+LeaseOutcome FolderCore::Nack(const LeaseToken& token, Duration delay) {
+  return WithToken(token,
+                   [&](FoldBook& book, EngineTime now) { return book.Nack(token, delay, now); });
+}
+
+LeaseOutcome FolderCore::Extend(const LeaseToken& token, Duration ttl) {
+  return WithToken(token,
+                   [&](FoldBook& book, EngineTime now) { return book.Extend(token, ttl, now); });
+}
+
+LeaseOutcome FolderCore::RetryDeadLetter(const LeaseToken& token) {
+  return WithToken(
+      token, [&](FoldBook& book, EngineTime now) { return book.RetryDeadLetter(token, now); });
+}
+
+LeaseOutcome FolderCore::DropDeadLetter(const LeaseToken& token) {
+  return WithToken(token,
+                   [&](FoldBook& book, EngineTime now) { return book.DropDeadLetter(token, now); });
+}
+
+bool FolderCore::ScanDeadLetters(ScanCursor& cursor, size_t max, AnyFolder::SeeDead see) {
+  for (size_t seen = 0; cursor.partition < engine_.partition_count(); ++cursor.partition) {
+    Partition& partition = engine_.partition(cursor.partition);
+    LockGuard guard(partition.lock());
+    if (partition.closed()) return false;
+    FoldBook& book = *homes_[static_cast<size_t>(cursor.partition)].book;
+    const EngineTime now = engine_.timeline().lease_now();
+    if (!book.ScanDeadLetters(cursor.place, max, now, seen, see)) return true;
+    cursor.place = 0;
+  }
+  return false;
+}
+
+void FolderCore::AddListener(EmissionListener& listener, PartitionRange of) {
+  const PartitionRange range = Clip(of);
+  for (int i = range.begin; i < range.end; ++i) {
+    Partition& partition = engine_.partition(i);
+    LockGuard guard(partition.lock());
+    if (!partition.closed()) homes_[static_cast<size_t>(i)].book->AddListener(listener);
+  }
+}
+
+void FolderCore::RemoveListener(EmissionListener& listener) {
+  for (const Home& home : homes_) {
+    LockGuard guard(home.partition->lock());
+    if (!home.partition->closed()) home.book->RemoveListener(listener);
+  }
 }
 
 Ledger FolderCore::ledger() {
   Ledger sum;
-  for (int i = 0; i < engine_.partition_count(); ++i) {
-    LockGuard guard(engine_.partition(i).lock());
-    sum += homes_[static_cast<size_t>(i)].book->ledger();
+  for (const Home& home : homes_) {
+    LockGuard guard(home.partition->lock());
+    if (!home.partition->closed()) sum += home.book->ledger();
   }
   return sum;
 }
 
 Sizes FolderCore::sizes() {
   Sizes sum;
-  for (int i = 0; i < engine_.partition_count(); ++i) {
-    LockGuard guard(engine_.partition(i).lock());
-    const Sizes sizes = homes_[static_cast<size_t>(i)].book->sizes();
-    sum.open_groups += sizes.open_groups;
-    sum.ready_emissions += sizes.ready_emissions;
-    sum.bytes += sizes.bytes;
+  for (const Home& home : homes_) {
+    LockGuard guard(home.partition->lock());
+    if (!home.partition->closed()) sum += home.book->sizes();
   }
   return sum;
+}
+
+bool FolderCore::closed() {
+  Partition& last = engine_.partition(engine_.partition_count() - 1);
+  LockGuard guard(last.lock());
+  return last.closed();
 }
 
 absl::StatusOr<AnyFolder> AnyFolder::Open(Engine& engine, std::string_view name,
@@ -264,33 +398,107 @@ absl::StatusOr<AnyFolder> AnyFolder::Open(Engine& engine, std::string_view name,
                                           std::shared_ptr<void> context_owner) {
   if (absl::Status status = Check(options, ops, engine.partitions()); !status.ok()) return status;
   auto core =
-      std::make_unique<FolderCore>(engine.core(), name, options, ops, std::move(context_owner));
-  absl::StatusOr<FolderCore*> added = engine.core().Add(std::move(core));
+      std::make_unique<FolderCore>(*engine.core(), name, options, ops, std::move(context_owner));
+  absl::StatusOr<FolderCore*> added = engine.core()->Add(std::move(core));
   if (!added.ok()) return added.status();
-  return AnyFolder(&engine, *added);
+  return AnyFolder(engine.core(), *added);
 }
 
+AnyFolder::AnyFolder(std::shared_ptr<EngineCore> engine, FolderCore* core)
+    : engine_(std::move(engine)), core_(core) {}
+
+// What comes from inside a function of the caller's gets no further than here.
+
 FoldOutcome AnyFolder::Fold(std::string_view key, const void* event, EngineTime at) noexcept {
+  const Call call;
+  if (call.nested()) return FoldOutcome::kWouldDeadlock;
   return core_->Fold(key, event, at);
 }
-FoldCounts AnyFolder::FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes) noexcept {
-  return core_->FoldBatch(batch, outcomes);
+FoldCounts AnyFolder::FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes,
+                                PartitionRange only) noexcept {
+  const Call call;
+  if (!call.nested()) return core_->FoldBatch(batch, outcomes, only);
+  if (outcomes != nullptr) std::fill_n(outcomes, batch.size, FoldOutcome::kWouldDeadlock);
+  return {.would_deadlock = batch.size};
 }
-bool AnyFolder::Flush(std::string_view key) noexcept { return core_->Flush(key); }
-bool AnyFolder::Cancel(std::string_view key) noexcept { return core_->Cancel(key); }
+bool AnyFolder::Flush(std::string_view key) noexcept {
+  const Call call;
+  return !call.nested() && core_->Flush(key);
+}
+bool AnyFolder::Cancel(std::string_view key) noexcept {
+  const Call call;
+  return !call.nested() && core_->Cancel(key);
+}
 bool AnyFolder::Peek(std::string_view key, Look look) const noexcept {
-  return core_->Peek(key, look);
+  const Call call;
+  return !call.nested() && core_->Peek(key, look);
 }
 bool AnyFolder::Scan(ScanCursor& cursor, size_t max, See see) const noexcept {
-  return core_->Scan(cursor, max, see);
+  const Call call;
+  return !call.nested() && core_->Scan(cursor, max, see);
 }
-void AnyFolder::CloseAll() noexcept { core_->CloseAll(); }
-size_t AnyFolder::Pop(size_t max, Take take) noexcept { return core_->Pop(max, take); }
-size_t AnyFolder::PopPartition(int partition, size_t max, Take take) noexcept {
-  return core_->PopPartition(partition, max, take);
+void AnyFolder::CloseAll() noexcept {
+  const Call call;
+  if (!call.nested()) core_->CloseAll();
 }
-Ledger AnyFolder::ledger() const noexcept { return core_->ledger(); }
-Sizes AnyFolder::sizes() const noexcept { return core_->sizes(); }
+size_t AnyFolder::Pop(size_t max, PartitionRange from, Take take) noexcept {
+  const Call call;
+  return call.nested() ? 0 : core_->Pop(max, from, take);
+}
+size_t AnyFolder::Lease(size_t max, Duration ttl, PartitionRange from, Borrow borrow) noexcept {
+  const Call call;
+  return call.nested() ? 0 : core_->Lease(max, ttl, from, borrow);
+}
+LeaseOutcome AnyFolder::Ack(const LeaseToken& token) noexcept {
+  const Call call;
+  return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->Ack(token);
+}
+LeaseOutcome AnyFolder::Nack(const LeaseToken& token, Duration delay) noexcept {
+  const Call call;
+  return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->Nack(token, delay);
+}
+LeaseOutcome AnyFolder::Extend(const LeaseToken& token, Duration ttl) noexcept {
+  const Call call;
+  return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->Extend(token, ttl);
+}
+bool AnyFolder::ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept {
+  const Call call;
+  return !call.nested() && core_->ScanDeadLetters(cursor, max, see);
+}
+LeaseOutcome AnyFolder::RetryDeadLetter(const LeaseToken& token) noexcept {
+  const Call call;
+  return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->RetryDeadLetter(token);
+}
+LeaseOutcome AnyFolder::DropDeadLetter(const LeaseToken& token) noexcept {
+  const Call call;
+  return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->DropDeadLetter(token);
+}
+void AnyFolder::AddListener(EmissionListener& listener, PartitionRange of) noexcept {
+  const Call call;
+  if (!call.nested()) core_->AddListener(listener, of);
+}
+void AnyFolder::RemoveListener(EmissionListener& listener) noexcept {
+  const Call call;
+  if (!call.nested()) core_->RemoveListener(listener);
+}
+Ledger AnyFolder::ledger() const noexcept {
+  const Call call;
+  return call.nested() ? Ledger{} : core_->ledger();
+}
+Sizes AnyFolder::sizes() const noexcept {
+  const Call call;
+  return call.nested() ? Sizes{} : core_->sizes();
+}
 const StateOps& AnyFolder::ops() const noexcept { return core_->ops(); }
+bool AnyFolder::closed() const noexcept {
+  const Call call;
+  return !call.nested() && core_->closed();
+}
+void AnyFolder::Advance(EngineTime now) noexcept {
+  const Call call;
+  if (!call.nested()) engine_->Advance(now, std::numeric_limits<size_t>::max());
+}
+EngineTime AnyFolder::now() const noexcept { return engine_->timeline().now(); }
+int AnyFolder::partitions() const noexcept { return engine_->partition_count(); }
 
 }  // namespace pleat::inline v0

@@ -33,17 +33,28 @@ class FolderCore {
   // The methods of AnyFolder.
 
   FoldOutcome Fold(std::string_view key, const void* event, EngineTime at);
-  FoldCounts FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes);
+  FoldCounts FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes, PartitionRange only);
   bool Flush(std::string_view key);
   bool Cancel(std::string_view key);
   bool Peek(std::string_view key, AnyFolder::Look look);
   bool Scan(ScanCursor& cursor, size_t max, AnyFolder::See see);
   void CloseAll();
-  size_t Pop(size_t max, AnyFolder::Take take);
-  size_t PopPartition(int partition, size_t max, AnyFolder::Take take);
+  size_t Pop(size_t max, PartitionRange from, AnyFolder::Take take);
+  size_t Lease(size_t max, Duration ttl, PartitionRange from, AnyFolder::Borrow borrow);
+  LeaseOutcome Ack(const LeaseToken& token);
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay);
+  LeaseOutcome Extend(const LeaseToken& token, Duration ttl);
+  bool ScanDeadLetters(ScanCursor& cursor, size_t max, AnyFolder::SeeDead see);
+  LeaseOutcome RetryDeadLetter(const LeaseToken& token);
+  LeaseOutcome DropDeadLetter(const LeaseToken& token);
+
+  void AddListener(EmissionListener& listener, PartitionRange of);
+  void RemoveListener(EmissionListener& listener);
 
   Ledger ledger();
   Sizes sizes();
+  bool closed();
+  EngineCore& engine() noexcept { return engine_; }
   const std::string& name() const noexcept { return name_; }
   const StateOps& ops() const noexcept { return ops_; }
 
@@ -60,9 +71,17 @@ class FolderCore {
   }
   uint64_t HashOf(const PackedKey& key) const noexcept { return key.HashWith(engine_.hash_key()); }
 
-  // For what must see one instant everywhere: all locks, taken in index order.
-  void LockAll() noexcept;
-  void UnlockAll() noexcept;
+  PartitionRange Clip(PartitionRange range) const noexcept;
+
+  // For what must see one instant in several partitions: their locks, taken in index order.
+  void LockRange(PartitionRange range) noexcept;
+  void UnlockRange(PartitionRange range) noexcept;
+
+  void NoteLeases(const Home& home);
+  template <class HandOut>
+  size_t HandOutRange(size_t max, PartitionRange from, bool lends, const HandOut& hand_out);
+  template <class Change>
+  LeaseOutcome WithToken(const LeaseToken& token, const Change& change);
 
   EngineCore& engine_;
   const std::string name_;

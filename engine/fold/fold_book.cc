@@ -44,10 +44,15 @@ size_t FullFrom(const FolderOptions& options) {
   return emits ? options.max_bytes - options.max_bytes / 8 : options.max_bytes;
 }
 
+// A group that is open can add two to the backlog: a partial, and itself.
+size_t BacklogFrom(size_t max_backlog, size_t group_bytes) {
+  return max_backlog > SIZE_MAX / group_bytes ? SIZE_MAX : max_backlog * group_bytes / 2;
+}
+
 }  // namespace
 
 FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps& ops,
-                   uint32_t partition, const HashKey& hash_key)
+                   uint32_t partition, const HashKey& hash_key, Timeline& timeline)
     : quiet_period_(std::min(options.quiet_period, kAllOfTime)),
       max_hold_(std::min(options.max_hold, kAllOfTime)),
       max_events_low_(static_cast<uint32_t>(options.max_events)),
@@ -63,8 +68,11 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
       slab_(pool, StrideFor(ops, has_extra_)),
       options_(options),
       partition_(partition),
+      pool_(pool),
       hash_key_(hash_key),
+      timeline_(timeline),
       group_bytes_(StrideFor(ops, has_extra_) + sizeof(Cold) + kPlaceBytes),
+      backlog_from_(BacklogFrom(options.max_backlog, group_bytes_)),
       keys_(pool),
       deadlines_(pool, std::min({options.quiet_period, options.max_hold, options.partial_every})),
       ready_(pool),
@@ -72,6 +80,7 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
                                         : nullptr) {}
 
 FoldBook::~FoldBook() {
+  TellListeners();  // who find that the folder is closed
   slab_.ForEach([this](uint32_t number) {
     if (slab_.cold(number).free()) return;
     ops_.destroy(ops_.context, state(number));
@@ -221,11 +230,18 @@ void FoldBook::PushEmission(const Due& due) {
     return Before(mine, *this, other);
   });
   if (options_.on_limit == OnLimit::kEmitOldest) ready_bytes_ += BytesOf(due.number);
-  if (!has_extra_) return;
-  Extra& extra = this->extra(due.number);
-  if (extra.kind == Extra::Kind::kGroup) ++extra.revision;
-  if (extra.kind == Extra::Kind::kLeading || extra.kind == Extra::Kind::kPartial) ++ledger_.partial;
-  if (extra.kind != Extra::Kind::kCorrection) NoteEmission(due.number, ready);
+  if (has_extra_) {
+    Extra& extra = this->extra(due.number);
+    if (extra.kind == Extra::Kind::kGroup) ++extra.revision;
+    if (extra.kind == Extra::Kind::kLeading || extra.kind == Extra::Kind::kPartial) {
+      ++ledger_.partial;
+    }
+    if (extra.kind != Extra::Kind::kCorrection) NoteEmission(due.number, ready);
+  }
+  if (options_.on_backlog == OnBacklog::kDropOldest && backlog() > options_.max_backlog) {
+    DropOldest(ready);
+  }
+  if (!listeners_.empty()) TellListeners();
 }
 
 void FoldBook::DestroyState(uint32_t number) noexcept {
@@ -233,23 +249,18 @@ void FoldBook::DestroyState(uint32_t number) noexcept {
   ops_.destroy(ops_.context, state(number));
 }
 
-bool FoldBook::Before(const ReadyGroup& mine, const FoldBook& other,
-                      const ReadyGroup& theirs) const noexcept {
-  if (mine.ripe != theirs.ripe) return mine.ripe < theirs.ripe;
-  if (mine.by_event != theirs.by_event) return theirs.by_event;
-  if (mine.order != theirs.order) return mine.order < theirs.order;
-  const EngineTime my_due = DueOf(hot(mine.number));
-  const EngineTime their_due = other.DueOf(other.hot(theirs.number));
-  if (my_due != their_due) return my_due < their_due;
-  return slab_.cold(mine.number).position() < other.slab_.cold(theirs.number).position();
-}
-
+// On arrival time leases run in the engine's time.
 bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
   seen_ = std::max(seen_, now);
+  return CloseGroups(now, budget) && (memory_ == nullptr || Forget(now, budget)) &&
+         (timeline_.axis() != Axis::kArrival || ExpireLeases(now, budget));
+}
+
+bool FoldBook::CloseGroups(EngineTime now, size_t& budget) {
   for (;;) {
     Due due;
     switch (deadlines_.Next(now, budget, Asker{*this}, due)) {
-      case Deadlines::Found::kNothing: return memory_ == nullptr || Forget(now, budget);
+      case Deadlines::Found::kNothing: return true;
       case Deadlines::Found::kOutOfBudget: return false;
       case Deadlines::Found::kDue: break;
     }
@@ -267,8 +278,9 @@ bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
 }
 
 EngineTime FoldBook::NextDue() const noexcept {
-  const EngineTime next = deadlines_.NextDue();
-  return memory_ == nullptr ? next : std::min(next, memory_->forgets_all_at());
+  EngineTime next = deadlines_.NextDue();
+  if (memory_ != nullptr) next = std::min(next, memory_->forgets_all_at());
+  return timeline_.axis() == Axis::kArrival ? std::min(next, NextLeaseDue()) : next;
 }
 
 void FoldBook::LeaveIndex(uint32_t number, Reason reason) {
@@ -363,41 +375,6 @@ bool FoldBook::Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen,
   });
 }
 
-const ReadyGroup* FoldBook::NextReady(EngineTime now) {
-  seen_ = std::max(seen_, now);
-  while (ready_.empty()) {
-    size_t budget = 64;  // no further than the first emission needs
-    if (CloseDue(now, budget)) break;
-  }
-  return ready_.empty() ? nullptr : &ready_.front();
-}
-
-void FoldBook::PopReady(AnyFolder::Take take) {
-  const ReadyGroup ready = ready_.front();
-  ready_.PopFront();
-  if (const ReadyGroup* later = ready_.Ahead(8)) PrefetchEntry(later->number);
-  if (options_.on_limit == OnLimit::kEmitOldest) ready_bytes_ -= BytesOf(ready.number);
-  bytes_ -= HeapBytesOf(ready.number);
-  const bool by_time = ready.reason == Reason::kQuiet || ready.reason == Reason::kMaxHold ||
-                       ready.reason == Reason::kPartial;
-  ClosedGroup group;
-  static_cast<GroupInfo&>(group) = InfoOf(ready.number);
-  group.key = hot(ready.number).key.view();
-  group.state = state(ready.number);
-  group.closed = by_time ? DueOf(hot(ready.number)) : ready.ripe;
-  group.reason = ready.reason;
-  group.id = {.partition = partition_, .generation = ready.generation};
-  if (has_extra_) {
-    const Extra& extra = this->extra(ready.number);
-    group.revision = extra.revision;
-    group.partial = extra.kind == Extra::Kind::kLeading || extra.kind == Extra::Kind::kPartial;
-    if (extra.corrects != kNothing) group.corrects = EmissionId{partition_, extra.corrects};
-  }
-  take(group);
-  FreeGroup(ready.number);
-  ++ledger_.popped;
-}
-
 // Gives back everything but the state, which is gone already; the number only when nothing refers to
 // it any more.
 void FoldBook::FreeGroup(uint32_t number) noexcept {
@@ -431,11 +408,24 @@ size_t FoldBook::HeapBytesOf(uint32_t number) const noexcept {
 Ledger FoldBook::ledger() const noexcept {
   Ledger ledger = ledger_;
   ledger.ready = ready_.size();
+  if (leases_ != nullptr) {
+    ledger.ready += leases_->waiting();
+    ledger.unacked = leases_->unacked();
+    ledger.dead = leases_->dead();
+    ledger.deliveries = leases_->deliveries();
+    ledger.nacked = leases_->nacked();
+    ledger.ran_out = leases_->ran_out();
+  }
   return ledger;
 }
 
 Sizes FoldBook::sizes() const noexcept {
-  return {.open_groups = ledger_.open, .ready_emissions = ready_.size(), .bytes = bytes_};
+  const Ledger now = ledger();
+  return {.open_groups = now.open,
+          .ready_emissions = now.ready,
+          .unacked_emissions = now.unacked,
+          .dead_letters = now.dead,
+          .bytes = bytes_};
 }
 
 }  // namespace pleat::inline v0

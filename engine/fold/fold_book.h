@@ -5,7 +5,7 @@
 //
 //               +-- folds --+
 //               v           |
-//   Open ---> indexed ------+---- due by `now` -------------------> ready ---> popped, freed
+//   Open ---> indexed ------+---- due by `now` -------------------> ready ---> popped or lent, freed
 //               |  |  |                                               ^
 //               |  |  +-- its key's next event is at or past due ---> overtaken (due comes later)
 //               |  +----- an event, Flush, CloseAll ----------------> ended, in order
@@ -20,6 +20,8 @@
 // A cut for the leading edge is ended from its beginning; one for a partial waits for its instant like an
 // overtaken group. A correction is an ended group of one late event. Only folders that need it have room
 // for this in their groups (Extra), and only they look at it: is_particular_ leads to FoldElsewhere().
+//
+// What was lent stays in its entry until it is settled; Leases knows how it stands with it.
 //
 // Invariants:
 //   - A key has at most one indexed group.
@@ -36,6 +38,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <pleat/any_folder.h>
 #include <pleat/outcome.h>
@@ -46,6 +49,7 @@
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
 #include "engine/base/timeline.h"
+#include "engine/fold/leases.h"
 #include "engine/fold/ready_queue.h"
 #include "engine/table/deadlines.h"
 #include "engine/table/expiring_map.h"
@@ -73,12 +77,25 @@ struct FoldGuess {
   uint32_t unindexed = 0;  // how many groups had left the index; void when another one has
 };
 
+// What a book would hand out next.
+struct Handout {
+  enum class What : uint8_t {
+    kNothing,
+    kLater,  // not known yet: others should have their turn at the lock first
+    kReady,
+    kReturned,
+  };
+  What what = What::kNothing;
+  const ReadyGroup* ready = nullptr;
+  const Leases::Returned* returned = nullptr;
+};
+
 class FoldBook final : public Book {
  public:
-  // `options` with this partition's share of the limits; `pool` and `ops` outlive the book.
+  // `options` with this partition's share of the limits; `pool`, `ops` and `timeline` outlive the book.
   // `hash_key` is the one that hashes come from.
   FoldBook(PagePool& pool, const FolderOptions& options, const StateOps& ops, uint32_t partition,
-           const HashKey& hash_key);
+           const HashKey& hash_key, Timeline& timeline);
   ~FoldBook() override;
 
   // Inline, because a batch calls it millions of times a second.
@@ -116,17 +133,32 @@ class FoldBook final : public Book {
 
   bool CloseDue(EngineTime now, size_t& budget) override;
   EngineTime NextDue() const noexcept override;
+  bool ExpireLeases(EngineTime now, size_t& budget) override;
+  EngineTime NextLeaseDue() const noexcept override;
 
-  // The next emission, or null. Applies what is due by `now` only as far as needed to know it.
-  const ReadyGroup* NextReady(EngineTime now);
+  // What comes next, for good or to be lent. Applies what is due by `now` only as far as needed to know it.
+  Handout NextHandout(EngineTime now, EngineTime lease_now, bool lends);
 
-  // Hands it over and forgets it. REQUIRES: NextReady() was not null.
-  void PopReady(AnyFolder::Take take);
+  // Hands it out. REQUIRES: it is what NextHandout() has just given.
+  void PopNext(const Handout& next, EngineTime lease_now, AnyFolder::Take take);
+  void LendNext(const Handout& next, EngineTime lease_now, Duration ttl, uint64_t epoch,
+                AnyFolder::Borrow borrow);
 
-  // Whether `mine` comes before `theirs`, of another book, in the emission order: (ripe, by time before
-  // by event, order), then (due, opening position) for those that one call closed together.
-  bool Before(const ReadyGroup& mine, const FoldBook& other,
-              const ReadyGroup& theirs) const noexcept;
+  // Whether `mine` comes before `theirs`, of another book: what came back before what never went out, and that
+  // in the emission order: (ripe, by time before by event, order), then (due, opening position) for those that
+  // one call closed together.
+  bool IsBefore(const Handout& mine, const FoldBook& other, const Handout& theirs) const noexcept;
+
+  LeaseOutcome Ack(const LeaseToken& token, EngineTime now);
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay, EngineTime now);
+  LeaseOutcome Extend(const LeaseToken& token, Duration ttl, EngineTime now);
+  LeaseOutcome RetryDeadLetter(const LeaseToken& token, EngineTime now);
+  LeaseOutcome DropDeadLetter(const LeaseToken& token, EngineTime now);
+  bool ScanDeadLetters(uint32_t& place, size_t max, EngineTime now, size_t& seen,
+                       AnyFolder::SeeDead see);
+
+  void AddListener(EmissionListener& listener) { listeners_.push_back(&listener); }
+  void RemoveListener(const EmissionListener& listener) { std::erase(listeners_, &listener); }
 
   Ledger ledger() const noexcept;
   Sizes sizes() const noexcept;
@@ -326,6 +358,33 @@ class FoldBook final : public Book {
     return group_bytes_ + KeyArena::BytesFor(hot(number).key) + HeapBytesOf(number);
   }
   void FreeGroup(uint32_t number) noexcept;
+
+  // Handing out.
+  bool Before(const ReadyGroup& mine, const FoldBook& other,
+              const ReadyGroup& theirs) const noexcept;
+  const ReadyGroup* NextReady(EngineTime now);
+  ReadyGroup TakeReady();
+  ClosedGroup Show(const ReadyGroup& ready) const noexcept;
+  void NoteGone(const ReadyGroup& ready) noexcept;
+  void Discard(const ReadyGroup& ready) noexcept;
+  bool CloseGroups(EngineTime now, size_t& budget);
+  template <class Change>
+  LeaseOutcome Settle(const Change& change);
+  Leases::Held HeldOf(const ReadyGroup& ready) const noexcept {
+    return {.emission = ready, .key = &hot(ready.number).key, .hash = hot(ready.number).hash};
+  }
+  uint32_t HolderOf(const ReadyGroup& ready) const {
+    return leases_->HolderOf(hot(ready.number).key, hot(ready.number).hash);
+  }
+  size_t backlog() const noexcept {
+    return ready_.size() + (leases_ == nullptr ? 0 : leases_->backlog());
+  }
+  bool IsOverloaded(uint32_t& number, FoldCall& call, bool starts);
+  void DropOldest(const ReadyGroup& newest);
+  void TellListeners() const noexcept {
+    for (EmissionListener* listener : listeners_) listener->MayHaveEmissions();
+  }
+
   GroupInfo InfoOf(uint32_t number) const noexcept;
   size_t HeapBytesOf(uint32_t number) const noexcept;
 
@@ -349,12 +408,17 @@ class FoldBook final : public Book {
 
   const FolderOptions options_;
   const uint32_t partition_;
+  PagePool& pool_;
   const HashKey& hash_key_;
-  const size_t group_bytes_;  // what a group costs, beside long keys and the state's heap
+  Timeline& timeline_;
+  const size_t group_bytes_;   // what a group costs, beside long keys and the state's heap
+  const size_t backlog_from_;  // with fewer bytes than this, there cannot be a backlog at its limit
   KeyArena keys_;
   Deadlines deadlines_;
   ReadyQueue ready_;
-  std::unique_ptr<Memory> memory_;        // null: nothing needs it
+  std::unique_ptr<Memory> memory_;  // null: nothing needs it
+  std::unique_ptr<Leases> leases_;  // null: nothing was ever lent
+  std::vector<EmissionListener*> listeners_;
   uint64_t changes_ = 0;                  // counts what beside events changes what groups answer
   std::map<uint32_t, uint32_t> wraps_;    // the high half of the counts that need one
   std::map<uint32_t, EngineTime> early_;  // the smallest stamps that lie kFar back

@@ -26,6 +26,10 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
       return same ? FoldOutcome::kDuplicate : FoldOutcome::kConflict;
     }
   }
+  if (IsOverloaded(number, call, marks.starts)) {
+    ++ledger_.overloaded;
+    return FoldOutcome::kOverloaded;
+  }
   if (!MakeRoom(number, call, marks.starts)) {
     ++ledger_.refused;
     return FoldOutcome::kOverLimit;
@@ -71,6 +75,18 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
 bool FoldBook::IsLate(const FoldCall& call) const noexcept {
   return options_.accept_limit != kForever && call.now != kBeginningOfTime &&
          call.at < SaturatingSub(call.now, options_.accept_limit);
+}
+
+// Whether the event would open a group while too many emissions wait. What is due waits as well, so here a fold
+// closes other groups, once there are so many entries that they might matter.
+bool FoldBook::IsOverloaded(uint32_t& number, FoldCall& call, bool starts) {
+  if (bytes_ < backlog_from_ || options_.on_backlog != OnBacklog::kRefuse) return false;
+  if (!starts && IsOpen(number, call)) return false;
+  size_t budget = std::numeric_limits<size_t>::max();
+  CloseDue(call.now, budget);
+  number = FindSlowly(call.key, call.hash);
+  ++changes_;
+  return backlog() >= options_.max_backlog;
 }
 
 // Whether the event may come in; if the limits say that others make room for it, they have. `number` is
@@ -152,6 +168,10 @@ void FoldBook::Overtake(uint32_t number, const FoldCall& call) {
 FoldOutcome FoldBook::Correct(FoldCall& call) {
   size_t budget = std::numeric_limits<size_t>::max();
   CloseDue(call.now, budget);
+  if (options_.on_backlog == OnBacklog::kRefuse && backlog() >= options_.max_backlog) {
+    ++ledger_.overloaded;
+    return FoldOutcome::kOverloaded;
+  }
   if (!HasRoomFor(call.key, options_.max_bytes)) {
     ++ledger_.refused;
     return FoldOutcome::kOverLimit;
@@ -222,9 +242,10 @@ uint32_t FoldBook::Cut(uint32_t number, Extra::Kind kind) {
   return cut;
 }
 
-// Nothing at the limit on bytes: then the group goes on to its next instant.
+// Nothing at the limit on bytes or the backlog: then the group goes on to its next instant.
 uint32_t FoldBook::CutForPartial(uint32_t number) {
   if (bytes_ + BytesOf(number) > options_.max_bytes) return KeyIndex::kNone;
+  if (backlog() >= options_.max_backlog) return KeyIndex::kNone;
   const uint32_t cut = Cut(number, Extra::Kind::kPartial);
   extra(cut).quiet_due = extra(number).next_partial;
   return cut;

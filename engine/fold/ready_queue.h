@@ -1,8 +1,8 @@
-// The groups of a book that have closed and wait to be popped, in emission order.
+// Queues of what a book hands out, in order: groups that have closed, and emissions that came back.
 //
-// A queue in pages of the pool, so that the memory of a burst goes back when it was popped. One that
-// comes out of order, which happens only among batches folded at the same time, moves forward from
-// the end to its place.
+// A queue lies in pages of the pool, so that the memory of a burst goes back when it was popped. What
+// comes out of order, which is rare (batches folded at the same time close groups so), moves forward from the
+// end to its place.
 #pragma once
 
 #include <cstddef>
@@ -29,39 +29,40 @@ struct ReadyGroup {
 };
 static_assert(sizeof(ReadyGroup) == 32);
 
-class ReadyQueue {
+template <class Item>
+class PagedQueue {
  public:
-  explicit ReadyQueue(PagePool& pool) : pool_(pool) {}
-  ~ReadyQueue() {
+  explicit PagedQueue(PagePool& pool) : pool_(pool) {}
+  ~PagedQueue() {
     while (first_ != nullptr) DropFirstPage();
   }
-  ReadyQueue(const ReadyQueue&) = delete;
-  ReadyQueue& operator=(const ReadyQueue&) = delete;
+  PagedQueue(const PagedQueue&) = delete;
+  PagedQueue& operator=(const PagedQueue&) = delete;
 
   bool empty() const noexcept { return size_ == 0; }
   size_t size() const noexcept { return size_; }
-  const ReadyGroup& front() const noexcept { return ItemsOf(first_)[begin_]; }
+  const Item& front() const noexcept { return ItemsOf(first_)[begin_]; }
 
   // One that comes soon, for whoever wants to fetch what it refers to; null near the end of a page.
-  const ReadyGroup* Ahead(size_t n) const noexcept {
+  const Item* Ahead(size_t n) const noexcept {
     return n < size_ && begin_ + n < kPerPage ? &ItemsOf(first_)[begin_ + n] : nullptr;
   }
 
-  // Puts `group` in front of all at the end of the queue that `before(group, other)` says it precedes.
+  // Puts `item` in front of all at the end of the queue that `before(item, other)` says it precedes.
   template <class Before>
-  void Insert(const ReadyGroup& group, const Before& before) {
+  void Insert(const Item& item, const Before& before) {
     if (last_ == nullptr || end_ == kPerPage) AddPage();
     Page* page = last_;
     size_t place = end_++;
-    ReadyGroup* hole = &ItemsOf(page)[place];
+    Item* hole = &ItemsOf(page)[place];
     for (size_t ahead = size_++; ahead > 0; --ahead) {
       if (place == 0) page = page->previous, place = kPerPage;
-      ReadyGroup& other = ItemsOf(page)[--place];
-      if (!before(group, other)) break;
+      Item& other = ItemsOf(page)[--place];
+      if (!before(item, other)) break;
       *hole = other;
       hole = &other;
     }
-    *hole = group;
+    *hole = item;
   }
 
   void PopFront() noexcept {
@@ -76,13 +77,10 @@ class ReadyQueue {
     Page* previous;
     Page* next;
   };
-  static constexpr size_t kPerPage = (PagePool::kPageBytes - sizeof(Page)) / sizeof(ReadyGroup);
-  static_assert(std::is_trivially_copyable_v<ReadyGroup> &&
-                sizeof(Page) % alignof(ReadyGroup) == 0);
+  static constexpr size_t kPerPage = (PagePool::kPageBytes - sizeof(Page)) / sizeof(Item);
+  static_assert(std::is_trivially_copyable_v<Item> && sizeof(Page) % alignof(Item) == 0);
 
-  static ReadyGroup* ItemsOf(Page* page) noexcept {
-    return reinterpret_cast<ReadyGroup*>(page + 1);
-  }
+  static Item* ItemsOf(Page* page) noexcept { return reinterpret_cast<Item*>(page + 1); }
 
   void AddPage() {
     Page* const page = ::new (pool_.Take()) Page;
@@ -107,5 +105,7 @@ class ReadyQueue {
   size_t end_ = 0;    // in the last
   size_t size_ = 0;
 };
+
+using ReadyQueue = PagedQueue<ReadyGroup>;
 
 }  // namespace pleat::inline v0

@@ -105,6 +105,7 @@ FolderOptions FolderOptionsFor(const FoldSpec& spec) {
   options.count_reopened = ClosesEarly(spec);
   options.max_groups = spec.max_groups;
   options.max_bytes = spec.max_bytes;
+  options.max_backlog = SIZE_MAX;  // max_bytes bounds what waits for its reader
   options.on_limit = spec.on_limit;
   return options;
 }
@@ -207,15 +208,14 @@ LineResult JsonFolder::Impl::Count(FoldOutcome outcome, const FoldEvent& event) 
 
 // It moves time as an event that is folded would, and what is due closes before it.
 LineResult JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime arrival) noexcept {
-  Engine& engine = folder_.engine();
   const bool by_event = plan_.time_slot != PathTree::kNone;
   const EngineTime at = by_event ? control.at : arrival;
-  const EngineTime now = engine.now();
+  const EngineTime now = folder_.now();
   if (future_limit_ != kForever && now != kBeginningOfTime &&
       at > SaturatingAdd(now, future_limit_)) {
     return Bad(bad_line::kFuture);
   }
-  if (by_event) engine.Advance(SaturatingSub(at, lateness_));
+  if (by_event) folder_.Advance(SaturatingSub(at, lateness_));
   control.cancels ? folder_.Cancel(control.key) : folder_.Flush(control.key);
   events_.Add(1);
   control_.Add(1);
@@ -317,7 +317,8 @@ size_t JsonFolder::Impl::Pop(size_t max, std::string& out) {
   size_t popped = 0;
   while (popped < max) {
     const size_t wanted = std::min(max - popped, kTakenAtOnce);
-    const size_t got = folder_.Pop(wanted, [&](const ClosedGroup& group) { taken.Take(group); });
+    const size_t got =
+        folder_.Pop(wanted, {}, [&](const ClosedGroup& group) { taken.Take(group); });
     taken.Print(out);
     popped += got;
     if (got < wanted) break;
@@ -326,7 +327,7 @@ size_t JsonFolder::Impl::Pop(size_t max, std::string& out) {
 }
 
 bool JsonFolder::Impl::Scan(ScanCursor& cursor, size_t max, std::string& out) const {
-  const EngineTime now = folder_.engine().now();
+  const EngineTime now = folder_.now();
   EmissionPrinter printer(plan_);
   LineWriter lines;
   const bool more = folder_.Scan(

@@ -1,16 +1,18 @@
 // A Partition is one lock and what it guards: a book for each collection, and whether the engine was
-// stopped. It knows the engine's time only as an argument, and tells the timer wheel when its first
+// stopped or is gone. It knows the engine's time only as an argument, and tells the timer wheel when its first
 // deadline moves earlier.
 //
-// Lock order: partitions by index, then the schedule. User code runs under a partition's lock only as
+// Lock order: partitions by index, then the schedule, then what an alarm or a listener locks. User code runs under a partition's lock only as
 // a fold function, or as the `take` and `look` of AnyFolder, which may not call back.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <vector>
 
 #include <absl/base/thread_annotations.h>
+#include <pleat/engine.h>
 #include <pleat/time.h>
 
 #include "engine/base/book.h"
@@ -28,7 +30,9 @@ class Schedule {
  public:
   void Arm(Timer& timer, EngineTime deadline) {
     LockGuard guard(lock_);
+    const EngineTime before = wheel_.NextDeadline();
     wheel_.Schedule(timer, deadline);
+    if (deadline < before) Tell(deadline);
   }
   Timer* FirstDue(EngineTime now) {
     LockGuard guard(lock_);
@@ -42,10 +46,23 @@ class Schedule {
     LockGuard guard(lock_);
     wheel_.Cancel(timer);
   }
+  void LeaseDeadlineIsEarlier(EngineTime deadline) {
+    LockGuard guard(lock_);
+    Tell(deadline);
+  }
+  void SetAlarm(EngineAlarm* alarm) {
+    LockGuard guard(lock_);
+    alarm_ = alarm;
+  }
 
  private:
+  void Tell(EngineTime deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    if (alarm_ != nullptr) alarm_->DeadlineIsEarlier(deadline);
+  }
+
   mutable Lock lock_;
   TimerWheel wheel_ ABSL_GUARDED_BY(lock_);
+  EngineAlarm* alarm_ ABSL_GUARDED_BY(lock_) = nullptr;
 };
 
 // Starts a cache line of its own, so that two locks never share one.
@@ -69,8 +86,18 @@ class alignas(128) Partition : public Timer {
   // applied before `budget` ran out.
   bool CloseDue(EngineTime now, size_t& budget) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 
+  // Leases that run in a time of their own.
+  void LeaseDeadlineMayBeEarlier(const Book& book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+  bool ExpireLeases(EngineTime now, size_t& budget) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+  EngineTime NextLeaseDue() const noexcept { return lease_due_.load(std::memory_order_acquire); }
+
+  // Nothing is folded from now on.
   void Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { stopped_ = true; }
   bool stopped() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { return stopped_; }
+
+  // The books are gone from now on.
+  void Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+  bool closed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { return closed_; }
 
  private:
   void Reschedule(EngineTime next) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
@@ -79,7 +106,9 @@ class alignas(128) Partition : public Timer {
   Schedule& schedule_;
   std::vector<std::unique_ptr<Book>> books_ ABSL_GUARDED_BY(lock_);
   EngineTime scheduled_ ABSL_GUARDED_BY(lock_) = kNever;
+  std::atomic<EngineTime> lease_due_{kNever};  // changes under the lock only
   bool stopped_ ABSL_GUARDED_BY(lock_) = false;
+  bool closed_ ABSL_GUARDED_BY(lock_) = false;
 };
 
 }  // namespace pleat::inline v0

@@ -81,7 +81,8 @@ class Slab {
   // Whether the place was handed out since its chunk was last taken from the pool, be it free again by
   // now. Only then is there anything to look at: for whoever keeps numbers longer than their places.
   bool Knows(uint32_t number) const noexcept {
-    return (number & kIndexMask) < uses_[number >> kIndexBits].fresh;
+    const uint32_t chunk = number >> kIndexBits;
+    return chunk < uses_.size() && (number & kIndexMask) < uses_[chunk].fresh;
   }
 
   std::byte* hot(uint32_t number) const noexcept {

@@ -51,7 +51,7 @@ enum class OnLimit : uint8_t {
 
 // What becomes of an event that would open a group while too many emissions wait to be taken.
 enum class OnBacklog : uint8_t {
-  kRefuse,      // it is answered kOverloaded, at once, and changes no group
+  kRefuse,  // it is answered kOverloaded, at once, and changes no group
   kDropOldest,  // it opens its group; the emission that has waited longest is dropped, and counted, when
                 // another one would exceed the limit
 };
@@ -289,13 +289,20 @@ class PLEAT_EXPORT AnyFolder {
   Ledger ledger() const noexcept;
   Sizes sizes() const noexcept;
   const StateOps& ops() const noexcept;
-  Engine& engine() const noexcept { return *engine_; }
+
+  // Whether the engine is gone.
+  bool closed() const noexcept;
+
+  // The engine's own, for whoever has only the folder.
+  void Advance(EngineTime now) noexcept;
+  EngineTime now() const noexcept;
+  int partitions() const noexcept;
 
  private:
-  AnyFolder(Engine* engine, FolderCore* core) : engine_(engine), core_(core) {}
+  AnyFolder(std::shared_ptr<EngineCore> engine, FolderCore* core);
 
-  Engine* engine_;
-  FolderCore* core_;
+  std::shared_ptr<EngineCore> engine_;  // which keeps the core
+  FolderCore* core_ = nullptr;
 };
 
 }  // namespace pleat::inline v0

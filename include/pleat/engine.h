@@ -88,7 +88,7 @@ class EngineAlarm {
 //
 // Functions of the caller's that run inside a call (folding, copying and destroying a state, rules) must not call
 // an engine, this one or another. A Fold() from there is answered kWouldDeadlock, and so is an Ack(); all else
-// does nothing.
+// does nothing, and a call with a budget says that it is done.
 class PLEAT_EXPORT Engine {
  public:
   // Errors: kInvalidArgument for an option out of range, naming it.
@@ -137,12 +137,12 @@ class PLEAT_EXPORT Engine {
   Axis axis() const noexcept;
 
   // For the collections.
-  EngineCore& core() noexcept { return *core_; }
+  const std::shared_ptr<EngineCore>& core() noexcept { return core_; }
 
  private:
-  explicit Engine(std::unique_ptr<EngineCore> core);
+  explicit Engine(std::shared_ptr<EngineCore> core);
 
-  std::unique_ptr<EngineCore> core_;
+  std::shared_ptr<EngineCore> core_;
 };
 
 }  // namespace pleat::inline v0

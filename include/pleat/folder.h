@@ -280,10 +280,9 @@ class Folder {
     return EmissionOf(group, State(*static_cast<const State*>(group.state)));
   }
   static Emission<State> EmissionOf(const ClosedGroup& group, State state) {
-    return {std::string(group.key), std::move(state), group.count,
-            group.first,            group.last,       group.closed,
-            group.reason,           group.id,         group.revision,
-            group.partial,          group.corrects};
+    return {std::string(group.key), std::move(state), group.count, group.first,    group.last,
+            group.closed,           group.reason,     group.id,    group.revision, group.partial,
+            group.corrects};
   }
 
   // Room is made for a few hundred at once: moving the states on, time and again, costs more.

@@ -39,16 +39,16 @@ struct LeaseToken {
 enum class LeaseOutcome : uint8_t {
   kDone,     // as asked; an Ack() is answered so again when it is repeated
   kClamped,  // done, but with the time asked for cut to the folder's limit
-  kStale,    // the lease is over: it ran out, was given back, or is of another engine. Nothing has changed,
-             // and what was lent is, or will be, somebody else's
-  kClosed,   // the engine is gone
+  kStale,  // the lease is over: it ran out, was given back, or is of another engine. Nothing has changed,
+           // and what was lent is, or will be, somebody else's
+  kClosed,         // the engine is gone
   kWouldDeadlock,  // called from inside a fold function; nothing has changed
 };
 
 // How an emission was lent.
 struct Delivery {
   LeaseToken token;
-  EngineTime until;        // the lease is over when the time of leases gets there
+  EngineTime until;         // the lease is over when the time of leases gets there
   uint32_t deliveries = 0;  // of this emission, this one included
 };
 

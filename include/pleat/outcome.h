@@ -20,7 +20,7 @@ enum class FoldOutcome : uint8_t {
   kDuplicate,  // an event of this id was taken already: a retry, done
   kConflict,   // the same, but its content was different: one of the two is wrong
   kCorrected,  // late, and handed out as a correction by itself (OnLate::kCorrect)
-  kOverloaded,     // it would have opened a group, and too many emissions wait to be taken (max_backlog)
+  kOverloaded,  // it would have opened a group, and too many emissions wait to be taken (max_backlog)
   kWouldDeadlock,  // called from inside a fold function; not counted
   kElsewhere,      // FoldBatch() was told to leave its partition alone; not counted
 };

@@ -12,34 +12,34 @@ namespace pleat::inline v0 {
 //   opened = closed + cancelled + open
 //   closed + partial + corrected = silent + popped + acked + dropped + ready + unacked + dead
 struct Ledger {
-  uint64_t events = 0;     // every event offered
-  uint64_t opened = 0;     // events that opened a group
-  uint64_t folded = 0;     // events folded into an open group: the work pleat saved
-  uint64_t late = 0;       // older than the accept limit
-  uint64_t future = 0;     // beyond the future limit
-  uint64_t refused = 0;    // refused at a limit on groups, bytes or key length
+  uint64_t events = 0;      // every event offered
+  uint64_t opened = 0;      // events that opened a group
+  uint64_t folded = 0;      // events folded into an open group: the work pleat saved
+  uint64_t late = 0;        // older than the accept limit
+  uint64_t future = 0;      // beyond the future limit
+  uint64_t refused = 0;     // refused at a limit on groups, bytes or key length
   uint64_t overloaded = 0;  // refused because too many emissions wait
-  uint64_t duplicate = 0;  // of an id that was taken already
-  uint64_t conflict = 0;   // the same, with other content
-  uint64_t corrected = 0;  // late events that became an emission by themselves
-  uint64_t closed = 0;     // groups that closed
-  uint64_t cancelled = 0;  // groups dropped by Cancel()
-  uint64_t silent = 0;     // groups that closed without an emission: their leading one said it
-  uint64_t partial = 0;    // emissions of groups that went on: leading ones and partials
-  uint64_t popped = 0;     // emissions given away by Pop()
-  uint64_t acked = 0;      // emissions acked
-  uint64_t dropped = 0;    // emissions dropped: dead letters, or the oldest at max_backlog
-  uint64_t open = 0;       // groups open now
-  uint64_t ready = 0;      // emissions that wait to be handed out for the first time, now
-  uint64_t unacked = 0;    // emissions that are lent, or wait to be lent again, now
-  uint64_t dead = 0;       // dead letters now
+  uint64_t duplicate = 0;   // of an id that was taken already
+  uint64_t conflict = 0;    // the same, with other content
+  uint64_t corrected = 0;   // late events that became an emission by themselves
+  uint64_t closed = 0;      // groups that closed
+  uint64_t cancelled = 0;   // groups dropped by Cancel()
+  uint64_t silent = 0;      // groups that closed without an emission: their leading one said it
+  uint64_t partial = 0;     // emissions of groups that went on: leading ones and partials
+  uint64_t popped = 0;      // emissions given away by Pop()
+  uint64_t acked = 0;       // emissions acked
+  uint64_t dropped = 0;     // emissions dropped: dead letters, or the oldest at max_backlog
+  uint64_t open = 0;        // groups open now
+  uint64_t ready = 0;       // emissions that wait to be handed out for the first time, now
+  uint64_t unacked = 0;     // emissions that are lent, or wait to be lent again, now
+  uint64_t dead = 0;        // dead letters now
   uint64_t reopened =
       0;  // of `opened`: a max hold, a cap, a limit or Flush() had closed the key's group
           // before it early; without that it would have folded. Only with count_reopened
   uint64_t late_folded = 0;  // of `opened` and `folded`: late ones, by OnLate::kFold
-  uint64_t deliveries = 0;  // leases given
-  uint64_t nacked = 0;      // of them, given back
-  uint64_t ran_out = 0;     // of them, neither acked nor given back in time
+  uint64_t deliveries = 0;   // leases given
+  uint64_t nacked = 0;       // of them, given back
+  uint64_t ran_out = 0;      // of them, neither acked nor given back in time
 
   // folded / events; 0 when there was no event.
   double FoldingRatio() const noexcept { return Ratio(folded, events); }
@@ -100,12 +100,21 @@ struct Ledger {
 // What a collection holds now.
 struct Sizes {
   size_t open_groups = 0;
-  size_t ready_emissions = 0;  // that wait to be handed out for the first time
+  size_t ready_emissions = 0;    // that wait to be handed out for the first time
   size_t unacked_emissions = 0;  // that are lent, or wait to be lent again
   size_t dead_letters = 0;
   size_t bytes =
       0;  // counted against max_bytes: groups with their keys and state, open or ready, and
           // what is remembered of ids and of closed groups
+
+  Sizes& operator+=(const Sizes& other) noexcept {
+    open_groups += other.open_groups;
+    ready_emissions += other.ready_emissions;
+    unacked_emissions += other.unacked_emissions;
+    dead_letters += other.dead_letters;
+    bytes += other.bytes;
+    return *this;
+  }
 
   friend bool operator==(const Sizes&, const Sizes&) = default;
 };

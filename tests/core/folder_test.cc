@@ -393,7 +393,7 @@ TEST_F(FoldingThreads, LoseNothingAndGetNothingTwice) {
       folder_.Fold("key" + std::to_string((i * 7 + t) % 101), {1}, at);
       if (i % 64 == 0) engine_->Advance(at);
       if (i % 97 == 0) Take(folder_.Pop(50));
-      if (i % 89 == 0) Take(folder_.PopPartition(i % 8, 50));
+      if (i % 89 == 0) Take(folder_.Pop(50, PartitionRange::One(i % 8)));
       if (i % 1009 == 0) folder_.CloseAll();
     }
   });
@@ -412,7 +412,7 @@ TEST_F(FoldingThreads, LoseNothingAndGetNothingTwiceWithBatches) {
       batch.clear();
       if (i % 5 == 0) engine_->Advance(at);
       if (i % 3 == 0) Take(folder_.Pop(50));
-      if (i % 4 == 0) Take(folder_.PopPartition(i % 8, 50));
+      if (i % 4 == 0) Take(folder_.Pop(50, PartitionRange::One(i % 8)));
       if (i % 97 == 0) folder_.CloseAll();
     }
     folder_.FoldBatch(batch);
@@ -449,7 +449,7 @@ TEST(Folder, EveryPartitionHandsOutInOrderWhenThreadsFoldBatchesOnEventTime) {
   int64_t events = 0;
   for (int partition = 0; partition < 4; ++partition) {
     EngineTime before = kBeginningOfTime;
-    for (const Emission<Sum>& e : folder.PopPartition(partition, SIZE_MAX)) {
+    for (const Emission<Sum>& e : folder.Pop(SIZE_MAX, PartitionRange::One(partition))) {
       events += e.state.sum;
       if (e.reason != Reason::kMaxEvents) continue;  // the others may have closed in their past
       EXPECT_LE(before, e.closed);

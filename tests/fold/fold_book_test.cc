@@ -31,7 +31,8 @@ uint64_t HashOf(std::string_view key) { return PackedKey(key).HashWith(kHashKey)
 class FoldBookFixture : public testing::Test {
  protected:
   explicit FoldBookFixture(FolderOptions options = {.quiet_period = 10s, .max_hold = kForever})
-      : book_(pool_, options, StateOpsFor<Text, Joined>(), 3, kHashKey) {}
+      : timeline_(EngineOptions{}),
+        book_(pool_, options, StateOpsFor<Text, Joined>(), 3, kHashKey, timeline_) {}
 
   FoldOutcome Fold(std::string_view key, std::string value, EngineTime at, EngineTime now) {
     const Text text{std::move(value)};
@@ -45,8 +46,10 @@ class FoldBookFixture : public testing::Test {
   }
   std::vector<std::string> PopAll(EngineTime now) {
     std::vector<std::string> out;
-    while (book_.NextReady(now) != nullptr) {
-      book_.PopReady([&](const ClosedGroup& group) {
+    for (;;) {
+      const Handout next = book_.NextHandout(now, now, /*lends=*/false);
+      if (next.what == Handout::What::kNothing) break;
+      book_.PopNext(next, now, [&](const ClosedGroup& group) {
         auto& state = *static_cast<Joined*>(group.state);
         out.push_back(std::string(group.key) + "=" + state.all);
         state.~Joined();
@@ -58,6 +61,7 @@ class FoldBookFixture : public testing::Test {
   const EngineTime t0_ = FromUnix(1'000'000s);
   uint64_t position_ = 0;
   PagePool pool_;
+  Timeline timeline_;
   FoldBook book_;
 };
 

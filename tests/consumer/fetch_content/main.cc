@@ -24,7 +24,7 @@ int main() {
   good = engine->NextDeadline().has_value() && engine->Advance(at + 1s, 100) && good;
   folder.CloseAll();
   const int home = pleat::PartitionOf("last", engine->partitions());
-  good = !folder.PopPartition(home, 1).empty() && good;
+  good = !folder.Pop(1, pleat::PartitionRange::One(home)).empty() && good;
   good = folder.PopExpired(at + 6min, 10).size() == 2 && good;
   engine->Stop();
   good = folder.Fold("late", 1, engine->now()) == pleat::FoldOutcome::kStopped && good;

@@ -1,0 +1,222 @@
+// How a book hands out what has closed: for good, or lent.
+#include <algorithm>
+#include <limits>
+
+#include "engine/fold/fold_book.h"
+
+namespace pleat::inline v0 {
+
+bool FoldBook::Before(const ReadyGroup& mine, const FoldBook& other,
+                      const ReadyGroup& theirs) const noexcept {
+  if (mine.ripe != theirs.ripe) return mine.ripe < theirs.ripe;
+  if (mine.by_event != theirs.by_event) return theirs.by_event;
+  if (mine.order != theirs.order) return mine.order < theirs.order;
+  const EngineTime my_due = DueOf(hot(mine.number));
+  const EngineTime their_due = other.DueOf(other.hot(theirs.number));
+  if (my_due != their_due) return my_due < their_due;
+  return slab_.cold(mine.number).position() < other.slab_.cold(theirs.number).position();
+}
+
+bool FoldBook::IsBefore(const Handout& mine, const FoldBook& other,
+                        const Handout& theirs) const noexcept {
+  if (mine.what != theirs.what) return mine.what == Handout::What::kReturned;
+  if (mine.what == Handout::What::kReturned) return mine.returned->IsBefore(*theirs.returned);
+  return Before(*mine.ready, other, *theirs.ready);
+}
+
+// The next emission that never went out, or null.
+const ReadyGroup* FoldBook::NextReady(EngineTime now) {
+  seen_ = std::max(seen_, now);
+  while (ready_.empty()) {
+    size_t budget = 64;  // no further than the first emission needs
+    if (CloseGroups(now, budget)) break;
+  }
+  // A batch under way may have closed groups by event at a time that it has not yet made everybody's: they
+  // are not final.
+  return ready_.empty() || ready_.front().ripe > now ? nullptr : &ready_.front();
+}
+
+Handout FoldBook::NextHandout(EngineTime now, EngineTime lease_now, bool lends) {
+  if (leases_ == nullptr) {
+    const ReadyGroup* const ready = NextReady(now);
+    if (ready == nullptr) return {};
+    return {.what = Handout::What::kReady, .ready = ready};
+  }
+  size_t budget = 1024;
+  if (!ExpireLeases(lease_now, budget)) return {.what = Handout::What::kLater};
+  if (const Leases::Returned* returned = leases_->FirstReturned()) {
+    return {.what = Handout::What::kReturned, .returned = returned};
+  }
+  if (lends && !leases_->CanHold()) return {};
+  for (;;) {
+    const ReadyGroup* const ready = NextReady(now);
+    if (ready == nullptr) return {};
+    const uint32_t holder = HolderOf(*ready);
+    if (holder == Leases::kNone) return {.what = Handout::What::kReady, .ready = ready};
+    if (budget-- == 0) return {.what = Handout::What::kLater};
+    leases_->Wait(holder, HeldOf(*ready));
+    ready_.PopFront();
+  }
+}
+
+ReadyGroup FoldBook::TakeReady() {
+  const ReadyGroup ready = ready_.front();
+  ready_.PopFront();
+  if (const ReadyGroup* later = ready_.Ahead(8)) PrefetchEntry(later->number);
+  return ready;
+}
+
+// An emission as others see it.
+ClosedGroup FoldBook::Show(const ReadyGroup& ready) const noexcept {
+  const bool by_time = ready.reason == Reason::kQuiet || ready.reason == Reason::kMaxHold ||
+                       ready.reason == Reason::kPartial;
+  ClosedGroup group;
+  static_cast<GroupInfo&>(group) = InfoOf(ready.number);
+  group.key = hot(ready.number).key.view();
+  group.state = state(ready.number);
+  group.closed = by_time ? DueOf(hot(ready.number)) : ready.ripe;
+  group.reason = ready.reason;
+  group.id = {.partition = partition_, .generation = ready.generation};
+  if (has_extra_) {
+    const Extra& extra = this->extra(ready.number);
+    group.revision = extra.revision;
+    group.partial = extra.kind == Extra::Kind::kLeading || extra.kind == Extra::Kind::kPartial;
+    if (extra.corrects != kNothing) group.corrects = EmissionId{partition_, extra.corrects};
+  }
+  return group;
+}
+
+// An emission leaves the backlog; its state is still there.
+void FoldBook::NoteGone(const ReadyGroup& ready) noexcept {
+  if (options_.on_limit == OnLimit::kEmitOldest) ready_bytes_ -= BytesOf(ready.number);
+  bytes_ -= HeapBytesOf(ready.number);
+}
+
+void FoldBook::Discard(const ReadyGroup& ready) noexcept {
+  NoteGone(ready);
+  ops_.destroy(ops_.context, state(ready.number));
+  FreeGroup(ready.number);
+}
+
+void FoldBook::PopNext(const Handout& next, EngineTime lease_now, AnyFolder::Take take) {
+  const ReadyGroup ready =
+      next.what == Handout::What::kReturned ? leases_->TakeReturned(lease_now) : TakeReady();
+  NoteGone(ready);
+  take(Show(ready));
+  FreeGroup(ready.number);
+  ++ledger_.popped;
+}
+
+void FoldBook::LendNext(const Handout& next, EngineTime lease_now, Duration ttl, uint64_t epoch,
+                        AnyFolder::Borrow borrow) {
+  if (leases_ == nullptr) {
+    leases_ = std::make_unique<Leases>(pool_, options_, timeline_, epoch, partition_, ttl);
+  }
+  if (next.what == Handout::What::kReturned) {
+    const ReadyGroup ready = leases_->EmissionOf(*next.returned);
+    borrow(Show(ready), leases_->LendReturned(lease_now, ttl));
+  } else {
+    const ReadyGroup ready = TakeReady();
+    borrow(Show(ready), leases_->Lend(HeldOf(ready), lease_now, ttl));
+  }
+}
+
+bool FoldBook::ExpireLeases(EngineTime now, size_t& budget) {
+  if (leases_ == nullptr || leases_->NextDue() > now) return true;
+  bool all = false;
+  Settle([&](Leases::Drop drop) {
+    all = leases_->Expire(now, budget, drop);
+    return Leases::Answer{};
+  });
+  return all;
+}
+
+EngineTime FoldBook::NextLeaseDue() const noexcept {
+  return leases_ == nullptr ? kNever : leases_->NextDue();
+}
+
+// Has `change(drop)` change the leases and does what follows: frees what is over, and tells listeners if there is
+// something to hand out that there was not before.
+template <class Change>
+LeaseOutcome FoldBook::Settle(const Change& change) {
+  const size_t returned = leases_->returned();
+  const bool could_hold = leases_->CanHold();
+  const auto drop = [this](const ReadyGroup& dropped) {
+    Discard(dropped);
+    ++ledger_.dropped;
+  };
+  const Leases::Answer answer = change(drop);
+  if (answer.over) Discard(answer.emission);
+  if (leases_->returned() > returned || (leases_->CanHold() && !could_hold)) TellListeners();
+  return answer.outcome;
+}
+
+LeaseOutcome FoldBook::Ack(const LeaseToken& token, EngineTime now) {
+  if (leases_ == nullptr) return LeaseOutcome::kStale;
+  return Settle([&](Leases::Drop) {
+    const Leases::Answer answer = leases_->Ack(token, now);
+    if (answer.over) ++ledger_.acked;
+    return answer;
+  });
+}
+
+LeaseOutcome FoldBook::Nack(const LeaseToken& token, Duration delay, EngineTime now) {
+  if (leases_ == nullptr) return LeaseOutcome::kStale;
+  return Settle([&](Leases::Drop drop) { return leases_->Nack(token, delay, now, drop); });
+}
+
+LeaseOutcome FoldBook::Extend(const LeaseToken& token, Duration ttl, EngineTime now) {
+  if (leases_ == nullptr) return LeaseOutcome::kStale;
+  return leases_->Extend(token, ttl, now).outcome;
+}
+
+// Which letters there are depends on what has run out.
+
+LeaseOutcome FoldBook::RetryDeadLetter(const LeaseToken& token, EngineTime now) {
+  if (leases_ == nullptr) return LeaseOutcome::kStale;
+  size_t budget = std::numeric_limits<size_t>::max();
+  ExpireLeases(now, budget);
+  return Settle([&](Leases::Drop) { return leases_->Retry(token, now); });
+}
+
+LeaseOutcome FoldBook::DropDeadLetter(const LeaseToken& token, EngineTime now) {
+  if (leases_ == nullptr) return LeaseOutcome::kStale;
+  size_t budget = std::numeric_limits<size_t>::max();
+  ExpireLeases(now, budget);
+  return Settle([&](Leases::Drop) {
+    const Leases::Answer answer = leases_->TakeDead(token);
+    if (answer.over) ++ledger_.dropped;
+    return answer;
+  });
+}
+
+bool FoldBook::ScanDeadLetters(uint32_t& place, size_t max, EngineTime now, size_t& seen,
+                               AnyFolder::SeeDead see) {
+  if (leases_ == nullptr) return true;
+  size_t budget = std::numeric_limits<size_t>::max();
+  ExpireLeases(now, budget);
+  return leases_->ScanDead(place, max, seen, [&](const ReadyGroup& ready, const Death& death) {
+    see(Show(ready), death);
+  });
+}
+
+// The backlog is one too long by `newest`: the first that never went out and may go out goes, or else the first
+// of those that wait for the same key.
+void FoldBook::DropOldest(const ReadyGroup& newest) {
+  const uint32_t holder = leases_ == nullptr ? Leases::kNone : HolderOf(newest);
+  while (leases_ != nullptr && !ready_.empty() && HolderOf(ready_.front()) != Leases::kNone) {
+    leases_->Wait(HolderOf(ready_.front()), HeldOf(ready_.front()));
+    ready_.PopFront();
+  }
+  ReadyGroup oldest;
+  if (!ready_.empty()) {
+    oldest = ready_.front();
+    ready_.PopFront();
+  } else {
+    oldest = leases_->TakeFirstWaiting(holder);
+  }
+  Discard(oldest);
+  ++ledger_.dropped;
+}
+
+}  // namespace pleat::inline v0

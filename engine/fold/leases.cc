@@ -1,0 +1,383 @@
+#include "engine/fold/leases.h"
+
+#include <algorithm>
+#include <new>
+
+#include "engine/base/check.h"
+
+namespace pleat::inline v0 {
+
+Leases::Leases(PagePool& pool, const FolderOptions& options, Timeline& timeline, uint64_t epoch,
+               uint32_t partition, Duration usual_ttl)
+    : options_(options),
+      timeline_(timeline),
+      epoch_(epoch),
+      partition_(partition),
+      records_(pool, sizeof(Record)),
+      waiters_(pool, sizeof(Waiter)),
+      index_(pool),
+      deadlines_(pool, std::max(usual_ttl, Duration{1})),
+      returned_(pool),
+      acked_(kRemembered / 64) {}
+
+Deadlines::Answer Leases::Asker::operator()(uint32_t number) const noexcept {
+  Record& record = leases.At(number);
+  if (record.state == State::kLent || record.state == State::kDelayed) {
+    return {.live = true, .due = record.until, .order = record.position};
+  }
+  record.armed = false;
+  if (record.state == State::kFree) leases.records_.Free(number);
+  return {.live = false, .due = {}, .order = 0};
+}
+
+uint32_t Leases::NewRecord(const Held& held) {
+  const uint32_t number = records_.Allocate();
+  ::new (records_.hot(number)) Record{.held = held};
+  return number;
+}
+
+// Its number goes at once, or with the reference to it. REQUIRES: it is neither lent nor delayed.
+void Leases::FreeRecord(uint32_t number) {
+  Record& record = At(number);
+  record.state = State::kFree;
+  if (!record.armed) records_.Free(number);
+}
+
+// From now on the record, which holds its key, is lent or delayed. Returns its number, which may be another one.
+uint32_t Leases::Arm(uint32_t number, State state, EngineTime until) {
+  if (At(number).armed) {
+    const uint32_t old = number;
+    number = NewRecord({});
+    LetGo(old);
+    At(number) = At(old);
+    Hold(number);
+    FreeRecord(old);
+  }
+  Record& record = At(number);
+  record.state = state;
+  record.until = until;
+  record.armed = true;
+  ++version_;
+  deadlines_.Arm(number, until, record.position);
+  return number;
+}
+
+// It is no longer lent, though its time has not come.
+void Leases::EndEarly(uint32_t number) {
+  At(number).state = State::kReturned;
+  ++version_;
+  deadlines_.NoteStale(Asker{*this});
+}
+
+// For the index, which takes its tags from bits that a short hash has not.
+uint64_t Leases::Lengthen(uint32_t hash) noexcept { return hash | uint64_t{hash >> 6} << 48; }
+
+void Leases::Hold(uint32_t number) {
+  index_.Insert(Lengthen(At(number).held.hash), number,
+                [this](uint32_t n) { return At(n).held.hash; });
+}
+
+void Leases::LetGo(uint32_t number) {
+  index_.Erase(At(number).held.hash, number, [this](uint32_t n) { return At(n).held.hash; });
+}
+
+uint32_t Leases::HolderOf(const PackedKey& key, uint32_t hash) const {
+  return index_.Find(Lengthen(hash), [&](uint32_t number) { return *At(number).held.key == key; });
+}
+
+// --- What waits behind a holder
+
+void Leases::Append(Record& holder, const Held& held, uint32_t record) {
+  const uint32_t number = waiters_.Allocate();
+  ::new (waiters_.hot(number)) Waiter{.held = held, .record = record, .next = kNone};
+  (holder.first == kNone ? holder.first : WaiterAt(holder.last).next) = number;
+  holder.last = number;
+}
+
+Leases::Waiter Leases::PopWaiter(Record& holder) {
+  const uint32_t number = holder.first;
+  const Waiter waiter = WaiterAt(number);
+  waiters_.Free(number);
+  holder.first = waiter.next;
+  if (holder.first == kNone) holder.last = kNone;
+  return waiter;
+}
+
+void Leases::Wait(uint32_t holder, const Held& emission) {
+  Append(At(holder), emission, kNone);
+  ++new_;
+}
+
+ReadyGroup Leases::TakeFirstWaiting(uint32_t holder) {
+  const Waiter waiter = PopWaiter(At(holder));
+  if (waiter.record != kNone) FreeRecord(waiter.record);
+  --new_;
+  return waiter.held.emission;
+}
+
+// The holder is done with; who calls looks after its record. The first behind it takes its place.
+void Leases::Settle(uint32_t number, EngineTime at, bool by_call) {
+  LetGo(number);
+  Record& record = At(number);
+  if (record.first == kNone) return;
+  const Waiter waiter = PopWaiter(record);
+  const uint32_t first = record.first;
+  const uint32_t last = record.last;
+  const uint32_t next = waiter.record != kNone ? waiter.record : NewRecord(waiter.held);
+  At(next).first = first;
+  At(next).last = last;
+  At(next).position = At(number).position;
+  Hold(next);
+  Return(next, at, by_call);
+}
+
+// --- Deliveries
+
+Delivery Leases::Lend(const Held& emission, EngineTime now, Duration ttl) {
+  const uint32_t number = NewRecord(emission);
+  Hold(number);
+  ++new_;
+  return LendRecord(number, now, ttl);
+}
+
+Delivery Leases::LendReturned(EngineTime now, Duration ttl) {
+  const uint32_t number = returned_.front().record;
+  returned_.PopFront();
+  return LendRecord(number, now, ttl);
+}
+
+Delivery Leases::LendRecord(uint32_t number, EngineTime now, Duration ttl) {
+  Record& record = At(number);
+  if (record.deliveries == 0) {
+    --new_;
+    ++unacked_;
+    record.first_leased = now;
+  }
+  ttl = std::clamp(ttl, Duration::zero(), options_.max_lease_age);
+  ++record.deliveries;
+  ++deliveries_;
+  record.lease = ++last_lease_;
+  Forget(record.lease);
+  record.last_leased = now;
+  record.position = timeline_.TakePositions(1);
+  number = Arm(number, State::kLent, SaturatingAdd(now, ttl));
+  const Record& lent = At(number);
+  return {.token = TokenOf(number), .until = lent.until, .deliveries = lent.deliveries};
+}
+
+LeaseToken Leases::TokenOf(uint32_t number) const noexcept {
+  const Record& record = At(number);
+  return {.epoch = epoch_,
+          .lease = record.lease,
+          .generation = record.held.emission.generation,
+          .partition = partition_,
+          .place = number};
+}
+
+// The record that the token's delivery was of, if that is the last one of its emission; else kNone.
+uint32_t Leases::RecordOf(const LeaseToken& token) const noexcept {
+  if (!records_.Knows(token.place)) return kNone;
+  const Record& record = At(token.place);
+  const bool same = record.state != State::kFree && record.deliveries > 0 &&
+                    record.lease == token.lease &&
+                    record.held.emission.generation == token.generation;
+  return same ? token.place : kNone;
+}
+
+uint32_t Leases::LiveRecordOf(const LeaseToken& token, EngineTime now) const noexcept {
+  const uint32_t number = RecordOf(token);
+  if (number == kNone) return kNone;
+  const Record& record = At(number);
+  return record.state == State::kLent && record.until > now ? number : kNone;
+}
+
+ReadyGroup Leases::TakeReturned(EngineTime now) {
+  const uint32_t number = returned_.front().record;
+  returned_.PopFront();
+  const ReadyGroup emission = At(number).held.emission;
+  --(At(number).deliveries == 0 ? new_ : unacked_);
+  Settle(number, now, /*by_call=*/true);
+  FreeRecord(number);
+  return emission;
+}
+
+Leases::Answer Leases::Ack(const LeaseToken& token, EngineTime now) {
+  const uint32_t number = LiveRecordOf(token, now);
+  if (number == kNone) return {Acked(token) ? LeaseOutcome::kDone : LeaseOutcome::kStale};
+  const ReadyGroup emission = At(number).held.emission;
+  NoteAcked(token.lease);
+  --unacked_;
+  EndEarly(number);
+  Settle(number, now, /*by_call=*/true);
+  FreeRecord(number);
+  return {.outcome = LeaseOutcome::kDone, .over = true, .emission = emission};
+}
+
+Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, EngineTime now, Drop drop) {
+  const uint32_t number = LiveRecordOf(token, now);
+  if (number == kNone) return {};
+  if (At(number).deliveries >= options_.max_deliveries) {
+    // What died before it comes before it.
+    size_t budget = SIZE_MAX;
+    Expire(now, budget, drop);
+  }
+  ++nacked_;
+  EndEarly(number);
+  Record& record = At(number);
+  record.why = DeadReason::kNacked;
+  const EngineTime back =
+      SaturatingAdd(now, std::clamp(delay, Duration::zero(), options_.max_nack_delay));
+  if (Dies(record)) {
+    Bury(number, now, /*by_call=*/true, drop);
+  } else if (back <= now) {
+    Return(number, now, /*by_call=*/true);
+  } else {
+    Arm(number, State::kDelayed, back);
+  }
+  return {delay > options_.max_nack_delay ? LeaseOutcome::kClamped : LeaseOutcome::kDone};
+}
+
+Leases::Answer Leases::Extend(const LeaseToken& token, Duration ttl, EngineTime now) {
+  const uint32_t number = LiveRecordOf(token, now);
+  if (number == kNone) return {};
+  Record& record = At(number);
+  const EngineTime wanted = SaturatingAdd(now, ttl);
+  const EngineTime latest = SaturatingAdd(record.last_leased, options_.max_lease_age);
+  record.until = std::max(record.until, std::min(wanted, latest));
+  ++version_;
+  return {wanted > latest ? LeaseOutcome::kClamped : LeaseOutcome::kDone};
+}
+
+// --- What comes back, and what does not
+
+void Leases::Return(uint32_t number, EngineTime at, bool by_call) {
+  Record& record = At(number);
+  record.state = State::kReturned;
+  const Returned returned{.at = at,
+                          .order = by_call ? timeline_.TakePositions(1) : record.position,
+                          .record = number,
+                          .by_call = by_call};
+  returned_.Insert(returned,
+                   [](const Returned& one, const Returned& other) { return one.IsBefore(other); });
+}
+
+// Whether the end of its delivery makes it a dead letter.
+bool Leases::Dies(const Record& record) const noexcept {
+  return record.deliveries >= options_.max_deliveries &&
+         (dead_ < options_.max_dead_letters || options_.on_dead_limit == OnDeadLimit::kDropOldest);
+}
+
+void Leases::Bury(uint32_t number, EngineTime at, bool by_call, Drop drop) {
+  if (dead_ == options_.max_dead_letters) {
+    const uint32_t oldest = first_dead_;
+    UnlinkDead(At(oldest));
+    drop(At(oldest).held.emission);
+    FreeRecord(oldest);
+  }
+  Settle(number, at, by_call);
+  Record& record = At(number);
+  record.state = State::kDead;
+  record.died = at;
+  record.first = kNone;
+  record.last = last_dead_;
+  (last_dead_ == kNone ? first_dead_ : At(last_dead_).first) = number;
+  last_dead_ = number;
+  --unacked_;
+  ++dead_;
+}
+
+void Leases::UnlinkDead(Record& dead) {
+  (dead.last == kNone ? first_dead_ : At(dead.last).first) = dead.first;
+  (dead.first == kNone ? last_dead_ : At(dead.first).last) = dead.last;
+  dead.first = dead.last = kNone;
+  --dead_;
+}
+
+Leases::Answer Leases::TakeDead(const LeaseToken& token) {
+  const uint32_t number = RecordOf(token);
+  if (number == kNone || At(number).state != State::kDead) return {};
+  const ReadyGroup emission = At(number).held.emission;
+  UnlinkDead(At(number));
+  FreeRecord(number);
+  return {.outcome = LeaseOutcome::kDone, .over = true, .emission = emission};
+}
+
+Leases::Answer Leases::Retry(const LeaseToken& token, EngineTime now) {
+  const uint32_t number = RecordOf(token);
+  if (number == kNone || At(number).state != State::kDead) return {};
+  Record& record = At(number);
+  UnlinkDead(record);
+  record.deliveries = 0;
+  ++new_;
+  const uint32_t holder = HolderOf(*record.held.key, record.held.hash);
+  if (holder == kNone) {
+    Hold(number);
+    Return(number, now, /*by_call=*/true);
+  } else {
+    record.state = State::kWaiting;
+    Append(At(holder), record.held, number);
+  }
+  return {LeaseOutcome::kDone};
+}
+
+bool Leases::Expire(EngineTime now, size_t& budget, Drop drop) {
+  for (;;) {
+    Due due;
+    switch (deadlines_.Next(now, budget, Asker{*this}, due)) {
+      case Deadlines::Found::kNothing: return true;
+      case Deadlines::Found::kOutOfBudget: return false;
+      case Deadlines::Found::kDue: break;
+    }
+    Record& record = At(due.number);
+    record.armed = false;
+    if (record.state == State::kDelayed) {
+      Return(due.number, due.ripe, /*by_call=*/false);
+      continue;
+    }
+    ++ran_out_;
+    record.why = DeadReason::kRanOut;
+    if (Dies(record)) {
+      Bury(due.number, due.ripe, /*by_call=*/false, drop);
+    } else {
+      Return(due.number, due.ripe, /*by_call=*/false);
+    }
+  }
+}
+
+bool Leases::ScanDead(uint32_t& place, size_t max, size_t& seen,
+                      absl::FunctionRef<void(const ReadyGroup&, const Death&)> see) const {
+  return records_.ForEachFrom(place, [&](uint32_t number) {
+    const Record& record = At(number);
+    if (record.state != State::kDead) return true;
+    if (seen == max) return false;
+    ++seen;
+    see(record.held.emission, {.token = TokenOf(number),
+                               .deliveries = record.deliveries,
+                               .first_leased = record.first_leased,
+                               .died = record.died,
+                               .why = record.why});
+    return true;
+  });
+}
+
+// --- What was acked
+
+bool Leases::Acked(const LeaseToken& token) const noexcept {
+  if (token.lease == 0 || token.lease > last_lease_) return false;
+  if (last_lease_ - token.lease >= kRemembered) return false;
+  const uint64_t bit = token.lease % kRemembered;
+  return (acked_[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+void Leases::NoteAcked(uint64_t lease) noexcept {
+  if (last_lease_ - lease >= kRemembered) return;
+  const uint64_t bit = lease % kRemembered;
+  acked_[bit / 64] |= uint64_t{1} << bit % 64;
+}
+
+void Leases::Forget(uint64_t lease) noexcept {
+  const uint64_t bit = lease % kRemembered;
+  acked_[bit / 64] &= ~(uint64_t{1} << bit % 64);
+}
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,226 @@
+// Leases keeps what a book has lent: which emission holds its key, until when, and what waits behind it. It is
+// a pure state machine; time comes in as an argument, and everything runs under the partition's lock.
+//
+// An emission's way from its first delivery on:
+//
+//                     +--- ran out; Nack() ---> (delayed) ---+
+//                     |                                      v
+//   lent for the first time ---> lent <--- lent again --- returned
+//                                 | |
+//                       Ack() ----+ +--- too many deliveries ---> dead ---> retried, dropped
+//
+// All but the dead ones *hold* their key: others of it wait in a list behind them, and when the holder is done
+// with, the first of those takes its place and is returned.
+//
+// A delivery is named by the place of its record, the same for as long as the lease is live, and by a number
+// of its own, so that a token finds its record in O(1), and a stale or forged one nothing.
+//
+// Invariants:
+//   - The deadlines have one reference to a record at most, from when it was lent or delayed last. If that ended
+//     early the reference is stale, and a record that needs another one before it is dropped moves to a new place.
+//   - `returned_` is in the order in which things came back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <absl/functional/function_ref.h>
+#include <pleat/any_folder.h>
+#include <pleat/lease.h>
+#include <pleat/time.h>
+
+#include "engine/base/page_pool.h"
+#include "engine/base/timeline.h"
+#include "engine/fold/ready_queue.h"
+#include "engine/table/deadlines.h"
+#include "engine/table/key_index.h"
+#include "engine/table/packed_key.h"
+#include "engine/table/slab.h"
+
+namespace pleat::inline v0 {
+
+class Leases {
+ public:
+  static constexpr uint32_t kNone = KeyIndex::kNone;
+
+  // An emission, and where its entry keeps its key for as long as it exists.
+  struct Held {
+    ReadyGroup emission;
+    const PackedKey* key;
+    uint32_t hash;
+  };
+
+  // Something that came back, in order: by (at, by time before by a call, order).
+  struct Returned {
+    EngineTime at;
+    uint64_t order;
+    uint32_t record;
+    bool by_call;
+
+    bool IsBefore(const Returned& other) const noexcept {
+      if (at != other.at) return at < other.at;
+      if (by_call != other.by_call) return other.by_call;
+      return order < other.order;
+    }
+  };
+
+  // What a token amounted to: `over`, if it ended the emission too.
+  struct Answer {
+    LeaseOutcome outcome = LeaseOutcome::kStale;
+    bool over = false;
+    ReadyGroup emission{};
+  };
+
+  // Takes what is dropped because there are too many dead letters.
+  using Drop = absl::FunctionRef<void(const ReadyGroup&)>;
+
+  // `usual_ttl`: how long most leases are.
+  Leases(PagePool& pool, const FolderOptions& options, Timeline& timeline, uint64_t epoch,
+         uint32_t partition, Duration usual_ttl);
+
+  // The record that holds the key, or kNone.
+  uint32_t HolderOf(const PackedKey& key, uint32_t hash) const;
+  bool CanHold() const noexcept { return index_.size() < options_.max_leased; }
+
+  // Puts an emission behind the holder of its key.
+  void Wait(uint32_t holder, const Held& emission);
+  // Takes the first one from there. REQUIRES: there is one.
+  ReadyGroup TakeFirstWaiting(uint32_t holder);
+
+  // Lends for the first time. REQUIRES: CanHold(), and nothing holds the key.
+  Delivery Lend(const Held& emission, EngineTime now, Duration ttl);
+
+  // What came back first, or null.
+  const Returned* FirstReturned() const noexcept {
+    return returned_.empty() ? nullptr : &returned_.front();
+  }
+  const ReadyGroup& EmissionOf(const Returned& returned) const noexcept {
+    return At(returned.record).held.emission;
+  }
+  Delivery LendReturned(EngineTime now, Duration ttl);
+  // Takes it for good.
+  ReadyGroup TakeReturned(EngineTime now);
+
+  Answer Ack(const LeaseToken& token, EngineTime now);
+  Answer Nack(const LeaseToken& token, Duration delay, EngineTime now, Drop drop);
+  Answer Extend(const LeaseToken& token, Duration ttl, EngineTime now);
+  Answer Retry(const LeaseToken& token, EngineTime now);
+  Answer TakeDead(const LeaseToken& token);
+
+  // Takes back what has run out, and returns what was delayed, until `now`; looks at no more than `budget`, which
+  // it lowers. Returns whether that was all.
+  bool Expire(EngineTime now, size_t& budget, Drop drop);
+  EngineTime NextDue() const noexcept { return deadlines_.NextDue(); }
+
+  // Shows the dead letters from `place` on; see FoldBook::Scan().
+  bool ScanDead(uint32_t& place, size_t max, size_t& seen,
+                absl::FunctionRef<void(const ReadyGroup&, const Death&)> see) const;
+
+  size_t returned() const noexcept { return returned_.size(); }
+  size_t waiting() const noexcept { return new_; }  // never handed out
+  size_t unacked() const noexcept { return unacked_; }
+  size_t dead() const noexcept { return dead_; }
+  size_t backlog() const noexcept { return new_ + unacked_ + dead_; }
+
+  // For the ledger.
+  uint64_t deliveries() const noexcept { return deliveries_; }
+  uint64_t nacked() const noexcept { return nacked_; }
+  uint64_t ran_out() const noexcept { return ran_out_; }
+
+ private:
+  enum class State : uint8_t {
+    kFree,  // nobody is here, but a reference of the deadlines may be left
+    kLent,
+    kDelayed,
+    kReturned,
+    kWaiting,  // a retried dead letter behind the holder of its key
+    kDead,
+  };
+
+  struct Record {
+    Held held;
+    uint64_t lease = 0;     // the number of its last delivery
+    uint64_t position = 0;  // of that among all calls
+    EngineTime until;       // the end of the lease, or of the delay
+    EngineTime first_leased;
+    EngineTime last_leased;
+    EngineTime died;
+    uint32_t deliveries = 0;
+    State state = State::kFree;
+    bool armed = false;  // the deadlines refer to it
+    DeadReason why = DeadReason::kRanOut;
+    // Of a holder: the list of what waits. Of a dead letter: its neighbours, younger and older.
+    uint32_t first = kNone;
+    uint32_t last = kNone;
+  };
+  static_assert(sizeof(Record) <= 128);
+
+  // In the list behind a holder.
+  struct Waiter {
+    Held held;
+    uint32_t record;  // of a retried dead letter, which has one; else kNone
+    uint32_t next;
+  };
+
+  struct Asker {
+    Leases& leases;
+    Deadlines::Answer operator()(uint32_t number) const noexcept;
+    void Prefetch(uint32_t number) const noexcept { pleat::Prefetch(&leases.At(number)); }
+    uint64_t Version() const noexcept { return leases.version_; }
+  };
+
+  // Deliveries whose outcome is remembered, so that an Ack() can be repeated: a bit for each.
+  static constexpr uint64_t kRemembered = 65'536;
+
+  Record& At(uint32_t number) const noexcept {
+    return *reinterpret_cast<Record*>(records_.hot(number));
+  }
+  Waiter& WaiterAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<Waiter*>(waiters_.hot(number));
+  }
+  uint32_t NewRecord(const Held& held);
+  void FreeRecord(uint32_t number);
+  uint32_t Arm(uint32_t number, State state, EngineTime until);
+  void EndEarly(uint32_t number);
+  LeaseToken TokenOf(uint32_t number) const noexcept;
+  uint32_t RecordOf(const LeaseToken& token) const noexcept;
+  uint32_t LiveRecordOf(const LeaseToken& token, EngineTime now) const noexcept;
+  Delivery LendRecord(uint32_t number, EngineTime now, Duration ttl);
+  static uint64_t Lengthen(uint32_t hash) noexcept;
+  void Hold(uint32_t number);
+  void LetGo(uint32_t number);
+  void Append(Record& holder, const Held& held, uint32_t record);
+  Waiter PopWaiter(Record& holder);
+  void Settle(uint32_t number, EngineTime at, bool by_call);
+  void Return(uint32_t number, EngineTime at, bool by_call);
+  bool Dies(const Record& record) const noexcept;
+  void Bury(uint32_t number, EngineTime at, bool by_call, Drop drop);
+  void UnlinkDead(Record& dead);
+  bool Acked(const LeaseToken& token) const noexcept;
+  void NoteAcked(uint64_t lease) noexcept;
+  void Forget(uint64_t lease) noexcept;
+
+  const FolderOptions& options_;
+  Timeline& timeline_;
+  const uint64_t epoch_;
+  const uint32_t partition_;
+  Slab<> records_;
+  Slab<> waiters_;
+  KeyIndex index_;  // records by the key they hold
+  Deadlines deadlines_;
+  PagedQueue<Returned> returned_;
+  std::vector<uint64_t> acked_;
+  uint64_t last_lease_ = 0;
+  uint64_t version_ = 0;         // counts whatever can change an answer
+  uint32_t first_dead_ = kNone;  // the oldest
+  uint32_t last_dead_ = kNone;
+  size_t new_ = 0;
+  size_t unacked_ = 0;
+  size_t dead_ = 0;
+  uint64_t deliveries_ = 0;
+  uint64_t nacked_ = 0;
+  uint64_t ran_out_ = 0;
+};
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,579 @@
+// Leases as their users see them, one behaviour a test. The rules come from docs/semantics.md, "Popping and
+// leasing" and "Backlog".
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/folder.h>
+
+namespace pleat {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+struct Number {
+  int value;
+};
+struct Values {
+  std::vector<int> all;
+  void Fold(const Number& number) noexcept { all.push_back(number.value); }
+};
+
+const EngineTime kT0 = FromUnix(1'700'000'000s);
+
+std::string Show(const Emission<Values>& e) {
+  std::string out = e.key + ":";
+  for (int value : e.state.all) out += std::to_string(value);
+  return out;
+}
+template <class T>
+std::vector<std::string> ShowAll(const std::vector<T>& emissions) {
+  std::vector<std::string> out;
+  for (const T& e : emissions) out.push_back(Show(e));
+  return out;
+}
+
+// Every event closes its group: emissions are made by Emit().
+class Delivery : public testing::Test {
+ protected:
+  void Open(FolderOptions options = {}, EngineOptions engine = {.partitions = 4}) {
+    options.quiet_period = 1h;
+    options.max_hold = kForever;
+    options.max_events = 1;
+    engine_ = *Engine::Open(engine);
+    folder_ = *Folder<Number, Values>::Open(*engine_, "numbers", options);
+    engine_->Advance(kT0);
+  }
+  FoldOutcome Emit(std::string_view key, int value) {
+    return folder_->Fold(key, {value}, engine_->now());
+  }
+  void AdvanceBy(Duration d) { engine_->Advance(engine_->now() + d); }
+  std::vector<Leased<Values>> Lease(size_t max = 100, Duration ttl = 30s) {
+    return folder_->Lease(max, ttl);
+  }
+  LeaseToken LeaseOne(Duration ttl = 30s) {
+    auto leases = folder_->Lease(1, ttl);
+    EXPECT_THAT(leases, SizeIs(1));
+    return leases.empty() ? LeaseToken{} : leases[0].delivery.token;
+  }
+  std::vector<std::string> LeaseAll() { return ShowAll(Lease()); }
+  std::vector<std::string> PopAll() { return ShowAll(folder_->Pop(100)); }
+  std::vector<DeadLetter<Values>> Dead() {
+    ScanCursor cursor;
+    std::vector<DeadLetter<Values>> out;
+    while (folder_->ScanDeadLetters(cursor, 2, out)) {
+    }
+    return out;
+  }
+  void TearDown() override {
+    if (folder_) {
+      EXPECT_TRUE(folder_->ledger().Balances());
+    }
+  }
+
+  std::unique_ptr<Engine> engine_;
+  std::optional<Folder<Number, Values>> folder_;
+};
+
+TEST_F(Delivery, WhatIsAckedIsGone) {
+  Open();
+  Emit("a", 1);
+  Emit("b", 2);
+  auto leases = Lease();
+  ASSERT_THAT(ShowAll(leases), ElementsAre("a:1", "b:2"));
+  EXPECT_EQ(leases[0].Ack(), LeaseOutcome::kDone);
+  EXPECT_EQ(leases[1].Ack(), LeaseOutcome::kDone);
+  AdvanceBy(1h);
+  EXPECT_THAT(LeaseAll(), IsEmpty());
+  EXPECT_EQ(folder_->ledger().acked, 2);
+  EXPECT_EQ(folder_->sizes().bytes, 0);
+}
+
+TEST_F(Delivery, WhatIsNotAckedInTimeIsHandedOutAgain) {
+  Open();
+  Emit("a", 1);
+  const auto first = Lease();
+  AdvanceBy(30s - 1us);
+  EXPECT_THAT(LeaseAll(), IsEmpty());
+  AdvanceBy(1us);
+  const auto second = Lease();
+  ASSERT_THAT(ShowAll(second), ElementsAre("a:1"));
+  EXPECT_EQ(second[0].id, first[0].id);
+  EXPECT_EQ(second[0].delivery.deliveries, 2);
+  EXPECT_NE(second[0].delivery.token, first[0].delivery.token);
+}
+
+// nasty-cases 41, 42.
+TEST_F(Delivery, AnAckAtTheEndOfItsLeaseIsStaleAndLeavesTheNextConsumersLease) {
+  Open();
+  Emit("a", 1);
+  const LeaseToken first = LeaseOne();
+  AdvanceBy(30s);
+  EXPECT_EQ(folder_->Ack(first), LeaseOutcome::kStale);
+  const LeaseToken second = LeaseOne();
+  EXPECT_EQ(folder_->Ack(first), LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->Nack(first), LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->Extend(first, 1h), LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->Ack(second), LeaseOutcome::kDone);
+}
+
+TEST_F(Delivery, AnAckCanBeRepeated) {
+  Open();
+  Emit("a", 1);
+  const LeaseToken token = LeaseOne();
+  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
+  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
+  AdvanceBy(1h);
+  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
+  EXPECT_EQ(folder_->ledger().acked, 1);
+}
+
+TEST_F(Delivery, AnAckIsForgottenAfter65536OtherDeliveries) {
+  Open({}, {.partitions = 1});
+  Emit("a", 1);
+  const LeaseToken token = LeaseOne();
+  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
+  for (int i = 0; i < 65'535; ++i) {
+    Emit("a", 2);
+    ASSERT_EQ(folder_->Ack(LeaseOne()), LeaseOutcome::kDone);
+  }
+  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
+  Emit("a", 2);
+  ASSERT_EQ(folder_->Ack(LeaseOne()), LeaseOutcome::kDone);
+  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kStale);
+}
+
+TEST_F(Delivery, ATokenOfAnotherEngineIsStale) {
+  Open();
+  Emit("a", 1);
+  const LeaseToken token = LeaseOne();
+  Open();
+  Emit("a", 1);
+  LeaseOne();
+  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kStale);
+}
+
+TEST_F(Delivery, AForgedTokenIsStale) {
+  Open();
+  Emit("a", 1);
+  const LeaseToken token = LeaseOne();
+  for (const uint64_t bit : {0, 1, 5, 16, 31}) {
+    LeaseToken forged = token;
+    forged.place ^= uint32_t{1} << bit;
+    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
+    forged = token;
+    forged.lease ^= uint64_t{1} << bit;
+    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
+    forged = token;
+    forged.generation ^= uint64_t{1} << bit;
+    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
+    forged = token;
+    forged.partition ^= uint32_t{1} << bit;
+    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
+  }
+  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
+}
+
+// L10, C4.
+TEST_F(Delivery, LaterEmissionsOfALeasedKeyWaitAndOthersGoOn) {
+  Open();
+  Emit("a", 1);
+  const LeaseToken token = LeaseOne();
+  Emit("a", 2);
+  Emit("b", 3);
+  Emit("a", 4);
+  EXPECT_THAT(LeaseAll(), ElementsAre("b:3"));
+  EXPECT_EQ(folder_->ledger().ready, 2);
+  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
+  auto next = Lease();
+  ASSERT_THAT(ShowAll(next), ElementsAre("a:2"));
+  EXPECT_EQ(next[0].delivery.deliveries, 1);
+  next[0].Ack();
+  EXPECT_THAT(LeaseAll(), ElementsAre("a:4"));
+}
+
+TEST_F(Delivery, PopLeavesALeasedKeyAlone) {
+  Open();
+  Emit("a", 1);
+  const LeaseToken token = LeaseOne();
+  Emit("a", 2);
+  Emit("b", 3);
+  EXPECT_THAT(PopAll(), ElementsAre("b:3"));
+  folder_->Nack(token);
+  EXPECT_THAT(PopAll(), ElementsAre("a:1", "a:2"));
+}
+
+TEST_F(Delivery, ANackedEmissionComesBackAfterItsDelay) {
+  Open();
+  Emit("a", 1);
+  auto lease = Lease();
+  EXPECT_EQ(lease[0].Nack(10s), LeaseOutcome::kDone);
+  EXPECT_EQ(lease[0].Ack(), LeaseOutcome::kStale);
+  AdvanceBy(10s - 1us);
+  EXPECT_THAT(LeaseAll(), IsEmpty());
+  AdvanceBy(1us);
+  EXPECT_THAT(LeaseAll(), ElementsAre("a:1"));
+}
+
+TEST_F(Delivery, ADelayCanBeLongerThanTheLeaseWas) {
+  Open();
+  Emit("a", 1);
+  EXPECT_EQ(folder_->Nack(LeaseOne(1s), 10min), LeaseOutcome::kDone);
+  AdvanceBy(10min - 1us);
+  EXPECT_THAT(LeaseAll(), IsEmpty());
+  AdvanceBy(1us);
+  EXPECT_THAT(LeaseAll(), ElementsAre("a:1"));
+}
+
+// nasty-cases 63.
+TEST_F(Delivery, ADelayAboveTheLimitIsCutAndSaysSo) {
+  Open({.max_nack_delay = 1min});
+  Emit("a", 1);
+  EXPECT_EQ(folder_->Nack(LeaseOne(), 1min + 1us), LeaseOutcome::kClamped);
+  AdvanceBy(1min);
+  EXPECT_THAT(LeaseAll(), ElementsAre("a:1"));
+}
+
+// nasty-cases 65.
+TEST_F(Delivery, ALeaseCanBeExtendedUpToItsAge) {
+  Open({.max_lease_age = 5min});
+  Emit("a", 1);
+  const LeaseToken token = LeaseOne(30s);
+  for (int i = 0; i < 1'000; ++i) {
+    EXPECT_EQ(folder_->Extend(token, 30s), LeaseOutcome::kDone);
+    AdvanceBy(100ms);
+  }
+  EXPECT_EQ(folder_->Extend(token, 5min), LeaseOutcome::kClamped);
+  AdvanceBy(200s - 1us);
+  EXPECT_EQ(folder_->Extend(token, 30s), LeaseOutcome::kClamped);
+  AdvanceBy(1us);
+  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kStale);
+  EXPECT_THAT(LeaseAll(), ElementsAre("a:1"));
+}
+
+TEST_F(Delivery, ExtendNeverShortens) {
+  Open();
+  Emit("a", 1);
+  const LeaseToken token = LeaseOne(30s);
+  EXPECT_EQ(folder_->Extend(token, 1s), LeaseOutcome::kDone);
+  AdvanceBy(30s - 1us);
+  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
+}
+
+// L9, nasty-cases 64.
+TEST_F(Delivery, AfterSoManyDeliveriesItIsADeadLetterAndTheNextOfItsKeyGoesOn) {
+  Open({.max_deliveries = 3});
+  Emit("a", 1);
+  Emit("a", 2);
+  folder_->Nack(LeaseOne());
+  LeaseOne();
+  AdvanceBy(30s);
+  const LeaseToken last = LeaseOne();
+  EXPECT_EQ(folder_->Nack(last, 10min), LeaseOutcome::kDone);
+  const auto dead = Dead();
+  ASSERT_THAT(ShowAll(dead), ElementsAre("a:1"));
+  EXPECT_EQ(dead[0].death.token, last);
+  EXPECT_EQ(dead[0].death.deliveries, 3);
+  EXPECT_EQ(dead[0].death.first_leased, kT0);
+  EXPECT_EQ(dead[0].death.died, kT0 + 30s);
+  EXPECT_EQ(dead[0].death.why, DeadReason::kNacked);
+  EXPECT_THAT(LeaseAll(), ElementsAre("a:2"));
+  EXPECT_EQ(folder_->ledger().dead, 1);
+}
+
+TEST_F(Delivery, ADeadLetterCanBeRetried) {
+  Open({.max_deliveries = 1});
+  Emit("a", 1);
+  folder_->Nack(LeaseOne());
+  const LeaseToken token = Dead().at(0).death.token;
+  EXPECT_EQ(folder_->RetryDeadLetter(token), LeaseOutcome::kDone);
+  EXPECT_EQ(folder_->RetryDeadLetter(token), LeaseOutcome::kStale);
+  EXPECT_THAT(Dead(), IsEmpty());
+  const auto again = Lease();
+  ASSERT_THAT(ShowAll(again), ElementsAre("a:1"));
+  EXPECT_EQ(again[0].delivery.deliveries, 1);
+}
+
+TEST_F(Delivery, ARetriedDeadLetterWaitsBehindItsKey) {
+  Open({.max_deliveries = 1});
+  Emit("a", 1);
+  Emit("a", 2);
+  Emit("a", 3);
+  folder_->Nack(LeaseOne());
+  auto held = Lease();
+  ASSERT_THAT(ShowAll(held), ElementsAre("a:2"));
+  folder_->RetryDeadLetter(Dead().at(0).death.token);
+  EXPECT_THAT(LeaseAll(), IsEmpty());
+  held[0].Ack();
+  EXPECT_THAT(PopAll(), ElementsAre("a:3", "a:1"));
+}
+
+TEST_F(Delivery, ADeadLetterCanBeDropped) {
+  Open({.max_deliveries = 1});
+  Emit("a", 1);
+  folder_->Nack(LeaseOne());
+  const LeaseToken token = Dead().at(0).death.token;
+  EXPECT_EQ(folder_->DropDeadLetter(token), LeaseOutcome::kDone);
+  EXPECT_EQ(folder_->DropDeadLetter(token), LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->ledger().dropped, 1);
+  EXPECT_EQ(folder_->sizes().bytes, 0);
+}
+
+TEST_F(Delivery, WithNoRoomForDeadLettersItIsTriedOn) {
+  Open({.max_deliveries = 1, .max_dead_letters = 1}, {.partitions = 1});
+  Emit("a", 1);
+  Emit("b", 2);
+  folder_->Nack(LeaseOne());
+  folder_->Nack(LeaseOne(), 10s);
+  EXPECT_THAT(ShowAll(Dead()), ElementsAre("a:1"));
+  EXPECT_THAT(LeaseAll(), IsEmpty());
+  AdvanceBy(10s);
+  EXPECT_EQ(Lease().at(0).delivery.deliveries, 2);
+}
+
+TEST_F(Delivery, WithNoRoomForDeadLettersTheOldestIsDroppedIfWanted) {
+  Open({.max_deliveries = 1, .max_dead_letters = 1, .on_dead_limit = OnDeadLimit::kDropOldest},
+       {.partitions = 1});
+  Emit("a", 1);
+  Emit("b", 2);
+  folder_->Nack(LeaseOne());
+  folder_->Nack(LeaseOne());
+  EXPECT_THAT(ShowAll(Dead()), ElementsAre("b:2"));
+  EXPECT_EQ(folder_->ledger().dropped, 1);
+}
+
+TEST_F(Delivery, SoManyKeysAreLentAtATime) {
+  Open({.max_leased = 2}, {.partitions = 1});
+  Emit("a", 1);
+  Emit("b", 2);
+  Emit("c", 3);
+  Emit("a", 4);
+  auto leases = Lease();
+  ASSERT_THAT(ShowAll(leases), ElementsAre("a:1", "b:2"));
+  EXPECT_THAT(LeaseAll(), IsEmpty());
+  leases[0].Ack();
+  EXPECT_THAT(LeaseAll(), ElementsAre("c:3"));
+}
+
+TEST_F(Delivery, WhatCameBackComesInTheOrderOfItsReturn) {
+  Open();
+  for (const char* key : {"a", "b", "c", "d"}) Emit(key, 1);
+  auto leases = Lease();
+  ASSERT_THAT(leases, SizeIs(4));
+  Emit("e", 1);
+  leases[3].Nack(10s);
+  leases[2].Nack(20s);
+  AdvanceBy(15s);
+  leases[1].Nack();
+  AdvanceBy(20s);  // a's lease ran out at 30 s
+  EXPECT_THAT(LeaseAll(), ElementsAre("d:1", "b:1", "c:1", "a:1", "e:1"));
+}
+
+TEST_F(Delivery, AWorkerLeasesFromItsRangeOnly) {
+  Open({}, {.partitions = 16});
+  for (int i = 0; i < 100; ++i) Emit("key" + std::to_string(i), 0);
+  size_t seen = 0;
+  for (int worker = 0; worker < 3; ++worker) {
+    const auto range = PartitionRange::ForWorker(worker, 3, 16);
+    for (const auto& lease : folder_->Lease(1000, 1min, range)) {
+      EXPECT_TRUE(range.Contains(PartitionOf(lease.key, 16)));
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, 100);
+}
+
+TEST_F(Delivery, OnEventTimeLeasesRunInATimeOfTheirOwn) {
+  Open({}, {.partitions = 4, .axis = Axis::kEvent});
+  EXPECT_TRUE(engine_->AdvanceLeases(kT0));
+  Emit("a", 1);
+  LeaseOne();
+  AdvanceBy(24h);
+  EXPECT_THAT(LeaseAll(), IsEmpty());
+  EXPECT_EQ(engine_->NextLeaseDeadline(), kT0 + 30s);
+  EXPECT_TRUE(engine_->AdvanceLeases(kT0 + 30s));
+  EXPECT_EQ(engine_->NextLeaseDeadline(), std::nullopt);
+  EXPECT_THAT(LeaseAll(), ElementsAre("a:1"));
+}
+
+TEST_F(Delivery, NextDeadlineKnowsOfLeases) {
+  Open();
+  Emit("a", 1);
+  LeaseOne(30s);
+  EXPECT_EQ(engine_->NextDeadline(), kT0 + 30s);
+}
+
+// --- Backlog
+
+TEST_F(Delivery, AtTheBacklogsLimitEventsThatOpenGroupsAreRefusedAtOnce) {
+  Open({.max_backlog = 2}, {.partitions = 1});
+  EXPECT_EQ(Emit("a", 1), FoldOutcome::kOpened);
+  EXPECT_EQ(Emit("b", 2), FoldOutcome::kOpened);
+  EXPECT_EQ(Emit("c", 3), FoldOutcome::kOverloaded);
+  auto lease = folder_->Lease(1, 1min);
+  EXPECT_EQ(Emit("c", 3), FoldOutcome::kOverloaded);
+  lease[0].Ack();
+  EXPECT_EQ(Emit("c", 3), FoldOutcome::kOpened);
+  EXPECT_EQ(folder_->ledger().overloaded, 2);
+}
+
+TEST_F(Delivery, AtTheBacklogsLimitTheOldestIsDroppedIfWanted) {
+  Open({.max_backlog = 2, .on_backlog = OnBacklog::kDropOldest}, {.partitions = 1});
+  for (int i = 1; i <= 5; ++i) EXPECT_EQ(Emit("k" + std::to_string(i), i), FoldOutcome::kOpened);
+  EXPECT_EQ(folder_->ledger().dropped, 3);
+  EXPECT_THAT(PopAll(), ElementsAre("k4:4", "k5:5"));
+}
+
+TEST_F(Delivery, WhatIsLentIsNotDropped) {
+  Open({.max_backlog = 2, .on_backlog = OnBacklog::kDropOldest}, {.partitions = 1});
+  Emit("a", 1);
+  const LeaseToken a = LeaseOne();
+  Emit("a", 2);
+  Emit("a", 3);
+  EXPECT_EQ(folder_->Ack(a), LeaseOutcome::kDone);
+  EXPECT_THAT(PopAll(), ElementsAre("a:3"));
+}
+
+// --- Calls that must not hang, and engines that are gone
+
+// Does what it is told when an event is folded into it.
+struct Reentrant {
+  static inline std::function<void(Reentrant&)> on_fold;
+
+  FoldOutcome inner = FoldOutcome::kOpened;
+  LeaseOutcome ack = LeaseOutcome::kDone;
+  size_t popped = 99;
+
+  void Fold(const Number&) noexcept { on_fold(*this); }
+};
+
+// C6, nasty-cases 45.
+TEST(Reentrance, AFoldFunctionThatCallsTheEngineIsToldSo) {
+  auto engine = *Engine::Open({.partitions = 2});
+  Folder<Number, Reentrant> folder(*engine, "r", {.quiet_period = 1s, .max_hold = kForever});
+  Reentrant::on_fold = [&](Reentrant& state) {
+    state.inner = folder.Fold("other", {1}, kT0);
+    state.ack = folder.Ack({});
+    state.popped = folder.Pop(10).size() + folder.Lease(10, 1min).size();
+    folder.Flush("k");
+    folder.Cancel("k");
+    folder.CloseAll();
+    engine->Advance(kT0 + 1h);
+    while (!engine->Advance(kT0 + 1h, 1)) {
+    }
+    engine->Stop();
+  };
+  EXPECT_EQ(folder.Fold("k", {1}, kT0), FoldOutcome::kOpened);
+  engine->Advance(kT0 + 1min);
+  const auto popped = folder.Pop(10);
+  ASSERT_THAT(popped, SizeIs(1));
+  EXPECT_EQ(popped[0].state.inner, FoldOutcome::kWouldDeadlock);
+  EXPECT_EQ(popped[0].state.ack, LeaseOutcome::kWouldDeadlock);
+  EXPECT_EQ(popped[0].state.popped, 0);
+  const Ledger ledger = folder.ledger();
+  EXPECT_EQ(ledger.events, 1);
+  EXPECT_TRUE(ledger.Balances());
+}
+
+// C9.
+TEST(Closing, WhatIsCalledAfterTheEngineIsGoneSaysSo) {
+  auto engine = *Engine::Open({.partitions = 2});
+  Folder<Number, Values> folder(*engine, "n",
+                                {.quiet_period = 1s, .max_hold = kForever, .max_events = 1});
+  folder.Fold("a", {1}, kT0);
+  auto lease = folder.Lease(1, 1min);
+  ASSERT_THAT(lease, SizeIs(1));
+  EXPECT_FALSE(folder.any().closed());
+  engine.reset();
+  EXPECT_TRUE(folder.any().closed());
+  EXPECT_EQ(folder.Fold("a", {1}, kT0), FoldOutcome::kStopped);
+  const std::vector<KeyedEvent<Number>> events(10, {.key = "a", .at = kT0, .event = {1}});
+  EXPECT_EQ(folder.FoldBatch(events).stopped, 10);
+  EXPECT_EQ(lease[0].Ack(), LeaseOutcome::kClosed);
+  EXPECT_THAT(folder.Pop(10), IsEmpty());
+  EXPECT_THAT(folder.Lease(10, 1s), IsEmpty());
+  EXPECT_FALSE(folder.Flush("a"));
+  EXPECT_FALSE(folder.Cancel("a"));
+  EXPECT_FALSE(folder.Peek("a"));
+  folder.CloseAll();
+  EXPECT_EQ(folder.ledger(), Ledger{});
+}
+
+TEST(Closing, CallsUnderWayAreWaitedFor) {
+  for (int round = 0; round < 20; ++round) {
+    auto engine = *Engine::Open({.partitions = 2});
+    Folder<Number, Values> folder(*engine, "n",
+                                  {.quiet_period = 1s, .max_hold = kForever, .max_events = 2});
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([&folder, t] {
+        std::vector<KeyedEvent<Number>> events(20, {.key = "x", .at = kT0, .event = {t}});
+        for (int i = 0;; ++i) {
+          const std::string key = "k" + std::to_string(i % 50);
+          if (folder.Fold(key, {i}, kT0) == FoldOutcome::kStopped) return;
+          folder.FoldBatch(events);
+          for (auto& lease : folder.Lease(3, 1min)) lease.Ack();
+          (void)folder.Pop(3);
+        }
+      });
+    }
+    while (folder.ledger().popped < 100) std::this_thread::yield();
+    engine.reset();
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+// --- Ranges
+
+TEST(PartitionRanges, CoverEveryPartitionOnceForAnyNumberOfWorkers) {
+  for (int partitions = 1; partitions <= 40; ++partitions) {
+    for (int n = 1; n <= 60; ++n) {
+      int next = 0;
+      for (int i = 0; i < n; ++i) {
+        const auto range = PartitionRange::ForWorker(i, n, partitions);
+        EXPECT_EQ(range.begin, next);
+        const int size = range.end - range.begin;
+        EXPECT_GE(size, partitions / n);
+        EXPECT_LE(size, partitions / n + 1);
+        EXPECT_EQ(range.empty(), size == 0);
+        next = range.end;
+      }
+      EXPECT_EQ(next, partitions);
+    }
+  }
+}
+
+TEST(PartitionRanges, ABatchIsFoldedInTheRangeOnly) {
+  auto engine = *Engine::Open({.partitions = 8});
+  Folder<Number, Values> folder(*engine, "n", {.quiet_period = 1s, .max_hold = kForever});
+  std::vector<std::string> keys;
+  for (int i = 0; i < 1000; ++i) keys.push_back("key" + std::to_string(i % 100));
+  std::vector<KeyedEvent<Number>> events;
+  for (const std::string& key : keys) events.push_back({.key = key, .at = kT0, .event = {1}});
+  uint64_t folded = 0;
+  for (int worker = 0; worker < 3; ++worker) {
+    const auto range = PartitionRange::ForWorker(worker, 3, 8);
+    std::vector<FoldOutcome> outcomes(events.size());
+    const FoldCounts counts = folder.FoldBatch(events, outcomes, range);
+    for (size_t i = 0; i < events.size(); ++i) {
+      EXPECT_EQ(outcomes[i] != FoldOutcome::kElsewhere,
+                range.Contains(PartitionOf(events[i].key, 8)));
+    }
+    EXPECT_EQ(counts.opened + counts.folded + counts.elsewhere, events.size());
+    folded += counts.opened + counts.folded;
+  }
+  EXPECT_EQ(folded, events.size());
+  EXPECT_EQ(folder.ledger().events, events.size());
+  EXPECT_EQ(folder.ledger().opened, 100);
+}
+
+}  // namespace
+}  // namespace pleat
