@@ -594,7 +594,8 @@ TEST(DeliveryModel, EventElsewhereOnlyMovesTime) {
   EXPECT_EQ(story->now(), Second(50));
   EXPECT_EQ(story->ledger(), Ledger{});
   story->Stop();
-  EXPECT_EQ(story->PassBy("a", Second(50)), FoldOutcome::kStopped);
+  EXPECT_EQ(story->PassBy("a", Second(60)), FoldOutcome::kElsewhere);
+  EXPECT_EQ(story->now(), Second(50));
 }
 
 // The ledger.

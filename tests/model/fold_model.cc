@@ -103,10 +103,10 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
 
 // Elsewhere, all that it can do is to move time, as a usable event.
 FoldOutcome FoldModel::PassBy(std::string_view key, EngineTime at) {
-  if (stopped_) return FoldOutcome::kStopped;
   at = Clamp(at);
   const bool future = time_ != kBeginningOfTime && at > SaturatingAdd(time_, engine_.future_limit);
-  if (engine_.axis == Axis::kEvent && key.size() <= kKeyBytesMax && !future) {
+  const bool usable = !stopped_ && key.size() <= kKeyBytesMax && !future;
+  if (usable && engine_.axis == Axis::kEvent) {
     MoveTime(SaturatingSub(at, engine_.lateness));
   }
   return FoldOutcome::kElsewhere;
