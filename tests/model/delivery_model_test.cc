@@ -1,8 +1,5 @@
 // The delivery half of the model against semantics.md: a story for each row of the table in "Popping and
-// leasing", each sentence of "Backlog" and the new columns of the ledger, worked out by hand.
-//
-// An emission is written as key and event, "a1"; a lease as "a1 x2 until 30": its second delivery. Time is in
-// seconds.
+// leasing", worked out by hand. See story.h for how they are told.
 #include "tests/model/delivery_model.h"
 
 #include <cstdint>
@@ -14,96 +11,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/fold_model.h"
+#include "tests/model/story.h"
 
 namespace pleat::inline v0 {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-constexpr PartitionRange kAll = {};
-
-Duration Seconds(int64_t n) { return std::chrono::seconds(n); }
-EngineTime Second(int64_t n) { return FromUnix(Seconds(n)); }
-
-std::string Show(const ModelGroup& emission) {
-  std::string out = emission.key;
-  for (const uint64_t event : emission.events) out += std::to_string(event);
-  return out;
-}
-
-// A folder on arrival time, at second 0, of which each event becomes an emission by itself, unless it is to stay
-// open. Keys that begin with capitals are in partition 1.
-class Story {
- public:
-  explicit Story(const FolderOptions& changes = {}, int partitions = 1, Axis axis = Axis::kArrival)
-      : model_({.partitions = partitions, .axis = axis}, Quiet(changes), Rules()) {
-    model_.Advance(Second(0));
-  }
-
-  void Emit(std::initializer_list<std::string_view> emissions) {
-    for (const std::string_view emission : emissions) Fold(emission, {.ends = true});
-  }
-  FoldOutcome Fold(std::string_view event, const EventMarks& marks = {}) {
-    return model_.Fold(event.substr(0, 1), static_cast<uint64_t>(event[1] - '0'), model_.now(),
-                       marks);
-  }
-
-  std::vector<std::string> Pop(size_t max = SIZE_MAX, PartitionRange from = kAll) {
-    std::vector<std::string> out;
-    for (const ModelGroup& emission : model_.Pop(max, from)) out.push_back(Show(emission));
-    return out;
-  }
-
-  std::vector<std::string> Lease(size_t max, int64_t ttl = 30, PartitionRange from = kAll) {
-    std::vector<std::string> out;
-    for (const ModelLease& lease : model_.Lease(max, Seconds(ttl), from)) {
-      const auto until = (lease.until - Second(0)) / Seconds(1);
-      out.push_back(Show(lease.emission) + " x" + std::to_string(lease.deliveries) + " until " +
-                    std::to_string(until));
-      last_ = lease.delivery;
-    }
-    return out;
-  }
-
-  // Leases one emission and returns the name of its delivery.
-  uint64_t LeaseOne(int64_t ttl = 30) {
-    EXPECT_EQ(Lease(1, ttl).size(), 1u);
-    return last_;
-  }
-
-  // As "a1 x3 0..25 ran out": leased first at 0, died at 25.
-  std::vector<std::string> DeadLetters() {
-    std::vector<std::string> out;
-    for (const ModelLetter& letter : model_.DeadLetters()) {
-      const auto at = [](EngineTime t) { return std::to_string((t - Second(0)) / Seconds(1)); };
-      out.push_back(Show(letter.emission) + " x" + std::to_string(letter.deliveries) + " " +
-                    at(letter.first_leased) + ".." + at(letter.died) +
-                    (letter.why == DeadReason::kNacked ? " nacked" : " ran out"));
-    }
-    return out;
-  }
-
-  FoldModel& operator*() { return model_; }
-  FoldModel* operator->() { return &model_; }
-  uint64_t last() const { return last_; }
-  ~Story() { EXPECT_TRUE(model_.ledger().Balances()); }
-
- private:
-  static FolderOptions Quiet(FolderOptions options) {
-    if (options.quiet_period == Duration{0}) options.quiet_period = Seconds(60);
-    options.max_hold = kForever;
-    return options;
-  }
-  static ModelRules Rules() {
-    ModelRules rules;
-    rules.partition = [](std::string_view key) { return key[0] >= 'a' ? 0 : 1; };
-    return rules;
-  }
-
-  FoldModel model_;
-  uint64_t last_ = 0;
-};
 
 // What is handed out next, and when an emission comes back.
 
@@ -480,108 +394,6 @@ TEST(DeliveryModel, EmissionIsTheSameAtEachDelivery) {
   EXPECT_EQ(second.emission.closed, Second(60));
   EXPECT_EQ(second.emission.id, first.emission.id);
   EXPECT_EQ(second.emission.revision, 1u);
-}
-
-// Backlog.
-
-TEST(DeliveryModel, AtTheLimitOnTheBacklogNoGroupIsOpened) {
-  Story story({.max_backlog = 2, .max_deliveries = 1});
-  story.Fold("a1");
-  story.Emit({"b1", "c1"});
-  EXPECT_EQ(story.Fold("d1"), FoldOutcome::kOverloaded);
-  EXPECT_EQ(story.Fold("a2"), FoldOutcome::kFolded);
-  EXPECT_EQ(story.Fold("a3", {.starts = true}), FoldOutcome::kOverloaded);  // and a goes on
-  EXPECT_EQ(story.Fold("a4", {.ends = true}), FoldOutcome::kFolded);        // comes on top
-  const uint64_t b = story.LeaseOne();
-  EXPECT_EQ(story.Fold("d1"), FoldOutcome::kOverloaded);
-  story->Nack(b);
-  EXPECT_THAT(story.Pop(1), ElementsAre("c1"));
-  EXPECT_EQ(story.Fold("d1"), FoldOutcome::kOverloaded);  // a dead letter waits too
-  story->DropDeadLetter(b);
-  EXPECT_EQ(story.Fold("d1"), FoldOutcome::kOpened);
-  EXPECT_THAT(story.Pop(), ElementsAre("a124"));
-  EXPECT_EQ(story->ledger().overloaded, 4u);
-}
-
-TEST(DeliveryModel, OverloadedEventOvertakesNothing) {
-  Story story({.max_backlog = 1});
-  story.Emit({"b1"});
-  story.Pop();
-  story.Fold("a1");
-  story.Emit({"b1"});
-  EXPECT_EQ(story->Fold("a", 2, Second(60)), FoldOutcome::kOverloaded);
-  EXPECT_EQ(story->Fold("a", 3, Second(59)), FoldOutcome::kFolded);
-}
-
-TEST(DeliveryModel, AtTheLimitOnTheBacklogNoCorrectionIsMade) {
-  Story story({.accept_limit = Duration{0}, .on_late = OnLate::kCorrect, .max_backlog = 1});
-  EXPECT_EQ(story->Fold("a", 1, Second(-1)), FoldOutcome::kCorrected);
-  EXPECT_EQ(story->Fold("a", 2, Second(-1)), FoldOutcome::kOverloaded);
-}
-
-TEST(DeliveryModel, AtTheLimitOnTheBacklogTheFirstThatNeverWentOutIsDropped) {
-  Story story({.max_backlog = 3, .on_backlog = OnBacklog::kDropOldest});
-  story.Emit({"a1"});
-  story.LeaseOne();
-  story.Emit({"a2", "b3"});
-  story.Emit({"c4"});  // a2 waits for its key, so that b3 goes
-  EXPECT_EQ(story->ledger().dropped, 1u);
-  story.Emit({"c5"});  // c4
-  EXPECT_EQ(story->ledger().ready, 2u);
-  story->Ack(story.last());
-  EXPECT_THAT(story.Pop(), ElementsAre("a2", "c5"));
-}
-
-TEST(DeliveryModel, AtTheLimitOnTheBacklogTheEmissionItselfCanBeTheOneThatIsDropped) {
-  Story story({.max_backlog = 2, .on_backlog = OnBacklog::kDropOldest});
-  story.Emit({"a1", "b2"});
-  story.Lease(2);
-  story.Emit({"c3"});
-  EXPECT_EQ(story->ledger().ready, 0u);
-  EXPECT_EQ(story->ledger().dropped, 1u);
-  story.Emit({"a4"});  // waits for its key alone
-  EXPECT_EQ(story->ledger().dropped, 2u);
-}
-
-TEST(DeliveryModel, IfAllElseIsHeldTheFirstThatWaitsForItsKeyIsDropped) {
-  Story story({.max_backlog = 4, .on_backlog = OnBacklog::kDropOldest});
-  story.Emit({"a1", "b2", "b3", "a4"});
-  story.Lease(2);
-  story.Emit({"a5"});
-  EXPECT_EQ(story->ledger().dropped, 1u);
-  story->Advance(Second(30));
-  EXPECT_THAT(story.Pop(), ElementsAre("a1", "b2", "a5", "b3"));
-}
-
-TEST(DeliveryModel, AtTheLimitOnTheBacklogNoPartialIsCut) {
-  FolderOptions options;
-  options.partial_every = Seconds(20);
-  options.max_backlog = 1;
-  Story story(options);
-  story.Fold("a1");
-  story.Emit({"b2"});
-  story->Advance(Second(30));
-  EXPECT_THAT(story.Pop(), ElementsAre("b2"));
-  EXPECT_EQ(story->FirstDue(), Second(40));
-  story->Advance(Second(40));
-  EXPECT_THAT(story.Pop(), ElementsAre("a1"));
-}
-
-TEST(DeliveryModel, RoomThatTheEndOfALeaseMakesIsThereAtOnce) {
-  FolderOptions options;
-  options.partial_every = Seconds(20);
-  options.max_backlog = 2;
-  options.max_deliveries = 1;
-  options.max_dead_letters = 1;
-  options.on_dead_limit = OnDeadLimit::kDropOldest;
-  Story story(options);
-  story.Fold("a1");
-  story.Emit({"b2", "c3"});
-  story.Lease(1, 10);
-  story.Lease(1, 40);
-  story->Advance(Second(50));  // b dies; c dies at 40, which drops it
-  EXPECT_THAT(story.Pop(), ElementsAre("a1"));
-  EXPECT_THAT(story.DeadLetters(), ElementsAre("c3 x1 0..40 ran out"));
 }
 
 // Batches.
