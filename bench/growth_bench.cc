@@ -20,8 +20,8 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
+#include <pleat/histogram.h>
 
-#include "bench/histogram.h"
 #include "bench/memory.h"
 #include "bench/pleat_folds.h"
 #include "bench/settings.h"
@@ -42,8 +42,8 @@ struct Counter {
 
 struct Pauses {
   double seconds = 0;  // of all calls together
-  Histogram wall_ns;
-  Histogram cpu_ns;
+  BasicHistogram<6> wall_ns;
+  BasicHistogram<6> cpu_ns;
 };
 
 template <class Call>
@@ -52,8 +52,8 @@ void Time(Pauses& pauses, Call call) {
   const Stopwatch watch;
   call();
   const uint64_t wall = watch.nanoseconds();
-  pauses.cpu_ns.Record(ThreadNanoseconds() - cpu);
-  pauses.wall_ns.Record(wall);
+  pauses.cpu_ns.Add(ThreadNanoseconds() - cpu);
+  pauses.wall_ns.Add(wall);
   pauses.seconds += static_cast<double>(wall) * 1e-9;
 }
 
@@ -116,8 +116,8 @@ void Growth(benchmark::State& state, bool batch, HugePages huge_pages) {
       }
     });
     Report(state, {.seconds = pauses.seconds}, groups);
-    state.counters["p50_pause_us"] = static_cast<double>(pauses.wall_ns.Quantile(0.5)) / 1e3;
-    state.counters["p9999_pause_us"] = static_cast<double>(pauses.wall_ns.Quantile(0.9999)) / 1e3;
+    state.counters["p50_pause_us"] = static_cast<double>(pauses.wall_ns.ValueAt(0.5)) / 1e3;
+    state.counters["p9999_pause_us"] = static_cast<double>(pauses.wall_ns.ValueAt(0.9999)) / 1e3;
     state.counters["max_pause_us"] = static_cast<double>(pauses.wall_ns.max()) / 1e3;
     state.counters["max_pause_cpu_us"] = static_cast<double>(pauses.cpu_ns.max()) / 1e3;
     ReportMemory(state, folded.folder(), before);

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
+#include <pleat/histogram.h>
 
-#include "bench/histogram.h"
 #include "bench/pleat_folds.h"
 #include "bench/settings.h"
 #include "bench/stopwatch.h"
@@ -55,7 +55,7 @@ class Schedule {
 
 // Folds `events` events as they arrive. Returns the seconds it took.
 double Serve(Folded& folded, const Stream& stream, const Schedule& schedule, size_t events,
-             EngineTime start, Histogram& latency_ns) {
+             EngineTime start, BasicHistogram<6>& latency_ns) {
   std::array<Event, kBatchMax> batch;
   std::array<uint64_t, kBatchMax> arrivals;
   size_t size = 0;
@@ -73,7 +73,7 @@ double Serve(Folded& folded, const Stream& stream, const Schedule& schedule, siz
     if (size < kBatchMax && !(size > 0 && (last || now >= arrivals[0] + kWaitMaxNs))) continue;
     folded.folder().FoldBatch({batch.data(), size});
     const uint64_t done = watch.nanoseconds();
-    for (size_t i = 0; i < size; ++i) latency_ns.Record(done - arrivals[i]);
+    for (size_t i = 0; i < size; ++i) latency_ns.Add(done - arrivals[i]);
     size = 0;
   }
   return watch.seconds();
@@ -86,7 +86,7 @@ double Peak(Folded& folded, const Stream& stream) {
   const Schedule at_once(stream.size(), 0);
   double peak = 0;
   for (size_t round = 0; round < kPeakRounds; ++round) {
-    Histogram ignored;
+    BasicHistogram<6> ignored;
     const double seconds = Serve(folded, stream, at_once, stream.size(),
                                  kStart + static_cast<int>(round) * (kDay / 8), ignored);
     peak = std::max(peak, static_cast<double>(stream.size()) / seconds);
@@ -104,13 +104,13 @@ void Latency(benchmark::State& state, double load) {
     const double rate = load * peak;
     const auto events = static_cast<size_t>(rate * run_seconds);
     const Schedule schedule(stream.size(), rate);
-    Histogram latency_ns;
+    BasicHistogram<6> latency_ns;
     const double seconds = Serve(folded, stream, schedule, events, kStart + kDay / 2, latency_ns);
     Report(state, {.seconds = seconds}, events);
     state.counters["peak_per_second"] = peak;
-    state.counters["p50_ns"] = static_cast<double>(latency_ns.Quantile(0.5));
-    state.counters["p99_ns"] = static_cast<double>(latency_ns.Quantile(0.99));
-    state.counters["p999_ns"] = static_cast<double>(latency_ns.Quantile(0.999));
+    state.counters["p50_ns"] = static_cast<double>(latency_ns.ValueAt(0.5));
+    state.counters["p99_ns"] = static_cast<double>(latency_ns.ValueAt(0.99));
+    state.counters["p999_ns"] = static_cast<double>(latency_ns.ValueAt(0.999));
     state.counters["max_ns"] = static_cast<double>(latency_ns.max());
     if (folded.folder().ledger().folded != kPeakRounds * stream.size() + events) {
       return Fail(state, "an event was lost");

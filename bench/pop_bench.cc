@@ -23,8 +23,8 @@
 
 #include <absl/container/flat_hash_map.h>
 #include <benchmark/benchmark.h>
+#include <pleat/histogram.h>
 
-#include "bench/histogram.h"
 #include "bench/pleat_folds.h"
 #include "bench/rivals.h"
 #include "bench/settings.h"
@@ -140,17 +140,17 @@ void PopBurst(benchmark::State& state) {
   for (auto _ : state) {
     Folded folded;
     Fill(folded, stream);
-    Histogram calls_ns;
+    BasicHistogram<6> calls_ns;
     const Spent spent = Timed([&] {
       for (bool done = false; !done;) {
         const Stopwatch call;
         done = folded.engine().Advance(kAllDue, kBudget);
-        calls_ns.Record(call.nanoseconds());
+        calls_ns.Add(call.nanoseconds());
       }
     });
     Report(state, spent, stream.keys().size());
-    state.counters["call_p50_ns"] = static_cast<double>(calls_ns.Quantile(0.5));
-    state.counters["call_p99_ns"] = static_cast<double>(calls_ns.Quantile(0.99));
+    state.counters["call_p50_ns"] = static_cast<double>(calls_ns.ValueAt(0.5));
+    state.counters["call_p99_ns"] = static_cast<double>(calls_ns.ValueAt(0.99));
     state.counters["call_max_ns"] = static_cast<double>(calls_ns.max());
     if (folded.folder().sizes().ready_emissions != stream.keys().size()) {
       return Fail(state, "groups were left open");

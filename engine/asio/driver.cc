@@ -1,0 +1,70 @@
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <pleat/asio.h>
+
+#include "engine/asio/driver_core.h"
+#include "engine/base/check.h"
+
+namespace pleat::inline v0 {
+
+struct DriverThread::Impl {
+  explicit Impl(std::shared_ptr<boost::asio::io_context> io)
+      : context(std::move(io)), work(context->get_executor()), thread([this] { context->run(); }) {}
+
+  std::shared_ptr<boost::asio::io_context> context;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
+  std::thread thread;
+};
+
+DriverThread::DriverThread(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DriverThread::DriverThread(DriverThread&&) noexcept = default;
+DriverThread& DriverThread::operator=(DriverThread&& other) noexcept {
+  Stop();
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+DriverThread::~DriverThread() { Stop(); }
+
+void DriverThread::Stop() noexcept {
+  if (impl_ == nullptr) return;
+  impl_->context->stop();
+  impl_->thread.join();
+  impl_.reset();
+}
+
+Driver::Driver(executor_type executor, Engine& engine, const DriverOptions& options)
+    : core_(std::make_shared<DriverCore>(std::move(executor), engine, options)) {
+  core_->Begin();
+}
+
+// Somebody else's io_context is referred to as our own is, but not owned.
+Driver::Driver(boost::asio::io_context& context, Engine& engine, const DriverOptions& options)
+    : Driver(executor_type(context.get_executor()), engine, options) {
+  context_ = {std::shared_ptr<void>(), &context};
+}
+
+Driver::Driver(Engine& engine, const DriverOptions& options)
+    : context_(std::make_shared<boost::asio::io_context>()),
+      core_(std::make_shared<DriverCore>(context_->get_executor(), engine, options)) {
+  core_->Begin();
+}
+
+Driver::~Driver() { Stop(); }
+
+EngineTime Driver::now() const noexcept { return core_->Now(); }
+void Driver::Wake() { core_->Wake(); }
+void Driver::Reanchor() { core_->Reanchor(); }
+void Driver::Stop() noexcept { core_->Stop(); }
+DriverStats Driver::stats() const { return core_->stats(); }
+Driver::executor_type Driver::get_executor() const noexcept { return core_->executor(); }
+
+DriverThread Driver::RunThread() {
+  PLEAT_CHECK(context_ != nullptr);
+  return DriverThread(std::make_unique<DriverThread::Impl>(context_));
+}
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,219 @@
+#include "engine/asio/driver_core.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "engine/asio/consumer_core.h"
+#include "engine/asio/machine_clock.h"
+#include "engine/base/check.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+// A wall clock that is slewed moves by at most 5 ms during the longest sleep; this is a step.
+constexpr Duration kWallStep = std::chrono::milliseconds(100);
+
+}  // namespace
+
+DriverCore::DriverCore(boost::asio::any_io_executor executor, Engine& engine,
+                       const DriverOptions& options)
+    : engine_(engine),
+      arrival_(engine.axis() == Axis::kArrival),
+      tick_(options.tick),
+      budget_(options.budget),
+      max_sleep_(options.max_sleep),
+      clock_(options.clock != nullptr ? *options.clock : MachineClock()),
+      executor_(std::move(executor)),
+      timer_(executor_) {
+  PLEAT_CHECK(tick_ > Duration::zero());
+  PLEAT_CHECK(budget_ > 0);
+  PLEAT_CHECK(max_sleep_ > Duration::zero() && max_sleep_ <= std::chrono::hours(24));
+  wall_ahead_ = clock_.Wall().time_since_epoch() - clock_.Elapsed();
+  anchor_ = wall_ahead_;
+  last_ = (arrival_ ? engine.now() : kBeginningOfTime).time_since_epoch();
+  asleep_until_ = kBeginningOfTime.time_since_epoch().count();
+}
+
+void DriverCore::Begin() {
+  AddGuest(executor_, shared_from_this());
+  engine_.SetAlarm(this);
+  PostTurn();
+}
+
+// What the clock says, which an earlier Now() may be ahead of.
+EngineTime DriverCore::Reading() const noexcept {
+  return Clamp(EngineTime{anchor_.load() + clock_.Elapsed()});
+}
+
+EngineTime DriverCore::Now() noexcept {
+  const Duration reading = Reading().time_since_epoch();
+  Duration last = last_.load();
+  while (last < reading && !last_.compare_exchange_weak(last, reading)) {
+  }
+  return EngineTime{std::max(last, reading)};
+}
+
+EngineTime DriverCore::RoundUp(EngineTime t) const noexcept {
+  const Duration past = t.time_since_epoch() % tick_;
+  if (past == Duration::zero()) return t;
+  return SaturatingAdd(t, past > Duration::zero() ? tick_ - past : -past);
+}
+
+void DriverCore::PostTurn() {
+  if (turn_posted_.exchange(true)) return;
+  boost::asio::post(executor_, [self = shared_from_this()] {
+    self->turn_posted_ = false;
+    self->Turn(false);
+  });
+}
+
+void DriverCore::Turn(bool by_timer) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return;
+    again_ = true;
+    if (turning_) return;
+    turning_ = true;
+    again_ = false;
+    ++stats_.turns;
+    if (by_timer) ++stats_.timer_wakes;
+    CompareWithWall();
+  }
+  asleep_until_.exchange(kBeginningOfTime.time_since_epoch().count());
+  const EngineTime now = Now();
+  const std::optional<EngineTime> deadline = EarliestDeadline();
+  const bool all = CloseDue(now);
+
+  const std::lock_guard lock(mutex_);
+  turning_ = false;
+  if (deadline && *deadline <= now) {
+    stats_.lateness_us.Add(static_cast<uint64_t>((now - *deadline).count()));
+  }
+  if (!all) ++stats_.unfinished;
+  if (stopped_) {
+    turn_over_.notify_all();
+  } else if (!all || again_) {
+    PostTurn();
+  } else {
+    FallAsleep();
+  }
+}
+
+// On the driver's clock.
+std::optional<EngineTime> DriverCore::EarliestDeadline() const noexcept {
+  return arrival_ ? engine_.NextDeadline() : engine_.NextLeaseDeadline();
+}
+
+// Returns whether that was all.
+bool DriverCore::CloseDue(EngineTime now) noexcept {
+  if (arrival_) return engine_.Advance(now, budget_);
+  const bool all = engine_.AdvanceLeases(now, budget_);
+  const std::optional<EngineTime> deadline = engine_.NextDeadline();
+  const EngineTime watermark = engine_.now();
+  if (!deadline || *deadline > watermark) return all;
+  return engine_.Advance(watermark, budget_) && all;
+}
+
+// When there is something to do, or to look at, as far as is known now.
+EngineTime DriverCore::NextTurn(EngineTime reading) const noexcept {
+  EngineTime next = SaturatingAdd(reading, max_sleep_);
+  if (const auto deadline = EarliestDeadline()) next = std::min(next, RoundUp(*deadline));
+  if (!arrival_ && engine_.NextDeadline()) {
+    next = std::min(next, RoundUp(SaturatingAdd(reading, Duration{1})));
+  }
+  return next;
+}
+
+void DriverCore::FallAsleep() {
+  const EngineTime reading = Reading();
+  EngineTime until;
+  do {
+    until = NextTurn(reading);
+    asleep_until_.exchange(until.time_since_epoch().count());
+  } while (NextTurn(reading) < until);
+  stats_.asleep_until = until;
+  timer_->expires_after(until - reading);
+  timer_->async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    if (!error) self->Turn(true);
+  });
+}
+
+// Two readings that are far apart, because the thread was not running in between, say nothing.
+void DriverCore::CompareWithWall() noexcept {
+  const Duration before = clock_.Elapsed();
+  const EngineTime wall = clock_.Wall();
+  const Duration after = clock_.Elapsed();
+  if (after - before >= kWallStep / 2) return;
+  const Duration ahead = wall.time_since_epoch() - after;
+  const Duration step = ahead - std::exchange(wall_ahead_, ahead);
+  if (step <= -kWallStep) ++stats_.wall_steps_back;
+  if (step >= kWallStep) ++stats_.wall_steps_forward;
+}
+
+// On event time a deadline of groups is no instant of this clock, so what counts is that there is one.
+void DriverCore::DeadlineIsEarlier(EngineTime deadline) noexcept {
+  const Duration::rep until = asleep_until_.fetch_add(0);
+  const EngineTime wake = arrival_ ? RoundUp(deadline) : kBeginningOfTime + Duration{1};
+  if (wake.time_since_epoch().count() < until) PostTurn();
+}
+
+void DriverCore::Wake() {
+  const std::lock_guard lock(mutex_);
+  if (!stopped_) PostTurn();
+}
+
+void DriverCore::Reanchor() {
+  Now();  // so that time does not go back behind this instant
+  {
+    const std::lock_guard lock(mutex_);
+    wall_ahead_ = clock_.Wall().time_since_epoch() - clock_.Elapsed();
+    anchor_ = wall_ahead_;
+  }
+  Wake();
+}
+
+void DriverCore::Add(const std::shared_ptr<ConsumerCore>& consumer) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopped_) {
+      consumers_.Add(consumer);
+      return;
+    }
+  }
+  consumer->End(AsioError::kClosed);
+}
+
+void DriverCore::Stop() noexcept {
+  std::unique_lock lock(mutex_);
+  const bool first = !std::exchange(stopped_, true);
+  turn_over_.wait(lock, [this] { return !turning_; });
+  if (!first) return;
+  stats_.asleep_until = kNever;
+  timer_->cancel();
+  engine_.SetAlarm(nullptr);
+  const auto consumers = consumers_.Take();
+  lock.unlock();
+  for (const auto& consumer : consumers) consumer->End(AsioError::kClosed);
+}
+
+void DriverCore::Shutdown() noexcept {
+  Stop();
+  const std::lock_guard lock(mutex_);
+  timer_.reset();
+  executor_ = {};
+}
+
+DriverStats DriverCore::stats() {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+boost::asio::any_io_executor DriverCore::executor() {
+  const std::lock_guard lock(mutex_);
+  return executor_;
+}
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,10 @@
+// The machine's clocks, as a DriverClock.
+#pragma once
+
+#include <pleat/asio.h>
+
+namespace pleat::inline v0 {
+
+const DriverClock& MachineClock() noexcept;
+
+}  // namespace pleat::inline v0
