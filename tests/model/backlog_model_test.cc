@@ -11,6 +11,7 @@ namespace pleat::inline v0 {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 TEST(BacklogModel, AtTheLimitOnTheBacklogNoGroupIsOpened) {
   Story story({.max_backlog = 2, .max_deliveries = 1});
@@ -52,7 +53,7 @@ TEST(BacklogModel, AtTheLimitOnTheBacklogTheFirstThatNeverWentOutIsDropped) {
   story.Emit({"a1"});
   story.LeaseOne();
   story.Emit({"a2", "b3"});
-  story.Emit({"c4"});  // a2 waits for its key, so that b3 goes
+  story.Emit({"c4"});  // the key of a2 is held, so that b3 goes
   EXPECT_EQ(story->ledger().dropped, 1u);
   story.Emit({"c5"});  // c4
   EXPECT_EQ(story->ledger().ready, 2u);
@@ -67,18 +68,18 @@ TEST(BacklogModel, AtTheLimitOnTheBacklogTheEmissionItselfCanBeTheOneThatIsDropp
   story.Emit({"c3"});
   EXPECT_EQ(story->ledger().ready, 0u);
   EXPECT_EQ(story->ledger().dropped, 1u);
-  story.Emit({"a4"});  // waits for its key alone
+  story.Emit({"a4"});  // the only one of its key that never went out
   EXPECT_EQ(story->ledger().dropped, 2u);
 }
 
-TEST(BacklogModel, IfAllElseIsHeldTheFirstThatWaitsForItsKeyIsDropped) {
+TEST(BacklogModel, IfAllElseIsHeldTheFirstOfItsKeyIsDropped) {
   Story story({.max_backlog = 4, .on_backlog = OnBacklog::kDropOldest});
   story.Emit({"a1", "b2", "b3", "a4"});
   story.Lease(2);
   story.Emit({"a5"});
   EXPECT_EQ(story->ledger().dropped, 1u);
   story->Advance(Second(30));
-  EXPECT_THAT(story.Pop(), ElementsAre("a1", "b2", "a5", "b3"));
+  EXPECT_THAT(story.Pop(), ElementsAre("a1", "b2", "b3", "a5"));
 }
 
 TEST(BacklogModel, AtTheLimitOnTheBacklogNoPartialIsCut) {
@@ -95,7 +96,7 @@ TEST(BacklogModel, AtTheLimitOnTheBacklogNoPartialIsCut) {
   EXPECT_THAT(story.Pop(), ElementsAre("a1"));
 }
 
-TEST(BacklogModel, RoomThatTheEndOfALeaseMakesIsThereAtOnce) {
+TEST(BacklogModel, GroupsCloseBeforeLeasesEnd) {
   FolderOptions options;
   options.partial_every = Seconds(20);
   options.max_backlog = 2;
@@ -106,10 +107,12 @@ TEST(BacklogModel, RoomThatTheEndOfALeaseMakesIsThereAtOnce) {
   story.Fold("a1");
   story.Emit({"b2", "c3"});
   story.Lease(1, 10);
-  story.Lease(1, 40);
-  story->Advance(Second(50));  // b dies; c dies at 40, which drops it
-  EXPECT_THAT(story.Pop(), ElementsAre("a1"));
-  EXPECT_THAT(story.DeadLetters(), ElementsAre("c3 x1 0..40 ran out"));
+  story.Lease(1, 15);
+  story->Advance(
+      Second(50));  // a partial at 40 would be too many; then b dies, and c, which drops b
+  EXPECT_THAT(story.Pop(), IsEmpty());
+  EXPECT_THAT(story.DeadLetters(), ElementsAre("c3 x1 0..15 ran out"));
+  EXPECT_EQ(story->FirstDue(), Second(60));
 }
 
 }  // namespace

@@ -13,28 +13,21 @@ void DeliveryModel::Add(ModelGroup emission) {
   const int partition = HomeOf(emission);
   const Number number = next_number_++;
   parcels_[number].emission = std::move(emission);
-  ++never_out_;
-  const auto held = held_.find(key);
-  if (held == held_.end()) {
-    new_.insert(number);
-  } else {
-    parcels_[number].stage = Stage::kInLine;
-    held->second.push_back(number);
-  }
+  new_.insert(number);
   if (options_.on_backlog != OnBacklog::kDropOldest) return;
   if (Backlog(partition) <= Share(options_.max_backlog)) return;
 
   // It is itself among those of which one is found.
-  const auto oldest = std::find_if(new_.begin(), new_.end(), [&](Number candidate) {
-    return PartitionOf(candidate) == partition;
+  auto oldest = std::find_if(new_.begin(), new_.end(), [&](Number candidate) {
+    return PartitionOf(candidate) == partition && !IsHeld(candidate);
   });
-  if (oldest != new_.end()) {
-    Drop(*oldest);
-    new_.erase(oldest);
-  } else {
-    Drop(held->second.front());
-    held->second.pop_front();
+  if (oldest == new_.end()) {
+    oldest = std::find_if(new_.begin(), new_.end(), [&](Number candidate) {
+      return parcels_[candidate].emission.key == key;
+    });
   }
+  Drop(*oldest);
+  new_.erase(oldest);
 }
 
 size_t DeliveryModel::Backlog(int partition) const {
@@ -50,13 +43,12 @@ bool DeliveryModel::BacklogIsFull(int partition) const {
 
 void DeliveryModel::AddTo(Ledger& ledger) const {
   ledger += ledger_;
-  ledger.ready += never_out_;
+  ledger.ready += new_.size();
   ledger.dead += dead_.size();
-  ledger.unacked += parcels_.size() - never_out_ - dead_.size();
+  ledger.unacked += parcels_.size() - new_.size() - dead_.size();
 }
 
 void DeliveryModel::Drop(Number number) {
-  if (!parcels_[number].went_out) --never_out_;
   parcels_.erase(number);
   ++ledger_.dropped;
 }
@@ -95,7 +87,7 @@ std::optional<DeliveryModel::Number> DeliveryModel::Next(PartitionRange from, bo
     const int partition = PartitionOf(number);
     const auto held = held_keys_.find(partition);
     const bool full = held != held_keys_.end() && held->second >= Share(options_.max_leased);
-    if (from.Contains(partition) && !(to_hold && full)) return number;
+    if (from.Contains(partition) && !IsHeld(number) && !(to_hold && full)) return number;
   }
   return std::nullopt;
 }
@@ -113,7 +105,6 @@ void DeliveryModel::TakeOut(Number number) {
 ModelGroup DeliveryModel::Settle(Number number) {
   Parcel parcel = std::move(parcels_[number]);
   parcels_.erase(number);
-  if (!parcel.went_out) --never_out_;
   if (parcel.stage != Stage::kNew) LetGo(parcel.emission, ByCall());
   return std::move(parcel.emission);
 }
@@ -146,8 +137,6 @@ std::vector<ModelLease> DeliveryModel::Lease(size_t max, Duration ttl, Partition
 ModelLease DeliveryModel::Lend(Number number, Duration ttl) {
   Parcel& parcel = parcels_[number];
   Hold(parcel.emission);
-  if (!parcel.went_out) --never_out_;
-  parcel.went_out = true;
   if (parcel.deliveries++ == 0) parcel.first_leased = now_;
   parcel.leased = now_;
   const int partition = HomeOf(parcel.emission);
@@ -285,24 +274,11 @@ bool DeliveryModel::Bury(Number number, DeadReason why, Return died) {
 
 // Keys.
 
-// From now on all others of the key wait.
 void DeliveryModel::Hold(const ModelGroup& emission) {
-  if (held_.contains(emission.key)) return;
-  ++held_keys_[HomeOf(emission)];
-  std::list<Number>& line = held_[emission.key];
-  for (auto other = new_.begin(); other != new_.end();) {
-    Parcel& parcel = parcels_[*other];
-    if (parcel.emission.key != emission.key) {
-      ++other;
-      continue;
-    }
-    parcel.stage = Stage::kInLine;
-    line.push_back(*other);
-    other = new_.erase(other);
-  }
+  if (held_.try_emplace(emission.key).second) ++held_keys_[HomeOf(emission)];
 }
 
-// What held the key is settled: the next in its line comes back, or the key is free.
+// What held the key is settled: the next letter in its line comes back and holds it, or the key is free.
 void DeliveryModel::LetGo(const ModelGroup& emission, Return how) {
   const auto held = held_.find(emission.key);
   if (held->second.empty()) {

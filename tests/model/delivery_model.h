@@ -3,14 +3,14 @@
 //
 // An emission that is neither settled nor dropped is in exactly one of these:
 //
-//   new_      it never went out, and its key is free
-//   held_     it waits for its key, in its key's line
+//   new_      it never went out
 //   timers_   it is lent, or delayed by a Nack(): time will bring it back
-//   back_     it came back, and is the next of its key
+//   back_     it came back
+//   held_     it is a letter that was retried, in the line of its key
 //   dead_     it is a dead letter
 //
-// A key is held from the first delivery of one of its emissions on for as long as one is lent, delayed or came
-// back; at that moment its other emissions line up. Only new_ and back_ are given out.
+// A key is held for as long as one of its emissions is in timers_ or back_, of which there is one at most. Its new
+// ones are passed over meanwhile.
 //
 // Deliveries are named by their number among all, from 1: there are no tokens to forge here. Number 0 stands for
 // whatever never was one.
@@ -107,7 +107,6 @@ class DeliveryModel {
   struct Parcel {
     ModelGroup emission;
     Stage stage = Stage::kNew;
-    bool went_out = false;
     uint32_t deliveries = 0;
     uint64_t delivery = 0;    // the last one
     EngineTime first_leased;  // of the deliveries that count
@@ -136,6 +135,7 @@ class DeliveryModel {
   ModelGroup Settle(Number number);
   void Drop(Number number);
 
+  bool IsHeld(Number number) const { return held_.contains(parcels_.at(number).emission.key); }
   void Hold(const ModelGroup& emission);
   void LetGo(const ModelGroup& emission, Return how);
   void ComeBack(Number number, Return how);
@@ -155,7 +155,7 @@ class DeliveryModel {
 
   std::map<Number, Parcel> parcels_;
   std::set<Number> new_;
-  std::map<std::string, std::list<Number>> held_;              // the line of each held key
+  std::map<std::string, std::list<Number>> held_;              // each held key, and its line
   std::set<std::tuple<EngineTime, uint64_t, Number>> timers_;  // (ends, delivery, ...)
   std::map<Return, Number> back_;
   std::list<Number> dead_;  // in the order of dying
@@ -163,8 +163,7 @@ class DeliveryModel {
   std::vector<Delivery> deliveries_;
   std::map<int, uint64_t> deliveries_of_;  // per partition
   std::map<int, size_t> held_keys_;        // per partition
-  size_t never_out_ = 0;
-  Ledger ledger_;  // without what counts the present
+  Ledger ledger_;                          // without what counts the present
 };
 
 }  // namespace pleat::inline v0

@@ -145,9 +145,10 @@ class Episode {
                            .quiet_period = QuietAfter(config_, key, tick),
                            .id = tick.id,
                            .content = tick.content};
-    const bool here = only.Contains(PartitionOf(key, config_.engine.partitions));
+    const std::string_view home = key.size() > kKeyBytesMax ? "" : key;
+    const bool here = only.Contains(PartitionOf(home, config_.engine.partitions));
     const FoldOutcome outcome =
-        here ? model_.Fold(key, tick.value, op.at, marks) : model_.PassBy(key, op.at);
+        here ? model_.Fold(key, tick.value, op.at, marks) : model_.PassBy(op.at);
     seen_.outcomes.insert(outcome);
     return outcome;
   }
