@@ -81,7 +81,8 @@ FolderOptions SmallFolder() {
   return options;
 }
 
-// A side: the engine or the model, with the time and those deliveries that nobody has acked or nacked yet.
+// A side: the engine or the model, with the time and the deliveries. "The oldest" is the first that nobody has acked
+// or nacked yet; when there is none, the last, once more.
 class EngineSide {
  public:
   EngineSide(Axis axis, int partitions)
@@ -126,8 +127,9 @@ class EngineSide {
 
   LeaseToken Oldest(bool is_over) {
     if (tokens_.empty()) return {.epoch = kEpoch, .lease = 1};
-    const LeaseToken oldest = tokens_.front();
-    if (is_over) tokens_.erase(tokens_.begin());
+    if (over_ == tokens_.size()) return tokens_.back();
+    const LeaseToken oldest = tokens_[over_];
+    if (is_over) ++over_;
     return oldest;
   }
 
@@ -135,6 +137,7 @@ class EngineSide {
   Folder<int, Digits> folder_;
   EngineTime now_;
   std::vector<LeaseToken> tokens_;
+  size_t over_ = 0;  // of them
 };
 
 // Plain data: a copy goes on by itself.
@@ -189,14 +192,16 @@ class ModelSide {
 
   uint64_t Oldest(bool is_over) {
     if (deliveries_.empty()) return 0;
-    const uint64_t oldest = deliveries_.front();
-    if (is_over) deliveries_.erase(deliveries_.begin());
+    if (over_ == deliveries_.size()) return deliveries_.back();
+    const uint64_t oldest = deliveries_[over_];
+    if (is_over) ++over_;
     return oldest;
   }
 
   FoldModel model_;
   EngineTime now_;
   std::vector<uint64_t> deliveries_;
+  size_t over_ = 0;  // of them
 };
 
 // The model goes through the tree of all sequences, each node once; the engine, which cannot be copied, through each

@@ -145,7 +145,7 @@ class Episode {
                            .quiet_period = QuietAfter(config_, key, tick),
                            .id = tick.id,
                            .content = tick.content};
-    const std::string_view home = key.size() > kKeyBytesMax ? "" : key;
+    const std::string_view home = key.size() > kKeyBytesMax ? "" : std::string_view(key);
     const bool here = only.Contains(PartitionOf(home, config_.engine.partitions));
     const FoldOutcome outcome =
         here ? model_.Fold(key, tick.value, op.at, marks) : model_.PassBy(op.at);
