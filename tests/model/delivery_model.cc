@@ -288,6 +288,7 @@ void DeliveryModel::LetGo(const ModelGroup& emission, Return how) {
   }
   const Number next = held->second.front();
   held->second.pop_front();
+  if (!how.by_call) how.turn = parcels_[next].delivery;
   ComeBack(next, how);
 }
 
