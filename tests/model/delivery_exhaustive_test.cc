@@ -27,10 +27,35 @@ namespace {
 constexpr Duration kTick{10};       // also the quiet period, and what emissions are lent for
 constexpr Duration kExtension{15};  // outlives one tick
 constexpr uint64_t kEpoch = 17;
+constexpr LeaseToken kNoToken{.epoch = kEpoch, .lease = 1'000'000};
 
-enum class Step { kFoldA, kFoldC, kTime, kPop, kLease, kAck, kNack, kExtend, kCancelA };
-constexpr std::array<std::string_view, 9> kStepNames = {
-    "fold a", "fold c", "tick", "pop", "lease", "ack", "nack", "extend", "cancel a"};
+enum class Step {
+  kFoldA,
+  kFoldC,
+  kTime,
+  kPop,
+  kLease,
+  kAck,
+  kNack,
+  kExtend,
+  kCancelA,
+  kRetry,
+  kDrop
+};
+constexpr std::array<std::string_view, 11> kStepNames = {"fold a",   "fold c", "tick", "pop",
+                                                         "lease",    "ack",    "nack", "extend",
+                                                         "cancel a", "retry",  "drop"};
+using Steps = std::vector<Step>;
+
+// Where sequences begin, and what they are made of.
+struct Choice {
+  Axis axis = Axis::kArrival;
+  int partitions = 1;
+  uint32_t max_deliveries = 2;
+  Steps before = {};
+  Steps steps = {Step::kFoldA, Step::kFoldC, Step::kTime,   Step::kPop,    Step::kLease,
+                 Step::kAck,   Step::kNack,  Step::kExtend, Step::kCancelA};
+};
 
 // Remembers its events.
 struct Digits {
@@ -62,32 +87,32 @@ std::string Number(Outcome outcome) {
   return std::to_string(static_cast<int>(outcome));
 }
 
-EngineOptions SmallEngine(Axis axis, int partitions) {
+EngineOptions SmallEngine(const Choice& choice) {
   EngineOptions options;
-  options.partitions = partitions;
-  options.axis = axis;
+  options.partitions = choice.partitions;
+  options.axis = choice.axis;
   options.huge_pages = HugePages::kOff;
   options.hash_key = {{1, 2}};
   options.epoch = kEpoch;
   return options;
 }
 
-FolderOptions SmallFolder() {
+FolderOptions SmallFolder(const Choice& choice) {
   FolderOptions options;
   options.quiet_period = kTick;
   options.max_hold = kForever;
-  options.max_deliveries = 2;
+  options.max_deliveries = choice.max_deliveries;
   options.max_leased = 16;
   return options;
 }
 
 // A side: the engine or the model, with the time and the deliveries. "The oldest" is the first that nobody has acked
-// or nacked yet; when there is none, the last, once more.
+// or nacked yet; when there is none, the last, once more. Letters have an oldest of their own.
 class EngineSide {
  public:
-  EngineSide(Axis axis, int partitions)
-      : engine_(Engine::Open(SmallEngine(axis, partitions)).value()),
-        folder_(*engine_, "small", SmallFolder()) {}
+  explicit EngineSide(const Choice& choice)
+      : engine_(Engine::Open(SmallEngine(choice)).value()),
+        folder_(*engine_, "small", SmallFolder(choice)) {}
 
   std::string Do(Step step, int digit) {
     switch (step) {
@@ -103,6 +128,8 @@ class EngineSide {
       case Step::kNack: return Number(folder_.Nack(Oldest(/*is_over=*/true)));
       case Step::kExtend: return Number(folder_.Extend(Oldest(/*is_over=*/false), kExtension));
       case Step::kCancelA: return Number(folder_.Cancel("a"));
+      case Step::kRetry: return Number(folder_.RetryDeadLetter(OldestLetter()));
+      case Step::kDrop: return Number(folder_.DropDeadLetter(OldestLetter()));
     }
     return "";
   }
@@ -126,25 +153,28 @@ class EngineSide {
   }
 
   LeaseToken Oldest(bool is_over) {
-    if (tokens_.empty()) return {.epoch = kEpoch, .lease = 1};
+    if (tokens_.empty()) return kNoToken;
     if (over_ == tokens_.size()) return tokens_.back();
     const LeaseToken oldest = tokens_[over_];
     if (is_over) ++over_;
     return oldest;
   }
 
+  LeaseToken OldestLetter() { return letters_ < tokens_.size() ? tokens_[letters_++] : kNoToken; }
+
   std::unique_ptr<Engine> engine_;
   Folder<int, Digits> folder_;
   EngineTime now_;
   std::vector<LeaseToken> tokens_;
-  size_t over_ = 0;  // of them
+  size_t over_ = 0;     // of them
+  size_t letters_ = 0;  // of them: retried or dropped
 };
 
 // Plain data: a copy goes on by itself.
 class ModelSide {
  public:
-  ModelSide(Axis axis, int partitions)
-      : model_(SmallEngine(axis, partitions), SmallFolder(), RulesOf(partitions)) {}
+  explicit ModelSide(const Choice& choice)
+      : model_(SmallEngine(choice), SmallFolder(choice), RulesOf(choice.partitions)) {}
 
   std::string Do(Step step, int digit) {
     const auto event = static_cast<uint64_t>(digit);
@@ -162,6 +192,8 @@ class ModelSide {
       case Step::kNack: return Number(model_.Nack(Oldest(/*is_over=*/true)));
       case Step::kExtend: return Number(model_.Extend(Oldest(/*is_over=*/false), kExtension));
       case Step::kCancelA: return Number(model_.Cancel("a"));
+      case Step::kRetry: return Number(model_.RetryDeadLetter(OldestLetter()));
+      case Step::kDrop: return Number(model_.DropDeadLetter(OldestLetter()));
     }
     return "";
   }
@@ -198,22 +230,25 @@ class ModelSide {
     return oldest;
   }
 
+  uint64_t OldestLetter() { return letters_ < deliveries_.size() ? deliveries_[letters_++] : 0; }
+
   FoldModel model_;
   EngineTime now_;
   std::vector<uint64_t> deliveries_;
-  size_t over_ = 0;  // of them
+  size_t over_ = 0;     // of them
+  size_t letters_ = 0;  // of them: retried or dropped
 };
 
 // The model goes through the tree of all sequences, each node once; the engine, which cannot be copied, through each
 // sequence from its beginning.
 class AllSequences {
  public:
-  AllSequences(Axis axis, int partitions, size_t length)
-      : axis_(axis), partitions_(partitions), length_(length) {}
+  AllSequences(const Choice& choice, size_t length)
+      : choice_(choice), length_(choice.before.size() + length) {}
 
   // Returns how many there were, the first that failed being the last.
   uint64_t Run() {
-    Visit(ModelSide(axis_, partitions_));
+    Visit(ModelSide(choice_));
     return sequences_;
   }
 
@@ -225,20 +260,23 @@ class AllSequences {
 
   void Visit(const ModelSide& model) {
     if (steps_.size() == length_) return RunEngine(model);
-    for (size_t step = 0; step < kStepNames.size() && !testing::Test::HasFailure(); ++step) {
-      ModelSide next = model;
-      steps_.push_back(static_cast<Step>(step));
-      const std::string said = next.Do(steps_.back(), static_cast<int>(steps_.size()));
-      expected_.push_back({said, next.ledger()});
-      Visit(next);
-      steps_.pop_back();
-      expected_.pop_back();
-    }
+    if (steps_.size() < choice_.before.size()) return Go(model, choice_.before[steps_.size()]);
+    for (const Step step : choice_.steps) Go(model, step);
+  }
+
+  void Go(ModelSide model, Step step) {
+    if (testing::Test::HasFailure()) return;
+    steps_.push_back(step);
+    const std::string said = model.Do(step, static_cast<int>(steps_.size()));
+    expected_.push_back({said, model.ledger()});
+    Visit(model);
+    steps_.pop_back();
+    expected_.pop_back();
   }
 
   void RunEngine(ModelSide model) {
     ++sequences_;
-    EngineSide engine(axis_, partitions_);
+    EngineSide engine(choice_);
     for (size_t i = 0; i < steps_.size(); ++i) {
       const std::string said = engine.Do(steps_[i], static_cast<int>(i + 1));
       const bool agree = said == expected_[i].said && engine.ledger() == expected_[i].ledger;
@@ -255,48 +293,53 @@ class AllSequences {
   }
 
   std::string Story(size_t last) const {
-    std::string story = axis_ == Axis::kEvent ? "event time: " : "arrival time: ";
+    std::string story;
     for (size_t i = 0; i <= last; ++i) {
       story += std::string(kStepNames.at(static_cast<size_t>(steps_[i]))) + "; ";
     }
     return story;
   }
 
-  const Axis axis_;
-  const int partitions_;
+  const Choice choice_;
   const size_t length_;
-  std::vector<Step> steps_;
+  Steps steps_;
   std::vector<Expected> expected_;
   uint64_t sequences_ = 0;
 };
 
 size_t Length() {
   const char* const text = std::getenv("PLEAT_EXHAUSTIVE_LENGTH");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : kSanitized ? 4 : 6;
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : kSanitized ? 5 : 6;
 }
 
-uint64_t Power(uint64_t base, size_t exponent) {
-  uint64_t power = 1;
-  for (size_t i = 0; i < exponent; ++i) power *= base;
-  return power;
-}
-
-void RunAll(Axis axis, int partitions, size_t length) {
-  const uint64_t sequences = AllSequences(axis, partitions, length).Run();
+void RunAll(const Choice& choice, size_t length) {
+  uint64_t all = 1;
+  for (size_t i = 0; i < length; ++i) all *= choice.steps.size();
+  const uint64_t sequences = AllSequences(choice, length).Run();
   std::cout << sequences << " sequences of " << length << " operations\n";
   if (!testing::Test::HasFailure()) {
-    EXPECT_EQ(sequences, Power(kStepNames.size(), length));
+    EXPECT_EQ(sequences, all);
   }
 }
 
-TEST(DeliveryExhaustive, EngineAgreesOnArrivalTime) { RunAll(Axis::kArrival, 1, Length()); }
+TEST(DeliveryExhaustive, EngineAgreesOnArrivalTime) { RunAll({}, Length()); }
 
-// One step less, so that it takes a ninth.
-TEST(DeliveryExhaustive, EngineAgreesOnEventTime) { RunAll(Axis::kEvent, 1, Length() - 1); }
+// The others with one step less, so that each takes a ninth.
+
+TEST(DeliveryExhaustive, EngineAgreesOnEventTime) { RunAll({.axis = Axis::kEvent}, Length() - 1); }
 
 TEST(DeliveryExhaustive, EngineAgreesInTwoPartitions) {
   ASSERT_NE(PartitionOf("a", 2), PartitionOf("c", 2));
-  RunAll(Axis::kArrival, 2, Length() - 1);
+  RunAll({.partitions = 2}, Length() - 1);
+}
+
+// With two emissions of one key and one of another that wait already, and each delivery the last.
+TEST(DeliveryExhaustive, EngineAgreesInWhatBecomesOfDeadLetters) {
+  Choice choice{.max_deliveries = 1};
+  choice.before = {Step::kFoldA, Step::kTime, Step::kFoldA, Step::kFoldC, Step::kTime};
+  choice.steps = {Step::kFoldA, Step::kTime,   Step::kPop,   Step::kLease, Step::kAck,
+                  Step::kNack,  Step::kExtend, Step::kRetry, Step::kDrop};
+  RunAll(choice, Length() - 1);
 }
 
 }  // namespace
