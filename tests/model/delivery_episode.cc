@@ -6,12 +6,13 @@
 namespace pleat::inline v0 {
 
 void DeliveryEpisode::Apply(const Op& op) {
-  const auto [token, delivery] = TokenOf(op);
-  const auto [letter, dead] = LetterOf(op);
+  const Named named = TokenOf(op);
+  const auto [token, delivery, number] = named;
+  const auto [letter, dead, ignored] = LetterOf(op);
   switch (op.verb) {
     case Verb::kPop: return Pop(op.n, op.range);
     case Verb::kLease: return Lease(op.n, op.span, op.range);
-    case Verb::kAck: return ExpectOutcome(folder_.Ack(token), model_.Ack(delivery));
+    case Verb::kAck: return Ack(named);
     case Verb::kNack:
       return ExpectOutcome(folder_.Nack(token, op.span), model_.Nack(delivery, op.span));
     case Verb::kExtend:
@@ -28,7 +29,9 @@ void DeliveryEpisode::Apply(const Op& op) {
 // One of the last ones, counted from the newest; as it is, or with something changed in it.
 DeliveryEpisode::Named DeliveryEpisode::TokenOf(const Op& op) const {
   LeaseToken token{.epoch = config_.engine.epoch.value_or(0), .lease = 1};
-  if (!tokens_.empty()) token = tokens_[tokens_.size() - 1 - op.n % tokens_.size()];
+  const size_t place = tokens_.empty() ? 0 : tokens_.size() - op.n % tokens_.size();
+  if (place > 0) token = tokens_[place - 1];
+  if (op.forgery == Forgery::kNone) return {token, place, place};
   switch (op.forgery) {
     case Forgery::kNone: break;
     case Forgery::kEpoch: ++token.epoch; break;
@@ -38,9 +41,22 @@ DeliveryEpisode::Named DeliveryEpisode::TokenOf(const Op& op) const {
     case Forgery::kPlace: token.place -= 1 + static_cast<uint32_t>(op.content); break;
   }
   // What was changed can happen to be another one.
-  const auto known = std::find(tokens_.begin(), tokens_.end(), token);
-  if (known == tokens_.end()) return {token, 0};
-  return {token, static_cast<uint64_t>(known - tokens_.begin()) + 1};
+  Named named{.token = token};
+  for (size_t i = 0; i < tokens_.size(); ++i) {
+    const LeaseToken& known = tokens_[i];
+    if (token == known) named.delivery = i + 1;
+    const bool same_number = token.epoch == known.epoch && token.partition == known.partition &&
+                             token.lease == known.lease;
+    if (same_number) named.number = i + 1;
+  }
+  return named;
+}
+
+// A token that is forged can still repeat an Ack().
+void DeliveryEpisode::Ack(const Named& named) {
+  const LeaseOutcome outcome = folder_.Ack(named.token);
+  ExpectOutcome(outcome,
+                named.delivery != 0 ? model_.Ack(named.delivery) : model_.AckAgain(named.number));
 }
 
 // Half of the time that of a dead letter, if there is one.
@@ -50,7 +66,7 @@ DeliveryEpisode::Named DeliveryEpisode::LetterOf(const Op& op) const {
   const std::vector<ModelLetter> letters = model_.DeadLetters();
   if (letters.empty()) return TokenOf(op);
   const uint64_t delivery = letters[op.n / 2 % letters.size()].delivery;
-  return {tokens_[delivery - 1], delivery};
+  return {tokens_[delivery - 1], delivery, delivery};
 }
 
 void DeliveryEpisode::Pop(size_t max, PartitionRange from) {

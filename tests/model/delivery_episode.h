@@ -32,13 +32,16 @@ class DeliveryEpisode {
   void DropAllDeadLetters();
 
  private:
-  // A token and which delivery of the model it names; 0 if none.
+  // A token and which delivery of the model it names; 0 if none. `number`: the same, looking no further than at
+  // engine, partition and number.
   struct Named {
     LeaseToken token;
     uint64_t delivery = 0;
+    uint64_t number = 0;
   };
   Named TokenOf(const Op& op) const;
   Named LetterOf(const Op& op) const;
+  void Ack(const Named& named);
 
   void ExpectEmission(const Emission<Chain>& emission, const ModelGroup& model);
   void ExpectOutcome(LeaseOutcome engine, LeaseOutcome model);

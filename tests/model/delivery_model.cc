@@ -172,9 +172,14 @@ LeaseOutcome DeliveryModel::Ack(uint64_t name) {
     ++ledger_.acked;
     return LeaseOutcome::kDone;
   }
+  return AckAgain(name);
+}
+
+LeaseOutcome DeliveryModel::AckAgain(uint64_t name) const {
   if (name == 0) return LeaseOutcome::kStale;
   const Delivery& delivery = deliveries_[name - 1];
-  const bool remembered = deliveries_of_[delivery.partition] - delivery.of_partition < kRemembered;
+  const bool remembered =
+      deliveries_of_.at(delivery.partition) - delivery.of_partition < kRemembered;
   return delivery.acked && remembered ? LeaseOutcome::kDone : LeaseOutcome::kStale;
 }
 

@@ -86,6 +86,7 @@ class FoldModel {
     return delivery_.Lease(max, ttl, from);
   }
   LeaseOutcome Ack(uint64_t delivery) { return delivery_.Ack(delivery); }
+  LeaseOutcome AckAgain(uint64_t delivery) const { return delivery_.AckAgain(delivery); }
   LeaseOutcome Nack(uint64_t delivery, Duration delay = Duration{0}) {
     return delivery_.Nack(delivery, delay);
   }
