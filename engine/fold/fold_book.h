@@ -139,8 +139,11 @@ class FoldBook final : public Book {
   bool ExpireLeases(EngineTime now, size_t& budget) override;
   EngineTime NextLeaseDue() const noexcept override;
 
+  // Takes back what ran out. Returns whether that was all; if not, others should have their turn at the lock first.
+  bool TakeBack(EngineTime lease_now);
+
   // What comes next, for good or to be lent. Applies what is due by `now` only as far as needed to know it.
-  Handout NextHandout(EngineTime now, EngineTime lease_now, bool lends);
+  Handout NextHandout(EngineTime now, bool lends);
 
   // Hands it out. REQUIRES: it is what NextHandout() has just given.
   void PopNext(const Handout& next, EngineTime lease_now, AnyFolder::Take take);
@@ -373,6 +376,7 @@ class FoldBook final : public Book {
   void NoteGone(const ReadyGroup& ready) noexcept;
   void Discard(const ReadyGroup& ready) noexcept;
   bool CloseGroups(EngineTime now, size_t& budget);
+  void CatchUp();
   template <class Change>
   LeaseOutcome Settle(const Change& change);
   Leases::Held HeldOf(const ReadyGroup& ready) const noexcept {

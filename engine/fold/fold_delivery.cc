@@ -25,6 +25,14 @@ bool FoldBook::IsBefore(const Handout& mine, const FoldBook& other,
   return Before(*mine.ready, other, *theirs.ready);
 }
 
+// What leaves the backlog makes room for what closes behind it. So before anything leaves, all that is due closes:
+// once there are so many entries that it might matter.
+void FoldBook::CatchUp() {
+  if (bytes_ < backlog_from_) return;
+  size_t budget = std::numeric_limits<size_t>::max();
+  CloseGroups(timeline_.now(), budget);
+}
+
 // The next emission that never went out, or null.
 const ReadyGroup* FoldBook::NextReady(EngineTime now) {
   seen_ = std::max(seen_, now);
@@ -37,19 +45,24 @@ const ReadyGroup* FoldBook::NextReady(EngineTime now) {
   return ready_.empty() || ready_.front().ripe > now ? nullptr : &ready_.front();
 }
 
-Handout FoldBook::NextHandout(EngineTime now, EngineTime lease_now, bool lends) {
+// Once in a call, so that what is lent by it and over at once does not go out twice.
+bool FoldBook::TakeBack(EngineTime lease_now) {
+  CatchUp();
+  size_t budget = 1024;
+  return ExpireLeases(lease_now, budget);
+}
+
+Handout FoldBook::NextHandout(EngineTime now, bool lends) {
   if (leases_ == nullptr) {
     const ReadyGroup* const ready = NextReady(now);
     if (ready == nullptr) return {};
     return {.what = Handout::What::kReady, .ready = ready};
   }
-  size_t budget = 1024;
-  if (!ExpireLeases(lease_now, budget)) return {.what = Handout::What::kLater};
   if (const Leases::Returned* returned = leases_->FirstReturned()) {
     return {.what = Handout::What::kReturned, .returned = returned};
   }
   if (lends && !leases_->CanHold()) return {};
-  for (;;) {
+  for (size_t budget = 1024;;) {
     const Handout first = First(NextReady(now));
     if (first.what != Handout::What::kReady) return first;
     const uint32_t holder = HolderOf(*first.ready);
@@ -160,6 +173,7 @@ EngineTime FoldBook::NextLeaseDue() const noexcept {
 // something to hand out that there was not before.
 template <class Change>
 LeaseOutcome FoldBook::Settle(const Change& change) {
+  CatchUp();
   const uint64_t returns = leases_->returns();
   const bool could_hold = leases_->CanHold();
   const auto drop = [this](const ReadyGroup& dropped) {

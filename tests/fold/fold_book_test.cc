@@ -47,7 +47,7 @@ class FoldBookFixture : public testing::Test {
   std::vector<std::string> PopAll(EngineTime now) {
     std::vector<std::string> out;
     for (;;) {
-      const Handout next = book_.NextHandout(now, now, /*lends=*/false);
+      const Handout next = book_.NextHandout(now, /*lends=*/false);
       if (next.what == Handout::What::kNothing) break;
       book_.PopNext(next, now, [&](const ClosedGroup& group) {
         auto& state = *static_cast<Joined*>(group.state);
