@@ -249,7 +249,7 @@ size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
     const EngineTime lease_now = timeline.lease_now();
     const auto look = [&](Head& head) {
       head.next = head.book->NextHandout(now, lends);
-      again |= head.next.what == Handout::What::kLater;
+      again |= head.next.what() == Handout::What::kLater;
       return static_cast<bool>(head.next);
     };
     for (int i = range.begin; i < range.end; ++i) {

@@ -48,7 +48,7 @@ class FoldBookFixture : public testing::Test {
     std::vector<std::string> out;
     for (;;) {
       const Handout next = book_.NextHandout(now, /*lends=*/false);
-      if (next.what == Handout::What::kNothing) break;
+      if (!next) break;
       book_.PopNext(next, now, [&](const ClosedGroup& group) {
         auto& state = *static_cast<Joined*>(group.state);
         out.push_back(std::string(group.key) + "=" + state.all);
