@@ -59,7 +59,7 @@ class ConsumerCore;
 // How an operation fails, beside boost::asio::error::operation_aborted when it was cancelled.
 enum class AsioError {
   kOverloaded = 1,  // too many operations wait already (ConsumerOptions::max_waiters)
-  kClosed = 2,      // the driver was stopped or is gone
+  kClosed = 2,      // the driver was stopped, or the engine is gone
 };
 PLEAT_EXPORT const boost::system::error_category& AsioErrorCategory() noexcept;
 PLEAT_EXPORT boost::system::error_code make_error_code(AsioError error) noexcept;
@@ -73,6 +73,10 @@ class DriverClock {
   // What the machine holds for the date.
   virtual EngineTime Wall() const noexcept = 0;
 
+  // Whether it goes on by itself. For one that is moved by hand a driver sets no timer: call Driver::Wake() when it
+  // was moved, and it is all a function of that.
+  virtual bool runs() const noexcept { return true; }
+
  protected:
   ~DriverClock() = default;
 };
@@ -82,7 +86,7 @@ struct DriverOptions {
   // saves wake-ups and makes emissions later by up to as much.
   Duration tick = std::chrono::milliseconds(1);
 
-  // How many groups a turn looks at before it lets other handlers run. At least 1.
+  // How many groups a turn looks at, a group more than once maybe, before it lets other handlers run. At least 1.
   size_t budget = 4096;
 
   // The longest sleep, above zero, at most a day: a timer does not notice that the machine was suspended, so
