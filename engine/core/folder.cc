@@ -250,7 +250,7 @@ size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
     const auto look = [&](Head& head) {
       head.next = head.book->NextHandout(now, lease_now, lends);
       again |= head.next.what == Handout::What::kLater;
-      return head.next.what == Handout::What::kReady || head.next.what == Handout::What::kReturned;
+      return static_cast<bool>(head.next);
     };
     for (int i = range.begin; i < range.end; ++i) {
       const Home& home = homes_[static_cast<size_t>(i)];

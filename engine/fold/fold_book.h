@@ -82,12 +82,15 @@ struct Handout {
   enum class What : uint8_t {
     kNothing,
     kLater,  // not known yet: others should have their turn at the lock first
-    kReady,
     kReturned,
+    kReady,     // from the queue
+    kReleased,  // from behind an emission of its key that was lent
   };
   What what = What::kNothing;
-  const ReadyGroup* ready = nullptr;
+  const ReadyGroup* ready = nullptr;  // of the latter two
   const Leases::Returned* returned = nullptr;
+
+  explicit operator bool() const noexcept { return what > What::kLater; }
 };
 
 class FoldBook final : public Book {
@@ -363,6 +366,8 @@ class FoldBook final : public Book {
   bool Before(const ReadyGroup& mine, const FoldBook& other,
               const ReadyGroup& theirs) const noexcept;
   const ReadyGroup* NextReady(EngineTime now);
+  Handout First(const ReadyGroup* ready);
+  void PutInLine(uint32_t holder);
   ReadyGroup TakeReady();
   ClosedGroup Show(const ReadyGroup& ready) const noexcept;
   void NoteGone(const ReadyGroup& ready) noexcept;

@@ -19,8 +19,9 @@ bool FoldBook::Before(const ReadyGroup& mine, const FoldBook& other,
 
 bool FoldBook::IsBefore(const Handout& mine, const FoldBook& other,
                         const Handout& theirs) const noexcept {
-  if (mine.what != theirs.what) return mine.what == Handout::What::kReturned;
-  if (mine.what == Handout::What::kReturned) return mine.returned->IsBefore(*theirs.returned);
+  const bool returned = mine.what == Handout::What::kReturned;
+  if (returned != (theirs.what == Handout::What::kReturned)) return returned;
+  if (returned) return mine.returned->IsBefore(*theirs.returned);
   return Before(*mine.ready, other, *theirs.ready);
 }
 
@@ -49,14 +50,29 @@ Handout FoldBook::NextHandout(EngineTime now, EngineTime lease_now, bool lends) 
   }
   if (lends && !leases_->CanHold()) return {};
   for (;;) {
-    const ReadyGroup* const ready = NextReady(now);
-    if (ready == nullptr) return {};
-    const uint32_t holder = HolderOf(*ready);
-    if (holder == Leases::kNone) return {.what = Handout::What::kReady, .ready = ready};
+    const Handout first = First(NextReady(now));
+    if (first.what != Handout::What::kReady) return first;
+    const uint32_t holder = HolderOf(*first.ready);
+    if (holder == Leases::kNone) return first;
     if (budget-- == 0) return {.what = Handout::What::kLater};
-    leases_->Wait(holder, HeldOf(*ready));
-    ready_.PopFront();
+    PutInLine(holder);
   }
+}
+
+// Of what never went out, the first in the order of emissions: `ready`, if not null, or one that was released.
+Handout FoldBook::First(const ReadyGroup* ready) {
+  const ReadyGroup* const released = leases_->FirstReleased();
+  if (released != nullptr && (ready == nullptr || released->generation < ready->generation)) {
+    return {.what = Handout::What::kReleased, .ready = released};
+  }
+  if (ready == nullptr) return {};
+  return {.what = Handout::What::kReady, .ready = ready};
+}
+
+// The first of the queue waits for its key.
+void FoldBook::PutInLine(uint32_t holder) {
+  leases_->Wait(holder, HeldOf(ready_.front()));
+  ready_.PopFront();
 }
 
 ReadyGroup FoldBook::TakeReady() {
@@ -99,8 +115,10 @@ void FoldBook::Discard(const ReadyGroup& ready) noexcept {
 }
 
 void FoldBook::PopNext(const Handout& next, EngineTime lease_now, AnyFolder::Take take) {
-  const ReadyGroup ready =
-      next.what == Handout::What::kReturned ? leases_->TakeReturned(lease_now) : TakeReady();
+  const ReadyGroup ready = next.what == Handout::What::kReturned ? leases_->TakeReturned(lease_now)
+                           : next.what == Handout::What::kReleased
+                               ? leases_->TakeReleased(lease_now)
+                               : TakeReady();
   NoteGone(ready);
   take(Show(ready));
   FreeGroup(ready.number);
@@ -115,6 +133,9 @@ void FoldBook::LendNext(const Handout& next, EngineTime lease_now, Duration ttl,
   if (next.what == Handout::What::kReturned) {
     const ReadyGroup ready = leases_->EmissionOf(*next.returned);
     borrow(Show(ready), leases_->LendReturned(lease_now, ttl));
+  } else if (next.what == Handout::What::kReleased) {
+    const ReadyGroup ready = *next.ready;
+    borrow(Show(ready), leases_->LendReleased(lease_now, ttl));
   } else {
     const ReadyGroup ready = TakeReady();
     borrow(Show(ready), leases_->Lend(HeldOf(ready), lease_now, ttl));
@@ -139,7 +160,7 @@ EngineTime FoldBook::NextLeaseDue() const noexcept {
 // something to hand out that there was not before.
 template <class Change>
 LeaseOutcome FoldBook::Settle(const Change& change) {
-  const size_t returned = leases_->returned();
+  const uint64_t returns = leases_->returns();
   const bool could_hold = leases_->CanHold();
   const auto drop = [this](const ReadyGroup& dropped) {
     Discard(dropped);
@@ -147,7 +168,7 @@ LeaseOutcome FoldBook::Settle(const Change& change) {
   };
   const Leases::Answer answer = change(drop);
   if (answer.over) Discard(answer.emission);
-  if (leases_->returned() > returned || (leases_->CanHold() && !could_hold)) TellListeners();
+  if (leases_->returns() > returns || (leases_->CanHold() && !could_hold)) TellListeners();
   return answer.outcome;
 }
 
@@ -200,22 +221,26 @@ bool FoldBook::ScanDeadLetters(uint32_t& place, size_t max, EngineTime now, size
   });
 }
 
-// The backlog is one too long by `newest`: the first that never went out and may go out goes, or else the first
-// of those that wait for the same key.
+// The backlog is one too long by `newest`: the first that never went out and whose key is free goes, or else the
+// first of those that wait for the same key.
 void FoldBook::DropOldest(const ReadyGroup& newest) {
-  const uint32_t holder = leases_ == nullptr ? Leases::kNone : HolderOf(newest);
-  while (leases_ != nullptr && !ready_.empty() && HolderOf(ready_.front()) != Leases::kNone) {
-    leases_->Wait(HolderOf(ready_.front()), HeldOf(ready_.front()));
-    ready_.PopFront();
-  }
-  ReadyGroup oldest;
-  if (!ready_.empty()) {
-    oldest = ready_.front();
-    ready_.PopFront();
+  Handout oldest;
+  if (leases_ == nullptr) {
+    oldest = {.what = Handout::What::kReady, .ready = &ready_.front()};
   } else {
-    oldest = leases_->TakeFirstWaiting(holder);
+    for (;;) {
+      oldest = First(ready_.empty() ? nullptr : &ready_.front());
+      if (oldest.what != Handout::What::kReady) break;
+      const uint32_t holder = HolderOf(*oldest.ready);
+      if (holder == Leases::kNone) break;
+      PutInLine(holder);
+    }
   }
-  Discard(oldest);
+  switch (oldest.what) {
+    case Handout::What::kReady: Discard(TakeReady()); break;
+    case Handout::What::kReleased: Discard(leases_->TakeReleased(seen_)); break;
+    default: Discard(leases_->TakeFirstWaiting(HolderOf(newest)));
+  }
   ++ledger_.dropped;
 }
 

@@ -73,11 +73,13 @@ void Leases::EndEarly(uint32_t number) {
 uint64_t Leases::Lengthen(uint32_t hash) noexcept { return hash | uint64_t{hash >> 6} << 48; }
 
 void Leases::Hold(uint32_t number) {
+  if (!At(number).fresh) ++holding_;
   index_.Insert(Lengthen(At(number).held.hash), number,
                 [this](uint32_t n) { return At(n).held.hash; });
 }
 
 void Leases::LetGo(uint32_t number) {
+  if (!At(number).fresh) --holding_;
   index_.Erase(At(number).held.hash, number, [this](uint32_t n) { return At(n).held.hash; });
 }
 
@@ -87,48 +89,94 @@ uint32_t Leases::HolderOf(const PackedKey& key, uint32_t hash) const {
 
 // --- What waits behind a holder
 
-void Leases::Append(Record& holder, const Held& held, uint32_t record) {
+void Leases::Wait(uint32_t holder, const Held& emission) {
   const uint32_t number = waiters_.Allocate();
-  ::new (waiters_.hot(number)) Waiter{.held = held, .record = record, .next = kNone};
-  (holder.first == kNone ? holder.first : WaiterAt(holder.last).next) = number;
-  holder.last = number;
+  ::new (waiters_.hot(number)) Waiter{.held = emission, .next = kNone};
+  Record& record = At(holder);
+  (record.first == kNone ? record.first : WaiterAt(record.last).next) = number;
+  record.last = number;
+  ++new_;
 }
 
-Leases::Waiter Leases::PopWaiter(Record& holder) {
+Leases::Held Leases::PopWaiter(Record& holder) {
   const uint32_t number = holder.first;
   const Waiter waiter = WaiterAt(number);
   waiters_.Free(number);
   holder.first = waiter.next;
   if (holder.first == kNone) holder.last = kNone;
-  return waiter;
-}
-
-void Leases::Wait(uint32_t holder, const Held& emission) {
-  Append(At(holder), emission, kNone);
-  ++new_;
+  return waiter.held;
 }
 
 ReadyGroup Leases::TakeFirstWaiting(uint32_t holder) {
-  const Waiter waiter = PopWaiter(At(holder));
-  if (waiter.record != kNone) FreeRecord(waiter.record);
   --new_;
-  return waiter.held.emission;
+  return PopWaiter(At(holder)).emission;
 }
 
-// The holder is done with; who calls looks after its record. The first behind it takes its place.
+// The holder is done with; who calls looks after its record. What is first behind it takes its place.
 void Leases::Settle(uint32_t number, EngineTime at, bool by_call) {
   LetGo(number);
   Record& record = At(number);
-  if (record.first == kNone) return;
-  const Waiter waiter = PopWaiter(record);
-  const uint32_t first = record.first;
-  const uint32_t last = record.last;
-  const uint32_t next = waiter.record != kNone ? waiter.record : NewRecord(waiter.held);
-  At(next).first = first;
-  At(next).last = last;
-  At(next).position = At(number).position;
+  uint32_t next = record.first_letter;
+  if (next != kNone) {
+    record.first_letter = At(next).first_letter;
+    if (record.first_letter == kNone) record.last_letter = kNone;
+  } else if (record.first != kNone) {
+    const Held held = PopWaiter(record);
+    next = NewRecord(held);
+    released_.push_back({.generation = held.emission.generation, .record = next});
+    std::push_heap(released_.begin(), released_.end());
+  } else {
+    return;
+  }
+  Record& successor = At(next);
+  successor.first = record.first;
+  successor.last = record.last;
+  successor.first_letter = record.first_letter;
+  successor.last_letter = record.last_letter;
   Hold(next);
-  Return(next, at, by_call);
+  if (!successor.fresh) return Return(next, at, by_call);
+  successor.state = State::kReleased;
+  ++returns_;
+}
+
+// A retried dead letter comes before what was released of its key, which goes to the front of the line.
+void Leases::TakePlaceOf(uint32_t released, uint32_t letter) {
+  Record& before = At(released);
+  Record& record = At(letter);
+  const uint32_t number = waiters_.Allocate();
+  ::new (waiters_.hot(number)) Waiter{.held = before.held, .next = before.first};
+  record.first = number;
+  record.last = before.last == kNone ? number : before.last;
+  LetGo(released);
+  FreeRecord(released);
+}
+
+const ReadyGroup* Leases::FirstReleased() {
+  while (!released_.empty()) {
+    const Released& first = released_.front();
+    if (records_.Knows(first.record)) {
+      const Record& record = At(first.record);
+      if (record.state == State::kReleased && record.held.emission.generation == first.generation) {
+        return &record.held.emission;
+      }
+    }
+    std::pop_heap(released_.begin(), released_.end());
+    released_.pop_back();
+  }
+  return nullptr;
+}
+
+ReadyGroup Leases::TakeReleased(EngineTime now) {
+  const uint32_t number = released_.front().record;
+  const ReadyGroup emission = At(number).held.emission;
+  --new_;
+  Settle(number, now, /*by_call=*/true);
+  FreeRecord(number);
+  return emission;
+}
+
+Delivery Leases::LendReleased(EngineTime now, Duration ttl) {
+  return LendRecord(released_.front().record, now, ttl);
 }
 
 // --- Deliveries
@@ -148,11 +196,13 @@ Delivery Leases::LendReturned(EngineTime now, Duration ttl) {
 
 Delivery Leases::LendRecord(uint32_t number, EngineTime now, Duration ttl) {
   Record& record = At(number);
-  if (record.deliveries == 0) {
+  if (record.fresh) {
+    record.fresh = false;
+    ++holding_;
     --new_;
     ++unacked_;
-    record.first_leased = now;
   }
+  if (record.deliveries == 0) record.first_leased = now;
   ttl = std::clamp(ttl, Duration::zero(), options_.max_lease_age);
   ++record.deliveries;
   ++deliveries_;
@@ -178,8 +228,7 @@ LeaseToken Leases::TokenOf(uint32_t number) const noexcept {
 uint32_t Leases::RecordOf(const LeaseToken& token) const noexcept {
   if (!records_.Knows(token.place)) return kNone;
   const Record& record = At(token.place);
-  const bool same = record.state != State::kFree && record.deliveries > 0 &&
-                    record.lease == token.lease &&
+  const bool same = record.state != State::kFree && !record.fresh && record.lease == token.lease &&
                     record.held.emission.generation == token.generation;
   return same ? token.place : kNone;
 }
@@ -195,7 +244,7 @@ ReadyGroup Leases::TakeReturned(EngineTime now) {
   const uint32_t number = returned_.front().record;
   returned_.PopFront();
   const ReadyGroup emission = At(number).held.emission;
-  --(At(number).deliveries == 0 ? new_ : unacked_);
+  --unacked_;
   Settle(number, now, /*by_call=*/true);
   FreeRecord(number);
   return emission;
@@ -253,6 +302,7 @@ Leases::Answer Leases::Extend(const LeaseToken& token, Duration ttl, EngineTime 
 void Leases::Return(uint32_t number, EngineTime at, bool by_call) {
   Record& record = At(number);
   record.state = State::kReturned;
+  ++returns_;
   const Returned returned{.at = at,
                           .order = by_call ? timeline_.TakePositions(1) : record.position,
                           .record = number,
@@ -308,15 +358,18 @@ Leases::Answer Leases::Retry(const LeaseToken& token, EngineTime now) {
   Record& record = At(number);
   UnlinkDead(record);
   record.deliveries = 0;
-  ++new_;
+  ++unacked_;
   const uint32_t holder = HolderOf(*record.held.key, record.held.hash);
-  if (holder == kNone) {
-    Hold(number);
-    Return(number, now, /*by_call=*/true);
-  } else {
+  if (holder != kNone && At(holder).state != State::kReleased) {
     record.state = State::kWaiting;
-    Append(At(holder), record.held, number);
+    Record& held = At(holder);
+    (held.first_letter == kNone ? held.first_letter : At(held.last_letter).first_letter) = number;
+    held.last_letter = number;
+    return {LeaseOutcome::kDone};
   }
+  if (holder != kNone) TakePlaceOf(holder, number);
+  Hold(number);
+  Return(number, now, /*by_call=*/true);
   return {LeaseOutcome::kDone};
 }
 

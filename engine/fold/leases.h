@@ -9,8 +9,10 @@
 //                                 | |
 //                       Ack() ----+ +--- too many deliveries ---> dead ---> retried, dropped
 //
-// All but the dead ones *hold* their key: others of it wait in a list behind them, and when the holder is done
-// with, the first of those takes its place and is returned.
+// All but the dead ones *hold* their key: others of it wait in a line behind them. When the holder is done with,
+// retried dead letters of the key come first, one after the other. Then the first of those that never went out
+// is *released*, with the line behind it: it is to be handed out at its old place in the order of emissions,
+// as if it had never been in a line, and holds its key in name only.
 //
 // A delivery is named by the place of its record, the same for as long as the lease is live, and by a number
 // of its own, so that a token finds its record in O(1), and a stale or forged one nothing.
@@ -19,6 +21,8 @@
 //   - The deadlines have one reference to a record at most, from when it was lent or delayed last. If that ended
 //     early the reference is stale, and a record that needs another one before it is dropped moves to a new place.
 //   - `returned_` is in the order in which things came back.
+//   - Nothing that can be observed depends on which emissions of a held key were put into its line already, and
+//     which are still in the book's queue.
 #pragma once
 
 #include <cstddef>
@@ -79,14 +83,19 @@ class Leases {
   Leases(PagePool& pool, const FolderOptions& options, Timeline& timeline, uint64_t epoch,
          uint32_t partition, Duration usual_ttl);
 
-  // The record that holds the key, or kNone.
+  // The record that holds the key, if only in name, or kNone.
   uint32_t HolderOf(const PackedKey& key, uint32_t hash) const;
-  bool CanHold() const noexcept { return index_.size() < options_.max_leased; }
+  bool CanHold() const noexcept { return holding_ < options_.max_leased; }
 
-  // Puts an emission behind the holder of its key.
+  // Puts an emission at the end of the line behind the holder of its key.
   void Wait(uint32_t holder, const Held& emission);
-  // Takes the first one from there. REQUIRES: there is one.
+  // Takes the first one from there that never went out. REQUIRES: there is one.
   ReadyGroup TakeFirstWaiting(uint32_t holder);
+
+  // The first in the order of emissions of those that were released, or null.
+  const ReadyGroup* FirstReleased();
+  ReadyGroup TakeReleased(EngineTime now);
+  Delivery LendReleased(EngineTime now, Duration ttl);
 
   // Lends for the first time. REQUIRES: CanHold(), and nothing holds the key.
   Delivery Lend(const Held& emission, EngineTime now, Duration ttl);
@@ -117,8 +126,8 @@ class Leases {
   bool ScanDead(uint32_t& place, size_t max, size_t& seen,
                 absl::FunctionRef<void(const ReadyGroup&, const Death&)> see) const;
 
-  size_t returned() const noexcept { return returned_.size(); }
-  size_t waiting() const noexcept { return new_; }  // never handed out
+  uint64_t returns() const noexcept { return returns_; }  // counts what became available
+  size_t waiting() const noexcept { return new_; }        // never handed out
   size_t unacked() const noexcept { return unacked_; }
   size_t dead() const noexcept { return dead_; }
   size_t backlog() const noexcept { return new_ + unacked_ + dead_; }
@@ -134,6 +143,7 @@ class Leases {
     kLent,
     kDelayed,
     kReturned,
+    kReleased,
     kWaiting,  // a retried dead letter behind the holder of its key
     kDead,
   };
@@ -149,18 +159,30 @@ class Leases {
     uint32_t deliveries = 0;
     State state = State::kFree;
     bool armed = false;  // the deadlines refer to it
+    bool fresh = true;   // it never went out
     DeadReason why = DeadReason::kRanOut;
-    // Of a holder: the list of what waits. Of a dead letter: its neighbours, younger and older.
+    // Of a holder: the line behind it. Of a dead letter: its neighbours, younger and older.
     uint32_t first = kNone;
     uint32_t last = kNone;
+    // Of a holder: the retried dead letters, ahead of that line. Of one of those: the next one.
+    uint32_t first_letter = kNone;
+    uint32_t last_letter = kNone;
   };
   static_assert(sizeof(Record) <= 128);
 
-  // In the list behind a holder.
+  // In the line behind a holder.
   struct Waiter {
     Held held;
-    uint32_t record;  // of a retried dead letter, which has one; else kNone
     uint32_t next;
+  };
+
+  // In a heap by generation, which within a book is the order of emissions. One whose record has other things to
+  // do by now is void.
+  struct Released {
+    uint64_t generation;
+    uint32_t record;
+
+    bool operator<(const Released& other) const noexcept { return generation > other.generation; }
   };
 
   struct Asker {
@@ -190,9 +212,9 @@ class Leases {
   static uint64_t Lengthen(uint32_t hash) noexcept;
   void Hold(uint32_t number);
   void LetGo(uint32_t number);
-  void Append(Record& holder, const Held& held, uint32_t record);
-  Waiter PopWaiter(Record& holder);
+  Held PopWaiter(Record& holder);
   void Settle(uint32_t number, EngineTime at, bool by_call);
+  void TakePlaceOf(uint32_t released, uint32_t letter);
   void Return(uint32_t number, EngineTime at, bool by_call);
   bool Dies(const Record& record) const noexcept;
   void Bury(uint32_t number, EngineTime at, bool by_call, Drop drop);
@@ -210,11 +232,14 @@ class Leases {
   KeyIndex index_;  // records by the key they hold
   Deadlines deadlines_;
   PagedQueue<Returned> returned_;
+  std::vector<Released> released_;
   std::vector<uint64_t> acked_;
   uint64_t last_lease_ = 0;
   uint64_t version_ = 0;         // counts whatever can change an answer
   uint32_t first_dead_ = kNone;  // the oldest
   uint32_t last_dead_ = kNone;
+  uint64_t returns_ = 0;
+  size_t holding_ = 0;  // records that hold their key, and not only in name
   size_t new_ = 0;
   size_t unacked_ = 0;
   size_t dead_ = 0;

@@ -302,7 +302,7 @@ TEST_F(Delivery, ADeadLetterCanBeRetried) {
   EXPECT_EQ(again[0].delivery.deliveries, 1);
 }
 
-TEST_F(Delivery, ARetriedDeadLetterWaitsBehindItsKey) {
+TEST_F(Delivery, ARetriedDeadLetterWaitsForItsKeyAndComesBeforeTheOthers) {
   Open({.max_deliveries = 1});
   Emit("a", 1);
   Emit("a", 2);
@@ -313,7 +313,7 @@ TEST_F(Delivery, ARetriedDeadLetterWaitsBehindItsKey) {
   folder_->RetryDeadLetter(Dead().at(0).death.token);
   EXPECT_THAT(LeaseAll(), IsEmpty());
   held[0].Ack();
-  EXPECT_THAT(PopAll(), ElementsAre("a:3", "a:1"));
+  EXPECT_THAT(PopAll(), ElementsAre("a:1", "a:3"));
 }
 
 TEST_F(Delivery, ADeadLetterCanBeDropped) {
@@ -375,6 +375,38 @@ TEST_F(Delivery, WhatCameBackComesInTheOrderOfItsReturn) {
   leases[1].Nack();
   AdvanceBy(20s);  // a's lease ran out at 30 s
   EXPECT_THAT(LeaseAll(), ElementsAre("d:1", "b:1", "c:1", "a:1", "e:1"));
+}
+
+TEST_F(Delivery, WhatWaitedForItsKeyHasItsOldPlaceInTheOrder) {
+  for (const bool looked : {false, true}) {
+    Open();
+    for (const char* key : {"a", "b", "a", "c", "a"}) Emit(key, 1);
+    const LeaseToken token = LeaseOne();
+    if (looked) {
+      auto all = Lease();
+      EXPECT_THAT(ShowAll(all), ElementsAre("b:1", "c:1"));
+      for (auto& lease : all) lease.Ack();
+    }
+    Emit("d", 1);
+    folder_->Ack(token);
+    const auto rest = looked ? std::vector<std::string>{"a:1", "a:1", "d:1"}
+                             : std::vector<std::string>{"b:1", "a:1", "c:1", "a:1", "d:1"};
+    EXPECT_EQ(PopAll(), rest);
+  }
+}
+
+TEST_F(Delivery, ARetriedDeadLetterComesBeforeWhatIsReadyOfItsKey) {
+  Open({.max_deliveries = 1});
+  Emit("a", 1);
+  folder_->Nack(LeaseOne());
+  Emit("a", 2);
+  Emit("a", 3);
+  Emit("a", 4);
+  const LeaseToken second = LeaseOne();
+  EXPECT_THAT(LeaseAll(), IsEmpty());  // which puts the others into the line behind it
+  folder_->Ack(second);
+  folder_->RetryDeadLetter(Dead().at(0).death.token);
+  EXPECT_THAT(PopAll(), ElementsAre("a:1", "a:3", "a:4"));
 }
 
 TEST_F(Delivery, AWorkerLeasesFromItsRangeOnly) {
