@@ -23,28 +23,6 @@ using boost::asio::cancellation_type;
 using boost::asio::error::operation_aborted;
 using testing::ElementsAre;
 
-// What a handler was called with.
-struct Got {
-  int calls = 0;
-  error_code error;
-  std::vector<std::string> keys;
-
-  auto One() {
-    return [this](error_code e, auto emission) {
-      ++calls;
-      error = e;
-      if (emission) keys.push_back(emission->key);
-    };
-  }
-  auto Many() {
-    return [this](error_code e, const auto& emissions) {
-      ++calls;
-      error = e;
-      for (const auto& emission : emissions) keys.push_back(emission.key);
-    };
-  }
-};
-
 TEST(Consumer, HandsOverWhatIsReadyButNotFromWithinTheCall) {
   Service service;
   Consumer consumer(*service.driver, service.sums);
@@ -244,19 +222,6 @@ TEST(Consumer, TheSlotIsFreeWhenTheHandlerRuns) {
   EXPECT_FALSE(connected);
 }
 
-TEST(Consumer, ASignalAfterTheContextIsGoneDoesNothing) {
-  Service service;
-  std::optional<Consumer<int, Sum>> consumer(std::in_place, *service.driver, service.sums);
-  cancellation_signal signal;
-  Got got;
-  consumer->async_pop(boost::asio::bind_cancellation_slot(signal.slot(), got.One()));
-  service.io.reset();
-  signal.emit(cancellation_type::total);
-  consumer.reset();
-  signal.emit(cancellation_type::total);
-  EXPECT_EQ(got.calls, 0);
-}
-
 // Counts, and tells what is held now.
 class CountingResource : public std::pmr::memory_resource {
  public:
@@ -335,109 +300,6 @@ TEST(Consumer, TooManyThatWaitAreAnsweredOverloadedAtOnce) {
   EXPECT_EQ(refused.error, AsioError::kOverloaded);
   EXPECT_EQ(refused.error.message(), "too many operations wait for emissions");
   EXPECT_EQ(consumer.stats().overloaded, 1u);
-}
-
-TEST(Consumer, IsClosedWhenItsDriverStops) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
-  Got waiting, later;
-  consumer.async_pop(waiting.One());
-  service.driver.reset();
-  service.Poll();
-  EXPECT_EQ(waiting.error, AsioError::kClosed);
-  service.Emit("ann");
-  consumer.async_pop(later.One());
-  service.Poll();
-  EXPECT_EQ(later.error, AsioError::kClosed);
-  Driver driver(*service.io, *service.engine, service.WithClock({}));
-  driver.Stop();
-  Consumer after(driver, service.sums);
-  after.async_pop(later.One());
-  service.Poll();
-  EXPECT_EQ(later.calls, 2);
-  EXPECT_EQ(later.error, AsioError::kClosed);
-}
-
-TEST(Consumer, MayOutliveDriverAndEngine) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
-  Got got;
-  consumer.async_pop(got.One());
-  service.driver.reset();
-  service.engine.reset();
-  consumer.async_lease(got.One());
-  service.Poll();
-  EXPECT_EQ(got.calls, 2);
-  EXPECT_EQ(got.error, AsioError::kClosed);
-}
-
-TEST(Consumer, IsClosedWhenTheEngineOfItsFolderIsGone) {
-  Service service, other;
-  Consumer consumer(*service.driver, other.sums);
-  Got got;
-  consumer.async_pop(got.One());
-  other.driver.reset();
-  other.engine.reset();
-  service.Poll();
-  EXPECT_EQ(got.error, AsioError::kClosed);
-  consumer.async_pop(got.One());
-  service.Poll();
-  EXPECT_EQ(got.calls, 2);
-}
-
-TEST(Consumer, DestroyedItCancels) {
-  Service service;
-  Got got;
-  {
-    Consumer consumer(*service.driver, service.sums);
-    consumer.async_pop(got.One());
-  }
-  service.Emit("ann");
-  service.Poll();
-  EXPECT_EQ(got.error, operation_aborted);
-  EXPECT_EQ(service.sums.ledger().ready, 1u);
-}
-
-TEST(Consumer, MovedItKeepsWhatWaits) {
-  Service service;
-  Consumer first(*service.driver, service.sums);
-  Got got, replaced;
-  first.async_pop(got.One());
-  Consumer second(*service.driver, service.sums);
-  second.async_pop(replaced.One());
-  second = std::move(first);
-  service.Emit("ann");
-  service.Poll();
-  EXPECT_EQ(replaced.error, operation_aborted);
-  EXPECT_THAT(got.keys, ElementsAre("ann"));
-}
-
-TEST(Consumer, HandlersThatWaitAreDestroyedWithTheContextNotCalled) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
-  const auto alive = std::make_shared<int>();
-  int calls = 0;
-  consumer.async_pop([&calls, alive](error_code, const auto&) { ++calls; });
-  service.Emit("taken, but not handed over");
-  Consumer other(*service.driver, service.sums);
-  other.async_pop([&calls, alive](error_code, const auto&) { ++calls; });
-  service.io.reset();
-  EXPECT_EQ(calls, 0);
-  EXPECT_EQ(alive.use_count(), 1);
-  service.Emit("ann");
-}
-
-TEST(Consumer, MayBeOwnedByItsOwnHandlerWhenTheContextGoes) {
-  Service service;
-  auto consumer = std::make_unique<Consumer<int, Sum>>(*service.driver, service.sums);
-  Consumer<int, Sum>& it = *consumer;
-  const auto alive = std::make_shared<int>();
-  it.async_pop([own = std::move(consumer), alive](error_code, const auto&) {});
-  Got got;
-  it.async_pop([&, alive](error_code, const auto&) { ++got.calls; });
-  service.io.reset();
-  EXPECT_EQ(alive.use_count(), 1);
-  EXPECT_EQ(got.calls, 0);
 }
 
 TEST(Consumer, ALongQueueIsServedInTurns) {

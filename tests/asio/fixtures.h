@@ -95,4 +95,26 @@ struct Service {
   std::unique_ptr<Driver> driver;
 };
 
+// What a handler was called with.
+struct Got {
+  int calls = 0;
+  error_code error;
+  std::vector<std::string> keys;
+
+  auto One() {
+    return [this](error_code e, auto emission) {
+      ++calls;
+      error = e;
+      if (emission) keys.push_back(emission->key);
+    };
+  }
+  auto Many() {
+    return [this](error_code e, const auto& emissions) {
+      ++calls;
+      error = e;
+      for (const auto& emission : emissions) keys.push_back(emission.key);
+    };
+  }
+};
+
 }  // namespace pleat

@@ -18,9 +18,9 @@ bool StartsWithAny(std::string_view text, const Names& prefixes) {
 
 // The public headers that declare plain types and interfaces, which the engine may see. The typed
 // faces (folder.h, emission.h) and the adapters are not among them.
-const Names kPlainHeaders = {"pleat/any_folder.h", "pleat/engine.h",  "pleat/export.h",
-                             "pleat/histogram.h",  "pleat/outcome.h", "pleat/partition.h",
-                             "pleat/stats.h",      "pleat/time.h"};
+const Names kPlainHeaders = {"pleat/any_folder.h", "pleat/engine.h", "pleat/export.h",
+                             "pleat/histogram.h",  "pleat/lease.h",  "pleat/outcome.h",
+                             "pleat/partition.h",  "pleat/stats.h",  "pleat/time.h"};
 
 // What the files below `folder` may include of our own: prefixes of the path as written.
 struct Edge {
