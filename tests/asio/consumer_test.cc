@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <future>
 #include <map>
 #include <memory>
 #include <memory_resource>
@@ -139,6 +140,7 @@ TEST(Consumer, TakesAFutureOrADeferredOperation) {
   service.Emit("a");
   service.Emit("b");
   service.Poll();
+  ASSERT_EQ(future.wait_for(0s), std::future_status::ready);  // by this thread, and no other
   EXPECT_EQ(future.get()->key, "a");
   EXPECT_THAT(got.keys, ElementsAre("b"));
 }
