@@ -8,6 +8,11 @@
 namespace pleat::inline v0 {
 
 FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
+  if (bytes_ >= backlog_from_) {
+    CatchUp(call.now);
+    number = FindSlowly(call.key, call.hash);
+    ++changes_;
+  }
   const bool late = IsLate(call);
   if (late && options_.on_late == OnLate::kReject) {
     ++ledger_.late;
@@ -77,16 +82,10 @@ bool FoldBook::IsLate(const FoldCall& call) const noexcept {
          call.at < SaturatingSub(call.now, options_.accept_limit);
 }
 
-// Whether the event would open a group while too many emissions wait. What is due waits as well, so here a fold
-// closes other groups, once there are so many entries that they might matter.
-bool FoldBook::IsOverloaded(uint32_t& number, FoldCall& call, bool starts) {
-  if (bytes_ < backlog_from_ || options_.on_backlog != OnBacklog::kRefuse) return false;
-  if (!starts && IsOpen(number, call)) return false;
-  size_t budget = std::numeric_limits<size_t>::max();
-  CloseDue(call.now, budget);
-  number = FindSlowly(call.key, call.hash);
-  ++changes_;
-  return backlog() >= options_.max_backlog;
+// Whether the event would open a group while too many emissions wait.
+bool FoldBook::IsOverloaded(uint32_t number, const FoldCall& call, bool starts) const {
+  return backlog() >= options_.max_backlog && options_.on_backlog == OnBacklog::kRefuse &&
+         (starts || !IsOpen(number, call));
 }
 
 // Whether the event may come in; if the limits say that others make room for it, they have. `number` is
