@@ -407,10 +407,12 @@ TEST(DeliveryModel, EmissionIsTheSameAtEachDelivery) {
 
 TEST(DeliveryModel, EventElsewhereOnlyMovesTime) {
   Story story({}, 2, Axis::kEvent);
-  EXPECT_EQ(story->PassBy(Second(50)), FoldOutcome::kElsewhere);
+  EXPECT_EQ(story->PassBy("a", Second(50)), FoldOutcome::kElsewhere);
+  EXPECT_EQ(story->now(), Second(50));
+  story->PassBy(std::string(kKeyBytesMax + 1, 'k'), Second(90));
   EXPECT_EQ(story->now(), Second(50));
   story->Stop();
-  EXPECT_EQ(story->PassBy(Second(60)), FoldOutcome::kElsewhere);
+  EXPECT_EQ(story->PassBy("a", Second(60)), FoldOutcome::kElsewhere);
   EXPECT_EQ(story->now(), Second(60));
   EXPECT_EQ(story->ledger(), Ledger{});
 }
