@@ -273,6 +273,20 @@ TEST(DeliveryModel, RetriedLetterWaitsUntilItsKeyIsFree) {
   EXPECT_THAT(story.Pop(), ElementsAre("a5"));
 }
 
+TEST(DeliveryModel, LettersThatCameBackAtOneInstantAreHandedOutAsTheyWereLentLast) {
+  Story story({.max_deliveries = 1});
+  story.Emit({"a1", "b2", "b3", "a4"});
+  const uint64_t a1 = story.LeaseOne();
+  story->Nack(a1);
+  const uint64_t b2 = story.LeaseOne();
+  story->Nack(b2);
+  story.Lease(2, 10);  // b3 and a4
+  story->RetryDeadLetter(b2);
+  story->RetryDeadLetter(a1);
+  story->Advance(Second(10));
+  EXPECT_THAT(story.Pop(), ElementsAre("a1", "b2"));
+}
+
 TEST(DeliveryModel, RetriedLetterHoldsItsKeyIfThatIsFree) {
   Story story({.max_deliveries = 1});
   story.Emit({"a1"});
