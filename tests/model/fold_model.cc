@@ -101,11 +101,12 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   return opening ? FoldOutcome::kOpened : FoldOutcome::kFolded;
 }
 
-// 0: elsewhere, all that it can do is to move time.
-FoldOutcome FoldModel::PassBy(EngineTime at) {
+// 0: elsewhere, all that it can do is to move time, as if it were usable there.
+FoldOutcome FoldModel::PassBy(std::string_view key, EngineTime at) {
   at = Clamp(at);
   const bool future = time_ != kBeginningOfTime && at > SaturatingAdd(time_, engine_.future_limit);
-  if (engine_.axis == Axis::kEvent && !future) MoveTime(SaturatingSub(at, engine_.lateness));
+  const bool usable = key.size() <= kKeyBytesMax && !future;
+  if (engine_.axis == Axis::kEvent && usable) MoveTime(SaturatingSub(at, engine_.lateness));
   return FoldOutcome::kElsewhere;
 }
 
