@@ -19,7 +19,7 @@ if pkg-config --exists 'pleat >= 0.2'; then
 fi
 
 # shellcheck disable=SC2046  # the flags are words
-"$compiler" -std=c++20 $(pkg-config --cflags pleat-json) \
+"$compiler" -std=c++20 $(pkg-config --cflags pleat-json pleat-asio) \
   "$source/tests/consumer/installed/main.cc" -o "$work/consumer" \
-  $(pkg-config --libs pleat-json)
+  $(pkg-config --libs pleat-json pleat-asio)
 "$work/consumer"

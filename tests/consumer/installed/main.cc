@@ -1,8 +1,10 @@
-// Folds a struct, and a line of JSON, with nothing but the installed package.
+// Folds a struct, and a line of JSON, and awaits an emission, with nothing but the installed package.
 #include <cstdint>
 #include <iostream>
 #include <string>
 
+#include <boost/asio/use_future.hpp>
+#include <pleat/asio.h>
 #include <pleat/folder.h>
 #include <pleat/json.h>
 
@@ -26,6 +28,14 @@ int main() {
   static_cast<void>(edits.Fold("ann", {.added = 4}, at + 1s));
   const auto closed = edits.PopExpired(at + 6min, 10);
   if (closed.size() != 1 || closed[0].state.added != 7) return 1;
+
+  pleat::Driver driver(*engine);
+  const pleat::DriverThread thread = driver.RunThread();
+  pleat::Consumer consumer(driver, edits);
+  auto popped = consumer.async_pop(boost::asio::use_future);
+  static_cast<void>(edits.Fold("bob", {.added = 5}, driver.now()));
+  edits.Flush("bob");
+  if (popped.get()->state.added != 5) return 1;
 
   pleat::FoldSpec spec;
   spec.key = {{.name = "user", .path = "user"}};
