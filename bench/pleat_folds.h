@@ -39,6 +39,10 @@ inline void FoldInBatches(Folder<Touch, Fields>& folder, std::span<const Event> 
   }
 }
 
+inline void FoldOneByOne(Folder<Touch, Fields>& folder, std::span<const Event> events) {
+  for (const Event& event : events) folder.Fold(event.key, event.event, event.at);
+}
+
 // An engine with one folder, and how to fill it.
 class Folded {
  public:
@@ -82,9 +86,7 @@ class Folded {
 class SingleFolds : public Folded {
  public:
   explicit SingleFolds(const Keys& keys) { OpenAll(keys, kStart); }
-  void Fold(std::span<const Event> events) {
-    for (const Event& event : events) folder().Fold(event.key, event.event, event.at);
-  }
+  void Fold(std::span<const Event> events) { FoldOneByOne(folder(), events); }
 };
 
 class BatchFolds : public Folded {
@@ -93,11 +95,11 @@ class BatchFolds : public Folded {
   void Fold(std::span<const Event> events) { FoldInBatches(folder(), events); }
 };
 
-// Two threads on one folder: each folds one half of the events, in batches, while the other folds the
-// other. They are started once and wait at a barrier, so that Fold() takes as long as the slower one.
-class BatchFolds2T : public Folded {
+// Two threads on one folder: each folds one half of the events while the other folds the other. They are started once and wait at a barrier, so that Fold() takes as long as the slower one.
+template <auto kFold>
+class Folds2T : public Folded {
  public:
-  explicit BatchFolds2T(const Keys& keys) {
+  explicit Folds2T(const Keys& keys) {
     OpenAll(keys, kStart);
     for (size_t half : {0, 1}) {
       threads_.emplace_back([this, half] {
@@ -106,14 +108,14 @@ class BatchFolds2T : public Folded {
           if (stop_) return;
           const size_t middle = events_.size() / 2;
           const uint64_t begin = ThreadNanoseconds();
-          FoldInBatches(folder(), half == 0 ? events_.first(middle) : events_.subspan(middle));
+          kFold(folder(), half == 0 ? events_.first(middle) : events_.subspan(middle));
           cpu_seconds_[half] = static_cast<double>(ThreadNanoseconds() - begin) * 1e-9;
           gate_.arrive_and_wait();
         }
       });
     }
   }
-  ~BatchFolds2T() {
+  ~Folds2T() {
     stop_ = true;
     gate_.arrive_and_wait();
   }
@@ -134,5 +136,11 @@ class BatchFolds2T : public Folded {
   bool stop_ = false;
   std::vector<std::jthread> threads_;
 };
+
+inline void FoldInFullBatches(Folder<Touch, Fields>& folder, std::span<const Event> events) {
+  FoldInBatches(folder, events);
+}
+using BatchFolds2T = Folds2T<FoldInFullBatches>;
+using SingleFolds2T = Folds2T<FoldOneByOne>;
 
 }  // namespace pleat::bench

@@ -5,6 +5,7 @@
 //   fold_keys/uniform_N/pleat_batch N open groups, from all in the cache to nothing in it
 //   fold_key_bytes/uniform_1M/N     keys of N bytes; up to 23 lie inside the entry
 //   hot_keys/N/pleat_batch[_2t]     only N keys, from one thread or two: everyone wants the same lock
+//   hot_keys/N/pleat_single[_2t]    the same by Fold()
 #include <string>
 
 #include <benchmark/benchmark.h>
@@ -110,6 +111,10 @@ const bool registered = [] {
     OneRun(
         benchmark::RegisterBenchmark((start + "pleat_batch").c_str(), HotKeys<BatchFolds>, keys));
     OneRun(benchmark::RegisterBenchmark((start + "pleat_batch_2t").c_str(), HotKeys<BatchFolds2T>,
+                                        keys));
+    OneRun(
+        benchmark::RegisterBenchmark((start + "pleat_single").c_str(), HotKeys<SingleFolds>, keys));
+    OneRun(benchmark::RegisterBenchmark((start + "pleat_single_2t").c_str(), HotKeys<SingleFolds2T>,
                                         keys));
   }
   return true;

@@ -58,6 +58,11 @@ void ConsumerCore::Start(WaiterPtr waiter) {
       waiter.release()->Complete({});
       return;
     }
+    if (folder_.closed()) {
+      armed_ = false;
+      waiter.release()->Complete(AsioError::kClosed);
+      return;
+    }
   }
   waiter->ConnectCancellation();
   queue_.push_back(*waiter.release());
@@ -93,7 +98,10 @@ void ConsumerCore::Dispatch() noexcept {
     }
     Waiter& first = queue_.front();
     const size_t n = Take(first);
-    if (n == 0) return;
+    if (n == 0) {
+      if (folder_.closed()) CompleteAll(AsioError::kClosed);
+      return;
+    }
     taken += n;
     queue_.pop_front();
     first.Complete({});

@@ -135,6 +135,7 @@ void DriverCore::FallAsleep() {
     asleep_until_.exchange(until.time_since_epoch().count());
   } while (NextTurn(reading) < until);
   stats_.asleep_until = until;
+  if (!clock_.runs()) return;
   timer_->expires_after(until - reading);
   timer_->async_wait([self = shared_from_this()](const boost::system::error_code& error) {
     if (!error) self->Turn(true);

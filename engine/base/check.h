@@ -5,9 +5,11 @@
 // PLEAT_DCHECK vanishes there: use it on hot paths.
 #pragma once
 
+#include <pleat/export.h>
+
 namespace pleat::inline v0 {
 
-[[noreturn]] void CheckFailed(const char* file, int line, const char* condition) noexcept;
+[[noreturn]] PLEAT_EXPORT void CheckFailed(const char* file, int line, const char* condition) noexcept;
 
 }  // namespace pleat::inline v0
 

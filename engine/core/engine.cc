@@ -125,7 +125,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& option
   const HashKey key = options.hash_key
                           ? MakeHashKey(options.hash_key->front(), options.hash_key->back())
                           : RandomHashKey();
-  const uint64_t epoch = options.epoch.value_or(RandomHashKey().front());
+  const uint64_t epoch = options.epoch ? *options.epoch : RandomHashKey().front();
   auto core = std::make_shared<EngineCore>(options, key, epoch);
   return std::unique_ptr<Engine>(new Engine(std::move(core)));
 }

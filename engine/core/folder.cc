@@ -248,13 +248,14 @@ size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
     const EngineTime now = timeline.now();
     const EngineTime lease_now = timeline.lease_now();
     const auto look = [&](Head& head) {
-      head.next = head.book->NextHandout(now, lease_now, lends);
-      again |= head.next.what == Handout::What::kLater;
+      head.next = head.book->NextHandout(now, lends);
+      again |= head.next.what() == Handout::What::kLater;
       return static_cast<bool>(head.next);
     };
     for (int i = range.begin; i < range.end; ++i) {
       const Home& home = homes_[static_cast<size_t>(i)];
       if (home.partition->closed()) continue;
+      again |= !home.book->TakeBack(lease_now);
       Head head{{}, home.book};
       if (look(head)) heads.push_back(head);
     }

@@ -78,7 +78,8 @@ struct FoldGuess {
 };
 
 // What a book would hand out next.
-struct Handout {
+class Handout {
+ public:
   enum class What : uint8_t {
     kNothing,
     kLater,  // not known yet: others should have their turn at the lock first
@@ -86,11 +87,24 @@ struct Handout {
     kReady,     // from the queue
     kReleased,  // from behind an emission of its key that was lent
   };
-  What what = What::kNothing;
-  const ReadyGroup* ready = nullptr;  // of the latter two
-  const Leases::Returned* returned = nullptr;
 
-  explicit operator bool() const noexcept { return what > What::kLater; }
+  Handout() = default;
+  explicit Handout(What what) noexcept : what_(what) {}
+  explicit Handout(const Leases::Returned* returned) noexcept
+      : item_(returned), what_(What::kReturned) {}
+  Handout(What what, const ReadyGroup* ready) noexcept : item_(ready), what_(what) {}
+
+  What what() const noexcept { return what_; }
+  explicit operator bool() const noexcept { return item_ != nullptr; }
+  const Leases::Returned& returned() const noexcept {
+    return *static_cast<const Leases::Returned*>(item_);
+  }
+  // Of one that never went out.
+  const ReadyGroup& ready() const noexcept { return *static_cast<const ReadyGroup*>(item_); }
+
+ private:
+  const void* item_ = nullptr;
+  What what_ = What::kNothing;
 };
 
 class FoldBook final : public Book {
@@ -139,8 +153,11 @@ class FoldBook final : public Book {
   bool ExpireLeases(EngineTime now, size_t& budget) override;
   EngineTime NextLeaseDue() const noexcept override;
 
+  // Takes back what ran out. Returns whether that was all; if not, others should have their turn at the lock first.
+  bool TakeBack(EngineTime lease_now);
+
   // What comes next, for good or to be lent. Applies what is due by `now` only as far as needed to know it.
-  Handout NextHandout(EngineTime now, EngineTime lease_now, bool lends);
+  Handout NextHandout(EngineTime now, bool lends);
 
   // Hands it out. REQUIRES: it is what NextHandout() has just given.
   void PopNext(const Handout& next, EngineTime lease_now, AnyFolder::Take take);
@@ -150,7 +167,12 @@ class FoldBook final : public Book {
   // Whether `mine` comes before `theirs`, of another book: what came back before what never went out, and that
   // in the emission order: (ripe, by time before by event, order), then (due, opening position) for those that
   // one call closed together.
-  bool IsBefore(const Handout& mine, const FoldBook& other, const Handout& theirs) const noexcept;
+  bool IsBefore(const Handout& mine, const FoldBook& other, const Handout& theirs) const noexcept {
+    const bool returned = mine.what() == Handout::What::kReturned;
+    if (returned != (theirs.what() == Handout::What::kReturned)) return returned;
+    if (returned) return mine.returned().IsBefore(theirs.returned());
+    return Before(mine.ready(), other, theirs.ready());
+  }
 
   LeaseOutcome Ack(const LeaseToken& token, EngineTime now);
   LeaseOutcome Nack(const LeaseToken& token, Duration delay, EngineTime now);
@@ -366,13 +388,14 @@ class FoldBook final : public Book {
   bool Before(const ReadyGroup& mine, const FoldBook& other,
               const ReadyGroup& theirs) const noexcept;
   const ReadyGroup* NextReady(EngineTime now);
-  Handout First(const ReadyGroup* ready);
+  const ReadyGroup* ReleasedBefore(const ReadyGroup* ready);
   void PutInLine(uint32_t holder);
   ReadyGroup TakeReady();
   ClosedGroup Show(const ReadyGroup& ready) const noexcept;
   void NoteGone(const ReadyGroup& ready) noexcept;
   void Discard(const ReadyGroup& ready) noexcept;
   bool CloseGroups(EngineTime now, size_t& budget);
+  void CatchUp();
   template <class Change>
   LeaseOutcome Settle(const Change& change);
   Leases::Held HeldOf(const ReadyGroup& ready) const noexcept {

@@ -17,12 +17,12 @@ bool FoldBook::Before(const ReadyGroup& mine, const FoldBook& other,
   return slab_.cold(mine.number).position() < other.slab_.cold(theirs.number).position();
 }
 
-bool FoldBook::IsBefore(const Handout& mine, const FoldBook& other,
-                        const Handout& theirs) const noexcept {
-  const bool returned = mine.what == Handout::What::kReturned;
-  if (returned != (theirs.what == Handout::What::kReturned)) return returned;
-  if (returned) return mine.returned->IsBefore(*theirs.returned);
-  return Before(*mine.ready, other, *theirs.ready);
+// What leaves the backlog makes room for what closes behind it. So before anything leaves, all that is due closes:
+// once there are so many entries that it might matter.
+void FoldBook::CatchUp() {
+  if (bytes_ < backlog_from_) return;
+  size_t budget = std::numeric_limits<size_t>::max();
+  CloseGroups(timeline_.now(), budget);
 }
 
 // The next emission that never went out, or null.
@@ -37,36 +37,37 @@ const ReadyGroup* FoldBook::NextReady(EngineTime now) {
   return ready_.empty() || ready_.front().ripe > now ? nullptr : &ready_.front();
 }
 
-Handout FoldBook::NextHandout(EngineTime now, EngineTime lease_now, bool lends) {
-  if (leases_ == nullptr) {
-    const ReadyGroup* const ready = NextReady(now);
-    if (ready == nullptr) return {};
-    return {.what = Handout::What::kReady, .ready = ready};
-  }
+// Once in a call, so that what is lent by it and over at once does not go out twice.
+bool FoldBook::TakeBack(EngineTime lease_now) {
+  CatchUp();
   size_t budget = 1024;
-  if (!ExpireLeases(lease_now, budget)) return {.what = Handout::What::kLater};
-  if (const Leases::Returned* returned = leases_->FirstReturned()) {
-    return {.what = Handout::What::kReturned, .returned = returned};
-  }
-  if (lends && !leases_->CanHold()) return {};
-  for (;;) {
-    const Handout first = First(NextReady(now));
-    if (first.what != Handout::What::kReady) return first;
-    const uint32_t holder = HolderOf(*first.ready);
-    if (holder == Leases::kNone) return first;
-    if (budget-- == 0) return {.what = Handout::What::kLater};
+  return ExpireLeases(lease_now, budget);
+}
+
+Handout FoldBook::NextHandout(EngineTime now, bool lends) {
+  const auto from_queue = [](const ReadyGroup* ready) {
+    return ready == nullptr ? Handout() : Handout(Handout::What::kReady, ready);
+  };
+  if (leases_ == nullptr) return from_queue(NextReady(now));
+  if (const Leases::Returned* returned = leases_->FirstReturned()) return Handout(returned);
+  if (lends && !leases_->CanHold()) return Handout();
+  for (size_t budget = 1024;; --budget) {
+    const ReadyGroup* const ready = NextReady(now);
+    if (const ReadyGroup* released = ReleasedBefore(ready)) {
+      return Handout(Handout::What::kReleased, released);
+    }
+    const uint32_t holder = ready == nullptr ? Leases::kNone : HolderOf(*ready);
+    if (holder == Leases::kNone) return from_queue(ready);
+    if (budget == 0) return Handout(Handout::What::kLater);
     PutInLine(holder);
   }
 }
 
-// Of what never went out, the first in the order of emissions: `ready`, if not null, or one that was released.
-Handout FoldBook::First(const ReadyGroup* ready) {
+// The first that was released, if it comes before `ready` in the order of emissions.
+const ReadyGroup* FoldBook::ReleasedBefore(const ReadyGroup* ready) {
   const ReadyGroup* const released = leases_->FirstReleased();
-  if (released != nullptr && (ready == nullptr || released->generation < ready->generation)) {
-    return {.what = Handout::What::kReleased, .ready = released};
-  }
-  if (ready == nullptr) return {};
-  return {.what = Handout::What::kReady, .ready = ready};
+  if (released == nullptr || ready == nullptr) return released;
+  return released->generation < ready->generation ? released : nullptr;
 }
 
 // The first of the queue waits for its key.
@@ -115,10 +116,10 @@ void FoldBook::Discard(const ReadyGroup& ready) noexcept {
 }
 
 void FoldBook::PopNext(const Handout& next, EngineTime lease_now, AnyFolder::Take take) {
-  const ReadyGroup ready = next.what == Handout::What::kReturned ? leases_->TakeReturned(lease_now)
-                           : next.what == Handout::What::kReleased
-                               ? leases_->TakeReleased(lease_now)
-                               : TakeReady();
+  const ReadyGroup ready =
+      next.what() == Handout::What::kReturned   ? leases_->TakeReturned(lease_now)
+      : next.what() == Handout::What::kReleased ? leases_->TakeReleased(lease_now)
+                                                : TakeReady();
   NoteGone(ready);
   take(Show(ready));
   FreeGroup(ready.number);
@@ -130,11 +131,11 @@ void FoldBook::LendNext(const Handout& next, EngineTime lease_now, Duration ttl,
   if (leases_ == nullptr) {
     leases_ = std::make_unique<Leases>(pool_, options_, timeline_, epoch, partition_, ttl);
   }
-  if (next.what == Handout::What::kReturned) {
-    const ReadyGroup ready = leases_->EmissionOf(*next.returned);
+  if (next.what() == Handout::What::kReturned) {
+    const ReadyGroup ready = leases_->EmissionOf(next.returned());
     borrow(Show(ready), leases_->LendReturned(lease_now, ttl));
-  } else if (next.what == Handout::What::kReleased) {
-    const ReadyGroup ready = *next.ready;
+  } else if (next.what() == Handout::What::kReleased) {
+    const ReadyGroup ready = next.ready();
     borrow(Show(ready), leases_->LendReleased(lease_now, ttl));
   } else {
     const ReadyGroup ready = TakeReady();
@@ -160,6 +161,7 @@ EngineTime FoldBook::NextLeaseDue() const noexcept {
 // something to hand out that there was not before.
 template <class Change>
 LeaseOutcome FoldBook::Settle(const Change& change) {
+  CatchUp();
   const uint64_t returns = leases_->returns();
   const bool could_hold = leases_->CanHold();
   const auto drop = [this](const ReadyGroup& dropped) {
@@ -224,24 +226,16 @@ bool FoldBook::ScanDeadLetters(uint32_t& place, size_t max, EngineTime now, size
 // The backlog is one too long by `newest`: the first that never went out and whose key is free goes, or else the
 // first of those that wait for the same key.
 void FoldBook::DropOldest(const ReadyGroup& newest) {
-  Handout oldest;
-  if (leases_ == nullptr) {
-    oldest = {.what = Handout::What::kReady, .ready = &ready_.front()};
-  } else {
-    for (;;) {
-      oldest = First(ready_.empty() ? nullptr : &ready_.front());
-      if (oldest.what != Handout::What::kReady) break;
-      const uint32_t holder = HolderOf(*oldest.ready);
-      if (holder == Leases::kNone) break;
-      PutInLine(holder);
-    }
-  }
-  switch (oldest.what) {
-    case Handout::What::kReady: Discard(TakeReady()); break;
-    case Handout::What::kReleased: Discard(leases_->TakeReleased(seen_)); break;
-    default: Discard(leases_->TakeFirstWaiting(HolderOf(newest)));
-  }
   ++ledger_.dropped;
+  if (leases_ == nullptr) return Discard(TakeReady());
+  for (;;) {
+    const ReadyGroup* const ready = ready_.empty() ? nullptr : &ready_.front();
+    if (ReleasedBefore(ready) != nullptr) return Discard(leases_->TakeReleased(seen_));
+    if (ready == nullptr) return Discard(leases_->TakeFirstWaiting(HolderOf(newest)));
+    const uint32_t holder = HolderOf(*ready);
+    if (holder == Leases::kNone) return Discard(TakeReady());
+    PutInLine(holder);
+  }
 }
 
 }  // namespace pleat::inline v0

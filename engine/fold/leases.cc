@@ -328,6 +328,7 @@ void Leases::Bury(uint32_t number, EngineTime at, bool by_call, Drop drop) {
   Record& record = At(number);
   record.state = State::kDead;
   record.died = at;
+  record.first_letter = record.last_letter = kNone;
   record.first = kNone;
   record.last = last_dead_;
   (last_dead_ == kNone ? first_dead_ : At(last_dead_).first) = number;

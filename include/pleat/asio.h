@@ -33,6 +33,7 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/recycling_allocator.hpp>
@@ -59,7 +60,7 @@ class ConsumerCore;
 // How an operation fails, beside boost::asio::error::operation_aborted when it was cancelled.
 enum class AsioError {
   kOverloaded = 1,  // too many operations wait already (ConsumerOptions::max_waiters)
-  kClosed = 2,      // the driver was stopped or is gone
+  kClosed = 2,      // the driver was stopped, or the engine is gone
 };
 PLEAT_EXPORT const boost::system::error_category& AsioErrorCategory() noexcept;
 PLEAT_EXPORT boost::system::error_code make_error_code(AsioError error) noexcept;
@@ -73,6 +74,10 @@ class DriverClock {
   // What the machine holds for the date.
   virtual EngineTime Wall() const noexcept = 0;
 
+  // Whether it goes on by itself. For one that is moved by hand a driver sets no timer: call Driver::Wake() when it
+  // was moved, and it is all a function of that.
+  virtual bool runs() const noexcept { return true; }
+
  protected:
   ~DriverClock() = default;
 };
@@ -82,7 +87,7 @@ struct DriverOptions {
   // saves wake-ups and makes emissions later by up to as much.
   Duration tick = std::chrono::milliseconds(1);
 
-  // How many groups a turn looks at before it lets other handlers run. At least 1.
+  // How many groups a turn looks at, a group more than once maybe, before it lets other handlers run. At least 1.
   size_t budget = 4096;
 
   // The longest sleep, above zero, at most a day: a timer does not notice that the machine was suspended, so
@@ -299,9 +304,14 @@ class TakeOperation final : public Waiter {
     if (slot.is_connected()) slot.template emplace<AnyConsumer::CancelWaiter>(core_, *this);
   }
 
+  // By way of the consumer's executor, as Asio's own operations: what is posted is work for both executors, and
+  // an executor that runs what it is given at once, such as a future's, does so there.
   void Complete(boost::system::error_code error) noexcept override {
     error_ = error;
-    boost::asio::post(work_.get_executor(), Invocation(this));
+    const auto consumer_work = std::move(consumer_work_);
+    const auto work = std::move(work_);
+    boost::asio::post(consumer_work.get_executor(),
+                      boost::asio::bind_executor(work.get_executor(), Invocation(this)));
   }
 
   void Destroy() noexcept override { Free(AllocatorOf(handler_)); }
@@ -346,13 +356,11 @@ class TakeOperation final : public Waiter {
   }
 
   // On the handler's executor. The memory is free before the handler runs, which may want it for its next
-  // operation; the executors have work until it has returned.
+  // operation.
   void Invoke() {
     auto slot = boost::asio::get_associated_cancellation_slot(handler_);
     if (slot.is_connected()) slot.clear();
     Allocator allocator = AllocatorOf(handler_);
-    const auto consumer_work = std::move(consumer_work_);
-    const auto work = std::move(work_);
     const boost::system::error_code error = error_;
     std::vector<Item> items = std::move(items_);
     Handler handler = std::move(handler_);
@@ -380,8 +388,8 @@ class TakeOperation final : public Waiter {
 // operations take any completion token.
 //
 // Completion: with no error and what was taken; or with nothing and operation_aborted (cancelled, or the
-//   consumer is gone), AsioError::kOverloaded or AsioError::kClosed. Never inside the initiating function; by
-//   post to the handler's associated executor, which by default is the consumer's.
+//   consumer is gone), AsioError::kOverloaded or AsioError::kClosed. Never inside the initiating function:
+//   posted to the consumer's executor, and from there to the handler's associated one, if it has another.
 // Order: operations are served in the order in which they were started, and emissions are taken in the order
 //   of Folder::Pop() and Folder::Lease(). One operation at a time, or handlers on a strand, keep it.
 // Cancellation: total, hence also partial and terminal. What was cancelled has taken nothing; what has taken

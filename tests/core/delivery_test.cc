@@ -259,6 +259,13 @@ TEST_F(Delivery, ALeaseCanBeExtendedUpToItsAge) {
   EXPECT_THAT(LeaseAll(), ElementsAre("a:1"));
 }
 
+TEST_F(Delivery, ALeaseThatIsOverAtOnceIsGivenOncePerCall) {
+  Open();
+  Emit("a", 1);
+  EXPECT_THAT(Lease(100, 0s), SizeIs(1));
+  EXPECT_EQ(Lease(100, -1h).at(0).delivery.deliveries, 2);
+}
+
 TEST_F(Delivery, ExtendNeverShortens) {
   Open();
   Emit("a", 1);

@@ -47,8 +47,8 @@ class FoldBookFixture : public testing::Test {
   std::vector<std::string> PopAll(EngineTime now) {
     std::vector<std::string> out;
     for (;;) {
-      const Handout next = book_.NextHandout(now, now, /*lends=*/false);
-      if (next.what == Handout::What::kNothing) break;
+      const Handout next = book_.NextHandout(now, /*lends=*/false);
+      if (!next) break;
       book_.PopNext(next, now, [&](const ClosedGroup& group) {
         auto& state = *static_cast<Joined*>(group.state);
         out.push_back(std::string(group.key) + "=" + state.all);

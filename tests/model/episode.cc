@@ -10,49 +10,13 @@
 #include <pleat/folder.h>
 #include <pleat/partition.h>
 
+#include "tests/model/agreement.h"
+#include "tests/model/chain.h"
+#include "tests/model/delivery_episode.h"
 #include "tests/model/fold_model.h"
 
 namespace pleat::inline v0 {
 namespace {
-
-// Counts its living copies: when an engine is gone, no state may be left, nor be destroyed twice.
-struct Counted {
-  static inline int64_t living = 0;
-
-  Counted() noexcept { ++living; }
-  Counted(const Counted&) noexcept { ++living; }
-  Counted& operator=(const Counted&) noexcept = default;
-  ~Counted() { --living; }
-};
-
-struct Tick {
-  uint64_t value = 0;
-  bool starts = false;
-  bool ends = false;
-  Duration quiet{0};
-  std::string_view id = {};
-  uint64_t content = 0;
-};
-
-// The state under test remembers every event and their order, in place and on the heap.
-struct Chain {
-  uint64_t hash = 0;
-  std::string text;
-  Counted counted;
-
-  void Fold(const Tick& tick) noexcept {
-    hash = (hash ^ tick.value) * 0x9E3779B97F4A7C15u + 1;
-    text.append(1 + tick.value % 3, static_cast<char>('a' + tick.value % 26));
-  }
-  // What it could hold is nobody's promise; so that a cap on bytes is exact, what it does.
-  size_t HeapBytes() const noexcept { return text.size(); }
-
-  static Chain Of(const std::vector<uint64_t>& values) {
-    Chain chain;
-    for (const uint64_t value : values) chain.Fold({.value = value});
-    return chain;
-  }
-};
 
 // The rules, said once for both sides.
 bool Condition(const Config& config, const Chain& chain) {
@@ -98,8 +62,6 @@ ModelRules ModelRulesOf(const Config& config) {
   return rules;
 }
 
-std::string Text(EngineTime t) { return std::to_string(t.time_since_epoch().count()); }
-
 class Episode {
  public:
   Episode(const Config& config, Seen& seen)
@@ -107,52 +69,33 @@ class Episode {
         engine_(Engine::Open(config.engine).value()),
         folder_(*engine_, "chains", config.folder, RulesOf(config)),
         model_(config.engine, config.folder, ModelRulesOf(config)),
+        deliveries_(config_, folder_, model_, agreement_, seen),
         seen_(seen) {}
 
   // Nothing, or what differed and at which operation.
   std::optional<std::string> Run(const std::vector<Op>& ops) {
-    for (size_t i = 0; i < ops.size() && difference_.empty(); ++i) {
-      const bool gathers = ops[i].verb == Verb::kFold && config_.batch > 1;
+    for (size_t i = 0; i < ops.size() && agreement_.holds(); ++i) {
+      const bool gathers = ops[i].verb == Verb::kFold && (config_.batch > 1 || config_.by_range);
       if (gathers) batch_.push_back(ops[i]);
       if (gathers && batch_.size() < config_.batch && i + 1 < ops.size()) continue;
       FoldBatch();
       if (!gathers) Apply(ops[i]);
       CompareCounts();
-      if (difference_.empty()) continue;
+      if (agreement_.holds()) continue;
       std::ostringstream where;
-      where << "operation " << i << " (" << ops[i] << "): " << difference_;
+      where << "operation " << i << " (" << ops[i] << "): " << agreement_.difference();
       return where.str();
     }
-    if (difference_.empty() && config_.drain) Drain();
-    if (difference_.empty()) return std::nullopt;
-    return "at the end: " + difference_;
+    if (agreement_.holds() && config_.drain) Drain();
+    if (agreement_.holds()) return std::nullopt;
+    return "at the end: " + agreement_.difference();
   }
 
  private:
   template <class T>
   void Expect(std::string_view what, const T& engine, const T& model) {
-    if (engine == model || !difference_.empty()) return;
-    std::ostringstream out;
-    out << what << " is " << Show(engine) << ", should be " << Show(model);
-    difference_ = out.str();
+    agreement_.Expect(what, engine, model);
   }
-
-  static std::string Show(const std::string& text) {
-    return text.size() <= 60 ? text : text.substr(0, 60) + "...";
-  }
-  static std::string Show(EngineTime t) { return Text(t); }
-  static std::string Show(Reason reason) { return std::string(ReasonName(reason)); }
-  static std::string Show(FoldOutcome outcome) {
-    constexpr std::array<std::string_view, kFoldOutcomes> kNames = {
-        "opened",  "folded",    "late",     "future",   "over limit",
-        "stopped", "duplicate", "conflict", "corrected"};
-    return std::string(kNames.at(static_cast<size_t>(outcome)));
-  }
-  static std::string Show(uint64_t n) { return std::to_string(n); }
-  static std::string Show(EmissionId id) {
-    return std::to_string(id.partition) + ":" + std::to_string(id.generation);
-  }
-  static std::string Show(const std::optional<EmissionId>& id) { return id ? Show(*id) : "absent"; }
 
   void Apply(const Op& op) {
     const std::string& key = config_.keys[op.key];
@@ -166,12 +109,7 @@ class Episode {
         model_.Advance(op.at);
         if (engine_->Advance(op.at, op.n)) settled_at_ = model_.now();
         return;
-      case Verb::kPop: return CompareEmissions(folder_.Pop(op.n), model_.Pop(op.n));
-      case Verb::kPopPartition:
-        return CompareEmissions(folder_.PopPartition(op.partition, op.n),
-                                model_.Pop(op.n, [&](const std::string& k) {
-                                  return PartitionOf(k, config_.engine.partitions) == op.partition;
-                                }));
+      case Verb::kAdvanceLeases: return AdvanceLeases(op.at, op.n);
       case Verb::kPeek: return Peek(key);
       case Verb::kScan: return Scan(op.n);
       case Verb::kFlush:
@@ -186,6 +124,7 @@ class Episode {
         engine_->Stop();
         model_.Stop();
         return;
+      default: return deliveries_.Apply(op);
     }
   }
 
@@ -198,31 +137,37 @@ class Episode {
             .content = op.content};
   }
 
-  FoldOutcome FoldIntoModel(const Op& op) {
+  FoldOutcome FoldIntoModel(const Op& op, PartitionRange only) {
     const std::string& key = config_.keys[op.key];
     const Tick tick = TickOf(op);
-    const FoldOutcome outcome = model_.Fold(key, tick.value, op.at,
-                                            {.starts = tick.starts,
-                                             .ends = tick.ends,
-                                             .quiet_period = QuietAfter(config_, key, tick),
-                                             .id = tick.id,
-                                             .content = tick.content});
+    const EventMarks marks{.starts = tick.starts,
+                           .ends = tick.ends,
+                           .quiet_period = QuietAfter(config_, key, tick),
+                           .id = tick.id,
+                           .content = tick.content};
+    const std::string_view home = key.size() > kKeyBytesMax ? "" : std::string_view(key);
+    const bool here = only.Contains(PartitionOf(home, config_.engine.partitions));
+    const FoldOutcome outcome =
+        here ? model_.Fold(key, tick.value, op.at, marks) : model_.PassBy(op.at);
     seen_.outcomes.insert(outcome);
     return outcome;
   }
 
   void Fold(const std::string& key, const Op& op) {
-    Expect("outcome", folder_.Fold(key, TickOf(op), op.at), FoldIntoModel(op));
+    Expect("outcome", folder_.Fold(key, TickOf(op), op.at), FoldIntoModel(op, {}));
   }
 
+  // With a range, which its first event brings along, a batch leaves the other partitions alone.
   void FoldBatch() {
+    if (batch_.empty()) return;
+    const PartitionRange only = batch_.front().range;
     std::vector<KeyedEvent<Tick>> events;
     FoldCounts expected;
     for (const Op& op : batch_) events.push_back({config_.keys[op.key], op.at, TickOf(op)});
     std::vector<FoldOutcome> outcomes(events.size());
-    const FoldCounts counts = folder_.FoldBatch(events, outcomes);
+    const FoldCounts counts = folder_.FoldBatch(events, outcomes, only);
     for (size_t i = 0; i < batch_.size(); ++i) {
-      const FoldOutcome outcome = FoldIntoModel(batch_[i]);
+      const FoldOutcome outcome = FoldIntoModel(batch_[i], only);
       Expect("outcome " + std::to_string(i) + " of a batch", outcomes[i], outcome);
       expected.Add(outcome);
     }
@@ -235,17 +180,28 @@ class Episode {
     int calls = 1;
     while (!engine_->Advance(now, budget)) {
       if (++calls > 1'000'000) {
-        difference_ = "Advance does not come to an end";
-        return;
+        return agreement_.Fail("Advance does not come to an end");
       }
     }
     settled_at_ = model_.now();
-    const std::optional<EngineTime> deadline = engine_->NextDeadline();
-    const std::optional<EngineTime> due = model_.FirstDue();
-    // A deadline noted for a group that is gone may still be there, so it can be too early.
-    if (due && (!deadline || *deadline > *due)) {
-      Expect("next deadline", deadline ? Text(*deadline) : "absent", Text(*due));
-    }
+    ExpectDeadline("next deadline", engine_->NextDeadline(), model_.FirstDue());
+  }
+
+  // On arrival time this must do nothing, and there is nothing to do.
+  void AdvanceLeases(EngineTime now, uint64_t budget) {
+    model_.AdvanceLeases(now);
+    if (!engine_->AdvanceLeases(now, budget)) return;
+    leases_settled_at_ = model_.lease_now();
+    if (config_.engine.axis == Axis::kArrival) return;
+    ExpectDeadline("next lease deadline", engine_->NextLeaseDeadline(), model_.FirstLeaseDue());
+  }
+
+  // A deadline noted for what is gone may still be there, so it can be too early.
+  void ExpectDeadline(std::string_view what, std::optional<EngineTime> engine,
+                      std::optional<EngineTime> model) {
+    if (!model || (engine && *engine <= *model)) return;
+    const std::string shown = engine ? Agreement::Show(*engine) : "absent";
+    Expect(what, shown, Agreement::Show(*model));
   }
 
   void Peek(const std::string& key) {
@@ -279,38 +235,11 @@ class Episode {
     Expect<uint64_t>("open group's count", group.count, model.events.size());
     Expect("open group's first", group.first, model.first);
     Expect("open group's last", group.last, model.last);
-    ExpectState(group.state, model);
+    ExpectState(group.state, model, agreement_);
   }
 
-  void ExpectState(const Chain& state, const ModelGroup& model) {
-    const Chain expected = Chain::Of(model.events);
-    Expect("state's hash", state.hash, expected.hash);
-    Expect("state's text", state.text, expected.text);
-  }
-
-  void CompareEmissions(const std::vector<Emission<Chain>>& emissions,
-                        const std::vector<ModelGroup>& expected) {
-    for (size_t i = 0; i < std::min(emissions.size(), expected.size()); ++i) {
-      const Emission<Chain>& emission = emissions[i];
-      const ModelGroup& model = expected[i];
-      Expect("emission's key", emission.key, model.key);
-      Expect<uint64_t>("emission's count", emission.count, model.events.size());
-      Expect("emission's first", emission.first, model.first);
-      Expect("emission's last", emission.last, model.last);
-      Expect("emission's reason", emission.reason, model.reason);
-      Expect("emission's closed", emission.closed, model.closed);
-      Expect<uint64_t>("emission's revision", emission.revision, model.revision);
-      Expect<uint64_t>("emission's partial", emission.partial, model.partial);
-      Expect("emission's id", emission.id, model.id);
-      Expect("emission's corrects", emission.corrects, model.corrects);
-      ExpectState(emission.state, model);
-      seen_.reasons.insert(model.reason);
-    }
-    Expect<uint64_t>("number of emissions", emissions.size(), expected.size());
-  }
-
-  // Groups that are due may be closed later, by whoever comes next, and count as open until then;
-  // nothing else shows it. Once Advance() has said that all is done, all columns must agree.
+  // What is due may be visited later, by whoever comes next, and is counted then; nothing else shows it.
+  // Once Advance() has said that all is done, all columns must agree.
   void CompareCounts() {
     Expect("time", engine_->now(), model_.now());
     const Ledger ledger = folder_.ledger();
@@ -321,46 +250,80 @@ class Episode {
     Expect("ledger.late", ledger.late, expected.late);
     Expect("ledger.future", ledger.future, expected.future);
     Expect("ledger.refused", ledger.refused, expected.refused);
+    Expect("ledger.overloaded", ledger.overloaded, expected.overloaded);
     Expect("ledger.duplicate", ledger.duplicate, expected.duplicate);
     Expect("ledger.conflict", ledger.conflict, expected.conflict);
     Expect("ledger.corrected", ledger.corrected, expected.corrected);
     Expect("ledger.cancelled", ledger.cancelled, expected.cancelled);
     Expect("ledger.popped", ledger.popped, expected.popped);
+    Expect("ledger.acked", ledger.acked, expected.acked);
+    Expect("ledger.nacked", ledger.nacked, expected.nacked);
+    Expect("ledger.deliveries", ledger.deliveries, expected.deliveries);
     Expect("ledger.reopened", ledger.reopened, expected.reopened);
     Expect("ledger.late_folded", ledger.late_folded, expected.late_folded);
-    if (model_.now() == settled_at_) {
+    const bool settled = model_.now() == settled_at_;
+    if (settled) {
       Expect("ledger.closed", ledger.closed, expected.closed);
       Expect("ledger.silent", ledger.silent, expected.silent);
       Expect("ledger.partial", ledger.partial, expected.partial);
       Expect("ledger.open", ledger.open, expected.open);
+    }
+    if (settled && LeasesAreSettled()) {
+      Expect("ledger.ran_out", ledger.ran_out, expected.ran_out);
       Expect("ledger.ready", ledger.ready, expected.ready);
+      Expect("ledger.unacked", ledger.unacked, expected.unacked);
+      Expect("ledger.dead", ledger.dead, expected.dead);
+      Expect("ledger.dropped", ledger.dropped, expected.dropped);
     }
     Expect<uint64_t>("whether the ledger balances", ledger.Balances(), true);
     Expect<uint64_t>("whether the model's own ledger balances", expected.Balances(), true);
     const Sizes sizes = folder_.sizes();
     Expect<uint64_t>("sizes.open_groups", sizes.open_groups, ledger.open);
     Expect<uint64_t>("sizes.ready_emissions", sizes.ready_emissions, ledger.ready);
+    Expect<uint64_t>("sizes.unacked_emissions", sizes.unacked_emissions, ledger.unacked);
+    Expect<uint64_t>("sizes.dead_letters", sizes.dead_letters, ledger.dead);
+  }
+
+  // At the end of time a lease is over as soon as it is given.
+  bool LeasesAreSettled() const {
+    if (model_.lease_now() == kEndOfTime) return false;
+    return config_.engine.axis == Axis::kArrival || model_.lease_now() == leases_settled_at_;
   }
 
   // Everything comes out in the end, and then nothing is held any more but what is remembered.
   void Drain() {
     folder_.CloseAll();
     model_.CloseAll();
-    CompareEmissions(folder_.Pop(SIZE_MAX), model_.Pop(SIZE_MAX));
+    deliveries_.Pop(SIZE_MAX, {});
     CompareCounts();
+    if (config_.lends) EndAllLeases();
     const bool remembers = config_.has_ids || config_.folder.count_reopened ||
                            config_.folder.on_late == OnLate::kCorrect;
     if (!remembers) Expect<uint64_t>("bytes held by nothing", folder_.sizes().bytes, 0);
+  }
+
+  // Those whose last delivery this was are dead letters then; the others can be popped.
+  void EndAllLeases() {
+    model_.Advance(kEndOfTime);
+    AdvanceWhole(kEndOfTime, SIZE_MAX);
+    AdvanceLeases(kEndOfTime, SIZE_MAX);
+    deliveries_.Pop(SIZE_MAX, {});
+    deliveries_.ScanDeadLetters(7);
+    deliveries_.DropAllDeadLetters();
+    CompareCounts();
+    Expect<uint64_t>("emissions that are still waited for", folder_.ledger().unacked, 0);
   }
 
   const Config& config_;
   std::unique_ptr<Engine> engine_;
   Folder<Tick, Chain> folder_;
   FoldModel model_;
+  Agreement agreement_;
+  DeliveryEpisode deliveries_;
   Seen& seen_;
-  EngineTime settled_at_ = kBeginningOfTime;  // all that was due by then has been closed
-  std::vector<Op> batch_;                     // gathered, not folded yet
-  std::string difference_;
+  EngineTime settled_at_ = kBeginningOfTime;  // all that was due by then has been visited
+  EngineTime leases_settled_at_ = kBeginningOfTime;
+  std::vector<Op> batch_;  // gathered, not folded yet
 };
 
 // Leaves out ever smaller parts of the list for as long as it still fails.

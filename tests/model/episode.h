@@ -20,7 +20,9 @@
 
 #include <pleat/any_folder.h>
 #include <pleat/engine.h>
+#include <pleat/lease.h>
 #include <pleat/outcome.h>
+#include <pleat/partition.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0 {
@@ -64,9 +66,11 @@ struct Config {
   std::vector<std::string> ids;
   uint64_t mark_every = 1;  // one in so many events has each of the marks
   EngineTime start;
-  int64_t stride = 1;  // typical microseconds between two events
-  bool by_partition = false;
-  size_t batch = 1;   // so many folds in a row become one FoldBatch; 1: Fold
+  int64_t stride = 1;     // typical microseconds between two events
+  bool by_range = false;  // calls that take a range are given one
+  size_t batch = 1;       // so many folds in a row become one FoldBatch; 1: Fold
+  bool lends = false;     // emissions are leased
+  Duration span{1};       // typical length of a lease
   bool drain = true;  // pop everything before the engine goes, or leave it all to the destructor
 };
 std::ostream& operator<<(std::ostream& out, const Config& config);
@@ -75,8 +79,15 @@ enum class Verb {
   kFold,
   kAdvance,
   kAdvanceSome,
+  kAdvanceLeases,
   kPop,
-  kPopPartition,
+  kLease,
+  kAck,
+  kNack,
+  kExtend,
+  kScanDead,
+  kRetryDead,
+  kDropDead,
   kPeek,
   kScan,
   kFlush,
@@ -85,12 +96,15 @@ enum class Verb {
   kStop
 };
 
+// What is changed in a token, so that it names nothing.
+enum class Forgery { kNone, kEpoch, kLease, kGeneration, kPartition, kPlace };
+
 struct Op {
   Verb verb = Verb::kFold;
   size_t key = 0;  // index in Config::keys
   EngineTime at;   // the stamp, or the time to advance to
-  uint64_t n = 0;  // the event's value; a budget; how many to pop or to scan at once
-  int partition = 0;
+  uint64_t n = 0;  // the event's value; a budget; how many to pop or to scan at once; which token
+  PartitionRange range;  // to pop or lease from; of a batch's first event: what it is told to fold
 
   // Of folds.
   bool starts = false;
@@ -98,6 +112,10 @@ struct Op {
   Duration quiet{0};
   size_t id = 0;  // index in Config::ids
   uint64_t content = 0;
+
+  // Of leases.
+  Duration span{0};  // how long; how far to extend; how much to delay
+  Forgery forgery = Forgery::kNone;
 };
 std::ostream& operator<<(std::ostream& out, const Op& op);
 
@@ -114,6 +132,8 @@ std::vector<Op> DrawOps(Choices& choices, const Config& config, size_t count);
 struct Seen {
   std::set<FoldOutcome> outcomes;
   std::set<Reason> reasons;
+  std::set<LeaseOutcome> lease_outcomes;
+  std::set<DeadReason> deaths;
 };
 
 // Nothing, or what differed and at which operation. Not for several threads: it counts the states that

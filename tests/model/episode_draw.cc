@@ -11,7 +11,23 @@ namespace pleat::inline v0 {
 namespace {
 
 std::string Text(EngineTime t) { return std::to_string(t.time_since_epoch().count()); }
+std::string Text(PartitionRange range) {
+  if (range == PartitionRange{}) return "";
+  return " of [" + std::to_string(range.begin) + ", " + std::to_string(range.end) + ")";
+}
 std::string Text(Duration d) { return d == kForever ? "forever" : std::to_string(d.count()); }
+
+// Which token, as episodes find it: so many before the newest.
+std::string Token(const Op& op) {
+  constexpr std::array<std::string_view, 6> kForgeries = {"",
+                                                          ", epoch forged",
+                                                          ", lease forged",
+                                                          ", generation forged",
+                                                          ", partition forged",
+                                                          ", place forged"};
+  return "token -" + std::to_string(op.n) +
+         std::string(kForgeries.at(static_cast<size_t>(op.forgery)));
+}
 
 // Keys of the lengths at which representations change, with zero bytes in some.
 std::vector<std::string> DrawKeys(Choices& choices, size_t keys_max) {
@@ -45,27 +61,28 @@ std::vector<std::string> DrawIds(Choices& choices) {
 class OpMaker {
  public:
   OpMaker(Choices& choices, const Config& config)
-      : choices_(choices), config_(config), clock_(config.start) {}
+      : choices_(choices), config_(config), clock_(config.start), lease_clock_(config.start) {}
 
   Op Draw() {
     Op op{.key = DrawKey()};
     // Long batches take many folds in a row.
     const bool fold = config_.batch > 5 && !choices_.OneIn(30);
+    if (!fold && config_.lends && choices_.OneIn(3)) return DrawDelivery();
     const uint64_t dice = fold ? 0 : choices_.Below(1000);
     if (dice < 700) {
       op.verb = Verb::kFold;
       op.at = DrawStamp();
       op.n = choices_.Any();
+      op.range = DrawRange();
       DrawMarks(op);
     } else if (dice < 850) {
       op.verb = choices_.OneIn(2) ? Verb::kAdvance : Verb::kAdvanceSome;
       op.at = DrawNow();
       op.n = choices_.Below(6) + (op.verb == Verb::kAdvance ? 1 : 0);
     } else if (dice < 910) {
-      op.verb = config_.by_partition && !choices_.OneIn(4) ? Verb::kPopPartition : Verb::kPop;
-      op.n = choices_.OneOf<uint64_t>({0, 1, 2, 7, 100, UINT64_MAX});
-      op.partition =
-          static_cast<int>(choices_.Below(static_cast<uint64_t>(config_.engine.partitions)));
+      op.verb = Verb::kPop;
+      op.n = DrawMax();
+      op.range = DrawRange();
     } else if (dice < 950) {
       op.verb = Verb::kPeek;
     } else if (dice < 960) {
@@ -82,6 +99,55 @@ class OpMaker {
   }
 
  private:
+  // What consumers do. Mostly they know what they are about; some of their tokens are stale or forged.
+  Op DrawDelivery() {
+    Op op{.n = choices_.Below(1 + choices_.Below(60)),
+          .range = DrawRange(),
+          .content = choices_.OneIn(3) ? choices_.Any() : 0,
+          .span = Around(config_.span.count())};
+    if (choices_.OneIn(30)) op.span = choices_.OneOf({kForever, Duration{-1}, -kForever});
+    if (choices_.OneIn(15)) {
+      op.forgery = choices_.OneOf({Forgery::kEpoch, Forgery::kLease, Forgery::kGeneration,
+                                   Forgery::kPartition, Forgery::kPlace});
+    }
+    const uint64_t dice = choices_.Below(100);
+    if (dice < 35) {
+      op.verb = Verb::kLease;
+      op.n = DrawMax();
+      op.span = std::max(Duration{1}, op.span);
+    } else if (dice < 60) {
+      op.verb = Verb::kAck;
+    } else if (dice < 72) {
+      op.verb = Verb::kNack;
+    } else if (dice < 80) {
+      op.verb = Verb::kExtend;
+    } else if (dice < 84) {
+      op.verb = Verb::kScanDead;
+      op.n = choices_.OneOf<uint64_t>({1, 2, 7, 100, UINT64_MAX});
+    } else if (dice < 88) {
+      op.verb = Verb::kRetryDead;
+    } else if (dice < 91) {
+      op.verb = Verb::kDropDead;
+    } else {
+      op.verb = Verb::kAdvanceLeases;
+      lease_clock_ = SaturatingAdd(lease_clock_, Around(config_.span.count()));
+      op.at = choices_.OneIn(10) ? SaturatingSub(lease_clock_, config_.span) : lease_clock_;
+      op.n = choices_.OneOf<uint64_t>({0, 1, 3, UINT64_MAX, UINT64_MAX});
+    }
+    return op;
+  }
+
+  uint64_t DrawMax() { return choices_.OneOf<uint64_t>({0, 1, 2, 7, 100, UINT64_MAX}); }
+
+  // One partition, some, none, or more than there are.
+  PartitionRange DrawRange() {
+    if (!config_.by_range || choices_.OneIn(4)) return {};
+    const auto partitions = static_cast<uint64_t>(config_.engine.partitions);
+    const auto begin = static_cast<int>(choices_.Below(partitions + 1));
+    if (choices_.OneIn(2)) return PartitionRange::One(begin);
+    return {begin, static_cast<int>(choices_.Below(partitions + 3))};
+  }
+
   // Few keys get most of the events.
   size_t DrawKey() {
     const uint64_t size = config_.keys.size();
@@ -133,7 +199,31 @@ class OpMaker {
   Choices& choices_;
   const Config& config_;
   EngineTime clock_;
+  EngineTime lease_clock_;  // on event time
 };
+
+// The limits on what waits. They are divided among the partitions without a rest.
+void DrawDeliveries(Choices& choices, int64_t quiet, Config& c) {
+  FolderOptions& folder = c.folder;
+  const auto share = [&](uint64_t most) {
+    return static_cast<size_t>(c.engine.partitions) * (1 + choices.Below(most));
+  };
+  const auto around_span = [&] { return c.span * choices.OneOf<int64_t>({20, 100, 300}) / 100; };
+  if (choices.OneIn(4)) {
+    folder.max_backlog = share(choices.OneOf<uint64_t>({3, 30}));
+    folder.on_backlog = choices.OneOf({OnBacklog::kRefuse, OnBacklog::kDropOldest});
+  }
+  if (!c.lends) return;
+  c.span = Duration{std::max<int64_t>(1, quiet * choices.OneOf<int64_t>({10, 100, 500}) / 100)};
+  folder.max_deliveries = choices.OneOf<uint32_t>({1, 2, 3, 100});
+  if (choices.OneIn(3)) folder.max_leased = share(5);
+  if (choices.OneIn(3)) folder.max_lease_age = std::max(Duration{1}, around_span());
+  if (choices.OneIn(3)) folder.max_nack_delay = std::max(Duration{1}, around_span());
+  if (choices.OneIn(2)) {
+    folder.max_dead_letters = share(3);
+    folder.on_dead_limit = choices.OneOf({OnDeadLimit::kKeepTrying, OnDeadLimit::kDropOldest});
+  }
+}
 
 }  // namespace
 
@@ -168,6 +258,16 @@ std::ostream& operator<<(std::ostream& out, const Config& c) {
       << c.folder.max_groups
       << (c.folder.on_limit == OnLimit::kEmitOldest ? ", on_limit emit" : ", on_limit refuse");
   if (c.folder.count_reopened) out << ", count_reopened";
+  if (c.folder.max_backlog < 1000) {
+    out << ", max_backlog " << c.folder.max_backlog
+        << (c.folder.on_backlog == OnBacklog::kRefuse ? " refuse" : " drop");
+  }
+  if (c.lends) {
+    out << ", max_deliveries " << c.folder.max_deliveries << ", max_leased " << c.folder.max_leased
+        << ", max_lease_age " << Text(c.folder.max_lease_age) << ", max_nack_delay "
+        << Text(c.folder.max_nack_delay) << ", max_dead_letters " << c.folder.max_dead_letters
+        << (c.folder.on_dead_limit == OnDeadLimit::kKeepTrying ? " try" : " drop");
+  }
   if (c.starts) out << ", start marks";
   if (c.ends) out << ", end marks";
   if (c.condition > 0) out << ", condition " << c.condition;
@@ -188,11 +288,18 @@ std::ostream& operator<<(std::ostream& out, const Op& op) {
       if (op.quiet > Duration{0}) out << ", quiet " << Text(op.quiet);
       if (op.id > 0) out << ", id " << op.id;
       if (op.content > 0) out << ", content " << op.content;
-      return out;
+      return out << Text(op.range);
     case Verb::kAdvance: return out << "Advance " << Text(op.at) << ", whole";
     case Verb::kAdvanceSome: return out << "Advance " << Text(op.at) << ", budget " << op.n;
-    case Verb::kPop: return out << "Pop " << op.n;
-    case Verb::kPopPartition: return out << "PopPartition " << op.partition << ", " << op.n;
+    case Verb::kAdvanceLeases: return out << "AdvanceLeases " << Text(op.at) << ", budget " << op.n;
+    case Verb::kPop: return out << "Pop " << op.n << Text(op.range);
+    case Verb::kLease: return out << "Lease " << op.n << " for " << Text(op.span) << Text(op.range);
+    case Verb::kAck: return out << "Ack " << Token(op);
+    case Verb::kNack: return out << "Nack " << Token(op) << ", delay " << Text(op.span);
+    case Verb::kExtend: return out << "Extend " << Token(op) << " by " << Text(op.span);
+    case Verb::kScanDead: return out << "ScanDeadLetters by " << op.n;
+    case Verb::kRetryDead: return out << "RetryDeadLetter " << Token(op);
+    case Verb::kDropDead: return out << "DropDeadLetter " << Token(op);
     case Verb::kPeek: return out << "Peek " << key;
     case Verb::kScan: return out << "Scan by " << op.n;
     case Verb::kFlush: return out << "Flush " << key;
@@ -220,6 +327,7 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   if (axis == Axis::kEvent) c.engine.lateness = around({0, 0, 50, 100, 130, 1000});
   if (choices.OneIn(4)) c.engine.future_limit = around({0, 100, 300, 2000});
   c.engine.hash_key = {{choices.Any(), choices.Any()}};
+  c.engine.epoch = choices.Any();
 
   FolderOptions& folder = c.folder;
   folder.quiet_period = choices.OneIn(25) ? kForever : Duration{quiet};
@@ -251,6 +359,8 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   }
   if (richness > 0 && choices.OneIn(2)) folder.on_limit = OnLimit::kEmitOldest;
   folder.count_reopened = extra();
+  c.lends = choices.OneIn(2);
+  DrawDeliveries(choices, quiet, c);
 
   c.starts = extra();
   c.ends = extra();
@@ -268,7 +378,7 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   const int64_t per_quiet =
       choices.OneOf<int64_t>({1, 3, 20}) * static_cast<int64_t>(c.keys.size());
   c.stride = std::max<int64_t>(1, 2 * quiet / per_quiet);
-  c.by_partition = choices.OneIn(3);
+  c.by_range = choices.OneIn(3);
   c.drain = !choices.OneIn(3);
   c.batch = choices.OneOf<size_t>({1, 1, 2, 5, 40, 256, 700});
   return c;
@@ -283,7 +393,9 @@ std::vector<Op> DrawOps(Choices& choices, const Config& config, size_t count) {
     ops.push_back({.verb = Verb::kStop});
     for (int k = 0; k < 20; ++k) {
       const Op op = maker.Draw();
-      if (op.verb == Verb::kFold || op.verb == Verb::kPop) ops.push_back(op);
+      if (op.verb == Verb::kFold || op.verb == Verb::kPop || op.verb == Verb::kLease) {
+        ops.push_back(op);
+      }
     }
   }
   return ops;

@@ -36,6 +36,10 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
     return FoldOutcome::kLate;
   }
   if (late && folder_.on_late == OnLate::kCorrect) {
+    if (Overloaded(key)) {
+      ++ledger_.overloaded;
+      return FoldOutcome::kOverloaded;
+    }
     Correct(key, event, at);
     return FoldOutcome::kCorrected;
   }
@@ -54,11 +58,17 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   auto open = open_.find(key);
   const bool overtakes = arrival && open != open_.end() && Due(open->second) <= at;
   const bool needs_room = open == open_.end() || overtakes;
+  if ((needs_room || marks.starts) && Overloaded(key)) {
+    ++ledger_.overloaded;
+    return FoldOutcome::kOverloaded;
+  }
   if (needs_room && Full() && folder_.on_limit == OnLimit::kRefuse) {
     ++ledger_.refused;
     return FoldOutcome::kOverLimit;
   }
-  if (arrival && open != open_.end() && NextOnGrid(open->second) <= at) CutPartial(open->second);
+  if (arrival && open != open_.end() && NextOnGrid(open->second) <= at) {
+    CutPartial(open->second, at);
+  }
   if (overtakes) CloseByTime(std::exchange(open, open_.end()));
 
   // 9
@@ -89,6 +99,19 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   // 13
   CloseIfFull(open, marks.ends);
   return opening ? FoldOutcome::kOpened : FoldOutcome::kFolded;
+}
+
+// 0: elsewhere, all that it can do is to move time.
+FoldOutcome FoldModel::PassBy(EngineTime at) {
+  at = Clamp(at);
+  const bool future = time_ != kBeginningOfTime && at > SaturatingAdd(time_, engine_.future_limit);
+  if (engine_.axis == Axis::kEvent && !future) MoveTime(SaturatingSub(at, engine_.lateness));
+  return FoldOutcome::kElsewhere;
+}
+
+// Whether an event that makes the backlog grow is turned away.
+bool FoldModel::Overloaded(std::string_view key) const {
+  return folder_.on_backlog == OnBacklog::kRefuse && delivery_.BacklogIsFull(rules_.partition(key));
 }
 
 void FoldModel::Correct(std::string_view key, uint64_t event, EngineTime at) {
@@ -218,31 +241,17 @@ std::vector<ModelGroup> FoldModel::Scan() const {
   return out;
 }
 
-std::vector<ModelGroup> FoldModel::Pop(size_t max, const Wanted& wanted) {
-  std::vector<ModelGroup> out;
-  for (auto next = ready_.begin(); next != ready_.end() && out.size() < max;) {
-    if (wanted(next->key)) {
-      out.push_back(std::move(*next));
-      next = ready_.erase(next);
-    } else {
-      ++next;
-    }
-  }
-  ledger_.popped += out.size();
-  return out;
-}
-
 std::optional<EngineTime> FoldModel::FirstDue() const {
   std::set<EngineTime> dues;
-  if (!wakes_.empty()) dues.insert(std::get<0>(*wakes_.begin()));
-  if (!waiting_.empty()) dues.insert(waiting_.begin()->first.first);
+  if (const auto next = NextInstant()) dues.insert(next->first);
+  if (const auto lease = FirstLeaseDue(); lease && LeasesRunInEngineTime()) dues.insert(*lease);
   return dues.empty() ? std::nullopt : std::optional(*dues.begin());
 }
 
 Ledger FoldModel::ledger() const {
   Ledger ledger = ledger_;
   ledger.open = open_.size() + overtaken_;
-  ledger.ready = ready_.size();
+  delivery_.AddTo(ledger);
   return ledger;
 }
 
@@ -276,27 +285,45 @@ EngineTime FoldModel::Wakes(const ModelGroup& group) const {
   return group.news ? std::min(Due(group), NextOnGrid(group)) : Due(group);
 }
 
+// What time brings about next: of an open group, or of what waits for its instant.
+std::optional<FoldModel::Instant> FoldModel::NextInstant() const {
+  std::set<Instant> next;
+  if (!wakes_.empty()) next.insert({std::get<0>(*wakes_.begin()), std::get<1>(*wakes_.begin())});
+  if (!waiting_.empty()) next.insert(waiting_.begin()->first);
+  return next.empty() ? std::nullopt : std::optional(*next.begin());
+}
+
+// One instant after the other, and then the leases that are over by then.
 void FoldModel::MoveTime(EngineTime to) {
   to = std::max(time_, Clamp(to));
-  while (!wakes_.empty() && std::get<0>(*wakes_.begin()) <= to) {
+  for (auto next = NextInstant(); next && next->first <= to; next = NextInstant()) {
+    if (!waiting_.empty() && waiting_.begin()->first == *next) {
+      Surface(waiting_.begin(), next->first);
+      continue;
+    }
     const auto open = open_.find(std::get<2>(*wakes_.begin()));
     if (Wakes(open->second) < Due(open->second)) {
-      CutPartial(open->second);
+      CutPartial(open->second, to);
     } else {
       CloseByTime(open);
     }
   }
+  if (LeasesRunInEngineTime()) delivery_.MoveTime(to);
   time_ = to;
-  while (!waiting_.empty() && waiting_.begin()->first.first <= time_) {
-    Surface(waiting_.begin(), waiting_.begin()->first.first);
-  }
 }
 
-// Decides the partial of the next grid instant. Nothing new, no partial.
-void FoldModel::CutPartial(ModelGroup& group) {
+// Decides the partial of the next grid instant. Nothing new, no partial; and at the limit on the backlog none up
+// to `until`, as nothing can leave it before.
+void FoldModel::CutPartial(ModelGroup& group, EngineTime until) {
   if (!group.news) return;
   const EngineTime instant = NextOnGrid(group);
-  waiting_.emplace(Instant{instant, group.position}, AsItIs(group, Reason::kPartial, instant));
+  if (!delivery_.BacklogIsFull(rules_.partition(group.key))) {
+    waiting_.emplace(Instant{instant, group.position}, AsItIs(group, Reason::kPartial, instant));
+    return;
+  }
+  Unschedule(group);
+  group.edge = std::max(instant, until);
+  Schedule(group);
 }
 
 // Closed at its due, whoever noticed and whenever.
@@ -356,7 +383,7 @@ void FoldModel::HandOut(ModelGroup emission, EngineTime ripe) {
                  .generation = generations_[partition]++};
   if (emission.reason != Reason::kCorrection)
     last_[emission.key] = {.id = emission.id, .ripe = ripe};
-  ready_.push_back(std::move(emission));
+  delivery_.Add(std::move(emission));
 }
 
 // What waited becomes final.

@@ -2,7 +2,7 @@
 // right. It is the executable specification; where engine and model differ, one of the two is wrong
 // and the documents decide which.
 //
-// It is an ordered map of open groups and a list of emissions. A group is simply the list of what was
+// It is an ordered map of open groups, and the emissions that they become. A group is simply the list of what was
 // folded into it. There are no threads, hashes, wheels, slots or budgets: the point of all those is
 // that they do not show. Partitions show in the ids of emissions only.
 //
@@ -14,13 +14,13 @@
 //   position    the number of a Fold() among all of them
 //   ripe        the instant at which an emission becomes final, that is, can be popped
 //
-// What becomes final is appended to the emissions: since time closes things in the order of their
-// instants, and events and calls only add behind it, the list is always in the order of all output.
+// What becomes final is added to the emissions: since time closes things in the order of their instants, and
+// events and calls only add behind it, they come in the order of all output. What becomes of them is
+// in delivery_model.h.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <optional>
 #include <set>
@@ -36,30 +36,10 @@
 #include <pleat/stats.h>
 #include <pleat/time.h>
 
+#include "tests/model/delivery_model.h"
+#include "tests/model/model_group.h"
+
 namespace pleat::inline v0 {
-
-// A group, open or closed, or what it hands out. `events` are the numbers given to Fold(), in the order
-// of the calls: they are the state.
-struct ModelGroup {
-  std::string key;
-  std::vector<uint64_t> events;
-  EngineTime opened;      // stamp of the event that opened it, which need not be the smallest
-  EngineTime first;       // smallest stamp
-  EngineTime last;        // largest stamp
-  uint64_t position = 0;  // of the event that opened it
-
-  EngineTime quiet_deadline;  // the latest stamp + quiet period
-  EngineTime edge;            // the latest edge of its events: grid instants up to here have passed
-  bool news = false;          // whether something was folded in since its last emission
-  uint32_t revision = 0;      // its emissions so far; of an emission: with itself
-
-  // Of emissions only.
-  EngineTime closed;
-  Reason reason = Reason::kQuiet;
-  bool partial = false;
-  EmissionId id;
-  std::optional<EmissionId> corrects = std::nullopt;
-};
 
 // What a collection is given beside its options. `condition` and `weight` look at the events of a group.
 struct ModelRules {
@@ -73,15 +53,20 @@ struct ModelRules {
 
 class FoldModel {
  public:
-  using Wanted = std::function<bool(const std::string& key)>;
-
   // Models all options except max_bytes and, with more than one partition, max_groups.
   FoldModel(const EngineOptions& engine, const FolderOptions& folder, ModelRules rules = {})
-      : engine_(engine), folder_(folder), rules_(std::move(rules)) {}
+      : engine_(engine),
+        folder_(folder),
+        rules_(std::move(rules)),
+        delivery_(folder, engine.partitions) {}
 
   void Advance(EngineTime now) { MoveTime(now); }
+  void AdvanceLeases(EngineTime now) {
+    if (!LeasesRunInEngineTime()) delivery_.MoveTime(now);
+  }
   FoldOutcome Fold(std::string_view key, uint64_t event, EngineTime at,
                    const EventMarks& marks = {});
+  FoldOutcome PassBy(EngineTime at);  // an event of a batch that is elsewhere
   bool Flush(std::string_view key);
   bool Cancel(std::string_view key);
   void CloseAll();
@@ -93,11 +78,27 @@ class FoldModel {
   // All open groups, by key.
   std::vector<ModelGroup> Scan() const;
 
-  // Takes the first `max` final emissions whose key is wanted, in order.
-  std::vector<ModelGroup> Pop(size_t max, const Wanted& wanted = [](const auto&) { return true; });
+  // Of deliveries, which have numbers for tokens: see delivery_model.h.
+  std::vector<ModelGroup> Pop(size_t max, PartitionRange from = {}) {
+    return delivery_.Pop(max, from);
+  }
+  std::vector<ModelLease> Lease(size_t max, Duration ttl, PartitionRange from = {}) {
+    return delivery_.Lease(max, ttl, from);
+  }
+  LeaseOutcome Ack(uint64_t delivery) { return delivery_.Ack(delivery); }
+  LeaseOutcome AckAgain(uint64_t delivery) const { return delivery_.AckAgain(delivery); }
+  LeaseOutcome Nack(uint64_t delivery, Duration delay = Duration{0}) {
+    return delivery_.Nack(delivery, delay);
+  }
+  LeaseOutcome Extend(uint64_t delivery, Duration ttl) { return delivery_.Extend(delivery, ttl); }
+  std::vector<ModelLetter> DeadLetters() const { return delivery_.DeadLetters(); }
+  LeaseOutcome RetryDeadLetter(uint64_t delivery) { return delivery_.RetryDeadLetter(delivery); }
+  LeaseOutcome DropDeadLetter(uint64_t delivery) { return delivery_.DropDeadLetter(delivery); }
 
   EngineTime now() const { return time_; }
-  std::optional<EngineTime> FirstDue() const;  // of what time will close or cut
+  EngineTime lease_now() const { return delivery_.now(); }
+  std::optional<EngineTime> FirstDue() const;  // of what Advance() will bring about
+  std::optional<EngineTime> FirstLeaseDue() const { return delivery_.FirstDue(); }
   Ledger ledger() const;
 
  private:
@@ -122,13 +123,16 @@ class FoldModel {
   EngineTime OldestAccepted() const { return SaturatingSub(time_, folder_.accept_limit); }
 
   // Time.
+  bool LeasesRunInEngineTime() const { return engine_.axis == Axis::kArrival; }
   void MoveTime(EngineTime to);
-  void CutPartial(ModelGroup& group);
+  std::optional<Instant> NextInstant() const;
+  void CutPartial(ModelGroup& group, EngineTime until);
   void CloseByTime(Groups::iterator open);
 
   // The steps of Fold().
   void Correct(std::string_view key, uint64_t event, EngineTime at);
   std::optional<FoldOutcome> TakenBefore(std::string_view key, const EventMarks& marks) const;
+  bool Overloaded(std::string_view key) const;
   bool Full() const { return open_.size() + overtaken_ >= folder_.max_groups; }
   void CloseNextForLimit();
   Groups::iterator OpenGroup(std::string_view key, EngineTime at, uint64_t position);
@@ -164,12 +168,12 @@ class FoldModel {
   std::map<Instant, ModelGroup> waiting_;
   size_t overtaken_ = 0;  // of waiting_: the groups
 
-  std::list<ModelGroup> ready_;                // final, in order, not popped
   std::map<int, uint64_t> generations_;        // per partition, of its next emission
   std::map<std::string, LastEmission> last_;   // per key, corrections not among them
   std::map<std::string, EngineTime> reopens_;  // per key: quiet deadline of what closed early
   std::map<std::pair<std::string, std::string>, TakenId> ids_;  // per key and id
-  Ledger ledger_;                                               // without `open` and `ready`
+  Ledger ledger_;  // without `open` and what delivery_ knows
+  DeliveryModel delivery_;
 };
 
 }  // namespace pleat::inline v0

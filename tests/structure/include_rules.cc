@@ -18,9 +18,9 @@ bool StartsWithAny(std::string_view text, const Names& prefixes) {
 
 // The public headers that declare plain types and interfaces, which the engine may see. The typed
 // faces (folder.h, emission.h) and the adapters are not among them.
-const Names kPlainHeaders = {"pleat/any_folder.h", "pleat/engine.h",  "pleat/export.h",
-                             "pleat/histogram.h",  "pleat/outcome.h", "pleat/partition.h",
-                             "pleat/stats.h",      "pleat/time.h"};
+const Names kPlainHeaders = {"pleat/any_folder.h", "pleat/engine.h", "pleat/export.h",
+                             "pleat/histogram.h",  "pleat/lease.h",  "pleat/outcome.h",
+                             "pleat/partition.h",  "pleat/stats.h",  "pleat/time.h"};
 
 // What the files below `folder` may include of our own: prefixes of the path as written.
 struct Edge {
@@ -46,6 +46,7 @@ const std::vector<Edge>& Edges() {
     all.push_back({"include/pleat/", {"pleat/"}});
     all.push_back(
         {"engine/json/", {"engine/json/", "engine/base/check.h", "engine/base/hash.h", "pleat/"}});
+    all.push_back({"engine/asio/", {"engine/asio/", "engine/base/check.h", "pleat/"}});
     all.push_back({"tools/pleat/", {"tools/pleat/", "pleat/"}});
     all.push_back({"examples/", {"pleat/"}});
     return all;
@@ -66,8 +67,8 @@ const std::vector<Door>& Doors() {
                               "include/pleat/"};
   static const std::vector<Door> doors = {
       {"simdjson", {"engine/json/"}, {}},
-      {"boost/asio", {"engine/asio/", "include/pleat/asio.h"}, {}},
-      {"boost/", {"engine/", "include/pleat/asio.h"}, {}},
+      {"boost/asio", {"engine/asio/", "include/pleat/asio.h", "examples/"}, {}},
+      {"boost/", {"engine/", "include/pleat/asio.h", "examples/"}, {}},
       {"CLI/", {"tools/pleat/"}, {}},
       {"zlib.h", {"tools/pleat/"}, {}},
       {"zstd.h", {"tools/pleat/"}, {}},
@@ -109,7 +110,9 @@ const std::vector<Call>& Calls() {
       {"sleep_for(", "sleeps", {}},
       {"sleep_until(", "sleeps", {}},
       {"usleep(", "sleeps", {}},
-      {"std::thread", "starts a thread", {"tools/", "bench/", "tests/", "examples/"}},
+      {"std::thread",
+       "starts a thread",
+       {"tools/", "bench/", "tests/", "examples/", "engine/asio/driver.cc"}},
       {"std::jthread", "starts a thread", {"tools/", "bench/", "tests/", "examples/"}},
       {"std::exit(", "ends the process", {"tools/", "bench/", "tests/"}},
   };

@@ -1,0 +1,75 @@
+// A service: nobody polls. A coroutine awaits the next emission, publishes it, and acks it when it is safely
+// downstream. A driver moves the engine's time by the clock and sleeps until something is due.
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <pleat/asio.h>
+#include <pleat/engine.h>
+#include <pleat/folder.h>
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+
+struct PostChanged {
+  std::string_view post;
+};
+
+struct ChangedPosts {
+  std::vector<std::string> posts;
+  void Fold(const PostChanged& event) noexcept { posts.emplace_back(event.post); }
+};
+
+using Accounts = pleat::Folder<PostChanged, ChangedPosts>;
+using Account = pleat::Leased<ChangedPosts>;
+
+// Some work that takes a while and fails the first time.
+asio::awaitable<bool> Recompute(const Account& account) {
+  std::cout << account.key << ", delivery " << account.delivery.deliveries << ":";
+  for (const std::string& post : account.state.posts) std::cout << ' ' << post;
+  const bool worked = account.key != "account_1" || account.delivery.deliveries > 1;
+  std::cout << (worked ? "\n" : " failed\n");
+  co_return worked;
+}
+
+asio::awaitable<void> Serve(pleat::Consumer<PostChanged, ChangedPosts>& consumer, int accounts) {
+  while (accounts > 0) {
+    auto account = co_await consumer.async_lease(asio::use_awaitable);
+    if (co_await Recompute(*account)) {
+      account->Ack();
+      --accounts;
+    } else {
+      account->Nack();  // comes again at once; without either word, when the lease has run out
+    }
+  }
+}
+
+int main() {
+  asio::io_context io;
+  auto engine = *pleat::Engine::Open({.partitions = 4});
+  Accounts accounts(*engine, "accounts", {.quiet_period = 100ms, .max_hold = 1s});
+  pleat::Driver driver(io, *engine);
+  pleat::Consumer consumer(driver, accounts);
+
+  // While a driver sleeps, io.run() goes on; so the last one turns off the light.
+  asio::co_spawn(io, Serve(consumer, 2), [&](std::exception_ptr) { driver.Stop(); });
+
+  const pleat::EngineTime now = driver.now();
+  accounts.Fold("account_1", {"post_1"}, now);
+  accounts.Fold("account_1", {"post_2"}, now + 1ms);
+  accounts.Fold("account_2", {"post_3"}, now + 2ms);
+  accounts.Fold("account_1", {"post_4"}, now + 3ms);
+  std::cout << accounts.sizes().open_groups << " accounts are changing\n";
+
+  io.run();
+  const pleat::Ledger ledger = accounts.ledger();
+  std::cout << ledger.events << " events became " << ledger.acked << " emissions, in "
+            << ledger.deliveries << " deliveries\n";
+}

@@ -1,0 +1,146 @@
+// Coroutines that await emissions. The one translation unit of the tests with coroutines: it takes its time to
+// compile.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <variant>
+
+// A false alarm of g++ 12 about the frames of coroutines.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "tests/asio/fixtures.h"
+
+namespace pleat {
+namespace {
+
+namespace asio = boost::asio;
+using namespace asio::experimental::awaitable_operators;
+using testing::ElementsAre;
+
+TEST(Coroutine, LeasesAndAcksUntilTheConsumerIsCancelled) {
+  Service service;
+  Consumer consumer(*service.driver, service.sums);
+  std::vector<std::string> keys;
+  error_code end;
+  const auto work = [&]() -> asio::awaitable<void> {
+    try {
+      for (;;) {
+        auto lease = co_await consumer.async_lease(asio::use_awaitable);
+        keys.push_back(lease->key);
+        EXPECT_EQ(lease->Ack(), LeaseOutcome::kDone);
+      }
+    } catch (const boost::system::system_error& error) {
+      end = error.code();
+    }
+  };
+  asio::co_spawn(*service.io, work(), asio::detached);
+  service.Poll();
+  service.Fold("ann");
+  service.Pass(5min);
+  service.Emit("bob");
+  service.Poll();
+  consumer.cancel();
+  service.Poll();
+  EXPECT_THAT(keys, ElementsAre("ann", "bob"));
+  EXPECT_EQ(end, asio::error::operation_aborted);
+  EXPECT_EQ(service.sums.ledger().acked, 2u);
+}
+
+TEST(Coroutine, TokensMayBeTheDefaultOfTheConsumer) {
+  Service service;
+  using Token = asio::as_tuple_t<asio::use_awaitable_t<>>;
+  Token::as_default_on_t<Consumer<int, Sum>> consumer(Consumer(*service.driver, service.sums));
+  std::vector<std::string> keys;
+  const auto work = [&]() -> asio::awaitable<void> {
+    for (;;) {
+      auto [error, emissions] = co_await consumer.async_pop_many(10);
+      if (error) co_return;
+      for (const auto& emission : emissions) keys.push_back(emission.key);
+    }
+  };
+  asio::co_spawn(*service.io, work(), asio::detached);
+  for (const char* key : {"a", "b", "c"}) service.Emit(key);
+  service.Poll();
+  EXPECT_THAT(keys, ElementsAre("a", "b", "c"));
+  service.driver->Stop();
+  service.Poll();
+}
+
+TEST(Coroutine, ALeaseOrATimerWhicheverIsFirst) {
+  Service service;
+  Consumer consumer(*service.driver, service.sums);
+  std::vector<std::string> said;
+  const auto work = [&](bool timer_is_first) -> asio::awaitable<void> {
+    asio::steady_timer timer(*service.io, asio::steady_timer::time_point::max());
+    if (timer_is_first) asio::post(*service.io, [&] { timer.cancel(); });
+    const auto wait = asio::as_tuple(asio::use_awaitable);
+    auto first = co_await (consumer.async_lease(asio::use_awaitable) || timer.async_wait(wait));
+    said.push_back(first.index() == 0 ? std::get<0>(first)->key : "timer");
+  };
+  asio::co_spawn(*service.io, work(true), asio::detached);
+  service.Poll();
+  EXPECT_THAT(said, ElementsAre("timer"));
+  EXPECT_EQ(consumer.stats().waiting, 0u);
+  EXPECT_EQ(consumer.stats().cancelled, 1u);
+  asio::co_spawn(*service.io, work(false), asio::detached);
+  service.Poll();
+  service.Emit("ann");
+  service.Poll();
+  EXPECT_THAT(said, ElementsAre("timer", "ann"));
+}
+
+TEST(Coroutine, OneThatWaitsIsDestroyedWithItsContextAndItsConsumerToo) {
+  Service service;
+  const auto alive = std::make_shared<int>();
+  const auto work = [](Service* s, std::shared_ptr<int>) -> asio::awaitable<void> {
+    Consumer consumer(*s->driver, s->sums);
+    co_await consumer.async_pop(asio::use_awaitable);
+    ADD_FAILURE() << "went on";
+  };
+  asio::co_spawn(*service.io, work(&service, alive), asio::detached);
+  service.Poll();
+  EXPECT_EQ(alive.use_count(), 2);
+  service.io.reset();
+  EXPECT_EQ(alive.use_count(), 1);
+}
+
+// What a consumer loop does if its downstream fails now and then: nothing is lost, and order per key stays.
+TEST(Coroutine, WhatIsNackedComesAgain) {
+  Service service;
+  Consumer consumer(*service.driver, service.sums);
+  std::map<std::string, std::vector<int64_t>> published;
+  const auto work = [&]() -> asio::awaitable<void> {
+    for (int attempt = 0; attempt < 60; ++attempt) {
+      auto lease = co_await consumer.async_lease(asio::use_awaitable);
+      if (attempt % 3 == 0) {
+        lease->Nack(1s);
+      } else {
+        published[lease->key].push_back(lease->state.total);
+        lease->Ack();
+      }
+    }
+  };
+  asio::co_spawn(*service.io, work(), asio::detached);
+  for (int n = 0; n < 40; ++n) service.Emit("key " + std::to_string(n % 4), n);
+  for (int passed = 0; passed < 60; ++passed) service.Pass(1s);
+  EXPECT_EQ(service.sums.ledger().acked, 40u);
+  EXPECT_EQ(published.size(), 4u);
+  for (const auto& [key, totals] : published) {
+    EXPECT_TRUE(std::is_sorted(totals.begin(), totals.end())) << key;
+  }
+}
+
+}  // namespace
+}  // namespace pleat

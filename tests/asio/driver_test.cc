@@ -1,0 +1,344 @@
+#include <latch>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include "tests/asio/fixtures.h"
+
+namespace pleat {
+namespace {
+
+TEST(Driver, ClosesAGroupAtItsDeadlineAndNotAMicrosecondEarlier) {
+  Service service;
+  service.Fold("ann");
+  service.Pass(5min - 1us);
+  EXPECT_EQ(service.sums.sizes().open_groups, 1u);
+  service.Pass(1us);
+  EXPECT_EQ(service.sums.sizes().open_groups, 0u);
+  EXPECT_EQ(service.sums.Pop(1).at(0).closed, kNoon + 5min);
+}
+
+TEST(Driver, SleepsUntilTheDeadlineRoundedUpToATick) {
+  Service service({.tick = 16ms, .max_sleep = 1h});
+  service.clock.Pass(1us);
+  service.Fold("ann");
+  service.Poll();
+  const EngineTime until = service.driver->stats().asleep_until;
+  EXPECT_GE(until, kNoon + 5min + 1us);
+  EXPECT_LT(until, kNoon + 5min + 1us + 16ms);
+  EXPECT_EQ(until.time_since_epoch() % 16ms, 0us);
+}
+
+TEST(Driver, SleepsUntilADeadlineThatIsATick) {
+  Service service({.tick = 1ms, .max_sleep = 1h});
+  service.Fold("ann");
+  service.Poll();
+  EXPECT_EQ(service.driver->stats().asleep_until, kNoon + 5min);
+}
+
+TEST(Driver, RoundsUpBefore1970Too) {
+  ManualClock clock;
+  clock.StepWall(FromUnix(-5min - 3us) - kNoon);
+  boost::asio::io_context io;
+  auto engine = *Engine::Open({});
+  Sums sums(*engine, "sums", {.quiet_period = 3us, .max_hold = 1h});
+  Driver driver(io, *engine, {.tick = 1ms, .clock = &clock});
+  sums.Fold("ann", 1, driver.now() - 6us);
+  io.poll();
+  EXPECT_EQ(driver.now(), FromUnix(-5min - 3us));
+  EXPECT_EQ(sums.sizes().open_groups, 0u);
+  sums.Fold("ann", 1, driver.now() - 1us);
+  io.restart();
+  io.poll();
+  EXPECT_EQ(driver.stats().asleep_until, FromUnix(-5min));
+}
+
+TEST(Driver, SleepsNoLongerThanMaxSleep) {
+  Service service;
+  service.Fold("ann");
+  service.Poll();
+  EXPECT_EQ(service.driver->stats().asleep_until, kNoon + 10s);
+}
+
+TEST(Driver, TheTimerWakesIt) {
+  ManualClock clock(true);
+  boost::asio::io_context io;
+  auto engine = *Engine::Open({});
+  Sums sums(*engine, "sums", {.quiet_period = 2ms, .max_hold = 1h});
+  Driver driver(io, *engine, {.clock = &clock});
+  sums.Fold("ann", 1, kNoon);
+  // The timer runs in real time, the driver's clock stands still: it wakes, and closes nothing.
+  while (driver.stats().timer_wakes == 0) io.run_one();
+  EXPECT_EQ(sums.sizes().open_groups, 1u);
+  clock.Pass(2ms);
+  while (sums.sizes().open_groups == 1) io.run_one();
+  EXPECT_GE(driver.stats().timer_wakes, 2u);
+}
+
+TEST(Driver, OtherHandlersRunBetweenTurnsOfItsBudget) {
+  Service service({.budget = 10});
+  for (int i = 0; i < 25; ++i) service.Fold(std::to_string(i));
+  service.Poll();
+  service.clock.Pass(5min);
+  service.driver->Wake();
+  uint64_t closed = 0;
+  int looks = 0;
+  const auto look = [&](auto self) -> void {
+    const uint64_t before = std::exchange(closed, service.sums.ledger().closed);
+    EXPECT_LE(closed - before, 10u);
+    if (++looks < 20) boost::asio::post(*service.io, [=] { self(self); });
+  };
+  boost::asio::post(*service.io, [&] { look(look); });
+  service.Poll();
+  EXPECT_EQ(closed, 25u);
+  EXPECT_GE(service.driver->stats().unfinished, 2u);
+}
+
+TEST(Driver, AnEarlierDeadlineShortensItsSleep) {
+  Service service({.max_sleep = 24h}, {.quiet_period = 1h, .max_hold = 24h});
+  Sums brief(*service.engine, "brief", {.quiet_period = 1min, .max_hold = 1h});
+  service.Fold("ann");
+  service.Poll();
+  EXPECT_EQ(service.driver->stats().asleep_until, kNoon + 1h);
+  brief.Fold("ann", 1, kNoon);
+  service.Poll();
+  EXPECT_EQ(service.driver->stats().asleep_until, kNoon + 1min);
+}
+
+TEST(Driver, ALaterDeadlineDoesNotWakeIt) {
+  Service service({.max_sleep = 24h});
+  service.Fold("ann");
+  service.Poll();
+  const uint64_t turns = service.driver->stats().turns;
+  for (int i = 0; i < 100; ++i) service.Fold(std::to_string(i));
+  EXPECT_EQ(service.Poll(), 0u);
+  EXPECT_EQ(service.driver->stats().turns, turns);
+}
+
+TEST(Driver, ManyEarlierDeadlinesWakeItOnce) {
+  Service service({.max_sleep = 24h});
+  for (int i = 100; i > 0; --i) service.sums.Fold(std::to_string(i), 1, kNoon + i * 1s);
+  EXPECT_EQ(service.Poll(), 1u);
+  EXPECT_EQ(service.driver->stats().asleep_until, kNoon + 5min + 1s);
+}
+
+TEST(Driver, AFoldFromAnotherThreadWakesIt) {
+  Service service({.max_sleep = 24h});
+  std::thread([&] { service.Fold("ann"); }).join();
+  EXPECT_EQ(service.Poll(), 1u);
+  EXPECT_EQ(service.driver->stats().asleep_until, kNoon + 5min);
+}
+
+TEST(Driver, ASuspendIsTimeThatHasPassed) {
+  Service service;
+  service.Fold("first");
+  service.clock.Pass(1s);
+  service.Fold("second");
+  service.Poll();
+  service.Pass(8h);
+  EXPECT_EQ(service.driver->now(), kNoon + 8h + 1s);
+  EXPECT_EQ(service.engine->now(), kNoon + 8h + 1s);
+  const auto popped = service.sums.Pop(10);
+  ASSERT_EQ(popped.size(), 2u);
+  EXPECT_EQ(popped[0].key, "first");
+  EXPECT_EQ(popped[0].closed, kNoon + 5min);
+  EXPECT_EQ(popped[1].closed, kNoon + 5min + 1s);
+}
+
+TEST(Driver, StepsOfTheWallClockAreCountedAndChangeNothing) {
+  Service service;
+  service.Fold("ann");
+  service.clock.StepWall(24h * 3650);
+  service.Pass(1s);
+  EXPECT_EQ(service.driver->now(), kNoon + 1s);
+  EXPECT_EQ(service.driver->stats().wall_steps_forward, 1u);
+  service.clock.StepWall(-1h);
+  service.Pass(1s);
+  service.Pass(1s);
+  EXPECT_EQ(service.driver->now(), kNoon + 3s);
+  EXPECT_EQ(service.driver->stats().wall_steps_forward, 1u);
+  EXPECT_EQ(service.driver->stats().wall_steps_back, 1u);
+  EXPECT_EQ(service.sums.sizes().open_groups, 1u);
+}
+
+TEST(Driver, AWallClockThatIsSlewedHasNotStepped) {
+  Service service;
+  for (int i = 0; i < 100; ++i) {
+    service.clock.StepWall(5ms);
+    service.Pass(10s);
+  }
+  EXPECT_EQ(service.driver->stats().wall_steps_forward, 0u);
+}
+
+TEST(Driver, ReanchoringTakesTheTimeOfTheWall) {
+  Service service;
+  service.Fold("ann");
+  service.clock.StepWall(1h);
+  service.driver->Reanchor();
+  service.Poll();
+  EXPECT_EQ(service.driver->now(), kNoon + 1h);
+  EXPECT_EQ(service.sums.sizes().open_groups, 0u);
+  EXPECT_EQ(service.driver->stats().wall_steps_forward, 0u);
+}
+
+TEST(Driver, AfterReanchoringBackTimeStandsStillUntilTheWallHasCaughtUp) {
+  Service service({.max_sleep = 24h});
+  service.Fold("ann");
+  service.clock.StepWall(-1min);
+  service.driver->Reanchor();
+  service.Poll();
+  EXPECT_EQ(service.driver->now(), kNoon);
+  service.Pass(1min);
+  EXPECT_EQ(service.driver->now(), kNoon);
+  service.Pass(5min - 1us);
+  EXPECT_EQ(service.sums.sizes().open_groups, 1u);
+  service.Pass(1us);
+  EXPECT_EQ(service.sums.sizes().open_groups, 0u);
+}
+
+TEST(Driver, TimeGoesOnFromWhereTheEngineIs) {
+  Service service;
+  service.driver.reset();
+  service.engine->Advance(kNoon + 1h);
+  Driver driver(*service.io, *service.engine, service.WithClock({}));
+  EXPECT_EQ(driver.now(), kNoon + 1h);
+}
+
+TEST(Driver, TimeDoesNotGoBackWithItsClock) {
+  Service service;
+  service.Pass(1s);
+  service.clock.Pass(-500ms);
+  EXPECT_EQ(service.driver->now(), kNoon + 1s);
+}
+
+TEST(Driver, KeepsHowLateItsTurnsWere) {
+  Service service;
+  service.Fold("ann");
+  service.Pass(5min);
+  EXPECT_EQ(service.driver->stats().lateness_us.count(), 1u);
+  EXPECT_EQ(service.driver->stats().lateness_us.max(), 0u);
+  service.Fold("bob");
+  service.Pass(5min + 7ms);
+  EXPECT_EQ(service.driver->stats().lateness_us.count(), 2u);
+  EXPECT_EQ(service.driver->stats().lateness_us.max(), 7000u);
+}
+
+TEST(Driver, ATurnTakesBackLeasesThatRanOut) {
+  Service service;
+  service.Emit("ann");
+  ASSERT_EQ(service.sums.Lease(1, 30s).size(), 1u);
+  service.Poll();
+  EXPECT_EQ(service.driver->stats().asleep_until, kNoon + 10s);
+  service.Pass(30s);
+  EXPECT_EQ(service.sums.ledger().ran_out, 1u);
+}
+
+TEST(Driver, StoppedItLetsGoOfEngineAndContext) {
+  Service service;
+  service.driver->Stop();
+  service.driver->Stop();
+  service.Fold("ann");
+  service.driver->Wake();
+  service.clock.Pass(1h);
+  service.io->restart();
+  service.io->run();  // returns
+  EXPECT_EQ(service.sums.sizes().open_groups, 1u);
+  EXPECT_EQ(service.driver->stats().asleep_until, kNever);
+}
+
+TEST(Driver, AnotherOneCanTakeOver) {
+  Service service;
+  service.driver.reset();
+  Driver driver(*service.io, *service.engine, service.WithClock({}));
+  service.sums.Fold("ann", 1, kNoon);
+  service.Poll();
+  service.clock.Pass(5min);
+  driver.Wake();
+  service.Poll();
+  EXPECT_EQ(service.sums.sizes().open_groups, 0u);
+}
+
+TEST(Driver, MayOutliveItsContext) {
+  Service service;
+  service.Fold("ann");
+  service.io.reset();
+  service.driver->Wake();
+  service.Fold("bob");
+  EXPECT_EQ(service.driver->now(), kNoon);
+}
+
+TEST(Driver, RunsAThreadIfAsked) {
+  ManualClock clock;
+  auto engine = *Engine::Open({});
+  Sums sums(*engine, "sums", {.quiet_period = 5min, .max_hold = 1h});
+  Driver driver(*engine, {.clock = &clock});
+  DriverThread thread = driver.RunThread();
+  Consumer consumer(driver, sums);
+  auto popped = consumer.async_pop(boost::asio::use_future);
+  sums.Fold("ann", 3, driver.now());
+  clock.Pass(5min);
+  driver.Wake();
+  EXPECT_EQ(popped.get()->state.total, 3);
+}
+
+TEST(Driver, ItsThreadRunsAGivenContextUntilItIsStopped) {
+  boost::asio::io_context io;
+  auto engine = *Engine::Open({});
+  Driver driver(io, *engine);
+  std::latch ran(1);
+  {
+    const DriverThread thread = driver.RunThread();
+    boost::asio::post(io, [&] { ran.count_down(); });
+    ran.wait();
+  }
+  EXPECT_TRUE(io.stopped());
+}
+
+struct EventService : Service {
+  EventService()
+      : Service({.max_sleep = 1h}, {.quiet_period = 5min, .max_hold = 1h},
+                {.partitions = 4, .axis = Axis::kEvent}) {}
+  static constexpr EngineTime kLongAgo = FromUnix(5s);
+};
+
+TEST(DriverOnEventTime, NoClockMovesTheWatermark) {
+  EventService service;
+  service.sums.Fold("ann", 1, service.kLongAgo);
+  service.Pass(24h);
+  EXPECT_EQ(service.engine->now(), service.kLongAgo);
+  EXPECT_EQ(service.sums.sizes().open_groups, 1u);
+}
+
+TEST(DriverOnEventTime, ClosesWhatTheWatermarkHasPassedAtTheNextTick) {
+  EventService service;
+  service.sums.Fold("ann", 1, service.kLongAgo);
+  service.Poll();
+  EXPECT_EQ(service.driver->stats().asleep_until, kNoon + 1ms);
+  service.sums.Fold("bob", 1, service.kLongAgo + 5min);
+  service.Pass(1ms);
+  EXPECT_EQ(service.sums.ledger().closed, 1u);
+  EXPECT_EQ(service.driver->stats().asleep_until, kNoon + 2ms);
+}
+
+TEST(DriverOnEventTime, DoesNotLookAtEachTickWhenNothingIsOpen) {
+  EventService service;
+  service.Pass(1s);
+  EXPECT_EQ(service.driver->stats().asleep_until, kNoon + 1s + 1h);
+}
+
+TEST(DriverOnEventTime, LeasesRunByItsClock) {
+  EventService service;
+  service.sums.Fold("ann", 1, service.kLongAgo);
+  service.sums.Flush("ann");
+  service.Poll();
+  ASSERT_EQ(service.sums.Lease(1, 30s).size(), 1u);
+  service.Pass(30s - 1us);
+  EXPECT_EQ(service.sums.ledger().ran_out, 0u);
+  service.Pass(1us);
+  EXPECT_EQ(service.sums.ledger().ran_out, 1u);
+}
+
+}  // namespace
+}  // namespace pleat

@@ -1,0 +1,136 @@
+// Who may go before whom: consumers, driver, engine and execution context, in every order that is allowed.
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include "tests/asio/fixtures.h"
+
+namespace pleat {
+namespace {
+
+using boost::asio::cancellation_signal;
+using boost::asio::cancellation_type;
+using boost::asio::error::operation_aborted;
+using testing::ElementsAre;
+
+TEST(ConsumerLife, ASignalAfterTheContextIsGoneDoesNothing) {
+  Service service;
+  std::optional<Consumer<int, Sum>> consumer(std::in_place, *service.driver, service.sums);
+  cancellation_signal signal;
+  Got got;
+  consumer->async_pop(boost::asio::bind_cancellation_slot(signal.slot(), got.One()));
+  service.io.reset();
+  signal.emit(cancellation_type::total);
+  consumer.reset();
+  signal.emit(cancellation_type::total);
+  EXPECT_EQ(got.calls, 0);
+}
+
+TEST(ConsumerLife, IsClosedWhenItsDriverStops) {
+  Service service;
+  Consumer consumer(*service.driver, service.sums);
+  Got waiting, later;
+  consumer.async_pop(waiting.One());
+  service.driver.reset();
+  service.Poll();
+  EXPECT_EQ(waiting.error, AsioError::kClosed);
+  service.Emit("ann");
+  consumer.async_pop(later.One());
+  service.Poll();
+  EXPECT_EQ(later.error, AsioError::kClosed);
+  Driver driver(*service.io, *service.engine, service.WithClock({}));
+  driver.Stop();
+  Consumer after(driver, service.sums);
+  after.async_pop(later.One());
+  service.Poll();
+  EXPECT_EQ(later.calls, 2);
+  EXPECT_EQ(later.error, AsioError::kClosed);
+}
+
+TEST(ConsumerLife, MayOutliveDriverAndEngine) {
+  Service service;
+  Consumer consumer(*service.driver, service.sums);
+  Got got;
+  consumer.async_pop(got.One());
+  service.driver.reset();
+  service.engine.reset();
+  consumer.async_lease(got.One());
+  service.Poll();
+  EXPECT_EQ(got.calls, 2);
+  EXPECT_EQ(got.error, AsioError::kClosed);
+}
+
+TEST(ConsumerLife, IsClosedWhenTheEngineOfItsFolderIsGone) {
+  Service service, other;
+  Consumer consumer(*service.driver, other.sums);
+  Got got;
+  consumer.async_pop(got.One());
+  other.driver.reset();
+  other.engine.reset();
+  service.Poll();
+  EXPECT_EQ(got.error, AsioError::kClosed);
+  consumer.async_pop(got.One());
+  service.Poll();
+  EXPECT_EQ(got.calls, 2);
+}
+
+TEST(ConsumerLife, DestroyedItCancels) {
+  Service service;
+  Got got;
+  {
+    Consumer consumer(*service.driver, service.sums);
+    consumer.async_pop(got.One());
+  }
+  service.Emit("ann");
+  service.Poll();
+  EXPECT_EQ(got.error, operation_aborted);
+  EXPECT_EQ(service.sums.ledger().ready, 1u);
+}
+
+TEST(ConsumerLife, MovedItKeepsWhatWaits) {
+  Service service;
+  Consumer first(*service.driver, service.sums);
+  Got got, replaced;
+  first.async_pop(got.One());
+  Consumer second(*service.driver, service.sums);
+  second.async_pop(replaced.One());
+  second = std::move(first);
+  service.Emit("ann");
+  service.Poll();
+  EXPECT_EQ(replaced.error, operation_aborted);
+  EXPECT_THAT(got.keys, ElementsAre("ann"));
+}
+
+TEST(ConsumerLife, HandlersThatWaitAreDestroyedWithTheContextNotCalled) {
+  Service service;
+  Consumer consumer(*service.driver, service.sums);
+  const auto alive = std::make_shared<int>();
+  int calls = 0;
+  consumer.async_pop([&calls, alive](error_code, const auto&) { ++calls; });
+  service.Emit("taken, but not handed over");
+  Consumer other(*service.driver, service.sums);
+  other.async_pop([&calls, alive](error_code, const auto&) { ++calls; });
+  service.io.reset();
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(alive.use_count(), 1);
+  service.Emit("ann");
+}
+
+TEST(ConsumerLife, MayBeOwnedByItsOwnHandlerWhenTheContextGoes) {
+  Service service;
+  auto consumer = std::make_unique<Consumer<int, Sum>>(*service.driver, service.sums);
+  Consumer<int, Sum>& it = *consumer;
+  const auto alive = std::make_shared<int>();
+  it.async_pop([own = std::move(consumer), alive](error_code, const auto&) {});
+  Got got;
+  it.async_pop([&, alive](error_code, const auto&) { ++got.calls; });
+  service.io.reset();
+  EXPECT_EQ(alive.use_count(), 1);
+  EXPECT_EQ(got.calls, 0);
+}
+
+}  // namespace
+}  // namespace pleat

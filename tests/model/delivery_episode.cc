@@ -1,0 +1,169 @@
+#include "tests/model/delivery_episode.h"
+
+#include <algorithm>
+#include <string>
+
+namespace pleat::inline v0 {
+
+void DeliveryEpisode::Apply(const Op& op) {
+  const Named named = TokenOf(op);
+  const auto [token, delivery, number] = named;
+  const auto [letter, dead, ignored] = LetterOf(op);
+  switch (op.verb) {
+    case Verb::kPop: return Pop(op.n, op.range);
+    case Verb::kLease: return Lease(op.n, op.span, op.range);
+    case Verb::kAck: return Ack(named);
+    case Verb::kNack:
+      return ExpectOutcome(folder_.Nack(token, op.span), model_.Nack(delivery, op.span));
+    case Verb::kExtend:
+      return ExpectOutcome(folder_.Extend(token, op.span), model_.Extend(delivery, op.span));
+    case Verb::kScanDead: return ScanDeadLetters(op.n);
+    case Verb::kRetryDead:
+      return ExpectOutcome(folder_.RetryDeadLetter(letter), model_.RetryDeadLetter(dead));
+    case Verb::kDropDead:
+      return ExpectOutcome(folder_.DropDeadLetter(letter), model_.DropDeadLetter(dead));
+    default: return agreement_.Fail("not about emissions");
+  }
+}
+
+// One of the last ones, counted from the newest; as it is, or with something changed in it.
+DeliveryEpisode::Named DeliveryEpisode::TokenOf(const Op& op) const {
+  LeaseToken token{.epoch = config_.engine.epoch.value_or(0), .lease = 1};
+  const size_t place = tokens_.empty() ? 0 : tokens_.size() - op.n % tokens_.size();
+  if (place > 0) token = tokens_[place - 1];
+  if (op.forgery == Forgery::kNone) return {token, place, place};
+  switch (op.forgery) {
+    case Forgery::kNone: break;
+    case Forgery::kEpoch: ++token.epoch; break;
+    case Forgery::kLease: token.lease += 1 + op.content; break;
+    case Forgery::kGeneration: token.generation -= 1 + op.content; break;
+    case Forgery::kPartition: token.partition += 1 + static_cast<uint32_t>(op.content); break;
+    case Forgery::kPlace: token.place -= 1 + static_cast<uint32_t>(op.content); break;
+  }
+  // What was changed can happen to be another one.
+  Named named{.token = token};
+  for (size_t i = 0; i < tokens_.size(); ++i) {
+    const LeaseToken& known = tokens_[i];
+    if (token == known) named.delivery = i + 1;
+    const bool same_number = token.epoch == known.epoch && token.partition == known.partition &&
+                             token.lease == known.lease;
+    if (same_number) named.number = i + 1;
+  }
+  return named;
+}
+
+// A token that is forged can still repeat an Ack().
+void DeliveryEpisode::Ack(const Named& named) {
+  const LeaseOutcome outcome = folder_.Ack(named.token);
+  ExpectOutcome(outcome,
+                named.delivery != 0 ? model_.Ack(named.delivery) : model_.AckAgain(named.number));
+}
+
+// Half of the time that of a dead letter, if there is one.
+DeliveryEpisode::Named DeliveryEpisode::LetterOf(const Op& op) const {
+  const bool about_letters = op.verb == Verb::kRetryDead || op.verb == Verb::kDropDead;
+  if (!about_letters || op.n % 2 == 0) return TokenOf(op);
+  const std::vector<ModelLetter> letters = model_.DeadLetters();
+  if (letters.empty()) return TokenOf(op);
+  const uint64_t delivery = letters[op.n / 2 % letters.size()].delivery;
+  return {tokens_[delivery - 1], delivery, delivery};
+}
+
+void DeliveryEpisode::Pop(size_t max, PartitionRange from) {
+  const std::vector<Emission<Chain>> emissions = folder_.Pop(max, from);
+  const std::vector<ModelGroup> expected = model_.Pop(max, from);
+  for (size_t i = 0; i < std::min(emissions.size(), expected.size()); ++i) {
+    ExpectEmission(emissions[i], expected[i]);
+  }
+  agreement_.Expect<uint64_t>("number of emissions", emissions.size(), expected.size());
+}
+
+void DeliveryEpisode::Lease(size_t max, Duration ttl, PartitionRange from) {
+  const std::vector<Leased<Chain>> leases = folder_.Lease(max, ttl, from);
+  const std::vector<ModelLease> expected = model_.Lease(max, ttl, from);
+  for (size_t i = 0; i < std::min(leases.size(), expected.size()); ++i) {
+    const Delivery& delivery = leases[i].delivery;
+    const LeaseToken& token = delivery.token;
+    const ModelLease& model = expected[i];
+    ExpectEmission(leases[i], model.emission);
+    agreement_.Expect<uint64_t>("deliveries of a lease", delivery.deliveries, model.deliveries);
+    agreement_.Expect("until of a lease", delivery.until, model.until);
+    agreement_.Expect<uint64_t>("epoch of a token", token.epoch, *config_.engine.epoch);
+    agreement_.Expect<uint64_t>("lease of a token", token.lease, model.of_partition);
+    agreement_.Expect<uint64_t>("generation of a token", token.generation,
+                                model.emission.id.generation);
+    agreement_.Expect<uint64_t>("partition of a token", token.partition,
+                                model.emission.id.partition);
+    tokens_.push_back(token);
+  }
+  agreement_.Expect<uint64_t>("number of leases", leases.size(), expected.size());
+}
+
+// In which order they are seen is nobody's promise: here by id.
+void DeliveryEpisode::ScanDeadLetters(size_t step) {
+  std::vector<ModelLetter> expected = model_.DeadLetters();
+  std::vector<DeadLetter<Chain>> letters;
+  ScanCursor cursor;
+  for (bool more = true; more;) {
+    const size_t before = letters.size();
+    more = folder_.ScanDeadLetters(cursor, step, letters);
+    agreement_.Expect<uint64_t>("whether a step of a scan is too long",
+                                letters.size() - before > step, false);
+    if (letters.size() > expected.size()) break;  // it need not come to an end
+  }
+  agreement_.Expect<uint64_t>("number of dead letters", letters.size(), expected.size());
+  const auto order = [](EmissionId a, EmissionId b) {
+    return std::pair(a.partition, a.generation) < std::pair(b.partition, b.generation);
+  };
+  std::sort(letters.begin(), letters.end(),
+            [&](const auto& a, const auto& b) { return order(a.id, b.id); });
+  std::sort(expected.begin(), expected.end(),
+            [&](const auto& a, const auto& b) { return order(a.emission.id, b.emission.id); });
+  for (size_t i = 0; i < std::min(letters.size(), expected.size()); ++i) {
+    const Death& death = letters[i].death;
+    const ModelLetter& model = expected[i];
+    ExpectEmission(letters[i], model.emission);
+    agreement_.Expect<uint64_t>("whether a letter's token is that of its last delivery",
+                                death.token == tokens_.at(model.delivery - 1), true);
+    agreement_.Expect<uint64_t>("deliveries of a letter", death.deliveries, model.deliveries);
+    agreement_.Expect("first_leased of a letter", death.first_leased, model.first_leased);
+    agreement_.Expect("died of a letter", death.died, model.died);
+    agreement_.Expect("why of a letter", death.why, model.why);
+    seen_.deaths.insert(model.why);
+  }
+}
+
+void DeliveryEpisode::DropAllDeadLetters() {
+  for (const ModelLetter& letter : model_.DeadLetters()) {
+    ExpectOutcome(folder_.DropDeadLetter(tokens_[letter.delivery - 1]),
+                  model_.DropDeadLetter(letter.delivery));
+  }
+}
+
+void DeliveryEpisode::ExpectEmission(const Emission<Chain>& emission, const ModelGroup& model) {
+  agreement_.Expect("emission's key", emission.key, model.key);
+  agreement_.Expect<uint64_t>("emission's count", emission.count, model.events.size());
+  agreement_.Expect("emission's first", emission.first, model.first);
+  agreement_.Expect("emission's last", emission.last, model.last);
+  agreement_.Expect("emission's reason", emission.reason, model.reason);
+  agreement_.Expect("emission's closed", emission.closed, model.closed);
+  agreement_.Expect<uint64_t>("emission's revision", emission.revision, model.revision);
+  agreement_.Expect<uint64_t>("emission's partial", emission.partial, model.partial);
+  agreement_.Expect("emission's id", emission.id, model.id);
+  agreement_.Expect("emission's corrects", emission.corrects, model.corrects);
+  ExpectState(emission.state, model, agreement_);
+  seen_.reasons.insert(model.reason);
+}
+
+void DeliveryEpisode::ExpectOutcome(LeaseOutcome engine, LeaseOutcome model) {
+  agreement_.Expect("outcome", engine, model);
+  seen_.lease_outcomes.insert(model);
+}
+
+void ExpectState(const Chain& state, const ModelGroup& model, Agreement& agreement) {
+  const Chain expected = Chain::Of(model.events);
+  agreement.Expect("state's hash", state.hash, expected.hash);
+  agreement.Expect("state's text", state.text, expected.text);
+}
+
+}  // namespace pleat::inline v0

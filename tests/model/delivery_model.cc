@@ -1,0 +1,314 @@
+// See the header, and "Popping and leasing" and "Backlog" in semantics.md.
+#include "tests/model/delivery_model.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pleat::inline v0 {
+
+// Emissions come in.
+
+void DeliveryModel::Add(ModelGroup emission) {
+  const std::string key = emission.key;
+  const int partition = HomeOf(emission);
+  const Number number = next_number_++;
+  parcels_[number].emission = std::move(emission);
+  new_.insert(number);
+  if (options_.on_backlog != OnBacklog::kDropOldest) return;
+  if (Backlog(partition) <= Share(options_.max_backlog)) return;
+
+  // It is itself among those of which one is found.
+  auto oldest = std::find_if(new_.begin(), new_.end(), [&](Number candidate) {
+    return PartitionOf(candidate) == partition && !IsHeld(candidate);
+  });
+  if (oldest == new_.end()) {
+    oldest = std::find_if(new_.begin(), new_.end(), [&](Number candidate) {
+      return parcels_[candidate].emission.key == key;
+    });
+  }
+  Drop(*oldest);
+  new_.erase(oldest);
+}
+
+size_t DeliveryModel::Backlog(int partition) const {
+  return static_cast<size_t>(
+      std::count_if(parcels_.begin(), parcels_.end(),
+                    [&](const auto& entry) { return PartitionOf(entry.first) == partition; }));
+}
+
+bool DeliveryModel::BacklogIsFull(int partition) const {
+  const size_t limit = Share(options_.max_backlog);
+  return parcels_.size() >= limit && Backlog(partition) >= limit;
+}
+
+void DeliveryModel::AddTo(Ledger& ledger) const {
+  ledger += ledger_;
+  ledger.ready += new_.size();
+  ledger.dead += dead_.size();
+  ledger.unacked += parcels_.size() - new_.size() - dead_.size();
+}
+
+void DeliveryModel::Drop(Number number) {
+  parcels_.erase(number);
+  ++ledger_.dropped;
+}
+
+// Time.
+
+void DeliveryModel::MoveTime(EngineTime to) {
+  to = std::max(now_, Clamp(to));
+  while (!timers_.empty() && std::get<EngineTime>(*timers_.begin()) <= to) {
+    const auto [at, delivery, number] = *timers_.begin();
+    timers_.erase(timers_.begin());
+    now_ = std::max(now_, at);
+    const Return by_time{.at = at, .by_call = false, .turn = delivery};
+    if (parcels_[number].stage == Stage::kDelayed) {
+      ComeBack(number, by_time);
+    } else {
+      ++ledger_.ran_out;
+      if (!Bury(number, DeadReason::kRanOut, by_time)) ComeBack(number, by_time);
+    }
+  }
+  now_ = to;
+}
+
+std::optional<EngineTime> DeliveryModel::FirstDue() const {
+  if (timers_.empty()) return std::nullopt;
+  return std::get<EngineTime>(*timers_.begin());
+}
+
+// Emissions go out.
+
+std::optional<DeliveryModel::Number> DeliveryModel::Next(PartitionRange from, bool to_hold) const {
+  for (const auto& [came_back, number] : back_) {
+    if (from.Contains(PartitionOf(number))) return number;
+  }
+  for (const Number number : new_) {
+    const int partition = PartitionOf(number);
+    const auto held = held_keys_.find(partition);
+    const bool full = held != held_keys_.end() && held->second >= Share(options_.max_leased);
+    if (from.Contains(partition) && !IsHeld(number) && !(to_hold && full)) return number;
+  }
+  return std::nullopt;
+}
+
+void DeliveryModel::TakeOut(Number number) {
+  Parcel& parcel = parcels_[number];
+  if (parcel.stage == Stage::kBack) {
+    back_.erase(parcel.came_back);
+  } else {
+    new_.erase(number);
+  }
+}
+
+// It is gone, and its key goes on.
+ModelGroup DeliveryModel::Settle(Number number) {
+  Parcel parcel = std::move(parcels_[number]);
+  parcels_.erase(number);
+  if (parcel.stage != Stage::kNew) LetGo(parcel.emission, ByCall());
+  return std::move(parcel.emission);
+}
+
+std::vector<ModelGroup> DeliveryModel::Pop(size_t max, PartitionRange from) {
+  std::vector<ModelGroup> out;
+  MoveTime(now_);
+  while (out.size() < max) {
+    const std::optional<Number> next = Next(from, /*to_hold=*/false);
+    if (!next) break;
+    TakeOut(*next);
+    ++ledger_.popped;
+    out.push_back(Settle(*next));
+  }
+  return out;
+}
+
+std::vector<ModelLease> DeliveryModel::Lease(size_t max, Duration ttl, PartitionRange from) {
+  std::vector<ModelLease> out;
+  MoveTime(now_);
+  while (out.size() < max) {
+    const std::optional<Number> next = Next(from, /*to_hold=*/true);
+    if (!next) break;
+    TakeOut(*next);
+    out.push_back(Lend(*next, std::min(ttl, options_.max_lease_age)));
+  }
+  return out;
+}
+
+ModelLease DeliveryModel::Lend(Number number, Duration ttl) {
+  Parcel& parcel = parcels_[number];
+  Hold(parcel.emission);
+  if (parcel.deliveries++ == 0) parcel.first_leased = now_;
+  parcel.leased = now_;
+  const int partition = HomeOf(parcel.emission);
+  const uint64_t of_partition = ++deliveries_of_[partition];
+  deliveries_.push_back({.partition = partition, .of_partition = of_partition, .number = number});
+  ++ledger_.deliveries;
+  parcel.delivery = deliveries_.size();
+  WaitForTime(number, Stage::kLent, SaturatingAdd(now_, ttl));
+  return {.emission = parcel.emission,
+          .delivery = parcel.delivery,
+          .of_partition = of_partition,
+          .deliveries = parcel.deliveries,
+          .until = parcel.ends};
+}
+
+// Leases end.
+
+DeliveryModel::Parcel* DeliveryModel::Find(uint64_t delivery, Stage stage) {
+  if (delivery == 0) return nullptr;
+  const auto parcel = parcels_.find(NumberOf(delivery));
+  const bool found = parcel != parcels_.end() && parcel->second.delivery == delivery &&
+                     parcel->second.stage == stage;
+  return found ? &parcel->second : nullptr;
+}
+
+LeaseOutcome DeliveryModel::Ack(uint64_t name) {
+  MoveTime(now_);
+  if (Parcel* const lent = Find(name, Stage::kLent)) {
+    Delivery& delivery = deliveries_[name - 1];
+    timers_.erase({lent->ends, name, delivery.number});
+    Settle(delivery.number);
+    delivery.acked = true;
+    ++ledger_.acked;
+    return LeaseOutcome::kDone;
+  }
+  return AckAgain(name);
+}
+
+LeaseOutcome DeliveryModel::AckAgain(uint64_t name) const {
+  if (name == 0) return LeaseOutcome::kStale;
+  const Delivery& delivery = deliveries_[name - 1];
+  const bool remembered =
+      deliveries_of_.at(delivery.partition) - delivery.of_partition < kRemembered;
+  return delivery.acked && remembered ? LeaseOutcome::kDone : LeaseOutcome::kStale;
+}
+
+LeaseOutcome DeliveryModel::Nack(uint64_t name, Duration delay) {
+  MoveTime(now_);
+  Parcel* const lent = Find(name, Stage::kLent);
+  if (lent == nullptr) return LeaseOutcome::kStale;
+  const Number number = NumberOf(name);
+  timers_.erase({lent->ends, name, number});
+  ++ledger_.nacked;
+  const Duration allowed = std::min(delay, options_.max_nack_delay);
+  const Return by_call = ByCall();
+  if (!Bury(number, DeadReason::kNacked, by_call)) {
+    if (allowed > Duration{0}) {
+      WaitForTime(number, Stage::kDelayed, SaturatingAdd(now_, allowed));
+    } else {
+      ComeBack(number, by_call);
+    }
+  }
+  return allowed < delay ? LeaseOutcome::kClamped : LeaseOutcome::kDone;
+}
+
+LeaseOutcome DeliveryModel::Extend(uint64_t name, Duration ttl) {
+  MoveTime(now_);
+  Parcel* const lent = Find(name, Stage::kLent);
+  if (lent == nullptr) return LeaseOutcome::kStale;
+  const Number number = NumberOf(name);
+  timers_.erase({lent->ends, name, number});
+  const EngineTime wanted = SaturatingAdd(now_, ttl);
+  const EngineTime latest = SaturatingAdd(lent->leased, options_.max_lease_age);
+  WaitForTime(number, Stage::kLent, std::max(lent->ends, std::min(wanted, latest)));
+  return wanted > latest ? LeaseOutcome::kClamped : LeaseOutcome::kDone;
+}
+
+// Dead letters.
+
+std::vector<ModelLetter> DeliveryModel::DeadLetters() const {
+  std::vector<ModelLetter> out;
+  for (const Number number : dead_) {
+    const Parcel& parcel = parcels_.at(number);
+    out.push_back({.emission = parcel.emission,
+                   .delivery = parcel.delivery,
+                   .deliveries = parcel.deliveries,
+                   .first_leased = parcel.first_leased,
+                   .died = parcel.ends,
+                   .why = parcel.why});
+  }
+  return out;
+}
+
+LeaseOutcome DeliveryModel::RetryDeadLetter(uint64_t name) {
+  MoveTime(now_);
+  Parcel* const dead = Find(name, Stage::kDead);
+  if (dead == nullptr) return LeaseOutcome::kStale;
+  const Number number = NumberOf(name);
+  dead_.remove(number);
+  dead->deliveries = 0;
+  if (const auto held = held_.find(dead->emission.key); held != held_.end()) {
+    dead->stage = Stage::kInLine;
+    held->second.push_back(number);
+  } else {
+    Hold(dead->emission);
+    ComeBack(number, ByCall());
+  }
+  return LeaseOutcome::kDone;
+}
+
+LeaseOutcome DeliveryModel::DropDeadLetter(uint64_t name) {
+  MoveTime(now_);
+  if (Find(name, Stage::kDead) == nullptr) return LeaseOutcome::kStale;
+  const Number number = NumberOf(name);
+  dead_.remove(number);
+  Drop(number);
+  return LeaseOutcome::kDone;
+}
+
+// Whether its last delivery has made a dead letter of it.
+bool DeliveryModel::Bury(Number number, DeadReason why, Return died) {
+  Parcel& parcel = parcels_[number];
+  if (parcel.deliveries < options_.max_deliveries) return false;
+  const int partition = HomeOf(parcel.emission);
+  const auto here = [&](Number dead) { return PartitionOf(dead) == partition; };
+  const auto dead_here = std::count_if(dead_.begin(), dead_.end(), here);
+  if (static_cast<size_t>(dead_here) >= Share(options_.max_dead_letters)) {
+    if (options_.on_dead_limit == OnDeadLimit::kKeepTrying) return false;
+    const auto oldest = std::find_if(dead_.begin(), dead_.end(), here);
+    Drop(*oldest);
+    dead_.erase(oldest);
+  }
+  parcel.stage = Stage::kDead;
+  parcel.why = why;
+  parcel.ends = died.at;
+  dead_.push_back(number);
+  LetGo(parcel.emission, died);
+  return true;
+}
+
+// Keys.
+
+void DeliveryModel::Hold(const ModelGroup& emission) {
+  if (held_.try_emplace(emission.key).second) ++held_keys_[HomeOf(emission)];
+}
+
+// What held the key is settled: the next letter in its line comes back and holds it, or the key is free.
+void DeliveryModel::LetGo(const ModelGroup& emission, Return how) {
+  const auto held = held_.find(emission.key);
+  if (held->second.empty()) {
+    held_.erase(held);
+    --held_keys_[HomeOf(emission)];
+    return;
+  }
+  const Number next = held->second.front();
+  held->second.pop_front();
+  if (!how.by_call) how.turn = parcels_[next].delivery;
+  ComeBack(next, how);
+}
+
+void DeliveryModel::ComeBack(Number number, Return how) {
+  Parcel& parcel = parcels_[number];
+  parcel.stage = Stage::kBack;
+  parcel.came_back = how;
+  back_.emplace(how, number);
+}
+
+void DeliveryModel::WaitForTime(Number number, Stage stage, EngineTime until) {
+  Parcel& parcel = parcels_[number];
+  parcel.stage = stage;
+  parcel.ends = until;
+  timers_.insert({until, parcel.delivery, number});
+}
+
+}  // namespace pleat::inline v0
