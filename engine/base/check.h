@@ -9,7 +9,8 @@
 
 namespace pleat::inline v0 {
 
-[[noreturn]] PLEAT_EXPORT void CheckFailed(const char* file, int line, const char* condition) noexcept;
+[[noreturn]] PLEAT_EXPORT void CheckFailed(const char* file, int line,
+                                           const char* condition) noexcept;
 
 }  // namespace pleat::inline v0
 

@@ -255,7 +255,7 @@ size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
     for (int i = range.begin; i < range.end; ++i) {
       const Home& home = homes_[static_cast<size_t>(i)];
       if (home.partition->closed()) continue;
-      again |= !home.book->TakeBack(lease_now);
+      again |= !home.book->TakeBack(now, lease_now);
       Head head{{}, home.book};
       if (look(head)) heads.push_back(head);
     }

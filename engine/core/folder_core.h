@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <absl/base/thread_annotations.h>
 #include <absl/status/status.h>
 #include <pleat/any_folder.h>
 
@@ -77,7 +78,7 @@ class FolderCore {
   void LockRange(PartitionRange range) noexcept;
   void UnlockRange(PartitionRange range) noexcept;
 
-  void NoteLeases(const Home& home);
+  void NoteLeases(const Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock());
   template <class HandOut>
   size_t HandOutRange(size_t max, PartitionRange from, bool lends, const HandOut& hand_out);
   template <class Change>

@@ -127,7 +127,8 @@ EngineTime FoldBook::FirstOf(uint32_t number) const noexcept {
 void FoldBook::NoteCount(uint32_t number, EngineTime now, Position position) {
   if (hot(number).count == 0) ++wraps_[number];
   if (InfoOf(number).count != options_.max_events) return;
-  CloseByEvent(number, Reason::kMaxEvents, now, OrderOf(position.Take(), Step::kBehindIt));
+  CloseByEvent(number, Reason::kMaxEvents, now,
+               OrderOf(NextPosition(position.Take()), Step::kBehindIt));
 }
 
 // An entry with the event in its state: a group, unless the caller makes something else of it.
@@ -224,8 +225,7 @@ void FoldBook::PushEmission(const Due& due) {
                          .number = due.number,
                          .by_event = due.by_event,
                          .reason = due.reason};
-  // At the end, except when batches folded at the same time close groups by event: a batch has
-  // reserved its positions before others that came under the lock earlier.
+  // At the end: neither time nor positions go back in a book.
   ready_.Insert(ready, [this](const ReadyGroup& mine, const ReadyGroup& other) {
     return Before(mine, *this, other);
   });
@@ -249,11 +249,18 @@ void FoldBook::DestroyState(uint32_t number) noexcept {
   ops_.destroy(ops_.context, state(number));
 }
 
-// On arrival time leases run in the engine's time.
+// On arrival time leases run in the engine's time. Where it matters which of both makes room for the other, they go
+// by their instants, so that it does not depend on when somebody looked.
 bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
   seen_ = std::max(seen_, now);
+  const bool leases = leases_ != nullptr && timeline_.axis() == Axis::kArrival;
+  if (leases && bytes_ >= backlog_from_) {
+    for (EngineTime end = NextLeaseDue(); end <= now; end = NextLeaseDue()) {
+      if (!CloseGroups(end - Duration{1}, budget) || !ExpireLeases(end, budget)) return false;
+    }
+  }
   return CloseGroups(now, budget) && (memory_ == nullptr || Forget(now, budget)) &&
-         (timeline_.axis() != Axis::kArrival || ExpireLeases(now, budget));
+         (!leases || ExpireLeases(now, budget));
 }
 
 bool FoldBook::CloseGroups(EngineTime now, size_t& budget) {
@@ -267,7 +274,7 @@ bool FoldBook::CloseGroups(EngineTime now, size_t& budget) {
     if (!due.by_event) {
       slab_.cold(due.number).armed = 0;
       if (due.ripe < DueOf(hot(due.number))) {
-        PassPartial(due.number, due.ripe);
+        PassPartial(due.number, due.ripe, now);
         continue;
       }
       due.reason = ReasonByTime(due.number);
@@ -290,15 +297,17 @@ void FoldBook::LeaveIndex(uint32_t number, Reason reason) {
 }
 
 bool FoldBook::Flush(std::string_view key, uint64_t hash, EngineTime now, uint64_t position) {
+  now = std::max(now, seen_);
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
   ++changes_;
   if (has_extra_) CutPartial(number, now);
-  CloseByEvent(number, Reason::kFlush, now, OrderOf(position, Step::kBehindIt));
+  CloseByEvent(number, Reason::kFlush, now, OrderOf(NextPosition(position), Step::kBehindIt));
   return true;
 }
 
 bool FoldBook::Cancel(std::string_view key, uint64_t hash, EngineTime now) {
+  now = std::max(now, seen_);
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
   ++changes_;
@@ -314,6 +323,7 @@ bool FoldBook::Cancel(std::string_view key, uint64_t hash, EngineTime now) {
 
 bool FoldBook::Peek(std::string_view key, uint64_t hash, EngineTime now,
                     AnyFolder::Look look) const {
+  now = std::max(now, seen_);
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
   look(InfoOf(number), state(number));
@@ -321,6 +331,8 @@ bool FoldBook::Peek(std::string_view key, uint64_t hash, EngineTime now,
 }
 
 void FoldBook::CloseAll(EngineTime now, uint64_t position) {
+  now = std::max(now, seen_);
+  position = NextPosition(position);
   size_t budget = std::numeric_limits<size_t>::max();
   CloseDue(now, budget);
   if (ledger_.open == 0 && !has_extra_) return;
@@ -364,6 +376,7 @@ void FoldBook::CloseAll(EngineTime now, uint64_t position) {
 
 bool FoldBook::Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen,
                     AnyFolder::See see) const {
+  now = std::max(now, seen_);
   return slab_.ForEachFrom(place, [&](uint32_t number) {
     const Cold& cold = slab_.cold(number);
     const Hot& group = hot(number);

@@ -69,6 +69,7 @@ struct FoldCall {
   EngineTime now;     // the engine's time; on event time it includes this event
   EngineTime edge;    // groups due by this make way: `now`, on arrival time max(now, at)
   Position position;  // in the input
+  std::optional<uint64_t> fixed_position = std::nullopt;
 };
 
 // Where a look ahead has found a key's group, most likely.
@@ -154,7 +155,7 @@ class FoldBook final : public Book {
   EngineTime NextLeaseDue() const noexcept override;
 
   // Takes back what ran out. Returns whether that was all; if not, others should have their turn at the lock first.
-  bool TakeBack(EngineTime lease_now);
+  bool TakeBack(EngineTime now, EngineTime lease_now);
 
   // What comes next, for good or to be lent. Applies what is due by `now` only as far as needed to know it.
   Handout NextHandout(EngineTime now, bool lends);
@@ -297,11 +298,15 @@ class FoldBook final : public Book {
   static uint64_t OrderOf(uint64_t position, Step step) noexcept {
     return 4 * position + static_cast<uint64_t>(step);
   }
+  // Positions never go back here, as time does not: a batch has reserved its own before others that came under the
+  // lock earlier, and what happens to a key must come out in the order in which it happened.
+  uint64_t NextPosition(uint64_t position) noexcept {
+    return last_position_ = std::max(last_position_ + 1, position);
+  }
   // The position of the call, which is drawn once.
-  static uint64_t PositionOf(FoldCall& call) noexcept {
-    const uint64_t position = call.position.Take();
-    call.position = Position(position);
-    return position;
+  uint64_t PositionOf(FoldCall& call) noexcept {
+    if (!call.fixed_position) call.fixed_position = NextPosition(call.position.Take());
+    return *call.fixed_position;
   }
   Deadlines::Answer Ask(uint32_t number) noexcept;
   struct Asker {
@@ -351,7 +356,7 @@ class FoldBook final : public Book {
   uint32_t Cut(uint32_t number, Extra::Kind kind);
   uint32_t CutForPartial(uint32_t number);
   void CutPartial(uint32_t number, EngineTime edge);
-  void PassPartial(uint32_t number, EngineTime instant);
+  void PassPartial(uint32_t number, EngineTime instant, EngineTime until);
   void HandOutLeading(uint32_t number, EngineTime now, uint64_t position);
 
   // Whether there is room for another entry of this key, beside what its state may come to own.
@@ -395,7 +400,7 @@ class FoldBook final : public Book {
   void NoteGone(const ReadyGroup& ready) noexcept;
   void Discard(const ReadyGroup& ready) noexcept;
   bool CloseGroups(EngineTime now, size_t& budget);
-  void CatchUp();
+  void CatchUp(EngineTime now);
   template <class Change>
   LeaseOutcome Settle(const Change& change);
   Leases::Held HeldOf(const ReadyGroup& ready) const noexcept {
@@ -407,7 +412,7 @@ class FoldBook final : public Book {
   size_t backlog() const noexcept {
     return ready_.size() + (leases_ == nullptr ? 0 : leases_->backlog());
   }
-  bool IsOverloaded(uint32_t& number, FoldCall& call, bool starts);
+  bool IsOverloaded(uint32_t number, const FoldCall& call, bool starts) const;
   void DropOldest(const ReadyGroup& newest);
   void TellListeners() const noexcept {
     for (EmissionListener* listener : listeners_) listener->MayHaveEmissions();
@@ -451,6 +456,7 @@ class FoldBook final : public Book {
   std::map<uint32_t, uint32_t> wraps_;    // the high half of the counts that need one
   std::map<uint32_t, EngineTime> early_;  // the smallest stamps that lie kFar back
   uint64_t next_generation_ = 0;
+  uint64_t last_position_ = UINT64_MAX;  // before the first
   size_t ready_bytes_ = 0;  // of them, what waits to be popped; with OnLimit::kEmitOldest
 };
 

@@ -17,12 +17,13 @@ bool FoldBook::Before(const ReadyGroup& mine, const FoldBook& other,
   return slab_.cold(mine.number).position() < other.slab_.cold(theirs.number).position();
 }
 
-// What leaves the backlog makes room for what closes behind it. So before anything leaves, all that is due closes:
-// once there are so many entries that it might matter.
-void FoldBook::CatchUp() {
+// What leaves the backlog makes room for what closes behind it, and what enters it takes room away. So before either,
+// all that is due closes: once there are so many entries that it might matter.
+void FoldBook::CatchUp(EngineTime now) {
   if (bytes_ < backlog_from_) return;
   size_t budget = std::numeric_limits<size_t>::max();
-  CloseGroups(timeline_.now(), budget);
+  CloseDue(std::max(seen_, now), budget);
+  if (timeline_.axis() == Axis::kEvent) ExpireLeases(timeline_.lease_now(), budget);
 }
 
 // The next emission that never went out, or null.
@@ -38,8 +39,8 @@ const ReadyGroup* FoldBook::NextReady(EngineTime now) {
 }
 
 // Once in a call, so that what is lent by it and over at once does not go out twice.
-bool FoldBook::TakeBack(EngineTime lease_now) {
-  CatchUp();
+bool FoldBook::TakeBack(EngineTime now, EngineTime lease_now) {
+  CatchUp(now);
   size_t budget = 1024;
   return ExpireLeases(lease_now, budget);
 }
@@ -54,7 +55,7 @@ Handout FoldBook::NextHandout(EngineTime now, bool lends) {
   for (size_t budget = 1024;; --budget) {
     const ReadyGroup* const ready = NextReady(now);
     if (const ReadyGroup* released = ReleasedBefore(ready)) {
-      return Handout(Handout::What::kReleased, released);
+      return released->ripe > now ? Handout() : Handout(Handout::What::kReleased, released);
     }
     const uint32_t holder = ready == nullptr ? Leases::kNone : HolderOf(*ready);
     if (holder == Leases::kNone) return from_queue(ready);
@@ -161,7 +162,6 @@ EngineTime FoldBook::NextLeaseDue() const noexcept {
 // something to hand out that there was not before.
 template <class Change>
 LeaseOutcome FoldBook::Settle(const Change& change) {
-  CatchUp();
   const uint64_t returns = leases_->returns();
   const bool could_hold = leases_->CanHold();
   const auto drop = [this](const ReadyGroup& dropped) {
@@ -176,6 +176,7 @@ LeaseOutcome FoldBook::Settle(const Change& change) {
 
 LeaseOutcome FoldBook::Ack(const LeaseToken& token, EngineTime now) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
+  CatchUp(timeline_.now());
   return Settle([&](Leases::Drop) {
     const Leases::Answer answer = leases_->Ack(token, now);
     if (answer.over) ++ledger_.acked;
@@ -185,6 +186,7 @@ LeaseOutcome FoldBook::Ack(const LeaseToken& token, EngineTime now) {
 
 LeaseOutcome FoldBook::Nack(const LeaseToken& token, Duration delay, EngineTime now) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
+  CatchUp(timeline_.now());
   return Settle([&](Leases::Drop drop) { return leases_->Nack(token, delay, now, drop); });
 }
 
@@ -197,6 +199,7 @@ LeaseOutcome FoldBook::Extend(const LeaseToken& token, Duration ttl, EngineTime 
 
 LeaseOutcome FoldBook::RetryDeadLetter(const LeaseToken& token, EngineTime now) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
+  CatchUp(timeline_.now());
   size_t budget = std::numeric_limits<size_t>::max();
   ExpireLeases(now, budget);
   return Settle([&](Leases::Drop) { return leases_->Retry(token, now); });
@@ -204,6 +207,7 @@ LeaseOutcome FoldBook::RetryDeadLetter(const LeaseToken& token, EngineTime now) 
 
 LeaseOutcome FoldBook::DropDeadLetter(const LeaseToken& token, EngineTime now) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
+  CatchUp(timeline_.now());
   size_t budget = std::numeric_limits<size_t>::max();
   ExpireLeases(now, budget);
   return Settle([&](Leases::Drop) {

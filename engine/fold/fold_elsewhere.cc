@@ -8,6 +8,11 @@
 namespace pleat::inline v0 {
 
 FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
+  if (bytes_ >= backlog_from_) {
+    CatchUp(call.now);
+    number = FindSlowly(call.key, call.hash);
+    ++changes_;
+  }
   const bool late = IsLate(call);
   if (late && options_.on_late == OnLate::kReject) {
     ++ledger_.late;
@@ -77,16 +82,10 @@ bool FoldBook::IsLate(const FoldCall& call) const noexcept {
          call.at < SaturatingSub(call.now, options_.accept_limit);
 }
 
-// Whether the event would open a group while too many emissions wait. What is due waits as well, so here a fold
-// closes other groups, once there are so many entries that they might matter.
-bool FoldBook::IsOverloaded(uint32_t& number, FoldCall& call, bool starts) {
-  if (bytes_ < backlog_from_ || options_.on_backlog != OnBacklog::kRefuse) return false;
-  if (!starts && IsOpen(number, call)) return false;
-  size_t budget = std::numeric_limits<size_t>::max();
-  CloseDue(call.now, budget);
-  number = FindSlowly(call.key, call.hash);
-  ++changes_;
-  return backlog() >= options_.max_backlog;
+// Whether the event would open a group while too many emissions wait.
+bool FoldBook::IsOverloaded(uint32_t number, const FoldCall& call, bool starts) const {
+  return backlog() >= options_.max_backlog && options_.on_backlog == OnBacklog::kRefuse &&
+         (starts || !IsOpen(number, call));
 }
 
 // Whether the event may come in; if the limits say that others make room for it, they have. `number` is
@@ -266,8 +265,9 @@ void FoldBook::CutPartial(uint32_t number, EngineTime edge) {
   extra.next_partial = GridAfter(hot(number), edge);
 }
 
-// Time has reached an instant of the group's grid.
-void FoldBook::PassPartial(uint32_t number, EngineTime instant) {
+// Time has reached an instant of the group's grid. Nothing happens before `until` that could make room for it, if
+// there is none, so that no instant up to there need be tried.
+void FoldBook::PassPartial(uint32_t number, EngineTime instant, EngineTime until) {
   Extra& extra = this->extra(number);
   const uint64_t position = slab_.cold(number).position();
   if (extra.changed) {
@@ -280,7 +280,7 @@ void FoldBook::PassPartial(uint32_t number, EngineTime instant) {
             .reason = Reason::kPartial});
     }
   }
-  extra.next_partial = GridAfter(hot(number), std::max(instant, seen_));
+  extra.next_partial = GridAfter(hot(number), std::max(instant, until));
   slab_.cold(number).armed = 1;
   deadlines_.Arm(number, NextInstantOf(hot(number)), position);
 }

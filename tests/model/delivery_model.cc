@@ -111,7 +111,6 @@ ModelGroup DeliveryModel::Settle(Number number) {
 
 std::vector<ModelGroup> DeliveryModel::Pop(size_t max, PartitionRange from) {
   std::vector<ModelGroup> out;
-  MoveTime(now_);
   while (out.size() < max) {
     const std::optional<Number> next = Next(from, /*to_hold=*/false);
     if (!next) break;
@@ -124,13 +123,13 @@ std::vector<ModelGroup> DeliveryModel::Pop(size_t max, PartitionRange from) {
 
 std::vector<ModelLease> DeliveryModel::Lease(size_t max, Duration ttl, PartitionRange from) {
   std::vector<ModelLease> out;
-  MoveTime(now_);
   while (out.size() < max) {
     const std::optional<Number> next = Next(from, /*to_hold=*/true);
     if (!next) break;
     TakeOut(*next);
     out.push_back(Lend(*next, std::min(ttl, options_.max_lease_age)));
   }
+  MoveTime(now_);  // at the end of time they are over at once
   return out;
 }
 
@@ -163,7 +162,6 @@ DeliveryModel::Parcel* DeliveryModel::Find(uint64_t delivery, Stage stage) {
 }
 
 LeaseOutcome DeliveryModel::Ack(uint64_t name) {
-  MoveTime(now_);
   if (Parcel* const lent = Find(name, Stage::kLent)) {
     Delivery& delivery = deliveries_[name - 1];
     timers_.erase({lent->ends, name, delivery.number});
@@ -184,7 +182,6 @@ LeaseOutcome DeliveryModel::AckAgain(uint64_t name) const {
 }
 
 LeaseOutcome DeliveryModel::Nack(uint64_t name, Duration delay) {
-  MoveTime(now_);
   Parcel* const lent = Find(name, Stage::kLent);
   if (lent == nullptr) return LeaseOutcome::kStale;
   const Number number = NumberOf(name);
@@ -199,11 +196,11 @@ LeaseOutcome DeliveryModel::Nack(uint64_t name, Duration delay) {
       ComeBack(number, by_call);
     }
   }
+  MoveTime(now_);
   return allowed < delay ? LeaseOutcome::kClamped : LeaseOutcome::kDone;
 }
 
 LeaseOutcome DeliveryModel::Extend(uint64_t name, Duration ttl) {
-  MoveTime(now_);
   Parcel* const lent = Find(name, Stage::kLent);
   if (lent == nullptr) return LeaseOutcome::kStale;
   const Number number = NumberOf(name);
@@ -231,7 +228,6 @@ std::vector<ModelLetter> DeliveryModel::DeadLetters() const {
 }
 
 LeaseOutcome DeliveryModel::RetryDeadLetter(uint64_t name) {
-  MoveTime(now_);
   Parcel* const dead = Find(name, Stage::kDead);
   if (dead == nullptr) return LeaseOutcome::kStale;
   const Number number = NumberOf(name);
@@ -248,7 +244,6 @@ LeaseOutcome DeliveryModel::RetryDeadLetter(uint64_t name) {
 }
 
 LeaseOutcome DeliveryModel::DropDeadLetter(uint64_t name) {
-  MoveTime(now_);
   if (Find(name, Stage::kDead) == nullptr) return LeaseOutcome::kStale;
   const Number number = NumberOf(name);
   dead_.remove(number);

@@ -273,6 +273,20 @@ TEST(DeliveryModel, RetriedLetterWaitsUntilItsKeyIsFree) {
   EXPECT_THAT(story.Pop(), ElementsAre("a5"));
 }
 
+TEST(DeliveryModel, LettersThatCameBackAtOneInstantAreHandedOutAsTheyWereLentLast) {
+  Story story({.max_deliveries = 1});
+  story.Emit({"a1", "b2", "b3", "a4"});
+  const uint64_t a1 = story.LeaseOne();
+  story->Nack(a1);
+  const uint64_t b2 = story.LeaseOne();
+  story->Nack(b2);
+  story.Lease(2, 10);  // b3 and a4
+  story->RetryDeadLetter(b2);
+  story->RetryDeadLetter(a1);
+  story->Advance(Second(10));
+  EXPECT_THAT(story.Pop(), ElementsAre("a1", "b2"));
+}
+
 TEST(DeliveryModel, RetriedLetterHoldsItsKeyIfThatIsFree) {
   Story story({.max_deliveries = 1});
   story.Emit({"a1"});
@@ -407,11 +421,13 @@ TEST(DeliveryModel, EmissionIsTheSameAtEachDelivery) {
 
 TEST(DeliveryModel, EventElsewhereOnlyMovesTime) {
   Story story({}, 2, Axis::kEvent);
-  EXPECT_EQ(story->PassBy(Second(50)), FoldOutcome::kElsewhere);
+  EXPECT_EQ(story->PassBy("a", Second(50)), FoldOutcome::kElsewhere);
+  EXPECT_EQ(story->now(), Second(50));
+  story->PassBy(std::string(kKeyBytesMax + 1, 'k'), Second(90));
   EXPECT_EQ(story->now(), Second(50));
   story->Stop();
-  EXPECT_EQ(story->PassBy(Second(60)), FoldOutcome::kElsewhere);
-  EXPECT_EQ(story->now(), Second(60));
+  EXPECT_EQ(story->PassBy("a", Second(60)), FoldOutcome::kElsewhere);
+  EXPECT_EQ(story->now(), Second(50));
   EXPECT_EQ(story->ledger(), Ledger{});
 }
 

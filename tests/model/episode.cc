@@ -148,7 +148,7 @@ class Episode {
     const std::string_view home = key.size() > kKeyBytesMax ? "" : std::string_view(key);
     const bool here = only.Contains(PartitionOf(home, config_.engine.partitions));
     const FoldOutcome outcome =
-        here ? model_.Fold(key, tick.value, op.at, marks) : model_.PassBy(op.at);
+        here ? model_.Fold(key, tick.value, op.at, marks) : model_.PassBy(key, op.at);
     seen_.outcomes.insert(outcome);
     return outcome;
   }

@@ -66,7 +66,7 @@ class FoldModel {
   }
   FoldOutcome Fold(std::string_view key, uint64_t event, EngineTime at,
                    const EventMarks& marks = {});
-  FoldOutcome PassBy(EngineTime at);  // an event of a batch that is elsewhere
+  FoldOutcome PassBy(std::string_view key, EngineTime at);  // an event of a batch that is elsewhere
   bool Flush(std::string_view key);
   bool Cancel(std::string_view key);
   void CloseAll();

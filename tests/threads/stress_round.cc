@@ -1,0 +1,735 @@
+// Four things are compared: what the calls have answered, what the ledger says, what came out, and where each event
+// ended up (tracked_events.h). Limits are small and keys few, so that calls meet. In every fourth round the engine
+// is destroyed in the middle of it all.
+#include "tests/threads/stress_round.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <shared_mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <pleat/folder.h>
+
+#include "tests/threads/tracked_events.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+using namespace std::chrono_literals;
+using TrackedFolder = Folder<TrackedEvent, TrackedEvents>;
+
+const EngineTime kT0 = FromUnix(1'700'000'000s);
+constexpr size_t kBatchMax = 12;
+constexpr int kSideFolders = 4;
+
+class Choices {
+ public:
+  explicit Choices(uint64_t seed) : random_(seed) {}
+  uint64_t Below(uint64_t n) { return random_() % n; }
+  int Between(int low, int high) {
+    return low + static_cast<int>(Below(static_cast<uint64_t>(high - low + 1)));
+  }
+  bool OneIn(uint64_t n) { return Below(n) == 0; }
+  Duration Ticks(int low, int high) { return Duration{Between(low, high)}; }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+struct StressConfig {
+  EngineOptions engine;
+  FolderOptions folder;
+  TrackedFolder::Rules rules;
+  std::vector<std::string> keys;
+  bool stamps_ahead = false;
+  bool engine_goes = false;
+  bool remembers = false;
+};
+
+// What matters of it, for whoever has to find out what went wrong.
+std::string Describe(const StressConfig& config) {
+  const FolderOptions& f = config.folder;
+  std::string out;
+  const auto say = [&out](const char* name, auto value) {
+    out += std::string(" ") + name + "=" + std::to_string(value);
+  };
+  const auto is = [&out](const char* name, bool holds) {
+    if (holds) out += std::string(" ") + name;
+  };
+  say("partitions", config.engine.partitions);
+  say("keys", config.keys.size());
+  say("event_time", config.engine.axis == Axis::kEvent);
+  say("quiet", f.quiet_period.count());
+  say("max_hold", f.max_hold.count());
+  say("max_events", f.max_events);
+  say("edge", static_cast<int>(f.edge));
+  say("partial_every", f.partial_every.count());
+  say("accept_limit", f.accept_limit.count());
+  say("on_late", static_cast<int>(f.on_late));
+  say("max_groups", f.max_groups);
+  say("max_bytes", f.max_bytes);
+  say("max_group_bytes", f.max_group_bytes);
+  say("max_backlog", f.max_backlog);
+  say("max_deliveries", f.max_deliveries);
+  say("max_leased", f.max_leased);
+  say("max_dead_letters", f.max_dead_letters);
+  is("emits_oldest", f.on_limit == OnLimit::kEmitOldest);
+  is("drops_oldest", f.on_backlog == OnBacklog::kDropOldest);
+  is("drops_oldest_dead", f.on_dead_limit == OnDeadLimit::kDropOldest);
+  is("counts_reopened", f.count_reopened);
+  is("stamps_ahead", config.stamps_ahead);
+  is("engine_goes", config.engine_goes);
+  is("starts", static_cast<bool>(config.rules.starts));
+  is("ends", static_cast<bool>(config.rules.ends));
+  is("condition", static_cast<bool>(config.rules.condition));
+  is("quiet_periods", static_cast<bool>(config.rules.quiet_period));
+  is("ids", static_cast<bool>(config.rules.id));
+  return out;
+}
+
+StressConfig DrawConfig(Choices& choices) {
+  StressConfig config;
+  EngineOptions& engine = config.engine;
+  engine.partitions = choices.Between(1, 4);
+  engine.huge_pages = HugePages::kOff;
+  if (choices.OneIn(2)) {
+    engine.axis = Axis::kEvent;
+    engine.lateness = choices.Ticks(0, 10);
+  } else {
+    config.stamps_ahead = choices.OneIn(3);
+  }
+  if (choices.OneIn(3)) engine.future_limit = 30us;
+
+  FolderOptions& folder = config.folder;
+  const auto limit = [&](size_t& option, int low, int high) {
+    if (choices.OneIn(2)) option = static_cast<size_t>(choices.Between(low, high));
+  };
+  const int partitions = engine.partitions;
+  folder.quiet_period = choices.Ticks(5, 60);
+  folder.max_hold = choices.OneIn(3) ? kForever : choices.Ticks(20, 200);
+  limit(folder.max_events, 1, 8);
+  if (folder.max_events == kNoEventCap) folder.max_events = 64;
+  limit(folder.max_groups, partitions, 8);
+  limit(folder.max_backlog, partitions, 32);
+  limit(folder.max_leased, partitions, 6);
+  limit(folder.max_dead_letters, partitions, 6);
+  if (choices.OneIn(4))
+    folder.max_bytes = static_cast<size_t>(partitions * choices.Between(1'000, 8'000));
+  if (choices.OneIn(8)) folder.max_group_bytes = 200;
+  if (choices.OneIn(2)) folder.on_limit = OnLimit::kEmitOldest;
+  if (choices.OneIn(2)) folder.on_backlog = OnBacklog::kDropOldest;
+  if (choices.OneIn(2)) folder.on_dead_limit = OnDeadLimit::kDropOldest;
+  folder.max_deliveries = static_cast<uint32_t>(choices.Between(1, 4));
+  folder.max_lease_age = choices.Ticks(20, 100);
+  folder.max_nack_delay = choices.Ticks(1, 50);
+  folder.count_reopened = choices.OneIn(4);
+  if (choices.OneIn(4)) folder.edge = choices.OneIn(2) ? Edge::kLeading : Edge::kBoth;
+  if (folder.edge != Edge::kLeading && choices.OneIn(4))
+    folder.partial_every = choices.Ticks(3, 20);
+  if (choices.OneIn(3)) {
+    folder.accept_limit = choices.Ticks(0, 20);
+    folder.on_late = std::array{OnLate::kReject, OnLate::kFold, OnLate::kCorrect}[choices.Below(3)];
+  }
+
+  auto& rules = config.rules;
+  const auto marked = [](TrackedEvent::Mark mark) {
+    return [mark](const TrackedEvent& event) { return (event.marks & mark) != 0; };
+  };
+  if (choices.OneIn(4)) rules.starts = marked(TrackedEvent::kStarts);
+  if (choices.OneIn(4)) rules.ends = marked(TrackedEvent::kEnds);
+  if (choices.OneIn(4)) {
+    rules.condition = [](const TrackedEvents& state) { return state.all().size() % 5 == 4; };
+  }
+  if (choices.OneIn(4)) {
+    rules.quiet_period = [](std::string_view, const TrackedEvent& event) {
+      return (event.marks & TrackedEvent::kShort) != 0 ? 3us : 0us;
+    };
+  }
+  if (choices.OneIn(4)) {
+    folder.accept_limit = choices.Ticks(0, 20);
+    folder.on_late = OnLate::kReject;
+    rules.id = [](const TrackedEvent& event) { return std::string_view(&event.id, 1); };
+    if (choices.OneIn(2)) rules.content = [](const TrackedEvent& event) { return event.marks; };
+  }
+  config.remembers = rules.id || folder.count_reopened || folder.on_late == OnLate::kCorrect;
+
+  const int keys = choices.Between(1, 12);
+  for (int i = 0; i < keys; ++i) {
+    const auto number = static_cast<size_t>(i);
+    config.keys.push_back(i % 3 == 2 ? std::string(20 + number, 'k') + std::to_string(i)
+                                     : std::string(number, 'k'));
+  }
+  return config;
+}
+
+// Freed when it was taken away: a call after that is a use of freed memory, and so seen by a sanitizer.
+struct Counter final : EmissionListener, EngineAlarm {
+  explicit Counter(std::atomic<uint64_t>& counted) : told(counted) {}
+  void MayHaveEmissions() noexcept override { ++told; }
+  void DeadlineIsEarlier(EngineTime) noexcept override { ++told; }
+  std::atomic<uint64_t>& told;
+};
+
+class Round {
+ public:
+  Round(uint64_t seed, int threads, uint64_t operations)
+      : choices_(seed),
+        config_(DrawConfig(choices_)),
+        operations_each_(operations / static_cast<uint64_t>(threads)),
+        events_each_(static_cast<uint32_t>(operations_each_ + operations_each_ / 4 + kBatchMax)),
+        tracks_(
+            config_.keys.size(), events_each_ * static_cast<size_t>(threads),
+            {.keys_in_order = !config_.stamps_ahead && config_.folder.on_late != OnLate::kCorrect,
+             .max_deliveries = config_.folder.max_deliveries,
+             .tries_on = config_.folder.on_dead_limit == OnDeadLimit::kKeepTrying}),
+        engine_(*Engine::Open(config_.engine)),
+        folder_(*engine_, "stress", config_.folder, config_.rules) {
+    config_.engine_goes = seed % 4 == 3;
+    if (config_.engine.axis == Axis::kArrival) engine_->Advance(kT0);
+    for (int i = 0; i < threads; ++i) {
+      workers_.push_back(std::make_unique<Worker>(*this, i, choices_.Below(UINT64_MAX)));
+    }
+  }
+
+  std::optional<std::string> Run(StressSeen& seen);
+
+ private:
+  class Worker;
+
+  // Calls `use(engine)` if the engine is there: what is called on the engine itself has to be over before it is
+  // destroyed. Only rounds in which that happens pay for it.
+  template <class Use>
+  void WithEngine(const Use& use) {
+    if (!config_.engine_goes) return use(*engine_);
+    const std::shared_lock guard(engine_lock_);
+    if (engine_ != nullptr) use(*engine_);
+  }
+  void DestroyEngine() {
+    const std::unique_lock guard(engine_lock_);
+    engine_.reset();
+  }
+
+  void Drain();
+  void Compare(StressSeen& seen);
+
+  Choices choices_;
+  StressConfig config_;
+  const uint64_t operations_each_;
+  const uint32_t events_each_;
+  Tracks tracks_;
+  std::shared_mutex engine_lock_;
+  std::unique_ptr<Engine> engine_;
+  TrackedFolder folder_;
+  std::atomic<int64_t> tick_ = 0;
+  std::atomic<uint64_t> told_ = 0;
+  std::atomic<int> side_folders_ = 0;
+  std::mutex shared_lock_;
+  std::vector<std::pair<LeaseToken, EmissionId>> shared_;  // leases that any thread may end
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+// What one thread does, and what it was answered.
+class Round::Worker {
+ public:
+  Worker(Round& round, int index, uint64_t seed)
+      : round_(round), index_(index), choices_(seed), folder_(round.folder_) {
+    taken_.resize(round.events_each_);
+  }
+
+  void Run() {
+    for (uint64_t i = 0; i < round_.operations_each_; ++i) {
+      if (round_.tracks_.failure() != nullptr) break;
+      if (index_ == 0 && round_.config_.engine_goes && i == round_.operations_each_ * 8 / 10) {
+        round_.DestroyEngine();
+      }
+      if (index_ == 1 && i == round_.operations_each_ * 97 / 100) {
+        round_.WithEngine([](Engine& engine) { engine.Stop(); });
+      }
+      Step(choices_.Below(1000));
+      ++operations;
+    }
+    TakeListenerAway();
+    TakeAlarmAway();
+  }
+
+  // Takes everything out; for one thread, at the end.
+  bool Drain() {
+    const bool out = Pop(1000, {}) > 0;
+    ScanDeadLetters(/*drops=*/true);
+    return out;
+  }
+
+  uint32_t first_number() const { return static_cast<uint32_t>(index_) * round_.events_each_; }
+  const std::vector<bool>& taken() const { return taken_; }
+
+  uint64_t operations = 0;
+  std::array<uint64_t, kFoldOutcomes> outcomes{};
+  std::set<Reason> reasons;
+  uint64_t popped = 0;
+  uint64_t deliveries = 0;
+  uint64_t nacked = 0;
+  uint64_t cancelled = 0;
+  uint64_t letters_dropped = 0;
+  uint64_t retried = 0;
+  uint64_t stale = 0;
+  uint64_t clamped = 0;
+  std::vector<EmissionId> acked;
+
+ private:
+  void Step(uint64_t choice);
+  void FoldOne();
+  void FoldSome();
+  size_t Pop(size_t max, PartitionRange from);
+  void Lease();
+  void EndLease();
+  void Advance();
+  void ScanDeadLetters(bool drops);
+  void Look();
+  void ChangeListener();
+  void TakeListenerAway();
+  void ChangeAlarm();
+  void TakeAlarmAway();
+  void UseSideFolder();
+
+  KeyedEvent<TrackedEvent> NextEvent();
+  bool HasEvents(size_t n) const { return next_ + n <= round_.events_each_; }
+  void Note(uint32_t number, FoldOutcome outcome) {
+    ++outcomes[static_cast<size_t>(outcome)];
+    taken_[number - first_number()] = outcome == FoldOutcome::kOpened ||
+                                      outcome == FoldOutcome::kFolded ||
+                                      outcome == FoldOutcome::kCorrected;
+  }
+  void Note(LeaseOutcome outcome) {
+    if (outcome == LeaseOutcome::kStale) ++stale;
+    if (outcome == LeaseOutcome::kClamped) ++clamped;
+  }
+  PartitionRange AnyRange() {
+    if (choices_.OneIn(2)) return {};
+    const int workers = choices_.Between(1, 6);
+    return PartitionRange::ForWorker(choices_.Between(0, workers - 1), workers,
+                                     round_.config_.engine.partitions);
+  }
+  const std::string& AnyKey() {
+    return round_.config_.keys[choices_.Below(round_.config_.keys.size())];
+  }
+  void Expect(bool holds, const char* what) {
+    if (!holds) round_.tracks_.Fail(what);
+  }
+
+  Round& round_;
+  const int index_;
+  Choices choices_;
+  TrackedFolder folder_;
+  std::vector<bool> taken_;
+  uint32_t next_ = 0;
+  std::vector<std::pair<LeaseToken, EmissionId>> held_;
+  std::unique_ptr<Counter> listener_;
+  std::unique_ptr<Counter> alarm_;
+};
+
+void Round::Worker::Step(uint64_t choice) {
+  const auto is = [&choice](uint64_t share) {
+    if (choice < share) return true;
+    choice -= share;
+    return false;
+  };
+  if (is(400)) return FoldOne();
+  if (is(50)) return FoldSome();
+  if (is(70)) return static_cast<void>(Pop(1 + choices_.Below(4), AnyRange()));
+  if (is(120)) return Lease();
+  if (is(180)) return EndLease();
+  if (is(90)) return Advance();
+  if (is(20)) return static_cast<void>(folder_.Flush(AnyKey()));
+  if (is(15)) {
+    if (folder_.Cancel(AnyKey())) ++cancelled;
+    return;
+  }
+  if (is(20)) return ScanDeadLetters(/*drops=*/false);
+  if (is(25)) return Look();
+  if (is(3)) return ChangeListener();
+  if (is(3)) return ChangeAlarm();
+  if (is(2)) return UseSideFolder();
+  if (is(1)) return folder_.CloseAll();
+  static_cast<void>(folder_.Flush(AnyKey()));
+}
+
+KeyedEvent<TrackedEvent> Round::Worker::NextEvent() {
+  const auto key = static_cast<uint32_t>(choices_.Below(round_.config_.keys.size()));
+  EngineTime at;
+  if (round_.config_.engine.axis == Axis::kEvent) {
+    at = kT0 + Duration{round_.tick_.fetch_add(choices_.OneIn(3) ? 1 : 0)} + choices_.Ticks(-20, 5);
+  } else {
+    at = folder_.any().now() + choices_.Ticks(-15, round_.config_.stamps_ahead ? 15 : 0);
+  }
+  if (choices_.OneIn(100)) at -= 100us;
+  if (choices_.OneIn(500) && round_.config_.engine.future_limit != kForever) at += 100us;
+  const TrackedEvent event{.tracks = &round_.tracks_,
+                           .key = key,
+                           .number = first_number() + next_++,
+                           .id = static_cast<char>('a' + choices_.Below(20)),
+                           .marks = static_cast<uint8_t>(choices_.Below(8) & choices_.Below(8))};
+  return {.key = round_.config_.keys[key], .at = at, .event = event};
+}
+
+void Round::Worker::FoldOne() {
+  if (!HasEvents(1)) return;
+  const auto event = NextEvent();
+  Note(event.event.number, folder_.Fold(event.key, event.event, event.at));
+}
+
+void Round::Worker::FoldSome() {
+  const size_t size = 1 + choices_.Below(kBatchMax);
+  if (!HasEvents(size)) return;
+  std::vector<KeyedEvent<TrackedEvent>> events;
+  for (size_t i = 0; i < size; ++i) events.push_back(NextEvent());
+  std::vector<FoldOutcome> outcomes_of(size);
+  const PartitionRange only = AnyRange();
+  const FoldCounts counts = folder_.FoldBatch(events, outcomes_of, only);
+  FoldCounts recount;
+  for (size_t i = 0; i < size; ++i) {
+    recount.Add(outcomes_of[i]);
+    Note(events[i].event.number, outcomes_of[i]);
+  }
+  Expect(counts == recount, "a batch's counts are not those of its outcomes");
+}
+
+size_t Round::Worker::Pop(size_t max, PartitionRange from) {
+  const auto& options = round_.config_.folder;
+  std::vector<std::pair<EngineTime, Reason>> closed;
+  std::vector<TrackedEvents> out;
+  AnyFolder folder = folder_.any();
+  const size_t count = folder.Pop(max, from, [&](const ClosedGroup& group) {
+    Expect(from.Contains(static_cast<int>(group.id.partition)), "popped from out of the range");
+    const bool plain = !round_.config_.rules.quiet_period;
+    if (group.reason == Reason::kQuiet && plain) {
+      Expect(group.closed == group.last + options.quiet_period, "closed is not the deadline");
+    }
+    closed.emplace_back(group.closed, group.reason);
+    out.push_back(round_.tracks_.Popped(group));
+  });
+  Expect(count == out.size() && count <= max, "popped more, or less, than was said");
+  // To make room, and by CloseAll(), what was overtaken comes out before its time, but keeps it.
+  const bool on_time = !round_.config_.stamps_ahead;
+  const EngineTime now = folder_.any().now();
+  for (const auto& [at, reason] : closed) {
+    Expect(at <= now || !on_time, "closed early");
+    reasons.insert(reason);
+  }
+  popped += count;
+  return count;
+}
+
+void Round::Worker::Lease() {
+  const PartitionRange from = AnyRange();
+  const size_t max = 1 + choices_.Below(3);
+  std::vector<std::pair<LeaseToken, EmissionId>> leases;
+  AnyFolder folder = folder_.any();
+  const size_t count = folder.Lease(
+      max, choices_.Ticks(1, 40), from, [&](const ClosedGroup& group, const Delivery& delivery) {
+        Expect(from.Contains(static_cast<int>(group.id.partition)), "leased from out of the range");
+        round_.tracks_.Lent(group, delivery);
+        leases.emplace_back(delivery.token, group.id);
+      });
+  Expect(count == leases.size() && count <= max, "leased more, or less, than was said");
+  deliveries += count;
+  if (choices_.OneIn(4)) {
+    const std::scoped_lock guard(round_.shared_lock_);
+    auto& shared = round_.shared_;
+    shared.insert(shared.end(), leases.begin(), leases.end());
+    if (shared.size() > 30) shared.erase(shared.begin(), shared.end() - 20);
+  } else {
+    held_.insert(held_.end(), leases.begin(), leases.end());
+    if (held_.size() > 12) held_.erase(held_.begin(), held_.end() - 8);
+  }
+}
+
+void Round::Worker::EndLease() {
+  std::pair<LeaseToken, EmissionId> lease;
+  if (choices_.OneIn(4)) {
+    const std::scoped_lock guard(round_.shared_lock_);
+    if (round_.shared_.empty()) return;
+    lease = round_.shared_[choices_.Below(round_.shared_.size())];
+  } else {
+    if (held_.empty()) return;
+    const size_t which = choices_.Below(held_.size());
+    lease = held_[which];
+    if (!choices_.OneIn(8)) held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(which));
+  }
+  const LeaseToken token = lease.first;
+  LeaseOutcome outcome;
+  switch (choices_.Below(6)) {
+    case 0:
+    case 1:
+    case 2:
+      outcome = folder_.Ack(token);
+      if (outcome == LeaseOutcome::kDone) acked.push_back(lease.second);
+      break;
+    case 3:
+    case 4:
+      outcome = folder_.Nack(token, choices_.Ticks(-2, 60));
+      if (outcome == LeaseOutcome::kDone || outcome == LeaseOutcome::kClamped) ++nacked;
+      break;
+    default:
+      outcome = folder_.Extend(token, choices_.Ticks(1, 120));
+      held_.push_back(lease);
+      break;
+  }
+  Expect(outcome != LeaseOutcome::kWouldDeadlock, "a call said that it is inside another one");
+  Note(outcome);
+}
+
+void Round::Worker::Advance() {
+  const int64_t step = choices_.OneIn(200) ? 300 : static_cast<int64_t>(choices_.Below(4));
+  const EngineTime to = kT0 + Duration{round_.tick_.fetch_add(step)};
+  const bool leases = round_.config_.engine.axis == Axis::kEvent && choices_.OneIn(2);
+  const uint64_t way = choices_.Below(8);
+  if (way == 0) {
+    AnyFolder folder = folder_.any();
+    return folder.Advance(to);
+  }
+  round_.WithEngine([&](Engine& engine) {
+    if (leases) {
+      static_cast<void>(engine.AdvanceLeases(to, choices_.OneIn(2) ? SIZE_MAX : choices_.Below(4)));
+    } else if (way < 4) {
+      static_cast<void>(engine.Advance(to, choices_.Below(6)));
+    } else {
+      engine.Advance(to);
+      Expect(engine.now() >= to, "time went back");
+    }
+  });
+}
+
+void Round::Worker::ScanDeadLetters(bool drops) {
+  ScanCursor cursor;
+  std::vector<DeadLetter<TrackedEvents>> letters;
+  {
+    const TrackedEvents::Viewing viewing;
+    while (folder_.ScanDeadLetters(cursor, 1 + choices_.Below(4), letters)) {
+      if (letters.size() > 100) break;
+    }
+  }
+  for (const auto& letter : letters) {
+    Expect(letter.state.all().size() == letter.count, "a dead letter without its events");
+    if (drops || choices_.OneIn(3)) {
+      if (folder_.DropDeadLetter(letter.death.token) == LeaseOutcome::kDone) ++letters_dropped;
+    } else if (choices_.OneIn(2)) {
+      if (folder_.RetryDeadLetter(letter.death.token) == LeaseOutcome::kDone) ++retried;
+    }
+  }
+}
+
+void Round::Worker::Look() {
+  const TrackedEvents::Viewing viewing;
+  switch (choices_.Below(5)) {
+    case 0: {
+      const auto group = folder_.Peek(AnyKey());
+      Expect(!group || group->state.all().size() == group->count, "a group without its events");
+      break;
+    }
+    case 1: {
+      ScanCursor cursor;
+      std::vector<OpenGroup<TrackedEvents>> groups;
+      while (folder_.Scan(cursor, 1 + choices_.Below(4), groups)) {
+        if (groups.size() > 100) break;
+      }
+      for (const auto& group : groups) {
+        Expect(group.state.all().size() == group.count, "a group without its events");
+      }
+      break;
+    }
+    case 2: Expect(folder_.ledger().Balances(), "the ledger does not balance"); break;
+    case 3: Expect(folder_.sizes().open_groups < 1'000'000, "sizes that cannot be"); break;
+    default:
+      round_.WithEngine([](Engine& engine) {
+        static_cast<void>(engine.NextDeadline());
+        static_cast<void>(engine.NextLeaseDeadline());
+      });
+      break;
+  }
+}
+
+void Round::Worker::ChangeListener() {
+  if (listener_ != nullptr) return TakeListenerAway();
+  listener_ = std::make_unique<Counter>(round_.told_);
+  AnyFolder folder = folder_.any();
+  folder.AddListener(*listener_, AnyRange());
+}
+
+void Round::Worker::TakeListenerAway() {
+  if (listener_ == nullptr) return;
+  AnyFolder folder = folder_.any();
+  folder.RemoveListener(*listener_);
+  listener_.reset();
+}
+
+void Round::Worker::ChangeAlarm() {
+  auto alarm = std::make_unique<Counter>(round_.told_);
+  round_.WithEngine([&](Engine& engine) { engine.SetAlarm(alarm.get()); });
+  alarm_ = std::move(alarm);
+}
+
+// An alarm that another thread has replaced is not called either.
+void Round::Worker::TakeAlarmAway() {
+  round_.WithEngine([](Engine& engine) { engine.SetAlarm(nullptr); });
+  alarm_.reset();
+}
+
+struct Sum {
+  int64_t sum = 0;
+  void Fold(const int& value) noexcept { sum += value; }
+};
+
+// A folder opened meanwhile, by several threads under the same name; one of them gets it.
+void Round::Worker::UseSideFolder() {
+  const int number = round_.side_folders_.fetch_add(1) / 2;
+  if (number >= kSideFolders) return;
+  std::optional<Folder<int, Sum>> side;
+  round_.WithEngine([&](Engine& engine) {
+    auto opened = Folder<int, Sum>::Open(engine, "side" + std::to_string(number),
+                                         {.quiet_period = 5us, .max_hold = 50us, .max_events = 3});
+    if (opened.ok()) side = *opened;
+  });
+  if (!side) return;
+  int64_t folded = 0;
+  for (int i = 0; i < 20; ++i) {
+    const FoldOutcome outcome = side->Fold(std::to_string(i % 3), i, folder_.any().now());
+    if (outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded) folded += i;
+  }
+  side->CloseAll();
+  int64_t seen = 0;
+  for (auto& lease : side->Lease(2, 1h)) {
+    if (lease.Ack() == LeaseOutcome::kDone) seen += lease.state.sum;
+  }
+  const auto expired = side->PopExpired(kT0, 2);
+  for (const auto& emission : expired) seen += emission.state.sum;
+  while (side->PopEach(3, [&](Emission<Sum>&& emission) { seen += emission.state.sum; }) > 0) {
+  }
+  const Ledger ledger = side->ledger();
+  Expect(ledger.Balances(), "the ledger does not balance");
+  // With the engine gone, or a stamp that waits for time, there is less.
+  if (!round_.config_.engine_goes) {
+    Expect(seen == folded && ledger.ready == 0, "a folder opened meanwhile lost something");
+  }
+}
+
+std::optional<std::string> Round::Run(StressSeen& seen) {
+  {
+    std::vector<std::thread> threads;
+    for (const auto& worker : workers_) threads.emplace_back([&worker] { worker->Run(); });
+    for (std::thread& thread : threads) thread.join();
+  }
+  if (tracks_.failure() == nullptr && !config_.engine_goes) Drain();
+  if (tracks_.failure() == nullptr) Compare(seen);
+  if (tracks_.failure() == nullptr) return std::nullopt;
+  return tracks_.failure() + Describe(config_);
+}
+
+void Round::Drain() {
+  engine_->Stop();
+  folder_.CloseAll();
+  EngineTime now = kT0 + Duration{tick_.load()};
+  for (int i = 0; i < 1000; ++i) {
+    now += 1h;
+    engine_->Advance(now);
+    static_cast<void>(engine_->AdvanceLeases(now));
+    if (!workers_[0]->Drain()) break;
+  }
+  const Sizes sizes = folder_.sizes();
+  if (sizes.open_groups + sizes.ready_emissions + sizes.unacked_emissions + sizes.dead_letters >
+      0) {
+    fprintf(stderr, "open %zu ready %zu unacked %zu dead %zu\n", sizes.open_groups,
+            sizes.ready_emissions, sizes.unacked_emissions, sizes.dead_letters);
+    tracks_.Fail("not everything came out in the end");
+  }
+  if (sizes.bytes > 0 && !config_.remembers) tracks_.Fail("bytes are held by nothing");
+}
+
+void Round::Compare(StressSeen& seen) {
+  std::array<uint64_t, kFoldOutcomes> outcomes{};
+  Worker sum(*this, 0, 0);
+  for (const auto& worker : workers_) {
+    for (size_t i = 0; i < kFoldOutcomes; ++i) outcomes[i] += worker->outcomes[i];
+    seen.reasons.merge(worker->reasons);
+    seen.operations += worker->operations;
+    sum.popped += worker->popped;
+    sum.deliveries += worker->deliveries;
+    sum.nacked += worker->nacked;
+    sum.cancelled += worker->cancelled;
+    sum.letters_dropped += worker->letters_dropped;
+    seen.retried += worker->retried;
+    seen.stale += worker->stale;
+    seen.clamped += worker->clamped;
+    sum.acked.insert(sum.acked.end(), worker->acked.begin(), worker->acked.end());
+  }
+  for (size_t i = 0; i < kFoldOutcomes; ++i) {
+    if (outcomes[i] > 0) seen.outcomes.insert(static_cast<FoldOutcome>(i));
+  }
+  seen.told += told_;
+  seen.folders += static_cast<uint64_t>(std::min(side_folders_.load(), kSideFolders));
+
+  if (engine_ == nullptr) {
+    if (folder_.ledger() != Ledger{} || !folder_.any().closed())
+      tracks_.Fail("gone, but not empty");
+    ++seen.gone;
+  } else {
+    // An ack may be repeated, so that what was acked is counted by its ids.
+    std::ranges::sort(sum.acked, {},
+                      [](const EmissionId& id) { return std::pair(id.partition, id.generation); });
+    sum.acked.erase(std::unique(sum.acked.begin(), sum.acked.end()), sum.acked.end());
+    const Ledger ledger = folder_.ledger();
+    const auto same = [&](uint64_t counted, uint64_t answered, const char* what) {
+      if (counted != answered) tracks_.Fail(what);
+    };
+    const auto answered = [&](FoldOutcome outcome) {
+      return outcomes[static_cast<size_t>(outcome)];
+    };
+    if (!ledger.Balances()) tracks_.Fail("the ledger does not balance");
+    same(ledger.opened, answered(FoldOutcome::kOpened), "ledger: opened");
+    same(ledger.folded, answered(FoldOutcome::kFolded), "ledger: folded");
+    same(ledger.late, answered(FoldOutcome::kLate), "ledger: late");
+    same(ledger.future, answered(FoldOutcome::kFuture), "ledger: future");
+    same(ledger.refused, answered(FoldOutcome::kOverLimit), "ledger: refused");
+    same(ledger.overloaded, answered(FoldOutcome::kOverloaded), "ledger: overloaded");
+    same(ledger.duplicate, answered(FoldOutcome::kDuplicate), "ledger: duplicate");
+    same(ledger.conflict, answered(FoldOutcome::kConflict), "ledger: conflict");
+    same(ledger.corrected, answered(FoldOutcome::kCorrected), "ledger: corrected");
+    same(0, answered(FoldOutcome::kWouldDeadlock), "a call said that it is inside another one");
+    same(ledger.popped, sum.popped, "ledger: popped");
+    same(ledger.acked, sum.acked.size(), "ledger: acked");
+    same(ledger.cancelled, sum.cancelled, "ledger: cancelled");
+    same(ledger.nacked, sum.nacked, "ledger: nacked");
+    same(ledger.deliveries, sum.deliveries, "ledger: deliveries");
+    same(ledger.deliveries, ledger.acked + ledger.nacked + ledger.ran_out, "ledger: ran out");
+    same(tracks_.destroyed(), ledger.acked + ledger.cancelled + ledger.dropped + ledger.silent,
+         "states destroyed that were not over, or not destroyed that were");
+    if (ledger.dropped < sum.letters_dropped) tracks_.Fail("ledger: dropped");
+    seen.popped += ledger.popped;
+    seen.acked += ledger.acked;
+    seen.nacked += ledger.nacked;
+    seen.ran_out += ledger.ran_out;
+    seen.dropped += ledger.dropped;
+    seen.cancelled += ledger.cancelled;
+    seen.events += ledger.events;
+  }
+  for (const auto& worker : workers_) {
+    for (uint32_t i = 0; i < worker->taken().size(); ++i) {
+      tracks_.Expect(worker->first_number() + i, worker->taken()[i]);
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> RunStressRound(uint64_t seed, int threads, uint64_t operations,
+                                          StressSeen& seen) {
+  Round round(seed, threads, operations);
+  return round.Run(seen);
+}
+
+}  // namespace pleat::inline v0
