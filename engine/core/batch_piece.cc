@@ -78,10 +78,11 @@ void BatchPiece::LeaveElsewhere() {
   const auto last = std::lower_bound(first, end, only_.end, is_before);
   sorted_ = static_cast<size_t>(last - first);
   std::rotate(begin, first, last);
+  const bool stopped = folder_.engine_.stopped();
   for (size_t place = sorted_; place < batch_.size; ++place) {
     const size_t i = order_[place];
     if (outcomes_ != nullptr) outcomes_[i] = FoldOutcome::kElsewhere;
-    time_ = std::max(time_, times_[i]);
+    if (!stopped) time_ = std::max(time_, times_[i]);
   }
   counts_[static_cast<size_t>(FoldOutcome::kElsewhere)] += batch_.size - sorted_;
 }

@@ -102,6 +102,7 @@ void EngineCore::Close() {
 }
 
 void EngineCore::Stop() {
+  stopped_.store(true, std::memory_order_relaxed);
   for (Partition& partition : partitions_) {
     LockGuard guard(partition.lock());
     partition.Stop();

@@ -2,6 +2,7 @@
 // collections by name. It outlives its Engine, empty, for as long as somebody has a collection of it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -51,6 +52,7 @@ class EngineCore {
   bool AdvanceLeases(EngineTime now, size_t budget);
   EngineTime NextLeaseDeadline() const noexcept;
   void Stop();
+  bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
 
   // Waits for the calls under way and lets go of everything; what comes later finds every partition closed.
   void Close();
@@ -61,6 +63,7 @@ class EngineCore {
  private:
   const size_t partition_count_;
   const HashKey hash_key_;
+  std::atomic<bool> stopped_ = false;  // for who has no partition's lock
   const uint64_t epoch_;
   PagePool pool_;
   Timeline timeline_;

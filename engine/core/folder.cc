@@ -501,6 +501,9 @@ void AnyFolder::Advance(EngineTime now) noexcept {
   const Call call;
   if (!call.nested()) engine_->Advance(now, std::numeric_limits<size_t>::max());
 }
+void AnyFolder::MoveLeaseTime(EngineTime now) noexcept {
+  engine_->timeline().RaiseLeases(Clamp(now));
+}
 EngineTime AnyFolder::now() const noexcept { return engine_->timeline().now(); }
 int AnyFolder::partitions() const noexcept { return engine_->partition_count(); }
 

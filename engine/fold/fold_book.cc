@@ -249,11 +249,18 @@ void FoldBook::DestroyState(uint32_t number) noexcept {
   ops_.destroy(ops_.context, state(number));
 }
 
-// On arrival time leases run in the engine's time.
+// On arrival time leases run in the engine's time. Where it matters which of both makes room for the other, they go
+// by their instants, so that it does not depend on when somebody looked.
 bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
   seen_ = std::max(seen_, now);
+  const bool leases = leases_ != nullptr && timeline_.axis() == Axis::kArrival;
+  if (leases && bytes_ >= backlog_from_) {
+    for (EngineTime end = NextLeaseDue(); end <= now; end = NextLeaseDue()) {
+      if (!CloseGroups(end - Duration{1}, budget) || !ExpireLeases(end, budget)) return false;
+    }
+  }
   return CloseGroups(now, budget) && (memory_ == nullptr || Forget(now, budget)) &&
-         (timeline_.axis() != Axis::kArrival || ExpireLeases(now, budget));
+         (!leases || ExpireLeases(now, budget));
 }
 
 bool FoldBook::CloseGroups(EngineTime now, size_t& budget) {
@@ -267,7 +274,7 @@ bool FoldBook::CloseGroups(EngineTime now, size_t& budget) {
     if (!due.by_event) {
       slab_.cold(due.number).armed = 0;
       if (due.ripe < DueOf(hot(due.number))) {
-        PassPartial(due.number, due.ripe);
+        PassPartial(due.number, due.ripe, now);
         continue;
       }
       due.reason = ReasonByTime(due.number);
@@ -290,7 +297,7 @@ void FoldBook::LeaveIndex(uint32_t number, Reason reason) {
 }
 
 bool FoldBook::Flush(std::string_view key, uint64_t hash, EngineTime now, uint64_t position) {
-  now = std::max(now, seen_);
+  now = seen_ = std::max(now, seen_);
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
   ++changes_;
@@ -300,7 +307,7 @@ bool FoldBook::Flush(std::string_view key, uint64_t hash, EngineTime now, uint64
 }
 
 bool FoldBook::Cancel(std::string_view key, uint64_t hash, EngineTime now) {
-  now = std::max(now, seen_);
+  now = seen_ = std::max(now, seen_);
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
   ++changes_;

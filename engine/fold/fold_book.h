@@ -356,7 +356,7 @@ class FoldBook final : public Book {
   uint32_t Cut(uint32_t number, Extra::Kind kind);
   uint32_t CutForPartial(uint32_t number);
   void CutPartial(uint32_t number, EngineTime edge);
-  void PassPartial(uint32_t number, EngineTime instant);
+  void PassPartial(uint32_t number, EngineTime instant, EngineTime until);
   void HandOutLeading(uint32_t number, EngineTime now, uint64_t position);
 
   // Whether there is room for another entry of this key, beside what its state may come to own.

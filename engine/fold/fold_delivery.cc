@@ -22,9 +22,8 @@ bool FoldBook::Before(const ReadyGroup& mine, const FoldBook& other,
 void FoldBook::CatchUp(EngineTime now) {
   if (bytes_ < backlog_from_) return;
   size_t budget = std::numeric_limits<size_t>::max();
-  seen_ = std::max(seen_, now);
-  CloseGroups(seen_, budget);
-  ExpireLeases(timeline_.lease_now(), budget);
+  CloseDue(std::max(seen_, now), budget);
+  if (timeline_.axis() == Axis::kEvent) ExpireLeases(timeline_.lease_now(), budget);
 }
 
 // The next emission that never went out, or null.

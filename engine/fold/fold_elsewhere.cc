@@ -265,8 +265,9 @@ void FoldBook::CutPartial(uint32_t number, EngineTime edge) {
   extra.next_partial = GridAfter(hot(number), edge);
 }
 
-// Time has reached an instant of the group's grid.
-void FoldBook::PassPartial(uint32_t number, EngineTime instant) {
+// Time has reached an instant of the group's grid. Nothing happens before `until` that could make room for it, if
+// there is none, so that no instant up to there need be tried.
+void FoldBook::PassPartial(uint32_t number, EngineTime instant, EngineTime until) {
   Extra& extra = this->extra(number);
   const uint64_t position = slab_.cold(number).position();
   if (extra.changed) {
@@ -279,7 +280,7 @@ void FoldBook::PassPartial(uint32_t number, EngineTime instant) {
             .reason = Reason::kPartial});
     }
   }
-  extra.next_partial = GridAfter(hot(number), std::max(instant, seen_));
+  extra.next_partial = GridAfter(hot(number), std::max(instant, until));
   slab_.cold(number).armed = 1;
   deadlines_.Arm(number, NextInstantOf(hot(number)), position);
 }

@@ -96,23 +96,36 @@ TEST(BacklogModel, AtTheLimitOnTheBacklogNoPartialIsCut) {
   EXPECT_THAT(story.Pop(), ElementsAre("a1"));
 }
 
-TEST(BacklogModel, GroupsCloseBeforeLeasesEnd) {
+FolderOptions OneLetterOfTwoEmissions() {
   FolderOptions options;
   options.partial_every = Seconds(20);
   options.max_backlog = 2;
   options.max_deliveries = 1;
   options.max_dead_letters = 1;
   options.on_dead_limit = OnDeadLimit::kDropOldest;
-  Story story(options);
+  return options;
+}
+
+TEST(BacklogModel, RoomThatTheEndOfALeaseMakesIsThereAtOnce) {
+  Story story(OneLetterOfTwoEmissions());
   story.Fold("a1");
   story.Emit({"b2", "c3"});
   story.Lease(1, 10);
-  story.Lease(1, 15);
+  story.Lease(1, 40);
   story->Advance(
-      Second(50));  // a partial at 40 would be too many; then b dies, and c, which drops b
+      Second(50));  // b dies, too late for 20; c dies at 40, which drops b, just in time for 40
+  EXPECT_THAT(story.Pop(), ElementsAre("a1"));
+  EXPECT_THAT(story.DeadLetters(), ElementsAre("c3 x1 0..40 ran out"));
+}
+
+TEST(BacklogModel, RoomThatComesLaterIsNotThereYet) {
+  Story story(OneLetterOfTwoEmissions());
+  story.Fold("a1");
+  story.Emit({"b2", "c3"});
+  story.Lease(1, 10);
+  story.Lease(1, 41);
+  story->Advance(Second(50));
   EXPECT_THAT(story.Pop(), IsEmpty());
-  EXPECT_THAT(story.DeadLetters(), ElementsAre("c3 x1 0..15 ran out"));
-  EXPECT_EQ(story->FirstDue(), Second(60));
 }
 
 }  // namespace

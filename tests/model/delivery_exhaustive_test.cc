@@ -127,7 +127,7 @@ class EngineSide {
       case Step::kUnseenTime:
         now_ += kUnseenTick;
         (void)engine_->Advance(now_, 0);
-        (void)engine_->AdvanceLeases(now_, 0);
+        (void)engine_->AdvanceLeases(now_);  // these count when they are looked at
         return "";
       case Step::kPop: return Pop(1);
       case Step::kLease: return Lease();

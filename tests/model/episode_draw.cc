@@ -133,6 +133,8 @@ class OpMaker {
       lease_clock_ = SaturatingAdd(lease_clock_, Around(config_.span.count()));
       op.at = choices_.OneIn(10) ? SaturatingSub(lease_clock_, config_.span) : lease_clock_;
       op.n = choices_.OneOf<uint64_t>({0, 1, 3, UINT64_MAX, UINT64_MAX});
+      // At the limit on the backlog they count when they are looked at.
+      if (config_.folder.max_backlog < FolderOptions{}.max_backlog) op.n = UINT64_MAX;
     }
     return op;
   }

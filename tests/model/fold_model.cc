@@ -105,7 +105,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
 FoldOutcome FoldModel::PassBy(std::string_view key, EngineTime at) {
   at = Clamp(at);
   const bool future = time_ != kBeginningOfTime && at > SaturatingAdd(time_, engine_.future_limit);
-  const bool usable = key.size() <= kKeyBytesMax && !future;
+  const bool usable = key.size() <= kKeyBytesMax && !future && !stopped_;
   if (engine_.axis == Axis::kEvent && usable) MoveTime(SaturatingSub(at, engine_.lateness));
   return FoldOutcome::kElsewhere;
 }
@@ -294,10 +294,11 @@ std::optional<FoldModel::Instant> FoldModel::NextInstant() const {
   return next.empty() ? std::nullopt : std::optional(*next.begin());
 }
 
-// One instant after the other, and then the leases that are over by then.
+// One instant after the other; leases that are over at one are so before anything else.
 void FoldModel::MoveTime(EngineTime to) {
   to = std::max(time_, Clamp(to));
   for (auto next = NextInstant(); next && next->first <= to; next = NextInstant()) {
+    if (LeasesRunInEngineTime()) delivery_.MoveTime(next->first);
     if (!waiting_.empty() && waiting_.begin()->first == *next) {
       Surface(waiting_.begin(), next->first);
       continue;
@@ -313,14 +314,17 @@ void FoldModel::MoveTime(EngineTime to) {
   time_ = to;
 }
 
-// Decides the partial of the next grid instant. Nothing new, no partial; and at the limit on the backlog none up
-// to `until`, as nothing can leave it before.
+// Decides the partial of the next grid instant. Nothing new, no partial; and at the limit on the backlog none
+// for as long as nothing can leave it: up to `until`, or the next end of a lease.
 void FoldModel::CutPartial(ModelGroup& group, EngineTime until) {
   if (!group.news) return;
   const EngineTime instant = NextOnGrid(group);
   if (!delivery_.BacklogIsFull(rules_.partition(group.key))) {
     waiting_.emplace(Instant{instant, group.position}, AsItIs(group, Reason::kPartial, instant));
     return;
+  }
+  if (const auto end = delivery_.FirstDue(); end && LeasesRunInEngineTime()) {
+    until = std::min(until, *end - Duration{1});
   }
   Unschedule(group);
   group.edge = std::max(instant, until);
