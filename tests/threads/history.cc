@@ -31,7 +31,8 @@ class Search {
     for (size_t i = 0; i < calls.size(); ++i) {
       order_.push_back({&calls[i], calls[i].follows ? i - 1 : kNobody, i});
     }
-    std::ranges::stable_sort(order_, {}, [](const Entry& entry) { return entry.call->end; });
+    std::ranges::sort(order_, {},
+                      [](const Entry& entry) { return std::pair(entry.call->end, entry.index); });
   }
 
   Verdict Run() {
@@ -347,7 +348,8 @@ HistoryFound SearchHistories(const HistorySearch& search) {
     const Verdict verdict = Judge(rules, calls);
     if (verdict == Verdict::kUndecided) ++found.undecided;
     if (verdict != Verdict::kNotExplained) continue;
-    std::ranges::stable_sort(calls, {}, &HistoryCall::begin);
+    std::ranges::sort(calls, {},
+                      [](const HistoryCall& call) { return std::pair(call.begin, call.event); });
     std::string text = "no order of these calls explains them, seed " + std::to_string(seed) +
                        ", " + std::to_string(rules.max_events) + " events a group, " +
                        std::to_string(rules.max_deliveries) + " deliveries, leases of " +

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = HistoryCall::Kind;
 
-constexpr uint64_t kHistories = kSanitized ? 2'000 : 6'000;
+constexpr uint64_t kHistories = kSanitized ? 1'500 : 3'000;
 
 TEST(Linearizability, CallsFromSeveralThreadsLookAsIfTheyHadComeOneAfterTheOther) {
   const bool one = std::getenv("PLEAT_SEED") != nullptr;

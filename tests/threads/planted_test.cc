@@ -16,7 +16,7 @@
 namespace pleat::inline v0 {
 namespace {
 
-constexpr uint64_t kHistories = kSanitized ? 500 : 2'000;
+constexpr uint64_t kHistories = kSanitized ? 300 : 1'000;
 
 class Planted : public testing::Test {
  protected:
