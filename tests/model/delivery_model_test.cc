@@ -427,7 +427,7 @@ TEST(DeliveryModel, EventElsewhereOnlyMovesTime) {
   EXPECT_EQ(story->now(), Second(50));
   story->Stop();
   EXPECT_EQ(story->PassBy("a", Second(60)), FoldOutcome::kElsewhere);
-  EXPECT_EQ(story->now(), Second(60));
+  EXPECT_EQ(story->now(), Second(50));
   EXPECT_EQ(story->ledger(), Ledger{});
 }
 
