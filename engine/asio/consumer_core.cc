@@ -68,12 +68,13 @@ void ConsumerCore::Start(WaiterPtr waiter) {
   queue_.push_back(*waiter.release());
 }
 
+// A lease runs from the instant it is given, and while the driver sleeps the engine's time stands still.
 size_t ConsumerCore::Take(Waiter& waiter) noexcept {
-  std::optional<EngineTime> now;
+  const EngineTime now = driver_->Now();
+  folder_.MoveLeaseTime(now);
   const size_t taken = waiter.Take([&](EngineTime closed, Reason reason) {
     if (!driver_->tells_arrival() || !ClosedByTime(reason)) return;
-    if (!now) now = driver_->Now();
-    const Duration late = *now - closed;
+    const Duration late = now - closed;
     if (late >= Duration::zero()) stats_.lateness_us.Add(static_cast<uint64_t>(late.count()));
   });
   stats_.delivered += taken;

@@ -58,7 +58,9 @@ class Timeline {
   EngineTime lease_now() const noexcept {
     return axis_ == Axis::kArrival ? now() : lease_now_.load(std::memory_order_acquire);
   }
-  EngineTime RaiseLeases(EngineTime t) noexcept { return RaiseTo(lease_now_, t); }
+  EngineTime RaiseLeases(EngineTime t) noexcept {
+    return RaiseTo(axis_ == Axis::kArrival ? now_ : lease_now_, t);
+  }
 
   Axis axis() const noexcept { return axis_; }
 

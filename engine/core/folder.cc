@@ -8,6 +8,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/inside.h"
+#include "engine/base/planted.h"
 #include "engine/core/batch_piece.h"
 #include "engine/core/engine_core.h"
 #include "engine/core/folder_core.h"
@@ -265,6 +266,7 @@ size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
       Head& head = heads.back();
       hand_out(*head.book, head.next, lease_now);
       ++handed_out;
+      if (Planted(Mistake::kLetsGoBetweenEmissions)) LetGo(engine_.partition(range.begin).lock());
       if (handed_out < max && look(head)) {
         std::push_heap(heads.begin(), heads.end(), later);
       } else {
@@ -498,6 +500,9 @@ bool AnyFolder::closed() const noexcept {
 void AnyFolder::Advance(EngineTime now) noexcept {
   const Call call;
   if (!call.nested()) engine_->Advance(now, std::numeric_limits<size_t>::max());
+}
+void AnyFolder::MoveLeaseTime(EngineTime now) noexcept {
+  engine_->timeline().RaiseLeases(Clamp(now));
 }
 EngineTime AnyFolder::now() const noexcept { return engine_->timeline().now(); }
 int AnyFolder::partitions() const noexcept { return engine_->partition_count(); }

@@ -297,7 +297,7 @@ void FoldBook::LeaveIndex(uint32_t number, Reason reason) {
 }
 
 bool FoldBook::Flush(std::string_view key, uint64_t hash, EngineTime now, uint64_t position) {
-  now = std::max(now, seen_);
+  now = seen_ = std::max(now, seen_);
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
   ++changes_;
@@ -307,7 +307,7 @@ bool FoldBook::Flush(std::string_view key, uint64_t hash, EngineTime now, uint64
 }
 
 bool FoldBook::Cancel(std::string_view key, uint64_t hash, EngineTime now) {
-  now = std::max(now, seen_);
+  now = seen_ = std::max(now, seen_);
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
   ++changes_;

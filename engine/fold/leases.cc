@@ -4,6 +4,7 @@
 #include <new>
 
 #include "engine/base/check.h"
+#include "engine/base/planted.h"
 
 namespace pleat::inline v0 {
 
@@ -228,9 +229,10 @@ LeaseToken Leases::TokenOf(uint32_t number) const noexcept {
 uint32_t Leases::RecordOf(const LeaseToken& token) const noexcept {
   if (!records_.Knows(token.place)) return kNone;
   const Record& record = At(token.place);
-  const bool same = record.state != State::kFree && !record.fresh && record.lease == token.lease &&
-                    record.held.emission.generation == token.generation;
-  return same ? token.place : kNone;
+  if (record.state == State::kFree || record.fresh) return kNone;
+  const bool same =
+      record.lease == token.lease && record.held.emission.generation == token.generation;
+  return same || Planted(Mistake::kAnyLeaseOfThePlace) ? token.place : kNone;
 }
 
 uint32_t Leases::LiveRecordOf(const LeaseToken& token, EngineTime now) const noexcept {

@@ -296,6 +296,11 @@ class PLEAT_EXPORT AnyFolder {
   // The engine's own, for whoever has only the folder.
   void Advance(EngineTime now) noexcept;
   EngineTime now() const noexcept;
+
+  // Moves the time of leases to `now`, which on arrival time is the engine's, and closes nothing and takes nothing
+  // back yet. O(1). A lease runs from that time, which stands still while nothing is due and nobody advances it:
+  // so before lending, say what time it is.
+  void MoveLeaseTime(EngineTime now) noexcept;
   int partitions() const noexcept;
 
  private:

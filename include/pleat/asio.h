@@ -19,9 +19,11 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -99,15 +101,18 @@ struct DriverOptions {
 };
 
 struct DriverStats {
-  uint64_t turns = 0;       // calls of Engine::Advance(), or of what stands for it on event time
-  uint64_t unfinished = 0;  // of them, those that left something for the next
-  uint64_t timer_wakes =
-      0;  // turns that the timer has brought about, rather than an alarm, Wake() or the turn before
-  uint64_t wall_steps_back = 0;     // how often the wall clock was seen to have been set back,
-  uint64_t wall_steps_forward = 0;  // or forward, by 100 ms or more; that changes nothing else
-  EngineTime asleep_until;          // the next turn, unless something comes up; kNever when stopped
-  Histogram
-      lateness_us;  // of turns that had something due: by how much the earliest deadline lay behind
+  uint64_t turns = 0;        // calls of Engine::Advance(), or of what stands for it on event time
+  uint64_t unfinished = 0;   // of them, those that left something for the next
+  uint64_t timer_wakes = 0;  // of them, those that the timer has brought about
+
+  // How often the wall clock was seen to have been set by 100 ms or more. That changes nothing else.
+  uint64_t wall_steps_back = 0;
+  uint64_t wall_steps_forward = 0;
+
+  EngineTime asleep_until;  // the next turn, unless something comes up; kNever when stopped
+
+  // Of turns that had something due: by how much the earliest deadline lay behind.
+  Histogram lateness_us;
 };
 
 // A thread that runs the driver's io_context, to hold on to. Not to be destroyed on that very thread.

@@ -162,9 +162,11 @@ class Folder {
     return out;
   }
 
-  // Lends up to `max` emissions for `ttl`, above zero; see lease.h. What is lent again comes first, by the instant
-  // it came back; then as Pop(). Locks as Pop(), and copies states under them. Both may be used on one
-  // folder: what is lent, Pop() leaves alone, and what waits for a lent one of its key.
+  // Lends up to `max` emissions for `ttl`; see lease.h. It runs from the engine's time (on event time from that
+  // of AdvanceLeases()), which stands still between two advances: so Advance() first, or the lease may be
+  // over already. What came back comes first, by the instant at which it did; then as Pop(). Locks as Pop(),
+  // and copies states under the locks. Both may be used on one folder: what is lent, and what waits for
+  // its key, Pop() leaves alone.
   [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration ttl,
                                                  PartitionRange from = {}) noexcept
     requires std::is_copy_constructible_v<State>

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <latch>
 #include <thread>
 #include <utility>
@@ -115,6 +116,15 @@ TEST(Driver, ALaterDeadlineDoesNotWakeIt) {
   for (int i = 0; i < 100; ++i) service.Fold(std::to_string(i));
   EXPECT_EQ(service.Poll(), 0u);
   EXPECT_EQ(service.driver->stats().turns, turns);
+}
+
+TEST(Driver, AnEarlierDeadlineBehindItsNextTurnDoesNotWakeIt) {
+  Service service({.max_sleep = 10s});
+  service.Fold("ann");
+  service.Poll();
+  service.sums.Fold("bob", 1, kNoon - 1min);
+  EXPECT_EQ(service.Poll(), 0u);
+  EXPECT_EQ(service.engine->NextDeadline(), kNoon + 4min);
 }
 
 TEST(Driver, ManyEarlierDeadlinesWakeItOnce) {
@@ -236,16 +246,92 @@ TEST(Driver, ATurnTakesBackLeasesThatRanOut) {
 }
 
 TEST(Driver, StoppedItLetsGoOfEngineAndContext) {
+  ManualClock clock(true);
+  boost::asio::io_context io;
+  auto engine = *Engine::Open({});
+  Sums sums(*engine, "sums", {.quiet_period = 5min, .max_hold = 1h});
+  Driver driver(io, *engine, {.clock = &clock});
+  io.poll();
+  EXPECT_FALSE(io.stopped());  // its timer is work
+  driver.Stop();
+  driver.Stop();
+  io.poll();
+  EXPECT_TRUE(io.stopped());
+  sums.Fold("ann", 1, kNoon - 4min - 59s);  // due before it would have woken up
+  driver.Wake();
+  io.restart();
+  EXPECT_EQ(io.poll(), 0u);
+  EXPECT_EQ(driver.stats().asleep_until, kNever);
+}
+
+// A state that is copied, for a partial, under a turn, which so can be held up.
+struct Slow {
+  static inline std::latch* begun = nullptr;
+  static inline std::latch* released = nullptr;
+  static inline std::atomic<bool> over = false;
+
+  Slow() = default;
+  Slow(const Slow&) noexcept {
+    begun->count_down();
+    released->wait();
+    over = true;
+  }
+  Slow(Slow&&) noexcept = default;
+  void Fold(const int&) noexcept {}
+};
+
+// A turn of it, on a thread of its own, that has begun and does not end before Release().
+struct SlowTurn {
+  SlowTurn() {
+    Slow::begun = &begun;
+    Slow::released = &released;
+    Slow::over = false;
+    slow.Fold("ann", 1, kNoon);
+    slow.Fold("ann", 1, kNoon);
+    service.Poll();
+    service.clock.Pass(1min);
+    service.driver->Wake();
+    service.io->restart();
+    thread = std::thread([this] { service.io->poll(); });
+    begun.wait();
+  }
+  void Release() { released.count_down(); }
+  ~SlowTurn() {
+    if (thread.joinable()) thread.join();
+  }
+
+  std::latch begun{1};
+  std::latch released{1};
   Service service;
-  service.driver->Stop();
-  service.driver->Stop();
-  service.Fold("ann");
+  Folder<int, Slow> slow{
+      *service.engine, "slow", {.quiet_period = 5min, .max_hold = 1h, .partial_every = 1min}};
+  std::thread thread;
+};
+
+TEST(Driver, StopWaitsForTheTurnUnderWay) {
+  SlowTurn turn;
+  std::latch stopping(1);
+  std::thread helper([&] {
+    stopping.wait();
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    turn.Release();
+  });
+  stopping.count_down();
+  turn.service.driver->Stop();
+  EXPECT_TRUE(Slow::over);
+  helper.join();
+}
+
+TEST(Driver, AWakeUpDuringATurnIsAnotherTurn) {
+  SlowTurn turn;
+  Service& service = turn.service;
+  service.clock.Pass(1s);
   service.driver->Wake();
-  service.clock.Pass(1h);
-  service.io->restart();
-  service.io->run();  // returns
-  EXPECT_EQ(service.sums.sizes().open_groups, 1u);
-  EXPECT_EQ(service.driver->stats().asleep_until, kNever);
+  service.io->poll();  // finds a turn under way
+  turn.Release();
+  turn.thread.join();
+  service.Poll();
+  EXPECT_EQ(service.engine->now(), kNoon + 1min + 1s);
 }
 
 TEST(Driver, AnotherOneCanTakeOver) {

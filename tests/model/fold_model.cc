@@ -105,7 +105,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
 FoldOutcome FoldModel::PassBy(std::string_view key, EngineTime at) {
   at = Clamp(at);
   const bool future = time_ != kBeginningOfTime && at > SaturatingAdd(time_, engine_.future_limit);
-  const bool usable = !stopped_ && key.size() <= kKeyBytesMax && !future;
+  const bool usable = key.size() <= kKeyBytesMax && !future && !stopped_;
   if (engine_.axis == Axis::kEvent && usable) MoveTime(SaturatingSub(at, engine_.lateness));
   return FoldOutcome::kElsewhere;
 }
