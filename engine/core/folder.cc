@@ -458,13 +458,17 @@ LeaseOutcome AnyFolder::Ack(const LeaseToken& token) noexcept {
   const Call call;
   return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->Ack(token);
 }
-LeaseOutcome AnyFolder::Nack(const LeaseToken& token, Duration delay) noexcept {
+LeaseOutcome AnyFolder::Nack(const LeaseToken& token, Duration delay, EngineTime now) noexcept {
   const Call call;
-  return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->Nack(token, delay);
+  if (call.nested()) return LeaseOutcome::kWouldDeadlock;
+  engine_->timeline().RaiseLeases(Clamp(now));
+  return core_->Nack(token, delay);
 }
-LeaseOutcome AnyFolder::Extend(const LeaseToken& token, Duration ttl) noexcept {
+LeaseOutcome AnyFolder::Extend(const LeaseToken& token, Duration ttl, EngineTime now) noexcept {
   const Call call;
-  return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->Extend(token, ttl);
+  if (call.nested()) return LeaseOutcome::kWouldDeadlock;
+  engine_->timeline().RaiseLeases(Clamp(now));
+  return core_->Extend(token, ttl);
 }
 bool AnyFolder::ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept {
   const Call call;

@@ -146,6 +146,10 @@ void FoldBook::LendNext(const Handout& next, EngineTime lease_now, Duration ttl,
 
 bool FoldBook::ExpireLeases(EngineTime now, size_t& budget) {
   if (leases_ == nullptr || leases_->NextDue() > now) return true;
+  if (timeline_.axis() == Axis::kEvent && bytes_ >= backlog_from_) {
+    size_t all = std::numeric_limits<size_t>::max();
+    CloseGroups(std::max(seen_, timeline_.now()), all);  // what time has done before
+  }
   bool all = false;
   Settle([&](Leases::Drop drop) {
     all = leases_->Expire(now, budget, drop);

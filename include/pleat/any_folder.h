@@ -276,8 +276,10 @@ class PLEAT_EXPORT AnyFolder {
   // `borrow` must leave the state as it is; and so must `see`.
   size_t Lease(size_t max, Duration ttl, PartitionRange from, Borrow borrow) noexcept;
   LeaseOutcome Ack(const LeaseToken& token) noexcept;
-  LeaseOutcome Nack(const LeaseToken& token, Duration delay) noexcept;
-  LeaseOutcome Extend(const LeaseToken& token, Duration ttl) noexcept;
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay,
+                    EngineTime now = kBeginningOfTime) noexcept;
+  LeaseOutcome Extend(const LeaseToken& token, Duration ttl,
+                      EngineTime now = kBeginningOfTime) noexcept;
   bool ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept;
   LeaseOutcome RetryDeadLetter(const LeaseToken& token) noexcept;
   LeaseOutcome DropDeadLetter(const LeaseToken& token) noexcept;
@@ -299,8 +301,7 @@ class PLEAT_EXPORT AnyFolder {
   EngineTime now() const noexcept;
 
   // Moves the time of leases to `now`, which on arrival time is the engine's, and closes nothing and takes nothing
-  // back yet. O(1). A lease runs from that time, which stands still while nothing is due and nobody advances it:
-  // so before lending, say what time it is.
+  // back yet. O(1).
   void MoveLeaseTime(EngineTime now) noexcept;
   int partitions() const noexcept;
 

@@ -11,7 +11,7 @@
 //     auto lease = co_await consumer.async_lease(boost::asio::use_awaitable);
 //     co_await Publish(lease->key, lease->state);
 //     lease->Ack();                             // not acked by its deadline: handed out again
-//   }
+//   }                                           // or Nack(10s, driver.now()), Extend(30s, driver.now())
 //
 // No thread is started here but by Driver::RunThread(), and no work is done but by the threads that run the
 // execution context, and by who calls. An orderly end: destroy consumers, then the driver, then the engine.

@@ -39,10 +39,12 @@ struct Leased : Emission<State> {
   AnyFolder folder;
 
   LeaseOutcome Ack() noexcept { return folder.Ack(delivery.token); }
-  LeaseOutcome Nack(Duration delay = Duration::zero()) noexcept {
-    return folder.Nack(delivery.token, delay);
+  LeaseOutcome Nack(Duration delay = Duration::zero(), EngineTime now = kBeginningOfTime) noexcept {
+    return folder.Nack(delivery.token, delay, now);
   }
-  LeaseOutcome Extend(Duration ttl) noexcept { return folder.Extend(delivery.token, ttl); }
+  LeaseOutcome Extend(Duration ttl, EngineTime now = kBeginningOfTime) noexcept {
+    return folder.Extend(delivery.token, ttl, now);
+  }
 };
 
 // An emission that was delivered max_deliveries times and never acked.

@@ -162,15 +162,18 @@ class Folder {
     return out;
   }
 
-  // Lends up to `max` emissions for `ttl`; see lease.h. It runs from the engine's time (on event time from that
-  // of AdvanceLeases()), which stands still between two advances: so Advance() first, or the lease may be
-  // over already. What came back comes first, by the instant at which it did; then as Pop(). Locks as Pop(),
-  // and copies states under the locks. Both may be used on one folder: what is lent, and what waits for
-  // its key, Pop() leaves alone.
-  [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration ttl,
-                                                 PartitionRange from = {}) noexcept
+  // Lends up to `max` emissions for `ttl`; see lease.h. What came back comes first, by the instant at which it did;
+  // then as Pop(). Locks as Pop(), and copies states under the locks. Both may be used on one folder: what
+  // is lent, and what waits for its key, Pop() leaves alone.
+  //
+  // A lease runs from the engine's time (on event time from that of AdvanceLeases()), which stands still between two
+  // advances. Say what time it is, unless it has just been advanced: here, in Nack() and in Extend() it moves
+  // that time to `now`, which closes nothing yet and costs next to nothing.
+  [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration ttl, PartitionRange from = {},
+                                                 EngineTime now = kBeginningOfTime) noexcept
     requires std::is_copy_constructible_v<State>
   {
+    any_.MoveLeaseTime(now);
     std::vector<Leased<State>> out;
     any_.Lease(max, ttl, from, [&](const ClosedGroup& group, const Delivery& delivery) {
       out.push_back(Leased<State>{CopyOf(group), delivery, any_});
@@ -183,13 +186,15 @@ class Folder {
   LeaseOutcome Ack(const LeaseToken& token) noexcept { return any_.Ack(token); }
 
   // Ends the lease: the emission is to be lent again, from `delay` on; or is a dead letter now. O(1).
-  LeaseOutcome Nack(const LeaseToken& token, Duration delay = Duration::zero()) noexcept {
-    return any_.Nack(token, delay);
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay = Duration::zero(),
+                    EngineTime now = kBeginningOfTime) noexcept {
+    return any_.Nack(token, delay, now);
   }
 
   // Has the lease end no earlier than `ttl` from now; up to max_lease_age from its beginning. O(1).
-  LeaseOutcome Extend(const LeaseToken& token, Duration ttl) noexcept {
-    return any_.Extend(token, ttl);
+  LeaseOutcome Extend(const LeaseToken& token, Duration ttl,
+                      EngineTime now = kBeginningOfTime) noexcept {
+    return any_.Extend(token, ttl, now);
   }
 
   // As Scan(), over the dead letters.

@@ -264,6 +264,21 @@ TEST_F(Delivery, ALeaseThatIsOverAtOnceIsGivenOncePerCall) {
   EXPECT_EQ(Lease(100, -1h).at(0).delivery.deliveries, 2);
 }
 
+TEST_F(Delivery, ACallCanSayWhatTimeItIs) {
+  Open();
+  Emit("a", 1);
+  Emit("b", 2);
+  auto leases = folder_->Lease(2, 30s, {}, kT0 + 1h);
+  ASSERT_THAT(leases, SizeIs(2));
+  EXPECT_EQ(leases[0].delivery.until, kT0 + 1h + 30s);
+  EXPECT_EQ(leases[0].Extend(1min, kT0 + 1h + 20s), LeaseOutcome::kDone);
+  EXPECT_EQ(leases[1].Nack(10s, kT0 + 1h + 25s), LeaseOutcome::kDone);
+  EXPECT_EQ(engine_->now(), kT0 + 1h + 25s);
+  EXPECT_EQ(engine_->NextDeadline(), kT0 + 1h + 30s);  // early, never late
+  engine_->Advance(kT0 + 1h + 35s);
+  EXPECT_THAT(LeaseAll(), ElementsAre("b:2"));
+}
+
 TEST_F(Delivery, ExtendNeverShortens) {
   Open();
   Emit("a", 1);
