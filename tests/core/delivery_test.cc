@@ -1,10 +1,8 @@
 // Leases as their users see them, one behaviour a test. The rules come from docs/semantics.md, "Popping and
 // leasing" and "Backlog".
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -479,139 +477,6 @@ TEST_F(Delivery, WhatIsLentIsNotDropped) {
   Emit("a", 3);
   EXPECT_EQ(folder_->Ack(a), LeaseOutcome::kDone);
   EXPECT_THAT(PopAll(), ElementsAre("a:3"));
-}
-
-// --- Calls that must not hang, and engines that are gone
-
-// Does what it is told when an event is folded into it.
-struct Reentrant {
-  static inline std::function<void(Reentrant&)> on_fold;
-
-  FoldOutcome inner = FoldOutcome::kOpened;
-  LeaseOutcome ack = LeaseOutcome::kDone;
-  size_t popped = 99;
-
-  void Fold(const Number&) noexcept { on_fold(*this); }
-};
-
-// C6, nasty-cases 45.
-TEST(Reentrance, AFoldFunctionThatCallsTheEngineIsToldSo) {
-  auto engine = *Engine::Open({.partitions = 2});
-  Folder<Number, Reentrant> folder(*engine, "r", {.quiet_period = 1s, .max_hold = kForever});
-  Reentrant::on_fold = [&](Reentrant& state) {
-    state.inner = folder.Fold("other", {1}, kT0);
-    state.ack = folder.Ack({});
-    state.popped = folder.Pop(10).size() + folder.Lease(10, 1min).size();
-    folder.Flush("k");
-    folder.Cancel("k");
-    folder.CloseAll();
-    engine->Advance(kT0 + 1h);
-    while (!engine->Advance(kT0 + 1h, 1)) {
-    }
-    engine->Stop();
-  };
-  EXPECT_EQ(folder.Fold("k", {1}, kT0), FoldOutcome::kOpened);
-  engine->Advance(kT0 + 1min);
-  const auto popped = folder.Pop(10);
-  ASSERT_THAT(popped, SizeIs(1));
-  EXPECT_EQ(popped[0].state.inner, FoldOutcome::kWouldDeadlock);
-  EXPECT_EQ(popped[0].state.ack, LeaseOutcome::kWouldDeadlock);
-  EXPECT_EQ(popped[0].state.popped, 0);
-  const Ledger ledger = folder.ledger();
-  EXPECT_EQ(ledger.events, 1);
-  EXPECT_TRUE(ledger.Balances());
-}
-
-// C9.
-TEST(Closing, WhatIsCalledAfterTheEngineIsGoneSaysSo) {
-  auto engine = *Engine::Open({.partitions = 2});
-  Folder<Number, Values> folder(*engine, "n",
-                                {.quiet_period = 1s, .max_hold = kForever, .max_events = 1});
-  folder.Fold("a", {1}, kT0);
-  auto lease = folder.Lease(1, 1min);
-  ASSERT_THAT(lease, SizeIs(1));
-  EXPECT_FALSE(folder.any().closed());
-  engine.reset();
-  EXPECT_TRUE(folder.any().closed());
-  EXPECT_EQ(folder.Fold("a", {1}, kT0), FoldOutcome::kStopped);
-  const std::vector<KeyedEvent<Number>> events(10, {.key = "a", .at = kT0, .event = {1}});
-  EXPECT_EQ(folder.FoldBatch(events).stopped, 10);
-  EXPECT_EQ(lease[0].Ack(), LeaseOutcome::kClosed);
-  EXPECT_THAT(folder.Pop(10), IsEmpty());
-  EXPECT_THAT(folder.Lease(10, 1s), IsEmpty());
-  EXPECT_FALSE(folder.Flush("a"));
-  EXPECT_FALSE(folder.Cancel("a"));
-  EXPECT_FALSE(folder.Peek("a"));
-  folder.CloseAll();
-  EXPECT_EQ(folder.ledger(), Ledger{});
-}
-
-TEST(Closing, CallsUnderWayAreWaitedFor) {
-  for (int round = 0; round < 20; ++round) {
-    auto engine = *Engine::Open({.partitions = 2});
-    Folder<Number, Values> folder(*engine, "n",
-                                  {.quiet_period = 1s, .max_hold = kForever, .max_events = 2});
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t) {
-      threads.emplace_back([&folder, t] {
-        std::vector<KeyedEvent<Number>> events(20, {.key = "x", .at = kT0, .event = {t}});
-        for (int i = 0;; ++i) {
-          const std::string key = "k" + std::to_string(i % 50);
-          if (folder.Fold(key, {i}, kT0) == FoldOutcome::kStopped) return;
-          folder.FoldBatch(events);
-          for (auto& lease : folder.Lease(3, 1min)) lease.Ack();
-          (void)folder.Pop(3);
-        }
-      });
-    }
-    while (folder.ledger().popped < 100) std::this_thread::yield();
-    engine.reset();
-    for (std::thread& thread : threads) thread.join();
-  }
-}
-
-// --- Ranges
-
-TEST(PartitionRanges, CoverEveryPartitionOnceForAnyNumberOfWorkers) {
-  for (int partitions = 1; partitions <= 40; ++partitions) {
-    for (int n = 1; n <= 60; ++n) {
-      int next = 0;
-      for (int i = 0; i < n; ++i) {
-        const auto range = PartitionRange::ForWorker(i, n, partitions);
-        EXPECT_EQ(range.begin, next);
-        const int size = range.end - range.begin;
-        EXPECT_GE(size, partitions / n);
-        EXPECT_LE(size, partitions / n + 1);
-        EXPECT_EQ(range.empty(), size == 0);
-        next = range.end;
-      }
-      EXPECT_EQ(next, partitions);
-    }
-  }
-}
-
-TEST(PartitionRanges, ABatchIsFoldedInTheRangeOnly) {
-  auto engine = *Engine::Open({.partitions = 8});
-  Folder<Number, Values> folder(*engine, "n", {.quiet_period = 1s, .max_hold = kForever});
-  std::vector<std::string> keys;
-  for (int i = 0; i < 1000; ++i) keys.push_back("key" + std::to_string(i % 100));
-  std::vector<KeyedEvent<Number>> events;
-  for (const std::string& key : keys) events.push_back({.key = key, .at = kT0, .event = {1}});
-  uint64_t folded = 0;
-  for (int worker = 0; worker < 3; ++worker) {
-    const auto range = PartitionRange::ForWorker(worker, 3, 8);
-    std::vector<FoldOutcome> outcomes(events.size());
-    const FoldCounts counts = folder.FoldBatch(events, outcomes, range);
-    for (size_t i = 0; i < events.size(); ++i) {
-      EXPECT_EQ(outcomes[i] != FoldOutcome::kElsewhere,
-                range.Contains(PartitionOf(events[i].key, 8)));
-    }
-    EXPECT_EQ(counts.opened + counts.folded + counts.elsewhere, events.size());
-    folded += counts.opened + counts.folded;
-  }
-  EXPECT_EQ(folded, events.size());
-  EXPECT_EQ(folder.ledger().events, events.size());
-  EXPECT_EQ(folder.ledger().opened, 100);
 }
 
 }  // namespace
