@@ -399,6 +399,8 @@ bool FolderCore::closed() {
 absl::StatusOr<AnyFolder> AnyFolder::Open(Engine& engine, std::string_view name,
                                           const FolderOptions& options, const StateOps& ops,
                                           std::shared_ptr<void> context_owner) {
+  const Call call;
+  if (call.nested()) return absl::FailedPreconditionError("Open() from inside a fold function");
   if (absl::Status status = Check(options, ops, engine.partitions()); !status.ok()) return status;
   auto core =
       std::make_unique<FolderCore>(*engine.core(), name, options, ops, std::move(context_owner));

@@ -254,7 +254,8 @@ class PLEAT_EXPORT AnyFolder {
 
   // Creates the collection `name` in the engine, which keeps `context_owner` as long as it keeps the
   // collection; without one, `ops.context` must outlive the engine.
-  // Errors: kInvalidArgument for an option out of range, naming it; kAlreadyExists.
+  // Errors: kInvalidArgument for an option out of range, naming it; kAlreadyExists; kFailedPrecondition from inside a
+  // fold function.
   static absl::StatusOr<AnyFolder> Open(Engine& engine, std::string_view name,
                                         const FolderOptions& options, const StateOps& ops,
                                         std::shared_ptr<void> context_owner = nullptr);

@@ -88,7 +88,7 @@ class EngineAlarm {
 //
 // Functions of the caller's that run inside a call (folding, copying and destroying a state, rules) must not call
 // an engine, this one or another. A Fold() from there is answered kWouldDeadlock, and so is an Ack(); all else
-// does nothing, and a call with a budget says that it is done.
+// does nothing, and a call with a budget says that it is done. Nor may they destroy the engine.
 class PLEAT_EXPORT Engine {
  public:
   // Errors: kInvalidArgument for an option out of range, naming it.

@@ -108,6 +108,20 @@ TEST(Consumer, LeasesAreTheCallersToAck) {
   EXPECT_EQ(service.sums.ledger().acked, 1u);
 }
 
+TEST(Consumer, ALeaseRunsFromTheInstantItIsGivenHoweverLongTheDriverHasSlept) {
+  Service service;
+  Consumer consumer(*service.driver, service.sums, {}, {.ttl = 10s});
+  service.clock.Pass(97s);  // unnoticed: nothing is due
+  service.Emit("ann");
+  std::optional<Leased<Sum>> lease;
+  consumer.async_lease([&](error_code, std::optional<Leased<Sum>> got) { lease = std::move(got); });
+  service.Poll();
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(lease->delivery.until, kNoon + 97s + 10s);
+  service.Pass(10s - 1us);
+  EXPECT_EQ(lease->Ack(), LeaseOutcome::kDone);
+}
+
 TEST(Consumer, ALeaseThatRanOutGoesToWhoeverWaits) {
   Service service;
   Consumer consumer(*service.driver, service.sums, {}, {.ttl = 10s});

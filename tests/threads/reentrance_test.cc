@@ -99,6 +99,9 @@ class CallingBack : public testing::Test {
     ScanCursor cursor;
     EXPECT_FALSE(any.Scan(cursor, 9, [](std::string_view, const GroupInfo&, const void*) {}));
     EXPECT_FALSE(any.ScanDeadLetters(cursor, 9, [](const ClosedGroup&, const Death&) {}));
+    const auto inner =
+        Folder<int, Caller>::Open(*engine_, "inner", {.quiet_period = 1s, .max_hold = 1s});
+    EXPECT_EQ(inner.status().code(), absl::StatusCode::kFailedPrecondition);
     folder_->CloseAll();
     any.Advance(kT0 + 24h);
     engine_->Advance(kT0 + 24h);
