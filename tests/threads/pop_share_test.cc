@@ -81,8 +81,15 @@ class Sharing {
   }
 
  private:
+  // All begin together.
+  void Arrive() {
+    ++arrived_;
+    while (arrived_ < 4) std::this_thread::yield();
+  }
+
   // The numbers that leave a remainder of `which` when divided by two; what is refused is folded again.
   void Produce(uint64_t which) {
+    Arrive();
     std::vector<KeyedEvent<uint64_t>> batch;
     std::vector<FoldOutcome> outcomes;
     uint64_t next = which;
@@ -100,29 +107,42 @@ class Sharing {
       batch.resize(refused);
       if (refused > 0) std::this_thread::yield();
     }
+    --producing_;
   }
 
   void See(size_t consumer, const Emission<Number>& emission) {
     if (!seen_.Set(emission.state.value)) ++twice_;
     ++taken_[consumer];
-    done_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // Not when so many have come out: something could be missing, or too much.
+  bool GoesOn(bool got_nothing) {
+    if (!got_nothing) return true;
+    std::this_thread::yield();
+    if (producing_ > 0) return true;
+    const Sizes sizes = folder_.sizes();
+    return sizes.ready_emissions + sizes.unacked_emissions > 0;
   }
 
   void Pop(size_t consumer) {
-    while (done_.load(std::memory_order_relaxed) < emissions_) {
+    Arrive();
+    bool got_nothing = false;
+    while (GoesOn(got_nothing)) {
       const auto emissions = folder_.Pop(kPopMax);
       for (const auto& emission : emissions) See(consumer, emission);
-      if (emissions.empty()) std::this_thread::yield();
+      got_nothing = emissions.empty();
     }
   }
 
   void LeaseAndAck(size_t consumer) {
-    while (done_.load(std::memory_order_relaxed) < emissions_) {
+    Arrive();
+    bool got_nothing = false;
+    while (GoesOn(got_nothing)) {
       auto leases = folder_.Lease(kPopMax, 1h);
       for (auto& lease : leases) {
         if (lease.Ack() == LeaseOutcome::kDone) See(consumer, lease);
       }
-      if (leases.empty()) std::this_thread::yield();
+      got_nothing = leases.empty();
     }
   }
 
@@ -134,7 +154,8 @@ class Sharing {
       *engine_,
       "numbers",
       {.quiet_period = 1h, .max_hold = kForever, .max_events = 1, .max_backlog = kBacklog}};
-  std::atomic<uint64_t> done_ = 0;
+  std::atomic<int> arrived_ = 0;
+  std::atomic<int> producing_ = 2;
   std::atomic<uint64_t> twice_ = 0;
   std::array<uint64_t, 2> taken_{};  // each written by its consumer alone
 };

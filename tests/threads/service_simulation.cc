@@ -42,7 +42,7 @@ class Service {
         folder_(*engine_, "service", options_),
         any_(folder_.any()),
         driver_(*this) {
-    for (size_t i = 0; i < kWorkersMax; ++i) workers_.push_back(std::make_unique<Worker>(*this, i));
+    for (size_t i = 0; i < kWorkersMax; ++i) workers_.push_back(std::make_unique<Worker>(*this));
   }
 
   ServiceOutcome Run(ServiceSeen& seen);
@@ -75,7 +75,7 @@ class Service {
   // Owns a range of partitions and does something with what comes out there, when it is told that there is something.
   class Worker final : public EmissionListener {
    public:
-    Worker(Service& service, size_t index) : service_(service), index_(index) {}
+    explicit Worker(Service& service) : service_(service) {}
     void MayHaveEmissions() noexcept override { WakeIn(Duration{0}); }
     void Own(PartitionRange range);
     void Leave();
@@ -93,7 +93,6 @@ class Service {
     void Die();
 
     Service& service_;
-    const size_t index_;
     PartitionRange range_{0, 0};
     uint64_t life_ = 0;
     bool pops_ = false;

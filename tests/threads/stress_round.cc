@@ -87,6 +87,9 @@ class Round {
   std::atomic<int64_t> tick_ = 0;
   std::atomic<uint64_t> told_ = 0;
   std::atomic<int> side_folders_ = 0;
+  std::atomic<size_t> arrived_ = 0;
+  std::atomic<size_t> far_ = 0;          // threads that have done most of their calls
+  std::atomic<size_t> nearly_done_ = 0;  // or almost all
   std::mutex shared_lock_;
   std::vector<std::pair<LeaseToken, EmissionId>> shared_;  // leases that any thread may end
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -100,15 +103,23 @@ class Round::Worker {
     taken_.resize(round.events_each_);
   }
 
+  // Threads begin together, and give way now and then, so that on few processors they meet as well.
   void Run() {
+    const auto all = round_.workers_.size();
+    ++round_.arrived_;
+    while (round_.arrived_ < all) std::this_thread::yield();
     for (uint64_t i = 0; i < round_.operations_each_; ++i) {
       if (round_.tracks_.failure() != nullptr) break;
-      if (index_ == 0 && round_.config_.engine_goes && i == round_.operations_each_ * 8 / 10) {
+      // By one of them, while others have a good part before them.
+      if (i == round_.operations_each_ * 7 / 10 && round_.config_.engine_goes &&
+          ++round_.far_ == (all + 1) / 2) {
         round_.DestroyEngine();
       }
-      if (index_ == 1 && i == round_.operations_each_ * 97 / 100) {
+      // By the last one that gets there.
+      if (i == round_.operations_each_ * 97 / 100 && ++round_.nearly_done_ == all) {
         round_.WithEngine([](Engine& engine) { engine.Stop(); });
       }
+      if (choices_.OneIn(64)) std::this_thread::yield();
       Step(choices_.Below(1000));
       ++operations;
     }
@@ -162,10 +173,6 @@ class Round::Worker {
     taken_[number - first_number()] = outcome == FoldOutcome::kOpened ||
                                       outcome == FoldOutcome::kFolded ||
                                       outcome == FoldOutcome::kCorrected;
-  }
-  void Note(LeaseOutcome outcome) {
-    if (outcome == LeaseOutcome::kStale) ++stale;
-    if (outcome == LeaseOutcome::kClamped) ++clamped;
   }
   PartitionRange AnyRange() {
     if (choices_.OneIn(2)) return {};
@@ -339,7 +346,8 @@ void Round::Worker::EndLease() {
       break;
   }
   Expect(outcome != LeaseOutcome::kWouldDeadlock, "a call said that it is inside another one");
-  Note(outcome);
+  if (outcome == LeaseOutcome::kStale) ++stale;
+  if (outcome == LeaseOutcome::kClamped) ++clamped;
 }
 
 void Round::Worker::Advance() {
@@ -529,8 +537,7 @@ void Round::Compare(StressSeen& seen) {
     if (outcomes[i] > 0) seen.outcomes.insert(static_cast<FoldOutcome>(i));
   }
   seen.told += told_;
-  seen.folders += static_cast<uint64_t>(std::min(side_folders_.load(), kSideFolders));
-
+  seen.folders += static_cast<uint64_t>(side_folders_);
   if (engine_ == nullptr) {
     if (folder_.ledger() != Ledger{} || !folder_.any().closed())
       tracks_.Fail("gone, but not empty");

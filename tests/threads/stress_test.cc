@@ -17,7 +17,7 @@ namespace pleat::inline v0 {
 namespace {
 
 constexpr uint64_t kOperations = 2'000'000;
-constexpr uint64_t kOperationsPerRound = 10'000;
+constexpr uint64_t kOperationsPerRound = 20'000;
 constexpr uint64_t kThreads = 4;
 
 TEST(Stress, NothingIsLostOrDoneTwiceWhateverIsCalledAtTheSameTime) {
