@@ -7,7 +7,7 @@
 // When several threads fold into one key, each handing over costs as much as ten folds: the cache lines of lock,
 // book and group have to move. So a lock that is taken again and again while somebody waits is *hot*, and for the
 // next turns whoever finds it held waits long enough for the holder to get hundreds of folds done. (Two threads on one
-// key then fold as fast as one alone; spinning as usual, a fifth of that.)
+// key then fold nine tenths as fast as one alone; spinning as usual, a fifth.)
 //
 // Not fair, not recursive.
 #pragma once
@@ -40,17 +40,16 @@ class ABSL_LOCKABLE Lock {
   // one needless wake-up call, never a lost one.
   enum : uint32_t { kFree = 0, kHeld = 1, kAwaited = 3 };
 
-  // Each wait is twice as long as the one before: from a fold that is about to end to some microseconds; when
-  // hot, some ten microseconds from the beginning.
-  static constexpr int kPauses = 1;
-  static constexpr int kPausesMax = 64;
-  static constexpr int kHotPauses = 256;
-  static constexpr int kHotPausesMax = 1024;
+  // So many looks before going to sleep. The first comes after one pause, which is a fold that is about to end, and
+  // each wait is twice as long as the one before; when hot, all of them are some ten microseconds.
+  static constexpr int kLooks = 9;
+  static constexpr int kHotLooks = 20;
+  static constexpr int kHotPauses = 1024;
 
   // Hot: kHotStreak times in a row somebody who waited saw others take kHotPassed turns meanwhile, which only who
   // comes back at once can do; for kHotTurns.
   static constexpr uint32_t kHotStreak = 4;
-  static constexpr uint32_t kHotPassed = 4;
+  static constexpr uint32_t kHotPassed = 2;
   static constexpr uint32_t kHotTurns = 10'000;
 
   static uint32_t TurnsOf(uint32_t state) noexcept { return state >> 2; }
@@ -64,10 +63,9 @@ class ABSL_LOCKABLE Lock {
   void LockSlow() noexcept {
     const uint32_t came = TurnsOf(state_.load(std::memory_order_relaxed));
     const bool hot = came - hot_from_.load(std::memory_order_relaxed) < kHotTurns;
-    const int most = hot ? kHotPausesMax : kPausesMax;
     for (uint32_t as = kHeld;; as = kAwaited) {
-      for (int pauses = hot ? kHotPauses : kPauses; pauses <= most; pauses *= 2) {
-        Pause(pauses);
+      for (int look = 0; look < (hot ? kHotLooks : kLooks); ++look) {
+        Pause(hot ? kHotPauses : 1 << look);
         const bool free = (state_.load(std::memory_order_relaxed) & kAwaited) == kFree;
         if (free && Take(as)) return NoteWait(came);
       }
