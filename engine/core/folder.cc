@@ -223,8 +223,9 @@ void FolderCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 // Merges what the partitions of `from` have to hand out, and hands out up to `max` of it by
-// `hand_out(book, next)`. A book says so when it has gone through so much that waits for its key that others
-// should have their turn at the locks.
+// `hand_out(book, next, lease_now)`. A book that has taken back so much, or gone through so much that waits for its
+// key, that others should have their turn at the locks, says so before it knows what comes next: then all
+// begin again, or, if something was handed out, that is it.
 template <class HandOut>
 size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
                                 const HandOut& hand_out) ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -240,9 +241,9 @@ size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
   std::vector<Head> heads;
   heads.reserve(static_cast<size_t>(range.end - range.begin));
   size_t handed_out = 0;
-  bool again = false;
+  bool known = true;  // what comes next, of every book
   do {
-    again = false;
+    known = true;
     heads.clear();
     LockRange(range);
     const Timeline& timeline = engine_.timeline();
@@ -250,18 +251,21 @@ size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
     const EngineTime lease_now = timeline.lease_now();
     const auto look = [&](Head& head) {
       head.next = head.book->NextHandout(now, lends);
-      again |= head.next.what() == Handout::What::kLater;
+      known &= head.next.what() != Handout::What::kLater;
       return static_cast<bool>(head.next);
     };
     for (int i = range.begin; i < range.end; ++i) {
       const Home& home = homes_[static_cast<size_t>(i)];
       if (home.partition->closed()) continue;
-      again |= !home.book->TakeBack(now, lease_now);
       Head head{{}, home.book};
-      if (look(head)) heads.push_back(head);
+      if (!home.book->TakeBack(now, lease_now)) {
+        known = false;
+      } else if (look(head)) {
+        heads.push_back(head);
+      }
     }
     std::make_heap(heads.begin(), heads.end(), later);
-    while (handed_out < max && !heads.empty()) {
+    while (known && handed_out < max && !heads.empty()) {
       std::pop_heap(heads.begin(), heads.end(), later);
       Head& head = heads.back();
       hand_out(*head.book, head.next, lease_now);
@@ -277,7 +281,7 @@ size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
       for (int i = range.begin; i < range.end; ++i) NoteLeases(homes_[static_cast<size_t>(i)]);
     }
     UnlockRange(range);
-  } while (again && handed_out == 0);
+  } while (!known && handed_out == 0);
   return handed_out;
 }
 

@@ -429,6 +429,28 @@ TEST_F(Delivery, ARetriedDeadLetterComesBeforeWhatIsReadyOfItsKey) {
   EXPECT_THAT(PopAll(), ElementsAre("a:1", "a:3", "a:4"));
 }
 
+// More than a call goes through under one lock.
+TEST_F(Delivery, ThousandsOfLeasesThatRanOutComeBackBeforeAnythingNew) {
+  Open({}, {.partitions = 2});
+  for (int i = 0; i < 5'000; ++i) Emit("key" + std::to_string(i), 1);
+  ASSERT_THAT(Lease(5'000), SizeIs(5'000));
+  Emit("new", 1);
+  (void)engine_->Advance(engine_->now() + 30s, 0);  // nobody has looked
+  const auto again = Lease(10'000);
+  ASSERT_THAT(again, SizeIs(5'001));
+  EXPECT_EQ(again.front().delivery.deliveries, 2);
+  EXPECT_EQ(again.back().key, "new");
+}
+
+TEST_F(Delivery, ThousandsThatWaitForTheirKeyHideNothing) {
+  Open({}, {.partitions = 2});
+  Emit("a", 1);
+  LeaseOne(1h);
+  for (int i = 0; i < 5'000; ++i) Emit("a", 1);
+  Emit("b", 2);
+  EXPECT_THAT(LeaseAll(), ElementsAre("b:2"));
+}
+
 TEST_F(Delivery, AWorkerLeasesFromItsRangeOnly) {
   Open({}, {.partitions = 16});
   for (int i = 0; i < 100; ++i) Emit("key" + std::to_string(i), 0);
