@@ -120,7 +120,7 @@ class Folder {
       any = AnyFolder::Open(engine, name, options, StateOpsFor<Event, State>());
     }
     if (!any.ok()) return any.status();
-    return Folder(*any);
+    return Folder(*std::move(any));
   }
 
   // The same for options known to be right: an error is a bug and ends the program, printing it.
@@ -281,7 +281,7 @@ class Folder {
   const AnyFolder& any() const noexcept { return any_; }
 
  private:
-  explicit Folder(AnyFolder any) : any_(any) {}
+  explicit Folder(AnyFolder any) noexcept : any_(std::move(any)) {}
 
   static Emission<State> CopyOf(const ClosedGroup& group) {
     return EmissionOf(group, State(*static_cast<const State*>(group.state)));
