@@ -147,8 +147,9 @@ void FoldBook::LendNext(const Handout& next, EngineTime lease_now, Duration ttl,
 bool FoldBook::ExpireLeases(EngineTime now, size_t& budget) {
   if (leases_ == nullptr || leases_->NextDue() > now) return true;
   if (timeline_.axis() == Axis::kEvent && bytes_ >= backlog_from_) {
-    size_t all = std::numeric_limits<size_t>::max();
-    CloseGroups(std::max(seen_, timeline_.now()), all);  // what time has done before
+    size_t everything = std::numeric_limits<size_t>::max();
+    seen_ = std::max(seen_, timeline_.now());
+    CloseGroups(seen_, everything);  // what time has done before
   }
   bool all = false;
   Settle([&](Leases::Drop drop) {
@@ -238,7 +239,8 @@ void FoldBook::DropOldest(const ReadyGroup& newest) {
   if (leases_ == nullptr) return Discard(TakeReady());
   for (;;) {
     const ReadyGroup* const ready = ready_.empty() ? nullptr : &ready_.front();
-    if (ReleasedBefore(ready) != nullptr) return Discard(leases_->TakeReleased(seen_));
+    if (ReleasedBefore(ready) != nullptr)
+      return Discard(leases_->TakeReleased(timeline_.lease_now()));
     if (ready == nullptr) return Discard(leases_->TakeFirstWaiting(HolderOf(newest)));
     const uint32_t holder = HolderOf(*ready);
     if (holder == Leases::kNone) return Discard(TakeReady());

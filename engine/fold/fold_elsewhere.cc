@@ -10,6 +10,8 @@ namespace pleat::inline v0 {
 FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
   if (bytes_ >= backlog_from_) {
     CatchUp(call.now);
+    call.now = std::max(call.now, seen_);  // it may have been told of a later time
+    call.edge = std::max(call.edge, seen_);
     number = FindSlowly(call.key, call.hash);
     ++changes_;
   }

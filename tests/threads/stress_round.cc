@@ -372,20 +372,22 @@ void Round::Worker::Advance() {
 }
 
 void Round::Worker::ScanDeadLetters(bool drops) {
+  // Without copies, because a scan may also cut partials, which are copies too.
   ScanCursor cursor;
-  std::vector<DeadLetter<TrackedEvents>> letters;
-  {
-    const TrackedEvents::Viewing viewing;
-    while (folder_.ScanDeadLetters(cursor, 1 + choices_.Below(4), letters)) {
-      if (letters.size() > 100) break;
-    }
+  std::vector<LeaseToken> letters;
+  const auto see = [&](const ClosedGroup& group, const Death& death) {
+    const auto& state = *static_cast<const TrackedEvents*>(group.state);
+    Expect(state.all().size() == group.count, "a dead letter without its events");
+    letters.push_back(death.token);
+  };
+  while (folder_.any().ScanDeadLetters(cursor, 1 + choices_.Below(4), see)) {
+    if (letters.size() > 100) break;
   }
-  for (const auto& letter : letters) {
-    Expect(letter.state.all().size() == letter.count, "a dead letter without its events");
+  for (const LeaseToken& letter : letters) {
     if (drops || choices_.OneIn(3)) {
-      if (folder_.DropDeadLetter(letter.death.token) == LeaseOutcome::kDone) ++letters_dropped;
+      if (folder_.DropDeadLetter(letter) == LeaseOutcome::kDone) ++letters_dropped;
     } else if (choices_.OneIn(2)) {
-      if (folder_.RetryDeadLetter(letter.death.token) == LeaseOutcome::kDone) ++retried;
+      if (folder_.RetryDeadLetter(letter) == LeaseOutcome::kDone) ++retried;
     }
   }
 }
