@@ -372,22 +372,20 @@ void Round::Worker::Advance() {
 }
 
 void Round::Worker::ScanDeadLetters(bool drops) {
-  // Without copies, because a scan may also cut partials, which are copies too.
   ScanCursor cursor;
-  std::vector<LeaseToken> letters;
+  std::vector<LeaseToken> letters;  // no copies: a scan may also cut partials, which are copies too
   const auto see = [&](const ClosedGroup& group, const Death& death) {
-    const auto& state = *static_cast<const TrackedEvents*>(group.state);
-    Expect(state.all().size() == group.count, "a dead letter without its events");
+    const size_t events = static_cast<const TrackedEvents*>(group.state)->all().size();
+    Expect(events == group.count, "a dead letter without its events");
     letters.push_back(death.token);
   };
-  while (folder_.any().ScanDeadLetters(cursor, 1 + choices_.Below(4), see)) {
-    if (letters.size() > 100) break;
+  while (letters.size() < 100 && folder_.any().ScanDeadLetters(cursor, 4, see)) {
   }
   for (const LeaseToken& letter : letters) {
     if (drops || choices_.OneIn(3)) {
-      if (folder_.DropDeadLetter(letter) == LeaseOutcome::kDone) ++letters_dropped;
+      letters_dropped += folder_.DropDeadLetter(letter) == LeaseOutcome::kDone;
     } else if (choices_.OneIn(2)) {
-      if (folder_.RetryDeadLetter(letter) == LeaseOutcome::kDone) ++retried;
+      retried += folder_.RetryDeadLetter(letter) == LeaseOutcome::kDone;
     }
   }
 }
