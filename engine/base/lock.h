@@ -93,9 +93,8 @@ class ABSL_LOCKABLE Lock {
   }
 
   std::atomic<uint32_t> state_{kFree};
-  std::atomic<uint32_t> hot_from_{UINT32_C(1)
-                                  << 31};  // the turn that kHotTurns begin at; of no turn at first
-  uint32_t streak_ = 0;                    // the holder's
+  std::atomic<uint32_t> hot_from_{UINT32_C(1) << 31};  // the turn; at first one that never comes
+  uint32_t streak_ = 0;                                // the holder's
 };
 
 class ABSL_SCOPED_LOCKABLE LockGuard {

@@ -55,7 +55,6 @@ class FolderCore {
   Ledger ledger();
   Sizes sizes();
   bool closed();
-  EngineCore& engine() noexcept { return engine_; }
   const std::string& name() const noexcept { return name_; }
   const StateOps& ops() const noexcept { return ops_; }
 

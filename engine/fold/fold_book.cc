@@ -225,7 +225,7 @@ void FoldBook::PushEmission(const Due& due) {
                          .number = due.number,
                          .by_event = due.by_event,
                          .reason = due.reason};
-  // At the end: neither time nor positions go back in a book.
+  // At the end, as neither time nor positions go back in a book; but what one event emits early goes by its deadline.
   ready_.Insert(ready, [this](const ReadyGroup& mine, const ReadyGroup& other) {
     return Before(mine, *this, other);
   });
