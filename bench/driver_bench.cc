@@ -49,7 +49,7 @@ class Popper {
     Next();
   }
 
-  BasicHistogram<6> lateness_us;
+  BasicHistogram<3> lateness_us;
   uint64_t early = 0;
 
  private:

@@ -66,6 +66,11 @@ struct FolderOptions {
   // A group closes when nothing has folded into it for this long. Above zero; required.
   Duration quiet_period{0};
 
+  // With a floor, each class of keys (EventMarks::key_class) learns a quiet period of its own, from its own gaps,
+  // between quiet_floor and quiet_period; docs/quiet-period.md says how. Above zero, below quiet_period. What a
+  // class has learned each partition knows for itself. 0: every group waits for quiet_period.
+  Duration quiet_floor{0};
+
   // A group closes this long after it opened, however busy it is. Above zero; must be named:
   // kForever says that a key which never goes quiet may hold its group without end.
   Duration max_hold{0};
@@ -92,6 +97,12 @@ struct FolderOptions {
   // Whether the ledger counts `reopened`. Each group that closes early then costs some 50 bytes until its
   // quiet period would have ended.
   bool count_reopened = false;
+
+  // Whether gaps are measured, so that gap_stats() can tell what other quiet periods would have done; and
+  // the last stamps of how many closed keys are remembered for it, at 16 bytes each beside max_bytes. What a
+  // partition remembers is its share.
+  bool gap_stats = false;
+  size_t max_ghosts = 1'000'000;
 
   // Open groups, and bytes held by groups (open, or closed and not yet popped). At the limit an
   // event that would open a group is answered kOverLimit, and so is, at max_bytes, one for a state
@@ -136,6 +147,9 @@ struct EventMarks {
   Duration quiet_period{
       0};  // after this event; 0: the folder's. A group's deadline is the latest that
            // any of its events asks for
+  // With FolderOptions::quiet_floor: what learns its quiet period together with the keys of this event. All
+  // numbers are fine; those from 1,024 on share what others have learned.
+  uint32_t key_class = 0;
   // With StateOps::has_ids:
   std::string_view id;  // names the event among those of its key; any bytes
   uint64_t content =

@@ -38,22 +38,71 @@ TEST(Histogram, SmallValuesAreExact) {
   EXPECT_EQ(histogram.ValueAt(1), 31u);
 }
 
-// On both sides of every edge of a bucket that a power of two can be.
-TEST(Histogram, EveryMagnitudeIsKnownWithinOnePartIn16) {
-  for (int bit = 0; bit < 64; ++bit) {
-    for (const uint64_t value : {(uint64_t{1} << bit) - 1, uint64_t{1} << bit,
-                                 (uint64_t{1} << bit) + 1, (uint64_t{3} << bit) / 2}) {
+// On both sides of every edge of a bucket that a power of two or ten can be.
+TEST(Histogram, EveryMagnitudeIsKnownToTwoDigits) {
+  std::vector<uint64_t> values;
+  for (int bit = 0; bit < 64; ++bit) values.push_back(uint64_t{1} << bit);
+  for (uint64_t ten = 1, n = 0; n < 20; ++n, ten *= 10) {
+    values.insert(values.end(), {ten, ten / 2 * 3, ten / 10 * 99, ten / 100 * 99});
+  }
+  for (const uint64_t middle : values) {
+    for (const uint64_t value : {middle - 1, middle, middle + 1}) {
       Histogram histogram;
       histogram.Add(value);
       const auto [lowest, highest, count] = BucketsOf(histogram).at(0);
       EXPECT_LE(lowest, value);
       EXPECT_GE(highest, value);
-      EXPECT_LE(highest - lowest, value / 16) << value;
+      EXPECT_LE(highest - lowest, value / 10) << value;
       EXPECT_EQ(count, 1u);
       histogram.Add(UINT64_MAX);  // so that the answer is the bucket's edge, not the maximum
       EXPECT_EQ(histogram.ValueAt(0.5), highest);
       EXPECT_EQ(histogram.ValueAt(1), UINT64_MAX);
     }
+  }
+}
+
+// Division by multiplication must be right at every edge, for both numbers of digits.
+template <int kDigits>
+void ExpectRoundValuesApart() {
+  using Tested = BasicHistogram<kDigits>;
+  uint64_t power = 1;
+  for (int n = 0; n < 20 - kDigits; ++n, power *= 10) {
+    uint64_t least = 1;
+    for (int digit = 1; digit < kDigits; ++digit) least *= 10;
+    for (uint64_t leading = least; leading < 10 * least; ++leading) {
+      const uint64_t round = leading * power;
+      const size_t index = Tested::IndexOf(round);
+      ASSERT_EQ(Tested::LowestOf(index), round);
+      ASSERT_EQ(Tested::HighestOf(index), round);
+      ASSERT_EQ(Tested::IndexOf(round - 1), index - 1);
+      ASSERT_EQ(Tested::IndexOf(round + 1), index + 1);
+    }
+  }
+  EXPECT_EQ(Tested::IndexOf(UINT64_MAX), Tested::kBuckets - 1);
+  EXPECT_EQ(Tested::HighestOf(Tested::kBuckets - 1), UINT64_MAX);
+}
+TEST(Histogram, RoundValuesHaveABucketOfTheirOwn) {
+  ExpectRoundValuesApart<2>();
+  ExpectRoundValuesApart<3>();
+}
+
+TEST(Histogram, CountsExactlyWhatIsBelowARoundValue) {
+  Histogram histogram;
+  for (const uint64_t second : {1, 1, 2, 3, 30}) histogram.Add(second * 1'000'000);
+  EXPECT_EQ(histogram.CountBelow(1'000'000), 0);
+  EXPECT_EQ(histogram.CountBelow(1'000'001), 2);
+  EXPECT_EQ(histogram.CountBelow(1'023'457), 2);
+  EXPECT_EQ(histogram.CountBelow(2'000'000), 2);
+  EXPECT_EQ(histogram.CountBelow(30'000'000), 4);
+  EXPECT_EQ(histogram.CountBelow(31'000'000), 5);
+  EXPECT_EQ(histogram.CountBelow(UINT64_MAX), 5);
+}
+
+TEST(Histogram, CountsBetweenRoundValuesAsSpreadEvenly) {
+  Histogram histogram;
+  for (uint64_t value = 1'000; value < 10'000; ++value) histogram.Add(value);
+  for (uint64_t value = 1'000; value < 10'000; value += 7) {
+    EXPECT_NEAR(histogram.CountBelow(value), static_cast<double>(value - 1'000), 1.0);
   }
 }
 

@@ -1,0 +1,44 @@
+// What an analysis comes down to: which quiet period, what it costs, and why this one.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pleat/analysis.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0 {
+
+// What was asked for. Nothing: the knee.
+struct Goal {
+  double target_ratio = 0;        // at least this folding ratio
+  Duration max_delay = kForever;  // at the 99th percentile
+};
+
+struct Recommendation {
+  enum class Kind {
+    kKnee,  // beyond it a longer delay folds little more
+    kGoal,  // the shortest quiet period that meets the target, or the longest within max_delay
+    kOutOfReach,   // no row meets the goal; `row` comes nearest
+    kDoesNotFold,  // hardly anything folds, whatever the quiet period
+  };
+  Kind kind = Kind::kDoesNotFold;
+  std::optional<size_t> row;  // of Analysis::rows; not of kDoesNotFold
+  std::string why;            // for people: what it costs, and why this one
+  std::vector<Burst>
+      restless;  // keys that do not go quiet at it, and so need a max hold; longest first
+};
+
+Recommendation Recommend(const Analysis& analysis, const Goal& goal);
+
+// The result for one --key.
+struct KeyAnalysis {
+  std::string key;  // as it was given, e.g. "user" or "/id.orig_h,proto"
+  std::unique_ptr<const Analysis> analysis;
+  Recommendation recommended;
+};
+
+}  // namespace pleat::inline v0
