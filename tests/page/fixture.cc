@@ -102,6 +102,15 @@ Log BurstyLog(uint64_t seed) {
   return log;
 }
 
+uint64_t FoldedAt(const Log& log, Duration quiet) {
+  uint64_t folded = 0;
+  for (const auto& [key, stamps] : log) {
+    for (size_t i = 1; i < stamps.size(); ++i)
+      folded += stamps[i] - stamps[i - 1] < quiet ? uint64_t{1} : uint64_t{0};
+  }
+  return folded;
+}
+
 std::unique_ptr<Analysis> Analyze(const Log& log, const std::vector<Duration>& grid) {
   auto analysis = std::make_unique<Analysis>();
   analysis->keys = log.size();
@@ -138,6 +147,18 @@ KeyAnalysis BurstyAnalysis(std::string key) {
   const std::vector<Burst>& longest = result.analysis->rows[12].longest;
   result.recommended.restless = {longest.front()};
   return result;
+}
+
+KeyAnalysis HeldAnalysis() {
+  KeyAnalysis result = BurstyAnalysis();
+  auto held = std::make_unique<Analysis>(*result.analysis);
+  held->max_hold = 1h;
+  result.analysis = std::move(held);
+  return result;
+}
+
+KeyAnalysis EmptyAnalysis() {
+  return {"user", std::make_unique<Analysis>(), {.why = "There are no events."}};
 }
 
 const std::vector<std::string>& HostileTexts() {

@@ -18,6 +18,9 @@ using Log = std::map<std::string, std::vector<EngineTime>>;
 // that comes every 20 s.
 Log BurstyLog(uint64_t seed);
 
+// How many events come less than `quiet` after the one before them of their key.
+uint64_t FoldedAt(const Log& log, Duration quiet);
+
 // With a row for each of `grid`.
 std::unique_ptr<Analysis> Analyze(const Log& log, const std::vector<Duration>& grid);
 
@@ -27,7 +30,13 @@ const std::vector<Duration>& RoundGrid();
 // The bursty log, whose 13th row is recommended.
 KeyAnalysis BurstyAnalysis(std::string key = "user");
 
-// The same with texts in it that would break out of a page if it let them.
+// The same said to have a max hold, of which gaps do not tell.
+KeyAnalysis HeldAnalysis();
+
+// Of no events.
+KeyAnalysis EmptyAnalysis();
+
+// One with texts in it that would break out of a page if it let them.
 KeyAnalysis HostileAnalysis();
 const std::vector<std::string>& HostileTexts();
 

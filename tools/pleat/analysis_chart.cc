@@ -113,7 +113,7 @@ class Drawing {
 
   void DrawQuietAxis() {
     for (const Duration mark :
-         DurationMarks(scales_.quiet, right_ - left_, narrow_ ? 46.0 : 62.0)) {
+         DurationMarks(scales_.quiet, right_ - left_, narrow_ ? 46.0 : 56.0)) {
       for (size_t panel = 0; panel < kPanels; ++panel) {
         Print(out_, "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
               X(mark), X(mark), tops_[panel], Bottom(panel));

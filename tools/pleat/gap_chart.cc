@@ -112,7 +112,7 @@ class Drawing {
     }
     if (has_zero_) Tick(left_ + 10, "0");
     for (const Duration mark :
-         DurationMarks({low_, high_}, right_ - scale_left_, narrow_ ? 46 : 62))
+         DurationMarks({low_, high_}, right_ - scale_left_, narrow_ ? 46 : 56))
       Tick(X(mark), DurationText(mark));
   }
 
@@ -151,13 +151,12 @@ std::vector<GapRange> GapBars(const GapHistogram& gaps) {
   std::vector<GapRange> bars;
   for (const size_t step : {1, 2, 5}) {
     bars = Between(gaps, RoundEnds(step));
+    // Nothing is drawn between 0 and the shortest gap that is longer.
+    const auto longer = std::ranges::find_if(
+        bars, [](const GapRange& bar) { return bar.from > Duration{0} && bar.count > 0; });
+    if (longer != bars.begin() && longer != bars.end()) bars.erase(bars.begin() + 1, longer);
     if (bars.size() <= kBarsMax) break;
   }
-  // No bars are drawn between 0 and the first gap that is longer.
-  const auto other = std::ranges::find_if(
-      bars, [](const GapRange& bar) { return bar.from > Duration{0} && bar.count > 0; });
-  if (!bars.empty() && bars.front().from == Duration{0} && other != bars.end())
-    bars.erase(bars.begin() + 1, other);
   return bars;
 }
 
