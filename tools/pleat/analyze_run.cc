@@ -50,8 +50,8 @@ int AnalyzeRun::Run() {
   }
   progress_.Clear();
   if (no_unit_) return kExitUsage;
-  if (bad_not_said_ > 0)
-    Say("pleat analyze: " + Grouped(bad_not_said_) + " more bad lines, not shown");
+  if (bad_said_ > kBadLinesShown)
+    Say("pleat analyze: " + Grouped(bad_said_ - kBadLinesShown) + " more bad lines, not shown");
   if (status.ok()) {
     const std::vector<KeyAnalysis> keys = Finish();
     status = Write(keys);
@@ -129,10 +129,12 @@ void AnalyzeRun::AddLines(BlockQueue::Block& block) {
   for (size_t i = 0; i < analyzers_.size(); ++i) {
     line_number_ = before + block.lines[i]->left();
     analyzers_[i]->Add(*block.lines[i], [&](const UnusualLine& line) {
-      OnUnusualLine(before + line.index + 1, line.result);
+      NoteUnusualLine(before + line.index + 1, line.result);
       return !no_unit_;
     });
+    if (no_unit_) break;
   }
+  SayBadLines();
 }
 
 // A piece of a line over the limit.
@@ -140,21 +142,26 @@ void AnalyzeRun::AddLongLine(LineBlock::Kind kind, std::string_view text) {
   if (kind != LineBlock::Kind::kLongBegin) return;
   ++line_number_;
   for (const auto& analyzer : analyzers_)
-    OnUnusualLine(line_number_, analyzer->AddLine(text.substr(0, kLineBytesShown)));
+    NoteUnusualLine(line_number_, analyzer->AddLine(text.substr(0, kLineBytesShown)));
+  SayBadLines();
 }
 
-void AnalyzeRun::OnUnusualLine(uint64_t line, const LineResult& result) {
-  const bool no_unit = result.kind == LineResult::Kind::kNoUnit;
-  if (result.kind != LineResult::Kind::kBad && !no_unit) return;
-  std::pair<uint64_t, std::string> bad(line, result.reason);
-  if (no_unit_ || bad == last_bad_) return;
-  no_unit_ = no_unit;
-  if (no_unit || bad_said_++ < kBadLinesShown) {
-    Say(input_name_ + ":" + std::to_string(line) + ": " + bad.second);
-  } else {
-    ++bad_not_said_;
+void AnalyzeRun::NoteUnusualLine(uint64_t line, const LineResult& result) {
+  no_unit_ |= result.kind == LineResult::Kind::kNoUnit;
+  if (no_unit_ || result.kind == LineResult::Kind::kBad) bad_.emplace_back(line, result.reason);
+}
+
+// In the order of lines; what is wrong for several keys once.
+void AnalyzeRun::SayBadLines() {
+  std::ranges::sort(bad_);
+  const auto same = std::ranges::unique(bad_);
+  bad_.erase(same.begin(), same.end());
+  for (const auto& [line, reason] : bad_) {
+    if (no_unit_ || bad_said_ < kBadLinesShown)
+      Say(input_name_ + ":" + std::to_string(line) + ": " + reason);
+    ++bad_said_;
   }
-  last_bad_ = std::move(bad);
+  bad_.clear();
 }
 
 // Called when the input is a pipe and the like: sleeps until it has something, or somebody wants the end.

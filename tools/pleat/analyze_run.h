@@ -33,7 +33,8 @@ class AnalyzeRun final : private InputWaiter {
   absl::Status ReadInput(const std::string& path);
   void AddLines(BlockQueue::Block& block);
   void AddLongLine(LineBlock::Kind kind, std::string_view text);
-  void OnUnusualLine(uint64_t line, const LineResult& result);
+  void NoteUnusualLine(uint64_t line, const LineResult& result);
+  void SayBadLines();
   bool AwaitInput(int fd) override;
 
   std::vector<KeyAnalysis> Finish();
@@ -56,9 +57,8 @@ class AnalyzeRun final : private InputWaiter {
 
   std::string input_name_;
   uint64_t line_number_ = 0;  // of the last line before the block under way
+  std::vector<std::pair<uint64_t, std::string>> bad_;  // lines and reasons, of a block
   uint64_t bad_said_ = 0;
-  uint64_t bad_not_said_ = 0;
-  std::pair<uint64_t, std::string> last_bad_;  // line and reason: several keys say the same
   bool no_unit_ = false;
 };
 
