@@ -153,10 +153,7 @@ Analyzer::Impl::Impl(AnalyzerOptions options)
       has_hold_(options_.max_hold != kForever),
       opened_(levels_.size() + 1),
       fixed_bytes_(sizeof(Impl) + spans_.bytes()) {
-  PLEAT_CHECK(std::ranges::is_sorted(levels_, std::ranges::less_equal{}));
-  PLEAT_CHECK(levels_.front() > Duration::zero() && levels_.back() <= kAllOfTime);
-  PLEAT_CHECK(levels_.size() <= kGridPointsMax);
-  PLEAT_CHECK(options_.max_hold > Duration::zero() && options_.lateness >= Duration::zero());
+  PLEAT_CHECK(Validate(options_).ok());
   for (size_t bits = 0; bits < levels_below_.size(); ++bits) {
     levels_below_[bits] = static_cast<uint8_t>(std::ranges::count_if(levels_, [&](Duration level) {
       return static_cast<size_t>(std::bit_width(static_cast<uint64_t>(level.count()))) < bits;
@@ -395,6 +392,22 @@ std::vector<Burst> Analyzer::Impl::Named(const std::vector<TopBursts::Seen>& bur
         {std::string(key(burst.key).key.view()), burst.events, burst.opened, burst.lasted});
   }
   return named;
+}
+
+absl::Status Validate(const AnalyzerOptions& options) {
+  const auto& grid = options.grid;
+  if (!std::ranges::is_sorted(grid, std::ranges::less_equal{}))
+    return absl::InvalidArgumentError("grid must ascend");
+  if (!grid.empty() && (grid.front() <= Duration::zero() || grid.back() > kAllOfTime))
+    return absl::InvalidArgumentError("grid must be above 0 and not infinite");
+  if (grid.size() > kGridPointsMax)
+    return absl::InvalidArgumentError("grid has more than " + std::to_string(kGridPointsMax) +
+                                      " points");
+  if (options.max_hold <= Duration::zero())
+    return absl::InvalidArgumentError("max_hold must be above 0");
+  if (options.lateness < Duration::zero())
+    return absl::InvalidArgumentError("lateness must not be negative");
+  return absl::OkStatus();
 }
 
 Analyzer::Analyzer(AnalyzerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
