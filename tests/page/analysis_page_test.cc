@@ -9,7 +9,7 @@
 
 #include "tests/page/fixture.h"
 #include "tools/pleat/analysis_chart.h"
-#include "tools/pleat/page_text.h"
+#include "tools/pleat/analyze_output.h"
 #include "tools/pleat/summary.h"
 
 namespace pleat::inline v0 {
@@ -63,8 +63,9 @@ TEST(AnalysisPage, TableHasEveryRow) {
         std::string("<th scope=\"row\">") + DurationText(row.quiet_period) +
         (marked ? "<span class=\"tag\">recommended</span>" : "") + "</th><td>" +
         PercentText(row.folding_ratio) + "</td><td>" + Grouped(row.emissions) + "</td><td>" +
-        RateText(row.emissions_per_second) + "</td><td>" + DurationText(row.delay_p50) +
-        "</td><td>" + DurationText(row.delay_p99) + "</td><td>" + Grouped(row.open_peak) + "</td>";
+        RateText(row.emissions_per_second) + "</td><td>" + RoundedDuration(row.delay_p50) +
+        "</td><td>" + RoundedDuration(row.delay_p99) + "</td><td>" + Grouped(row.open_peak) +
+        "</td>";
     EXPECT_THAT(page, HasSubstr(cells));
   }
 }
@@ -74,7 +75,7 @@ TEST(AnalysisPage, ListsBurstyAndRestlessKeys) {
   EXPECT_THAT(page, HasSubstr("The biggest group of each, at a quiet period of 5 min"));
   EXPECT_THAT(
       page,
-      HasSubstr("<bdi>user_225</bdi></th><td>84</td><td>51 min 32 s</td><td>2015-09-12 21:02:04"));
+      HasSubstr("<bdi>user_225</bdi></th><td>84</td><td>51.5 min</td><td>2015-09-12 21:02:04"));
   EXPECT_THAT(page, HasSubstr("Keys that never go quiet"));
 }
 
@@ -82,7 +83,7 @@ TEST(AnalysisPage, GapTableAddsUpToAllEvents) {
   const std::string page = PageOf(BurstyAnalysis());
   EXPECT_THAT(page, HasSubstr("1 min to 5 min</th><td>4,795</td><td>8.5 %</td><td>85.4 %"));
   EXPECT_THAT(page,
-              HasSubstr("none: the first of their key</th><td>301</td><td>0.5 %</td><td>100.0 %"));
+              HasSubstr("none: the first of their key</th><td>301</td><td>0.5 %</td><td>100 %"));
 }
 
 TEST(AnalysisPage, SaysWhatWasLeftOutAndWhatWasHeld) {

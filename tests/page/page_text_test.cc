@@ -1,17 +1,16 @@
 #include "tools/pleat/page_text.h"
 
-#include <chrono>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/page/fixture.h"
+#include "tools/pleat/analyze_output.h"
 
 namespace pleat::inline v0 {
 namespace {
 
-using namespace std::chrono_literals;
 using namespace std::string_literals;
 
 TEST(PageText, MarkupIsText) {
@@ -47,42 +46,11 @@ TEST(PageText, LongTextIsCutBetweenCharacters) {
   EXPECT_EQ(Escaped("<<<", 2), "&lt;&lt;…");
 }
 
-TEST(PageText, DurationsAreInUnitsThatPeopleUse) {
-  EXPECT_EQ(DurationText(0us), "0 s");
-  EXPECT_EQ(DurationText(250us), "250 µs");
-  EXPECT_EQ(DurationText(1500us), "1.5 ms");
-  EXPECT_EQ(DurationText(250ms), "250 ms");
-  EXPECT_EQ(DurationText(1s), "1 s");
-  EXPECT_EQ(DurationText(35'840ms), "35.8 s");
-  EXPECT_EQ(DurationText(100s), "1 min 40 s");
-  EXPECT_EQ(DurationText(5min), "5 min");
-  EXPECT_EQ(DurationText(76min), "1 h 16 min");
-  EXPECT_EQ(DurationText(24h), "1 d");
-  EXPECT_EQ(DurationText(76h), "3 d 4 h");
-  EXPECT_EQ(DurationText(24h * 400'000), "400,000 d");
-  EXPECT_EQ(DurationText(kForever), "forever");
-}
-
-TEST(PageText, DurationsAreRoundedBeforeTheirUnitIsChosen) {
-  EXPECT_EQ(DurationText(999'600us), "1 s");
-  EXPECT_EQ(DurationText(59'970ms), "1 min");
-  EXPECT_EQ(DurationText(1h - 1us), "1 h");
-  EXPECT_EQ(DurationText(24h - 1us), "1 d");
-  EXPECT_EQ(DurationText(kForever - 1us), "106,751,991 d");
-}
-
-TEST(PageText, PercentIsZeroOrAHundredOnlyIfItIs) {
-  EXPECT_EQ(PercentText(0.9341), "93.4 %");
-  EXPECT_EQ(PercentText(0), "0.0 %");
-  EXPECT_EQ(PercentText(1), "100.0 %");
-  EXPECT_EQ(PercentText(0.99996), "99.996 %");
-  EXPECT_EQ(PercentText(0.0001), "0.01 %");
-}
-
 TEST(PageText, RatesHaveTwoDigitsAtLeast) {
-  EXPECT_EQ(RateText(0), "0");
+  EXPECT_EQ(RateText(0), "0.000");
   EXPECT_EQ(RateText(123'456.7), "123,457");
   EXPECT_EQ(RateText(12.34), "12.3");
+  EXPECT_EQ(RateText(0.1492), "0.149");
   EXPECT_EQ(RateText(0.01492), "0.015");
   EXPECT_EQ(RateText(0.00001), "0.000010");
 }

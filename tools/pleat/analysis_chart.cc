@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "tools/pleat/analyze_output.h"
 #include "tools/pleat/page_assets.h"
 #include "tools/pleat/page_text.h"
 #include "tools/pleat/summary.h"
@@ -227,7 +228,7 @@ class Drawing {
           DurationText(row->quiet_period).c_str());
     Label(kRatio, *row, PercentText(row->folding_ratio));
     Label(kEmissions, *row, Grouped(row->emissions));
-    Label(kDelay, *row, DurationText(row->delay_p99));
+    Label(kDelay, *row, RoundedDuration(row->delay_p99));
   }
 
   // On the side of the mark where there is room, and on that side of the line where it turns away:
@@ -297,8 +298,8 @@ std::string Description(std::span<const KeyAnalysis> keys) {
             figures(rows.back()) + ". ";
     if (const AnalysisRow* row = MarkedRow(key)) {
       text += std::string("Marked as ") + MarkName(key.recommended) + ": " + figures(*row) +
-              ", half of them within " + DurationText(row->delay_p50) + ", 99 % within " +
-              DurationText(row->delay_p99) + ". ";
+              ", half of them within " + RoundedDuration(row->delay_p50) + ", 99 % within " +
+              RoundedDuration(row->delay_p99) + ". ";
     }
   }
   return text;

@@ -10,6 +10,7 @@
 #include <pleat/json.h>
 
 #include "tools/pleat/analysis_chart.h"
+#include "tools/pleat/analyze_output.h"
 #include "tools/pleat/gap_chart.h"
 #include "tools/pleat/page_assets.h"
 #include "tools/pleat/page_text.h"
@@ -101,9 +102,12 @@ const Texts& FigureNames() {
 // `near`: before what is interpolated.
 Texts FigureTexts(const WhatIfRow& row, const std::string& near_ratio = "",
                   const std::string& near_rest = "") {
-  return {DurationText(row.quiet_period),          near_ratio + PercentText(row.folding_ratio),
-          near_ratio + Grouped(row.emissions),     near_ratio + RateText(row.emissions_per_second),
-          near_rest + DurationText(row.delay_p50), near_rest + DurationText(row.delay_p99),
+  return {DurationText(row.quiet_period),
+          near_ratio + PercentText(row.folding_ratio),
+          near_ratio + Grouped(row.emissions),
+          near_ratio + RateText(row.emissions_per_second),
+          near_rest + RoundedDuration(row.delay_p50),
+          near_rest + RoundedDuration(row.delay_p99),
           near_rest + Grouped(row.open_peak)};
 }
 
@@ -144,7 +148,7 @@ std::string BurstTable(const std::vector<Burst>& bursts, const std::string& id,
                        const std::string& caption) {
   std::string out = TableStart("keys", id, caption, {"Key", "Events", "Lasted", "Opened"});
   for (const Burst& burst : bursts) {
-    AppendRow(out, {Foreign(burst.key), Grouped(burst.events), DurationText(burst.lasted),
+    AppendRow(out, {Foreign(burst.key), Grouped(burst.events), RoundedDuration(burst.lasted),
                     TimeText(burst.opened)});
   }
   return out + kTableEnd;
@@ -164,7 +168,7 @@ std::string Facts(const Analysis& analysis) {
   add("Events", Grouped(analysis.events));
   add("Keys", Grouped(analysis.keys));
   if (analysis.events > 0) {
-    add("Over", DurationText(analysis.span()));
+    add("Over", RoundedDuration(analysis.span()));
     add("From", TimeText(analysis.first));
   }
   if (analysis.max_hold != kForever) add("Max hold", DurationText(analysis.max_hold));

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tools/pleat/analysis_chart.h"
+#include "tools/pleat/analyze_output.h"
 #include "tools/pleat/chart_scale.h"
 #include "tools/pleat/page_text.h"
 #include "tools/pleat/summary.h"

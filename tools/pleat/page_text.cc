@@ -1,13 +1,9 @@
 #include "tools/pleat/page_text.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <iterator>
 #include <optional>
 #include <utility>
-
-#include "tools/pleat/summary.h"
 
 namespace pleat::inline v0 {
 namespace {
@@ -64,35 +60,6 @@ void Append(std::string& out, std::string_view bytes, char32_t code) {
   }
 }
 
-std::string Fixed(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
-  return text;
-}
-
-// Without zeros at the end of a fraction.
-std::string Trimmed(double value, int decimals) {
-  std::string text = Fixed(value, decimals);
-  if (text.find('.') == std::string::npos) return text;
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text;
-}
-
-constexpr int64_t kMillisecond = 1000;
-constexpr int64_t kSecond = 1000 * kMillisecond;
-constexpr int64_t kMinute = 60 * kSecond;
-constexpr int64_t kHour = 60 * kMinute;
-constexpr int64_t kDay = 24 * kHour;
-
-// `us` as a count of `large`, and what is left as one of `small`, if there is any.
-std::string TwoUnits(int64_t us, int64_t large, const char* large_name, int64_t small,
-                     const char* small_name) {
-  std::string text = Grouped(static_cast<uint64_t>(us / large)) + large_name;
-  if (us % large != 0) text += " " + std::to_string(us % large / small) + small_name;
-  return text;
-}
-
 }  // namespace
 
 std::string Escaped(std::string_view bytes, size_t characters_max) {
@@ -109,52 +76,6 @@ std::string Escaped(std::string_view bytes, size_t characters_max) {
     bytes.remove_prefix(size);
   }
   return out;
-}
-
-std::string DurationText(Duration d) {
-  if (d == kForever) return "forever";
-  // What each magnitude is rounded to, before its unit is chosen: 59.97 s is a minute.
-  struct Step {
-    int64_t below;
-    int64_t to;
-  };
-  static constexpr Step kSteps[] = {{kMillisecond, 1},
-                                    {10 * kMillisecond, 10},
-                                    {100 * kMillisecond, 100},
-                                    {kSecond, kMillisecond},
-                                    {10 * kSecond, 10 * kMillisecond},
-                                    {kMinute, 100 * kMillisecond},
-                                    {kHour, kSecond},
-                                    {kDay, kMinute},
-                                    {100 * kDay, kHour},
-                                    {INT64_MAX, kDay}};
-  const int64_t exact = std::max<int64_t>(d.count(), 0);
-  const int64_t to =
-      std::ranges::find_if(kSteps, [exact](const Step& step) { return exact < step.below; })->to;
-  const int64_t us = exact / to * to + (exact % to * 2 >= to ? to : 0);
-  const auto value = static_cast<double>(us);
-  if (us == 0) return "0 s";
-  if (us < kMillisecond) return std::to_string(us) + " µs";
-  if (us < kSecond) return Trimmed(value / kMillisecond, 2) + " ms";
-  if (us < kMinute) return Trimmed(value / kSecond, 2) + " s";
-  if (us < kHour) return TwoUnits(us, kMinute, " min", kSecond, " s");
-  if (us < kDay) return TwoUnits(us, kHour, " h", kMinute, " min");
-  return TwoUnits(us, kDay, " d", kHour, " h");
-}
-
-std::string PercentText(double ratio) {
-  // Neither nothing nor everything unless it is.
-  const double least = 100 * std::min(ratio > 0 ? ratio : 1, ratio < 1 ? 1 - ratio : 1);
-  int decimals = 1;
-  while (decimals < 6 && least < 0.5 * std::pow(0.1, decimals)) ++decimals;
-  return Fixed(100 * ratio, decimals) + " %";
-}
-
-std::string RateText(double rate) {
-  if (!(rate > 0)) return "0";
-  if (rate >= 100) return Grouped(static_cast<uint64_t>(std::llround(rate)));
-  const int digits = rate >= 1 ? 1 : 1 - static_cast<int>(std::floor(std::log10(rate)));
-  return Fixed(rate, std::min(digits, 12));
 }
 
 }  // namespace pleat::inline v0

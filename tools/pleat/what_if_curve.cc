@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tools/pleat/analyze_output.h"
+
 namespace pleat::inline v0 {
 namespace {
 
@@ -13,22 +15,24 @@ constexpr size_t kSteps = 400;
 
 double Log(Duration d) { return std::log10(static_cast<double>(std::max<int64_t>(d.count(), 1))); }
 
-// `value` to so many digits.
-Duration RoundedTo(int digits, double value) {
-  const double unit = std::pow(10.0, std::max(0.0, std::floor(std::log10(value)) + 1 - digits));
-  return Duration{static_cast<int64_t>(std::llround(std::round(value / unit) * unit))};
-}
-
-// The roundest duration whose log is within `reach` of `center`.
+// Of the durations whose log is within `reach` of `center`, one that people know, else the one that is said in
+// the fewest characters. Only those of three digits: up to them gaps are counted exactly.
 Duration Roundest(double center, double reach) {
-  const auto near = [&](Duration d) { return std::abs(Log(d) - center) <= reach; };
   for (const std::span<const Duration> known : {KnownDurations(), LesserKnownDurations()}) {
-    const auto found = std::ranges::find_if(known, near);
-    if (found != known.end()) return *found;
+    const auto near = [&](Duration d) { return std::abs(Log(d) - center) <= reach; };
+    if (const auto found = std::ranges::find_if(known, near); found != known.end()) return *found;
   }
-  const double exact = std::pow(10.0, center);
-  const Duration two_digits = RoundedTo(2, exact);
-  return near(two_digits) ? two_digits : RoundedTo(3, exact);
+  const double unit = std::pow(10.0, std::max(0.0, std::floor(center) - 2));
+  const auto rounded = [unit](double log) {
+    return Duration{std::llround(std::round(std::pow(10.0, log) / unit) * unit)};
+  };
+  const auto length = [](Duration d) { return DurationText(d).size(); };
+  Duration roundest = rounded(center);
+  for (Duration d = rounded(center - reach); d <= rounded(center + reach);
+       d += Duration{std::llround(unit)}) {
+    if (length(d) < length(roundest)) roundest = d;
+  }
+  return roundest;
 }
 
 double Interpolated(double a, double b, double share) { return a + share * (b - a); }
