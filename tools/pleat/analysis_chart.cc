@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -182,10 +183,12 @@ class Drawing {
 
   // Names the two lines where they are farthest apart, on the outer side of each.
   void LabelDelays(const std::vector<AnalysisRow>& rows) {
-    const auto distance = [this](const AnalysisRow& row) {
-      // Not so near to either side that the label would not fit.
+    const AnalysisRow* marked = MarkedRow(keys_[0]);
+    const auto distance = [&](const AnalysisRow& row) {
+      // Not so near to either side that the label would not fit, nor to that of the mark.
       const double x = X(row.quiet_period);
       if (x < left_ + 40 || x > right_ - 40) return -1.0;
+      if (marked != nullptr && std::abs(x - X(marked->quiet_period)) < 90) return -1.0;
       return scales_.delay.Share(row.delay_p99) - scales_.delay.Share(row.delay_p50);
     };
     const auto row = std::ranges::max_element(rows, {}, distance);

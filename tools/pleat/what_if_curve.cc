@@ -11,15 +11,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr size_t kSteps = 400;
+// Points over the whole range at most; and how far they are apart at least, in decades, so that there are a few
+// durations of three digits for each to choose from.
+constexpr double kStepsMax = 400;
+constexpr double kStepMin = 0.01;
 
 double Log(Duration d) { return std::log10(static_cast<double>(std::max<int64_t>(d.count(), 1))); }
 
 // Of the durations whose log is within `reach` of `center`, one that people know, else the one that is said in
 // the fewest characters. Only those of three digits: up to them gaps are counted exactly.
 Duration Roundest(double center, double reach) {
+  const auto near = [&](Duration d) { return std::abs(Log(d) - center) <= reach; };
   for (const std::span<const Duration> known : {KnownDurations(), LesserKnownDurations()}) {
-    const auto near = [&](Duration d) { return std::abs(Log(d) - center) <= reach; };
     if (const auto found = std::ranges::find_if(known, near); found != known.end()) return *found;
   }
   const double unit = std::pow(10.0, std::max(0.0, std::floor(center) - 2));
@@ -30,7 +33,7 @@ Duration Roundest(double center, double reach) {
   Duration roundest = rounded(center);
   for (Duration d = rounded(center - reach); d <= rounded(center + reach);
        d += Duration{std::llround(unit)}) {
-    if (length(d) < length(roundest)) roundest = d;
+    if (near(d) && length(d) < length(roundest)) roundest = d;
   }
   return roundest;
 }
@@ -81,14 +84,16 @@ std::vector<CurvePoint> CurveOf(const Analysis& analysis, size_t keep) {
   std::vector<CurvePoint> points;
   if (rows.empty()) return points;
   const double low = Log(rows.front().quiet_period);
-  const double step = (Log(rows.back().quiet_period) - low) / kSteps;
+  const double decades = Log(rows.back().quiet_period) - low;
+  const auto steps = static_cast<size_t>(std::clamp(decades / kStepMin, 1.0, kStepsMax));
+  const double step = decades / static_cast<double>(steps);
   size_t next = 0;  // the first row that is not behind us
-  for (size_t i = 0; i <= kSteps && next < rows.size(); ++i) {
+  for (size_t i = 0; i <= steps && next < rows.size(); ++i) {
     const double center = low + static_cast<double>(i) * step;
     const double end = center + step / 2;
     // Of several rows within one step, the one to keep, else the last, stands for them.
     size_t found = rows.size();
-    for (; next < rows.size() && (i == kSteps || Log(rows[next].quiet_period) <= end); ++next) {
+    for (; next < rows.size() && (i == steps || Log(rows[next].quiet_period) <= end); ++next) {
       if (found != keep) found = next;
     }
     if (found != rows.size()) {
