@@ -12,7 +12,7 @@ const modules = fileURLToPath(new URL('../../build/browser/', import.meta.url));
 const {chromium} = createRequire(modules)('playwright-core');
 
 const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu']});
-const opened = await browser.newPage({viewport: {width: 980, height: 1600}, deviceScaleFactor: 1.5, colorScheme});
+const opened = await browser.newPage({viewport: {width: 980, height: 1600}, deviceScaleFactor: 1.3, colorScheme});
 await opened.goto(pathToFileURL(resolve(page)).href);
 const box = await opened.locator('.figures').first().boundingBox();
 await opened.screenshot({path: picture, clip: {x: 0, y: 0, width: 980, height: box.y + box.height + 32}});
