@@ -246,10 +246,14 @@ TEST(Analyze, NamesTheKeysThatDoNotGoQuiet) {
       Objects(Analyze(With(kSeconds, {"--json", "--target-ratio", "0.5"}), log).out);
   const PlainJson& restless = *objects.at(0).Member("recommended")->Member("restless");
   ASSERT_THAT(restless.elements, SizeIs(1));
-  EXPECT_EQ(restless.elements[0].text, "\"sensor\"");
+  EXPECT_EQ(restless.elements[0].text, "sensor");
   const Finished held =
       Analyze(With(kSeconds, {"--json", "--target-ratio", "0.5", "--max-hold", "1h"}), log);
   EXPECT_THAT(held.out, HasSubstr("\"restless\":[]"));
+  const Finished compound = Analyze(
+      {"--key", "k,k2=k", "--time", "t", "--time-unit", "s", "--json", "--target-ratio", "0.5"},
+      log);
+  EXPECT_THAT(compound.out, HasSubstr("\"restless\":[[\"sensor\",\"sensor\"]]"));
 }
 
 TEST(Analyze, OfNothingSaysSo) {
