@@ -267,7 +267,7 @@ TEST(Analyze, PrintsATableForPeople) {
   const Finished r = Analyze(With(kSeconds, {"--quiet-grid", "1s,90s,2h"}), Bursts());
   EXPECT_EQ(r.code, 0);
   EXPECT_THAT(r.out,
-              StartsWith("k: 500 events of 1 keys in 2.04 d\n"
+              StartsWith("k: 500 events of 1 key in 2.04 d\n"
                          "\n"
                          "  quiet       folded  emissions  per s  delay p50  delay p99  open\n"
                          "  1 s            0 %        500  0.003        1 s        1 s     1\n"
@@ -282,7 +282,7 @@ TEST(Analyze, PrintsATableForPeople) {
 TEST(Analyze, SaysHowMuchMemoryItTookAndAtMostTakes) {
   const Finished r = Analyze(With(kSeconds, {"--max-memory", "1Gi"}), Bursts());
   EXPECT_THAT(r.err, HasSubstr("k: "));
-  EXPECT_THAT(r.err, HasSubstr(" for 1 keys, of at most 1.1 GB\n"));
+  EXPECT_THAT(r.err, HasSubstr(" for 1 key, of at most 1.1 GB\n"));
 }
 
 TEST(Analyze, PastItsMemoryLeavesKeysOutAndFails) {

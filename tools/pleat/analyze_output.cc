@@ -134,8 +134,8 @@ std::string PercentText(double ratio) {
 std::string AnalysisTable(const KeyAnalysis& key) {
   const Analysis& analysis = *key.analysis;
   const Recommendation& recommended = key.recommended;
-  std::string out = KeyText(key.key) + ": " + Grouped(analysis.events) + " events of " +
-                    Grouped(analysis.keys) + " keys in " + RoundedDuration(analysis.span());
+  std::string out = KeyText(key.key) + ": " + Counted(analysis.events, "event") + " of " +
+                    Counted(analysis.keys, "key") + " in " + RoundedDuration(analysis.span());
   if (analysis.max_hold != kForever) out += ", held at most " + DurationText(analysis.max_hold);
   out += "\n\n";
   std::vector<std::vector<std::string>> rows = {
@@ -153,7 +153,7 @@ std::string AnalysisTable(const KeyAnalysis& key) {
     for (const Burst& burst : bursts) {
       if (lines.size() == kBurstsShown) break;
       lines.push_back(
-          {"  " + KeyText(burst.key), Grouped(burst.events) + " events",
+          {"  " + KeyText(burst.key), Counted(burst.events, "event"),
            burst.lasted == Duration{0} ? "at once" : "in " + RoundedDuration(burst.lasted)});
     }
     out += Columns(lines);
