@@ -1,4 +1,5 @@
 // pleat analyze: every row of its table is what pleat fold comes to.
+#include <cmath>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -194,6 +195,18 @@ TEST(Analyze, RecommendsTheKneeAndSaysWhatItCosts) {
       Text(recommended, "why"),
       StartsWith("1.5 s folds 90.0 % of the events, into 50 emissions; 99 of 100 of them come "
                  "within "));
+}
+
+// Gaps of all lengths from a second to a day alike: every doubling folds as much as the one before.
+TEST(Analyze, SaysWhenThereIsNoKnee) {
+  std::string log;
+  double at = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    at += std::exp2(i * 37 % 1'000 * 16.4 / 1'000);
+    log += Event("ann", static_cast<int>(at));
+  }
+  const Finished r = Analyze(kSeconds, log);
+  EXPECT_THAT(r.out, HasSubstr(" There is no clear knee, as here waiting twice as long folds "));
 }
 
 TEST(Analyze, RecommendsTheCheapestThatMeetsATarget) {
