@@ -86,7 +86,7 @@ Log BurstyLog(uint64_t seed) {
     return Duration{static_cast<int64_t>(-std::log(uniform()) * static_cast<double>(mean.count()))};
   };
   Log log;
-  for (int key = 0; key < 300; ++key) {
+  for (int key = 0; key < 100; ++key) {
     std::vector<EngineTime>& stamps = log["user_" + std::to_string(key)];
     const Duration pause = about(90min) + 4min;
     for (EngineTime at = kMidnight + about(pause); at < kMidnight + 24h; at += about(pause)) {
@@ -199,6 +199,12 @@ KeyAnalysis HostileAnalysis() {
                         analysis->rows[5].biggest};
   result.analysis = std::move(analysis);
   return result;
+}
+
+testing::AssertionResult Has(std::string_view text, std::string_view part) {
+  if (text.find(part) != std::string_view::npos)
+    return testing::AssertionSuccess() << "has " << part;
+  return testing::AssertionFailure() << "has no " << part;
 }
 
 }  // namespace pleat::inline v0
