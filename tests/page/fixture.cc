@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <random>
+#include <tuple>
 #include <utility>
 
 namespace pleat::inline v0 {
@@ -67,8 +68,12 @@ AnalysisRow RowAt(const Log& log, Duration quiet, const Analysis& analysis) {
   row.delay_p99 = Quantile(delays, 0.99);
   row.open_peak = Peak(changes);
   row.longest = row.biggest;
-  std::ranges::stable_sort(row.biggest, std::greater<>(), &Burst::events);
-  std::ranges::stable_sort(row.longest, std::greater<>(), &Burst::lasted);
+  std::ranges::sort(row.biggest, [](const Burst& a, const Burst& b) {
+    return std::tie(b.events, a.key) < std::tie(a.events, b.key);
+  });
+  std::ranges::sort(row.longest, [](const Burst& a, const Burst& b) {
+    return std::tie(b.lasted, a.key) < std::tie(a.lasted, b.key);
+  });
   row.biggest.resize(std::min(row.biggest.size(), kBurstsKept));
   row.longest.resize(std::min(row.longest.size(), kBurstsKept));
   return row;

@@ -30,7 +30,7 @@ async function open(browser, name, options, look) {
   const url = pathToFileURL(join(directory, name)).href;
   const report = {requests: [], errors: []};
   const context = await browser.newContext({viewport: {width: 1000, height: 1200}, ...options});
-  context.setDefaultTimeout(60000);
+  context.setDefaultTimeout(30000);
   await context.route('**/*', (route) => {
     if (route.request().url() === url) return route.continue();
     report.requests.push(route.request().url());

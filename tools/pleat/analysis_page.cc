@@ -282,6 +282,14 @@ std::string Answer(const KeyAnalysis& key) {
   return "Quiet period: <bdi>" + DurationText(row->quiet_period) + "</bdi>";
 }
 
+// One of several.
+std::string NamedSection(const KeyAnalysis& key, const std::string& id) {
+  std::string out = "<section id=\"" + id + "\" aria-labelledby=\"" + id + "-name\">\n";
+  out += "<h2 id=\"" + id + "-name\">By " + Foreign(key.key) + "</h2>\n";
+  out += "<h3>" + Answer(key) + "</h3>\n";
+  return out + Section(key, id + "-") + "</section>\n";
+}
+
 std::string Comparison(std::span<const KeyAnalysis> keys) {
   const auto chart = [&](int width, const char* class_name, const std::string& id) {
     return ChartElement(keys, width, class_name, id);
@@ -314,14 +322,8 @@ std::string AnalysisPage(std::span<const KeyAnalysis> keys, std::string_view sou
     out += ", by " + Foreign(keys[0].key) + "</p>\n<section>\n<h1>" + Answer(keys[0]) + "</h1>\n" +
            Section(keys[0], "k0-") + "</section>\n";
   } else {
-    out += "</p>\n<h1>Which quiet period, by which key?</h1>\n";
-    out += Comparison(keys);
-    for (size_t i = 0; i < keys.size(); ++i) {
-      const std::string id = "k" + std::to_string(i);
-      out += "<section id=\"" + id + "\" aria-labelledby=\"" + id + "-name\">\n<h2 id=\"" + id +
-             "-name\">By <bdi>" + Escaped(keys[i].key, kKeyCharactersMax) + "</bdi></h2>\n<h3>" +
-             Answer(keys[i]) + "</h3>\n" + Section(keys[i], id + "-") + "</section>\n";
-    }
+    out += "</p>\n<h1>Which quiet period, by which key?</h1>\n" + Comparison(keys);
+    for (size_t i = 0; i < keys.size(); ++i) out += NamedSection(keys[i], "k" + std::to_string(i));
   }
   out +=
       "</main>\n<footer>Made by <code>pleat analyze</code>. This page is one file and asks for no "
