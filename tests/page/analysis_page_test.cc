@@ -103,6 +103,7 @@ TEST(AnalysisPage, SaysWhatWasLeftOutAndWhatWasHeld) {
   key.analysis = std::move(analysis);
   const std::string page = PageOf(std::move(key));
   EXPECT_TRUE(Has(page, "<dt>Max hold</dt><dd>1 h</dd>"));
+  EXPECT_TRUE(Has(page, "first event after the max hold has closed one"));
   EXPECT_TRUE(Has(page, "<dt>Left out, for lack of memory</dt><dd>1,234</dd>"));
   EXPECT_TRUE(Has(page, "<dt>Out of order</dt><dd>56</dd>"));
 }
