@@ -3,7 +3,8 @@
 //   fold/uniform_1M/*, fold/zipf_1M/*
 //     pleat_single          Folder::Fold, one event a call
 //     pleat_batch           Folder::FoldBatch, 256 events a call
-//     pleat_batch_2t        the same from two threads on one folder, each with its own events: the rate
+//     pleat_single_gaps, pleat_batch_gaps   the same with FolderOptions::gap_stats
+//     pleat_batch_2t        the same as pleat_batch from two threads on one folder, each with its own events: the rate
 //                           is that of both together, by the wall clock, until the slower one is done
 //     absl_upsert           ++map[key] on an absl::flat_hash_map<std::string, int64_t>: the yardstick
 //     multi_index           Boost.MultiIndex, hashed by key and ordered by deadline, behind a mutex
@@ -96,6 +97,8 @@ void Register(const char* contestant, size_t events) {
 const bool registered = [] {
   Register<SingleFolds>("pleat_single", 8 * kMillion);
   Register<BatchFolds>("pleat_batch", 32 * kMillion);
+  Register<WithGaps<SingleFolds>>("pleat_single_gaps", 8 * kMillion);
+  Register<WithGaps<BatchFolds>>("pleat_batch_gaps", 32 * kMillion);
   Register<BatchFolds2T>("pleat_batch_2t", 48 * kMillion);
   Register<AbslUpserts>("absl_upsert", 8 * kMillion);
   Register<MultiIndexFolds>("multi_index", kMillion);

@@ -43,13 +43,14 @@ inline void FoldOneByOne(Folder<Touch, Fields>& folder, std::span<const Event> e
   for (const Event& event : events) folder.Fold(event.key, event.event, event.at);
 }
 
+inline constexpr FolderOptions kPlain = {.quiet_period = kDay, .max_hold = kForever};
+
 // An engine with one folder, and how to fill it.
 class Folded {
  public:
   static constexpr bool kHasMasks = true;
 
-  explicit Folded(FolderOptions options = {.quiet_period = kDay, .max_hold = kForever},
-                  const EngineOptions& engine = {})
+  explicit Folded(const FolderOptions& options = kPlain, const EngineOptions& engine = {})
       : engine_(*Engine::Open(engine)), folder_(*engine_, "fold", options) {}
 
   // Opens a group for every key, the i-th of them stamped `from + i * step`.
@@ -83,16 +84,30 @@ class Folded {
   Folder<Touch, Fields> folder_;
 };
 
+inline constexpr FolderOptions kWithGaps = {
+    .quiet_period = kDay, .max_hold = kForever, .gap_stats = true};
+
 class SingleFolds : public Folded {
  public:
-  explicit SingleFolds(const Keys& keys) { OpenAll(keys, kStart); }
+  explicit SingleFolds(const Keys& keys, const FolderOptions& options = kPlain) : Folded(options) {
+    OpenAll(keys, kStart);
+  }
   void Fold(std::span<const Event> events) { FoldOneByOne(folder(), events); }
 };
 
 class BatchFolds : public Folded {
  public:
-  explicit BatchFolds(const Keys& keys) { OpenAll(keys, kStart); }
+  explicit BatchFolds(const Keys& keys, const FolderOptions& options = kPlain) : Folded(options) {
+    OpenAll(keys, kStart);
+  }
   void Fold(std::span<const Event> events) { FoldInBatches(folder(), events); }
+};
+
+// The same with gap_stats.
+template <class Folds>
+class WithGaps : public Folds {
+ public:
+  explicit WithGaps(const Keys& keys) : Folds(keys, kWithGaps) {}
 };
 
 // Two threads on one folder: each folds one half of the events while the other folds the other. They are started once and wait at a barrier, so that Fold() takes as long as the slower one.

@@ -75,6 +75,10 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
   return absl::OkStatus();
 }
 
+// How many gaps of a folder are counted one by one: with so many, a share of them that one in eight tells is within a
+// tenth of a percentage point, by three standard deviations at the worst moment.
+constexpr size_t kExactGaps = 4'000'000;
+
 // Partition `i`'s share of `total`, such that all shares add up to it.
 size_t Share(size_t total, int i, int partitions) {
   const auto n = static_cast<size_t>(partitions);
@@ -90,10 +94,12 @@ void FolderCore::InstallBooks() {
     share.max_groups = Share(options_.max_groups, i, partitions);
     share.max_bytes = Share(options_.max_bytes, i, partitions);
     share.max_backlog = Share(options_.max_backlog, i, partitions);
+    share.max_ghosts = Share(options_.max_ghosts, i, partitions);
     share.max_leased = Share(options_.max_leased, i, partitions);
     share.max_dead_letters = Share(options_.max_dead_letters, i, partitions);
     auto book = std::make_unique<FoldBook>(engine_.pool(), share, ops_, static_cast<uint32_t>(i),
                                            engine_.hash_key(), engine_.timeline());
+    if (options_.gap_stats) book->MeasureGaps(Share(kExactGaps, i, partitions), open_peak_);
     Partition& partition = engine_.partition(i);
     homes_.push_back({&partition, book.get()});
     LockGuard guard(partition.lock());
@@ -394,6 +400,19 @@ Sizes FolderCore::sizes() {
   return sum;
 }
 
+std::unique_ptr<GapStats> FolderCore::gap_stats() {
+  if (!options_.gap_stats) return nullptr;
+  auto stats = std::make_unique<GapStats>();
+  stats->quiet_period = options_.quiet_period;
+  stats->max_hold = options_.max_hold;
+  for (const Home& home : homes_) {
+    LockGuard guard(home.partition->lock());
+    if (!home.partition->closed()) home.book->AddTo(*stats);
+  }
+  stats->open_peak = open_peak_.peak();
+  return stats;
+}
+
 bool FolderCore::closed() {
   Partition& last = engine_.partition(engine_.partition_count() - 1);
   LockGuard guard(last.lock());
@@ -501,6 +520,10 @@ Ledger AnyFolder::ledger() const noexcept {
 Sizes AnyFolder::sizes() const noexcept {
   const Call call;
   return call.nested() ? Sizes{} : core_->sizes();
+}
+std::unique_ptr<GapStats> AnyFolder::gap_stats() const noexcept {
+  const Call call;
+  return call.nested() ? nullptr : core_->gap_stats();
 }
 const StateOps& AnyFolder::ops() const noexcept { return core_->ops(); }
 bool AnyFolder::closed() const noexcept {

@@ -54,6 +54,7 @@ class FolderCore {
 
   Ledger ledger();
   Sizes sizes();
+  std::unique_ptr<GapStats> gap_stats();
   bool closed();
   const std::string& name() const noexcept { return name_; }
   const StateOps& ops() const noexcept { return ops_; }
@@ -89,6 +90,7 @@ class FolderCore {
   const StateOps ops_;
   const std::shared_ptr<void> context_owner_;
   std::vector<Home> homes_;  // by partition
+  OpenPeak open_peak_;       // with gap_stats
 };
 
 }  // namespace pleat::inline v0

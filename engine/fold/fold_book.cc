@@ -61,7 +61,9 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
                      options.max_group_bytes != kNoByteCap || ops.condition != nullptr),
       two_lines_(StrideFor(ops, has_extra_) > 64),
       bytes_full_(FullFrom(options)),
-      bytes_max_(ops.heap_bytes == nullptr ? SIZE_MAX : bytes_full_),
+      plain_below_(is_particular_              ? 0
+                   : ops.heap_bytes == nullptr ? SIZE_MAX
+                                               : bytes_full_),
       ops_(ops),
       state_offset_(StateOffset(ops, has_extra_)),
       index_(pool),
@@ -88,12 +90,24 @@ FoldBook::~FoldBook() {
   });
 }
 
+void FoldBook::MeasureGaps(uint64_t exact, OpenPeak& peak) {
+  gaps_ = std::make_unique<Gaps>(pool_, options_.max_ghosts, exact, peak);
+}
+
+void FoldBook::AddTo(GapStats& stats) {
+  gaps_->AddTo(stats);
+  stats.events += ledger_.opened + ledger_.folded;
+}
+
 Deadlines::Answer FoldBook::Ask(uint32_t number) noexcept {
   Cold& cold = slab_.cold(number);
   if (!cold.free() && cold.ended == 0) {
     const Hot& group = hot(number);
     const EngineTime due = NextInstantOf(group);
-    if (due <= seen_) index_.Prefetch(group.hash);  // which it will soon leave
+    if (due <= seen_) {
+      index_.Prefetch(group.hash);  // which it will soon leave
+      if (gaps_ != nullptr) gaps_->Prefetch(group.hash);
+    }
     return {.live = true, .due = due, .order = cold.position()};
   }
   cold.armed = 0;
@@ -155,6 +169,7 @@ void FoldBook::OpenGroup(FoldCall& call, const EventMarks& marks) {
   Hot& group = hot(number);
   ++ledger_.opened;
   ++ledger_.open;
+  if (gaps_ != nullptr) gaps_->NoteOpened(call.hash, call.edge, call.at);
   if (has_extra_) {
     ExtraOf(group) = {.quiet_due = SaturatingAdd(call.at, QuietPeriodOf(marks)),
                       .next_partial = GridAfter(group, call.edge),
@@ -170,6 +185,7 @@ void FoldBook::OpenGroup(FoldCall& call, const EventMarks& marks) {
   if (is_particular_) reason = ReasonBehind(number, marks.ends);
   if (!reason && due <= call.now) reason = ReasonByTime(group);
   if (reason) {
+    NoteLeft(number);
     CloseByEvent(number, *reason, call.now, OrderOf(position, Step::kBehindIt));
   } else {
     index_.Insert(call.hash, number, [this](uint32_t n) { return HashOf(n); });
@@ -179,10 +195,18 @@ void FoldBook::OpenGroup(FoldCall& call, const EventMarks& marks) {
   }
 }
 
-void FoldBook::Unindex(uint32_t number) noexcept {
+void FoldBook::Unindex(uint32_t number) {
   ++unindexed_;
+  NoteLeft(number);
   index_.Erase(HashOf(number), number, [this](uint32_t n) { return HashOf(n); });
   slab_.cold(number).indexed = 0;
+}
+
+// The key's next event does not go to this group.
+void FoldBook::NoteLeft(uint32_t number) {
+  if (gaps_ == nullptr) return;
+  const Hot& group = hot(number);
+  gaps_->NoteLeft(group.key.HashWith(hash_key_), group.last, seen_);
 }
 
 // Ends a group on behalf of the input that `order` tells of.
@@ -210,6 +234,7 @@ void FoldBook::Push(const Due& due) {
   if (!IsGroup(due.number)) return PushEmission(due);
   --ledger_.open;
   ++ledger_.closed;
+  if (gaps_ != nullptr) gaps_->NoteClosed(hot(due.number).last - hot(due.number).opened);
   const bool silent = options_.edge == Edge::kLeading ||
                       (options_.edge == Edge::kBoth && InfoOf(due.number).count == 1);
   if (!silent) return PushEmission(due);
@@ -229,6 +254,8 @@ void FoldBook::PushEmission(const Due& due) {
   ready_.Insert(ready, [this](const ReadyGroup& mine, const ReadyGroup& other) {
     return Before(mine, *this, other);
   });
+  ++ledger_.emissions[IndexOf(due.reason)];
+  if (gaps_ != nullptr) gaps_->NoteEmission(InfoOf(due.number).count);
   if (options_.on_limit == OnLimit::kEmitOldest) ready_bytes_ += BytesOf(due.number);
   if (has_extra_) {
     Extra& extra = this->extra(due.number);
@@ -317,6 +344,7 @@ bool FoldBook::Cancel(std::string_view key, uint64_t hash, EngineTime now) {
   FreeGroup(number);
   --ledger_.open;
   ++ledger_.cancelled;
+  if (gaps_ != nullptr) gaps_->NoteCancelled();
   deadlines_.NoteStale(Asker{*this});
   return true;
 }
@@ -355,6 +383,7 @@ void FoldBook::CloseAll(EngineTime now, uint64_t position) {
     Cold& cold = slab_.cold(each.number);
     // An overtaken group ended by time already; only its turn had not come.
     const Reason reason = cold.indexed != 0 ? Reason::kEnd : ReasonByTime(each.number);
+    if (cold.indexed != 0) NoteLeft(each.number);
     cold.indexed = 0;
     Push({.ripe = now,
           .order = OrderOf(position, Step::kBehindIt),

@@ -49,6 +49,7 @@
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
 #include "engine/base/timeline.h"
+#include "engine/fold/gaps.h"
 #include "engine/fold/leases.h"
 #include "engine/fold/ready_queue.h"
 #include "engine/table/deadlines.h"
@@ -116,6 +117,12 @@ class FoldBook final : public Book {
            const HashKey& hash_key, Timeline& timeline);
   ~FoldBook() override;
 
+  // From now on; for FolderOptions::gap_stats. The first `exact` gaps within groups are counted one by one. `peak`,
+  // which all books of the folder share, outlives the book.
+  void MeasureGaps(uint64_t exact, OpenPeak& peak);
+  // Adds what was measured. REQUIRES: MeasureGaps() was called.
+  void AddTo(GapStats& stats);
+
   // Inline, because a batch calls it millions of times a second.
   FoldOutcome Fold(const FoldCall& call);
   FoldOutcome Fold(const FoldCall& call, FoldGuess guess);
@@ -126,7 +133,11 @@ class FoldBook final : public Book {
   void PrefetchIndex(uint64_t hash) const noexcept { index_.Prefetch(hash); }
   FoldGuess PrefetchGroup(uint64_t hash) const noexcept {
     const uint32_t number = index_.Guess(hash);
-    if (number != KeyIndex::kNone) PrefetchHot(number);
+    if (number != KeyIndex::kNone) {
+      PrefetchHot(number);
+    } else if (gaps_ != nullptr) {
+      gaps_->Prefetch(hash);
+    }
     return {number, unindexed_};
   }
   // The third line of a group with a long key.
@@ -342,9 +353,9 @@ class FoldBook final : public Book {
   void Overtake(uint32_t number, const FoldCall& call);
   FoldOutcome Correct(FoldCall& call);
   std::optional<Reason> ReasonBehind(uint32_t number, bool ends) const;
-  void Take(Hot& group, uint32_t number, const void* event, EngineTime at);
+  void Take(Hot& group, uint32_t number, const void* event, EngineTime at, EngineTime edge);
   void FoldInto(Hot& group, uint32_t number, const void* event, EngineTime at, EngineTime now,
-                Position position);
+                EngineTime edge, Position position);
   void NoteEarlier(uint32_t number, EngineTime at);
   EngineTime FirstOf(uint32_t number) const noexcept;
   void NoteCount(uint32_t number, EngineTime now, Position position);
@@ -363,9 +374,6 @@ class FoldBook final : public Book {
   bool HasRoomFor(const PackedKey& key, size_t limit) const noexcept {
     return bytes_ + group_bytes_ + KeyArena::BytesFor(key) <= limit;
   }
-  // Whether a state that owns memory must not take more.
-  bool CannotGrow() const noexcept { return bytes_ >= bytes_max_; }
-
   // Memory.
   ExpiringMap::Name NameOf(const PackedKey& key) const noexcept;
   ExpiringMap::Name NameOf(const PackedKey& key, std::string_view id) const noexcept;
@@ -377,7 +385,8 @@ class FoldBook final : public Book {
   void NoteReopened(const FoldCall& call);
   void NoteEmission(uint32_t number, const ReadyGroup& ready);
   uint32_t HashOf(uint32_t number) const noexcept { return hot(number).hash; }
-  void Unindex(uint32_t number) noexcept;
+  void Unindex(uint32_t number);
+  void NoteLeft(uint32_t number);
   void CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t order);
   void LeaveIndex(uint32_t number, Reason reason);
   void PushInOrder(const Due& due);
@@ -429,13 +438,14 @@ class FoldBook final : public Book {
   const bool is_particular_;  // a fold takes more than the group's deadline to decide
   const bool two_lines_;      // a group is longer than a cache line
   const size_t bytes_full_;   // from here on on_limit has something to say
-  const size_t bytes_max_;    // the same for what states own; none if they own nothing
+  const size_t plain_below_;  // with as many bytes states must not grow; 0: no fold is plain
   const StateOps& ops_;
   const size_t state_offset_;
   EngineTime seen_ = kBeginningOfTime;  // the latest time that this book was told of
   size_t bytes_ = 0;
   Ledger ledger_;
-  uint32_t unindexed_ = 0;  // counts the groups that left the index
+  uint32_t unindexed_ = 0;      // counts the groups that left the index
+  std::unique_ptr<Gaps> gaps_;  // null: not measured
   KeyIndex index_;
   Slab<Cold> slab_;
 
@@ -475,10 +485,10 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
   const EngineTime edge = std::max(call.edge, seen_);
   seen_ = now;
   ++ledger_.events;
-  if (number != KeyIndex::kNone && !is_particular_ && !CannotGrow()) [[likely]] {
+  if (number != KeyIndex::kNone && bytes_ < plain_below_) [[likely]] {
     Hot& group = hot(number);
     if (PlainDueOf(group) > edge) [[likely]] {
-      FoldInto(group, number, call.event, call.at, now, call.position);
+      FoldInto(group, number, call.event, call.at, now, edge, call.position);
       return FoldOutcome::kFolded;
     }
   }
@@ -492,8 +502,10 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
 }
 
 [[gnu::always_inline]] inline void FoldBook::Take(Hot& group, uint32_t number, const void* event,
-                                                  EngineTime at) {
+                                                  EngineTime at, EngineTime edge) {
   ++ledger_.folded;
+  if (gaps_ != nullptr) [[unlikely]]
+    gaps_->NoteFolded(edge, group.last, at);
   if (at > group.last) group.last = at;
   if (at < group.opened) [[unlikely]]
     NoteEarlier(number, at);
@@ -504,8 +516,9 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
 
 [[gnu::always_inline]] inline void FoldBook::FoldInto(Hot& group, uint32_t number,
                                                       const void* event, EngineTime at,
-                                                      EngineTime now, Position position) {
-  Take(group, number, event, at);
+                                                      EngineTime now, EngineTime edge,
+                                                      Position position) {
+  Take(group, number, event, at, edge);
   // The low half of the count tells, but for one fold in four billion; only then is the rest looked at.
   if (group.count == max_events_low_ || group.count == 0) [[unlikely]] {
     NoteCount(number, now, position);

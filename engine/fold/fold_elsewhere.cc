@@ -54,11 +54,11 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
   if (open && has_extra_) CutPartial(number, call.edge);
   if (open && !marks.starts) {
     if (!is_particular_) {
-      FoldInto(hot(number), number, call.event, call.at, call.now, call.position);
+      FoldInto(hot(number), number, call.event, call.at, call.now, call.edge, call.position);
       return FoldOutcome::kFolded;
     }
     Hot& group = hot(number);
-    Take(group, number, call.event, call.at);
+    Take(group, number, call.event, call.at, call.edge);
     if (group.count == 0) ++wraps_[number];
     if (has_extra_) {
       Extra& extra = ExtraOf(group);

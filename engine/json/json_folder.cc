@@ -103,6 +103,7 @@ FolderOptions FolderOptionsFor(const FoldSpec& spec) {
   options.accept_limit = spec.accept_limit;
   options.on_late = spec.on_late;
   options.count_reopened = ClosesEarly(spec);
+  options.gap_stats = spec.gap_stats;
   options.max_groups = spec.max_groups;
   options.max_bytes = spec.max_bytes;
   options.max_backlog = SIZE_MAX;  // max_bytes bounds what waits for its reader
@@ -377,5 +378,8 @@ void JsonFolder::CloseAll() noexcept { impl_->folder().CloseAll(); }
 LineCounts JsonFolder::counts() const noexcept { return impl_->counts(); }
 Ledger JsonFolder::ledger() const noexcept { return impl_->folder().ledger(); }
 Sizes JsonFolder::sizes() const noexcept { return impl_->folder().sizes(); }
+std::unique_ptr<GapStats> JsonFolder::gap_stats() const noexcept {
+  return impl_->folder().gap_stats();
+}
 
 }  // namespace pleat::inline v0

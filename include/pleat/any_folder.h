@@ -15,6 +15,7 @@
 #include <absl/status/statusor.h>
 #include <pleat/engine.h>
 #include <pleat/export.h>
+#include <pleat/gap_stats.h>
 #include <pleat/lease.h>
 #include <pleat/outcome.h>
 #include <pleat/partition.h>
@@ -99,7 +100,7 @@ struct FolderOptions {
   bool count_reopened = false;
 
   // Whether gaps are measured, so that gap_stats() can tell what other quiet periods would have done; and
-  // the last stamps of how many closed keys are remembered for it, at 16 bytes each beside max_bytes. What a
+  // the last stamps of how many closed keys are remembered for it, at some 40 bytes each beside max_bytes. What a
   // partition remembers is its share.
   bool gap_stats = false;
   size_t max_ghosts = 1'000'000;
@@ -305,6 +306,10 @@ class PLEAT_EXPORT AnyFolder {
 
   Ledger ledger() const noexcept;
   Sizes sizes() const noexcept;
+
+  // What was measured so far, of each partition at one instant; null if FolderOptions::gap_stats does not ask for
+  // it. Some hundred microseconds.
+  std::unique_ptr<GapStats> gap_stats() const noexcept;
   const StateOps& ops() const noexcept;
 
   // Whether the engine is gone.

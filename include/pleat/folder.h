@@ -277,6 +277,9 @@ class Folder {
   Ledger ledger() const noexcept { return any_.ledger(); }
   Sizes sizes() const noexcept { return any_.sizes(); }
 
+  // What other quiet periods would have done: see gap_stats.h. Null without FolderOptions::gap_stats.
+  std::unique_ptr<GapStats> gap_stats() const noexcept { return any_.gap_stats(); }
+
   // The same collection without the types.
   const AnyFolder& any() const noexcept { return any_; }
 

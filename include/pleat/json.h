@@ -156,6 +156,7 @@ struct FoldSpec {
 
   size_t max_groups = 50'000'000;
   size_t max_bytes = size_t{4} << 30;
+  bool gap_stats = false;
   OnLimit on_limit = OnLimit::kRefuse;
 };
 
@@ -328,6 +329,7 @@ class PLEAT_EXPORT JsonFolder {
   LineCounts counts() const noexcept;
   Ledger ledger() const noexcept;
   Sizes sizes() const noexcept;
+  std::unique_ptr<GapStats> gap_stats() const noexcept;  // as AnyFolder's
 
  private:
   friend class JsonLines;

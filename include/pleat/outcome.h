@@ -80,6 +80,9 @@ enum class Reason : uint8_t {
 };
 inline constexpr size_t kReasons = 13;
 
+// Where a reason stands among all, from 0, in arrays of what there is one of for each.
+constexpr size_t IndexOf(Reason reason) noexcept { return static_cast<size_t>(reason) - 1; }
+
 // "quiet", "max_hold", ...: the spelling used in output and metrics.
 constexpr std::string_view ReasonName(Reason reason) noexcept {
   switch (reason) {

@@ -1,8 +1,12 @@
 // The ledger: where every event, every group and every emission ended up. Its columns always add up.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+
+#include <pleat/outcome.h>
 
 namespace pleat::inline v0 {
 
@@ -10,7 +14,7 @@ namespace pleat::inline v0 {
 // one instant. Events answered kStopped, kWouldDeadlock or kElsewhere are in none of them. A group that is due counts as open until Advance() or a pop has visited it. At rest:
 //   events = opened + folded + late + future + refused + overloaded + duplicate + conflict + corrected
 //   opened = closed + cancelled + open
-//   closed + partial + corrected = silent + popped + acked + dropped + ready + unacked + dead
+//   closed + partial + corrected = silent + the sum of emissions = silent + popped + acked + dropped + ready + unacked + dead
 struct Ledger {
   uint64_t events = 0;      // every event offered
   uint64_t opened = 0;      // events that opened a group
@@ -40,6 +44,7 @@ struct Ledger {
   uint64_t deliveries = 0;   // leases given
   uint64_t nacked = 0;       // of them, given back
   uint64_t ran_out = 0;      // of them, neither acked nor given back in time
+  std::array<uint64_t, kReasons> emissions{};  // ever, by IndexOf(reason)
 
   // folded / events; 0 when there was no event.
   double FoldingRatio() const noexcept { return Ratio(folded, events); }
@@ -77,6 +82,7 @@ struct Ledger {
     deliveries += other.deliveries;
     nacked += other.nacked;
     ran_out += other.ran_out;
+    for (size_t i = 0; i < kReasons; ++i) emissions[i] += other.emissions[i];
     return *this;
   }
 
@@ -86,7 +92,9 @@ struct Ledger {
                          corrected &&
            opened == closed + cancelled + open &&
            closed + partial + corrected ==
-               silent + popped + acked + dropped + ready + unacked + dead;
+               silent + popped + acked + dropped + ready + unacked + dead &&
+           closed + partial + corrected ==
+               silent + std::accumulate(emissions.begin(), emissions.end(), uint64_t{0});
   }
 
   friend bool operator==(const Ledger&, const Ledger&) = default;

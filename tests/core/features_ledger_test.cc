@@ -84,7 +84,8 @@ TEST_F(Features, LedgersAddUpColumnByColumn) {
              .closed = 1,
              .partial = 1,
              .popped = 1,
-             .ready = 2};
+             .ready = 2,
+             .emissions = {1, 1, 1}};
   EXPECT_TRUE(sum.Balances());
   const Ledger one = sum;
   sum += one;

@@ -296,10 +296,26 @@ class Episode {
     model_.CloseAll();
     deliveries_.Pop(SIZE_MAX, {});
     CompareCounts();
+    CompareGaps();
     if (config_.lends) EndAllLeases();
     const bool remembers = config_.has_ids || config_.folder.count_reopened ||
                            config_.folder.on_late == OnLate::kCorrect;
     if (!remembers) Expect<uint64_t>("bytes held by nothing", folder_.sizes().bytes, 0);
+  }
+
+  // With gap_stats all else is as without it, and each event, group and emission was measured.
+  void CompareGaps() {
+    const auto stats = folder_.gap_stats();
+    Expect("whether gaps are measured", stats != nullptr, config_.folder.gap_stats);
+    if (stats == nullptr) return;
+    const Ledger ledger = folder_.ledger();
+    uint64_t emissions = 0;
+    for (const uint64_t of_reason : ledger.emissions) emissions += of_reason;
+    Expect("events with gaps", stats->events, ledger.opened + ledger.folded);
+    Expect("spans", stats->spans.count(), ledger.closed);
+    Expect("emissions with sizes", stats->fold_sizes.count(), emissions);
+    const bool known = ledger.folded <= stats->gaps.count() && stats->gaps.count() <= stats->events;
+    Expect("gaps of at least those that folded", known, true);
   }
 
   // Those whose last delivery this was are dead letters then; the others can be popped.

@@ -260,6 +260,7 @@ std::ostream& operator<<(std::ostream& out, const Config& c) {
       << c.folder.max_groups
       << (c.folder.on_limit == OnLimit::kEmitOldest ? ", on_limit emit" : ", on_limit refuse");
   if (c.folder.count_reopened) out << ", count_reopened";
+  if (c.folder.gap_stats) out << ", gap_stats, max_ghosts " << c.folder.max_ghosts;
   if (c.folder.max_backlog < 1000) {
     out << ", max_backlog " << c.folder.max_backlog
         << (c.folder.on_backlog == OnBacklog::kRefuse ? " refuse" : " drop");
@@ -361,6 +362,8 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   }
   if (richness > 0 && choices.OneIn(2)) folder.on_limit = OnLimit::kEmitOldest;
   folder.count_reopened = extra();
+  folder.gap_stats = choices.OneIn(2);
+  folder.max_ghosts = choices.OneOf<size_t>({0, 1, 5, 1'000'000});
   c.lends = choices.OneIn(2);
   DrawDeliveries(choices, quiet, c);
 

@@ -388,6 +388,7 @@ void FoldModel::HandOut(ModelGroup emission, EngineTime ripe) {
                  .generation = generations_[partition]++};
   if (emission.reason != Reason::kCorrection)
     last_[emission.key] = {.id = emission.id, .ripe = ripe};
+  ++ledger_.emissions[IndexOf(emission.reason)];
   delivery_.Add(std::move(emission));
 }
 

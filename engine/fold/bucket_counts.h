@@ -1,0 +1,80 @@
+// BucketCounts counts what a BasicHistogram of as many digits counts, in little memory: a book keeps one in every
+// partition, and while it folds the cache has better things to hold.
+//
+// The counters are 16 bits wide and come in pages of 4 KiB, which exist once something is counted in them. A
+// counter that has run full begins again, and how often it has is kept elsewhere. The
+// buckets of round values lie apart from those between them, as a stream has mostly the one kind or the
+// other: stamps in seconds, or in microseconds.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include <pleat/histogram.h>
+
+#include "engine/base/prefetch.h"
+
+namespace pleat::inline v0 {
+
+template <int kDigits>
+class BucketCounts {
+ public:
+  using Whole = BasicHistogram<kDigits>;
+
+  void Add(uint64_t value) { Count(value, SlotOf(value)); }
+
+  // Add() in two steps, so that what many values take from memory can come at once.
+  static uint32_t SlotOf(uint64_t value) noexcept { return SlotOfBucket(Whole::IndexOf(value)); }
+  void Prefetch(uint32_t slot) const noexcept {
+    if (const Page* page = pages_[slot / kPerPage].get())
+      pleat::Prefetch(&(*page)[slot % kPerPage]);
+  }
+  void Count(uint64_t value, uint32_t slot, uint16_t n = 1) {
+    max_ = std::max(max_, value);
+    std::unique_ptr<Page>& page = pages_[slot / kPerPage];
+    if (page == nullptr) [[unlikely]]
+      page = std::make_unique<Page>();
+    uint16_t& counter = (*page)[slot % kPerPage];
+    counter = static_cast<uint16_t>(counter + n);
+    if (counter < n) [[unlikely]]
+      ++wraps_[slot];
+  }
+
+  void AddTo(Whole& whole) const {
+    const size_t top = Whole::IndexOf(max_);
+    for (size_t i = 0; i <= top; ++i) {
+      uint64_t count = CountIn(SlotOfBucket(i));
+      if (i == top && count > 0) {  // of its bucket the largest value is known
+        whole.Add(max_);
+        --count;
+      }
+      whole.Add(Whole::LowestOf(i), count);
+    }
+  }
+
+ private:
+  static constexpr size_t kPerPage = 2048;
+  using Page = std::array<uint16_t, kPerPage>;
+  static constexpr size_t kHalf = (Whole::kBuckets + 1) / 2;
+
+  static constexpr uint32_t SlotOfBucket(size_t index) noexcept {
+    return static_cast<uint32_t>(index / 2 + index % 2 * kHalf);
+  }
+
+  uint64_t CountIn(uint32_t slot) const {
+    const Page* const page = pages_[slot / kPerPage].get();
+    if (page == nullptr) return 0;
+    const auto wraps = wraps_.find(slot);
+    return (wraps == wraps_.end() ? 0 : wraps->second << 16) + (*page)[slot % kPerPage];
+  }
+
+  uint64_t max_ = 0;
+  std::array<std::unique_ptr<Page>, 2 * kHalf / kPerPage + 1> pages_;
+  std::map<uint32_t, uint64_t> wraps_;  // of the counters that have run full
+};
+
+}  // namespace pleat::inline v0

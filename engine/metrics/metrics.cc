@@ -1,0 +1,329 @@
+// Each family is written once, with the samples of every collection behind its HELP and TYPE. What the two formats do
+// not have in common: in OpenMetrics a counter's family lacks the _total of its samples, units are named, and the end
+// is marked. Numbers are written such that both take them, le as the canonical numbers of OpenMetrics.
+#include <pleat/metrics.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include <pleat/outcome.h>
+
+namespace pleat::inline v0 {
+namespace {
+
+using Collections = std::span<const CollectionMetrics>;
+
+// The length of the character that `text` begins with; 0 if it is not UTF-8.
+size_t CharacterLength(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  // Overlong, a surrogate, or too large.
+  const unsigned char second = byte(1);
+  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F)) return 0;
+  if ((lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) return 0;
+  return length;
+}
+
+std::string Escaped(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = CharacterLength(text);
+    switch (text[0]) {
+      case '\\': out += "\\\\"; break;
+      case '"': out += "\\\""; break;
+      case '\n': out += "\\n"; break;
+      default: length == 0 ? out += "\xEF\xBF\xBD" : out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
+template <class Number>
+std::string Plain(Number value) {
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  return std::string(digits.data(), end);
+}
+
+// As OpenMetrics wants a bound: 0.0001, 5.0, 1e+06.
+std::string Canonical(double value) {
+  std::array<char, 32> digits;
+  const auto format = value < 1e6 ? std::chars_format::fixed : std::chars_format::scientific;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, format).ptr;
+  const std::string text(digits.data(), end);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+std::string Seconds(Duration duration) {
+  return Plain(std::chrono::duration<double>(duration).count());
+}
+
+enum class Type : uint8_t { kCounter, kGauge, kHistogram };
+
+using Label = std::pair<std::string_view, std::string>;
+
+class Writer {
+ public:
+  Writer(Collections collections, MetricsFormat format)
+      : collections_(collections), open_metrics_(format == MetricsFormat::kOpenMetrics) {
+    for (const CollectionMetrics& each : collections) names_.push_back(Escaped(each.collection));
+  }
+
+  // Begins a family; its samples come next. The unit, if any, is the last part of the name.
+  void Family(std::string_view name, Type type, std::string_view help, std::string_view unit = "") {
+    static constexpr std::array<std::string_view, 3> kTypes = {"counter", "gauge", "histogram"};
+    name_ = name;
+    suffix_ = type == Type::kCounter ? "_total" : "";
+    std::string family(name);
+    if (!open_metrics_) family += suffix_;
+    text_ += "# HELP " + family + " " + std::string(help) + "\n# TYPE " + family + " " +
+             std::string(kTypes[static_cast<size_t>(type)]) + "\n";
+    if (open_metrics_ && !unit.empty())
+      text_ += "# UNIT " + family + " " + std::string(unit) + "\n";
+  }
+
+  void Sample(size_t collection, std::initializer_list<Label> labels, const std::string& value) {
+    Line(suffix_, collection, labels, value);
+  }
+
+  // A family of one sample for each collection.
+  template <class Get>
+  void Each(std::string_view name, Type type, std::string_view help, const Get& get,
+            std::string_view unit = "") {
+    Family(name, type, help, unit);
+    for (size_t i = 0; i < collections_.size(); ++i) Sample(i, {}, Plain(get(collections_[i])));
+  }
+
+  // A histogram, of which each bucket ends with one of `bounds` and counts it; `scale` of them are 1.
+  template <class Values>
+  void Buckets(size_t collection, const Values& values, std::span<const uint64_t> bounds,
+               double scale) {
+    for (const uint64_t bound : bounds) {
+      const auto below = static_cast<uint64_t>(std::llround(values.CountBelow(bound + 1)));
+      Line("_bucket", collection, {{"le", Canonical(static_cast<double>(bound) / scale)}},
+           Plain(below));
+    }
+    Line("_bucket", collection, {{"le", "+Inf"}}, Plain(values.count()));
+    double sum = 0;
+    values.ForEachBucket([&](const typename Values::Bucket& bucket) {
+      const double middle =
+          static_cast<double>(bucket.lowest) / 2 + static_cast<double>(bucket.highest) / 2;
+      sum += middle * static_cast<double>(bucket.count);
+    });
+    Line("_sum", collection, {}, Plain(sum / scale));
+    Line("_count", collection, {}, Plain(values.count()));
+  }
+
+  std::string Finish() && {
+    if (open_metrics_) text_ += "# EOF\n";
+    return std::move(text_);
+  }
+
+ private:
+  void Line(std::string_view suffix, size_t collection, std::initializer_list<Label> labels,
+            const std::string& value) {
+    text_ += name_;
+    text_ += suffix;
+    text_ += "{collection=\"" + names_[collection] + '"';
+    for (const auto& [label, content] : labels) {
+      text_ += "," + std::string(label) + "=\"" + content + '"';
+    }
+    text_ += "} " + value + "\n";
+  }
+
+  const Collections collections_;
+  const bool open_metrics_;
+  std::vector<std::string> names_;  // of the collections, escaped
+  std::string_view name_;
+  std::string_view suffix_;
+  std::string text_;
+};
+
+// Round values, so that the buckets are exact. In microseconds, and in events.
+constexpr uint64_t kSecond = 1'000'000;
+constexpr uint64_t kLatenessBounds[] = {
+    100,     500,     1'000,       5'000,        10'000,       50'000,       100'000,
+    500'000, kSecond, 5 * kSecond, 10 * kSecond, 60 * kSecond, 600 * kSecond};
+constexpr uint64_t kGapBounds[] = {
+    1'000,           10'000,          100'000,         kSecond,
+    2 * kSecond,     5 * kSecond,     10 * kSecond,    30 * kSecond,
+    60 * kSecond,    120 * kSecond,   300 * kSecond,   600 * kSecond,
+    1'800 * kSecond, 3'600 * kSecond, 7'200 * kSecond, 21'600 * kSecond,
+    86'400 * kSecond};
+constexpr uint64_t kSizeBounds[] = {1,   2,   5,     10,     20,      50,       100,
+                                    200, 500, 1'000, 10'000, 100'000, 1'000'000};
+
+void WriteLedger(Collections all, Writer& out) {
+  struct Column {
+    std::string_view name;
+    uint64_t Ledger::* count;
+  };
+  static constexpr Column kOutcomes[] = {
+      {"opened", &Ledger::opened},       {"folded", &Ledger::folded},
+      {"late", &Ledger::late},           {"future", &Ledger::future},
+      {"refused", &Ledger::refused},     {"overloaded", &Ledger::overloaded},
+      {"duplicate", &Ledger::duplicate}, {"conflict", &Ledger::conflict},
+      {"corrected", &Ledger::corrected},
+  };
+  out.Family("pleat_events", Type::kCounter, "Events offered, by what became of them.");
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const Column& each : kOutcomes)
+      out.Sample(i, {{"outcome", std::string(each.name)}}, Plain(all[i].ledger.*each.count));
+  }
+  out.Family("pleat_emissions", Type::kCounter, "Emissions, by the reason they came for.");
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (size_t r = 0; r < kReasons; ++r) {
+      const auto reason = static_cast<Reason>(r + 1);
+      out.Sample(i, {{"reason", std::string(ReasonName(reason))}},
+                 Plain(all[i].ledger.emissions[IndexOf(reason)]));
+    }
+  }
+  static constexpr Column kSettled[] = {
+      {"popped", &Ledger::popped}, {"acked", &Ledger::acked}, {"dropped", &Ledger::dropped}};
+  out.Family("pleat_emissions_gone", Type::kCounter,
+             "Emissions that are over: given away, acked, or dropped.");
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const Column& each : kSettled)
+      out.Sample(i, {{"as", std::string(each.name)}}, Plain(all[i].ledger.*each.count));
+  }
+  struct Counter {
+    std::string_view name;
+    std::string_view help;
+    uint64_t Ledger::* count;
+  };
+  static constexpr Counter kCounters[] = {
+      {"pleat_groups_closed", "Groups that closed.", &Ledger::closed},
+      {"pleat_groups_cancelled", "Groups that were cancelled.", &Ledger::cancelled},
+      {"pleat_groups_silent", "Groups that closed without an emission: their leading one said it.",
+       &Ledger::silent},
+      {"pleat_groups_reopened", "Groups that go on with one that closed early.", &Ledger::reopened},
+      {"pleat_events_late_folded", "Late events that were folded all the same.",
+       &Ledger::late_folded},
+      {"pleat_deliveries", "Leases given.", &Ledger::deliveries},
+      {"pleat_deliveries_nacked", "Leases given back.", &Ledger::nacked},
+      {"pleat_deliveries_ran_out", "Leases neither acked nor given back in time.",
+       &Ledger::ran_out},
+  };
+  for (const Counter& each : kCounters) {
+    out.Each(each.name, Type::kCounter, each.help,
+             [&](const CollectionMetrics& c) { return c.ledger.*each.count; });
+  }
+  out.Each(
+      "pleat_folding_ratio", Type::kGauge, "Of the events, those that folded.",
+      [](const CollectionMetrics& c) { return c.ledger.FoldingRatio(); }, "ratio");
+  out.Each(
+      "pleat_corrected_folding_ratio", Type::kGauge,
+      "Of the events that could fold, those that did.",
+      [](const CollectionMetrics& c) { return c.ledger.CorrectedFoldingRatio(); }, "ratio");
+}
+
+void WriteSizes(Writer& out) {
+  struct Gauge {
+    std::string_view name;
+    std::string_view help;
+    size_t Sizes::* count;
+  };
+  static constexpr Gauge kGauges[] = {
+      {"pleat_open_groups", "Groups open now.", &Sizes::open_groups},
+      {"pleat_ready_emissions", "Emissions that wait to be handed out for the first time.",
+       &Sizes::ready_emissions},
+      {"pleat_unacked_emissions", "Emissions that are lent, or wait to be lent again.",
+       &Sizes::unacked_emissions},
+      {"pleat_dead_letters", "Emissions delivered too often without an ack.", &Sizes::dead_letters},
+  };
+  for (const Gauge& each : kGauges) {
+    out.Each(each.name, Type::kGauge, each.help,
+             [&](const CollectionMetrics& c) { return c.sizes.*each.count; });
+  }
+  out.Each(
+      "pleat_held_bytes", Type::kGauge, "What groups, keys and states take.",
+      [](const CollectionMetrics& c) { return c.sizes.bytes; }, "bytes");
+}
+
+void WriteHistograms(Collections all, Writer& out) {
+  const auto any = [&](auto has) {
+    for (const CollectionMetrics& each : all) {
+      if (has(each)) return true;
+    }
+    return false;
+  };
+  if (any([](const CollectionMetrics& c) { return c.lateness_us != nullptr; })) {
+    out.Family("pleat_lateness_seconds", Type::kHistogram,
+               "How late it was noticed that something was due.", "seconds");
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (all[i].lateness_us != nullptr)
+        out.Buckets(i, *all[i].lateness_us, kLatenessBounds, kSecond);
+    }
+  }
+  if (!any([](const CollectionMetrics& c) { return c.gaps != nullptr; })) return;
+  out.Family("pleat_emission_events", Type::kHistogram, "How many events an emission holds.",
+             "events");
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].gaps != nullptr) out.Buckets(i, all[i].gaps->fold_sizes, kSizeBounds, 1);
+  }
+  out.Family("pleat_gap_seconds", Type::kHistogram, "How long the key of an event had been silent.",
+             "seconds");
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].gaps != nullptr) out.Buckets(i, all[i].gaps->gaps, kGapBounds, kSecond);
+  }
+}
+
+void WriteWhatIf(Collections all, Writer& out) {
+  bool any = false;
+  for (const CollectionMetrics& each : all) any |= !each.what_if.empty();
+  if (!any) return;
+  const auto each_row = [&](const auto& see) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      for (const WhatIfRow& row : all[i].what_if)
+        see(i, row, Label("quiet_seconds", Seconds(row.quiet_period)));
+    }
+  };
+  out.Family("pleat_what_if_folding_ratio", Type::kGauge,
+             "The folding ratio that another quiet period would have.", "ratio");
+  each_row([&](size_t i, const WhatIfRow& row, const Label& quiet) {
+    out.Sample(i, {quiet}, Plain(row.folding_ratio));
+  });
+  out.Family("pleat_what_if_emissions_per_second", Type::kGauge,
+             "The rate of emissions that another quiet period would have.");
+  each_row([&](size_t i, const WhatIfRow& row, const Label& quiet) {
+    out.Sample(i, {quiet}, Plain(row.emissions_per_second));
+  });
+  out.Family("pleat_what_if_delay_seconds", Type::kGauge,
+             "The delay of an emission that another quiet period would have.", "seconds");
+  each_row([&](size_t i, const WhatIfRow& row, const Label& quiet) {
+    out.Sample(i, {quiet, {"percentile", "50"}}, Seconds(row.delay_p50));
+    out.Sample(i, {quiet, {"percentile", "99"}}, Seconds(row.delay_p99));
+  });
+  out.Family("pleat_what_if_open_peak", Type::kGauge,
+             "The most open groups at a time that another quiet period would have.");
+  each_row([&](size_t i, const WhatIfRow& row, const Label& quiet) {
+    out.Sample(i, {quiet}, Plain(row.open_peak));
+  });
+}
+
+}  // namespace
+
+std::string WriteMetrics(std::span<const CollectionMetrics> collections, MetricsFormat format) {
+  Writer out(collections, format);
+  if (!collections.empty()) {
+    WriteLedger(collections, out);
+    WriteSizes(out);
+    WriteHistograms(collections, out);
+    WriteWhatIf(collections, out);
+  }
+  return std::move(out).Finish();
+}
+
+}  // namespace pleat::inline v0
