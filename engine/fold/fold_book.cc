@@ -30,12 +30,14 @@ constexpr Duration kAllOfTime = kEndOfTime - kBeginningOfTime;
 constexpr size_t kPlaceBytes = std::max<size_t>(14, sizeof(ReadyGroup));
 
 bool NeedsExtra(const FolderOptions& options, const StateOps& ops) {
-  return ops.marks != nullptr || options.edge != Edge::kTrailing ||
-         options.partial_every != kForever || options.on_late == OnLate::kCorrect;
+  return ops.marks != nullptr || options.quiet_floor > Duration{0} ||
+         options.edge != Edge::kTrailing || options.partial_every != kForever ||
+         options.on_late == OnLate::kCorrect;
 }
 
 bool NeedsMemory(const FolderOptions& options, const StateOps& ops) {
-  return ops.has_ids || options.count_reopened || options.on_late == OnLate::kCorrect;
+  return ops.has_ids || options.count_reopened || options.on_late == OnLate::kCorrect ||
+         options.quiet_floor > Duration{0};
 }
 
 // The beginning of the last eighth of max_bytes is where groups are emitted early.
@@ -77,7 +79,10 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
       deadlines_(pool, std::min({options.quiet_period, options.max_hold, options.partial_every})),
       ready_(pool),
       memory_(NeedsMemory(options, ops) ? std::make_unique<Memory>(pool, options, hash_key)
-                                        : nullptr) {}
+                                        : nullptr),
+      learner_(options.quiet_floor > Duration{0}
+                   ? std::make_unique<QuietLearner>(options.quiet_floor, quiet_period_)
+                   : nullptr) {}
 
 FoldBook::~FoldBook() {
   TellListeners();  // who find that the folder is closed
@@ -151,17 +156,19 @@ uint32_t FoldBook::NewEntry(const FoldCall& call, uint64_t position) {
 void FoldBook::OpenGroup(FoldCall& call, const EventMarks& marks) {
   if (options_.count_reopened) NoteReopened(call);
   const uint64_t position = PositionOf(call);
+  const QuietLearner::Answer learned = AskLearnerToOpen(call, marks);
   const uint32_t number = NewEntry(call, position);
   Hot& group = hot(number);
   ++ledger_.opened;
   ++ledger_.open;
   if (has_extra_) {
-    ExtraOf(group) = {.quiet_due = SaturatingAdd(call.at, QuietPeriodOf(marks)),
-                      .next_partial = GridAfter(group, call.edge),
-                      .corrects = kNothing,
-                      .revision = 0,
-                      .kind = Extra::Kind::kGroup,
-                      .changed = true};
+    ExtraOf(group) = Extra{.quiet_due = SaturatingAdd(call.at, QuietPeriodOf(marks, learned.quiet)),
+                           .next_partial = GridAfter(group, call.edge),
+                           .corrects = kNothing,
+                           .revision = 0,
+                           .kind = Extra::Kind::kGroup,
+                           .changed = true};
+    ExtraOf(group).set_memo(learned.memo);
     if (options_.edge != Edge::kTrailing) HandOutLeading(number, call.now, position);
   }
   const EngineTime due = DueOf(group);
@@ -170,6 +177,7 @@ void FoldBook::OpenGroup(FoldCall& call, const EventMarks& marks) {
   if (is_particular_) reason = ReasonBehind(number, marks.ends);
   if (!reason && due <= call.now) reason = ReasonByTime(group);
   if (reason) {
+    NotePause(number);
     CloseByEvent(number, *reason, call.now, OrderOf(position, Step::kBehindIt));
   } else {
     index_.Insert(call.hash, number, [this](uint32_t n) { return HashOf(n); });
@@ -180,6 +188,7 @@ void FoldBook::OpenGroup(FoldCall& call, const EventMarks& marks) {
 }
 
 void FoldBook::Unindex(uint32_t number) noexcept {
+  NotePause(number);
   ++unindexed_;
   index_.Erase(HashOf(number), number, [this](uint32_t n) { return HashOf(n); });
   slab_.cold(number).indexed = 0;
@@ -355,6 +364,7 @@ void FoldBook::CloseAll(EngineTime now, uint64_t position) {
     Cold& cold = slab_.cold(each.number);
     // An overtaken group ended by time already; only its turn had not come.
     const Reason reason = cold.indexed != 0 ? Reason::kEnd : ReasonByTime(each.number);
+    if (cold.indexed != 0) NotePause(each.number);
     cold.indexed = 0;
     Push({.ripe = now,
           .order = OrderOf(position, Step::kBehindIt),
