@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include <absl/status/status.h>
 #include <pleat/export.h>
 #include <pleat/histogram.h>
 #include <pleat/time.h>
@@ -43,6 +44,9 @@ struct AnalyzerOptions {
   // What keys may take. Events of further keys are then left out, and counted.
   size_t max_bytes = size_t{4} << 30;
 };
+
+// Whether the options are in range. Errors: kInvalidArgument, naming the option.
+PLEAT_EXPORT absl::Status Validate(const AnalyzerOptions& options);
 
 // One group that stands out.
 struct Burst {
@@ -78,13 +82,13 @@ struct Analysis {
 // At a grid point folding_ratio and emissions are exactly those of a folder on event time with that quiet
 // period, max_hold and lateness, without limits, whose open groups are flushed at the end. The delays are
 // those of groups that run out, also at the end of the log; they are known to within a tenth of what they
-// exceed the quiet period by. open_peak is counted after each event and is exact while stamps come in order
-// and without a max_hold; otherwise it is near, and with one it can only be too high.
+// exceed the quiet period by. open_peak is counted after each event, without regard to max_hold, so that with
+// one it can only be too high; a stamp that comes behind more than 256 later ones may make it too low.
 //
 // Cost of an event: a hash lookup, and a few steps for each row that it opens a group in. Memory: some 100
 // bytes a key, and 24 for each further range of the grid that it is in; see bytes().
 // Thread safety: distinct objects are independent; one object is for one thread at a time.
-// REQUIRES: the options are in range, which an assertion checks.
+// REQUIRES: the options are in range, see Validate(); an assertion checks it.
 class PLEAT_EXPORT Analyzer {
  public:
   explicit Analyzer(AnalyzerOptions options);

@@ -145,7 +145,7 @@ class BasicHistogram {
     uint64_t five = 1;
     for (int power = 1; power <= kDigitsMax - kDigits; ++power) {
       five *= 5;
-      const int shift = 63 + std::bit_width(five - 1);
+      const int shift = 63 + static_cast<int>(std::bit_width(five - 1));
       all[static_cast<size_t>(power)] = {
           PowerOfTen(power), static_cast<uint64_t>(((Wide{1} << shift) + five - 1) / five), shift};
     }

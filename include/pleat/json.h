@@ -256,6 +256,7 @@ struct UnusualLine {
 // Told of every unusual line in order; returns whether to go on.
 using OnUnusualLine = absl::FunctionRef<bool(const UnusualLine&)>;
 
+class JsonAnalyzer;
 class JsonFolder;
 struct FoldPlan;
 
@@ -267,10 +268,12 @@ struct FoldPlan;
 //   lines.Read(text);                                        // any thread
 //   folder->Fold(lines, SIZE_MAX, arrival, on_unusual);      // the thread that folds
 //
-// Thread safety: one thread at a time. Borrows the folder. Keeps its memory for the next text.
+// Thread safety: one thread at a time. Borrows the folder, or the analyzer (json_analysis.h). Keeps its
+// memory for the next text.
 class PLEAT_EXPORT JsonLines {
  public:
   explicit JsonLines(const JsonFolder& folder);
+  explicit JsonLines(const JsonAnalyzer& analyzer);
   ~JsonLines();
   JsonLines(const JsonLines&) = delete;
   JsonLines& operator=(const JsonLines&) = delete;
@@ -284,6 +287,7 @@ class PLEAT_EXPORT JsonLines {
   size_t left() const noexcept;
 
  private:
+  friend class JsonAnalyzer;
   friend class JsonFolder;
   class Impl;
   std::unique_ptr<Impl> impl_;

@@ -17,7 +17,12 @@ class BlockQueueTest : public ::testing::TestWithParam<int> {
   }
 
   BlockQueue Open(std::unique_ptr<ByteSource> source) {
-    return BlockQueue(std::move(source), *folder_, GetParam());
+    const auto new_reader = [this] {
+      std::vector<std::unique_ptr<JsonLines>> readers;
+      readers.push_back(std::make_unique<JsonLines>(*folder_));
+      return readers;
+    };
+    return BlockQueue(std::move(source), new_reader, GetParam());
   }
 
   // All texts one after the other, and behind them the error. Counts lines on the way.
@@ -30,7 +35,7 @@ class BlockQueueTest : public ::testing::TestWithParam<int> {
       if (block.kind == LineBlock::Kind::kEnd) return text;
       text += block.text;
       if (block.kind != LineBlock::Kind::kLines) continue;
-      lines_ += folder_->Fold(block.lines, SIZE_MAX, kBeginningOfTime,
+      lines_ += folder_->Fold(*block.lines.front(), SIZE_MAX, kBeginningOfTime,
                               [](const UnusualLine&) { return true; });
     }
   }

@@ -28,11 +28,11 @@ std::string_view TakeLines(std::string_view& lines, size_t bytes) {
 
 }  // namespace
 
-BlockQueue::BlockQueue(std::unique_ptr<ByteSource> source, const JsonFolder& folder, int threads)
+BlockQueue::BlockQueue(std::unique_ptr<ByteSource> source, NewReaders new_readers, int threads)
     : copies_(threads > 0), reader_(std::move(source)) {
   const auto count = static_cast<size_t>(threads);
   for (size_t i = 0; i < (copies_ ? count + 2 : 1); ++i) {
-    ring_.push_back(std::make_unique<Block>(folder));
+    ring_.push_back(std::make_unique<Block>(new_readers()));
   }
   for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { RunThread(); });
 }
@@ -80,7 +80,9 @@ void BlockQueue::Work(Lock& lock) {
   ended_ = last;
   lock.unlock();
   changed_.notify_all();
-  if (block.kind == LineBlock::Kind::kLines) block.lines.Read(block.text);
+  if (block.kind == LineBlock::Kind::kLines) {
+    for (const std::unique_ptr<JsonLines>& lines : block.lines) lines->Read(block.text);
+  }
   lock.lock();
   block.ready = true;
   changed_.notify_all();

@@ -17,8 +17,10 @@
 #include <mutex>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <pleat/json.h>
 
@@ -29,20 +31,23 @@ namespace pleat::inline v0 {
 class BlockQueue {
  public:
   struct Block {
-    explicit Block(const JsonFolder& folder) : lines(folder) {}
+    explicit Block(std::vector<std::unique_ptr<JsonLines>> readers) : lines(std::move(readers)) {}
 
     absl::Status status;  // if not OK, there is nothing else, and nothing comes after
     LineBlock::Kind kind = LineBlock::Kind::kEnd;
     std::string_view text;
-    JsonLines lines;  // of a block of kLines
+    std::vector<std::unique_ptr<JsonLines>> lines;  // of a block of kLines, as each reader sees it
 
     std::vector<char> bytes;  // the text, where it has to outlive the reader's
     bool ready = false;
   };
 
+  // What reads the lines of a block: one JsonLines, or several that want different things of them.
+  using NewReaders = absl::FunctionRef<std::vector<std::unique_ptr<JsonLines>>()>;
+
   // `threads` beside the caller's. An input that waits for its writer must have none, so that nothing
-  // ever has to be woken up from a silent pipe. Borrows `folder`.
-  BlockQueue(std::unique_ptr<ByteSource> source, const JsonFolder& folder, int threads);
+  // ever has to be woken up from a silent pipe.
+  BlockQueue(std::unique_ptr<ByteSource> source, NewReaders new_readers, int threads);
   // Waits for what is under way, at most.
   ~BlockQueue();
 

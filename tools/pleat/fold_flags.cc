@@ -1,11 +1,6 @@
 #include "tools/pleat/fold_flags.h"
 
-#include <algorithm>
-#include <iterator>
-#include <map>
 #include <utility>
-
-#include <CLI/CLI.hpp>
 
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/input.h"
@@ -13,14 +8,6 @@
 namespace pleat::inline v0 {
 namespace {
 
-struct Flag {
-  std::string_view name;
-  std::string_view value;  // how its value is called in the help; empty for a switch
-  FlagKind kind;
-  std::string_view help;  // one line per '\n'
-};
-
-// A flag without a name is a heading.
 constexpr Flag kFlags[] = {
     {"", "", FlagKind::kText, "What belongs together"},
     {"key", "[NAME=]PATH[,...]", FlagKind::kList,
@@ -183,96 +170,16 @@ bool InDocument(const Flag& flag) {
          flag.name != "help";
 }
 
-std::string Dashed(std::string_view name) { return "--" + std::string(name); }
-
-absl::Status UnknownOption(std::string_view argument) {
-  const std::string_view dashed = argument.substr(0, argument.find('='));
-  const std::string_view name =
-      dashed.substr(std::min(dashed.find_first_not_of('-'), dashed.size()));
-  std::vector<std::string_view> known = FoldOptionNames();
-  known.insert(known.end(), {"spec", "print-spec", "help"});
-  std::string message = "unknown option " + std::string(dashed);
-  const std::string nearest = NearestName(name, known);
-  if (!nearest.empty()) message += "; did you mean --" + nearest + "?";
-  return absl::InvalidArgumentError(message);
-}
-
-// The texts given for each flag, in the order of the command line.
-using Given = std::map<std::string_view, std::vector<std::string>>;
-
 // Flags after the document: a list given by flags replaces the document's.
-absl::Status ApplyFlags(const Given& given, FoldOptions& options) {
-  if (given.count("key") != 0) options.spec.key.clear();
-  if (given.count("merge") != 0) options.spec.merges.clear();
+absl::Status ApplyFlags(const GivenFlags& given, FoldOptions& options) {
+  if (given.Has("key")) options.spec.key.clear();
+  if (given.Has("merge")) options.spec.merges.clear();
   for (const Flag& flag : kFlags) {
-    const auto found = given.find(flag.name);
-    if (found == given.end() || !InDocument(flag)) continue;
+    const auto found = given.texts.find(flag.name);
+    if (found == given.texts.end() || !InDocument(flag)) continue;
     for (const std::string& text : found->second) {
       if (absl::Status set = SetFoldOption(options, flag.name, text); !set.ok()) return set;
     }
-  }
-  return absl::OkStatus();
-}
-
-// A value that looks like a flag is a value forgotten. `--output=--odd` still says that it is meant.
-absl::Status CheckValuesGiven(const char* const* first, const char* const* last) {
-  for (const char* const* it = first; it != last && it + 1 != last; ++it) {
-    const std::string_view name(*it);
-    const std::string_view next(it[1]);
-    const auto takes_value = [&](const Flag& flag) {
-      return flag.kind != FlagKind::kSwitch && !flag.name.empty() && name == Dashed(flag.name);
-    };
-    if (next.starts_with("--") && next.size() > 2 &&
-        std::any_of(std::begin(kFlags), std::end(kFlags), takes_value)) {
-      return absl::InvalidArgumentError(std::string(name) + ": needs a value");
-    }
-  }
-  return absl::OkStatus();
-}
-
-// Lets CLI11 cut the command line into flags, their texts, and files. What the texts mean is not its
-// business, so all of them are lists of strings to it.
-absl::Status Cut(int argc, const char* const* argv, Given& given, FoldCall& call) {
-  CLI::App app;
-  app.set_help_flag();
-  app.allow_extras();
-  std::map<std::string_view, std::vector<std::string>> texts;
-  std::map<std::string_view, CLI::Option*> switches;
-  for (const Flag& flag : kFlags) {
-    if (flag.name.empty()) continue;
-    if (flag.kind == FlagKind::kSwitch) {
-      const std::string names = (flag.name == "help" ? "-h," : "") + Dashed(flag.name);
-      switches[flag.name] = app.add_flag(names);
-    } else {
-      // Otherwise the first one would swallow the files that follow it.
-      app.add_option(Dashed(flag.name), texts[flag.name])->allow_extra_args(false);
-    }
-  }
-  // What is left over is files and unknown options. (CLI11 would take a file called "[a,b]" for a
-  // list, so it is not told that there are files.)
-  const char* const* const files =
-      std::find_if(argv, argv + argc, [](std::string_view text) { return text == "--"; });
-  if (absl::Status given_all = CheckValuesGiven(argv, files); !given_all.ok()) return given_all;
-  try {
-    app.parse(static_cast<int>(files - argv), argv);
-  } catch (const CLI::ArgumentMismatch& error) {
-    const std::string what = error.what();  // "--quiet: 1 required TEXT missing"
-    return absl::InvalidArgumentError(what.substr(0, what.find(':')) + ": needs a value");
-  } catch (const CLI::ParseError& error) {
-    return absl::InvalidArgumentError(error.what());
-  }
-  for (std::string& rest : app.remaining()) {
-    if (rest.size() > 1 && rest.front() == '-') return UnknownOption(rest);
-    call.options.inputs.push_back(std::move(rest));
-  }
-  if (files != argv + argc) {
-    call.options.inputs.insert(call.options.inputs.end(), files + 1, argv + argc);
-  }
-  for (auto& [name, values] : texts) {
-    if (!values.empty()) given[name] = std::move(values);
-  }
-  for (const auto& [name, option] : switches) {
-    if (option->count() > 0) given[name] = option->results();  // "true", or what `=` gave
   }
   return absl::OkStatus();
 }
@@ -294,46 +201,25 @@ std::vector<std::string_view> FoldOptionNames() {
   return names;
 }
 
-std::string FoldHelp() {
-  constexpr size_t kHelpColumn = 6;
-  std::string out(kExamples);
-  for (const Flag& flag : kFlags) {
-    if (flag.name.empty()) {
-      out += "\n" + std::string(flag.help) + ":\n";
-      continue;
-    }
-    out += "  " + Dashed(flag.name);
-    if (!flag.value.empty()) out += " " + std::string(flag.value);
-    out += '\n';
-    for (size_t at = 0; at < flag.help.size();) {
-      const size_t end = std::min(flag.help.find('\n', at), flag.help.size());
-      out += std::string(kHelpColumn, ' ') + std::string(flag.help.substr(at, end - at)) + "\n";
-      at = end + 1;
-    }
-  }
-  return out + std::string(kNotes);
-}
+std::string FoldHelp() { return std::string(kExamples) + FlagsHelp(kFlags) + std::string(kNotes); }
 
 absl::StatusOr<FoldCall> ParseFoldCall(int argc, const char* const* argv) {
+  absl::StatusOr<GivenFlags> given = ParseFlags(kFlags, argc, argv);
+  if (!given.ok()) return given.status();
   FoldCall call;
-  Given given;
-  if (absl::Status cut = Cut(argc, argv, given, call); !cut.ok()) return cut;
-  const auto is_on = [&given](std::string_view name) {
-    const auto found = given.find(name);
-    return found != given.end() && found->second.back() == "true";
-  };
-  call.help = is_on("help");
+  call.help = given->IsOn("help");
   if (call.help) return call;
-  call.options.print_spec = is_on("print-spec");
+  call.options.inputs = std::move(given->inputs);
+  call.options.print_spec = given->IsOn("print-spec");
 
-  if (const auto spec = given.find("spec"); spec != given.end()) {
+  if (const auto spec = given->texts.find("spec"); spec != given->texts.end()) {
     const std::string& file = spec->second.back();
     absl::StatusOr<std::string> document = ReadWholeFile(file);
     if (!document.ok()) return document.status();
     absl::Status applied = ApplyDocument(*document, Printable(file), call.options);
     if (!applied.ok()) return applied;
   }
-  if (absl::Status applied = ApplyFlags(given, call.options); !applied.ok()) return applied;
+  if (absl::Status applied = ApplyFlags(*given, call.options); !applied.ok()) return applied;
   if (absl::Status complete = Complete(call.options); !complete.ok()) return complete;
   return call;
 }

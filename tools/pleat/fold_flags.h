@@ -1,5 +1,4 @@
-// The flags of `pleat fold`: one table that the parser, the help text and the suggestions for
-// mistyped names all read.
+// The flags of `pleat fold`.
 #pragma once
 
 #include <string>
@@ -8,11 +7,10 @@
 
 #include <absl/status/statusor.h>
 
+#include "tools/pleat/flags.h"
 #include "tools/pleat/fold_options.h"
 
 namespace pleat::inline v0 {
-
-enum class FlagKind { kText, kNumber, kSwitch, kList, kCondition };
 
 // The kind of the option `name`; kText if there is no such option.
 FlagKind KindOf(std::string_view name);

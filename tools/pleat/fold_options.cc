@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <utility>
 
 #include "tools/pleat/fold_flags.h"
@@ -12,22 +11,19 @@
 namespace pleat::inline v0 {
 namespace {
 
-absl::Status Wrong(std::string_view name, std::string_view why) {
-  return absl::InvalidArgumentError("--" + std::string(name) + ": " + std::string(why));
-}
-
 absl::Status SetFlag(std::string_view name, std::string_view text, bool& flag) {
-  if (text != "true" && text != "false") return Wrong(name, "must be true or false");
+  if (text != "true" && text != "false") return WrongFlag(name, "must be true or false");
   flag = text == "true";
   return absl::OkStatus();
 }
 
 absl::Status SetFile(std::string_view name, std::string_view text, std::string& file) {
-  if (text.empty()) return Wrong(name, "needs a file name");
+  if (text.empty()) return WrongFlag(name, "needs a file name");
   if (text == "-" && (name == "late" || name == "bad" || name == "open")) {
-    return Wrong(name, "needs a file of its own, not -");
+    return WrongFlag(name, "needs a file of its own, not -");
   }
-  if (text.find('\0') != std::string_view::npos) return Wrong(name, "a file name cannot hold NUL");
+  if (text.find('\0') != std::string_view::npos)
+    return WrongFlag(name, "a file name cannot hold NUL");
   file = text;
   return absl::OkStatus();
 }
@@ -37,7 +33,7 @@ absl::Status SetThreads(std::string_view text, int& threads) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1 ||
       value > kThreadsMax) {
-    return Wrong("threads", "must be a whole number from 1 to 256");
+    return WrongFlag("threads", "must be a whole number from 1 to 256");
   }
   threads = value;
   return absl::OkStatus();
@@ -45,8 +41,8 @@ absl::Status SetThreads(std::string_view text, int& threads) {
 
 absl::Status SetIdle(std::string_view text, Duration& idle) {
   absl::StatusOr<Duration> value = ParseDuration(text);
-  if (!value.ok()) return Wrong("idle", std::string(value.status().message()));
-  if (*value <= Duration{0}) return Wrong("idle", "must be above 0");
+  if (!value.ok()) return WrongFlag("idle", std::string(value.status().message()));
+  if (*value <= Duration{0}) return WrongFlag("idle", "must be above 0");
   idle = *value;
   return absl::OkStatus();
 }
@@ -55,7 +51,7 @@ template <class Enum>
 absl::Status SetChoice(std::string_view name, std::string_view text, std::string_view first,
                        std::string_view second, Enum& choice) {
   if (text != first && text != second) {
-    return Wrong(name, "must be " + std::string(first) + " or " + std::string(second));
+    return WrongFlag(name, "must be " + std::string(first) + " or " + std::string(second));
   }
   choice = text == first ? Enum{0} : Enum{1};
   return absl::OkStatus();
@@ -94,28 +90,14 @@ std::vector<std::pair<std::string, std::string>> OwnOptions(const FoldOptions& o
   return out;
 }
 
+}  // namespace
+
 size_t HalfOfMemory() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page_bytes = sysconf(_SC_PAGESIZE);
   if (pages <= 0 || page_bytes <= 0) return FoldSpec{}.max_bytes;
   return static_cast<size_t>(pages) / 2 * static_cast<size_t>(page_bytes);
 }
-
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substituted, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
-}  // namespace
 
 absl::Status SetFoldOption(FoldOptions& options, std::string_view name, std::string_view text) {
   absl::Status status = SetOwnOption(options, name, text);
@@ -152,7 +134,7 @@ absl::Status Complete(FoldOptions& options) {
     for (size_t j = 0; j < i; ++j) {
       if (files[i].second->empty() || *files[i].second == "-") continue;
       if (*files[i].second != *files[j].second) continue;
-      return Wrong(files[i].first, std::string("the same file as --") + files[j].first);
+      return WrongFlag(files[i].first, std::string("the same file as --") + files[j].first);
     }
   }
   return Validate(options.spec);
@@ -189,22 +171,6 @@ absl::StatusOr<std::string> PrintDocument(const FoldOptions& options) {
   FoldOptions again;
   if (absl::Status read = ApplyDocument(out, "--print-spec", again); !read.ok()) return read;
   return out;
-}
-
-std::string NearestName(std::string_view name, const std::vector<std::string_view>& known) {
-  std::string_view best;
-  // Two letters may be wrong, as when two are swapped, and in a long name a third of them.
-  size_t best_distance = name.size() < 4 ? 2 : std::max<size_t>(2, name.size() / 3) + 1;
-  for (std::string_view candidate : known) {
-    size_t distance = EditDistance(name, candidate);
-    const bool begins = name.size() >= 3 && candidate.substr(0, name.size()) == name;
-    if (begins) distance = std::min<size_t>(distance, 1);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return std::string(best);
 }
 
 }  // namespace pleat::inline v0

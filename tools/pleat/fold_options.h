@@ -5,6 +5,7 @@
 // a FoldSpec; the rest, which is about files and the process, lives here.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@
 namespace pleat::inline v0 {
 
 inline constexpr int kThreadsMax = 256;
+
+// Of the machine, in bytes: the default for --max-memory.
+size_t HalfOfMemory();
 
 struct FoldOptions {
   enum class AtEnd { kFlush, kDrop };
@@ -55,8 +59,5 @@ absl::Status Complete(FoldOptions& options);
 // The document that amounts to the same options: what differs from the defaults, one member a line.
 // Errors: kInvalidArgument if a text, such as a file name, is not valid UTF-8.
 absl::StatusOr<std::string> PrintDocument(const FoldOptions& options);
-
-// The known name nearest to a mistyped one, or an empty string if none is near.
-std::string NearestName(std::string_view name, const std::vector<std::string_view>& known);
 
 }  // namespace pleat::inline v0

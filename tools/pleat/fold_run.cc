@@ -93,7 +93,12 @@ void FoldRun::FoldInput(const std::string& path) {
   line_number_ = 0;
   absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
   if (!opened.ok()) return StopFor(opened.status());
-  BlockQueue blocks(std::move(opened->source), *folder_, opened->live ? 0 : options_.threads - 1);
+  const auto new_reader = [this] {
+    std::vector<std::unique_ptr<JsonLines>> readers;
+    readers.push_back(std::make_unique<JsonLines>(*folder_));
+    return readers;
+  };
+  BlockQueue blocks(std::move(opened->source), new_reader, opened->live ? 0 : options_.threads - 1);
   while (!stopped()) {
     BlockQueue::Block& block = blocks.Next();
     if (!block.status.ok()) return StopFor(block.status);
@@ -103,7 +108,7 @@ void FoldRun::FoldInput(const std::string& path) {
       engine_->Advance(now_);
     }
     if (block.kind == LineBlock::Kind::kLines) {
-      FoldLines(block.lines);
+      FoldLines(*block.lines.front());
     } else {
       FoldLongLine(block.kind, block.text);
     }
@@ -367,7 +372,8 @@ void FoldRun::Say(const std::string& line) {
 void FoldRun::ShowProgress() {
   const Duration elapsed = clock_.Elapsed();
   if (!progress_.Due(elapsed)) return;
-  progress_.Draw({read_.bytes, folder_->counts().lines, folder_->ledger().folded}, elapsed);
+  progress_.Draw({read_.bytes, folder_->counts().lines, folder_->ledger().folded, "folded"},
+                 elapsed);
 }
 
 }  // namespace pleat::inline v0

@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/pleat/analyze_command.h"
+#include "tools/pleat/flags.h"
 #include "tools/pleat/fold_command.h"
-#include "tools/pleat/fold_options.h"
 #include "tools/pleat/interrupt.h"
 
 namespace pleat::inline v0 {
@@ -26,6 +27,7 @@ struct Subcommand {
 
 constexpr Subcommand kSubcommands[] = {
     {"fold", "folds a stream of JSON events into one line per group", FoldMain},
+    {"analyze", "says what every quiet period would have done with a log", AnalyzeMain},
 };
 
 constexpr std::string_view kVersion =
@@ -44,7 +46,8 @@ std::string ShortHelp() {
       "\n"
       "Commands:\n";
   for (const Subcommand& command : kSubcommands) {
-    out += "  " + std::string(command.name) + "   " + std::string(command.what) + "\n";
+    const std::string gap(10 - command.name.size(), ' ');
+    out += "  " + std::string(command.name) + gap + std::string(command.what) + "\n";
   }
   return out +
          "\n"

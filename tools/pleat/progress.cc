@@ -43,7 +43,7 @@ void Progress::Draw(const State& state, Duration elapsed) {
   const auto rate = static_cast<uint64_t>(static_cast<double>(state.lines) / seconds);
   std::string text(kEraseLine);
   text += ByteText(bytes) + "  " + Grouped(state.lines) + " lines  " + Grouped(rate) +
-          " lines/s  " + Grouped(state.folded) + " folded";
+          " lines/s  " + Grouped(state.found) + " " + state.found_what;
   if (bytes_total_ > 0 && state.bytes > 0) {
     const double share = std::min(1.0, bytes / static_cast<double>(bytes_total_));
     const auto left = static_cast<uint64_t>(std::ceil(seconds / share - seconds));

@@ -15,7 +15,8 @@ class Progress {
   struct State {
     uint64_t bytes = 0;
     uint64_t lines = 0;
-    uint64_t folded = 0;
+    uint64_t found = 0;
+    const char* found_what = "";  // "folded"
   };
 
   // `bytes_total` of all inputs as they lie on the disk; 0 if that is not known.

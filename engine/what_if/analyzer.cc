@@ -1,0 +1,425 @@
+// The Analyzer: a table of keys, and for each the ranges of levels (quiet periods of the grid) that are in
+// one group each.
+//
+// In the usual case, stamps in order and no max hold, the latest stamp of a key is that of all its groups, and
+// its ranges get older from the shortest level to the longest: an event closes those up to its gap, which are a
+// prefix, and the rest is not even looked at. Else all ranges are gone through, each with a latest
+// stamp of its own.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include <pleat/analysis.h>
+#include <pleat/any_folder.h>
+
+#include "engine/base/check.h"
+#include "engine/base/page_pool.h"
+#include "engine/table/key_arena.h"
+#include "engine/table/key_index.h"
+#include "engine/table/packed_key.h"
+#include "engine/table/slab.h"
+#include "engine/what_if/ladder.h"
+#include "engine/what_if/open_count.h"
+#include "engine/what_if/span_counts.h"
+#include "engine/what_if/top_bursts.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+constexpr Duration kAllOfTime = kEndOfTime - kBeginningOfTime;
+
+// The levels up to `end`, from where the range before it ends, are in one group.
+struct Range {
+  EngineTime opened;
+  EngineTime last;       // its latest stamp, if the key's are apart; else that of the key
+  uint32_t first_event;  // which of the key's, as it counts them
+  uint32_t next;         // the range of longer levels
+  uint32_t end;
+};
+
+struct Key {
+  PackedKey key;
+  EngineTime last;  // the latest stamp
+  uint32_t events;  // the low half; no group is that large
+  uint32_t hash;
+  Range shortest;
+  bool apart;  // its ranges do not all have that latest stamp
+};
+constexpr uint32_t kNoRange = UINT32_MAX;
+static_assert(sizeof(Range) == 32 && sizeof(Key) == 80);
+
+std::vector<Duration> LevelsOf(const AnalyzerOptions& options) {
+  if (!options.grid.empty()) return options.grid;
+  const auto ladder = QuietLadder();
+  return {ladder.begin(), ladder.end()};
+}
+
+}  // namespace
+
+class Analyzer::Impl {
+ public:
+  explicit Impl(AnalyzerOptions options);
+  ~Impl() {
+    keys_.ForEach([this](uint32_t number) { arena_.Release(key(number).key); });
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  bool Add(std::string_view key, EngineTime at);
+  std::unique_ptr<const Analysis> Finish();
+
+  uint64_t events() const noexcept { return events_; }
+  uint64_t left_out() const noexcept { return left_out_; }
+  uint64_t keys() const noexcept { return index_.size(); }
+  size_t bytes() const noexcept {
+    return fixed_bytes_ + key_bytes_ + ranges_in_use_ * sizeof(Range) + open_.bytes();
+  }
+
+ private:
+  // The levels from `begin` to before `end` of a key, in one group.
+  struct Part {
+    size_t begin;
+    size_t end;
+    EngineTime opened;
+    EngineTime last;
+    uint32_t first_event;
+  };
+  static Range RangeFrom(const Part& part, uint32_t next) noexcept {
+    return {part.opened, part.last, part.first_event, next, static_cast<uint32_t>(part.end)};
+  }
+
+  Key& key(uint32_t number) const noexcept { return *reinterpret_cast<Key*>(keys_.hot(number)); }
+  Range& range(uint32_t number) const noexcept {
+    return *reinterpret_cast<Range*>(ranges_.hot(number));
+  }
+  uint32_t Find(const PackedKey& packed, uint64_t hash) const {
+    return index_.Find(hash, [&](uint32_t number) { return key(number).key == packed; });
+  }
+
+  void AddKey(const PackedKey& packed, uint64_t hash, EngineTime at);
+  void AddEvent(uint32_t number, EngineTime at);
+  void StartOver(uint32_t number, size_t levels, EngineTime at);
+  void GoThroughRanges(uint32_t number, EngineTime at);
+  void SetRanges(Key& key, bool apart);
+  void CountOpened(size_t begin, size_t end) noexcept { ++opened_[begin], --opened_[end]; }
+  void Close(uint32_t number, const Part& part);
+  uint32_t NewRange(const Range& content);
+  uint32_t FreeRange(uint32_t number);
+  size_t LevelsUpTo(Duration gap) const noexcept;
+  AnalysisRow RowOf(size_t level, uint64_t groups, double seconds) const;
+  std::vector<Burst> Named(const std::vector<TopBursts::Seen>& bursts) const;
+
+  // A level closes its group if time is this far past its latest stamp, or more.
+  Duration GapFrom(EngineTime last) const noexcept {
+    return now_ == kEndOfTime ? kAllOfTime : now_ - last;  // at the end of time all is due
+  }
+
+  const AnalyzerOptions options_;
+  const std::vector<Duration> levels_;
+  const bool has_hold_;
+  const HashKey hash_key_ = RandomHashKey();
+  std::array<uint8_t, 65> levels_below_{};  // those shorter than each power of two, in microseconds
+
+  PagePool pool_;
+  KeyIndex index_{pool_};
+  Slab<> keys_{pool_, sizeof(Key)};
+  Slab<> ranges_{pool_, sizeof(Range)};
+  KeyArena arena_{pool_};
+
+  OpenCount open_{levels_};
+  SpanCounts spans_{levels_.size()};
+  TopBursts biggest_{levels_.size()};
+  TopBursts longest_{levels_.size()};
+  std::vector<int64_t> opened_;  // groups, as steps from level to level
+  GapHistogram gaps_;
+  std::vector<Part> parts_;  // scratch
+
+  EngineTime now_ = kBeginningOfTime;  // the watermark
+  EngineTime first_ = kEndOfTime;
+  EngineTime last_ = kBeginningOfTime;
+  uint64_t events_ = 0;
+  uint64_t left_out_ = 0;
+  uint64_t out_of_order_ = 0;
+  size_t key_bytes_ = 0;
+  size_t ranges_in_use_ = 0;
+  size_t bytes_peak_ = 0;
+  size_t fixed_bytes_;
+};
+
+Analyzer::Impl::Impl(AnalyzerOptions options)
+    : options_(std::move(options)),
+      levels_(LevelsOf(options_)),
+      has_hold_(options_.max_hold != kForever),
+      opened_(levels_.size() + 1),
+      fixed_bytes_(sizeof(Impl) + spans_.bytes()) {
+  PLEAT_CHECK(Validate(options_).ok());
+  for (size_t bits = 0; bits < levels_below_.size(); ++bits) {
+    levels_below_[bits] = static_cast<uint8_t>(std::ranges::count_if(levels_, [&](Duration level) {
+      return static_cast<size_t>(std::bit_width(static_cast<uint64_t>(level.count()))) < bits;
+    }));
+  }
+}
+
+// How many levels are no longer than `gap`.
+size_t Analyzer::Impl::LevelsUpTo(Duration gap) const noexcept {
+  if (gap < levels_.front()) return 0;
+  size_t count =
+      levels_below_[static_cast<size_t>(std::bit_width(static_cast<uint64_t>(gap.count())))];
+  while (count < levels_.size() && levels_[count] <= gap) ++count;
+  return count;
+}
+
+bool Analyzer::Impl::Add(std::string_view key, EngineTime at) {
+  PLEAT_CHECK(key.size() <= kKeyBytesMax);
+  at = Clamp(at);
+  const PackedKey packed(key);
+  const uint64_t hash = packed.HashWith(hash_key_);
+  const uint32_t number = Find(packed, hash);
+  if (number == KeyIndex::kNone && bytes() >= options_.max_bytes) {
+    ++left_out_;
+    return false;
+  }
+  ++events_;
+  first_ = std::min(first_, at);
+  last_ = std::max(last_, at);
+  now_ = std::max(now_, SaturatingSub(at, options_.lateness));
+  open_.MoveTo(now_);
+  if (number == KeyIndex::kNone) {
+    AddKey(packed, hash, at);
+  } else {
+    AddEvent(number, at);
+  }
+  return true;
+}
+
+void Analyzer::Impl::AddKey(const PackedKey& packed, uint64_t hash, EngineTime at) {
+  constexpr size_t kIndexBytes = 14;  // its share of the index, between splits
+  const uint32_t number = keys_.Allocate();
+  ::new (keys_.hot(number)) Key{.key = arena_.Keep(packed),
+                                .last = at,
+                                .events = 1,
+                                .hash = static_cast<uint32_t>(hash),
+                                .shortest = RangeFrom({0, levels_.size(), at, at, 0}, kNoRange),
+                                .apart = false};
+  index_.Insert(hash, number, [this](uint32_t n) { return key(n).hash; });
+  key_bytes_ += sizeof(Key) + kIndexBytes + KeyArena::BytesFor(packed);
+  CountOpened(0, levels_.size());
+  open_.Add(at);
+  bytes_peak_ = std::max(bytes_peak_, bytes());
+}
+
+void Analyzer::Impl::AddEvent(uint32_t number, EngineTime at) {
+  Key& key = this->key(number);
+  const Duration gap = GapFrom(key.last);
+  gaps_.Add(static_cast<uint64_t>(std::max(gap, Duration::zero()).count()));
+  const size_t closed = LevelsUpTo(gap);
+  const bool in_order = at >= key.last;
+  if (!has_hold_ && !key.apart && (in_order || closed == 0)) {
+    if (closed > 0) StartOver(number, closed, at);
+  } else {
+    GoThroughRanges(number, at);
+  }
+  ++key.events;
+  if (in_order) {
+    open_.Move(key.last, at);
+    key.last = at;
+  } else {
+    ++out_of_order_;
+  }
+}
+
+// The levels before `levels` begin a group with this event.
+void Analyzer::Impl::StartOver(uint32_t number, size_t levels, EngineTime at) {
+  Key& key = this->key(number);
+  Range& shortest = key.shortest;
+  uint32_t longer = kNoRange;
+  for (size_t begin = 0;; begin = shortest.end, shortest = range(longer), FreeRange(longer)) {
+    const size_t end = std::min<size_t>(shortest.end, levels);
+    Close(number, {begin, end, shortest.opened, key.last, shortest.first_event});
+    longer = shortest.end > levels ? NewRange(shortest) : shortest.next;
+    if (shortest.end >= levels) break;
+  }
+  shortest = RangeFrom({0, levels, at, at, key.events}, longer);
+  CountOpened(0, levels);
+}
+
+// The same for a key whose ranges have nothing in common.
+void Analyzer::Impl::GoThroughRanges(uint32_t number, EngineTime at) {
+  Key& key = this->key(number);
+  parts_.clear();
+  const auto add_new = [&](size_t begin, size_t end) {
+    if (begin == end) return;
+    if (!parts_.empty() && parts_.back().first_event == key.events) {
+      parts_.back().end = end;
+    } else {
+      parts_.push_back({begin, end, at, at, key.events});
+    }
+    CountOpened(begin, end);
+  };
+  size_t begin = 0;
+  for (const Range* r = &key.shortest;; r = &range(r->next)) {
+    const EngineTime last = key.apart ? r->last : key.last;
+    const bool held_out = has_hold_ && now_ >= SaturatingAdd(r->opened, options_.max_hold);
+    const size_t closed =
+        held_out ? r->end : std::clamp<size_t>(LevelsUpTo(GapFrom(last)), begin, r->end);
+    if (closed > begin) Close(number, {begin, closed, r->opened, last, r->first_event});
+    add_new(begin, closed);
+    if (closed < r->end)
+      parts_.push_back({closed, r->end, r->opened, std::max(last, at), r->first_event});
+    begin = r->end;
+    if (r->next == kNoRange) break;
+  }
+  SetRanges(key, at < key.last);
+}
+
+// What GoThroughRanges() has found.
+void Analyzer::Impl::SetRanges(Key& key, bool apart) {
+  uint32_t spare = key.shortest.next;
+  uint32_t next = kNoRange;
+  for (size_t i = parts_.size(); i-- > 0;) {
+    const Range content = RangeFrom(parts_[i], next);
+    if (i == 0) {
+      key.shortest = content;
+    } else if (spare != kNoRange) {
+      const uint32_t reused = spare;
+      spare = range(reused).next;
+      range(reused) = content;
+      next = reused;
+    } else {
+      next = NewRange(content);
+    }
+  }
+  while (spare != kNoRange) spare = FreeRange(spare);
+  key.apart = apart;
+}
+
+uint32_t Analyzer::Impl::NewRange(const Range& content) {
+  const uint32_t number = ranges_.Allocate();
+  range(number) = content;
+  ++ranges_in_use_;
+  bytes_peak_ = std::max(bytes_peak_, bytes());
+  return number;
+}
+
+// Gives the one behind it.
+uint32_t Analyzer::Impl::FreeRange(uint32_t number) {
+  const uint32_t next = range(number).next;
+  ranges_.Free(number);
+  --ranges_in_use_;
+  return next;
+}
+
+void Analyzer::Impl::Close(uint32_t number, const Part& part) {
+  const uint32_t events = key(number).events - part.first_event;
+  if (events < 2) return;
+  // The event that opened a group may not be its earliest; then the group has no span.
+  const Duration lasted = std::max(part.last - part.opened, Duration::zero());
+  if (lasted > Duration::zero()) spans_.Add(lasted, part.begin, part.end);
+  const TopBursts::Seen burst{events, events, part.opened, lasted, number};
+  biggest_.Offer(burst, part.begin, part.end);
+  TopBursts::Seen long_one = burst;
+  long_one.measure = static_cast<uint64_t>(lasted.count());
+  longest_.Offer(long_one, part.begin, part.end);
+}
+
+std::unique_ptr<const Analysis> Analyzer::Impl::Finish() {
+  keys_.ForEach([this](uint32_t number) {
+    const Key& key = this->key(number);
+    size_t begin = 0;
+    for (const Range* r = &key.shortest;; r = &range(r->next)) {
+      Close(number, {begin, r->end, r->opened, key.apart ? r->last : key.last, r->first_event});
+      begin = r->end;
+      if (r->next == kNoRange) break;
+    }
+  });
+
+  auto analysis = std::make_unique<Analysis>();
+  analysis->events = events_;
+  analysis->left_out = left_out_;
+  analysis->keys = keys();
+  analysis->out_of_order = out_of_order_;
+  if (events_ > 0) {
+    analysis->first = first_;
+    analysis->last = last_;
+  }
+  analysis->gaps = gaps_;
+  analysis->bytes = std::max(bytes_peak_, bytes());
+  analysis->max_hold = options_.max_hold;
+
+  std::vector<size_t> wanted;
+  if (options_.grid.empty()) {
+    wanted = RungsFor(levels_, gaps_);
+  } else {
+    for (size_t level = 0; level < levels_.size(); ++level) wanted.push_back(level);
+  }
+  const double seconds = std::chrono::duration<double>(analysis->span()).count();
+  uint64_t groups = 0;
+  size_t level = 0;
+  for (const size_t want : wanted) {
+    for (; level <= want; ++level) groups += static_cast<uint64_t>(opened_[level]);
+    analysis->rows.push_back(RowOf(want, groups, seconds));
+  }
+  return analysis;
+}
+
+AnalysisRow Analyzer::Impl::RowOf(size_t level, uint64_t groups, double seconds) const {
+  const auto share = [this](uint64_t part) {
+    return events_ == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(events_);
+  };
+  const auto spans = std::make_unique<Histogram>(spans_.Of(level, groups));
+  const auto delay_at = [&](double quantile) {
+    const Duration span{static_cast<int64_t>(spans->ValueAt(quantile))};
+    return groups == 0 ? Duration{0} : std::min(levels_[level] + span, options_.max_hold);
+  };
+  AnalysisRow row;
+  row.quiet_period = levels_[level];
+  row.folding_ratio = share(events_ - groups);
+  row.emissions = groups;
+  row.emissions_per_second = seconds > 0 ? static_cast<double>(groups) / seconds : 0;
+  row.delay_p50 = delay_at(0.50);
+  row.delay_p99 = delay_at(0.99);
+  row.open_peak = open_.peak(level);
+  row.biggest = Named(biggest_.Of(level));
+  row.longest = Named(longest_.Of(level));
+  return row;
+}
+
+std::vector<Burst> Analyzer::Impl::Named(const std::vector<TopBursts::Seen>& bursts) const {
+  std::vector<Burst> named;
+  for (const TopBursts::Seen& burst : bursts) {
+    named.push_back(
+        {std::string(key(burst.key).key.view()), burst.events, burst.opened, burst.lasted});
+  }
+  return named;
+}
+
+absl::Status Validate(const AnalyzerOptions& options) {
+  const auto& grid = options.grid;
+  if (!std::ranges::is_sorted(grid, std::ranges::less_equal{}))
+    return absl::InvalidArgumentError("grid must ascend");
+  if (!grid.empty() && (grid.front() <= Duration::zero() || grid.back() > kAllOfTime))
+    return absl::InvalidArgumentError("grid must be above 0 and not infinite");
+  if (grid.size() > kGridPointsMax)
+    return absl::InvalidArgumentError("grid has more than " + std::to_string(kGridPointsMax) +
+                                      " points");
+  if (options.max_hold <= Duration::zero())
+    return absl::InvalidArgumentError("max_hold must be above 0");
+  if (options.lateness < Duration::zero())
+    return absl::InvalidArgumentError("lateness must not be negative");
+  return absl::OkStatus();
+}
+
+Analyzer::Analyzer(AnalyzerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Analyzer::Analyzer(Analyzer&&) noexcept = default;
+Analyzer& Analyzer::operator=(Analyzer&&) noexcept = default;
+Analyzer::~Analyzer() = default;
+
+bool Analyzer::Add(std::string_view key, EngineTime at) { return impl_->Add(key, at); }
+std::unique_ptr<const Analysis> Analyzer::Finish() && { return impl_->Finish(); }
+uint64_t Analyzer::events() const noexcept { return impl_->events(); }
+uint64_t Analyzer::left_out() const noexcept { return impl_->left_out(); }
+uint64_t Analyzer::keys() const noexcept { return impl_->keys(); }
+size_t Analyzer::bytes() const noexcept { return impl_->bytes(); }
+
+}  // namespace pleat::inline v0

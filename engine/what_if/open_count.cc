@@ -1,0 +1,113 @@
+#include "engine/what_if/open_count.h"
+
+#include <algorithm>
+
+namespace pleat::inline v0 {
+
+OpenCount::OpenCount(std::span<const Duration> levels)
+    : levels_(levels), cursors_(levels.size()), open_(levels.size()), peak_(levels.size()) {}
+
+void OpenCount::Move(EngineTime from, EngineTime to) {
+  if (from == to) return;
+  size_t passed = levels_.size();
+  if (const size_t place = Find(from); place != kNowhere) {
+    passed = LevelsPast(place);
+    if (--stamps_[place].keys == 0) --live_;
+  }
+  Arrive(Join(to), passed);
+}
+
+// The last stamp up to `at`, of those that are left. Most are among the newest.
+size_t OpenCount::Find(EngineTime at) const noexcept {
+  size_t end = stamps_.size();
+  size_t step = 1;
+  while (end > begin_ && stamps_[end - 1].at > at) {
+    const size_t back = std::min(step, end - begin_);
+    if (stamps_[end - back].at <= at) {
+      const auto first = stamps_.begin() + static_cast<ptrdiff_t>(end - back);
+      const auto last = stamps_.begin() + static_cast<ptrdiff_t>(end);
+      const auto later = std::upper_bound(
+          first, last, at, [](EngineTime t, const Stamp& stamp) { return t < stamp.at; });
+      return static_cast<size_t>(later - stamps_.begin()) - 1;
+    }
+    end -= back;
+    step *= 2;
+  }
+  return end == begin_ ? kNowhere : end - 1;
+}
+
+// Where a key with this stamp is counted.
+size_t OpenCount::Join(EngineTime at) {
+  constexpr size_t kMovedMost = 256;
+  if (begin_ == stamps_.size() || stamps_.back().at < at) {
+    if (stamps_.size() == stamps_.capacity()) Shorten();
+    stamps_.push_back({at, 0});
+    earliest_due_ = std::min(earliest_due_, DueAt(at, 0));
+  }
+  size_t place = stamps_.back().at == at ? stamps_.size() - 1 : Find(at);
+  if (place == kNowhere || stamps_[place].at != at) {
+    const size_t behind = place == kNowhere ? begin_ : place + 1;
+    if (stamps_.size() - behind <= kMovedMost) place = InsertAt(behind, at);
+  }
+  if (place != kNowhere && stamps_[place].keys++ == 0) ++live_;
+  return place;
+}
+
+// A stamp that came late. A level that would have passed it by now has.
+size_t OpenCount::InsertAt(size_t place, EngineTime at) {
+  stamps_.insert(stamps_.begin() + static_cast<ptrdiff_t>(place), {at, 0});
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    const EngineTime due = DueAt(at, level);
+    const bool passed = cursors_[level] > place || (cursors_[level] == place && due <= now_);
+    cursors_[level] += static_cast<size_t>(passed);
+    if (!passed) earliest_due_ = std::min(earliest_due_, due);
+  }
+  return place;
+}
+
+// A key opens a group at the levels that had `passed` it, unless they have passed where it comes to as well.
+void OpenCount::Arrive(size_t place, size_t passed) {
+  const size_t overdue = place == kNowhere ? passed : LevelsPast(place);
+  for (size_t level = overdue; level < passed; ++level) {
+    peak_[level] = std::max(peak_[level], ++open_[level]);
+  }
+}
+
+size_t OpenCount::LevelsPast(size_t place) const noexcept {
+  size_t level = 0;
+  while (level < cursors_.size() && cursors_[level] > place) ++level;
+  return level;
+}
+
+void OpenCount::Close(EngineTime now) {
+  earliest_due_ = kNever;
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    size_t& cursor = cursors_[level];
+    for (; cursor < stamps_.size(); ++cursor) {
+      const EngineTime due = DueAt(stamps_[cursor].at, level);
+      if (due > now) {
+        earliest_due_ = std::min(earliest_due_, due);
+        break;
+      }
+      open_[level] -= stamps_[cursor].keys;
+    }
+  }
+  while (begin_ < cursors_.back()) live_ -= static_cast<size_t>(stamps_[begin_++].keys != 0);
+}
+
+// Drops what all cursors have passed and what no key is at, if that is half of the queue.
+void OpenCount::Shorten() {
+  if (2 * live_ > stamps_.size()) return;
+  size_t kept = 0;
+  std::vector<size_t> places(stamps_.size() + 1);
+  for (size_t i = 0; i < stamps_.size(); ++i) {
+    places[i] = kept;
+    if (i >= begin_ && stamps_[i].keys != 0) stamps_[kept++] = stamps_[i];
+  }
+  places.back() = kept;
+  for (size_t& cursor : cursors_) cursor = places[cursor];
+  begin_ = 0;
+  stamps_.resize(kept);
+}
+
+}  // namespace pleat::inline v0

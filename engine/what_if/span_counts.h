@@ -1,0 +1,46 @@
+// SpanCounts keeps a histogram of how long groups lasted for every level of a grid, given that one span
+// counts for a whole range of levels: it adds one where the range begins and takes one off where it ends.
+// Sums along the levels then give each level's histogram.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <pleat/histogram.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0 {
+
+class SpanCounts {
+ public:
+  explicit SpanCounts(size_t levels) : stride_(levels + 1), steps_(Histogram::kBuckets * stride_) {}
+
+  // A group of the levels from `begin` to before `end`. Those without a span need not be added.
+  void Add(Duration span, size_t begin, size_t end) noexcept {
+    int64_t* const steps =
+        &steps_[Histogram::IndexOf(static_cast<uint64_t>(span.count())) * stride_];
+    ++steps[begin];
+    --steps[end];
+  }
+
+  // The histogram of one level, all groups that were not added having no span.
+  Histogram Of(size_t level, uint64_t groups) const noexcept {
+    Histogram spans;
+    for (size_t bucket = 0; bucket < Histogram::kBuckets; ++bucket) {
+      int64_t count = 0;
+      for (size_t i = 0; i <= level; ++i) count += steps_[bucket * stride_ + i];
+      spans.Add(Histogram::HighestOf(bucket), static_cast<uint64_t>(count));
+    }
+    spans.Add(0, groups - spans.count());
+    return spans;
+  }
+
+  size_t bytes() const noexcept { return steps_.capacity() * sizeof(int64_t); }
+
+ private:
+  const size_t stride_;
+  std::vector<int64_t> steps_;
+};
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,370 @@
+// pleat analyze: every row of its table is what pleat fold comes to.
+#include <random>
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/run_pleat.h"
+#include "tests/support/plain_json.h"
+
+namespace pleat {
+namespace {
+
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+Finished Analyze(const Arguments& arguments, std::string_view input = "") {
+  Arguments all = {"analyze"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return RunToEnd(Pleat(all), input);
+}
+
+// The objects of --json, one a line.
+std::vector<PlainJson> Objects(const std::string& out) {
+  std::vector<PlainJson> objects;
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) {
+    const auto object = ParsePlainJson(line);
+    EXPECT_TRUE(object) << line;
+    if (object) objects.push_back(*object);
+  }
+  return objects;
+}
+
+std::string Text(const PlainJson& object, std::string_view name) {
+  const PlainJson* const member = object.Member(name);
+  return member == nullptr ? "no " + std::string(name) : member->text;
+}
+
+// Each row of the object against a run of pleat fold, but for every `step`-th only.
+void ExpectFoldAgrees(const PlainJson& object, const Arguments& arguments, std::string_view input,
+                      size_t step = 1) {
+  const auto& rows = object.Member("grid")->elements;
+  ASSERT_FALSE(rows.empty());
+  for (size_t i = 0; i < rows.size(); i += step) {
+    Arguments all = {"--quiet", Text(rows[i], "quiet_s") + "s", "--no-meta"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const FoldResult folded = Fold(all, input);
+    SCOPED_TRACE(Text(rows[i], "quiet_s"));
+    EXPECT_EQ(folded.code, 0) << folded.err;
+    EXPECT_EQ(Text(object, "events"), std::to_string(int64_t(Stat(folded, "events"))));
+    EXPECT_EQ(Text(rows[i], "emissions"), std::to_string(int64_t(Stat(folded, "emissions"))));
+    // The very digits.
+    EXPECT_THAT(folded.stats,
+                HasSubstr("\"folding_ratio\":" + Text(rows[i], "folding_ratio") + ","));
+  }
+}
+
+// Bursts; one stamp in seven lies up to 40 s behind; one line in a hundred is bad.
+std::string Log(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::string log;
+  int64_t now_ms = 1'000'000;
+  for (int i = 0; i < 3'000; ++i) {
+    now_ms += random() % 3 == 0 ? static_cast<int64_t>(random() % (1 << random() % 18)) : 0;
+    const int64_t at = now_ms - (random() % 7 == 0 ? static_cast<int64_t>(random() % 40'000) : 0);
+    log += random() % 100 == 0
+               ? "{\"k\":\n"
+               : "{\"k\":" + std::to_string(random() % 40) + ",\"t\":" + std::to_string(at) + "}\n";
+  }
+  return log;
+}
+
+const Arguments kLog = {"--key", "k", "--time", "t", "--time-unit", "ms"};
+
+Arguments With(Arguments arguments, const Arguments& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+const std::string kWiki =
+    std::string(PLEAT_SOURCE_DIR) + "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz";
+
+TEST(Analyze, EveryRowIsWhatFoldComesTo) {
+  const std::string log = Log(1);
+  const Finished r = Analyze(With(kLog, {"--json", "--quiet-summary"}), log);
+  EXPECT_EQ(r.code, 0) << r.err;
+  const auto objects = Objects(r.out);
+  ASSERT_THAT(objects, SizeIs(1));
+  EXPECT_THAT(objects[0].Member("grid")->elements, SizeIs(24));
+  EXPECT_NE(Text(objects[0], "out_of_order"), "0");
+  ExpectFoldAgrees(objects[0], kLog, log);
+}
+
+// Grid points that are no round numbers are whole microseconds, and read back exactly.
+TEST(Analyze, SoIsEveryRowOfAGridThatIsGiven) {
+  const std::string log = Log(2);
+  const Finished r = Analyze(With(kLog, {"--json", "--quiet-grid", "10ms..70s/30"}), log);
+  const auto objects = Objects(r.out);
+  ASSERT_THAT(objects, SizeIs(1));
+  const auto& rows = objects[0].Member("grid")->elements;
+  ASSERT_THAT(rows, SizeIs(30));
+  EXPECT_EQ(Text(rows.front(), "quiet_s"), "0.01");
+  EXPECT_EQ(Text(rows[1], "quiet_s"), "0.01357");
+  EXPECT_EQ(Text(rows.back(), "quiet_s"), "70");
+  ExpectFoldAgrees(objects[0], kLog, log);
+}
+
+TEST(Analyze, AlsoWithLatenessAndMaxHold) {
+  const std::string log = Log(3);
+  const Arguments more = {"--lateness", "15s", "--max-hold", "90s"};
+  const auto objects = Objects(Analyze(With(With(kLog, more), {"--json"}), log).out);
+  ASSERT_THAT(objects, SizeIs(1));
+  ExpectFoldAgrees(objects[0], With(kLog, more), log);
+}
+
+TEST(Analyze, ALogOfEditsForSeveralKeysInOneRun) {
+  const Finished r = Analyze({"--key", "user", "--key", "channel", "--key", "channel,user",
+                              "--time", "time", "--json", kWiki});
+  EXPECT_EQ(r.code, 0) << r.err;
+  const auto objects = Objects(r.out);
+  ASSERT_THAT(objects, SizeIs(3));
+  const std::string keys[] = {"user", "channel", "channel,user"};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(Text(objects[i], "key"), keys[i]);
+    ExpectFoldAgrees(objects[i], {"--key", keys[i], "--time", "time", kWiki}, "", 7);
+  }
+}
+
+struct RealLog {
+  std::string name;
+  std::string file;
+  Arguments key_and_time;
+};
+
+class AnalyzeRealLog : public testing::TestWithParam<RealLog> {};
+
+TEST_P(AnalyzeRealLog, AgreesWithFoldAtThreeGridPoints) {
+  const std::string path = std::string(PLEAT_SHARED_DATA) + "/" + GetParam().file;
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "there is no " << path;
+  const Arguments arguments = With(GetParam().key_and_time, {path});
+  const auto objects = Objects(Analyze(With(arguments, {"--json"})).out);
+  ASSERT_THAT(objects, SizeIs(1));
+  ExpectFoldAgrees(objects[0], arguments, "", 8);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, AnalyzeRealLog,
+    testing::Values(
+        RealLog{
+            "wikiticker", "wikiticker-2015-09-12.ndjson.gz", {"--key", "user", "--time", "time"}},
+        RealLog{"gharchive", "gharchive2015-apr.ndjson.gz", {"--key", "actor", "--time", "dt"}},
+        RealLog{"higgs",
+                "higgs-activity.ndjson.gz",
+                {"--key", "userB", "--time", "timestamp", "--time-unit", "s"}},
+        RealLog{"zeek", "zeek-wrccdc.ndjson.gz", {"--key", "/id.orig_h", "--time", "ts"}}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Analyze, ThreadsDoNotShow) {
+  TemporaryDirectory dir;
+  std::string outs[2];
+  for (int i = 0; i < 2; ++i) {
+    const Finished r = Analyze({"--key", "user", "--key", "page", "--time", "time", "--json",
+                                "--html", dir / "page", "--threads", i == 0 ? "1" : "3", kWiki});
+    EXPECT_EQ(r.code, 0) << r.err;
+    outs[i] = r.out + Content(dir / "page");
+  }
+  EXPECT_EQ(outs[0], outs[1]);
+}
+
+std::string Event(std::string_view key, int seconds) {
+  return "{\"k\":\"" + std::string(key) + "\",\"t\":" + std::to_string(seconds) + "}\n";
+}
+const Arguments kSeconds = {"--key", "k", "--time", "t", "--time-unit", "s"};
+
+// Bursts of ten events a second apart, each followed by an hour of quiet.
+std::string Bursts() {
+  std::string log;
+  for (int burst = 0; burst < 50; ++burst) {
+    for (int i = 0; i < 10; ++i) log += Event("ann", burst * 3'600 + i);
+  }
+  return log;
+}
+
+TEST(Analyze, RecommendsTheKneeAndSaysWhatItCosts) {
+  const auto objects = Objects(Analyze(With(kSeconds, {"--json"}), Bursts()).out);
+  ASSERT_THAT(objects, SizeIs(1));
+  const PlainJson& recommended = *objects[0].Member("recommended");
+  EXPECT_EQ(Text(recommended, "quiet_s"), "1.5");  // the first one that folds a burst
+  EXPECT_THAT(
+      Text(recommended, "why"),
+      StartsWith("1.5 s folds 90.0 % of the events, into 50 emissions; 99 of 100 of them come "
+                 "within "));
+}
+
+TEST(Analyze, RecommendsTheCheapestThatMeetsATarget) {
+  const std::string log = Log(4);
+  const auto objects = Objects(Analyze(With(kLog, {"--json", "--target-ratio", "0.7"}), log).out);
+  const auto& rows = objects.at(0).Member("grid")->elements;
+  const std::string quiet = Text(*objects[0].Member("recommended"), "quiet_s");
+  for (const PlainJson& row : rows) {
+    const bool meets = std::stod(Text(row, "folding_ratio")) >= 0.7;
+    if (!meets) continue;
+    EXPECT_EQ(quiet, Text(row, "quiet_s"));
+    break;
+  }
+}
+
+TEST(Analyze, RecommendsTheLongestWithinADelay) {
+  const std::string log = Log(4);
+  const auto objects = Objects(Analyze(With(kLog, {"--json", "--max-delay", "20s"}), log).out);
+  std::string longest;
+  for (const PlainJson& row : objects.at(0).Member("grid")->elements) {
+    if (std::stod(Text(row, "delay_p99_s")) <= 20) longest = Text(row, "quiet_s");
+  }
+  EXPECT_NE(longest, "");
+  EXPECT_EQ(Text(*objects[0].Member("recommended"), "quiet_s"), longest);
+}
+
+TEST(Analyze, SaysWhenAGoalIsOutOfReach) {
+  const Finished r = Analyze(With(kSeconds, {"--target-ratio", "0.999"}), Bursts());
+  EXPECT_EQ(r.code, 0);
+  EXPECT_THAT(r.out, HasSubstr("No quiet period tried folds 99.9 %. The nearest, "));
+}
+
+TEST(Analyze, SaysWhenALogDoesNotFold) {
+  std::string log;
+  for (int i = 0; i < 1'000; ++i) log += Event(std::to_string(i), i);
+  const auto objects = Objects(Analyze(With(kSeconds, {"--json"}), log).out);
+  const PlainJson& recommended = *objects.at(0).Member("recommended");
+  EXPECT_EQ(Text(recommended, "quiet_s"), "");
+  EXPECT_EQ(recommended.Member("quiet_s")->kind, PlainJson::Kind::kNull);
+  EXPECT_THAT(Text(recommended, "why"), StartsWith("This log does not fold by this key: "));
+}
+
+TEST(Analyze, NamesTheKeysThatDoNotGoQuiet) {
+  std::string log;
+  for (int i = 0; i < 3'000; ++i) {
+    log += Event("sensor", i * 60);
+    if (i % 60 < 10) log += Event("ann", i * 60) + Event("bob", i * 60);
+  }
+  const auto objects =
+      Objects(Analyze(With(kSeconds, {"--json", "--target-ratio", "0.5"}), log).out);
+  const PlainJson& restless = *objects.at(0).Member("recommended")->Member("restless");
+  ASSERT_THAT(restless.elements, SizeIs(1));
+  EXPECT_EQ(restless.elements[0].text, "\"sensor\"");
+  const Finished held =
+      Analyze(With(kSeconds, {"--json", "--target-ratio", "0.5", "--max-hold", "1h"}), log);
+  EXPECT_THAT(held.out, HasSubstr("\"restless\":[]"));
+}
+
+TEST(Analyze, OfNothingSaysSo) {
+  const Finished r = Analyze(With(kSeconds, {"--json"}), "");
+  EXPECT_EQ(r.code, 0);
+  EXPECT_THAT(r.out, StartsWith("{\"key\":\"k\",\"events\":0,\"keys\":0,\"span_s\":0,\"grid\":["));
+  EXPECT_THAT(r.out, HasSubstr("\"quiet_s\":null,\"why\":\"There is nothing to fold"));
+}
+
+TEST(Analyze, PrintsATableForPeople) {
+  const Finished r = Analyze(With(kSeconds, {"--quiet-grid", "1s,90s,2h"}), Bursts());
+  EXPECT_EQ(r.code, 0);
+  EXPECT_THAT(r.out,
+              StartsWith("k: 500 events of 1 keys in 2.04 d\n"
+                         "\n"
+                         "  quiet       folded  emissions  per s  delay p50  delay p99  open\n"
+                         "  1 s            0 %        500  0.003        1 s        1 s     1\n"
+                         "> 1 min 30 s  90.0 %         50  0.000   1.65 min   1.65 min     1\n"
+                         "  2 h         99.8 %          1  0.000     2.17 d     2.17 d     1\n"
+                         "\n"
+                         "1 min 30 s folds 90.0 % of the events, into 50 emissions; "));
+  EXPECT_THAT(r.out, EndsWith("Biggest bursts at 1 min 30 s:\n"
+                              "  \"ann\"  10 events  in 9 s\n"));
+}
+
+TEST(Analyze, SaysHowMuchMemoryItTookAndAtMostTakes) {
+  const Finished r = Analyze(With(kSeconds, {"--max-memory", "1Gi"}), Bursts());
+  EXPECT_THAT(r.err, HasSubstr("k: "));
+  EXPECT_THAT(r.err, HasSubstr(" for 1 keys, of at most 1.1 GB\n"));
+}
+
+TEST(Analyze, PastItsMemoryLeavesKeysOutAndFails) {
+  std::string log;
+  for (int i = 0; i < 20'000; ++i) log += Event(std::to_string(i), i);
+  const Finished r = Analyze(With(kSeconds, {"--max-memory", "1M", "--quiet-grid", "1s,2s"}), log);
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr(" events of further keys left out: --max-memory reached\n"));
+}
+
+TEST(Analyze, SkipsBadLinesAndSaysWhichOnceForAllKeys) {
+  const std::string log = Event("a", 1) + "{\"k\":\n" + Event("b", 2) + "{\"t\":3}\n";
+  const Finished r = Analyze(With(kSeconds, {"--key", "j", "--quiet-summary"}), log);
+  EXPECT_EQ(r.code, 0);
+  EXPECT_TRUE(HasLine(r.err, "<stdin>:2: ")) << r.err;
+  EXPECT_TRUE(HasLine(r.err, "<stdin>:4: key \"k\" is missing")) << r.err;
+  EXPECT_TRUE(HasLine(r.err, "<stdin>:4: key \"j\" is missing")) << r.err;
+  EXPECT_EQ(r.err.find("<stdin>:2: "), r.err.rfind("<stdin>:2: ")) << r.err;
+  EXPECT_EQ(Analyze(With(kSeconds, {"--strict"}), log).code, 1);
+}
+
+TEST(Analyze, ANumberWithoutAUnitStopsTheRun) {
+  const Finished r = Analyze({"--key", "k", "--time", "t"}, Event("a", 1'400'000'000));
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.out, IsEmpty());
+  EXPECT_THAT(r.err, StartsWith("<stdin>:1: "));
+  EXPECT_THAT(r.err, HasSubstr("--time-unit"));
+}
+
+TEST(Analyze, ReadsALineThatIsTooLongAsABadOne) {
+  const std::string log = Event("a", 1) + std::string(3'000'000, 'x') + "\n" + Event("a", 2);
+  const Finished r = Analyze(With(kSeconds, {"--json"}), log);
+  EXPECT_TRUE(HasLine(r.err, "<stdin>:2: ")) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("\"events\":2,"));
+}
+
+TEST(Analyze, TellsWrongUsageInOneLine) {
+  const std::pair<Arguments, std::string> cases[] = {
+      {{"--time", "t"}, "--key: is required"},
+      {{"--key", "k"}, "--time: is required"},
+      {{"--key", "k", "--time", "t", "--quiet-grid", "1d..1s"},
+       "--quiet-grid: must go from the shorter to the longer"},
+      {{"--key", "k", "--time", "t", "--quiet-grid", "0..1s"}, "--quiet-grid: must be above 0"},
+      {{"--key", "k", "--time", "t", "--quiet-grid", "1s..2s/500"},
+       "--quiet-grid: the number of points must be from 2 to 128"},
+      {{"--key", "k", "--time", "t", "--quiet-grid", "1s,inf"},
+       "--quiet-grid: must be above 0 and not infinite"},
+      {{"--key", "k", "--time", "t", "--target-ratio", "95"},
+       "--target-ratio: must be a number between 0 and 1, such as 0.95"},
+      {{"--key", "k", "--time", "t", "--html", "-"}, "--html: needs a file of its own, not -"},
+      {{"--key", "k", "--time", "t", "--html", "x", "--svg", "x"},
+       "--html: the same file as --svg"},
+      {{"--key", "k", "--time", "t", "--quiet-gird", "1s"},
+       "unknown option --quiet-gird; did you mean --quiet-grid?"},
+      {{"--key", "k..j", "--time", "t"}, "--key: "},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const Finished r = Analyze(arguments, "");
+    EXPECT_EQ(r.code, 2) << message;
+    EXPECT_THAT(r.err, StartsWith("pleat analyze: " + message)) << message;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    EXPECT_THAT(r.out, IsEmpty());
+  }
+}
+
+TEST(Analyze, WritesFilesWholeOrNotAtAll) {
+  TemporaryDirectory dir;
+  const Finished r = Analyze(With(kSeconds, {"--svg", dir / "a.svg", "--html", dir / "a.html",
+                                             "--output", dir / "a.txt", "/no/such/file"}),
+                             "");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(dir.Names(), IsEmpty());
+  EXPECT_EQ(Analyze(With(kSeconds, {"--svg", dir / "a.svg", "--html", dir / "a.html", "--output",
+                                    dir / "a.txt"}),
+                    Bursts())
+                .code,
+            0);
+  EXPECT_THAT(dir.Names(), ElementsAre("a.html", "a.svg", "a.txt"));
+}
+
+TEST(Analyze, HelpBeginsWithExamples) {
+  const Finished r = Analyze({"--help"});
+  EXPECT_EQ(r.code, 0);
+  EXPECT_LT(r.out.find("Examples:"), r.out.find("--key [NAME=]PATH"));
+  EXPECT_THAT(RunToEnd(Pleat({"--help"}), "").out, HasSubstr("  analyze   "));
+}
+
+}  // namespace
+}  // namespace pleat

@@ -1,0 +1,294 @@
+// The Analyzer against folders: each grid point is also folded, event by event, and has to come to the same.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/analysis.h>
+#include <pleat/folder.h>
+
+namespace pleat {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::Field;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+struct Touch {};
+struct Touches {
+  void Fold(const Touch&) noexcept {}
+};
+
+struct Event {
+  std::string key;
+  EngineTime at;
+};
+using Events = std::vector<Event>;
+
+const EngineTime kT0 = FromUnix(1'700'000'000s);
+
+uint64_t Seed() {
+  const char* const given = std::getenv("PLEAT_SEED");
+  return given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
+}
+
+// Bursts of few keys and single events of many. With `disorder` some stamps lie behind.
+Events DrawEvents(std::mt19937_64& random, size_t count, Duration disorder) {
+  Events events;
+  EngineTime now = kT0;
+  for (size_t i = 0; i < count; ++i) {
+    const double octave = std::uniform_real_distribution(0.0, 24.0)(random);
+    if (random() % 3 != 0) now += Duration{static_cast<int64_t>(std::exp2(octave))};
+    const uint64_t key = random() % (random() % 4 == 0 ? 60 : 5);
+    const bool behind = disorder > 0us && random() % 5 == 0;
+    const Duration back{behind ? static_cast<int64_t>(random() % disorder.count()) : 0};
+    const std::string long_key = key % 7 == 0 ? std::string(40, 'k') : "";
+    events.push_back({long_key + std::to_string(key), now - back});
+  }
+  return events;
+}
+
+std::vector<Duration> DrawGrid(std::mt19937_64& random, size_t points) {
+  std::vector<Duration> grid;
+  for (size_t i = 0; i < points; ++i) {
+    const double octave = std::uniform_real_distribution(8.0, 28.0)(random);
+    grid.emplace_back(static_cast<int64_t>(std::exp2(octave)));
+  }
+  std::ranges::sort(grid);
+  const auto same = std::ranges::unique(grid);
+  grid.erase(same.begin(), same.end());
+  return grid;
+}
+
+std::unique_ptr<const Analysis> Analyze(const Events& events, AnalyzerOptions options) {
+  Analyzer analyzer(std::move(options));
+  for (const Event& event : events) EXPECT_TRUE(analyzer.Add(event.key, event.at));
+  return std::move(analyzer).Finish();
+}
+
+// What a folder comes to.
+struct Folded {
+  Ledger ledger;
+  uint64_t open_peak = 0;
+  std::vector<Duration> delays;  // sorted
+  std::map<std::string, uint64_t> biggest;
+};
+
+Folded FoldThem(const Events& events, Duration quiet, Duration max_hold, Duration lateness) {
+  auto engine = *Engine::Open({.partitions = 1, .axis = Axis::kEvent, .lateness = lateness});
+  Folder<Touch, Touches> folder(*engine, "f", {.quiet_period = quiet, .max_hold = max_hold});
+  Folded folded;
+  for (const Event& event : events) {
+    folder.Fold(event.key, {}, event.at);
+    engine->Advance(engine->now());
+    folded.open_peak = std::max<uint64_t>(folded.open_peak, folder.sizes().open_groups);
+  }
+  folder.CloseAll();
+  for (const auto& emission : folder.Pop(SIZE_MAX)) {
+    folded.delays.push_back(std::min(emission.last - emission.first + quiet, max_hold));
+    uint64_t& biggest = folded.biggest[emission.key];
+    biggest = std::max(biggest, emission.count);
+  }
+  std::ranges::sort(folded.delays);
+  folded.ledger = folder.ledger();
+  return folded;
+}
+
+Duration QuantileOf(const std::vector<Duration>& sorted, double quantile) {
+  const auto rank = static_cast<size_t>(std::ceil(quantile * static_cast<double>(sorted.size())));
+  return sorted[std::max<size_t>(rank, 1) - 1];
+}
+
+void ExpectRatiosAgree(const Analysis& analysis, const Events& events, Duration lateness) {
+  for (const AnalysisRow& row : analysis.rows) {
+    SCOPED_TRACE(row.quiet_period.count());
+    const Folded folded = FoldThem(events, row.quiet_period, analysis.max_hold, lateness);
+    ASSERT_EQ(row.emissions, folded.ledger.opened);
+    ASSERT_EQ(row.folding_ratio, folded.ledger.FoldingRatio());
+  }
+}
+
+TEST(Analyzer, AgreesWithAFolderAtEveryGridPoint) {
+  for (uint64_t seed = Seed(); seed < Seed() + 20; ++seed) {
+    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const Events events = DrawEvents(random, 1'000, 0us);
+    const auto analysis = Analyze(events, {.grid = DrawGrid(random, 24)});
+    EXPECT_EQ(analysis->events, 1'000u);
+    EXPECT_EQ(analysis->out_of_order, 0u);
+    ExpectRatiosAgree(*analysis, events, 0us);
+    for (const AnalysisRow& row : analysis->rows) {
+      SCOPED_TRACE(row.quiet_period.count());
+      const Folded folded = FoldThem(events, row.quiet_period, kForever, 0us);
+      EXPECT_EQ(row.open_peak, folded.open_peak);
+      for (const auto& [delay, quantile] : {std::pair(row.delay_p50, 0.5), {row.delay_p99, 0.99}}) {
+        const Duration exact = QuantileOf(folded.delays, quantile);
+        EXPECT_GE(delay, exact);
+        EXPECT_LE(delay - row.quiet_period, (exact - row.quiet_period) * 11 / 10);
+      }
+    }
+  }
+}
+
+TEST(Analyzer, AgreesWhenStampsAreOutOfOrder) {
+  for (uint64_t seed = Seed(); seed < Seed() + 20; ++seed) {
+    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const Events events = DrawEvents(random, 1'000, 20s);
+    const auto analysis = Analyze(events, {.grid = DrawGrid(random, 24)});
+    EXPECT_GT(analysis->out_of_order, 50u);
+    ExpectRatiosAgree(*analysis, events, 0us);
+  }
+}
+
+TEST(Analyzer, AgreesWithLatenessAndMaxHold) {
+  for (uint64_t seed = Seed(); seed < Seed() + 60; ++seed) {
+    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const Duration disorder{random() % 2 == 0 ? 20s : 1us};
+    const Duration lateness{random() % 2 == 0 ? static_cast<int64_t>(random() % 10'000'000) : 0};
+    const Duration max_hold{random() % 3 == 0 ? kForever.count()
+                                              : 1 + static_cast<int64_t>(random() % 60'000'000)};
+    const Events events = DrawEvents(random, 500, disorder);
+    const auto analysis =
+        Analyze(events, {.grid = DrawGrid(random, 24), .max_hold = max_hold, .lateness = lateness});
+    ExpectRatiosAgree(*analysis, events, lateness);
+  }
+}
+
+TEST(Analyzer, KnowsThePeakOfOpenGroupsAlsoOutOfOrder) {
+  for (uint64_t seed = Seed(); seed < Seed() + 20; ++seed) {
+    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const Events events = DrawEvents(random, 1'000, 1s);
+    const Duration lateness{random() % 2 == 0 ? 0 : static_cast<int64_t>(random() % 2'000'000)};
+    const auto analysis = Analyze(events, {.grid = DrawGrid(random, 24), .lateness = lateness});
+    for (const AnalysisRow& row : analysis->rows) {
+      const Folded folded = FoldThem(events, row.quiet_period, kForever, lateness);
+      EXPECT_EQ(row.open_peak, folded.open_peak);
+    }
+  }
+}
+
+// Saturated deadlines fall due at the last instant, at which a group can only be opened overdue.
+TEST(Analyzer, TheEndOfTimeClosesEverything) {
+  const Events events = {{"a", kEndOfTime - 2us}, {"a", kEndOfTime - 1us}, {"a", kEndOfTime},
+                         {"a", kEndOfTime},       {"b", kEndOfTime},       {"b", kBeginningOfTime}};
+  const auto analysis = Analyze(events, {.grid = {1us, 2us, 24h}});
+  ExpectRatiosAgree(*analysis, events, 0us);
+  EXPECT_EQ(analysis->rows[2].emissions, 5u);
+}
+
+TEST(Analyzer, NamesTheBiggestBurstOfEachKey) {
+  std::mt19937_64 random(Seed());
+  const Events events = DrawEvents(random, 1'000, 0us);
+  const auto analysis = Analyze(events, {.grid = {1s, 5s}});
+  for (const AnalysisRow& row : analysis->rows) {
+    const Folded folded = FoldThem(events, row.quiet_period, kForever, 0us);
+    std::vector<uint64_t> sizes;
+    for (const auto& [key, size] : folded.biggest) {
+      if (size > 1) sizes.push_back(size);
+    }
+    std::ranges::sort(sizes, std::ranges::greater());
+    ASSERT_THAT(row.biggest, SizeIs(std::min(sizes.size(), kBurstsKept)));
+    for (size_t i = 0; i < row.biggest.size(); ++i) {
+      EXPECT_EQ(row.biggest[i].events, sizes[i]);
+      EXPECT_EQ(row.biggest[i].events, folded.biggest.at(row.biggest[i].key));
+    }
+  }
+}
+
+TEST(Analyzer, NamesTheLongestBursts) {
+  Events events;
+  for (int i = 0; i < 100; ++i) {
+    events.push_back({"all day", kT0 + i * 60s});
+    if (i < 3) events.push_back({"short", kT0 + i * 60s});
+    events.push_back({std::to_string(i), kT0 + i * 60s});
+  }
+  const auto analysis = Analyze(events, {.grid = {1min, 2min}});
+  EXPECT_THAT(analysis->rows[0].longest, IsEmpty());
+  EXPECT_THAT(analysis->rows[1].longest,
+              ElementsAre(Burst{"all day", 100, kT0, 99min}, Burst{"short", 3, kT0, 2min}));
+}
+
+TEST(Analyzer, WithoutAGridItChoosesOneOverTheRangeOfTheGaps) {
+  Events events;
+  for (const Duration gap : std::initializer_list<Duration>{100ms, 1s, 60s, 3600s}) {
+    for (int i = 0; i < 100; ++i)
+      events.push_back({"k", events.empty() ? kT0 : events.back().at + gap});
+  }
+  const auto analysis = Analyze(events, {});
+  ASSERT_THAT(analysis->rows, SizeIs(kGridPointsUsual));
+  EXPECT_EQ(analysis->rows.front().quiet_period, 100ms);
+  EXPECT_EQ(analysis->rows.front().folding_ratio, 0);
+  EXPECT_GT(analysis->rows.back().quiet_period, 3600s);
+  EXPECT_EQ(analysis->rows.back().emissions, 1u);
+  ExpectRatiosAgree(*analysis, events, 0us);
+}
+
+TEST(Analyzer, ChoosesAsManyPointsWhenGapsAreAllTheSame) {
+  for (const Duration gap : std::initializer_list<Duration>{1us, 1s, Duration(24h) * 4'000}) {
+    const auto analysis = Analyze({{"k", kT0}, {"k", kT0 + gap}, {"k", kT0 + 2 * gap}}, {});
+    EXPECT_THAT(analysis->rows, SizeIs(kGridPointsUsual));
+  }
+}
+
+TEST(Analyzer, OfNothingIsEmpty) {
+  const auto analysis = Analyze({}, {});
+  EXPECT_EQ(analysis->events, 0u);
+  EXPECT_EQ(analysis->span(), 0us);
+  EXPECT_THAT(analysis->rows, SizeIs(kGridPointsUsual));
+  EXPECT_EQ(analysis->rows[0].folding_ratio, 0);
+  EXPECT_EQ(analysis->rows[0].delay_p99, 0us);
+}
+
+TEST(Analyzer, ReadsTheRatioBetweenGridPointsOffTheGaps) {
+  std::mt19937_64 random(Seed());
+  const Events events = DrawEvents(random, 20'000, 0us);
+  const auto analysis = Analyze(events, {.grid = DrawGrid(random, 100)});
+  for (const AnalysisRow& row : analysis->rows) {
+    const double folded =
+        analysis->gaps.CountBelow(static_cast<uint64_t>(row.quiet_period.count()));
+    EXPECT_NEAR(folded / 20'000, row.folding_ratio, 0.001) << row.quiet_period.count();
+  }
+}
+
+TEST(Analyzer, PastItsBytesItLeavesOutFurtherKeysAndCountsThem) {
+  Analyzer analyzer({.grid = {1s}, .max_bytes = 1'000'000});
+  uint64_t taken = 0;
+  for (int i = 0; i < 10'000; ++i) taken += analyzer.Add(std::to_string(i), kT0);
+  EXPECT_LT(taken, 10'000u);
+  EXPECT_GT(taken, 1'000u);
+  EXPECT_LE(analyzer.bytes(), 1'000'100u);
+  EXPECT_TRUE(analyzer.Add("0", kT0 + 1min));  // a known key
+  EXPECT_FALSE(analyzer.Add("new", kT0 + 24h));
+  const auto analysis = std::move(analyzer).Finish();
+  EXPECT_EQ(analysis->events, taken + 1);
+  EXPECT_EQ(analysis->left_out, 10'001 - taken);
+  EXPECT_EQ(analysis->keys, taken);
+  EXPECT_EQ(analysis->span(), 1min);  // what was left out moved no time
+}
+
+TEST(Analyzer, MemoryGrowsWithKeysOnly) {
+  Analyzer analyzer({});
+  const auto add_round = [&](int round) {
+    for (int key = 0; key < 1'000; ++key)
+      analyzer.Add(std::to_string(key), kT0 + round * 1h + key * 17ms);
+  };
+  for (int round = 0; round < 5; ++round) add_round(round);
+  const size_t bytes = analyzer.bytes();
+  for (int round = 5; round < 100; ++round) add_round(round);
+  EXPECT_LE(analyzer.bytes(), bytes + bytes / 10);
+}
+
+}  // namespace
+}  // namespace pleat

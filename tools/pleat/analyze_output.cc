@@ -1,0 +1,199 @@
+#include "tools/pleat/analyze_output.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+#include <pleat/json.h>
+
+#include "tools/pleat/summary.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+constexpr size_t kBurstsShown = 5;
+
+struct Unit {
+  int64_t us;
+  std::string_view name;
+};
+constexpr Unit kUnits[] = {{86'400'000'000, "d"}, {3'600'000'000, "h"}, {60'000'000, "min"},
+                           {1'000'000, "s"},      {1'000, "ms"},        {1, "us"}};
+
+const Unit& UnitFor(Duration d) {
+  for (const Unit& unit : kUnits) {
+    if (d.count() >= unit.us) return unit;
+  }
+  return kUnits[std::size(kUnits) - 1];
+}
+
+std::string Number(double value) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+// Exact: "0.25", "90", "0.000001".
+std::string Seconds(Duration d) {
+  std::string text = std::to_string(d.count() / 1'000'000);
+  if (const int64_t rest = d.count() % 1'000'000; rest != 0) {
+    std::string digits = std::to_string(1'000'000 + rest).substr(1);
+    text += "." + digits.substr(0, digits.find_last_not_of('0') + 1);
+  }
+  return text;
+}
+
+std::string Fixed(double value, int decimals) {
+  std::array<char, 64> text;
+  const int size = std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  return {text.data(), static_cast<size_t>(std::clamp<int>(size, 0, text.size() - 1))};
+}
+
+std::string RateText(double per_second) {
+  if (per_second >= 100) return Grouped(static_cast<uint64_t>(std::llround(per_second)));
+  return Fixed(per_second, per_second >= 10 ? 1 : per_second >= 1 ? 2 : 3);
+}
+
+// Columns flush right but for the first, two spaces apart.
+std::string Columns(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths(rows.front().size());
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - row[i].size(), ' ');
+      if (i > 0) out += "  ";
+      out += i == 0 ? row[i] + padding : padding + row[i];
+    }
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += '\n';
+  }
+  return out;
+}
+
+std::string KeyText(std::string_view key) {
+  constexpr size_t kShown = 48;
+  std::string text(key);
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  if (text.size() <= kShown) return text;
+  size_t end = kShown;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
+}  // namespace
+
+std::string DurationText(Duration d) {
+  if (d == kForever) return "inf";
+  const Unit& unit = UnitFor(d);
+  std::string text = std::to_string(d.count() / unit.us);
+  const int64_t rest = d.count() % unit.us;
+  if (rest != 0 && unit.us <= 1'000'000) {
+    const std::string digits = std::to_string(unit.us + rest).substr(1);
+    text += "." + digits.substr(0, digits.find_last_not_of('0') + 1);
+  }
+  text += " " + std::string(unit.name);
+  if (rest != 0 && unit.us > 1'000'000) text += " " + DurationText(Duration{rest});
+  return text;
+}
+
+std::string RoundedDuration(Duration d) {
+  const Unit& unit = UnitFor(d);
+  const double value = static_cast<double>(d.count()) / static_cast<double>(unit.us);
+  std::string text = Fixed(value, value >= 99.95 || unit.us == 1 ? 0 : value >= 9.995 ? 1 : 2);
+  if (text.find('.') != std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+  }
+  return text + " " + std::string(unit.name);
+}
+
+std::string PercentText(double ratio) {
+  if (ratio <= 0) return "0 %";
+  if (ratio >= 1) return "100 %";
+  for (int decimals = 1; decimals < 8; ++decimals) {
+    const std::string text = Fixed(100 * ratio, decimals);
+    if (std::stod(text) < 100 && std::stod(text) > 0) return text + " %";
+  }
+  return Fixed(100 * ratio, 8) + " %";
+}
+
+std::string AnalysisTable(const KeyAnalysis& key) {
+  const Analysis& analysis = *key.analysis;
+  const Recommendation& recommended = key.recommended;
+  std::string out = KeyText(key.key) + ": " + Grouped(analysis.events) + " events of " +
+                    Grouped(analysis.keys) + " keys in " + RoundedDuration(analysis.span());
+  if (analysis.max_hold != kForever) out += ", held at most " + DurationText(analysis.max_hold);
+  out += "\n\n";
+  std::vector<std::vector<std::string>> rows = {
+      {"  quiet", "folded", "emissions", "per s", "delay p50", "delay p99", "open"}};
+  for (size_t i = 0; i < analysis.rows.size(); ++i) {
+    const AnalysisRow& row = analysis.rows[i];
+    rows.push_back({(recommended.row == i ? "> " : "  ") + DurationText(row.quiet_period),
+                    PercentText(row.folding_ratio), Grouped(row.emissions),
+                    RateText(row.emissions_per_second), RoundedDuration(row.delay_p50),
+                    RoundedDuration(row.delay_p99), Grouped(row.open_peak)});
+  }
+  out += Columns(rows) + "\n" + recommended.why + "\n";
+  const auto add_bursts = [&out](const std::vector<Burst>& bursts) {
+    std::vector<std::vector<std::string>> lines;
+    for (const Burst& burst : bursts) {
+      if (lines.size() == kBurstsShown) break;
+      lines.push_back(
+          {"  " + KeyText(burst.key), Grouped(burst.events) + " events",
+           burst.lasted == Duration{0} ? "at once" : "in " + RoundedDuration(burst.lasted)});
+    }
+    out += Columns(lines);
+  };
+  if (recommended.row && !analysis.rows[*recommended.row].biggest.empty()) {
+    out +=
+        "Biggest bursts at " + DurationText(analysis.rows[*recommended.row].quiet_period) + ":\n";
+    add_bursts(analysis.rows[*recommended.row].biggest);
+  }
+  if (!recommended.restless.empty()) {
+    out += "Keys that do not go quiet:\n";
+    add_bursts(recommended.restless);
+  }
+  return out;
+}
+
+std::string AnalysisJson(const KeyAnalysis& key) {
+  const Analysis& analysis = *key.analysis;
+  const Recommendation& recommended = key.recommended;
+  std::string out = "{\"key\":";
+  AppendJsonString(key.key, out);
+  out += ",\"events\":" + std::to_string(analysis.events) +
+         ",\"keys\":" + std::to_string(analysis.keys) + ",\"span_s\":" + Seconds(analysis.span()) +
+         ",\"grid\":[";
+  for (const AnalysisRow& row : analysis.rows) {
+    if (out.back() != '[') out += ',';
+    out += "{\"quiet_s\":" + Seconds(row.quiet_period) +
+           ",\"folding_ratio\":" + Number(row.folding_ratio) +
+           ",\"emissions\":" + std::to_string(row.emissions) +
+           ",\"delay_p50_s\":" + Seconds(row.delay_p50) +
+           ",\"delay_p99_s\":" + Seconds(row.delay_p99) +
+           ",\"open_peak\":" + std::to_string(row.open_peak) + "}";
+  }
+  out += "],\"recommended\":{\"quiet_s\":";
+  out += recommended.row ? Seconds(analysis.rows[*recommended.row].quiet_period) : "null";
+  out += ",\"why\":";
+  AppendJsonString(recommended.why, out);
+  out += ",\"restless\":[";
+  for (const Burst& burst : recommended.restless) {
+    if (out.back() != '[') out += ',';
+    AppendJsonString(burst.key, out);
+  }
+  out += "]},\"out_of_order\":" + std::to_string(analysis.out_of_order) +
+         ",\"left_out\":" + std::to_string(analysis.left_out) +
+         ",\"bytes\":" + std::to_string(analysis.bytes) + "}\n";
+  return out;
+}
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,261 @@
+#include "tools/pleat/analyze_run.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "tools/pleat/analysis_chart.h"
+#include "tools/pleat/analysis_page.h"
+#include "tools/pleat/analyze_output.h"
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/interrupt.h"
+#include "tools/pleat/summary.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+constexpr int kExitDone = 0;
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitSignal = 128;  // plus the signal's number
+
+constexpr uint64_t kBadLinesShown = 10;
+
+uint64_t BytesTotal(const std::vector<std::string>& inputs) {
+  uint64_t total = 0;
+  for (const std::string& input : inputs) {
+    const uint64_t bytes = InputSize(input);
+    if (bytes == 0) return 0;  // a pipe: no telling how much will come
+    total += bytes;
+  }
+  return total;
+}
+
+}  // namespace
+
+AnalyzeRun::AnalyzeRun(const AnalyzeOptions& options)
+    : options_(options),
+      progress_(!options.quiet_summary && Progress::TerminalTakesIt(), BytesTotal(options.inputs)) {
+}
+
+int AnalyzeRun::Run() {
+  absl::Status status = Open();
+  if (absl::IsInvalidArgument(status)) {
+    Say("pleat analyze: " + std::string(status.message()));
+    return kExitUsage;
+  }
+  for (const std::string& input : options_.inputs) {
+    if (status.ok() && !no_unit_ && !Interrupted()) status = ReadInput(input);
+  }
+  progress_.Clear();
+  if (no_unit_) return kExitUsage;
+  if (bad_said_ > kBadLinesShown)
+    Say("pleat analyze: " + Grouped(bad_said_ - kBadLinesShown) + " more bad lines, not shown");
+  if (status.ok()) {
+    const std::vector<KeyAnalysis> keys = Finish();
+    status = Write(keys);
+    if (!options_.quiet_summary && status.ok()) Say(Summary(keys));
+  }
+  if (absl::IsAborted(status)) return kExitDone;  // the reader of the output has gone
+  if (!status.ok()) Say("pleat analyze: " + std::string(status.message()));
+  if (!status.ok()) return kExitFailed;
+  if (Interrupted()) return kExitSignal + StopSignal();
+  return HasLeftOut() || (options_.strict && HasBadLines()) ? kExitFailed : kExitDone;
+}
+
+absl::Status AnalyzeRun::Open() {
+  for (const std::string& key : options_.keys) {
+    FoldSpec spec = options_.spec;
+    if (absl::Status set = SetOption(spec, "key", key); !set.ok()) return set;
+    absl::StatusOr<std::unique_ptr<JsonAnalyzer>> analyzer =
+        JsonAnalyzer::Open(spec, options_.analyzer);
+    if (!analyzer.ok()) return analyzer.status();
+    analyzers_.push_back(*std::move(analyzer));
+  }
+  for (const std::string& input : options_.inputs) {
+    if (absl::Status readable = CheckReadable(input); !readable.ok()) return readable;
+  }
+  return OpenOutputs();
+}
+
+absl::Status AnalyzeRun::OpenOutputs() {
+  const std::pair<const std::string&, std::unique_ptr<OutputFile>&> files[] = {
+      {options_.output_file, output_}, {options_.html_file, html_}, {options_.svg_file, svg_}};
+  for (const auto& [path, file] : files) {
+    if (path.empty()) continue;
+    if (path == "-") {
+      file = OutputFile::Standard(STDOUT_FILENO);
+      continue;
+    }
+    absl::StatusOr<std::unique_ptr<OutputFile>> created =
+        OutputFile::Create(path, OutputFile::Mode::kWhole);
+    if (!created.ok()) return created.status();
+    file = *std::move(created);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AnalyzeRun::ReadInput(const std::string& path) {
+  input_name_ = Printable(InputName(path));
+  line_number_ = 0;
+  absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
+  if (!opened.ok()) return absl::IsCancelled(opened.status()) ? absl::OkStatus() : opened.status();
+  const auto new_readers = [this] {
+    std::vector<std::unique_ptr<JsonLines>> readers;
+    for (const auto& analyzer : analyzers_)
+      readers.push_back(std::make_unique<JsonLines>(*analyzer));
+    return readers;
+  };
+  BlockQueue blocks(std::move(opened->source), new_readers,
+                    opened->live ? 0 : options_.threads - 1);
+  while (!no_unit_ && !Interrupted()) {
+    BlockQueue::Block& block = blocks.Next();
+    if (absl::IsCancelled(block.status)) return absl::OkStatus();
+    if (!block.status.ok()) return block.status;
+    if (block.kind == LineBlock::Kind::kEnd) break;
+    if (block.kind == LineBlock::Kind::kLines) {
+      AddLines(block);
+    } else {
+      AddLongLine(block.kind, block.text);
+    }
+    ShowProgress();
+  }
+  return absl::OkStatus();
+}
+
+void AnalyzeRun::AddLines(BlockQueue::Block& block) {
+  const uint64_t before = line_number_;
+  for (size_t i = 0; i < analyzers_.size(); ++i) {
+    line_number_ = before + block.lines[i]->left();
+    analyzers_[i]->Add(*block.lines[i], [&](const UnusualLine& line) {
+      NoteUnusualLine(before + line.index + 1, line.result);
+      return !no_unit_;
+    });
+    if (no_unit_) break;
+  }
+  SayBadLines();
+}
+
+// A piece of a line over the limit.
+void AnalyzeRun::AddLongLine(LineBlock::Kind kind, std::string_view text) {
+  if (kind != LineBlock::Kind::kLongBegin) return;
+  ++line_number_;
+  for (const auto& analyzer : analyzers_)
+    NoteUnusualLine(line_number_, analyzer->AddLine(text.substr(0, kLineBytesShown)));
+  SayBadLines();
+}
+
+void AnalyzeRun::NoteUnusualLine(uint64_t line, const LineResult& result) {
+  no_unit_ |= result.kind == LineResult::Kind::kNoUnit;
+  if (no_unit_ || result.kind == LineResult::Kind::kBad) bad_.emplace_back(line, result.reason);
+}
+
+// In the order of lines; what is wrong for several keys once.
+void AnalyzeRun::SayBadLines() {
+  std::ranges::sort(bad_);
+  const auto same = std::ranges::unique(bad_);
+  bad_.erase(same.begin(), same.end());
+  for (const auto& [line, reason] : bad_) {
+    if (no_unit_ || bad_said_ < kBadLinesShown)
+      Say(input_name_ + ":" + std::to_string(line) + ": " + reason);
+    ++bad_said_;
+  }
+  bad_.clear();
+}
+
+// Called when the input is a pipe and the like: sleeps until it has something, or somebody wants the end.
+bool AnalyzeRun::AwaitInput(int fd) {
+  pollfd watched[] = {{fd, POLLIN, 0}, {InterruptFd(), POLLIN, 0}};
+  for (;;) {
+    const int ready = poll(watched, std::size(watched), -1);
+    if (Interrupted()) return false;
+    if (ready > 0 && watched[0].revents != 0) return true;
+  }
+}
+
+// ---
+
+std::vector<KeyAnalysis> AnalyzeRun::Finish() {
+  std::vector<KeyAnalysis> keys;
+  for (size_t i = 0; i < analyzers_.size(); ++i) {
+    std::unique_ptr<const Analysis> analysis = std::move(*analyzers_[i]).Finish();
+    Recommendation recommended = Recommend(*analysis, options_.goal);
+    keys.push_back({options_.keys[i], std::move(analysis), std::move(recommended)});
+  }
+  return keys;
+}
+
+absl::Status AnalyzeRun::Write(const std::vector<KeyAnalysis>& keys) {
+  std::string text;
+  for (const KeyAnalysis& key : keys) {
+    if (!options_.json && !text.empty()) text += '\n';
+    text += options_.json ? AnalysisJson(key) : AnalysisTable(key);
+  }
+  const std::pair<OutputFile*, std::string> files[] = {
+      {output_.get(), std::move(text)},
+      {html_.get(), html_ == nullptr ? "" : AnalysisPage(keys, SourceName())},
+      {svg_.get(), svg_ == nullptr ? "" : AnalysisSvg(keys)}};
+  for (const auto& [file, content] : files) {
+    if (file == nullptr) continue;
+    if (absl::Status appended = file->Append(content); !appended.ok()) return appended;
+    if (absl::Status written = file->Commit(); !written.ok()) return written;
+  }
+  return absl::OkStatus();
+}
+
+std::string AnalyzeRun::Summary(const std::vector<KeyAnalysis>& keys) const {
+  const double seconds = std::max(1e-6, std::chrono::duration<double>(clock_.Elapsed()).count());
+  const LineCounts counts = analyzers_.front()->counts();
+  std::string out;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const Analysis& analysis = *keys[i].analysis;
+    out += Printable(keys[i].key) + ": " + ByteText(static_cast<double>(analysis.bytes)) + " for " +
+           Grouped(analysis.keys) + " keys, of at most " +
+           ByteText(static_cast<double>(options_.analyzer.max_bytes));
+    if (const uint64_t bad = analyzers_[i]->counts().bad; bad > 0)
+      out += "; " + Grouped(bad) + " bad lines";
+    if (analysis.left_out > 0)
+      out += "; " + Grouped(analysis.left_out) +
+             " events of further keys left out: --max-memory reached";
+    out += '\n';
+  }
+  const auto per_second = [seconds](uint64_t n) { return static_cast<double>(n) / seconds; };
+  char took[32];
+  std::snprintf(took, sizeof(took), "took %.2f s, ", seconds);
+  return out + took + Grouped(static_cast<uint64_t>(per_second(counts.lines))) + " lines/s, " +
+         ByteText(per_second(read_.bytes)) + "/s read\n";
+}
+
+std::string AnalyzeRun::SourceName() const {
+  std::string names;
+  for (const std::string& input : options_.inputs) {
+    const std::string name = InputName(input);
+    names += (names.empty() ? "" : ", ") + Printable(name.substr(name.rfind('/') + 1));
+  }
+  return names;
+}
+
+bool AnalyzeRun::HasBadLines() const {
+  return std::ranges::any_of(analyzers_, [](const auto& each) { return each->counts().bad > 0; });
+}
+
+bool AnalyzeRun::HasLeftOut() const {
+  return std::ranges::any_of(analyzers_,
+                             [](const auto& each) { return each->analyzer().left_out() > 0; });
+}
+
+void AnalyzeRun::Say(std::string line) {
+  progress_.Clear();
+  if (line.empty() || line.back() != '\n') line += '\n';
+  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, line.data(), line.size());
+}
+
+void AnalyzeRun::ShowProgress() {
+  const Duration elapsed = clock_.Elapsed();
+  if (!progress_.Due(elapsed)) return;
+  const JsonAnalyzer& first = *analyzers_.front();
+  progress_.Draw({read_.bytes, first.counts().lines, first.analyzer().keys(), "keys"}, elapsed);
+}
+
+}  // namespace pleat::inline v0

@@ -1,0 +1,185 @@
+// The knee is found as Kneedle does (Satopää et al., "Finding a 'Kneedle' in a Haystack", 2011): where the curve is
+// furthest above the straight line between its ends, here of the folding ratio over the logarithm of the quiet
+// period. Quiet periods beyond a quarter of the log are no candidates: it hardly shows what they would do.
+#include "tools/pleat/recommendation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tools/pleat/analyze_output.h"
+#include "tools/pleat/summary.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+// Below this ratio a log does not fold.
+constexpr double kHardlyAny = 0.10;
+
+// How far above the line a knee is, as a share of the whole climb. Less is a slope without a knee; then
+// a quiet period twice as long has to fold so much more.
+constexpr double kClearKnee = 0.10;
+constexpr double kGainOfTwice = 0.05;
+
+double LogOf(const WhatIfRow& row) {
+  return std::log2(static_cast<double>(row.quiet_period.count()));
+}
+
+// How many rows the log is long enough for; at least 1 if there is one.
+size_t Candidates(const Analysis& analysis) {
+  const auto fits = [&](const AnalysisRow& row) { return row.quiet_period <= analysis.span() / 4; };
+  const auto count = static_cast<size_t>(std::ranges::count_if(analysis.rows, fits));
+  return std::max<size_t>(count, std::min<size_t>(1, analysis.rows.size()));
+}
+
+// The ratio at any quiet period, straight lines between the rows, level beyond them.
+double RatioAt(const Analysis& analysis, double log_quiet) {
+  const auto& rows = analysis.rows;
+  if (log_quiet <= LogOf(rows.front())) return rows.front().folding_ratio;
+  for (size_t i = 1; i < rows.size(); ++i) {
+    if (LogOf(rows[i]) < log_quiet) continue;
+    const double share = (log_quiet - LogOf(rows[i - 1])) / (LogOf(rows[i]) - LogOf(rows[i - 1]));
+    return std::lerp(rows[i - 1].folding_ratio, rows[i].folding_ratio, share);
+  }
+  return rows.back().folding_ratio;
+}
+
+struct Knee {
+  size_t row;
+  double height;  // above the line, as a share of the climb
+  bool clear() const { return height >= kClearKnee; }
+};
+
+Knee FindKnee(const Analysis& analysis, size_t candidates) {
+  const AnalysisRow& first = analysis.rows.front();
+  const AnalysisRow& last = analysis.rows[candidates - 1];
+  const double length = LogOf(last) - LogOf(first);
+  const double climb = last.folding_ratio - first.folding_ratio;
+  Knee knee{0, 0};
+  for (size_t i = 0; i < candidates && length > 0 && climb > 0; ++i) {
+    const AnalysisRow& row = analysis.rows[i];
+    const double height =
+        (row.folding_ratio - first.folding_ratio) / climb - (LogOf(row) - LogOf(first)) / length;
+    if (height > knee.height) knee = {i, height};
+  }
+  if (knee.clear()) return knee;
+  knee.row = 0;
+  for (size_t i = 1; i < candidates; ++i) {
+    const AnalysisRow& row = analysis.rows[i];
+    if (row.folding_ratio - RatioAt(analysis, LogOf(row) - 1) >= kGainOfTwice) knee.row = i;
+  }
+  return knee;
+}
+
+std::string Cost(const AnalysisRow& row) {
+  return DurationText(row.quiet_period) + " folds " + PercentText(row.folding_ratio) +
+         " of the events, into " + Grouped(row.emissions) +
+         " emissions; 99 of 100 of them come within " + RoundedDuration(row.delay_p99) +
+         " of their first event";
+}
+
+std::string WhyKnee(const Analysis& analysis, const Knee& knee) {
+  const AnalysisRow& row = analysis.rows[knee.row];
+  const double more = RatioAt(analysis, LogOf(row) + 1) - row.folding_ratio;
+  const std::string gain = "waiting twice as long folds " + PercentText(more) + " more of them";
+  if (knee.clear()) return Cost(row) + ". Past it, " + gain + ".";
+  return Cost(row) + ". There is no clear knee, as here " + gain +
+         "; choose by the delay that you can afford (--max-delay).";
+}
+
+std::string JoinedGoal(const Goal& goal) {
+  std::string text;
+  if (goal.target_ratio > 0) text = "folds " + PercentText(goal.target_ratio);
+  if (goal.max_delay == kForever) return text;
+  return text + (text.empty() ? "" : " and ") + "keeps 99 of 100 emissions within " +
+         DurationText(goal.max_delay);
+}
+
+void FindGoal(const Analysis& analysis, const Goal& goal, Recommendation& recommended) {
+  const auto& rows = analysis.rows;
+  const auto folds = [&](const AnalysisRow& row) { return row.folding_ratio >= goal.target_ratio; };
+  const auto in_time = [&](const AnalysisRow& row) { return row.delay_p99 <= goal.max_delay; };
+  const auto meets = [&](const AnalysisRow& row) { return folds(row) && in_time(row); };
+  const auto index = [&](auto it) { return static_cast<size_t>(it - rows.begin()); };
+
+  // With a ratio to reach, no longer than needed; without, as long as there is time.
+  std::optional<size_t> best;
+  if (goal.target_ratio > 0) {
+    if (const auto first = std::ranges::find_if(rows, meets); first != rows.end())
+      best = index(first);
+  } else {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (meets(rows[i])) best = i;
+    }
+  }
+  if (best) {
+    recommended.kind = Recommendation::Kind::kGoal;
+    recommended.row = best;
+    recommended.why = Cost(rows[*best]) + ". It is the " +
+                      (goal.target_ratio > 0 ? "shortest" : "longest") +
+                      " quiet period tried that " + JoinedGoal(goal) + ".";
+    return;
+  }
+  // The nearest: the shortest that folds enough, or the longest in time, or the end that is closer.
+  recommended.kind = Recommendation::Kind::kOutOfReach;
+  recommended.row = rows.size() - 1;
+  if (goal.max_delay != kForever) {
+    recommended.row = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (in_time(rows[i])) recommended.row = i;
+    }
+  }
+  recommended.why = "No quiet period tried " + JoinedGoal(goal) + ". The nearest, " +
+                    Cost(rows[*recommended.row]) + ".";
+}
+
+// Of half of the log, keys that did not go quiet once.
+std::vector<Burst> Restless(const Analysis& analysis, const AnalysisRow& row) {
+  std::vector<Burst> restless;
+  for (const Burst& burst : row.longest) {
+    if (burst.lasted >= analysis.span() / 2 && burst.lasted > row.quiet_period)
+      restless.push_back(burst);
+  }
+  return restless;
+}
+
+}  // namespace
+
+Recommendation Recommend(const Analysis& analysis, const Goal& goal) {
+  Recommendation recommended;
+  if (analysis.events == 0) {
+    recommended.why = "There is nothing to fold: no event was read.";
+    return recommended;
+  }
+  const size_t candidates = Candidates(analysis);
+  const AnalysisRow& longest = analysis.rows[candidates - 1];
+  if (longest.folding_ratio < kHardlyAny && goal.target_ratio == 0) {
+    recommended.why = "This log does not fold by this key: with quiet periods up to " +
+                      DurationText(longest.quiet_period) + " only " +
+                      PercentText(longest.folding_ratio) + " of the events fold.";
+    return recommended;
+  }
+  if (goal.target_ratio > 0 || goal.max_delay != kForever) {
+    FindGoal(analysis, goal, recommended);
+  } else {
+    const Knee knee = FindKnee(analysis, candidates);
+    recommended.kind = Recommendation::Kind::kKnee;
+    recommended.row = knee.row;
+    recommended.why = WhyKnee(analysis, knee);
+  }
+  const AnalysisRow& row = analysis.rows[*recommended.row];
+  if (analysis.max_hold == kForever) recommended.restless = Restless(analysis, row);
+  if (const size_t count = recommended.restless.size(); count == 1) {
+    recommended.why += " One key does not go quiet at it for half of the log: it needs a max hold.";
+  } else if (count > 1) {
+    recommended.why += std::string(count == kBurstsKept ? " At least " : " ") +
+                       std::to_string(count) +
+                       " keys do not go quiet at it for half of the log: they need a max hold.";
+  }
+  if (row.quiet_period > analysis.span() / 4) {
+    recommended.why +=
+        " It is longer than a quarter of the log, so that the log hardly shows what it does.";
+  }
+  return recommended;
+}
+
+}  // namespace pleat::inline v0
