@@ -188,7 +188,7 @@ void FoldBook::OpenGroup(FoldCall& call, const EventMarks& marks) {
 }
 
 void FoldBook::Unindex(uint32_t number) noexcept {
-  NotePause(number);
+  if (learner_ != nullptr) NotePause(number);
   ++unindexed_;
   index_.Erase(HashOf(number), number, [this](uint32_t n) { return HashOf(n); });
   slab_.cold(number).indexed = 0;
