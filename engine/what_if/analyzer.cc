@@ -171,12 +171,12 @@ size_t Analyzer::Impl::LevelsUpTo(Duration gap) const noexcept {
 }
 
 bool Analyzer::Impl::Add(std::string_view key, EngineTime at) {
-  PLEAT_CHECK(key.size() <= kKeyBytesMax);
   at = Clamp(at);
   const PackedKey packed(key);
   const uint64_t hash = packed.HashWith(hash_key_);
   const uint32_t number = Find(packed, hash);
-  if (number == KeyIndex::kNone && bytes() >= options_.max_bytes) {
+  const bool full = bytes() >= options_.max_bytes || key.size() > kKeyBytesMax;
+  if (number == KeyIndex::kNone && full) {
     ++left_out_;
     return false;
   }
@@ -349,7 +349,7 @@ std::unique_ptr<const Analysis> Analyzer::Impl::Finish() {
 
   std::vector<size_t> wanted;
   if (options_.grid.empty()) {
-    wanted = RungsFor(levels_, gaps_);
+    wanted = RungsFor(levels_, gaps_, analysis->span());
   } else {
     for (size_t level = 0; level < levels_.size(); ++level) wanted.push_back(level);
   }

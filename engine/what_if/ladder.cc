@@ -98,12 +98,14 @@ Duration ToDuration(uint64_t us) {
 
 std::span<const Duration> QuietLadder() noexcept { return kLadder; }
 
-std::vector<size_t> RungsFor(std::span<const Duration> ladder, const GapHistogram& gaps) {
+std::vector<size_t> RungsFor(std::span<const Duration> ladder, const GapHistogram& gaps,
+                             Duration span) {
   constexpr double kFewShortest = 0.005;
   const auto count = static_cast<double>(gaps.count());
   const double none = count == 0 ? 0 : gaps.CountBelow(1) / count;  // of events at the same instant
-  const Duration shortest = ToDuration(gaps.ValueAt(none + (1 - none) * kFewShortest));
-  const Duration longest = ToDuration(gaps.max());
+  const bool any = gaps.max() > 0;
+  const Duration shortest = any ? ToDuration(gaps.ValueAt(none + (1 - none) * kFewShortest)) : span;
+  const Duration longest = any ? ToDuration(gaps.max()) : span;
   const auto index_of = [&](auto at) { return static_cast<size_t>(at - ladder.begin()); };
   size_t begin = index_of(std::ranges::lower_bound(ladder, std::max(shortest, Duration{1})));
   size_t end = index_of(std::ranges::upper_bound(ladder, longest)) + 1;

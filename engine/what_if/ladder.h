@@ -14,7 +14,9 @@ namespace pleat::inline v0 {
 std::span<const Duration> QuietLadder() noexcept;
 
 // Of `ladder`, as indices: up to kGridPointsUsual, evenly spaced, from the shortest gap above 0 to past the longest. The
-// few shortest gaps, one in 200, may lie below. If the gaps span few rungs, more on both sides.
-std::vector<size_t> RungsFor(std::span<const Duration> ladder, const GapHistogram& gaps);
+// few shortest gaps, one in 200, may lie below. If the gaps span few rungs, more on both sides. Without gaps, around
+// the `span` of the data.
+std::vector<size_t> RungsFor(std::span<const Duration> ladder, const GapHistogram& gaps,
+                             Duration span);
 
 }  // namespace pleat::inline v0

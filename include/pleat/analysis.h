@@ -66,7 +66,7 @@ struct AnalysisRow : WhatIfRow {
 
 struct Analysis {
   uint64_t events = 0;    // those analyzed
-  uint64_t left_out = 0;  // of keys past max_bytes
+  uint64_t left_out = 0;  // of keys past max_bytes, or longer than kKeyBytesMax
   uint64_t keys = 0;
   uint64_t out_of_order = 0;  // events with a stamp before one of their key
   EngineTime first{};         // the smallest stamp and the largest
@@ -96,7 +96,7 @@ class PLEAT_EXPORT Analyzer {
   Analyzer& operator=(Analyzer&&) noexcept;
   ~Analyzer();
 
-  // The next event of the log. Keys are any bytes up to kKeyBytesMax. Returns whether there was room for it.
+  // The next event of the log. Keys are any bytes up to kKeyBytesMax. Returns false if it was left out.
   bool Add(std::string_view key, EngineTime at);
 
   // What all events so far come to, with every open group closed. Only once.

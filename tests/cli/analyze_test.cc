@@ -1,4 +1,5 @@
 // pleat analyze: every row of its table is what pleat fold comes to.
+#include <cmath>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -196,6 +197,18 @@ TEST(Analyze, RecommendsTheKneeAndSaysWhatItCosts) {
                  "within "));
 }
 
+// Gaps of all lengths from a second to a day alike: every doubling folds as much as the one before.
+TEST(Analyze, SaysWhenThereIsNoKnee) {
+  std::string log;
+  double at = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    at += std::exp2(i * 37 % 1'000 * 16.4 / 1'000);
+    log += Event("ann", static_cast<int>(at));
+  }
+  const Finished r = Analyze(kSeconds, log);
+  EXPECT_THAT(r.out, HasSubstr(" There is no clear knee, as here waiting twice as long folds "));
+}
+
 TEST(Analyze, RecommendsTheCheapestThatMeetsATarget) {
   const std::string log = Log(4);
   const auto objects = Objects(Analyze(With(kLog, {"--json", "--target-ratio", "0.7"}), log).out);
@@ -246,10 +259,14 @@ TEST(Analyze, NamesTheKeysThatDoNotGoQuiet) {
       Objects(Analyze(With(kSeconds, {"--json", "--target-ratio", "0.5"}), log).out);
   const PlainJson& restless = *objects.at(0).Member("recommended")->Member("restless");
   ASSERT_THAT(restless.elements, SizeIs(1));
-  EXPECT_EQ(restless.elements[0].text, "\"sensor\"");
+  EXPECT_EQ(restless.elements[0].text, "sensor");
   const Finished held =
       Analyze(With(kSeconds, {"--json", "--target-ratio", "0.5", "--max-hold", "1h"}), log);
   EXPECT_THAT(held.out, HasSubstr("\"restless\":[]"));
+  const Finished compound = Analyze(
+      {"--key", "k,k2=k", "--time", "t", "--time-unit", "s", "--json", "--target-ratio", "0.5"},
+      log);
+  EXPECT_THAT(compound.out, HasSubstr("\"restless\":[[\"sensor\",\"sensor\"]]"));
 }
 
 TEST(Analyze, OfNothingSaysSo) {
@@ -263,7 +280,7 @@ TEST(Analyze, PrintsATableForPeople) {
   const Finished r = Analyze(With(kSeconds, {"--quiet-grid", "1s,90s,2h"}), Bursts());
   EXPECT_EQ(r.code, 0);
   EXPECT_THAT(r.out,
-              StartsWith("k: 500 events of 1 keys in 2.04 d\n"
+              StartsWith("k: 500 events of 1 key in 2.04 d\n"
                          "\n"
                          "  quiet       folded  emissions  per s  delay p50  delay p99  open\n"
                          "  1 s            0 %        500  0.003        1 s        1 s     1\n"
@@ -278,7 +295,7 @@ TEST(Analyze, PrintsATableForPeople) {
 TEST(Analyze, SaysHowMuchMemoryItTookAndAtMostTakes) {
   const Finished r = Analyze(With(kSeconds, {"--max-memory", "1Gi"}), Bursts());
   EXPECT_THAT(r.err, HasSubstr("k: "));
-  EXPECT_THAT(r.err, HasSubstr(" for 1 keys, of at most 1.1 GB\n"));
+  EXPECT_THAT(r.err, HasSubstr(" for 1 key, of at most 1.1 GB\n"));
 }
 
 TEST(Analyze, PastItsMemoryLeavesKeysOutAndFails) {

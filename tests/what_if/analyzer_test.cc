@@ -278,6 +278,20 @@ TEST(Analyzer, PastItsBytesItLeavesOutFurtherKeysAndCountsThem) {
   EXPECT_EQ(analysis->span(), 1min);  // what was left out moved no time
 }
 
+TEST(Analyzer, LeavesOutAKeyThatNoFolderWouldTake) {
+  Analyzer analyzer({});
+  EXPECT_TRUE(analyzer.Add(std::string(kKeyBytesMax, 'k'), kT0));
+  EXPECT_FALSE(analyzer.Add(std::string(kKeyBytesMax + 1, 'k'), kT0));
+  EXPECT_EQ(analyzer.left_out(), 1u);
+}
+
+TEST(Analyzer, WithoutGapsTheGridLiesAroundTheSpan) {
+  const auto analysis = Analyze({{"a", kT0}, {"b", kT0 + 60s}, {"c", kT0 + 90s}}, {});
+  ASSERT_THAT(analysis->rows, SizeIs(kGridPointsUsual));
+  EXPECT_LT(analysis->rows.front().quiet_period, 90s);
+  EXPECT_GT(analysis->rows.back().quiet_period, 90s);
+}
+
 TEST(Analyzer, MemoryGrowsWithKeysOnly) {
   Analyzer analyzer({});
   const auto add_round = [&](int round) {

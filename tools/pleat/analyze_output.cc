@@ -57,16 +57,22 @@ std::string RateText(double per_second) {
   return Fixed(per_second, per_second >= 10 ? 1 : per_second >= 1 ? 2 : 3);
 }
 
+// In characters; some are wider than a column, which nobody here can know.
+size_t WidthOf(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
 // Columns flush right but for the first, two spaces apart.
 std::string Columns(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths(rows.front().size());
   for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], WidthOf(row[i]));
   }
   std::string out;
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) {
-      const std::string padding(widths[i] - row[i].size(), ' ');
+      const std::string padding(widths[i] - WidthOf(row[i]), ' ');
       if (i > 0) out += "  ";
       out += i == 0 ? row[i] + padding : padding + row[i];
     }
@@ -128,8 +134,8 @@ std::string PercentText(double ratio) {
 std::string AnalysisTable(const KeyAnalysis& key) {
   const Analysis& analysis = *key.analysis;
   const Recommendation& recommended = key.recommended;
-  std::string out = KeyText(key.key) + ": " + Grouped(analysis.events) + " events of " +
-                    Grouped(analysis.keys) + " keys in " + RoundedDuration(analysis.span());
+  std::string out = KeyText(key.key) + ": " + Counted(analysis.events, "event") + " of " +
+                    Counted(analysis.keys, "key") + " in " + RoundedDuration(analysis.span());
   if (analysis.max_hold != kForever) out += ", held at most " + DurationText(analysis.max_hold);
   out += "\n\n";
   std::vector<std::vector<std::string>> rows = {
@@ -147,7 +153,7 @@ std::string AnalysisTable(const KeyAnalysis& key) {
     for (const Burst& burst : bursts) {
       if (lines.size() == kBurstsShown) break;
       lines.push_back(
-          {"  " + KeyText(burst.key), Grouped(burst.events) + " events",
+          {"  " + KeyText(burst.key), Counted(burst.events, "event"),
            burst.lasted == Duration{0} ? "at once" : "in " + RoundedDuration(burst.lasted)});
     }
     out += Columns(lines);
@@ -185,10 +191,12 @@ std::string AnalysisJson(const KeyAnalysis& key) {
   out += recommended.row ? Seconds(analysis.rows[*recommended.row].quiet_period) : "null";
   out += ",\"why\":";
   AppendJsonString(recommended.why, out);
+  // A key is the JSON texts of its fields, joined by commas.
+  const bool is_compound = key.key.find(',') != std::string::npos;
   out += ",\"restless\":[";
   for (const Burst& burst : recommended.restless) {
     if (out.back() != '[') out += ',';
-    AppendJsonString(burst.key, out);
+    out += is_compound ? "[" + burst.key + "]" : burst.key;
   }
   out += "]},\"out_of_order\":" + std::to_string(analysis.out_of_order) +
          ",\"left_out\":" + std::to_string(analysis.left_out) +

@@ -211,10 +211,10 @@ std::string AnalyzeRun::Summary(const std::vector<KeyAnalysis>& keys) const {
   for (size_t i = 0; i < keys.size(); ++i) {
     const Analysis& analysis = *keys[i].analysis;
     out += Printable(keys[i].key) + ": " + ByteText(static_cast<double>(analysis.bytes)) + " for " +
-           Grouped(analysis.keys) + " keys, of at most " +
+           Counted(analysis.keys, "key") + ", of at most " +
            ByteText(static_cast<double>(options_.analyzer.max_bytes));
     if (const uint64_t bad = analyzers_[i]->counts().bad; bad > 0)
-      out += "; " + Grouped(bad) + " bad lines";
+      out += "; " + Counted(bad, "bad line");
     if (analysis.left_out > 0)
       out += "; " + Grouped(analysis.left_out) +
              " events of further keys left out: --max-memory reached";

@@ -72,8 +72,8 @@ Knee FindKnee(const Analysis& analysis, size_t candidates) {
 
 std::string Cost(const AnalysisRow& row) {
   return DurationText(row.quiet_period) + " folds " + PercentText(row.folding_ratio) +
-         " of the events, into " + Grouped(row.emissions) +
-         " emissions; 99 of 100 of them come within " + RoundedDuration(row.delay_p99) +
+         " of the events, into " + Counted(row.emissions, "emission") +
+         "; 99 of 100 of them come within " + RoundedDuration(row.delay_p99) +
          " of their first event";
 }
 

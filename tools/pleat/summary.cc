@@ -125,6 +125,10 @@ std::string Grouped(uint64_t number) {
   return out;
 }
 
+std::string Counted(uint64_t number, std::string_view what) {
+  return Grouped(number) + " " + std::string(what) + (number == 1 ? "" : "s");
+}
+
 std::string ByteText(double bytes) {
   static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
   size_t unit = 0;

@@ -54,6 +54,9 @@ std::string HumanSummary(const RunTotals& totals, uint64_t bytes, Duration took,
 // 1234567 as "1,234,567".
 std::string Grouped(uint64_t number);
 
+// 1 and "key" as "1 key", 1234 as "1,234 keys".
+std::string Counted(uint64_t number, std::string_view what);
+
 // 1234567 as "1.2 MB", and a rate per second.
 std::string ByteText(double bytes);
 
