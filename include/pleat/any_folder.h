@@ -69,9 +69,9 @@ struct FolderOptions {
   // With a floor, the quiet period is learned from gaps, between quiet_floor and quiet_period, by each class of
   // keys (EventMarks::key_class) and apart for keys that have had few events of late and many;
   // docs/quiet-period.md says how. Below quiet_period, which is then not kForever. Each partition learns by itself, so
-  // that what comes out depends on how many there are, but on nothing else. Costs a key that comes back within
-  // quiet_period some 50 bytes meanwhile, and a class some kilobytes beside max_bytes. 0: every group waits for
-  // quiet_period.
+  // that what comes out depends on how many there are, but on nothing else. Costs a closed key some 50 bytes until
+  // quiet_period is over; and beside max_bytes some kilobytes a class, taken when a fold first needs them.
+  // 0: every group waits for quiet_period.
   Duration quiet_floor{0};
 
   // A group closes this long after it opened, however busy it is. Above zero; must be named:
