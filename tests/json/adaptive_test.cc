@@ -82,6 +82,7 @@ struct Outcome {
   double ratio = 0;
   double mean = 0;  // of the delays, from the opening event to the close
   Duration median{};
+  Duration p99{};
 };
 
 Outcome FoldAll(const Log& log, const FolderOptions& options, int partitions = 1) {
@@ -99,7 +100,8 @@ Outcome FoldAll(const Log& log, const FolderOptions& options, int partitions = 1
   const auto groups = static_cast<double>(delays.size());
   return {.ratio = 1 - groups / static_cast<double>(log.events.size()),
           .mean = static_cast<double>(sum.count()) / groups,
-          .median = delays[delays.size() / 2]};
+          .median = delays[delays.size() / 2],
+          .p99 = delays[delays.size() * 99 / 100]};
 }
 
 class AdaptiveOnRealLogs : public testing::TestWithParam<RealLog> {
@@ -108,27 +110,23 @@ class AdaptiveOnRealLogs : public testing::TestWithParam<RealLog> {
     if (!std::filesystem::exists(GetParam().path)) GTEST_SKIP() << "no " << GetParam().path;
     log_ = Read(GetParam());
     ASSERT_GT(log_->events.size(), 1000u);
-    for (double quiet = 1e5; quiet < 4e9; quiet *= 1.2) {
-      const Duration period{static_cast<int64_t>(quiet)};
-      fixed_.push_back(FoldAll(*log_, {.quiet_period = period, .max_hold = kForever}));
-    }
   }
 
-  // The most that a fixed quiet period folds with no more of some delay.
-  template <class Delay>
-  double BestFixed(Delay Outcome::* delay, const Outcome& adaptive) const {
-    double best = 0;
-    for (const Outcome& fixed : fixed_) {
-      if (fixed.*delay <= adaptive.*delay) best = std::max(best, fixed.ratio);
+  // What fixed quiet periods from 0.1 s to an hour do.
+  std::vector<Outcome> FixedOnes(Duration max_hold) const {
+    std::vector<Outcome> out;
+    for (double quiet = 1e5; quiet < 4e9; quiet *= 1.2) {
+      const Duration period{static_cast<int64_t>(quiet)};
+      out.push_back(FoldAll(*log_, {.quiet_period = period, .max_hold = max_hold}));
     }
-    return best;
+    return out;
   }
 
   std::unique_ptr<Log> log_;
-  std::vector<Outcome> fixed_;
 };
 
-TEST_P(AdaptiveOnRealLogs, FoldsMoreThanAnyFixedPeriodOfNoMoreMeanOrMedianDelay) {
+TEST_P(AdaptiveOnRealLogs, AnyFixedPeriodThatFoldsAsMuchHasALongerMeanAndMedianDelay) {
+  const std::vector<Outcome> fixed_ones = FixedOnes(kForever);
   for (const int partitions : {1, 16}) {
     for (const Duration ceiling : {1min, 5min, 30min}) {
       for (const int range : {10, 30, 100}) {
@@ -137,9 +135,29 @@ TEST_P(AdaptiveOnRealLogs, FoldsMoreThanAnyFixedPeriodOfNoMoreMeanOrMedianDelay)
         const Outcome adaptive = FoldAll(
             *log_, {.quiet_period = ceiling, .quiet_floor = ceiling / range, .max_hold = kForever},
             partitions);
-        EXPECT_GT(adaptive.ratio, BestFixed(&Outcome::mean, adaptive));
-        EXPECT_GT(adaptive.ratio, BestFixed(&Outcome::median, adaptive));
+        ASSERT_LT(adaptive.ratio, fixed_ones.back().ratio);
+        for (const Outcome& fixed : fixed_ones) {
+          if (fixed.ratio < adaptive.ratio) continue;
+          EXPECT_GT(fixed.mean, adaptive.mean);
+          EXPECT_GT(fixed.median, adaptive.median);
+        }
       }
+    }
+  }
+}
+
+TEST_P(AdaptiveOnRealLogs, UnderAMaxHoldItsP99IsNoLongerEither) {
+  const std::vector<Outcome> fixed_ones = FixedOnes(10min);
+  for (const Duration floor : {18s, 60s, 180s}) {
+    SCOPED_TRACE(testing::Message() << floor.count() << " us to 30 min");
+    const Outcome adaptive =
+        FoldAll(*log_, {.quiet_period = 30min, .quiet_floor = floor, .max_hold = 10min});
+    ASSERT_LT(adaptive.ratio, fixed_ones.back().ratio);
+    for (const Outcome& fixed : fixed_ones) {
+      if (fixed.ratio < adaptive.ratio) continue;
+      EXPECT_GT(fixed.mean, adaptive.mean);
+      EXPECT_GT(fixed.median, adaptive.median);
+      EXPECT_GE(fixed.p99, adaptive.p99);
     }
   }
 }
