@@ -387,6 +387,7 @@ AnalysisRow Analyzer::Impl::RowOf(size_t level, uint64_t groups, double seconds)
 
 std::vector<Burst> Analyzer::Impl::Named(const std::vector<TopBursts::Seen>& bursts) const {
   std::vector<Burst> named;
+  named.reserve(bursts.size());
   for (const TopBursts::Seen& burst : bursts) {
     named.push_back(
         {std::string(key(burst.key).key.view()), burst.events, burst.opened, burst.lasted});

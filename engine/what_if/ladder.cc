@@ -118,6 +118,7 @@ std::vector<size_t> RungsFor(std::span<const Duration> ladder, const GapHistogra
 
   const size_t points = std::min(kGridPointsUsual, end - begin);
   std::vector<size_t> rungs;
+  rungs.reserve(points);
   for (size_t i = 0; i < points; ++i)
     rungs.push_back(begin + (i * (end - begin - 1) + (points - 1) / 2) / (points - 1));
   return rungs;

@@ -282,10 +282,10 @@ TEST(Analyze, PrintsATableForPeople) {
   EXPECT_THAT(r.out,
               StartsWith("k: 500 events of 1 key in 2.04 d\n"
                          "\n"
-                         "  quiet       folded  emissions  per s  delay p50  delay p99  open\n"
-                         "  1 s            0 %        500  0.003        1 s        1 s     1\n"
-                         "> 1 min 30 s  90.0 %         50  0.000   1.65 min   1.65 min     1\n"
-                         "  2 h         99.8 %          1  0.000     2.17 d     2.17 d     1\n"
+                         "  quiet       folded  emissions      per s  delay p50  delay p99  open\n"
+                         "  1 s            0 %        500     0.0028        1 s        1 s     1\n"
+                         "> 1 min 30 s  90.0 %         50    0.00028   1.65 min   1.65 min     1\n"
+                         "  2 h         99.8 %          1  0.0000057     2.17 d     2.17 d     1\n"
                          "\n"
                          "1 min 30 s folds 90.0 % of the events, into 50 emissions; "));
   EXPECT_THAT(r.out, EndsWith("Biggest bursts at 1 min 30 s:\n"

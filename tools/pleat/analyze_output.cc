@@ -52,11 +52,6 @@ std::string Fixed(double value, int decimals) {
   return {text.data(), static_cast<size_t>(std::clamp<int>(size, 0, text.size() - 1))};
 }
 
-std::string RateText(double per_second) {
-  if (per_second >= 100) return Grouped(static_cast<uint64_t>(std::llround(per_second)));
-  return Fixed(per_second, per_second >= 10 ? 1 : per_second >= 1 ? 2 : 3);
-}
-
 // In characters; some are wider than a column, which nobody here can know.
 size_t WidthOf(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(
@@ -129,6 +124,14 @@ std::string PercentText(double ratio) {
     if (std::stod(text) < 100 && std::stod(text) > 0) return text + " %";
   }
   return Fixed(100 * ratio, 8) + " %";
+}
+
+std::string RateText(double per_second) {
+  if (per_second >= 100) return Grouped(static_cast<uint64_t>(std::llround(per_second)));
+  if (per_second >= 0.1 || per_second <= 0)
+    return Fixed(per_second, per_second >= 10 ? 1 : per_second >= 1 ? 2 : 3);
+  // Two digits, however far they are behind the point.
+  return Fixed(per_second, std::min(1 - static_cast<int>(std::floor(std::log10(per_second))), 12));
 }
 
 std::string AnalysisTable(const KeyAnalysis& key) {

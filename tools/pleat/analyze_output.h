@@ -22,4 +22,7 @@ std::string RoundedDuration(Duration d);
 // "93.4 %", with more digits where it is nearly all, and never "100 %" or "0 %" for what is not.
 std::string PercentText(double ratio);
 
+// "1,234", "17.2", "0.172", "0.0017": three digits, of what is small two.
+std::string RateText(double per_second);
+
 }  // namespace pleat::inline v0

@@ -103,6 +103,7 @@ absl::Status AnalyzeRun::ReadInput(const std::string& path) {
   if (!opened.ok()) return absl::IsCancelled(opened.status()) ? absl::OkStatus() : opened.status();
   const auto new_readers = [this] {
     std::vector<std::unique_ptr<JsonLines>> readers;
+    readers.reserve(analyzers_.size());
     for (const auto& analyzer : analyzers_)
       readers.push_back(std::make_unique<JsonLines>(*analyzer));
     return readers;

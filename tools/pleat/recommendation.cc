@@ -80,7 +80,7 @@ std::string Cost(const AnalysisRow& row) {
 std::string WhyKnee(const Analysis& analysis, const Knee& knee) {
   const AnalysisRow& row = analysis.rows[knee.row];
   const double more = RatioAt(analysis, LogOf(row) + 1) - row.folding_ratio;
-  const std::string gain = "waiting twice as long folds " + PercentText(more) + " more of them";
+  const std::string gain = "waiting twice as long folds another " + PercentText(more) + " of the events";
   if (knee.clear()) return Cost(row) + ". Past it, " + gain + ".";
   return Cost(row) + ". There is no clear knee, as here " + gain +
          "; choose by the delay that you can afford (--max-delay).";

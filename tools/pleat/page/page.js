@@ -1,0 +1,73 @@
+// Moves the cursor of each section's plots along its quiet periods, and says what each comes to. Without
+// this script the page shows the same for the quiet period that is recommended.
+'use strict';
+
+// A point as the page has it: the quiet period in microseconds; shares of the plot, to the right and up in
+// each panel; which note is true of it; the figures as texts.
+function start(section) {
+  const points = JSON.parse(section.querySelector('.points').textContent);
+  const slider = section.querySelector('input');
+  const texts = section.querySelectorAll('.figures dd');
+  const note = section.querySelector('.figures p');
+  const charts = section.querySelectorAll('.main .chart');
+  const shorter = section.querySelectorAll('.shorter');
+
+  function show(index) {
+    const [quiet, right, ups, said, figures] = points.at[index];
+    figures.forEach((text, i) => { if (texts[i].textContent !== text) texts[i].textContent = text; });
+    note.textContent = points.notes[said];
+    slider.setAttribute('aria-valuetext', figures[0]);
+    for (const chart of charts) moveCursor(chart, right, ups, index !== points.start);
+    for (const rect of shorter) showShorter(rect, quiet);
+  }
+
+  // To the point nearest to where the plot was touched.
+  function moveTo(event) {
+    const chart = event.currentTarget;
+    const cursor = chart.querySelector('.cursor').dataset;
+    const box = chart.getBoundingClientRect();
+    const x = (event.clientX - box.left) / box.width * chart.viewBox.baseVal.width;
+    const right = (x - cursor.left) / (cursor.right - cursor.left);
+    const distance = (point) => Math.abs(point[1] - right);
+    let nearest = 0;
+    points.at.forEach((point, i) => { if (distance(point) < distance(points.at[nearest])) nearest = i; });
+    slider.value = nearest;
+    show(nearest);
+  }
+
+  slider.addEventListener('input', () => show(slider.valueAsNumber));
+  for (const chart of charts) {
+    chart.classList.add('can-drag');
+    chart.addEventListener('pointerdown', moveTo);
+    chart.addEventListener('pointermove', (event) => { if (event.buttons & 1) moveTo(event); });
+  }
+  slider.closest('.slider').hidden = false;
+  slider.value = points.start;  // a reload would keep another
+  show(points.start);
+}
+
+// At the start there is the mark already, where one is.
+function moveCursor(chart, right, ups, visible) {
+  const cursor = chart.querySelector('.cursor');
+  const {left, right: end} = cursor.dataset;
+  const x = +left + right * (end - left);
+  const line = cursor.querySelector('line');
+  line.setAttribute('x1', x);
+  line.setAttribute('x2', x);
+  cursor.querySelectorAll('circle').forEach((circle, i) => {
+    const {top, bottom} = circle.dataset;
+    circle.setAttribute('cx', x);
+    circle.setAttribute('cy', bottom - ups[i] * (bottom - top));
+  });
+  cursor.setAttribute('visibility', visible ? 'visible' : 'hidden');
+}
+
+// Colours the bars of gaps that are shorter than the quiet period.
+function showShorter(rect, quiet) {
+  const {left, right, low, high} = rect.dataset;
+  const share = Math.log(quiet / low) / Math.log(high / low);
+  const x = +left + Math.min(Math.max(share, 0), 1) * (right - left);
+  rect.setAttribute('width', x);
+}
+
+for (const points of document.querySelectorAll('.points')) start(points.closest('section'));

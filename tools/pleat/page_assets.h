@@ -1,0 +1,17 @@
+// The style sheets and the script of the page, as they are in page/. The build writes page_assets.cc from them.
+#pragma once
+
+#include <string_view>
+
+namespace pleat::inline v0 {
+
+extern const std::string_view kChartStyle;
+extern const std::string_view kPageStyle;
+extern const std::string_view kPageScript;
+
+// SHA-256 of the same, in hexadecimal digits.
+extern const std::string_view kChartStyleDigest;
+extern const std::string_view kPageStyleDigest;
+extern const std::string_view kPageScriptDigest;
+
+}  // namespace pleat::inline v0
