@@ -25,6 +25,7 @@ namespace pleat::inline v0 {
 class PagePool {
  public:
   static constexpr size_t kPageBytes = 64 * 1024;
+  static constexpr size_t kExtentBytes = 2 * 1024 * 1024;
 
   explicit PagePool(size_t plain_bytes = 0) : plain_bytes_(plain_bytes) {}
   // REQUIRES: all pages have been returned, or are not used any more.
@@ -40,7 +41,6 @@ class PagePool {
   size_t held_bytes() const;
 
  private:
-  static constexpr size_t kExtentBytes = 2 * 1024 * 1024;
   static constexpr uint32_t kAllFree = UINT32_MAX;
   static_assert(kExtentBytes / kPageBytes == 32, "a bit for each page of an extent");
 

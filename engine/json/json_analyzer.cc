@@ -6,16 +6,25 @@
 #include "engine/json/event_reader.h"
 #include "engine/json/fold_plan.h"
 #include "engine/json/read_lines.h"
+#include "engine/json/reasons.h"
 
 namespace pleat::inline v0 {
 
 class JsonAnalyzer::Impl {
  public:
   Impl(const FoldSpec& spec, AnalyzerOptions options)
-      : plan_(spec), reader_(plan_), analyzer_(std::move(options)) {}
+      : plan_(spec),
+        future_limit_(spec.future_limit),
+        reader_(plan_),
+        analyzer_(std::move(options)) {}
 
   void Add(JsonLines::Impl& lines, OnUnusualLine on_unusual) {
-    AddEvents(lines.batch());
+    const auto& events = lines.batch().events;
+    for (size_t i = 0; i < events.size(); ++i) {
+      if (AddEvent(events[i])) continue;
+      const JsonLines::Impl::Line& line = lines.sources()[i];
+      if (!on_unusual({line.index, line.text(), kInTheFuture})) return;
+    }
     for (const JsonLines::Impl::NoEvent& each : lines.no_events()) {
       if (each.result.kind == LineResult::Kind::kBad) CountBad();
       if (!on_unusual({each.line.index, each.line.text(), each.result})) return;
@@ -34,7 +43,7 @@ class JsonAnalyzer::Impl {
         return {LineResult::Kind::kNoUnit, FoldOutcome::kOpened, reader_.reason()};
       case EventReader::Verdict::kEvent: break;
     }
-    AddEvents(event_);
+    if (!AddEvent(event_.events.front())) return kInTheFuture;
     return {LineResult::Kind::kEvent, FoldOutcome::kOpened, {}};
   }
 
@@ -44,14 +53,26 @@ class JsonAnalyzer::Impl {
   std::unique_ptr<const Analysis> Finish() { return std::move(analyzer_).Finish(); }
 
  private:
-  void AddEvents(const EventBatch& batch) {
-    for (const KeyedEvent<FoldEvent>& each : batch.events) analyzer_.Add(each.key, each.at);
-    counts_.lines += batch.events.size();
-    counts_.events += batch.events.size();
+  static constexpr LineResult kInTheFuture{LineResult::Kind::kBad, FoldOutcome::kOpened,
+                                           bad_line::kFuture};
+
+  // Returns false if it lies beyond the future limit.
+  bool AddEvent(const KeyedEvent<FoldEvent>& event) {
+    const EngineTime now = analyzer_.now();
+    if (future_limit_ != kForever && now != kBeginningOfTime &&
+        event.at > SaturatingAdd(now, future_limit_)) {
+      CountBad();
+      return false;
+    }
+    analyzer_.Add(event.key, event.at);
+    ++counts_.lines;
+    ++counts_.events;
+    return true;
   }
   void CountBad() noexcept { ++counts_.lines, ++counts_.bad; }
 
   const FoldPlan plan_;
+  const Duration future_limit_;
   EventReader reader_;  // of AddLine(),
   EventBatch event_;    // which has one event
   Analyzer analyzer_;
@@ -66,6 +87,7 @@ absl::StatusOr<std::unique_ptr<JsonAnalyzer>> JsonAnalyzer::Open(const FoldSpec&
   wanted.time = spec.time;
   wanted.time_unit = spec.time_unit;
   wanted.lateness = options.lateness = spec.lateness;
+  wanted.future_limit = spec.future_limit;
   if (absl::Status valid = Validate(wanted); !valid.ok()) return valid;
   if (spec.time.empty()) return absl::InvalidArgumentError("--time: is required");
   if (absl::Status valid = Validate(options); !valid.ok()) return valid;

@@ -69,11 +69,12 @@ class Analyzer::Impl {
   bool Add(std::string_view key, EngineTime at);
   std::unique_ptr<const Analysis> Finish();
 
+  EngineTime now() const noexcept { return now_; }
   uint64_t events() const noexcept { return events_; }
   uint64_t left_out() const noexcept { return left_out_; }
   uint64_t keys() const noexcept { return index_.size(); }
   size_t bytes() const noexcept {
-    return fixed_bytes_ + key_bytes_ + ranges_in_use_ * sizeof(Range) + open_.bytes();
+    return fixed_bytes_ + key_bytes_ + ranges_in_use_ * sizeof(Range);
   }
 
  private:
@@ -97,6 +98,7 @@ class Analyzer::Impl {
     return index_.Find(hash, [&](uint32_t number) { return key(number).key == packed; });
   }
 
+  bool MayGrow(uint32_t number, EngineTime at) const;
   void AddKey(const PackedKey& packed, uint64_t hash, EngineTime at);
   void AddEvent(uint32_t number, EngineTime at);
   void StartOver(uint32_t number, size_t levels, EngineTime at);
@@ -152,7 +154,7 @@ Analyzer::Impl::Impl(AnalyzerOptions options)
       levels_(LevelsOf(options_)),
       has_hold_(options_.max_hold != kForever),
       opened_(levels_.size() + 1),
-      fixed_bytes_(sizeof(Impl) + spans_.bytes()) {
+      fixed_bytes_(sizeof(Impl) + spans_.bytes() + PagePool::kExtentBytes) {
   PLEAT_CHECK(Validate(options_).ok());
   for (size_t bits = 0; bits < levels_below_.size(); ++bits) {
     levels_below_[bits] = static_cast<uint8_t>(std::ranges::count_if(levels_, [&](Duration level) {
@@ -175,11 +177,12 @@ bool Analyzer::Impl::Add(std::string_view key, EngineTime at) {
   const PackedKey packed(key);
   const uint64_t hash = packed.HashWith(hash_key_);
   const uint32_t number = Find(packed, hash);
-  const bool full = bytes() >= options_.max_bytes || key.size() > kKeyBytesMax;
-  if (number == KeyIndex::kNone && full) {
+  const bool full = bytes() >= options_.max_bytes;
+  if (key.size() > kKeyBytesMax || (full && MayGrow(number, at))) {
     ++left_out_;
     return false;
   }
+  out_of_order_ += static_cast<uint64_t>(at < last_);
   ++events_;
   first_ = std::min(first_, at);
   last_ = std::max(last_, at);
@@ -193,8 +196,19 @@ bool Analyzer::Impl::Add(std::string_view key, EngineTime at) {
   return true;
 }
 
+// Whether an event of the key with this number would take more memory.
+bool Analyzer::Impl::MayGrow(uint32_t number, EngineTime at) const {
+  if (number == KeyIndex::kNone) return true;
+  const Key& key = this->key(number);
+  const EngineTime now = std::max(now_, SaturatingSub(at, options_.lateness));
+  const size_t closed = now == kEndOfTime ? levels_.size() : LevelsUpTo(now - key.last);
+  if (has_hold_ || key.apart) return true;
+  return closed > 0 && (at < key.last || closed < key.shortest.end);
+}
+
 void Analyzer::Impl::AddKey(const PackedKey& packed, uint64_t hash, EngineTime at) {
   constexpr size_t kIndexBytes = 14;  // its share of the index, between splits
+  constexpr size_t kStampBytes = 64;  // and of the queue of stamps, at most
   const uint32_t number = keys_.Allocate();
   ::new (keys_.hot(number)) Key{.key = arena_.Keep(packed),
                                 .last = at,
@@ -203,7 +217,7 @@ void Analyzer::Impl::AddKey(const PackedKey& packed, uint64_t hash, EngineTime a
                                 .shortest = RangeFrom({0, levels_.size(), at, at, 0}, kNoRange),
                                 .apart = false};
   index_.Insert(hash, number, [this](uint32_t n) { return key(n).hash; });
-  key_bytes_ += sizeof(Key) + kIndexBytes + KeyArena::BytesFor(packed);
+  key_bytes_ += sizeof(Key) + kIndexBytes + kStampBytes + KeyArena::BytesFor(packed);
   CountOpened(0, levels_.size());
   open_.Add(at);
   bytes_peak_ = std::max(bytes_peak_, bytes());
@@ -224,8 +238,6 @@ void Analyzer::Impl::AddEvent(uint32_t number, EngineTime at) {
   if (in_order) {
     open_.Move(key.last, at);
     key.last = at;
-  } else {
-    ++out_of_order_;
   }
 }
 
@@ -418,6 +430,7 @@ Analyzer::~Analyzer() = default;
 
 bool Analyzer::Add(std::string_view key, EngineTime at) { return impl_->Add(key, at); }
 std::unique_ptr<const Analysis> Analyzer::Finish() && { return impl_->Finish(); }
+EngineTime Analyzer::now() const noexcept { return impl_->now(); }
 uint64_t Analyzer::events() const noexcept { return impl_->events(); }
 uint64_t Analyzer::left_out() const noexcept { return impl_->left_out(); }
 uint64_t Analyzer::keys() const noexcept { return impl_->keys(); }

@@ -103,7 +103,7 @@ std::vector<size_t> RungsFor(std::span<const Duration> ladder, const GapHistogra
   constexpr double kFewShortest = 0.005;
   const auto count = static_cast<double>(gaps.count());
   const double none = count == 0 ? 0 : gaps.CountBelow(1) / count;  // of events at the same instant
-  const bool any = gaps.max() > 0;
+  const bool any = gaps.count() > 0;
   const Duration shortest = any ? ToDuration(gaps.ValueAt(none + (1 - none) * kFewShortest)) : span;
   const Duration longest = any ? ToDuration(gaps.max()) : span;
   const auto index_of = [&](auto at) { return static_cast<size_t>(at - ladder.begin()); };

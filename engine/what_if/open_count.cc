@@ -39,8 +39,8 @@ size_t OpenCount::Find(EngineTime at) const noexcept {
 // Where a key with this stamp is counted.
 size_t OpenCount::Join(EngineTime at) {
   constexpr size_t kMovedMost = 256;
+  if (stamps_.size() == stamps_.capacity()) Shorten();
   if (begin_ == stamps_.size() || stamps_.back().at < at) {
-    if (stamps_.size() == stamps_.capacity()) Shorten();
     stamps_.push_back({at, 0});
     earliest_due_ = std::min(earliest_due_, DueAt(at, 0));
   }
@@ -56,17 +56,20 @@ size_t OpenCount::Join(EngineTime at) {
 // A stamp that came late. A level that would have passed it by now has.
 size_t OpenCount::InsertAt(size_t place, EngineTime at) {
   stamps_.insert(stamps_.begin() + static_cast<ptrdiff_t>(place), {at, 0});
-  for (size_t level = 0; level < levels_.size(); ++level) {
+  for (size_t level = 0; level < levels_.size() && cursors_[level] >= place; ++level) {
     const EngineTime due = DueAt(at, level);
-    const bool passed = cursors_[level] > place || (cursors_[level] == place && due <= now_);
-    cursors_[level] += static_cast<size_t>(passed);
-    if (!passed) earliest_due_ = std::min(earliest_due_, due);
+    if (cursors_[level] > place || due <= now_) {
+      ++cursors_[level];
+    } else {
+      earliest_due_ = std::min(earliest_due_, due);
+    }
   }
   return place;
 }
 
 // A key opens a group at the levels that had `passed` it, unless they have passed where it comes to as well.
 void OpenCount::Arrive(size_t place, size_t passed) {
+  if (now_ == kEndOfTime) return;  // at which all is due
   const size_t overdue = place == kNowhere ? passed : LevelsPast(place);
   for (size_t level = overdue; level < passed; ++level) {
     peak_[level] = std::max(peak_[level], ++open_[level]);

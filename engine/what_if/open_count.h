@@ -39,7 +39,8 @@ class OpenCount {
 
   uint64_t peak(size_t level) const noexcept { return peak_[level]; }
 
-  size_t bytes() const noexcept { return stamps_.capacity() * sizeof(Stamp); }
+  // How many stamps are in the queue, those without keys included.
+  size_t stamps() const noexcept { return stamps_.size(); }
 
  private:
   struct Stamp {

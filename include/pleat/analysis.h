@@ -41,7 +41,7 @@ struct AnalyzerOptions {
   Duration max_hold = kForever;
   Duration lateness{0};
 
-  // What keys may take. Events of further keys are then left out, and counted.
+  // What keys may take. Events that would take more are then left out, and counted.
   size_t max_bytes = size_t{4} << 30;
 };
 
@@ -66,9 +66,9 @@ struct AnalysisRow : WhatIfRow {
 
 struct Analysis {
   uint64_t events = 0;    // those analyzed
-  uint64_t left_out = 0;  // of keys past max_bytes, or longer than kKeyBytesMax
+  uint64_t left_out = 0;  // past max_bytes, or of a key longer than kKeyBytesMax
   uint64_t keys = 0;
-  uint64_t out_of_order = 0;  // events with a stamp before one of their key
+  uint64_t out_of_order = 0;  // events with a stamp before one that came earlier
   EngineTime first{};         // the smallest stamp and the largest
   EngineTime last{};
   std::vector<AnalysisRow> rows;  // ascending by quiet period
@@ -85,8 +85,8 @@ struct Analysis {
 // exceed the quiet period by. open_peak is counted after each event, without regard to max_hold, so that with
 // one it can only be too high; a stamp that comes behind more than 256 later ones may make it too low.
 //
-// Cost of an event: a hash lookup, and a few steps for each row that it opens a group in. Memory: some 100
-// bytes a key, and 24 for each further range of the grid that it is in; see bytes().
+// Cost of an event: a hash lookup, and a few steps for each row that it opens a group in. Memory: some 160
+// bytes a key, and 32 for each further range of the grid that it is in; see bytes().
 // Thread safety: distinct objects are independent; one object is for one thread at a time.
 // REQUIRES: the options are in range, see Validate(); an assertion checks it.
 class PLEAT_EXPORT Analyzer {
@@ -102,6 +102,7 @@ class PLEAT_EXPORT Analyzer {
   // What all events so far come to, with every open group closed. Only once.
   std::unique_ptr<const Analysis> Finish() &&;
 
+  EngineTime now() const noexcept;  // the watermark; kBeginningOfTime before the first event
   uint64_t events() const noexcept;
   uint64_t left_out() const noexcept;
   uint64_t keys() const noexcept;

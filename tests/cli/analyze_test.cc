@@ -234,9 +234,55 @@ TEST(Analyze, RecommendsTheLongestWithinADelay) {
 }
 
 TEST(Analyze, SaysWhenAGoalIsOutOfReach) {
-  const Finished r = Analyze(With(kSeconds, {"--target-ratio", "0.999"}), Bursts());
+  const Finished r = Analyze(With(kSeconds, {"--target-ratio", "0.999", "--json"}), Bursts());
   EXPECT_EQ(r.code, 0);
   EXPECT_THAT(r.out, HasSubstr("No quiet period tried folds 99.9 %. The nearest, "));
+  EXPECT_THAT(r.out, HasSubstr("\"kind\":\"out_of_reach\""));
+}
+
+// With a max hold no delay exceeds it, however long the quiet period.
+TEST(Analyze, WaitsNoLongerThanItFoldsMore) {
+  const auto objects = Objects(
+      Analyze(With(kSeconds, {"--json", "--max-hold", "1m", "--max-delay", "1m"}), Bursts()).out);
+  EXPECT_EQ(Text(*objects.at(0).Member("recommended"), "quiet_s"), "1.5");
+}
+
+// Whole seconds, and nothing ever comes again but at the same one.
+TEST(Analyze, OfRepeatsAtOnceTheShortestQuietPeriodIsEnough) {
+  std::string log;
+  for (int i = 0; i < 100; ++i) log += Event(std::to_string(i), i) + Event(std::to_string(i), i);
+  const auto objects = Objects(Analyze(With(kSeconds, {"--json"}), log).out);
+  const PlainJson& recommended = *objects.at(0).Member("recommended");
+  EXPECT_EQ(Text(recommended, "quiet_s"), "0.000001");
+  EXPECT_THAT(Text(recommended, "why"), HasSubstr("Waiting twice as long folds no more."));
+}
+
+TEST(Analyze, OneStampFarAheadIsNoticedAndCanBeKeptOut) {
+  const std::string log = Event("ann", 0) + Event("ann", 2'000'000'000) + Bursts();
+  EXPECT_THAT(Analyze(kSeconds, log).out, HasSubstr(", 500 out of order\n"));
+  EXPECT_THAT(Analyze(kSeconds, log).out, HasSubstr("see --future-limit."));
+  const Finished kept_out = Analyze(With(kSeconds, {"--json", "--future-limit", "1d"}), log);
+  EXPECT_TRUE(HasLine(kept_out.err, "<stdin>:2: event time is ahead of the future limit"));
+  ExpectFoldAgrees(Objects(kept_out.out).at(0), With(kSeconds, {"--future-limit", "1d"}), log, 6);
+}
+
+TEST(Analyze, WritesOverNoInput) {
+  TemporaryDirectory dir;
+  const std::string log = dir.Write("log", Bursts());
+  for (const char* option : {"--html", "--svg", "--output"}) {
+    const Finished r = Analyze(
+        With(kSeconds,
+             {option, dir / "../" + dir.path().substr(dir.path().rfind('/') + 1) + "/log", log}));
+    EXPECT_EQ(r.code, 2);
+    EXPECT_THAT(r.err, HasSubstr(" is an input as well"));
+  }
+  EXPECT_EQ(Content(log), Bursts());
+}
+
+TEST(Analyze, KeysCannotRewriteTheTerminal) {
+  std::string log;
+  for (int i = 0; i < 5; ++i) log += Event("\xc2\x9bm\xe2\x80\xae red", i);
+  EXPECT_THAT(Analyze(With(kSeconds, {"--quiet-grid", "2s"}), log).out, HasSubstr("\"?m? red\""));
 }
 
 TEST(Analyze, SaysWhenALogDoesNotFold) {
@@ -301,9 +347,10 @@ TEST(Analyze, SaysHowMuchMemoryItTookAndAtMostTakes) {
 TEST(Analyze, PastItsMemoryLeavesKeysOutAndFails) {
   std::string log;
   for (int i = 0; i < 20'000; ++i) log += Event(std::to_string(i), i);
-  const Finished r = Analyze(With(kSeconds, {"--max-memory", "1M", "--quiet-grid", "1s,2s"}), log);
+  const Finished r = Analyze(
+      With(kSeconds, {"--max-memory", "4M", "--quiet-grid", "1s,2s", "--quiet-summary"}), log);
   EXPECT_EQ(r.code, 1);
-  EXPECT_THAT(r.err, HasSubstr(" events of further keys left out: --max-memory reached\n"));
+  EXPECT_THAT(r.err, HasSubstr(" left out: --max-memory reached; what follows is of the others\n"));
 }
 
 TEST(Analyze, SkipsBadLinesAndSaysWhichOnceForAllKeys) {

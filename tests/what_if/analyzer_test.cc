@@ -14,6 +14,8 @@
 #include <pleat/analysis.h>
 #include <pleat/folder.h>
 
+#include "engine/what_if/open_count.h"
+
 namespace pleat {
 namespace {
 
@@ -263,12 +265,12 @@ TEST(Analyzer, ReadsTheRatioBetweenGridPointsOffTheGaps) {
 }
 
 TEST(Analyzer, PastItsBytesItLeavesOutFurtherKeysAndCountsThem) {
-  Analyzer analyzer({.grid = {1s}, .max_bytes = 1'000'000});
+  Analyzer analyzer({.grid = {1s}, .max_bytes = 4'000'000});
   uint64_t taken = 0;
   for (int i = 0; i < 10'000; ++i) taken += analyzer.Add(std::to_string(i), kT0);
   EXPECT_LT(taken, 10'000u);
   EXPECT_GT(taken, 1'000u);
-  EXPECT_LE(analyzer.bytes(), 1'000'100u);
+  EXPECT_LE(analyzer.bytes(), 4'000'200u);
   EXPECT_TRUE(analyzer.Add("0", kT0 + 1min));  // a known key
   EXPECT_FALSE(analyzer.Add("new", kT0 + 24h));
   const auto analysis = std::move(analyzer).Finish();
@@ -290,6 +292,33 @@ TEST(Analyzer, WithoutGapsTheGridLiesAroundTheSpan) {
   ASSERT_THAT(analysis->rows, SizeIs(kGridPointsUsual));
   EXPECT_LT(analysis->rows.front().quiet_period, 90s);
   EXPECT_GT(analysis->rows.back().quiet_period, 90s);
+}
+
+TEST(Analyzer, PastItsBytesKnownKeysDoNotTakeMoreEither) {
+  std::mt19937_64 random(Seed());
+  const Events events = DrawEvents(random, 20'000, 20s);
+  for (const Duration max_hold : {Duration{50s}, kForever}) {
+    Analyzer analyzer({.max_hold = max_hold, .max_bytes = 4'300'000});
+    for (const Event& event : events) analyzer.Add(event.key, event.at);
+    EXPECT_LE(analyzer.bytes(), 4'305'000u);
+  }
+}
+
+// Stamps that come late make room for themselves in the queue of stamps, which must not grow by that.
+TEST(Analyzer, MemoryDoesNotGrowWithDisorder) {
+  const std::vector<Duration> levels = {1s, 1h};
+  OpenCount open(levels);
+  std::mt19937_64 random(Seed());
+  std::vector<EngineTime> latest(100, kT0);
+  for (const EngineTime at : latest) open.Add(at);
+  for (int i = 0; i < 100'000; ++i) {
+    EngineTime& last = latest[random() % latest.size()];
+    const EngineTime at = std::max(last, kT0 + i * 1ms - Duration{random() % 50'000});
+    open.MoveTo(kT0 + i * 1ms);
+    open.Move(last, at);
+    last = at;
+  }
+  EXPECT_LE(open.stamps(), 1'000u);
 }
 
 TEST(Analyzer, MemoryGrowsWithKeysOnly) {

@@ -24,6 +24,8 @@ constexpr Flag kFlags[] = {
     {"time-unit", "s|ms|us|ns", FlagKind::kText, "the unit of a number at --time; never guessed"},
     {"lateness", "DURATION", FlagKind::kText, "as you would give it to pleat fold (default 0)"},
     {"max-hold", "DURATION", FlagKind::kText, "likewise (default inf)"},
+    {"future-limit", "DURATION", FlagKind::kText,
+     "likewise (default inf): one stamp far ahead would leave all others behind"},
     {"quiet-grid", "FROM..TO[/N]", FlagKind::kText,
      "the quiet periods to try: N of them (default 24) between two, evenly spaced on\n"
      "a log scale, at most 128; or a list such as 5s,30s,5m. Default: 24 round ones\n"
@@ -32,7 +34,7 @@ constexpr Flag kFlags[] = {
     {"target-ratio", "RATIO", FlagKind::kText,
      "the shortest quiet period that folds this share of the events, such as 0.95"},
     {"max-delay", "DURATION", FlagKind::kText,
-     "the longest quiet period whose delay is at most this, for 99 emissions of 100.\n"
+     "the quiet period that folds most with this delay or less for 99 emissions of 100.\n"
      "With neither of them: the knee, past which waiting gains little"},
     {"", "", FlagKind::kText, "Output"},
     {"json", "", FlagKind::kSwitch, "one JSON object per --key instead of tables"},
@@ -48,7 +50,7 @@ constexpr Flag kFlags[] = {
      "decompress files and read their lines"},
     {"max-memory", "BYTES", FlagKind::kNumber,
      "memory for what is known of keys, also as 512Mi or 2G (default half of the\n"
-     "machine's); events of keys past it are left out, and counted"},
+     "machine's); events that would take more are left out, and counted"},
     {"strict", "", FlagKind::kSwitch, "go on, but exit with 1 if there was a bad line"},
     {"help", "", FlagKind::kSwitch, "this text"},
 };
@@ -66,9 +68,9 @@ Examples:
     pleat analyze --key user --key page --key channel --time time \
         --html quiet.html wiki.ndjson.gz
 
-  The cheapest quiet period that folds away 95 of 100 events, for a script:
+  The cheapest quiet period that folds away 80 of 100 events, for a script:
     pleat analyze --key userB --time timestamp --time-unit s \
-        --target-ratio 0.95 --json activity.ndjson | jq .recommended
+        --target-ratio 0.8 --json activity.ndjson | jq .recommended
 
   The most that folds while 99 of 100 updates come within ten minutes:
     pleat analyze --key page --time time --max-hold 10m --max-delay 10m wiki.ndjson.gz
@@ -78,16 +80,17 @@ constexpr std::string_view kNotes = R"(
 One pass, of which each row is exact: pleat fold --quiet with the row's quiet
   period, and the same key, time, lateness and max hold, comes to that folding
   ratio and that many emissions.
-Memory: some 100 bytes a key, and 32 for each further group that a key is in, as
-  the summary says. It does not grow with the events.
+Memory: 4 MB, some 160 bytes a key, and 32 for each further group that a key is
+  in, as the summary says. It does not grow with the events.
 Delay: from the event that opens a group to its emission; half of the emissions,
   and 99 of 100, have at most that. The last event of a group waits the quiet period.
-Open: the most groups that were open at a time.
+Open: the most groups that were open at a time; with --max-hold, at most so many.
 Output: for each --key a table, or with --json a line
     {"key":"user","events":N,"keys":N,"span_s":S,"grid":[{"quiet_s":X,
      "folding_ratio":R,"emissions":N,"delay_p50_s":S,"delay_p99_s":S,
-     "open_peak":N},...],"recommended":{"quiet_s":X,"why":"..."}}
-  where quiet_s is null if the log does not fold.
+     "open_peak":N},...],"recommended":{"quiet_s":X,"why":"...","kind":K}}
+  where K is knee, goal, out_of_reach, or none: the log does not fold, and
+  quiet_s is null.
 Exit codes: as pleat fold; 1 also if events were left out.
 )";
 
@@ -151,7 +154,7 @@ absl::Status Set(AnalyzeOptions& o, std::string_view name, const std::string& te
   if (name == "strict") return switch_on(o.strict);
   if (name == "quiet-summary") return switch_on(o.quiet_summary);
   if (name == "help") return absl::OkStatus();
-  return SetOption(o.spec, name, text);  // time, time-unit, lateness, max-memory
+  return SetOption(o.spec, name, text);  // time, time-unit, lateness, future-limit, max-memory
 }
 
 absl::Status Complete(AnalyzeOptions& o) {

@@ -77,11 +77,32 @@ std::string Columns(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
+// Of Recommendation::Kind.
+constexpr std::string_view kKinds[] = {"knee", "goal", "out_of_reach", "none"};
+
+// The bytes of a character that could rewrite a terminal or turn its lines around: a control, a mark of
+// direction (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069).
+size_t HostileBytes(std::string_view text) {
+  const auto byte = [&](size_t i) -> unsigned {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
+  if (byte(0) == 0xc2 && byte(1) < 0xa0) return 2;
+  if (byte(0) == 0xd8 && byte(1) == 0x9c) return 2;
+  if (byte(0) != 0xe2) return 0;
+  const bool general = byte(1) == 0x80 &&
+                       (byte(2) == 0x8e || byte(2) == 0x8f || (byte(2) >= 0xaa && byte(2) <= 0xae));
+  const bool isolate = byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9;
+  return general || isolate ? 3 : 0;
+}
+
 std::string KeyText(std::string_view key) {
   constexpr size_t kShown = 48;
-  std::string text(key);
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  std::string text;
+  while (!key.empty()) {
+    const size_t hostile = HostileBytes(key);
+    text += hostile > 0 ? '?' : key[0];
+    key.remove_prefix(std::max<size_t>(hostile, 1));
   }
   if (text.size() <= kShown) return text;
   size_t end = kShown;
@@ -140,9 +161,12 @@ std::string AnalysisTable(const KeyAnalysis& key) {
   std::string out = KeyText(key.key) + ": " + Counted(analysis.events, "event") + " of " +
                     Counted(analysis.keys, "key") + " in " + RoundedDuration(analysis.span());
   if (analysis.max_hold != kForever) out += ", held at most " + DurationText(analysis.max_hold);
+  if (analysis.out_of_order > 0) out += ", " + Grouped(analysis.out_of_order) + " out of order";
+  if (analysis.left_out > 0) out += ", " + Grouped(analysis.left_out) + " more left out";
   out += "\n\n";
   std::vector<std::vector<std::string>> rows = {
-      {"  quiet", "folded", "emissions", "per s", "delay p50", "delay p99", "open"}};
+      {"  quiet", "folded", "emissions", "per s", "delay p50", "delay p99",
+       analysis.max_hold == kForever ? "open" : "open <="}};
   for (size_t i = 0; i < analysis.rows.size(); ++i) {
     const AnalysisRow& row = analysis.rows[i];
     rows.push_back({(recommended.row == i ? "> " : "  ") + DurationText(row.quiet_period),
@@ -194,14 +218,13 @@ std::string AnalysisJson(const KeyAnalysis& key) {
   out += recommended.row ? Seconds(analysis.rows[*recommended.row].quiet_period) : "null";
   out += ",\"why\":";
   AppendJsonString(recommended.why, out);
-  // A key is the JSON texts of its fields, joined by commas.
-  const bool is_compound = key.key.find(',') != std::string::npos;
   out += ",\"restless\":[";
   for (const Burst& burst : recommended.restless) {
     if (out.back() != '[') out += ',';
-    out += is_compound ? "[" + burst.key + "]" : burst.key;
+    out += key.compound ? "[" + burst.key + "]" : burst.key;
   }
-  out += "]},\"out_of_order\":" + std::to_string(analysis.out_of_order) +
+  out += "],\"kind\":\"" + std::string(kKinds[static_cast<size_t>(recommended.kind)]);
+  out += "\"},\"out_of_order\":" + std::to_string(analysis.out_of_order) +
          ",\"left_out\":" + std::to_string(analysis.left_out) +
          ",\"bytes\":" + std::to_string(analysis.bytes) + "}\n";
   return out;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "tools/pleat/analysis_chart.h"
 #include "tools/pleat/analysis_page.h"
@@ -36,8 +37,8 @@ uint64_t BytesTotal(const std::vector<std::string>& inputs) {
 
 AnalyzeRun::AnalyzeRun(const AnalyzeOptions& options)
     : options_(options),
-      progress_(!options.quiet_summary && Progress::TerminalTakesIt(), BytesTotal(options.inputs)) {
-}
+      progress_(!options.quiet_summary && Progress::TerminalTakesIt(/*output_comes_last=*/true),
+                BytesTotal(options.inputs)) {}
 
 int AnalyzeRun::Run() {
   absl::Status status = Open();
@@ -52,8 +53,10 @@ int AnalyzeRun::Run() {
   if (no_unit_) return kExitUsage;
   if (bad_said_ > kBadLinesShown)
     Say("pleat analyze: " + Grouped(bad_said_ - kBadLinesShown) + " more bad lines, not shown");
+  if (Interrupted()) Say("pleat analyze: interrupted: what follows is of what was read so far");
   if (status.ok()) {
     const std::vector<KeyAnalysis> keys = Finish();
+    SayLeftOut(keys);
     status = Write(keys);
     if (!options_.quiet_summary && status.ok()) Say(Summary(keys));
   }
@@ -72,6 +75,7 @@ absl::Status AnalyzeRun::Open() {
         JsonAnalyzer::Open(spec, options_.analyzer);
     if (!analyzer.ok()) return analyzer.status();
     analyzers_.push_back(*std::move(analyzer));
+    compound_.push_back(spec.key.size() > 1);
   }
   for (const std::string& input : options_.inputs) {
     if (absl::Status readable = CheckReadable(input); !readable.ok()) return readable;
@@ -80,14 +84,18 @@ absl::Status AnalyzeRun::Open() {
 }
 
 absl::Status AnalyzeRun::OpenOutputs() {
-  const std::pair<const std::string&, std::unique_ptr<OutputFile>&> files[] = {
-      {options_.output_file, output_}, {options_.html_file, html_}, {options_.svg_file, svg_}};
-  for (const auto& [path, file] : files) {
+  const std::tuple<std::string_view, const std::string&, std::unique_ptr<OutputFile>&> files[] = {
+      {"--output", options_.output_file, output_},
+      {"--html", options_.html_file, html_},
+      {"--svg", options_.svg_file, svg_}};
+  for (const auto& [option, path, file] : files) {
     if (path.empty()) continue;
     if (path == "-") {
       file = OutputFile::Standard(STDOUT_FILENO);
       continue;
     }
+    if (absl::Status other = CheckNotAnInput(option, path, options_.inputs); !other.ok())
+      return other;
     absl::StatusOr<std::unique_ptr<OutputFile>> created =
         OutputFile::Create(path, OutputFile::Mode::kWhole);
     if (!created.ok()) return created.status();
@@ -182,7 +190,7 @@ std::vector<KeyAnalysis> AnalyzeRun::Finish() {
   for (size_t i = 0; i < analyzers_.size(); ++i) {
     std::unique_ptr<const Analysis> analysis = std::move(*analyzers_[i]).Finish();
     Recommendation recommended = Recommend(*analysis, options_.goal);
-    keys.push_back({options_.keys[i], std::move(analysis), std::move(recommended)});
+    keys.push_back({options_.keys[i], std::move(analysis), std::move(recommended), compound_[i]});
   }
   return keys;
 }
@@ -205,6 +213,14 @@ absl::Status AnalyzeRun::Write(const std::vector<KeyAnalysis>& keys) {
   return absl::OkStatus();
 }
 
+void AnalyzeRun::SayLeftOut(const std::vector<KeyAnalysis>& keys) {
+  for (const KeyAnalysis& key : keys) {
+    if (key.analysis->left_out == 0) continue;
+    Say("pleat analyze: " + Printable(key.key) + ": " + Counted(key.analysis->left_out, "event") +
+        " left out: --max-memory reached; what follows is of the others");
+  }
+}
+
 std::string AnalyzeRun::Summary(const std::vector<KeyAnalysis>& keys) const {
   const double seconds = std::max(1e-6, std::chrono::duration<double>(clock_.Elapsed()).count());
   const LineCounts counts = analyzers_.front()->counts();
@@ -216,9 +232,6 @@ std::string AnalyzeRun::Summary(const std::vector<KeyAnalysis>& keys) const {
            ByteText(static_cast<double>(options_.analyzer.max_bytes));
     if (const uint64_t bad = analyzers_[i]->counts().bad; bad > 0)
       out += "; " + Counted(bad, "bad line");
-    if (analysis.left_out > 0)
-      out += "; " + Grouped(analysis.left_out) +
-             " events of further keys left out: --max-memory reached";
     out += '\n';
   }
   const auto per_second = [seconds](uint64_t n) { return static_cast<double>(n) / seconds; };

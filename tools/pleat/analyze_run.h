@@ -39,6 +39,7 @@ class AnalyzeRun final : private InputWaiter {
 
   std::vector<KeyAnalysis> Finish();
   absl::Status Write(const std::vector<KeyAnalysis>& keys);
+  void SayLeftOut(const std::vector<KeyAnalysis>& keys);
   std::string Summary(const std::vector<KeyAnalysis>& keys) const;
   std::string SourceName() const;
   bool HasBadLines() const;
@@ -51,6 +52,7 @@ class AnalyzeRun final : private InputWaiter {
   ReadCount read_;
   Progress progress_;
   std::vector<std::unique_ptr<JsonAnalyzer>> analyzers_;
+  std::vector<bool> compound_;  // whether their keys have several fields
   std::unique_ptr<OutputFile> output_;
   std::unique_ptr<OutputFile> html_;
   std::unique_ptr<OutputFile> svg_;

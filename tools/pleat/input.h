@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -30,6 +32,10 @@ std::string InputName(const std::string& path);
 // Whether `path` can be opened for reading, and is no directory, without disturbing it: a named pipe
 // is not opened, since that would wait for its writer.
 absl::Status CheckReadable(const std::string& path);
+
+// An error if the output `path`, which `option` names, would replace one of the inputs.
+absl::Status CheckNotAnInput(std::string_view option, const std::string& path,
+                             const std::vector<std::string>& inputs);
 
 // The size of a regular file; 0 for anything else.
 uint64_t InputSize(const std::string& path);

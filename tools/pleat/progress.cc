@@ -26,13 +26,13 @@ void Write(std::string_view text) {
 
 }  // namespace
 
-bool Progress::TerminalTakesIt() {
+bool Progress::TerminalTakesIt(bool output_comes_last) {
   const char* const term = std::getenv("TERM");
   const char* const no_color = std::getenv("NO_COLOR");
   const bool plain = term == nullptr || std::string_view(term) == "dumb" ||
                      (no_color != nullptr && *no_color != '\0');
   // With both on one screen the line would run through the output.
-  return !plain && isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) == 0;
+  return !plain && isatty(STDERR_FILENO) != 0 && (output_comes_last || isatty(STDOUT_FILENO) == 0);
 }
 
 void Progress::Draw(const State& state, Duration elapsed) {

@@ -30,8 +30,8 @@ class Progress {
   void Draw(const State& state, Duration elapsed);
   void Clear();
 
-  // Whether the terminal behind standard error wants a redrawn line.
-  static bool TerminalTakesIt();
+  // Whether the terminal behind standard error wants a redrawn line: not if output runs over it meanwhile.
+  static bool TerminalTakesIt(bool output_comes_last = false);
 
  private:
   bool enabled_;

@@ -20,6 +20,12 @@ constexpr double kHardlyAny = 0.10;
 constexpr double kClearKnee = 0.10;
 constexpr double kGainOfTwice = 0.05;
 
+// A ratio that is higher by less than this is not worth a longer delay.
+constexpr double kNoMore = 0.0005;
+
+// A key that does not go quiet for so many quiet periods needs a max hold.
+constexpr int kRestlessPeriods = 100;
+
 double LogOf(const WhatIfRow& row) {
   return std::log2(static_cast<double>(row.quiet_period.count()));
 }
@@ -80,7 +86,9 @@ std::string Cost(const AnalysisRow& row) {
 std::string WhyKnee(const Analysis& analysis, const Knee& knee) {
   const AnalysisRow& row = analysis.rows[knee.row];
   const double more = RatioAt(analysis, LogOf(row) + 1) - row.folding_ratio;
-  const std::string gain = "waiting twice as long folds another " + PercentText(more) + " of the events";
+  if (more <= kNoMore) return Cost(row) + ". Waiting twice as long folds no more.";
+  const std::string gain =
+      "waiting twice as long folds another " + PercentText(more) + " of the events";
   if (knee.clear()) return Cost(row) + ". Past it, " + gain + ".";
   return Cost(row) + ". There is no clear knee, as here " + gain +
          "; choose by the delay that you can afford (--max-delay).";
@@ -99,24 +107,23 @@ void FindGoal(const Analysis& analysis, const Goal& goal, Recommendation& recomm
   const auto folds = [&](const AnalysisRow& row) { return row.folding_ratio >= goal.target_ratio; };
   const auto in_time = [&](const AnalysisRow& row) { return row.delay_p99 <= goal.max_delay; };
   const auto meets = [&](const AnalysisRow& row) { return folds(row) && in_time(row); };
-  const auto index = [&](auto it) { return static_cast<size_t>(it - rows.begin()); };
 
-  // With a ratio to reach, no longer than needed; without, as long as there is time.
+  // With a ratio to reach, no longer than needed; without, as long as it folds more.
   std::optional<size_t> best;
-  if (goal.target_ratio > 0) {
-    if (const auto first = std::ranges::find_if(rows, meets); first != rows.end())
-      best = index(first);
-  } else {
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (meets(rows[i])) best = i;
-    }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!meets(rows[i])) continue;
+    if (goal.target_ratio > 0 ? best.has_value()
+                              : best && rows[i].folding_ratio < rows[*best].folding_ratio + kNoMore)
+      continue;
+    best = i;
   }
   if (best) {
     recommended.kind = Recommendation::Kind::kGoal;
     recommended.row = best;
-    recommended.why = Cost(rows[*best]) + ". It is the " +
-                      (goal.target_ratio > 0 ? "shortest" : "longest") +
-                      " quiet period tried that " + JoinedGoal(goal) + ".";
+    recommended.why = Cost(rows[*best]) +
+                      (goal.target_ratio > 0 ? ". It is the shortest quiet period tried that "
+                                             : ". Of those tried it folds most and ") +
+                      JoinedGoal(goal) + ".";
     return;
   }
   // The nearest: the shortest that folds enough, or the longest in time, or the end that is closer.
@@ -132,14 +139,19 @@ void FindGoal(const Analysis& analysis, const Goal& goal, Recommendation& recomm
                     Cost(rows[*recommended.row]) + ".";
 }
 
-// Of half of the log, keys that did not go quiet once.
 std::vector<Burst> Restless(const Analysis& analysis, const AnalysisRow& row) {
   std::vector<Burst> restless;
   for (const Burst& burst : row.longest) {
-    if (burst.lasted >= analysis.span() / 2 && burst.lasted > row.quiet_period)
+    if (burst.lasted >= std::min(analysis.span() / 2, kRestlessPeriods * row.quiet_period) &&
+        burst.lasted > row.quiet_period)
       restless.push_back(burst);
   }
   return restless;
+}
+
+std::string Disorder(const Analysis& analysis) {
+  if (2 * analysis.out_of_order <= analysis.events) return "";
+  return " Most events come behind a later stamp; if that one is wrong, see --future-limit.";
 }
 
 }  // namespace
@@ -147,7 +159,8 @@ std::vector<Burst> Restless(const Analysis& analysis, const AnalysisRow& row) {
 Recommendation Recommend(const Analysis& analysis, const Goal& goal) {
   Recommendation recommended;
   if (analysis.events == 0) {
-    recommended.why = "There is nothing to fold: no event was read.";
+    recommended.why = analysis.left_out == 0 ? "There is nothing to fold: there was no event."
+                                             : "There was no room for any event.";
     return recommended;
   }
   const size_t candidates = Candidates(analysis);
@@ -155,7 +168,8 @@ Recommendation Recommend(const Analysis& analysis, const Goal& goal) {
   if (longest.folding_ratio < kHardlyAny && goal.target_ratio == 0) {
     recommended.why = "This log does not fold by this key: with quiet periods up to " +
                       DurationText(longest.quiet_period) + " only " +
-                      PercentText(longest.folding_ratio) + " of the events fold.";
+                      PercentText(longest.folding_ratio) + " of the events fold." +
+                      Disorder(analysis);
     return recommended;
   }
   if (goal.target_ratio > 0 || goal.max_delay != kForever) {
@@ -167,13 +181,15 @@ Recommendation Recommend(const Analysis& analysis, const Goal& goal) {
     recommended.why = WhyKnee(analysis, knee);
   }
   const AnalysisRow& row = analysis.rows[*recommended.row];
+  recommended.why += Disorder(analysis);
   if (analysis.max_hold == kForever) recommended.restless = Restless(analysis, row);
-  if (const size_t count = recommended.restless.size(); count == 1) {
-    recommended.why += " One key does not go quiet at it for half of the log: it needs a max hold.";
-  } else if (count > 1) {
-    recommended.why += std::string(count == kBurstsKept ? " At least " : " ") +
-                       std::to_string(count) +
-                       " keys do not go quiet at it for half of the log: they need a max hold.";
+  if (const size_t count = recommended.restless.size(); count > 0) {
+    const std::string keys =
+        count == kBurstsKept ? "At least " + Counted(count, "key") : Counted(count, "key");
+    recommended.why += " " + keys +
+                       (count == 1 ? " does not go quiet for " : " do not go quiet for up to ") +
+                       RoundedDuration(recommended.restless.front().lasted) +
+                       (count == 1 ? ": it needs a max hold." : ": they need a max hold.");
   }
   if (row.quiet_period > analysis.span() / 4) {
     recommended.why +=

@@ -21,15 +21,16 @@ struct Goal {
 struct Recommendation {
   enum class Kind {
     kKnee,  // beyond it a longer delay folds little more
-    kGoal,  // the shortest quiet period that meets the target, or the longest within max_delay
+    kGoal,  // the shortest quiet period that meets the target, or that folds most within max_delay
     kOutOfReach,   // no row meets the goal; `row` comes nearest
     kDoesNotFold,  // hardly anything folds, whatever the quiet period
   };
   Kind kind = Kind::kDoesNotFold;
   std::optional<size_t> row;  // of Analysis::rows; not of kDoesNotFold
   std::string why;            // for people: what it costs, and why this one
-  std::vector<Burst>
-      restless;  // keys that do not go quiet at it, and so need a max hold; longest first
+  // Keys that do not go quiet at it for 100 quiet periods, or half of the log, and so need a max hold; longest
+  // first.
+  std::vector<Burst> restless;
 };
 
 Recommendation Recommend(const Analysis& analysis, const Goal& goal);

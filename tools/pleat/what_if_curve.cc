@@ -70,8 +70,9 @@ WhatIfRow Between(const Analysis& analysis, const WhatIfRow& a, const WhatIfRow&
   row.emissions = static_cast<uint64_t>(std::llround(events * (1 - row.folding_ratio)));
   const double seconds = static_cast<double>(analysis.span().count()) / 1e6;
   row.emissions_per_second = seconds > 0 ? static_cast<double>(row.emissions) / seconds : 0;
-  row.delay_p50 = InterpolatedLog(a.delay_p50, b.delay_p50, share);
-  row.delay_p99 = InterpolatedLog(a.delay_p99, b.delay_p99, share);
+  const Duration least = std::min(quiet, analysis.max_hold);  // that any emission waits
+  row.delay_p50 = std::max(least, InterpolatedLog(a.delay_p50, b.delay_p50, share));
+  row.delay_p99 = std::max(least, InterpolatedLog(a.delay_p99, b.delay_p99, share));
   row.open_peak = static_cast<uint64_t>(std::llround(
       InterpolatedLog(static_cast<double>(a.open_peak), static_cast<double>(b.open_peak), share)));
   return row;
