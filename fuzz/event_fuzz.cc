@@ -84,6 +84,9 @@ constexpr const char* kSpecs[] = {
     // o: late events folded, the leading edge only, little memory.
     R"x({"key":"k","quiet":"30s","time":"t","time-unit":"s","accept-limit":"5s","on-late":"fold",
         "edge":"leading","max-memory":"4Ki","on-limit":"emit","merge":["set=set(v)"]})x",
+    // p: learned quiet periods, by class.
+    R"x({"key":"k","quiet":"adaptive:2s..1m","class":"s","time":"t","time-unit":"s",
+        "max-hold":"5m","merge":["n=count()"]})x",
 };
 
 // Whether it matters when emissions are popped: what waits takes room.

@@ -23,6 +23,12 @@ absl::Status OutOfRange(std::string_view option, std::string_view must) {
 absl::Status Check(const FolderOptions& options, const StateOps& ops, int partitions) {
   const auto least = static_cast<size_t>(partitions);
   if (options.quiet_period <= Duration::zero()) return OutOfRange("quiet_period", "above zero");
+  if (options.quiet_floor < Duration::zero()) return OutOfRange("quiet_floor", "zero or more");
+  if (options.quiet_floor >= options.quiet_period ||
+      (options.quiet_floor > Duration::zero() && options.quiet_period == kForever)) {
+    return OutOfRange("quiet_floor",
+                      "below quiet_period, which is then the ceiling and not kForever");
+  }
   if (options.max_hold == Duration::zero()) {
     return OutOfRange("max_hold", "given; kForever if a busy group may stay open without end");
   }

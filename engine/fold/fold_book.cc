@@ -30,12 +30,14 @@ constexpr Duration kAllOfTime = kEndOfTime - kBeginningOfTime;
 constexpr size_t kPlaceBytes = std::max<size_t>(14, sizeof(ReadyGroup));
 
 bool NeedsExtra(const FolderOptions& options, const StateOps& ops) {
-  return ops.marks != nullptr || options.edge != Edge::kTrailing ||
-         options.partial_every != kForever || options.on_late == OnLate::kCorrect;
+  return ops.marks != nullptr || options.quiet_floor > Duration{0} ||
+         options.edge != Edge::kTrailing || options.partial_every != kForever ||
+         options.on_late == OnLate::kCorrect;
 }
 
 bool NeedsMemory(const FolderOptions& options, const StateOps& ops) {
-  return ops.has_ids || options.count_reopened || options.on_late == OnLate::kCorrect;
+  return ops.has_ids || options.count_reopened || options.on_late == OnLate::kCorrect ||
+         options.quiet_floor > Duration{0};
 }
 
 // The beginning of the last eighth of max_bytes is where groups are emitted early.
@@ -79,7 +81,10 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
       deadlines_(pool, std::min({options.quiet_period, options.max_hold, options.partial_every})),
       ready_(pool),
       memory_(NeedsMemory(options, ops) ? std::make_unique<Memory>(pool, options, hash_key)
-                                        : nullptr) {}
+                                        : nullptr),
+      learner_(options.quiet_floor > Duration{0}
+                   ? std::make_unique<QuietLearner>(options.quiet_floor, quiet_period_)
+                   : nullptr) {}
 
 FoldBook::~FoldBook() {
   TellListeners();  // who find that the folder is closed
@@ -165,18 +170,20 @@ uint32_t FoldBook::NewEntry(const FoldCall& call, uint64_t position) {
 void FoldBook::OpenGroup(FoldCall& call, const EventMarks& marks) {
   if (options_.count_reopened) NoteReopened(call);
   const uint64_t position = PositionOf(call);
+  const QuietLearner::Answer learned = AskLearnerToOpen(call, marks);
   const uint32_t number = NewEntry(call, position);
   Hot& group = hot(number);
   ++ledger_.opened;
   ++ledger_.open;
   if (gaps_ != nullptr) gaps_->NoteOpened(call.hash, call.edge, call.at);
   if (has_extra_) {
-    ExtraOf(group) = {.quiet_due = SaturatingAdd(call.at, QuietPeriodOf(marks)),
-                      .next_partial = GridAfter(group, call.edge),
-                      .corrects = kNothing,
-                      .revision = 0,
-                      .kind = Extra::Kind::kGroup,
-                      .changed = true};
+    ExtraOf(group) = Extra{.quiet_due = SaturatingAdd(call.at, QuietPeriodOf(marks, learned.quiet)),
+                           .next_partial = GridAfter(group, call.edge),
+                           .corrects = kNothing,
+                           .revision = 0,
+                           .kind = Extra::Kind::kGroup,
+                           .changed = true};
+    ExtraOf(group).set_memo(learned.memo);
     if (options_.edge != Edge::kTrailing) HandOutLeading(number, call.now, position);
   }
   const EngineTime due = DueOf(group);
@@ -204,6 +211,7 @@ void FoldBook::Unindex(uint32_t number) {
 
 // The key's next event does not go to this group.
 void FoldBook::NoteLeft(uint32_t number) {
+  if (learner_ != nullptr) NotePause(number);
   if (gaps_ == nullptr) return;
   const Hot& group = hot(number);
   gaps_->NoteLeft(group.key.HashWith(hash_key_), group.last, seen_);

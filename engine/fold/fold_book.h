@@ -51,6 +51,7 @@
 #include "engine/base/timeline.h"
 #include "engine/fold/gaps.h"
 #include "engine/fold/leases.h"
+#include "engine/fold/quiet_learner.h"
 #include "engine/fold/ready_queue.h"
 #include "engine/table/deadlines.h"
 #include "engine/table/expiring_map.h"
@@ -212,7 +213,7 @@ class FoldBook final : public Book {
   };
   static_assert(sizeof(Hot) == 48);
 
-  // Between Hot and the state, in folders with marks, edges, partials or corrections.
+  // Between Hot and the state, in folders with marks, edges, partials, corrections or a learner.
   struct Extra {
     enum class Kind : uint8_t { kGroup, kLeading, kPartial, kCorrection };
 
@@ -220,8 +221,16 @@ class FoldBook final : public Book {
     EngineTime next_partial;  // the next instant of the grid; kNever: none
     uint64_t corrects;        // of a correction: a generation; kNothing: forgotten
     uint32_t revision;        // counts the emissions so far
-    Kind kind;
-    bool changed;  // since the last emission
+    Kind kind : 2;
+    bool changed : 1;   // since the last emission
+    uint16_t row : 10;  // with run: the learner's memo
+    uint16_t run;
+
+    QuietLearner::Memo memo() const noexcept { return {.run = run, .row = row}; }
+    void set_memo(QuietLearner::Memo memo) noexcept {
+      run = memo.run;
+      row = memo.row & (QuietLearner::kRows - 1);
+    }
   };
   static_assert(sizeof(Extra) == 32);
   static constexpr uint64_t kNothing = UINT64_MAX;
@@ -229,9 +238,12 @@ class FoldBook final : public Book {
   // What is remembered of events and groups that are gone, in folders that need it.
   struct Memory {
     Memory(PagePool& pool, const FolderOptions& options, const HashKey& hash_key);
-    size_t bytes() const noexcept { return ids.bytes() + early.bytes() + emissions.bytes(); }
+    size_t bytes() const noexcept {
+      return ids.bytes() + early.bytes() + emissions.bytes() + pauses.bytes();
+    }
     EngineTime forgets_all_at() const noexcept {
-      return std::min({ids.forgets_all_at(), early.forgets_all_at(), emissions.forgets_all_at()});
+      return std::min({ids.forgets_all_at(), early.forgets_all_at(), emissions.forgets_all_at(),
+                       pauses.forgets_all_at()});
     }
 
     HashKey other_hash_key;  // of the second half of names
@@ -239,6 +251,8 @@ class FoldBook final : public Book {
     ExpiringMap ids;         // names of events, and a hash of their content
     ExpiringMap early;       // keys whose group closed early, until its quiet deadline
     ExpiringMap emissions;   // keys, and the generation of their last emission
+    ExpiringMap
+        pauses;  // keys without a group, and what the learner has noted of them, until the ceiling
   };
 
   // What opening and closing touch.
@@ -299,8 +313,9 @@ class FoldBook final : public Book {
     const bool partial = has_extra_ && extra(number).kind == Extra::Kind::kPartial;
     return partial ? Reason::kPartial : ReasonByTime(hot(number));
   }
-  Duration QuietPeriodOf(const EventMarks& marks) const noexcept {
-    return marks.quiet_period > Duration::zero() ? marks.quiet_period : quiet_period_;
+  // That of the event, or else of its class, or else of the folder.
+  Duration QuietPeriodOf(const EventMarks& marks, Duration learned) const noexcept {
+    return marks.quiet_period > Duration::zero() ? marks.quiet_period : learned;
   }
 
   // What one event brings about, in this order: groups closed to make room, the one that its start mark
@@ -361,6 +376,11 @@ class FoldBook final : public Book {
   void NoteCount(uint32_t number, EngineTime now, Position position);
   uint32_t NewEntry(const FoldCall& call, uint64_t position);
   void OpenGroup(FoldCall& call, const EventMarks& marks);
+
+  // What the learner answers to an event, or quiet_period without one.
+  QuietLearner::Answer AskLearner(const EventMarks& marks, Duration gap, QuietLearner::Memo memo);
+  QuietLearner::Answer AskLearnerToOpen(const FoldCall& call, const EventMarks& marks);
+  void NotePause(uint32_t number);
 
   // Partials and leading edges.
   EngineTime GridAfter(const Hot& group, EngineTime t) const noexcept;
@@ -459,8 +479,9 @@ class FoldBook final : public Book {
   KeyArena keys_;
   Deadlines deadlines_;
   ReadyQueue ready_;
-  std::unique_ptr<Memory> memory_;  // null: nothing needs it
-  std::unique_ptr<Leases> leases_;  // null: nothing was ever lent
+  std::unique_ptr<Memory> memory_;         // null: nothing needs it
+  std::unique_ptr<QuietLearner> learner_;  // null: the quiet period is fixed
+  std::unique_ptr<Leases> leases_;         // null: nothing was ever lent
   std::vector<EmissionListener*> listeners_;
   uint64_t changes_ = 0;                  // counts what beside events changes what groups answer
   std::map<uint32_t, uint32_t> wraps_;    // the high half of the counts that need one

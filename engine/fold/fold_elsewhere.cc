@@ -27,8 +27,8 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
   ExpiringMap::Name id{};
   if (ops_.has_ids) {
     id = NameOf(call.key, marks.id);
-    if (const uint64_t* content = memory_->ids.Find(id, call.now)) {
-      const bool same = *content == marks.content;
+    if (const ExpiringMap::Known* taken = memory_->ids.Find(id, call.now)) {
+      const bool same = taken->word == marks.content;
       ++(same ? ledger_.duplicate : ledger_.conflict);
       return same ? FoldOutcome::kDuplicate : FoldOutcome::kConflict;
     }
@@ -58,11 +58,15 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
       return FoldOutcome::kFolded;
     }
     Hot& group = hot(number);
+    const Duration gap = call.edge - group.last;
     Take(group, number, call.event, call.at, call.edge);
     if (group.count == 0) ++wraps_[number];
     if (has_extra_) {
       Extra& extra = ExtraOf(group);
-      extra.quiet_due = std::max(extra.quiet_due, SaturatingAdd(call.at, QuietPeriodOf(marks)));
+      const auto learned = AskLearner(marks, gap, extra.memo());
+      extra.set_memo(learned.memo);
+      extra.quiet_due =
+          std::max(extra.quiet_due, SaturatingAdd(call.at, QuietPeriodOf(marks, learned.quiet)));
       extra.changed = true;
     }
     if (const std::optional<Reason> reason = ReasonBehind(number, marks.ends)) {
@@ -177,15 +181,15 @@ FoldOutcome FoldBook::Correct(FoldCall& call) {
     ++ledger_.refused;
     return FoldOutcome::kOverLimit;
   }
-  const uint64_t* const corrected = memory_->emissions.Find(NameOf(call.key), call.now);
+  const ExpiringMap::Known* const corrected = memory_->emissions.Find(NameOf(call.key), call.now);
   const uint64_t position = PositionOf(call);
   const uint32_t number = NewEntry(call, position);
-  extra(number) = {.quiet_due = call.at,
-                   .next_partial = kNever,
-                   .corrects = corrected == nullptr ? kNothing : *corrected,
-                   .revision = 1,
-                   .kind = Extra::Kind::kCorrection,
-                   .changed = false};
+  extra(number) = Extra{.quiet_due = call.at,
+                        .next_partial = kNever,
+                        .corrects = corrected == nullptr ? kNothing : corrected->word,
+                        .revision = 1,
+                        .kind = Extra::Kind::kCorrection,
+                        .changed = false};
   ++ledger_.corrected;
   Push({.ripe = call.now,
         .order = OrderOf(position, Step::kBehindIt),
@@ -206,6 +210,40 @@ std::optional<Reason> FoldBook::ReasonBehind(uint32_t number, bool ends) const {
       ops_.weight != nullptr ? ops_.weight(ops_.context, state) : ops_.size + HeapBytesOf(number);
   if (weight >= options_.max_group_bytes) return Reason::kMaxBytes;
   return std::nullopt;
+}
+
+// --- Learning
+
+QuietLearner::Answer FoldBook::AskLearner(const EventMarks& marks, Duration gap,
+                                          QuietLearner::Memo memo) {
+  if (learner_ == nullptr) return {.quiet = quiet_period_, .memo = memo};
+  return learner_->Ask(marks.key_class, gap, memo);
+}
+
+// The same for an event that opens a group: its key may have had one before.
+QuietLearner::Answer FoldBook::AskLearnerToOpen(const FoldCall& call, const EventMarks& marks) {
+  if (learner_ == nullptr) return {.quiet = quiet_period_, .memo = {}};
+  const ExpiringMap::Name name = NameOf(call.key);
+  const ExpiringMap::Known* const pause = memory_->pauses.Find(name, call.edge);
+  if (pause == nullptr) return AskLearner(marks, Duration{0}, {});
+  const QuietLearner::Memo memo{.run = static_cast<uint16_t>(pause->word),
+                                .row = static_cast<uint16_t>(pause->word >> 16)};
+  const EngineTime last = pause->expires - quiet_period_;
+  ChangeMemory([&](Memory& memory) { memory.pauses.Erase(name); });
+  return AskLearner(marks, call.edge - last, memo);
+}
+
+// The group takes no more events. If its key comes back before the ceiling, that is a gap to learn from.
+void FoldBook::NotePause(uint32_t number) {
+  const Hot& group = hot(number);
+  const EngineTime ceiling = group.last + quiet_period_;
+  if (ceiling > kEndOfTime || ceiling <= seen_ || !HasRoomToRemember()) return;
+  ChangeMemory([&](Memory& memory) {
+    size_t budget = 4;
+    memory.pauses.Expire(seen_, budget);
+    const Extra& extra = ExtraOf(group);
+    memory.pauses.Put(NameOf(group.key), uint64_t{extra.row} << 16 | extra.run, ceiling);
+  });
 }
 
 // --- Leading edges and partials
@@ -232,12 +270,12 @@ uint32_t FoldBook::Cut(uint32_t number, Extra::Kind kind) {
   if (const auto wraps = wraps_.find(number); wraps != wraps_.end()) wraps_[cut] = wraps->second;
   Extra& extra = this->extra(number);
   extra.changed = false;
-  ExtraOf(copy) = {.quiet_due = extra.quiet_due,
-                   .next_partial = kNever,
-                   .corrects = kNothing,
-                   .revision = ++extra.revision,
-                   .kind = kind,
-                   .changed = false};
+  ExtraOf(copy) = Extra{.quiet_due = extra.quiet_due,
+                        .next_partial = kNever,
+                        .corrects = kNothing,
+                        .revision = ++extra.revision,
+                        .kind = kind,
+                        .changed = false};
   ops_.copy(ops_.context, state(cut), state(number));
   bytes_ += group_bytes_ + KeyArena::BytesFor(copy.key) + HeapBytesOf(cut);
   return cut;
@@ -303,7 +341,8 @@ FoldBook::Memory::Memory(PagePool& pool, const FolderOptions& options, const Has
     : other_hash_key(MakeHashKey(hash_key[1], hash_key[2])),
       ids(pool, options.accept_limit),
       early(pool, options.quiet_period),
-      emissions(pool, options.accept_limit) {
+      emissions(pool, options.accept_limit),
+      pauses(pool, options.quiet_period) {
   // Ten times what an event may be late, and what a group takes to close.
   const EngineTime within =
       SaturatingAdd(SaturatingAdd(EngineTime{}, options.accept_limit), options.quiet_period);
@@ -335,7 +374,7 @@ bool FoldBook::Forget(EngineTime now, size_t& budget) {
   bool all = false;
   ChangeMemory([&](Memory& memory) {
     all = memory.ids.Expire(now, budget) && memory.early.Expire(now, budget) &&
-          memory.emissions.Expire(now, budget);
+          memory.emissions.Expire(now, budget) && memory.pauses.Expire(now, budget);
   });
   return all;
 }
@@ -343,7 +382,8 @@ bool FoldBook::Forget(EngineTime now, size_t& budget) {
 // Of groups that are gone no more is remembered than fits an eighth of the limit: it must not keep out
 // events.
 bool FoldBook::HasRoomToRemember() const noexcept {
-  const size_t groups = memory_->early.bytes() + memory_->emissions.bytes();
+  const size_t groups =
+      memory_->early.bytes() + memory_->emissions.bytes() + memory_->pauses.bytes();
   return groups + ExpiringMap::kNameBytes <= options_.max_bytes / 8 &&
          bytes_ + ExpiringMap::kNameBytes <= options_.max_bytes;
 }
@@ -359,18 +399,15 @@ void FoldBook::NoteClosedEarly(uint32_t number, Reason reason) {
   ChangeMemory([&](Memory& memory) {
     size_t budget = 4;
     memory.early.Expire(seen_, budget);
-    const auto word = static_cast<uint64_t>((quiet_due - kBeginningOfTime).count());
-    memory.early.Put(NameOf(hot(number).key), word, quiet_due);
+    memory.early.Put(NameOf(hot(number).key), 0, quiet_due);
   });
 }
 
 void FoldBook::NoteReopened(const FoldCall& call) {
   const ExpiringMap::Name name = NameOf(call.key);
-  const uint64_t* const word = memory_->early.Find(name, call.now);
-  if (word == nullptr) return;
-  if (kBeginningOfTime + Duration{static_cast<Duration::rep>(*word)} > call.edge) {
-    ++ledger_.reopened;
-  }
+  const ExpiringMap::Known* const early = memory_->early.Find(name, call.now);
+  if (early == nullptr) return;
+  if (early->expires > call.edge) ++ledger_.reopened;
   ChangeMemory([&](Memory& memory) { memory.early.Erase(name); });
 }
 

@@ -230,6 +230,7 @@ bool EventReader::ReadMarks(EventBatch& batch, EventMarks& marks) {
   marks.starts = Holds(plan_.start_when, batch);
   marks.ends = Holds(plan_.end_when, batch);
   if (plan_.quiet_slot != PathTree::kNone && !ReadQuietPeriod(batch, marks)) return false;
+  if (plan_.class_slot != PathTree::kNone && !ReadClass(batch, marks)) return false;
   if (!plan_.id) return true;
   const Value& id = scanner_.value(plan_.id->slot);
   if (!id.scalar()) return Bad(id.present() ? plan_.id->container : plan_.id->absent), false;
@@ -249,6 +250,15 @@ bool EventReader::ReadQuietPeriod(EventBatch& batch, EventMarks& marks) {
     if (period.ok()) marks.quiet_period = *period;
   }
   return marks.quiet_period > Duration(0) || (Bad(bad_line::kQuietPeriod), false);
+}
+
+// Two classes of one number would only learn together, which does no harm.
+bool EventReader::ReadClass(EventBatch& batch, EventMarks& marks) {
+  const Value& value = scanner_.value(plan_.class_slot);
+  if (value.present() && !value.scalar()) return Bad(plan_.class_container), false;
+  const uint64_t hash = StablePartitionHash(value.present() ? Canonical(value, batch) : "null");
+  marks.key_class = std::max(static_cast<uint32_t>(hash), uint32_t{1});
+  return true;
 }
 
 // False for a value that the reducer cannot take.

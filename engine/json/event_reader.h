@@ -58,6 +58,7 @@ class EventReader {
   bool ReadMarks(EventBatch& batch, EventMarks& marks);
   bool Holds(const ConditionPlan& condition, EventBatch& batch) const;
   bool ReadQuietPeriod(EventBatch& batch, EventMarks& marks);
+  bool ReadClass(EventBatch& batch, EventMarks& marks);
   bool ReadOperand(const FoldPlan::MergedValue& merge, EventBatch& batch, Operand& operand);
   void ReadIdentities(const Value& value, EventBatch& batch, Operand& operand);
   std::string_view Identity(std::string_view text, EventBatch& batch);

@@ -186,13 +186,19 @@ void FoldPlan::AddMarks(const FoldSpec& spec) {
   flush_when = ConditionPlan(spec.flush_when, slot_of);
   cancel_when = ConditionPlan(spec.cancel_when, slot_of);
   if (!spec.quiet_path.empty()) quiet_slot = slot_of(spec.quiet_path);
+  if (!spec.key_class.empty()) {
+    class_slot = slot_of(spec.key_class);
+    class_container =
+        "class " + bad_line::Quoted(spec.key_class) + std::string(bad_line::kKeyContainer);
+  }
   if (!spec.id.empty()) {
     const std::string shown = "id " + bad_line::Quoted(spec.id);
     id = Id{slot_of(spec.id), shown + std::string(bad_line::kKeyAbsent),
             shown + std::string(bad_line::kKeyContainer)};
   }
   has_control = !flush_when.empty() || !cancel_when.empty();
-  has_marks = !start_when.empty() || !end_when.empty() || !spec.quiet_path.empty() || id;
+  has_marks = !start_when.empty() || !end_when.empty() || !spec.quiet_path.empty() ||
+              !spec.key_class.empty() || id;
   close_when = ConditionPlan(spec.close_when, [&](const std::string& name) {
     const auto found = std::find_if(spec.merges.begin(), spec.merges.end(),
                                     [&](const Merge& merge) { return merge.name == name; });

@@ -80,6 +80,8 @@ struct FoldPlan {
   bool emission_ids = false;  // likewise
 
   int quiet_slot = PathTree::kNone;  // of an event's own quiet period
+  int class_slot = PathTree::kNone;  // of the class of its key
+  std::string class_container;       // the reason of a line where that is no scalar
   std::optional<Id> id;
   ConditionPlan start_when;  // their places are slots
   ConditionPlan end_when;

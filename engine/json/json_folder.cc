@@ -95,6 +95,7 @@ bool ClosesEarly(const FoldSpec& spec) {
 FolderOptions FolderOptionsFor(const FoldSpec& spec) {
   FolderOptions options;
   options.quiet_period = spec.quiet;
+  options.quiet_floor = spec.quiet_floor;
   options.max_hold = spec.max_hold;
   options.max_events = spec.max_events;
   options.max_group_bytes = spec.max_group_bytes;

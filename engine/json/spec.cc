@@ -27,6 +27,34 @@ absl::Status SetDuration(Duration& to, std::string_view text) {
   return absl::OkStatus();
 }
 
+// DURATION, or adaptive:FLOOR..CEILING.
+constexpr std::string_view kAdaptive = "adaptive:";
+
+absl::Status SetQuiet(FoldSpec& spec, std::string_view text) {
+  Duration floor{0};
+  std::string_view ceiling = text;
+  if (text.starts_with(kAdaptive)) {
+    const std::string_view range = text.substr(kAdaptive.size());
+    const size_t dots = range.find("..");
+    if (dots == std::string_view::npos) {
+      return Wrong(Quoted(text) + " is not adaptive:FLOOR..CEILING, such as adaptive:5s..5m");
+    }
+    absl::Status status = SetDuration(floor, range.substr(0, dots));
+    if (!status.ok()) return status;
+    if (floor <= Duration(0)) return Wrong("the floor in " + Quoted(text) + " must be above zero");
+    ceiling = range.substr(dots + 2);
+  }
+  absl::Status status = SetDuration(spec.quiet, ceiling);
+  if (status.ok()) spec.quiet_floor = floor;
+  return status;
+}
+
+std::string FormatQuiet(const FoldSpec& spec) {
+  const std::string quiet = FormatDuration(spec.quiet);
+  if (spec.quiet_floor == Duration(0)) return quiet;
+  return std::string(kAdaptive) + FormatDuration(spec.quiet_floor) + ".." + quiet;
+}
+
 struct Suffix {
   std::string_view name;
   uint64_t factor;
@@ -146,7 +174,8 @@ struct Option {
 };
 constexpr Option kOptions[] = {
     {"key", AddKey},
-    {"quiet", [](FoldSpec& s, std::string_view t) { return SetDuration(s.quiet, t); }},
+    {"quiet", SetQuiet},
+    {"class", [](FoldSpec& s, std::string_view t) { return SetPath(s.key_class, t); }},
     {"max-hold", [](FoldSpec& s, std::string_view t) { return SetDuration(s.max_hold, t); }},
     {"max-events",
      [](FoldSpec& s, std::string_view t) { return SetCount(s.max_events, t, false); }},
@@ -234,8 +263,10 @@ absl::Status CheckPaths(const FoldSpec& spec) {
   for (const KeyField& field : spec.key) {
     if (absl::Status status = CheckPathOf("key", field.path); !status.ok()) return status;
   }
-  const std::pair<const char*, const std::string*> optional[] = {
-      {"time", &spec.time}, {"id", &spec.id}, {"quiet-path", &spec.quiet_path}};
+  const std::pair<const char*, const std::string*> optional[] = {{"time", &spec.time},
+                                                                 {"id", &spec.id},
+                                                                 {"quiet-path", &spec.quiet_path},
+                                                                 {"class", &spec.key_class}};
   for (const auto& [option, path] : optional) {
     if (path->empty()) continue;
     if (absl::Status status = CheckPathOf(option, *path); !status.ok()) return status;
@@ -282,8 +313,24 @@ absl::Status CheckConditions(const FoldSpec& spec) {
   return status.ok() ? status : OptionError("close-when", std::string(status.message()));
 }
 
+absl::Status CheckAdaptive(const FoldSpec& spec) {
+  if (spec.quiet_floor == Duration(0)) {
+    if (spec.key_class.empty()) return absl::OkStatus();
+    return OptionError("class", "needs --quiet adaptive:FLOOR..CEILING, which learns by class");
+  }
+  if (spec.quiet_floor < Duration(0)) return OptionError("quiet", "must be above zero");
+  if (spec.quiet_floor >= spec.quiet) {
+    return OptionError("quiet", "adaptive: the floor must be below the ceiling");
+  }
+  if (spec.quiet == kForever) return OptionError("quiet", "adaptive: the ceiling must not be inf");
+  if (spec.quiet_path.empty()) return absl::OkStatus();
+  return OptionError("quiet-path",
+                     "not with --quiet adaptive: the quiet period is said or learned");
+}
+
 // Options that make no sense together, or without another.
 absl::Status CheckTogether(const FoldSpec& spec) {
+  if (absl::Status status = CheckAdaptive(spec); !status.ok()) return status;
   const bool accepts_all = spec.accept_limit == kForever;
   if (!spec.id.empty() && accepts_all) {
     return OptionError("id", "needs --accept-limit, which says how long ids are remembered");
@@ -336,7 +383,10 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const FoldSpec& spec)
     out.emplace_back(name, NameIn(choices, spec.*member));
   };
   for (const KeyField& field : spec.key) out.emplace_back("key", FormatKeyField(field));
-  duration("quiet", &FoldSpec::quiet);
+  if (spec.quiet != empty.quiet || spec.quiet_floor != empty.quiet_floor) {
+    out.emplace_back("quiet", FormatQuiet(spec));
+  }
+  path("class", &FoldSpec::key_class);
   duration("max-hold", &FoldSpec::max_hold);
   count("max-events", &FoldSpec::max_events);
   count("max-bytes", &FoldSpec::max_group_bytes);

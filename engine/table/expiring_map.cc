@@ -12,7 +12,9 @@ EngineTime DueOf(EngineTime expires) noexcept { return expires + Duration{1}; }
 
 Deadlines::Answer ExpiringMap::Asker::operator()(uint32_t number) const noexcept {
   const Entry& entry = map.At(number);
-  if (entry.expires != kForgotten) return {.live = true, .due = DueOf(entry.expires), .order = 0};
+  if (entry.known.expires != kForgotten) {
+    return {.live = true, .due = DueOf(entry.known.expires), .order = 0};
+  }
   map.entries_.Free(number);
   return {.live = false, .due = {}, .order = 0};
 }
@@ -27,7 +29,7 @@ void ExpiringMap::EraseFromIndex(uint32_t number) {
 void ExpiringMap::Put(const Name& name, uint64_t word, EngineTime expires) {
   Erase(name);
   const uint32_t number = entries_.Allocate();
-  At(number) = {name, word, expires};
+  At(number) = {name, {word, expires}};
   index_.Insert(name.low, number,
                 [this](uint32_t n) { return static_cast<uint32_t>(At(n).name.low); });
   deadlines_.Arm(number, DueOf(expires), 0);
@@ -38,7 +40,7 @@ void ExpiringMap::Erase(const Name& name) {
   const uint32_t number = NumberOf(name);
   if (number == KeyIndex::kNone) return;
   EraseFromIndex(number);
-  At(number).expires = kForgotten;
+  At(number).known.expires = kForgotten;
   ++version_;
   deadlines_.NoteStale(Asker{*this});
 }

@@ -28,15 +28,21 @@ class ExpiringMap {
     friend bool operator==(const Name&, const Name&) = default;
   };
 
+  // What is remembered for a name, and up to when.
+  struct Known {
+    uint64_t word;
+    EngineTime expires;
+  };
+
   // `usual_life`: how long most names are remembered.
   ExpiringMap(PagePool& pool, Duration usual_life)
       : entries_(pool, sizeof(Entry)), index_(pool), deadlines_(pool, usual_life) {}
 
-  // The word remembered for `name` at `now`, or null. Valid until the next Put(), Erase() or Expire().
-  const uint64_t* Find(const Name& name, EngineTime now) const {
+  // What is remembered for `name` at `now`, or null. Valid until the next Put(), Erase() or Expire().
+  const Known* Find(const Name& name, EngineTime now) const {
     const uint32_t number = NumberOf(name);
-    if (number == KeyIndex::kNone || At(number).expires < now) return nullptr;
-    return &At(number).word;
+    if (number == KeyIndex::kNone || At(number).known.expires < now) return nullptr;
+    return &At(number).known;
   }
 
   // Remembers `word` for `name`, and nothing else, up to and including `expires`.
@@ -58,8 +64,7 @@ class ExpiringMap {
  private:
   struct Entry {
     Name name;
-    uint64_t word;
-    EngineTime expires;  // kForgotten: nobody is here but the deadlines' reference
+    Known known;  // expires kForgotten: nobody is here but the deadlines' reference
   };
   static_assert(kNameBytes == sizeof(Entry) + 14);  // a share of the index, and a reference
   static constexpr EngineTime kForgotten = EngineTime::min();

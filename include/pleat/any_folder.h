@@ -67,9 +67,12 @@ struct FolderOptions {
   // A group closes when nothing has folded into it for this long. Above zero; required.
   Duration quiet_period{0};
 
-  // With a floor, each class of keys (EventMarks::key_class) learns a quiet period of its own, from its own gaps,
-  // between quiet_floor and quiet_period; docs/quiet-period.md says how. Above zero, below quiet_period. What a
-  // class has learned each partition knows for itself. 0: every group waits for quiet_period.
+  // With a floor, the quiet period is learned from gaps, between quiet_floor and quiet_period, by each class of
+  // keys (EventMarks::key_class) and apart for keys that have had few events of late and many;
+  // docs/quiet-period.md says how. Below quiet_period, which is then not kForever. Each partition learns by itself, so
+  // that what comes out depends on how many there are, but on nothing else. Costs a closed key some 50 bytes until
+  // quiet_period is over; and beside max_bytes some kilobytes a class, taken when a fold first needs them.
+  // 0: every group waits for quiet_period.
   Duration quiet_floor{0};
 
   // A group closes this long after it opened, however busy it is. Above zero; must be named:
@@ -148,8 +151,9 @@ struct EventMarks {
   Duration quiet_period{
       0};  // after this event; 0: the folder's. A group's deadline is the latest that
            // any of its events asks for
-  // With FolderOptions::quiet_floor: what learns its quiet period together with the keys of this event. All
-  // numbers are fine; those from 1,024 on share what others have learned.
+  // With FolderOptions::quiet_floor: what learns its quiet period together with the keys of this event. Any number;
+  // 0 is none. An event of none goes by what all events say, and so does one of a class with few events so
+  // far, or of one beyond the first 1,023 in its partition.
   uint32_t key_class = 0;
   // With StateOps::has_ids:
   std::string_view id;  // names the event among those of its key; any bytes

@@ -83,6 +83,10 @@ struct FoldRules {
   // own timing. A group is due at the latest instant that any of its events asks for.
   std::function<Duration(std::string_view key, const Event&)> quiet_period;
 
+  // With quiet_floor: what learns its quiet period together with the keys of this event, such as a hash of the
+  // event's type. See EventMarks::key_class.
+  std::function<uint32_t(std::string_view key, const Event&)> key_class;
+
   // What names the event among those of its key. An event whose name was taken already is answered
   // kDuplicate, or kConflict if its `content` is another one. Names are remembered for as long as an event
   // of their stamp would be accepted, so this needs an accept_limit, and OnLate::kReject.
@@ -91,7 +95,9 @@ struct FoldRules {
   // A hash of what the event says; without it, all events of one name have the same content.
   std::function<uint64_t(const Event&)> content;
 
-  bool any() const noexcept { return starts || ends || condition || quiet_period || id; }
+  bool any() const noexcept {
+    return starts || ends || condition || quiet_period || key_class || id;
+  }
 };
 
 // The one StateOps of a pair of types without rules.
@@ -357,7 +363,7 @@ StateOps StateOpsWith(FoldRules<Event, State>& rules) noexcept {
   using Rules = FoldRules<Event, State>;
   StateOps ops = StateOpsFor<Event, State>();
   ops.context = &rules;
-  if (rules.starts || rules.ends || rules.quiet_period || rules.id) {
+  if (rules.starts || rules.ends || rules.quiet_period || rules.key_class || rules.id) {
     ops.marks = [](void* context, std::string_view key, const void* event_bytes) {
       const Rules& rule = *static_cast<const Rules*>(context);
       const Event& event = *static_cast<const Event*>(event_bytes);
@@ -365,6 +371,7 @@ StateOps StateOpsWith(FoldRules<Event, State>& rules) noexcept {
       marks.starts = rule.starts && rule.starts(event);
       marks.ends = rule.ends && rule.ends(event);
       if (rule.quiet_period) marks.quiet_period = rule.quiet_period(key, event);
+      if (rule.key_class) marks.key_class = rule.key_class(key, event);
       if (rule.id) marks.id = rule.id(event);
       if (rule.content) marks.content = rule.content(event);
       return marks;

@@ -125,6 +125,11 @@ inline constexpr size_t kRestMembersMax = 1024;
 struct FoldSpec {
   std::vector<KeyField> key;  // at least one
   Duration quiet{0};          // above zero; required
+  // Above zero and below `quiet`: the quiet period is learned, from here to `quiet`, by each class of keys.
+  // 0: it is `quiet`.
+  Duration quiet_floor{0};
+  // Where an event says the class of its key: a scalar; absent counts as null. Empty: all keys are of one class.
+  std::string key_class;
   Duration max_hold = kForever;
   uint64_t max_events = kNoEventCap;
   size_t max_group_bytes = kNoByteCap;  // of the lines folded, as they came, without their newlines

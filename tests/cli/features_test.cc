@@ -177,6 +177,26 @@ TEST(FeaturesCli, QuietPathThatLeadsToNoDurationMakesABadLine) {
   EXPECT_TRUE(HasLine(r.err, "<stdin>:1: quiet period is not a duration above zero")) << r.err;
 }
 
+// Keys of class 1 come back after 30 s, those of no class never do. After 16 events one waits as if half came back,
+// after 16 of a class as long as that class is worth.
+TEST(FeaturesCli, AdaptiveQuiet) {
+  std::string input;
+  for (int i = 0; i < 20; ++i) {
+    const std::string number = std::to_string(i);
+    input += Event(150 * i, "back" + number, ",\"c\":1") + Event(150 * i, "gone" + number) +
+             Event(150 * i + 30, "back" + number, ",\"c\":1");
+  }
+  input += Event(3200, "back", ",\"c\":1") + Event(3200, "gone", ",\"c\":null") +
+           Event(3300, "end") + Event(3300, "bad", ",\"c\":[]");
+  const FoldResult r = FoldWith({"--quiet", "adaptive:10s..100s", "--class", "c"}, input);
+  const std::string last = Group("gone", 1, {3200, 3200, 3210}, "quiet") +
+                           Group("back", 1, {3200, 3200, 3235}, "quiet") +
+                           Group("end", 1, {3300, 3300, 3300}, "end");
+  EXPECT_TRUE(r.out.ends_with(last)) << r.out;
+  ExpectStats(r, {{"folded", 12}, {"bad", 1}});
+  EXPECT_TRUE(HasLine(r.err, "<stdin>:64: class \"c\" is an object or an array")) << r.err;
+}
+
 TEST(FeaturesCli, FlushLine) {
   const FoldResult r =
       FoldWith({"--flush-when", "f=1"}, Event(0, "a") + Event(5, "a") + Event(10, "a", ",\"f\":1") +

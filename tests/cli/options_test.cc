@@ -46,7 +46,7 @@ TEST(Program, HelpBeginsWithExamplesAndNamesEveryOption) {
         "--output",      "--stats",      "--quiet-summary", "--spec",          "--print-spec",
         "--max-bytes",   "--start-when", "--end-when",      "--close-when",    "--flush-when",
         "--cancel-when", "--quiet-path", "--edge",          "--partial-every", "--on-late",
-        "--id",          "--on-limit",   "--emission-id",   "--open"}) {
+        "--id",          "--on-limit",   "--emission-id",   "--open",          "--class"}) {
     EXPECT_NE(r.out.find("\n  " + std::string(option)), std::string::npos) << option;
   }
   EXPECT_EQ(RunPleat({"help", "fold"}).out, r.out);
@@ -101,6 +101,8 @@ TEST(Usage, EveryBadValueNamesItsOption) {
                                                                   {"--flush-when", "=1"},
                                                                   {"--cancel-when", "{}"},
                                                                   {"--quiet-path", "a..b"},
+                                                                  {"--class", "a..b"},
+                                                                  {"--class", "c"},
                                                                   {"--edge", "rising"},
                                                                   {"--partial-every", "0"},
                                                                   {"--on-late", "drop"},

@@ -58,8 +58,10 @@ void Features::Open(const FolderOptions& options, EngineOptions engine, const Ti
   Finish();
   sides_.clear();
   const FolderOptions unlimited;
-  const bool limited =
-      options.max_groups != unlimited.max_groups || options.max_bytes != unlimited.max_bytes;
+  // What each partition has to itself: its share of the limits, and what it has learned.
+  const bool limited = options.max_groups != unlimited.max_groups ||
+                       options.max_bytes != unlimited.max_bytes ||
+                       options.quiet_floor != unlimited.quiet_floor;
   for (const auto& [batches, partitions] : {std::pair(false, 1), {true, 1}, {true, 7}}) {
     if (limited && partitions > 1) continue;
     engine.partitions = partitions;

@@ -260,6 +260,73 @@ TEST_F(Features, QuietPeriodPerKeyClass) {
   }
 }
 
+// Keys that come back after 30 s, over and over: when 16 have come, that is worth waiting for.
+TEST_F(Features, QuietPeriodThatAdapts) {
+  for (Axis axis : kBothAxes) {
+    Open({.quiet_period = 100s, .quiet_floor = 10s, .max_hold = kForever}, {.axis = axis});
+    for (int i = 0; i < 20; ++i) {
+      const Duration at = i * 200s;
+      const std::string key = "k" + std::to_string(i);
+      Advance(at);
+      EXPECT_EQ(Fold({{key, 1, at}}), "opened");
+      Advance(at + 30s);
+      EXPECT_EQ(Fold({{key, 2, at + 30s}}), i < 15 ? "opened" : "folded") << i;
+      // What comes behind the second event never folds, so that it does not wait for more.
+      Advance(at + 190s);
+      const std::string t = std::to_string(i * 200);
+      const auto after = [i](int seconds) { return std::to_string(i * 200 + seconds); };
+      if (i < 15) {
+        EXPECT_THAT(Pop(), ElementsAre(key + " [1] quiet " + t + " " + t + " " + after(10),
+                                       key + " [2] quiet " + after(30) + " " + after(30) + " " +
+                                           after(40)));
+      } else {
+        EXPECT_THAT(Pop(),
+                    ElementsAre(key + " [1 2] quiet " + t + " " + after(30) + " " + after(40)));
+      }
+    }
+  }
+}
+
+TEST_F(Features, QuietPeriodThatAdaptsPerKeyClass) {
+  TickRules rules;
+  rules.key_class = [](std::string_view key, const Tick&) -> uint32_t {
+    return key.starts_with("back:") ? 1 : 2;
+  };
+  Open({.quiet_period = 100s, .quiet_floor = 10s, .max_hold = kForever}, {.axis = Axis::kEvent},
+       rules);
+  for (int i = 0; i < 20; ++i) {
+    const Duration at = i * 200s;
+    const std::string back = "back:" + std::to_string(i);
+    const std::string gone = "gone:" + std::to_string(i);
+    Fold({{back, 1, at}, {gone, 1, at}, {back, 2, at + 30s}});
+  }
+  Fold({{"back:x", 1, 5000s}, {"gone:x", 2, 5000s}});
+  Pop();
+  Advance(6000s);
+  EXPECT_THAT(Pop(),
+              ElementsAre("gone:x [2] quiet 5000 5000 5010", "back:x [1] quiet 5000 5000 5035"));
+}
+
+// One that the event brings along counts, and the key is learned from all the same.
+TEST_F(Features, QuietPeriodOfTheEventsOwnGoesBeforeALearnedOne) {
+  Open({.quiet_period = 100s, .quiet_floor = 10s, .max_hold = kForever}, {}, OwnQuietPeriods());
+  EXPECT_EQ(Fold({{"a", 1, 0s, {.quiet = 500s}}, {"b", 2, 0s}}), "opened opened");
+  Advance(600s);
+  EXPECT_THAT(Pop(), ElementsAre("b [2] quiet 0 0 10", "a [1] quiet 0 0 500"));
+}
+
+// Keys that come and go leave something behind until the ceiling.
+TEST_F(Features, QuietPeriodThatAdaptsForgetsKeysThatDoNotComeBack) {
+  Open({.quiet_period = 100s, .quiet_floor = 10s, .max_hold = kForever}, {.axis = Axis::kEvent});
+  for (int i = 0; i < 1000; ++i) Fold({{"k" + std::to_string(i), 1, 0s}});
+  Advance(99s);
+  Pop();
+  EXPECT_GT(sizes().bytes, 0u);
+  Advance(101s);
+  Pop();
+  EXPECT_EQ(sizes().bytes, 0u);
+}
+
 TEST_F(Features, Flush) {
   Open({.quiet_period = 10s, .max_hold = kForever});
   Advance(3s);

@@ -325,6 +325,12 @@ TEST(Folder, OpenNamesTheOptionThatIsOutOfRange) {
               HasSubstr("accept_limit"));
   EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s, .max_groups = 3}),
               HasSubstr("max_groups"));
+  for (const Duration floor : {Duration{-1}, Duration{1s}, Duration{2s}}) {
+    EXPECT_THAT(error({.quiet_period = 1s, .quiet_floor = floor, .max_hold = 1s}),
+                HasSubstr("quiet_floor"));
+  }
+  EXPECT_THAT(error({.quiet_period = kForever, .quiet_floor = 1s, .max_hold = 1s}),
+              HasSubstr("quiet_floor"));
   EXPECT_EQ(error({.quiet_period = 1s, .max_hold = 1s}), "");
   EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s}), HasSubstr("exists"));
 }

@@ -310,6 +310,43 @@ TEST(FoldSpec, IdsComeBackToo) {
   EXPECT_TRUE(Validate(spec).ok());
 }
 
+TEST(FoldSpec, AdaptiveQuietIsAFloorAndACeiling) {
+  FoldSpec spec = Good();
+  ASSERT_TRUE(SetOption(spec, "quiet", "adaptive:500ms..5m").ok());
+  ASSERT_TRUE(SetOption(spec, "class", "event.type").ok());
+  EXPECT_EQ(spec.quiet_floor, std::chrono::milliseconds(500));
+  EXPECT_EQ(spec.quiet, std::chrono::minutes(5));
+  EXPECT_THAT(OptionsOf(spec), ::testing::Contains(Pair("quiet", "adaptive:0.5s..5m")));
+  EXPECT_THAT(OptionsOf(spec), ::testing::Contains(Pair("class", "event.type")));
+  EXPECT_TRUE(Validate(spec).ok());
+  ASSERT_TRUE(SetOption(spec, "quiet", "1m").ok());
+  EXPECT_EQ(spec.quiet_floor, Duration(0));
+}
+
+TEST(FoldSpec, RefusesAdaptiveQuietThatMakesNoSense) {
+  EXPECT_THAT(ErrorOf("quiet", "adaptive:5s"), HasSubstr("is not adaptive:FLOOR..CEILING"));
+  EXPECT_THAT(ErrorOf("quiet", "adaptive:0..5s"), HasSubstr("must be above zero"));
+  EXPECT_THAT(ErrorOf("quiet", "adaptive:..5s"), HasSubstr("--quiet: "));
+  EXPECT_THAT(ErrorOf("quiet", "adaptive:5s.."), HasSubstr("--quiet: "));
+  EXPECT_THAT(ErrorOf("quiet", "adaptive:1s..2s..3s"), HasSubstr("--quiet: "));
+  EXPECT_THAT(ErrorOf("quiet", "Adaptive:1s..2s"), HasSubstr("--quiet: "));
+
+  FoldSpec spec = Good();
+  spec.quiet_floor = spec.quiet;
+  EXPECT_THAT(ValidateError(spec), HasSubstr("the floor must be below the ceiling"));
+  spec.quiet = kForever;
+  EXPECT_THAT(ValidateError(spec), HasSubstr("the ceiling must not be inf"));
+  spec = Good();
+  spec.quiet_floor = Duration(-1);
+  EXPECT_THAT(ValidateError(spec), HasSubstr("--quiet"));
+  spec.quiet_floor = Duration(1);
+  spec.quiet_path = "q";
+  EXPECT_THAT(ValidateError(spec), HasSubstr("--quiet-path: not with --quiet adaptive"));
+  spec = Good();
+  spec.key_class = "c";
+  EXPECT_THAT(ValidateError(spec), HasSubstr("--class: needs --quiet adaptive"));
+}
+
 TEST(FoldSpec, ChoicesAreNamedWhenOneIsUnknown) {
   EXPECT_EQ(ErrorOf("edge", "x"), R"(--edge: "x" is not an edge (one of trailing, leading, both))");
   EXPECT_THAT(ErrorOf("on-late", "drop"), HasSubstr("(one of reject, fold, correct)"));

@@ -251,5 +251,17 @@ TEST_P(DataAgreement, FoldsToTheSameBytesWithCorrectionsFlushesAndTheLeadingEdge
 INSTANTIATE_TEST_SUITE_P(Logs, DataAgreement, testing::ValuesIn(Logs()),
                          [](const auto& log) { return log.param.name; });
 
+// The larger logs have nothing to add to these.
+class LearnedAgreement : public DataAgreement {};
+
+TEST_P(LearnedAgreement, FoldsToTheSameBytes) {
+  ExpectAgreement({"--quiet", "adaptive:1s..10m", "--class", GetParam().fields.id, "--max-hold",
+                   GetParam().fields.hold});
+}
+
+INSTANTIATE_TEST_SUITE_P(Logs, LearnedAgreement,
+                         testing::ValuesIn(Logs().begin(), Logs().begin() + 4),
+                         [](const auto& log) { return log.param.name; });
+
 }  // namespace
 }  // namespace pleat::inline v0

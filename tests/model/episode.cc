@@ -28,6 +28,11 @@ Duration QuietAfter(const Config& config, std::string_view key, const Tick& tick
   return tick.quiet;
 }
 
+uint32_t ClassOf(const Config& config, std::string_view key, const Tick& tick) {
+  return config.classes == 0 ? 0
+                             : static_cast<uint32_t>((key.size() + tick.value) % config.classes);
+}
+
 FoldRules<Tick, Chain> RulesOf(const Config& config) {
   FoldRules<Tick, Chain> rules;
   if (config.starts) rules.starts = [](const Tick& tick) { return tick.starts; };
@@ -38,6 +43,11 @@ FoldRules<Tick, Chain> RulesOf(const Config& config) {
   if (config.quiet_by_event || config.quiet_by_key) {
     rules.quiet_period = [&config](std::string_view key, const Tick& tick) {
       return QuietAfter(config, key, tick);
+    };
+  }
+  if (config.classes > 0) {
+    rules.key_class = [&config](std::string_view key, const Tick& tick) {
+      return ClassOf(config, key, tick);
     };
   }
   if (config.has_ids) rules.id = [](const Tick& tick) { return tick.id; };
@@ -143,6 +153,7 @@ class Episode {
     const EventMarks marks{.starts = tick.starts,
                            .ends = tick.ends,
                            .quiet_period = QuietAfter(config_, key, tick),
+                           .key_class = ClassOf(config_, key, tick),
                            .id = tick.id,
                            .content = tick.content};
     const std::string_view home = key.size() > kKeyBytesMax ? "" : std::string_view(key);
@@ -299,7 +310,8 @@ class Episode {
     CompareGaps();
     if (config_.lends) EndAllLeases();
     const bool remembers = config_.has_ids || config_.folder.count_reopened ||
-                           config_.folder.on_late == OnLate::kCorrect;
+                           config_.folder.on_late == OnLate::kCorrect ||
+                           config_.folder.quiet_floor > Duration{0};
     if (!remembers) Expect<uint64_t>("bytes held by nothing", folder_.sizes().bytes, 0);
   }
 

@@ -59,6 +59,7 @@ struct Config {
   uint64_t condition = 0;  // a group closes when its hash is a multiple of this; 0: no condition
   bool quiet_by_event = false;
   bool quiet_by_key = false;
+  uint64_t classes = 0;  // keys are of one of so many; 0: of none
   bool has_ids = false;
   bool has_content = false;
 

@@ -276,6 +276,9 @@ std::ostream& operator<<(std::ostream& out, const Config& c) {
   if (c.condition > 0) out << ", condition " << c.condition;
   if (c.quiet_by_event) out << ", quiet by event";
   if (c.quiet_by_key) out << ", quiet by key";
+  if (c.folder.quiet_floor > Duration{0}) {
+    out << ", quiet from " << Text(c.folder.quiet_floor) << " on by " << c.classes << " classes";
+  }
   if (c.has_ids) out << ", " << c.ids.size() << " ids" << (c.has_content ? " with content" : "");
   return out << ", " << c.keys.size() << " keys, start " << Text(c.start) << ", batches of "
              << c.batch;
@@ -373,6 +376,10 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   if (extra()) c.condition = choices.OneOf<uint64_t>({3, 20, 100});
   c.quiet_by_event = extra();
   c.quiet_by_key = extra();
+  if (folder.quiet_period != kForever && quiet > 1 && choices.OneIn(4)) {
+    folder.quiet_floor = std::max(Duration{1}, around({0, 1, 10, 50, 99}));
+    c.classes = choices.OneOf<uint64_t>({0, 2, 4, 5000});
+  }
 
   c.keys = DrawKeys(choices, keys_max);
   c.start =

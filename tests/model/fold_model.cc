@@ -84,8 +84,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   if (opening) open = OpenGroup(key, at, position);
   ++(opening ? ledger_.opened : ledger_.folded);
   if (late) ++ledger_.late_folded;
-  AddEvent(open->second, event, at,
-           marks.quiet_period > Duration{0} ? marks.quiet_period : folder_.quiet_period);
+  AddEvent(open->second, event, at, QuietPeriodAfter(key, at, opening, marks));
   if (rules_.has_ids) {
     ids_[{std::string(key), std::string(marks.id)}] = {.at = at, .content = marks.content};
   }
@@ -171,6 +170,19 @@ FoldModel::Groups::iterator FoldModel::OpenGroup(std::string_view key, EngineTim
   if (folder_.count_reopened && EdgeOf(at) < early->second) ++ledger_.reopened;
   reopens_.erase(early);
   return open;
+}
+
+// What is learned is learned also where the event knows better.
+Duration FoldModel::QuietPeriodAfter(std::string_view key, EngineTime at, bool opening,
+                                     const EventMarks& marks) {
+  Duration quiet = folder_.quiet_period;
+  if (folder_.quiet_floor > Duration{0}) {
+    const auto [learner, is_new] =
+        learners_.try_emplace(rules_.partition(key), folder_.quiet_floor, folder_.quiet_period);
+    const std::string key_class = marks.key_class == 0 ? "" : std::to_string(marks.key_class);
+    quiet = learner->second.QuietAfter(std::string(key), key_class, EdgeOf(at), at, opening);
+  }
+  return marks.quiet_period > Duration{0} ? marks.quiet_period : quiet;
 }
 
 void FoldModel::AddEvent(ModelGroup& group, uint64_t event, EngineTime at, Duration quiet_period) {

@@ -38,6 +38,7 @@
 
 #include "tests/model/delivery_model.h"
 #include "tests/model/model_group.h"
+#include "tests/model/plain_learner.h"
 
 namespace pleat::inline v0 {
 
@@ -137,6 +138,8 @@ class FoldModel {
   void CloseNextForLimit();
   Groups::iterator OpenGroup(std::string_view key, EngineTime at, uint64_t position);
   void AddEvent(ModelGroup& group, uint64_t event, EngineTime at, Duration quiet_period);
+  Duration QuietPeriodAfter(std::string_view key, EngineTime at, bool opening,
+                            const EventMarks& marks);
   void CloseIfFull(Groups::iterator open, bool end_mark);
 
   // Closing and handing out.
@@ -168,6 +171,7 @@ class FoldModel {
   std::map<Instant, ModelGroup> waiting_;
   size_t overtaken_ = 0;  // of waiting_: the groups
 
+  std::map<int, PlainLearner> learners_;       // per partition; none without a floor
   std::map<int, uint64_t> generations_;        // per partition, of its next emission
   std::map<std::string, LastEmission> last_;   // per key, corrections not among them
   std::map<std::string, EngineTime> reopens_;  // per key: quiet deadline of what closed early

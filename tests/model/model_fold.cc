@@ -92,7 +92,15 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
   const std::map<std::string, bool> at_end = {{"flush", false}, {"drop", true}};
   return {
       {"--key", [&](const std::string& text) { AddKeys(text, options); }},
-      {"--quiet", duration(folder.quiet_period)},
+      {"--quiet",
+       [&](std::string text) {
+         const std::string adaptive = TakeUntil(':', text);
+         if (!adaptive.empty())
+           folder.quiet_floor = ReadPlainDuration(TakeUntil('.', text)).value();
+         if (!adaptive.empty()) TakeUntil('.', text);
+         folder.quiet_period = ReadPlainDuration(text).value();
+       }},
+      {"--class", path(options.key_class)},
       {"--quiet-path", path(options.quiet)},
       {"--max-hold", duration(folder.max_hold)},
       {"--max-events", number(folder.max_events)},

@@ -147,6 +147,11 @@ bool NdjsonModel::ReadMarks(PlainEvent& event) const {
       if (!event.own_quiet || *event.own_quiet <= Duration{0}) return false;
     }
   }
+  if (!options_.key_class.empty()) {
+    const PlainJson* key_class = FindPlain(object, options_.key_class);
+    if (key_class != nullptr && !IsScalar(*key_class)) return false;
+    event.key_class = key_class == nullptr ? "null" : WritePlainJson(*key_class);
+  }
   if (!options_.id.empty()) {
     const PlainJson* id = FindPlain(object, options_.id);
     if (id == nullptr || !IsScalar(*id)) return false;

@@ -35,8 +35,9 @@ struct NdjsonOptions {
   std::vector<PlainMerge> merges;
   PlainPath time;
   std::string time_unit;
-  PlainPath quiet;  // of an event's own quiet period; empty: none has one
-  PlainPath id;     // empty: events have no ids
+  PlainPath quiet;      // of an event's own quiet period; empty: none has one
+  PlainPath key_class;  // empty: keys are of none
+  PlainPath id;         // empty: events have no ids
   PlainCondition start_when;
   PlainCondition end_when;
   PlainCondition close_when;

@@ -140,7 +140,11 @@ void PlainFolder::AddEvent(Groups::iterator open, const PlainEvent& event) {
   agenda_.erase(NextOf(group));
   group.events.push_back(event);
   group.bytes += event.bytes;
-  const Duration quiet = event.own_quiet.value_or(folder_.quiet_period);
+  Duration quiet = event.own_quiet.value_or(folder_.quiet_period);
+  if (learner_) {
+    quiet =
+        learner_->QuietAfter(event.key, event.key_class, time_, event.at, group.events.size() == 1);
+  }
   group.quiet_due = std::max(group.quiet_due, Later(event.at, quiet));
   group.next_partial = FirstInstantAfter(group, time_);
   group.changed = true;

@@ -25,6 +25,7 @@
 #include <pleat/stats.h>
 #include <pleat/time.h>
 
+#include "tests/model/plain_learner.h"
 #include "tests/support/plain_json.h"
 
 namespace pleat::inline v0 {
@@ -35,6 +36,7 @@ struct PlainEvent {
   std::shared_ptr<const PlainJson> json;
   size_t bytes = 0;                   // what it adds to the weight of its group
   std::optional<Duration> own_quiet;  // else the folder's quiet period
+  std::string key_class;              // for learning one; empty: none
   bool starts = false;
   bool ends = false;
   std::optional<std::string> id;
@@ -61,7 +63,11 @@ class PlainFolder {
   using Condition = std::function<bool(const PlainEvents&)>;
 
   PlainFolder(const EngineOptions& engine, const FolderOptions& folder, Condition condition)
-      : engine_(engine), folder_(folder), condition_(std::move(condition)) {}
+      : engine_(engine), folder_(folder), condition_(std::move(condition)) {
+    if (folder.quiet_floor > Duration{0}) {
+      learner_.emplace(folder.quiet_floor, folder.quiet_period);
+    }
+  }
 
   FoldOutcome Fold(const PlainEvent& event);
 
@@ -131,6 +137,7 @@ class PlainFolder {
   std::map<std::string, Emitted> emitted_;                      // the last one of each key
   std::map<std::string, EngineTime> closed_early_;              // the quiet deadline it had
   std::map<std::pair<std::string, std::string>, Taken> taken_;  // by key and id
+  std::optional<PlainLearner> learner_;                         // with a floor
   uint64_t groups_ = 0;                                         // ever opened
   Ledger ledger_;                                               // without `open`
 };

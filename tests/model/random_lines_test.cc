@@ -297,6 +297,12 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
   if (draw.Chance(25)) {
     spec.quiet_path = "quiet";
     out.model.quiet = {"quiet"};
+  } else if (spec.quiet != kForever && draw.Chance(40)) {
+    static constexpr Duration kFloors[] = {1us, 300ms, 999ms};
+    spec.quiet_floor = draw.Pick(kFloors);
+    static constexpr const char* kClasses[] = {"", "status", "mark", "v"};
+    spec.key_class = draw.Pick(kClasses);
+    if (!spec.key_class.empty()) out.model.key_class = {spec.key_class};
   }
   if (draw.Chance(25)) spec.edge = draw.Chance(50) ? Edge::kLeading : Edge::kBoth;
   static constexpr Duration kEvery[] = {1s, 3s, 7500ms};
@@ -318,6 +324,7 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
   out.model.engine.lateness = spec.lateness;
   out.model.engine.future_limit = spec.future_limit;
   out.model.folder = {.quiet_period = spec.quiet,
+                      .quiet_floor = spec.quiet_floor,
                       .max_hold = spec.max_hold,
                       .max_events = spec.max_events,
                       .max_group_bytes = spec.max_group_bytes,

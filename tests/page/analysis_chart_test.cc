@@ -9,14 +9,14 @@
 #include <gtest/gtest.h>
 
 #include "tests/page/fixture.h"
+#include "tools/pleat/analyze_output.h"
+#include "tools/pleat/summary.h"
 
 namespace pleat::inline v0 {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
 std::string SvgOf(KeyAnalysis key) {
   std::vector<KeyAnalysis> keys(1);
@@ -32,30 +32,32 @@ size_t CountOf(const std::string& text, const std::string& part) {
 
 TEST(AnalysisChart, MarksTheRecommendation) {
   const std::string svg = SvgOf(BurstyAnalysis());
-  EXPECT_THAT(svg, HasSubstr(">recommended: 5 min</text>"));
+  EXPECT_TRUE(Has(svg, ">recommended: 5 min</text>"));
   EXPECT_EQ(CountOf(svg, "<circle class=\"dot"), 3u);
 }
 
 TEST(AnalysisChart, SaysInWordsWhatItShows) {
+  const KeyAnalysis key = BurstyAnalysis();
   const std::string svg = SvgOf(BurstyAnalysis());
-  EXPECT_THAT(svg, HasSubstr("role=\"img\" aria-labelledby=\"title desc\""));
-  EXPECT_THAT(svg, HasSubstr("<title id=\"title\">"));
-  EXPECT_THAT(svg, HasSubstr("Marked as recommended: at a quiet period of 5 min, 85.4 % of the "
-                             "events fold and 8,224 emissions remain"));
+  EXPECT_TRUE(Has(svg, "role=\"img\" aria-labelledby=\"title desc\""));
+  EXPECT_TRUE(Has(svg, "<title id=\"title\">"));
+  EXPECT_TRUE(Has(svg, "Marked as recommended: at a quiet period of 5 min, " +
+                           PercentText(MarkedRow(key)->folding_ratio) + " of the events fold and " +
+                           Grouped(MarkedRow(key)->emissions) + " emissions remain"));
 }
 
 TEST(AnalysisChart, CallsTheNearestRowNearest) {
   KeyAnalysis key = BurstyAnalysis();
   key.recommended.kind = Recommendation::Kind::kOutOfReach;
-  EXPECT_THAT(SvgOf(std::move(key)), HasSubstr(">nearest: 5 min</text>"));
+  EXPECT_TRUE(Has(SvgOf(std::move(key)), ">nearest: 5 min</text>"));
 }
 
 TEST(AnalysisChart, MarksNothingWhereNothingIsRecommended) {
   KeyAnalysis key = BurstyAnalysis();
   key.recommended.row.reset();
   const std::string svg = SvgOf(std::move(key));
-  EXPECT_THAT(svg, Not(HasSubstr("class=\"dot")));
-  EXPECT_THAT(svg, Not(HasSubstr("class=\"answer")));
+  EXPECT_FALSE(Has(svg, "class=\"dot"));
+  EXPECT_FALSE(Has(svg, "class=\"answer"));
 }
 
 TEST(AnalysisChart, SeveralKeysHaveALineEachAndALegend) {
@@ -63,7 +65,7 @@ TEST(AnalysisChart, SeveralKeysHaveALineEachAndALegend) {
   for (const char* key : {"user", "<page>", "channel", "a", "b"})
     keys.push_back(BurstyAnalysis(key));
   const std::string svg = AnalysisSvg(keys);
-  EXPECT_THAT(svg, HasSubstr(">&lt;page&gt;<tspan"));
+  EXPECT_TRUE(Has(svg, ">&lt;page&gt;<tspan"));
   EXPECT_EQ(CountOf(svg, "class=\"line line-1\""), 4u);  // three panels and the legend
   EXPECT_EQ(CountOf(svg, "class=\"line line-0 dashed\""), 4u);
 }
@@ -72,11 +74,11 @@ TEST(AnalysisChart, DrawsOneRowAndNone) {
   KeyAnalysis one = BurstyAnalysis();
   one.analysis = Analyze(BurstyLog(1), {5min});
   one.recommended.row = 0;
-  EXPECT_THAT(SvgOf(std::move(one)), HasSubstr(">recommended: 5 min</text>"));
+  EXPECT_TRUE(Has(SvgOf(std::move(one)), ">recommended: 5 min</text>"));
   for (const std::string& svg : {SvgOf(EmptyAnalysis()), AnalysisSvg({})}) {
-    EXPECT_THAT(svg, HasSubstr("</svg>"));
-    EXPECT_THAT(svg, Not(HasSubstr("nan")));
-    EXPECT_THAT(svg, Not(HasSubstr("inf")));
+    EXPECT_TRUE(Has(svg, "</svg>"));
+    EXPECT_FALSE(Has(svg, "nan"));
+    EXPECT_FALSE(Has(svg, "inf"));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <random>
+#include <tuple>
 #include <utility>
 
 namespace pleat::inline v0 {
@@ -67,8 +68,12 @@ AnalysisRow RowAt(const Log& log, Duration quiet, const Analysis& analysis) {
   row.delay_p99 = Quantile(delays, 0.99);
   row.open_peak = Peak(changes);
   row.longest = row.biggest;
-  std::ranges::stable_sort(row.biggest, std::greater<>(), &Burst::events);
-  std::ranges::stable_sort(row.longest, std::greater<>(), &Burst::lasted);
+  std::ranges::sort(row.biggest, [](const Burst& a, const Burst& b) {
+    return std::tie(b.events, a.key) < std::tie(a.events, b.key);
+  });
+  std::ranges::sort(row.longest, [](const Burst& a, const Burst& b) {
+    return std::tie(b.lasted, a.key) < std::tie(a.lasted, b.key);
+  });
   row.biggest.resize(std::min(row.biggest.size(), kBurstsKept));
   row.longest.resize(std::min(row.longest.size(), kBurstsKept));
   return row;
@@ -86,7 +91,7 @@ Log BurstyLog(uint64_t seed) {
     return Duration{static_cast<int64_t>(-std::log(uniform()) * static_cast<double>(mean.count()))};
   };
   Log log;
-  for (int key = 0; key < 300; ++key) {
+  for (int key = 0; key < 100; ++key) {
     std::vector<EngineTime>& stamps = log["user_" + std::to_string(key)];
     const Duration pause = about(90min) + 4min;
     for (EngineTime at = kMidnight + about(pause); at < kMidnight + 24h; at += about(pause)) {
@@ -199,6 +204,12 @@ KeyAnalysis HostileAnalysis() {
                         analysis->rows[5].biggest};
   result.analysis = std::move(analysis);
   return result;
+}
+
+testing::AssertionResult Has(std::string_view text, std::string_view part) {
+  if (text.find(part) != std::string_view::npos)
+    return testing::AssertionSuccess() << "has " << part;
+  return testing::AssertionFailure() << "has no " << part;
 }
 
 }  // namespace pleat::inline v0

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "tools/pleat/recommendation.h"
 
 namespace pleat::inline v0 {
@@ -14,7 +16,7 @@ namespace pleat::inline v0 {
 // What is to be folded: the stamps of each key, in order.
 using Log = std::map<std::string, std::vector<EngineTime>>;
 
-// Some 20,000 events of 300 keys over a day: bursts of seconds, pauses of minutes to hours, and a key
+// Some 20,000 events of 100 keys over a day: bursts of seconds, pauses of minutes to hours, and a key
 // that comes every 20 s.
 Log BurstyLog(uint64_t seed);
 
@@ -39,5 +41,8 @@ KeyAnalysis EmptyAnalysis();
 // One with texts in it that would break out of a page if it let them.
 KeyAnalysis HostileAnalysis();
 const std::vector<std::string>& HostileTexts();
+
+// Whether `text` has `part` in it. A failure does not print the whole page.
+testing::AssertionResult Has(std::string_view text, std::string_view part);
 
 }  // namespace pleat::inline v0

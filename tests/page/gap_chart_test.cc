@@ -48,6 +48,18 @@ TEST(GapChart, EventsAtOneInstantHaveABarOfTheirOwn) {
   EXPECT_EQ(bars[1].count, 2);
 }
 
+TEST(GapChart, NothingIsSaidOfGapsThatDoNotComeBetweenZeroAndTheShortest) {
+  GapHistogram gaps;
+  gaps.Add(0, 7);
+  gaps.Add(5'000'000, 2);
+  gaps.Add(500'000'000, 2);
+  const std::vector<GapRange> ranges = GapRanges(gaps);
+  ASSERT_THAT(ranges, SizeIs(5));
+  EXPECT_EQ(ranges[0].to, 1us);
+  EXPECT_EQ(ranges[1].from, 1s);
+  EXPECT_EQ(ranges[2].count, 0);
+}
+
 TEST(GapChart, RangesEndAtDurationsThatPeopleKnow) {
   GapHistogram gaps;
   gaps.Add(59'999'999, 3);

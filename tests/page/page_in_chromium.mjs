@@ -30,7 +30,7 @@ async function open(browser, name, options, look) {
   const url = pathToFileURL(join(directory, name)).href;
   const report = {requests: [], errors: []};
   const context = await browser.newContext({viewport: {width: 1000, height: 1200}, ...options});
-  context.setDefaultTimeout(60000);
+  context.setDefaultTimeout(30000);
   await context.route('**/*', (route) => {
     if (route.request().url() === url) return route.continue();
     report.requests.push(route.request().url());
@@ -121,7 +121,8 @@ const checks = {
     const grouped = (count) => count.toLocaleString('en-US');
     await openClean(browser, 'one.html', {}, async (page) => {
       const slider = page.getByRole('slider');
-      const places = JSON.parse(await page.locator('.points').textContent()).at.map((at) => at[0]);
+      const points = JSON.parse(await page.locator('.points').textContent()).at;
+      const places = points.map((at) => at[0]);
       assert.deepEqual(places, Object.keys(folded).map(Number));
       const seen = new Set();
       const look = async (place) => {
@@ -139,7 +140,7 @@ const checks = {
         await page.keyboard.press('ArrowRight');
       }
       for (let place = 10; place < places.length; place += 10) {
-        await slider.fill(String(place));
+        await slider.fill(String(Math.round(10000 * points[place][1])));
         await look(place);
       }
       assert.equal(seen.size, 9 + Math.ceil(places.length / 10));
@@ -185,6 +186,18 @@ const checks = {
       // The cursor is where the pointer was.
       assert(Math.abs(await at() - 150 / box.width * 860) < 4);
     });
+  },
+
+  async sliderIsAsLongAsThePlot(browser) {
+    for (const width of [1000, 360]) {
+      await openClean(browser, 'one.html', {viewport: {width, height: 1200}}, async (page) => {
+        const mark = await page.locator('.main .chart:visible line.mark').boundingBox();
+        const slider = await page.getByRole('slider').boundingBox();
+        const share = await page.getByRole('slider').evaluate((input) => input.value / input.max);
+        const thumb = slider.x + 8 + share * (slider.width - 16);
+        assert(Math.abs(thumb - mark.x - mark.width / 2) < 2, `${width}: ${thumb}, ${mark.x}`);
+      });
+    }
   },
 
   async eachSectionHasASliderOfItsOwn(browser) {

@@ -118,7 +118,7 @@ TEST_F(PageInChromium, AsksForNothingAndRunsNothingForeign) {
 }
 
 TEST_F(PageInChromium, SliderTellsWhatWasCounted) {
-  Check({"sliderTellsWhatWasCounted", "cursorFollowsSliderAndPointer",
+  Check({"sliderTellsWhatWasCounted", "cursorFollowsSliderAndPointer", "sliderIsAsLongAsThePlot",
          "eachSectionHasASliderOfItsOwn"});
 }
 

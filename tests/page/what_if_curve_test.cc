@@ -49,10 +49,11 @@ TEST(WhatIfCurve, BetweenRowsTheRestIsBetweenTheirs) {
     const WhatIfRow& above = rows[point.row + 1];
     EXPECT_LT(below.quiet_period, figures.quiet_period);
     EXPECT_LT(figures.quiet_period, above.quiet_period);
-    EXPECT_LE(below.delay_p99, figures.delay_p99);
-    EXPECT_LE(figures.delay_p99, above.delay_p99);
-    EXPECT_LE(below.open_peak, figures.open_peak);
-    EXPECT_LE(figures.open_peak, above.open_peak);
+    // A longer delay or more groups, as a rule; but a row may also have fewer.
+    EXPECT_LE(std::min(below.delay_p99, above.delay_p99), figures.delay_p99);
+    EXPECT_LE(figures.delay_p99, std::max(below.delay_p99, above.delay_p99));
+    EXPECT_LE(std::min(below.open_peak, above.open_peak), figures.open_peak);
+    EXPECT_LE(figures.open_peak, std::max(below.open_peak, above.open_peak));
   }
 }
 

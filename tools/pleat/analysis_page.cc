@@ -216,8 +216,7 @@ std::string WhatIf(const KeyAnalysis& key, const std::string& id) {
   const Texts figures = FigureTexts(rows[row]);
 
   std::string out = "<div class=\"slider\" hidden>\n<input type=\"range\" id=\"" + id +
-                    "quiet\" min=\"0\" max=\"" + std::to_string(curve.size() - 1) + "\" value=\"" +
-                    std::to_string(index) + "\" aria-valuetext=\"" + figures[0] +
+                    "quiet\" min=\"0\" max=\"10000\" aria-valuetext=\"" + figures[0] +
                     "\">\n<label for=\"" + id +
                     "quiet\">Quiet period: drag, or use the arrow keys</label>\n</div>\n";
   out +=
@@ -241,7 +240,7 @@ std::string Bursts(const KeyAnalysis& key, const std::string& id) {
   if (marked != nullptr && !key.recommended.restless.empty()) {
     out += "<h3>Keys that never go quiet</h3>\n" +
            BurstTable(key.recommended.restless, id + "restless",
-                      "Open for most of the log at a quiet period of " + at +
+                      "Each in one group for half of the log or more, at a quiet period of " + at +
                           ": to hear of them in time takes a max hold");
   }
   return out;
@@ -257,7 +256,10 @@ std::string Section(const KeyAnalysis& key, const std::string& id) {
   };
   out += "<figure class=\"main\">\n" + BothWidths(id + "chart-", chart) + "</figure>\n" +
          WhatIf(key, id);
-  out += "<h3>All quiet periods that were tried</h3>\n" + WhatIfTable(key, id);
+  out += "<h3>All quiet periods that were tried</h3>\n";
+  if (analysis.max_hold != kForever)
+    out += "<p class=\"hint\">The open peak leaves the max hold out of account.</p>\n";
+  out += WhatIfTable(key, id);
 
   const auto gaps = [&](int width, const char* class_name, const std::string& chart_id) {
     return GapChartElement(key, width, class_name, chart_id);
@@ -266,7 +268,10 @@ std::string Section(const KeyAnalysis& key, const std::string& id) {
       "<h3>Gaps between the events of a key</h3>\n<p class=\"hint\">An event folds if it comes "
       "less "
       "than the quiet period after the one before it: those are in colour. The others, and the "
-      "first of each key, open a group.</p>\n";
+      "first of each key, open a group.";
+  if (!GapsTellRatio(analysis))
+    out += " So does the first event after the max hold has closed one, however short its gap.";
+  out += "</p>\n";
   if (analysis.gaps.count() > 0)
     out += "<figure>\n" + BothWidths(id + "gap-", gaps) + "</figure>\n";
   return out + GapTable(analysis, id) + Bursts(key, id);
@@ -280,6 +285,14 @@ std::string Answer(const KeyAnalysis& key) {
   if (key.recommended.kind == Recommendation::Kind::kOutOfReach)
     return "Out of reach; nearest is " + DurationText(row->quiet_period);
   return "Quiet period: <bdi>" + DurationText(row->quiet_period) + "</bdi>";
+}
+
+// One of several.
+std::string NamedSection(const KeyAnalysis& key, const std::string& id) {
+  std::string out = "<section id=\"" + id + "\" aria-labelledby=\"" + id + "-name\">\n";
+  out += "<h2 id=\"" + id + "-name\">By " + Foreign(key.key) + "</h2>\n";
+  out += "<h3>" + Answer(key) + "</h3>\n";
+  return out + Section(key, id + "-") + "</section>\n";
 }
 
 std::string Comparison(std::span<const KeyAnalysis> keys) {
@@ -314,14 +327,8 @@ std::string AnalysisPage(std::span<const KeyAnalysis> keys, std::string_view sou
     out += ", by " + Foreign(keys[0].key) + "</p>\n<section>\n<h1>" + Answer(keys[0]) + "</h1>\n" +
            Section(keys[0], "k0-") + "</section>\n";
   } else {
-    out += "</p>\n<h1>Which quiet period, by which key?</h1>\n";
-    out += Comparison(keys);
-    for (size_t i = 0; i < keys.size(); ++i) {
-      const std::string id = "k" + std::to_string(i);
-      out += "<section id=\"" + id + "\" aria-labelledby=\"" + id + "-name\">\n<h2 id=\"" + id +
-             "-name\">By <bdi>" + Escaped(keys[i].key, kKeyCharactersMax) + "</bdi></h2>\n<h3>" +
-             Answer(keys[i]) + "</h3>\n" + Section(keys[i], id + "-") + "</section>\n";
-    }
+    out += "</p>\n<h1>Which quiet period, by which key?</h1>\n" + Comparison(keys);
+    for (size_t i = 0; i < keys.size(); ++i) out += NamedSection(keys[i], "k" + std::to_string(i));
   }
   out +=
       "</main>\n<footer>Made by <code>pleat analyze</code>. This page is one file and asks for no "

@@ -22,7 +22,12 @@ constexpr Flag kFlags[] = {
      "add each to the output with its first or its last value"},
     {"raw", "N", FlagKind::kNumber, "adds the first N events, as they came, as \"_raw\""},
     {"", "", FlagKind::kText, "When a group closes"},
-    {"quiet", "DURATION", FlagKind::kText, "once nothing has come for it this long (required)"},
+    {"quiet", "DURATION", FlagKind::kText,
+     "once nothing has come for it this long (required). adaptive:FLOOR..CEILING:\n"
+     "this long is learned from gaps, so that waiting folds more than one event\n"
+     "per CEILING of waiting"},
+    {"class", "PATH", FlagKind::kText,
+     "where an event says the class of its key, for classes to learn apart"},
     {"max-hold", "DURATION", FlagKind::kText,
      "this long after it opened, however busy it is (default inf)"},
     {"max-events", "N", FlagKind::kNumber, "when it holds N events"},

@@ -22,7 +22,8 @@ constexpr double kBottom = kTop + kHeight;
 
 double Us(Duration d) { return static_cast<double>(d.count()); }
 
-// The ranges between `ends`, without the empty ones at both sides.
+// The ranges between `ends`, without the empty ones at both sides, nor those between 0 and the shortest gap that is
+// longer.
 std::vector<GapRange> Between(const GapHistogram& gaps, std::span<const Duration> ends) {
   std::vector<GapRange> ranges;
   for (size_t i = 0; i + 1 < ends.size(); ++i) {
@@ -33,6 +34,9 @@ std::vector<GapRange> Between(const GapHistogram& gaps, std::span<const Duration
     if (count > 0 || !ranges.empty()) ranges.push_back({ends[i], ends[i + 1], count});
   }
   while (!ranges.empty() && ranges.back().count == 0) ranges.pop_back();
+  const auto longer = std::ranges::find_if(
+      ranges, [](const GapRange& range) { return range.from > Duration{0} && range.count > 0; });
+  if (longer != ranges.begin() && longer != ranges.end()) ranges.erase(ranges.begin() + 1, longer);
   return ranges;
 }
 
@@ -152,10 +156,6 @@ std::vector<GapRange> GapBars(const GapHistogram& gaps) {
   std::vector<GapRange> bars;
   for (const size_t step : {1, 2, 5}) {
     bars = Between(gaps, RoundEnds(step));
-    // Nothing is drawn between 0 and the shortest gap that is longer.
-    const auto longer = std::ranges::find_if(
-        bars, [](const GapRange& bar) { return bar.from > Duration{0} && bar.count > 0; });
-    if (longer != bars.begin() && longer != bars.end()) bars.erase(bars.begin() + 1, longer);
     if (bars.size() <= kBarsMax) break;
   }
   return bars;

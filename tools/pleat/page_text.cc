@@ -50,6 +50,7 @@ void Append(std::string& out, std::string_view bytes, char32_t code) {
     case '>': out += "&gt;"; return;
     case '"': out += "&quot;"; return;
     case '\'': out += "&#39;"; return;
+    default: break;
   }
   if (IsInvisible(code)) {
     char name[24];

@@ -12,8 +12,12 @@ function start(section) {
   const charts = section.querySelectorAll('.main .chart');
   const shorter = section.querySelectorAll('.shorter');
 
+  let shown;
+
   function show(index) {
     const [quiet, right, ups, said, figures] = points.at[index];
+    shown = index;
+    slider.value = right * slider.max;
     figures.forEach((text, i) => { if (texts[i].textContent !== text) texts[i].textContent = text; });
     note.textContent = points.notes[said];
     slider.setAttribute('aria-valuetext', figures[0]);
@@ -21,28 +25,38 @@ function start(section) {
     for (const rect of shorter) showShorter(rect, quiet);
   }
 
-  // To the point nearest to where the plot was touched.
-  function moveTo(event) {
+  // The point nearest to a share of the plot.
+  function nearestTo(right) {
+    const distance = (index) => Math.abs(points.at[index][1] - right);
+    let nearest = 0;
+    for (let i = 1; i < points.at.length; ++i) if (distance(i) < distance(nearest)) nearest = i;
+    return nearest;
+  }
+
+  // The slider is as long as the plot. What is too small a step for another point, as one of the arrow keys
+  // is, goes to the next one.
+  function slide() {
+    const right = slider.valueAsNumber / slider.max;
+    const nearest = nearestTo(right);
+    const further = nearest === shown ? Math.sign(right - points.at[shown][1]) : 0;
+    show(Math.min(Math.max(nearest + further, 0), points.at.length - 1));
+  }
+
+  function point(event) {
     const chart = event.currentTarget;
     const cursor = chart.querySelector('.cursor').dataset;
     const box = chart.getBoundingClientRect();
     const x = (event.clientX - box.left) / box.width * chart.viewBox.baseVal.width;
-    const right = (x - cursor.left) / (cursor.right - cursor.left);
-    const distance = (point) => Math.abs(point[1] - right);
-    let nearest = 0;
-    points.at.forEach((point, i) => { if (distance(point) < distance(points.at[nearest])) nearest = i; });
-    slider.value = nearest;
-    show(nearest);
+    show(nearestTo((x - cursor.left) / (cursor.right - cursor.left)));
   }
 
-  slider.addEventListener('input', () => show(slider.valueAsNumber));
+  slider.addEventListener('input', slide);
   for (const chart of charts) {
     chart.classList.add('can-drag');
-    chart.addEventListener('pointerdown', moveTo);
-    chart.addEventListener('pointermove', (event) => { if (event.buttons & 1) moveTo(event); });
+    chart.addEventListener('pointerdown', point);
+    chart.addEventListener('pointermove', (event) => { if (event.buttons & 1) point(event); });
   }
   slider.closest('.slider').hidden = false;
-  slider.value = points.start;  // a reload would keep another
   show(points.start);
 }
 
