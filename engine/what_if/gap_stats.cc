@@ -115,12 +115,16 @@ class Model {
     double left = quantile * emissions();
     for (const Delays& each : delays_) {
       left -= each.count;
-      if (left <= 0) return Duration(std::llround(each.delay));
+      if (left <= 0) return Whole(each.delay);
     }
-    return delays_.empty() ? Duration{0} : Duration(std::llround(delays_.back().delay));
+    return delays_.empty() ? Duration{0} : Whole(delays_.back().delay);
   }
 
  private:
+  static Duration Whole(double microseconds) {
+    const auto most = static_cast<double>(kForever.count());
+    return microseconds < most ? Duration(std::llround(microseconds)) : kForever;
+  }
   static double MiddleOf(const Histogram::Bucket& bucket) {
     return static_cast<double>(bucket.lowest) / 2 + static_cast<double>(bucket.highest) / 2;
   }

@@ -161,7 +161,7 @@ struct FoldSpec {
 
   size_t max_groups = 50'000'000;
   size_t max_bytes = size_t{4} << 30;
-  bool gap_stats = false;
+  bool gap_stats = false;  // as FolderOptions::gap_stats
   OnLimit on_limit = OnLimit::kRefuse;
 };
 

@@ -50,6 +50,10 @@ TEST_F(Features, GapStats) {
   EXPECT_EQ(stats->WhatIf(31s).emissions, 3u);
   EXPECT_EQ(stats->WhatIf(31s).folding_ratio, 5.0 / 8);
   EXPECT_EQ(stats->WhatIf(2s).emissions, 7u);
+  EXPECT_EQ(stats->WhatIf(kForever).emissions, 3u);
+  EXPECT_EQ(stats->WhatIf(kForever).delay_p99, kForever);
+  EXPECT_EQ(stats->WhatIf(kForever, 1us).emissions, 7u);  // two of c fold at one instant
+  EXPECT_EQ(stats->WhatIf(kForever, 1us).delay_p99, 1us);
   Advance(100s);
   Pop();
 }
