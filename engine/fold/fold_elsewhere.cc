@@ -1,5 +1,6 @@
 // The way of an event that is not simply folded, step by step as docs/semantics.md counts them: it is late,
-// or a duplicate, or at a limit, or it opens a group, or its folder has marks, edges or partials.
+// or a duplicate, or at a limit, or it opens a group, or its folder has marks, edges or partials, or learns its quiet
+// period.
 #include <algorithm>
 #include <limits>
 

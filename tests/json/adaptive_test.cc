@@ -57,7 +57,7 @@ std::unique_ptr<Log> Read(const RealLog& real) {
   auto engine = *Engine::Open(EngineOptionsFor(spec));
   auto folder = *JsonFolder::Open(*engine, "events", spec);
   std::string text = Unpack(real.path);
-  const size_t bytes = kSanitized ? text.size() / 8 : text.size();
+  const size_t bytes = text.size();
   text.append(kLinePaddingBytes, ' ');
   folder->FoldLines(std::string_view(text).substr(0, bytes), {}, [](const auto&) { return true; });
   std::string out;
@@ -107,6 +107,8 @@ Outcome FoldAll(const Log& log, const FolderOptions& options, int partitions = 1
 class AdaptiveOnRealLogs : public testing::TestWithParam<RealLog> {
  protected:
   void SetUp() override {
+    // It takes whole logs: in the head of one there is too little to learn.
+    if (kSanitized) GTEST_SKIP() << "a sanitizer has nothing to say about how much folds";
     if (!std::filesystem::exists(GetParam().path)) GTEST_SKIP() << "no " << GetParam().path;
     log_ = Read(GetParam());
     ASSERT_GT(log_->events.size(), 1000u);
