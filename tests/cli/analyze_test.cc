@@ -205,7 +205,7 @@ TEST(Analyze, SaysWhenThereIsNoKnee) {
     at += std::exp2(i * 37 % 1'000 * 16.4 / 1'000);
     log += Event("ann", static_cast<int>(at));
   }
-  const Finished r = Analyze(kSeconds, log);
+  const Finished r = Analyze(With(kSeconds, {"--quiet-grid", "1s..6h"}), log);
   EXPECT_THAT(r.out, HasSubstr(" There is no clear knee, as here waiting twice as long folds "));
 }
 
@@ -266,10 +266,10 @@ TEST(Analyze, OneStampFarAheadIsNoticedAndCanBeKeptOut) {
   ExpectFoldAgrees(Objects(kept_out.out).at(0), With(kSeconds, {"--future-limit", "1d"}), log, 6);
 }
 
-TEST(Analyze, WritesOverNoInput) {
+TEST(Analyze, WritesNoPageOverAnInput) {
   TemporaryDirectory dir;
   const std::string log = dir.Write("log", Bursts());
-  for (const char* option : {"--html", "--svg", "--output"}) {
+  for (const char* option : {"--html", "--svg"}) {
     const Finished r = Analyze(
         With(kSeconds,
              {option, dir / "../" + dir.path().substr(dir.path().rfind('/') + 1) + "/log", log}));

@@ -203,6 +203,7 @@ void PlainFolder::Emit(Groups::iterator open, Reason reason, EngineTime closed) 
                   .generation = ledger_.popped++,
                   .revision = ++group.revisions,
                   .partial = partial});
+  ++ledger_.emissions[IndexOf(reason)];
   if (partial) ++ledger_.partial;
   group.changed = false;
 }
@@ -220,6 +221,7 @@ void PlainFolder::Correct(const PlainEvent& event) {
       last != emitted_.end() && time_ <= Later(last->second.final, remembered)) {
     correction.corrects = last->second.generation;
   }
+  ++ledger_.emissions[IndexOf(Reason::kCorrection)];
   out_.push_back(std::move(correction));
 }
 

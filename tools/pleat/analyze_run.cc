@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "tools/pleat/analysis_chart.h"
 #include "tools/pleat/analysis_page.h"
@@ -84,18 +83,20 @@ absl::Status AnalyzeRun::Open() {
 }
 
 absl::Status AnalyzeRun::OpenOutputs() {
-  const std::tuple<std::string_view, const std::string&, std::unique_ptr<OutputFile>&> files[] = {
-      {"--output", options_.output_file, output_},
-      {"--html", options_.html_file, html_},
-      {"--svg", options_.svg_file, svg_}};
-  for (const auto& [option, path, file] : files) {
+  // As for pleat fold, --output may replace an input: that is read before. A page over one is a mistake.
+  for (const auto& [option, path] :
+       {std::pair("--html", options_.html_file), {"--svg", options_.svg_file}}) {
+    if (absl::Status other = CheckNotAnInput(option, path, options_.inputs); !other.ok())
+      return other;
+  }
+  const std::pair<const std::string&, std::unique_ptr<OutputFile>&> files[] = {
+      {options_.output_file, output_}, {options_.html_file, html_}, {options_.svg_file, svg_}};
+  for (const auto& [path, file] : files) {
     if (path.empty()) continue;
     if (path == "-") {
       file = OutputFile::Standard(STDOUT_FILENO);
       continue;
     }
-    if (absl::Status other = CheckNotAnInput(option, path, options_.inputs); !other.ok())
-      return other;
     absl::StatusOr<std::unique_ptr<OutputFile>> created =
         OutputFile::Create(path, OutputFile::Mode::kWhole);
     if (!created.ok()) return created.status();

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "tools/pleat/errno_status.h"
-#include "tools/pleat/input.h"
 
 namespace pleat::inline v0 {
 namespace {
@@ -27,10 +26,8 @@ absl::Status OpenStream(const std::string& path, std::string_view option,
 }
 
 // Opens `path` for one whole text; "-" is the descriptor `standard`.
-absl::Status OpenWhole(const std::string& path, std::string_view option, int standard,
-                       const std::vector<std::string>& inputs, std::unique_ptr<OutputFile>& out) {
+absl::Status OpenWhole(const std::string& path, int standard, std::unique_ptr<OutputFile>& out) {
   if (path.empty()) return absl::OkStatus();
-  if (absl::Status other = CheckNotAnInput(option, path, inputs); !other.ok()) return other;
   if (path == "-") {
     out = OutputFile::Standard(standard);
     return absl::OkStatus();
@@ -45,12 +42,9 @@ absl::Status OpenWhole(const std::string& path, std::string_view option, int sta
 }  // namespace
 
 absl::Status FoldOutputs::Open(const FoldOptions& options) {
-  absl::Status status =
-      OpenWhole(options.output_file, "--output", STDOUT_FILENO, options.inputs, emissions_);
-  if (status.ok())
-    status = OpenWhole(options.open_file, "--open", STDOUT_FILENO, options.inputs, open_);
-  if (status.ok())
-    status = OpenWhole(options.stats_file, "--stats", STDERR_FILENO, options.inputs, stats_);
+  absl::Status status = OpenWhole(options.output_file, STDOUT_FILENO, emissions_);
+  if (status.ok()) status = OpenWhole(options.open_file, STDOUT_FILENO, open_);
+  if (status.ok()) status = OpenWhole(options.stats_file, STDERR_FILENO, stats_);
   if (status.ok()) status = OpenStream(options.late_file, "--late", options.inputs, late_);
   if (status.ok()) status = OpenStream(options.bad_file, "--bad", options.inputs, bad_);
   return status;

@@ -83,14 +83,26 @@ std::string Cost(const AnalysisRow& row) {
          " of their first event";
 }
 
+// How much more a quiet period twice as long as that of `row` folds. With a max hold the gaps do not tell, and
+// rows do not say what is beyond them.
+std::optional<double> GainOfTwice(const Analysis& analysis, const AnalysisRow& row) {
+  if (analysis.max_hold == kForever) {
+    const auto quiet = static_cast<uint64_t>(row.quiet_period.count());
+    return (analysis.gaps.CountBelow(2 * quiet) - analysis.gaps.CountBelow(quiet)) /
+           static_cast<double>(analysis.events);
+  }
+  if (2 * row.quiet_period > analysis.rows.back().quiet_period) return std::nullopt;
+  return RatioAt(analysis, LogOf(row) + 1) - row.folding_ratio;
+}
+
 std::string WhyKnee(const Analysis& analysis, const Knee& knee) {
   const AnalysisRow& row = analysis.rows[knee.row];
-  const double more = RatioAt(analysis, LogOf(row) + 1) - row.folding_ratio;
-  if (more <= kNoMore) return Cost(row) + ". Waiting twice as long folds no more.";
+  const std::optional<double> more = GainOfTwice(analysis, row);
+  if (more && *more <= kNoMore) return Cost(row) + ". Waiting twice as long folds no more.";
   const std::string gain =
-      "waiting twice as long folds another " + PercentText(more) + " of the events";
-  if (knee.clear()) return Cost(row) + ". Past it, " + gain + ".";
-  return Cost(row) + ". There is no clear knee, as here " + gain +
+      more ? "waiting twice as long folds another " + PercentText(*more) + " of the events" : "";
+  if (knee.clear()) return Cost(row) + (more ? ". Past it, " + gain : "") + ".";
+  return Cost(row) + ". There is no clear knee" + (more ? ", as here " + gain : "") +
          "; choose by the delay that you can afford (--max-delay).";
 }
 

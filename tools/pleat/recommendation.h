@@ -40,6 +40,7 @@ struct KeyAnalysis {
   std::string key;  // as it was given, e.g. "user" or "/id.orig_h,proto"
   std::unique_ptr<const Analysis> analysis;
   Recommendation recommended;
+  bool compound = false;  // the key has several fields
 };
 
 }  // namespace pleat::inline v0
