@@ -50,7 +50,7 @@ absl::Status SetQuiet(FoldSpec& spec, std::string_view text) {
 }
 
 std::string FormatQuiet(const FoldSpec& spec) {
-  const std::string quiet = FormatDuration(spec.quiet);
+  std::string quiet = FormatDuration(spec.quiet);
   if (spec.quiet_floor == Duration(0)) return quiet;
   return std::string(kAdaptive) + FormatDuration(spec.quiet_floor) + ".." + quiet;
 }
