@@ -14,7 +14,8 @@ namespace pleat::inline v0 {
 // one instant. Events answered kStopped, kWouldDeadlock or kElsewhere are in none of them. A group that is due counts as open until Advance() or a pop has visited it. At rest:
 //   events = opened + folded + late + future + refused + overloaded + duplicate + conflict + corrected
 //   opened = closed + cancelled + open
-//   closed + partial + corrected = silent + the sum of emissions = silent + popped + acked + dropped + ready + unacked + dead
+//   closed + partial + corrected = silent + the sum of emissions
+//                                = silent + popped + acked + dropped + ready + unacked + dead
 struct Ledger {
   uint64_t events = 0;      // every event offered
   uint64_t opened = 0;      // events that opened a group
