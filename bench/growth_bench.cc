@@ -42,8 +42,8 @@ struct Counter {
 
 struct Pauses {
   double seconds = 0;  // of all calls together
-  BasicHistogram<6> wall_ns;
-  BasicHistogram<6> cpu_ns;
+  BasicHistogram<3> wall_ns;
+  BasicHistogram<3> cpu_ns;
 };
 
 template <class Call>

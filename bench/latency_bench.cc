@@ -55,7 +55,7 @@ class Schedule {
 
 // Folds `events` events as they arrive. Returns the seconds it took.
 double Serve(Folded& folded, const Stream& stream, const Schedule& schedule, size_t events,
-             EngineTime start, BasicHistogram<6>& latency_ns) {
+             EngineTime start, BasicHistogram<3>& latency_ns) {
   std::array<Event, kBatchMax> batch;
   std::array<uint64_t, kBatchMax> arrivals;
   size_t size = 0;
@@ -86,7 +86,7 @@ double Peak(Folded& folded, const Stream& stream) {
   const Schedule at_once(stream.size(), 0);
   double peak = 0;
   for (size_t round = 0; round < kPeakRounds; ++round) {
-    BasicHistogram<6> ignored;
+    BasicHistogram<3> ignored;
     const double seconds = Serve(folded, stream, at_once, stream.size(),
                                  kStart + static_cast<int>(round) * (kDay / 8), ignored);
     peak = std::max(peak, static_cast<double>(stream.size()) / seconds);
@@ -104,7 +104,7 @@ void Latency(benchmark::State& state, double load) {
     const double rate = load * peak;
     const auto events = static_cast<size_t>(rate * run_seconds);
     const Schedule schedule(stream.size(), rate);
-    BasicHistogram<6> latency_ns;
+    BasicHistogram<3> latency_ns;
     const double seconds = Serve(folded, stream, schedule, events, kStart + kDay / 2, latency_ns);
     Report(state, {.seconds = seconds}, events);
     state.counters["peak_per_second"] = peak;

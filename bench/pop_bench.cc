@@ -140,7 +140,7 @@ void PopBurst(benchmark::State& state) {
   for (auto _ : state) {
     Folded folded;
     Fill(folded, stream);
-    BasicHistogram<6> calls_ns;
+    BasicHistogram<3> calls_ns;
     const Spent spent = Timed([&] {
       for (bool done = false; !done;) {
         const Stopwatch call;

@@ -24,6 +24,8 @@ namespace pleat::inline v0 {
 // 27 KB with two digits, 253 KB with three; allocates nothing.
 template <int kDigits>
 class BasicHistogram {
+  static_assert(1 <= kDigits && kDigits <= 4, "each digit more makes it ten times as large");
+
  public:
   // `count` values from `lowest` to `highest`, both included.
   struct Bucket {

@@ -22,22 +22,12 @@ constexpr int kExitSignal = 128;  // plus the signal's number
 
 constexpr uint64_t kBadLinesShown = 10;
 
-uint64_t BytesTotal(const std::vector<std::string>& inputs) {
-  uint64_t total = 0;
-  for (const std::string& input : inputs) {
-    const uint64_t bytes = InputSize(input);
-    if (bytes == 0) return 0;  // a pipe: no telling how much will come
-    total += bytes;
-  }
-  return total;
-}
-
 }  // namespace
 
 AnalyzeRun::AnalyzeRun(const AnalyzeOptions& options)
     : options_(options),
       progress_(!options.quiet_summary && Progress::TerminalTakesIt(/*output_comes_last=*/true),
-                BytesTotal(options.inputs)) {}
+                InputSizes(options.inputs)) {}
 
 int AnalyzeRun::Run() {
   absl::Status status = Open();

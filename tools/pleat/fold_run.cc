@@ -37,22 +37,12 @@ uint64_t LinesPerLook(const FoldSpec& spec) {
   return std::clamp<uint64_t>(spec.max_bytes / 8 / kLineBytesMax, 1, kMost);
 }
 
-uint64_t BytesTotal(const std::vector<std::string>& inputs) {
-  uint64_t total = 0;
-  for (const std::string& input : inputs) {
-    const uint64_t bytes = InputSize(input);
-    if (bytes == 0) return 0;  // a pipe: no telling how much will come
-    total += bytes;
-  }
-  return total;
-}
-
 }  // namespace
 
 FoldRun::FoldRun(const FoldOptions& options)
     : options_(options),
       lines_per_look_(LinesPerLook(options.spec)),
-      progress_(!options.quiet_summary && Progress::TerminalTakesIt(), BytesTotal(options.inputs)) {
+      progress_(!options.quiet_summary && Progress::TerminalTakesIt(), InputSizes(options.inputs)) {
 }
 
 int FoldRun::Run() {

@@ -99,6 +99,16 @@ uint64_t InputSize(const std::string& path) {
   return failed != 0 || !S_ISREG(info.st_mode) ? 0 : static_cast<uint64_t>(info.st_size);
 }
 
+uint64_t InputSizes(const std::vector<std::string>& paths) {
+  uint64_t total = 0;
+  for (const std::string& path : paths) {
+    const uint64_t bytes = InputSize(path);
+    if (bytes == 0) return 0;
+    total += bytes;
+  }
+  return total;
+}
+
 absl::StatusOr<OpenedInput> OpenInput(const std::string& path, InputWaiter& waiter,
                                       ReadCount& count) {
   const std::string name = InputName(path);

@@ -40,6 +40,9 @@ absl::Status CheckNotAnInput(std::string_view option, const std::string& path,
 // The size of a regular file; 0 for anything else.
 uint64_t InputSize(const std::string& path);
 
+// Of all of them together; 0 if that cannot be known, as with a pipe among them.
+uint64_t InputSizes(const std::vector<std::string>& paths);
+
 struct OpenedInput {
   std::unique_ptr<ByteSource> source;
   bool live = false;
