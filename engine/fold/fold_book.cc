@@ -332,6 +332,8 @@ void FoldBook::LeaveIndex(uint32_t number, Reason reason) {
 }
 
 bool FoldBook::Flush(std::string_view key, uint64_t hash, EngineTime now, uint64_t position) {
+  // Others' partials may come before one of this group, and fill the backlog.
+  if (has_extra_) CatchUp(now);
   now = seen_ = std::max(now, seen_);
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
@@ -342,6 +344,8 @@ bool FoldBook::Flush(std::string_view key, uint64_t hash, EngineTime now, uint64
 }
 
 bool FoldBook::Cancel(std::string_view key, uint64_t hash, EngineTime now) {
+  // Others' partials may come before one of this group, and fill the backlog.
+  if (has_extra_) CatchUp(now);
   now = seen_ = std::max(now, seen_);
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
