@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -154,7 +155,8 @@ class JsonFolder::Impl {
   void Stamp(std::span<KeyedEvent<FoldEvent>> events, EngineTime arrival) const noexcept;
   size_t BatchSize(size_t events) const noexcept;
   bool FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualLine on_unusual);
-  LineResult Count(FoldOutcome outcome, const FoldEvent& event) noexcept;
+  LineResult Count(FoldOutcome outcome, const KeyedEvent<FoldEvent>& keyed);
+  std::string_view ConflictOf(const KeyedEvent<FoldEvent>& keyed);
   LineResult Obey(const ControlEvent& control, EngineTime arrival) noexcept;
 
   const FoldPlan& plan_;
@@ -168,6 +170,7 @@ class JsonFolder::Impl {
   EventBatch event_;       // which has one event
   JsonLines::Impl lines_;  // of FoldLines()
   std::array<FoldOutcome, kFoldedAtOnce> outcomes_;
+  std::string conflict_;  // the reason of the latest
   Counter events_;
   Counter bad_;
   Counter mismatched_;
@@ -187,7 +190,7 @@ LineResult JsonFolder::Impl::FoldLine(std::string_view line, EngineTime arrival)
   event_.Link();
   Stamp(event_.events, arrival);
   const KeyedEvent<FoldEvent>& keyed = event_.events.front();
-  return Count(folder_.Fold(keyed.key, &keyed.event, keyed.at), keyed.event);
+  return Count(folder_.Fold(keyed.key, &keyed.event, keyed.at), keyed);
 }
 
 // On arrival time.
@@ -198,14 +201,20 @@ void JsonFolder::Impl::Stamp(std::span<KeyedEvent<FoldEvent>> events,
 }
 
 // What the outcome of one event means for its line.
-LineResult JsonFolder::Impl::Count(FoldOutcome outcome, const FoldEvent& event) noexcept {
+LineResult JsonFolder::Impl::Count(FoldOutcome outcome, const KeyedEvent<FoldEvent>& keyed) {
   if (outcome == FoldOutcome::kFuture) return Bad(bad_line::kFuture);
   if (outcome != FoldOutcome::kStopped) events_.Add(1);
   const bool taken = outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded ||
                      outcome == FoldOutcome::kCorrected;
-  if (taken) mismatched_.Add(event.mismatched);
+  if (taken) mismatched_.Add(keyed.event.mismatched);
   const bool conflict = outcome == FoldOutcome::kConflict;
-  return {LineResult::Kind::kEvent, outcome, conflict ? bad_line::kConflict : std::string_view()};
+  return {LineResult::Kind::kEvent, outcome, conflict ? ConflictOf(keyed) : std::string_view()};
+}
+
+std::string_view JsonFolder::Impl::ConflictOf(const KeyedEvent<FoldEvent>& keyed) {
+  conflict_ = "id " + bad_line::Shown(keyed.event.marks->id) + " of key " +
+              bad_line::Shown(keyed.key) + " was seen before with different content";
+  return conflict_;
 }
 
 // It moves time as an event that is folded would, and what is due closes before it.
@@ -303,7 +312,7 @@ bool JsonFolder::Impl::FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualL
       continue;
     }
     for (size_t i = 0; i < batch.size(); ++i) {
-      const LineResult result = Count(outcomes_[i], batch[i].event);
+      const LineResult result = Count(outcomes_[i], batch[i]);
       const bool usual =
           result.kind == LineResult::Kind::kEvent &&
           (result.fold == FoldOutcome::kOpened || result.fold == FoldOutcome::kFolded);

@@ -28,7 +28,7 @@ bool IsTerminalControl(std::string_view sequence) {
 
 }  // namespace
 
-std::string Quoted(std::string_view text) {
+std::string Shown(std::string_view text) {
   std::string shown;
   size_t used = 0;
   while (used < text.size() && used < kShownBytes) {
@@ -42,8 +42,12 @@ std::string Quoted(std::string_view text) {
     used += size == 0 ? 1 : size;
   }
   if (used < text.size()) shown += "...";
+  return shown;
+}
+
+std::string Quoted(std::string_view text) {
   std::string out;
-  AppendJsonString(shown, out);
+  AppendJsonString(Shown(text), out);
   return out;
 }
 

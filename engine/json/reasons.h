@@ -43,11 +43,11 @@ inline constexpr std::string_view kFuture = "event time is ahead of the future l
 inline constexpr std::string_view kQuietPeriod =
     "quiet period is not a duration above zero, as text, such as \"90s\"";
 
-// Of an event that is usable, but cannot be folded for what came before.
-inline constexpr std::string_view kConflict = "an event of this id came before, with other content";
+// `text` as it is, fit for a message: cut after about 60 bytes. Controls, and bytes that are not UTF-8,
+// become '?'.
+std::string Shown(std::string_view text);
 
-// `text` in quotes, fit for a message: one line, escaped, cut after about 60 bytes. Bytes that are not
-// UTF-8 become '?'.
+// The same in quotes, escaped.
 std::string Quoted(std::string_view text);
 
 }  // namespace pleat::inline v0::bad_line

@@ -108,16 +108,15 @@ constexpr Choice<Rest> kRests[] = {
 constexpr Choice<OnLimit> kOnLimit[] = {{"refuse", OnLimit::kRefuse},
                                         {"emit", OnLimit::kEmitOldest}};
 
-// `what`: such as "a unit".
 template <class Enum, size_t kChoices>
-absl::Status SetChoice(Enum& to, std::string_view text, std::string_view what,
-                       const Choice<Enum> (&choices)[kChoices]) {
+absl::Status SetChoice(Enum& to, std::string_view text, const Choice<Enum> (&choices)[kChoices]) {
   std::string names;
-  for (const Choice<Enum>& choice : choices) {
-    if (text == choice.name) return to = choice.value, absl::OkStatus();
-    names += (names.empty() ? "" : ", ") + std::string(choice.name);
+  for (size_t i = 0; i < kChoices; ++i) {
+    if (text == choices[i].name) return to = choices[i].value, absl::OkStatus();
+    if (i > 0) names += i + 1 == kChoices ? " or " : ", ";
+    names += choices[i].name;
   }
-  return Wrong(Quoted(text) + " is not " + std::string(what) + " (one of " + names + ")");
+  return Wrong("must be " + names + ", not " + Quoted(text));
 }
 
 template <class Enum, size_t kChoices>
@@ -191,28 +190,21 @@ constexpr Option kOptions[] = {
     {"cancel-when",
      [](FoldSpec& s, std::string_view t) { return SetCondition(s.cancel_when, t, true); }},
     {"quiet-path", [](FoldSpec& s, std::string_view t) { return SetPath(s.quiet_path, t); }},
-    {"edge",
-     [](FoldSpec& s, std::string_view t) { return SetChoice(s.edge, t, "an edge", kEdges); }},
+    {"edge", [](FoldSpec& s, std::string_view t) { return SetChoice(s.edge, t, kEdges); }},
     {"partial-every",
      [](FoldSpec& s, std::string_view t) { return SetDuration(s.partial_every, t); }},
     {"time", [](FoldSpec& s, std::string_view t) { return SetPath(s.time, t); }},
     {"time-unit",
-     [](FoldSpec& s, std::string_view t) { return SetChoice(s.time_unit, t, "a unit", kUnits); }},
+     [](FoldSpec& s, std::string_view t) { return SetChoice(s.time_unit, t, kUnits); }},
     {"lateness", [](FoldSpec& s, std::string_view t) { return SetDuration(s.lateness, t); }},
     {"accept-limit",
      [](FoldSpec& s, std::string_view t) { return SetDuration(s.accept_limit, t); }},
-    {"on-late",
-     [](FoldSpec& s, std::string_view t) {
-       return SetChoice(s.on_late, t, "a way with late events", kOnLate);
-     }},
+    {"on-late", [](FoldSpec& s, std::string_view t) { return SetChoice(s.on_late, t, kOnLate); }},
     {"future-limit",
      [](FoldSpec& s, std::string_view t) { return SetDuration(s.future_limit, t); }},
     {"id", [](FoldSpec& s, std::string_view t) { return SetPath(s.id, t); }},
     {"merge", AddMerge},
-    {"rest",
-     [](FoldSpec& s, std::string_view t) {
-       return SetChoice(s.rest, t, "a way with the rest", kRests);
-     }},
+    {"rest", [](FoldSpec& s, std::string_view t) { return SetChoice(s.rest, t, kRests); }},
     {"raw", [](FoldSpec& s, std::string_view t) { return SetCount(s.raw, t, false); }},
     {"no-meta", [](FoldSpec& s, std::string_view t) { return SetSwitch(s.meta, t, false); }},
     {"emission-id", [](FoldSpec& s, std::string_view t) { return SetSwitch(s.emission_id, t); }},
@@ -220,9 +212,7 @@ constexpr Option kOptions[] = {
      [](FoldSpec& s, std::string_view t) { return SetCount(s.max_groups, t, false); }},
     {"max-memory", [](FoldSpec& s, std::string_view t) { return SetCount(s.max_bytes, t, true); }},
     {"on-limit",
-     [](FoldSpec& s, std::string_view t) {
-       return SetChoice(s.on_limit, t, "a way at a limit", kOnLimit);
-     }},
+     [](FoldSpec& s, std::string_view t) { return SetChoice(s.on_limit, t, kOnLimit); }},
 };
 
 absl::Status OptionError(std::string_view option, std::string_view message) {

@@ -352,7 +352,7 @@ TEST(FeaturesCli, IdsConflict) {
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.out, Group("a", 1, {0, 0, 0}, "end"));
   ExpectStats(r, {{"conflict", 12}, {"duplicate", 0}, {"bad", 0}});
-  EXPECT_TRUE(HasLine(r.err, "<stdin>:2: an event of this id came before, with other content"))
+  EXPECT_TRUE(HasLine(r.err, "<stdin>:2: id 1 of key \"a\" was seen before with different content"))
       << r.err;
   EXPECT_TRUE(HasLine(r.err, "<stdin>:11: ")) << r.err;
   EXPECT_FALSE(HasLine(r.err, "<stdin>:12: ")) << r.err;

@@ -126,8 +126,7 @@ TEST(FoldSpec, RestAndRaw) {
   EXPECT_EQ(spec.rest, Rest::kDrop);
   ASSERT_TRUE(SetOption(spec, "raw", "3").ok());
   EXPECT_EQ(spec.raw, 3u);
-  EXPECT_EQ(ErrorOf("rest", "keep"),
-            R"(--rest: "keep" is not a way with the rest (one of drop, first, last))");
+  EXPECT_EQ(ErrorOf("rest", "keep"), R"(--rest: must be drop, first or last, not "keep")");
   EXPECT_EQ(ErrorOf("raw", "0"), R"(--raw: "0" is not a whole number of at least 1)");
 }
 
@@ -151,8 +150,7 @@ TEST(FoldSpec, ErrorsAreOneClearLine) {
             R"(--quiet: "5x" is not a duration (a number and one of us, ms, s, m, h, d))");
   EXPECT_THAT(ErrorOf("quiet", "5\n\x1b[31m"), Not(HasSubstr("\n")));
   EXPECT_LT(ErrorOf("quiet", std::string(10'000, 'x')).size(), 200u);
-  EXPECT_EQ(ErrorOf("time-unit", "min"),
-            R"(--time-unit: "min" is not a unit (one of s, ms, us, ns))");
+  EXPECT_EQ(ErrorOf("time-unit", "min"), R"(--time-unit: must be s, ms, us or ns, not "min")");
   EXPECT_EQ(ErrorOf("no-meta", "1"), R"(--no-meta: "1" is not true or false)");
 }
 
@@ -348,9 +346,9 @@ TEST(FoldSpec, RefusesAdaptiveQuietThatMakesNoSense) {
 }
 
 TEST(FoldSpec, ChoicesAreNamedWhenOneIsUnknown) {
-  EXPECT_EQ(ErrorOf("edge", "x"), R"(--edge: "x" is not an edge (one of trailing, leading, both))");
-  EXPECT_THAT(ErrorOf("on-late", "drop"), HasSubstr("(one of reject, fold, correct)"));
-  EXPECT_THAT(ErrorOf("on-limit", "x"), HasSubstr("(one of refuse, emit)"));
+  EXPECT_EQ(ErrorOf("edge", "x"), R"(--edge: must be trailing, leading or both, not "x")");
+  EXPECT_THAT(ErrorOf("on-late", "drop"), HasSubstr("must be reject, fold or correct, not"));
+  EXPECT_THAT(ErrorOf("on-limit", "x"), HasSubstr("must be refuse or emit, not"));
   EXPECT_THAT(ErrorOf("emission-id", "1"), HasSubstr("is not true or false"));
 }
 

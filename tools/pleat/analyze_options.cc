@@ -14,12 +14,12 @@ namespace pleat::inline v0 {
 namespace {
 
 constexpr Flag kFlags[] = {
-    {"", "", FlagKind::kText, "What to analyze"},
+    {"", "", FlagKind::kText, "Analyzing"},
     {"key", "[NAME=]PATH[,...]", FlagKind::kList,
      "the members that make up the group key, as for pleat fold (required); each\n"
      "further --key is analyzed by itself in the same pass, to compare"},
     {"time", "PATH", FlagKind::kText,
-     "where an event says when it happened (required): RFC 3339, or a number with\n"
+     "the member with the time of an event (required): RFC 3339, or a number with\n"
      "--time-unit"},
     {"time-unit", "s|ms|us|ns", FlagKind::kText, "the unit of a number at --time; never guessed"},
     {"lateness", "DURATION", FlagKind::kText, "as you would give it to pleat fold (default 0)"},
@@ -30,11 +30,11 @@ constexpr Flag kFlags[] = {
      "the quiet periods to try: N of them (default 24) between two, evenly spaced on\n"
      "a log scale, at most 128; or a list such as 5s,30s,5m. Default: 24 round ones\n"
      "from the shortest gap of the data to past the longest"},
-    {"", "", FlagKind::kText, "What to recommend"},
+    {"", "", FlagKind::kText, "Recommending"},
     {"target-ratio", "RATIO", FlagKind::kText,
      "the shortest quiet period that folds this share of the events, such as 0.95"},
     {"max-delay", "DURATION", FlagKind::kText,
-     "the quiet period that folds most with this delay or less for 99 emissions of 100.\n"
+     "the quiet period that folds most with this delay or less for 99 % of emissions.\n"
      "With neither of them: the knee, past which waiting gains little"},
     {"", "", FlagKind::kText, "Output"},
     {"json", "", FlagKind::kSwitch, "one JSON object per --key instead of tables"},
@@ -72,19 +72,18 @@ Examples:
     pleat analyze --key userB --time timestamp --time-unit s \
         --target-ratio 0.8 --json activity.ndjson | jq .recommended
 
-  The most that folds while 99 of 100 updates come within ten minutes:
+  The most that folds while 99 % of the updates come out within ten minutes:
     pleat analyze --key page --time time --max-hold 10m --max-delay 10m wiki.ndjson.gz
 )";
 
 constexpr std::string_view kNotes = R"(
-One pass, of which each row is exact: pleat fold --quiet with the row's quiet
-  period, and the same key, time, lateness and max hold, comes to that folding
-  ratio and that many emissions.
+Each row is exact: it is what pleat fold --quiet gives with that quiet period and
+  the same key, time, lateness and max hold. One pass computes all rows.
 Memory: 4 MB, some 160 bytes a key, and 32 for each further group that a key is
-  in, as the summary says. It does not grow with the events.
-Delay: from the event that opens a group to its emission; half of the emissions,
-  and 99 of 100, have at most that. The last event of a group waits the quiet period.
-Open: the most groups that were open at a time; with --max-hold, at most so many.
+  in; the summary says how much it was. It does not grow with the events.
+Delay: from the event that opens a group to its emission; p50 is the delay of half
+  of the emissions or less, p99 of 99 %. The last event of a group waits the quiet period.
+Open: the most groups that were open at a time; with --max-hold, an upper bound.
 Output: for each --key a table, or with --json a line
     {"key":"user","events":N,"keys":N,"span_s":S,"grid":[{"quiet_s":X,
      "folding_ratio":R,"emissions":N,"delay_p50_s":S,"delay_p99_s":S,

@@ -218,9 +218,9 @@ std::string AnalyzeRun::Summary(const std::vector<KeyAnalysis>& keys) const {
   std::string out;
   for (size_t i = 0; i < keys.size(); ++i) {
     const Analysis& analysis = *keys[i].analysis;
-    out += Printable(keys[i].key) + ": " + ByteText(static_cast<double>(analysis.bytes)) + " for " +
-           Counted(analysis.keys, "key") + ", of at most " +
-           ByteText(static_cast<double>(options_.analyzer.max_bytes));
+    out += Printable(keys[i].key) + ": " + Counted(analysis.keys, "key") + " took " +
+           ByteText(static_cast<double>(analysis.bytes)) + " of the " +
+           ByteText(static_cast<double>(options_.analyzer.max_bytes)) + " allowed";
     if (const uint64_t bad = analyzers_[i]->counts().bad; bad > 0)
       out += "; " + Counted(bad, "bad line");
     out += '\n';

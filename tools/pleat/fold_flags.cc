@@ -9,7 +9,7 @@ namespace pleat::inline v0 {
 namespace {
 
 constexpr Flag kFlags[] = {
-    {"", "", FlagKind::kText, "What belongs together"},
+    {"", "", FlagKind::kText, "Grouping"},
     {"key", "[NAME=]PATH[,...]", FlagKind::kList,
      "the members that make up the group key (required); a.b nests, and a PATH\n"
      "that starts with / is a JSON Pointer; NAME is how it is called in the output"},
@@ -18,51 +18,52 @@ constexpr Flag kFlags[] = {
      "of keys set sum min max mean count first last distinct array concat; count()\n"
      "counts events, array(PATH,N) keeps N elements, concat(PATH,SEP,N) N bytes"},
     {"rest", "drop|first|last", FlagKind::kText,
-     "what becomes of members that no other option takes: drop them (default), or\n"
+     "members that no other option takes: drop them (default), or\n"
      "add each to the output with its first or its last value"},
     {"raw", "N", FlagKind::kNumber, "adds the first N events, as they came, as \"_raw\""},
     {"", "", FlagKind::kText, "When a group closes"},
     {"quiet", "DURATION", FlagKind::kText,
-     "once nothing has come for it this long (required). adaptive:FLOOR..CEILING:\n"
-     "this long is learned from gaps, so that waiting folds more than one event\n"
-     "per CEILING of waiting"},
+     "this long after its last event (required). adaptive:FLOOR..CEILING learns the\n"
+     "period from the gaps between events, such that each CEILING of waiting folds\n"
+     "more than one event"},
     {"class", "PATH", FlagKind::kText,
-     "where an event says the class of its key, for classes to learn apart"},
+     "with adaptive: the member that names the class of a key; each class learns\n"
+     "its own period"},
     {"max-hold", "DURATION", FlagKind::kText,
-     "this long after it opened, however busy it is (default inf)"},
+     "this long after its first event, however busy it is (default inf)"},
     {"max-events", "N", FlagKind::kNumber, "when it holds N events"},
     {"max-bytes", "BYTES", FlagKind::kNumber,
-     "when the lines in it have this many bytes together, also as 64Ki or 1M"},
+     "when its lines add up to this many bytes, also as 64Ki or 1M"},
     {"start-when", "COND", FlagKind::kCondition,
      "before an event for which this holds: it opens the next group of its key"},
     {"end-when", "COND", FlagKind::kCondition,
-     "behind an event for which this holds: it is the last of its group"},
+     "after an event for which this holds: it is the last of its group"},
     {"close-when", "COND", FlagKind::kCondition,
-     "once this holds for its merged values, which COND calls by their NAME"},
+     "as soon as this holds for its merged values, by their NAME"},
     {"flush-when", "COND", FlagKind::kCondition,
      "an event for which this holds closes the open group of its key, if there is\n"
      "one, and is not folded itself"},
     {"cancel-when", "COND", FlagKind::kCondition, "likewise, but the group is dropped"},
     {"quiet-path", "PATH", FlagKind::kText,
-     "where an event may say its own quiet period, as text such as \"90s\"; where it\n"
-     "does not, --quiet counts. A group waits for the latest of its events"},
+     "the member with an event's own quiet period, as text such as \"90s\"; without\n"
+     "the member --quiet counts. A group closes at the latest deadline of its events"},
     {"at-end", "flush|drop", FlagKind::kText,
-     "what becomes of open groups at the end of input (default flush: they come\n"
+     "open groups at the end of input: flush (default: they come\n"
      "out with the reason \"end\")"},
     {"open", "FILE", FlagKind::kText,
-     "where the groups go that are open when the input ends, as they are then,\n"
-     "with the reason \"open\", whatever --at-end does with them"},
+     "write the groups that are open when the input ends to FILE, with the reason\n"
+     "\"open\", whatever --at-end does with them"},
     {"", "", FlagKind::kText, "When a group comes out"},
     {"edge", "trailing|leading|both", FlagKind::kText,
      "when it closes (default); or when it opens, with its first event, and what\n"
      "follows is held back until it closes; or both, if anything followed"},
     {"partial-every", "DURATION", FlagKind::kText,
-     "also while it is open, this long after it opened and every so often, as it\n"
-     "is so far, if anything has come since the last time"},
+     "also while it is open: its state so far, this long after it opened and at\n"
+     "every multiple of that, if it changed since the last time"},
     {"", "", FlagKind::kText, "Time"},
     {"time", "PATH", FlagKind::kText,
-     "where an event says when it happened: RFC 3339, or a number with --time-unit.\n"
-     "Without it an event happens when it is read, and emissions appear as they\n"
+     "the member with the time of an event: RFC 3339, or a number with --time-unit.\n"
+     "Without --time an event happens when it is read, and emissions appear as they\n"
      "fall due"},
     {"time-unit", "s|ms|us|ns", FlagKind::kText, "the unit of a number at --time; never guessed"},
     {"lateness", "DURATION", FlagKind::kText,
@@ -71,31 +72,30 @@ constexpr Flag kFlags[] = {
     {"accept-limit", "DURATION", FlagKind::kText,
      "events older than the watermark by more than this are late (default inf)"},
     {"on-late", "reject|fold|correct", FlagKind::kText,
-     "late events are counted and not folded (default); or folded like any other;\n"
-     "or each is written by itself, with the reason \"correction\""},
-    {"late", "FILE", FlagKind::kText,
-     "where late lines go, as they came, if they are rejected; else it stays empty"},
+     "count late events without folding them (default), fold them like any other, or\n"
+     "write each by itself, with the reason \"correction\""},
+    {"late", "FILE", FlagKind::kText, "write rejected late lines there, as they came"},
     {"future-limit", "DURATION", FlagKind::kText,
      "events ahead of the watermark by more than this are bad (default inf)"},
     {"id", "PATH", FlagKind::kText,
-     "what names an event among those of its key: the next of that name is a\n"
-     "duplicate, or if it says something else a conflict; neither is folded. Needs\n"
-     "--accept-limit: so long they are remembered"},
+     "the member that identifies an event within its key. An id seen before is a\n"
+     "duplicate, or with different content a conflict; neither is folded. Ids are\n"
+     "remembered for --accept-limit, which is required with it"},
     {"idle", "DURATION", FlagKind::kText,
      "with --time, on a pipe: after this long without input the watermark follows\n"
      "the wall clock, so that the last groups come out (for stamps near it)"},
     {"", "", FlagKind::kText, "Bad input and limits"},
     {"on-bad", "skip|fail", FlagKind::kText,
      "a line that is not a usable event: skip it (default), or stop there"},
-    {"bad", "FILE", FlagKind::kText, "where bad lines go, as they came"},
+    {"bad", "FILE", FlagKind::kText, "write bad lines there, as they came"},
     {"strict", "", FlagKind::kSwitch, "go on, but exit with 1 if there was a bad line"},
     {"max-groups", "N", FlagKind::kNumber,
      "open groups at a time (default 50000000); an event past a limit is refused"},
     {"max-memory", "BYTES", FlagKind::kNumber,
      "memory for groups, also as 512Mi or 2G (default half of the machine's)"},
     {"on-limit", "refuse|emit", FlagKind::kText,
-     "at these limits refuse events (default); or make room: the groups that would\n"
-     "close next come out early, with the reason \"limit\""},
+     "at these limits refuse events (default), or make room: close the groups that\n"
+     "are due next early, with the reason \"limit\""},
     {"", "", FlagKind::kText, "Output"},
     {"no-meta", "", FlagKind::kSwitch, "leave out \"_fold\""},
     {"emission-id", "", FlagKind::kSwitch,
@@ -128,7 +128,7 @@ Examples:
     pleat fold --key user --time time --quiet 5m --max-hold 1h \
         --merge 'edits=count()' --merge 'added=sum(added)' wiki.ndjson.gz
 
-  Unix seconds, 30 seconds out of order, a compound key, what was refused kept:
+  Unix seconds, 30 seconds out of order, a compound key, rejected lines kept:
     pleat fold --key who=user.id,page --time ts --time-unit s --lateness 30s \
         --quiet 10m --accept-limit 1h --late late.ndjson --bad bad.ndjson *.zst
 

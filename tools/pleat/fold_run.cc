@@ -171,7 +171,7 @@ void FoldRun::OnRefused() {
   const std::string why =
       is_groups ? "--max-groups " + std::to_string(options_.spec.max_groups) + " reached"
                 : "--max-memory " + std::to_string(options_.spec.max_bytes) + " reached";
-  Say(Here() + "event refused: " + why + "; more of them are only counted");
+  Say(Here() + "event refused: " + why + "; further refusals are counted, not shown");
 }
 
 // ---

@@ -78,9 +78,8 @@ Knee FindKnee(const Analysis& analysis, size_t candidates) {
 
 std::string Cost(const AnalysisRow& row) {
   return DurationText(row.quiet_period) + " folds " + PercentText(row.folding_ratio) +
-         " of the events, into " + Counted(row.emissions, "emission") +
-         "; 99 of 100 of them come within " + RoundedDuration(row.delay_p99) +
-         " of their first event";
+         " of the events, into " + Counted(row.emissions, "emission") + "; 99 % come out within " +
+         RoundedDuration(row.delay_p99) + " of their first event";
 }
 
 // How much more a quiet period twice as long as that of `row` folds. With a max hold the gaps do not tell, and
@@ -98,11 +97,11 @@ std::optional<double> GainOfTwice(const Analysis& analysis, const AnalysisRow& r
 std::string WhyKnee(const Analysis& analysis, const Knee& knee) {
   const AnalysisRow& row = analysis.rows[knee.row];
   const std::optional<double> more = GainOfTwice(analysis, row);
-  if (more && *more <= kNoMore) return Cost(row) + ". Waiting twice as long folds no more.";
+  if (more && *more <= kNoMore) return Cost(row) + ". Doubling the wait folds no more.";
   const std::string gain =
-      more ? "waiting twice as long folds another " + PercentText(*more) + " of the events" : "";
+      more ? "doubling the wait still folds another " + PercentText(*more) : "";
   if (knee.clear()) return Cost(row) + (more ? ". Past it, " + gain : "") + ".";
-  return Cost(row) + ". There is no clear knee" + (more ? ", as here " + gain : "") +
+  return Cost(row) + ". There is no clear knee" + (more ? "; " + gain : "") +
          "; choose by the delay that you can afford (--max-delay).";
 }
 
@@ -110,7 +109,7 @@ std::string JoinedGoal(const Goal& goal) {
   std::string text;
   if (goal.target_ratio > 0) text = "folds " + PercentText(goal.target_ratio);
   if (goal.max_delay == kForever) return text;
-  return text + (text.empty() ? "" : " and ") + "keeps 99 of 100 emissions within " +
+  return text + (text.empty() ? "" : " and ") + "keeps 99 % of the emissions within " +
          DurationText(goal.max_delay);
 }
 
@@ -198,10 +197,10 @@ Recommendation Recommend(const Analysis& analysis, const Goal& goal) {
   if (const size_t count = recommended.restless.size(); count > 0) {
     const std::string keys =
         count == kBurstsKept ? "At least " + Counted(count, "key") : Counted(count, "key");
-    recommended.why += " " + keys +
-                       (count == 1 ? " does not go quiet for " : " do not go quiet for up to ") +
-                       RoundedDuration(recommended.restless.front().lasted) +
-                       (count == 1 ? ": it needs a max hold." : ": they need a max hold.");
+    recommended.why +=
+        " " + keys + (count == 1 ? " stays busy for " : " stay busy for up to ") +
+        RoundedDuration(recommended.restless.front().lasted) +
+        (count == 1 ? "; bound it with --max-hold." : "; bound them with --max-hold.");
   }
   if (row.quiet_period > analysis.span() / 4) {
     recommended.why +=
