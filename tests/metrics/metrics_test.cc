@@ -1,17 +1,13 @@
-// What WriteMetrics() writes, read by those it is for: promtool of Prometheus, and the parser of OpenMetrics in its
-// Python client. `./dev test` fetches both into build/peers; without them these tests fail.
+// What WriteMetrics() writes. Whether Prometheus can read it is tested in metrics_peers_test.cc.
 #include <pleat/metrics.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/subprocess.h"
+#include "tests/metrics/fixture.h"
 
 namespace pleat {
 namespace {
@@ -20,83 +16,6 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-
-const std::string kPeers = std::string(PLEAT_SOURCE_DIR) + "/build/peers";
-
-// Two collections, one of them with everything.
-class Metrics : public testing::Test {
- protected:
-  Metrics() {
-    full_->quiet_period = 5min;
-    full_->events = 1000;
-    full_->first = FromUnix(0s);
-    full_->last = FromUnix(1000s);
-    full_->gaps.Add(300'000, 400);
-    full_->gaps.Add(60'000'000, 500);
-    full_->fold_sizes.Add(1, 60);
-    full_->fold_sizes.Add(2, 20);
-    full_->fold_sizes.Add(40, 20);
-    full_->spans.Add(5'000'000, 100);
-    full_->open_peak = 9;
-    lateness_.Add(1'000, 3);
-    lateness_.Add(2'500'000);
-    rows_ = {full_->WhatIf(30s), full_->WhatIf(5min)};
-    collections_ = {{.collection = "edits",
-                     .ledger = {.events = 1000,
-                                .opened = 100,
-                                .folded = 900,
-                                .closed = 90,
-                                .ready = 80,
-                                .emissions = {70, 15, 0, 0, 5}},
-                     .sizes = {.open_groups = 10, .ready_emissions = 80, .bytes = 12'345},
-                     .gaps = full_.get(),
-                     .lateness_us = &lateness_,
-                     .what_if = rows_},
-                    {.collection = "na\"me\\of\nlines \xC3\xA9 \xFF", .ledger = {}, .sizes = {}}};
-  }
-  std::string Write(MetricsFormat format) const { return WriteMetrics(collections_, format); }
-
-  // What a peer says of a text; empty if it has no complaint.
-  static std::string Complaints(std::vector<std::string> argv, const std::string& text) {
-    Subprocess peer(std::move(argv), {.environment = {{"PYTHONPATH", kPeers}}});
-    peer.Write(text);
-    peer.CloseInput();
-    const int status = peer.Wait();
-    if (status == 0) return peer.out() + peer.err();
-    return "status " + std::to_string(status) + ": " + peer.out() + peer.err();
-  }
-  static std::string PromtoolSays(const std::string& text) {
-    return Complaints({kPeers + "/promtool", "check", "metrics"}, text);
-  }
-  static std::string OpenMetricsParserSays(const std::string& text) {
-    return Complaints(
-        {"/usr/bin/python3", "-c",
-         "import sys\n"
-         "from prometheus_client.openmetrics.parser import text_string_to_metric_families\n"
-         "families = list(text_string_to_metric_families(sys.stdin.read()))\n"
-         "if not families: print('no families')\n"},
-        text);
-  }
-
-  std::unique_ptr<GapStats> full_ = std::make_unique<GapStats>();
-  Histogram lateness_;
-  std::vector<WhatIfRow> rows_;
-  std::vector<CollectionMetrics> collections_;
-};
-
-TEST_F(Metrics, PromtoolHasNothingToComplainOf) {
-  ASSERT_TRUE(std::filesystem::exists(kPeers + "/promtool")) << "./dev test fetches it";
-  EXPECT_EQ(PromtoolSays(Write(MetricsFormat::kPrometheus)), "");
-  EXPECT_NE(PromtoolSays("pleat_events 1\n"), "");  // it does complain: there is no HELP
-}
-
-TEST_F(Metrics, TheParserOfOpenMetricsHasNothingToComplainOf) {
-  ASSERT_TRUE(std::filesystem::exists(kPeers + "/prometheus_client")) << "./dev test fetches it";
-  const std::string text = Write(MetricsFormat::kOpenMetrics);
-  EXPECT_EQ(OpenMetricsParserSays(text), "");
-  EXPECT_NE(OpenMetricsParserSays(text.substr(0, text.size() - 6)), "");  // without the end
-  EXPECT_NE(OpenMetricsParserSays(Write(MetricsFormat::kPrometheus)), "");
-}
 
 TEST_F(Metrics, EveryColumnIsWrittenForEveryCollection) {
   const std::string text = Write(MetricsFormat::kPrometheus);

@@ -14,11 +14,11 @@ const [modules, directory, ...names] = process.argv.slice(2);
 const chromiumPath = '/usr/bin/chromium';
 
 function loadPlaywright() {
-  assert(existsSync(chromiumPath), `there is no ${chromiumPath}; ./dev test installs it`);
+  assert(existsSync(chromiumPath), `there is no ${chromiumPath}; ./dev check page installs it`);
   try {
     return createRequire(join(modules, 'package.json'))('playwright-core');
   } catch {
-    assert.fail(`there is no playwright-core in ${modules}; ./dev test installs it`);
+    assert.fail(`there is no playwright-core in ${modules}; ./dev check page installs it`);
   }
 }
 

@@ -2,7 +2,7 @@
 //
 //   node tests/page/screenshot.mjs PAGE.html PICTURE.png [light|dark]
 //
-// `./dev test` installs what this needs. The text is in Inter where that is installed (Debian: fonts-inter).
+// `./dev check page` installs what this needs. The text is in Inter where that is installed (Debian: fonts-inter).
 import {createRequire} from 'node:module';
 import {resolve} from 'node:path';
 import {fileURLToPath, pathToFileURL} from 'node:url';

@@ -48,8 +48,8 @@ constexpr Flag kFlags[] = {
      "the member with an event's own quiet period, as text such as \"90s\"; without\n"
      "the member --quiet counts. A group closes at the latest deadline of its events"},
     {"at-end", "flush|drop", FlagKind::kText,
-     "open groups at the end of input: flush (default: they come\n"
-     "out with the reason \"end\")"},
+     "at the end of input: close the open groups with the reason \"end\" (default),\n"
+     "or drop them"},
     {"open", "FILE", FlagKind::kText,
      "write the groups that are open when the input ends to FILE, with the reason\n"
      "\"open\", whatever --at-end does with them"},

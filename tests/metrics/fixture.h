@@ -1,0 +1,51 @@
+// Metrics to be written: two collections, one of them with everything.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <pleat/metrics.h>
+
+namespace pleat {
+
+class Metrics : public testing::Test {
+ protected:
+  Metrics() {
+    full_->quiet_period = std::chrono::minutes(5);
+    full_->events = 1000;
+    full_->first = FromUnix(std::chrono::seconds(0));
+    full_->last = FromUnix(std::chrono::seconds(1000));
+    full_->gaps.Add(300'000, 400);
+    full_->gaps.Add(60'000'000, 500);
+    full_->fold_sizes.Add(1, 60);
+    full_->fold_sizes.Add(2, 20);
+    full_->fold_sizes.Add(40, 20);
+    full_->spans.Add(5'000'000, 100);
+    full_->open_peak = 9;
+    lateness_.Add(1'000, 3);
+    lateness_.Add(2'500'000);
+    rows_ = {full_->WhatIf(std::chrono::seconds(30)), full_->WhatIf(std::chrono::minutes(5))};
+    collections_ = {{.collection = "edits",
+                     .ledger = {.events = 1000,
+                                .opened = 100,
+                                .folded = 900,
+                                .closed = 90,
+                                .ready = 80,
+                                .emissions = {70, 15, 0, 0, 5}},
+                     .sizes = {.open_groups = 10, .ready_emissions = 80, .bytes = 12'345},
+                     .gaps = full_.get(),
+                     .lateness_us = &lateness_,
+                     .what_if = rows_},
+                    {.collection = "na\"me\\of\nlines \xC3\xA9 \xFF", .ledger = {}, .sizes = {}}};
+  }
+  std::string Write(MetricsFormat format) const { return WriteMetrics(collections_, format); }
+
+  std::unique_ptr<GapStats> full_ = std::make_unique<GapStats>();
+  Histogram lateness_;
+  std::vector<WhatIfRow> rows_;
+  std::vector<CollectionMetrics> collections_;
+};
+
+}  // namespace pleat
