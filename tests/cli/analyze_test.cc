@@ -265,17 +265,24 @@ TEST(Analyze, OneStampFarAheadIsNoticedAndCanBeKeptOut) {
   ExpectFoldAgrees(Objects(kept_out.out).at(0), With(kSeconds, {"--future-limit", "1d"}), log, 6);
 }
 
-TEST(Analyze, WritesNoPageOverAnInput) {
+TEST(Analyze, OverwritesNoInputAndNoOutput) {
   TemporaryDirectory dir;
   const std::string log = dir.Write("log", Bursts());
-  for (const char* option : {"--html", "--svg"}) {
-    const Finished r = Analyze(
-        With(kSeconds,
-             {option, dir / "../" + dir.path().substr(dir.path().rfind('/') + 1) + "/log", log}));
-    EXPECT_EQ(r.code, 2);
-    EXPECT_THAT(r.err, HasSubstr(" is an input as well"));
+  ASSERT_EQ(symlink("log", (dir / "link").c_str()), 0);
+  for (const char* option : {"--output", "--html", "--svg"}) {
+    for (const std::string& name : {log, dir / "./log", dir / "link"}) {
+      const Finished r = Analyze(With(kSeconds, {option, name, log}));
+      EXPECT_EQ(r.code, 2) << option << name;
+      EXPECT_EQ(r.err, "pleat analyze: " + std::string(option) + ": the same file as the input " +
+                           log + "\n");
+    }
   }
+  const Finished r =
+      Analyze(With(kSeconds, {"--html", dir / "page", "--output", dir / "./page", log}));
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(r.err, "pleat analyze: --html: the same file as --output\n");
   EXPECT_EQ(Content(log), Bursts());
+  EXPECT_THAT(dir.Names(), ElementsAre("link", "log"));
 }
 
 TEST(Analyze, KeysCannotRewriteTheTerminal) {

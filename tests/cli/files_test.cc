@@ -36,13 +36,6 @@ TEST(OutputOption, LeavesTheFileAloneAfterABadLineThatStops) {
   EXPECT_EQ(dir.Names(), Names{"out"});
 }
 
-TEST(OutputOption, MayReplaceAnInput) {
-  TemporaryDirectory dir;
-  const std::string path = dir.Write("events", "{\"k\":1,\"v\":2}\n{\"k\":1}\n");
-  EXPECT_EQ(FoldByKey({"--output", path, path}).code, 0);
-  EXPECT_EQ(Content(path), "{\"k\":1}\n");
-}
-
 TEST(OutputOption, UnwritableDirectoryIsFoundBeforeInputIsRead) {
   Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "1m", "--output", "/no/such/out"}));
   EXPECT_EQ(process.WaitWithInputOpen(), 1);
@@ -91,21 +84,103 @@ TEST(StatsOption, StandardOutputByNameDoesNotOverwriteEmissions) {
       << Content(dir / "both");
 }
 
-TEST(Files, InputsAreNotOverwritten) {
+const std::string kOutputs[] = {"--output", "--open", "--stats", "--late", "--bad"};
+
+// Expects that a run ends with this sentence, and that it has touched nothing.
+void ExpectRefused(const TemporaryDirectory& dir, const Arguments& more, std::string_view why) {
+  const Names before = dir.Names();
+  Arguments arguments = {"fold", "--key", "k", "--quiet", "1m"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Finished r = RunToEnd(Pleat(arguments));
+  EXPECT_EQ(r.code, 2) << testing::PrintToString(more);
+  EXPECT_EQ(r.err, "pleat fold: " + std::string(why) + "\n");
+  EXPECT_EQ(dir.Names(), before);
+  for (const std::string& name : before) EXPECT_EQ(Content(dir / name), "{\"k\":1}\n") << name;
+}
+
+TEST(Files, InputsAreNotOverwrittenUnderAnyName) {
   TemporaryDirectory dir;
   const std::string path = dir.Write("events", "{\"k\":1}\n");
-  for (const char* option : {"--bad", "--late"}) {
-    const FoldResult r = FoldByKey({option, path, path});
-    EXPECT_EQ(r.code, 2);
-    EXPECT_NE(r.err.find("is an input as well"), std::string::npos) << r.err;
-    EXPECT_EQ(Content(path), "{\"k\":1}\n");
+  ASSERT_EQ(symlink("events", (dir / "symbolic").c_str()), 0);
+  ASSERT_EQ(link(path.c_str(), (dir / "hard").c_str()), 0);
+  for (const std::string& option : kOutputs) {
+    for (const char* name : {"events", "./events", "symbolic", "hard"}) {
+      ExpectRefused(dir, {option, dir / name, path},
+                    option + ": the same file as the input " + path);
+    }
   }
 }
 
-TEST(Files, OneNameIsNotTwoOutputs) {
-  const FoldResult r = FoldByKey({"--bad", "x", "--late", "x"});
-  EXPECT_EQ(r.code, 2);
-  EXPECT_TRUE(HasLine(r.err, "pleat fold: --bad: the same file as --late")) << r.err;
+TEST(Files, SpecIsNotOverwritten) {
+  TemporaryDirectory dir;
+  const std::string spec = dir.Write("spec", "{\"key\":[\"k\"],\"quiet\":\"1m\"}");
+  for (const std::string& option : kOutputs) {
+    const Finished r = RunToEnd(Pleat({"fold", "--spec", spec, option, dir / "./spec"}));
+    EXPECT_EQ(r.code, 2);
+    EXPECT_EQ(r.err, "pleat fold: " + option + ": the same file as --spec\n");
+  }
+  EXPECT_EQ(Content(spec), "{\"key\":[\"k\"],\"quiet\":\"1m\"}");
+}
+
+TEST(Files, OneFileIsNotTwoOutputsUnderAnyName) {
+  TemporaryDirectory dir;
+  dir.Write("there", "{\"k\":1}\n");
+  ASSERT_EQ(symlink("there", (dir / "link").c_str()), 0);
+  for (size_t i = 0; i < std::size(kOutputs); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      ExpectRefused(dir, {kOutputs[i], dir / "there", kOutputs[j], dir / "link"},
+                    kOutputs[i] + ": the same file as " + kOutputs[j]);
+    }
+  }
+}
+
+TEST(Files, OneFileYetToBeMadeIsNotTwoOutputsUnderAnyName) {
+  TemporaryDirectory dir;
+  TemporaryDirectory elsewhere;
+  ASSERT_EQ(symlink((dir / "new").c_str(), (elsewhere / "link").c_str()), 0);
+  ASSERT_EQ(symlink(dir.path().c_str(), (elsewhere / "directory").c_str()), 0);
+  for (size_t i = 0; i < std::size(kOutputs); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      for (const std::string& name :
+           {dir / "new", dir / "./new", elsewhere / "link", elsewhere / "directory/new"}) {
+        ExpectRefused(dir, {kOutputs[i], dir / "new", kOutputs[j], name},
+                      kOutputs[i] + ": the same file as " + kOutputs[j]);
+      }
+    }
+  }
+}
+
+TEST(Files, StandardInputAndOutputCountIfTheyAreRegularFiles) {
+  TemporaryDirectory dir;
+  const std::string log = dir.Write("log", "{\"k\":1}\n");
+  const std::pair<std::string, std::string> cases[] = {
+      {"--output log < log", "--output: the same file as standard input"},
+      {"--bad log < log", "--bad: the same file as standard input"},
+      {"< log >> log", "standard output: the same file as standard input"},
+      {"log >> log", "standard output: the same file as the input log"},
+      {"--late log >> log", "--late: the same file as standard output"},
+  };
+  for (const auto& [more, why] : cases) {
+    const Finished r =
+        RunToEnd({"/bin/sh", "-c",
+                  "cd " + dir.path() + " && " + PLEAT_BINARY + " fold --key k --quiet 1m " + more});
+    EXPECT_EQ(r.code, 2) << more;
+    EXPECT_EQ(r.err, "pleat fold: " + why + "\n");
+    EXPECT_EQ(Content(log), "{\"k\":1}\n");
+  }
+}
+
+TEST(Files, WhatIsNoRegularFileMayBeNamedTwice) {
+  EXPECT_EQ(FoldByKey({"--output", "/dev/null", "--bad", "/dev/null", "--late", "/dev/null"}).code,
+            0);
+  EXPECT_EQ(FoldByKey({"-", "-"}).out, "{\"k\":1}\n");
+}
+
+TEST(Files, RunThatCannotStartLeavesWhatWasThere) {
+  TemporaryDirectory dir;
+  dir.Write("late", "before");
+  EXPECT_EQ(FoldByKey({"--late", dir / "late", "--bad", dir / "no/bad"}).code, 1);
+  EXPECT_EQ(Content(dir / "late"), "before");
 }
 
 TEST(Files, FullDiskIsOneClearLine) {

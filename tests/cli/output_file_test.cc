@@ -11,9 +11,13 @@ namespace {
 using Mode = OutputFile::Mode;
 using Names = std::vector<std::string>;
 
+absl::StatusOr<std::unique_ptr<OutputFile>> Create(const std::string& path, Mode mode) {
+  return OutputFile::Create(NamedOutput("--output", path), mode);
+}
+
 TEST(OutputFile, AppearsUnderItsNameOnCommit) {
   TemporaryDirectory dir;
-  auto file = *OutputFile::Create(dir / "out", Mode::kWhole);
+  auto file = *Create(dir / "out", Mode::kWhole);
   ASSERT_TRUE(file->Append("one\n").ok());
   ASSERT_TRUE(file->Flush().ok());
   EXPECT_EQ(access((dir / "out").c_str(), F_OK), -1);
@@ -26,7 +30,7 @@ TEST(OutputFile, LeavesNothingWithoutCommit) {
   TemporaryDirectory dir;
   dir.Write("out", "before");
   {
-    auto file = *OutputFile::Create(dir / "out", Mode::kWhole);
+    auto file = *Create(dir / "out", Mode::kWhole);
     ASSERT_TRUE(file->Append("one\n").ok());
     ASSERT_TRUE(file->Flush().ok());
   }
@@ -37,7 +41,7 @@ TEST(OutputFile, LeavesNothingWithoutCommit) {
 TEST(OutputFile, HasTheModeAnOrdinaryNewFileHas) {
   TemporaryDirectory dir;
   const mode_t old = umask(022);
-  ASSERT_TRUE((*OutputFile::Create(dir / "out", Mode::kWhole))->Commit().ok());
+  ASSERT_TRUE((*Create(dir / "out", Mode::kWhole))->Commit().ok());
   umask(old);
   struct stat info{};
   ASSERT_EQ(stat((dir / "out").c_str(), &info), 0);
@@ -47,7 +51,7 @@ TEST(OutputFile, HasTheModeAnOrdinaryNewFileHas) {
 TEST(OutputFile, KeepsTheModeOfTheFileItReplaces) {
   TemporaryDirectory dir;
   ASSERT_EQ(chmod(dir.Write("out", "before").c_str(), 0600), 0);
-  ASSERT_TRUE((*OutputFile::Create(dir / "out", Mode::kWhole))->Commit().ok());
+  ASSERT_TRUE((*Create(dir / "out", Mode::kWhole))->Commit().ok());
   struct stat info{};
   ASSERT_EQ(stat((dir / "out").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
@@ -57,15 +61,42 @@ TEST(OutputFile, ReplacesWhatASymbolicLinkPointsTo) {
   TemporaryDirectory dir;
   dir.Write("target", "before");
   ASSERT_EQ(symlink("target", (dir / "link").c_str()), 0);
-  auto file = *OutputFile::Create(dir / "link", Mode::kWhole);
+  auto file = *Create(dir / "link", Mode::kWhole);
   ASSERT_TRUE(file->Append("after").ok());
   ASSERT_TRUE(file->Commit().ok());
   EXPECT_EQ(Content(dir / "target"), "after");
   EXPECT_TRUE(std::filesystem::is_symlink(dir / "link"));
 }
 
+TEST(OutputFile, MakesWhatASymbolicLinkPointsTo) {
+  TemporaryDirectory dir;
+  ASSERT_EQ(mkdir((dir / "there").c_str(), 0777), 0);
+  ASSERT_EQ(symlink("there/target", (dir / "link").c_str()), 0);
+  ASSERT_EQ(symlink("link", (dir / "link to link").c_str()), 0);
+  auto file = *Create(dir / "link to link", Mode::kWhole);
+  ASSERT_TRUE(file->Append("after").ok());
+  ASSERT_TRUE(file->Commit().ok());
+  EXPECT_EQ(Content(dir / "there/target"), "after");
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "link to link"));
+}
+
+TEST(OutputFile, KeepsTheOwnerOfTheFileItReplaces) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may give a file away";
+  TemporaryDirectory dir;
+  const std::string path = dir.Write("out", "before");
+  ASSERT_EQ(chown(path.c_str(), 12345, 23456), 0);
+  ASSERT_EQ(chmod(path.c_str(), 0640), 0);
+  ASSERT_TRUE((*Create(path, Mode::kWhole))->Commit().ok());
+  struct stat info{};
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 12345u);
+  EXPECT_EQ(info.st_gid, 23456u);
+  EXPECT_EQ(info.st_mode & 0777, 0640u);
+}
+
 TEST(OutputFile, WritesDirectlyToWhatIsNoRegularFile) {
-  auto file = *OutputFile::Create("/dev/null", Mode::kWhole);
+  auto file = *Create("/dev/null", Mode::kWhole);
   ASSERT_TRUE(file->Append("one\n").ok());
   ASSERT_TRUE(file->Commit().ok());
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
@@ -74,7 +105,7 @@ TEST(OutputFile, WritesDirectlyToWhatIsNoRegularFile) {
 TEST(OutputFile, MissingDirectoryIsAnErrorAtOnce) {
   TemporaryDirectory dir;
   for (const Mode mode : {Mode::kWhole, Mode::kStream}) {
-    const auto file = OutputFile::Create(dir / "no/out", mode);
+    const auto file = Create(dir / "no/out", mode);
     ASSERT_FALSE(file.ok());
     EXPECT_EQ(std::string(file.status().message()), dir / "no/out" + ": No such file or directory");
   }
@@ -82,12 +113,12 @@ TEST(OutputFile, MissingDirectoryIsAnErrorAtOnce) {
 
 TEST(OutputFile, DirectoryIsAnError) {
   TemporaryDirectory dir;
-  EXPECT_EQ(std::string(OutputFile::Create(dir.path(), Mode::kWhole).status().message()),
+  EXPECT_EQ(std::string(Create(dir.path(), Mode::kWhole).status().message()),
             dir.path() + ": Is a directory");
 }
 
 TEST(OutputFile, FullDiskIsAnErrorThatStays) {
-  auto file = *OutputFile::Create("/dev/full", Mode::kStream);
+  auto file = *Create("/dev/full", Mode::kStream);
   EXPECT_TRUE(file->Append("one\n").ok());
   EXPECT_EQ(std::string(file->Flush().message()), "/dev/full: No space left on device");
   EXPECT_FALSE(file->Append("two\n").ok());
@@ -97,9 +128,7 @@ TEST(OutputFile, FullDiskIsAnErrorThatStays) {
 TEST(OutputFile, StreamIsEmptiedOnlyWhenAskedTo) {
   TemporaryDirectory dir;
   const std::string path = dir.Write("late", "before");
-  auto file = *OutputFile::Create(path, Mode::kStream);
-  EXPECT_TRUE(file->Is(path));
-  EXPECT_FALSE(file->Is(dir.path()));
+  auto file = *Create(path, Mode::kStream);
   EXPECT_EQ(Content(path), "before");
   ASSERT_TRUE(file->StartOver().ok());
   ASSERT_TRUE(file->Append("after").ok());

@@ -159,14 +159,6 @@ absl::Status Set(AnalyzeOptions& o, std::string_view name, const std::string& te
 absl::Status Complete(AnalyzeOptions& o) {
   if (o.keys.empty()) return WrongFlag("key", "is required");
   if (o.inputs.empty()) o.inputs.emplace_back("-");
-  const std::pair<std::string_view, const std::string*> files[] = {
-      {"html", &o.html_file}, {"svg", &o.svg_file}, {"output", &o.output_file}};
-  for (const auto& [name, file] : files) {
-    for (const auto& [other_name, other] : files) {
-      if (name < other_name && !file->empty() && *file == *other && *file != "-")
-        return WrongFlag(name, "the same file as --" + std::string(other_name));
-    }
-  }
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include "tools/pleat/analyze_output.h"
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/interrupt.h"
+#include "tools/pleat/named_files.h"
 #include "tools/pleat/summary.h"
 
 namespace pleat::inline v0 {
@@ -73,24 +74,19 @@ absl::Status AnalyzeRun::Open() {
 }
 
 absl::Status AnalyzeRun::OpenOutputs() {
-  // As for pleat fold, --output may replace an input: that is read before. A page over one is a mistake.
-  for (const auto& [option, path] :
-       {std::pair("--html", options_.html_file), {"--svg", options_.svg_file}}) {
-    if (absl::Status other = CheckNotAnInput(option, path, options_.inputs); !other.ok())
-      return other;
-  }
-  const std::pair<const std::string&, std::unique_ptr<OutputFile>&> files[] = {
-      {options_.output_file, output_}, {options_.html_file, html_}, {options_.svg_file, svg_}};
-  for (const auto& [path, file] : files) {
-    if (path.empty()) continue;
-    if (path == "-") {
-      file = OutputFile::Standard(STDOUT_FILENO);
-      continue;
-    }
+  std::vector<NamedFile> inputs;
+  for (const std::string& input : options_.inputs) inputs.push_back(NamedInput(input));
+  const NamedFile outputs[] = {NamedOutput("--output", options_.output_file),
+                               NamedOutput("--svg", options_.svg_file),
+                               NamedOutput("--html", options_.html_file)};
+  if (absl::Status differ = CheckNoneOverwritten(inputs, outputs); !differ.ok()) return differ;
+  std::unique_ptr<OutputFile>* const files[] = {&output_, &svg_, &html_};
+  for (size_t i = 0; i < std::size(outputs); ++i) {
+    if (outputs[i].path.empty()) continue;
     absl::StatusOr<std::unique_ptr<OutputFile>> created =
-        OutputFile::Create(path, OutputFile::Mode::kWhole);
+        OutputFile::Create(outputs[i], OutputFile::Mode::kWhole);
     if (!created.ok()) return created.status();
-    file = *std::move(created);
+    *files[i] = *std::move(created);
   }
   return absl::OkStatus();
 }

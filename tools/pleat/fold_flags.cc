@@ -214,6 +214,7 @@ absl::StatusOr<FoldCall> ParseFoldCall(int argc, const char* const* argv) {
 
   if (const auto spec = given->texts.find("spec"); spec != given->texts.end()) {
     const std::string& file = spec->second.back();
+    call.options.spec_file = file;
     absl::StatusOr<std::string> document = ReadWholeFile(file);
     if (!document.ok()) return document.status();
     absl::Status applied = ApplyDocument(*document, Printable(file), call.options);

@@ -124,19 +124,6 @@ absl::Status ApplyDocument(std::string_view document, std::string_view file, Fol
 absl::Status Complete(FoldOptions& options) {
   if (options.inputs.empty()) options.inputs.push_back("-");
   if (!options.max_memory_given) options.spec.max_bytes = HalfOfMemory();
-  const std::vector<std::pair<const char*, const std::string*>> files = {
-      {"late", &options.late_file},
-      {"bad", &options.bad_file},
-      {"open", &options.open_file},
-      {"stats", &options.stats_file},
-      {"output", &options.output_file}};
-  for (size_t i = 0; i < files.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (files[i].second->empty() || *files[i].second == "-") continue;
-      if (*files[i].second != *files[j].second) continue;
-      return WrongFlag(files[i].first, std::string("the same file as --") + files[j].first);
-    }
-  }
   return Validate(options.spec);
 }
 

@@ -41,8 +41,9 @@ struct FoldOptions {
   bool quiet_summary = false;
   int threads = 1;
 
-  // These two belong to one call and are no part of a document.
+  // These belong to one call and are no part of a document.
   std::vector<std::string> inputs;
+  std::string spec_file;  // the document; empty: none
   bool print_spec = false;
 };
 

@@ -3,37 +3,18 @@
 #include <unistd.h>
 
 #include <utility>
+#include <vector>
 
-#include "tools/pleat/errno_status.h"
+#include "tools/pleat/named_files.h"
 
 namespace pleat::inline v0 {
 namespace {
 
-// Opens `path` for lines as they come, unless it is empty or one of the inputs.
-absl::Status OpenStream(const std::string& path, std::string_view option,
-                        const std::vector<std::string>& inputs, std::unique_ptr<OutputFile>& out) {
-  if (path.empty()) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<OutputFile>> file =
-      OutputFile::Create(path, OutputFile::Mode::kStream);
-  if (!file.ok()) return file.status();
-  for (const std::string& input : inputs) {
-    if (!(*file)->Is(input)) continue;
-    return absl::InvalidArgumentError(std::string(option) + ": " + Printable(path) +
-                                      " is an input as well");
-  }
-  out = *std::move(file);
-  return out->StartOver();
-}
-
-// Opens `path` for one whole text; "-" is the descriptor `standard`.
-absl::Status OpenWhole(const std::string& path, int standard, std::unique_ptr<OutputFile>& out) {
-  if (path.empty()) return absl::OkStatus();
-  if (path == "-") {
-    out = OutputFile::Standard(standard);
-    return absl::OkStatus();
-  }
-  absl::StatusOr<std::unique_ptr<OutputFile>> file =
-      OutputFile::Create(path, OutputFile::Mode::kWhole);
+// None for an option that was not given.
+absl::Status OpenOne(const NamedFile& named, OutputFile::Mode mode,
+                     std::unique_ptr<OutputFile>& out) {
+  if (named.path.empty()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<OutputFile>> file = OutputFile::Create(named, mode);
   if (!file.ok()) return file.status();
   out = *std::move(file);
   return absl::OkStatus();
@@ -42,11 +23,22 @@ absl::Status OpenWhole(const std::string& path, int standard, std::unique_ptr<Ou
 }  // namespace
 
 absl::Status FoldOutputs::Open(const FoldOptions& options) {
-  absl::Status status = OpenWhole(options.output_file, STDOUT_FILENO, emissions_);
-  if (status.ok()) status = OpenWhole(options.open_file, STDOUT_FILENO, open_);
-  if (status.ok()) status = OpenWhole(options.stats_file, STDERR_FILENO, stats_);
-  if (status.ok()) status = OpenStream(options.late_file, "--late", options.inputs, late_);
-  if (status.ok()) status = OpenStream(options.bad_file, "--bad", options.inputs, bad_);
+  std::vector<NamedFile> inputs;
+  for (const std::string& input : options.inputs) inputs.push_back(NamedInput(input));
+  inputs.push_back({"--spec", options.spec_file});
+  const NamedFile outputs[] = {
+      NamedOutput("--output", options.output_file), NamedOutput("--open", options.open_file),
+      NamedOutput("--stats", options.stats_file, STDERR_FILENO),
+      NamedOutput("--late", options.late_file), NamedOutput("--bad", options.bad_file)};
+  absl::Status status = CheckNoneOverwritten(inputs, outputs);
+  if (status.ok()) status = OpenOne(outputs[0], OutputFile::Mode::kWhole, emissions_);
+  if (status.ok()) status = OpenOne(outputs[1], OutputFile::Mode::kWhole, open_);
+  if (status.ok()) status = OpenOne(outputs[2], OutputFile::Mode::kWhole, stats_);
+  if (status.ok()) status = OpenOne(outputs[3], OutputFile::Mode::kStream, late_);
+  if (status.ok()) status = OpenOne(outputs[4], OutputFile::Mode::kStream, bad_);
+  for (OutputFile* file : {late_.get(), bad_.get()}) {
+    if (status.ok() && file != nullptr) status = file->StartOver();
+  }
   return status;
 }
 

@@ -18,7 +18,8 @@ namespace pleat::inline v0 {
 
 class FoldOutputs {
  public:
-  // Errors: kUnavailable if a file cannot be written; kInvalidArgument if one is an input as well.
+  // Errors: kUnavailable if a file cannot be written; kInvalidArgument if one of them would
+  // overwrite another, or what is read. Nothing has then been touched.
   absl::Status Open(const FoldOptions& options);
 
   OutputFile& emissions() { return *emissions_; }

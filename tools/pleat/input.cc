@@ -77,22 +77,6 @@ absl::Status CheckReadable(const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status CheckNotAnInput(std::string_view option, const std::string& path,
-                             const std::vector<std::string>& inputs) {
-  struct stat output{};
-  if (path == "-" || stat(path.c_str(), &output) != 0 || !S_ISREG(output.st_mode))
-    return absl::OkStatus();
-  for (const std::string& name : inputs) {
-    struct stat input{};
-    if (name == "-" || stat(name.c_str(), &input) != 0) continue;
-    if (input.st_dev == output.st_dev && input.st_ino == output.st_ino) {
-      return absl::InvalidArgumentError(std::string(option) + ": " + Printable(path) +
-                                        " is an input as well");
-    }
-  }
-  return absl::OkStatus();
-}
-
 uint64_t InputSize(const std::string& path) {
   struct stat info{};
   const int failed = path == "-" ? fstat(STDIN_FILENO, &info) : stat(path.c_str(), &info);

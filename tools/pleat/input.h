@@ -33,10 +33,6 @@ std::string InputName(const std::string& path);
 // is not opened, since that would wait for its writer.
 absl::Status CheckReadable(const std::string& path);
 
-// An error if the output `path`, which `option` names, would replace one of the inputs.
-absl::Status CheckNotAnInput(std::string_view option, const std::string& path,
-                             const std::vector<std::string>& inputs);
-
 // The size of a regular file; 0 for anything else.
 uint64_t InputSize(const std::string& path);
 

@@ -6,52 +6,31 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
-#include <cstdlib>
 #include <utility>
 
 #include "tools/pleat/errno_status.h"
+#include "tools/pleat/named_files.h"
 
 namespace pleat::inline v0 {
 namespace {
 
 constexpr size_t kBufferBytes = 256 * 1024;
 
-// A name that is a symbolic link stands for what it points to: that is what gets replaced.
-std::string Resolved(const std::string& path) {
-  char* const real = realpath(path.c_str(), nullptr);
-  if (real == nullptr) return path;
-  std::string out(real);
-  std::free(real);
-  return out;
-}
-
-std::string DirectoryOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-// The descriptor that a name such as /dev/stdout or /dev/fd/3 stands for, or -1. Opening these names
-// anew would start again at the beginning of what they are redirected to.
-int DescriptorNamed(std::string_view path) {
-  if (path == "/dev/stdout") return STDOUT_FILENO;
-  if (path == "/dev/stderr") return STDERR_FILENO;
-  for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
-    if (path.substr(0, prefix.size()) != prefix) continue;
-    const std::string_view digits = path.substr(prefix.size());
-    int fd = -1;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), fd);
-    return error == std::errc() && end == digits.data() + digits.size() ? fd : -1;
-  }
-  return -1;
-}
-
 // What open(2) would have given a new file, which mkstemp makes private at first.
 mode_t DefaultMode() {
   const mode_t mask = umask(0);
   umask(mask);
   return 0666 & ~mask;
+}
+
+// Gives a new file the owner, the group and the mode of the one that it will replace, as far as that
+// is allowed: only root may give a file away, and some file systems know neither.
+void TakeAfter(int fd, const struct stat& replaced) {
+  if (fchown(fd, replaced.st_uid, replaced.st_gid) != 0) {
+    constexpr auto kMyself = static_cast<uid_t>(-1);
+    [[maybe_unused]] const int ignored = fchown(fd, kMyself, replaced.st_gid);
+  }
+  [[maybe_unused]] const int ignored = fchmod(fd, replaced.st_mode & 0777);
 }
 
 // The name is only durable once its directory is.
@@ -64,9 +43,17 @@ void SyncDirectoryOf(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path, Mode mode) {
+absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const NamedFile& named, Mode mode) {
+  const std::string& path = named.path;
   std::unique_ptr<OutputFile> file(new OutputFile(path, -1));
-  if (const int fd = DescriptorNamed(path); fd >= 0) {
+  const int fd = path == "-" ? named.standard : DescriptorNamed(path);
+  if (fd == STDOUT_FILENO || fd == STDERR_FILENO) {
+    file->name_ = fd == STDERR_FILENO ? "<stderr>" : "<stdout>";
+    file->fd_ = fd;
+    return file;
+  }
+  if (fd >= 0) {
+    // To open this name would be to start again at the beginning of the file that it leads to.
     file->fd_ = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (file->fd_ < 0) return ErrnoStatus(errno, path);
     return file;
@@ -75,13 +62,15 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string
   const bool exists = stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) return ErrnoStatus(EISDIR, path);
   if (mode == Mode::kWhole && (!exists || S_ISREG(info.st_mode))) {
-    if (absl::Status opened = file->OpenTemporary(Resolved(path)); !opened.ok()) return opened;
-    if (fchmod(file->fd_, exists ? info.st_mode & 0777 : DefaultMode()) != 0) {
+    if (absl::Status opened = file->OpenTemporary(FollowLinks(path)); !opened.ok()) return opened;
+    if (exists) {
+      TakeAfter(file->fd_, info);
+    } else if (fchmod(file->fd_, DefaultMode()) != 0) {
       return ErrnoStatus(errno, path);
     }
     return file;
   }
-  // Not truncated yet: the caller asks Is() first, and then StartOver().
+  // Not emptied yet: that is for StartOver(), once nothing stands in the way of the run.
   file->fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
   if (file->fd_ < 0) return ErrnoStatus(errno, path);
   file->truncate_ = fstat(file->fd_, &info) == 0 && S_ISREG(info.st_mode);
@@ -91,11 +80,6 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string
 absl::Status OutputFile::StartOver() {
   if (truncate_ && ftruncate(fd_, 0) != 0) status_ = ErrnoStatus(errno, name_);
   return status_;
-}
-
-std::unique_ptr<OutputFile> OutputFile::Standard(int fd) {
-  return std::unique_ptr<OutputFile>(
-      new OutputFile(fd == STDERR_FILENO ? "<stderr>" : "<stdout>", fd));
 }
 
 absl::Status OutputFile::OpenTemporary(const std::string& path) {
@@ -151,14 +135,6 @@ absl::Status OutputFile::Commit() {
   removed_on_kill_.reset();
   SyncDirectoryOf(path_);
   return absl::OkStatus();
-}
-
-bool OutputFile::Is(const std::string& path) const {
-  struct stat mine{};
-  struct stat other{};
-  const int failed = path == "-" ? fstat(STDIN_FILENO, &other) : stat(path.c_str(), &other);
-  return failed == 0 && fstat(fd_, &mine) == 0 && S_ISREG(mine.st_mode) &&
-         mine.st_dev == other.st_dev && mine.st_ino == other.st_ino;
 }
 
 }  // namespace pleat::inline v0

@@ -2,8 +2,11 @@
 //
 // A file is written under a temporary name beside its final one, synced, and renamed on Commit(). If
 // that does not happen, for whatever reason, the temporary file is removed and what was under the
-// name before is untouched. A name that stands for something else than a regular file (a device, a
-// named pipe, /dev/stderr) is written to directly: replacing it would be a disaster.
+// name before is untouched. A symbolic link stays one: what it leads to is replaced. A file that
+// replaces another takes its owner and mode, as far as that is allowed.
+//
+// A name that stands for something else than a regular file (a device, a named pipe, /dev/stderr) is
+// written to directly: replacing it would be a disaster.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +18,7 @@
 #include <absl/status/statusor.h>
 
 #include "tools/pleat/interrupt.h"
+#include "tools/pleat/named_files.h"
 
 namespace pleat::inline v0 {
 
@@ -25,21 +29,21 @@ class OutputFile {
     kStream,  // written as it comes, for lines that somebody may want to follow
   };
 
-  // Errors: kUnavailable, with the name and what the system says.
-  static absl::StatusOr<std::unique_ptr<OutputFile>> Create(const std::string& path, Mode mode);
-  // A descriptor of the process, 1 or 2, which stays open.
-  static std::unique_ptr<OutputFile> Standard(int fd);
+  // "-" and names such as /dev/stdout are descriptors of the process: what is written goes on where
+  // they stand. Errors: kUnavailable, with the name and what the system says.
+  static absl::StatusOr<std::unique_ptr<OutputFile>> Create(const NamedFile& file, Mode mode);
 
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Empties a kStream file that existed before. To be called once it is clear that it is not an
-  // input as well.
+  // Empties a kStream file that existed before. To be called once all that the run needs is open, so
+  // that a run that cannot start loses nothing.
   absl::Status StartOver();
 
   // Buffers `text`, and writes once enough has come together.
-  // Errors: kAborted if standard output is a pipe whose reader has gone; else as Create(). The first error stays.
+  // Errors: kAborted if standard output is a pipe whose reader has gone; else as Create(). The first
+  // error stays.
   absl::Status Append(std::string_view text);
 
   // Writes what is buffered.
@@ -47,9 +51,6 @@ class OutputFile {
 
   // Flushes, and gives the file its name. Nothing can be appended after.
   absl::Status Commit();
-
-  // Whether this is the very file `path` names, so that writing would destroy what is to be read.
-  bool Is(const std::string& path) const;
 
   int fd() const { return fd_; }
 

@@ -1,0 +1,43 @@
+// What the names of files on a command line stand for, and whether two of them stand for one file.
+#pragma once
+
+#include <unistd.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <absl/status/status.h>
+
+namespace pleat::inline v0 {
+
+// The descriptor of this process that a name such as /dev/stdout or /dev/fd/3 stands for, or -1.
+int DescriptorNamed(std::string_view path);
+
+// The directory that a name is in: "." if it names none.
+std::string DirectoryOf(std::string_view path);
+
+// Where the file of this name is, or will be made: symbolic links are followed, also one that leads
+// to nothing yet. `path` itself if they go round in circles.
+std::string FollowLinks(const std::string& path);
+
+// A file that a run reads or writes, as the command line has it.
+struct NamedFile {
+  std::string role;   // for messages, such as "--late"
+  std::string path;   // empty: there is none
+  int standard = -1;  // the descriptor that "-" stands for
+};
+
+// What `pleat COMMAND path` reads, and what `option path` writes.
+NamedFile NamedInput(const std::string& path);
+NamedFile NamedOutput(std::string_view option, const std::string& path,
+                      int standard = STDOUT_FILENO);
+
+// Makes sure that no output would overwrite an input or another output, under whatever name. Only
+// regular files count: devices and pipes may be named as often as one likes. So may descriptors that
+// are open already, as outputs: what is written to them follows one another, as after `2>&1`.
+// Errors: kInvalidArgument, with both roles.
+absl::Status CheckNoneOverwritten(std::span<const NamedFile> inputs,
+                                  std::span<const NamedFile> outputs);
+
+}  // namespace pleat::inline v0
