@@ -137,10 +137,9 @@ bool TryNumber(std::string_view text) {
   if (!good) return false;
 
   const std::string terminated(text);
-  pleat::Number number;
-  const bool finite = pleat::ReadNumber(text, number);
+  const pleat::Number number = pleat::ReadNumber(text);
   const double real = std::strtod(terminated.c_str(), nullptr);
-  FUZZ_EXPECT(finite == std::isfinite(real) && number.real == real, text);
+  FUZZ_EXPECT(number.real == real, text);
   FUZZ_EXPECT(number.integer == (text.find_first_of(".eE") == std::string_view::npos), text);
   errno = 0;
   const int64_t whole = std::strtoll(terminated.c_str(), nullptr, 10);

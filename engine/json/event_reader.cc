@@ -102,11 +102,10 @@ bool ReadMicroseconds(const Value& number, int shift, int64_t& micros) noexcept 
   return true;
 }
 
-bool ReadNumberOf(const Value& value, Number& number) noexcept {
-  if (!value.short_integer) return ReadNumber(value.text, number);
+Number ReadNumberOf(const Value& value) noexcept {
+  if (!value.short_integer) return ReadNumber(value.text);
   const int64_t whole = ReadShortInteger(value.text);
-  number = {.integer = true, .fits = true, .whole = whole, .real = static_cast<double>(whole)};
-  return true;
+  return {.integer = true, .fits = true, .whole = whole, .real = static_cast<double>(whole)};
 }
 
 }  // namespace
@@ -283,8 +282,10 @@ bool EventReader::ReadOperand(const FoldPlan::MergedValue& merge, EventBatch& ba
     case Reducer::kMean:
     case Reducer::kMin:
     case Reducer::kMax:
+      operand.present = value.kind == Value::Kind::kNumber;
+      if (!operand.present) break;
       operand.text = value.text;
-      operand.present = value.kind == Value::Kind::kNumber && ReadNumberOf(value, operand.number);
+      operand.number = ReadNumberOf(value);
       break;
     case Reducer::kConcat: operand.present = ReadPiece(value, batch, operand); break;
     case Reducer::kFirst:

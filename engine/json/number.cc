@@ -123,14 +123,15 @@ bool IsNumber(std::string_view token) noexcept {
   return p == end;
 }
 
-bool ReadNumber(std::string_view token, Number& out) noexcept {
+Number ReadNumber(std::string_view token) noexcept {
+  Number out;
   const char* const end = token.data() + token.size();
   const auto [stop, error] = std::from_chars(token.data(), end, out.whole);
   out.integer = stop == end;
   out.fits = out.integer && error == std::errc();
   out.real = out.fits ? static_cast<double>(out.whole) : NearestDouble(token);
   if (!out.fits) out.whole = 0;
-  return std::isfinite(out.real);
+  return out;
 }
 
 int CompareNumbers(std::string_view a, std::string_view b) noexcept {

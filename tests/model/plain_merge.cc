@@ -1,6 +1,7 @@
 // See the header.
 #include "tests/model/plain_merge.h"
 
+#include <cfloat>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -43,8 +44,7 @@ bool Takes(const std::string& reducer, const PlainJson& value) {
   if (reducer == "keys") return value.kind == Kind::kObject;
   if (reducer == "concat") return value.kind != Kind::kArray && value.kind != Kind::kObject;
   if (reducer != "sum" && reducer != "mean" && reducer != "min" && reducer != "max") return true;
-  if (value.kind != Kind::kNumber) return false;
-  return IsInteger(value.text) || std::isfinite(ToDouble(value.text));
+  return value.kind == Kind::kNumber;
 }
 
 // What a reducer walks over: the values that are there and that it takes.
@@ -65,13 +65,15 @@ Values TakenValues(const PlainMerge& merge, const PlainEvents& events) {
 }
 
 // Integers exactly, until they leave 64 bits: there the sum stays. Other numbers apart from them, in
-// order of arrival, with Neumaier's compensation. The two meet in the total only.
+// order of arrival, with Neumaier's compensation, until they leave the doubles: likewise. The two meet in
+// the total only.
 struct Sum {
   int64_t integers = 0;
   double doubles = 0;
   double lost = 0;
   bool any_double = false;
-  bool saturated = false;
+  bool saturated = false;  // the integers
+  bool full = false;       // the doubles
 
   void Add(const std::string& number) {
     if (!IsInteger(number)) {
@@ -86,27 +88,39 @@ struct Sum {
 
   void AddDouble(double x) {
     const double sum = doubles + x;
+    if (full || !std::isfinite(sum)) return Fill(sum < 0);
     lost += std::abs(doubles) >= std::abs(x) ? (doubles - sum) + x : (x - sum) + doubles;
     doubles = sum;
   }
 
-  double Total() const {
+  void Fill(bool negative) {
+    if (!full) doubles = negative ? -DBL_MAX : DBL_MAX;
+    full = true;
+    lost = 0;
+  }
+
+  // All of it, in `doubles`.
+  Sum Total() const {
     Sum all = *this;
     all.AddDouble(static_cast<double>(integers));
-    return all.doubles + all.lost;
+    if (!std::isfinite(all.doubles + all.lost)) all.Fill(all.doubles < 0);
+    all.doubles += all.lost;
+    all.saturated |= all.full;
+    return all;
   }
 };
 
 PlainMerged MergedNumbers(const PlainMerge& merge, const Values& values) {
   Sum sum;
   for (const Value& value : values) sum.Add(value.json->text);
-  PlainMerged out{.saturated = sum.saturated};
+  const Sum total = sum.Total();
+  PlainMerged out{.saturated = total.saturated};
   if (values.empty()) {
     out.json = "null";
   } else if (merge.reducer == "mean") {
-    out.json = WriteDouble(sum.Total() / static_cast<double>(values.size()));
+    out.json = WriteDouble(total.doubles / static_cast<double>(values.size()));
   } else {
-    out.json = sum.any_double ? WriteDouble(sum.Total()) : std::to_string(sum.integers);
+    out.json = sum.any_double ? WriteDouble(total.doubles) : std::to_string(sum.integers);
   }
   return out;
 }

@@ -1,7 +1,5 @@
 // Merging, for the model: a reducer is a plain walk over all events of a group, done once the result is
 // wanted. Written from docs/command-line.md and json.h; shares no code with engine/json.
-//
-// Not modelled: sums beyond the doubles.
 #pragma once
 
 #include <cstdint>
