@@ -116,7 +116,7 @@ absl::StatusOr<FolderCore*> EngineCore::Add(std::unique_ptr<FolderCore> folder) 
       return absl::AlreadyExistsError("a collection named \"" + folder->name() + "\" exists");
     }
   }
-  folder->InstallBooks();
+  folder->InstallBooks(++collections_);
   folders_.push_back(std::move(folder));
   return folders_.back().get();
 }

@@ -69,6 +69,7 @@ class EngineCore {
   Timeline timeline_;
   Schedule schedule_;
   Lock lock_;
+  uint32_t collections_ ABSL_GUARDED_BY(lock_) = 0;  // ever added
   // Before the partitions, whose books use the folders' StateOps to the very end.
   std::vector<std::unique_ptr<FolderCore>> folders_ ABSL_GUARDED_BY(lock_);
   // Never resized after construction; a deque, because locks stay put.

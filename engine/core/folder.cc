@@ -93,7 +93,8 @@ size_t Share(size_t total, int i, int partitions) {
 
 }  // namespace
 
-void FolderCore::InstallBooks() {
+void FolderCore::InstallBooks(uint32_t number) {
+  number_ = number;
   const int partitions = engine_.partition_count();
   for (int i = 0; i < partitions; ++i) {
     FolderOptions share = options_;
@@ -305,9 +306,10 @@ size_t FolderCore::Pop(size_t max, PartitionRange from, AnyFolder::Take take) {
 }
 
 size_t FolderCore::Lease(size_t max, Duration ttl, PartitionRange from, AnyFolder::Borrow borrow) {
+  const LeaseToken origin{.epoch = engine_.epoch(), .collection = number_};
   return HandOutRange(max, from, /*lends=*/true,
                       [&](FoldBook& book, const Handout& next, EngineTime lease_now) {
-                        book.LendNext(next, lease_now, ttl, engine_.epoch(), borrow);
+                        book.LendNext(next, lease_now, ttl, origin, borrow);
                       });
 }
 
@@ -321,12 +323,11 @@ void FolderCore::NoteLeases(const Home& home) {
   }
 }
 
-// What `change(book, now)` makes of a token, if it is one of this engine's.
+// What `change(book, now)` makes of a token, if it is one of this folder's.
 template <class Change>
 LeaseOutcome FolderCore::WithToken(const LeaseToken& token, const Change& change) {
-  if (token.epoch != engine_.epoch() || token.partition >= homes_.size()) {
-    return LeaseOutcome::kStale;
-  }
+  const bool ours = token.epoch == engine_.epoch() && token.collection == number_;
+  if (!ours || token.partition >= homes_.size()) return LeaseOutcome::kStale;
   const Home& home = homes_[token.partition];
   LockGuard guard(home.partition->lock());
   if (home.partition->closed()) return LeaseOutcome::kClosed;

@@ -28,8 +28,9 @@ class FolderCore {
         ops_(ops),
         context_owner_(std::move(context_owner)) {}
 
-  // Puts a book into every partition. Call once, when the name is known to be free.
-  void InstallBooks();
+  // Puts a book into every partition. Call once, when the name is known to be free. `number`: what leases call
+  // the collection.
+  void InstallBooks(uint32_t number);
 
   // The methods of AnyFolder.
 
@@ -89,6 +90,7 @@ class FolderCore {
   const FolderOptions options_;
   const StateOps ops_;
   const std::shared_ptr<void> context_owner_;
+  uint32_t number_ = 0;
   std::vector<Home> homes_;  // by partition
   OpenPeak open_peak_;       // with gap_stats
 };

@@ -174,7 +174,8 @@ class FoldBook final : public Book {
 
   // Hands it out. REQUIRES: it is what NextHandout() has just given.
   void PopNext(const Handout& next, EngineTime lease_now, AnyFolder::Take take);
-  void LendNext(const Handout& next, EngineTime lease_now, Duration ttl, uint64_t epoch,
+  // `origin` names engine and collection, as the tokens shall.
+  void LendNext(const Handout& next, EngineTime lease_now, Duration ttl, LeaseToken origin,
                 AnyFolder::Borrow borrow);
 
   // Whether `mine` comes before `theirs`, of another book: what came back before what never went out, and that

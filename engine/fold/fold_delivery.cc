@@ -127,10 +127,11 @@ void FoldBook::PopNext(const Handout& next, EngineTime lease_now, AnyFolder::Tak
   ++ledger_.popped;
 }
 
-void FoldBook::LendNext(const Handout& next, EngineTime lease_now, Duration ttl, uint64_t epoch,
+void FoldBook::LendNext(const Handout& next, EngineTime lease_now, Duration ttl, LeaseToken origin,
                         AnyFolder::Borrow borrow) {
   if (leases_ == nullptr) {
-    leases_ = std::make_unique<Leases>(pool_, options_, timeline_, epoch, partition_, ttl);
+    origin.partition = partition_;
+    leases_ = std::make_unique<Leases>(pool_, options_, timeline_, origin, ttl);
   }
   if (next.what() == Handout::What::kReturned) {
     const ReadyGroup ready = leases_->EmissionOf(next.returned());

@@ -8,18 +8,16 @@
 
 namespace pleat::inline v0 {
 
-Leases::Leases(PagePool& pool, const FolderOptions& options, Timeline& timeline, uint64_t epoch,
-               uint32_t partition, Duration usual_ttl)
+Leases::Leases(PagePool& pool, const FolderOptions& options, Timeline& timeline,
+               const LeaseToken& origin, Duration usual_ttl)
     : options_(options),
       timeline_(timeline),
-      epoch_(epoch),
-      partition_(partition),
+      origin_(origin),
       records_(pool, sizeof(Record)),
       waiters_(pool, sizeof(Waiter)),
       index_(pool),
       deadlines_(pool, std::max(usual_ttl, Duration{1})),
-      returned_(pool),
-      acked_(kRemembered / 64) {}
+      returned_(pool) {}
 
 Deadlines::Answer Leases::Asker::operator()(uint32_t number) const noexcept {
   Record& record = leases.At(number);
@@ -207,8 +205,8 @@ Delivery Leases::LendRecord(uint32_t number, EngineTime now, Duration ttl) {
   ttl = std::clamp(ttl, Duration::zero(), options_.max_lease_age);
   ++record.deliveries;
   ++deliveries_;
-  record.lease = ++last_lease_;
-  Forget(record.lease);
+  record.lease = last_lease_ + 1;
+  Remember(record.lease);
   record.last_leased = now;
   record.position = timeline_.TakePositions(1);
   number = Arm(number, State::kLent, SaturatingAdd(now, ttl));
@@ -218,11 +216,11 @@ Delivery Leases::LendRecord(uint32_t number, EngineTime now, Duration ttl) {
 
 LeaseToken Leases::TokenOf(uint32_t number) const noexcept {
   const Record& record = At(number);
-  return {.epoch = epoch_,
-          .lease = record.lease,
-          .generation = record.held.emission.generation,
-          .partition = partition_,
-          .place = number};
+  LeaseToken token = origin_;
+  token.lease = record.lease;
+  token.generation = record.held.emission.generation;
+  token.place = number;
+  return token;
 }
 
 // The record that the token's delivery was of, if that is the last one of its emission; else kNone.
@@ -254,9 +252,13 @@ ReadyGroup Leases::TakeReturned(EngineTime now) {
 
 Leases::Answer Leases::Ack(const LeaseToken& token, EngineTime now) {
   const uint32_t number = LiveRecordOf(token, now);
-  if (number == kNone) return {Acked(token) ? LeaseOutcome::kDone : LeaseOutcome::kStale};
+  uint64_t* const acked = AckedBy(token.lease);
+  if (number == kNone) {
+    const bool repeated = acked != nullptr && *acked != kNotAcked && *acked == token.generation;
+    return {repeated ? LeaseOutcome::kDone : LeaseOutcome::kStale};
+  }
   const ReadyGroup emission = At(number).held.emission;
-  NoteAcked(token.lease);
+  if (acked != nullptr) *acked = emission.generation;
   --unacked_;
   EndEarly(number);
   Settle(number, now, /*by_call=*/true);
@@ -418,22 +420,16 @@ bool Leases::ScanDead(uint32_t& place, size_t max, size_t& seen,
 
 // --- What was acked
 
-bool Leases::Acked(const LeaseToken& token) const noexcept {
-  if (token.lease == 0 || token.lease > last_lease_) return false;
-  if (last_lease_ - token.lease >= kRemembered) return false;
-  const uint64_t bit = token.lease % kRemembered;
-  return (acked_[bit / 64] >> bit % 64 & 1) != 0;
+void Leases::Remember(uint64_t lease) {
+  last_lease_ = lease;
+  acked_.push_back(kNotAcked);
+  if (acked_.size() > kRemembered) acked_.pop_front();
 }
 
-void Leases::NoteAcked(uint64_t lease) noexcept {
-  if (last_lease_ - lease >= kRemembered) return;
-  const uint64_t bit = lease % kRemembered;
-  acked_[bit / 64] |= uint64_t{1} << bit % 64;
-}
-
-void Leases::Forget(uint64_t lease) noexcept {
-  const uint64_t bit = lease % kRemembered;
-  acked_[bit / 64] &= ~(uint64_t{1} << bit % 64);
+// The generation that this delivery has acked, or kNotAcked; null if the delivery is not remembered.
+uint64_t* Leases::AckedBy(uint64_t lease) noexcept {
+  const uint64_t back = last_lease_ - lease;
+  return lease <= last_lease_ && back < acked_.size() ? &acked_[acked_.size() - 1 - back] : nullptr;
 }
 
 }  // namespace pleat::inline v0

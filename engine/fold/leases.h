@@ -27,6 +27,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include <absl/functional/function_ref.h>
@@ -79,9 +80,9 @@ class Leases {
   // Takes what is dropped because there are too many dead letters.
   using Drop = absl::FunctionRef<void(const ReadyGroup&)>;
 
-  // `usual_ttl`: how long most leases are.
-  Leases(PagePool& pool, const FolderOptions& options, Timeline& timeline, uint64_t epoch,
-         uint32_t partition, Duration usual_ttl);
+  // `origin`: engine, collection and partition, as in each token. `usual_ttl`: how long most leases are.
+  Leases(PagePool& pool, const FolderOptions& options, Timeline& timeline, const LeaseToken& origin,
+         Duration usual_ttl);
 
   // The record that holds the key, if only in name, or kNone.
   uint32_t HolderOf(const PackedKey& key, uint32_t hash) const;
@@ -192,8 +193,9 @@ class Leases {
     uint64_t Version() const noexcept { return leases.version_; }
   };
 
-  // Deliveries whose outcome is remembered, so that an Ack() can be repeated: a bit for each.
-  static constexpr uint64_t kRemembered = 65'536;
+  // Deliveries whose outcome is remembered, so that an Ack() can be repeated.
+  static constexpr size_t kRemembered = 65'536;
+  static constexpr uint64_t kNotAcked = UINT64_MAX;
 
   Record& At(uint32_t number) const noexcept {
     return *reinterpret_cast<Record*>(records_.hot(number));
@@ -219,21 +221,19 @@ class Leases {
   bool Dies(const Record& record) const noexcept;
   void Bury(uint32_t number, EngineTime at, bool by_call, Drop drop);
   void UnlinkDead(Record& dead);
-  bool Acked(const LeaseToken& token) const noexcept;
-  void NoteAcked(uint64_t lease) noexcept;
-  void Forget(uint64_t lease) noexcept;
+  void Remember(uint64_t lease);
+  uint64_t* AckedBy(uint64_t lease) noexcept;
 
   const FolderOptions& options_;
   Timeline& timeline_;
-  const uint64_t epoch_;
-  const uint32_t partition_;
+  const LeaseToken origin_;
   Slab<> records_;
   Slab<> waiters_;
   KeyIndex index_;  // records by the key they hold
   Deadlines deadlines_;
   PagedQueue<Returned> returned_;
   std::vector<Released> released_;
-  std::vector<uint64_t> acked_;
+  std::deque<uint64_t> acked_;  // by each of the latest deliveries: a generation, or kNotAcked
   uint64_t last_lease_ = 0;
   uint64_t version_ = 0;         // counts whatever can change an answer
   uint32_t first_dead_ = kNone;  // the oldest

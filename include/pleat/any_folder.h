@@ -131,7 +131,8 @@ struct FolderOptions {
   uint32_t max_deliveries = 5;
 
   // Keys of which an emission is lent, or waits to be lent again. At the limit nothing else is lent. Each
-  // costs some 150 bytes beside max_bytes. At least one per partition.
+  // costs some 150 bytes beside max_bytes, and each of a partition's latest 65,536 deliveries 8. At least one
+  // per partition.
   size_t max_leased = 1'000'000;
 
   // How long after it was handed out Extend() can keep a lease, and how long Nack() can delay the next delivery.

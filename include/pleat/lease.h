@@ -26,9 +26,10 @@ namespace pleat::inline v0 {
 // Names one delivery of one emission. Plain numbers, which may travel to another process and back; an engine
 // looks at tokens with suspicion, so that a forged one is stale at worst.
 struct LeaseToken {
-  uint64_t epoch = 0;  // of the engine; no two Engine objects share it
-  uint64_t lease = 0;  // counts the partition's deliveries, from 1
-  uint64_t generation = 0;
+  uint64_t epoch = 0;       // of the engine; no two Engine objects share it
+  uint64_t lease = 0;       // counts the partition's deliveries, from 1
+  uint64_t generation = 0;  // of the emission; see EmissionId
+  uint32_t collection = 0;  // no two folders that an engine has ever had share it
   uint32_t partition = 0;
   uint32_t place = 0;  // where the engine finds it
 
@@ -39,7 +40,7 @@ struct LeaseToken {
 enum class LeaseOutcome : uint8_t {
   kDone,     // as asked; an Ack() is answered so again when it is repeated
   kClamped,  // done, but with the time asked for cut to the folder's limit
-  kStale,  // the lease is over: it ran out, was given back, or is of another engine. Nothing has changed,
+  kStale,  // the lease is over: it ran out, was given back, or is of another folder. Nothing has changed,
            // and what was lent is, or will be, somebody else's
   kClosed,         // the engine is gone
   kWouldDeadlock,  // called from inside a fold function; nothing has changed

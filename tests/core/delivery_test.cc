@@ -159,6 +159,36 @@ TEST_F(Delivery, ATokenOfAnotherEngineIsStale) {
   EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kStale);
 }
 
+TEST_F(Delivery, ATokenOfAnotherFolderIsStale) {
+  Open();
+  auto other = *Folder<Number, Values>::Open(
+      *engine_, "others", {.quiet_period = 1h, .max_hold = kForever, .max_events = 1});
+  Emit("a", 1);
+  other.Fold("a", {2}, engine_->now());
+  const LeaseToken token = LeaseOne();
+  const auto others = other.Lease(1, 30s);
+  ASSERT_THAT(others, SizeIs(1));
+  const LeaseToken others_token = others[0].delivery.token;
+  EXPECT_NE(others_token, token);
+  EXPECT_EQ(folder_->Ack(others_token), LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->Nack(others_token), LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->Extend(others_token, 1h), LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->ledger().acked, 0);
+  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
+  EXPECT_EQ(other.Ack(token), LeaseOutcome::kStale);
+  EXPECT_EQ(other.Ack(others_token), LeaseOutcome::kDone);
+}
+
+TEST_F(Delivery, ATokenOfAnotherFolderDoesNotRepeatAnAck) {
+  Open();
+  auto other = *Folder<Number, Values>::Open(
+      *engine_, "others", {.quiet_period = 1h, .max_hold = kForever, .max_events = 1});
+  Emit("a", 1);
+  other.Fold("a", {2}, engine_->now());
+  EXPECT_EQ(folder_->Ack(LeaseOne()), LeaseOutcome::kDone);
+  EXPECT_EQ(folder_->Ack(other.Lease(1, 30s).at(0).delivery.token), LeaseOutcome::kStale);
+}
+
 TEST_F(Delivery, AForgedTokenIsStale) {
   Open();
   Emit("a", 1);
@@ -174,10 +204,31 @@ TEST_F(Delivery, AForgedTokenIsStale) {
     forged.generation ^= uint64_t{1} << bit;
     EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
     forged = token;
+    forged.collection ^= uint32_t{1} << bit;
+    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
+    forged = token;
     forged.partition ^= uint32_t{1} << bit;
     EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
   }
   EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
+}
+
+TEST_F(Delivery, AForgedGenerationDoesNotRepeatAnAck) {
+  Open({}, {.partitions = 1});
+  Emit("a", 1);
+  Emit("b", 2);
+  const LeaseToken acked = LeaseOne();
+  LeaseOne();
+  EXPECT_EQ(folder_->Ack(acked), LeaseOutcome::kDone);
+  for (const uint64_t generation : {acked.generation + 1, acked.generation + 1'000, UINT64_MAX}) {
+    LeaseToken forged = acked;
+    forged.generation = generation;
+    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
+    ++forged.lease;  // of one that is lent
+    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
+  }
+  EXPECT_EQ(folder_->ledger().acked, 1);
+  EXPECT_EQ(folder_->Ack(acked), LeaseOutcome::kDone);
 }
 
 // L10, C4.

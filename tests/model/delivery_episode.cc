@@ -7,7 +7,7 @@ namespace pleat::inline v0 {
 
 void DeliveryEpisode::Apply(const Op& op) {
   const Named named = TokenOf(op);
-  const auto [token, delivery, number] = named;
+  const auto [token, delivery, elsewhere] = named;
   const auto [letter, dead, ignored] = LetterOf(op);
   switch (op.verb) {
     case Verb::kPop: return Pop(op.n, op.range);
@@ -28,7 +28,7 @@ void DeliveryEpisode::Apply(const Op& op) {
 
 // One of the last ones, counted from the newest; as it is, or with something changed in it.
 DeliveryEpisode::Named DeliveryEpisode::TokenOf(const Op& op) const {
-  LeaseToken token{.epoch = config_.engine.epoch.value_or(0), .lease = 1};
+  LeaseToken token{.epoch = config_.engine.epoch.value_or(0), .lease = 1, .collection = 1};
   const size_t place = tokens_.empty() ? 0 : tokens_.size() - op.n % tokens_.size();
   if (place > 0) token = tokens_[place - 1];
   if (op.forgery == Forgery::kNone) return {token, place, place};
@@ -37,6 +37,7 @@ DeliveryEpisode::Named DeliveryEpisode::TokenOf(const Op& op) const {
     case Forgery::kEpoch: ++token.epoch; break;
     case Forgery::kLease: token.lease += 1 + op.content; break;
     case Forgery::kGeneration: token.generation -= 1 + op.content; break;
+    case Forgery::kCollection: token.collection += 1 + static_cast<uint32_t>(op.content); break;
     case Forgery::kPartition: token.partition += 1 + static_cast<uint32_t>(op.content); break;
     case Forgery::kPlace: token.place -= 1 + static_cast<uint32_t>(op.content); break;
   }
@@ -45,18 +46,18 @@ DeliveryEpisode::Named DeliveryEpisode::TokenOf(const Op& op) const {
   for (size_t i = 0; i < tokens_.size(); ++i) {
     const LeaseToken& known = tokens_[i];
     if (token == known) named.delivery = i + 1;
-    const bool same_number = token.epoch == known.epoch && token.partition == known.partition &&
-                             token.lease == known.lease;
-    if (same_number) named.number = i + 1;
+    LeaseToken there = token;
+    there.place = known.place;
+    if (there == known) named.elsewhere = i + 1;
   }
   return named;
 }
 
-// A token that is forged can still repeat an Ack().
+// A token with another place can still repeat an Ack().
 void DeliveryEpisode::Ack(const Named& named) {
   const LeaseOutcome outcome = folder_.Ack(named.token);
-  ExpectOutcome(outcome,
-                named.delivery != 0 ? model_.Ack(named.delivery) : model_.AckAgain(named.number));
+  ExpectOutcome(
+      outcome, named.delivery != 0 ? model_.Ack(named.delivery) : model_.AckAgain(named.elsewhere));
 }
 
 // Half of the time that of a dead letter, if there is one.

@@ -32,12 +32,11 @@ class DeliveryEpisode {
   void DropAllDeadLetters();
 
  private:
-  // A token and which delivery of the model it names; 0 if none. `number`: the same, looking no further than at
-  // engine, partition and number.
+  // A token and which delivery of the model it names; 0 if none. `elsewhere`: the same, but for the place.
   struct Named {
     LeaseToken token;
     uint64_t delivery = 0;
-    uint64_t number = 0;
+    uint64_t elsewhere = 0;
   };
   Named TokenOf(const Op& op) const;
   Named LetterOf(const Op& op) const;

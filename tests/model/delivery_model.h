@@ -79,7 +79,7 @@ class DeliveryModel {
   std::vector<ModelGroup> Pop(size_t max, PartitionRange from);
   std::vector<ModelLease> Lease(size_t max, Duration ttl, PartitionRange from);
   LeaseOutcome Ack(uint64_t delivery);
-  LeaseOutcome AckAgain(uint64_t delivery) const;  // by a token that has only its number right
+  LeaseOutcome AckAgain(uint64_t delivery) const;  // by a token that is right but for the place
   LeaseOutcome Nack(uint64_t delivery, Duration delay);
   LeaseOutcome Extend(uint64_t delivery, Duration ttl);
 

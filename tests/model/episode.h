@@ -98,7 +98,7 @@ enum class Verb {
 };
 
 // What is changed in a token, so that it names nothing.
-enum class Forgery { kNone, kEpoch, kLease, kGeneration, kPartition, kPlace };
+enum class Forgery { kNone, kEpoch, kLease, kGeneration, kCollection, kPartition, kPlace };
 
 struct Op {
   Verb verb = Verb::kFold;

@@ -19,10 +19,11 @@ std::string Text(Duration d) { return d == kForever ? "forever" : std::to_string
 
 // Which token, as episodes find it: so many before the newest.
 std::string Token(const Op& op) {
-  constexpr std::array<std::string_view, 6> kForgeries = {"",
+  constexpr std::array<std::string_view, 7> kForgeries = {"",
                                                           ", epoch forged",
                                                           ", lease forged",
                                                           ", generation forged",
+                                                          ", collection forged",
                                                           ", partition forged",
                                                           ", place forged"};
   return "token -" + std::to_string(op.n) +
@@ -108,7 +109,7 @@ class OpMaker {
     if (choices_.OneIn(30)) op.span = choices_.OneOf({kForever, Duration{-1}, -kForever});
     if (choices_.OneIn(15)) {
       op.forgery = choices_.OneOf({Forgery::kEpoch, Forgery::kLease, Forgery::kGeneration,
-                                   Forgery::kPartition, Forgery::kPlace});
+                                   Forgery::kCollection, Forgery::kPartition, Forgery::kPlace});
     }
     const uint64_t dice = choices_.Below(100);
     if (dice < 35) {
