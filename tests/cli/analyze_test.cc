@@ -285,6 +285,22 @@ TEST(Analyze, OverwritesNoInputAndNoOutput) {
   EXPECT_THAT(dir.Names(), ElementsAre("link", "log"));
 }
 
+TEST(Analyze, FailsIfNoLineWasUsableAndLeavesWhatWasThere) {
+  TemporaryDirectory dir;
+  for (const char* name : {"txt", "html", "svg"}) dir.Write(name, "before");
+  const Arguments files = {"--output", dir / "txt", "--html", dir / "html", "--svg", dir / "svg"};
+  const Finished r = Analyze(With(kSeconds, files), "k,t\nann,1\n");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.err.substr(r.err.find("pleat analyze: ")),
+            "pleat analyze: no line was usable; <stdin> looks like CSV: "
+            "mlr --icsv --ojsonl cat FILE | pleat analyze ...\n");
+  for (const char* name : {"txt", "html", "svg"}) EXPECT_EQ(Content(dir / name), "before") << name;
+  EXPECT_THAT(dir.Names(), ElementsAre("html", "svg", "txt"));
+  EXPECT_EQ(Analyze(kSeconds, "").code, 0);
+  // One key that no line has does not spoil the others.
+  EXPECT_EQ(Analyze(With(kSeconds, {"--key", "K"}), Bursts()).code, 0);
+}
+
 TEST(Analyze, KeysCannotRewriteTheTerminal) {
   std::string log;
   for (int i = 0; i < 5; ++i) log += Event("\xc2\x9bm\xe2\x80\xae red", i);

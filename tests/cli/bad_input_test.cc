@@ -32,7 +32,7 @@ TEST(BadLines, AreReportedSkippedAndCounted) {
 TEST(BadLines, FirstTenAreShownAndTheRestCounted) {
   std::string input;
   for (int i = 0; i < 13; ++i) input += "nonsense\n";
-  const FoldResult r = FoldByKey({}, input);
+  const FoldResult r = FoldByKey({}, input + "{\"k\":1}\n");
   EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 11) << r.err;
   EXPECT_TRUE(HasLine(r.err, "<stdin>:10: ")) << r.err;
   EXPECT_TRUE(HasLine(r.err, "pleat fold: 3 more bad lines")) << r.err;
@@ -110,6 +110,72 @@ TEST(BadLines, LongLastLineIsKeptWithANewline) {
   const std::string line(size_t{3} << 20, 'x');
   EXPECT_EQ(Stat(FoldByKey({"--bad", dir / "bad"}, line), "bad"), 1);
   EXPECT_TRUE(Content(dir / "bad") == line + "\n");
+}
+
+TEST(NoLineUsable, FailsAndLeavesWhatWasThere) {
+  TemporaryDirectory dir;
+  const std::string csv = dir.Write("events.csv", "k,v\n1,2\n");
+  dir.Write("out", "before");
+  dir.Write("open", "before");
+  const FoldResult r = FoldByKey({"--output", dir / "out", "--open", dir / "open", csv});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_TRUE(HasLine(r.err, "pleat fold: no line was usable; " + csv +
+                                 " looks like CSV: mlr --icsv --ojsonl cat FILE | pleat fold ..."))
+      << r.err;
+  EXPECT_EQ(Stat(r, "bad"), 2);
+  EXPECT_EQ(Content(dir / "out"), "before");
+  EXPECT_EQ(Content(dir / "open"), "before");
+  EXPECT_EQ(dir.Names(), (std::vector<std::string>{"events.csv", "open", "out"}));
+}
+
+TEST(NoLineUsable, IsSaidInTheSummary) {
+  const Finished r = RunToEnd(Pleat({"fold", "--key", "k", "--quiet", "1m"}), "nonsense\n");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_TRUE(HasLine(r.err, "pleat fold: no line was usable; the reasons are above")) << r.err;
+  EXPECT_TRUE(HasLine(r.err, "emissions      0  no line was usable")) << r.err;
+}
+
+TEST(NoLineUsable, LineOverTheLimitIsLookedAtAsWell) {
+  const FoldResult r = FoldByKey({}, "[" + EventOfSize(size_t{3} << 20) + "]");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("looks like a JSON array: jq -c '.[]' FILE"), std::string::npos) << r.err;
+}
+
+TEST(NoLineUsable, MemberInOtherCaseIsNamed) {
+  const FoldResult r = FoldByKey({}, "{\"K\":1}\n");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_TRUE(HasLine(r.err,
+                      "pleat fold: no line was usable; <stdin> calls \"K\" what --key "
+                      "calls \"k\""))
+      << r.err;
+}
+
+TEST(NoLineUsable, OneEventSucceedsWhateverBecameOfIt) {
+  EXPECT_EQ(FoldByKey({}, "nonsense\n{\"k\":1}\n").code, 0);
+  EXPECT_EQ(FoldByKey({"--flush-when", "k=1"}, "nonsense\n{\"k\":1}\n").code, 0);
+  const FoldResult refused = FoldByKey({"--max-memory", "1"}, "{\"k\":1}\n");
+  EXPECT_EQ(Stat(refused, "refused"), 1);
+  EXPECT_EQ(refused.err.find("no line was usable"), std::string::npos) << refused.err;
+}
+
+TEST(NoLineUsable, NoLineIsNoFailure) {
+  TemporaryDirectory dir;
+  for (const char* input : {"", "\n \n"}) {
+    dir.Write("out", "before");
+    EXPECT_EQ(FoldByKey({"--output", dir / "out"}, input).code, 0);
+    EXPECT_EQ(Content(dir / "out"), "");
+  }
+}
+
+TEST(NoLineUsable, LeavesWhatWasThereAlsoWhenAskedToEnd) {
+  TemporaryDirectory dir;
+  dir.Write("out", "before");
+  Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "1m", "--output", dir / "out"}));
+  process.Write("nonsense\n");
+  ASSERT_TRUE(process.AwaitErr("<stdin>:1: "));
+  process.Signal(SIGTERM);
+  EXPECT_EQ(process.WaitWithInputOpen(), 128 + SIGTERM);
+  EXPECT_EQ(Content(dir / "out"), "before");
 }
 
 TEST(Inputs, AreReadInTheirOrderWithLineNumbersOfTheirOwn) {

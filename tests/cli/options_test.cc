@@ -124,7 +124,9 @@ TEST(Usage, OptionWithoutValueIsAnError) {
 }
 
 TEST(Usage, SwitchMayBeTurnedOff) {
-  EXPECT_EQ(RunPleat({"fold", "--key", "k", "--quiet", "1m", "--strict=false"}, "bad\n").code, 0);
+  EXPECT_EQ(
+      RunPleat({"fold", "--key", "k", "--quiet", "1m", "--strict=false"}, "{\"k\":1}\nbad\n").code,
+      0);
   ExpectUsageError({"fold", "--key", "k", "--quiet", "1m", "--strict=maybe"}, "--strict");
 }
 

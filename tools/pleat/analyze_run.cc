@@ -43,8 +43,10 @@ int AnalyzeRun::Run() {
   if (no_unit_) return kExitUsage;
   if (bad_said_ > kBadLinesShown)
     Say("pleat analyze: " + Grouped(bad_said_ - kBadLinesShown) + " more bad lines, not shown");
-  if (Interrupted()) Say("pleat analyze: interrupted: what follows is of what was read so far");
-  if (status.ok()) {
+  const bool usable = !NoLineUsable();
+  if (status.ok() && !usable) Say("pleat analyze: " + unusable_.Sentence("analyze", needed_));
+  if (status.ok() && usable) {
+    if (Interrupted()) Say("pleat analyze: interrupted: what follows is of what was read so far");
     const std::vector<KeyAnalysis> keys = Finish();
     SayLeftOut(keys);
     status = Write(keys);
@@ -54,7 +56,7 @@ int AnalyzeRun::Run() {
   if (!status.ok()) Say("pleat analyze: " + std::string(status.message()));
   if (!status.ok()) return kExitFailed;
   if (Interrupted()) return kExitSignal + StopSignal();
-  return HasLeftOut() || (options_.strict && HasBadLines()) ? kExitFailed : kExitDone;
+  return !usable || HasLeftOut() || (options_.strict && HasBadLines()) ? kExitFailed : kExitDone;
 }
 
 absl::Status AnalyzeRun::Open() {
@@ -66,6 +68,7 @@ absl::Status AnalyzeRun::Open() {
     if (!analyzer.ok()) return analyzer.status();
     analyzers_.push_back(*std::move(analyzer));
     compound_.push_back(spec.key.size() > 1);
+    for (NeededMember& member : NeededBy(spec)) needed_.push_back(std::move(member));
   }
   for (const std::string& input : options_.inputs) {
     if (absl::Status readable = CheckReadable(input); !readable.ok()) return readable;
@@ -125,6 +128,7 @@ void AnalyzeRun::AddLines(BlockQueue::Block& block) {
   for (size_t i = 0; i < analyzers_.size(); ++i) {
     line_number_ = before + block.lines[i]->left();
     analyzers_[i]->Add(*block.lines[i], [&](const UnusualLine& line) {
+      if (i == 0) unusable_.Add(input_name_, line.text);
       NoteUnusualLine(before + line.index + 1, line.result);
       return !no_unit_;
     });
@@ -137,6 +141,7 @@ void AnalyzeRun::AddLines(BlockQueue::Block& block) {
 void AnalyzeRun::AddLongLine(LineBlock::Kind kind, std::string_view text) {
   if (kind != LineBlock::Kind::kLongBegin) return;
   ++line_number_;
+  unusable_.Add(input_name_, text);
   for (const auto& analyzer : analyzers_)
     NoteUnusualLine(line_number_, analyzer->AddLine(text.substr(0, kLineBytesShown)));
   SayBadLines();
@@ -235,6 +240,12 @@ std::string AnalyzeRun::SourceName() const {
     names += (names.empty() ? "" : ", ") + Printable(name.substr(name.rfind('/') + 1));
   }
   return names;
+}
+
+bool AnalyzeRun::NoLineUsable() const {
+  const bool no_line = analyzers_.empty() || analyzers_.front()->counts().lines == 0;
+  return !no_line && std::ranges::all_of(
+                         analyzers_, [](const auto& each) { return each->counts().events == 0; });
 }
 
 bool AnalyzeRun::HasBadLines() const {

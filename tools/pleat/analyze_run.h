@@ -17,6 +17,7 @@
 #include "tools/pleat/output_file.h"
 #include "tools/pleat/progress.h"
 #include "tools/pleat/recommendation.h"
+#include "tools/pleat/unusable_input.h"
 
 namespace pleat::inline v0 {
 
@@ -42,6 +43,7 @@ class AnalyzeRun final : private InputWaiter {
   void SayLeftOut(const std::vector<KeyAnalysis>& keys);
   std::string Summary(const std::vector<KeyAnalysis>& keys) const;
   std::string SourceName() const;
+  bool NoLineUsable() const;
   bool HasBadLines() const;
   bool HasLeftOut() const;
   void Say(std::string line);
@@ -61,6 +63,8 @@ class AnalyzeRun final : private InputWaiter {
   uint64_t line_number_ = 0;  // of the last line before the block under way
   std::vector<std::pair<uint64_t, std::string>> bad_;  // lines and reasons, of a block
   uint64_t bad_said_ = 0;
+  UnusableInput unusable_;
+  std::vector<NeededMember> needed_;
   bool no_unit_ = false;
 };
 

@@ -160,9 +160,9 @@ Stats: lines = events + bad;
            + control;
   opened = emissions - partial - corrected + silent + cancelled + open.
 Exit codes: 0 done, also with skipped bad lines, and when the reader of the
-  output has gone; 1 could not read or write, refused events, --strict,
-  --on-bad fail; 2 wrong usage; 130, 143, 129 asked to end (SIGINT, SIGTERM,
-  SIGHUP): finished and flushed.
+  output has gone; 1 could not read or write, no usable line, refused events,
+  --strict, --on-bad fail; 2 wrong usage; 130, 143, 129 asked to end (SIGINT,
+  SIGTERM, SIGHUP): finished and flushed.
 )";
 
 bool InDocument(const Flag& flag) {

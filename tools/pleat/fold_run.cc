@@ -115,7 +115,10 @@ void FoldRun::FoldLines(JsonLines& lines) {
       line_number_ = lines_before + line.index + 1;
       OnUnusualLine(line.result);
       if (line.result.fold == FoldOutcome::kLate) StopFor(outputs_.AppendLate(line.text));
-      if (line.result.kind == LineResult::Kind::kBad) StopFor(outputs_.AppendBad(line.text));
+      if (line.result.kind == LineResult::Kind::kBad) {
+        unusable_.Add(input_name_, line.text);
+        StopFor(outputs_.AppendBad(line.text));
+      }
       return !stopped();
     }));
   }
@@ -126,6 +129,7 @@ void FoldRun::FoldLines(JsonLines& lines) {
 void FoldRun::FoldLongLine(LineBlock::Kind kind, std::string_view text) {
   if (kind == LineBlock::Kind::kLongBegin) {
     ++line_number_;
+    unusable_.Add(input_name_, text);
     OnUnusualLine(folder_->FoldLine(text.substr(0, kLineBytesShown), now_));
     CountForSettle(1);
   }
@@ -308,7 +312,7 @@ void FoldRun::Finish() {
     if (complete) Emit();
   }
   StopFor(outputs_.Flush());
-  if (complete) StopFor(outputs_.Commit());
+  if (complete && !no_line_usable()) StopFor(outputs_.Commit());
 }
 
 int FoldRun::Report() {
@@ -319,17 +323,21 @@ int FoldRun::Report() {
   if (conflicts_ > kConflictsShown) {
     Say("pleat fold: " + Grouped(conflicts_ - kConflictsShown) + " more conflicts, not shown");
   }
+  const bool unusable = no_line_usable() && stop_ != Stop::kFailed && stop_ != Stop::kNoUnit;
+  if (unusable) Say("pleat fold: " + unusable_.Sentence("fold", NeededBy(options_.spec)));
   StopFor(outputs_.WriteStats(StatsJson(totals)));
   if (!options_.quiet_summary && stop_ != Stop::kReaderGone) {
     const bool whole = stop_ == Stop::kEndOfInput || stop_ == Stop::kInterrupted;
     Say(HumanSummary(totals, read_.bytes, clock_.Elapsed(),
-                     whole ? "written" : "made, but the output is not complete"));
+                     unusable ? "no line was usable"
+                     : whole  ? "written"
+                              : "made, but the output is not complete"));
   }
   if (!failure_.empty() || stop_ == Stop::kBadLine) return kExitFailed;
   if (stop_ == Stop::kNoUnit) return kExitUsage;
   if (stop_ == Stop::kReaderGone) return kExitDone;
   if (stop_ == Stop::kInterrupted) return kExitSignal + StopSignal();
-  if (totals.refused > 0 || (options_.strict && totals.bad > 0)) return kExitFailed;
+  if (unusable || totals.refused > 0 || (options_.strict && totals.bad > 0)) return kExitFailed;
   return kExitDone;
 }
 

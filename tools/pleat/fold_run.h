@@ -26,6 +26,7 @@
 #include "tools/pleat/input.h"
 #include "tools/pleat/line_reader.h"
 #include "tools/pleat/progress.h"
+#include "tools/pleat/unusable_input.h"
 
 namespace pleat::inline v0 {
 
@@ -67,6 +68,9 @@ class FoldRun final : private InputWaiter {
   int Report();
 
   bool on_event_time() const { return !options_.spec.time.empty(); }
+  bool no_line_usable() const {
+    return folder_->counts().lines > 0 && folder_->counts().events == 0;
+  }
   bool stopped() const { return stop_ != Stop::kEndOfInput; }
   void StopFor(const absl::Status& status);  // nothing if it is OK
   void Say(const std::string& line);
@@ -89,6 +93,7 @@ class FoldRun final : private InputWaiter {
   uint64_t lines_since_settle_ = 0;
   EngineTime now_ = kBeginningOfTime;  // of the block under way, without --time
   uint64_t bad_lines_ = 0;
+  UnusableInput unusable_;
   uint64_t conflicts_ = 0;
   bool refusal_said_ = false;
   std::string popped_;

@@ -1,0 +1,103 @@
+// What an input of which no line was usable is taken for.
+#include "tools/pleat/unusable_input.h"
+
+#include "tests/cli/fixtures.h"
+
+namespace pleat {
+namespace {
+
+const std::vector<NeededMember> kNeeded = {{"--key", "user"}, {"--time", "at.time"}};
+
+// What is said of a text that came to no event.
+std::string Said(std::string_view text) {
+  UnusableInput input;
+  for (; !text.empty(); text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1)) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (!line.empty()) input.Add("in", line);
+  }
+  return input.Sentence("fold", kNeeded);
+}
+
+std::string LooksLike(std::string_view kind, std::string_view command) {
+  return "no line was usable; in looks like " + std::string(kind) + ": " + std::string(command) +
+         " | pleat fold ...";
+}
+
+TEST(UnusableInput, Csv) {
+  EXPECT_EQ(Said("user,time\nann,2015\n"), LooksLike("CSV", "mlr --icsv --ojsonl cat FILE"));
+  EXPECT_EQ(Said("user,time\n\"a,b\",2015\n"), LooksLike("CSV", "mlr --icsv --ojsonl cat FILE"));
+  EXPECT_EQ(Said("user;time\nann;2015\n"),
+            LooksLike("CSV with semicolons", "mlr --icsv --ifs ';' --ojsonl cat FILE"));
+  EXPECT_EQ(Said("user\ttime\nann\t2015\n"), LooksLike("TSV", "mlr --itsv --ojsonl cat FILE"));
+}
+
+TEST(UnusableInput, Logfmt) {
+  EXPECT_EQ(Said("level=info msg=\"user came\" user=ann\n"),
+            LooksLike("logfmt", "mlr --idkvp --ifs ' ' --ojsonl cat FILE"));
+}
+
+TEST(UnusableInput, AccessLog) {
+  EXPECT_EQ(Said("127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 2326\n"),
+            LooksLike("an access log", "jc --clf-s < FILE"));
+}
+
+TEST(UnusableInput, JsonArray) {
+  const std::string said = LooksLike("a JSON array", "jq -c '.[]' FILE");
+  EXPECT_EQ(Said("[{\"user\":1},{\"user\":2}]\n"), said);
+  EXPECT_EQ(Said("[\n  {\n    \"user\": 1\n  }\n]\n"), said);
+}
+
+TEST(UnusableInput, PrettyPrintedJson) {
+  const std::string said = LooksLike("pretty-printed JSON", "jq -c . FILE");
+  EXPECT_EQ(Said("{\n  \"user\": 1\n}\n"), said);
+  EXPECT_EQ(Said("{ \"user\": 1,\n  \"time\": 2 }\n"), said);
+}
+
+TEST(UnusableInput, Compression) {
+  EXPECT_EQ(Said(std::string("\xfd\x37\x7a\x58\x5a\x00\x00\x04", 8)),
+            LooksLike("xz", "xzcat FILE"));
+  EXPECT_EQ(Said("BZh91AY&SY"), LooksLike("bzip2", "bzcat FILE"));
+  EXPECT_EQ(Said("\x04\x22\x4d\x18\x64"), LooksLike("lz4", "lz4cat FILE"));
+  EXPECT_EQ(Said("PK\x03\x04\x14"), LooksLike("a zip archive", "unzip -p FILE"));
+}
+
+TEST(UnusableInput, Utf16) {
+  EXPECT_EQ(Said(std::string("\xff\xfe{\0\"\0", 6)),
+            LooksLike("UTF-16", "iconv -f UTF-16 -t UTF-8 FILE"));
+  EXPECT_EQ(Said(std::string("\xfe\xff\0{\0\"", 6)),
+            LooksLike("UTF-16", "iconv -f UTF-16 -t UTF-8 FILE"));
+  EXPECT_EQ(Said(std::string("{\0\"\0", 4)),
+            LooksLike("UTF-16", "iconv -f UTF-16LE -t UTF-8 FILE"));
+  EXPECT_EQ(Said(std::string("\0{\0\"", 4)),
+            LooksLike("UTF-16", "iconv -f UTF-16BE -t UTF-8 FILE"));
+}
+
+TEST(UnusableInput, MemberInOtherCase) {
+  EXPECT_EQ(Said("{\"User\":1,\"at\":{\"time\":2}}\n"),
+            "no line was usable; in calls \"User\" what --key calls \"user\"");
+  EXPECT_EQ(Said("{\"user\":1,\"at\":{\"TIME\" : 2}}\n"),
+            "no line was usable; in calls \"TIME\" what --time calls \"time\"");
+}
+
+TEST(UnusableInput, AnythingElseIsLeftToTheReasons) {
+  const std::string said = "no line was usable; the reasons are above";
+  for (const std::string_view text :
+       {"", "nonsense\nmore of it\n", "{\"name\":\"user\",\"v\":\"User\"}\n", "{\"user\":1}\n",
+        "[info] came\n", "{\"line\":\"- [10/Oct/2000:13:55:36 -0700]\"}\n", "a, and b\n",
+        "{\"a\":1,\"b\":2}\n{\"a\":1,\"b\":2}\n", "x=1\n", "{"}) {
+    EXPECT_EQ(Said(text), said) << text;
+  }
+}
+
+TEST(UnusableInput, FirstInputWithBadLinesIsTheOneThatIsNamed) {
+  UnusableInput input;
+  input.Add("a.csv", "user,time");
+  input.Add("b.json", "{");
+  input.Add("a.csv", "ann,1");
+  EXPECT_EQ(input.Sentence("analyze", kNeeded),
+            "no line was usable; a.csv looks like CSV: mlr --icsv --ojsonl cat FILE | pleat "
+            "analyze ...");
+}
+
+}  // namespace
+}  // namespace pleat

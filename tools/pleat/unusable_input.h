@@ -1,0 +1,36 @@
+// What an input looks like of which no line was a usable event, and what turns it into lines of JSON.
+//
+// It is a guess, made only once a run has come to nothing, by the beginnings of the first bad lines.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pleat/json.h>
+
+namespace pleat::inline v0 {
+
+// A member that every event must have, and the option that says so.
+struct NeededMember {
+  std::string_view option;
+  std::string path;
+};
+
+std::vector<NeededMember> NeededBy(const FoldSpec& spec);
+
+class UnusableInput {
+ public:
+  // Keeps a bad line of `input`, if it is one of the first of the first such input.
+  void Add(std::string_view input, std::string_view line);
+
+  // "no line was usable; log.csv looks like CSV: mlr --icsv --ojsonl cat FILE | pleat fold ...".
+  std::string Sentence(std::string_view command, std::span<const NeededMember> needed) const;
+
+ private:
+  std::string input_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace pleat::inline v0
