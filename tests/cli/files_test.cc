@@ -196,6 +196,31 @@ TEST(Files, FullDiskIsOneClearLine) {
   }
 }
 
+TEST(Files, OutputIsCompleteWhateverElseCannotBeWritten) {
+  for (const char* option : {"--stats", "--open", "--bad"}) {
+    TemporaryDirectory dir;
+    const Finished r = RunToEnd(Pleat({"fold", "--key", "k", "--quiet", "1m", "--no-meta",
+                                       "--output", dir / "out", option, "/dev/full"}),
+                                "{\"k\":1}\nnonsense\n");
+    EXPECT_EQ(r.code, 1) << option;
+    EXPECT_TRUE(HasLine(r.err, "pleat fold: /dev/full: No space left on device")) << r.err;
+    EXPECT_TRUE(HasLine(r.err, "emissions      1  written\n")) << r.err;
+    EXPECT_EQ(Content(dir / "out"), "{\"k\":1}\n");
+  }
+}
+
+TEST(Files, OutputThatIsNotCompleteIsSaidToBe) {
+  const Arguments by_key = {"fold", "--key", "k", "--quiet", "1m"};
+  for (const Arguments& more :
+       {Arguments{"--on-bad", "fail"}, Arguments{"--output", "/dev/full"}}) {
+    Arguments arguments = by_key;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished r = RunToEnd(Pleat(arguments), "{\"k\":1}\nnonsense\n");
+    EXPECT_EQ(r.code, 1);
+    EXPECT_NE(r.err.find("  made, but the output is not complete\n"), std::string::npos) << r.err;
+  }
+}
+
 TEST(Files, FullDiskUnderStandardOutputIsOneClearLine) {
   const Finished r =
       RunToEnd({"/bin/sh", "-c",

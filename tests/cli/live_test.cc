@@ -155,6 +155,30 @@ TEST(ClosedReader, IsNoticedWhileTheInputIsSilent) {
   EXPECT_EQ(process.err(), "");
 }
 
+TEST(ClosedReader, EndsTheRunQuietlyAlsoIfStandardOutputHasAName) {
+  for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+    Subprocess writes(Live({"--output", name}));
+    writes.CloseOutput();
+    writes.Write("{\"k\":1}\n");
+    EXPECT_EQ(writes.WaitWithInputOpen(), 0) << name;
+    EXPECT_EQ(writes.err(), "");
+    Subprocess waits(Pleat({"fold", "--key", "k", "--quiet", "1h", "--output", name}));
+    waits.CloseOutput();
+    EXPECT_EQ(waits.WaitWithInputOpen(), 0) << name;
+    EXPECT_EQ(waits.err(), "");
+  }
+}
+
+TEST(ClosedReader, IsAnErrorIfTheEmissionsGoElsewhere) {
+  TemporaryDirectory dir;
+  Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "1h", "--quiet-summary", "--output",
+                            dir / "out", "--bad", "/dev/stdout"}));
+  process.CloseOutput();
+  process.Write("{\"k\":1}\nnonsense\n");
+  EXPECT_EQ(process.Wait(), 1);
+  EXPECT_TRUE(HasLine(process.err(), "pleat fold: <stdout>: Broken pipe")) << process.err();
+}
+
 TEST(ClosedReader, LedgerIsStillWritten) {
   TemporaryDirectory dir;
   Subprocess process(Live({"--stats", dir / "stats"}));

@@ -60,10 +60,8 @@ absl::Status FoldOutputs::Flush() {
   return status;
 }
 
-absl::Status FoldOutputs::Commit() {
-  absl::Status status = emissions_->Commit();
-  if (open_ != nullptr) status.Update(open_->Commit());
-  return status;
+absl::Status FoldOutputs::CommitOpenGroups() {
+  return open_ == nullptr ? absl::OkStatus() : open_->Commit();
 }
 
 absl::Status FoldOutputs::WriteStats(std::string_view json) {

@@ -23,6 +23,7 @@ class FoldOutputs {
   absl::Status Open(const FoldOptions& options);
 
   OutputFile& emissions() { return *emissions_; }
+  const OutputFile& emissions() const { return *emissions_; }
 
   // For the groups that are open at the end; null if nobody asked for them.
   OutputFile* open_groups() { return open_.get(); }
@@ -36,8 +37,9 @@ class FoldOutputs {
   // Hands out everything but the ledger and what is open: for whoever follows it while the input is silent.
   absl::Status Flush();
 
-  // Gives the emissions, and what is open, the names they were asked for under.
-  absl::Status Commit();
+  // Gives the emissions, or what is open, the name they were asked for under.
+  absl::Status CommitEmissions() { return emissions_->Commit(); }
+  absl::Status CommitOpenGroups();
 
   absl::Status WriteStats(std::string_view json);
 

@@ -213,8 +213,7 @@ bool FoldRun::AwaitInput(int fd) {
   enum { kInput, kSignal, kReader, kWatched };
   pollfd watched[kWatched] = {{fd, POLLIN, 0}, {InterruptFd(), POLLIN, 0}, {-1, 0, 0}};
   // With no events asked for, poll still tells when the reader of a pipe has gone.
-  if (options_.output_file == "-" && isatty(STDOUT_FILENO) == 0)
-    watched[kReader].fd = STDOUT_FILENO;
+  if (emits_to_stdout() && isatty(STDOUT_FILENO) == 0) watched[kReader].fd = STDOUT_FILENO;
 
   const EngineTime silent_since = clock_.Now();
   timespec sleep{};
@@ -312,7 +311,11 @@ void FoldRun::Finish() {
     if (complete) Emit();
   }
   StopFor(outputs_.Flush());
-  if (complete && !no_line_usable()) StopFor(outputs_.Commit());
+  if (!complete || no_line_usable()) return;
+  const absl::Status written = outputs_.CommitEmissions();
+  all_written_ = written.ok();
+  StopFor(written);
+  StopFor(outputs_.CommitOpenGroups());
 }
 
 int FoldRun::Report() {
@@ -327,11 +330,10 @@ int FoldRun::Report() {
   if (unusable) Say("pleat fold: " + unusable_.Sentence("fold", NeededBy(options_.spec)));
   StopFor(outputs_.WriteStats(StatsJson(totals)));
   if (!options_.quiet_summary && stop_ != Stop::kReaderGone) {
-    const bool whole = stop_ == Stop::kEndOfInput || stop_ == Stop::kInterrupted;
-    Say(HumanSummary(totals, read_.bytes, clock_.Elapsed(),
-                     unusable ? "no line was usable"
-                     : whole  ? "written"
-                              : "made, but the output is not complete"));
+    std::string_view fate = "made, but the output is not complete";
+    if (all_written_) fate = "written";
+    if (unusable) fate = "no line was usable";
+    Say(HumanSummary(totals, read_.bytes, clock_.Elapsed(), fate));
   }
   if (!failure_.empty() || stop_ == Stop::kBadLine) return kExitFailed;
   if (stop_ == Stop::kNoUnit) return kExitUsage;
@@ -346,7 +348,7 @@ int FoldRun::Report() {
 void FoldRun::StopFor(const absl::Status& status) {
   if (status.ok() || absl::IsCancelled(status)) return;  // the latter by AwaitInput: stop_ is set
   const bool may_change = stop_ == Stop::kEndOfInput || stop_ == Stop::kInterrupted;
-  if (absl::IsAborted(status)) {
+  if (absl::IsAborted(status) && emits_to_stdout()) {
     if (may_change) stop_ = Stop::kReaderGone;
   } else {
     // A full disk is met again by everything that is still written to it: say it once.

@@ -11,6 +11,8 @@
 // reads.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -71,6 +73,7 @@ class FoldRun final : private InputWaiter {
   bool no_line_usable() const {
     return folder_->counts().lines > 0 && folder_->counts().events == 0;
   }
+  bool emits_to_stdout() const { return outputs_.emissions().fd() == STDOUT_FILENO; }
   bool stopped() const { return stop_ != Stop::kEndOfInput; }
   void StopFor(const absl::Status& status);  // nothing if it is OK
   void Say(const std::string& line);
@@ -87,7 +90,8 @@ class FoldRun final : private InputWaiter {
   std::unique_ptr<JsonFolder> folder_;
 
   Stop stop_ = Stop::kEndOfInput;
-  std::string failure_;  // to read or to write; already said
+  bool all_written_ = false;  // every emission, and the file has its name
+  std::string failure_;       // to read or to write; already said
   std::string input_name_;
   uint64_t line_number_ = 0;
   uint64_t lines_since_settle_ = 0;

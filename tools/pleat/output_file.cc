@@ -113,7 +113,7 @@ absl::Status OutputFile::Flush() {
     if (wrote >= 0) {
       left.remove_prefix(static_cast<size_t>(wrote));
     } else if (errno == EPIPE && fd_ == STDOUT_FILENO) {
-      status_ = absl::AbortedError(name_);
+      status_ = absl::AbortedError(ErrnoStatus(EPIPE, name_).message());
     } else if (errno == EAGAIN) {  // somebody who shares the pipe made it non-blocking
       pollfd room{fd_, POLLOUT, 0};
       poll(&room, 1, -1);

@@ -1,4 +1,5 @@
-// What an input looks like of which no line was a usable event, and what turns it into lines of JSON.
+// What an input looks like of which no line was a usable event, and the command that makes lines of
+// JSON of it.
 //
 // It is a guess, made only once a run has come to nothing, by the beginnings of the first bad lines.
 #pragma once
