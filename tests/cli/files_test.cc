@@ -1,4 +1,5 @@
 // What `pleat fold` writes beside standard output, and what becomes of it when things go wrong.
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "tests/cli/run_pleat.h"
@@ -54,6 +55,40 @@ TEST(OutputOption, IsCompleteWhenTheRunIsAskedToEnd) {
     EXPECT_EQ(Content(dir / "out").substr(0, 6), "{\"k\":1");
     EXPECT_EQ(dir.Names(), Names{"out"});
   }
+}
+
+TEST(OutputOption, LeavesNothingBehindWhateverEndsTheRun) {
+  // Nobody wants the memory of the process in a file.
+  rlimit core{};
+  getrlimit(RLIMIT_CORE, &core);
+  core.rlim_cur = 0;
+  setrlimit(RLIMIT_CORE, &core);
+  for (int number : {SIGQUIT, SIGABRT, SIGXCPU}) {
+    TemporaryDirectory dir;
+    dir.Write("out", "before");
+    Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "1m", "--output", dir / "out"}));
+    process.Write("nonsense\n");
+    ASSERT_TRUE(process.AwaitErr("<stdin>:1: "));
+    EXPECT_EQ(dir.Names().size(), 2u);
+    process.Signal(number);
+    EXPECT_EQ(process.WaitWithInputOpen(), -number);
+    EXPECT_EQ(Content(dir / "out"), "before");
+    EXPECT_EQ(dir.Names(), Names{"out"});
+  }
+}
+
+TEST(OutputOption, LeavesNothingBehindPastTheLimitOfAFile) {
+  TemporaryDirectory dir;
+  dir.Write("out", "before");
+  const Finished r =
+      RunToEnd({"/bin/sh", "-c",
+                "ulimit -f 1 && " + std::string(PLEAT_BINARY) +
+                    " fold --key k --quiet 1m --raw 1 --quiet-summary --output " + (dir / "out")},
+               "{\"k\":1,\"pad\":\"" + std::string(5000, 'x') + "\"}\n");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.err, "pleat fold: " + (dir / "out") + ": File too large\n");
+  EXPECT_EQ(Content(dir / "out"), "before");
+  EXPECT_EQ(dir.Names(), Names{"out"});
 }
 
 TEST(StatsOption, FileHoldsTheLedgerInItsOrder) {

@@ -57,11 +57,18 @@ extern "C" void OnStop(int number) {
   _exit(128 + number);
 }
 
+// The process ends as it would have: raised again, the signal finds its default action.
+extern "C" void OnDeath(int number) {
+  RemoveDoomed();
+  raise(number);
+}
+
 void Install(int number, void (*handler)(int), bool unless_ignored) {
   struct sigaction old{};
   if (unless_ignored && sigaction(number, nullptr, &old) == 0 && old.sa_handler == SIG_IGN) return;
   struct sigaction action{};
   action.sa_handler = handler;
+  if (handler == OnDeath) action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigemptyset(&action.sa_mask);
   sigaction(number, &action, nullptr);  // no SA_RESTART: a blocked open or write must notice
 }
@@ -74,6 +81,10 @@ void InstallSignalHandlers() {
   Install(SIGTERM, OnStop, true);
   Install(SIGHUP, OnStop, true);
   Install(SIGPIPE, SIG_IGN, false);
+  Install(SIGXFSZ, SIG_IGN, false);
+  Install(SIGQUIT, OnDeath, true);
+  Install(SIGABRT, OnDeath, true);
+  Install(SIGXCPU, OnDeath, true);
 }
 
 int StopSignal() { return g_stop_signal; }

@@ -3,8 +3,9 @@
 // The first SIGINT, SIGTERM or SIGHUP asks for an orderly end: stop reading, hand out what is open, say
 // what happened. Another one ends the process at once, and no half-written file is left behind. One
 // that follows within a quarter of a second is the same one: timeout(1) and other wrappers signal both
-// the process and its group. SIGPIPE is ignored, so that writing to a closed pipe is an answer (EPIPE)
-// and not the end of the process.
+// the process and its group. SIGPIPE and SIGXFSZ are ignored, so that writing to a closed pipe or past
+// the limit of a file is an answer (EPIPE, EFBIG) and not the end of the process. SIGQUIT, SIGABRT and
+// SIGXCPU end it as ever, but leave no half-written file behind either.
 #pragma once
 
 #include <string>
