@@ -178,6 +178,27 @@ TEST(NoLineUsable, LeavesWhatWasThereAlsoWhenAskedToEnd) {
   EXPECT_EQ(Content(dir / "out"), "before");
 }
 
+TEST(Inputs, MayEachBeginWithAByteOrderMark) {
+  TemporaryDirectory dir;
+  const std::string a = dir.Write("a", "\xef\xbb\xbf{\"k\":1}\n");
+  const std::string b = dir.Write("b.gz", Gzip("\xef\xbb\xbf{\"k\":2}\n\xef\xbb\xbf{\"k\":3}\n"));
+  const FoldResult r = FoldByKey({a, b});
+  EXPECT_EQ(r.code, 0);
+  EXPECT_EQ(r.out, "{\"k\":1}\n{\"k\":2}\n");
+  EXPECT_TRUE(HasLine(r.err, b + ":2: not valid JSON: starts with a byte order mark")) << r.err;
+}
+
+TEST(Inputs, CompressedInputThatIsCutIsAnErrorFromItsFirstByteOn) {
+  TemporaryDirectory dir;
+  for (size_t size = 1; size < 4; ++size) {
+    const FoldResult r = FoldByKey({dir.Write("cut.gz", Gzip("{\"k\":1}\n").substr(0, size))});
+    EXPECT_EQ(r.code, 1) << size;
+    EXPECT_TRUE(HasLine(r.err, "pleat fold: " + (dir / "cut.gz") + ": truncated gzip data"))
+        << r.err;
+    EXPECT_EQ(Stat(r, "lines"), 0);
+  }
+}
+
 TEST(Inputs, AreReadInTheirOrderWithLineNumbersOfTheirOwn) {
   TemporaryDirectory dir;
   const std::string a = dir.Write("a", "{\"k\":1}\nnonsense");

@@ -58,6 +58,25 @@ TEST(LineReader, LastLineMayLackItsNewline) {
 
 TEST(LineReader, NothingGivesNothing) { EXPECT_EQ(ReadLines("").lines, Lines{}); }
 
+TEST(LineReader, ByteOrderMarkAtTheBeginningIsSkipped) {
+  const std::string mark = "\xef\xbb\xbf";
+  for (const size_t at_once : {size_t{1}, size_t{2}, SIZE_MAX}) {
+    EXPECT_EQ(ReadLines(mark + "a\nb\n", at_once).lines, (Lines{"a", "b"}));
+    EXPECT_EQ(ReadLines(mark + "\na", at_once).lines, (Lines{"", "a"}));
+    EXPECT_EQ(ReadLines(mark, at_once).lines, Lines{});
+    EXPECT_EQ(ReadLines("a\n" + mark + "b\n", at_once).lines, (Lines{"a", mark + "b"}));
+    EXPECT_EQ(ReadLines(mark + mark + "a\n", at_once).lines, (Lines{mark + "a"}));
+    for (const size_t cut : {1, 2}) {
+      EXPECT_EQ(ReadLines(mark.substr(0, cut), at_once).lines, (Lines{mark.substr(0, cut)}));
+      EXPECT_EQ(ReadLines(mark.substr(0, cut) + "\n", at_once).lines, (Lines{mark.substr(0, cut)}));
+    }
+  }
+  // It does not count for the length of its line.
+  const std::string longest(kLineBytesMax, 'x');
+  EXPECT_EQ(ReadLines(mark + longest, kLineBytesMax / 4).lines, (Lines{longest}));
+  EXPECT_EQ(ReadLines(mark + longest + "x").long_lines, (Lines{longest + "x"}));
+}
+
 TEST(LineReader, LineIsHandedOnAsSoonAsItsNewlineHasArrived) {
   LineReader reader(std::make_unique<TextSource>("a\nb\nc", 3));
   EXPECT_EQ((*reader.Next()).text, "a\n");

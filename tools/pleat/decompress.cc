@@ -200,6 +200,14 @@ Kind Recognise(std::string_view first) {
   return Kind::kPlain;
 }
 
+// What an input is that ended within a magic number. Bytes that could also be text are that, and so a
+// bad line.
+Kind RecogniseCut(std::string_view all) {
+  const auto is_text = [](char c) { return c >= 0x20 && c < 0x7f; };
+  if (std::ranges::all_of(all, is_text)) return Kind::kPlain;
+  return all.starts_with('\x1f') ? Kind::kGzip : Kind::kZstd;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ByteSource>> Decompressed(std::unique_ptr<ByteSource> source,
@@ -210,12 +218,13 @@ absl::StatusOr<std::unique_ptr<ByteSource>> Decompressed(std::unique_ptr<ByteSou
     if (absl::Status more = raw.More(); !more.ok()) return more;
     kind = Recognise(raw.view().substr(0, kMagicBytes));
   }
+  if (kind == Kind::kNeedMore) kind = RecogniseCut(raw.view());
   std::unique_ptr<ByteSource> result;
   switch (kind) {
     case Kind::kGzip: result = std::make_unique<GzipSource>(std::move(raw), std::move(name)); break;
     case Kind::kZstd: result = std::make_unique<ZstdSource>(std::move(raw), std::move(name)); break;
     case Kind::kPlain:
-    case Kind::kNeedMore:  // it ended before it could be told: an empty input, or a bad line
+    case Kind::kNeedMore:  // empty
       result = std::make_unique<PlainSource>(std::move(raw));
       break;
   }

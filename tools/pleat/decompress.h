@@ -2,8 +2,8 @@
 //
 // Several gzip members or zstd frames in a row are one input, as `cat a.gz b.gz` makes them. Data
 // that stops inside a member or frame is an error, not an end: the missing lines would otherwise go
-// unnoticed. Zero bytes after a gzip member are padding (tape blocks); anything else there is an
-// error too.
+// unnoticed. That holds within the magic number as well, unless what came could be text. Zero bytes
+// after a gzip member are padding (tape blocks); anything else there is an error too.
 #pragma once
 
 #include <memory>

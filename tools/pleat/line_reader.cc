@@ -12,6 +12,8 @@ constexpr size_t kReadBytes = 256 * 1024;
 // An unfinished line that is not yet too long, and room for a whole read behind it.
 constexpr size_t kBufferBytes = kLineBytesShown + kReadBytes;
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 }  // namespace
 
 LineReader::LineReader(std::unique_ptr<ByteSource> source)
@@ -25,6 +27,9 @@ LineBlock LineReader::Take(LineBlock::Kind kind, size_t end) {
 
 absl::StatusOr<LineBlock> LineReader::Next() {
   if (in_long_) return NextOfLong();
+  if (std::exchange(at_beginning_, false)) {
+    if (absl::Status skipped = SkipByteOrderMark(); !skipped.ok()) return skipped;
+  }
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
@@ -41,6 +46,20 @@ absl::StatusOr<LineBlock> LineReader::Next() {
     scanned = end_;
     if (absl::Status read = Fill(); !read.ok()) return read;
   }
+}
+
+// No line of JSON begins as the mark does, so waiting for the rest of it holds none back.
+absl::Status LineReader::SkipByteOrderMark() {
+  while (!ended_) {
+    const std::string_view first(buffer_.data(), end_);
+    if (first.starts_with(kByteOrderMark)) {
+      begin_ = kByteOrderMark.size();
+      break;
+    }
+    if (!kByteOrderMark.starts_with(first)) break;
+    if (absl::Status read = Fill(); !read.ok()) return read;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<LineBlock> LineReader::NextOfLong() {

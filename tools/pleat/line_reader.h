@@ -3,7 +3,7 @@
 // A block is what one read completed, so a line is handed on as soon as its newline has arrived.
 // Memory is bounded whatever comes in: a line that outgrows the buffer, and so the limit of a line,
 // is handed out in pieces, the first of which shows that it is too long. Behind every block
-// kLinePaddingBytes can be read, as FoldLine requires.
+// kLinePaddingBytes can be read, as FoldLine requires. A byte order mark at the beginning is skipped.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +42,7 @@ class LineReader {
   absl::StatusOr<LineBlock> Next();
 
  private:
+  absl::Status SkipByteOrderMark();
   LineBlock Take(LineBlock::Kind kind, size_t end);
   absl::StatusOr<LineBlock> NextOfLong();
   absl::Status Fill();
@@ -50,6 +51,7 @@ class LineReader {
   std::vector<char> buffer_;
   size_t begin_ = 0;  // of what was not handed out yet
   size_t end_ = 0;
+  bool at_beginning_ = true;
   bool in_long_ = false;
   bool ended_ = false;
 };
