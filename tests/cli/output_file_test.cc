@@ -81,6 +81,14 @@ TEST(OutputFile, MakesWhatASymbolicLinkPointsTo) {
   EXPECT_TRUE(std::filesystem::is_symlink(dir / "link to link"));
 }
 
+TEST(OutputFile, LinksThatGoRoundInCirclesAreAnError) {
+  TemporaryDirectory dir;
+  ASSERT_EQ(symlink("link", (dir / "link").c_str()), 0);
+  EXPECT_EQ(Create(dir / "link", Mode::kWhole).status().message(),
+            dir / "link" + ": Too many levels of symbolic links");
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "link"));
+}
+
 TEST(OutputFile, KeepsTheOwnerOfTheFileItReplaces) {
   if (geteuid() != 0) GTEST_SKIP() << "only root may give a file away";
   TemporaryDirectory dir;

@@ -60,6 +60,7 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const NamedFile& 
   }
   struct stat info{};
   const bool exists = stat(path.c_str(), &info) == 0;
+  if (!exists && errno != ENOENT) return ErrnoStatus(errno, path);
   if (exists && S_ISDIR(info.st_mode)) return ErrnoStatus(EISDIR, path);
   if (mode == Mode::kWhole && (!exists || S_ISREG(info.st_mode))) {
     if (absl::Status opened = file->OpenTemporary(FollowLinks(path)); !opened.ok()) return opened;
