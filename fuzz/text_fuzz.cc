@@ -149,7 +149,7 @@ bool TryNumber(std::string_view text) {
   for (const int shift : {0, 3, 6, -3}) {
     int64_t scaled = 0;
     const bool fits = pleat::ScaledToInteger(text, shift, scaled);
-    const auto at = pleat::FromUnix(pleat::Duration(scaled));
+    const pleat::EngineTime at{pleat::Duration(scaled)};
     const bool in_range = fits && at == pleat::Clamp(at);
     const std::optional<pleat::EngineTime> plain = pleat::ReadPlainNumber(terminated, shift);
     FUZZ_EXPECT(in_range == plain.has_value(), text);

@@ -18,7 +18,7 @@ namespace pleat::inline v0 {
 class Timeline {
  public:
   explicit Timeline(const EngineOptions& options)
-      : axis_(options.axis), lateness_(options.lateness), future_limit_(options.future_limit) {}
+      : axis_(options.axis), lateness_(options.lateness), future_limit_(FutureLimit(options)) {}
 
   EngineTime now() const noexcept { return now_.load(std::memory_order_acquire); }
 
@@ -36,10 +36,8 @@ class Timeline {
 
   // What Observe() would answer next in a batch that has carried time to `now` so far.
   bool ObserveAfter(EngineTime at, EngineTime& now) const noexcept {
-    if (future_limit_ != kForever && now != kBeginningOfTime &&
-        at > SaturatingAdd(now, future_limit_)) {
+    if (at - now > future_limit_ && now != kBeginningOfTime) [[unlikely]]
       return false;
-    }
     if (axis_ == Axis::kEvent) now = std::max(now, SaturatingSub(at, lateness_));
     return true;
   }
@@ -65,6 +63,11 @@ class Timeline {
   Axis axis() const noexcept { return axis_; }
 
  private:
+  // No longer than time, so that two stamps are never further apart than none.
+  static Duration FutureLimit(const EngineOptions& options) noexcept {
+    const Duration by_axis = options.axis == Axis::kArrival ? kFutureLimitOnArrival : kForever;
+    return std::min(options.future_limit.value_or(by_axis), kEndOfTime - kBeginningOfTime);
+  }
   static EngineTime RaiseTo(std::atomic<EngineTime>& time, EngineTime t) noexcept {
     EngineTime seen = time.load(std::memory_order_acquire);
     while (seen < t && !time.compare_exchange_weak(seen, t, std::memory_order_acq_rel)) {
@@ -74,7 +77,7 @@ class Timeline {
 
   const Axis axis_;
   const Duration lateness_;
-  const Duration future_limit_;
+  const Duration future_limit_;  // kEndOfTime - kBeginningOfTime: none
   alignas(64) std::atomic<EngineTime> now_{kBeginningOfTime};
   alignas(64) std::atomic<uint64_t> position_{0};
   std::atomic<EngineTime> lease_now_{kBeginningOfTime};

@@ -32,7 +32,7 @@ absl::Status Check(const EngineOptions& options) {
   if (options.lateness > Duration::zero() && options.axis != Axis::kEvent) {
     return absl::InvalidArgumentError("lateness: belongs to event time, and the axis is arrival");
   }
-  if (options.future_limit < Duration::zero()) {
+  if (options.future_limit && *options.future_limit < Duration::zero()) {
     return absl::InvalidArgumentError("future_limit: must be zero or more");
   }
   return absl::OkStatus();

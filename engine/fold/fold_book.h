@@ -319,12 +319,13 @@ class FoldBook final : public Book {
     return marks.quiet_period > Duration::zero() ? marks.quiet_period : learned;
   }
 
-  // What one event brings about, in this order: groups closed to make room, the one that its start mark
-  // closes, its own.
+  // What one event brings about, in this order: groups closed to make room, the one that it does not join, its
+  // own.
   enum class Step : uint8_t { kMakesRoom, kBeforeIt, kBehindIt };
   static uint64_t OrderOf(uint64_t position, Step step) noexcept {
     return 4 * position + static_cast<uint64_t>(step);
   }
+  static Step StepOf(uint64_t order) noexcept { return static_cast<Step>(order % 4); }
   // Positions never go back here, as time does not: a batch has reserved its own before others that came under the
   // lock earlier, and what happens to a key must come out in the order in which it happened.
   uint64_t NextPosition(uint64_t position) noexcept {
@@ -364,12 +365,14 @@ class FoldBook final : public Book {
   bool IsOpen(uint32_t number, const FoldCall& call) const noexcept {
     return number != KeyIndex::kNone && DueOf(hot(number)) > call.edge;
   }
+  bool IsTooOld(uint32_t number, EngineTime at) const noexcept;
+  bool TakesOlder(uint32_t number, EngineTime at);
   bool MakeRoom(uint32_t& number, FoldCall& call, bool starts);
   bool EmitOldest(FoldCall& call);
   void Overtake(uint32_t number, const FoldCall& call);
   FoldOutcome Correct(FoldCall& call);
   std::optional<Reason> ReasonBehind(uint32_t number, bool ends) const;
-  void Take(Hot& group, uint32_t number, const void* event, EngineTime at, EngineTime edge);
+  void Take(Hot& group, const void* event, EngineTime at, EngineTime edge);
   void FoldInto(Hot& group, uint32_t number, const void* event, EngineTime at, EngineTime now,
                 EngineTime edge, Position position);
   void NoteEarlier(uint32_t number, EngineTime at);
@@ -509,7 +512,8 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
   ++ledger_.events;
   if (number != KeyIndex::kNone && bytes_ < plain_below_) [[likely]] {
     Hot& group = hot(number);
-    if (PlainDueOf(group) > edge) [[likely]] {
+    const bool due = PlainDueOf(group) <= edge;
+    if (!due && (call.at >= group.opened || TakesOlder(number, call.at))) [[likely]] {
       FoldInto(group, number, call.event, call.at, now, edge, call.position);
       return FoldOutcome::kFolded;
     }
@@ -523,14 +527,12 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
                                 .position = call.position});
 }
 
-[[gnu::always_inline]] inline void FoldBook::Take(Hot& group, uint32_t number, const void* event,
-                                                  EngineTime at, EngineTime edge) {
+[[gnu::always_inline]] inline void FoldBook::Take(Hot& group, const void* event, EngineTime at,
+                                                  EngineTime edge) {
   ++ledger_.folded;
   if (gaps_ != nullptr) [[unlikely]]
     gaps_->NoteFolded(edge, group.last, at);
   if (at > group.last) group.last = at;
-  if (at < group.opened) [[unlikely]]
-    NoteEarlier(number, at);
   ++group.count;
   auto* const state = reinterpret_cast<std::byte*>(&group) + state_offset_;
   bytes_ += static_cast<size_t>(ops_.fold(ops_.context, state, event));
@@ -540,7 +542,7 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
                                                       const void* event, EngineTime at,
                                                       EngineTime now, EngineTime edge,
                                                       Position position) {
-  Take(group, number, event, at, edge);
+  Take(group, event, at, edge);
   // The low half of the count tells, but for one fold in four billion; only then is the rest looked at.
   if (group.count == max_events_low_ || group.count == 0) [[unlikely]] {
     NoteCount(number, now, position);

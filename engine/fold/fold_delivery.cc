@@ -86,8 +86,11 @@ ReadyGroup FoldBook::TakeReady() {
 
 // An emission as others see it.
 ClosedGroup FoldBook::Show(const ReadyGroup& ready) const noexcept {
-  const bool by_time = ready.reason == Reason::kQuiet || ready.reason == Reason::kMaxHold ||
-                       ready.reason == Reason::kPartial;
+  // An event that was too old for the group has closed it before its time.
+  const bool too_old = ready.by_event && StepOf(ready.order) == Step::kBeforeIt;
+  const bool by_time =
+      !too_old && (ready.reason == Reason::kQuiet || ready.reason == Reason::kMaxHold ||
+                   ready.reason == Reason::kPartial);
   ClosedGroup group;
   static_cast<GroupInfo&>(group) = InfoOf(ready.number);
   group.key = hot(ready.number).key.view();

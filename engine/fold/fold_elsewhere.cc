@@ -34,11 +34,12 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
       return same ? FoldOutcome::kDuplicate : FoldOutcome::kConflict;
     }
   }
-  if (IsOverloaded(number, call, marks.starts)) {
+  const bool starts = marks.starts || IsTooOld(number, call.at);
+  if (IsOverloaded(number, call, starts)) {
     ++ledger_.overloaded;
     return FoldOutcome::kOverloaded;
   }
-  if (!MakeRoom(number, call, marks.starts)) {
+  if (!MakeRoom(number, call, starts)) {
     ++ledger_.refused;
     return FoldOutcome::kOverLimit;
   }
@@ -53,14 +54,15 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
 
   const bool open = IsOpen(number, call);
   if (open && has_extra_) CutPartial(number, call.edge);
-  if (open && !marks.starts) {
+  if (open && !starts) {
+    if (call.at < hot(number).opened) NoteEarlier(number, call.at);
     if (!is_particular_) {
       FoldInto(hot(number), number, call.event, call.at, call.now, call.edge, call.position);
       return FoldOutcome::kFolded;
     }
     Hot& group = hot(number);
     const Duration gap = call.edge - group.last;
-    Take(group, number, call.event, call.at, call.edge);
+    Take(group, call.event, call.at, call.edge);
     if (group.count == 0) ++wraps_[number];
     if (has_extra_) {
       Extra& extra = ExtraOf(group);
@@ -76,7 +78,8 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
     return FoldOutcome::kFolded;
   }
   if (open) {
-    CloseByEvent(number, Reason::kStartMark, call.now, OrderOf(PositionOf(call), Step::kBeforeIt));
+    const Reason reason = marks.starts ? Reason::kStartMark : Reason::kMaxHold;
+    CloseByEvent(number, reason, call.now, OrderOf(PositionOf(call), Step::kBeforeIt));
   } else if (number != KeyIndex::kNone) {
     Overtake(number, call);
   }
@@ -87,6 +90,20 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
 bool FoldBook::IsLate(const FoldCall& call) const noexcept {
   return options_.accept_limit != kForever && call.now != kBeginningOfTime &&
          call.at < SaturatingSub(call.now, options_.accept_limit);
+}
+
+// Whether the event is too old for the key's group. Only on arrival time: there one stamp too far ahead would else
+// hold the key's group open until that time comes, however many events it gets.
+bool FoldBook::IsTooOld(uint32_t number, EngineTime at) const noexcept {
+  return number != KeyIndex::kNone && timeline_.axis() == Axis::kArrival &&
+         hot(number).opened - at > max_hold_;
+}
+
+// Whether an event older than the one that opened the group may join it all the same. If so, that is noted.
+bool FoldBook::TakesOlder(uint32_t number, EngineTime at) {
+  if (IsTooOld(number, at)) return false;
+  NoteEarlier(number, at);
+  return true;
 }
 
 // Whether the event would open a group while too many emissions wait.
@@ -225,13 +242,16 @@ QuietLearner::Answer FoldBook::AskLearner(const EventMarks& marks, Duration gap,
 QuietLearner::Answer FoldBook::AskLearnerToOpen(const FoldCall& call, const EventMarks& marks) {
   if (learner_ == nullptr) return {.quiet = quiet_period_, .memo = {}};
   const ExpiringMap::Name name = NameOf(call.key);
-  const ExpiringMap::Known* const pause = memory_->pauses.Find(name, call.edge);
-  if (pause == nullptr) return AskLearner(marks, Duration{0}, {});
-  const QuietLearner::Memo memo{.run = static_cast<uint16_t>(pause->word),
-                                .row = static_cast<uint16_t>(pause->word >> 16)};
-  const EngineTime last = pause->expires - quiet_period_;
+  QuietLearner::Memo memo{};
+  Duration gap{0};
+  if (const ExpiringMap::Known* const pause = memory_->pauses.Find(name, call.edge)) {
+    memo = {.run = static_cast<uint16_t>(pause->word),
+            .row = static_cast<uint16_t>(pause->word >> 16)};
+    gap = call.edge - (pause->expires - quiet_period_);
+  }
+  // Also one that is over at this edge: a later event, of an earlier edge, must not take it for that of this group.
   ChangeMemory([&](Memory& memory) { memory.pauses.Erase(name); });
-  return AskLearner(marks, call.edge - last, memo);
+  return AskLearner(marks, gap, memo);
 }
 
 // The group takes no more events. If its key comes back before the ceiling, that is a gap to learn from.

@@ -205,7 +205,7 @@ EventReader::Verdict EventReader::ReadTimeNumber(const Value& value, EngineTime&
   if (!ReadMicroseconds(value, plan_.time_shift, micros)) {
     return Bad(bad_line::kTimeRange);
   }
-  at = FromUnix(Duration(micros));
+  at = EngineTime(Duration(micros));
   return at == Clamp(at) ? Verdict::kEvent : Bad(bad_line::kTimeRange);
 }
 

@@ -121,7 +121,7 @@ bool TimestampReader::Read(std::string_view text, EngineTime& out) noexcept {
   }
   time_of_day -= TakeOffset(fields);
   if (!fields.AllTaken()) return false;
-  const EngineTime at = FromUnix(days_ + time_of_day);
+  const EngineTime at{days_ + time_of_day};
   if (at != Clamp(at)) return false;
   out = at;
   return true;

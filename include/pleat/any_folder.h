@@ -76,7 +76,8 @@ struct FolderOptions {
   Duration quiet_floor{0};
 
   // A group closes this long after it opened, however busy it is. Above zero; must be named:
-  // kForever says that a key which never goes quiet may hold its group without end.
+  // kForever says that a key which never goes quiet may hold its group without end. On arrival time a group
+  // also closes before an event that is stamped more than this before the event that opened it.
   Duration max_hold{0};
 
   // A group closes when it holds this many events. At least 1.

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,6 +38,9 @@ enum class HugePages : uint8_t {
   kOff,  // pages of 4 KiB: no single wait of more than some ten microseconds
 };
 
+// A stamp in the wrong unit, such as milliseconds taken for seconds, lies further ahead than this.
+inline constexpr Duration kFutureLimitOnArrival = std::chrono::days(366);
+
 struct EngineOptions {
   // The number of partitions, 1 to 4,096: each has one lock. Two to four times the number of
   // threads that fold is plenty; more makes batches shorter and ordered popping dearer.
@@ -48,11 +52,13 @@ struct EngineOptions {
   Duration lateness{0};
 
   // An event stamped further than this ahead of the engine's time is answered kFuture and changes
-  // nothing, time included. It does not apply before time has first moved. Off by default: on arrival
-  // time the engine's time stands still between two calls of Advance(), however long that is. If
-  // stamps can be wrong, set it: on event time one stamp too far ahead closes every group; on
-  // arrival time it keeps its key's group open until that time comes.
-  Duration future_limit = kForever;
+  // nothing, time included. It does not apply before time has first moved. kForever: no limit. Absent:
+  // kFutureLimitOnArrival on arrival time, none on event time.
+  //
+  // If stamps can be wrong, set it: on event time one stamp too far ahead closes every group; on arrival
+  // time it keeps its key's group open until that time comes, or an event is more than max_hold behind it.
+  // (Between two calls of Advance() the engine's time stands still.)
+  std::optional<Duration> future_limit = std::nullopt;
 
   // Matters from some ten thousand groups on.
   HugePages huge_pages = HugePages::kOffered;

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <ratio>
 
 namespace pleat::inline v0 {
 
@@ -36,15 +37,23 @@ inline constexpr EngineTime kEndOfTime{Duration{253'402'300'799'999'999}};      
 // After every stamp and every deadline: what "no deadline" is.
 inline constexpr EngineTime kNever = kEndOfTime + Duration{1};
 
-// From a count since 1970-01-01T00:00:00Z of any unit, cut to microseconds; such as
-// FromUnix(system_clock::now().time_since_epoch()), or FromUnix(1'700'000'000s).
-template <class Rep, class Period>
-constexpr EngineTime FromUnix(std::chrono::duration<Rep, Period> since_epoch) noexcept {
-  return EngineTime{std::chrono::floor<Duration>(since_epoch)};
-}
-
 constexpr EngineTime Clamp(EngineTime t) noexcept {
   return t < kBeginningOfTime ? kBeginningOfTime : t > kEndOfTime ? kEndOfTime : t;
+}
+
+// From a count since 1970-01-01T00:00:00Z of any unit, cut to microseconds and kept between kBeginningOfTime and
+// kEndOfTime; such as FromUnix(system_clock::now().time_since_epoch()), or FromUnix(1'700'000'000s).
+template <class Rep, class Period>
+constexpr EngineTime FromUnix(std::chrono::duration<Rep, Period> since_epoch) noexcept {
+  // In microseconds a count of a longer unit need not fit.
+  if constexpr (std::ratio_greater_v<Period, std::micro> ||
+                std::chrono::treat_as_floating_point_v<Rep>) {
+    using Rough = std::chrono::duration<long double, std::micro>;
+    const Rough rough(since_epoch);
+    if (rough >= Rough(kEndOfTime.time_since_epoch())) return kEndOfTime;
+    if (!(rough > Rough(kBeginningOfTime.time_since_epoch()))) return kBeginningOfTime;
+  }
+  return Clamp(EngineTime{std::chrono::floor<Duration>(since_epoch)});
 }
 
 // `t + d`, kept between kBeginningOfTime and kEndOfTime.

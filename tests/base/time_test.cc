@@ -17,6 +17,33 @@ TEST(SaturatingAdd, KeepsToTheYears0001To9999) {
   EXPECT_EQ(SaturatingAdd(FromUnix(Duration::max()), Duration::max()), kEndOfTime);
 }
 
+TEST(FromUnix, KeepsToTheYears0001To9999InEveryUnit) {
+  using namespace std::chrono;
+  EXPECT_EQ(FromUnix(hours::max()), kEndOfTime);
+  EXPECT_EQ(FromUnix(hours::min()), kBeginningOfTime);
+  EXPECT_EQ(FromUnix(days(4'000'000)), kEndOfTime);
+  EXPECT_EQ(FromUnix(milliseconds::max()), kEndOfTime);
+  EXPECT_EQ(FromUnix(milliseconds::min()), kBeginningOfTime);
+  EXPECT_EQ(FromUnix(microseconds::max()), kEndOfTime);
+  EXPECT_EQ(FromUnix(microseconds::min()), kBeginningOfTime);
+  EXPECT_EQ(FromUnix(duration<uint64_t>(UINT64_MAX)), kEndOfTime);
+  EXPECT_EQ(FromUnix(duration<double>(1e300)), kEndOfTime);
+  EXPECT_EQ(FromUnix(duration<double>(-1e300)), kBeginningOfTime);
+  EXPECT_EQ(FromUnix(duration<double, std::nano>(1e300)), kEndOfTime);
+}
+
+TEST(FromUnix, IsExactToTheEndOfTime) {
+  using namespace std::chrono;
+  EXPECT_EQ(FromUnix(253'402'300'799s), kEndOfTime - 999'999us);
+  EXPECT_EQ(FromUnix(253'402'300'800s), kEndOfTime);
+  EXPECT_EQ(FromUnix(-62'135'596'800s), kBeginningOfTime);
+  EXPECT_EQ(FromUnix(-62'135'596'799s), kBeginningOfTime + 1s);
+  EXPECT_EQ(FromUnix(nanoseconds(-1)), EngineTime{} - 1us);
+  EXPECT_EQ(FromUnix(nanoseconds::max()), EngineTime{floor<microseconds>(nanoseconds::max())});
+  EXPECT_EQ(FromUnix(duration<double>(1.5)), EngineTime{} + 1'500ms);
+  EXPECT_EQ(FromUnix(duration<int16_t, std::ratio<3600>>(int16_t{-2})), EngineTime{} - 2h);
+}
+
 TEST(SaturatingSub, TakesEvenTheLeastDuration) {
   EXPECT_EQ(SaturatingSub(FromUnix(5s), 2s), FromUnix(3s));
   EXPECT_EQ(SaturatingSub(FromUnix(0s), Duration::min()), kEndOfTime);

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Optional;
+using testing::SizeIs;
 
 TEST_F(Features, QuietPeriodAndMaxHold) {
   for (Axis axis : kBothAxes) {
@@ -45,6 +46,54 @@ TEST_F(Features, QuietPeriodAndMaxHold) {
     Advance(22s);
     EXPECT_THAT(Pop(), ElementsAre("a [1 2] max_hold 5 10 22"));
   }
+}
+
+// On arrival time: so one wrong stamp costs its key one emission.
+TEST_F(Features, AnEventTooOldForItsGroupClosesItAndOpensTheNext) {
+  Open({.quiet_period = 10s, .max_hold = 25s});
+  Advance(0s);
+  EXPECT_EQ(Fold({{"a", 1, 1s}, {"a", 2, 100h}, {"a", 3, 2s}, {"a", 4, 3s}}),
+            "opened opened opened folded");
+  EXPECT_THAT(Pop(), ElementsAre("a [2] max_hold 360000 360000 0"));
+  Advance(13s);
+  EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 1 1 11", "a [3 4] quiet 2 3 13"));
+
+  // Older than the event that opened by more than the max hold, whatever has folded since.
+  Open({.quiet_period = 100s, .max_hold = 25s});
+  Advance(0s);
+  EXPECT_EQ(Fold({{"a", 1, 50s}, {"a", 2, 60s}, {"a", 3, 25s}, {"a", 4, 25s - 1us}}),
+            "opened folded folded opened");
+  EXPECT_THAT(Pop(), ElementsAre("a [1 2 3] max_hold 25 60 0"));
+  EXPECT_THAT(Peek("a"), Optional(ElementsAre(4)));
+  CloseAll();
+  EXPECT_THAT(Pop(), ElementsAre("a [4] end 24999999us 24999999us 0"));
+
+  // It needs no room for another group, and what closes is not refused.
+  Open({.quiet_period = 100s, .max_hold = 25s, .edge = Edge::kBoth, .max_groups = 1},
+       {.partitions = 1});
+  Advance(0s);
+  EXPECT_EQ(Fold({{"a", 1, 50s}, {"a", 2, 60s}, {"a", 3, 1s}, {"b", 4, 2s}}),
+            "opened folded opened over_limit");
+  EXPECT_THAT(Pop(), ElementsAre("a [1] leading 50 50 0 r1+", "a [1 2] max_hold 50 60 0 r2",
+                                 "a [3] leading 1 1 0 r1+"));
+
+  // Without a max hold nothing is too old, and on event time it is only out of order.
+  for (Axis axis : kBothAxes) {
+    Open({.quiet_period = 10s, .max_hold = axis == Axis::kEvent ? 25s : kForever}, {.axis = axis});
+    EXPECT_EQ(Fold({{"a", 1, 100h}, {"a", 2, 0s}}), "opened folded");
+    CloseAll();
+    EXPECT_THAT(Pop(), SizeIs(1));
+  }
+}
+
+TEST_F(Features, AWrongStampBeforeTimeHasMovedSilencesItsKeyOnce) {
+  Open({.quiet_period = 1h, .max_hold = 24h});
+  EXPECT_EQ(Fold({{"a", 0, kEndOfTime - kT0}}), "opened");
+  for (int hour = 1; hour <= 48; ++hour) {
+    EXPECT_EQ(Fold({{"a", hour, hour * 2h}}), "opened");
+    Advance(hour * 2h);
+  }
+  EXPECT_THAT(Pop(), SizeIs(1 + 47));
 }
 
 TEST_F(Features, MaxEvents) {

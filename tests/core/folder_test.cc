@@ -149,6 +149,24 @@ TEST_F(FolderFixture, EventsBeyondTheFutureLimitChangeNothing) {
   EXPECT_EQ(folder_->ledger().future, 1u);
 }
 
+TEST_F(FolderFixture, OnArrivalTimeTheFutureLimitIsALeapYearUnlessToldOtherwise) {
+  const FolderOptions options{.quiet_period = 10s, .max_hold = kForever};
+  constexpr Duration kLeapYear = 366 * 24h;
+  Open(options);
+  engine_->Advance(kT0);
+  EXPECT_EQ(Fold("a", 1, kLeapYear), FoldOutcome::kOpened);
+  EXPECT_EQ(Fold("b", 1, kLeapYear + 1us), FoldOutcome::kFuture);
+  EXPECT_EQ(folder_->Fold("b", {1}, kEndOfTime), FoldOutcome::kFuture);
+
+  Open(options, {.future_limit = kForever});
+  engine_->Advance(kT0);
+  EXPECT_EQ(folder_->Fold("a", {1}, kEndOfTime), FoldOutcome::kOpened);
+
+  Open(options, {.axis = Axis::kEvent});
+  EXPECT_EQ(Fold("a", 1, 0s), FoldOutcome::kOpened);
+  EXPECT_EQ(folder_->Fold("b", {1}, kEndOfTime), FoldOutcome::kOpened);
+}
+
 TEST_F(FolderFixture, OnEventTimeOnlyTheWatermarkCloses) {
   Open({.quiet_period = 60s, .max_hold = kForever}, {.axis = Axis::kEvent, .lateness = 30s});
   Fold("a", 1, 0s);

@@ -183,11 +183,21 @@ class OpMaker {
     if (dice < 90) return SaturatingSub(clock_, Around(config_.stride * 5));
     if (dice < 94) return SaturatingAdd(clock_, Around(config_.stride * 20));
     if (dice < 95) return SaturatingSub(clock_, quiet);
+    if (dice < 96) return DrawWrongStamp();
     if (choices_.OneIn(200)) {
       return choices_.OneOf<EngineTime>(
           {kBeginningOfTime, kEndOfTime, EngineTime::min(), EngineTime::max(), EngineTime{}});
     }
     return clock_;
+  }
+
+  // On arrival time it keeps what follows out of its group. On event time it would end the episode: all else was late.
+  EngineTime DrawWrongStamp() {
+    if (config_.engine.axis == Axis::kEvent) return clock_;
+    const Duration hold = config_.folder.max_hold;
+    const EngineTime ahead = SaturatingAdd(clock_, hold == kForever ? Duration{5} : hold);
+    return SaturatingAdd(
+        ahead, choices_.OneIn(4) ? 400 * std::chrono::hours(24) : Around(10 * config_.stride));
   }
 
   EngineTime DrawNow() {
@@ -248,8 +258,8 @@ std::ostream& operator<<(std::ostream& out, const Config& c) {
   constexpr std::array<std::string_view, 3> kOnLate = {"reject", "fold", "correct"};
   out << (c.engine.axis == Axis::kEvent ? "event" : "arrival") << " axis, " << c.engine.partitions
       << " partitions, lateness " << Text(c.engine.lateness) << ", future_limit "
-      << Text(c.engine.future_limit) << ", quiet " << Text(c.folder.quiet_period) << ", max_hold "
-      << Text(c.folder.max_hold);
+      << (c.engine.future_limit ? Text(*c.engine.future_limit) : "unless told") << ", quiet "
+      << Text(c.folder.quiet_period) << ", max_hold " << Text(c.folder.max_hold);
   if (c.folder.max_events != kNoEventCap) out << ", max_events " << c.folder.max_events;
   if (c.folder.max_group_bytes != kNoByteCap) {
     out << ", max_group_bytes " << c.folder.max_group_bytes << " (empty: " << EmptyStateBytes()
@@ -332,7 +342,11 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   c.engine.partitions = partitions;
   c.engine.axis = axis;
   if (axis == Axis::kEvent) c.engine.lateness = around({0, 0, 50, 100, 130, 1000});
-  if (choices.OneIn(4)) c.engine.future_limit = around({0, 100, 300, 2000});
+  if (choices.OneIn(4)) {
+    c.engine.future_limit = around({0, 100, 300, 2000});
+  } else if (choices.OneIn(2)) {
+    c.engine.future_limit = kForever;
+  }
   c.engine.hash_key = {{choices.Any(), choices.Any()}};
   c.engine.epoch = choices.Any();
 

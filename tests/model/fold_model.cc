@@ -20,7 +20,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
     ++ledger_.refused;
     return FoldOutcome::kOverLimit;
   }
-  if (time_ != kBeginningOfTime && at > SaturatingAdd(time_, engine_.future_limit)) {
+  if (IsFuture(at)) {
     ++ledger_.future;
     return FoldOutcome::kFuture;
   }
@@ -58,7 +58,9 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   auto open = open_.find(key);
   const bool overtakes = arrival && open != open_.end() && Due(open->second) <= at;
   const bool needs_room = open == open_.end() || overtakes;
-  if ((needs_room || marks.starts) && Overloaded(key)) {
+  const bool too_old =
+      arrival && open != open_.end() && at < SaturatingSub(open->second.opened, folder_.max_hold);
+  if ((needs_room || marks.starts || too_old) && Overloaded(key)) {
     ++ledger_.overloaded;
     return FoldOutcome::kOverloaded;
   }
@@ -75,8 +77,9 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   while (needs_room && Full()) CloseNextForLimit();
 
   // 10
-  if (marks.starts && open != open_.end()) {
-    CloseNow(std::exchange(open, open_.end()), Reason::kStartMark);
+  if ((marks.starts || too_old) && open != open_.end()) {
+    CloseNow(std::exchange(open, open_.end()),
+             marks.starts ? Reason::kStartMark : Reason::kMaxHold);
   }
 
   // 11
@@ -103,10 +106,17 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
 // 0: elsewhere, all that it can do is to move time, as if it were usable there.
 FoldOutcome FoldModel::PassBy(std::string_view key, EngineTime at) {
   at = Clamp(at);
-  const bool future = time_ != kBeginningOfTime && at > SaturatingAdd(time_, engine_.future_limit);
-  const bool usable = key.size() <= kKeyBytesMax && !future && !stopped_;
+  const bool usable = key.size() <= kKeyBytesMax && !IsFuture(at) && !stopped_;
   if (engine_.axis == Axis::kEvent && usable) MoveTime(SaturatingSub(at, engine_.lateness));
   return FoldOutcome::kElsewhere;
+}
+
+// Unless it is told, the limit is a leap year on arrival time, and none on event time.
+bool FoldModel::IsFuture(EngineTime at) const {
+  const bool arrival = engine_.axis == Axis::kArrival;
+  const Duration unless_told = arrival ? 366 * std::chrono::hours(24) : kForever;
+  const Duration limit = engine_.future_limit.value_or(unless_told);
+  return time_ != kBeginningOfTime && at > SaturatingAdd(time_, limit);
 }
 
 // Whether an event that makes the backlog grow is turned away.

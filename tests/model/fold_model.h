@@ -131,6 +131,7 @@ class FoldModel {
   void CloseByTime(Groups::iterator open);
 
   // The steps of Fold().
+  bool IsFuture(EngineTime at) const;
   void Correct(std::string_view key, uint64_t event, EngineTime at);
   std::optional<FoldOutcome> TakenBefore(std::string_view key, const EventMarks& marks) const;
   bool Overloaded(std::string_view key) const;

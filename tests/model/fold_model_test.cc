@@ -104,6 +104,26 @@ TEST(FoldModel, NoEventMakesADeadlineEarlier) {
   EXPECT_THAT(PopAll(model), ElementsAre("a [1 2] quiet @300 #1"));
 }
 
+TEST(FoldModel, OnArrivalTimeAnEventMoreThanMaxHoldBeforeTheOpenerOpensTheNext) {
+  FolderOptions options = Quiet(60);
+  options.max_hold = Seconds(100);
+  FoldModel model(kArrivalTime, options);
+  model.Advance(Second(10));
+  EXPECT_EQ(model.Fold("a", 1, Second(200)), FoldOutcome::kOpened);
+  EXPECT_EQ(model.Fold("a", 2, Second(100)), FoldOutcome::kFolded);
+  EXPECT_EQ(model.Fold("a", 3, Second(99)), FoldOutcome::kOpened);
+  EXPECT_EQ(model.Fold("a", 4, Second(98)), FoldOutcome::kFolded);
+  EXPECT_THAT(PopAll(model), ElementsAre("a [1 2] max_hold @10 #1"));
+}
+
+TEST(FoldModel, OnEventTimeNoEventIsTooOldForItsGroup) {
+  FolderOptions options = Quiet(60);
+  options.max_hold = Seconds(100);
+  FoldModel model(kEventTime, options);
+  EXPECT_EQ(model.Fold("a", 1, Second(200)), FoldOutcome::kOpened);
+  EXPECT_EQ(model.Fold("a", 2, Second(1)), FoldOutcome::kFolded);
+}
+
 // Edges.
 
 TEST(FoldModel, LeadingEdgeHandsOutTheFirstEventAndHoldsBackTheRest) {

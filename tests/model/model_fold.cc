@@ -117,7 +117,10 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
       {"--lateness", duration(options.engine.lateness)},
       {"--accept-limit", duration(folder.accept_limit)},
       {"--on-late", choice(folder.on_late, on_late)},
-      {"--future-limit", duration(options.engine.future_limit)},
+      {"--future-limit",
+       [&](const std::string& text) {
+         options.engine.future_limit = ReadPlainDuration(text).value();
+       }},
       {"--id", path(options.id)},
       {"--merge", [&](const std::string& text) { AddMerge(text, options); }},
       {"--rest", [&](const std::string& text) { options.rest = text; }},

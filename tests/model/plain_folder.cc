@@ -92,7 +92,7 @@ Ledger PlainFolder::ledger() const {
 }
 
 bool PlainFolder::TooFarAhead(EngineTime at) const {
-  return time_ != kBeginningOfTime && at > SaturatingAdd(time_, engine_.future_limit);
+  return time_ != kBeginningOfTime && at > Later(time_, engine_.future_limit.value_or(kForever));
 }
 
 // Goes through everything on the agenda, one instant after the other.

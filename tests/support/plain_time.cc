@@ -40,7 +40,7 @@ struct Reader {
 };
 
 std::optional<EngineTime> InRange(Duration since_epoch) {
-  const EngineTime t = FromUnix(since_epoch);
+  const EngineTime t{since_epoch};
   if (t != Clamp(t)) return std::nullopt;
   return t;
 }

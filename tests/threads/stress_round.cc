@@ -233,7 +233,7 @@ KeyedEvent<TrackedEvent> Round::Worker::NextEvent() {
     at = folder_.any().now() + choices_.Ticks(-15, round_.config_.stamps_ahead ? 15 : 0);
   }
   if (choices_.OneIn(100)) at -= 100us;
-  if (choices_.OneIn(500) && round_.config_.engine.future_limit != kForever) at += 100us;
+  if (choices_.OneIn(500) && round_.config_.engine.future_limit) at += 100us;
   const TrackedEvent event{.tracks = &round_.tracks_,
                            .key = key,
                            .number = first_number() + next_++,
