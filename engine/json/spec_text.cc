@@ -27,17 +27,33 @@ struct Field {
   bool quoted = false;
 };
 
-// Takes a field off the front of `rest`, up to one of the `stops` or to the end.
+void SkipSpace(std::string_view& rest) {
+  while (!rest.empty() && IsJsonSpace(rest.front())) rest.remove_prefix(1);
+}
+
+// Takes a field and the white space around it off the front of `rest`, up to one of the `stops` or to
+// the end.
 absl::StatusOr<Field> TakeField(std::string_view& rest, std::string_view stops) {
+  SkipSpace(rest);
   if (rest.starts_with('"')) {
     absl::StatusOr<std::string> text = TakeQuoted(rest);
     if (!text.ok()) return text.status();
+    SkipSpace(rest);
     return Field{*std::move(text), true};
   }
   const size_t end = std::min(rest.find_first_of(stops), rest.size());
-  Field field{std::string(rest.substr(0, end))};
+  Field field{std::string(Trimmed(rest.substr(0, end)))};
   rest.remove_prefix(end);
   return field;
+}
+
+// Of a NAME or a PATH of a merge. A mark in it is more likely a slip than meant.
+absl::Status CheckMarks(const Field& field) {
+  if (field.quoted || field.text.find_first_of(kMarks) == std::string::npos)
+    return absl::OkStatus();
+  return Wrong(Quoted(field.text) +
+               " has one of , = ( ) in it: each --merge gives one value; if the mark is meant, put "
+               "the name or the path in quotes");
 }
 
 absl::Status CheckPath(const std::string& path) {
@@ -47,6 +63,7 @@ absl::Status CheckPath(const std::string& path) {
 }
 
 absl::StatusOr<KeyField> TakeKeyField(std::string_view& rest) {
+  SkipSpace(rest);
   absl::StatusOr<Field> field = TakeField(rest, rest.starts_with('/') ? "," : ",=");
   if (!field.ok()) return field.status();
   std::optional<std::string> name;
@@ -99,16 +116,22 @@ absl::Status ParseBound(std::string_view text, Merge& merge) {
   return Wrong(name + ": N must be a whole number of at least 1, not " + Quoted(text));
 }
 
-// Takes a separator off the front of `rest`, which has a comma before it.
+// Takes a separator off the front of `rest`, which has a comma before it. White space is part of one
+// without quotes.
 absl::Status TakeSeparator(std::string_view& rest, Merge& merge) {
   rest.remove_prefix(1);
-  absl::StatusOr<Field> field = TakeField(rest, ",");
-  if (!field.ok()) return field.status();
-  if (field->text.empty() && !field->quoted) {
-    return Wrong("concat: SEP is missing (a comma, or nothing, goes in quotes: \",\" or \"\")");
+  if (Trimmed(rest).starts_with('"')) {
+    absl::StatusOr<Field> field = TakeField(rest, ",");
+    if (!field.ok()) return field.status();
+    merge.separator = std::move(field->text);
+  } else {
+    merge.separator = rest.substr(0, rest.find(','));
+    rest.remove_prefix(merge.separator.size());
+    if (merge.separator.empty()) {
+      return Wrong("concat: SEP is missing (a comma, or nothing, goes in quotes: \",\" or \"\")");
+    }
   }
   if (!rest.empty() && rest[0] != ',') return Wrong("expected a comma before " + Quoted(rest));
-  merge.separator = std::move(field->text);
   return absl::OkStatus();
 }
 
@@ -117,8 +140,12 @@ absl::Status ParseArguments(std::string_view text, Merge& merge) {
   std::string_view rest = text;
   absl::StatusOr<Field> path = TakeField(rest, ",");
   if (!path.ok()) return path.status();
-  merge.path = std::move(path->text);
   const std::string name(NameOf(merge.reducer));
+  if (path->text == "*" && !path->quoted) {
+    return Wrong(name + "(*): a path is the name of a member; count() counts events");
+  }
+  if (absl::Status status = CheckMarks(*path); !status.ok()) return status;
+  merge.path = std::move(path->text);
   const bool more = rest.starts_with(',') && TakesBound(merge.reducer);
   if (!rest.empty() && !more) {
     return Wrong(name + " takes no argument after its path (a path with a comma goes in quotes)");
@@ -131,12 +158,12 @@ absl::Status ParseArguments(std::string_view text, Merge& merge) {
   if (more && merge.reducer == Reducer::kConcat) {
     if (absl::Status status = TakeSeparator(rest, merge); !status.ok()) return status;
   }
-  return rest.empty() ? absl::OkStatus() : ParseBound(rest.substr(1), merge);
+  return rest.empty() ? absl::OkStatus() : ParseBound(Trimmed(rest.substr(1)), merge);
 }
 
 std::string FormatField(std::string_view text, std::string_view marks) {
-  const bool bare =
-      !text.empty() && text[0] != '"' && text.find_first_of(marks) == std::string_view::npos;
+  const bool bare = !text.empty() && text[0] != '"' && text != "*" && text == Trimmed(text) &&
+                    text.find_first_of(marks) == std::string_view::npos;
   std::string out;
   bare ? void(out += text) : AppendJsonString(text, out);
   return out;
@@ -169,14 +196,15 @@ absl::StatusOr<std::vector<KeyField>> ParseKeyFields(std::string_view text) {
 
 absl::StatusOr<Merge> ParseMerge(std::string_view text) {
   constexpr std::string_view kForm = " is not NAME=REDUCER(PATH)";
-  std::string_view rest = text;
+  std::string_view rest = Trimmed(text);
   absl::StatusOr<Field> name = TakeField(rest, "=");
   if (!name.ok()) return name.status();
   const size_t open = rest.find('(');
   const bool formed = rest.starts_with('=') && rest.ends_with(')') &&
                       open != std::string_view::npos && (name->quoted || !name->text.empty());
   if (!formed) return Wrong(Quoted(text) + std::string(kForm));
-  absl::StatusOr<Reducer> reducer = ParseReducer(rest.substr(1, open - 1));
+  if (absl::Status status = CheckMarks(*name); !status.ok()) return status;
+  absl::StatusOr<Reducer> reducer = ParseReducer(Trimmed(rest.substr(1, open - 1)));
   if (!reducer.ok()) return reducer.status();
   Merge merge{std::move(name->text), *reducer, {}};
   if (*reducer == Reducer::kConcat) merge.separator = kSeparator;

@@ -7,6 +7,7 @@
 //
 // A NAME, PATH or SEP that holds one of the marks `,` `=` `(` `)` is written as a JSON string, in
 // quotes: "a,b". An item that starts with / is a path without NAME, so that only commas end it.
+// White space around all but a SEP without quotes is not part of it.
 #pragma once
 
 #include <string>

@@ -76,8 +76,36 @@ TEST(FoldSpec, RefusesBrokenMerges) {
   EXPECT_THAT(ErrorOf("merge", "x=sum(a,5)"), HasSubstr("sum takes no argument"));
   EXPECT_THAT(ErrorOf("merge", "x=sum()"), HasSubstr("sum needs a path"));
   for (const char* bad : {"", "sum(a)", "x=sum", "x=sum(a", "x=sum a)", "=sum(a)", "x=(a)",
-                          "x=sum(a) ", "x=sum(a..b)", "x", "x=SUM(a)", "x=sum(,)"}) {
+                          "x=sum(a..b)", "x", "x=SUM(a)", "x=sum(,)"}) {
     EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("--merge: ")) << bad;
+  }
+}
+
+TEST(FoldSpec, WhiteSpaceAroundNamesAndPathsIsNoPartOfThem) {
+  FoldSpec spec;
+  for (const char* text : {" n = count( ) ", "m=count( v )", "a=array( v , 5 )",
+                           R"x( " b" = concat( " v" , ";" , 7 ))x"}) {
+    ASSERT_TRUE(SetOption(spec, "merge", text).ok()) << text;
+  }
+  ASSERT_TRUE(SetOption(spec, "key", " a , who = b.c , /d , \" e\" ").ok());
+  EXPECT_THAT(
+      OptionsOf(spec),
+      ElementsAre(Pair("key", "a"), Pair("key", "who=b.c"), Pair("key", "/d"),
+                  Pair("key", "\" e\""), Pair("merge", "n=count()"), Pair("merge", "m=count(v)"),
+                  Pair("merge", "a=array(v,5)"), Pair("merge", R"x(" b"=concat(" v",;,7))x")));
+}
+
+TEST(FoldSpec, RefusesMergesThatAreMoreLikelyASlip) {
+  for (const char* bad : {"a=count(*)", "a=sum( * )"}) {
+    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("count() counts events")) << bad;
+  }
+  for (const char* bad : {"s=sum(v);d=max(v)", "s=sum(v) d=max(v)", "a=first(a=b)",
+                          "a=array(v),b=count()", "a,b=count()"}) {
+    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("each --merge gives one value")) << bad;
+  }
+  FoldSpec spec;
+  for (const char* meant : {R"x(a=count("*"))x", R"x(b=first("a=b"))x", R"x("c,d"=count())x"}) {
+    EXPECT_TRUE(SetOption(spec, "merge", meant).ok()) << meant;
   }
 }
 
@@ -98,9 +126,9 @@ TEST(FoldSpec, BoundsAndSeparatorsFollowThePath) {
 TEST(FoldSpec, SaysWhatIsWrongWithABoundOrASeparator) {
   EXPECT_EQ(ErrorOf("merge", "x=array(a,0)"),
             "--merge: array: N must be a whole number of at least 1, not \"0\"");
-  for (const char* bad : {"x=array(a,)", "x=set(a,-1)", "x=keys(a,1.5)", "x=distinct(a,1K)",
-                          "x=array(a,1,2)", "x=array(a,b)", "x=concat(a,-,)", "x=concat(a,-,x)",
-                          "x=array(a, 1)", "x=concat(a,-,1,2)"}) {
+  for (const char* bad :
+       {"x=array(a,)", "x=set(a,-1)", "x=keys(a,1.5)", "x=distinct(a,1K)", "x=array(a,1,2)",
+        "x=array(a,b)", "x=concat(a,-,)", "x=concat(a,-,x)", "x=concat(a,-,1,2)"}) {
     EXPECT_THAT(ErrorOf("merge", bad), HasSubstr(": N must be a whole number of at least 1"))
         << bad;
   }
