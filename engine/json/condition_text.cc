@@ -28,9 +28,17 @@ constexpr KindName kOperators[] = {
 };
 constexpr KindName kGroups[] = {{"all", Kind::kAll}, {"any", Kind::kAny}, {"not", Kind::kNot}};
 
-// What other languages write.
+// What other languages write, and what to write instead.
 constexpr std::pair<std::string_view, std::string_view> kSlips[] = {
-    {"==", "="}, {"=>", ">="}, {"=<", "<="}, {"<>", "!="}};
+    {"==", "write ="},
+    {"=>", "write >="},
+    {"=<", "write <="},
+    {"<>", "write !="},
+    {"=~", "write =, which compares whole values; there are no patterns"}};
+
+constexpr std::string_view kSeveral =
+    R"(several conditions are {"all":["a=1","b=2"]} or {"any":["a=1","b=2"]})";
+constexpr std::string_view kIfMeant = "; if it is meant, put it in quotes";
 
 constexpr std::string_view kForm =
     " is not PATH OP VALUE, such as status=done (OP is one of = != < <= > >=)";
@@ -63,10 +71,69 @@ size_t FindOperator(std::string_view text) {
   return at;
 }
 
-// Whether a value would not be taken for text as it stands.
-bool LooksLikeMore(std::string_view value) {
-  return OperatorAt(value) != nullptr || value.find("&&") != value.npos ||
-         value.find("||") != value.npos;
+bool IsSame(std::string_view text, std::string_view lower_case) {
+  return std::ranges::equal(text, lower_case, [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
+  });
+}
+
+// Whether another condition follows behind an `and` or an `or`. Such a word may well be part of a text:
+// it joins conditions if it is in capitals, or if a comparison comes behind it.
+bool JoinsConditions(std::string_view text) {
+  if (text.find("&&") != text.npos || text.find("||") != text.npos) return true;
+  for (size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+    end = std::min(text.find_first_of(" \t\r\n", at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (word == "AND" || word == "OR") return true;
+    const std::string_view behind = text.substr(end);
+    if ((IsSame(word, "and") || IsSame(word, "or")) && FindOperator(behind) != behind.size())
+      return true;
+  }
+  return false;
+}
+
+bool InSingleQuotes(std::string_view text) {
+  return text.size() >= 2 && text.front() == '\'' && text.back() == '\'';
+}
+
+// Why a path without quotes is likely a slip, or nothing.
+std::string WhyNoBarePath(std::string_view path) {
+  const std::string shown = "path " + Quoted(path);
+  if (path.find('"') != path.npos || path.starts_with('{')) return shown + " has to be in quotes";
+  if (InSingleQuotes(path)) return shown + " is in single quotes; write it without them";
+  const std::string_view word = path.substr(0, path.find_first_of(" \t("));
+  if (path.starts_with('!') || (IsSame(word, "not") && word != path)) {
+    return shown + R"( begins with a negation; write {"not":"a=1"})" + std::string(kIfMeant);
+  }
+  const bool several = path.starts_with('(') || path.find(',') != path.npos ||
+                       JoinsConditions(std::string(path) + " =");
+  if (several) return shown + " is not one path; " + std::string(kSeveral) + std::string(kIfMeant);
+  return {};
+}
+
+// Why a value that is no JSON scalar is likely a slip and no text, or nothing.
+std::string WhyNoBareText(std::string_view value) {
+  const std::string shown = "value " + Quoted(value);
+  if (value.starts_with('"')) return shown + " starts with a quote but is not a JSON string";
+  if (OperatorAt(value) != nullptr || value.starts_with('~')) {
+    return shown + " starts with an operator" + std::string(kIfMeant);
+  }
+  if (JoinsConditions(value)) {
+    return shown + " is not one value; " + std::string(kSeveral) + std::string(kIfMeant);
+  }
+  if (InSingleQuotes(value)) {
+    return shown + " is in single quotes; write " + Quoted(value.substr(1, value.size() - 2));
+  }
+  for (const std::string_view word : {"true", "false", "null"}) {
+    if (IsSame(value, word)) {
+      return shown + " is no JSON; write " + std::string(word) + std::string(kIfMeant);
+    }
+  }
+  if (value.find(',') != value.npos) {
+    return shown + R"( has a comma in it; one of several is {"any":["a=1","a=2"]})" +
+           std::string(kIfMeant);
+  }
+  return {};
 }
 
 // Takes the path off the front of a comparison.
@@ -77,9 +144,7 @@ absl::StatusOr<std::string> TakePath(std::string_view& rest) {
     if (end == rest.size()) return Wrong(Quoted(whole) + std::string(kForm));
     const std::string_view path = Trimmed(rest.substr(0, end));
     if (path.empty()) return Wrong("a path is missing before " + Quoted(rest.substr(end)));
-    if (path.find('"') != path.npos || path.starts_with('{')) {
-      return Wrong("the path in " + Quoted(whole) + " has to be in quotes");
-    }
+    if (std::string wrong = WhyNoBarePath(path); !wrong.empty()) return Wrong(wrong);
     rest.remove_prefix(end);
     return std::string(path);
   }
@@ -92,17 +157,7 @@ absl::StatusOr<std::string> TakePath(std::string_view& rest) {
 
 absl::StatusOr<std::string> ReadValue(std::string_view text) {
   if (IsJsonScalar(text)) return Canonical(text);
-  if (text.starts_with('"')) {
-    return Wrong("value " + Quoted(text) + " starts with a quote but is not a JSON string");
-  }
-  if (OperatorAt(text) != nullptr) {
-    return Wrong("value " + Quoted(text) +
-                 " starts with an operator; if it is meant, put it in quotes");
-  }
-  if (LooksLikeMore(text)) {
-    return Wrong(Quoted(text) + R"( is not one value; write {"all":["a=1","b=2"]} or any, )"
-                                "or, if it is meant, put it in quotes");
-  }
+  if (std::string wrong = WhyNoBareText(text); !wrong.empty()) return Wrong(wrong);
   if (!IsUtf8(text)) return Wrong("value " + Quoted(text) + " is not UTF-8");
   return JsonString(text);
 }
@@ -113,7 +168,7 @@ absl::StatusOr<Condition> ParseComparison(std::string_view text) {
   if (!path.ok()) return path.status();
   for (const auto& [slip, meant] : kSlips) {
     if (!rest.starts_with(slip)) continue;
-    return Wrong(std::string(slip) + " in " + Quoted(text) + " is not an operator; write " +
+    return Wrong(std::string(slip) + " in " + Quoted(text) + " is not an operator; " +
                  std::string(meant));
   }
   const KindName& op = *OperatorAt(rest);
@@ -191,16 +246,16 @@ absl::Status Check(const Condition& condition, int levels, int& comparisons,
 }
 
 std::string FormatPath(std::string_view path) {
-  const bool bare = !path.empty() && path == Trimmed(path) && !path.starts_with('{') &&
-                    path.find_first_of("\"=!<>") == path.npos;
+  const bool bare = !path.empty() && path == Trimmed(path) &&
+                    path.find_first_of("=!<>") == path.npos && WhyNoBarePath(path).empty();
   return bare ? std::string(path) : JsonString(path);
 }
 
 std::string FormatValue(std::string_view scalar) {
   if (scalar[0] != '"') return std::string(scalar);
   std::string text = Unescaped(scalar);
-  const bool bare = !text.empty() && text == Trimmed(text) && text[0] != '"' &&
-                    !LooksLikeMore(text) && !IsJsonScalar(text);
+  const bool bare =
+      !text.empty() && text == Trimmed(text) && !IsJsonScalar(text) && WhyNoBareText(text).empty();
   return bare ? text : JsonString(text);
 }
 

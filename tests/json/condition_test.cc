@@ -69,7 +69,6 @@ TEST(ConditionText, ValueIsAScalarIfItCanBeElseText) {
   const std::pair<const char*, const char*> values[] = {{"1", "1"},
                                                         {"01", R"("01")"},
                                                         {"true", "true"},
-                                                        {"True", R"("True")"},
                                                         {"null", "null"},
                                                         {R"("1")", R"("1")"},
                                                         {R"("\u0061\/")", R"("a/")"},
@@ -77,8 +76,9 @@ TEST(ConditionText, ValueIsAScalarIfItCanBeElseText) {
                                                         {"it's", R"("it's")"},
                                                         {"a\"b", R"("a\"b")"},
                                                         {"[1]", R"("[1]")"},
-                                                        {"1,\"x\":2", R"("1,\"x\":2")"},
                                                         {"a=b", R"("a=b")"},
+                                                        {"salt and pepper", R"("salt and pepper")"},
+                                                        {"not yet", R"("not yet")"},
                                                         {"1e999", "1e999"}};
   for (const auto& [text, value] : values) {
     EXPECT_EQ(Parsed(std::string("p=") + text).value, value) << text;
@@ -135,6 +135,38 @@ TEST(ConditionText, ErrorsTeach) {
   EXPECT_THAT(ErrorOf(R"({"all":["a=1"])"), HasSubstr("not valid JSON"));
   EXPECT_THAT(ErrorOf("a\n\x1b[31m"), Not(HasSubstr("\n")));
   EXPECT_LT(ErrorOf(std::string(100'000, 'x')).size(), 200u);
+}
+
+TEST(ConditionText, WhatOtherLanguagesWriteIsRefusedWithTheSpellingThatWorks) {
+  const std::pair<const char*, const char*> slips[] = {
+      {"a=1 AND b=2", R"({"all":["a=1","b=2"]})"},
+      {"a=1 or b=2", R"({"any":["a=1","b=2"]})"},
+      {"title=Romeo AND Juliet", "put it in quotes"},
+      {"a AND b=1", R"({"all":["a=1","b=2"]})"},
+      {"a='x' AND b='y'", R"({"all":["a=1","b=2"]})"},
+      {"(a=1)", R"({"any":["a=1","b=2"]})"},
+      {"not a=1", R"(write {"not":"a=1"})"},
+      {"NOT(a=1)", R"(write {"not":"a=1"})"},
+      {"!a=1", R"(write {"not":"a=1"})"},
+      {"a=~x", "=~ in \"a=~x\" is not an operator; write ="},
+      {"a='x'", R"(is in single quotes; write "x")"},
+      {"'a'=x", "is in single quotes"},
+      {"a=True", "write true"},
+      {"a=FALSE", "write false"},
+      {"a!=NULL", "write null"},
+      {"a=1,b=2", R"({"any":["a=1","a=2"]})"},
+      {"status=paid,failed", R"({"any":["a=1","a=2"]})"},
+      {"total>=1,000", "has a comma in it"},
+      {"a,b=1", "is not one path"}};
+  for (const auto& [text, hint] : slips) EXPECT_THAT(ErrorOf(text), HasSubstr(hint)) << text;
+}
+
+TEST(ConditionText, WhatIsMeantGoesInQuotes) {
+  for (const char* text :
+       {"a AND b", "'x'", "True", "1,000", "~x", "a && b", "not a", "(a", "x and y=1"}) {
+    const Condition condition = Comparison(Kind::kEqual, text, "\"" + std::string(text) + "\"");
+    EXPECT_EQ(Parsed(FormatCondition(condition)), condition) << text;
+  }
 }
 
 TEST(ConditionText, NestsSixteenLevelsAndHoldsManyComparisons) {

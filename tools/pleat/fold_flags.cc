@@ -170,6 +170,17 @@ bool InDocument(const Flag& flag) {
          flag.name != "help";
 }
 
+// A condition given twice looks as if both would count. Says how to write what is likely meant.
+absl::Status GivenTwice(std::string_view name, const std::vector<std::string>& texts) {
+  Condition any{.kind = Condition::Kind::kAny};
+  for (const std::string& text : texts) {
+    absl::StatusOr<Condition> condition = ParseCondition(text);
+    if (!condition.ok()) return WrongFlag(name, std::string(condition.status().message()));
+    any.parts.push_back(*std::move(condition));
+  }
+  return WrongFlag(name, "takes one condition; any of several is '" + FormatCondition(any) + "'");
+}
+
 // Flags after the document: a list given by flags replaces the document's.
 absl::Status ApplyFlags(const GivenFlags& given, FoldOptions& options) {
   if (given.Has("key")) options.spec.key.clear();
@@ -177,6 +188,9 @@ absl::Status ApplyFlags(const GivenFlags& given, FoldOptions& options) {
   for (const Flag& flag : kFlags) {
     const auto found = given.texts.find(flag.name);
     if (found == given.texts.end() || !InDocument(flag)) continue;
+    if (flag.kind == FlagKind::kCondition && found->second.size() > 1) {
+      return GivenTwice(flag.name, found->second);
+    }
     for (const std::string& text : found->second) {
       if (absl::Status set = SetFoldOption(options, flag.name, text); !set.ok()) return set;
     }
