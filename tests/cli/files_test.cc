@@ -124,7 +124,7 @@ const std::string kOutputs[] = {"--output", "--open", "--stats", "--late", "--ba
 // Expects that a run ends with this sentence, and that it has touched nothing.
 void ExpectRefused(const TemporaryDirectory& dir, const Arguments& more, std::string_view why) {
   const Names before = dir.Names();
-  Arguments arguments = {"fold", "--key", "k", "--quiet", "1m"};
+  Arguments arguments = {"fold", "--key", "k", "--quiet", "1m", "--id", "k", "--accept-limit", "0"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const Finished r = RunToEnd(Pleat(arguments));
   EXPECT_EQ(r.code, 2) << testing::PrintToString(more);
@@ -148,13 +148,14 @@ TEST(Files, InputsAreNotOverwrittenUnderAnyName) {
 
 TEST(Files, SpecIsNotOverwritten) {
   TemporaryDirectory dir;
-  const std::string spec = dir.Write("spec", "{\"key\":[\"k\"],\"quiet\":\"1m\"}");
+  const std::string spec =
+      dir.Write("spec", "{\"key\":\"k\",\"quiet\":\"1m\",\"id\":\"k\",\"accept-limit\":\"0\"}");
   for (const std::string& option : kOutputs) {
     const Finished r = RunToEnd(Pleat({"fold", "--spec", spec, option, dir / "./spec"}));
     EXPECT_EQ(r.code, 2);
     EXPECT_EQ(r.err, "pleat fold: " + option + ": the same file as --spec\n");
   }
-  EXPECT_EQ(Content(spec), "{\"key\":[\"k\"],\"quiet\":\"1m\"}");
+  EXPECT_EQ(Content(spec), "{\"key\":\"k\",\"quiet\":\"1m\",\"id\":\"k\",\"accept-limit\":\"0\"}");
 }
 
 TEST(Files, OneFileIsNotTwoOutputsUnderAnyName) {
@@ -196,9 +197,9 @@ TEST(Files, StandardInputAndOutputCountIfTheyAreRegularFiles) {
       {"--late log >> log", "--late: the same file as standard output"},
   };
   for (const auto& [more, why] : cases) {
-    const Finished r =
-        RunToEnd({"/bin/sh", "-c",
-                  "cd " + dir.path() + " && " + PLEAT_BINARY + " fold --key k --quiet 1m " + more});
+    const Finished r = RunToEnd({"/bin/sh", "-c",
+                                 "cd " + dir.path() + " && " + PLEAT_BINARY +
+                                     " fold --key k --quiet 1m --id k --accept-limit 0 " + more});
     EXPECT_EQ(r.code, 2) << more;
     EXPECT_EQ(r.err, "pleat fold: " + why + "\n");
     EXPECT_EQ(Content(log), "{\"k\":1}\n");
@@ -206,7 +207,9 @@ TEST(Files, StandardInputAndOutputCountIfTheyAreRegularFiles) {
 }
 
 TEST(Files, WhatIsNoRegularFileMayBeNamedTwice) {
-  EXPECT_EQ(FoldByKey({"--output", "/dev/null", "--bad", "/dev/null", "--late", "/dev/null"}).code,
+  EXPECT_EQ(FoldByKey({"--id", "k", "--accept-limit", "0", "--output", "/dev/null", "--bad",
+                       "/dev/null", "--late", "/dev/null"})
+                .code,
             0);
   EXPECT_EQ(FoldByKey({"-", "-"}).out, "{\"k\":1}\n");
 }
@@ -214,7 +217,10 @@ TEST(Files, WhatIsNoRegularFileMayBeNamedTwice) {
 TEST(Files, RunThatCannotStartLeavesWhatWasThere) {
   TemporaryDirectory dir;
   dir.Write("late", "before");
-  EXPECT_EQ(FoldByKey({"--late", dir / "late", "--bad", dir / "no/bad"}).code, 1);
+  EXPECT_EQ(FoldByKey({"--id", "k", "--accept-limit", "0", "--late", dir / "late", "--bad",
+                       dir / "no/bad"})
+                .code,
+            1);
   EXPECT_EQ(Content(dir / "late"), "before");
 }
 

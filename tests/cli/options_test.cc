@@ -135,6 +135,29 @@ TEST(Usage, LatenessNeedsEventTime) {
                    "--lateness: needs --time");
 }
 
+TEST(Usage, OptionsThatWouldDoNothingAreRefused) {
+  const auto refused = [](const Arguments& more, const std::string& what) {
+    Arguments arguments = {"fold", "--key", "k", "--quiet", "1m"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    ExpectUsageError(arguments, what);
+  };
+  refused({"--time-unit", "ms"}, "--time-unit: needs --time");
+  refused({"--idle", "1s"}, "--idle: needs --time");
+  refused({"--accept-limit", "1s"}, "--accept-limit: needs --time");
+  refused({"--time", "t", "--late", "x"}, "--late: needs --accept-limit");
+  EXPECT_EQ(Fold({"--key", "k", "--quiet", "1m", "--accept-limit", "1s", "--id", "k"}).code, 0);
+}
+
+TEST(Usage, AConditionGivenTwiceIsAnErrorThatSaysHowToWriteBoth) {
+  for (const char* option :
+       {"--start-when", "--end-when", "--close-when", "--flush-when", "--cancel-when"}) {
+    ExpectUsageError(
+        {"fold", "--key", "k", "--quiet", "1m", option, "s=paid", option, R"({"not":"n<5"})"},
+        std::string(option) +
+            R"(: takes one condition; any of several is '{"any":["s=paid",{"not":"n<5"}]}')");
+  }
+}
+
 TEST(Usage, OutputNamesMustDiffer) {
   ExpectUsageError({"fold", "--quiet", "1m", "--key", "a.x,b.x"}, "x");
   ExpectUsageError({"fold", "--quiet", "1m", "--key", "k", "--merge", "k=count()"}, "k");

@@ -20,11 +20,28 @@ struct Left {
 
 Left LeftBy(const Arguments& more, const std::string& input, const std::string& threads) {
   TemporaryDirectory dir;
-  Arguments arguments = {"fold",    "--key",       "k",         "--quiet",
-                         "20s",     "--time",      "t",         "--time-unit",
-                         "s",       "--merge",     "v=set(v)",  "--quiet-summary",
-                         "--bad",   dir / "bad",   "--late",    dir / "late",
-                         "--stats", dir / "stats", "--threads", threads};
+  Arguments arguments = {"fold",
+                         "--key",
+                         "k",
+                         "--quiet",
+                         "20s",
+                         "--time",
+                         "t",
+                         "--time-unit",
+                         "s",
+                         "--merge",
+                         "v=set(v)",
+                         "--quiet-summary",
+                         "--bad",
+                         dir / "bad",
+                         "--late",
+                         dir / "late",
+                         "--accept-limit",
+                         "1d",
+                         "--stats",
+                         dir / "stats",
+                         "--threads",
+                         threads};
   arguments.insert(arguments.end(), more.begin(), more.end());
   arguments.push_back(input);
   const Finished r = RunToEnd(Pleat(arguments), "");

@@ -90,6 +90,25 @@ std::vector<std::pair<std::string, std::string>> OwnOptions(const FoldOptions& o
   return out;
 }
 
+// Refuses what would do nothing.
+absl::Status CheckEffects(const FoldOptions& options) {
+  const FoldSpec& spec = options.spec;
+  const bool on_arrival = spec.time.empty();
+  if (on_arrival && spec.time_unit != TimeUnit::kNotStated) {
+    return WrongFlag("time-unit", "needs --time, whose unit it is");
+  }
+  if (on_arrival && options.idle != kForever) {
+    return WrongFlag("idle", "needs --time; without it the wall clock counts in any case");
+  }
+  if (on_arrival && spec.id.empty() && spec.accept_limit != kForever) {
+    return WrongFlag("accept-limit", "needs --time, without which no event is late (or --id)");
+  }
+  if (!options.late_file.empty() && spec.accept_limit == kForever) {
+    return WrongFlag("late", "needs --accept-limit, without which no event is late");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 size_t HalfOfMemory() {
@@ -124,7 +143,8 @@ absl::Status ApplyDocument(std::string_view document, std::string_view file, Fol
 absl::Status Complete(FoldOptions& options) {
   if (options.inputs.empty()) options.inputs.push_back("-");
   if (!options.max_memory_given) options.spec.max_bytes = HalfOfMemory();
-  return Validate(options.spec);
+  if (absl::Status valid = Validate(options.spec); !valid.ok()) return valid;
+  return CheckEffects(options);
 }
 
 absl::StatusOr<std::string> PrintDocument(const FoldOptions& options) {
