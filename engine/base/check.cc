@@ -10,4 +10,9 @@ void CheckFailed(const char* file, int line, const char* condition) noexcept {
   std::abort();
 }
 
+void Fail(std::string_view sentence) noexcept {
+  std::fprintf(stderr, "pleat: %.*s\n", static_cast<int>(sentence.size()), sentence.data());
+  std::abort();
+}
+
 }  // namespace pleat::inline v0

@@ -2,8 +2,11 @@
 // never becomes a Status, and nothing else in the library prints or exits.
 //
 // PLEAT_CHECK stays on in release builds: use it where it costs nothing next to the work around it.
-// PLEAT_DCHECK vanishes there: use it on hot paths.
+// PLEAT_DCHECK vanishes there: use it on hot paths. Fail() is for a mistake of the caller's that a
+// sentence explains better than a condition does.
 #pragma once
+
+#include <string_view>
 
 #include <pleat/export.h>
 
@@ -11,6 +14,9 @@ namespace pleat::inline v0 {
 
 [[noreturn]] PLEAT_EXPORT void CheckFailed(const char* file, int line,
                                            const char* condition) noexcept;
+
+// Prints "pleat: <sentence>" and stops the program.
+[[noreturn]] PLEAT_EXPORT void Fail(std::string_view sentence) noexcept;
 
 }  // namespace pleat::inline v0
 

@@ -439,6 +439,10 @@ absl::StatusOr<AnyFolder> AnyFolder::Open(Engine& engine, std::string_view name,
   return AnyFolder(engine.core(), *added);
 }
 
+void AnyFolder::OpenFailed(std::string_view name, const absl::Status& why) noexcept {
+  Fail("folder \"" + std::string(name) + "\": " + std::string(why.message()));
+}
+
 AnyFolder::AnyFolder(std::shared_ptr<EngineCore> engine, FolderCore* core)
     : engine_(std::move(engine)), core_(core) {}
 

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <pleat/engine.h>
 #include <pleat/export.h>
@@ -280,6 +281,9 @@ class PLEAT_EXPORT AnyFolder {
   static absl::StatusOr<AnyFolder> Open(Engine& engine, std::string_view name,
                                         const FolderOptions& options, const StateOps& ops,
                                         std::shared_ptr<void> context_owner = nullptr);
+
+  // Prints why the collection `name` was not opened, and ends the program: for constructors.
+  [[noreturn]] static void OpenFailed(std::string_view name, const absl::Status& why) noexcept;
 
   // See Folder for the meaning of all of these. `look` and `take` run under partitions' locks: copy or
   // move the state out and return. Calling the engine from them deadlocks; throwing terminates.

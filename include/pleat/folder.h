@@ -132,7 +132,7 @@ class Folder {
   // The same for options known to be right: an error is a bug and ends the program, printing it.
   Folder(Engine& engine, std::string_view name, const FolderOptions& options,
          Rules rules = {}) noexcept
-      : any_(Open(engine, name, options, std::move(rules)).value().any_) {}
+      : any_(OrEnd(name, Open(engine, name, options, std::move(rules)))) {}
 
   // Folds `event`, stamped `at`, into the group of `key`, opening one if none is open. Any bytes are a
   // key, none too, up to 64 KiB; it is copied. The event is not kept. A group that is due by the
@@ -291,6 +291,11 @@ class Folder {
 
  private:
   explicit Folder(AnyFolder any) noexcept : any_(std::move(any)) {}
+
+  static AnyFolder OrEnd(std::string_view name, absl::StatusOr<Folder> opened) noexcept {
+    if (!opened.ok()) AnyFolder::OpenFailed(name, opened.status());
+    return std::move(opened->any_);
+  }
 
   static Emission<State> CopyOf(const ClosedGroup& group) {
     return EmissionOf(group, State(*static_cast<const State*>(group.state)));
