@@ -453,11 +453,16 @@ FoldOutcome AnyFolder::Fold(std::string_view key, const void* event, EngineTime 
   if (call.nested()) return FoldOutcome::kWouldDeadlock;
   return core_->Fold(key, event, at);
 }
-FoldCounts AnyFolder::FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes,
+FoldCounts AnyFolder::FoldBatch(const AnyBatch& batch, std::span<FoldOutcome> outcomes,
                                 PartitionRange only) noexcept {
   const Call call;
-  if (!call.nested()) return core_->FoldBatch(batch, outcomes, only);
-  if (outcomes != nullptr) std::fill_n(outcomes, batch.size, FoldOutcome::kWouldDeadlock);
+  if (!outcomes.empty() && outcomes.size() < batch.size) {
+    Fail("FoldBatch() of " + std::to_string(batch.size) + " events was given room for " +
+         std::to_string(outcomes.size()) + " outcomes");
+  }
+  FoldOutcome* const first = outcomes.empty() ? nullptr : outcomes.data();
+  if (!call.nested()) return core_->FoldBatch(batch, first, only);
+  if (first != nullptr) std::fill_n(first, batch.size, FoldOutcome::kWouldDeadlock);
   return {.would_deadlock = batch.size};
 }
 bool AnyFolder::Flush(std::string_view key) noexcept {

@@ -163,7 +163,7 @@ uint32_t FoldBook::NewEntry(const FoldCall& call, uint64_t position) {
   bytes_ += group_bytes_ + KeyArena::BytesFor(group.key);
   ops_.open(ops_.context, state(number));
   ops_.fold(ops_.context, state(number), call.event);
-  bytes_ += HeapBytesOf(number);  // what opening took included
+  CountHeap(number, HeapBytesOf(number));  // what opening took included
   return number;
 }
 
@@ -280,7 +280,7 @@ void FoldBook::PushEmission(const Due& due) {
 }
 
 void FoldBook::DestroyState(uint32_t number) noexcept {
-  bytes_ -= HeapBytesOf(number);
+  UncountHeap(number);
   ops_.destroy(ops_.context, state(number));
 }
 
@@ -457,6 +457,16 @@ GroupInfo FoldBook::InfoOf(uint32_t number) const noexcept {
 
 size_t FoldBook::HeapBytesOf(uint32_t number) const noexcept {
   return ops_.heap_bytes == nullptr ? 0 : ops_.heap_bytes(ops_.context, state(number));
+}
+
+void FoldBook::UncountHeap(uint32_t number) noexcept {
+  const size_t heap = HeapBytesOf(number);
+#ifndef NDEBUG
+  if (ops_.heap_bytes != nullptr && heap != heap_counted_.extract(number).mapped()) {
+    Fail("HeapBytes() of a state has changed outside of its Fold()");
+  }
+#endif
+  bytes_ -= heap;
 }
 
 Ledger FoldBook::ledger() const noexcept {

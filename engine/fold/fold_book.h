@@ -38,6 +38,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <pleat/any_folder.h>
@@ -372,7 +373,7 @@ class FoldBook final : public Book {
   void Overtake(uint32_t number, const FoldCall& call);
   FoldOutcome Correct(FoldCall& call);
   std::optional<Reason> ReasonBehind(uint32_t number, bool ends) const;
-  void Take(Hot& group, const void* event, EngineTime at, EngineTime edge);
+  void Take(Hot& group, uint32_t number, const void* event, EngineTime at, EngineTime edge);
   void FoldInto(Hot& group, uint32_t number, const void* event, EngineTime at, EngineTime now,
                 EngineTime edge, Position position);
   void NoteEarlier(uint32_t number, EngineTime at);
@@ -417,6 +418,15 @@ class FoldBook final : public Book {
   void Push(const Due& due);
   void PushEmission(const Due& due);
   void DestroyState(uint32_t number) noexcept;
+  // Of what a state owns bytes_ holds as much as it owned after its last fold; a debug build keeps
+  // it apart as well, to see that it is the same when it is taken back.
+  void CountHeap([[maybe_unused]] uint32_t number, size_t more) noexcept {
+    bytes_ += more;
+#ifndef NDEBUG
+    if (ops_.heap_bytes != nullptr) heap_counted_[number] += more;
+#endif
+  }
+  void UncountHeap(uint32_t number) noexcept;
   size_t BytesOf(uint32_t number) const noexcept {
     return group_bytes_ + KeyArena::BytesFor(hot(number).key) + HeapBytesOf(number);
   }
@@ -493,6 +503,9 @@ class FoldBook final : public Book {
   uint64_t next_generation_ = 0;
   uint64_t last_position_ = UINT64_MAX;  // before the first
   size_t ready_bytes_ = 0;  // of them, what waits to be popped; with OnLimit::kEmitOldest
+#ifndef NDEBUG
+  std::unordered_map<uint32_t, size_t> heap_counted_;
+#endif
 };
 
 inline FoldOutcome FoldBook::Fold(const FoldCall& call) {
@@ -527,22 +540,22 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
                                 .position = call.position});
 }
 
-[[gnu::always_inline]] inline void FoldBook::Take(Hot& group, const void* event, EngineTime at,
-                                                  EngineTime edge) {
+[[gnu::always_inline]] inline void FoldBook::Take(Hot& group, uint32_t number, const void* event,
+                                                  EngineTime at, EngineTime edge) {
   ++ledger_.folded;
   if (gaps_ != nullptr) [[unlikely]]
     gaps_->NoteFolded(edge, group.last, at);
   if (at > group.last) group.last = at;
   ++group.count;
   auto* const state = reinterpret_cast<std::byte*>(&group) + state_offset_;
-  bytes_ += static_cast<size_t>(ops_.fold(ops_.context, state, event));
+  CountHeap(number, static_cast<size_t>(ops_.fold(ops_.context, state, event)));
 }
 
 [[gnu::always_inline]] inline void FoldBook::FoldInto(Hot& group, uint32_t number,
                                                       const void* event, EngineTime at,
                                                       EngineTime now, EngineTime edge,
                                                       Position position) {
-  Take(group, event, at, edge);
+  Take(group, number, event, at, edge);
   // The low half of the count tells, but for one fold in four billion; only then is the rest looked at.
   if (group.count == max_events_low_ || group.count == 0) [[unlikely]] {
     NoteCount(number, now, position);

@@ -110,7 +110,7 @@ ClosedGroup FoldBook::Show(const ReadyGroup& ready) const noexcept {
 // An emission leaves the backlog; its state is still there.
 void FoldBook::NoteGone(const ReadyGroup& ready) noexcept {
   if (options_.on_limit == OnLimit::kEmitOldest) ready_bytes_ -= BytesOf(ready.number);
-  bytes_ -= HeapBytesOf(ready.number);
+  UncountHeap(ready.number);
 }
 
 void FoldBook::Discard(const ReadyGroup& ready) noexcept {

@@ -62,7 +62,7 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
     }
     Hot& group = hot(number);
     const Duration gap = call.edge - group.last;
-    Take(group, call.event, call.at, call.edge);
+    Take(group, number, call.event, call.at, call.edge);
     if (group.count == 0) ++wraps_[number];
     if (has_extra_) {
       Extra& extra = ExtraOf(group);
@@ -298,7 +298,8 @@ uint32_t FoldBook::Cut(uint32_t number, Extra::Kind kind) {
                         .kind = kind,
                         .changed = false};
   ops_.copy(ops_.context, state(cut), state(number));
-  bytes_ += group_bytes_ + KeyArena::BytesFor(copy.key) + HeapBytesOf(cut);
+  bytes_ += group_bytes_ + KeyArena::BytesFor(copy.key);
+  CountHeap(cut, HeapBytesOf(cut));
   return cut;
 }
 

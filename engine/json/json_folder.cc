@@ -301,7 +301,7 @@ bool JsonFolder::Impl::FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualL
     const auto batch = events.subspan(first, BatchSize(end - first));
     const size_t behind = first + batch.size();
     lines.Fetch(behind, std::min(batch.size(), events.size() - behind));
-    const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<FoldEvent>(batch), outcomes_.data());
+    const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<FoldEvent>(batch), outcomes_);
     lines.next_event += batch.size();
     lines.next_line = lines.sources()[lines.next_event - 1].index + 1;
     if (counts.opened + counts.folded == batch.size()) {

@@ -24,27 +24,27 @@ namespace pleat::inline v0 {
 class Partition;
 
 // The timer wheel of an engine and its lock. A partition stays scheduled until its own lock holder
-// says otherwise, so whoever finds it due and then waits for its lock sees the same as if it had come
-// first.
+// says otherwise, so whoever finds it due and then waits for its lock sees the same as if it had
+// come first. The first deadline can be asked for without the lock, so also by an alarm, which is
+// told under it.
 class Schedule {
  public:
   void Arm(Timer& timer, EngineTime deadline) {
     LockGuard guard(lock_);
-    const EngineTime before = wheel_.NextDeadline();
+    const EngineTime before = NextDeadline();
     wheel_.Schedule(timer, deadline);
+    NoteNextDeadline();
     if (deadline < before) Tell(deadline);
   }
   Timer* FirstDue(EngineTime now) {
     LockGuard guard(lock_);
     return wheel_.FirstDue(now);
   }
-  EngineTime NextDeadline() const {
-    LockGuard guard(lock_);
-    return wheel_.NextDeadline();
-  }
+  EngineTime NextDeadline() const noexcept { return next_.load(std::memory_order_acquire); }
   void Cancel(Timer& timer) {
     LockGuard guard(lock_);
     wheel_.Cancel(timer);
+    if (timer.deadline() <= NextDeadline()) NoteNextDeadline();
   }
   void LeaseDeadlineIsEarlier(EngineTime deadline) {
     LockGuard guard(lock_);
@@ -59,9 +59,13 @@ class Schedule {
   void Tell(EngineTime deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
     if (alarm_ != nullptr) alarm_->DeadlineIsEarlier(deadline);
   }
+  void NoteNextDeadline() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    next_.store(wheel_.NextDeadline(), std::memory_order_release);
+  }
 
   mutable Lock lock_;
   TimerWheel wheel_ ABSL_GUARDED_BY(lock_);
+  std::atomic<EngineTime> next_{kNever};  // the wheel's; changes under the lock only
   EngineAlarm* alarm_ ABSL_GUARDED_BY(lock_) = nullptr;
 };
 

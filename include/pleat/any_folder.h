@@ -288,7 +288,7 @@ class PLEAT_EXPORT AnyFolder {
   // See Folder for the meaning of all of these. `look` and `take` run under partitions' locks: copy or
   // move the state out and return. Calling the engine from them deadlocks; throwing terminates.
   FoldOutcome Fold(std::string_view key, const void* event, EngineTime at) noexcept;
-  FoldCounts FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes,
+  FoldCounts FoldBatch(const AnyBatch& batch, std::span<FoldOutcome> outcomes,
                        PartitionRange only = {}) noexcept;
   bool Flush(std::string_view key) noexcept;
   bool Cancel(std::string_view key) noexcept;

@@ -76,8 +76,9 @@ struct EngineOptions {
 // adapter to some event loop, derives from it.
 class EngineAlarm {
  public:
-  // Called under locks, by whichever thread has brought it about: set a flag, wake a loop, and return. Calling
-  // the engine deadlocks; throwing terminates.
+  // Called under locks, by whichever thread has brought it about: set a flag, wake a loop, and
+  // return. It may ask for now(), NextDeadline() and NextLeaseDeadline(); other calls are answered
+  // as those from a fold function (see Engine). Throwing terminates.
   virtual void DeadlineIsEarlier(EngineTime deadline) noexcept = 0;
 
  protected:

@@ -12,11 +12,13 @@
 //   };
 //   pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 5min, .max_hold = 1h});
 //
-// State must be default constructible, nothrow movable, and have `void Fold(const Event&) noexcept`.
-// A copyable State can be peeked at. If the state owns heap memory, give it
-// `size_t HeapBytes() const noexcept`, in O(1), so that max_bytes covers it; without it only the struct
-// itself is counted. All of these, and the destructor, run under a partition's lock: they must not call
-// the engine, which would deadlock, and one that throws ends the program.
+// State must be default constructible, nothrow movable, aligned to at most 64 bytes, and have `void
+// Fold(const Event&) noexcept`. A copyable State can be peeked at. If the state owns heap memory,
+// give it `size_t HeapBytes() const noexcept`, in O(1), so that max_bytes covers it; without it
+// only the struct itself is counted. HeapBytes() must change in Fold() only: any other change is
+// not counted, and leaves the sum wrong; a debug build of the library ends the program there. All
+// of these, and the destructor, run under a partition's lock: they must not call the engine, which
+// would deadlock, and one that throws ends the program.
 //
 // FolderOptions and its defaults are in any_folder.h.
 //
@@ -144,18 +146,19 @@ class Folder {
     return any_.Fold(key, &event, at);
   }
 
-  // Folds many events: the fast path, several times as fast as Fold() on each, and with the same result:
-  // same groups, same outcomes, same emissions. If `outcomes` is not empty, it is as long as `events` and
-  // gets the outcome of each. Batches of 64 to 256 are best; larger ones are worked on in pieces of 256.
-  // A piece takes the lock of each partition once, holding a few at a time. When several threads fold
-  // batches at the same time, the events of one may come between those of another.
+  // Folds many events: the fast path, several times as fast as Fold() on each, and with the same
+  // result: same groups, same outcomes, same emissions. If `outcomes` is not empty, it gets the
+  // outcome of each event; a shorter one than `events` is a bug and ends the program. Batches of 64
+  // to 256 are best; larger ones are worked on in pieces of 256. A piece takes the lock of each
+  // partition once, holding a few at a time. When several threads fold batches at the same time,
+  // the events of one may come between those of another.
   //
   // With `only`, events of other partitions are left alone and answered kElsewhere; on event time their stamps
   // still move the watermark. So n workers that own a range each can go through the same batch, and no two of
   // them ever ask for the same lock.
   FoldCounts FoldBatch(std::span<const KeyedEvent<Event>> events,
                        std::span<FoldOutcome> outcomes = {}, PartitionRange only = {}) noexcept {
-    return any_.FoldBatch(AnyBatch::Of(events), outcomes.empty() ? nullptr : outcomes.data(), only);
+    return any_.FoldBatch(AnyBatch::Of(events), outcomes, only);
   }
 
   // Takes up to `max` emissions for good, in closing order over the partitions of `from`: by the instant they

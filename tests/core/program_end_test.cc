@@ -33,5 +33,45 @@ TEST(ProgramEnd, AFolderThatCannotBeOpenedSaysWhy) {
                "^pleat: folder \"good\": quiet_period: must be above zero\n$");
 }
 
+TEST(ProgramEnd, ABatchWithLessRoomForOutcomesThanEventsSaysHowMuch) {
+  auto engine = *Engine::Open({.partitions = 2});
+  Folder<int, Count> folder(*engine, "f", kOptions);
+  const std::vector<KeyedEvent<int>> events(300, {.key = "k", .at = kT0, .event = 1});
+  std::vector<FoldOutcome> outcomes(299);
+  EXPECT_DEATH(folder.FoldBatch(events, outcomes),
+               "^pleat: FoldBatch\\(\\) of 300 events was given room for 299 outcomes\n$");
+  outcomes.resize(301, FoldOutcome::kStopped);
+  EXPECT_EQ(folder.FoldBatch(events, outcomes).folded, 299u);
+  EXPECT_EQ(outcomes[299], FoldOutcome::kFolded);
+  EXPECT_EQ(outcomes[300], FoldOutcome::kStopped);
+}
+
+#ifndef NDEBUG
+// Says what the test tells it to.
+struct Fickle {
+  static inline size_t bytes = 0;
+  void Fold(const int&) noexcept {}
+  size_t HeapBytes() const noexcept { return bytes; }
+};
+
+TEST(ProgramEnd, HeapBytesThatChangeOutsideOfFoldAreNoticedByADebugBuild) {
+  Fickle::bytes = 100;
+  auto engine = *Engine::Open({.partitions = 1});
+  Folder<int, Fickle> folder(*engine, "f", kOptions);
+  folder.Fold("cancelled", 1, kT0);
+  folder.Fold("popped", 1, kT0);
+  folder.Flush("popped");
+  for (const size_t other : {99, 101}) {
+    Fickle::bytes = other;
+    EXPECT_DEATH(folder.Cancel("cancelled"), "HeapBytes\\(\\) of a state has changed outside");
+    EXPECT_DEATH(static_cast<void>(folder.Pop(1)), "HeapBytes\\(\\) of a state has changed");
+  }
+  Fickle::bytes = 100;
+  EXPECT_TRUE(folder.Cancel("cancelled"));
+  EXPECT_EQ(folder.Pop(1).size(), 1u);
+  EXPECT_EQ(folder.sizes().bytes, 0u);
+}
+#endif
+
 }  // namespace
 }  // namespace pleat

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -255,6 +256,24 @@ TEST(CallingBackAtTheEnd, FromDestructorsWhileTheEngineGoes) {
   Caller::where = Caller::Where::kNowhere;
   EXPECT_EQ(called_back, 1);
   EXPECT_EQ(folder.Fold("k", 1, kT0), FoldOutcome::kStopped);
+}
+
+struct CallingAlarm final : EngineAlarm {
+  explicit CallingAlarm(std::function<void(EngineTime)> call) : call_back(std::move(call)) {}
+  void DeadlineIsEarlier(EngineTime deadline) noexcept override { call_back(deadline); }
+  std::function<void(EngineTime)> call_back;
+};
+
+TEST_F(CallingBack, FromAnAlarm) {
+  Open();
+  CallingAlarm alarm([this](EngineTime deadline) {
+    EXPECT_EQ(engine_->NextDeadline(), deadline);
+    TryEverything();
+  });
+  engine_->SetAlarm(&alarm);
+  Fold("k");
+  EXPECT_EQ(called_back_, 1);
+  engine_->SetAlarm(nullptr);
 }
 
 // Only the thread that is inside of a call is told so, and only as long as it is.
