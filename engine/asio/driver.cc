@@ -41,11 +41,8 @@ Driver::Driver(executor_type executor, Engine& engine, const DriverOptions& opti
   core_->Begin();
 }
 
-// Somebody else's io_context is referred to as our own is, but not owned.
 Driver::Driver(boost::asio::io_context& context, Engine& engine, const DriverOptions& options)
-    : Driver(executor_type(context.get_executor()), engine, options) {
-  context_ = {std::shared_ptr<void>(), &context};
-}
+    : Driver(executor_type(context.get_executor()), engine, options) {}
 
 Driver::Driver(Engine& engine, const DriverOptions& options)
     : context_(std::make_shared<boost::asio::io_context>()),
@@ -63,7 +60,7 @@ DriverStats Driver::stats() const { return core_->stats(); }
 Driver::executor_type Driver::get_executor() const noexcept { return core_->executor(); }
 
 DriverThread Driver::RunThread() {
-  PLEAT_CHECK(context_ != nullptr);
+  if (context_ == nullptr) Fail("RunThread() is for a driver that was made without an io_context");
   return DriverThread(std::make_unique<DriverThread::Impl>(context_));
 }
 

@@ -20,7 +20,7 @@ constexpr Duration kWallStep = std::chrono::milliseconds(100);
 
 DriverCore::DriverCore(boost::asio::any_io_executor executor, Engine& engine,
                        const DriverOptions& options)
-    : engine_(engine),
+    : engine_(engine.Handle()),
       arrival_(engine.axis() == Axis::kArrival),
       tick_(options.tick),
       budget_(options.budget),
@@ -39,7 +39,7 @@ DriverCore::DriverCore(boost::asio::any_io_executor executor, Engine& engine,
 
 void DriverCore::Begin() {
   AddGuest(executor_, shared_from_this());
-  engine_.SetAlarm(this);
+  engine_->SetAlarm(this);
   PostTurn();
 }
 
@@ -104,24 +104,24 @@ void DriverCore::Turn(bool by_timer) noexcept {
 
 // On the driver's clock.
 std::optional<EngineTime> DriverCore::EarliestDeadline() const noexcept {
-  return arrival_ ? engine_.NextDeadline() : engine_.NextLeaseDeadline();
+  return arrival_ ? engine_->NextDeadline() : engine_->NextLeaseDeadline();
 }
 
 // Returns whether that was all.
 bool DriverCore::CloseDue(EngineTime now) noexcept {
-  if (arrival_) return engine_.Advance(now, budget_);
-  const bool all = engine_.AdvanceLeases(now, budget_);
-  const std::optional<EngineTime> deadline = engine_.NextDeadline();
-  const EngineTime watermark = engine_.now();
+  if (arrival_) return engine_->Advance(now, budget_);
+  const bool all = engine_->AdvanceLeases(now, budget_);
+  const std::optional<EngineTime> deadline = engine_->NextDeadline();
+  const EngineTime watermark = engine_->now();
   if (!deadline || *deadline > watermark) return all;
-  return engine_.Advance(watermark, budget_) && all;
+  return engine_->Advance(watermark, budget_) && all;
 }
 
 // When there is something to do, or to look at, as far as is known now.
 EngineTime DriverCore::NextTurn(EngineTime reading) const noexcept {
   EngineTime next = SaturatingAdd(reading, max_sleep_);
   if (const auto deadline = EarliestDeadline()) next = std::min(next, RoundUp(*deadline));
-  if (!arrival_ && engine_.NextDeadline()) {
+  if (!arrival_ && engine_->NextDeadline()) {
     next = std::min(next, RoundUp(SaturatingAdd(reading, Duration{1})));
   }
   return next;
@@ -194,7 +194,7 @@ void DriverCore::Stop() noexcept {
   if (!first) return;
   stats_.asleep_until = kNever;
   timer_->cancel();
-  engine_.SetAlarm(nullptr);
+  engine_->SetAlarm(nullptr);
   const auto consumers = consumers_.Take();
   lock.unlock();
   for (const auto& consumer : consumers) consumer->End(AsioError::kClosed);

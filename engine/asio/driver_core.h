@@ -68,7 +68,7 @@ class DriverCore final : public EngineAlarm,
   void FallAsleep();
   void CompareWithWall() noexcept;
 
-  Engine& engine_;  // not to be touched once stopped
+  const std::unique_ptr<Engine> engine_;  // a handle; the engine may go first
   const bool arrival_;
   const Duration tick_;
   const size_t budget_;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "engine/base/check.h"
 #include "engine/base/inside.h"
 #include "engine/core/engine_core.h"
 #include "engine/core/folder_core.h"
@@ -128,12 +129,18 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& option
                           : RandomHashKey();
   const uint64_t epoch = options.epoch ? *options.epoch : RandomHashKey().front();
   auto core = std::make_shared<EngineCore>(options, key, epoch);
-  return std::unique_ptr<Engine>(new Engine(std::move(core)));
+  return std::unique_ptr<Engine>(new Engine(std::move(core), /*closes=*/true));
 }
 
-Engine::Engine(std::shared_ptr<EngineCore> core) : core_(std::move(core)) {}
+Engine::Engine(std::shared_ptr<EngineCore> core, bool closes)
+    : core_(std::move(core)), closes_(closes) {}
+
+std::unique_ptr<Engine> Engine::Handle() const {
+  return std::unique_ptr<Engine>(new Engine(core_, /*closes=*/false));
+}
 
 Engine::~Engine() {
+  if (!closes_) return;
   const Call call;
   core_->Close();
 }
@@ -169,7 +176,11 @@ std::optional<EngineTime> Engine::NextLeaseDeadline() const noexcept {
   return next;
 }
 
-void Engine::SetAlarm(EngineAlarm* alarm) noexcept { core_->schedule().SetAlarm(alarm); }
+void Engine::SetAlarm(EngineAlarm* alarm) noexcept {
+  const Call call;
+  if (call.nested()) Fail("SetAlarm() was called from inside a call");
+  core_->schedule().SetAlarm(alarm);
+}
 
 void Engine::Stop() noexcept {
   const Call call;

@@ -16,6 +16,7 @@
 #include <pleat/time.h>
 
 #include "engine/base/book.h"
+#include "engine/base/check.h"
 #include "engine/base/lock.h"
 #include "engine/timer/wheel.h"
 
@@ -52,6 +53,8 @@ class Schedule {
   }
   void SetAlarm(EngineAlarm* alarm) {
     LockGuard guard(lock_);
+    if (alarm != nullptr && alarm_ != nullptr)
+      Fail("the engine has an alarm, or a driver, already");
     alarm_ = alarm;
   }
 

@@ -115,14 +115,15 @@ struct DriverStats {
   Histogram lateness_us;
 };
 
-// A thread that runs the driver's io_context, to hold on to. Not to be destroyed on that very thread.
+// A thread that runs the io_context of a driver, to hold on to. Not to be destroyed on that very
+// thread.
 class PLEAT_EXPORT DriverThread {
  public:
   DriverThread(DriverThread&&) noexcept;
   DriverThread& operator=(DriverThread&&) noexcept;
   ~DriverThread();  // as Stop()
 
-  // Stops the io_context, for everybody who runs it, and joins the thread. Idempotent.
+  // Stops the io_context and joins the thread. Idempotent.
   void Stop() noexcept;
 
  private:
@@ -143,10 +144,12 @@ class PLEAT_EXPORT DriverThread {
 // - On event time the stamps move the engine's time, and no clock does. Here the driver moves the time of
 //   leases, and looks at each tick, while there is a deadline, whether the watermark has passed it.
 //
-// Thread safety: distinct objects are independent; of one, any thread may call any method at any time, but for
-// the destructor. Any number of threads may run its execution context; turns do not overlap.
-// Ownership: borrows the engine, which has to be there until Stop() has returned, or the destructor. An engine
-// has one driver at a time. While it is not stopped, io_context::run() does not return by itself.
+// Thread safety: distinct objects are independent; of one, any thread may call any method at any
+// time, but for the destructor. Any number of threads may run its execution context; turns do not
+// overlap.
+// Ownership: borrows the engine, which may go first: then nothing is due any more. An engine has
+// one driver at a time; a second one is a bug and ends the program. While it is not stopped,
+// io_context::run() does not return by itself.
 class PLEAT_EXPORT Driver {
  public:
   using executor_type = boost::asio::any_io_executor;
@@ -155,7 +158,7 @@ class PLEAT_EXPORT Driver {
   Driver(executor_type executor, Engine& engine, const DriverOptions& options = {});
   Driver(boost::asio::io_context& context, Engine& engine, const DriverOptions& options = {});
 
-  // With an io_context of its own, which RunThread() runs.
+  // With an io_context of its own, for RunThread().
   explicit Driver(Engine& engine, const DriverOptions& options = {});
 
   ~Driver();  // as Stop()
@@ -173,12 +176,13 @@ class PLEAT_EXPORT Driver {
   // Sets the time to the wall's; if that lies behind, now() stands still until it has caught up. Then Wake().
   void Reanchor();
 
-  // From its return on, nothing calls the engine any more, and every operation of a consumer completes with
-  // kClosed. Waits for the turn under way. Idempotent.
+  // From its return on, the driver does not call the engine any more, and every operation of a
+  // consumer completes with kClosed. Waits for the turn under way. Idempotent.
   void Stop() noexcept;
 
-  // Starts a thread that runs the io_context, until its handle is stopped or destroyed. Not for a driver made
-  // from an executor.
+  // Starts a thread that runs the driver's own io_context, until its handle is stopped or
+  // destroyed. For a driver that was given an executor or an io_context, which others run and stop,
+  // it is a bug and ends the program.
   [[nodiscard]] DriverThread RunThread();
 
   DriverStats stats() const;
@@ -188,7 +192,7 @@ class PLEAT_EXPORT Driver {
   const std::shared_ptr<DriverCore>& core() const noexcept { return core_; }
 
  private:
-  std::shared_ptr<boost::asio::io_context> context_;  // null if made from an executor
+  std::shared_ptr<boost::asio::io_context> context_;  // null unless it is the driver's own
   std::shared_ptr<DriverCore> core_;
 };
 

@@ -132,8 +132,10 @@ class PLEAT_EXPORT Engine {
   // On event time: the same for AdvanceLeases().
   std::optional<EngineTime> NextLeaseDeadline() const noexcept;
 
-  // From its return on, `alarm` is told when NextDeadline() or NextLeaseDeadline() becomes earlier; null: nobody
-  // is, and the one before is not called any more. An engine has one alarm.
+  // From its return on, `alarm` is told when NextDeadline() or NextLeaseDeadline() becomes earlier;
+  // null: nobody is, and the one before is not called any more. An engine has one alarm: to set a
+  // second one, without null in between, is a bug and ends the program. So is a call from a fold
+  // function or an alarm.
   void SetAlarm(EngineAlarm* alarm) noexcept;
 
   // From its return on, every fold is answered kStopped; all else goes on, so that what is open can be
@@ -143,13 +145,19 @@ class PLEAT_EXPORT Engine {
   int partitions() const noexcept;
   Axis axis() const noexcept;
 
+  // Another handle of this engine, for adapters such as a driver: it may be there longer than the
+  // engine, and destroying it destroys nothing. When the engine is gone, nothing is due and nobody
+  // is told of anything.
+  std::unique_ptr<Engine> Handle() const;
+
   // For the collections.
   const std::shared_ptr<EngineCore>& core() noexcept { return core_; }
 
  private:
-  explicit Engine(std::shared_ptr<EngineCore> core);
+  Engine(std::shared_ptr<EngineCore> core, bool closes);
 
   std::shared_ptr<EngineCore> core_;
+  const bool closes_;  // it is the engine, and no other handle of it
 };
 
 }  // namespace pleat::inline v0

@@ -369,17 +369,20 @@ TEST(Driver, RunsAThreadIfAsked) {
   EXPECT_EQ(popped.get()->state.total, 3);
 }
 
-TEST(Driver, ItsThreadRunsAGivenContextUntilItIsStopped) {
+TEST(Driver, LeavesAGivenContextToItsOwner) {
   boost::asio::io_context io;
   auto engine = *Engine::Open({});
   Driver driver(io, *engine);
-  std::latch ran(1);
-  {
-    const DriverThread thread = driver.RunThread();
-    boost::asio::post(io, [&] { ran.count_down(); });
-    ran.wait();
-  }
-  EXPECT_TRUE(io.stopped());
+  EXPECT_DEATH(static_cast<void>(driver.RunThread()),
+               "^pleat: RunThread\\(\\) is for a driver that was made without an io_context\n$");
+}
+
+TEST(Driver, IsTheOnlyOneOfItsEngineUntilItStops) {
+  Service service;
+  EXPECT_DEATH(Driver(*service.io, *service.engine),
+               "^pleat: the engine has an alarm, or a driver, already\n$");
+  service.driver->Stop();
+  const Driver second(*service.io, *service.engine, service.WithClock({}));
 }
 
 struct EventService : Service {

@@ -63,6 +63,46 @@ TEST(ConsumerLife, MayOutliveDriverAndEngine) {
   EXPECT_EQ(got.error, AsioError::kClosed);
 }
 
+TEST(DriverLife, MayOutliveItsEngine) {
+  Service service;
+  Consumer consumer(*service.driver, service.sums);
+  Got got;
+  consumer.async_pop(got.One());
+  service.Fold("ann");
+  service.engine.reset();
+  service.Pass(24h);
+  EXPECT_EQ(got.error, AsioError::kClosed);
+  EXPECT_EQ(service.driver->now(), kNoon + 24h);
+  service.driver->Reanchor();
+  service.Poll();
+  EXPECT_GT(service.driver->stats().asleep_until, kNoon + 24h);
+  service.driver.reset();
+}
+
+TEST(DriverLife, MayOutliveItsEngineOnEventTime) {
+  Service service({}, {.quiet_period = 5min, .max_hold = 1h},
+                  {.partitions = 4, .axis = Axis::kEvent});
+  service.Fold("ann");
+  service.engine.reset();
+  service.Pass(24h);
+  service.driver->Stop();
+}
+
+// Turns of one thread go on while the engine goes on another one.
+TEST(DriverLife, TurnsAreUnderWayWhenTheEngineGoes) {
+  for (int round = 0; round < 20; ++round) {
+    auto engine = *Engine::Open({.partitions = 2});
+    Sums sums(*engine, "sums", {.quiet_period = 1us, .max_hold = kForever});
+    Driver driver(*engine);
+    const DriverThread thread = driver.RunThread();
+    for (int i = 0; i < 100; ++i) sums.Fold(std::to_string(i), 1, driver.now());
+    driver.Wake();
+    engine.reset();
+    driver.Wake();
+    EXPECT_EQ(sums.Fold("late", 1, driver.now()), FoldOutcome::kStopped);
+  }
+}
+
 TEST(ConsumerLife, IsClosedWhenTheEngineOfItsFolderIsGone) {
   Service service, other;
   Consumer consumer(*service.driver, other.sums);

@@ -46,6 +46,22 @@ TEST(ProgramEnd, ABatchWithLessRoomForOutcomesThanEventsSaysHowMuch) {
   EXPECT_EQ(outcomes[300], FoldOutcome::kStopped);
 }
 
+class Deaf final : public EngineAlarm {
+ public:
+  void DeadlineIsEarlier(EngineTime) noexcept override {}
+};
+
+TEST(ProgramEnd, ASecondAlarmIsOneTooMany) {
+  auto engine = *Engine::Open({.partitions = 2});
+  Deaf first, second;
+  engine->SetAlarm(&first);
+  EXPECT_DEATH(engine->SetAlarm(&second),
+               "^pleat: the engine has an alarm, or a driver, already\n$");
+  engine->SetAlarm(nullptr);
+  engine->SetAlarm(&second);
+  engine->SetAlarm(nullptr);
+}
+
 #ifndef NDEBUG
 // Says what the test tells it to.
 struct Fickle {

@@ -423,8 +423,7 @@ void Round::Worker::Look() {
 void Round::Worker::ChangeListener() {
   if (listener_ != nullptr) return TakeListenerAway();
   listener_ = std::make_unique<Counter>(round_.told_);
-  AnyFolder folder = folder_.any();
-  folder.AddListener(*listener_, AnyRange());
+  AnyFolder(folder_.any()).AddListener(*listener_, AnyRange());
 }
 
 void Round::Worker::TakeListenerAway() {
@@ -435,9 +434,10 @@ void Round::Worker::TakeListenerAway() {
 }
 
 void Round::Worker::ChangeAlarm() {
-  auto alarm = std::make_unique<Counter>(round_.told_);
-  round_.WithEngine([&](Engine& engine) { engine.SetAlarm(alarm.get()); });
-  alarm_ = std::move(alarm);
+  const std::lock_guard one_at_a_time(round_.shared_lock_);
+  TakeAlarmAway();
+  alarm_ = std::make_unique<Counter>(round_.told_);
+  round_.WithEngine([&](Engine& engine) { engine.SetAlarm(alarm_.get()); });
 }
 
 // An alarm that another thread has replaced is not called either.
