@@ -3,11 +3,13 @@
 // JSON one, a language binding) use it directly. If you have a struct, you want folder.h.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -227,11 +229,23 @@ struct ScanCursor {
   uint32_t place = 0;
 };
 
+// The key of an event in a batch: a view of bytes that somebody else keeps. A temporary string does
+// not convert to it, because it would be gone before the batch is folded.
+class KeyView : public std::string_view {
+ public:
+  KeyView() = default;
+  template <class Key>
+    requires std::convertible_to<const Key&, std::string_view>
+  constexpr KeyView(const Key& key) : std::string_view(key) {}
+  constexpr KeyView(const char* data, size_t size) noexcept : std::string_view(data, size) {}
+  KeyView(const std::string&& temporary) = delete;
+};
+
 // An event with the key it goes to and its stamp. `key` and what `event` refers to must stay valid
 // during the call they are handed to, and no longer.
 template <class Event>
 struct KeyedEvent {
-  std::string_view key;
+  KeyView key;
   EngineTime at;
   Event event;
 };
@@ -246,7 +260,8 @@ struct AnyBatch {
 
   template <class Event>
   static AnyBatch Of(std::span<const KeyedEvent<Event>> events) noexcept {
-    static_assert(std::is_standard_layout_v<KeyedEvent<Event>>);
+    static_assert(std::is_standard_layout_v<KeyedEvent<Event>>,
+                  "the Event of a batch has to be of standard layout; Fold() takes any");
     return {events.data(), events.size(), sizeof(KeyedEvent<Event>),
             offsetof(KeyedEvent<Event>, event)};
   }

@@ -1,6 +1,12 @@
-// PLEAT_EXPORT marks what the library shows to its users; everything else stays hidden.
+// What every public header begins with: the language that pleat needs, and PLEAT_EXPORT.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "pleat needs C++20: compile with -std=c++20 or later"
+#include <pleat/needs_cxx20>  // is not there, which stops the compiler before errors that follow
+#endif
+
+// Marks what the library shows to its users; everything else stays hidden.
 #if defined(__GNUC__)
 #define PLEAT_EXPORT __attribute__((visibility("default")))
 #else

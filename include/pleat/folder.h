@@ -161,6 +161,16 @@ class Folder {
     return any_.FoldBatch(AnyBatch::Of(events), outcomes, only);
   }
 
+  // Anything else does not compile, and the error says why.
+  template <class Events>
+    requires(!std::is_convertible_v<Events, std::span<const KeyedEvent<Event>>>)
+  FoldCounts FoldBatch(Events&&, std::span<FoldOutcome> = {}, PartitionRange = {}) noexcept {
+    static_assert(
+        std::is_void_v<Events>,
+        "FoldBatch() takes an array of KeyedEvent<Event>: events with their keys and stamps");
+    return {};
+  }
+
   // Takes up to `max` emissions for good, in closing order over the partitions of `from`: by the instant they
   // became final, what time closed before what an event closed, then by input order. These partitions are
   // locked meanwhile, so `max` also bounds how long folds may wait. A range of one partition is several times
@@ -330,6 +340,7 @@ const StateOps& StateOpsFor() noexcept {
     static_assert(
         HasHeapBytes<State> || !requires(State state) { state.HeapBytes(); },
         "HeapBytes() must be `size_t HeapBytes() const noexcept`");
+    static_assert(alignof(State) <= 64, "a State is aligned to at most 64 bytes, a cache line");
     StateOps ops;
     ops.size = sizeof(State);
     ops.align = alignof(State);

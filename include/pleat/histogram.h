@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <pleat/export.h>
+
 namespace pleat::inline v0 {
 
 // With another number of digits. `Histogram` is the one to use, for a known value is within a tenth

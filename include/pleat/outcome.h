@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include <pleat/export.h>
+
 namespace pleat::inline v0 {
 
 // What became of one event. Only kOpened, kFolded and kCorrected changed a group or made an emission; on event

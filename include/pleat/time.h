@@ -14,6 +14,8 @@
 #include <limits>
 #include <ratio>
 
+#include <pleat/export.h>
+
 namespace pleat::inline v0 {
 
 using Duration = std::chrono::microseconds;
