@@ -41,6 +41,7 @@
 #include <boost/asio/recycling_allocator.hpp>
 #include <boost/intrusive/list_hook.hpp>
 #include <boost/system/error_code.hpp>
+#include <boost/version.hpp>
 #include <pleat/any_folder.h>
 #include <pleat/emission.h>
 #include <pleat/engine.h>
@@ -58,6 +59,11 @@ namespace pleat::inline v0 {
 
 class DriverCore;
 class ConsumerCore;
+
+// Objects of Boost's go in and out of the library, which therefore has to be compiled with the same
+// Boost as its user. The version is a part of the driver's name in the library: a program that has
+// another one does not link.
+class [[gnu::abi_tag("boost_" BOOST_LIB_VERSION)]] Driver;
 
 // How an operation fails, beside boost::asio::error::operation_aborted when it was cancelled.
 enum class AsioError {
