@@ -1,4 +1,5 @@
-# pleat_target(<target>): what every target of this tree has in common.
+# pleat_target(<target>): what every target of this tree has in common. pleat_library(<name>): a target
+# that others link. pleat_package(<target> <package> [<version>]): finds what that needs.
 #
 # Language level and visibility always; warnings and sanitizers only when this tree is the top level
 # project. They come through `pleat_developer`, an interface target that is linked privately and
@@ -46,3 +47,40 @@ function(pleat_target target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:pleat_developer>)
 endfunction()
+
+# Makes the library `pleat` or `pleat_<name>`, which users call pleat::<name>; its sources follow by
+# target_sources().
+function(pleat_library name)
+  set(target pleat)
+  if(NOT name STREQUAL pleat)
+    set(target pleat_${name})
+  endif()
+  add_library(${target})
+  add_library(pleat::${name} ALIAS ${target})
+  pleat_target(${target})
+  set_target_properties(
+    ${target}
+    PROPERTIES EXPORT_NAME ${name}
+               VERSION ${PROJECT_VERSION}
+               SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  # An assertion names its file, but not where that was when it was compiled.
+  target_compile_options(${target} PRIVATE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+  # The file sets say this too, but not to a CMake before 3.23.
+  target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL SHARED_LIBRARY)
+    target_compile_definitions(${target} PUBLIC PLEAT_SHARED)  # see export.h
+  endif()
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    # Warnings are for us to see, whatever the flags of the project around us.
+    target_compile_options(${target} PRIVATE -w)
+    set_target_properties(${target} PROPERTIES SYSTEM ON)
+  endif()
+endfunction()
+
+# A dependency that the project around us has made a target of its own is used as it is.
+macro(pleat_package target)
+  if(NOT TARGET ${target})
+    find_package(${ARGN} REQUIRED)
+  endif()
+endmacro()

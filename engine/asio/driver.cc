@@ -11,7 +11,7 @@
 
 namespace pleat::inline v0 {
 
-struct DriverThread::Impl {
+struct [[gnu::visibility("hidden")]] DriverThread::Impl {
   explicit Impl(std::shared_ptr<boost::asio::io_context> io)
       : context(std::move(io)), work(context->get_executor()), thread([this] { context->run(); }) {}
 

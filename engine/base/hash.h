@@ -17,6 +17,8 @@
 #include <cstring>
 #include <string_view>
 
+#include <pleat/export.h>
+
 namespace pleat::inline v0 {
 
 using HashKey = std::array<uint64_t, 3>;
@@ -67,7 +69,7 @@ inline uint64_t KeyedHash(uint64_t a, uint64_t b, uint64_t c, const HashKey& key
 }
 
 // Of any number of bytes.
-uint64_t KeyedHash(std::string_view bytes, const HashKey& key) noexcept;
+PLEAT_EXPORT uint64_t KeyedHash(std::string_view bytes, const HashKey& key) noexcept;
 
 // StablePartitionHash of a key of 23 bytes at most, from its bytes as three words, zeros behind them.
 inline uint64_t StableHashOfWords(uint64_t a, uint64_t b, uint64_t c, size_t size) noexcept {
@@ -82,7 +84,7 @@ inline uint64_t StableHashOfWords(uint64_t a, uint64_t b, uint64_t c, size_t siz
 }
 
 // A key from the operating system's random source, or from two words given.
-HashKey RandomHashKey();
+PLEAT_EXPORT HashKey RandomHashKey();
 HashKey MakeHashKey(uint64_t a, uint64_t b) noexcept;
 
 }  // namespace pleat::inline v0

@@ -10,7 +10,7 @@
 
 namespace pleat::inline v0 {
 
-class JsonAnalyzer::Impl {
+class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
  public:
   Impl(const FoldSpec& spec, AnalyzerOptions options)
       : plan_(spec),

@@ -115,7 +115,7 @@ FolderOptions FolderOptionsFor(const FoldSpec& spec) {
 
 }  // namespace
 
-class JsonFolder::Impl {
+class [[gnu::visibility("hidden")]] JsonFolder::Impl {
  public:
   // `plan` belongs to the engine, as what is left in the collection does.
   Impl(const AnyFolder& folder, const FoldPlan& plan, const FoldSpec& spec)

@@ -15,7 +15,7 @@
 namespace pleat::inline v0 {
 
 // Aligned, as each may be another thread's.
-class alignas(64) JsonLines::Impl {
+class alignas(64) [[gnu::visibility("hidden")]] JsonLines::Impl {
  public:
   struct Line {
     const char* data;

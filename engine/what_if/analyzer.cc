@@ -57,7 +57,7 @@ std::vector<Duration> LevelsOf(const AnalyzerOptions& options) {
 
 }  // namespace
 
-class Analyzer::Impl {
+class [[gnu::visibility("hidden")]] Analyzer::Impl {
  public:
   explicit Impl(AnalyzerOptions options);
   ~Impl() {

@@ -1,5 +1,5 @@
-// Folds a struct, and calls all of the core that is not a template, so that a class or function
-// that lacks PLEAT_EXPORT fails to link here.
+// Folds a struct, and calls all of the core that is not a template, so that with shared libraries a
+// class or function that lacks PLEAT_EXPORT fails to link here.
 #include <cstdint>
 
 #include <pleat/folder.h>
