@@ -13,15 +13,21 @@
 namespace pleat::inline v0 {
 namespace {
 
+struct Unit {
+  const char* name;
+  int shift;  // as FoldPlan::time_shift
+};
+
 // The unit in which `token` is a time between 1973 and 5138, more or less.
-std::string_view LikelyUnit(std::string_view token) noexcept {
+Unit LikelyUnit(std::string_view token) noexcept {
+  constexpr Unit kNanoseconds{"ns", -3};
   int64_t value = 0;
-  if (!ScaledToInteger(token, 0, value)) return "ns";
+  if (!ScaledToInteger(token, 0, value)) return kNanoseconds;
   const uint64_t size =
       value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-  if (size < 100'000'000'000) return "s";
-  if (size < 100'000'000'000'000) return "ms";
-  return size < 100'000'000'000'000'000 ? "us" : "ns";
+  if (size < 100'000'000'000) return {"s", 6};
+  if (size < 100'000'000'000'000) return {"ms", 3};
+  return size < 100'000'000'000'000'000 ? Unit{"us", 0} : kNanoseconds;
 }
 
 bool IsBlank(std::string_view line) noexcept {
@@ -181,32 +187,47 @@ EventReader::Verdict EventReader::ReadTime(EventBatch& batch, EngineTime& at) {
   if (plan_.time_slot == PathTree::kNone) return Verdict::kEvent;
   const Value& value = scanner_.value(plan_.time_slot);
   if (value.kind == Value::Kind::kNumber) return ReadTimeNumber(value, at);
-  if (!value.present()) return Bad(plan_.time_absent);
-  if (value.kind != Value::Kind::kString) return Bad(bad_line::kTimeType);
-  const std::string_view text = Canonical(value, batch);
-  const bool good = times_.Read(text.substr(1, text.size() - 2), at);
-  return good ? Verdict::kEvent : Bad(bad_line::kTimeText);
+  if (value.kind == Value::Kind::kAbsent) return Bad(plan_.time_absent);
+  if (value.kind != Value::Kind::kString) return BadTime(value.text, bad_line::kTimeType);
+  const std::string_view quoted = Canonical(value, batch);
+  const std::string_view text = quoted.substr(1, quoted.size() - 2);
+  if (times_.Read(text, at)) return Verdict::kEvent;
+  switch (times_.FaultOf(text)) {
+    case TimestampFault::kOutOfRange: return BadTime(quoted, bad_line::kTimeRange);
+    case TimestampFault::kNoSuchTime: return BadTime(quoted, bad_line::kNoSuchTime);
+    case TimestampFault::kLeapSecond: return BadTime(quoted, bad_line::kTimeLeap);
+    case TimestampFault::kNotRfc3339: break;
+  }
+  return BadTime(quoted, bad_line::kTimeText);
+}
+
+EventReader::Verdict EventReader::BadTime(std::string_view value, std::string_view why) {
+  reason_text_ = "event time " + bad_line::Shown(value);
+  reason_text_ += why;
+  return Bad(reason_text_);
 }
 
 EventReader::Verdict EventReader::ReadTimeNumber(const Value& value, EngineTime& at) {
   if (plan_.time_unit == TimeUnit::kNotStated) {
-    constexpr size_t kShownBytes = 40;
-    const std::string_view token = value.text;
-    reason_text_ = "event time ";
-    reason_text_ += token.substr(0, kShownBytes);
-    reason_text_ += token.size() > kShownBytes ? "..." : "";
-    reason_text_ += " is a number: state its unit with --time-unit (it looks like ";
-    reason_text_ += LikelyUnit(token);
+    BadTime(value.text, " is a number: state its unit with --time-unit (it looks like ");
+    reason_text_ += LikelyUnit(value.text).name;
     reason_text_ += ')';
     reason_ = reason_text_;
     return Verdict::kNoUnit;
   }
   int64_t micros = 0;
-  if (!ReadMicroseconds(value, plan_.time_shift, micros)) {
-    return Bad(bad_line::kTimeRange);
+  if (ReadMicroseconds(value, plan_.time_shift, micros)) {
+    at = EngineTime(Duration(micros));
+    if (at == Clamp(at)) return Verdict::kEvent;
   }
-  at = EngineTime(Duration(micros));
-  return at == Clamp(at) ? Verdict::kEvent : Bad(bad_line::kTimeRange);
+  BadTime(value.text, bad_line::kTimeRange);
+  const Unit likely = LikelyUnit(value.text);
+  if (likely.shift != plan_.time_shift && ScaledToInteger(value.text, likely.shift, micros)) {
+    reason_text_ += "; it looks like ";
+    reason_text_ += likely.name;
+    reason_ = reason_text_;
+  }
+  return Verdict::kBad;
 }
 
 bool EventReader::IsControl(EventBatch& batch) {

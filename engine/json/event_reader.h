@@ -54,6 +54,7 @@ class EventReader {
   std::string_view JoinKeys(EventBatch& batch);
   Verdict ReadTime(EventBatch& batch, EngineTime& at);
   Verdict ReadTimeNumber(const Value& value, EngineTime& at);
+  Verdict BadTime(std::string_view value, std::string_view why);
   bool IsControl(EventBatch& batch);
   bool ReadMarks(EventBatch& batch, EventMarks& marks);
   bool Holds(const ConditionPlan& condition, EventBatch& batch) const;

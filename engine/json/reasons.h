@@ -1,5 +1,6 @@
 // Why a line is bad: the closed list. A reason is one line of plain text; the few that name a member
-// (a missing key, a repeated name) are built from kKey and kTwice with the name escaped and cut.
+// or show a value (a missing key, a repeated name, a time) are built from it, escaped and cut, and from
+// one of those that begin with a space.
 #pragma once
 
 #include <cstddef>
@@ -36,9 +37,12 @@ inline constexpr std::string_view kTwice = " appears twice";  // member "a" appe
 inline constexpr std::string_view kKeyAbsent = " is missing";  // key "a" is missing
 inline constexpr std::string_view kKeyContainer = " is an object or an array";
 inline constexpr std::string_view kKeyTooLong = "key longer than 64 KiB";
-inline constexpr std::string_view kTimeType = "event time is neither text nor a number";
-inline constexpr std::string_view kTimeText = "event time is not RFC 3339";
-inline constexpr std::string_view kTimeRange = "event time is outside the years 0001 to 9999";
+inline constexpr std::string_view kTimeType =
+    " is neither text nor a number";  // event time true is
+inline constexpr std::string_view kTimeText = " is not RFC 3339";
+inline constexpr std::string_view kNoSuchTime = " is a date or a time that does not exist";
+inline constexpr std::string_view kTimeLeap = " is a leap second; seconds end at 59";
+inline constexpr std::string_view kTimeRange = " is outside the years 0001 to 9999";
 inline constexpr std::string_view kFuture = "event time is ahead of the future limit";
 inline constexpr std::string_view kQuietPeriod =
     "quiet period is not a duration above zero, as text, such as \"90s\"";

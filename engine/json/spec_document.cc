@@ -1,4 +1,6 @@
 // A spec as a JSON document: one object whose members are the options by name.
+#include <algorithm>
+#include <set>
 #include <string>
 
 #include <pleat/json.h>
@@ -33,8 +35,9 @@ absl::Status SetScalar(std::string_view name, std::string_view value, Set set) {
 absl::Status SetMember(std::string_view name, std::string_view value, Set set) {
   if (value[0] != '[') return SetScalar(name, value, set);
   if (TakesCondition(name)) {
-    return absl::InvalidArgumentError("option " + Quoted(name) +
-                                      " takes one condition; several go under all or any");
+    return absl::InvalidArgumentError(
+        "option " + Quoted(name) +
+        R"( takes one condition; several are {"any":["a=1","b=2"]} or {"all":[...]})");
   }
   absl::Status status;
   ForEachElement(value, [&](std::string_view element) {
@@ -52,8 +55,18 @@ absl::Status ForEachOption(std::string_view document, Set set) {
     return absl::InvalidArgumentError("spec: " + wrong);
   }
   absl::Status status;
-  ForEachMember(text, [&](std::string_view name, std::string_view value) {
-    if (status.ok()) status = SetMember(Unescaped(name), value, set);
+  std::set<std::string> names;
+  ForEachMember(text, [&](std::string_view quoted, std::string_view value) {
+    if (!status.ok()) return;
+    const std::string name = Unescaped(quoted);
+    // No name comes twice as it is written, but max-hold is also written max_hold.
+    std::string spelled = name;
+    std::ranges::replace(spelled, '_', '-');
+    if (!names.insert(spelled).second) {
+      status = absl::InvalidArgumentError("spec: option " + Quoted(name) + " appears twice");
+      return;
+    }
+    status = SetMember(name, value, set);
   });
   return status;
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <string>
 
 #include <pleat/json.h>
 
@@ -103,7 +104,8 @@ bool TimestampReader::ReadDate(std::string_view text) noexcept {
   return true;
 }
 
-bool TimestampReader::Read(std::string_view text, EngineTime& out) noexcept {
+// `out` may lie in the year 0000, or by its offset a day past either end.
+bool TimestampReader::ReadUnixTime(std::string_view text, Duration& out) noexcept {
   using std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
   if (text.size() < kDateBytes) return false;
   const std::string_view date = text.substr(0, kDateBytes);
@@ -120,11 +122,35 @@ bool TimestampReader::Read(std::string_view text, EngineTime& out) noexcept {
     time_of_day += Duration(fields.Fraction());
   }
   time_of_day -= TakeOffset(fields);
-  if (!fields.AllTaken()) return false;
-  const EngineTime at{days_ + time_of_day};
+  out = days_ + time_of_day;
+  return fields.AllTaken();
+}
+
+bool TimestampReader::Read(std::string_view text, EngineTime& out) noexcept {
+  Duration unix_time{0};
+  if (!ReadUnixTime(text, unix_time)) return false;
+  const EngineTime at{unix_time};
   if (at != Clamp(at)) return false;
   out = at;
   return true;
+}
+
+TimestampFault TimestampReader::FaultOf(std::string_view text) {
+  constexpr std::string_view kForm = "0000-01-01T00:00:00";
+  constexpr size_t kSecond = kForm.size() - 2;
+  Duration unix_time{0};
+  if (ReadUnixTime(text, unix_time)) return TimestampFault::kOutOfRange;
+  if (text.size() <= kForm.size()) return TimestampFault::kNotRfc3339;
+  std::string other(text);
+  if (text.substr(kSecond, 2) == "60") {
+    other.replace(kSecond, 2, "59");
+    if (ReadUnixTime(other, unix_time)) return TimestampFault::kLeapSecond;
+  }
+  // Whether all is well with other numbers.
+  for (size_t i = 0; i < kForm.size(); ++i) {
+    if (text[i] >= '0' && text[i] <= '9') other[i] = kForm[i];
+  }
+  return ReadUnixTime(other, unix_time) ? TimestampFault::kNoSuchTime : TimestampFault::kNotRfc3339;
 }
 
 void TimestampWriter::SetDay(int64_t day) noexcept {

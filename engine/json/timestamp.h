@@ -12,15 +12,27 @@ namespace pleat::inline v0 {
 
 inline constexpr size_t kTimestampBytes = 27;
 
+// Why a text is no timestamp.
+enum class TimestampFault : uint8_t {
+  kNotRfc3339,
+  kNoSuchTime,  // it has a month 13, a 30th of February, an hour 24
+  kLeapSecond,  // it is second 60
+  kOutOfRange,  // it is not in the years 0001 to 9999, once in UTC
+};
+
 // Reads timestamps, one after the other, each as ParseTimestamp() does. It remembers the last date.
 class TimestampReader {
  public:
   bool Read(std::string_view text, EngineTime& out) noexcept;
 
+  // Of a text that Read() does not take.
+  TimestampFault FaultOf(std::string_view text);
+
  private:
   static constexpr size_t kDateBytes = 10;
 
   bool ReadDate(std::string_view text) noexcept;
+  bool ReadUnixTime(std::string_view text, Duration& out) noexcept;
 
   char date_[kDateBytes + 1] = "1970-01-01";
   std::chrono::days days_{0};  // from that day to the date

@@ -335,6 +335,15 @@ TEST(Spec, UnknownMemberIsAUsageErrorThatNamesIt) {
   ExpectUsageError({"fold", "--spec", path}, path);
 }
 
+TEST(Spec, AMemberGivenTwiceIsAUsageErrorHoweverItIsSpelled) {
+  TemporaryDirectory dir;
+  for (const char* name : {"quiet", "qu\\u0069et", "max_hold"}) {
+    const std::string path = dir.Write(
+        "spec", R"({"key":"k","quiet":"1m","max-hold":"1h",")" + std::string(name) + R"(":"2h"})");
+    ExpectUsageError({"fold", "--spec", path}, "appears twice");
+  }
+}
+
 TEST(Spec, UnknownReducerIsAUsageError) {
   TemporaryDirectory dir;
   const std::string path =
