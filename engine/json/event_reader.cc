@@ -137,6 +137,7 @@ EventReader::Verdict EventReader::ReadNext(std::string_view line, EventBatch& ba
 }
 
 EventReader::Verdict EventReader::ReadValues(EventBatch& batch) {
+  unseen_.Note(scanner_);
   std::string_view key;
   if (!ReadKey(batch, key)) return Verdict::kBad;
   EngineTime at{};

@@ -15,6 +15,7 @@
 #include "engine/json/fold_plan.h"
 #include "engine/json/scanner.h"
 #include "engine/json/timestamp.h"
+#include "engine/json/unseen_paths.h"
 
 namespace pleat::inline v0 {
 
@@ -30,7 +31,8 @@ class EventReader {
   enum class Verdict : uint8_t { kBlank, kEvent, kControl, kBad, kNoUnit };
 
   // Borrows `plan`.
-  explicit EventReader(const FoldPlan& plan) : plan_(plan), scanner_(plan.paths) {}
+  explicit EventReader(const FoldPlan& plan)
+      : plan_(plan), scanner_(plan.paths), unseen_(plan.paths.slots()) {}
 
   // Reads one line; a usable event is added to `batch`, unless it is one that only flushes or cancels.
   // See FoldLine() for the padding. Events that the caller has to stamp have no stamp yet.
@@ -46,6 +48,9 @@ class EventReader {
 
   // After kBad and kNoUnit, until the next line.
   std::string_view reason() const noexcept { return reason_; }
+
+  // In the lines that are objects, usable or not.
+  const UnseenPaths& unseen() const noexcept { return unseen_; }
 
  private:
   Verdict Bad(std::string_view reason) noexcept;
@@ -67,6 +72,7 @@ class EventReader {
 
   const FoldPlan& plan_;
   Scanner scanner_;
+  UnseenPaths unseen_;
   std::string_view line_;  // the one that is read
   TimestampReader times_;
   ControlEvent control_;

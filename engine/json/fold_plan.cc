@@ -112,8 +112,6 @@ std::string Quote(std::string_view name) {
   return out;
 }
 
-int AddPath(PathTree& paths, std::string_view text) { return paths.Add(*ParsePath(text)); }
-
 void AddName(std::string& names, std::string_view quoted) {
   if (!names.empty()) names += ',';
   names += quoted;
@@ -129,16 +127,16 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
       emission_ids(spec.emission_id) {
   for (const KeyField& field : spec.key) {
     const std::string shown = "key " + bad_line::Quoted(field.path);
-    keys.push_back({AddPath(paths, field.path), Quote(field.name) + ":",
+    keys.push_back({AddPath("key", field.path), Quote(field.name) + ":",
                     shown + std::string(bad_line::kKeyAbsent),
                     shown + std::string(bad_line::kKeyContainer)});
   }
   if (!spec.time.empty()) {
-    time_slot = AddPath(paths, spec.time);
+    time_slot = AddPath("time", spec.time);
     time_absent = "event time " + bad_line::Quoted(spec.time) + std::string(bad_line::kKeyAbsent);
   }
   for (const Merge& merge : spec.merges) {
-    AddMerge(merge, merge.path.empty() ? PathTree::kNone : AddPath(paths, merge.path));
+    AddMerge(merge, merge.path.empty() ? PathTree::kNone : AddPath("merge", merge.path));
   }
   if (spec.rest != Rest::kDrop) AddRest(spec);
   raw = spec.raw != 0;
@@ -148,6 +146,15 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
     state_bytes += sizeof(uint64_t);
   }
   AddMarks(spec);
+}
+
+int FoldPlan::AddPath(std::string_view option, const std::string& path) {
+  const int slot = paths.Add(*ParsePath(path));
+  const OptionPath asking{std::string(option), path};
+  const bool known =
+      std::ranges::any_of(asked, [&](const AskedPath& each) { return each.path == asking; });
+  if (!known) asked.push_back({slot, asking});
+  return slot;
 }
 
 void FoldPlan::AddMerge(const Merge& merge, int slot) {
@@ -180,20 +187,22 @@ void FoldPlan::AddRest(const FoldSpec& spec) {
 }
 
 void FoldPlan::AddMarks(const FoldSpec& spec) {
-  const auto slot_of = [&](const std::string& path) { return AddPath(paths, path); };
-  start_when = ConditionPlan(spec.start_when, slot_of);
-  end_when = ConditionPlan(spec.end_when, slot_of);
-  flush_when = ConditionPlan(spec.flush_when, slot_of);
-  cancel_when = ConditionPlan(spec.cancel_when, slot_of);
-  if (!spec.quiet_path.empty()) quiet_slot = slot_of(spec.quiet_path);
+  const auto plan_of = [this](const char* option, const Condition& condition) {
+    return ConditionPlan(condition, [&](const std::string& path) { return AddPath(option, path); });
+  };
+  start_when = plan_of("start-when", spec.start_when);
+  end_when = plan_of("end-when", spec.end_when);
+  flush_when = plan_of("flush-when", spec.flush_when);
+  cancel_when = plan_of("cancel-when", spec.cancel_when);
+  if (!spec.quiet_path.empty()) quiet_slot = AddPath("quiet-path", spec.quiet_path);
   if (!spec.key_class.empty()) {
-    class_slot = slot_of(spec.key_class);
+    class_slot = AddPath("class", spec.key_class);
     class_container =
         "class " + bad_line::Quoted(spec.key_class) + std::string(bad_line::kKeyContainer);
   }
   if (!spec.id.empty()) {
     const std::string shown = "id " + bad_line::Quoted(spec.id);
-    id = Id{slot_of(spec.id), shown + std::string(bad_line::kKeyAbsent),
+    id = Id{AddPath("id", spec.id), shown + std::string(bad_line::kKeyAbsent),
             shown + std::string(bad_line::kKeyContainer)};
   }
   has_control = !flush_when.empty() || !cancel_when.empty();

@@ -44,6 +44,11 @@ struct FoldPlan {
   };
   static constexpr int kWholeEvent = -2;
 
+  struct AskedPath {
+    int slot;
+    OptionPath path;
+  };
+
   // Of an emission, joined by commas: the quoted names of the values with a caveat.
   struct CaveatNames {
     std::string saturated;
@@ -64,6 +69,7 @@ struct FoldPlan {
   void AppendMerges(const void* state, LineWriter& out, CaveatNames& names) const;
 
   PathTree paths;
+  std::vector<AskedPath> asked;  // what they are asked for by
   std::vector<Key> keys;
   std::vector<MergedValue> merges;         // of the spec, and behind them the raw events
   std::array<HashKey, 2> identity_keys{};  // for `distinct`: secret, and different for each plan
@@ -99,6 +105,7 @@ struct FoldPlan {
   bool grows = false;
 
  private:
+  int AddPath(std::string_view option, const std::string& path);
   void AddMerge(const Merge& merge, int slot);
   void AddRest(const FoldSpec& spec);
   void AddMarks(const FoldSpec& spec);

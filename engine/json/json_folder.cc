@@ -1,7 +1,6 @@
 // JsonFolder: lines to events (EventReader), events to the engine, closed groups to lines.
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,11 +9,13 @@
 
 #include <pleat/json.h>
 
+#include "engine/json/counter.h"
 #include "engine/json/emission_line.h"
 #include "engine/json/event_reader.h"
 #include "engine/json/fold_plan.h"
 #include "engine/json/read_lines.h"
 #include "engine/json/reasons.h"
+#include "engine/json/stamp_order.h"
 
 namespace pleat::inline v0 {
 namespace {
@@ -25,18 +26,6 @@ constexpr size_t kTakenAtOnce = 256;
 
 // How many events are folded by one call to the engine.
 constexpr size_t kFoldedAtOnce = 256;
-
-// A count that one thread adds to and any thread reads.
-class Counter {
- public:
-  void Add(uint64_t n) noexcept {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<uint64_t> value_{0};
-};
 
 // Groups moved out of the engine, printed and destroyed with no lock held.
 class TakenGroups {
@@ -127,7 +116,8 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
         max_bytes_(spec.max_bytes),
         on_limit_(spec.on_limit),
         reader_(plan_),
-        lines_(plan_) {}
+        lines_(plan_),
+        unseen_(reader_.unseen()) {}
 
   LineResult FoldLine(std::string_view line, EngineTime arrival);
   void FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual);
@@ -143,6 +133,9 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
             .mismatched = mismatched_.value(),
             .control = control_.value()};
   }
+  StampCounts stamps() const noexcept { return stamps_.counts(); }
+  void StartInput() noexcept { stamps_.StartInput(); }
+  std::vector<OptionPath> absent_paths() const;
   AnyFolder& folder() noexcept { return folder_; }
   const AnyFolder& folder() const noexcept { return folder_; }
 
@@ -175,11 +168,15 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   Counter bad_;
   Counter mismatched_;
   Counter control_;
+  StampOrder stamps_;
+  UnseenPaths unseen_;  // of all lines folded so far
 };
 
 LineResult JsonFolder::Impl::FoldLine(std::string_view line, EngineTime arrival) {
   event_.Clear();
-  switch (reader_.Read(line, event_)) {
+  const EventReader::Verdict verdict = reader_.Read(line, event_);
+  unseen_.Note(reader_.unseen());
+  switch (verdict) {
     case EventReader::Verdict::kBlank: return {};
     case EventReader::Verdict::kBad: return Bad(reader_.reason());
     case EventReader::Verdict::kControl: return Obey(reader_.control(), arrival);
@@ -203,7 +200,10 @@ void JsonFolder::Impl::Stamp(std::span<KeyedEvent<FoldEvent>> events,
 // What the outcome of one event means for its line.
 LineResult JsonFolder::Impl::Count(FoldOutcome outcome, const KeyedEvent<FoldEvent>& keyed) {
   if (outcome == FoldOutcome::kFuture) return Bad(bad_line::kFuture);
-  if (outcome != FoldOutcome::kStopped) events_.Add(1);
+  if (outcome != FoldOutcome::kStopped) {
+    events_.Add(1);
+    stamps_.Note(keyed.at);
+  }
   const bool taken = outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded ||
                      outcome == FoldOutcome::kCorrected;
   if (taken) mismatched_.Add(keyed.event.mismatched);
@@ -230,6 +230,7 @@ LineResult JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime arriva
   control.cancels ? folder_.Cancel(control.key) : folder_.Flush(control.key);
   events_.Add(1);
   control_.Add(1);
+  stamps_.Note(at);
   return {LineResult::Kind::kControl, {}, {}};
 }
 
@@ -250,6 +251,7 @@ void JsonFolder::Impl::FoldLines(std::string_view text, EngineTime arrival,
 
 size_t JsonFolder::Impl::Fold(JsonLines::Impl& lines, size_t max, EngineTime arrival,
                               OnUnusualLine on_unusual) {
+  unseen_.Note(lines.unseen());
   const size_t begin = lines.next_line;
   const size_t end = begin + std::min(max, lines.lines() - begin);
   const auto& sources = lines.sources();
@@ -307,7 +309,10 @@ bool JsonFolder::Impl::FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualL
     if (counts.opened + counts.folded == batch.size()) {
       events_.Add(batch.size());
       uint64_t mismatched = 0;
-      for (const KeyedEvent<FoldEvent>& each : batch) mismatched += each.event.mismatched;
+      for (const KeyedEvent<FoldEvent>& each : batch) {
+        mismatched += each.event.mismatched;
+        stamps_.Note(each.at);
+      }
       mismatched_.Add(mismatched);
       continue;
     }
@@ -321,6 +326,14 @@ bool JsonFolder::Impl::FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualL
     }
   }
   return true;
+}
+
+std::vector<OptionPath> JsonFolder::Impl::absent_paths() const {
+  std::vector<OptionPath> absent;
+  for (const FoldPlan::AskedPath& each : plan_.asked) {
+    if (unseen_.any_line() && unseen_.Has(each.slot)) absent.push_back(each.path);
+  }
+  return absent;
 }
 
 size_t JsonFolder::Impl::Pop(size_t max, std::string& out) {
@@ -377,6 +390,8 @@ size_t JsonFolder::Fold(JsonLines& lines, size_t max, EngineTime arrival,
 
 const FoldPlan& JsonFolder::plan() const noexcept { return impl_->plan(); }
 
+void JsonFolder::StartInput() noexcept { impl_->StartInput(); }
+
 size_t JsonFolder::Pop(size_t max, std::string& out) { return impl_->Pop(max, out); }
 
 bool JsonFolder::Scan(ScanCursor& cursor, size_t max, std::string& out) const {
@@ -386,10 +401,12 @@ bool JsonFolder::Scan(ScanCursor& cursor, size_t max, std::string& out) const {
 void JsonFolder::CloseAll() noexcept { impl_->folder().CloseAll(); }
 
 LineCounts JsonFolder::counts() const noexcept { return impl_->counts(); }
+StampCounts JsonFolder::stamps() const noexcept { return impl_->stamps(); }
 Ledger JsonFolder::ledger() const noexcept { return impl_->folder().ledger(); }
 Sizes JsonFolder::sizes() const noexcept { return impl_->folder().sizes(); }
 std::unique_ptr<GapStats> JsonFolder::gap_stats() const noexcept {
   return impl_->folder().gap_stats();
 }
+std::vector<OptionPath> JsonFolder::absent_paths() const { return impl_->absent_paths(); }
 
 }  // namespace pleat::inline v0

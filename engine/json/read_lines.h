@@ -44,6 +44,9 @@ class alignas(64) [[gnu::visibility("hidden")]] JsonLines::Impl {
   const std::vector<Line>& sources() const noexcept { return sources_; }
   const std::vector<NoEvent>& no_events() const noexcept { return no_events_; }
 
+  // In all texts read so far.
+  const UnseenPaths& unseen() const noexcept { return reader_.unseen(); }
+
   // Asks for all the memory that the fold of some events will read. If another thread has read the
   // lines, it is in that processor's cache; to miss it line by line costs more than the fold.
   void Fetch(size_t first_event, size_t count) const noexcept;

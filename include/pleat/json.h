@@ -248,6 +248,25 @@ struct LineCounts {
   friend bool operator==(const LineCounts&, const LineCounts&) = default;
 };
 
+// The stamps of the events that LineCounts counts, as they came.
+struct StampCounts {
+  EngineTime oldest = kEndOfTime;        // of all of them,
+  EngineTime newest = kBeginningOfTime;  // which are none if this is the earlier one
+  uint64_t out_of_order = 0;             // events older than one before them,
+  Duration most_behind{0};               // at most by so much,
+  uint64_t behind_input = 0;  // and of those the ones whose newest was of an earlier input
+
+  friend bool operator==(const StampCounts&, const StampCounts&) = default;
+};
+
+// A path of a spec, and the option that it belongs to.
+struct OptionPath {
+  std::string option;
+  std::string path;
+
+  friend bool operator==(const OptionPath&, const OptionPath&) = default;
+};
+
 // A line that is neither blank nor an event that was simply folded.
 struct UnusualLine {
   size_t index;           // among the lines of the text, blank ones included, from 0
@@ -321,6 +340,9 @@ class PLEAT_EXPORT JsonFolder {
   // The same for up to `max` further lines of those read. Returns how many it went through.
   size_t Fold(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
 
+  // Says that what is folded from here on comes from another input, for StampCounts::behind_input.
+  void StartInput() noexcept;
+
   // Appends up to `max` emissions to `out`, a line each, in the order of Folder::Pop. Returns how
   // many.
   size_t Pop(size_t max, std::string& out);
@@ -333,9 +355,14 @@ class PLEAT_EXPORT JsonFolder {
   void CloseAll() noexcept;
 
   LineCounts counts() const noexcept;
+  StampCounts stamps() const noexcept;
   Ledger ledger() const noexcept;
   Sizes sizes() const noexcept;
   std::unique_ptr<GapStats> gap_stats() const noexcept;  // as AnyFolder's
+
+  // The paths of the spec that lead to no member in any line so far, usable or not; none as long as no line
+  // was an object. Not while a call folds.
+  std::vector<OptionPath> absent_paths() const;
 
  private:
   friend class JsonLines;

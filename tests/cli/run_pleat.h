@@ -52,7 +52,7 @@ inline std::map<std::string, double> ParseStats(std::string_view text,
 
 inline void ExpectBalanced(const std::string& stats) {
   auto s = ParseStats(stats);
-  ASSERT_EQ(s.size(), 21u) << stats;
+  ASSERT_EQ(s.size(), 23u) << stats;
   EXPECT_EQ(s["lines"], s["events"] + s["bad"]) << stats;
   EXPECT_EQ(s["events"], s["opened"] + s["folded"] + s["late"] + s["refused"] + s["duplicate"] +
                              s["conflict"] + s["corrected"] + s["control"])

@@ -1,6 +1,7 @@
 // See the header. AddLine() is what happens to one line, Write() what a group looks like.
 #include "tests/model/ndjson_model.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <memory>
@@ -59,10 +60,25 @@ std::set<std::string> NamesThatAreNoRest(const NdjsonOptions& options) {
 
 std::string WriteId(uint64_t generation) { return "\"0-" + std::to_string(generation) + '"'; }
 
-std::string WriteRatio(uint64_t part, uint64_t whole) {
+std::string WriteDouble(double value) {
   char out[64];
-  const double ratio = whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-  return {out, std::to_chars(out, out + sizeof out, ratio).ptr};
+  return {out, std::to_chars(out, out + sizeof out, value).ptr};
+}
+
+std::string WriteRatio(uint64_t part, uint64_t whole) {
+  return WriteDouble(whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole));
+}
+
+// How many stamps come after a later one, and by how much at most.
+std::pair<uint64_t, Duration> Disorder(const std::vector<EngineTime>& stamps) {
+  std::pair<uint64_t, Duration> out = {0, Duration(0)};
+  EngineTime latest = kBeginningOfTime;
+  for (const EngineTime stamp : stamps) {
+    latest = std::max(latest, stamp);
+    if (stamp < latest) ++out.first;
+    out.second = std::max(out.second, latest - stamp);
+  }
+  return out;
 }
 
 }  // namespace
@@ -88,6 +104,7 @@ bool NdjsonModel::AddLine(std::string_view line, std::string& out) {
                                 : ReadMarks(*event) && Fold(*event);
   if (usable && (cancels || flushes)) ++control_;
   if (usable) --bad_;
+  if (usable) stamps_.push_back(event->at);
   for (const PlainEmission& emission : folder_.Take()) Write(emission, out);
   return true;
 }
@@ -238,6 +255,9 @@ std::string NdjsonModel::Stats() const {
   count("late_folded", ledger_.late_folded);
   add("corrected_folding_ratio",
       WriteRatio(ledger_.folded, events - (ledger_.opened - ledger_.reopened)));
+  const auto [out_of_order, behind] = Disorder(stamps_);
+  count("out_of_order", out_of_order);
+  add("most_behind_s", WriteDouble(static_cast<double>(behind.count()) / 1e6));
   return '{' + out + "}\n";
 }
 

@@ -86,6 +86,7 @@ class NdjsonModel {
   uint64_t bad_ = 0;
   uint64_t control_ = 0;
   uint64_t mismatched_ = 0;
+  std::vector<EngineTime> stamps_;  // of all events, in order
 };
 
 }  // namespace pleat::inline v0

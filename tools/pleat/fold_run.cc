@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tools/pleat/advice.h"
 #include "tools/pleat/block_queue.h"
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/interrupt.h"
@@ -81,6 +82,7 @@ void FoldRun::FoldInputs() {
 void FoldRun::FoldInput(const std::string& path) {
   input_name_ = Printable(InputName(path));
   line_number_ = 0;
+  folder_->StartInput();
   absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
   if (!opened.ok()) return StopFor(opened.status());
   const auto new_reader = [this] {
@@ -319,7 +321,7 @@ void FoldRun::Finish() {
 }
 
 int FoldRun::Report() {
-  const RunTotals totals(folder_->counts(), folder_->ledger());
+  const RunTotals totals(folder_->counts(), folder_->stamps(), folder_->ledger());
   if (bad_lines_ > kBadLinesShown) {
     Say("pleat fold: " + Grouped(bad_lines_ - kBadLinesShown) + " more bad lines, not shown");
   }
@@ -334,6 +336,10 @@ int FoldRun::Report() {
     if (all_written_) fate = "written";
     if (unusable) fate = "no line was usable";
     Say(HumanSummary(totals, read_.bytes, clock_.Elapsed(), fate));
+    const bool read_all = stop_ == Stop::kEndOfInput || stop_ == Stop::kInterrupted;
+    if (read_all) {
+      for (const std::string& line : AdviceOn(options_, *folder_)) Say("pleat fold: " + line);
+    }
   }
   if (!failure_.empty() || stop_ == Stop::kBadLine) return kExitFailed;
   if (stop_ == Stop::kNoUnit) return kExitUsage;

@@ -24,7 +24,7 @@ double Seconds(Duration d) { return static_cast<double>(std::max<int64_t>(d.coun
 
 }  // namespace
 
-RunTotals::RunTotals(const LineCounts& counts, const Ledger& ledger)
+RunTotals::RunTotals(const LineCounts& counts, const StampCounts& stamps, const Ledger& ledger)
     : lines(counts.lines),
       events(counts.events),
       bad(counts.bad),
@@ -44,7 +44,9 @@ RunTotals::RunTotals(const LineCounts& counts, const Ledger& ledger)
       silent(ledger.silent),
       partial(ledger.partial),
       reopened(ledger.reopened),
-      late_folded(ledger.late_folded) {}
+      late_folded(ledger.late_folded),
+      out_of_order(stamps.out_of_order),
+      most_behind(stamps.most_behind) {}
 
 double RunTotals::FoldingRatio() const { return Ratio(folded, events); }
 
@@ -58,9 +60,9 @@ std::string StatsJson(const RunTotals& t) {
     if (out.size() > 1) out += ',';
     out += '"' + std::string(name) + "\":" + number;
   };
-  const auto add_ratio = [&add](const char* name, double ratio) {
+  const auto add_real = [&add](const char* name, double value) {
     char text[32];
-    const auto result = std::to_chars(std::begin(text), std::end(text), ratio);
+    const auto result = std::to_chars(std::begin(text), std::end(text), value);
     add(name, std::string(text, result.ptr));
   };
   add("lines", std::to_string(t.lines));
@@ -73,7 +75,7 @@ std::string StatsJson(const RunTotals& t) {
   add("emissions", std::to_string(t.emissions));
   add("open", std::to_string(t.open));
   add("mismatched", std::to_string(t.mismatched));
-  add_ratio("folding_ratio", t.FoldingRatio());
+  add_real("folding_ratio", t.FoldingRatio());
   add("duplicate", std::to_string(t.duplicate));
   add("conflict", std::to_string(t.conflict));
   add("corrected", std::to_string(t.corrected));
@@ -83,7 +85,9 @@ std::string StatsJson(const RunTotals& t) {
   add("partial", std::to_string(t.partial));
   add("reopened", std::to_string(t.reopened));
   add("late_folded", std::to_string(t.late_folded));
-  add_ratio("corrected_folding_ratio", t.CorrectedFoldingRatio());
+  add_real("corrected_folding_ratio", t.CorrectedFoldingRatio());
+  add("out_of_order", std::to_string(t.out_of_order));
+  add_real("most_behind_s", static_cast<double>(t.most_behind.count()) / 1e6);
   return out + "}\n";
 }
 

@@ -15,7 +15,7 @@ namespace pleat::inline v0 {
 // events = opened + folded + late + refused + duplicate + conflict + corrected + control
 // opened = emissions - partial - corrected + silent + cancelled + open
 struct RunTotals {
-  RunTotals(const LineCounts& counts, const Ledger& ledger);
+  RunTotals(const LineCounts& counts, const StampCounts& stamps, const Ledger& ledger);
 
   uint64_t lines;
   uint64_t events;
@@ -29,13 +29,15 @@ struct RunTotals {
   uint64_t mismatched;
   uint64_t duplicate;
   uint64_t conflict;
-  uint64_t corrected;    // late events that were written by themselves
-  uint64_t control;      // events that flushed or cancelled, or would have
-  uint64_t cancelled;    // groups
-  uint64_t silent;       // groups that closed without an emission, after their leading one
-  uint64_t partial;      // emissions of groups that went on, leading ones included
-  uint64_t reopened;     // of `opened`: soon after a group of their key had closed early
-  uint64_t late_folded;  // of `opened` and `folded`
+  uint64_t corrected;     // late events that were written by themselves
+  uint64_t control;       // events that flushed or cancelled, or would have
+  uint64_t cancelled;     // groups
+  uint64_t silent;        // groups that closed without an emission, after their leading one
+  uint64_t partial;       // emissions of groups that went on, leading ones included
+  uint64_t reopened;      // of `opened`: soon after a group of their key had closed early
+  uint64_t late_folded;   // of `opened` and `folded`
+  uint64_t out_of_order;  // events older than one before them,
+  Duration most_behind;   // at most by so much
 
   double FoldingRatio() const;
 

@@ -1,0 +1,42 @@
+// Which paths of a plan no line has led to so far. After a few lines there are mostly none left, and then
+// it costs a line no more than a look whether that is so.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "engine/json/scanner.h"
+
+namespace pleat::inline v0 {
+
+class UnseenPaths {
+ public:
+  explicit UnseenPaths(int slots) : slots_(static_cast<size_t>(slots)) {
+    std::iota(slots_.begin(), slots_.end(), 0);
+  }
+
+  // After a good line.
+  void Note(const Scanner& line) {
+    if (slots_.empty()) return;
+    any_line_ = true;
+    std::erase_if(slots_, [&](int slot) { return line.value(slot).kind != Value::Kind::kAbsent; });
+  }
+
+  // What `other` has seen was seen here too.
+  void Note(const UnseenPaths& other) {
+    any_line_ |= other.any_line_;
+    std::erase_if(slots_, [&](int slot) { return !other.Has(slot); });
+  }
+
+  bool Has(int slot) const { return std::ranges::binary_search(slots_, slot); }
+
+  // Whether there was a good line at all. Known only as long as Has() is true of some slot.
+  bool any_line() const noexcept { return any_line_; }
+
+ private:
+  bool any_line_ = false;
+  std::vector<int> slots_;  // ascending
+};
+
+}  // namespace pleat::inline v0

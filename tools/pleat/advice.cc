@@ -1,0 +1,74 @@
+#include "tools/pleat/advice.h"
+
+#include <algorithm>
+
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/input.h"
+#include "tools/pleat/summary.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+std::string QuotedPath(const std::string& path) {
+  std::string out;
+  AppendJsonString(path, out);
+  return out;
+}
+
+// Paths that are mistyped, mostly.
+std::string AboutPaths(const JsonFolder& folder) {
+  constexpr size_t kShown = 10;
+  const std::vector<OptionPath> absent = folder.absent_paths();
+  if (absent.empty()) return {};
+  std::string out = "no line has ";
+  for (size_t i = 0; i < std::min(absent.size(), kShown); ++i) {
+    out += (i == 0 ? "" : ", ") + QuotedPath(absent[i].path) + " (--" + absent[i].option + ")";
+  }
+  if (absent.size() > kShown) out += ", and " + Grouped(absent.size() - kShown) + " more";
+  return out;
+}
+
+std::string AboutOrder(const FoldOptions& options, const StampCounts& stamps) {
+  if (options.spec.time.empty() || stamps.most_behind <= options.spec.lateness) return {};
+  std::string out = Counted(stamps.out_of_order, "event") + " came up to " +
+                    FormatDuration(stamps.most_behind) + " behind; see --lateness";
+  if (stamps.behind_input > 0) {
+    out += " (" + Grouped(stamps.behind_input) +
+           " behind an earlier file: files are read one after the other, not merged by time)";
+  }
+  return out;
+}
+
+std::string AboutTime(const FoldOptions& options) {
+  if (!options.spec.time.empty()) return {};
+  const auto file = std::ranges::find_if(
+      options.inputs, [](const std::string& path) { return InputSize(path) > 0; });
+  if (file == options.inputs.end()) return {};
+  return "events of " + Printable(InputName(*file)) +
+         " were stamped as they were read; --time says where they state their time";
+}
+
+// No log is of a time before 1990 or after 2100, but one whose unit is wrong is.
+std::string AboutUnit(const FoldOptions& options, const StampCounts& stamps) {
+  using std::chrono::sys_days, std::chrono::year, std::chrono::January;
+  constexpr EngineTime kEarliest = FromUnix(sys_days(year(1990) / January / 1).time_since_epoch());
+  constexpr EngineTime kLatest = FromUnix(sys_days(year(2100) / January / 1).time_since_epoch());
+  const bool odd = stamps.newest < kEarliest || stamps.oldest >= kLatest;
+  if (options.spec.time_unit == TimeUnit::kNotStated || stamps.oldest > stamps.newest || !odd) {
+    return {};
+  }
+  return "all events are of " + FormatTimestamp(stamps.oldest) + " to " +
+         FormatTimestamp(stamps.newest) + "; is --time-unit right?";
+}
+
+}  // namespace
+
+std::vector<std::string> AdviceOn(const FoldOptions& options, const JsonFolder& folder) {
+  const StampCounts stamps = folder.stamps();
+  std::vector<std::string> advice = {AboutPaths(folder), AboutOrder(options, stamps),
+                                     AboutTime(options), AboutUnit(options, stamps)};
+  std::erase(advice, "");
+  return advice;
+}
+
+}  // namespace pleat::inline v0
