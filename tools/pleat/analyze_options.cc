@@ -7,7 +7,6 @@
 
 #include <pleat/json_analysis.h>
 
-#include "tools/pleat/flags.h"
 #include "tools/pleat/fold_options.h"
 
 namespace pleat::inline v0 {
@@ -214,6 +213,8 @@ absl::StatusOr<std::vector<Duration>> ParseQuietGrid(std::string_view text) {
   }
   return grid;
 }
+
+std::span<const Flag> AnalyzeFlags() { return kFlags; }
 
 std::string AnalyzeHelp() {
   return std::string(kExamples) + FlagsHelp(kFlags) + std::string(kNotes);

@@ -1,6 +1,7 @@
 // What `pleat analyze` was asked to do.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <pleat/analysis.h>
 #include <pleat/json.h>
 
+#include "tools/pleat/flags.h"
 #include "tools/pleat/recommendation.h"
 
 namespace pleat::inline v0 {
@@ -39,6 +41,9 @@ absl::StatusOr<AnalyzeCall> ParseAnalyzeCall(int argc, const char* const* argv);
 // "1s..1d" is kGridPointsUsual quiet periods, evenly spaced on a log scale, in whole microseconds; "1s..1d/100" so many;
 // "1s,5s,1m" these. Errors: kInvalidArgument.
 absl::StatusOr<std::vector<Duration>> ParseQuietGrid(std::string_view text);
+
+// The table of its flags, by which the command line is read and the help is written.
+std::span<const Flag> AnalyzeFlags();
 
 // The help text: examples first, then every option, then what comes out.
 std::string AnalyzeHelp();

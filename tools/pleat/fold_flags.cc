@@ -200,6 +200,8 @@ absl::Status ApplyFlags(const GivenFlags& given, FoldOptions& options) {
 
 }  // namespace
 
+std::span<const Flag> FoldFlags() { return kFlags; }
+
 FlagKind KindOf(std::string_view name) {
   for (const Flag& flag : kFlags) {
     if (!flag.name.empty() && flag.name == name) return flag.kind;

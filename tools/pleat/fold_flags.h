@@ -1,6 +1,7 @@
 // The flags of `pleat fold`.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "tools/pleat/fold_options.h"
 
 namespace pleat::inline v0 {
+
+// The table of them, by which the command line is read and the help is written.
+std::span<const Flag> FoldFlags();
 
 // The kind of the option `name`; kText if there is no such option.
 FlagKind KindOf(std::string_view name);

@@ -98,8 +98,9 @@ int Main(int argc, const char* const* argv) {
   const std::string_view name = argv[1];
   if (name == "--version") return Print(kVersion);
   if (name == "--help" || name == "-h") return Print(ShortHelp());
-  if (name == "help" && argc == 2) return Print(ShortHelp());
   if (name == "help") {
+    const std::string_view about = argc == 2 ? "" : argv[2];
+    if (about.empty() || about == "--help" || about == "-h") return Print(ShortHelp());
     const Subcommand* const command = Find(argv[2]);
     if (command == nullptr) return UnknownCommand(argv[2]);
     const char* const help[] = {argv[2], "--help"};

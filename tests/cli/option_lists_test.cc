@@ -1,0 +1,119 @@
+// The options of a command are the same in its table, in its help and in docs/command-line.md, and what it
+// suggests is one of them.
+#include <algorithm>
+#include <set>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/cli/fixtures.h"
+#include "tools/pleat/analyze_options.h"
+#include "tools/pleat/flags.h"
+#include "tools/pleat/fold_flags.h"
+
+namespace pleat::inline v0 {
+namespace {
+
+using Names = std::multiset<std::string>;
+
+// Of all in `text` that looks like an option.
+Names OptionsIn(std::string_view text) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz-";
+  Names names;
+  for (size_t at = text.find("--"); at != text.npos; at = text.find("--", at)) {
+    const size_t end = std::min(text.find_first_not_of(kLetters, at), text.size());
+    names.emplace(text.substr(at + 2, end - at - 2));
+    at = end;
+  }
+  return names;
+}
+
+Names OptionsOfTable(std::span<const Flag> flags) {
+  Names names;
+  for (const Flag& flag : flags) {
+    if (!flag.name.empty()) names.emplace(flag.name);
+  }
+  return names;
+}
+
+// The beginnings of those lines of a help text that are about an option, the last one being --help.
+Names OptionsOfHelp(const std::string& help) {
+  Names names;
+  std::istringstream lines(help);
+  for (std::string line; !names.contains("help") && std::getline(lines, line);) {
+    if (line.starts_with("  --")) names.merge(OptionsIn(line.substr(0, line.find(' ', 2))));
+  }
+  return names;
+}
+
+// The first cells of the tables of options in the part of docs/command-line.md that is about `command`.
+Names OptionsOfDocument(const std::string& command) {
+  const std::string document = Content(PLEAT_SOURCE_DIR "/docs/command-line.md");
+  const size_t begin = document.find("# `pleat " + command + "`\n");
+  EXPECT_NE(begin, std::string::npos);
+  Names names;
+  std::istringstream lines(document.substr(begin, document.find("\n# `", begin + 1) - begin));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("| `--")) names.merge(OptionsIn(line.substr(0, line.find(" | "))));
+  }
+  return names;
+}
+
+// What it says of an option that it does not know.
+std::string ErrorOf(auto parse, const std::string& option) {
+  const char* const arguments[] = {"pleat", option.c_str()};
+  return std::string(parse(2, arguments).status().message());
+}
+
+void ExpectSuggestionsKnown(std::span<const Flag> flags, auto parse) {
+  const Names known = OptionsOfTable(flags);
+  std::set<std::string> mistyped;
+  for (const std::string& name : known) {
+    for (size_t i = 0; i < name.size(); ++i) {
+      std::string other = name;
+      mistyped.insert(other.erase(i, 1));
+      mistyped.insert(name.substr(0, i));
+      mistyped.insert(name.substr(i));
+      other = name;
+      mistyped.insert(other.insert(i, 1, 'x'));
+      other = name;
+      std::swap(other[i], other[name.size() - 1]);
+      mistyped.insert(other);
+    }
+  }
+  for (const std::string& name : mistyped) {
+    if (known.contains(name) || name.size() < 2) continue;
+    const std::string error = ErrorOf(parse, "--" + name);
+    const size_t hint = error.find("did you mean ");
+    if (hint == std::string::npos) continue;
+    const Names suggested = OptionsIn(error.substr(hint));
+    ASSERT_EQ(suggested.size(), 1u) << error;
+    EXPECT_TRUE(known.contains(*suggested.begin())) << error;
+  }
+}
+
+TEST(OptionLists, OfFoldAgree) {
+  const Names table = OptionsOfTable(FoldFlags());
+  EXPECT_GT(table.size(), 40u);
+  EXPECT_EQ(OptionsOfHelp(FoldHelp()), table);
+  EXPECT_EQ(OptionsOfDocument("fold"), table);
+}
+
+TEST(OptionLists, OfAnalyzeAgree) {
+  const Names table = OptionsOfTable(AnalyzeFlags());
+  EXPECT_GT(table.size(), 15u);
+  EXPECT_EQ(OptionsOfHelp(AnalyzeHelp()), table);
+  EXPECT_EQ(OptionsOfDocument("analyze"), table);
+}
+
+TEST(OptionLists, SuggestionsAreOptionsOfTheCommand) {
+  ExpectSuggestionsKnown(FoldFlags(), ParseFoldCall);
+  ExpectSuggestionsKnown(AnalyzeFlags(), ParseAnalyzeCall);
+}
+
+}  // namespace
+}  // namespace pleat::inline v0
