@@ -22,8 +22,6 @@ constexpr size_t StrideFor(const StateOps& ops, bool has_extra) {
   return size <= 64 ? 64 : RoundUp(size, std::max<size_t>(ops.align, 16));
 }
 
-constexpr Duration kAllOfTime = kEndOfTime - kBeginningOfTime;
-
 // While it is open, a group takes a slot's reference (4 to 5 bytes) and a share of the index (9, between
 // splits 7 to 15); while it waits to be popped, a place in the queue. The larger of the two is counted from
 // the beginning, so that closing never takes a folder over its limit.
@@ -57,6 +55,9 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
                    uint32_t partition, const HashKey& hash_key, Timeline& timeline)
     : quiet_period_(std::min(options.quiet_period, kAllOfTime)),
       max_hold_(std::min(options.max_hold, kAllOfTime)),
+      quiet_end_(After(kEndOfTime, quiet_period_)),
+      hold_end_(After(kEndOfTime, max_hold_)),
+      due_end_(std::min(quiet_end_, hold_end_)),
       max_events_low_(static_cast<uint32_t>(options.max_events)),
       has_extra_(NeedsExtra(options, ops)),
       is_particular_(has_extra_ || options.accept_limit != kForever ||
@@ -177,7 +178,7 @@ void FoldBook::OpenGroup(FoldCall& call, const EventMarks& marks) {
   ++ledger_.open;
   if (gaps_ != nullptr) gaps_->NoteOpened(call.hash, call.edge, call.at);
   if (has_extra_) {
-    ExtraOf(group) = Extra{.quiet_due = SaturatingAdd(call.at, QuietPeriodOf(marks, learned.quiet)),
+    ExtraOf(group) = Extra{.quiet_due = After(call.at, QuietPeriodOf(marks, learned.quiet)),
                            .next_partial = GridAfter(group, call.edge),
                            .corrects = kNothing,
                            .revision = 0,

@@ -287,20 +287,26 @@ class FoldBook final : public Book {
     return !has_extra_ || extra(number).kind == Extra::Kind::kGroup;
   }
 
+  // A period as long as all of time is never over. Others are over at the end of time at the latest.
+  static constexpr Duration kAllOfTime = kNever - kBeginningOfTime;
+  static EngineTime After(EngineTime t, Duration period) noexcept {
+    return period >= kAllOfTime ? kNever : SaturatingAdd(t, period);
+  }
+
   // The options are cut to the length of time, so that these sums do not overflow.
   EngineTime QuietDue(const Hot& group) const noexcept {
     if (has_extra_) return ExtraOf(group).quiet_due;
-    return std::min(group.last + quiet_period_, kEndOfTime);
+    return std::min(group.last + quiet_period_, quiet_end_);
   }
   EngineTime HoldDue(const Hot& group) const noexcept {
-    return std::min(group.opened + max_hold_, kEndOfTime);
+    return std::min(group.opened + max_hold_, hold_end_);
   }
   EngineTime DueOf(const Hot& group) const noexcept {
     return has_extra_ ? std::min(ExtraOf(group).quiet_due, HoldDue(group)) : PlainDueOf(group);
   }
   // Of a group without Extra.
   EngineTime PlainDueOf(const Hot& group) const noexcept {
-    return std::min({group.last + quiet_period_, group.opened + max_hold_, kEndOfTime});
+    return std::min({group.last + quiet_period_, group.opened + max_hold_, due_end_});
   }
   // What it is armed for: its deadline, or a partial before that.
   EngineTime NextInstantOf(const Hot& group) const noexcept {
@@ -467,6 +473,9 @@ class FoldBook final : public Book {
   // What every fold looks at lies close together.
   const Duration quiet_period_;
   const Duration max_hold_;
+  const EngineTime quiet_end_;  // the latest that a deadline can be
+  const EngineTime hold_end_;
+  const EngineTime due_end_;
   const uint32_t max_events_low_;
   const bool has_extra_;      // groups have Extra
   const bool is_particular_;  // a fold takes more than the group's deadline to decide

@@ -69,7 +69,7 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
       const auto learned = AskLearner(marks, gap, extra.memo());
       extra.set_memo(learned.memo);
       extra.quiet_due =
-          std::max(extra.quiet_due, SaturatingAdd(call.at, QuietPeriodOf(marks, learned.quiet)));
+          std::max(extra.quiet_due, After(call.at, QuietPeriodOf(marks, learned.quiet)));
       extra.changed = true;
     }
     if (const std::optional<Reason> reason = ReasonBehind(number, marks.ends)) {

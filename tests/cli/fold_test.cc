@@ -59,6 +59,16 @@ TEST(PleatFold, WatermarkClosesAndNeverTheStamp) {
   EXPECT_EQ(r.out, "{\"k\":\"a\",\"n\":2}\n");
 }
 
+TEST(PleatFold, QuietInfNeverCloses) {
+  const FoldResult r = Fold({"--key", "k", "--quiet", "inf", "--time", "t", "--merge", "n=count()"},
+                            "{\"k\":1,\"t\":\"0001-01-01T00:00:00Z\"}\n"
+                            "{\"k\":2,\"t\":\"9999-12-31T23:59:59.999999Z\"}\n"
+                            "{\"k\":1,\"t\":\"9999-12-31T23:59:59.999999Z\"}\n");
+  EXPECT_EQ(Stat(r, "opened"), 2);
+  EXPECT_EQ(r.out.find("\"quiet\""), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("{\"k\":1,\"n\":2,"), std::string::npos) << r.out;
+}
+
 TEST(PleatFold, MaxHoldClosesABusyGroup) {
   const FoldResult r = FoldAtTimes({"--max-hold", "90s"}, At(0) + At(50) + At(100) + At(300));
   EXPECT_NE(r.out.find("\"count\":2,\"first\":" + Printed(0) + ",\"last\":" + Printed(50) +

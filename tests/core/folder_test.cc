@@ -319,10 +319,22 @@ TEST_F(FolderFixture, KeysMayBeEmptyOrHoldNulButNotExceed64KiB) {
   EXPECT_EQ(Fold("", 5, 0s), FoldOutcome::kFolded);
 }
 
-TEST_F(FolderFixture, DeadlinesSaturateAtTheEndOfTime) {
+TEST_F(FolderFixture, WhatIsForeverIsNotOverAtTheEndOfTime) {
   Open({.quiet_period = kForever, .max_hold = kForever});
+  EXPECT_EQ(folder_->Fold("a", {1}, FromUnix(Duration::min())), FoldOutcome::kOpened);
+  EXPECT_EQ(folder_->Fold("b", {2}, kEndOfTime), FoldOutcome::kOpened);
+  engine_->Advance(kEndOfTime);
+  EXPECT_EQ(folder_->Fold("b", {3}, kEndOfTime), FoldOutcome::kFolded);
+  EXPECT_THAT(folder_->Pop(10), testing::IsEmpty());
+  EXPECT_EQ(engine_->NextDeadline(), std::nullopt);
+  folder_->CloseAll();
+  EXPECT_EQ(folder_->Pop(10).size(), 2u);
+}
+
+TEST_F(FolderFixture, DeadlinesSaturateAtTheEndOfTime) {
+  Open({.quiet_period = 1h, .max_hold = kForever});
   EXPECT_EQ(folder_->Fold("a", {1}, kEndOfTime), FoldOutcome::kOpened);
-  EXPECT_EQ(folder_->Fold("b", {2}, FromUnix(Duration::min())), FoldOutcome::kOpened);
+  EXPECT_EQ(folder_->Fold("b", {2}, FromUnix(Duration::max())), FoldOutcome::kOpened);
   engine_->Advance(kEndOfTime - 1us);
   EXPECT_THAT(folder_->Pop(10), testing::IsEmpty());
   engine_->Advance(FromUnix(Duration::max()));

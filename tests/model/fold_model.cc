@@ -6,6 +6,14 @@
 #include <utility>
 
 namespace pleat::inline v0 {
+namespace {
+
+// What is forever has none.
+EngineTime EndOf(Duration period, EngineTime from) {
+  return period == kForever ? kNever : SaturatingAdd(from, period);
+}
+
+}  // namespace
 
 FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
                             const EventMarks& marks) {
@@ -200,7 +208,7 @@ void FoldModel::AddEvent(ModelGroup& group, uint64_t event, EngineTime at, Durat
   group.events.push_back(event);
   group.first = std::min(group.first, at);
   group.last = std::max(group.last, at);
-  group.quiet_deadline = std::max(group.quiet_deadline, SaturatingAdd(at, quiet_period));
+  group.quiet_deadline = std::max(group.quiet_deadline, EndOf(quiet_period, at));
   group.edge = std::max(group.edge, EdgeOf(at));
   group.news = true;
   Schedule(group);
@@ -266,7 +274,7 @@ std::vector<ModelGroup> FoldModel::Scan() const {
 
 std::optional<EngineTime> FoldModel::FirstDue() const {
   std::set<EngineTime> dues;
-  if (const auto next = NextInstant()) dues.insert(next->first);
+  if (const auto next = NextInstant(); next && next->first != kNever) dues.insert(next->first);
   if (const auto lease = FirstLeaseDue(); lease && LeasesRunInEngineTime()) dues.insert(*lease);
   return dues.empty() ? std::nullopt : std::optional(*dues.begin());
 }
@@ -283,7 +291,7 @@ EngineTime FoldModel::EdgeOf(EngineTime at) const {
 }
 
 EngineTime FoldModel::HoldDeadline(const ModelGroup& group) const {
-  return SaturatingAdd(group.opened, folder_.max_hold);
+  return EndOf(folder_.max_hold, group.opened);
 }
 
 EngineTime FoldModel::Due(const ModelGroup& group) const {
