@@ -118,6 +118,16 @@ TEST(Advice, AUnitThatPutsAllEventsFarAwayIsDoubted) {
   EXPECT_EQ(ErrOf({"--time", "t", "--time-unit", "s"}, seconds).find("right?"), std::string::npos);
 }
 
+TEST(Advice, AUnitIsDoubtedByAnalyzeToo) {
+  const std::string input = "{\"k\":1,\"t\":1442016000}\n";
+  const auto err_with = [&](const char* unit) {
+    return RunToEnd(Pleat({"analyze", "--key", "k", "--time", "t", "--time-unit", unit}), input)
+        .err;
+  };
+  EXPECT_TRUE(HasLine(err_with("ms"), "pleat analyze: all events are of 1970-01-17T16:33:36"));
+  EXPECT_EQ(err_with("s").find("right?"), std::string::npos);
+}
+
 TEST(Advice, IsPartOfTheSummary) {
   EXPECT_EQ(ErrOf({"--time", "t", "--merge", "s=sum(x)", "--quiet-summary"}, kOne), "");
 }

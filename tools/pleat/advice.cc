@@ -48,25 +48,24 @@ std::string AboutTime(const FoldOptions& options) {
          " were stamped as they were read; --time says where they state their time";
 }
 
+}  // namespace
+
 // No log is of a time before 1990 or after 2100, but one whose unit is wrong is.
-std::string AboutUnit(const FoldOptions& options, const StampCounts& stamps) {
+std::string AdviceOnUnit(TimeUnit unit, EngineTime oldest, EngineTime newest) {
   using std::chrono::sys_days, std::chrono::year, std::chrono::January;
   constexpr EngineTime kEarliest = FromUnix(sys_days(year(1990) / January / 1).time_since_epoch());
   constexpr EngineTime kLatest = FromUnix(sys_days(year(2100) / January / 1).time_since_epoch());
-  const bool odd = stamps.newest < kEarliest || stamps.oldest >= kLatest;
-  if (options.spec.time_unit == TimeUnit::kNotStated || stamps.oldest > stamps.newest || !odd) {
-    return {};
-  }
-  return "all events are of " + FormatTimestamp(stamps.oldest) + " to " +
-         FormatTimestamp(stamps.newest) + "; is --time-unit right?";
+  if (unit == TimeUnit::kNotStated || oldest > newest) return {};
+  if (newest >= kEarliest && oldest < kLatest) return {};
+  return "all events are of " + FormatTimestamp(oldest) + " to " + FormatTimestamp(newest) +
+         "; is --time-unit right?";
 }
-
-}  // namespace
 
 std::vector<std::string> AdviceOn(const FoldOptions& options, const JsonFolder& folder) {
   const StampCounts stamps = folder.stamps();
-  std::vector<std::string> advice = {AboutPaths(folder), AboutOrder(options, stamps),
-                                     AboutTime(options), AboutUnit(options, stamps)};
+  std::vector<std::string> advice = {
+      AboutPaths(folder), AboutOrder(options, stamps), AboutTime(options),
+      AdviceOnUnit(options.spec.time_unit, stamps.oldest, stamps.newest)};
   std::erase(advice, "");
   return advice;
 }

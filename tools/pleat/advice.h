@@ -1,4 +1,4 @@
-// What a run of `pleat fold` that went through may still have got wrong.
+// What a run that went through may still have got wrong.
 #pragma once
 
 #include <string>
@@ -12,5 +12,8 @@ namespace pleat::inline v0 {
 
 // A line each, to be said behind the summary: options that did not fit the input, as far as that shows.
 std::vector<std::string> AdviceOn(const FoldOptions& options, const JsonFolder& folder);
+
+// Whether `unit` puts all events where none is likely to be; nothing if not.
+std::string AdviceOnUnit(TimeUnit unit, EngineTime oldest, EngineTime newest);
 
 }  // namespace pleat::inline v0

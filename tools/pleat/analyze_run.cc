@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tools/pleat/advice.h"
 #include "tools/pleat/analysis_chart.h"
 #include "tools/pleat/analysis_page.h"
 #include "tools/pleat/analyze_output.h"
@@ -50,7 +51,12 @@ int AnalyzeRun::Run() {
     const std::vector<KeyAnalysis> keys = Finish();
     SayLeftOut(keys);
     status = Write(keys);
-    if (!options_.quiet_summary && status.ok()) Say(Summary(keys));
+    if (!options_.quiet_summary && status.ok()) {
+      Say(Summary(keys));
+      const Analysis& any = *keys.front().analysis;
+      const std::string advice = AdviceOnUnit(options_.spec.time_unit, any.first, any.last);
+      if (!advice.empty()) Say("pleat analyze: " + advice);
+    }
   }
   if (absl::IsAborted(status)) return kExitDone;  // the reader of the output has gone
   if (!status.ok()) Say("pleat analyze: " + std::string(status.message()));
