@@ -96,7 +96,7 @@ std::string BulkOf(const std::vector<pleat::Leased<Product>>& leases) {
 }
 
 asio::awaitable<void> Follow(tcp::endpoint index, pleat::Consumer<RowUpdate, Product>& settled,
-                             size_t documents) {
+                             const pleat::Driver& driver, size_t documents) {
   tcp::socket socket(co_await asio::this_coro::executor);
   co_await socket.async_connect(index, use_awaitable);
   boost::beast::flat_buffer buffer;
@@ -112,7 +112,7 @@ asio::awaitable<void> Follow(tcp::endpoint index, pleat::Consumer<RowUpdate, Pro
     co_await http::async_read(socket, buffer, response, use_awaitable);
 
     const bool taken = response.result() == http::status::ok;
-    for (auto& lease : leases) taken ? lease.Ack() : lease.Nack(20ms);
+    for (auto& lease : leases) taken ? lease.Ack() : lease.Nack(20ms, driver.now());
     if (taken) documents -= leases.size();
     std::cout << "bulk of " << leases.size() << " documents: " << response.result_int()
               << (taken ? ", acked\n" : ", handed back for 20 ms\n");
@@ -129,7 +129,7 @@ int main() {
 
   SearchIndex index(io);
   asio::co_spawn(io, index.Serve(), asio::detached);
-  asio::co_spawn(io, Follow(index.endpoint(), settled, 3), [&](std::exception_ptr failure) {
+  asio::co_spawn(io, Follow(index.endpoint(), settled, driver, 3), [&](std::exception_ptr failure) {
     if (failure) std::cout << "failed\n";
     driver.Stop();
   });

@@ -68,11 +68,11 @@ void ConsumerCore::Start(WaiterPtr waiter) {
   queue_.push_back(*waiter.release());
 }
 
-// A lease runs from the instant it is given, and while the driver sleeps the engine's time stands still.
+// While the driver sleeps the engine's time stands still; what has come back by now is for who pops too.
 size_t ConsumerCore::Take(Waiter& waiter) noexcept {
   const EngineTime now = driver_->Now();
   folder_.MoveLeaseTime(now);
-  const size_t taken = waiter.Take([&](EngineTime closed, Reason reason) {
+  const size_t taken = waiter.Take(now, [&](EngineTime closed, Reason reason) {
     if (!driver_->tells_arrival() || !ClosedByTime(reason)) return;
     const Duration late = now - closed;
     if (late >= Duration::zero()) stats_.lateness_us.Add(static_cast<uint64_t>(late.count()));

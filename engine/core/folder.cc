@@ -345,9 +345,13 @@ LeaseOutcome FolderCore::Nack(const LeaseToken& token, Duration delay) {
                    [&](FoldBook& book, EngineTime now) { return book.Nack(token, delay, now); });
 }
 
-LeaseOutcome FolderCore::Extend(const LeaseToken& token, Duration ttl) {
-  return WithToken(token,
-                   [&](FoldBook& book, EngineTime now) { return book.Extend(token, ttl, now); });
+Extension FolderCore::Extend(const LeaseToken& token, Duration ttl) {
+  Extension extension;
+  extension.outcome = WithToken(token, [&](FoldBook& book, EngineTime now) {
+    extension = book.Extend(token, ttl, now);
+    return extension.outcome;
+  });
+  return extension;
 }
 
 LeaseOutcome FolderCore::RetryDeadLetter(const LeaseToken& token) {
@@ -489,24 +493,31 @@ size_t AnyFolder::Pop(size_t max, PartitionRange from, Take take) noexcept {
   const Call call;
   return call.nested() ? 0 : core_->Pop(max, from, take);
 }
-size_t AnyFolder::Lease(size_t max, Duration ttl, PartitionRange from, Borrow borrow) noexcept {
+size_t AnyFolder::Lease(size_t max, Duration ttl, EngineTime now, PartitionRange from,
+                        Borrow borrow) noexcept {
   const Call call;
-  return call.nested() ? 0 : core_->Lease(max, ttl, from, borrow);
+  if (call.nested()) return 0;
+  MoveLeaseTime(now);
+  return core_->Lease(max, ttl, from, borrow);
 }
 LeaseOutcome AnyFolder::Ack(const LeaseToken& token) noexcept {
   const Call call;
   return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->Ack(token);
 }
+LeaseOutcome AnyFolder::Nack(const LeaseToken& token) noexcept {
+  const Call call;
+  return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->Nack(token, Duration::zero());
+}
 LeaseOutcome AnyFolder::Nack(const LeaseToken& token, Duration delay, EngineTime now) noexcept {
   const Call call;
   if (call.nested()) return LeaseOutcome::kWouldDeadlock;
-  engine_->timeline().RaiseLeases(Clamp(now));
+  MoveLeaseTime(now);
   return core_->Nack(token, delay);
 }
-LeaseOutcome AnyFolder::Extend(const LeaseToken& token, Duration ttl, EngineTime now) noexcept {
+Extension AnyFolder::Extend(const LeaseToken& token, Duration ttl, EngineTime now) noexcept {
   const Call call;
-  if (call.nested()) return LeaseOutcome::kWouldDeadlock;
-  engine_->timeline().RaiseLeases(Clamp(now));
+  if (call.nested()) return {LeaseOutcome::kWouldDeadlock};
+  MoveLeaseTime(now);
   return core_->Extend(token, ttl);
 }
 bool AnyFolder::ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept {

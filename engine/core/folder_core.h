@@ -45,7 +45,7 @@ class FolderCore {
   size_t Lease(size_t max, Duration ttl, PartitionRange from, AnyFolder::Borrow borrow);
   LeaseOutcome Ack(const LeaseToken& token);
   LeaseOutcome Nack(const LeaseToken& token, Duration delay);
-  LeaseOutcome Extend(const LeaseToken& token, Duration ttl);
+  Extension Extend(const LeaseToken& token, Duration ttl);
   bool ScanDeadLetters(ScanCursor& cursor, size_t max, AnyFolder::SeeDead see);
   LeaseOutcome RetryDeadLetter(const LeaseToken& token);
   LeaseOutcome DropDeadLetter(const LeaseToken& token);

@@ -191,7 +191,7 @@ class FoldBook final : public Book {
 
   LeaseOutcome Ack(const LeaseToken& token, EngineTime now);
   LeaseOutcome Nack(const LeaseToken& token, Duration delay, EngineTime now);
-  LeaseOutcome Extend(const LeaseToken& token, Duration ttl, EngineTime now);
+  Extension Extend(const LeaseToken& token, Duration ttl, EngineTime now);
   LeaseOutcome RetryDeadLetter(const LeaseToken& token, EngineTime now);
   LeaseOutcome DropDeadLetter(const LeaseToken& token, EngineTime now);
   bool ScanDeadLetters(uint32_t& place, size_t max, EngineTime now, size_t& seen,

@@ -199,9 +199,8 @@ LeaseOutcome FoldBook::Nack(const LeaseToken& token, Duration delay, EngineTime 
   return Settle([&](Leases::Drop drop) { return leases_->Nack(token, delay, now, drop); });
 }
 
-LeaseOutcome FoldBook::Extend(const LeaseToken& token, Duration ttl, EngineTime now) {
-  if (leases_ == nullptr) return LeaseOutcome::kStale;
-  return leases_->Extend(token, ttl, now).outcome;
+Extension FoldBook::Extend(const LeaseToken& token, Duration ttl, EngineTime now) {
+  return leases_ == nullptr ? Extension{} : leases_->Extend(token, ttl, now);
 }
 
 // Which letters there are depends on what has run out.

@@ -290,7 +290,7 @@ Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, EngineTime 
   return {delay > options_.max_nack_delay ? LeaseOutcome::kClamped : LeaseOutcome::kDone};
 }
 
-Leases::Answer Leases::Extend(const LeaseToken& token, Duration ttl, EngineTime now) {
+Extension Leases::Extend(const LeaseToken& token, Duration ttl, EngineTime now) {
   const uint32_t number = LiveRecordOf(token, now);
   if (number == kNone) return {};
   Record& record = At(number);
@@ -298,7 +298,7 @@ Leases::Answer Leases::Extend(const LeaseToken& token, Duration ttl, EngineTime 
   const EngineTime latest = SaturatingAdd(record.last_leased, options_.max_lease_age);
   record.until = std::max(record.until, std::min(wanted, latest));
   ++version_;
-  return {wanted > latest ? LeaseOutcome::kClamped : LeaseOutcome::kDone};
+  return {wanted > latest ? LeaseOutcome::kClamped : LeaseOutcome::kDone, record.until};
 }
 
 // --- What comes back, and what does not

@@ -114,7 +114,7 @@ class Leases {
 
   Answer Ack(const LeaseToken& token, EngineTime now);
   Answer Nack(const LeaseToken& token, Duration delay, EngineTime now, Drop drop);
-  Answer Extend(const LeaseToken& token, Duration ttl, EngineTime now);
+  Extension Extend(const LeaseToken& token, Duration ttl, EngineTime now);
   Answer Retry(const LeaseToken& token, EngineTime now);
   Answer TakeDead(const LeaseToken& token);
 

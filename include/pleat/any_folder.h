@@ -314,12 +314,12 @@ class PLEAT_EXPORT AnyFolder {
   size_t Pop(size_t max, PartitionRange from, Take take) noexcept;
 
   // `borrow` must leave the state as it is; and so must `see`.
-  size_t Lease(size_t max, Duration ttl, PartitionRange from, Borrow borrow) noexcept;
+  size_t Lease(size_t max, Duration ttl, EngineTime now, PartitionRange from,
+               Borrow borrow) noexcept;
   LeaseOutcome Ack(const LeaseToken& token) noexcept;
-  LeaseOutcome Nack(const LeaseToken& token, Duration delay,
-                    EngineTime now = kBeginningOfTime) noexcept;
-  LeaseOutcome Extend(const LeaseToken& token, Duration ttl,
-                      EngineTime now = kBeginningOfTime) noexcept;
+  LeaseOutcome Nack(const LeaseToken& token) noexcept;
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay, EngineTime now) noexcept;
+  Extension Extend(const LeaseToken& token, Duration ttl, EngineTime now) noexcept;
   bool ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept;
   LeaseOutcome RetryDeadLetter(const LeaseToken& token) noexcept;
   LeaseOutcome DropDeadLetter(const LeaseToken& token) noexcept;

@@ -229,8 +229,8 @@ class PLEAT_EXPORT Waiter : public boost::intrusive::list_base_hook<> {
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
-  // Takes what there is, shows what was not delivered before, and returns how much it was.
-  virtual size_t Take(See see) noexcept = 0;
+  // Takes what there is `now`, shows what was not delivered before, and returns how much it was.
+  virtual size_t Take(EngineTime now, See see) noexcept = 0;
 
   // Has the handler's cancellation slot, if any, cancel it.
   virtual void ConnectCancellation() = 0;
@@ -284,7 +284,7 @@ class PLEAT_EXPORT AnyConsumer {
   std::shared_ptr<ConsumerCore> core_;
 };
 
-// The operation of one handler. `Call` takes up to a number of emissions and returns them in a vector;
+// The operation of one handler. `Call` takes up to a number of emissions at an instant and returns them in a vector;
 // the handler gets that vector, or with kOne its only element.
 template <class Call, bool kOne, class Handler, class Executor>
 class TakeOperation final : public Waiter {
@@ -303,8 +303,8 @@ class TakeOperation final : public Waiter {
     }
   }
 
-  size_t Take(See see) noexcept override {
-    items_ = call_(max_);
+  size_t Take(EngineTime now, See see) noexcept override {
+    items_ = call_(max_, now);
     for (const Item& item : items_) {
       if constexpr (requires { item.delivery; }) {
         if (item.delivery.deliveries > 1) continue;
@@ -332,7 +332,7 @@ class TakeOperation final : public Waiter {
   void Destroy() noexcept override { Free(AllocatorOf(handler_)); }
 
  private:
-  using Item = typename std::invoke_result_t<Call&, size_t>::value_type;
+  using Item = typename std::invoke_result_t<Call&, size_t, EngineTime>::value_type;
   using HandlerExecutor = boost::asio::associated_executor_t<Handler, Executor>;
   using Allocator = typename std::allocator_traits<boost::asio::associated_allocator_t<
       Handler, boost::asio::recycling_allocator<void>>>::template rebind_alloc<TakeOperation>;
@@ -502,15 +502,17 @@ class Consumer {
   struct PopCall {
     Folder<Event, State> folder;
     PartitionRange range;
-    std::vector<Emission<State>> operator()(size_t max) noexcept { return folder.Pop(max, range); }
+    std::vector<Emission<State>> operator()(size_t max, EngineTime) noexcept {
+      return folder.Pop(max, range);
+    }
   };
 
   struct LeaseCall {
     Folder<Event, State> folder;
     PartitionRange range;
     Duration ttl;
-    std::vector<Leased<State>> operator()(size_t max) noexcept {
-      return folder.Lease(max, ttl, range);
+    std::vector<Leased<State>> operator()(size_t max, EngineTime now) noexcept {
+      return folder.Lease(max, ttl, now, range);
     }
   };
 

@@ -39,10 +39,11 @@ struct Leased : Emission<State> {
   AnyFolder folder;
 
   LeaseOutcome Ack() noexcept { return folder.Ack(delivery.token); }
-  LeaseOutcome Nack(Duration delay = Duration::zero(), EngineTime now = kBeginningOfTime) noexcept {
+  LeaseOutcome Nack() noexcept { return folder.Nack(delivery.token); }
+  LeaseOutcome Nack(Duration delay, EngineTime now) noexcept {
     return folder.Nack(delivery.token, delay, now);
   }
-  LeaseOutcome Extend(Duration ttl, EngineTime now = kBeginningOfTime) noexcept {
+  Extension Extend(Duration ttl, EngineTime now) noexcept {
     return folder.Extend(delivery.token, ttl, now);
   }
 };

@@ -181,20 +181,18 @@ class Folder {
     return out;
   }
 
-  // Lends up to `max` emissions for `ttl`; see lease.h. What came back comes first, by the instant at which it did;
-  // then as Pop(). Locks as Pop(), and copies states under the locks. Both may be used on one folder: what
-  // is lent, and what waits for its key, Pop() leaves alone.
+  // Lends up to `max` emissions for `ttl` from `now` on; see lease.h. What came back comes first, by the instant at
+  // which it did; then as Pop(). Locks as Pop(), and copies states under the locks. Both may be used on one
+  // folder: what is lent, and what waits for its key, Pop() leaves alone.
   //
-  // A lease runs from the engine's time (on event time from that of AdvanceLeases()), which stands still between two
-  // advances. Say what time it is, unless it has just been advanced: here, in Nack() and in Extend() it moves
-  // that time to `now`, which closes nothing yet and costs next to nothing.
-  [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration ttl, PartitionRange from = {},
-                                                 EngineTime now = kBeginningOfTime) noexcept
+  // `now` is what time it is, here, in Nack() and in Extend(). It moves the time of leases, which never goes back;
+  // that closes nothing yet and costs next to nothing.
+  [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration ttl, EngineTime now,
+                                                 PartitionRange from = {}) noexcept
     requires std::is_copy_constructible_v<State>
   {
-    any_.MoveLeaseTime(now);
     std::vector<Leased<State>> out;
-    any_.Lease(max, ttl, from, [&](const ClosedGroup& group, const Delivery& delivery) {
+    any_.Lease(max, ttl, now, from, [&](const ClosedGroup& group, const Delivery& delivery) {
       out.push_back(Leased<State>{CopyOf(group), delivery, any_});
     });
     return out;
@@ -204,15 +202,15 @@ class Folder {
   // the partition has not lent 65,536 others since.
   LeaseOutcome Ack(const LeaseToken& token) noexcept { return any_.Ack(token); }
 
-  // Ends the lease: the emission is to be lent again, from `delay` on; or is a dead letter now. O(1).
-  LeaseOutcome Nack(const LeaseToken& token, Duration delay = Duration::zero(),
-                    EngineTime now = kBeginningOfTime) noexcept {
+  // Ends the lease: the emission is to be lent again, at once or `delay` after `now`; or is a dead letter now. O(1).
+  LeaseOutcome Nack(const LeaseToken& token) noexcept { return any_.Nack(token); }
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay, EngineTime now) noexcept {
     return any_.Nack(token, delay, now);
   }
 
-  // Has the lease end no earlier than `ttl` from now; up to max_lease_age from its beginning. O(1).
-  LeaseOutcome Extend(const LeaseToken& token, Duration ttl,
-                      EngineTime now = kBeginningOfTime) noexcept {
+  // Has the lease end no earlier than `ttl` after `now`; up to max_lease_age from its beginning. Says when it ends.
+  // O(1).
+  Extension Extend(const LeaseToken& token, Duration ttl, EngineTime now) noexcept {
     return any_.Extend(token, ttl, now);
   }
 

@@ -2,7 +2,7 @@
 // along. Lease() lends it until an instant. Who has brought it safely downstream says Ack(), and it is gone;
 // who cannot says Nack(), and who does neither lets the lease run out: then it is handed out again.
 //
-//   for (auto& lease : folder.Lease(100, 30s)) {
+//   for (auto& lease : folder.Lease(100, 30s, now)) {
 //     if (Publish(lease.key, lease.state)) lease.Ack();
 //   }
 //
@@ -12,8 +12,9 @@
 // - While an emission of a key is lent, or waits to be lent again, later ones of that key wait; other keys go on.
 // - After FolderOptions::max_deliveries deliveries it becomes a dead letter, which waits to be looked at, and
 //   those behind it go on.
-// - Leases run in the engine's time. On event time that is the watermark, which says nothing about how long
-//   a consumer has had; there they have a time of their own, which Engine::AdvanceLeases() moves.
+// - Who lends, delays or extends says what time it is, by the clock that all of them share, such as Driver::now();
+//   not by Engine::now(), which stands still between two advances. On arrival time it is the clock that stamps
+//   events, and moves the engine's time; on event time any clock, and leases have a time of their own.
 #pragma once
 
 #include <cstddef>
@@ -44,6 +45,14 @@ enum class LeaseOutcome : uint8_t {
            // and what was lent is, or will be, somebody else's
   kClosed,         // the engine is gone
   kWouldDeadlock,  // called from inside a fold function; nothing has changed
+};
+
+// What Extend() answers.
+struct Extension {
+  LeaseOutcome outcome = LeaseOutcome::kStale;
+  EngineTime until{};  // with kDone and kClamped: when the lease is over now
+
+  friend bool operator==(const Extension&, const Extension&) = default;
 };
 
 // How an emission was lent.

@@ -45,7 +45,7 @@ TEST(Reentrance, AFoldFunctionThatCallsTheEngineIsToldSo) {
   Reentrant::on_fold = [&](Reentrant& state) {
     state.inner = folder.Fold("other", {1}, kT0);
     state.ack = folder.Ack({});
-    state.popped = folder.Pop(10).size() + folder.Lease(10, 1min).size();
+    state.popped = folder.Pop(10).size() + folder.Lease(10, 1min, kT0).size();
     folder.Flush("k");
     folder.Cancel("k");
     folder.CloseAll();
@@ -72,7 +72,7 @@ TEST(Closing, WhatIsCalledAfterTheEngineIsGoneSaysSo) {
   Folder<Number, Values> folder(*engine, "n",
                                 {.quiet_period = 1s, .max_hold = kForever, .max_events = 1});
   folder.Fold("a", {1}, kT0);
-  auto lease = folder.Lease(1, 1min);
+  auto lease = folder.Lease(1, 1min, kT0);
   ASSERT_THAT(lease, SizeIs(1));
   EXPECT_FALSE(folder.any().closed());
   engine.reset();
@@ -82,7 +82,7 @@ TEST(Closing, WhatIsCalledAfterTheEngineIsGoneSaysSo) {
   EXPECT_EQ(folder.FoldBatch(events).stopped, 10);
   EXPECT_EQ(lease[0].Ack(), LeaseOutcome::kClosed);
   EXPECT_THAT(folder.Pop(10), IsEmpty());
-  EXPECT_THAT(folder.Lease(10, 1s), IsEmpty());
+  EXPECT_THAT(folder.Lease(10, 1s, kT0), IsEmpty());
   EXPECT_FALSE(folder.Flush("a"));
   EXPECT_FALSE(folder.Cancel("a"));
   EXPECT_FALSE(folder.Peek("a"));
@@ -103,7 +103,7 @@ TEST(Closing, CallsUnderWayAreWaitedFor) {
           const std::string key = "k" + std::to_string(i % 50);
           if (folder.Fold(key, {i}, kT0) == FoldOutcome::kStopped) return;
           folder.FoldBatch(events);
-          for (auto& lease : folder.Lease(3, 1min)) lease.Ack();
+          for (auto& lease : folder.Lease(3, 1min, kT0)) lease.Ack();
           (void)folder.Pop(3);
         }
       });

@@ -54,11 +54,12 @@ class Delivery : public testing::Test {
     return folder_->Fold(key, {value}, engine_->now());
   }
   void AdvanceBy(Duration d) { engine_->Advance(engine_->now() + d); }
+  // The time of leases is later than kT0 if it was moved.
   std::vector<Leased<Values>> Lease(size_t max = 100, Duration ttl = 30s) {
-    return folder_->Lease(max, ttl);
+    return folder_->Lease(max, ttl, kT0);
   }
   LeaseToken LeaseOne(Duration ttl = 30s) {
-    auto leases = folder_->Lease(1, ttl);
+    auto leases = Lease(1, ttl);
     EXPECT_THAT(leases, SizeIs(1));
     return leases.empty() ? LeaseToken{} : leases[0].delivery.token;
   }
@@ -119,7 +120,7 @@ TEST_F(Delivery, AnAckAtTheEndOfItsLeaseIsStaleAndLeavesTheNextConsumersLease) {
   const LeaseToken second = LeaseOne();
   EXPECT_EQ(folder_->Ack(first), LeaseOutcome::kStale);
   EXPECT_EQ(folder_->Nack(first), LeaseOutcome::kStale);
-  EXPECT_EQ(folder_->Extend(first, 1h), LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->Extend(first, 1h, kT0).outcome, LeaseOutcome::kStale);
   EXPECT_EQ(folder_->Ack(second), LeaseOutcome::kDone);
 }
 
@@ -166,13 +167,13 @@ TEST_F(Delivery, ATokenOfAnotherFolderIsStale) {
   Emit("a", 1);
   other.Fold("a", {2}, engine_->now());
   const LeaseToken token = LeaseOne();
-  const auto others = other.Lease(1, 30s);
+  const auto others = other.Lease(1, 30s, kT0);
   ASSERT_THAT(others, SizeIs(1));
   const LeaseToken others_token = others[0].delivery.token;
   EXPECT_NE(others_token, token);
   EXPECT_EQ(folder_->Ack(others_token), LeaseOutcome::kStale);
   EXPECT_EQ(folder_->Nack(others_token), LeaseOutcome::kStale);
-  EXPECT_EQ(folder_->Extend(others_token, 1h), LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->Extend(others_token, 1h, kT0).outcome, LeaseOutcome::kStale);
   EXPECT_EQ(folder_->ledger().acked, 0);
   EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
   EXPECT_EQ(other.Ack(token), LeaseOutcome::kStale);
@@ -186,7 +187,7 @@ TEST_F(Delivery, ATokenOfAnotherFolderDoesNotRepeatAnAck) {
   Emit("a", 1);
   other.Fold("a", {2}, engine_->now());
   EXPECT_EQ(folder_->Ack(LeaseOne()), LeaseOutcome::kDone);
-  EXPECT_EQ(folder_->Ack(other.Lease(1, 30s).at(0).delivery.token), LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->Ack(other.Lease(1, 30s, kT0).at(0).delivery.token), LeaseOutcome::kStale);
 }
 
 TEST_F(Delivery, AForgedTokenIsStale) {
@@ -264,7 +265,7 @@ TEST_F(Delivery, ANackedEmissionComesBackAfterItsDelay) {
   Open();
   Emit("a", 1);
   auto lease = Lease();
-  EXPECT_EQ(lease[0].Nack(10s), LeaseOutcome::kDone);
+  EXPECT_EQ(lease[0].Nack(10s, kT0), LeaseOutcome::kDone);
   EXPECT_EQ(lease[0].Ack(), LeaseOutcome::kStale);
   AdvanceBy(10s - 1us);
   EXPECT_THAT(LeaseAll(), IsEmpty());
@@ -275,7 +276,7 @@ TEST_F(Delivery, ANackedEmissionComesBackAfterItsDelay) {
 TEST_F(Delivery, ADelayCanBeLongerThanTheLeaseWas) {
   Open();
   Emit("a", 1);
-  EXPECT_EQ(folder_->Nack(LeaseOne(1s), 10min), LeaseOutcome::kDone);
+  EXPECT_EQ(folder_->Nack(LeaseOne(1s), 10min, kT0), LeaseOutcome::kDone);
   AdvanceBy(10min - 1us);
   EXPECT_THAT(LeaseAll(), IsEmpty());
   AdvanceBy(1us);
@@ -286,7 +287,7 @@ TEST_F(Delivery, ADelayCanBeLongerThanTheLeaseWas) {
 TEST_F(Delivery, ADelayAboveTheLimitIsCutAndSaysSo) {
   Open({.max_nack_delay = 1min});
   Emit("a", 1);
-  EXPECT_EQ(folder_->Nack(LeaseOne(), 1min + 1us), LeaseOutcome::kClamped);
+  EXPECT_EQ(folder_->Nack(LeaseOne(), 1min + 1us, kT0), LeaseOutcome::kClamped);
   AdvanceBy(1min);
   EXPECT_THAT(LeaseAll(), ElementsAre("a:1"));
 }
@@ -297,12 +298,12 @@ TEST_F(Delivery, ALeaseCanBeExtendedUpToItsAge) {
   Emit("a", 1);
   const LeaseToken token = LeaseOne(30s);
   for (int i = 0; i < 1'000; ++i) {
-    EXPECT_EQ(folder_->Extend(token, 30s), LeaseOutcome::kDone);
+    EXPECT_EQ(folder_->Extend(token, 30s, kT0).outcome, LeaseOutcome::kDone);
     AdvanceBy(100ms);
   }
-  EXPECT_EQ(folder_->Extend(token, 5min), LeaseOutcome::kClamped);
+  EXPECT_EQ(folder_->Extend(token, 5min, kT0).outcome, LeaseOutcome::kClamped);
   AdvanceBy(200s - 1us);
-  EXPECT_EQ(folder_->Extend(token, 30s), LeaseOutcome::kClamped);
+  EXPECT_EQ(folder_->Extend(token, 30s, kT0).outcome, LeaseOutcome::kClamped);
   AdvanceBy(1us);
   EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kStale);
   EXPECT_THAT(LeaseAll(), ElementsAre("a:1"));
@@ -315,14 +316,15 @@ TEST_F(Delivery, ALeaseThatIsOverAtOnceIsGivenOncePerCall) {
   EXPECT_EQ(Lease(100, -1h).at(0).delivery.deliveries, 2);
 }
 
-TEST_F(Delivery, ACallCanSayWhatTimeItIs) {
+TEST_F(Delivery, ACallSaysWhatTimeItIs) {
   Open();
   Emit("a", 1);
   Emit("b", 2);
-  auto leases = folder_->Lease(2, 30s, {}, kT0 + 1h);
+  auto leases = folder_->Lease(2, 30s, kT0 + 1h);
   ASSERT_THAT(leases, SizeIs(2));
   EXPECT_EQ(leases[0].delivery.until, kT0 + 1h + 30s);
-  EXPECT_EQ(leases[0].Extend(1min, kT0 + 1h + 20s), LeaseOutcome::kDone);
+  EXPECT_EQ(leases[0].Extend(1min, kT0 + 1h + 20s),
+            (Extension{LeaseOutcome::kDone, kT0 + 1h + 80s}));
   EXPECT_EQ(leases[1].Nack(10s, kT0 + 1h + 25s), LeaseOutcome::kDone);
   EXPECT_EQ(engine_->now(), kT0 + 1h + 25s);
   EXPECT_EQ(engine_->NextDeadline(), kT0 + 1h + 30s);  // early, never late
@@ -330,11 +332,38 @@ TEST_F(Delivery, ACallCanSayWhatTimeItIs) {
   EXPECT_THAT(LeaseAll(), ElementsAre("b:2"));
 }
 
+TEST_F(Delivery, ExtendSaysWhenTheLeaseEnds) {
+  Open({.max_lease_age = 5min});
+  Emit("a", 1);
+  const LeaseToken token = LeaseOne(30s);
+  const EngineTime later = kT0 + 10s;
+  EXPECT_EQ(folder_->Extend(token, 1min, later), (Extension{LeaseOutcome::kDone, later + 1min}));
+  EXPECT_EQ(folder_->Extend(token, 1s, later), (Extension{LeaseOutcome::kDone, later + 1min}));
+  EXPECT_EQ(folder_->Extend(token, 1h, later), (Extension{LeaseOutcome::kClamped, kT0 + 5min}));
+  EXPECT_EQ(folder_->Extend({}, 1h, later), Extension{});
+}
+
+// The driver sleeps, and so does the engine's time, while a consumer works.
+TEST_F(Delivery, NoLeaseAndNoDelayBeginsBeforeItsCall) {
+  for (const Axis axis : {Axis::kArrival, Axis::kEvent}) {
+    Open({}, {.partitions = 4, .axis = axis});
+    Emit("a", 1);
+    EngineTime now = kT0 + 90s;  // nobody has moved time meanwhile
+    auto leases = folder_->Lease(1, 2s, now);
+    ASSERT_THAT(leases, SizeIs(1));
+    EXPECT_EQ(leases[0].delivery.until, now + 2s);
+    now += 1s;
+    EXPECT_EQ(leases[0].Nack(500ms, now), LeaseOutcome::kDone);
+    EXPECT_THAT(folder_->Lease(1, 2s, now + 500ms - 1us), IsEmpty());
+    EXPECT_THAT(folder_->Lease(1, 2s, now + 500ms), SizeIs(1));
+  }
+}
+
 TEST_F(Delivery, ExtendNeverShortens) {
   Open();
   Emit("a", 1);
   const LeaseToken token = LeaseOne(30s);
-  EXPECT_EQ(folder_->Extend(token, 1s), LeaseOutcome::kDone);
+  EXPECT_EQ(folder_->Extend(token, 1s, kT0).outcome, LeaseOutcome::kDone);
   AdvanceBy(30s - 1us);
   EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
 }
@@ -348,7 +377,7 @@ TEST_F(Delivery, AfterSoManyDeliveriesItIsADeadLetterAndTheNextOfItsKeyGoesOn) {
   LeaseOne();
   AdvanceBy(30s);
   const LeaseToken last = LeaseOne();
-  EXPECT_EQ(folder_->Nack(last, 10min), LeaseOutcome::kDone);
+  EXPECT_EQ(folder_->Nack(last, 10min, kT0), LeaseOutcome::kDone);
   const auto dead = Dead();
   ASSERT_THAT(ShowAll(dead), ElementsAre("a:1"));
   EXPECT_EQ(dead[0].death.token, last);
@@ -403,7 +432,7 @@ TEST_F(Delivery, WithNoRoomForDeadLettersItIsTriedOn) {
   Emit("a", 1);
   Emit("b", 2);
   folder_->Nack(LeaseOne());
-  folder_->Nack(LeaseOne(), 10s);
+  folder_->Nack(LeaseOne(), 10s, kT0);
   EXPECT_THAT(ShowAll(Dead()), ElementsAre("a:1"));
   EXPECT_THAT(LeaseAll(), IsEmpty());
   AdvanceBy(10s);
@@ -440,8 +469,8 @@ TEST_F(Delivery, WhatCameBackComesInTheOrderOfItsReturn) {
   auto leases = Lease();
   ASSERT_THAT(leases, SizeIs(4));
   Emit("e", 1);
-  leases[3].Nack(10s);
-  leases[2].Nack(20s);
+  leases[3].Nack(10s, kT0);
+  leases[2].Nack(20s, kT0);
   AdvanceBy(15s);
   leases[1].Nack();
   AdvanceBy(20s);  // a's lease ran out at 30 s
@@ -508,7 +537,7 @@ TEST_F(Delivery, AWorkerLeasesFromItsRangeOnly) {
   size_t seen = 0;
   for (int worker = 0; worker < 3; ++worker) {
     const auto range = PartitionRange::ForWorker(worker, 3, 16);
-    for (const auto& lease : folder_->Lease(1000, 1min, range)) {
+    for (const auto& lease : folder_->Lease(1000, 1min, kT0, range)) {
       EXPECT_TRUE(range.Contains(PartitionOf(lease.key, 16)));
       ++seen;
     }
@@ -543,7 +572,7 @@ TEST_F(Delivery, AtTheBacklogsLimitEventsThatOpenGroupsAreRefusedAtOnce) {
   EXPECT_EQ(Emit("a", 1), FoldOutcome::kOpened);
   EXPECT_EQ(Emit("b", 2), FoldOutcome::kOpened);
   EXPECT_EQ(Emit("c", 3), FoldOutcome::kOverloaded);
-  auto lease = folder_->Lease(1, 1min);
+  auto lease = folder_->Lease(1, 1min, kT0);
   EXPECT_EQ(Emit("c", 3), FoldOutcome::kOverloaded);
   lease[0].Ack();
   EXPECT_EQ(Emit("c", 3), FoldOutcome::kOpened);

@@ -11,12 +11,12 @@ void DeliveryEpisode::Apply(const Op& op) {
   const auto [letter, dead, ignored] = LetterOf(op);
   switch (op.verb) {
     case Verb::kPop: return Pop(op.n, op.range);
-    case Verb::kLease: return Lease(op.n, op.span, op.range);
+    case Verb::kLease: return Lease(op);
     case Verb::kAck: return Ack(named);
     case Verb::kNack:
-      return ExpectOutcome(folder_.Nack(token, op.span), model_.Nack(delivery, op.span));
-    case Verb::kExtend:
-      return ExpectOutcome(folder_.Extend(token, op.span), model_.Extend(delivery, op.span));
+      return ExpectOutcome(folder_.Nack(token, op.span, op.at),
+                           model_.Nack(delivery, op.span, op.at));
+    case Verb::kExtend: return Extend(op, token, delivery);
     case Verb::kScanDead: return ScanDeadLetters(op.n);
     case Verb::kRetryDead:
       return ExpectOutcome(folder_.RetryDeadLetter(letter), model_.RetryDeadLetter(dead));
@@ -79,9 +79,16 @@ void DeliveryEpisode::Pop(size_t max, PartitionRange from) {
   agreement_.Expect<uint64_t>("number of emissions", emissions.size(), expected.size());
 }
 
-void DeliveryEpisode::Lease(size_t max, Duration ttl, PartitionRange from) {
-  const std::vector<Leased<Chain>> leases = folder_.Lease(max, ttl, from);
-  const std::vector<ModelLease> expected = model_.Lease(max, ttl, from);
+void DeliveryEpisode::Extend(const Op& op, const LeaseToken& token, uint64_t delivery) {
+  const Extension extension = folder_.Extend(token, op.span, op.at);
+  const Extension expected = model_.Extend(delivery, op.span, op.at);
+  ExpectOutcome(extension.outcome, expected.outcome);
+  agreement_.Expect("until of an extension", extension.until, expected.until);
+}
+
+void DeliveryEpisode::Lease(const Op& op) {
+  const std::vector<Leased<Chain>> leases = folder_.Lease(op.n, op.span, op.at, op.range);
+  const std::vector<ModelLease> expected = model_.Lease(op.n, op.span, op.range, op.at);
   for (size_t i = 0; i < std::min(leases.size(), expected.size()); ++i) {
     const Delivery& delivery = leases[i].delivery;
     const LeaseToken& token = delivery.token;

@@ -27,7 +27,6 @@ class DeliveryEpisode {
   void Apply(const Op& op);
 
   void Pop(size_t max, PartitionRange from);
-  void Lease(size_t max, Duration ttl, PartitionRange from);
   void ScanDeadLetters(size_t step);
   void DropAllDeadLetters();
 
@@ -41,6 +40,8 @@ class DeliveryEpisode {
   Named TokenOf(const Op& op) const;
   Named LetterOf(const Op& op) const;
   void Ack(const Named& named);
+  void Lease(const Op& op);
+  void Extend(const Op& op, const LeaseToken& token, uint64_t delivery);
 
   void ExpectEmission(const Emission<Chain>& emission, const ModelGroup& model);
   void ExpectOutcome(LeaseOutcome engine, LeaseOutcome model);

@@ -98,6 +98,10 @@ std::string Number(Outcome outcome) {
   return std::to_string(static_cast<int>(outcome));
 }
 
+std::string Line(const Extension& extension) {
+  return Number(extension.outcome) + '@' + std::to_string((extension.until - EngineTime{}).count());
+}
+
 EngineOptions SmallEngine(const Choice& choice) {
   EngineOptions options;
   options.partitions = choice.partitions;
@@ -133,7 +137,7 @@ class EngineSide {
       case Step::kLease: return Lease();
       case Step::kAck: return Number(folder_.Ack(Oldest(/*is_over=*/true)));
       case Step::kNack: return Number(folder_.Nack(Oldest(/*is_over=*/true)));
-      case Step::kExtend: return Number(folder_.Extend(Oldest(/*is_over=*/false), kExtension));
+      case Step::kExtend: return Line(folder_.Extend(Oldest(/*is_over=*/false), kExtension, now_));
       case Step::kCancelA: return Number(folder_.Cancel("a"));
       case Step::kRetry: return Number(folder_.RetryDeadLetter(OldestLetter()));
       case Step::kDrop: return Number(folder_.DropDeadLetter(OldestLetter()));
@@ -152,7 +156,7 @@ class EngineSide {
  private:
   std::string Lease() {
     std::string said;
-    for (const Leased<Digits>& lease : folder_.Lease(1, kTick)) {
+    for (const Leased<Digits>& lease : folder_.Lease(1, kTick, now_)) {
       tokens_.push_back(lease.delivery.token);
       said += Line(lease) + 'x' + std::to_string(lease.delivery.deliveries);
     }
@@ -202,7 +206,7 @@ class ModelSide {
       case Step::kLease: return Lease();
       case Step::kAck: return Number(model_.Ack(Oldest(/*is_over=*/true)));
       case Step::kNack: return Number(model_.Nack(Oldest(/*is_over=*/true)));
-      case Step::kExtend: return Number(model_.Extend(Oldest(/*is_over=*/false), kExtension));
+      case Step::kExtend: return Line(model_.Extend(Oldest(/*is_over=*/false), kExtension, now_));
       case Step::kCancelA: return Number(model_.Cancel("a"));
       case Step::kRetry: return Number(model_.RetryDeadLetter(OldestLetter()));
       case Step::kDrop: return Number(model_.DropDeadLetter(OldestLetter()));
@@ -227,7 +231,7 @@ class ModelSide {
 
   std::string Lease() {
     std::string said;
-    for (const ModelLease& lease : model_.Lease(1, kTick)) {
+    for (const ModelLease& lease : model_.Lease(1, kTick, {}, now_)) {
       deliveries_.push_back(lease.delivery);
       said += Line(lease.emission) + 'x' + std::to_string(lease.deliveries);
     }

@@ -200,15 +200,16 @@ LeaseOutcome DeliveryModel::Nack(uint64_t name, Duration delay) {
   return allowed < delay ? LeaseOutcome::kClamped : LeaseOutcome::kDone;
 }
 
-LeaseOutcome DeliveryModel::Extend(uint64_t name, Duration ttl) {
+Extension DeliveryModel::Extend(uint64_t name, Duration ttl) {
   Parcel* const lent = Find(name, Stage::kLent);
-  if (lent == nullptr) return LeaseOutcome::kStale;
+  if (lent == nullptr) return {.outcome = LeaseOutcome::kStale};
   const Number number = NumberOf(name);
   timers_.erase({lent->ends, name, number});
   const EngineTime wanted = SaturatingAdd(now_, ttl);
   const EngineTime latest = SaturatingAdd(lent->leased, options_.max_lease_age);
   WaitForTime(number, Stage::kLent, std::max(lent->ends, std::min(wanted, latest)));
-  return wanted > latest ? LeaseOutcome::kClamped : LeaseOutcome::kDone;
+  return {.outcome = wanted > latest ? LeaseOutcome::kClamped : LeaseOutcome::kDone,
+          .until = lent->ends};
 }
 
 // Dead letters.

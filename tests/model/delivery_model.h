@@ -81,7 +81,7 @@ class DeliveryModel {
   LeaseOutcome Ack(uint64_t delivery);
   LeaseOutcome AckAgain(uint64_t delivery) const;  // by a token that is right but for the place
   LeaseOutcome Nack(uint64_t delivery, Duration delay);
-  LeaseOutcome Extend(uint64_t delivery, Duration ttl);
+  Extension Extend(uint64_t delivery, Duration ttl);
 
   // In the order of dying.
   std::vector<ModelLetter> DeadLetters() const;

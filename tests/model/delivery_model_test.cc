@@ -164,7 +164,7 @@ TEST(DeliveryModel, TokenThatIsOverIsStaleForEveryCall) {
       EXPECT_EQ(story->Ack(over), LeaseOutcome::kStale);
     }
     EXPECT_EQ(story->Nack(over), LeaseOutcome::kStale);
-    EXPECT_EQ(story->Extend(over, Seconds(5)), LeaseOutcome::kStale);
+    EXPECT_EQ(story->Extend(over, Seconds(5)).outcome, LeaseOutcome::kStale);
     EXPECT_EQ(story->RetryDeadLetter(over), LeaseOutcome::kStale);
     EXPECT_EQ(story->DropDeadLetter(over), LeaseOutcome::kStale);
   }
@@ -203,9 +203,9 @@ TEST(DeliveryModel, ExtendMakesALeaseLongerAndNeverShorter) {
   story.Emit({"a1"});
   const uint64_t first = story.LeaseOne(30);
   story->Advance(Second(20));
-  EXPECT_EQ(story->Extend(first, Seconds(5)), LeaseOutcome::kDone);
+  EXPECT_EQ(story->Extend(first, Seconds(5)).outcome, LeaseOutcome::kDone);
   EXPECT_EQ(story->FirstDue(), Second(30));
-  EXPECT_EQ(story->Extend(first, Seconds(15)), LeaseOutcome::kDone);
+  EXPECT_EQ(story->Extend(first, Seconds(15)).outcome, LeaseOutcome::kDone);
   EXPECT_EQ(story->FirstDue(), Second(35));
 }
 
@@ -214,12 +214,12 @@ TEST(DeliveryModel, LeaseCannotBeMadeOlderThanItsLimit) {
   story.Emit({"a1"});
   EXPECT_THAT(story.Lease(1, 51), ElementsAre("a1 x1 until 50"));
   story->Advance(Second(49));
-  EXPECT_EQ(story->Extend(story.last(), Seconds(1)), LeaseOutcome::kDone);
-  EXPECT_EQ(story->Extend(story.last(), Seconds(2)), LeaseOutcome::kClamped);
+  EXPECT_EQ(story->Extend(story.last(), Seconds(1)).outcome, LeaseOutcome::kDone);
+  EXPECT_EQ(story->Extend(story.last(), Seconds(2)).outcome, LeaseOutcome::kClamped);
   story->Advance(Second(50));
-  EXPECT_EQ(story->Extend(story.last(), Seconds(1)), LeaseOutcome::kStale);
+  EXPECT_EQ(story->Extend(story.last(), Seconds(1)).outcome, LeaseOutcome::kStale);
   EXPECT_THAT(story.Lease(1, 10), ElementsAre("a1 x2 until 60"));
-  EXPECT_EQ(story->Extend(story.last(), Seconds(51)), LeaseOutcome::kClamped);
+  EXPECT_EQ(story->Extend(story.last(), Seconds(51)).outcome, LeaseOutcome::kClamped);
   EXPECT_EQ(story->FirstDue(), Second(100));  // of this delivery
 }
 

@@ -103,7 +103,7 @@ enum class Forgery { kNone, kEpoch, kLease, kGeneration, kCollection, kPartition
 struct Op {
   Verb verb = Verb::kFold;
   size_t key = 0;  // index in Config::keys
-  EngineTime at;   // the stamp, or the time to advance to
+  EngineTime at;   // the stamp, or the time to advance to, or what time leases are told it is
   uint64_t n = 0;  // the event's value; a budget; how many to pop or to scan at once; which token
   PartitionRange range;  // to pop or lease from; of a batch's first event: what it is told to fold
 

@@ -17,6 +17,9 @@ std::string Text(PartitionRange range) {
 }
 std::string Text(Duration d) { return d == kForever ? "forever" : std::to_string(d.count()); }
 
+// What time leases are told it is.
+std::string Now(const Op& op) { return op.at == kBeginningOfTime ? "" : ", now " + Text(op.at); }
+
 // Which token, as episodes find it: so many before the newest.
 std::string Token(const Op& op) {
   constexpr std::array<std::string_view, 7> kForgeries = {"",
@@ -102,7 +105,8 @@ class OpMaker {
  private:
   // What consumers do. Mostly they know what they are about; some of their tokens are stale or forged.
   Op DrawDelivery() {
-    Op op{.n = choices_.Below(1 + choices_.Below(60)),
+    Op op{.at = DrawLeaseTime(),
+          .n = choices_.Below(1 + choices_.Below(60)),
           .range = DrawRange(),
           .content = choices_.OneIn(3) ? choices_.Any() : 0,
           .span = Around(config_.span.count())};
@@ -138,6 +142,15 @@ class OpMaker {
       if (config_.folder.max_backlog < FolderOptions{}.max_backlog) op.n = UINT64_MAX;
     }
     return op;
+  }
+
+  // Mostly it stays as late as it was. So it does at the limit on the backlog on event time, where leases that ran out
+  // count when they are looked at.
+  EngineTime DrawLeaseTime() {
+    const bool event = config_.engine.axis == Axis::kEvent;
+    const bool backlog = config_.folder.max_backlog < FolderOptions{}.max_backlog;
+    if ((event && backlog) || !choices_.OneIn(4)) return kBeginningOfTime;
+    return event ? SaturatingAdd(lease_clock_, Around(config_.stride)) : DrawNow();
   }
 
   uint64_t DrawMax() { return choices_.OneOf<uint64_t>({0, 1, 2, 7, 100, UINT64_MAX}); }
@@ -310,10 +323,11 @@ std::ostream& operator<<(std::ostream& out, const Op& op) {
     case Verb::kAdvanceSome: return out << "Advance " << Text(op.at) << ", budget " << op.n;
     case Verb::kAdvanceLeases: return out << "AdvanceLeases " << Text(op.at) << ", budget " << op.n;
     case Verb::kPop: return out << "Pop " << op.n << Text(op.range);
-    case Verb::kLease: return out << "Lease " << op.n << " for " << Text(op.span) << Text(op.range);
+    case Verb::kLease:
+      return out << "Lease " << op.n << " for " << Text(op.span) << Text(op.range) << Now(op);
     case Verb::kAck: return out << "Ack " << Token(op);
-    case Verb::kNack: return out << "Nack " << Token(op) << ", delay " << Text(op.span);
-    case Verb::kExtend: return out << "Extend " << Token(op) << " by " << Text(op.span);
+    case Verb::kNack: return out << "Nack " << Token(op) << ", delay " << Text(op.span) << Now(op);
+    case Verb::kExtend: return out << "Extend " << Token(op) << " by " << Text(op.span) << Now(op);
     case Verb::kScanDead: return out << "ScanDeadLetters by " << op.n;
     case Verb::kRetryDead: return out << "RetryDeadLetter " << Token(op);
     case Verb::kDropDead: return out << "DropDeadLetter " << Token(op);

@@ -79,19 +79,27 @@ class FoldModel {
   // All open groups, by key.
   std::vector<ModelGroup> Scan() const;
 
-  // Of deliveries, which have numbers for tokens: see delivery_model.h.
+  // Of deliveries, which have numbers for tokens: see delivery_model.h. `now` is what time it is; the beginning of
+  // time: as late as it was.
   std::vector<ModelGroup> Pop(size_t max, PartitionRange from = {}) {
     return delivery_.Pop(max, from);
   }
-  std::vector<ModelLease> Lease(size_t max, Duration ttl, PartitionRange from = {}) {
+  std::vector<ModelLease> Lease(size_t max, Duration ttl, PartitionRange from = {},
+                                EngineTime now = kBeginningOfTime) {
+    MoveLeaseTime(now);
     return delivery_.Lease(max, ttl, from);
   }
   LeaseOutcome Ack(uint64_t delivery) { return delivery_.Ack(delivery); }
   LeaseOutcome AckAgain(uint64_t delivery) const { return delivery_.AckAgain(delivery); }
-  LeaseOutcome Nack(uint64_t delivery, Duration delay = Duration{0}) {
+  LeaseOutcome Nack(uint64_t delivery, Duration delay = Duration{0},
+                    EngineTime now = kBeginningOfTime) {
+    MoveLeaseTime(now);
     return delivery_.Nack(delivery, delay);
   }
-  LeaseOutcome Extend(uint64_t delivery, Duration ttl) { return delivery_.Extend(delivery, ttl); }
+  Extension Extend(uint64_t delivery, Duration ttl, EngineTime now = kBeginningOfTime) {
+    MoveLeaseTime(now);
+    return delivery_.Extend(delivery, ttl);
+  }
   std::vector<ModelLetter> DeadLetters() const { return delivery_.DeadLetters(); }
   LeaseOutcome RetryDeadLetter(uint64_t delivery) { return delivery_.RetryDeadLetter(delivery); }
   LeaseOutcome DropDeadLetter(uint64_t delivery) { return delivery_.DropDeadLetter(delivery); }
@@ -126,6 +134,9 @@ class FoldModel {
   // Time.
   bool LeasesRunInEngineTime() const { return engine_.axis == Axis::kArrival; }
   void MoveTime(EngineTime to);
+  void MoveLeaseTime(EngineTime to) {
+    LeasesRunInEngineTime() ? MoveTime(to) : delivery_.MoveTime(to);
+  }
   std::optional<Instant> NextInstant() const;
   void CutPartial(ModelGroup& group, EngineTime until);
   void CloseByTime(Groups::iterator open);

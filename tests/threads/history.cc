@@ -206,7 +206,7 @@ class Recorder {
         }
         break;
       case Kind::kLease:
-        for (const auto& lease : folder_.Lease(call.max, Duration{rules_.ttl})) {
+        for (const auto& lease : folder_.Lease(call.max, Duration{rules_.ttl}, kT0)) {
           call.emissions.push_back({.generation = lease.id.generation,
                                     .events = lease.state.list(),
                                     .lease = lease.delivery.token.lease,

@@ -89,9 +89,10 @@ class CallingBack : public testing::Test {
     EXPECT_EQ(folder_->any().ops().size, sizeof(Caller));
     AnyFolder any = folder_->any();
     EXPECT_EQ(any.Pop(9, {}, [](const ClosedGroup&) {}), 0);
-    EXPECT_EQ(any.Lease(9, 1s, {}, [](const ClosedGroup&, const Delivery&) {}), 0);
-    for (const LeaseOutcome outcome : {folder_->Ack({}), folder_->Nack({}), folder_->Extend({}, 1s),
-                                       folder_->RetryDeadLetter({}), folder_->DropDeadLetter({})}) {
+    EXPECT_EQ(any.Lease(9, 1s, kT0, {}, [](const ClosedGroup&, const Delivery&) {}), 0);
+    for (const LeaseOutcome outcome :
+         {folder_->Ack({}), folder_->Nack({}), folder_->Extend({}, 1s, kT0).outcome,
+          folder_->RetryDeadLetter({}), folder_->DropDeadLetter({})}) {
       EXPECT_EQ(outcome, LeaseOutcome::kWouldDeadlock);
     }
     EXPECT_FALSE(folder_->Flush("k"));
@@ -193,7 +194,7 @@ TEST_F(CallingBack, FromTheCopiesOfPeekScanLeaseAndDeadLetters) {
   Caller::where = Caller::Where::kNowhere;
   engine_->Advance(kT0 + 10s);
   Caller::where = Caller::Where::kCopy;
-  EXPECT_THAT(folder_->Lease(1, 1s), SizeIs(1));
+  EXPECT_THAT(folder_->Lease(1, 1s, kT0), SizeIs(1));
   engine_->Advance(kT0 + 11s);
   std::vector<DeadLetter<Caller>> letters;
   cursor = {};
@@ -229,7 +230,7 @@ TEST_F(CallingBack, FromDestructors) {
   engine_->Advance(kT0 + 10s);
   std::vector<LeaseToken> tokens;
   AnyFolder any = folder_->any();
-  any.Lease(2, 1s, {}, [&](const ClosedGroup&, const Delivery& delivery) {
+  any.Lease(2, 1s, kT0, {}, [&](const ClosedGroup&, const Delivery& delivery) {
     tokens.push_back(delivery.token);
   });
   ASSERT_THAT(tokens, SizeIs(2));

@@ -113,7 +113,6 @@ class Service {
   void In(Duration delay, std::function<void()> run) { At(now_ + delay, std::move(run)); }
 
   // Leases are counted from the engine's time, which else stands still until something is due.
-  void MoveTime() { static_cast<void>(engine_->Advance(now_, 0)); }
 
   void Produce();
   void Offer(const KeyedEvent<TrackedEvent>& event, int tries);
@@ -299,13 +298,15 @@ void Service::Worker::Lease() {
   const size_t max = 1 + service_.Below(4);
   const Duration ttl = service_.Between(1s, 20s);
   std::vector<std::pair<LeaseToken, EmissionId>> leases;
-  service_.MoveTime();
-  service_.any_.Lease(max, ttl, range_, [&](const ClosedGroup& group, const Delivery& delivery) {
-    if (delivery.until != service_.any_.now() + ttl) service_.tracks_.Fail("lent for another time");
-    service_.HandedOut(group);
-    service_.tracks_.Lent(group, delivery);
-    leases.emplace_back(delivery.token, group.id);
-  });
+  const EngineTime now = service_.now_;
+  service_.any_.Lease(max, ttl, now, range_,
+                      [&](const ClosedGroup& group, const Delivery& delivery) {
+                        if (delivery.until != now + ttl)
+                          service_.tracks_.Fail("lent for another time");
+                        service_.HandedOut(group);
+                        service_.tracks_.Lent(group, delivery);
+                        leases.emplace_back(delivery.token, group.id);
+                      });
   for (const auto& [token, id] : leases) WorkOn(token, id, ttl);
   if (!leases.empty()) WakeIn(service_.Between(0s, 1s));
 }
@@ -340,8 +341,7 @@ void Service::Worker::Ack(const LeaseToken& token, const EmissionId& id) {
 
 void Service::Worker::Nack(const LeaseToken& token) {
   const Duration delay = service_.OneIn(3) ? 0s : service_.Between(0s, 40s);
-  service_.MoveTime();
-  const LeaseOutcome outcome = service_.folder_.Nack(token, delay);
+  const LeaseOutcome outcome = service_.folder_.Nack(token, delay, service_.now_);
   if (outcome == LeaseOutcome::kStale) return;
   if (delay > Duration{0}) ++service_.seen_.delayed_nacks;
   if (outcome == LeaseOutcome::kClamped) ++service_.seen_.clamped;
@@ -351,9 +351,9 @@ void Service::Worker::Nack(const LeaseToken& token) {
 }
 
 void Service::Worker::Extend(const LeaseToken& token, const EmissionId& id, Duration ttl) {
-  service_.MoveTime();
-  const LeaseOutcome outcome = service_.folder_.Extend(token, ttl);
+  const auto [outcome, until] = service_.folder_.Extend(token, ttl, service_.now_);
   if (outcome == LeaseOutcome::kStale) return;
+  if (until < service_.now_) service_.tracks_.Fail("extended into the past");
   ++service_.seen_.extended;
   if (outcome == LeaseOutcome::kClamped) ++service_.seen_.clamped;
   if (service_.OneIn(3)) {

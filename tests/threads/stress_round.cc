@@ -295,12 +295,12 @@ void Round::Worker::Lease() {
   const size_t max = 1 + choices_.Below(3);
   std::vector<std::pair<LeaseToken, EmissionId>> leases;
   AnyFolder folder = folder_.any();
-  const size_t count = folder.Lease(
-      max, choices_.Ticks(1, 40), from, [&](const ClosedGroup& group, const Delivery& delivery) {
-        Expect(from.Contains(static_cast<int>(group.id.partition)), "leased from out of the range");
-        round_.tracks_.Lent(group, delivery);
-        leases.emplace_back(delivery.token, group.id);
-      });
+  const auto borrow = [&](const ClosedGroup& group, const Delivery& delivery) {
+    Expect(from.Contains(static_cast<int>(group.id.partition)), "leased from out of the range");
+    round_.tracks_.Lent(group, delivery);
+    leases.emplace_back(delivery.token, group.id);
+  };
+  const size_t count = folder.Lease(max, choices_.Ticks(1, 40), folder.now(), from, borrow);
   Expect(count == leases.size() && count <= max, "leased more, or less, than was said");
   deliveries += count;
   if (choices_.OneIn(4)) {
@@ -337,11 +337,11 @@ void Round::Worker::EndLease() {
       break;
     case 3:
     case 4:
-      outcome = folder_.Nack(token, choices_.Ticks(-2, 60));
+      outcome = folder_.Nack(token, choices_.Ticks(-2, 60), folder_.any().now());
       if (outcome == LeaseOutcome::kDone || outcome == LeaseOutcome::kClamped) ++nacked;
       break;
     default:
-      outcome = folder_.Extend(token, choices_.Ticks(1, 120));
+      outcome = folder_.Extend(token, choices_.Ticks(1, 120), folder_.any().now()).outcome;
       held_.push_back(lease);
       break;
   }
@@ -469,7 +469,7 @@ void Round::Worker::UseSideFolder() {
   }
   side->CloseAll();
   int64_t seen = 0;
-  for (auto& lease : side->Lease(2, 1h)) {
+  for (auto& lease : side->Lease(2, 1h, kT0)) {
     if (lease.Ack() == LeaseOutcome::kDone) seen += lease.state.sum;
   }
   const auto expired = side->PopExpired(kT0, 2);

@@ -1,0 +1,16 @@
+// A lease runs from the instant at which it is given, which nobody but the caller knows.
+#include <pleat/folder.h>
+
+using namespace std::chrono_literals;
+
+struct State {
+  void Fold(const int&) noexcept {}
+};
+
+size_t Use(pleat::Folder<int, State>& folder, [[maybe_unused]] pleat::EngineTime now) {
+#ifdef MISUSE
+  return folder.Lease(1, 2s).size();
+#else
+  return folder.Lease(1, 2s, now).size();
+#endif
+}
