@@ -154,12 +154,12 @@ void Engine::Advance(EngineTime now) noexcept {
 
 bool Engine::Advance(EngineTime now, size_t budget) noexcept {
   const Call call;
-  return call.nested() || core_->Advance(now, budget);
+  return call.nested() || core_->Advance(now, budget) || budget == 0;
 }
 
 bool Engine::AdvanceLeases(EngineTime now, size_t budget) noexcept {
   const Call call;
-  return call.nested() || core_->AdvanceLeases(now, budget);
+  return call.nested() || core_->AdvanceLeases(now, budget) || budget == 0;
 }
 
 EngineTime Engine::now() const noexcept { return core_->timeline().now(); }

@@ -483,7 +483,8 @@ bool AnyFolder::Peek(std::string_view key, Look look) const noexcept {
 }
 bool AnyFolder::Scan(ScanCursor& cursor, size_t max, See see) const noexcept {
   const Call call;
-  return !call.nested() && core_->Scan(cursor, max, see);
+  if (cursor.partition < 0) cursor = {};
+  return !call.nested() && core_->Scan(cursor, std::max<size_t>(max, 1), see);
 }
 void AnyFolder::CloseAll() noexcept {
   const Call call;
@@ -522,7 +523,8 @@ Extension AnyFolder::Extend(const LeaseToken& token, Duration ttl, EngineTime no
 }
 bool AnyFolder::ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept {
   const Call call;
-  return !call.nested() && core_->ScanDeadLetters(cursor, max, see);
+  if (cursor.partition < 0) cursor = {};
+  return !call.nested() && core_->ScanDeadLetters(cursor, std::max<size_t>(max, 1), see);
 }
 LeaseOutcome AnyFolder::RetryDeadLetter(const LeaseToken& token) noexcept {
   const Call call;

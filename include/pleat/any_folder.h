@@ -223,7 +223,7 @@ struct ClosedGroup : GroupInfo {
   std::optional<EmissionId> corrects = std::nullopt;
 };
 
-// Where a scan over the open groups stands; a new one stands at the beginning.
+// Where a scan over the open groups stands; a new one stands at the beginning, and so does one before partition 0.
 struct ScanCursor {
   int partition = 0;
   uint32_t place = 0;

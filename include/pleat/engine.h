@@ -112,13 +112,13 @@ class PLEAT_EXPORT Engine {
   void Advance(EngineTime now) noexcept;
 
   // The same, looking at no more than `budget` groups. Returns whether everything due was closed;
-  // if not, call again with the same or a later `now`. What is due but not closed yet is already out of
+  // if not, call again with the same or a later `now`. (A budget of 0 moves time only, and answers true.) What is due but not closed yet is already out of
   // reach of Fold, Peek, Flush and Cancel, and Pop finds it; so they do not depend on the budget.
   [[nodiscard]] bool Advance(EngineTime now, size_t budget) noexcept;
 
   // On event time: moves the time of leases to `now`, which is any clock's, and takes back those that ran out
-  // by then, looking at no more than `budget`; returns whether those were all. On arrival time leases run
-  // in the engine's time, and this does nothing.
+  // by then, looking at no more than `budget`; returns whether those were all. (A budget of 0 moves their time
+  // only, and answers true.) On arrival time leases run in the engine's time, and this does nothing.
   [[nodiscard]] bool AdvanceLeases(EngineTime now, size_t budget = SIZE_MAX) noexcept;
 
   // The engine's time; kBeginningOfTime before it has first moved. On event time: the watermark.

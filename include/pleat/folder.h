@@ -273,8 +273,8 @@ class Folder {
     return out;
   }
 
-  // Appends copies of up to `max` open groups to `out` and moves `cursor` on; returns whether there may be
-  // more. One partition is locked at a time, and only during a call. A group that is open during the
+  // Appends copies of up to `max` open groups (0 counts as 1) to `out` and moves `cursor` on; returns whether there
+  // may be more. One partition is locked at a time, and only during a call. A group that is open during the
   // whole scan is seen exactly once; of those that open or close meanwhile, each is seen once or not.
   //
   //   pleat::ScanCursor cursor;

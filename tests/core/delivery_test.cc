@@ -1,86 +1,16 @@
 // Leases as their users see them, one behaviour a test. The rules come from docs/semantics.md, "Popping and
-// leasing" and "Backlog".
-#include <memory>
-#include <optional>
+// leasing" and "Backlog". Which tokens end a lease is in lease_token_test.cc.
+#include "tests/core/delivery.h"
+
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <pleat/folder.h>
-
-namespace pleat {
+namespace pleat::leasing {
 namespace {
 
-using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-struct Number {
-  int value;
-};
-struct Values {
-  std::vector<int> all;
-  void Fold(const Number& number) noexcept { all.push_back(number.value); }
-};
-
-const EngineTime kT0 = FromUnix(1'700'000'000s);
-
-std::string Show(const Emission<Values>& e) {
-  std::string out = e.key + ":";
-  for (int value : e.state.all) out += std::to_string(value);
-  return out;
-}
-template <class T>
-std::vector<std::string> ShowAll(const std::vector<T>& emissions) {
-  std::vector<std::string> out;
-  for (const T& e : emissions) out.push_back(Show(e));
-  return out;
-}
-
-// Every event closes its group: emissions are made by Emit().
-class Delivery : public testing::Test {
- protected:
-  void Open(FolderOptions options = {}, EngineOptions engine = {.partitions = 4}) {
-    options.quiet_period = 1h;
-    options.max_hold = kForever;
-    options.max_events = 1;
-    engine_ = *Engine::Open(engine);
-    folder_ = *Folder<Number, Values>::Open(*engine_, "numbers", options);
-    engine_->Advance(kT0);
-  }
-  FoldOutcome Emit(std::string_view key, int value) {
-    return folder_->Fold(key, {value}, engine_->now());
-  }
-  void AdvanceBy(Duration d) { engine_->Advance(engine_->now() + d); }
-  // The time of leases is later than kT0 if it was moved.
-  std::vector<Leased<Values>> Lease(size_t max = 100, Duration ttl = 30s) {
-    return folder_->Lease(max, ttl, kT0);
-  }
-  LeaseToken LeaseOne(Duration ttl = 30s) {
-    auto leases = Lease(1, ttl);
-    EXPECT_THAT(leases, SizeIs(1));
-    return leases.empty() ? LeaseToken{} : leases[0].delivery.token;
-  }
-  std::vector<std::string> LeaseAll() { return ShowAll(Lease()); }
-  std::vector<std::string> PopAll() { return ShowAll(folder_->Pop(100)); }
-  std::vector<DeadLetter<Values>> Dead() {
-    ScanCursor cursor;
-    std::vector<DeadLetter<Values>> out;
-    while (folder_->ScanDeadLetters(cursor, 2, out)) {
-    }
-    return out;
-  }
-  void TearDown() override {
-    if (folder_) {
-      EXPECT_TRUE(folder_->ledger().Balances());
-    }
-  }
-
-  std::unique_ptr<Engine> engine_;
-  std::optional<Folder<Number, Values>> folder_;
-};
 
 TEST_F(Delivery, WhatIsAckedIsGone) {
   Open();
@@ -108,128 +38,6 @@ TEST_F(Delivery, WhatIsNotAckedInTimeIsHandedOutAgain) {
   EXPECT_EQ(second[0].id, first[0].id);
   EXPECT_EQ(second[0].delivery.deliveries, 2);
   EXPECT_NE(second[0].delivery.token, first[0].delivery.token);
-}
-
-// nasty-cases 41, 42.
-TEST_F(Delivery, AnAckAtTheEndOfItsLeaseIsStaleAndLeavesTheNextConsumersLease) {
-  Open();
-  Emit("a", 1);
-  const LeaseToken first = LeaseOne();
-  AdvanceBy(30s);
-  EXPECT_EQ(folder_->Ack(first), LeaseOutcome::kStale);
-  const LeaseToken second = LeaseOne();
-  EXPECT_EQ(folder_->Ack(first), LeaseOutcome::kStale);
-  EXPECT_EQ(folder_->Nack(first), LeaseOutcome::kStale);
-  EXPECT_EQ(folder_->Extend(first, 1h, kT0).outcome, LeaseOutcome::kStale);
-  EXPECT_EQ(folder_->Ack(second), LeaseOutcome::kDone);
-}
-
-TEST_F(Delivery, AnAckCanBeRepeated) {
-  Open();
-  Emit("a", 1);
-  const LeaseToken token = LeaseOne();
-  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
-  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
-  AdvanceBy(1h);
-  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
-  EXPECT_EQ(folder_->ledger().acked, 1);
-}
-
-TEST_F(Delivery, AnAckIsForgottenAfter65536OtherDeliveries) {
-  Open({}, {.partitions = 1});
-  Emit("a", 1);
-  const LeaseToken token = LeaseOne();
-  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
-  for (int i = 0; i < 65'535; ++i) {
-    Emit("a", 2);
-    ASSERT_EQ(folder_->Ack(LeaseOne()), LeaseOutcome::kDone);
-  }
-  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
-  Emit("a", 2);
-  ASSERT_EQ(folder_->Ack(LeaseOne()), LeaseOutcome::kDone);
-  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kStale);
-}
-
-TEST_F(Delivery, ATokenOfAnotherEngineIsStale) {
-  Open();
-  Emit("a", 1);
-  const LeaseToken token = LeaseOne();
-  Open();
-  Emit("a", 1);
-  LeaseOne();
-  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kStale);
-}
-
-TEST_F(Delivery, ATokenOfAnotherFolderIsStale) {
-  Open();
-  auto other = *Folder<Number, Values>::Open(
-      *engine_, "others", {.quiet_period = 1h, .max_hold = kForever, .max_events = 1});
-  Emit("a", 1);
-  other.Fold("a", {2}, engine_->now());
-  const LeaseToken token = LeaseOne();
-  const auto others = other.Lease(1, 30s, kT0);
-  ASSERT_THAT(others, SizeIs(1));
-  const LeaseToken others_token = others[0].delivery.token;
-  EXPECT_NE(others_token, token);
-  EXPECT_EQ(folder_->Ack(others_token), LeaseOutcome::kStale);
-  EXPECT_EQ(folder_->Nack(others_token), LeaseOutcome::kStale);
-  EXPECT_EQ(folder_->Extend(others_token, 1h, kT0).outcome, LeaseOutcome::kStale);
-  EXPECT_EQ(folder_->ledger().acked, 0);
-  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
-  EXPECT_EQ(other.Ack(token), LeaseOutcome::kStale);
-  EXPECT_EQ(other.Ack(others_token), LeaseOutcome::kDone);
-}
-
-TEST_F(Delivery, ATokenOfAnotherFolderDoesNotRepeatAnAck) {
-  Open();
-  auto other = *Folder<Number, Values>::Open(
-      *engine_, "others", {.quiet_period = 1h, .max_hold = kForever, .max_events = 1});
-  Emit("a", 1);
-  other.Fold("a", {2}, engine_->now());
-  EXPECT_EQ(folder_->Ack(LeaseOne()), LeaseOutcome::kDone);
-  EXPECT_EQ(folder_->Ack(other.Lease(1, 30s, kT0).at(0).delivery.token), LeaseOutcome::kStale);
-}
-
-TEST_F(Delivery, AForgedTokenIsStale) {
-  Open();
-  Emit("a", 1);
-  const LeaseToken token = LeaseOne();
-  for (const uint64_t bit : {0, 1, 5, 16, 31}) {
-    LeaseToken forged = token;
-    forged.place ^= uint32_t{1} << bit;
-    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
-    forged = token;
-    forged.lease ^= uint64_t{1} << bit;
-    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
-    forged = token;
-    forged.generation ^= uint64_t{1} << bit;
-    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
-    forged = token;
-    forged.collection ^= uint32_t{1} << bit;
-    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
-    forged = token;
-    forged.partition ^= uint32_t{1} << bit;
-    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
-  }
-  EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
-}
-
-TEST_F(Delivery, AForgedGenerationDoesNotRepeatAnAck) {
-  Open({}, {.partitions = 1});
-  Emit("a", 1);
-  Emit("b", 2);
-  const LeaseToken acked = LeaseOne();
-  LeaseOne();
-  EXPECT_EQ(folder_->Ack(acked), LeaseOutcome::kDone);
-  for (const uint64_t generation : {acked.generation + 1, acked.generation + 1'000, UINT64_MAX}) {
-    LeaseToken forged = acked;
-    forged.generation = generation;
-    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
-    ++forged.lease;  // of one that is lent
-    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
-  }
-  EXPECT_EQ(folder_->ledger().acked, 1);
-  EXPECT_EQ(folder_->Ack(acked), LeaseOutcome::kDone);
 }
 
 // L10, C4.
@@ -387,6 +195,16 @@ TEST_F(Delivery, AfterSoManyDeliveriesItIsADeadLetterAndTheNextOfItsKeyGoesOn) {
   EXPECT_EQ(dead[0].death.why, DeadReason::kNacked);
   EXPECT_THAT(LeaseAll(), ElementsAre("a:2"));
   EXPECT_EQ(folder_->ledger().dead, 1);
+}
+
+TEST_F(Delivery, AScanOfDeadLettersComesToItsEndFromAnywhere) {
+  Open({.max_deliveries = 1});
+  for (const char* key : {"a", "b", "c"}) Emit(key, 1);
+  for (auto& lease : Lease()) lease.Nack();
+  ScanCursor cursor{.partition = -5, .place = 3};
+  std::vector<DeadLetter<Values>> letters;
+  for (int calls = 0; folder_->ScanDeadLetters(cursor, 0, letters); ++calls) ASSERT_LT(calls, 10);
+  EXPECT_THAT(letters, SizeIs(3));
 }
 
 TEST_F(Delivery, ADeadLetterCanBeRetried) {
@@ -597,4 +415,4 @@ TEST_F(Delivery, WhatIsLentIsNotDropped) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::leasing

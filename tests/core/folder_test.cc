@@ -167,6 +167,40 @@ TEST_F(FolderFixture, OnArrivalTimeTheFutureLimitIsALeapYearUnlessToldOtherwise)
   EXPECT_EQ(folder_->Fold("b", {1}, kEndOfTime), FoldOutcome::kOpened);
 }
 
+TEST_F(FolderFixture, AScanByNothingAtATimeSeesAllThatIsOpen) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  for (const char* key : {"a", "b", "c"}) Fold(key, 1, 0s);
+  ScanCursor cursor;
+  std::vector<OpenGroup<Values>> groups;
+  for (int calls = 0; folder_->Scan(cursor, 0, groups); ++calls) ASSERT_LT(calls, 10);
+  EXPECT_EQ(groups.size(), 3u);
+}
+
+TEST_F(FolderFixture, AScanFromBeforeTheFirstPartitionBeginsAtTheFirst) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  for (const char* key : {"a", "b", "c"}) Fold(key, 1, 0s);
+  ScanCursor cursor{.partition = -1, .place = 77};
+  std::vector<OpenGroup<Values>> groups;
+  EXPECT_FALSE(folder_->Scan(cursor, 100, groups));
+  EXPECT_EQ(groups.size(), 3u);
+  cursor = {.partition = 1'000'000, .place = 77};
+  EXPECT_FALSE(folder_->Scan(cursor, 100, groups));
+  EXPECT_EQ(groups.size(), 3u);
+}
+
+TEST_F(FolderFixture, AnAdvanceWithoutABudgetMovesTimeAndEnds) {
+  for (const Axis axis : {Axis::kArrival, Axis::kEvent}) {
+    Open({.quiet_period = 10s, .max_hold = kForever}, {.axis = axis});
+    Fold("a", 1, 0s);
+    for (int calls = 0; !engine_->Advance(kT0 + 10s, 0); ++calls) ASSERT_LT(calls, 10);
+    EXPECT_EQ(engine_->now(), kT0 + 10s);
+    EXPECT_EQ(folder_->sizes().open_groups, 1u);
+    EXPECT_EQ(folder_->Lease(1, 1s, kT0 + 10s).size(), 1u);
+    for (int calls = 0; !engine_->AdvanceLeases(kT0 + 20s, 0); ++calls) ASSERT_LT(calls, 10);
+    EXPECT_EQ(Pop().size(), axis == Axis::kEvent ? 1u : 0u);
+  }
+}
+
 TEST_F(FolderFixture, OnEventTimeOnlyTheWatermarkCloses) {
   Open({.quiet_period = 60s, .max_hold = kForever}, {.axis = Axis::kEvent, .lateness = 30s});
   Fold("a", 1, 0s);

@@ -117,7 +117,7 @@ class Episode {
         return;
       case Verb::kAdvanceSome:
         model_.Advance(op.at);
-        if (engine_->Advance(op.at, op.n)) settled_at_ = model_.now();
+        if (engine_->Advance(op.at, op.n) && op.n > 0) settled_at_ = model_.now();
         return;
       case Verb::kAdvanceLeases: return AdvanceLeases(op.at, op.n);
       case Verb::kPeek: return Peek(key);
@@ -201,7 +201,7 @@ class Episode {
   // On arrival time this must do nothing, and there is nothing to do.
   void AdvanceLeases(EngineTime now, uint64_t budget) {
     model_.AdvanceLeases(now);
-    if (!engine_->AdvanceLeases(now, budget)) return;
+    if (!engine_->AdvanceLeases(now, budget) || budget == 0) return;
     leases_settled_at_ = model_.lease_now();
     if (config_.engine.axis == Axis::kArrival) return;
     ExpectDeadline("next lease deadline", engine_->NextLeaseDeadline(), model_.FirstLeaseDue());
