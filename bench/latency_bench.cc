@@ -1,4 +1,6 @@
-// How long an event waits, at a given load: latency/uniform_1M/10_percent, 50_percent, 80_percent.
+// How long an event waits.
+//
+// At a given load: latency/uniform_1M/10_percent, 50_percent, 80_percent.
 //
 // Open loop: when each event arrives is decided beforehand (a Poisson process at the share of the peak that
 // the name says) and does not depend on how the folding goes; an event that had to wait because an
@@ -12,10 +14,16 @@
 //
 // The peak is what the same loop folds, measured just before, when every event is there already; the
 // best of three rounds.
+//
+// Beside a consumer that catches up: latency/fold_beside_drain. A thread takes a backlog of a million emissions by
+// Pop(1000) over all partitions, call after call; meanwhile another one folds, event after event. How long each
+// Fold() took.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -94,6 +102,13 @@ double Peak(Folded& folded, const Stream& stream) {
   return peak;
 }
 
+void ReportLatency(benchmark::State& state, const BasicHistogram<3>& latency_ns) {
+  state.counters["p50_ns"] = static_cast<double>(latency_ns.ValueAt(0.5));
+  state.counters["p99_ns"] = static_cast<double>(latency_ns.ValueAt(0.99));
+  state.counters["p999_ns"] = static_cast<double>(latency_ns.ValueAt(0.999));
+  state.counters["max_ns"] = static_cast<double>(latency_ns.max());
+}
+
 void Latency(benchmark::State& state, double load) {
   Stream& stream = UniformStream();
   const double run_seconds = Tiny() ? 0.01 : Quick() ? 0.25 : 3;
@@ -108,13 +123,43 @@ void Latency(benchmark::State& state, double load) {
     const double seconds = Serve(folded, stream, schedule, events, kStart + kDay / 2, latency_ns);
     Report(state, {.seconds = seconds}, events);
     state.counters["peak_per_second"] = peak;
-    state.counters["p50_ns"] = static_cast<double>(latency_ns.ValueAt(0.5));
-    state.counters["p99_ns"] = static_cast<double>(latency_ns.ValueAt(0.99));
-    state.counters["p999_ns"] = static_cast<double>(latency_ns.ValueAt(0.999));
-    state.counters["max_ns"] = static_cast<double>(latency_ns.max());
+    ReportLatency(state, latency_ns);
     if (folded.folder().ledger().folded != kPeakRounds * stream.size() + events) {
       return Fail(state, "an event was lost");
     }
+  }
+}
+
+void BesideDrain(benchmark::State& state) {
+  constexpr size_t kPopMax = 1000;
+  Stream& stream = UniformStream();
+  for (auto _ : state) {
+    Folded folded;
+    folded.OpenAll(stream.keys(), kStart);
+    folded.folder().CloseAll();
+    folded.OpenAll(stream.keys(), kStart);
+    std::atomic<bool> drained = false;
+    size_t popped = 0;
+    std::thread consumer([&] {
+      for (size_t lot = kPopMax; lot > 0; popped += lot) lot = folded.folder().Pop(kPopMax).size();
+      drained = true;
+    });
+    BasicHistogram<3> latency_ns;
+    size_t events = 0;
+    const Spent spent = Timed([&] {
+      for (; !drained; ++events) {
+        const Event& event = stream.events()[events % stream.size()];
+        const Stopwatch watch;
+        (void)folded.folder().Fold(event.key, event.event, kStart);
+        latency_ns.Add(watch.nanoseconds());
+      }
+    });
+    consumer.join();
+    Report(state, spent, events);
+    ReportLatency(state, latency_ns);
+    state.counters["popped_per_second"] = static_cast<double>(popped) / spent.seconds;
+    if (popped != stream.keys().size()) return Fail(state, "an emission was lost");
+    if (folded.folder().ledger().folded != events) return Fail(state, "an event was lost");
   }
 }
 
@@ -130,6 +175,7 @@ BENCHMARK_CAPTURE(Latency, high, 0.8)
     ->Name("latency/uniform_1M/80_percent")
     ->Iterations(1)
     ->UseManualTime();
+BENCHMARK(BesideDrain)->Name("latency/fold_beside_drain")->Iterations(1)->UseManualTime();
 
 }  // namespace
 }  // namespace pleat::bench

@@ -9,7 +9,10 @@
 // next turns whoever finds it held waits long enough for the holder to get hundreds of folds done. (Two threads on one
 // key then fold nine tenths as fast as one alone; spinning as usual, a fifth.)
 //
-// Not fair, not recursive.
+// Not recursive, and not fair: who comes may get it before those who wait. That is right among folds. But who holds it
+// for some ten microseconds and more, again and again, would let them starve. So such a call takes it by LockForLong()
+// and gives it back by HandOver(): all others who wait by then are *owed* a turn, and have it before anybody who comes
+// later. Among themselves, long calls owe each other nothing.
 #pragma once
 
 #include <atomic>
@@ -22,23 +25,50 @@ namespace pleat::inline v0 {
 class ABSL_LOCKABLE Lock {
  public:
   void lock() noexcept ABSL_EXCLUSIVE_LOCK_FUNCTION() {
-    if (!Take(kHeld)) LockSlow();
+    if (!TakeFree()) LockSlow(JoinLine());
+  }
+  void LockForLong() noexcept ABSL_EXCLUSIVE_LOCK_FUNCTION() {
+    if (!TakeFree()) LockSlow(kNoRound);
   }
 
-  bool try_lock() noexcept ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) { return Take(kHeld); }
+  // Fails while somebody holds it or is owed a turn.
+  bool try_lock() noexcept ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) { return TakeFree(); }
 
   void unlock() noexcept ABSL_UNLOCK_FUNCTION() {
-    const uint32_t next_turn = (state_.load(std::memory_order_relaxed) | kAwaited) + 1;
+    const uint32_t next_turn = (state_.load(std::memory_order_relaxed) & ~kTaken) + kTurn;
     // Sequentially consistent, so that the check for sleepers inside notify_one() comes after it on
     // every machine.
-    if ((state_.exchange(next_turn) & kAwaited) == kAwaited) state_.notify_one();
+    if ((state_.exchange(next_turn) & kAsleep) != 0) Wake(next_turn);
   }
 
+  // Unlocks what LockForLong() has locked.
+  void HandOver() noexcept ABSL_UNLOCK_FUNCTION() {
+    if (owed_ == 0 && waiting() > 0) {
+      const uint32_t next_round = ~line_.load(std::memory_order_relaxed) & kRound;
+      owed_ = line_.exchange(next_round, std::memory_order_relaxed) / kPlace;
+      state_.fetch_or(kOwed, std::memory_order_relaxed);
+    }
+    unlock();
+  }
+
+  // How many wait in line, whom HandOver() would owe a turn.
+  uint32_t waiting() const noexcept { return line_.load(std::memory_order_relaxed) / kPlace; }
+
  private:
-  // The low two bits; the others count the turns, that is, how often it was unlocked. kAwaited: held, and
-  // somebody may sleep. Who wakes up takes the lock as kAwaited, because there may be more sleepers; the price is
-  // one needless wake-up call, never a lost one.
-  enum : uint32_t { kFree = 0, kHeld = 1, kAwaited = 3 };
+  // The low three bits; the others count the turns, that is, how often it was unlocked. kAsleep: somebody may sleep.
+  // Who wakes up leaves it set, because there may be more sleepers; the price is one needless wake-up call, never a
+  // lost one. kOwed: only those may take it who are owed a turn. A lock that is free for all is 0 here.
+  static constexpr uint32_t kHeld = 1;
+  static constexpr uint32_t kAsleep = 2;
+  static constexpr uint32_t kTaken = kHeld | kAsleep;
+  static constexpr uint32_t kOwed = 4;
+  static constexpr uint32_t kTurn = 8;
+
+  // The line of those who wait: a bit that changes with each round of turns owed, and how many have come since the
+  // last one began. Who came in the round before this one is owed a turn. Long calls come in none.
+  static constexpr uint32_t kRound = 1;
+  static constexpr uint32_t kPlace = 2;
+  static constexpr uint32_t kNoRound = 2;
 
   // So many looks before going to sleep. The first comes after one pause, which is a fold that is about to end, and
   // each wait is twice as long as the one before; when hot, all of them are some ten microseconds.
@@ -51,35 +81,84 @@ class ABSL_LOCKABLE Lock {
   static constexpr uint32_t kHotStreak = 4;
   static constexpr uint32_t kHotPassed = 2;
   static constexpr uint32_t kHotTurns = 10'000;
+  static constexpr uint32_t kNotHot = UINT32_MAX / kTurn / 2;  // a turn that is far away
 
-  static uint32_t TurnsOf(uint32_t state) noexcept { return state >> 2; }
-
-  bool Take(uint32_t as) noexcept {
-    uint32_t free = state_.load(std::memory_order_relaxed) & ~uint32_t{kAwaited};
-    return state_.compare_exchange_strong(free, free | as, std::memory_order_acquire,
+  bool TakeFree() noexcept {
+    uint32_t free = state_.load(std::memory_order_relaxed) & ~(kTurn - 1);
+    return state_.compare_exchange_strong(free, free | kHeld, std::memory_order_acquire,
                                           std::memory_order_relaxed);
   }
 
-  void LockSlow() noexcept {
+  uint32_t JoinLine() noexcept {
+    return line_.fetch_add(kPlace, std::memory_order_relaxed) & kRound;
+  }
+
+  void LockSlow(uint32_t round) noexcept {
     const uint32_t came = TurnsOf(state_.load(std::memory_order_relaxed));
-    const bool hot = came - hot_from_.load(std::memory_order_relaxed) < kHotTurns;
-    for (uint32_t as = kHeld;; as = kAwaited) {
+    const bool hot = TurnsBetween(hot_from_.load(std::memory_order_relaxed), came) < kHotTurns;
+    for (uint32_t as = kHeld;; as = kHeld | kAsleep) {
       for (int look = 0; look < (hot ? kHotLooks : kLooks); ++look) {
         Pause(hot ? kHotPauses : 1 << look);
-        const bool free = (state_.load(std::memory_order_relaxed) & kAwaited) == kFree;
-        if (free && Take(as)) return NoteWait(came);
+        if (TakeAs(as, round)) {
+          LeaveLine(round);
+          return NoteWait(came);
+        }
       }
-      const uint32_t before = state_.fetch_or(kAwaited, std::memory_order_acquire);
-      if ((before & kAwaited) == kFree) return NoteWait(came);
-      state_.wait(before | kAwaited, std::memory_order_relaxed);
+      Sleep(round);
     }
   }
 
-  // REQUIRES: it is held by us.
+  // Whether who came in `round` may take it. If it is still in `state` then, the answer was right.
+  bool IsFreeFor(uint32_t round, uint32_t state) const noexcept {
+    if ((state & kHeld) != 0) return false;
+    return (state & kOwed) == 0 || IsOwed(round);
+  }
+
+  // REQUIRES: turns are owed.
+  bool IsOwed(uint32_t round) const noexcept {
+    return (line_.load(std::memory_order_relaxed) & kRound) == (round ^ 1);
+  }
+
+  bool TakeAs(uint32_t as, uint32_t round) noexcept {
+    uint32_t state = state_.load(std::memory_order_acquire);
+    return IsFreeFor(round, state) &&
+           state_.compare_exchange_strong(state, state | as, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+
+  void Sleep(uint32_t round) noexcept {
+    uint32_t state = state_.load(std::memory_order_acquire);
+    while (!IsFreeFor(round, state)) {
+      if (!state_.compare_exchange_weak(state, state | kAsleep, std::memory_order_acquire))
+        continue;
+      return state_.wait(state | kAsleep, std::memory_order_relaxed);
+    }
+  }
+
+  // Of several sleepers the one that is woken might not be owed a turn.
+  void Wake(uint32_t state) noexcept {
+    (state & kOwed) == 0 ? state_.notify_one() : state_.notify_all();
+  }
+
+  // REQUIRES: it is held by us, as in the next one.
+  void LeaveLine(uint32_t round) noexcept {
+    if (round == kNoRound) return;
+    if (owed_ == 0) {
+      line_.fetch_sub(kPlace, std::memory_order_relaxed);
+    } else if (--owed_ == 0) {
+      state_.fetch_and(~kOwed, std::memory_order_relaxed);
+    }
+  }
+
   void NoteWait(uint32_t came) noexcept {
     const uint32_t now = TurnsOf(state_.load(std::memory_order_relaxed));
-    streak_ = now - came >= kHotPassed ? streak_ + 1 : 0;
+    streak_ = TurnsBetween(came, now) >= kHotPassed ? streak_ + 1 : 0;
     if (streak_ >= kHotStreak) hot_from_.store(now, std::memory_order_relaxed);
+  }
+
+  static uint32_t TurnsOf(uint32_t state) noexcept { return state / kTurn; }
+  static uint32_t TurnsBetween(uint32_t from, uint32_t to) noexcept {
+    return (to - from) % (UINT32_MAX / kTurn + 1);
   }
 
   static void Pause(int times) noexcept {
@@ -92,9 +171,11 @@ class ABSL_LOCKABLE Lock {
     }
   }
 
-  std::atomic<uint32_t> state_{kFree};
-  std::atomic<uint32_t> hot_from_{UINT32_C(1) << 31};  // the turn; at first one that never comes
-  uint32_t streak_ = 0;                                // the holder's
+  std::atomic<uint32_t> state_{0};
+  std::atomic<uint32_t> line_{0};
+  std::atomic<uint32_t> hot_from_{kNotHot};  // the turn; at first one that never comes
+  uint32_t streak_ = 0;                      // the holder's, as is the next one
+  uint32_t owed_ = 0;                        // turns
 };
 
 class ABSL_SCOPED_LOCKABLE LockGuard {
@@ -105,6 +186,20 @@ class ABSL_SCOPED_LOCKABLE LockGuard {
   ~LockGuard() ABSL_UNLOCK_FUNCTION() { lock_.unlock(); }
   LockGuard(const LockGuard&) = delete;
   LockGuard& operator=(const LockGuard&) = delete;
+
+ private:
+  Lock& lock_;
+};
+
+// For a call that may hold the lock for long.
+class ABSL_SCOPED_LOCKABLE LongLockGuard {
+ public:
+  explicit LongLockGuard(Lock& lock) noexcept ABSL_EXCLUSIVE_LOCK_FUNCTION(lock) : lock_(lock) {
+    lock_.LockForLong();
+  }
+  ~LongLockGuard() ABSL_UNLOCK_FUNCTION() { lock_.HandOver(); }
+  LongLockGuard(const LongLockGuard&) = delete;
+  LongLockGuard& operator=(const LongLockGuard&) = delete;
 
  private:
   Lock& lock_;

@@ -62,7 +62,7 @@ bool EngineCore::Advance(EngineTime now, size_t budget) {
     auto& partition = static_cast<Partition&>(*due);
     const size_t share = std::min(budget, kClosedPerLock);
     size_t left = share;
-    LockGuard guard(partition.lock());
+    LongLockGuard guard(partition.lock());
     const bool all = partition.CloseDue(now, left);
     budget -= share - left;
     if (!all && budget == 0) return false;
@@ -77,7 +77,7 @@ bool EngineCore::AdvanceLeases(EngineTime now, size_t budget) {
     while (partition.NextLeaseDue() <= now) {
       const size_t share = std::min(budget, kClosedPerLock);
       size_t left = share;
-      LockGuard guard(partition.lock());
+      LongLockGuard guard(partition.lock());
       const bool all = partition.ExpireLeases(now, left);
       budget -= share - left;
       if (!all && budget == 0) return false;

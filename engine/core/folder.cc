@@ -119,11 +119,11 @@ PartitionRange FolderCore::Clip(PartitionRange range) const noexcept {
 }
 
 void FolderCore::LockRange(PartitionRange range) noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  for (int i = range.begin; i < range.end; ++i) engine_.partition(i).lock().lock();
+  for (int i = range.begin; i < range.end; ++i) engine_.partition(i).lock().LockForLong();
 }
 
-void FolderCore::UnlockRange(PartitionRange range) noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  for (int i = range.end; i-- > range.begin;) engine_.partition(i).lock().unlock();
+void FolderCore::HandOverRange(PartitionRange range) noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  for (int i = range.end; i-- > range.begin;) engine_.partition(i).lock().HandOver();
 }
 
 FoldOutcome FolderCore::Fold(std::string_view key, const void* event, EngineTime at) {
@@ -213,7 +213,7 @@ bool FolderCore::Peek(std::string_view key, AnyFolder::Look look) {
 bool FolderCore::Scan(ScanCursor& cursor, size_t max, AnyFolder::See see) {
   for (size_t seen = 0; cursor.partition < engine_.partition_count(); ++cursor.partition) {
     Partition& partition = engine_.partition(cursor.partition);
-    LockGuard guard(partition.lock());
+    LongLockGuard guard(partition.lock());
     if (partition.closed()) return false;
     FoldBook& book = *homes_[static_cast<size_t>(cursor.partition)].book;
     if (!book.Scan(cursor.place, max, engine_.timeline().now(), seen, see)) return true;
@@ -232,7 +232,7 @@ void FolderCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   for (const Home& home : homes_) {
     if (!home.partition->closed()) home.book->CloseAll(now, position);
   }
-  UnlockRange(all);
+  HandOverRange(all);
 }
 
 // Merges what the partitions of `from` have to hand out, and hands out up to `max` of it by
@@ -293,7 +293,7 @@ size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
     if (lends) {
       for (int i = range.begin; i < range.end; ++i) NoteLeases(homes_[static_cast<size_t>(i)]);
     }
-    UnlockRange(range);
+    HandOverRange(range);
   } while (!known && handed_out == 0);
   return handed_out;
 }
@@ -367,7 +367,7 @@ LeaseOutcome FolderCore::DropDeadLetter(const LeaseToken& token) {
 bool FolderCore::ScanDeadLetters(ScanCursor& cursor, size_t max, AnyFolder::SeeDead see) {
   for (size_t seen = 0; cursor.partition < engine_.partition_count(); ++cursor.partition) {
     Partition& partition = engine_.partition(cursor.partition);
-    LockGuard guard(partition.lock());
+    LongLockGuard guard(partition.lock());
     if (partition.closed()) return false;
     FoldBook& book = *homes_[static_cast<size_t>(cursor.partition)].book;
     const EngineTime now = engine_.timeline().lease_now();
@@ -417,7 +417,7 @@ std::unique_ptr<GapStats> FolderCore::gap_stats() {
   stats->quiet_period = options_.quiet_period;
   stats->max_hold = options_.max_hold;
   for (const Home& home : homes_) {
-    LockGuard guard(home.partition->lock());
+    LongLockGuard guard(home.partition->lock());
     if (!home.partition->closed()) home.book->AddTo(*stats);
   }
   stats->open_peak = open_peak_.peak();

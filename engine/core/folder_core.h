@@ -75,9 +75,9 @@ class FolderCore {
 
   PartitionRange Clip(PartitionRange range) const noexcept;
 
-  // For what must see one instant in several partitions: their locks, taken in index order.
+  // For what must see one instant in several partitions: their locks, taken in index order, and held for long.
   void LockRange(PartitionRange range) noexcept;
-  void UnlockRange(PartitionRange range) noexcept;
+  void HandOverRange(PartitionRange range) noexcept;
 
   void NoteLeases(const Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock());
   template <class HandOut>

@@ -173,7 +173,8 @@ class Folder {
 
   // Takes up to `max` emissions for good, in closing order over the partitions of `from`: by the instant they
   // became final, what time closed before what an event closed, then by input order. These partitions are
-  // locked meanwhile, so `max` also bounds how long folds may wait. A range of one partition is several times
+  // locked meanwhile, and then handed over to the folds that wait: each of them has its turn before anything else is
+  // taken, so that `max` bounds how long it waits, two such calls at most. A range of one partition is several times
   // cheaper, and any range is what a worker that owns it wants: each emission goes to one caller.
   [[nodiscard]] std::vector<Emission<State>> Pop(size_t max, PartitionRange from = {}) noexcept {
     std::vector<Emission<State>> out;
