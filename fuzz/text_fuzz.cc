@@ -12,7 +12,6 @@
 // Nothing that is refused may crash, and every refusal has a message of one line.
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
