@@ -44,6 +44,13 @@ size_t FullFrom(const FolderOptions& options) {
   return emits ? options.max_bytes - options.max_bytes / 8 : options.max_bytes;
 }
 
+// At an eighth of max_bytes no more is remembered of groups that are gone. One that is due adds to
+// that when it is looked at, which must then not be put off. What is remembered for a group is
+// little beside the group.
+size_t RememberFrom(const FolderOptions& options, const StateOps& ops) {
+  return NeedsMemory(options, ops) ? options.max_bytes / 16 : SIZE_MAX;
+}
+
 // A group that is open can add two to the backlog: a partial, and itself.
 size_t BacklogFrom(size_t max_backlog, size_t group_bytes) {
   return max_backlog > SIZE_MAX / group_bytes ? SIZE_MAX : max_backlog * group_bytes / 2;
@@ -78,6 +85,7 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
       timeline_(timeline),
       group_bytes_(StrideFor(ops, has_extra_) + sizeof(Cold) + kPlaceBytes),
       backlog_from_(BacklogFrom(options.max_backlog, group_bytes_)),
+      catch_up_from_(std::min(backlog_from_, RememberFrom(options, ops))),
       keys_(pool),
       deadlines_(pool, std::min({options.quiet_period, options.max_hold, options.partial_every})),
       ready_(pool),
@@ -147,6 +155,7 @@ EngineTime FoldBook::FirstOf(uint32_t number) const noexcept {
 void FoldBook::NoteCount(uint32_t number, EngineTime now, Position position) {
   if (hot(number).count == 0) ++wraps_[number];
   if (InfoOf(number).count != options_.max_events) return;
+  CatchUp(now);
   CloseByEvent(number, Reason::kMaxEvents, now,
                OrderOf(NextPosition(position.Take()), Step::kBehindIt));
 }
@@ -265,7 +274,7 @@ void FoldBook::PushEmission(const Due& due) {
   });
   ++ledger_.emissions[IndexOf(due.reason)];
   if (gaps_ != nullptr) gaps_->NoteEmission(InfoOf(due.number).count);
-  if (options_.on_limit == OnLimit::kEmitOldest) ready_bytes_ += BytesOf(due.number);
+  if (TracksReady()) ready_bytes_ += BytesOf(due.number);
   if (has_extra_) {
     Extra& extra = this->extra(due.number);
     if (extra.kind == Extra::Kind::kGroup) ++extra.revision;
@@ -333,8 +342,8 @@ void FoldBook::LeaveIndex(uint32_t number, Reason reason) {
 }
 
 bool FoldBook::Flush(std::string_view key, uint64_t hash, EngineTime now, uint64_t position) {
-  // Others' partials may come before one of this group, and fill the backlog.
-  if (has_extra_) CatchUp(now);
+  // Others may come before this group, and fill the backlog, or what may be remembered.
+  CatchUp(now);
   now = seen_ = std::max(now, seen_);
   const uint32_t number = FindOpen(key, hash, now);
   if (number == KeyIndex::kNone) return false;
@@ -460,7 +469,7 @@ size_t FoldBook::HeapBytesOf(uint32_t number) const noexcept {
   return ops_.heap_bytes == nullptr ? 0 : ops_.heap_bytes(ops_.context, state(number));
 }
 
-void FoldBook::UncountHeap(uint32_t number) noexcept {
+size_t FoldBook::UncountHeap(uint32_t number) noexcept {
   const size_t heap = HeapBytesOf(number);
 #ifndef NDEBUG
   if (ops_.heap_bytes != nullptr && heap != heap_counted_.extract(number).mapped()) {
@@ -468,6 +477,7 @@ void FoldBook::UncountHeap(uint32_t number) noexcept {
   }
 #endif
   bytes_ -= heap;
+  return heap;
 }
 
 Ledger FoldBook::ledger() const noexcept {

@@ -41,6 +41,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <absl/functional/function_ref.h>
 #include <pleat/any_folder.h>
 #include <pleat/outcome.h>
 #include <pleat/stats.h>
@@ -240,8 +241,9 @@ class FoldBook final : public Book {
   // What is remembered of events and groups that are gone, in folders that need it.
   struct Memory {
     Memory(PagePool& pool, const FolderOptions& options, const HashKey& hash_key);
-    size_t bytes() const noexcept {
-      return ids.bytes() + early.bytes() + emissions.bytes() + pauses.bytes();
+    size_t bytes() const noexcept { return ids.bytes() + bytes_of_groups(); }
+    size_t bytes_of_groups() const noexcept {
+      return early.bytes() + emissions.bytes() + pauses.bytes();
     }
     EngineTime forgets_all_at() const noexcept {
       return std::min({ids.forgets_all_at(), early.forgets_all_at(), emissions.forgets_all_at(),
@@ -374,7 +376,9 @@ class FoldBook final : public Book {
   }
   bool IsTooOld(uint32_t number, EngineTime at) const noexcept;
   bool TakesOlder(uint32_t number, EngineTime at);
+  size_t NeedOf(uint32_t number, const FoldCall& call, bool starts) const noexcept;
   bool MakeRoom(uint32_t& number, FoldCall& call, bool starts);
+  bool MakeRoomInBytes(FoldCall& call, absl::FunctionRef<size_t()> need);
   bool EmitOldest(FoldCall& call);
   void Overtake(uint32_t number, const FoldCall& call);
   FoldOutcome Correct(FoldCall& call);
@@ -401,16 +405,29 @@ class FoldBook final : public Book {
   void PassPartial(uint32_t number, EngineTime instant, EngineTime until);
   void HandOutLeading(uint32_t number, EngineTime now, uint64_t position);
 
-  // Whether there is room for another entry of this key, beside what its state may come to own.
-  bool HasRoomFor(const PackedKey& key, size_t limit) const noexcept {
-    return bytes_ + group_bytes_ + KeyArena::BytesFor(key) <= limit;
+  // What another entry of this key takes, beside what its state may come to own.
+  size_t BytesOfNew(const PackedKey& key) const noexcept {
+    return group_bytes_ + KeyArena::BytesFor(key);
   }
+  // What counts against the limit.
+  size_t used() const noexcept { return options_.count_ready ? bytes_ : bytes_ - ready_bytes_; }
+  static bool Fits(size_t need, size_t used, size_t limit) noexcept {
+    return need == 0 || used + need <= limit;
+  }
+  bool HasRoomForCut(uint32_t number) const noexcept {
+    return !options_.count_ready || Fits(BytesOf(number), bytes_, options_.max_bytes);
+  }
+  bool TracksReady() const noexcept {
+    return !options_.count_ready || options_.on_limit == OnLimit::kEmitOldest;
+  }
+
   // Memory.
   ExpiringMap::Name NameOf(const PackedKey& key) const noexcept;
   ExpiringMap::Name NameOf(const PackedKey& key, std::string_view id) const noexcept;
   template <class Change>
   void ChangeMemory(const Change& change);
   bool Forget(EngineTime now, size_t& budget);
+  bool MayForgetTooMuch() const noexcept;
   bool HasRoomToRemember() const noexcept;
   void NoteClosedEarly(uint32_t number, Reason reason);
   void NoteReopened(const FoldCall& call);
@@ -432,7 +449,7 @@ class FoldBook final : public Book {
     if (ops_.heap_bytes != nullptr) heap_counted_[number] += more;
 #endif
   }
-  void UncountHeap(uint32_t number) noexcept;
+  size_t UncountHeap(uint32_t number) noexcept;  // returns how much it was
   size_t BytesOf(uint32_t number) const noexcept {
     return group_bytes_ + KeyArena::BytesFor(hot(number).key) + HeapBytesOf(number);
   }
@@ -449,7 +466,7 @@ class FoldBook final : public Book {
   void NoteGone(const ReadyGroup& ready) noexcept;
   void Discard(const ReadyGroup& ready) noexcept;
   bool CloseGroups(EngineTime now, size_t& budget);
-  void CatchUp(EngineTime now);
+  bool CatchUp(EngineTime now);
   template <class Change>
   LeaseOutcome Settle(const Change& change);
   Leases::Held HeldOf(const ReadyGroup& ready) const noexcept {
@@ -497,8 +514,11 @@ class FoldBook final : public Book {
   PagePool& pool_;
   const HashKey& hash_key_;
   Timeline& timeline_;
-  const size_t group_bytes_;   // what a group costs, beside long keys and the state's heap
-  const size_t backlog_from_;  // with fewer bytes than this, there cannot be a backlog at its limit
+  const size_t group_bytes_;  // what a group costs, beside long keys and the state's heap
+  // With fewer bytes than this there cannot be a backlog at its limit; nor, with fewer than that, more
+  // to remember than there is room for.
+  const size_t backlog_from_;
+  const size_t catch_up_from_;
   KeyArena keys_;
   Deadlines deadlines_;
   ReadyQueue ready_;
@@ -511,7 +531,7 @@ class FoldBook final : public Book {
   std::map<uint32_t, EngineTime> early_;  // the smallest stamps that lie kFar back
   uint64_t next_generation_ = 0;
   uint64_t last_position_ = UINT64_MAX;  // before the first
-  size_t ready_bytes_ = 0;  // of them, what waits to be popped; with OnLimit::kEmitOldest
+  size_t ready_bytes_ = 0;               // of them, what waits to be popped; see TracksReady()
 #ifndef NDEBUG
   std::unordered_map<uint32_t, size_t> heap_counted_;
 #endif

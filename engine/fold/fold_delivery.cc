@@ -17,13 +17,15 @@ bool FoldBook::Before(const ReadyGroup& mine, const FoldBook& other,
   return slab_.cold(mine.number).position() < other.slab_.cold(theirs.number).position();
 }
 
-// What leaves the backlog makes room for what closes behind it, and what enters it takes room away. So before either,
-// all that is due closes: once there are so many entries that it might matter.
-void FoldBook::CatchUp(EngineTime now) {
-  if (bytes_ < backlog_from_) return;
+// What leaves the backlog makes room for what closes behind it, and what enters it takes room away.
+// So before either, all that is due closes: once there are so many entries that it might matter.
+// Likewise with what is remembered of groups that are gone. Returns whether it looked.
+bool FoldBook::CatchUp(EngineTime now) {
+  if (bytes_ < backlog_from_ && !MayForgetTooMuch()) return false;
   size_t budget = std::numeric_limits<size_t>::max();
   CloseDue(std::max(seen_, now), budget);
   if (timeline_.axis() == Axis::kEvent) ExpireLeases(timeline_.lease_now(), budget);
+  return true;
 }
 
 // The next emission that never went out, or null.
@@ -109,8 +111,8 @@ ClosedGroup FoldBook::Show(const ReadyGroup& ready) const noexcept {
 
 // An emission leaves the backlog; its state is still there.
 void FoldBook::NoteGone(const ReadyGroup& ready) noexcept {
-  if (options_.on_limit == OnLimit::kEmitOldest) ready_bytes_ -= BytesOf(ready.number);
-  UncountHeap(ready.number);
+  const size_t heap = UncountHeap(ready.number);
+  if (TracksReady()) ready_bytes_ -= BytesOfNew(hot(ready.number).key) + heap;
 }
 
 void FoldBook::Discard(const ReadyGroup& ready) noexcept {

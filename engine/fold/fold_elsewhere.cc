@@ -9,8 +9,7 @@
 namespace pleat::inline v0 {
 
 FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
-  if (bytes_ >= backlog_from_) {
-    CatchUp(call.now);
+  if (bytes_ >= catch_up_from_ && CatchUp(call.now)) {
     call.now = std::max(call.now, seen_);  // it may have been told of a later time
     call.edge = std::max(call.edge, seen_);
     number = FindSlowly(call.key, call.hash);
@@ -112,33 +111,28 @@ bool FoldBook::IsOverloaded(uint32_t number, const FoldCall& call, bool starts) 
          (starts || !IsOpen(number, call));
 }
 
+// How many bytes the event takes, as far as that is known before it is folded. `number` is its
+// key's group.
+size_t FoldBook::NeedOf(uint32_t number, const FoldCall& call, bool starts) const noexcept {
+  const size_t id = ops_.has_ids ? ExpiringMap::kNameBytes : 0;
+  if (starts || !IsOpen(number, call)) {
+    return id + (options_.edge == Edge::kTrailing ? 1 : 2) * BytesOfNew(call.key);
+  }
+  return id + (ops_.heap_bytes != nullptr ? 1 : 0);  // at least
+}
+
 // Whether the event may come in; if the limits say that others make room for it, they have. `number` is
 // the key's group, before and after.
 bool FoldBook::MakeRoom(uint32_t& number, FoldCall& call, bool starts) {
-  const bool emits = options_.on_limit == OnLimit::kEmitOldest;
-  const auto over = [&](size_t used, size_t limit) {
-    size_t more = ops_.has_ids ? ExpiringMap::kNameBytes : 0;
-    if (starts || !IsOpen(number, call)) {
-      const size_t entries = options_.edge == Edge::kTrailing ? 1 : 2;
-      more += entries * (group_bytes_ + KeyArena::BytesFor(call.key));
-    } else if (ops_.heap_bytes != nullptr) {
-      ++more;  // at least; how much is not known before it is folded
-    }
-    return more > 0 && used + more > limit;
-  };
-  if (over(bytes_, bytes_full_)) {
-    size_t budget = std::numeric_limits<size_t>::max();
-    if (memory_ != nullptr) Forget(call.now, budget);
-    if (emits) {
-      CloseDue(call.now, budget);  // which may end the key's own group
+  if (!Fits(NeedOf(number, call, starts), used(), bytes_full_)) {
+    const auto need = [&] {
+      // Its own group may be among those that have closed.
       number = FindSlowly(call.key, call.hash);
-      while (over(bytes_ - ready_bytes_, bytes_full_) && EmitOldest(call)) {
-        number = FindSlowly(call.key, call.hash);
-      }
-      ++changes_;
-    }
-    if (over(bytes_, options_.max_bytes)) return false;
+      return NeedOf(number, call, starts);
+    };
+    if (!MakeRoomInBytes(call, need)) return false;
   }
+  const bool emits = options_.on_limit == OnLimit::kEmitOldest;
   if (IsOpen(number, call) || ledger_.open < options_.max_groups) return true;
 
   // What time has closed does not count as open, so here, and only here, a fold closes other groups: a few
@@ -156,6 +150,27 @@ bool FoldBook::MakeRoom(uint32_t& number, FoldCall& call, bool starts) {
   }
   ++changes_;
   return ledger_.open < options_.max_groups;
+}
+
+// The same for bytes, of which `need()` says how many there have to be as things are.
+bool FoldBook::MakeRoomInBytes(FoldCall& call, absl::FunctionRef<size_t()> need) {
+  const bool emits = options_.on_limit == OnLimit::kEmitOldest;
+  const bool nothing_waits = !options_.count_ready || ready_bytes_ == 0;
+  size_t budget = std::numeric_limits<size_t>::max();
+  CloseDue(call.now, budget);
+  size_t bytes = need();
+  if (emits) {
+    while (!Fits(bytes, bytes_ - ready_bytes_, bytes_full_) && EmitOldest(call)) bytes = need();
+  }
+  ++changes_;
+  bool fits = Fits(bytes, used(), options_.max_bytes);
+  // What waits now has closed for this event, which takes its room: but for the ids, all that could
+  // go has gone.
+  if (emits && nothing_waits) {
+    fits = !ops_.has_ids || Fits(bytes, memory_->bytes(), options_.max_bytes);
+  }
+  if (!fits) ++ledger_.refused_for_bytes;
+  return fits;
 }
 
 // Hands out what would be handed out next, though its time has not come.
@@ -195,7 +210,8 @@ FoldOutcome FoldBook::Correct(FoldCall& call) {
     ++ledger_.overloaded;
     return FoldOutcome::kOverloaded;
   }
-  if (!HasRoomFor(call.key, options_.max_bytes)) {
+  const auto need = [&] { return BytesOfNew(call.key); };
+  if (!Fits(need(), used(), bytes_full_) && !MakeRoomInBytes(call, need)) {
     ++ledger_.refused;
     return FoldOutcome::kOverLimit;
   }
@@ -305,7 +321,7 @@ uint32_t FoldBook::Cut(uint32_t number, Extra::Kind kind) {
 
 // Nothing at the limit on bytes or the backlog: then the group goes on to its next instant.
 uint32_t FoldBook::CutForPartial(uint32_t number) {
-  if (bytes_ + BytesOf(number) > options_.max_bytes) return KeyIndex::kNone;
+  if (!HasRoomForCut(number)) return KeyIndex::kNone;
   if (backlog() >= options_.max_backlog) return KeyIndex::kNone;
   const uint32_t cut = Cut(number, Extra::Kind::kPartial);
   extra(cut).quiet_due = extra(number).next_partial;
@@ -404,10 +420,15 @@ bool FoldBook::Forget(EngineTime now, size_t& budget) {
 // Of groups that are gone no more is remembered than fits an eighth of the limit: it must not keep out
 // events.
 bool FoldBook::HasRoomToRemember() const noexcept {
-  const size_t groups =
-      memory_->early.bytes() + memory_->emissions.bytes() + memory_->pauses.bytes();
-  return groups + ExpiringMap::kNameBytes <= options_.max_bytes / 8 &&
-         bytes_ + ExpiringMap::kNameBytes <= options_.max_bytes;
+  return Fits(ExpiringMap::kNameBytes, memory_->bytes_of_groups(), options_.max_bytes / 8) &&
+         (!options_.count_ready || Fits(ExpiringMap::kNameBytes, bytes_, options_.max_bytes));
+}
+
+// Whether that eighth could become full if all that is open closed: each leaves a name in up to
+// three maps.
+bool FoldBook::MayForgetTooMuch() const noexcept {
+  return memory_ != nullptr && !Fits(3 * ExpiringMap::kNameBytes * ledger_.open,
+                                     memory_->bytes_of_groups(), options_.max_bytes / 8);
 }
 
 // If the group closes before its quiet period is over, and not for good: its key's next group may only go

@@ -24,6 +24,9 @@ namespace {
 // enough to stay in the cache.
 constexpr size_t kTakenAtOnce = 256;
 
+// How much of them is printed before it is handed on: a line can be as large as its group.
+constexpr size_t kPrintedAtOnce = 64 * 1024;
+
 // How many events are folded by one call to the engine.
 constexpr size_t kFoldedAtOnce = 256;
 
@@ -48,23 +51,28 @@ class TakenGroups {
     keys_ += group.key;
   }
 
-  void Print(std::string& out) {
+  void Print(absl::FunctionRef<void(std::string_view lines)> write) {
     size_t used = 0;
     for (ClosedGroup& group : groups_) {
       group.key = std::string_view(keys_).substr(used, group.key.size());
       used += group.key.size();
       printer_.Append(group, lines_);
+      if (lines_.text().size() >= kPrintedAtOnce) HandOn(write);
     }
-    out += lines_.text();
+    HandOn(write);
     Clear();
   }
 
  private:
+  void HandOn(absl::FunctionRef<void(std::string_view lines)> write) {
+    if (!lines_.text().empty()) write(lines_.text());
+    lines_.Clear();
+  }
+
   void Clear() noexcept {
     for (ClosedGroup& group : groups_) ops_.destroy(ops_.context, group.state);
     groups_.clear();
     keys_.clear();
-    lines_.Clear();
   }
 
   EmissionPrinter printer_;
@@ -99,6 +107,7 @@ FolderOptions FolderOptionsFor(const FoldSpec& spec) {
   options.max_bytes = spec.max_bytes;
   options.max_backlog = SIZE_MAX;  // max_bytes bounds what waits for its reader
   options.on_limit = spec.on_limit;
+  options.count_ready = spec.count_ready;
   return options;
 }
 
@@ -113,7 +122,6 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
         lateness_(spec.lateness),
         future_limit_(spec.future_limit),
         max_groups_(spec.max_groups),
-        max_bytes_(spec.max_bytes),
         on_limit_(spec.on_limit),
         reader_(plan_),
         lines_(plan_),
@@ -122,7 +130,7 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   LineResult FoldLine(std::string_view line, EngineTime arrival);
   void FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual);
   size_t Fold(JsonLines::Impl& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
-  size_t Pop(size_t max, std::string& out);
+  size_t Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write);
   bool Scan(ScanCursor& cursor, size_t max, std::string& out) const;
 
   const FoldPlan& plan() const noexcept { return plan_; }
@@ -157,7 +165,6 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   const Duration lateness_;
   const Duration future_limit_;
   const size_t max_groups_;
-  const size_t max_bytes_;
   const OnLimit on_limit_;
   EventReader reader_;     // of FoldLine(),
   EventBatch event_;       // which has one event
@@ -282,17 +289,14 @@ size_t JsonFolder::Impl::Fold(JsonLines::Impl& lines, size_t max, EngineTime arr
   return lines.next_line - begin;
 }
 
-// How many of `events` to fold at once. Where the engine may find one bad, no later one may be folded
-// before that was said; and where one may be refused for one of two limits, sizes() has to tell for
-// which. Both are rare.
+// How many of `events` to fold at once. Where the engine may find one bad, no later one may be
+// folded before that was said; and where one may be refused for one of two limits, the ledger has
+// to tell for which: so in one batch all are refused for the same. Both are rare.
 size_t JsonFolder::Impl::BatchSize(size_t events) const noexcept {
   if (future_limit_ != kForever) return 1;
   const size_t size = std::min(events, kFoldedAtOnce);
   if (on_limit_ == OnLimit::kEmitOldest) return size;
-  const Sizes sizes = folder_.sizes();
-  const bool near_limit =
-      sizes.open_groups + size > max_groups_ || sizes.bytes > max_bytes_ - max_bytes_ / 8;
-  return near_limit ? 1 : size;
+  return folder_.sizes().open_groups + size > max_groups_ ? 1 : size;
 }
 
 // Folds the events up to `end`; false if it was told to stop.
@@ -336,14 +340,14 @@ std::vector<OptionPath> JsonFolder::Impl::absent_paths() const {
   return absent;
 }
 
-size_t JsonFolder::Impl::Pop(size_t max, std::string& out) {
+size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write) {
   TakenGroups taken(plan_, folder_.ops());
   size_t popped = 0;
   while (popped < max) {
     const size_t wanted = std::min(max - popped, kTakenAtOnce);
     const size_t got =
         folder_.Pop(wanted, {}, [&](const ClosedGroup& group) { taken.Take(group); });
-    taken.Print(out);
+    taken.Print(write);
     popped += got;
     if (got < wanted) break;
   }
@@ -392,7 +396,13 @@ const FoldPlan& JsonFolder::plan() const noexcept { return impl_->plan(); }
 
 void JsonFolder::StartInput() noexcept { impl_->StartInput(); }
 
-size_t JsonFolder::Pop(size_t max, std::string& out) { return impl_->Pop(max, out); }
+size_t JsonFolder::Pop(size_t max, std::string& out) {
+  return impl_->Pop(max, [&out](std::string_view lines) { out += lines; });
+}
+
+size_t JsonFolder::Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write) {
+  return impl_->Pop(max, write);
+}
 
 bool JsonFolder::Scan(ScanCursor& cursor, size_t max, std::string& out) const {
   return impl_->Scan(cursor, max, out);

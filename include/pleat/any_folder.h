@@ -115,15 +115,22 @@ struct FolderOptions {
   // Open groups, and bytes held by groups (open, or closed and not yet popped). At the limit an
   // event that would open a group is answered kOverLimit, and so is, at max_bytes, one for a state
   // that can grow. Each partition gets an equal share, so that the answer does not depend on
-  // threads: a key can be refused somewhat before the total is reached. At least one per partition.
-  // Bytes are counted, not measured: what a group costs at the usual load of the tables. All that comes on
+  // threads: a key can be refused before the total is reached, with 16 partitions at some 85 % of
+  // it if a share is 100 groups, at 98 % if it is 10,000. At least one per partition. Bytes are
+  // counted, not measured: what a group costs at the usual load of the tables. All that comes on
   // top of the limit is what the last event made its state grow by.
   size_t max_groups = 50'000'000;
   size_t max_bytes = size_t{4} << 30;
 
-  // With kEmitOldest open groups are kept below 7/8 of max_bytes, so that there is room for what waits to
-  // be popped; who never pops meets kOverLimit all the same.
+  // With kEmitOldest open groups are kept below 7/8 of max_bytes, so that there is room for what
+  // waits to be popped. Who pops after every event is not refused any, unless ids that have to be
+  // remembered fill max_bytes; who never pops meets kOverLimit all the same.
   OnLimit on_limit = OnLimit::kRefuse;
+
+  // Whether what waits to be popped counts against max_bytes. If it does not, whether an event is
+  // refused does not depend on when somebody pops: for who pops every few events, and so bounds
+  // what waits.
+  bool count_ready = true;
 
   // Emissions that wait: to be taken, to be acked, or as dead letters. What closes later than an event was
   // accepted still comes on top, at most max_groups; what bounds partials is this and max_bytes. At least

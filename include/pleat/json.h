@@ -162,7 +162,8 @@ struct FoldSpec {
 
   size_t max_groups = 50'000'000;
   size_t max_bytes = size_t{4} << 30;
-  bool gap_stats = false;  // as FolderOptions::gap_stats
+  bool count_ready = true;  // as FolderOptions::count_ready
+  bool gap_stats = false;   // as FolderOptions::gap_stats
   OnLimit on_limit = OnLimit::kRefuse;
 };
 
@@ -346,6 +347,9 @@ class PLEAT_EXPORT JsonFolder {
   // Appends up to `max` emissions to `out`, a line each, in the order of Folder::Pop. Returns how
   // many.
   size_t Pop(size_t max, std::string& out);
+
+  // The same, handed to `write` some lines at a time, so that they are never all held as text.
+  size_t Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write);
 
   // Appends a line for each of up to `max` open groups, as it is so far, with the engine's time as `closed`
   // and the reason "open"; see Folder::Scan(). Prints them under the partition's lock.

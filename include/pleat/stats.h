@@ -41,10 +41,11 @@ struct Ledger {
   uint64_t reopened =
       0;  // of `opened`: a max hold, a cap, a limit or Flush() had closed the key's group
           // before it early; without that it would have folded. Only with count_reopened
-  uint64_t late_folded = 0;  // of `opened` and `folded`: late ones, by OnLate::kFold
-  uint64_t deliveries = 0;   // leases given
-  uint64_t nacked = 0;       // of them, given back
-  uint64_t ran_out = 0;      // of them, neither acked nor given back in time
+  uint64_t late_folded = 0;        // of `opened` and `folded`: late ones, by OnLate::kFold
+  uint64_t refused_for_bytes = 0;  // of `refused`: at the limit on bytes
+  uint64_t deliveries = 0;         // leases given
+  uint64_t nacked = 0;             // of them, given back
+  uint64_t ran_out = 0;            // of them, neither acked nor given back in time
   std::array<uint64_t, kReasons> emissions{};  // ever, by IndexOf(reason)
 
   // folded / events; 0 when there was no event.
@@ -63,6 +64,7 @@ struct Ledger {
     late += other.late;
     future += other.future;
     refused += other.refused;
+    refused_for_bytes += other.refused_for_bytes;
     overloaded += other.overloaded;
     duplicate += other.duplicate;
     conflict += other.conflict;

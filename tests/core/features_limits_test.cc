@@ -45,6 +45,7 @@ TEST_F(Features, LimitOnGroupsRefuses) {
   EXPECT_EQ(Fold({{"d", 6, 20s}}), "opened");
   EXPECT_THAT(Pop(), ElementsAre("b [2] quiet 5 5 15", "a [1 4] quiet 0 6 16"));
   EXPECT_EQ(ledger().refused, 4u);
+  EXPECT_EQ(ledger().refused_for_bytes, 0u);
 }
 
 TEST_F(Features, LimitOnGroupsRefusesEverythingThatAnEventWouldHaveDone) {
@@ -271,6 +272,103 @@ TEST_F(Features, LimitOnBytesEmitsTheOneGroupThatHoldsThemAll) {
   }
   EXPECT_EQ(popped_bytes + folder.Peek("a")->state.bytes, 10'000'000u);
   EXPECT_THAT(limited, AllOf(Ge(9u), Le(25u)));
+}
+
+TEST_F(Features, LimitOnBytesEmitsForTheEventThatNeedsTheRoom) {
+  auto engine = *Engine::Open({.partitions = 1});
+  Folder<Tick, Heavy> folder(*engine, "f",
+                             {.quiet_period = 1h,
+                              .max_hold = kForever,
+                              .max_bytes = kMiB,
+                              .on_limit = OnLimit::kEmitOldest});
+  engine->Advance(kT0);
+  // How much a group grows by is not known before, so that it can leave no room by itself.
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_EQ(folder.Fold("a", {600'000}, kT0), FoldOutcome::kOpened);
+    EXPECT_EQ(folder.Pop(10).size(), i == 0 ? 0u : 1u);
+    ASSERT_EQ(folder.Fold("a", {600'000}, kT0), FoldOutcome::kFolded);
+  }
+  // That is so for who pops.
+  EXPECT_EQ(folder.Fold("a", {1}, kT0), FoldOutcome::kOpened);
+  EXPECT_EQ(folder.Fold("b", {1}, kT0), FoldOutcome::kOverLimit);
+  EXPECT_EQ(folder.ledger().refused_for_bytes, 1u);
+  EXPECT_EQ(folder.Pop(10).size(), 1u);
+  EXPECT_EQ(folder.Fold("b", {1}, kT0), FoldOutcome::kOpened);
+
+  // Nor is there room for a single one.
+  Folder<Tick, Heavy> small(*engine, "g",
+                            {.quiet_period = 1h,
+                             .max_hold = kForever,
+                             .max_bytes = 100,
+                             .on_limit = OnLimit::kEmitOldest});
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_EQ(small.Fold(LongKey(i), {1}, kT0), FoldOutcome::kOpened);
+    EXPECT_EQ(small.Pop(10).size(), i == 0 ? 0u : 1u);
+  }
+}
+
+TEST_F(Features, LimitOnBytesEmitsOldestForCorrections) {
+  Open({.quiet_period = 1h,
+        .max_hold = kForever,
+        .accept_limit = 5s,
+        .on_late = OnLate::kCorrect,
+        .max_bytes = kMiB,
+        .on_limit = OnLimit::kEmitOldest});
+  Advance(100s);
+  for (int i = 0; i < 800; ++i) {
+    ASSERT_EQ(Fold({{LongKey(i), i, 100s}}), "opened");
+    Pop();
+  }
+  for (int i = 0; i < 800; ++i) {
+    ASSERT_EQ(Fold({{LongKey(i), i, 0s}}), "corrected");
+    Pop();
+  }
+}
+
+TEST_F(Features, LimitOnBytesEmitsOldestButKeepsIds) {
+  TickRules rules;
+  rules.id = Ids().id;
+  Open({.quiet_period = 1h,
+        .max_hold = kForever,
+        .accept_limit = 1min,
+        .max_bytes = kMiB / 8,
+        .on_limit = OnLimit::kEmitOldest},
+       {}, rules);
+  int ids = 0;
+  const auto fold = [&] {
+    const std::string name = std::to_string(ids++);
+    const std::string outcome = Fold({{"a", 1, 0s, {.id = name}}});
+    Pop();
+    return outcome;
+  };
+  while (ids < 100'000 && fold() != "over_limit") {
+  }
+  // Up to there they had all but the room of a group.
+  EXPECT_THAT(ids, AllOf(Ge(2'500), Le(3'000)));
+  EXPECT_EQ(fold(), "over_limit");
+}
+
+TEST_F(Features, LimitOnBytesLeavesOutWhatWaits) {
+  for (const OnLimit on_limit : {OnLimit::kRefuse, OnLimit::kEmitOldest}) {
+    Open({.quiet_period = 10s,
+          .max_hold = kForever,
+          .max_bytes = kMiB,
+          .on_limit = on_limit,
+          .count_ready = false});
+    // Whether somebody looked or popped does not matter.
+    for (int i = 0; i < 3'000; ++i) {
+      ASSERT_EQ(Fold({{LongKey(i), i, i * 10s}}), "opened");
+      if (i % 1'000 < 300) Advance(i * 10s);
+      if (i % 1'000 == 200) Pop();
+    }
+    // What is open counts as ever.
+    std::string last;
+    for (int i = 0; i < 2'000 && last != "over_limit"; ++i) {
+      last = Fold({{LongKey(3'000 + i), i, 30'000s}});
+    }
+    EXPECT_EQ(last, on_limit == OnLimit::kRefuse ? "over_limit" : "opened");
+    EXPECT_EQ(ledger().refused_for_bytes, on_limit == OnLimit::kRefuse ? 1u : 0u);
+  }
 }
 
 TEST_F(Features, LimitOnBytesRefusesCorrections) {

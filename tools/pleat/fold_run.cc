@@ -25,24 +25,17 @@ constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitSignal = 128;  // plus the signal's number
 
-constexpr uint64_t kLinesPerSettle = 4096;
+// Of input between two settles, which bounds what has closed and waits.
+constexpr size_t kBytesPerSettle = 256 * 1024;
 constexpr size_t kPopAtOnce = 1024;
+constexpr size_t kOpenAtOnce = 4;  // they are held as text
 constexpr uint64_t kBadLinesShown = 10;
 constexpr uint64_t kConflictsShown = 10;
-
-// With --on-limit emit, after how many lines to see whether memory runs short. What waits to be popped
-// has an eighth of it to itself, so that there is room for all that so many of the longest lines close.
-uint64_t LinesPerLook(const FoldSpec& spec) {
-  constexpr uint64_t kMost = 32;
-  if (spec.on_limit != OnLimit::kEmitOldest) return kLinesPerSettle;
-  return std::clamp<uint64_t>(spec.max_bytes / 8 / kLineBytesMax, 1, kMost);
-}
 
 }  // namespace
 
 FoldRun::FoldRun(const FoldOptions& options)
     : options_(options),
-      lines_per_look_(LinesPerLook(options.spec)),
       progress_(!options.quiet_summary && Progress::TerminalTakesIt(), InputSizes(options.inputs)) {
 }
 
@@ -63,8 +56,9 @@ absl::Status FoldRun::Open() {
   absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Open(EngineOptionsFor(options_.spec));
   if (!engine.ok()) return engine.status();
   engine_ = *std::move(engine);
-  absl::StatusOr<std::unique_ptr<JsonFolder>> folder =
-      JsonFolder::Open(*engine_, "fold", options_.spec);
+  FoldSpec spec = options_.spec;
+  spec.count_ready = false;
+  absl::StatusOr<std::unique_ptr<JsonFolder>> folder = JsonFolder::Open(*engine_, "fold", spec);
   if (!folder.ok()) return folder.status();
   folder_ = *std::move(folder);
   return outputs_.Open(options_);
@@ -104,6 +98,8 @@ void FoldRun::FoldInput(const std::string& path) {
     } else {
       FoldLongLine(block.kind, block.text);
     }
+    bytes_since_settle_ += block.text.size();
+    if (bytes_since_settle_ >= kBytesPerSettle) Settle(on_event_time() ? engine_->now() : now_);
     if (!stopped() && Interrupted()) stop_ = Stop::kInterrupted;
     ShowProgress();
   }
@@ -112,18 +108,16 @@ void FoldRun::FoldInput(const std::string& path) {
 void FoldRun::FoldLines(JsonLines& lines) {
   const uint64_t lines_before = line_number_;
   const uint64_t lines_in_all = lines_before + lines.left();
-  while (lines.left() > 0 && !stopped()) {
-    CountForSettle(folder_->Fold(lines, LinesToNextLook(), now_, [&](const UnusualLine& line) {
-      line_number_ = lines_before + line.index + 1;
-      OnUnusualLine(line.result);
-      if (line.result.fold == FoldOutcome::kLate) StopFor(outputs_.AppendLate(line.text));
-      if (line.result.kind == LineResult::Kind::kBad) {
-        unusable_.Add(input_name_, line.text);
-        StopFor(outputs_.AppendBad(line.text));
-      }
-      return !stopped();
-    }));
-  }
+  folder_->Fold(lines, SIZE_MAX, now_, [&](const UnusualLine& line) {
+    line_number_ = lines_before + line.index + 1;
+    OnUnusualLine(line.result);
+    if (line.result.fold == FoldOutcome::kLate) StopFor(outputs_.AppendLate(line.text));
+    if (line.result.kind == LineResult::Kind::kBad) {
+      unusable_.Add(input_name_, line.text);
+      StopFor(outputs_.AppendBad(line.text));
+    }
+    return !stopped();
+  });
   line_number_ = lines_in_all;
 }
 
@@ -133,7 +127,6 @@ void FoldRun::FoldLongLine(LineBlock::Kind kind, std::string_view text) {
     ++line_number_;
     unusable_.Add(input_name_, text);
     OnUnusualLine(folder_->FoldLine(text.substr(0, kLineBytesShown), now_));
-    CountForSettle(1);
   }
   StopFor(outputs_.AppendBadPiece(text));
   const bool ends = kind == LineBlock::Kind::kLongEnd || stopped();
@@ -167,17 +160,10 @@ void FoldRun::OnConflict(std::string_view reason) {
 
 void FoldRun::OnRefused() {
   if (std::exchange(refusal_said_, true)) return;
-  // Each partition has its share of the limits, so the one that is nearer is the one that was met.
-  const Sizes sizes = folder_->sizes();
-  const double groups =
-      static_cast<double>(sizes.open_groups) / static_cast<double>(options_.spec.max_groups);
-  const double bytes =
-      static_cast<double>(sizes.bytes) / static_cast<double>(options_.spec.max_bytes);
-  const bool is_groups = groups >= bytes && options_.spec.on_limit == OnLimit::kRefuse;
-  const std::string why =
-      is_groups ? "--max-groups " + std::to_string(options_.spec.max_groups) + " reached"
-                : "--max-memory " + std::to_string(options_.spec.max_bytes) + " reached";
-  Say(Here() + "event refused: " + why + "; further refusals are counted, not shown");
+  const std::string limit = folder_->ledger().refused_for_bytes > 0
+                                ? "--max-memory " + std::to_string(options_.spec.max_bytes)
+                                : "--max-groups " + std::to_string(options_.spec.max_groups);
+  Say(Here() + "event refused: " + limit + " reached; further refusals are counted, not shown");
 }
 
 // ---
@@ -250,28 +236,9 @@ bool FoldRun::AwaitInput(int fd) {
 
 // ---
 
-// Lines are counted, not reads, so that what a file comes to never depends on how it is cut into reads.
-void FoldRun::CountForSettle(uint64_t lines) {
-  lines_since_settle_ += lines;
-  if (lines_since_settle_ == kLinesPerSettle)
-    return Settle(on_event_time() ? engine_->now() : now_);
-  if (lines_since_settle_ % lines_per_look_ == 0 && IsMemoryScarce()) Emit();
-}
-
-uint64_t FoldRun::LinesToNextLook() const {
-  return std::min(kLinesPerSettle - lines_since_settle_,
-                  lines_per_look_ - lines_since_settle_ % lines_per_look_);
-}
-
-// Groups that close to make room hold it until they are popped.
-bool FoldRun::IsMemoryScarce() const {
-  const size_t max = options_.spec.max_bytes;
-  return options_.spec.on_limit == OnLimit::kEmitOldest && folder_->sizes().bytes > max - max / 4;
-}
-
 // Moves time to `now` and pops what that makes final.
 void FoldRun::Settle(EngineTime now) {
-  lines_since_settle_ = 0;
+  bytes_since_settle_ = 0;
   engine_->Advance(now);
   Emit();
 }
@@ -282,11 +249,13 @@ void FoldRun::SettleAndFlush(EngineTime now) {
 }
 
 void FoldRun::Emit() {
-  while (folder_->Pop(kPopAtOnce, popped_) > 0) {
-    absl::Status appended = outputs_.emissions().Append(popped_);
-    popped_.clear();
-    if (!appended.ok()) return StopFor(appended);
+  absl::Status appended;
+  const auto append = [&](std::string_view lines) {
+    appended.Update(outputs_.emissions().Append(lines));
+  };
+  while (appended.ok() && folder_->Pop(kPopAtOnce, append) > 0) {
   }
+  StopFor(appended);
 }
 
 void FoldRun::WriteOpenGroups() {
@@ -296,7 +265,7 @@ void FoldRun::WriteOpenGroups() {
   absl::Status written;
   for (bool more = true; more && written.ok();) {
     std::string lines;
-    more = folder_->Scan(cursor, kPopAtOnce, lines);
+    more = folder_->Scan(cursor, kOpenAtOnce, lines);
     written = file->Append(lines);
   }
   StopFor(written);

@@ -5,10 +5,9 @@
 // read: the clock is read once per block of lines, and while a pipe is silent the run sleeps until
 // the engine's next deadline, so that emissions appear as they fall due.
 //
-// Emissions are popped after every kLinesPerSettle lines, and whenever a live input is silent; with
-// --on-limit emit also as soon as memory runs short, for which it looks every few lines. All is counted
-// in lines, not in reads, so that what a file comes to never depends on how the system cuts it into
-// reads.
+// Emissions are popped after every kBytesPerSettle of input, and whenever a live input is silent.
+// What waits to be popped does not count against --max-memory, so that what a run comes to never
+// depends on how the system cuts its input into reads.
 #pragma once
 
 #include <unistd.h>
@@ -59,9 +58,6 @@ class FoldRun final : private InputWaiter {
   Duration TimeToSleep(EngineTime now, EngineTime silent_since, bool woke_for_nothing) const;
   bool FollowsWall(EngineTime now, EngineTime silent_since) const;
 
-  void CountForSettle(uint64_t lines);
-  uint64_t LinesToNextLook() const;
-  bool IsMemoryScarce() const;
   void Settle(EngineTime now);
   void SettleAndFlush(EngineTime now);
   void Emit();
@@ -81,7 +77,6 @@ class FoldRun final : private InputWaiter {
   void ShowProgress();
 
   const FoldOptions& options_;
-  const uint64_t lines_per_look_;
   MonotoneClock clock_;
   ReadCount read_;
   Progress progress_;
@@ -94,13 +89,12 @@ class FoldRun final : private InputWaiter {
   std::string failure_;       // to read or to write; already said
   std::string input_name_;
   uint64_t line_number_ = 0;
-  uint64_t lines_since_settle_ = 0;
+  size_t bytes_since_settle_ = 0;
   EngineTime now_ = kBeginningOfTime;  // of the block under way, without --time
   uint64_t bad_lines_ = 0;
   UnusableInput unusable_;
   uint64_t conflicts_ = 0;
   bool refusal_said_ = false;
-  std::string popped_;
 };
 
 }  // namespace pleat::inline v0
