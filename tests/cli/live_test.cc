@@ -1,5 +1,7 @@
 // Pipes that stay open, readers that go away, and signals. Each test waits for a descriptor to become
 // ready, never for time to pass; durations are only those that the program itself is asked to keep.
+#include <sys/stat.h>
+
 #include "tests/cli/run_pleat.h"
 
 namespace pleat {
@@ -202,16 +204,59 @@ TEST(ProgressLine, IsDrawnOnATerminalAndWipedOut) {
   EXPECT_NE(process.err().find("\r\x1b[K", drawn), std::string::npos);
 }
 
+// What the terminal got while a run of some 600 ms went on, whose emissions `await` has waited for.
+std::string TerminalAfter(Subprocess& process, const std::function<bool()>& await) {
+  process.Write("{\"k\":1}\n");
+  EXPECT_TRUE(await());
+  process.Write("{\"k\":2}\n");
+  EXPECT_EQ(process.Wait(), 0);
+  return process.err();
+}
+
+TEST(ProgressLine, IsDrawnWithoutColoursToo) {
+  Subprocess process(
+      Pleat({"fold", "--key", "k", "--quiet", "600ms"}),
+      {.terminal_for_errors = true, .environment = {{"TERM", "xterm"}, {"NO_COLOR", "1"}}});
+  const auto await = [&] { return process.AwaitOut("\"reason\":\"quiet\""); };
+  EXPECT_NE(TerminalAfter(process, await).find(" lines/s"), std::string::npos);
+}
+
+TEST(ProgressLine, IsDrawnOnTheTerminalThatOutputDoesNotGoTo) {
+  TemporaryDirectory dir;
+  const std::string fifo = dir / "out";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const int output = open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "600ms", "--output", fifo}),
+                     {.terminal_for_errors = true,
+                      .terminal_for_output = true,
+                      .environment = {{"TERM", "xterm"}}});
+  const auto await = [&] { return process.AwaitReadable(output); };
+  EXPECT_NE(TerminalAfter(process, await).find(" lines/s"), std::string::npos);
+  close(output);
+}
+
+TEST(ProgressLine, FitsTheTerminal) {
+  Subprocess process(
+      Pleat({"fold", "--key", "k", "--quiet", "600ms"}),
+      {.terminal_for_errors = true, .columns = 25, .environment = {{"TERM", "xterm"}}});
+  const auto await = [&] { return process.AwaitOut("\"reason\":\"quiet\""); };
+  const std::string text = TerminalAfter(process, await);
+  constexpr std::string_view kErase = "\r\x1b[K";
+  const size_t drawn = text.find(kErase);
+  ASSERT_NE(drawn, std::string::npos);
+  const size_t begin = drawn + kErase.size();
+  EXPECT_LT(text.find(kErase, begin) - begin, 25u) << text;
+}
+
 TEST(ProgressLine, IsNotDrawnWhereItIsNotWanted) {
-  for (const auto& [name, value] : {std::pair("TERM", "dumb"), std::pair("NO_COLOR", "1")}) {
-    Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "600ms"}),
-                       {.terminal_for_errors = true,
-                        .environment = {{"TERM", "xterm"}, {"NO_COLOR", ""}, {name, value}}});
-    process.Write("{\"k\":1}\n");
-    ASSERT_TRUE(process.AwaitOut("\"reason\":\"quiet\""));
-    process.Write("{\"k\":2}\n");
-    EXPECT_EQ(process.Wait(), 0);
-    EXPECT_EQ(process.err().find('\x1b'), std::string::npos) << process.err();
+  const Arguments fold = Pleat({"fold", "--key", "k", "--quiet", "600ms"});
+  for (const bool dumb : {true, false}) {  // or output runs over the same screen
+    Subprocess process(fold, {.terminal_for_errors = true,
+                              .terminal_for_output = !dumb,
+                              .environment = {{"TERM", dumb ? "dumb" : "xterm"}}});
+    const auto await = [&] { return process.AwaitOut("\"reason\":\"quiet\""); };
+    const std::string text = TerminalAfter(process, await);
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
   }
 }
 

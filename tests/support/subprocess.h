@@ -29,6 +29,8 @@ class Subprocess {
  public:
   struct Setup {
     bool terminal_for_errors = false;  // standard error is a pseudo-terminal
+    bool terminal_for_output = false;  // and standard output another one
+    unsigned short columns = 80;       // of these
     std::vector<std::pair<std::string, std::string>> environment;  // on top of our own
   };
 
@@ -108,14 +110,9 @@ class Subprocess {
     int err[2];
     int life[2];
     ASSERT_EQ(pipe2(in, O_CLOEXEC), 0);
-    ASSERT_EQ(pipe2(out, O_CLOEXEC), 0);
     ASSERT_EQ(pipe2(life, O_CLOEXEC), 0);
-    if (setup.terminal_for_errors) {
-      ASSERT_EQ(openpty(&err[0], &err[1], nullptr, nullptr, nullptr), 0);
-      fcntl(err[0], F_SETFD, FD_CLOEXEC);
-    } else {
-      ASSERT_EQ(pipe2(err, O_CLOEXEC), 0);
-    }
+    ASSERT_TRUE(OpenEnds(out, setup.terminal_for_output, setup.columns));
+    ASSERT_TRUE(OpenEnds(err, setup.terminal_for_errors, setup.columns));
     std::vector<char*> arguments;
     for (std::string& argument : argv) arguments.push_back(argument.data());
     arguments.push_back(nullptr);
@@ -125,7 +122,6 @@ class Subprocess {
       dup2(in[0], STDIN_FILENO);
       dup2(out[1], STDOUT_FILENO);
       dup2(err[1], STDERR_FILENO);
-      if (setup.terminal_for_errors) close(err[1]);
       fcntl(life[1], F_SETFD, 0);
       signal(SIGPIPE, SIG_DFL);
       for (const auto& [name, value] : setup.environment) setenv(name.c_str(), value.c_str(), 1);
@@ -141,6 +137,15 @@ class Subprocess {
     fcntl(in_, F_SETFL, O_NONBLOCK);
     close(life[1]);
     life_ = life[0];
+  }
+
+  // To read from and to write to.
+  static bool OpenEnds(int (&ends)[2], bool terminal, unsigned short columns) {
+    if (!terminal) return pipe2(ends, O_CLOEXEC) == 0;
+    const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    if (openpty(&ends[0], &ends[1], nullptr, nullptr, &size) != 0) return false;
+    for (const int fd : ends) fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return true;
   }
 
   // Moves bytes until `done`, which is asked again also when `other` can be read. False if nothing

@@ -27,9 +27,9 @@ constexpr uint64_t kBadLinesShown = 10;
 }  // namespace
 
 AnalyzeRun::AnalyzeRun(const AnalyzeOptions& options)
-    : options_(options),
-      progress_(!options.quiet_summary && Progress::TerminalTakesIt(/*output_comes_last=*/true),
-                InputSizes(options.inputs)) {}
+    : options_(options), progress_(InputSizes(options.inputs)) {
+  if (!options.quiet_summary) progress_.ShowBeside(/*output=*/-1);
+}
 
 int AnalyzeRun::Run() {
   absl::Status status = Open();

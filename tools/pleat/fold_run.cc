@@ -35,9 +35,7 @@ constexpr uint64_t kConflictsShown = 10;
 }  // namespace
 
 FoldRun::FoldRun(const FoldOptions& options)
-    : options_(options),
-      progress_(!options.quiet_summary && Progress::TerminalTakesIt(), InputSizes(options.inputs)) {
-}
+    : options_(options), progress_(InputSizes(options.inputs)) {}
 
 int FoldRun::Run() {
   if (absl::Status opened = Open(); !opened.ok()) {
@@ -61,7 +59,9 @@ absl::Status FoldRun::Open() {
   absl::StatusOr<std::unique_ptr<JsonFolder>> folder = JsonFolder::Open(*engine_, "fold", spec);
   if (!folder.ok()) return folder.status();
   folder_ = *std::move(folder);
-  return outputs_.Open(options_);
+  if (absl::Status opened = outputs_.Open(options_); !opened.ok()) return opened;
+  if (!options_.quiet_summary) progress_.ShowBeside(outputs_.emissions().fd());
+  return absl::OkStatus();
 }
 
 // ---

@@ -1,10 +1,12 @@
 // One line on the terminal, redrawn in place, that says how far a long run has come.
 //
 // It appears only when standard error is a terminal that can redraw and the run takes a while; it is
-// wiped out before anything else is printed there.
+// wiped out before anything else is printed there. It has no colour, so that NO_COLOR is no matter.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include <pleat/time.h>
 
@@ -20,24 +22,28 @@ class Progress {
   };
 
   // `bytes_total` of all inputs as they lie on the disk; 0 if that is not known.
-  Progress(bool enabled, uint64_t bytes_total) : enabled_(enabled), bytes_total_(bytes_total) {}
+  explicit Progress(uint64_t bytes_total) : bytes_total_(bytes_total) {}
   ~Progress() { Clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // Shows it from now on, if the terminal behind standard error can redraw a line and nothing else
+  // runs over it meanwhile: not if `output` is a terminal too; -1 if output comes last.
+  void ShowBeside(int output);
+
   // Whether it is time to draw, `elapsed` after the start.
-  bool Due(Duration elapsed) const { return enabled_ && elapsed >= next_draw_; }
+  bool Due(Duration elapsed) const { return shown_ && elapsed >= next_draw_; }
   void Draw(const State& state, Duration elapsed);
   void Clear();
 
-  // Whether the terminal behind standard error wants a redrawn line: not if output runs over it meanwhile.
-  static bool TerminalTakesIt(bool output_comes_last = false);
+  // The line, at most `width` columns. What is less wanted gives way.
+  static std::string Text(const State& state, Duration elapsed, uint64_t bytes_total, size_t width);
 
  private:
-  bool enabled_;
   uint64_t bytes_total_;
   Duration next_draw_ =
       std::chrono::milliseconds(500);  // shorter runs are over before one reads it
+  bool shown_ = false;
   bool drawn_ = false;
 };
 
