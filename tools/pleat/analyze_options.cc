@@ -8,6 +8,7 @@
 #include <pleat/json_analysis.h>
 
 #include "tools/pleat/fold_options.h"
+#include "tools/pleat/machine_memory.h"
 
 namespace pleat::inline v0 {
 namespace {
@@ -49,7 +50,8 @@ constexpr Flag kFlags[] = {
      "decompress files and read their lines"},
     {"max-memory", "BYTES", FlagKind::kNumber,
      "memory for what is known of keys, also as 512Mi or 2G (default half of the\n"
-     "machine's); events that would take more are left out, and counted"},
+     "machine's, or of the control group's); events that would take more are left\n"
+     "out, and counted"},
     {"strict", "", FlagKind::kSwitch, "go on, but exit with 1 if there was a bad line"},
     {"help", "", FlagKind::kSwitch, "this text"},
 };

@@ -92,7 +92,8 @@ constexpr Flag kFlags[] = {
     {"max-groups", "N", FlagKind::kNumber,
      "open groups at a time (default 50000000); an event past a limit is refused"},
     {"max-memory", "BYTES", FlagKind::kNumber,
-     "memory for groups, also as 512Mi or 2G (default half of the machine's)"},
+     "memory for open groups, also as 512Mi or 2G (default half of the machine's, or\n"
+     "of the control group's)"},
     {"on-limit", "refuse|emit", FlagKind::kText,
      "at these limits refuse events (default), or make room: close the groups that\n"
      "are due next early, with the reason \"limit\""},

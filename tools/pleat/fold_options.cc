@@ -1,12 +1,11 @@
 #include "tools/pleat/fold_options.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
 #include "tools/pleat/fold_flags.h"
+#include "tools/pleat/machine_memory.h"
 
 namespace pleat::inline v0 {
 namespace {
@@ -110,13 +109,6 @@ absl::Status CheckEffects(const FoldOptions& options) {
 }
 
 }  // namespace
-
-size_t HalfOfMemory() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page_bytes = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) return FoldSpec{}.max_bytes;
-  return static_cast<size_t>(pages) / 2 * static_cast<size_t>(page_bytes);
-}
 
 absl::Status SetFoldOption(FoldOptions& options, std::string_view name, std::string_view text) {
   absl::Status status = SetOwnOption(options, name, text);

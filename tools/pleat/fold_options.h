@@ -19,15 +19,12 @@ namespace pleat::inline v0 {
 
 inline constexpr int kThreadsMax = 256;
 
-// Of the machine, in bytes: the default for --max-memory.
-size_t HalfOfMemory();
-
 struct FoldOptions {
   enum class AtEnd { kFlush, kDrop };
   enum class OnBad { kSkip, kFail };
 
   FoldSpec spec;
-  bool max_memory_given = false;  // if not, half of the machine's memory
+  bool max_memory_given = false;  // if not, half of what there is
 
   std::string late_file;  // these files: empty means none
   std::string bad_file;
