@@ -16,18 +16,23 @@ class BlockQueueTest : public ::testing::TestWithParam<int> {
     folder_ = *JsonFolder::Open(*engine_, "blocks", spec);
   }
 
-  BlockQueue Open(std::unique_ptr<ByteSource> source) {
+  BlockQueue NewQueue() {
     const auto new_reader = [this] {
       std::vector<std::unique_ptr<JsonLines>> readers;
       readers.push_back(std::make_unique<JsonLines>(*folder_));
       return readers;
     };
-    return BlockQueue(std::move(source), new_reader, GetParam());
+    return BlockQueue(new_reader, GetParam());
+  }
+
+  std::string ReadAll(std::unique_ptr<ByteSource> source) {
+    BlockQueue queue = NewQueue();
+    return ReadAll(queue, std::move(source));
   }
 
   // All texts one after the other, and behind them the error. Counts lines on the way.
-  std::string ReadAll(std::unique_ptr<ByteSource> source) {
-    BlockQueue queue = Open(std::move(source));
+  std::string ReadAll(BlockQueue& queue, std::unique_ptr<ByteSource> source, bool live = false) {
+    queue.Open(std::move(source), live);
     std::string text;
     for (;;) {
       BlockQueue::Block& block = queue.Next();
@@ -79,8 +84,36 @@ TEST_P(BlockQueueTest, CanBeGivenUpAtAnyTime) {
   std::string text;
   while (text.size() < size_t{4} << 20) text += "{\"k\":\"a line\"}\n";
   for (int blocks = 0; blocks < 8; ++blocks) {
-    BlockQueue queue = Open(std::make_unique<TextSource>(text));
+    BlockQueue queue = NewQueue();
+    queue.Open(std::make_unique<TextSource>(text), /*live=*/false);
     for (int i = 0; i < blocks; ++i) EXPECT_EQ(queue.Next().kind, LineBlock::Kind::kLines);
+  }
+}
+
+TEST_P(BlockQueueTest, ReadsInputsOneAfterTheOther) {
+  std::string large;
+  while (large.size() < size_t{400} << 10) large += "{\"k\":\"a line\"}\n";
+  BlockQueue queue = NewQueue();
+  for (const std::string& text : {large, std::string("{\"k\":1}\n"), std::string(), large}) {
+    for (const bool live : {false, true}) {
+      EXPECT_TRUE(ReadAll(queue, std::make_unique<TextSource>(text, 10'000), live) == text);
+    }
+  }
+}
+
+TEST_P(BlockQueueTest, StartsThreadsForWhatIsLargeOnlyAndOnce) {
+  const auto threads = static_cast<size_t>(GetParam());
+  std::string large;
+  while (large.size() < size_t{400} << 10) large += "{\"k\":\"a line\"}\n";
+  BlockQueue queue = NewQueue();
+  ReadAll(queue, std::make_unique<TextSource>(large), /*live=*/true);
+  for (int i = 0; i < 10; ++i) {
+    ReadAll(queue, std::make_unique<TextSource>(std::string(large, 0, 100'000)));
+  }
+  EXPECT_EQ(queue.started(), 0u);
+  for (int i = 0; i < 3; ++i) {
+    ReadAll(queue, std::make_unique<TextSource>(large));
+    EXPECT_EQ(queue.started(), threads);
   }
 }
 

@@ -86,6 +86,23 @@ void ExpectThreadsDoNotShow(const Arguments& more, const std::string& input) {
   }
 }
 
+// A thread's stack is as large as the limit on the first one's: here larger than all addresses.
+TEST(PleatThreads, OneDoesTheWorkIfTheSystemGivesNoOther) {
+  TemporaryDirectory dir;
+  const std::string path = dir.Write("in", HostileInput(1, 0));
+  for (const char* command : {"fold", "analyze"}) {
+    Arguments arguments = {command, "--key", "k", "--time", "t", "--time-unit", "s", path};
+    if (arguments[0] == "fold") arguments.insert(arguments.end(), {"--quiet", "20s"});
+    const Finished one = RunToEnd(Pleat(arguments));
+    Arguments argv = {"/bin/sh", "-c", "ulimit -s 137438953472 && exec \"$0\" \"$@\""};
+    arguments.insert(arguments.end(), {"--threads", "4"});
+    for (const std::string& argument : Pleat(arguments)) argv.push_back(argument);
+    const Finished r = RunToEnd(argv);
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_TRUE(r.out == one.out) << command;
+  }
+}
+
 TEST(PleatThreads, DoNotShowInHostileInput) {
   for (const uint64_t seed : {1, 2}) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -37,9 +37,7 @@ int AnalyzeRun::Run() {
     Say("pleat analyze: " + std::string(status.message()));
     return kExitUsage;
   }
-  for (const std::string& input : options_.inputs) {
-    if (status.ok() && !no_unit_ && !Interrupted()) status = ReadInput(input);
-  }
+  if (status.ok()) status = ReadInputs();
   progress_.Clear();
   if (no_unit_) return kExitUsage;
   if (bad_said_ > kBadLinesShown)
@@ -100,11 +98,7 @@ absl::Status AnalyzeRun::OpenOutputs() {
   return absl::OkStatus();
 }
 
-absl::Status AnalyzeRun::ReadInput(const std::string& path) {
-  input_name_ = Printable(InputName(path));
-  line_number_ = 0;
-  absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
-  if (!opened.ok()) return absl::IsCancelled(opened.status()) ? absl::OkStatus() : opened.status();
+absl::Status AnalyzeRun::ReadInputs() {
   const auto new_readers = [this] {
     std::vector<std::unique_ptr<JsonLines>> readers;
     readers.reserve(analyzers_.size());
@@ -112,8 +106,20 @@ absl::Status AnalyzeRun::ReadInput(const std::string& path) {
       readers.push_back(std::make_unique<JsonLines>(*analyzer));
     return readers;
   };
-  BlockQueue blocks(std::move(opened->source), new_readers,
-                    opened->live ? 0 : options_.threads - 1);
+  BlockQueue blocks(new_readers, options_.threads - 1);
+  absl::Status status;
+  for (const std::string& input : options_.inputs) {
+    if (status.ok() && !no_unit_ && !Interrupted()) status = ReadInput(input, blocks);
+  }
+  return status;
+}
+
+absl::Status AnalyzeRun::ReadInput(const std::string& path, BlockQueue& blocks) {
+  input_name_ = Printable(InputName(path));
+  line_number_ = 0;
+  absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
+  if (!opened.ok()) return absl::IsCancelled(opened.status()) ? absl::OkStatus() : opened.status();
+  blocks.Open(std::move(opened->source), opened->live);
   while (!no_unit_ && !Interrupted()) {
     BlockQueue::Block& block = blocks.Next();
     if (absl::IsCancelled(block.status)) return absl::OkStatus();

@@ -31,7 +31,8 @@ class AnalyzeRun final : private InputWaiter {
  private:
   absl::Status Open();
   absl::Status OpenOutputs();
-  absl::Status ReadInput(const std::string& path);
+  absl::Status ReadInputs();
+  absl::Status ReadInput(const std::string& path, BlockQueue& blocks);
   void AddLines(BlockQueue::Block& block);
   void AddLongLine(LineBlock::Kind kind, std::string_view text);
   void NoteUnusualLine(uint64_t line, const LineResult& result);

@@ -1,6 +1,7 @@
 #include "tools/pleat/block_queue.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace pleat::inline v0 {
@@ -12,6 +13,8 @@ namespace {
 constexpr size_t kBlockBytes = 256 * 1024;
 // Without threads there is nothing to hand over.
 constexpr size_t kLoneBlockBytes = 16 * 1024;
+// What the caller takes of an input before the threads join: reading that is faster than waking up.
+constexpr size_t kAloneBytes = 128 * 1024;
 
 // Whole lines off the front of some, about `bytes` of them but at least one.
 std::string_view TakeLines(std::string_view& lines, size_t bytes) {
@@ -28,13 +31,10 @@ std::string_view TakeLines(std::string_view& lines, size_t bytes) {
 
 }  // namespace
 
-BlockQueue::BlockQueue(std::unique_ptr<ByteSource> source, NewReaders new_readers, int threads)
-    : copies_(threads > 0), reader_(std::move(source)) {
-  const auto count = static_cast<size_t>(threads);
-  for (size_t i = 0; i < (copies_ ? count + 2 : 1); ++i) {
-    ring_.push_back(std::make_unique<Block>(new_readers()));
-  }
-  for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { RunThread(); });
+BlockQueue::BlockQueue(NewReaders new_readers, int threads)
+    : new_readers_(std::move(new_readers)), threads_wanted_(static_cast<size_t>(threads)) {
+  const size_t blocks = threads > 0 ? threads_wanted_ + 2 : 1;
+  for (size_t i = 0; i < blocks; ++i) ring_.push_back(std::make_unique<Block>());
 }
 
 BlockQueue::~BlockQueue() {
@@ -46,8 +46,28 @@ BlockQueue::~BlockQueue() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+void BlockQueue::Open(std::unique_ptr<ByteSource> source, bool live) {
+  Lock lock(mutex_);
+  reader_.emplace(std::move(source));
+  rest_ = {};
+  bytes_taken_ = 0;
+  copies_ = threads_wanted_ > 0 && !live;
+  joined_ = false;
+  ended_ = false;
+}
+
+// As many as there should be, or else as many as the system gives.
+void BlockQueue::StartThreads() {
+  try {
+    while (threads_.size() < threads_wanted_) threads_.emplace_back([this] { RunThread(); });
+  } catch (const std::system_error&) {
+    threads_wanted_ = threads_.size();
+  }
+}
+
 BlockQueue::Block& BlockQueue::Next() {
   Lock lock(mutex_);
+  if (joined_) StartThreads();
   if (handed_out_) {
     at(done_++).ready = false;
     changed_.notify_all();
@@ -62,8 +82,8 @@ BlockQueue::Block& BlockQueue::Next() {
 void BlockQueue::RunThread() {
   Lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stop_ || ended_ || CanTake(); });
-    if (stop_ || ended_) return;
+    changed_.wait(lock, [this] { return stop_ || (joined_ && CanTake()); });
+    if (stop_) return;
     Work(lock);
   }
 }
@@ -78,9 +98,11 @@ void BlockQueue::Work(Lock& lock) {
   lock.lock();
   taking_ = false;
   ended_ = last;
+  joined_ = copies_ && bytes_taken_ >= kAloneBytes;
   lock.unlock();
   changed_.notify_all();
   if (block.kind == LineBlock::Kind::kLines) {
+    if (block.lines.empty()) block.lines = new_readers_();
     for (const std::unique_ptr<JsonLines>& lines : block.lines) lines->Read(block.text);
   }
   lock.lock();
@@ -91,7 +113,7 @@ void BlockQueue::Work(Lock& lock) {
 void BlockQueue::TakeOffInput(Block& block) {
   block.kind = LineBlock::Kind::kLines;
   if (rest_.empty()) {
-    const absl::StatusOr<LineBlock> next = reader_.Next();
+    const absl::StatusOr<LineBlock> next = reader_->Next();
     block.status = next.status();
     block.kind = next.ok() ? next->kind : LineBlock::Kind::kEnd;
     block.text = next.ok() ? next->text : std::string_view();
@@ -100,6 +122,7 @@ void BlockQueue::TakeOffInput(Block& block) {
   if (block.kind == LineBlock::Kind::kLines) {
     block.text = TakeLines(rest_, copies_ ? kBlockBytes : kLoneBlockBytes);
   }
+  bytes_taken_ += block.text.size();
   if (!copies_) return;
   block.bytes.resize(block.text.size() + kLinePaddingBytes);
   std::copy(block.text.begin(), block.text.end(), block.bytes.begin());

@@ -1,10 +1,14 @@
-// The blocks of an input, read into events by several threads and handed out in order.
+// The blocks of inputs, read into events by several threads and handed out in order.
 //
 // A block goes through three steps: its bytes are taken off the input (and decompressed), its lines
 // are read, its events are folded. The first step is done by one thread at a time, and whoever does
 // it gives the block its place in the order; the second by as many as there are; the third by the
 // caller of Next(), who lends a hand with the other two as long as the block whose turn it is is not
 // ready. Without threads the caller does everything, one block after the other, and copies nothing.
+//
+// An input has to be worth waking somebody up for: the threads join once kAloneBytes of it were
+// taken, and are started when that happens for the first time. So many small files start none. If
+// the system gives none, the caller goes on alone.
 //
 // So what is folded, and in what order, does not depend on the number of threads. Memory is bounded:
 // there are two blocks more than threads, each of about kBlockBytes or one long line.
@@ -13,8 +17,10 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -31,8 +37,6 @@ namespace pleat::inline v0 {
 class BlockQueue {
  public:
   struct Block {
-    explicit Block(std::vector<std::unique_ptr<JsonLines>> readers) : lines(std::move(readers)) {}
-
     absl::Status status;  // if not OK, there is nothing else, and nothing comes after
     LineBlock::Kind kind = LineBlock::Kind::kEnd;
     std::string_view text;
@@ -43,29 +47,40 @@ class BlockQueue {
   };
 
   // What reads the lines of a block: one JsonLines, or several that want different things of them.
-  using NewReaders = absl::FunctionRef<std::vector<std::unique_ptr<JsonLines>>()>;
+  // Called by any of the threads.
+  using NewReaders = std::function<std::vector<std::unique_ptr<JsonLines>>()>;
 
-  // `threads` beside the caller's. An input that waits for its writer must have none, so that nothing
-  // ever has to be woken up from a silent pipe.
-  BlockQueue(std::unique_ptr<ByteSource> source, NewReaders new_readers, int threads);
+  // `threads` beside the caller's, at most.
+  BlockQueue(NewReaders new_readers, int threads);
   // Waits for what is under way, at most.
   ~BlockQueue();
 
+  // Begins with an input, the first or, after kEnd, another one. With one that is live, as it waits
+  // for its writer, the caller is alone, so that nothing ever has to be woken up from a silent pipe.
+  void Open(std::unique_ptr<ByteSource> source, bool live);
+
   // The next block in order, until the next call. Not to be called after an error or kEnd.
   Block& Next();
+
+  // How many threads were started.
+  size_t started() const { return threads_.size(); }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
 
   Block& at(uint64_t number) { return *ring_[number % ring_.size()]; }
   bool CanTake() const { return !taking_ && !ended_ && taken_ - done_ < ring_.size(); }
+  void StartThreads();
   void Work(Lock& lock);
   void TakeOffInput(Block& block);
   void RunThread();
 
-  const bool copies_;
-  LineReader reader_;
-  std::string_view rest_;  // of the reader's block
+  const NewReaders new_readers_;
+  size_t threads_wanted_;
+  bool copies_ = false;
+  std::optional<LineReader> reader_;
+  std::string_view rest_;   // of the reader's block
+  size_t bytes_taken_ = 0;  // off this input
   std::vector<std::unique_ptr<Block>> ring_;
 
   std::mutex mutex_;
@@ -75,7 +90,8 @@ class BlockQueue {
   uint64_t taken_ = 0;
   bool handed_out_ = false;
   bool taking_ = false;  // a thread is at the input
-  bool ended_ = false;   // nothing more can be taken
+  bool ended_ = true;    // nothing more can be taken
+  bool joined_ = false;  // the threads take part
   bool stop_ = false;
   std::vector<std::thread> threads_;  // last: they use all of the above
 };

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "tools/pleat/advice.h"
-#include "tools/pleat/block_queue.h"
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/summary.h"
@@ -67,24 +66,25 @@ absl::Status FoldRun::Open() {
 // ---
 
 void FoldRun::FoldInputs() {
-  for (const std::string& input : options_.inputs) {
-    FoldInput(input);
-    if (stopped()) return;
-  }
-}
-
-void FoldRun::FoldInput(const std::string& path) {
-  input_name_ = Printable(InputName(path));
-  line_number_ = 0;
-  folder_->StartInput();
-  absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
-  if (!opened.ok()) return StopFor(opened.status());
   const auto new_reader = [this] {
     std::vector<std::unique_ptr<JsonLines>> readers;
     readers.push_back(std::make_unique<JsonLines>(*folder_));
     return readers;
   };
-  BlockQueue blocks(std::move(opened->source), new_reader, opened->live ? 0 : options_.threads - 1);
+  BlockQueue blocks(new_reader, options_.threads - 1);
+  for (const std::string& input : options_.inputs) {
+    FoldInput(input, blocks);
+    if (stopped()) return;
+  }
+}
+
+void FoldRun::FoldInput(const std::string& path, BlockQueue& blocks) {
+  input_name_ = Printable(InputName(path));
+  line_number_ = 0;
+  folder_->StartInput();
+  absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
+  if (!opened.ok()) return StopFor(opened.status());
+  blocks.Open(std::move(opened->source), opened->live);
   while (!stopped()) {
     BlockQueue::Block& block = blocks.Next();
     if (!block.status.ok()) return StopFor(block.status);

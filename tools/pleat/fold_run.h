@@ -21,6 +21,7 @@
 #include <pleat/engine.h>
 #include <pleat/json.h>
 
+#include "tools/pleat/block_queue.h"
 #include "tools/pleat/clock.h"
 #include "tools/pleat/fold_options.h"
 #include "tools/pleat/fold_outputs.h"
@@ -45,7 +46,7 @@ class FoldRun final : private InputWaiter {
 
   absl::Status Open();
   void FoldInputs();
-  void FoldInput(const std::string& path);
+  void FoldInput(const std::string& path, BlockQueue& blocks);
   void FoldLines(JsonLines& lines);
   void FoldLongLine(LineBlock::Kind kind, std::string_view text);
   void OnUnusualLine(const LineResult& result);
