@@ -46,7 +46,8 @@ class ABSL_LOCKABLE Lock {
     if (owed_ == 0 && waiting() > 0) {
       const uint32_t next_round = ~line_.load(std::memory_order_relaxed) & kRound;
       owed_ = line_.exchange(next_round, std::memory_order_relaxed) / kPlace;
-      state_.fetch_or(kOwed, std::memory_order_relaxed);
+      // All sleepers are to wake up: who was woken last might not be owed a turn, and sleep again.
+      state_.fetch_or(kOwed | kAsleep, std::memory_order_relaxed);
     }
     unlock();
   }
