@@ -375,7 +375,6 @@ class FoldBook final : public Book {
     return number != KeyIndex::kNone && DueOf(hot(number)) > call.edge;
   }
   bool IsTooOld(uint32_t number, EngineTime at) const noexcept;
-  bool TakesOlder(uint32_t number, EngineTime at);
   size_t NeedOf(uint32_t number, const FoldCall& call, bool starts) const noexcept;
   bool MakeRoom(uint32_t& number, FoldCall& call, bool starts);
   bool MakeRoomInBytes(FoldCall& call, absl::FunctionRef<size_t()> need);
@@ -554,8 +553,7 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
   ++ledger_.events;
   if (number != KeyIndex::kNone && bytes_ < plain_below_) [[likely]] {
     Hot& group = hot(number);
-    const bool due = PlainDueOf(group) <= edge;
-    if (!due && (call.at >= group.opened || TakesOlder(number, call.at))) [[likely]] {
+    if (PlainDueOf(group) > edge && call.at >= group.opened) [[likely]] {
       FoldInto(group, number, call.event, call.at, now, edge, call.position);
       return FoldOutcome::kFolded;
     }

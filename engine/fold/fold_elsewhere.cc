@@ -1,6 +1,6 @@
 // The way of an event that is not simply folded, step by step as docs/semantics.md counts them: it is late,
-// or a duplicate, or at a limit, or it opens a group, or its folder has marks, edges or partials, or learns its quiet
-// period.
+// or a duplicate, or at a limit, or it opens a group, or it is older than the one that did, or its folder has marks,
+// edges or partials, or learns its quiet period.
 #include <algorithm>
 #include <limits>
 
@@ -96,13 +96,6 @@ bool FoldBook::IsLate(const FoldCall& call) const noexcept {
 bool FoldBook::IsTooOld(uint32_t number, EngineTime at) const noexcept {
   return number != KeyIndex::kNone && timeline_.axis() == Axis::kArrival &&
          hot(number).opened - at > max_hold_;
-}
-
-// Whether an event older than the one that opened the group may join it all the same. If so, that is noted.
-bool FoldBook::TakesOlder(uint32_t number, EngineTime at) {
-  if (IsTooOld(number, at)) return false;
-  NoteEarlier(number, at);
-  return true;
 }
 
 // Whether the event would open a group while too many emissions wait.
