@@ -93,8 +93,8 @@ void BatchPiece::CutIntoStrips() {
     size_t end = begin + 1;
     const size_t limit = std::min(begin + kStripEvents, sorted_);
     while (end < limit && partitions_[order_[end]] == partition) ++end;
-    strips_[strip_count_++] = {.partition = folder_.homes_[partition].partition,
-                               .book = folder_.homes_[partition].book,
+    strips_[strip_count_++] = {.home = &folder_.homes_[partition],
+                               .book = nullptr,
                                .begin = static_cast<uint16_t>(begin),
                                .end = static_cast<uint16_t>(end),
                                .goes_on = begin > 0 && partitions_[order_[begin - 1]] == partition,
@@ -129,16 +129,17 @@ size_t BatchPiece::KeepBusyStrips() {
 
 void BatchPiece::FetchIndex(size_t index, bool waits) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   Strip& strip = strips_[index];
+  Partition& partition = *strip.home->partition;
   if (strip.goes_on) {
     strip.locked = strips_[index - 1].locked;
   } else if (waits) {
-    strip.partition->lock().lock();
+    partition.lock().lock();
     strip.locked = true;
   } else {
-    strip.locked = strip.partition->lock().try_lock();
+    strip.locked = partition.lock().try_lock();
   }
   if (!strip.locked) return;
-  if (strip.partition->closed()) strip.book = nullptr;
+  strip.book = partition.stopped() ? nullptr : folder_.BookFor(*strip.home);
   if (strip.book == nullptr) return;
   for (size_t i = strip.begin; i < strip.end; ++i) strip.book->PrefetchIndex(hashes_[order_[i]]);
 }
@@ -153,13 +154,13 @@ void BatchPiece::FetchGroups(const Strip& strip) {
 
 void BatchPiece::FoldStrip(const Strip& strip) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   if (!strip.locked) return;
-  Partition& partition = *strip.partition;
-  if (any_long_key_ && strip.book != nullptr) {
+  Partition& partition = *strip.home->partition;
+  const bool stopped = strip.book == nullptr;
+  if (any_long_key_ && !stopped) {
     for (size_t i = strip.begin; i < strip.end; ++i) {
       strip.book->PrefetchLongKey(guesses_[order_[i]]);
     }
   }
-  const bool stopped = partition.stopped();
   bool opened = false;
   for (size_t place = strip.begin; place < strip.end; ++place) {
     const size_t i = order_[place];

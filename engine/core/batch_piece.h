@@ -45,8 +45,8 @@ class BatchPiece {
  private:
   // The events order_[begin, end), of one partition.
   struct Strip {
-    Partition* partition;
-    FoldBook* book;  // null: the partition was found closed
+    FolderCore::Home* home;
+    FoldBook* book;  // null: nothing is folded any more
     uint16_t begin;
     uint16_t end;
     bool goes_on;  // the strip before it is of the same partition

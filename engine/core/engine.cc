@@ -96,10 +96,10 @@ EngineTime EngineCore::NextLeaseDeadline() const noexcept {
 
 void EngineCore::Close() {
   schedule_.SetAlarm(nullptr);
-  for (Partition& partition : partitions_) {
-    LockGuard guard(partition.lock());
-    partition.Close();
-  }
+  std::map<std::string_view, std::shared_ptr<FolderCore>> gone;
+  LockGuard guard(lock_);
+  for (const auto& [name, folder] : folders_) folder->Close();
+  gone.swap(folders_);
 }
 
 void EngineCore::Stop() {
@@ -110,16 +110,25 @@ void EngineCore::Stop() {
   }
 }
 
-absl::StatusOr<FolderCore*> EngineCore::Add(std::unique_ptr<FolderCore> folder) {
+absl::Status EngineCore::Add(std::shared_ptr<FolderCore> folder) {
   LockGuard guard(lock_);
-  for (const auto& other : folders_) {
-    if (other->name() == folder->name()) {
-      return absl::AlreadyExistsError("a collection named \"" + folder->name() + "\" exists");
-    }
+  FolderCore& added = *folder;
+  if (!folders_.try_emplace(added.name(), std::move(folder)).second) {
+    return absl::AlreadyExistsError("a collection named \"" + added.name() + "\" exists");
   }
-  folder->InstallBooks(++collections_);
-  folders_.push_back(std::move(folder));
-  return folders_.back().get();
+  added.SetNumber(++collections_);
+  return absl::OkStatus();
+}
+
+// Under the lock to its end, so that nobody destroys the engine, or finds the name free, while states are destroyed.
+void EngineCore::Remove(FolderCore& folder) {
+  std::shared_ptr<FolderCore> gone;
+  LockGuard guard(lock_);
+  const auto it = folders_.find(folder.name());
+  if (it == folders_.end() || it->second.get() != &folder) return;
+  folder.Close();
+  gone = std::move(it->second);
+  folders_.erase(it);
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {

@@ -5,10 +5,9 @@
 #include <atomic>
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include <absl/base/thread_annotations.h>
 #include <absl/status/status.h>
@@ -54,11 +53,13 @@ class EngineCore {
   void Stop();
   bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
 
-  // Waits for the calls under way and lets go of everything; what comes later finds every partition closed.
+  // Closes every collection.
   void Close();
 
-  // Takes over a collection. kAlreadyExists if there is one of its name.
-  absl::StatusOr<FolderCore*> Add(std::unique_ptr<FolderCore> folder);
+  // Keeps a collection. kAlreadyExists if there is one of its name.
+  absl::Status Add(std::shared_ptr<FolderCore> folder);
+  // Closes it and keeps it no longer, unless that has been done.
+  void Remove(FolderCore& folder);
 
  private:
   const size_t partition_count_;
@@ -70,8 +71,7 @@ class EngineCore {
   Schedule schedule_;
   Lock lock_;
   uint32_t collections_ ABSL_GUARDED_BY(lock_) = 0;  // ever added
-  // Before the partitions, whose books use the folders' StateOps to the very end.
-  std::vector<std::unique_ptr<FolderCore>> folders_ ABSL_GUARDED_BY(lock_);
+  std::map<std::string_view, std::shared_ptr<FolderCore>> folders_ ABSL_GUARDED_BY(lock_);
   // Never resized after construction; a deque, because locks stay put.
   std::deque<Partition> partitions_;
 };

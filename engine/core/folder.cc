@@ -93,24 +93,48 @@ size_t Share(size_t total, int i, int partitions) {
 
 }  // namespace
 
-void FolderCore::InstallBooks(uint32_t number) {
-  number_ = number;
+FolderCore::FolderCore(EngineCore& engine, std::string_view name, const FolderOptions& options,
+                       const StateOps& ops, std::shared_ptr<void> context_owner)
+    : engine_(engine),
+      name_(name),
+      options_(options),
+      ops_(ops),
+      context_owner_(std::move(context_owner)),
+      listeners_(static_cast<size_t>(engine.partition_count())) {
   const int partitions = engine_.partition_count();
-  for (int i = 0; i < partitions; ++i) {
-    FolderOptions share = options_;
-    share.max_groups = Share(options_.max_groups, i, partitions);
-    share.max_bytes = Share(options_.max_bytes, i, partitions);
-    share.max_backlog = Share(options_.max_backlog, i, partitions);
-    share.max_ghosts = Share(options_.max_ghosts, i, partitions);
-    share.max_leased = Share(options_.max_leased, i, partitions);
-    share.max_dead_letters = Share(options_.max_dead_letters, i, partitions);
-    auto book = std::make_unique<FoldBook>(engine_.pool(), share, ops_, static_cast<uint32_t>(i),
-                                           engine_.hash_key(), engine_.timeline());
-    if (options_.gap_stats) book->MeasureGaps(Share(kExactGaps, i, partitions), open_peak_);
-    Partition& partition = engine_.partition(i);
-    homes_.push_back({&partition, book.get()});
-    LockGuard guard(partition.lock());
-    partition.AddBook(std::move(book));
+  homes_.reserve(static_cast<size_t>(partitions));
+  for (int i = 0; i < partitions; ++i) homes_.push_back({.partition = &engine_.partition(i)});
+}
+
+FoldBook* FolderCore::NewBook(const Home& home) {
+  if (closed()) return nullptr;
+  const int partitions = engine_.partition_count();
+  const auto i = static_cast<int>(&home - homes_.data());
+  FolderOptions share = options_;
+  share.max_groups = Share(options_.max_groups, i, partitions);
+  share.max_bytes = Share(options_.max_bytes, i, partitions);
+  share.max_backlog = Share(options_.max_backlog, i, partitions);
+  share.max_ghosts = Share(options_.max_ghosts, i, partitions);
+  share.max_leased = Share(options_.max_leased, i, partitions);
+  share.max_dead_letters = Share(options_.max_dead_letters, i, partitions);
+  auto book = std::make_unique<FoldBook>(engine_.pool(), share, ops_, static_cast<uint32_t>(i),
+                                         engine_.hash_key(), engine_.timeline(),
+                                         listeners_[static_cast<size_t>(i)]);
+  if (options_.gap_stats) book->MeasureGaps(Share(kExactGaps, i, partitions), open_peak_);
+  FoldBook* const added = book.get();
+  home.partition->AddBook(std::move(book));
+  return added;
+}
+
+// What a book holds is destroyed without the partition's lock, for which others wait.
+void FolderCore::Close() {
+  closed_ = true;
+  for (size_t i = 0; i < homes_.size(); ++i) {
+    Home& home = homes_[i];
+    std::unique_ptr<Book> book;
+    LockGuard guard(home.partition->lock());
+    if (home.book != nullptr) book = home.partition->RemoveBook(*std::exchange(home.book, nullptr));
+    for (EmissionListener* listener : listeners_[i]) listener->MayHaveEmissions();
   }
 }
 
@@ -130,29 +154,31 @@ FoldOutcome FolderCore::Fold(std::string_view key, const void* event, EngineTime
   // A key that is too long is not worth hashing; any partition can count it.
   const bool too_long = key.size() > kKeyBytesMax;
   const PackedKey packed(too_long ? std::string_view() : key);
-  const Home& home = HomeOf(packed);
+  Home& home = HomeOf(packed);
   const uint64_t hash = HashOf(packed);
   Timeline& timeline = engine_.timeline();
   at = Clamp(at);
   LockGuard guard(home.partition->lock());
   if (home.partition->stopped()) return FoldOutcome::kStopped;
+  FoldBook* const book = BookFor(home);
+  if (book == nullptr) return FoldOutcome::kStopped;
   if (too_long) {
-    home.book->CountRefused();
+    book->CountRefused();
     return FoldOutcome::kOverLimit;
   }
   EngineTime now;
   if (!timeline.Observe(at, now)) {
-    home.book->CountFuture();
+    book->CountFuture();
     return FoldOutcome::kFuture;
   }
-  const FoldOutcome outcome = home.book->Fold({.key = packed,
-                                               .hash = hash,
-                                               .event = event,
-                                               .at = at,
-                                               .now = now,
-                                               .edge = timeline.EdgeFor(at, now),
-                                               .position = Position(timeline)});
-  if (outcome == FoldOutcome::kOpened) home.partition->DeadlineMayBeEarlier(*home.book);
+  const FoldOutcome outcome = book->Fold({.key = packed,
+                                          .hash = hash,
+                                          .event = event,
+                                          .at = at,
+                                          .now = now,
+                                          .edge = timeline.EdgeFor(at, now),
+                                          .position = Position(timeline)});
+  if (outcome == FoldOutcome::kOpened) home.partition->DeadlineMayBeEarlier(*book);
   return outcome;
 }
 
@@ -185,9 +211,9 @@ FoldCounts FolderCore::FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes,
 bool FolderCore::Flush(std::string_view key) {
   if (key.size() > kKeyBytesMax) return false;
   const PackedKey packed(key);
-  const Home& home = HomeOf(packed);
+  Home& home = HomeOf(packed);
   LockGuard guard(home.partition->lock());
-  if (home.partition->closed()) return false;
+  if (home.book == nullptr) return false;
   return home.book->Flush(key, HashOf(packed), engine_.timeline().now(),
                           engine_.timeline().TakePositions(1));
 }
@@ -195,18 +221,18 @@ bool FolderCore::Flush(std::string_view key) {
 bool FolderCore::Cancel(std::string_view key) {
   if (key.size() > kKeyBytesMax) return false;
   const PackedKey packed(key);
-  const Home& home = HomeOf(packed);
+  Home& home = HomeOf(packed);
   LockGuard guard(home.partition->lock());
-  if (home.partition->closed()) return false;
+  if (home.book == nullptr) return false;
   return home.book->Cancel(key, HashOf(packed), engine_.timeline().now());
 }
 
 bool FolderCore::Peek(std::string_view key, AnyFolder::Look look) {
   if (key.size() > kKeyBytesMax) return false;
   const PackedKey packed(key);
-  const Home& home = HomeOf(packed);
+  Home& home = HomeOf(packed);
   LockGuard guard(home.partition->lock());
-  if (home.partition->closed()) return false;
+  if (home.book == nullptr) return false;
   return home.book->Peek(key, HashOf(packed), engine_.timeline().now(), look);
 }
 
@@ -214,9 +240,10 @@ bool FolderCore::Scan(ScanCursor& cursor, size_t max, AnyFolder::See see) {
   for (size_t seen = 0; cursor.partition < engine_.partition_count(); ++cursor.partition) {
     Partition& partition = engine_.partition(cursor.partition);
     LongLockGuard guard(partition.lock());
-    if (partition.closed()) return false;
-    FoldBook& book = *homes_[static_cast<size_t>(cursor.partition)].book;
-    if (!book.Scan(cursor.place, max, engine_.timeline().now(), seen, see)) return true;
+    FoldBook* const book = homes_[static_cast<size_t>(cursor.partition)].book;
+    if (book != nullptr && !book->Scan(cursor.place, max, engine_.timeline().now(), seen, see)) {
+      return true;
+    }
     cursor.place = 0;
   }
   return false;
@@ -230,7 +257,7 @@ void FolderCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   const EngineTime now = engine_.timeline().now();
   const uint64_t position = engine_.timeline().TakePositions(1);
   for (const Home& home : homes_) {
-    if (!home.partition->closed()) home.book->CloseAll(now, position);
+    if (home.book != nullptr) home.book->CloseAll(now, position);
   }
   HandOverRange(all);
 }
@@ -269,7 +296,7 @@ size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
     };
     for (int i = range.begin; i < range.end; ++i) {
       const Home& home = homes_[static_cast<size_t>(i)];
-      if (home.partition->closed()) continue;
+      if (home.book == nullptr) continue;
       Head head{{}, home.book};
       if (!home.book->TakeBack(now, lease_now)) {
         known = false;
@@ -315,7 +342,7 @@ size_t FolderCore::Lease(size_t max, Duration ttl, PartitionRange from, AnyFolde
 
 // A lease may end before anything else does.
 void FolderCore::NoteLeases(const Home& home) {
-  if (home.partition->closed()) return;
+  if (home.book == nullptr) return;
   if (engine_.timeline().axis() == Axis::kArrival) {
     home.partition->DeadlineMayBeEarlier(*home.book);
   } else {
@@ -330,7 +357,7 @@ LeaseOutcome FolderCore::WithToken(const LeaseToken& token, const Change& change
   if (!ours || token.partition >= homes_.size()) return LeaseOutcome::kStale;
   const Home& home = homes_[token.partition];
   LockGuard guard(home.partition->lock());
-  if (home.partition->closed()) return LeaseOutcome::kClosed;
+  if (home.book == nullptr) return closed() ? LeaseOutcome::kClosed : LeaseOutcome::kStale;
   const LeaseOutcome outcome = change(*home.book, engine_.timeline().lease_now());
   NoteLeases(home);
   return outcome;
@@ -368,10 +395,9 @@ bool FolderCore::ScanDeadLetters(ScanCursor& cursor, size_t max, AnyFolder::SeeD
   for (size_t seen = 0; cursor.partition < engine_.partition_count(); ++cursor.partition) {
     Partition& partition = engine_.partition(cursor.partition);
     LongLockGuard guard(partition.lock());
-    if (partition.closed()) return false;
-    FoldBook& book = *homes_[static_cast<size_t>(cursor.partition)].book;
+    FoldBook* const book = homes_[static_cast<size_t>(cursor.partition)].book;
     const EngineTime now = engine_.timeline().lease_now();
-    if (!book.ScanDeadLetters(cursor.place, max, now, seen, see)) return true;
+    if (book != nullptr && !book->ScanDeadLetters(cursor.place, max, now, seen, see)) return true;
     cursor.place = 0;
   }
   return false;
@@ -380,16 +406,15 @@ bool FolderCore::ScanDeadLetters(ScanCursor& cursor, size_t max, AnyFolder::SeeD
 void FolderCore::AddListener(EmissionListener& listener, PartitionRange of) {
   const PartitionRange range = Clip(of);
   for (int i = range.begin; i < range.end; ++i) {
-    Partition& partition = engine_.partition(i);
-    LockGuard guard(partition.lock());
-    if (!partition.closed()) homes_[static_cast<size_t>(i)].book->AddListener(listener);
+    LockGuard guard(engine_.partition(i).lock());
+    listeners_[static_cast<size_t>(i)].push_back(&listener);
   }
 }
 
 void FolderCore::RemoveListener(EmissionListener& listener) {
-  for (const Home& home : homes_) {
-    LockGuard guard(home.partition->lock());
-    if (!home.partition->closed()) home.book->RemoveListener(listener);
+  for (size_t i = 0; i < homes_.size(); ++i) {
+    LockGuard guard(homes_[i].partition->lock());
+    std::erase(listeners_[i], &listener);
   }
 }
 
@@ -397,7 +422,7 @@ Ledger FolderCore::ledger() {
   Ledger sum;
   for (const Home& home : homes_) {
     LockGuard guard(home.partition->lock());
-    if (!home.partition->closed()) sum += home.book->ledger();
+    if (home.book != nullptr) sum += home.book->ledger();
   }
   return sum;
 }
@@ -406,7 +431,7 @@ Sizes FolderCore::sizes() {
   Sizes sum;
   for (const Home& home : homes_) {
     LockGuard guard(home.partition->lock());
-    if (!home.partition->closed()) sum += home.book->sizes();
+    if (home.book != nullptr) sum += home.book->sizes();
   }
   return sum;
 }
@@ -418,16 +443,10 @@ std::unique_ptr<GapStats> FolderCore::gap_stats() {
   stats->max_hold = options_.max_hold;
   for (const Home& home : homes_) {
     LongLockGuard guard(home.partition->lock());
-    if (!home.partition->closed()) home.book->AddTo(*stats);
+    if (home.book != nullptr) home.book->AddTo(*stats);
   }
   stats->open_peak = open_peak_.peak();
   return stats;
-}
-
-bool FolderCore::closed() {
-  Partition& last = engine_.partition(engine_.partition_count() - 1);
-  LockGuard guard(last.lock());
-  return last.closed();
 }
 
 absl::StatusOr<AnyFolder> AnyFolder::Open(Engine& engine, std::string_view name,
@@ -437,18 +456,17 @@ absl::StatusOr<AnyFolder> AnyFolder::Open(Engine& engine, std::string_view name,
   if (call.nested()) return absl::FailedPreconditionError("Open() from inside a fold function");
   if (absl::Status status = Check(options, ops, engine.partitions()); !status.ok()) return status;
   auto core =
-      std::make_unique<FolderCore>(*engine.core(), name, options, ops, std::move(context_owner));
-  absl::StatusOr<FolderCore*> added = engine.core()->Add(std::move(core));
-  if (!added.ok()) return added.status();
-  return AnyFolder(engine.core(), *added);
+      std::make_shared<FolderCore>(*engine.core(), name, options, ops, std::move(context_owner));
+  if (absl::Status status = engine.core()->Add(core); !status.ok()) return status;
+  return AnyFolder(engine.core(), std::move(core));
 }
 
 void AnyFolder::OpenFailed(std::string_view name, const absl::Status& why) noexcept {
   Fail("folder \"" + std::string(name) + "\": " + std::string(why.message()));
 }
 
-AnyFolder::AnyFolder(std::shared_ptr<EngineCore> engine, FolderCore* core)
-    : engine_(std::move(engine)), core_(core) {}
+AnyFolder::AnyFolder(std::shared_ptr<EngineCore> engine, std::shared_ptr<FolderCore> core)
+    : engine_(std::move(engine)), core_(std::move(core)) {}
 
 // What comes from inside a function of the caller's gets no further than here.
 
@@ -485,6 +503,10 @@ bool AnyFolder::Scan(ScanCursor& cursor, size_t max, See see) const noexcept {
   const Call call;
   if (cursor.partition < 0) cursor = {};
   return !call.nested() && core_->Scan(cursor, std::max<size_t>(max, 1), see);
+}
+void AnyFolder::Close() noexcept {
+  const Call call;
+  if (!call.nested()) engine_->Remove(*core_);
 }
 void AnyFolder::CloseAll() noexcept {
   const Call call;
@@ -555,10 +577,7 @@ std::unique_ptr<GapStats> AnyFolder::gap_stats() const noexcept {
   return call.nested() ? nullptr : core_->gap_stats();
 }
 const StateOps& AnyFolder::ops() const noexcept { return core_->ops(); }
-bool AnyFolder::closed() const noexcept {
-  const Call call;
-  return !call.nested() && core_->closed();
-}
+bool AnyFolder::closed() const noexcept { return core_->closed(); }
 void AnyFolder::Advance(EngineTime now) noexcept {
   const Call call;
   if (!call.nested()) engine_->Advance(now, std::numeric_limits<size_t>::max());

@@ -1,6 +1,8 @@
-// What stands behind AnyFolder: one book in each partition, and the way of a call to the right one.
+// What stands behind AnyFolder: the books in the partitions, and the way of a call to the right one. A book comes with the
+// first event that goes there, so that a folder without any costs next to nothing.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -21,16 +23,14 @@ namespace pleat::inline v0 {
 class FolderCore {
  public:
   FolderCore(EngineCore& engine, std::string_view name, const FolderOptions& options,
-             const StateOps& ops, std::shared_ptr<void> context_owner)
-      : engine_(engine),
-        name_(name),
-        options_(options),
-        ops_(ops),
-        context_owner_(std::move(context_owner)) {}
+             const StateOps& ops, std::shared_ptr<void> context_owner);
 
-  // Puts a book into every partition. Call once, when the name is known to be free. `number`: what leases call
-  // the collection.
-  void InstallBooks(uint32_t number);
+  // What leases call the collection. Once, before anything else.
+  void SetNumber(uint32_t number) noexcept { number_ = number; }
+
+  // Takes the books out of the partitions, and tells the listeners. Waits for the calls under way; those that come later
+  // find none.
+  void Close();
 
   // The methods of AnyFolder.
 
@@ -56,7 +56,7 @@ class FolderCore {
   Ledger ledger();
   Sizes sizes();
   std::unique_ptr<GapStats> gap_stats();
-  bool closed();
+  bool closed() const noexcept { return closed_.load(); }
   const std::string& name() const noexcept { return name_; }
   const StateOps& ops() const noexcept { return ops_; }
 
@@ -66,11 +66,16 @@ class FolderCore {
   // A partition and our book in it, which it owns and guards.
   struct Home {
     Partition* partition;
-    FoldBook* book;
+    FoldBook* book = nullptr;  // none before the first event, and none when we are closed
   };
-  const Home& HomeOf(const PackedKey& key) const noexcept {
-    return homes_[engine_.IndexOfPartition(key)];
+  Home& HomeOf(const PackedKey& key) noexcept { return homes_[engine_.IndexOfPartition(key)]; }
+  // For an event, which finds a book unless we are closed.
+  FoldBook* BookFor(Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
+    if (home.book == nullptr) [[unlikely]]
+      home.book = NewBook(home);
+    return home.book;
   }
+  FoldBook* NewBook(const Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock());
   uint64_t HashOf(const PackedKey& key) const noexcept { return key.HashWith(engine_.hash_key()); }
 
   PartitionRange Clip(PartitionRange range) const noexcept;
@@ -91,8 +96,11 @@ class FolderCore {
   const StateOps ops_;
   const std::shared_ptr<void> context_owner_;
   uint32_t number_ = 0;
-  std::vector<Home> homes_;  // by partition
-  OpenPeak open_peak_;       // with gap_stats
+  std::atomic<bool> closed_ = false;
+  // By partition, as the listeners there, which its lock guards as well. Never resized.
+  std::vector<Home> homes_;
+  std::vector<FoldBook::Listeners> listeners_;
+  OpenPeak open_peak_;  // with gap_stats
 };
 
 }  // namespace pleat::inline v0

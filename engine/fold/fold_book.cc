@@ -59,7 +59,8 @@ size_t BacklogFrom(size_t max_backlog, size_t group_bytes) {
 }  // namespace
 
 FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps& ops,
-                   uint32_t partition, const HashKey& hash_key, Timeline& timeline)
+                   uint32_t partition, const HashKey& hash_key, Timeline& timeline,
+                   const Listeners& listeners)
     : quiet_period_(std::min(options.quiet_period, kAllOfTime)),
       max_hold_(std::min(options.max_hold, kAllOfTime)),
       quiet_end_(After(kEndOfTime, quiet_period_)),
@@ -93,10 +94,10 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
                                         : nullptr),
       learner_(options.quiet_floor > Duration{0}
                    ? std::make_unique<QuietLearner>(options.quiet_floor, quiet_period_)
-                   : nullptr) {}
+                   : nullptr),
+      listeners_(listeners) {}
 
 FoldBook::~FoldBook() {
-  TellListeners();  // who find that the folder is closed
   slab_.ForEach([this](uint32_t number) {
     if (slab_.cold(number).free()) return;
     ops_.destroy(ops_.context, state(number));

@@ -114,10 +114,12 @@ class Handout {
 
 class FoldBook final : public Book {
  public:
-  // `options` with this partition's share of the limits; `pool`, `ops` and `timeline` outlive the book.
-  // `hash_key` is the one that hashes come from.
+  using Listeners = std::vector<EmissionListener*>;
+
+  // `options` with this partition's share of the limits; `pool`, `ops`, `timeline` and `listeners`, who are told of
+  // emissions, outlive the book. `hash_key` is the one that hashes come from.
   FoldBook(PagePool& pool, const FolderOptions& options, const StateOps& ops, uint32_t partition,
-           const HashKey& hash_key, Timeline& timeline);
+           const HashKey& hash_key, Timeline& timeline, const Listeners& listeners);
   ~FoldBook() override;
 
   // From now on; for FolderOptions::gap_stats. The first `exact` gaps within groups are counted one by one. `peak`,
@@ -197,9 +199,6 @@ class FoldBook final : public Book {
   LeaseOutcome DropDeadLetter(const LeaseToken& token, EngineTime now);
   bool ScanDeadLetters(uint32_t& place, size_t max, EngineTime now, size_t& seen,
                        AnyFolder::SeeDead see);
-
-  void AddListener(EmissionListener& listener) { listeners_.push_back(&listener); }
-  void RemoveListener(const EmissionListener& listener) { std::erase(listeners_, &listener); }
 
   Ledger ledger() const noexcept;
   Sizes sizes() const noexcept;
@@ -524,7 +523,7 @@ class FoldBook final : public Book {
   std::unique_ptr<Memory> memory_;         // null: nothing needs it
   std::unique_ptr<QuietLearner> learner_;  // null: the quiet period is fixed
   std::unique_ptr<Leases> leases_;         // null: nothing was ever lent
-  std::vector<EmissionListener*> listeners_;
+  const Listeners& listeners_;
   uint64_t changes_ = 0;                  // counts what beside events changes what groups answer
   std::map<uint32_t, uint32_t> wraps_;    // the high half of the counts that need one
   std::map<uint32_t, EngineTime> early_;  // the smallest stamps that lie kFar back

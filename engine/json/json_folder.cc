@@ -409,6 +409,7 @@ bool JsonFolder::Scan(ScanCursor& cursor, size_t max, std::string& out) const {
 }
 
 void JsonFolder::CloseAll() noexcept { impl_->folder().CloseAll(); }
+void JsonFolder::Close() noexcept { impl_->folder().Close(); }
 
 LineCounts JsonFolder::counts() const noexcept { return impl_->counts(); }
 StampCounts JsonFolder::stamps() const noexcept { return impl_->stamps(); }

@@ -33,11 +33,26 @@ bool Partition::ExpireLeases(EngineTime now, size_t& budget) {
   return all;
 }
 
-void Partition::Close() {
-  stopped_ = closed_ = true;
-  books_.clear();
-  Reschedule(kNever);
-  lease_due_.store(kNever, std::memory_order_release);
+std::unique_ptr<Book> Partition::RemoveBook(const Book& book) {
+  const auto it = std::find_if(books_.begin(), books_.end(),
+                               [&](const auto& other) { return other.get() == &book; });
+  std::unique_ptr<Book> removed = std::move(*it);
+  books_.erase(it);
+  if (removed->NextDue() <= scheduled_ || removed->NextLeaseDue() <= NextLeaseDue()) {
+    ScheduleFirst();
+  }
+  return removed;
+}
+
+void Partition::ScheduleFirst() {
+  EngineTime next = kNever;
+  EngineTime next_lease = kNever;
+  for (const std::unique_ptr<Book>& book : books_) {
+    next = std::min(next, book->NextDue());
+    next_lease = std::min(next_lease, book->NextLeaseDue());
+  }
+  Reschedule(next);
+  lease_due_.store(next_lease, std::memory_order_release);
 }
 
 void Partition::Reschedule(EngineTime next) {

@@ -1,8 +1,8 @@
-// A Partition is one lock and what it guards: a book for each collection, and whether the engine was
-// stopped or is gone. It knows the engine's time only as an argument, and tells the timer wheel when its first
+// A Partition is one lock and what it guards: a book for each collection that has had an event here, and
+// whether the engine was stopped. It knows the engine's time only as an argument, and tells the timer wheel when its first
 // deadline moves earlier.
 //
-// Lock order: partitions by index, then the schedule, then what an alarm or a listener locks. User code runs under a partition's lock only as
+// Lock order: the engine's list of collections, partitions by index, then the schedule, then what an alarm or a listener locks. User code runs under a partition's lock only as
 // a fold function, or as the `take` and `look` of AnyFolder, which may not call back.
 #pragma once
 
@@ -83,6 +83,8 @@ class alignas(128) Partition : public Timer {
   void AddBook(std::unique_ptr<Book> book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
     books_.push_back(std::move(book));
   }
+  // REQUIRES: it is here.
+  std::unique_ptr<Book> RemoveBook(const Book& book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 
   // Call after anything that may have given `book` an earlier deadline.
   void DeadlineMayBeEarlier(const Book& book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
@@ -102,11 +104,8 @@ class alignas(128) Partition : public Timer {
   void Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { stopped_ = true; }
   bool stopped() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { return stopped_; }
 
-  // The books are gone from now on.
-  void Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
-  bool closed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { return closed_; }
-
  private:
+  void ScheduleFirst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
   void Reschedule(EngineTime next) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 
   mutable Lock lock_;
@@ -115,7 +114,6 @@ class alignas(128) Partition : public Timer {
   EngineTime scheduled_ ABSL_GUARDED_BY(lock_) = kNever;
   std::atomic<EngineTime> lease_due_{kNever};  // changes under the lock only
   bool stopped_ ABSL_GUARDED_BY(lock_) = false;
-  bool closed_ ABSL_GUARDED_BY(lock_) = false;
 };
 
 }  // namespace pleat::inline v0

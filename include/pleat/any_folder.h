@@ -279,7 +279,7 @@ struct AnyBatch {
 class EmissionListener {
  public:
   // Called under a partition's lock, once for each emission, by whichever thread has brought it about: set a
-  // flag, wake a loop, and return. Calling the engine deadlocks; throwing terminates.
+  // flag, wake a loop, and return. A call on an engine from there does nothing (see Engine); throwing terminates.
   virtual void MayHaveEmissions() noexcept = 0;
 
  protected:
@@ -287,7 +287,7 @@ class EmissionListener {
 };
 
 // Thread safety: as Engine; any thread, any time, also on one object. Cheap to copy: it refers to a
-// collection of an engine. When that is gone, every call answers so (kStopped, kClosed, or nothing).
+// collection of an engine. When that is closed or gone, every call answers so (kStopped, kClosed, or nothing).
 class PLEAT_EXPORT AnyFolder {
  public:
   using Take = absl::FunctionRef<void(const ClosedGroup&)>;
@@ -296,8 +296,8 @@ class PLEAT_EXPORT AnyFolder {
   using Look = absl::FunctionRef<void(const GroupInfo&, const void* state)>;
   using See = absl::FunctionRef<void(std::string_view key, const GroupInfo&, const void* state)>;
 
-  // Creates the collection `name` in the engine, which keeps `context_owner` as long as it keeps the
-  // collection; without one, `ops.context` must outlive the engine.
+  // Creates the collection `name` in the engine. `context_owner` is kept until it is closed and the last handle is gone;
+  // without one, `ops.context` must outlive the engine.
   // Errors: kInvalidArgument for an option out of range, naming it; kAlreadyExists; kFailedPrecondition from inside a
   // fold function.
   static absl::StatusOr<AnyFolder> Open(Engine& engine, std::string_view name,
@@ -308,7 +308,7 @@ class PLEAT_EXPORT AnyFolder {
   [[noreturn]] static void OpenFailed(std::string_view name, const absl::Status& why) noexcept;
 
   // See Folder for the meaning of all of these. `look` and `take` run under partitions' locks: copy or
-  // move the state out and return. Calling the engine from them deadlocks; throwing terminates.
+  // move the state out and return. A call on an engine from them does nothing (see Engine); throwing terminates.
   FoldOutcome Fold(std::string_view key, const void* event, EngineTime at) noexcept;
   FoldCounts FoldBatch(const AnyBatch& batch, std::span<FoldOutcome> outcomes,
                        PartitionRange only = {}) noexcept;
@@ -317,6 +317,7 @@ class PLEAT_EXPORT AnyFolder {
   bool Peek(std::string_view key, Look look) const noexcept;
   bool Scan(ScanCursor& cursor, size_t max, See see) const noexcept;
   void CloseAll() noexcept;
+  void Close() noexcept;
 
   size_t Pop(size_t max, PartitionRange from, Take take) noexcept;
 
@@ -344,7 +345,7 @@ class PLEAT_EXPORT AnyFolder {
   std::unique_ptr<GapStats> gap_stats() const noexcept;
   const StateOps& ops() const noexcept;
 
-  // Whether the engine is gone.
+  // Whether it was closed, or the engine is gone.
   bool closed() const noexcept;
 
   // The engine's own, for whoever has only the folder.
@@ -357,10 +358,10 @@ class PLEAT_EXPORT AnyFolder {
   int partitions() const noexcept;
 
  private:
-  AnyFolder(std::shared_ptr<EngineCore> engine, FolderCore* core);
+  AnyFolder(std::shared_ptr<EngineCore> engine, std::shared_ptr<FolderCore> core);
 
-  std::shared_ptr<EngineCore> engine_;  // which keeps the core
-  FolderCore* core_ = nullptr;
+  std::shared_ptr<EngineCore> engine_;  // which the core uses
+  std::shared_ptr<FolderCore> core_;
 };
 
 }  // namespace pleat::inline v0

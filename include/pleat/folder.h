@@ -18,7 +18,7 @@
 // only the struct itself is counted. HeapBytes() must change in Fold() only: any other change is
 // not counted, and leaves the sum wrong; a debug build of the library ends the program there. All
 // of these, and the destructor, run under a partition's lock: they must not call the engine, which
-// would deadlock, and one that throws ends the program.
+// answers that it would deadlock, or does nothing (see Engine); and one that throws ends the program.
 //
 // FolderOptions and its defaults are in any_folder.h.
 //
@@ -116,8 +116,8 @@ class Folder {
  public:
   using Rules = FoldRules<Event, State>;
 
-  // Creates the collection `name`, unique in the engine; it lives as long as the engine does, and so do
-  // the rules. Errors: kInvalidArgument for an option out of range, naming it; kAlreadyExists.
+  // Creates the collection `name`, unique in the engine, which keeps it and its rules until Close(). A folder takes memory
+  // by its groups; without any, some 2 KB. Errors: kInvalidArgument for an option out of range, naming it; kAlreadyExists.
   static absl::StatusOr<Folder> Open(Engine& engine, std::string_view name,
                                      const FolderOptions& options, Rules rules = {}) {
     absl::StatusOr<AnyFolder> any;
@@ -260,6 +260,11 @@ class Folder {
   // Closes every open group now, by (deadline, opening order), with reason kEnd: the end of input.
   // Every partition is locked meanwhile. Complexity: O(n log n) for the most groups ever open at once.
   void CloseAll() noexcept { any_.CloseAll(); }
+
+  // Ends the collection: drops what is open, what waits and what is lent, and gives the memory back. Waits for calls on
+  // it that are under way; those on any handle of it then answer as when the engine is gone: kStopped, kClosed, or
+  // nothing; and consumers complete. Its name may be used again.
+  void Close() noexcept { any_.Close(); }
 
   // A copy of the open group of `key`, or nothing: a group that is due counts as closed, whether or
   // not it was popped.

@@ -358,6 +358,9 @@ class PLEAT_EXPORT JsonFolder {
   // Closes every open group with reason "end".
   void CloseAll() noexcept;
 
+  // Ends the collection; see Folder::Close().
+  void Close() noexcept;
+
   LineCounts counts() const noexcept;
   StampCounts stamps() const noexcept;
   Ledger ledger() const noexcept;

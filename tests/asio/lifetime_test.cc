@@ -117,6 +117,21 @@ TEST(ConsumerLife, IsClosedWhenTheEngineOfItsFolderIsGone) {
   EXPECT_EQ(got.calls, 2);
 }
 
+TEST(ConsumerLife, IsClosedWhenItsFolderIsClosed) {
+  Service service;
+  Consumer consumer(*service.driver, service.sums);
+  Got one, lease;
+  consumer.async_pop(one.One());
+  consumer.async_lease(lease.One());
+  service.sums.Close();
+  service.Poll();
+  EXPECT_EQ(one.error, AsioError::kClosed);
+  EXPECT_EQ(lease.error, AsioError::kClosed);
+  consumer.async_pop(one.One());
+  service.Poll();
+  EXPECT_EQ(one.calls, 2);
+}
+
 TEST(ConsumerLife, DestroyedItCancels) {
   Service service;
   Got got;

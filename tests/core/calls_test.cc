@@ -1,8 +1,10 @@
 // Calls from where they must not hang, on engines that are gone, and for a range of partitions.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -49,6 +51,7 @@ TEST(Reentrance, AFoldFunctionThatCallsTheEngineIsToldSo) {
     folder.Flush("k");
     folder.Cancel("k");
     folder.CloseAll();
+    folder.Close();
     engine->Advance(kT0 + 1h);
     while (!engine->Advance(kT0 + 1h, 1)) {
     }
@@ -88,6 +91,107 @@ TEST(Closing, WhatIsCalledAfterTheEngineIsGoneSaysSo) {
   EXPECT_FALSE(folder.Peek("a"));
   folder.CloseAll();
   EXPECT_EQ(folder.ledger(), Ledger{});
+}
+
+// What the engine answers when it is gone, while the engine goes on.
+TEST(Closing, WhatIsCalledOnAClosedFolderSaysSo) {
+  auto engine = *Engine::Open({.partitions = 2});
+  const FolderOptions options = {.quiet_period = 1s, .max_hold = kForever, .max_events = 2};
+  Folder<Number, Values> folder(*engine, "n", options);
+  Folder<Number, Values> other(*engine, "other", options);
+  for (int i = 0; i < 2; ++i) folder.Fold("a", {i}, kT0);
+  folder.Fold("b", {1}, kT0);
+  other.Fold("a", {1}, kT0 + 1min);
+  auto lease = folder.Lease(1, 1min, kT0);
+  ASSERT_THAT(lease, SizeIs(1));
+  const auto handle = folder;
+  EXPECT_FALSE(handle.any().closed());
+
+  folder.Close();
+  EXPECT_TRUE(handle.any().closed());
+  EXPECT_FALSE(other.any().closed());
+  EXPECT_EQ(folder.Fold("a", {1}, kT0), FoldOutcome::kStopped);
+  const std::vector<KeyedEvent<Number>> events(10, {.key = "a", .at = kT0, .event = {1}});
+  EXPECT_EQ(folder.FoldBatch(events).stopped, 10);
+  EXPECT_EQ(lease[0].Ack(), LeaseOutcome::kClosed);
+  EXPECT_THAT(folder.Pop(10), IsEmpty());
+  EXPECT_THAT(folder.Lease(10, 1s, kT0), IsEmpty());
+  EXPECT_FALSE(folder.Flush("b"));
+  EXPECT_FALSE(folder.Cancel("b"));
+  EXPECT_FALSE(folder.Peek("b"));
+  ScanCursor cursor;
+  std::vector<OpenGroup<Values>> groups;
+  EXPECT_FALSE(folder.Scan(cursor, 10, groups));
+  EXPECT_THAT(groups, IsEmpty());
+  folder.CloseAll();
+  folder.Close();
+  EXPECT_EQ(folder.ledger(), Ledger{});
+
+  EXPECT_EQ(engine->NextDeadline(), kT0 + 1min + 1s);  // the other's alone
+  engine->Advance(kT0 + 1h);
+  EXPECT_THAT(other.Pop(10), SizeIs(1));
+}
+
+TEST(Closing, TheNameOfAClosedFolderCanBeUsedAgain) {
+  auto engine = *Engine::Open({.partitions = 2});
+  const FolderOptions options = {.quiet_period = 1s, .max_hold = kForever};
+  Folder<Number, Values> first(*engine, "n", options);
+  first.Fold("a", {1}, kT0);
+  EXPECT_FALSE((Folder<Number, Values>::Open(*engine, "n", options)).ok());
+  first.Close();
+  Folder<Number, Values> second(*engine, "n", options);
+  EXPECT_EQ(second.Fold("a", {2}, kT0), FoldOutcome::kOpened);
+  first.Close();  // that of the first one
+  EXPECT_EQ(second.Fold("a", {3}, kT0), FoldOutcome::kFolded);
+  EXPECT_EQ(first.Fold("a", {4}, kT0), FoldOutcome::kStopped);
+  engine.reset();
+  second.Close();
+}
+
+// What a folder has said it owns lives as long as somebody may use it.
+TEST(Closing, RulesOfAClosedFolderGoWithItsLastHandle) {
+  auto engine = *Engine::Open({.partitions = 2});
+  auto rule = std::make_shared<int>(7);
+  FoldRules<Number, Values> rules;
+  rules.ends = [rule](const Number&) { return *rule == 0; };
+  std::optional<Folder<Number, Values>> folder = *Folder<Number, Values>::Open(
+      *engine, "n", {.quiet_period = 1s, .max_hold = kForever}, std::move(rules));
+  rules = {};
+  folder->Fold("a", {1}, kT0);
+  folder->Close();
+  EXPECT_EQ(rule.use_count(), 2);
+  folder.reset();
+  EXPECT_EQ(rule.use_count(), 1);
+}
+
+TEST(Closing, FoldersAreOpenedAndClosedWhileOthersUseThem) {
+  auto engine = *Engine::Open({.partitions = 4});
+  const FolderOptions options = {.quiet_period = 1s, .max_hold = kForever, .max_events = 2};
+  for (int round = 0; round < 30; ++round) {
+    Folder<Number, Values> folder(*engine, "n", options);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t) {
+      threads.emplace_back([&engine, folder]() mutable {
+        const std::vector<KeyedEvent<Number>> events(20, {.key = "x", .at = kT0, .event = {1}});
+        for (int i = 0;
+             folder.Fold("k" + std::to_string(i % 50), {i}, kT0) != FoldOutcome::kStopped; ++i) {
+          folder.FoldBatch(events);
+          for (auto& lease : folder.Lease(3, 1min, kT0)) lease.Ack();
+          (void)folder.Pop(3);
+          engine->Advance(kT0 + Duration(i));
+        }
+      });
+    }
+    for (int t = 0; t < 2; ++t) {
+      threads.emplace_back([folder]() mutable {
+        while (folder.ledger().popped < 20 && !folder.any().closed()) std::this_thread::yield();
+        folder.Close();
+        EXPECT_EQ(folder.Fold("k", {1}, kT0), FoldOutcome::kStopped);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(folder.sizes(), Sizes{});
+  }
 }
 
 TEST(Closing, CallsUnderWayAreWaitedFor) {

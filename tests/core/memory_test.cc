@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -273,6 +274,34 @@ TEST_F(BoundedMemory, ReturnsAfterASpikeOfTenTimesTheKeys) {
     for (Duration after = 16s; after < end; after += 9s) fold(0, kBusy, after);
     EXPECT_EQ(folder_->sizes().open_groups, kBusy);
     EXPECT_LT(ResidentBytes(), level + level / 2 + kSlack) << counted() << " counted";
+  }
+}
+
+TEST_F(BoundedMemory, AFolderWithoutGroupsTakesNextToNothing) {
+  constexpr size_t kFolders = 500;
+  engine_ = *Engine::Open({});
+  std::vector<Hitting> folders;
+  folders.reserve(kFolders);
+  const size_t before = ResidentBytes();
+  for (size_t i = 0; i < kFolders; ++i) {
+    folders.emplace_back(*engine_, Name(i), FolderOptions{.quiet_period = 1h, .max_hold = 1h});
+    EXPECT_EQ(folders.back().sizes().bytes, 0);
+    EXPECT_EQ(folders.back().ledger(), Ledger{});
+    EXPECT_THAT(folders.back().Pop(10), testing::IsEmpty());
+  }
+  EXPECT_LE(ResidentBytes() - before, kFolders * 4096);
+}
+
+TEST_F(BoundedMemory, AClosedFolderGivesItsMemoryBack) {
+  Open({.quiet_period = 1h, .max_hold = 1h}, Axis::kArrival, 16);
+  const size_t before = ResidentBytes();
+  for (int round = 0; round < 3; ++round) {
+    for (uint64_t i = 0; i < 200'000; ++i) Fold(i, 0s);
+    for (uint64_t i = 0; i < 100'000; ++i) folder_->Flush(Name(i));
+    EXPECT_GE(ResidentBytes() - before, 16 * kMiB);
+    folder_->Close();
+    EXPECT_LE(ResidentBytes() - before, 4 * kMiB) << "round " << round;
+    folder_ = *Hitting::Open(*engine_, "hits", {.quiet_period = 1h, .max_hold = 1h});
   }
 }
 

@@ -32,7 +32,7 @@ class FoldBookFixture : public testing::Test {
  protected:
   explicit FoldBookFixture(FolderOptions options = {.quiet_period = 10s, .max_hold = kForever})
       : timeline_(EngineOptions{}),
-        book_(pool_, options, StateOpsFor<Text, Joined>(), 3, kHashKey, timeline_) {}
+        book_(pool_, options, StateOpsFor<Text, Joined>(), 3, kHashKey, timeline_, listeners_) {}
 
   FoldOutcome Fold(std::string_view key, std::string value, EngineTime at, EngineTime now) {
     const Text text{std::move(value)};
@@ -62,6 +62,7 @@ class FoldBookFixture : public testing::Test {
   uint64_t position_ = 0;
   PagePool pool_;
   Timeline timeline_;
+  const FoldBook::Listeners listeners_;
   FoldBook book_;
 };
 
