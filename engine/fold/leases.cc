@@ -216,11 +216,12 @@ Delivery Leases::LendRecord(uint32_t number, EngineTime now, Duration ttl) {
 
 LeaseToken Leases::TokenOf(uint32_t number) const noexcept {
   const Record& record = At(number);
-  LeaseToken token = origin_;
-  token.lease = record.lease;
-  token.generation = record.held.emission.generation;
-  token.place = number;
-  return token;
+  return {.epoch = origin_.epoch,
+          .lease = record.lease,
+          .generation = record.held.emission.generation,
+          .collection = origin_.collection,
+          .partition = origin_.partition,
+          .place = number};
 }
 
 // The record that the token's delivery was of, if that is the last one of its emission; else kNone.
@@ -422,14 +423,11 @@ bool Leases::ScanDead(uint32_t& place, size_t max, size_t& seen,
 
 void Leases::Remember(uint64_t lease) {
   last_lease_ = lease;
-  acked_.push_back(kNotAcked);
-  if (acked_.size() > kRemembered) acked_.pop_front();
-}
-
-// The generation that this delivery has acked, or kNotAcked; null if the delivery is not remembered.
-uint64_t* Leases::AckedBy(uint64_t lease) noexcept {
-  const uint64_t back = last_lease_ - lease;
-  return lease <= last_lease_ && back < acked_.size() ? &acked_[acked_.size() - 1 - back] : nullptr;
+  if (acked_.size() < kRemembered) {
+    acked_.push_back(kNotAcked);
+  } else {
+    *AckedBy(lease) = kNotAcked;
+  }
 }
 
 }  // namespace pleat::inline v0

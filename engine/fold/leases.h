@@ -27,7 +27,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include <absl/functional/function_ref.h>
@@ -222,7 +221,10 @@ class Leases {
   void Bury(uint32_t number, EngineTime at, bool by_call, Drop drop);
   void UnlinkDead(Record& dead);
   void Remember(uint64_t lease);
-  uint64_t* AckedBy(uint64_t lease) noexcept;
+  uint64_t* AckedBy(uint64_t lease) noexcept {
+    const bool remembered = lease <= last_lease_ && last_lease_ - lease < acked_.size();
+    return remembered ? &acked_[(lease - 1) % kRemembered] : nullptr;
+  }
 
   const FolderOptions& options_;
   Timeline& timeline_;
@@ -233,7 +235,8 @@ class Leases {
   Deadlines deadlines_;
   PagedQueue<Returned> returned_;
   std::vector<Released> released_;
-  std::deque<uint64_t> acked_;  // by each of the latest deliveries: a generation, or kNotAcked
+  // By each of the latest deliveries, the first at 0, and so round: the generation that it acked, or kNotAcked.
+  std::vector<uint64_t> acked_;
   uint64_t last_lease_ = 0;
   uint64_t version_ = 0;         // counts whatever can change an answer
   uint32_t first_dead_ = kNone;  // the oldest
