@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,11 @@ namespace pleat_structure {
 namespace {
 
 using testing::IsEmpty;
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
 
 struct SourceFile {
   std::string path;  // from the root of the tree
@@ -31,9 +37,7 @@ std::vector<SourceFile> SourceFiles() {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const fs::path extension = entry.path().extension();
       if (extension != ".h" && extension != ".cc") continue;
-      std::ifstream in(entry.path());
-      files.push_back({fs::relative(entry.path(), root).generic_string(),
-                       std::string(std::istreambuf_iterator<char>(in), {})});
+      files.push_back({fs::relative(entry.path(), root).generic_string(), ReadFile(entry.path())});
     }
   }
   return files;
@@ -65,6 +69,22 @@ TEST(Tree, EveryHeaderOpensWithACommentAndIsGuarded) {
     if (!file.path.ends_with(".h")) continue;
     EXPECT_TRUE(file.text.starts_with("//")) << file.path;
     EXPECT_NE(file.text.find("\n#pragma once\n"), std::string::npos) << file.path;
+  }
+}
+
+// Before 1.0 a minor version may change anything: a program of one does not link with another.
+TEST(Tree, TheInlineNamespaceIsNamedAfterTheVersion) {
+  const std::filesystem::path root = PLEAT_SOURCE_DIR;
+  const std::string project = ReadFile(root / "CMakeLists.txt");
+  std::smatch version;
+  ASSERT_TRUE(std::regex_search(project, version, std::regex(R"(VERSION (\d+)\.(\d+)\.\d+)")));
+  const std::string name = "v" + version.str(1) + "_" + version.str(2);
+  const std::regex inline_namespace(R"(pleat::inline (\w+))");
+  for (const SourceFile& file : SourceFiles()) {
+    for (std::sregex_iterator it(file.text.begin(), file.text.end(), inline_namespace), end;
+         it != end; ++it) {
+      EXPECT_EQ(it->str(1), name) << file.path;
+    }
   }
 }
 
