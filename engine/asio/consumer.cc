@@ -7,7 +7,7 @@
 
 #include "engine/asio/consumer_core.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // error_category has no virtual destructor, on purpose: nobody deletes one.
@@ -69,4 +69,4 @@ void AnyConsumer::CancelWaiter::operator()(boost::asio::cancellation_type_t type
   if (const auto core = core_.lock()) core->Cancel(*waiter_);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

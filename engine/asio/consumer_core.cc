@@ -8,7 +8,7 @@
 
 #include "engine/base/check.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // Emissions that one dispatch takes, give or take one operation, before it lets other handlers run.
@@ -177,4 +177,4 @@ ConsumerStats ConsumerCore::stats() {
   return stats;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -24,7 +24,7 @@
 #include "engine/asio/context_guest.h"
 #include "engine/asio/driver_core.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class ConsumerCore final : public EmissionListener,
                            public ContextGuest,
@@ -72,4 +72,4 @@ class ConsumerCore final : public EmissionListener,
   ConsumerStats stats_;  // but for `waiting`
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -6,7 +6,7 @@
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/query.hpp>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 class GuestService final : public boost::asio::execution_context::service {
@@ -45,4 +45,4 @@ void AddGuest(const boost::asio::any_io_executor& executor,
   boost::asio::use_service<GuestService>(context).Add(guest);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -9,7 +9,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class ContextGuest {
  public:
@@ -52,4 +52,4 @@ class WeakList {
 void AddGuest(const boost::asio::any_io_executor& executor,
               const std::shared_ptr<ContextGuest>& guest);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

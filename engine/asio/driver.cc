@@ -9,7 +9,7 @@
 #include "engine/asio/driver_core.h"
 #include "engine/base/check.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 struct [[gnu::visibility("hidden")]] DriverThread::Impl {
   explicit Impl(std::shared_ptr<boost::asio::io_context> io)
@@ -64,4 +64,4 @@ DriverThread Driver::RunThread() {
   return DriverThread(std::make_unique<DriverThread::Impl>(context_));
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

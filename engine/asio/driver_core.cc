@@ -10,7 +10,7 @@
 #include "engine/asio/machine_clock.h"
 #include "engine/base/check.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // A wall clock that is slewed moves by at most 5 ms during the longest sleep; this is a step.
@@ -217,4 +217,4 @@ boost::asio::any_io_executor DriverCore::executor() {
   return executor_;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -28,7 +28,7 @@
 
 #include "engine/asio/context_guest.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class ConsumerCore;
 
@@ -93,4 +93,4 @@ class DriverCore final : public EngineAlarm,
   WeakList<ConsumerCore> consumers_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 std::chrono::nanoseconds Read(clockid_t clock) noexcept {
@@ -29,4 +29,4 @@ const DriverClock& MachineClock() noexcept {
   return clock;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -3,8 +3,8 @@
 
 #include <pleat/asio.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 const DriverClock& MachineClock() noexcept;
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -6,7 +6,7 @@
 
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class Book {
  public:
@@ -24,4 +24,4 @@ class Book {
   virtual EngineTime NextLeaseDue() const noexcept = 0;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

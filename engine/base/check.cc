@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 void CheckFailed(const char* file, int line, const char* condition) noexcept {
   std::fprintf(stderr, "pleat: %s:%d: check failed: %s\n", file, line, condition);
@@ -15,4 +15,4 @@ void Fail(std::string_view sentence) noexcept {
   std::abort();
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

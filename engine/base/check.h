@@ -10,7 +10,7 @@
 
 #include <pleat/export.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 [[noreturn]] PLEAT_EXPORT void CheckFailed(const char* file, int line,
                                            const char* condition) noexcept;
@@ -18,7 +18,7 @@ namespace pleat::inline v0 {
 // Prints "pleat: <sentence>" and stops the program.
 [[noreturn]] PLEAT_EXPORT void Fail(std::string_view sentence) noexcept;
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1
 
 #define PLEAT_CHECK(condition)                       \
   (__builtin_expect(static_cast<bool>(condition), 1) \

@@ -7,7 +7,7 @@
 
 #include <pleat/partition.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 struct Words {
@@ -66,4 +66,4 @@ HashKey RandomHashKey() {
   return {word(), word(), word()};
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -19,7 +19,7 @@
 
 #include <pleat/export.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 using HashKey = std::array<uint64_t, 3>;
 
@@ -87,4 +87,4 @@ inline uint64_t StableHashOfWords(uint64_t a, uint64_t b, uint64_t c, size_t siz
 PLEAT_EXPORT HashKey RandomHashKey();
 HashKey MakeHashKey(uint64_t a, uint64_t b) noexcept;
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -2,7 +2,7 @@
 // call from one of them could wait for itself, or, through another engine, for ever; it is told so instead.
 #pragma once
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 #if defined(__GNUC__)
 [[gnu::tls_model("initial-exec")]]
@@ -23,4 +23,4 @@ class Call {
   const bool nested_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -20,7 +20,7 @@
 
 #include <absl/base/thread_annotations.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class ABSL_LOCKABLE Lock {
  public:
@@ -206,4 +206,4 @@ class ABSL_SCOPED_LOCKABLE LongLockGuard {
   Lock& lock_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -6,7 +6,7 @@
 
 #include "engine/base/check.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 PagePool::~PagePool() {
   for (const auto& [extent, free] : extents_) munmap(extent, kExtentBytes);
@@ -64,4 +64,4 @@ std::byte* PagePool::AddExtent() {
   return extent;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -20,7 +20,7 @@
 
 #include "engine/base/lock.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class PagePool {
  public:
@@ -53,4 +53,4 @@ class PagePool {
   bool spare_ ABSL_GUARDED_BY(lock_) = false;  // one of them is free as a whole
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -13,7 +13,7 @@
 
 #include "engine/base/lock.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 enum class Mistake : uint8_t {
   kNone,
@@ -40,4 +40,4 @@ inline void LetGo(Lock&) noexcept {}
 
 #endif
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

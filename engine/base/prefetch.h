@@ -1,7 +1,7 @@
 // Brings a cache line closer, for somebody who will write to it soon.
 #pragma once
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 inline void Prefetch(const void* line) noexcept {
   __builtin_prefetch(line, /*for writing*/ 1);
@@ -9,4 +9,4 @@ inline void Prefetch(const void* line) noexcept {
   asm volatile("");
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

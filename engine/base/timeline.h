@@ -13,7 +13,7 @@
 #include <pleat/engine.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class Timeline {
  public:
@@ -100,4 +100,4 @@ class Position {
   uint64_t reserved_ = 0;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

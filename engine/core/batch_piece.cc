@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // Enough for a strip's cache lines to come while another strip is folded, few enough for them to stay.
@@ -199,4 +199,4 @@ FoldOutcome BatchPiece::Refuse(FoldBook& book, Fate fate) {
   return FoldOutcome::kOverLimit;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

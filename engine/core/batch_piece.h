@@ -29,7 +29,7 @@
 
 #include "engine/core/folder_core.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class BatchPiece {
  public:
@@ -92,4 +92,4 @@ class BatchPiece {
   std::array<Fate, kEventsMax> fates_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -10,7 +10,7 @@
 #include "engine/core/engine_core.h"
 #include "engine/core/folder_core.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr int kPartitionsMax = 4096;
@@ -199,4 +199,4 @@ void Engine::Stop() noexcept {
 int Engine::partitions() const noexcept { return core_->partition_count(); }
 Axis Engine::axis() const noexcept { return core_->timeline().axis(); }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -20,7 +20,7 @@
 #include "engine/partition/partition.h"
 #include "engine/table/packed_key.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class FolderCore;
 
@@ -76,4 +76,4 @@ class EngineCore {
   std::deque<Partition> partitions_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -13,7 +13,7 @@
 #include "engine/core/engine_core.h"
 #include "engine/core/folder_core.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 absl::Status OutOfRange(std::string_view option, std::string_view must) {
@@ -588,4 +588,4 @@ void AnyFolder::MoveLeaseTime(EngineTime now) noexcept {
 EngineTime AnyFolder::now() const noexcept { return engine_->timeline().now(); }
 int AnyFolder::partitions() const noexcept { return engine_->partition_count(); }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

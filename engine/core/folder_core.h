@@ -18,7 +18,7 @@
 #include "engine/core/engine_core.h"
 #include "engine/fold/fold_book.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class FolderCore {
  public:
@@ -103,4 +103,4 @@ class FolderCore {
   OpenPeak open_peak_;  // with gap_stats
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

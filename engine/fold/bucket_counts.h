@@ -18,7 +18,7 @@
 
 #include "engine/base/prefetch.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 template <int kDigits>
 class BucketCounts {
@@ -77,4 +77,4 @@ class BucketCounts {
   std::map<uint32_t, uint64_t> wraps_;  // of the counters that have run full
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -7,7 +7,7 @@
 
 #include "engine/base/check.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr size_t RoundUp(size_t size, size_t to) { return (size + to - 1) / to * to; }
@@ -504,4 +504,4 @@ Sizes FoldBook::sizes() const noexcept {
           .bytes = bytes_};
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -62,7 +62,7 @@
 #include "engine/table/packed_key.h"
 #include "engine/table/slab.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // One event on its way into a group.
 struct FoldCall {
@@ -588,4 +588,4 @@ inline FoldOutcome FoldBook::Fold(const FoldCall& call, FoldGuess guess) {
   }
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -4,7 +4,7 @@
 
 #include "engine/fold/fold_book.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 bool FoldBook::Before(const ReadyGroup& mine, const FoldBook& other,
                       const ReadyGroup& theirs) const noexcept {
@@ -253,4 +253,4 @@ void FoldBook::DropOldest(const ReadyGroup& newest) {
   }
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -6,7 +6,7 @@
 
 #include "engine/fold/fold_book.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
   if (bytes_ >= catch_up_from_ && CatchUp(call.now)) {
@@ -458,4 +458,4 @@ void FoldBook::NoteEmission(uint32_t number, const ReadyGroup& ready) {
   });
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

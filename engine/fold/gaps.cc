@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 void Gaps::CountFresh() {
   if (counted_ < exact_ || fresh_count_ < kFresh) {
@@ -41,4 +41,4 @@ void Gaps::AddTo(GapStats& stats) {
   stats.last = std::max(stats.last, last_);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

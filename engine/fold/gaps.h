@@ -25,7 +25,7 @@
 #include "engine/fold/bucket_counts.h"
 #include "engine/fold/ghosts.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // The most groups that a folder had open at a time, over all its partitions: these have their peaks at
 // different times, so that it cannot be told from them.
@@ -114,4 +114,4 @@ class Gaps {
   BucketCounts<2> fold_sizes_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 void Ghosts::Put(uint64_t hash, EngineTime last, EngineTime now) {
   const auto forget = [&](EngineTime stamp) {
@@ -38,4 +38,4 @@ void Ghosts::Erase(uint32_t number) {
   entries_.Free(number);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -18,7 +18,7 @@
 #include "engine/table/key_index.h"
 #include "engine/table/slab.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class Ghosts {
  public:
@@ -75,4 +75,4 @@ class Ghosts {
   Duration known_to_ = kForever;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

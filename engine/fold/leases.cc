@@ -6,7 +6,7 @@
 #include "engine/base/check.h"
 #include "engine/base/planted.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 Leases::Leases(PagePool& pool, const FolderOptions& options, Timeline& timeline,
                const LeaseToken& origin, Duration usual_ttl)
@@ -430,4 +430,4 @@ void Leases::Remember(uint64_t lease) {
   }
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -42,7 +42,7 @@
 #include "engine/table/packed_key.h"
 #include "engine/table/slab.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class Leases {
  public:
@@ -251,4 +251,4 @@ class Leases {
   uint64_t ran_out_ = 0;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -4,7 +4,7 @@
 #include <bit>
 #include <limits>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 QuietLearner::QuietLearner(Duration floor, Duration ceiling) : rows_(1) {
   const auto end = static_cast<uint64_t>(ceiling.count());
@@ -102,4 +102,4 @@ Duration QuietLearner::BestFor(const Cell& cell) const {
   return quiet;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -28,7 +28,7 @@
 
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class QuietLearner {
  public:
@@ -82,4 +82,4 @@ class QuietLearner {
   std::unordered_map<uint32_t, uint16_t> row_of_class_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -16,7 +16,7 @@
 
 #include "engine/base/page_pool.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // A closed group that waits to be popped.
 struct ReadyGroup {
@@ -108,4 +108,4 @@ class PagedQueue {
 
 using ReadyQueue = PagedQueue<ReadyGroup>;
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -6,7 +6,7 @@
 #include "engine/json/option_json.h"
 #include "engine/json/text.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using Kind = Condition::Kind;
@@ -86,4 +86,4 @@ ConditionPlan::ConditionPlan(const Condition& condition,
   }
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -12,7 +12,7 @@
 #include <absl/functional/function_ref.h>
 #include <pleat/json.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Whether `left OP right` holds, for the OP of a comparison. `left` is the text of any value, canonical
 // if it is a scalar, or empty; `right` is a scalar's.
@@ -48,4 +48,4 @@ class ConditionPlan {
   std::vector<ConditionPlan> parts_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -10,7 +10,7 @@
 #include "engine/json/text.h"
 #include "engine/json/tokens.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using bad_line::Quoted;
@@ -294,4 +294,4 @@ std::string FormatCondition(const Condition& condition) {
   return "{\"" + std::string(NameOf(condition.kind)) + "\":" + parts + "}";
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -16,7 +16,7 @@
 #include <absl/status/status.h>
 #include <pleat/json.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // How far all, any and not nest, and how many comparisons there are.
 inline constexpr int kConditionLevelsMax = 16;
@@ -30,4 +30,4 @@ inline bool TakesCondition(std::string_view option) noexcept { return option.end
 absl::Status CheckCondition(const Condition& condition,
                             absl::FunctionRef<absl::Status(const std::string& path)> check_path);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

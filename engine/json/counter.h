@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class Counter {
  public:
@@ -17,4 +17,4 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -7,7 +7,7 @@
 
 #include "engine/json/reasons.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 struct Unit {
@@ -95,4 +95,4 @@ std::string FormatDuration(Duration d) {
   return best;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -9,7 +9,7 @@
 #include <absl/hash/hash.h>
 #include <absl/strings/string_view.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr size_t kIndexedSize = 12;
@@ -240,4 +240,4 @@ void ElementSet::Clear() noexcept {
   state_ = 0;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

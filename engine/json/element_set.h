@@ -14,7 +14,7 @@
 
 #include "engine/json/line_writer.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class ElementSet {
  public:
@@ -65,4 +65,4 @@ class ElementSet {
 };
 static_assert(sizeof(ElementSet) == 40);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

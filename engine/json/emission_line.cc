@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // Takes the first of some scalars joined by commas, and the comma behind it.
@@ -128,4 +128,4 @@ void EmissionPrinter::AppendMeta(const GroupInfo& info, EngineTime closed, std::
   out.Put('}');
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -11,7 +11,7 @@
 #include "engine/json/line_writer.h"
 #include "engine/json/timestamp.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Prints groups of one plan, one after the other.
 class EmissionPrinter {
@@ -43,4 +43,4 @@ class EmissionPrinter {
   FoldPlan::CaveatNames caveats_;  // of this group
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -15,7 +15,7 @@
 
 #include "engine/json/reducers.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Texts that stay where they were written until all are cleared.
 class TextArena {
@@ -89,4 +89,4 @@ struct EventBatch {
   }
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -10,7 +10,7 @@
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 struct Unit {
@@ -356,4 +356,4 @@ void EventReader::ReadRest(EventBatch& batch, Operand& operand) {
   operand.elements = static_cast<uint32_t>(batch.elements.size() - operand.first_element);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -17,7 +17,7 @@
 #include "engine/json/timestamp.h"
 #include "engine/json/unseen_paths.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // An event that flushes or cancels the group of its key.
 struct ControlEvent {
@@ -80,4 +80,4 @@ class EventReader {
   std::string reason_text_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -6,7 +6,7 @@
 #include "engine/json/reasons.h"
 #include "engine/json/rest_members.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 const FoldPlan& PlanOf(void* context) noexcept { return *static_cast<const FoldPlan*>(context); }
@@ -260,4 +260,4 @@ void FoldPlan::AppendMerges(const void* state, LineWriter& out, CaveatNames& nam
   if (raw) append(merges.back());
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -22,7 +22,7 @@
 #include "engine/json/path.h"
 #include "engine/json/reducers.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 struct FoldPlan {
   struct Key {
@@ -111,4 +111,4 @@ struct FoldPlan {
   void AddMarks(const FoldSpec& spec);
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -8,7 +8,7 @@
 #include "engine/json/read_lines.h"
 #include "engine/json/reasons.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
  public:
@@ -110,4 +110,4 @@ const FoldPlan& JsonAnalyzer::plan() const noexcept { return impl_->plan(); }
 JsonLines::JsonLines(const JsonAnalyzer& analyzer)
     : impl_(std::make_unique<Impl>(analyzer.plan())) {}
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

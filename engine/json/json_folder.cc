@@ -17,7 +17,7 @@
 #include "engine/json/reasons.h"
 #include "engine/json/stamp_order.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // How many groups are moved out before they are printed: enough to spread the cost of a call, few
@@ -420,4 +420,4 @@ std::unique_ptr<GapStats> JsonFolder::gap_stats() const noexcept {
 }
 std::vector<OptionPath> JsonFolder::absent_paths() const { return impl_->absent_paths(); }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

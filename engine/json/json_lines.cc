@@ -6,7 +6,7 @@
 
 #include "engine/json/read_lines.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // Lines indexed at once: enough to spread the cost of a call, few enough that they and their tokens
@@ -89,4 +89,4 @@ void JsonLines::Read(std::string_view text) { impl_->Read(text); }
 
 size_t JsonLines::left() const noexcept { return impl_->lines() - impl_->next_line; }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class LineWriter {
  public:
@@ -46,4 +46,4 @@ class LineWriter {
   size_t capacity_ = 0;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -1,6 +1,6 @@
 #include "engine/json/name_tree.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 NameTree::NameTree(const PathTree& paths)
     : paths_(paths), bytes_(std::make_unique_for_overwrite<char[]>(kBytesMax)) {
@@ -91,4 +91,4 @@ NameTree::Id NameTree::Add(Id id, std::string_view quoted, std::string_view text
   return added;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

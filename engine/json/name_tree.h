@@ -25,7 +25,7 @@
 #include "engine/json/path.h"
 #include "engine/json/sixteen.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class NameTree {
  public:
@@ -115,4 +115,4 @@ class NameTree {
   bool full_ = false;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr int64_t kExponentMax = 1'000'000'000'000'000;
@@ -156,4 +156,4 @@ bool ScaledToInteger(std::string_view token, int shift, int64_t& out) noexcept {
   return true;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

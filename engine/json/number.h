@@ -7,7 +7,7 @@
 
 #include "engine/json/sixteen.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Whether `token` is an integer of up to 16 digits, without a sign, as most numbers are; a false says
 // nothing. REQUIRES: 16 bytes can be read from its first one, which is a digit.
@@ -47,4 +47,4 @@ int CompareNumbers(std::string_view a, std::string_view b) noexcept;
 // token * 10^shift, cut toward zero; false if that takes more than 18 digits. |shift| <= 18.
 bool ScaledToInteger(std::string_view token, int shift, int64_t& out) noexcept;
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -8,7 +8,7 @@
 #include "engine/json/scanner.h"
 #include "engine/json/text.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 std::string WhyNoObject(std::string_view text) {
   if (text.size() > kLineBytesMax) return std::string(bad_line::kTooLong);
@@ -69,4 +69,4 @@ std::string_view Trimmed(std::string_view text) noexcept {
   return text;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

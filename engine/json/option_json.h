@@ -6,7 +6,7 @@
 
 #include <absl/status/statusor.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Why `text` is not one JSON object, or nothing. What passes is fit for ForEachMember(), once the white
 // space before it is gone.
@@ -30,4 +30,4 @@ std::string JsonString(std::string_view text);
 // Without the white space at both ends.
 std::string_view Trimmed(std::string_view text) noexcept;
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 absl::StatusOr<Path> ParsePointer(std::string_view text) {
@@ -57,4 +57,4 @@ int PathTree::Add(const Path& path) {
   return node.slot;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

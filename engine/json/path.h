@@ -12,7 +12,7 @@
 
 #include <absl/status/statusor.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 using Path = std::vector<std::string>;
 
@@ -82,4 +82,4 @@ class PathTree {
   int slots_ = 0;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

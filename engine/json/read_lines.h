@@ -12,7 +12,7 @@
 #include "engine/json/event_batch.h"
 #include "engine/json/event_reader.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Aligned, as each may be another thread's.
 class alignas(64) [[gnu::visibility("hidden")]] JsonLines::Impl {
@@ -67,4 +67,4 @@ class alignas(64) [[gnu::visibility("hidden")]] JsonLines::Impl {
   size_t lines_ = 0;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

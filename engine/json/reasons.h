@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace pleat::inline v0::bad_line {
+namespace pleat::inline v0_1::bad_line {
 
 // Not one JSON object.
 inline constexpr std::string_view kTooLong = "longer than 1 MiB";
@@ -54,4 +54,4 @@ std::string Shown(std::string_view text);
 // The same in quotes, escaped.
 std::string Quoted(std::string_view text);
 
-}  // namespace pleat::inline v0::bad_line
+}  // namespace pleat::inline v0_1::bad_line

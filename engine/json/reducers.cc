@@ -10,7 +10,7 @@
 #include "engine/json/stamped_text.h"
 #include "engine/json/sums.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 struct CountState {
@@ -271,4 +271,4 @@ Caveats AppendState(const MergeRule& rule, const void* state, LineWriter& out) {
   return {};
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

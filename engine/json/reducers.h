@@ -19,7 +19,7 @@
 #include "engine/json/line_writer.h"
 #include "engine/json/number.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // What one event brings to one merge.
 struct Operand {
@@ -86,4 +86,4 @@ struct Caveats {
 // Appends the merged value as JSON.
 Caveats AppendState(const MergeRule& rule, const void* state, LineWriter& out);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -11,7 +11,7 @@
 #include "engine/json/small_text.h"
 #include "engine/json/stamped_text.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr size_t kIndexedSize = 12;
@@ -126,4 +126,4 @@ void RestMembers::Clear() noexcept {
   table_ = nullptr;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -13,7 +13,7 @@
 
 #include "engine/json/line_writer.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class RestMembers {
  public:
@@ -41,4 +41,4 @@ class RestMembers {
 };
 static_assert(sizeof(RestMembers) == 8);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

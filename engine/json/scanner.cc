@@ -10,7 +10,7 @@
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // Up to this many members, looking each new fingerprint up among the earlier ones is cheapest.
@@ -329,4 +329,4 @@ bool Scanner::NoNameTwice(size_t first_name) {
   return twice == last || FailTwice(twice->text()) != nullptr;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -27,7 +27,7 @@
 #include "engine/json/tokens.h"
 #include "engine/json/value.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class Scanner {
  public:
@@ -117,4 +117,4 @@ class Scanner {
   std::string reason_text_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -14,7 +14,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // A bit for each of sixteen bytes; whether the first `count` are set, count <= 16.
 inline bool AllSet(uint32_t bits, size_t count) noexcept {
@@ -57,4 +57,4 @@ inline uint64_t NumberOfEight(const char* p, size_t count) noexcept {
   return (digits * 10'000 + (digits >> 32)) & 0xffffffff;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class SmallText {
  public:
@@ -54,4 +54,4 @@ class SmallText {
   };
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

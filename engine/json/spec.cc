@@ -13,7 +13,7 @@
 #include "engine/json/spec_text.h"
 #include "engine/json/tokens.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using bad_line::Quoted;
@@ -444,4 +444,4 @@ EngineOptions EngineOptionsFor(const FoldSpec& spec) {
   return options;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -10,7 +10,7 @@
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using bad_line::Quoted;
@@ -83,4 +83,4 @@ absl::StatusOr<FoldSpec> ParseFoldSpec(std::string_view document) {
   return spec;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -11,7 +11,7 @@
 #include "engine/json/reducers.h"
 #include "engine/json/text.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using bad_line::Quoted;
@@ -232,4 +232,4 @@ std::string FormatMerge(const Merge& merge) {
   return out + ")";
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -17,7 +17,7 @@
 #include <absl/status/statusor.h>
 #include <pleat/json.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Errors: kInvalidArgument; the message does not name the option.
 absl::StatusOr<std::vector<KeyField>> ParseKeyFields(std::string_view text);
@@ -32,4 +32,4 @@ std::string DefaultName(std::string_view path);
 
 std::string_view NameOf(Reducer reducer);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -8,7 +8,7 @@
 
 #include "engine/json/counter.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class StampOrder {
  public:
@@ -45,4 +45,4 @@ class StampOrder {
   Counter behind_input_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -9,7 +9,7 @@
 
 #include "engine/json/small_text.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 struct StampedText {
   SmallText text;  // empty: nothing came yet
@@ -28,4 +28,4 @@ struct StampedText {
   }
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

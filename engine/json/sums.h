@@ -12,7 +12,7 @@
 
 #include "engine/json/number.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class Sum {
  public:
@@ -87,4 +87,4 @@ class Sum {
   bool whole_saturated_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

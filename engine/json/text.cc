@@ -8,7 +8,7 @@
 
 #include "engine/json/reasons.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr char kHexDigits[] = "0123456789abcdef";
@@ -253,4 +253,4 @@ void AppendJsonString(std::string_view text, std::string& out) {
   out += '"';
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -13,7 +13,7 @@
 
 #include <absl/functional/function_ref.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 constexpr bool IsJsonSpace(char c) noexcept {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -39,4 +39,4 @@ void ForEachElement(std::string_view text, absl::FunctionRef<void(std::string_vi
 void ForEachMember(std::string_view text,
                    absl::FunctionRef<void(std::string_view name, std::string_view value)> visit);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

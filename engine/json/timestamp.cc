@@ -8,7 +8,7 @@
 
 #include <pleat/json.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr int64_t kMicrosAMinute = 60'000'000;
@@ -195,4 +195,4 @@ std::string FormatTimestamp(EngineTime t) {
   return out;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -8,7 +8,7 @@
 
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 inline constexpr size_t kTimestampBytes = 27;
 
@@ -53,4 +53,4 @@ class TimestampWriter {
   char text_[kTimestampBytes] = {};  // of the minute's beginning
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -8,7 +8,7 @@
 #include "engine/base/check.h"
 #include "engine/json/reasons.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr size_t kCapacityMin = 64 * 1024;
@@ -59,4 +59,4 @@ bool IsUtf8(std::string_view text) noexcept {
   return simdjson::validate_utf8(text.data(), text.size());
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -16,7 +16,7 @@
 #include <span>
 #include <string_view>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class Tokenizer {
  public:
@@ -43,4 +43,4 @@ class Tokenizer {
 // Whether `text` is valid UTF-8.
 bool IsUtf8(std::string_view text) noexcept;
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -8,7 +8,7 @@
 
 #include "engine/json/scanner.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class UnseenPaths {
  public:
@@ -39,4 +39,4 @@ class UnseenPaths {
   std::vector<int> slots_;  // ascending
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

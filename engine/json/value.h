@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // A cache line each, so that scanners of several threads never write to one line.
 struct alignas(64) Value {
@@ -26,4 +26,4 @@ struct alignas(64) Value {
   bool scalar() const noexcept { return kind != Kind::kAbsent && kind < Kind::kArray; }
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -13,7 +13,7 @@
 
 #include <pleat/outcome.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using Collections = std::span<const CollectionMetrics>;
@@ -326,4 +326,4 @@ std::string WriteMetrics(std::span<const CollectionMetrics> collections, Metrics
   return std::move(out).Finish();
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 bool Partition::CloseDue(EngineTime now, size_t& budget) {
   bool all = true;
@@ -64,4 +64,4 @@ void Partition::Reschedule(EngineTime next) {
   }
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -20,7 +20,7 @@
 #include "engine/base/lock.h"
 #include "engine/timer/wheel.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class Partition;
 
@@ -116,4 +116,4 @@ class alignas(128) Partition : public Timer {
   bool stopped_ ABSL_GUARDED_BY(lock_) = false;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -6,7 +6,7 @@
 
 #include "engine/base/check.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // The heap's order, reversed as the standard algorithms want it.
@@ -175,4 +175,4 @@ void Deadlines::FreeSlot(Slot& slot) noexcept {
   free_slots_.push_back(&slot);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -33,7 +33,7 @@
 #include "engine/base/prefetch.h"
 #include "engine/table/slab.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Something that ends at `ripe`. What time ends comes before what an event ended at the same
 // instant, then `order` decides.
@@ -286,4 +286,4 @@ class Deadlines {
   std::vector<std::unique_ptr<Slot[]>> slot_blocks_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // It lives at `expires` still.
@@ -58,4 +58,4 @@ bool ExpiringMap::Expire(EngineTime now, size_t& budget) {
   }
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -17,7 +17,7 @@
 #include "engine/table/key_index.h"
 #include "engine/table/slab.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class ExpiringMap {
  public:
@@ -92,4 +92,4 @@ class ExpiringMap {
   uint64_t version_ = 0;  // counts whatever can change an answer
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

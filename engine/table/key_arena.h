@@ -16,7 +16,7 @@
 #include "engine/table/packed_key.h"
 #include "engine/table/slab.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class KeyArena {
  public:
@@ -85,4 +85,4 @@ class KeyArena {
   std::array<std::unique_ptr<Places>, kClasses> slabs_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

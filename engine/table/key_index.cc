@@ -2,7 +2,7 @@
 
 #include <new>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 void KeyIndex::Clear() noexcept {
   for (size_t i = 0; i < directory_.size();) {
@@ -106,4 +106,4 @@ void KeyIndex::Join(uint32_t hash, Segment& stays, Segment& goes) noexcept {
   segments_.Free(goes.number());
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -40,7 +40,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class KeyIndex {
  public:
@@ -235,4 +235,4 @@ class KeyIndex {
   size_t size_ = 0;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -19,7 +19,7 @@
 
 #include "engine/base/hash.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class PackedKey {
  public:
@@ -97,4 +97,4 @@ class PackedKey {
 };
 static_assert(sizeof(PackedKey) == 24);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

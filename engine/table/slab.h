@@ -21,7 +21,7 @@
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 struct NoCold {};
 
@@ -166,4 +166,4 @@ class Slab {
   uint32_t first_room_ = 0;     // the words before this one are zero
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

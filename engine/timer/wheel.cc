@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 TimerWheel::Place TimerWheel::PlaceOf(uint64_t tick) const noexcept {
   const uint64_t differs = tick ^ tick_;
@@ -78,4 +78,4 @@ EngineTime TimerWheel::NextDeadline() const noexcept {
   return next;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

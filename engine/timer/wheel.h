@@ -19,7 +19,7 @@
 #include <boost/intrusive/list.hpp>
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // What can be scheduled. It leaves its wheel when it is destroyed.
 class Timer : public boost::intrusive::list_base_hook<
@@ -79,4 +79,4 @@ class TimerWheel {
   std::array<std::array<Spoke, kSpokes>, kLevels> spokes_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

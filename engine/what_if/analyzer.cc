@@ -24,7 +24,7 @@
 #include "engine/what_if/span_counts.h"
 #include "engine/what_if/top_bursts.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr Duration kAllOfTime = kEndOfTime - kBeginningOfTime;
@@ -436,4 +436,4 @@ uint64_t Analyzer::left_out() const noexcept { return impl_->left_out(); }
 uint64_t Analyzer::keys() const noexcept { return impl_->keys(); }
 size_t Analyzer::bytes() const noexcept { return impl_->bytes(); }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -25,7 +25,7 @@
 
 #include "engine/base/check.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // The events whose gap is shorter than a quiet period.
@@ -208,4 +208,4 @@ GapStats& GapStats::operator+=(const GapStats& other) {
   return *this;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -6,7 +6,7 @@
 
 #include <pleat/analysis.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using std::chrono::days;
@@ -124,4 +124,4 @@ std::vector<size_t> RungsFor(std::span<const Duration> ladder, const GapHistogra
   return rungs;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

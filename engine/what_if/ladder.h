@@ -8,7 +8,7 @@
 #include <pleat/histogram.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Round ones from 1 us to 100 days, six or so to a power of ten, ascending.
 std::span<const Duration> QuietLadder() noexcept;
@@ -19,4 +19,4 @@ std::span<const Duration> QuietLadder() noexcept;
 std::vector<size_t> RungsFor(std::span<const Duration> ladder, const GapHistogram& gaps,
                              Duration span);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 OpenCount::OpenCount(std::span<const Duration> levels)
     : levels_(levels), cursors_(levels.size()), open_(levels.size()), peak_(levels.size()) {}
@@ -113,4 +113,4 @@ void OpenCount::Shorten() {
   stamps_.resize(kept);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

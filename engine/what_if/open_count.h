@@ -18,7 +18,7 @@
 
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class OpenCount {
  public:
@@ -71,4 +71,4 @@ class OpenCount {
   EngineTime earliest_due_ = kNever;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -10,7 +10,7 @@
 #include <pleat/histogram.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class SpanCounts {
  public:
@@ -43,4 +43,4 @@ class SpanCounts {
   std::vector<int64_t> steps_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

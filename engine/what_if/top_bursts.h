@@ -10,7 +10,7 @@
 #include <pleat/analysis.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class TopBursts {
  public:
@@ -61,4 +61,4 @@ class TopBursts {
   std::vector<uint64_t> enough_;  // what has to be exceeded
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

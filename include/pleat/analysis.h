@@ -27,7 +27,7 @@
 #include <pleat/time.h>
 #include <pleat/what_if.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 inline constexpr size_t kGridPointsMax = 128;
 inline constexpr size_t kGridPointsUsual = 24;
@@ -113,4 +113,4 @@ class PLEAT_EXPORT Analyzer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -25,7 +25,7 @@
 #include <pleat/stats.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class FolderCore;
 
@@ -364,4 +364,4 @@ class PLEAT_EXPORT AnyFolder {
   std::shared_ptr<FolderCore> core_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -55,7 +55,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class DriverCore;
 class ConsumerCore;
@@ -554,7 +554,7 @@ template <class Event, class State>
   return Consumer<Event, State>(driver, folder, range, options);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1
 
 template <>
 struct boost::system::is_error_code_enum<pleat::AsioError> : std::true_type {};

@@ -10,7 +10,7 @@
 #include <pleat/outcome.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 template <class State>
 struct Emission {
@@ -64,4 +64,4 @@ struct OpenGroup {
   EngineTime last;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -22,7 +22,7 @@
 #include <pleat/export.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class EngineCore;
 
@@ -160,4 +160,4 @@ class PLEAT_EXPORT Engine {
   const bool closes_;  // it is the engine, and no other handle of it
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -48,7 +48,7 @@
 #include <pleat/emission.h>
 #include <pleat/engine.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 template <class State, class Event>
 concept FoldableState =
@@ -409,4 +409,4 @@ StateOps StateOpsWith(FoldRules<Event, State>& rules) noexcept {
   return ops;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

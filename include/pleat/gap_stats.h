@@ -29,7 +29,7 @@
 #include <pleat/time.h>
 #include <pleat/what_if.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Thread safety: plain data. 300 KB: keep it off small stacks. Of two collections, or two processes: `+=`.
 struct GapStats {
@@ -56,4 +56,4 @@ struct GapStats {
   PLEAT_EXPORT GapStats& operator+=(const GapStats& other);
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -17,7 +17,7 @@
 
 #include <pleat/export.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // With another number of digits. `Histogram` is the one to use, for a known value is within a tenth
 // of the true one; GapHistogram, for within a hundredth.
@@ -189,4 +189,4 @@ using Histogram = BasicHistogram<2>;
 // Of microseconds between an event and the one before it of its key.
 using GapHistogram = BasicHistogram<3>;
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

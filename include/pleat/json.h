@@ -36,7 +36,7 @@
 #include <pleat/outcome.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 inline constexpr size_t kLineBytesMax = size_t{1} << 20;
 inline constexpr int kJsonDepthMax = 64;
@@ -379,4 +379,4 @@ class PLEAT_EXPORT JsonFolder {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -16,7 +16,7 @@
 #include <pleat/export.h>
 #include <pleat/json.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // A Burst's key is the texts of the key fields, as in the lines but canonical, joined by commas: "ann",42.
 //
@@ -53,4 +53,4 @@ class PLEAT_EXPORT JsonAnalyzer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -22,7 +22,7 @@
 
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Names one delivery of one emission. Plain numbers, which may travel to another process and back; an engine
 // looks at tokens with suspicion, so that a forged one is stale at worst.
@@ -77,4 +77,4 @@ struct Death {
   DeadReason why = DeadReason::kRanOut;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -22,7 +22,7 @@
 #include <pleat/stats.h>
 #include <pleat/what_if.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 enum class MetricsFormat : uint8_t {
   kPrometheus,   // the text format 0.0.4 of Prometheus
@@ -49,4 +49,4 @@ struct CollectionMetrics {
 PLEAT_EXPORT std::string WriteMetrics(std::span<const CollectionMetrics> collections,
                                       MetricsFormat format);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -7,7 +7,7 @@
 
 #include <pleat/export.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // What became of one event. Only kOpened, kFolded and kCorrected changed a group or made an emission; on event
 // time all but kFuture, kStopped and kWouldDeadlock, and a key that is too long, have moved the watermark.
@@ -105,4 +105,4 @@ constexpr std::string_view ReasonName(Reason reason) noexcept {
   return "unknown";
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

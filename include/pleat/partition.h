@@ -6,7 +6,7 @@
 
 #include <pleat/export.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // The version of StablePartitionHash. Stored with anything that depends on it.
 inline constexpr uint32_t kPartitionHashVersion = 1;
@@ -42,4 +42,4 @@ struct PartitionRange {
   friend constexpr bool operator==(const PartitionRange&, const PartitionRange&) = default;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

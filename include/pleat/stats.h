@@ -8,7 +8,7 @@
 
 #include <pleat/outcome.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Counts since the collection was opened, exact, summed over all partitions, each partition read at
 // one instant. Events answered kStopped, kWouldDeadlock or kElsewhere are in none of them. A group that is due counts as open until Advance() or a pop has visited it. At rest:
@@ -130,4 +130,4 @@ struct Sizes {
   friend bool operator==(const Sizes&, const Sizes&) = default;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -16,7 +16,7 @@
 
 #include <pleat/export.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 using Duration = std::chrono::microseconds;
 
@@ -74,4 +74,4 @@ constexpr EngineTime SaturatingSub(EngineTime t, Duration d) noexcept {
   return SaturatingAdd(t, -d);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

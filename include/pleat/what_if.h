@@ -6,7 +6,7 @@
 
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 struct WhatIfRow {
   Duration quiet_period{0};
@@ -24,4 +24,4 @@ struct WhatIfRow {
   friend bool operator==(const WhatIfRow&, const WhatIfRow&) = default;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -5,7 +5,7 @@
 
 #include "tests/cli/run_pleat.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr const char* kOne = R"({"k":1,"t":"2015-09-12T00:00:00Z","v":{"w":1}})"
@@ -133,4 +133,4 @@ TEST(Advice, IsPartOfTheSummary) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

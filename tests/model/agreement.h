@@ -14,7 +14,7 @@
 #include <pleat/outcome.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class Agreement {
  public:
@@ -61,4 +61,4 @@ class Agreement {
   std::string difference_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -7,7 +7,7 @@
 #include "tests/model/fold_model.h"
 #include "tests/model/story.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using testing::ElementsAre;
@@ -129,4 +129,4 @@ TEST(BacklogModel, RoomThatComesLaterIsNotThereYet) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -10,7 +10,7 @@
 
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Counts its living copies: when an engine is gone, no state may be left, nor be destroyed twice.
 struct Counted {
@@ -50,4 +50,4 @@ struct Chain {
   }
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -21,7 +21,7 @@
 #include "tests/support/sanitized.h"
 #include "tests/support/subprocess.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using Arguments = std::vector<std::string>;
@@ -264,4 +264,4 @@ INSTANTIATE_TEST_SUITE_P(Logs, LearnedAgreement,
                          [](const auto& log) { return log.param.name; });
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 void DeliveryEpisode::Apply(const Op& op) {
   const Named named = TokenOf(op);
@@ -174,4 +174,4 @@ void ExpectState(const Chain& state, const ModelGroup& model, Agreement& agreeme
   agreement.Expect("state's text", state.text, expected.text);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

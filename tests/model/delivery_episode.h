@@ -15,7 +15,7 @@
 #include "tests/model/episode.h"
 #include "tests/model/fold_model.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class DeliveryEpisode {
  public:
@@ -57,4 +57,4 @@ class DeliveryEpisode {
 // The state is what the events of the model's group make of it.
 void ExpectState(const Chain& state, const ModelGroup& model, Agreement& agreement);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

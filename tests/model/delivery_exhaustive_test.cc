@@ -21,7 +21,7 @@
 #include "tests/model/fold_model.h"
 #include "tests/support/sanitized.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr Duration kTick{10};       // also the quiet period, and what emissions are lent for
@@ -388,4 +388,4 @@ TEST(DeliveryExhaustive, EngineAgreesWhenTheBacklogDropsTheOldest) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

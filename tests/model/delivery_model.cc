@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Emissions come in.
 
@@ -307,4 +307,4 @@ void DeliveryModel::WaitForTime(Number number, Stage stage, EngineTime until) {
   timers_.insert({until, parcel.delivery, number});
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

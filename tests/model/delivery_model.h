@@ -36,7 +36,7 @@
 
 #include "tests/model/model_group.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // An emission, lent.
 struct ModelLease {
@@ -167,4 +167,4 @@ class DeliveryModel {
   Ledger ledger_;                          // without what counts the present
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -13,7 +13,7 @@
 #include "tests/model/fold_model.h"
 #include "tests/model/story.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using testing::ElementsAre;
@@ -457,4 +457,4 @@ TEST(DeliveryModel, LedgerTellsWhereEmissionsAre) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

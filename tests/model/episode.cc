@@ -15,7 +15,7 @@
 #include "tests/model/delivery_episode.h"
 #include "tests/model/fold_model.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // The rules, said once for both sides.
@@ -396,4 +396,4 @@ std::string Report(const Config& config, const std::vector<Op>& ops, const std::
   return out.str();
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -25,7 +25,7 @@
 #include <pleat/partition.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Where an episode comes from: a random generator, or bytes that somebody else has chosen. When these
 // have come to their end, every choice is the first one.
@@ -144,4 +144,4 @@ std::optional<std::string> RunEpisode(const Config& config, const std::vector<Op
 // The failure with its configuration and the operations that are needed to see it.
 std::string Report(const Config& config, const std::vector<Op>& ops, const std::string& failure);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -7,7 +7,7 @@
 
 #include "tests/model/episode.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 std::string Text(EngineTime t) { return std::to_string(t.time_since_epoch().count()); }
@@ -442,4 +442,4 @@ std::vector<Op> DrawOps(Choices& choices, const Config& config, size_t count) {
   return ops;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // What is forever has none.
@@ -435,4 +435,4 @@ void FoldModel::Surface(std::map<Instant, ModelGroup>::iterator waiting, EngineT
   }
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

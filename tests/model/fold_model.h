@@ -40,7 +40,7 @@
 #include "tests/model/model_group.h"
 #include "tests/model/plain_learner.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // What a collection is given beside its options. `condition` and `weight` look at the events of a group.
 struct ModelRules {
@@ -192,4 +192,4 @@ class FoldModel {
   DeliveryModel delivery_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

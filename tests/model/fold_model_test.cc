@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using testing::ElementsAre;
@@ -497,4 +497,4 @@ TEST(FoldModel, ScanListsOpenGroupsOnly) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

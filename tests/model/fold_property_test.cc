@@ -16,7 +16,7 @@
 #include "tests/model/episode.h"
 #include "tests/support/sanitized.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr uint64_t kOpsDefault = kSanitized ? 200'000 : 4'000'000;
@@ -70,4 +70,4 @@ INSTANTIATE_TEST_SUITE_P(AxesAndPartitions, FoldModelProperty,
                          InstanceName);
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

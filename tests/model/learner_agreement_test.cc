@@ -10,7 +10,7 @@
 #include "tests/model/plain_learner.h"
 #include "tests/support/sanitized.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 void ExpectAgreement(Duration floor, Duration ceiling, uint32_t classes, uint64_t seed) {
@@ -50,4 +50,4 @@ TEST(LearnerAgreement, MoreClassesThanThereIsRoomFor) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -12,7 +12,7 @@
 #include "tests/model/ndjson_model.h"
 #include "tests/support/plain_time.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // Takes all before the first `separator` off `text`; nothing if there is none.
@@ -172,6 +172,6 @@ int Run(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1
 
 int main(int argc, char** argv) { return pleat::Run({argv + 1, argv + argc}); }

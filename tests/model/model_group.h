@@ -11,7 +11,7 @@
 #include <pleat/outcome.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // A group, open or closed, or what it hands out. `events` are the numbers given to Fold(), in the order
 // of the calls: they are the state.
@@ -36,4 +36,4 @@ struct ModelGroup {
   std::optional<EmissionId> corrects = std::nullopt;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -9,7 +9,7 @@
 #include "tests/support/plain_json.h"
 #include "tests/support/plain_time.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 EngineTime Second(int64_t n) { return FromUnix(std::chrono::seconds(n)); }
@@ -151,4 +151,4 @@ TEST(PlainJson, LimitsDepthAndMembers) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

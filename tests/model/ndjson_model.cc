@@ -9,7 +9,7 @@
 
 #include "tests/support/plain_time.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using Kind = PlainJson::Kind;
@@ -261,4 +261,4 @@ std::string NdjsonModel::Stats() const {
   return '{' + out + "}\n";
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -23,7 +23,7 @@
 #include "tests/model/plain_path.h"
 #include "tests/support/plain_json.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 struct NdjsonOptions {
   struct Field {
@@ -89,4 +89,4 @@ class NdjsonModel {
   std::vector<EngineTime> stamps_;  // of all events, in order
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

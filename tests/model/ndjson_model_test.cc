@@ -11,7 +11,7 @@
 
 #include "tests/support/plain_time.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using namespace std::chrono_literals;
@@ -452,4 +452,4 @@ TEST(PlainTime, ReadsDurationsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using Kind = PlainJson::Kind;
@@ -124,4 +124,4 @@ bool Holds(const PlainCondition& condition, const PlainLookup& at) {
   return order && *order >= 0;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -8,7 +8,7 @@
 
 #include "tests/support/plain_json.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 struct PlainCondition {
   std::string op;    // = != < <= > >=, all any not; empty: there is no condition
@@ -30,4 +30,4 @@ bool Holds(const PlainCondition& condition, const PlainLookup& at);
 // Less than, equal to or greater than 0, as the numbers `a` and `b` are, which are spelled as in JSON.
 int ComparePlainNumbers(const std::string& a, const std::string& b);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 EngineTime Later(EngineTime t, Duration d) { return d == kForever ? kNever : SaturatingAdd(t, d); }
@@ -244,4 +244,4 @@ PlainFolder::Next PlainFolder::NextOf(const Group& group) const {
   return {std::min(group.next_partial, Deadline(group)), group.position};
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -28,7 +28,7 @@
 #include "tests/model/plain_learner.h"
 #include "tests/support/plain_json.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 struct PlainEvent {
   std::string key;
@@ -142,4 +142,4 @@ class PlainFolder {
   Ledger ledger_;                                               // without `open`
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr int kClassesMax = 1023;
@@ -102,4 +102,4 @@ Duration PlainLearner::Best(const Cell& cell) const {
   return best;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

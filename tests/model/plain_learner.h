@@ -10,7 +10,7 @@
 
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Of one partition.
 class PlainLearner {
@@ -47,4 +47,4 @@ class PlainLearner {
   std::set<std::string> classes_;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

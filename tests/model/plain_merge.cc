@@ -9,7 +9,7 @@
 
 #include "tests/model/plain_condition.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using Kind = PlainJson::Kind;
@@ -233,4 +233,4 @@ PlainRest RestOf(const PlainEvents& events, const std::string& reducer,
   return out;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -10,7 +10,7 @@
 #include "tests/model/plain_folder.h"
 #include "tests/model/plain_path.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 struct PlainMerge {
   std::string name;
@@ -40,4 +40,4 @@ struct PlainRest {
 PlainRest RestOf(const PlainEvents& events, const std::string& reducer,
                  const std::set<std::string>& taken);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

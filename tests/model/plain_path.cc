@@ -1,7 +1,7 @@
 // See the header.
 #include "tests/model/plain_path.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 PlainPath ReadPlainPath(const std::string& text) {
   const bool pointer = text.starts_with('/');
@@ -26,4 +26,4 @@ const PlainJson* FindPlain(const PlainJson& object, const PlainPath& path) {
   return value;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

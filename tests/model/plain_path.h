@@ -6,7 +6,7 @@
 
 #include "tests/support/plain_json.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 using PlainPath = std::vector<std::string>;  // one member name per step
 
@@ -17,4 +17,4 @@ PlainPath ReadPlainPath(const std::string& text);
 // object itself.
 const PlainJson* FindPlain(const PlainJson& object, const PlainPath& path);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

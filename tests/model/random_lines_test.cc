@@ -20,7 +20,7 @@
 #include "tests/model/ndjson_model.h"
 #include "tests/support/sanitized.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using namespace std::chrono_literals;
@@ -466,4 +466,4 @@ TEST(RandomLines, FoldToTheSameBytesAsInTheModel) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

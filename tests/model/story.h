@@ -16,7 +16,7 @@
 
 #include "tests/model/fold_model.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 inline Duration Seconds(int64_t n) { return std::chrono::seconds(n); }
 inline EngineTime Second(int64_t n) { return FromUnix(Seconds(n)); }
@@ -97,4 +97,4 @@ class Story {
   uint64_t last_ = 0;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

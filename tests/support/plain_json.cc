@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr int kLevelsMax = 64;
@@ -279,4 +279,4 @@ std::string WritePlainJson(const PlainJson& value) {
   return out + (object ? '}' : ']');
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

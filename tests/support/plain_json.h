@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 struct PlainJson {
   enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
@@ -37,4 +37,4 @@ std::string WritePlainJson(const PlainJson& value);
 // `text` as a JSON string, quotes included.
 std::string QuotePlainJson(std::string_view text);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

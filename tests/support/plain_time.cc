@@ -9,7 +9,7 @@
 #include <map>
 #include <string_view>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using std::chrono::sys_days;
@@ -147,4 +147,4 @@ std::optional<Duration> ReadPlainDuration(const std::string& text) {
   return Duration{std::stoll(product)};
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

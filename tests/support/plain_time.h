@@ -7,7 +7,7 @@
 
 #include <pleat/time.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // RFC 3339: date, T or t or space, time, optional fraction, then Z, z or an offset; digits past the
 // microsecond are cut. Nothing for any other text, and beyond the years 0001 to 9999.
@@ -23,4 +23,4 @@ std::string WritePlainTimestamp(EngineTime t);
 // Nothing for any other text, and for what does not stay below kForever.
 std::optional<Duration> ReadPlainDuration(const std::string& text);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 size_t ResidentBytes() {
   malloc_trim(0);
@@ -16,4 +16,4 @@ size_t ResidentBytes() {
   return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

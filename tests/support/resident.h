@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // Gives back first what the allocator holds on to, so that what was freed is not counted.
 size_t ResidentBytes();
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -1,7 +1,7 @@
 // Whether a sanitizer is watching that makes everything many times slower: long tests then do less.
 #pragma once
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
@@ -15,4 +15,4 @@ inline constexpr bool kSanitized = false;
 inline constexpr bool kSanitized = false;
 #endif
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -23,7 +23,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class Subprocess {
  public:
@@ -221,4 +221,4 @@ inline Finished RunToEnd(std::vector<std::string> argv, std::string_view input =
   return {code, process.out(), process.err()};
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -16,7 +16,7 @@
 
 #include "tests/threads/history_model.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using namespace std::chrono_literals;
@@ -360,4 +360,4 @@ HistoryFound SearchHistories(const HistorySearch& search) {
   return found;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

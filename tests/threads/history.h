@@ -14,7 +14,7 @@
 
 #include <pleat/any_folder.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // An emission as the history knows it.
 struct SeenEmission {
@@ -86,4 +86,4 @@ struct HistoryFound {
 };
 HistoryFound SearchHistories(const HistorySearch& search);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

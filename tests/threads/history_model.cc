@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 bool HistoryModel::Apply(const HistoryCall& call) {
   using Kind = HistoryCall::Kind;
@@ -139,4 +139,4 @@ void HistoryModel::AppendTo(std::string& out) const {
   for (const uint64_t lease : acked) put(lease);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -8,7 +8,7 @@
 
 #include "tests/threads/history.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class HistoryModel {
  public:
@@ -52,4 +52,4 @@ class HistoryModel {
   uint64_t returns_ = 0;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

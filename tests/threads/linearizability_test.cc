@@ -13,7 +13,7 @@
 #include "tests/threads/environment.h"
 #include "tests/threads/history.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using Kind = HistoryCall::Kind;
@@ -107,4 +107,4 @@ TEST(Checker, KeepsABatchInItsOrder) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -13,7 +13,7 @@
 #include "tests/threads/history.h"
 #include "tests/threads/stress_round.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr uint64_t kHistories = kSanitized ? 300 : 1'000;
@@ -55,4 +55,4 @@ TEST_F(Planted, TheStressFindsAnAckThatDoesNotCompareTheLease) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

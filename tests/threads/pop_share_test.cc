@@ -16,7 +16,7 @@
 
 #include "tests/threads/environment.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using namespace std::chrono_literals;
@@ -169,4 +169,4 @@ TEST(PopShare, OneThatPopsAndOneThatLeasesDoSoToo) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using namespace std::chrono_literals;
@@ -292,4 +292,4 @@ TEST_F(CallingBack, LeavesOtherThreadsAndLaterCallsAlone) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -13,7 +13,7 @@
 
 #include "tests/threads/tracked_events.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using namespace std::chrono_literals;
@@ -539,4 +539,4 @@ void Service::Compare() {
 
 ServiceOutcome RunService(uint64_t seed, ServiceSeen& seen) { return Service(seed).Run(seen); }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

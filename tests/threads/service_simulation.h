@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // What has come up, so that a test can tell whether it was hard enough.
 struct ServiceSeen {
@@ -37,4 +37,4 @@ struct ServiceOutcome {
 
 ServiceOutcome RunService(uint64_t seed, ServiceSeen& seen);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

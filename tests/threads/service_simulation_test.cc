@@ -14,7 +14,7 @@
 #include "tests/support/sanitized.h"
 #include "tests/threads/environment.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr uint64_t kServices = kSanitized ? 200 : 1'500;
@@ -56,4 +56,4 @@ TEST(ServiceSimulation, ASeedGivesTheSameServiceEveryTime) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 using namespace std::chrono_literals;
 
@@ -121,4 +121,4 @@ std::string Describe(const StressConfig& config) {
   return out;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

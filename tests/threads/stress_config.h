@@ -10,7 +10,7 @@
 
 #include "tests/threads/tracked_events.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 using TrackedFolder = Folder<TrackedEvent, TrackedEvents>;
 
@@ -43,4 +43,4 @@ StressConfig DrawConfig(Choices& choices);
 // What matters of it, for whoever has to find out what went wrong.
 std::string Describe(const StressConfig& config);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

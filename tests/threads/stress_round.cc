@@ -18,7 +18,7 @@
 #include "tests/threads/stress_config.h"
 #include "tests/threads/tracked_events.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using namespace std::chrono_literals;
@@ -597,4 +597,4 @@ std::optional<std::string> RunStressRound(uint64_t seed, int threads, uint64_t o
   return round.Run(seen);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

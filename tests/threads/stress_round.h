@@ -8,7 +8,7 @@
 
 #include <pleat/outcome.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 // What has come up in some rounds, so that a test can tell whether it was hard enough.
 struct StressSeen {
@@ -34,4 +34,4 @@ struct StressSeen {
 std::optional<std::string> RunStressRound(uint64_t seed, int threads, uint64_t operations,
                                           StressSeen& seen);
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

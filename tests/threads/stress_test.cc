@@ -13,7 +13,7 @@
 #include "tests/threads/environment.h"
 #include "tests/threads/stress_round.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr uint64_t kOperations = 2'000'000;
@@ -56,4 +56,4 @@ TEST(Stress, NothingIsLostOrDoneTwiceWhateverIsCalledAtTheSameTime) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

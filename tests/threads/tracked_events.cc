@@ -1,6 +1,6 @@
 #include "tests/threads/tracked_events.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 TrackedEvents::~TrackedEvents() {
   if (tracks_ == nullptr || kind_ == Kind::kView) return;
@@ -71,4 +71,4 @@ void Tracks::CheckHandout(const ClosedGroup& group, const TrackedEvents& state) 
   key.next_order = state.all_.back().order + 1;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -14,7 +14,7 @@
 
 #include <pleat/any_folder.h>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 
 class Tracks;
 
@@ -135,4 +135,4 @@ class Tracks {
   std::atomic<const char*> failure_ = nullptr;
 };
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

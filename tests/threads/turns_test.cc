@@ -13,7 +13,7 @@
 
 #include "engine/core/engine_core.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using namespace std::chrono_literals;
@@ -130,4 +130,4 @@ TEST_P(OfOnePartition, ScanHandsOver) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

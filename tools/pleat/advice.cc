@@ -6,7 +6,7 @@
 #include "tools/pleat/input.h"
 #include "tools/pleat/summary.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 std::string QuotedPath(const std::string& path) {
@@ -70,4 +70,4 @@ std::vector<std::string> AdviceOn(const FoldOptions& options, const JsonFolder& 
   return advice;
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

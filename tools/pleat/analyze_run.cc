@@ -14,7 +14,7 @@
 #include "tools/pleat/named_files.h"
 #include "tools/pleat/summary.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr int kExitDone = 0;
@@ -282,4 +282,4 @@ void AnalyzeRun::ShowProgress() {
   progress_.Draw({read_.bytes, first.counts().lines, first.analyzer().keys(), "keys"}, elapsed);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

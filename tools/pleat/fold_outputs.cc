@@ -7,7 +7,7 @@
 
 #include "tools/pleat/named_files.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 // None for an option that was not given.
@@ -70,4 +70,4 @@ absl::Status FoldOutputs::WriteStats(std::string_view json) {
   return stats_->Commit();
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

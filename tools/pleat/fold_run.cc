@@ -13,7 +13,7 @@
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/summary.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 using std::chrono::microseconds;
@@ -351,4 +351,4 @@ void FoldRun::ShowProgress() {
                  elapsed);
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1

@@ -12,7 +12,7 @@
 #include "tools/pleat/fold_command.h"
 #include "tools/pleat/interrupt.h"
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr int kExitDone = 0;
@@ -113,6 +113,6 @@ int Main(int argc, const char* const* argv) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1
 
 int main(int argc, char** argv) { return pleat::Main(argc, argv); }

@@ -5,7 +5,7 @@
 #include <regex>
 #include <utility>
 
-namespace pleat::inline v0 {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr size_t kLinesKept = 10;
@@ -150,4 +150,4 @@ std::string UnusableInput::Sentence(std::string_view command,
   return said + "the reasons are above";
 }
 
-}  // namespace pleat::inline v0
+}  // namespace pleat::inline v0_1
