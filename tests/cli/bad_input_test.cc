@@ -145,8 +145,8 @@ TEST(NoLineUsable, MemberInOtherCaseIsNamed) {
   const FoldResult r = FoldByKey({}, "{\"K\":1}\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_TRUE(HasLine(r.err,
-                      "pleat fold: no line was usable; <stdin> calls \"K\" what --key "
-                      "calls \"k\""))
+                      "pleat fold: no line was usable; <stdin> has \"K\" where --key "
+                      "says \"k\""))
       << r.err;
 }
 

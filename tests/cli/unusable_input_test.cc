@@ -74,9 +74,9 @@ TEST(UnusableInput, Utf16) {
 
 TEST(UnusableInput, MemberInOtherCase) {
   EXPECT_EQ(Said("{\"User\":1,\"at\":{\"time\":2}}\n"),
-            "no line was usable; in calls \"User\" what --key calls \"user\"");
+            "no line was usable; in has \"User\" where --key says \"user\"");
   EXPECT_EQ(Said("{\"user\":1,\"at\":{\"TIME\" : 2}}\n"),
-            "no line was usable; in calls \"TIME\" what --time calls \"time\"");
+            "no line was usable; in has \"TIME\" where --time says \"time\"");
 }
 
 TEST(UnusableInput, AnythingElseIsLeftToTheReasons) {

@@ -94,7 +94,7 @@ std::string_view OtherSpelling(std::string_view line, std::string_view name) {
   return other;
 }
 
-// "calls "User" what --key calls "user"", or nothing.
+// "has "User" where --key says "user"", or nothing.
 std::string MemberInOtherCase(std::string_view line, std::span<const NeededMember> needed) {
   for (const auto& [option, path] : needed) {
     const char separator = path.starts_with('/') ? '/' : '.';
@@ -103,7 +103,7 @@ std::string MemberInOtherCase(std::string_view line, std::span<const NeededMembe
       const std::string_view name = std::string_view(path).substr(begin, end - begin);
       const std::string_view other = OtherSpelling(line, name);
       if (!other.empty()) {
-        return "calls \"" + std::string(other) + "\" what " + std::string(option) + " calls \"" +
+        return "has \"" + std::string(other) + "\" where " + std::string(option) + " says \"" +
                std::string(name) + "\"";
       }
       begin = end + 1;
