@@ -150,10 +150,20 @@ void FolderCore::HandOverRange(PartitionRange range) noexcept ABSL_NO_THREAD_SAF
   for (int i = range.end; i-- > range.begin;) engine_.partition(i).lock().HandOver();
 }
 
+// A key that is too long is not worth hashing; any partition can count it.
+FoldOutcome FolderCore::RefuseTooLong() {
+  Home& home = homes_.front();
+  LockGuard guard(home.partition->lock());
+  FoldBook* const book = home.partition->stopped() ? nullptr : BookFor(home);
+  if (book == nullptr) return FoldOutcome::kStopped;
+  book->CountRefused();
+  return FoldOutcome::kOverLimit;
+}
+
 FoldOutcome FolderCore::Fold(std::string_view key, const void* event, EngineTime at) {
-  // A key that is too long is not worth hashing; any partition can count it.
-  const bool too_long = key.size() > kKeyBytesMax;
-  const PackedKey packed(too_long ? std::string_view() : key);
+  if (key.size() > kKeyBytesMax) [[unlikely]]
+    return RefuseTooLong();
+  const PackedKey packed(key);
   Home& home = HomeOf(packed);
   const uint64_t hash = HashOf(packed);
   Timeline& timeline = engine_.timeline();
@@ -162,10 +172,6 @@ FoldOutcome FolderCore::Fold(std::string_view key, const void* event, EngineTime
   if (home.partition->stopped()) return FoldOutcome::kStopped;
   FoldBook* const book = BookFor(home);
   if (book == nullptr) return FoldOutcome::kStopped;
-  if (too_long) {
-    book->CountRefused();
-    return FoldOutcome::kOverLimit;
-  }
   EngineTime now;
   if (!timeline.Observe(at, now)) {
     book->CountFuture();

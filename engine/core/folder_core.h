@@ -76,6 +76,7 @@ class FolderCore {
     return home.book;
   }
   FoldBook* NewBook(const Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock());
+  FoldOutcome RefuseTooLong();
   uint64_t HashOf(const PackedKey& key) const noexcept { return key.HashWith(engine_.hash_key()); }
 
   PartitionRange Clip(PartitionRange range) const noexcept;
