@@ -110,10 +110,10 @@ void EngineCore::Stop() {
   }
 }
 
-absl::Status EngineCore::Add(std::shared_ptr<FolderCore> folder) {
+absl::Status EngineCore::Add(const std::shared_ptr<FolderCore>& folder) {
   LockGuard guard(lock_);
   FolderCore& added = *folder;
-  if (!folders_.try_emplace(added.name(), std::move(folder)).second) {
+  if (!folders_.try_emplace(added.name(), folder).second) {
     return absl::AlreadyExistsError("a collection named \"" + added.name() + "\" exists");
   }
   added.SetNumber(++collections_);

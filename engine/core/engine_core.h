@@ -57,7 +57,7 @@ class EngineCore {
   void Close();
 
   // Keeps a collection. kAlreadyExists if there is one of its name.
-  absl::Status Add(std::shared_ptr<FolderCore> folder);
+  absl::Status Add(const std::shared_ptr<FolderCore>& folder);
   // Closes it and keeps it no longer, unless that has been done.
   void Remove(FolderCore& folder);
 

@@ -243,7 +243,7 @@ class KeyView : public std::string_view {
   KeyView() = default;
   template <class Key>
     requires std::convertible_to<const Key&, std::string_view>
-  constexpr KeyView(const Key& key) : std::string_view(key) {}
+  constexpr KeyView(const Key& key) : std::string_view(key) {}  // NOLINT(*-explicit-constructor)
   constexpr KeyView(const char* data, size_t size) noexcept : std::string_view(data, size) {}
   KeyView(const std::string&& temporary) = delete;
 };

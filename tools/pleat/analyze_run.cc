@@ -82,6 +82,7 @@ absl::Status AnalyzeRun::Open() {
 
 absl::Status AnalyzeRun::OpenOutputs() {
   std::vector<NamedFile> inputs;
+  inputs.reserve(options_.inputs.size());
   for (const std::string& input : options_.inputs) inputs.push_back(NamedInput(input));
   const NamedFile outputs[] = {NamedOutput("--output", options_.output_file),
                                NamedOutput("--svg", options_.svg_file),

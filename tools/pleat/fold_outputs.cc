@@ -24,6 +24,7 @@ absl::Status OpenOne(const NamedFile& named, OutputFile::Mode mode,
 
 absl::Status FoldOutputs::Open(const FoldOptions& options) {
   std::vector<NamedFile> inputs;
+  inputs.reserve(options.inputs.size() + 1);
   for (const std::string& input : options.inputs) inputs.push_back(NamedInput(input));
   inputs.push_back({"--spec", options.spec_file});
   const NamedFile outputs[] = {

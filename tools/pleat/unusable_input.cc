@@ -123,6 +123,7 @@ std::optional<Guess> GuessFormat(std::span<const std::string> lines) {
 
 std::vector<NeededMember> NeededBy(const FoldSpec& spec) {
   std::vector<NeededMember> needed;
+  needed.reserve(spec.key.size() + 2);
   for (const KeyField& field : spec.key) needed.push_back({"--key", field.path});
   if (!spec.time.empty()) needed.push_back({"--time", spec.time});
   if (!spec.id.empty()) needed.push_back({"--id", spec.id});
@@ -145,7 +146,7 @@ std::string UnusableInput::Sentence(std::string_view command,
   }
   for (const std::string& line : lines_) {
     const std::string member = MemberInOtherCase(line, needed);
-    if (!member.empty()) return said + input_ + " " + member;
+    if (!member.empty()) return (said + input_).append(" ").append(member);
   }
   return said + "the reasons are above";
 }
