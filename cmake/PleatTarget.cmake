@@ -27,7 +27,9 @@ if(PROJECT_IS_TOP_LEVEL)
   if(PLEAT_SANITIZE)
     target_compile_options(
       pleat_developer INTERFACE -fsanitize=${PLEAT_SANITIZE} -fno-sanitize-recover=all
-                                -fno-omit-frame-pointer)
+                                -fno-omit-frame-pointer
+                                # False alarms of g++ 12 in std::optional and <regex>.
+                                $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(pleat_developer INTERFACE -fsanitize=${PLEAT_SANITIZE})
   endif()
   if(PLEAT_BUILD_FUZZERS)

@@ -78,7 +78,7 @@ void BatchPiece::LeaveElsewhere() {
   const auto last = std::lower_bound(first, end, only_.end, is_before);
   sorted_ = static_cast<size_t>(last - first);
   std::rotate(begin, first, last);
-  const bool stopped = folder_.engine_.stopped();
+  const bool stopped = folder_.engine_.stopped() || folder_.closed();
   for (size_t place = sorted_; place < batch_.size; ++place) {
     const size_t i = order_[place];
     if (outcomes_ != nullptr) outcomes_[i] = FoldOutcome::kElsewhere;

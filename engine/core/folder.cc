@@ -589,7 +589,7 @@ void AnyFolder::Advance(EngineTime now) noexcept {
   if (!call.nested()) engine_->Advance(now, std::numeric_limits<size_t>::max());
 }
 void AnyFolder::MoveLeaseTime(EngineTime now) noexcept {
-  engine_->timeline().RaiseLeases(Clamp(now));
+  if (!core_->closed()) engine_->timeline().RaiseLeases(Clamp(now));
 }
 EngineTime AnyFolder::now() const noexcept { return engine_->timeline().now(); }
 int AnyFolder::partitions() const noexcept { return engine_->partition_count(); }

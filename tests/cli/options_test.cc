@@ -119,6 +119,8 @@ TEST(Usage, EveryBadValueNamesItsOption) {
 TEST(Usage, OptionWithoutValueIsAnError) {
   ExpectUsageError({"fold", "--key", "k", "--quiet"}, "--quiet: needs a value");
   ExpectUsageError({"fold", "--key", "--quiet", "1m"}, "--key: needs a value");
+  ExpectUsageError({"fold", "--key", "k", "--quiet", "1m", "--output=", "input.ndjson"},
+                   "--output: needs a value");
   ExpectUsageError({"fold", "--key", "k", "--quiet", "1m", "--output", "--no-meta"},
                    "--output: needs a value");
 }

@@ -23,6 +23,17 @@ std::string LooksLike(std::string_view kind, std::string_view command) {
          " | pleat fold ...";
 }
 
+TEST(UnusableInput, ArrayWithAnElementALineIsSeenThoughItsLastLineIsAnEvent) {
+  UnusableInput input;
+  input.Add("in", "[");
+  input.Add("in", "{\"k\":1},");
+  EXPECT_EQ(input.ArraySentence("fold"),
+            "in looks like a JSON array: jq -c '.[]' FILE | pleat fold ...");
+  UnusableInput other;
+  other.Add("in", "{\"k\":1},");
+  EXPECT_EQ(other.ArraySentence("fold"), "");
+}
+
 TEST(UnusableInput, Csv) {
   EXPECT_EQ(Said("user,time\nann,2015\n"), LooksLike("CSV", "mlr --icsv --ojsonl cat FILE"));
   EXPECT_EQ(Said("user,time\n\"a,b\",2015\n"), LooksLike("CSV", "mlr --icsv --ojsonl cat FILE"));

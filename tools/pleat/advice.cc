@@ -28,10 +28,21 @@ std::string AboutPaths(const JsonFolder& folder) {
   return out;
 }
 
+// At least `d`, in whole units of which there are ten or more, so that --lateness takes the text.
+std::string RoundedUp(Duration d) {
+  constexpr Duration kUnits[] = {std::chrono::days(1), std::chrono::hours(1),
+                                 std::chrono::minutes(1), std::chrono::seconds(1),
+                                 std::chrono::milliseconds(1)};
+  for (const Duration unit : kUnits) {
+    if (d >= 10 * unit) return FormatDuration((d + unit - Duration(1)) / unit * unit);
+  }
+  return FormatDuration(d);
+}
+
 std::string AboutOrder(const FoldOptions& options, const StampCounts& stamps) {
   if (options.spec.time.empty() || stamps.most_behind <= options.spec.lateness) return {};
   std::string out = Counted(stamps.out_of_order, "event") + " came up to " +
-                    FormatDuration(stamps.most_behind) + " behind; see --lateness";
+                    RoundedUp(stamps.most_behind) + " behind; see --lateness";
   if (stamps.behind_input > 0) {
     out += " (" + Grouped(stamps.behind_input) +
            " behind an earlier file: files are read one after the other, not merged by time)";

@@ -53,7 +53,7 @@ int AnalyzeRun::Run() {
       Say(Summary(keys));
       const Analysis& any = *keys.front().analysis;
       const std::string advice = AdviceOnUnit(options_.spec.time_unit, any.first, any.last);
-      if (!advice.empty()) Say("pleat analyze: " + advice);
+      if (any.events > 0 && !advice.empty()) Say("pleat analyze: " + advice);
     }
   }
   if (absl::IsAborted(status)) return kExitDone;  // the reader of the output has gone

@@ -26,15 +26,20 @@ absl::Status UnknownOption(std::span<const Flag> flags, std::string_view argumen
 }
 
 // A value that looks like a flag is a value forgotten. `--output=--odd` still says that it is meant.
+// So is the value of `--output=`, as a script writes with an empty variable: to CLI11 the next
+// argument would be the value, such as an input, which the run would then overwrite.
 absl::Status CheckValuesGiven(std::span<const Flag> flags, const char* const* first,
                               const char* const* last) {
-  for (const char* const* it = first; it != last && it + 1 != last; ++it) {
-    const std::string_view name(*it);
-    const std::string_view next(it[1]);
+  for (const char* const* it = first; it != last; ++it) {
+    std::string_view name(*it);
+    const bool ends_empty = name.ends_with('=');
+    if (ends_empty) name.remove_suffix(1);
+    const std::string_view next = it + 1 != last ? it[1] : "";
+    const bool followed_by_flag = next.starts_with("--") && next.size() > 2;
     const auto takes_value = [&](const Flag& flag) {
       return flag.kind != FlagKind::kSwitch && !flag.name.empty() && name == Dashed(flag.name);
     };
-    if (next.starts_with("--") && next.size() > 2 && std::ranges::any_of(flags, takes_value)) {
+    if ((ends_empty || followed_by_flag) && std::ranges::any_of(flags, takes_value)) {
       return absl::InvalidArgumentError(std::string(name) + ": needs a value");
     }
   }

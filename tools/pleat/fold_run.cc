@@ -298,7 +298,9 @@ int FoldRun::Report() {
     Say("pleat fold: " + Grouped(conflicts_ - kConflictsShown) + " more conflicts, not shown");
   }
   const bool unusable = no_line_usable() && stop_ != Stop::kFailed && stop_ != Stop::kNoUnit;
-  if (unusable) Say("pleat fold: " + unusable_.Sentence("fold", NeededBy(options_.spec)));
+  const std::string sentence = unusable ? unusable_.Sentence("fold", NeededBy(options_.spec))
+                                        : unusable_.ArraySentence("fold");
+  if (!sentence.empty()) Say("pleat fold: " + sentence);
   StopFor(outputs_.WriteStats(StatsJson(totals)));
   if (!options_.quiet_summary && stop_ != Stop::kReaderGone) {
     std::string_view fate = "made, but the output is not complete";

@@ -136,6 +136,12 @@ void UnusableInput::Add(std::string_view input, std::string_view line) {
   lines_.emplace_back(line.substr(0, kBytesKept));
 }
 
+std::string UnusableInput::ArraySentence(std::string_view command) const {
+  if (lines_.empty() || !std::regex_match(lines_.front(), std::regex(R"(\s*\[\s*)"))) return "";
+  return input_ + " looks like a JSON array: jq -c '.[]' FILE | pleat " + std::string(command) +
+         " ...";
+}
+
 std::string UnusableInput::Sentence(std::string_view command,
                                     std::span<const NeededMember> needed) const {
   const std::string said = "no line was usable; ";

@@ -29,6 +29,10 @@ class UnusableInput {
   // "no line was usable; log.csv looks like CSV: mlr --icsv --ojsonl cat FILE | pleat fold ...".
   std::string Sentence(std::string_view command, std::span<const NeededMember> needed) const;
 
+  // The same for a run that had events: of an array with an element a line, the last is one, as no
+  // comma follows. Empty if no array begins there.
+  std::string ArraySentence(std::string_view command) const;
+
  private:
   std::string input_;
   std::vector<std::string> lines_;
