@@ -148,6 +148,23 @@ TEST(Closing, TheNameOfAClosedFolderCanBeUsedAgain) {
   second.Close();
 }
 
+TEST(Closing, AClosedFolderMovesNoTime) {
+  const FolderOptions options = {.quiet_period = 1s, .max_hold = kForever};
+  auto by_event = *Engine::Open({.partitions = 4, .axis = Axis::kEvent});
+  Folder<Number, Values> left(*by_event, "n", options);
+  left.Close();
+  const std::vector<KeyedEvent<Number>> events = {
+      {"a", kT0, {1}}, {"b", kT0, {2}}, {"c", kT0, {3}}};
+  left.FoldBatch(events, {}, PartitionRange::One(0));
+  EXPECT_EQ(by_event->now(), kBeginningOfTime);
+
+  auto on_arrival = *Engine::Open({.partitions = 4});
+  Folder<Number, Values> gone(*on_arrival, "n", options);
+  gone.Close();
+  EXPECT_THAT(gone.Lease(1, 1s, kT0), IsEmpty());
+  EXPECT_EQ(on_arrival->now(), kBeginningOfTime);
+}
+
 // What a folder has said it owns lives as long as somebody may use it.
 TEST(Closing, RulesOfAClosedFolderGoWithItsLastHandle) {
   auto engine = *Engine::Open({.partitions = 2});
