@@ -235,7 +235,8 @@ void FoldBook::CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint
   if (options_.count_reopened) NoteClosedEarly(number, reason);
   cold.ended = 1;
   const bool armed = cold.armed != 0;  // if not, the entry may be gone behind the next line
-  PushInOrder({.ripe = now, .order = order, .number = number, .by_event = true, .reason = reason});
+  PushInOrder(
+      {.ripe = now, .order = order, .number = number, .by_event = true, .tag = TagOf(reason)});
   if (armed) deadlines_.NoteStale(Asker{*this});
 }
 
@@ -268,12 +269,12 @@ void FoldBook::PushEmission(const Due& due) {
                          .generation = next_generation_++,
                          .number = due.number,
                          .by_event = due.by_event,
-                         .reason = due.reason};
+                         .reason = ReasonOf(due)};
   // At the end, as neither time nor positions go back in a book; but what one event emits early goes by its deadline.
   ready_.Insert(ready, [this](const ReadyGroup& mine, const ReadyGroup& other) {
     return Before(mine, *this, other);
   });
-  ++ledger_.emissions[IndexOf(due.reason)];
+  ++ledger_.emissions[IndexOf(ReasonOf(due))];
   if (gaps_ != nullptr) gaps_->NoteEmission(InfoOf(due.number).count);
   if (TracksReady()) ready_bytes_ += BytesOf(due.number);
   if (has_extra_) {
@@ -323,9 +324,9 @@ bool FoldBook::CloseGroups(EngineTime now, size_t& budget) {
         PassPartial(due.number, due.ripe, now);
         continue;
       }
-      due.reason = ReasonByTime(due.number);
+      due.tag = TagOf(ReasonByTime(due.number));
     }
-    LeaveIndex(due.number, due.reason);
+    LeaveIndex(due.number, ReasonOf(due));
     Push(due);
   }
 }
@@ -412,7 +413,7 @@ void FoldBook::CloseAll(EngineTime now, uint64_t position) {
           .order = OrderOf(position, Step::kBehindIt),
           .number = each.number,
           .by_event = true,
-          .reason = reason});
+          .tag = TagOf(reason)});
   }
   ++changes_;
   ++unindexed_;

@@ -344,6 +344,10 @@ class FoldBook final : public Book {
     if (!call.fixed_position) call.fixed_position = NextPosition(call.position.Take());
     return *call.fixed_position;
   }
+  // The tag of a group among the deadlines is the reason for its emission.
+  static uint8_t TagOf(Reason reason) noexcept { return static_cast<uint8_t>(reason); }
+  static Reason ReasonOf(const Due& due) noexcept { return static_cast<Reason>(due.tag); }
+
   Deadlines::Answer Ask(uint32_t number) noexcept;
   struct Asker {
     FoldBook& book;

@@ -178,9 +178,9 @@ bool FoldBook::EmitOldest(FoldCall& call) {
            .order = OrderOf(PositionOf(call), Step::kMakesRoom),
            .number = due.number,
            .by_event = true,
-           .reason = cold.indexed != 0 ? Reason::kLimit : ReasonByTime(due.number)};
+           .tag = TagOf(cold.indexed != 0 ? Reason::kLimit : ReasonByTime(due.number))};
   }
-  LeaveIndex(due.number, due.reason);
+  LeaveIndex(due.number, ReasonOf(due));
   Push(due);
   return true;
 }
@@ -222,7 +222,7 @@ FoldOutcome FoldBook::Correct(FoldCall& call) {
         .order = OrderOf(position, Step::kBehindIt),
         .number = number,
         .by_event = true,
-        .reason = Reason::kCorrection});
+        .tag = TagOf(Reason::kCorrection)});
   return FoldOutcome::kCorrected;
 }
 
@@ -348,7 +348,7 @@ void FoldBook::PassPartial(uint32_t number, EngineTime instant, EngineTime until
             .order = position,
             .number = cut,
             .by_event = false,
-            .reason = Reason::kPartial});
+            .tag = TagOf(Reason::kPartial)});
     }
   }
   extra.next_partial = GridAfter(hot(number), std::max(instant, until));
@@ -363,7 +363,7 @@ void FoldBook::HandOutLeading(uint32_t number, EngineTime now, uint64_t position
                .order = OrderOf(position, Step::kBehindIt),
                .number = cut,
                .by_event = true,
-               .reason = Reason::kLeading});
+               .tag = TagOf(Reason::kLeading)});
 }
 
 // --- Memory

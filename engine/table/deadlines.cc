@@ -33,7 +33,7 @@ Deadlines::~Deadlines() { slots_.clear(); }
 void Deadlines::Arm(uint32_t number, EngineTime due, uint64_t order) {
   const uint64_t index = IndexOf(due);
   if (index < surfaced_) {
-    PushHeap({.ripe = due, .order = order, .number = number, .by_event = false, .reason = {}});
+    PushHeap({.ripe = due, .order = order, .number = number, .by_event = false, .tag = 0});
     return;
   }
   Slot* const known = Known(index);

@@ -27,7 +27,6 @@
 #include <vector>
 
 #include <boost/intrusive/set.hpp>
-#include <pleat/outcome.h>
 #include <pleat/time.h>
 
 #include "engine/base/prefetch.h"
@@ -35,14 +34,14 @@
 
 namespace pleat::inline v0_1 {
 
-// Something that ends at `ripe`. What time ends comes before what an event ended at the same
-// instant, then `order` decides.
+// Something that ends at `ripe`. Entries that time ends come before those that an event ended at the
+// same instant; then `order` decides.
 struct Due {
   EngineTime ripe;
   uint64_t order;
   uint32_t number;
   bool by_event;
-  Reason reason;  // of what an event ended; the others' follows from their state
+  uint8_t tag;  // the owner's, of an entry that an event ended; 0 if time ended the entry
 };
 
 class Deadlines {
@@ -196,7 +195,7 @@ class Deadlines {
                           .order = answer.order,
                           .number = number,
                           .by_event = false,
-                          .reason = {}});
+                          .tag = 0});
         }
       }
       loading_ = FreeChunk(*loading_);

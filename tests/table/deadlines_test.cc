@@ -90,8 +90,7 @@ TEST_F(DeadlinesFixture, ADeadlineMovedLaterSurfacesLater) {
 
 TEST_F(DeadlinesFixture, WhatTimeEndsComesBeforeWhatAnEventEnded) {
   items_.push_back({.live = true, .due = t0_, .order = 0});
-  deadlines_.ArmEnded(
-      {.ripe = t0_, .order = 0, .number = 0, .by_event = true, .reason = Reason::kFlush});
+  deadlines_.ArmEnded({.ripe = t0_, .order = 0, .number = 0, .by_event = true, .tag = 1});
   Arm(t0_);
   EXPECT_EQ(TakeDue(t0_), (std::vector<uint32_t>{1, 0}));
 }
@@ -100,8 +99,7 @@ TEST_F(DeadlinesFixture, AnEndedOneWaitsForOlderDeadlinesInLaterSlots) {
   Arm(t0_);
   EXPECT_EQ(TakeDue(t0_).size(), 1u);
   items_.push_back({.live = true, .due = t0_ + 1s, .order = 0});
-  deadlines_.ArmEnded(
-      {.ripe = t0_ + 1s, .order = 0, .number = 1, .by_event = true, .reason = Reason::kFlush});
+  deadlines_.ArmEnded({.ripe = t0_ + 1s, .order = 0, .number = 1, .by_event = true, .tag = 1});
   Arm(t0_ + 500ms);
   EXPECT_EQ(TakeDue(t0_ + 2s), (std::vector<uint32_t>{2, 1}));
 }
