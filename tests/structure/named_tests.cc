@@ -41,17 +41,18 @@ std::vector<std::string> TestsNamedIn(std::string_view document) {
 
 std::vector<std::string> SectionsLinkedIn(std::string_view document) {
   std::vector<std::string> links;
-  ForEachMatch(document, R"(\]\((\w[\w-]*\.md#[\w-]+)\))",
+  ForEachMatch(document, R"(\]\(((?:\w[\w/-]*\.md)?#[\w-]+)\))",
                [&](const auto& match) { links.push_back(match.str(1)); });
   return links;
 }
 
 // A heading in lower case, its blanks as dashes, without punctuation.
-std::set<std::string> SectionsOf(std::string_view document) {
+std::set<std::string> SectionsOf(std::string_view document, size_t level) {
   std::set<std::string> sections;
-  ForEachMatch(document, R"(^#+ (.*)$)", [&](const auto& match) {
+  ForEachMatch(document, R"(^(#+) (.*)$)", [&](const auto& match) {
+    if (level != 0 && level != static_cast<size_t>(match.length(1))) return;
     std::string name;
-    for (const char c : match.str(1)) {
+    for (const char c : match.str(2)) {
       const auto byte = static_cast<unsigned char>(c);
       if (c == ' ') name += '-';
       if (std::isalnum(byte) != 0 || c == '-' || c == '_')

@@ -1,7 +1,8 @@
-// Tests that a document names, held against those that there are: a table of features with their tests is
-// worth something only as long as the tests exist.
+// Tests and sections that a document names, to be compared with those that exist: a table of features
+// with their tests is worth something only as long as the tests exist.
 #pragma once
 
+#include <cstddef>
 #include <set>
 #include <string>
 #include <string_view>
@@ -12,14 +13,16 @@ namespace pleat_structure {
 // The `Suite.Name` of every TEST, TEST_F and TEST_P in a source.
 std::set<std::string> TestsIn(std::string_view source);
 
-// Every `Suite.Name` between backquotes in a row of a table of a Markdown document: two words of letters,
-// digits and _, each of which begins with a capital.
+// Every `Suite.Name` between backquotes in a row of a table of a Markdown document: two words of
+// letters, digits and _, each of which begins with a capital.
 std::vector<std::string> TestsNamedIn(std::string_view document);
 
-// Every link of a Markdown document to a section of one beside it, as "file.md#section".
+// Every link of a Markdown document to a section, as "folder/file.md#section", or as "#section" for a
+// section of its own.
 std::vector<std::string> SectionsLinkedIn(std::string_view document);
 
-// What a link calls the sections of a Markdown document.
-std::set<std::string> SectionsOf(std::string_view document);
+// The names by which links refer to the sections of a Markdown document: of all sections, or of those
+// whose heading has `level` marks, such as 2 for "## Limits".
+std::set<std::string> SectionsOf(std::string_view document, size_t level = 0);
 
 }  // namespace pleat_structure

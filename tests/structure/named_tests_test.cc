@@ -1,9 +1,12 @@
-// What docs/features.md names exists; and what finds that out finds it.
+// Every test that docs/reliability.md names exists, and so does every section that a document links to.
 #include "tests/structure/named_tests.h"
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <set>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +14,7 @@
 namespace pleat_structure {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
@@ -19,6 +23,10 @@ std::string Read(const std::filesystem::path& path) {
   std::ifstream in(path);
   EXPECT_TRUE(in) << path;
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::filesystem::path Document(const char* path) {
+  return std::filesystem::path(PLEAT_SOURCE_DIR) / path;
 }
 
 TEST(NamedTests, AreFoundInSources) {
@@ -35,8 +43,9 @@ TEST(NamedTests, AreFoundInTablesOnly) {
 TEST(NamedTests, SectionsAreFoundByTheirHeadings) {
   EXPECT_THAT(SectionsOf("# `closed`\ntext # no\n## What happens, in this order\n"),
               UnorderedElementsAre("closed", "what-happens-in-this-order"));
-  EXPECT_THAT(SectionsLinkedIn("[a](b.md#c-d), [e](f.md), [g](b.md#h)"),
-              ElementsAre("b.md#c-d", "b.md#h"));
+  EXPECT_THAT(SectionsOf("# A\n## B c\n### D\n", 2), UnorderedElementsAre("b-c"));
+  EXPECT_THAT(SectionsLinkedIn("[a](b.md#c-d), [e](f.md), [g](h/b.md#i), [j](#k)"),
+              ElementsAre("b.md#c-d", "h/b.md#i", "#k"));
 }
 
 TEST(FeatureTable, NamesTestsThatExist) {
@@ -45,8 +54,7 @@ TEST(FeatureTable, NamesTestsThatExist) {
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(PLEAT_SOURCE_DIR) / "tests")) {
     if (entry.path().extension() == ".cc") tests.merge(TestsIn(Read(entry.path())));
   }
-  const std::vector<std::string> named =
-      TestsNamedIn(Read(fs::path(PLEAT_SOURCE_DIR) / "docs/features.md"));
+  const std::vector<std::string> named = TestsNamedIn(Read(Document("docs/reliability.md")));
   EXPECT_GT(named.size(), 80u);
   std::vector<std::string> missing;
   for (const std::string& name : named) {
@@ -55,12 +63,29 @@ TEST(FeatureTable, NamesTestsThatExist) {
   EXPECT_THAT(missing, IsEmpty());
 }
 
-TEST(FeatureTable, LinksToSectionsThatExist) {
-  const std::filesystem::path docs = std::filesystem::path(PLEAT_SOURCE_DIR) / "docs";
-  for (const std::string& link : SectionsLinkedIn(Read(docs / "features.md"))) {
-    const size_t mark = link.find('#');
-    EXPECT_TRUE(SectionsOf(Read(docs / link.substr(0, mark))).contains(link.substr(mark + 1)))
-        << link;
+TEST(FeatureTable, HasARowForEachFeature) {
+  const std::set<std::string> features = SectionsOf(Read(Document("docs/features.md")), 3);
+  EXPECT_GT(features.size(), 30u);
+  const std::vector<std::string> links = SectionsLinkedIn(Read(Document("docs/reliability.md")));
+  for (const std::string& feature : features) {
+    EXPECT_THAT(links, Contains("features.md#" + feature));
+  }
+}
+
+TEST(Documents, LinkToSectionsThatExist) {
+  namespace fs = std::filesystem;
+  std::map<fs::path, std::set<std::string>> sections;
+  sections[Document("README.md")];
+  for (const auto& entry : fs::directory_iterator(Document("docs"))) {
+    if (entry.path().extension() == ".md") sections[entry.path()];
+  }
+  for (auto& [document, names] : sections) names = SectionsOf(Read(document));
+  for (const auto& [document, names] : sections) {
+    for (const std::string& link : SectionsLinkedIn(Read(document))) {
+      const size_t mark = link.find('#');
+      const fs::path file = mark == 0 ? document : document.parent_path() / link.substr(0, mark);
+      EXPECT_TRUE(sections[file].contains(link.substr(mark + 1))) << document << ": " << link;
+    }
   }
 }
 

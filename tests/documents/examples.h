@@ -1,0 +1,44 @@
+// The names that the examples of docs/features.md use and leave to the reader.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <pleat/analysis.h>
+#include <pleat/asio.h>
+#include <pleat/engine.h>
+#include <pleat/folder.h>
+#include <pleat/json.h>
+#include <pleat/metrics.h>
+
+using namespace std::chrono_literals;
+
+template <class... Args>
+bool Publish(const Args &...);
+template <class... Args>
+bool PublishOnce(const Args &...);
+template <class... Args>
+void Print(const Args &...);
+template <class... Args>
+void Show(const Args &...);
+template <class... Args>
+void Store(const Args &...);
+template <class... Args>
+void Handle(const Args &...);
+template <class... Args>
+void Answer(const Args &...);
+template <class... Args>
+void Reject(const Args &...);
+template <class... Args>
+void Warn(const Args &...);
+
+#define PLEAT_EXAMPLE_PARAMETERS                                                 \
+  [[maybe_unused]] pleat::EngineTime now, [[maybe_unused]] std::string_view key, \
+      [[maybe_unused]] int i, [[maybe_unused]] int n,                            \
+      [[maybe_unused]] std::span<const pleat::KeyedEvent<Step>> batch,           \
+      [[maybe_unused]] pleat::Driver &driver,                                    \
+      [[maybe_unused]] pleat::Consumer<Step, Basket> &consumer
