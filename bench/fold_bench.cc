@@ -3,7 +3,7 @@
 //   fold/uniform_1M/*, fold/zipf_1M/*
 //     pleat_single          Folder::Fold, one event a call
 //     pleat_batch           Folder::FoldBatch, 256 events a call
-//     pleat_single_gaps, pleat_batch_gaps   the same with FolderOptions::gap_stats
+//     pleat_single_gaps, pleat_batch_gaps   the same with MeasureOptions::gap_stats
 //     pleat_batch_2t        the same as pleat_batch from two threads on one folder, each with its own events: the rate
 //                           is that of both together, by the wall clock, until the slower one is done
 //     absl_upsert           ++map[key] on an absl::flat_hash_map<std::string, int64_t>: the yardstick

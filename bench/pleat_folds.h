@@ -85,7 +85,7 @@ class Folded {
 };
 
 inline constexpr FolderOptions kWithGaps = {
-    .quiet_period = kDay, .max_hold = kForever, .gap_stats = true};
+    .quiet_period = kDay, .max_hold = kForever, .measure = {.gap_stats = true}};
 
 class SingleFolds : public Folded {
  public:

@@ -30,8 +30,8 @@ struct Next {
 
 int main() {
   auto engine = *pleat::Engine::Open({.partitions = 4});
-  pleat::Folder<Edit, Edits> edits(*engine, "edits",
-                                   {.quiet_period = 1min, .max_hold = 1h, .gap_stats = true});
+  pleat::Folder<Edit, Edits> edits(
+      *engine, "edits", {.quiet_period = 1min, .max_hold = 1h, .measure = {.gap_stats = true}});
 
   uint64_t random = 1;
   const auto below = [&](pleat::Duration limit) {

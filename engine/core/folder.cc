@@ -44,32 +44,35 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
     return OutOfRange(partials ? "partial_every" : "edge",
                       "left alone: it takes a state that can be copied");
   }
-  if (options.accept_limit < Duration::zero()) return OutOfRange("accept_limit", "zero or more");
-  if (options.on_late != OnLate::kReject && options.accept_limit == kForever) {
-    return OutOfRange("on_late", "kReject without an accept_limit: nothing is late");
+  if (options.late.accept_limit < Duration::zero())
+    return OutOfRange("late.accept_limit", "zero or more");
+  if (options.late.on_late != OnLate::kReject && options.late.accept_limit == kForever) {
+    return OutOfRange("late.on_late", "kReject without late.accept_limit: nothing is late");
   }
   if (ops.has_ids && ops.marks == nullptr) return OutOfRange("marks of events with ids", "given");
-  if (ops.has_ids && options.accept_limit == kForever) {
-    return OutOfRange("accept_limit", "given with ids: it says how long they are remembered");
+  if (ops.has_ids && options.late.accept_limit == kForever) {
+    return OutOfRange("late.accept_limit", "given with ids: it says how long they are remembered");
   }
-  if (ops.has_ids && options.on_late != OnLate::kReject) {
-    return OutOfRange("on_late", "kReject with ids: an event could count twice");
+  if (ops.has_ids && options.late.on_late != OnLate::kReject) {
+    return OutOfRange("late.on_late", "kReject with ids: an event could count twice");
   }
-  if (options.max_groups < least) {
-    return OutOfRange("max_groups", "at least one for each of the engine's partitions, " +
-                                        std::to_string(partitions));
+  if (options.limits.max_groups < least) {
+    return OutOfRange("limits.max_groups", "at least one for each of the engine's partitions, " +
+                                               std::to_string(partitions));
   }
-  if (options.max_bytes < least) return OutOfRange("max_bytes", "at least one for each partition");
-  if (options.max_backlog < least) {
-    return OutOfRange("max_backlog", "at least one for each partition");
+  if (options.limits.max_bytes < least)
+    return OutOfRange("limits.max_bytes", "at least one for each partition");
+  if (options.limits.max_backlog < least) {
+    return OutOfRange("limits.max_backlog", "at least one for each partition");
   }
-  if (options.max_deliveries < 1) return OutOfRange("max_deliveries", "at least 1");
-  if (options.max_leased < least)
-    return OutOfRange("max_leased", "at least one for each partition");
-  if (options.max_lease_age <= Duration::zero()) return OutOfRange("max_lease_age", "above zero");
-  if (options.max_nack_delay <= Duration::zero()) return OutOfRange("max_nack_delay", "above zero");
-  if (options.max_dead_letters < least) {
-    return OutOfRange("max_dead_letters", "at least one for each partition");
+  if (options.leases.max_deliveries < 1) return OutOfRange("leases.max_deliveries", "at least 1");
+  if (options.leases.max_leased < least)
+    return OutOfRange("leases.max_leased", "at least one for each partition");
+  if (options.leases.max_age <= Duration::zero()) return OutOfRange("leases.max_age", "above zero");
+  if (options.leases.max_nack_delay <= Duration::zero())
+    return OutOfRange("leases.max_nack_delay", "above zero");
+  if (options.leases.max_dead_letters < least) {
+    return OutOfRange("leases.max_dead_letters", "at least one for each partition");
   }
   if (ops.open == nullptr || ops.fold == nullptr || ops.destroy == nullptr) {
     return OutOfRange("open, fold and destroy of the state", "given");
@@ -111,16 +114,16 @@ FoldBook* FolderCore::NewBook(const Home& home) {
   const int partitions = engine_.partition_count();
   const auto i = static_cast<int>(&home - homes_.data());
   FolderOptions share = options_;
-  share.max_groups = Share(options_.max_groups, i, partitions);
-  share.max_bytes = Share(options_.max_bytes, i, partitions);
-  share.max_backlog = Share(options_.max_backlog, i, partitions);
-  share.max_ghosts = Share(options_.max_ghosts, i, partitions);
-  share.max_leased = Share(options_.max_leased, i, partitions);
-  share.max_dead_letters = Share(options_.max_dead_letters, i, partitions);
+  share.limits.max_groups = Share(options_.limits.max_groups, i, partitions);
+  share.limits.max_bytes = Share(options_.limits.max_bytes, i, partitions);
+  share.limits.max_backlog = Share(options_.limits.max_backlog, i, partitions);
+  share.measure.max_ghosts = Share(options_.measure.max_ghosts, i, partitions);
+  share.leases.max_leased = Share(options_.leases.max_leased, i, partitions);
+  share.leases.max_dead_letters = Share(options_.leases.max_dead_letters, i, partitions);
   auto book = std::make_unique<FoldBook>(engine_.pool(), share, ops_, static_cast<uint32_t>(i),
                                          engine_.hash_key(), engine_.timeline(),
                                          listeners_[static_cast<size_t>(i)]);
-  if (options_.gap_stats) book->MeasureGaps(Share(kExactGaps, i, partitions), open_peak_);
+  if (options_.measure.gap_stats) book->MeasureGaps(Share(kExactGaps, i, partitions), open_peak_);
   FoldBook* const added = book.get();
   home.partition->AddBook(std::move(book));
   return added;
@@ -443,7 +446,7 @@ Sizes FolderCore::sizes() {
 }
 
 std::unique_ptr<GapStats> FolderCore::gap_stats() {
-  if (!options_.gap_stats) return nullptr;
+  if (!options_.measure.gap_stats) return nullptr;
   auto stats = std::make_unique<GapStats>();
   stats->quiet_period = options_.quiet_period;
   stats->max_hold = options_.max_hold;

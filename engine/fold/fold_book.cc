@@ -30,25 +30,25 @@ constexpr size_t kPlaceBytes = std::max<size_t>(14, sizeof(ReadyGroup));
 bool NeedsExtra(const FolderOptions& options, const StateOps& ops) {
   return ops.marks != nullptr || options.quiet_floor > Duration{0} ||
          options.edge != Edge::kTrailing || options.partial_every != kForever ||
-         options.on_late == OnLate::kCorrect;
+         options.late.on_late == OnLate::kCorrect;
 }
 
 bool NeedsMemory(const FolderOptions& options, const StateOps& ops) {
-  return ops.has_ids || options.count_reopened || options.on_late == OnLate::kCorrect ||
+  return ops.has_ids || options.count_reopened || options.late.on_late == OnLate::kCorrect ||
          options.quiet_floor > Duration{0};
 }
 
 // The beginning of the last eighth of max_bytes is where groups are emitted early.
 size_t FullFrom(const FolderOptions& options) {
-  const bool emits = options.on_limit == OnLimit::kEmitOldest;
-  return emits ? options.max_bytes - options.max_bytes / 8 : options.max_bytes;
+  const bool emits = options.limits.on_limit == OnLimit::kEmitOldest;
+  return emits ? options.limits.max_bytes - options.limits.max_bytes / 8 : options.limits.max_bytes;
 }
 
 // At an eighth of max_bytes no more is remembered of groups that are gone. One that is due adds to
 // that when it is looked at, which must then not be put off. What is remembered for a group is
 // little beside the group.
 size_t RememberFrom(const FolderOptions& options, const StateOps& ops) {
-  return NeedsMemory(options, ops) ? options.max_bytes / 16 : SIZE_MAX;
+  return NeedsMemory(options, ops) ? options.limits.max_bytes / 16 : SIZE_MAX;
 }
 
 // A group that is open can add two to the backlog: a partial, and itself.
@@ -68,7 +68,7 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
       due_end_(std::min(quiet_end_, hold_end_)),
       max_events_low_(static_cast<uint32_t>(options.max_events)),
       has_extra_(NeedsExtra(options, ops)),
-      is_particular_(has_extra_ || options.accept_limit != kForever ||
+      is_particular_(has_extra_ || options.late.accept_limit != kForever ||
                      options.max_group_bytes != kNoByteCap || ops.condition != nullptr),
       two_lines_(StrideFor(ops, has_extra_) > 64),
       bytes_full_(FullFrom(options)),
@@ -85,7 +85,7 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const StateOps&
       hash_key_(hash_key),
       timeline_(timeline),
       group_bytes_(StrideFor(ops, has_extra_) + sizeof(Cold) + kPlaceBytes),
-      backlog_from_(BacklogFrom(options.max_backlog, group_bytes_)),
+      backlog_from_(BacklogFrom(options.limits.max_backlog, group_bytes_)),
       catch_up_from_(std::min(backlog_from_, RememberFrom(options, ops))),
       keys_(pool),
       deadlines_(pool, std::min({options.quiet_period, options.max_hold, options.partial_every})),
@@ -106,7 +106,7 @@ FoldBook::~FoldBook() {
 }
 
 void FoldBook::MeasureGaps(uint64_t exact, OpenPeak& peak) {
-  gaps_ = std::make_unique<Gaps>(pool_, options_.max_ghosts, exact, peak);
+  gaps_ = std::make_unique<Gaps>(pool_, options_.measure.max_ghosts, exact, peak);
 }
 
 void FoldBook::AddTo(GapStats& stats) {
@@ -285,7 +285,8 @@ void FoldBook::PushEmission(const Due& due) {
     }
     if (extra.kind != Extra::Kind::kCorrection) NoteEmission(due.number, ready);
   }
-  if (options_.on_backlog == OnBacklog::kDropOldest && backlog() > options_.max_backlog) {
+  if (options_.limits.on_backlog == OnBacklog::kDropOldest &&
+      backlog() > options_.limits.max_backlog) {
     DropOldest(ready);
   }
   if (!listeners_.empty()) TellListeners();

@@ -122,7 +122,7 @@ class FoldBook final : public Book {
            const HashKey& hash_key, Timeline& timeline, const Listeners& listeners);
   ~FoldBook() override;
 
-  // From now on; for FolderOptions::gap_stats. The first `exact` gaps within groups are counted one by one. `peak`,
+  // From now on; for MeasureOptions::gap_stats. The first `exact` gaps within groups are counted one by one. `peak`,
   // which all books of the folder share, outlives the book.
   void MeasureGaps(uint64_t exact, OpenPeak& peak);
   // Adds what was measured. REQUIRES: MeasureGaps() was called.
@@ -412,15 +412,17 @@ class FoldBook final : public Book {
     return group_bytes_ + KeyArena::BytesFor(key);
   }
   // What counts against the limit.
-  size_t used() const noexcept { return options_.count_ready ? bytes_ : bytes_ - ready_bytes_; }
+  size_t used() const noexcept {
+    return options_.limits.count_ready ? bytes_ : bytes_ - ready_bytes_;
+  }
   static bool Fits(size_t need, size_t used, size_t limit) noexcept {
     return need == 0 || used + need <= limit;
   }
   bool HasRoomForCut(uint32_t number) const noexcept {
-    return !options_.count_ready || Fits(BytesOf(number), bytes_, options_.max_bytes);
+    return !options_.limits.count_ready || Fits(BytesOf(number), bytes_, options_.limits.max_bytes);
   }
   bool TracksReady() const noexcept {
-    return !options_.count_ready || options_.on_limit == OnLimit::kEmitOldest;
+    return !options_.limits.count_ready || options_.limits.on_limit == OnLimit::kEmitOldest;
   }
 
   // Memory.

@@ -16,11 +16,11 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
     ++changes_;
   }
   const bool late = IsLate(call);
-  if (late && options_.on_late == OnLate::kReject) {
+  if (late && options_.late.on_late == OnLate::kReject) {
     ++ledger_.late;
     return FoldOutcome::kLate;
   }
-  if (late && options_.on_late == OnLate::kCorrect) return Correct(call);
+  if (late && options_.late.on_late == OnLate::kCorrect) return Correct(call);
 
   EventMarks marks;
   if (ops_.marks != nullptr) marks = ops_.marks(ops_.context, call.key.view(), call.event);
@@ -47,7 +47,7 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
     ChangeMemory([&](Memory& memory) {
       size_t budget = 4;  // so that what is over goes as fast as new names come
       memory.ids.Expire(call.now, budget);
-      memory.ids.Put(id, marks.content, SaturatingAdd(call.at, options_.accept_limit));
+      memory.ids.Put(id, marks.content, SaturatingAdd(call.at, options_.late.accept_limit));
     });
   }
 
@@ -87,8 +87,8 @@ FoldOutcome FoldBook::FoldElsewhere(uint32_t number, FoldCall call) {
 }
 
 bool FoldBook::IsLate(const FoldCall& call) const noexcept {
-  return options_.accept_limit != kForever && call.now != kBeginningOfTime &&
-         call.at < SaturatingSub(call.now, options_.accept_limit);
+  return options_.late.accept_limit != kForever && call.now != kBeginningOfTime &&
+         call.at < SaturatingSub(call.now, options_.late.accept_limit);
 }
 
 // Whether the event is too old for the key's group. Only on arrival time: there one stamp too far ahead would else
@@ -100,8 +100,8 @@ bool FoldBook::IsTooOld(uint32_t number, EngineTime at) const noexcept {
 
 // Whether the event would open a group while too many emissions wait.
 bool FoldBook::IsOverloaded(uint32_t number, const FoldCall& call, bool starts) const {
-  return backlog() >= options_.max_backlog && options_.on_backlog == OnBacklog::kRefuse &&
-         (starts || !IsOpen(number, call));
+  return backlog() >= options_.limits.max_backlog &&
+         options_.limits.on_backlog == OnBacklog::kRefuse && (starts || !IsOpen(number, call));
 }
 
 // How many bytes the event takes, as far as that is known before it is folded. `number` is its
@@ -125,30 +125,30 @@ bool FoldBook::MakeRoom(uint32_t& number, FoldCall& call, bool starts) {
     };
     if (!MakeRoomInBytes(call, need)) return false;
   }
-  const bool emits = options_.on_limit == OnLimit::kEmitOldest;
-  if (IsOpen(number, call) || ledger_.open < options_.max_groups) return true;
+  const bool emits = options_.limits.on_limit == OnLimit::kEmitOldest;
+  if (IsOpen(number, call) || ledger_.open < options_.limits.max_groups) return true;
 
   // What time has closed does not count as open, so here, and only here, a fold closes other groups: a few
   // at a time, until there is room.
-  while (ledger_.open >= options_.max_groups) {
+  while (ledger_.open >= options_.limits.max_groups) {
     size_t budget = 64;
     if (CloseDue(call.now, budget)) break;
   }
   number = FindSlowly(call.key, call.hash);
-  if (emits && ledger_.open >= options_.max_groups) {
+  if (emits && ledger_.open >= options_.limits.max_groups) {
     if (number != KeyIndex::kNone) Overtake(number, call);
-    while (ledger_.open >= options_.max_groups && EmitOldest(call)) {
+    while (ledger_.open >= options_.limits.max_groups && EmitOldest(call)) {
     }
     number = KeyIndex::kNone;
   }
   ++changes_;
-  return ledger_.open < options_.max_groups;
+  return ledger_.open < options_.limits.max_groups;
 }
 
 // The same for bytes, of which `need()` says how many there have to be as things are.
 bool FoldBook::MakeRoomInBytes(FoldCall& call, absl::FunctionRef<size_t()> need) {
-  const bool emits = options_.on_limit == OnLimit::kEmitOldest;
-  const bool nothing_waits = !options_.count_ready || ready_bytes_ == 0;
+  const bool emits = options_.limits.on_limit == OnLimit::kEmitOldest;
+  const bool nothing_waits = !options_.limits.count_ready || ready_bytes_ == 0;
   size_t budget = std::numeric_limits<size_t>::max();
   CloseDue(call.now, budget);
   size_t bytes = need();
@@ -156,11 +156,11 @@ bool FoldBook::MakeRoomInBytes(FoldCall& call, absl::FunctionRef<size_t()> need)
     while (!Fits(bytes, bytes_ - ready_bytes_, bytes_full_) && EmitOldest(call)) bytes = need();
   }
   ++changes_;
-  bool fits = Fits(bytes, used(), options_.max_bytes);
+  bool fits = Fits(bytes, used(), options_.limits.max_bytes);
   // What waits now has closed for this event, which takes its room: but for the ids, all that could
   // go has gone.
   if (emits && nothing_waits) {
-    fits = !ops_.has_ids || Fits(bytes, memory_->bytes(), options_.max_bytes);
+    fits = !ops_.has_ids || Fits(bytes, memory_->bytes(), options_.limits.max_bytes);
   }
   if (!fits) ++ledger_.refused_for_bytes;
   return fits;
@@ -199,7 +199,8 @@ void FoldBook::Overtake(uint32_t number, const FoldCall& call) {
 FoldOutcome FoldBook::Correct(FoldCall& call) {
   size_t budget = std::numeric_limits<size_t>::max();
   CloseDue(call.now, budget);
-  if (options_.on_backlog == OnBacklog::kRefuse && backlog() >= options_.max_backlog) {
+  if (options_.limits.on_backlog == OnBacklog::kRefuse &&
+      backlog() >= options_.limits.max_backlog) {
     ++ledger_.overloaded;
     return FoldOutcome::kOverloaded;
   }
@@ -315,7 +316,7 @@ uint32_t FoldBook::Cut(uint32_t number, Extra::Kind kind) {
 // Nothing at the limit on bytes or the backlog: then the group goes on to its next instant.
 uint32_t FoldBook::CutForPartial(uint32_t number) {
   if (!HasRoomForCut(number)) return KeyIndex::kNone;
-  if (backlog() >= options_.max_backlog) return KeyIndex::kNone;
+  if (backlog() >= options_.limits.max_backlog) return KeyIndex::kNone;
   const uint32_t cut = Cut(number, Extra::Kind::kPartial);
   extra(cut).quiet_due = extra(number).next_partial;
   return cut;
@@ -370,13 +371,13 @@ void FoldBook::HandOutLeading(uint32_t number, EngineTime now, uint64_t position
 
 FoldBook::Memory::Memory(PagePool& pool, const FolderOptions& options, const HashKey& hash_key)
     : other_hash_key(MakeHashKey(hash_key[1], hash_key[2])),
-      ids(pool, options.accept_limit),
+      ids(pool, options.late.accept_limit),
       early(pool, options.quiet_period),
-      emissions(pool, options.accept_limit),
+      emissions(pool, options.late.accept_limit),
       pauses(pool, options.quiet_period) {
   // Ten times what an event may be late, and what a group takes to close.
   const EngineTime within =
-      SaturatingAdd(SaturatingAdd(EngineTime{}, options.accept_limit), options.quiet_period);
+      SaturatingAdd(SaturatingAdd(EngineTime{}, options.late.accept_limit), options.quiet_period);
   const Duration once = within - EngineTime{};
   emissions_for = once > (kEndOfTime - kBeginningOfTime) / 10 ? kForever : 10 * once;
 }
@@ -413,15 +414,16 @@ bool FoldBook::Forget(EngineTime now, size_t& budget) {
 // Of groups that are gone no more is remembered than fits an eighth of the limit: it must not keep out
 // events.
 bool FoldBook::HasRoomToRemember() const noexcept {
-  return Fits(ExpiringMap::kNameBytes, memory_->bytes_of_groups(), options_.max_bytes / 8) &&
-         (!options_.count_ready || Fits(ExpiringMap::kNameBytes, bytes_, options_.max_bytes));
+  return Fits(ExpiringMap::kNameBytes, memory_->bytes_of_groups(), options_.limits.max_bytes / 8) &&
+         (!options_.limits.count_ready ||
+          Fits(ExpiringMap::kNameBytes, bytes_, options_.limits.max_bytes));
 }
 
 // Whether that eighth could become full if all that is open closed: each leaves a name in up to
 // three maps.
 bool FoldBook::MayForgetTooMuch() const noexcept {
   return memory_ != nullptr && !Fits(3 * ExpiringMap::kNameBytes * ledger_.open,
-                                     memory_->bytes_of_groups(), options_.max_bytes / 8);
+                                     memory_->bytes_of_groups(), options_.limits.max_bytes / 8);
 }
 
 // If the group closes before its quiet period is over, and not for good: its key's next group may only go
@@ -449,7 +451,7 @@ void FoldBook::NoteReopened(const FoldCall& call) {
 
 // The key's last emission, for a correction to name.
 void FoldBook::NoteEmission(uint32_t number, const ReadyGroup& ready) {
-  if (options_.on_late != OnLate::kCorrect || !HasRoomToRemember()) return;
+  if (options_.late.on_late != OnLate::kCorrect || !HasRoomToRemember()) return;
   ChangeMemory([&](Memory& memory) {
     size_t budget = 4;
     memory.emissions.Expire(seen_, budget);

@@ -202,7 +202,7 @@ Delivery Leases::LendRecord(uint32_t number, EngineTime now, Duration ttl) {
     ++unacked_;
   }
   if (record.deliveries == 0) record.first_leased = now;
-  ttl = std::clamp(ttl, Duration::zero(), options_.max_lease_age);
+  ttl = std::clamp(ttl, Duration::zero(), options_.leases.max_age);
   ++record.deliveries;
   ++deliveries_;
   record.lease = last_lease_ + 1;
@@ -270,7 +270,7 @@ Leases::Answer Leases::Ack(const LeaseToken& token, EngineTime now) {
 Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, EngineTime now, Drop drop) {
   const uint32_t number = LiveRecordOf(token, now);
   if (number == kNone) return {};
-  if (At(number).deliveries >= options_.max_deliveries) {
+  if (At(number).deliveries >= options_.leases.max_deliveries) {
     // What died before it comes before it.
     size_t budget = SIZE_MAX;
     Expire(now, budget, drop);
@@ -280,7 +280,7 @@ Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, EngineTime 
   Record& record = At(number);
   record.why = DeadReason::kNacked;
   const EngineTime back =
-      SaturatingAdd(now, std::clamp(delay, Duration::zero(), options_.max_nack_delay));
+      SaturatingAdd(now, std::clamp(delay, Duration::zero(), options_.leases.max_nack_delay));
   if (Dies(record)) {
     Bury(number, now, /*by_call=*/true, drop);
   } else if (back <= now) {
@@ -288,7 +288,7 @@ Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, EngineTime 
   } else {
     Arm(number, State::kDelayed, back);
   }
-  return {delay > options_.max_nack_delay ? LeaseOutcome::kClamped : LeaseOutcome::kDone};
+  return {delay > options_.leases.max_nack_delay ? LeaseOutcome::kClamped : LeaseOutcome::kDone};
 }
 
 Extension Leases::Extend(const LeaseToken& token, Duration ttl, EngineTime now) {
@@ -296,7 +296,7 @@ Extension Leases::Extend(const LeaseToken& token, Duration ttl, EngineTime now) 
   if (number == kNone) return {};
   Record& record = At(number);
   const EngineTime wanted = SaturatingAdd(now, ttl);
-  const EngineTime latest = SaturatingAdd(record.last_leased, options_.max_lease_age);
+  const EngineTime latest = SaturatingAdd(record.last_leased, options_.leases.max_age);
   record.until = std::max(record.until, std::min(wanted, latest));
   ++version_;
   return {wanted > latest ? LeaseOutcome::kClamped : LeaseOutcome::kDone, record.until};
@@ -318,12 +318,13 @@ void Leases::Return(uint32_t number, EngineTime at, bool by_call) {
 
 // Whether the end of its delivery makes it a dead letter.
 bool Leases::Dies(const Record& record) const noexcept {
-  return record.deliveries >= options_.max_deliveries &&
-         (dead_ < options_.max_dead_letters || options_.on_dead_limit == OnDeadLimit::kDropOldest);
+  return record.deliveries >= options_.leases.max_deliveries &&
+         (dead_ < options_.leases.max_dead_letters ||
+          options_.leases.on_dead_limit == OnDeadLimit::kDropOldest);
 }
 
 void Leases::Bury(uint32_t number, EngineTime at, bool by_call, Drop drop) {
-  if (dead_ == options_.max_dead_letters) {
+  if (dead_ == options_.leases.max_dead_letters) {
     const uint32_t oldest = first_dead_;
     UnlinkDead(At(oldest));
     drop(At(oldest).held.emission);

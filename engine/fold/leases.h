@@ -85,7 +85,7 @@ class Leases {
 
   // The record that holds the key, if only in name, or kNone.
   uint32_t HolderOf(const PackedKey& key, uint32_t hash) const;
-  bool CanHold() const noexcept { return holding_ < options_.max_leased; }
+  bool CanHold() const noexcept { return holding_ < options_.leases.max_leased; }
 
   // Puts an emission at the end of the line behind the holder of its key.
   void Wait(uint32_t holder, const Held& emission);

@@ -99,15 +99,15 @@ FolderOptions FolderOptionsFor(const FoldSpec& spec) {
   options.max_group_bytes = spec.max_group_bytes;
   options.edge = spec.edge;
   options.partial_every = spec.partial_every;
-  options.accept_limit = spec.accept_limit;
-  options.on_late = spec.on_late;
+  options.late.accept_limit = spec.accept_limit;
+  options.late.on_late = spec.on_late;
   options.count_reopened = ClosesEarly(spec);
-  options.gap_stats = spec.gap_stats;
-  options.max_groups = spec.max_groups;
-  options.max_bytes = spec.max_bytes;
-  options.max_backlog = SIZE_MAX;  // max_bytes bounds what waits for its reader
-  options.on_limit = spec.on_limit;
-  options.count_ready = spec.count_ready;
+  options.measure.gap_stats = spec.gap_stats;
+  options.limits.max_groups = spec.max_groups;
+  options.limits.max_bytes = spec.max_bytes;
+  options.limits.max_backlog = SIZE_MAX;  // max_bytes bounds what waits for its reader
+  options.limits.on_limit = spec.on_limit;
+  options.limits.count_ready = spec.count_ready;
   return options;
 }
 

@@ -20,6 +20,7 @@
 #include <pleat/export.h>
 #include <pleat/gap_stats.h>
 #include <pleat/lease.h>
+#include <pleat/options.h>
 #include <pleat/outcome.h>
 #include <pleat/partition.h>
 #include <pleat/stats.h>
@@ -28,133 +29,6 @@
 namespace pleat::inline v0_1 {
 
 class FolderCore;
-
-inline constexpr uint64_t kNoEventCap = UINT64_MAX;
-inline constexpr size_t kNoByteCap = SIZE_MAX;
-inline constexpr size_t kKeyBytesMax = 64 * 1024;
-
-// When a group is handed out.
-enum class Edge : uint8_t {
-  kTrailing,  // when it closes
-  kLeading,   // when it opens, with its first event; what follows is held back until it closes
-  kBoth,      // when it opens, and when it closes if anything has followed
-};
-
-// What becomes of an event older than the accept limit.
-enum class OnLate : uint8_t {
-  kReject,  // it is answered kLate: the caller routes it elsewhere, or drops it
-  kFold,    // it is folded like any other, and counted
-  kCorrect,  // it becomes an emission by itself, of reason kCorrection, which names the one it corrects
-};
-
-// What becomes of an event at a limit.
-enum class OnLimit : uint8_t {
-  kRefuse,      // it is answered kOverLimit, and changes no group
-  kEmitOldest,  // the groups that would close next are closed early, with reason kLimit, to make room
-};
-
-// What becomes of an event that would open a group while too many emissions wait to be taken.
-enum class OnBacklog : uint8_t {
-  kRefuse,  // it is answered kOverloaded, at once, and changes no group
-  kDropOldest,  // it opens its group; the emission that has waited longest is dropped, and counted, when
-                // another one would exceed the limit
-};
-
-// What becomes of a dead letter when there are too many.
-enum class OnDeadLimit : uint8_t {
-  kKeepTrying,  // there is no further one: what should become one is handed out again, and counts on
-  kDropOldest,  // the oldest one is dropped, and counted
-};
-
-struct FolderOptions {
-  // A group closes when nothing has folded into it for this long. Above zero; required.
-  Duration quiet_period{0};
-
-  // With a floor, the quiet period is learned from gaps, between quiet_floor and quiet_period, by each class of
-  // keys (EventMarks::key_class) and apart for keys that have had few events of late and many;
-  // docs/quiet-period.md says how. Below quiet_period, which is then not kForever. Each partition learns by itself, so
-  // that what comes out depends on how many there are, but on nothing else. Costs a closed key some 50 bytes until
-  // quiet_period is over; and beside max_bytes some kilobytes a class, taken when a fold first needs them.
-  // 0: every group waits for quiet_period.
-  Duration quiet_floor{0};
-
-  // A group closes this long after it opened, however busy it is. Above zero; must be named:
-  // kForever says that a key which never goes quiet may hold its group without end. On arrival time a group
-  // also closes before an event that is stamped more than this before the event that opened it.
-  Duration max_hold{0};
-
-  // A group closes when it holds this many events. At least 1.
-  uint64_t max_events = kNoEventCap;
-
-  // A group closes when its state weighs this much: what StateOps::weight says, which for a struct is its
-  // size and its HeapBytes(). At least 1.
-  size_t max_group_bytes = kNoByteCap;
-
-  // For kLeading and kBoth the state must be copyable.
-  Edge edge = Edge::kTrailing;
-
-  // While a group is open it is handed out as it is so far (reason kPartial), this long after it opened
-  // and every so often, if anything has folded into it since the last time. Above zero; not with
-  // Edge::kLeading. The state must be copyable.
-  Duration partial_every = kForever;
-
-  // An event older than the engine's time by more than this is late. Zero or more.
-  Duration accept_limit = kForever;
-  OnLate on_late = OnLate::kReject;
-
-  // Whether the ledger counts `reopened`. Each group that closes early then costs some 50 bytes until its
-  // quiet period would have ended.
-  bool count_reopened = false;
-
-  // Whether gaps are measured, so that gap_stats() can tell what other quiet periods would have done; and
-  // the last stamps of how many closed keys are remembered for it, at some 40 bytes each beside max_bytes. What a
-  // partition remembers is its share.
-  bool gap_stats = false;
-  size_t max_ghosts = 1'000'000;
-
-  // Open groups, and bytes held by groups (open, or closed and not yet popped). At the limit an
-  // event that would open a group is answered kOverLimit, and so is, at max_bytes, one for a state
-  // that can grow. Each partition gets an equal share, so that the answer does not depend on
-  // threads: a key can be refused before the total is reached, with 16 partitions at some 85 % of
-  // it if a share is 100 groups, at 98 % if it is 10,000. At least one per partition. Bytes are
-  // counted, not measured: what a group costs at the usual load of the tables. All that comes on
-  // top of the limit is what the last event made its state grow by.
-  size_t max_groups = 50'000'000;
-  size_t max_bytes = size_t{4} << 30;
-
-  // With kEmitOldest open groups are kept below 7/8 of max_bytes, so that there is room for what
-  // waits to be popped. Who pops after every event is not refused any, unless ids that have to be
-  // remembered fill max_bytes; who never pops meets kOverLimit all the same.
-  OnLimit on_limit = OnLimit::kRefuse;
-
-  // Whether what waits to be popped counts against max_bytes. If it does not, whether an event is
-  // refused does not depend on when somebody pops: for who pops every few events, and so bounds
-  // what waits.
-  bool count_ready = true;
-
-  // Emissions that wait: to be taken, to be acked, or as dead letters. What closes later than an event was
-  // accepted still comes on top, at most max_groups; what bounds partials is this and max_bytes. At least
-  // one per partition.
-  size_t max_backlog = 50'000'000;
-  OnBacklog on_backlog = OnBacklog::kRefuse;
-
-  // After so many deliveries without an ack an emission becomes a dead letter. At least 1.
-  uint32_t max_deliveries = 5;
-
-  // Keys of which an emission is lent, or waits to be lent again. At the limit nothing else is lent. Each
-  // costs some 150 bytes beside max_bytes, and each of a partition's latest 65,536 deliveries 8. At least one
-  // per partition.
-  size_t max_leased = 1'000'000;
-
-  // How long after it was handed out Extend() can keep a lease, and how long Nack() can delay the next delivery.
-  // Above zero.
-  Duration max_lease_age = std::chrono::hours(1);
-  Duration max_nack_delay = std::chrono::hours(1);
-
-  // At least one per partition.
-  size_t max_dead_letters = 100'000;
-  OnDeadLimit on_dead_limit = OnDeadLimit::kKeepTrying;
-};
 
 // What an event says beside its content.
 struct EventMarks {
@@ -340,7 +214,7 @@ class PLEAT_EXPORT AnyFolder {
   Ledger ledger() const noexcept;
   Sizes sizes() const noexcept;
 
-  // What was measured so far, of each partition at one instant; null if FolderOptions::gap_stats does not ask for
+  // What was measured so far, of each partition at one instant; null if MeasureOptions::gap_stats does not ask for
   // it. Some hundred microseconds.
   std::unique_ptr<GapStats> gap_stats() const noexcept;
   const StateOps& ops() const noexcept;

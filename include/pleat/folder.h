@@ -20,7 +20,7 @@
 // of these, and the destructor, run under a partition's lock: they must not call the engine, which
 // answers that it would deadlock, or does nothing (see Engine); and one that throws ends the program.
 //
-// FolderOptions and its defaults are in any_folder.h.
+// FolderOptions, its ranges and its defaults are in options.h.
 //
 // Thread safety: as Engine: any thread may call any method at any time, also on one object. A Folder
 // is a handle: copies mean the same collection.
@@ -47,6 +47,7 @@
 #include <pleat/any_folder.h>
 #include <pleat/emission.h>
 #include <pleat/engine.h>
+#include <pleat/options.h>
 
 namespace pleat::inline v0_1 {
 
@@ -209,7 +210,7 @@ class Folder {
     return any_.Nack(token, delay, now);
   }
 
-  // Has the lease end no earlier than `ttl` after `now`; up to max_lease_age from its beginning. Says when it ends.
+  // Has the lease end no earlier than `ttl` after `now`; up to leases.max_age from its beginning. Says when it ends.
   // O(1).
   Extension Extend(const LeaseToken& token, Duration ttl, EngineTime now) noexcept {
     return any_.Extend(token, ttl, now);
@@ -300,7 +301,7 @@ class Folder {
   Ledger ledger() const noexcept { return any_.ledger(); }
   Sizes sizes() const noexcept { return any_.sizes(); }
 
-  // What other quiet periods would have done: see gap_stats.h. Null without FolderOptions::gap_stats.
+  // What other quiet periods would have done: see gap_stats.h. Null without MeasureOptions::gap_stats.
   std::unique_ptr<GapStats> gap_stats() const noexcept { return any_.gap_stats(); }
 
   // The same collection without the types.

@@ -1,7 +1,7 @@
 // GapStats: what other quiet periods would have done with the events of a running collection.
 //
-//   pleat::Folder<Edit, Edits> edits(*engine, "edits",
-//                                    {.quiet_period = 5min, .max_hold = 1h, .gap_stats = true});
+//   pleat::Folder<Edit, Edits> edits(
+//       *engine, "edits", {.quiet_period = 5min, .max_hold = 1h, .measure = {.gap_stats = true}});
 //   ...
 //   const auto stats = edits.gap_stats();
 //   for (const auto quiet : {30s, 1min, 5min, 20min}) Print(stats->WhatIf(quiet));

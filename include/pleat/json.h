@@ -162,8 +162,8 @@ struct FoldSpec {
 
   size_t max_groups = 50'000'000;
   size_t max_bytes = size_t{4} << 30;
-  bool count_ready = true;  // as FolderOptions::count_ready
-  bool gap_stats = false;   // as FolderOptions::gap_stats
+  bool count_ready = true;  // as LimitOptions::count_ready
+  bool gap_stats = false;   // as MeasureOptions::gap_stats
   OnLimit on_limit = OnLimit::kRefuse;
 };
 

@@ -10,7 +10,7 @@
 // deliveries: give it to the receiver, who can tell a second one from the first by it.
 //
 // - While an emission of a key is lent, or waits to be lent again, later ones of that key wait; other keys go on.
-// - After FolderOptions::max_deliveries deliveries it becomes a dead letter, which waits to be looked at, and
+// - After LeaseOptions::max_deliveries deliveries it becomes a dead letter, which waits to be looked at, and
 //   those behind it go on.
 // - Who lends, delays or extends says what time it is, by the clock that all of them share, such as Driver::now();
 //   not by Engine::now(), which stands still between two advances. On arrival time it is the clock that stamps

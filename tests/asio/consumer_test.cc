@@ -392,7 +392,8 @@ TEST(Consumer, OverlappingRangesShareTheWork) {
 
 TEST(Consumer, OneThatNobodyReadsFromDoesNotSlowTheOthers) {
   Service service;
-  Sums other(*service.engine, "other", {.quiet_period = 5min, .max_hold = 1h, .max_backlog = 4});
+  Sums other(*service.engine, "other",
+             {.quiet_period = 5min, .max_hold = 1h, .limits = {.max_backlog = 4}});
   Consumer slow(*service.driver, other);
   Consumer consumer(*service.driver, service.sums);
   for (int i = 0; i < 10; ++i) {

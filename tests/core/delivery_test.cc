@@ -93,7 +93,7 @@ TEST_F(Delivery, ADelayCanBeLongerThanTheLeaseWas) {
 
 // nasty-cases 63.
 TEST_F(Delivery, ADelayAboveTheLimitIsCutAndSaysSo) {
-  Open({.max_nack_delay = 1min});
+  Open({.leases = {.max_nack_delay = 1min}});
   Emit("a", 1);
   EXPECT_EQ(folder_->Nack(LeaseOne(), 1min + 1us, kT0), LeaseOutcome::kClamped);
   AdvanceBy(1min);
@@ -102,7 +102,7 @@ TEST_F(Delivery, ADelayAboveTheLimitIsCutAndSaysSo) {
 
 // nasty-cases 65.
 TEST_F(Delivery, ALeaseCanBeExtendedUpToItsAge) {
-  Open({.max_lease_age = 5min});
+  Open({.leases = {.max_age = 5min}});
   Emit("a", 1);
   const LeaseToken token = LeaseOne(30s);
   for (int i = 0; i < 1'000; ++i) {
@@ -141,7 +141,7 @@ TEST_F(Delivery, ACallSaysWhatTimeItIs) {
 }
 
 TEST_F(Delivery, ExtendSaysWhenTheLeaseEnds) {
-  Open({.max_lease_age = 5min});
+  Open({.leases = {.max_age = 5min}});
   Emit("a", 1);
   const LeaseToken token = LeaseOne(30s);
   const EngineTime later = kT0 + 10s;
@@ -178,7 +178,7 @@ TEST_F(Delivery, ExtendNeverShortens) {
 
 // L9, nasty-cases 64.
 TEST_F(Delivery, AfterSoManyDeliveriesItIsADeadLetterAndTheNextOfItsKeyGoesOn) {
-  Open({.max_deliveries = 3});
+  Open({.leases = {.max_deliveries = 3}});
   Emit("a", 1);
   Emit("a", 2);
   folder_->Nack(LeaseOne());
@@ -198,7 +198,7 @@ TEST_F(Delivery, AfterSoManyDeliveriesItIsADeadLetterAndTheNextOfItsKeyGoesOn) {
 }
 
 TEST_F(Delivery, AScanOfDeadLettersComesToItsEndFromAnywhere) {
-  Open({.max_deliveries = 1});
+  Open({.leases = {.max_deliveries = 1}});
   for (const char* key : {"a", "b", "c"}) Emit(key, 1);
   for (auto& lease : Lease()) lease.Nack();
   ScanCursor cursor{.partition = -5, .place = 3};
@@ -208,7 +208,7 @@ TEST_F(Delivery, AScanOfDeadLettersComesToItsEndFromAnywhere) {
 }
 
 TEST_F(Delivery, ADeadLetterCanBeRetried) {
-  Open({.max_deliveries = 1});
+  Open({.leases = {.max_deliveries = 1}});
   Emit("a", 1);
   folder_->Nack(LeaseOne());
   const LeaseToken token = Dead().at(0).death.token;
@@ -221,7 +221,7 @@ TEST_F(Delivery, ADeadLetterCanBeRetried) {
 }
 
 TEST_F(Delivery, ARetriedDeadLetterWaitsForItsKeyAndComesBeforeTheOthers) {
-  Open({.max_deliveries = 1});
+  Open({.leases = {.max_deliveries = 1}});
   Emit("a", 1);
   Emit("a", 2);
   Emit("a", 3);
@@ -235,7 +235,7 @@ TEST_F(Delivery, ARetriedDeadLetterWaitsForItsKeyAndComesBeforeTheOthers) {
 }
 
 TEST_F(Delivery, ADeadLetterCanBeDropped) {
-  Open({.max_deliveries = 1});
+  Open({.leases = {.max_deliveries = 1}});
   Emit("a", 1);
   folder_->Nack(LeaseOne());
   const LeaseToken token = Dead().at(0).death.token;
@@ -246,7 +246,7 @@ TEST_F(Delivery, ADeadLetterCanBeDropped) {
 }
 
 TEST_F(Delivery, WithNoRoomForDeadLettersItIsTriedOn) {
-  Open({.max_deliveries = 1, .max_dead_letters = 1}, {.partitions = 1});
+  Open({.leases = {.max_deliveries = 1, .max_dead_letters = 1}}, {.partitions = 1});
   Emit("a", 1);
   Emit("b", 2);
   folder_->Nack(LeaseOne());
@@ -258,7 +258,9 @@ TEST_F(Delivery, WithNoRoomForDeadLettersItIsTriedOn) {
 }
 
 TEST_F(Delivery, WithNoRoomForDeadLettersTheOldestIsDroppedIfWanted) {
-  Open({.max_deliveries = 1, .max_dead_letters = 1, .on_dead_limit = OnDeadLimit::kDropOldest},
+  Open({.leases = {.max_deliveries = 1,
+                   .max_dead_letters = 1,
+                   .on_dead_limit = OnDeadLimit::kDropOldest}},
        {.partitions = 1});
   Emit("a", 1);
   Emit("b", 2);
@@ -269,7 +271,7 @@ TEST_F(Delivery, WithNoRoomForDeadLettersTheOldestIsDroppedIfWanted) {
 }
 
 TEST_F(Delivery, SoManyKeysAreLentAtATime) {
-  Open({.max_leased = 2}, {.partitions = 1});
+  Open({.leases = {.max_leased = 2}}, {.partitions = 1});
   Emit("a", 1);
   Emit("b", 2);
   Emit("c", 3);
@@ -314,7 +316,7 @@ TEST_F(Delivery, WhatWaitedForItsKeyHasItsOldPlaceInTheOrder) {
 }
 
 TEST_F(Delivery, ARetriedDeadLetterComesBeforeWhatIsReadyOfItsKey) {
-  Open({.max_deliveries = 1});
+  Open({.leases = {.max_deliveries = 1}});
   Emit("a", 1);
   folder_->Nack(LeaseOne());
   Emit("a", 2);
@@ -386,7 +388,7 @@ TEST_F(Delivery, NextDeadlineKnowsOfLeases) {
 // --- Backlog
 
 TEST_F(Delivery, AtTheBacklogsLimitEventsThatOpenGroupsAreRefusedAtOnce) {
-  Open({.max_backlog = 2}, {.partitions = 1});
+  Open({.limits = {.max_backlog = 2}}, {.partitions = 1});
   EXPECT_EQ(Emit("a", 1), FoldOutcome::kOpened);
   EXPECT_EQ(Emit("b", 2), FoldOutcome::kOpened);
   EXPECT_EQ(Emit("c", 3), FoldOutcome::kOverloaded);
@@ -398,14 +400,14 @@ TEST_F(Delivery, AtTheBacklogsLimitEventsThatOpenGroupsAreRefusedAtOnce) {
 }
 
 TEST_F(Delivery, AtTheBacklogsLimitTheOldestIsDroppedIfWanted) {
-  Open({.max_backlog = 2, .on_backlog = OnBacklog::kDropOldest}, {.partitions = 1});
+  Open({.limits = {.max_backlog = 2, .on_backlog = OnBacklog::kDropOldest}}, {.partitions = 1});
   for (int i = 1; i <= 5; ++i) EXPECT_EQ(Emit("k" + std::to_string(i), i), FoldOutcome::kOpened);
   EXPECT_EQ(folder_->ledger().dropped, 3);
   EXPECT_THAT(PopAll(), ElementsAre("k4:4", "k5:5"));
 }
 
 TEST_F(Delivery, WhatIsLentIsNotDropped) {
-  Open({.max_backlog = 2, .on_backlog = OnBacklog::kDropOldest}, {.partitions = 1});
+  Open({.limits = {.max_backlog = 2, .on_backlog = OnBacklog::kDropOldest}}, {.partitions = 1});
   Emit("a", 1);
   const LeaseToken a = LeaseOne();
   Emit("a", 2);

@@ -59,8 +59,8 @@ void Features::Open(const FolderOptions& options, EngineOptions engine, const Ti
   sides_.clear();
   const FolderOptions unlimited;
   // What each partition has to itself: its share of the limits, and what it has learned.
-  const bool limited = options.max_groups != unlimited.max_groups ||
-                       options.max_bytes != unlimited.max_bytes ||
+  const bool limited = options.limits.max_groups != unlimited.limits.max_groups ||
+                       options.limits.max_bytes != unlimited.limits.max_bytes ||
                        options.quiet_floor != unlimited.quiet_floor;
   for (const auto& [batches, partitions] : {std::pair(false, 1), {true, 1}, {true, 7}}) {
     if (limited && partitions > 1) continue;

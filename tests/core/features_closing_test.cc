@@ -69,7 +69,7 @@ TEST_F(Features, AnEventTooOldForItsGroupClosesItAndOpensTheNext) {
   EXPECT_THAT(Pop(), ElementsAre("a [4] end 24999999us 24999999us 0"));
 
   // It needs no room for another group, and what closes is not refused.
-  Open({.quiet_period = 100s, .max_hold = 25s, .edge = Edge::kBoth, .max_groups = 1},
+  Open({.quiet_period = 100s, .max_hold = 25s, .edge = Edge::kBoth, .limits = {.max_groups = 1}},
        {.partitions = 1});
   Advance(0s);
   EXPECT_EQ(Fold({{"a", 1, 50s}, {"a", 2, 60s}, {"a", 3, 1s}, {"b", 4, 2s}}),

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST_F(Features, GapStats) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .gap_stats = true});
+  Open({.quiet_period = 10s, .max_hold = kForever, .measure = {.gap_stats = true}});
   Fold({{"a", 1, 0s}, {"b", 1, 1s}, {"a", 2, 4s}, {"a", 3, 13s}});
   Advance(40s);  // all closed; their ghosts know
   Fold({{"a", 4, 43s}, {"c", 1, 44s}, {"c", 2, 44s}});
@@ -64,7 +64,8 @@ TEST_F(Features, GapStatsAreNotMeasuredUnasked) {
 }
 
 TEST_F(Features, GapStatsSayWhatGhostsForgot) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .gap_stats = true, .max_ghosts = 1});
+  Open(
+      {.quiet_period = 10s, .max_hold = kForever, .measure = {.gap_stats = true, .max_ghosts = 1}});
   Fold({{"a", 1, 0s}, {"b", 1, 1s}});
   Advance(20s);
   EXPECT_EQ(folder().gap_stats()->known_to, 20s);
@@ -94,8 +95,8 @@ TEST(GapStats, AgreeWithASimulationOfAnyQuietPeriod) {
     void Fold(const Tick&) noexcept { ++n; }
   };
   const auto engine = *Engine::Open({.partitions = 7, .axis = Axis::kEvent});
-  Folder<Tick, Count> folder(*engine, "f",
-                             {.quiet_period = 90s, .max_hold = kForever, .gap_stats = true});
+  Folder<Tick, Count> folder(
+      *engine, "f", {.quiet_period = 90s, .max_hold = kForever, .measure = {.gap_stats = true}});
   uint64_t emissions = 0;
   for (int i = 0; i < 200'000; ++i) {
     std::ranges::pop_heap(heap, std::greater(), &Next::at);

@@ -13,7 +13,8 @@ using testing::IsEmpty;
 using testing::Optional;
 
 TEST_F(Features, LateRejected) {
-  const FolderOptions options{.quiet_period = 10s, .max_hold = kForever, .accept_limit = 5s};
+  const FolderOptions options{
+      .quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 5s}};
   Open(options, {}, StartAndEndMarks());
   // Nothing is late before time has first moved.
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, -1000s}}), "opened folded");
@@ -33,13 +34,16 @@ TEST_F(Features, LateRejected) {
   EXPECT_EQ(Fold({{"a", 4, 24s}, {"b", 5, 15s}, {"b", 6, 16s}}), "folded late folded");
 
   // A limit of nothing still takes an event at the engine's time.
-  Open({.quiet_period = 10s, .max_hold = kForever, .accept_limit = 0s}, {.axis = Axis::kEvent});
+  Open({.quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 0s}},
+       {.axis = Axis::kEvent});
   EXPECT_EQ(Fold({{"a", 1, 1s}, {"a", 2, 1s}, {"a", 3, 1s - 1us}}), "opened folded late");
 }
 
 TEST_F(Features, LateFolded) {
   for (Axis axis : kBothAxes) {
-    Open({.quiet_period = 10s, .max_hold = kForever, .accept_limit = 5s, .on_late = OnLate::kFold},
+    Open({.quiet_period = 10s,
+          .max_hold = kForever,
+          .late = {.accept_limit = 5s, .on_late = OnLate::kFold}},
          {.axis = axis}, StartAndEndMarks());
     Advance(20s);
     EXPECT_EQ(Fold({{"a", 1, 18s}, {"a", 2, 3s}, {"b", 3, 3s}}), "opened folded opened");
@@ -56,8 +60,9 @@ TEST_F(Features, LateFolded) {
 }
 
 TEST_F(Features, LateCorrected) {
-  const FolderOptions options{
-      .quiet_period = 10s, .max_hold = kForever, .accept_limit = 5s, .on_late = OnLate::kCorrect};
+  const FolderOptions options{.quiet_period = 10s,
+                              .max_hold = kForever,
+                              .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect}};
   for (Axis axis : kBothAxes) {
     Open(options, {.axis = axis}, StartAndEndMarks());
     EXPECT_EQ(Fold({{"a", 1, 0s}}), "opened");
@@ -92,8 +97,7 @@ TEST_F(Features, LateCorrectedNamesLeadingAndPartialEmissionsToo) {
         .max_hold = kForever,
         .edge = Edge::kBoth,
         .partial_every = 4s,
-        .accept_limit = 5s,
-        .on_late = OnLate::kCorrect});
+        .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect}});
   Advance(20s);
   EXPECT_EQ(Fold({{"a", 1, 20s}, {"a", 2, 10s}, {"a", 3, 21s}, {"a", 4, 10s}}),
             "opened corrected folded corrected");
@@ -110,7 +114,8 @@ TEST_F(Features, LateCorrectedNamesLeadingAndPartialEmissionsToo) {
 }
 
 TEST_F(Features, IdDuplicate) {
-  const FolderOptions options{.quiet_period = 10s, .max_hold = kForever, .accept_limit = 60s};
+  const FolderOptions options{
+      .quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 60s}};
   TickRules rules = Ids();
   rules.starts = StartAndEndMarks().starts;
   rules.ends = StartAndEndMarks().ends;
@@ -147,7 +152,7 @@ TEST_F(Features, IdDuplicate) {
 
   // Only what was folded is remembered.
   FolderOptions one = options;
-  one.max_groups = 1;
+  one.limits.max_groups = 1;
   Open(one, {}, rules);
   EXPECT_EQ(Fold({{"a", 1, 0s, {.id = "x"}}, {"b", 2, 0s, {.id = "x"}}}), "opened over_limit");
   EXPECT_TRUE(Flush("a"));
@@ -159,7 +164,8 @@ TEST_F(Features, IdDuplicate) {
 }
 
 TEST_F(Features, IdConflict) {
-  const FolderOptions options{.quiet_period = 10s, .max_hold = kForever, .accept_limit = 60s};
+  const FolderOptions options{
+      .quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 60s}};
   for (Axis axis : kBothAxes) {
     Open(options, {.axis = axis}, Ids());
     EXPECT_EQ(Fold({{"a", 1, 0s, {.id = "x"}},
@@ -182,7 +188,8 @@ TEST_F(Features, IdConflict) {
 }
 
 TEST_F(Features, IdForgottenWithItsStamp) {
-  const FolderOptions options{.quiet_period = 10s, .max_hold = kForever, .accept_limit = 60s};
+  const FolderOptions options{
+      .quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 60s}};
   for (Axis axis : kBothAxes) {
     Open(options, {.axis = axis}, Ids());
     Advance(0s);

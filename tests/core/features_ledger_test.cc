@@ -21,8 +21,8 @@ TEST_F(Features, LedgerAddsUp) {
         .max_events = 3,
         .edge = Edge::kBoth,
         .partial_every = 4s,
-        .accept_limit = 20s,
-        .max_groups = 2},
+        .late = {.accept_limit = 20s},
+        .limits = {.max_groups = 2}},
        {.future_limit = 1h}, rules);
   Advance(0s);
   EXPECT_EQ(Fold({{"a", 1, 0s, {.id = "1"}},
@@ -61,7 +61,9 @@ TEST_F(Features, LedgerAddsUp) {
 }
 
 TEST_F(Features, LedgerAddsUpWithCorrections) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .accept_limit = 5s, .on_late = OnLate::kCorrect},
+  Open({.quiet_period = 10s,
+        .max_hold = kForever,
+        .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect}},
        {.axis = Axis::kEvent});
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"b", 2, 20s}, {"a", 3, 1s}, {"b", 4, 16s}}),
             "opened opened corrected folded");
@@ -147,8 +149,8 @@ TEST_F(Features, FoldingRatioCorrectedCountsWhatClosedEarly) {
   options.max_group_bytes = 1;
   EXPECT_EQ(reopened(options, {}, nothing), 1u);
   options = plain;
-  options.max_groups = 1;
-  options.on_limit = OnLimit::kEmitOldest;
+  options.limits.max_groups = 1;
+  options.limits.on_limit = OnLimit::kEmitOldest;
   EXPECT_EQ(reopened(options, {}, [&] { Fold({{"b", 2, 0s}}); }), 1u);
   EXPECT_EQ(reopened(plain, {}, [&] { Flush("a"); }), 1u);
 
@@ -197,9 +199,17 @@ TEST_F(Features, OpenNamesTheOptionThatIsOutOfRange) {
   EXPECT_THAT(error([](O& o) { o.max_group_bytes = 0; }), HasSubstr("max_group_bytes"));
   EXPECT_THAT(error([](O& o) { o.partial_every = 0s; }), HasSubstr("partial_every"));
   EXPECT_THAT(error([](O& o) { o.partial_every = -1us; }), HasSubstr("partial_every"));
-  EXPECT_THAT(error([](O& o) { o.accept_limit = -1us; }), HasSubstr("accept_limit"));
-  EXPECT_THAT(error([](O& o) { o.max_groups = 3; }), HasSubstr("max_groups"));
-  EXPECT_THAT(error([](O& o) { o.max_bytes = 3; }), HasSubstr("max_bytes"));
+  EXPECT_THAT(error([](O& o) { o.late.accept_limit = -1us; }), HasSubstr("late.accept_limit"));
+  EXPECT_THAT(error([](O& o) { o.limits.max_groups = 3; }), HasSubstr("limits.max_groups"));
+  EXPECT_THAT(error([](O& o) { o.limits.max_bytes = 3; }), HasSubstr("limits.max_bytes"));
+  EXPECT_THAT(error([](O& o) { o.limits.max_backlog = 3; }), HasSubstr("limits.max_backlog"));
+  EXPECT_THAT(error([](O& o) { o.leases.max_deliveries = 0; }), HasSubstr("leases.max_deliveries"));
+  EXPECT_THAT(error([](O& o) { o.leases.max_leased = 3; }), HasSubstr("leases.max_leased"));
+  EXPECT_THAT(error([](O& o) { o.leases.max_age = 0s; }), HasSubstr("leases.max_age"));
+  EXPECT_THAT(error([](O& o) { o.leases.max_nack_delay = 0s; }),
+              HasSubstr("leases.max_nack_delay"));
+  EXPECT_THAT(error([](O& o) { o.leases.max_dead_letters = 3; }),
+              HasSubstr("leases.max_dead_letters"));
 }
 
 TEST_F(Features, OpenNamesTheOptionsThatDoNotGoTogether) {
@@ -213,15 +223,15 @@ TEST_F(Features, OpenNamesTheOptionsThatDoNotGoTogether) {
 
   for (OnLate on_late : {OnLate::kFold, OnLate::kCorrect}) {
     options = plain;
-    options.on_late = on_late;
+    options.late.on_late = on_late;
     EXPECT_THAT(Error(options), AllOf(HasSubstr("on_late"), HasSubstr("accept_limit")));
-    options.accept_limit = 1s;
+    options.late.accept_limit = 1s;
     EXPECT_EQ(Error(options), "");
     EXPECT_THAT(Error(options, Ids()), HasSubstr("on_late"));
   }
   EXPECT_THAT(Error(plain, Ids()), HasSubstr("accept_limit"));
   options = plain;
-  options.accept_limit = 0s;
+  options.late.accept_limit = 0s;
   EXPECT_EQ(Error(options, Ids()), "");
 }
 

@@ -24,7 +24,7 @@ std::string LongKey(int i) {
 }
 
 TEST_F(Features, LimitOnGroupsRefuses) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .max_groups = 2});
+  Open({.quiet_period = 10s, .max_hold = kForever, .limits = {.max_groups = 2}});
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"b", 2, 5s}, {"c", 3, 6s}, {"a", 4, 6s}}),
             "opened opened over_limit folded");
   // Without a trace.
@@ -51,7 +51,7 @@ TEST_F(Features, LimitOnGroupsRefuses) {
 TEST_F(Features, LimitOnGroupsRefusesEverythingThatAnEventWouldHaveDone) {
   const TickRules rules = StartAndEndMarks();
   // It overtakes nothing.
-  Open({.quiet_period = 10s, .max_hold = kForever, .max_groups = 1}, {}, rules);
+  Open({.quiet_period = 10s, .max_hold = kForever, .limits = {.max_groups = 1}}, {}, rules);
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 15s}, {"a", 3, 15s, {.starts = true}}, {"a", 4, 5s}}),
             "opened over_limit over_limit folded");
   EXPECT_THAT(Peek("a"), Optional(ElementsAre(1, 4)));
@@ -61,21 +61,26 @@ TEST_F(Features, LimitOnGroupsRefusesEverythingThatAnEventWouldHaveDone) {
   EXPECT_THAT(Pop(), ElementsAre("a [1 4] start_mark 0 5 unmoved"));
 
   // Neither a group of one event nor a leading edge goes past it.
-  Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kLeading, .max_groups = 1}, {},
-       rules);
+  Open({.quiet_period = 10s,
+        .max_hold = kForever,
+        .edge = Edge::kLeading,
+        .limits = {.max_groups = 1}},
+       {}, rules);
   Advance(0s);
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"b", 2, 0s, {.ends = true}}}), "opened over_limit");
   EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 0 r1+"));
 
   // On event time a refused event still moves the watermark.
-  Open({.quiet_period = 10s, .max_hold = kForever, .max_groups = 1}, {.axis = Axis::kEvent});
+  Open({.quiet_period = 10s, .max_hold = kForever, .limits = {.max_groups = 1}},
+       {.axis = Axis::kEvent});
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"b", 2, 9s}, {"b", 3, 10s}}), "opened over_limit opened");
   EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10"));
 }
 
 TEST_F(Features, LimitOnGroupsEmitsOldest) {
-  const FolderOptions two{
-      .quiet_period = 10s, .max_hold = kForever, .max_groups = 2, .on_limit = OnLimit::kEmitOldest};
+  const FolderOptions two{.quiet_period = 10s,
+                          .max_hold = kForever,
+                          .limits = {.max_groups = 2, .on_limit = OnLimit::kEmitOldest}};
   Open(two);
   Advance(0s);
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"b", 2, 5s}, {"c", 3, 6s}}), "opened opened opened");
@@ -98,8 +103,7 @@ TEST_F(Features, LimitOnGroupsEmitsOldest) {
   Open({.quiet_period = 100s,
         .max_hold = kForever,
         .partial_every = 30s,
-        .max_groups = 2,
-        .on_limit = OnLimit::kEmitOldest},
+        .limits = {.max_groups = 2, .on_limit = OnLimit::kEmitOldest}},
        {}, OwnQuietPeriods());
   Advance(0s);
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"b", 2, 1s, {.quiet = 40s}}, {"c", 3, 2s}}),
@@ -110,9 +114,8 @@ TEST_F(Features, LimitOnGroupsEmitsOldest) {
 TEST_F(Features, LimitOnGroupsEmitsOldestOnlyForWhatNeedsRoom) {
   FolderOptions one{.quiet_period = 10s,
                     .max_hold = kForever,
-                    .accept_limit = 5s,
-                    .max_groups = 1,
-                    .on_limit = OnLimit::kEmitOldest};
+                    .late = {.accept_limit = 5s},
+                    .limits = {.max_groups = 1, .on_limit = OnLimit::kEmitOldest}};
   TickRules rules = StartAndEndMarks();
   rules.id = Ids().id;
   Open(one, {.axis = Axis::kEvent}, rules);
@@ -138,7 +141,7 @@ TEST_F(Features, LimitOnGroupsEmitsOldestOnlyForWhatNeedsRoom) {
 constexpr size_t kMiB = size_t{1} << 20;
 
 TEST_F(Features, LimitOnBytesRefuses) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .max_bytes = kMiB});
+  Open({.quiet_period = 10s, .max_hold = kForever, .limits = {.max_bytes = kMiB}});
   int groups = 0;
   while (groups < 2000 && Fold({{LongKey(groups), 1, 0s}}) == "opened") {
     ++groups;
@@ -175,8 +178,8 @@ struct Count {
 
 TEST_F(Features, LimitOnBytesRefusesNothingThatNeedsNoBytes) {
   auto engine = *Engine::Open({.partitions = 1});
-  Folder<Tick, Count> folder(*engine, "f",
-                             {.quiet_period = 10s, .max_hold = kForever, .max_bytes = kMiB});
+  Folder<Tick, Count> folder(
+      *engine, "f", {.quiet_period = 10s, .max_hold = kForever, .limits = {.max_bytes = kMiB}});
   int groups = 0;
   while (groups < 2000 && folder.Fold(LongKey(groups), {1}, kT0) == FoldOutcome::kOpened) ++groups;
   EXPECT_LT(groups, 1048);
@@ -189,10 +192,12 @@ TEST_F(Features, LimitOnBytesRefusesNewIds) {
   FoldRules<Tick, Count> rules;
   rules.id = [](const Tick& tick) { return tick.marks.id; };
   auto engine = *Engine::Open({.partitions = 1});
-  Folder<Tick, Count> folder(
-      *engine, "f",
-      {.quiet_period = 1h, .max_hold = kForever, .accept_limit = 1min, .max_bytes = kMiB},
-      std::move(rules));
+  Folder<Tick, Count> folder(*engine, "f",
+                             {.quiet_period = 1h,
+                              .max_hold = kForever,
+                              .late = {.accept_limit = 1min},
+                              .limits = {.max_bytes = kMiB}},
+                             std::move(rules));
   size_t ids = 0;
   const auto fold = [&](size_t id, Duration after) {
     const std::string name = LongKey(static_cast<int>(id));
@@ -217,8 +222,7 @@ TEST_F(Features, LimitOnBytesRefusesNewIds) {
 TEST_F(Features, LimitOnBytesEmitsOldest) {
   Open({.quiet_period = 1h,
         .max_hold = kForever,
-        .max_bytes = kMiB,
-        .on_limit = OnLimit::kEmitOldest});
+        .limits = {.max_bytes = kMiB, .on_limit = OnLimit::kEmitOldest}});
   Advance(0s);
   // Who pops is never refused, and gets the oldest first.
   int next = 0;
@@ -255,8 +259,7 @@ TEST_F(Features, LimitOnBytesEmitsTheOneGroupThatHoldsThemAll) {
   Folder<Tick, Heavy> folder(*engine, "f",
                              {.quiet_period = 1h,
                               .max_hold = kForever,
-                              .max_bytes = kMiB,
-                              .on_limit = OnLimit::kEmitOldest});
+                              .limits = {.max_bytes = kMiB, .on_limit = OnLimit::kEmitOldest}});
   engine->Advance(kT0);
   size_t popped_bytes = 0;
   size_t limited = 0;
@@ -279,8 +282,7 @@ TEST_F(Features, LimitOnBytesEmitsForTheEventThatNeedsTheRoom) {
   Folder<Tick, Heavy> folder(*engine, "f",
                              {.quiet_period = 1h,
                               .max_hold = kForever,
-                              .max_bytes = kMiB,
-                              .on_limit = OnLimit::kEmitOldest});
+                              .limits = {.max_bytes = kMiB, .on_limit = OnLimit::kEmitOldest}});
   engine->Advance(kT0);
   // How much a group grows by is not known before, so that it can leave no room by itself.
   for (int i = 0; i < 10; ++i) {
@@ -299,8 +301,7 @@ TEST_F(Features, LimitOnBytesEmitsForTheEventThatNeedsTheRoom) {
   Folder<Tick, Heavy> small(*engine, "g",
                             {.quiet_period = 1h,
                              .max_hold = kForever,
-                             .max_bytes = 100,
-                             .on_limit = OnLimit::kEmitOldest});
+                             .limits = {.max_bytes = 100, .on_limit = OnLimit::kEmitOldest}});
   for (int i = 0; i < 10; ++i) {
     ASSERT_EQ(small.Fold(LongKey(i), {1}, kT0), FoldOutcome::kOpened);
     EXPECT_EQ(small.Pop(10).size(), i == 0 ? 0u : 1u);
@@ -310,10 +311,8 @@ TEST_F(Features, LimitOnBytesEmitsForTheEventThatNeedsTheRoom) {
 TEST_F(Features, LimitOnBytesEmitsOldestForCorrections) {
   Open({.quiet_period = 1h,
         .max_hold = kForever,
-        .accept_limit = 5s,
-        .on_late = OnLate::kCorrect,
-        .max_bytes = kMiB,
-        .on_limit = OnLimit::kEmitOldest});
+        .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect},
+        .limits = {.max_bytes = kMiB, .on_limit = OnLimit::kEmitOldest}});
   Advance(100s);
   for (int i = 0; i < 800; ++i) {
     ASSERT_EQ(Fold({{LongKey(i), i, 100s}}), "opened");
@@ -330,9 +329,8 @@ TEST_F(Features, LimitOnBytesEmitsOldestButKeepsIds) {
   rules.id = Ids().id;
   Open({.quiet_period = 1h,
         .max_hold = kForever,
-        .accept_limit = 1min,
-        .max_bytes = kMiB / 8,
-        .on_limit = OnLimit::kEmitOldest},
+        .late = {.accept_limit = 1min},
+        .limits = {.max_bytes = kMiB / 8, .on_limit = OnLimit::kEmitOldest}},
        {}, rules);
   int ids = 0;
   const auto fold = [&] {
@@ -352,9 +350,7 @@ TEST_F(Features, LimitOnBytesLeavesOutWhatWaits) {
   for (const OnLimit on_limit : {OnLimit::kRefuse, OnLimit::kEmitOldest}) {
     Open({.quiet_period = 10s,
           .max_hold = kForever,
-          .max_bytes = kMiB,
-          .on_limit = on_limit,
-          .count_ready = false});
+          .limits = {.max_bytes = kMiB, .on_limit = on_limit, .count_ready = false}});
     // Whether somebody looked or popped does not matter.
     for (int i = 0; i < 3'000; ++i) {
       ASSERT_EQ(Fold({{LongKey(i), i, i * 10s}}), "opened");
@@ -374,9 +370,8 @@ TEST_F(Features, LimitOnBytesLeavesOutWhatWaits) {
 TEST_F(Features, LimitOnBytesRefusesCorrections) {
   Open({.quiet_period = 10s,
         .max_hold = kForever,
-        .accept_limit = 5s,
-        .on_late = OnLate::kCorrect,
-        .max_bytes = kMiB});
+        .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect},
+        .limits = {.max_bytes = kMiB}});
   Advance(100s);
   int late = 0;
   while (late < 2000 && Fold({{LongKey(late), 1, 0s}}) == "corrected") ++late;

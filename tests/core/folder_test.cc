@@ -133,7 +133,7 @@ TEST_F(FolderFixture, AnOlderEventFoldsWithoutMovingTheDeadline) {
 }
 
 TEST_F(FolderFixture, EventsOlderThanTheAcceptLimitAreLate) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .accept_limit = 5s});
+  Open({.quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 5s}});
   engine_->Advance(kT0 + 20s);
   EXPECT_EQ(Fold("a", 1, 15s), FoldOutcome::kOpened);
   EXPECT_EQ(Fold("a", 2, 15s - 1us), FoldOutcome::kLate);
@@ -315,7 +315,7 @@ TEST_F(FolderFixture, IdsNameAPartitionAndNeverRepeat) {
 }
 
 TEST_F(FolderFixture, TheGroupLimitRefusesWithoutATraceAndMakesRoomAsTimePasses) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .max_groups = 2}, {.partitions = 1});
+  Open({.quiet_period = 10s, .max_hold = kForever, .limits = {.max_groups = 2}}, {.partitions = 1});
   Fold("a", 1, 0s);
   Fold("b", 1, 5s);
   EXPECT_EQ(Fold("c", 1, 6s), FoldOutcome::kOverLimit);
@@ -327,7 +327,7 @@ TEST_F(FolderFixture, TheGroupLimitRefusesWithoutATraceAndMakesRoomAsTimePasses)
 }
 
 TEST_F(FolderFixture, ARefusedEventOvertakesNothing) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .max_groups = 1}, {.partitions = 1});
+  Open({.quiet_period = 10s, .max_hold = kForever, .limits = {.max_groups = 1}}, {.partitions = 1});
   Fold("a", 1, 0s);
   EXPECT_EQ(Fold("a", 2, 15s), FoldOutcome::kOverLimit);
   EXPECT_TRUE(folder_->Peek("a").has_value());
@@ -385,9 +385,9 @@ TEST(Folder, OpenNamesTheOptionThatIsOutOfRange) {
   EXPECT_THAT(error({.quiet_period = 1s, .max_hold = -1s}), HasSubstr("max_hold"));
   EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s, .max_events = 0}),
               HasSubstr("max_events"));
-  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s, .accept_limit = -1s}),
+  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s, .late = {.accept_limit = -1s}}),
               HasSubstr("accept_limit"));
-  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s, .max_groups = 3}),
+  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s, .limits = {.max_groups = 3}}),
               HasSubstr("max_groups"));
   for (const Duration floor : {Duration{-1}, Duration{1s}, Duration{2s}}) {
     EXPECT_THAT(error({.quiet_period = 1s, .quiet_floor = floor, .max_hold = 1s}),

@@ -67,7 +67,7 @@ class BoundedMemory : public testing::Test {
     engine_ =
         *Engine::Open({.partitions = partitions, .axis = axis, .huge_pages = HugePages::kOff});
     folder_ = *Hitting::Open(*engine_, "hits", options, std::move(rules));
-    limit_ = options.max_bytes;
+    limit_ = options.limits.max_bytes;
     most_ = 0;
     popped_ = 0;
     before_ = ResidentBytes();
@@ -115,7 +115,7 @@ class BoundedMemory : public testing::Test {
 };
 
 TEST_F(BoundedMemory, AFloodOfKeysStaysBelowTheLimitOnGroups) {
-  Open({.quiet_period = 1h, .max_hold = kForever, .max_groups = 100'000});
+  Open({.quiet_period = 1h, .max_hold = kForever, .limits = {.max_groups = 100'000}});
   for (uint64_t n = 0; n < 3'000'000; ++n) {
     Fold(n, 0s);
     if (n % 100'000 == 0) ExpectBounded();
@@ -130,7 +130,7 @@ TEST_F(BoundedMemory, AFloodOfKeysStaysBelowTheLimitOnGroups) {
 }
 
 TEST_F(BoundedMemory, AFloodOfKeysStaysBelowTheLimitOnBytes) {
-  Open({.quiet_period = 1h, .max_hold = kForever, .max_bytes = 32 * kMiB});
+  Open({.quiet_period = 1h, .max_hold = kForever, .limits = {.max_bytes = 32 * kMiB}});
   for (uint64_t n = 0; n < 3'000'000; ++n) {
     Fold(n, 0s);
     if (n % 10'000 == 0) {
@@ -144,8 +144,10 @@ TEST_F(BoundedMemory, AFloodOfKeysStaysBelowTheLimitOnBytes) {
 }
 
 TEST_F(BoundedMemory, WhatIsRefusedLeavesNoTrace) {
-  const FolderOptions groups{.quiet_period = 1h, .max_hold = kForever, .max_groups = 100'000};
-  const FolderOptions bytes{.quiet_period = 1h, .max_hold = kForever, .max_bytes = 16 * kMiB};
+  const FolderOptions groups{
+      .quiet_period = 1h, .max_hold = kForever, .limits = {.max_groups = 100'000}};
+  const FolderOptions bytes{
+      .quiet_period = 1h, .max_hold = kForever, .limits = {.max_bytes = 16 * kMiB}};
   for (const FolderOptions& options : {groups, bytes}) {
     Open(options);
     uint64_t n = 0;
@@ -165,12 +167,10 @@ TEST_F(BoundedMemory, WhatIsRefusedLeavesNoTrace) {
 TEST_F(BoundedMemory, WhatMakesRoomIsPoppedAndNothingIsLost) {
   const FolderOptions groups{.quiet_period = 1h,
                              .max_hold = kForever,
-                             .max_groups = 100'000,
-                             .on_limit = OnLimit::kEmitOldest};
+                             .limits = {.max_groups = 100'000, .on_limit = OnLimit::kEmitOldest}};
   const FolderOptions bytes{.quiet_period = 1h,
                             .max_hold = kForever,
-                            .max_bytes = 16 * kMiB,
-                            .on_limit = OnLimit::kEmitOldest};
+                            .limits = {.max_bytes = 16 * kMiB, .on_limit = OnLimit::kEmitOldest}};
   for (const FolderOptions& options : {groups, bytes}) {
     Open(options);
     for (uint64_t n = 0; n < 1'000'000; ++n) {
@@ -192,8 +192,7 @@ TEST_F(BoundedMemory, WhatMakesRoomIsPoppedAndNothingIsLost) {
 TEST_F(BoundedMemory, WhoDoesNotPopMeetsTheLimitAllTheSame) {
   Open({.quiet_period = 1h,
         .max_hold = kForever,
-        .max_bytes = 16 * kMiB,
-        .on_limit = OnLimit::kEmitOldest});
+        .limits = {.max_bytes = 16 * kMiB, .on_limit = OnLimit::kEmitOldest}});
   for (uint64_t n = 0; n < 2'000'000; ++n) {
     Fold(n, Duration(n));
     if (n % 100'000 == 0) ExpectBounded();
@@ -206,7 +205,7 @@ TEST_F(BoundedMemory, WhoDoesNotPopMeetsTheLimitAllTheSame) {
 TEST_F(BoundedMemory, IdsAreCountedAndForgottenAsTimePasses) {
   FoldRules<Hit, Hits> rules;
   rules.id = [](const Hit& hit) { return hit.id; };
-  Open({.quiet_period = 1min, .max_hold = kForever, .accept_limit = 1h}, Axis::kEvent, 4,
+  Open({.quiet_period = 1min, .max_hold = kForever, .late = {.accept_limit = 1h}}, Axis::kEvent, 4,
        std::move(rules));
   for (uint64_t n = 0; n < 2'000'000; ++n) {
     const std::string key = "k" + std::to_string(n % 1000);
@@ -255,8 +254,7 @@ TEST_F(BoundedMemory, ReturnsAfterASpikeOfTenTimesTheKeys) {
                                  .max_hold = kForever,
                                  .edge = Edge::kBoth,
                                  .partial_every = 2s,
-                                 .accept_limit = 0s,
-                                 .on_late = OnLate::kCorrect,
+                                 .late = {.accept_limit = 0s, .on_late = OnLate::kCorrect},
                                  .count_reopened = true};
   for (const auto& [options, end] : {std::pair(plain, 40s), {everything, 160s}}) {
     Open(options, Axis::kEvent);

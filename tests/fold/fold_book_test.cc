@@ -193,7 +193,8 @@ TEST_F(FoldBookByCountOrTime, StaleDeadlinesStayFewWhenAllAreDueWithinOneSlot) {
 
 struct FoldBookAtItsByteLimit : FoldBookFixture {
   FoldBookAtItsByteLimit()
-      : FoldBookFixture({.quiet_period = 10s, .max_hold = kForever, .max_bytes = 2000}) {}
+      : FoldBookFixture(
+            {.quiet_period = 10s, .max_hold = kForever, .limits = {.max_bytes = 2000}}) {}
 };
 
 TEST_F(FoldBookAtItsByteLimit, RefusesGrowthButAcceptsAgainAfterPopping) {

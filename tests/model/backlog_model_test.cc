@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(BacklogModel, AtTheLimitOnTheBacklogNoGroupIsOpened) {
-  Story story({.max_backlog = 2, .max_deliveries = 1});
+  Story story({.limits = {.max_backlog = 2}, .leases = {.max_deliveries = 1}});
   story.Fold("a1");
   story.Emit({"b1", "c1"});
   EXPECT_EQ(story.Fold("d1"), FoldOutcome::kOverloaded);
@@ -33,7 +33,7 @@ TEST(BacklogModel, AtTheLimitOnTheBacklogNoGroupIsOpened) {
 }
 
 TEST(BacklogModel, OverloadedEventOvertakesNothing) {
-  Story story({.max_backlog = 1});
+  Story story({.limits = {.max_backlog = 1}});
   story.Emit({"b1"});
   story.Pop();
   story.Fold("a1");
@@ -43,13 +43,14 @@ TEST(BacklogModel, OverloadedEventOvertakesNothing) {
 }
 
 TEST(BacklogModel, AtTheLimitOnTheBacklogNoCorrectionIsMade) {
-  Story story({.accept_limit = Duration{0}, .on_late = OnLate::kCorrect, .max_backlog = 1});
+  Story story({.late = {.accept_limit = Duration{0}, .on_late = OnLate::kCorrect},
+               .limits = {.max_backlog = 1}});
   EXPECT_EQ(story->Fold("a", 1, Second(-1)), FoldOutcome::kCorrected);
   EXPECT_EQ(story->Fold("a", 2, Second(-1)), FoldOutcome::kOverloaded);
 }
 
 TEST(BacklogModel, AtTheLimitOnTheBacklogTheFirstThatNeverWentOutIsDropped) {
-  Story story({.max_backlog = 3, .on_backlog = OnBacklog::kDropOldest});
+  Story story({.limits = {.max_backlog = 3, .on_backlog = OnBacklog::kDropOldest}});
   story.Emit({"a1"});
   story.LeaseOne();
   story.Emit({"a2", "b3"});
@@ -62,7 +63,7 @@ TEST(BacklogModel, AtTheLimitOnTheBacklogTheFirstThatNeverWentOutIsDropped) {
 }
 
 TEST(BacklogModel, AtTheLimitOnTheBacklogTheEmissionItselfCanBeTheOneThatIsDropped) {
-  Story story({.max_backlog = 2, .on_backlog = OnBacklog::kDropOldest});
+  Story story({.limits = {.max_backlog = 2, .on_backlog = OnBacklog::kDropOldest}});
   story.Emit({"a1", "b2"});
   story.Lease(2);
   story.Emit({"c3"});
@@ -73,7 +74,7 @@ TEST(BacklogModel, AtTheLimitOnTheBacklogTheEmissionItselfCanBeTheOneThatIsDropp
 }
 
 TEST(BacklogModel, IfAllElseIsHeldTheFirstOfItsKeyIsDropped) {
-  Story story({.max_backlog = 4, .on_backlog = OnBacklog::kDropOldest});
+  Story story({.limits = {.max_backlog = 4, .on_backlog = OnBacklog::kDropOldest}});
   story.Emit({"a1", "b2", "b3", "a4"});
   story.Lease(2);
   story.Emit({"a5"});
@@ -85,7 +86,7 @@ TEST(BacklogModel, IfAllElseIsHeldTheFirstOfItsKeyIsDropped) {
 TEST(BacklogModel, AtTheLimitOnTheBacklogNoPartialIsCut) {
   FolderOptions options;
   options.partial_every = Seconds(20);
-  options.max_backlog = 1;
+  options.limits.max_backlog = 1;
   Story story(options);
   story.Fold("a1");
   story.Emit({"b2"});
@@ -99,10 +100,10 @@ TEST(BacklogModel, AtTheLimitOnTheBacklogNoPartialIsCut) {
 FolderOptions OneLetterOfTwoEmissions() {
   FolderOptions options;
   options.partial_every = Seconds(20);
-  options.max_backlog = 2;
-  options.max_deliveries = 1;
-  options.max_dead_letters = 1;
-  options.on_dead_limit = OnDeadLimit::kDropOldest;
+  options.limits.max_backlog = 2;
+  options.leases.max_deliveries = 1;
+  options.leases.max_dead_letters = 1;
+  options.leases.on_dead_limit = OnDeadLimit::kDropOldest;
   return options;
 }
 

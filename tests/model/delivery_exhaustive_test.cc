@@ -53,8 +53,8 @@ FolderOptions SmallFolder() {
   FolderOptions options;
   options.quiet_period = kTick;
   options.max_hold = kForever;
-  options.max_deliveries = 2;
-  options.max_leased = 16;
+  options.leases.max_deliveries = 2;
+  options.leases.max_leased = 16;
   return options;
 }
 
@@ -356,7 +356,7 @@ TEST(DeliveryExhaustive, EngineAgreesInTwoPartitions) {
 // With two emissions of one key and one of another that wait already, and each delivery the last.
 TEST(DeliveryExhaustive, EngineAgreesInWhatBecomesOfDeadLetters) {
   Choice choice;
-  choice.folder.max_deliveries = 1;
+  choice.folder.leases.max_deliveries = 1;
   choice.before = {Step::kFoldA, Step::kTime, Step::kFoldA, Step::kFoldC, Step::kTime};
   choice.steps = {Step::kFoldA, Step::kTime,   Step::kPop,   Step::kLease, Step::kAck,
                   Step::kNack,  Step::kExtend, Step::kRetry, Step::kDrop};
@@ -367,11 +367,11 @@ TEST(DeliveryExhaustive, EngineAgreesInWhatBecomesOfDeadLetters) {
 Choice Backlog(Axis axis, OnBacklog on_backlog) {
   Choice choice{.axis = axis};
   choice.folder.partial_every = kTick / 2;
-  choice.folder.max_backlog = 2;
-  choice.folder.on_backlog = on_backlog;
-  choice.folder.max_deliveries = 1;
-  choice.folder.max_dead_letters = 1;
-  choice.folder.on_dead_limit = OnDeadLimit::kDropOldest;
+  choice.folder.limits.max_backlog = 2;
+  choice.folder.limits.on_backlog = on_backlog;
+  choice.folder.leases.max_deliveries = 1;
+  choice.folder.leases.max_dead_letters = 1;
+  choice.folder.leases.on_dead_limit = OnDeadLimit::kDropOldest;
   choice.steps = {Step::kFoldA, Step::kFoldC, Step::kTime, Step::kUnseenTime,
                   Step::kPop,   Step::kLease, Step::kAck};
   return choice;

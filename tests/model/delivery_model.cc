@@ -14,8 +14,8 @@ void DeliveryModel::Add(ModelGroup emission) {
   const Number number = next_number_++;
   parcels_[number].emission = std::move(emission);
   new_.insert(number);
-  if (options_.on_backlog != OnBacklog::kDropOldest) return;
-  if (Backlog(partition) <= Share(options_.max_backlog)) return;
+  if (options_.limits.on_backlog != OnBacklog::kDropOldest) return;
+  if (Backlog(partition) <= Share(options_.limits.max_backlog)) return;
 
   // It is itself among those of which one is found.
   auto oldest = std::find_if(new_.begin(), new_.end(), [&](Number candidate) {
@@ -37,7 +37,7 @@ size_t DeliveryModel::Backlog(int partition) const {
 }
 
 bool DeliveryModel::BacklogIsFull(int partition) const {
-  const size_t limit = Share(options_.max_backlog);
+  const size_t limit = Share(options_.limits.max_backlog);
   return parcels_.size() >= limit && Backlog(partition) >= limit;
 }
 
@@ -86,7 +86,7 @@ std::optional<DeliveryModel::Number> DeliveryModel::Next(PartitionRange from, bo
   for (const Number number : new_) {
     const int partition = PartitionOf(number);
     const auto held = held_keys_.find(partition);
-    const bool full = held != held_keys_.end() && held->second >= Share(options_.max_leased);
+    const bool full = held != held_keys_.end() && held->second >= Share(options_.leases.max_leased);
     if (from.Contains(partition) && !IsHeld(number) && !(to_hold && full)) return number;
   }
   return std::nullopt;
@@ -127,7 +127,7 @@ std::vector<ModelLease> DeliveryModel::Lease(size_t max, Duration ttl, Partition
     const std::optional<Number> next = Next(from, /*to_hold=*/true);
     if (!next) break;
     TakeOut(*next);
-    out.push_back(Lend(*next, std::min(ttl, options_.max_lease_age)));
+    out.push_back(Lend(*next, std::min(ttl, options_.leases.max_age)));
   }
   MoveTime(now_);  // at the end of time they are over at once
   return out;
@@ -187,7 +187,7 @@ LeaseOutcome DeliveryModel::Nack(uint64_t name, Duration delay) {
   const Number number = NumberOf(name);
   timers_.erase({lent->ends, name, number});
   ++ledger_.nacked;
-  const Duration allowed = std::min(delay, options_.max_nack_delay);
+  const Duration allowed = std::min(delay, options_.leases.max_nack_delay);
   const Return by_call = ByCall();
   if (!Bury(number, DeadReason::kNacked, by_call)) {
     if (allowed > Duration{0}) {
@@ -206,7 +206,7 @@ Extension DeliveryModel::Extend(uint64_t name, Duration ttl) {
   const Number number = NumberOf(name);
   timers_.erase({lent->ends, name, number});
   const EngineTime wanted = SaturatingAdd(now_, ttl);
-  const EngineTime latest = SaturatingAdd(lent->leased, options_.max_lease_age);
+  const EngineTime latest = SaturatingAdd(lent->leased, options_.leases.max_age);
   WaitForTime(number, Stage::kLent, std::max(lent->ends, std::min(wanted, latest)));
   return {.outcome = wanted > latest ? LeaseOutcome::kClamped : LeaseOutcome::kDone,
           .until = lent->ends};
@@ -255,12 +255,12 @@ LeaseOutcome DeliveryModel::DropDeadLetter(uint64_t name) {
 // Whether its last delivery has made a dead letter of it.
 bool DeliveryModel::Bury(Number number, DeadReason why, Return died) {
   Parcel& parcel = parcels_[number];
-  if (parcel.deliveries < options_.max_deliveries) return false;
+  if (parcel.deliveries < options_.leases.max_deliveries) return false;
   const int partition = HomeOf(parcel.emission);
   const auto here = [&](Number dead) { return PartitionOf(dead) == partition; };
   const auto dead_here = std::count_if(dead_.begin(), dead_.end(), here);
-  if (static_cast<size_t>(dead_here) >= Share(options_.max_dead_letters)) {
-    if (options_.on_dead_limit == OnDeadLimit::kKeepTrying) return false;
+  if (static_cast<size_t>(dead_here) >= Share(options_.leases.max_dead_letters)) {
+    if (options_.leases.on_dead_limit == OnDeadLimit::kKeepTrying) return false;
     const auto oldest = std::find_if(dead_.begin(), dead_.end(), here);
     Drop(*oldest);
     dead_.erase(oldest);

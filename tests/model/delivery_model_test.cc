@@ -137,7 +137,7 @@ TEST(DeliveryModel, PopSettlesWhatCameBackAndItsKeyGoesOn) {
 // Acks.
 
 TEST(DeliveryModel, AckIsAnsweredAgainAsLongAsItIsRemembered) {
-  Story story({.max_deliveries = UINT32_MAX});
+  Story story({.leases = {.max_deliveries = UINT32_MAX}});
   story.Emit({"a1"});
   const uint64_t first = story.LeaseOne();
   EXPECT_EQ(story->Ack(first), LeaseOutcome::kDone);
@@ -151,7 +151,7 @@ TEST(DeliveryModel, AckIsAnsweredAgainAsLongAsItIsRemembered) {
 }
 
 TEST(DeliveryModel, TokenThatIsOverIsStaleForEveryCall) {
-  Story story({.max_deliveries = 9});
+  Story story({.leases = {.max_deliveries = 9}});
   story.Emit({"a1", "b2", "c3"});
   const uint64_t ran_out = story.LeaseOne(1);
   const uint64_t nacked = story.LeaseOne();
@@ -189,7 +189,7 @@ TEST(DeliveryModel, NackedEmissionComesBackAfterItsDelay) {
 }
 
 TEST(DeliveryModel, DelayAboveTheLimitIsCut) {
-  Story story({.max_nack_delay = Seconds(10)});
+  Story story({.leases = {.max_nack_delay = Seconds(10)}});
   story.Emit({"a1"});
   EXPECT_EQ(story->Nack(story.LeaseOne(), Seconds(11)), LeaseOutcome::kClamped);
   story->Advance(Second(10));
@@ -210,7 +210,7 @@ TEST(DeliveryModel, ExtendMakesALeaseLongerAndNeverShorter) {
 }
 
 TEST(DeliveryModel, LeaseCannotBeMadeOlderThanItsLimit) {
-  Story story({.max_lease_age = Seconds(50)});
+  Story story({.leases = {.max_age = Seconds(50)}});
   story.Emit({"a1"});
   EXPECT_THAT(story.Lease(1, 51), ElementsAre("a1 x1 until 50"));
   story->Advance(Second(49));
@@ -226,7 +226,7 @@ TEST(DeliveryModel, LeaseCannotBeMadeOlderThanItsLimit) {
 // Dead letters.
 
 TEST(DeliveryModel, EmissionIsADeadLetterAfterItsLastDelivery) {
-  Story story({.max_deliveries = 2});
+  Story story({.leases = {.max_deliveries = 2}});
   story.Emit({"a1", "b2", "a3", "b4"});
   story.Lease(2, 10);
   story->Advance(Second(10));
@@ -240,7 +240,7 @@ TEST(DeliveryModel, EmissionIsADeadLetterAfterItsLastDelivery) {
 }
 
 TEST(DeliveryModel, RetriedLetterIsLentFromTheBeginning) {
-  Story story({.max_deliveries = 1});
+  Story story({.leases = {.max_deliveries = 1}});
   story.Emit({"a1", "b2"});
   const uint64_t a = story.LeaseOne();
   story->Nack(a);
@@ -255,7 +255,7 @@ TEST(DeliveryModel, RetriedLetterIsLentFromTheBeginning) {
 }
 
 TEST(DeliveryModel, RetriedLetterWaitsUntilItsKeyIsFree) {
-  Story story({.max_deliveries = 1});
+  Story story({.leases = {.max_deliveries = 1}});
   story.Emit({"a1", "a2", "a3", "b4", "a5"});
   const uint64_t a1 = story.LeaseOne();
   story->Nack(a1);
@@ -274,7 +274,7 @@ TEST(DeliveryModel, RetriedLetterWaitsUntilItsKeyIsFree) {
 }
 
 TEST(DeliveryModel, LettersThatCameBackAtOneInstantAreHandedOutAsTheyWereLentLast) {
-  Story story({.max_deliveries = 1});
+  Story story({.leases = {.max_deliveries = 1}});
   story.Emit({"a1", "b2", "b3", "a4"});
   const uint64_t a1 = story.LeaseOne();
   story->Nack(a1);
@@ -288,7 +288,7 @@ TEST(DeliveryModel, LettersThatCameBackAtOneInstantAreHandedOutAsTheyWereLentLas
 }
 
 TEST(DeliveryModel, RetriedLetterHoldsItsKeyIfThatIsFree) {
-  Story story({.max_deliveries = 1});
+  Story story({.leases = {.max_deliveries = 1}});
   story.Emit({"a1"});
   const uint64_t a1 = story.LeaseOne();
   story->Nack(a1);
@@ -298,7 +298,7 @@ TEST(DeliveryModel, RetriedLetterHoldsItsKeyIfThatIsFree) {
 }
 
 TEST(DeliveryModel, DroppedLetterIsGone) {
-  Story story({.max_deliveries = 1});
+  Story story({.leases = {.max_deliveries = 1}});
   story.Emit({"a1"});
   const uint64_t a1 = story.LeaseOne();
   EXPECT_EQ(story->DropDeadLetter(a1), LeaseOutcome::kStale);
@@ -311,7 +311,7 @@ TEST(DeliveryModel, DroppedLetterIsGone) {
 }
 
 TEST(DeliveryModel, AtTheLimitOnDeadLettersDeliveriesGoOn) {
-  Story story({.max_deliveries = 1, .max_dead_letters = 1});
+  Story story({.leases = {.max_deliveries = 1, .max_dead_letters = 1}});
   story.Emit({"a1", "b2", "b3"});
   const uint64_t a = story.LeaseOne();
   story->Nack(a);
@@ -326,7 +326,8 @@ TEST(DeliveryModel, AtTheLimitOnDeadLettersDeliveriesGoOn) {
 
 TEST(DeliveryModel, AtTheLimitOnDeadLettersTheOldestCanBeDropped) {
   Story story(
-      {.max_deliveries = 1, .max_dead_letters = 2, .on_dead_limit = OnDeadLimit::kDropOldest});
+      {.leases = {
+           .max_deliveries = 1, .max_dead_letters = 2, .on_dead_limit = OnDeadLimit::kDropOldest}});
   story.Emit({"a1", "b2", "c3"});
   story.Lease(1, 20);
   story.Lease(1, 10);
@@ -339,7 +340,7 @@ TEST(DeliveryModel, AtTheLimitOnDeadLettersTheOldestCanBeDropped) {
 // The limit on leases.
 
 TEST(DeliveryModel, AtTheLimitOnLeasesOnlyWhatCameBackIsLent) {
-  Story story({.max_leased = 2});
+  Story story({.leases = {.max_leased = 2}});
   story.Emit({"a1", "b2", "c3", "a4"});
   EXPECT_THAT(story.Lease(9, 10), ElementsAre("a1 x1 until 10", "b2 x1 until 10"));
   story->Ack(story.last());
@@ -389,7 +390,7 @@ TEST(DeliveryModel, RangeSaysOfWhichPartitions) {
 }
 
 TEST(DeliveryModel, LimitsAreDividedAmongThePartitions) {
-  Story story({.max_deliveries = 1, .max_leased = 4, .max_dead_letters = 3}, 2);
+  Story story({.leases = {.max_deliveries = 1, .max_leased = 4, .max_dead_letters = 3}}, 2);
   story.Emit({"a1", "b2", "c3", "D4"});
   EXPECT_EQ(story.Lease(9, 10).size(), 3u);
   story->Advance(Second(10));
@@ -434,7 +435,7 @@ TEST(DeliveryModel, EventElsewhereOnlyMovesTime) {
 // The ledger.
 
 TEST(DeliveryModel, LedgerTellsWhereEmissionsAre) {
-  Story story({.max_deliveries = 2});
+  Story story({.leases = {.max_deliveries = 2}});
   story.Emit({"a1", "a2", "b3", "c4", "d5", "e6"});
   EXPECT_THAT(story.Pop(1), ElementsAre("a1"));
   story.Lease(4, 10);  // a2, b3, c4, d5

@@ -310,7 +310,7 @@ class Episode {
     CompareGaps();
     if (config_.lends) EndAllLeases();
     const bool remembers = config_.has_ids || config_.folder.count_reopened ||
-                           config_.folder.on_late == OnLate::kCorrect ||
+                           config_.folder.late.on_late == OnLate::kCorrect ||
                            config_.folder.quiet_floor > Duration{0};
     if (!remembers) Expect<uint64_t>("bytes held by nothing", folder_.sizes().bytes, 0);
   }
@@ -318,7 +318,7 @@ class Episode {
   // With gap_stats all else is as without it, and each event, group and emission was measured.
   void CompareGaps() {
     const auto stats = folder_.gap_stats();
-    Expect("whether gaps are measured", stats != nullptr, config_.folder.gap_stats);
+    Expect("whether gaps are measured", stats != nullptr, config_.folder.measure.gap_stats);
     if (stats == nullptr) return;
     const Ledger ledger = folder_.ledger();
     uint64_t emissions = 0;

@@ -139,7 +139,7 @@ class OpMaker {
       op.at = choices_.OneIn(10) ? SaturatingSub(lease_clock_, config_.span) : lease_clock_;
       op.n = choices_.OneOf<uint64_t>({0, 1, 3, UINT64_MAX, UINT64_MAX});
       // At the limit on the backlog they count when they are looked at.
-      if (config_.folder.max_backlog < FolderOptions{}.max_backlog) op.n = UINT64_MAX;
+      if (config_.folder.limits.max_backlog < FolderOptions{}.limits.max_backlog) op.n = UINT64_MAX;
     }
     return op;
   }
@@ -148,7 +148,7 @@ class OpMaker {
   // count when they are looked at.
   EngineTime DrawLeaseTime() {
     const bool event = config_.engine.axis == Axis::kEvent;
-    const bool backlog = config_.folder.max_backlog < FolderOptions{}.max_backlog;
+    const bool backlog = config_.folder.limits.max_backlog < FolderOptions{}.limits.max_backlog;
     if ((event && backlog) || !choices_.OneIn(4)) return kBeginningOfTime;
     return event ? SaturatingAdd(lease_clock_, Around(config_.stride)) : DrawNow();
   }
@@ -236,18 +236,19 @@ void DrawDeliveries(Choices& choices, int64_t quiet, Config& c) {
   };
   const auto around_span = [&] { return c.span * choices.OneOf<int64_t>({20, 100, 300}) / 100; };
   if (choices.OneIn(4)) {
-    folder.max_backlog = share(choices.OneOf<uint64_t>({3, 30}));
-    folder.on_backlog = choices.OneOf({OnBacklog::kRefuse, OnBacklog::kDropOldest});
+    folder.limits.max_backlog = share(choices.OneOf<uint64_t>({3, 30}));
+    folder.limits.on_backlog = choices.OneOf({OnBacklog::kRefuse, OnBacklog::kDropOldest});
   }
   if (!c.lends) return;
   c.span = Duration{std::max<int64_t>(1, quiet * choices.OneOf<int64_t>({10, 100, 500}) / 100)};
-  folder.max_deliveries = choices.OneOf<uint32_t>({1, 2, 3, 100});
-  if (choices.OneIn(3)) folder.max_leased = share(5);
-  if (choices.OneIn(3)) folder.max_lease_age = std::max(Duration{1}, around_span());
-  if (choices.OneIn(3)) folder.max_nack_delay = std::max(Duration{1}, around_span());
+  folder.leases.max_deliveries = choices.OneOf<uint32_t>({1, 2, 3, 100});
+  if (choices.OneIn(3)) folder.leases.max_leased = share(5);
+  if (choices.OneIn(3)) folder.leases.max_age = std::max(Duration{1}, around_span());
+  if (choices.OneIn(3)) folder.leases.max_nack_delay = std::max(Duration{1}, around_span());
   if (choices.OneIn(2)) {
-    folder.max_dead_letters = share(3);
-    folder.on_dead_limit = choices.OneOf({OnDeadLimit::kKeepTrying, OnDeadLimit::kDropOldest});
+    folder.leases.max_dead_letters = share(3);
+    folder.leases.on_dead_limit =
+        choices.OneOf({OnDeadLimit::kKeepTrying, OnDeadLimit::kDropOldest});
   }
 }
 
@@ -279,21 +280,23 @@ std::ostream& operator<<(std::ostream& out, const Config& c) {
         << ")";
   }
   out << ", edge " << kEdges.at(static_cast<size_t>(c.folder.edge)) << ", partial_every "
-      << Text(c.folder.partial_every) << ", accept_limit " << Text(c.folder.accept_limit)
-      << ", on_late " << kOnLate.at(static_cast<size_t>(c.folder.on_late)) << ", max_groups "
-      << c.folder.max_groups
-      << (c.folder.on_limit == OnLimit::kEmitOldest ? ", on_limit emit" : ", on_limit refuse");
+      << Text(c.folder.partial_every) << ", accept_limit " << Text(c.folder.late.accept_limit)
+      << ", on_late " << kOnLate.at(static_cast<size_t>(c.folder.late.on_late)) << ", max_groups "
+      << c.folder.limits.max_groups
+      << (c.folder.limits.on_limit == OnLimit::kEmitOldest ? ", on_limit emit"
+                                                           : ", on_limit refuse");
   if (c.folder.count_reopened) out << ", count_reopened";
-  if (c.folder.gap_stats) out << ", gap_stats, max_ghosts " << c.folder.max_ghosts;
-  if (c.folder.max_backlog < 1000) {
-    out << ", max_backlog " << c.folder.max_backlog
-        << (c.folder.on_backlog == OnBacklog::kRefuse ? " refuse" : " drop");
+  if (c.folder.measure.gap_stats) out << ", gap_stats, max_ghosts " << c.folder.measure.max_ghosts;
+  if (c.folder.limits.max_backlog < 1000) {
+    out << ", max_backlog " << c.folder.limits.max_backlog
+        << (c.folder.limits.on_backlog == OnBacklog::kRefuse ? " refuse" : " drop");
   }
   if (c.lends) {
-    out << ", max_deliveries " << c.folder.max_deliveries << ", max_leased " << c.folder.max_leased
-        << ", max_lease_age " << Text(c.folder.max_lease_age) << ", max_nack_delay "
-        << Text(c.folder.max_nack_delay) << ", max_dead_letters " << c.folder.max_dead_letters
-        << (c.folder.on_dead_limit == OnDeadLimit::kKeepTrying ? " try" : " drop");
+    out << ", max_deliveries " << c.folder.leases.max_deliveries << ", max_leased "
+        << c.folder.leases.max_leased << ", max_age " << Text(c.folder.leases.max_age)
+        << ", max_nack_delay " << Text(c.folder.leases.max_nack_delay) << ", max_dead_letters "
+        << c.folder.leases.max_dead_letters
+        << (c.folder.leases.on_dead_limit == OnDeadLimit::kKeepTrying ? " try" : " drop");
   }
   if (c.starts) out << ", start marks";
   if (c.ends) out << ", end marks";
@@ -377,12 +380,12 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   if (folder.edge != Edge::kLeading && richness > 0 && choices.OneIn(2)) {
     folder.partial_every = std::max(Duration{1}, around({3, 20, 50, 70, 100, 150, 400}));
   }
-  if (choices.OneIn(3)) folder.accept_limit = around({0, 50, 100, 400});
+  if (choices.OneIn(3)) folder.late.accept_limit = around({0, 50, 100, 400});
   if (richness > 0 && !choices.OneIn(3)) {
-    folder.accept_limit = around({0, 20, 50, 100, 400});
+    folder.late.accept_limit = around({0, 20, 50, 100, 400});
     switch (choices.Below(3)) {
-      case 0: folder.on_late = OnLate::kFold; break;
-      case 1: folder.on_late = OnLate::kCorrect; break;
+      case 0: folder.late.on_late = OnLate::kFold; break;
+      case 1: folder.late.on_late = OnLate::kCorrect; break;
       default:
         c.has_ids = true;
         c.has_content = !choices.OneIn(3);
@@ -390,12 +393,12 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
     }
   }
   if (partitions == 1 && choices.OneIn(richness == 0 ? 4 : 2)) {
-    folder.max_groups = 1 + choices.Below(8);
+    folder.limits.max_groups = 1 + choices.Below(8);
   }
-  if (richness > 0 && choices.OneIn(2)) folder.on_limit = OnLimit::kEmitOldest;
+  if (richness > 0 && choices.OneIn(2)) folder.limits.on_limit = OnLimit::kEmitOldest;
   folder.count_reopened = extra();
-  folder.gap_stats = choices.OneIn(2);
-  folder.max_ghosts = choices.OneOf<size_t>({0, 1, 5, 1'000'000});
+  folder.measure.gap_stats = choices.OneIn(2);
+  folder.measure.max_ghosts = choices.OneOf<size_t>({0, 1, 5, 1'000'000});
   c.lends = choices.OneIn(2);
   DrawDeliveries(choices, quiet, c);
 

@@ -38,12 +38,12 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
 
   // 6
   const bool late =
-      folder_.accept_limit != kForever && time_ != kBeginningOfTime && at < OldestAccepted();
-  if (late && folder_.on_late == OnLate::kReject) {
+      folder_.late.accept_limit != kForever && time_ != kBeginningOfTime && at < OldestAccepted();
+  if (late && folder_.late.on_late == OnLate::kReject) {
     ++ledger_.late;
     return FoldOutcome::kLate;
   }
-  if (late && folder_.on_late == OnLate::kCorrect) {
+  if (late && folder_.late.on_late == OnLate::kCorrect) {
     if (Overloaded(key)) {
       ++ledger_.overloaded;
       return FoldOutcome::kOverloaded;
@@ -72,7 +72,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
     ++ledger_.overloaded;
     return FoldOutcome::kOverloaded;
   }
-  if (needs_room && Full() && folder_.on_limit == OnLimit::kRefuse) {
+  if (needs_room && Full() && folder_.limits.on_limit == OnLimit::kRefuse) {
     ++ledger_.refused;
     return FoldOutcome::kOverLimit;
   }
@@ -129,7 +129,8 @@ bool FoldModel::IsFuture(EngineTime at) const {
 
 // Whether an event that makes the backlog grow is turned away.
 bool FoldModel::Overloaded(std::string_view key) const {
-  return folder_.on_backlog == OnBacklog::kRefuse && delivery_.BacklogIsFull(rules_.partition(key));
+  return folder_.limits.on_backlog == OnBacklog::kRefuse &&
+         delivery_.BacklogIsFull(rules_.partition(key));
 }
 
 void FoldModel::Correct(std::string_view key, uint64_t event, EngineTime at) {
@@ -140,7 +141,7 @@ void FoldModel::Correct(std::string_view key, uint64_t event, EngineTime at) {
 
   constexpr Duration kMuch = kForever / 20;  // ten times two of it are no overflow
   const Duration remembered =
-      10 * (std::min(folder_.accept_limit, kMuch) + std::min(folder_.quiet_period, kMuch));
+      10 * (std::min(folder_.late.accept_limit, kMuch) + std::min(folder_.quiet_period, kMuch));
   const auto last = last_.find(correction.key);
   if (last != last_.end() && time_ <= SaturatingAdd(last->second.ripe, remembered)) {
     correction.corrects = last->second.id;

@@ -129,7 +129,7 @@ class FoldModel {
   Reason ReasonOfTime(const ModelGroup& group) const;
   EngineTime NextOnGrid(const ModelGroup& group) const;  // kNever if it is not before the deadline
   EngineTime Wakes(const ModelGroup& group) const;       // the next instant at which time shows
-  EngineTime OldestAccepted() const { return SaturatingSub(time_, folder_.accept_limit); }
+  EngineTime OldestAccepted() const { return SaturatingSub(time_, folder_.late.accept_limit); }
 
   // Time.
   bool LeasesRunInEngineTime() const { return engine_.axis == Axis::kArrival; }
@@ -146,7 +146,7 @@ class FoldModel {
   void Correct(std::string_view key, uint64_t event, EngineTime at);
   std::optional<FoldOutcome> TakenBefore(std::string_view key, const EventMarks& marks) const;
   bool Overloaded(std::string_view key) const;
-  bool Full() const { return open_.size() + overtaken_ >= folder_.max_groups; }
+  bool Full() const { return open_.size() + overtaken_ >= folder_.limits.max_groups; }
   void CloseNextForLimit();
   Groups::iterator OpenGroup(std::string_view key, EngineTime at, uint64_t position);
   void AddEvent(ModelGroup& group, uint64_t event, EngineTime at, Duration quiet_period);

@@ -235,8 +235,8 @@ TEST(FoldModel, GridInstantsBeforeTheGroupWasThereLeaveNoTrace) {
 
 TEST(FoldModel, LateEventsCanBeFoldedAndAreCounted) {
   FolderOptions options = Quiet(60);
-  options.accept_limit = Seconds(10);
-  options.on_late = OnLate::kFold;
+  options.late.accept_limit = Seconds(10);
+  options.late.on_late = OnLate::kFold;
   FoldModel model(kEventTime, options);
   model.Fold("a", 1, Second(100));
   EXPECT_EQ(model.Fold("a", 2, Second(90)), FoldOutcome::kFolded);
@@ -249,8 +249,8 @@ TEST(FoldModel, LateEventsCanBeFoldedAndAreCounted) {
 
 TEST(FoldModel, CorrectionNamesTheLastEmissionOfItsKey) {
   FolderOptions options = Quiet(10);
-  options.accept_limit = Seconds(5);  // so it is remembered for 150 s
-  options.on_late = OnLate::kCorrect;
+  options.late.accept_limit = Seconds(5);  // so it is remembered for 150 s
+  options.late.on_late = OnLate::kCorrect;
   FoldModel model(kEventTime, options);
   model.Fold("a", 1, Second(0));
   model.Fold("b", 2, Second(100));  // a: @10, generation 0
@@ -280,8 +280,8 @@ TEST(FoldModel, CorrectionNamesTheLastEmissionOfItsKey) {
 
 TEST(FoldModel, CorrectionCanNameALeadingEmission) {
   FolderOptions options = Quiet(60);
-  options.accept_limit = Seconds(5);
-  options.on_late = OnLate::kCorrect;
+  options.late.accept_limit = Seconds(5);
+  options.late.on_late = OnLate::kCorrect;
   options.edge = Edge::kLeading;
   FoldModel model(kEventTime, options);
   model.Fold("a", 1, Second(10));
@@ -299,7 +299,7 @@ ModelRules WithIds() {
 
 TEST(FoldModel, IdIsTakenForAsLongAsItsStampIsAccepted) {
   FolderOptions options = Quiet(60);
-  options.accept_limit = Seconds(10);
+  options.late.accept_limit = Seconds(10);
   FoldModel model(kEventTime, options, WithIds());
   const EventMarks x{.id = "x", .content = 7};
   EXPECT_EQ(model.Fold("a", 1, Second(100), x), FoldOutcome::kOpened);
@@ -318,8 +318,8 @@ TEST(FoldModel, IdIsTakenForAsLongAsItsStampIsAccepted) {
 
 TEST(FoldModel, IdOfARefusedEventIsNotTaken) {
   FolderOptions options = Quiet(60);
-  options.accept_limit = Seconds(10);
-  options.max_groups = 1;
+  options.late.accept_limit = Seconds(10);
+  options.limits.max_groups = 1;
   FoldModel model(kArrivalTime, options, WithIds());
   model.Fold("a", 1, Second(0), {.id = "x"});
   EXPECT_EQ(model.Fold("b", 2, Second(0), {.id = "x"}), FoldOutcome::kOverLimit);
@@ -331,8 +331,8 @@ TEST(FoldModel, IdOfARefusedEventIsNotTaken) {
 
 FolderOptions EmitAt(size_t groups) {
   FolderOptions options = Quiet(60);
-  options.max_groups = groups;
-  options.on_limit = OnLimit::kEmitOldest;
+  options.limits.max_groups = groups;
+  options.limits.on_limit = OnLimit::kEmitOldest;
   return options;
 }
 
@@ -375,7 +375,7 @@ TEST(FoldModel, OvertakenGroupsAndWaitingPartialsSurfaceToMakeRoom) {
 
 TEST(FoldModel, EventThatIsRefusedLeavesNoTrace) {
   FolderOptions options = PartialsEvery(40);
-  options.max_groups = 1;
+  options.limits.max_groups = 1;
   FoldModel model(kArrivalTime, options);
   model.Fold("a", 1, Second(0));
   EXPECT_EQ(model.Fold("a", 2, Second(60)), FoldOutcome::kOverLimit);
@@ -386,7 +386,7 @@ TEST(FoldModel, EventThatIsRefusedLeavesNoTrace) {
 
 TEST(FoldModel, StartMarkNeedsNoRoomForAnotherGroup) {
   FolderOptions options = Quiet(60);
-  options.max_groups = 1;
+  options.limits.max_groups = 1;
   FoldModel model(kArrivalTime, options);
   model.Fold("a", 1, Second(0));
   EXPECT_EQ(model.Fold("a", 2, Second(1), {.starts = true}), FoldOutcome::kOpened);

@@ -115,8 +115,8 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
       {"--time", path(options.time)},
       {"--time-unit", [&](const std::string& text) { options.time_unit = text; }},
       {"--lateness", duration(options.engine.lateness)},
-      {"--accept-limit", duration(folder.accept_limit)},
-      {"--on-late", choice(folder.on_late, on_late)},
+      {"--accept-limit", duration(folder.late.accept_limit)},
+      {"--on-late", choice(folder.late.on_late, on_late)},
       {"--future-limit",
        [&](const std::string& text) {
          options.engine.future_limit = ReadPlainDuration(text).value();
@@ -125,8 +125,8 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
       {"--merge", [&](const std::string& text) { AddMerge(text, options); }},
       {"--rest", [&](const std::string& text) { options.rest = text; }},
       {"--raw", number(options.raw)},
-      {"--max-groups", number(folder.max_groups)},
-      {"--on-limit", choice(folder.on_limit, on_limit)},
+      {"--max-groups", number(folder.limits.max_groups)},
+      {"--on-limit", choice(folder.limits.on_limit, on_limit)},
       {"--at-end", choice(options.drop_at_end, at_end)},
       {"--threads", [](const std::string&) {}},
   };

@@ -266,7 +266,7 @@ TEST(NdjsonModel, ControlLinesFlushOrCancelAndMoveTime) {
 TEST(NdjsonModel, IdsAreTakenOnceWhileTheirStampWouldBeAccepted) {
   Story story([](NdjsonOptions& o) {
     o.id = {"id"};
-    o.folder.accept_limit = 5s;
+    o.folder.late.accept_limit = 5s;
   });
   EXPECT_EQ(story.Of({R"(0 a "id":1)", R"(0 a "id":1)", R"(0 b "id":1)", R"(0 a "id":"1")",
                       R"(1 a "id":1)", "1 a", R"(5 a  "id" : 1 )", R"(6 a "id":1)"}),
@@ -280,8 +280,8 @@ TEST(NdjsonModel, LateEventsAreFoldedOrBecomeCorrections) {
   const std::vector<std::string> lines = {"1 a", "20 b", "2 a", "3 c", "20 a", "4 a"};
   const auto with = [](OnLate on_late) {
     return [on_late](NdjsonOptions& o) {
-      o.folder.accept_limit = 5s;
-      o.folder.on_late = on_late;
+      o.folder.late.accept_limit = 5s;
+      o.folder.late.on_late = on_late;
       o.emission_id = true;
     };
   };
@@ -305,8 +305,8 @@ TEST(NdjsonModel, LateEventsAreFoldedOrBecomeCorrections) {
 
 TEST(NdjsonModel, WhatACorrectionNamesIsRememberedTenTimesAsLong) {
   Story story([](NdjsonOptions& o) {
-    o.folder.accept_limit = 5s;
-    o.folder.on_late = OnLate::kCorrect;
+    o.folder.late.accept_limit = 5s;
+    o.folder.late.on_late = OnLate::kCorrect;
   });
   EXPECT_EQ(story.Of({"0 a", "160 b", "0 a", "161 b", "0 a"}),
             R"(a 1 quiet@10, a 1 correction@160 corrects:"0-0", a 1 correction@161 corrects:null, )"
@@ -315,11 +315,11 @@ TEST(NdjsonModel, WhatACorrectionNamesIsRememberedTenTimesAsLong) {
 
 TEST(NdjsonModel, AtTheLimitTheGroupThatWouldCloseNextMakesRoom) {
   Story story([](NdjsonOptions& o) {
-    o.folder.max_groups = 2;
-    o.folder.on_limit = OnLimit::kEmitOldest;
+    o.folder.limits.max_groups = 2;
+    o.folder.limits.on_limit = OnLimit::kEmitOldest;
   });
   EXPECT_EQ(story.Of({"0 a", "1 b", "2 a", "3 c"}), "b 1 limit@3, a 2 end@3, c 1 end@3");
-  Story refuses([](NdjsonOptions& o) { o.folder.max_groups = 2; });
+  Story refuses([](NdjsonOptions& o) { o.folder.limits.max_groups = 2; });
   EXPECT_EQ(refuses.Of({"0 a", "1 b", "2 a", "3 c", "11 c"}),
             "b 1 quiet@11, a 2 end@11, c 1 end@11");
   EXPECT_EQ(refuses.Stat("refused"), "1");
@@ -327,7 +327,7 @@ TEST(NdjsonModel, AtTheLimitTheGroupThatWouldCloseNextMakesRoom) {
 
 TEST(NdjsonModel, StartMarkNeedsNoRoomForItsGroup) {
   Story story([](NdjsonOptions& o) {
-    o.folder.max_groups = 1;
+    o.folder.limits.max_groups = 1;
     o.start_when = ReadPlainCondition("s=new");
   });
   EXPECT_EQ(story.Of({"0 a", R"(1 a "s":"new")", R"(2 b "s":"new")"}),

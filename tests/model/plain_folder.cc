@@ -27,10 +27,10 @@ FoldOutcome PlainFolder::Fold(const PlainEvent& event) {
   if (TooFarAhead(event.at)) return ++ledger_.future, FoldOutcome::kFuture;
   MoveTime(SaturatingSub(event.at, engine_.lateness));
 
-  const EngineTime oldest = SaturatingSub(time_, folder_.accept_limit);
+  const EngineTime oldest = SaturatingSub(time_, folder_.late.accept_limit);
   const bool late = event.at < oldest;
-  if (late && folder_.on_late == OnLate::kReject) return ++ledger_.late, FoldOutcome::kLate;
-  if (late && folder_.on_late == OnLate::kCorrect) {
+  if (late && folder_.late.on_late == OnLate::kReject) return ++ledger_.late, FoldOutcome::kLate;
+  if (late && folder_.late.on_late == OnLate::kCorrect) {
     Correct(event);
     return ++ledger_.corrected, FoldOutcome::kCorrected;
   }
@@ -121,8 +121,8 @@ void PlainFolder::PassInstant(Groups::iterator open, EngineTime to) {
 }
 
 bool PlainFolder::MakeRoom() {
-  while (open_.size() >= folder_.max_groups) {
-    if (folder_.on_limit == OnLimit::kRefuse) return false;
+  while (open_.size() >= folder_.limits.max_groups) {
+    if (folder_.limits.on_limit == OnLimit::kRefuse) return false;
     Close(open_.find(agenda_.begin()->second), Reason::kLimit, time_);
   }
   return true;
@@ -216,7 +216,7 @@ void PlainFolder::Correct(const PlainEvent& event) {
                            .closed = time_,
                            .reason = Reason::kCorrection,
                            .generation = ledger_.popped++};
-  const Duration remembered = TenTimes(folder_.accept_limit, folder_.quiet_period);
+  const Duration remembered = TenTimes(folder_.late.accept_limit, folder_.quiet_period);
   if (const auto last = emitted_.find(event.key);
       last != emitted_.end() && time_ <= Later(last->second.final, remembered)) {
     correction.corrects = last->second.generation;

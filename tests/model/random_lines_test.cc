@@ -336,10 +336,8 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
                       .max_group_bytes = spec.max_group_bytes,
                       .edge = spec.edge,
                       .partial_every = spec.partial_every,
-                      .accept_limit = spec.accept_limit,
-                      .on_late = spec.on_late,
-                      .max_groups = spec.max_groups,
-                      .on_limit = spec.on_limit};
+                      .late = {.accept_limit = spec.accept_limit, .on_late = spec.on_late},
+                      .limits = {.max_groups = spec.max_groups, .on_limit = spec.on_limit}};
   out.model.drop_at_end = draw.Chance(20);
 }
 

@@ -263,7 +263,7 @@ class Recorder {
                                   {.quiet_period = 1h,
                                    .max_hold = kForever,
                                    .max_events = rules_.max_events,
-                                   .max_deliveries = rules_.max_deliveries}};
+                                   .leases = {.max_deliveries = rules_.max_deliveries}}};
   std::atomic<int> arrived_ = 0;
   std::atomic<uint64_t> clock_ = 0;
   std::atomic<uint16_t> events_ = 0;

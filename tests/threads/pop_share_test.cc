@@ -150,10 +150,12 @@ class Sharing {
   Bitmap seen_;
   std::vector<std::string> keys_;
   std::unique_ptr<Engine> engine_ = *Engine::Open({.partitions = 4});
-  Folder<uint64_t, Number> folder_{
-      *engine_,
-      "numbers",
-      {.quiet_period = 1h, .max_hold = kForever, .max_events = 1, .max_backlog = kBacklog}};
+  Folder<uint64_t, Number> folder_{*engine_,
+                                   "numbers",
+                                   {.quiet_period = 1h,
+                                    .max_hold = kForever,
+                                    .max_events = 1,
+                                    .limits = {.max_backlog = kBacklog}}};
   std::atomic<int> arrived_ = 0;
   std::atomic<int> producing_ = 2;
   std::atomic<uint64_t> twice_ = 0;

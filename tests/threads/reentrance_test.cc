@@ -162,7 +162,7 @@ TEST_F(CallingBack, FromRules) {
   rules.quiet_period = [this](std::string_view, const int&) { return TryEverything(), 0s; };
   rules.id = [this](const int&) { return TryEverything(), std::string_view(); };
   rules.content = [this](const int&) { return TryEverything(), 0; };
-  Open({.accept_limit = 1h}, std::move(rules));
+  Open({.late = {.accept_limit = 1h}}, std::move(rules));
   Fold("k");
   EXPECT_EQ(called_back_, 6);
 }
@@ -183,7 +183,7 @@ TEST_F(CallingBack, FromACopyForALeadingEdge) {
 }
 
 TEST_F(CallingBack, FromTheCopiesOfPeekScanLeaseAndDeadLetters) {
-  Open({.max_deliveries = 1});
+  Open({.leases = {.max_deliveries = 1}});
   Fold("k");
   Caller::where = Caller::Where::kCopy;
   EXPECT_TRUE(folder_->Peek("k"));
@@ -221,7 +221,7 @@ TEST_F(CallingBack, FromTheMoveOfAPop) {
 }
 
 TEST_F(CallingBack, FromDestructors) {
-  Open({.max_deliveries = 1});
+  Open({.leases = {.max_deliveries = 1}});
   for (const char* key : {"cancelled", "acked", "letter"}) Fold(key);
   Caller::where = Caller::Where::kDestructor;
   EXPECT_TRUE(folder_->Cancel("cancelled"));

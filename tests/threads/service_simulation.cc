@@ -32,8 +32,8 @@ class Service {
         keys_(1 + Below(12)),
         tracks_(keys_, kEvents,
                 {.keys_in_order = !stamps_ahead_,
-                 .max_deliveries = options_.max_deliveries,
-                 .tries_on = options_.on_dead_limit == OnDeadLimit::kKeepTrying}),
+                 .max_deliveries = options_.leases.max_deliveries,
+                 .tries_on = options_.leases.on_dead_limit == OnDeadLimit::kKeepTrying}),
         taken_(kEvents),
         engine_(*Engine::Open({.partitions = partitions_,
                                .huge_pages = HugePages::kOff,
@@ -160,14 +160,14 @@ FolderOptions Service::DrawOptions() {
   options.quiet_period = Between(1s, 60s);
   options.max_hold = OneIn(3) ? kForever : Between(10s, 300s);
   if (OneIn(2)) options.max_events = 1 + Below(10);
-  if (OneIn(2)) options.max_backlog = limit(20);
-  if (OneIn(3)) options.on_backlog = OnBacklog::kDropOldest;
-  if (OneIn(2)) options.max_leased = limit(8);
-  if (OneIn(2)) options.max_dead_letters = limit(4);
-  if (OneIn(2)) options.on_dead_limit = OnDeadLimit::kDropOldest;
-  options.max_deliveries = static_cast<uint32_t>(1 + Below(4));
-  options.max_lease_age = 60s;
-  options.max_nack_delay = 30s;
+  if (OneIn(2)) options.limits.max_backlog = limit(20);
+  if (OneIn(3)) options.limits.on_backlog = OnBacklog::kDropOldest;
+  if (OneIn(2)) options.leases.max_leased = limit(8);
+  if (OneIn(2)) options.leases.max_dead_letters = limit(4);
+  if (OneIn(2)) options.leases.on_dead_limit = OnDeadLimit::kDropOldest;
+  options.leases.max_deliveries = static_cast<uint32_t>(1 + Below(4));
+  options.leases.max_age = 60s;
+  options.leases.max_nack_delay = 30s;
   return options;
 }
 
@@ -345,7 +345,7 @@ void Service::Worker::Nack(const LeaseToken& token) {
   if (outcome == LeaseOutcome::kStale) return;
   if (delay > Duration{0}) ++service_.seen_.delayed_nacks;
   if (outcome == LeaseOutcome::kClamped) ++service_.seen_.clamped;
-  if ((outcome == LeaseOutcome::kClamped) != (delay > service_.options_.max_nack_delay)) {
+  if ((outcome == LeaseOutcome::kClamped) != (delay > service_.options_.leases.max_nack_delay)) {
     service_.tracks_.Fail("a delay was cut, or not, and not told so");
   }
 }
@@ -525,8 +525,8 @@ void Service::Compare() {
   same(ledger.deliveries, ledger.acked + ledger.nacked + ledger.ran_out, "ledger: deliveries");
   same(ledger.acked + ledger.cancelled + ledger.dropped, tracks_.destroyed(),
        "states destroyed that were not over, or not destroyed that were");
-  const bool drops = options_.on_backlog == OnBacklog::kDropOldest ||
-                     options_.on_dead_limit == OnDeadLimit::kDropOldest;
+  const bool drops = options_.limits.on_backlog == OnBacklog::kDropOldest ||
+                     options_.leases.on_dead_limit == OnDeadLimit::kDropOldest;
   if (!drops) same(ledger.dropped, seen_.letters_dropped, "ledger: dropped");
   same(folder_.sizes().bytes, 0, "bytes are held by nothing");
   for (uint32_t i = 0; i < kEvents; ++i) tracks_.Expect(i, taken_[i]);

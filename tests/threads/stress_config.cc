@@ -28,26 +28,27 @@ StressConfig DrawConfig(Choices& choices) {
   folder.max_hold = choices.OneIn(3) ? kForever : choices.Ticks(20, 200);
   limit(folder.max_events, 1, 8);
   if (folder.max_events == kNoEventCap) folder.max_events = 64;
-  limit(folder.max_groups, partitions, 8);
-  limit(folder.max_backlog, partitions, 32);
-  limit(folder.max_leased, partitions, 6);
-  limit(folder.max_dead_letters, partitions, 6);
+  limit(folder.limits.max_groups, partitions, 8);
+  limit(folder.limits.max_backlog, partitions, 32);
+  limit(folder.leases.max_leased, partitions, 6);
+  limit(folder.leases.max_dead_letters, partitions, 6);
   if (choices.OneIn(4))
-    folder.max_bytes = static_cast<size_t>(partitions * choices.Between(1'000, 8'000));
+    folder.limits.max_bytes = static_cast<size_t>(partitions * choices.Between(1'000, 8'000));
   if (choices.OneIn(8)) folder.max_group_bytes = 200;
-  if (choices.OneIn(2)) folder.on_limit = OnLimit::kEmitOldest;
-  if (choices.OneIn(2)) folder.on_backlog = OnBacklog::kDropOldest;
-  if (choices.OneIn(2)) folder.on_dead_limit = OnDeadLimit::kDropOldest;
-  folder.max_deliveries = static_cast<uint32_t>(choices.Between(1, 4));
-  folder.max_lease_age = choices.Ticks(20, 100);
-  folder.max_nack_delay = choices.Ticks(1, 50);
+  if (choices.OneIn(2)) folder.limits.on_limit = OnLimit::kEmitOldest;
+  if (choices.OneIn(2)) folder.limits.on_backlog = OnBacklog::kDropOldest;
+  if (choices.OneIn(2)) folder.leases.on_dead_limit = OnDeadLimit::kDropOldest;
+  folder.leases.max_deliveries = static_cast<uint32_t>(choices.Between(1, 4));
+  folder.leases.max_age = choices.Ticks(20, 100);
+  folder.leases.max_nack_delay = choices.Ticks(1, 50);
   folder.count_reopened = choices.OneIn(4);
   if (choices.OneIn(4)) folder.edge = choices.OneIn(2) ? Edge::kLeading : Edge::kBoth;
   if (folder.edge != Edge::kLeading && choices.OneIn(4))
     folder.partial_every = choices.Ticks(3, 20);
   if (choices.OneIn(3)) {
-    folder.accept_limit = choices.Ticks(0, 20);
-    folder.on_late = std::array{OnLate::kReject, OnLate::kFold, OnLate::kCorrect}[choices.Below(3)];
+    folder.late.accept_limit = choices.Ticks(0, 20);
+    folder.late.on_late =
+        std::array{OnLate::kReject, OnLate::kFold, OnLate::kCorrect}[choices.Below(3)];
   }
 
   auto& rules = config.rules;
@@ -65,12 +66,12 @@ StressConfig DrawConfig(Choices& choices) {
     };
   }
   if (choices.OneIn(4)) {
-    folder.accept_limit = choices.Ticks(0, 20);
-    folder.on_late = OnLate::kReject;
+    folder.late.accept_limit = choices.Ticks(0, 20);
+    folder.late.on_late = OnLate::kReject;
     rules.id = [](const TrackedEvent& event) { return std::string_view(&event.id, 1); };
     if (choices.OneIn(2)) rules.content = [](const TrackedEvent& event) { return event.marks; };
   }
-  config.remembers = rules.id || folder.count_reopened || folder.on_late == OnLate::kCorrect;
+  config.remembers = rules.id || folder.count_reopened || folder.late.on_late == OnLate::kCorrect;
 
   const int keys = choices.Between(1, 12);
   for (int i = 0; i < keys; ++i) {
@@ -98,18 +99,18 @@ std::string Describe(const StressConfig& config) {
   say("max_events", f.max_events);
   say("edge", static_cast<int>(f.edge));
   say("partial_every", f.partial_every.count());
-  say("accept_limit", f.accept_limit.count());
-  say("on_late", static_cast<int>(f.on_late));
-  say("max_groups", f.max_groups);
-  say("max_bytes", f.max_bytes);
+  say("accept_limit", f.late.accept_limit.count());
+  say("on_late", static_cast<int>(f.late.on_late));
+  say("max_groups", f.limits.max_groups);
+  say("max_bytes", f.limits.max_bytes);
   say("max_group_bytes", f.max_group_bytes);
-  say("max_backlog", f.max_backlog);
-  say("max_deliveries", f.max_deliveries);
-  say("max_leased", f.max_leased);
-  say("max_dead_letters", f.max_dead_letters);
-  is("emits_oldest", f.on_limit == OnLimit::kEmitOldest);
-  is("drops_oldest", f.on_backlog == OnBacklog::kDropOldest);
-  is("drops_oldest_dead", f.on_dead_limit == OnDeadLimit::kDropOldest);
+  say("max_backlog", f.limits.max_backlog);
+  say("max_deliveries", f.leases.max_deliveries);
+  say("max_leased", f.leases.max_leased);
+  say("max_dead_letters", f.leases.max_dead_letters);
+  is("emits_oldest", f.limits.on_limit == OnLimit::kEmitOldest);
+  is("drops_oldest", f.limits.on_backlog == OnBacklog::kDropOldest);
+  is("drops_oldest_dead", f.leases.on_dead_limit == OnDeadLimit::kDropOldest);
   is("counts_reopened", f.count_reopened);
   is("stamps_ahead", config.stamps_ahead);
   is("engine_goes", config.engine_goes);

@@ -41,11 +41,11 @@ class Round {
         config_(DrawConfig(choices_)),
         operations_each_(operations / static_cast<uint64_t>(threads)),
         events_each_(static_cast<uint32_t>(operations_each_ + operations_each_ / 4 + kBatchMax)),
-        tracks_(
-            config_.keys.size(), events_each_ * static_cast<size_t>(threads),
-            {.keys_in_order = !config_.stamps_ahead && config_.folder.on_late != OnLate::kCorrect,
-             .max_deliveries = config_.folder.max_deliveries,
-             .tries_on = config_.folder.on_dead_limit == OnDeadLimit::kKeepTrying}),
+        tracks_(config_.keys.size(), events_each_ * static_cast<size_t>(threads),
+                {.keys_in_order =
+                     !config_.stamps_ahead && config_.folder.late.on_late != OnLate::kCorrect,
+                 .max_deliveries = config_.folder.leases.max_deliveries,
+                 .tries_on = config_.folder.leases.on_dead_limit == OnDeadLimit::kKeepTrying}),
         engine_(*Engine::Open(config_.engine)),
         folder_(*engine_, "stress", config_.folder, config_.rules) {
     config_.engine_goes = seed % 4 == 3;

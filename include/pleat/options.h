@@ -1,0 +1,200 @@
+// FolderOptions: when groups close, which events are late, the limits, leases and measuring.
+//
+// Options that belong together are grouped, so name only those that differ from the defaults:
+//
+//   pleat::FolderOptions options{
+//       .quiet_period = 5min,
+//       .max_hold = 1h,
+//       .limits = {.max_bytes = size_t{256} << 20, .on_limit = pleat::OnLimit::kEmitOldest},
+//       .leases = {.max_deliveries = 3},
+//   };
+//
+// Opening a folder checks the ranges below. An option out of range is answered kInvalidArgument,
+// and the message names the option, such as "leases.max_deliveries". A limit holds for the whole
+// folder; each partition gets an equal share of it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+inline constexpr uint64_t kNoEventCap = UINT64_MAX;
+inline constexpr size_t kNoByteCap = SIZE_MAX;
+
+// The longest key, in bytes.
+inline constexpr size_t kKeyBytesMax = 64 * 1024;
+
+// When a group is handed out.
+enum class Edge : uint8_t {
+  // When it closes.
+  kTrailing,
+  // When it opens, with its first event. Later events of the group are held back: they are only
+  // counted.
+  kLeading,
+  // When it opens, and again when it closes if more events have followed.
+  kBoth,
+};
+
+// What happens to an event older than LateOptions::accept_limit.
+enum class OnLate : uint8_t {
+  // The event is answered kLate and changes nothing. The caller may store it elsewhere, or drop it.
+  kReject,
+  // The event is folded like any other, and counted as late.
+  kFold,
+  // The event becomes an emission of its own, with reason kCorrection and the id of the emission it
+  // corrects.
+  kCorrect,
+};
+
+// What happens to an event that would exceed max_groups or max_bytes.
+enum class OnLimit : uint8_t {
+  // The event is answered kOverLimit and changes no group.
+  kRefuse,
+  // The groups that would close next close early, with reason kLimit, to make room.
+  kEmitOldest,
+};
+
+// What happens to an event that would open a group while max_backlog emissions wait.
+enum class OnBacklog : uint8_t {
+  // The event is answered kOverloaded at once, and changes no group.
+  kRefuse,
+  // The event opens its group. When one more emission would exceed the limit, the emission that has
+  // waited longest is dropped and counted.
+  kDropOldest,
+};
+
+// What happens to an emission that should become a dead letter while there are max_dead_letters of
+// them.
+enum class OnDeadLimit : uint8_t {
+  // The emission is delivered again, and its deliveries are counted on.
+  kKeepTrying,
+  // The oldest dead letter is dropped and counted.
+  kDropOldest,
+};
+
+// Which events are late, and what happens to them.
+struct LateOptions {
+  // An event is late if its stamp is more than this before the engine's time.
+  // Range: zero or more. Default: no event is late.
+  Duration accept_limit = kForever;
+
+  // Default: reject. The others need an accept_limit.
+  OnLate on_late = OnLate::kReject;
+};
+
+// How much a folder may hold.
+struct LimitOptions {
+  // The most groups that are open at a time. An event that would open another one meets on_limit.
+  // Each partition has an equal share, so that an answer does not depend on threads: with 16
+  // partitions some key is refused at about 85 % of the total if a share is 100 groups, at 98 % if
+  // a share is 10,000. Range: at least one per partition. Default: 50 million.
+  size_t max_groups = 50'000'000;
+
+  // The most bytes that groups may hold, both open ones and those that wait to be popped. An event
+  // that would open a group, or fold into a state that can grow, meets on_limit. The bytes are
+  // counted, not measured: a group counts with its costs at the usual load of the tables. The total
+  // exceeds the limit at most by the growth of the state that the last event folded into. Range: at
+  // least one per partition. Default: 4 GiB.
+  size_t max_bytes = size_t{4} << 30;
+
+  // With kEmitOldest, open groups are kept below 7/8 of max_bytes, which leaves room for what waits
+  // to be popped. A caller that pops after every event then never sees kOverLimit, unless the ids
+  // to be remembered fill max_bytes. A caller that never pops sees kOverLimit all the same.
+  OnLimit on_limit = OnLimit::kRefuse;
+
+  // Whether groups that wait to be popped count against max_bytes. With false, the answer to an
+  // event does not depend on when somebody pops; pop every few events then, because nothing else
+  // bounds what waits.
+  bool count_ready = true;
+
+  // How many emissions may wait: to be taken, to be acked, or as dead letters. At the limit, an
+  // event that would open a group meets on_backlog. Groups that were open by then still close, so
+  // up to max_groups may come on top. Range: at least one per partition. Default: 50 million.
+  size_t max_backlog = 50'000'000;
+  OnBacklog on_backlog = OnBacklog::kRefuse;
+};
+
+// How emissions are lent; see lease.h. Without effect for a folder whose emissions are only popped.
+struct LeaseOptions {
+  // After this many deliveries without an Ack() an emission becomes a dead letter.
+  // Range: at least 1. Default: 5.
+  uint32_t max_deliveries = 5;
+
+  // How many keys may have an emission that is lent, or that waits to be lent again. At the limit
+  // only emissions that came back are lent. Memory beside max_bytes: 150 bytes for each such key,
+  // and 8 bytes for each of the latest 65,536 deliveries of a partition. Range: at least one per
+  // partition. Default: 1 million.
+  size_t max_leased = 1'000'000;
+
+  // How long after its delivery Extend() can keep a lease, and the longest delay that Nack() can
+  // ask for. A longer time is cut to this, and the answer is kClamped. Range: above zero. Default:
+  // one hour.
+  Duration max_age = std::chrono::hours(1);
+  Duration max_nack_delay = std::chrono::hours(1);
+
+  // How many dead letters are kept. Range: at least one per partition. Default: 100,000.
+  size_t max_dead_letters = 100'000;
+  OnDeadLimit on_dead_limit = OnDeadLimit::kKeepTrying;
+};
+
+// What is measured of a running folder.
+struct MeasureOptions {
+  // Whether gaps between events are measured, so that gap_stats() can tell what other quiet periods
+  // would have done.
+  bool gap_stats = false;
+
+  // For how many closed keys the stamp of the last event is remembered, at about 40 bytes each
+  // beside max_bytes. Range: any. Default: 1 million.
+  size_t max_ghosts = 1'000'000;
+};
+
+struct FolderOptions {
+  // A group closes when its key has had no event for this long.
+  // Range: above zero; kForever is never. Required.
+  Duration quiet_period{0};
+
+  // With a floor, each class of keys (EventMarks::key_class) learns its quiet period from the gaps
+  // between its events, within [quiet_floor, quiet_period]; busy and less busy keys of a class
+  // learn apart. See docs/quiet-period.md. Each partition learns by itself, so results depend on
+  // the number of partitions, and on nothing else. Memory: some 50 bytes for each closed key until
+  // quiet_period has passed; and beside max_bytes some kilobytes a class. Range: zero, or less than
+  // quiet_period, which must not be kForever. Default: zero, nothing is learned.
+  Duration quiet_floor{0};
+
+  // A group closes when it has been open for this long, however busy its key is. On arrival time a
+  // group also closes before an event that is stamped more than this before the event that opened
+  // it. Range: above zero; kForever lets a key that never goes quiet hold its group without end.
+  // Required.
+  Duration max_hold{0};
+
+  // A group closes when it holds this many events. Range: at least 1. Default: no limit.
+  uint64_t max_events = kNoEventCap;
+
+  // A group closes when its state weighs this much: sizeof(State) and State::HeapBytes(), or
+  // StateOps::weight. Range: at least 1. Default: no limit.
+  size_t max_group_bytes = kNoByteCap;
+
+  // When a group is handed out. kLeading and kBoth need a copyable state. Default: when it closes.
+  Edge edge = Edge::kTrailing;
+
+  // An open group is also handed out this often, counted from its opening, with reason kPartial, if
+  // events have folded into it since the last time. Needs a copyable state, and not with
+  // Edge::kLeading. Range: above zero. Default: never.
+  Duration partial_every = kForever;
+
+  LateOptions late;
+
+  // Whether the ledger counts `reopened`. Each group that closes early then costs some 50 bytes
+  // until its quiet period would have ended.
+  bool count_reopened = false;
+
+  LimitOptions limits;
+  LeaseOptions leases;
+  MeasureOptions measure;
+};
+
+}  // namespace pleat::inline v0_1
