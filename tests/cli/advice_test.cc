@@ -5,7 +5,7 @@
 
 #include "tests/cli/run_pleat.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr const char* kOne = R"({"k":1,"t":"2015-09-12T00:00:00Z","v":{"w":1}})"
@@ -135,4 +135,4 @@ TEST(Advice, IsPartOfTheSummary) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

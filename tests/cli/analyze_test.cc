@@ -7,7 +7,7 @@
 #include "tests/cli/run_pleat.h"
 #include "tests/support/plain_json.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 using testing::ElementsAre;
@@ -453,4 +453,4 @@ TEST(Analyze, HelpBeginsWithExamples) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

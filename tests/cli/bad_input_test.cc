@@ -3,7 +3,7 @@
 
 #include "tests/cli/run_pleat.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 const Arguments kByKey = {"--key", "k", "--quiet", "1m", "--no-meta"};
@@ -262,4 +262,4 @@ TEST(Inputs, ClosedStandardInputIsAnError) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

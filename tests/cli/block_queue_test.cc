@@ -3,7 +3,7 @@
 
 #include "tests/cli/fixtures.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 class BlockQueueTest : public ::testing::TestWithParam<int> {
@@ -120,4 +120,4 @@ TEST_P(BlockQueueTest, StartsThreadsForWhatIsLargeOnlyAndOnce) {
 INSTANTIATE_TEST_SUITE_P(Threads, BlockQueueTest, ::testing::Values(0, 1, 2, 5));
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

@@ -3,7 +3,7 @@
 
 #include "tests/cli/fixtures.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 std::string Plain(std::string bytes, size_t at_once = SIZE_MAX) {
@@ -105,4 +105,4 @@ TEST(Decompress, ErrorsBelowPassThrough) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

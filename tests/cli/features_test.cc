@@ -2,7 +2,7 @@
 // them. What comes out was worked out by hand from docs/semantics.md.
 #include "tests/cli/run_pleat.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 // An event of `key` at `seconds` past the hour, with `members` behind, such as `,"v":1`.
@@ -525,4 +525,4 @@ TEST(FeaturesCli, SummaryMentionsWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

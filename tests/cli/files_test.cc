@@ -4,7 +4,7 @@
 
 #include "tests/cli/run_pleat.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -282,4 +282,4 @@ TEST(Files, ClosedStandardOutputIsAnError) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

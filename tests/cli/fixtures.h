@@ -19,7 +19,7 @@
 
 #include "tools/pleat/byte_source.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // One gzip member.
 inline std::string Gzip(std::string_view text) {
@@ -125,4 +125,4 @@ inline std::string Content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -1,7 +1,7 @@
 // What `pleat fold` makes of good input: the options that decide groups, time and output lines.
 #include "tests/cli/run_pleat.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 constexpr std::string_view kSixEvents =
@@ -221,4 +221,4 @@ TEST(PleatFold, SummaryTellsAPersonWhatHappened) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

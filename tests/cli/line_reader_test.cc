@@ -3,7 +3,7 @@
 
 #include "tests/cli/fixtures.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 struct Seen {
@@ -143,4 +143,4 @@ TEST(LineReader, HalfALineBeforeAnErrorIsDropped) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

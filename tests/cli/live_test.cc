@@ -4,7 +4,7 @@
 
 #include "tests/cli/run_pleat.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 const Arguments kLive = {"fold", "--key", "k", "--quiet", "50ms", "--no-meta", "--quiet-summary"};
@@ -261,4 +261,4 @@ TEST(ProgressLine, IsNotDrawnWhereItIsNotWanted) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

@@ -3,7 +3,7 @@
 
 #include "tests/cli/fixtures.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 class CgroupMemory : public testing::Test {
@@ -70,4 +70,4 @@ TEST(HalfOfMemory, IsNoMoreThanTheControlGroupAllows) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

@@ -4,7 +4,7 @@
 #include "tests/cli/run_pleat.h"
 #include "tests/support/sanitized.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 std::string Event(int64_t seconds, const std::string& key, size_t bytes) {
@@ -127,4 +127,4 @@ TEST(MemoryLimit, LongLinesThatCloseAtOnceTakeLittleMoreThanTheirGroups) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

@@ -1,7 +1,7 @@
 // Every merge on the command line, one test each, with the exact output.
 #include "tests/cli/run_pleat.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 // What one group makes of `lines`, which have the key `k` and the time `t` in seconds. Quiet for a
@@ -182,4 +182,4 @@ TEST(MergeFeaturesCli, ThreadsChangeNothing) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

@@ -5,7 +5,7 @@
 
 #include "tests/cli/fixtures.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 bool Overwrites(const std::string& input, const std::string& output) {
@@ -80,4 +80,4 @@ TEST(NamedFiles, MessageNamesBoth) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

@@ -15,7 +15,7 @@
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold_flags.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 using Names = std::multiset<std::string>;
@@ -116,4 +116,4 @@ TEST(OptionLists, SuggestionsAreOptionsOfTheCommand) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

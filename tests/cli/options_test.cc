@@ -2,7 +2,7 @@
 // wrongly.
 #include "tests/cli/run_pleat.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 Finished RunPleat(const Arguments& arguments, std::string_view input = "") {
@@ -373,4 +373,4 @@ TEST(Spec, FileNameThatIsNoTextCannotBePrinted) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

@@ -5,7 +5,7 @@
 
 #include "tests/cli/fixtures.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 using Mode = OutputFile::Mode;
@@ -145,4 +145,4 @@ TEST(OutputFile, StreamIsEmptiedOnlyWhenAskedTo) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

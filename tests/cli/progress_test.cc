@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 using std::chrono::seconds;
@@ -31,4 +31,4 @@ TEST(ProgressText, LeavesOutWhatIsLessWanted) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

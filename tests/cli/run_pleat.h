@@ -12,7 +12,7 @@
 #include "tests/cli/fixtures.h"
 #include "tests/support/subprocess.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 using Arguments = std::vector<std::string>;
 
@@ -105,4 +105,4 @@ inline std::string Printed(int seconds) {
   return time;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -4,7 +4,7 @@
 #include "tests/cli/run_pleat.h"
 #include "tests/support/sanitized.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 // All that a run leaves behind.
@@ -152,4 +152,4 @@ TEST(PleatThreads, DoNotShowOverSeveralInputs) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

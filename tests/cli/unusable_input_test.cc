@@ -3,7 +3,7 @@
 
 #include "tests/cli/fixtures.h"
 
-namespace pleat {
+namespace pleat::cli {
 namespace {
 
 const std::vector<NeededMember> kNeeded = {{"--key", "user"}, {"--time", "at.time"}};
@@ -111,4 +111,4 @@ TEST(UnusableInput, FirstInputWithBadLinesIsTheOneThatIsNamed) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::cli

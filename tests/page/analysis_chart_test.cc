@@ -12,7 +12,7 @@
 #include "tools/pleat/analyze_output.h"
 #include "tools/pleat/summary.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 using namespace std::chrono_literals;
@@ -103,4 +103,4 @@ TEST(AnalysisChart, AxisOfCountsIsRound) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -13,7 +13,7 @@
 #include "tools/pleat/analyze_output.h"
 #include "tools/pleat/summary.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 std::string PageOf(KeyAnalysis key, std::string_view source = "log.ndjson") {
@@ -145,4 +145,4 @@ TEST(AnalysisPage, SameAnalysisGivesTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 using namespace std::chrono_literals;
@@ -212,4 +212,4 @@ testing::AssertionResult Has(std::string_view text, std::string_view part) {
   return testing::AssertionFailure() << "has no " << part;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -11,7 +11,7 @@
 
 #include "tools/pleat/recommendation.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // What is to be folded: the stamps of each key, in order.
 using Log = std::map<std::string, std::vector<EngineTime>>;
@@ -45,4 +45,4 @@ const std::vector<std::string>& HostileTexts();
 // Whether `text` has `part` in it. A failure does not print the whole page.
 testing::AssertionResult Has(std::string_view text, std::string_view part);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

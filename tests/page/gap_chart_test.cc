@@ -8,7 +8,7 @@
 
 #include "tests/page/fixture.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 using namespace std::chrono_literals;
@@ -78,4 +78,4 @@ TEST(GapChart, OfNoGapsIsEmpty) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

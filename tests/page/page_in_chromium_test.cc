@@ -18,7 +18,7 @@
 #include "tools/pleat/analysis_page.h"
 #include "tools/pleat/what_if_curve.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 class PageInChromium : public testing::Test {
@@ -128,4 +128,4 @@ TEST_F(PageInChromium, ReadsWithoutScriptInTheDarkOnNarrowScreensAndAloud) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

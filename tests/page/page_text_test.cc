@@ -8,7 +8,7 @@
 #include "tests/page/fixture.h"
 #include "tools/pleat/analyze_output.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 using namespace std::string_literals;
@@ -56,4 +56,4 @@ TEST(PageText, RatesHaveTwoDigitsAtLeast) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -8,7 +8,7 @@
 
 #include "tests/page/fixture.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 using namespace std::chrono_literals;
@@ -98,4 +98,4 @@ TEST(WhatIfCurve, OfRowsTooCloseToTellApartTheOneToKeepStays) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -6,7 +6,7 @@
 #include "tools/pleat/input.h"
 #include "tools/pleat/summary.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 std::string QuotedPath(const std::string& path) {
@@ -81,4 +81,4 @@ std::vector<std::string> AdviceOn(const FoldOptions& options, const JsonFolder& 
   return advice;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -8,7 +8,7 @@
 
 #include "tools/pleat/fold_options.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // A line each, to be said behind the summary: options that did not fit the input, as far as that shows.
 std::vector<std::string> AdviceOn(const FoldOptions& options, const JsonFolder& folder);
@@ -16,4 +16,4 @@ std::vector<std::string> AdviceOn(const FoldOptions& options, const JsonFolder& 
 // Whether `unit` puts all events where none is likely to be; nothing if not.
 std::string AdviceOnUnit(TimeUnit unit, EngineTime oldest, EngineTime newest);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

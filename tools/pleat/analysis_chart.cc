@@ -12,7 +12,7 @@
 #include "tools/pleat/summary.h"
 #include "tools/pleat/what_if_curve.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr size_t kColors = 4;  // classes line-0 ... of chart.css; later lines are dashed
@@ -356,4 +356,4 @@ std::string AnalysisSvg(std::span<const KeyAnalysis> keys) {
   return Svg(keys, kWidth, kHead, "class=\"chart\"", "", before);
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -9,7 +9,7 @@
 #include "tools/pleat/chart_scale.h"
 #include "tools/pleat/recommendation.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // A document of its own, with a line for each of `keys`: it brings its colours, light and dark, and refers to
 // nothing.
@@ -41,4 +41,4 @@ const char* MarkName(const Recommendation& recommended);
 // The row that is marked; null if there is none.
 const AnalysisRow* MarkedRow(const KeyAnalysis& key);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -17,7 +17,7 @@
 #include "tools/pleat/summary.h"
 #include "tools/pleat/what_if_curve.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr int kWide = 860;
@@ -338,4 +338,4 @@ std::string AnalysisPage(std::span<const KeyAnalysis> keys, std::string_view sou
   return out;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -7,9 +7,9 @@
 
 #include "tools/pleat/recommendation.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // `source`: what was analyzed, such as the names of the files.
 std::string AnalysisPage(std::span<const KeyAnalysis> keys, std::string_view source);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

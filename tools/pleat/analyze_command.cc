@@ -7,7 +7,7 @@
 #include "tools/pleat/analyze_options.h"
 #include "tools/pleat/analyze_run.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr int kExitDone = 0;
@@ -33,4 +33,4 @@ int AnalyzeMain(int argc, const char* const* argv) {
   return AnalyzeRun(call->options).Run();
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -1,9 +1,9 @@
 // The command `pleat analyze`.
 #pragma once
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // `argv` begins with the command's name. Returns the exit code.
 int AnalyzeMain(int argc, const char* const* argv);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

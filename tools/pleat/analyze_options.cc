@@ -10,7 +10,7 @@
 #include "tools/pleat/fold_options.h"
 #include "tools/pleat/machine_memory.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr Flag kFlags[] = {
@@ -240,4 +240,4 @@ absl::StatusOr<AnalyzeCall> ParseAnalyzeCall(int argc, const char* const* argv) 
   return call;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

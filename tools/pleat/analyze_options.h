@@ -13,7 +13,7 @@
 #include "tools/pleat/flags.h"
 #include "tools/pleat/recommendation.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 struct AnalyzeOptions {
   std::vector<std::string> keys;  // one analysis each
@@ -48,4 +48,4 @@ std::span<const Flag> AnalyzeFlags();
 // The help text: examples first, then every option, then what comes out.
 std::string AnalyzeHelp();
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

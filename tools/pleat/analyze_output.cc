@@ -12,7 +12,7 @@
 
 #include "tools/pleat/summary.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr size_t kBurstsShown = 5;
@@ -230,4 +230,4 @@ std::string AnalysisJson(const KeyAnalysis& key) {
   return out;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

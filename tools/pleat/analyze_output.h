@@ -5,7 +5,7 @@
 
 #include "tools/pleat/recommendation.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // Several lines, the last one ended too.
 std::string AnalysisTable(const KeyAnalysis& key);
@@ -25,4 +25,4 @@ std::string PercentText(double ratio);
 // "1,234", "17.2", "0.172", "0.0017": three digits, of what is small two.
 std::string RateText(double per_second);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

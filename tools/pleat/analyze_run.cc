@@ -14,7 +14,7 @@
 #include "tools/pleat/named_files.h"
 #include "tools/pleat/summary.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr int kExitDone = 0;
@@ -283,4 +283,4 @@ void AnalyzeRun::ShowProgress() {
   progress_.Draw({read_.bytes, first.counts().lines, first.analyzer().keys(), "keys"}, elapsed);
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

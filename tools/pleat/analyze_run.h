@@ -19,7 +19,7 @@
 #include "tools/pleat/recommendation.h"
 #include "tools/pleat/unusable_input.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 class AnalyzeRun final : private InputWaiter {
  public:
@@ -69,4 +69,4 @@ class AnalyzeRun final : private InputWaiter {
   bool no_unit_ = false;
 };
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

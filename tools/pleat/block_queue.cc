@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 // Handing a block to another thread costs some 10 us where a processor has to be woken up for it: with
@@ -129,4 +129,4 @@ void BlockQueue::TakeOffInput(Block& block) {
   block.text = {block.bytes.data(), block.text.size()};
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

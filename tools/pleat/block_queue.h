@@ -32,7 +32,7 @@
 
 #include "tools/pleat/line_reader.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 class BlockQueue {
  public:
@@ -96,4 +96,4 @@ class BlockQueue {
   std::vector<std::thread> threads_;  // last: they use all of the above
 };
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -7,7 +7,7 @@
 
 #include <absl/status/statusor.h>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 class ByteSource {
  public:
@@ -27,4 +27,4 @@ class InputWaiter {
   virtual bool AwaitInput(int fd) = 0;
 };
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

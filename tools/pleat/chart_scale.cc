@@ -5,7 +5,7 @@
 
 #include "tools/pleat/what_if_curve.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr size_t kFew = 4;  // with fewer marks a scale is hard to read
@@ -69,4 +69,4 @@ double RoundUp125(double value) {
   return down >= 5 * power ? 10 * power : down >= 2 * power ? 5 * power : 2 * power;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

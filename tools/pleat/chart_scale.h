@@ -9,7 +9,7 @@
 
 #include <pleat/time.h>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // Maps values above zero to their share of the way from `low` to `high`.
 class LogScale {
@@ -49,4 +49,4 @@ void Print(std::string& out, const char* format, Values... values) {
   out += text;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

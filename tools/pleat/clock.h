@@ -9,7 +9,7 @@
 
 #include <pleat/time.h>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 class MonotoneClock {
  public:
@@ -31,4 +31,4 @@ class MonotoneClock {
   Duration started_;
 };
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -12,7 +12,7 @@
 
 #include "tools/pleat/errno_status.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr size_t kRawBytes = 128 * 1024;
@@ -231,4 +231,4 @@ absl::StatusOr<std::unique_ptr<ByteSource>> Decompressed(std::unique_ptr<ByteSou
   return result;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -13,11 +13,11 @@
 
 #include "tools/pleat/byte_source.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // Reads the first bytes of `raw`, only as many as it takes to tell, and returns a source of the
 // plain bytes. `name` is for messages.
 absl::StatusOr<std::unique_ptr<ByteSource>> Decompressed(std::unique_ptr<ByteSource> raw,
                                                          std::string name);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -7,7 +7,7 @@
 
 #include <absl/status/status.h>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // A name for messages: control characters, which could rewrite a terminal, become '?'.
 inline std::string Printable(std::string_view name) {
@@ -22,4 +22,4 @@ inline absl::Status ErrnoStatus(int error, std::string_view name) {
   return absl::UnavailableError(Printable(name) + ": " + std::strerror(error));
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 std::string Dashed(std::string_view name) { return "--" + std::string(name); }
@@ -151,4 +151,4 @@ std::string NearestName(std::string_view name, const std::vector<std::string_vie
   return std::string(best);
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

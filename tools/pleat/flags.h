@@ -10,7 +10,7 @@
 
 #include <absl/status/statusor.h>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 enum class FlagKind { kText, kNumber, kSwitch, kList, kCondition };
 
@@ -46,4 +46,4 @@ absl::Status WrongFlag(std::string_view name, std::string_view why);
 // The known name nearest to a mistyped one, or an empty string if none is near.
 std::string NearestName(std::string_view name, const std::vector<std::string_view>& known);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -8,7 +8,7 @@
 #include "tools/pleat/fold_flags.h"
 #include "tools/pleat/fold_run.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr int kExitDone = 0;
@@ -42,4 +42,4 @@ int FoldMain(int argc, const char* const* argv) {
   return FoldRun(call->options).Run();
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

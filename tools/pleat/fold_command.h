@@ -1,9 +1,9 @@
 // `pleat fold`: NDJSON in, folded NDJSON out.
 #pragma once
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // `argv` begins with the subcommand's name. Returns the exit code.
 int FoldMain(int argc, const char* const* argv);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

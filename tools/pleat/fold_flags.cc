@@ -5,7 +5,7 @@
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/input.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr Flag kFlags[] = {
@@ -242,4 +242,4 @@ absl::StatusOr<FoldCall> ParseFoldCall(int argc, const char* const* argv) {
   return call;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -11,7 +11,7 @@
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold_options.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // The table of them, by which the command line is read and the help is written.
 std::span<const Flag> FoldFlags();
@@ -34,4 +34,4 @@ struct FoldCall {
 // Errors: kInvalidArgument for a usage error; kUnavailable if the document cannot be read.
 absl::StatusOr<FoldCall> ParseFoldCall(int argc, const char* const* argv);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

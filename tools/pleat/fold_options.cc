@@ -7,7 +7,7 @@
 #include "tools/pleat/fold_flags.h"
 #include "tools/pleat/machine_memory.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 absl::Status SetFlag(std::string_view name, std::string_view text, bool& flag) {
@@ -172,4 +172,4 @@ absl::StatusOr<std::string> PrintDocument(const FoldOptions& options) {
   return out;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

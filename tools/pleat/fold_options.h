@@ -15,7 +15,7 @@
 #include <pleat/json.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 inline constexpr int kThreadsMax = 256;
 
@@ -58,4 +58,4 @@ absl::Status Complete(FoldOptions& options);
 // Errors: kInvalidArgument if a text, such as a file name, is not valid UTF-8.
 absl::StatusOr<std::string> PrintDocument(const FoldOptions& options);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

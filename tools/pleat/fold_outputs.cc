@@ -7,7 +7,7 @@
 
 #include "tools/pleat/named_files.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 // None for an option that was not given.
@@ -71,4 +71,4 @@ absl::Status FoldOutputs::WriteStats(std::string_view json) {
   return stats_->Commit();
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -14,7 +14,7 @@
 #include "tools/pleat/fold_options.h"
 #include "tools/pleat/output_file.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 class FoldOutputs {
  public:
@@ -53,4 +53,4 @@ class FoldOutputs {
   std::unique_ptr<OutputFile> stats_;
 };
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -13,7 +13,7 @@
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/summary.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 using std::chrono::microseconds;
@@ -353,4 +353,4 @@ void FoldRun::ShowProgress() {
                  elapsed);
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

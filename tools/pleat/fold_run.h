@@ -30,7 +30,7 @@
 #include "tools/pleat/progress.h"
 #include "tools/pleat/unusable_input.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 class FoldRun final : private InputWaiter {
  public:
@@ -98,4 +98,4 @@ class FoldRun final : private InputWaiter {
   bool refusal_said_ = false;
 };
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

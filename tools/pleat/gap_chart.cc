@@ -12,7 +12,7 @@
 #include "tools/pleat/summary.h"
 #include "tools/pleat/what_if_curve.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr size_t kBarsMax = 60;
@@ -181,4 +181,4 @@ std::string GapChartElement(const KeyAnalysis& key, int width, std::string_view 
   return out + drawing.Draw(id) + "</svg>\n";
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -8,7 +8,7 @@
 
 #include "tools/pleat/recommendation.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // Gaps from `from` up to, but not including, `to`. What is at 0 has a range of its own.
 struct GapRange {
@@ -27,4 +27,4 @@ std::vector<GapRange> GapRanges(const GapHistogram& gaps);
 std::string GapChartElement(const KeyAnalysis& key, int width, std::string_view class_name,
                             std::string_view id);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -10,7 +10,7 @@
 #include "tools/pleat/decompress.h"
 #include "tools/pleat/errno_status.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr size_t kSpecBytesMax = size_t{1} << 20;
@@ -137,4 +137,4 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
   return text;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

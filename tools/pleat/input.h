@@ -18,7 +18,7 @@
 
 #include "tools/pleat/byte_source.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // What a source has read so far, in bytes as they lie on the disk. Written by the thread that reads,
 // read by the one that shows progress.
@@ -52,4 +52,4 @@ absl::StatusOr<OpenedInput> OpenInput(const std::string& path, InputWaiter& wait
 // All of a small file, such as a spec.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

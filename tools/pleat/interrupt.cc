@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr int kSlots = 4;
@@ -106,4 +106,4 @@ RemovedOnKill::~RemovedOnKill() {
   if (slot_ >= 0) g_doomed[slot_].used.store(false, std::memory_order_release);
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // To be called once, by main. SIGINT is taken even where the parent had it ignored, as a shell script
 // does for its background jobs: an explicit `kill -INT` should work there as well.
@@ -35,4 +35,4 @@ class RemovedOnKill {
   int slot_;
 };
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 // Large enough that a system call per block costs nothing, small enough to stay in the cache.
@@ -80,4 +80,4 @@ absl::Status LineReader::Fill() {
   return absl::OkStatus();
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

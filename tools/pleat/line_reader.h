@@ -16,7 +16,7 @@
 
 #include "tools/pleat/byte_source.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // What FoldLine is shown of a line, at most: enough to see that it is over the limit.
 inline constexpr size_t kLineBytesShown = kLineBytesMax + 1;
@@ -56,4 +56,4 @@ class LineReader {
   bool ended_ = false;
 };
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

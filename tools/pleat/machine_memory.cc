@@ -10,7 +10,7 @@
 
 #include <pleat/json.h>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 // The number in a file; SIZE_MAX if there is none, as in "max".
@@ -69,4 +69,4 @@ size_t HalfOfMemory() {
   return std::min(static_cast<size_t>(pages) * static_cast<size_t>(page_bytes), limit) / 2;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

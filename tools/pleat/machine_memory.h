@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // Half of it, in bytes: the default for --max-memory.
 size_t HalfOfMemory();
@@ -14,4 +14,4 @@ size_t HalfOfMemory();
 // of version 1 or 2; SIZE_MAX if there is none. `root` stands for "/" and ends without a slash.
 size_t CgroupMemoryLimit(const std::string& root);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

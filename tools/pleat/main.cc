@@ -12,7 +12,7 @@
 #include "tools/pleat/fold_command.h"
 #include "tools/pleat/interrupt.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr int kExitDone = 0;
@@ -113,6 +113,6 @@ int Main(int argc, const char* const* argv) {
 }
 
 }  // namespace
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli
 
-int main(int argc, char** argv) { return pleat::Main(argc, argv); }
+int main(int argc, char** argv) { return pleat::cli::Main(argc, argv); }

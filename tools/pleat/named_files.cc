@@ -10,7 +10,7 @@
 
 #include "tools/pleat/errno_status.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 // What tells a regular file from others whatever it is called: its device and inode; of one that is
@@ -110,4 +110,4 @@ absl::Status CheckNoneOverwritten(std::span<const NamedFile> inputs,
   return absl::OkStatus();
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

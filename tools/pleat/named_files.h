@@ -9,7 +9,7 @@
 
 #include <absl/status/status.h>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // The descriptor of this process that a name such as /dev/stdout or /dev/fd/3 stands for, or -1.
 int DescriptorNamed(std::string_view path);
@@ -40,4 +40,4 @@ NamedFile NamedOutput(std::string_view option, const std::string& path,
 absl::Status CheckNoneOverwritten(std::span<const NamedFile> inputs,
                                   std::span<const NamedFile> outputs);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -11,7 +11,7 @@
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/named_files.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr size_t kBufferBytes = 256 * 1024;
@@ -138,4 +138,4 @@ absl::Status OutputFile::Commit() {
   return absl::OkStatus();
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -20,7 +20,7 @@
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/named_files.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 class OutputFile {
  public:
@@ -69,4 +69,4 @@ class OutputFile {
   int fd_;
 };
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 extern const std::string_view kChartStyle;
 extern const std::string_view kPageStyle;
@@ -14,4 +14,4 @@ extern const std::string_view kChartStyleDigest;
 extern const std::string_view kPageStyleDigest;
 extern const std::string_view kPageScriptDigest;
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 struct Character {
@@ -79,4 +79,4 @@ std::string Escaped(std::string_view bytes, size_t characters_max) {
   return out;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

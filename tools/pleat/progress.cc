@@ -11,7 +11,7 @@
 
 #include "tools/pleat/summary.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 using std::chrono::duration;
@@ -81,4 +81,4 @@ void Progress::Clear() {
   drawn_ = false;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

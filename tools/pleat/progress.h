@@ -10,7 +10,7 @@
 
 #include <pleat/time.h>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 class Progress {
  public:
@@ -47,4 +47,4 @@ class Progress {
   bool drawn_ = false;
 };
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -9,7 +9,7 @@
 #include "tools/pleat/analyze_output.h"
 #include "tools/pleat/summary.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 // Below this ratio a log does not fold.
@@ -209,4 +209,4 @@ Recommendation Recommend(const Analysis& analysis, const Goal& goal) {
   return recommended;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

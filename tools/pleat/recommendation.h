@@ -10,7 +10,7 @@
 #include <pleat/analysis.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // What was asked for. Nothing: the knee.
 struct Goal {
@@ -43,4 +43,4 @@ struct KeyAnalysis {
   bool compound = false;  // the key has several fields
 };
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 template <class... Args>
@@ -143,4 +143,4 @@ std::string ByteText(double bytes) {
   return Format(unit == 0 ? "%.0f %s" : "%.1f %s", bytes, kUnits[unit]);
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -9,7 +9,7 @@
 #include <pleat/stats.h>
 #include <pleat/time.h>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // lines = events + bad
 // events = opened + folded + late + refused + duplicate + conflict + corrected + control
@@ -62,4 +62,4 @@ std::string Counted(uint64_t number, std::string_view what);
 // 1234567 as "1.2 MB", and a rate per second.
 std::string ByteText(double bytes);
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

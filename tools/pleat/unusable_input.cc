@@ -5,7 +5,7 @@
 #include <regex>
 #include <utility>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 constexpr size_t kLinesKept = 10;
@@ -157,4 +157,4 @@ std::string UnusableInput::Sentence(std::string_view command,
   return said + "the reasons are above";
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

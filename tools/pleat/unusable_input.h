@@ -11,7 +11,7 @@
 
 #include <pleat/json.h>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 // A member that every event must have, and the option that says so.
 struct NeededMember {
@@ -38,4 +38,4 @@ class UnusableInput {
   std::vector<std::string> lines_;
 };
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

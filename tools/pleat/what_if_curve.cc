@@ -6,7 +6,7 @@
 
 #include "tools/pleat/analyze_output.h"
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 namespace {
 
 using namespace std::chrono_literals;
@@ -124,4 +124,4 @@ std::span<const Duration> LesserKnownDurations() {
   return kKnown;
 }
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli

@@ -12,7 +12,7 @@
 #include <pleat/analysis.h>
 #include <pleat/what_if.h>
 
-namespace pleat::inline v0_1 {
+namespace pleat::cli {
 
 struct CurvePoint {
   WhatIfRow figures;
@@ -31,4 +31,4 @@ inline bool GapsTellRatio(const Analysis& analysis) { return analysis.max_hold =
 std::span<const Duration> KnownDurations();
 std::span<const Duration> LesserKnownDurations();
 
-}  // namespace pleat::inline v0_1
+}  // namespace pleat::cli
