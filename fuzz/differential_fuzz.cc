@@ -9,8 +9,11 @@
 //   - What all accept means the same to all: the same tree, numbers exactly as written, strings and
 //     names unescaped to the same bytes; the values found by path are those of the tree.
 //   - A scanner that has seen the document before judges it no differently.
+//   - The fast and the plain tokenizer give the same tokens, or the same reason why there are none; a
+//     scanner over either gives the same verdict.
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <optional>
@@ -22,6 +25,7 @@
 #include "engine/json/reasons.h"
 #include "engine/json/scanner.h"
 #include "engine/json/text.h"
+#include "engine/json/tokens.h"
 #include "fuzz/target.h"
 #include "tests/support/plain_json.h"
 
@@ -319,9 +323,20 @@ void ExpectValues(const Paths& paths, const pleat::Scanner& scanner, const Plain
   }
 }
 
+// `text` as it is, which may be several lines.
+void CompareTokenizers(std::string_view text) {
+  const auto fast = pleat::MakeFastTokenizer();
+  const auto plain = pleat::MakePlainTokenizer();
+  const std::string_view wrong = fast->Index(text);
+  FUZZ_EXPECT_SAME(plain->Index(text), wrong, text);
+  if (wrong.empty()) FUZZ_EXPECT(std::ranges::equal(fast->tokens(), plain->tokens()), text);
+}
+
 bool ScannerAccepts(pleat::Scanner& scanner, std::string_view text) {
   const std::string first(scanner.Scan(text));
   FUZZ_EXPECT_SAME(scanner.Scan(text), first, text);
+  const pleat::PathTree none;
+  FUZZ_EXPECT_SAME(pleat::Scanner(none, pleat::MakePlainTokenizer()).Scan(text), first, text);
   return first.empty();
 }
 
@@ -329,6 +344,7 @@ bool ScannerAccepts(pleat::Scanner& scanner, std::string_view text) {
 bool Compare(const Paths& paths, pleat::Scanner& scanner, std::string_view bytes) {
   const PaddedText padded(bytes);
   const std::string_view text = padded.view();
+  CompareTokenizers(text);
   if (Trimmed(text).empty()) return false;
   const bool ours = ScannerAccepts(scanner, text);
   const std::optional<PlainJson> plain = pleat::ParsePlainJson(text);

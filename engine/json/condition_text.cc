@@ -8,7 +8,7 @@
 #include "engine/json/option_json.h"
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
-#include "engine/json/tokens.h"
+#include "engine/json/utf8.h"
 
 namespace pleat::inline v0_1 {
 namespace {

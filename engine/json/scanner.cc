@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include <pleat/json.h>
 
+#include "engine/base/check.h"
 #include "engine/json/number.h"
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
@@ -23,6 +25,15 @@ const char* FindBackslash(const char* from, const char* end) noexcept {
   return found == nullptr ? end : static_cast<const char*>(found);
 }
 
+// Whether a token in quotes is one string: what the tokenizer answers for.
+[[maybe_unused]] bool IsOneString(std::string_view token) noexcept {
+  for (size_t i = 1; i + 1 < token.size(); ++i) {
+    if (token[i] == '"' || static_cast<unsigned char>(token[i]) < ' ') return false;
+    if (token[i] == '\\') ++i;
+  }
+  return true;
+}
+
 Value::Kind KindOfWord(std::string_view token) noexcept {
   if (token == "null") return Value::Kind::kNull;
   if (token == "true" || token == "false") return Value::Kind::kBool;
@@ -31,14 +42,17 @@ Value::Kind KindOfWord(std::string_view token) noexcept {
 
 }  // namespace
 
-Scanner::Scanner(const PathTree& paths)
-    : paths_(paths), known_(paths), values_(static_cast<size_t>(paths.slots())) {}
+Scanner::Scanner(const PathTree& paths, std::unique_ptr<Tokenizer> tokenizer)
+    : paths_(paths),
+      known_(paths),
+      tokenizer_(std::move(tokenizer)),
+      values_(static_cast<size_t>(paths.slots())) {}
 
 std::string_view Scanner::Scan(std::string_view line) {
   if (line.size() > kLineBytesMax) return bad_line::kTooLong;
   if (line.starts_with(kByteOrderMark)) return bad_line::kByteOrderMark;
-  if (std::string_view wrong = tokenizer_.Index(line); !wrong.empty()) return wrong;
-  const std::span<const uint32_t> tokens = tokenizer_.tokens();
+  if (std::string_view wrong = tokenizer_->Index(line); !wrong.empty()) return wrong;
+  const std::span<const uint32_t> tokens = tokenizer_->tokens();
   last_ = tokens.data() + tokens.size() - 1;
   text_ = line.data();
   Prepare(line, std::memchr(line.data(), '\\', line.size()) != nullptr);
@@ -46,8 +60,8 @@ std::string_view Scanner::Scan(std::string_view line) {
 }
 
 bool Scanner::Index(std::string_view text) {
-  if (!tokenizer_.Index(text).empty()) return false;
-  const std::span<const uint32_t> tokens = tokenizer_.tokens();
+  if (!tokenizer_->Index(text).empty()) return false;
+  const std::span<const uint32_t> tokens = tokenizer_->tokens();
   next_ = tokens.data();
   end_ = next_ + tokens.size() - 1;
   text_ = text.data();
@@ -260,6 +274,7 @@ Scanner::Token Scanner::ScanContainer(Token token, NameTree::Id name, int depth)
 // `plain` tells whether there is no backslash in it.
 inline bool Scanner::CheckString(std::string_view token, bool& plain) {
   if (token.size() < 2 || token.back() != '"') return Fail(bad_line::kUnclosedString) != nullptr;
+  PLEAT_DCHECK(IsOneString(token));
   plain = !backslashes_ || token.find('\\') == std::string_view::npos;
   if (plain) return true;
   const std::string_view wrong = CheckEscapes(token.substr(1, token.size() - 2));

@@ -5,8 +5,9 @@
 //     object can consume it, so that the walk asks for the end of the line nowhere else;
 //   - a line without a backslash, which is nearly every line, has no escapes to look at and no name
 //     or string to rewrite; one search over the line decides;
-//   - a string ends at the last byte before the next token that is not white space, because the
-//     tokenizer marks whatever follows a string as a token; so its bytes are not looked at again;
+//   - a string ends at the last byte before the next token that is not white space, because whatever
+//     follows a string is a token. The walk looks at the first and the last byte of a string only: the
+//     tokenizer has checked those between (tokens.h says what the walk relies on);
 //   - the lines of a log repeat their names in the same order, and of a name that stands where it
 //     stood before everything is known already (name_tree.h);
 //   - other repeated names are found by 32-bit fingerprints, looked up one by one in small objects and
@@ -18,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +34,7 @@ namespace pleat::inline v0_1 {
 class Scanner {
  public:
   // Borrows `paths`.
-  explicit Scanner(const PathTree& paths);
+  explicit Scanner(const PathTree& paths, std::unique_ptr<Tokenizer> tokenizer = MakeTokenizer());
 
   // Checks `line`; returns why it is bad, or nothing. REQUIRES: not blank, and kLinePaddingBytes
   // readable bytes behind it.
@@ -92,7 +94,7 @@ class Scanner {
 
   const PathTree& paths_;
   NameTree known_;
-  Tokenizer tokenizer_;
+  const std::unique_ptr<Tokenizer> tokenizer_;
   std::vector<Value> values_;
 
   const char* text_ = nullptr;

@@ -11,7 +11,7 @@
 #include "engine/json/path.h"
 #include "engine/json/reasons.h"
 #include "engine/json/spec_text.h"
-#include "engine/json/tokens.h"
+#include "engine/json/utf8.h"
 
 namespace pleat::inline v0_1 {
 namespace {

@@ -1,16 +1,22 @@
-// Where the tokens of a line start: the door to simdjson.
+// Where the tokens of a line start. The scanner (scanner.h) walks over them.
 //
-// simdjson works in two stages. The first finds the start of every token (brackets, colons, commas,
-// and the first byte of each string, number or word) at gigabytes a second, and checks that the line
-// is UTF-8, that every string is closed and that none holds a raw control character. On-Demand then
-// reads values lazily: what nobody asks for is not checked, and what is asked for is converted. We
-// need the opposite, everything checked and nothing converted, so we run the first stage by itself
-// and walk its tokens once (scanner.h). The tokens are the whole interface: nothing else of simdjson
-// is used for a line, and a mistake in them can make a good line bad but never lets a bad one through, because
-// the scanner looks at every byte between two tokens.
+// A token is one of { } [ ] : , outside a string, or a string with its quotes, or a run of other bytes:
+//
+//   {"a b":[1, true]}
+//   ^^    ^^^^ ^   ^^
+//
+// Two classes find them. The fast one runs the first of simdjson's two stages by itself, at gigabytes a
+// second (fast_tokenizer.cc). The plain one is a loop over the bytes, for builds where simdjson is
+// absent or has changed (plain_tokenizer.cc). A test and a fuzz target hold them against each other.
+//
+// The scanner checks everything about a line except three properties, for which it trusts the
+// tokenizer: the line is UTF-8, every string is closed, and no string contains a raw control
+// character. It also trusts that the byte before the next token, white space aside, ends the present
+// one. So a tokenizer that is wrong here would let bad lines through. Three checks guard the fast one:
+// the version of simdjson and a probe when the build is configured (cmake/PleatTokenizer.cmake), and
+// CheckTokenizer() at its first use in a process.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -20,27 +26,31 @@ namespace pleat::inline v0_1 {
 
 class Tokenizer {
  public:
-  Tokenizer();
-  ~Tokenizer();
+  Tokenizer() = default;
+  Tokenizer(const Tokenizer&) = delete;
+  Tokenizer& operator=(const Tokenizer&) = delete;
+  virtual ~Tokenizer() = default;
 
-  // Finds the tokens of `line`, of at most kLineBytesMax bytes. Returns why there are none, or
-  // nothing. `tokens()` holds offsets into the line, and after the last one the line's size.
-  std::string_view Index(std::string_view line) noexcept;
+  // Finds the tokens of `text`, one line or several. Returns why it has none (see reasons.h), or
+  // nothing. REQUIRES: kLinePaddingBytes readable bytes follow the text, which is below 4 GiB.
+  virtual std::string_view Index(std::string_view text) noexcept = 0;
 
-  // Offsets of the tokens, then the size of the line.
+  // After a successful Index(), until the next: the offset of each token, then the size of the text.
   std::span<const uint32_t> tokens() const noexcept { return tokens_; }
 
- private:
-  struct Stage;
-
-  void Reserve(size_t line_bytes) noexcept;
-
-  std::unique_ptr<Stage> stage_;
-  size_t capacity_ = 0;
+ protected:
   std::span<const uint32_t> tokens_;
 };
 
-// Whether `text` is valid UTF-8.
-bool IsUtf8(std::string_view text) noexcept;
+// The tokenizer that this build was configured with.
+std::unique_ptr<Tokenizer> MakeTokenizer();
+
+// The fast one is absent from a library that was configured with PLEAT_PLAIN_TOKENIZER=ON.
+std::unique_ptr<Tokenizer> MakeFastTokenizer();
+std::unique_ptr<Tokenizer> MakePlainTokenizer();
+
+// Runs a tokenizer on texts whose tokens are known, and on texts that have none. Returns the first
+// surprise as a sentence, or nothing.
+std::string_view CheckTokenizer(Tokenizer& tokenizer) noexcept;
 
 }  // namespace pleat::inline v0_1

@@ -70,7 +70,7 @@ const std::vector<Door>& Doors() {
   static const Names kPure = {"engine/table/", "engine/timer/", "engine/fold/", "engine/partition/",
                               "include/pleat/"};
   static const std::vector<Door> doors = {
-      {"simdjson", {"engine/json/"}, {}},
+      {"simdjson", {"engine/json/fast_tokenizer.cc"}, {}},
       {"boost/asio", {"engine/asio/", "include/pleat/asio.h", "examples/"}, {}},
       {"boost/", {"engine/", "include/pleat/asio.h", "examples/"}, {}},
       {"CLI/", {"tools/pleat/"}, {}},
