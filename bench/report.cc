@@ -7,7 +7,7 @@
 //   {{table PREFIX BASE UNIT}} up to {{end}}: a table with a line for each line `CONTESTANT | words`, of the
 //                              benchmarks PREFIX/CONTESTANT; ratios are against PREFIX/BASE, and UNIT names
 //                              what is counted. Columns that nobody has a figure for are left out.
-//   {{goals}} up to {{end}}    a table with a line for each line `what | goal | floor | figure`, where goal and
+//   {{goals}} up to {{end}}    a table with a line for each line `case | goal | floor | figure`, where goal and
 //                              floor begin with >= or <=, and a figure is `NAME / NAME` or `NAME : COUNTER`
 //
 // What was not measured says so; nothing is left out for it.
@@ -112,7 +112,7 @@ std::string Table(const Results& results, const std::vector<std::string>& reques
   if (request.size() != 4) throw std::runtime_error("{{table PREFIX BASE UNIT}}");
   const std::string prefix = request[1] + "/";
   const std::vector<std::string> headings = Headings(request[2], request[3]);
-  std::vector<std::vector<std::string>> rows = {{"what"}, {"---"}};
+  std::vector<std::vector<std::string>> rows = {{"case"}, {"---"}};
   for (const std::string& line : lines) {
     const std::vector<std::string> parts = Split(line, '|');
     rows.push_back({RowTitle(results, prefix + parts[0], parts)});
@@ -161,11 +161,11 @@ std::optional<double> Evaluate(const Results& results, const std::string& expres
 
 std::string Goals(const Results& results, const std::vector<std::string>& lines) {
   std::string out =
-      "| what | goal | floor | measured | by processor time | floor held | goal reached |\n"
+      "| case | goal | floor | measured | by processor time | floor held | goal reached |\n"
       "| --- | ---: | ---: | ---: | ---: | --- | --- |\n";
   for (const std::string& line : lines) {
     const std::vector<std::string> parts = Split(line, '|');
-    if (parts.size() != 4) throw std::runtime_error("what | goal | floor | figure: " + line);
+    if (parts.size() != 4) throw std::runtime_error("case | goal | floor | figure: " + line);
     const auto figure = Evaluate(results, parts[3], kByWallClock);
     const auto by_cpu = Evaluate(results, parts[3], kByProcessorTime);
     out += "| " + parts[0] + " | " + parts[1] + " | " + parts[2] + " | ";
