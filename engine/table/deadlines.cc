@@ -64,6 +64,26 @@ void Deadlines::Clear() noexcept {
   sweep_chunk_ = nullptr;
 }
 
+void Deadlines::CheckWhole() const {
+  size_t slots = 0;
+  for (const Slot& slot : slots_) {
+    ++slots;
+    PLEAT_CHECK(slot.index >= surfaced_ && slot.head != nullptr);
+    PLEAT_CHECK(slot.head_size > 0 && slot.head_size <= Chunk::kRefs);
+    PLEAT_CHECK(IndexOf(slot.min_due) == slot.index);
+  }
+  PLEAT_CHECK(slots == slot_count_);
+  for (const Slot* slot : known_) PLEAT_CHECK(slot == nullptr || slots_.count(slot->index) == 1);
+  PLEAT_CHECK(loading_ != nullptr || std::is_sorted(run_.begin(), run_.end(), Later));
+  PLEAT_CHECK(std::is_heap(heap_.begin(), heap_.end(), Later));
+  size_t references = 0;
+  ForEachReference([&](uint32_t, EngineTime from) {
+    ++references;
+    PLEAT_CHECK(from >= NextDue());
+  });
+  PLEAT_CHECK(stale_ <= references);
+}
+
 // If the first slot begins by `limit`, takes it off the order and makes it the one being loaded.
 bool Deadlines::SurfaceSlot(EngineTime limit) {
   if (slots_.empty()) return false;

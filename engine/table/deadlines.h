@@ -1,23 +1,23 @@
 // Deadlines finds what is due, exactly and in order, while a deadline that only moves later costs
 // nothing at all.
 //
-// It orders time slots, not entries. A slot covers 1/4096 of a group's usual life and holds the numbers
-// of the entries armed in it, unsorted. Entries keep their own deadline; whoever moves it later
-// writes it there and nowhere else. When a slot's time comes, each of its entries is asked: what is
-// due later moves to its new slot, the rest is sorted into a run that gives the exact order by (due,
-// order); what is armed in a slot whose time has come already goes to a small heap beside it. So an arm
-// is a push, a later deadline is free, and `now` may lie anywhere inside a slot.
+// It orders time slots, not entries. A slot covers 1/4096 of a group's usual life and holds the
+// numbers of the entries armed in it, unsorted. Entries keep their own deadline; whoever moves it
+// later writes it there and nowhere else. When a slot's time comes, each of its entries is asked:
+// what is due later moves to its new slot, the rest is sorted into a run that gives the exact order
+// by (due, order); what is armed in a slot whose time has come already goes to a small heap beside
+// it. So an arm is a push, a later deadline is free, and `now` may lie anywhere inside a slot.
 //
 // Invariants:
 //   - An entry is armed at or before its deadline; never after. Its deadline never moves earlier.
 //   - Everything in the slots is due after everything that Next() has given out.
-//   - An entry has one reference at most. That of an entry which ended before its deadline is stale:
-//     it is dropped when it surfaces, and stale ones are swept a few at a time, so that they stay
-//     below a constant share of the live ones. Until then the entry's number must not be used again;
-//     its owner, who is asked, learns there that it may be.
+//   - An entry has one reference at most. That of an entry which ended before its deadline is
+//     stale: it is dropped when it surfaces, and stale ones are swept a few at a time, so that they
+//     stay below a constant share of the live ones. Until then the entry's number must not be used
+//     again; its owner, who is asked, learns there that it may be.
 //
-// The slots' order is a Boost.Intrusive set; references lie in a slab of cache-line chunks.
-// (After the timing wheels of Varghese and Lauck, 1987, with a tree of slots in place of the wheel.)
+// The slots' order is a Boost.Intrusive set; references lie in a slab of cache-line chunks. (After
+// the timing wheels of Varghese and Lauck, 1987, with a tree of slots in place of the wheel.)
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@
 
 namespace pleat::inline v0_1 {
 
-// Something that ends at `ripe`. Entries that time ends come before those that an event ended at the
-// same instant; then `order` decides.
+// Something that ends at `ripe`. Entries that time ends come before those that an event ended at
+// the same instant; then `order` decides.
 struct Due {
   EngineTime ripe;
   uint64_t order;
@@ -46,7 +46,8 @@ struct Due {
 
 class Deadlines {
  public:
-  // What an entry says when asked for its deadline. If it is not live, its reference is gone by that.
+  // What an entry says when asked for its deadline. If it is not live, its reference is gone by
+  // that.
   struct Answer {
     bool live;
     EngineTime due;
@@ -74,8 +75,8 @@ class Deadlines {
   }
 
   // The next entry due by `now`, earliest first. `ask(number)` gives an Answer, and
-  // `ask.Prefetch(number)` is called a little before; while `ask.Version()` stays the same, so do all
-  // answers. Every reference looked at takes one from `budget`.
+  // `ask.Prefetch(number)` is called a little before; while `ask.Version()` stays the same, so do
+  // all answers. Every reference looked at takes one from `budget`.
   template <class Ask>
   Found Next(EngineTime now, size_t& budget, const Ask& ask, Due& found) {
     for (;;) {
@@ -115,6 +116,21 @@ class Deadlines {
   void Clear() noexcept;
 
   size_t stale() const noexcept { return stale_; }
+
+  // Calls `visit(number, from)` for every reference; its entry is asked at `from` or later.
+  // O(references).
+  template <class Visit>
+  void ForEachReference(const Visit& visit) const {
+    for (const Slot& slot : slots_) VisitChunks(slot.head, slot.head_size, slot.min_due, visit);
+    VisitChunks(loading_, loading_size_, loading_from_, visit);
+    for (const Due& due : run_) visit(due.number, due.ripe);
+    for (const Due& due : heap_) {
+      if (!due.by_event) visit(due.number, due.ripe);
+    }
+  }
+
+  // Ends the process unless the invariants of slots, run and heap hold. O(references); for tests.
+  void CheckWhole() const;
 
  private:
   // One cache line of references.
@@ -172,6 +188,13 @@ class Deadlines {
   Chunk* FreeChunk(const Chunk& chunk) noexcept;
   Slot& NewSlot(uint64_t index);
   void FreeSlot(Slot& slot) noexcept;
+
+  template <class Visit>
+  void VisitChunks(Chunk* chunk, size_t refs, EngineTime from, const Visit& visit) const {
+    for (; chunk != nullptr; chunk = After(*chunk), refs = Chunk::kRefs) {
+      for (size_t i = 0; i < refs; ++i) visit(chunk->refs[i], from);
+    }
+  }
 
   // Moves the surfaced slot's entries on. Returns false when the budget ran out first.
   template <class Ask>
@@ -232,8 +255,8 @@ class Deadlines {
     if (slot.head == nullptr) FreeSlot(slot);
   }
 
-  // The heap is small as a rule. Where it is not, because everything is due within one slot, its stale
-  // ones are dropped each time it has doubled.
+  // The heap is small as a rule. Where it is not, because everything is due within one slot, its
+  // stale ones are dropped each time it has doubled.
   template <class Ask>
   void SweepHeap(const Ask& ask) {
     const size_t before = heap_.size();
@@ -264,8 +287,8 @@ class Deadlines {
 
   int shift_;  // log2 of the slot width in microseconds
   Slots slots_;
-  // Slots by the low bits of their index, so that an arm need not search the tree: what it finds here
-  // is either the slot or another one. As large as there are slots, up to kKnownMax.
+  // Slots by the low bits of their index, so that an arm need not search the tree: what it finds
+  // here is either the slot or another one. As large as there are slots, up to kKnownMax.
   std::vector<Slot*> known_;
   size_t slot_count_ = 0;
   uint64_t surfaced_ = 0;  // slots below this index were surfaced; arms there go to the heap

@@ -1,10 +1,12 @@
-// An ExpiringMap remembers a word for a name until an instant: which ids were taken, which groups closed.
+// An ExpiringMap remembers a word for a name until an instant. Example: the ids of events that were
+// folded, and a hash of what each event said.
 //
-// A name is 128 bits, of two keyed hashes. That two names meet is as good as impossible (for 10 million of
-// them 1 in 10^24), so they stand for the bytes they were made of, in 16 bytes whatever their length.
+// A name is 128 bits, made of two keyed hashes. That two names are equal by chance is as good as
+// impossible (for 10 million of them 1 in 10^24), so a name stands for the bytes that it was made
+// of, in 16 bytes whatever their length.
 //
-// The names are found through a KeyIndex and forgotten through Deadlines, in pages of the pool, so that it
-// neither rehashes nor keeps the memory of a burst. What has expired is gone for Find(), forgotten or not.
+// The names lie in an ExpiringTable, in pages of the pool: nothing is rehashed, and the memory of a
+// burst goes back. An expired word is gone for Find() at once, and its memory after Expire().
 #pragma once
 
 #include <cstddef>
@@ -13,9 +15,8 @@
 #include <pleat/time.h>
 
 #include "engine/base/page_pool.h"
-#include "engine/table/deadlines.h"
-#include "engine/table/key_index.h"
-#include "engine/table/slab.h"
+#include "engine/base/prefetch.h"
+#include "engine/table/expiring_table.h"
 
 namespace pleat::inline v0_1 {
 
@@ -28,68 +29,78 @@ class ExpiringMap {
     friend bool operator==(const Name&, const Name&) = default;
   };
 
-  // What is remembered for a name, and up to when.
+  // The word that is remembered for a name, and up to when.
   struct Known {
     uint64_t word;
     EngineTime expires;
   };
 
-  // `usual_life`: how long most names are remembered.
+  // `usual_life`: how long most names are remembered. `pool` outlives the map.
   ExpiringMap(PagePool& pool, Duration usual_life)
-      : entries_(pool, sizeof(Entry)), index_(pool), deadlines_(pool, usual_life) {}
+      : table_(pool, sizeof(Entry), usual_life, Entries{*this}) {}
 
-  // What is remembered for `name` at `now`, or null. Valid until the next Put(), Erase() or Expire().
+  // What is remembered for `name` at `now`, or null. Valid until the next Put(), Erase() or
+  // Expire().
   const Known* Find(const Name& name, EngineTime now) const {
     const uint32_t number = NumberOf(name);
-    if (number == KeyIndex::kNone || At(number).known.expires < now) return nullptr;
+    if (number == kNone || At(number).known.expires < now) return nullptr;
     return &At(number).known;
   }
 
-  // Remembers `word` for `name`, and nothing else, up to and including `expires`.
+  // Remembers `word` for `name`, instead of any other word, up to and including `expires`.
   void Put(const Name& name, uint64_t word, EngineTime expires);
 
+  // Forgets the name, if it is remembered.
   void Erase(const Name& name);
 
-  // Forgets what expired before `now`, looking at no more than `budget` names, which it lowers by as many.
-  // Returns whether that was all.
+  // Forgets what expired before `now`. Looks at no more than `budget` names and lowers it by as
+  // many. Returns whether that was all.
   bool Expire(EngineTime now, size_t& budget);
 
   // From this instant on Expire() forgets everything; kNever if there is nothing to forget, ever.
-  EngineTime forgets_all_at() const noexcept { return index_.size() == 0 ? kNever : last_expiry_; }
+  EngineTime forgets_all_at() const noexcept {
+    return table_.indexed() == 0 ? kNever : last_expiry_;
+  }
 
   // What a name costs, and all of them.
   static constexpr size_t kNameBytes = 46;
-  size_t bytes() const noexcept { return index_.size() * kNameBytes; }
+  size_t bytes() const noexcept { return table_.indexed() * kNameBytes; }
+
+  // Ends the process unless all invariants hold; for tests.
+  void CheckWhole() const { table_.CheckWhole(); }
 
  private:
   struct Entry {
     Name name;
-    Known known;  // expires kForgotten: nobody is here but the deadlines' reference
+    Known known;
   };
-  static_assert(kNameBytes == sizeof(Entry) + 14);  // a share of the index, and a reference
-  static constexpr EngineTime kForgotten = EngineTime::min();
+  static_assert(kNameBytes == sizeof(Entry) + 14);  // bits, a share of the index, and a reference
 
-  // Tells the deadlines what an entry's is.
-  struct Asker {
-    ExpiringMap& map;
-    Deadlines::Answer operator()(uint32_t number) const noexcept;
+  struct Entries {
+    const ExpiringMap& map;
+    uint32_t HashOf(uint32_t number) const noexcept {
+      return static_cast<uint32_t>(map.At(number).name.low);
+    }
+    // A name is still known at `expires`.
+    EngineTime DueOf(uint32_t number) const noexcept {
+      return map.At(number).known.expires + Duration{1};
+    }
+    uint64_t OrderOf(uint32_t) const noexcept { return 0; }
     void Prefetch(uint32_t number) const noexcept { pleat::Prefetch(&map.At(number)); }
-    uint64_t Version() const noexcept { return map.version_; }
+    uint64_t Version() const noexcept { return 0; }  // no deadline is ever moved
   };
+  using Table = ExpiringTable<Entries, TableBits, 11>;
+  static constexpr uint32_t kNone = Table::kNone;
 
   Entry& At(uint32_t number) const noexcept {
-    return *reinterpret_cast<Entry*>(entries_.hot(number));
+    return *reinterpret_cast<Entry*>(table_.hot(number));
   }
   uint32_t NumberOf(const Name& name) const {
-    return index_.Find(name.low, [&](uint32_t number) { return At(number).name == name; });
+    return table_.Find(name.low, [&](uint32_t number) { return At(number).name == name; });
   }
-  void EraseFromIndex(uint32_t number);
 
-  Slab<NoCold, 11> entries_;
-  KeyIndex index_;
-  Deadlines deadlines_;
-  EngineTime last_expiry_ = kBeginningOfTime;
-  uint64_t version_ = 0;  // counts whatever can change an answer
+  Table table_;
+  EngineTime last_expiry_ = kBeginningOfTime;  // of all names so far
 };
 
 }  // namespace pleat::inline v0_1

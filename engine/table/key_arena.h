@@ -1,8 +1,8 @@
 // A KeyArena keeps the bytes of long keys: a slab for every class of sizes, so that they lie close
 // together in the pool's pages, cost no call of malloc, and go back to the pool.
 //
-// Classes are 16 bytes apart up to 128, then four to every doubling: at most a fifth of a key is lost.
-// Each place begins with its number. What is longer than 4 KiB gets memory of its own.
+// Classes are 16 bytes apart up to 128, then four to every doubling: at most a fifth of a key is
+// lost. Each place begins with its number. What is longer than 4 KiB gets memory of its own.
 #pragma once
 
 #include <array>

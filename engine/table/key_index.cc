@@ -15,6 +15,26 @@ void KeyIndex::Clear() noexcept {
   directory_.assign(1, &NewSegment());
 }
 
+bool KeyIndex::Holds(uint32_t hash, uint32_t number) const noexcept {
+  const Segment& segment = SegmentOf(hash);
+  for (uint32_t i = HomeOf(hash), probes = 0; probes < kBuckets; ++probes) {
+    const Bucket& bucket = segment.buckets[i];
+    for (uint32_t way = 0; way < kWays; ++way) {
+      if (bucket.numbers[way] == number && bucket.tags[way] != kEmpty) return true;
+    }
+    if (bucket.overflow == 0) return false;
+    i = (i + 1) % kBuckets;
+  }
+  return false;
+}
+
+void KeyIndex::CheckPlaceOf(size_t slot) const {
+  Segment& segment = *directory_[slot];
+  PLEAT_CHECK(segment.depth() <= depth_ && slot % SpanOf(segment) == 0);
+  PLEAT_CHECK(segments_.Knows(segment.number()));
+  for (size_t i = 0; i < SpanOf(segment); ++i) PLEAT_CHECK(directory_[slot + i] == &segment);
+}
+
 KeyIndex::Segment& KeyIndex::NewSegment() {
   const uint32_t number = segments_.Allocate();
   Segment& segment = *::new (segments_.hot(number)) Segment;

@@ -9,19 +9,20 @@
 //   top bits of    +-> another segment
 //   the hash
 //
-// A lookup reads the directory (small, hot), one bucket, and the entry whose tag matches. The tag is
-// 16 bits of the hash that choose neither bucket nor segment, so a wrong entry is read about once in
-// several thousand lookups.
+// A lookup reads the directory (small, hot), one bucket, and the entry whose tag matches. The tag
+// is 16 bits of the hash that choose neither bucket nor segment, so a wrong entry is read about
+// once in several thousand lookups.
 //
 // Invariants:
 //   - A key's home bucket is chosen by the low 6 bits of its hash, its segment by the top `depth`
-//     bits of the low 32. It lies in its home bucket or, that being full, in the next one with room,
-//     around the segment.
+//     bits of the low 32. It lies in its home bucket or, that being full, in the next one with
+//     room, around the segment.
 //   - `overflow` counts the keys that passed over the bucket on their way to a later one; a search
 //     that meets 0 ends there. So erasing leaves no tombstone.
 //   - A segment that is 85 % full is split by one more bit of the hash: at most 640 numbers move,
 //     whatever the size of the table. (Fagin et al., "Extendible hashing", 1979.)
-//   - Two segments that one split made, and that together are less than 65 % of one, become one again.
+//   - A segment that an erase leaves less than a third full becomes one with the segment that the
+//     last split parted from it, if both together are less than 65 % of one.
 #pragma once
 
 #include <algorithm>
@@ -75,8 +76,8 @@ class KeyIndex {
     return Find(hash, [](uint32_t) { return true; });
   }
 
-  // How many buckets Find() reads, one cache line each, when nothing matches before `number` does or
-  // the search ends: what a lookup costs.
+  // How many buckets Find() reads, one cache line each, when nothing matches before `number` does
+  // or the search ends: what a lookup costs.
   uint32_t BucketsRead(uint64_t hash, uint32_t number) const;
 
   // Adds a number whose key is not there yet. `hash_of(number)` gives the hash's low 32 bits of any
@@ -88,8 +89,8 @@ class KeyIndex {
     ++size_;
   }
 
-  // Removes a number. REQUIRES: it is there under this hash's low 32 bits. `hash_of` as for Insert(),
-  // called only when two segments become one.
+  // Removes a number. REQUIRES: it is there under this hash's low 32 bits. `hash_of` as for
+  // Insert(), called only when two segments become one.
   template <class HashOf>
   void Erase(uint32_t hash, uint32_t number, const HashOf& hash_of) {
     Remove(hash, number);
@@ -98,6 +99,21 @@ class KeyIndex {
 
   // Removes everything.
   void Clear() noexcept;
+
+  // Whether the number is inside under this hash. Reads the bucket only.
+  bool Holds(uint32_t hash, uint32_t number) const noexcept;
+
+  // Ends the process unless all invariants hold. O(size); for tests.
+  template <class HashOf>
+  void CheckWhole(const HashOf& hash_of) const {
+    size_t size = 0;
+    for (size_t slot = 0; slot < directory_.size(); slot += SpanOf(*directory_[slot])) {
+      CheckPlaceOf(slot);
+      CheckSegment(*directory_[slot], hash_of);
+      size += directory_[slot]->size();
+    }
+    PLEAT_CHECK(size == size_);
+  }
 
   size_t size() const noexcept { return size_; }
 
@@ -224,6 +240,28 @@ class KeyIndex {
     TakeOut(*goes, hash_of, contents);
     Join(hash, *stays, *goes);
     PutBack(contents);
+  }
+
+  // Of CheckWhole(): equal pointers are adjacent, as many as the segment's depth says.
+  void CheckPlaceOf(size_t slot) const;
+
+  // Each key lies in the first bucket that had room for it, and was counted where it passed.
+  template <class HashOf>
+  void CheckSegment(Segment& segment, const HashOf& hash_of) const {
+    uint32_t size = 0;
+    uint32_t passed[kBuckets] = {};
+    for (uint32_t i = 0; i < kBuckets; ++i) {
+      const Bucket& bucket = segment.buckets[i];
+      for (uint32_t way = 0; way < kWays; ++way) {
+        if (bucket.tags[way] == kEmpty) continue;
+        const uint32_t hash = hash_of(bucket.numbers[way]);
+        PLEAT_CHECK(&SegmentOf(hash) == &segment);
+        for (uint32_t at = HomeOf(hash); at != i; at = (at + 1) % kBuckets) ++passed[at];
+        ++size;
+      }
+    }
+    for (uint32_t i = 0; i < kBuckets; ++i) PLEAT_CHECK(segment.buckets[i].overflow == passed[i]);
+    PLEAT_CHECK(size == segment.size() && size <= kSplitAt);
   }
 
   // How many directory slots point to a segment.

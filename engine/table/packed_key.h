@@ -6,8 +6,9 @@
 //   long:    word 0 = first 8 bytes, word 1 = pointer, word 2 = length in the low 32 bits, last
 //            byte = kLong
 //
-// Both hashes of a short key are taken from its words. A key is packed for every fold, so it is put together in registers: bytes written one by one and
-// read back as words would stall on the way through memory.
+// Both hashes of a short key are taken from its words. A key is packed for every fold, so it is put
+// together in registers: bytes written one by one and read back as words would stall on the way
+// through memory.
 #pragma once
 
 #include <bit>

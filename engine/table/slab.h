@@ -1,11 +1,11 @@
 // A Slab hands out numbered places of one size that never move. What a fold touches lies in the hot
-// part of a place (one cache line, for a small state); what only opening and closing touch lies in a
-// parallel array of `Cold`, so that it does not dilute the hot lines.
+// part of a place (one cache line, for a small state); what only opening and closing touch lies in
+// a parallel array of `Cold`, so that it does not dilute the hot lines.
 //
 // A number is a chunk and an index inside it. A chunk is one page of the pool: first the hot parts,
 // then the cold ones. A new place always comes from the lowest chunk that has one, last freed first
-// within the chunk (that line is likely still in the cache), so that after a spike the higher chunks
-// run empty and go back to the pool.
+// within the chunk (that line is likely still in the cache), so that after a spike the higher
+// chunks run empty and go back to the pool.
 #pragma once
 
 #include <algorithm>
@@ -65,6 +65,7 @@ class Slab {
 
   void Free(uint32_t number) noexcept {
     const uint32_t chunk = number >> kIndexBits;
+    PLEAT_DCHECK(Knows(number) && uses_[chunk].taken > 0);
     Use& use = uses_[chunk];
     room_[chunk / 64] |= uint64_t{1} << chunk % 64;
     first_room_ = std::min(first_room_, chunk / 64);
@@ -78,23 +79,47 @@ class Slab {
     use.free = static_cast<uint16_t>(number & kIndexMask);
   }
 
-  // Whether the place was handed out since its chunk was last taken from the pool, be it free again by
-  // now. Only then is there anything to look at: for whoever keeps numbers longer than their places.
+  // Ends the process unless the free lists account for every place. O(places); for tests. Returns
+  // how many places are taken.
+  size_t CheckWhole() const {
+    size_t taken = 0;
+    for (uint32_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      const Use& use = uses_[chunk];
+      uint16_t free = 0;
+      for (uint16_t at = use.free; at != kNone; ++free) {
+        PLEAT_CHECK(at < use.fresh && free < use.fresh);
+        std::memcpy(&at, chunks_[chunk] + at * stride_, sizeof(at));
+      }
+      PLEAT_CHECK(use.taken + free == use.fresh && use.fresh <= per_chunk_);
+      PLEAT_CHECK((chunks_[chunk] == nullptr) == (use.taken == 0));
+      const bool has_room = (room_[chunk / 64] >> chunk % 64 & 1) != 0;
+      PLEAT_CHECK(has_room == (use.taken < per_chunk_));
+      PLEAT_CHECK(!has_room || chunk / 64 >= first_room_);
+      taken += use.taken;
+    }
+    return taken;
+  }
+
+  // Whether the place was handed out since its chunk was last taken from the pool, be it free again
+  // by now. Only then is there anything to look at: for whoever keeps numbers longer than their
+  // places.
   bool Knows(uint32_t number) const noexcept {
     const uint32_t chunk = number >> kIndexBits;
     return chunk < uses_.size() && (number & kIndexMask) < uses_[chunk].fresh;
   }
 
   std::byte* hot(uint32_t number) const noexcept {
+    PLEAT_DCHECK(Knows(number));
     return chunks_[number >> kIndexBits] + (number & kIndexMask) * stride_;
   }
   Cold& cold(uint32_t number) const noexcept {
+    PLEAT_DCHECK(Knows(number));
     std::byte* const first = chunks_[number >> kIndexBits] + per_chunk_ * stride_;
     return reinterpret_cast<Cold*>(first)[number & kIndexMask];
   }
 
-  // Calls `visit(number)` for every place that was ever handed out and whose chunk is still there: for
-  // all that are taken and, among them, some that are free, which the caller has to tell apart.
+  // Calls `visit(number)` for every place that was ever handed out and whose chunk is still there:
+  // for all that are taken and, among them, some that are free, which the caller has to tell apart.
   template <class Visit>
   void ForEach(const Visit& visit) const {
     for (uint32_t chunk = 0; chunk < chunks_.size(); ++chunk) {
@@ -104,8 +129,9 @@ class Slab {
     }
   }
 
-  // The same from `place` on, as long as `visit(number)` says to go on; `place` is then where it did
-  // not. Returns whether it came to the end. Whatever lives meanwhile keeps its place in this order.
+  // The same from `place` on, as long as `visit(number)` says to go on; `place` is then where it
+  // did not. Returns whether it came to the end. Whatever lives meanwhile keeps its place in this
+  // order.
   template <class Visit>
   bool ForEachFrom(uint32_t& place, const Visit& visit) const {
     uint32_t index = place & kIndexMask;

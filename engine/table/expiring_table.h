@@ -1,0 +1,390 @@
+// An ExpiringTable holds numbered entries that are found by a key and end at a deadline: a
+// KeyIndex, a Slab and Deadlines, and the rules for when a number may be used again, written once.
+// Groups, leases and remembered names are such entries.
+//
+// An entry's life, as its four bits tell it:
+//
+//   New() -> taken
+//     Index() / Unindex()      indexed: Find() finds it
+//     Arm()   / Disarm()       armed: Next() gives it out at its deadline, which disarms it
+//   Free() -> no longer taken
+//
+// The bits are independent: a group that its key's next event has overtaken is armed but not
+// indexed, one that waits to be popped is neither.
+//
+// A deadline moves later by a plain write of the owner's; the table is not told. To move a deadline
+// earlier, write it and call Arm() again.
+//
+// References. The deadlines keep numbers, and drop a number only when its instant comes or when a
+// sweep meets it. A reference that counts no longer is stale.
+//   - Arm() of an entry without a reference makes a *direct* one: the entry's number. The number
+//     stays out of use (`referred`) until that reference is dropped, even if the entry has been
+//     freed.
+//   - Arm() of an entry that is referred to already makes a *ticket*: the number of a place of its
+//     own that names the entry. The entry knows its latest ticket. So an older ticket, and the
+//     direct reference beside a ticket, are known to be stale wherever they are met.
+//
+// Example: a lease ends at 12:00, and is nacked with a delay until 11:10. The direct reference at
+// 12:00 becomes stale, a ticket at 11:10 counts. At 11:10 the ticket is gone; if the record is lent
+// again before 12:00 it gets another ticket, because the direct reference is still there.
+//
+// Invariants:
+//   - A number has at most one direct reference, a ticket exactly one.
+//   - An armed entry has exactly one reference that counts: its ticket, or else the direct one.
+//     That reference lies at or before the entry's deadline.
+//   - All other references are stale and counted. Making one stale pays for sweeping others, so
+//     that stale references stay below a constant share of all.
+//
+// Only tables whose `Cold` has a member `ticket` pay for tickets: 4 bytes an entry, and 8 for each
+// deadline that moved earlier.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+
+#include <pleat/time.h>
+
+#include "engine/base/check.h"
+#include "engine/base/page_pool.h"
+#include "engine/base/prefetch.h"
+#include "engine/table/deadlines.h"
+#include "engine/table/key_index.h"
+#include "engine/table/slab.h"
+
+namespace pleat::inline v0_1 {
+
+// The cold part of an entry without anything of the owner's. An owner with a cold part of its own
+// gives it four members of these names.
+struct TableBits {
+  uint8_t taken : 1 = 0;     // an entry lives here
+  uint8_t indexed : 1 = 0;   // Find() finds it
+  uint8_t armed : 1 = 0;     // it has a deadline
+  uint8_t referred : 1 = 0;  // the deadlines hold its number, which stays out of use
+};
+
+// The same for entries whose deadlines move earlier.
+struct TicketBits : TableBits {
+  uint32_t ticket = KeyIndex::kNone;  // the reference that counts, if it is not the direct one
+};
+
+// What a table asks its owner about an entry.
+template <class Entries>
+concept TableEntries = requires(const Entries& entries, uint32_t number) {
+  { entries.HashOf(number) } -> std::same_as<uint32_t>;   // low half, of an indexed entry
+  { entries.DueOf(number) } -> std::same_as<EngineTime>;  // of an armed entry
+  { entries.OrderOf(number) } -> std::same_as<uint64_t>;  // decides between equal deadlines
+  { entries.Prefetch(number) };  // brings what the three read towards the cache
+  // Another value whenever the owner may have moved a deadline later by a plain write.
+  { entries.Version() } -> std::same_as<uint64_t>;
+};
+
+template <TableEntries Entries, class Cold = TableBits, int kIndexBits = 10>
+class ExpiringTable {
+ public:
+  using Found = Deadlines::Found;
+  static constexpr uint32_t kNone = KeyIndex::kNone;
+  static constexpr bool kMovesEarlier = requires(Cold cold) { cold.ticket; };
+
+  // Entries of `stride` bytes, a multiple of 8. `usual_life`: how far ahead deadlines usually lie.
+  ExpiringTable(PagePool& pool, size_t stride, Duration usual_life, const Entries& entries)
+      : index_(pool),
+        slab_(pool, stride),
+        entries_(entries),
+        deadlines_(pool, usual_life),
+        tickets_(pool, sizeof(Ticket)) {}
+
+  // --- Entries
+
+  // A number for an entry, whose bytes the caller fills. O(1).
+  uint32_t New() {
+    const uint32_t number = slab_.Allocate();
+    PLEAT_CHECK(!kMovesEarlier || number < kTicketBit);
+    slab_.cold(number) = Cold{};
+    slab_.cold(number).taken = 1;
+    return number;
+  }
+
+  // Gives an entry up, armed or not. Its bytes are void from now on. REQUIRES: it is not indexed.
+  void Free(uint32_t number) {
+    Cold& cold = slab_.cold(number);
+    PLEAT_DCHECK(cold.taken && !cold.indexed);
+    Disarm(number);
+    cold.taken = 0;
+    if (!cold.referred) slab_.Free(number);
+  }
+
+  std::byte* hot(uint32_t number) const noexcept { return slab_.hot(number); }
+  Cold& cold(uint32_t number) const noexcept { return slab_.cold(number); }
+
+  // Whether an entry lives at `number`, which may be any number at all.
+  bool Holds(uint32_t number) const noexcept {
+    return slab_.Knows(number) && slab_.cold(number).taken;
+  }
+
+  // Calls `visit(number)` for every entry, in the order of the numbers.
+  template <class Visit>
+  void ForEach(const Visit& visit) const {
+    slab_.ForEach([&](uint32_t number) {
+      if (slab_.cold(number).taken) visit(number);
+    });
+  }
+  // The same from `place` on, while `visit(number)` returns true; `place` is then where it did not.
+  // Returns whether the end was reached.
+  template <class Visit>
+  bool ForEachFrom(uint32_t& place, const Visit& visit) const {
+    return slab_.ForEachFrom(
+        place, [&](uint32_t number) { return !slab_.cold(number).taken || visit(number); });
+  }
+
+  // --- The index
+
+  // The indexed entry with this hash for which `matches(number)` holds, or kNone.
+  template <class Matches>
+  uint32_t Find(uint64_t hash, const Matches& matches) const {
+    return index_.Find(hash, matches);
+  }
+  // The entry that Find() will most likely ask about first, or kNone.
+  uint32_t Guess(uint64_t hash) const noexcept { return index_.Guess(hash); }
+  void PrefetchIndex(uint64_t hash) const noexcept { index_.Prefetch(hash); }
+
+  // REQUIRES: no other indexed entry has its key.
+  void Index(uint64_t hash, uint32_t number) {
+    Cold& cold = slab_.cold(number);
+    PLEAT_DCHECK(cold.taken && !cold.indexed);
+    PLEAT_DCHECK(entries_.HashOf(number) == static_cast<uint32_t>(hash));
+    cold.indexed = 1;
+    index_.Insert(hash, number, HashesOf());
+  }
+  // REQUIRES: it is indexed.
+  void Unindex(uint32_t number) {
+    PLEAT_DCHECK(slab_.cold(number).indexed);
+    slab_.cold(number).indexed = 0;
+    index_.Erase(entries_.HashOf(number), number, HashesOf());
+  }
+  size_t indexed() const noexcept { return index_.size(); }
+
+  // --- Deadlines
+
+  // Gives an entry the deadline DueOf(number); again when that has moved earlier. O(1), and if it
+  // had a deadline some references are swept. REQUIRES, of a table without tickets: no reference is
+  // left.
+  void Arm(uint32_t number) {
+    Cold& cold = slab_.cold(number);
+    PLEAT_DCHECK(cold.taken && (kMovesEarlier || !cold.referred));
+    uint32_t reference = number;
+    bool moves = false;
+    if constexpr (kMovesEarlier) {
+      moves = cold.armed;
+      VoidTicketOf(number);
+      if (cold.referred) reference = NewTicketFor(number);
+    }
+    cold.armed = 1;
+    cold.referred = 1;
+    deadlines_.Arm(reference, entries_.DueOf(number), entries_.OrderOf(number));
+    if (moves) NoteStale();
+  }
+
+  // Takes the deadline away, if there is one. O(1), and some references are swept.
+  void Disarm(uint32_t number) {
+    Cold& cold = slab_.cold(number);
+    if (!cold.armed) return;
+    cold.armed = 0;
+    if constexpr (kMovesEarlier) VoidTicketOf(number);
+    NoteStale();
+  }
+
+  // Files what has ended under the instant and the order at which Next() gives it out.
+  // REQUIRES: it is not armed.
+  void File(const Due& ended) {
+    PLEAT_DCHECK(ended.by_event && slab_.cold(ended.number).taken);
+    PLEAT_DCHECK(!slab_.cold(ended.number).armed);
+    deadlines_.ArmEnded(ended);
+  }
+
+  // Nothing is due before this; kNever if nothing will be. O(1).
+  EngineTime NextDue() const noexcept { return deadlines_.NextDue(); }
+
+  // The next entry that is due by `now` or was filed, earliest first; it is no longer armed. Lowers
+  // `budget` by the references looked at.
+  Found Next(EngineTime now, size_t& budget, Due& due) {
+    const Found found = deadlines_.Next(now, budget, Asker{*this}, due);
+    if (found == Found::kDue && !due.by_event) NoteGivenOut(due);
+    return found;
+  }
+
+  // Calls `apply(due)` for all of them. Returns whether that was all before `budget` ran out.
+  template <class Apply>
+  bool ApplyDue(EngineTime now, size_t& budget, const Apply& apply) {
+    for (Due due;;) {
+      const Found found = Next(now, budget, due);
+      if (found != Found::kDue) return found == Found::kNothing;
+      apply(due);
+    }
+  }
+
+  size_t stale() const noexcept { return deadlines_.stale(); }
+
+  // Unindexes and disarms all entries and drops what was filed. O(entries).
+  void UnindexAndDisarmAll() {
+    if constexpr (kMovesEarlier) FreeTickets();
+    index_.Clear();
+    deadlines_.Clear();
+    ++changes_;
+    slab_.ForEach([this](uint32_t number) {
+      Cold& cold = slab_.cold(number);
+      const bool waited = !cold.taken && cold.referred;
+      cold.indexed = cold.armed = cold.referred = 0;
+      if (waited) slab_.Free(number);
+    });
+  }
+
+  // Ends the process unless all invariants hold. O(entries); for tests.
+  void CheckWhole() const;
+
+ private:
+  // Names the entry that a reference is for. A stale ticket names kNone.
+  struct Ticket {
+    uint32_t number;
+    uint32_t unused;
+  };
+  static constexpr uint32_t kTicketBit = uint32_t{1} << 31;  // of a reference: to a ticket
+
+  // Answers the deadlines.
+  struct Asker {
+    ExpiringTable& table;
+    Deadlines::Answer operator()(uint32_t reference) const { return table.Ask(reference); }
+    void Prefetch(uint32_t reference) const noexcept { table.PrefetchFor(reference); }
+    uint64_t Version() const noexcept { return table.changes_ + table.entries_.Version(); }
+  };
+
+  auto HashesOf() const noexcept {
+    return [this](uint32_t number) { return entries_.HashOf(number); };
+  }
+  static bool IsTicket(uint32_t reference) noexcept {
+    return kMovesEarlier && (reference & kTicketBit) != 0;
+  }
+  Ticket& TicketAt(uint32_t reference) const noexcept {
+    return *reinterpret_cast<Ticket*>(tickets_.hot(reference & ~kTicketBit));
+  }
+  static bool HasTicket(const Cold& cold) noexcept {
+    if constexpr (kMovesEarlier) return cold.ticket != kNone;
+    return false;
+  }
+
+  void NoteStale() {
+    ++changes_;
+    deadlines_.NoteStale(Asker{*this});
+  }
+
+  // What the deadlines are told of a reference. One that is stale is dropped by that.
+  Deadlines::Answer Ask(uint32_t reference) {
+    uint32_t number = reference;
+    if (IsTicket(reference)) {
+      number = TicketAt(reference).number;
+      if (number == kNone) {
+        tickets_.Free(reference & ~kTicketBit);
+        return {.live = false, .due = {}, .order = 0};
+      }
+    } else if (Cold& cold = slab_.cold(number); !cold.armed || HasTicket(cold)) {
+      cold.referred = 0;
+      if (!cold.taken) slab_.Free(number);
+      return {.live = false, .due = {}, .order = 0};
+    }
+    return {.live = true, .due = entries_.DueOf(number), .order = entries_.OrderOf(number)};
+  }
+
+  void PrefetchFor(uint32_t reference) const noexcept {
+    if (IsTicket(reference)) return Prefetch(&TicketAt(reference));
+    entries_.Prefetch(reference);
+    Prefetch(&slab_.cold(reference));
+  }
+
+  void NoteGivenOut(Due& due) {
+    if (IsTicket(due.number)) {
+      const uint32_t ticket = due.number & ~kTicketBit;
+      due.number = TicketAt(ticket).number;
+      tickets_.Free(ticket);
+      if constexpr (kMovesEarlier) slab_.cold(due.number).ticket = kNone;
+    } else {
+      slab_.cold(due.number).referred = 0;
+    }
+    slab_.cold(due.number).armed = 0;
+  }
+
+  // The next three are for tables with tickets.
+  uint32_t NewTicketFor(uint32_t number) {
+    const uint32_t ticket = tickets_.Allocate();
+    PLEAT_CHECK(ticket < kTicketBit);
+    TicketAt(ticket) = {.number = number, .unused = 0};
+    slab_.cold(number).ticket = ticket;
+    return ticket | kTicketBit;
+  }
+  void VoidTicketOf(uint32_t number) noexcept {
+    Cold& cold = slab_.cold(number);
+    if (cold.ticket == kNone) return;
+    TicketAt(cold.ticket).number = kNone;
+    cold.ticket = kNone;
+  }
+  void FreeTickets() {
+    deadlines_.ForEachReference([this](uint32_t reference, EngineTime) {
+      if (IsTicket(reference)) tickets_.Free(reference & ~kTicketBit);
+    });
+    slab_.ForEach([this](uint32_t number) { slab_.cold(number).ticket = kNone; });
+  }
+
+  // What every lookup reads comes first.
+  KeyIndex index_;
+  Slab<Cold, kIndexBits> slab_;
+  const Entries entries_;
+  uint64_t changes_ = 0;  // counts what beside the owner's writes changes an answer
+  Deadlines deadlines_;
+  Slab<NoCold, 12> tickets_;
+};
+
+template <TableEntries Entries, class Cold, int kIndexBits>
+void ExpiringTable<Entries, Cold, kIndexBits>::CheckWhole() const {
+  index_.CheckWhole(HashesOf());
+  deadlines_.CheckWhole();
+  std::set<uint32_t> direct;
+  std::set<uint32_t> counting;  // entries
+  size_t tickets = 0;
+  size_t stale = 0;
+  deadlines_.ForEachReference([&](uint32_t reference, EngineTime from) {
+    uint32_t number = reference;
+    bool counts = true;
+    if (IsTicket(reference)) {
+      ++tickets;
+      number = TicketAt(reference).number;
+      counts = number != kNone;
+      if constexpr (kMovesEarlier) {
+        PLEAT_CHECK(!counts || slab_.cold(number).ticket == (reference & ~kTicketBit));
+      }
+    } else {
+      PLEAT_CHECK(direct.insert(number).second && slab_.Knows(number));
+      counts = slab_.cold(number).armed && !HasTicket(slab_.cold(number));
+    }
+    if (!counts) return void(++stale);
+    PLEAT_CHECK(slab_.cold(number).armed && counting.insert(number).second);
+    PLEAT_CHECK(from <= entries_.DueOf(number));
+  });
+  PLEAT_CHECK(stale == deadlines_.stale());
+  PLEAT_CHECK(tickets == tickets_.CheckWhole());
+  size_t indexed = 0;
+  size_t used = 0;  // numbers
+  slab_.ForEach([&](uint32_t number) {
+    const Cold& cold = slab_.cold(number);
+    used += cold.taken || cold.referred;
+    PLEAT_CHECK(cold.taken || (!cold.indexed && !cold.armed));
+    PLEAT_CHECK(cold.armed == counting.contains(number) && (cold.armed || !HasTicket(cold)));
+    PLEAT_CHECK(cold.referred == direct.contains(number));
+    PLEAT_CHECK(!cold.armed || NextDue() <= entries_.DueOf(number));
+    if (!cold.indexed) return;
+    ++indexed;
+    PLEAT_CHECK(index_.Holds(entries_.HashOf(number), number));
+  });
+  PLEAT_CHECK(indexed == index_.size() && used == slab_.CheckWhole());
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,352 @@
+// An ExpiringTable against a map of the same entries, with deadlines that only move later and with
+// deadlines that also move earlier.
+#include "engine/table/expiring_table.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace pleat {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Entry {
+  uint64_t hash;
+  EngineTime due;
+  uint64_t order;
+};
+
+// A table of entries that are found by their hash, as its owner.
+template <class Cold>
+struct Owner {
+  struct Entries {
+    const Owner& owner;
+    uint32_t HashOf(uint32_t number) const { return static_cast<uint32_t>(owner.At(number).hash); }
+    EngineTime DueOf(uint32_t number) const { return owner.At(number).due; }
+    uint64_t OrderOf(uint32_t number) const { return owner.At(number).order; }
+    void Prefetch(uint32_t number) const { pleat::Prefetch(&owner.At(number)); }
+    uint64_t Version() const { return owner.writes; }
+  };
+  explicit Owner(Duration usual_life = 4096us * 16)
+      : table(pool, sizeof(Entry), usual_life, Entries{*this}) {}
+
+  Entry& At(uint32_t number) const { return *reinterpret_cast<Entry*>(table.hot(number)); }
+  uint32_t New(uint64_t hash, EngineTime due, uint64_t order = 0) {
+    const uint32_t number = table.New();
+    At(number) = {.hash = hash, .due = due, .order = order};
+    return number;
+  }
+  uint32_t Open(uint64_t hash, EngineTime due, uint64_t order = 0) {
+    const uint32_t number = New(hash, due, order);
+    table.Index(hash, number);
+    table.Arm(number);
+    return number;
+  }
+  uint32_t Find(uint64_t hash) const {
+    return table.Find(hash, [&](uint32_t number) { return At(number).hash == hash; });
+  }
+  // Gives out everything due by `now`, as (due, order), and frees it.
+  std::vector<std::tuple<EngineTime, uint64_t>> Take(EngineTime now) {
+    std::vector<std::tuple<EngineTime, uint64_t>> out;
+    size_t budget = SIZE_MAX;
+    EXPECT_TRUE(table.ApplyDue(now, budget, [&](const Due& due) {
+      out.emplace_back(due.ripe, due.order);
+      if (table.cold(due.number).indexed) table.Unindex(due.number);
+      table.Free(due.number);
+    }));
+    return out;
+  }
+
+  uint64_t writes = 0;
+  PagePool pool;
+  ExpiringTable<Entries, Cold> table;
+};
+
+constexpr EngineTime kStart = FromUnix(1'700'000'000s);
+using Given = std::vector<std::tuple<EngineTime, uint64_t>>;
+
+template <class Cold>
+struct ExpiringTableFixture : testing::Test {
+  Owner<Cold> owner_;
+};
+using Colds = testing::Types<TableBits, TicketBits>;
+TYPED_TEST_SUITE(ExpiringTableFixture, Colds);
+
+TYPED_TEST(ExpiringTableFixture, FindsAnEntryUntilItIsUnindexed) {
+  auto& owner = this->owner_;
+  const uint32_t number = owner.Open(7, kStart);
+  EXPECT_EQ(owner.Find(7), number);
+  owner.table.Unindex(number);
+  EXPECT_EQ(owner.Find(7), KeyIndex::kNone);
+  EXPECT_TRUE(owner.table.Holds(number));
+  owner.table.CheckWhole();
+}
+
+TYPED_TEST(ExpiringTableFixture, GivesOutAnOvertakenEntryInItsTurn) {
+  auto& owner = this->owner_;
+  owner.table.Unindex(owner.Open(7, kStart + 1s, 1));
+  owner.Open(7, kStart + 2s, 2);  // the next one of its key
+  owner.table.CheckWhole();
+  EXPECT_EQ(owner.Take(kStart + 3s), (Given{{kStart + 1s, 1}, {kStart + 2s, 2}}));
+}
+
+TYPED_TEST(ExpiringTableFixture, GivesOutWhatWasFiledBehindOlderDeadlines) {
+  auto& owner = this->owner_;
+  const uint32_t ended = owner.Open(7, kStart + 9s, 1);
+  owner.Open(8, kStart + 1s, 2);
+  owner.table.Unindex(ended);
+  owner.table.Disarm(ended);
+  owner.table.File({.ripe = kStart + 2s, .order = 3, .number = ended, .by_event = true, .tag = 5});
+  owner.table.CheckWhole();
+  EXPECT_EQ(owner.Take(kStart + 3s), (Given{{kStart + 1s, 2}, {kStart + 2s, 3}}));
+  EXPECT_EQ(owner.Take(kEndOfTime), Given{});
+}
+
+TYPED_TEST(ExpiringTableFixture, KeepsANumberOutOfUseWhileAReferenceIsLeft) {
+  auto& owner = this->owner_;
+  const uint32_t number = owner.Open(7, kStart);
+  owner.table.Unindex(number);
+  owner.table.Free(number);
+  EXPECT_FALSE(owner.table.Holds(number));
+  EXPECT_EQ(owner.table.stale(), 1u);
+  EXPECT_NE(owner.New(8, kStart), number);
+  EXPECT_EQ(owner.Take(kStart), Given{});  // the reference is gone by now
+  EXPECT_EQ(owner.table.stale(), 0u);
+  EXPECT_EQ(owner.New(9, kStart), number);
+}
+
+TYPED_TEST(ExpiringTableFixture, AnEntryWithoutADeadlineLeavesItsNumberAtOnce) {
+  auto& owner = this->owner_;
+  const uint32_t number = owner.New(7, kStart);
+  owner.table.Free(number);
+  EXPECT_EQ(owner.New(8, kStart), number);
+}
+
+TYPED_TEST(ExpiringTableFixture, UnindexesAndDisarmsAll) {
+  auto& owner = this->owner_;
+  const uint32_t stays = owner.Open(7, kStart);
+  const uint32_t gone = owner.Open(8, kStart);
+  owner.table.Unindex(gone);
+  owner.table.Free(gone);
+  owner.table.UnindexAndDisarmAll();
+  owner.table.CheckWhole();
+  EXPECT_EQ(owner.Find(7), KeyIndex::kNone);
+  EXPECT_EQ(owner.Take(kEndOfTime), Given{});
+  EXPECT_TRUE(owner.table.Holds(stays));
+  EXPECT_EQ(owner.New(9, kStart), gone);
+}
+
+struct MovingEarlier : testing::Test {
+  Owner<TicketBits> owner;
+};
+
+TEST_F(MovingEarlier, GivesOutAtTheEarlierDeadlineOnly) {
+  const uint32_t number = owner.Open(7, kStart + 1h, 1);
+  owner.At(number).due = kStart + 1s;
+  owner.table.Arm(number);
+  owner.table.CheckWhole();
+  EXPECT_EQ(owner.table.NextDue(), kStart + 1s);
+  EXPECT_EQ(owner.Take(kStart + 999ms), Given{});
+  EXPECT_EQ(owner.Take(kStart + 1s), (Given{{kStart + 1s, 1}}));
+  EXPECT_EQ(owner.Take(kStart + 2h), Given{});
+  EXPECT_EQ(owner.table.stale(), 0u);
+}
+
+TEST_F(MovingEarlier, CanMoveLaterAgainByAWrite) {
+  const uint32_t number = owner.Open(7, kStart + 1h, 1);
+  owner.At(number).due = kStart + 1s;
+  owner.table.Arm(number);
+  owner.At(number).due = kStart + 2h;
+  EXPECT_EQ(owner.Take(kStart + 2h - 1us), Given{});
+  owner.table.CheckWhole();
+  EXPECT_EQ(owner.Take(kStart + 2h), (Given{{kStart + 2h, 1}}));
+}
+
+TEST_F(MovingEarlier, AnEntryGivenOutCanBeArmedAgainBesideItsOldReference) {
+  const uint32_t number = owner.Open(7, kStart + 1h, 1);
+  owner.At(number).due = kStart + 1s;
+  owner.table.Arm(number);
+  Due due;
+  size_t budget = SIZE_MAX;
+  ASSERT_EQ(owner.table.Next(kStart + 1s, budget, due), Deadlines::Found::kDue);
+  EXPECT_EQ(due.number, number);
+  owner.table.CheckWhole();
+  owner.At(number).due = kStart + 1min;
+  owner.table.Arm(number);
+  owner.table.CheckWhole();
+  EXPECT_EQ(owner.Take(kStart + 2h), (Given{{kStart + 1min, 1}}));
+}
+
+TEST_F(MovingEarlier, LeavesAConstantShareOfStaleReferences) {
+  // Beside 10,000 others, the deadlines of ten entries move to and fro a million times.
+  for (uint64_t i = 0; i < 10'000; ++i) owner.Open(i, kStart + Duration(i * 6));
+  size_t most = 0;
+  for (uint64_t i = 0; i < 1'000'000; ++i) {
+    const uint32_t number = owner.Find(i % 10 * 997);
+    owner.At(number).due = kStart + Duration(i * 7919 % 60'000);
+    owner.table.Arm(number);
+    most = std::max(most, owner.table.stale());
+  }
+  EXPECT_LT(most, 2'000u);
+  owner.table.CheckWhole();
+  EXPECT_EQ(owner.Take(kStart + 1s).size(), 10'000u);
+  EXPECT_EQ(owner.table.stale(), 0u);
+}
+
+// Everything that owners do, at random, beside a map of what is to be given out, in order.
+template <class Cold>
+class Episode {
+ public:
+  Episode(uint64_t seed, Duration usual_life)
+      : random_(seed), reach_(4 * std::min<Duration>(usual_life, 1h)), owner_(usual_life) {}
+
+  void Run(int steps) {
+    for (int i = 0; i < steps && !testing::Test::HasFatalFailure(); ++i) {
+      Step();
+      owner_.table.CheckWhole();
+    }
+    Advance(kNever - now_, SIZE_MAX);
+    EXPECT_TRUE(expected_.empty());
+    EXPECT_EQ(owner_.table.stale(), 0u);
+  }
+
+ private:
+  static constexpr bool kMovesEarlier =
+      ExpiringTable<typename Owner<Cold>::Entries, Cold>::kMovesEarlier;
+
+  // What Next() orders by. Orders are unique.
+  using Place = std::tuple<EngineTime, bool, uint64_t>;
+  struct Expected {
+    uint32_t number;
+    uint64_t hash;
+    bool indexed;
+  };
+  using It = std::map<Place, Expected>::iterator;
+
+  uint64_t Below(uint64_t n) { return random_() % n; }
+  // Near or far, so that slots, run and heap all come to see some.
+  EngineTime SomeTime() {
+    const auto reach = static_cast<uint64_t>(reach_.count());
+    return now_ + Duration(Below(Below(2) == 0 ? reach + 1 : reach / 1000 + 2));
+  }
+
+  void Step() {
+    if (expected_.empty() || Below(4) == 0) return Open();
+    const auto it = std::next(expected_.begin(), static_cast<ptrdiff_t>(Below(expected_.size())));
+    switch (std::get<1>(it->first) ? 6 : Below(8)) {
+      case 0: return Move(it, std::max(SomeTime(), std::get<0>(it->first)));
+      case 1: return Move(it, kMovesEarlier ? SomeTime() : std::get<0>(it->first));
+      case 2: return Overtake(it);
+      case 3: return End(it);
+      case 4: return Drop(it);
+      case 5: return Below(50) == 0 ? DisarmAll() : Open();
+      default:
+        return Advance(Duration(Below(static_cast<uint64_t>(reach_.count()) / 8 + 2)), Below(20));
+    }
+  }
+
+  void Open() {
+    const uint64_t hash = Below(300) << 40 | Below(100);  // some collide
+    const EngineTime due = SomeTime();
+    const bool indexed = owner_.Find(hash) == KeyIndex::kNone;
+    const uint32_t number = owner_.New(hash, due, ++order_);
+    if (indexed) owner_.table.Index(hash, number);
+    owner_.table.Arm(number);
+    expected_[{due, false, order_}] = {number, hash, indexed};
+  }
+  void Move(It it, EngineTime due) {
+    const auto [before, by_event, order] = it->first;
+    const Expected entry = it->second;
+    owner_.At(entry.number).due = due;
+    ++owner_.writes;
+    if (due < before || (kMovesEarlier && Below(4) == 0)) owner_.table.Arm(entry.number);
+    expected_.erase(it);
+    expected_[{due, false, order}] = entry;
+  }
+  void Overtake(It it) {
+    if (!it->second.indexed) return;
+    owner_.table.Unindex(it->second.number);
+    it->second.indexed = false;
+  }
+  // An event ends it, now.
+  void End(It it) {
+    const Expected entry = it->second;
+    Overtake(it);
+    owner_.table.Disarm(entry.number);
+    expected_.erase(it);
+    owner_.table.File(
+        {.ripe = now_, .order = ++order_, .number = entry.number, .by_event = true, .tag = 1});
+    expected_[{now_, true, order_}] = {entry.number, entry.hash, false};
+  }
+  void Drop(It it) {
+    const uint32_t number = it->second.number;
+    Overtake(it);
+    owner_.table.Free(number);
+    expected_.erase(it);
+  }
+  void DisarmAll() {
+    owner_.table.UnindexAndDisarmAll();
+    for (const auto& [place, entry] : expected_) owner_.table.Free(entry.number);
+    expected_.clear();
+  }
+
+  void Advance(Duration by, size_t budget) {
+    now_ += by;
+    for (Due due;;) {
+      const auto found = owner_.table.Next(now_, budget, due);
+      if (found == Deadlines::Found::kOutOfBudget) return;
+      const auto first = expected_.begin();
+      if (found == Deadlines::Found::kNothing) {
+        ASSERT_TRUE(expected_.empty() || std::get<0>(first->first) > now_);
+        ASSERT_GT(owner_.table.NextDue(), now_ == kNever ? now_ - Duration(1) : now_);
+        return;
+      }
+      ASSERT_FALSE(expected_.empty());
+      ASSERT_EQ(Place(due.ripe, due.by_event, due.order), first->first);
+      GivenOut(due.number);
+    }
+  }
+  // The first of those expected: goes, or is armed once more.
+  void GivenOut(uint32_t number) {
+    const auto first = expected_.begin();
+    ASSERT_EQ(number, first->second.number);
+    const Expected entry = first->second;
+    const bool goes_on = !std::get<1>(first->first) && now_ != kNever && Below(4) == 0;
+    expected_.erase(first);
+    if (goes_on) {
+      owner_.At(number).due = now_ + Duration(1 + Below(1000));
+      ++owner_.writes;
+      owner_.table.Arm(number);
+      expected_[{owner_.At(number).due, false, owner_.At(number).order}] = entry;
+      return;
+    }
+    if (entry.indexed) owner_.table.Unindex(number);
+    owner_.table.Free(number);
+  }
+
+  std::mt19937_64 random_;
+  const Duration reach_;
+  EngineTime now_ = kStart;
+  uint64_t order_ = 0;
+  Owner<Cold> owner_;
+  std::map<Place, Expected> expected_;
+};
+
+TYPED_TEST(ExpiringTableFixture, AgreesWithAMapOfTheSameEntries) {
+  for (const Duration usual_life : std::vector<Duration>{1us, 4096us, 65'537us, 5min, kForever}) {
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+      SCOPED_TRACE(testing::Message() << "usual life " << usual_life.count() << ", seed " << seed);
+      Episode<TypeParam>(seed, usual_life).Run(2'000);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pleat
