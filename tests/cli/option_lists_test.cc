@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/cli/fixtures.h"
-#include "tools/pleat/analyze_options.h"
+#include "tools/pleat/analyze/analyze_options.h"
 #include "tools/pleat/flags.h"
-#include "tools/pleat/fold_flags.h"
+#include "tools/pleat/fold/fold_flags.h"
 
 namespace pleat::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/pleat/analysis_chart.h"
+#include "tools/pleat/analyze/analysis_chart.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,8 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/page/fixture.h"
-#include "tools/pleat/analyze_output.h"
-#include "tools/pleat/summary.h"
+#include "tools/pleat/quantity_text.h"
 
 namespace pleat::cli {
 namespace {

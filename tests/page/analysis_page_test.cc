@@ -1,4 +1,4 @@
-#include "tools/pleat/analysis_page.h"
+#include "tools/pleat/analyze/analysis_page.h"
 
 #include <chrono>
 #include <string>
@@ -9,9 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/page/fixture.h"
-#include "tools/pleat/analysis_chart.h"
-#include "tools/pleat/analyze_output.h"
-#include "tools/pleat/summary.h"
+#include "tools/pleat/analyze/analysis_chart.h"
+#include "tools/pleat/quantity_text.h"
 
 namespace pleat::cli {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tools/pleat/recommendation.h"
+#include "tools/pleat/analyze/recommendation.h"
 
 namespace pleat::cli {
 

@@ -1,4 +1,4 @@
-#include "tools/pleat/gap_chart.h"
+#include "tools/pleat/analyze/gap_chart.h"
 
 #include <chrono>
 #include <numeric>

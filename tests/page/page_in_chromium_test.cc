@@ -14,9 +14,9 @@
 
 #include "tests/page/fixture.h"
 #include "tests/support/subprocess.h"
-#include "tools/pleat/analysis_chart.h"
-#include "tools/pleat/analysis_page.h"
-#include "tools/pleat/what_if_curve.h"
+#include "tools/pleat/analyze/analysis_chart.h"
+#include "tools/pleat/analyze/analysis_page.h"
+#include "tools/pleat/analyze/what_if_curve.h"
 
 namespace pleat::cli {
 namespace {

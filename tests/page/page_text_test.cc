@@ -1,4 +1,4 @@
-#include "tools/pleat/page_text.h"
+#include "tools/pleat/analyze/page_text.h"
 
 #include <string>
 
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/page/fixture.h"
-#include "tools/pleat/analyze_output.h"
+#include "tools/pleat/quantity_text.h"
 
 namespace pleat::cli {
 namespace {

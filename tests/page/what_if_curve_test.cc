@@ -1,4 +1,4 @@
-#include "tools/pleat/what_if_curve.h"
+#include "tools/pleat/analyze/what_if_curve.h"
 
 #include <algorithm>
 #include <chrono>

@@ -24,10 +24,12 @@ const Names kPlainHeaders = {"pleat/analysis.h", "pleat/any_folder.h", "pleat/en
                              "pleat/outcome.h",  "pleat/partition.h",  "pleat/stats.h",
                              "pleat/time.h",     "pleat/what_if.h"};
 
-// What the files below `folder` may include of our own: prefixes of the path as written.
+// What the files below `folder` may include of our own: prefixes of the path as written, but for
+// those that begin with one of `refused`.
 struct Edge {
   std::string_view folder;
   Names own;
+  Names refused = {};
 };
 
 const std::vector<Edge>& Edges() {
@@ -51,7 +53,12 @@ const std::vector<Edge>& Edges() {
     all.push_back(
         {"engine/json/", {"engine/json/", "engine/base/check.h", "engine/base/hash.h", "pleat/"}});
     all.push_back({"engine/asio/", {"engine/asio/", "engine/base/check.h", "pleat/"}});
-    all.push_back({"tools/pleat/", {"tools/pleat/", "pleat/"}});
+    // Commands share tools/pleat and do not see each other; only main.cc sees them all.
+    const Names commands = {"tools/pleat/fold/", "tools/pleat/analyze/"};
+    all.push_back({commands[0], {commands[0], "tools/pleat/", "pleat/"}, {commands[1]}});
+    all.push_back({commands[1], {commands[1], "tools/pleat/", "pleat/"}, {commands[0]}});
+    all.push_back({"tools/pleat/main.cc", {"tools/pleat/", "pleat/"}});
+    all.push_back({"tools/pleat/", {"tools/pleat/", "pleat/"}, commands});
     all.push_back({"examples/", {"pleat/"}});
     return all;
   }();
@@ -173,7 +180,9 @@ std::string Refusal(std::string_view path, const Include& include) {
       std::ranges::find_if(Edges(), [&](const Edge& e) { return path.starts_with(e.folder); });
   if (!own || edge == Edges().end()) return {};
   if (include.quoted && header.starts_with("pleat/")) return header + " goes in angle brackets";
-  if (!StartsWithAny(header, edge->own)) return header + " is not left of this folder";
+  if (!StartsWithAny(header, edge->own) || StartsWithAny(header, edge->refused)) {
+    return header + " is not left of this folder";
+  }
   return {};
 }
 

@@ -50,6 +50,17 @@ TEST(IncludeRules, PublicHeadersAndUsersOfTheApiDoNotSeeTheEngine) {
               ElementsAre(HasSubstr("not left")));
 }
 
+TEST(IncludeRules, CommandsOfTheProgramShareWhatIsAboveThemAndDoNotSeeEachOther) {
+  const std::string shared = "#include \"tools/pleat/input.h\"\n";
+  const std::string fold = "#include \"tools/pleat/fold/fold_run.h\"\n";
+  for (const char* path : {"tools/pleat/fold/a.cc", "tools/pleat/main.cc"}) {
+    EXPECT_THAT(Examine(path, shared + fold), IsEmpty());
+  }
+  for (const char* path : {"tools/pleat/analyze/a.cc", "tools/pleat/a.cc"}) {
+    EXPECT_THAT(Examine(path, shared + fold), ElementsAre(HasSubstr("not left")));
+  }
+}
+
 TEST(IncludeRules, OwnFileIsNamedFromTheRoot) {
   EXPECT_THAT(Examine("engine/base/a.cc", "#include \"check.h\"\n"),
               ElementsAre(HasSubstr("not left")));

@@ -34,6 +34,8 @@
 
 namespace pleat::cli {
 
+inline constexpr int kThreadsMax = 256;
+
 class BlockQueue {
  public:
   struct Block {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/pleat/analyze_command.h"
+#include "tools/pleat/analyze/analyze_command.h"
 #include "tools/pleat/flags.h"
-#include "tools/pleat/fold_command.h"
+#include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/interrupt.h"
 
 namespace pleat::cli {

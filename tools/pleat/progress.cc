@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/pleat/summary.h"
+#include "tools/pleat/quantity_text.h"
 
 namespace pleat::cli {
 namespace {

@@ -1,0 +1,15 @@
+// An analysis as a page to read in a browser: one file that asks for nothing else.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tools/pleat/analyze/recommendation.h"
+
+namespace pleat::cli {
+
+// `source`: what was analyzed, such as the names of the files.
+std::string AnalysisPage(std::span<const KeyAnalysis> keys, std::string_view source);
+
+}  // namespace pleat::cli

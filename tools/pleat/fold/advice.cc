@@ -1,0 +1,74 @@
+#include "tools/pleat/fold/advice.h"
+
+#include <algorithm>
+
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/input.h"
+#include "tools/pleat/quantity_text.h"
+#include "tools/pleat/unit_advice.h"
+
+namespace pleat::cli {
+namespace {
+
+std::string QuotedPath(const std::string& path) {
+  std::string out;
+  AppendJsonString(path, out);
+  return out;
+}
+
+// Paths that are mistyped, mostly.
+std::string AboutPaths(const JsonFolder& folder) {
+  constexpr size_t kShown = 10;
+  const std::vector<OptionPath> absent = folder.absent_paths();
+  if (absent.empty()) return {};
+  std::string out = "no line has ";
+  for (size_t i = 0; i < std::min(absent.size(), kShown); ++i) {
+    out += (i == 0 ? "" : ", ") + QuotedPath(absent[i].path) + " (--" + absent[i].option + ")";
+  }
+  if (absent.size() > kShown) out += ", and " + Grouped(absent.size() - kShown) + " more";
+  return out;
+}
+
+// At least `d`, in whole units of which there are ten or more, so that --lateness takes the text.
+std::string RoundedUp(Duration d) {
+  constexpr Duration kUnits[] = {std::chrono::days(1), std::chrono::hours(1),
+                                 std::chrono::minutes(1), std::chrono::seconds(1),
+                                 std::chrono::milliseconds(1)};
+  for (const Duration unit : kUnits) {
+    if (d >= 10 * unit) return FormatDuration((d + unit - Duration(1)) / unit * unit);
+  }
+  return FormatDuration(d);
+}
+
+std::string AboutOrder(const FoldOptions& options, const StampCounts& stamps) {
+  if (options.spec.time.empty() || stamps.most_behind <= options.spec.lateness) return {};
+  std::string out = Counted(stamps.out_of_order, "event") + " came up to " +
+                    RoundedUp(stamps.most_behind) + " behind; see --lateness";
+  if (stamps.behind_input > 0) {
+    out += " (" + Grouped(stamps.behind_input) +
+           " behind an earlier file: files are read one after the other, not merged by time)";
+  }
+  return out;
+}
+
+std::string AboutTime(const FoldOptions& options) {
+  if (!options.spec.time.empty()) return {};
+  const auto file = std::ranges::find_if(
+      options.inputs, [](const std::string& path) { return InputSize(path) > 0; });
+  if (file == options.inputs.end()) return {};
+  return "events of " + Printable(InputName(*file)) +
+         " were stamped as they were read; --time says where they state their time";
+}
+
+}  // namespace
+
+std::vector<std::string> AdviceOn(const FoldOptions& options, const JsonFolder& folder) {
+  const StampCounts stamps = folder.stamps();
+  std::vector<std::string> advice = {
+      AboutPaths(folder), AboutOrder(options, stamps), AboutTime(options),
+      AdviceOnUnit(options.spec.time_unit, stamps.oldest, stamps.newest)};
+  std::erase(advice, "");
+  return advice;
+}
+
+}  // namespace pleat::cli
