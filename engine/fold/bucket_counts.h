@@ -24,11 +24,12 @@ template <int kDigits>
 class BucketCounts {
  public:
   using Whole = BasicHistogram<kDigits>;
+  using Buckets = typename Whole::Buckets;
 
   void Add(uint64_t value) { Count(value, SlotOf(value)); }
 
   // Add() in two steps, so that what many values take from memory can come at once.
-  static uint32_t SlotOf(uint64_t value) noexcept { return SlotOfBucket(Whole::IndexOf(value)); }
+  static uint32_t SlotOf(uint64_t value) noexcept { return SlotOfBucket(Buckets::IndexOf(value)); }
   void Prefetch(uint32_t slot) const noexcept {
     if (const Page* page = pages_[slot / kPerPage].get())
       pleat::Prefetch(&(*page)[slot % kPerPage]);
@@ -45,21 +46,21 @@ class BucketCounts {
   }
 
   void AddTo(Whole& whole) const {
-    const size_t top = Whole::IndexOf(max_);
+    const size_t top = Buckets::IndexOf(max_);
     for (size_t i = 0; i <= top; ++i) {
       uint64_t count = CountIn(SlotOfBucket(i));
       if (i == top && count > 0) {  // of its bucket the largest value is known
         whole.Add(max_);
         --count;
       }
-      whole.Add(Whole::LowestOf(i), count);
+      whole.Add(Buckets::LowestOf(i), count);
     }
   }
 
  private:
   static constexpr size_t kPerPage = 2048;
   using Page = std::array<uint16_t, kPerPage>;
-  static constexpr size_t kHalf = (Whole::kBuckets + 1) / 2;
+  static constexpr size_t kHalf = (Buckets::kCount + 1) / 2;
 
   static constexpr uint32_t SlotOfBucket(size_t index) noexcept {
     return static_cast<uint32_t>(index / 2 + index % 2 * kHalf);

@@ -13,13 +13,14 @@
 namespace pleat::inline v0_1 {
 
 class SpanCounts {
+  using Buckets = Histogram::Buckets;
+
  public:
-  explicit SpanCounts(size_t levels) : stride_(levels + 1), steps_(Histogram::kBuckets * stride_) {}
+  explicit SpanCounts(size_t levels) : stride_(levels + 1), steps_(Buckets::kCount * stride_) {}
 
   // A group of the levels from `begin` to before `end`. Those without a span need not be added.
   void Add(Duration span, size_t begin, size_t end) noexcept {
-    int64_t* const steps =
-        &steps_[Histogram::IndexOf(static_cast<uint64_t>(span.count())) * stride_];
+    int64_t* const steps = &steps_[Buckets::IndexOf(static_cast<uint64_t>(span.count())) * stride_];
     ++steps[begin];
     --steps[end];
   }
@@ -27,10 +28,10 @@ class SpanCounts {
   // The histogram of one level, all groups that were not added having no span.
   Histogram Of(size_t level, uint64_t groups) const noexcept {
     Histogram spans;
-    for (size_t bucket = 0; bucket < Histogram::kBuckets; ++bucket) {
+    for (size_t bucket = 0; bucket < Buckets::kCount; ++bucket) {
       int64_t count = 0;
       for (size_t i = 0; i <= level; ++i) count += steps_[bucket * stride_ + i];
-      spans.Add(Histogram::HighestOf(bucket), static_cast<uint64_t>(count));
+      spans.Add(Buckets::HighestOf(bucket), static_cast<uint64_t>(count));
     }
     spans.Add(0, groups - spans.count());
     return spans;

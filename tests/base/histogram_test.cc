@@ -64,7 +64,7 @@ TEST(Histogram, EveryMagnitudeIsKnownToTwoDigits) {
 // Division by multiplication must be right at every edge, for both numbers of digits.
 template <int kDigits>
 void ExpectRoundValuesApart() {
-  using Tested = BasicHistogram<kDigits>;
+  using Tested = typename BasicHistogram<kDigits>::Buckets;
   uint64_t power = 1;
   for (int n = 0; n < 20 - kDigits; ++n, power *= 10) {
     uint64_t least = 1;
@@ -78,8 +78,8 @@ void ExpectRoundValuesApart() {
       ASSERT_EQ(Tested::IndexOf(round + 1), index + 1);
     }
   }
-  EXPECT_EQ(Tested::IndexOf(UINT64_MAX), Tested::kBuckets - 1);
-  EXPECT_EQ(Tested::HighestOf(Tested::kBuckets - 1), UINT64_MAX);
+  EXPECT_EQ(Tested::IndexOf(UINT64_MAX), Tested::kCount - 1);
+  EXPECT_EQ(Tested::HighestOf(Tested::kCount - 1), UINT64_MAX);
 }
 TEST(Histogram, RoundValuesHaveABucketOfTheirOwn) {
   ExpectRoundValuesApart<2>();
