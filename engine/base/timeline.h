@@ -10,15 +10,22 @@
 #include <atomic>
 #include <cstdint>
 
-#include <pleat/engine.h>
 #include <pleat/time.h>
+
+#include "engine/base/check.h"
 
 namespace pleat::inline v0_1 {
 
 class Timeline {
  public:
-  explicit Timeline(const EngineOptions& options)
-      : axis_(options.axis), lateness_(options.lateness), future_limit_(FutureLimit(options)) {}
+  // `lateness`: how far the watermark trails the largest stamp. `future_limit`: how far ahead of
+  // time a stamp may lie; kForever: as far as it likes.
+  Timeline(Axis axis, Duration lateness, Duration future_limit)
+      : axis_(axis),
+        lateness_(lateness),
+        future_limit_(std::min(future_limit, kEndOfTime - kBeginningOfTime)) {
+    PLEAT_DCHECK(lateness >= Duration::zero() && future_limit >= Duration::zero());
+  }
 
   EngineTime now() const noexcept { return now_.load(std::memory_order_acquire); }
 
@@ -63,11 +70,6 @@ class Timeline {
   Axis axis() const noexcept { return axis_; }
 
  private:
-  // No longer than time, so that two stamps are never further apart than none.
-  static Duration FutureLimit(const EngineOptions& options) noexcept {
-    const Duration by_axis = options.axis == Axis::kArrival ? kFutureLimitOnArrival : kForever;
-    return std::min(options.future_limit.value_or(by_axis), kEndOfTime - kBeginningOfTime);
-  }
   static EngineTime RaiseTo(std::atomic<EngineTime>& time, EngineTime t) noexcept {
     EngineTime seen = time.load(std::memory_order_acquire);
     while (seen < t && !time.compare_exchange_weak(seen, t, std::memory_order_acq_rel)) {
@@ -77,15 +79,15 @@ class Timeline {
 
   const Axis axis_;
   const Duration lateness_;
-  const Duration future_limit_;  // kEndOfTime - kBeginningOfTime: none
+  const Duration future_limit_;  // at most the length of time: two stamps lie no further apart
   alignas(64) std::atomic<EngineTime> now_{kBeginningOfTime};
   alignas(64) std::atomic<uint64_t> position_{0};
   std::atomic<EngineTime> lease_now_{kBeginningOfTime};
 };
 static_assert(std::atomic<EngineTime>::is_always_lock_free);
 
-// The position of one input. Most events only fold and need none, so that a single fold draws it when
-// a group opens or an event closes one; a batch has reserved its own. Take it once.
+// The position of one input. Most events only fold and need none, so that a single fold draws it
+// when a group opens or an event closes one; a batch has reserved its own. Take it once.
 class Position {
  public:
   explicit Position(Timeline& drawn_from) noexcept : timeline_(&drawn_from) {}

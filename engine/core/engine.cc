@@ -39,6 +39,11 @@ absl::Status Check(const EngineOptions& options) {
   return absl::OkStatus();
 }
 
+Duration FutureLimitOf(const EngineOptions& options) noexcept {
+  const Duration by_axis = options.axis == Axis::kArrival ? kFutureLimitOnArrival : kForever;
+  return options.future_limit.value_or(by_axis);
+}
+
 }  // namespace
 
 EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key, uint64_t epoch)
@@ -48,7 +53,7 @@ EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key, ui
       pool_(options.huge_pages == HugePages::kOff
                 ? SIZE_MAX
                 : partition_count_ * kPlainPages * PagePool::kPageBytes),
-      timeline_(options) {
+      timeline_(options.axis, options.lateness, FutureLimitOf(options)) {
   for (int i = 0; i < options.partitions; ++i) partitions_.emplace_back(schedule_);
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <absl/base/thread_annotations.h>
-#include <pleat/engine.h>
+#include <pleat/alarm.h>
 #include <pleat/time.h>
 
 #include "engine/base/book.h"

@@ -19,17 +19,13 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <pleat/alarm.h>
 #include <pleat/export.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
 
 class EngineCore;
-
-enum class Axis : uint8_t {
-  kArrival,  // Advance() moves time; a stamp says when the event arrived
-  kEvent,    // the watermark moves time: the largest stamp so far, less the lateness
-};
 
 // Whether memory beyond the first few MiB may come in pages of 2 MiB, if the kernel has them.
 enum class HugePages : uint8_t {
@@ -70,19 +66,6 @@ struct EngineOptions {
   // What tells the leases of this engine from those of others; absent, it is drawn from the operating system.
   // Set it in tests only.
   std::optional<uint64_t> epoch = std::nullopt;
-};
-
-// Told that there is something to do earlier than NextDeadline() said before. What sleeps until then, such as an
-// adapter to some event loop, derives from it.
-class EngineAlarm {
- public:
-  // Called under locks, by whichever thread has brought it about: set a flag, wake a loop, and
-  // return. It may ask for now(), NextDeadline() and NextLeaseDeadline(); other calls are answered
-  // as those from a fold function (see Engine). Throwing terminates.
-  virtual void DeadlineIsEarlier(EngineTime deadline) noexcept = 0;
-
- protected:
-  ~EngineAlarm() = default;
 };
 
 // Thread safety: any thread may call any method at any time. Destroying the engine waits for calls on its

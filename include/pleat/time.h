@@ -1,6 +1,6 @@
 // Time in pleat: microseconds on one axis per engine, always an argument, never read from a clock.
 //
-// An engine runs on one axis (Axis in engine.h): on arrival time a stamp is the instant at which an
+// An engine runs on one axis: on arrival time a stamp is the instant at which an
 // event arrived, on event time it is the instant the event speaks of. EngineTime is a point on that
 // axis. It is a type of its own, so that a reading of some clock does not slip in unconverted: use
 // FromUnix().
@@ -29,6 +29,12 @@ struct EngineClock {
   static constexpr bool is_steady = true;
 };
 using EngineTime = EngineClock::time_point;
+
+// What stamps mean to an engine, and what moves its time.
+enum class Axis : uint8_t {
+  kArrival,  // Engine::Advance() moves time; a stamp says when the event arrived
+  kEvent,    // the watermark moves time: the largest stamp so far, less the lateness
+};
 
 // As a quiet period or a max hold: never. As a limit: none.
 inline constexpr Duration kForever = Duration::max();

@@ -31,7 +31,7 @@ uint64_t HashOf(std::string_view key) { return PackedKey(key).HashWith(kHashKey)
 class FoldBookFixture : public testing::Test {
  protected:
   explicit FoldBookFixture(FolderOptions options = {.quiet_period = 10s, .max_hold = kForever})
-      : timeline_(EngineOptions{}),
+      : timeline_(Axis::kArrival, Duration{0}, kForever),
         book_(pool_, options, StateOpsFor<Text, Joined>(), 3, kHashKey, timeline_, listeners_) {}
 
   FoldOutcome Fold(std::string_view key, std::string value, EngineTime at, EngineTime now) {

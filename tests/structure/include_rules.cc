@@ -18,11 +18,11 @@ bool StartsWithAny(std::string_view text, const Names& prefixes) {
 
 // The public headers that declare plain types and interfaces, which the engine may see. The typed
 // faces (folder.h, emission.h) and the adapters are not among them.
-const Names kPlainHeaders = {"pleat/analysis.h", "pleat/any_folder.h", "pleat/engine.h",
-                             "pleat/export.h",   "pleat/gap_stats.h",  "pleat/histogram.h",
-                             "pleat/lease.h",    "pleat/metrics.h",    "pleat/options.h",
-                             "pleat/outcome.h",  "pleat/partition.h",  "pleat/stats.h",
-                             "pleat/time.h",     "pleat/what_if.h"};
+const Names kPlainHeaders = {"pleat/alarm.h",     "pleat/analysis.h", "pleat/any_folder.h",
+                             "pleat/engine.h",    "pleat/export.h",   "pleat/gap_stats.h",
+                             "pleat/histogram.h", "pleat/lease.h",    "pleat/metrics.h",
+                             "pleat/options.h",   "pleat/outcome.h",  "pleat/partition.h",
+                             "pleat/stats.h",     "pleat/time.h",     "pleat/what_if.h"};
 
 // What the files below `folder` may include of our own: prefixes of the path as written, but for
 // those that begin with one of `refused`.
@@ -35,20 +35,24 @@ struct Edge {
 const std::vector<Edge>& Edges() {
   static const std::vector<Edge> edges = [] {
     std::vector<Edge> all = {
-        {"engine/base/", {"engine/base/"}},
-        {"engine/table/", {"engine/table/", "engine/base/"}},
-        {"engine/timer/", {"engine/timer/", "engine/base/"}},
         {"engine/fold/", {"engine/fold/", "engine/table/", "engine/base/"}},
         {"engine/what_if/", {"engine/what_if/", "engine/table/", "engine/base/"}},
         {"engine/metrics/", {"engine/metrics/"}},
-        {"engine/partition/",
-         {"engine/partition/", "engine/fold/", "engine/table/", "engine/timer/", "engine/base/"}},
         {"engine/core/",
          {"engine/core/", "engine/partition/", "engine/fold/", "engine/table/", "engine/timer/",
           "engine/base/"}},
     };
     for (Edge& edge : all)
       edge.own.insert(edge.own.end(), kPlainHeaders.begin(), kPlainHeaders.end());
+    // The lower floors see time, the partition hash and the alarm, and no face of the engine.
+    all.push_back(
+        {"engine/base/", {"engine/base/", "pleat/export.h", "pleat/partition.h", "pleat/time.h"}});
+    all.push_back(
+        {"engine/table/", {"engine/table/", "engine/base/", "pleat/partition.h", "pleat/time.h"}});
+    all.push_back({"engine/timer/", {"engine/timer/", "engine/base/", "pleat/time.h"}});
+    all.push_back(
+        {"engine/partition/",
+         {"engine/partition/", "engine/timer/", "engine/base/", "pleat/alarm.h", "pleat/time.h"}});
     all.push_back({"include/pleat/", {"pleat/"}});
     all.push_back(
         {"engine/json/", {"engine/json/", "engine/base/check.h", "engine/base/hash.h", "pleat/"}});
