@@ -112,7 +112,7 @@ asio::awaitable<void> Follow(tcp::endpoint index, pleat::Consumer<RowUpdate, Pro
     co_await http::async_read(socket, buffer, response, use_awaitable);
 
     const bool taken = response.result() == http::status::ok;
-    for (auto& lease : leases) taken ? lease.Ack() : lease.Nack(20ms, driver.now());
+    for (auto& lease : leases) taken ? lease.Ack() : lease.Nack(20ms, driver.lease_now());
     if (taken) documents -= leases.size();
     std::cout << "bulk of " << leases.size() << " documents: " << response.result_int()
               << (taken ? ", acked\n" : ", handed back for 20 ms\n");

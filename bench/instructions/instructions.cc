@@ -129,7 +129,7 @@ void CountAll(int partitions, const std::vector<std::string>& keys) {
     std::vector<Leased<Ticks>> leased;
     Count("lease" + suffix, [&] {
       for (;;) {
-        std::vector<Leased<Ticks>> some = scene.folder.Lease(kBatch, hours(1), now);
+        std::vector<Leased<Ticks>> some = scene.folder.Lease(kBatch, hours(1), LeaseTime(now));
         if (some.empty()) break;
         for (Leased<Ticks>& one : some) leased.push_back(std::move(one));
       }

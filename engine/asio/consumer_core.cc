@@ -68,11 +68,12 @@ void ConsumerCore::Start(WaiterPtr waiter) {
   queue_.push_back(*waiter.release());
 }
 
-// While the driver sleeps the engine's time stands still; what has come back by now is for who pops too.
+// LeaseTime stands still while the driver sleeps. It is moved here, so that an operation that pops
+// finds the emissions that have come back by now.
 size_t ConsumerCore::Take(Waiter& waiter) noexcept {
   const EngineTime now = driver_->Now();
-  folder_.MoveLeaseTime(now);
-  const size_t taken = waiter.Take(now, [&](EngineTime closed, Reason reason) {
+  folder_.MoveLeaseTime(LeaseTime(now));
+  const size_t taken = waiter.Take(LeaseTime(now), [&](EngineTime closed, Reason reason) {
     if (!driver_->tells_arrival() || !ClosedByTime(reason)) return;
     const Duration late = now - closed;
     if (late >= Duration::zero()) stats_.lateness_us.Add(static_cast<uint64_t>(late.count()));

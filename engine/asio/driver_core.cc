@@ -102,15 +102,18 @@ void DriverCore::Turn(bool by_timer) noexcept {
   }
 }
 
-// On the driver's clock.
+// Of those that lie on the driver's clock: ends of leases, and on arrival time deadlines of groups.
 std::optional<EngineTime> DriverCore::EarliestDeadline() const noexcept {
-  return arrival_ ? engine_->NextDeadline() : engine_->NextLeaseDeadline();
+  const std::optional<LeaseTime> lease = engine_->NextLeaseDeadline();
+  const std::optional<EngineTime> group = arrival_ ? engine_->NextDeadline() : std::nullopt;
+  if (!lease) return group;
+  return std::min(EngineTime(*lease), group.value_or(kNever));
 }
 
 // Returns whether that was all.
 bool DriverCore::CloseDue(EngineTime now) noexcept {
-  if (arrival_) return engine_->Advance(now, budget_);
-  const bool all = engine_->AdvanceLeases(now, budget_);
+  const bool all = engine_->AdvanceLeases(LeaseTime(now), budget_);
+  if (arrival_) return engine_->Advance(now, budget_) && all;
   const std::optional<EngineTime> deadline = engine_->NextDeadline();
   const EngineTime watermark = engine_->now();
   if (!deadline || *deadline > watermark) return all;
@@ -154,11 +157,19 @@ void DriverCore::CompareWithWall() noexcept {
   if (step >= kWallStep) ++stats_.wall_steps_forward;
 }
 
-// On event time a deadline of groups is no instant of this clock, so what counts is that there is one.
+// On event time a deadline of groups is no instant of this clock: a turn has to look at the watermark.
 void DriverCore::DeadlineIsEarlier(EngineTime deadline) noexcept {
+  WakeBy(arrival_ ? RoundUp(deadline) : kBeginningOfTime + Duration{1});
+}
+
+void DriverCore::LeaseDeadlineIsEarlier(LeaseTime deadline) noexcept {
+  WakeBy(RoundUp(EngineTime(deadline)));
+}
+
+// Posts a turn if the driver would sleep beyond `turn`.
+void DriverCore::WakeBy(EngineTime turn) noexcept {
   const Duration::rep until = asleep_until_.fetch_add(0);
-  const EngineTime wake = arrival_ ? RoundUp(deadline) : kBeginningOfTime + Duration{1};
-  if (wake.time_since_epoch().count() < until) PostTurn();
+  if (turn.time_since_epoch().count() < until) PostTurn();
 }
 
 void DriverCore::Wake() {

@@ -55,6 +55,7 @@ class DriverCore final : public EngineAlarm,
   void Add(const std::shared_ptr<ConsumerCore>& consumer);
 
   void DeadlineIsEarlier(EngineTime deadline) noexcept override;
+  void LeaseDeadlineIsEarlier(LeaseTime deadline) noexcept override;
   void Shutdown() noexcept override;
 
  private:
@@ -63,6 +64,7 @@ class DriverCore final : public EngineAlarm,
   std::optional<EngineTime> EarliestDeadline() const noexcept;
   EngineTime NextTurn(EngineTime reading) const noexcept;
   bool CloseDue(EngineTime now) noexcept;
+  void WakeBy(EngineTime turn) noexcept;
   void PostTurn();
   void Turn(bool by_timer) noexcept;
   void FallAsleep();

@@ -16,12 +16,12 @@ class Book {
   // lowers by as many. Returns whether everything due was applied.
   virtual bool CloseDue(EngineTime now, size_t& budget) = 0;
 
-  // The same for leases, where they run in a time of their own.
-  virtual bool ExpireLeases(EngineTime now, size_t& budget) = 0;
+  // The same for leases, by their own clock.
+  virtual bool ExpireLeases(LeaseTime lease_now, size_t& budget) = 0;
 
   // Nothing is due before this; kNever if nothing will be.
   virtual EngineTime NextDue() const noexcept = 0;
-  virtual EngineTime NextLeaseDue() const noexcept = 0;
+  virtual LeaseTime NextLeaseDue() const noexcept = 0;
 };
 
 }  // namespace pleat::inline v0_1

@@ -1,9 +1,10 @@
-// The Timeline is an engine's one time: a value that only grows, shared by all partitions, and the
-// counter that numbers the input.
+// The Timeline is what all partitions of an engine share: the engine's time and lease time,
+// two values that only grow, and the counter that numbers the input.
 //
-// On arrival time only Raise() moves it. On event time every usable event does: it carries the
-// watermark to its stamp less the lateness, before it is folded. Partitions read the value under
-// their own lock; since it never goes back, an older reading is merely an earlier view.
+// On arrival time only Raise() moves the engine's time. On event time every usable event does: it
+// carries the watermark to its stamp less the lateness, before it is folded. On both axes only
+// RaiseLeases() moves lease time. Partitions read both under their own lock; since neither
+// goes back, an older reading is merely an earlier view.
 #pragma once
 
 #include <algorithm>
@@ -59,19 +60,15 @@ class Timeline {
     return position_.fetch_add(count, std::memory_order_relaxed);
   }
 
-  // The time of leases: on event time one of its own.
-  EngineTime lease_now() const noexcept {
-    return axis_ == Axis::kArrival ? now() : lease_now_.load(std::memory_order_acquire);
-  }
-  EngineTime RaiseLeases(EngineTime t) noexcept {
-    return RaiseTo(axis_ == Axis::kArrival ? now_ : lease_now_, t);
-  }
+  LeaseTime lease_now() const noexcept { return lease_now_.load(std::memory_order_acquire); }
+  LeaseTime RaiseLeases(LeaseTime t) noexcept { return RaiseTo(lease_now_, t); }
 
   Axis axis() const noexcept { return axis_; }
 
  private:
-  static EngineTime RaiseTo(std::atomic<EngineTime>& time, EngineTime t) noexcept {
-    EngineTime seen = time.load(std::memory_order_acquire);
+  template <class Time>
+  static Time RaiseTo(std::atomic<Time>& time, Time t) noexcept {
+    Time seen = time.load(std::memory_order_acquire);
     while (seen < t && !time.compare_exchange_weak(seen, t, std::memory_order_acq_rel)) {
     }
     return seen < t ? t : seen;
@@ -82,9 +79,10 @@ class Timeline {
   const Duration future_limit_;  // at most the length of time: two stamps lie no further apart
   alignas(64) std::atomic<EngineTime> now_{kBeginningOfTime};
   alignas(64) std::atomic<uint64_t> position_{0};
-  std::atomic<EngineTime> lease_now_{kBeginningOfTime};
+  std::atomic<LeaseTime> lease_now_{LeaseTime(kBeginningOfTime)};
 };
 static_assert(std::atomic<EngineTime>::is_always_lock_free);
+static_assert(std::atomic<LeaseTime>::is_always_lock_free);
 
 // The position of one input. Most events only fold and need none, so that a single fold draws it
 // when a group opens or an event closes one; a batch has reserved its own. Take it once.

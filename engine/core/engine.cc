@@ -54,53 +54,46 @@ EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key, ui
                 ? SIZE_MAX
                 : partition_count_ * kPlainPages * PagePool::kPageBytes),
       timeline_(options.axis, options.lateness, FutureLimitOf(options)) {
-  for (int i = 0; i < options.partitions; ++i) partitions_.emplace_back(schedule_);
+  for (int i = 0; i < options.partitions; ++i) {
+    partitions_.emplace_back(schedule_, lease_schedule_);
+  }
 }
 
 EngineCore::~EngineCore() = default;
 
 // A partition's lock is let go every so often, so that whoever folds into it need not wait for all that
 // is due.
-bool EngineCore::Advance(EngineTime now, size_t budget) {
-  now = timeline_.Raise(Clamp(now));
-  while (Timer* due = schedule_.FirstDue(now)) {
-    auto& partition = static_cast<Partition&>(*due);
+template <class Time>
+bool EngineCore::VisitDue(Schedule& schedule, Time now, size_t budget,
+                          bool (Partition::*apply)(Time, size_t&)) {
+  while (Timer* due = schedule.FirstDue(EngineTime(now))) {
+    Partition& partition = static_cast<PartitionTimer&>(*due).partition();
     const size_t share = std::min(budget, kClosedPerLock);
     size_t left = share;
     LongLockGuard guard(partition.lock());
-    const bool all = partition.CloseDue(now, left);
+    const bool all = (partition.*apply)(now, left);
     budget -= share - left;
     if (!all && budget == 0) return false;
   }
   return true;
 }
 
-bool EngineCore::AdvanceLeases(EngineTime now, size_t budget) {
-  if (timeline_.axis() == Axis::kArrival) return true;
-  now = timeline_.RaiseLeases(Clamp(now));
-  for (Partition& partition : partitions_) {
-    while (partition.NextLeaseDue() <= now) {
-      const size_t share = std::min(budget, kClosedPerLock);
-      size_t left = share;
-      LongLockGuard guard(partition.lock());
-      const bool all = partition.ExpireLeases(now, left);
-      budget -= share - left;
-      if (!all && budget == 0) return false;
-    }
-  }
-  return true;
+bool EngineCore::Advance(EngineTime now, size_t budget) {
+  return VisitDue(schedule_, timeline_.Raise(Clamp(now)), budget, &Partition::CloseDue);
 }
 
-EngineTime EngineCore::NextLeaseDeadline() const noexcept {
-  EngineTime next = kNever;
-  for (const Partition& partition : partitions_) {
-    next = std::min(next, partition.NextLeaseDue());
-  }
-  return next;
+bool EngineCore::AdvanceLeases(LeaseTime lease_now, size_t budget) {
+  const LeaseTime now = timeline_.RaiseLeases(Clamp(lease_now));
+  return VisitDue(lease_schedule_, now, budget, &Partition::ExpireLeases);
+}
+
+void EngineCore::SetAlarm(EngineAlarm* alarm) {
+  schedule_.SetAlarm(alarm);
+  lease_schedule_.SetAlarm(alarm);
 }
 
 void EngineCore::Close() {
-  schedule_.SetAlarm(nullptr);
+  SetAlarm(nullptr);
   std::map<std::string_view, std::shared_ptr<FolderCore>> gone;
   LockGuard guard(lock_);
   for (const auto& [name, folder] : folders_) folder->Close();
@@ -171,7 +164,7 @@ bool Engine::Advance(EngineTime now, size_t budget) noexcept {
   return call.nested() || core_->Advance(now, budget) || budget == 0;
 }
 
-bool Engine::AdvanceLeases(EngineTime now, size_t budget) noexcept {
+bool Engine::AdvanceLeases(LeaseTime now, size_t budget) noexcept {
   const Call call;
   return call.nested() || core_->AdvanceLeases(now, budget) || budget == 0;
 }
@@ -179,21 +172,21 @@ bool Engine::AdvanceLeases(EngineTime now, size_t budget) noexcept {
 EngineTime Engine::now() const noexcept { return core_->timeline().now(); }
 
 std::optional<EngineTime> Engine::NextDeadline() const noexcept {
-  const EngineTime next = core_->schedule().NextDeadline();
+  const EngineTime next = core_->NextDeadline();
   if (next == kNever) return std::nullopt;
   return next;
 }
 
-std::optional<EngineTime> Engine::NextLeaseDeadline() const noexcept {
+std::optional<LeaseTime> Engine::NextLeaseDeadline() const noexcept {
   const EngineTime next = core_->NextLeaseDeadline();
   if (next == kNever) return std::nullopt;
-  return next;
+  return LeaseTime(next);
 }
 
 void Engine::SetAlarm(EngineAlarm* alarm) noexcept {
   const Call call;
   if (call.nested()) Fail("SetAlarm() was called from inside a call");
-  core_->schedule().SetAlarm(alarm);
+  core_->SetAlarm(alarm);
 }
 
 void Engine::Stop() noexcept {

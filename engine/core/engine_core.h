@@ -31,7 +31,9 @@ class EngineCore {
 
   Timeline& timeline() noexcept { return timeline_; }
   PagePool& pool() noexcept { return pool_; }
-  Schedule& schedule() noexcept { return schedule_; }
+  EngineTime NextDeadline() const noexcept { return schedule_.NextDeadline(); }
+  EngineTime NextLeaseDeadline() const noexcept { return lease_schedule_.NextDeadline(); }
+  void SetAlarm(EngineAlarm* alarm);
   const HashKey& hash_key() const noexcept { return hash_key_; }
   uint64_t epoch() const noexcept { return epoch_; }
 
@@ -48,8 +50,7 @@ class EngineCore {
   }
 
   bool Advance(EngineTime now, size_t budget);
-  bool AdvanceLeases(EngineTime now, size_t budget);
-  EngineTime NextLeaseDeadline() const noexcept;
+  bool AdvanceLeases(LeaseTime lease_now, size_t budget);
   void Stop();
   bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
 
@@ -62,13 +63,20 @@ class EngineCore {
   void Remove(FolderCore& folder);
 
  private:
+  // Calls `apply(now, budget)` on each partition that is due by `now` in the schedule. Returns whether
+  // all was done before `budget` ran out.
+  template <class Time>
+  static bool VisitDue(Schedule& schedule, Time now, size_t budget,
+                       bool (Partition::*apply)(Time, size_t&));
+
   const size_t partition_count_;
   const HashKey hash_key_;
   std::atomic<bool> stopped_ = false;  // for who has no partition's lock
   const uint64_t epoch_;
   PagePool pool_;
   Timeline timeline_;
-  Schedule schedule_;
+  Schedule schedule_{Schedule::Clock::kEngine};
+  Schedule lease_schedule_{Schedule::Clock::kLeases};
   Lock lock_;
   uint32_t collections_ ABSL_GUARDED_BY(lock_) = 0;  // ever added
   std::map<std::string_view, std::shared_ptr<FolderCore>> folders_ ABSL_GUARDED_BY(lock_);

@@ -297,7 +297,7 @@ size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
     LockRange(range);
     const Timeline& timeline = engine_.timeline();
     const EngineTime now = timeline.now();
-    const EngineTime lease_now = timeline.lease_now();
+    const LeaseTime lease_now = timeline.lease_now();
     const auto look = [&](Head& head) {
       head.next = head.book->NextHandout(now, lends);
       known &= head.next.what() != Handout::What::kLater;
@@ -336,7 +336,7 @@ size_t FolderCore::HandOutRange(size_t max, PartitionRange from, bool lends,
 
 size_t FolderCore::Pop(size_t max, PartitionRange from, AnyFolder::Take take) {
   return HandOutRange(max, from, /*lends=*/false,
-                      [&](FoldBook& book, const Handout& next, EngineTime lease_now) {
+                      [&](FoldBook& book, const Handout& next, LeaseTime lease_now) {
                         book.PopNext(next, lease_now, take);
                       });
 }
@@ -344,22 +344,17 @@ size_t FolderCore::Pop(size_t max, PartitionRange from, AnyFolder::Take take) {
 size_t FolderCore::Lease(size_t max, Duration ttl, PartitionRange from, AnyFolder::Borrow borrow) {
   const LeaseToken origin{.epoch = engine_.epoch(), .collection = number_};
   return HandOutRange(max, from, /*lends=*/true,
-                      [&](FoldBook& book, const Handout& next, EngineTime lease_now) {
+                      [&](FoldBook& book, const Handout& next, LeaseTime lease_now) {
                         book.LendNext(next, lease_now, ttl, origin, borrow);
                       });
 }
 
-// A lease may end before anything else does.
+// A lease may end before all others.
 void FolderCore::NoteLeases(const Home& home) {
-  if (home.book == nullptr) return;
-  if (engine_.timeline().axis() == Axis::kArrival) {
-    home.partition->DeadlineMayBeEarlier(*home.book);
-  } else {
-    home.partition->LeaseDeadlineMayBeEarlier(*home.book);
-  }
+  if (home.book != nullptr) home.partition->LeaseDeadlineMayBeEarlier(*home.book);
 }
 
-// What `change(book, now)` makes of a token, if it is one of this folder's.
+// What `change(book, lease_now)` makes of a token, if it is one of this folder's.
 template <class Change>
 LeaseOutcome FolderCore::WithToken(const LeaseToken& token, const Change& change) {
   const bool ours = token.epoch == engine_.epoch() && token.collection == number_;
@@ -373,31 +368,35 @@ LeaseOutcome FolderCore::WithToken(const LeaseToken& token, const Change& change
 }
 
 LeaseOutcome FolderCore::Ack(const LeaseToken& token) {
-  return WithToken(token, [&](FoldBook& book, EngineTime now) { return book.Ack(token, now); });
+  return WithToken(token,
+                   [&](FoldBook& book, LeaseTime lease_now) { return book.Ack(token, lease_now); });
 }
 
 LeaseOutcome FolderCore::Nack(const LeaseToken& token, Duration delay) {
-  return WithToken(token,
-                   [&](FoldBook& book, EngineTime now) { return book.Nack(token, delay, now); });
+  return WithToken(token, [&](FoldBook& book, LeaseTime lease_now) {
+    return book.Nack(token, delay, lease_now);
+  });
 }
 
 Extension FolderCore::Extend(const LeaseToken& token, Duration ttl) {
   Extension extension;
-  extension.outcome = WithToken(token, [&](FoldBook& book, EngineTime now) {
-    extension = book.Extend(token, ttl, now);
+  extension.outcome = WithToken(token, [&](FoldBook& book, LeaseTime lease_now) {
+    extension = book.Extend(token, ttl, lease_now);
     return extension.outcome;
   });
   return extension;
 }
 
 LeaseOutcome FolderCore::RetryDeadLetter(const LeaseToken& token) {
-  return WithToken(
-      token, [&](FoldBook& book, EngineTime now) { return book.RetryDeadLetter(token, now); });
+  return WithToken(token, [&](FoldBook& book, LeaseTime lease_now) {
+    return book.RetryDeadLetter(token, lease_now);
+  });
 }
 
 LeaseOutcome FolderCore::DropDeadLetter(const LeaseToken& token) {
-  return WithToken(token,
-                   [&](FoldBook& book, EngineTime now) { return book.DropDeadLetter(token, now); });
+  return WithToken(token, [&](FoldBook& book, LeaseTime lease_now) {
+    return book.DropDeadLetter(token, lease_now);
+  });
 }
 
 bool FolderCore::ScanDeadLetters(ScanCursor& cursor, size_t max, AnyFolder::SeeDead see) {
@@ -405,8 +404,9 @@ bool FolderCore::ScanDeadLetters(ScanCursor& cursor, size_t max, AnyFolder::SeeD
     Partition& partition = engine_.partition(cursor.partition);
     LongLockGuard guard(partition.lock());
     FoldBook* const book = homes_[static_cast<size_t>(cursor.partition)].book;
-    const EngineTime now = engine_.timeline().lease_now();
-    if (book != nullptr && !book->ScanDeadLetters(cursor.place, max, now, seen, see)) return true;
+    const LeaseTime lease_now = engine_.timeline().lease_now();
+    if (book != nullptr && !book->ScanDeadLetters(cursor.place, max, lease_now, seen, see))
+      return true;
     cursor.place = 0;
   }
   return false;
@@ -525,7 +525,7 @@ size_t AnyFolder::Pop(size_t max, PartitionRange from, Take take) noexcept {
   const Call call;
   return call.nested() ? 0 : core_->Pop(max, from, take);
 }
-size_t AnyFolder::Lease(size_t max, Duration ttl, EngineTime now, PartitionRange from,
+size_t AnyFolder::Lease(size_t max, Duration ttl, LeaseTime now, PartitionRange from,
                         Borrow borrow) noexcept {
   const Call call;
   if (call.nested()) return 0;
@@ -540,13 +540,13 @@ LeaseOutcome AnyFolder::Nack(const LeaseToken& token) noexcept {
   const Call call;
   return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->Nack(token, Duration::zero());
 }
-LeaseOutcome AnyFolder::Nack(const LeaseToken& token, Duration delay, EngineTime now) noexcept {
+LeaseOutcome AnyFolder::Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept {
   const Call call;
   if (call.nested()) return LeaseOutcome::kWouldDeadlock;
   MoveLeaseTime(now);
   return core_->Nack(token, delay);
 }
-Extension AnyFolder::Extend(const LeaseToken& token, Duration ttl, EngineTime now) noexcept {
+Extension AnyFolder::Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept {
   const Call call;
   if (call.nested()) return {LeaseOutcome::kWouldDeadlock};
   MoveLeaseTime(now);
@@ -591,7 +591,7 @@ void AnyFolder::Advance(EngineTime now) noexcept {
   const Call call;
   if (!call.nested()) engine_->Advance(now, std::numeric_limits<size_t>::max());
 }
-void AnyFolder::MoveLeaseTime(EngineTime now) noexcept {
+void AnyFolder::MoveLeaseTime(LeaseTime now) noexcept {
   if (!core_->closed()) engine_->timeline().RaiseLeases(Clamp(now));
 }
 EngineTime AnyFolder::now() const noexcept { return engine_->timeline().now(); }

@@ -297,18 +297,9 @@ void FoldBook::DestroyState(uint32_t number) noexcept {
   ops_.destroy(ops_.context, state(number));
 }
 
-// On arrival time leases run in the engine's time. Where it matters which of both makes room for the other, they go
-// by their instants, so that it does not depend on when somebody looked.
 bool FoldBook::CloseDue(EngineTime now, size_t& budget) {
   seen_ = std::max(seen_, now);
-  const bool leases = leases_ != nullptr && timeline_.axis() == Axis::kArrival;
-  if (leases && bytes_ >= backlog_from_) {
-    for (EngineTime end = NextLeaseDue(); end <= now; end = NextLeaseDue()) {
-      if (!CloseGroups(end - Duration{1}, budget) || !ExpireLeases(end, budget)) return false;
-    }
-  }
-  return CloseGroups(now, budget) && (memory_ == nullptr || Forget(now, budget)) &&
-         (!leases || ExpireLeases(now, budget));
+  return CloseGroups(now, budget) && (memory_ == nullptr || Forget(now, budget));
 }
 
 bool FoldBook::CloseGroups(EngineTime now, size_t& budget) {
@@ -333,9 +324,8 @@ bool FoldBook::CloseGroups(EngineTime now, size_t& budget) {
 }
 
 EngineTime FoldBook::NextDue() const noexcept {
-  EngineTime next = deadlines_.NextDue();
-  if (memory_ != nullptr) next = std::min(next, memory_->forgets_all_at());
-  return timeline_.axis() == Axis::kArrival ? std::min(next, NextLeaseDue()) : next;
+  const EngineTime next = deadlines_.NextDue();
+  return memory_ == nullptr ? next : std::min(next, memory_->forgets_all_at());
 }
 
 void FoldBook::LeaveIndex(uint32_t number, Reason reason) {

@@ -167,19 +167,19 @@ class FoldBook final : public Book {
 
   bool CloseDue(EngineTime now, size_t& budget) override;
   EngineTime NextDue() const noexcept override;
-  bool ExpireLeases(EngineTime now, size_t& budget) override;
-  EngineTime NextLeaseDue() const noexcept override;
+  bool ExpireLeases(LeaseTime lease_now, size_t& budget) override;
+  LeaseTime NextLeaseDue() const noexcept override;
 
   // Takes back what ran out. Returns whether that was all; if not, others should have their turn at the lock first.
-  bool TakeBack(EngineTime now, EngineTime lease_now);
+  bool TakeBack(EngineTime now, LeaseTime lease_now);
 
   // What comes next, for good or to be lent. Applies what is due by `now` only as far as needed to know it.
   Handout NextHandout(EngineTime now, bool lends);
 
   // Hands it out. REQUIRES: it is what NextHandout() has just given.
-  void PopNext(const Handout& next, EngineTime lease_now, AnyFolder::Take take);
+  void PopNext(const Handout& next, LeaseTime lease_now, AnyFolder::Take take);
   // `origin` names engine and collection, as the tokens shall.
-  void LendNext(const Handout& next, EngineTime lease_now, Duration ttl, LeaseToken origin,
+  void LendNext(const Handout& next, LeaseTime lease_now, Duration ttl, LeaseToken origin,
                 AnyFolder::Borrow borrow);
 
   // Whether `mine` comes before `theirs`, of another book: what came back before what never went out, and that
@@ -192,12 +192,12 @@ class FoldBook final : public Book {
     return Before(mine.ready(), other, theirs.ready());
   }
 
-  LeaseOutcome Ack(const LeaseToken& token, EngineTime now);
-  LeaseOutcome Nack(const LeaseToken& token, Duration delay, EngineTime now);
-  Extension Extend(const LeaseToken& token, Duration ttl, EngineTime now);
-  LeaseOutcome RetryDeadLetter(const LeaseToken& token, EngineTime now);
-  LeaseOutcome DropDeadLetter(const LeaseToken& token, EngineTime now);
-  bool ScanDeadLetters(uint32_t& place, size_t max, EngineTime now, size_t& seen,
+  LeaseOutcome Ack(const LeaseToken& token, LeaseTime lease_now);
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay, LeaseTime lease_now);
+  Extension Extend(const LeaseToken& token, Duration ttl, LeaseTime lease_now);
+  LeaseOutcome RetryDeadLetter(const LeaseToken& token, LeaseTime lease_now);
+  LeaseOutcome DropDeadLetter(const LeaseToken& token, LeaseTime lease_now);
+  bool ScanDeadLetters(uint32_t& place, size_t max, LeaseTime lease_now, size_t& seen,
                        AnyFolder::SeeDead see);
 
   Ledger ledger() const noexcept;

@@ -24,7 +24,7 @@ bool FoldBook::CatchUp(EngineTime now) {
   if (bytes_ < backlog_from_ && !MayForgetTooMuch()) return false;
   size_t budget = std::numeric_limits<size_t>::max();
   CloseDue(std::max(seen_, now), budget);
-  if (timeline_.axis() == Axis::kEvent) ExpireLeases(timeline_.lease_now(), budget);
+  ExpireLeases(timeline_.lease_now(), budget);
   return true;
 }
 
@@ -41,7 +41,7 @@ const ReadyGroup* FoldBook::NextReady(EngineTime now) {
 }
 
 // Once in a call, so that what is lent by it and over at once does not go out twice.
-bool FoldBook::TakeBack(EngineTime now, EngineTime lease_now) {
+bool FoldBook::TakeBack(EngineTime now, LeaseTime lease_now) {
   CatchUp(now);
   size_t budget = 1024;
   return ExpireLeases(lease_now, budget);
@@ -121,7 +121,7 @@ void FoldBook::Discard(const ReadyGroup& ready) noexcept {
   FreeGroup(ready.number);
 }
 
-void FoldBook::PopNext(const Handout& next, EngineTime lease_now, AnyFolder::Take take) {
+void FoldBook::PopNext(const Handout& next, LeaseTime lease_now, AnyFolder::Take take) {
   const ReadyGroup ready =
       next.what() == Handout::What::kReturned   ? leases_->TakeReturned(lease_now)
       : next.what() == Handout::What::kReleased ? leases_->TakeReleased(lease_now)
@@ -132,7 +132,7 @@ void FoldBook::PopNext(const Handout& next, EngineTime lease_now, AnyFolder::Tak
   ++ledger_.popped;
 }
 
-void FoldBook::LendNext(const Handout& next, EngineTime lease_now, Duration ttl, LeaseToken origin,
+void FoldBook::LendNext(const Handout& next, LeaseTime lease_now, Duration ttl, LeaseToken origin,
                         AnyFolder::Borrow borrow) {
   if (leases_ == nullptr) {
     origin.partition = partition_;
@@ -150,23 +150,23 @@ void FoldBook::LendNext(const Handout& next, EngineTime lease_now, Duration ttl,
   }
 }
 
-bool FoldBook::ExpireLeases(EngineTime now, size_t& budget) {
-  if (leases_ == nullptr || leases_->NextDue() > now) return true;
-  if (timeline_.axis() == Axis::kEvent && bytes_ >= backlog_from_) {
+bool FoldBook::ExpireLeases(LeaseTime lease_now, size_t& budget) {
+  if (leases_ == nullptr || leases_->NextDue() > lease_now) return true;
+  if (bytes_ >= backlog_from_) {
     size_t everything = std::numeric_limits<size_t>::max();
     seen_ = std::max(seen_, timeline_.now());
     CloseGroups(seen_, everything);  // what time has done before
   }
   bool all = false;
   Settle([&](Leases::Drop drop) {
-    all = leases_->Expire(now, budget, drop);
+    all = leases_->Expire(lease_now, budget, drop);
     return Leases::Answer{};
   });
   return all;
 }
 
-EngineTime FoldBook::NextLeaseDue() const noexcept {
-  return leases_ == nullptr ? kNever : leases_->NextDue();
+LeaseTime FoldBook::NextLeaseDue() const noexcept {
+  return leases_ == nullptr ? LeaseTime(kNever) : leases_->NextDue();
 }
 
 // Has `change(drop)` change the leases and does what follows: frees what is over, and tells listeners if there is
@@ -185,41 +185,41 @@ LeaseOutcome FoldBook::Settle(const Change& change) {
   return answer.outcome;
 }
 
-LeaseOutcome FoldBook::Ack(const LeaseToken& token, EngineTime now) {
+LeaseOutcome FoldBook::Ack(const LeaseToken& token, LeaseTime lease_now) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
   CatchUp(timeline_.now());
   return Settle([&](Leases::Drop) {
-    const Leases::Answer answer = leases_->Ack(token, now);
+    const Leases::Answer answer = leases_->Ack(token, lease_now);
     if (answer.over) ++ledger_.acked;
     return answer;
   });
 }
 
-LeaseOutcome FoldBook::Nack(const LeaseToken& token, Duration delay, EngineTime now) {
+LeaseOutcome FoldBook::Nack(const LeaseToken& token, Duration delay, LeaseTime lease_now) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
   CatchUp(timeline_.now());
-  return Settle([&](Leases::Drop drop) { return leases_->Nack(token, delay, now, drop); });
+  return Settle([&](Leases::Drop drop) { return leases_->Nack(token, delay, lease_now, drop); });
 }
 
-Extension FoldBook::Extend(const LeaseToken& token, Duration ttl, EngineTime now) {
-  return leases_ == nullptr ? Extension{} : leases_->Extend(token, ttl, now);
+Extension FoldBook::Extend(const LeaseToken& token, Duration ttl, LeaseTime lease_now) {
+  return leases_ == nullptr ? Extension{} : leases_->Extend(token, ttl, lease_now);
 }
 
 // Which letters there are depends on what has run out.
 
-LeaseOutcome FoldBook::RetryDeadLetter(const LeaseToken& token, EngineTime now) {
+LeaseOutcome FoldBook::RetryDeadLetter(const LeaseToken& token, LeaseTime lease_now) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
   CatchUp(timeline_.now());
   size_t budget = std::numeric_limits<size_t>::max();
-  ExpireLeases(now, budget);
-  return Settle([&](Leases::Drop) { return leases_->Retry(token, now); });
+  ExpireLeases(lease_now, budget);
+  return Settle([&](Leases::Drop) { return leases_->Retry(token, lease_now); });
 }
 
-LeaseOutcome FoldBook::DropDeadLetter(const LeaseToken& token, EngineTime now) {
+LeaseOutcome FoldBook::DropDeadLetter(const LeaseToken& token, LeaseTime lease_now) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
   CatchUp(timeline_.now());
   size_t budget = std::numeric_limits<size_t>::max();
-  ExpireLeases(now, budget);
+  ExpireLeases(lease_now, budget);
   return Settle([&](Leases::Drop) {
     const Leases::Answer answer = leases_->TakeDead(token);
     if (answer.over) ++ledger_.dropped;
@@ -227,11 +227,11 @@ LeaseOutcome FoldBook::DropDeadLetter(const LeaseToken& token, EngineTime now) {
   });
 }
 
-bool FoldBook::ScanDeadLetters(uint32_t& place, size_t max, EngineTime now, size_t& seen,
+bool FoldBook::ScanDeadLetters(uint32_t& place, size_t max, LeaseTime lease_now, size_t& seen,
                                AnyFolder::SeeDead see) {
   if (leases_ == nullptr) return true;
   size_t budget = std::numeric_limits<size_t>::max();
-  ExpireLeases(now, budget);
+  ExpireLeases(lease_now, budget);
   return leases_->ScanDead(place, max, seen, [&](const ReadyGroup& ready, const Death& death) {
     see(Show(ready), death);
   });

@@ -22,7 +22,7 @@ Leases::Leases(PagePool& pool, const FolderOptions& options, Timeline& timeline,
 Deadlines::Answer Leases::Asker::operator()(uint32_t number) const noexcept {
   Record& record = leases.At(number);
   if (record.state == State::kLent || record.state == State::kDelayed) {
-    return {.live = true, .due = record.until, .order = record.position};
+    return {.live = true, .due = EngineTime(record.until), .order = record.position};
   }
   record.armed = false;
   if (record.state == State::kFree) leases.records_.Free(number);
@@ -43,7 +43,7 @@ void Leases::FreeRecord(uint32_t number) {
 }
 
 // From now on the record, which holds its key, is lent or delayed. Returns its number, which may be another one.
-uint32_t Leases::Arm(uint32_t number, State state, EngineTime until) {
+uint32_t Leases::Arm(uint32_t number, State state, LeaseTime until) {
   if (At(number).armed) {
     const uint32_t old = number;
     number = NewRecord({});
@@ -57,7 +57,7 @@ uint32_t Leases::Arm(uint32_t number, State state, EngineTime until) {
   record.until = until;
   record.armed = true;
   ++version_;
-  deadlines_.Arm(number, until, record.position);
+  deadlines_.Arm(number, EngineTime(until), record.position);
   return number;
 }
 
@@ -112,7 +112,7 @@ ReadyGroup Leases::TakeFirstWaiting(uint32_t holder) {
 }
 
 // The holder is done with; who calls looks after its record. What is first behind it takes its place.
-void Leases::Settle(uint32_t number, EngineTime at, bool by_call) {
+void Leases::Settle(uint32_t number, LeaseTime at, bool by_call) {
   LetGo(number);
   Record& record = At(number);
   uint32_t next = record.first_letter;
@@ -165,7 +165,7 @@ const ReadyGroup* Leases::FirstReleased() {
   return nullptr;
 }
 
-ReadyGroup Leases::TakeReleased(EngineTime now) {
+ReadyGroup Leases::TakeReleased(LeaseTime now) {
   const uint32_t number = released_.front().record;
   const ReadyGroup emission = At(number).held.emission;
   --new_;
@@ -174,26 +174,26 @@ ReadyGroup Leases::TakeReleased(EngineTime now) {
   return emission;
 }
 
-Delivery Leases::LendReleased(EngineTime now, Duration ttl) {
+Delivery Leases::LendReleased(LeaseTime now, Duration ttl) {
   return LendRecord(released_.front().record, now, ttl);
 }
 
 // --- Deliveries
 
-Delivery Leases::Lend(const Held& emission, EngineTime now, Duration ttl) {
+Delivery Leases::Lend(const Held& emission, LeaseTime now, Duration ttl) {
   const uint32_t number = NewRecord(emission);
   Hold(number);
   ++new_;
   return LendRecord(number, now, ttl);
 }
 
-Delivery Leases::LendReturned(EngineTime now, Duration ttl) {
+Delivery Leases::LendReturned(LeaseTime now, Duration ttl) {
   const uint32_t number = returned_.front().record;
   returned_.PopFront();
   return LendRecord(number, now, ttl);
 }
 
-Delivery Leases::LendRecord(uint32_t number, EngineTime now, Duration ttl) {
+Delivery Leases::LendRecord(uint32_t number, LeaseTime now, Duration ttl) {
   Record& record = At(number);
   if (record.fresh) {
     record.fresh = false;
@@ -234,14 +234,14 @@ uint32_t Leases::RecordOf(const LeaseToken& token) const noexcept {
   return same || Planted(Mistake::kAnyLeaseOfThePlace) ? token.place : kNone;
 }
 
-uint32_t Leases::LiveRecordOf(const LeaseToken& token, EngineTime now) const noexcept {
+uint32_t Leases::LiveRecordOf(const LeaseToken& token, LeaseTime now) const noexcept {
   const uint32_t number = RecordOf(token);
   if (number == kNone) return kNone;
   const Record& record = At(number);
   return record.state == State::kLent && record.until > now ? number : kNone;
 }
 
-ReadyGroup Leases::TakeReturned(EngineTime now) {
+ReadyGroup Leases::TakeReturned(LeaseTime now) {
   const uint32_t number = returned_.front().record;
   returned_.PopFront();
   const ReadyGroup emission = At(number).held.emission;
@@ -251,7 +251,7 @@ ReadyGroup Leases::TakeReturned(EngineTime now) {
   return emission;
 }
 
-Leases::Answer Leases::Ack(const LeaseToken& token, EngineTime now) {
+Leases::Answer Leases::Ack(const LeaseToken& token, LeaseTime now) {
   const uint32_t number = LiveRecordOf(token, now);
   uint64_t* const acked = AckedBy(token.lease);
   if (number == kNone) {
@@ -267,7 +267,7 @@ Leases::Answer Leases::Ack(const LeaseToken& token, EngineTime now) {
   return {.outcome = LeaseOutcome::kDone, .over = true, .emission = emission};
 }
 
-Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, EngineTime now, Drop drop) {
+Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, LeaseTime now, Drop drop) {
   const uint32_t number = LiveRecordOf(token, now);
   if (number == kNone) return {};
   if (At(number).deliveries >= options_.leases.max_deliveries) {
@@ -279,7 +279,7 @@ Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, EngineTime 
   EndEarly(number);
   Record& record = At(number);
   record.why = DeadReason::kNacked;
-  const EngineTime back =
+  const LeaseTime back =
       SaturatingAdd(now, std::clamp(delay, Duration::zero(), options_.leases.max_nack_delay));
   if (Dies(record)) {
     Bury(number, now, /*by_call=*/true, drop);
@@ -291,12 +291,12 @@ Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, EngineTime 
   return {delay > options_.leases.max_nack_delay ? LeaseOutcome::kClamped : LeaseOutcome::kDone};
 }
 
-Extension Leases::Extend(const LeaseToken& token, Duration ttl, EngineTime now) {
+Extension Leases::Extend(const LeaseToken& token, Duration ttl, LeaseTime now) {
   const uint32_t number = LiveRecordOf(token, now);
   if (number == kNone) return {};
   Record& record = At(number);
-  const EngineTime wanted = SaturatingAdd(now, ttl);
-  const EngineTime latest = SaturatingAdd(record.last_leased, options_.leases.max_age);
+  const LeaseTime wanted = SaturatingAdd(now, ttl);
+  const LeaseTime latest = SaturatingAdd(record.last_leased, options_.leases.max_age);
   record.until = std::max(record.until, std::min(wanted, latest));
   ++version_;
   return {wanted > latest ? LeaseOutcome::kClamped : LeaseOutcome::kDone, record.until};
@@ -304,7 +304,7 @@ Extension Leases::Extend(const LeaseToken& token, Duration ttl, EngineTime now) 
 
 // --- What comes back, and what does not
 
-void Leases::Return(uint32_t number, EngineTime at, bool by_call) {
+void Leases::Return(uint32_t number, LeaseTime at, bool by_call) {
   Record& record = At(number);
   record.state = State::kReturned;
   ++returns_;
@@ -323,7 +323,7 @@ bool Leases::Dies(const Record& record) const noexcept {
           options_.leases.on_dead_limit == OnDeadLimit::kDropOldest);
 }
 
-void Leases::Bury(uint32_t number, EngineTime at, bool by_call, Drop drop) {
+void Leases::Bury(uint32_t number, LeaseTime at, bool by_call, Drop drop) {
   if (dead_ == options_.leases.max_dead_letters) {
     const uint32_t oldest = first_dead_;
     UnlinkDead(At(oldest));
@@ -359,7 +359,7 @@ Leases::Answer Leases::TakeDead(const LeaseToken& token) {
   return {.outcome = LeaseOutcome::kDone, .over = true, .emission = emission};
 }
 
-Leases::Answer Leases::Retry(const LeaseToken& token, EngineTime now) {
+Leases::Answer Leases::Retry(const LeaseToken& token, LeaseTime now) {
   const uint32_t number = RecordOf(token);
   if (number == kNone || At(number).state != State::kDead) return {};
   Record& record = At(number);
@@ -380,10 +380,10 @@ Leases::Answer Leases::Retry(const LeaseToken& token, EngineTime now) {
   return {LeaseOutcome::kDone};
 }
 
-bool Leases::Expire(EngineTime now, size_t& budget, Drop drop) {
+bool Leases::Expire(LeaseTime now, size_t& budget, Drop drop) {
   for (;;) {
     Due due;
-    switch (deadlines_.Next(now, budget, Asker{*this}, due)) {
+    switch (deadlines_.Next(EngineTime(now), budget, Asker{*this}, due)) {
       case Deadlines::Found::kNothing: return true;
       case Deadlines::Found::kOutOfBudget: return false;
       case Deadlines::Found::kDue: break;
@@ -391,15 +391,15 @@ bool Leases::Expire(EngineTime now, size_t& budget, Drop drop) {
     Record& record = At(due.number);
     record.armed = false;
     if (record.state == State::kDelayed) {
-      Return(due.number, due.ripe, /*by_call=*/false);
+      Return(due.number, LeaseTime(due.ripe), /*by_call=*/false);
       continue;
     }
     ++ran_out_;
     record.why = DeadReason::kRanOut;
     if (Dies(record)) {
-      Bury(due.number, due.ripe, /*by_call=*/false, drop);
+      Bury(due.number, LeaseTime(due.ripe), /*by_call=*/false, drop);
     } else {
-      Return(due.number, due.ripe, /*by_call=*/false);
+      Return(due.number, LeaseTime(due.ripe), /*by_call=*/false);
     }
   }
 }

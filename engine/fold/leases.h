@@ -57,7 +57,7 @@ class Leases {
 
   // Something that came back, in order: by (at, by time before by a call, order).
   struct Returned {
-    EngineTime at;
+    LeaseTime at;
     uint64_t order;
     uint32_t record;
     bool by_call;
@@ -94,11 +94,11 @@ class Leases {
 
   // The first in the order of emissions of those that were released, or null.
   const ReadyGroup* FirstReleased();
-  ReadyGroup TakeReleased(EngineTime now);
-  Delivery LendReleased(EngineTime now, Duration ttl);
+  ReadyGroup TakeReleased(LeaseTime now);
+  Delivery LendReleased(LeaseTime now, Duration ttl);
 
   // Lends for the first time. REQUIRES: CanHold(), and nothing holds the key.
-  Delivery Lend(const Held& emission, EngineTime now, Duration ttl);
+  Delivery Lend(const Held& emission, LeaseTime now, Duration ttl);
 
   // What came back first, or null.
   const Returned* FirstReturned() const noexcept {
@@ -107,20 +107,20 @@ class Leases {
   const ReadyGroup& EmissionOf(const Returned& returned) const noexcept {
     return At(returned.record).held.emission;
   }
-  Delivery LendReturned(EngineTime now, Duration ttl);
+  Delivery LendReturned(LeaseTime now, Duration ttl);
   // Takes it for good.
-  ReadyGroup TakeReturned(EngineTime now);
+  ReadyGroup TakeReturned(LeaseTime now);
 
-  Answer Ack(const LeaseToken& token, EngineTime now);
-  Answer Nack(const LeaseToken& token, Duration delay, EngineTime now, Drop drop);
-  Extension Extend(const LeaseToken& token, Duration ttl, EngineTime now);
-  Answer Retry(const LeaseToken& token, EngineTime now);
+  Answer Ack(const LeaseToken& token, LeaseTime now);
+  Answer Nack(const LeaseToken& token, Duration delay, LeaseTime now, Drop drop);
+  Extension Extend(const LeaseToken& token, Duration ttl, LeaseTime now);
+  Answer Retry(const LeaseToken& token, LeaseTime now);
   Answer TakeDead(const LeaseToken& token);
 
   // Takes back what has run out, and returns what was delayed, until `now`; looks at no more than `budget`, which
   // it lowers. Returns whether that was all.
-  bool Expire(EngineTime now, size_t& budget, Drop drop);
-  EngineTime NextDue() const noexcept { return deadlines_.NextDue(); }
+  bool Expire(LeaseTime now, size_t& budget, Drop drop);
+  LeaseTime NextDue() const noexcept { return LeaseTime(deadlines_.NextDue()); }
 
   // Shows the dead letters from `place` on; see FoldBook::Scan().
   bool ScanDead(uint32_t& place, size_t max, size_t& seen,
@@ -152,10 +152,10 @@ class Leases {
     Held held;
     uint64_t lease = 0;     // the number of its last delivery
     uint64_t position = 0;  // of that among all calls
-    EngineTime until;       // the end of the lease, or of the delay
-    EngineTime first_leased;
-    EngineTime last_leased;
-    EngineTime died;
+    LeaseTime until{};      // the end of the lease, or of the delay
+    LeaseTime first_leased{};
+    LeaseTime last_leased{};
+    LeaseTime died{};
     uint32_t deliveries = 0;
     State state = State::kFree;
     bool armed = false;  // the deadlines refer to it
@@ -204,21 +204,21 @@ class Leases {
   }
   uint32_t NewRecord(const Held& held);
   void FreeRecord(uint32_t number);
-  uint32_t Arm(uint32_t number, State state, EngineTime until);
+  uint32_t Arm(uint32_t number, State state, LeaseTime until);
   void EndEarly(uint32_t number);
   LeaseToken TokenOf(uint32_t number) const noexcept;
   uint32_t RecordOf(const LeaseToken& token) const noexcept;
-  uint32_t LiveRecordOf(const LeaseToken& token, EngineTime now) const noexcept;
-  Delivery LendRecord(uint32_t number, EngineTime now, Duration ttl);
+  uint32_t LiveRecordOf(const LeaseToken& token, LeaseTime now) const noexcept;
+  Delivery LendRecord(uint32_t number, LeaseTime now, Duration ttl);
   static uint64_t Lengthen(uint32_t hash) noexcept;
   void Hold(uint32_t number);
   void LetGo(uint32_t number);
   Held PopWaiter(Record& holder);
-  void Settle(uint32_t number, EngineTime at, bool by_call);
+  void Settle(uint32_t number, LeaseTime at, bool by_call);
   void TakePlaceOf(uint32_t released, uint32_t letter);
-  void Return(uint32_t number, EngineTime at, bool by_call);
+  void Return(uint32_t number, LeaseTime at, bool by_call);
   bool Dies(const Record& record) const noexcept;
-  void Bury(uint32_t number, EngineTime at, bool by_call, Drop drop);
+  void Bury(uint32_t number, LeaseTime at, bool by_call, Drop drop);
   void UnlinkDead(Record& dead);
   void Remember(uint64_t lease);
   uint64_t* AckedBy(uint64_t lease) noexcept {
@@ -231,8 +231,8 @@ class Leases {
   const LeaseToken origin_;
   Slab<> records_;
   Slab<> waiters_;
-  KeyIndex index_;  // records by the key they hold
-  Deadlines deadlines_;
+  KeyIndex index_;       // records by the key they hold
+  Deadlines deadlines_;  // in LeaseTime
   PagedQueue<Returned> returned_;
   std::vector<Released> released_;
   // By each of the latest deliveries, the first at 0, and so round: the generation that it acked, or kNotAcked.

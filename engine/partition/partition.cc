@@ -1,35 +1,62 @@
 #include "engine/partition/partition.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pleat::inline v0_1 {
 
+void Schedule::Arm(Timer& timer, EngineTime deadline) {
+  LockGuard guard(lock_);
+  const EngineTime before = NextDeadline();
+  wheel_.Schedule(timer, deadline);
+  NoteNextDeadline();
+  if (deadline < before && alarm_ != nullptr) Tell(deadline);
+}
+
+void Schedule::Cancel(Timer& timer) {
+  LockGuard guard(lock_);
+  wheel_.Cancel(timer);
+  if (timer.deadline() <= NextDeadline()) NoteNextDeadline();
+}
+
+void Schedule::Tell(EngineTime deadline) {
+  if (clock_ == Clock::kLeases) {
+    alarm_->LeaseDeadlineIsEarlier(LeaseTime(deadline));
+  } else {
+    alarm_->DeadlineIsEarlier(deadline);
+  }
+}
+
+void Schedule::SetAlarm(EngineAlarm* alarm) {
+  LockGuard guard(lock_);
+  if (alarm != nullptr && alarm_ != nullptr) Fail("the engine has an alarm, or a driver, already");
+  alarm_ = alarm;
+}
+
+void PartitionTimer::Set(EngineTime next) {
+  next_ = next;
+  if (next == kNever) {
+    schedule_.Cancel(*this);
+  } else {
+    schedule_.Arm(*this, next);
+  }
+}
+
 bool Partition::CloseDue(EngineTime now, size_t& budget) {
   bool all = true;
-  EngineTime next = kNever;
   for (const std::unique_ptr<Book>& book : books_) {
     if (book->NextDue() <= now) all = book->CloseDue(now, budget) && all;
-    next = std::min(next, book->NextDue());
   }
-  Reschedule(next);
+  due_.Set(NextDue());
   return all;
 }
 
-void Partition::LeaseDeadlineMayBeEarlier(const Book& book) {
-  const EngineTime due = book.NextLeaseDue();
-  if (due >= NextLeaseDue()) return;
-  lease_due_.store(due, std::memory_order_release);
-  schedule_.LeaseDeadlineIsEarlier(due);
-}
-
-bool Partition::ExpireLeases(EngineTime now, size_t& budget) {
+bool Partition::ExpireLeases(LeaseTime lease_now, size_t& budget) {
   bool all = true;
-  EngineTime next = kNever;
   for (const std::unique_ptr<Book>& book : books_) {
-    all = book->ExpireLeases(now, budget) && all;
-    next = std::min(next, book->NextLeaseDue());
+    all = book->ExpireLeases(lease_now, budget) && all;
   }
-  lease_due_.store(next, std::memory_order_release);
+  lease_due_.Set(NextLeaseDue());
   return all;
 }
 
@@ -38,30 +65,23 @@ std::unique_ptr<Book> Partition::RemoveBook(const Book& book) {
                                [&](const auto& other) { return other.get() == &book; });
   std::unique_ptr<Book> removed = std::move(*it);
   books_.erase(it);
-  if (removed->NextDue() <= scheduled_ || removed->NextLeaseDue() <= NextLeaseDue()) {
-    ScheduleFirst();
-  }
+  if (removed->NextDue() <= due_.next()) due_.Set(NextDue());
+  if (EngineTime(removed->NextLeaseDue()) <= lease_due_.next()) lease_due_.Set(NextLeaseDue());
   return removed;
 }
 
-void Partition::ScheduleFirst() {
+EngineTime Partition::NextDue() const {
   EngineTime next = kNever;
-  EngineTime next_lease = kNever;
-  for (const std::unique_ptr<Book>& book : books_) {
-    next = std::min(next, book->NextDue());
-    next_lease = std::min(next_lease, book->NextLeaseDue());
-  }
-  Reschedule(next);
-  lease_due_.store(next_lease, std::memory_order_release);
+  for (const std::unique_ptr<Book>& book : books_) next = std::min(next, book->NextDue());
+  return next;
 }
 
-void Partition::Reschedule(EngineTime next) {
-  scheduled_ = next;
-  if (next == kNever) {
-    schedule_.Cancel(*this);
-  } else {
-    schedule_.Arm(*this, next);
+EngineTime Partition::NextLeaseDue() const {
+  EngineTime next = kNever;
+  for (const std::unique_ptr<Book>& book : books_) {
+    next = std::min(next, EngineTime(book->NextLeaseDue()));
   }
+  return next;
 }
 
 }  // namespace pleat::inline v0_1

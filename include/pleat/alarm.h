@@ -6,16 +6,20 @@
 
 namespace pleat::inline v0_1 {
 
-// Thread safety: the engine calls it from any thread, one call at a time.
+// Each function tells that there is something to do earlier than the engine said before.
+//
+// Thread safety: the engine calls each function from any thread, one call at a time; calls of
+// different functions may overlap. They come under locks: set a flag, wake a loop, and return.
+// A function may ask the engine for now(), NextDeadline() and NextLeaseDeadline(); other calls are
+// answered like calls from a fold function (see Engine). Throwing terminates the program.
 // Ownership: outlives its engine's use of it; see Engine::SetAlarm().
 class EngineAlarm {
  public:
-  // There is something to do at `deadline`, which is earlier than Engine::NextDeadline() or
-  // NextLeaseDeadline() said before. Called under locks, by the thread that has brought it about:
-  // set a flag, wake a loop, and return. The function may ask the engine for now(), NextDeadline()
-  // and NextLeaseDeadline(); other calls are answered like calls from a fold function (see Engine).
-  // Throwing terminates the program.
+  // Earlier than Engine::NextDeadline().
   virtual void DeadlineIsEarlier(EngineTime deadline) noexcept = 0;
+
+  // Earlier than Engine::NextLeaseDeadline().
+  virtual void LeaseDeadlineIsEarlier(LeaseTime deadline) noexcept = 0;
 
  protected:
   ~EngineAlarm() = default;

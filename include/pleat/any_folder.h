@@ -196,12 +196,12 @@ class PLEAT_EXPORT AnyFolder {
   size_t Pop(size_t max, PartitionRange from, Take take) noexcept;
 
   // `borrow` must leave the state as it is; and so must `see`.
-  size_t Lease(size_t max, Duration ttl, EngineTime now, PartitionRange from,
+  size_t Lease(size_t max, Duration ttl, LeaseTime now, PartitionRange from,
                Borrow borrow) noexcept;
   LeaseOutcome Ack(const LeaseToken& token) noexcept;
   LeaseOutcome Nack(const LeaseToken& token) noexcept;
-  LeaseOutcome Nack(const LeaseToken& token, Duration delay, EngineTime now) noexcept;
-  Extension Extend(const LeaseToken& token, Duration ttl, EngineTime now) noexcept;
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept;
+  Extension Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept;
   bool ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept;
   LeaseOutcome RetryDeadLetter(const LeaseToken& token) noexcept;
   LeaseOutcome DropDeadLetter(const LeaseToken& token) noexcept;
@@ -226,9 +226,8 @@ class PLEAT_EXPORT AnyFolder {
   void Advance(EngineTime now) noexcept;
   EngineTime now() const noexcept;
 
-  // Moves the time of leases to `now`, which on arrival time is the engine's, and closes nothing and takes nothing
-  // back yet. O(1).
-  void MoveLeaseTime(EngineTime now) noexcept;
+  // Moves LeaseTime to `now`, and takes nothing back yet. O(1).
+  void MoveLeaseTime(LeaseTime now) noexcept;
   int partitions() const noexcept;
 
  private:

@@ -11,7 +11,7 @@
 //     auto lease = co_await consumer.async_lease(boost::asio::use_awaitable);
 //     co_await Publish(lease->key, lease->state);
 //     lease->Ack();                             // not acked by its deadline: handed out again
-//   }                                           // or Nack(10s, driver.now()), Extend(30s, driver.now())
+//   }                                           // or Nack(10s, driver.lease_now())
 //
 // No thread is started here but by Driver::RunThread(), and no work is done but by the threads that run the
 // execution context, and by who calls. An orderly end: destroy consumers, then the driver, then the engine.
@@ -140,15 +140,16 @@ class PLEAT_EXPORT DriverThread {
   std::unique_ptr<Impl> impl_;
 };
 
-// Moves an engine's time by a clock: sleeps on one timer until the engine's next deadline, and calls
-// Advance(), a bounded number of groups at a time. A deadline that becomes earlier wakes it.
+// Moves an engine's time and LeaseTime by one clock: sleeps on one timer until the engine's next
+// deadline or the next end of a lease, and calls Advance() and AdvanceLeases(), a bounded number of
+// groups and leases at a time. A deadline that becomes earlier wakes it.
 //
 // - Never early: nothing closes before now() has reached its deadline. Late by a tick at most, and by what the
 //   turns for what was due before it take.
 // - Time is that of the wall at construction, or at the last Reanchor(), and what has elapsed since, suspend
 //   included; it never goes back. What becomes of the wall clock in between is counted, and changes nothing.
-// - On event time the stamps move the engine's time, and no clock does. Here the driver moves the time of
-//   leases, and looks at each tick, while there is a deadline, whether the watermark has passed it.
+// - On event time the stamps move the engine's time, and no clock does. Here the driver moves LeaseTime,
+//   and looks at each tick, while there is a deadline, whether the watermark has passed it.
 //
 // Thread safety: distinct objects are independent; of one, any thread may call any method at any
 // time, but for the destructor. Any number of threads may run its execution context; turns do not
@@ -174,6 +175,9 @@ class PLEAT_EXPORT Driver {
   // The time of this driver: what events that arrive now are to be stamped with. Never goes back. Cost: a clock
   // reading.
   EngineTime now() const noexcept;
+
+  // The same reading for leases: what Lease(), Nack() and Extend() are to be told.
+  LeaseTime lease_now() const noexcept { return LeaseTime(now()); }
 
   // Reads the clock and does what is due, soon, on the executor: after the machine was resumed, or, in tests,
   // after the clock was moved. Does not wait for it.
@@ -230,7 +234,7 @@ class PLEAT_EXPORT Waiter : public boost::intrusive::list_base_hook<> {
   Waiter& operator=(const Waiter&) = delete;
 
   // Takes what there is `now`, shows what was not delivered before, and returns how much it was.
-  virtual size_t Take(EngineTime now, See see) noexcept = 0;
+  virtual size_t Take(LeaseTime now, See see) noexcept = 0;
 
   // Has the handler's cancellation slot, if any, cancel it.
   virtual void ConnectCancellation() = 0;
@@ -303,7 +307,7 @@ class TakeOperation final : public Waiter {
     }
   }
 
-  size_t Take(EngineTime now, See see) noexcept override {
+  size_t Take(LeaseTime now, See see) noexcept override {
     items_ = call_(max_, now);
     for (const Item& item : items_) {
       if constexpr (requires { item.delivery; }) {
@@ -332,7 +336,7 @@ class TakeOperation final : public Waiter {
   void Destroy() noexcept override { Free(AllocatorOf(handler_)); }
 
  private:
-  using Item = typename std::invoke_result_t<Call&, size_t, EngineTime>::value_type;
+  using Item = typename std::invoke_result_t<Call&, size_t, LeaseTime>::value_type;
   using HandlerExecutor = boost::asio::associated_executor_t<Handler, Executor>;
   using Allocator = typename std::allocator_traits<boost::asio::associated_allocator_t<
       Handler, boost::asio::recycling_allocator<void>>>::template rebind_alloc<TakeOperation>;
@@ -502,7 +506,7 @@ class Consumer {
   struct PopCall {
     Folder<Event, State> folder;
     PartitionRange range;
-    std::vector<Emission<State>> operator()(size_t max, EngineTime) noexcept {
+    std::vector<Emission<State>> operator()(size_t max, LeaseTime) noexcept {
       return folder.Pop(max, range);
     }
   };
@@ -511,7 +515,7 @@ class Consumer {
     Folder<Event, State> folder;
     PartitionRange range;
     Duration ttl;
-    std::vector<Leased<State>> operator()(size_t max, EngineTime now) noexcept {
+    std::vector<Leased<State>> operator()(size_t max, LeaseTime now) noexcept {
       return folder.Lease(max, ttl, now, range);
     }
   };

@@ -40,10 +40,10 @@ struct Leased : Emission<State> {
 
   LeaseOutcome Ack() noexcept { return folder.Ack(delivery.token); }
   LeaseOutcome Nack() noexcept { return folder.Nack(delivery.token); }
-  LeaseOutcome Nack(Duration delay, EngineTime now) noexcept {
+  LeaseOutcome Nack(Duration delay, LeaseTime now) noexcept {
     return folder.Nack(delivery.token, delay, now);
   }
-  Extension Extend(Duration ttl, EngineTime now) noexcept {
+  Extension Extend(Duration ttl, LeaseTime now) noexcept {
     return folder.Extend(delivery.token, ttl, now);
   }
 };

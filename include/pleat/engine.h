@@ -99,10 +99,10 @@ class PLEAT_EXPORT Engine {
   // reach of Fold, Peek, Flush and Cancel, and Pop finds it; so they do not depend on the budget.
   [[nodiscard]] bool Advance(EngineTime now, size_t budget) noexcept;
 
-  // On event time: moves the time of leases to `now`, which is any clock's, and takes back those that ran out
-  // by then, looking at no more than `budget`; returns whether those were all. (A budget of 0 moves their time
-  // only, and answers true.) On arrival time leases run in the engine's time, and this does nothing.
-  [[nodiscard]] bool AdvanceLeases(EngineTime now, size_t budget = SIZE_MAX) noexcept;
+  // Moves LeaseTime to `now` and takes back the leases that ran out by then, looking at no more than
+  // `budget`. Returns whether those were all. (A budget of 0 moves LeaseTime only, and answers true.)
+  // An earlier `now` than before moves nothing. The engine's time stays as it is.
+  [[nodiscard]] bool AdvanceLeases(LeaseTime now, size_t budget = SIZE_MAX) noexcept;
 
   // The engine's time; kBeginningOfTime before it has first moved. On event time: the watermark.
   EngineTime now() const noexcept;
@@ -112,8 +112,8 @@ class PLEAT_EXPORT Engine {
   // folded into, flushed or closed since. The answer holds until the next fold from any thread.
   std::optional<EngineTime> NextDeadline() const noexcept;
 
-  // On event time: the same for AdvanceLeases().
-  std::optional<EngineTime> NextLeaseDeadline() const noexcept;
+  // The same for leases and AdvanceLeases().
+  std::optional<LeaseTime> NextLeaseDeadline() const noexcept;
 
   // From its return on, `alarm` is told when NextDeadline() or NextLeaseDeadline() becomes earlier;
   // null: nobody is, and the one before is not called any more. An engine has one alarm: to set a

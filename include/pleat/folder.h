@@ -187,9 +187,9 @@ class Folder {
   // which it did; then as Pop(). Locks as Pop(), and copies states under the locks. Both may be used on one
   // folder: what is lent, and what waits for its key, Pop() leaves alone.
   //
-  // `now` is what time it is, here, in Nack() and in Extend(). It moves the time of leases, which never goes back;
-  // that closes nothing yet and costs next to nothing.
-  [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration ttl, EngineTime now,
+  // `now`, here, in Nack() and in Extend(), moves LeaseTime, which never goes back. That costs
+  // next to nothing.
+  [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration ttl, LeaseTime now,
                                                  PartitionRange from = {}) noexcept
     requires std::is_copy_constructible_v<State>
   {
@@ -206,13 +206,13 @@ class Folder {
 
   // Ends the lease: the emission is to be lent again, at once or `delay` after `now`; or is a dead letter now. O(1).
   LeaseOutcome Nack(const LeaseToken& token) noexcept { return any_.Nack(token); }
-  LeaseOutcome Nack(const LeaseToken& token, Duration delay, EngineTime now) noexcept {
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept {
     return any_.Nack(token, delay, now);
   }
 
   // Has the lease end no earlier than `ttl` after `now`; up to leases.max_age from its beginning. Says when it ends.
   // O(1).
-  Extension Extend(const LeaseToken& token, Duration ttl, EngineTime now) noexcept {
+  Extension Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept {
     return any_.Extend(token, ttl, now);
   }
 

@@ -12,9 +12,11 @@
 // - While an emission of a key is lent, or waits to be lent again, later ones of that key wait; other keys go on.
 // - After LeaseOptions::max_deliveries deliveries it becomes a dead letter, which waits to be looked at, and
 //   those behind it go on.
-// - Who lends, delays or extends says what time it is, by the clock that all of them share, such as Driver::now();
-//   not by Engine::now(), which stands still between two advances. On arrival time it is the clock that stamps
-//   events, and moves the engine's time; on event time any clock, and leases have a time of their own.
+// - Leases run on a clock of their own: LeaseTime moves only when AdvanceLeases(), Lease(), Nack() or
+//   Extend() says what time it is; Advance() and the stamps of events never move it.
+//
+// Any clock will do that all consumers share. A Driver moves LeaseTime by itself; its lease_now()
+// reads that clock.
 #pragma once
 
 #include <cstddef>
@@ -43,14 +45,14 @@ enum class LeaseOutcome : uint8_t {
   kClamped,  // done, but with the time asked for cut to the folder's limit
   kStale,  // the lease is over: it ran out, was given back, or is of another folder. Nothing has changed,
            // and what was lent is, or will be, somebody else's
-  kClosed,         // the engine is gone
+  kClosed,         // the folder was closed, or its engine is gone
   kWouldDeadlock,  // called from inside a fold function; nothing has changed
 };
 
 // What Extend() answers.
 struct Extension {
   LeaseOutcome outcome = LeaseOutcome::kStale;
-  EngineTime until{};  // with kDone and kClamped: when the lease is over now
+  LeaseTime until{};  // with kDone and kClamped: when the lease is over now
 
   friend bool operator==(const Extension&, const Extension&) = default;
 };
@@ -58,7 +60,7 @@ struct Extension {
 // How an emission was lent.
 struct Delivery {
   LeaseToken token;
-  EngineTime until;         // the lease is over when the time of leases gets there
+  LeaseTime until{};        // the lease is over when LeaseTime gets here
   uint32_t deliveries = 0;  // of this emission, this one included
 };
 
@@ -72,8 +74,8 @@ enum class DeadReason : uint8_t {
 struct Death {
   LeaseToken token;  // of its last delivery; names the letter
   uint32_t deliveries = 0;
-  EngineTime first_leased;  // in the time of leases
-  EngineTime died;
+  LeaseTime first_leased{};
+  LeaseTime died{};
   DeadReason why = DeadReason::kRanOut;
 };
 

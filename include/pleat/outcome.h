@@ -18,7 +18,7 @@ enum class FoldOutcome : uint8_t {
   kFuture,     // further ahead of the engine's time than the future limit; likely a broken clock
   kOverLimit,  // a limit on groups, bytes or key length was reached; after popping, or after time
                // has closed groups, the same event may be accepted
-  kStopped,    // the engine was stopped; nothing is accepted any more
+  kStopped,    // the engine was stopped or is gone, or the folder was closed: nothing is accepted
   kDuplicate,  // an event of this id was taken already: a retry, done
   kConflict,   // the same, but its content was different: one of the two is wrong
   kCorrected,  // late, and handed out as a correction by itself (OnLate::kCorrect)

@@ -5,11 +5,14 @@
 // axis. It is a type of its own, so that a reading of some clock does not slip in unconverted: use
 // FromUnix().
 //
+// Leases run on a clock of their own (lease.h); LeaseTime is a point on that one.
+//
 // Range: the years 0001 to 9999. Arithmetic saturates at both ends and never wraps; a stamp beyond
 // an end counts as that end.
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <ratio>
@@ -49,6 +52,20 @@ constexpr EngineTime Clamp(EngineTime t) noexcept {
   return t < kBeginningOfTime ? kBeginningOfTime : t > kEndOfTime ? kEndOfTime : t;
 }
 
+// A point on the clock of leases. Neither an EngineTime nor `{}` converts to it silently; a caller
+// that uses one clock for both writes LeaseTime(now).
+class LeaseTime {
+ public:
+  explicit constexpr LeaseTime() noexcept = default;  // 1970-01-01
+  explicit constexpr LeaseTime(EngineTime same_reading) noexcept : reading_(same_reading) {}
+  explicit constexpr operator EngineTime() const noexcept { return reading_; }
+
+  friend constexpr auto operator<=>(const LeaseTime&, const LeaseTime&) noexcept = default;
+
+ private:
+  EngineTime reading_{};
+};
+
 // From a count since 1970-01-01T00:00:00Z of any unit, cut to microseconds and kept between kBeginningOfTime and
 // kEndOfTime; such as FromUnix(system_clock::now().time_since_epoch()), or FromUnix(1'700'000'000s).
 template <class Rep, class Period>
@@ -78,6 +95,11 @@ constexpr EngineTime SaturatingAdd(EngineTime t, Duration d) noexcept {
 constexpr EngineTime SaturatingSub(EngineTime t, Duration d) noexcept {
   if (d == Duration::min()) return kEndOfTime;
   return SaturatingAdd(t, -d);
+}
+
+constexpr LeaseTime Clamp(LeaseTime t) noexcept { return LeaseTime(Clamp(EngineTime(t))); }
+constexpr LeaseTime SaturatingAdd(LeaseTime t, Duration d) noexcept {
+  return LeaseTime(SaturatingAdd(EngineTime(t), d));
 }
 
 }  // namespace pleat::inline v0_1

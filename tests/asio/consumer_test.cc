@@ -103,7 +103,7 @@ TEST(Consumer, LeasesAreTheCallersToAck) {
   service.Poll();
   ASSERT_TRUE(lease);
   EXPECT_EQ(lease->state.total, 7);
-  EXPECT_EQ(lease->delivery.until, kNoon + 10s);
+  EXPECT_EQ(lease->delivery.until, LeaseTime(kNoon + 10s));
   EXPECT_EQ(lease->Ack(), LeaseOutcome::kDone);
   EXPECT_EQ(service.sums.ledger().acked, 1u);
 }
@@ -117,7 +117,7 @@ TEST(Consumer, ALeaseRunsFromTheInstantItIsGivenHoweverLongTheDriverHasSlept) {
   consumer.async_lease([&](error_code, std::optional<Leased<Sum>> got) { lease = std::move(got); });
   service.Poll();
   ASSERT_TRUE(lease);
-  EXPECT_EQ(lease->delivery.until, kNoon + 97s + 10s);
+  EXPECT_EQ(lease->delivery.until, LeaseTime(kNoon + 97s + 10s));
   service.Pass(10s - 1us);
   EXPECT_EQ(lease->Ack(), LeaseOutcome::kDone);
 }

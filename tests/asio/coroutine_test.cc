@@ -125,7 +125,7 @@ TEST(Coroutine, WhatIsNackedComesAgain) {
     for (int attempt = 0; attempt < 60; ++attempt) {
       auto lease = co_await consumer.async_lease(asio::use_awaitable);
       if (attempt % 3 == 0) {
-        lease->Nack(1s, service.driver->now());
+        lease->Nack(1s, service.driver->lease_now());
       } else {
         published[lease->key].push_back(lease->state.total);
         lease->Ack();

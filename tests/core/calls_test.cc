@@ -47,7 +47,7 @@ TEST(Reentrance, AFoldFunctionThatCallsTheEngineIsToldSo) {
   Reentrant::on_fold = [&](Reentrant& state) {
     state.inner = folder.Fold("other", {1}, kT0);
     state.ack = folder.Ack({});
-    state.popped = folder.Pop(10).size() + folder.Lease(10, 1min, kT0).size();
+    state.popped = folder.Pop(10).size() + folder.Lease(10, 1min, LeaseTime(kT0)).size();
     folder.Flush("k");
     folder.Cancel("k");
     folder.CloseAll();
@@ -75,7 +75,7 @@ TEST(Closing, WhatIsCalledAfterTheEngineIsGoneSaysSo) {
   Folder<Number, Values> folder(*engine, "n",
                                 {.quiet_period = 1s, .max_hold = kForever, .max_events = 1});
   folder.Fold("a", {1}, kT0);
-  auto lease = folder.Lease(1, 1min, kT0);
+  auto lease = folder.Lease(1, 1min, LeaseTime(kT0));
   ASSERT_THAT(lease, SizeIs(1));
   EXPECT_FALSE(folder.any().closed());
   engine.reset();
@@ -85,7 +85,7 @@ TEST(Closing, WhatIsCalledAfterTheEngineIsGoneSaysSo) {
   EXPECT_EQ(folder.FoldBatch(events).stopped, 10);
   EXPECT_EQ(lease[0].Ack(), LeaseOutcome::kClosed);
   EXPECT_THAT(folder.Pop(10), IsEmpty());
-  EXPECT_THAT(folder.Lease(10, 1s, kT0), IsEmpty());
+  EXPECT_THAT(folder.Lease(10, 1s, LeaseTime(kT0)), IsEmpty());
   EXPECT_FALSE(folder.Flush("a"));
   EXPECT_FALSE(folder.Cancel("a"));
   EXPECT_FALSE(folder.Peek("a"));
@@ -102,7 +102,7 @@ TEST(Closing, WhatIsCalledOnAClosedFolderSaysSo) {
   for (int i = 0; i < 2; ++i) folder.Fold("a", {i}, kT0);
   folder.Fold("b", {1}, kT0);
   other.Fold("a", {1}, kT0 + 1min);
-  auto lease = folder.Lease(1, 1min, kT0);
+  auto lease = folder.Lease(1, 1min, LeaseTime(kT0));
   ASSERT_THAT(lease, SizeIs(1));
   const auto handle = folder;
   EXPECT_FALSE(handle.any().closed());
@@ -115,7 +115,7 @@ TEST(Closing, WhatIsCalledOnAClosedFolderSaysSo) {
   EXPECT_EQ(folder.FoldBatch(events).stopped, 10);
   EXPECT_EQ(lease[0].Ack(), LeaseOutcome::kClosed);
   EXPECT_THAT(folder.Pop(10), IsEmpty());
-  EXPECT_THAT(folder.Lease(10, 1s, kT0), IsEmpty());
+  EXPECT_THAT(folder.Lease(10, 1s, LeaseTime(kT0)), IsEmpty());
   EXPECT_FALSE(folder.Flush("b"));
   EXPECT_FALSE(folder.Cancel("b"));
   EXPECT_FALSE(folder.Peek("b"));
@@ -161,7 +161,7 @@ TEST(Closing, AClosedFolderMovesNoTime) {
   auto on_arrival = *Engine::Open({.partitions = 4});
   Folder<Number, Values> gone(*on_arrival, "n", options);
   gone.Close();
-  EXPECT_THAT(gone.Lease(1, 1s, kT0), IsEmpty());
+  EXPECT_THAT(gone.Lease(1, 1s, LeaseTime(kT0)), IsEmpty());
   EXPECT_EQ(on_arrival->now(), kBeginningOfTime);
 }
 
@@ -193,7 +193,7 @@ TEST(Closing, FoldersAreOpenedAndClosedWhileOthersUseThem) {
         for (int i = 0;
              folder.Fold("k" + std::to_string(i % 50), {i}, kT0) != FoldOutcome::kStopped; ++i) {
           folder.FoldBatch(events);
-          for (auto& lease : folder.Lease(3, 1min, kT0)) lease.Ack();
+          for (auto& lease : folder.Lease(3, 1min, LeaseTime(kT0))) lease.Ack();
           (void)folder.Pop(3);
           engine->Advance(kT0 + Duration(i));
         }
@@ -224,7 +224,7 @@ TEST(Closing, CallsUnderWayAreWaitedFor) {
           const std::string key = "k" + std::to_string(i % 50);
           if (folder.Fold(key, {i}, kT0) == FoldOutcome::kStopped) return;
           folder.FoldBatch(events);
-          for (auto& lease : folder.Lease(3, 1min, kT0)) lease.Ack();
+          for (auto& lease : folder.Lease(3, 1min, LeaseTime(kT0))) lease.Ack();
           (void)folder.Pop(3);
         }
       });

@@ -23,6 +23,7 @@ struct Values {
 };
 
 inline const EngineTime kT0 = FromUnix(1'700'000'000s);
+inline const LeaseTime kLease0 = LeaseTime(kT0);
 
 inline std::string Show(const Emission<Values>& e) {
   std::string out = e.key + ":";
@@ -45,15 +46,20 @@ class Delivery : public testing::Test {
     options.max_events = 1;
     engine_ = *Engine::Open(engine);
     folder_ = *Folder<Number, Values>::Open(*engine_, "numbers", options);
-    engine_->Advance(kT0);
+    AdvanceTo(kT0);
   }
   FoldOutcome Emit(std::string_view key, int value) {
     return folder_->Fold(key, {value}, engine_->now());
   }
-  void AdvanceBy(Duration d) { engine_->Advance(engine_->now() + d); }
-  // The time of leases is later than kT0 if it was moved.
+  // Both clocks.
+  void AdvanceTo(EngineTime now) {
+    engine_->Advance(now);
+    EXPECT_TRUE(engine_->AdvanceLeases(LeaseTime(now)));
+  }
+  void AdvanceBy(Duration d) { AdvanceTo(engine_->now() + d); }
+  // LeaseTime is later than kT0 if it was moved.
   std::vector<Leased<Values>> Lease(size_t max = 100, Duration ttl = 30s) {
-    return folder_->Lease(max, ttl, kT0);
+    return folder_->Lease(max, ttl, kLease0);
   }
   LeaseToken LeaseOne(Duration ttl = 30s) {
     auto leases = Lease(1, ttl);

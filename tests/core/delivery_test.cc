@@ -73,7 +73,7 @@ TEST_F(Delivery, ANackedEmissionComesBackAfterItsDelay) {
   Open();
   Emit("a", 1);
   auto lease = Lease();
-  EXPECT_EQ(lease[0].Nack(10s, kT0), LeaseOutcome::kDone);
+  EXPECT_EQ(lease[0].Nack(10s, kLease0), LeaseOutcome::kDone);
   EXPECT_EQ(lease[0].Ack(), LeaseOutcome::kStale);
   AdvanceBy(10s - 1us);
   EXPECT_THAT(LeaseAll(), IsEmpty());
@@ -84,7 +84,7 @@ TEST_F(Delivery, ANackedEmissionComesBackAfterItsDelay) {
 TEST_F(Delivery, ADelayCanBeLongerThanTheLeaseWas) {
   Open();
   Emit("a", 1);
-  EXPECT_EQ(folder_->Nack(LeaseOne(1s), 10min, kT0), LeaseOutcome::kDone);
+  EXPECT_EQ(folder_->Nack(LeaseOne(1s), 10min, kLease0), LeaseOutcome::kDone);
   AdvanceBy(10min - 1us);
   EXPECT_THAT(LeaseAll(), IsEmpty());
   AdvanceBy(1us);
@@ -95,7 +95,7 @@ TEST_F(Delivery, ADelayCanBeLongerThanTheLeaseWas) {
 TEST_F(Delivery, ADelayAboveTheLimitIsCutAndSaysSo) {
   Open({.leases = {.max_nack_delay = 1min}});
   Emit("a", 1);
-  EXPECT_EQ(folder_->Nack(LeaseOne(), 1min + 1us, kT0), LeaseOutcome::kClamped);
+  EXPECT_EQ(folder_->Nack(LeaseOne(), 1min + 1us, kLease0), LeaseOutcome::kClamped);
   AdvanceBy(1min);
   EXPECT_THAT(LeaseAll(), ElementsAre("a:1"));
 }
@@ -106,12 +106,12 @@ TEST_F(Delivery, ALeaseCanBeExtendedUpToItsAge) {
   Emit("a", 1);
   const LeaseToken token = LeaseOne(30s);
   for (int i = 0; i < 1'000; ++i) {
-    EXPECT_EQ(folder_->Extend(token, 30s, kT0).outcome, LeaseOutcome::kDone);
+    EXPECT_EQ(folder_->Extend(token, 30s, kLease0).outcome, LeaseOutcome::kDone);
     AdvanceBy(100ms);
   }
-  EXPECT_EQ(folder_->Extend(token, 5min, kT0).outcome, LeaseOutcome::kClamped);
+  EXPECT_EQ(folder_->Extend(token, 5min, kLease0).outcome, LeaseOutcome::kClamped);
   AdvanceBy(200s - 1us);
-  EXPECT_EQ(folder_->Extend(token, 30s, kT0).outcome, LeaseOutcome::kClamped);
+  EXPECT_EQ(folder_->Extend(token, 30s, kLease0).outcome, LeaseOutcome::kClamped);
   AdvanceBy(1us);
   EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kStale);
   EXPECT_THAT(LeaseAll(), ElementsAre("a:1"));
@@ -128,15 +128,15 @@ TEST_F(Delivery, ACallSaysWhatTimeItIs) {
   Open();
   Emit("a", 1);
   Emit("b", 2);
-  auto leases = folder_->Lease(2, 30s, kT0 + 1h);
+  auto leases = folder_->Lease(2, 30s, LeaseTime(kT0 + 1h));
   ASSERT_THAT(leases, SizeIs(2));
-  EXPECT_EQ(leases[0].delivery.until, kT0 + 1h + 30s);
-  EXPECT_EQ(leases[0].Extend(1min, kT0 + 1h + 20s),
-            (Extension{LeaseOutcome::kDone, kT0 + 1h + 80s}));
-  EXPECT_EQ(leases[1].Nack(10s, kT0 + 1h + 25s), LeaseOutcome::kDone);
-  EXPECT_EQ(engine_->now(), kT0 + 1h + 25s);
-  EXPECT_EQ(engine_->NextDeadline(), kT0 + 1h + 30s);  // early, never late
-  engine_->Advance(kT0 + 1h + 35s);
+  EXPECT_EQ(leases[0].delivery.until, LeaseTime(kT0 + 1h + 30s));
+  EXPECT_EQ(leases[0].Extend(1min, LeaseTime(kT0 + 1h + 20s)),
+            (Extension{LeaseOutcome::kDone, LeaseTime(kT0 + 1h + 80s)}));
+  EXPECT_EQ(leases[1].Nack(10s, LeaseTime(kT0 + 1h + 25s)), LeaseOutcome::kDone);
+  EXPECT_EQ(engine_->now(), kT0);
+  EXPECT_EQ(engine_->NextLeaseDeadline(), LeaseTime(kT0 + 1h + 30s));  // early, never late
+  EXPECT_TRUE(engine_->AdvanceLeases(LeaseTime(kT0 + 1h + 35s)));
   EXPECT_THAT(LeaseAll(), ElementsAre("b:2"));
 }
 
@@ -144,26 +144,28 @@ TEST_F(Delivery, ExtendSaysWhenTheLeaseEnds) {
   Open({.leases = {.max_age = 5min}});
   Emit("a", 1);
   const LeaseToken token = LeaseOne(30s);
-  const EngineTime later = kT0 + 10s;
-  EXPECT_EQ(folder_->Extend(token, 1min, later), (Extension{LeaseOutcome::kDone, later + 1min}));
-  EXPECT_EQ(folder_->Extend(token, 1s, later), (Extension{LeaseOutcome::kDone, later + 1min}));
-  EXPECT_EQ(folder_->Extend(token, 1h, later), (Extension{LeaseOutcome::kClamped, kT0 + 5min}));
+  const LeaseTime later = LeaseTime(kT0 + 10s);
+  const LeaseTime end = LeaseTime(kT0 + 70s);
+  EXPECT_EQ(folder_->Extend(token, 1min, later), (Extension{LeaseOutcome::kDone, end}));
+  EXPECT_EQ(folder_->Extend(token, 1s, later), (Extension{LeaseOutcome::kDone, end}));
+  EXPECT_EQ(folder_->Extend(token, 1h, later),
+            (Extension{LeaseOutcome::kClamped, LeaseTime(kT0 + 5min)}));
   EXPECT_EQ(folder_->Extend({}, 1h, later), Extension{});
 }
 
-// The driver sleeps, and so does the engine's time, while a consumer works.
+// The driver sleeps, and LeaseTime stands still, while a consumer works.
 TEST_F(Delivery, NoLeaseAndNoDelayBeginsBeforeItsCall) {
   for (const Axis axis : {Axis::kArrival, Axis::kEvent}) {
     Open({}, {.partitions = 4, .axis = axis});
     Emit("a", 1);
     EngineTime now = kT0 + 90s;  // nobody has moved time meanwhile
-    auto leases = folder_->Lease(1, 2s, now);
+    auto leases = folder_->Lease(1, 2s, LeaseTime(now));
     ASSERT_THAT(leases, SizeIs(1));
-    EXPECT_EQ(leases[0].delivery.until, now + 2s);
+    EXPECT_EQ(leases[0].delivery.until, LeaseTime(now + 2s));
     now += 1s;
-    EXPECT_EQ(leases[0].Nack(500ms, now), LeaseOutcome::kDone);
-    EXPECT_THAT(folder_->Lease(1, 2s, now + 500ms - 1us), IsEmpty());
-    EXPECT_THAT(folder_->Lease(1, 2s, now + 500ms), SizeIs(1));
+    EXPECT_EQ(leases[0].Nack(500ms, LeaseTime(now)), LeaseOutcome::kDone);
+    EXPECT_THAT(folder_->Lease(1, 2s, LeaseTime(now + 500ms - 1us)), IsEmpty());
+    EXPECT_THAT(folder_->Lease(1, 2s, LeaseTime(now + 500ms)), SizeIs(1));
   }
 }
 
@@ -171,7 +173,7 @@ TEST_F(Delivery, ExtendNeverShortens) {
   Open();
   Emit("a", 1);
   const LeaseToken token = LeaseOne(30s);
-  EXPECT_EQ(folder_->Extend(token, 1s, kT0).outcome, LeaseOutcome::kDone);
+  EXPECT_EQ(folder_->Extend(token, 1s, kLease0).outcome, LeaseOutcome::kDone);
   AdvanceBy(30s - 1us);
   EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
 }
@@ -185,13 +187,13 @@ TEST_F(Delivery, AfterSoManyDeliveriesItIsADeadLetterAndTheNextOfItsKeyGoesOn) {
   LeaseOne();
   AdvanceBy(30s);
   const LeaseToken last = LeaseOne();
-  EXPECT_EQ(folder_->Nack(last, 10min, kT0), LeaseOutcome::kDone);
+  EXPECT_EQ(folder_->Nack(last, 10min, kLease0), LeaseOutcome::kDone);
   const auto dead = Dead();
   ASSERT_THAT(ShowAll(dead), ElementsAre("a:1"));
   EXPECT_EQ(dead[0].death.token, last);
   EXPECT_EQ(dead[0].death.deliveries, 3);
-  EXPECT_EQ(dead[0].death.first_leased, kT0);
-  EXPECT_EQ(dead[0].death.died, kT0 + 30s);
+  EXPECT_EQ(dead[0].death.first_leased, kLease0);
+  EXPECT_EQ(dead[0].death.died, LeaseTime(kT0 + 30s));
   EXPECT_EQ(dead[0].death.why, DeadReason::kNacked);
   EXPECT_THAT(LeaseAll(), ElementsAre("a:2"));
   EXPECT_EQ(folder_->ledger().dead, 1);
@@ -250,7 +252,7 @@ TEST_F(Delivery, WithNoRoomForDeadLettersItIsTriedOn) {
   Emit("a", 1);
   Emit("b", 2);
   folder_->Nack(LeaseOne());
-  folder_->Nack(LeaseOne(), 10s, kT0);
+  folder_->Nack(LeaseOne(), 10s, kLease0);
   EXPECT_THAT(ShowAll(Dead()), ElementsAre("a:1"));
   EXPECT_THAT(LeaseAll(), IsEmpty());
   AdvanceBy(10s);
@@ -289,8 +291,8 @@ TEST_F(Delivery, WhatCameBackComesInTheOrderOfItsReturn) {
   auto leases = Lease();
   ASSERT_THAT(leases, SizeIs(4));
   Emit("e", 1);
-  leases[3].Nack(10s, kT0);
-  leases[2].Nack(20s, kT0);
+  leases[3].Nack(10s, kLease0);
+  leases[2].Nack(20s, kLease0);
   AdvanceBy(15s);
   leases[1].Nack();
   AdvanceBy(20s);  // a's lease ran out at 30 s
@@ -335,7 +337,7 @@ TEST_F(Delivery, ThousandsOfLeasesThatRanOutComeBackBeforeAnythingNew) {
   for (int i = 0; i < 5'000; ++i) Emit("key" + std::to_string(i), 1);
   ASSERT_THAT(Lease(5'000), SizeIs(5'000));
   Emit("new", 1);
-  (void)engine_->Advance(engine_->now() + 30s, 0);  // nobody has looked
+  (void)engine_->AdvanceLeases(LeaseTime(kT0 + 30s), 0);  // nobody has looked
   const auto again = Lease(10'000);
   ASSERT_THAT(again, SizeIs(5'001));
   EXPECT_EQ(again.front().delivery.deliveries, 2);
@@ -357,7 +359,7 @@ TEST_F(Delivery, AWorkerLeasesFromItsRangeOnly) {
   size_t seen = 0;
   for (int worker = 0; worker < 3; ++worker) {
     const auto range = PartitionRange::ForWorker(worker, 3, 16);
-    for (const auto& lease : folder_->Lease(1000, 1min, kT0, range)) {
+    for (const auto& lease : folder_->Lease(1000, 1min, kLease0, range)) {
       EXPECT_TRUE(range.Contains(PartitionOf(lease.key, 16)));
       ++seen;
     }
@@ -365,24 +367,33 @@ TEST_F(Delivery, AWorkerLeasesFromItsRangeOnly) {
   EXPECT_EQ(seen, 100);
 }
 
-TEST_F(Delivery, OnEventTimeLeasesRunInATimeOfTheirOwn) {
-  Open({}, {.partitions = 4, .axis = Axis::kEvent});
-  EXPECT_TRUE(engine_->AdvanceLeases(kT0));
-  Emit("a", 1);
-  LeaseOne();
-  AdvanceBy(24h);
-  EXPECT_THAT(LeaseAll(), IsEmpty());
-  EXPECT_EQ(engine_->NextLeaseDeadline(), kT0 + 30s);
-  EXPECT_TRUE(engine_->AdvanceLeases(kT0 + 30s));
-  EXPECT_EQ(engine_->NextLeaseDeadline(), std::nullopt);
-  EXPECT_THAT(LeaseAll(), ElementsAre("a:1"));
+// Neither clock moves the other, on either axis.
+TEST_F(Delivery, LeasesRunOnAClockOfTheirOwn) {
+  for (const Axis axis : {Axis::kArrival, Axis::kEvent}) {
+    Open({}, {.partitions = 4, .axis = axis});
+    Emit("a", 1);
+    LeaseOne();
+    engine_->Advance(kT0 + 24h);
+    EXPECT_EQ(folder_->Fold("b", {2}, kT0 + 48h), FoldOutcome::kOpened);
+    EXPECT_THAT(PopAll(), ElementsAre("b:2"));
+    EXPECT_THAT(LeaseAll(), IsEmpty());
+    EXPECT_EQ(engine_->NextLeaseDeadline(), LeaseTime(kT0 + 30s));
+    const EngineTime before = engine_->now();
+    EXPECT_TRUE(engine_->AdvanceLeases(LeaseTime(kT0 + 30s)));
+    EXPECT_EQ(engine_->now(), before);
+    EXPECT_EQ(engine_->NextLeaseDeadline(), std::nullopt);
+    EXPECT_THAT(LeaseAll(), ElementsAre("a:1"));
+  }
 }
 
-TEST_F(Delivery, NextDeadlineKnowsOfLeases) {
+TEST_F(Delivery, NextLeaseDeadlineIsThatOfAllPartitions) {
   Open();
-  Emit("a", 1);
-  LeaseOne(30s);
-  EXPECT_EQ(engine_->NextDeadline(), kT0 + 30s);
+  for (int i = 0; i < 20; ++i) Emit("key" + std::to_string(i), i);
+  for (Duration ttl = 60s; ttl > 40s; ttl -= 1s) LeaseOne(ttl);
+  EXPECT_EQ(engine_->NextLeaseDeadline(), LeaseTime(kT0 + 41s));
+  EXPECT_EQ(engine_->NextDeadline(), std::nullopt);
+  AdvanceBy(41s);
+  EXPECT_EQ(engine_->NextLeaseDeadline(), LeaseTime(kT0 + 42s));
 }
 
 // --- Backlog
@@ -392,7 +403,7 @@ TEST_F(Delivery, AtTheBacklogsLimitEventsThatOpenGroupsAreRefusedAtOnce) {
   EXPECT_EQ(Emit("a", 1), FoldOutcome::kOpened);
   EXPECT_EQ(Emit("b", 2), FoldOutcome::kOpened);
   EXPECT_EQ(Emit("c", 3), FoldOutcome::kOverloaded);
-  auto lease = folder_->Lease(1, 1min, kT0);
+  auto lease = folder_->Lease(1, 1min, kLease0);
   EXPECT_EQ(Emit("c", 3), FoldOutcome::kOverloaded);
   lease[0].Ack();
   EXPECT_EQ(Emit("c", 3), FoldOutcome::kOpened);

@@ -16,7 +16,7 @@ TEST_F(Delivery, AnAckAtTheEndOfItsLeaseIsStaleAndLeavesTheNextConsumersLease) {
   const LeaseToken second = LeaseOne();
   EXPECT_EQ(folder_->Ack(first), LeaseOutcome::kStale);
   EXPECT_EQ(folder_->Nack(first), LeaseOutcome::kStale);
-  EXPECT_EQ(folder_->Extend(first, 1h, kT0).outcome, LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->Extend(first, 1h, kLease0).outcome, LeaseOutcome::kStale);
   EXPECT_EQ(folder_->Ack(second), LeaseOutcome::kDone);
 }
 
@@ -63,13 +63,13 @@ TEST_F(Delivery, ATokenOfAnotherFolderIsStale) {
   Emit("a", 1);
   other.Fold("a", {2}, engine_->now());
   const LeaseToken token = LeaseOne();
-  const auto others = other.Lease(1, 30s, kT0);
+  const auto others = other.Lease(1, 30s, kLease0);
   ASSERT_THAT(others, SizeIs(1));
   const LeaseToken others_token = others[0].delivery.token;
   EXPECT_NE(others_token, token);
   EXPECT_EQ(folder_->Ack(others_token), LeaseOutcome::kStale);
   EXPECT_EQ(folder_->Nack(others_token), LeaseOutcome::kStale);
-  EXPECT_EQ(folder_->Extend(others_token, 1h, kT0).outcome, LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->Extend(others_token, 1h, kLease0).outcome, LeaseOutcome::kStale);
   EXPECT_EQ(folder_->ledger().acked, 0);
   EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
   EXPECT_EQ(other.Ack(token), LeaseOutcome::kStale);
@@ -83,7 +83,7 @@ TEST_F(Delivery, ATokenOfAnotherFolderDoesNotRepeatAnAck) {
   Emit("a", 1);
   other.Fold("a", {2}, engine_->now());
   EXPECT_EQ(folder_->Ack(LeaseOne()), LeaseOutcome::kDone);
-  EXPECT_EQ(folder_->Ack(other.Lease(1, 30s, kT0).at(0).delivery.token), LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->Ack(other.Lease(1, 30s, kLease0).at(0).delivery.token), LeaseOutcome::kStale);
 }
 
 TEST_F(Delivery, AForgedTokenIsStale) {

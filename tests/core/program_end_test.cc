@@ -49,6 +49,7 @@ TEST(ProgramEnd, ABatchWithLessRoomForOutcomesThanEventsSaysHowMuch) {
 class Deaf final : public EngineAlarm {
  public:
   void DeadlineIsEarlier(EngineTime) noexcept override {}
+  void LeaseDeadlineIsEarlier(LeaseTime) noexcept override {}
 };
 
 TEST(ProgramEnd, ASecondAlarmIsOneTooMany) {

@@ -36,9 +36,9 @@ void Reject(const Args &...);
 template <class... Args>
 void Warn(const Args &...);
 
-#define PLEAT_EXAMPLE_PARAMETERS                                                 \
-  [[maybe_unused]] pleat::EngineTime now, [[maybe_unused]] std::string_view key, \
-      [[maybe_unused]] int i, [[maybe_unused]] int n,                            \
-      [[maybe_unused]] std::span<const pleat::KeyedEvent<Step>> batch,           \
-      [[maybe_unused]] pleat::Driver &driver,                                    \
+#define PLEAT_EXAMPLE_PARAMETERS                                                             \
+  [[maybe_unused]] pleat::EngineTime now, [[maybe_unused]] pleat::LeaseTime lease_now,       \
+      [[maybe_unused]] std::string_view key, [[maybe_unused]] int i, [[maybe_unused]] int n, \
+      [[maybe_unused]] std::span<const pleat::KeyedEvent<Step>> batch,                       \
+      [[maybe_unused]] pleat::Driver &driver,                                                \
       [[maybe_unused]] pleat::Consumer<Step, Basket> &consumer

@@ -37,6 +37,7 @@ class Agreement {
   }
   static std::string Show(uint64_t n) { return std::to_string(n); }
   static std::string Show(EngineTime t) { return std::to_string(t.time_since_epoch().count()); }
+  static std::string Show(LeaseTime t) { return Show(EngineTime(t)); }
   static std::string Show(Reason reason) { return std::string(ReasonName(reason)); }
   static std::string Show(FoldOutcome outcome) {
     constexpr std::array<std::string_view, kFoldOutcomes> kNames = {

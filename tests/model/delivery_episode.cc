@@ -14,8 +14,8 @@ void DeliveryEpisode::Apply(const Op& op) {
     case Verb::kLease: return Lease(op);
     case Verb::kAck: return Ack(named);
     case Verb::kNack:
-      return ExpectOutcome(folder_.Nack(token, op.span, op.at),
-                           model_.Nack(delivery, op.span, op.at));
+      return ExpectOutcome(folder_.Nack(token, op.span, LeaseTime(op.at)),
+                           model_.Nack(delivery, op.span, LeaseTime(op.at)));
     case Verb::kExtend: return Extend(op, token, delivery);
     case Verb::kScanDead: return ScanDeadLetters(op.n);
     case Verb::kRetryDead:
@@ -80,15 +80,16 @@ void DeliveryEpisode::Pop(size_t max, PartitionRange from) {
 }
 
 void DeliveryEpisode::Extend(const Op& op, const LeaseToken& token, uint64_t delivery) {
-  const Extension extension = folder_.Extend(token, op.span, op.at);
-  const Extension expected = model_.Extend(delivery, op.span, op.at);
+  const Extension extension = folder_.Extend(token, op.span, LeaseTime(op.at));
+  const Extension expected = model_.Extend(delivery, op.span, LeaseTime(op.at));
   ExpectOutcome(extension.outcome, expected.outcome);
   agreement_.Expect("until of an extension", extension.until, expected.until);
 }
 
 void DeliveryEpisode::Lease(const Op& op) {
-  const std::vector<Leased<Chain>> leases = folder_.Lease(op.n, op.span, op.at, op.range);
-  const std::vector<ModelLease> expected = model_.Lease(op.n, op.span, op.range, op.at);
+  const std::vector<Leased<Chain>> leases =
+      folder_.Lease(op.n, op.span, LeaseTime(op.at), op.range);
+  const std::vector<ModelLease> expected = model_.Lease(op.n, op.span, op.range, LeaseTime(op.at));
   for (size_t i = 0; i < std::min(leases.size(), expected.size()); ++i) {
     const Delivery& delivery = leases[i].delivery;
     const LeaseToken& token = delivery.token;

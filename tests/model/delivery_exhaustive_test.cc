@@ -99,7 +99,8 @@ std::string Number(Outcome outcome) {
 }
 
 std::string Line(const Extension& extension) {
-  return Number(extension.outcome) + '@' + std::to_string((extension.until - EngineTime{}).count());
+  return Number(extension.outcome) + '@' +
+         std::to_string((EngineTime(extension.until) - EngineTime{}).count());
 }
 
 EngineOptions SmallEngine(const Choice& choice) {
@@ -127,17 +128,18 @@ class EngineSide {
       case Step::kTime:
         now_ += kTick;
         engine_->Advance(now_);
-        return Number(engine_->AdvanceLeases(now_));
+        return Number(engine_->AdvanceLeases(LeaseTime(now_)));
       case Step::kUnseenTime:
         now_ += kUnseenTick;
         (void)engine_->Advance(now_, 0);
-        (void)engine_->AdvanceLeases(now_);  // these count when they are looked at
+        (void)engine_->AdvanceLeases(LeaseTime(now_));  // these count when they are looked at
         return "";
       case Step::kPop: return Pop(1);
       case Step::kLease: return Lease();
       case Step::kAck: return Number(folder_.Ack(Oldest(/*is_over=*/true)));
       case Step::kNack: return Number(folder_.Nack(Oldest(/*is_over=*/true)));
-      case Step::kExtend: return Line(folder_.Extend(Oldest(/*is_over=*/false), kExtension, now_));
+      case Step::kExtend:
+        return Line(folder_.Extend(Oldest(/*is_over=*/false), kExtension, LeaseTime(now_)));
       case Step::kCancelA: return Number(folder_.Cancel("a"));
       case Step::kRetry: return Number(folder_.RetryDeadLetter(OldestLetter()));
       case Step::kDrop: return Number(folder_.DropDeadLetter(OldestLetter()));
@@ -156,7 +158,7 @@ class EngineSide {
  private:
   std::string Lease() {
     std::string said;
-    for (const Leased<Digits>& lease : folder_.Lease(1, kTick, now_)) {
+    for (const Leased<Digits>& lease : folder_.Lease(1, kTick, LeaseTime(now_))) {
       tokens_.push_back(lease.delivery.token);
       said += Line(lease) + 'x' + std::to_string(lease.delivery.deliveries);
     }
@@ -195,18 +197,19 @@ class ModelSide {
       case Step::kTime:
         now_ += kTick;
         model_.Advance(now_);
-        model_.AdvanceLeases(now_);
+        model_.AdvanceLeases(LeaseTime(now_));
         return Number(true);
       case Step::kUnseenTime:
         now_ += kUnseenTick;
         model_.Advance(now_);
-        model_.AdvanceLeases(now_);
+        model_.AdvanceLeases(LeaseTime(now_));
         return "";
       case Step::kPop: return Pop(1);
       case Step::kLease: return Lease();
       case Step::kAck: return Number(model_.Ack(Oldest(/*is_over=*/true)));
       case Step::kNack: return Number(model_.Nack(Oldest(/*is_over=*/true)));
-      case Step::kExtend: return Line(model_.Extend(Oldest(/*is_over=*/false), kExtension, now_));
+      case Step::kExtend:
+        return Line(model_.Extend(Oldest(/*is_over=*/false), kExtension, LeaseTime(now_)));
       case Step::kCancelA: return Number(model_.Cancel("a"));
       case Step::kRetry: return Number(model_.RetryDeadLetter(OldestLetter()));
       case Step::kDrop: return Number(model_.DropDeadLetter(OldestLetter()));
@@ -231,7 +234,7 @@ class ModelSide {
 
   std::string Lease() {
     std::string said;
-    for (const ModelLease& lease : model_.Lease(1, kTick, {}, now_)) {
+    for (const ModelLease& lease : model_.Lease(1, kTick, {}, LeaseTime(now_))) {
       deliveries_.push_back(lease.delivery);
       said += Line(lease.emission) + 'x' + std::to_string(lease.deliveries);
     }

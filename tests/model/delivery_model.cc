@@ -55,9 +55,9 @@ void DeliveryModel::Drop(Number number) {
 
 // Time.
 
-void DeliveryModel::MoveTime(EngineTime to) {
+void DeliveryModel::MoveTime(LeaseTime to) {
   to = std::max(now_, Clamp(to));
-  while (!timers_.empty() && std::get<EngineTime>(*timers_.begin()) <= to) {
+  while (!timers_.empty() && std::get<LeaseTime>(*timers_.begin()) <= to) {
     const auto [at, delivery, number] = *timers_.begin();
     timers_.erase(timers_.begin());
     now_ = std::max(now_, at);
@@ -72,9 +72,9 @@ void DeliveryModel::MoveTime(EngineTime to) {
   now_ = to;
 }
 
-std::optional<EngineTime> DeliveryModel::FirstDue() const {
+std::optional<LeaseTime> DeliveryModel::FirstDue() const {
   if (timers_.empty()) return std::nullopt;
-  return std::get<EngineTime>(*timers_.begin());
+  return std::get<LeaseTime>(*timers_.begin());
 }
 
 // Emissions go out.
@@ -205,8 +205,8 @@ Extension DeliveryModel::Extend(uint64_t name, Duration ttl) {
   if (lent == nullptr) return {.outcome = LeaseOutcome::kStale};
   const Number number = NumberOf(name);
   timers_.erase({lent->ends, name, number});
-  const EngineTime wanted = SaturatingAdd(now_, ttl);
-  const EngineTime latest = SaturatingAdd(lent->leased, options_.leases.max_age);
+  const LeaseTime wanted = SaturatingAdd(now_, ttl);
+  const LeaseTime latest = SaturatingAdd(lent->leased, options_.leases.max_age);
   WaitForTime(number, Stage::kLent, std::max(lent->ends, std::min(wanted, latest)));
   return {.outcome = wanted > latest ? LeaseOutcome::kClamped : LeaseOutcome::kDone,
           .until = lent->ends};
@@ -300,7 +300,7 @@ void DeliveryModel::ComeBack(Number number, Return how) {
   back_.emplace(how, number);
 }
 
-void DeliveryModel::WaitForTime(Number number, Stage stage, EngineTime until) {
+void DeliveryModel::WaitForTime(Number number, Stage stage, LeaseTime until) {
   Parcel& parcel = parcels_[number];
   parcel.stage = stage;
   parcel.ends = until;

@@ -44,7 +44,7 @@ struct ModelLease {
   uint64_t delivery = 0;      // its name
   uint64_t of_partition = 0;  // its number among the partition's, from 1
   uint32_t deliveries = 0;    // of this emission, this one included
-  EngineTime until;
+  LeaseTime until{};
 };
 
 // A dead letter. `delivery` is its last one, and names it.
@@ -52,8 +52,8 @@ struct ModelLetter {
   ModelGroup emission;
   uint64_t delivery = 0;
   uint32_t deliveries = 0;
-  EngineTime first_leased;
-  EngineTime died;
+  LeaseTime first_leased{};
+  LeaseTime died{};
   DeadReason why = DeadReason::kRanOut;
 };
 
@@ -71,10 +71,10 @@ class DeliveryModel {
   // Whether the partition's backlog is at its limit.
   bool BacklogIsFull(int partition) const;
 
-  // Moves the time of leases, and with it what runs out or has been delayed until then.
-  void MoveTime(EngineTime to);
-  EngineTime now() const { return now_; }
-  std::optional<EngineTime> FirstDue() const;
+  // Moves lease time, and with it what runs out or has been delayed until then.
+  void MoveTime(LeaseTime to);
+  LeaseTime now() const { return now_; }
+  std::optional<LeaseTime> FirstDue() const;
 
   std::vector<ModelGroup> Pop(size_t max, PartitionRange from);
   std::vector<ModelLease> Lease(size_t max, Duration ttl, PartitionRange from);
@@ -96,7 +96,7 @@ class DeliveryModel {
   // When an emission came back, and its turn among those of that instant: first what came back by time, in
   // the order of lending, then what came back by calls, in theirs.
   struct Return {
-    EngineTime at;
+    LeaseTime at{};
     bool by_call = false;
     uint64_t turn = 0;
 
@@ -109,10 +109,10 @@ class DeliveryModel {
     ModelGroup emission;
     Stage stage = Stage::kNew;
     uint32_t deliveries = 0;
-    uint64_t delivery = 0;    // the last one
-    EngineTime first_leased;  // of the deliveries that count
-    EngineTime leased;        // the last time
-    EngineTime ends;          // lent: until; delayed: comes back; dead: died
+    uint64_t delivery = 0;     // the last one
+    LeaseTime first_leased{};  // of the deliveries that count
+    LeaseTime leased{};        // the last time
+    LeaseTime ends{};          // lent: until; delayed: comes back; dead: died
     DeadReason why = DeadReason::kRanOut;
     Return came_back = {};
   };
@@ -140,7 +140,7 @@ class DeliveryModel {
   void Hold(const ModelGroup& emission);
   void LetGo(const ModelGroup& emission, Return how);
   void ComeBack(Number number, Return how);
-  void WaitForTime(Number number, Stage stage, EngineTime ends);
+  void WaitForTime(Number number, Stage stage, LeaseTime ends);
   bool Bury(Number number, DeadReason why, Return died);
   Return ByCall() { return {.at = now_, .by_call = true, .turn = ++turns_}; }
 
@@ -150,14 +150,14 @@ class DeliveryModel {
 
   const FolderOptions options_;
   const size_t partitions_;
-  EngineTime now_ = kBeginningOfTime;
+  LeaseTime now_{kBeginningOfTime};
   Number next_number_ = 0;
   uint64_t turns_ = 0;
 
   std::map<Number, Parcel> parcels_;
   std::set<Number> new_;
-  std::map<std::string, std::list<Number>> held_;              // each held key, and its line
-  std::set<std::tuple<EngineTime, uint64_t, Number>> timers_;  // (ends, delivery, ...)
+  std::map<std::string, std::list<Number>> held_;             // each held key, and its line
+  std::set<std::tuple<LeaseTime, uint64_t, Number>> timers_;  // (ends, delivery, ...)
   std::map<Return, Number> back_;
   std::list<Number> dead_;  // in the order of dying
 

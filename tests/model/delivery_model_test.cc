@@ -46,9 +46,9 @@ TEST(DeliveryModel, LeaseIsOverAtItsInstantAndNotBefore) {
   Story story;
   story.Emit({"a1"});
   const uint64_t first = story.LeaseOne(30);
-  story->Advance(Second(30) - Duration{1});
+  story.Advance(Second(30) - Duration{1});
   EXPECT_THAT(story.Lease(9), IsEmpty());
-  story->Advance(Second(30));
+  story.Advance(Second(30));
   EXPECT_EQ(story->Ack(first), LeaseOutcome::kStale);
   EXPECT_THAT(story.Lease(9, 5), ElementsAre("a1 x2 until 35"));
 }
@@ -59,9 +59,9 @@ TEST(DeliveryModel, WhatCameBackIsHandedOutByTheInstantItCameBack) {
   story.Lease(1, 30);
   story.Lease(1, 10);
   const uint64_t c = story.LeaseOne(99);
-  story->Advance(Second(20));
+  story.Advance(Second(20));
   story->Nack(c);  // back at 20, between b at 10 and a at 30
-  story->Advance(Second(30));
+  story.Advance(Second(30));
   EXPECT_THAT(story.Pop(), ElementsAre("b2", "c3", "a1"));
 }
 
@@ -73,7 +73,7 @@ TEST(DeliveryModel, WhatCameBackAtOneInstantIsHandedOutByTimeBeforeByCall) {
   const uint64_t c = story.LeaseOne(5);  // c, lent third
   story->Extend(c, Seconds(10));
   story.Lease(1, 10);  // d, lent fourth
-  story->Advance(Second(10));
+  story.Advance(Second(10));
   story->Nack(a);
   EXPECT_THAT(story.Pop(), ElementsAre("b2", "c3", "d4", "a1"));
 }
@@ -101,7 +101,7 @@ TEST(DeliveryModel, KeyIsHeldUntilItsEmissionIsSettled) {
   EXPECT_THAT(story.Pop(), IsEmpty());
   story->Nack(first, Seconds(5));
   EXPECT_THAT(story.Pop(), IsEmpty());  // delayed, and still held
-  story->Advance(Second(5));
+  story.Advance(Second(5));
   EXPECT_THAT(story.Lease(9), ElementsAre("a1 x2 until 35"));
   story->Ack(story.last());
   EXPECT_THAT(story.Lease(9), ElementsAre("a2 x1 until 35"));
@@ -158,7 +158,7 @@ TEST(DeliveryModel, TokenThatIsOverIsStaleForEveryCall) {
   const uint64_t acked = story.LeaseOne();
   story->Nack(nacked);
   story->Ack(acked);
-  story->Advance(Second(1));
+  story.Advance(Second(1));
   for (const uint64_t over : {uint64_t{0}, ran_out, nacked, acked}) {
     if (over != acked) {
       EXPECT_EQ(story->Ack(over), LeaseOutcome::kStale);
@@ -180,10 +180,10 @@ TEST(DeliveryModel, NackedEmissionComesBackAfterItsDelay) {
   Story story;
   story.Emit({"a1"});
   EXPECT_EQ(story->Nack(story.LeaseOne(), Seconds(40)), LeaseOutcome::kDone);
-  story->Advance(Second(40) - Duration{1});
+  story.Advance(Second(40) - Duration{1});
   EXPECT_THAT(story.Lease(1), IsEmpty());
-  EXPECT_EQ(story->FirstDue(), Second(40));
-  story->Advance(Second(40));
+  EXPECT_EQ(story->FirstLeaseDue(), LeaseTime(Second(40)));
+  story.Advance(Second(40));
   EXPECT_EQ(story->Nack(story.LeaseOne(), Seconds(-5)), LeaseOutcome::kDone);
   EXPECT_THAT(story.Pop(), ElementsAre("a1"));
 }
@@ -192,7 +192,7 @@ TEST(DeliveryModel, DelayAboveTheLimitIsCut) {
   Story story({.leases = {.max_nack_delay = Seconds(10)}});
   story.Emit({"a1"});
   EXPECT_EQ(story->Nack(story.LeaseOne(), Seconds(11)), LeaseOutcome::kClamped);
-  story->Advance(Second(10));
+  story.Advance(Second(10));
   EXPECT_EQ(story->Nack(story.LeaseOne(), Seconds(10)), LeaseOutcome::kDone);
 }
 
@@ -202,25 +202,25 @@ TEST(DeliveryModel, ExtendMakesALeaseLongerAndNeverShorter) {
   Story story;
   story.Emit({"a1"});
   const uint64_t first = story.LeaseOne(30);
-  story->Advance(Second(20));
+  story.Advance(Second(20));
   EXPECT_EQ(story->Extend(first, Seconds(5)).outcome, LeaseOutcome::kDone);
-  EXPECT_EQ(story->FirstDue(), Second(30));
+  EXPECT_EQ(story->FirstLeaseDue(), LeaseTime(Second(30)));
   EXPECT_EQ(story->Extend(first, Seconds(15)).outcome, LeaseOutcome::kDone);
-  EXPECT_EQ(story->FirstDue(), Second(35));
+  EXPECT_EQ(story->FirstLeaseDue(), LeaseTime(Second(35)));
 }
 
 TEST(DeliveryModel, LeaseCannotBeMadeOlderThanItsLimit) {
   Story story({.leases = {.max_age = Seconds(50)}});
   story.Emit({"a1"});
   EXPECT_THAT(story.Lease(1, 51), ElementsAre("a1 x1 until 50"));
-  story->Advance(Second(49));
+  story.Advance(Second(49));
   EXPECT_EQ(story->Extend(story.last(), Seconds(1)).outcome, LeaseOutcome::kDone);
   EXPECT_EQ(story->Extend(story.last(), Seconds(2)).outcome, LeaseOutcome::kClamped);
-  story->Advance(Second(50));
+  story.Advance(Second(50));
   EXPECT_EQ(story->Extend(story.last(), Seconds(1)).outcome, LeaseOutcome::kStale);
   EXPECT_THAT(story.Lease(1, 10), ElementsAre("a1 x2 until 60"));
   EXPECT_EQ(story->Extend(story.last(), Seconds(51)).outcome, LeaseOutcome::kClamped);
-  EXPECT_EQ(story->FirstDue(), Second(100));  // of this delivery
+  EXPECT_EQ(story->FirstLeaseDue(), LeaseTime(Second(100)));  // of this delivery
 }
 
 // Dead letters.
@@ -229,11 +229,11 @@ TEST(DeliveryModel, EmissionIsADeadLetterAfterItsLastDelivery) {
   Story story({.leases = {.max_deliveries = 2}});
   story.Emit({"a1", "b2", "a3", "b4"});
   story.Lease(2, 10);
-  story->Advance(Second(10));
+  story.Advance(Second(10));
   EXPECT_THAT(story.Lease(1, 10), ElementsAre("a1 x2 until 20"));
   EXPECT_EQ(story->Nack(story.LeaseOne(), Seconds(5)), LeaseOutcome::kDone);  // whatever the delay
   EXPECT_THAT(story.DeadLetters(), ElementsAre("b2 x2 0..10 nacked"));
-  story->Advance(Second(25));
+  story.Advance(Second(25));
   EXPECT_THAT(story.DeadLetters(), ElementsAre("b2 x2 0..10 nacked", "a1 x2 0..20 ran out"));
   EXPECT_EQ(story->ledger().dead, 2u);
   EXPECT_THAT(story.Pop(), ElementsAre("a3", "b4"));
@@ -248,9 +248,9 @@ TEST(DeliveryModel, RetriedLetterIsLentFromTheBeginning) {
   EXPECT_EQ(story->RetryDeadLetter(a), LeaseOutcome::kDone);
   EXPECT_EQ(story->RetryDeadLetter(a), LeaseOutcome::kStale);
   EXPECT_EQ(story->ledger().unacked, 1u);
-  story->Advance(Second(7));
+  story.Advance(Second(7));
   EXPECT_THAT(story.Lease(9), ElementsAre("a1 x1 until 37", "b2 x1 until 37"));
-  story->Advance(Second(37));
+  story.Advance(Second(37));
   EXPECT_THAT(story.DeadLetters(), ElementsAre("a1 x1 7..37 ran out", "b2 x1 7..37 ran out"));
 }
 
@@ -283,7 +283,7 @@ TEST(DeliveryModel, LettersThatCameBackAtOneInstantAreHandedOutAsTheyWereLentLas
   story.Lease(2, 10);  // b3 and a4
   story->RetryDeadLetter(b2);
   story->RetryDeadLetter(a1);
-  story->Advance(Second(10));
+  story.Advance(Second(10));
   EXPECT_THAT(story.Pop(), ElementsAre("a1", "b2"));
 }
 
@@ -317,7 +317,7 @@ TEST(DeliveryModel, AtTheLimitOnDeadLettersDeliveriesGoOn) {
   story->Nack(a);
   story->Nack(story.LeaseOne(), Seconds(5));  // back at 5, as if it had deliveries left
   EXPECT_THAT(story.Lease(9), IsEmpty());
-  story->Advance(Second(5));
+  story.Advance(Second(5));
   EXPECT_THAT(story.Lease(9), ElementsAre("b2 x2 until 35"));
   story->DropDeadLetter(a);
   story->Nack(story.last());
@@ -332,7 +332,7 @@ TEST(DeliveryModel, AtTheLimitOnDeadLettersTheOldestCanBeDropped) {
   story.Lease(1, 20);
   story.Lease(1, 10);
   story.Lease(1, 30);
-  story->Advance(Second(30));
+  story.Advance(Second(30));
   EXPECT_THAT(story.DeadLetters(), ElementsAre("a1 x1 0..20 ran out", "c3 x1 0..30 ran out"));
   EXPECT_EQ(story->ledger().dropped, 1u);
 }
@@ -345,7 +345,7 @@ TEST(DeliveryModel, AtTheLimitOnLeasesOnlyWhatCameBackIsLent) {
   EXPECT_THAT(story.Lease(9, 10), ElementsAre("a1 x1 until 10", "b2 x1 until 10"));
   story->Ack(story.last());
   EXPECT_THAT(story.Lease(9, 20), ElementsAre("c3 x1 until 20"));
-  story->Advance(Second(10));
+  story.Advance(Second(10));
   EXPECT_THAT(story.Lease(9, 20), ElementsAre("a1 x2 until 30"));
   story->Ack(story.last());
   story.Emit({"d5"});
@@ -355,27 +355,22 @@ TEST(DeliveryModel, AtTheLimitOnLeasesOnlyWhatCameBackIsLent) {
 
 // Times and partitions.
 
-TEST(DeliveryModel, OnEventTimeLeasesHaveATimeOfTheirOwn) {
-  Story story({.quiet_period = Seconds(60)}, 1, Axis::kEvent);
-  EXPECT_EQ(story->lease_now(), kBeginningOfTime);
-  story->AdvanceLeases(Second(100));
-  story.Emit({"a1"});
-  EXPECT_THAT(story.Lease(1), ElementsAre("a1 x1 until 130"));
-  story->Advance(Second(500));
-  EXPECT_THAT(story.Lease(1), IsEmpty());
-  EXPECT_EQ(story->FirstDue(), std::nullopt);
-  EXPECT_EQ(story->FirstLeaseDue(), Second(130));
-  story->AdvanceLeases(Second(130));
-  story->AdvanceLeases(Second(90));  // it never goes back
-  EXPECT_THAT(story.Lease(1), ElementsAre("a1 x2 until 160"));
-}
-
-TEST(DeliveryModel, OnArrivalTimeAdvanceLeasesDoesNothing) {
-  Story story;
-  story.Emit({"a1"});
-  story.LeaseOne(30);
-  story->AdvanceLeases(Second(40));
-  EXPECT_THAT(story.Lease(1), IsEmpty());
+TEST(DeliveryModel, LeasesHaveATimeOfTheirOwn) {
+  for (const Axis axis : {Axis::kArrival, Axis::kEvent}) {
+    Story story({.quiet_period = Seconds(60)}, 1, axis);
+    story->AdvanceLeases(LeaseTime(Second(100)));
+    EXPECT_EQ(story->now(), Second(0));
+    story.Emit({"a1"});
+    EXPECT_THAT(story.Lease(1), ElementsAre("a1 x1 until 130"));
+    story->Advance(Second(500));
+    EXPECT_EQ(story->lease_now(), LeaseTime(Second(100)));
+    EXPECT_THAT(story.Lease(1), IsEmpty());
+    EXPECT_EQ(story->FirstDue(), std::nullopt);
+    EXPECT_EQ(story->FirstLeaseDue(), LeaseTime(Second(130)));
+    story->AdvanceLeases(LeaseTime(Second(130)));
+    story->AdvanceLeases(LeaseTime(Second(90)));  // it never goes back
+    EXPECT_THAT(story.Lease(1), ElementsAre("a1 x2 until 160"));
+  }
 }
 
 TEST(DeliveryModel, RangeSaysOfWhichPartitions) {
@@ -393,7 +388,7 @@ TEST(DeliveryModel, LimitsAreDividedAmongThePartitions) {
   Story story({.leases = {.max_deliveries = 1, .max_leased = 4, .max_dead_letters = 3}}, 2);
   story.Emit({"a1", "b2", "c3", "D4"});
   EXPECT_EQ(story.Lease(9, 10).size(), 3u);
-  story->Advance(Second(10));
+  story.Advance(Second(10));
   EXPECT_THAT(story.DeadLetters(), ElementsAre("a1 x1 0..10 ran out", "D4 x1 0..10 ran out"));
 }
 
@@ -409,9 +404,9 @@ TEST(DeliveryModel, DeliveryTellsItsNumberInItsPartition) {
 TEST(DeliveryModel, EmissionIsTheSameAtEachDelivery) {
   Story story;
   story.Fold("a1");
-  story->Advance(Second(60));
+  story.Advance(Second(60));
   const ModelLease first = story->Lease(1, Seconds(1)).at(0);
-  story->Advance(Second(100));
+  story.Advance(Second(100));
   const ModelLease second = story->Lease(1, Seconds(1)).at(0);
   EXPECT_EQ(second.emission.closed, Second(60));
   EXPECT_EQ(second.emission.id, first.emission.id);
@@ -441,7 +436,7 @@ TEST(DeliveryModel, LedgerTellsWhereEmissionsAre) {
   story.Lease(4, 10);  // a2, b3, c4, d5
   story->Ack(story.last());
   story->Nack(story.last() - 1, Seconds(99));
-  story->Advance(Second(10));
+  story.Advance(Second(10));
   const Ledger ledger = story->ledger();
   EXPECT_EQ(ledger.closed, 6u);
   EXPECT_EQ(ledger.popped, 1u);
@@ -452,7 +447,7 @@ TEST(DeliveryModel, LedgerTellsWhereEmissionsAre) {
   EXPECT_EQ(ledger.unacked, 3u);
   EXPECT_EQ(ledger.ready, 1u);
   story.Lease(2, 10);
-  story->Advance(Second(20));
+  story.Advance(Second(20));
   EXPECT_EQ(story->ledger().dead, 2u);
   EXPECT_EQ(story->ledger().unacked, 1u);
 }

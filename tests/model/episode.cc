@@ -119,7 +119,7 @@ class Episode {
         model_.Advance(op.at);
         if (engine_->Advance(op.at, op.n) && op.n > 0) settled_at_ = model_.now();
         return;
-      case Verb::kAdvanceLeases: return AdvanceLeases(op.at, op.n);
+      case Verb::kAdvanceLeases: return AdvanceLeases(LeaseTime(op.at), op.n);
       case Verb::kPeek: return Peek(key);
       case Verb::kScan: return Scan(op.n);
       case Verb::kFlush:
@@ -198,18 +198,17 @@ class Episode {
     ExpectDeadline("next deadline", engine_->NextDeadline(), model_.FirstDue());
   }
 
-  // On arrival time this must do nothing, and there is nothing to do.
-  void AdvanceLeases(EngineTime now, uint64_t budget) {
+  void AdvanceLeases(LeaseTime now, uint64_t budget) {
     model_.AdvanceLeases(now);
     if (!engine_->AdvanceLeases(now, budget) || budget == 0) return;
     leases_settled_at_ = model_.lease_now();
-    if (config_.engine.axis == Axis::kArrival) return;
     ExpectDeadline("next lease deadline", engine_->NextLeaseDeadline(), model_.FirstLeaseDue());
   }
 
   // A deadline noted for what is gone may still be there, so it can be too early.
-  void ExpectDeadline(std::string_view what, std::optional<EngineTime> engine,
-                      std::optional<EngineTime> model) {
+  template <class Time>
+  void ExpectDeadline(std::string_view what, std::optional<Time> engine,
+                      std::optional<Time> model) {
     if (!model || (engine && *engine <= *model)) return;
     const std::string shown = engine ? Agreement::Show(*engine) : "absent";
     Expect(what, shown, Agreement::Show(*model));
@@ -297,8 +296,8 @@ class Episode {
 
   // At the end of time a lease is over as soon as it is given.
   bool LeasesAreSettled() const {
-    if (model_.lease_now() == kEndOfTime) return false;
-    return config_.engine.axis == Axis::kArrival || model_.lease_now() == leases_settled_at_;
+    if (model_.lease_now() == LeaseTime(kEndOfTime)) return false;
+    return model_.lease_now() == leases_settled_at_;
   }
 
   // Everything comes out in the end, and then nothing is held any more but what is remembered.
@@ -334,7 +333,7 @@ class Episode {
   void EndAllLeases() {
     model_.Advance(kEndOfTime);
     AdvanceWhole(kEndOfTime, SIZE_MAX);
-    AdvanceLeases(kEndOfTime, SIZE_MAX);
+    AdvanceLeases(LeaseTime(kEndOfTime), SIZE_MAX);
     deliveries_.Pop(SIZE_MAX, {});
     deliveries_.ScanDeadLetters(7);
     deliveries_.DropAllDeadLetters();
@@ -350,7 +349,7 @@ class Episode {
   DeliveryEpisode deliveries_;
   Seen& seen_;
   EngineTime settled_at_ = kBeginningOfTime;  // all that was due by then has been visited
-  EngineTime leases_settled_at_ = kBeginningOfTime;
+  LeaseTime leases_settled_at_{kBeginningOfTime};
   std::vector<Op> batch_;  // gathered, not folded yet
 };
 

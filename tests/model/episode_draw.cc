@@ -144,13 +144,12 @@ class OpMaker {
     return op;
   }
 
-  // Mostly it stays as late as it was. So it does at the limit on the backlog on event time, where leases that ran out
-  // count when they are looked at.
+  // Mostly it stays as late as it was. So it does at the limit on the backlog, where leases that ran
+  // out count when they are looked at.
   EngineTime DrawLeaseTime() {
-    const bool event = config_.engine.axis == Axis::kEvent;
     const bool backlog = config_.folder.limits.max_backlog < FolderOptions{}.limits.max_backlog;
-    if ((event && backlog) || !choices_.OneIn(4)) return kBeginningOfTime;
-    return event ? SaturatingAdd(lease_clock_, Around(config_.stride)) : DrawNow();
+    if (backlog || !choices_.OneIn(4)) return kBeginningOfTime;
+    return SaturatingAdd(lease_clock_, Around(config_.stride));
   }
 
   uint64_t DrawMax() { return choices_.OneOf<uint64_t>({0, 1, 2, 7, 100, UINT64_MAX}); }
@@ -225,7 +224,7 @@ class OpMaker {
   Choices& choices_;
   const Config& config_;
   EngineTime clock_;
-  EngineTime lease_clock_;  // on event time
+  EngineTime lease_clock_;  // in LeaseTime
 };
 
 // The limits on what waits. They are divided among the partitions without a rest.

@@ -274,10 +274,9 @@ std::vector<ModelGroup> FoldModel::Scan() const {
 }
 
 std::optional<EngineTime> FoldModel::FirstDue() const {
-  std::set<EngineTime> dues;
-  if (const auto next = NextInstant(); next && next->first != kNever) dues.insert(next->first);
-  if (const auto lease = FirstLeaseDue(); lease && LeasesRunInEngineTime()) dues.insert(*lease);
-  return dues.empty() ? std::nullopt : std::optional(*dues.begin());
+  const std::optional<Instant> next = NextInstant();
+  if (!next || next->first == kNever) return std::nullopt;
+  return next->first;
 }
 
 Ledger FoldModel::ledger() const {
@@ -325,11 +324,10 @@ std::optional<FoldModel::Instant> FoldModel::NextInstant() const {
   return next.empty() ? std::nullopt : std::optional(*next.begin());
 }
 
-// One instant after the other; leases that are over at one are so before anything else.
+// One instant after the other.
 void FoldModel::MoveTime(EngineTime to) {
   to = std::max(time_, Clamp(to));
   for (auto next = NextInstant(); next && next->first <= to; next = NextInstant()) {
-    if (LeasesRunInEngineTime()) delivery_.MoveTime(next->first);
     if (!waiting_.empty() && waiting_.begin()->first == *next) {
       Surface(waiting_.begin(), next->first);
       continue;
@@ -341,21 +339,17 @@ void FoldModel::MoveTime(EngineTime to) {
       CloseByTime(open);
     }
   }
-  if (LeasesRunInEngineTime()) delivery_.MoveTime(to);
   time_ = to;
 }
 
 // Decides the partial of the next grid instant. Nothing new, no partial; and at the limit on the backlog none
-// for as long as nothing can leave it: up to `until`, or the next end of a lease.
+// up to `until`.
 void FoldModel::CutPartial(ModelGroup& group, EngineTime until) {
   if (!group.news) return;
   const EngineTime instant = NextOnGrid(group);
   if (!delivery_.BacklogIsFull(rules_.partition(group.key))) {
     waiting_.emplace(Instant{instant, group.position}, AsItIs(group, Reason::kPartial, instant));
     return;
-  }
-  if (const auto end = delivery_.FirstDue(); end && LeasesRunInEngineTime()) {
-    until = std::min(until, *end - Duration{1});
   }
   Unschedule(group);
   group.edge = std::max(instant, until);

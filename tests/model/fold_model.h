@@ -62,9 +62,7 @@ class FoldModel {
         delivery_(folder, engine.partitions) {}
 
   void Advance(EngineTime now) { MoveTime(now); }
-  void AdvanceLeases(EngineTime now) {
-    if (!LeasesRunInEngineTime()) delivery_.MoveTime(now);
-  }
+  void AdvanceLeases(LeaseTime now) { delivery_.MoveTime(now); }
   FoldOutcome Fold(std::string_view key, uint64_t event, EngineTime at,
                    const EventMarks& marks = {});
   FoldOutcome PassBy(std::string_view key, EngineTime at);  // an event of a batch that is elsewhere
@@ -79,25 +77,24 @@ class FoldModel {
   // All open groups, by key.
   std::vector<ModelGroup> Scan() const;
 
-  // Of deliveries, which have numbers for tokens: see delivery_model.h. `now` is what time it is; the beginning of
-  // time: as late as it was.
+  // Of deliveries, which have numbers for tokens: see delivery_model.h. By default LeaseTime stays.
   std::vector<ModelGroup> Pop(size_t max, PartitionRange from = {}) {
     return delivery_.Pop(max, from);
   }
   std::vector<ModelLease> Lease(size_t max, Duration ttl, PartitionRange from = {},
-                                EngineTime now = kBeginningOfTime) {
-    MoveLeaseTime(now);
+                                LeaseTime now = LeaseTime(kBeginningOfTime)) {
+    delivery_.MoveTime(now);
     return delivery_.Lease(max, ttl, from);
   }
   LeaseOutcome Ack(uint64_t delivery) { return delivery_.Ack(delivery); }
   LeaseOutcome AckAgain(uint64_t delivery) const { return delivery_.AckAgain(delivery); }
   LeaseOutcome Nack(uint64_t delivery, Duration delay = Duration{0},
-                    EngineTime now = kBeginningOfTime) {
-    MoveLeaseTime(now);
+                    LeaseTime now = LeaseTime(kBeginningOfTime)) {
+    delivery_.MoveTime(now);
     return delivery_.Nack(delivery, delay);
   }
-  Extension Extend(uint64_t delivery, Duration ttl, EngineTime now = kBeginningOfTime) {
-    MoveLeaseTime(now);
+  Extension Extend(uint64_t delivery, Duration ttl, LeaseTime now = LeaseTime(kBeginningOfTime)) {
+    delivery_.MoveTime(now);
     return delivery_.Extend(delivery, ttl);
   }
   std::vector<ModelLetter> DeadLetters() const { return delivery_.DeadLetters(); }
@@ -105,9 +102,9 @@ class FoldModel {
   LeaseOutcome DropDeadLetter(uint64_t delivery) { return delivery_.DropDeadLetter(delivery); }
 
   EngineTime now() const { return time_; }
-  EngineTime lease_now() const { return delivery_.now(); }
+  LeaseTime lease_now() const { return delivery_.now(); }
   std::optional<EngineTime> FirstDue() const;  // of what Advance() will bring about
-  std::optional<EngineTime> FirstLeaseDue() const { return delivery_.FirstDue(); }
+  std::optional<LeaseTime> FirstLeaseDue() const { return delivery_.FirstDue(); }
   Ledger ledger() const;
 
  private:
@@ -132,11 +129,7 @@ class FoldModel {
   EngineTime OldestAccepted() const { return SaturatingSub(time_, folder_.late.accept_limit); }
 
   // Time.
-  bool LeasesRunInEngineTime() const { return engine_.axis == Axis::kArrival; }
   void MoveTime(EngineTime to);
-  void MoveLeaseTime(EngineTime to) {
-    LeasesRunInEngineTime() ? MoveTime(to) : delivery_.MoveTime(to);
-  }
   std::optional<Instant> NextInstant() const;
   void CutPartial(ModelGroup& group, EngineTime until);
   void CloseByTime(Groups::iterator open);

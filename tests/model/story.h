@@ -31,7 +31,13 @@ class Story {
  public:
   explicit Story(const FolderOptions& changes = {}, int partitions = 1, Axis axis = Axis::kArrival)
       : model_({.partitions = partitions, .axis = axis}, Quiet(changes), Rules()) {
-    model_.Advance(Second(0));
+    Advance(Second(0));
+  }
+
+  // Both clocks.
+  void Advance(EngineTime now) {
+    model_.Advance(now);
+    model_.AdvanceLeases(LeaseTime(now));
   }
 
   void Emit(std::initializer_list<std::string_view> emissions) {
@@ -51,7 +57,7 @@ class Story {
   std::vector<std::string> Lease(size_t max, int64_t ttl = 30, PartitionRange from = {}) {
     std::vector<std::string> out;
     for (const ModelLease& lease : model_.Lease(max, Seconds(ttl), from)) {
-      const auto until = (lease.until - Second(0)) / Seconds(1);
+      const auto until = (EngineTime(lease.until) - Second(0)) / Seconds(1);
       out.push_back(Show(lease.emission) + " x" + std::to_string(lease.deliveries) + " until " +
                     std::to_string(until));
       last_ = lease.delivery;
@@ -68,7 +74,9 @@ class Story {
   std::vector<std::string> DeadLetters() {
     std::vector<std::string> out;
     for (const ModelLetter& letter : model_.DeadLetters()) {
-      const auto at = [](EngineTime t) { return std::to_string((t - Second(0)) / Seconds(1)); };
+      const auto at = [](LeaseTime t) {
+        return std::to_string((EngineTime(t) - Second(0)) / Seconds(1));
+      };
       out.push_back(Show(letter.emission) + " x" + std::to_string(letter.deliveries) + " " +
                     at(letter.first_leased) + ".." + at(letter.died) +
                     (letter.why == DeadReason::kNacked ? " nacked" : " ran out"));

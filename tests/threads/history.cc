@@ -108,6 +108,7 @@ struct Numbers {
 };
 
 const EngineTime kT0 = FromUnix(1'700'000'000s);
+const LeaseTime kLease0 = LeaseTime(kT0);
 
 class Recorder {
  public:
@@ -117,6 +118,7 @@ class Recorder {
         threads_(threads),
         calls_each_(calls / static_cast<size_t>(threads)) {
     engine_->Advance(kT0);
+    static_cast<void>(engine_->AdvanceLeases(kLease0));
   }
 
   std::vector<HistoryCall> Run() {
@@ -206,7 +208,7 @@ class Recorder {
         }
         break;
       case Kind::kLease:
-        for (const auto& lease : folder_.Lease(call.max, Duration{rules_.ttl}, kT0)) {
+        for (const auto& lease : folder_.Lease(call.max, Duration{rules_.ttl}, kLease0)) {
           call.emissions.push_back({.generation = lease.id.generation,
                                     .events = lease.state.list(),
                                     .lease = lease.delivery.token.lease,
@@ -219,7 +221,8 @@ class Recorder {
       case Kind::kNack: call.outcome = folder_.Nack(TokenOf(call)); break;
       case Kind::kAdvance:
         // Whether anybody has looked at what is over by then must not matter.
-        static_cast<void>(engine_->Advance(kT0 + Duration{call.now}, call.event % 2));
+        static_cast<void>(
+            engine_->AdvanceLeases(LeaseTime(kT0 + Duration{call.now}), call.event % 2));
         break;
     }
   }

@@ -1,5 +1,5 @@
 // What a folder of one partition does with one call after the other, as docs/semantics.md has it, in which time
-// closes no group and nothing is at a limit.
+// ends leases, but closes no group, and nothing is at a limit.
 #pragma once
 
 #include <cstdint>

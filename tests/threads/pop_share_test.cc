@@ -138,7 +138,7 @@ class Sharing {
     Arrive();
     bool got_nothing = false;
     while (GoesOn(got_nothing)) {
-      auto leases = folder_.Lease(kPopMax, 1h, folder_.any().now());
+      auto leases = folder_.Lease(kPopMax, 1h, LeaseTime(folder_.any().now()));
       for (auto& lease : leases) {
         if (lease.Ack() == LeaseOutcome::kDone) See(consumer, lease);
       }

@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 using testing::SizeIs;
 
 const EngineTime kT0 = FromUnix(1'700'000'000s);
+const LeaseTime kLease0 = LeaseTime(kT0);
 
 struct Plain {
   int events = 0;
@@ -89,9 +90,9 @@ class CallingBack : public testing::Test {
     EXPECT_EQ(folder_->any().ops().size, sizeof(Caller));
     AnyFolder any = folder_->any();
     EXPECT_EQ(any.Pop(9, {}, [](const ClosedGroup&) {}), 0);
-    EXPECT_EQ(any.Lease(9, 1s, kT0, {}, [](const ClosedGroup&, const Delivery&) {}), 0);
+    EXPECT_EQ(any.Lease(9, 1s, kLease0, {}, [](const ClosedGroup&, const Delivery&) {}), 0);
     for (const LeaseOutcome outcome :
-         {folder_->Ack({}), folder_->Nack({}), folder_->Extend({}, 1s, kT0).outcome,
+         {folder_->Ack({}), folder_->Nack({}), folder_->Extend({}, 1s, kLease0).outcome,
           folder_->RetryDeadLetter({}), folder_->DropDeadLetter({})}) {
       EXPECT_EQ(outcome, LeaseOutcome::kWouldDeadlock);
     }
@@ -108,7 +109,7 @@ class CallingBack : public testing::Test {
     any.Advance(kT0 + 24h);
     engine_->Advance(kT0 + 24h);
     EXPECT_TRUE(engine_->Advance(kT0 + 24h, 1));
-    EXPECT_TRUE(engine_->AdvanceLeases(kT0 + 24h));
+    EXPECT_TRUE(engine_->AdvanceLeases(LeaseTime(kT0 + 24h)));
     engine_->Stop();
     EXPECT_EQ(folder_->ledger(), Ledger{});
     EXPECT_EQ(folder_->sizes(), Sizes{});
@@ -194,8 +195,8 @@ TEST_F(CallingBack, FromTheCopiesOfPeekScanLeaseAndDeadLetters) {
   Caller::where = Caller::Where::kNowhere;
   engine_->Advance(kT0 + 10s);
   Caller::where = Caller::Where::kCopy;
-  EXPECT_THAT(folder_->Lease(1, 1s, kT0), SizeIs(1));
-  engine_->Advance(kT0 + 11s);
+  EXPECT_THAT(folder_->Lease(1, 1s, kLease0), SizeIs(1));
+  EXPECT_TRUE(engine_->AdvanceLeases(LeaseTime(kT0 + 11s)));
   std::vector<DeadLetter<Caller>> letters;
   cursor = {};
   EXPECT_FALSE(folder_->ScanDeadLetters(cursor, 9, letters));
@@ -230,7 +231,7 @@ TEST_F(CallingBack, FromDestructors) {
   engine_->Advance(kT0 + 10s);
   std::vector<LeaseToken> tokens;
   AnyFolder any = folder_->any();
-  any.Lease(2, 1s, kT0, {}, [&](const ClosedGroup&, const Delivery& delivery) {
+  any.Lease(2, 1s, kLease0, {}, [&](const ClosedGroup&, const Delivery& delivery) {
     tokens.push_back(delivery.token);
   });
   ASSERT_THAT(tokens, SizeIs(2));
@@ -262,6 +263,7 @@ TEST(CallingBackAtTheEnd, FromDestructorsWhileTheEngineGoes) {
 struct CallingAlarm final : EngineAlarm {
   explicit CallingAlarm(std::function<void(EngineTime)> call) : call_back(std::move(call)) {}
   void DeadlineIsEarlier(EngineTime deadline) noexcept override { call_back(deadline); }
+  void LeaseDeadlineIsEarlier(LeaseTime) noexcept override {}
   std::function<void(EngineTime)> call_back;
 };
 

@@ -63,6 +63,9 @@ class Service {
    public:
     explicit Driver(Service& service) : service_(service) {}
     void DeadlineIsEarlier(EngineTime deadline) noexcept override { WakeAt(deadline); }
+    void LeaseDeadlineIsEarlier(LeaseTime deadline) noexcept override {
+      WakeAt(EngineTime(deadline));
+    }
     void WakeAt(EngineTime at);
 
    private:
@@ -111,8 +114,7 @@ class Service {
     tasks_.push({at, next_task_++, std::move(run)});
   }
   void In(Duration delay, std::function<void()> run) { At(now_ + delay, std::move(run)); }
-
-  // Leases are counted from the engine's time, which else stands still until something is due.
+  LeaseTime lease_now() const { return LeaseTime(now_); }
 
   void Produce();
   void Offer(const KeyedEvent<TrackedEvent>& event, int tries);
@@ -187,11 +189,13 @@ void Service::Driver::WakeAt(EngineTime at) {
 void Service::Driver::Turn() {
   wakes_at_ = kNever;
   Engine& engine = *service_.engine_;
-  if (!engine.Advance(service_.now_, 1 + service_.Below(16))) {
+  const bool all = engine.AdvanceLeases(service_.lease_now(), 1 + service_.Below(16));
+  if (!engine.Advance(service_.now_, 1 + service_.Below(16)) || !all) {
     ++service_.seen_.turns_cut_short;
     return WakeAt(service_.now_);
   }
   if (const auto next = engine.NextDeadline()) WakeAt(*next);
+  if (const auto next = engine.NextLeaseDeadline()) WakeAt(EngineTime(*next));
 }
 
 // --- Producers
@@ -298,10 +302,10 @@ void Service::Worker::Lease() {
   const size_t max = 1 + service_.Below(4);
   const Duration ttl = service_.Between(1s, 20s);
   std::vector<std::pair<LeaseToken, EmissionId>> leases;
-  const EngineTime now = service_.now_;
+  const LeaseTime now = service_.lease_now();
   service_.any_.Lease(max, ttl, now, range_,
                       [&](const ClosedGroup& group, const Delivery& delivery) {
-                        if (delivery.until != now + ttl)
+                        if (delivery.until != SaturatingAdd(now, ttl))
                           service_.tracks_.Fail("lent for another time");
                         service_.HandedOut(group);
                         service_.tracks_.Lent(group, delivery);
@@ -341,7 +345,7 @@ void Service::Worker::Ack(const LeaseToken& token, const EmissionId& id) {
 
 void Service::Worker::Nack(const LeaseToken& token) {
   const Duration delay = service_.OneIn(3) ? 0s : service_.Between(0s, 40s);
-  const LeaseOutcome outcome = service_.folder_.Nack(token, delay, service_.now_);
+  const LeaseOutcome outcome = service_.folder_.Nack(token, delay, service_.lease_now());
   if (outcome == LeaseOutcome::kStale) return;
   if (delay > Duration{0}) ++service_.seen_.delayed_nacks;
   if (outcome == LeaseOutcome::kClamped) ++service_.seen_.clamped;
@@ -351,9 +355,9 @@ void Service::Worker::Nack(const LeaseToken& token) {
 }
 
 void Service::Worker::Extend(const LeaseToken& token, const EmissionId& id, Duration ttl) {
-  const auto [outcome, until] = service_.folder_.Extend(token, ttl, service_.now_);
+  const auto [outcome, until] = service_.folder_.Extend(token, ttl, service_.lease_now());
   if (outcome == LeaseOutcome::kStale) return;
-  if (until < service_.now_) service_.tracks_.Fail("extended into the past");
+  if (until < service_.lease_now()) service_.tracks_.Fail("extended into the past");
   ++service_.seen_.extended;
   if (outcome == LeaseOutcome::kClamped) ++service_.seen_.clamped;
   if (service_.OneIn(3)) {
@@ -418,7 +422,7 @@ void Service::LookAtDeadLetters() {
   while (folder_.any().ScanDeadLetters(cursor, 2, see)) {
   }
   for (const Letter& letter : letters) {
-    if (letter.death.died > now_ || letter.death.first_leased > letter.death.died) {
+    if (letter.death.died > lease_now() || letter.death.first_leased > letter.death.died) {
       tracks_.Fail("a death at a wrong time");
     }
     LeaseOutcome outcome = LeaseOutcome::kDone;

@@ -31,6 +31,7 @@ struct Counter final : EmissionListener, EngineAlarm {
   explicit Counter(std::atomic<uint64_t>& counted) : told(counted) {}
   void MayHaveEmissions() noexcept override { ++told; }
   void DeadlineIsEarlier(EngineTime) noexcept override { ++told; }
+  void LeaseDeadlineIsEarlier(LeaseTime) noexcept override { ++told; }
   std::atomic<uint64_t>& told;
 };
 
@@ -155,6 +156,7 @@ class Round::Worker {
   void FoldOne();
   void FoldSome();
   size_t Pop(size_t max, PartitionRange from);
+  LeaseTime Now() const { return LeaseTime(folder_.any().now()); }
   void Lease();
   void EndLease();
   void Advance();
@@ -300,7 +302,7 @@ void Round::Worker::Lease() {
     round_.tracks_.Lent(group, delivery);
     leases.emplace_back(delivery.token, group.id);
   };
-  const size_t count = folder.Lease(max, choices_.Ticks(1, 40), folder.now(), from, borrow);
+  const size_t count = folder.Lease(max, choices_.Ticks(1, 40), Now(), from, borrow);
   Expect(count == leases.size() && count <= max, "leased more, or less, than was said");
   deliveries += count;
   if (choices_.OneIn(4)) {
@@ -337,11 +339,11 @@ void Round::Worker::EndLease() {
       break;
     case 3:
     case 4:
-      outcome = folder_.Nack(token, choices_.Ticks(-2, 60), folder_.any().now());
+      outcome = folder_.Nack(token, choices_.Ticks(-2, 60), Now());
       if (outcome == LeaseOutcome::kDone || outcome == LeaseOutcome::kClamped) ++nacked;
       break;
     default:
-      outcome = folder_.Extend(token, choices_.Ticks(1, 120), folder_.any().now()).outcome;
+      outcome = folder_.Extend(token, choices_.Ticks(1, 120), Now()).outcome;
       held_.push_back(lease);
       break;
   }
@@ -353,15 +355,12 @@ void Round::Worker::EndLease() {
 void Round::Worker::Advance() {
   const int64_t step = choices_.OneIn(200) ? 300 : static_cast<int64_t>(choices_.Below(4));
   const EngineTime to = kT0 + Duration{round_.tick_.fetch_add(step)};
-  const bool leases = round_.config_.engine.axis == Axis::kEvent && choices_.OneIn(2);
+  const bool leases = choices_.OneIn(2);
   const uint64_t way = choices_.Below(8);
-  if (way == 0) {
-    AnyFolder folder = folder_.any();
-    return folder.Advance(to);
-  }
+  if (way == 0) return AnyFolder(folder_.any()).Advance(to);
   round_.WithEngine([&](Engine& engine) {
     if (leases) {
-      static_cast<void>(engine.AdvanceLeases(to, choices_.OneIn(2) ? SIZE_MAX : choices_.Below(4)));
+      static_cast<void>(engine.AdvanceLeases(LeaseTime(to), choices_.Below(5) - 1));
     } else if (way < 4) {
       static_cast<void>(engine.Advance(to, choices_.Below(6)));
     } else {
@@ -469,7 +468,7 @@ void Round::Worker::UseSideFolder() {
   }
   side->CloseAll();
   int64_t seen = 0;
-  for (auto& lease : side->Lease(2, 1h, kT0)) {
+  for (auto& lease : side->Lease(2, 1h, LeaseTime(kT0))) {
     if (lease.Ack() == LeaseOutcome::kDone) seen += lease.state.sum;
   }
   const auto expired = side->PopExpired(kT0, 2);
@@ -503,7 +502,7 @@ void Round::Drain() {
   for (int i = 0; i < 1000; ++i) {
     now += 1h;
     engine_->Advance(now);
-    static_cast<void>(engine_->AdvanceLeases(now));
+    static_cast<void>(engine_->AdvanceLeases(LeaseTime(now)));
     if (!workers_[0]->Drain()) break;
   }
   const Sizes sizes = folder_.sizes();

@@ -104,7 +104,7 @@ TEST_P(OfAllPartitions, LeaseHandsOver) {
   ExpectAFoldBetweenTwo([&] {
     engine_->Advance(now_);
     std::vector<LeaseToken> tokens;
-    any_.Lease(10, 1min, now_, {}, [&](const ClosedGroup&, const Delivery& delivery) {
+    any_.Lease(10, 1min, LeaseTime(now_), {}, [&](const ClosedGroup&, const Delivery& delivery) {
       Look();
       tokens.push_back(delivery.token);
     });

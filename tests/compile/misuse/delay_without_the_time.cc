@@ -7,7 +7,7 @@ struct State {
   void Fold(const int&) noexcept {}
 };
 
-pleat::LeaseOutcome Use(pleat::Leased<State>& lease, [[maybe_unused]] pleat::EngineTime now) {
+pleat::LeaseOutcome Use(pleat::Leased<State>& lease, [[maybe_unused]] pleat::LeaseTime now) {
 #ifdef MISUSE
   return lease.Nack(500ms);
 #else

@@ -7,7 +7,7 @@ struct State {
   void Fold(const int&) noexcept {}
 };
 
-size_t Use(pleat::Folder<int, State>& folder, [[maybe_unused]] pleat::EngineTime now) {
+size_t Use(pleat::Folder<int, State>& folder, [[maybe_unused]] pleat::LeaseTime now) {
 #ifdef MISUSE
   return folder.Lease(1, 2s).size();
 #else
