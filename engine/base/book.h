@@ -6,22 +6,27 @@
 
 #include <pleat/time.h>
 
+#include "engine/base/instant.h"
+
 namespace pleat::inline v0_1 {
 
 class Book {
  public:
   virtual ~Book() = default;
 
-  // Applies what is due by `now`, in order, looking at no more than `budget` entries, which it
+  // Applies what is due by `at.now`, in order, looking at no more than `budget` entries, which it
   // lowers by as many. Returns whether everything due was applied.
-  virtual bool CloseDue(EngineTime now, size_t& budget) = 0;
+  virtual bool CloseDue(const Instant& at, size_t& budget) = 0;
 
-  // The same for leases, by their own clock.
-  virtual bool ExpireLeases(LeaseTime lease_now, size_t& budget) = 0;
+  // The same for leases that ran out by `at.leases`.
+  virtual bool ExpireLeases(const Instant& at, size_t& budget) = 0;
 
   // Nothing is due before this; kNever if nothing will be.
   virtual EngineTime NextDue() const noexcept = 0;
   virtual LeaseTime NextLeaseDue() const noexcept = 0;
+
+  // Stops the program if an invariant does not hold. For tests: looks at everything.
+  virtual void CheckWhole() const = 0;
 };
 
 }  // namespace pleat::inline v0_1

@@ -50,11 +50,6 @@ class Timeline {
     return true;
   }
 
-  // Groups due by this make way for an event stamped `at`.
-  EngineTime EdgeFor(EngineTime at, EngineTime now) const noexcept {
-    return axis_ == Axis::kArrival ? std::max(at, now) : now;
-  }
-
   // The first of `count` consecutive positions of the input.
   uint64_t TakePositions(uint64_t count) noexcept {
     return position_.fetch_add(count, std::memory_order_relaxed);
@@ -83,21 +78,5 @@ class Timeline {
 };
 static_assert(std::atomic<EngineTime>::is_always_lock_free);
 static_assert(std::atomic<LeaseTime>::is_always_lock_free);
-
-// The position of one input. Most events only fold and need none, so that a single fold draws it
-// when a group opens or an event closes one; a batch has reserved its own. Take it once.
-class Position {
- public:
-  explicit Position(Timeline& drawn_from) noexcept : timeline_(&drawn_from) {}
-  explicit Position(uint64_t reserved) noexcept : reserved_(reserved) {}
-
-  uint64_t Take() const noexcept {
-    return timeline_ == nullptr ? reserved_ : timeline_->TakePositions(1);
-  }
-
- private:
-  Timeline* timeline_ = nullptr;
-  uint64_t reserved_ = 0;
-};
 
 }  // namespace pleat::inline v0_1

@@ -11,13 +11,15 @@
 //      is fetched for the whole strip just before it is folded.)
 //
 // A partition is locked from the first stage of its first strip to the last stage of its last one, so
-// three are held at a time. They are only tried while others are held; what was busy goes through the
-// pipeline again, whose first lock, when none is held, may be waited for. So two batches can neither
-// deadlock nor queue up behind each other. Each piece starts at another partition, because two that start
-// at the same one would meet all the way.
+// three are held at a time. They are only tried while others are held; strips whose partition was
+// busy go through the pipeline again, whose first lock, when none is held, may be waited for. So two
+// batches can neither deadlock nor queue up behind each other. Each piece starts at another
+// partition, because two that start at the same one would meet all the way.
 //
 // The result does not depend on any of this: within a partition the order is that of the input, and
 // nothing but time and position, which every event brings along, leaks from one to the other.
+//
+// BatchPlan is steps 1 and 2, the same for every kind of book; BatchPiece is step 3.
 #pragma once
 
 #include <array>
@@ -27,26 +29,18 @@
 #include <pleat/any_folder.h>
 #include <pleat/outcome.h>
 
-#include "engine/core/folder_core.h"
+#include "engine/core/engine_core.h"
+#include "engine/table/event_ref.h"
 
 namespace pleat::inline v0_1 {
 
-class BatchPiece {
+class BatchPlan {
  public:
   static constexpr size_t kEventsMax = 256;
 
-  // REQUIRES: `batch` holds 1 to kEventsMax events; `outcomes` is null or as long. Events of partitions
-  // outside `only` are left alone.
-  BatchPiece(FolderCore& folder, const AnyBatch& batch, FoldOutcome* outcomes, PartitionRange only)
-      : folder_(folder), batch_(batch), outcomes_(outcomes), only_(only) {}
-
-  void Fold(FoldCounts& counts);
-
- private:
-  // The events order_[begin, end), of one partition.
+  // Events of one partition: those at the places [begin, end) of the plan.
   struct Strip {
-    FolderCore::Home* home;
-    FoldBook* book;  // null: nothing is folded any more
+    uint16_t partition;
     uint16_t begin;
     uint16_t end;
     bool goes_on;  // the strip before it is of the same partition
@@ -55,41 +49,183 @@ class BatchPiece {
   };
   enum class Fate : uint8_t { kFold, kTooLong, kFuture };
 
-  const KeyedEvent<char>& EventAt(size_t i) const noexcept {
-    const auto* first = static_cast<const std::byte*>(batch_.first);
-    return *reinterpret_cast<const KeyedEvent<char>*>(first + i * batch_.stride);
+  // REQUIRES: `batch` holds 1 to kEventsMax events. Events of partitions outside `only` are left
+  // alone.
+  BatchPlan(EngineCore& engine, const AnyBatch& batch, PartitionRange only);
+
+  // How many events are to be folded: those of `only`. They stand at the places 0 to size() - 1.
+  size_t size() const noexcept { return sorted_; }
+  // Where the event at a place stands in the batch; also of those that are left alone.
+  size_t EventAt(size_t place) const noexcept { return order_[place]; }
+
+  // Of the event `i` of the batch.
+  Fate fate(size_t i) const noexcept { return fates_[i]; }
+  uint64_t hash(size_t i) const noexcept { return hashes_[i]; }
+  EngineTime time(size_t i) const noexcept { return times_[i]; }
+  uint64_t position(size_t i) const noexcept { return first_position_ + i; }
+  EventRef Event(size_t i) const noexcept {
+    return {keys_[i], hashes_[i], batch_.EventOf(i), Clamp(batch_.AtOf(i))};
   }
-  void Look();
-  void SortByPartition();
-  void LeaveElsewhere();
-  void CutIntoStrips();
-  void RunPipeline(bool waits);
+
+  size_t strip_count() const noexcept { return strip_count_; }
+  Strip& strip(size_t index) noexcept { return strips_[index]; }
+  // Keeps the strips that were not folded because their partition was busy, and returns how many.
   size_t KeepBusyStrips();
-  void FetchIndex(size_t index, bool waits);
-  void FetchGroups(const Strip& strip);
-  void FoldStrip(const Strip& strip);
-  FoldOutcome FoldEvent(FoldBook& book, size_t i);
-  FoldOutcome Refuse(FoldBook& book, Fate fate);
 
-  FolderCore& folder_;
+  bool any_long_key() const noexcept { return any_long_key_; }
+  EngineTime time_before() const noexcept { return time_before_; }
+
+ private:
+  void Look(EngineCore& engine);
+  void SortByPartition(size_t partitions);
+  void LeaveElsewhere(PartitionRange only);
+  void CutIntoStrips();
+
   const AnyBatch& batch_;
-  FoldOutcome* const outcomes_;
-  const PartitionRange only_;
-  std::array<size_t, kFoldOutcomes> counts_{};  // by FoldOutcome
-
-  EngineTime time_;  // where the events carry the engine's time, as far as they were folded
+  EngineTime time_before_;
   uint64_t first_position_ = 0;
   bool any_long_key_ = false;
-  size_t sorted_ = 0;  // how many events are in order_: those of `only_`
+  size_t sorted_ = 0;
   size_t strip_count_ = 0;
   std::array<Strip, kEventsMax> strips_;
   std::array<PackedKey, kEventsMax> keys_;
   std::array<uint64_t, kEventsMax> hashes_;
-  std::array<FoldGuess, kEventsMax> guesses_;
   std::array<EngineTime, kEventsMax> times_;
   std::array<uint16_t, kEventsMax> partitions_;
   std::array<uint16_t, kEventsMax> order_;
   std::array<Fate, kEventsMax> fates_;
+};
+
+// `Keyed` is a KeyedCollection, and gives the books.
+template <class Keyed>
+class BatchPiece {
+ public:
+  using Book = typename Keyed::BookType;
+
+  // REQUIRES: as BatchPlan; `outcomes` is null or as long as the batch.
+  BatchPiece(Keyed& collection, const AnyBatch& batch, FoldOutcome* outcomes, PartitionRange only)
+      : collection_(collection),
+        engine_(collection.engine()),
+        plan_(engine_, batch, only),
+        size_(batch.size),
+        leases_(engine_.timeline().lease_now()),
+        outcomes_(outcomes),
+        time_(plan_.time_before()) {}
+
+  void Fold(FoldCounts& counts) {
+    SkipElsewhere();
+    if (plan_.size() > 0) {
+      RunPipeline(/*waits=*/false);
+      while (plan_.KeepBusyStrips() > 0) RunPipeline(/*waits=*/true);
+    }
+    if (engine_.timeline().axis() == Axis::kEvent) engine_.timeline().Raise(time_);
+    for (size_t i = 0; i < counts_.size(); ++i) counts.Add(static_cast<FoldOutcome>(i), counts_[i]);
+  }
+
+ private:
+  using Strip = BatchPlan::Strip;
+
+  // Events of other partitions move time as those that are folded do.
+  void SkipElsewhere() {
+    const bool stopped = engine_.stopped() || collection_.closed();
+    for (size_t place = plan_.size(); place < size_; ++place) {
+      const size_t i = plan_.EventAt(place);
+      if (outcomes_ != nullptr) outcomes_[i] = FoldOutcome::kElsewhere;
+      if (!stopped) time_ = std::max(time_, plan_.time(i));
+    }
+    counts_[static_cast<size_t>(FoldOutcome::kElsewhere)] += size_ - plan_.size();
+  }
+
+  // Folds the strips whose partitions are free; if it `waits`, the first one at any rate.
+  void RunPipeline(bool waits) {
+    const size_t count = plan_.strip_count();
+    for (size_t step = 0; step < count + 2; ++step) {
+      if (step < count) FetchIndex(step, waits && step == 0);
+      if (step - 1 < count) FetchGroups(step - 1);
+      if (step >= 2) FoldStrip(step - 2);
+    }
+  }
+
+  void FetchIndex(size_t index, bool waits) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    Strip& strip = plan_.strip(index);
+    Partition& partition = engine_.partition(strip.partition);
+    if (strip.goes_on) {
+      strip.locked = plan_.strip(index - 1).locked;
+    } else if (waits) {
+      partition.lock().lock();
+      strip.locked = true;
+    } else {
+      strip.locked = partition.lock().try_lock();
+    }
+    if (!strip.locked) return;
+    Book* const book = partition.stopped() ? nullptr : collection_.BookOf(strip.partition);
+    books_[index] = book;
+    if (book == nullptr) return;
+    for (size_t place = strip.begin; place < strip.end; ++place) {
+      book->PrefetchIndex(plan_.hash(plan_.EventAt(place)));
+    }
+  }
+
+  void FetchGroups(size_t index) {
+    const Strip& strip = plan_.strip(index);
+    if (!strip.locked || books_[index] == nullptr) return;
+    for (size_t place = strip.begin; place < strip.end; ++place) {
+      const size_t i = plan_.EventAt(place);
+      guesses_[i] = books_[index]->PrefetchGroup(plan_.hash(i));
+    }
+  }
+
+  void FoldStrip(size_t index) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    const Strip& strip = plan_.strip(index);
+    if (!strip.locked) return;
+    Partition& partition = engine_.partition(strip.partition);
+    Book* const book = books_[index];
+    if (plan_.any_long_key() && book != nullptr) {
+      for (size_t place = strip.begin; place < strip.end; ++place) {
+        book->PrefetchLongKey(guesses_[plan_.EventAt(place)]);
+      }
+    }
+    bool opened = false;
+    for (size_t place = strip.begin; place < strip.end; ++place) {
+      const size_t i = plan_.EventAt(place);
+      const FoldOutcome outcome =
+          book == nullptr ? FoldOutcome::kStopped : FoldEvent(partition, *book, i);
+      opened |= outcome == FoldOutcome::kOpened;
+      ++counts_[static_cast<size_t>(outcome)];
+      if (outcomes_ != nullptr) outcomes_[i] = outcome;
+    }
+    if (book != nullptr) time_ = std::max(time_, plan_.time(plan_.EventAt(strip.end - 1U)));
+    if (opened) partition.Publish(*book);
+    if (strip.ends) partition.lock().unlock();
+  }
+
+  FoldOutcome FoldEvent(Partition& partition, Book& book, size_t i) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    const auto apply = [&](const auto& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return partition.DoOneOfMany(book, plan_.time(i), leases_, plan_.position(i), change);
+    };
+    if (plan_.fate(i) != BatchPlan::Fate::kFold) [[unlikely]] {
+      const bool future = plan_.fate(i) == BatchPlan::Fate::kFuture;
+      const FoldOutcome why = future ? FoldOutcome::kFuture : FoldOutcome::kOverLimit;
+      return apply([&](const Instant& at) { return book.Refuse(why, at); });
+    }
+    const EventRef event = plan_.Event(i);
+    const uint32_t number = book.Find(event, guesses_[i]);
+    if (apply([&](const Instant& at) { return book.FoldPlainly(event, number, at); })) [[likely]] {
+      return FoldOutcome::kFolded;
+    }
+    return apply([&](const Instant& at) { return book.FoldSlowly(event, number, at); });
+  }
+
+  Keyed& collection_;
+  EngineCore& engine_;
+  BatchPlan plan_;
+  const size_t size_;
+  const LeaseTime leases_;
+  FoldOutcome* const outcomes_;
+  std::array<size_t, kFoldOutcomes> counts_{};  // by FoldOutcome
+  EngineTime time_;  // where the events carry the engine's time, as far as they were folded
+  std::array<Book*, BatchPlan::kEventsMax> books_;  // by strip; null: nothing is folded any more
+  std::array<typename Book::Guess, BatchPlan::kEventsMax> guesses_;
 };
 
 }  // namespace pleat::inline v0_1

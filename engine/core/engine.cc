@@ -7,8 +7,8 @@
 
 #include "engine/base/check.h"
 #include "engine/base/inside.h"
+#include "engine/core/collection.h"
 #include "engine/core/engine_core.h"
-#include "engine/core/folder_core.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -63,15 +63,14 @@ EngineCore::~EngineCore() = default;
 
 // A partition's lock is let go every so often, so that whoever folds into it need not wait for all that
 // is due.
-template <class Time>
-bool EngineCore::VisitDue(Schedule& schedule, Time now, size_t budget,
-                          bool (Partition::*apply)(Time, size_t&)) {
-  while (Timer* due = schedule.FirstDue(EngineTime(now))) {
+bool EngineCore::VisitDue(Schedule& schedule, EngineTime due_by, size_t budget, Visit visit) {
+  while (Timer* due = schedule.FirstDue(due_by)) {
     Partition& partition = static_cast<PartitionTimer&>(*due).partition();
     const size_t share = std::min(budget, kClosedPerLock);
     size_t left = share;
     LongLockGuard guard(partition.lock());
-    const bool all = (partition.*apply)(now, left);
+    const bool all = (partition.*visit)(timeline_.now(), timeline_.lease_now(),
+                                        timeline_.TakePositions(1), left);
     budget -= share - left;
     if (!all && budget == 0) return false;
   }
@@ -83,8 +82,8 @@ bool EngineCore::Advance(EngineTime now, size_t budget) {
 }
 
 bool EngineCore::AdvanceLeases(LeaseTime lease_now, size_t budget) {
-  const LeaseTime now = timeline_.RaiseLeases(Clamp(lease_now));
-  return VisitDue(lease_schedule_, now, budget, &Partition::ExpireLeases);
+  const EngineTime due_by{timeline_.RaiseLeases(Clamp(lease_now))};
+  return VisitDue(lease_schedule_, due_by, budget, &Partition::ExpireLeases);
 }
 
 void EngineCore::SetAlarm(EngineAlarm* alarm) {
@@ -94,10 +93,10 @@ void EngineCore::SetAlarm(EngineAlarm* alarm) {
 
 void EngineCore::Close() {
   SetAlarm(nullptr);
-  std::map<std::string_view, std::shared_ptr<FolderCore>> gone;
+  std::map<std::string_view, std::shared_ptr<Collection>> gone;
   LockGuard guard(lock_);
-  for (const auto& [name, folder] : folders_) folder->Close();
-  gone.swap(folders_);
+  for (const auto& [name, collection] : collections_) collection->Close();
+  gone.swap(collections_);
 }
 
 void EngineCore::Stop() {
@@ -108,25 +107,25 @@ void EngineCore::Stop() {
   }
 }
 
-absl::Status EngineCore::Add(const std::shared_ptr<FolderCore>& folder) {
+absl::Status EngineCore::Add(const std::shared_ptr<Collection>& collection) {
   LockGuard guard(lock_);
-  FolderCore& added = *folder;
-  if (!folders_.try_emplace(added.name(), folder).second) {
+  Collection& added = *collection;
+  if (!collections_.try_emplace(added.name(), collection).second) {
     return absl::AlreadyExistsError("a collection named \"" + added.name() + "\" exists");
   }
-  added.SetNumber(++collections_);
+  added.SetNumber(++ever_added_);
   return absl::OkStatus();
 }
 
 // Under the lock to its end, so that nobody destroys the engine, or finds the name free, while states are destroyed.
-void EngineCore::Remove(FolderCore& folder) {
-  std::shared_ptr<FolderCore> gone;
+void EngineCore::Remove(Collection& collection) {
+  std::shared_ptr<Collection> gone;
   LockGuard guard(lock_);
-  const auto it = folders_.find(folder.name());
-  if (it == folders_.end() || it->second.get() != &folder) return;
-  folder.Close();
+  const auto it = collections_.find(collection.name());
+  if (it == collections_.end() || it->second.get() != &collection) return;
+  collection.Close();
   gone = std::move(it->second);
-  folders_.erase(it);
+  collections_.erase(it);
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {

@@ -22,7 +22,7 @@
 
 namespace pleat::inline v0_1 {
 
-class FolderCore;
+class Collection;
 
 class EngineCore {
  public:
@@ -58,16 +58,16 @@ class EngineCore {
   void Close();
 
   // Keeps a collection. kAlreadyExists if there is one of its name.
-  absl::Status Add(const std::shared_ptr<FolderCore>& folder);
+  absl::Status Add(const std::shared_ptr<Collection>& collection);
   // Closes it and keeps it no longer, unless that has been done.
-  void Remove(FolderCore& folder);
+  void Remove(Collection& collection);
 
  private:
-  // Calls `apply(now, budget)` on each partition that is due by `now` in the schedule. Returns whether
-  // all was done before `budget` ran out.
-  template <class Time>
-  static bool VisitDue(Schedule& schedule, Time now, size_t budget,
-                       bool (Partition::*apply)(Time, size_t&));
+  // Visits each partition that is due by `due_by` in the schedule. Returns whether all was done
+  // before `budget` ran out.
+  using Visit = bool (Partition::*)(EngineTime now, LeaseTime leases, uint64_t position,
+                                    size_t& budget);
+  bool VisitDue(Schedule& schedule, EngineTime due_by, size_t budget, Visit visit);
 
   const size_t partition_count_;
   const HashKey hash_key_;
@@ -78,8 +78,8 @@ class EngineCore {
   Schedule schedule_{Schedule::Clock::kEngine};
   Schedule lease_schedule_{Schedule::Clock::kLeases};
   Lock lock_;
-  uint32_t collections_ ABSL_GUARDED_BY(lock_) = 0;  // ever added
-  std::map<std::string_view, std::shared_ptr<FolderCore>> folders_ ABSL_GUARDED_BY(lock_);
+  uint32_t ever_added_ ABSL_GUARDED_BY(lock_) = 0;
+  std::map<std::string_view, std::shared_ptr<Collection>> collections_ ABSL_GUARDED_BY(lock_);
   // Never resized after construction; a deque, because locks stay put.
   std::deque<Partition> partitions_;
 };

@@ -119,7 +119,6 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   Impl(const AnyFolder& folder, const FoldPlan& plan, const FoldSpec& spec)
       : plan_(plan),
         folder_(folder),
-        lateness_(spec.lateness),
         future_limit_(spec.future_limit),
         max_groups_(spec.max_groups),
         on_limit_(spec.on_limit),
@@ -162,7 +161,6 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
 
   const FoldPlan& plan_;
   AnyFolder folder_;
-  const Duration lateness_;
   const Duration future_limit_;
   const size_t max_groups_;
   const OnLimit on_limit_;
@@ -226,15 +224,10 @@ std::string_view JsonFolder::Impl::ConflictOf(const KeyedEvent<FoldEvent>& keyed
 
 // It moves time as an event that is folded would, and what is due closes before it.
 LineResult JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime arrival) noexcept {
-  const bool by_event = plan_.time_slot != PathTree::kNone;
-  const EngineTime at = by_event ? control.at : arrival;
-  const EngineTime now = folder_.now();
-  if (future_limit_ != kForever && now != kBeginningOfTime &&
-      at > SaturatingAdd(now, future_limit_)) {
-    return Bad(bad_line::kFuture);
-  }
-  if (by_event) folder_.Advance(SaturatingSub(at, lateness_));
-  control.cancels ? folder_.Cancel(control.key) : folder_.Flush(control.key);
+  const EngineTime at = plan_.time_slot != PathTree::kNone ? control.at : arrival;
+  const ControlOutcome outcome =
+      control.cancels ? folder_.Cancel(control.key, at) : folder_.Flush(control.key, at);
+  if (outcome == ControlOutcome::kFuture) return Bad(bad_line::kFuture);
   events_.Add(1);
   control_.Add(1);
   stamps_.Note(at);

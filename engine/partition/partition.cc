@@ -42,19 +42,25 @@ void PartitionTimer::Set(EngineTime next) {
   }
 }
 
-bool Partition::CloseDue(EngineTime now, size_t& budget) {
+bool Partition::CloseDue(EngineTime now, LeaseTime leases, uint64_t position, size_t& budget) {
   bool all = true;
   for (const std::unique_ptr<Book>& book : books_) {
-    if (book->NextDue() <= now) all = book->CloseDue(now, budget) && all;
+    if (book->NextDue() > now) continue;
+    all = DoOneOfMany(*book, now, leases, position,
+                      [&](const Instant& at) { return book->CloseDue(at, budget); }) &&
+          all;
   }
   due_.Set(NextDue());
   return all;
 }
 
-bool Partition::ExpireLeases(LeaseTime lease_now, size_t& budget) {
+bool Partition::ExpireLeases(EngineTime now, LeaseTime leases, uint64_t position, size_t& budget) {
   bool all = true;
   for (const std::unique_ptr<Book>& book : books_) {
-    all = book->ExpireLeases(lease_now, budget) && all;
+    if (book->NextLeaseDue() > leases) continue;
+    all = DoOneOfMany(*book, now, leases, position,
+                      [&](const Instant& at) { return book->ExpireLeases(at, budget); }) &&
+          all;
   }
   lease_due_.Set(NextLeaseDue());
   return all;

@@ -20,6 +20,7 @@
 
 #include "engine/base/book.h"
 #include "engine/base/check.h"
+#include "engine/base/instant.h"
 #include "engine/base/lock.h"
 #include "engine/timer/wheel.h"
 
@@ -93,25 +94,51 @@ class alignas(128) Partition {
   // REQUIRES: it is here.
   std::unique_ptr<Book> RemoveBook(const Book& book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 
-  // Call after anything that may have given `book` an earlier deadline.
-  void DeadlineMayBeEarlier(const Book& book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
-    due_.MayBeEarlier(book.NextDue());
+  // The one door. Applies `change(at)`, one operation, to `book`, and returns its result. Only here
+  // is an Instant made, and whatever changes a book asks for one. The same operations with the same
+  // instants, one after the other, leave the same book.
+  //
+  // `now` is the engine's time, of an event the time that includes it; `position` is 0 for an
+  // operation that takes none. Neither may be earlier than what the caller has read under the lock.
+  template <class Change>
+  auto Do(Book& book, EngineTime now, LeaseTime leases, uint64_t position, const Change& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    const Publisher publisher{*this, book};
+    return change(Instant(now, leases, position));
   }
-  void LeaseDeadlineMayBeEarlier(const Book& book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+  // The same for one of many operations while the lock is held, or one that makes no deadline
+  // earlier: after the last one that may have, call Publish(book).
+  template <class Change>
+  [[gnu::always_inline]] auto DoOneOfMany(Book&, EngineTime now, LeaseTime leases,
+                                          uint64_t position, const Change& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    return change(Instant(now, leases, position));
+  }
+  // Tells the wheels if a deadline of `book` is the partition's first.
+  void Publish(const Book& book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    due_.MayBeEarlier(book.NextDue());
     lease_due_.MayBeEarlier(EngineTime(book.NextLeaseDue()));
   }
 
   // Applies what is due by `now` in every book and schedules the next visit. Returns whether all was
   // applied before `budget` ran out.
-  bool CloseDue(EngineTime now, size_t& budget) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
-  // The same for leases.
-  bool ExpireLeases(LeaseTime lease_now, size_t& budget) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+  bool CloseDue(EngineTime now, LeaseTime leases, uint64_t position, size_t& budget)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+  // The same for leases that have run out by `leases`.
+  bool ExpireLeases(EngineTime now, LeaseTime leases, uint64_t position, size_t& budget)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 
   // Nothing is folded from now on.
   void Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { stopped_ = true; }
   bool stopped() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { return stopped_; }
 
  private:
+  struct Publisher {
+    Partition& partition;
+    const Book& book;
+    ~Publisher() ABSL_NO_THREAD_SAFETY_ANALYSIS { partition.Publish(book); }
+  };
+
   EngineTime NextDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
   EngineTime NextLeaseDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 

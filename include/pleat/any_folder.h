@@ -131,20 +131,47 @@ struct KeyedEvent {
   Event event;
 };
 
-// A span of KeyedEvent<Event> without the type: `stride` bytes apart, the event `event_offset` bytes
-// into each.
+// A span of KeyedEvent<Event> without the type: the events are `stride` bytes apart, and the offsets
+// say where in each the parts lie.
 struct AnyBatch {
   const void* first = nullptr;
   size_t size = 0;
   size_t stride = 0;
+  size_t key_offset = 0;
+  size_t at_offset = 0;
   size_t event_offset = 0;
 
   template <class Event>
   static AnyBatch Of(std::span<const KeyedEvent<Event>> events) noexcept {
-    static_assert(std::is_standard_layout_v<KeyedEvent<Event>>,
+    using Keyed = KeyedEvent<Event>;
+    static_assert(std::is_standard_layout_v<Keyed>,
                   "the Event of a batch has to be of standard layout; Fold() takes any");
-    return {events.data(), events.size(), sizeof(KeyedEvent<Event>),
-            offsetof(KeyedEvent<Event>, event)};
+    return {.first = events.data(),
+            .size = events.size(),
+            .stride = sizeof(Keyed),
+            .key_offset = offsetof(Keyed, key),
+            .at_offset = offsetof(Keyed, at),
+            .event_offset = offsetof(Keyed, event)};
+  }
+
+  // The parts of event `i` < size.
+  const KeyView& KeyOf(size_t i) const noexcept {
+    return *static_cast<const KeyView*>(PartOf(i, key_offset));
+  }
+  EngineTime AtOf(size_t i) const noexcept {
+    return *static_cast<const EngineTime*>(PartOf(i, at_offset));
+  }
+  const void* EventOf(size_t i) const noexcept { return PartOf(i, event_offset); }
+
+  // Drops the first `n` <= size events.
+  void RemovePrefix(size_t n) noexcept {
+    first = PartOf(n, 0);
+    size -= n;
+  }
+
+ private:
+  const void* PartOf(size_t i, size_t offset) const noexcept {
+    return static_cast<const std::byte*>(first) + i * stride + offset;
   }
 };
 
@@ -188,6 +215,8 @@ class PLEAT_EXPORT AnyFolder {
                        PartitionRange only = {}) noexcept;
   bool Flush(std::string_view key) noexcept;
   bool Cancel(std::string_view key) noexcept;
+  ControlOutcome Flush(std::string_view key, EngineTime at) noexcept;
+  ControlOutcome Cancel(std::string_view key, EngineTime at) noexcept;
   bool Peek(std::string_view key, Look look) const noexcept;
   bool Scan(ScanCursor& cursor, size_t max, See see) const noexcept;
   void CloseAll() noexcept;

@@ -28,6 +28,15 @@ enum class FoldOutcome : uint8_t {
 };
 inline constexpr size_t kFoldOutcomes = 12;
 
+// What Flush() and Cancel() with a stamp answer.
+enum class ControlOutcome : uint8_t {
+  kDone,           // the key's group was closed, or dropped
+  kNoGroup,        // the key has no open group; time has moved
+  kFuture,         // beyond the future limit; nothing has changed
+  kClosed,         // the collection is closed
+  kWouldDeadlock,  // called from inside a fold function; nothing has changed
+};
+
 // What became of the events of one batch: how many were answered with each FoldOutcome.
 struct FoldCounts {
   size_t opened = 0;

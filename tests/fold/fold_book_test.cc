@@ -9,6 +9,7 @@
 #include <pleat/folder.h>
 
 #include "engine/base/hash.h"
+#include "engine/partition/partition.h"
 
 namespace pleat {
 namespace {
@@ -31,38 +32,57 @@ uint64_t HashOf(std::string_view key) { return PackedKey(key).HashWith(kHashKey)
 class FoldBookFixture : public testing::Test {
  protected:
   explicit FoldBookFixture(FolderOptions options = {.quiet_period = 10s, .max_hold = kForever})
-      : timeline_(Axis::kArrival, Duration{0}, kForever),
-        book_(pool_, options, StateOpsFor<Text, Joined>(), 3, kHashKey, timeline_, listeners_) {}
+      : partition_(schedule_, leases_),
+        book_(pool_, options,
+              {.ops = ops_, .hash_key = kHashKey, .on_arrival = true, .measure = {}}, 3,
+              listeners_) {}
+
+  // One operation on the book at `now`.
+  template <class Change>
+  auto Do(EngineTime now, const Change& change) {
+    LockGuard guard(partition_.lock());
+    return partition_.DoOneOfMany(book_, now, LeaseTime(now), position_++, change);
+  }
 
   FoldOutcome Fold(std::string_view key, std::string value, EngineTime at, EngineTime now) {
     const Text text{std::move(value)};
-    return book_.Fold({.key = PackedKey(key),
-                       .hash = HashOf(key),
-                       .event = &text,
-                       .at = at,
-                       .now = now,
-                       .edge = std::max(at, now),
-                       .position = Position(position_++)});
+    const PackedKey packed(key);
+    const EventRef event{packed, HashOf(key), &text, at};
+    return Do(now, [&](const Instant& instant) {
+      const uint32_t number = book_.Find(event);
+      if (book_.FoldPlainly(event, number, instant)) return FoldOutcome::kFolded;
+      return book_.FoldSlowly(event, number, instant);
+    });
+  }
+  bool Flush(std::string_view key, EngineTime now) {
+    return Do(now, [&](const Instant& at) { return book_.Flush(key, HashOf(key), at); });
+  }
+  bool CloseDue(EngineTime now, size_t& budget) {
+    return Do(now, [&](const Instant& at) { return book_.CloseDue(at, budget); });
   }
   std::vector<std::string> PopAll(EngineTime now) {
     std::vector<std::string> out;
-    for (;;) {
-      const Handout next = book_.NextHandout(now, /*lends=*/false);
-      if (!next) break;
-      book_.PopNext(next, now, [&](const ClosedGroup& group) {
-        auto& state = *static_cast<Joined*>(group.state);
-        out.push_back(std::string(group.key) + "=" + state.all);
-        state.~Joined();
-      });
-    }
+    Do(now, [&](const Instant& at) {
+      while (const Handout next = book_.NextHandout(at, /*lends=*/false)) {
+        book_.outbox().Pop(next, at, [&](const ClosedGroup& group) {
+          auto& state = *static_cast<Joined*>(group.state);
+          out.push_back(std::string(group.key) + "=" + state.all);
+          state.~Joined();
+        });
+      }
+    });
     return out;
   }
+  void TearDown() override { book_.CheckWhole(); }
 
   const EngineTime t0_ = FromUnix(1'000'000s);
+  const StateOps ops_ = StateOpsFor<Text, Joined>();
   uint64_t position_ = 0;
   PagePool pool_;
-  Timeline timeline_;
-  const FoldBook::Listeners listeners_;
+  Schedule schedule_{Schedule::Clock::kEngine};
+  Schedule leases_{Schedule::Clock::kLeases};
+  Partition partition_;
+  const Outbox::Listeners listeners_;
   FoldBook book_;
 };
 
@@ -85,11 +105,11 @@ TEST_F(FoldBookFixture, AnOvertakenGroupSurfacesInExactOrder) {
 TEST_F(FoldBookFixture, CloseDueStopsAtItsBudgetAndGoesOn) {
   for (int i = 0; i < 100; ++i) Fold("key" + std::to_string(i), "x", t0_, t0_);
   size_t budget = 150;  // one to load each of them, one to close each
-  EXPECT_FALSE(book_.CloseDue(t0_ + 10s, budget));
+  EXPECT_FALSE(CloseDue(t0_ + 10s, budget));
   EXPECT_EQ(budget, 0u);
   EXPECT_EQ(book_.sizes().ready_emissions, 50u);
   budget = 1000;
-  EXPECT_TRUE(book_.CloseDue(t0_ + 10s, budget));
+  EXPECT_TRUE(CloseDue(t0_ + 10s, budget));
   EXPECT_EQ(budget, 950u);
 }
 
@@ -118,7 +138,7 @@ TEST_F(FoldBookFixture, GroupsLeftAtTheEndAreDestroyed) {
 TEST_F(FoldBookFixture, StaleDeadlinesStayFewWhenKeysAreFlushedOverAndOver) {
   for (int i = 0; i < 200'000; ++i) {
     Fold("key", "x", t0_, t0_);
-    ASSERT_TRUE(book_.Flush("key", HashOf("key"), t0_, position_++));
+    ASSERT_TRUE(Flush("key", t0_));
     PopAll(t0_);
   }
   EXPECT_LT(book_.stale_deadlines(), 1000u);
@@ -143,7 +163,7 @@ TEST_F(FoldBookFixture, MemoryReturnsAlsoFromGroupsThatWereFlushed) {
   const size_t full = pool_.held_bytes();
   for (int i = 0; i < 300'000; ++i) {
     const std::string key = "key" + std::to_string(i);
-    ASSERT_TRUE(book_.Flush(key, HashOf(key), t0_, position_++));
+    ASSERT_TRUE(Flush(key, t0_));
   }
   PopAll(t0_);
   EXPECT_EQ(book_.sizes(), Sizes{});
@@ -159,7 +179,7 @@ TEST_F(FoldBookFixture, RemembersAFirstStampHoweverFarBack) {
       EXPECT_EQ(info.first, t0_ - back);
       EXPECT_EQ(info.last, t0_ + 1s);
     });
-    ASSERT_TRUE(book_.Cancel("key", HashOf("key"), t0_));
+    ASSERT_TRUE(Do(t0_, [&](const Instant& at) { return book_.Cancel("key", HashOf("key"), at); }));
   }
 }
 

@@ -35,11 +35,12 @@ struct Edge {
 const std::vector<Edge>& Edges() {
   static const std::vector<Edge> edges = [] {
     std::vector<Edge> all = {
-        {"engine/fold/", {"engine/fold/", "engine/table/", "engine/base/"}},
+        {"engine/outbox/", {"engine/outbox/", "engine/table/", "engine/base/"}},
+        {"engine/fold/", {"engine/fold/", "engine/outbox/", "engine/table/", "engine/base/"}},
         {"engine/what_if/", {"engine/what_if/", "engine/table/", "engine/base/"}},
         {"engine/metrics/", {"engine/metrics/"}},
         {"engine/core/",
-         {"engine/core/", "engine/partition/", "engine/fold/", "engine/table/", "engine/timer/",
+         {"engine/core/", "engine/partition/", "engine/fold/", "engine/outbox/", "engine/table/",
           "engine/base/"}},
     };
     for (Edge& edge : all)
@@ -78,8 +79,8 @@ struct Door {
 };
 
 const std::vector<Door>& Doors() {
-  static const Names kPure = {"engine/table/", "engine/timer/", "engine/fold/", "engine/partition/",
-                              "include/pleat/"};
+  static const Names kPure = {"engine/table/", "engine/timer/",     "engine/outbox/",
+                              "engine/fold/",  "engine/partition/", "include/pleat/"};
   static const std::vector<Door> doors = {
       {"simdjson", {"engine/json/fast_tokenizer.cc"}, {}},
       {"boost/asio", {"engine/asio/", "include/pleat/asio.h", "examples/"}, {}},

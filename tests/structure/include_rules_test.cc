@@ -15,7 +15,7 @@ TEST(IncludeRules, FolderSeesItselfAndWhatIsLeftOfIt) {
   EXPECT_THAT(Examine("engine/table/a.cc",
                       "#include \"engine/table/slab.h\"\n#include \"engine/base/check.h\"\n"),
               IsEmpty());
-  EXPECT_THAT(Examine("engine/core/a.cc", "#include \"engine/timer/wheel.h\"\n"), IsEmpty());
+  EXPECT_THAT(Examine("engine/core/a.cc", "#include \"engine/outbox/outbox.h\"\n"), IsEmpty());
 }
 
 TEST(IncludeRules, FolderDoesNotSeeWhatIsRightOfItOrInItsColumn) {

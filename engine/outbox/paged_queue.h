@@ -1,33 +1,18 @@
-// Queues of what a book hands out, in order: groups that have closed, and emissions that came back.
-//
-// A queue lies in pages of the pool, so that the memory of a burst goes back when it was popped. What
-// comes out of order, which is rare (batches folded at the same time close groups so), moves forward from the
-// end to its place.
+// A PagedQueue is a queue in order that lies in pages of the pool, so that the memory of a burst goes
+// back as the queue empties. An item that comes out of order, which is rare (batches folded at the
+// same time close groups so), moves forward from the end to its place.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <type_traits>
 #include <utility>
 
-#include <pleat/outcome.h>
-#include <pleat/time.h>
-
 #include "engine/base/page_pool.h"
 
 namespace pleat::inline v0_1 {
-
-// A closed group that waits to be popped.
-struct ReadyGroup {
-  EngineTime ripe;
-  uint64_t order;
-  uint64_t generation;
-  uint32_t number;
-  bool by_event;
-  Reason reason;
-};
-static_assert(sizeof(ReadyGroup) == 32);
 
 template <class Item>
 class PagedQueue {
@@ -46,6 +31,18 @@ class PagedQueue {
   // One that comes soon, for whoever wants to fetch what it refers to; null near the end of a page.
   const Item* Ahead(size_t n) const noexcept {
     return n < size_ && begin_ + n < kPerPage ? &ItemsOf(first_)[begin_ + n] : nullptr;
+  }
+
+  // Calls `visit(item)` for each item, in order.
+  template <class Visit>
+  void ForEach(const Visit& visit) const {
+    size_t left = size_;
+    for (Page* page = first_; left > 0; page = page->next) {
+      const size_t begin = page == first_ ? begin_ : 0;
+      const size_t end = std::min(kPerPage, begin + left);
+      for (size_t i = begin; i < end; ++i) visit(ItemsOf(page)[i]);
+      left -= end - begin;
+    }
   }
 
   // Puts `item` in front of all at the end of the queue that `before(item, other)` says it precedes.
@@ -105,7 +102,5 @@ class PagedQueue {
   size_t end_ = 0;    // in the last
   size_t size_ = 0;
 };
-
-using ReadyQueue = PagedQueue<ReadyGroup>;
 
 }  // namespace pleat::inline v0_1

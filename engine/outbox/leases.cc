@@ -1,17 +1,15 @@
-#include "engine/fold/leases.h"
+#include "engine/outbox/leases.h"
 
 #include <algorithm>
 #include <new>
 
 #include "engine/base/check.h"
-#include "engine/base/planted.h"
 
 namespace pleat::inline v0_1 {
 
-Leases::Leases(PagePool& pool, const FolderOptions& options, Timeline& timeline,
-               const LeaseToken& origin, Duration usual_ttl)
+Leases::Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& origin,
+               Duration usual_ttl)
     : options_(options),
-      timeline_(timeline),
       origin_(origin),
       records_(pool, sizeof(Record)),
       waiters_(pool, sizeof(Waiter)),
@@ -106,13 +104,13 @@ Leases::Held Leases::PopWaiter(Record& holder) {
   return waiter.held;
 }
 
-ReadyGroup Leases::TakeFirstWaiting(uint32_t holder) {
+Ready Leases::TakeFirstWaiting(uint32_t holder) {
   --new_;
   return PopWaiter(At(holder)).emission;
 }
 
 // The holder is done with; who calls looks after its record. What is first behind it takes its place.
-void Leases::Settle(uint32_t number, LeaseTime at, bool by_call) {
+void Leases::LetNextCome(uint32_t number, const When& when) {
   LetGo(number);
   Record& record = At(number);
   uint32_t next = record.first_letter;
@@ -133,7 +131,7 @@ void Leases::Settle(uint32_t number, LeaseTime at, bool by_call) {
   successor.first_letter = record.first_letter;
   successor.last_letter = record.last_letter;
   Hold(next);
-  if (!successor.fresh) return Return(next, at, by_call);
+  if (!successor.fresh) return Return(next, when);
   successor.state = State::kReleased;
   ++returns_;
 }
@@ -150,7 +148,7 @@ void Leases::TakePlaceOf(uint32_t released, uint32_t letter) {
   FreeRecord(released);
 }
 
-const ReadyGroup* Leases::FirstReleased() {
+const Ready* Leases::FirstReleased() {
   while (!released_.empty()) {
     const Released& first = released_.front();
     if (records_.Knows(first.record)) {
@@ -165,35 +163,35 @@ const ReadyGroup* Leases::FirstReleased() {
   return nullptr;
 }
 
-ReadyGroup Leases::TakeReleased(LeaseTime now) {
+Ready Leases::TakeReleased(const Instant& at) {
   const uint32_t number = released_.front().record;
-  const ReadyGroup emission = At(number).held.emission;
+  const Ready emission = At(number).held.emission;
   --new_;
-  Settle(number, now, /*by_call=*/true);
+  LetNextCome(number, ByCall(at));
   FreeRecord(number);
   return emission;
 }
 
-Delivery Leases::LendReleased(LeaseTime now, Duration ttl) {
-  return LendRecord(released_.front().record, now, ttl);
+Delivery Leases::LendReleased(const Instant& at, Duration ttl) {
+  return LendRecord(released_.front().record, at, ttl);
 }
 
 // --- Deliveries
 
-Delivery Leases::Lend(const Held& emission, LeaseTime now, Duration ttl) {
+Delivery Leases::Lend(const Held& emission, const Instant& at, Duration ttl) {
   const uint32_t number = NewRecord(emission);
   Hold(number);
   ++new_;
-  return LendRecord(number, now, ttl);
+  return LendRecord(number, at, ttl);
 }
 
-Delivery Leases::LendReturned(LeaseTime now, Duration ttl) {
+Delivery Leases::LendReturned(const Instant& at, Duration ttl) {
   const uint32_t number = returned_.front().record;
   returned_.PopFront();
-  return LendRecord(number, now, ttl);
+  return LendRecord(number, at, ttl);
 }
 
-Delivery Leases::LendRecord(uint32_t number, LeaseTime now, Duration ttl) {
+Delivery Leases::LendRecord(uint32_t number, const Instant& at, Duration ttl) {
   Record& record = At(number);
   if (record.fresh) {
     record.fresh = false;
@@ -201,15 +199,15 @@ Delivery Leases::LendRecord(uint32_t number, LeaseTime now, Duration ttl) {
     --new_;
     ++unacked_;
   }
-  if (record.deliveries == 0) record.first_leased = now;
-  ttl = std::clamp(ttl, Duration::zero(), options_.leases.max_age);
+  if (record.deliveries == 0) record.first_leased = at.leases;
+  ttl = std::clamp(ttl, Duration::zero(), options_.max_age);
   ++record.deliveries;
   ++deliveries_;
   record.lease = last_lease_ + 1;
   Remember(record.lease);
-  record.last_leased = now;
-  record.position = timeline_.TakePositions(1);
-  number = Arm(number, State::kLent, SaturatingAdd(now, ttl));
+  record.last_leased = at.leases;
+  record.position = at.position;
+  number = Arm(number, State::kLent, SaturatingAdd(at.leases, ttl));
   const Record& lent = At(number);
   return {.token = TokenOf(number), .until = lent.until, .deliveries = lent.deliveries};
 }
@@ -231,7 +229,7 @@ uint32_t Leases::RecordOf(const LeaseToken& token) const noexcept {
   if (record.state == State::kFree || record.fresh) return kNone;
   const bool same =
       record.lease == token.lease && record.held.emission.generation == token.generation;
-  return same || Planted(Mistake::kAnyLeaseOfThePlace) ? token.place : kNone;
+  return same ? token.place : kNone;
 }
 
 uint32_t Leases::LiveRecordOf(const LeaseToken& token, LeaseTime now) const noexcept {
@@ -241,62 +239,62 @@ uint32_t Leases::LiveRecordOf(const LeaseToken& token, LeaseTime now) const noex
   return record.state == State::kLent && record.until > now ? number : kNone;
 }
 
-ReadyGroup Leases::TakeReturned(LeaseTime now) {
+Ready Leases::TakeReturned(const Instant& at) {
   const uint32_t number = returned_.front().record;
   returned_.PopFront();
-  const ReadyGroup emission = At(number).held.emission;
+  const Ready emission = At(number).held.emission;
   --unacked_;
-  Settle(number, now, /*by_call=*/true);
+  LetNextCome(number, ByCall(at));
   FreeRecord(number);
   return emission;
 }
 
-Leases::Answer Leases::Ack(const LeaseToken& token, LeaseTime now) {
-  const uint32_t number = LiveRecordOf(token, now);
+Leases::Answer Leases::Ack(const LeaseToken& token, const Instant& at) {
+  const uint32_t number = LiveRecordOf(token, at.leases);
   uint64_t* const acked = AckedBy(token.lease);
   if (number == kNone) {
     const bool repeated = acked != nullptr && *acked != kNotAcked && *acked == token.generation;
     return {repeated ? LeaseOutcome::kDone : LeaseOutcome::kStale};
   }
-  const ReadyGroup emission = At(number).held.emission;
+  const Ready emission = At(number).held.emission;
   if (acked != nullptr) *acked = emission.generation;
   --unacked_;
   EndEarly(number);
-  Settle(number, now, /*by_call=*/true);
+  LetNextCome(number, ByCall(at));
   FreeRecord(number);
   return {.outcome = LeaseOutcome::kDone, .over = true, .emission = emission};
 }
 
-Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, LeaseTime now, Drop drop) {
-  const uint32_t number = LiveRecordOf(token, now);
+Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, const Instant& at, Drop drop) {
+  const uint32_t number = LiveRecordOf(token, at.leases);
   if (number == kNone) return {};
-  if (At(number).deliveries >= options_.leases.max_deliveries) {
+  if (At(number).deliveries >= options_.max_deliveries) {
     // What died before it comes before it.
     size_t budget = SIZE_MAX;
-    Expire(now, budget, drop);
+    Expire(at, budget, drop);
   }
   ++nacked_;
   EndEarly(number);
   Record& record = At(number);
   record.why = DeadReason::kNacked;
   const LeaseTime back =
-      SaturatingAdd(now, std::clamp(delay, Duration::zero(), options_.leases.max_nack_delay));
+      SaturatingAdd(at.leases, std::clamp(delay, Duration::zero(), options_.max_nack_delay));
   if (Dies(record)) {
-    Bury(number, now, /*by_call=*/true, drop);
-  } else if (back <= now) {
-    Return(number, now, /*by_call=*/true);
+    Bury(number, ByCall(at), drop);
+  } else if (back <= at.leases) {
+    Return(number, ByCall(at));
   } else {
     Arm(number, State::kDelayed, back);
   }
-  return {delay > options_.leases.max_nack_delay ? LeaseOutcome::kClamped : LeaseOutcome::kDone};
+  return {delay > options_.max_nack_delay ? LeaseOutcome::kClamped : LeaseOutcome::kDone};
 }
 
-Extension Leases::Extend(const LeaseToken& token, Duration ttl, LeaseTime now) {
-  const uint32_t number = LiveRecordOf(token, now);
+Extension Leases::Extend(const LeaseToken& token, Duration ttl, const Instant& at) {
+  const uint32_t number = LiveRecordOf(token, at.leases);
   if (number == kNone) return {};
   Record& record = At(number);
-  const LeaseTime wanted = SaturatingAdd(now, ttl);
-  const LeaseTime latest = SaturatingAdd(record.last_leased, options_.leases.max_age);
+  const LeaseTime wanted = SaturatingAdd(at.leases, ttl);
+  const LeaseTime latest = SaturatingAdd(record.last_leased, options_.max_age);
   record.until = std::max(record.until, std::min(wanted, latest));
   ++version_;
   return {wanted > latest ? LeaseOutcome::kClamped : LeaseOutcome::kDone, record.until};
@@ -304,36 +302,35 @@ Extension Leases::Extend(const LeaseToken& token, Duration ttl, LeaseTime now) {
 
 // --- What comes back, and what does not
 
-void Leases::Return(uint32_t number, LeaseTime at, bool by_call) {
+void Leases::Return(uint32_t number, const When& when) {
   Record& record = At(number);
   record.state = State::kReturned;
   ++returns_;
-  const Returned returned{.at = at,
-                          .order = by_call ? timeline_.TakePositions(1) : record.position,
+  const Returned returned{.at = when.at,
+                          .order = when.by_call ? when.position : record.position,
                           .record = number,
-                          .by_call = by_call};
+                          .by_call = when.by_call};
   returned_.Insert(returned,
                    [](const Returned& one, const Returned& other) { return one.IsBefore(other); });
 }
 
 // Whether the end of its delivery makes it a dead letter.
 bool Leases::Dies(const Record& record) const noexcept {
-  return record.deliveries >= options_.leases.max_deliveries &&
-         (dead_ < options_.leases.max_dead_letters ||
-          options_.leases.on_dead_limit == OnDeadLimit::kDropOldest);
+  return record.deliveries >= options_.max_deliveries &&
+         (dead_ < options_.max_dead_letters || options_.on_dead_limit == OnDeadLimit::kDropOldest);
 }
 
-void Leases::Bury(uint32_t number, LeaseTime at, bool by_call, Drop drop) {
-  if (dead_ == options_.leases.max_dead_letters) {
+void Leases::Bury(uint32_t number, const When& when, Drop drop) {
+  if (dead_ == options_.max_dead_letters) {
     const uint32_t oldest = first_dead_;
     UnlinkDead(At(oldest));
     drop(At(oldest).held.emission);
     FreeRecord(oldest);
   }
-  Settle(number, at, by_call);
+  LetNextCome(number, when);
   Record& record = At(number);
   record.state = State::kDead;
-  record.died = at;
+  record.died = when.at;
   record.first_letter = record.last_letter = kNone;
   record.first = kNone;
   record.last = last_dead_;
@@ -353,13 +350,13 @@ void Leases::UnlinkDead(Record& dead) {
 Leases::Answer Leases::TakeDead(const LeaseToken& token) {
   const uint32_t number = RecordOf(token);
   if (number == kNone || At(number).state != State::kDead) return {};
-  const ReadyGroup emission = At(number).held.emission;
+  const Ready emission = At(number).held.emission;
   UnlinkDead(At(number));
   FreeRecord(number);
   return {.outcome = LeaseOutcome::kDone, .over = true, .emission = emission};
 }
 
-Leases::Answer Leases::Retry(const LeaseToken& token, LeaseTime now) {
+Leases::Answer Leases::Retry(const LeaseToken& token, const Instant& at) {
   const uint32_t number = RecordOf(token);
   if (number == kNone || At(number).state != State::kDead) return {};
   Record& record = At(number);
@@ -376,14 +373,14 @@ Leases::Answer Leases::Retry(const LeaseToken& token, LeaseTime now) {
   }
   if (holder != kNone) TakePlaceOf(holder, number);
   Hold(number);
-  Return(number, now, /*by_call=*/true);
+  Return(number, ByCall(at));
   return {LeaseOutcome::kDone};
 }
 
-bool Leases::Expire(LeaseTime now, size_t& budget, Drop drop) {
+bool Leases::Expire(const Instant& at, size_t& budget, Drop drop) {
   for (;;) {
     Due due;
-    switch (deadlines_.Next(EngineTime(now), budget, Asker{*this}, due)) {
+    switch (deadlines_.Next(EngineTime(at.leases), budget, Asker{*this}, due)) {
       case Deadlines::Found::kNothing: return true;
       case Deadlines::Found::kOutOfBudget: return false;
       case Deadlines::Found::kDue: break;
@@ -391,21 +388,21 @@ bool Leases::Expire(LeaseTime now, size_t& budget, Drop drop) {
     Record& record = At(due.number);
     record.armed = false;
     if (record.state == State::kDelayed) {
-      Return(due.number, LeaseTime(due.ripe), /*by_call=*/false);
+      Return(due.number, ByTime(due));
       continue;
     }
     ++ran_out_;
     record.why = DeadReason::kRanOut;
     if (Dies(record)) {
-      Bury(due.number, LeaseTime(due.ripe), /*by_call=*/false, drop);
+      Bury(due.number, ByTime(due), drop);
     } else {
-      Return(due.number, LeaseTime(due.ripe), /*by_call=*/false);
+      Return(due.number, ByTime(due));
     }
   }
 }
 
 bool Leases::ScanDead(uint32_t& place, size_t max, size_t& seen,
-                      absl::FunctionRef<void(const ReadyGroup&, const Death&)> see) const {
+                      absl::FunctionRef<void(const Ready&, const Death&)> see) const {
   return records_.ForEachFrom(place, [&](uint32_t number) {
     const Record& record = At(number);
     if (record.state != State::kDead) return true;
@@ -417,6 +414,33 @@ bool Leases::ScanDead(uint32_t& place, size_t max, size_t& seen,
                                .died = record.died,
                                .why = record.why});
     return true;
+  });
+}
+
+void Leases::CheckWhole() const {
+  size_t dead = 0;
+  size_t unacked = 0;
+  size_t never_out = 0;
+  size_t holding = 0;
+  records_.ForEach([&](uint32_t number) {
+    const Record& record = At(number);
+    if (record.state == State::kFree) return;
+    const bool armed = record.state == State::kLent || record.state == State::kDelayed;
+    if (armed) PLEAT_CHECK(record.armed);
+    dead += record.state == State::kDead;
+    unacked += record.state != State::kDead && !record.fresh;
+    never_out += record.fresh;
+    const bool holds = record.state != State::kDead && record.state != State::kWaiting;
+    if (holds) PLEAT_CHECK(HolderOf(*record.held.key, record.held.hash) == number);
+    holding += holds && !record.fresh;
+    for (uint32_t n = holds ? record.first : kNone; n != kNone; n = WaiterAt(n).next) ++never_out;
+  });
+  PLEAT_CHECK(dead == dead_ && unacked == unacked_ && never_out == new_ && holding == holding_);
+  const Returned* before = nullptr;
+  returned_.ForEach([&](const Returned& returned) {
+    PLEAT_CHECK(At(returned.record).state == State::kReturned);
+    PLEAT_CHECK(before == nullptr || !returned.IsBefore(*before));
+    before = &returned;
   });
 }
 

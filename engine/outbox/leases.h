@@ -34,9 +34,10 @@
 #include <pleat/lease.h>
 #include <pleat/time.h>
 
+#include "engine/base/instant.h"
 #include "engine/base/page_pool.h"
-#include "engine/base/timeline.h"
-#include "engine/fold/ready_queue.h"
+#include "engine/outbox/paged_queue.h"
+#include "engine/outbox/ready.h"
 #include "engine/table/deadlines.h"
 #include "engine/table/key_index.h"
 #include "engine/table/packed_key.h"
@@ -50,7 +51,7 @@ class Leases {
 
   // An emission, and where its entry keeps its key for as long as it exists.
   struct Held {
-    ReadyGroup emission;
+    Ready emission;
     const PackedKey* key;
     uint32_t hash;
   };
@@ -73,58 +74,60 @@ class Leases {
   struct Answer {
     LeaseOutcome outcome = LeaseOutcome::kStale;
     bool over = false;
-    ReadyGroup emission{};
+    Ready emission{};
   };
 
   // Takes what is dropped because there are too many dead letters.
-  using Drop = absl::FunctionRef<void(const ReadyGroup&)>;
+  using Drop = absl::FunctionRef<void(const Ready&)>;
 
   // `origin`: engine, collection and partition, as in each token. `usual_ttl`: how long most leases are.
-  Leases(PagePool& pool, const FolderOptions& options, Timeline& timeline, const LeaseToken& origin,
-         Duration usual_ttl);
+  Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& origin, Duration usual_ttl);
 
   // The record that holds the key, if only in name, or kNone.
   uint32_t HolderOf(const PackedKey& key, uint32_t hash) const;
-  bool CanHold() const noexcept { return holding_ < options_.leases.max_leased; }
+  bool CanHold() const noexcept { return holding_ < options_.max_leased; }
 
   // Puts an emission at the end of the line behind the holder of its key.
   void Wait(uint32_t holder, const Held& emission);
   // Takes the first one from there that never went out. REQUIRES: there is one.
-  ReadyGroup TakeFirstWaiting(uint32_t holder);
+  Ready TakeFirstWaiting(uint32_t holder);
 
   // The first in the order of emissions of those that were released, or null.
-  const ReadyGroup* FirstReleased();
-  ReadyGroup TakeReleased(LeaseTime now);
-  Delivery LendReleased(LeaseTime now, Duration ttl);
+  const Ready* FirstReleased();
+  Ready TakeReleased(const Instant& at);
+  Delivery LendReleased(const Instant& at, Duration ttl);
 
   // Lends for the first time. REQUIRES: CanHold(), and nothing holds the key.
-  Delivery Lend(const Held& emission, LeaseTime now, Duration ttl);
+  Delivery Lend(const Held& emission, const Instant& at, Duration ttl);
 
   // What came back first, or null.
   const Returned* FirstReturned() const noexcept {
     return returned_.empty() ? nullptr : &returned_.front();
   }
-  const ReadyGroup& EmissionOf(const Returned& returned) const noexcept {
+  const Ready& EmissionOf(const Returned& returned) const noexcept {
     return At(returned.record).held.emission;
   }
-  Delivery LendReturned(LeaseTime now, Duration ttl);
+  Delivery LendReturned(const Instant& at, Duration ttl);
   // Takes it for good.
-  ReadyGroup TakeReturned(LeaseTime now);
+  Ready TakeReturned(const Instant& at);
 
-  Answer Ack(const LeaseToken& token, LeaseTime now);
-  Answer Nack(const LeaseToken& token, Duration delay, LeaseTime now, Drop drop);
-  Extension Extend(const LeaseToken& token, Duration ttl, LeaseTime now);
-  Answer Retry(const LeaseToken& token, LeaseTime now);
+  Answer Ack(const LeaseToken& token, const Instant& at);
+  Answer Nack(const LeaseToken& token, Duration delay, const Instant& at, Drop drop);
+  Extension Extend(const LeaseToken& token, Duration ttl, const Instant& at);
+  Answer Retry(const LeaseToken& token, const Instant& at);
   Answer TakeDead(const LeaseToken& token);
 
   // Takes back what has run out, and returns what was delayed, until `now`; looks at no more than `budget`, which
   // it lowers. Returns whether that was all.
-  bool Expire(LeaseTime now, size_t& budget, Drop drop);
+  bool Expire(const Instant& at, size_t& budget, Drop drop);
   LeaseTime NextDue() const noexcept { return LeaseTime(deadlines_.NextDue()); }
 
   // Shows the dead letters from `place` on; see FoldBook::Scan().
   bool ScanDead(uint32_t& place, size_t max, size_t& seen,
-                absl::FunctionRef<void(const ReadyGroup&, const Death&)> see) const;
+                absl::FunctionRef<void(const Ready&, const Death&)> see) const;
+
+  // Stops the program if an invariant does not hold. O(records).
+  void CheckWhole() const;
 
   uint64_t returns() const noexcept { return returns_; }  // counts what became available
   size_t waiting() const noexcept { return new_; }        // never handed out
@@ -176,6 +179,15 @@ class Leases {
     uint32_t next;
   };
 
+  // When a delivery ended: by a call, or by time.
+  struct When {
+    LeaseTime at;
+    uint64_t position;  // of the call
+    bool by_call;
+  };
+  static When ByCall(const Instant& at) noexcept { return {at.leases, at.position, true}; }
+  static When ByTime(const Due& due) noexcept { return {LeaseTime(due.ripe), 0, false}; }
+
   // In a heap by generation, which within a book is the order of emissions. One whose record has other things to
   // do by now is void.
   struct Released {
@@ -209,16 +221,16 @@ class Leases {
   LeaseToken TokenOf(uint32_t number) const noexcept;
   uint32_t RecordOf(const LeaseToken& token) const noexcept;
   uint32_t LiveRecordOf(const LeaseToken& token, LeaseTime now) const noexcept;
-  Delivery LendRecord(uint32_t number, LeaseTime now, Duration ttl);
+  Delivery LendRecord(uint32_t number, const Instant& at, Duration ttl);
   static uint64_t Lengthen(uint32_t hash) noexcept;
   void Hold(uint32_t number);
   void LetGo(uint32_t number);
   Held PopWaiter(Record& holder);
-  void Settle(uint32_t number, LeaseTime at, bool by_call);
+  void LetNextCome(uint32_t number, const When& when);
   void TakePlaceOf(uint32_t released, uint32_t letter);
-  void Return(uint32_t number, LeaseTime at, bool by_call);
+  void Return(uint32_t number, const When& when);
   bool Dies(const Record& record) const noexcept;
-  void Bury(uint32_t number, LeaseTime at, bool by_call, Drop drop);
+  void Bury(uint32_t number, const When& when, Drop drop);
   void UnlinkDead(Record& dead);
   void Remember(uint64_t lease);
   uint64_t* AckedBy(uint64_t lease) noexcept {
@@ -226,8 +238,7 @@ class Leases {
     return remembered ? &acked_[(lease - 1) % kRemembered] : nullptr;
   }
 
-  const FolderOptions& options_;
-  Timeline& timeline_;
+  const LeaseOptions options_;
   const LeaseToken origin_;
   Slab<> records_;
   Slab<> waiters_;

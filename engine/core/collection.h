@@ -1,0 +1,125 @@
+// A Collection is one book in each partition, of any kind that emits, and the way of a call to the
+// right books. A book comes with the first event of its partition, so that a collection without
+// events costs next to nothing.
+//
+// Thread safety: any thread, any time. A call locks the partition that it concerns, or several in
+// index order; whatever changes a book goes through Partition::Do().
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/base/thread_annotations.h>
+#include <pleat/any_folder.h>
+
+#include "engine/core/engine_core.h"
+#include "engine/outbox/outbox_book.h"
+#include "engine/partition/partition.h"
+#include "engine/table/packed_key.h"
+
+namespace pleat::inline v0_1 {
+
+class Collection {
+ public:
+  Collection(EngineCore& engine, std::string_view name);
+  virtual ~Collection() = default;
+  Collection(const Collection&) = delete;
+  Collection& operator=(const Collection&) = delete;
+
+  // How leases call the collection. Once, before anything else.
+  void SetNumber(uint32_t number) noexcept { number_ = number; }
+
+  // Takes the books out of the partitions and tells the listeners. Waits for the calls under way;
+  // later calls find no book.
+  void Close();
+  bool closed() const noexcept { return closed_.load(); }
+  const std::string& name() const noexcept { return name_; }
+
+  // The methods of AnyFolder that hand out.
+
+  size_t Pop(size_t max, PartitionRange from, Outbox::Take take);
+  size_t Lease(size_t max, Duration ttl, PartitionRange from, Outbox::Borrow borrow);
+  LeaseOutcome Ack(const LeaseToken& token);
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay);
+  Extension Extend(const LeaseToken& token, Duration ttl);
+  bool ScanDeadLetters(ScanCursor& cursor, size_t max, Outbox::SeeDead see);
+  LeaseOutcome RetryDeadLetter(const LeaseToken& token);
+  LeaseOutcome DropDeadLetter(const LeaseToken& token);
+
+  void AddListener(EmissionListener& listener, PartitionRange of);
+  void RemoveListener(EmissionListener& listener);
+
+  Ledger ledger();
+  Sizes sizes();
+  // Has every book check its invariants. For tests.
+  void CheckWhole();
+
+ protected:
+  // A partition and our book in it, which it owns and guards.
+  struct Home {
+    Partition* partition;
+    OutboxBook* book = nullptr;  // none before the first event, and none once we are closed
+  };
+
+  // A new book for this partition.
+  virtual std::unique_ptr<OutboxBook> MakeBook(int partition) = 0;
+
+  EngineCore& engine() noexcept { return engine_; }
+  Home& HomeOf(const PackedKey& key) noexcept { return homes_[engine_.IndexOfPartition(key)]; }
+  Home& home(size_t partition) noexcept { return homes_[partition]; }
+  size_t home_count() const noexcept { return homes_.size(); }
+  uint64_t HashOf(const PackedKey& key) const noexcept { return key.HashWith(engine_.hash_key()); }
+
+  // For an event: null once we are closed.
+  OutboxBook* BookFor(Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
+    if (home.book == nullptr) [[unlikely]]
+      AddBook(home);
+    return home.book;
+  }
+  const Outbox::Listeners& listeners(int partition) const noexcept {
+    return listeners_[static_cast<size_t>(partition)];
+  }
+
+  // Applies `change(at)` to the book at the present.
+  template <class Change>
+  auto Do(const Home& home, const Change& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
+    Timeline& timeline = engine_.timeline();
+    return home.partition->Do(*home.book, timeline.now(), timeline.lease_now(),
+                              timeline.TakePositions(1), change);
+  }
+
+  PartitionRange Clip(PartitionRange range) const noexcept;
+  // For what must see one instant in several partitions: their locks, taken in index order and held
+  // for long.
+  void LockRange(PartitionRange range) noexcept;
+  void HandOverRange(PartitionRange range) noexcept;
+
+ private:
+  void AddBook(Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock());
+  template <class HandOut>
+  size_t HandOutRange(size_t max, PartitionRange from, bool lends, const HandOut& hand_out);
+  template <class Change>
+  LeaseOutcome WithToken(const LeaseToken& token, const Change& change);
+
+  EngineCore& engine_;
+  const std::string name_;
+  uint32_t number_ = 0;
+  std::atomic<bool> closed_ = false;
+  // By partition, whose lock guards them. Never resized.
+  std::vector<Home> homes_;
+  std::vector<Outbox::Listeners> listeners_;
+};
+
+// Partition `i`'s share of `total`, such that all shares add up to it.
+constexpr size_t ShareOf(size_t total, int i, int partitions) noexcept {
+  const auto n = static_cast<size_t>(partitions);
+  return total / n + (static_cast<size_t>(i) < total % n ? 1 : 0);
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,184 @@
+#include "engine/fold/group_table.h"
+
+#include <new>
+
+#include "engine/outbox/ready.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+constexpr size_t RoundUp(size_t size, size_t to) { return (size + to - 1) / to * to; }
+
+// The state lies behind Group and Extra. A group of up to 64 bytes fills exactly one cache line.
+constexpr size_t StateOffset(const StateOps& ops, bool has_extra) {
+  const size_t head = sizeof(GroupTable::Group) + (has_extra ? sizeof(GroupTable::Extra) : 0);
+  return RoundUp(head, ops.align);
+}
+constexpr size_t StrideFor(const StateOps& ops, bool has_extra) {
+  const size_t size = StateOffset(ops, has_extra) + ops.size;
+  return size <= 64 ? 64 : RoundUp(size, std::max<size_t>(ops.align, 16));
+}
+
+// While it is open, a group takes a reference of the deadlines (4 to 5 bytes) and a share of the
+// index (9, between splits 7 to 15); while it waits to be popped, a place in the queue. The larger
+// of the two is counted from the beginning, so that closing never takes a folder over its limit.
+constexpr size_t kPlaceBytes = std::max<size_t>(14, sizeof(Ready));
+
+}  // namespace
+
+GroupTable::GroupTable(PagePool& pool, const FolderOptions& options, const StateOps& ops)
+    : quiet_period_(std::min(options.quiet_period, kAllOfTime)),
+      max_hold_(std::min(options.max_hold, kAllOfTime)),
+      quiet_end_(After(kEndOfTime, quiet_period_)),
+      hold_end_(After(kEndOfTime, max_hold_)),
+      due_end_(std::min(quiet_end_, hold_end_)),
+      has_extra_(NeedsExtra(options, ops)),
+      two_lines_(StrideFor(ops, has_extra_) > 64),
+      ops_(ops),
+      state_offset_(StateOffset(ops, has_extra_)),
+      table_(pool, StrideFor(ops, has_extra_),
+             std::min({options.quiet_period, options.max_hold, options.partial_every}),
+             Entries{*this}),
+      partial_every_(options.partial_every),
+      entry_bytes_(StrideFor(ops, has_extra_) + sizeof(Cold) + kPlaceBytes),
+      keys_(pool) {}
+
+bool GroupTable::NeedsExtra(const FolderOptions& options, const StateOps& ops) noexcept {
+  return ops.marks != nullptr || options.quiet_floor > Duration{0} ||
+         options.edge != Edge::kTrailing || options.partial_every != kForever ||
+         options.late.on_late == OnLate::kCorrect;
+}
+
+GroupTable::~GroupTable() {
+  table_.ForEach([this](uint32_t number) {
+    ops_.destroy(ops_.context, state(number));
+    keys_.Release(at(number).key);
+  });
+}
+
+GroupInfo GroupTable::InfoOf(uint32_t number) const noexcept {
+  const Group& group = at(number);
+  GroupInfo info;
+  info.count = group.count;
+  if (!wraps_.empty()) {
+    const auto wraps = wraps_.find(number);
+    if (wraps != wraps_.end()) info.count |= uint64_t{wraps->second} << 32;
+  }
+  info.first = FirstOf(number);
+  info.last = group.last;
+  return info;
+}
+
+uint32_t GroupTable::FindSlowly(const PackedKey& key, uint64_t hash) const {
+  return Find(key, hash);
+}
+
+EngineTime GroupTable::GridAfter(const Group& group, EngineTime t) const noexcept {
+  if (partial_every_ == kForever) return kNever;
+  const Duration every = std::min(partial_every_, kAllOfTime);
+  const Duration::rep passed = t < group.opened ? 0 : (t - group.opened) / every;
+  const EngineTime instant = group.opened + (passed + 1) * every;
+  return instant > kEndOfTime ? kNever : instant;
+}
+
+// --- The life of an entry
+
+uint32_t GroupTable::Add(const PackedKey& key, uint64_t hash, EngineTime at, uint64_t position,
+                         const void* event) {
+  const uint32_t number = table_.New();
+  const Group& group = *::new (table_.hot(number)) Group{.hash = static_cast<uint32_t>(hash),
+                                                         .count = 1,
+                                                         .key = keys_.Keep(key),
+                                                         .last = at,
+                                                         .opened = at};
+  table_.cold(number).set_position(position);
+  bytes_ += BytesOfNew(group.key);
+  ops_.open(ops_.context, state(number));
+  ops_.fold(ops_.context, state(number), event);
+  CountHeap(number, HeapBytesOf(number));  // with what opening took
+  return number;
+}
+
+uint32_t GroupTable::AddCopy(uint32_t number) {
+  const uint32_t copy = table_.New();
+  Group& group = *::new (table_.hot(copy)) Group(at(number));
+  group.key = keys_.Keep(group.key);
+  Cold& cold = table_.cold(copy);
+  cold.back = table_.cold(number).back;
+  cold.set_position(position(number));
+  if (cold.back == kFar) early_[copy] = early_.at(number);
+  if (const auto wraps = wraps_.find(number); wraps != wraps_.end()) wraps_[copy] = wraps->second;
+  ops_.copy(ops_.context, state(copy), state(number));
+  bytes_ += BytesOfNew(group.key);
+  CountHeap(copy, HeapBytesOf(copy));
+  return copy;
+}
+
+void GroupTable::NoteEarlier(uint32_t number, EngineTime at) {
+  if (at >= FirstOf(number)) return;
+  Cold& cold = table_.cold(number);
+  const Duration back = this->at(number).opened - at;
+  cold.back = back < Duration{kFar} ? static_cast<uint32_t>(back.count()) : kFar;
+  if (cold.back == kFar) early_[number] = at;
+}
+
+EngineTime GroupTable::FirstOf(uint32_t number) const noexcept {
+  const Cold& cold = table_.cold(number);
+  return cold.back == kFar ? early_.at(number) : at(number).opened - Duration{cold.back};
+}
+
+void GroupTable::Index(uint32_t number, uint64_t hash) {
+  PLEAT_DCHECK(Find(at(number).key, hash) == kNone);
+  table_.Index(hash, number);
+}
+
+void GroupTable::Unindex(uint32_t number) {
+  ++unindexed_;
+  table_.Unindex(number);
+}
+
+void GroupTable::End(uint32_t number) {
+  if (indexed(number)) Unindex(number);
+  table_.Disarm(number);
+}
+
+void GroupTable::DestroyState(uint32_t number) noexcept {
+  UncountHeap(number);
+  ops_.destroy(ops_.context, state(number));
+}
+
+size_t GroupTable::UncountHeap(uint32_t number) noexcept {
+  const size_t heap = HeapBytesOf(number);
+#ifndef NDEBUG
+  if (ops_.heap_bytes != nullptr && heap != heap_counted_.extract(number).mapped()) {
+    Fail("HeapBytes() of a state has changed outside of its Fold()");
+  }
+#endif
+  PLEAT_DCHECK(bytes_ >= heap);
+  bytes_ -= heap;
+  return heap;
+}
+
+void GroupTable::Free(uint32_t number) noexcept {
+  const PackedKey& key = at(number).key;
+  bytes_ -= BytesOfNew(key);
+  keys_.Release(key);
+  if (!wraps_.empty()) wraps_.erase(number);
+  if (table_.cold(number).back == kFar) early_.erase(number);
+  table_.Free(number);
+}
+
+void GroupTable::CheckWhole() const {
+  table_.CheckWhole();
+  size_t bytes = 0;
+  table_.ForEach([&](uint32_t number) {
+    const Group& group = at(number);
+    bytes += BytesOf(number);
+    PLEAT_CHECK(group.opened <= group.last && FirstOf(number) <= group.opened);
+    PLEAT_CHECK(!indexed(number) || table_.cold(number).armed);
+    PLEAT_CHECK(!indexed(number) || IsGroup(number));
+  });
+  PLEAT_CHECK(bytes == bytes_);
+}
+
+}  // namespace pleat::inline v0_1

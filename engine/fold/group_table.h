@@ -1,0 +1,358 @@
+// A GroupTable keeps the groups of one book. It finds a group by its key, tells which group is due
+// next, and counts the bytes that the groups take.
+//
+// An entry is one group, or a copy of a group that is handed out by itself (a *cut*). It has up to
+// three parts, so that a fold touches as few cache lines as it can:
+//
+//   Group   48 bytes: what every fold reads or writes
+//   Extra   32 bytes: only in folders with marks, edges, partials, corrections or learning
+//   state   the user's, in the same line if it is small
+//   Cold    12 bytes, in an array beside: what only opening and closing touch
+//
+// An entry's life:
+//
+//   Add() --> Index() and Arm() --> indexed --+--> due, in Next() --------> closed --> Free()
+//                                      |  |   +--> Unindex(): overtaken --> due ------^
+//                                      |  +------> End(): ended before its deadline --^
+//                                      +---------> End(), Free(): dropped
+//
+// An *overtaken* group has left the index, because a newer group of its key has begun; its deadline
+// still stands, so that it closes in deadline order.
+//
+// Invariants:
+//   - A key has at most one indexed group, which is armed.
+//   - A group or cut that has not ended is armed, at or before its deadline; one that has is not.
+//   - bytes() is the sum over all entries of what BytesOf() says.
+//
+// The table below it, ExpiringTable, says when a number may be used again.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+
+#include <pleat/any_folder.h>
+#include <pleat/outcome.h>
+#include <pleat/time.h>
+
+#include "engine/base/check.h"
+#include "engine/base/page_pool.h"
+#include "engine/base/prefetch.h"
+#include "engine/fold/quiet_learner.h"
+#include "engine/table/expiring_table.h"
+#include "engine/table/key_arena.h"
+#include "engine/table/packed_key.h"
+
+namespace pleat::inline v0_1 {
+
+class GroupTable {
+ public:
+  static constexpr uint32_t kNone = KeyIndex::kNone;
+  static constexpr uint64_t kNothing = UINT64_MAX;
+
+  struct Group {
+    uint32_t hash;   // the low half of the keyed hash
+    uint32_t count;  // the low half of the number of events
+    PackedKey key;
+    EngineTime last;    // the latest stamp
+    EngineTime opened;  // the stamp of the event that opened it
+  };
+  static_assert(sizeof(Group) == 48);
+
+  enum class Kind : uint8_t { kGroup, kLeading, kPartial, kCorrection };
+
+  struct Extra {
+    EngineTime quiet_due;     // the latest quiet deadline of its events; of a partial its instant
+    EngineTime next_partial;  // the next instant of the grid of partials; kNever: none
+    uint64_t corrects;        // of a correction: a generation; kNothing: forgotten
+    uint32_t revision;        // counts the emissions so far
+    Kind kind : 2;
+    bool changed : 1;   // since the last emission
+    uint16_t row : 10;  // with `run` the memo of the learner
+    uint16_t run;
+
+    QuietLearner::Memo memo() const noexcept { return {.run = run, .row = row}; }
+    void set_memo(QuietLearner::Memo memo) noexcept {
+      run = memo.run;
+      row = memo.row & (QuietLearner::kRows - 1);
+    }
+  };
+  static_assert(sizeof(Extra) == 32);
+
+  // Where a look ahead found a key's group, most likely. Void once a group has left the index.
+  struct Guess {
+    uint32_t number = kNone;
+    uint32_t unindexed = 0;
+  };
+
+  // `options` holds this partition's share of the limits. `pool` and `ops` outlive the table.
+  GroupTable(PagePool& pool, const FolderOptions& options, const StateOps& ops);
+  ~GroupTable();
+  GroupTable(const GroupTable&) = delete;
+  GroupTable& operator=(const GroupTable&) = delete;
+
+  // --- The parts of an entry. REQUIRES: it lives.
+
+  Group& at(uint32_t number) const noexcept {
+    return *reinterpret_cast<Group*>(table_.hot(number));
+  }
+  void* state(uint32_t number) const noexcept { return table_.hot(number) + state_offset_; }
+  bool has_extra() const noexcept { return has_extra_; }
+  Extra& extra(uint32_t number) const noexcept { return ExtraOf(at(number)); }
+  bool IsGroup(uint32_t number) const noexcept {
+    return !has_extra_ || extra(number).kind == Kind::kGroup;
+  }
+  bool indexed(uint32_t number) const noexcept { return table_.cold(number).indexed != 0; }
+  // The position of the event that opened it.
+  uint64_t position(uint32_t number) const noexcept { return table_.cold(number).position(); }
+  // Its events and stamps, as users see them.
+  GroupInfo InfoOf(uint32_t number) const noexcept;
+
+  // --- Finding a group by its key
+
+  uint32_t Find(const PackedKey& key, uint64_t hash) const {
+    return table_.Find(hash, [&](uint32_t number) { return at(number).key == key; });
+  }
+  // The same out of line, for callers that rarely need it.
+  uint32_t FindSlowly(const PackedKey& key, uint64_t hash) const;
+  // The same after a look ahead.
+  uint32_t Find(const PackedKey& key, uint64_t hash, Guess guess) const {
+    const bool right =
+        guess.number != kNone && guess.unindexed == unindexed_ && at(guess.number).key == key;
+    return right ? guess.number : FindSlowly(key, hash);
+  }
+
+  // A batch looks ahead in three steps, each of which fetches what the next one reads: the bucket of
+  // the index, the group, and a long key.
+  void PrefetchIndex(uint64_t hash) const noexcept { table_.PrefetchIndex(hash); }
+  Guess PrefetchGroup(uint64_t hash) const noexcept {
+    const uint32_t number = table_.Guess(hash);
+    if (number != kNone) PrefetchHot(number);
+    return {number, unindexed_};
+  }
+  void PrefetchLongKey(Guess guess) const noexcept {
+    if (guess.number == kNone || guess.unindexed != unindexed_) return;
+    const PackedKey& key = at(guess.number).key;
+    if (key.is_long()) Prefetch(key.view().data());
+  }
+  // All of an entry.
+  void PrefetchEntry(uint32_t number) const noexcept {
+    PrefetchHot(number);
+    Prefetch(&table_.cold(number));
+  }
+
+  // --- When a group is due
+
+  // A period as long as all of time is never over. Others are over at the end of time at the latest.
+  static constexpr Duration kAllOfTime = kNever - kBeginningOfTime;
+  static EngineTime After(EngineTime t, Duration period) noexcept {
+    return period >= kAllOfTime ? kNever : SaturatingAdd(t, period);
+  }
+
+  Duration quiet_period() const noexcept { return quiet_period_; }
+  Duration max_hold() const noexcept { return max_hold_; }
+  EngineTime QuietDue(const Group& group) const noexcept {
+    if (has_extra_) return ExtraOf(group).quiet_due;
+    return std::min(group.last + quiet_period_, quiet_end_);
+  }
+  EngineTime HoldDue(const Group& group) const noexcept {
+    return std::min(group.opened + max_hold_, hold_end_);
+  }
+  EngineTime DueOf(const Group& group) const noexcept {
+    return has_extra_ ? std::min(ExtraOf(group).quiet_due, HoldDue(group)) : PlainDueOf(group);
+  }
+  EngineTime DueOf(uint32_t number) const noexcept { return DueOf(at(number)); }
+  // Of a group without Extra.
+  EngineTime PlainDueOf(const Group& group) const noexcept {
+    return std::min({group.last + quiet_period_, group.opened + max_hold_, due_end_});
+  }
+  // The reason that time closes the entry for, or cuts it.
+  Reason ReasonByTime(uint32_t number) const noexcept {
+    if (has_extra_ && extra(number).kind == Kind::kPartial) return Reason::kPartial;
+    const Group& group = at(number);
+    return HoldDue(group) < QuietDue(group) ? Reason::kMaxHold : Reason::kQuiet;
+  }
+  // The first instant behind `t` of the group's grid of partials; kNever: none.
+  EngineTime GridAfter(const Group& group, EngineTime t) const noexcept;
+
+  // --- The life of an entry
+
+  // Whether groups of such a folder have Extra.
+  static bool NeedsExtra(const FolderOptions& options, const StateOps& ops) noexcept;
+
+  // Adds an entry with one event in its state. It has no Extra yet, is not indexed and not armed.
+  uint32_t Add(const PackedKey& key, uint64_t hash, EngineTime at, uint64_t position,
+               const void* event);
+  // Adds a copy of a group. The copy has no Extra yet, is not indexed and not armed.
+  uint32_t AddCopy(uint32_t number);
+
+  // Folds an event that is not older than the one which opened the group. Inline: the hot path.
+  void FoldInto(Group& group, uint32_t number, const void* event, EngineTime at) {
+    if (at > group.last) group.last = at;
+    ++group.count;
+    auto* const state = reinterpret_cast<std::byte*>(&group) + state_offset_;
+    CountHeap(number, static_cast<size_t>(ops_.fold(ops_.context, state, event)));
+  }
+  // Before FoldInto() of an older event: keeps the group's smallest stamp.
+  void NoteEarlier(uint32_t number, EngineTime at);
+  // After FoldInto(), when the low half of the count came round to 0.
+  void NoteWrap(uint32_t number) { ++wraps_[number]; }
+
+  void Index(uint32_t number, uint64_t hash);
+  // Its key's next event does not go to it. REQUIRES: it is indexed.
+  void Unindex(uint32_t number);
+  // Arms it for its deadline, or for the next instant of its grid if that comes first.
+  void Arm(uint32_t number) { table_.Arm(number); }
+  // It has ended before its deadline: it leaves the index and has no deadline any more.
+  void End(uint32_t number);
+  // Calls the state's destructor.
+  void DestroyState(uint32_t number) noexcept;
+  // Before the state leaves for good, be it moved or destroyed: uncounts the bytes that the state
+  // owns, and returns them.
+  size_t UncountHeap(uint32_t number) noexcept;
+  // Gives back the entry. REQUIRES: its state is gone, and UncountHeap() was called.
+  void Free(uint32_t number) noexcept;
+
+  // --- Deadlines
+
+  // Finds the next entry due by `now`, earliest first; see Deadlines::Next(). While `version` stays
+  // the same, no group has changed. An entry due by time is not armed any more.
+  Deadlines::Found Next(EngineTime now, uint64_t version, size_t& budget, Due& due) {
+    now_ = now;
+    version_ = version;
+    return table_.Next(now, budget, due);
+  }
+  // Nothing is due before this instant; kNever: nothing ever.
+  EngineTime NextDue() const noexcept { return table_.NextDue(); }
+  // Files an entry that has ended among the deadlines that are older and not applied yet.
+  void File(const Due& due) { table_.File(due); }
+  size_t stale_deadlines() const noexcept { return table_.stale(); }
+  // For closing all groups at once: none is indexed or armed any more.
+  void UnindexAndDisarmAll() {
+    ++unindexed_;
+    table_.UnindexAndDisarmAll();
+  }
+
+  // --- All entries
+
+  // Calls `visit(number)` for each group or cut that has not ended.
+  template <class Visit>
+  void ForEachArmed(const Visit& visit) const {
+    table_.ForEach([&](uint32_t number) {
+      if (table_.cold(number).armed) visit(number);
+    });
+  }
+  // Calls `visit(number)` for the indexed groups from `place` on until it says false; see
+  // ExpiringTable::ForEachFrom().
+  template <class Visit>
+  bool ForEachIndexedFrom(uint32_t& place, const Visit& visit) const {
+    return table_.ForEachFrom(place,
+                              [&](uint32_t number) { return !indexed(number) || visit(number); });
+  }
+
+  // --- Bytes
+
+  size_t bytes() const noexcept { return bytes_; }
+  size_t HeapBytesOf(uint32_t number) const noexcept {
+    return ops_.heap_bytes == nullptr ? 0 : ops_.heap_bytes(ops_.context, state(number));
+  }
+  size_t BytesOf(uint32_t number) const noexcept {
+    return BytesOfNew(at(number).key) + HeapBytesOf(number);
+  }
+  // What another entry of this key takes, without the bytes that its state will own.
+  size_t BytesOfNew(const PackedKey& key) const noexcept {
+    return entry_bytes_ + KeyArena::BytesFor(key);
+  }
+
+  // Stops the program if an invariant does not hold. O(entries).
+  void CheckWhole() const;
+
+ private:
+  struct Cold {
+    uint32_t back;  // from `opened` to the smallest stamp, in microseconds; kFar: see early_
+    uint32_t position_low;  // the position of the opening event has 60 bits
+    uint32_t position_high : 28;
+    uint32_t taken : 1;  // the last four are the table's
+    uint32_t indexed : 1;
+    uint32_t armed : 1;
+    uint32_t referred : 1;
+
+    uint64_t position() const noexcept { return uint64_t{position_high} << 32 | position_low; }
+    void set_position(uint64_t position) noexcept {
+      position_low = static_cast<uint32_t>(position);
+      position_high = static_cast<uint32_t>(position >> 32) & (UINT32_MAX >> 4);
+    }
+  };
+  static_assert(sizeof(Cold) == 12);
+  static constexpr uint32_t kFar = UINT32_MAX;
+
+  // What the table below asks about an entry.
+  struct Entries {
+    const GroupTable& groups;
+
+    uint32_t HashOf(uint32_t number) const noexcept { return groups.at(number).hash; }
+    EngineTime DueOf(uint32_t number) const noexcept {
+      const Group& group = groups.at(number);
+      const EngineTime due = groups.NextInstantOf(group);
+      if (due <= groups.now_) groups.table_.PrefetchIndex(group.hash);  // which it will soon leave
+      return due;
+    }
+    uint64_t OrderOf(uint32_t number) const noexcept { return groups.position(number); }
+    void Prefetch(uint32_t number) const noexcept { groups.PrefetchHot(number); }
+    uint64_t Version() const noexcept { return groups.version_; }
+  };
+  using Table = ExpiringTable<Entries, Cold>;
+
+  Extra& ExtraOf(const Group& group) const noexcept {
+    return *reinterpret_cast<Extra*>(const_cast<Group*>(&group) + 1);
+  }
+  // The instant to arm a group for: its deadline, or a partial before that.
+  EngineTime NextInstantOf(const Group& group) const noexcept {
+    const EngineTime due = DueOf(group);
+    return has_extra_ ? std::min(due, ExtraOf(group).next_partial) : due;
+  }
+  // A larger state takes further lines; the processor follows by itself from the third on.
+  void PrefetchHot(uint32_t number) const noexcept {
+    Prefetch(table_.hot(number));
+    if (two_lines_) Prefetch(table_.hot(number) + 64);
+  }
+  EngineTime FirstOf(uint32_t number) const noexcept;
+  // bytes_ holds, of what a state owns, as much as the state owned after its last fold. A debug build
+  // also keeps that number apart, and compares when it is taken back.
+  void CountHeap([[maybe_unused]] uint32_t number, size_t more) noexcept {
+    bytes_ += more;
+#ifndef NDEBUG
+    if (ops_.heap_bytes != nullptr) heap_counted_[number] += more;
+#endif
+  }
+
+  // Members that every fold reads lie close together.
+  const Duration quiet_period_;
+  const Duration max_hold_;
+  const EngineTime quiet_end_;  // the latest that a deadline can be
+  const EngineTime hold_end_;
+  const EngineTime due_end_;
+  const bool has_extra_;
+  const bool two_lines_;  // an entry is longer than a cache line
+  const StateOps& ops_;
+  const size_t state_offset_;
+  size_t bytes_ = 0;
+  uint32_t unindexed_ = 0;  // counts the groups that left the index
+  Table table_;
+
+  const Duration partial_every_;
+  const size_t entry_bytes_;  // without a long key and the bytes that the state owns
+  KeyArena keys_;
+  EngineTime now_ = kBeginningOfTime;  // of the latest Next()
+  uint64_t version_ = 0;
+  std::map<uint32_t, uint32_t> wraps_;    // the high half of the counts that need one
+  std::map<uint32_t, EngineTime> early_;  // the smallest stamps that lie kFar back
+#ifndef NDEBUG
+  std::unordered_map<uint32_t, size_t> heap_counted_;
+#endif
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,102 @@
+// A Memory keeps what a book has to remember of events and groups that are gone:
+//
+//   ids        an event's id and a hash of its content, until an event of that stamp would be late:
+//              tells a retry from a conflict
+//   emissions  a key's last emission: a correction names it
+//   pauses     a closed group's notes for the learner, until the ceiling of the quiet period
+//
+// All are names of 128 bits in an ExpiringMap. Ids count in full against the folder's limit on
+// bytes. The other two never take more than an eighth of it: what is remembered of groups must not
+// keep out events.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <pleat/any_folder.h>
+#include <pleat/time.h>
+
+#include "engine/base/hash.h"
+#include "engine/base/page_pool.h"
+#include "engine/fold/quiet_learner.h"
+#include "engine/table/expiring_map.h"
+#include "engine/table/packed_key.h"
+
+namespace pleat::inline v0_1 {
+
+class Memory {
+ public:
+  // What one name costs.
+  static constexpr size_t kNameBytes = ExpiringMap::kNameBytes;
+
+  // What the learner noted of a key, and when that is forgotten.
+  struct Pause {
+    QuietLearner::Memo memo;
+    EngineTime expires;
+  };
+
+  // Whether a folder with these options has anything to remember.
+  static bool IsNeeded(const FolderOptions& options, const StateOps& ops) noexcept {
+    return ops.has_ids || options.late.on_late == OnLate::kCorrect ||
+           options.quiet_floor > Duration{0};
+  }
+
+  // `options` holds this partition's share of the limits. `pool` and `hash_key` outlive it.
+  Memory(PagePool& pool, const FolderOptions& options, const HashKey& hash_key);
+
+  // --- Ids of events. O(1).
+
+  // The content hash that the event of this key and id had, if it is remembered at `now`.
+  std::optional<uint64_t> ContentOf(const PackedKey& key, std::string_view id,
+                                    EngineTime now) const;
+  // Remembers an event stamped `at`, until it would be late.
+  void RememberId(const PackedKey& key, std::string_view id, uint64_t content, EngineTime at,
+                  EngineTime now);
+
+  // --- Emissions of keys. `used` is what else counts against the limit on bytes.
+
+  std::optional<uint64_t> LastEmissionOf(const PackedKey& key, EngineTime now) const;
+  void RememberEmission(const PackedKey& key, uint64_t generation, EngineTime ripe, EngineTime now,
+                        size_t used);
+
+  // --- Notes for the learner
+
+  // What was noted of the key, unless that is over by `cutoff`; forgets it in any case.
+  std::optional<Pause> TakePause(const PackedKey& key, EngineTime cutoff);
+  void RememberPause(const PackedKey& key, QuietLearner::Memo memo, EngineTime expires,
+                     EngineTime now, size_t used);
+
+  // --- All together
+
+  // Forgets what is over by `now`, looking at no more than `budget` names, which it lowers. Returns
+  // whether that was all.
+  bool Forget(EngineTime now, size_t& budget);
+  // From this instant on Forget() forgets everything; kNever if there is nothing to forget.
+  EngineTime forgets_all_at() const noexcept {
+    return std::min({ids_.forgets_all_at(), emissions_.forgets_all_at(), pauses_.forgets_all_at()});
+  }
+  size_t bytes() const noexcept { return ids_.bytes() + bytes_of_groups(); }
+
+ private:
+  using Name = ExpiringMap::Name;
+
+  Name NameOf(const PackedKey& key) const noexcept;
+  Name NameOf(const PackedKey& key, std::string_view id) const noexcept;
+  size_t bytes_of_groups() const noexcept { return emissions_.bytes() + pauses_.bytes(); }
+  bool HasRoom(size_t used) const noexcept;
+
+  const HashKey& hash_key_;
+  const HashKey other_hash_key_;  // of the second half of names
+  const size_t max_bytes_;
+  const bool count_ready_;
+  const Duration ids_for_;
+  const Duration emissions_for_;
+  ExpiringMap ids_;
+  ExpiringMap emissions_;
+  ExpiringMap pauses_;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,48 @@
+#include "engine/fold/observer.h"
+
+#include <optional>
+
+namespace pleat::inline v0_1 {
+
+FoldObserver::FoldObserver(PagePool& pool, const FolderOptions& options, const HashKey& hash_key,
+                           const Measure& measure, Memory* memory)
+    : hash_key_(hash_key),
+      quiet_period_(std::min(options.quiet_period, GroupTable::kAllOfTime)),
+      memory_(memory) {
+  if (options.measure.gap_stats) {
+    gaps_ = std::make_unique<Gaps>(pool, options.measure.max_ghosts, measure.exact, *measure.peak);
+  }
+  if (options.quiet_floor > Duration{0}) {
+    PLEAT_DCHECK(memory_ != nullptr);
+    learner_ = std::make_unique<QuietLearner>(options.quiet_floor, quiet_period_);
+  }
+}
+
+QuietLearner::Answer FoldObserver::AskToFold(const EventMarks& marks, Duration gap,
+                                             QuietLearner::Memo memo) {
+  if (learner_ == nullptr) return {.quiet = quiet_period_, .memo = memo};
+  return learner_->Ask(marks.key_class, gap, memo);
+}
+
+QuietLearner::Answer FoldObserver::AskToOpen(const EventMarks& marks, const PackedKey& key,
+                                             EngineTime cutoff) {
+  if (learner_ == nullptr) return {.quiet = quiet_period_, .memo = {}};
+  const std::optional<Memory::Pause> pause = memory_->TakePause(key, cutoff);
+  if (!pause) return AskToFold(marks, Duration{0}, {});
+  return AskToFold(marks, cutoff - (pause->expires - quiet_period_), pause->memo);
+}
+
+void FoldObserver::NoteLeft(const GroupTable& groups, uint32_t number, EngineTime now,
+                            size_t used) {
+  const GroupTable::Group& group = groups.at(number);
+  if (learner_ != nullptr) {
+    // If the key comes back before the ceiling, that is a gap to learn from.
+    const EngineTime ceiling = group.last + quiet_period_;
+    if (ceiling <= kEndOfTime && ceiling > now) {
+      memory_->RememberPause(group.key, groups.extra(number).memo(), ceiling, now, used);
+    }
+  }
+  if (gaps_ != nullptr) gaps_->NoteLeft(group.key.HashWith(hash_key_), group.last, now);
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,81 @@
+// A FoldObserver watches a book for what does not change which events fold, or tells how long to
+// wait for the next one: it measures gaps (FolderOptions::measure) and learns quiet periods
+// (FolderOptions::quiet_floor). A book of a folder that asks for neither has no observer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <pleat/any_folder.h>
+#include <pleat/gap_stats.h>
+#include <pleat/time.h>
+
+#include "engine/base/hash.h"
+#include "engine/base/page_pool.h"
+#include "engine/fold/gaps.h"
+#include "engine/fold/group_table.h"
+#include "engine/fold/memory.h"
+#include "engine/fold/quiet_learner.h"
+
+namespace pleat::inline v0_1 {
+
+class FoldObserver {
+ public:
+  // How a folder measures: the first `exact` gaps within groups are counted one by one; all books
+  // of the folder share `peak`, which outlives them.
+  struct Measure {
+    uint64_t exact = 0;
+    OpenPeak* peak = nullptr;
+  };
+
+  static bool IsNeeded(const FolderOptions& options) noexcept {
+    return options.measure.gap_stats || options.quiet_floor > Duration{0};
+  }
+
+  // `memory` may be null in a folder that does not learn. What is given outlives the observer.
+  FoldObserver(PagePool& pool, const FolderOptions& options, const HashKey& hash_key,
+               const Measure& measure, Memory* memory);
+
+  // What the learner answers to an event that folds, `gap` after the event that left `memo`; without
+  // a learner the folder's quiet period.
+  QuietLearner::Answer AskToFold(const EventMarks& marks, Duration gap, QuietLearner::Memo memo);
+  // The same for an event that opens a group of `key`.
+  QuietLearner::Answer AskToOpen(const EventMarks& marks, const PackedKey& key, EngineTime cutoff);
+
+  // An event stamped `at` folds into a group whose latest stamp is `last`.
+  void NoteFolded(EngineTime cutoff, EngineTime last, EngineTime at) {
+    if (gaps_ != nullptr) gaps_->NoteFolded(cutoff, last, at);
+  }
+  void NoteOpened(uint64_t hash, EngineTime cutoff, EngineTime at) {
+    if (gaps_ != nullptr) gaps_->NoteOpened(hash, cutoff, at);
+  }
+  // The key's next event will not go to this group. `used` is what counts against the limit on
+  // bytes, beside the memory.
+  void NoteLeft(const GroupTable& groups, uint32_t number, EngineTime now, size_t used);
+  void NoteClosed(const GroupTable::Group& group) {
+    if (gaps_ != nullptr) gaps_->NoteClosed(group.last - group.opened);
+  }
+  void NoteCancelled() noexcept {
+    if (gaps_ != nullptr) gaps_->NoteCancelled();
+  }
+  void NoteEmission(uint64_t events) {
+    if (gaps_ != nullptr) gaps_->NoteEmission(events);
+  }
+
+  void Prefetch(uint64_t hash) const noexcept {
+    if (gaps_ != nullptr) gaps_->Prefetch(hash);
+  }
+
+  // Adds what was measured. REQUIRES: the folder measures.
+  void AddTo(GapStats& stats) { gaps_->AddTo(stats); }
+
+ private:
+  const HashKey& hash_key_;
+  const Duration quiet_period_;  // of a folder that learns the ceiling
+  Memory* const memory_;
+  std::unique_ptr<Gaps> gaps_;             // null: nothing is measured
+  std::unique_ptr<QuietLearner> learner_;  // null: nothing is learned
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,263 @@
+#include "engine/outbox/outbox.h"
+
+#include <tuple>
+
+#include "engine/base/check.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// How many leases are taken back, or emissions put in line, before others get the lock.
+constexpr size_t kPerTurn = 1024;
+
+}  // namespace
+
+Outbox::Outbox(PagePool& pool, const OutboxOptions& options, uint32_t partition,
+               OutboxEntries& entries, const Listeners& listeners)
+    : options_(options),
+      partition_(partition),
+      pool_(pool),
+      entries_(entries),
+      listeners_(listeners),
+      queue_(pool) {}
+
+// At the end as a rule, as neither time nor positions go back in a book. What one event makes ready
+// early is put in its place.
+void Outbox::Push(Ready ready, const Instant& at) {
+  ready.generation = next_generation_++;
+  queue_.Insert(ready, [this](const Ready& mine, const Ready& other) {
+    return Before(mine, entries_, other);
+  });
+  if (options_.on_backlog == OnBacklog::kDropOldest && backlog() > options_.max_backlog) {
+    DropOldest(ready, at);
+  }
+  if (!listeners_.empty()) TellListeners();
+}
+
+bool Outbox::Before(const Ready& mine, const OutboxEntries& others,
+                    const Ready& theirs) const noexcept {
+  if (mine.ripe != theirs.ripe) return mine.ripe < theirs.ripe;
+  if (mine.by_event != theirs.by_event) return theirs.by_event;
+  if (mine.order != theirs.order) return mine.order < theirs.order;
+  return entries_.RankOf(mine.entry) < others.RankOf(theirs.entry);
+}
+
+bool Outbox::IsBefore(const Handout& mine, const Outbox& other,
+                      const Handout& theirs) const noexcept {
+  const bool returned = mine.what() == Handout::What::kReturned;
+  if (returned != (theirs.what() == Handout::What::kReturned)) return returned;
+  if (returned) return mine.returned().IsBefore(theirs.returned());
+  return Before(mine.ready(), other.entries_, theirs.ready());
+}
+
+// --- Handing out
+
+// Once in a call, so that what is lent by it and over at once does not go out twice.
+bool Outbox::TakeBack(const Instant& at) {
+  size_t budget = kPerTurn;
+  return ExpireLeases(at, budget);
+}
+
+// The first of the queue. A batch under way may have ended groups at a time that it has not made
+// everybody's yet: they are not final.
+const Ready* Outbox::Front(EngineTime now) const noexcept {
+  return queue_.empty() || queue_.front().ripe > now ? nullptr : &queue_.front();
+}
+
+Handout Outbox::Next(const Instant& at, bool lends, size_t& budget) {
+  if (leases_ != nullptr) {
+    if (const Leases::Returned* returned = leases_->FirstReturned()) return Handout(returned);
+    if (lends && !leases_->CanHold()) return Handout();
+  }
+  for (;; --budget) {
+    const Ready* const ready = Front(at.now);
+    if (const Ready* released = ReleasedBefore(ready)) {
+      return released->ripe > at.now ? Handout() : Handout(Handout::What::kReleased, released);
+    }
+    if (ready == nullptr)
+      return Handout(queue_.empty() ? Handout::What::kEmpty : Handout::What::kNothing);
+    const uint32_t holder = HolderOf(*ready);
+    if (holder == Leases::kNone) return Handout(Handout::What::kReady, ready);
+    if (budget == 0) return Handout(Handout::What::kLater);
+    PutInLine(holder);
+  }
+}
+
+// The first that was released, if it comes before `ready` in the order of emissions.
+const Ready* Outbox::ReleasedBefore(const Ready* ready) {
+  if (leases_ == nullptr) return nullptr;
+  const Ready* const released = leases_->FirstReleased();
+  if (released == nullptr || ready == nullptr) return released;
+  return released->generation < ready->generation ? released : nullptr;
+}
+
+// The first of the queue waits for its key.
+void Outbox::PutInLine(uint32_t holder) {
+  leases_->Wait(holder, HeldOf(queue_.front()));
+  queue_.PopFront();
+}
+
+Ready Outbox::TakeFront() {
+  const Ready ready = queue_.front();
+  queue_.PopFront();
+  if (const Ready* later = queue_.Ahead(8)) entries_.Prefetch(later->entry);
+  return ready;
+}
+
+Leases::Held Outbox::HeldOf(const Ready& ready) const noexcept {
+  return {
+      .emission = ready, .key = &entries_.KeyOf(ready.entry), .hash = entries_.HashOf(ready.entry)};
+}
+
+uint32_t Outbox::HolderOf(const Ready& ready) const {
+  if (leases_ == nullptr) return Leases::kNone;
+  return leases_->HolderOf(entries_.KeyOf(ready.entry), entries_.HashOf(ready.entry));
+}
+
+void Outbox::Pop(const Handout& next, const Instant& at, Take take) {
+  PLEAT_DCHECK(static_cast<bool>(next));
+  const Ready ready = next.what() == Handout::What::kReturned   ? leases_->TakeReturned(at)
+                      : next.what() == Handout::What::kReleased ? leases_->TakeReleased(at)
+                                                                : TakeFront();
+  take(entries_.GiveAway(ready));
+  entries_.Free(ready.entry);
+  ++popped_;
+}
+
+void Outbox::Lend(const Handout& next, const Instant& at, Duration ttl, LeaseToken origin,
+                  Borrow borrow) {
+  PLEAT_DCHECK(static_cast<bool>(next));
+  if (leases_ == nullptr) {
+    origin.partition = partition_;
+    leases_ = std::make_unique<Leases>(pool_, options_.leases, origin, ttl);
+  }
+  if (next.what() == Handout::What::kReturned) {
+    const Ready ready = leases_->EmissionOf(next.returned());
+    borrow(entries_.Show(ready), leases_->LendReturned(at, ttl));
+  } else if (next.what() == Handout::What::kReleased) {
+    const Ready ready = next.ready();
+    borrow(entries_.Show(ready), leases_->LendReleased(at, ttl));
+  } else {
+    const Ready ready = TakeFront();
+    borrow(entries_.Show(ready), leases_->Lend(HeldOf(ready), at, ttl));
+  }
+}
+
+// The backlog is one too long by `newest`: the first that never went out and whose key is free goes,
+// or else the first of those that wait for the same key.
+void Outbox::DropOldest(const Ready& newest, const Instant& at) {
+  ++dropped_;
+  for (;;) {
+    const Ready* const ready = queue_.empty() ? nullptr : &queue_.front();
+    if (ReleasedBefore(ready) != nullptr) return entries_.Discard(leases_->TakeReleased(at));
+    if (ready == nullptr) {
+      return entries_.Discard(leases_->TakeFirstWaiting(HolderOf(newest)));
+    }
+    const uint32_t holder = HolderOf(*ready);
+    if (holder == Leases::kNone) return entries_.Discard(TakeFront());
+    PutInLine(holder);
+  }
+}
+
+void Outbox::TellListeners() const noexcept {
+  for (EmissionListener* listener : listeners_) listener->MayHaveEmissions();
+}
+
+// --- Leases
+
+// Has `change(drop)` change the leases and does what follows: discards what is over, and tells the
+// listeners if there is something to hand out that was not there before.
+template <class Change>
+LeaseOutcome Outbox::Settle(const Change& change) {
+  const uint64_t returns = leases_->returns();
+  const bool could_hold = leases_->CanHold();
+  const auto drop = [this](const Ready& dropped) {
+    entries_.Discard(dropped);
+    ++dropped_;
+  };
+  const Leases::Answer answer = change(drop);
+  if (answer.over) entries_.Discard(answer.emission);
+  if (leases_->returns() > returns || (leases_->CanHold() && !could_hold)) TellListeners();
+  return answer.outcome;
+}
+
+bool Outbox::ExpireLeases(const Instant& at, size_t& budget) {
+  if (NextLeaseDue() > at.leases) return true;
+  bool all = false;
+  Settle([&](Leases::Drop drop) {
+    all = leases_->Expire(at, budget, drop);
+    return Leases::Answer{};
+  });
+  return all;
+}
+
+LeaseOutcome Outbox::Ack(const LeaseToken& token, const Instant& at) {
+  if (leases_ == nullptr) return LeaseOutcome::kStale;
+  return Settle([&](Leases::Drop) {
+    const Leases::Answer answer = leases_->Ack(token, at);
+    if (answer.over) ++acked_;
+    return answer;
+  });
+}
+
+LeaseOutcome Outbox::Nack(const LeaseToken& token, Duration delay, const Instant& at) {
+  if (leases_ == nullptr) return LeaseOutcome::kStale;
+  return Settle([&](Leases::Drop drop) { return leases_->Nack(token, delay, at, drop); });
+}
+
+Extension Outbox::Extend(const LeaseToken& token, Duration ttl, const Instant& at) {
+  return leases_ == nullptr ? Extension{} : leases_->Extend(token, ttl, at);
+}
+
+// Which letters there are depends on what has run out.
+
+LeaseOutcome Outbox::RetryDeadLetter(const LeaseToken& token, const Instant& at) {
+  if (leases_ == nullptr) return LeaseOutcome::kStale;
+  size_t budget = SIZE_MAX;
+  ExpireLeases(at, budget);
+  return Settle([&](Leases::Drop) { return leases_->Retry(token, at); });
+}
+
+LeaseOutcome Outbox::DropDeadLetter(const LeaseToken& token, const Instant& at) {
+  if (leases_ == nullptr) return LeaseOutcome::kStale;
+  size_t budget = SIZE_MAX;
+  ExpireLeases(at, budget);
+  return Settle([&](Leases::Drop) {
+    const Leases::Answer answer = leases_->TakeDead(token);
+    if (answer.over) ++dropped_;
+    return answer;
+  });
+}
+
+bool Outbox::ScanDeadLetters(uint32_t& place, size_t max, size_t& seen, SeeDead see) const {
+  if (leases_ == nullptr) return true;
+  return leases_->ScanDead(place, max, seen, [&](const Ready& ready, const Death& death) {
+    see(entries_.Show(ready), death);
+  });
+}
+
+void Outbox::AddTo(Ledger& ledger) const noexcept {
+  ledger.popped += popped_;
+  ledger.acked += acked_;
+  ledger.dropped += dropped_;
+  ledger.ready += queue_.size();
+  if (leases_ == nullptr) return;
+  ledger.ready += leases_->waiting();
+  ledger.unacked += leases_->unacked();
+  ledger.dead += leases_->dead();
+  ledger.deliveries += leases_->deliveries();
+  ledger.nacked += leases_->nacked();
+  ledger.ran_out += leases_->ran_out();
+}
+
+void Outbox::CheckWhole() const {
+  const Ready* before = nullptr;
+  queue_.ForEach([&](const Ready& ready) {
+    PLEAT_CHECK(ready.generation < next_generation_);
+    PLEAT_CHECK(before == nullptr || !Before(ready, entries_, *before));
+    before = &ready;
+  });
+  if (leases_ != nullptr) leases_->CheckWhole();
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,194 @@
+// An Outbox holds the emissions of one book until somebody takes them: a queue in emission order,
+// and, once something was lent, the leases, dead letters and lines of waiting emissions. Any kind of
+// collection can own one. The book keeps the entries; the outbox knows them by number and asks the
+// book, through the interface OutboxEntries, only for what concerns the entries themselves.
+//
+// Emission order within a book: (ripe, by time before by event, order), then the rank that the book
+// gives to entries that one call made ready together. Generations count in the order in which
+// emissions became ready, which is the same but for what batches folded at the same time.
+//
+// An outbox is a pure state machine: time and position come in with the Instant of each call. Every
+// method runs under the partition's lock.
+//
+// The backlog is soft: it counts the emissions that are here, and never refuses one. The book asks
+// is_full() before it takes on work that it may refuse.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <absl/functional/function_ref.h>
+#include <pleat/any_folder.h>
+#include <pleat/lease.h>
+#include <pleat/stats.h>
+#include <pleat/time.h>
+
+#include "engine/base/instant.h"
+#include "engine/base/page_pool.h"
+#include "engine/outbox/leases.h"
+#include "engine/outbox/paged_queue.h"
+#include "engine/outbox/ready.h"
+#include "engine/table/packed_key.h"
+
+namespace pleat::inline v0_1 {
+
+// What an outbox needs of a collection's options: one partition's share of them.
+struct OutboxOptions {
+  size_t max_backlog;
+  OnBacklog on_backlog;
+  LeaseOptions leases;
+};
+
+// The entries of the book that owns an outbox.
+class OutboxEntries {
+ public:
+  // Orders entries that one call made ready together, also of different books.
+  struct Rank {
+    EngineTime due;
+    uint64_t position;
+    friend auto operator<=>(const Rank&, const Rank&) = default;
+  };
+
+  // The key stays where it is for as long as the entry lives.
+  virtual const PackedKey& KeyOf(uint32_t entry) const noexcept = 0;
+  virtual uint32_t HashOf(uint32_t entry) const noexcept = 0;  // the low half of the keyed hash
+  virtual Rank RankOf(uint32_t entry) const noexcept = 0;
+  virtual void Prefetch(uint32_t entry) const noexcept = 0;
+
+  // The emission as users see it. The state stays where it is.
+  virtual ClosedGroup Show(const Ready& ready) const noexcept = 0;
+  // The same for good: the caller moves the state out, then calls Free().
+  virtual ClosedGroup GiveAway(const Ready& ready) noexcept = 0;
+  virtual void Free(uint32_t entry) noexcept = 0;
+  // Destroys the state and frees the entry.
+  virtual void Discard(const Ready& ready) noexcept = 0;
+
+ protected:
+  ~OutboxEntries() = default;
+};
+
+// The emission that a book would hand out next.
+class Handout {
+ public:
+  enum class What : uint8_t {
+    kNothing,
+    kEmpty,     // the queue is empty: the book may have more that is due
+    kLater,     // not known yet: others should have their turn at the lock first
+    kReturned,  // it was lent and came back
+    kReady,     // from the queue
+    kReleased,  // from the line behind a lent emission of its key
+  };
+
+  Handout() = default;
+  explicit Handout(What what) noexcept : what_(what) {}
+  explicit Handout(const Leases::Returned* returned) noexcept
+      : item_(returned), what_(What::kReturned) {}
+  Handout(What what, const Ready* ready) noexcept : item_(ready), what_(what) {}
+
+  What what() const noexcept { return what_; }
+  explicit operator bool() const noexcept { return item_ != nullptr; }
+  const Leases::Returned& returned() const noexcept {
+    return *static_cast<const Leases::Returned*>(item_);
+  }
+  // Of one that never went out.
+  const Ready& ready() const noexcept { return *static_cast<const Ready*>(item_); }
+
+ private:
+  const void* item_ = nullptr;
+  What what_ = What::kNothing;
+};
+
+class Outbox {
+ public:
+  using Listeners = std::vector<EmissionListener*>;
+  using Take = absl::FunctionRef<void(const ClosedGroup&)>;
+  using Borrow = absl::FunctionRef<void(const ClosedGroup&, const Delivery&)>;
+  using SeeDead = absl::FunctionRef<void(const ClosedGroup&, const Death&)>;
+
+  // `options` holds this partition's share of the limits. `pool`, `entries` and `listeners` outlive
+  // the outbox.
+  Outbox(PagePool& pool, const OutboxOptions& options, uint32_t partition, OutboxEntries& entries,
+         const Listeners& listeners);
+
+  bool queue_empty() const noexcept { return queue_.empty(); }
+  // The generation of the next emission.
+  uint64_t next_generation() const noexcept { return next_generation_; }
+  // Puts an emission into its place in the queue, gives it its generation, and tells the listeners.
+  // If the backlog drops its oldest, and is over its limit now, that one goes.
+  void Push(Ready ready, const Instant& at);
+
+  // The emissions that wait: to be taken, to be acked, or as dead letters.
+  size_t backlog() const noexcept {
+    return queue_.size() + (leases_ == nullptr ? 0 : leases_->backlog());
+  }
+  bool is_full() const noexcept { return backlog() >= options_.max_backlog; }
+  // Whether the limit on the backlog refuses, and is reached.
+  bool refuses() const noexcept { return options_.on_backlog == OnBacklog::kRefuse && is_full(); }
+
+  // --- Handing out
+
+  // Takes back what ran out by `at`. Returns whether that was all; if not, others should have their
+  // turn at the lock first.
+  bool TakeBack(const Instant& at);
+  // The next emission. Each emission that is put behind one of its key takes one from `budget`.
+  Handout Next(const Instant& at, bool lends, size_t& budget);
+  // REQUIRES for both: `next` is what Next() has just given.
+  void Pop(const Handout& next, const Instant& at, Take take);
+  // `origin` names engine and collection, as tokens shall.
+  void Lend(const Handout& next, const Instant& at, Duration ttl, LeaseToken origin, Borrow borrow);
+
+  // Whether `mine` comes before `theirs`, of another book: what came back before what never went
+  // out, and both in their order.
+  bool IsBefore(const Handout& mine, const Outbox& other, const Handout& theirs) const noexcept;
+
+  // --- Leases
+
+  LeaseOutcome Ack(const LeaseToken& token, const Instant& at);
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay, const Instant& at);
+  Extension Extend(const LeaseToken& token, Duration ttl, const Instant& at);
+  LeaseOutcome RetryDeadLetter(const LeaseToken& token, const Instant& at);
+  LeaseOutcome DropDeadLetter(const LeaseToken& token, const Instant& at);
+  // Shows the dead letters from `place` on; see Slab::ForEachFrom().
+  bool ScanDeadLetters(uint32_t& place, size_t max, size_t& seen, SeeDead see) const;
+  // Takes back what ran out by `at`, looking at no more than `budget` leases, which it lowers.
+  // Returns whether that was all.
+  bool ExpireLeases(const Instant& at, size_t& budget);
+  LeaseTime NextLeaseDue() const noexcept {
+    return leases_ == nullptr ? LeaseTime(kNever) : leases_->NextDue();
+  }
+
+  // Adds its columns: what was popped, acked, dropped and lent, and what waits.
+  void AddTo(Ledger& ledger) const noexcept;
+
+  // Stops the program if an invariant does not hold. O(emissions).
+  void CheckWhole() const;
+
+ private:
+  bool Before(const Ready& mine, const OutboxEntries& others, const Ready& theirs) const noexcept;
+  const Ready* Front(EngineTime now) const noexcept;
+  const Ready* ReleasedBefore(const Ready* ready);
+  void PutInLine(uint32_t holder);
+  Ready TakeFront();
+  Leases::Held HeldOf(const Ready& ready) const noexcept;
+  uint32_t HolderOf(const Ready& ready) const;
+  void DropOldest(const Ready& newest, const Instant& at);
+  void TellListeners() const noexcept;
+  template <class Change>
+  LeaseOutcome Settle(const Change& change);
+
+  const OutboxOptions options_;
+  const uint32_t partition_;
+  PagePool& pool_;
+  OutboxEntries& entries_;
+  const Listeners& listeners_;
+  PagedQueue<Ready> queue_;
+  std::unique_ptr<Leases> leases_;  // null: nothing was ever lent
+  uint64_t next_generation_ = 0;
+  uint64_t popped_ = 0;
+  uint64_t acked_ = 0;
+  uint64_t dropped_ = 0;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,48 @@
+// An OutboxBook is a book that emits: it has an outbox, and hands out through it. A collection of
+// any kind derives its book from this class and says how its entries look.
+#pragma once
+
+#include "engine/base/book.h"
+#include "engine/outbox/outbox.h"
+
+namespace pleat::inline v0_1 {
+
+class OutboxBook : public Book, protected OutboxEntries {
+ public:
+  // See Outbox for these.
+  OutboxBook(PagePool& pool, const OutboxOptions& options, uint32_t partition,
+             const Outbox::Listeners& listeners)
+      : outbox_(pool, options, partition, *this, listeners) {}
+
+  Outbox& outbox() noexcept { return outbox_; }
+  const Outbox& outbox() const noexcept { return outbox_; }
+
+  // The next emission. Applies what is due by `at` only as far as that takes.
+  Handout NextHandout(const Instant& at, bool lends) {
+    size_t in_line = 1024;  // emissions put behind one of their key before others get the lock
+    for (;;) {
+      const Handout next = outbox_.Next(at, lends, in_line);
+      if (next.what() != Handout::What::kEmpty) return next;
+      size_t budget = 64;
+      const bool all = EmitDue(at, budget);
+      if (all && outbox_.queue_empty()) return Handout();
+    }
+  }
+
+  bool ExpireLeases(const Instant& at, size_t& budget) final {
+    return outbox_.ExpireLeases(at, budget);
+  }
+  LeaseTime NextLeaseDue() const noexcept final { return outbox_.NextLeaseDue(); }
+
+  virtual Ledger ledger() const noexcept = 0;
+  virtual Sizes sizes() const noexcept = 0;
+
+ protected:
+  // Pushes what is due by `at` into the outbox, in order, looking at no more than `budget` entries,
+  // which it lowers. Returns whether that was all.
+  virtual bool EmitDue(const Instant& at, size_t& budget) = 0;
+
+  Outbox outbox_;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,21 @@
+// An emission on its way from a book to a consumer. Its key and state lie in an entry of the book,
+// named by `entry`.
+#pragma once
+
+#include <cstdint>
+
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+struct Ready {
+  EngineTime ripe;      // when it was ready: a deadline, or the time of an event or a call
+  uint64_t order;       // among those of one instant
+  uint64_t generation;  // counts the emissions of a book
+  uint32_t entry;
+  bool by_event;  // ready by an event or a call: behind what time has made ready at that instant
+  uint8_t tag;    // the book's own; a folder keeps the Reason here
+};
+static_assert(sizeof(Ready) == 32);
+
+}  // namespace pleat::inline v0_1

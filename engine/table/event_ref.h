@@ -1,0 +1,20 @@
+// One event on its way into a book: the key that it goes to, hashed, and its stamp. The event itself
+// is bytes that the book's owner knows how to read. Everything it refers to is the caller's.
+#pragma once
+
+#include <cstdint>
+
+#include <pleat/time.h>
+
+#include "engine/table/packed_key.h"
+
+namespace pleat::inline v0_1 {
+
+struct EventRef {
+  const PackedKey& key;
+  uint64_t hash;  // keyed
+  const void* event;
+  EngineTime at;
+};
+
+}  // namespace pleat::inline v0_1
