@@ -13,6 +13,7 @@
 #include "tests/cli/fixtures.h"
 #include "tools/pleat/analyze/analyze_options.h"
 #include "tools/pleat/flags.h"
+#include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/fold/fold_flags.h"
 
 namespace pleat::cli {
@@ -97,22 +98,26 @@ void ExpectSuggestionsKnown(std::span<const Flag> flags, auto parse) {
 }
 
 TEST(OptionLists, OfFoldAgree) {
-  const Names table = OptionsOfTable(FoldFlags());
+  FoldOptions options;
+  const Names table = OptionsOfTable(FoldFlags(options));
   EXPECT_GT(table.size(), 40u);
   EXPECT_EQ(OptionsOfHelp(FoldHelp()), table);
   EXPECT_EQ(OptionsOfDocument("fold"), table);
 }
 
 TEST(OptionLists, OfAnalyzeAgree) {
-  const Names table = OptionsOfTable(AnalyzeFlags());
+  AnalyzeOptions options;
+  const Names table = OptionsOfTable(AnalyzeFlags(options));
   EXPECT_GT(table.size(), 15u);
   EXPECT_EQ(OptionsOfHelp(AnalyzeHelp()), table);
   EXPECT_EQ(OptionsOfDocument("analyze"), table);
 }
 
 TEST(OptionLists, SuggestionsAreOptionsOfTheCommand) {
-  ExpectSuggestionsKnown(FoldFlags(), ParseFoldCall);
-  ExpectSuggestionsKnown(AnalyzeFlags(), ParseAnalyzeCall);
+  FoldOptions fold;
+  AnalyzeOptions analyze;
+  ExpectSuggestionsKnown(FoldFlags(fold), ParseFoldOptions);
+  ExpectSuggestionsKnown(AnalyzeFlags(analyze), ParseAnalyzeOptions);
 }
 
 }  // namespace

@@ -85,7 +85,6 @@ const std::vector<Door>& Doors() {
       {"simdjson", {"engine/json/fast_tokenizer.cc"}, {}},
       {"boost/asio", {"engine/asio/", "include/pleat/asio.h", "examples/"}, {}},
       {"boost/", {"engine/", "include/pleat/asio.h", "examples/"}, {}},
-      {"CLI/", {"tools/pleat/"}, {}},
       {"zlib.h", {"tools/pleat/"}, {}},
       {"zstd.h", {"tools/pleat/"}, {}},
       {"absl/", {"engine/", "include/pleat/", "tools/pleat/", "examples/"}, {}},

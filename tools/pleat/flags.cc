@@ -2,48 +2,54 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
-
-#include <CLI/CLI.hpp>
 
 namespace pleat::cli {
 namespace {
 
-std::string Dashed(std::string_view name) { return "--" + std::string(name); }
+constexpr std::string_view kDashes = "--";
 
-absl::Status UnknownOption(std::span<const Flag> flags, std::string_view argument) {
-  const std::string_view dashed = argument.substr(0, argument.find('='));
-  const std::string_view name =
-      dashed.substr(std::min(dashed.find_first_not_of('-'), dashed.size()));
+absl::Status UnknownOption(std::span<const Flag> flags, std::string_view dashed) {
+  const size_t letters = std::min(dashed.find_first_not_of('-'), dashed.size());
   std::vector<std::string_view> known;
   for (const Flag& flag : flags) {
     if (!flag.name.empty()) known.push_back(flag.name);
   }
   std::string message = "unknown option " + std::string(dashed);
-  const std::string nearest = NearestName(name, known);
+  const std::string nearest = NearestName(dashed.substr(letters), known);
   if (!nearest.empty()) message += "; did you mean --" + nearest + "?";
   return absl::InvalidArgumentError(message);
 }
 
-// A value that looks like a flag is a value forgotten. `--output=--odd` still says that it is meant.
-// So is the value of `--output=`, as a script writes with an empty variable: to CLI11 the next
-// argument would be the value, such as an input, which the run would then overwrite.
-absl::Status CheckValuesGiven(std::span<const Flag> flags, const char* const* first,
-                              const char* const* last) {
-  for (const char* const* it = first; it != last; ++it) {
-    std::string_view name(*it);
-    const bool ends_empty = name.ends_with('=');
-    if (ends_empty) name.remove_suffix(1);
-    const std::string_view next = it + 1 != last ? it[1] : "";
-    const bool followed_by_flag = next.starts_with("--") && next.size() > 2;
-    const auto takes_value = [&](const Flag& flag) {
-      return flag.kind != FlagKind::kSwitch && !flag.name.empty() && name == Dashed(flag.name);
-    };
-    if ((ends_empty || followed_by_flag) && std::ranges::any_of(flags, takes_value)) {
-      return absl::InvalidArgumentError(std::string(name) + ": needs a value");
-    }
+bool LooksLikeAFlag(std::string_view text) { return text.starts_with(kDashes); }
+
+// The text for `flag`, which argv[i] names: behind its `=`, or the next argument, to which `i` then
+// moves on. None if it was forgotten: a text that looks like a flag is none, though `--output=--odd`
+// says that it is meant. The text of `--output=` was forgotten too, as by a script whose variable is
+// empty: to take the next argument, such as an input, could make the run overwrite it.
+std::optional<std::string_view> TextFor(const Flag& flag, int argc, const char* const* argv,
+                                        int& i) {
+  const bool is_switch = flag.value.kind == FlagKind::kSwitch;
+  const std::string_view argument = argv[i];
+  if (const size_t equals = argument.find('='); equals != argument.npos) {
+    const std::string_view text = argument.substr(equals + 1);
+    return text.empty() && !is_switch ? std::nullopt : std::optional(text);
   }
-  return absl::OkStatus();
+  if (is_switch) return "true";
+  if (i + 1 == argc || LooksLikeAFlag(argv[i + 1])) return std::nullopt;
+  return argv[++i];
+}
+
+// A condition given twice looks as if both would count. Says how to write what is likely meant.
+absl::Status GivenTwice(std::string_view name, const std::vector<std::string>& texts) {
+  Condition any{.kind = Condition::Kind::kAny};
+  for (const std::string& text : texts) {
+    absl::StatusOr<Condition> condition = ParseCondition(text);
+    if (!condition.ok()) return WrongFlag(name, std::string(condition.status().message()));
+    any.parts.push_back(*std::move(condition));
+  }
+  return WrongFlag(name, "takes one condition; any of several is '" + FormatCondition(any) + "'");
 }
 
 size_t EditDistance(std::string_view a, std::string_view b) {
@@ -62,53 +68,48 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-// All flags are lists of strings to CLI11.
 absl::StatusOr<GivenFlags> ParseFlags(std::span<const Flag> flags, int argc,
                                       const char* const* argv) {
   GivenFlags given;
-  CLI::App app;
-  app.set_help_flag();
-  app.allow_extras();
-  std::map<std::string_view, std::vector<std::string>> texts;
-  std::map<std::string_view, CLI::Option*> switches;
-  for (const Flag& flag : flags) {
-    if (flag.name.empty()) continue;
-    if (flag.kind == FlagKind::kSwitch) {
-      const std::string names = (flag.name == "help" ? "-h," : "") + Dashed(flag.name);
-      switches[flag.name] = app.add_flag(names);
-    } else {
-      // Otherwise the first one would swallow the files that follow it.
-      app.add_option(Dashed(flag.name), texts[flag.name])->allow_extra_args(false);
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == kDashes) {
+      given.inputs.insert(given.inputs.end(), argv + i + 1, argv + argc);
+      break;
     }
-  }
-  // What is left over is files and unknown options. (CLI11 would take a file called "[a,b]" for a
-  // list, so it is not told that there are files.)
-  const char* const* const files =
-      std::find_if(argv, argv + argc, [](std::string_view text) { return text == "--"; });
-  if (absl::Status given_all = CheckValuesGiven(flags, argv, files); !given_all.ok())
-    return given_all;
-  try {
-    app.parse(static_cast<int>(files - argv), argv);
-  } catch (const CLI::ArgumentMismatch& error) {
-    const std::string what = error.what();  // "--quiet: 1 required TEXT missing"
-    return absl::InvalidArgumentError(what.substr(0, what.find(':')) + ": needs a value");
-  } catch (const CLI::ParseError& error) {
-    return absl::InvalidArgumentError(error.what());
-  }
-  for (std::string& rest : app.remaining()) {
-    if (rest.size() > 1 && rest.front() == '-') return UnknownOption(flags, rest);
-    given.inputs.push_back(std::move(rest));
-  }
-  if (files != argv + argc) {
-    given.inputs.insert(given.inputs.end(), files + 1, argv + argc);
-  }
-  for (auto& [name, values] : texts) {
-    if (!values.empty()) given.texts[name] = std::move(values);
-  }
-  for (const auto& [name, option] : switches) {
-    if (option->count() > 0) given.texts[name] = option->results();  // "true", or what `=` gave
+    if (argument.size() < 2 || argument.front() != '-') {
+      given.inputs.emplace_back(argument);
+      continue;
+    }
+    const std::string_view dashed =
+        argument == "-h" ? "--help" : argument.substr(0, argument.find('='));
+    const Flag* const flag =
+        LooksLikeAFlag(dashed) ? FindFlag(flags, dashed.substr(kDashes.size())) : nullptr;
+    if (flag == nullptr) return UnknownOption(flags, dashed);
+    const std::optional<std::string_view> text = TextFor(*flag, argc, argv, i);
+    if (!text) return WrongFlag(flag->name, "needs a value");
+    given.texts[flag->name].emplace_back(*text);
   }
   return given;
+}
+
+absl::Status SetGiven(std::span<const Flag> flags, const GivenFlags& given) {
+  for (const Flag& flag : flags) {
+    const auto found = given.texts.find(flag.name);
+    if (found == given.texts.end()) continue;
+    if (flag.value.kind == FlagKind::kCondition && found->second.size() > 1) {
+      return GivenTwice(flag.name, found->second);
+    }
+    for (const std::string& text : found->second) {
+      if (absl::Status set = flag.value.set(flag.name, text); !set.ok()) return set;
+    }
+  }
+  return absl::OkStatus();
+}
+
+const Flag* FindFlag(std::span<const Flag> flags, std::string_view name) {
+  const auto found = std::ranges::find(flags, name, &Flag::name);
+  return name.empty() || found == flags.end() ? nullptr : &*found;
 }
 
 std::string FlagsHelp(std::span<const Flag> flags) {
@@ -119,8 +120,8 @@ std::string FlagsHelp(std::span<const Flag> flags) {
       out += "\n" + std::string(flag.help) + ":\n";
       continue;
     }
-    out += "  " + Dashed(flag.name);
-    if (!flag.value.empty()) out += " " + std::string(flag.value);
+    out += "  --" + std::string(flag.name);
+    if (!flag.placeholder.empty()) out += " " + std::string(flag.placeholder);
     out += '\n';
     for (size_t at = 0; at < flag.help.size();) {
       const size_t end = std::min(flag.help.find('\n', at), flag.help.size());
@@ -129,10 +130,6 @@ std::string FlagsHelp(std::span<const Flag> flags) {
     }
   }
   return out;
-}
-
-absl::Status WrongFlag(std::string_view name, std::string_view why) {
-  return absl::InvalidArgumentError("--" + std::string(name) + ": " + std::string(why));
 }
 
 std::string NearestName(std::string_view name, const std::vector<std::string_view>& known) {

@@ -1,5 +1,5 @@
-// The flags of a command: one table that the parser, the help text and the suggestions for mistyped
-// names all read. CLI11 cuts the command line up; what the texts mean is the command's business.
+// The flags of a command: one table that the parser, the help text, the spec document and the
+// suggestions for mistyped names all read.
 #pragma once
 
 #include <map>
@@ -10,38 +10,43 @@
 
 #include <absl/status/statusor.h>
 
+#include "tools/pleat/flag_value.h"
+
 namespace pleat::cli {
 
-enum class FlagKind { kText, kNumber, kSwitch, kList, kCondition };
-
 struct Flag {
-  std::string_view name;   // empty: a heading
-  std::string_view value;  // how its value is called in the help; empty for a switch
-  FlagKind kind;
-  std::string_view help;  // one line per '\n'
+  std::string_view name;         // without dashes; empty: a heading, whose text is `help`
+  std::string_view placeholder;  // for its value, in the help; empty for a switch
+  std::string_view help;         // one line per '\n'
+  FlagValue value;
 };
 
-// What stood on a command line.
+inline Flag Heading(std::string_view text) { return {"", "", text, {}}; }
+
+// The texts on a command line.
 struct GivenFlags {
-  std::map<std::string_view, std::vector<std::string>> texts;  // of each flag, in the order given
-  std::vector<std::string> inputs;                             // all that is no flag
+  std::map<std::string_view, std::vector<std::string>> texts;  // by flag, in the order given
+  std::vector<std::string> inputs;                             // all arguments that are no flags
 
   bool Has(std::string_view name) const { return texts.contains(name); }
-  bool IsOn(std::string_view name) const {
-    const auto found = texts.find(name);
-    return found != texts.end() && found->second.back() == "true";
-  }
+  bool IsOn(std::string_view name) const { return Has(name) && texts.at(name).back() == "true"; }
 };
 
-// `argv` begins with the command's name. Errors: kInvalidArgument, for people.
+// Cuts a command line into texts: `--name VALUE`, `--name=VALUE`, `--switch`, `--switch=false`, `-h`
+// for `--help`. Behind `--` everything is an input. `argv` begins with the command's name.
+// Errors: kInvalidArgument, for people: an unknown flag, a value forgotten.
 absl::StatusOr<GivenFlags> ParseFlags(std::span<const Flag> flags, int argc,
                                       const char* const* argv);
 
+// Sets the values of the flags that were given, in the order of the table. The last of several texts
+// counts, but a list takes them all, and a condition given twice is an error.
+absl::Status SetGiven(std::span<const Flag> flags, const GivenFlags& given);
+
+// The flag of that name, or null.
+const Flag* FindFlag(std::span<const Flag> flags, std::string_view name);
+
 // The part of a help text that lists them.
 std::string FlagsHelp(std::span<const Flag> flags);
-
-// "--name: why".
-absl::Status WrongFlag(std::string_view name, std::string_view why);
 
 // The known name nearest to a mistyped one, or an empty string if none is near.
 std::string NearestName(std::string_view name, const std::vector<std::string_view>& known);

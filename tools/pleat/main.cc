@@ -2,22 +2,19 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tools/pleat/analyze/analyze_command.h"
+#include "tools/pleat/console.h"
+#include "tools/pleat/exit_codes.h"
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/interrupt.h"
 
 namespace pleat::cli {
 namespace {
-
-constexpr int kExitDone = 0;
-constexpr int kExitFailed = 1;
-constexpr int kExitUsage = 2;
 
 struct Subcommand {
   std::string_view name;
@@ -67,14 +64,8 @@ int UnknownCommand(std::string_view name) {
   const std::string nearest = NearestName(name, known);
   const std::string hint =
       nearest.empty() ? "see pleat --help" : "did you mean \"" + nearest + "\"?";
-  std::fprintf(stderr, "pleat: unknown command \"%.*s\"; %s\n", static_cast<int>(name.size()),
-               name.data(), hint.c_str());
+  WriteLine("pleat: unknown command \"" + std::string(name) + "\"; " + hint);
   return kExitUsage;
-}
-
-int Print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  return std::fflush(stdout) == 0 ? kExitDone : kExitFailed;
 }
 
 // A file opened later must not become standard output by accident. Writing to what stands in for a
@@ -91,8 +82,7 @@ void OccupyStandardDescriptors() {
 int Main(int argc, const char* const* argv) {
   OccupyStandardDescriptors();
   if (argc < 2) {
-    const std::string help = ShortHelp();
-    std::fwrite(help.data(), 1, help.size(), stderr);
+    WriteLine(ShortHelp());
     return kExitUsage;
   }
   const std::string_view name = argv[1];

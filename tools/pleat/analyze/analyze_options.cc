@@ -7,54 +7,8 @@
 
 #include <pleat/json_analysis.h>
 
-#include "tools/pleat/block_queue.h"
-#include "tools/pleat/machine_memory.h"
-
 namespace pleat::cli {
 namespace {
-
-constexpr Flag kFlags[] = {
-    {"", "", FlagKind::kText, "Analyzing"},
-    {"key", "[NAME=]PATH[,...]", FlagKind::kList,
-     "the members that make up the group key, as for pleat fold (required); each\n"
-     "further --key is analyzed by itself in the same pass, to compare"},
-    {"time", "PATH", FlagKind::kText,
-     "the member with the time of an event (required): RFC 3339, or a number with\n"
-     "--time-unit"},
-    {"time-unit", "s|ms|us|ns", FlagKind::kText, "the unit of a number at --time; never guessed"},
-    {"lateness", "DURATION", FlagKind::kText, "as you would give it to pleat fold (default 0)"},
-    {"max-hold", "DURATION", FlagKind::kText, "likewise (default inf)"},
-    {"future-limit", "DURATION", FlagKind::kText,
-     "likewise (default inf): one stamp far ahead would leave all others behind"},
-    {"quiet-grid", "FROM..TO[/N]", FlagKind::kText,
-     "the quiet periods to try: N of them (default 24) between two, evenly spaced on\n"
-     "a log scale, at most 128; or a list such as 5s,30s,5m. Default: 24 round ones\n"
-     "from the shortest gap of the data to past the longest"},
-    {"", "", FlagKind::kText, "Recommending"},
-    {"target-ratio", "RATIO", FlagKind::kText,
-     "the shortest quiet period that folds this share of the events, such as 0.95"},
-    {"max-delay", "DURATION", FlagKind::kText,
-     "the quiet period that folds most with this delay or less for 99 % of emissions.\n"
-     "With neither of them: the knee, past which waiting gains little"},
-    {"", "", FlagKind::kText, "Output"},
-    {"json", "", FlagKind::kSwitch, "one JSON object per --key instead of tables"},
-    {"html", "FILE", FlagKind::kText,
-     "also a page to look at: plots, tables, a slider; it stands by itself"},
-    {"svg", "FILE", FlagKind::kText, "also the main plot alone"},
-    {"output", "FILE", FlagKind::kText,
-     "write there instead of stdout; the file appears whole or not at all"},
-    {"quiet-summary", "", FlagKind::kSwitch, "no summary and no progress on stderr"},
-    {"", "", FlagKind::kText, "Running"},
-    {"threads", "N", FlagKind::kNumber,
-     "1 to 256 (default 1); same output for every N. One thread analyzes, the others\n"
-     "decompress files and read their lines"},
-    {"max-memory", "BYTES", FlagKind::kNumber,
-     "memory for what is known of keys, also as 512Mi or 2G (default half of the\n"
-     "machine's, or of the control group's); events that would take more are left\n"
-     "out, and counted"},
-    {"strict", "", FlagKind::kSwitch, "go on, but exit with 1 if there was a bad line"},
-    {"help", "", FlagKind::kSwitch, "this text"},
-};
 
 constexpr std::string_view kExamples =
     R"(pleat analyze: says what every quiet period would have done with a log
@@ -94,73 +48,34 @@ Output: for each --key a table, or with --json a line
 Exit codes: as pleat fold; 1 also if events were left out.
 )";
 
-absl::Status SetNumber(std::string_view name, std::string_view text, int low, int high, int& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error == std::errc() && end == text.data() + text.size() && out >= low && out <= high)
-    return absl::OkStatus();
-  return WrongFlag(
-      name, "must be a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+// Each text is a key of its own.
+FlagValue Keys(std::vector<std::string>& keys) {
+  const auto add = [&keys](std::string_view name, std::string_view text) {
+    FoldSpec probe;
+    keys.emplace_back(text);
+    return SetOption(probe, name, text);
+  };
+  return {FlagKind::kList, add, nullptr};
 }
 
-absl::Status SetDuration(std::string_view name, std::string_view text, Duration& out) {
-  absl::StatusOr<Duration> value = ParseDuration(text);
-  if (!value.ok()) return WrongFlag(name, std::string(value.status().message()));
-  if (*value <= Duration{0}) return WrongFlag(name, "must be above 0");
-  out = *value;
-  return absl::OkStatus();
-}
-
-absl::Status SetRatio(std::string_view text, double& ratio) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ratio);
-  if (error == std::errc() && end == text.data() + text.size() && ratio > 0 && ratio < 1)
-    return absl::OkStatus();
-  return WrongFlag("target-ratio", "must be a number between 0 and 1, such as 0.95");
-}
-
-absl::Status SetFile(std::string_view name, std::string_view text, std::string& file) {
-  if (text.empty()) return WrongFlag(name, "needs a file name");
-  if (text == "-" && name != "output") return WrongFlag(name, "needs a file of its own, not -");
-  if (text.find('\0') != std::string_view::npos)
-    return WrongFlag(name, "a file name cannot hold NUL");
-  file = text;
-  return absl::OkStatus();
-}
-
-absl::Status Set(AnalyzeOptions& o, std::string_view name, const std::string& text) {
-  const auto switch_on = [&](bool& on) {
-    if (text != "true" && text != "false") return WrongFlag(name, "must be true or false");
-    on = text == "true";
+FlagValue QuietGrid(std::vector<Duration>& grid) {
+  const auto set = [&grid](std::string_view name, std::string_view text) {
+    absl::StatusOr<std::vector<Duration>> parsed = ParseQuietGrid(text);
+    if (!parsed.ok()) return WrongFlag(name, std::string(parsed.status().message()));
+    grid = *std::move(parsed);
     return absl::OkStatus();
   };
-  if (name == "key") {
-    FoldSpec probe;
-    o.keys.push_back(text);
-    return SetOption(probe, name, text);
-  }
-  if (name == "quiet-grid") {
-    absl::StatusOr<std::vector<Duration>> grid = ParseQuietGrid(text);
-    if (!grid.ok()) return WrongFlag(name, std::string(grid.status().message()));
-    o.analyzer.grid = *std::move(grid);
-    return absl::OkStatus();
-  }
-  if (name == "max-hold") return SetDuration(name, text, o.analyzer.max_hold);
-  if (name == "max-delay") return SetDuration(name, text, o.goal.max_delay);
-  if (name == "target-ratio") return SetRatio(text, o.goal.target_ratio);
-  if (name == "threads") return SetNumber(name, text, 1, kThreadsMax, o.threads);
-  if (name == "html") return SetFile(name, text, o.html_file);
-  if (name == "svg") return SetFile(name, text, o.svg_file);
-  if (name == "output") return SetFile(name, text, o.output_file);
-  if (name == "json") return switch_on(o.json);
-  if (name == "strict") return switch_on(o.strict);
-  if (name == "quiet-summary") return switch_on(o.quiet_summary);
-  if (name == "help") return absl::OkStatus();
-  return SetOption(o.spec, name, text);  // time, time-unit, lateness, future-limit, max-memory
+  return {FlagKind::kText, set, nullptr};
 }
 
-absl::Status Complete(AnalyzeOptions& o) {
-  if (o.keys.empty()) return WrongFlag("key", "is required");
-  if (o.inputs.empty()) o.inputs.emplace_back("-");
-  return absl::OkStatus();
+FlagValue Ratio(double& ratio) {
+  const auto set = [&ratio](std::string_view name, std::string_view text) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, ratio);
+    if (error == std::errc() && stop == end && ratio > 0 && ratio < 1) return absl::OkStatus();
+    return WrongFlag(name, "must be a number between 0 and 1, such as 0.95");
+  };
+  return {FlagKind::kText, set, nullptr};
 }
 
 }  // namespace
@@ -184,7 +99,8 @@ absl::StatusOr<std::vector<Duration>> ParseQuietGrid(std::string_view text) {
     const size_t slash = std::min(text.find('/'), text.size());
     int points = kGridPointsUsual;
     if (slash < text.size()) {
-      absl::Status set = SetNumber("quiet-grid", text.substr(slash + 1), 2, kGridPointsMax, points);
+      absl::Status set =
+          Number(points, 2, kGridPointsMax).set("quiet-grid", text.substr(slash + 1));
       if (!set.ok())
         return absl::InvalidArgumentError("the number of points must be from 2 to " +
                                           std::to_string(kGridPointsMax));
@@ -216,28 +132,72 @@ absl::StatusOr<std::vector<Duration>> ParseQuietGrid(std::string_view text) {
   return grid;
 }
 
-std::span<const Flag> AnalyzeFlags() { return kFlags; }
-
-std::string AnalyzeHelp() {
-  return std::string(kExamples) + FlagsHelp(kFlags) + std::string(kNotes);
+std::vector<Flag> AnalyzeFlags(AnalyzeOptions& o) {
+  return {
+      Heading("Analyzing"),
+      {"key", "[NAME=]PATH[,...]",
+       "the members that make up the group key, as for pleat fold (required); each\n"
+       "further --key is analyzed by itself in the same pass, to compare",
+       Keys(o.keys)},
+      CommonFlag(o, "time",
+                 "the member with the time of an event (required): RFC 3339, or a number with\n"
+                 "--time-unit"),
+      CommonFlag(o, "time-unit"),
+      CommonFlag(o, "lateness", "as you would give it to pleat fold (default 0)"),
+      {"max-hold", "DURATION", "likewise (default inf)", AboveZero(o.analyzer.max_hold)},
+      CommonFlag(o, "future-limit",
+                 "likewise (default inf): one stamp far ahead would leave all others behind"),
+      {"quiet-grid", "FROM..TO[/N]",
+       "the quiet periods to try: N of them (default 24) between two, evenly spaced on\n"
+       "a log scale, at most 128; or a list such as 5s,30s,5m. Default: 24 round ones\n"
+       "from the shortest gap of the data to past the longest",
+       QuietGrid(o.analyzer.grid)},
+      Heading("Recommending"),
+      {"target-ratio", "RATIO",
+       "the shortest quiet period that folds this share of the events, such as 0.95",
+       Ratio(o.goal.target_ratio)},
+      {"max-delay", "DURATION",
+       "the quiet period that folds most with this delay or less for 99 % of emissions.\n"
+       "With neither of them: the knee, past which waiting gains little",
+       AboveZero(o.goal.max_delay)},
+      Heading("Output"),
+      {"json", "", "one JSON object per --key instead of tables", Switch(o.json)},
+      {"html", "FILE", "also a page to look at: plots, tables, a slider; it stands by itself",
+       FileName(o.html_file, Dash::kRefused)},
+      {"svg", "FILE", "also the main plot alone", FileName(o.svg_file, Dash::kRefused)},
+      CommonFlag(o, "output"),
+      CommonFlag(o, "quiet-summary"),
+      Heading("Running"),
+      CommonFlag(o, "threads",
+                 "1 to 256 (default 1); same output for every N. One thread analyzes, the others\n"
+                 "decompress files and read their lines"),
+      CommonFlag(o, "max-memory",
+                 "memory for what is known of keys, also as 512Mi or 2G (default half of the\n"
+                 "machine's, or of the control group's); events that would take more are left\n"
+                 "out, and counted"),
+      CommonFlag(o, "strict"),
+      CommonFlag(o, "help"),
+  };
 }
 
-absl::StatusOr<AnalyzeCall> ParseAnalyzeCall(int argc, const char* const* argv) {
-  absl::StatusOr<GivenFlags> given = ParseFlags(kFlags, argc, argv);
+std::string AnalyzeHelp() {
+  AnalyzeOptions options;
+  return std::string(kExamples) + FlagsHelp(AnalyzeFlags(options)) + std::string(kNotes);
+}
+
+absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(int argc, const char* const* argv) {
+  AnalyzeOptions options;
+  const std::vector<Flag> flags = AnalyzeFlags(options);
+  absl::StatusOr<GivenFlags> given = ParseFlags(flags, argc, argv);
   if (!given.ok()) return given.status();
-  AnalyzeCall call;
-  call.help = given->IsOn("help");
-  if (call.help) return call;
-  call.options.inputs = std::move(given->inputs);
-  call.options.spec.max_bytes = HalfOfMemory();
-  for (const auto& [name, texts] : given->texts) {
-    for (const std::string& text : texts) {
-      if (absl::Status set = Set(call.options, name, text); !set.ok()) return set;
-    }
-  }
-  if (absl::Status complete = Complete(call.options); !complete.ok()) return complete;
-  call.options.analyzer.max_bytes = call.options.spec.max_bytes / call.options.keys.size();
-  return call;
+  options.help = given->IsOn("help");
+  if (options.help) return options;
+  if (absl::Status set = SetGiven(flags, *given); !set.ok()) return set;
+  options.inputs = std::move(given->inputs);
+  Complete(options);
+  if (options.keys.empty()) return WrongFlag("key", "is required");
+  options.analyzer.max_bytes = options.spec.max_bytes / options.keys.size();
+  return options;
 }
 
 }  // namespace pleat::cli

@@ -1,49 +1,39 @@
 // What `pleat analyze` was asked to do.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <absl/status/statusor.h>
 #include <pleat/analysis.h>
-#include <pleat/json.h>
 
 #include "tools/pleat/analyze/recommendation.h"
 #include "tools/pleat/flags.h"
+#include "tools/pleat/job_options.h"
 
 namespace pleat::cli {
 
-struct AnalyzeOptions {
+// Of the FoldSpec it uses the time, its unit, the lateness and the future limit.
+struct AnalyzeOptions : JobOptions {
   std::vector<std::string> keys;  // one analysis each
-  FoldSpec spec;                  // time, time_unit, lateness
   AnalyzerOptions analyzer;
   Goal goal;
   bool json = false;
   std::string html_file;  // empty: none
   std::string svg_file;
-  std::string output_file = "-";
-  bool strict = false;
-  bool quiet_summary = false;
-  int threads = 1;
-  std::vector<std::string> inputs;
-};
-
-struct AnalyzeCall {
-  bool help = false;
-  AnalyzeOptions options;
 };
 
 // Errors: kInvalidArgument, for people.
-absl::StatusOr<AnalyzeCall> ParseAnalyzeCall(int argc, const char* const* argv);
+absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(int argc, const char* const* argv);
 
-// "1s..1d" is kGridPointsUsual quiet periods, evenly spaced on a log scale, in whole microseconds; "1s..1d/100" so many;
-// "1s,5s,1m" these. Errors: kInvalidArgument.
+// "1s..1d" gives kGridPointsUsual quiet periods, evenly spaced on a log scale, in whole
+// microseconds; "1s..1d/100" gives 100 of them; "1s,5s,1m" gives these three.
+// Errors: kInvalidArgument.
 absl::StatusOr<std::vector<Duration>> ParseQuietGrid(std::string_view text);
 
-// The table of its flags, by which the command line is read and the help is written.
-std::span<const Flag> AnalyzeFlags();
+// The table of its flags. They set `options`, which outlives them.
+std::vector<Flag> AnalyzeFlags(AnalyzeOptions& options);
 
 // The help text: examples first, then every option, then what comes out.
 std::string AnalyzeHelp();

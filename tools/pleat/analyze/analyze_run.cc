@@ -9,6 +9,7 @@
 #include "tools/pleat/analyze/analysis_page.h"
 #include "tools/pleat/analyze/analyze_output.h"
 #include "tools/pleat/errno_status.h"
+#include "tools/pleat/exit_codes.h"
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/named_files.h"
 #include "tools/pleat/quantity_text.h"
@@ -16,11 +17,6 @@
 
 namespace pleat::cli {
 namespace {
-
-constexpr int kExitDone = 0;
-constexpr int kExitFailed = 1;
-constexpr int kExitUsage = 2;
-constexpr int kExitSignal = 128;  // plus the signal's number
 
 constexpr uint64_t kBadLinesShown = 10;
 

@@ -1,37 +1,21 @@
-// The flags of `pleat fold`.
+// The flags of `pleat fold`, and its help.
 #pragma once
 
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
-
-#include <absl/status/statusor.h>
 
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_options.h"
 
 namespace pleat::cli {
 
-// The table of them, by which the command line is read and the help is written.
-std::span<const Flag> FoldFlags();
+// The table of them. They set `options`, which outlives them.
+std::vector<Flag> FoldFlags(FoldOptions& options);
 
-// The kind of the option `name`; kText if there is no such option.
-FlagKind KindOf(std::string_view name);
-
-// The options that a spec document may hold, without dashes.
-std::vector<std::string_view> FoldOptionNames();
+// Whether a spec document may hold the flag's option: all but those that belong to one call.
+bool InDocument(const Flag& flag);
 
 // The help text: examples first, then every option, then what comes out.
 std::string FoldHelp();
-
-struct FoldCall {
-  bool help = false;
-  FoldOptions options;
-};
-
-// Reads the arguments after `fold`, and the spec document they name.
-// Errors: kInvalidArgument for a usage error; kUnavailable if the document cannot be read.
-absl::StatusOr<FoldCall> ParseFoldCall(int argc, const char* const* argv);
 
 }  // namespace pleat::cli

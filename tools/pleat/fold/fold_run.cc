@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tools/pleat/errno_status.h"
+#include "tools/pleat/exit_codes.h"
 #include "tools/pleat/fold/advice.h"
 #include "tools/pleat/fold/summary.h"
 #include "tools/pleat/interrupt.h"
@@ -19,11 +20,6 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
-
-constexpr int kExitDone = 0;
-constexpr int kExitFailed = 1;
-constexpr int kExitUsage = 2;
-constexpr int kExitSignal = 128;  // plus the signal's number
 
 // Of input between two settles, which bounds what has closed and waits.
 constexpr size_t kBytesPerSettle = 256 * 1024;

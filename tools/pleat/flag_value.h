@@ -1,0 +1,71 @@
+// The variable behind a flag: how a text sets it, and which text it amounts to now.
+//
+// A value borrows its variable. Every command makes its table of flags with these functions, so
+// that a duration, a file name or a choice is read, and refused, in the same words everywhere:
+//
+//   {"idle", "DURATION", "on a pipe: ...", AboveZero(options.idle)}
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <absl/status/status.h>
+#include <pleat/json.h>
+#include <pleat/time.h>
+
+namespace pleat::cli {
+
+enum class FlagKind { kText, kNumber, kSwitch, kList, kCondition };
+
+struct FlagValue {
+  FlagKind kind = FlagKind::kText;
+
+  // Reads `text`. `name` is the flag's, for messages. Errors: kInvalidArgument, "--name: why".
+  std::function<absl::Status(std::string_view name, std::string_view text)> set;
+
+  // The text that `set` would read as the present value; empty for a file that was not given. Null if
+  // the value belongs to a FoldSpec, whose texts OptionsOf() tells.
+  std::function<std::string()> text;
+};
+
+// "--name: why", as an error.
+absl::Status WrongFlag(std::string_view name, std::string_view why);
+
+// "true" or "false".
+FlagValue Switch(bool& on);
+
+// A whole number from `low` to `high`.
+FlagValue Number(int& number, int low, int high);
+
+// A duration above zero.
+FlagValue AboveZero(Duration& duration);
+
+// Any text.
+FlagValue Text(std::string& text);
+
+enum class Dash { kStandardStream, kRefused };
+
+// The name of a file. `dash` says whether "-" may stand for a standard stream.
+FlagValue FileName(std::string& file, Dash dash);
+
+// The option of a FoldSpec that has the flag's name; see SetOption().
+FlagValue InSpec(FoldSpec& spec, FlagKind kind = FlagKind::kText);
+
+// One of two names. `choice` is an enum that counts from 0, in the order of the names.
+template <class Enum>
+FlagValue OneOf(Enum& choice, std::string_view first, std::string_view second) {
+  const auto set = [&choice, first, second](std::string_view name, std::string_view text) {
+    if (text != first && text != second) {
+      return WrongFlag(name, "must be " + std::string(first) + " or " + std::string(second));
+    }
+    choice = text == first ? Enum{0} : Enum{1};
+    return absl::OkStatus();
+  };
+  const auto text = [&choice, first, second] {
+    return std::string(choice == Enum{0} ? first : second);
+  };
+  return {FlagKind::kText, set, text};
+}
+
+}  // namespace pleat::cli

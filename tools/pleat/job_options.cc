@@ -1,0 +1,70 @@
+#include "tools/pleat/job_options.h"
+
+#include <cassert>
+#include <utility>
+
+#include "tools/pleat/block_queue.h"
+#include "tools/pleat/machine_memory.h"
+
+namespace pleat::cli {
+namespace {
+
+// Its default depends on the machine, so that a document does not hold it unless it was given.
+FlagValue MaxMemory(JobOptions& o) {
+  const auto set = [&o](std::string_view name, std::string_view text) {
+    absl::Status status = SetOption(o.spec, name, text);
+    o.max_memory_given |= status.ok();
+    return status;
+  };
+  const auto text = [&o] {
+    return o.max_memory_given ? std::to_string(o.spec.max_bytes) : std::string();
+  };
+  return {FlagKind::kNumber, set, text};
+}
+
+std::vector<Flag> CommonFlags(JobOptions& o) {
+  return {
+      {"time", "PATH",
+       "the member with the time of an event: RFC 3339, or a number with --time-unit",
+       InSpec(o.spec)},
+      {"time-unit", "s|ms|us|ns", "the unit of a number at --time; never guessed", InSpec(o.spec)},
+      {"lateness", "DURATION",
+       "how far out of order events may come: the watermark trails the newest event by\n"
+       "this much (default 0)",
+       InSpec(o.spec)},
+      {"future-limit", "DURATION",
+       "events ahead of the watermark by more than this are bad (default inf)", InSpec(o.spec)},
+      {"max-memory", "BYTES",
+       "memory to use, also as 512Mi or 2G (default half of the machine's, or of the\n"
+       "control group's)",
+       MaxMemory(o)},
+      {"on-bad", "skip|fail", "a line that is not a usable event: skip it (default), or stop there",
+       OneOf(o.on_bad, "skip", "fail")},
+      {"bad", "FILE", "write bad lines there, as they came", FileName(o.bad_file, Dash::kRefused)},
+      {"strict", "", "go on, but exit with 1 if there was a bad line", Switch(o.strict)},
+      {"output", "FILE", "write there instead of stdout; the file appears whole or not at all",
+       FileName(o.output_file, Dash::kStandardStream)},
+      {"quiet-summary", "", "no summary and no progress on stderr", Switch(o.quiet_summary)},
+      {"threads", "N", "1 to 256 (default 1); same output for every N",
+       Number(o.threads, 1, kThreadsMax)},
+      {"help", "", "this text", Switch(o.help)},
+  };
+}
+
+}  // namespace
+
+Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view help) {
+  const std::vector<Flag> flags = CommonFlags(options);
+  const Flag* const found = FindFlag(flags, name);
+  assert(found != nullptr);
+  Flag flag = *found;
+  if (!help.empty()) flag.help = help;
+  return flag;
+}
+
+void Complete(JobOptions& options) {
+  if (options.inputs.empty()) options.inputs.emplace_back("-");
+  if (!options.max_memory_given) options.spec.max_bytes = HalfOfMemory();
+}
+
+}  // namespace pleat::cli

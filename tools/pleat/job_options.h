@@ -1,0 +1,41 @@
+// The options that all commands have which read lines of events, and the flags that set them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pleat/json.h>
+
+#include "tools/pleat/flags.h"
+
+namespace pleat::cli {
+
+struct JobOptions {
+  enum class OnBad : uint8_t { kSkip, kFail };
+
+  FoldSpec spec;                  // the event's key and time, the limits, and so on
+  bool max_memory_given = false;  // if not, spec.max_bytes is half of the memory there is
+  int threads = 1;
+  OnBad on_bad = OnBad::kSkip;
+  std::string bad_file;  // empty: none
+  bool strict = false;
+  std::string output_file = "-";
+  bool quiet_summary = false;
+
+  // These belong to one call and are no part of a document.
+  std::vector<std::string> inputs;
+  bool help = false;
+};
+
+// The flag `name` of those that commands share: time, time-unit, lateness, future-limit, max-memory,
+// on-bad, bad, strict, output, quiet-summary, threads, help. A command lists those that it has, where
+// its help wants them, and gives `help` if the flag means something of its own there.
+// REQUIRES: `options` outlives the flag.
+Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view help = {});
+
+// Fills in the inputs and the memory if they were not given.
+void Complete(JobOptions& options);
+
+}  // namespace pleat::cli
