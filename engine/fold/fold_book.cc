@@ -213,7 +213,7 @@ void FoldBook::Push(const Due& due, const Instant& at) {
   ++ledger_.closed;
   if (observer_ != nullptr) observer_->NoteClosed(groups_.at(due.number));
   const bool silent = options_.edge == Edge::kLeading ||
-                      (options_.edge == Edge::kBoth && groups_.InfoOf(due.number).count == 1);
+                      (options_.edge == Edge::kBoth && groups_.CountOf(due.number) == 1);
   if (!silent) return PushEmission(due, at);
   ++ledger_.silent;
   groups_.DestroyState(due.number);
@@ -223,7 +223,7 @@ void FoldBook::Push(const Due& due, const Instant& at) {
 void FoldBook::PushEmission(const Due& due, const Instant& at) {
   const uint32_t number = due.number;
   ++ledger_.emissions[IndexOf(static_cast<Reason>(due.tag))];
-  if (observer_ != nullptr) observer_->NoteEmission(groups_.InfoOf(number).count);
+  if (observer_ != nullptr) observer_->NoteEmission(groups_.CountOf(number));
   if (room_.tracks_ready()) room_.NoteReady(groups_.BytesOf(number));
   if (groups_.has_extra()) {
     Extra& extra = groups_.extra(number);
@@ -246,40 +246,45 @@ void FoldBook::PushEmission(const Due& due, const Instant& at) {
 // --- What the outbox asks
 
 ClosedGroup FoldBook::Show(const Ready& ready) const noexcept {
+  const uint32_t number = ready.entry;
+  const Group& group = groups_.at(number);
   const auto reason = static_cast<Reason>(ready.tag);
   // An event that was too old for the group has closed it before its time.
   const bool too_old = ready.by_event && StepOf(ready.order) == Step::kBeforeIt;
   const bool by_time = !too_old && (reason == Reason::kQuiet || reason == Reason::kMaxHold ||
                                     reason == Reason::kPartial);
-  ClosedGroup group;
-  static_cast<GroupInfo&>(group) = groups_.InfoOf(ready.entry);
-  group.key = groups_.at(ready.entry).key.view();
-  group.state = groups_.state(ready.entry);
-  group.closed = by_time ? groups_.DueOf(ready.entry) : ready.ripe;
-  group.reason = reason;
-  group.id = {.partition = partition_, .generation = ready.generation};
+  ClosedGroup shown;
+  static_cast<GroupInfo&>(shown) = groups_.InfoOf(number);
+  shown.key = group.key.view();
+  shown.state = groups_.state(number);
+  shown.closed = by_time ? groups_.DueOf(group) : ready.ripe;
+  shown.reason = reason;
+  shown.id = {.partition = partition_, .generation = ready.generation};
   if (groups_.has_extra()) {
-    const Extra& extra = groups_.extra(ready.entry);
-    group.revision = extra.revision;
-    group.partial = extra.kind == Kind::kLeading || extra.kind == Kind::kPartial;
+    const Extra& extra = groups_.extra(number);
+    shown.revision = extra.revision;
+    shown.partial = extra.kind == Kind::kLeading || extra.kind == Kind::kPartial;
     if (extra.corrects != GroupTable::kNothing) {
-      group.corrects = EmissionId{partition_, extra.corrects};
+      shown.corrects = EmissionId{partition_, extra.corrects};
     }
   }
-  return group;
+  return shown;
+}
+
+// An emission leaves for good; its state is still there.
+void FoldBook::NoteGone(uint32_t number) noexcept {
+  const size_t heap = groups_.UncountHeap(number);
+  if (room_.tracks_ready()) room_.NoteGone(groups_.BytesOfNew(groups_.at(number).key) + heap);
 }
 
 ClosedGroup FoldBook::GiveAway(const Ready& ready) noexcept {
-  const size_t heap = groups_.UncountHeap(ready.entry);
-  if (room_.tracks_ready()) {
-    room_.NoteGone(groups_.BytesOfNew(groups_.at(ready.entry).key) + heap);
-  }
+  NoteGone(ready.entry);
   return Show(ready);
 }
 
 void FoldBook::Discard(const Ready& ready) noexcept {
-  const ClosedGroup group = GiveAway(ready);
-  ops_.destroy(ops_.context, group.state);
+  NoteGone(ready.entry);
+  ops_.destroy(ops_.context, groups_.state(ready.entry));
   groups_.Free(ready.entry);
 }
 

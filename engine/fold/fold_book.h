@@ -215,6 +215,7 @@ class FoldBook final : public OutboxBook {
   ClosedGroup GiveAway(const Ready& ready) noexcept override;
   void Free(uint32_t entry) noexcept override { groups_.Free(entry); }
   void Discard(const Ready& ready) noexcept override;
+  void NoteGone(uint32_t number) noexcept;
 
   // Members that every fold reads lie close together.
   const size_t plain_below_;  // with as many bytes states must not grow; 0: no fold is plain

@@ -217,7 +217,7 @@ void FoldBook::OpenGroup(const Turn& turn) {
   }
   std::optional<Reason> reason = ReasonBehind(number, turn.marks.ends);
   if (!reason && groups_.DueOf(number) <= turn.now) reason = groups_.ReasonByTime(number);
-  if (reason) {
+  if (reason) [[unlikely]] {
     NoteLeft(number);
     CloseByEvent(number, *reason, turn.now, OrderOf(turn.position, Step::kBehindIt), turn.at);
   } else {
@@ -236,7 +236,7 @@ std::optional<Reason> FoldBook::ReasonBehind(uint32_t number, bool ends) const {
   if (ends) return Reason::kEndMark;
   const void* const state = groups_.state(number);
   if (ops_.condition != nullptr && ops_.condition(ops_.context, state)) return Reason::kCondition;
-  if (groups_.InfoOf(number).count >= options_.max_events) return Reason::kMaxEvents;
+  if (groups_.CountOf(number) >= options_.max_events) return Reason::kMaxEvents;
   if (options_.max_group_bytes == kNoByteCap) return std::nullopt;
   const size_t weight = ops_.weight != nullptr ? ops_.weight(ops_.context, state)
                                                : ops_.size + groups_.HeapBytesOf(number);

@@ -56,17 +56,9 @@ GroupTable::~GroupTable() {
   });
 }
 
-GroupInfo GroupTable::InfoOf(uint32_t number) const noexcept {
-  const Group& group = at(number);
-  GroupInfo info;
-  info.count = group.count;
-  if (!wraps_.empty()) {
-    const auto wraps = wraps_.find(number);
-    if (wraps != wraps_.end()) info.count |= uint64_t{wraps->second} << 32;
-  }
-  info.first = FirstOf(number);
-  info.last = group.last;
-  return info;
+uint64_t GroupTable::HighCountOf(uint32_t number) const noexcept {
+  const auto wraps = wraps_.find(number);
+  return wraps == wraps_.end() ? 0 : wraps->second;
 }
 
 uint32_t GroupTable::FindSlowly(const PackedKey& key, uint64_t hash) const {
@@ -120,11 +112,6 @@ void GroupTable::NoteEarlier(uint32_t number, EngineTime at) {
   const Duration back = this->at(number).opened - at;
   cold.back = back < Duration{kFar} ? static_cast<uint32_t>(back.count()) : kFar;
   if (cold.back == kFar) early_[number] = at;
-}
-
-EngineTime GroupTable::FirstOf(uint32_t number) const noexcept {
-  const Cold& cold = table_.cold(number);
-  return cold.back == kFar ? early_.at(number) : at(number).opened - Duration{cold.back};
 }
 
 void GroupTable::Index(uint32_t number, uint64_t hash) {

@@ -108,8 +108,14 @@ class GroupTable {
   bool indexed(uint32_t number) const noexcept { return table_.cold(number).indexed != 0; }
   // The position of the event that opened it.
   uint64_t position(uint32_t number) const noexcept { return table_.cold(number).position(); }
-  // Its events and stamps, as users see them.
-  GroupInfo InfoOf(uint32_t number) const noexcept;
+  // How many events it holds, and its stamps, as users see them.
+  uint64_t CountOf(uint32_t number) const noexcept {
+    const uint64_t low = at(number).count;
+    return wraps_.empty() ? low : low | HighCountOf(number) << 32;
+  }
+  GroupInfo InfoOf(uint32_t number) const noexcept {
+    return {.count = CountOf(number), .first = FirstOf(number), .last = at(number).last};
+  }
 
   // --- Finding a group by its key
 
@@ -205,7 +211,7 @@ class GroupTable {
   // Its key's next event does not go to it. REQUIRES: it is indexed.
   void Unindex(uint32_t number);
   // Arms it for its deadline, or for the next instant of its grid if that comes first.
-  void Arm(uint32_t number) { table_.Arm(number); }
+  void Arm(uint32_t number) { table_.Arm(number, NextInstantOf(at(number)), position(number)); }
   // It has ended before its deadline: it leaves the index and has no deadline any more.
   void End(uint32_t number);
   // Calls the state's destructor.
@@ -319,7 +325,11 @@ class GroupTable {
     Prefetch(table_.hot(number));
     if (two_lines_) Prefetch(table_.hot(number) + 64);
   }
-  EngineTime FirstOf(uint32_t number) const noexcept;
+  EngineTime FirstOf(uint32_t number) const noexcept {
+    const uint32_t back = table_.cold(number).back;
+    return back == kFar ? early_.at(number) : at(number).opened - Duration{back};
+  }
+  uint64_t HighCountOf(uint32_t number) const noexcept;
   // bytes_ holds, of what a state owns, as much as the state owned after its last fold. A debug build
   // also keeps that number apart, and compares when it is taken back.
   void CountHeap([[maybe_unused]] uint32_t number, size_t more) noexcept {

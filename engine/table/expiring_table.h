@@ -170,7 +170,10 @@ class ExpiringTable {
   // Gives an entry the deadline DueOf(number); again when that has moved earlier. O(1), and if it
   // had a deadline some references are swept. REQUIRES, of a table without tickets: no reference is
   // left.
-  void Arm(uint32_t number) {
+  void Arm(uint32_t number) { Arm(number, entries_.DueOf(number), entries_.OrderOf(number)); }
+  // The same for an owner that knows them. REQUIRES: they are DueOf(number) and OrderOf(number).
+  void Arm(uint32_t number, EngineTime due, uint64_t order) {
+    PLEAT_DCHECK(due == entries_.DueOf(number) && order == entries_.OrderOf(number));
     Cold& cold = slab_.cold(number);
     PLEAT_DCHECK(cold.taken && (kMovesEarlier || !cold.referred));
     uint32_t reference = number;
@@ -182,7 +185,7 @@ class ExpiringTable {
     }
     cold.armed = 1;
     cold.referred = 1;
-    deadlines_.Arm(reference, entries_.DueOf(number), entries_.OrderOf(number));
+    deadlines_.Arm(reference, due, order);
     if (moves) NoteStale();
   }
 
