@@ -11,6 +11,7 @@
 
 #include <pleat/engine.h>
 #include <pleat/folder.h>
+#include <pleat/gap_stats.h>
 #include <pleat/metrics.h>
 
 using namespace std::chrono_literals;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <pleat/any_folder.h>
+#include <pleat/gap_stats.h>
 
 #include "engine/base/check.h"
 #include "engine/base/inside.h"
@@ -19,7 +20,6 @@ absl::Status OutOfRange(std::string_view option, std::string_view must) {
 }
 
 absl::Status Check(const FolderOptions& options, const StateOps& ops, int partitions) {
-  const auto least = static_cast<size_t>(partitions);
   if (options.quiet_period <= Duration::zero()) return OutOfRange("quiet_period", "above zero");
   if (options.quiet_floor < Duration::zero()) return OutOfRange("quiet_floor", "zero or more");
   if (options.quiet_floor >= options.quiet_period ||
@@ -54,24 +54,21 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
   if (ops.has_ids && options.late.on_late != OnLate::kReject) {
     return OutOfRange("late.on_late", "kReject with ids: an event could count twice");
   }
-  if (options.limits.max_groups < least) {
-    return OutOfRange("limits.max_groups", "at least one for each of the engine's partitions, " +
-                                               std::to_string(partitions));
-  }
-  if (options.limits.max_bytes < least)
-    return OutOfRange("limits.max_bytes", "at least one for each partition");
-  if (options.limits.max_backlog < least) {
-    return OutOfRange("limits.max_backlog", "at least one for each partition");
+  const std::pair<std::string_view, size_t> shared[] = {
+      {"limits.max_groups", options.limits.max_groups},
+      {"limits.max_bytes", options.limits.max_bytes},
+      {"limits.max_backlog", options.limits.max_backlog},
+      {"leases.max_leased", options.leases.max_leased},
+      {"leases.max_dead_letters", options.leases.max_dead_letters}};
+  for (const auto& [option, limit] : shared) {
+    if (limit >= static_cast<size_t>(partitions)) continue;
+    return OutOfRange(
+        option, "at least one for each of the engine's partitions, " + std::to_string(partitions));
   }
   if (options.leases.max_deliveries < 1) return OutOfRange("leases.max_deliveries", "at least 1");
-  if (options.leases.max_leased < least)
-    return OutOfRange("leases.max_leased", "at least one for each partition");
   if (options.leases.max_age <= Duration::zero()) return OutOfRange("leases.max_age", "above zero");
   if (options.leases.max_nack_delay <= Duration::zero())
     return OutOfRange("leases.max_nack_delay", "above zero");
-  if (options.leases.max_dead_letters < least) {
-    return OutOfRange("leases.max_dead_letters", "at least one for each partition");
-  }
   if (ops.open == nullptr || ops.fold == nullptr || ops.destroy == nullptr) {
     return OutOfRange("open, fold and destroy of the state", "given");
   }

@@ -44,6 +44,7 @@
 
 #include <absl/functional/function_ref.h>
 #include <pleat/any_folder.h>
+#include <pleat/gap_stats.h>
 #include <pleat/outcome.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>

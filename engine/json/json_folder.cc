@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <pleat/gap_stats.h>
 #include <pleat/json.h>
 
 #include "engine/json/counter.h"

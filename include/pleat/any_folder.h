@@ -3,77 +3,31 @@
 // JSON one, a language binding) use it directly. If you have a struct, you want folder.h.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <type_traits>
 
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <pleat/batch.h>
 #include <pleat/engine.h>
 #include <pleat/export.h>
-#include <pleat/gap_stats.h>
 #include <pleat/lease.h>
 #include <pleat/options.h>
 #include <pleat/outcome.h>
 #include <pleat/partition.h>
+#include <pleat/state_ops.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
 
 class FolderCore;
-
-// What an event says beside its content.
-struct EventMarks {
-  bool starts = false;  // it opens a group; an open one closes before it
-  bool ends = false;    // its group closes behind it
-  Duration quiet_period{
-      0};  // after this event; 0: the folder's. A group's deadline is the latest that
-           // any of its events asks for
-  // With FolderOptions::quiet_floor: what learns its quiet period together with the keys of this event. Any number;
-  // 0 is none. An event of none goes by what all events say, and so does one of a class with few events so
-  // far, or of one beyond the first 1,023 in its partition.
-  uint32_t key_class = 0;
-  // With StateOps::has_ids:
-  std::string_view id;  // names the event among those of its key; any bytes
-  uint64_t content =
-      0;  // a hash of all else; of two events with one id it tells a retry from a conflict
-};
-
-// How to handle one pair of types. All of these run under a partition's lock: they must not throw and
-// must not call the engine. `context` is passed through.
-struct StateOps {
-  uint32_t size = 0;   // of the state, in bytes
-  uint32_t align = 1;  // a power of two, at most 64
-  void* context = nullptr;
-  void (*open)(void* context, void* state) = nullptr;  // constructs an empty state
-  // Folds, and returns by how many bytes what heap_bytes counts has grown; 0 without heap_bytes.
-  int64_t (*fold)(void* context, void* state, const void* event) = nullptr;
-  void (*relocate)(void* context, void* to, void* from) = nullptr;  // moves; `from` is raw after
-  void (*destroy)(void* context, void* state) = nullptr;
-  // Bytes that the state holds outside itself. Null: none, ever.
-  size_t (*heap_bytes)(void* context, const void* state) = nullptr;
-
-  // The rest may be null if it is not needed.
-
-  // Constructs a copy; needed for leading edges and partials.
-  void (*copy)(void* context, void* to, const void* from) = nullptr;
-  // Null: no event has any marks.
-  EventMarks (*marks)(void* context, std::string_view key, const void* event) = nullptr;
-  // Whether events have ids, each of them, in their marks. Needs an accept_limit and OnLate::kReject.
-  bool has_ids = false;
-  // Asked after every fold: whether the group closes, with reason kCondition.
-  bool (*condition)(void* context, const void* state) = nullptr;
-  // What max_group_bytes is compared with. Null: size, and heap_bytes().
-  size_t (*weight)(void* context, const void* state) = nullptr;
-};
+struct GapStats;
 
 // Names an emission: no two of one collection in one Engine object share it, also when a key comes
 // back. Nothing is stored yet, so the next process counts from 0 again.
@@ -108,71 +62,6 @@ struct ClosedGroup : GroupInfo {
 struct ScanCursor {
   int partition = 0;
   uint32_t place = 0;
-};
-
-// The key of an event in a batch: a view of bytes that somebody else keeps. A temporary string does
-// not convert to it, because it would be gone before the batch is folded.
-class KeyView : public std::string_view {
- public:
-  KeyView() = default;
-  template <class Key>
-    requires std::convertible_to<const Key&, std::string_view>
-  constexpr KeyView(const Key& key) : std::string_view(key) {}  // NOLINT(*-explicit-constructor)
-  constexpr KeyView(const char* data, size_t size) noexcept : std::string_view(data, size) {}
-  KeyView(const std::string&& temporary) = delete;
-};
-
-// An event with the key it goes to and its stamp. `key` and what `event` refers to must stay valid
-// during the call they are handed to, and no longer.
-template <class Event>
-struct KeyedEvent {
-  KeyView key;
-  EngineTime at;
-  Event event;
-};
-
-// A span of KeyedEvent<Event> without the type: the events are `stride` bytes apart, and the offsets
-// say where in each the parts lie.
-struct AnyBatch {
-  const void* first = nullptr;
-  size_t size = 0;
-  size_t stride = 0;
-  size_t key_offset = 0;
-  size_t at_offset = 0;
-  size_t event_offset = 0;
-
-  template <class Event>
-  static AnyBatch Of(std::span<const KeyedEvent<Event>> events) noexcept {
-    using Keyed = KeyedEvent<Event>;
-    static_assert(std::is_standard_layout_v<Keyed>,
-                  "the Event of a batch has to be of standard layout; Fold() takes any");
-    return {.first = events.data(),
-            .size = events.size(),
-            .stride = sizeof(Keyed),
-            .key_offset = offsetof(Keyed, key),
-            .at_offset = offsetof(Keyed, at),
-            .event_offset = offsetof(Keyed, event)};
-  }
-
-  // The parts of event `i` < size.
-  const KeyView& KeyOf(size_t i) const noexcept {
-    return *static_cast<const KeyView*>(PartOf(i, key_offset));
-  }
-  EngineTime AtOf(size_t i) const noexcept {
-    return *static_cast<const EngineTime*>(PartOf(i, at_offset));
-  }
-  const void* EventOf(size_t i) const noexcept { return PartOf(i, event_offset); }
-
-  // Drops the first `n` <= size events.
-  void RemovePrefix(size_t n) noexcept {
-    first = PartOf(n, 0);
-    size -= n;
-  }
-
- private:
-  const void* PartOf(size_t i, size_t offset) const noexcept {
-    return static_cast<const std::byte*>(first) + i * stride + offset;
-  }
 };
 
 // Told that there may be something to pop or to lease. What waits for emissions, such as an adapter to some

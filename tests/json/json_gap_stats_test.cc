@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pleat/gap_stats.h>
 #include <pleat/json.h>
 #include <pleat/json_analysis.h>
 

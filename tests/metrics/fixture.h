@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pleat/gap_stats.h>
 #include <pleat/metrics.h>
 
 namespace pleat {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <pleat/folder.h>
+#include <pleat/gap_stats.h>
 #include <pleat/partition.h>
 
 #include "tests/model/agreement.h"

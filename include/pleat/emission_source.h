@@ -1,0 +1,155 @@
+// EmissionSource: the emissions of a collection, such as a Folder, and how to take them.
+//
+// Pop() takes emissions for good: if the process dies before it has passed them on, they are lost.
+// Lease() lends them until they are acked, and lends them again if they are not; lease.h has the
+// rules.
+//
+//   for (auto& emission : folder.Pop(100)) Publish(emission.key, emission.state);
+//
+//   for (auto& lease : folder.Lease(100, 30s, driver.lease_now())) {
+//     if (Publish(lease.key, lease.state)) lease.Ack();
+//   }
+//
+// Both may be used on one collection: Pop() passes over emissions that are lent, or that wait for
+// their key.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <pleat/any_folder.h>
+#include <pleat/emission.h>
+#include <pleat/export.h>
+#include <pleat/lease.h>
+#include <pleat/partition.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+// Thread safety: any thread may call any method at any time, also on one object. Ownership: a
+// handle; copies mean the same collection. When that is closed, or its engine is gone, the calls
+// hand out nothing, and answer kClosed.
+template <class State>
+class EmissionSource {
+ public:
+  // Takes up to `max` emissions for good, in closing order over the partitions of `from`: by the
+  // instant at which they became final, groups that time closed before those that an event closed,
+  // then by input order. Each emission goes to one caller. The partitions are locked meanwhile, and
+  // folds that wait for them have their turn before the next such call; so `max` bounds how long a
+  // fold waits. A range of one partition is several times cheaper.
+  [[nodiscard]] std::vector<Emission<State>> Pop(size_t max, PartitionRange from = {}) noexcept {
+    std::vector<Emission<State>> out;
+    any_.Pop(max, from, [&out, max](const ClosedGroup& group) {
+      // Room for a few hundred at once: moving states on, time and again, costs more.
+      if (out.empty()) out.reserve(std::min<size_t>(max, 256));
+      State& state = *static_cast<State*>(group.state);
+      out.push_back(EmissionOf(group, std::move(state)));
+      state.~State();
+    });
+    return out;
+  }
+
+  // Pops up to `max` emissions and calls `consume(Emission<State>&&)` with each; no lock is held,
+  // so `consume` may call anything. Returns how many there were. If `consume` throws, the emissions
+  // after it are lost.
+  template <class Consume>
+  size_t PopEach(size_t max, Consume&& consume) {
+    std::vector<Emission<State>> taken = Pop(max);
+    for (Emission<State>& emission : taken) consume(std::move(emission));
+    return taken.size();
+  }
+
+  // Advance(now), then Pop(max): all that a polling loop does.
+  [[nodiscard]] std::vector<Emission<State>> PopExpired(EngineTime now, size_t max) noexcept {
+    any_.Advance(now);
+    return Pop(max);
+  }
+
+  // Lends up to `max` emissions for `ttl` after `now`: first those that came back, by the instant
+  // at which they did, then as Pop(). Locks as Pop(), and copies states under the locks.
+  //
+  // `now`, here, in Nack() and in Extend(), moves LeaseTime, which never goes back. O(1).
+  [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration ttl, LeaseTime now,
+                                                 PartitionRange from = {}) noexcept
+    requires std::is_copy_constructible_v<State>
+  {
+    std::vector<Leased<State>> out;
+    any_.Lease(max, ttl, now, from, [&](const ClosedGroup& group, const Delivery& delivery) {
+      out.push_back(Leased<State>{CopyOf(group), delivery, any_});
+    });
+    return out;
+  }
+
+  // Ends the lease: the emission was delivered. O(1). A repeated Ack() is answered kDone again,
+  // until the partition has lent 65,536 others.
+  LeaseOutcome Ack(const LeaseToken& token) noexcept { return any_.Ack(token); }
+
+  // Ends the lease: the emission is lent again, at once or `delay` after `now`. After its last
+  // delivery it becomes a dead letter instead. O(1).
+  LeaseOutcome Nack(const LeaseToken& token) noexcept { return any_.Nack(token); }
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept {
+    return any_.Nack(token, delay, now);
+  }
+
+  // Lets the lease end no earlier than `ttl` after `now`, at most leases.max_age after its
+  // beginning. Answers when it ends. O(1).
+  Extension Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept {
+    return any_.Extend(token, ttl, now);
+  }
+
+  // Appends copies of up to `max` dead letters (0 counts as 1) to `out`, and moves `cursor` on.
+  // Returns whether there may be more. Used as Folder::Scan().
+  bool ScanDeadLetters(ScanCursor& cursor, size_t max,
+                       std::vector<DeadLetter<State>>& out) const noexcept
+    requires std::is_copy_constructible_v<State>
+  {
+    return any_.ScanDeadLetters(cursor, max, [&](const ClosedGroup& group, const Death& death) {
+      out.push_back(DeadLetter<State>{CopyOf(group), death});
+    });
+  }
+
+  // Lends the letter again, with its deliveries counted from 0, behind emissions of its key that
+  // wait. O(1).
+  LeaseOutcome RetryDeadLetter(const LeaseToken& token) noexcept {
+    return any_.RetryDeadLetter(token);
+  }
+
+  // Drops the letter. O(1).
+  LeaseOutcome DropDeadLetter(const LeaseToken& token) noexcept {
+    return any_.DropDeadLetter(token);
+  }
+
+  // The same collection without the types.
+  const AnyFolder& any() const noexcept { return any_; }
+
+ protected:
+  explicit EmissionSource(AnyFolder any) noexcept : any_(std::move(any)) {}
+
+  AnyFolder any_;
+
+ private:
+  template <class Source>
+  static Emission<State> EmissionOf(const ClosedGroup& group, Source&& state) {
+    return {std::string(group.key),
+            State(std::forward<Source>(state)),
+            group.count,
+            group.first,
+            group.last,
+            group.closed,
+            group.reason,
+            group.id,
+            group.revision,
+            group.partial,
+            group.corrects};
+  }
+
+  static Emission<State> CopyOf(const ClosedGroup& group) {
+    return EmissionOf(group, *static_cast<const State*>(group.state));
+  }
+};
+
+}  // namespace pleat::inline v0_1
