@@ -29,6 +29,8 @@ void Collection::Close() {
     if (home.book != nullptr) book = home.partition->RemoveBook(*std::exchange(home.book, nullptr));
     for (EmissionListener* listener : listeners_[i]) listener->MayHaveEmissions();
   }
+  LockGuard guard(homes_.front().partition->lock());
+  for (EmissionListener* listener : idle_listeners_) listener->MayHaveEmissions();
 }
 
 PartitionRange Collection::Clip(PartitionRange range) const noexcept {
@@ -197,6 +199,9 @@ void Collection::AddListener(EmissionListener& listener, PartitionRange of) {
     LockGuard guard(engine_.partition(i).lock());
     listeners_[static_cast<size_t>(i)].push_back(&listener);
   }
+  if (!range.empty()) return;
+  LockGuard guard(homes_.front().partition->lock());
+  idle_listeners_.push_back(&listener);
 }
 
 void Collection::RemoveListener(EmissionListener& listener) {
@@ -204,6 +209,8 @@ void Collection::RemoveListener(EmissionListener& listener) {
     LockGuard guard(homes_[i].partition->lock());
     std::erase(listeners_[i], &listener);
   }
+  LockGuard guard(homes_.front().partition->lock());
+  std::erase(idle_listeners_, &listener);
 }
 
 Ledger Collection::ledger() {

@@ -114,6 +114,8 @@ class Collection {
   // By partition, whose lock guards them. Never resized.
   std::vector<Home> homes_;
   std::vector<Outbox::Listeners> listeners_;
+  // Listeners of an empty range, who are told of Close() only. Guarded by the first partition's lock.
+  Outbox::Listeners idle_listeners_;
 };
 
 // Partition `i`'s share of `total`, such that all shares add up to it.

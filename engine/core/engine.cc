@@ -95,6 +95,7 @@ void EngineCore::Close() {
   SetAlarm(nullptr);
   std::map<std::string_view, std::shared_ptr<Collection>> gone;
   LockGuard guard(lock_);
+  closed_ = true;
   for (const auto& [name, collection] : collections_) collection->Close();
   gone.swap(collections_);
 }
@@ -109,6 +110,7 @@ void EngineCore::Stop() {
 
 absl::Status EngineCore::Add(const std::shared_ptr<Collection>& collection) {
   LockGuard guard(lock_);
+  if (closed_) return absl::FailedPreconditionError("the engine is gone");
   Collection& added = *collection;
   if (!collections_.try_emplace(added.name(), collection).second) {
     return absl::AlreadyExistsError("a collection named \"" + added.name() + "\" exists");

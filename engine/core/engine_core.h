@@ -54,10 +54,10 @@ class EngineCore {
   void Stop();
   bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
 
-  // Closes every collection.
+  // Closes every collection, and keeps no other one: the engine is gone.
   void Close();
 
-  // Keeps a collection. kAlreadyExists if there is one of its name.
+  // Keeps a collection. kAlreadyExists if there is one of its name; kFailedPrecondition after Close().
   absl::Status Add(const std::shared_ptr<Collection>& collection);
   // Closes it and keeps it no longer, unless that has been done.
   void Remove(Collection& collection);
@@ -78,6 +78,7 @@ class EngineCore {
   Schedule schedule_{Schedule::Clock::kEngine};
   Schedule lease_schedule_{Schedule::Clock::kLeases};
   Lock lock_;
+  bool closed_ ABSL_GUARDED_BY(lock_) = false;
   uint32_t ever_added_ ABSL_GUARDED_BY(lock_) = 0;
   std::map<std::string_view, std::shared_ptr<Collection>> collections_ ABSL_GUARDED_BY(lock_);
   // Never resized after construction; a deque, because locks stay put.

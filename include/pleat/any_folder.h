@@ -88,8 +88,9 @@ class PLEAT_EXPORT AnyFolder {
 
   // Creates the collection `name` in the engine. `context_owner` is kept until it is closed and the last handle is gone;
   // without one, `ops.context` must outlive the engine.
-  // Errors: kInvalidArgument for an option out of range, naming it; kAlreadyExists; kFailedPrecondition from inside a
-  // fold function.
+  // Errors: kInvalidArgument for an option out of range, which the message names; kAlreadyExists if
+  // the engine has a collection of this name; kFailedPrecondition if the engine is gone (`engine` is a
+  // Handle() of it), or from inside a fold function.
   static absl::StatusOr<AnyFolder> Open(Engine& engine, std::string_view name,
                                         const FolderOptions& options, const StateOps& ops,
                                         std::shared_ptr<void> context_owner = nullptr);

@@ -66,19 +66,28 @@ class LeaseTime {
   EngineTime reading_{};
 };
 
-// From a count since 1970-01-01T00:00:00Z of any unit, cut to microseconds and kept between kBeginningOfTime and
-// kEndOfTime; such as FromUnix(system_clock::now().time_since_epoch()), or FromUnix(1'700'000'000s).
+// The instant that lies `since_epoch` after 1970-01-01T00:00:00Z, in a duration of any unit. It is
+// rounded down to microseconds, and kept between kBeginningOfTime and kEndOfTime.
+//
+//   FromUnix(1'700'000'000s)
+//   FromUnix(std::chrono::system_clock::now().time_since_epoch())
 template <class Rep, class Period>
 constexpr EngineTime FromUnix(std::chrono::duration<Rep, Period> since_epoch) noexcept {
-  // In microseconds a count of a longer unit need not fit.
-  if constexpr (std::ratio_greater_v<Period, std::micro> ||
-                std::chrono::treat_as_floating_point_v<Rep>) {
-    using Rough = std::chrono::duration<long double, std::micro>;
-    const Rough rough(since_epoch);
-    if (rough >= Rough(kEndOfTime.time_since_epoch())) return kEndOfTime;
-    if (!(rough > Rough(kBeginningOfTime.time_since_epoch()))) return kBeginningOfTime;
+  if constexpr (std::chrono::treat_as_floating_point_v<Rep>) {
+    using Micros = std::chrono::duration<long double, std::micro>;
+    const Micros micros(since_epoch);
+    if (micros >= Micros(kEndOfTime.time_since_epoch())) return kEndOfTime;
+    if (!(micros > Micros(kBeginningOfTime.time_since_epoch()))) return kBeginningOfTime;
+    return Clamp(EngineTime{std::chrono::floor<Duration>(since_epoch)});
+  } else {
+    __extension__ using Wide = __int128;  // holds any count of 64 bits in any unit
+    using Unit = std::ratio_divide<Period, std::micro>;
+    const Wide scaled = static_cast<Wide>(since_epoch.count()) * Unit::num;
+    const Wide micros = scaled / Unit::den - (scaled % Unit::den < 0 ? 1 : 0);
+    if (micros >= kEndOfTime.time_since_epoch().count()) return kEndOfTime;
+    if (micros <= kBeginningOfTime.time_since_epoch().count()) return kBeginningOfTime;
+    return EngineTime{Duration{static_cast<Duration::rep>(micros)}};
   }
-  return Clamp(EngineTime{std::chrono::floor<Duration>(since_epoch)});
 }
 
 // `t + d`, kept between kBeginningOfTime and kEndOfTime.

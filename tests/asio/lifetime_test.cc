@@ -132,6 +132,19 @@ TEST(ConsumerLife, IsClosedWhenItsFolderIsClosed) {
   EXPECT_EQ(one.calls, 2);
 }
 
+TEST(ConsumerLife, WithoutPartitionsItIsClosedWithItsFolderToo) {
+  Service service;
+  Consumer consumer(*service.driver, service.sums, PartitionRange{.begin = 3, .end = 3});
+  Got got;
+  consumer.async_pop(got.One());
+  service.Emit("ann");
+  EXPECT_EQ(got.calls, 0);
+  service.sums.Close();
+  service.Poll();
+  EXPECT_EQ(got.calls, 1);
+  EXPECT_EQ(got.error, AsioError::kClosed);
+}
+
 TEST(ConsumerLife, DestroyedItCancels) {
   Service service;
   Got got;

@@ -27,6 +27,11 @@ TEST(FromUnix, KeepsToTheYears0001To9999InEveryUnit) {
   EXPECT_EQ(FromUnix(microseconds::max()), kEndOfTime);
   EXPECT_EQ(FromUnix(microseconds::min()), kBeginningOfTime);
   EXPECT_EQ(FromUnix(duration<uint64_t>(UINT64_MAX)), kEndOfTime);
+  EXPECT_EQ(FromUnix(duration<uint64_t, std::micro>(UINT64_MAX)), kEndOfTime);
+  EXPECT_EQ(FromUnix(duration<uint64_t, std::micro>(uint64_t{1} << 63)), kEndOfTime);
+  EXPECT_EQ(FromUnix(duration<int64_t, std::ratio<2, 3'000'000>>(INT64_MAX)), kEndOfTime);
+  EXPECT_EQ(FromUnix(duration<int64_t, std::ratio<2, 3'000'000>>(INT64_MIN)), kBeginningOfTime);
+  EXPECT_EQ(FromUnix(duration<int64_t, std::ratio<999'999, 1'000'003>>(INT64_MAX)), kEndOfTime);
   EXPECT_EQ(FromUnix(duration<double>(1e300)), kEndOfTime);
   EXPECT_EQ(FromUnix(duration<double>(-1e300)), kBeginningOfTime);
   EXPECT_EQ(FromUnix(duration<double, std::nano>(1e300)), kEndOfTime);
@@ -41,6 +46,11 @@ TEST(FromUnix, IsExactToTheEndOfTime) {
   EXPECT_EQ(FromUnix(nanoseconds(-1)), EngineTime{} - 1us);
   EXPECT_EQ(FromUnix(nanoseconds::max()), EngineTime{floor<microseconds>(nanoseconds::max())});
   EXPECT_EQ(FromUnix(duration<double>(1.5)), EngineTime{} + 1'500ms);
+  EXPECT_EQ(FromUnix(duration<uint64_t, std::nano>(UINT64_MAX)),
+            EngineTime{Duration{static_cast<int64_t>(UINT64_MAX / 1'000)}});
+  EXPECT_EQ(FromUnix(duration<int64_t, std::ratio<1, 3>>(4)), EngineTime{} + 1'333'333us);
+  EXPECT_EQ(FromUnix(duration<int64_t, std::ratio<1, 3>>(-4)), EngineTime{} - 1'333'334us);
+  EXPECT_EQ(FromUnix(duration<uint32_t, std::ratio<60>>(2u)), EngineTime{} + 2min);
   EXPECT_EQ(FromUnix(duration<int16_t, std::ratio<3600>>(int16_t{-2})), EngineTime{} - 2h);
 }
 

@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <memory>
+#include <memory_resource>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -375,6 +378,26 @@ TEST_F(FolderFixture, DeadlinesSaturateAtTheEndOfTime) {
   engine_->Advance(FromUnix(Duration::max()));
   EXPECT_EQ(folder_->Pop(10).size(), 2u);
 }
+
+TEST(Folder, IsNotOpenedInAnEngineThatIsGone) {
+  auto engine = *Engine::Open({});
+  const std::unique_ptr<Engine> handle = engine->Handle();
+  engine.reset();
+  const absl::Status status =
+      Folder<Number, Sum>::Open(*handle, "f", {.quiet_period = 1s, .max_hold = 1s}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+}
+
+// A temporary that owns its bytes would be gone before the batch is folded.
+struct NamedString : std::string {};
+static_assert(std::is_constructible_v<KeyView, const std::string&>);
+static_assert(std::is_constructible_v<KeyView, std::pmr::string&>);
+static_assert(std::is_constructible_v<KeyView, std::string_view>);
+static_assert(std::is_constructible_v<KeyView, const char*>);
+static_assert(!std::is_constructible_v<KeyView, std::string>);
+static_assert(!std::is_constructible_v<KeyView, const std::string>);
+static_assert(!std::is_constructible_v<KeyView, std::pmr::string>);
+static_assert(!std::is_constructible_v<KeyView, NamedString>);
 
 TEST(Folder, OpenNamesTheOptionThatIsOutOfRange) {
   auto engine = *Engine::Open({.partitions = 4});
