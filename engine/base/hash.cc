@@ -1,6 +1,6 @@
 // The partition hash, version 1: 16 bytes at a time through a folded 64x64-bit product, the way
-// wyhash and its relatives work. These constants and steps are part of every stored format; a change
-// is a new version.
+// wyhash and its relatives work. These constants and steps are part of every stored format; a
+// change is a new version.
 #include "engine/base/hash.h"
 
 #include <random>

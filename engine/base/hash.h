@@ -8,8 +8,9 @@
 //
 // Both work through folded products: the halves of a 64x64-bit product, xored. The keyed one hides
 // each factor behind a secret word, so that a stranger can neither make a factor zero nor undo the
-// rest. It is no cryptographic function: who can see its values can break it, and nobody can, because
-// they never leave the process. (SipHash-1-3, which is one, took a quarter of a batched fold.)
+// rest. It is no cryptographic function: who can see its values can break it, and nobody can,
+// because they never leave the process. (SipHash-1-3, which is one, took a quarter of a batched
+// fold.)
 #pragma once
 
 #include <array>
@@ -18,6 +19,8 @@
 #include <string_view>
 
 #include <pleat/export.h>
+
+#include "engine/base/check.h"
 
 namespace pleat::inline v0_1 {
 
@@ -38,9 +41,10 @@ inline uint64_t LoadLittle64(const char* p) noexcept {
   return value;
 }
 
-// The last `size` < 8 bytes, in little-endian order, zeros above. Loads overlap, so that there is no
-// loop.
+// The last `size` <= 8 bytes, in little-endian order, zeros above. Loads overlap, so that there is
+// no loop.
 inline uint64_t LoadLittleTail(const char* p, size_t size) noexcept {
+  PLEAT_DCHECK(size <= 8);
   const auto byte = [p](size_t i) { return uint64_t{static_cast<unsigned char>(p[i])} << (8 * i); };
   if (size >= 4) {
     uint32_t low;
@@ -71,8 +75,10 @@ inline uint64_t KeyedHash(uint64_t a, uint64_t b, uint64_t c, const HashKey& key
 // Of any number of bytes.
 PLEAT_EXPORT uint64_t KeyedHash(std::string_view bytes, const HashKey& key) noexcept;
 
-// StablePartitionHash of a key of 23 bytes at most, from its bytes as three words, zeros behind them.
+// StablePartitionHash of a key of 23 bytes at most, from its bytes as three words, zeros behind
+// them.
 inline uint64_t StableHashOfWords(uint64_t a, uint64_t b, uint64_t c, size_t size) noexcept {
+  PLEAT_DCHECK(size <= 23);
   uint64_t state = kStableSeed;
   if (size >= 16) {
     state = Mix(a ^ kStableA, b ^ state) + kStableB;

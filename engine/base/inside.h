@@ -1,5 +1,6 @@
-// Whether this thread is inside a call on an engine. Functions of the caller's run under partitions' locks, so a
-// call from one of them could wait for itself, or, through another engine, for ever; it is told so instead.
+// Whether this thread is inside a call on an engine. Functions of the caller's run under
+// partitions' locks, so a call from one of them could wait for itself, or, through another engine,
+// for ever; it is told so instead.
 #pragma once
 
 namespace pleat::inline v0_1 {

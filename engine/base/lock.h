@@ -1,24 +1,28 @@
-// The lock of a partition: one compare-and-swap when free, a short spin when somebody holds it for the few
-// hundred nanoseconds of a fold, and a sleep in the kernel after that.
+// The lock of a partition: one compare-and-swap when free, a short spin when somebody holds it for
+// the few hundred nanoseconds of a fold, and a sleep in the kernel after that.
 //
 // It is our own because the alternatives measured worse for sections this short (absl::Mutex halved
 // single folds on two threads), and because Clang's thread-safety analysis should see it.
 //
-// When several threads fold into one key, each handing over costs as much as ten folds: the cache lines of lock,
-// book and group have to move. So a lock that is taken again and again while somebody waits is *hot*, and for the
-// next turns whoever finds it held waits long enough for the holder to get hundreds of folds done. (Two threads on one
-// key then fold nine tenths as fast as one alone; spinning as usual, a fifth.)
+// When several threads fold into one key, each handing over costs as much as ten folds: the cache
+// lines of lock, book and group have to move. So a lock that is taken again and again while
+// somebody waits is *hot*, and for the next turns whoever finds it held waits long enough for the
+// holder to get hundreds of folds done. (Two threads on one key then fold nine tenths as fast as
+// one alone; spinning as usual, a fifth.)
 //
-// Not recursive, and not fair: who comes may get it before those who wait. That is right among folds. But who holds it
-// for some ten microseconds and more, again and again, would let them starve. So such a call takes it by LockForLong()
-// and gives it back by HandOver(): all others who wait by then are *owed* a turn, and have it before anybody who comes
-// later. Among themselves, long calls owe each other nothing.
+// Not recursive, and not fair: who comes may get it before those who wait. That is right among
+// folds. But who holds it for some ten microseconds and more, again and again, would let them
+// starve. So such a call takes it by LockForLong() and gives it back by HandOver(): all others who
+// wait by then are *owed* a turn, and have it before anybody who comes later. Among themselves,
+// long calls owe each other nothing.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
 #include <absl/base/thread_annotations.h>
+
+#include "engine/base/check.h"
 
 namespace pleat::inline v0_1 {
 
@@ -35,6 +39,7 @@ class ABSL_LOCKABLE Lock {
   bool try_lock() noexcept ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) { return TakeFree(); }
 
   void unlock() noexcept ABSL_UNLOCK_FUNCTION() {
+    PLEAT_DCHECK(held());
     const uint32_t next_turn = (state_.load(std::memory_order_relaxed) & ~kTaken) + kTurn;
     // Sequentially consistent, so that the check for sleepers inside notify_one() comes after it on
     // every machine.
@@ -43,6 +48,7 @@ class ABSL_LOCKABLE Lock {
 
   // Unlocks what LockForLong() has locked.
   void HandOver() noexcept ABSL_UNLOCK_FUNCTION() {
+    PLEAT_DCHECK(held());
     if (owed_ == 0 && waiting() > 0) {
       const uint32_t next_round = ~line_.load(std::memory_order_relaxed) & kRound;
       owed_ = line_.exchange(next_round, std::memory_order_relaxed) / kPlace;
@@ -56,29 +62,32 @@ class ABSL_LOCKABLE Lock {
   uint32_t waiting() const noexcept { return line_.load(std::memory_order_relaxed) / kPlace; }
 
  private:
-  // The low three bits; the others count the turns, that is, how often it was unlocked. kAsleep: somebody may sleep.
-  // Who wakes up leaves it set, because there may be more sleepers; the price is one needless wake-up call, never a
-  // lost one. kOwed: only those may take it who are owed a turn. A lock that is free for all is 0 here.
+  // The low three bits; the others count the turns, that is, how often it was unlocked. kAsleep:
+  // somebody may sleep. Who wakes up leaves it set, because there may be more sleepers; the price
+  // is one needless wake-up call, never a lost one. kOwed: only those may take it who are owed a
+  // turn. A lock that is free for all is 0 here.
   static constexpr uint32_t kHeld = 1;
   static constexpr uint32_t kAsleep = 2;
   static constexpr uint32_t kTaken = kHeld | kAsleep;
   static constexpr uint32_t kOwed = 4;
   static constexpr uint32_t kTurn = 8;
 
-  // The line of those who wait: a bit that changes with each round of turns owed, and how many have come since the
-  // last one began. Who came in the round before this one is owed a turn. Long calls come in none.
+  // The line of those who wait: a bit that changes with each round of turns owed, and how many have
+  // come since the last one began. Who came in the round before this one is owed a turn. Long calls
+  // come in none.
   static constexpr uint32_t kRound = 1;
   static constexpr uint32_t kPlace = 2;
   static constexpr uint32_t kNoRound = 2;
 
-  // So many looks before going to sleep. The first comes after one pause, which is a fold that is about to end, and
-  // each wait is twice as long as the one before; when hot, all of them are some ten microseconds.
+  // So many looks before going to sleep. The first comes after one pause, which is a fold that is
+  // about to end, and each wait is twice as long as the one before; when hot, all of them are some
+  // ten microseconds.
   static constexpr int kLooks = 9;
   static constexpr int kHotLooks = 20;
   static constexpr int kHotPauses = 1024;
 
-  // Hot: kHotStreak times in a row somebody who waited saw others take kHotPassed turns meanwhile, which only who
-  // comes back at once can do; for kHotTurns.
+  // Hot: kHotStreak times in a row somebody who waited saw others take kHotPassed turns meanwhile,
+  // which only who comes back at once can do; for kHotTurns.
   static constexpr uint32_t kHotStreak = 4;
   static constexpr uint32_t kHotPassed = 2;
   static constexpr uint32_t kHotTurns = 10'000;
@@ -112,13 +121,12 @@ class ABSL_LOCKABLE Lock {
   // Whether who came in `round` may take it. If it is still in `state` then, the answer was right.
   bool IsFreeFor(uint32_t round, uint32_t state) const noexcept {
     if ((state & kHeld) != 0) return false;
-    return (state & kOwed) == 0 || IsOwed(round);
-  }
-
-  // REQUIRES: turns are owed.
-  bool IsOwed(uint32_t round) const noexcept {
+    if ((state & kOwed) == 0) return true;
     return (line_.load(std::memory_order_relaxed) & kRound) == (round ^ 1);
   }
+
+  // By whomever; of use to its holder only.
+  bool held() const noexcept { return (state_.load(std::memory_order_relaxed) & kHeld) != 0; }
 
   bool TakeAs(uint32_t as, uint32_t round) noexcept {
     uint32_t state = state_.load(std::memory_order_acquire);
@@ -141,8 +149,9 @@ class ABSL_LOCKABLE Lock {
     (state & kOwed) == 0 ? state_.notify_one() : state_.notify_all();
   }
 
-  // REQUIRES: it is held by us, as in the next one.
+  // The next two REQUIRE that we hold it.
   void LeaveLine(uint32_t round) noexcept {
+    PLEAT_DCHECK(held());
     if (round == kNoRound) return;
     if (owed_ == 0) {
       line_.fetch_sub(kPlace, std::memory_order_relaxed);
@@ -152,6 +161,7 @@ class ABSL_LOCKABLE Lock {
   }
 
   void NoteWait(uint32_t came) noexcept {
+    PLEAT_DCHECK(held());
     const uint32_t now = TurnsOf(state_.load(std::memory_order_relaxed));
     streak_ = TurnsBetween(came, now) >= kHotPassed ? streak_ + 1 : 0;
     if (streak_ >= kHotStreak) hot_from_.store(now, std::memory_order_relaxed);

@@ -9,13 +9,17 @@
 namespace pleat::inline v0_1 {
 
 PagePool::~PagePool() {
-  for (const auto& [extent, free] : extents_) munmap(extent, kExtentBytes);
+  for (const auto& [extent, free] : extents_) {
+    PLEAT_DCHECK(free == kAllFree);
+    munmap(extent, kExtentBytes);
+  }
 }
 
 std::byte* PagePool::Take() {
   LockGuard guard(lock_);
   std::byte* const extent = with_room_.empty() ? AddExtent() : *with_room_.begin();
   uint32_t& free = extents_[extent];
+  PLEAT_DCHECK(free != 0);
   if (free == kAllFree) spare_ = false;
   const int page = std::countr_zero(free);
   free &= free - 1;
@@ -25,6 +29,8 @@ std::byte* PagePool::Take() {
 
 void PagePool::Return(std::byte* page) noexcept {
   LockGuard guard(lock_);
+  PLEAT_DCHECK(reinterpret_cast<uintptr_t>(page) % kPageBytes == 0);
+  PLEAT_DCHECK(!extents_.empty() && page >= extents_.begin()->first);
   const auto it = std::prev(extents_.upper_bound(page));
   auto& [extent, free] = *it;
   const auto index = static_cast<size_t>(page - extent) / kPageBytes;

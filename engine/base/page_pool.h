@@ -1,5 +1,5 @@
-// A PagePool is where an engine's tables get their memory: pages of 64 KiB, cut from extents of 2 MiB
-// that the kernel may back with one huge page each.
+// A PagePool is where an engine's tables get their memory: pages of 64 KiB, cut from extents of 2
+// MiB that the kernel may back with one huge page each.
 //
 // Huge pages matter because a fold touches two cache lines at random: with pages of 4 KiB each of
 // them also misses the processor's cache of page addresses. They are only offered beyond the first
@@ -28,7 +28,7 @@ class PagePool {
   static constexpr size_t kExtentBytes = 2 * 1024 * 1024;
 
   explicit PagePool(size_t plain_bytes = 0) : plain_bytes_(plain_bytes) {}
-  // REQUIRES: all pages have been returned, or are not used any more.
+  // REQUIRES: all pages have been returned.
   ~PagePool();
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;

@@ -1,5 +1,5 @@
-// Mistakes for the tests to find. The library has none of them: only with PLEAT_PLANTED, which tests/threads defines
-// for a build of its own, can one be planted.
+// Mistakes for the tests to find. The library has none of them: only with PLEAT_PLANTED, which
+// tests/threads defines for a build of its own, can one be planted.
 #pragma once
 
 #include <cstdint>

@@ -36,6 +36,7 @@ class Timeline {
   // Takes note of an event stamped `at`, moving time on event time. False if it lies beyond the
   // future limit; then nothing has moved.
   bool Observe(EngineTime at, EngineTime& now) noexcept {
+    PLEAT_DCHECK(Clamp(at) == at);
     now = this->now();
     if (!ObserveAfter(at, now)) return false;
     if (axis_ == Axis::kEvent) now = Raise(now);

@@ -1,6 +1,6 @@
-// A PagedQueue is a queue in order that lies in pages of the pool, so that the memory of a burst goes
-// back as the queue empties. An item that comes out of order, which is rare (batches folded at the
-// same time close groups so), moves forward from the end to its place.
+// A PagedQueue is a queue in order that lies in pages of the pool, so that the memory of a burst
+// goes back as the queue empties. An item that comes out of order, which is rare (batches folded at
+// the same time close groups so), moves forward from the end to its place.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/base/check.h"
 #include "engine/base/page_pool.h"
 
 namespace pleat::inline v0_1 {
@@ -26,7 +27,11 @@ class PagedQueue {
 
   bool empty() const noexcept { return size_ == 0; }
   size_t size() const noexcept { return size_; }
-  const Item& front() const noexcept { return ItemsOf(first_)[begin_]; }
+  // REQUIRES: the queue is not empty; as for PopFront().
+  const Item& front() const noexcept {
+    PLEAT_DCHECK(!empty());
+    return ItemsOf(first_)[begin_];
+  }
 
   // One that comes soon, for whoever wants to fetch what it refers to; null near the end of a page.
   const Item* Ahead(size_t n) const noexcept {
@@ -45,7 +50,8 @@ class PagedQueue {
     }
   }
 
-  // Puts `item` in front of all at the end of the queue that `before(item, other)` says it precedes.
+  // Puts `item` in front of all at the end of the queue that `before(item, other)` says it
+  // precedes.
   template <class Before>
   void Insert(const Item& item, const Before& before) {
     if (last_ == nullptr || end_ == kPerPage) AddPage();
@@ -63,8 +69,28 @@ class PagedQueue {
   }
 
   void PopFront() noexcept {
+    PLEAT_DCHECK(!empty());
     ++begin_;
     if (--size_ == 0 || begin_ == kPerPage) DropFirstPage();
+  }
+
+  // Ends the process unless the pages hold `size()` items, in the order of `before`. O(size); for
+  // tests.
+  template <class Before>
+  void CheckWhole(const Before& before) const {
+    size_t items = 0;
+    const Item* last = nullptr;
+    for (Page* page = first_; page != nullptr; page = page->next) {
+      PLEAT_CHECK((page->previous == nullptr) == (page == first_));
+      PLEAT_CHECK(page->next == nullptr ? page == last_ : page->next->previous == page);
+      const size_t end = page == last_ ? end_ : kPerPage;
+      for (size_t i = page == first_ ? begin_ : 0; i < end; ++i, ++items) {
+        const Item& item = ItemsOf(page)[i];
+        PLEAT_CHECK(last == nullptr || !before(item, *last));
+        last = &item;
+      }
+    }
+    PLEAT_CHECK(items == size_ && (size_ == 0) == (first_ == nullptr));
   }
 
  private:

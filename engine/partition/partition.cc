@@ -69,6 +69,7 @@ bool Partition::ExpireLeases(EngineTime now, LeaseTime leases, uint64_t position
 std::unique_ptr<Book> Partition::RemoveBook(const Book& book) {
   const auto it = std::find_if(books_.begin(), books_.end(),
                                [&](const auto& other) { return other.get() == &book; });
+  PLEAT_DCHECK(it != books_.end());
   std::unique_ptr<Book> removed = std::move(*it);
   books_.erase(it);
   if (removed->NextDue() <= due_.next()) due_.Set(NextDue());

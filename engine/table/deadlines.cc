@@ -31,6 +31,7 @@ Deadlines::Deadlines(PagePool& pool, Duration usual_life)
 Deadlines::~Deadlines() { slots_.clear(); }
 
 void Deadlines::Arm(uint32_t number, EngineTime due, uint64_t order) {
+  PLEAT_DCHECK(due >= kBeginningOfTime);
   const uint64_t index = IndexOf(due);
   if (index < surfaced_) {
     PushHeap({.ripe = due, .order = order, .number = number, .by_event = false, .tag = 0});

@@ -29,6 +29,7 @@
 #include <boost/intrusive/set.hpp>
 #include <pleat/time.h>
 
+#include "engine/base/check.h"
 #include "engine/base/prefetch.h"
 #include "engine/table/slab.h"
 
@@ -88,12 +89,14 @@ class Deadlines {
       --budget;
       const bool from_run = !run_.empty() && first == &run_.back();
       const Due due = PopFirst(from_run);
+      PLEAT_DCHECK(slots_.empty() || StartOf(*slots_.begin()) > due.ripe);
       if (!due.by_event && !(from_run && run_version_ == ask.Version())) {
         const Answer answer = ask(due.number);
         if (!answer.live) {
-          --stale_;
+          DropStale();
           continue;
         }
+        PLEAT_DCHECK(answer.due >= due.ripe);
         if (answer.due > due.ripe) {
           Arm(due.number, answer.due, answer.order);
           continue;
@@ -196,6 +199,11 @@ class Deadlines {
     }
   }
 
+  void DropStale() noexcept {
+    PLEAT_DCHECK(stale_ > 0);
+    --stale_;
+  }
+
   // Moves the surfaced slot's entries on. Returns false when the budget ran out first.
   template <class Ask>
   bool Load(size_t& budget, const Ask& ask) {
@@ -210,10 +218,11 @@ class Deadlines {
         const uint32_t number = loading_->refs[--loading_size_];
         const Answer answer = ask(number);
         if (!answer.live) {
-          --stale_;
+          DropStale();
         } else if (IndexOf(answer.due) >= surfaced_) {
           Arm(number, answer.due, answer.order);
         } else {
+          PLEAT_DCHECK(answer.due >= loading_from_);
           run_.push_back({.ripe = answer.due,
                           .order = answer.order,
                           .number = number,
@@ -261,6 +270,7 @@ class Deadlines {
   void SweepHeap(const Ask& ask) {
     const size_t before = heap_.size();
     std::erase_if(heap_, [&](const Due& due) { return !due.by_event && !ask(due.number).live; });
+    PLEAT_DCHECK(stale_ >= before - heap_.size());
     stale_ -= before - heap_.size();
     RebuildHeap();
     heap_sweep_at_ = std::max(kHeapSweepFrom, 2 * heap_.size());
@@ -273,7 +283,7 @@ class Deadlines {
         ++i;
         continue;
       }
-      --stale_;
+      DropStale();
       // The last reference of the head chunk fills the gap.
       Chunk* head = slot.head;
       chunk.refs[i] = head->refs[--slot.head_size];

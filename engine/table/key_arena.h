@@ -13,6 +13,7 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/base/check.h"
 #include "engine/table/packed_key.h"
 #include "engine/table/slab.h"
 
@@ -35,6 +36,7 @@ class KeyArena {
     }
     uint32_t number;
     std::memcpy(&number, place, sizeof(number));
+    PLEAT_DCHECK(slabs_[ClassOf(bytes)] != nullptr);
     slabs_[ClassOf(bytes)]->Free(number);
   }
 
@@ -42,6 +44,7 @@ class KeyArena {
   static size_t BytesFor(const PackedKey& key) noexcept {
     if (!key.is_long()) return 0;
     const size_t bytes = key.size() + sizeof(uint32_t);
+    PLEAT_DCHECK(bytes > kBytesMax || SizeOf(ClassOf(bytes)) >= bytes);
     return bytes > kBytesMax ? bytes : SizeOf(ClassOf(bytes));
   }
 

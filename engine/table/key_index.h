@@ -84,6 +84,8 @@ class KeyIndex {
   // number inside; it is called only when a segment splits.
   template <class HashOf>
   void Insert(uint64_t hash, uint32_t number, const HashOf& hash_of) {
+    PLEAT_DCHECK(number != kNone && hash_of(number) == static_cast<uint32_t>(hash));
+    PLEAT_DCHECK(!Holds(static_cast<uint32_t>(hash), number));
     while (SegmentOf(hash).size() >= kSplitAt) Split(hash, hash_of);
     Place(SegmentOf(hash), static_cast<uint32_t>(hash), TagOf(hash), number);
     ++size_;

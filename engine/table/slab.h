@@ -59,6 +59,7 @@ class Slab {
     } else {
       ++use.fresh;
     }
+    PLEAT_DCHECK(use.taken < per_chunk_ && index < use.fresh);
     if (++use.taken == per_chunk_) room_[chunk / 64] &= ~(uint64_t{1} << chunk % 64);
     return chunk << kIndexBits | index;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/base/check.h"
+
 namespace pleat::inline v0_1 {
 
 TimerWheel::Place TimerWheel::PlaceOf(uint64_t tick) const noexcept {
@@ -56,6 +58,7 @@ Timer* TimerWheel::FirstDue(EngineTime now) {
     const uint64_t above = tick_ >> (shift + kLevelBits) << (shift + kLevelBits);
     const uint64_t start = above | static_cast<uint64_t>(place.spoke) << shift;
     if (start > limit) return nullptr;
+    PLEAT_DCHECK(start >= tick_);
     tick_ = start;
     occupied_[place.level] &= ~(uint64_t{1} << place.spoke);
     Spoke moving;
@@ -67,6 +70,18 @@ Timer* TimerWheel::FirstDue(EngineTime now) {
     }
   }
   return nullptr;
+}
+
+void TimerWheel::CheckWhole() const {
+  for (int level = 0; level < kLevels; ++level) {
+    for (int spoke = 0; spoke < kSpokes; ++spoke) {
+      for (const Timer& timer : spokes_[level][spoke]) {
+        const Place place = PlaceOf(std::max(TickOf(timer.deadline_), tick_));
+        PLEAT_CHECK(place.level == level && place.spoke == spoke);
+        PLEAT_CHECK((occupied_[level] >> spoke & 1) != 0);
+      }
+    }
+  }
 }
 
 EngineTime TimerWheel::NextDeadline() const noexcept {

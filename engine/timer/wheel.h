@@ -45,12 +45,16 @@ class TimerWheel {
     if (timer.is_linked()) timer.unlink();
   }
 
-  // A timer that is due by `now`, or null. Of several, one with the earliest tick. It stays scheduled.
-  // An earlier `now` than before finds less, and harms nothing.
+  // A timer that is due by `now`, or null. Of several, one with the earliest tick. It stays
+  // scheduled. An earlier `now` than before finds less, and harms nothing.
   Timer* FirstDue(EngineTime now);
 
   // The earliest deadline; kNever if none is scheduled.
   EngineTime NextDeadline() const noexcept;
+
+  // Ends the process unless each timer lies on its spoke and none before the wheel's tick; for
+  // tests.
+  void CheckWhole() const;
 
  private:
   using Spoke = boost::intrusive::list<Timer, boost::intrusive::constant_time_size<false>>;

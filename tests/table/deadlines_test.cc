@@ -197,6 +197,7 @@ TEST_P(RandomDeadlines, AgreesWithAnOrderedSet) {
           break;
         }
       }
+      if (i % 16 == 0) deadlines_.CheckWhole();
     }
   }
 }

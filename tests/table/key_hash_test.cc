@@ -1,4 +1,5 @@
-// The two hashes of a packed key: how the keyed one spreads, and that the stable one is the stable one.
+// The two hashes of a packed key: how the keyed one spreads, and that the stable one is the stable
+// one.
 #include <random>
 #include <set>
 #include <string>
@@ -17,7 +18,8 @@ TEST(KeyedHash, DependsOnTheKey) {
   EXPECT_NE(RandomHashKey(), RandomHashKey());
 }
 
-// How far the counts of `bits` bits of the hashes are from even, as chi-squared over its expectation.
+// How far the counts of `bits` bits of the hashes are from even, as chi-squared over its
+// expectation.
 double Unevenness(const std::vector<uint64_t>& hashes, int shift, int bits) {
   std::vector<double> counts(size_t{1} << bits);
   for (uint64_t hash : hashes) ++counts[hash >> shift & (counts.size() - 1)];
@@ -27,7 +29,8 @@ double Unevenness(const std::vector<uint64_t>& hashes, int shift, int bits) {
   return sum / static_cast<double>(counts.size() - 1);
 }
 
-// The index takes its bucket from the lowest bits, its segment from bit 31 down, its tag from the top.
+// The index takes its bucket from the lowest bits, its segment from bit 31 down, its tag from the
+// top.
 TEST(KeyedHash, SpreadsCountersAndSparseBitsOverEveryPartThatTheIndexUses) {
   for (uint64_t seed : {1, 2, 3}) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -28,6 +28,10 @@ class KeyIndexFixture : public testing::Test {
     index_.Erase(static_cast<uint32_t>(hash), number,
                  [this](uint32_t n) { return static_cast<uint32_t>(hashes_[n]); });
   }
+  void CheckWhole() const {
+    index_.CheckWhole([this](uint32_t n) { return static_cast<uint32_t>(hashes_[n]); });
+  }
+
   PagePool pool_;
   KeyIndex index_{pool_};
 };
@@ -37,6 +41,7 @@ TEST_F(KeyIndexFixture, FindsWhatWasInsertedThroughManySplits) {
   for (int i = 0; i < 100'000; ++i) Insert(random());
   for (uint32_t n = 0; n < hashes_.size(); ++n) ASSERT_EQ(Find(hashes_[n]), n);
   EXPECT_EQ(index_.size(), hashes_.size());
+  CheckWhole();
   EXPECT_EQ(Find(random()), KeyIndex::kNone);
 }
 
@@ -60,6 +65,7 @@ TEST_F(KeyIndexFixture, AgreesWithAMapUnderRandomInsertsAndErases) {
         Insert(hash);
       }
       ASSERT_EQ(index_.size(), expected.size());
+      if (i % 16 == 0) CheckWhole();
     }
   }
 }
@@ -76,8 +82,8 @@ TEST_F(KeyIndexFixture, SplitsASegmentWhoseKeysDifferOnlyInALateBit) {
   for (uint32_t n = 0; n < hashes_.size(); ++n) ASSERT_NE(Find(hashes_[n]), KeyIndex::kNone);
 }
 
-// What bounds a fold is the cache lines it has to wait for: its bucket and its entry. At every size,
-// also just before segments split, little may come on top of these two.
+// What bounds a fold is the cache lines it has to wait for: its bucket and its entry. At every
+// size, also just before segments split, little may come on top of these two.
 TEST_F(KeyIndexFixture, ALookupReadsTwoLinesOnAverage) {
   std::mt19937_64 random(8);
   double worst = 0;
@@ -103,6 +109,7 @@ TEST_F(KeyIndexFixture, GivesMemoryBackAsItEmptiesAndStillFindsTheRest) {
   for (uint32_t n = 0; n < 40'000; ++n) ASSERT_EQ(Find(hashes_[n]), n);
   for (uint32_t n = 40'000; n < 50'000; ++n) ASSERT_EQ(Find(hashes_[n]), KeyIndex::kNone);
   EXPECT_EQ(index_.size(), 40'000u);
+  CheckWhole();
 }
 
 TEST_F(KeyIndexFixture, GuessesWhatItFinds) {

@@ -51,7 +51,9 @@ TEST(Slab, GivesBackTheChunksOfASpike) {
   const size_t before = pool.held_bytes();
   for (int i = 0; i < 90'000; ++i) numbers.push_back(slab.Allocate());
   EXPECT_GT(pool.held_bytes(), 3 * before);
+  EXPECT_EQ(slab.CheckWhole(), numbers.size());
   while (numbers.size() > 10'000) slab.Free(numbers.back()), numbers.pop_back();
+  EXPECT_EQ(slab.CheckWhole(), numbers.size());
   EXPECT_LE(pool.held_bytes(), 2 * before + (2 << 20));
   // What is left is untouched, and the numbers come back.
   numbers.push_back(slab.Allocate());

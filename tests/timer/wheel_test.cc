@@ -109,6 +109,7 @@ TEST(TimerWheel, AgreesWithALinearSearchUnderRandomUse) {
         if (e.scheduled) next = std::min(next, e.deadline);
       }
       ASSERT_EQ(wheel.NextDeadline(), next);
+      wheel.CheckWhole();
     }
   }
 }
