@@ -1,7 +1,7 @@
 // The first program: fold a burst of updates into one emission per account.
 //
-// A post's metrics change many times in a minute; whoever recomputes an account wants to hear of it
-// once, when the changes have stopped, and wants to know which metrics changed.
+// A post's metrics change many times in a minute. The service that recomputes an account wants one
+// message, when the changes have stopped, and wants to know which metrics changed.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -13,12 +13,13 @@
 
 using namespace std::chrono_literals;
 
-// What comes in. Events are not kept, so views will do.
+// An event. Events are not kept, so views are enough.
 struct MetricsUpdated {
   std::vector<std::string_view> metrics;
 };
 
-// What an open group remembers. Fold runs under a lock: noexcept, short, and no call back into pleat.
+// The state of an open group. Fold runs under a lock: it is noexcept and short, and calls no
+// engine.
 struct ChangedMetrics {
   std::vector<std::string> names;
 
@@ -30,7 +31,7 @@ struct ChangedMetrics {
 };
 
 int main() {
-  // An engine starts no thread and reads no clock; here its time is a number of our own.
+  // An engine starts no thread and reads no clock; in this program its time is a number of ours.
   auto engine = *pleat::Engine::Open({.partitions = 4});
   pleat::Folder<MetricsUpdated, ChangedMetrics> accounts(*engine, "accounts",
                                                          {.quiet_period = 5min, .max_hold = 1h});
@@ -41,7 +42,7 @@ int main() {
   accounts.Fold("account_2", {{"likes"}}, noon + 2s);
   accounts.Fold("account_1", {{"likes", "shares"}}, noon + 3s);
 
-  // Nothing is due yet. A service would sleep until NextDeadline(); we just move time.
+  // Nothing is due yet. A service would sleep until NextDeadline(); this program just moves time.
   std::cout << "next deadline after " << (*engine->NextDeadline() - noon) / 1s << " s\n";
   engine->Advance(noon + 6min);
 

@@ -1,5 +1,6 @@
-// A service: nobody polls. A coroutine awaits the next emission, publishes it, and acks it when it is safely
-// downstream. A driver moves the engine's time by the clock and sleeps until something is due.
+// A service that does not poll. A coroutine awaits the next emission, publishes it, and acks it
+// when the result is safely downstream. A driver moves the engine's time by the clock and sleeps
+// until a group is due.
 #include <chrono>
 #include <exception>
 #include <iostream>
@@ -30,7 +31,7 @@ struct ChangedPosts {
 using Accounts = pleat::Folder<PostChanged, ChangedPosts>;
 using Account = pleat::Leased<ChangedPosts>;
 
-// Some work that takes a while and fails the first time.
+// Work that takes a while and fails the first time.
 asio::awaitable<bool> Recompute(const Account& account) {
   std::cout << account.key << ", delivery " << account.delivery.deliveries << ":";
   for (const std::string& post : account.state.posts) std::cout << ' ' << post;
@@ -46,7 +47,7 @@ asio::awaitable<void> Serve(pleat::Consumer<PostChanged, ChangedPosts>& consumer
       account->Ack();
       --accounts;
     } else {
-      account->Nack();  // comes again at once; without either word, when the lease has run out
+      account->Nack();  // delivered again at once; without an answer, when the lease runs out
     }
   }
 }
@@ -58,7 +59,7 @@ int main() {
   pleat::Driver driver(io, *engine);
   pleat::Consumer consumer(driver, accounts);
 
-  // While a driver sleeps, io.run() goes on; so the last one turns off the light.
+  // io.run() does not return while a driver sleeps, so the last consumer stops the driver.
   asio::co_spawn(io, Serve(consumer, 2), [&](std::exception_ptr) { driver.Stop(); });
 
   const pleat::EngineTime now = driver.now();

@@ -1,5 +1,6 @@
-// Workers that own partitions: each has a thread, an io_context and a range of its own, so that every emission
-// of a key comes to the same worker, in order, and no two workers ask for the same lock.
+// Workers that own partitions. Each worker has a thread, an io_context and a range of its own, so
+// that all emissions of a key go to the same worker, in order, and no two workers take the same
+// lock.
 #include <atomic>
 #include <chrono>
 #include <iostream>
@@ -62,7 +63,7 @@ class Worker {
   }
 
  private:
-  // Until every order of this worker has come to its last version.
+  // Runs until every order of this worker has reached its last version.
   asio::awaitable<void> Serve() {
     for (size_t unfinished = last_version_.size(); unfinished > 0;) {
       for (const auto& e : co_await consumer_.async_pop_many(100, asio::use_awaitable)) {

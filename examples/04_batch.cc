@@ -1,7 +1,7 @@
-// Batches: the fast path. Two threads read what arrived, each into a batch of its own, and fold a batch
+// Batches: the fast path. Two threads read events, each into a batch of its own, and fold a batch
 // when it is full.
 //
-// A batch gives what the same single folds would give, at a quarter of the time or less: it takes a
+// A batch gives the same results as single folds, in a quarter of the time or less: it takes one
 // lock per partition instead of one per event, and fetches the groups of many events at once.
 #include <chrono>
 #include <iostream>
@@ -31,7 +31,7 @@ void FoldPlays(pleat::Folder<Play, Plays> songs, size_t reader, pleat::EngineTim
   std::vector<pleat::KeyedEvent<Play>> batch;
   batch.reserve(kBatch);
   for (size_t i = 0; i < 10'000; ++i) {
-    // Keys are views; what they refer to must stay until the batch is folded.
+    // Keys are views: their bytes must stay until the batch is folded.
     batch.push_back(
         {kSongs[(i + reader) % 3], from + std::chrono::milliseconds(i), {.seconds_heard = 30}});
     if (batch.size() == kBatch) {
@@ -39,7 +39,7 @@ void FoldPlays(pleat::Folder<Play, Plays> songs, size_t reader, pleat::EngineTim
       batch.clear();
     }
   }
-  const pleat::FoldCounts counts = songs.FoldBatch(batch);  // what is left
+  const pleat::FoldCounts counts = songs.FoldBatch(batch);  // the rest
   if (counts.opened + counts.folded != batch.size()) std::cerr << "some were not taken\n";
 }
 

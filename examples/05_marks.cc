@@ -1,8 +1,8 @@
-// Marks, a condition and partials: a shop's baskets, each handed out once it is over.
+// Marks, a condition and partials: the baskets of a shop, each handed out when it is finished.
 //
-// A basket is over when it is paid (an end mark on the event), when it is worth so much that somebody should
-// look at it (a condition on the state), or when its customer has gone. Until then whoever shows it
-// live gets it as it is so far, every ten seconds, if anything is new.
+// A basket is finished when it is paid (an end mark on the event), when its worth reaches a limit
+// (a condition on the state), or when its customer has gone (the quiet period). Before that, a live
+// display gets the basket as it is, every ten seconds, if it has changed.
 #include <chrono>
 #include <iostream>
 #include <string_view>
@@ -27,7 +27,7 @@ int main() {
   rules.ends = [](const Step& step) { return step.paid; };
   rules.condition = [](const Basket& basket) { return basket.cents >= 100'000; };
 
-  // On event time the stamps move the engine's time, so nobody has to call Advance().
+  // On event time the stamps move the engine's time, so no call of Advance() is needed.
   auto engine = *pleat::Engine::Open({.axis = pleat::Axis::kEvent});
   pleat::Folder<Step, Basket> baskets(
       *engine, "baskets", {.quiet_period = 30min, .max_hold = 24h, .partial_every = 10s}, rules);
@@ -37,9 +37,9 @@ int main() {
   baskets.Fold("Bob", {.cents = 60'000}, noon + 1s);
   baskets.Fold("Ann", {.cents = 800}, noon + 12s);  // Ann's first ten seconds are over
   baskets.Fold("Bob", {.cents = 55'000},
-               noon + 13s);  // and so are Bob's; his basket is worth a look
+               noon + 13s);  // and so are Bob's; his basket reaches the limit
   baskets.Fold("Ann", {.paid = true}, noon + 14s);
-  baskets.Fold("Cy", {.cents = 500}, noon + 15s);  // and never comes back
+  baskets.Fold("Cy", {.cents = 500}, noon + 15s);  // and then no more
   engine->Advance(noon + 1h);
 
   for (const auto& e : baskets.Pop(100)) {

@@ -1,8 +1,10 @@
-// A search index that follows a database. Every update of a row is an event; the index wants one write per
-// document once the row has settled, in bulk, and not to miss one. So: fold by row, lease what has gone
-// quiet, post it as one bulk request, ack what the index has taken and give back what it has not.
+// A search index that follows a database. Every update of a row is an event. The index wants one
+// write per document, when the updates of its row have stopped, in bulk, and must not miss one. So
+// the program folds by row, leases the quiet rows, posts them as one bulk request, acks the
+// documents that the index has taken and nacks the others.
 //
-// The index is a stub in the same program: an HTTP server on loopback that is too busy for the first request.
+// The index is a stub in the same program: an HTTP server on loopback that refuses the first
+// request.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -30,13 +32,13 @@ namespace http = boost::beast::http;
 using asio::use_awaitable;
 using tcp = asio::ip::tcp;
 
-// What the database says: a column of a row has a new value.
+// An event of the database: a column of a row has a new value.
 struct RowUpdate {
   enum Column { kPrice, kStock } column;
   int value;
 };
 
-// What the index holds: the row as it is.
+// A document of the index: the row as it is.
 struct Product {
   int price = 0;
   int stock = 0;
@@ -47,7 +49,7 @@ struct Product {
 
 using Products = pleat::Folder<RowUpdate, Product>;
 
-// The stub: takes bulk requests of two lines per document, an action and the document.
+// The stub. It takes bulk requests of two lines per document, an action and the document.
 class SearchIndex {
  public:
   explicit SearchIndex(asio::io_context& io)
@@ -124,7 +126,7 @@ int main() {
   auto engine = *pleat::Engine::Open({.partitions = 4});
   Products products(*engine, "products", {.quiet_period = 50ms, .max_hold = 10s});
   pleat::Driver driver(io, *engine);
-  // As long as a bulk request can take, and then some.
+  // Longer than a bulk request can take.
   pleat::Consumer settled(driver, products, {}, {.ttl = 5s});
 
   SearchIndex index(io);

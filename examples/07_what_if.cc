@@ -1,7 +1,8 @@
-// Which quiet period? A running service can say what others would have done with its own events.
+// Which quiet period? A running service can give the results of other quiet periods for its events.
 //
-// A thousand people edit pages, in bursts: some twenty seconds from one edit to the next, and then nothing for minutes.
-// The service folds them with a quiet period of a minute. Was that a good choice?
+// A thousand people edit pages in bursts: some twenty seconds from one edit to the next, and then
+// nothing for minutes. The service folds the edits with a quiet period of a minute. Was that a good
+// choice?
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -22,7 +23,7 @@ struct Edits {
   void Fold(const Edit&) noexcept { ++count; }
 };
 
-// The next edit of somebody, by time.
+// The next edit of one person, by time.
 struct Next {
   pleat::EngineTime at;
   int person;
@@ -42,7 +43,7 @@ int main() {
   const pleat::EngineTime noon = pleat::FromUnix(1'700'000'000s);
   std::priority_queue<Next> people;
   for (int person = 0; person < 1000; ++person) people.push({noon + below(10min), person});
-  size_t written = 0;  // to wherever they go
+  size_t written = 0;  // emissions
   for (int i = 0; i < 200'000; ++i) {
     const auto [at, person] = people.top();
     people.pop();
@@ -65,7 +66,7 @@ int main() {
   }
   std::cout << std::flush;
 
-  // What /metrics would answer, or at least some of it.
+  // A part of the answer to /metrics.
   const pleat::CollectionMetrics all[] = {{.collection = "edits",
                                            .ledger = edits.ledger(),
                                            .sizes = edits.sizes(),
