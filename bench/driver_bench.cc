@@ -69,7 +69,7 @@ class Popper {
   }
 
   Driver& driver_;
-  Consumer<Touch, Fields> consumer_;
+  Consumer<Fields> consumer_;
 };
 
 // Opens all groups; the deadlines of the calm ones are spread over a quiet period from `first` on.

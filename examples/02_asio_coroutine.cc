@@ -40,7 +40,7 @@ asio::awaitable<bool> Recompute(const Account& account) {
   co_return worked;
 }
 
-asio::awaitable<void> Serve(pleat::Consumer<PostChanged, ChangedPosts>& consumer, int accounts) {
+asio::awaitable<void> Serve(pleat::Consumer<ChangedPosts>& consumer, int accounts) {
   while (accounts > 0) {
     auto account = co_await consumer.async_lease(asio::use_awaitable);
     if (co_await Recompute(*account)) {

@@ -81,7 +81,7 @@ class Worker {
   int emissions_ = 0;
   bool in_order_ = true;
   asio::io_context io_{1};  // the number of threads that run it
-  pleat::Consumer<Change, Latest> consumer_;
+  pleat::Consumer<Latest> consumer_;
   std::thread thread_;
 };
 

@@ -97,7 +97,7 @@ std::string BulkOf(const std::vector<pleat::Leased<Product>>& leases) {
   return bulk.str();
 }
 
-asio::awaitable<void> Follow(tcp::endpoint index, pleat::Consumer<RowUpdate, Product>& settled,
+asio::awaitable<void> Follow(tcp::endpoint index, pleat::Consumer<Product>& settled,
                              const pleat::Driver& driver, size_t documents) {
   tcp::socket socket(co_await asio::this_coro::executor);
   co_await socket.async_connect(index, use_awaitable);

@@ -40,9 +40,9 @@ boost::system::error_code make_error_code(AsioError error) noexcept {
 Waiter::~Waiter() = default;
 
 AnyConsumer::AnyConsumer(boost::asio::any_io_executor executor, Driver& driver,
-                         const AnyFolder& folder, PartitionRange range,
+                         const AnyCollection& collection, PartitionRange range,
                          const ConsumerOptions& options)
-    : core_(std::make_shared<ConsumerCore>(std::move(executor), driver.core(), folder, range,
+    : core_(std::make_shared<ConsumerCore>(std::move(executor), driver.core(), collection, range,
                                            options)) {
   core_->Begin();
 }

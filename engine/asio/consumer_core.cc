@@ -21,12 +21,12 @@ bool ClosedByTime(Reason reason) {
 }  // namespace
 
 ConsumerCore::ConsumerCore(boost::asio::any_io_executor executor,
-                           std::shared_ptr<DriverCore> driver, const AnyFolder& folder,
+                           std::shared_ptr<DriverCore> driver, const AnyCollection& collection,
                            PartitionRange range, const ConsumerOptions& options)
     : driver_(std::move(driver)),
       max_waiters_(options.max_waiters),
       range_(range),
-      folder_(folder),
+      collection_(collection),
       executor_(std::move(executor)) {
   PLEAT_CHECK(options.max_waiters > 0);
   PLEAT_CHECK(options.ttl > Duration::zero());
@@ -35,7 +35,7 @@ ConsumerCore::ConsumerCore(boost::asio::any_io_executor executor,
 void ConsumerCore::Begin() {
   AddGuest(executor_, shared_from_this());
   listening_ = true;
-  folder_.AddListener(*this, range_);
+  collection_.AddListener(*this, range_);
   driver_->Add(shared_from_this());
 }
 
@@ -58,7 +58,7 @@ void ConsumerCore::Start(WaiterPtr waiter) {
       waiter.release()->Complete({});
       return;
     }
-    if (folder_.closed()) {
+    if (collection_.closed()) {
       armed_ = false;
       waiter.release()->Complete(AsioError::kClosed);
       return;
@@ -72,7 +72,7 @@ void ConsumerCore::Start(WaiterPtr waiter) {
 // finds the emissions that have come back by now.
 size_t ConsumerCore::Take(Waiter& waiter) noexcept {
   const EngineTime now = driver_->Now();
-  folder_.MoveLeaseTime(LeaseTime(now));
+  collection_.MoveLeaseTime(LeaseTime(now));
   const size_t taken = waiter.Take(LeaseTime(now), [&](EngineTime closed, Reason reason) {
     if (!driver_->tells_arrival() || !ClosedByTime(reason)) return;
     const Duration late = now - closed;
@@ -101,7 +101,7 @@ void ConsumerCore::Dispatch() noexcept {
     Waiter& first = queue_.front();
     const size_t n = Take(first);
     if (n == 0) {
-      if (folder_.closed()) CompleteAll(AsioError::kClosed);
+      if (collection_.closed()) CompleteAll(AsioError::kClosed);
       return;
     }
     taken += n;
@@ -168,7 +168,7 @@ void ConsumerCore::StopListening() noexcept {
   std::unique_lock lock(mutex_);
   const bool listening = std::exchange(listening_, false);
   lock.unlock();
-  if (listening) folder_.RemoveListener(*this);
+  if (listening) collection_.RemoveListener(*this);
 }
 
 ConsumerStats ConsumerCore::stats() {

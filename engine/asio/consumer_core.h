@@ -31,7 +31,7 @@ class ConsumerCore final : public EmissionListener,
                            public std::enable_shared_from_this<ConsumerCore> {
  public:
   ConsumerCore(boost::asio::any_io_executor executor, std::shared_ptr<DriverCore> driver,
-               const AnyFolder& folder, PartitionRange range, const ConsumerOptions& options);
+               const AnyCollection& collection, PartitionRange range, const ConsumerOptions& options);
 
   // Has folder, context and driver know it. Once, after construction.
   void Begin();
@@ -60,7 +60,7 @@ class ConsumerCore final : public EmissionListener,
   const std::shared_ptr<DriverCore> driver_;
   const size_t max_waiters_;
   const PartitionRange range_;
-  AnyFolder folder_;
+  AnyCollection collection_;
   boost::asio::any_io_executor executor_;  // changes only in Shutdown(), when nobody uses it
   std::atomic<bool> armed_ = false;
 

@@ -3,6 +3,7 @@
 // is marked. Numbers are written such that both take them, le as the canonical numbers of OpenMetrics.
 #include <pleat/metrics.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -313,6 +314,27 @@ void WriteWhatIf(Collections all, Writer& out) {
   });
 }
 
+// Each family comes where its name stands first, with the samples of all collections that have it.
+void WriteOwn(Collections all, Writer& out) {
+  std::vector<std::string_view> written;
+  const auto find = [](const CollectionMetrics& each, std::string_view name) {
+    return std::find_if(each.own.begin(), each.own.end(),
+                        [&](const OwnMetric& own) { return own.name == name; });
+  };
+  for (const CollectionMetrics& each : all) {
+    for (const OwnMetric& metric : each.own) {
+      if (std::count(written.begin(), written.end(), metric.name) > 0) continue;
+      written.push_back(metric.name);
+      const bool counter = metric.type == OwnMetric::Type::kCounter;
+      out.Family(metric.name, counter ? Type::kCounter : Type::kGauge, metric.help);
+      for (size_t i = 0; i < all.size(); ++i) {
+        const auto found = find(all[i], metric.name);
+        if (found != all[i].own.end()) out.Sample(i, {}, Plain(found->value));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::string WriteMetrics(std::span<const CollectionMetrics> collections, MetricsFormat format) {
@@ -322,6 +344,7 @@ std::string WriteMetrics(std::span<const CollectionMetrics> collections, Metrics
     WriteSizes(out);
     WriteHistograms(collections, out);
     WriteWhatIf(collections, out);
+    WriteOwn(collections, out);
   }
   return std::move(out).Finish();
 }

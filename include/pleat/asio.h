@@ -42,11 +42,11 @@
 #include <boost/intrusive/list_hook.hpp>
 #include <boost/system/error_code.hpp>
 #include <boost/version.hpp>
-#include <pleat/any_folder.h>
+#include <pleat/any_collection.h>
 #include <pleat/emission.h>
+#include <pleat/emission_source.h>
 #include <pleat/engine.h>
 #include <pleat/export.h>
-#include <pleat/folder.h>
 #include <pleat/histogram.h>
 #include <pleat/partition.h>
 #include <pleat/time.h>
@@ -258,8 +258,9 @@ using WaiterPtr = std::unique_ptr<Waiter, DestroyWaiter>;
 // What of a Consumer does not depend on types.
 class PLEAT_EXPORT AnyConsumer {
  public:
-  AnyConsumer(boost::asio::any_io_executor executor, Driver& driver, const AnyFolder& folder,
-              PartitionRange range, const ConsumerOptions& options);
+  AnyConsumer(boost::asio::any_io_executor executor, Driver& driver,
+              const AnyCollection& collection, PartitionRange range,
+              const ConsumerOptions& options);
   AnyConsumer(AnyConsumer&&) noexcept;
   AnyConsumer& operator=(AnyConsumer&&) noexcept;
   ~AnyConsumer();
@@ -403,14 +404,14 @@ class TakeOperation final : public Waiter {
   boost::asio::executor_work_guard<HandlerExecutor> work_;
 };
 
-// Takes emissions of some partitions of a folder as they come. An I/O object in Asio's manner, whose
+// Takes emissions of some partitions of a collection, such as a Folder, as they come. An I/O object in Asio's manner, whose
 // operations take any completion token.
 //
 // Completion: with no error and what was taken; or with nothing and operation_aborted (cancelled, or the
 //   consumer is gone), AsioError::kOverloaded or AsioError::kClosed. Never inside the initiating function:
 //   posted to the consumer's executor, and from there to the handler's associated one, if it has another.
 // Order: operations are served in the order in which they were started, and emissions are taken in the order
-//   of Folder::Pop() and Folder::Lease(). One operation at a time, or handlers on a strand, keep it.
+//   of EmissionSource::Pop() and Lease(). One operation at a time, or handlers on a strand, keep it.
 // Cancellation: total, hence also partial and terminal. What was cancelled has taken nothing; what has taken
 //   something is delivered. As ever in Asio, emit the signal where the handler runs.
 // Allocation: the operation, by the handler's associated allocator, freed before the handler is called; what
@@ -418,17 +419,17 @@ class TakeOperation final : public Waiter {
 // If the execution context is destroyed while operations wait, their handlers are destroyed, not called.
 //
 // Several consumers may overlap: each emission goes to one of them. One that nobody reads from costs the others
-// nothing; the folder's backlog is what bounds it.
+// nothing; the collection's backlog is what bounds it.
 //
 // Thread safety: distinct objects are independent; of one, any thread may start operations and call cancel() and
 // stats(), but not move or destroy it meanwhile. Any number of threads may run the execution context.
-template <class Event, class State, class Executor = boost::asio::any_io_executor>
+template <class State, class Executor = boost::asio::any_io_executor>
 class Consumer {
  public:
   using executor_type = Executor;
   template <class Other>
   struct rebind_executor {
-    using other = Consumer<Event, State, Other>;
+    using other = Consumer<State, Other>;
   };
 
   using PopHandler = void(boost::system::error_code, std::optional<Emission<State>>);
@@ -437,23 +438,23 @@ class Consumer {
   using LeaseManyHandler = void(boost::system::error_code, std::vector<Leased<State>>);
 
   // On the driver's executor.
-  explicit Consumer(Driver& driver, const Folder<Event, State>& folder, PartitionRange range = {},
+  explicit Consumer(Driver& driver, const EmissionSource<State>& source, PartitionRange range = {},
                     const ConsumerOptions& options = {})
-      : Consumer(Executor(driver.get_executor()), driver, folder, range, options) {}
+      : Consumer(Executor(driver.get_executor()), driver, source, range, options) {}
 
-  Consumer(const Executor& executor, Driver& driver, const Folder<Event, State>& folder,
+  Consumer(const Executor& executor, Driver& driver, const EmissionSource<State>& source,
            PartitionRange range = {}, const ConsumerOptions& options = {})
       : executor_(executor),
-        folder_(folder),
+        source_(source),
         range_(range),
         ttl_(options.ttl),
-        any_(executor, driver, folder.any(), range, options) {}
+        any_(executor, driver, source.any(), range, options) {}
 
   template <class Other>
     requires std::is_constructible_v<Executor, const Other&>
-  explicit Consumer(Consumer<Event, State, Other>&& other)
+  explicit Consumer(Consumer<State, Other>&& other)
       : executor_(other.executor_),
-        folder_(other.folder_),
+        source_(other.source_),
         range_(other.range_),
         ttl_(other.ttl_),
         any_(std::move(other.any_)) {}
@@ -473,14 +474,14 @@ class Consumer {
   template <boost::asio::completion_token_for<PopHandler> Token =
                 boost::asio::default_completion_token_t<Executor>>
   auto async_pop(Token&& token = Token()) {
-    return Initiate<PopHandler, true>(PopCall{folder_, range_}, 1, token);
+    return Initiate<PopHandler, true>(PopCall{source_, range_}, 1, token);
   }
 
-  // Takes up to `max` emissions for good, one at least. Folder::Pop() says what a large `max` costs.
+  // Takes up to `max` emissions for good, one at least. EmissionSource::Pop() says what a large `max` costs.
   template <boost::asio::completion_token_for<PopManyHandler> Token =
                 boost::asio::default_completion_token_t<Executor>>
   auto async_pop_many(size_t max, Token&& token = Token()) {
-    return Initiate<PopManyHandler, false>(PopCall{folder_, range_}, max, token);
+    return Initiate<PopManyHandler, false>(PopCall{source_, range_}, max, token);
   }
 
   // Borrows an emission for ConsumerOptions::ttl.
@@ -488,7 +489,7 @@ class Consumer {
                 boost::asio::default_completion_token_t<Executor>>
     requires std::is_copy_constructible_v<State>
   auto async_lease(Token&& token = Token()) {
-    return Initiate<LeaseHandler, true>(LeaseCall{folder_, range_, ttl_}, 1, token);
+    return Initiate<LeaseHandler, true>(LeaseCall{source_, range_, ttl_}, 1, token);
   }
 
   // Borrows up to `max` emissions, one at least.
@@ -496,27 +497,27 @@ class Consumer {
                 boost::asio::default_completion_token_t<Executor>>
     requires std::is_copy_constructible_v<State>
   auto async_lease_many(size_t max, Token&& token = Token()) {
-    return Initiate<LeaseManyHandler, false>(LeaseCall{folder_, range_, ttl_}, max, token);
+    return Initiate<LeaseManyHandler, false>(LeaseCall{source_, range_, ttl_}, max, token);
   }
 
  private:
-  template <class, class, class>
+  template <class, class>
   friend class Consumer;
 
   struct PopCall {
-    Folder<Event, State> folder;
+    EmissionSource<State> source;
     PartitionRange range;
     std::vector<Emission<State>> operator()(size_t max, LeaseTime) noexcept {
-      return folder.Pop(max, range);
+      return source.Pop(max, range);
     }
   };
 
   struct LeaseCall {
-    Folder<Event, State> folder;
+    EmissionSource<State> source;
     PartitionRange range;
     Duration ttl;
     std::vector<Leased<State>> operator()(size_t max, LeaseTime now) noexcept {
-      return folder.Lease(max, ttl, now, range);
+      return source.Lease(max, ttl, now, range);
     }
   };
 
@@ -544,18 +545,17 @@ class Consumer {
   }
 
   Executor executor_;
-  Folder<Event, State> folder_;
+  EmissionSource<State> source_;
   PartitionRange range_;
   Duration ttl_;
   AnyConsumer any_;
 };
 
 // A consumer of the partitions that a worker owns, such as PartitionRange::ForWorker().
-template <class Event, class State>
-[[nodiscard]] Consumer<Event, State> Subscribe(Driver& driver, const Folder<Event, State>& folder,
-                                               PartitionRange range,
-                                               const ConsumerOptions& options = {}) {
-  return Consumer<Event, State>(driver, folder, range, options);
+template <class State>
+[[nodiscard]] Consumer<State> Subscribe(Driver& driver, const EmissionSource<State>& source,
+                                        PartitionRange range, const ConsumerOptions& options = {}) {
+  return Consumer<State>(driver, source, range, options);
 }
 
 }  // namespace pleat::inline v0_1

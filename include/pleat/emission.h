@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include <pleat/any_folder.h>
+#include <pleat/any_collection.h>
 #include <pleat/lease.h>
 #include <pleat/outcome.h>
 #include <pleat/time.h>
@@ -32,19 +32,19 @@ struct Emission {
 };
 
 // An emission that is lent. Plain data, to be kept and changed at will; only the lease runs out. The methods are
-// those of the folder, by this token; any thread may call them.
+// those of the collection, by this token; any thread may call them.
 template <class State>
 struct Leased : Emission<State> {
   Delivery delivery;
-  AnyFolder folder;
+  AnyCollection collection;
 
-  LeaseOutcome Ack() noexcept { return folder.Ack(delivery.token); }
-  LeaseOutcome Nack() noexcept { return folder.Nack(delivery.token); }
+  LeaseOutcome Ack() noexcept { return collection.Ack(delivery.token); }
+  LeaseOutcome Nack() noexcept { return collection.Nack(delivery.token); }
   LeaseOutcome Nack(Duration delay, LeaseTime now) noexcept {
-    return folder.Nack(delivery.token, delay, now);
+    return collection.Nack(delivery.token, delay, now);
   }
   Extension Extend(Duration ttl, LeaseTime now) noexcept {
-    return folder.Extend(delivery.token, ttl, now);
+    return collection.Extend(delivery.token, ttl, now);
   }
 };
 

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/any_folder.h>
+#include <pleat/any_collection.h>
 #include <pleat/emission.h>
 #include <pleat/export.h>
 #include <pleat/lease.h>
@@ -124,12 +124,12 @@ class EmissionSource {
   }
 
   // The same collection without the types.
-  const AnyFolder& any() const noexcept { return any_; }
+  const AnyCollection& any() const noexcept { return any_; }
 
  protected:
-  explicit EmissionSource(AnyFolder any) noexcept : any_(std::move(any)) {}
+  explicit EmissionSource(AnyCollection any) noexcept : any_(std::move(any)) {}
 
-  AnyFolder any_;
+  AnyCollection any_;
 
  private:
   template <class Source>

@@ -59,7 +59,6 @@ template <class Event, class State>
   requires FoldableState<State, Event>
 class Folder : public EmissionSource<State> {
   using Source = EmissionSource<State>;
-  using Source::any_;
 
  public:
   using Rules = FoldRules<Event, State>;
@@ -81,7 +80,7 @@ class Folder : public EmissionSource<State> {
   // The same for options known to be right: an error ends the program, and prints why.
   Folder(Engine& engine, std::string_view name, const FolderOptions& options,
          Rules rules = {}) noexcept
-      : Source(OrEnd(name, Open(engine, name, options, std::move(rules)))) {}
+      : Folder(OrEnd(name, Open(engine, name, options, std::move(rules)))) {}
 
   // Folds `event`, stamped `at`, into the group of `key`, opening one if none is open. A key is any
   // bytes, none too, up to 64 KiB; it is copied. The event is not kept. A group that is due by the
@@ -90,7 +89,7 @@ class Folder : public EmissionSource<State> {
   // happened; outcome.h says what to do about each. Cost: one lock and two cache lines; three for a
   // key of more than 23 bytes.
   FoldOutcome Fold(std::string_view key, const Event& event, EngineTime at) noexcept {
-    return any_.Fold(key, &event, at);
+    return folder_.Fold(key, &event, at);
   }
 
   // Folds many events, several times as fast as Fold() on each, with the same result: same groups,
@@ -102,7 +101,7 @@ class Folder : public EmissionSource<State> {
   // range of its own, can go through the same batch, and never ask for the same lock.
   FoldCounts FoldBatch(std::span<const KeyedEvent<Event>> events,
                        std::span<FoldOutcome> outcomes = {}, PartitionRange only = {}) noexcept {
-    return any_.FoldBatch(AnyBatch::Of(events), outcomes, only);
+    return folder_.FoldBatch(AnyBatch::Of(events), outcomes, only);
   }
 
   // Anything else does not compile, and the error says why.
@@ -118,27 +117,27 @@ class Folder : public EmissionSource<State> {
   // Closes the group of `key` now, with reason kFlush. Returns whether one was open. A partial
   // whose instant has not come, because a stamp on arrival time ran ahead of the engine, still
   // follows at its instant.
-  bool Flush(std::string_view key) noexcept { return any_.Flush(key); }
+  bool Flush(std::string_view key) noexcept { return folder_.Flush(key); }
 
   // Drops the group of `key` without an emission. Returns whether one was open. Emissions that it
   // handed out before stay.
-  bool Cancel(std::string_view key) noexcept { return any_.Cancel(key); }
+  bool Cancel(std::string_view key) noexcept { return folder_.Cancel(key); }
 
   // The end of input: closes every open group now, by deadline and then by opening order, with
   // reason kEnd. Locks every partition meanwhile. Complexity: O(n log n) for the most groups ever
   // open at once.
-  void CloseAll() noexcept { any_.CloseAll(); }
+  void CloseAll() noexcept { folder_.CloseAll(); }
 
   // Ends the collection: drops all that it holds, and frees the memory and the name. Waits for
   // calls that are under way. Consumers of it complete.
-  void Close() noexcept { any_.Close(); }
+  void Close() noexcept { folder_.Close(); }
 
   // A copy of the open group of `key`, or nothing. A group that is due counts as closed.
   std::optional<OpenGroup<State>> Peek(std::string_view key) const noexcept
     requires std::is_copy_constructible_v<State>
   {
     std::optional<OpenGroup<State>> out;
-    any_.Peek(key, [&](const GroupInfo& info, const void* state) {
+    folder_.Peek(key, [&](const GroupInfo& info, const void* state) {
       out.emplace(CopyOf(key, info, state));
     });
     return out;
@@ -156,30 +155,35 @@ class Folder : public EmissionSource<State> {
   bool Scan(ScanCursor& cursor, size_t max, std::vector<OpenGroup<State>>& out) const noexcept
     requires std::is_copy_constructible_v<State>
   {
-    return any_.Scan(cursor, max,
+    return folder_.Scan(cursor, max,
                      [&](std::string_view key, const GroupInfo& info, const void* state) {
                        out.push_back(CopyOf(key, info, state));
                      });
   }
 
-  Ledger ledger() const noexcept { return any_.ledger(); }
-  Sizes sizes() const noexcept { return any_.sizes(); }
+  // The same collection without the types.
+  const AnyFolder& any() const noexcept { return folder_; }
+
+  Ledger ledger() const noexcept { return folder_.ledger(); }
+  Sizes sizes() const noexcept { return folder_.sizes(); }
 
   // What other quiet periods would have done; see gap_stats.h, which to include. Null without
   // measure.gap_stats.
-  std::unique_ptr<GapStats> gap_stats() const noexcept { return any_.gap_stats(); }
+  std::unique_ptr<GapStats> gap_stats() const noexcept { return folder_.gap_stats(); }
 
  private:
-  explicit Folder(AnyFolder any) noexcept : Source(std::move(any)) {}
+  explicit Folder(AnyFolder folder) noexcept : Source(folder), folder_(std::move(folder)) {}
 
   static AnyFolder OrEnd(std::string_view name, absl::StatusOr<Folder> opened) noexcept {
     if (!opened.ok()) AnyFolder::OpenFailed(name, opened.status());
-    return std::move(opened->any_);
+    return std::move(opened->folder_);
   }
 
   static OpenGroup<State> CopyOf(std::string_view key, const GroupInfo& info, const void* state) {
     return {std::string(key), *static_cast<const State*>(state), info.count, info.first, info.last};
   }
+
+  AnyFolder folder_;
 };
 
 }  // namespace pleat::inline v0_1

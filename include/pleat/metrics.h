@@ -34,6 +34,18 @@ inline constexpr std::string_view kPrometheusType = "text/plain; version=0.0.4; 
 inline constexpr std::string_view kOpenMetricsType =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+// A metric that a collection of some other kind than a Folder adds to those of its ledger and sizes.
+struct OwnMetric {
+  enum class Type : uint8_t { kCounter, kGauge };
+
+  // Letters, digits and underscores, without "_total"; such as pleat_windows_closed. Metrics of one
+  // name, in several collections, are one family and have one type and help.
+  std::string_view name;
+  Type type = Type::kGauge;
+  std::string_view help;
+  double value = 0;
+};
+
 // What is known of one collection. Borrows what it points to.
 struct CollectionMetrics {
   std::string_view collection;  // any text, each once; what is not UTF-8 in it becomes U+FFFD
@@ -43,6 +55,7 @@ struct CollectionMetrics {
   const Histogram* lateness_us =
       nullptr;  // adds one of it: lateness_us of a driver or a consumer in asio.h
   std::span<const WhatIfRow> what_if;  // adds a sample for each quiet period, which are distinct
+  std::span<const OwnMetric> own;      // adds these; their names are distinct
 };
 
 // The whole exposition. The sum of a histogram is known as its values are: to within a tenth, of gaps a hundredth.

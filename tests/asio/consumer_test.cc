@@ -334,7 +334,7 @@ TEST(Consumer, ALongQueueIsServedInTurns) {
 
 TEST(Consumer, DisjointRangesKeepTheOrderOfEachKey) {
   Service service({}, {.quiet_period = 5min, .max_hold = 1h}, {.partitions = 5});
-  std::vector<Consumer<int, Sum>> workers;
+  std::vector<Consumer<Sum>> workers;
   std::map<std::string, std::vector<int64_t>> seen;
   std::vector<std::set<std::string>> keys(3);
   for (int i = 0; i < 3; ++i) {

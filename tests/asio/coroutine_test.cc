@@ -61,7 +61,7 @@ TEST(Coroutine, LeasesAndAcksUntilTheConsumerIsCancelled) {
 TEST(Coroutine, TokensMayBeTheDefaultOfTheConsumer) {
   Service service;
   using Token = asio::as_tuple_t<asio::use_awaitable_t<>>;
-  Token::as_default_on_t<Consumer<int, Sum>> consumer(Consumer(*service.driver, service.sums));
+  Token::as_default_on_t<Consumer<Sum>> consumer(Consumer(*service.driver, service.sums));
   std::vector<std::string> keys;
   const auto work = [&]() -> asio::awaitable<void> {
     for (;;) {

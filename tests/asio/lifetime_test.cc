@@ -18,7 +18,7 @@ using testing::ElementsAre;
 
 TEST(ConsumerLife, ASignalAfterTheContextIsGoneDoesNothing) {
   Service service;
-  std::optional<Consumer<int, Sum>> consumer(std::in_place, *service.driver, service.sums);
+  std::optional<Consumer<Sum>> consumer(std::in_place, *service.driver, service.sums);
   cancellation_signal signal;
   Got got;
   consumer->async_pop(boost::asio::bind_cancellation_slot(signal.slot(), got.One()));
@@ -189,8 +189,8 @@ TEST(ConsumerLife, HandlersThatWaitAreDestroyedWithTheContextNotCalled) {
 
 TEST(ConsumerLife, MayBeOwnedByItsOwnHandlerWhenTheContextGoes) {
   Service service;
-  auto consumer = std::make_unique<Consumer<int, Sum>>(*service.driver, service.sums);
-  Consumer<int, Sum>& it = *consumer;
+  auto consumer = std::make_unique<Consumer<Sum>>(*service.driver, service.sums);
+  Consumer<Sum>& it = *consumer;
   const auto alive = std::make_shared<int>();
   it.async_pop([own = std::move(consumer), alive](error_code, const auto&) {});
   Got got;

@@ -101,7 +101,7 @@ struct Chain {
     });
   }
 
-  Consumer<int, Sum> consumer;
+  Consumer<Sum> consumer;
   Record& record;
   bool ordered = true;
   std::map<std::string, int64_t> last_of_key;
@@ -184,7 +184,7 @@ class CancelledChain {
   }
 
   boost::asio::strand<boost::asio::io_context::executor_type> strand_;
-  Consumer<int, Sum> consumer_;
+  Consumer<Sum> consumer_;
   Record& record_;
   std::latch& done_;
   std::mt19937_64 random_;

@@ -41,4 +41,4 @@ void Warn(const Args &...);
       [[maybe_unused]] std::string_view key, [[maybe_unused]] int i, [[maybe_unused]] int n, \
       [[maybe_unused]] std::span<const pleat::KeyedEvent<Step>> batch,                       \
       [[maybe_unused]] pleat::Driver &driver,                                                \
-      [[maybe_unused]] pleat::Consumer<Step, Basket> &consumer
+      [[maybe_unused]] pleat::Consumer<Basket> &consumer

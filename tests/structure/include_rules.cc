@@ -18,7 +18,7 @@ bool StartsWithAny(std::string_view text, const Names& prefixes) {
 
 // The public headers that declare plain types and interfaces, which the engine may see. The typed
 // faces (folder.h, emission.h) and the adapters are not among them.
-const Names kPlainHeaders = {"pleat/alarm.h",     "pleat/analysis.h",  "pleat/any_folder.h",
+const Names kPlainHeaders = {"pleat/alarm.h",     "pleat/analysis.h",  "pleat/any_collection.h", "pleat/any_folder.h",
                              "pleat/batch.h",     "pleat/engine.h",    "pleat/export.h",
                              "pleat/gap_stats.h", "pleat/histogram.h", "pleat/lease.h",
                              "pleat/metrics.h",   "pleat/options.h",   "pleat/outcome.h",

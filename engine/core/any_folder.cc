@@ -1,10 +1,11 @@
+#include <pleat/any_folder.h>
+
 #include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <pleat/any_folder.h>
 #include <pleat/gap_stats.h>
 
 #include "engine/base/check.h"
@@ -97,15 +98,13 @@ void AnyFolder::OpenFailed(std::string_view name, const absl::Status& why) noexc
   Fail("folder \"" + std::string(name) + "\": " + std::string(why.message()));
 }
 
-AnyFolder::AnyFolder(std::shared_ptr<EngineCore> engine, std::shared_ptr<FolderCore> core)
-    : engine_(std::move(engine)), core_(std::move(core)) {}
+FolderCore& AnyFolder::core() const noexcept { return static_cast<FolderCore&>(collection()); }
 
 // What comes from inside a function of the caller's gets no further than here.
-
 FoldOutcome AnyFolder::Fold(std::string_view key, const void* event, EngineTime at) noexcept {
   const Call call;
   if (call.nested()) return FoldOutcome::kWouldDeadlock;
-  return core_->Fold(key, event, at);
+  return core().Fold(key, event, at);
 }
 FoldCounts AnyFolder::FoldBatch(const AnyBatch& batch, std::span<FoldOutcome> outcomes,
                                 PartitionRange only) noexcept {
@@ -115,117 +114,43 @@ FoldCounts AnyFolder::FoldBatch(const AnyBatch& batch, std::span<FoldOutcome> ou
          std::to_string(outcomes.size()) + " outcomes");
   }
   FoldOutcome* const first = outcomes.empty() ? nullptr : outcomes.data();
-  if (!call.nested()) return core_->FoldBatch(batch, first, only);
+  if (!call.nested()) return core().FoldBatch(batch, first, only);
   if (first != nullptr) std::fill_n(first, batch.size, FoldOutcome::kWouldDeadlock);
   return {.would_deadlock = batch.size};
 }
 bool AnyFolder::Flush(std::string_view key) noexcept {
   const Call call;
-  return !call.nested() && core_->Flush(key, std::nullopt) == ControlOutcome::kDone;
+  return !call.nested() && core().Flush(key, std::nullopt) == ControlOutcome::kDone;
 }
 ControlOutcome AnyFolder::Flush(std::string_view key, EngineTime at) noexcept {
   const Call call;
-  return call.nested() ? ControlOutcome::kWouldDeadlock : core_->Flush(key, at);
+  return call.nested() ? ControlOutcome::kWouldDeadlock : core().Flush(key, at);
 }
 bool AnyFolder::Cancel(std::string_view key) noexcept {
   const Call call;
-  return !call.nested() && core_->Cancel(key, std::nullopt) == ControlOutcome::kDone;
+  return !call.nested() && core().Cancel(key, std::nullopt) == ControlOutcome::kDone;
 }
 ControlOutcome AnyFolder::Cancel(std::string_view key, EngineTime at) noexcept {
   const Call call;
-  return call.nested() ? ControlOutcome::kWouldDeadlock : core_->Cancel(key, at);
+  return call.nested() ? ControlOutcome::kWouldDeadlock : core().Cancel(key, at);
 }
 bool AnyFolder::Peek(std::string_view key, Look look) const noexcept {
   const Call call;
-  return !call.nested() && core_->Peek(key, look);
+  return !call.nested() && core().Peek(key, look);
 }
 bool AnyFolder::Scan(ScanCursor& cursor, size_t max, See see) const noexcept {
   const Call call;
   if (cursor.partition < 0) cursor = {};
-  return !call.nested() && core_->Scan(cursor, std::max<size_t>(max, 1), see);
-}
-void AnyFolder::Close() noexcept {
-  const Call call;
-  if (!call.nested()) engine_->Remove(*core_);
+  return !call.nested() && core().Scan(cursor, std::max<size_t>(max, 1), see);
 }
 void AnyFolder::CloseAll() noexcept {
   const Call call;
-  if (!call.nested()) core_->CloseAll();
-}
-size_t AnyFolder::Pop(size_t max, PartitionRange from, Take take) noexcept {
-  const Call call;
-  return call.nested() ? 0 : core_->Pop(max, from, take);
-}
-size_t AnyFolder::Lease(size_t max, Duration ttl, LeaseTime now, PartitionRange from,
-                        Borrow borrow) noexcept {
-  const Call call;
-  if (call.nested()) return 0;
-  MoveLeaseTime(now);
-  return core_->Lease(max, ttl, from, borrow);
-}
-LeaseOutcome AnyFolder::Ack(const LeaseToken& token) noexcept {
-  const Call call;
-  return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->Ack(token);
-}
-LeaseOutcome AnyFolder::Nack(const LeaseToken& token) noexcept {
-  const Call call;
-  return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->Nack(token, Duration::zero());
-}
-LeaseOutcome AnyFolder::Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept {
-  const Call call;
-  if (call.nested()) return LeaseOutcome::kWouldDeadlock;
-  MoveLeaseTime(now);
-  return core_->Nack(token, delay);
-}
-Extension AnyFolder::Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept {
-  const Call call;
-  if (call.nested()) return {LeaseOutcome::kWouldDeadlock};
-  MoveLeaseTime(now);
-  return core_->Extend(token, ttl);
-}
-bool AnyFolder::ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept {
-  const Call call;
-  if (cursor.partition < 0) cursor = {};
-  return !call.nested() && core_->ScanDeadLetters(cursor, std::max<size_t>(max, 1), see);
-}
-LeaseOutcome AnyFolder::RetryDeadLetter(const LeaseToken& token) noexcept {
-  const Call call;
-  return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->RetryDeadLetter(token);
-}
-LeaseOutcome AnyFolder::DropDeadLetter(const LeaseToken& token) noexcept {
-  const Call call;
-  return call.nested() ? LeaseOutcome::kWouldDeadlock : core_->DropDeadLetter(token);
-}
-void AnyFolder::AddListener(EmissionListener& listener, PartitionRange of) noexcept {
-  const Call call;
-  if (!call.nested()) core_->AddListener(listener, of);
-}
-void AnyFolder::RemoveListener(EmissionListener& listener) noexcept {
-  const Call call;
-  if (!call.nested()) core_->RemoveListener(listener);
-}
-Ledger AnyFolder::ledger() const noexcept {
-  const Call call;
-  return call.nested() ? Ledger{} : core_->ledger();
-}
-Sizes AnyFolder::sizes() const noexcept {
-  const Call call;
-  return call.nested() ? Sizes{} : core_->sizes();
+  if (!call.nested()) core().CloseAll();
 }
 std::unique_ptr<GapStats> AnyFolder::gap_stats() const noexcept {
   const Call call;
-  return call.nested() ? nullptr : core_->gap_stats();
+  return call.nested() ? nullptr : core().gap_stats();
 }
-const StateOps& AnyFolder::ops() const noexcept { return core_->ops(); }
-bool AnyFolder::closed() const noexcept { return core_->closed(); }
-void AnyFolder::Advance(EngineTime now) noexcept {
-  const Call call;
-  if (!call.nested()) engine_->Advance(now, std::numeric_limits<size_t>::max());
-}
-void AnyFolder::MoveLeaseTime(LeaseTime now) noexcept {
-  if (!core_->closed()) engine_->timeline().RaiseLeases(Clamp(now));
-}
-EngineTime AnyFolder::now() const noexcept { return engine_->timeline().now(); }
-int AnyFolder::partitions() const noexcept { return engine_->partition_count(); }
+const StateOps& AnyFolder::ops() const noexcept { return core().ops(); }
 
 }  // namespace pleat::inline v0_1

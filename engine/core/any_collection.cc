@@ -1,0 +1,94 @@
+#include <pleat/any_collection.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "engine/base/inside.h"
+#include "engine/core/collection.h"
+#include "engine/core/engine_core.h"
+
+namespace pleat::inline v0_1 {
+
+AnyCollection::AnyCollection(std::shared_ptr<EngineCore> engine,
+                             std::shared_ptr<Collection> collection)
+    : engine_(std::move(engine)), collection_(std::move(collection)) {}
+
+// What comes from inside a function of the caller's gets no further than here.
+
+void AnyCollection::Close() noexcept {
+  const Call call;
+  if (!call.nested()) engine_->Remove(*collection_);
+}
+size_t AnyCollection::Pop(size_t max, PartitionRange from, Take take) noexcept {
+  const Call call;
+  return call.nested() ? 0 : collection_->Pop(max, from, take);
+}
+size_t AnyCollection::Lease(size_t max, Duration ttl, LeaseTime now, PartitionRange from,
+                            Borrow borrow) noexcept {
+  const Call call;
+  if (call.nested()) return 0;
+  MoveLeaseTime(now);
+  return collection_->Lease(max, ttl, from, borrow);
+}
+LeaseOutcome AnyCollection::Ack(const LeaseToken& token) noexcept {
+  const Call call;
+  return call.nested() ? LeaseOutcome::kWouldDeadlock : collection_->Ack(token);
+}
+LeaseOutcome AnyCollection::Nack(const LeaseToken& token) noexcept {
+  const Call call;
+  return call.nested() ? LeaseOutcome::kWouldDeadlock : collection_->Nack(token, Duration::zero());
+}
+LeaseOutcome AnyCollection::Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept {
+  const Call call;
+  if (call.nested()) return LeaseOutcome::kWouldDeadlock;
+  MoveLeaseTime(now);
+  return collection_->Nack(token, delay);
+}
+Extension AnyCollection::Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept {
+  const Call call;
+  if (call.nested()) return {LeaseOutcome::kWouldDeadlock};
+  MoveLeaseTime(now);
+  return collection_->Extend(token, ttl);
+}
+bool AnyCollection::ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept {
+  const Call call;
+  if (cursor.partition < 0) cursor = {};
+  return !call.nested() && collection_->ScanDeadLetters(cursor, std::max<size_t>(max, 1), see);
+}
+LeaseOutcome AnyCollection::RetryDeadLetter(const LeaseToken& token) noexcept {
+  const Call call;
+  return call.nested() ? LeaseOutcome::kWouldDeadlock : collection_->RetryDeadLetter(token);
+}
+LeaseOutcome AnyCollection::DropDeadLetter(const LeaseToken& token) noexcept {
+  const Call call;
+  return call.nested() ? LeaseOutcome::kWouldDeadlock : collection_->DropDeadLetter(token);
+}
+void AnyCollection::AddListener(EmissionListener& listener, PartitionRange of) noexcept {
+  const Call call;
+  if (!call.nested()) collection_->AddListener(listener, of);
+}
+void AnyCollection::RemoveListener(EmissionListener& listener) noexcept {
+  const Call call;
+  if (!call.nested()) collection_->RemoveListener(listener);
+}
+Ledger AnyCollection::ledger() const noexcept {
+  const Call call;
+  return call.nested() ? Ledger{} : collection_->ledger();
+}
+Sizes AnyCollection::sizes() const noexcept {
+  const Call call;
+  return call.nested() ? Sizes{} : collection_->sizes();
+}
+bool AnyCollection::closed() const noexcept { return collection_->closed(); }
+void AnyCollection::Advance(EngineTime now) noexcept {
+  const Call call;
+  if (!call.nested()) engine_->Advance(now, std::numeric_limits<size_t>::max());
+}
+void AnyCollection::MoveLeaseTime(LeaseTime now) noexcept {
+  if (!collection_->closed()) engine_->timeline().RaiseLeases(Clamp(now));
+}
+EngineTime AnyCollection::now() const noexcept { return engine_->timeline().now(); }
+int AnyCollection::partitions() const noexcept { return engine_->partition_count(); }
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,144 @@
+// AnyCollection is a handle of a collection of any kind that emits, without its types: what hands
+// emissions out, settles leases and tells listeners. AnyFolder is one; adapters that only consume,
+// such as the Consumer of asio.h, need no more.
+//
+//   collection.Pop(100, {}, [](const pleat::ClosedGroup& group) { ... });
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include <absl/functional/function_ref.h>
+#include <pleat/export.h>
+#include <pleat/lease.h>
+#include <pleat/outcome.h>
+#include <pleat/partition.h>
+#include <pleat/stats.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+class EngineCore;
+class Collection;
+
+// Names an emission: no two of one collection in one Engine object share it, also when a key comes
+// back. Ids are not stored: in the next process, and in a collection that is opened again under the
+// same name, they begin at 0.
+struct EmissionId {
+  uint32_t partition = 0;
+
+  // Counts the emissions of the partition, from 0.
+  uint64_t generation = 0;
+
+  friend bool operator==(const EmissionId&, const EmissionId&) = default;
+};
+
+// What is known of a group beside its key and state.
+struct GroupInfo {
+  // The events folded into it, the opening one included.
+  uint64_t count = 0;
+
+  // The smallest and the largest stamp.
+  EngineTime first;
+  EngineTime last;
+};
+
+// An emission on its way out. The views are valid during the call that hands it over.
+struct ClosedGroup : GroupInfo {
+  std::string_view key;
+
+  // On its way out for good: move or destroy it, nobody else will. Lent or only shown: leave it.
+  void* state = nullptr;
+
+  // The deadline that it closed at; engine time for what an event or a call closed.
+  EngineTime closed;
+  Reason reason = Reason::kQuiet;
+  EmissionId id;
+
+  // Counts the emissions of one group, from 1.
+  uint32_t revision = 1;
+
+  // Whether the group went on: kLeading, kPartial.
+  bool partial = false;
+
+  // Of a correction: the key's last emission before it, unless that is forgotten.
+  std::optional<EmissionId> corrects = std::nullopt;
+};
+
+// Where a scan stands. A new one stands at the beginning, and so does one before partition 0.
+struct ScanCursor {
+  int partition = 0;
+  uint32_t place = 0;
+};
+
+// Told that there may be something to pop or to lease. Adapters to event loops derive from it.
+class EmissionListener {
+ public:
+  // Called under a partition's lock, once for each emission, by the thread that has brought it
+  // about: set a flag, wake a loop, and return. A call on an engine from there does nothing (see
+  // Engine). Throwing ends the program.
+  virtual void MayHaveEmissions() noexcept = 0;
+
+ protected:
+  ~EmissionListener() = default;
+};
+
+// Thread safety: as Engine; any thread, any time, also on one object. Ownership: a handle, cheap to
+// copy. When the collection is closed or its engine is gone, every call answers so (kStopped,
+// kClosed, or nothing).
+class PLEAT_EXPORT AnyCollection {
+ public:
+  using Take = absl::FunctionRef<void(const ClosedGroup&)>;
+  using Borrow = absl::FunctionRef<void(const ClosedGroup&, const Delivery&)>;
+  using SeeDead = absl::FunctionRef<void(const ClosedGroup&, const Death&)>;
+
+  // For an engine's own collections and tests of new kinds: `collection` was added to `engine`.
+  AnyCollection(std::shared_ptr<EngineCore> engine, std::shared_ptr<Collection> collection);
+
+  // See EmissionSource for the meaning of these. `take`, `borrow` and `see` run under partitions'
+  // locks: copy or move the state out and return; `borrow` and `see` leave the state as it is. A
+  // call on an engine from them does nothing (see Engine). Throwing ends the program.
+  size_t Pop(size_t max, PartitionRange from, Take take) noexcept;
+  size_t Lease(size_t max, Duration ttl, LeaseTime now, PartitionRange from,
+               Borrow borrow) noexcept;
+  LeaseOutcome Ack(const LeaseToken& token) noexcept;
+  LeaseOutcome Nack(const LeaseToken& token) noexcept;
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept;
+  Extension Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept;
+  bool ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept;
+  LeaseOutcome RetryDeadLetter(const LeaseToken& token) noexcept;
+  LeaseOutcome DropDeadLetter(const LeaseToken& token) noexcept;
+
+  // From its return on `listener` is told of emissions of the partitions `of`; emissions that were
+  // there before, it has to look for itself. From the return of RemoveListener() on it is not called
+  // any more. REQUIRES: it is removed before it is gone.
+  void AddListener(EmissionListener& listener, PartitionRange of) noexcept;
+  void RemoveListener(EmissionListener& listener) noexcept;
+
+  Ledger ledger() const noexcept;
+  Sizes sizes() const noexcept;
+
+  // Ends the collection: drops all that it holds, and frees the name.
+  void Close() noexcept;
+  // Whether it was closed, or the engine is gone.
+  bool closed() const noexcept;
+
+  // The engine's own, for callers that have only the collection.
+  void Advance(EngineTime now) noexcept;
+  EngineTime now() const noexcept;
+  int partitions() const noexcept;
+  // Moves LeaseTime to `now`, and takes nothing back yet. O(1).
+  void MoveLeaseTime(LeaseTime now) noexcept;
+
+ protected:
+  Collection& collection() const noexcept { return *collection_; }
+
+ private:
+  std::shared_ptr<EngineCore> engine_;  // which the collection uses
+  std::shared_ptr<Collection> collection_;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,121 @@
+// A collection of another kind than a folder, with everything that folders have: see key_counter.h.
+#include "tests/core/key_counter.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/folder.h>
+#include <pleat/metrics.h>
+
+namespace pleat {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class AnotherKind : public testing::Test {
+ protected:
+  static std::unique_ptr<Engine> NewEngine(int partitions) {
+    return *Engine::Open({.partitions = partitions});
+  }
+  std::vector<std::string> Pop() {
+    std::vector<std::string> out;
+    for (auto& each : counter_.Pop(100)) out.push_back(each.key + "=" + std::to_string(each.state));
+    counter_.CheckWhole();
+    return out;
+  }
+
+  const EngineTime noon_ = FromUnix(1'700'000'000s - 1'700'000'000s % 86'400s + 12h);
+  const std::unique_ptr<Engine> engine_ = NewEngine(4);
+  KeyCounter counter_{*engine_, "visits", 1h, {.max_deliveries = 2}};
+};
+
+TEST_F(AnotherKind, EmitsEachKeysCountAtTheEndOfItsWindow) {
+  engine_->Advance(noon_ + 1min);
+  EXPECT_EQ(counter_.Count("home", noon_ + 1min), FoldOutcome::kOpened);
+  EXPECT_EQ(counter_.Count("home", noon_ + 2min), FoldOutcome::kFolded);
+  EXPECT_EQ(counter_.Count("about", noon_ + 3min), FoldOutcome::kOpened);
+  EXPECT_EQ(engine_->NextDeadline(), noon_ + 1h);
+  EXPECT_THAT(Pop(), ElementsAre());
+  engine_->Advance(noon_ + 1h);
+  EXPECT_THAT(Pop(), ElementsAre("home=2", "about=1"));
+  EXPECT_TRUE(counter_.ledger().Balances());
+}
+
+TEST_F(AnotherKind, TakesBatchesAsItTakesSingleEvents) {
+  engine_->Advance(noon_);
+  std::vector<std::string> keys;
+  for (int i = 0; i < 1000; ++i) keys.push_back("key" + std::to_string(i % 37));
+  std::vector<KeyedEvent<char>> events;
+  for (const std::string& key : keys) events.push_back({key, noon_, 0});
+  EXPECT_EQ(counter_.CountBatch(events), (FoldCounts{.opened = 37, .folded = 963}));
+
+  const auto other_engine = NewEngine(1);
+  KeyCounter other(*other_engine, "visits", 1h);
+  other_engine->Advance(noon_);
+  for (const std::string& key : keys) other.Count(key, noon_);
+  engine_->Advance(noon_ + 1h);
+  other_engine->Advance(noon_ + 1h);
+  std::vector<std::string> singles;
+  for (auto& each : other.Pop(100)) {
+    singles.push_back(each.key + "=" + std::to_string(each.state));
+  }
+  EXPECT_EQ(Pop(), singles);
+}
+
+TEST_F(AnotherKind, LendsAndBuriesDeadLetters) {
+  counter_.Count("home", noon_);
+  engine_->Advance(noon_ + 2h);
+  const LeaseTime now(noon_);
+  ASSERT_EQ(counter_.Lease(10, 30s, now).size(), 1u);
+  EXPECT_EQ(counter_.Lease(10, 30s, now).size(), 0u);
+  auto again = counter_.Lease(10, 30s, LeaseTime(noon_ + 30s));
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].state, 1u);
+  EXPECT_EQ(again[0].Nack(), LeaseOutcome::kDone);
+  ScanCursor cursor;
+  std::vector<DeadLetter<uint64_t>> letters;
+  counter_.ScanDeadLetters(cursor, 10, letters);
+  ASSERT_EQ(letters.size(), 1u);
+  EXPECT_EQ(counter_.DropDeadLetter(letters[0].death.token), LeaseOutcome::kDone);
+  EXPECT_TRUE(counter_.ledger().Balances());
+  counter_.CheckWhole();
+}
+
+TEST_F(AnotherKind, SharesAnEngineAndItsNamesWithFolders) {
+  struct Sum {
+    int sum = 0;
+    void Fold(const int& value) noexcept { sum += value; }
+  };
+  const FolderOptions options{.quiet_period = 5min, .max_hold = 1h};
+  EXPECT_EQ((Folder<int, Sum>::Open(*engine_, "visits", options).status().code()),
+            absl::StatusCode::kAlreadyExists);
+  Folder<int, Sum> folder(*engine_, "sums", options);
+  folder.Fold("a", 1, noon_);
+  counter_.Count("a", noon_);
+  engine_->Advance(noon_ + 1h);
+  EXPECT_EQ(folder.Pop(10).size(), 1u);
+  EXPECT_EQ(Pop().size(), 1u);
+  EXPECT_FALSE(counter_.any().closed());
+}
+
+TEST_F(AnotherKind, HasMetricsOfItsOwn) {
+  counter_.Count("home", noon_);
+  const OwnMetric own[] = {{.name = "pleat_windows_open",
+                            .help = "Windows that count now.",
+                            .value = static_cast<double>(counter_.ledger().open)}};
+  const CollectionMetrics all[] = {{.collection = "visits",
+                                    .ledger = counter_.ledger(),
+                                    .sizes = counter_.any().sizes(),
+                                    .own = own}};
+  EXPECT_THAT(WriteMetrics(all, MetricsFormat::kOpenMetrics),
+              HasSubstr("# HELP pleat_windows_open Windows that count now.\n"
+                        "# TYPE pleat_windows_open gauge\n"
+                        "pleat_windows_open{collection=\"visits\"} 1\n"));
+}
+
+}  // namespace
+}  // namespace pleat
