@@ -36,6 +36,8 @@ class ABSL_LOCKABLE Lock {
   }
 
   // Fails while somebody holds it or is owed a turn.
+  // Whether somebody holds it: for assertions of whoever should.
+  bool held() const noexcept { return (state_.load(std::memory_order_relaxed) & kHeld) != 0; }
   bool try_lock() noexcept ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) { return TakeFree(); }
 
   void unlock() noexcept ABSL_UNLOCK_FUNCTION() {
@@ -126,7 +128,6 @@ class ABSL_LOCKABLE Lock {
   }
 
   // By whomever; of use to its holder only.
-  bool held() const noexcept { return (state_.load(std::memory_order_relaxed) & kHeld) != 0; }
 
   bool TakeAs(uint32_t as, uint32_t round) noexcept {
     uint32_t state = state_.load(std::memory_order_acquire);

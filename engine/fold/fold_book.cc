@@ -38,7 +38,8 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& 
       memory_(Memory::IsNeeded(options, setting.ops)
                   ? std::make_unique<Memory>(pool, options, setting.hash_key)
                   : nullptr),
-      room_(options.limits, groups_, memory_.get()) {
+      room_(options.limits, groups_, memory_.get()),
+      cuts_(groups_, room_, outbox_) {
   if (FoldObserver::IsNeeded(options)) {
     observer_ = std::make_unique<FoldObserver>(pool, options, setting.hash_key, setting.measure,
                                                memory_.get());
@@ -46,6 +47,7 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& 
 }
 
 void FoldBook::AddTo(GapStats& stats) {
+  PLEAT_DCHECK(observer_ != nullptr);
   observer_->AddTo(stats);
   stats.events += ledger_.opened + ledger_.folded;
 }
@@ -63,7 +65,7 @@ bool FoldBook::Flush(std::string_view key, uint64_t hash, const Instant& at) {
   const uint32_t number = FindOpen(key, hash, now);
   if (number == kNone) return false;
   ++changes_;
-  if (groups_.has_extra()) CutPartial(number, now);
+  if (groups_.has_extra()) cuts_.CutBefore(number, now);
   const uint64_t order = OrderOf(NextPosition(at.position), Step::kBehindIt);
   CloseByEvent(number, Reason::kFlush, now, order, at);
   return true;
@@ -74,7 +76,7 @@ bool FoldBook::Cancel(std::string_view key, uint64_t hash, const Instant& at) {
   const uint32_t number = FindOpen(key, hash, now);
   if (number == kNone) return false;
   ++changes_;
-  if (groups_.has_extra()) CutPartial(number, now);
+  if (groups_.has_extra()) cuts_.CutBefore(number, now);
   NoteLeft(number);
   groups_.End(number);
   groups_.DestroyState(number);
@@ -208,6 +210,7 @@ void FoldBook::PushInOrder(const Due& due, const Instant& at) {
 }
 
 void FoldBook::Push(const Due& due, const Instant& at) {
+  PLEAT_DCHECK(!groups_.indexed(due.number));
   if (!groups_.IsGroup(due.number)) return PushEmission(due, at);
   --ledger_.open;
   ++ledger_.closed;
@@ -222,6 +225,7 @@ void FoldBook::Push(const Due& due, const Instant& at) {
 
 void FoldBook::PushEmission(const Due& due, const Instant& at) {
   const uint32_t number = due.number;
+  PLEAT_DCHECK(due.ripe <= seen_ && due.tag != 0);
   ++ledger_.emissions[IndexOf(static_cast<Reason>(due.tag))];
   if (observer_ != nullptr) observer_->NoteEmission(groups_.CountOf(number));
   if (room_.tracks_ready()) room_.NoteReady(groups_.BytesOf(number));

@@ -8,6 +8,7 @@
 //   GroupTable     the groups, found by key and by deadline
 //   Memory         what has to be remembered of events and groups that are gone
 //   Room           what still fits the limit on bytes
+//   Cuts           copies of open groups, for leading edges and partials
 //   FoldObserver   measuring and learning, for folders that ask for them
 //   Outbox         what waits for consumers
 //
@@ -51,6 +52,7 @@
 
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"
+#include "engine/fold/cuts.h"
 #include "engine/fold/group_table.h"
 #include "engine/fold/memory.h"
 #include "engine/fold/observer.h"
@@ -187,9 +189,6 @@ class FoldBook final : public OutboxBook {
   }
 
   // --- Cuts
-  uint32_t Cut(uint32_t number, Kind kind);
-  uint32_t CutForPartial(uint32_t number);
-  void CutPartial(uint32_t number, EngineTime due_by);
   void PassPartial(uint32_t number, EngineTime instant, EngineTime until, const Instant& at);
   void HandOutLeading(const Turn& turn, uint32_t number);
 
@@ -232,6 +231,7 @@ class FoldBook final : public OutboxBook {
   const uint32_t partition_;
   std::unique_ptr<Memory> memory_;  // null: nothing has to be remembered
   Room room_;
+  Cuts cuts_;
   uint64_t changes_ = 0;                 // counts, beside events, what changes deadlines
   uint64_t last_position_ = UINT64_MAX;  // before the first
 };

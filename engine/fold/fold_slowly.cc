@@ -3,11 +3,13 @@
 // or if its folder has marks, edges, partials, or learns its quiet period.
 #include <algorithm>
 
+#include "engine/base/check.h"
 #include "engine/fold/fold_book.h"
 
 namespace pleat::inline v0_1 {
 
 FoldOutcome FoldBook::FoldSlowly(const EventRef& event, uint32_t number, const Instant& at) {
+  PLEAT_DCHECK(number == kNone || groups_.indexed(number));
   ++ledger_.events;
   const EngineTime now = seen_ = std::max(at.now, seen_);
   Turn turn{.event = event,
@@ -44,7 +46,7 @@ FoldOutcome FoldBook::FoldSlowly(const EventRef& event, uint32_t number, const I
   }
 
   const bool open = IsOpen(turn);
-  if (open && groups_.has_extra()) CutPartial(turn.number, turn.due_by);
+  if (open && groups_.has_extra()) cuts_.CutBefore(turn.number, turn.due_by);
   if (Joins(turn)) {
     Join(turn);
     return FoldOutcome::kFolded;
@@ -165,6 +167,7 @@ bool FoldBook::EmitOldest(const Turn& turn) {
 // REQUIRES: the key's group is open.
 void FoldBook::Join(const Turn& turn) {
   const uint32_t number = turn.number;
+  PLEAT_DCHECK(IsOpen(turn));
   Group& group = groups_.at(number);
   if (turn.event.at < group.opened) groups_.NoteEarlier(number, turn.event.at);
   if (observer_ != nullptr) observer_->NoteFolded(turn.due_by, group.last, turn.event.at);
@@ -190,13 +193,14 @@ void FoldBook::Join(const Turn& turn) {
 // The key's group is due: it makes way for the event, stays armed and closes in order.
 void FoldBook::Overtake(const Turn& turn) {
   if (groups_.has_extra()) {
-    CutPartial(turn.number, turn.due_by);
-    groups_.extra(turn.number).next_partial = kNever;
+    cuts_.CutBefore(turn.number, turn.due_by);
+    cuts_.Stop(turn.number);
   }
   LeaveIndex(turn.number);
 }
 
 void FoldBook::OpenGroup(const Turn& turn) {
+  PLEAT_DCHECK(groups_.FindSlowly(turn.event.key, turn.event.hash) == kNone);
   const EventRef& event = turn.event;
   const QuietLearner::Answer learned = AskToOpen(turn);
   const uint32_t number = groups_.Add(event.key, event.hash, event.at, turn.position, event.event);
@@ -275,68 +279,28 @@ FoldOutcome FoldBook::Correct(Turn& turn) {
   return FoldOutcome::kCorrected;
 }
 
-// --- Cuts: leading edges and partials
-
-// A copy of the group as it is, in an entry of its own.
-uint32_t FoldBook::Cut(uint32_t number, Kind kind) {
-  const uint32_t cut = groups_.AddCopy(number);
-  Extra& extra = groups_.extra(number);
-  extra.changed = false;
-  groups_.extra(cut) = Extra{.quiet_due = extra.quiet_due,
-                             .next_partial = kNever,
-                             .corrects = GroupTable::kNothing,
-                             .revision = ++extra.revision,
-                             .kind = kind,
-                             .changed = false};
-  return cut;
-}
-
-// None at the limit on bytes or the backlog: then the group goes on to its next instant.
-uint32_t FoldBook::CutForPartial(uint32_t number) {
-  if (!room_.FitsCut(groups_.BytesOf(number)) || outbox_.is_full()) return kNone;
-  const uint32_t cut = Cut(number, Kind::kPartial);
-  groups_.extra(cut).quiet_due = groups_.extra(number).next_partial;
-  return cut;
-}
-
-// An event is about to reach the group: the instants of its grid up to `due_by` come first. Time may
-// not have got there yet, so the cut waits for its instant.
-void FoldBook::CutPartial(uint32_t number, EngineTime due_by) {
-  Extra& extra = groups_.extra(number);
-  if (extra.next_partial > due_by || extra.next_partial >= groups_.DueOf(number)) return;
-  if (extra.changed) {
-    const uint32_t cut = CutForPartial(number);
-    if (cut != kNone) groups_.Arm(cut);
-  }
-  extra.next_partial = groups_.GridAfter(groups_.at(number), due_by);
-}
+// --- Cuts
 
 // Time has reached an instant of the group's grid. If there is no room for a cut, nothing happens up
-// to the present that could make room, so that no instant until then need be tried.
+// to `until` that could make room, so that no instant until then need be tried.
 void FoldBook::PassPartial(uint32_t number, EngineTime instant, EngineTime until,
                            const Instant& at) {
-  Extra& extra = groups_.extra(number);
-  if (extra.changed) {
-    const uint32_t cut = CutForPartial(number);
-    if (cut != kNone) {
-      Push({.ripe = instant,
-            .order = groups_.position(number),
-            .number = cut,
-            .by_event = false,
-            .tag = static_cast<uint8_t>(Reason::kPartial)},
-           at);
-    }
+  if (const uint32_t cut = cuts_.CutPartial(number); cut != kNone) {
+    Push({.ripe = instant,
+          .order = groups_.position(number),
+          .number = cut,
+          .by_event = false,
+          .tag = static_cast<uint8_t>(Reason::kPartial)},
+         at);
   }
-  extra.next_partial = groups_.GridAfter(groups_.at(number), std::max(instant, until));
+  cuts_.PassTo(number, std::max(instant, until));
   groups_.Arm(number);
 }
 
 void FoldBook::HandOutLeading(const Turn& turn, uint32_t number) {
-  const uint32_t cut = Cut(number, Kind::kLeading);
-  groups_.End(cut);
   PushInOrder({.ripe = turn.now,
                .order = OrderOf(turn.position, Step::kBehindIt),
-               .number = cut,
+               .number = cuts_.CutLeading(number),
                .by_event = true,
                .tag = static_cast<uint8_t>(Reason::kLeading)},
               turn.at);

@@ -68,7 +68,10 @@ class FoldObserver {
   }
 
   // Adds what was measured. REQUIRES: the folder measures.
-  void AddTo(GapStats& stats) { gaps_->AddTo(stats); }
+  void AddTo(GapStats& stats) {
+    PLEAT_DCHECK(gaps_ != nullptr);
+    gaps_->AddTo(stats);
+  }
 
  private:
   const HashKey& hash_key_;

@@ -24,6 +24,7 @@ Outbox::Outbox(PagePool& pool, const OutboxOptions& options, uint32_t partition,
 // At the end as a rule, as neither time nor positions go back in a book. What one event makes ready
 // early is put in its place.
 void Outbox::Push(Ready ready, const Instant& at) {
+  PLEAT_DCHECK(ready.generation == 0);  // the outbox gives it
   ready.generation = next_generation_++;
   queue_.Insert(ready, [this](const Ready& mine, const Ready& other) {
     return Before(mine, entries_, other);
@@ -93,6 +94,7 @@ const Ready* Outbox::ReleasedBefore(const Ready* ready) {
 
 // The first of the queue waits for its key.
 void Outbox::PutInLine(uint32_t holder) {
+  PLEAT_DCHECK(holder != Leases::kNone && !queue_.empty());
   leases_->Wait(holder, HeldOf(queue_.front()));
   queue_.PopFront();
 }

@@ -103,6 +103,7 @@ class alignas(128) Partition {
   template <class Change>
   auto Do(Book& book, EngineTime now, LeaseTime leases, uint64_t position, const Change& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    PLEAT_DCHECK(lock_.held());
     const Publisher publisher{*this, book};
     return change(Instant(now, leases, position));
   }
@@ -112,6 +113,7 @@ class alignas(128) Partition {
   [[gnu::always_inline]] auto DoOneOfMany(Book&, EngineTime now, LeaseTime leases,
                                           uint64_t position, const Change& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    PLEAT_DCHECK(lock_.held());
     return change(Instant(now, leases, position));
   }
   // Tells the wheels if a deadline of `book` is the partition's first.

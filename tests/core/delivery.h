@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
 
+#include "tests/support/check_whole.h"
+
 namespace pleat::leasing {
 using namespace std::chrono_literals;
 
@@ -78,6 +80,7 @@ class Delivery : public testing::Test {
   void TearDown() override {
     if (folder_) {
       EXPECT_TRUE(folder_->ledger().Balances());
+      CheckWhole(folder_->any());
     }
   }
 

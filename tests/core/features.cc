@@ -5,6 +5,8 @@
 
 #include <pleat/partition.h>
 
+#include "tests/support/check_whole.h"
+
 namespace pleat {
 
 using namespace std::chrono_literals;
@@ -199,6 +201,7 @@ void Features::Compare() {
   for (Side& side : sides_) {
     const Ledger ledger = side.folder->ledger();
     EXPECT_TRUE(ledger.Balances());
+    CheckWhole(side.folder->any());
     EXPECT_EQ(events(ledger), events(sides_[0].folder->ledger()));
     EXPECT_EQ(side.engine->now(), sides_[0].engine->now());
   }

@@ -15,6 +15,7 @@
 #include "tests/model/chain.h"
 #include "tests/model/delivery_episode.h"
 #include "tests/model/fold_model.h"
+#include "tests/support/check_whole.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -286,6 +287,7 @@ class Episode {
       Expect("ledger.dead", ledger.dead, expected.dead);
       Expect("ledger.dropped", ledger.dropped, expected.dropped);
     }
+    CheckWhole(folder_.any());
     Expect<uint64_t>("whether the ledger balances", ledger.Balances(), true);
     Expect<uint64_t>("whether the model's own ledger balances", expected.Balances(), true);
     const Sizes sizes = folder_.sizes();
