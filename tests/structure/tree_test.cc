@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +58,60 @@ TEST(Tree, HasSourcesInEveryLayer) {
 TEST(Tree, KeepsTheIncludeRules) {
   for (const SourceFile& file : SourceFiles())
     EXPECT_THAT(Examine(file.path, file.text), IsEmpty());
+}
+
+// The modules, each a .h and a .cc of one name, that a file includes.
+std::set<std::string> ModulesIncludedBy(const SourceFile& file) {
+  std::set<std::string> modules;
+  const std::regex own_include(R"re(#include "([\w/]+)\.h")re");
+  for (std::sregex_iterator it(file.text.begin(), file.text.end(), own_include), end; it != end;
+       ++it) {
+    modules.insert(it->str(1));
+  }
+  return modules;
+}
+
+// Goes through all that `module` leads to. Returns a circle, "a > b > a", or nothing.
+std::string FindCircle(const std::map<std::string, std::set<std::string>>& includes,
+                       const std::string& module, std::vector<std::string>& way,
+                       std::set<std::string>& seen) {
+  if (const auto begin = std::ranges::find(way, module); begin != way.end()) {
+    std::string circle;
+    for (auto it = begin; it != way.end(); ++it) circle += *it + " > ";
+    return circle + module;
+  }
+  const auto found = includes.find(module);
+  if (!seen.insert(module).second || found == includes.end()) return "";
+  way.push_back(module);
+  for (const std::string& next : found->second) {
+    const std::string circle = next == module ? "" : FindCircle(includes, next, way, seen);
+    if (!circle.empty()) return circle;
+  }
+  way.pop_back();
+  return "";
+}
+
+TEST(Tree, CircleIsFound) {
+  std::vector<std::string> way;
+  std::set<std::string> seen;
+  EXPECT_EQ(FindCircle({{"a", {"a", "b", "d"}}, {"b", {"c", "d"}}}, "a", way, seen), "");
+  seen.clear();
+  EXPECT_EQ(FindCircle({{"a", {"b"}}, {"b", {"c", "d"}}, {"d", {"b"}}}, "a", way, seen),
+            "b > d > b");
+}
+
+TEST(Tree, ModulesOfTheProgramIncludeEachOtherInNoCircle) {
+  std::map<std::string, std::set<std::string>> includes;
+  for (const SourceFile& file : SourceFiles()) {
+    if (file.path.starts_with("tools/")) {
+      includes[file.path.substr(0, file.path.rfind('.'))].merge(ModulesIncludedBy(file));
+    }
+  }
+  std::set<std::string> seen;
+  for (const auto& [module, included] : includes) {
+    std::vector<std::string> way;
+    EXPECT_EQ(FindCircle(includes, module, way, seen), "");
+  }
 }
 
 TEST(Tree, HasNoFileAboveSixHundredLines) {

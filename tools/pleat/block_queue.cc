@@ -7,13 +7,14 @@
 namespace pleat::cli {
 namespace {
 
-// Handing a block to another thread costs some 10 us where a processor has to be woken up for it: with
-// 64 KiB two threads were no faster than one. With 1 MiB the events leave the cache before they are
-// folded, which is as slow.
+// Handing a block to another thread costs some 10 us if a processor has to be woken up: with blocks
+// of 64 KiB two threads were no faster than one. With 1 MiB the events leave the cache before they
+// are folded, which is as slow.
 constexpr size_t kBlockBytes = 256 * 1024;
 // Without threads there is nothing to hand over.
 constexpr size_t kLoneBlockBytes = 16 * 1024;
-// What the caller takes of an input before the threads join: reading that is faster than waking up.
+// Bytes of an input that the caller takes before the threads join: reading them is faster than
+// waking a thread.
 constexpr size_t kAloneBytes = 128 * 1024;
 
 // Whole lines off the front of some, about `bytes` of them but at least one.

@@ -1,17 +1,18 @@
 // The blocks of inputs, read into events by several threads and handed out in order.
 //
-// A block goes through three steps: its bytes are taken off the input (and decompressed), its lines
-// are read, its events are folded. The first step is done by one thread at a time, and whoever does
-// it gives the block its place in the order; the second by as many as there are; the third by the
-// caller of Next(), who lends a hand with the other two as long as the block whose turn it is is not
-// ready. Without threads the caller does everything, one block after the other, and copies nothing.
+// A block goes through three steps:
+// 1. Its bytes are taken off the input and decompressed, by one thread at a time. That thread gives
+//    the block its place in the order.
+// 2. Its lines are read, by any number of threads at a time.
+// 3. Its events are folded, by the caller of Next(). While the next block is not ready, the caller
+//    helps with steps 1 and 2. Without threads the caller does everything and copies nothing.
 //
-// An input has to be worth waking somebody up for: the threads join once kAloneBytes of it were
-// taken, and are started when that happens for the first time. So many small files start none. If
-// the system gives none, the caller goes on alone.
+// The threads join when kAloneBytes of an input have been taken, and start when that happens for
+// the first time: many small files start none. If the system gives no threads, the caller goes on
+// alone.
 //
-// So what is folded, and in what order, does not depend on the number of threads. Memory is bounded:
-// there are two blocks more than threads, each of about kBlockBytes or one long line.
+// The events and their order do not depend on the number of threads. Memory is bounded: there are
+// two blocks more than threads, each of about kBlockBytes or one long line.
 #pragma once
 
 #include <condition_variable>
@@ -48,17 +49,18 @@ class BlockQueue {
     bool ready = false;
   };
 
-  // What reads the lines of a block: one JsonLines, or several that want different things of them.
+  // Makes the readers of a block's lines: one JsonLines, or several for several sets of paths.
   // Called by any of the threads.
   using NewReaders = std::function<std::vector<std::unique_ptr<JsonLines>>()>;
 
   // `threads` beside the caller's, at most.
   BlockQueue(NewReaders new_readers, int threads);
-  // Waits for what is under way, at most.
+  // Waits for the blocks under way.
   ~BlockQueue();
 
-  // Begins with an input, the first or, after kEnd, another one. With one that is live, as it waits
-  // for its writer, the caller is alone, so that nothing ever has to be woken up from a silent pipe.
+  // Begins with an input, the first or, after kEnd, another one. With one that is live, as it
+  // waits for its writer, the caller is alone, so that nothing ever has to be woken up from a
+  // silent pipe.
   void Open(std::unique_ptr<ByteSource> source, bool live);
 
   // The next block in order, until the next call. Not to be called after an error or kEnd.
@@ -87,7 +89,8 @@ class BlockQueue {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  // Blocks are numbered. [done_, taken_) are in the ring, the first of them with the caller of Next().
+  // Blocks are numbered. [done_, taken_) are in the ring, the first of them with the caller of
+  // Next().
   uint64_t done_ = 0;
   uint64_t taken_ = 0;
   bool handed_out_ = false;

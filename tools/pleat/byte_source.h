@@ -13,14 +13,14 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  // Reads between 1 and `size` bytes, or 0 at the end. It waits only when it has nothing at all to
-  // give, so that what has arrived is never held back by what has not.
-  // Errors: kCancelled when the waiter said to stop; else the message names the input.
+  // Reads between 1 and `size` bytes, or 0 at the end. Waits only if it has no byte to give, so
+  // that a line is never held back by the bytes behind it. Errors: kCancelled when the waiter said
+  // to stop; else the message names the input.
   virtual absl::StatusOr<size_t> Read(char* to, size_t size) = 0;
 };
 
 // Called before a read that could block: the pipe is open and silent, so this is the moment to hand
-// out what is finished. Returns false to stop reading.
+// out results. Returns false to stop reading.
 class InputWaiter {
  public:
   virtual ~InputWaiter() = default;

@@ -1,7 +1,7 @@
 // The one place in pleat that reads a clock. Everything else gets its times as arguments.
 //
-// The wall clock is read once, at the start; from then on time is that anchor plus what a steady
-// clock has counted since, sleep of the machine included. So a step of the wall clock (NTP, an
+// The wall clock is read once, at the start. From then on the time is that anchor plus the count
+// of a steady clock, which includes sleep of the machine. A step of the wall clock (NTP, an
 // operator) neither closes groups early nor holds them back, and time never runs backwards.
 #pragma once
 

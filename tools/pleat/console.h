@@ -14,8 +14,8 @@ int Print(std::string_view text);
 // Writes `line` to standard error. Adds the newline if `line` has none.
 void WriteLine(std::string_view line);
 
-// Says why `pleat command` cannot start. Returns the exit code: kExitUsage for kInvalidArgument, with
-// a hint at the help unless the message has a better one, else kExitFailed.
+// Says why `pleat command` cannot start. Returns the exit code: kExitUsage for kInvalidArgument,
+// with a hint at the help unless the message has a better one, else kExitFailed.
 int Complain(std::string_view command, const absl::Status& status);
 
 }  // namespace pleat::cli

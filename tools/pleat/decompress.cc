@@ -28,7 +28,7 @@ class RawBytes {
   bool ended() const { return ended_; }
   void Take(size_t bytes) { begin_ += bytes; }
 
-  // Adds what one read gives. At the end, sets ended().
+  // Adds the bytes of one read. At the end, sets ended().
   absl::Status More() {
     if (begin_ == end_) begin_ = end_ = 0;
     absl::StatusOr<size_t> got = source_->Read(buffer_.data() + end_, buffer_.size() - end_);
@@ -66,7 +66,7 @@ class PlainSource final : public ByteSource {
   RawBytes raw_;
 };
 
-// What gzip and zstd have in common: turn raw bytes into plain ones until there are some to give.
+// The part that gzip and zstd share: turn raw bytes into plain ones until there are some to give.
 class DecompressingSource : public ByteSource {
  public:
   DecompressingSource(RawBytes raw, std::string name)
@@ -200,8 +200,8 @@ Kind Recognise(std::string_view first) {
   return Kind::kPlain;
 }
 
-// What an input is that ended within a magic number. Bytes that could also be text are that, and so a
-// bad line.
+// The kind of an input that ended within a magic number. Bytes that could be text count as text,
+// and so as a bad line.
 Kind RecogniseCut(std::string_view all) {
   const auto is_text = [](char c) { return c >= 0x20 && c < 0x7f; };
   if (std::ranges::all_of(all, is_text)) return Kind::kPlain;

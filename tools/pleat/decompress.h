@@ -1,9 +1,9 @@
 // Recognises gzip and zstd by their first bytes, never by a file's name, and decompresses them.
 //
 // Several gzip members or zstd frames in a row are one input, as `cat a.gz b.gz` makes them. Data
-// that stops inside a member or frame is an error, not an end: the missing lines would otherwise go
-// unnoticed. That holds within the magic number as well, unless what came could be text. Zero bytes
-// after a gzip member are padding (tape blocks); anything else there is an error too.
+// that stops inside a member or frame is an error, not an end: missing lines would go unnoticed
+// otherwise. Data that stops inside the magic number is an error too, unless it could be text. Zero
+// bytes after a gzip member are padding (tape blocks); any other bytes there are an error.
 #pragma once
 
 #include <memory>

@@ -24,8 +24,8 @@ struct FlagValue {
   // Reads `text`. `name` is the flag's, for messages. Errors: kInvalidArgument, "--name: why".
   std::function<absl::Status(std::string_view name, std::string_view text)> set;
 
-  // The text that `set` would read as the present value; empty for a file that was not given. Null if
-  // the value belongs to a FoldSpec, whose texts OptionsOf() tells.
+  // The text that `set` would read as the present value; empty for a file that was not given. Null
+  // if the value belongs to a FoldSpec, whose texts OptionsOf() tells.
   std::function<std::string()> text;
 };
 

@@ -24,10 +24,11 @@ absl::Status UnknownOption(std::span<const Flag> flags, std::string_view dashed)
 
 bool LooksLikeAFlag(std::string_view text) { return text.starts_with(kDashes); }
 
-// The text for `flag`, which argv[i] names: behind its `=`, or the next argument, to which `i` then
-// moves on. None if it was forgotten: a text that looks like a flag is none, though `--output=--odd`
-// says that it is meant. The text of `--output=` was forgotten too, as by a script whose variable is
-// empty: to take the next argument, such as an input, could make the run overwrite it.
+// The text for `flag`, which argv[i] names: behind its `=`, or the next argument, to which `i`
+// then moves on. None if it was forgotten: a text that looks like a flag is none, though
+// `--output=--odd` says that it is meant. The text of `--output=` was forgotten too, as by a
+// script whose variable is empty: to take the next argument, such as an input, could make the run
+// overwrite it.
 std::optional<std::string_view> TextFor(const Flag& flag, int argc, const char* const* argv,
                                         int& i) {
   const bool is_switch = flag.value.kind == FlagKind::kSwitch;
@@ -41,7 +42,7 @@ std::optional<std::string_view> TextFor(const Flag& flag, int argc, const char* 
   return argv[++i];
 }
 
-// A condition given twice looks as if both would count. Says how to write what is likely meant.
+// A condition given twice looks as if both would count. The message shows how to write both.
 absl::Status GivenTwice(std::string_view name, const std::vector<std::string>& texts) {
   Condition any{.kind = Condition::Kind::kAny};
   for (const std::string& text : texts) {

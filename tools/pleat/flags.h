@@ -32,14 +32,14 @@ struct GivenFlags {
   bool IsOn(std::string_view name) const { return Has(name) && texts.at(name).back() == "true"; }
 };
 
-// Cuts a command line into texts: `--name VALUE`, `--name=VALUE`, `--switch`, `--switch=false`, `-h`
-// for `--help`. Behind `--` everything is an input. `argv` begins with the command's name.
+// Cuts a command line into texts: `--name VALUE`, `--name=VALUE`, `--switch`, `--switch=false`,
+// `-h` for `--help`. Behind `--` everything is an input. `argv` begins with the command's name.
 // Errors: kInvalidArgument, for people: an unknown flag, a value forgotten.
 absl::StatusOr<GivenFlags> ParseFlags(std::span<const Flag> flags, int argc,
                                       const char* const* argv);
 
-// Sets the values of the flags that were given, in the order of the table. The last of several texts
-// counts, but a list takes them all, and a condition given twice is an error.
+// Sets the values of the flags that were given, in the order of the table. The last of several
+// texts counts, but a list takes them all, and a condition given twice is an error.
 absl::Status SetGiven(std::span<const Flag> flags, const GivenFlags& given);
 
 // The flag of that name, or null.

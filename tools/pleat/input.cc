@@ -50,8 +50,8 @@ absl::StatusOr<int> OpenForReading(const std::string& path) {
   return fd;
 }
 
-// The same without waiting for the writer of a named pipe: that is left to AwaitInput, which a signal
-// can wake up. Reading then blocks as usual.
+// The same without waiting for the writer of a named pipe: that is left to AwaitInput, which a
+// signal can wake up. Reading then blocks as usual.
 absl::StatusOr<int> OpenWithoutWaiting(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0) return ErrnoStatus(errno, path);

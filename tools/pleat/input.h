@@ -20,8 +20,8 @@
 
 namespace pleat::cli {
 
-// What a source has read so far, in bytes as they lie on the disk. Written by the thread that reads,
-// read by the one that shows progress.
+// The bytes that the sources have read so far, compressed if the files are. Written by the thread
+// that reads, read by the thread that shows progress.
 struct ReadCount {
   std::atomic<uint64_t> bytes = 0;
 };
@@ -29,8 +29,8 @@ struct ReadCount {
 // How an input is called in diagnostics: its path, or "<stdin>" for "-".
 std::string InputName(const std::string& path);
 
-// Whether `path` can be opened for reading, and is no directory, without disturbing it: a named pipe
-// is not opened, since that would wait for its writer.
+// Whether `path` can be opened for reading, and is no directory, without disturbing it: a named
+// pipe is not opened, since that would wait for its writer.
 absl::Status CheckReadable(const std::string& path);
 
 // The size of a regular file; 0 for anything else.

@@ -16,7 +16,7 @@ namespace {
 constexpr int kSlots = 4;
 constexpr int64_t kSameSignalMs = 250;
 
-// What a signal handler may touch: nothing else has to be global.
+// A signal handler may touch these. Nothing else has to be global.
 volatile sig_atomic_t g_stop_signal = 0;
 std::atomic<int64_t> g_stopped_ms = 0;
 int g_pipe[2] = {-1, -1};

@@ -1,19 +1,20 @@
 // Signals, turned into a flag that loops look at and a descriptor that poll() watches.
 //
-// The first SIGINT, SIGTERM or SIGHUP asks for an orderly end: stop reading, hand out what is open, say
-// what happened. Another one ends the process at once, and no half-written file is left behind. One
-// that follows within a quarter of a second is the same one: timeout(1) and other wrappers signal both
-// the process and its group. SIGPIPE and SIGXFSZ are ignored, so that writing to a closed pipe or past
-// the limit of a file is an answer (EPIPE, EFBIG) and not the end of the process. SIGQUIT, SIGABRT and
-// SIGXCPU end it as ever, but leave no half-written file behind either.
+// The first SIGINT, SIGTERM or SIGHUP asks for an orderly end: stop reading, hand out the open
+// groups, print the summary. A second signal ends the process at once and leaves no half-written
+// file. A signal within a quarter of a second after the first is the same one: timeout(1) and
+// other wrappers signal both the process and its group. SIGPIPE and SIGXFSZ are ignored, so that a
+// write to a closed pipe or past the limit of a file fails (EPIPE, EFBIG) and does not end the
+// process. SIGQUIT, SIGABRT and SIGXCPU end the process as usual, but leave no half-written file
+// either.
 #pragma once
 
 #include <string>
 
 namespace pleat::cli {
 
-// To be called once, by main. SIGINT is taken even where the parent had it ignored, as a shell script
-// does for its background jobs: an explicit `kill -INT` should work there as well.
+// To be called once, by main. SIGINT is taken even where the parent had it ignored, as a shell
+// script does for its background jobs: an explicit `kill -INT` should work there as well.
 void InstallSignalHandlers();
 
 // The first signal that has asked for the end, or 0.

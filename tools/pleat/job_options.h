@@ -26,13 +26,14 @@ struct JobOptions {
 
   // These belong to one call and are no part of a document.
   std::vector<std::string> inputs;
+  std::string spec_file;  // the document that was read; empty: none
   bool help = false;
 };
 
-// The flag `name` of those that commands share: time, time-unit, lateness, future-limit, max-memory,
-// on-bad, bad, strict, output, quiet-summary, threads, help. A command lists those that it has, where
-// its help wants them, and gives `help` if the flag means something of its own there.
-// REQUIRES: `options` outlives the flag.
+// The flag `name` of those that commands share: time, time-unit, lateness, future-limit,
+// max-memory, on-bad, bad, strict, output, quiet-summary, threads, help. A command lists those
+// that it has, where its help wants them, and gives `help` if the flag means something of its own
+// there. REQUIRES: `options` outlives the flag.
 Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view help = {});
 
 // Fills in the inputs and the memory if they were not given.

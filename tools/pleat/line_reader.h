@@ -1,9 +1,10 @@
 // Cuts a stream of bytes at newlines, into blocks of whole lines.
 //
-// A block is what one read completed, so a line is handed on as soon as its newline has arrived.
-// Memory is bounded whatever comes in: a line that outgrows the buffer, and so the limit of a line,
-// is handed out in pieces, the first of which shows that it is too long. Behind every block
-// kLinePaddingBytes can be read, as FoldLine requires. A byte order mark at the beginning is skipped.
+// A block holds the lines that one read completed, so a line is handed on as soon as its newline
+// has arrived. Memory is bounded: a line that outgrows the buffer, and so the limit of a line,
+// comes in pieces, the first of which shows that the line is too long. Behind every block
+// kLinePaddingBytes can be read, as FoldLine requires. A byte order mark at the beginning is
+// skipped.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@
 
 namespace pleat::cli {
 
-// What FoldLine is shown of a line, at most: enough to see that it is over the limit.
+// FoldLine is shown at most this much of a line: enough to see that the line is over the limit.
 inline constexpr size_t kLineBytesShown = kLineBytesMax + 1;
 
 struct LineBlock {
@@ -37,7 +38,7 @@ class LineReader {
  public:
   explicit LineReader(std::unique_ptr<ByteSource> source);
 
-  // The block is valid until the next call. Errors: those of the source; what had arrived of an
+  // The block is valid until the next call. Errors: those of the source. The beginning of an
   // unfinished line is then dropped, since half a line says nothing.
   absl::StatusOr<LineBlock> Next();
 
@@ -49,7 +50,7 @@ class LineReader {
 
   std::unique_ptr<ByteSource> source_;
   std::vector<char> buffer_;
-  size_t begin_ = 0;  // of what was not handed out yet
+  size_t begin_ = 0;  // of the bytes not handed out yet
   size_t end_ = 0;
   bool at_beginning_ = true;
   bool in_long_ = false;

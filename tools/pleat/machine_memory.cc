@@ -20,8 +20,8 @@ size_t LimitIn(const std::string& path) {
   return file >> limit ? limit : SIZE_MAX;
 }
 
-// The smallest limit in `files` of the group `path` below `mount`, and of the groups around it. In a
-// container what is above its own group, or what the path begins with, may be missing.
+// The smallest limit in `files` of the group `path` below `mount`, and of the groups around it. In
+// a container the groups above its own, or the beginning of the path, may be missing.
 size_t LimitAround(const std::string& mount, std::string path,
                    std::initializer_list<const char*> files) {
   size_t limit = SIZE_MAX;

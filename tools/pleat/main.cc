@@ -1,4 +1,4 @@
-// The pleat program: a table of subcommands, and what they share.
+// The pleat program: a table of subcommands, with help and version.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -68,8 +68,8 @@ int UnknownCommand(std::string_view name) {
   return kExitUsage;
 }
 
-// A file opened later must not become standard output by accident. Writing to what stands in for a
-// closed descriptor fails, as writing to the closed one would.
+// A file opened later must not become standard output by accident. Writing to the descriptor that
+// stands in for a closed one fails, as writing to the closed one would.
 void OccupyStandardDescriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) == -1) {

@@ -13,8 +13,8 @@
 namespace pleat::cli {
 namespace {
 
-// What tells a regular file from others whatever it is called: its device and inode; of one that is
-// yet to be made those of its directory, and its name in there.
+// Identifies a regular file under any of its names, by device and inode. A file that does not exist
+// yet is identified by its directory and its name there.
 struct Identity {
   dev_t device;
   ino_t inode;
@@ -23,7 +23,7 @@ struct Identity {
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 
-// None for what is no regular file, and for what cannot be made, as opening it will show.
+// None if the path is no regular file, or if its directory does not exist: opening it will fail.
 std::optional<Identity> IdentityOf(const NamedFile& file) {
   if (file.path.empty()) return std::nullopt;
   struct stat info{};

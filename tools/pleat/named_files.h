@@ -1,4 +1,4 @@
-// What the names of files on a command line stand for, and whether two of them stand for one file.
+// Names of files on a command line: which file a name means, and whether two names mean one file.
 #pragma once
 
 #include <unistd.h>
@@ -28,14 +28,14 @@ struct NamedFile {
   int standard = -1;  // the descriptor that "-" stands for
 };
 
-// What `pleat COMMAND path` reads, and what `option path` writes.
+// The file that `pleat COMMAND path` reads, and the file that `option path` writes.
 NamedFile NamedInput(const std::string& path);
 NamedFile NamedOutput(std::string_view option, const std::string& path,
                       int standard = STDOUT_FILENO);
 
-// Makes sure that no output would overwrite an input or another output, under whatever name. Only
-// regular files count: devices and pipes may be named as often as one likes. So may descriptors that
-// are open already, as outputs: what is written to them follows one another, as after `2>&1`.
+// Refuses an output that would overwrite an input or another output, under whatever name. Only
+// regular files count: a device or a pipe may be named several times. So may a descriptor that is
+// open already, as an output: the texts written to it follow one another, as after `2>&1`.
 // Errors: kInvalidArgument, with both roles.
 absl::Status CheckNoneOverwritten(std::span<const NamedFile> inputs,
                                   std::span<const NamedFile> outputs);

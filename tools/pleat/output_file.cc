@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/named_files.h"
@@ -16,15 +17,15 @@ namespace {
 
 constexpr size_t kBufferBytes = 256 * 1024;
 
-// What open(2) would have given a new file, which mkstemp makes private at first.
+// The mode that open(2) would have given a new file. mkstemp makes it private at first.
 mode_t DefaultMode() {
   const mode_t mask = umask(0);
   umask(mask);
   return 0666 & ~mask;
 }
 
-// Gives a new file the owner, the group and the mode of the one that it will replace, as far as that
-// is allowed: only root may give a file away, and some file systems know neither.
+// Gives a new file the owner, the group and the mode of the one that it will replace, as far as
+// that is allowed: only root may give a file away, and some file systems know neither.
 void TakeAfter(int fd, const struct stat& replaced) {
   if (fchown(fd, replaced.st_uid, replaced.st_gid) != 0) {
     constexpr auto kMyself = static_cast<uid_t>(-1);
@@ -53,7 +54,7 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const NamedFile& 
     return file;
   }
   if (fd >= 0) {
-    // To open this name would be to start again at the beginning of the file that it leads to.
+    // Opening the name would start again at the beginning of the file behind it.
     file->fd_ = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (file->fd_ < 0) return ErrnoStatus(errno, path);
     return file;
@@ -135,6 +136,23 @@ absl::Status OutputFile::Commit() {
   temporary_.clear();
   removed_on_kill_.reset();
   SyncDirectoryOf(path_);
+  return absl::OkStatus();
+}
+
+absl::Status OpenWanted(std::span<const NamedFile> inputs, std::span<const WantedOutput> wanted) {
+  std::vector<NamedFile> outputs;
+  for (const WantedOutput& output : wanted) outputs.push_back(output.named);
+  if (absl::Status differ = CheckNoneOverwritten(inputs, outputs); !differ.ok()) return differ;
+  for (const WantedOutput& output : wanted) {
+    if (output.named.path.empty()) continue;
+    auto created = OutputFile::Create(output.named, output.mode);
+    if (!created.ok()) return created.status();
+    output.file = *std::move(created);
+  }
+  for (const WantedOutput& output : wanted) {
+    if (output.mode != OutputFile::Mode::kStream || output.file == nullptr) continue;
+    if (absl::Status emptied = output.file->StartOver(); !emptied.ok()) return emptied;
+  }
   return absl::OkStatus();
 }
 

@@ -1,16 +1,16 @@
 // Where output goes: standard output, or a file that appears whole or not at all.
 //
-// A file is written under a temporary name beside its final one, synced, and renamed on Commit(). If
-// that does not happen, for whatever reason, the temporary file is removed and what was under the
-// name before is untouched. A symbolic link stays one: what it leads to is replaced. A file that
-// replaces another takes its owner and mode, as far as that is allowed.
+// A file is written under a temporary name beside its final one, synced, and renamed on Commit().
+// Without Commit() the temporary file is removed and the file of that name stays as it was. A
+// symbolic link stays: the file behind it is replaced. The new file takes the owner and the mode of
+// the old one, as far as permissions allow.
 //
-// A name that stands for something else than a regular file (a device, a named pipe, /dev/stderr) is
-// written to directly: replacing it would be a disaster.
+// A device or a named pipe, such as /dev/stderr, is written to directly and never replaced.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,24 +29,23 @@ class OutputFile {
     kStream,  // written as it comes, for lines that somebody may want to follow
   };
 
-  // "-" and names such as /dev/stdout are descriptors of the process: what is written goes on where
-  // they stand. Errors: kUnavailable, with the name and what the system says.
+  // "-" and names such as /dev/stdout are descriptors of the process, written to from their present
+  // position on. Errors: kUnavailable, with the name and the system's reason.
   static absl::StatusOr<std::unique_ptr<OutputFile>> Create(const NamedFile& file, Mode mode);
 
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Empties a kStream file that existed before. To be called once all that the run needs is open, so
-  // that a run that cannot start loses nothing.
+  // Empties a kStream file that existed before. Call it when all files of the run are open: a run
+  // that cannot start then loses nothing.
   absl::Status StartOver();
 
-  // Buffers `text`, and writes once enough has come together.
-  // Errors: kAborted if standard output is a pipe whose reader has gone; else as Create(). The first
-  // error stays.
+  // Buffers `text`, and writes the buffer when it is full. Errors: kAborted if standard output is
+  // a pipe whose reader has gone; else as Create(). The first error stays.
   absl::Status Append(std::string_view text);
 
-  // Writes what is buffered.
+  // Writes the buffer.
   absl::Status Flush();
 
   // Flushes, and gives the file its name. Nothing can be appended after.
@@ -68,5 +67,17 @@ class OutputFile {
   bool truncate_ = false;
   int fd_;
 };
+
+// An output that was asked for, unless the path is empty; OpenWanted() sets `file`.
+struct WantedOutput {
+  NamedFile named;
+  OutputFile::Mode mode;
+  std::unique_ptr<OutputFile>& file;
+};
+
+// Opens all outputs of a run before its first line is read, so that it does not fail at its end
+// for a mistyped path. Errors: as OutputFile::Create(); kInvalidArgument if an output would
+// overwrite another one or an input. Nothing has then been touched.
+absl::Status OpenWanted(std::span<const NamedFile> inputs, std::span<const WantedOutput> wanted);
 
 }  // namespace pleat::cli

@@ -65,7 +65,7 @@ std::string Progress::Text(const State& state, Duration elapsed, uint64_t bytes_
     parts.push_back(std::to_string(static_cast<int>(share * 100)) + " %");
     parts.push_back(std::to_string(left) + " s left");
   }
-  // How much and how long stay; what is between goes.
+  // The bytes stay, and the time left. The parts between them go.
   while (parts.size() > 1 && Joined(parts).size() > width) parts.erase(parts.begin() + 1);
   return Joined(parts).substr(0, width);
 }

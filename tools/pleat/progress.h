@@ -1,7 +1,7 @@
 // One line on the terminal, redrawn in place, that says how far a long run has come.
 //
-// It appears only when standard error is a terminal that can redraw and the run takes a while; it is
-// wiped out before anything else is printed there. It has no colour, so that NO_COLOR is no matter.
+// The line appears if standard error is a terminal that can redraw and the run takes half a
+// second. It is wiped out before any other text. It has no colours, so NO_COLOR does not matter.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Shows it from now on, if the terminal behind standard error can redraw a line and nothing else
-  // runs over it meanwhile: not if `output` is a terminal too; -1 if output comes last.
+  // Shows the line from now on, if standard error is a terminal that can redraw and `output` is
+  // none: output would run over the line. -1 if output comes last.
   void ShowBeside(int output);
 
   // Whether it is time to draw, `elapsed` after the start.
@@ -36,7 +36,7 @@ class Progress {
   void Draw(const State& state, Duration elapsed);
   void Clear();
 
-  // The line, at most `width` columns. What is less wanted gives way.
+  // The line, at most `width` columns. The less important parts give way.
   static std::string Text(const State& state, Duration elapsed, uint64_t bytes_total, size_t width);
 
  private:

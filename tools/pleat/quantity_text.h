@@ -18,16 +18,16 @@ std::string Counted(uint64_t number, std::string_view what);
 // 1234567 as "1.2 MB", and a rate per second.
 std::string ByteText(double bytes);
 
-// For people, and for a quiet period exact: "250 ms", "1.5 s", "5 min", "2 h 30 min".
+// The exact duration: "250 ms", "1.5 s", "5 min", "2 h 30 min".
 std::string DurationText(Duration d);
 
 // Two or three digits of a duration: "1.53 s", "17.2 min".
 std::string RoundedDuration(Duration d);
 
-// "93.4 %", with more digits where it is nearly all, and never "100 %" or "0 %" for what is not.
+// "93.4 %". A ratio near 1 gets more digits, so that only 1 is "100 %" and only 0 is "0 %".
 std::string PercentText(double ratio);
 
-// "1,234", "17.2", "0.172", "0.0017": three digits, of what is small two.
+// "1,234", "17.2", "0.172", "0.0017": three digits, or two of a rate below 0.1.
 std::string RateText(double per_second);
 
 }  // namespace pleat::cli

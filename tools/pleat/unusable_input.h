@@ -1,7 +1,7 @@
-// What an input looks like of which no line was a usable event, and the command that makes lines of
-// JSON of it.
+// Guesses the format of an input without a single usable line, and the command that turns it into
+// lines of JSON.
 //
-// It is a guess, made only once a run has come to nothing, by the beginnings of the first bad lines.
+// The guess is made at the end of a run, from the beginnings of the first bad lines.
 #pragma once
 
 #include <span>

@@ -36,7 +36,7 @@ struct Range {
   }
 };
 
-// What `of` makes of the rows, from the smallest to the largest, never empty.
+// The range of `of` over the rows, from the smallest to the largest, never empty.
 template <class Of>
 Range RangeOf(std::span<const KeyAnalysis> keys, Of of) {
   Range range;
@@ -285,7 +285,7 @@ class Drawing {
   std::string out_;
 };
 
-// For who cannot see it: what the lines come from and go to, and the recommendation.
+// The plot in words, for readers who cannot see it: both ends of its lines, and the recommendation.
 std::string Description(std::span<const KeyAnalysis> keys) {
   std::string text;
   for (const KeyAnalysis& key : keys) {
@@ -307,7 +307,7 @@ std::string Description(std::span<const KeyAnalysis> keys) {
   return text;
 }
 
-// `open`: the rest of the opening tag. `before`: what comes before the drawing.
+// `open`: the rest of the opening tag. `before`: the elements before the drawing.
 std::string Svg(std::span<const KeyAnalysis> keys, int width, double head, const std::string& open,
                 const std::string& id, const std::string& before) {
   Drawing drawing(keys, width);

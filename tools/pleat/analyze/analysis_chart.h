@@ -1,5 +1,5 @@
-// The main plot of an analysis, as SVG that we write ourselves: what folds, what comes out and how long it waits,
-// three panels above each other against the quiet period.
+// The main plot of an analysis, as SVG that we write ourselves. Three panels above each other show
+// the folding ratio, the emissions and their delay against the quiet period.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace pleat::cli {
 
-// A document of its own, with a line for each of `keys`: it brings its colours, light and dark, and refers to
-// nothing.
+// A document of its own, with a line for each of `keys`. It brings its colours, light and dark, and
+// refers to nothing.
 std::string AnalysisSvg(std::span<const KeyAnalysis> keys);
 
 // Where figures are on the panels: shares of the way to the right, and up.
@@ -30,12 +30,13 @@ struct ChartScales {
   LogScale delay;  // microseconds
 };
 
-// The same as an element of a page, which has the colours; `class_name` is a further class. Its ids begin
-// with `id`. With one key there is a cursor in it, hidden, for a script to move.
+// The same plot as an element of a page, which has the colours. `class_name` is a further class.
+// The element's ids begin with `id`. With one key the plot has a hidden cursor, for a script to
+// move.
 std::string ChartElement(std::span<const KeyAnalysis> keys, int width, std::string_view class_name,
                          std::string_view id);
 
-// "recommended", or what else the marked row is.
+// The name of the marked row: "recommended", "meets the goal" and so on.
 const char* MarkName(const Recommendation& recommended);
 
 // The row that is marked; null if there is none.

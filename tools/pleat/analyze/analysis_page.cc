@@ -71,8 +71,8 @@ std::string Head(std::string_view title) {
          std::string(kPageStyle) + "</style>\n</head>\n<body>\n";
 }
 
-// The start of a table: its caption, and the names of its columns. It is narrow enough for a page or moves
-// sideways by itself, for which the keyboard has to reach it.
+// The start of a table: its caption, and the names of its columns. It is narrow enough for a page
+// or moves sideways by itself, for which the keyboard has to reach it.
 std::string TableStart(const std::string& class_name, const std::string& id,
                        const std::string& caption, const Texts& columns) {
   std::string out = "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"" + id +
@@ -91,14 +91,14 @@ void AppendRow(std::string& out, const Texts& cells, bool marked = false) {
   out += "</tr>\n";
 }
 
-// The columns of the what-if table, which are also what the slider shows.
+// The columns of the what-if table. The slider shows the same figures.
 const Texts& FigureNames() {
   static const Texts names = {"Quiet period", "Folding ratio", "Emissions", "Per second",
                               "Delay p50",    "Delay p99",     "Open peak"};
   return names;
 }
 
-// `near`: before what is interpolated.
+// `near`: a word before figures that are interpolated.
 Texts FigureTexts(const WhatIfRow& row, const std::string& near_ratio = "",
                   const std::string& near_rest = "") {
   return {DurationText(row.quiet_period),
@@ -176,8 +176,8 @@ std::string Facts(const Analysis& analysis) {
   return out + "</dl>\n";
 }
 
-// For the script: every point of the curve with its place on the plot and its figures as texts. Nothing in
-// it comes from the log but numbers.
+// For the script: every point of the curve with its place on the plot and its figures as texts.
+// Only numbers in it come from the log.
 std::string Points(const KeyAnalysis& key, const std::vector<CurvePoint>& curve, size_t start) {
   const Analysis& analysis = *key.analysis;
   const ChartScales scales({&key, 1});
@@ -276,7 +276,7 @@ std::string Section(const KeyAnalysis& key, const std::string& id) {
   return out + GapTable(analysis, id) + Bursts(key, id);
 }
 
-// What to say in a few words.
+// The recommendation in a few words.
 std::string Answer(const KeyAnalysis& key) {
   const AnalysisRow* row = MarkedRow(key);
   if (key.analysis->events == 0) return "There are no events";

@@ -9,7 +9,7 @@
 
 namespace pleat::cli {
 
-// `source`: what was analyzed, such as the names of the files.
+// `source` names the input, such as "a.ndjson, b.ndjson".
 std::string AnalysisPage(std::span<const KeyAnalysis> keys, std::string_view source);
 
 }  // namespace pleat::cli

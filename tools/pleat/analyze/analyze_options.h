@@ -1,4 +1,4 @@
-// What `pleat analyze` was asked to do.
+// The options of `pleat analyze`.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<Duration>> ParseQuietGrid(std::string_view text);
 // The table of its flags. They set `options`, which outlives them.
 std::vector<Flag> AnalyzeFlags(AnalyzeOptions& options);
 
-// The help text: examples first, then every option, then what comes out.
+// The help text: examples first, then every option, then the output and exit codes.
 std::string AnalyzeHelp();
 
 }  // namespace pleat::cli

@@ -60,8 +60,8 @@ std::string Columns(const std::vector<std::vector<std::string>>& rows) {
 // Of Recommendation::Kind.
 constexpr std::string_view kKinds[] = {"knee", "goal", "out_of_reach", "none"};
 
-// The bytes of a character that could rewrite a terminal or turn its lines around: a control, a mark of
-// direction (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069).
+// The bytes of a character that could rewrite a terminal or turn its lines around: a control, a
+// mark of direction (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069).
 size_t HostileBytes(std::string_view text) {
   const auto byte = [&](size_t i) -> unsigned {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;

@@ -1,4 +1,4 @@
-// What the plots have in common: log scales, their marks, and writing SVG.
+// The parts that the plots share: log scales, their marks, and writing SVG.
 #pragma once
 
 #include <cmath>
@@ -30,8 +30,8 @@ class LogScale {
   double high_;
 };
 
-// Durations that people know, or the ends where there are none, for the marks of a scale that is drawn
-// `length` pixels long, at least `spacing` of them apart.
+// Marks for a scale that is drawn `length` pixels long, at least `spacing` pixels apart: durations
+// that people know, or the ends of the scale if there are none.
 std::vector<Duration> DurationMarks(const LogScale& scale, double length, double spacing);
 
 // 1, 10, 100 ..., and 2 and 5 of them if there are few.

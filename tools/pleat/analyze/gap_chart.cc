@@ -21,8 +21,8 @@ constexpr double kBottom = kTop + kHeight;
 
 double Us(Duration d) { return static_cast<double>(d.count()); }
 
-// The ranges between `ends`, without the empty ones at both sides, nor those between 0 and the shortest gap that is
-// longer.
+// The ranges between `ends`, without the empty ones at both sides, and without those between 0 and
+// the shortest gap above it.
 std::vector<GapRange> Between(const GapHistogram& gaps, std::span<const Duration> ends) {
   std::vector<GapRange> ranges;
   for (size_t i = 0; i + 1 < ends.size(); ++i) {
@@ -131,7 +131,7 @@ class Drawing {
     const bool zero = bar.from == Duration{0};
     const double from = zero ? left_ + 3 : X(bar.from) + 0.5;
     const double to = zero ? left_ + 17 : X(bar.to) - 0.5;
-    // What is there at all can be seen.
+    // A bar that is not empty can be seen.
     const double y = std::min(Y(bar.count), kBottom - 1);
     Print(d, "M%.1f %.1fV%.1fH%.1fV%.1fZ", from, kBottom, y, std::max(to, from + 1), kBottom);
   }

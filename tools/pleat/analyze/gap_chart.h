@@ -10,7 +10,7 @@
 
 namespace pleat::cli {
 
-// Gaps from `from` up to, but not including, `to`. What is at 0 has a range of its own.
+// Gaps from `from` up to, but not including, `to`. Gaps of 0 have a range of their own.
 struct GapRange {
   Duration from{0};
   Duration to{0};
@@ -23,7 +23,8 @@ std::vector<GapRange> GapBars(const GapHistogram& gaps);
 // Between durations that people know.
 std::vector<GapRange> GapRanges(const GapHistogram& gaps);
 
-// An element of a page, as ChartElement() is. What folds at the marked quiet period is in another colour.
+// An element of a page, as ChartElement() is. Bars of gaps that fold at the marked quiet period
+// have another colour.
 std::string GapChartElement(const KeyAnalysis& key, int width, std::string_view class_name,
                             std::string_view id);
 

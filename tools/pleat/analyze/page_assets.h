@@ -1,4 +1,4 @@
-// The style sheets and the script of the page, as they are in page/. The build writes page_assets.cc from them.
+// The style sheets and the script of the page, as in page/. The build writes page_assets.cc.
 #pragma once
 
 #include <string_view>

@@ -31,7 +31,7 @@ std::optional<Character> FirstOf(std::string_view bytes) {
   return Character{code, size};
 }
 
-// Controls, separators, and what sets the direction of text, which could hide or reorder what is around.
+// Controls, separators and marks of direction, which could hide or reorder the text around them.
 bool IsInvisible(char32_t code) {
   static constexpr std::pair<char32_t, char32_t> kRanges[] = {
       {0, 0x1F},        {0x7F, 0x9F},     {0xAD, 0xAD},     {0x61C, 0x61C},

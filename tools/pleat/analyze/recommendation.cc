@@ -1,6 +1,7 @@
-// The knee is found as Kneedle does (Satopää et al., "Finding a 'Kneedle' in a Haystack", 2011): where the curve is
-// furthest above the straight line between its ends, here of the folding ratio over the logarithm of the quiet
-// period. Quiet periods beyond a quarter of the log are no candidates: it hardly shows what they would do.
+// The knee is found as Kneedle does (Satopää et al., "Finding a 'Kneedle' in a Haystack", 2011):
+// where the curve is furthest above the straight line between its ends. The curve is the folding
+// ratio over the logarithm of the quiet period. Quiet periods beyond a quarter of the log are no
+// candidates: the log hardly shows their effect.
 #include "tools/pleat/analyze/recommendation.h"
 
 #include <algorithm>
@@ -14,8 +15,8 @@ namespace {
 // Below this ratio a log does not fold.
 constexpr double kHardlyAny = 0.10;
 
-// How far above the line a knee is, as a share of the whole climb. Less is a slope without a knee; then
-// a quiet period twice as long has to fold so much more.
+// How far above the line a knee is, as a share of the whole climb. A lower one is a slope without a
+// knee. Then a quiet period twice as long has to fold so much more.
 constexpr double kClearKnee = 0.10;
 constexpr double kGainOfTwice = 0.05;
 
@@ -81,8 +82,8 @@ std::string Cost(const AnalysisRow& row) {
          RoundedDuration(row.delay_p99) + " of their first event";
 }
 
-// How much more a quiet period twice as long as that of `row` folds. With a max hold the gaps do not tell, and
-// rows do not say what is beyond them.
+// How much more a quiet period twice as long as that of `row` folds. With a max hold the gaps do
+// not tell; the rows then do, up to the last of them.
 std::optional<double> GainOfTwice(const Analysis& analysis, const AnalysisRow& row) {
   if (analysis.max_hold == kForever) {
     const auto quiet = static_cast<uint64_t>(row.quiet_period.count());

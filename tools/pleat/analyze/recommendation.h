@@ -1,4 +1,4 @@
-// What an analysis comes down to: which quiet period, what it costs, and why this one.
+// The conclusion of an analysis: a quiet period, its cost, and the reason for it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace pleat::cli {
 
-// What was asked for. Nothing: the knee.
+// The goal that was asked for. Without one the knee is recommended.
 struct Goal {
   double target_ratio = 0;        // at least this folding ratio
   Duration max_delay = kForever;  // at the 99th percentile
@@ -27,9 +27,9 @@ struct Recommendation {
   };
   Kind kind = Kind::kDoesNotFold;
   std::optional<size_t> row;  // of Analysis::rows; not of kDoesNotFold
-  std::string why;            // for people: what it costs, and why this one
-  // Keys that do not go quiet at it for 100 quiet periods, or half of the log, and so need a max hold; longest
-  // first.
+  std::string why;            // for people: its cost, and the reason for it
+  // Keys that do not go quiet for 100 quiet periods, or half of the log, and so need a max hold.
+  // The longest first.
   std::vector<Burst> restless;
 };
 

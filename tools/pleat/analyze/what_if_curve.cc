@@ -11,15 +11,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Points over the whole range at most; and how far they are apart at least, in decades, so that there are a few
-// durations of three digits for each to choose from.
+// Points over the whole range at most; and how far they are apart at least, in decades, so that
+// there are a few durations of three digits for each to choose from.
 constexpr double kStepsMax = 400;
 constexpr double kStepMin = 0.01;
 
 double Log(Duration d) { return std::log10(static_cast<double>(std::max<int64_t>(d.count(), 1))); }
 
-// Of the durations whose log is within `reach` of `center`, one that people know, else the one that is said in
-// the fewest characters. Only those of three digits: up to them gaps are counted exactly.
+// Of the durations whose log is within `reach` of `center`, one that people know, else the one
+// that is said in the fewest characters. Only those of three digits: up to them gaps are counted
+// exactly.
 Duration Roundest(double center, double reach) {
   const auto near = [&](Duration d) { return std::abs(Log(d) - center) <= reach; };
   for (const std::span<const Duration> known : {KnownDurations(), LesserKnownDurations()}) {

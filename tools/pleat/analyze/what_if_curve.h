@@ -1,8 +1,8 @@
-// The what-if table as a curve: what an analysis says of the quiet periods between its rows.
+// The what-if table as a curve, with the quiet periods between its rows.
 //
-// How many events fold is read off the gaps, as they fold exactly if their gap is shorter. With a max hold gaps
-// do not tell, nor do they ever tell delays and open groups: those are interpolated between two rows,
-// evenly on the log scale that they are drawn on.
+// The number of events that fold is read off the gaps: an event folds exactly if its gap is
+// shorter. Gaps do not tell delays and open groups, and with a max hold they do not tell the ratio
+// either: these are interpolated between two rows, evenly on the log scale of the plot.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct CurvePoint {
   bool measured = false;  // it is that row
 };
 
-// Points evenly spaced on a log scale from the first row to the last, as far as rows and durations that people
-// know allow: a point close to one of them is that one. `keep`: a row that has to be among them.
+// Points evenly spaced on a log scale from the first row to the last. A point close to a row, or
+// to a duration that people know, is moved there. `keep`: a row that has to be among the points.
 std::vector<CurvePoint> CurveOf(const Analysis& analysis, size_t keep = 0);
 
 // Whether ratio and emissions between rows are counts, and not interpolated.

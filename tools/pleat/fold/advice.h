@@ -1,4 +1,4 @@
-// What a run that went through may still have got wrong.
+// Advice after a run that went through: options that did not fit the input.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace pleat::cli {
 
-// A line each, to be said behind the summary: options that did not fit the input, as far as that shows.
+// A line for each option that likely did not fit, to be printed behind the summary.
 std::vector<std::string> AdviceOn(const FoldOptions& options, const JsonFolder& folder);
 
 }  // namespace pleat::cli

@@ -15,7 +15,7 @@ std::vector<Flag> FoldFlags(FoldOptions& options);
 // Whether a spec document may hold the flag's option: all but those that belong to one call.
 bool InDocument(const Flag& flag);
 
-// The help text: examples first, then every option, then what comes out.
+// The help text: examples first, then every option, then input, output and exit codes.
 std::string FoldHelp();
 
 }  // namespace pleat::cli

@@ -1,5 +1,5 @@
-// What `pleat fold` was asked to do. What the library understands of it is in the FoldSpec of the
-// JobOptions; the rest, which is about files and the process, is here.
+// The options of `pleat fold`. Those that the library knows are in the FoldSpec of the JobOptions;
+// the rest, which is about files and the process, is here.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,7 @@ struct FoldOptions : JobOptions {
   std::string open_file;
   std::string stats_file;  // "-" is stderr
 
-  // These belong to one call and are no part of a document.
-  std::string spec_file;  // the document
-  bool print_spec = false;
+  bool print_spec = false;  // belongs to one call
 };
 
 }  // namespace pleat::cli

@@ -1,4 +1,4 @@
-// What a run of `pleat fold` came to: the ledger for machines, a few lines for people.
+// The result of a run of `pleat fold` in figures: the ledger for machines, a few lines for people.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct RunTotals {
   uint64_t opened;
   uint64_t folded;
   uint64_t emissions;  // lines written
-  uint64_t open;       // groups that were neither closed nor cancelled, whatever kept them
+  uint64_t open;       // groups that were neither closed nor cancelled
   uint64_t mismatched;
   uint64_t duplicate;
   uint64_t conflict;
@@ -41,15 +41,14 @@ struct RunTotals {
 
   double FoldingRatio() const;
 
-  // What it would be if a group that was reopened had been one with the group before it.
+  // The folding ratio if each reopened group had been one with the group before it.
   double CorrectedFoldingRatio() const;
 };
 
 // One JSON object in a line, its members in a fixed order.
 std::string StatsJson(const RunTotals& totals);
 
-// `bytes` as they were on the disk or in the pipe.
-// `fate`: what became of the emissions, such as "written".
+// `bytes`: as read from the disk or the pipe. `fate`: of the emissions, such as "written".
 std::string HumanSummary(const RunTotals& totals, uint64_t bytes, Duration took,
                          std::string_view fate);
 

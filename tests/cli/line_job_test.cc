@@ -1,0 +1,170 @@
+// What every command gets from a LineJob, seen by the smallest command there is: it counts lines.
+#include "tools/pleat/line_job.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/fixtures.h"
+#include "tools/pleat/exit_codes.h"
+
+namespace pleat::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// The options of a run that reads `inputs` and says little.
+JobOptions OptionsFor(std::vector<std::string> inputs) {
+  JobOptions options;
+  options.spec.key = {{.name = "k", .path = "k"}};
+  options.spec.quiet = std::chrono::minutes(1);
+  options.inputs = std::move(inputs);
+  options.output_file = "/dev/null";
+  options.quiet_summary = true;
+  return options;
+}
+
+class CountRun : public LineJob {
+ public:
+  explicit CountRun(const JobOptions& options)
+      : LineJob("count", options, Result::kStreams), spec_(options.spec) {}
+
+  std::vector<std::string> calls;
+  uint64_t events() const { return folder_->counts().events; }
+
+ protected:
+  absl::Status Open() override {
+    engine_ = *Engine::Open(EngineOptionsFor(spec_));
+    folder_ = *JsonFolder::Open(*engine_, "count", spec_);
+    calls.emplace_back("open");
+    return absl::OkStatus();
+  }
+  std::vector<NeededMember> Needed() const override { return NeededBy(spec_); }
+  Tally tally() const override { return {folder_->counts(), lost_events, events(), "events"}; }
+  Readers NewReaders() override {
+    Readers readers;
+    readers.push_back(std::make_unique<JsonLines>(*folder_));
+    return readers;
+  }
+  void StartInput() override { calls.emplace_back("input"); }
+  void TakeLines(Readers& readers) override {
+    folder_->Fold(*readers.front(), SIZE_MAX, arrival(), [this](const UnusualLine& line) {
+      NoteUnusual(line);
+      NoteUnusual(line);  // as a command with two readers would
+      return !stopped();
+    });
+  }
+  LineResult TakeLongLine(std::string_view beginning) override {
+    return folder_->FoldLine(beginning, arrival());
+  }
+  void HandOut() override { calls.emplace_back("hand out"); }
+  void Finish() override { calls.emplace_back("finish"); }
+  void Conclude() override { calls.emplace_back("conclude"); }
+
+  bool lost_events = false;
+
+ private:
+  FoldSpec spec_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<JsonFolder> folder_;
+};
+
+// Runs a job and returns what it said on standard error.
+std::string ErrOf(LineJob& job, int expected_code) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(job.Run(), expected_code);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(LineJob, ReadsInputsInOrderAndThenConcludes) {
+  TemporaryDirectory dir;
+  const JobOptions options =
+      OptionsFor({dir.Write("a", "{\"k\":1}\n{\"k\":2}\n"), dir.Write("b", "{\"k\":3}")});
+  CountRun run(options);
+  EXPECT_EQ(ErrOf(run, kExitDone), "");
+  EXPECT_THAT(run.calls, ElementsAre("open", "input", "input", "finish", "conclude"));
+  EXPECT_EQ(run.events(), 3u);
+}
+
+TEST(LineJob, HandsOutAfterEveryQuarterOfAMebibyte) {
+  TemporaryDirectory dir;
+  std::string text;
+  while (text.size() < 600'000) text += "{\"k\":1}\n";
+  const JobOptions options = OptionsFor({dir.Write("a", text)});
+  CountRun run(options);
+  EXPECT_EQ(ErrOf(run, kExitDone), "");
+  EXPECT_EQ(std::ranges::count(run.calls, "hand out"), 2);
+}
+
+TEST(LineJob, BadLineThatTwoReadersNoteIsKeptOnce) {
+  TemporaryDirectory dir;
+  const std::string in = dir.Write("in", "{\"k\":1}\nnonsense\n");
+  JobOptions options = OptionsFor({in});
+  options.bad_file = dir / "bad";
+  options.strict = true;
+  CountRun run(options);
+  EXPECT_THAT(ErrOf(run, kExitFailed), HasSubstr(in + ":2: "));
+  EXPECT_EQ(Content(dir / "bad"), "nonsense\n");
+}
+
+TEST(LineJob, OutputThatIsAnInputIsRefusedBeforeAnythingIsRead) {
+  TemporaryDirectory dir;
+  JobOptions options = OptionsFor({dir.Write("in", "{\"k\":1}\n")});
+  options.output_file = dir / "in";
+  CountRun run(options);
+  EXPECT_THAT(ErrOf(run, kExitUsage), HasSubstr("pleat count: --output: the same file as"));
+  EXPECT_THAT(run.calls, ElementsAre("open"));
+  EXPECT_EQ(Content(dir / "in"), "{\"k\":1}\n");
+}
+
+TEST(LineJob, LostEventsFailTheRun) {
+  class Loses final : public CountRun {
+   public:
+    using CountRun::CountRun;
+    void Finish() override { lost_events = true; }
+  };
+  TemporaryDirectory dir;
+  const JobOptions options = OptionsFor({dir.Write("in", "{\"k\":1}\n")});
+  Loses run(options);
+  EXPECT_EQ(ErrOf(run, kExitFailed), "");
+}
+
+// Sleeps for ever at the first silence, until another thread wakes it up; then ends its own input.
+class WokenRun final : public CountRun {
+ public:
+  WokenRun(const JobOptions& options, int writer) : CountRun(options), writer_(writer) {}
+  ~WokenRun() override { waker_.join(); }
+
+  std::vector<bool> first;  // of the calls of OnSilence: whether it is the first of a silence
+
+ private:
+  Duration OnSilence(Duration silent) override {
+    first.push_back(silent == Duration{0});
+    if (first.size() == 1) {
+      waker_ = std::thread([this] { Wake(); });
+    } else {
+      close(writer_);
+    }
+    return kForever;
+  }
+
+  const int writer_;
+  std::thread waker_;
+};
+
+TEST(LineJob, WakeEndsTheSleepOfASilentInput) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const JobOptions options = OptionsFor({"/dev/fd/" + std::to_string(ends[0])});
+  WokenRun run(options, ends[1]);
+  EXPECT_EQ(ErrOf(run, kExitDone), "");
+  EXPECT_THAT(run.first, ElementsAre(true, false));
+  close(ends[0]);
+}
+
+}  // namespace
+}  // namespace pleat::cli

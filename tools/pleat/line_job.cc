@@ -1,0 +1,292 @@
+#include "tools/pleat/line_job.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "tools/pleat/console.h"
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/exit_codes.h"
+#include "tools/pleat/interrupt.h"
+#include "tools/pleat/quantity_text.h"
+
+namespace pleat::cli {
+namespace {
+
+// Bytes of input between two hand-outs. They bound the results that wait in memory.
+constexpr size_t kBytesPerHandOut = 256 * 1024;
+
+// As ppoll(2), but for kForever.
+int Poll(std::span<pollfd> watched, Duration sleep) {
+  timespec timeout{};
+  timeout.tv_sec = sleep.count() / 1'000'000;
+  timeout.tv_nsec = sleep.count() % 1'000'000 * 1'000;
+  return ppoll(watched.data(), watched.size(), sleep == kForever ? nullptr : &timeout, nullptr);
+}
+
+}  // namespace
+
+LineJob::LineJob(std::string_view command, const JobOptions& options, Result result)
+    : command_(command),
+      options_(options),
+      result_(result),
+      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      progress_(InputSizes(options.inputs)) {}
+
+LineJob::~LineJob() {
+  if (wake_fd_ >= 0) close(wake_fd_);
+}
+
+int LineJob::Run() {
+  if (absl::Status opened = OpenAll(); !opened.ok()) {
+    Say(std::string(opened.message()));
+    return absl::IsInvalidArgument(opened) ? kExitUsage : kExitFailed;
+  }
+  ReadInputs();
+  progress_.Clear();
+  Finish();
+  Flush();
+  SayHidden(bad_lines_, "bad lines");
+  SayWhyUnusable();
+  Conclude();
+  return ExitCode();
+}
+
+absl::Status LineJob::OpenAll() {
+  if (absl::Status opened = Open(); !opened.ok()) return opened;
+  for (const std::string& input : options_.inputs) {
+    if (absl::Status readable = CheckReadable(input); !readable.ok()) return readable;
+  }
+  if (absl::Status opened = OpenOutputs(); !opened.ok()) return opened;
+  const bool streams = result_ == Result::kStreams;
+  if (!options_.quiet_summary) progress_.ShowBeside(streams ? output_->fd() : -1);
+  return absl::OkStatus();
+}
+
+absl::Status LineJob::OpenOutputs() {
+  std::vector<NamedFile> inputs;
+  for (const std::string& input : options_.inputs) inputs.push_back(NamedInput(input));
+  inputs.push_back({"--spec", options_.spec_file});
+  std::vector<WantedOutput> wanted = {
+      {NamedOutput("--output", options_.output_file), OutputFile::Mode::kWhole, output_}};
+  for (WantedOutput& output : Outputs()) wanted.push_back(std::move(output));
+  wanted.push_back({NamedOutput("--bad", options_.bad_file), OutputFile::Mode::kStream, bad_});
+  absl::Status opened = OpenWanted(inputs, wanted);
+  for (const WantedOutput& output : wanted) {
+    const bool streams = output.mode == OutputFile::Mode::kStream;
+    if (streams && output.file != nullptr) streams_.push_back(output.file.get());
+  }
+  return opened;
+}
+
+// ---
+
+void LineJob::ReadInputs() {
+  BlockQueue blocks([this] { return NewReaders(); }, options_.threads - 1);
+  for (const std::string& input : options_.inputs) {
+    ReadInput(input, blocks);
+    if (stopped()) return;
+  }
+}
+
+void LineJob::ReadInput(const std::string& path, BlockQueue& blocks) {
+  input_name_ = Printable(InputName(path));
+  lines_before_ = last_bad_ = 0;
+  StartInput();
+  absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
+  if (!opened.ok()) return StopFor(opened.status());
+  blocks.Open(std::move(opened->source), opened->live);
+  while (!stopped()) {
+    BlockQueue::Block& block = blocks.Next();
+    if (!block.status.ok()) return StopFor(block.status);
+    if (block.kind == LineBlock::Kind::kEnd) return;
+    TakeBlock(block);
+    if (!stopped() && Interrupted()) stop_ = Stop::kInterrupted;
+    ShowProgress();
+  }
+}
+
+void LineJob::TakeBlock(BlockQueue::Block& block) {
+  arrival_ = ArrivalNow();
+  StartBlock();
+  if (block.kind == LineBlock::Kind::kLines) {
+    const uint64_t lines = block.lines.front()->left();
+    TakeLines(block.lines);
+    lines_before_ += lines;
+  } else {
+    TakeLongPiece(block.kind, block.text);
+  }
+  bytes_since_hand_out_ += block.text.size();
+  if (bytes_since_hand_out_ < kBytesPerHandOut) return;
+  bytes_since_hand_out_ = 0;
+  HandOut();
+}
+
+// A piece of a line over the limit. It goes to --bad as it comes, since the line may be of any
+// length.
+void LineJob::TakeLongPiece(LineBlock::Kind kind, std::string_view text) {
+  if (kind == LineBlock::Kind::kLongBegin) {
+    unusable_.Add(input_name_, text);
+    SayBad(0, TakeLongLine(text.substr(0, kLineBytesShown)).reason);
+    ++lines_before_;
+  }
+  if (bad_ == nullptr) return;
+  StopFor(bad_->Append(text));
+  const bool ends = kind == LineBlock::Kind::kLongEnd || stopped();
+  if (ends && !text.ends_with('\n')) StopFor(bad_->Append("\n"));
+}
+
+void LineJob::NoteUnusual(const UnusualLine& line) {
+  if (line.result.kind == LineResult::Kind::kNoUnit) {
+    SayOf(line.index, line.result.reason);
+    stop_ = Stop::kNoUnit;
+  }
+  if (line.result.kind != LineResult::Kind::kBad) return;
+  SayBad(line.index, line.result.reason);
+  const uint64_t number = lines_before_ + line.index + 1;
+  if (std::exchange(last_bad_, number) == number) return;
+  unusable_.Add(input_name_, line.text);
+  AppendLine(bad_.get(), line.text);
+}
+
+void LineJob::SayBad(size_t line_index, std::string_view reason) {
+  if (bad_lines_.Shows()) SayOf(line_index, reason);
+  if (options_.on_bad == JobOptions::OnBad::kFail && !stopped()) stop_ = Stop::kBadLine;
+}
+
+// ---
+
+EngineTime LineJob::ArrivalNow() const {
+  return std::max(clock_.Now(), SaturatingAdd(arrival_, Duration{1}));
+}
+
+void LineJob::Wake() noexcept {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t ignored = write(wake_fd_, &one, sizeof(one));
+}
+
+// So that the wake descriptor can be waited for again.
+void LineJob::TakeWakes() {
+  uint64_t count = 0;
+  [[maybe_unused]] const ssize_t ignored = read(wake_fd_, &count, sizeof(count));
+}
+
+Duration LineJob::OnSilence(Duration) { return kForever; }
+
+void LineJob::OnInputAgain(Duration) {}
+
+// Called before a read of a live input, which might block. The first poll does not wait: it tells
+// whether the input is silent at all.
+bool LineJob::AwaitInput(int fd) {
+  enum { kInput, kSignal, kWake, kReader, kWatched };
+  pollfd watched[kWatched] = {
+      {fd, POLLIN, 0}, {InterruptFd(), POLLIN, 0}, {wake_fd_, POLLIN, 0}, {-1, 0, 0}};
+  // With no events asked for, poll still tells when the reader of a pipe has gone.
+  const bool has_reader = result_ == Result::kStreams && writes_to_stdout();
+  if (has_reader && isatty(STDOUT_FILENO) == 0) watched[kReader].fd = STDOUT_FILENO;
+
+  const EngineTime began = clock_.Now();
+  bool asked = false;
+  for (Duration sleep{0};;) {
+    const int ready = Poll(watched, sleep);
+    const bool interrupted_poll = ready < 0 && errno == EINTR;
+    if (Interrupted()) stop_ = Stop::kInterrupted;
+    if (ready > 0 && watched[kReader].revents != 0) StopFor(absl::AbortedError(""));
+    if (stopped()) return false;
+    if (interrupted_poll) continue;
+    const Duration silent = asked ? clock_.Now() - began : Duration{0};
+    if (ready > 0 && watched[kInput].revents != 0) {
+      if (asked) OnInputAgain(silent);
+      return true;
+    }
+    if (watched[kWake].revents != 0) TakeWakes();
+    asked = true;
+    bytes_since_hand_out_ = 0;
+    sleep = OnSilence(silent);
+    if (stopped()) return false;
+    progress_.Clear();
+  }
+}
+
+// ---
+
+bool LineJob::no_line_usable() const {
+  const LineCounts lines = tally().lines;
+  return lines.lines > 0 && lines.events == 0;
+}
+
+bool LineJob::unusable() const {
+  return no_line_usable() && stop_ != Stop::kFailed && stop_ != Stop::kNoUnit;
+}
+
+void LineJob::SayWhyUnusable() {
+  const std::string sentence =
+      unusable() ? unusable_.Sentence(command_, Needed()) : unusable_.ArraySentence(command_);
+  if (!sentence.empty()) Say(sentence);
+}
+
+int LineJob::ExitCode() const {
+  if (!failure_.empty() || stop_ == Stop::kBadLine) return kExitFailed;
+  if (stop_ == Stop::kNoUnit) return kExitUsage;
+  if (stop_ == Stop::kReaderGone) return kExitDone;
+  if (stop_ == Stop::kInterrupted) return kExitSignal + StopSignal();
+  const Tally total = tally();
+  const bool bad = options_.strict && total.lines.bad > 0;
+  return unusable() || total.lost_events || bad ? kExitFailed : kExitDone;
+}
+
+void LineJob::StopFor(const absl::Status& status) {
+  if (status.ok() || absl::IsCancelled(status)) return;  // AwaitInput() cancels once it has stopped
+  if (absl::IsAborted(status) && writes_to_stdout()) {
+    if (complete()) stop_ = Stop::kReaderGone;
+    return;
+  }
+  // A full disk is met again by everything that is still written to it: say it once.
+  const std::string message(status.message());
+  if (std::exchange(failure_, message) != message) Say(message);
+  if (complete()) stop_ = Stop::kFailed;
+}
+
+void LineJob::SayPlain(std::string_view text) {
+  progress_.Clear();
+  WriteLine(text);
+}
+
+void LineJob::Say(std::string_view text) {
+  SayPlain("pleat " + command_ + ": " + std::string(text));
+}
+
+void LineJob::SayOf(size_t line_index, std::string_view text) {
+  const uint64_t number = lines_before_ + line_index + 1;
+  SayPlain(input_name_ + ":" + std::to_string(number) + ": " + std::string(text));
+}
+
+void LineJob::SayHidden(const Few& few, std::string_view what) {
+  if (few.hidden() == 0) return;
+  Say(Grouped(few.hidden()) + " more " + std::string(what) + ", not shown");
+}
+
+void LineJob::AppendLine(OutputFile* file, std::string_view line) {
+  if (file == nullptr) return;
+  StopFor(file->Append(line));
+  StopFor(file->Append("\n"));
+}
+
+void LineJob::Flush() {
+  absl::Status status = output_->Flush();
+  for (OutputFile* stream : streams_) status.Update(stream->Flush());
+  StopFor(status);
+}
+
+void LineJob::ShowProgress() {
+  const Duration elapsed = clock_.Elapsed();
+  if (!progress_.Due(elapsed)) return;
+  const Tally total = tally();
+  progress_.Draw({read_.bytes, total.lines.lines, total.found, total.found_what}, elapsed);
+}
+
+}  // namespace pleat::cli

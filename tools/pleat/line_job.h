@@ -1,0 +1,188 @@
+// A run of a command that reads lines of events. The job opens inputs and outputs, reads the inputs
+// in order, says which lines are bad, draws the progress, waits for live inputs, obeys signals and
+// finds the exit code. A command derives from LineJob and does its work on the events:
+//
+//   class CountRun final : public LineJob { ... };
+//   return CountRun(options).Run();
+//
+// The job calls, in this order:
+//   Open, Outputs                          once, before a line is read
+//   StartInput                             at the beginning of each input
+//   StartBlock, TakeLines or TakeLongLine  for each block of lines, in the order of input
+//   HandOut                                after every 256 KiB of input
+//   OnSilence, OnInputAgain                while a live input is silent, and when it goes on
+//   Finish, Conclude                       once, when reading has ended, for whatever reason
+//
+// A live input is a pipe, a terminal, a socket: its writer may be silent for hours. The job then
+// asks OnSilence() for how long it may sleep, so that a command can hand out results as they fall
+// due.
+//
+// Thread safety: all calls come from the thread that called Run(), but for NewReaders(), which any
+// thread of the BlockQueue calls. Wake() may be called by any thread.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <pleat/json.h>
+#include <pleat/time.h>
+
+#include "tools/pleat/block_queue.h"
+#include "tools/pleat/clock.h"
+#include "tools/pleat/input.h"
+#include "tools/pleat/job_options.h"
+#include "tools/pleat/output_file.h"
+#include "tools/pleat/progress.h"
+#include "tools/pleat/unusable_input.h"
+
+namespace pleat::cli {
+
+class LineJob : private InputWaiter {
+ public:
+  LineJob(const LineJob&) = delete;
+  LineJob& operator=(const LineJob&) = delete;
+  ~LineJob() override;
+
+  // Returns the exit code. Everything there is to say has then been said on standard error.
+  int Run();
+
+  // Ends the sleep that OnSilence() asked for, so that OnSilence() is called again. If the job is
+  // not asleep, its next sleep ends at once.
+  void Wake() noexcept;
+
+ protected:
+  using Readers = std::vector<std::unique_ptr<JsonLines>>;
+
+  // When --output is written: as results come, or at the end.
+  enum class Result { kStreams, kAtEnd };
+
+  // The figures of a run so far.
+  struct Tally {
+    LineCounts lines;
+    bool lost_events = false;     // refused or left out for lack of room: exit code 1
+    uint64_t found = 0;           // for the progress line, such as 1234
+    const char* found_what = "";  // and "folded"
+  };
+
+  // Messages of one kind: the first ten are shown, the others counted.
+  class Few {
+   public:
+    bool Shows() { return ++count_ <= kShown; }
+    uint64_t hidden() const { return count_ <= kShown ? 0 : count_ - kShown; }
+
+   private:
+    static constexpr uint64_t kShown = 10;
+    uint64_t count_ = 0;
+  };
+
+  // `command` is the command's name, such as "fold". Borrows `options`.
+  LineJob(std::string_view command, const JobOptions& options, Result result);
+
+  // The work of a command. An error of Open() ends the run before any file is touched:
+  // kInvalidArgument with kExitUsage, any other with kExitFailed.
+  virtual absl::Status Open() = 0;
+  virtual std::vector<WantedOutput> Outputs() { return {}; }  // beside --output and --bad
+  virtual std::vector<NeededMember> Needed() const = 0;
+  virtual Tally tally() const = 0;
+
+  virtual void StartInput() {}
+  virtual void StartBlock() {}
+  virtual Readers NewReaders() = 0;
+  virtual void TakeLines(Readers& readers) = 0;
+  virtual LineResult TakeLongLine(std::string_view beginning) = 0;  // over the limit, so a bad line
+
+  // Writes the results that are final by now.
+  virtual void HandOut() {}
+  // `silent`: for how long the input has been silent; 0 at the first call of a silence. Returns for
+  // how long to sleep before the next call; kForever: until there is input.
+  virtual Duration OnSilence(Duration silent);
+  virtual void OnInputAgain(Duration silent);
+
+  // Finish() completes the outputs, which the job then flushes. Conclude() prints the summary, behind
+  // the job's last words on bad lines.
+  virtual void Finish() {}
+  virtual void Conclude() = 0;
+
+  // Says that the line, of the block under way, is bad, and keeps it for --bad; or that the unit of
+  // its time is missing, which ends the run. A line that is bad for several reasons is kept once.
+  void NoteUnusual(const UnusualLine& line);
+
+  // On standard error: `text`; "pleat COMMAND: text"; "FILE:LINE: text" of a line of this block.
+  void SayPlain(std::string_view text);
+  void Say(std::string_view text);
+  void SayOf(size_t line_index, std::string_view text);
+  void SayHidden(const Few& few, std::string_view what);  // "3 more WHAT, not shown", if any
+
+  // Ends reading for `status` and says why; nothing if it is OK. A reader of standard output that
+  // has gone ends the run quietly, if --output goes there.
+  void StopFor(const absl::Status& status);
+  bool stopped() const { return stop_ != Stop::kEndOfInput; }
+  // Whether all was read that should be: up to the end, or until a signal.
+  bool complete() const { return stop_ == Stop::kEndOfInput || stop_ == Stop::kInterrupted; }
+  bool reader_gone() const { return stop_ == Stop::kReaderGone; }
+  // Whether there were lines and none was an event.
+  bool no_line_usable() const;
+  // The same, unless the run has failed before it could tell.
+  bool unusable() const;
+
+  // The wall clock. ArrivalNow() is at least a microsecond later than arrival(), the time at which
+  // the block under way was read: so an event that closed a group then is out by now.
+  EngineTime Now() const { return clock_.Now(); }
+  EngineTime ArrivalNow() const;
+  EngineTime arrival() const { return arrival_; }
+  Duration elapsed() const { return clock_.Elapsed(); }
+  uint64_t bytes_read() const { return read_.bytes; }
+
+  OutputFile& output() { return *output_; }
+  // Appends a line, given without its newline. Nothing if the file was not asked for.
+  void AppendLine(OutputFile* file, std::string_view line);
+  // Writes the buffers of --output and of the outputs that stream.
+  void Flush();
+
+ private:
+  // Why reading ended.
+  enum class Stop { kEndOfInput, kInterrupted, kBadLine, kNoUnit, kFailed, kReaderGone };
+
+  absl::Status OpenAll();
+  absl::Status OpenOutputs();
+  void ReadInputs();
+  void ReadInput(const std::string& path, BlockQueue& blocks);
+  void TakeBlock(BlockQueue::Block& block);
+  void TakeLongPiece(LineBlock::Kind kind, std::string_view text);
+  void SayBad(size_t line_index, std::string_view reason);
+  bool AwaitInput(int fd) override;
+  void TakeWakes();
+  bool writes_to_stdout() const { return output_->fd() == STDOUT_FILENO; }
+  void ShowProgress();
+  void SayWhyUnusable();
+  int ExitCode() const;
+
+  const std::string command_;
+  const JobOptions& options_;
+  const Result result_;
+  const int wake_fd_;
+  MonotoneClock clock_;
+  ReadCount read_;
+  Progress progress_;
+  std::unique_ptr<OutputFile> output_;
+  std::unique_ptr<OutputFile> bad_;
+  std::vector<OutputFile*> streams_;
+
+  Stop stop_ = Stop::kEndOfInput;
+  std::string failure_;  // to read or to write; already said
+  std::string input_name_;
+  uint64_t lines_before_ = 0;  // of this input, before the block under way
+  uint64_t last_bad_ = 0;      // its number
+  EngineTime arrival_ = kBeginningOfTime;
+  size_t bytes_since_hand_out_ = 0;
+  Few bad_lines_;
+  UnusableInput unusable_;
+};
+
+}  // namespace pleat::cli
