@@ -124,7 +124,7 @@ class Run {
  public:
   explicit Run(const pleat::FoldSpec& spec) : spec_(spec) {
     pleat::EngineOptions options = pleat::EngineOptionsFor(spec);
-    options.hash_key = {1, 2};
+    options.internals.hash_key = {1, 2};
     engine_ = *pleat::Engine::Open(options);
     folder_ = *JsonFolder::Open(*engine_, "lines", spec);
   }

@@ -89,7 +89,7 @@ void ExpectSameOptionByOption(const absl::StatusOr<FoldSpec>& parsed, std::strin
 
 void ExpectFolds(const FoldSpec& spec, std::string_view document) {
   pleat::EngineOptions options = pleat::EngineOptionsFor(spec);
-  options.hash_key = {1, 2};
+  options.internals.hash_key = {1, 2};
   const absl::Status valid = pleat::Validate(spec);
   absl::StatusOr<std::unique_ptr<pleat::Engine>> engine = pleat::Engine::Open(options);
   if (!engine.ok()) {

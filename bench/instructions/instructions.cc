@@ -62,8 +62,7 @@ class Scene {
   Scene(std::span<const Event> opening, int partitions)
       : engine_(*Engine::Open({.partitions = partitions,
                                .huge_pages = HugePages::kOff,
-                               .hash_key = {{1, 2}},
-                               .epoch = 3})),
+                               .internals = {.hash_key = {{1, 2}}, .epoch = 3}})),
         folder(*engine_, "instructions", {.quiet_period = hours(1), .max_hold = kForever}) {
     Fold(opening);
   }

@@ -42,7 +42,7 @@ Waiter::~Waiter() = default;
 AnyConsumer::AnyConsumer(boost::asio::any_io_executor executor, Driver& driver,
                          const AnyCollection& collection, PartitionRange range,
                          const ConsumerOptions& options)
-    : core_(std::make_shared<ConsumerCore>(std::move(executor), driver.core(), collection, range,
+    : core_(std::make_shared<ConsumerCore>(std::move(executor), driver.core_, collection, range,
                                            options)) {
   core_->Begin();
 }

@@ -88,10 +88,10 @@ absl::StatusOr<AnyFolder> AnyFolder::Open(Engine& engine, std::string_view name,
   const Call call;
   if (call.nested()) return absl::FailedPreconditionError("Open() from inside a fold function");
   if (absl::Status status = Check(options, ops, engine.partitions()); !status.ok()) return status;
-  auto core =
-      std::make_shared<FolderCore>(*engine.core(), name, options, ops, std::move(context_owner));
-  if (absl::Status status = engine.core()->Add(core); !status.ok()) return status;
-  return AnyFolder(engine.core(), std::move(core));
+  const std::shared_ptr<EngineCore>& home = EngineAccess::CoreOf(engine);
+  auto core = std::make_shared<FolderCore>(*home, name, options, ops, std::move(context_owner));
+  if (absl::Status status = home->Add(core); !status.ok()) return status;
+  return AnyFolder(home, std::move(core));
 }
 
 void AnyFolder::OpenFailed(std::string_view name, const absl::Status& why) noexcept {

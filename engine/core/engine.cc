@@ -132,10 +132,9 @@ void EngineCore::Remove(Collection& collection) {
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
   if (absl::Status status = Check(options); !status.ok()) return status;
-  const HashKey key = options.hash_key
-                          ? MakeHashKey(options.hash_key->front(), options.hash_key->back())
-                          : RandomHashKey();
-  const uint64_t epoch = options.epoch ? *options.epoch : RandomHashKey().front();
+  const auto& [hash_key, wanted_epoch] = options.internals;
+  const HashKey key = hash_key ? MakeHashKey(hash_key->front(), hash_key->back()) : RandomHashKey();
+  const uint64_t epoch = wanted_epoch ? *wanted_epoch : RandomHashKey().front();
   auto core = std::make_shared<EngineCore>(options, key, epoch);
   return std::unique_ptr<Engine>(new Engine(std::move(core), /*closes=*/true));
 }

@@ -85,4 +85,9 @@ class EngineCore {
   std::deque<Partition> partitions_;
 };
 
+// The way from an engine to its core, for the collections.
+struct EngineAccess {
+  static const std::shared_ptr<EngineCore>& CoreOf(Engine& engine) noexcept { return engine.core_; }
+};
+
 }  // namespace pleat::inline v0_1

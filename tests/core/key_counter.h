@@ -128,7 +128,8 @@ class KeyCountBook final : public OutboxBook {
 class KeyCounter : public EmissionSource<uint64_t> {
  public:
   KeyCounter(Engine& engine, std::string_view name, Duration every, LeaseOptions leases = {})
-      : KeyCounter(engine, std::make_shared<Core>(*engine.core(), name, every, leases)) {}
+      : KeyCounter(engine,
+                   std::make_shared<Core>(*EngineAccess::CoreOf(engine), name, every, leases)) {}
 
   FoldOutcome Count(std::string_view key, EngineTime at) { return core_->Fold(key, nullptr, at); }
   FoldCounts CountBatch(std::span<const KeyedEvent<char>> events) {
@@ -150,8 +151,8 @@ class KeyCounter : public EmissionSource<uint64_t> {
     const LeaseOptions leases;
   };
   KeyCounter(Engine& engine, const std::shared_ptr<Core>& core)
-      : EmissionSource(AnyCollection(engine.core(), core)), core_(core) {
-    PLEAT_CHECK(engine.core()->Add(core_).ok());
+      : EmissionSource(AnyCollection(EngineAccess::CoreOf(engine), core)), core_(core) {
+    PLEAT_CHECK(EngineAccess::CoreOf(engine)->Add(core_).ok());
   }
 
   std::shared_ptr<Core> core_;

@@ -28,7 +28,8 @@ void DeliveryEpisode::Apply(const Op& op) {
 
 // One of the last ones, counted from the newest; as it is, or with something changed in it.
 DeliveryEpisode::Named DeliveryEpisode::TokenOf(const Op& op) const {
-  LeaseToken token{.epoch = config_.engine.epoch.value_or(0), .lease = 1, .collection = 1};
+  LeaseToken token{
+      .epoch = config_.engine.internals.epoch.value_or(0), .lease = 1, .collection = 1};
   const size_t place = tokens_.empty() ? 0 : tokens_.size() - op.n % tokens_.size();
   if (place > 0) token = tokens_[place - 1];
   if (op.forgery == Forgery::kNone) return {token, place, place};
@@ -97,7 +98,7 @@ void DeliveryEpisode::Lease(const Op& op) {
     ExpectEmission(leases[i], model.emission);
     agreement_.Expect<uint64_t>("deliveries of a lease", delivery.deliveries, model.deliveries);
     agreement_.Expect("until of a lease", delivery.until, model.until);
-    agreement_.Expect<uint64_t>("epoch of a token", token.epoch, *config_.engine.epoch);
+    agreement_.Expect<uint64_t>("epoch of a token", token.epoch, *config_.engine.internals.epoch);
     agreement_.Expect<uint64_t>("lease of a token", token.lease, model.of_partition);
     agreement_.Expect<uint64_t>("generation of a token", token.generation,
                                 model.emission.id.generation);

@@ -108,8 +108,8 @@ EngineOptions SmallEngine(const Choice& choice) {
   options.partitions = choice.partitions;
   options.axis = choice.axis;
   options.huge_pages = HugePages::kOff;
-  options.hash_key = {{1, 2}};
-  options.epoch = kEpoch;
+  options.internals.hash_key = {{1, 2}};
+  options.internals.epoch = kEpoch;
   return options;
 }
 

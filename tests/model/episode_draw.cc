@@ -363,8 +363,8 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   } else if (choices.OneIn(2)) {
     c.engine.future_limit = kForever;
   }
-  c.engine.hash_key = {{choices.Any(), choices.Any()}};
-  c.engine.epoch = choices.Any();
+  c.engine.internals.hash_key = {{choices.Any(), choices.Any()}};
+  c.engine.internals.epoch = choices.Any();
 
   FolderOptions& folder = c.folder;
   folder.quiet_period = choices.OneIn(25) ? kForever : Duration{quiet};

@@ -18,12 +18,25 @@ bool StartsWithAny(std::string_view text, const Names& prefixes) {
 
 // The public headers that declare plain types and interfaces, which the engine may see. The typed
 // faces (folder.h, emission.h) and the adapters are not among them.
-const Names kPlainHeaders = {"pleat/alarm.h",     "pleat/analysis.h",  "pleat/any_collection.h", "pleat/any_folder.h",
-                             "pleat/batch.h",     "pleat/engine.h",    "pleat/export.h",
-                             "pleat/gap_stats.h", "pleat/histogram.h", "pleat/lease.h",
-                             "pleat/metrics.h",   "pleat/options.h",   "pleat/outcome.h",
-                             "pleat/partition.h", "pleat/state_ops.h", "pleat/stats.h",
-                             "pleat/time.h",      "pleat/what_if.h"};
+const Names kPlainHeaders = {"pleat/alarm.h",
+                             "pleat/analysis.h",
+                             "pleat/any_collection.h",
+                             "pleat/any_folder.h",
+                             "pleat/batch.h",
+                             "pleat/engine.h",
+                             "pleat/engine_internals.h",
+                             "pleat/export.h",
+                             "pleat/gap_stats.h",
+                             "pleat/histogram.h",
+                             "pleat/lease.h",
+                             "pleat/metrics.h",
+                             "pleat/options.h",
+                             "pleat/outcome.h",
+                             "pleat/partition.h",
+                             "pleat/state_ops.h",
+                             "pleat/stats.h",
+                             "pleat/time.h",
+                             "pleat/what_if.h"};
 
 // What the files below `folder` may include of our own: prefixes of the path as written, but for
 // those that begin with one of `refused`.
@@ -84,8 +97,10 @@ const std::vector<Door>& Doors() {
                               "engine/fold/",  "engine/partition/", "include/pleat/"};
   static const std::vector<Door> doors = {
       {"simdjson", {"engine/json/fast_tokenizer.cc"}, {}},
-      {"boost/asio", {"engine/asio/", "include/pleat/asio.h", "examples/"}, {}},
-      {"boost/", {"engine/", "include/pleat/asio.h", "examples/"}, {}},
+      {"boost/asio",
+       {"engine/asio/", "include/pleat/asio", "include/pleat/detail/asio", "examples/"},
+       {}},
+      {"boost/", {"engine/", "include/pleat/asio", "include/pleat/detail/asio", "examples/"}, {}},
       {"zlib.h", {"tools/pleat/"}, {}},
       {"zstd.h", {"tools/pleat/"}, {}},
       {"absl/", {"engine/", "include/pleat/", "tools/pleat/", "examples/"}, {}},

@@ -259,8 +259,10 @@ class Recorder {
   const HistoryRules rules_;
   const int threads_;
   const size_t calls_each_;
-  std::unique_ptr<Engine> engine_ = *Engine::Open(
-      {.partitions = 1, .huge_pages = HugePages::kOff, .hash_key = {{1, 2}}, .epoch = 3});
+  std::unique_ptr<Engine> engine_ =
+      *Engine::Open({.partitions = 1,
+                     .huge_pages = HugePages::kOff,
+                     .internals = {.hash_key = {{1, 2}}, .epoch = 3}});
   Folder<Number, Numbers> folder_{*engine_,
                                   "history",
                                   {.quiet_period = 1h,

@@ -37,8 +37,7 @@ class Service {
         taken_(kEvents),
         engine_(*Engine::Open({.partitions = partitions_,
                                .huge_pages = HugePages::kOff,
-                               .hash_key = {{seed, 1}},
-                               .epoch = seed})),
+                               .internals = {.hash_key = {{seed, 1}}, .epoch = seed}})),
         folder_(*engine_, "service", options_),
         any_(folder_.any()),
         driver_(*this) {

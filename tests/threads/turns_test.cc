@@ -50,7 +50,8 @@ class Turns : public testing::TestWithParam<int>, protected EmissionListener {
         while (!comes) std::this_thread::yield();
         (void)folder_.Fold(kKey, &folded, now_);
       });
-      const Lock& lock = engine_->core()->partition(PartitionOf(kKey, GetParam())).lock();
+      const Lock& lock =
+          EngineAccess::CoreOf(*engine_)->partition(PartitionOf(kKey, GetParam())).lock();
       LookBy(call, [&] {
         comes = true;
         while (lock.waiting() == 0) std::this_thread::yield();

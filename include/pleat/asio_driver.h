@@ -1,0 +1,173 @@
+// Driver: moves an engine's time by a clock.
+//
+//   pleat::Driver driver(io, *engine);        // runs wherever `io` is run
+//   folder.Fold(key, event, driver.now());    // stamps come from the same clock
+//
+//   pleat::Driver driver(*engine);            // or on a thread of its own
+//   const pleat::DriverThread thread = driver.RunThread();
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/version.hpp>
+#include <pleat/engine.h>
+#include <pleat/export.h>
+#include <pleat/histogram.h>
+#include <pleat/time.h>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace pleat::inline v0_1 {
+
+class DriverCore;
+
+// Objects of Boost's go in and out of the library, so a program must have the Boost version that
+// the library was built with. The version is a part of the driver's name in the library: a program
+// with another version does not link.
+class [[gnu::abi_tag("boost_" BOOST_LIB_VERSION)]] Driver;
+
+// The clock that a driver reads. Tests pass one that they move by hand.
+// Thread safety: any thread may call any function at any time.
+class DriverClock {
+ public:
+  // The time since some fixed instant, including time during which the machine was suspended.
+  virtual Duration Elapsed() const noexcept = 0;
+
+  // The date, by the machine's wall clock.
+  virtual EngineTime Wall() const noexcept = 0;
+
+  // Whether the clock goes on by itself. For one that is moved by hand the driver sets no timer:
+  // call Driver::Wake() after each move, and all that happens is a function of the moves.
+  virtual bool runs() const noexcept { return true; }
+
+ protected:
+  ~DriverClock() = default;
+};
+
+struct DriverOptions {
+  // Deadlines are rounded up to a multiple of this, so that one wake-up serves many. A larger tick
+  // saves wake-ups, and makes emissions later by up to as much. Range: above zero. Default: 1 ms.
+  Duration tick = std::chrono::milliseconds(1);
+
+  // How many groups a turn closes before it lets other handlers run.
+  // Range: at least 1. Default: 4,096.
+  size_t budget = 4096;
+
+  // The longest sleep. A timer does not notice that the machine was suspended, so a group that fell
+  // due meanwhile can be late by this much, unless somebody calls Wake() on resume. Range: above
+  // zero, at most a day. Default: 10 s.
+  Duration max_sleep = std::chrono::seconds(10);
+
+  // The clock; null is the machine's. REQUIRES: outlives the driver and its consumers.
+  const DriverClock* clock = nullptr;
+};
+
+struct DriverStats {
+  // Calls of Engine::Advance(); on event time, turns that looked at the watermark instead.
+  uint64_t turns = 0;
+
+  // Turns that left work for the next one, and turns that the timer started.
+  uint64_t unfinished = 0;
+  uint64_t timer_wakes = 0;
+
+  // How often the wall clock was set back or forward by 100 ms or more. That changes nothing else.
+  uint64_t wall_steps_back = 0;
+  uint64_t wall_steps_forward = 0;
+
+  // The next turn, unless an alarm or Wake() comes first; kNever when stopped.
+  EngineTime asleep_until;
+
+  // Of turns that had work: by how much the earliest deadline lay behind.
+  Histogram lateness_us;
+};
+
+// A thread that runs the io_context of a driver.
+// REQUIRES: not destroyed on that thread itself.
+class PLEAT_EXPORT DriverThread {
+ public:
+  DriverThread(DriverThread&&) noexcept;
+  DriverThread& operator=(DriverThread&&) noexcept;
+  ~DriverThread();  // as Stop()
+
+  // Stops the io_context and joins the thread. Idempotent.
+  void Stop() noexcept;
+
+ private:
+  friend class Driver;
+  struct Impl;
+  explicit DriverThread(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+// Moves an engine's time and LeaseTime by one clock. It sleeps on one timer until the next deadline
+// of a group or a lease, then calls Advance() and AdvanceLeases() in bounded turns. A deadline that
+// becomes earlier wakes it.
+//
+// - Never early: no group closes before now() has reached its deadline. Late by at most a tick, and
+//   by the turns for earlier deadlines.
+// - now() is the wall clock at construction, or at the last Reanchor(), plus the time elapsed
+//   since, suspension included. It never goes back. Steps of the wall clock in between are counted
+//   only.
+// - On event time the stamps move the engine's time, and the driver moves LeaseTime. At each tick,
+//   while there is a deadline, the driver looks whether the watermark has passed it.
+//
+// Thread safety: any thread may call any method at any time, but for the destructor. Any number of
+// threads may run the execution context; turns do not overlap. Ownership: borrows the engine, which
+// may go first; then nothing is due any more. An engine has one driver at a time: a second one ends
+// the program. Until it is stopped, io_context::run() does not return by itself.
+class PLEAT_EXPORT Driver {
+ public:
+  using executor_type = boost::asio::any_io_executor;
+
+  // Takes its turns on `executor`. An option out of range ends the program.
+  Driver(executor_type executor, Engine& engine, const DriverOptions& options = {});
+  Driver(boost::asio::io_context& context, Engine& engine, const DriverOptions& options = {});
+
+  // With an io_context of its own, for RunThread().
+  explicit Driver(Engine& engine, const DriverOptions& options = {});
+
+  ~Driver();  // as Stop()
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  // The time by this driver's clock: the stamp of an event that arrives now. Never goes back.
+  // Cost: a clock reading.
+  EngineTime now() const noexcept;
+
+  // The same reading for leases: the `now` of Lease(), Nack() and Extend().
+  LeaseTime lease_now() const noexcept { return LeaseTime(now()); }
+
+  // Has a turn taken soon, on the executor, and returns at once. Call it when the machine has
+  // resumed, or when a test has moved the clock.
+  void Wake();
+
+  // Sets the time to the wall clock's, then as Wake(). If the wall clock is behind, now() stands
+  // still until it has caught up.
+  void Reanchor();
+
+  // From its return on, the driver calls the engine no more, and every operation of a consumer
+  // completes with AsioError::kClosed. Waits for the turn under way. Idempotent.
+  void Stop() noexcept;
+
+  // Starts a thread that runs the driver's own io_context until its handle is stopped or destroyed.
+  // REQUIRES: the driver was made without an executor or an io_context; otherwise ends the program.
+  [[nodiscard]] DriverThread RunThread();
+
+  DriverStats stats() const;
+  executor_type get_executor() const noexcept;
+
+ private:
+  friend class AnyConsumer;
+
+  std::shared_ptr<boost::asio::io_context> context_;  // null unless it is the driver's own
+  std::shared_ptr<DriverCore> core_;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,164 @@
+// The operations of a Consumer: handlers, their allocators and executors. An implementation detail
+// of asio_consumer.h.
+//
+// A Consumer starts an operation by a TakeInitiation, once the completion token has made a handler.
+// The operation is one TakeOperation in the handler's memory. It takes emissions under the
+// consumer's mutex, and completes by posting itself.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/associated_allocator.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/recycling_allocator.hpp>
+#include <boost/system/error_code.hpp>
+#include <pleat/detail/asio_waiter.h>
+#include <pleat/export.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+// The operation of one handler. `Call` takes up to a number of emissions at an instant and returns
+// them in a vector; the handler gets that vector, or with kOne its only element.
+template <class Call, bool kOne, class Handler, class Executor>
+class TakeOperation final : public Waiter {
+ public:
+  template <class AnyHandler>
+  static WaiterPtr Make(const std::shared_ptr<ConsumerCore>& core, const Executor& executor,
+                        Call call, size_t max, AnyHandler&& handler) {
+    Allocator allocator = AllocatorOf(handler);
+    auto memory = Traits::allocate(allocator, 1);
+    try {
+      return WaiterPtr(::new (static_cast<void*>(std::to_address(memory))) TakeOperation(
+          core, executor, std::move(call), max, std::forward<AnyHandler>(handler)));
+    } catch (...) {
+      Traits::deallocate(allocator, memory, 1);
+      throw;
+    }
+  }
+
+  size_t Take(LeaseTime now, See see) noexcept override {
+    items_ = call_(max_, now);
+    for (const Item& item : items_) {
+      if constexpr (requires { item.delivery; }) {
+        if (item.delivery.deliveries > 1) continue;
+      }
+      see(item.closed, item.reason);
+    }
+    return items_.size();
+  }
+
+  void ConnectCancellation() override {
+    auto slot = boost::asio::get_associated_cancellation_slot(handler_);
+    if (slot.is_connected()) slot.template emplace<AnyConsumer::CancelWaiter>(core_, *this);
+  }
+
+  // By way of the consumer's executor, as Asio's own operations do: the posted handler is work for
+  // both executors, and an executor that runs functions at once, such as a future's, runs it there.
+  void Complete(boost::system::error_code error) noexcept override {
+    error_ = error;
+    const auto consumer_work = std::move(consumer_work_);
+    const auto work = std::move(work_);
+    boost::asio::post(consumer_work.get_executor(),
+                      boost::asio::bind_executor(work.get_executor(), Invocation(this)));
+  }
+
+  void Destroy() noexcept override { Free(AllocatorOf(handler_)); }
+
+ private:
+  using Item = typename std::invoke_result_t<Call&, size_t, LeaseTime>::value_type;
+  using HandlerExecutor = boost::asio::associated_executor_t<Handler, Executor>;
+  using Allocator = typename std::allocator_traits<boost::asio::associated_allocator_t<
+      Handler, boost::asio::recycling_allocator<void>>>::template rebind_alloc<TakeOperation>;
+  using Traits = std::allocator_traits<Allocator>;
+
+  // The function that is posted. Destroyed without having run, it destroys the operation.
+  class Invocation {
+   public:
+    explicit Invocation(TakeOperation* operation) noexcept : operation_(operation) {}
+    void operator()() { static_cast<TakeOperation*>(operation_.release())->Invoke(); }
+
+   private:
+    WaiterPtr operation_;
+  };
+
+  template <class AnyHandler>
+  TakeOperation(const std::shared_ptr<ConsumerCore>& core, const Executor& executor, Call call,
+                size_t max, AnyHandler&& handler)
+      : core_(core),
+        call_(std::move(call)),
+        max_(std::max<size_t>(max, 1)),
+        handler_(std::forward<AnyHandler>(handler)),
+        consumer_work_(executor),
+        work_(boost::asio::get_associated_executor(handler_, executor)) {}
+  ~TakeOperation() override = default;
+
+  static Allocator AllocatorOf(const Handler& handler) noexcept {
+    return Allocator(
+        boost::asio::get_associated_allocator(handler, boost::asio::recycling_allocator<void>()));
+  }
+
+  void Free(Allocator allocator) noexcept {
+    auto memory = std::pointer_traits<typename Traits::pointer>::pointer_to(*this);
+    this->~TakeOperation();
+    Traits::deallocate(allocator, memory, 1);
+  }
+
+  // On the handler's executor. Frees the memory before the handler runs, which may want it for its
+  // next operation.
+  void Invoke() {
+    auto slot = boost::asio::get_associated_cancellation_slot(handler_);
+    if (slot.is_connected()) slot.clear();
+    Allocator allocator = AllocatorOf(handler_);
+    const boost::system::error_code error = error_;
+    std::vector<Item> items = std::move(items_);
+    Handler handler = std::move(handler_);
+    Free(std::move(allocator));
+    if constexpr (kOne) {
+      std::optional<Item> item;
+      if (!items.empty()) item.emplace(std::move(items.front()));
+      std::move(handler)(error, std::move(item));
+    } else {
+      std::move(handler)(error, std::move(items));
+    }
+  }
+
+  std::shared_ptr<ConsumerCore> core_;
+  Call call_;
+  const size_t max_;
+  std::vector<Item> items_;
+  boost::system::error_code error_;
+  Handler handler_;
+  boost::asio::executor_work_guard<Executor> consumer_work_;
+  boost::asio::executor_work_guard<HandlerExecutor> work_;
+};
+
+// Starts the operation of a handler.
+template <class Call, bool kOne, class Executor>
+struct TakeInitiation {
+  using executor_type = Executor;
+  executor_type get_executor() const noexcept { return executor; }
+
+  template <class Handler>
+  void operator()(Handler&& handler, Call call, size_t max) const {
+    using Operation = TakeOperation<Call, kOne, std::decay_t<Handler>, Executor>;
+    AnyConsumer::Start(*core, Operation::Make(core, executor, std::move(call), max,
+                                              std::forward<Handler>(handler)));
+  }
+
+  std::shared_ptr<ConsumerCore> core;
+  Executor executor;
+};
+
+}  // namespace pleat::inline v0_1
