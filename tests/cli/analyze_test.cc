@@ -6,6 +6,7 @@
 
 #include "tests/cli/run_pleat.h"
 #include "tests/support/plain_json.h"
+#include "tests/support/source_dir.h"
 
 namespace pleat::cli {
 namespace {
@@ -82,8 +83,7 @@ Arguments With(Arguments arguments, const Arguments& more) {
   return arguments;
 }
 
-const std::string kWiki =
-    std::string(PLEAT_SOURCE_DIR) + "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz";
+const std::string kWiki = SourceDir() + "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz";
 
 TEST(Analyze, EveryRowIsWhatFoldComesTo) {
   const std::string log = Log(1);
@@ -140,7 +140,7 @@ struct RealLog {
 class AnalyzeRealLog : public testing::TestWithParam<RealLog> {};
 
 TEST_P(AnalyzeRealLog, AgreesWithFoldAtThreeGridPoints) {
-  const std::string path = std::string(PLEAT_SHARED_DATA) + "/" + GetParam().file;
+  const std::string path = SharedData() + "/" + GetParam().file;
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "there is no " << path;
   const Arguments arguments = With(GetParam().key_and_time, {path});
   const auto objects = Objects(Analyze(With(arguments, {"--json"})).out);

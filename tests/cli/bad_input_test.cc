@@ -1,6 +1,7 @@
 // Lines that are not usable events, and inputs that cannot be read.
 #include <sys/stat.h>
 
+#include "tests/cli/fixtures.h"
 #include "tests/cli/run_pleat.h"
 
 namespace pleat::cli {
@@ -255,8 +256,7 @@ TEST(Inputs, TruncatedCompressionEndsTheRunUnfinished) {
 }
 
 TEST(Inputs, ClosedStandardInputIsAnError) {
-  const Finished r =
-      RunToEnd({"/bin/sh", "-c", std::string(PLEAT_BINARY) + " fold --key k --quiet 1m <&-"});
+  const Finished r = RunToEnd({"/bin/sh", "-c", PleatProgram() + " fold --key k --quiet 1m <&-"});
   EXPECT_EQ(r.code, 1);
   EXPECT_TRUE(HasLine(r.err, "pleat fold: <stdin>: ")) << r.err;
 }

@@ -1,5 +1,4 @@
-// Every way to close a group, every way with late events, limits and ids, as a user of `pleat fold` meets
-// them. What comes out was worked out by hand from docs/semantics.md.
+// Features of `pleat fold` that no story of tests/stories can tell: with files, threads or too many lines.
 #include "tests/cli/run_pleat.h"
 
 namespace pleat::cli {
@@ -37,54 +36,6 @@ void ExpectStats(const FoldResult& r, const std::map<std::string, double>& expec
   for (const auto& [name, value] : expected) EXPECT_EQ(Stat(r, name), value) << name << r.stats;
 }
 
-TEST(FeaturesCli, EndMark) {
-  const FoldResult r =
-      FoldWith({"--end-when", "e=1"},
-               Event(0, "a") + Event(10, "a", ",\"e\":1.0") + Event(20, "a", ",\"e\":\"1\""));
-  EXPECT_EQ(r.out, Group("a", 2, {0, 10, 10}, "end_mark") + Group("a", 1, {20, 20, 20}, "end"));
-  EXPECT_EQ(r.code, 0);
-}
-
-TEST(FeaturesCli, EndMarkOnTheEventThatOpens) {
-  const FoldResult r = FoldWith({"--end-when", "e=true"}, Event(5, "a", ",\"e\":true"));
-  EXPECT_EQ(r.out, Group("a", 1, {5, 5, 5}, "end_mark"));
-}
-
-TEST(FeaturesCli, StartMark) {
-  const FoldResult r = FoldWith({"--start-when", "s=yes"},
-                                Event(0, "a", ",\"s\":\"yes\"") + Event(10, "a") +
-                                    Event(20, "a", ",\"s\":\"y\\u0065s\"") + Event(30, "a"));
-  EXPECT_EQ(r.out, Group("a", 2, {0, 10, 20}, "start_mark") + Group("a", 2, {20, 30, 30}, "end"));
-}
-
-TEST(FeaturesCli, StartMarkAndEndMarkOnOneEvent) {
-  const FoldResult r = FoldWith({"--start-when", "m=1", "--end-when", "m=1"},
-                                Event(0, "a") + Event(1, "a", ",\"m\":1") + Event(2, "a"));
-  EXPECT_EQ(r.out, Group("a", 1, {0, 0, 1}, "start_mark") + Group("a", 1, {1, 1, 1}, "end_mark") +
-                       Group("a", 1, {2, 2, 2}, "end"));
-}
-
-TEST(FeaturesCli, Condition) {
-  const FoldResult r =
-      FoldWith({"--no-meta", "--merge", "total=sum(v)", "--merge", "n=count()", "--close-when",
-                "total >= 100"},
-               Event(0, "a", ",\"v\":60") + Event(1, "a", ",\"v\":39") + Event(2, "a", ",\"v\":1") +
-                   Event(3, "a", ",\"v\":1e2") + Event(4, "a", ",\"v\":99"));
-  EXPECT_EQ(r.out,
-            "{\"k\":\"a\",\"total\":100,\"n\":3}\n{\"k\":\"a\",\"total\":100,\"n\":1}\n"
-            "{\"k\":\"a\",\"total\":99,\"n\":1}\n");
-}
-
-TEST(FeaturesCli, ConditionNamesItsReason) {
-  const FoldResult r =
-      FoldWith({"--merge", "l=last(v)", "--close-when", R"({"not":{"any":["l=null","l<=5"]}})"},
-               Event(0, "a") + Event(1, "a", ",\"v\":5") + Event(2, "a", ",\"v\":6"));
-  EXPECT_NE(r.out.find("\"l\":6,\"_fold\":{\"count\":3,"), std::string::npos) << r.out;
-  EXPECT_NE(r.out.find("\"closed\":" + Printed(2) + ",\"reason\":\"condition\"}"),
-            std::string::npos)
-      << r.out;
-}
-
 TEST(FeaturesCli, ConditionGivenByASpecDocument) {
   TemporaryDirectory dir;
   const std::string path = dir.Write("spec", R"json({"key":["k"],"quiet":"1m","no-meta":true,
@@ -93,88 +44,6 @@ TEST(FeaturesCli, ConditionGivenByASpecDocument) {
                             "{\"k\":1,\"s\":\"failed\",\"tries\":2}\n"
                             "{\"k\":1,\"s\":\"failed\",\"tries\":3}\n{\"k\":1,\"s\":\"done\"}\n");
   EXPECT_EQ(r.out, "{\"k\":1,\"n\":2}\n{\"k\":1,\"n\":1}\n");
-}
-
-TEST(FeaturesCli, MaxBytes) {
-  const size_t line = At(0, "a").size() - 1;
-  const std::string input = Event(0, "a") + Event(1, "a") + Event(2, "a");
-  EXPECT_EQ(FoldWith({"--max-bytes", std::to_string(2 * line)}, input).out,
-            Group("a", 2, {0, 1, 1}, "max_bytes") + Group("a", 1, {2, 2, 2}, "end"));
-  EXPECT_EQ(FoldWith({"--max-bytes", std::to_string(2 * line + 1)}, input).out,
-            Group("a", 3, {0, 2, 2}, "max_bytes"));
-}
-
-TEST(FeaturesCli, MaxBytesCountsLinesAsTheyCame) {
-  std::string spaced = Event(0, "a");
-  spaced.insert(1, std::string(1024, ' '));
-  EXPECT_EQ(FoldWith({"--max-bytes", "1Ki"}, spaced).out, Group("a", 1, {0, 0, 0}, "max_bytes"));
-}
-
-TEST(FeaturesCli, LeadingEdge) {
-  const FoldResult r =
-      FoldWith({"--edge", "leading"}, Event(0, "a") + Event(10, "a") + Event(100, "a"));
-  EXPECT_EQ(r.out,
-            Group("a", 1, {0, 0, 0}, "leading", R"(,"partial":true,"revision":1)") +
-                Group("a", 1, {100, 100, 100}, "leading", R"(,"partial":true,"revision":1)"));
-  ExpectStats(r, {{"opened", 2}, {"folded", 1}, {"emissions", 2}, {"partial", 2}, {"silent", 2}});
-}
-
-TEST(FeaturesCli, BothEdges) {
-  const FoldResult r = FoldWith({"--edge", "both"},
-                                Event(0, "a") + Event(5, "b") + Event(10, "a") + Event(200, "c"));
-  const std::string leading = R"(,"partial":true,"revision":1)";
-  EXPECT_EQ(r.out, Group("a", 1, {0, 0, 0}, "leading", leading) +
-                       Group("b", 1, {5, 5, 5}, "leading", leading) +
-                       Group("a", 2, {0, 10, 70}, "quiet", R"(,"partial":false,"revision":2)") +
-                       Group("c", 1, {200, 200, 200}, "leading", leading));
-  ExpectStats(r, {{"opened", 3}, {"emissions", 4}, {"partial", 3}, {"silent", 2}});
-}
-
-TEST(FeaturesCli, PartialEvery) {
-  const FoldResult r =
-      FoldWith({"--partial-every", "30s"},
-               Event(0, "a") + Event(10, "a") + Event(40, "a") + Event(50, "a") + Event(100, "b"));
-  EXPECT_EQ(r.out, Group("a", 2, {0, 10, 30}, "partial", R"(,"partial":true,"revision":1)") +
-                       Group("a", 4, {0, 50, 60}, "partial", R"(,"partial":true,"revision":2)") +
-                       Group("a", 4, {0, 50, 100}, "end", R"(,"partial":false,"revision":3)") +
-                       Group("b", 1, {100, 100, 100}, "end", R"(,"partial":false,"revision":1)"));
-  ExpectStats(r, {{"opened", 2}, {"folded", 3}, {"emissions", 4}, {"partial", 2}, {"silent", 0}});
-}
-
-TEST(FeaturesCli, PartialEveryWithMerges) {
-  const FoldResult r = FoldWith(
-      {"--no-meta", "--partial-every", "30s", "--merge", "tags=set(v)", "--merge", "last=last(v)"},
-      Event(0, "a", ",\"v\":\"one, and a text too long for its place\"") +
-          Event(40, "a", ",\"v\":2") + Event(80, "a"));
-  const std::string one = "\"one, and a text too long for its place\"";
-  EXPECT_EQ(r.out, "{\"k\":\"a\",\"tags\":[" + one + "],\"last\":" + one +
-                       "}\n{\"k\":\"a\",\"tags\":[" + one +
-                       ",2],\"last\":2}\n{\"k\":\"a\",\"tags\":[" + one + ",2],\"last\":2}\n");
-}
-
-TEST(FeaturesCli, QuietPath) {
-  const FoldResult r = FoldWith({"--quiet-path", "q"}, Event(0, "a", ",\"q\":\"10s\"") +
-                                                           Event(0, "b", ",\"q\":null") +
-                                                           Event(20, "c", ",\"q\":\"1\\u0030s\""));
-  EXPECT_EQ(r.out, Group("a", 1, {0, 0, 10}, "quiet") + Group("c", 1, {20, 20, 20}, "end") +
-                       Group("b", 1, {0, 0, 20}, "end"));
-}
-
-TEST(FeaturesCli, QuietPathWaitsForTheLatestOfAllEvents) {
-  const FoldResult r = FoldWith({"--quiet-path", "q"}, Event(20, "a", ",\"q\":\"5m\"") +
-                                                           Event(30, "a", ",\"q\":\"1s\"") +
-                                                           Event(319, "b") + Event(320, "b"));
-  EXPECT_EQ(r.out, Group("a", 2, {20, 30, 320}, "quiet") + Group("b", 2, {319, 320, 320}, "end"));
-}
-
-TEST(FeaturesCli, QuietPathThatLeadsToNoDurationMakesABadLine) {
-  std::string input;
-  for (const char* period : {"5", "\"5\"", "\"0\"", "\"-1s\"", "\"soon\"", "true", "{}"}) {
-    input += Event(0, "a", ",\"q\":" + std::string(period));
-  }
-  const FoldResult r = FoldWith({"--quiet-path", "q"}, input);
-  ExpectStats(r, {{"bad", 7}, {"events", 0}});
-  EXPECT_TRUE(HasLine(r.err, "<stdin>:1: quiet period is not a duration above zero")) << r.err;
 }
 
 // Keys of class 1 come back after 30 s, those of no class never do. After 16 events one waits as if half came back,
@@ -197,64 +66,12 @@ TEST(FeaturesCli, AdaptiveQuiet) {
   EXPECT_TRUE(HasLine(r.err, "<stdin>:64: class \"c\" is an object or an array")) << r.err;
 }
 
-TEST(FeaturesCli, FlushLine) {
-  const FoldResult r =
-      FoldWith({"--flush-when", "f=1"}, Event(0, "a") + Event(5, "a") + Event(10, "a", ",\"f\":1") +
-                                            Event(20, "a") + Event(20, "b", ",\"f\":1"));
-  EXPECT_EQ(r.out, Group("a", 2, {0, 5, 10}, "flush") + Group("a", 1, {20, 20, 20}, "end"));
-  ExpectStats(r, {{"lines", 5},
-                  {"events", 5},
-                  {"opened", 2},
-                  {"folded", 1},
-                  {"control", 2},
-                  {"reopened", 1},
-                  {"corrected_folding_ratio", 0.25}});
-}
-
-TEST(FeaturesCli, FlushLineMovesTheWatermark) {
-  const FoldResult r = FoldWith(
-      {"--flush-when", "f=1", "--lateness", "5s"},
-      Event(0, "a") + Event(100, "b") + Event(164, "z", ",\"f\":1") + Event(165, "z", ",\"f\":1"));
-  EXPECT_EQ(r.out, Group("a", 1, {0, 0, 60}, "quiet") + Group("b", 1, {100, 100, 160}, "quiet"));
-}
-
-TEST(FeaturesCli, FlushLineBeyondTheFutureLimitIsBad) {
-  const FoldResult r = FoldWith({"--flush-when", "f=1", "--future-limit", "10s"},
-                                Event(0, "a") + Event(11, "a", ",\"f\":1"));
-  EXPECT_EQ(r.out, Group("a", 1, {0, 0, 0}, "end"));
-  ExpectStats(r, {{"bad", 1}, {"control", 0}});
-}
-
-TEST(FeaturesCli, FlushLineIsNeitherLateNorDuplicate) {
-  const FoldResult r = FoldWith({"--flush-when", "f=1", "--accept-limit", "10s", "--id", "id"},
-                                Event(100, "a", ",\"id\":1") + Event(0, "a", ",\"id\":1,\"f\":1") +
-                                    Event(0, "a", ",\"f\":1"));
-  EXPECT_EQ(r.out, Group("a", 1, {100, 100, 100}, "flush"));
-  ExpectStats(r, {{"control", 2}, {"late", 0}, {"duplicate", 0}, {"bad", 0}});
-}
-
-TEST(FeaturesCli, FlushLineNeedsAKeyAndATime) {
-  const FoldResult r = FoldWith({"--flush-when", "f=1"},
-                                "{\"f\":1,\"t\":\"2015-09-12T00:00:00Z\"}\n"
-                                "{\"f\":1,\"k\":\"a\"}\n");
-  ExpectStats(r, {{"bad", 2}, {"control", 0}});
-}
-
 TEST(FeaturesCli, FlushLineOnArrivalTime) {
   const FoldResult r = Fold({"--key", "k", "--quiet", "1h", "--no-meta", "--merge", "n=count()",
                              "--flush-when", "f=1", "--at-end", "drop"},
                             "{\"k\":1}\n{\"k\":2}\n{\"k\":1}\n{\"k\":1,\"f\":1}\n{\"k\":1}\n");
   EXPECT_EQ(r.out, "{\"k\":1,\"n\":2}\n");
   ExpectStats(r, {{"control", 1}, {"open", 2}});
-}
-
-TEST(FeaturesCli, CancelLine) {
-  const FoldResult r =
-      FoldWith({"--cancel-when", "c=1", "--flush-when", "f=1"},
-               Event(0, "a") + Event(0, "b") + Event(1, "a", ",\"c\":1,\"f\":1") +  // it wins
-                   Event(2, "a") + Event(3, "z", ",\"c\":1"));
-  EXPECT_EQ(r.out, Group("b", 1, {0, 0, 3}, "end") + Group("a", 1, {2, 2, 3}, "end"));
-  ExpectStats(r, {{"cancelled", 1}, {"control", 2}, {"opened", 3}, {"emissions", 2}});
 }
 
 TEST(FeaturesCli, ControlLinesDoNotDependOnThreads) {
@@ -317,114 +134,6 @@ TEST(FeaturesCli, OpenFileIsWrittenWholeOrNotAtAll) {
   EXPECT_EQ(dir.Names(), std::vector<std::string>{"open"});
 }
 
-TEST(FeaturesCli, IdsDuplicate) {
-  const FoldResult r =
-      FoldWith({"--id", "id", "--accept-limit", "1h"},
-               Event(0, "a", ",\"id\":1") + Event(1, "a", ",\"id\":\"1\"") +
-                   Event(0, "a", ",\"id\":1") + Event(0, "b", ",\"id\":1") +
-                   // The same in other words.
-                   Event(0, "a", " , \"i\\u0064\" : 1 ") + Event(1, "a", ",\"id\":\"\\u0031\""));
-  EXPECT_EQ(r.out, Group("b", 1, {0, 0, 1}, "end") + Group("a", 2, {0, 1, 1}, "end"));
-  ExpectStats(r, {{"events", 6}, {"opened", 2}, {"folded", 1}, {"duplicate", 3}, {"conflict", 0}});
-  EXPECT_EQ(r.err, "");
-}
-
-TEST(FeaturesCli, IdsDuplicateAlsoBehindAnEmission) {
-  const FoldResult r = FoldWith(
-      {"--id", "id", "--accept-limit", "1h"},
-      Event(0, "a", ",\"id\":1") + Event(100, "b", ",\"id\":1") + Event(0, "a", ",\"id\":1"));
-  EXPECT_EQ(r.out, Group("a", 1, {0, 0, 60}, "quiet") + Group("b", 1, {100, 100, 100}, "end"));
-  ExpectStats(r, {{"duplicate", 1}});
-}
-
-TEST(FeaturesCli, IdsAreForgottenOnceTheirEventWouldBeLate) {
-  const std::string again = Event(15, "a", ",\"id\":1");
-  const FoldResult r =
-      FoldWith({"--id", "id", "--accept-limit", "10s"},
-               Event(0, "a", ",\"id\":1") + Event(20, "b", ",\"id\":1") + again + again);
-  ExpectStats(r, {{"opened", 2}, {"folded", 1}, {"duplicate", 1}, {"conflict", 0}});
-}
-
-TEST(FeaturesCli, IdsConflict) {
-  std::string input = Event(0, "a", ",\"id\":1,\"v\":1");
-  for (int i = 2; i < 14; ++i) input += Event(0, "a", ",\"id\":1,\"v\":" + std::to_string(i));
-  const FoldResult r = FoldWith({"--id", "id", "--accept-limit", "1h", "--strict"}, input);
-  EXPECT_EQ(r.code, 0);
-  EXPECT_EQ(r.out, Group("a", 1, {0, 0, 0}, "end"));
-  ExpectStats(r, {{"conflict", 12}, {"duplicate", 0}, {"bad", 0}});
-  EXPECT_TRUE(HasLine(r.err, "<stdin>:2: id 1 of key \"a\" was seen before with different content"))
-      << r.err;
-  EXPECT_TRUE(HasLine(r.err, "<stdin>:11: ")) << r.err;
-  EXPECT_FALSE(HasLine(r.err, "<stdin>:12: ")) << r.err;
-  EXPECT_TRUE(HasLine(r.err, "pleat fold: 2 more conflicts, not shown")) << r.err;
-}
-
-TEST(FeaturesCli, IdsAreScalarsOfEveryEvent) {
-  const FoldResult r = FoldWith({"--id", "e.id", "--accept-limit", "1h"},
-                                Event(0, "a") + Event(0, "a", ",\"e\":{\"id\":[1]}"));
-  ExpectStats(r, {{"bad", 2}, {"events", 0}});
-  EXPECT_TRUE(HasLine(r.err, "<stdin>:1: id \"e.id\" is missing")) << r.err;
-  EXPECT_TRUE(HasLine(r.err, "<stdin>:2: id \"e.id\" is an object or an array")) << r.err;
-}
-
-TEST(FeaturesCli, OnLateReject) {
-  TemporaryDirectory dir;
-  const FoldResult r =
-      FoldWith({"--accept-limit", "10s", "--on-late", "reject", "--late", dir / "late"},
-               Event(100, "a") + Event(90, "a") + Event(89, "a"));
-  EXPECT_EQ(r.out, Group("a", 2, {90, 100, 100}, "end"));
-  EXPECT_EQ(Content(dir / "late"), Event(89, "a"));
-  ExpectStats(r, {{"late", 1}, {"late_folded", 0}, {"corrected", 0}});
-}
-
-TEST(FeaturesCli, OnLateFold) {
-  TemporaryDirectory dir;
-  const FoldResult r =
-      FoldWith({"--accept-limit", "10s", "--on-late", "fold", "--late", dir / "late"},
-               Event(0, "a") + Event(100, "b") + Event(89, "b") + Event(20, "a"));
-  // The last one opens a group that was due at 80.
-  EXPECT_EQ(r.out, Group("a", 1, {0, 0, 60}, "quiet") + Group("a", 1, {20, 20, 80}, "quiet") +
-                       Group("b", 2, {89, 100, 100}, "end"));
-  EXPECT_EQ(Content(dir / "late"), "");
-  ExpectStats(r, {{"late", 0}, {"late_folded", 2}, {"opened", 3}, {"folded", 1}});
-}
-
-TEST(FeaturesCli, OnLateCorrect) {
-  const FoldResult r =
-      FoldWith({"--accept-limit", "10s", "--on-late", "correct", "--emission-id"},
-               Event(0, "a") + Event(100, "b") + Event(10, "a") + Event(5, "z") + Event(95, "b"));
-  EXPECT_EQ(r.out,
-            Group("a", 1, {0, 0, 60}, "quiet", R"(,"id":"0-0")") +
-                Group("a", 1, {10, 10, 100}, "correction", R"(,"corrects":"0-0","id":"0-1")") +
-                Group("z", 1, {5, 5, 100}, "correction", R"(,"corrects":null,"id":"0-2")") +
-                Group("b", 2, {95, 100, 100}, "end", R"(,"id":"0-3")"));
-  ExpectStats(r, {{"corrected", 2}, {"late", 0}, {"opened", 2}, {"folded", 1}, {"emissions", 4}});
-}
-
-TEST(FeaturesCli, OnLateCorrectShowsWhatTheEventMerges) {
-  const FoldResult r = FoldWith(
-      {"--accept-limit", "10s", "--on-late", "correct", "--merge", "v=sum(v)", "--no-meta"},
-      Event(0, "a", ",\"v\":1") + Event(100, "a", ",\"v\":2") + Event(10, "a", ",\"v\":3"));
-  EXPECT_EQ(r.out, "{\"k\":\"a\",\"v\":1}\n{\"k\":\"a\",\"v\":3}\n{\"k\":\"a\",\"v\":2}\n");
-}
-
-TEST(FeaturesCli, OnLimitRefuse) {
-  const FoldResult r = FoldWith({"--max-groups", "2", "--on-limit", "refuse"},
-                                Event(0, "a") + Event(1, "b") + Event(2, "c") + Event(3, "a"));
-  EXPECT_EQ(r.code, 1);
-  EXPECT_EQ(r.out, Group("b", 1, {1, 1, 3}, "end") + Group("a", 2, {0, 3, 3}, "end"));
-  ExpectStats(r, {{"refused", 1}});
-}
-
-TEST(FeaturesCli, OnLimitEmit) {
-  const FoldResult r = FoldWith({"--max-groups", "2", "--on-limit", "emit"},
-                                Event(0, "a") + Event(1, "b") + Event(2, "c") + Event(3, "a"));
-  EXPECT_EQ(r.code, 0);
-  EXPECT_EQ(r.out, Group("a", 1, {0, 0, 2}, "limit") + Group("b", 1, {1, 1, 3}, "limit") +
-                       Group("c", 1, {2, 2, 3}, "end") + Group("a", 1, {3, 3, 3}, "end"));
-  ExpectStats(r, {{"refused", 0}, {"opened", 4}, {"reopened", 1}});
-}
-
 TEST(FeaturesCli, OnLimitEmitKeepsWithinMemoryAndLosesNothing) {
   std::string input;
   for (int i = 0; i < 20'000; ++i) {
@@ -440,63 +149,6 @@ TEST(FeaturesCli, OnLimitEmitKeepsWithinMemoryAndLosesNothing) {
   Arguments from_file = options;
   from_file.push_back(dir.Write("in", input));
   EXPECT_TRUE(FoldWith(from_file, "").out == r.out);
-}
-
-TEST(FeaturesCli, EmissionId) {
-  const FoldResult r = FoldWith({"--emission-id"}, Event(0, "a") + Event(1, "b") + Event(100, "a"));
-  EXPECT_EQ(r.out, Group("a", 1, {0, 0, 60}, "quiet", R"(,"id":"0-0")") +
-                       Group("b", 1, {1, 1, 61}, "quiet", R"(,"id":"0-1")") +
-                       Group("a", 1, {100, 100, 100}, "end", R"(,"id":"0-2")"));
-}
-
-TEST(FeaturesCli, EmissionIdComesBehindRevisionAndBeforeWhatSaturated) {
-  const FoldResult r =
-      FoldWith({"--emission-id", "--edge", "both", "--merge", "s=sum(v)"},
-               Event(0, "a", ",\"v\":9223372036854775807") + Event(1, "a", ",\"v\":1"));
-  EXPECT_NE(
-      r.out.find(R"("reason":"end","partial":false,"revision":2,"id":"0-1","saturated":["s"]}})"),
-      std::string::npos)
-      << r.out;
-}
-
-TEST(FeaturesCli, StatsAddUp) {
-  // Fold() checks the sums; here every column has something in it.
-  const std::string input =
-      Event(0, "a", ",\"id\":1") + Event(1, "a", ",\"id\":2") +  // opened (handed out), folded
-      Event(1, "a", ",\"id\":2") +                               // duplicate
-      Event(1, "a", ",\"id\":2,\"v\":1") +                       // conflict
-      Event(2, "a", ",\"f\":1") + Event(3, "a", ",\"id\":3") +   // control; reopened (handed out)
-      Event(4, "a", ",\"c\":1") +                                // control: cancelled
-      Event(5, "b", ",\"id\":4") +                       // opened (handed out), silent at 65
-      "bad\n" + Event(200, "c", ",\"id\":5,\"v\":[]") +  // bad; opened (handed out), mismatched
-      Event(0, "a", ",\"id\":9") +                       // late
-      Event(201, "d", ",\"id\":6") +                     // opened (handed out)
-      Event(202, "e", ",\"id\":7");                      // refused
-  const FoldResult r = FoldWith(
-      {"--id", "id", "--accept-limit", "1m", "--edge", "both", "--flush-when", "f=1",
-       "--cancel-when", "c=1", "--merge", "s=sum(v)", "--max-groups", "2", "--at-end", "drop"},
-      input);
-  ExpectStats(r, {{"lines", 13},
-                  {"events", 12},
-                  {"bad", 1},
-                  {"late", 1},
-                  {"refused", 1},
-                  {"opened", 5},
-                  {"folded", 1},
-                  {"emissions", 6},
-                  {"open", 2},
-                  {"mismatched", 1},
-                  {"duplicate", 1},
-                  {"conflict", 1},
-                  {"corrected", 0},
-                  {"control", 2},
-                  {"cancelled", 1},
-                  {"silent", 1},
-                  {"partial", 5},
-                  {"reopened", 1},
-                  {"late_folded", 0}});
-  EXPECT_DOUBLE_EQ(Stat(r, "folding_ratio"), 1.0 / 12);
-  EXPECT_DOUBLE_EQ(Stat(r, "corrected_folding_ratio"), 1.0 / 8);
 }
 
 TEST(FeaturesCli, StatsHaveTheirOrder) {
@@ -522,6 +174,38 @@ TEST(FeaturesCli, SummaryMentionsWhatThereIs) {
   const std::string more =
       RunToEnd(Pleat(options), line + line + Event(0, "a", ",\"id\":1,\"v\":1")).err;
   EXPECT_NE(more.find("0 refused, 1 duplicate, 1 conflicting\n"), std::string::npos) << more;
+}
+
+TEST(MergeFeaturesCli, SpecDocumentHoldsThem) {
+  TemporaryDirectory dir;
+  const Finished printed = RunToEnd(
+      Pleat({"fold", "--key", "k", "--quiet", "1m", "--merge", "a=array(v,5)", "--merge",
+             R"x(c=concat("a,b",",",9))x", "--rest", "first", "--raw", "3", "--print-spec"}));
+  EXPECT_EQ(printed.out,
+            "{\n  \"key\": [\"k\"],\n  \"quiet\": \"1m\",\n  \"merge\": [\"a=array(v,5)\", "
+            "\"c=concat(\\\"a,b\\\",\\\",\\\",9)\"],\n  \"rest\": \"first\",\n  \"raw\": 3\n}\n");
+  const std::string path = dir.Write("spec", printed.out);
+  EXPECT_EQ(RunToEnd(Pleat({"fold", "--spec", path, "--print-spec"})).out, printed.out);
+}
+
+TEST(MergeFeaturesCli, ThreadsChangeNothing) {
+  std::string lines;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string n = std::to_string(i % 97);
+    lines += "{\"k\":" + std::to_string(i % 50) + ",\"t\":" + std::to_string(i / 10) +
+             ",\"v\":\"a rather long value " + n + "\",\"m" + n + "\":" + n + "}\n";
+  }
+  TemporaryDirectory dir;
+  const auto merged_by = [&](const char* threads) {
+    return FoldWith({"--time-unit", "s", "--no-meta", "--merge", "a=array(v,9)", "--merge",
+                     "b=distinct(v)", "--merge", "c=concat(v)", "--rest", "last", "--raw", "2",
+                     "--threads", threads, dir.Write("in", lines)},
+                    "")
+        .out;
+  };
+  const std::string alone = merged_by("1");
+  EXPECT_NE(alone, "");
+  EXPECT_TRUE(merged_by("3") == alone);
 }
 
 }  // namespace

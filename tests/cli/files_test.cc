@@ -82,7 +82,7 @@ TEST(OutputOption, LeavesNothingBehindPastTheLimitOfAFile) {
   dir.Write("out", "before");
   const Finished r =
       RunToEnd({"/bin/sh", "-c",
-                "ulimit -f 1 && " + std::string(PLEAT_BINARY) +
+                "ulimit -f 1 && " + PleatProgram() +
                     " fold --key k --quiet 1m --raw 1 --quiet-summary --output " + (dir / "out")},
                "{\"k\":1,\"pad\":\"" + std::string(5000, 'x') + "\"}\n");
   EXPECT_EQ(r.code, 1);
@@ -112,7 +112,7 @@ TEST(StatsOption, FileHoldsTheLedgerInItsOrder) {
 
 TEST(StatsOption, StandardOutputByNameDoesNotOverwriteEmissions) {
   TemporaryDirectory dir;
-  const std::string command = "echo '{\"k\":1}' | " + std::string(PLEAT_BINARY) +
+  const std::string command = "echo '{\"k\":1}' | " + PleatProgram() +
                               " fold --key k --quiet 1m --no-meta --stats /dev/stdout > " +
                               (dir / "both");
   EXPECT_EQ(RunToEnd({"/bin/sh", "-c", command}).code, 0);
@@ -199,7 +199,7 @@ TEST(Files, StandardInputAndOutputCountIfTheyAreRegularFiles) {
   };
   for (const auto& [more, why] : cases) {
     const Finished r = RunToEnd({"/bin/sh", "-c",
-                                 "cd " + dir.path() + " && " + PLEAT_BINARY +
+                                 "cd " + dir.path() + " && " + PleatProgram() +
                                      " fold --key k --quiet 1m --id k --accept-limit 0 " + more});
     EXPECT_EQ(r.code, 2) << more;
     EXPECT_EQ(r.err, "pleat fold: " + why + "\n");
@@ -266,8 +266,7 @@ TEST(Files, OutputThatIsNotCompleteIsSaidToBe) {
 TEST(Files, FullDiskUnderStandardOutputIsOneClearLine) {
   const Finished r =
       RunToEnd({"/bin/sh", "-c",
-                std::string(PLEAT_BINARY) +
-                    " fold --key k --quiet 1m --quiet-summary --stats - > /dev/full"},
+                PleatProgram() + " fold --key k --quiet 1m --quiet-summary --stats - > /dev/full"},
                "{\"k\":1}\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_TRUE(HasLine(r.err, "pleat fold: <stdout>: No space left on device")) << r.err;
@@ -275,8 +274,8 @@ TEST(Files, FullDiskUnderStandardOutputIsOneClearLine) {
 }
 
 TEST(Files, ClosedStandardOutputIsAnError) {
-  const Finished r = RunToEnd(
-      {"/bin/sh", "-c", std::string(PLEAT_BINARY) + " fold --key k --quiet 1m >&-"}, "{\"k\":1}\n");
+  const Finished r =
+      RunToEnd({"/bin/sh", "-c", PleatProgram() + " fold --key k --quiet 1m >&-"}, "{\"k\":1}\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_TRUE(HasLine(r.err, "pleat fold: <stdout>: ")) << r.err;
 }

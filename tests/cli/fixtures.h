@@ -1,15 +1,11 @@
-// What the tests of the command line share: byte sources, compression, a directory to write to.
+// What the tests of the command line share: byte sources and compression.
 #pragma once
 
-#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -76,53 +72,6 @@ inline std::string ReadAll(ByteSource& source, size_t at_once = 4096) {
     if (*got == 0) return all;
     all.append(buffer.data(), *got);
   }
-}
-
-// Whether standard error, line by line, has one that begins so.
-inline bool HasLine(std::string_view text, std::string_view beginning) {
-  while (!text.empty()) {
-    if (text.substr(0, beginning.size()) == beginning) return true;
-    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  }
-  return false;
-}
-
-// A directory of its own for one test, removed after it.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() : path_(testing::TempDir() + "pleat-test-XXXXXX") {
-    EXPECT_NE(mkdtemp(path_.data()), nullptr);
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
-  const std::string& path() const { return path_; }
-
-  std::string Write(std::string_view name, std::string_view content) const {
-    const std::string path = *this / name;
-    std::ofstream(path, std::ios::binary) << content;
-    return path;
-  }
-
-  // The names in it, sorted.
-  std::vector<std::string> Names() const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-      names.push_back(entry.path().filename());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
- private:
-  std::string path_;
-};
-
-inline std::string Content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace pleat::cli

@@ -1,4 +1,5 @@
 // What `pleat fold` makes of good input: the options that decide groups, time and output lines.
+#include "tests/cli/fixtures.h"
 #include "tests/cli/run_pleat.h"
 
 namespace pleat::cli {
@@ -105,6 +106,9 @@ TEST(PleatFold, LateLinesAreCountedAndKept) {
   EXPECT_EQ(Stat(r, "late"), 1);
   EXPECT_EQ(Content(dir / "late"), At(89));
   EXPECT_EQ(r.code, 0);
+  FoldAtTimes({"--accept-limit", "10s", "--late", dir / "late", "--on-late", "fold"},
+              At(100) + At(89));
+  EXPECT_EQ(Content(dir / "late"), "");
 }
 
 TEST(PleatFold, StampsBeyondTheFutureLimitAreBad) {

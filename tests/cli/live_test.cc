@@ -2,6 +2,7 @@
 // ready, never for time to pass; durations are only those that the program itself is asked to keep.
 #include <sys/stat.h>
 
+#include "tests/cli/fixtures.h"
 #include "tests/cli/run_pleat.h"
 
 namespace pleat::cli {

@@ -1,7 +1,7 @@
 // The limit on memory that control groups set, as the kernel shows it below some root.
 #include "tools/pleat/machine_memory.h"
 
-#include "tests/cli/fixtures.h"
+#include "tests/support/temporary_directory.h"
 
 namespace pleat::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 
-#include "tests/cli/fixtures.h"
+#include "tests/support/temporary_directory.h"
 
 namespace pleat::cli {
 namespace {

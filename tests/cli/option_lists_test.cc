@@ -10,7 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/cli/fixtures.h"
+#include "tests/support/source_dir.h"
+#include "tests/support/temporary_directory.h"
 #include "tools/pleat/analyze/analyze_options.h"
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
@@ -53,7 +54,7 @@ Names OptionsOfHelp(const std::string& help) {
 
 // The first cells of the tables of options in the part of docs/command-line.md that is about `command`.
 Names OptionsOfDocument(const std::string& command) {
-  const std::string document = Content(PLEAT_SOURCE_DIR "/docs/command-line.md");
+  const std::string document = Content(SourceDir() + "/docs/command-line.md");
   const size_t begin = document.find("# `pleat " + command + "`\n");
   EXPECT_NE(begin, std::string::npos);
   Names names;

@@ -9,8 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/cli/fixtures.h"
+#include "tests/support/programs.h"
 #include "tests/support/subprocess.h"
+#include "tests/support/temporary_directory.h"
 
 namespace pleat::cli {
 
@@ -18,7 +19,7 @@ using Arguments = std::vector<std::string>;
 
 // The command line for `pleat`, followed by `arguments`.
 inline Arguments Pleat(const Arguments& arguments) {
-  Arguments argv = {PLEAT_BINARY};
+  Arguments argv = {PleatProgram()};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return argv;
 }
@@ -64,6 +65,15 @@ inline void ExpectBalanced(const std::string& stats) {
   EXPECT_DOUBLE_EQ(s["folding_ratio"], ratio(s["events"])) << stats;
   EXPECT_DOUBLE_EQ(s["corrected_folding_ratio"], ratio(s["events"] - s["opened"] + s["reopened"]))
       << stats;
+}
+
+// Whether standard error, line by line, has one that begins so.
+inline bool HasLine(std::string_view text, std::string_view beginning) {
+  while (!text.empty()) {
+    if (text.substr(0, beginning.size()) == beginning) return true;
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  return false;
 }
 
 struct FoldResult {

@@ -1,6 +1,7 @@
 // That --threads does not show: neither in what is written, nor in what is said, nor in where a run stops.
 #include <random>
 
+#include "tests/cli/fixtures.h"
 #include "tests/cli/run_pleat.h"
 #include "tests/support/sanitized.h"
 

@@ -1,7 +1,7 @@
 // What an input of which no line was usable is taken for.
 #include "tools/pleat/unusable_input.h"
 
-#include "tests/cli/fixtures.h"
+#include <gtest/gtest.h>
 
 namespace pleat::cli {
 namespace {

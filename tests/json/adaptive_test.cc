@@ -14,6 +14,7 @@
 #include <pleat/json.h>
 
 #include "tests/support/sanitized.h"
+#include "tests/support/source_dir.h"
 
 namespace pleat {
 namespace {
@@ -164,12 +165,11 @@ TEST_P(AdaptiveOnRealLogs, UnderAMaxHoldItsP99IsNoLongerEither) {
   }
 }
 
-const std::string kShared = std::string(PLEAT_SHARED_DATA) + "/";
+const std::string kShared = SharedData() + "/";
 INSTANTIATE_TEST_SUITE_P(
     RealLogs, AdaptiveOnRealLogs,
     testing::Values(RealLog{"WikitickerSlice",
-                            std::string(PLEAT_SOURCE_DIR) +
-                                "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz",
+                            SourceDir() + "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz",
                             "user", "time"},
                     RealLog{"GharchiveByRepo", kShared + "gharchive2015-apr.ndjson.gz", "repo",
                             "dt"}),

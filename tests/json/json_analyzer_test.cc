@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 #include <pleat/json_analysis.h>
 
+#include "tests/support/source_dir.h"
+
 namespace pleat {
 namespace {
 
@@ -70,14 +72,13 @@ TEST_P(GapsOf, TellTheRatioOfAnyQuietPeriodWithinATenthOfAPoint) {
   }
 }
 
-const std::string kShared = std::string(PLEAT_SHARED_DATA) + "/";
+const std::string kShared = SharedData() + "/";
 INSTANTIATE_TEST_SUITE_P(
     RealLogs, GapsOf,
     testing::Values(
-        RealLog{
-            "WikitickerSlice",
-            std::string(PLEAT_SOURCE_DIR) + "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz",
-            SpecOf("user", "time")},
+        RealLog{"WikitickerSlice",
+                SourceDir() + "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz",
+                SpecOf("user", "time")},
         RealLog{"Gharchive", kShared + "gharchive2015-apr.ndjson.gz", SpecOf("actor", "dt")},
         RealLog{"Higgs", kShared + "higgs-activity.ndjson.gz",
                 SpecOf("userB", "timestamp", TimeUnit::kSeconds)},

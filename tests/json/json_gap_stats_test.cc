@@ -14,6 +14,8 @@
 #include <pleat/json.h>
 #include <pleat/json_analysis.h>
 
+#include "tests/support/source_dir.h"
+
 namespace pleat {
 namespace {
 
@@ -145,12 +147,11 @@ TEST_P(LiveGapStats, GuessTheRatioWithAMaxHoldWithinTwoPoints) {
   }
 }
 
-const std::string kShared = std::string(PLEAT_SHARED_DATA) + "/";
+const std::string kShared = SharedData() + "/";
 INSTANTIATE_TEST_SUITE_P(
     RealLogs, LiveGapStats,
     testing::Values(RealLog{"WikitickerSlice",
-                            std::string(PLEAT_SOURCE_DIR) +
-                                "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz",
+                            SourceDir() + "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz",
                             "user", "time"},
                     RealLog{"Gharchive", kShared + "gharchive2015-apr.ndjson.gz", "actor", "dt"},
                     RealLog{"Higgs", kShared + "higgs-activity.ndjson.gz", "userB", "timestamp",

@@ -24,6 +24,7 @@
 #include "engine/json/scanner.h"
 #include "tests/json/lines.h"
 #include "tests/support/plain_json.h"
+#include "tests/support/source_dir.h"
 
 namespace pleat {
 namespace {
@@ -135,7 +136,7 @@ const std::vector<Document>& Corpus() {
     namespace fs = std::filesystem;
     std::vector<Document> all;
     for (const auto& entry :
-         fs::directory_iterator(fs::path(PLEAT_SOURCE_DIR) / "fuzz/corpus/differential")) {
+         fs::directory_iterator(fs::path(SourceDir()) / "fuzz/corpus/differential")) {
       std::ifstream in(entry.path(), std::ios::binary);
       all.push_back(
           {entry.path().filename().string(), std::string(std::istreambuf_iterator<char>(in), {})});

@@ -9,12 +9,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/metrics/fixture.h"
+#include "tests/support/source_dir.h"
 #include "tests/support/subprocess.h"
 
 namespace pleat {
 namespace {
 
-const std::string kPeers = std::string(PLEAT_SOURCE_DIR) + "/build/peers";
+const std::string kPeers = SourceDir() + "/build/peers";
 
 // What a peer says of a text; empty if it has no complaint.
 std::string Complaints(std::vector<std::string> argv, const std::string& text) {

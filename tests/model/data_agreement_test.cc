@@ -2,7 +2,7 @@
 // the number of threads, the lateness, and what closes and merges.
 //
 // The slice of wikiticker lies in examples/data. The other logs are large and not part of the tree;
-// their tests are skipped, visibly, where PLEAT_SHARED_DATA does not have them. Under sanitizers only
+// their tests are skipped, visibly, where SharedData() does not have them. Under sanitizers only
 // the head of each log is used.
 #include <unistd.h>
 
@@ -18,7 +18,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/plain_json.h"
+#include "tests/support/programs.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/source_dir.h"
 #include "tests/support/subprocess.h"
 
 namespace pleat::inline v0_1 {
@@ -45,8 +47,8 @@ struct Log {
   friend void PrintTo(const Log& log, std::ostream* out) { *out << log.name; }
 };
 
-const std::string kExamples = std::string(PLEAT_SOURCE_DIR) + "/examples/data/";
-const std::string kShared = std::string(PLEAT_SHARED_DATA) + "/";
+const std::string kExamples = SourceDir() + "/examples/data/";
+const std::string kShared = SharedData() + "/";
 
 Arguments Merges(const Arguments& merges) {
   Arguments out;
@@ -173,7 +175,7 @@ class DataAgreement : public testing::TestWithParam<Log> {
   void ExpectAgreement(const Arguments& more) {
     const Arguments options = GetParam().options + more;
     const Finished model =
-        RunToEnd(Arguments{MODEL_FOLD_BINARY} + options +
+        RunToEnd(Arguments{ModelFoldProgram()} + options +
                  Arguments{"--stats", Path("model.stats"), Path("plain.ndjson")});
     ASSERT_EQ(model.code, 0) << model.err;
     ASSERT_GT(model.out.size(), 1000u);
@@ -182,7 +184,7 @@ class DataAgreement : public testing::TestWithParam<Log> {
       SCOPED_TRACE(testing::Message()
                    << "options: " << testing::PrintToString(more) << " --threads " << threads);
       const Finished real = RunToEnd(
-          Arguments{PLEAT_BINARY, "fold"} + options +
+          Arguments{PleatProgram(), "fold"} + options +
           Arguments{"--threads", threads, "--quiet-summary", "--stats", Path("stats"), input});
       ASSERT_EQ(real.code, 0) << real.err.substr(0, 1000);
       EXPECT_EQ(FirstDifference(real.out, model.out), "");

@@ -2,162 +2,25 @@
 // the options of `pleat fold` that say what comes out (and ignores --threads and --quiet-summary,
 // which do not), reads plain NDJSON files, and believes that its arguments are right.
 #include <fstream>
-#include <functional>
 #include <iostream>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "tests/model/ndjson_model.h"
-#include "tests/support/plain_time.h"
+#include "tests/model/plain_options.h"
 
 namespace pleat::inline v0_1 {
 namespace {
 
-// Takes all before the first `separator` off `text`; nothing if there is none.
-std::string TakeUntil(char separator, std::string& text) {
-  const size_t at = text.find(separator);
-  if (at == std::string::npos) return "";
-  const std::string before = text.substr(0, at);
-  text.erase(0, at + 1);
-  return before;
-}
-
-void AddKeys(std::string text, NdjsonOptions& options) {
-  text += ',';
-  while (!text.empty()) {
-    std::string field = TakeUntil(',', text);
-    std::string name = TakeUntil('=', field);
-    PlainPath path = ReadPlainPath(field);
-    if (name.empty()) name = path.back();
-    options.key.push_back({std::move(name), std::move(path)});
-  }
-}
-
-// NAME=REDUCER(PATH[,N]), and for concat NAME=concat(PATH[,SEP[,N]]) with SEP in quotes or not.
-void AddMerge(std::string text, NdjsonOptions& options) {
-  PlainMerge merge;
-  merge.name = TakeUntil('=', text);
-  merge.reducer = TakeUntil('(', text);
-  text.back() = ',';
-  if (const std::string path = TakeUntil(',', text); !path.empty()) {
-    merge.path = ReadPlainPath(path);
-  }
-  if (merge.reducer == "concat" && text.starts_with('"')) {
-    TakeUntil('"', text);
-    merge.separator = TakeUntil('"', text);
-    TakeUntil(',', text);
-  } else if (merge.reducer == "concat" && !text.empty()) {
-    merge.separator = TakeUntil(',', text);
-  }
-  if (!text.empty()) merge.bound = std::stoull(text);
-  options.merges.push_back(std::move(merge));
-}
-
-size_t ReadBytes(const std::string& text) {
-  const std::map<std::string, int> shifts = {{"", 0},   {"Ki", 10}, {"K", 10}, {"Mi", 20},
-                                             {"M", 20}, {"Gi", 30}, {"G", 30}};
-  size_t end = 0;
-  const size_t number = std::stoull(text, &end);
-  return number << shifts.at(text.substr(end));
-}
-
-// What an option does with its text.
-using Take = std::function<void(const std::string& text)>;
-
-std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
-  const auto path = [](PlainPath& to) {
-    return [&to](const std::string& text) { to = ReadPlainPath(text); };
-  };
-  const auto duration = [](Duration& to) {
-    return [&to](const std::string& text) { to = ReadPlainDuration(text).value(); };
-  };
-  const auto condition = [](PlainCondition& to) {
-    return [&to](const std::string& text) { to = ReadPlainCondition(text); };
-  };
-  const auto number = [](auto& to) {
-    return [&to](const std::string& text) { to = std::stoull(text); };
-  };
-  const auto choice = [](auto& to, auto choices) {
-    return [&to, choices](const std::string& text) { to = choices.at(text); };
-  };
-  FolderOptions& folder = options.folder;
-  const std::map<std::string, Edge> edges = {
-      {"trailing", Edge::kTrailing}, {"leading", Edge::kLeading}, {"both", Edge::kBoth}};
-  const std::map<std::string, OnLate> on_late = {
-      {"reject", OnLate::kReject}, {"fold", OnLate::kFold}, {"correct", OnLate::kCorrect}};
-  const std::map<std::string, OnLimit> on_limit = {{"refuse", OnLimit::kRefuse},
-                                                   {"emit", OnLimit::kEmitOldest}};
-  const std::map<std::string, bool> at_end = {{"flush", false}, {"drop", true}};
-  return {
-      {"--key", [&](const std::string& text) { AddKeys(text, options); }},
-      {"--quiet",
-       [&](std::string text) {
-         const std::string adaptive = TakeUntil(':', text);
-         if (!adaptive.empty())
-           folder.quiet_floor = ReadPlainDuration(TakeUntil('.', text)).value();
-         if (!adaptive.empty()) TakeUntil('.', text);
-         folder.quiet_period = ReadPlainDuration(text).value();
-       }},
-      {"--class", path(options.key_class)},
-      {"--quiet-path", path(options.quiet)},
-      {"--max-hold", duration(folder.max_hold)},
-      {"--max-events", number(folder.max_events)},
-      {"--max-bytes", [&](const std::string& text) { folder.max_group_bytes = ReadBytes(text); }},
-      {"--start-when", condition(options.start_when)},
-      {"--end-when", condition(options.end_when)},
-      {"--close-when", condition(options.close_when)},
-      {"--flush-when", condition(options.flush_when)},
-      {"--cancel-when", condition(options.cancel_when)},
-      {"--edge", choice(folder.edge, edges)},
-      {"--partial-every", duration(folder.partial_every)},
-      {"--time", path(options.time)},
-      {"--time-unit", [&](const std::string& text) { options.time_unit = text; }},
-      {"--lateness", duration(options.engine.lateness)},
-      {"--accept-limit", duration(folder.late.accept_limit)},
-      {"--on-late", choice(folder.late.on_late, on_late)},
-      {"--future-limit",
-       [&](const std::string& text) {
-         options.engine.future_limit = ReadPlainDuration(text).value();
-       }},
-      {"--id", path(options.id)},
-      {"--merge", [&](const std::string& text) { AddMerge(text, options); }},
-      {"--rest", [&](const std::string& text) { options.rest = text; }},
-      {"--raw", number(options.raw)},
-      {"--max-groups", number(folder.limits.max_groups)},
-      {"--on-limit", choice(folder.limits.on_limit, on_limit)},
-      {"--at-end", choice(options.drop_at_end, at_end)},
-      {"--threads", [](const std::string&) {}},
-  };
-}
-
 int Run(const std::vector<std::string>& arguments) {
-  NdjsonOptions options;
-  std::vector<std::string> files;
-  std::string stats;
-  std::map<std::string, Take> known = OptionsInto(options);
-  known["--stats"] = [&](const std::string& text) { stats = text; };
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument == "--quiet-summary") continue;
-    if (argument == "--no-meta") {
-      options.meta = false;
-    } else if (argument == "--emission-id") {
-      options.emission_id = true;
-    } else if (!argument.starts_with("--")) {
-      files.push_back(argument);
-    } else if (i + 1 == arguments.size() || !known.contains(argument)) {
-      std::cerr << "model_fold: " << argument << "?\n";
-      return 2;
-    } else {
-      known.at(argument)(arguments[++i]);
-    }
+  const PlainCall call = ReadPlainOptions(arguments);
+  if (!call.unknown.empty()) {
+    std::cerr << "model_fold: " << call.unknown << "?\n";
+    return 2;
   }
-
-  NdjsonModel model(options);
+  NdjsonModel model(call.options);
   std::string out;
-  for (const std::string& file : files) {
+  for (const std::string& file : call.files) {
     std::ifstream in(file, std::ios::binary);
     for (std::string line; std::getline(in, line);) {
       if (!model.AddLine(line, out)) return 2;
@@ -167,7 +30,7 @@ int Run(const std::vector<std::string>& arguments) {
   }
   model.End(out);
   std::cout << out << std::flush;
-  if (!stats.empty()) std::ofstream(stats, std::ios::binary) << model.Stats();
+  if (!call.stats.empty()) std::ofstream(call.stats, std::ios::binary) << model.Stats();
   return std::cout.good() ? 0 : 1;
 }
 

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/page/fixture.h"
+#include "tests/support/source_dir.h"
 #include "tests/support/subprocess.h"
 #include "tools/pleat/analyze/analysis_chart.h"
 #include "tools/pleat/analyze/analysis_page.h"
@@ -30,7 +31,7 @@ class PageInChromium : public testing::Test {
   void Check(const std::vector<std::string>& names) {
     WritePages();
     std::vector<std::string> command = {"/usr/bin/env", "node",
-                                        PLEAT_SOURCE_DIR "/tests/page/page_in_chromium.mjs",
+                                        SourceDir() + "/tests/page/page_in_chromium.mjs",
                                         PLEAT_BROWSER_MODULES, directory_.string()};
     command.insert(command.end(), names.begin(), names.end());
     const Finished node = RunToEnd(command);

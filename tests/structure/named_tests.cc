@@ -29,6 +29,13 @@ std::set<std::string> TestsIn(std::string_view source) {
   return tests;
 }
 
+std::set<std::string> StoriesIn(std::string_view text) {
+  std::set<std::string> stories;
+  ForEachMatch(text, R"(^=== (\w+\.\w+)$)",
+               [&](const auto& match) { stories.insert(match.str(1)); });
+  return stories;
+}
+
 std::vector<std::string> TestsNamedIn(std::string_view document) {
   std::vector<std::string> tests;
   ForEachMatch(document, R"(^\|.*$)", [&](const auto& row) {

@@ -13,6 +13,9 @@ namespace pleat_structure {
 // The `Suite.Name` of every TEST, TEST_F and TEST_P in a source.
 std::set<std::string> TestsIn(std::string_view source);
 
+// The names of the stories in a file of tests/stories.
+std::set<std::string> StoriesIn(std::string_view text);
+
 // Every `Suite.Name` between backquotes in a row of a table of a Markdown document: two words of
 // letters, digits and _, each of which begins with a capital.
 std::vector<std::string> TestsNamedIn(std::string_view document);

@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/source_dir.h"
+
 namespace pleat_structure {
 namespace {
 
@@ -26,13 +28,18 @@ std::string Read(const std::filesystem::path& path) {
 }
 
 std::filesystem::path Document(const char* path) {
-  return std::filesystem::path(PLEAT_SOURCE_DIR) / path;
+  return std::filesystem::path(pleat::SourceDir()) / path;
 }
 
 TEST(NamedTests, AreFoundInSources) {
   EXPECT_THAT(
       TestsIn("TEST(A, One) {\n  TEST(B, NotHere)\n}\nTEST_F(C, Two) {\nTEST_P(D,\n     Three) {"),
       ElementsAre("A.One", "C.Two", "D.Three"));
+}
+
+TEST(NamedTests, AreFoundInStories) {
+  EXPECT_THAT(StoriesIn("# === C.Comment\n=== A.One\n$ pleat fold\n> === B.Input\n=== A.Two\n"),
+              ElementsAre("A.One", "A.Two"));
 }
 
 TEST(NamedTests, AreFoundInTablesOnly) {
@@ -51,8 +58,9 @@ TEST(NamedTests, SectionsAreFoundByTheirHeadings) {
 TEST(FeatureTable, NamesTestsThatExist) {
   namespace fs = std::filesystem;
   std::set<std::string> tests;
-  for (const auto& entry : fs::recursive_directory_iterator(fs::path(PLEAT_SOURCE_DIR) / "tests")) {
+  for (const auto& entry : fs::recursive_directory_iterator(Document("tests"))) {
     if (entry.path().extension() == ".cc") tests.merge(TestsIn(Read(entry.path())));
+    if (entry.path().extension() == ".txt") tests.merge(StoriesIn(Read(entry.path())));
   }
   const std::vector<std::string> named = TestsNamedIn(Read(Document("docs/reliability.md")));
   EXPECT_GT(named.size(), 80u);

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/structure/include_rules.h"
+#include "tests/support/source_dir.h"
 
 namespace pleat_structure {
 namespace {
@@ -32,7 +33,7 @@ struct SourceFile {
 // Every .h and .cc below the top-level folders that hold code.
 std::vector<SourceFile> SourceFiles() {
   namespace fs = std::filesystem;
-  const fs::path root = PLEAT_SOURCE_DIR;
+  const fs::path root = pleat::SourceDir();
   std::vector<SourceFile> files;
   for (const char* folder : {"include", "engine", "tools", "examples", "bench", "fuzz", "tests"}) {
     if (!fs::exists(root / folder)) continue;
@@ -130,7 +131,7 @@ TEST(Tree, EveryHeaderOpensWithACommentAndIsGuarded) {
 
 // Before 1.0 a minor version may change anything: a program of one does not link with another.
 TEST(Tree, TheInlineNamespaceIsNamedAfterTheVersion) {
-  const std::filesystem::path root = PLEAT_SOURCE_DIR;
+  const std::filesystem::path root = pleat::SourceDir();
   const std::string project = ReadFile(root / "CMakeLists.txt");
   std::smatch version;
   ASSERT_TRUE(std::regex_search(project, version, std::regex(R"(VERSION (\d+)\.(\d+)\.\d+)")));

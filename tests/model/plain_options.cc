@@ -1,0 +1,158 @@
+#include "tests/model/plain_options.h"
+
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "tests/support/plain_time.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// Takes all before the first `separator` off `text`; nothing if there is none.
+std::string TakeUntil(char separator, std::string& text) {
+  const size_t at = text.find(separator);
+  if (at == std::string::npos) return "";
+  const std::string before = text.substr(0, at);
+  text.erase(0, at + 1);
+  return before;
+}
+
+void AddKeys(std::string text, NdjsonOptions& options) {
+  text += ',';
+  while (!text.empty()) {
+    std::string field = TakeUntil(',', text);
+    std::string name = TakeUntil('=', field);
+    PlainPath path = ReadPlainPath(field);
+    if (name.empty()) name = path.back();
+    options.key.push_back({std::move(name), std::move(path)});
+  }
+}
+
+// Takes what stands before the next comma, in quotes or not, and the comma.
+std::string TakeArgument(std::string& text) {
+  if (!text.starts_with('"')) return TakeUntil(',', text);
+  const size_t end = text.find('"', 1) + 1;
+  const std::string quoted = text.substr(0, end);
+  text.erase(0, end + 1);
+  return ParsePlainJson(quoted).value().text;
+}
+
+// NAME=REDUCER(PATH[,N]), and for concat NAME=concat(PATH[,SEP[,N]]).
+void AddMerge(std::string text, NdjsonOptions& options) {
+  PlainMerge merge;
+  merge.name = TakeUntil('=', text);
+  merge.reducer = TakeUntil('(', text);
+  text.back() = ',';
+  if (const std::string path = TakeArgument(text); !path.empty()) {
+    merge.path = ReadPlainPath(path);
+  }
+  if (merge.reducer == "concat" && !text.empty()) merge.separator = TakeArgument(text);
+  if (!text.empty()) merge.bound = std::stoull(text);
+  options.merges.push_back(std::move(merge));
+}
+
+size_t ReadBytes(const std::string& text) {
+  const std::map<std::string, int> shifts = {{"", 0},   {"Ki", 10}, {"K", 10}, {"Mi", 20},
+                                             {"M", 20}, {"Gi", 30}, {"G", 30}};
+  size_t end = 0;
+  const size_t number = std::stoull(text, &end);
+  return number << shifts.at(text.substr(end));
+}
+
+// What an option does with its text.
+using Take = std::function<void(const std::string& text)>;
+
+std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
+  const auto path = [](PlainPath& to) {
+    return [&to](const std::string& text) { to = ReadPlainPath(text); };
+  };
+  const auto duration = [](Duration& to) {
+    return [&to](const std::string& text) { to = ReadPlainDuration(text).value(); };
+  };
+  const auto condition = [](PlainCondition& to) {
+    return [&to](const std::string& text) { to = ReadPlainCondition(text); };
+  };
+  const auto number = [](auto& to) {
+    return [&to](const std::string& text) { to = std::stoull(text); };
+  };
+  const auto choice = [](auto& to, auto choices) {
+    return [&to, choices](const std::string& text) { to = choices.at(text); };
+  };
+  FolderOptions& folder = options.folder;
+  const std::map<std::string, Edge> edges = {
+      {"trailing", Edge::kTrailing}, {"leading", Edge::kLeading}, {"both", Edge::kBoth}};
+  const std::map<std::string, OnLate> on_late = {
+      {"reject", OnLate::kReject}, {"fold", OnLate::kFold}, {"correct", OnLate::kCorrect}};
+  const std::map<std::string, OnLimit> on_limit = {{"refuse", OnLimit::kRefuse},
+                                                   {"emit", OnLimit::kEmitOldest}};
+  const std::map<std::string, bool> at_end = {{"flush", false}, {"drop", true}};
+  return {
+      {"--key", [&](const std::string& text) { AddKeys(text, options); }},
+      {"--quiet",
+       [&](std::string text) {
+         const std::string adaptive = TakeUntil(':', text);
+         if (!adaptive.empty())
+           folder.quiet_floor = ReadPlainDuration(TakeUntil('.', text)).value();
+         if (!adaptive.empty()) TakeUntil('.', text);
+         folder.quiet_period = ReadPlainDuration(text).value();
+       }},
+      {"--class", path(options.key_class)},
+      {"--quiet-path", path(options.quiet)},
+      {"--max-hold", duration(folder.max_hold)},
+      {"--max-events", number(folder.max_events)},
+      {"--max-bytes", [&](const std::string& text) { folder.max_group_bytes = ReadBytes(text); }},
+      {"--start-when", condition(options.start_when)},
+      {"--end-when", condition(options.end_when)},
+      {"--close-when", condition(options.close_when)},
+      {"--flush-when", condition(options.flush_when)},
+      {"--cancel-when", condition(options.cancel_when)},
+      {"--edge", choice(folder.edge, edges)},
+      {"--partial-every", duration(folder.partial_every)},
+      {"--time", path(options.time)},
+      {"--time-unit", [&](const std::string& text) { options.time_unit = text; }},
+      {"--lateness", duration(options.engine.lateness)},
+      {"--accept-limit", duration(folder.late.accept_limit)},
+      {"--on-late", choice(folder.late.on_late, on_late)},
+      {"--future-limit",
+       [&](const std::string& text) {
+         options.engine.future_limit = ReadPlainDuration(text).value();
+       }},
+      {"--id", path(options.id)},
+      {"--merge", [&](const std::string& text) { AddMerge(text, options); }},
+      {"--rest", [&](const std::string& text) { options.rest = text; }},
+      {"--raw", number(options.raw)},
+      {"--max-groups", number(folder.limits.max_groups)},
+      {"--on-limit", choice(folder.limits.on_limit, on_limit)},
+      {"--at-end", choice(options.drop_at_end, at_end)},
+      {"--threads", [](const std::string&) {}},
+  };
+}
+
+}  // namespace
+
+PlainCall ReadPlainOptions(const std::vector<std::string>& arguments) {
+  PlainCall call;
+  std::map<std::string, Take> known = OptionsInto(call.options);
+  known["--stats"] = [&](const std::string& text) { call.stats = text; };
+  const std::map<std::string, std::function<void()>> flags = {
+      {"--no-meta", [&] { call.options.meta = false; }},
+      {"--emission-id", [&] { call.options.emission_id = true; }},
+      {"--quiet-summary", [] {}},
+      {"--strict", [] {}}};
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (flags.contains(argument)) {
+      flags.at(argument)();
+    } else if (!argument.starts_with("--")) {
+      call.files.push_back(argument);
+    } else if (i + 1 < arguments.size() && known.contains(argument)) {
+      known.at(argument)(arguments[++i]);
+    } else if (call.unknown.empty()) {
+      call.unknown = argument;
+    }
+  }
+  return call;
+}
+
+}  // namespace pleat::inline v0_1
