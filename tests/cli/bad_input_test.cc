@@ -7,14 +7,6 @@
 namespace pleat::cli {
 namespace {
 
-const Arguments kByKey = {"--key", "k", "--quiet", "1m", "--no-meta"};
-
-FoldResult FoldByKey(const Arguments& more, std::string_view input = "") {
-  Arguments arguments = kByKey;
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return Fold(arguments, input);
-}
-
 // A valid event of exactly `bytes`.
 std::string EventOfSize(size_t bytes) {
   const std::string head = "{\"k\":1,\"pad\":\"";

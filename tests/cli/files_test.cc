@@ -9,12 +9,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-FoldResult FoldByKey(const Arguments& more, std::string_view input = "{\"k\":1}\n") {
-  Arguments arguments = {"--key", "k", "--quiet", "1m", "--no-meta"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return Fold(arguments, input);
-}
-
 TEST(OutputOption, HoldsWhatWouldHaveGoneToStandardOutput) {
   TemporaryDirectory dir;
   const FoldResult r = FoldByKey({"--output", dir / "out"});

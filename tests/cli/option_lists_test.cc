@@ -20,12 +20,12 @@
 namespace pleat::cli {
 namespace {
 
-using Names = std::multiset<std::string>;
+using OptionNames = std::multiset<std::string>;
 
 // Of all in `text` that looks like an option.
-Names OptionsIn(std::string_view text) {
+OptionNames OptionsIn(std::string_view text) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz-";
-  Names names;
+  OptionNames names;
   for (size_t at = text.find("--"); at != text.npos; at = text.find("--", at)) {
     const size_t end = std::min(text.find_first_not_of(kLetters, at), text.size());
     names.emplace(text.substr(at + 2, end - at - 2));
@@ -34,8 +34,8 @@ Names OptionsIn(std::string_view text) {
   return names;
 }
 
-Names OptionsOfTable(std::span<const Flag> flags) {
-  Names names;
+OptionNames OptionsOfTable(std::span<const Flag> flags) {
+  OptionNames names;
   for (const Flag& flag : flags) {
     if (!flag.name.empty()) names.emplace(flag.name);
   }
@@ -43,8 +43,8 @@ Names OptionsOfTable(std::span<const Flag> flags) {
 }
 
 // The beginnings of those lines of a help text that are about an option, the last one being --help.
-Names OptionsOfHelp(const std::string& help) {
-  Names names;
+OptionNames OptionsOfHelp(const std::string& help) {
+  OptionNames names;
   std::istringstream lines(help);
   for (std::string line; !names.contains("help") && std::getline(lines, line);) {
     if (line.starts_with("  --")) names.merge(OptionsIn(line.substr(0, line.find(' ', 2))));
@@ -53,11 +53,11 @@ Names OptionsOfHelp(const std::string& help) {
 }
 
 // The first cells of the tables of options in the part of docs/command-line.md that is about `command`.
-Names OptionsOfDocument(const std::string& command) {
+OptionNames OptionsOfDocument(const std::string& command) {
   const std::string document = Content(SourceDir() + "/docs/command-line.md");
   const size_t begin = document.find("# `pleat " + command + "`\n");
   EXPECT_NE(begin, std::string::npos);
-  Names names;
+  OptionNames names;
   std::istringstream lines(document.substr(begin, document.find("\n# `", begin + 1) - begin));
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("| `--")) names.merge(OptionsIn(line.substr(0, line.find(" | "))));
@@ -72,7 +72,7 @@ std::string ErrorOf(auto parse, const std::string& option) {
 }
 
 void ExpectSuggestionsKnown(std::span<const Flag> flags, auto parse) {
-  const Names known = OptionsOfTable(flags);
+  const OptionNames known = OptionsOfTable(flags);
   std::set<std::string> mistyped;
   for (const std::string& name : known) {
     for (size_t i = 0; i < name.size(); ++i) {
@@ -92,7 +92,7 @@ void ExpectSuggestionsKnown(std::span<const Flag> flags, auto parse) {
     const std::string error = ErrorOf(parse, "--" + name);
     const size_t hint = error.find("did you mean ");
     if (hint == std::string::npos) continue;
-    const Names suggested = OptionsIn(error.substr(hint));
+    const OptionNames suggested = OptionsIn(error.substr(hint));
     ASSERT_EQ(suggested.size(), 1u) << error;
     EXPECT_TRUE(known.contains(*suggested.begin())) << error;
   }
@@ -100,7 +100,7 @@ void ExpectSuggestionsKnown(std::span<const Flag> flags, auto parse) {
 
 TEST(OptionLists, OfFoldAgree) {
   FoldOptions options;
-  const Names table = OptionsOfTable(FoldFlags(options));
+  const OptionNames table = OptionsOfTable(FoldFlags(options));
   EXPECT_GT(table.size(), 40u);
   EXPECT_EQ(OptionsOfHelp(FoldHelp()), table);
   EXPECT_EQ(OptionsOfDocument("fold"), table);
@@ -108,7 +108,7 @@ TEST(OptionLists, OfFoldAgree) {
 
 TEST(OptionLists, OfAnalyzeAgree) {
   AnalyzeOptions options;
-  const Names table = OptionsOfTable(AnalyzeFlags(options));
+  const OptionNames table = OptionsOfTable(AnalyzeFlags(options));
   EXPECT_GT(table.size(), 15u);
   EXPECT_EQ(OptionsOfHelp(AnalyzeHelp()), table);
   EXPECT_EQ(OptionsOfDocument("analyze"), table);

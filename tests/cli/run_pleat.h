@@ -96,6 +96,13 @@ inline FoldResult Fold(const Arguments& arguments, std::string_view input = "") 
   return result;
 }
 
+// The same with --key k --quiet 1m --no-meta.
+inline FoldResult FoldByKey(const Arguments& more, std::string_view input = "{\"k\":1}\n") {
+  Arguments arguments = {"--key", "k", "--quiet", "1m", "--no-meta"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return Fold(arguments, input);
+}
+
 inline double Stat(const FoldResult& result, const std::string& name) {
   return ParseStats(result.stats)[name];
 }

@@ -12,22 +12,14 @@
 #include <pleat/folder.h>
 #include <pleat/partition.h>
 
+#include "tests/support/numbers.h"
+
 namespace pleat {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-struct Number {
-  int value;
-};
-struct Values {
-  std::vector<int> all;
-  void Fold(const Number& number) noexcept { all.push_back(number.value); }
-};
-
-const EngineTime kT0 = FromUnix(1'700'000'000s);
 
 // Does what it is told when an event is folded into it.
 struct Reentrant {

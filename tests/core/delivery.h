@@ -12,20 +12,10 @@
 #include <pleat/folder.h>
 
 #include "tests/support/check_whole.h"
+#include "tests/support/numbers.h"
 
 namespace pleat::leasing {
 using namespace std::chrono_literals;
-
-struct Number {
-  int value;
-};
-struct Values {
-  std::vector<int> all;
-  void Fold(const Number& number) noexcept { all.push_back(number.value); }
-};
-
-inline const EngineTime kT0 = FromUnix(1'700'000'000s);
-inline const LeaseTime kLease0 = LeaseTime(kT0);
 
 inline std::string Show(const Emission<Values>& e) {
   std::string out = e.key + ":";

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
 
+#include "tests/support/start.h"
+
 namespace pleat {
 namespace {
 
@@ -16,8 +18,6 @@ struct Event {};
 struct Nothing {
   void Fold(const Event&) noexcept {}
 };
-
-const EngineTime kT0 = FromUnix(1'700'000'000s);
 
 std::string ErrorOf(const EngineOptions& options) {
   return std::string(Engine::Open(options).status().message());

@@ -21,9 +21,10 @@
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
 
+#include "tests/support/start.h"
+
 namespace pleat {
 
-inline const EngineTime kT0 = FromUnix(std::chrono::seconds(1'700'000'000));
 inline constexpr Axis kBothAxes[] = {Axis::kArrival, Axis::kEvent};
 
 // What an event may say beside its value. Whether anybody listens depends on the rules.

@@ -16,6 +16,7 @@
 #include <pleat/partition.h>
 
 #include "tests/support/allocations.h"
+#include "tests/support/numbers.h"
 
 namespace pleat {
 namespace {
@@ -24,19 +25,10 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-struct Number {
-  int value;
-};
-struct Values {
-  std::vector<int> all;
-  void Fold(const Number& number) noexcept { all.push_back(number.value); }
-};
 struct Sum {
   int64_t sum = 0;
   void Fold(const Number& number) noexcept { sum += number.value; }
 };
-
-const EngineTime kT0 = FromUnix(1'700'000'000s);
 
 // An emission in one line: key, values, reason, and seconds since kT0 of first, last and closed.
 std::string Show(const Emission<Values>& e) {

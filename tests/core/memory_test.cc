@@ -25,6 +25,7 @@
 
 #include "tests/support/resident.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/start.h"
 
 namespace pleat {
 namespace {
@@ -36,8 +37,6 @@ constexpr size_t kMiB = size_t{1} << 20;
 // Pages begun in every table, pages between two uses, and what the allocator keeps; it does not grow with
 // what is held.
 constexpr size_t kSlack = 8 * kMiB;
-
-const EngineTime kT0 = FromUnix(1'700'000'000s);
 
 struct Hit {
   std::string_view id = {};

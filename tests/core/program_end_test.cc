@@ -7,12 +7,13 @@
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
 
+#include "tests/support/start.h"
+
 namespace pleat {
 namespace {
 
 using namespace std::chrono_literals;
 
-const EngineTime kT0 = FromUnix(1'700'000'000s);
 constexpr FolderOptions kOptions{.quiet_period = 5min, .max_hold = 1h};
 
 struct Count {

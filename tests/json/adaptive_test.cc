@@ -1,7 +1,5 @@
 // Whether a quiet period that adapts is worth having: on real logs it is held against every fixed one. What is
 // compared, and what it does not promise, is in docs/quiet-period.md.
-#include <zlib.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -13,54 +11,33 @@
 #include <pleat/folder.h>
 #include <pleat/json.h>
 
+#include "tests/json/real_logs.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/source_dir.h"
 
 namespace pleat {
 namespace {
 
 using namespace std::chrono_literals;
 
-struct RealLog {
-  std::string name;
-  std::string path;
-  std::string key;
-  std::string time;
-};
-
-struct Event {};
+struct Tick {};
 struct Nothing {
-  void Fold(const Event&) noexcept {}
+  void Fold(const Tick&) noexcept {}
 };
 struct Log {
   std::vector<std::string> keys;
-  std::vector<KeyedEvent<Event>> events;
+  std::vector<KeyedEvent<Tick>> events;
 };
-
-std::string Unpack(const std::string& path) {
-  std::string text;
-  std::vector<char> buffer(1 << 20);
-  const gzFile file = gzopen(path.c_str(), "rb");
-  for (int got = 1; got > 0; text.append(buffer.data(), static_cast<size_t>(std::max(got, 0)))) {
-    got = gzread(file, buffer.data(), static_cast<unsigned>(buffer.size()));
-  }
-  gzclose(file);
-  return text;
-}
 
 // The keys and times of a log: each event is a group of its own, which comes out with both.
 std::unique_ptr<Log> Read(const RealLog& real) {
-  FoldSpec spec;
-  spec.key = {{.name = "key", .path = real.key}};
-  spec.time = real.time;
+  FoldSpec spec = LogSpec(real);
   spec.quiet = 1h;
   spec.max_events = 1;
   auto engine = *Engine::Open(EngineOptionsFor(spec));
   auto folder = *JsonFolder::Open(*engine, "events", spec);
-  std::string text = Unpack(real.path);
-  const size_t bytes = text.size();
-  text.append(kLinePaddingBytes, ' ');
-  folder->FoldLines(std::string_view(text).substr(0, bytes), {}, [](const auto&) { return true; });
+  ReadLog(real, [&](std::string_view lines) {
+    folder->FoldLines(lines, {}, [](const auto&) { return true; });
+  });
   std::string out;
   folder->Pop(SIZE_MAX, out);
 
@@ -88,7 +65,7 @@ struct Outcome {
 
 Outcome FoldAll(const Log& log, const FolderOptions& options, int partitions = 1) {
   auto engine = *Engine::Open({.partitions = partitions, .axis = Axis::kEvent});
-  Folder<Event, Nothing> folder(*engine, "log", options);
+  Folder<Tick, Nothing> folder(*engine, "log", options);
   folder.FoldBatch(log.events);
   engine->Advance(log.events.back().at + 24h * 365);
   std::vector<Duration> delays;
@@ -165,15 +142,9 @@ TEST_P(AdaptiveOnRealLogs, UnderAMaxHoldItsP99IsNoLongerEither) {
   }
 }
 
-const std::string kShared = SharedData() + "/";
-INSTANTIATE_TEST_SUITE_P(
-    RealLogs, AdaptiveOnRealLogs,
-    testing::Values(RealLog{"WikitickerSlice",
-                            SourceDir() + "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz",
-                            "user", "time"},
-                    RealLog{"GharchiveByRepo", kShared + "gharchive2015-apr.ndjson.gz", "repo",
-                            "dt"}),
-    [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(RealLogs, AdaptiveOnRealLogs,
+                         testing::Values(kWikitickerSlice, kGharchiveByRepo),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace pleat

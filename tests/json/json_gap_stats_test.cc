@@ -1,7 +1,5 @@
 // What GapStats of a running folder say of other quiet periods, beside what an Analyzer has counted, on real logs.
 // docs/quiet-period.md has the figures.
-#include <zlib.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -14,57 +12,27 @@
 #include <pleat/json.h>
 #include <pleat/json_analysis.h>
 
-#include "tests/support/source_dir.h"
+#include "tests/json/real_logs.h"
 
 namespace pleat {
 namespace {
 
 using namespace std::chrono_literals;
 
-struct RealLog {
-  std::string name;
-  std::string path;
-  std::string key;
-  std::string time;
-  TimeUnit unit = TimeUnit::kNotStated;
-};
-
-FoldSpec SpecOf(const RealLog& log, Duration quiet) {
-  FoldSpec spec;
-  spec.key = {{.name = "key", .path = log.key}};
-  spec.time = log.time;
-  spec.time_unit = log.unit;
+FoldSpec MeasuredSpecOf(const RealLog& log, Duration quiet) {
+  FoldSpec spec = LogSpec(log);
   spec.quiet = quiet;
   spec.max_hold = kForever;
   spec.gap_stats = true;
   return spec;
 }
 
-// The lines of a file, some at a time.
-template <class See>
-void ReadFile(const std::string& path, const See& see) {
-  constexpr size_t kBytes = 1 << 16;
-  const gzFile file = gzopen(path.c_str(), "rb");
-  ASSERT_NE(file, nullptr);
-  std::string text;
-  std::vector<char> buffer(kBytes);
-  for (int got = 1; got > 0;) {
-    got = gzread(file, buffer.data(), kBytes);
-    text.append(buffer.data(), static_cast<size_t>(std::max(got, 0)));
-    const size_t whole = got > 0 ? text.rfind('\n') + 1 : text.size();
-    const std::string padded = text.substr(0, whole) + std::string(kLinePaddingBytes, ' ');
-    see(std::string_view(padded).substr(0, whole));
-    text.erase(0, whole);
-  }
-  gzclose(file);
-}
-
 std::unique_ptr<GapStats> Measure(const RealLog& log, Duration quiet) {
-  const FoldSpec spec = SpecOf(log, quiet);
+  const FoldSpec spec = MeasuredSpecOf(log, quiet);
   const auto engine = *Engine::Open(EngineOptionsFor(spec));
   const auto folder = *JsonFolder::Open(*engine, "log", spec);
   std::string out;
-  ReadFile(log.path, [&](std::string_view lines) {
+  ReadLog(log, [&](std::string_view lines) {
     while (!lines.empty()) {  // often enough that what is due does not count as open for long
       const size_t end = lines.find('\n', std::min<size_t>(lines.size() - 1, 2048));
       const size_t part = end == std::string_view::npos ? lines.size() : end + 1;
@@ -80,9 +48,9 @@ std::unique_ptr<GapStats> Measure(const RealLog& log, Duration quiet) {
 std::unique_ptr<const Analysis> Analyze(const RealLog& log, std::vector<Duration> grid,
                                         Duration max_hold) {
   auto analyzer =
-      *JsonAnalyzer::Open(SpecOf(log, 1s), {.grid = std::move(grid), .max_hold = max_hold});
+      *JsonAnalyzer::Open(MeasuredSpecOf(log, 1s), {.grid = std::move(grid), .max_hold = max_hold});
   JsonLines lines(*analyzer);
-  ReadFile(log.path, [&](std::string_view text) {
+  ReadLog(log, [&](std::string_view text) {
     lines.Read(text);
     analyzer->Add(lines, [](const UnusualLine&) { return true; });
   });
@@ -147,17 +115,9 @@ TEST_P(LiveGapStats, GuessTheRatioWithAMaxHoldWithinTwoPoints) {
   }
 }
 
-const std::string kShared = SharedData() + "/";
-INSTANTIATE_TEST_SUITE_P(
-    RealLogs, LiveGapStats,
-    testing::Values(RealLog{"WikitickerSlice",
-                            SourceDir() + "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz",
-                            "user", "time"},
-                    RealLog{"Gharchive", kShared + "gharchive2015-apr.ndjson.gz", "actor", "dt"},
-                    RealLog{"Higgs", kShared + "higgs-activity.ndjson.gz", "userB", "timestamp",
-                            TimeUnit::kSeconds},
-                    RealLog{"ZeekByHost", kShared + "zeek-wrccdc.ndjson.gz", "/id.orig_h", "ts"}),
-    [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(RealLogs, LiveGapStats,
+                         testing::Values(kWikitickerSlice, kGharchive, kHiggs, kZeekByHost),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace pleat

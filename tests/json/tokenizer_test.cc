@@ -16,6 +16,7 @@
 #include "engine/json/tokens.h"
 #include "engine/json/utf8.h"
 #include "tests/json/lines.h"
+#include "tests/support/source_dir.h"
 
 namespace pleat {
 namespace {
@@ -55,7 +56,7 @@ class BothTokenizers : public testing::Test {
 
 TEST_F(BothTokenizers, AgreeOnTheTestSuiteOfDocuments) {
   size_t files = 0;
-  const std::string corpus = std::string(PLEAT_SOURCE_DIR) + "/fuzz/corpus/differential";
+  const std::string corpus = SourceDir() + "/fuzz/corpus/differential";
   for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
     std::ifstream file(entry.path(), std::ios::binary);
     ExpectTheSame(std::string(std::istreambuf_iterator<char>(file), {}));

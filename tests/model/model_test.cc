@@ -12,64 +12,64 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-EngineTime Second(int64_t n) { return FromUnix(std::chrono::seconds(n)); }
+EngineTime AtSecond(int64_t n) { return FromUnix(std::chrono::seconds(n)); }
 
-FolderOptions Quiet(int64_t seconds) {
+FolderOptions QuietFor(int64_t seconds) {
   return {.quiet_period = std::chrono::seconds(seconds), .max_hold = kForever};
 }
 
 TEST(FoldModel, WatermarkClosesAndNotTheStamp) {
-  FoldModel model({.axis = Axis::kEvent, .lateness = std::chrono::seconds(30)}, Quiet(60));
-  model.Fold("key", 1, Second(0));
-  EXPECT_EQ(model.Fold("key", 2, Second(80)), FoldOutcome::kFolded);
+  FoldModel model({.axis = Axis::kEvent, .lateness = std::chrono::seconds(30)}, QuietFor(60));
+  model.Fold("key", 1, AtSecond(0));
+  EXPECT_EQ(model.Fold("key", 2, AtSecond(80)), FoldOutcome::kFolded);
   model.CloseAll();
   const std::vector<ModelGroup> groups = model.Pop(9);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(groups[0].events, (std::vector<uint64_t>{1, 2}));
-  EXPECT_EQ(groups[0].closed, Second(50));
+  EXPECT_EQ(groups[0].closed, AtSecond(50));
 }
 
 TEST(FoldModel, OvertakenGroupSurfacesAtItsDue) {
-  FoldModel model({.axis = Axis::kArrival}, Quiet(60));
-  model.Fold("key", 1, Second(0));
-  EXPECT_EQ(model.Fold("key", 2, Second(60)), FoldOutcome::kOpened);
+  FoldModel model({.axis = Axis::kArrival}, QuietFor(60));
+  model.Fold("key", 1, AtSecond(0));
+  EXPECT_EQ(model.Fold("key", 2, AtSecond(60)), FoldOutcome::kOpened);
   EXPECT_TRUE(model.Pop(9).empty());
   EXPECT_EQ(model.ledger().open, 2u);
-  model.Advance(Second(60));
+  model.Advance(AtSecond(60));
   const std::vector<ModelGroup> groups = model.Pop(9);
   ASSERT_EQ(groups.size(), 1u);
-  EXPECT_EQ(groups[0].closed, Second(60));
+  EXPECT_EQ(groups[0].closed, AtSecond(60));
   EXPECT_EQ(groups[0].reason, Reason::kQuiet);
 }
 
 TEST(FoldModel, GroupOpenedOverdueClosesWithItsOwnEvent) {
-  FoldModel model({.axis = Axis::kEvent}, Quiet(60));
-  model.Fold("now", 1, Second(1000));
-  EXPECT_EQ(model.Fold("old", 2, Second(5)), FoldOutcome::kOpened);
+  FoldModel model({.axis = Axis::kEvent}, QuietFor(60));
+  model.Fold("now", 1, AtSecond(1000));
+  EXPECT_EQ(model.Fold("old", 2, AtSecond(5)), FoldOutcome::kOpened);
   const std::vector<ModelGroup> groups = model.Pop(9);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(groups[0].key, "old");
-  EXPECT_EQ(groups[0].closed, Second(65));
+  EXPECT_EQ(groups[0].closed, AtSecond(65));
 }
 
 TEST(FoldModel, MaxHoldIsTheReasonOnlyWhenItComesStrictlyFirst) {
   for (const int64_t hold : {59, 60}) {
-    FolderOptions options = Quiet(60);
+    FolderOptions options = QuietFor(60);
     options.max_hold = std::chrono::seconds(hold);
     FoldModel model({}, options);
-    model.Fold("key", 1, Second(0));
-    model.Advance(Second(60));
+    model.Fold("key", 1, AtSecond(0));
+    model.Advance(AtSecond(60));
     EXPECT_EQ(model.Pop(1).at(0).reason, hold < 60 ? Reason::kMaxHold : Reason::kQuiet);
   }
 }
 
 TEST(FoldModel, WhatTimeClosedComesBeforeWhatAnEventClosed) {
-  FolderOptions options = Quiet(60);
+  FolderOptions options = QuietFor(60);
   options.max_events = 2;
   FoldModel model({.axis = Axis::kEvent}, options);
-  model.Fold("pair", 1, Second(30));
-  model.Fold("quiet", 2, Second(0));
-  model.Fold("pair", 3, Second(60));
+  model.Fold("pair", 1, AtSecond(30));
+  model.Fold("quiet", 2, AtSecond(0));
+  model.Fold("pair", 3, AtSecond(60));
   const std::vector<ModelGroup> groups = model.Pop(9);
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[0].key, "quiet");
@@ -78,7 +78,7 @@ TEST(FoldModel, WhatTimeClosedComesBeforeWhatAnEventClosed) {
 
 TEST(PlainTime, ReadsRfc3339AndNothingElse) {
   EXPECT_EQ(ReadPlainTimestamp("1970-01-01T00:00:01.1234569Z"), FromUnix(Duration{1'123'456}));
-  EXPECT_EQ(ReadPlainTimestamp("1970-01-01 01:00:00+01:00"), Second(0));
+  EXPECT_EQ(ReadPlainTimestamp("1970-01-01 01:00:00+01:00"), AtSecond(0));
   EXPECT_EQ(ReadPlainTimestamp("0001-01-01t00:00:00z"), kBeginningOfTime);
   EXPECT_EQ(ReadPlainTimestamp("9999-12-31T23:59:59.999999Z"), kEndOfTime);
   for (const char* bad :
@@ -94,7 +94,7 @@ TEST(PlainTime, ReadsNumbersAsDecimalsAndCutsTowardZero) {
   EXPECT_EQ(ReadPlainNumber("-1.9999999", 6), FromUnix(Duration{-1'999'999}));
   EXPECT_EQ(ReadPlainNumber("1442018855776123456", -3), FromUnix(Duration{1'442'018'855'776'123}));
   EXPECT_EQ(ReadPlainNumber("15e-1", 6), FromUnix(Duration{1'500'000}));
-  EXPECT_EQ(ReadPlainNumber("0e99999", 6), Second(0));
+  EXPECT_EQ(ReadPlainNumber("0e99999", 6), AtSecond(0));
   EXPECT_EQ(ReadPlainNumber("1e30", 6), std::nullopt);
   EXPECT_EQ(WritePlainTimestamp(FromUnix(Duration{-1})), "1969-12-31T23:59:59.999999Z");
 }

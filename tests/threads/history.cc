@@ -14,6 +14,7 @@
 
 #include <pleat/folder.h>
 
+#include "tests/support/start.h"
 #include "tests/threads/history_model.h"
 
 namespace pleat::inline v0_1 {
@@ -106,9 +107,6 @@ struct Numbers {
   }
   std::vector<uint16_t> list() const { return {all.begin(), all.begin() + size}; }
 };
-
-const EngineTime kT0 = FromUnix(1'700'000'000s);
-const LeaseTime kLease0 = LeaseTime(kT0);
 
 class Recorder {
  public:

@@ -12,14 +12,13 @@
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
 
+#include "tests/support/start.h"
+
 namespace pleat::inline v0_1 {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::SizeIs;
-
-const EngineTime kT0 = FromUnix(1'700'000'000s);
-const LeaseTime kLease0 = LeaseTime(kT0);
 
 struct Plain {
   int events = 0;

@@ -11,6 +11,7 @@
 
 #include <pleat/folder.h>
 
+#include "tests/support/start.h"
 #include "tests/threads/tracked_events.h"
 
 namespace pleat::inline v0_1 {
@@ -18,7 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const EngineTime kT0 = FromUnix(1'700'000'000s);
 constexpr uint32_t kEvents = 600;
 constexpr size_t kWorkersMax = 5;
 constexpr uint64_t kStepsMax = 50'000;

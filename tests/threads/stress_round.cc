@@ -15,6 +15,7 @@
 
 #include <pleat/folder.h>
 
+#include "tests/support/start.h"
 #include "tests/threads/stress_config.h"
 #include "tests/threads/tracked_events.h"
 
@@ -22,7 +23,6 @@ namespace pleat::inline v0_1 {
 namespace {
 
 using namespace std::chrono_literals;
-const EngineTime kT0 = FromUnix(1'700'000'000s);
 constexpr size_t kBatchMax = 12;
 constexpr int kSideFolders = 4;
 

@@ -15,6 +15,7 @@
 #include <pleat/folder.h>
 
 #include "engine/what_if/open_count.h"
+#include "tests/support/start.h"
 
 namespace pleat {
 namespace {
@@ -35,8 +36,6 @@ struct Event {
   EngineTime at;
 };
 using Events = std::vector<Event>;
-
-const EngineTime kT0 = FromUnix(1'700'000'000s);
 
 uint64_t Seed() {
   const char* const given = std::getenv("PLEAT_SEED");
