@@ -18,27 +18,32 @@
 using namespace std::chrono_literals;
 
 template <class... Args>
-bool Publish(const Args &...);
+bool Publish(const Args&...);
 template <class... Args>
-bool PublishOnce(const Args &...);
+bool PublishOnce(const Args&...);
 template <class... Args>
-void Print(const Args &...);
+void Print(const Args&...);
 template <class... Args>
-void Show(const Args &...);
+void Show(const Args&...);
 template <class... Args>
-void Store(const Args &...);
+void Store(const Args&...);
 template <class... Args>
-void Handle(const Args &...);
+void Handle(const Args&...);
 template <class... Args>
-void Answer(const Args &...);
+void Answer(const Args&...);
 template <class... Args>
-void Reject(const Args &...);
+void Reject(const Args&...);
 template <class... Args>
-void Warn(const Args &...);
+void Warn(const Args&...);
 
-#define PLEAT_EXAMPLE_PARAMETERS                                                             \
-  [[maybe_unused]] pleat::EngineTime now, [[maybe_unused]] pleat::LeaseTime lease_now,       \
-      [[maybe_unused]] std::string_view key, [[maybe_unused]] int i, [[maybe_unused]] int n, \
-      [[maybe_unused]] std::span<const pleat::KeyedEvent<Step>> batch,                       \
-      [[maybe_unused]] pleat::Driver &driver,                                                \
-      [[maybe_unused]] pleat::Consumer<Basket> &consumer
+// clang-format off
+#define PLEAT_EXAMPLE_PARAMETERS                                      \
+  [[maybe_unused]] pleat::EngineTime now,                             \
+  [[maybe_unused]] pleat::LeaseTime lease_now,                        \
+  [[maybe_unused]] std::string_view key,                              \
+  [[maybe_unused]] int i,                                             \
+  [[maybe_unused]] int n,                                             \
+  [[maybe_unused]] std::span<const pleat::KeyedEvent<Step>> batch,    \
+  [[maybe_unused]] pleat::Driver& driver,                             \
+  [[maybe_unused]] pleat::Consumer<Basket>& consumer
+// clang-format on
