@@ -15,6 +15,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include "tests/asio/fixtures.h"
+#include "tests/core/key_counter.h"
 
 namespace pleat {
 namespace {
@@ -60,6 +61,21 @@ TEST(Consumer, WaitsUntilACallClosesAGroup) {
   EXPECT_EQ(got.calls, 0);
   service.Poll();
   EXPECT_EQ(got.calls, 1);
+}
+
+// See tests/core/key_counter.h.
+TEST(Consumer, TakesFromACollectionOfAnotherKind) {
+  Service service;
+  KeyCounter visits(*service.engine, "visits", 1h);
+  Consumer consumer(*service.driver, visits);
+  Got got;
+  consumer.async_lease(got.One());
+  const EngineTime now = service.driver->now();
+  visits.Count("home", now);
+  service.Poll();
+  EXPECT_EQ(got.calls, 0);
+  service.Pass(1h);
+  EXPECT_THAT(got.keys, ElementsAre("home"));
 }
 
 TEST(Consumer, ServesOperationsInTheOrderInWhichTheyCame) {
