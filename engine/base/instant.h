@@ -1,7 +1,8 @@
-// An Instant says when one operation happens: all that a book may know of time and order. It is taken
-// once for each operation, under the partition's lock, by Partition::Do(), and nobody else can make
-// one. Whatever changes a book asks for it; so nothing changes a book but what came through that
-// door. The same operation with the same instant has the same result, today or in a replay.
+// An Instant says when one operation happens: all that a book may know of time and order. It is
+// taken once for each operation, under the partition's lock, by Partition::Do(), and nobody else
+// can make one. Whatever changes a book asks for it; so nothing changes a book but what came
+// through that door. The same operation with the same instant has the same result, today or in a
+// replay.
 #pragma once
 
 #include <cstdint>

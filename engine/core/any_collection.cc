@@ -14,7 +14,7 @@ AnyCollection::AnyCollection(std::shared_ptr<EngineCore> engine,
                              std::shared_ptr<Collection> collection)
     : engine_(std::move(engine)), collection_(std::move(collection)) {}
 
-// What comes from inside a function of the caller's gets no further than here.
+// Calls from inside a function of the caller's get no further than here.
 
 void AnyCollection::Close() noexcept {
   const Call call;

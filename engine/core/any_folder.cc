@@ -100,7 +100,7 @@ void AnyFolder::OpenFailed(std::string_view name, const absl::Status& why) noexc
 
 FolderCore& AnyFolder::core() const noexcept { return static_cast<FolderCore&>(collection()); }
 
-// What comes from inside a function of the caller's gets no further than here.
+// Calls from inside a function of the caller's get no further than here.
 FoldOutcome AnyFolder::Fold(std::string_view key, const void* event, EngineTime at) noexcept {
   const Call call;
   if (call.nested()) return FoldOutcome::kWouldDeadlock;

@@ -5,7 +5,8 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-// Enough for a strip's cache lines to come while another strip is folded, few enough for them to stay.
+// Enough for a strip's cache lines to come while another strip is folded, few enough for them to
+// stay.
 constexpr size_t kStripEvents = 32;
 
 }  // namespace

@@ -7,13 +7,13 @@
 //   2. Sorts the events by partition, in input order within each, and cuts them into strips of at
 //      most 32 events of one partition.
 //   3. Takes the strips through a pipeline of three stages, each one strip behind the stage before
-//      it: fetch the index lines, fetch the groups' lines, fold. (Long keys have a third line, which
-//      is fetched for the whole strip just before it is folded.)
+//      that one: fetch the index lines, fetch the groups' lines, fold. (Long keys have a third line, which
+//      is fetched for the whole strip just before folding.)
 //
-// A partition is locked from the first stage of its first strip to the last stage of its last one, so
-// three are held at a time. They are only tried while others are held; strips whose partition was
-// busy go through the pipeline again, whose first lock, when none is held, may be waited for. So two
-// batches can neither deadlock nor queue up behind each other. Each piece starts at another
+// A partition is locked from the first stage of its first strip to the last stage of its last one,
+// so three are held at a time. They are only tried while others are held; strips whose partition
+// was busy go through the pipeline again, whose first lock, when none is held, may be waited for.
+// So two batches can neither deadlock nor queue up behind each other. Each piece starts at another
 // partition, because two that start at the same one would meet all the way.
 //
 // The result does not depend on any of this: within a partition the order is that of the input, and
@@ -43,8 +43,8 @@ class BatchPlan {
     uint16_t partition;
     uint16_t begin;
     uint16_t end;
-    bool goes_on;  // the strip before it is of the same partition
-    bool ends;     // the strip after it is not
+    bool goes_on;  // the strip before is of the same partition
+    bool ends;     // the strip after is not
     bool locked;   // by us; if not, somebody else had it
   };
   enum class Fate : uint8_t { kFold, kTooLong, kFuture };
@@ -136,7 +136,7 @@ class BatchPiece {
     counts_[static_cast<size_t>(FoldOutcome::kElsewhere)] += size_ - plan_.size();
   }
 
-  // Folds the strips whose partitions are free; if it `waits`, the first one at any rate.
+  // Folds the strips whose partitions are free; with `waits`, the first one at any rate.
   void RunPipeline(bool waits) {
     const size_t count = plan_.strip_count();
     for (size_t step = 0; step < count + 2; ++step) {

@@ -19,7 +19,7 @@ void Collection::AddBook(Home& home) {
   home.partition->AddBook(std::move(book));
 }
 
-// What a book holds is destroyed without the partition's lock, for which others wait.
+// Books are destroyed without the partition's lock, for which others wait.
 void Collection::Close() {
   closed_ = true;
   for (size_t i = 0; i < homes_.size(); ++i) {
@@ -47,10 +47,10 @@ void Collection::HandOverRange(PartitionRange range) noexcept ABSL_NO_THREAD_SAF
 
 // --- Handing out
 
-// Merges what the partitions of `from` have to hand out, and hands out up to `max` of it by
-// `hand_out(outbox, next, at)`. A book that has taken back so much, or gone through so much that
-// waits for its key, that others should have their turn at the locks, says so before it knows what
-// comes next: then all begin again, or, if something was handed out, that is it.
+// Merges the emissions of the partitions of `from`, and hands out up to `max` of them by
+// `hand_out(outbox, next, at)`. A book that has taken back many leases, or passed many emissions
+// that wait for their key, says kLater, so that others have their turn at the locks: then all begin
+// again, or, if something was handed out, the call ends.
 template <class HandOut>
 size_t Collection::HandOutRange(size_t max, PartitionRange from, bool lends,
                                 const HandOut& hand_out) ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -67,14 +67,14 @@ size_t Collection::HandOutRange(size_t max, PartitionRange from, bool lends,
   std::vector<Head> heads;
   heads.reserve(static_cast<size_t>(range.end - range.begin));
   size_t handed_out = 0;
-  bool known = true;  // what comes next, of every book
+  bool known = true;  // the next emission, of every book
   do {
     known = true;
     heads.clear();
     LockRange(range);
     const EngineTime now = timeline.now();
     const LeaseTime leases = timeline.lease_now();
-    // One operation: has `hand_out` of the head before, if any, and a look at what comes next.
+    // One operation: `before` of the head, and a look at the emission that comes next.
     const auto look = [&](Head& head, const auto& before) {
       Partition& partition = *head.home->partition;
       OutboxBook& book = *head.home->book;
@@ -173,7 +173,7 @@ LeaseOutcome Collection::DropDeadLetter(const LeaseToken& token) {
       token, [&](Outbox& outbox, const Instant& at) { return outbox.DropDeadLetter(token, at); });
 }
 
-// Which letters there are depends on what has run out by now.
+// Leases that have run out by now may have become letters.
 bool Collection::ScanDeadLetters(ScanCursor& cursor, size_t max, Outbox::SeeDead see) {
   for (size_t seen = 0; cursor.partition < engine_.partition_count(); ++cursor.partition) {
     const Home& home = homes_[static_cast<size_t>(cursor.partition)];

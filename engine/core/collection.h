@@ -2,7 +2,7 @@
 // right books. A book comes with the first event of its partition, so that a collection without
 // events costs next to nothing.
 //
-// Thread safety: any thread, any time. A call locks the partition that it concerns, or several in
+// Thread safety: any thread, any time. A call locks its partition, or several in
 // index order; whatever changes a book goes through Partition::Do().
 #pragma once
 
@@ -60,7 +60,7 @@ class Collection {
   void CheckWhole();
 
  protected:
-  // A partition and our book in it, which it owns and guards.
+  // A partition and our book there, which the partition owns and guards.
   struct Home {
     Partition* partition;
     OutboxBook* book = nullptr;  // none before the first event, and none once we are closed
@@ -95,8 +95,8 @@ class Collection {
   }
 
   PartitionRange Clip(PartitionRange range) const noexcept;
-  // For what must see one instant in several partitions: their locks, taken in index order and held
-  // for long.
+  // For calls that must see one instant in several partitions: their locks, taken in index order
+  // and held for long.
   void LockRange(PartitionRange range) noexcept;
   void HandOverRange(PartitionRange range) noexcept;
 
@@ -114,7 +114,8 @@ class Collection {
   // By partition, whose lock guards them. Never resized.
   std::vector<Home> homes_;
   std::vector<Outbox::Listeners> listeners_;
-  // Listeners of an empty range, who are told of Close() only. Guarded by the first partition's lock.
+  // Listeners of an empty range, who are told of Close() only. Guarded by the first partition's
+  // lock.
   Outbox::Listeners idle_listeners_;
 };
 

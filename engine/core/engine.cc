@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kPartitionsMax = 4096;
 
-// A partition of a folder touches the beginning of four pages once it has a group at all: groups,
-// index, deadlines, and one to grow. What is bigger than that is worth huge pages.
+// A partition of a folder touches the beginning of four pages once there is a group: groups,
+// index, deadlines, and one to grow. Folders with more are worth huge pages.
 constexpr size_t kPlainPages = 4;
 
 // How many groups are looked at under one lock: some tens of microseconds.
@@ -61,8 +61,8 @@ EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key, ui
 
 EngineCore::~EngineCore() = default;
 
-// A partition's lock is let go every so often, so that whoever folds into it need not wait for all that
-// is due.
+// A partition's lock is let go every so often, so that folds there need not wait until all that is
+// due has closed.
 bool EngineCore::VisitDue(Schedule& schedule, EngineTime due_by, size_t budget, Visit visit) {
   while (Timer* due = schedule.FirstDue(due_by)) {
     Partition& partition = static_cast<PartitionTimer&>(*due).partition();
@@ -119,7 +119,8 @@ absl::Status EngineCore::Add(const std::shared_ptr<Collection>& collection) {
   return absl::OkStatus();
 }
 
-// Under the lock to its end, so that nobody destroys the engine, or finds the name free, while states are destroyed.
+// Under the lock to its end, so that nobody destroys the engine, or finds the name free, while
+// states are destroyed.
 void EngineCore::Remove(Collection& collection) {
   std::shared_ptr<Collection> gone;
   LockGuard guard(lock_);
@@ -152,7 +153,8 @@ Engine::~Engine() {
   core_->Close();
 }
 
-// The calls that take a lock under which functions of the caller's may run do nothing from inside one of those.
+// The calls that take a lock under which functions of the caller's may run do nothing from inside
+// one of those.
 
 void Engine::Advance(EngineTime now) noexcept {
   const Call call;

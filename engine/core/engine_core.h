@@ -1,5 +1,6 @@
-// What stands behind Engine: the time, the partitions, the schedule of their deadlines, and the
-// collections by name. It outlives its Engine, empty, for as long as somebody has a collection of it.
+// EngineCore stands behind Engine: the time, the partitions, the schedule of their deadlines, and
+// the collections by name. The core outlives its Engine, empty, while somebody has a collection of
+// it.
 #pragma once
 
 #include <atomic>
@@ -57,9 +58,10 @@ class EngineCore {
   // Closes every collection, and keeps no other one: the engine is gone.
   void Close();
 
-  // Keeps a collection. kAlreadyExists if there is one of its name; kFailedPrecondition after Close().
+  // Keeps a collection. kAlreadyExists if there is one of its name; kFailedPrecondition after
+  // Close().
   absl::Status Add(const std::shared_ptr<Collection>& collection);
-  // Closes it and keeps it no longer, unless that has been done.
+  // Closes the collection and forgets it, unless that has been done.
   void Remove(Collection& collection);
 
  private:

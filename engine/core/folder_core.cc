@@ -41,7 +41,7 @@ std::unique_ptr<OutboxBook> FolderCore::MakeBook(int partition) {
                                     listeners(partition));
 }
 
-// One operation: time moves as it would by an event that is folded, then `change(book, hash, at)`
+// One operation: time moves as by an event that is folded, then `change(book, hash, at)`
 // has its group.
 template <class Change>
 ControlOutcome FolderCore::Control(std::string_view key, std::optional<EngineTime> at,
@@ -94,8 +94,8 @@ bool FolderCore::Scan(ScanCursor& cursor, size_t max, AnyFolder::See see) {
   return false;
 }
 
-// Time must not move between one partition and the next: what closed by an event at a later time than
-// ours would lie ahead of us.
+// Time must not move between one partition and the next: groups that an event closed at a later
+// time than ours would lie ahead of us.
 void FolderCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   const PartitionRange all = Clip({});
   LockRange(all);

@@ -1,4 +1,4 @@
-// What stands behind AnyFolder: the collection whose books are FoldBooks.
+// FolderCore stands behind AnyFolder: the collection whose books are FoldBooks.
 #pragma once
 
 #include <memory>

@@ -3,9 +3,9 @@
 //
 // A BookT is an OutboxBook with these members, of which `at` is the Instant of the operation:
 //
-//   using Guess = ...;                              what a look ahead has found
+//   using Guess = ...;                              the find of a look ahead
 //   void PrefetchIndex(uint64_t hash) const;        the three steps of a look ahead, each of which
-//   Guess PrefetchGroup(uint64_t hash) const;       fetches what the next one reads
+//   Guess PrefetchGroup(uint64_t hash) const;       fetches for the next one
 //   void PrefetchLongKey(Guess) const;
 //   uint32_t Find(const EventRef&) const;           the entry of the event's key
 //   uint32_t Find(const EventRef&, Guess) const;

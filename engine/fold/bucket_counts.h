@@ -1,10 +1,10 @@
-// BucketCounts counts what a BasicHistogram of as many digits counts, in little memory: a book keeps one in every
-// partition, and while it folds the cache has better things to hold.
+// BucketCounts is a BasicHistogram of as many digits in little memory: a book keeps one in every
+// partition, and while folding the cache has better things to hold.
 //
-// The counters are 16 bits wide and come in pages of 4 KiB, which exist once something is counted in them. A
-// counter that has run full begins again, and how often it has is kept elsewhere. The
-// buckets of round values lie apart from those between them, as a stream has mostly the one kind or the
-// other: stamps in seconds, or in microseconds.
+// The counters are 16 bits wide and come in pages of 4 KiB, which exist once something is counted
+// in them. A counter that has run full begins again; how often is kept apart. The buckets of round
+// values lie apart from those between them, as a stream has mostly the one kind or the other:
+// stamps in seconds, or in microseconds.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class BucketCounts {
 
   void Add(uint64_t value) { Count(value, SlotOf(value)); }
 
-  // Add() in two steps, so that what many values take from memory can come at once.
+  // Add() in two steps, so that the lines of many values can come from memory at once.
   static uint32_t SlotOf(uint64_t value) noexcept { return SlotOfBucket(Buckets::IndexOf(value)); }
   void Prefetch(uint32_t slot) const noexcept {
     if (const Page* page = pages_[slot / kPerPage].get())

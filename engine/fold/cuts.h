@@ -1,7 +1,6 @@
-// Cuts makes copies of open groups to be handed out as they are so far: for a leading edge, when the
-// group opens; for a partial, at each instant of the group's grid if anything has folded into it
-// since the last one. A cut is an entry of its own. From there on it is emitted as any entry is, and
-// the group goes on.
+// Cuts makes copies of open groups to be handed out as they are so far: for a leading edge, when
+// the group opens; for a partial, at each instant of the group's grid if events have folded since
+// the last one. A cut is an entry of its own and is emitted as any entry is; the group goes on.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +19,7 @@ class Cuts {
   using Kind = GroupTable::Kind;
   static constexpr uint32_t kNone = GroupTable::kNone;
 
-  // What is given outlives the cuts. REQUIRES for all else: the groups have Extra.
+  // All three outlive the cuts. REQUIRES for all else: the groups have Extra.
   Cuts(GroupTable& groups, const Room& room, const Outbox& outbox)
       : groups_(groups), room_(room), outbox_(outbox) {}
 

@@ -199,8 +199,8 @@ void FoldBook::CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint
               at);
 }
 
-// An entry that an event has ended goes out at once if no older deadline waits, and else waits among
-// them.
+// An entry that an event has ended goes out at once if no older deadline waits, and else waits
+// among them.
 void FoldBook::PushInOrder(const Due& due, const Instant& at) {
   if (groups_.NextDue() > due.ripe) {
     Push(due, at);
@@ -247,13 +247,13 @@ void FoldBook::PushEmission(const Due& due, const Instant& at) {
                at);
 }
 
-// --- What the outbox asks
+// --- The entries, for the outbox
 
 ClosedGroup FoldBook::Show(const Ready& ready) const noexcept {
   const uint32_t number = ready.entry;
   const Group& group = groups_.at(number);
   const auto reason = static_cast<Reason>(ready.tag);
-  // An event that was too old for the group has closed it before its time.
+  // An event that was too old for the group has closed the group before its time.
   const bool too_old = ready.by_event && StepOf(ready.order) == Step::kBeforeIt;
   const bool by_time = !too_old && (reason == Reason::kQuiet || reason == Reason::kMaxHold ||
                                     reason == Reason::kPartial);

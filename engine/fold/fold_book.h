@@ -1,16 +1,16 @@
-// A FoldBook is one folder inside one partition: it takes an event into its key's group, and puts
+// A FoldBook is one folder inside one partition: the book takes events into groups by key, and puts
 // groups that close into its outbox. It is a pure state machine: time, position and budget come in
-// as arguments. Every method runs under the partition's lock, and what changes the book comes
+// as arguments. Every method runs under the partition's lock, and every change comes
 // through Partition::Do().
 //
 // The parts, each of which knows nothing of the book:
 //
 //   GroupTable     the groups, found by key and by deadline
-//   Memory         what has to be remembered of events and groups that are gone
-//   Room           what still fits the limit on bytes
+//   Memory         ids of events, and notes about groups that are gone
+//   Room           the limit on bytes
 //   Cuts           copies of open groups, for leading edges and partials
 //   FoldObserver   measuring and learning, for folders that ask for them
-//   Outbox         what waits for consumers
+//   Outbox         the emissions that wait for consumers
 //
 // A group's life:
 //
@@ -26,13 +26,13 @@
 // group that an event has ended goes to the outbox at once, unless older deadlines have not been
 // applied yet; then it waits among them.
 //
-// An open group can be handed out as it is so far: a *cut*, which is a copy of it in an entry of its
-// own. A cut for the leading edge is ended from its beginning; a cut for a partial waits for its
-// instant like an overtaken group. A correction is an ended group of one late event.
+// An open group can be handed out before it closes: as a *cut*, a copy of the group in an entry of
+// its own. A cut for the leading edge is ended from its beginning; a cut for a partial waits for
+// its instant like an overtaken group. A correction is an ended group of one late event.
 //
 // Invariants, beside those of the parts:
 //   - Time never goes back here: a call with an earlier time than one before (batches that overlap
-//     each carry their own) counts as if it had come with the latest. Positions likewise.
+//     each carry their own) counts as a call at the latest time. Positions likewise.
 //   - The ledger balances after every call.
 //   - Nothing here depends on the hash, except the speed.
 #pragma once
@@ -66,7 +66,7 @@ class FoldBook final : public OutboxBook {
  public:
   using Guess = GroupTable::Guess;
 
-  // What a book has in common with the folder's other books. All of it outlives the book.
+  // The parts that all books of a folder share. They outlive the book.
   struct Setting {
     const StateOps& ops;
     const HashKey& hash_key;
@@ -112,15 +112,15 @@ class FoldBook final : public OutboxBook {
   // --- All groups
 
   void CloseAll(const Instant& at);
-  // Shows the open groups from `place` on, counting them in `seen` up to `max`. Returns whether it
-  // came to the end; if not, `place` is where to go on.
+  // Shows the open groups from `place` on, counting them in `seen` up to `max`. Returns whether the
+  // end was reached; if not, `place` is where to go on.
   bool Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen, AnyFolder::See see) const;
 
   bool CloseDue(const Instant& at, size_t& budget) override;
   EngineTime NextDue() const noexcept override;
   Ledger ledger() const noexcept override;
   Sizes sizes() const noexcept override;
-  // Adds what was measured. REQUIRES: the folder measures.
+  // Adds the measurements. REQUIRES: the folder measures.
   void AddTo(GapStats& stats);
   size_t stale_deadlines() const noexcept { return groups_.stale_deadlines(); }
   // Stops the program if an invariant does not hold. O(groups and emissions).
@@ -137,15 +137,15 @@ class FoldBook final : public OutboxBook {
     const EventRef& event;
     const Instant& at;
     EngineTime now;     // the latest time that the book was told of
-    EngineTime due_by;  // groups due by it make way for the event
+    EngineTime due_by;  // groups due by this instant make way for the event
     uint64_t position;
     uint32_t number;  // the entry of its key, or kNone
     EventMarks marks;
-    bool starts;  // it does not join its key's group, though that is open
+    bool starts;  // the event does not join its key's group, though that is open
   };
 
-  // What one event brings about, in this order: groups closed to make room, the group that it does
-  // not join, its own.
+  // The emissions of one event, in this order: groups closed to make room, the group that the event
+  // does not join, its own group.
   enum class Step : uint8_t { kMakesRoom, kBeforeIt, kBehindIt };
   static uint64_t OrderOf(uint64_t position, Step step) noexcept {
     return 4 * position + static_cast<uint64_t>(step);
@@ -232,7 +232,7 @@ class FoldBook final : public OutboxBook {
   std::unique_ptr<Memory> memory_;  // null: nothing has to be remembered
   Room room_;
   Cuts cuts_;
-  uint64_t changes_ = 0;                 // counts, beside events, what changes deadlines
+  uint64_t changes_ = 0;  // with the count of events: changes whenever deadlines may have
   uint64_t last_position_ = UINT64_MAX;  // before the first
 };
 

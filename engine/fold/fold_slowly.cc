@@ -1,5 +1,5 @@
 // The slow path of an event, step by step as docs/semantics.md counts them. An event comes here if
-// it is late, a duplicate or over a limit, if it opens a group or is older than the event that did,
+// late, duplicate or over a limit; if the event opens a group, or is older than the event that did;
 // or if its folder has marks, edges, partials, or learns its quiet period.
 #include <algorithm>
 
@@ -73,7 +73,7 @@ bool FoldBook::IsLate(const Turn& turn) const noexcept {
 }
 
 // Whether the event is too old for the key's group. Only on arrival time: there one stamp too far
-// ahead would else hold the key's group open until that time comes, however many events it gets.
+// ahead would else hold the key's group open until that time comes, however many events follow.
 bool FoldBook::IsTooOld(const Turn& turn) const noexcept {
   return turn.number != kNone && on_arrival_ &&
          groups_.at(turn.number).opened - turn.event.at > groups_.max_hold();
@@ -81,7 +81,7 @@ bool FoldBook::IsTooOld(const Turn& turn) const noexcept {
 
 // --- Room
 
-// How many bytes the event takes, as far as that is known before it is folded.
+// How many bytes the event takes, as far as that is known before folding.
 size_t FoldBook::NeedOf(const Turn& turn) const noexcept {
   const size_t id = ops_.has_ids ? Memory::kNameBytes : 0;
   if (!Joins(turn)) {
@@ -190,7 +190,7 @@ void FoldBook::Join(const Turn& turn) {
   }
 }
 
-// The key's group is due: it makes way for the event, stays armed and closes in order.
+// The key's group is due: the group makes way for the event, stays armed and closes in order.
 void FoldBook::Overtake(const Turn& turn) {
   if (groups_.has_extra()) {
     cuts_.CutBefore(turn.number, turn.due_by);
@@ -235,7 +235,7 @@ QuietLearner::Answer FoldBook::AskToOpen(const Turn& turn) {
   return observer_->AskToOpen(turn.marks, turn.event.key, turn.due_by);
 }
 
-// Why the group closes behind the event folded last, if it does.
+// Why the group closes behind the event folded last, if any.
 std::optional<Reason> FoldBook::ReasonBehind(uint32_t number, bool ends) const {
   if (ends) return Reason::kEndMark;
   const void* const state = groups_.state(number);
@@ -248,8 +248,8 @@ std::optional<Reason> FoldBook::ReasonBehind(uint32_t number, bool ends) const {
   return std::nullopt;
 }
 
-// A late event becomes an emission by itself. Groups that are due close first: one of them may be
-// what is corrected.
+// A late event becomes an emission by itself. Groups that are due close first: a correction may
+// name the emission of one of them.
 FoldOutcome FoldBook::Correct(Turn& turn) {
   const EventRef& event = turn.event;
   size_t budget = SIZE_MAX;
@@ -281,8 +281,8 @@ FoldOutcome FoldBook::Correct(Turn& turn) {
 
 // --- Cuts
 
-// Time has reached an instant of the group's grid. If there is no room for a cut, nothing happens up
-// to `until` that could make room, so that no instant until then need be tried.
+// Time has reached an instant of the group's grid. If there is no room for a cut, nothing happens
+// up to `until` that could make room, so that no instant until then need be tried.
 void FoldBook::PassPartial(uint32_t number, EngineTime instant, EngineTime until,
                            const Instant& at) {
   if (const uint32_t cut = cuts_.CutPartial(number); cut != kNone) {

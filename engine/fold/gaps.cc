@@ -16,8 +16,8 @@ void Gaps::CountFresh() {
   fresh_count_ = 0;
 }
 
-// One of every eight, at random, because what comes at every eighth place may come there for a reason. In two
-// rounds, because the counters are often no longer in the cache nearby.
+// One of every eight, at random, because events at every eighth place may have something in common.
+// In two rounds, because the counters are often no longer in the cache nearby.
 void Gaps::CountSome() {
   constexpr size_t kDrawn = kFresh / kOneIn;
   std::array<uint64_t, kDrawn> drawn;

@@ -1,13 +1,14 @@
-// Gaps measures, for GapStats, what a book does: for each event how long its key was silent, and of each
-// group how long it went on and what it held.
+// Gaps measures a book for GapStats: for each event how long its key was silent, and for each group
+// how long the group went on and how many events it held.
 //
-// The gap of an event whose key has an open group is told by the entry that is folded into, so that it costs
-// neither a lookup nor a cache line. Ghosts know of the others.
+// The gap of an event whose key has an open group stands in the entry that the event folds into, so
+// that measuring costs neither a lookup nor a cache line. Ghosts know the gaps of the others.
 //
-// To find a gap's counter costs more than a tenth of a fold. So once there are many, one in eight is counted, for eight,
-// of events that fold; all of those that open a group, as that costs more anyway. So how many were shorter than the
-// quiet period in use stays exact, and how many were shorter than a longer one. For a shorter one, of n events the
-// share is off by 1.3 / sqrt(n) (one standard deviation) at most.
+// To find a gap's counter costs more than a tenth of a fold. So once there are many, one in eight
+// is counted, for eight, of events that fold; all of those that open a group, as that costs more
+// anyway. So how many were shorter than the quiet period in use stays exact, and how many were
+// shorter than a longer one. For a shorter one, of n events the share is off by 1.3 / sqrt(n) (one
+// standard deviation) at most.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +28,8 @@
 
 namespace pleat::inline v0_1 {
 
-// The most groups that a folder had open at a time, over all its partitions: these have their peaks at
-// different times, so that it cannot be told from them.
+// The most groups that a folder had open at a time, over all its partitions: these have their peaks
+// at different times, so that the folder's peak does not follow from theirs.
 class OpenPeak {
  public:
   void NoteOpened() noexcept {
@@ -49,7 +50,8 @@ class OpenPeak {
 
 class Gaps {
  public:
-  // `pool` and `peak` outlive it. The first `exact` events that fold are counted one by one.
+  // `pool` and `peak` outlive the object. The first `exact` events that fold are counted one by
+  // one.
   Gaps(PagePool& pool, size_t max_ghosts, uint64_t exact, OpenPeak& peak)
       : exact_(exact), ghosts_(pool, max_ghosts), peak_(peak) {}
 

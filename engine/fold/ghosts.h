@@ -1,10 +1,11 @@
-// Ghosts: when a key was seen last, of keys whose group has closed, so that the gap is known when one
-// comes back.
+// Ghosts: when a key was seen last, of keys whose group has closed, so that the gap is known when
+// one comes back.
 //
-// A ghost is 64 bits of keyed hash and a stamp. That two keys meet in the hash is as good as impossible (for a
-// million of them 1 in 10^7), and would make one gap wrong. They are found through a KeyIndex, which
-// neither rehashes nor stops the world, and stand in a line, the longest remembered first: when there are too many that
-// one makes way. So what is forgotten does not depend on hashes. Memory grows and goes with their number.
+// A ghost is 64 bits of keyed hash and a stamp. That two keys meet in the hash is as good as
+// impossible (for a million of them 1 in 10^7), and would make one gap wrong. They are found
+// through a KeyIndex, which neither rehashes nor stops the world, and stand in a line, the longest
+// remembered first: when there are too many that one makes way. So forgetting does not depend on
+// hashes. Memory grows and goes with their number.
 #pragma once
 
 #include <cstddef>
@@ -22,21 +23,23 @@ namespace pleat::inline v0_1 {
 
 class Ghosts {
  public:
-  // `pool` outlives it. At most `max` are remembered.
+  // `pool` outlives the ghosts. At most `max` are remembered.
   Ghosts(PagePool& pool, size_t max) : max_(max), entries_(pool, sizeof(Entry)), index_(pool) {}
 
   // The key with this hash was seen at `last`, latest. `now` is when that is noted.
   void Put(uint64_t hash, EngineTime last, EngineTime now);
 
-  // When the key was seen last, if that is remembered, which it is no more: its group is open.
+  // The stamp of the key's last event, if remembered. Forgets the stamp: the key's group is open
+  // now.
   std::optional<EngineTime> Take(uint64_t hash);
 
-  // Brings what Put() and Take() look at first towards the cache. The low half of the hash will do.
+  // Brings the line that Put() and Take() read first towards the cache. The low half of the hash
+  // will do.
   void Prefetch(uint64_t hash) const noexcept { index_.Prefetch(hash); }
 
   size_t size() const noexcept { return index_.size(); }
 
-  // What a ghost costs.
+  // The bytes of a ghost.
   static constexpr size_t kBytes = 38;
 
   // Every gap shorter than this was seen: nothing was forgotten so soon. kForever: nothing was.

@@ -87,7 +87,7 @@ uint32_t GroupTable::Add(const PackedKey& key, uint64_t hash, EngineTime at, uin
   bytes_ += BytesOfNew(group.key);
   ops_.open(ops_.context, state(number));
   ops_.fold(ops_.context, state(number), event);
-  CountHeap(number, HeapBytesOf(number));  // with what opening took
+  CountHeap(number, HeapBytesOf(number));  // with the bytes that opening took
   return number;
 }
 

@@ -4,10 +4,10 @@
 // An entry is one group, or a copy of a group that is handed out by itself (a *cut*). It has up to
 // three parts, so that a fold touches as few cache lines as it can:
 //
-//   Group   48 bytes: what every fold reads or writes
+//   Group   48 bytes: read or written by every fold
 //   Extra   32 bytes: only in folders with marks, edges, partials, corrections or learning
 //   state   the user's, in the same line if it is small
-//   Cold    12 bytes, in an array beside: what only opening and closing touch
+//   Cold    12 bytes, in an array beside: for opening and closing only
 //
 // An entry's life:
 //
@@ -17,12 +17,12 @@
 //                                      +---------> End(), Free(): dropped
 //
 // An *overtaken* group has left the index, because a newer group of its key has begun; its deadline
-// still stands, so that it closes in deadline order.
+// still stands, so that the group closes in deadline order.
 //
 // Invariants:
 //   - A key has at most one indexed group, which is armed.
 //   - A group or cut that has not ended is armed, at or before its deadline; one that has is not.
-//   - bytes() is the sum over all entries of what BytesOf() says.
+//   - bytes() is the sum of BytesOf() over all entries.
 //
 // The table below it, ExpiringTable, says when a number may be used again.
 #pragma once
@@ -94,7 +94,7 @@ class GroupTable {
   GroupTable(const GroupTable&) = delete;
   GroupTable& operator=(const GroupTable&) = delete;
 
-  // --- The parts of an entry. REQUIRES: it lives.
+  // --- The parts of an entry. REQUIRES: the entry lives.
 
   Group& at(uint32_t number) const noexcept {
     return *reinterpret_cast<Group*>(table_.hot(number));
@@ -108,7 +108,7 @@ class GroupTable {
   bool indexed(uint32_t number) const noexcept { return table_.cold(number).indexed != 0; }
   // The position of the event that opened it.
   uint64_t position(uint32_t number) const noexcept { return table_.cold(number).position(); }
-  // How many events it holds, and its stamps, as users see them.
+  // The number of events, and the stamps, as users see them.
   uint64_t CountOf(uint32_t number) const noexcept {
     const uint64_t low = at(number).count;
     return wraps_.empty() ? low : low | HighCountOf(number) << 32;
@@ -131,7 +131,7 @@ class GroupTable {
     return right ? guess.number : FindSlowly(key, hash);
   }
 
-  // A batch looks ahead in three steps, each of which fetches what the next one reads: the bucket of
+  // A batch looks ahead in three steps, each of which fetches for the next one: the bucket of
   // the index, the group, and a long key.
   void PrefetchIndex(uint64_t hash) const noexcept { table_.PrefetchIndex(hash); }
   Guess PrefetchGroup(uint64_t hash) const noexcept {
@@ -152,7 +152,8 @@ class GroupTable {
 
   // --- When a group is due
 
-  // A period as long as all of time is never over. Others are over at the end of time at the latest.
+  // A period as long as all of time is never over. Others are over at the end of time at the
+  // latest.
   static constexpr Duration kAllOfTime = kNever - kBeginningOfTime;
   static EngineTime After(EngineTime t, Duration period) noexcept {
     return period >= kAllOfTime ? kNever : SaturatingAdd(t, period);
@@ -208,11 +209,11 @@ class GroupTable {
   void NoteWrap(uint32_t number) { ++wraps_[number]; }
 
   void Index(uint32_t number, uint64_t hash);
-  // Its key's next event does not go to it. REQUIRES: it is indexed.
+  // The key's next event will not go to this group. REQUIRES: the group is indexed.
   void Unindex(uint32_t number);
-  // Arms it for its deadline, or for the next instant of its grid if that comes first.
+  // Arms the entry for its deadline, or for the next instant of its grid if that comes first.
   void Arm(uint32_t number) { table_.Arm(number, NextInstantOf(at(number)), position(number)); }
-  // It has ended before its deadline: it leaves the index and has no deadline any more.
+  // The entry has ended before its deadline: out of the index, and without a deadline.
   void End(uint32_t number);
   // Calls the state's destructor.
   void DestroyState(uint32_t number) noexcept;
@@ -268,7 +269,7 @@ class GroupTable {
   size_t BytesOf(uint32_t number) const noexcept {
     return BytesOfNew(at(number).key) + HeapBytesOf(number);
   }
-  // What another entry of this key takes, without the bytes that its state will own.
+  // The bytes of another entry of this key, without those that its state will own.
   size_t BytesOfNew(const PackedKey& key) const noexcept {
     return entry_bytes_ + KeyArena::BytesFor(key);
   }
@@ -295,7 +296,7 @@ class GroupTable {
   static_assert(sizeof(Cold) == 12);
   static constexpr uint32_t kFar = UINT32_MAX;
 
-  // What the table below asks about an entry.
+  // Answers the table below about an entry.
   struct Entries {
     const GroupTable& groups;
 
@@ -303,7 +304,8 @@ class GroupTable {
     EngineTime DueOf(uint32_t number) const noexcept {
       const Group& group = groups.at(number);
       const EngineTime due = groups.NextInstantOf(group);
-      if (due <= groups.now_) groups.table_.PrefetchIndex(group.hash);  // which it will soon leave
+      if (due <= groups.now_)
+        groups.table_.PrefetchIndex(group.hash);  // which the group will soon leave
       return due;
     }
     uint64_t OrderOf(uint32_t number) const noexcept { return groups.position(number); }
@@ -330,8 +332,8 @@ class GroupTable {
     return back == kFar ? early_.at(number) : at(number).opened - Duration{back};
   }
   uint64_t HighCountOf(uint32_t number) const noexcept;
-  // bytes_ holds, of what a state owns, as much as the state owned after its last fold. A debug build
-  // also keeps that number apart, and compares when it is taken back.
+  // bytes_ counts the bytes that a state owned after its last fold. A debug build also keeps that
+  // number apart, and compares when the bytes are taken back.
   void CountHeap([[maybe_unused]] uint32_t number, size_t more) noexcept {
     bytes_ += more;
 #ifndef NDEBUG

@@ -1,12 +1,12 @@
-// A Memory keeps what a book has to remember of events and groups that are gone:
+// A Memory keeps a book's notes about events and groups that are gone:
 //
 //   ids        an event's id and a hash of its content, until an event of that stamp would be late:
 //              tells a retry from a conflict
-//   emissions  a key's last emission: a correction names it
+//   emissions  a key's last emission, for a correction to name
 //   pauses     a closed group's notes for the learner, until the ceiling of the quiet period
 //
 // All are names of 128 bits in an ExpiringMap. Ids count in full against the folder's limit on
-// bytes. The other two never take more than an eighth of it: what is remembered of groups must not
+// bytes. The other two never take more than an eighth of the limit: notes about groups must not
 // keep out events.
 #pragma once
 
@@ -29,10 +29,10 @@ namespace pleat::inline v0_1 {
 
 class Memory {
  public:
-  // What one name costs.
+  // The bytes of one name.
   static constexpr size_t kNameBytes = ExpiringMap::kNameBytes;
 
-  // What the learner noted of a key, and when that is forgotten.
+  // The learner's note about a key, and when the note is forgotten.
   struct Pause {
     QuietLearner::Memo memo;
     EngineTime expires;
@@ -44,19 +44,19 @@ class Memory {
            options.quiet_floor > Duration{0};
   }
 
-  // `options` holds this partition's share of the limits. `pool` and `hash_key` outlive it.
+  // `options` holds this partition's share of the limits. `pool` and `hash_key` outlive the memory.
   Memory(PagePool& pool, const FolderOptions& options, const HashKey& hash_key);
 
   // --- Ids of events. O(1).
 
-  // The content hash that the event of this key and id had, if it is remembered at `now`.
+  // The content hash that the event of this key and id had, if remembered at `now`.
   std::optional<uint64_t> ContentOf(const PackedKey& key, std::string_view id,
                                     EngineTime now) const;
-  // Remembers an event stamped `at`, until it would be late.
+  // Remembers an event stamped `at`, until such an event would be late.
   void RememberId(const PackedKey& key, std::string_view id, uint64_t content, EngineTime at,
                   EngineTime now);
 
-  // --- Emissions of keys. `used` is what else counts against the limit on bytes.
+  // --- Emissions of keys. `used`: the other bytes that count against the limit.
 
   std::optional<uint64_t> LastEmissionOf(const PackedKey& key, EngineTime now) const;
   void RememberEmission(const PackedKey& key, uint64_t generation, EngineTime ripe, EngineTime now,
@@ -64,15 +64,15 @@ class Memory {
 
   // --- Notes for the learner
 
-  // What was noted of the key, unless that is over by `cutoff`; forgets it in any case.
+  // The note about the key, unless that is over by `cutoff`. Forgets the note in any case.
   std::optional<Pause> TakePause(const PackedKey& key, EngineTime cutoff);
   void RememberPause(const PackedKey& key, QuietLearner::Memo memo, EngineTime expires,
                      EngineTime now, size_t used);
 
   // --- All together
 
-  // Forgets what is over by `now`, looking at no more than `budget` names, which it lowers. Returns
-  // whether that was all.
+  // Forgets names that are over by `now`, looking at no more than `budget` of them, and lowers
+  // `budget`. Returns whether that was all.
   bool Forget(EngineTime now, size_t& budget);
   // From this instant on Forget() forgets everything; kNever if there is nothing to forget.
   EngineTime forgets_all_at() const noexcept {

@@ -1,6 +1,6 @@
-// A FoldObserver watches a book for what does not change which events fold, or tells how long to
-// wait for the next one: it measures gaps (FolderOptions::measure) and learns quiet periods
-// (FolderOptions::quiet_floor). A book of a folder that asks for neither has no observer.
+// A FoldObserver watches the events of a book: to measure gaps (FolderOptions::measure), and to
+// learn quiet periods (FolderOptions::quiet_floor). A book of a folder that asks for neither has no
+// observer.
 #pragma once
 
 #include <cstddef>
@@ -33,11 +33,11 @@ class FoldObserver {
     return options.measure.gap_stats || options.quiet_floor > Duration{0};
   }
 
-  // `memory` may be null in a folder that does not learn. What is given outlives the observer.
+  // `memory` may be null in a folder that does not learn. All arguments outlive the observer.
   FoldObserver(PagePool& pool, const FolderOptions& options, const HashKey& hash_key,
                const Measure& measure, Memory* memory);
 
-  // What the learner answers to an event that folds, `gap` after the event that left `memo`; without
+  // The learner's answer to an event that folds, `gap` after the event that left `memo`; without
   // a learner the folder's quiet period.
   QuietLearner::Answer AskToFold(const EventMarks& marks, Duration gap, QuietLearner::Memo memo);
   // The same for an event that opens a group of `key`.
@@ -50,8 +50,8 @@ class FoldObserver {
   void NoteOpened(uint64_t hash, EngineTime cutoff, EngineTime at) {
     if (gaps_ != nullptr) gaps_->NoteOpened(hash, cutoff, at);
   }
-  // The key's next event will not go to this group. `used` is what counts against the limit on
-  // bytes, beside the memory.
+  // The key's next event will not go to this group. `used`: the bytes that count against the
+  // limit, beside the memory.
   void NoteLeft(const GroupTable& groups, uint32_t number, EngineTime now, size_t used);
   void NoteClosed(const GroupTable::Group& group) {
     if (gaps_ != nullptr) gaps_->NoteClosed(group.last - group.opened);
@@ -67,7 +67,7 @@ class FoldObserver {
     if (gaps_ != nullptr) gaps_->Prefetch(hash);
   }
 
-  // Adds what was measured. REQUIRES: the folder measures.
+  // Adds the measurements. REQUIRES: the folder measures.
   void AddTo(GapStats& stats) {
     PLEAT_DCHECK(gaps_ != nullptr);
     gaps_->AddTo(stats);

@@ -80,8 +80,8 @@ void QuietLearner::Halve(Cell& cell) {
   }
 }
 
-// All candidates wait for the floor, so that only what comes behind it makes a difference. Those that return between
-// two steps wait for half of what lies between, more or less.
+// All candidates wait for the floor, so that only the time behind the floor makes a difference.
+// Those that return between two steps wait for about half of the time between.
 Duration QuietLearner::BestFor(const Cell& cell) const {
   __extension__ using Wide = __int128;
   const Wide ceiling = steps_.back().count();

@@ -1,20 +1,21 @@
-// A QuietLearner says how long to wait for a key's next event, by what became of earlier waits.
+// A QuietLearner says how long to wait for a key's next event, from the results of earlier waits.
 //
-// The idea: waiting costs time and may fold an event. A wait is worth it for as long as it folds more than one
-// event per ceiling of waiting, and so the quiet period to ask for is the one at which
+// The idea: waiting costs time and may fold an event. Waiting pays as long as it folds more than
+// one event per ceiling of waiting, and so the quiet period to ask for is the one at which
 //
 //     events folded - time waited / ceiling
 //
-// is greatest. That is optimal stopping: the same price everywhere, so that no second of waiting could fold more if
-// it were spent on another key. What it takes is how gaps are spread, which is counted, apart for
-// each *class* of keys and, in it, for each *octave of the run*: a run is the events of a key without a pause of the
-// ceiling, and the 2nd and 3rd, the 4th to 7th and so on of a run are alike. For what tells best whether another event
-// follows is how many have.
+// is greatest. That is optimal stopping: the same price everywhere, so that no second of waiting
+// could fold more if spent on another key. The learner needs the distribution of gaps, which is
+// counted apart for each *class* of keys and, in it, for each *octave of the run*: a run is the
+// events of a key without a pause of the ceiling, and the 2nd and 3rd, the 4th to 7th and so on of
+// a run are alike. The best sign that another event follows is the number of events so far.
 //
-// Each such cell has a histogram of gaps between floor and ceiling, four steps to the octave. An event is counted
-// as *asked* when it comes, and as *returned* when the next one of its key has come within the ceiling. Those that
-// never return are known by that. Every 4,096 events all counts are halved, so that it follows a change.
-// A cell with fewer than 16 events asks for what all classes together do, and these for the floor.
+// Each such cell has a histogram of gaps between floor and ceiling, four steps to the octave. An
+// event is counted as *asked* when it comes, and as *returned* when the next one of its key has
+// come within the ceiling. Asked and not returned are those that never come back. Every 4,096
+// events all counts are halved, to follow changes. A cell with fewer than 16 events asks for the
+// answer of all classes together, and these for the floor.
 //
 // Whole numbers only: the same events give the same quiet periods everywhere.
 #pragma once
@@ -34,9 +35,9 @@ class QuietLearner {
  public:
   static constexpr size_t kRows = 1024;  // of classes; row 0 is all of them together
 
-  // What is kept of a key until its next event. 26 bits.
+  // The note about a key until its next event. 26 bits.
   struct Memo {
-    uint16_t run = 0;  // events of its run, as far as 16 bits count; 0: it has had none
+    uint16_t run = 0;  // events of its run, as far as 16 bits count; 0: none
     uint16_t row = 0;  // of its last event
   };
   struct Answer {
@@ -47,12 +48,13 @@ class QuietLearner {
   // REQUIRES: 0 < floor < ceiling, which is no longer than time itself.
   QuietLearner(Duration floor, Duration ceiling);
 
-  // An event of a key has come, `gap` after the one that left `memo`; with an empty memo the gap does not matter.
-  // Class 0 is that of events without one; classes past the first kRows - 1 others count as it.
-  // Cost: a few steps; every 16th time of a cell, one for each of its steps.
+  // An event of a key has come, `gap` after the one that left `memo`; with an empty memo the gap
+  // does not matter. Class 0 is that of events without one; classes past the first kRows - 1 others
+  // count as class 0. Cost: a few steps; every 16th time of a cell, one for each of its steps.
   Answer Ask(uint32_t key_class, Duration gap, Memo memo);
 
-  // The lengths there are to choose from: the floor, and steps of a quarter octave up to the ceiling.
+  // The lengths there are to choose from: the floor, and steps of a quarter octave up to the
+  // ceiling.
   const std::vector<Duration>& steps() const noexcept { return steps_; }
 
  private:
@@ -64,7 +66,7 @@ class QuietLearner {
   struct Cell {
     uint32_t asked = 0;
     uint32_t returned = 0;
-    Duration quiet{0};  // 0: it has not learned one
+    Duration quiet{0};  // 0: none learned
     std::vector<uint16_t>
         gaps;  // shorter than the step of the same index, and not than the one before
   };

@@ -1,5 +1,5 @@
-// Room says what still fits a book's limit on bytes. Three things count: the groups, what the
-// memory holds, and, unless the folder says otherwise, the emissions that wait.
+// Room says whether more bytes fit a book's limit. Three things count: the groups, the memory,
+// and, unless the folder says otherwise, the emissions that wait.
 //
 // With OnLimit::kEmitOldest the last eighth of the limit is kept for emissions that wait: open
 // groups are emitted early from 7/8 on.
@@ -16,7 +16,7 @@ namespace pleat::inline v0_1 {
 
 class Room {
  public:
-  // `groups` and `memory`, which may be null, outlive it.
+  // `groups` and `memory`, which may be null, outlive the room.
   Room(const LimitOptions& limits, const GroupTable& groups, const Memory* memory)
       : limit_(limits.max_bytes),
         full_(FullFrom(limits)),

@@ -21,8 +21,8 @@ Outbox::Outbox(PagePool& pool, const OutboxOptions& options, uint32_t partition,
       listeners_(listeners),
       queue_(pool) {}
 
-// At the end as a rule, as neither time nor positions go back in a book. What one event makes ready
-// early is put in its place.
+// At the end as a rule, as neither time nor positions go back in a book. Emissions that one event
+// makes ready early go to their places.
 void Outbox::Push(Ready ready, const Instant& at) {
   PLEAT_DCHECK(ready.generation == 0);  // the outbox gives it
   ready.generation = next_generation_++;
@@ -53,14 +53,15 @@ bool Outbox::IsBefore(const Handout& mine, const Outbox& other,
 
 // --- Handing out
 
-// Once in a call, so that what is lent by it and over at once does not go out twice.
+// Once in a call, so that an emission that is lent and whose lease is over at once does not go out
+// twice.
 bool Outbox::TakeBack(const Instant& at) {
   size_t budget = kPerTurn;
   return ExpireLeases(at, budget);
 }
 
-// The first of the queue. A batch under way may have ended groups at a time that it has not made
-// everybody's yet: they are not final.
+// The first of the queue. A batch under way may have ended groups at a time that only the batch
+// knows so far: they are not final.
 const Ready* Outbox::Front(EngineTime now) const noexcept {
   return queue_.empty() || queue_.front().ripe > now ? nullptr : &queue_.front();
 }
@@ -84,7 +85,7 @@ Handout Outbox::Next(const Instant& at, bool lends, size_t& budget) {
   }
 }
 
-// The first that was released, if it comes before `ready` in the order of emissions.
+// The first released emission, unless `ready` comes before in the order of emissions.
 const Ready* Outbox::ReleasedBefore(const Ready* ready) {
   if (leases_ == nullptr) return nullptr;
   const Ready* const released = leases_->FirstReleased();
@@ -145,8 +146,8 @@ void Outbox::Lend(const Handout& next, const Instant& at, Duration ttl, LeaseTok
   }
 }
 
-// The backlog is one too long by `newest`: the first that never went out and whose key is free goes,
-// or else the first of those that wait for the same key.
+// The backlog is one too long by `newest`: the first that never went out and whose key is free
+// goes, or else the first of those that wait for the same key.
 void Outbox::DropOldest(const Ready& newest, const Instant& at) {
   ++dropped_;
   for (;;) {
@@ -167,8 +168,8 @@ void Outbox::TellListeners() const noexcept {
 
 // --- Leases
 
-// Has `change(drop)` change the leases and does what follows: discards what is over, and tells the
-// listeners if there is something to hand out that was not there before.
+// Has `change(drop)` change the leases; then discards emissions that are over, and tells the
+// listeners if emissions have become available.
 template <class Change>
 LeaseOutcome Outbox::Settle(const Change& change) {
   const uint64_t returns = leases_->returns();
@@ -211,7 +212,7 @@ Extension Outbox::Extend(const LeaseToken& token, Duration ttl, const Instant& a
   return leases_ == nullptr ? Extension{} : leases_->Extend(token, ttl, at);
 }
 
-// Which letters there are depends on what has run out.
+// Leases that have run out may have become letters.
 
 LeaseOutcome Outbox::RetryDeadLetter(const LeaseToken& token, const Instant& at) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;

@@ -1,17 +1,17 @@
 // An Outbox holds the emissions of one book until somebody takes them: a queue in emission order,
-// and, once something was lent, the leases, dead letters and lines of waiting emissions. Any kind of
-// collection can own one. The book keeps the entries; the outbox knows them by number and asks the
-// book, through the interface OutboxEntries, only for what concerns the entries themselves.
+// and, once something was lent, the leases, dead letters and lines of waiting emissions. Any kind
+// of collection can own one. The book keeps the entries; the outbox knows them by number and asks
+// the book, through the interface OutboxEntries, only about the entries themselves.
 //
 // Emission order within a book: (ripe, by time before by event, order), then the rank that the book
 // gives to entries that one call made ready together. Generations count in the order in which
-// emissions became ready, which is the same but for what batches folded at the same time.
+// emissions became ready: the same order, except for batches that overlap.
 //
 // An outbox is a pure state machine: time and position come in with the Instant of each call. Every
 // method runs under the partition's lock.
 //
-// The backlog is soft: it counts the emissions that are here, and never refuses one. The book asks
-// is_full() before it takes on work that it may refuse.
+// The backlog is soft: the outbox counts the emissions that are here, and refuses none. The book
+// asks is_full() before work that the book may refuse.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@
 
 namespace pleat::inline v0_1 {
 
-// What an outbox needs of a collection's options: one partition's share of them.
+// The options of an outbox: one partition's share of the collection's.
 struct OutboxOptions {
   size_t max_backlog;
   OnBacklog on_backlog;
@@ -76,7 +76,7 @@ class Handout {
     kNothing,
     kEmpty,     // the queue is empty: the book may have more that is due
     kLater,     // not known yet: others should have their turn at the lock first
-    kReturned,  // it was lent and came back
+    kReturned,  // an emission that was lent and came back
     kReady,     // from the queue
     kReleased,  // from the line behind a lent emission of its key
   };
@@ -115,7 +115,7 @@ class Outbox {
   bool queue_empty() const noexcept { return queue_.empty(); }
   // The generation of the next emission.
   uint64_t next_generation() const noexcept { return next_generation_; }
-  // Puts an emission into its place in the queue, gives it its generation, and tells the listeners.
+  // Puts an emission into its place in the queue, numbers the emission, and tells the listeners.
   // If the backlog drops its oldest, and is over its limit now, that one goes.
   void Push(Ready ready, const Instant& at);
 
@@ -129,18 +129,18 @@ class Outbox {
 
   // --- Handing out
 
-  // Takes back what ran out by `at`. Returns whether that was all; if not, others should have their
-  // turn at the lock first.
+  // Takes back the leases that ran out by `at`. Returns whether that was all; if not, others should
+  // have their turn at the lock first.
   bool TakeBack(const Instant& at);
   // The next emission. Each emission that is put behind one of its key takes one from `budget`.
   Handout Next(const Instant& at, bool lends, size_t& budget);
-  // REQUIRES for both: `next` is what Next() has just given.
+  // REQUIRES for both: `next` comes from the latest Next().
   void Pop(const Handout& next, const Instant& at, Take take);
   // `origin` names engine and collection, as tokens shall.
   void Lend(const Handout& next, const Instant& at, Duration ttl, LeaseToken origin, Borrow borrow);
 
-  // Whether `mine` comes before `theirs`, of another book: what came back before what never went
-  // out, and both in their order.
+  // Whether `mine` comes before `theirs`, of another book: emissions that came back go before
+  // those that never went out, and both in their order.
   bool IsBefore(const Handout& mine, const Outbox& other, const Handout& theirs) const noexcept;
 
   // --- Leases
@@ -152,14 +152,15 @@ class Outbox {
   LeaseOutcome DropDeadLetter(const LeaseToken& token, const Instant& at);
   // Shows the dead letters from `place` on; see Slab::ForEachFrom().
   bool ScanDeadLetters(uint32_t& place, size_t max, size_t& seen, SeeDead see) const;
-  // Takes back what ran out by `at`, looking at no more than `budget` leases, which it lowers.
+  // Takes back the leases that ran out by `at`, looking at no more than `budget` leases, and lowers
+  // `budget`.
   // Returns whether that was all.
   bool ExpireLeases(const Instant& at, size_t& budget);
   LeaseTime NextLeaseDue() const noexcept {
     return leases_ == nullptr ? LeaseTime(kNever) : leases_->NextDue();
   }
 
-  // Adds its columns: what was popped, acked, dropped and lent, and what waits.
+  // Adds the columns of emissions that were popped, acked, dropped or lent, or that wait.
   void AddTo(Ledger& ledger) const noexcept;
 
   // Stops the program if an invariant does not hold. O(emissions).

@@ -1,5 +1,5 @@
-// An OutboxBook is a book that emits: it has an outbox, and hands out through it. A collection of
-// any kind derives its book from this class and says how its entries look.
+// An OutboxBook is a book that emits: the book owns an outbox and hands out through it. A
+// collection of any kind derives its book from this class and says how its entries look.
 #pragma once
 
 #include "engine/base/book.h"
@@ -17,7 +17,7 @@ class OutboxBook : public Book, protected OutboxEntries {
   Outbox& outbox() noexcept { return outbox_; }
   const Outbox& outbox() const noexcept { return outbox_; }
 
-  // The next emission. Applies what is due by `at` only as far as that takes.
+  // The next emission. Applies deadlines up to `at` only as far as needed to know the emission.
   Handout NextHandout(const Instant& at, bool lends) {
     size_t in_line = 1024;  // emissions put behind one of their key before others get the lock
     for (;;) {
@@ -38,8 +38,8 @@ class OutboxBook : public Book, protected OutboxEntries {
   virtual Sizes sizes() const noexcept = 0;
 
  protected:
-  // Pushes what is due by `at` into the outbox, in order, looking at no more than `budget` entries,
-  // which it lowers. Returns whether that was all.
+  // Pushes entries that are due by `at` into the outbox, in order, looking at no more than `budget`
+  // entries, and lowers `budget`. Returns whether that was all.
   virtual bool EmitDue(const Instant& at, size_t& budget) = 0;
 
   Outbox outbox_;

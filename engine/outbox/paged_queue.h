@@ -33,7 +33,8 @@ class PagedQueue {
     return ItemsOf(first_)[begin_];
   }
 
-  // One that comes soon, for whoever wants to fetch what it refers to; null near the end of a page.
+  // An item that comes soon, for callers that want to fetch its target; null near the end of a
+  // page.
   const Item* Ahead(size_t n) const noexcept {
     return n < size_ && begin_ + n < kPerPage ? &ItemsOf(first_)[begin_ + n] : nullptr;
   }

@@ -9,11 +9,11 @@
 namespace pleat::inline v0_1 {
 
 struct Ready {
-  EngineTime ripe;      // when it was ready: a deadline, or the time of an event or a call
-  uint64_t order;       // among those of one instant
+  EngineTime ripe;  // the instant of becoming ready: a deadline, or the time of an event or a call
+  uint64_t order;   // among those of one instant
   uint64_t generation;  // counts the emissions of a book
   uint32_t entry;
-  bool by_event;  // ready by an event or a call: behind what time has made ready at that instant
+  bool by_event;  // ready by an event or a call: goes behind those of time at the same instant
   uint8_t tag;    // the book's own; a folder keeps the Reason here
 };
 static_assert(sizeof(Ready) == 32);

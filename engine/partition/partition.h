@@ -1,11 +1,11 @@
 // A Partition is one lock and the state that it guards: a book for each collection that has had an
 // event here, and whether the engine was stopped. The partition knows time only as an argument. It
-// tells a timer wheel when its first deadline moves earlier; there is one wheel for the engine's time
-// and one for lease time.
+// tells a timer wheel when its first deadline moves earlier; there is one wheel for the engine's
+// time and one for lease time.
 //
-// Lock order: the engine's list of collections, partitions by index, then a schedule, then what an
-// alarm or a listener locks. User code runs under a partition's lock only as a fold function, or as
-// the `take` and `look` of AnyFolder, which may not call back.
+// Lock order: the engine's list of collections, partitions by index, then a schedule, then the
+// locks of an alarm or a listener. User code runs under a partition's lock only as a fold function,
+// or as the `take` and `look` of AnyFolder, which may not call back.
 #pragma once
 
 #include <atomic>
@@ -28,10 +28,10 @@ namespace pleat::inline v0_1 {
 
 class Partition;
 
-// The timer wheel of one clock of an engine, and its lock. A partition stays scheduled until its own
-// lock holder says otherwise, so whoever finds it due and then waits for its lock sees the same as if
-// it had come first. The first deadline can be asked for without the lock, so also by an alarm, which
-// is told under it.
+// The timer wheel of one clock of an engine, and its lock. A partition stays scheduled until its
+// own lock holder says otherwise, so a caller that finds a partition due and then waits for its
+// lock sees the same as if the caller had come first. The first deadline can be asked for without
+// the lock, also by an alarm, which is told under the lock.
 class Schedule {
  public:
   enum class Clock : uint8_t { kEngine, kLeases };
@@ -91,7 +91,7 @@ class alignas(128) Partition {
   void AddBook(std::unique_ptr<Book> book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
     books_.push_back(std::move(book));
   }
-  // REQUIRES: it is here.
+  // REQUIRES: the book is here.
   std::unique_ptr<Book> RemoveBook(const Book& book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 
   // The one door. Applies `change(at)`, one operation, to `book`, and returns its result. Only here
@@ -99,7 +99,7 @@ class alignas(128) Partition {
   // instants, one after the other, leave the same book.
   //
   // `now` is the engine's time, of an event the time that includes it; `position` is 0 for an
-  // operation that takes none. Neither may be earlier than what the caller has read under the lock.
+  // operation that takes none. Both come from readings under the lock.
   template <class Change>
   auto Do(Book& book, EngineTime now, LeaseTime leases, uint64_t position, const Change& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
@@ -122,8 +122,8 @@ class alignas(128) Partition {
     lease_due_.MayBeEarlier(EngineTime(book.NextLeaseDue()));
   }
 
-  // Applies what is due by `now` in every book and schedules the next visit. Returns whether all was
-  // applied before `budget` ran out.
+  // Applies the deadlines up to `now` in every book and schedules the next visit. Returns whether
+  // all was applied before `budget` ran out.
   bool CloseDue(EngineTime now, LeaseTime leases, uint64_t position, size_t& budget)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
   // The same for leases that have run out by `leases`.
