@@ -1,17 +1,18 @@
-// An Analyzer answers, from one pass over a log, what every quiet period of a grid would have done with it.
+// An Analyzer tells, from one pass over a log, how every quiet period of a grid would have folded
+// it.
 //
 //   pleat::Analyzer analyzer({.max_hold = 1h});
 //   for (const Event& event : log) analyzer.Add(event.key, event.at);
-//   for (const pleat::AnalysisRow& row : analyzer.Finish().rows)
+//   for (const pleat::AnalysisRow& row : std::move(analyzer).Finish()->rows)
 //     std::printf("%lld us: %.3f\n", row.quiet_period.count(), row.folding_ratio);
 //
-// Everything is told by gaps: an event folds if the watermark, when it comes, is less than a quiet period
-// past the latest stamp of its key. So one look at a key settles it for all quiet periods longer than the
-// gap, and for all shorter ones the key starts over. What differs between quiet periods is kept per key as
-// a few ranges of the grid, each with the opening of its group: after a gap the short ones are one range
-// again. (This is how Mattson's stack gives the hit ratio of every cache size in one pass: "Evaluation
-// techniques for storage hierarchies", IBM Systems Journal 9(2), 1970. The groups open at a time are
-// Denning's working set.)
+// An event folds if its gap, from the latest stamp of its key to the watermark when it comes, is
+// shorter than the quiet period. So one look at a key decides for all quiet periods at once: the
+// longer ones fold the event, and for the shorter ones the key begins a new group. A key needs no
+// more than a few ranges of the grid, each with the opening of its group; after a gap the short
+// quiet periods are one range again. Mattson's stack gives the hit ratio of every cache size in one
+// pass in the same way ("Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2),
+// 1970); the groups open at a time are Denning's working set.
 #pragma once
 
 #include <cstddef>
@@ -33,19 +34,21 @@ inline constexpr size_t kGridPointsMax = 128;
 inline constexpr size_t kGridPointsUsual = 24;
 
 struct AnalyzerOptions {
-  // Quiet periods, above zero, ascending, at most kGridPointsMax. Empty: kGridPointsUsual round ones, about
-  // evenly spaced on a log scale over the range of the data, chosen at the end.
+  // Quiet periods in ascending order, above zero, at most kGridPointsMax. Empty: kGridPointsUsual
+  // round ones, chosen at the end, evenly spaced on a log scale over the range of the data.
   std::vector<Duration> grid;
 
-  // As for a folder on event time. Above zero; zero or more.
+  // As for a folder on event time.
+  // Range: max_hold above zero, lateness zero or more.
   Duration max_hold = kForever;
   Duration lateness{0};
 
-  // What keys may take. Events that would take more are then left out, and counted.
+  // The most bytes that keys may take. Events that would take more are left out, and counted.
   size_t max_bytes = size_t{4} << 30;
 };
 
-// Whether the options are in range. Errors: kInvalidArgument, naming the option.
+// Whether the options are in range.
+// Errors: kInvalidArgument for an option out of range, which the message names.
 PLEAT_EXPORT absl::Status Validate(const AnalyzerOptions& options);
 
 // One group that stands out.
@@ -65,30 +68,47 @@ struct AnalysisRow : WhatIfRow {
 };
 
 struct Analysis {
-  uint64_t events = 0;    // those analyzed
-  uint64_t left_out = 0;  // past max_bytes, or of a key longer than kKeyBytesMax
+  // The events that were analyzed; and those left out, past max_bytes or with a key longer than
+  // kKeyBytesMax.
+  uint64_t events = 0;
+  uint64_t left_out = 0;
+
   uint64_t keys = 0;
-  uint64_t out_of_order = 0;  // events with a stamp before one that came earlier
-  EngineTime first{};         // the smallest stamp and the largest
+
+  // Events with a stamp before that of an event that came earlier.
+  uint64_t out_of_order = 0;
+
+  // The smallest stamp and the largest.
+  EngineTime first{};
   EngineTime last{};
-  std::vector<AnalysisRow> rows;  // ascending by quiet period
-  GapHistogram gaps;  // microseconds; of each event but the first of its key. Below 0 counts as 0
-  size_t bytes = 0;   // what the keys took at most
-  Duration max_hold = kForever;  // as in the options
+
+  // Ascending by quiet period.
+  std::vector<AnalysisRow> rows;
+
+  // In microseconds, of each event but the first of its key. A gap below zero counts as zero.
+  GapHistogram gaps;
+
+  // The most bytes that keys took.
+  size_t bytes = 0;
+
+  // As in the options.
+  Duration max_hold = kForever;
 
   Duration span() const noexcept { return events == 0 ? Duration{0} : last - first; }
 };
 
-// At a grid point folding_ratio and emissions are exactly those of a folder on event time with that quiet
-// period, max_hold and lateness, without limits, whose open groups are flushed at the end. The delays are
-// those of groups that run out, also at the end of the log; they are known to within a tenth of what they
-// exceed the quiet period by. open_peak is counted after each event, without regard to max_hold, so that with
-// one it can only be too high; a stamp that comes behind more than 256 later ones may make it too low.
+// The folding ratio and the emissions of a grid point are exactly those of a folder on event time
+// with that quiet period, max_hold and lateness, without limits, whose open groups are flushed at
+// the end. Delays are those of groups that run out, also past the end of the log, to within a tenth
+// of the part that exceeds the quiet period. open_peak is counted after each event as if there were
+// no max_hold, so with one it can be too high; stamps that come behind more than 256 later ones may
+// make it too low.
 //
-// Cost of an event: a hash lookup, and a few steps for each row that it opens a group in. Memory: some 160
-// bytes a key, and 32 for each further range of the grid that it is in; see bytes().
-// Thread safety: distinct objects are independent; one object is for one thread at a time.
-// REQUIRES: the options are in range, see Validate(); an assertion checks it.
+// Cost of an event: a hash lookup, and a few steps for each row that it opens a group in.
+// Memory: some 160 bytes a key, and 32 for each further range of the grid that it is in; see
+// bytes().
+// Thread safety: distinct objects are independent. One object is for one thread at a time.
+// REQUIRES: the options are in range, see Validate(); an assertion checks that.
 class PLEAT_EXPORT Analyzer {
  public:
   explicit Analyzer(AnalyzerOptions options);
@@ -96,10 +116,11 @@ class PLEAT_EXPORT Analyzer {
   Analyzer& operator=(Analyzer&&) noexcept;
   ~Analyzer();
 
-  // The next event of the log. Keys are any bytes up to kKeyBytesMax. Returns false if it was left out.
+  // Adds the next event of the log. A key is any bytes, up to kKeyBytesMax. Returns false if the
+  // event was left out.
   bool Add(std::string_view key, EngineTime at);
 
-  // What all events so far come to, with every open group closed. Only once.
+  // The analysis of all events, with every open group closed. REQUIRES: called once.
   std::unique_ptr<const Analysis> Finish() &&;
 
   EngineTime now() const noexcept;  // the watermark; kBeginningOfTime before the first event

@@ -1,5 +1,5 @@
-// AnyCollection is a handle of a collection of any kind that emits, without its types: what hands
-// emissions out, settles leases and tells listeners. AnyFolder is one; adapters that only consume,
+// AnyCollection is a handle of a collection of any kind that emits, without its types, that hands
+// out emissions, ends leases and tells listeners. AnyFolder is one. Adapters that only consume,
 // such as the Consumer of asio.h, need no more.
 //
 //   collection.Pop(100, {}, [](const pleat::ClosedGroup& group) { ... });
@@ -24,9 +24,9 @@ namespace pleat::inline v0_1 {
 class EngineCore;
 class Collection;
 
-// Names an emission: no two of one collection in one Engine object share it, also when a key comes
-// back. Ids are not stored: in the next process, and in a collection that is opened again under the
-// same name, they begin at 0.
+// Names an emission. No two emissions of one collection in one Engine object have the same id, also
+// when a key comes back. Ids are not stored: in the next process, and in a collection that is
+// opened again under the same name, they begin at 0.
 struct EmissionId {
   uint32_t partition = 0;
 
@@ -36,9 +36,9 @@ struct EmissionId {
   friend bool operator==(const EmissionId&, const EmissionId&) = default;
 };
 
-// What is known of a group beside its key and state.
+// The counts and times of a group.
 struct GroupInfo {
-  // The events folded into it, the opening one included.
+  // How many events were folded, the opening one included.
   uint64_t count = 0;
 
   // The smallest and the largest stamp.
@@ -53,7 +53,8 @@ struct ClosedGroup : GroupInfo {
   // On its way out for good: move or destroy it, nobody else will. Lent or only shown: leave it.
   void* state = nullptr;
 
-  // The deadline that it closed at; engine time for what an event or a call closed.
+  // When the group closed: its deadline, or the engine's time if an event or a call closed the
+  // group.
   EngineTime closed;
   Reason reason = Reason::kQuiet;
   EmissionId id;
@@ -86,9 +87,9 @@ class EmissionListener {
   ~EmissionListener() = default;
 };
 
-// Thread safety: as Engine; any thread, any time, also on one object. Ownership: a handle, cheap to
-// copy. When the collection is closed or its engine is gone, every call answers so (kStopped,
-// kClosed, or nothing).
+// Thread safety: as Engine; any thread, any time, also on one object.
+// Ownership: a handle, cheap to copy. When the collection is closed or its engine is gone, every
+// call answers so (kStopped, kClosed, or nothing).
 class PLEAT_EXPORT AnyCollection {
  public:
   using Take = absl::FunctionRef<void(const ClosedGroup&)>;
@@ -113,8 +114,9 @@ class PLEAT_EXPORT AnyCollection {
   LeaseOutcome DropDeadLetter(const LeaseToken& token) noexcept;
 
   // From its return on `listener` is told of emissions of the partitions `of`; emissions that were
-  // there before, it has to look for itself. From the return of RemoveListener() on it is not called
-  // any more. REQUIRES: it is removed before it is gone.
+  // there before, the listener has to look for itself. From the return of RemoveListener() on it is
+  // not called any more.
+  // REQUIRES: a listener is removed before its end.
   void AddListener(EmissionListener& listener, PartitionRange of) noexcept;
   void RemoveListener(EmissionListener& listener) noexcept;
 
@@ -123,7 +125,8 @@ class PLEAT_EXPORT AnyCollection {
 
   // Ends the collection: drops all that it holds, and frees the name.
   void Close() noexcept;
-  // Whether it was closed, or the engine is gone.
+
+  // Whether the collection was closed, or the engine is gone.
   bool closed() const noexcept;
 
   // The engine's own, for callers that have only the collection.

@@ -1,6 +1,13 @@
-// AnyFolder is a Folder without the types: state and event are bytes that a table of functions knows
-// how to handle. Folder<Event, State> wraps it; adapters whose state is laid out at run time (the
-// JSON one, a language binding) use it directly. If you have a struct, you want folder.h.
+// AnyFolder is a Folder without the types: states and events are bytes, and StateOps says how to
+// handle them. Folder<Event, State> wraps it. Adapters whose state is laid out at run time, such as
+// the JSON one or a language binding, use it directly. If you have a struct, you want folder.h.
+//
+//   auto folder = *pleat::AnyFolder::Open(*engine, "counts", options, ops);
+//   folder.Fold(key, &event, at);
+//   folder.Pop(100, {}, [&](const pleat::ClosedGroup& group) {
+//     Publish(group.key, group.state);
+//     ops.destroy(ops.context, group.state);
+//   });
 #pragma once
 
 #include <cstddef>
@@ -26,9 +33,9 @@ namespace pleat::inline v0_1 {
 class FolderCore;
 struct GapStats;
 
-// Thread safety: as Engine; any thread, any time, also on one object. Cheap to copy: it refers to a
-// collection of an engine. When that is closed or gone, every call answers so (kStopped, kClosed, or
-// nothing).
+// Thread safety: any thread may call any method at any time, also on one object.
+// Ownership: a handle, cheap to copy. When the collection is closed or its engine is gone, calls
+// answer kStopped or kClosed, or do nothing.
 class PLEAT_EXPORT AnyFolder : public AnyCollection {
  public:
   using Look = absl::FunctionRef<void(const GroupInfo&, const void* state)>;
@@ -37,8 +44,8 @@ class PLEAT_EXPORT AnyFolder : public AnyCollection {
   // Creates the collection `name` in the engine. `context_owner` is kept until it is closed and the
   // last handle is gone; without one, `ops.context` must outlive the engine.
   // Errors: kInvalidArgument for an option out of range, which the message names; kAlreadyExists if
-  // the engine has a collection of this name; kFailedPrecondition if the engine is gone (`engine` is a
-  // Handle() of it), or from inside a fold function.
+  // the engine has a collection of this name; kFailedPrecondition if the engine is gone (`engine`
+  // is a Handle() of it), or from inside a fold function.
   static absl::StatusOr<AnyFolder> Open(Engine& engine, std::string_view name,
                                         const FolderOptions& options, const StateOps& ops,
                                         std::shared_ptr<void> context_owner = nullptr);
@@ -47,8 +54,8 @@ class PLEAT_EXPORT AnyFolder : public AnyCollection {
   [[noreturn]] static void OpenFailed(std::string_view name, const absl::Status& why) noexcept;
 
   // See Folder for the meaning of all of these. `look` and `see` run under a partition's lock: copy
-  // the state and return. A call on an engine from them does nothing (see Engine); throwing ends the
-  // program.
+  // the state and return. A call on an engine from them does nothing (see Engine); throwing ends
+  // the program.
   FoldOutcome Fold(std::string_view key, const void* event, EngineTime at) noexcept;
   FoldCounts FoldBatch(const AnyBatch& batch, std::span<FoldOutcome> outcomes,
                        PartitionRange only = {}) noexcept;
@@ -60,8 +67,8 @@ class PLEAT_EXPORT AnyFolder : public AnyCollection {
   bool Scan(ScanCursor& cursor, size_t max, See see) const noexcept;
   void CloseAll() noexcept;
 
-  // What was measured so far, of each partition at one instant; null if MeasureOptions::gap_stats
-  // does not ask for it. Some hundred microseconds.
+  // The measurements so far, of each partition at one instant. Null without measure.gap_stats.
+  // Cost: some hundred microseconds.
   std::unique_ptr<GapStats> gap_stats() const noexcept;
   const StateOps& ops() const noexcept;
 

@@ -15,9 +15,10 @@
 //   }                // or Nack(10s, driver.lease_now()): again in ten seconds
 //
 // Threads: only Driver::RunThread() starts one. All work is done by the threads that run the
-// execution context, and by callers. Lifetimes: an orderly end destroys the consumers, then the
-// driver, then the engine. The execution context may go before all of them: then operations that
-// wait are destroyed, and their handlers are not called.
+// execution context, and by callers.
+// Lifetimes: an orderly end destroys the consumers, then the driver, then the engine. The execution
+// context may go before all of them: then operations that wait are destroyed, and their handlers
+// are not called.
 #pragma once
 
 #include <pleat/asio_consumer.h>

@@ -65,12 +65,14 @@ struct ConsumerStats {
 // An I/O object in Asio's manner, whose operations take any completion token.
 //
 // Completion: without error and with the emissions; or with an error and none: operation_aborted
-//   (cancelled, or the consumer is gone) or an AsioError. Never inside the initiating function: posted
-//   to the consumer's executor, and from there to the handler's associated executor if it is another.
+//   (cancelled, or the consumer is gone) or an AsioError. Never inside the initiating function:
+//   posted to the consumer's executor, and from there to the handler's associated executor, if that
+//   is another one.
 // Order: operations are served in the order in which they were started, and take emissions in the
 //   order of EmissionSource. One operation at a time, or handlers on a strand, keep it.
-// Cancellation: total, hence also partial and terminal. A cancelled operation has taken nothing; one
-//   that has taken emissions is delivered. As ever in Asio, emit the signal where the handler runs.
+// Cancellation: total, hence also partial and terminal. A cancelled operation has taken nothing; if
+//   it has taken emissions, they are delivered. As ever in Asio, emit the signal where the handler
+//   runs.
 // Allocation: the operation, by the handler's associated allocator, freed before the handler is
 //   called; the emissions; and what Asio needs to post.
 //

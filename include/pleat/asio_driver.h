@@ -52,7 +52,8 @@ class DriverClock {
 
 struct DriverOptions {
   // Deadlines are rounded up to a multiple of this, so that one wake-up serves many. A larger tick
-  // saves wake-ups, and makes emissions later by up to as much. Range: above zero. Default: 1 ms.
+  // saves wake-ups, and makes emissions later by up to as much.
+  // Range: above zero. Default: 1 ms.
   Duration tick = std::chrono::milliseconds(1);
 
   // How many groups a turn closes before it lets other handlers run.
@@ -60,8 +61,8 @@ struct DriverOptions {
   size_t budget = 4096;
 
   // The longest sleep. A timer does not notice that the machine was suspended, so a group that fell
-  // due meanwhile can be late by this much, unless somebody calls Wake() on resume. Range: above
-  // zero, at most a day. Default: 10 s.
+  // due meanwhile can be late by this much, unless somebody calls Wake() on resume.
+  // Range: above zero, at most a day. Default: 10 s.
   Duration max_sleep = std::chrono::seconds(10);
 
   // The clock; null is the machine's. REQUIRES: outlives the driver and its consumers.
@@ -119,9 +120,10 @@ class PLEAT_EXPORT DriverThread {
 //   while there is a deadline, the driver looks whether the watermark has passed it.
 //
 // Thread safety: any thread may call any method at any time, but for the destructor. Any number of
-// threads may run the execution context; turns do not overlap. Ownership: borrows the engine, which
-// may go first; then nothing is due any more. An engine has one driver at a time: a second one ends
-// the program. Until it is stopped, io_context::run() does not return by itself.
+// threads may run the execution context; turns do not overlap.
+// Ownership: borrows the engine, which may go first; then nothing is due any more. An engine has
+// one driver at a time: a second one ends the program. Until it is stopped, io_context::run() does
+// not return by itself.
 class PLEAT_EXPORT Driver {
  public:
   using executor_type = boost::asio::any_io_executor;

@@ -35,8 +35,9 @@ class KeyView : public std::string_view {
   constexpr KeyView(const char* data, size_t size) noexcept : std::string_view(data, size) {}
 };
 
-// An event with the key that it belongs to, and its stamp. Ownership: borrows the bytes of `key`,
-// and what `event` refers to, until the call that folds it returns.
+// An event with the key that it belongs to, and its stamp.
+// Ownership: borrows the bytes of `key`, and what `event` refers to, until the call that folds it
+// returns.
 template <class Event>
 struct KeyedEvent {
   KeyView key;

@@ -1,4 +1,8 @@
-// What a group hands out. Plain data, owned by whoever popped it; it never changes.
+// Emissions: the groups that a collection hands out, whole or so far.
+//
+//   for (const pleat::Emission<Edits>& e : folder.Pop(100)) Publish(e.key, e.state, e.count);
+//
+// Ownership: plain data, owned by the caller that took it. No call changes an emission afterwards.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +20,35 @@ template <class State>
 struct Emission {
   std::string key;
   State state;
-  uint64_t count;    // events folded into it, at least 1
-  EngineTime first;  // smallest stamp among them
-  EngineTime last;   // largest stamp among them
 
-  // For what time closed the deadline itself, whoever looked whenever, and for a partial its instant; for
-  // what an event or a call brought about the engine's time then.
+  // How many events were folded, at least 1; and their smallest and largest stamp.
+  uint64_t count;
+  EngineTime first;
+  EngineTime last;
+
+  // When the group closed: the deadline itself if time did, however late anybody looked; the
+  // engine's time if an event or a call did. Of a partial: the instant at which the partial was
+  // due.
   EngineTime closed;
+
+  // Why there is an emission; and its name, which repeats with each delivery and with no other
+  // emission of the collection.
   Reason reason;
   EmissionId id;
-  uint32_t
-      revision;  // counts the emissions of one group, from 1; above it only with edges or partials
-  bool partial;  // the group went on: reason kLeading or kPartial
-  std::optional<EmissionId> corrects;  // of a correction: the key's last emission, if still known
+
+  // Counts the emissions of one group, from 1. Above 1 only with edges or partials.
+  uint32_t revision;
+
+  // Whether the group went on: reason kLeading or kPartial.
+  bool partial;
+
+  // Of a correction: the key's last emission before it, if that is still known.
+  std::optional<EmissionId> corrects;
 };
 
-// An emission that is lent. Plain data, to be kept and changed at will; only the lease runs out. The methods are
-// those of the collection, by this token; any thread may call them.
+// An emission that is lent. The copy is the caller's, to keep and to change; only the lease runs
+// out. The methods are those of EmissionSource, for this lease.
+// Thread safety: any thread may call the methods, one at a time.
 template <class State>
 struct Leased : Emission<State> {
   Delivery delivery;
@@ -48,17 +64,19 @@ struct Leased : Emission<State> {
   }
 };
 
-// An emission that was delivered max_deliveries times and never acked.
+// An emission that was delivered max_deliveries times and never acked; see LeaseOptions.
 template <class State>
 struct DeadLetter : Emission<State> {
   Death death;
 };
 
-// A copy of an open group, as Peek() or Scan() saw it.
+// A copy of an open group, as Peek() or Scan() found the group.
 template <class State>
 struct OpenGroup {
   std::string key;
   State state;
+
+  // How many events were folded so far, and their smallest and largest stamp.
   uint64_t count;
   EngineTime first;
   EngineTime last;

@@ -30,9 +30,9 @@
 
 namespace pleat::inline v0_1 {
 
-// Thread safety: any thread may call any method at any time, also on one object. Ownership: a
-// handle; copies mean the same collection. When that is closed, or its engine is gone, the calls
-// hand out nothing, and answer kClosed.
+// Thread safety: any thread may call any method at any time, also on one object.
+// Ownership: a handle; copies mean the same collection. When that is closed, or its engine is gone,
+// the calls hand out nothing, and answer kClosed.
 template <class State>
 class EmissionSource {
  public:

@@ -1,7 +1,9 @@
-// An Engine owns partitions and one time axis. Collections, such as Folder, live in it. Start here.
+// An Engine owns partitions and one time axis. Collections, such as Folder, live in an engine.
+// Start here.
 //
 //   auto engine = *pleat::Engine::Open({.partitions = 16});
-//   pleat::Folder<Event, State> folder(*engine, "accounts", {.quiet_period = 5min, .max_hold = 1h});
+//   pleat::Folder<Event, State> folder(*engine, "accounts",
+//                                      {.quiet_period = 5min, .max_hold = 1h});
 //   folder.Fold(key, event, at);            // any thread
 //   engine->Advance(now);                   // closes the groups that are due
 //   for (auto& e : folder.Pop(100)) Publish(e.key, e.state);
@@ -43,23 +45,25 @@ inline constexpr Duration kFutureLimitOnArrival = std::chrono::days(366);
 
 struct EngineOptions {
   // How many partitions there are; each has one lock. Two to four times the number of threads that
-  // fold is plenty: more partitions make batches shorter and ordered popping dearer. Range: 1 to
-  // 4,096. Default: 16.
+  // fold is plenty: more partitions make batches shorter and ordered popping dearer.
+  // Range: 1 to 4,096. Default: 16.
   int partitions = 16;
 
-  // What stamps mean, and what moves time.
+  // The meaning of stamps; see Axis.
   Axis axis = Axis::kArrival;
 
-  // How far the watermark trails the largest stamp. Range: zero or more; zero on arrival time.
+  // How far the watermark trails the largest stamp.
+  // Range: zero or more; zero on arrival time.
   // Default: zero.
   Duration lateness{0};
 
   // An event stamped further than this ahead of the engine's time is answered kFuture and changes
-  // nothing, time included. Without a limit one wrong stamp does harm: on event time it closes
-  // every group; on arrival time it keeps its key's group open until that instant, or until an
+  // nothing, time included. Without a limit one wrong stamp does harm: on event time the stamp
+  // closes every group; on arrival time the key's group stays open until that instant, or until an
   // event more than max_hold before it. Note that between two calls of Advance() the engine's time
-  // stands still. The limit applies once time has first moved. Range: zero or more; kForever is no
-  // limit. Default: kFutureLimitOnArrival, or kForever on event time.
+  // stands still. The limit applies once time has first moved.
+  // Range: zero or more; kForever is no limit. Default: kFutureLimitOnArrival, or kForever on event
+  // time.
   std::optional<Duration> future_limit = std::nullopt;
 
   // Matters from some ten thousand groups on.
@@ -70,15 +74,16 @@ struct EngineOptions {
 };
 
 // Thread safety: any thread may call any method at any time. Destroying the engine waits for calls
-// on its collections that are under way; later ones answer that it is gone. REQUIRES: no call on
-// the engine itself is under way then, nor comes later. Ownership: owns all that its collections
-// hold. Emissions that were not taken go with it; so an orderly end is Stop(), CloseAll() on each
-// folder, and Pop() until it gives nothing.
+// on its collections that are under way; later ones answer that it is gone.
+// REQUIRES: no call on the engine itself is under way then, nor comes later.
+// Ownership: owns all that its collections hold. Emissions that were not taken are lost; so an
+// orderly end is Stop(), CloseAll() on each folder, and Pop() until it gives nothing.
 //
 // Your functions that run inside a call (folding, copying and destroying a state, rules) run under
-// a lock. REQUIRES: they call no engine, neither this one nor another, and destroy none. Fold() and
-// Ack() from there answer kWouldDeadlock; other calls do nothing, and a call with a budget answers
-// that it is done.
+// a lock.
+// REQUIRES: they call no engine, neither this one nor another, and destroy none. Fold() and Ack()
+// from there answer kWouldDeadlock; other calls do nothing, and a call with a budget answers that
+// it is done.
 class PLEAT_EXPORT Engine {
  public:
   // Errors: kInvalidArgument for an option out of range, which the message names.
@@ -89,19 +94,20 @@ class PLEAT_EXPORT Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Moves the engine's time to `now` and closes every group that is due by it (deadline <= now).
-  // Time never goes back: an earlier `now` than before moves nothing. Complexity: O(1) when nothing
-  // is due; else O(groups due). A partition's lock is held for at most 1,024 of them at a time.
+  // Time never goes back: an earlier `now` than before moves nothing.
+  // Complexity: O(1) when nothing is due; else O(groups due). A partition's lock is held for at
+  // most 1,024 of them at a time.
   void Advance(EngineTime now) noexcept;
 
   // The same, closing at most `budget` groups. Returns whether every group that is due was closed;
-  // if not, call again with the same or a later `now`. With a budget of 0 it moves time only, and
-  // returns true. A group that is due but not closed yet is already out of reach of Fold, Peek,
-  // Flush and Cancel, and Pop finds it: what they do does not depend on the budget.
+  // if not, call again with the same or a later `now`. With a budget of 0 only time moves, and the
+  // answer is true. A group that is due but not closed yet is already out of reach of Fold, Peek,
+  // Flush and Cancel, and Pop finds it: these calls do not depend on the budget.
   [[nodiscard]] bool Advance(EngineTime now, size_t budget) noexcept;
 
   // Moves LeaseTime to `now` and takes back the leases that ran out by then, at most `budget` of
-  // them. Returns whether those were all. With a budget of 0 it moves LeaseTime only, and returns
-  // true. An earlier `now` than before moves nothing. The engine's time stays as it is.
+  // them. Returns whether those were all. With a budget of 0 only LeaseTime moves, and the answer
+  // is true. An earlier `now` than before moves nothing. The engine's time does not move.
   [[nodiscard]] bool AdvanceLeases(LeaseTime now, size_t budget = SIZE_MAX) noexcept;
 
   // The engine's time; kBeginningOfTime before it has first moved. On event time: the watermark.
@@ -117,9 +123,9 @@ class PLEAT_EXPORT Engine {
   std::optional<LeaseTime> NextLeaseDeadline() const noexcept;
 
   // From its return on, `alarm` is told when NextDeadline() or NextLeaseDeadline() becomes earlier.
-  // With null no alarm is, and the one before is not called any more. REQUIRES: no other alarm is
-  // set (an engine has one), and the caller is no fold function and no alarm; otherwise ends the
-  // program.
+  // With null no alarm is, and the one before is not called any more.
+  // REQUIRES: no other alarm is set (an engine has one), and the caller is no fold function and no
+  // alarm; otherwise ends the program.
   void SetAlarm(EngineAlarm* alarm) noexcept;
 
   // From its return on, every fold is answered kStopped. All else goes on, so that open groups can

@@ -1,4 +1,4 @@
-// What every public header begins with: the language that pleat needs, and PLEAT_EXPORT.
+// Included by every public header: checks the language, C++20, and defines PLEAT_EXPORT.
 #pragma once
 
 #if __cplusplus < 202002L

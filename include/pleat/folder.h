@@ -15,13 +15,14 @@
 // State: default constructible, nothrow movable, aligned to at most 64 bytes, with `void Fold(const
 // Event&) noexcept`. Peek, Scan, leases, edges and partials also need it copyable. A state that
 // owns heap memory needs `size_t HeapBytes() const noexcept`, in O(1), or max_bytes and
-// max_group_bytes count sizeof(State) only. REQUIRES: HeapBytes() changes in Fold() only. These
-// functions and the destructor run under a partition's lock. REQUIRES: they do not throw, nor call
-// an engine (engine.h says what that answers).
+// max_group_bytes count sizeof(State) only.
+// REQUIRES: HeapBytes() changes in Fold() only. These functions and the destructor do not throw,
+// and call no engine: they run under a partition's lock (engine.h says what such a call answers).
 //
-// Thread safety: any thread may call any method at any time, also on one object. Ownership: a
-// Folder is a handle of a collection that the engine owns. Copies mean the same collection. When
-// that is closed, or the engine is gone, calls answer kStopped or kClosed, or do nothing.
+// Thread safety: any thread may call any method at any time, also on one object.
+// Ownership: a Folder is a handle of a collection that the engine owns. Copies mean the same
+// collection. When that is closed, or the engine is gone, calls answer kStopped or kClosed, or do
+// nothing.
 // Allocation: folding into an open group allocates nothing by itself; opening one may. A failure to
 // allocate ends the program.
 #pragma once
@@ -63,10 +64,10 @@ class Folder : public EmissionSource<State> {
  public:
   using Rules = FoldRules<Event, State>;
 
-  // Creates the collection `name`. The engine keeps it and its rules until Close(). Memory: some 2
-  // KB. Errors: kInvalidArgument for an option out of range, which the message names;
-  // kAlreadyExists if the engine has a collection of this name; kFailedPrecondition if the engine
-  // is gone.
+  // Creates the collection `name`. The engine keeps it and its rules until Close().
+  // Memory: some 2 KB.
+  // Errors: kInvalidArgument for an option out of range, which the message names; kAlreadyExists if
+  // the engine has a collection of this name; kFailedPrecondition if the engine is gone.
   static absl::StatusOr<Folder> Open(Engine& engine, std::string_view name,
                                      const FolderOptions& options, Rules rules = {}) {
     const auto kept = rules.any() ? std::make_shared<Rules>(std::move(rules)) : nullptr;
@@ -86,19 +87,23 @@ class Folder : public EmissionSource<State> {
   // bytes, none too, up to 64 KiB; it is copied. The event is not kept. A group that is due by the
   // engine's time (on arrival time: or by `at`) closes first. A stamp behind the engine's time is
   // fine: if the group that it opens is overdue, the group closes at once. The answer says what
-  // happened; outcome.h says what to do about each. Cost: one lock and two cache lines; three for a
-  // key of more than 23 bytes.
+  // happened; outcome.h says what to do about each.
+  // Cost: one lock and two cache lines; three for a key of more than 23 bytes.
   FoldOutcome Fold(std::string_view key, const Event& event, EngineTime at) noexcept {
     return folder_.Fold(key, &event, at);
   }
 
   // Folds many events, several times as fast as Fold() on each, with the same result: same groups,
   // same outcomes, same emissions. Batches of 64 to 256 are best; larger ones are worked on in
-  // pieces of 256, each of which takes each partition's lock once. Batches of several threads may
-  // interleave. With `outcomes`, element i becomes the outcome of event i. REQUIRES: it is empty,
-  // or as long as `events`. With `only`, events of other partitions are left alone and answered
-  // kElsewhere; on event time their stamps still move the watermark. So n workers, each with a
-  // range of its own, can go through the same batch, and never ask for the same lock.
+  // pieces of 256, each of which takes each partition's lock once. Batches of several threads
+  // interleave.
+  //
+  // Element i of `outcomes` becomes the outcome of event i.
+  // REQUIRES: `outcomes` is empty, or as long as `events`.
+  //
+  // With `only`, events of other partitions are left alone and answered kElsewhere; on event time
+  // their stamps still move the watermark. So n workers, each with a range of its own, can go
+  // through the same batch, and never ask for the same lock.
   FoldCounts FoldBatch(std::span<const KeyedEvent<Event>> events,
                        std::span<FoldOutcome> outcomes = {}, PartitionRange only = {}) noexcept {
     return folder_.FoldBatch(AnyBatch::Of(events), outcomes, only);
@@ -124,8 +129,8 @@ class Folder : public EmissionSource<State> {
   bool Cancel(std::string_view key) noexcept { return folder_.Cancel(key); }
 
   // The end of input: closes every open group now, by deadline and then by opening order, with
-  // reason kEnd. Locks every partition meanwhile. Complexity: O(n log n) for the most groups ever
-  // open at once.
+  // reason kEnd. Locks every partition meanwhile.
+  // Complexity: O(n log n) for the most groups ever open at once.
   void CloseAll() noexcept { folder_.CloseAll(); }
 
   // Ends the collection: drops all that it holds, and frees the memory and the name. Waits for
@@ -156,9 +161,9 @@ class Folder : public EmissionSource<State> {
     requires std::is_copy_constructible_v<State>
   {
     return folder_.Scan(cursor, max,
-                     [&](std::string_view key, const GroupInfo& info, const void* state) {
-                       out.push_back(CopyOf(key, info, state));
-                     });
+                        [&](std::string_view key, const GroupInfo& info, const void* state) {
+                          out.push_back(CopyOf(key, info, state));
+                        });
   }
 
   // The same collection without the types.
@@ -167,7 +172,7 @@ class Folder : public EmissionSource<State> {
   Ledger ledger() const noexcept { return folder_.ledger(); }
   Sizes sizes() const noexcept { return folder_.sizes(); }
 
-  // What other quiet periods would have done; see gap_stats.h, which to include. Null without
+  // How other quiet periods would have folded; include gap_stats.h, which says more. Null without
   // measure.gap_stats.
   std::unique_ptr<GapStats> gap_stats() const noexcept { return folder_.gap_stats(); }
 

@@ -1,19 +1,21 @@
-// Leases: emissions that are lent. Pop() gives an emission away for good: whoever has popped it and dies takes it
-// along. Lease() lends it until an instant. Who has brought it safely downstream says Ack(), and it is gone;
-// who cannot says Nack(), and who does neither lets the lease run out: then it is handed out again.
+// Leases: emissions that are lent until they are acked. Pop() gives an emission away: if the
+// process dies before passing the emission on, the emission is lost. Lease() lends it for a time,
+// and again if no Ack() comes, so that every emission is delivered at least once.
 //
-//   for (auto& lease : folder.Lease(100, 30s, now)) {
-//     if (Publish(lease.key, lease.state)) lease.Ack();
-//   }
+//   for (auto& lease : folder.Lease(100, 30s, driver.lease_now())) {
+//     if (Publish(lease.key, lease.state)) lease.Ack();    // delivered: the emission is gone
+//     else lease.Nack(10s, driver.lease_now());            // to be lent again in ten seconds
+//   }                                                      // neither: lent again after 30 seconds
 //
-// So every emission reaches the outside world at least once. Its EmissionId is the same at each of its
-// deliveries: give it to the receiver, who can tell a second one from the first by it.
-//
-// - While an emission of a key is lent, or waits to be lent again, later ones of that key wait; other keys go on.
-// - After LeaseOptions::max_deliveries deliveries it becomes a dead letter, which waits to be looked at, and
-//   those behind it go on.
-// - Leases run on a clock of their own: LeaseTime moves only when AdvanceLeases(), Lease(), Nack() or
-//   Extend() says what time it is; Advance() and the stamps of events never move it.
+// - An emission keeps its EmissionId in all its deliveries: pass the id on, and the receiver can
+//   drop second deliveries.
+// - While an emission of a key is lent, or waits to be lent again, later emissions of that key
+//   wait. Other keys go on.
+// - After LeaseOptions::max_deliveries deliveries without an Ack() the emission becomes a dead
+//   letter, which waits for RetryDeadLetter() or DropDeadLetter(). Later emissions of its key go
+//   on.
+// - Leases run on a clock of their own: LeaseTime moves only when AdvanceLeases(), Lease(), Nack()
+//   or Extend() says what time it is; Advance() and the stamps of events never move it.
 //
 // Any clock will do that all consumers share. A Driver moves LeaseTime by itself; its lease_now()
 // reads that clock.
@@ -26,42 +28,62 @@
 
 namespace pleat::inline v0_1 {
 
-// Names one delivery of one emission. Plain numbers, which may travel to another process and back; an engine
-// looks at tokens with suspicion, so that a forged one is stale at worst.
+// The name of one delivery of one emission: plain numbers, which may travel to another process and
+// back. The engine checks each token, so that a forged one is stale at worst.
 struct LeaseToken {
-  uint64_t epoch = 0;       // of the engine; no two Engine objects share it
-  uint64_t lease = 0;       // counts the partition's deliveries, from 1
-  uint64_t generation = 0;  // of the emission; see EmissionId
-  uint32_t collection = 0;  // no two folders that an engine has ever had share it
+  // Of the engine, and of no other Engine object, unless EngineInternals says so.
+  uint64_t epoch = 0;
+
+  // Counts the deliveries of the partition, from 1.
+  uint64_t lease = 0;
+
+  // Of the emission; see EmissionId.
+  uint64_t generation = 0;
+
+  // Of the collection, and of no other one that the engine has ever had.
+  uint32_t collection = 0;
+
+  // Where the engine finds the emission.
   uint32_t partition = 0;
-  uint32_t place = 0;  // where the engine finds it
+  uint32_t place = 0;
 
   friend bool operator==(const LeaseToken&, const LeaseToken&) = default;
 };
 
-// What Ack(), Nack(), Extend() and the calls on dead letters answer.
+// The answer of Ack(), Nack(), Extend() and the calls on dead letters.
 enum class LeaseOutcome : uint8_t {
-  kDone,     // as asked; an Ack() is answered so again when it is repeated
-  kClamped,  // done, but with the time asked for cut to the folder's limit
-  kStale,  // the lease is over: it ran out, was given back, or is of another folder. Nothing has changed,
-           // and what was lent is, or will be, somebody else's
-  kClosed,         // the folder was closed, or its engine is gone
-  kWouldDeadlock,  // called from inside a fold function; nothing has changed
+  // Done. A repeated Ack() is answered so again.
+  kDone,
+  // Done, with a shorter time than asked for: the limits are leases.max_age and max_nack_delay.
+  kClamped,
+  // The lease is over: it ran out, was given back, or is of another collection. Nothing has
+  // changed. The emission is, or will be, lent to another caller; undo what can be undone.
+  kStale,
+  // The collection was closed, or its engine is gone.
+  kClosed,
+  // Called from inside a fold function. Nothing has changed: call again after the fold.
+  kWouldDeadlock,
 };
 
-// What Extend() answers.
+// The answer of Extend().
 struct Extension {
   LeaseOutcome outcome = LeaseOutcome::kStale;
-  LeaseTime until{};  // with kDone and kClamped: when the lease is over now
+
+  // With kDone and kClamped: when the lease ends now.
+  LeaseTime until{};
 
   friend bool operator==(const Extension&, const Extension&) = default;
 };
 
-// How an emission was lent.
+// One delivery of an emission.
 struct Delivery {
   LeaseToken token;
-  LeaseTime until{};        // the lease is over when LeaseTime gets here
-  uint32_t deliveries = 0;  // of this emission, this one included
+
+  // The lease ends when LeaseTime gets here.
+  LeaseTime until{};
+
+  // How often the emission was delivered, this delivery included.
+  uint32_t deliveries = 0;
 };
 
 // Why an emission is a dead letter.
@@ -72,7 +94,9 @@ enum class DeadReason : uint8_t {
 
 // How an emission became a dead letter.
 struct Death {
-  LeaseToken token;  // of its last delivery; names the letter
+  // Of its last delivery. Names the letter.
+  LeaseToken token;
+
   uint32_t deliveries = 0;
   LeaseTime first_leased{};
   LeaseTime died{};

@@ -1,4 +1,4 @@
-// Metrics: what folders count, as text that a monitoring system scrapes.
+// Metrics: the counts of collections, as text that a monitoring system scrapes.
 //
 //   const auto gaps = folder.gap_stats();  // null unless asked for
 //   const pleat::CollectionMetrics all[] = {{.collection = "edits",
@@ -7,8 +7,10 @@
 //                                            .gaps = gaps.get()}};
 //   Answer(pleat::kOpenMetricsType, pleat::WriteMetrics(all, pleat::MetricsFormat::kOpenMetrics));
 //
-// It only writes; serving it is the caller's. What each metric says stands in its HELP line. Names begin with
-// pleat_, times are in seconds, sizes in bytes, and every sample has the label `collection`.
+// WriteMetrics() makes the text; your program serves it. The HELP line of each metric explains it.
+// Names begin with pleat_, times are in seconds, sizes in bytes, and every sample has the label
+// `collection`.
+// Thread safety: WriteMetrics() may run on any thread; it reads only its arguments.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +31,13 @@ enum class MetricsFormat : uint8_t {
   kOpenMetrics,  // OpenMetrics 1.0
 };
 
-// What to answer as Content-Type.
+// The Content-Type of each format.
 inline constexpr std::string_view kPrometheusType = "text/plain; version=0.0.4; charset=utf-8";
 inline constexpr std::string_view kOpenMetricsType =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-// A metric that a collection of some other kind than a Folder adds to those of its ledger and sizes.
+// A metric that a collection of some other kind than a Folder adds to those of its ledger and
+// sizes.
 struct OwnMetric {
   enum class Type : uint8_t { kCounter, kGauge };
 
@@ -46,19 +49,30 @@ struct OwnMetric {
   double value = 0;
 };
 
-// What is known of one collection. Borrows what it points to.
+// The counts of one collection. Borrows everything that it points to.
 struct CollectionMetrics {
-  std::string_view collection;  // any text, each once; what is not UTF-8 in it becomes U+FFFD
+  // The value of the label: any text, distinct for each collection. Bytes that are not UTF-8 become
+  // U+FFFD.
+  std::string_view collection;
+
   Ledger ledger;
   Sizes sizes;
-  const GapStats* gaps = nullptr;  // adds the histograms of gaps and of events per emission
-  const Histogram* lateness_us =
-      nullptr;  // adds one of it: lateness_us of a driver or a consumer in asio.h
-  std::span<const WhatIfRow> what_if;  // adds a sample for each quiet period, which are distinct
-  std::span<const OwnMetric> own;      // adds these; their names are distinct
+
+  // Adds the histograms of gaps and of events per emission.
+  const GapStats* gaps = nullptr;
+
+  // Adds a histogram of lateness: lateness_us of a driver or a consumer in asio.h.
+  const Histogram* lateness_us = nullptr;
+
+  // Adds a sample for each quiet period. REQUIRES: their quiet periods are distinct.
+  std::span<const WhatIfRow> what_if;
+
+  // Adds these metrics. REQUIRES: their names are distinct.
+  std::span<const OwnMetric> own;
 };
 
-// The whole exposition. The sum of a histogram is known as its values are: to within a tenth, of gaps a hundredth.
+// The text of all metrics. The sum of a histogram is known as exactly as its values: to within a
+// tenth, of gaps to within a hundredth.
 PLEAT_EXPORT std::string WriteMetrics(std::span<const CollectionMetrics> collections,
                                       MetricsFormat format);
 

@@ -32,25 +32,23 @@ inline constexpr size_t kKeyBytesMax = 64 * 1024;
 enum class Edge : uint8_t {
   // When it closes.
   kTrailing,
-  // When it opens, with its first event. Later events of the group are held back: they are only
-  // counted.
+  // When it opens, with its first event. Its later events are not handed out.
   kLeading,
   // When it opens, and again when it closes if more events have followed.
   kBoth,
 };
 
-// What happens to an event older than LateOptions::accept_limit.
+// How an event older than late.accept_limit is treated.
 enum class OnLate : uint8_t {
-  // The event is answered kLate and changes nothing. The caller may store it elsewhere, or drop it.
+  // The event is answered kLate and changes no group.
   kReject,
   // The event is folded like any other, and counted as late.
   kFold,
-  // The event becomes an emission of its own, with reason kCorrection and the id of the emission it
-  // corrects.
+  // The event becomes an emission of its own, with reason kCorrection.
   kCorrect,
 };
 
-// What happens to an event that would exceed max_groups or max_bytes.
+// How an event that would exceed limits.max_groups or limits.max_bytes is treated.
 enum class OnLimit : uint8_t {
   // The event is answered kOverLimit and changes no group.
   kRefuse,
@@ -58,7 +56,7 @@ enum class OnLimit : uint8_t {
   kEmitOldest,
 };
 
-// What happens to an event that would open a group while max_backlog emissions wait.
+// How an event that would open a group is treated while limits.max_backlog emissions wait.
 enum class OnBacklog : uint8_t {
   // The event is answered kOverloaded at once, and changes no group.
   kRefuse,
@@ -67,8 +65,7 @@ enum class OnBacklog : uint8_t {
   kDropOldest,
 };
 
-// What happens to an emission that should become a dead letter while there are max_dead_letters of
-// them.
+// How an emission that should become a dead letter is treated at leases.max_dead_letters.
 enum class OnDeadLimit : uint8_t {
   // The emission is delivered again, and its deliveries are counted on.
   kKeepTrying,
@@ -89,31 +86,30 @@ struct LateOptions {
 // How much a folder may hold.
 struct LimitOptions {
   // The most groups that are open at a time. An event that would open another one meets on_limit.
-  // Each partition has an equal share, so that an answer does not depend on threads: with 16
-  // partitions some key is refused at about 85 % of the total if a share is 100 groups, at 98 % if
-  // a share is 10,000. Range: at least one per partition. Default: 50 million.
+  // Keys do not spread evenly: one of 16 partitions reaches its share when about 85 % of the total
+  // is open if a share is 100 groups, and at 98 % if a share is 10,000.
+  // Range: at least one per partition. Default: 50 million.
   size_t max_groups = 50'000'000;
 
   // The most bytes that groups may hold, both open ones and those that wait to be popped. An event
-  // that would open a group, or fold into a state that can grow, meets on_limit. The bytes are
-  // counted, not measured: a group counts with its costs at the usual load of the tables. The total
-  // exceeds the limit at most by the growth of the state that the last event folded into. Range: at
-  // least one per partition. Default: 4 GiB.
+  // that would open a group, or fold into a state that can grow, meets on_limit. Bytes are counted,
+  // not measured: a group counts with its costs at the usual load of the tables. The last event may
+  // exceed the limit by the growth of its state.
+  // Range: at least one per partition. Default: 4 GiB.
   size_t max_bytes = size_t{4} << 30;
 
-  // With kEmitOldest, open groups are kept below 7/8 of max_bytes, which leaves room for what waits
-  // to be popped. A caller that pops after every event then never sees kOverLimit, unless the ids
-  // to be remembered fill max_bytes. A caller that never pops sees kOverLimit all the same.
+  // With kEmitOldest, open groups are kept below 7/8 of max_bytes, so that there is room for groups
+  // that wait. A caller that pops after every event never sees kOverLimit then, unless the ids to
+  // be remembered fill max_bytes. A caller that never pops sees it all the same.
   OnLimit on_limit = OnLimit::kRefuse;
 
-  // Whether groups that wait to be popped count against max_bytes. With false, the answer to an
-  // event does not depend on when somebody pops; pop every few events then, because nothing else
-  // bounds what waits.
+  // Whether groups that wait to be popped count against max_bytes. If not, the answer to an event
+  // does not depend on when somebody pops; pop every few events then, to bound what waits.
   bool count_ready = true;
 
-  // How many emissions may wait: to be taken, to be acked, or as dead letters. At the limit, an
-  // event that would open a group meets on_backlog. Groups that were open by then still close, so
-  // up to max_groups may come on top. Range: at least one per partition. Default: 50 million.
+  // How many emissions may wait: to be taken, to be acked, or as dead letters. At the limit an
+  // event that would open a group meets on_backlog. Open groups still close, and come on top.
+  // Range: at least one per partition. Default: 50 million.
   size_t max_backlog = 50'000'000;
   OnBacklog on_backlog = OnBacklog::kRefuse;
 };
@@ -126,13 +122,13 @@ struct LeaseOptions {
 
   // How many keys may have an emission that is lent, or that waits to be lent again. At the limit
   // only emissions that came back are lent. Memory beside max_bytes: 150 bytes for each such key,
-  // and 8 bytes for each of the latest 65,536 deliveries of a partition. Range: at least one per
-  // partition. Default: 1 million.
+  // and 8 bytes for each of the latest 65,536 deliveries of a partition.
+  // Range: at least one per partition. Default: 1 million.
   size_t max_leased = 1'000'000;
 
   // How long after its delivery Extend() can keep a lease, and the longest delay that Nack() can
-  // ask for. A longer time is cut to this, and the answer is kClamped. Range: above zero. Default:
-  // one hour.
+  // ask for. A longer time is cut to this, and the answer is kClamped.
+  // Range: above zero. Default: one hour.
   Duration max_age = std::chrono::hours(1);
   Duration max_nack_delay = std::chrono::hours(1);
 
@@ -141,14 +137,15 @@ struct LeaseOptions {
   OnDeadLimit on_dead_limit = OnDeadLimit::kKeepTrying;
 };
 
-// What is measured of a running folder.
+// Which measurements a running folder takes.
 struct MeasureOptions {
   // Whether gaps between events are measured, so that gap_stats() can tell what other quiet periods
   // would have done.
   bool gap_stats = false;
 
   // For how many closed keys the stamp of the last event is remembered, at about 40 bytes each
-  // beside max_bytes. Range: any. Default: 1 million.
+  // beside max_bytes.
+  // Range: any. Default: 1 million.
   size_t max_ghosts = 1'000'000;
 };
 
@@ -158,16 +155,16 @@ struct FolderOptions {
   Duration quiet_period{0};
 
   // With a floor, each class of keys (EventMarks::key_class) learns its quiet period from the gaps
-  // between its events, within [quiet_floor, quiet_period]; busy and less busy keys of a class
-  // learn apart. See docs/quiet-period.md. Each partition learns by itself, so results depend on
-  // the number of partitions, and on nothing else. Memory: some 50 bytes for each closed key until
-  // quiet_period has passed; and beside max_bytes some kilobytes a class. Range: zero, or less than
-  // quiet_period, which must not be kForever. Default: zero, nothing is learned.
+  // between its events, within [quiet_floor, quiet_period]; see docs/quiet-period.md. Partitions
+  // learn by themselves, so their number has a part in the results, and nothing else has.
+  // Memory: 50 bytes for a closed key until quiet_period has passed, and some kilobytes a class.
+  // Range: zero, or less than quiet_period, which is then not kForever. Default: zero, no learning.
   Duration quiet_floor{0};
 
   // A group closes when it has been open for this long, however busy its key is. On arrival time a
   // group also closes before an event that is stamped more than this before the event that opened
-  // it. Range: above zero; kForever lets a key that never goes quiet hold its group without end.
+  // it.
+  // Range: above zero; kForever lets a key that never goes quiet hold its group without end.
   // Required.
   Duration max_hold{0};
 
@@ -175,7 +172,8 @@ struct FolderOptions {
   uint64_t max_events = kNoEventCap;
 
   // A group closes when its state weighs this much: sizeof(State) and State::HeapBytes(), or
-  // StateOps::weight. Range: at least 1. Default: no limit.
+  // StateOps::weight.
+  // Range: at least 1. Default: no limit.
   size_t max_group_bytes = kNoByteCap;
 
   // When a group is handed out. kLeading and kBoth need a copyable state. Default: when it closes.
@@ -183,7 +181,8 @@ struct FolderOptions {
 
   // An open group is also handed out this often, counted from its opening, with reason kPartial, if
   // events have folded into it since the last time. Needs a copyable state, and not with
-  // Edge::kLeading. Range: above zero. Default: never.
+  // Edge::kLeading.
+  // Range: above zero. Default: never.
   Duration partial_every = kForever;
 
   LateOptions late;

@@ -1,4 +1,5 @@
-// What a hot call answers: small values, no strings, no allocation.
+// The answers of calls that are made for every event, and the reasons of emissions. Small values:
+// no strings, no allocation.
 #pragma once
 
 #include <cstddef>
@@ -9,35 +10,51 @@
 
 namespace pleat::inline v0_1 {
 
-// What became of one event. Only kOpened, kFolded and kCorrected changed a group or made an emission; on event
-// time all but kFuture, kStopped and kWouldDeadlock, and a key that is too long, have moved the watermark.
+// The answer to one event, and how to react. Only kOpened, kFolded and kCorrected changed
+// a group or made an emission. On event time every event moves the watermark, but for those
+// answered kFuture, kStopped or kWouldDeadlock, and those with a key that is too long.
 enum class FoldOutcome : uint8_t {
-  kOpened,     // it opened a new group (which may have closed at once: max_events of 1, or overdue)
-  kFolded,     // it was folded into the key's open group
-  kLate,       // older than the accept limit by time; route it elsewhere if it matters
-  kFuture,     // further ahead of the engine's time than the future limit; likely a broken clock
-  kOverLimit,  // a limit on groups, bytes or key length was reached; after popping, or after time
-               // has closed groups, the same event may be accepted
-  kStopped,    // the engine was stopped or is gone, or the folder was closed: nothing is accepted
-  kDuplicate,  // an event of this id was taken already: a retry, done
-  kConflict,   // the same, but its content was different: one of the two is wrong
-  kCorrected,  // late, and handed out as a correction by itself (OnLate::kCorrect)
-  kOverloaded,  // it would have opened a group, and too many emissions wait to be taken (max_backlog)
-  kWouldDeadlock,  // called from inside a fold function; not counted
-  kElsewhere,      // FoldBatch() was told to leave its partition alone; not counted
+  // The event opened a group. (Which may have closed at once: with max_events of 1, or overdue.)
+  kOpened,
+  // The event was folded into the open group of its key.
+  kFolded,
+  // The event is older than the accept limit. Store it somewhere else, or drop it.
+  kLate,
+  // The event is further ahead of the engine's time than the future limit: likely its clock is
+  // wrong.
+  kFuture,
+  // A limit on groups, bytes or key length was reached. The same event may be accepted once
+  // emissions were taken, or time has closed groups; a key that is too long never is.
+  kOverLimit,
+  // The engine was stopped or is gone, or the folder was closed: no event is accepted any more.
+  kStopped,
+  // An event of this id was taken already: a retry. There is nothing to do.
+  kDuplicate,
+  // An event of this id, but of other content, was taken already: one of the two is wrong.
+  kConflict,
+  // The event is late, and became an emission of its own (OnLate::kCorrect).
+  kCorrected,
+  // The event would have opened a group while max_backlog emissions wait. Offer the event again
+  // when some were taken.
+  kOverloaded,
+  // Called from inside a fold function; not counted. Call again after the fold.
+  kWouldDeadlock,
+  // FoldBatch() was told to leave the event's partition alone; not counted. Another worker folds
+  // it.
+  kElsewhere,
 };
 inline constexpr size_t kFoldOutcomes = 12;
 
-// What Flush() and Cancel() with a stamp answer.
+// The answer of Flush() and Cancel() with a stamp.
 enum class ControlOutcome : uint8_t {
   kDone,           // the key's group was closed, or dropped
   kNoGroup,        // the key has no open group; time has moved
-  kFuture,         // beyond the future limit; nothing has changed
+  kFuture,         // the stamp is beyond the future limit; nothing has changed
   kClosed,         // the collection is closed
   kWouldDeadlock,  // called from inside a fold function; nothing has changed
 };
 
-// What became of the events of one batch: how many were answered with each FoldOutcome.
+// How many events of a batch were answered with each FoldOutcome.
 struct FoldCounts {
   size_t opened = 0;
   size_t folded = 0;
@@ -72,26 +89,26 @@ struct FoldCounts {
   friend bool operator==(const FoldCounts&, const FoldCounts&) = default;
 };
 
-// Why there is an emission: why its group closed, or why it did not wait for that. These values are
-// stored; never renumber.
+// Why there is an emission: why its group closed, or why the emission came before that. Programs
+// may store these values: they never change.
 enum class Reason : uint8_t {
-  kQuiet = 1,        // nothing folded into it for the quiet period
+  kQuiet = 1,        // its key had no event for the quiet period
   kMaxHold = 2,      // the max hold came strictly before the quiet deadline
-  kMaxEvents = 3,    // it held max_events events
+  kMaxEvents = 3,    // the group held max_events events
   kFlush = 4,        // Flush(key)
   kEnd = 5,          // CloseAll(): the end of the input
-  kMaxBytes = 6,     // it weighed max_group_bytes
+  kMaxBytes = 6,     // the group weighed max_group_bytes
   kEndMark = 7,      // an event with an end mark, which is its last
   kStartMark = 8,    // an event with a start mark came, which opened the next group
   kCondition = 9,    // its state met the condition
-  kLimit = 10,       // room was needed, and it was the next to close (OnLimit::kEmitOldest)
+  kLimit = 10,       // room was needed, and the group was the next to close (OnLimit::kEmitOldest)
   kLeading = 11,     // not closed: its first event (Edge::kLeading, kBoth)
-  kPartial = 12,     // not closed: as it is so far (partial_every)
+  kPartial = 12,     // not closed: the group so far (partial_every)
   kCorrection = 13,  // no group: a late event by itself (OnLate::kCorrect)
 };
 inline constexpr size_t kReasons = 13;
 
-// Where a reason stands among all, from 0, in arrays of what there is one of for each.
+// The place of a reason in an array with one element for each, from 0.
 constexpr size_t IndexOf(Reason reason) noexcept { return static_cast<size_t>(reason) - 1; }
 
 // "quiet", "max_hold", ...: the spelling used in output and metrics.

@@ -25,7 +25,7 @@
 
 namespace pleat::inline v0_1 {
 
-// What an event says beside its content.
+// The marks of an event: all that the engine has to know about it.
 struct EventMarks {
   // The event opens a group. A group of its key that is open closes before it.
   bool starts = false;
@@ -52,8 +52,8 @@ struct EventMarks {
 
 // The functions of one pair of types. Each gets `context`, as it was given.
 //
-// Called under a partition's lock, by any thread. REQUIRES: no function throws, nor calls an
-// engine. Functions without "optional" are required.
+// Called under a partition's lock, by any thread.
+// REQUIRES: no function throws, nor calls an engine. Functions without "optional" are required.
 struct StateOps {
   // Of the state. `align` is a power of two, at most 64.
   uint32_t size = 0;
@@ -67,8 +67,8 @@ struct StateOps {
   // Folds the event. Returns by how many bytes heap_bytes() has grown; 0 without heap_bytes.
   int64_t (*fold)(void* context, void* state, const void* event) = nullptr;
 
-  // Optional: moves a state to raw memory; `from` is raw afterwards. The engine never moves a state:
-  // this is for code that takes states out of a folder.
+  // Optional: moves a state to raw memory; `from` is raw afterwards. The engine never moves a
+  // state: this is for code that takes states out of a folder.
   void (*relocate)(void* context, void* to, void* from) = nullptr;
 
   // Destroys a state. Its memory is raw afterwards.
@@ -91,7 +91,7 @@ struct StateOps {
   // Optional: whether the group closes now, with reason kCondition. Called after every fold.
   bool (*condition)(void* context, const void* state) = nullptr;
 
-  // Optional: what max_group_bytes is compared with. Null: size and heap_bytes().
+  // Optional: the weight that max_group_bytes limits. Null: size and heap_bytes().
   size_t (*weight)(void* context, const void* state) = nullptr;
 };
 

@@ -1,4 +1,8 @@
-// The ledger: where every event, every group and every emission ended up. Its columns always add up.
+// Ledger and Sizes: where every event, every group and every emission of a collection ended up, and
+// how much it holds now.
+//
+//   const pleat::Ledger ledger = folder.ledger();
+//   std::printf("%.1f %% folded\n", 100 * ledger.FoldingRatio());
 #pragma once
 
 #include <array>
@@ -10,9 +14,11 @@
 
 namespace pleat::inline v0_1 {
 
-// Counts since the collection was opened, exact, summed over all partitions, each partition read at
-// one instant. Events answered kStopped, kWouldDeadlock or kElsewhere are in none of them. A group that is due counts as open until Advance() or a pop has visited it. At rest:
-//   events = opened + folded + late + future + refused + overloaded + duplicate + conflict + corrected
+// Exact counts since the collection was opened, summed over the partitions, each read at one
+// instant. Events answered kStopped, kWouldDeadlock or kElsewhere are not counted. A group that is
+// due counts as open until Advance() or a pop has visited it. At rest the columns add up:
+//   events = opened + folded + late + future + refused + overloaded + duplicate + conflict +
+//            corrected
 //   opened = closed + cancelled + open
 //   closed + partial + corrected = silent + the sum of emissions
 //                                = silent + popped + acked + dropped + ready + unacked + dead
@@ -29,7 +35,7 @@ struct Ledger {
   uint64_t corrected = 0;   // late events that became an emission by themselves
   uint64_t closed = 0;      // groups that closed
   uint64_t cancelled = 0;   // groups dropped by Cancel()
-  uint64_t silent = 0;      // groups that closed without an emission: their leading one said it
+  uint64_t silent = 0;      // groups that closed without an emission: the leading one said all
   uint64_t partial = 0;     // emissions of groups that went on: leading ones and partials
   uint64_t popped = 0;      // emissions given away by Pop()
   uint64_t acked = 0;       // emissions acked
@@ -38,9 +44,11 @@ struct Ledger {
   uint64_t ready = 0;       // emissions that wait to be handed out for the first time, now
   uint64_t unacked = 0;     // emissions that are lent, or wait to be lent again, now
   uint64_t dead = 0;        // dead letters now
-  uint64_t reopened =
-      0;  // of `opened`: a max hold, a cap, a limit or Flush() had closed the key's group
-          // before it early; without that it would have folded. Only with count_reopened
+
+  // Of `opened`: events that would have folded, had not a max hold, a cap, a limit or Flush()
+  // closed the group of their key early. Only with count_reopened.
+  uint64_t reopened = 0;
+
   uint64_t late_folded = 0;        // of `opened` and `folded`: late ones, by OnLate::kFold
   uint64_t refused_for_bytes = 0;  // of `refused`: at the limit on bytes
   uint64_t deliveries = 0;         // leases given
@@ -51,8 +59,8 @@ struct Ledger {
   // folded / events; 0 when there was no event.
   double FoldingRatio() const noexcept { return Ratio(folded, events); }
 
-  // How much of what could be folded was: a group that reopened only goes on with the one before it,
-  // so that it is no new group. folded / (events - (opened - reopened)); 0 when nothing could be.
+  // The share of the events that could fold which did: folded / (events - (opened - reopened)), for
+  // a group that reopened only continues the one before it. 0 when no event could fold.
   double CorrectedFoldingRatio() const noexcept {
     return Ratio(folded, events - (opened - reopened));
   }
@@ -108,15 +116,16 @@ struct Ledger {
   }
 };
 
-// What a collection holds now.
+// How much a collection holds now.
 struct Sizes {
   size_t open_groups = 0;
-  size_t ready_emissions = 0;    // that wait to be handed out for the first time
-  size_t unacked_emissions = 0;  // that are lent, or wait to be lent again
+  size_t ready_emissions = 0;    // emissions that wait to be handed out for the first time
+  size_t unacked_emissions = 0;  // emissions that are lent, or wait to be lent again
   size_t dead_letters = 0;
-  size_t bytes =
-      0;  // counted against max_bytes: groups with their keys and state, open or ready, and
-          // what is remembered of ids and of closed groups
+
+  // Counted against max_bytes: open and ready groups with their keys and states, and the memory of
+  // ids and of closed groups.
+  size_t bytes = 0;
 
   Sizes& operator+=(const Sizes& other) noexcept {
     open_groups += other.open_groups;

@@ -2,7 +2,7 @@
 //
 // An engine runs on one axis: on arrival time a stamp is the instant at which an
 // event arrived, on event time it is the instant the event speaks of. EngineTime is a point on that
-// axis. It is a type of its own, so that a reading of some clock does not slip in unconverted: use
+// axis. A type of its own keeps readings of other clocks from slipping in unconverted: use
 // FromUnix().
 //
 // Leases run on a clock of their own (lease.h); LeaseTime is a point on that one.
@@ -23,7 +23,7 @@ namespace pleat::inline v0_1 {
 
 using Duration = std::chrono::microseconds;
 
-// The clock whose time points EngineTime are. It has no now(): nothing in pleat reads it.
+// The clock whose time points EngineTime are. There is no now(): nothing in pleat reads a clock.
 struct EngineClock {
   using duration = Duration;
   using rep = duration::rep;
@@ -33,7 +33,7 @@ struct EngineClock {
 };
 using EngineTime = EngineClock::time_point;
 
-// What stamps mean to an engine, and what moves its time.
+// The meaning of stamps to an engine, and the mover of its time.
 enum class Axis : uint8_t {
   kArrival,  // Engine::Advance() moves time; a stamp says when the event arrived
   kEvent,    // the watermark moves time: the largest stamp so far, less the lateness
