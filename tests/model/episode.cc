@@ -92,6 +92,7 @@ class Episode {
       if (gathers && batch_.size() < config_.batch && i + 1 < ops.size()) continue;
       FoldBatch();
       if (!gathers) Apply(ops[i]);
+      if (config_.closes_at_once) CloseAllThatIsDue();
       CompareCounts();
       if (agreement_.holds()) continue;
       std::ostringstream where;
@@ -104,6 +105,12 @@ class Episode {
   }
 
  private:
+  // Time stays as it is.
+  void CloseAllThatIsDue() {
+    AdvanceWhole(kBeginningOfTime, SIZE_MAX);
+    AdvanceLeases(LeaseTime(kBeginningOfTime), SIZE_MAX);
+  }
+
   template <class T>
   void Expect(std::string_view what, const T& engine, const T& model) {
     agreement_.Expect(what, engine, model);

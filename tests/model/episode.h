@@ -72,6 +72,9 @@ struct Config {
   size_t batch = 1;       // so many folds in a row become one FoldBatch; 1: Fold
   bool lends = false;     // emissions are leased
   Duration span{1};       // typical length of a lease
+  // At the limit on the backlog an answer may depend on what has been closed so far, so that both sides
+  // close all that is due before each operation, and operations come one by one.
+  bool closes_at_once = false;
   bool drain = true;  // pop everything before the engine goes, or leave it all to the destructor
 };
 std::ostream& operator<<(std::ostream& out, const Config& config);

@@ -138,17 +138,13 @@ class OpMaker {
       lease_clock_ = SaturatingAdd(lease_clock_, Around(config_.span.count()));
       op.at = choices_.OneIn(10) ? SaturatingSub(lease_clock_, config_.span) : lease_clock_;
       op.n = choices_.OneOf<uint64_t>({0, 1, 3, UINT64_MAX, UINT64_MAX});
-      // At the limit on the backlog they count when they are looked at.
-      if (config_.folder.limits.max_backlog < FolderOptions{}.limits.max_backlog) op.n = UINT64_MAX;
     }
     return op;
   }
 
-  // Mostly it stays as late as it was. So it does at the limit on the backlog, where leases that ran
-  // out count when they are looked at.
+  // Mostly it stays as late as it was.
   EngineTime DrawLeaseTime() {
-    const bool backlog = config_.folder.limits.max_backlog < FolderOptions{}.limits.max_backlog;
-    if (backlog || !choices_.OneIn(4)) return kBeginningOfTime;
+    if (!choices_.OneIn(4)) return kBeginningOfTime;
     return SaturatingAdd(lease_clock_, Around(config_.stride));
   }
 
@@ -237,6 +233,10 @@ void DrawDeliveries(Choices& choices, int64_t quiet, Config& c) {
   if (choices.OneIn(4)) {
     folder.limits.max_backlog = share(choices.OneOf<uint64_t>({3, 30}));
     folder.limits.on_backlog = choices.OneOf({OnBacklog::kRefuse, OnBacklog::kDropOldest});
+    // On event time an event reaches its own group before the groups close that it brings due, and an
+    // instant of the grid would meet another backlog.
+    if (c.engine.axis == Axis::kEvent) folder.partial_every = kForever;
+    c.closes_at_once = true;
   }
   if (!c.lends) return;
   c.span = Duration{std::max<int64_t>(1, quiet * choices.OneOf<int64_t>({10, 100, 500}) / 100)};
@@ -424,6 +424,7 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   c.by_range = choices.OneIn(3);
   c.drain = !choices.OneIn(3);
   c.batch = choices.OneOf<size_t>({1, 1, 2, 5, 40, 256, 700});
+  if (c.closes_at_once) c.batch = 1;
   return c;
 }
 

@@ -33,6 +33,9 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
     return FoldOutcome::kFuture;
   }
 
+  // The backlog counts what has closed before this event; what it brings due comes on top.
+  const bool overloaded = Overloaded(key);
+
   // 4, 5: on event time a usable event, a late one included, moves time before anything else.
   if (!arrival) MoveTime(SaturatingSub(at, engine_.lateness));
 
@@ -44,7 +47,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
     return FoldOutcome::kLate;
   }
   if (late && folder_.late.on_late == OnLate::kCorrect) {
-    if (Overloaded(key)) {
+    if (Overloaded(key)) {  // here all that is due counts: it may be what is corrected
       ++ledger_.overloaded;
       return FoldOutcome::kOverloaded;
     }
@@ -68,7 +71,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   const bool needs_room = open == open_.end() || overtakes;
   const bool too_old =
       arrival && open != open_.end() && at < SaturatingSub(open->second.opened, folder_.max_hold);
-  if ((needs_room || marks.starts || too_old) && Overloaded(key)) {
+  if ((needs_room || marks.starts || too_old) && overloaded) {
     ++ledger_.overloaded;
     return FoldOutcome::kOverloaded;
   }

@@ -6,6 +6,10 @@
 // folded into it. There are no threads, hashes, wheels, slots or budgets: the point of all those is
 // that they do not show. Partitions show in the ids of emissions only.
 //
+// One answer may depend on them, that at the limit on the backlog, which counts the emissions that have
+// been closed so far. The model closes everything the moment it is due. So near that limit engine and
+// model agree if all that is due has been closed before each call, as Episode sees to.
+//
 //   time        moves only forward; everything due by it happens the moment it moves, so no open
 //               group is ever due by the model's time
 //   due         the smaller of: the latest stamp + quiet period of any event, stamp of the opener +
