@@ -84,13 +84,6 @@ class TakenGroups {
   LineWriter lines_;
 };
 
-// Whether a group can close before it was quiet, other than by what says that it is complete.
-bool ClosesEarly(const FoldSpec& spec) {
-  return spec.max_hold != kForever || spec.max_events != kNoEventCap ||
-         spec.max_group_bytes != kNoByteCap || spec.flush_when.kind != Condition::Kind::kNone ||
-         spec.on_limit == OnLimit::kEmitOldest;
-}
-
 FolderOptions FolderOptionsFor(const FoldSpec& spec) {
   FolderOptions options;
   options.quiet_period = spec.quiet;
@@ -102,7 +95,6 @@ FolderOptions FolderOptionsFor(const FoldSpec& spec) {
   options.partial_every = spec.partial_every;
   options.late.accept_limit = spec.accept_limit;
   options.late.on_late = spec.on_late;
-  options.count_reopened = ClosesEarly(spec);
   options.measure.gap_stats = spec.gap_stats;
   options.limits.max_groups = spec.max_groups;
   options.limits.max_bytes = spec.max_bytes;

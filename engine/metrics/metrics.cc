@@ -209,7 +209,6 @@ void WriteLedger(Collections all, Writer& out) {
       {"pleat_groups_cancelled", "Groups that were cancelled.", &Ledger::cancelled},
       {"pleat_groups_silent", "Groups that closed without an emission: their leading one said it.",
        &Ledger::silent},
-      {"pleat_groups_reopened", "Groups that go on with one that closed early.", &Ledger::reopened},
       {"pleat_events_late_folded", "Late events that were folded all the same.",
        &Ledger::late_folded},
       {"pleat_deliveries", "Leases given.", &Ledger::deliveries},
@@ -224,10 +223,6 @@ void WriteLedger(Collections all, Writer& out) {
   out.Each(
       "pleat_folding_ratio", Type::kGauge, "Of the events, those that folded.",
       [](const CollectionMetrics& c) { return c.ledger.FoldingRatio(); }, "ratio");
-  out.Each(
-      "pleat_corrected_folding_ratio", Type::kGauge,
-      "Of the events that could fold, those that did.",
-      [](const CollectionMetrics& c) { return c.ledger.CorrectedFoldingRatio(); }, "ratio");
 }
 
 void WriteSizes(Writer& out) {

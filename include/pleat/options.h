@@ -187,10 +187,6 @@ struct FolderOptions {
 
   LateOptions late;
 
-  // Whether the ledger counts `reopened`. Each group that closes early then costs some 50 bytes
-  // until its quiet period would have ended.
-  bool count_reopened = false;
-
   LimitOptions limits;
   LeaseOptions leases;
   MeasureOptions measure;

@@ -44,11 +44,6 @@ struct Ledger {
   uint64_t ready = 0;       // emissions that wait to be handed out for the first time, now
   uint64_t unacked = 0;     // emissions that are lent, or wait to be lent again, now
   uint64_t dead = 0;        // dead letters now
-
-  // Of `opened`: events that would have folded, had not a max hold, a cap, a limit or Flush()
-  // closed the group of their key early. Only with count_reopened.
-  uint64_t reopened = 0;
-
   uint64_t late_folded = 0;        // of `opened` and `folded`: late ones, by OnLate::kFold
   uint64_t refused_for_bytes = 0;  // of `refused`: at the limit on bytes
   uint64_t deliveries = 0;         // leases given
@@ -58,12 +53,6 @@ struct Ledger {
 
   // folded / events; 0 when there was no event.
   double FoldingRatio() const noexcept { return Ratio(folded, events); }
-
-  // The share of the events that could fold which did: folded / (events - (opened - reopened)), for
-  // a group that reopened only continues the one before it. 0 when no event could fold.
-  double CorrectedFoldingRatio() const noexcept {
-    return Ratio(folded, events - (opened - reopened));
-  }
 
   Ledger& operator+=(const Ledger& other) noexcept {
     events += other.events;
@@ -88,7 +77,6 @@ struct Ledger {
     ready += other.ready;
     unacked += other.unacked;
     dead += other.dead;
-    reopened += other.reopened;
     late_folded += other.late_folded;
     deliveries += other.deliveries;
     nacked += other.nacked;

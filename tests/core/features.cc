@@ -196,7 +196,7 @@ std::vector<std::string> Features::Pop(size_t max) {
 void Features::Compare() {
   const auto events = [](const Ledger& l) {
     return std::tuple(l.events, l.opened, l.folded, l.late, l.future, l.refused, l.duplicate,
-                      l.conflict, l.corrected, l.reopened, l.late_folded);
+                      l.conflict, l.corrected, l.late_folded);
   };
   for (Side& side : sides_) {
     const Ledger ledger = side.folder->ledger();
@@ -227,7 +227,6 @@ std::string Features::Columns() {
            {"popped", l.popped},
            {"open", l.open},
            {"ready", l.ready},
-           {"reopened", l.reopened},
            {"late_folded", l.late_folded},
        }) {
     if (count != 0)

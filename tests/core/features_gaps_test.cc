@@ -59,6 +59,16 @@ TEST_F(Features, GapStats) {
   Pop();
 }
 
+// A cap cuts groups in two, and the ledger counts both halves. The gaps know what would have folded.
+TEST_F(Features, GapStatsSayWhatCapsCost) {
+  Open(
+      {.quiet_period = 10s, .max_hold = kForever, .max_events = 2, .measure = {.gap_stats = true}});
+  EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 1s}, {"a", 3, 5s}, {"a", 4, 6s}, {"a", 5, 16s}}),
+            "opened folded opened folded opened");
+  EXPECT_DOUBLE_EQ(ledger().FoldingRatio(), 2.0 / 5);
+  EXPECT_DOUBLE_EQ(folder().gap_stats()->WhatIf(10s).folding_ratio, 3.0 / 5);
+}
+
 TEST_F(Features, GapStatsAreNotMeasuredUnasked) {
   Open({.quiet_period = 10s, .max_hold = kForever});
   EXPECT_EQ(folder().gap_stats(), nullptr);

@@ -253,8 +253,7 @@ TEST_F(BoundedMemory, ReturnsAfterASpikeOfTenTimesTheKeys) {
                                  .max_hold = kForever,
                                  .edge = Edge::kBoth,
                                  .partial_every = 2s,
-                                 .late = {.accept_limit = 0s, .on_late = OnLate::kCorrect},
-                                 .count_reopened = true};
+                                 .late = {.accept_limit = 0s, .on_late = OnLate::kCorrect}};
   for (const auto& [options, end] : {std::pair(plain, 40s), {everything, 160s}}) {
     Open(options, Axis::kEvent);
     const auto fold = [&](uint64_t from, uint64_t to, Duration after) {

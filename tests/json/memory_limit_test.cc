@@ -119,8 +119,7 @@ TEST(JsonMemoryLimit, NeitherTextsNorPopsShow) {
       const Outcome other = Fold(spec, lines, at_once, seed + 1);
       ASSERT_TRUE(other == one_by_one)
           << "seed " << seed << ", " << at_once << " lines at once: refused "
-          << other.ledger.refused << " and " << one_by_one.ledger.refused << ", reopened "
-          << other.ledger.reopened << " and " << one_by_one.ledger.reopened << ", partial "
+          << other.ledger.refused << " and " << one_by_one.ledger.refused << ", partial "
           << other.ledger.partial << " and " << one_by_one.ledger.partial;
     }
     refused += one_by_one.ledger.refused_for_bytes;

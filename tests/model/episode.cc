@@ -278,7 +278,6 @@ class Episode {
     Expect("ledger.acked", ledger.acked, expected.acked);
     Expect("ledger.nacked", ledger.nacked, expected.nacked);
     Expect("ledger.deliveries", ledger.deliveries, expected.deliveries);
-    Expect("ledger.reopened", ledger.reopened, expected.reopened);
     Expect("ledger.late_folded", ledger.late_folded, expected.late_folded);
     const bool settled = model_.now() == settled_at_;
     if (settled) {
@@ -318,8 +317,7 @@ class Episode {
     CompareCounts();
     CompareGaps();
     if (config_.lends) EndAllLeases();
-    const bool remembers = config_.has_ids || config_.folder.count_reopened ||
-                           config_.folder.late.on_late == OnLate::kCorrect ||
+    const bool remembers = config_.has_ids || config_.folder.late.on_late == OnLate::kCorrect ||
                            config_.folder.quiet_floor > Duration{0};
     if (!remembers) Expect<uint64_t>("bytes held by nothing", folder_.sizes().bytes, 0);
   }

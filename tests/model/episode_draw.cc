@@ -284,7 +284,6 @@ std::ostream& operator<<(std::ostream& out, const Config& c) {
       << c.folder.limits.max_groups
       << (c.folder.limits.on_limit == OnLimit::kEmitOldest ? ", on_limit emit"
                                                            : ", on_limit refuse");
-  if (c.folder.count_reopened) out << ", count_reopened";
   if (c.folder.measure.gap_stats) out << ", gap_stats, max_ghosts " << c.folder.measure.max_ghosts;
   if (c.folder.limits.max_backlog < 1000) {
     out << ", max_backlog " << c.folder.limits.max_backlog
@@ -395,7 +394,6 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
     folder.limits.max_groups = 1 + choices.Below(8);
   }
   if (richness > 0 && choices.OneIn(2)) folder.limits.on_limit = OnLimit::kEmitOldest;
-  folder.count_reopened = extra();
   folder.measure.gap_stats = choices.OneIn(2);
   folder.measure.max_ghosts = choices.OneOf<size_t>({0, 1, 5, 1'000'000});
   c.lends = choices.OneIn(2);

@@ -184,14 +184,7 @@ FoldModel::Groups::iterator FoldModel::OpenGroup(std::string_view key, EngineTim
   group.position = position;
   group.quiet_deadline = kBeginningOfTime;
   group.edge = kBeginningOfTime;
-  const auto open = open_.emplace(group.key, group).first;
-
-  // The group only goes on with the one before it, had that not closed early.
-  const auto early = reopens_.find(group.key);
-  if (early == reopens_.end()) return open;
-  if (folder_.count_reopened && EdgeOf(at) < early->second) ++ledger_.reopened;
-  reopens_.erase(early);
-  return open;
+  return open_.emplace(group.key, group).first;
 }
 
 // What is learned is learned also where the event knows better.
@@ -375,9 +368,6 @@ ModelGroup FoldModel::TakeOpen(Groups::iterator open, Reason reason, EngineTime 
   ++group.revision;
   group.reason = reason;
   group.closed = closed;
-  static const std::set<Reason> kEarly = {Reason::kMaxHold, Reason::kMaxEvents, Reason::kMaxBytes,
-                                          Reason::kLimit, Reason::kFlush};
-  if (kEarly.contains(reason)) reopens_[group.key] = group.quiet_deadline;
   return group;
 }
 

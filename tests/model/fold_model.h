@@ -180,10 +180,9 @@ class FoldModel {
   std::map<Instant, ModelGroup> waiting_;
   size_t overtaken_ = 0;  // of waiting_: the groups
 
-  std::map<int, PlainLearner> learners_;       // per partition; none without a floor
-  std::map<int, uint64_t> generations_;        // per partition, of its next emission
-  std::map<std::string, LastEmission> last_;   // per key, corrections not among them
-  std::map<std::string, EngineTime> reopens_;  // per key: quiet deadline of what closed early
+  std::map<int, PlainLearner> learners_;      // per partition; none without a floor
+  std::map<int, uint64_t> generations_;       // per partition, of its next emission
+  std::map<std::string, LastEmission> last_;  // per key, corrections not among them
   std::map<std::pair<std::string, std::string>, TakenId> ids_;  // per key and id
   Ledger ledger_;  // without `open` and what delivery_ knows
   DeliveryModel delivery_;

@@ -439,52 +439,6 @@ TEST(FoldModel, CloseAllMakesFinalWhatWaits) {
   EXPECT_EQ(model.FirstDue(), std::nullopt);
 }
 
-TEST(FoldModel, GroupThatGoesOnWithOneThatClosedEarlyHasReopened) {
-  FolderOptions options = Quiet(60);
-  options.max_events = 2;
-  options.count_reopened = true;
-  FoldModel model(kArrivalTime, options);
-  model.Fold("a", 1, Second(0));
-  model.Fold("a", 2, Second(10));  // closes; it would have been quiet at 70
-  model.Fold("a", 3, Second(69));  // reopens
-  EXPECT_EQ(model.ledger().reopened, 1u);
-  model.Flush("a");  // quiet at 129
-  model.Fold("a", 4, Second(129));
-  EXPECT_EQ(model.ledger().reopened, 1u);
-  model.Fold("a", 5, Second(129), {.ends = true});  // in earnest
-  model.Fold("a", 6, Second(130));
-  model.Cancel("a");
-  model.Fold("a", 7, Second(130));
-  EXPECT_EQ(model.ledger().reopened, 1u);
-  model.Flush("a");  // quiet at 190
-  model.Advance(Second(190));
-  model.Fold("a", 8, Second(189));
-  EXPECT_EQ(model.ledger().reopened, 1u);
-}
-
-TEST(FoldModel, OnEventTimeAStampBeyondTheQuietDeadlineReopensToo) {
-  FolderOptions options = Quiet(60);
-  options.count_reopened = true;
-  FoldModel model({.axis = Axis::kEvent, .lateness = Seconds(30)}, options);
-  model.Fold("a", 1, Second(0));
-  model.Flush("a");
-  model.Fold("a", 2, Second(80));  // watermark 50: it would have folded
-  EXPECT_EQ(model.ledger().reopened, 1u);
-  model.Flush("a");
-  model.Fold("a", 3, Second(170));  // watermark 140, at the deadline
-  EXPECT_EQ(model.ledger().reopened, 1u);
-}
-
-TEST(FoldModel, OvertakenGroupThatMaxHoldEndedIsReopened) {
-  FolderOptions options = Quiet(60);
-  options.max_hold = Seconds(30);
-  options.count_reopened = true;
-  FoldModel model(kArrivalTime, options);
-  model.Fold("a", 1, Second(0));
-  EXPECT_EQ(model.Fold("a", 2, Second(59)), FoldOutcome::kOpened);
-  EXPECT_EQ(model.ledger().reopened, 1u);
-}
-
 TEST(FoldModel, ScanListsOpenGroupsOnly) {
   FoldModel model(kArrivalTime, Quiet(60));
   model.Fold("b", 1, Second(0));

@@ -251,10 +251,7 @@ std::string NdjsonModel::Stats() const {
   count("cancelled", ledger_.cancelled);
   count("silent", ledger_.silent);
   count("partial", ledger_.partial);
-  count("reopened", ledger_.reopened);
   count("late_folded", ledger_.late_folded);
-  add("corrected_folding_ratio",
-      WriteRatio(ledger_.folded, events - (ledger_.opened - ledger_.reopened)));
   const auto [out_of_order, behind] = Disorder(stamps_);
   count("out_of_order", out_of_order);
   add("most_behind_s", WriteDouble(static_cast<double>(behind.count()) / 1e6));

@@ -14,12 +14,6 @@ Duration TenTimes(Duration a, Duration b) {
   return a > kLongest || b > kLongest ? kForever : 10 * (a + b);
 }
 
-bool IsEarly(Reason reason) {
-  using enum Reason;
-  return reason == kMaxHold || reason == kMaxEvents || reason == kMaxBytes || reason == kLimit ||
-         reason == kFlush;
-}
-
 }  // namespace
 
 FoldOutcome PlainFolder::Fold(const PlainEvent& event) {
@@ -129,8 +123,6 @@ bool PlainFolder::MakeRoom() {
 }
 
 PlainFolder::Groups::iterator PlainFolder::OpenGroup(const PlainEvent& event) {
-  const auto before = closed_early_.find(event.key);
-  if (before != closed_early_.end() && time_ < before->second) ++ledger_.reopened;
   const Group group{.position = ++groups_, .opened = event.at, .quiet_due = kBeginningOfTime};
   return open_.emplace(event.key, group).first;
 }
@@ -168,11 +160,8 @@ void PlainFolder::CloseByTime(Groups::iterator open) {
 }
 
 void PlainFolder::Close(Groups::iterator open, Reason reason, EngineTime closed) {
-  const std::string key = open->first;
-  const Group& group = open->second;
-  const EngineTime quiet_due = group.quiet_due;
-  const bool told =
-      folder_.edge == Edge::kLeading || (folder_.edge == Edge::kBoth && group.events.size() == 1);
+  const size_t events = open->second.events.size();
+  const bool told = folder_.edge == Edge::kLeading || (folder_.edge == Edge::kBoth && events == 1);
   if (told) {
     ++ledger_.silent;
   } else {
@@ -180,11 +169,9 @@ void PlainFolder::Close(Groups::iterator open, Reason reason, EngineTime closed)
   }
   ++ledger_.closed;
   Drop(open);
-  if (IsEarly(reason)) closed_early_[key] = quiet_due;
 }
 
 void PlainFolder::Drop(Groups::iterator open) {
-  closed_early_.erase(open->first);
   agenda_.erase(NextOf(open->second));
   open_.erase(open);
 }

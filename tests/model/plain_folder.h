@@ -135,7 +135,6 @@ class PlainFolder {
   std::map<Next, std::string> agenda_;  // of every open group; its key
   std::vector<PlainEmission> out_;
   std::map<std::string, Emitted> emitted_;                      // the last one of each key
-  std::map<std::string, EngineTime> closed_early_;              // the quiet deadline it had
   std::map<std::pair<std::string, std::string>, Taken> taken_;  // by key and id
   std::optional<PlainLearner> learner_;                         // with a floor
   uint64_t groups_ = 0;                                         // ever opened

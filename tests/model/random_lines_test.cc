@@ -364,7 +364,7 @@ std::string Columns(const Ledger& of) {
       << of.duplicate << " conflict " << of.conflict << " corrected " << of.corrected << " closed "
       << of.closed << " cancelled " << of.cancelled << " silent " << of.silent << " partial "
       << of.partial << " popped " << of.popped << " open " << of.open << " ready " << of.ready
-      << " reopened " << of.reopened << " late_folded " << of.late_folded;
+      << " late_folded " << of.late_folded;
   return out.str();
 }
 
@@ -402,7 +402,7 @@ class Seen {
     const Ledger& all = ledger_;
     for (const uint64_t column : {all.late, all.future, all.refused, all.duplicate, all.conflict,
                                   all.corrected, all.cancelled, all.silent, all.partial, all.open,
-                                  all.reopened, all.late_folded, control_, mismatched_}) {
+                                  all.late_folded, control_, mismatched_}) {
       EXPECT_GT(column, 0u) << Columns(all);
     }
   }

@@ -41,7 +41,6 @@ StressConfig DrawConfig(Choices& choices) {
   folder.leases.max_deliveries = static_cast<uint32_t>(choices.Between(1, 4));
   folder.leases.max_age = choices.Ticks(20, 100);
   folder.leases.max_nack_delay = choices.Ticks(1, 50);
-  folder.count_reopened = choices.OneIn(4);
   if (choices.OneIn(4)) folder.edge = choices.OneIn(2) ? Edge::kLeading : Edge::kBoth;
   if (folder.edge != Edge::kLeading && choices.OneIn(4))
     folder.partial_every = choices.Ticks(3, 20);
@@ -71,7 +70,7 @@ StressConfig DrawConfig(Choices& choices) {
     rules.id = [](const TrackedEvent& event) { return std::string_view(&event.id, 1); };
     if (choices.OneIn(2)) rules.content = [](const TrackedEvent& event) { return event.marks; };
   }
-  config.remembers = rules.id || folder.count_reopened || folder.late.on_late == OnLate::kCorrect;
+  config.remembers = rules.id || folder.late.on_late == OnLate::kCorrect;
 
   const int keys = choices.Between(1, 12);
   for (int i = 0; i < keys; ++i) {
@@ -111,7 +110,6 @@ std::string Describe(const StressConfig& config) {
   is("emits_oldest", f.limits.on_limit == OnLimit::kEmitOldest);
   is("drops_oldest", f.limits.on_backlog == OnBacklog::kDropOldest);
   is("drops_oldest_dead", f.leases.on_dead_limit == OnDeadLimit::kDropOldest);
-  is("counts_reopened", f.count_reopened);
   is("stamps_ahead", config.stamps_ahead);
   is("engine_goes", config.engine_goes);
   is("starts", static_cast<bool>(config.rules.starts));

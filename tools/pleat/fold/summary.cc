@@ -45,16 +45,11 @@ RunTotals::RunTotals(const LineCounts& counts, const StampCounts& stamps, const 
       cancelled(ledger.cancelled),
       silent(ledger.silent),
       partial(ledger.partial),
-      reopened(ledger.reopened),
       late_folded(ledger.late_folded),
       out_of_order(stamps.out_of_order),
       most_behind(stamps.most_behind) {}
 
 double RunTotals::FoldingRatio() const { return Ratio(folded, events); }
-
-double RunTotals::CorrectedFoldingRatio() const {
-  return Ratio(folded, events - (opened - reopened));
-}
 
 std::string StatsJson(const RunTotals& t) {
   std::string out = "{";
@@ -85,9 +80,7 @@ std::string StatsJson(const RunTotals& t) {
   add("cancelled", std::to_string(t.cancelled));
   add("silent", std::to_string(t.silent));
   add("partial", std::to_string(t.partial));
-  add("reopened", std::to_string(t.reopened));
   add("late_folded", std::to_string(t.late_folded));
-  add_real("corrected_folding_ratio", t.CorrectedFoldingRatio());
   add("out_of_order", std::to_string(t.out_of_order));
   add_real("most_behind_s", static_cast<double>(t.most_behind.count()) / 1e6);
   return out + "}\n";

@@ -34,15 +34,11 @@ struct RunTotals {
   uint64_t cancelled;     // groups
   uint64_t silent;        // groups that closed without an emission, after their leading one
   uint64_t partial;       // emissions of groups that went on, leading ones included
-  uint64_t reopened;      // of `opened`: soon after a group of their key had closed early
   uint64_t late_folded;   // of `opened` and `folded`
   uint64_t out_of_order;  // events older than one before them,
   Duration most_behind;   // at most by so much
 
   double FoldingRatio() const;
-
-  // The folding ratio if each reopened group had been one with the group before it.
-  double CorrectedFoldingRatio() const;
 };
 
 // One JSON object in a line, its members in a fixed order.
