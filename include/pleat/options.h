@@ -107,9 +107,11 @@ struct LimitOptions {
   // does not depend on when somebody pops; pop every few events then, to bound what waits.
   bool count_ready = true;
 
-  // How many emissions may wait: to be taken, to be acked, or as dead letters. At the limit an
-  // event that would open a group meets on_backlog. Open groups still close, and come on top.
-  // Range: at least one per partition. Default: 50 million.
+  // How many emissions may wait: to be taken, to be acked, or as dead letters. At the limit, an
+  // event that would open a group meets on_backlog. The limit is soft: emissions of groups that
+  // have closed so far count, and open groups still close, so that up to max_groups may come on
+  // top. At this limit, and only here, an answer may depend on when time was advanced and on the
+  // number of partitions. Range: at least one per partition. Default: 50 million.
   size_t max_backlog = 50'000'000;
   OnBacklog on_backlog = OnBacklog::kRefuse;
 };
