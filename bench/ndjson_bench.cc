@@ -221,10 +221,10 @@ void PleatScan(benchmark::State& state, const Case& c) {
 
 FoldSpec SpecOf(const Case& c) {
   FoldSpec spec;
-  spec.key = {{.name = c.key, .path = c.key}};
-  spec.quiet = c.quiet;
-  spec.time = c.time;
-  spec.time_unit = c.unit;
+  spec.event.key = {{.name = c.key, .path = c.key}};
+  spec.folder.quiet_period = c.quiet;
+  spec.event.time = c.time;
+  spec.event.time_unit = c.unit;
   spec.merges = {{.name = "merged", .reducer = c.reducer, .path = c.value}};
   return spec;
 }
@@ -232,9 +232,9 @@ FoldSpec SpecOf(const Case& c) {
 void PleatRead(benchmark::State& state, const Case& c) {
   const LineWorkload& work = c.work();
   const FoldSpec spec = SpecOf(c);
-  auto engine = *Engine::Open(EngineOptionsFor(spec));
+  auto engine = *Engine::Open(EngineOptionsFor(spec.event));
   auto folder = *JsonFolder::Open(*engine, "lines", spec);
-  JsonLines lines(*folder);
+  JsonLines lines(folder->plan());
   for (auto _ : state) {
     size_t read = 0;
     for (std::string_view block : work.blocks) {
@@ -251,7 +251,7 @@ void PleatFold(benchmark::State& state, const Case& c) {
   const FoldSpec spec = SpecOf(c);
   std::string out;
   for (auto _ : state) {
-    auto engine = *Engine::Open(EngineOptionsFor(spec));
+    auto engine = *Engine::Open(EngineOptionsFor(spec.event));
     auto folder = *JsonFolder::Open(*engine, "lines", spec);
     size_t emissions = 0;
     const auto drain = [&] {

@@ -91,7 +91,7 @@ constexpr const char* kSpecs[] = {
 
 // Whether it matters when emissions are popped: what waits takes room.
 bool PopMatters(const pleat::FoldSpec& spec) {
-  return spec.max_bytes != pleat::FoldSpec().max_bytes;
+  return spec.folder.limits.max_bytes != pleat::FoldSpec().folder.limits.max_bytes;
 }
 
 // One text and how it is cut: into pieces of some lines, between which time passes and emissions are
@@ -123,7 +123,7 @@ struct Result {
 class Run {
  public:
   explicit Run(const pleat::FoldSpec& spec) : spec_(spec) {
-    pleat::EngineOptions options = pleat::EngineOptionsFor(spec);
+    pleat::EngineOptions options = pleat::EngineOptionsFor(spec.event);
     options.internals.hash_key = {1, 2};
     engine_ = *pleat::Engine::Open(options);
     folder_ = *JsonFolder::Open(*engine_, "lines", spec);
@@ -141,7 +141,7 @@ class Run {
   void Rest() {
     Expect();
     arrival_ += 7s;
-    if (spec_.time.empty()) engine_->Advance(arrival_);
+    if (spec_.event.time.empty()) engine_->Advance(arrival_);
     folder_->Pop(2 + result_.out.size() % 3, result_.out);
     Expect();
   }
@@ -212,7 +212,7 @@ Result FoldPieces(const Case& test) {
 // Each piece is read before the one in front of it is folded, as if by another thread.
 Result FoldReadLines(const Case& test) {
   Run run(test.spec);
-  JsonLines read[] = {JsonLines(run.folder()), JsonLines(run.folder())};
+  JsonLines read[] = {JsonLines(run.folder().plan()), JsonLines(run.folder().plan())};
   std::vector<PaddedText> texts;
   for (const std::string& piece : test.pieces) texts.emplace_back(piece);
   size_t before = 0;
@@ -321,7 +321,7 @@ void Check(const pleat::FoldSpec& spec, size_t cut, std::string_view text) {
   ledger.future = 0;
   FUZZ_EXPECT(ledger == good.ledger, whole);
 
-  if (!spec.time.empty() && !PopMatters(spec)) {
+  if (!spec.event.time.empty() && !PopMatters(spec)) {
     ExpectSameResult(result, FoldPieces({spec, {whole}, 1}), whole);
   }
 }

@@ -88,7 +88,7 @@ void ExpectSameOptionByOption(const absl::StatusOr<FoldSpec>& parsed, std::strin
 }
 
 void ExpectFolds(const FoldSpec& spec, std::string_view document) {
-  pleat::EngineOptions options = pleat::EngineOptionsFor(spec);
+  pleat::EngineOptions options = pleat::EngineOptionsFor(spec.event);
   options.internals.hash_key = {1, 2};
   const absl::Status valid = pleat::Validate(spec);
   absl::StatusOr<std::unique_ptr<pleat::Engine>> engine = pleat::Engine::Open(options);
@@ -110,7 +110,7 @@ void ExpectFolds(const FoldSpec& spec, std::string_view document) {
     (*folder)->FoldLine(padded.view(), arrival);
     FUZZ_EXPECT((*folder)->ledger().Balances(), document);
     arrival += 2s;
-    if (spec.time.empty()) (*engine)->Advance(arrival);
+    if (spec.event.time.empty()) (*engine)->Advance(arrival);
     (*folder)->Pop(1, out);
   }
   (*folder)->CloseAll();

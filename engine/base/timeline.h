@@ -45,7 +45,7 @@ class Timeline {
 
   // What Observe() would answer next in a batch that has carried time to `now` so far.
   bool ObserveAfter(EngineTime at, EngineTime& now) const noexcept {
-    if (at - now > future_limit_ && now != kBeginningOfTime) [[unlikely]]
+    if (IsBeyondFuture(at, now, future_limit_)) [[unlikely]]
       return false;
     if (axis_ == Axis::kEvent) now = std::max(now, SaturatingSub(at, lateness_));
     return true;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/json.h>
+#include <pleat/json_text.h>
 
 namespace pleat::inline v0_1 {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/json/option_json.h"
+#include "engine/json/option_text.h"
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
 #include "engine/json/utf8.h"
@@ -42,8 +43,6 @@ constexpr std::string_view kIfMeant = "; if it is meant, put it in quotes";
 
 constexpr std::string_view kForm =
     " is not PATH OP VALUE, such as status=done (OP is one of = != < <= > >=)";
-
-absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
 
 std::string_view NameOf(Kind kind) {
   for (const KindName& each : kOperators) {

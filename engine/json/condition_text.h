@@ -14,7 +14,7 @@
 
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
-#include <pleat/json.h>
+#include <pleat/json_text.h>
 
 namespace pleat::inline v0_1 {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include <pleat/json.h>
+#include <pleat/json_text.h>
 
 #include "engine/json/reasons.h"
 

@@ -96,10 +96,10 @@ void EmissionPrinter::AppendLine(std::string_view key, const GroupInfo& info, co
 }
 
 void EmissionPrinter::AppendKey(std::string_view key, LineWriter& out) const {
-  for (const FoldPlan::Key& field : plan_.keys) {
-    if (&field != &plan_.keys.front()) out.Put(',');
-    out.Put(field.label);
-    out.Put(plan_.keys.size() == 1 ? key : TakeScalar(key));
+  for (const std::string& label : plan_.key_labels) {
+    if (&label != &plan_.key_labels.front()) out.Put(',');
+    out.Put(label);
+    out.Put(plan_.key_labels.size() == 1 ? key : TakeScalar(key));
   }
 }
 

@@ -1,8 +1,7 @@
 // Events read from lines and not folded yet, side by side as Folder::FoldBatch wants them.
 //
-// What an event refers to lies in the line itself where the text there is canonical as it stands, and
-// else in the batch. So the lines have to stay as long as the events are needed. In the steady state
-// filling it again allocates nothing.
+// Events refer to texts in their lines and in the batch (event.h), so the lines have to stay as long as
+// the events are needed. Filling a batch again allocates nothing in the steady state.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +12,15 @@
 
 #include <pleat/any_folder.h>
 
-#include "engine/json/reducers.h"
+#include "engine/base/check.h"
+#include "engine/json/event.h"
 
 namespace pleat::inline v0_1 {
 
-// Texts that stay where they were written until all are cleared.
+// Texts that stay in place until all are cleared.
 class TextArena {
  public:
-  // Room for `bytes` more, contiguous. What is used of it is taken by Take().
+  // Room for `bytes` more, contiguous. Take() keeps the part that is used.
   char* Reserve(size_t bytes) {
     while (current_ < chunks_.size() && chunks_[current_].bytes - used_ < bytes) {
       ++current_;
@@ -64,25 +64,31 @@ class TextArena {
 };
 
 struct EventBatch {
-  std::vector<KeyedEvent<FoldEvent>> events;
-  std::vector<Operand> operands;           // of all events, as many for each: merges, the rest
-  std::vector<std::string_view> elements;  // of all operands
+  std::vector<KeyedEvent<LineEvent>> events;
+  std::vector<EventValue> values;          // of all events, as many for each
+  std::vector<std::string_view> elements;  // of all values
   std::vector<EventMarks> marks;           // of all events, or of none
   TextArena texts;
 
   void Clear() noexcept {
     events.clear();
-    operands.clear();
+    values.clear();
     elements.clear();
     marks.clear();
     texts.Clear();
   }
 
-  // Makes the events refer to what is theirs, which moves as long as more are read.
+  size_t values_an_event() const noexcept {
+    return events.empty() ? 0 : values.size() / events.size();
+  }
+
+  // Makes the events refer to their values and marks, which move as long as more events are read.
   void Link() noexcept {
-    const size_t merges = events.empty() ? 0 : operands.size() / events.size();
+    const size_t wanted = values_an_event();
+    PLEAT_DCHECK(values.size() == wanted * events.size());
+    PLEAT_DCHECK(marks.empty() || marks.size() == events.size());
     for (size_t i = 0; i < events.size(); ++i) {
-      events[i].event.operands = operands.data() + i * merges;
+      events[i].event.values = values.data() + i * wanted;
       events[i].event.elements = elements.data();
       events[i].event.marks = marks.empty() ? nullptr : &marks[i];
     }

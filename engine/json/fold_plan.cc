@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/json/reasons.h"
+#include "engine/base/check.h"
+#include "engine/json/path.h"
 #include "engine/json/rest_members.h"
 
 namespace pleat::inline v0_1 {
@@ -21,10 +22,11 @@ RestMembers& RestOf(const FoldPlan& plan, void* state) noexcept {
   return *static_cast<RestMembers*>(At(state, plan.rest_offset));
 }
 
-size_t FoldRest(RestMembers& members, const Operand& operand, const FoldEvent& event, bool last) {
+size_t FoldRest(RestMembers& members, const EventValue& value, const LineEvent& event, bool last) {
+  PLEAT_DCHECK(value.elements % 2 == 0);
   const size_t before = members.heap_bytes();
-  const std::string_view* const names_and_values = event.elements + operand.first_element;
-  for (uint32_t i = 0; i < operand.elements; i += 2) {
+  const std::string_view* const names_and_values = event.elements + value.first_element;
+  for (uint32_t i = 0; i < value.elements; i += 2) {
     members.Fold(names_and_values[i], names_and_values[i + 1], event.at, last);
   }
   return members.heap_bytes() - before;
@@ -32,15 +34,15 @@ size_t FoldRest(RestMembers& members, const Operand& operand, const FoldEvent& e
 
 int64_t Fold(void* context, void* state, const void* event_bytes) {
   const FoldPlan& plan = PlanOf(context);
-  const auto& event = *static_cast<const FoldEvent*>(event_bytes);
-  const Operand* operand = event.operands;
+  const auto& event = *static_cast<const LineEvent*>(event_bytes);
+  const EventValue* value = event.values;
   size_t growth = 0;
   for (const FoldPlan::MergedValue& merge : plan.merges) {
-    if (operand->present) growth += FoldState(merge, At(state, merge.offset), *operand, event);
-    ++operand;
+    if (value->present) growth += FoldState(merge, At(state, merge.offset), *value, event);
+    ++value;
   }
   if (plan.rest != Rest::kDrop) {
-    growth += FoldRest(RestOf(plan, state), *operand, event, plan.rest == Rest::kLast);
+    growth += FoldRest(RestOf(plan, state), *value, event, plan.rest == Rest::kLast);
   }
   HeapBytes(state) += growth;
   if (const uint32_t weight = plan.weight_offset; weight != 0) {
@@ -81,7 +83,7 @@ size_t StateHeapBytes(void*, const void* state) {
 }
 
 EventMarks Marks(void*, std::string_view, const void* event) {
-  return *static_cast<const FoldEvent*>(event)->marks;
+  return *static_cast<const LineEvent*>(event)->marks;
 }
 
 bool MeetsCondition(void* context, const void* state) {
@@ -93,17 +95,6 @@ size_t Weight(void* context, const void* state) {
   std::memcpy(&bytes, static_cast<const char*>(state) + PlanOf(context).weight_offset,
               sizeof(bytes));
   return static_cast<size_t>(bytes);
-}
-
-int MicrosecondShift(TimeUnit unit) noexcept {
-  switch (unit) {
-    case TimeUnit::kSeconds: return 6;
-    case TimeUnit::kMilliseconds: return 3;
-    case TimeUnit::kNanoseconds: return -3;
-    case TimeUnit::kMicroseconds:
-    case TimeUnit::kNotStated: break;
-  }
-  return 0;
 }
 
 std::string Quote(std::string_view name) {
@@ -120,99 +111,62 @@ void AddName(std::string& names, std::string_view quoted) {
 }  // namespace
 
 FoldPlan::FoldPlan(const FoldSpec& spec)
-    : time_unit(spec.time_unit),
-      time_shift(MicrosecondShift(spec.time_unit)),
+    : events(spec.event),
+      rest(spec.rest),
+      raw(spec.raw != 0),
       meta(spec.meta),
-      revisions(spec.edge != Edge::kTrailing || spec.partial_every != kForever),
+      revisions(spec.folder.edge != Edge::kTrailing || spec.folder.partial_every != kForever),
       emission_ids(spec.emission_id) {
-  for (const KeyField& field : spec.key) {
-    const std::string shown = "key " + bad_line::Quoted(field.path);
-    keys.push_back({AddPath("key", field.path), Quote(field.name) + ":",
-                    shown + std::string(bad_line::kKeyAbsent),
-                    shown + std::string(bad_line::kKeyContainer)});
-  }
-  if (!spec.time.empty()) {
-    time_slot = AddPath("time", spec.time);
-    time_absent = "event time " + bad_line::Quoted(spec.time) + std::string(bad_line::kKeyAbsent);
-  }
+  PLEAT_DCHECK(Validate(spec).ok());
+  for (const KeyField& field : spec.event.key) key_labels.push_back(Quote(field.name) + ":");
   for (const Merge& merge : spec.merges) {
-    AddMerge(merge, merge.path.empty() ? PathTree::kNone : AddPath("merge", merge.path));
+    const ValueForm form = FormFor(merge.reducer, !merge.path.empty());
+    merge.path.empty() ? events.AddValue(form) : events.AddValue("merge", merge.path, form);
+    AddMerge(merge);
   }
-  if (spec.rest != Rest::kDrop) AddRest(spec);
-  raw = spec.raw != 0;
-  if (raw) AddMerge({"_raw", Reducer::kArray, {}, spec.raw}, kWholeEvent);
-  if (spec.max_group_bytes != kNoByteCap) {
+  if (raw) {
+    events.AddValue(ValueForm::kLine);
+    AddMerge({"_raw", Reducer::kArray, {}, spec.raw});
+  }
+  if (rest != Rest::kDrop) AddRest(spec);
+  if (spec.folder.max_group_bytes != kNoByteCap) {
     weight_offset = state_bytes;
     state_bytes += sizeof(uint64_t);
   }
-  AddMarks(spec);
+  events.AddMarks(spec.marks);
+  close_when = ConditionPlan(spec.close_when, [&](const std::string& name) {
+    const auto found = std::ranges::find(spec.merges, name, &Merge::name);
+    PLEAT_DCHECK(found != spec.merges.end());
+    return static_cast<int>(found - spec.merges.begin());
+  });
 }
 
-int FoldPlan::AddPath(std::string_view option, const std::string& path) {
-  const int slot = paths.Add(*ParsePath(path));
-  const OptionPath asking{std::string(option), path};
-  const bool known =
-      std::ranges::any_of(asked, [&](const AskedPath& each) { return each.path == asking; });
-  if (!known) asked.push_back({slot, asking});
-  return slot;
-}
-
-void FoldPlan::AddMerge(const Merge& merge, int slot) {
-  if (merge.reducer == Reducer::kDistinct) identity_keys = {RandomHashKey(), RandomHashKey()};
+void FoldPlan::AddMerge(const Merge& merge) {
   const std::string quoted = Quote(merge.name);
-  merges.push_back({RuleOf(merge), slot, state_bytes, quoted + ":", quoted});
+  merges.push_back({RuleOf(merge), state_bytes, quoted + ":", quoted});
   state_bytes += StateSize(merge.reducer);
   grows |= StateGrows(merge.reducer);
 }
 
 void FoldPlan::AddRest(const FoldSpec& spec) {
-  rest = spec.rest;
+  events.AddValue(ValueForm::kMembers);
   rest_offset = state_bytes;
   state_bytes += sizeof(RestMembers);
   grows = true;
-  const auto taken = [&](std::string_view path) {
-    if (!path.empty()) no_rest.insert(Quote(ParsePath(path)->front()));
+  const auto take = [&](std::string_view path) {
+    if (!path.empty()) events.taken_names.insert(Quote(ParsePath(path)->front()));
   };
-  taken(spec.time);
-  taken(spec.id);
-  for (const KeyField& field : spec.key) {
-    taken(field.path);
-    no_rest.insert(Quote(field.name));
+  take(spec.event.time);
+  take(spec.marks.id);
+  for (const KeyField& field : spec.event.key) {
+    take(field.path);
+    events.taken_names.insert(Quote(field.name));
   }
   for (const Merge& merge : spec.merges) {
-    taken(merge.path);
-    no_rest.insert(Quote(merge.name));
+    take(merge.path);
+    events.taken_names.insert(Quote(merge.name));
   }
-  no_rest.insert({Quote("_fold"), Quote("_raw")});
-}
-
-void FoldPlan::AddMarks(const FoldSpec& spec) {
-  const auto plan_of = [this](const char* option, const Condition& condition) {
-    return ConditionPlan(condition, [&](const std::string& path) { return AddPath(option, path); });
-  };
-  start_when = plan_of("start-when", spec.start_when);
-  end_when = plan_of("end-when", spec.end_when);
-  flush_when = plan_of("flush-when", spec.flush_when);
-  cancel_when = plan_of("cancel-when", spec.cancel_when);
-  if (!spec.quiet_path.empty()) quiet_slot = AddPath("quiet-path", spec.quiet_path);
-  if (!spec.key_class.empty()) {
-    class_slot = AddPath("class", spec.key_class);
-    class_container =
-        "class " + bad_line::Quoted(spec.key_class) + std::string(bad_line::kKeyContainer);
-  }
-  if (!spec.id.empty()) {
-    const std::string shown = "id " + bad_line::Quoted(spec.id);
-    id = Id{AddPath("id", spec.id), shown + std::string(bad_line::kKeyAbsent),
-            shown + std::string(bad_line::kKeyContainer)};
-  }
-  has_control = !flush_when.empty() || !cancel_when.empty();
-  has_marks = !start_when.empty() || !end_when.empty() || !spec.quiet_path.empty() ||
-              !spec.key_class.empty() || id;
-  close_when = ConditionPlan(spec.close_when, [&](const std::string& name) {
-    const auto found = std::find_if(spec.merges.begin(), spec.merges.end(),
-                                    [&](const Merge& merge) { return merge.name == name; });
-    return static_cast<int>(found - spec.merges.begin());
-  });
+  events.taken_names.insert({Quote("_fold"), Quote("_raw")});
 }
 
 bool FoldPlan::MeetsCloseWhen(const void* state) {
@@ -235,8 +189,8 @@ StateOps FoldPlan::ops() noexcept {
   ops.destroy = Destroy;
   ops.copy = Copy;
   ops.heap_bytes = grows ? StateHeapBytes : nullptr;
-  ops.marks = has_marks ? Marks : nullptr;
-  ops.has_ids = id.has_value();
+  ops.marks = events.has_marks ? Marks : nullptr;
+  ops.has_ids = events.id.has_value();
   ops.condition = close_when.empty() ? nullptr : MeetsCondition;
   ops.weight = weight_offset == 0 ? nullptr : Weight;
   return ops;

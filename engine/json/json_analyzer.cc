@@ -1,10 +1,10 @@
-// JsonAnalyzer: lines to events (EventReader), of which only key and stamp are looked at.
+// JsonAnalyzer: an Analyzer that takes the key and the stamp of each line.
 #include <utility>
 
 #include <pleat/json_analysis.h>
 
+#include "engine/json/event_plan.h"
 #include "engine/json/event_reader.h"
-#include "engine/json/fold_plan.h"
 #include "engine/json/read_lines.h"
 #include "engine/json/reasons.h"
 
@@ -12,20 +12,20 @@ namespace pleat::inline v0_1 {
 
 class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
  public:
-  Impl(const FoldSpec& spec, AnalyzerOptions options)
+  Impl(const EventSpec& spec, AnalyzerOptions options)
       : plan_(spec),
         future_limit_(spec.future_limit),
         reader_(plan_),
         analyzer_(std::move(options)) {}
 
-  void Add(JsonLines::Impl& lines, OnUnusualLine on_unusual) {
+  void Add(ReadLines& lines, OnUnusualLine on_unusual) {
     const auto& events = lines.batch().events;
     for (size_t i = 0; i < events.size(); ++i) {
       if (AddEvent(events[i])) continue;
-      const JsonLines::Impl::Line& line = lines.sources()[i];
+      const ReadLines::Line& line = lines.sources()[i];
       if (!on_unusual({line.index, line.text(), kInTheFuture})) return;
     }
-    for (const JsonLines::Impl::NoEvent& each : lines.no_events()) {
+    for (const ReadLines::NoEvent& each : lines.no_events()) {
       if (each.result.kind == LineResult::Kind::kBad) CountBad();
       if (!on_unusual({each.line.index, each.line.text(), each.result})) return;
     }
@@ -33,21 +33,15 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
 
   LineResult AddLine(std::string_view line) {
     event_.Clear();
-    switch (reader_.Read(line, event_)) {
-      case EventReader::Verdict::kControl:
-      case EventReader::Verdict::kBlank: return {};
-      case EventReader::Verdict::kBad:
-        CountBad();
-        return {LineResult::Kind::kBad, FoldOutcome::kOpened, reader_.reason()};
-      case EventReader::Verdict::kNoUnit:
-        return {LineResult::Kind::kNoUnit, FoldOutcome::kOpened, reader_.reason()};
-      case EventReader::Verdict::kEvent: break;
-    }
+    const LineResult::Kind kind = reader_.Read(line, event_);
+    if (kind == LineResult::Kind::kBlank) return {};
+    if (kind == LineResult::Kind::kBad) CountBad();
+    if (kind != LineResult::Kind::kEvent) return {kind, {}, reader_.reason()};
     if (!AddEvent(event_.events.front())) return kInTheFuture;
-    return {LineResult::Kind::kEvent, FoldOutcome::kOpened, {}};
+    return {kind, {}, {}};
   }
 
-  const FoldPlan& plan() const noexcept { return plan_; }
+  const EventPlan& plan() const noexcept { return plan_; }
   LineCounts counts() const noexcept { return counts_; }
   const Analyzer& analyzer() const noexcept { return analyzer_; }
   std::unique_ptr<const Analysis> Finish() { return std::move(analyzer_).Finish(); }
@@ -56,11 +50,9 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
   static constexpr LineResult kInTheFuture{LineResult::Kind::kBad, FoldOutcome::kOpened,
                                            bad_line::kFuture};
 
-  // Returns false if it lies beyond the future limit.
-  bool AddEvent(const KeyedEvent<FoldEvent>& event) {
-    const EngineTime now = analyzer_.now();
-    if (future_limit_ != kForever && now != kBeginningOfTime &&
-        event.at > SaturatingAdd(now, future_limit_)) {
+  // Returns false if the event lies beyond the future limit.
+  bool AddEvent(const KeyedEvent<LineEvent>& event) {
+    if (IsBeyondFuture(event.at, analyzer_.now(), future_limit_)) {
       CountBad();
       return false;
     }
@@ -71,7 +63,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
   }
   void CountBad() noexcept { ++counts_.lines, ++counts_.bad; }
 
-  const FoldPlan plan_;
+  const EventPlan plan_;
   const Duration future_limit_;
   EventReader reader_;  // of AddLine(),
   EventBatch event_;    // which has one event
@@ -79,35 +71,26 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
   LineCounts counts_;
 };
 
-absl::StatusOr<std::unique_ptr<JsonAnalyzer>> JsonAnalyzer::Open(const FoldSpec& spec,
+absl::StatusOr<std::unique_ptr<JsonAnalyzer>> JsonAnalyzer::Open(const EventSpec& spec,
                                                                  AnalyzerOptions options) {
-  FoldSpec wanted;
-  wanted.key = spec.key;
-  wanted.quiet = std::chrono::seconds(1);  // any
-  wanted.time = spec.time;
-  wanted.time_unit = spec.time_unit;
-  wanted.lateness = options.lateness = spec.lateness;
-  wanted.future_limit = spec.future_limit;
-  if (absl::Status valid = Validate(wanted); !valid.ok()) return valid;
+  options.lateness = spec.lateness;
+  if (absl::Status valid = Validate(spec); !valid.ok()) return valid;
   if (spec.time.empty()) return absl::InvalidArgumentError("--time: is required");
   if (absl::Status valid = Validate(options); !valid.ok()) return valid;
   return std::unique_ptr<JsonAnalyzer>(
-      new JsonAnalyzer(std::make_unique<Impl>(wanted, std::move(options))));
+      new JsonAnalyzer(std::make_unique<Impl>(spec, std::move(options))));
 }
 
 JsonAnalyzer::JsonAnalyzer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JsonAnalyzer::~JsonAnalyzer() = default;
 
 void JsonAnalyzer::Add(JsonLines& lines, OnUnusualLine on_unusual) {
-  impl_->Add(*lines.impl_, on_unusual);
+  impl_->Add(lines.read(), on_unusual);
 }
 LineResult JsonAnalyzer::AddLine(std::string_view line) { return impl_->AddLine(line); }
 LineCounts JsonAnalyzer::counts() const noexcept { return impl_->counts(); }
 const Analyzer& JsonAnalyzer::analyzer() const noexcept { return impl_->analyzer(); }
 std::unique_ptr<const Analysis> JsonAnalyzer::Finish() && { return impl_->Finish(); }
-const FoldPlan& JsonAnalyzer::plan() const noexcept { return impl_->plan(); }
-
-JsonLines::JsonLines(const JsonAnalyzer& analyzer)
-    : impl_(std::make_unique<Impl>(analyzer.plan())) {}
+const EventPlan& JsonAnalyzer::plan() const noexcept { return impl_->plan(); }
 
 }  // namespace pleat::inline v0_1

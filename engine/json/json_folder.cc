@@ -84,26 +84,6 @@ class TakenGroups {
   LineWriter lines_;
 };
 
-FolderOptions FolderOptionsFor(const FoldSpec& spec) {
-  FolderOptions options;
-  options.quiet_period = spec.quiet;
-  options.quiet_floor = spec.quiet_floor;
-  options.max_hold = spec.max_hold;
-  options.max_events = spec.max_events;
-  options.max_group_bytes = spec.max_group_bytes;
-  options.edge = spec.edge;
-  options.partial_every = spec.partial_every;
-  options.late.accept_limit = spec.accept_limit;
-  options.late.on_late = spec.on_late;
-  options.measure.gap_stats = spec.gap_stats;
-  options.limits.max_groups = spec.max_groups;
-  options.limits.max_bytes = spec.max_bytes;
-  options.limits.max_backlog = SIZE_MAX;  // max_bytes bounds what waits for its reader
-  options.limits.on_limit = spec.on_limit;
-  options.limits.count_ready = spec.count_ready;
-  return options;
-}
-
 }  // namespace
 
 class [[gnu::visibility("hidden")]] JsonFolder::Impl {
@@ -112,20 +92,20 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   Impl(const AnyFolder& folder, const FoldPlan& plan, const FoldSpec& spec)
       : plan_(plan),
         folder_(folder),
-        future_limit_(spec.future_limit),
-        max_groups_(spec.max_groups),
-        on_limit_(spec.on_limit),
-        reader_(plan_),
-        lines_(plan_),
+        future_limit_(spec.event.future_limit),
+        max_groups_(spec.folder.limits.max_groups),
+        on_limit_(spec.folder.limits.on_limit),
+        reader_(plan.events),
+        lines_(plan.events),
         unseen_(reader_.unseen()) {}
 
   LineResult FoldLine(std::string_view line, EngineTime arrival);
   void FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual);
-  size_t Fold(JsonLines::Impl& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
+  size_t Fold(ReadLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
   size_t Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write);
   bool Scan(ScanCursor& cursor, size_t max, std::string& out) const;
 
-  const FoldPlan& plan() const noexcept { return plan_; }
+  const EventPlan& events() const noexcept { return plan_.events; }
   LineCounts counts() const noexcept {
     return {.lines = events_.value() + bad_.value(),
             .events = events_.value(),
@@ -145,11 +125,11 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
     return {LineResult::Kind::kBad, FoldOutcome::kOpened, reason};
   }
 
-  void Stamp(std::span<KeyedEvent<FoldEvent>> events, EngineTime arrival) const noexcept;
+  void Stamp(std::span<KeyedEvent<LineEvent>> events, EngineTime arrival) const noexcept;
   size_t BatchSize(size_t events) const noexcept;
-  bool FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualLine on_unusual);
-  LineResult Count(FoldOutcome outcome, const KeyedEvent<FoldEvent>& keyed);
-  std::string_view ConflictOf(const KeyedEvent<FoldEvent>& keyed);
+  bool FoldEvents(ReadLines& lines, size_t end, OnUnusualLine on_unusual);
+  LineResult Count(FoldOutcome outcome, const KeyedEvent<LineEvent>& keyed);
+  std::string_view ConflictOf(const KeyedEvent<LineEvent>& keyed);
   LineResult Obey(const ControlEvent& control, EngineTime arrival) noexcept;
 
   const FoldPlan& plan_;
@@ -157,9 +137,9 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   const Duration future_limit_;
   const size_t max_groups_;
   const OnLimit on_limit_;
-  EventReader reader_;     // of FoldLine(),
-  EventBatch event_;       // which has one event
-  JsonLines::Impl lines_;  // of FoldLines()
+  EventReader reader_;  // of FoldLine(),
+  EventBatch event_;    // which has one event
+  ReadLines lines_;     // of FoldLines()
   std::array<FoldOutcome, kFoldedAtOnce> outcomes_;
   std::string conflict_;  // the reason of the latest
   Counter events_;
@@ -172,31 +152,30 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
 
 LineResult JsonFolder::Impl::FoldLine(std::string_view line, EngineTime arrival) {
   event_.Clear();
-  const EventReader::Verdict verdict = reader_.Read(line, event_);
+  const LineResult::Kind kind = reader_.Read(line, event_);
   unseen_.Note(reader_.unseen());
-  switch (verdict) {
-    case EventReader::Verdict::kBlank: return {};
-    case EventReader::Verdict::kBad: return Bad(reader_.reason());
-    case EventReader::Verdict::kControl: return Obey(reader_.control(), arrival);
-    case EventReader::Verdict::kNoUnit:
-      return {LineResult::Kind::kNoUnit, FoldOutcome::kOpened, reader_.reason()};
-    case EventReader::Verdict::kEvent: break;
+  switch (kind) {
+    case LineResult::Kind::kBlank: return {};
+    case LineResult::Kind::kBad: return Bad(reader_.reason());
+    case LineResult::Kind::kControl: return Obey(reader_.control(), arrival);
+    case LineResult::Kind::kNoUnit: return {kind, {}, reader_.reason()};
+    case LineResult::Kind::kEvent: break;
   }
   event_.Link();
   Stamp(event_.events, arrival);
-  const KeyedEvent<FoldEvent>& keyed = event_.events.front();
+  const KeyedEvent<LineEvent>& keyed = event_.events.front();
   return Count(folder_.Fold(keyed.key, &keyed.event, keyed.at), keyed);
 }
 
 // On arrival time.
-void JsonFolder::Impl::Stamp(std::span<KeyedEvent<FoldEvent>> events,
+void JsonFolder::Impl::Stamp(std::span<KeyedEvent<LineEvent>> events,
                              EngineTime arrival) const noexcept {
-  if (plan_.time_slot != PathTree::kNone) return;
-  for (KeyedEvent<FoldEvent>& each : events) each.at = each.event.at = arrival;
+  if (plan_.events.time_slot != PathTree::kNone) return;
+  for (KeyedEvent<LineEvent>& each : events) each.at = each.event.at = arrival;
 }
 
 // What the outcome of one event means for its line.
-LineResult JsonFolder::Impl::Count(FoldOutcome outcome, const KeyedEvent<FoldEvent>& keyed) {
+LineResult JsonFolder::Impl::Count(FoldOutcome outcome, const KeyedEvent<LineEvent>& keyed) {
   if (outcome == FoldOutcome::kFuture) return Bad(bad_line::kFuture);
   if (outcome != FoldOutcome::kStopped) {
     events_.Add(1);
@@ -209,7 +188,7 @@ LineResult JsonFolder::Impl::Count(FoldOutcome outcome, const KeyedEvent<FoldEve
   return {LineResult::Kind::kEvent, outcome, conflict ? ConflictOf(keyed) : std::string_view()};
 }
 
-std::string_view JsonFolder::Impl::ConflictOf(const KeyedEvent<FoldEvent>& keyed) {
+std::string_view JsonFolder::Impl::ConflictOf(const KeyedEvent<LineEvent>& keyed) {
   conflict_ = "id " + bad_line::Shown(keyed.event.marks->id) + " of key " +
               bad_line::Shown(keyed.key) + " was seen before with different content";
   return conflict_;
@@ -217,7 +196,7 @@ std::string_view JsonFolder::Impl::ConflictOf(const KeyedEvent<FoldEvent>& keyed
 
 // It moves time as an event that is folded would, and what is due closes before it.
 LineResult JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime arrival) noexcept {
-  const EngineTime at = plan_.time_slot != PathTree::kNone ? control.at : arrival;
+  const EngineTime at = plan_.events.time_slot != PathTree::kNone ? control.at : arrival;
   const ControlOutcome outcome =
       control.cancels ? folder_.Cancel(control.key, at) : folder_.Flush(control.key, at);
   if (outcome == ControlOutcome::kFuture) return Bad(bad_line::kFuture);
@@ -231,7 +210,7 @@ void JsonFolder::Impl::FoldLines(std::string_view text, EngineTime arrival,
                                  OnUnusualLine on_unusual) {
   size_t lines_before = 0;
   for (bool go_on = true; go_on && !text.empty();) {
-    const std::string_view piece = JsonLines::Impl::FirstPiece(text);
+    const std::string_view piece = ReadLines::FirstPiece(text);
     text.remove_prefix(piece.size());
     lines_.Read(piece);
     Fold(lines_, SIZE_MAX, arrival, [&](UnusualLine line) {
@@ -242,16 +221,14 @@ void JsonFolder::Impl::FoldLines(std::string_view text, EngineTime arrival,
   }
 }
 
-size_t JsonFolder::Impl::Fold(JsonLines::Impl& lines, size_t max, EngineTime arrival,
+size_t JsonFolder::Impl::Fold(ReadLines& lines, size_t max, EngineTime arrival,
                               OnUnusualLine on_unusual) {
   unseen_.Note(lines.unseen());
   const size_t begin = lines.next_line;
   const size_t end = begin + std::min(max, lines.lines() - begin);
   const auto& sources = lines.sources();
   const auto& no_events = lines.no_events();
-  const auto before = [](const JsonLines::Impl::Line& line, size_t index) {
-    return line.index < index;
-  };
+  const auto before = [](const ReadLines::Line& line, size_t index) { return line.index < index; };
   for (bool go_on = true; go_on && lines.next_line < end;) {
     const bool interrupted =
         lines.next_no_event < no_events.size() && no_events[lines.next_no_event].line.index < end;
@@ -265,7 +242,7 @@ size_t JsonFolder::Impl::Fold(JsonLines::Impl& lines, size_t max, EngineTime arr
     if (!go_on) break;
     lines.next_line = stop;
     if (!interrupted) break;
-    const JsonLines::Impl::NoEvent& other = no_events[lines.next_no_event++];
+    const ReadLines::NoEvent& other = no_events[lines.next_no_event++];
     ++lines.next_line;
     LineResult result = other.result;
     if (result.kind == LineResult::Kind::kBad) bad_.Add(1);
@@ -286,20 +263,20 @@ size_t JsonFolder::Impl::BatchSize(size_t events) const noexcept {
 }
 
 // Folds the events up to `end`; false if it was told to stop.
-bool JsonFolder::Impl::FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualLine on_unusual) {
-  const std::span<const KeyedEvent<FoldEvent>> events = lines.batch().events;
+bool JsonFolder::Impl::FoldEvents(ReadLines& lines, size_t end, OnUnusualLine on_unusual) {
+  const std::span<const KeyedEvent<LineEvent>> events = lines.batch().events;
   while (lines.next_event < end) {
     const size_t first = lines.next_event;
     const auto batch = events.subspan(first, BatchSize(end - first));
     const size_t behind = first + batch.size();
     lines.Fetch(behind, std::min(batch.size(), events.size() - behind));
-    const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<FoldEvent>(batch), outcomes_);
+    const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<LineEvent>(batch), outcomes_);
     lines.next_event += batch.size();
     lines.next_line = lines.sources()[lines.next_event - 1].index + 1;
     if (counts.opened + counts.folded == batch.size()) {
       events_.Add(batch.size());
       uint64_t mismatched = 0;
-      for (const KeyedEvent<FoldEvent>& each : batch) {
+      for (const KeyedEvent<LineEvent>& each : batch) {
         mismatched += each.event.mismatched;
         stamps_.Note(each.at);
       }
@@ -311,7 +288,7 @@ bool JsonFolder::Impl::FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualL
       const bool usual =
           result.kind == LineResult::Kind::kEvent &&
           (result.fold == FoldOutcome::kOpened || result.fold == FoldOutcome::kFolded);
-      const JsonLines::Impl::Line& line = lines.sources()[first + i];
+      const ReadLines::Line& line = lines.sources()[first + i];
       if (!usual && !on_unusual({line.index, line.text(), result})) return false;
     }
   }
@@ -320,7 +297,7 @@ bool JsonFolder::Impl::FoldEvents(JsonLines::Impl& lines, size_t end, OnUnusualL
 
 std::vector<OptionPath> JsonFolder::Impl::absent_paths() const {
   std::vector<OptionPath> absent;
-  for (const FoldPlan::AskedPath& each : plan_.asked) {
+  for (const EventPlan::AskedPath& each : plan_.events.asked) {
     if (unseen_.any_line() && unseen_.Has(each.slot)) absent.push_back(each.path);
   }
   return absent;
@@ -357,7 +334,7 @@ absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(Engine& engine, std
   if (absl::Status status = Validate(spec); !status.ok()) return status;
   const auto plan = std::make_shared<FoldPlan>(spec);
   absl::StatusOr<AnyFolder> folder =
-      AnyFolder::Open(engine, name, FolderOptionsFor(spec), plan->ops(), plan);
+      AnyFolder::Open(engine, name, spec.folder, plan->ops(), plan);
   if (!folder.ok()) return folder.status();
   return std::unique_ptr<JsonFolder>(new JsonFolder(std::make_unique<Impl>(*folder, *plan, spec)));
 }
@@ -375,10 +352,10 @@ void JsonFolder::FoldLines(std::string_view text, EngineTime arrival, OnUnusualL
 
 size_t JsonFolder::Fold(JsonLines& lines, size_t max, EngineTime arrival,
                         OnUnusualLine on_unusual) {
-  return impl_->Fold(*lines.impl_, max, arrival, on_unusual);
+  return impl_->Fold(lines.read(), max, arrival, on_unusual);
 }
 
-const FoldPlan& JsonFolder::plan() const noexcept { return impl_->plan(); }
+const EventPlan& JsonFolder::plan() const noexcept { return impl_->events(); }
 
 void JsonFolder::StartInput() noexcept { impl_->StartInput(); }
 

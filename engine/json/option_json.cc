@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include <pleat/json.h>
+#include <pleat/json_lines.h>
+#include <pleat/json_text.h>
 
 #include "engine/json/reasons.h"
 #include "engine/json/scanner.h"

@@ -1,5 +1,5 @@
-// What JsonLines holds: the events of a text in order, and between them the lines that are none, or
-// none to fold.
+// The lines that JsonLines holds: the events of a text in order, and between them the lines that are no
+// events, or are not to be folded.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include <pleat/json.h>
+#include <pleat/json_lines.h>
 
 #include "engine/json/event_batch.h"
 #include "engine/json/event_reader.h"
 
 namespace pleat::inline v0_1 {
 
-// Aligned, as each may be another thread's.
-class alignas(64) [[gnu::visibility("hidden")]] JsonLines::Impl {
+// Aligned to a cache line, since each may belong to another thread.
+class alignas(64) ReadLines {
  public:
   struct Line {
     const char* data;
@@ -30,11 +30,12 @@ class alignas(64) [[gnu::visibility("hidden")]] JsonLines::Impl {
     ControlEvent control;  // of kControl
   };
 
-  explicit Impl(const FoldPlan& plan) : reader_(plan) {}
+  // Borrows `plan`.
+  explicit ReadLines(const EventPlan& plan) : reader_(plan) {}
 
   void Read(std::string_view text);
 
-  // Whole lines off the front of a text that is not empty: as many as are best read at once.
+  // The first lines of a text that is not empty: as many whole lines as are best read at once.
   static std::string_view FirstPiece(std::string_view text) noexcept;
 
   size_t lines() const noexcept { return lines_; }
@@ -44,21 +45,21 @@ class alignas(64) [[gnu::visibility("hidden")]] JsonLines::Impl {
   const std::vector<Line>& sources() const noexcept { return sources_; }
   const std::vector<NoEvent>& no_events() const noexcept { return no_events_; }
 
-  // In all texts read so far.
+  // The paths that led to no member in any text read so far.
   const UnseenPaths& unseen() const noexcept { return reader_.unseen(); }
 
-  // Asks for all the memory that the fold of some events will read. If another thread has read the
-  // lines, it is in that processor's cache; to miss it line by line costs more than the fold.
+  // Prefetches all memory that the fold of some events will read. If another thread has read the lines,
+  // that memory is in another processor's cache; misses line by line would cost more than the fold.
   void Fetch(size_t first_event, size_t count) const noexcept;
 
-  // How far they have been folded.
+  // How far the lines have been folded.
   size_t next_line = 0;
   size_t next_event = 0;
   size_t next_no_event = 0;
 
  private:
   void ReadPiece(std::string_view piece);
-  void Note(std::string_view line, EventReader::Verdict verdict);
+  void Note(std::string_view text, LineResult::Kind kind);
 
   EventReader reader_;
   EventBatch batch_;

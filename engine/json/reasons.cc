@@ -1,6 +1,6 @@
 #include "engine/json/reasons.h"
 
-#include <pleat/json.h>
+#include <pleat/json_text.h>
 
 namespace pleat::inline v0_1::bad_line {
 namespace {

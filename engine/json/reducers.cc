@@ -40,7 +40,7 @@ struct ConcatState {
   uint64_t bytes;    // of the result, unescaped
 };
 
-// What reducers.h says about zeros and bytes.
+// A state may begin as zeros, and be moved as bytes.
 template <class State>
 constexpr bool kPlainData =
     std::is_trivially_copyable_v<State> && sizeof(State) % 8 == 0 && alignof(State) <= 8;
@@ -65,45 +65,45 @@ size_t Assign(SmallText& text, std::string_view value) noexcept {
 }
 
 // The order of two numbers is mostly that of their doubles; only equal doubles need a closer look.
-int Order(const Operand& operand, const ExtremeState& state) noexcept {
-  if (operand.number.real != state.real) return operand.number.real < state.real ? -1 : 1;
-  return CompareNumbers(operand.text, state.text.view());
+int Order(const EventValue& value, const ExtremeState& state) noexcept {
+  if (value.number.real != state.real) return value.number.real < state.real ? -1 : 1;
+  return CompareNumbers(value.text, state.text.view());
 }
 
-// `direction` is the sign of Order() for which the operand is the better one.
-size_t FoldExtreme(ExtremeState& state, const Operand& operand, int direction) noexcept {
-  if (!state.text.empty() && Order(operand, state) * direction <= 0) return 0;
-  state.real = operand.number.real;
-  return Assign(state.text, operand.text);
+// `direction` is the sign of Order() for which the value is the better one.
+size_t FoldExtreme(ExtremeState& state, const EventValue& value, int direction) noexcept {
+  if (!state.text.empty() && Order(value, state) * direction <= 0) return 0;
+  state.real = value.number.real;
+  return Assign(state.text, value.text);
 }
 
 // `add` is how an element is added to the set.
 template <class Add>
-size_t FoldElements(ElementSet& set, const Operand& operand, const FoldEvent& event, Add add) {
+size_t FoldElements(ElementSet& set, const EventValue& value, const LineEvent& event, Add add) {
   const size_t before = set.heap_bytes();
-  if (!operand.text.empty()) add(operand.text);
-  const std::string_view* const first = event.elements + operand.first_element;
-  for (uint32_t i = 0; i < operand.elements; ++i) add(first[i]);
+  if (!value.text.empty()) add(value.text);
+  const std::string_view* const first = event.elements + value.first_element;
+  for (uint32_t i = 0; i < value.elements; ++i) add(first[i]);
   return set.heap_bytes() - before;
 }
 
-size_t FoldSet(ElementSet& set, uint64_t bound, const Operand& operand, const FoldEvent& event) {
-  return FoldElements(set, operand, event, [&](std::string_view each) { set.Add(each, bound); });
+size_t FoldSet(ElementSet& set, uint64_t bound, const EventValue& value, const LineEvent& event) {
+  return FoldElements(set, value, event, [&](std::string_view each) { set.Add(each, bound); });
 }
 
-size_t FoldArray(ElementSet& set, uint64_t bound, const Operand& operand, const FoldEvent& event) {
-  return FoldElements(set, operand, event, [&](std::string_view each) { set.Push(each, bound); });
+size_t FoldArray(ElementSet& set, uint64_t bound, const EventValue& value, const LineEvent& event) {
+  return FoldElements(set, value, event, [&](std::string_view each) { set.Push(each, bound); });
 }
 
-size_t FoldConcat(ConcatState& state, const MergeRule& rule, const Operand& operand) {
+size_t FoldConcat(ConcatState& state, const MergeRule& rule, const EventValue& value) {
   ElementSet& texts = state.texts;
   if (texts.cut()) return 0;
-  const uint64_t more = operand.bytes + (texts.empty() ? 0 : rule.separator_bytes);
+  const uint64_t more = value.bytes + (texts.empty() ? 0 : rule.separator_bytes);
   if (more > rule.bound - state.bytes) return texts.Cut(), 0;
   if (more == 0 && !texts.empty()) return 0;  // empty texts with nothing between them
   state.bytes += more;
   const size_t before = texts.heap_bytes();
-  texts.Push(operand.text);
+  texts.Push(value.text);
   return texts.heap_bytes() - before;
 }
 
@@ -167,6 +167,24 @@ MergeRule RuleOf(const Merge& merge) {
           separator.substr(1, separator.size() - 2), merge.separator.size()};
 }
 
+ValueForm FormFor(Reducer reducer, bool path) noexcept {
+  switch (reducer) {
+    case Reducer::kKeys: return ValueForm::kNames;
+    case Reducer::kSet:
+    case Reducer::kArray: return ValueForm::kElements;
+    case Reducer::kDistinct: return ValueForm::kIdentities;
+    case Reducer::kSum:
+    case Reducer::kMean:
+    case Reducer::kMin:
+    case Reducer::kMax: return ValueForm::kNumber;
+    case Reducer::kConcat: return ValueForm::kPiece;
+    case Reducer::kFirst:
+    case Reducer::kLast: return ValueForm::kText;
+    case Reducer::kCount: break;
+  }
+  return path ? ValueForm::kPresence : ValueForm::kEvent;
+}
+
 uint32_t StateSize(Reducer reducer) noexcept {
   switch (reducer) {
     case Reducer::kKeys:
@@ -189,23 +207,23 @@ bool StateGrows(Reducer reducer) noexcept {
   return reducer != Reducer::kSum && reducer != Reducer::kMean && reducer != Reducer::kCount;
 }
 
-size_t FoldState(const MergeRule& rule, void* state, const Operand& operand,
-                 const FoldEvent& event) {
+size_t FoldState(const MergeRule& rule, void* state, const EventValue& value,
+                 const LineEvent& event) {
   switch (rule.reducer) {
     case Reducer::kKeys:
     case Reducer::kSet:
-    case Reducer::kDistinct: return FoldSet(As<SetState>(state), rule.bound, operand, event);
-    case Reducer::kArray: return FoldArray(As<SetState>(state), rule.bound, operand, event);
-    case Reducer::kConcat: return FoldConcat(As<ConcatState>(state), rule, operand);
-    case Reducer::kSum: return As<SumState>(state).sum.Add(operand.number), 0;
+    case Reducer::kDistinct: return FoldSet(As<SetState>(state), rule.bound, value, event);
+    case Reducer::kArray: return FoldArray(As<SetState>(state), rule.bound, value, event);
+    case Reducer::kConcat: return FoldConcat(As<ConcatState>(state), rule, value);
+    case Reducer::kSum: return As<SumState>(state).sum.Add(value.number), 0;
     case Reducer::kMean:
       ++As<MeanState>(state).count;
-      return As<MeanState>(state).sum.Add(operand.number), 0;
-    case Reducer::kMin: return FoldExtreme(As<ExtremeState>(state), operand, -1);
-    case Reducer::kMax: return FoldExtreme(As<ExtremeState>(state), operand, 1);
+      return As<MeanState>(state).sum.Add(value.number), 0;
+    case Reducer::kMin: return FoldExtreme(As<ExtremeState>(state), value, -1);
+    case Reducer::kMax: return FoldExtreme(As<ExtremeState>(state), value, 1);
     case Reducer::kCount: return ++As<CountState>(state).count, 0;
-    case Reducer::kFirst: return As<StampedState>(state).Fold(operand.text, event.at, false);
-    case Reducer::kLast: return As<StampedState>(state).Fold(operand.text, event.at, true);
+    case Reducer::kFirst: return As<StampedState>(state).Fold(value.text, event.at, false);
+    case Reducer::kLast: return As<StampedState>(state).Fold(value.text, event.at, true);
   }
   return 0;
 }

@@ -1,12 +1,11 @@
-// What one merge remembers of its group, one small state per reducer.
+// The state of one merge of a group, a small one for each reducer.
 //
-// The states of a group lie side by side in its slot, laid out at run time. All zeros is every
-// state's beginning and moving the bytes moves the state, so that opening is a memset and relocating
-// a memcpy; what a state owns on the heap (long texts, sets) is freed by DestroyState(). Everything
-// that can be worked out from the event alone is in the Operand, before any lock is taken.
+// The states of a group lie side by side in its slot, laid out at run time. Every state begins as
+// zeros, and moving the bytes moves the state. So opening is a memset, and relocating a memcpy.
+// DestroyState() frees the heap memory that a state owns (long texts, sets). Whatever the event alone
+// decides is in the EventValue already, before any lock is taken.
 //
-// A bounded state that has cut something stays as it is, so that from then on an event costs it
-// nothing.
+// A bounded state that has cut something off never changes again, so later events cost it nothing.
 #pragma once
 
 #include <cstddef>
@@ -14,34 +13,14 @@
 #include <string>
 #include <string_view>
 
-#include <pleat/json.h>
+#include <pleat/json_spec.h>
 
+#include "engine/json/event.h"
 #include "engine/json/line_writer.h"
-#include "engine/json/number.h"
 
 namespace pleat::inline v0_1 {
 
-// What one event brings to one merge.
-struct Operand {
-  bool present = false;      // false: nothing; the rest is not set
-  uint32_t elements = 0;     // keys, set...: how many of the batch's elements are this operand's,
-  size_t first_element = 0;  // and where they begin
-  uint32_t bytes = 0;        // concat: of the text, unescaped
-  std::string_view text;     // min, max, first, last, concat, and a set's only element: canonical
-  Number number;             // sum, mean, min, max
-};
-
-// One event as the engine hands it to the fold function.
-struct FoldEvent {
-  EngineTime at;
-  const Operand* operands;           // one for each merge
-  const std::string_view* elements;  // of the batch, canonical
-  uint32_t mismatched;               // values that a reducer could not take
-  uint32_t line_bytes;
-  const EventMarks* marks;  // null if no event of the plan has any
-};
-
-// A reducer with what it was told.
+// A reducer with its arguments.
 struct MergeRule {
   Reducer reducer;
   uint64_t bound;            // of elements; kConcat: of bytes
@@ -67,17 +46,20 @@ uint32_t StateSize(Reducer reducer) noexcept;
 // Whether a state can own heap memory.
 bool StateGrows(Reducer reducer) noexcept;
 
-// Folds a present operand; returns by how many bytes the heap it owns has grown.
-size_t FoldState(const MergeRule& rule, void* state, const Operand& operand,
-                 const FoldEvent& event);
+// The form in which a reducer takes the values at its path; `path` says whether it has one.
+ValueForm FormFor(Reducer reducer, bool path) noexcept;
 
-// Makes a state that is a copy of another one's bytes a state of its own; returns how many bytes of
-// heap it owns.
+// Folds a value that is present. Returns by how many bytes the heap memory of the state has grown.
+size_t FoldState(const MergeRule& rule, void* state, const EventValue& value,
+                 const LineEvent& event);
+
+// Makes a state that is a copy of another state's bytes own its heap memory. Returns how many bytes
+// that is.
 size_t DetachState(Reducer reducer, void* state);
 
 void DestroyState(Reducer reducer, void* state) noexcept;
 
-// What has to be said of a merged value.
+// Remarks on a merged value, for "_fold".
 struct Caveats {
   bool saturated = false;  // a sum stayed at the end of its type
   bool cut = false;        // a bound left something out

@@ -6,7 +6,7 @@
 #include <absl/container/flat_hash_set.h>
 #include <absl/hash/hash.h>
 #include <absl/strings/string_view.h>
-#include <pleat/json.h>
+#include <pleat/json_spec.h>
 
 #include "engine/json/small_text.h"
 #include "engine/json/stamped_text.h"

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include <pleat/json.h>
+#include <pleat/json_lines.h>
 
 #include "engine/base/check.h"
 #include "engine/json/number.h"

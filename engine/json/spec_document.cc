@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include <pleat/json.h>
+#include <pleat/json_spec.h>
 
 #include "engine/json/condition_text.h"
 #include "engine/json/option_json.h"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/json/option_json.h"
+#include "engine/json/option_text.h"
 #include "engine/json/path.h"
 #include "engine/json/reasons.h"
 #include "engine/json/reducers.h"
@@ -18,8 +19,6 @@ using bad_line::Quoted;
 
 constexpr std::string_view kMarks = ",=()";
 constexpr std::string_view kSeparator = ",";  // of concat, if it names none
-
-absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
 
 // A field, and whether it was in quotes.
 struct Field {
@@ -54,12 +53,6 @@ absl::Status CheckMarks(const Field& field) {
   return Wrong(Quoted(field.text) +
                " has one of , = ( ) in it: each --merge gives one value; if the mark is meant, put "
                "the name or the path in quotes");
-}
-
-absl::Status CheckPath(const std::string& path) {
-  absl::StatusOr<Path> steps = ParsePath(path);
-  if (steps.ok()) return absl::OkStatus();
-  return Wrong("path " + Quoted(path) + " " + std::string(steps.status().message()));
 }
 
 absl::StatusOr<KeyField> TakeKeyField(std::string_view& rest) {

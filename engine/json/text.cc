@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include <pleat/json.h>
+#include <pleat/json_text.h>
 
 #include "engine/json/reasons.h"
 

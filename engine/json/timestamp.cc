@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include <pleat/json.h>
+#include <pleat/json_text.h>
 
 namespace pleat::inline v0_1 {
 namespace {

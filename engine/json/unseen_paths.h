@@ -1,5 +1,5 @@
-// Which paths of a plan no line has led to so far. After a few lines there are mostly none left, and then
-// it costs a line no more than a look whether that is so.
+// The paths of a plan that no line has led to so far. After a few lines there are usually none left;
+// from then on a line costs one comparison.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class UnseenPaths {
     std::erase_if(slots_, [&](int slot) { return line.value(slot).kind != Value::Kind::kAbsent; });
   }
 
-  // What `other` has seen was seen here too.
+  // Takes over what `other` has seen.
   void Note(const UnseenPaths& other) {
     any_line_ |= other.any_line_;
     std::erase_if(slots_, [&](int slot) { return !other.Has(slot); });
@@ -31,7 +31,7 @@ class UnseenPaths {
 
   bool Has(int slot) const { return std::ranges::binary_search(slots_, slot); }
 
-  // Whether there was a good line at all. Known only as long as Has() is true of some slot.
+  // Whether there was a good line at all. REQUIRES: Has() is true of some slot.
   bool any_line() const noexcept { return any_line_; }
 
  private:

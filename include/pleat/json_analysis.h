@@ -1,10 +1,10 @@
 // A JsonAnalyzer feeds an Analyzer with lines of JSON: of each it takes the key and the event time.
 //
-//   pleat::FoldSpec spec;
+//   pleat::EventSpec spec;
 //   spec.key = {{.name = "user", .path = "user"}};
 //   spec.time = "time";
 //   auto analyzer = *pleat::JsonAnalyzer::Open(spec, {.max_hold = 1h});
-//   pleat::JsonLines lines(*analyzer);
+//   pleat::JsonLines lines(analyzer->plan());
 //   while (NextText(text)) lines.Read(text), analyzer->Add(lines, on_unusual);
 //   for (const auto& row : std::move(*analyzer).Finish()->rows) Print(row);
 #pragma once
@@ -14,28 +14,27 @@
 #include <absl/status/statusor.h>
 #include <pleat/analysis.h>
 #include <pleat/export.h>
-#include <pleat/json.h>
+#include <pleat/json_lines.h>
 
 namespace pleat::inline v0_1 {
 
-// A Burst's key is the texts of the key fields, as in the lines but canonical, joined by commas:
-// "ann",42.
+// The key of a Burst is the canonical texts of the key fields, joined by commas: "ann",42.
 //
-// Thread safety: one thread at a time; but any may read into a JsonLines of its own meanwhile.
+// Thread safety: one thread at a time. Meanwhile other threads may read, each into a JsonLines of
+// its own.
 class PLEAT_EXPORT JsonAnalyzer {
  public:
-  // Of `spec` what counts is key, time, time_unit, future_limit, and lateness, which goes before
-  // that of `options`.
-  // Errors: kInvalidArgument if there is no key or no time, a path is not well formed, or an option
-  // is out of range, naming it.
-  static absl::StatusOr<std::unique_ptr<JsonAnalyzer>> Open(const FoldSpec& spec,
+  // The lateness of `spec` replaces that of `options`. Errors: kInvalidArgument, naming the option,
+  // if the spec is not valid or has no time, or an option is out of range.
+  static absl::StatusOr<std::unique_ptr<JsonAnalyzer>> Open(const EventSpec& spec,
                                                             AnalyzerOptions options);
   ~JsonAnalyzer();
   JsonAnalyzer(const JsonAnalyzer&) = delete;
   JsonAnalyzer& operator=(const JsonAnalyzer&) = delete;
 
-  // Analyzes all lines that were read. Lines that are bad or without a unit go to `on_unusual`,
-  // first those beyond the future limit, as long as it returns true.
+  // Analyzes all lines that were read. Calls `on_unusual` for each line that is bad or lacks a
+  // unit, as long as it returns true: first for the lines beyond the future limit, then for the
+  // others.
   void Add(JsonLines& lines, OnUnusualLine on_unusual);
 
   // A line by itself, for instance the beginning of one that is too long. As
@@ -48,11 +47,12 @@ class PLEAT_EXPORT JsonAnalyzer {
   // As Analyzer::Finish(). Only once.
   std::unique_ptr<const Analysis> Finish() &&;
 
+  // Reads lines for this analyzer: JsonLines lines(analyzer->plan()).
+  const EventPlan& plan() const noexcept;
+
  private:
-  friend class JsonLines;
   class Impl;
   explicit JsonAnalyzer(std::unique_ptr<Impl> impl);
-  const FoldPlan& plan() const noexcept;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -10,16 +10,16 @@ class BlockQueueTest : public ::testing::TestWithParam<int> {
  protected:
   BlockQueueTest() {
     FoldSpec spec;
-    spec.key = {{.name = "k", .path = "k"}};
-    spec.quiet = std::chrono::minutes(1);
-    engine_ = *Engine::Open(EngineOptionsFor(spec));
+    spec.event.key = {{.name = "k", .path = "k"}};
+    spec.folder.quiet_period = std::chrono::minutes(1);
+    engine_ = *Engine::Open(EngineOptionsFor(spec.event));
     folder_ = *JsonFolder::Open(*engine_, "blocks", spec);
   }
 
   BlockQueue NewQueue() {
     const auto new_reader = [this] {
       std::vector<std::unique_ptr<JsonLines>> readers;
-      readers.push_back(std::make_unique<JsonLines>(*folder_));
+      readers.push_back(std::make_unique<JsonLines>(folder_->plan()));
       return readers;
     };
     return BlockQueue(new_reader, GetParam());

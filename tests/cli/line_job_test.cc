@@ -20,8 +20,8 @@ using testing::HasSubstr;
 // The options of a run that reads `inputs` and says little.
 JobOptions OptionsFor(std::vector<std::string> inputs) {
   JobOptions options;
-  options.spec.key = {{.name = "k", .path = "k"}};
-  options.spec.quiet = std::chrono::minutes(1);
+  options.spec.event.key = {{.name = "k", .path = "k"}};
+  options.spec.folder.quiet_period = std::chrono::minutes(1);
   options.inputs = std::move(inputs);
   options.output_file = "/dev/null";
   options.quiet_summary = true;
@@ -38,7 +38,7 @@ class CountRun : public LineJob {
 
  protected:
   absl::Status Open() override {
-    engine_ = *Engine::Open(EngineOptionsFor(spec_));
+    engine_ = *Engine::Open(EngineOptionsFor(spec_.event));
     folder_ = *JsonFolder::Open(*engine_, "count", spec_);
     calls.emplace_back("open");
     return absl::OkStatus();
@@ -47,7 +47,7 @@ class CountRun : public LineJob {
   Tally tally() const override { return {folder_->counts(), lost_events, events(), "events"}; }
   Readers NewReaders() override {
     Readers readers;
-    readers.push_back(std::make_unique<JsonLines>(*folder_));
+    readers.push_back(std::make_unique<JsonLines>(folder_->plan()));
     return readers;
   }
   void StartInput() override { calls.emplace_back("input"); }

@@ -30,10 +30,11 @@ struct Log {
 
 // The keys and times of a log: each event is a group of its own, which comes out with both.
 std::unique_ptr<Log> Read(const RealLog& real) {
-  FoldSpec spec = LogSpec(real);
-  spec.quiet = 1h;
-  spec.max_events = 1;
-  auto engine = *Engine::Open(EngineOptionsFor(spec));
+  FoldSpec spec;
+  spec.event = LogSpec(real);
+  spec.folder.quiet_period = 1h;
+  spec.folder.max_events = 1;
+  auto engine = *Engine::Open(EngineOptionsFor(spec.event));
   auto folder = *JsonFolder::Open(*engine, "events", spec);
   ReadLog(real, [&](std::string_view lines) {
     folder->FoldLines(lines, {}, [](const auto&) { return true; });

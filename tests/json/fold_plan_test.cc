@@ -25,11 +25,11 @@ class LoneState {
   // Checks that the growth reported is that of the header.
   void Fold(const std::string& text, EngineTime at = FromUnix(Duration(0))) {
     const PaddedLine line(text);
-    EventReader reader(plan_);
+    EventReader reader(plan_.events);
     EventBatch batch;
-    ASSERT_EQ(reader.Read(line.view(), batch), EventReader::Verdict::kEvent) << text;
+    ASSERT_EQ(reader.Read(line.view(), batch), LineResult::Kind::kEvent) << text;
     batch.Link();
-    FoldEvent& event = batch.events.front().event;
+    LineEvent& event = batch.events.front().event;
     event.at = at;
     const auto before = static_cast<int64_t>(heap_bytes());
     const int64_t growth = ops_.fold(&plan_, state_.get(), &event);

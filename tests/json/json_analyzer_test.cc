@@ -16,7 +16,7 @@ namespace {
 
 using testing::StartsWith;
 
-FoldSpec SpecWith(std::string key, std::string time, TimeUnit unit = TimeUnit::kNotStated) {
+EventSpec SpecWith(std::string key, std::string time, TimeUnit unit = TimeUnit::kNotStated) {
   return LogSpec(RealLog{"", "", std::move(key), std::move(time), unit});
 }
 
@@ -30,7 +30,7 @@ TEST_P(GapsOf, TellTheRatioOfAnyQuietPeriodWithinATenthOfAPoint) {
     options.grid.emplace_back(std::llround(quiet));
   ASSERT_GT(options.grid.size(), 100u);
   auto analyzer = *JsonAnalyzer::Open(LogSpec(GetParam()), options);
-  JsonLines lines(*analyzer);
+  JsonLines lines(analyzer->plan());
   ReadLog(GetParam(), [&](std::string_view text) {
     lines.Read(text);
     analyzer->Add(lines, [](const UnusualLine&) { return true; });
@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(RealLogs, GapsOf,
                          [](const auto& test) { return test.param.name; });
 
 TEST(JsonAnalyzer, NamesTheOptionThatIsWrong) {
-  const auto message = [](const FoldSpec& spec, AnalyzerOptions options) {
+  const auto message = [](const EventSpec& spec, AnalyzerOptions options) {
     return std::string(JsonAnalyzer::Open(spec, std::move(options)).status().message());
   };
   EXPECT_THAT(message(SpecWith("k", ""), {}), StartsWith("--time: is required"));

@@ -309,8 +309,8 @@ TEST(JsonFolder, RestIsWhatNoOptionTakesAtTheTop) {
                           {"merge", "f=first(deep.er)"},
                           {"rest", "last"},
                           {"no-meta", "true"}});
-  spec.id = "id";
-  spec.accept_limit = 1h;
+  spec.marks.id = "id";
+  spec.folder.late.accept_limit = 1h;
   JsonHarness harness(spec);
   int id = 0;
   const auto fold = [&](const std::string& second, const std::string& members) {
@@ -373,7 +373,7 @@ TEST(JsonFolder, LeavesNothingBehindInTheEngine) {
                                 {"max-events", "2"},
                                 {"rest", "last"},
                                 {"raw", "5"}});
-  auto engine = *Engine::Open(EngineOptionsFor(spec));
+  auto engine = *Engine::Open(EngineOptionsFor(spec.event));
   {
     auto folder = *JsonFolder::Open(*engine, "short", spec);
     for (int i = 0; i < 3; ++i) {

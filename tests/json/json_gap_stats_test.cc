@@ -20,16 +20,17 @@ namespace {
 using namespace std::chrono_literals;
 
 FoldSpec MeasuredSpecOf(const RealLog& log, Duration quiet) {
-  FoldSpec spec = LogSpec(log);
-  spec.quiet = quiet;
-  spec.max_hold = kForever;
-  spec.gap_stats = true;
+  FoldSpec spec;
+  spec.event = LogSpec(log);
+  spec.folder.quiet_period = quiet;
+  spec.folder.max_hold = kForever;
+  spec.folder.measure.gap_stats = true;
   return spec;
 }
 
 std::unique_ptr<GapStats> Measure(const RealLog& log, Duration quiet) {
   const FoldSpec spec = MeasuredSpecOf(log, quiet);
-  const auto engine = *Engine::Open(EngineOptionsFor(spec));
+  const auto engine = *Engine::Open(EngineOptionsFor(spec.event));
   const auto folder = *JsonFolder::Open(*engine, "log", spec);
   std::string out;
   ReadLog(log, [&](std::string_view lines) {
@@ -47,9 +48,9 @@ std::unique_ptr<GapStats> Measure(const RealLog& log, Duration quiet) {
 
 std::unique_ptr<const Analysis> Analyze(const RealLog& log, std::vector<Duration> grid,
                                         Duration max_hold) {
-  auto analyzer =
-      *JsonAnalyzer::Open(MeasuredSpecOf(log, 1s), {.grid = std::move(grid), .max_hold = max_hold});
-  JsonLines lines(*analyzer);
+  auto analyzer = *JsonAnalyzer::Open(MeasuredSpecOf(log, 1s).event,
+                                      {.grid = std::move(grid), .max_hold = max_hold});
+  JsonLines lines(analyzer->plan());
   ReadLog(log, [&](std::string_view text) {
     lines.Read(text);
     analyzer->Add(lines, [](const UnusualLine&) { return true; });

@@ -16,7 +16,7 @@ namespace pleat {
 // The spec of these options; quiet is 1 m unless they say otherwise.
 inline FoldSpec SpecOf(const std::vector<std::pair<std::string, std::string>>& options) {
   FoldSpec spec;
-  spec.quiet = std::chrono::minutes(1);
+  spec.folder.quiet_period = std::chrono::minutes(1);
   for (const auto& [name, text] : options) {
     const absl::Status status = SetOption(spec, name, text);
     EXPECT_TRUE(status.ok()) << name << ": " << status.message();
@@ -27,7 +27,7 @@ inline FoldSpec SpecOf(const std::vector<std::pair<std::string, std::string>>& o
 class JsonHarness {
  public:
   explicit JsonHarness(const FoldSpec& spec)
-      : engine_(*Engine::Open(EngineOptionsFor(spec))),
+      : engine_(*Engine::Open(EngineOptionsFor(spec.event))),
         folder_(*JsonFolder::Open(*engine_, "lines", spec)) {}
 
   // The reason is a copy, and empty for a usable event.

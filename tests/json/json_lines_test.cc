@@ -80,8 +80,8 @@ Seen FoldAtOnce(const FoldSpec& spec, std::string_view text, bool stop) {
 Seen FoldInBlocks(const FoldSpec& spec, std::string_view text, bool stop, std::mt19937_64& random) {
   JsonHarness harness(spec);
   Seen seen;
-  JsonLines first(harness.folder());
-  JsonLines second(harness.folder());
+  JsonLines first(harness.folder().plan());
+  JsonLines second(harness.folder().plan());
   size_t lines_before = 0;
   bool go_on = true;
   while (go_on && !text.empty()) {
@@ -136,7 +136,7 @@ void ExpectSame(const Seen& seen, const Seen& expected) {
 // Where to stop, only after lines that are bad, since a few events behind a late one may be folded.
 void ExpectAllWaysAgree(const FoldSpec& spec, std::string_view text, std::mt19937_64& random) {
   for (const bool stop : {false, true}) {
-    if (stop && spec.accept_limit != kForever) continue;
+    if (stop && spec.folder.late.accept_limit != kForever) continue;
     SCOPED_TRACE(testing::Message() << "stop: " << stop);
     const Seen expected = FoldOneByOne(spec, text, stop);
     ExpectSame(FoldAtOnce(spec, text, stop), expected);
@@ -238,7 +238,7 @@ void DrawClosings(TextMaker& make, FoldSpec& spec) {
   maybe("partial-every", "7s");
   maybe("edge", "both");
   maybe("emission-id", "true");
-  if (spec.accept_limit == kForever) return;
+  if (spec.folder.late.accept_limit == kForever) return;
   if (make.Chance(50)) {
     maybe("id", "t");
   } else {
@@ -252,12 +252,12 @@ FoldSpec DrawSpec(TextMaker& make) {
                           {"merge", "names=keys(o)"},
                           {"merge", "latest=last(w)"},
                           {"merge", "sum=sum(o.v)"}});
-  if (spec.key.size() == 2) spec.key.pop_back();
-  spec.quiet = 20s;
+  if (spec.event.key.size() == 2) spec.event.key.pop_back();
+  spec.folder.quiet_period = 20s;
   if (make.Chance(90)) SetOption(spec, "time", "t").IgnoreError();
-  if (make.Chance(90)) spec.time_unit = TimeUnit::kSeconds;
-  if (make.Chance(30) && !spec.time.empty()) spec.accept_limit = 10s;
-  if (make.Chance(20) && !spec.time.empty()) spec.future_limit = 500s;
+  if (make.Chance(90)) spec.event.time_unit = TimeUnit::kSeconds;
+  if (make.Chance(30) && !spec.event.time.empty()) spec.folder.late.accept_limit = 10s;
+  if (make.Chance(20) && !spec.event.time.empty()) spec.event.future_limit = 500s;
   if (make.Chance(50)) DrawClosings(make, spec);
   return spec;
 }
@@ -302,7 +302,7 @@ TEST(JsonLines, TakeLinesAroundTheLimit) {
 
 TEST(JsonLines, ReadAgainForgetWhatTheyHeld) {
   JsonHarness harness(SpecOf({{"key", "k"}, {"merge", "n=count()"}}));
-  JsonLines lines(harness.folder());
+  JsonLines lines(harness.folder().plan());
   const PaddedLine first("{\"k\":1}\n\n{\"k\":\n");
   const PaddedLine second("{\"k\":2}");
   lines.Read(first.view());
@@ -330,7 +330,7 @@ TEST(JsonLines, NothingBehindABadLineIsFoldedIfThatStops) {
 
 TEST(JsonLines, SizesTellWhyAnEventWasRefused) {
   FoldSpec spec = SpecOf({{"key", "k"}, {"time", "t"}, {"time-unit", "s"}});
-  spec.max_groups = 2;
+  spec.folder.limits.max_groups = 2;
   JsonHarness harness(spec);
   std::string text;
   for (const char* key : {"1", "2", "3"}) text += "{\"k\":" + std::string(key) + ",\"t\":1}\n";

@@ -32,37 +32,38 @@ std::vector<std::string> RandomLines(Random& random) {
 
 FoldSpec RandomSpec(Random& random) {
   FoldSpec spec;
-  spec.count_ready = false;
-  spec.key = {{.name = "k", .path = "k"}};
-  spec.time = "t";
-  spec.time_unit = TimeUnit::kSeconds;
-  spec.quiet = 20s;
+  spec.folder.limits.count_ready = false;
+  spec.event.key = {{.name = "k", .path = "k"}};
+  spec.event.time = "t";
+  spec.event.time_unit = TimeUnit::kSeconds;
+  spec.folder.quiet_period = 20s;
   spec.raw = 1 + Below(random, 50);
   spec.merges = {{.name = "d", .reducer = Reducer::kDistinct, .path = "v"}};
   spec.emission_id = true;
-  spec.max_bytes = 2'000 << Below(random, 6);
-  if (Below(random, 2) == 0) spec.on_limit = OnLimit::kEmitOldest;
-  if (Below(random, 3) == 0) spec.max_groups = 1 + Below(random, 40);
-  if (Below(random, 3) == 0) spec.quiet_floor = 2s;
-  if (Below(random, 3) == 0) spec.max_hold = 25s;
-  if (Below(random, 3) == 0) spec.max_events = 2 + Below(random, 5);
+  spec.folder.limits.max_bytes = 2'000 << Below(random, 6);
+  if (Below(random, 2) == 0) spec.folder.limits.on_limit = OnLimit::kEmitOldest;
+  if (Below(random, 3) == 0) spec.folder.limits.max_groups = 1 + Below(random, 40);
+  if (Below(random, 3) == 0) spec.folder.quiet_floor = 2s;
+  if (Below(random, 3) == 0) spec.folder.max_hold = 25s;
+  if (Below(random, 3) == 0) spec.folder.max_events = 2 + Below(random, 5);
   if (Below(random, 3) == 0) {
-    spec.end_when = {.kind = Condition::Kind::kEqual, .path = "end", .value = "1", .parts = {}};
+    spec.marks.end_when = {
+        .kind = Condition::Kind::kEqual, .path = "end", .value = "1", .parts = {}};
   }
   switch (Below(random, 4)) {
-    case 0: spec.edge = Edge::kLeading; break;
-    case 1: spec.edge = Edge::kBoth; [[fallthrough]];
-    case 2: spec.partial_every = 7s; break;
+    case 0: spec.folder.edge = Edge::kLeading; break;
+    case 1: spec.folder.edge = Edge::kBoth; [[fallthrough]];
+    case 2: spec.folder.partial_every = 7s; break;
     default: break;
   }
   switch (Below(random, 4)) {
     case 0:
-      spec.accept_limit = 10s;
-      spec.id = "id";
+      spec.folder.late.accept_limit = 10s;
+      spec.marks.id = "id";
       break;
     case 1:
-      spec.accept_limit = 10s;
-      spec.on_late = OnLate::kCorrect;
+      spec.folder.late.accept_limit = 10s;
+      spec.folder.late.on_late = OnLate::kCorrect;
       break;
     default: break;
   }
@@ -83,7 +84,7 @@ Outcome Fold(const FoldSpec& spec, const std::vector<std::string>& lines, size_t
              uint64_t seed) {
   Random random(seed);
   Outcome outcome;
-  auto engine = *Engine::Open(EngineOptionsFor(spec));
+  auto engine = *Engine::Open(EngineOptionsFor(spec.event));
   auto folder = *JsonFolder::Open(*engine, "f", spec);
   for (size_t line = 0; line < lines.size();) {
     const size_t end = std::min(lines.size(), line + 1 + Below(random, at_once));
@@ -124,7 +125,7 @@ TEST(JsonMemoryLimit, NeitherTextsNorPopsShow) {
     }
     refused += one_by_one.ledger.refused_for_bytes;
     emitted += one_by_one.ledger.emissions[IndexOf(Reason::kLimit)];
-    if (spec.on_limit == OnLimit::kEmitOldest && spec.id.empty()) {
+    if (spec.folder.limits.on_limit == OnLimit::kEmitOldest && spec.marks.id.empty()) {
       ASSERT_EQ(one_by_one.ledger.refused, 0u) << "seed " << seed;
     }
   }

@@ -36,12 +36,8 @@ inline const RealLog kZeekByHost{"ZeekByHost", SharedData() + "/zeek-wrccdc.ndjs
                                  "/id.orig_h", "ts"};
 inline const RealLog kZeekByConnection{"ZeekByConnection", kZeekByHost.path, "/uid", "ts"};
 
-inline FoldSpec LogSpec(const RealLog& log) {
-  FoldSpec spec;
-  spec.key = {{.name = "key", .path = log.key}};
-  spec.time = log.time;
-  spec.time_unit = log.unit;
-  return spec;
+inline EventSpec LogSpec(const RealLog& log) {
+  return {.key = {{.name = "key", .path = log.key}}, .time = log.time, .time_unit = log.unit};
 }
 
 // Calls `see` with the lines of the log, many at a time, padded as JsonLines wants them.

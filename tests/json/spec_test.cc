@@ -22,8 +22,8 @@ std::string ErrorOf(std::string_view name, std::string_view text) {
 
 FoldSpec Good() {
   FoldSpec spec;
-  spec.key = {{"user", "user"}};
-  spec.quiet = std::chrono::minutes(5);
+  spec.event.key = {{"user", "user"}};
+  spec.folder.quiet_period = std::chrono::minutes(5);
   return spec;
 }
 
@@ -34,7 +34,7 @@ TEST(FoldSpec, KeyIsAListOfPathsWithOrWithoutNames) {
   ASSERT_TRUE(SetOption(spec, "key", "a,b.c,n=d,/e~1f/g,x=/h").ok());
   ASSERT_TRUE(SetOption(spec, "key", "again").ok());
   std::vector<std::pair<std::string, std::string>> fields;
-  for (const KeyField& field : spec.key) fields.emplace_back(field.name, field.path);
+  for (const KeyField& field : spec.event.key) fields.emplace_back(field.name, field.path);
   EXPECT_THAT(fields, ElementsAre(Pair("a", "a"), Pair("c", "b.c"), Pair("n", "d"),
                                   Pair("g", "/e~1f/g"), Pair("x", "/h"), Pair("again", "again")));
 }
@@ -43,7 +43,7 @@ TEST(FoldSpec, QuotesHoldAnyNameOrPath) {
   FoldSpec spec;
   ASSERT_TRUE(SetOption(spec, "key", R"("a,b","n=\"m\""="/x,y",/p=q,""=z)").ok());
   std::vector<std::pair<std::string, std::string>> fields;
-  for (const KeyField& field : spec.key) fields.emplace_back(field.name, field.path);
+  for (const KeyField& field : spec.event.key) fields.emplace_back(field.name, field.path);
   EXPECT_THAT(fields, ElementsAre(Pair("a,b", "a,b"), Pair("n=\"m\"", "/x,y"), Pair("p=q", "/p=q"),
                                   Pair("", "z")));
   ASSERT_TRUE(SetOption(spec, "merge", R"x("s=(1)"=sum("a,b)"))x").ok());
@@ -168,7 +168,7 @@ TEST(FoldSpec, RestAndRawReserveTheirNames) {
     EXPECT_EQ(ValidateError(spec),
               std::string("--merge: the output name \"") + name + "\" is taken");
     spec.merges.clear();
-    spec.key[0].name = name;
+    spec.event.key[0].name = name;
     EXPECT_EQ(ValidateError(spec), std::string("--key: the output name \"") + name + "\" is taken");
   }
 }
@@ -186,8 +186,8 @@ TEST(FoldSpec, TakesUnderscoresForDashes) {
   FoldSpec spec;
   ASSERT_TRUE(SetOption(spec, "max_hold", "1h").ok());
   ASSERT_TRUE(SetOption(spec, "time_unit", "ms").ok());
-  EXPECT_EQ(spec.max_hold, std::chrono::hours(1));
-  EXPECT_EQ(spec.time_unit, TimeUnit::kMilliseconds);
+  EXPECT_EQ(spec.folder.max_hold, std::chrono::hours(1));
+  EXPECT_EQ(spec.event.time_unit, TimeUnit::kMilliseconds);
 }
 
 TEST(FoldSpec, UnknownOptionIsNotFound) {
@@ -200,13 +200,13 @@ TEST(FoldSpec, UnknownOptionIsNotFound) {
 TEST(FoldSpec, CountsAndSizes) {
   FoldSpec spec;
   ASSERT_TRUE(SetOption(spec, "max-events", "7").ok());
-  EXPECT_EQ(spec.max_events, 7u);
+  EXPECT_EQ(spec.folder.max_events, 7u);
   const std::pair<const char*, size_t> sizes[] = {
       {"1", 1},          {"12345", 12345},         {"2K", 2000},          {"2Ki", 2048},
       {"3M", 3'000'000}, {"3Mi", size_t{3} << 20}, {"4G", 4'000'000'000}, {"4Gi", size_t{4} << 30}};
   for (const auto& [text, bytes] : sizes) {
     ASSERT_TRUE(SetOption(spec, "max-memory", text).ok()) << text;
-    EXPECT_EQ(spec.max_bytes, bytes) << text;
+    EXPECT_EQ(spec.folder.limits.max_bytes, bytes) << text;
   }
   for (const char* bad : {"", "0", "-1", "+1", "1.5", "1k", "1KB", "1 K", "K", "1Ti", "0K", "x",
                           "99999999999999999999", "18446744073709551615K"}) {
@@ -221,12 +221,12 @@ TEST(FoldSpec, CountsAndSizes) {
 TEST(FoldSpec, ValidateAsksForKeyAndQuiet) {
   EXPECT_TRUE(Validate(Good()).ok());
   FoldSpec spec = Good();
-  spec.key.clear();
+  spec.event.key.clear();
   EXPECT_THAT(ValidateError(spec), HasSubstr("--key"));
   spec = Good();
-  spec.quiet = Duration(0);
+  spec.folder.quiet_period = Duration(0);
   EXPECT_THAT(ValidateError(spec), HasSubstr("--quiet"));
-  spec.quiet = kForever;
+  spec.folder.quiet_period = kForever;
   EXPECT_TRUE(Validate(spec).ok());
 }
 
@@ -235,24 +235,24 @@ TEST(FoldSpec, ValidateChecksRanges) {
     const char* option;
     void (*spoil)(FoldSpec&);
   };
-  for (const Case& c :
-       std::vector<Case>{{"--quiet", [](FoldSpec& s) { s.quiet = Duration(-1); }},
-                         {"--max-hold", [](FoldSpec& s) { s.max_hold = Duration(0); }},
-                         {"--max-hold", [](FoldSpec& s) { s.max_hold = Duration(-1); }},
-                         {"--lateness", [](FoldSpec& s) { s.lateness = Duration(-1); }},
-                         {"--accept-limit", [](FoldSpec& s) { s.accept_limit = Duration(-1); }},
-                         {"--future-limit", [](FoldSpec& s) { s.future_limit = Duration(-1); }},
-                         {"--max-events", [](FoldSpec& s) { s.max_events = 0; }},
-                         {"--max-groups", [](FoldSpec& s) { s.max_groups = 0; }},
-                         {"--max-memory", [](FoldSpec& s) { s.max_bytes = 0; }},
-                         {"--key", [](FoldSpec& s) { s.key[0].path = "a..b"; }},
-                         {"--key", [](FoldSpec& s) { s.key[0].path = ""; }},
-                         {"--max-bytes", [](FoldSpec& s) { s.max_group_bytes = 0; }},
-                         {"--partial-every", [](FoldSpec& s) { s.partial_every = Duration(-1); }},
-                         {"--time", [](FoldSpec& s) { s.time = "/~"; }},
-                         {"--id", [](FoldSpec& s) { s.id = "a..b"; }},
-                         {"--quiet-path", [](FoldSpec& s) { s.quiet_path = "."; }},
-                         {"--merge", [](FoldSpec& s) { s.merges = {{"x", Reducer::kSum, ""}}; }}}) {
+  for (const Case& c : std::vector<Case>{
+           {"--quiet", [](FoldSpec& s) { s.folder.quiet_period = Duration(-1); }},
+           {"--max-hold", [](FoldSpec& s) { s.folder.max_hold = Duration(0); }},
+           {"--max-hold", [](FoldSpec& s) { s.folder.max_hold = Duration(-1); }},
+           {"--lateness", [](FoldSpec& s) { s.event.lateness = Duration(-1); }},
+           {"--accept-limit", [](FoldSpec& s) { s.folder.late.accept_limit = Duration(-1); }},
+           {"--future-limit", [](FoldSpec& s) { s.event.future_limit = Duration(-1); }},
+           {"--max-events", [](FoldSpec& s) { s.folder.max_events = 0; }},
+           {"--max-groups", [](FoldSpec& s) { s.folder.limits.max_groups = 0; }},
+           {"--max-memory", [](FoldSpec& s) { s.folder.limits.max_bytes = 0; }},
+           {"--key", [](FoldSpec& s) { s.event.key[0].path = "a..b"; }},
+           {"--key", [](FoldSpec& s) { s.event.key[0].path = ""; }},
+           {"--max-bytes", [](FoldSpec& s) { s.folder.max_group_bytes = 0; }},
+           {"--partial-every", [](FoldSpec& s) { s.folder.partial_every = Duration(-1); }},
+           {"--time", [](FoldSpec& s) { s.event.time = "/~"; }},
+           {"--id", [](FoldSpec& s) { s.marks.id = "a..b"; }},
+           {"--quiet-path", [](FoldSpec& s) { s.marks.quiet_path = "."; }},
+           {"--merge", [](FoldSpec& s) { s.merges = {{"x", Reducer::kSum, ""}}; }}}) {
     FoldSpec spec = Good();
     c.spoil(spec);
     EXPECT_THAT(ValidateError(spec), HasSubstr(c.option));
@@ -340,13 +340,13 @@ TEST(FoldSpec, AdaptiveQuietIsAFloorAndACeiling) {
   FoldSpec spec = Good();
   ASSERT_TRUE(SetOption(spec, "quiet", "adaptive:500ms..5m").ok());
   ASSERT_TRUE(SetOption(spec, "class", "event.type").ok());
-  EXPECT_EQ(spec.quiet_floor, std::chrono::milliseconds(500));
-  EXPECT_EQ(spec.quiet, std::chrono::minutes(5));
+  EXPECT_EQ(spec.folder.quiet_floor, std::chrono::milliseconds(500));
+  EXPECT_EQ(spec.folder.quiet_period, std::chrono::minutes(5));
   EXPECT_THAT(OptionsOf(spec), ::testing::Contains(Pair("quiet", "adaptive:0.5s..5m")));
   EXPECT_THAT(OptionsOf(spec), ::testing::Contains(Pair("class", "event.type")));
   EXPECT_TRUE(Validate(spec).ok());
   ASSERT_TRUE(SetOption(spec, "quiet", "1m").ok());
-  EXPECT_EQ(spec.quiet_floor, Duration(0));
+  EXPECT_EQ(spec.folder.quiet_floor, Duration(0));
 }
 
 TEST(FoldSpec, RefusesAdaptiveQuietThatMakesNoSense) {
@@ -358,18 +358,18 @@ TEST(FoldSpec, RefusesAdaptiveQuietThatMakesNoSense) {
   EXPECT_THAT(ErrorOf("quiet", "Adaptive:1s..2s"), HasSubstr("--quiet: "));
 
   FoldSpec spec = Good();
-  spec.quiet_floor = spec.quiet;
+  spec.folder.quiet_floor = spec.folder.quiet_period;
   EXPECT_THAT(ValidateError(spec), HasSubstr("the floor must be below the ceiling"));
-  spec.quiet = kForever;
+  spec.folder.quiet_period = kForever;
   EXPECT_THAT(ValidateError(spec), HasSubstr("the ceiling must not be inf"));
   spec = Good();
-  spec.quiet_floor = Duration(-1);
+  spec.folder.quiet_floor = Duration(-1);
   EXPECT_THAT(ValidateError(spec), HasSubstr("--quiet"));
-  spec.quiet_floor = Duration(1);
-  spec.quiet_path = "q";
+  spec.folder.quiet_floor = Duration(1);
+  spec.marks.quiet_path = "q";
   EXPECT_THAT(ValidateError(spec), HasSubstr("--quiet-path: not with --quiet adaptive"));
   spec = Good();
-  spec.key_class = "c";
+  spec.marks.key_class = "c";
   EXPECT_THAT(ValidateError(spec), HasSubstr("--class: needs --quiet adaptive"));
 }
 
@@ -412,7 +412,7 @@ TEST(FoldSpec, CloseWhenNamesMergesThatGiveOneValue) {
 TEST(FoldSpec, ValidateChecksConditionsMadeByHand) {
   FoldSpec spec = Good();
   const Condition good = {Condition::Kind::kEqual, "a", "1", {}};
-  spec.end_when = {Condition::Kind::kAll, {}, {}, {good, good}};
+  spec.marks.end_when = {Condition::Kind::kAll, {}, {}, {good, good}};
   EXPECT_TRUE(Validate(spec).ok());
   for (const Condition& bad : std::vector<Condition>{{Condition::Kind::kAll, {}, {}, {}},
                                                      {Condition::Kind::kNot, {}, {}, {good, good}},
@@ -421,7 +421,7 @@ TEST(FoldSpec, ValidateChecksConditionsMadeByHand) {
                                                      {Condition::Kind::kEqual, "a", "[]", {}},
                                                      {Condition::Kind::kEqual, "a..b", "1", {}},
                                                      {Condition::Kind::kEqual, "", "1", {}}}) {
-    spec.end_when = bad;
+    spec.marks.end_when = bad;
     EXPECT_THAT(ValidateError(spec), HasSubstr("--end-when: "));
   }
 }
@@ -452,8 +452,8 @@ TEST(FoldSpec, DocumentMayHoldAConditionAsAnObject) {
       R"json({"key":"k","quiet":"1m","end-when": { "any" : ["s=done", {"not":"s=failed"}] },
           "start_when":"s=new"})json");
   ASSERT_TRUE(spec.ok()) << spec.status().message();
-  EXPECT_EQ(FormatCondition(spec->end_when), R"({"any":["s=done",{"not":"s=failed"}]})");
-  EXPECT_EQ(FormatCondition(spec->start_when), "s=new");
+  EXPECT_EQ(FormatCondition(spec->marks.end_when), R"({"any":["s=done",{"not":"s=failed"}]})");
+  EXPECT_EQ(FormatCondition(spec->marks.start_when), "s=new");
   for (const char* bad :
        {R"({"end-when":["s=done","s=failed"]})", R"({"end-when":{}})", R"({"end-when":true})",
         R"({"end-when":{"any":[{}]}})", R"({"quiet":{"any":["s=done"]}})"}) {
@@ -468,9 +468,9 @@ TEST(FoldSpec, IsReadFromADocument) {
   }
 )x");
   ASSERT_TRUE(spec.ok()) << spec.status().message();
-  EXPECT_EQ(spec->key[1].path, "/page x");
+  EXPECT_EQ(spec->event.key[1].path, "/page x");
   EXPECT_EQ(spec->merges[1].path, "a,b");
-  EXPECT_EQ(spec->max_events, 12u);
+  EXPECT_EQ(spec->folder.max_events, 12u);
   EXPECT_FALSE(spec->meta);
   EXPECT_TRUE(Validate(*spec).ok());
 }
@@ -497,12 +497,12 @@ TEST(FoldSpec, DocumentStopsAtTheFirstError) {
 
 TEST(FoldSpec, EngineOptionsFollowTheSpec) {
   FoldSpec spec = Good();
-  EXPECT_EQ(EngineOptionsFor(spec).axis, Axis::kArrival);
-  EXPECT_EQ(EngineOptionsFor(spec).partitions, 1);
-  spec.time = "t";
-  spec.lateness = Duration(7);
-  spec.future_limit = Duration(8);
-  const EngineOptions options = EngineOptionsFor(spec);
+  EXPECT_EQ(EngineOptionsFor(spec.event).axis, Axis::kArrival);
+  EXPECT_EQ(EngineOptionsFor(spec.event).partitions, 1);
+  spec.event.time = "t";
+  spec.event.lateness = Duration(7);
+  spec.event.future_limit = Duration(8);
+  const EngineOptions options = EngineOptionsFor(spec.event);
   EXPECT_EQ(options.axis, Axis::kEvent);
   EXPECT_EQ(options.lateness, Duration(7));
   EXPECT_EQ(options.future_limit, Duration(8));

@@ -210,14 +210,14 @@ bool IsScalar(Reducer reducer) {
 
 void DrawKeyAndTime(LineMaker& draw, Drawn& out) {
   const auto add_key = [&](const char* name, const char* path) {
-    out.spec.key.push_back({name, path});
+    out.spec.event.key.push_back({name, path});
     out.model.key.push_back({name, ReadPlainPath(path)});
   };
   add_key("k", "k");
   if (draw.Chance(20)) add_key("second", "/s");
   if (draw.Chance(10)) add_key("inner", "v.x");
-  out.spec.time = "t";
-  out.spec.time_unit = TimeUnit::kSeconds;
+  out.spec.event.time = "t";
+  out.spec.event.time_unit = TimeUnit::kSeconds;
   out.model.time = {"t"};
   out.model.time_unit = "s";
 }
@@ -273,10 +273,10 @@ void DrawConditions(LineMaker& draw, Drawn& out) {
       R"({"not":{"any":["status=open","status=null","mark<=3"]}})"};
   FoldSpec& spec = out.spec;
   NdjsonOptions& model = out.model;
-  if (draw.Chance(25)) set(spec.start_when, model.start_when, draw.Pick(kOfEvents));
-  if (draw.Chance(25)) set(spec.end_when, model.end_when, draw.Pick(kOfEvents));
-  if (draw.Chance(25)) set(spec.flush_when, model.flush_when, draw.Pick(kOfEvents));
-  if (draw.Chance(25)) set(spec.cancel_when, model.cancel_when, draw.Pick(kOfEvents));
+  if (draw.Chance(25)) set(spec.marks.start_when, model.start_when, draw.Pick(kOfEvents));
+  if (draw.Chance(25)) set(spec.marks.end_when, model.end_when, draw.Pick(kOfEvents));
+  if (draw.Chance(25)) set(spec.marks.flush_when, model.flush_when, draw.Pick(kOfEvents));
+  if (draw.Chance(25)) set(spec.marks.cancel_when, model.cancel_when, draw.Pick(kOfEvents));
 
   static constexpr const char* kOfMerges[] = {"=1", "!=null", ">=3", ">a", "<0", "<=a", "=a"};
   std::vector<std::string> texts;
@@ -295,49 +295,52 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
   FoldSpec& spec = out.spec;
   static constexpr Duration kQuiet[] = {1s, 5s, 30s, 2500ms, kForever};
   static constexpr Duration kLimits[] = {0s, 3s, 10s, kForever};
-  spec.quiet = draw.Pick(kQuiet);
-  spec.lateness = kLimits[draw.Below(3)];
-  if (draw.Chance(40)) spec.max_hold = draw.Pick(kQuiet);
-  if (draw.Chance(40)) spec.max_events = 1 + draw.Below(5);
-  if (draw.Chance(25)) spec.max_group_bytes = 1 + draw.Below(600);
+  spec.folder.quiet_period = draw.Pick(kQuiet);
+  spec.event.lateness = kLimits[draw.Below(3)];
+  if (draw.Chance(40)) spec.folder.max_hold = draw.Pick(kQuiet);
+  if (draw.Chance(40)) spec.folder.max_events = 1 + draw.Below(5);
+  if (draw.Chance(25)) spec.folder.max_group_bytes = 1 + draw.Below(600);
   if (draw.Chance(25)) {
-    spec.quiet_path = "quiet";
+    spec.marks.quiet_path = "quiet";
     out.model.quiet = {"quiet"};
-  } else if (spec.quiet != kForever && draw.Chance(40)) {
+  } else if (spec.folder.quiet_period != kForever && draw.Chance(40)) {
     static constexpr Duration kFloors[] = {1us, 300ms, 999ms};
-    spec.quiet_floor = draw.Pick(kFloors);
+    spec.folder.quiet_floor = draw.Pick(kFloors);
     static constexpr const char* kClasses[] = {"", "status", "mark", "v"};
-    spec.key_class = draw.Pick(kClasses);
-    if (!spec.key_class.empty()) out.model.key_class = {spec.key_class};
+    spec.marks.key_class = draw.Pick(kClasses);
+    if (!spec.marks.key_class.empty()) out.model.key_class = {spec.marks.key_class};
   }
-  if (draw.Chance(25)) spec.edge = draw.Chance(50) ? Edge::kLeading : Edge::kBoth;
+  if (draw.Chance(25)) spec.folder.edge = draw.Chance(50) ? Edge::kLeading : Edge::kBoth;
   static constexpr Duration kEvery[] = {1s, 3s, 7500ms};
-  if (draw.Chance(25) && spec.edge != Edge::kLeading) spec.partial_every = draw.Pick(kEvery);
+  if (draw.Chance(25) && spec.folder.edge != Edge::kLeading)
+    spec.folder.partial_every = draw.Pick(kEvery);
 
-  spec.accept_limit = draw.Pick(kLimits);
-  if (draw.Chance(25)) spec.future_limit = 25s;
-  const bool limited = spec.accept_limit != kForever;
+  spec.folder.late.accept_limit = draw.Pick(kLimits);
+  if (draw.Chance(25)) spec.event.future_limit = 25s;
+  const bool limited = spec.folder.late.accept_limit != kForever;
   if (limited && draw.Chance(25)) {
-    spec.id = "id";
+    spec.marks.id = "id";
     out.model.id = {"id"};
   } else if (limited && draw.Chance(50)) {
-    spec.on_late = draw.Chance(50) ? OnLate::kFold : OnLate::kCorrect;
+    spec.folder.late.on_late = draw.Chance(50) ? OnLate::kFold : OnLate::kCorrect;
   }
   if (draw.Chance(25)) {
-    spec.max_groups = 1 + draw.Below(4);
-    spec.on_limit = draw.Chance(50) ? OnLimit::kEmitOldest : OnLimit::kRefuse;
+    spec.folder.limits.max_groups = 1 + draw.Below(4);
+    spec.folder.limits.on_limit = draw.Chance(50) ? OnLimit::kEmitOldest : OnLimit::kRefuse;
   }
-  out.model.engine.lateness = spec.lateness;
-  out.model.engine.future_limit = spec.future_limit;
-  out.model.folder = {.quiet_period = spec.quiet,
-                      .quiet_floor = spec.quiet_floor,
-                      .max_hold = spec.max_hold,
-                      .max_events = spec.max_events,
-                      .max_group_bytes = spec.max_group_bytes,
-                      .edge = spec.edge,
-                      .partial_every = spec.partial_every,
-                      .late = {.accept_limit = spec.accept_limit, .on_late = spec.on_late},
-                      .limits = {.max_groups = spec.max_groups, .on_limit = spec.on_limit}};
+  out.model.engine.lateness = spec.event.lateness;
+  out.model.engine.future_limit = spec.event.future_limit;
+  out.model.folder = {
+      .quiet_period = spec.folder.quiet_period,
+      .quiet_floor = spec.folder.quiet_floor,
+      .max_hold = spec.folder.max_hold,
+      .max_events = spec.folder.max_events,
+      .max_group_bytes = spec.folder.max_group_bytes,
+      .edge = spec.folder.edge,
+      .partial_every = spec.folder.partial_every,
+      .late = {.accept_limit = spec.folder.late.accept_limit, .on_late = spec.folder.late.on_late},
+      .limits = {.max_groups = spec.folder.limits.max_groups,
+                 .on_limit = spec.folder.limits.on_limit}};
   out.model.drop_at_end = draw.Chance(20);
 }
 
@@ -427,7 +430,7 @@ TEST(RandomLines, FoldToTheSameBytesAsInTheModel) {
     LineMaker make(seed);
     const Drawn drawn = Draw(make);
     SCOPED_TRACE(testing::Message() << "PLEAT_SEED=" << seed << ' ' << Flags(drawn.spec));
-    auto engine = *Engine::Open(EngineOptionsFor(drawn.spec));
+    auto engine = *Engine::Open(EngineOptionsFor(drawn.spec.event));
     const auto opened = JsonFolder::Open(*engine, "lines", drawn.spec);
     ASSERT_TRUE(opened.ok()) << opened.status();
     JsonFolder& folder = **opened;

@@ -17,7 +17,7 @@ FlagValue MaxMemory(JobOptions& o) {
     return status;
   };
   const auto text = [&o] {
-    return o.max_memory_given ? std::to_string(o.spec.max_bytes) : std::string();
+    return o.max_memory_given ? std::to_string(o.spec.folder.limits.max_bytes) : std::string();
   };
   return {FlagKind::kNumber, set, text};
 }
@@ -64,7 +64,7 @@ Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view hel
 
 void Complete(JobOptions& options) {
   if (options.inputs.empty()) options.inputs.emplace_back("-");
-  if (!options.max_memory_given) options.spec.max_bytes = HalfOfMemory();
+  if (!options.max_memory_given) options.spec.folder.limits.max_bytes = HalfOfMemory();
 }
 
 }  // namespace pleat::cli

@@ -65,7 +65,7 @@ size_t HalfOfMemory() {
   const size_t limit = CgroupMemoryLimit("");
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page_bytes = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) return std::min(FoldSpec{}.max_bytes, limit / 2);
+  if (pages <= 0 || page_bytes <= 0) return std::min(FoldSpec{}.folder.limits.max_bytes, limit / 2);
   return std::min(static_cast<size_t>(pages) * static_cast<size_t>(page_bytes), limit) / 2;
 }
 

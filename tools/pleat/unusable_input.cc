@@ -123,10 +123,10 @@ std::optional<Guess> GuessFormat(std::span<const std::string> lines) {
 
 std::vector<NeededMember> NeededBy(const FoldSpec& spec) {
   std::vector<NeededMember> needed;
-  needed.reserve(spec.key.size() + 2);
-  for (const KeyField& field : spec.key) needed.push_back({"--key", field.path});
-  if (!spec.time.empty()) needed.push_back({"--time", spec.time});
-  if (!spec.id.empty()) needed.push_back({"--id", spec.id});
+  needed.reserve(spec.event.key.size() + 2);
+  for (const KeyField& field : spec.event.key) needed.push_back({"--key", field.path});
+  if (!spec.event.time.empty()) needed.push_back({"--time", spec.event.time});
+  if (!spec.marks.id.empty()) needed.push_back({"--id", spec.marks.id});
   return needed;
 }
 

@@ -38,10 +38,10 @@ int main() {
   if (popped.get()->state.added != 5) return 1;
 
   pleat::FoldSpec spec;
-  spec.key = {{.name = "user", .path = "user"}};
-  spec.quiet = 5min;
+  spec.event.key = {{.name = "user", .path = "user"}};
+  spec.folder.quiet_period = 5min;
   spec.meta = false;
-  auto json_engine = *pleat::Engine::Open(pleat::EngineOptionsFor(spec));
+  auto json_engine = *pleat::Engine::Open(pleat::EngineOptionsFor(spec.event));
   auto folder = *pleat::JsonFolder::Open(*json_engine, "edits", spec);
   std::string line = R"({"user":"ann"})";
   const size_t size = line.size();

@@ -196,7 +196,7 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(int argc, const char* const* 
   options.inputs = std::move(given->inputs);
   Complete(options);
   if (options.keys.empty()) return WrongFlag("key", "is required");
-  options.analyzer.max_bytes = options.spec.max_bytes / options.keys.size();
+  options.analyzer.max_bytes = options.spec.folder.limits.max_bytes / options.keys.size();
   return options;
 }
 

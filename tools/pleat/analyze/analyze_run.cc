@@ -20,10 +20,10 @@ absl::Status AnalyzeRun::Open() {
     FoldSpec spec = options_.spec;
     if (absl::Status set = SetOption(spec, "key", key); !set.ok()) return set;
     absl::StatusOr<std::unique_ptr<JsonAnalyzer>> analyzer =
-        JsonAnalyzer::Open(spec, options_.analyzer);
+        JsonAnalyzer::Open(spec.event, options_.analyzer);
     if (!analyzer.ok()) return analyzer.status();
     analyzers_.push_back(*std::move(analyzer));
-    compound_.push_back(spec.key.size() > 1);
+    compound_.push_back(spec.event.key.size() > 1);
     for (NeededMember& member : NeededBy(spec)) needed_.push_back(std::move(member));
   }
   return absl::OkStatus();
@@ -53,7 +53,8 @@ LineJob::Tally AnalyzeRun::tally() const {
 LineJob::Readers AnalyzeRun::NewReaders() {
   Readers readers;
   readers.reserve(analyzers_.size());
-  for (const auto& analyzer : analyzers_) readers.push_back(std::make_unique<JsonLines>(*analyzer));
+  for (const auto& analyzer : analyzers_)
+    readers.push_back(std::make_unique<JsonLines>(analyzer->plan()));
   return readers;
 }
 
@@ -93,7 +94,7 @@ void AnalyzeRun::Conclude() {
   if (options_.quiet_summary || !complete()) return;
   SayPlain(Summary(keys));
   const Analysis& any = *keys.front().analysis;
-  const std::string advice = AdviceOnUnit(options_.spec.time_unit, any.first, any.last);
+  const std::string advice = AdviceOnUnit(options_.spec.event.time_unit, any.first, any.last);
   if (any.events > 0 && !advice.empty()) Say(advice);
 }
 

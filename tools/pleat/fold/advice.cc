@@ -41,7 +41,8 @@ std::string RoundedUp(Duration d) {
 }
 
 std::string AboutOrder(const FoldOptions& options, const StampCounts& stamps) {
-  if (options.spec.time.empty() || stamps.most_behind <= options.spec.lateness) return {};
+  if (options.spec.event.time.empty() || stamps.most_behind <= options.spec.event.lateness)
+    return {};
   std::string out = Counted(stamps.out_of_order, "event") + " came up to " +
                     RoundedUp(stamps.most_behind) + " behind; see --lateness";
   if (stamps.behind_input > 0) {
@@ -52,7 +53,7 @@ std::string AboutOrder(const FoldOptions& options, const StampCounts& stamps) {
 }
 
 std::string AboutTime(const FoldOptions& options) {
-  if (!options.spec.time.empty()) return {};
+  if (!options.spec.event.time.empty()) return {};
   const auto file = std::ranges::find_if(
       options.inputs, [](const std::string& path) { return InputSize(path) > 0; });
   if (file == options.inputs.end()) return {};
@@ -66,7 +67,7 @@ std::vector<std::string> AdviceOn(const FoldOptions& options, const JsonFolder& 
   const StampCounts stamps = folder.stamps();
   std::vector<std::string> advice = {
       AboutPaths(folder), AboutOrder(options, stamps), AboutTime(options),
-      AdviceOnUnit(options.spec.time_unit, stamps.oldest, stamps.newest)};
+      AdviceOnUnit(options.spec.event.time_unit, stamps.oldest, stamps.newest)};
   std::erase(advice, "");
   return advice;
 }

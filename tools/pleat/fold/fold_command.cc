@@ -24,17 +24,17 @@ absl::Status ReadDocument(const std::string& file, FoldOptions& options) {
 // Refuses options that would have no effect.
 absl::Status CheckEffects(const FoldOptions& options) {
   const FoldSpec& spec = options.spec;
-  const bool on_arrival = spec.time.empty();
-  if (on_arrival && spec.time_unit != TimeUnit::kNotStated) {
+  const bool on_arrival = spec.event.time.empty();
+  if (on_arrival && spec.event.time_unit != TimeUnit::kNotStated) {
     return WrongFlag("time-unit", "needs --time, whose unit it is");
   }
   if (on_arrival && options.idle != kForever) {
     return WrongFlag("idle", "needs --time; without it the wall clock counts in any case");
   }
-  if (on_arrival && spec.id.empty() && spec.accept_limit != kForever) {
+  if (on_arrival && spec.marks.id.empty() && spec.folder.late.accept_limit != kForever) {
     return WrongFlag("accept-limit", "needs --time, without which no event is late (or --id)");
   }
-  if (!options.late_file.empty() && spec.accept_limit == kForever) {
+  if (!options.late_file.empty() && spec.folder.late.accept_limit == kForever) {
     return WrongFlag("late", "needs --accept-limit, without which no event is late");
   }
   return absl::OkStatus();
@@ -55,7 +55,7 @@ absl::StatusOr<FoldOptions> ParseFoldOptions(int argc, const char* const* argv) 
     if (!read.ok()) return read;
   }
   // A list given by flags replaces the document's.
-  if (given->Has("key")) options.spec.key.clear();
+  if (given->Has("key")) options.spec.event.key.clear();
   if (given->Has("merge")) options.spec.merges.clear();
   if (absl::Status set = SetGiven(flags, *given); !set.ok()) return set;
   options.inputs = std::move(given->inputs);

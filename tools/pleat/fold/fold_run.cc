@@ -19,11 +19,12 @@ constexpr size_t kOpenAtOnce = 4;  // they are held as text
 }  // namespace
 
 absl::Status FoldRun::Open() {
-  absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Open(EngineOptionsFor(options_.spec));
+  absl::StatusOr<std::unique_ptr<Engine>> engine =
+      Engine::Open(EngineOptionsFor(options_.spec.event));
   if (!engine.ok()) return engine.status();
   engine_ = *std::move(engine);
   FoldSpec spec = options_.spec;
-  spec.count_ready = false;
+  spec.folder.limits.count_ready = false;
   absl::StatusOr<std::unique_ptr<JsonFolder>> folder = JsonFolder::Open(*engine_, "fold", spec);
   if (!folder.ok()) return folder.status();
   folder_ = *std::move(folder);
@@ -50,7 +51,7 @@ void FoldRun::StartBlock() {
 
 LineJob::Readers FoldRun::NewReaders() {
   Readers readers;
-  readers.push_back(std::make_unique<JsonLines>(*folder_));
+  readers.push_back(std::make_unique<JsonLines>(folder_->plan()));
   return readers;
 }
 
@@ -80,9 +81,10 @@ void FoldRun::OnEvent(const UnusualLine& line) {
 
 void FoldRun::OnRefused(size_t line_index) {
   if (std::exchange(refusal_said_, true)) return;
-  const std::string limit = folder_->ledger().refused_for_bytes > 0
-                                ? "--max-memory " + std::to_string(options_.spec.max_bytes)
-                                : "--max-groups " + std::to_string(options_.spec.max_groups);
+  const std::string limit =
+      folder_->ledger().refused_for_bytes > 0
+          ? "--max-memory " + std::to_string(options_.spec.folder.limits.max_bytes)
+          : "--max-groups " + std::to_string(options_.spec.folder.limits.max_groups);
   SayOf(line_index,
         "event refused: " + limit + " reached; further refusals are counted, not shown");
 }
@@ -97,7 +99,7 @@ bool FoldRun::FollowsWall(Duration silent) const {
 // The engine's time while the input is silent.
 EngineTime FoldRun::Present(Duration silent) const {
   if (!on_event_time()) return ArrivalNow();
-  return FollowsWall(silent) ? SaturatingSub(Now(), options_.spec.lateness) : engine_->now();
+  return FollowsWall(silent) ? SaturatingSub(Now(), options_.spec.event.lateness) : engine_->now();
 }
 
 Duration FoldRun::OnSilence(Duration silent) {
@@ -122,7 +124,7 @@ Duration FoldRun::UntilDue(Duration silent) const {
   }
   const std::optional<EngineTime> deadline = engine_->NextDeadline();
   if (!deadline) return kForever;
-  const Duration behind = on_event_time() ? options_.spec.lateness : Duration{0};
+  const Duration behind = on_event_time() ? options_.spec.event.lateness : Duration{0};
   return SaturatingAdd(*deadline, behind) - Now();
 }
 

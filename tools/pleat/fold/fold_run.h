@@ -54,7 +54,7 @@ class FoldRun final : public LineJob {
   void Finish() override;
   void Conclude() override;
 
-  bool on_event_time() const { return !options_.spec.time.empty(); }
+  bool on_event_time() const { return !options_.spec.event.time.empty(); }
 
   const FoldOptions& options_;
   std::unique_ptr<Engine> engine_;

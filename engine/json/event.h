@@ -1,0 +1,53 @@
+// One event as it was read from a line: its key, its stamp, its marks, and the values that were wanted
+// of it, each in the form in which it was wanted.
+//
+// All texts are canonical (text.h). They lie in the line itself where the text there is canonical as
+// it stands, and else in the batch that the event belongs to (event_batch.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <pleat/any_folder.h>
+#include <pleat/time.h>
+
+#include "engine/json/number.h"
+
+namespace pleat::inline v0_1 {
+
+// The form in which a value is wanted. A null counts as absent in all forms.
+enum class ValueForm : uint8_t {
+  kEvent,       // nothing but that there is an event; no member
+  kPresence,    // whether the member is there
+  kText,        // the text of any value
+  kNumber,      // a number, also as text
+  kPiece,       // the text of a scalar; of a string without its quotes
+  kElements,    // the elements of an array; of any other value its text
+  kIdentities,  // the same, but of each long one a mark that stands for it
+  kNames,       // the member names of an object
+  kLine,        // the whole line, no member
+  kMembers,     // names and values of the members at the top that nobody else takes
+};
+
+// A value in the form that is wanted.
+struct EventValue {
+  bool present = false;      // false: there is none of the form; the rest is not set
+  uint32_t elements = 0;     // kElements, kNames...: how many elements of the batch belong to it,
+  size_t first_element = 0;  // and the first of them
+  uint32_t bytes = 0;        // kPiece: of the text, unescaped
+  std::string_view text;     // kText, kNumber, kPiece, kLine, and an only element
+  Number number;             // kNumber
+};
+
+// The part of an event that a collection folds.
+struct LineEvent {
+  EngineTime at;
+  const EventValue* values;          // as many as are wanted
+  const std::string_view* elements;  // of all events of the batch
+  uint32_t mismatched;               // values that are there, but have not the form that is wanted
+  uint32_t line_bytes;
+  const EventMarks* marks;  // null if no event of the plan has any
+};
+
+}  // namespace pleat::inline v0_1

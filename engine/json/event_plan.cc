@@ -1,0 +1,69 @@
+#include "engine/json/event_plan.h"
+
+#include <algorithm>
+
+#include "engine/base/check.h"
+#include "engine/json/reasons.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+int MicrosecondShift(TimeUnit unit) noexcept {
+  switch (unit) {
+    case TimeUnit::kSeconds: return 6;
+    case TimeUnit::kMilliseconds: return 3;
+    case TimeUnit::kNanoseconds: return -3;
+    case TimeUnit::kMicroseconds:
+    case TimeUnit::kNotStated: break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+EventPlan::EventPlan(const EventSpec& spec)
+    : time_unit(spec.time_unit), time_shift(MicrosecondShift(spec.time_unit)) {
+  PLEAT_DCHECK(Validate(spec).ok());
+  for (const KeyField& field : spec.key) keys.push_back(AddScalar("key", field.path));
+  if (spec.time.empty()) return;
+  time_slot = AddPath("time", spec.time);
+  time_absent = "event time " + bad_line::Quoted(spec.time) + std::string(bad_line::kKeyAbsent);
+}
+
+void EventPlan::AddMarks(const MarkSpec& marks) {
+  const auto plan_of = [this](const char* option, const Condition& condition) {
+    return ConditionPlan(condition, [&](const std::string& path) { return AddPath(option, path); });
+  };
+  start_when = plan_of("start-when", marks.start_when);
+  end_when = plan_of("end-when", marks.end_when);
+  flush_when = plan_of("flush-when", marks.flush_when);
+  cancel_when = plan_of("cancel-when", marks.cancel_when);
+  if (!marks.quiet_path.empty()) quiet_slot = AddPath("quiet-path", marks.quiet_path);
+  if (!marks.key_class.empty()) key_class = AddScalar("class", marks.key_class);
+  if (!marks.id.empty()) id = AddScalar("id", marks.id);
+  has_control = !flush_when.empty() || !cancel_when.empty();
+  has_marks =
+      !start_when.empty() || !end_when.empty() || quiet_slot != PathTree::kNone || key_class || id;
+}
+
+void EventPlan::AddValue(std::string_view option, const std::string& path, ValueForm form) {
+  if (form == ValueForm::kIdentities) identity_keys = {RandomHashKey(), RandomHashKey()};
+  values.push_back({form, AddPath(option, path)});
+}
+
+int EventPlan::AddPath(std::string_view option, const std::string& path) {
+  const int slot = paths.Add(*ParsePath(path));
+  const OptionPath asking{std::string(option), path};
+  const bool known =
+      std::ranges::any_of(asked, [&](const AskedPath& each) { return each.path == asking; });
+  if (!known) asked.push_back({slot, asking});
+  return slot;
+}
+
+EventPlan::ScalarMember EventPlan::AddScalar(std::string_view option, const std::string& path) {
+  const std::string shown = std::string(option) + " " + bad_line::Quoted(path);
+  return {AddPath(option, path), shown + std::string(bad_line::kKeyAbsent),
+          shown + std::string(bad_line::kKeyContainer)};
+}
+
+}  // namespace pleat::inline v0_1

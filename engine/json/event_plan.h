@@ -1,0 +1,81 @@
+// An EventSpec made ready to run: every path becomes a slot of one tree, so that one walk over a line
+// finds all values.
+//
+// A collection adds the marks and the values that it wants besides key and time. Afterwards the plan
+// never changes, so that any thread may read it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pleat/json_lines.h>
+#include <pleat/json_spec.h>
+
+#include "engine/base/hash.h"
+#include "engine/json/condition.h"
+#include "engine/json/event.h"
+#include "engine/json/path.h"
+
+namespace pleat::inline v0_1 {
+
+struct EventPlan {
+  // A member that has to be a scalar.
+  struct ScalarMember {
+    int slot;
+    std::string absent;     // why a line that lacks it is bad
+    std::string container;  // why a line where it is an object or an array is bad
+  };
+  struct WantedValue {
+    ValueForm form;
+    int slot = PathTree::kNone;  // of a member
+  };
+  struct AskedPath {
+    int slot;
+    OptionPath path;
+  };
+
+  // REQUIRES: Validate(spec) is OK; likewise of what is added.
+  explicit EventPlan(const EventSpec& spec);
+
+  void AddMarks(const MarkSpec& marks);
+
+  // Each event gets one more value, behind those added before. `option` is what asks for the path.
+  void AddValue(std::string_view option, const std::string& path, ValueForm form);
+
+  // The same for a form without a path.
+  void AddValue(ValueForm form) { values.push_back({form}); }
+
+  PathTree paths;
+  std::vector<AskedPath> asked;  // all paths, each with the option that asks for it
+
+  std::vector<ScalarMember> keys;
+  int time_slot = PathTree::kNone;  // kNone: events are stamped by the caller
+  std::string time_absent;          // why a line without it is bad
+  TimeUnit time_unit = TimeUnit::kNotStated;
+  int time_shift = 0;  // the power of ten that takes a number of the unit to microseconds
+
+  bool has_marks = false;            // some event may have marks
+  int quiet_slot = PathTree::kNone;  // of an event's own quiet period
+  std::optional<ScalarMember> key_class;
+  std::optional<ScalarMember> id;
+  ConditionPlan start_when;  // the places of all conditions are slots
+  ConditionPlan end_when;
+
+  bool has_control = false;  // some event may flush or cancel
+  ConditionPlan flush_when;
+  ConditionPlan cancel_when;
+
+  std::vector<WantedValue> values;
+  std::set<std::string, std::less<>> taken_names;  // quoted; kMembers leaves these members out
+  std::array<HashKey, 2> identity_keys{};          // kIdentities: secret, different for each plan
+
+ private:
+  int AddPath(std::string_view option, const std::string& path);
+  ScalarMember AddScalar(std::string_view option, const std::string& path);
+};
+
+}  // namespace pleat::inline v0_1

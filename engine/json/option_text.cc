@@ -1,0 +1,130 @@
+#include "engine/json/option_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+#include <utility>
+
+#include <pleat/json_text.h>
+
+#include "engine/json/condition_text.h"
+#include "engine/json/path.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+using bad_line::Quoted;
+
+constexpr std::string_view kAdaptive = "adaptive:";
+
+struct Suffix {
+  std::string_view name;
+  uint64_t factor;
+};
+constexpr Suffix kNoSuffix[] = {{"", 1}};
+constexpr Suffix kByteSuffixes[] = {
+    {"", 1},
+    {"K", 1'000},
+    {"M", 1'000'000},
+    {"G", 1'000'000'000},
+    {"Ki", uint64_t{1} << 10},
+    {"Mi", uint64_t{1} << 20},
+    {"Gi", uint64_t{1} << 30},
+};
+
+absl::StatusOr<uint64_t> ParseNumber(std::string_view text, uint64_t max,
+                                     std::span<const Suffix> suffixes, std::string_view form) {
+  uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const std::string_view name(stop, static_cast<size_t>(end - stop));
+  const auto suffix = std::ranges::find(suffixes, name, &Suffix::name);
+  if (stop == text.data() || suffix == suffixes.end() || value == 0) {
+    return Wrong(Quoted(text) + " is not " + std::string(form));
+  }
+  const bool fits = error == std::errc() && !__builtin_mul_overflow(value, suffix->factor, &value);
+  if (!fits || value > max) return Wrong(Quoted(text) + " is too large");
+  return value;
+}
+
+}  // namespace
+
+absl::Status CheckPath(std::string_view path) {
+  const absl::StatusOr<Path> steps = ParsePath(path);
+  if (steps.ok()) return absl::OkStatus();
+  return Wrong("path " + Quoted(path) + " " + std::string(steps.status().message()));
+}
+
+absl::Status CheckEventCondition(const Condition& condition) {
+  return CheckCondition(condition, [](const std::string& path) { return CheckPath(path); });
+}
+
+absl::Status DurationText::Set(Duration& to, std::string_view text) {
+  const absl::StatusOr<Duration> parsed = ParseDuration(text);
+  if (parsed.ok()) to = *parsed;
+  return parsed.status();
+}
+
+absl::Status QuietText::Set(FolderOptions& to, std::string_view text) {
+  Duration floor{0};
+  std::string_view ceiling = text;
+  if (text.starts_with(kAdaptive)) {
+    const std::string_view range = text.substr(kAdaptive.size());
+    const size_t dots = range.find("..");
+    if (dots == std::string_view::npos) {
+      return Wrong(Quoted(text) + " is not adaptive:FLOOR..CEILING, such as adaptive:5s..5m");
+    }
+    absl::Status status = DurationText::Set(floor, range.substr(0, dots));
+    if (!status.ok()) return status;
+    if (floor <= Duration(0)) return Wrong("the floor in " + Quoted(text) + " must be above zero");
+    ceiling = range.substr(dots + 2);
+  }
+  absl::Status status = DurationText::Set(to.quiet_period, ceiling);
+  if (status.ok()) to.quiet_floor = floor;
+  return status;
+}
+
+std::string QuietText::Get(const FolderOptions& value) {
+  std::string quiet = FormatDuration(value.quiet_period);
+  if (value.quiet_floor == Duration(0)) return quiet;
+  return std::string(kAdaptive) + FormatDuration(value.quiet_floor) + ".." + quiet;
+}
+
+absl::StatusOr<uint64_t> ParseCount(std::string_view text, uint64_t max) {
+  return ParseNumber(text, max, kNoSuffix, "a whole number of at least 1");
+}
+
+absl::StatusOr<uint64_t> ParseBytes(std::string_view text, uint64_t max) {
+  return ParseNumber(text, max, kByteSuffixes,
+                     "a size (a whole number of bytes, or of one of K, M, G in thousands, Ki, Mi, "
+                     "Gi in 1,024s)");
+}
+
+absl::Status PathText::Set(std::string& to, std::string_view text) {
+  absl::Status status = CheckPath(text);
+  if (status.ok()) to = text;
+  return status;
+}
+
+absl::Status EventConditionText::Set(Condition& to, std::string_view text) {
+  absl::StatusOr<Condition> condition = ParseCondition(text);
+  if (!condition.ok()) return condition.status();
+  absl::Status status = CheckEventCondition(*condition);
+  if (status.ok()) to = *std::move(condition);
+  return status;
+}
+
+std::string EventConditionText::Get(const Condition& value) {
+  return value.kind == Condition::Kind::kNone ? std::string() : FormatCondition(value);
+}
+
+absl::Status MergedConditionText::Set(Condition& to, std::string_view text) {
+  absl::StatusOr<Condition> condition = ParseCondition(text);
+  if (!condition.ok()) return condition.status();
+  absl::Status status =
+      CheckCondition(*condition, [](const std::string&) { return absl::OkStatus(); });
+  if (status.ok()) to = *std::move(condition);
+  return status;
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,253 @@
+// Whether a spec is complete and consistent. The first error is reported, in a fixed order.
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <pleat/json_spec.h>
+
+#include "engine/json/condition_text.h"
+#include "engine/json/option_text.h"
+#include "engine/json/reasons.h"
+#include "engine/json/utf8.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+using bad_line::Quoted;
+
+struct NamedDuration {
+  std::string_view option;
+  Duration value;
+};
+
+absl::Status CheckNotNegative(std::initializer_list<NamedDuration> durations) {
+  for (const auto& [option, value] : durations) {
+    if (value < Duration(0)) return OptionError(option, "must not be negative");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAboveZero(std::initializer_list<NamedDuration> durations) {
+  for (const auto& [option, value] : durations) {
+    if (value <= Duration(0)) return OptionError(option, "must be above zero");
+  }
+  return absl::OkStatus();
+}
+
+struct NamedPath {
+  std::string_view option;
+  std::string_view path;
+};
+
+absl::Status CheckPathOf(NamedPath path) {
+  absl::Status status = CheckPath(path.path);
+  return status.ok() ? status : OptionError(path.option, status);
+}
+
+// Of those that are given.
+absl::Status CheckPathsOf(std::initializer_list<NamedPath> paths) {
+  for (const NamedPath& each : paths) {
+    if (each.path.empty()) continue;
+    if (absl::Status status = CheckPathOf(each); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// The names of output members: which are in use.
+class OutputNames {
+ public:
+  void Reserve(std::string_view name) { reserved_.insert(name); }
+
+  absl::Status Add(std::string_view option, std::string_view name) {
+    if (!IsUtf8(name)) return OptionError(option, "name " + Quoted(name) + " is not UTF-8");
+    if (reserved_.contains(name)) {
+      return OptionError(option, "the output name " + Quoted(name) + " is taken");
+    }
+    if (used_.insert(name).second) return absl::OkStatus();
+    return OptionError(option, "two outputs are named " + Quoted(name));
+  }
+
+  absl::Status Add(const std::vector<KeyField>& key) {
+    for (const KeyField& field : key) {
+      if (absl::Status status = Add("key", field.name); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  std::set<std::string_view> reserved_ = {"_fold"};
+  std::set<std::string_view> used_;
+};
+
+absl::Status CheckNames(const FoldSpec& spec) {
+  OutputNames names;
+  if (spec.raw != 0) names.Reserve("_raw");
+  if (spec.rest != Rest::kDrop) names.Reserve("_rest");
+  if (absl::Status status = names.Add(spec.event.key); !status.ok()) return status;
+  for (const Merge& merge : spec.merges) {
+    if (absl::Status status = names.Add("merge", merge.name); !status.ok()) return status;
+    if (IsUtf8(merge.separator)) continue;
+    return OptionError("merge", "separator " + Quoted(merge.separator) + " is not UTF-8");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMergePaths(const FoldSpec& spec) {
+  for (const Merge& merge : spec.merges) {
+    if (merge.reducer == Reducer::kCount && merge.path.empty()) continue;
+    if (absl::Status status = CheckPathOf({"merge", merge.path}); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMarks(const MarkSpec& marks) {
+  const std::pair<std::string_view, const Condition*> conditions[] = {
+      {"start-when", &marks.start_when},
+      {"end-when", &marks.end_when},
+      {"flush-when", &marks.flush_when},
+      {"cancel-when", &marks.cancel_when}};
+  for (const auto& [option, condition] : conditions) {
+    if (condition->kind == Condition::Kind::kNone) continue;
+    absl::Status status = CheckEventCondition(*condition);
+    if (!status.ok()) return OptionError(option, status);
+  }
+  return absl::OkStatus();
+}
+
+// Whether the value of a reducer is a scalar, or can be one. Lists can not be compared with anything.
+bool GivesScalar(Reducer reducer) {
+  return reducer != Reducer::kKeys && reducer != Reducer::kSet && reducer != Reducer::kArray;
+}
+
+absl::Status CheckMergedValue(const FoldSpec& spec, const std::string& name) {
+  for (const Merge& merge : spec.merges) {
+    if (merge.name != name) continue;
+    if (GivesScalar(merge.reducer)) return absl::OkStatus();
+    return Wrong(Quoted(name) +
+                 " is a list; what can be compared is given by sum, min, max, mean, " +
+                 "count, first, last, distinct or concat (distinct counts what set lists)");
+  }
+  return Wrong("there is no --merge named " + Quoted(name));
+}
+
+absl::Status CheckCloseWhen(const FoldSpec& spec) {
+  if (spec.close_when.kind == Condition::Kind::kNone) return absl::OkStatus();
+  absl::Status status = CheckCondition(
+      spec.close_when, [&](const std::string& name) { return CheckMergedValue(spec, name); });
+  return status.ok() ? status : OptionError("close-when", status);
+}
+
+absl::Status CheckCounts(const FolderOptions& folder) {
+  const std::pair<std::string_view, uint64_t> counts[] = {{"max-events", folder.max_events},
+                                                          {"max-bytes", folder.max_group_bytes},
+                                                          {"max-groups", folder.limits.max_groups},
+                                                          {"max-memory", folder.limits.max_bytes}};
+  for (const auto& [option, value] : counts) {
+    if (value == 0) return OptionError(option, "must be at least 1");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAdaptive(const FoldSpec& spec) {
+  const FolderOptions& folder = spec.folder;
+  if (folder.quiet_floor == Duration(0)) {
+    if (spec.marks.key_class.empty()) return absl::OkStatus();
+    return OptionError("class", "needs --quiet adaptive:FLOOR..CEILING, which learns by class");
+  }
+  if (folder.quiet_floor < Duration(0)) return OptionError("quiet", "must be above zero");
+  if (folder.quiet_floor >= folder.quiet_period) {
+    return OptionError("quiet", "adaptive: the floor must be below the ceiling");
+  }
+  if (folder.quiet_period == kForever)
+    return OptionError("quiet", "adaptive: the ceiling must not be inf");
+  if (spec.marks.quiet_path.empty()) return absl::OkStatus();
+  return OptionError("quiet-path",
+                     "not with --quiet adaptive: the quiet period is said or learned");
+}
+
+// Options that make no sense together, or without another.
+absl::Status CheckTogether(const FoldSpec& spec) {
+  const FolderOptions& folder = spec.folder;
+  if (absl::Status status = CheckAdaptive(spec); !status.ok()) return status;
+  const bool accepts_all = folder.late.accept_limit == kForever;
+  if (!spec.marks.id.empty() && accepts_all) {
+    return OptionError("id", "needs --accept-limit, which says how long ids are remembered");
+  }
+  if (folder.late.on_late != OnLate::kReject) {
+    const std::string way = ChoiceText<kOnLate>::Get(folder.late.on_late);
+    if (accepts_all) return OptionError("on-late", way + " needs --accept-limit");
+    if (!spec.marks.id.empty()) {
+      return OptionError("id", "not with --on-late " + way + ": ids of late events are forgotten");
+    }
+  }
+  if (folder.edge == Edge::kLeading && folder.partial_every != kForever) {
+    return OptionError("partial-every",
+                       "not with --edge leading, which holds back all but the first");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckKeyIsGiven(const EventSpec& spec) {
+  if (!spec.key.empty()) return absl::OkStatus();
+  return OptionError("key", "required: the path of the group key");
+}
+
+absl::Status CheckEvent(const EventSpec& spec) {
+  absl::Status status = CheckKeyIsGiven(spec);
+  status.Update(
+      CheckNotNegative({{"lateness", spec.lateness}, {"future-limit", spec.future_limit}}));
+  if (!status.ok()) return status;
+  if (spec.time.empty() && spec.lateness > Duration(0)) {
+    return OptionError("lateness", "needs --time");
+  }
+  for (const KeyField& field : spec.key) status.Update(CheckPathOf({"key", field.path}));
+  status.Update(CheckPathsOf({{"time", spec.time}}));
+  return status;
+}
+
+}  // namespace
+
+absl::Status Validate(const EventSpec& spec) {
+  absl::Status status = CheckEvent(spec);
+  status.Update(OutputNames().Add(spec.key));
+  return status;
+}
+
+absl::Status Validate(const FoldSpec& spec) {
+  const FolderOptions& folder = spec.folder;
+  const MarkSpec& marks = spec.marks;
+  absl::Status status = CheckKeyIsGiven(spec.event);
+  if (status.ok() && folder.quiet_period == Duration(0)) {
+    return OptionError("quiet", "required, and above zero");
+  }
+  status.Update(CheckAboveZero({{"quiet", folder.quiet_period},
+                                {"max-hold", folder.max_hold},
+                                {"partial-every", folder.partial_every}}));
+  status.Update(CheckNotNegative({{"accept-limit", folder.late.accept_limit}}));
+  status.Update(CheckEvent(spec.event));
+  status.Update(CheckCounts(folder));
+  status.Update(CheckPathsOf(
+      {{"id", marks.id}, {"quiet-path", marks.quiet_path}, {"class", marks.key_class}}));
+  status.Update(CheckMergePaths(spec));
+  status.Update(CheckNames(spec));
+  status.Update(CheckMarks(marks));
+  status.Update(CheckCloseWhen(spec));
+  status.Update(CheckTogether(spec));
+  return status;
+}
+
+EngineOptions EngineOptionsFor(const EventSpec& spec) {
+  // One thread folds lines, so more partitions would gain nothing; and one keeps the limits exact, as
+  // each partition gets an equal share of them.
+  EngineOptions options;
+  options.partitions = 1;
+  options.axis = spec.time.empty() ? Axis::kArrival : Axis::kEvent;
+  options.lateness = spec.lateness;
+  options.future_limit = spec.future_limit;
+  return options;
+}
+
+}  // namespace pleat::inline v0_1

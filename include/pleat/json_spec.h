@@ -1,0 +1,120 @@
+// FoldSpec: plain data that says what `pleat fold` says in flags, as a struct or as a JSON
+// document.
+//
+//   pleat::FoldSpec spec;
+//   spec.event.key = {{.name = "account_id", .path = "account_id"}};
+//   spec.folder.quiet_period = 5min;
+//   spec.merges = {{.name = "metrics", .reducer = pleat::Reducer::kKeys, .path = "metrics"}};
+//
+// The same as a document, for ParseFoldSpec():
+//
+//   {"key":"account_id","quiet":"5m","merge":"metrics=keys(metrics)"}
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/export.h>
+#include <pleat/json_lines.h>
+#include <pleat/json_text.h>
+#include <pleat/options.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+// How the values at one path become one value of the emission. Every reducer ignores null like an
+// absent member. A value of a type that a reducer does not take is ignored, and counted as
+// mismatched.
+enum class Reducer : uint8_t {
+  kKeys,   // the member names of objects, each once, in order of first appearance
+  kSet,    // the elements of arrays and any other values, each once, in order of first appearance
+  kSum,    // of numbers: integers exactly, saturating at 64 bits; others with compensation,
+           // saturating at the largest double
+  kMin,    // the smallest number, as it was written; compared exactly, however long
+  kMax,    // the largest number, likewise
+  kMean,   // of numbers
+  kCount,  // of events with a value at the path; without a path, of events
+  kFirst,  // the value with the smallest stamp; of equal ones the earliest to arrive
+  kLast,   // the value with the largest stamp; of equal ones the latest to arrive
+  kDistinct,  // how many different values; as kSet counts them
+  kArray,     // the elements of arrays and any other values, as they come
+  kConcat,    // strings, and numbers and booleans as written, joined by a separator
+};
+
+// How many elements a bounded reducer keeps unless the merge says otherwise; kConcat: bytes.
+inline constexpr uint64_t kArrayBound = 1'000;
+inline constexpr uint64_t kDistinctBound = 1'000'000;
+inline constexpr uint64_t kConcatBound = 64 * 1024;
+
+struct Merge {
+  std::string name;
+  Reducer reducer;
+  std::string path;  // empty only for kCount: count()
+
+  // kArray, kSet, kKeys, kDistinct: how many elements are kept, the first ones. kConcat: how many
+  // bytes; values are kept as long as they fit. 0: the default above; for kSet and kKeys no bound.
+  // Values that lost something are named under "cut" in "_fold".
+  uint64_t bound = 0;
+  std::string separator;  // kConcat
+};
+
+// What becomes of the members of an event, at the top, that no key, time, id or merge takes.
+enum class Rest : uint8_t {
+  kDrop,
+  // Each is added to the output, in order of first appearance, with the value of the smallest stamp
+  // or of the largest one, as the reducers kFirst and kLast choose it.
+  kFirst,
+  kLast,
+};
+inline constexpr size_t kRestMembersMax = 1024;
+
+struct FoldSpec {
+  EventSpec event;
+  MarkSpec marks;
+
+  // When groups close, which events are late, limits. Required: quiet_period. A group's weight for
+  // max_group_bytes is that of its lines as they came, without newlines. `count_reopened` is set as
+  // the other options need it.
+  FolderOptions folder{.max_hold = kForever, .limits = {.max_backlog = SIZE_MAX}};
+
+  Condition close_when;       // over the merged values, after each fold: the group is complete
+  std::vector<Merge> merges;  // in output order
+  Rest rest = Rest::kDrop;
+  uint64_t raw = 0;          // how many events to keep as they came, under "_raw"
+  bool meta = true;          // add "_fold" to every line
+  bool emission_id = false;  // with "id" in it
+};
+
+// Whether the spec is complete and consistent: key and quiet period given, paths well formed,
+// output names distinct and none of them "_fold". Errors: kInvalidArgument, naming the option.
+PLEAT_EXPORT absl::Status Validate(const FoldSpec& spec);
+
+// Sets the option that `pleat fold` calls `--name` (without the dashes) from its text, as the flag
+// and a member of a spec document do; "key" and "merge" add to the list. Errors: kNotFound if no
+// such option belongs to a FoldSpec; kInvalidArgument says what is wrong with the text.
+PLEAT_EXPORT absl::Status SetOption(FoldSpec& spec, std::string_view name, std::string_view text);
+
+// Calls `set(name, text)` for every option in a spec document, one JSON object: strings, numbers
+// and booleans are handed on as text, an array once per element, a condition that is an object as
+// its JSON text. Stops at the first error of `set`. Errors: kInvalidArgument if the document is not
+// valid JSON or nests further.
+PLEAT_EXPORT absl::Status ForEachOption(
+    std::string_view document,
+    absl::FunctionRef<absl::Status(std::string_view name, std::string_view text)> set);
+
+// The options of a spec that differ from an empty one, as name and text pairs in a fixed order.
+// SetOption() with them makes an empty spec the same spec again.
+PLEAT_EXPORT std::vector<std::pair<std::string, std::string>> OptionsOf(const FoldSpec& spec);
+
+// A FoldSpec from a document. Errors: kInvalidArgument, as ForEachOption() and SetOption(), or for
+// an unknown option.
+PLEAT_EXPORT absl::StatusOr<FoldSpec> ParseFoldSpec(std::string_view document);
+
+}  // namespace pleat::inline v0_1
