@@ -7,8 +7,9 @@
 #include <thread>
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
-#include "tests/cli/fixtures.h"
+#include "tests/support/temporary_directory.h"
 #include "tools/pleat/exit_codes.h"
 
 namespace pleat::cli {
