@@ -2,8 +2,8 @@
 //
 //   pleat::Histogram latency_us;
 //   latency_us.Add(1'250);
-//   std::printf("p99 %llu us, %.0f below 1 ms\n", latency_us.ValueAt(0.99),
-//               latency_us.CountBelow(1'000));
+//   std::cout << latency_us.ValueAt(0.99) << " us at the 99th percentile, "
+//             << latency_us.CountBelow(1'000) << " values below 1 ms";
 //
 // Each value is known to two decimal digits whatever its magnitude, and no value is too rare to
 // keep. Round values are exact: CountBelow(1'000) counts the values below 1,000, and no others.
