@@ -46,6 +46,13 @@ std::vector<std::string> TestsNamedIn(std::string_view document) {
   return tests;
 }
 
+std::vector<std::string> PathsNamedIn(std::string_view document) {
+  std::vector<std::string> paths;
+  ForEachMatch(document, R"(`((?:bench|engine|examples|fuzz|include|tests|tools)/[\w./-]+)`)",
+               [&](const auto& match) { paths.push_back(match.str(1)); });
+  return paths;
+}
+
 std::vector<std::string> SectionsLinkedIn(std::string_view document) {
   std::vector<std::string> links;
   ForEachMatch(document, R"(\]\(((?:\w[\w/-]*\.md)?#[\w-]+)\))",

@@ -1,4 +1,5 @@
-// Every test that docs/reliability.md names exists, and so does every section that a document links to.
+// Every test that docs/reliability.md names exists; so does every section that a document links to,
+// and every file that it names.
 #include "tests/structure/named_tests.h"
 
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,6 +33,15 @@ std::filesystem::path Document(const char* path) {
   return std::filesystem::path(pleat::SourceDir()) / path;
 }
 
+// The README and the documents in docs/.
+std::vector<std::filesystem::path> Documents() {
+  std::vector<std::filesystem::path> documents = {Document("README.md")};
+  for (const auto& entry : std::filesystem::directory_iterator(Document("docs"))) {
+    if (entry.path().extension() == ".md") documents.push_back(entry.path());
+  }
+  return documents;
+}
+
 TEST(NamedTests, AreFoundInSources) {
   EXPECT_THAT(
       TestsIn("TEST(A, One) {\n  TEST(B, NotHere)\n}\nTEST_F(C, Two) {\nTEST_P(D,\n     Three) {"),
@@ -53,6 +64,12 @@ TEST(NamedTests, SectionsAreFoundByTheirHeadings) {
   EXPECT_THAT(SectionsOf("# A\n## B c\n### D\n", 2), UnorderedElementsAre("b-c"));
   EXPECT_THAT(SectionsLinkedIn("[a](b.md#c-d), [e](f.md), [g](h/b.md#i), [j](#k)"),
               ElementsAre("b.md#c-d", "h/b.md#i", "#k"));
+}
+
+TEST(NamedTests, PathsAreFoundBetweenBackquotes) {
+  EXPECT_THAT(PathsNamedIn("`engine/a/b.h`, `tests/x_*_test.cc`, `fuzz/<name>.cc`, tools/c, `d/e`, "
+                           "`tests`, `tests/f`"),
+              ElementsAre("engine/a/b.h", "tests/f"));
 }
 
 TEST(FeatureTable, NamesTestsThatExist) {
@@ -83,16 +100,20 @@ TEST(FeatureTable, HasARowForEachFeature) {
 TEST(Documents, LinkToSectionsThatExist) {
   namespace fs = std::filesystem;
   std::map<fs::path, std::set<std::string>> sections;
-  sections[Document("README.md")];
-  for (const auto& entry : fs::directory_iterator(Document("docs"))) {
-    if (entry.path().extension() == ".md") sections[entry.path()];
-  }
-  for (auto& [document, names] : sections) names = SectionsOf(Read(document));
+  for (const fs::path& document : Documents()) sections[document] = SectionsOf(Read(document));
   for (const auto& [document, names] : sections) {
     for (const std::string& link : SectionsLinkedIn(Read(document))) {
       const size_t mark = link.find('#');
       const fs::path file = mark == 0 ? document : document.parent_path() / link.substr(0, mark);
       EXPECT_TRUE(sections[file].contains(link.substr(mark + 1))) << document << ": " << link;
+    }
+  }
+}
+
+TEST(Documents, NameFilesThatExist) {
+  for (const std::filesystem::path& document : Documents()) {
+    for (const std::string& path : PathsNamedIn(Read(document))) {
+      EXPECT_TRUE(std::filesystem::exists(Document(path.c_str()))) << document << ": " << path;
     }
   }
 }
