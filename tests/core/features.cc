@@ -1,5 +1,6 @@
 #include "tests/core/features.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -70,6 +71,42 @@ void Features::Open(const FolderOptions& options, EngineOptions engine, const Ti
     Side& side = sides_.emplace_back(Side{batches, *Engine::Open(engine), std::nullopt});
     side.folder = *Folder<Tick, Values>::Open(*side.engine, "features", options, rules);
   }
+  engine.partitions = 1;
+  OpenModel(options, engine, rules);
+}
+
+void Features::OpenModel(const FolderOptions& options, const EngineOptions& engine,
+                         const TickRules& rules) {
+  rules_ = rules;
+  model_.reset();
+  popped_of_model_.clear();
+  if (options.limits.max_bytes != FolderOptions{}.limits.max_bytes) return;
+  const auto values = [](const ModelRules::Events& events) {
+    return Values{{events.begin(), events.end()}};
+  };
+  ModelRules model;
+  if (rules.condition) {
+    model.condition = [values, condition = rules.condition](const ModelRules::Events& events) {
+      return condition(values(events));
+    };
+  }
+  model.weight = [values](const ModelRules::Events& events) {
+    return sizeof(Values) + values(events).HeapBytes();
+  };
+  model.has_ids = rules.id != nullptr;
+  model_.emplace(engine, options, model);
+}
+
+// What the rules say of an event.
+EventMarks Features::MarksOf(std::string_view key, const Tick& tick) const {
+  EventMarks marks;
+  marks.starts = rules_.starts && rules_.starts(tick);
+  marks.ends = rules_.ends && rules_.ends(tick);
+  if (rules_.quiet_period) marks.quiet_period = rules_.quiet_period(key, tick);
+  if (rules_.key_class) marks.key_class = rules_.key_class(key, tick);
+  if (rules_.id) marks.id = rules_.id(tick);
+  if (rules_.content) marks.content = rules_.content(tick);
+  return marks;
 }
 
 void Features::TearDown() { Finish(); }
@@ -109,17 +146,33 @@ std::string Features::Fold(std::initializer_list<Given> events) {
       words.append(words.empty() ? "" : " ").append(OutcomeName(outcome));
     EXPECT_EQ(words, answers[0]) << side.engine->partitions() << " partitions, in a batch";
   }
+  FoldIntoModel(keyed, answers[0]);
   Compare();
   return answers[0];
 }
 
+void Features::FoldIntoModel(const std::vector<KeyedEvent<Tick>>& events,
+                             const std::string& answer) {
+  std::string words;
+  for (const KeyedEvent<Tick>& event : events) {
+    if (event.key.size() > kKeyBytesMax) model_.reset();
+    if (!model_) return;
+    const FoldOutcome outcome = model_->Fold(event.key, static_cast<uint64_t>(event.event.value),
+                                             event.at, MarksOf(event.key, event.event));
+    words.append(words.empty() ? "" : " ").append(OutcomeName(outcome));
+  }
+  EXPECT_EQ(words, answer) << "the model";
+}
+
 void Features::Advance(Duration after) {
   for (Side& side : sides_) side.engine->Advance(kT0 + after);
+  if (model_) model_->Advance(kT0 + after);
   Compare();
 }
 
 void Features::AdvanceOnly(Duration after) {
   for (Side& side : sides_) (void)side.engine->Advance(kT0 + after, 0);
+  if (model_) model_->Advance(kT0 + after);
   Compare();
 }
 
@@ -128,6 +181,9 @@ bool Features::Flush(std::string_view key) {
   for (Side& side : sides_) {
     answers.push_back(side.folder->Flush(key));
     EXPECT_EQ(answers.back(), answers[0]);
+  }
+  if (model_) {
+    EXPECT_EQ(model_->Flush(key), answers[0]);
   }
   Compare();
   return answers[0];
@@ -139,13 +195,22 @@ bool Features::Cancel(std::string_view key) {
     answers.push_back(side.folder->Cancel(key));
     EXPECT_EQ(answers.back(), answers[0]);
   }
+  if (model_) {
+    EXPECT_EQ(model_->Cancel(key), answers[0]);
+  }
   Compare();
   return answers[0];
 }
 
 void Features::CloseAll() {
   for (Side& side : sides_) side.folder->CloseAll();
+  if (model_) model_->CloseAll();
   Compare();
+}
+
+void Features::Stop() {
+  for (Side& side : sides_) side.engine->Stop();
+  if (model_) model_->Stop();
 }
 
 std::optional<std::vector<int>> Features::Peek(std::string_view key) {
@@ -155,8 +220,33 @@ std::optional<std::vector<int>> Features::Peek(std::string_view key) {
     answers.push_back(group ? std::optional(group->state.all) : std::nullopt);
     EXPECT_EQ(answers.back(), answers[0]);
   }
+  if (model_) {
+    const ModelGroup* group = model_->Peek(key);
+    EXPECT_EQ(group != nullptr, answers[0].has_value());
+    if (group != nullptr) {
+      EXPECT_TRUE(std::ranges::equal(group->events, *answers[0]));
+    }
+  }
   return answers[0];
 }
+
+namespace {
+
+// An emission of the folder or of the model in one line; `corrects` is empty if it corrects nothing.
+template <class Emission, class Events>
+std::string Show(const Emission& e, const Events& events, const std::string& corrects) {
+  std::string line = e.key + " [";
+  for (const auto event : events) {
+    line.append(line.back() == '[' ? "" : " ").append(std::to_string(static_cast<int>(event)));
+  }
+  line.append("] ").append(ReasonName(e.reason));
+  for (EngineTime t : {e.first, e.last, e.closed}) line += " " + ShowTime(t);
+  if (e.revision != 1 || e.partial) line += " r" + std::to_string(e.revision);
+  if (e.partial) line += "+";
+  return corrects.empty() ? line : line + " corrects " + corrects;
+}
+
+}  // namespace
 
 std::vector<std::string> Features::Pop(Side& side, size_t max) {
   std::vector<std::string> out;
@@ -166,18 +256,28 @@ std::vector<std::string> Features::Pop(Side& side, size_t max) {
     EXPECT_EQ(e.id.generation, side.generations[e.id.partition]++);
     EXPECT_EQ(e.partial, e.reason == Reason::kLeading || e.reason == Reason::kPartial);
 
-    std::string& line = out.emplace_back(e.key + " [");
-    for (size_t i = 0; i < e.state.all.size(); ++i)
-      line.append(i == 0 ? "" : " ").append(std::to_string(e.state.all[i]));
-    line.append("] ").append(ReasonName(e.reason));
-    for (EngineTime t : {e.first, e.last, e.closed}) line += " " + ShowTime(t);
-    if (e.revision != 1 || e.partial) line += " r" + std::to_string(e.revision);
-    if (e.partial) line += "+";
+    std::string corrects;
     if (e.corrects) {
       const auto it = side.popped.find({e.corrects->partition, e.corrects->generation});
-      line += " corrects " + (it == side.popped.end() ? "unpopped" : std::to_string(it->second));
+      corrects = it == side.popped.end() ? "unpopped" : std::to_string(it->second);
     }
+    out.push_back(Show(e, e.state.all, corrects));
     side.popped.emplace(std::pair(e.id.partition, e.id.generation), side.popped.size());
+  }
+  return out;
+}
+
+std::vector<std::string> Features::PopModel(size_t max) {
+  std::vector<std::string> out;
+  for (const ModelGroup& e : model_->Pop(max)) {
+    EXPECT_EQ(e.id.generation, popped_of_model_.size());
+    std::string corrects;
+    if (e.corrects) {
+      const auto it = popped_of_model_.find(e.corrects->generation);
+      corrects = it == popped_of_model_.end() ? "unpopped" : std::to_string(it->second);
+    }
+    out.push_back(Show(e, e.events, corrects));
+    popped_of_model_.emplace(e.id.generation, popped_of_model_.size());
   }
   return out;
 }
@@ -187,6 +287,9 @@ std::vector<std::string> Features::Pop(size_t max) {
   for (Side& side : sides_) {
     answers.push_back(Pop(side, max));
     EXPECT_EQ(answers.back(), answers[0]) << side.engine->partitions() << " partitions";
+  }
+  if (model_) {
+    EXPECT_EQ(PopModel(max), answers[0]) << "the model";
   }
   Compare();
   return answers[0];
@@ -205,6 +308,10 @@ void Features::Compare() {
     EXPECT_EQ(events(ledger), events(sides_[0].folder->ledger()));
     EXPECT_EQ(side.engine->now(), sides_[0].engine->now());
   }
+  if (!model_) return;
+  EXPECT_TRUE(model_->ledger().Balances());
+  EXPECT_EQ(events(model_->ledger()), events(sides_[0].folder->ledger())) << "the model";
+  EXPECT_EQ(model_->now(), sides_[0].engine->now());
 }
 
 std::string Features::Columns() {

@@ -1,9 +1,11 @@
-// What the tests of features share: a folder several times over, which all have to agree.
+// The fixture of the tests of features: three folders and the reference model, which all have to agree.
 //
-// Every operation of a test goes to three folders: one that takes events singly, one that takes them in
-// batches, and one that takes them in batches and has seven partitions (left out where there are limits,
-// which are divided among partitions). After every operation their answers are compared and their ledgers
-// have to add up; after every test nothing may be left, neither a group nor a byte.
+// Every operation of a test goes to four sides: a folder that takes events singly, one that takes them in
+// batches, one that takes them in batches and has seven partitions (left out where there are limits, which are
+// divided among partitions), and the model of tests/model, which shares no code with the engine (left out where
+// there is a limit on bytes or a key is too long: these the model does not know). After every operation the
+// answers are compared and the ledgers have to add up; after every test nothing may be left, neither a group
+// nor a byte.
 //
 // An emission is shown in one line: key, values, reason, and in seconds since kT0 first, last and closed;
 // then, if it is not the only one of its group, its revision, with + if the group went on; then which
@@ -21,6 +23,7 @@
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
 
+#include "tests/model/fold_model.h"
 #include "tests/support/start.h"
 
 namespace pleat {
@@ -72,6 +75,7 @@ class Features : public testing::Test {
   bool Flush(std::string_view key);
   bool Cancel(std::string_view key);
   void CloseAll();
+  void Stop();
   std::vector<std::string> Pop(size_t max = 100'000);
   // The values of the open group of `key`; nothing if there is none.
   std::optional<std::vector<int>> Peek(std::string_view key);
@@ -97,7 +101,16 @@ class Features : public testing::Test {
   std::vector<std::string> Pop(Side& side, size_t max);
   static std::vector<FoldOutcome> Fold(Side& side, const std::vector<KeyedEvent<Tick>>& events);
 
+  // The model's side of it.
+  void OpenModel(const FolderOptions& options, const EngineOptions& engine, const TickRules& rules);
+  EventMarks MarksOf(std::string_view key, const Tick& tick) const;
+  void FoldIntoModel(const std::vector<KeyedEvent<Tick>>& events, const std::string& answer);
+  std::vector<std::string> PopModel(size_t max);
+
   std::vector<Side> sides_;
+  TickRules rules_;
+  std::optional<FoldModel> model_;
+  std::map<uint64_t, size_t> popped_of_model_;  // generation to number
 };
 
 // kT0 is 0; whole seconds as such, others as "9999999us"; the time of an engine whose time has not moved is

@@ -55,8 +55,8 @@ TEST_F(Features, LedgerAddsUp) {
             "cancelled 1 silent 1 partial 5 popped 6 open 1");
 
   // What was not counted: an event that came after the end.
-  engine().Stop();
-  EXPECT_EQ(folder().Fold("f", {1, {.id = "1"}}, kT0 + 30s), FoldOutcome::kStopped);
+  Stop();
+  EXPECT_EQ(Fold({{"f", 1, 30s, {.id = "1"}}}), "stopped");
   EXPECT_EQ(ledger().events, 12u);
 }
 

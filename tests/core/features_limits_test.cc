@@ -60,6 +60,15 @@ TEST_F(Features, LimitOnGroupsRefusesEverythingThatAnEventWouldHaveDone) {
             "opened over_limit");
   EXPECT_THAT(Pop(), ElementsAre("a [1 4] start_mark 0 5 unmoved"));
 
+  // It cuts no partial.
+  Open({.quiet_period = 60s,
+        .max_hold = kForever,
+        .partial_every = 40s,
+        .limits = {.max_groups = 1}});
+  EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 60s}, {"a", 3, 39s}}), "opened over_limit folded");
+  Advance(40s);
+  EXPECT_THAT(Pop(), ElementsAre("a [1 3] partial 0 39 40 r1+"));
+
   // Neither a group of one event nor a leading edge goes past it.
   Open({.quiet_period = 10s,
         .max_hold = kForever,
@@ -109,6 +118,26 @@ TEST_F(Features, LimitOnGroupsEmitsOldest) {
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"b", 2, 1s, {.quiet = 40s}}, {"c", 3, 2s}}),
             "opened opened opened");
   EXPECT_THAT(Pop(), ElementsAre("a [1] limit 0 0 0"));
+
+  // A partial that would come at the deadline or later does not count: b's grid is at 62 s, a's deadline at 112 s.
+  FolderOptions partials = two;
+  partials.quiet_period = 60s;
+  partials.partial_every = 50s;
+  Open(partials);
+  Advance(12s);
+  EXPECT_EQ(Fold({{"a", 1, 0s}, {"b", 2, 12s}}), "opened opened");
+  Advance(52s);
+  EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 50 r1+"));
+  EXPECT_EQ(Fold({{"a", 3, 52s}, {"c", 4, 52s}}), "folded opened");
+  EXPECT_THAT(Pop(), ElementsAre("b [2] limit 12 12 52"));
+
+  // An overtaken group comes out with its partials.
+  partials.partial_every = 40s;
+  Open(partials);
+  EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 60s}}), "opened opened");
+  EXPECT_EQ(ledger().open, 2u);
+  EXPECT_EQ(Fold({{"b", 3, 60s}}), "opened");
+  EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 40 r1+", "a [1] quiet 0 0 60 r2"));
 }
 
 TEST_F(Features, LimitOnGroupsEmitsOldestOnlyForWhatNeedsRoom) {
@@ -385,6 +414,7 @@ TEST_F(Features, LimitOnBytesRefusesCorrections) {
 }
 
 TEST_F(Features, KeyTooLong) {
+  EXPECT_EQ(kKeyBytesMax, size_t{64} << 10);
   const std::string longest(kKeyBytesMax, 'k');
   const std::string too_long(kKeyBytesMax + 1, 'k');
   for (Axis axis : kBothAxes) {

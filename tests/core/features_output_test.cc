@@ -199,6 +199,42 @@ TEST_F(Features, PartialEveryKeepsToItsGrid) {
   EXPECT_THAT(Pop(), IsEmpty());
   Advance(4s);
   EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 4 r1+"));
+
+  // An older event that comes after it does not change it any more.
+  Open({.quiet_period = 60s, .max_hold = kForever, .partial_every = 20s});
+  EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 50s}, {"a", 3, 10s}}), "opened folded folded");
+  EXPECT_THAT(Pop(), IsEmpty());
+  Advance(60s);
+  EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 20 r1+", "a [1 2 3] partial 0 50 60 r2+"));
+}
+
+TEST_F(Features, OnEventTimeTheWatermarkActsAndNotTheStamp) {
+  const EngineOptions late{.axis = Axis::kEvent, .lateness = 30s};
+  Open({.quiet_period = 60s, .max_hold = kForever}, late);
+  EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 80s}}), "opened folded");
+  EXPECT_EQ(engine().now(), kT0 + 50s);
+  Fold({{"b", 3, 169s}});
+  EXPECT_THAT(Pop(), IsEmpty());
+  Fold({{"b", 4, 170s}});
+  EXPECT_THAT(Pop(), ElementsAre("a [1 2] quiet 0 80 140"));
+  CloseAll();
+  EXPECT_THAT(Pop(), ElementsAre("b [3 4] end 169 170 140"));
+
+  Open({.quiet_period = 60s, .max_hold = kForever, .partial_every = 20s}, late);
+  Fold({{"a", 1, 0s}, {"a", 2, 45s}, {"a", 3, 51s}});
+  CloseAll();
+  EXPECT_THAT(Pop(), ElementsAre("a [1 2] partial 0 45 20 r1+", "a [1 2 3] end 0 51 21 r2"));
+}
+
+TEST_F(Features, CloseAllHandsOutWhatWaitsForItsInstant) {
+  Open({.quiet_period = 60s, .max_hold = kForever, .partial_every = 40s});
+  Advance(0s);
+  EXPECT_EQ(Fold({{"b", 1, 0s}, {"a", 2, 1s}, {"a", 3, 50s}, {"b", 4, 60s}}),
+            "opened opened folded opened");
+  CloseAll();
+  EXPECT_THAT(Pop(),
+              ElementsAre("b [1] partial 0 0 40 r1+", "a [2] partial 1 1 41 r1+",
+                          "b [1] quiet 0 0 60 r2", "a [2 3] end 1 50 0 r2", "b [4] end 60 60 0"));
 }
 
 TEST_F(Features, PartialEveryHasItsPlaceInTheOrder) {
@@ -212,6 +248,21 @@ TEST_F(Features, PartialEveryHasItsPlaceInTheOrder) {
       "opened opened opened opened");
   EXPECT_THAT(Pop(), ElementsAre("b [1] partial 0 0 4 r1+", "c [2] quiet 0 0 4",
                                  "a [3] partial 0 0 4 r1+", "d [4] end_mark 4 4 4"));
+}
+
+TEST_F(Features, TheEmissionsOfOneEventHaveTheirOrder) {
+  Open({.quiet_period = 60s,
+        .max_hold = kForever,
+        .edge = Edge::kBoth,
+        .limits = {.max_groups = 1, .on_limit = OnLimit::kEmitOldest}},
+       {}, StartAndEndMarks());
+  Advance(0s);
+  Fold({{"a", 1, 0s}, {"a", 2, 0s}});
+  Pop();
+  Fold({{"b", 3, 0s, {.starts = true}}, {"b", 4, 0s}});
+  EXPECT_THAT(Pop(), ElementsAre("a [1 2] limit 0 0 0 r2", "b [3] leading 0 0 0 r1+"));
+  Fold({{"b", 5, 0s, {.starts = true}}});
+  EXPECT_THAT(Pop(), ElementsAre("b [3 4] start_mark 0 0 0 r2", "b [5] leading 0 0 0 r1+"));
 }
 
 TEST_F(Features, PartialAndRevision) {

@@ -1,10 +1,10 @@
-// A folder as its users see it, one behaviour a test. The rules come from docs/semantics.md.
+// A folder by itself: its limits, its scans, its order, its memory, its threads. What a group becomes, feature by
+// feature, is in features_*_test.cc.
 #include <pleat/folder.h>
 
 #include <atomic>
 #include <memory>
 #include <memory_resource>
-#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -60,80 +60,6 @@ class FolderFixture : public testing::Test {
   std::unique_ptr<Engine> engine_;
   std::optional<Folder<Number, Values>> folder_;
 };
-
-TEST_F(FolderFixture, AQuietKeyClosesAtLastPlusQuietPeriod) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
-  EXPECT_EQ(Fold("a", 1, 0s), FoldOutcome::kOpened);
-  EXPECT_EQ(Fold("a", 2, 9s), FoldOutcome::kFolded);
-  engine_->Advance(kT0 + 19s - 1us);
-  EXPECT_THAT(Pop(), ElementsAre());
-  engine_->Advance(kT0 + 19s);
-  EXPECT_THAT(Pop(), ElementsAre("a [1 2] quiet 0 9 19"));
-}
-
-TEST_F(FolderFixture, AnEventAtTheDeadlineOpensTheNextGroup) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
-  Fold("a", 1, 0s);
-  EXPECT_EQ(Fold("a", 2, 10s), FoldOutcome::kOpened);
-  engine_->Advance(kT0 + 1min);
-  EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10", "a [2] quiet 10 10 20"));
-}
-
-TEST_F(FolderFixture, AnOvertakenGroupIsNotHandedOutBeforeItsDeadline) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
-  Fold("a", 1, 0s);
-  Fold("a", 2, 30s);
-  EXPECT_THAT(Pop(), ElementsAre());
-  engine_->Advance(kT0 + 10s);
-  EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10"));
-}
-
-TEST_F(FolderFixture, ABusyKeyClosesAtItsMaxHold) {
-  Open({.quiet_period = 10s, .max_hold = 25s});
-  for (int i = 0; i < 6; ++i) Fold("a", i, i * 5s);
-  engine_->Advance(kT0 + 1min);
-  EXPECT_THAT(Pop(), ElementsAre("a [0 1 2 3 4] max_hold 0 20 25", "a [5] quiet 25 25 35"));
-}
-
-TEST_F(FolderFixture, WhenBothDeadlinesTieTheReasonIsQuiet) {
-  Open({.quiet_period = 10s, .max_hold = 10s});
-  Fold("a", 1, 0s);
-  engine_->Advance(kT0 + 10s);
-  EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10"));
-}
-
-TEST_F(FolderFixture, MaxEventsClosesAtTheEnginesTimeWithTheLastEventInside) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .max_events = 2});
-  engine_->Advance(kT0 + 1s);
-  Fold("a", 1, 2s);
-  Fold("a", 2, 3s);
-  Fold("a", 3, 4s);
-  EXPECT_THAT(Pop(), ElementsAre("a [1 2] max_events 2 3 1"));
-  EXPECT_EQ(folder_->sizes().open_groups, 1u);
-}
-
-TEST_F(FolderFixture, AGroupOpenedOverdueClosesWithItsOwnEvent) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
-  engine_->Advance(kT0 + 1min);
-  EXPECT_EQ(Fold("a", 1, 0s), FoldOutcome::kOpened);
-  EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10"));
-}
-
-TEST_F(FolderFixture, AnOlderEventFoldsWithoutMovingTheDeadline) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
-  Fold("a", 1, 5s);
-  EXPECT_EQ(Fold("a", 2, 1s), FoldOutcome::kFolded);
-  engine_->Advance(kT0 + 15s);
-  EXPECT_THAT(Pop(), ElementsAre("a [1 2] quiet 1 5 15"));
-}
-
-TEST_F(FolderFixture, EventsOlderThanTheAcceptLimitAreLate) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 5s}});
-  engine_->Advance(kT0 + 20s);
-  EXPECT_EQ(Fold("a", 1, 15s), FoldOutcome::kOpened);
-  EXPECT_EQ(Fold("a", 2, 15s - 1us), FoldOutcome::kLate);
-  EXPECT_EQ(folder_->ledger().late, 1u);
-}
 
 TEST_F(FolderFixture, EventsBeyondTheFutureLimitChangeNothing) {
   Open({.quiet_period = 10s, .max_hold = kForever}, {.axis = Axis::kEvent, .future_limit = 1h});
@@ -197,55 +123,6 @@ TEST_F(FolderFixture, AnAdvanceWithoutABudgetMovesTimeAndEnds) {
   }
 }
 
-TEST_F(FolderFixture, OnEventTimeOnlyTheWatermarkCloses) {
-  Open({.quiet_period = 60s, .max_hold = kForever}, {.axis = Axis::kEvent, .lateness = 30s});
-  Fold("a", 1, 0s);
-  EXPECT_EQ(Fold("a", 2, 80s), FoldOutcome::kFolded);  // the watermark stands at 50 s
-  EXPECT_EQ(engine_->now(), kT0 + 50s);
-  Fold("b", 3, 169s);
-  EXPECT_THAT(Pop(), ElementsAre());
-  Fold("b", 4, 170s);
-  EXPECT_THAT(Pop(), ElementsAre("a [1 2] quiet 0 80 140"));
-}
-
-TEST_F(FolderFixture, FlushClosesOneKeyNow) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
-  engine_->Advance(kT0 + 3s);
-  Fold("a", 1, 3s);
-  Fold("b", 1, 3s);
-  EXPECT_TRUE(folder_->Flush("a"));
-  EXPECT_FALSE(folder_->Flush("a"));
-  EXPECT_THAT(Pop(), ElementsAre("a [1] flush 3 3 3"));
-}
-
-TEST_F(FolderFixture, CancelDropsOneKeyAndItsOldDeadlineDoesNotTouchTheNextGroup) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
-  Fold("a", 1, 0s);
-  EXPECT_TRUE(folder_->Cancel("a"));
-  EXPECT_FALSE(folder_->Cancel("a"));
-  Fold("a", 2, 5s);
-  engine_->Advance(kT0 + 10s);
-  EXPECT_THAT(Pop(), ElementsAre());
-  engine_->Advance(kT0 + 15s);
-  EXPECT_THAT(Pop(), ElementsAre("a [2] quiet 5 5 15"));
-  EXPECT_EQ(folder_->ledger().cancelled, 1u);
-}
-
-TEST_F(FolderFixture, PeekCopiesAnOpenGroupAndSeesNoClosedOne) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
-  Fold("a", 1, 2s);
-  Fold("a", 2, 1s);
-  const auto group = folder_->Peek("a");
-  ASSERT_TRUE(group.has_value());
-  EXPECT_THAT(group->state.all, ElementsAre(1, 2));
-  EXPECT_EQ(group->count, 2u);
-  EXPECT_EQ(group->first, kT0 + 1s);
-  EXPECT_EQ(group->last, kT0 + 2s);
-  EXPECT_FALSE(folder_->Peek("b").has_value());
-  engine_->Advance(kT0 + 12s);
-  EXPECT_FALSE(folder_->Peek("a").has_value());
-}
-
 TEST_F(FolderFixture, CloseAllEndsEveryGroupByDeadlineThenOpening) {
   Open({.quiet_period = 10s, .max_hold = kForever});
   engine_->Advance(kT0 + 1s);
@@ -297,56 +174,6 @@ TEST_F(FolderFixture, TheOrderIsTheSameForAnyNumberOfPartitions) {
     EXPECT_EQ(order, expected) << partitions << " partitions";
   }
   EXPECT_GT(expected.size(), 500u);
-}
-
-TEST_F(FolderFixture, IdsNameAPartitionAndNeverRepeat) {
-  Open({.quiet_period = 1s, .max_hold = kForever, .max_events = 1}, {.partitions = 4});
-  std::set<std::pair<uint32_t, uint64_t>> seen;
-  for (int i = 0; i < 1000; ++i) Fold("k" + std::to_string(i % 10), i, 0s);
-  for (const auto& e : folder_->Pop(1000)) {
-    EXPECT_EQ(e.id.partition, static_cast<uint32_t>(PartitionOf(e.key, 4)));
-    EXPECT_TRUE(seen.emplace(e.id.partition, e.id.generation).second);
-  }
-  EXPECT_EQ(seen.size(), 1000u);
-}
-
-TEST_F(FolderFixture, TheGroupLimitRefusesWithoutATraceAndMakesRoomAsTimePasses) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .limits = {.max_groups = 2}}, {.partitions = 1});
-  Fold("a", 1, 0s);
-  Fold("b", 1, 5s);
-  EXPECT_EQ(Fold("c", 1, 6s), FoldOutcome::kOverLimit);
-  EXPECT_FALSE(folder_->Peek("c").has_value());
-  EXPECT_EQ(Fold("a", 2, 6s), FoldOutcome::kFolded);  // an open group goes on
-  engine_->Advance(kT0 + 15s);
-  EXPECT_EQ(Fold("c", 1, 15s), FoldOutcome::kOpened);
-  EXPECT_EQ(folder_->ledger().refused, 1u);
-}
-
-TEST_F(FolderFixture, ARefusedEventOvertakesNothing) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .limits = {.max_groups = 1}}, {.partitions = 1});
-  Fold("a", 1, 0s);
-  EXPECT_EQ(Fold("a", 2, 15s), FoldOutcome::kOverLimit);
-  EXPECT_TRUE(folder_->Peek("a").has_value());
-  EXPECT_EQ(Fold("a", 3, 5s), FoldOutcome::kFolded);
-}
-
-TEST_F(FolderFixture, AKeyThatIsTooLongIsRefusedEverywhere) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
-  const std::string key(kKeyBytesMax + 1, 'k');
-  EXPECT_EQ(Fold(key, 1, 0s), FoldOutcome::kOverLimit);
-  EXPECT_FALSE(folder_->Peek(key).has_value());
-  EXPECT_FALSE(folder_->Flush(key));
-  EXPECT_FALSE(folder_->Cancel(key));
-  EXPECT_EQ(folder_->ledger().refused, 1u);
-}
-
-TEST_F(FolderFixture, KeysMayBeEmptyOrHoldNulButNotExceed64KiB) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
-  EXPECT_EQ(Fold("", 1, 0s), FoldOutcome::kOpened);
-  EXPECT_EQ(Fold(std::string_view("\0", 1), 2, 0s), FoldOutcome::kOpened);
-  EXPECT_EQ(Fold(std::string(65'536, 'k'), 3, 0s), FoldOutcome::kOpened);
-  EXPECT_EQ(Fold(std::string(65'537, 'k'), 4, 0s), FoldOutcome::kOverLimit);
-  EXPECT_EQ(Fold("", 5, 0s), FoldOutcome::kFolded);
 }
 
 TEST_F(FolderFixture, WhatIsForeverIsNotOverAtTheEndOfTime) {
