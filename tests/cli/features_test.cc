@@ -151,17 +151,6 @@ TEST(FeaturesCli, OnLimitEmitKeepsWithinMemoryAndLosesNothing) {
   EXPECT_TRUE(FoldWith(from_file, "").out == r.out);
 }
 
-TEST(FeaturesCli, StatsHaveTheirOrder) {
-  std::vector<std::string> names;
-  ParseStats(FoldWith({}, "").stats, &names);
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "lines",         "events",    "bad",       "late",        "refused",
-                       "opened",        "folded",    "emissions", "open",        "mismatched",
-                       "folding_ratio", "duplicate", "conflict",  "corrected",   "control",
-                       "cancelled",     "silent",    "partial",   "late_folded", "out_of_order",
-                       "most_behind_s"}));
-}
-
 TEST(FeaturesCli, SummaryMentionsWhatThereIs) {
   const Arguments options = {"fold", "--key", "k",  "--quiet",        "1m", "--time",
                              "t",    "--id",  "id", "--accept-limit", "1h"};
