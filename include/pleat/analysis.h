@@ -3,8 +3,9 @@
 //
 //   pleat::Analyzer analyzer({.max_hold = 1h});
 //   for (const Event& event : log) analyzer.Add(event.key, event.at);
-//   for (const pleat::AnalysisRow& row : std::move(analyzer).Finish()->rows)
-//     std::printf("%lld us: %.3f\n", row.quiet_period.count(), row.folding_ratio);
+//   const auto analysis = std::move(analyzer).Finish();
+//   for (const pleat::AnalysisRow& row : analysis->rows)
+//     std::cout << row.quiet_period.count() << " us: " << row.folding_ratio << "\n";
 //
 // An event folds if its gap, from the latest stamp of its key to the watermark when it comes, is
 // shorter than the quiet period. So one look at a key decides for all quiet periods at once: the
@@ -36,7 +37,7 @@ inline constexpr size_t kGridPointsUsual = 24;
 struct AnalyzerOptions {
   // Quiet periods in ascending order, above zero, at most kGridPointsMax. Empty: kGridPointsUsual
   // round ones, chosen at the end, evenly spaced on a log scale over the range of the data.
-  std::vector<Duration> grid;
+  std::vector<Duration> grid = {};
 
   // As for a folder on event time.
   // Range: max_hold above zero, lateness zero or more.

@@ -70,7 +70,7 @@ struct EngineOptions {
   HugePages huge_pages = HugePages::kOffered;
 
   // For tests and stores; programs leave it alone.
-  EngineInternals internals;
+  EngineInternals internals = {};
 };
 
 // Thread safety: any thread may call any method at any time. Destroying the engine waits for calls

@@ -55,8 +55,8 @@ struct CollectionMetrics {
   // U+FFFD.
   std::string_view collection;
 
-  Ledger ledger;
-  Sizes sizes;
+  Ledger ledger = {};
+  Sizes sizes = {};
 
   // Adds the histograms of gaps and of events per emission.
   const GapStats* gaps = nullptr;
@@ -65,10 +65,10 @@ struct CollectionMetrics {
   const Histogram* lateness_us = nullptr;
 
   // Adds a sample for each quiet period. REQUIRES: their quiet periods are distinct.
-  std::span<const WhatIfRow> what_if;
+  std::span<const WhatIfRow> what_if = {};
 
   // Adds these metrics. REQUIRES: their names are distinct.
-  std::span<const OwnMetric> own;
+  std::span<const OwnMetric> own = {};
 };
 
 // The text of all metrics. The sum of a histogram is known as exactly as its values: to within a

@@ -187,11 +187,11 @@ struct FolderOptions {
   // Range: above zero. Default: never.
   Duration partial_every = kForever;
 
-  LateOptions late;
+  LateOptions late = {};
 
-  LimitOptions limits;
-  LeaseOptions leases;
-  MeasureOptions measure;
+  LimitOptions limits = {};
+  LeaseOptions leases = {};
+  MeasureOptions measure = {};
 };
 
 }  // namespace pleat::inline v0_1
