@@ -1,0 +1,21 @@
+// The proof of linearizability can fail: this program is linked with a copy of engine/core/collection.cc
+// in which a Pop() of several emissions lets go of the lock between them. See CMakeLists.txt.
+#include <iostream>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/sanitized.h"
+#include "tests/threads/history.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+TEST(MutantOfPop, IsFoundInAHistory) {
+  const HistoryFound found =
+      SearchHistories({.first_seed = 1, .histories = kSanitized ? 300u : 1'000u});
+  std::cout << found.histories << " histories, " << found.calls << " calls\n";
+  EXPECT_TRUE(found.failure.has_value());
+}
+
+}  // namespace
+}  // namespace pleat::inline v0_1
