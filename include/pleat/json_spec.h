@@ -80,8 +80,7 @@ struct FoldSpec {
   MarkSpec marks;
 
   // When groups close, which events are late, limits. Required: quiet_period. A group's weight for
-  // max_group_bytes is that of its lines as they came, without newlines. `count_reopened` is set as
-  // the other options need it.
+  // max_group_bytes is that of its lines as they came, without newlines.
   FolderOptions folder{.max_hold = kForever, .limits = {.max_backlog = SIZE_MAX}};
 
   Condition close_when;       // over the merged values, after each fold: the group is complete
