@@ -111,7 +111,8 @@ struct LimitOptions {
   // event that would open a group meets on_backlog. The limit is soft: emissions of groups that
   // have closed so far count, and open groups still close, so that up to max_groups may come on
   // top. At this limit, and only here, an answer may depend on when time was advanced and on the
-  // number of partitions. Range: at least one per partition. Default: 50 million.
+  // number of partitions.
+  // Range: at least one per partition. Default: 50 million.
   size_t max_backlog = 50'000'000;
   OnBacklog on_backlog = OnBacklog::kRefuse;
 };
@@ -188,7 +189,6 @@ struct FolderOptions {
   Duration partial_every = kForever;
 
   LateOptions late = {};
-
   LimitOptions limits = {};
   LeaseOptions leases = {};
   MeasureOptions measure = {};

@@ -111,8 +111,8 @@ constexpr LeaseTime SaturatingAdd(LeaseTime t, Duration d) noexcept {
   return LeaseTime(SaturatingAdd(EngineTime(t), d));
 }
 
-// Whether an event stamped `at` lies further ahead of the engine's time than `limit`. As long as there
-// was no event there is no time to be ahead of, and the answer is no.
+// Whether an event stamped `at` lies further ahead of the engine's time than `limit`. As long as
+// there was no event there is no time to be ahead of, and the answer is no.
 constexpr bool IsBeyondFuture(EngineTime at, EngineTime now, Duration limit) noexcept {
   return at - now > limit && now != kBeginningOfTime;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,16 @@ TEST(Tree, ModulesOfTheProgramIncludeEachOtherInNoCircle) {
 TEST(Tree, HasNoFileAboveSixHundredLines) {
   for (const SourceFile& file : SourceFiles()) {
     EXPECT_LE(std::ranges::count(file.text, '\n'), 600) << file.path;
+  }
+}
+
+TEST(Tree, NoPublicHeaderIsLongOrWide) {
+  for (const SourceFile& file : SourceFiles()) {
+    if (!file.path.starts_with("include/")) continue;
+    EXPECT_LE(std::ranges::count(file.text, '\n'), 200) << file.path;
+    std::istringstream lines(file.text);
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(line.size(), 100u) << file.path << ": " << line;
   }
 }
 
