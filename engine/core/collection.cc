@@ -75,7 +75,7 @@ size_t Collection::HandOutRange(size_t max, PartitionRange from, bool lends,
     const EngineTime now = timeline.now();
     const LeaseTime leases = timeline.lease_now();
     // One operation: `before` of the head, and a look at the emission that comes next.
-    const auto look = [&](Head& head, const auto& before) {
+    const auto look = [&](Head& head, const auto& before) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       Partition& partition = *head.home->partition;
       OutboxBook& book = *head.home->book;
       partition.DoOneOfMany(book, now, leases, timeline.TakePositions(1), [&](const Instant& at) {

@@ -41,9 +41,8 @@ class KeyedCollection : public Collection {
     Home& home = HomeOf(packed);
     const EventRef ref{packed, HashOf(packed), event, Clamp(at)};
     Timeline& timeline = engine().timeline();
-    Partition& partition = *home.partition;
-    LockGuard guard(partition.lock());
-    if (partition.stopped()) return FoldOutcome::kStopped;
+    LockGuard guard(home.partition->lock());
+    if (home.partition->stopped()) return FoldOutcome::kStopped;
     BookT* const book = Typed(BookFor(home));
     if (book == nullptr) return FoldOutcome::kStopped;
     EngineTime now;
@@ -51,14 +50,14 @@ class KeyedCollection : public Collection {
     const LeaseTime leases = timeline.lease_now();
     const uint32_t number = book->Find(ref);
     // An event that only folds takes no position: threads do not meet at that counter.
-    const bool folded = partition.DoOneOfMany(*book, now, leases, 0, [&](const Instant& instant) {
-      return book->FoldPlainly(ref, number, instant);
-    });
+    const bool folded = home.partition->DoOneOfMany(
+        *book, now, leases, 0,
+        [&](const Instant& instant) { return book->FoldPlainly(ref, number, instant); });
     if (folded) [[likely]]
       return FoldOutcome::kFolded;
-    return partition.Do(*book, now, leases, timeline.TakePositions(1), [&](const Instant& instant) {
-      return book->FoldSlowly(ref, number, instant);
-    });
+    return home.partition->Do(
+        *book, now, leases, timeline.TakePositions(1),
+        [&](const Instant& instant) { return book->FoldSlowly(ref, number, instant); });
   }
 
   FoldCounts FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes, PartitionRange only) {
