@@ -62,6 +62,7 @@ uint32_t FoldBook::FindOpen(std::string_view key, uint64_t hash, EngineTime now)
 
 bool FoldBook::Flush(std::string_view key, uint64_t hash, const Instant& at) {
   const EngineTime now = seen_ = std::max(at.now, seen_);
+  CloseBeforeMemoryFills(now, at);
   const uint32_t number = FindOpen(key, hash, now);
   if (number == kNone) return false;
   ++changes_;
@@ -73,6 +74,7 @@ bool FoldBook::Flush(std::string_view key, uint64_t hash, const Instant& at) {
 
 bool FoldBook::Cancel(std::string_view key, uint64_t hash, const Instant& at) {
   const EngineTime now = seen_ = std::max(at.now, seen_);
+  CloseBeforeMemoryFills(now, at);
   const uint32_t number = FindOpen(key, hash, now);
   if (number == kNone) return false;
   ++changes_;

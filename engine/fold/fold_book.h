@@ -168,6 +168,7 @@ class FoldBook final : public OutboxBook {
   }
   bool Joins(const Turn& turn) const noexcept { return !turn.starts && IsOpen(turn); }
   bool IsLate(const Turn& turn) const noexcept;
+  bool CloseBeforeMemoryFills(EngineTime now, const Instant& at);
   bool IsTooOld(const Turn& turn) const noexcept;
   static FoldOutcome Count(uint64_t& column, FoldOutcome outcome) noexcept {
     ++column;

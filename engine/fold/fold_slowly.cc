@@ -20,6 +20,7 @@ FoldOutcome FoldBook::FoldSlowly(const EventRef& event, uint32_t number, const I
             .number = number,
             .marks = {},
             .starts = false};
+  if (CloseBeforeMemoryFills(now, at)) turn.number = groups_.FindSlowly(event.key, event.hash);
   const bool late = IsLate(turn);
   if (late && options_.late.on_late == OnLate::kReject) {
     return Count(ledger_.late, FoldOutcome::kLate);
@@ -59,6 +60,17 @@ FoldOutcome FoldBook::FoldSlowly(const EventRef& event, uint32_t number, const I
   }
   OpenGroup(turn);
   return FoldOutcome::kOpened;
+}
+
+// When the memory is full, it depends on the order of events which group it still remembers. So groups
+// that are due close before an event, once they might fill it. Returns whether they were visited.
+bool FoldBook::CloseBeforeMemoryFills(EngineTime now, const Instant& at) {
+  if (memory_ == nullptr || !memory_->MayFill(ledger_.open)) return false;
+  size_t budget = SIZE_MAX;
+  CloseGroups(now, budget, at);
+  memory_->Forget(now, budget);
+  ++changes_;
+  return true;
 }
 
 FoldOutcome FoldBook::Refuse(FoldOutcome why, const Instant&) noexcept {

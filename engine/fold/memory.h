@@ -79,6 +79,11 @@ class Memory {
     return std::min({ids_.forgets_all_at(), emissions_.forgets_all_at(), pauses_.forgets_all_at()});
   }
   size_t bytes() const noexcept { return ids_.bytes() + bytes_of_groups(); }
+  // Whether the eighth for groups could become full if `open` groups closed, each of which leaves a
+  // name in up to two maps.
+  bool MayFill(size_t open) const noexcept {
+    return bytes_of_groups() + 2 * kNameBytes * open > max_bytes_ / 8;
+  }
 
  private:
   using Name = ExpiringMap::Name;
