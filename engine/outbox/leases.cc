@@ -11,59 +11,23 @@ Leases::Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& or
                Duration usual_ttl)
     : options_(options),
       origin_(origin),
-      records_(pool, sizeof(Record)),
+      records_(pool, sizeof(Record), std::max(usual_ttl, Duration{1}), Records{*this}),
       waiters_(pool, sizeof(Waiter)),
-      index_(pool),
-      deadlines_(pool, std::max(usual_ttl, Duration{1})),
       returned_(pool) {}
 
-Deadlines::Answer Leases::Asker::operator()(uint32_t number) const noexcept {
-  Record& record = leases.At(number);
-  if (record.state == State::kLent || record.state == State::kDelayed) {
-    return {.live = true, .due = EngineTime(record.until), .order = record.position};
-  }
-  record.armed = false;
-  if (record.state == State::kFree) leases.records_.Free(number);
-  return {.live = false, .due = {}, .order = 0};
-}
-
 uint32_t Leases::NewRecord(const Held& held) {
-  const uint32_t number = records_.Allocate();
+  const uint32_t number = records_.New();
   ::new (records_.hot(number)) Record{.held = held};
   return number;
 }
 
-// Its number goes at once, or with the reference to it. REQUIRES: it is neither lent nor delayed.
-void Leases::FreeRecord(uint32_t number) {
-  Record& record = At(number);
-  record.state = State::kFree;
-  if (!record.armed) records_.Free(number);
-}
-
-// From now on the record, which holds its key, is lent or delayed. Returns its number, which may be another one.
-uint32_t Leases::Arm(uint32_t number, State state, LeaseTime until) {
-  if (At(number).armed) {
-    const uint32_t old = number;
-    number = NewRecord({});
-    LetGo(old);
-    At(number) = At(old);
-    Hold(number);
-    FreeRecord(old);
-  }
+// From now on the record, which holds its key, is lent or delayed.
+void Leases::Arm(uint32_t number, State state, LeaseTime until) {
+  PLEAT_DCHECK(IsHolder(number));
   Record& record = At(number);
   record.state = state;
   record.until = until;
-  record.armed = true;
-  ++version_;
-  deadlines_.Arm(number, EngineTime(until), record.position);
-  return number;
-}
-
-// It is no longer lent, though its time has not come.
-void Leases::EndEarly(uint32_t number) {
-  At(number).state = State::kReturned;
-  ++version_;
-  deadlines_.NoteStale(Asker{*this});
+  records_.Arm(number);
 }
 
 // For the index, which takes its tags from bits that a short hash has not.
@@ -71,17 +35,17 @@ uint64_t Leases::Lengthen(uint32_t hash) noexcept { return hash | uint64_t{hash 
 
 void Leases::Hold(uint32_t number) {
   if (!At(number).fresh) ++holding_;
-  index_.Insert(Lengthen(At(number).held.hash), number,
-                [this](uint32_t n) { return At(n).held.hash; });
+  records_.Index(Lengthen(At(number).held.hash), number);
 }
 
 void Leases::LetGo(uint32_t number) {
   if (!At(number).fresh) --holding_;
-  index_.Erase(At(number).held.hash, number, [this](uint32_t n) { return At(n).held.hash; });
+  records_.Unindex(number);
 }
 
 uint32_t Leases::HolderOf(const PackedKey& key, uint32_t hash) const {
-  return index_.Find(Lengthen(hash), [&](uint32_t number) { return *At(number).held.key == key; });
+  return records_.Find(Lengthen(hash),
+                       [&](uint32_t number) { return *At(number).held.key == key; });
 }
 
 // --- What waits behind a holder
@@ -145,13 +109,13 @@ void Leases::TakePlaceOf(uint32_t released, uint32_t letter) {
   record.first = number;
   record.last = before.last == kNone ? number : before.last;
   LetGo(released);
-  FreeRecord(released);
+  records_.Free(released);
 }
 
 const Ready* Leases::FirstReleased() {
   while (!released_.empty()) {
     const Released& first = released_.front();
-    if (records_.Knows(first.record)) {
+    if (records_.Holds(first.record)) {
       const Record& record = At(first.record);
       if (record.state == State::kReleased && record.held.emission.generation == first.generation) {
         return &record.held.emission;
@@ -168,7 +132,7 @@ Ready Leases::TakeReleased(const Instant& at) {
   const Ready emission = At(number).held.emission;
   --new_;
   LetNextCome(number, ByCall(at));
-  FreeRecord(number);
+  records_.Free(number);
   return emission;
 }
 
@@ -207,9 +171,8 @@ Delivery Leases::LendRecord(uint32_t number, const Instant& at, Duration ttl) {
   Remember(record.lease);
   record.last_leased = at.leases;
   record.position = at.position;
-  number = Arm(number, State::kLent, SaturatingAdd(at.leases, ttl));
-  const Record& lent = At(number);
-  return {.token = TokenOf(number), .until = lent.until, .deliveries = lent.deliveries};
+  Arm(number, State::kLent, SaturatingAdd(at.leases, ttl));
+  return {.token = TokenOf(number), .until = record.until, .deliveries = record.deliveries};
 }
 
 LeaseToken Leases::TokenOf(uint32_t number) const noexcept {
@@ -224,9 +187,9 @@ LeaseToken Leases::TokenOf(uint32_t number) const noexcept {
 
 // The record that the token's delivery was of, if that is the last one of its emission; else kNone.
 uint32_t Leases::RecordOf(const LeaseToken& token) const noexcept {
-  if (!records_.Knows(token.place)) return kNone;
+  if (!records_.Holds(token.place)) return kNone;
   const Record& record = At(token.place);
-  if (record.state == State::kFree || record.fresh) return kNone;
+  if (record.fresh) return kNone;
   const bool same =
       record.lease == token.lease && record.held.emission.generation == token.generation;
   return same ? token.place : kNone;
@@ -245,7 +208,7 @@ Ready Leases::TakeReturned(const Instant& at) {
   const Ready emission = At(number).held.emission;
   --unacked_;
   LetNextCome(number, ByCall(at));
-  FreeRecord(number);
+  records_.Free(number);
   return emission;
 }
 
@@ -259,9 +222,8 @@ Leases::Answer Leases::Ack(const LeaseToken& token, const Instant& at) {
   const Ready emission = At(number).held.emission;
   if (acked != nullptr) *acked = emission.generation;
   --unacked_;
-  EndEarly(number);
   LetNextCome(number, ByCall(at));
-  FreeRecord(number);
+  records_.Free(number);
   return {.outcome = LeaseOutcome::kDone, .over = true, .emission = emission};
 }
 
@@ -274,7 +236,6 @@ Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, const Insta
     Expire(at, budget, drop);
   }
   ++nacked_;
-  EndEarly(number);
   Record& record = At(number);
   record.why = DeadReason::kNacked;
   const LeaseTime back =
@@ -296,13 +257,14 @@ Extension Leases::Extend(const LeaseToken& token, Duration ttl, const Instant& a
   const LeaseTime wanted = SaturatingAdd(at.leases, ttl);
   const LeaseTime latest = SaturatingAdd(record.last_leased, options_.max_age);
   record.until = std::max(record.until, std::min(wanted, latest));
-  ++version_;
+  ++extended_;
   return {wanted > latest ? LeaseOutcome::kClamped : LeaseOutcome::kDone, record.until};
 }
 
 // --- What comes back, and what does not
 
 void Leases::Return(uint32_t number, const When& when) {
+  records_.Disarm(number);
   Record& record = At(number);
   record.state = State::kReturned;
   ++returns_;
@@ -325,9 +287,10 @@ void Leases::Bury(uint32_t number, const When& when, Drop drop) {
     const uint32_t oldest = first_dead_;
     UnlinkDead(At(oldest));
     drop(At(oldest).held.emission);
-    FreeRecord(oldest);
+    records_.Free(oldest);
   }
   LetNextCome(number, when);
+  records_.Disarm(number);
   Record& record = At(number);
   record.state = State::kDead;
   record.died = when.at;
@@ -352,7 +315,7 @@ Leases::Answer Leases::TakeDead(const LeaseToken& token) {
   if (number == kNone || At(number).state != State::kDead) return {};
   const Ready emission = At(number).held.emission;
   UnlinkDead(At(number));
-  FreeRecord(number);
+  records_.Free(number);
   return {.outcome = LeaseOutcome::kDone, .over = true, .emission = emission};
 }
 
@@ -378,27 +341,13 @@ Leases::Answer Leases::Retry(const LeaseToken& token, const Instant& at) {
 }
 
 bool Leases::Expire(const Instant& at, size_t& budget, Drop drop) {
-  for (;;) {
-    Due due;
-    switch (deadlines_.Next(EngineTime(at.leases), budget, Asker{*this}, due)) {
-      case Deadlines::Found::kNothing: return true;
-      case Deadlines::Found::kOutOfBudget: return false;
-      case Deadlines::Found::kDue: break;
-    }
+  return records_.ApplyDue(EngineTime(at.leases), budget, [&](const Due& due) {
     Record& record = At(due.number);
-    record.armed = false;
-    if (record.state == State::kDelayed) {
-      Return(due.number, ByTime(due));
-      continue;
-    }
+    if (record.state == State::kDelayed) return Return(due.number, ByTime(due));
     ++ran_out_;
     record.why = DeadReason::kRanOut;
-    if (Dies(record)) {
-      Bury(due.number, ByTime(due), drop);
-    } else {
-      Return(due.number, ByTime(due));
-    }
-  }
+    Dies(record) ? Bury(due.number, ByTime(due), drop) : Return(due.number, ByTime(due));
+  });
 }
 
 bool Leases::ScanDead(uint32_t& place, size_t max, size_t& seen,
@@ -424,17 +373,18 @@ void Leases::CheckWhole() const {
   size_t holding = 0;
   records_.ForEach([&](uint32_t number) {
     const Record& record = At(number);
-    if (record.state == State::kFree) return;
     const bool armed = record.state == State::kLent || record.state == State::kDelayed;
-    if (armed) PLEAT_CHECK(record.armed);
+    PLEAT_CHECK(armed == (records_.cold(number).armed));
     dead += record.state == State::kDead;
     unacked += record.state != State::kDead && !record.fresh;
     never_out += record.fresh;
     const bool holds = record.state != State::kDead && record.state != State::kWaiting;
+    PLEAT_CHECK(holds == IsHolder(number));
     if (holds) PLEAT_CHECK(HolderOf(*record.held.key, record.held.hash) == number);
     holding += holds && !record.fresh;
     for (uint32_t n = holds ? record.first : kNone; n != kNone; n = WaiterAt(n).next) ++never_out;
   });
+  records_.CheckWhole();
   PLEAT_CHECK(dead == dead_ && unacked == unacked_ && never_out == new_ && holding == holding_);
   const Returned* before = nullptr;
   returned_.ForEach([&](const Returned& returned) {

@@ -17,12 +17,14 @@
 // A delivery is named by the place of its record, the same for as long as the lease is live, and by a number
 // of its own, so that a token finds its record in O(1), and a stale or forged one nothing.
 //
+// Records are entries of an ExpiringTable: indexed while they hold their key, armed while they are lent
+// or delayed. A nack's delay moves the deadline earlier.
+//
 // Invariants:
-//   - The deadlines have one reference to a record at most, from when it was lent or delayed last. If that ended
-//     early the reference is stale, and a record that needs another one before it is dropped moves to a new place.
-//   - `returned_` is in the order in which things came back.
-//   - Nothing that can be observed depends on which emissions of a held key were put into its line already, and
-//     which are still in the book's queue.
+//   - A key has at most one holder.
+//   - `returned_` is in the order in which emissions came back.
+//   - Nothing that can be observed depends on which emissions of a held key were put into its line
+//     already, and which are still in the book's queue.
 #pragma once
 
 #include <cstddef>
@@ -36,10 +38,10 @@
 
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"
+#include "engine/base/prefetch.h"
 #include "engine/outbox/paged_queue.h"
 #include "engine/outbox/ready.h"
-#include "engine/table/deadlines.h"
-#include "engine/table/key_index.h"
+#include "engine/table/expiring_table.h"
 #include "engine/table/packed_key.h"
 #include "engine/table/slab.h"
 
@@ -120,7 +122,7 @@ class Leases {
   // Takes back what has run out, and returns what was delayed, until `now`; looks at no more than `budget`, which
   // it lowers. Returns whether that was all.
   bool Expire(const Instant& at, size_t& budget, Drop drop);
-  LeaseTime NextDue() const noexcept { return LeaseTime(deadlines_.NextDue()); }
+  LeaseTime NextDue() const noexcept { return LeaseTime(records_.NextDue()); }
 
   // Shows the dead letters from `place` on; see FoldBook::Scan().
   bool ScanDead(uint32_t& place, size_t max, size_t& seen,
@@ -142,7 +144,6 @@ class Leases {
 
  private:
   enum class State : uint8_t {
-    kFree,  // nobody is here, but a reference of the deadlines may be left
     kLent,
     kDelayed,
     kReturned,
@@ -160,9 +161,8 @@ class Leases {
     LeaseTime last_leased{};
     LeaseTime died{};
     uint32_t deliveries = 0;
-    State state = State::kFree;
-    bool armed = false;  // the deadlines refer to it
-    bool fresh = true;   // it never went out
+    State state = State::kReleased;
+    bool fresh = true;  // it never went out
     DeadReason why = DeadReason::kRanOut;
     // Of a holder: the line behind it. Of a dead letter: its neighbours, younger and older.
     uint32_t first = kNone;
@@ -197,11 +197,14 @@ class Leases {
     bool operator<(const Released& other) const noexcept { return generation > other.generation; }
   };
 
-  struct Asker {
-    Leases& leases;
-    Deadlines::Answer operator()(uint32_t number) const noexcept;
+  // What the table asks about a record.
+  struct Records {
+    const Leases& leases;
+    uint32_t HashOf(uint32_t number) const noexcept { return leases.At(number).held.hash; }
+    EngineTime DueOf(uint32_t number) const noexcept { return EngineTime(leases.At(number).until); }
+    uint64_t OrderOf(uint32_t number) const noexcept { return leases.At(number).position; }
     void Prefetch(uint32_t number) const noexcept { pleat::Prefetch(&leases.At(number)); }
-    uint64_t Version() const noexcept { return leases.version_; }
+    uint64_t Version() const noexcept { return leases.extended_; }
   };
 
   // Deliveries whose outcome is remembered, so that an Ack() can be repeated.
@@ -215,9 +218,8 @@ class Leases {
     return *reinterpret_cast<Waiter*>(waiters_.hot(number));
   }
   uint32_t NewRecord(const Held& held);
-  void FreeRecord(uint32_t number);
-  uint32_t Arm(uint32_t number, State state, LeaseTime until);
-  void EndEarly(uint32_t number);
+  bool IsHolder(uint32_t number) const noexcept { return records_.cold(number).indexed; }
+  void Arm(uint32_t number, State state, LeaseTime until);
   LeaseToken TokenOf(uint32_t number) const noexcept;
   uint32_t RecordOf(const LeaseToken& token) const noexcept;
   uint32_t LiveRecordOf(const LeaseToken& token, LeaseTime now) const noexcept;
@@ -240,16 +242,14 @@ class Leases {
 
   const LeaseOptions options_;
   const LeaseToken origin_;
-  Slab<> records_;
+  ExpiringTable<Records, TicketBits> records_;  // its deadlines are in LeaseTime
   Slab<> waiters_;
-  KeyIndex index_;       // records by the key they hold
-  Deadlines deadlines_;  // in LeaseTime
   PagedQueue<Returned> returned_;
   std::vector<Released> released_;
   // By each of the latest deliveries, the first at 0, and so round: the generation that it acked, or kNotAcked.
   std::vector<uint64_t> acked_;
   uint64_t last_lease_ = 0;
-  uint64_t version_ = 0;         // counts whatever can change an answer
+  uint64_t extended_ = 0;        // counts the leases that were extended
   uint32_t first_dead_ = kNone;  // the oldest
   uint32_t last_dead_ = kNone;
   uint64_t returns_ = 0;

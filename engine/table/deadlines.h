@@ -1,23 +1,31 @@
-// Deadlines finds what is due, exactly and in order, while a deadline that only moves later costs
+// Deadlines finds the entries that are due, exactly and in order. A deadline that moves later costs
 // nothing at all.
 //
-// It orders time slots, not entries. A slot covers 1/4096 of a group's usual life and holds the
-// numbers of the entries armed in it, unsorted. Entries keep their own deadline; whoever moves it
-// later writes it there and nowhere else. When a slot's time comes, each of its entries is asked:
-// what is due later moves to its new slot, the rest is sorted into a run that gives the exact order
-// by (due, order); what is armed in a slot whose time has come already goes to a small heap beside
-// it. So an arm is a push, a later deadline is free, and `now` may lie anywhere inside a slot.
+// Deadlines orders time slots, not entries. A slot covers 1/4096 of an entry's usual life and holds
+// the numbers of the entries armed in it, unsorted. Such a number is a *reference*. An entry keeps
+// its own deadline; whoever moves the deadline later writes it there and nowhere else. When a
+// slot's time comes, each of its entries is asked for its deadline. Entries due later move to their
+// new slot; the others are sorted into a *run*, which gives the exact order by (due, order). An
+// entry armed in a slot whose time has come already goes to a small heap beside the run.
+//
+// So arming is a push, moving a deadline later is a plain write, and `now` may lie anywhere inside
+// a slot. Example: with a quiet period of 5 minutes a slot is 65 ms wide. A key folds a thousand
+// times a second for an hour; each fold writes the group's line, and about every 5 minutes the
+// group moves to another slot.
 //
 // Invariants:
-//   - An entry is armed at or before its deadline; never after. Its deadline never moves earlier.
+//   - A reference lies at or before its entry's deadline, never after it.
 //   - Everything in the slots is due after everything that Next() has given out.
-//   - An entry has one reference at most. That of an entry which ended before its deadline is
-//     stale: it is dropped when it surfaces, and stale ones are swept a few at a time, so that they
-//     stay below a constant share of the live ones. Until then the entry's number must not be used
-//     again; its owner, who is asked, learns there that it may be.
+//   - A number has at most one reference here. The reference of an entry that ended before its
+//     deadline is *stale*. A stale reference is dropped when its slot's time comes or when a sweep
+//     meets it. Sweeps look at a few references for each one that becomes stale, so that stale
+//     references stay below a constant share of all. A number must not be used again before its
+//     reference is dropped; its owner is told. (ExpiringTable does that, and moves deadlines
+//     earlier as well.)
 //
-// The slots' order is a Boost.Intrusive set; references lie in a slab of cache-line chunks. (After
-// the timing wheels of Varghese and Lauck, 1987, with a tree of slots in place of the wheel.)
+// The order of slots is a Boost.Intrusive set; references lie in a slab of cache-line chunks.
+// (After the timing wheels of Varghese and Lauck, 1987, with a tree of slots in place of the
+// wheel.)
 #pragma once
 
 #include <algorithm>
@@ -47,10 +55,8 @@ struct Due {
 
 class Deadlines {
  public:
-  // What an entry says when asked for its deadline. If it is not live, its reference is gone by
-  // that.
+  // The deadline of an entry, and its place among equal deadlines.
   struct Answer {
-    bool live;
     EngineTime due;
     uint64_t order;
   };
@@ -65,7 +71,8 @@ class Deadlines {
   // Notes that the entry is due at `due`. O(1), but O(log slots) for the first one of a slot.
   void Arm(uint32_t number, EngineTime due, uint64_t order);
 
-  // Files what an event has ended under the instant and order it surfaces with.
+  // Files an entry that an event has ended, under the instant and the order at which it is given
+  // out.
   void ArmEnded(const Due& due) { PushHeap(due); }
 
   // Nothing is due before this; kNever if nothing is armed. O(1).
@@ -75,9 +82,13 @@ class Deadlines {
     return run_.empty() && heap_.empty() && slots_.empty() && loading_ == nullptr;
   }
 
-  // The next entry due by `now`, earliest first. `ask(number)` gives an Answer, and
-  // `ask.Prefetch(number)` is called a little before; while `ask.Version()` stays the same, so do
-  // all answers. Every reference looked at takes one from `budget`.
+  // Finds the next entry due by `now`, earliest first. Each reference looked at takes one from
+  // `budget`. The owner answers for its entries through `ask`:
+  //   ask.Counts(number)    whether the reference counts; if not, it is stale and
+  //   ask.Drop(number)      tells that it is gone
+  //   ask(number)           an Answer, of a reference that counts
+  //   ask.Prefetch(number)  comes a little earlier
+  //   ask.Version()         while it stays the same, so do all answers
   template <class Ask>
   Found Next(EngineTime now, size_t& budget, const Ask& ask, Due& found) {
     for (;;) {
@@ -91,11 +102,11 @@ class Deadlines {
       const Due due = PopFirst(from_run);
       PLEAT_DCHECK(slots_.empty() || StartOf(*slots_.begin()) > due.ripe);
       if (!due.by_event && !(from_run && run_version_ == ask.Version())) {
-        const Answer answer = ask(due.number);
-        if (!answer.live) {
-          DropStale();
+        if (!ask.Counts(due.number)) {
+          DropStale(due.number, ask);
           continue;
         }
+        const Answer answer = ask(due.number);
         PLEAT_DCHECK(answer.due >= due.ripe);
         if (answer.due > due.ripe) {
           Arm(due.number, answer.due, answer.order);
@@ -107,8 +118,8 @@ class Deadlines {
     }
   }
 
-  // Tells that an armed entry has gone before its deadline. Sweeps a few references, so that stale
-  // ones do not pile up however often this happens.
+  // Tells that a reference is stale from now on. Sweeps a few others, so that stale references do
+  // not pile up however often this happens.
   template <class Ask>
   void NoteStale(const Ask& ask) {
     ++stale_;
@@ -199,9 +210,11 @@ class Deadlines {
     }
   }
 
-  void DropStale() noexcept {
+  template <class Ask>
+  void DropStale(uint32_t number, const Ask& ask) {
     PLEAT_DCHECK(stale_ > 0);
     --stale_;
+    ask.Drop(number);
   }
 
   // Moves the surfaced slot's entries on. Returns false when the budget ran out first.
@@ -216,10 +229,12 @@ class Deadlines {
         if (budget == 0) return false;
         --budget;
         const uint32_t number = loading_->refs[--loading_size_];
+        if (!ask.Counts(number)) {
+          DropStale(number, ask);
+          continue;
+        }
         const Answer answer = ask(number);
-        if (!answer.live) {
-          DropStale();
-        } else if (IndexOf(answer.due) >= surfaced_) {
+        if (IndexOf(answer.due) >= surfaced_) {
           Arm(number, answer.due, answer.order);
         } else {
           PLEAT_DCHECK(answer.due >= loading_from_);
@@ -268,10 +283,11 @@ class Deadlines {
   // stale ones are dropped each time it has doubled.
   template <class Ask>
   void SweepHeap(const Ask& ask) {
-    const size_t before = heap_.size();
-    std::erase_if(heap_, [&](const Due& due) { return !due.by_event && !ask(due.number).live; });
-    PLEAT_DCHECK(stale_ >= before - heap_.size());
-    stale_ -= before - heap_.size();
+    std::erase_if(heap_, [&](const Due& due) {
+      const bool stale = !due.by_event && !ask.Counts(due.number);
+      if (stale) DropStale(due.number, ask);
+      return stale;
+    });
     RebuildHeap();
     heap_sweep_at_ = std::max(kHeapSweepFrom, 2 * heap_.size());
   }
@@ -279,11 +295,11 @@ class Deadlines {
   template <class Ask>
   void SweepChunk(Slot& slot, Chunk& chunk, const Ask& ask) {
     for (size_t i = 0; i < (&chunk == slot.head ? slot.head_size : Chunk::kRefs);) {
-      if (ask(chunk.refs[i]).live) {
+      if (ask.Counts(chunk.refs[i])) {
         ++i;
         continue;
       }
-      DropStale();
+      DropStale(chunk.refs[i], ask);
       // The last reference of the head chunk fills the gap.
       Chunk* head = slot.head;
       chunk.refs[i] = head->refs[--slot.head_size];

@@ -1,5 +1,5 @@
-// One event on its way into a book: the key that it goes to, hashed, and its stamp. The event itself
-// is bytes that the book's owner knows how to read. Everything it refers to is the caller's.
+// One event on its way into a book: the key that it goes to, hashed, and its stamp. The event
+// itself is bytes that the book's owner knows how to read. Everything it refers to is the caller's.
 #pragma once
 
 #include <cstdint>

@@ -35,8 +35,8 @@
 //   - All other references are stale and counted. Making one stale pays for sweeping others, so
 //     that stale references stay below a constant share of all.
 //
-// Only tables whose `Cold` has a member `ticket` pay for tickets: 4 bytes an entry, and 8 for each
-// deadline that moved earlier.
+// Only tables whose `Cold` has a member `reference` pay for tickets: 4 bytes an entry, and 8 for
+// each deadline that moved earlier.
 #pragma once
 
 #include <concepts>
@@ -58,18 +58,18 @@ namespace pleat::inline v0_1 {
 // The cold part of an entry without anything of the owner's. An owner with a cold part of its own
 // gives it four members of these names.
 struct TableBits {
-  uint8_t taken : 1 = 0;     // an entry lives here
-  uint8_t indexed : 1 = 0;   // Find() finds it
-  uint8_t armed : 1 = 0;     // it has a deadline
-  uint8_t referred : 1 = 0;  // the deadlines hold its number, which stays out of use
+  bool taken : 1 = false;     // an entry lives here
+  bool indexed : 1 = false;   // Find() finds it
+  bool armed : 1 = false;     // it has a deadline
+  bool referred : 1 = false;  // the deadlines hold its number, which stays out of use
 };
 
 // The same for entries whose deadlines move earlier.
 struct TicketBits : TableBits {
-  uint32_t ticket = KeyIndex::kNone;  // the reference that counts, if it is not the direct one
+  uint32_t reference = KeyIndex::kNone;  // of an armed entry: the one that counts
 };
 
-// What a table asks its owner about an entry.
+// How a table asks its owner about an entry.
 template <class Entries>
 concept TableEntries = requires(const Entries& entries, uint32_t number) {
   { entries.HashOf(number) } -> std::same_as<uint32_t>;   // low half, of an indexed entry
@@ -85,7 +85,7 @@ class ExpiringTable {
  public:
   using Found = Deadlines::Found;
   static constexpr uint32_t kNone = KeyIndex::kNone;
-  static constexpr bool kMovesEarlier = requires(Cold cold) { cold.ticket; };
+  static constexpr bool kMovesEarlier = requires(Cold cold) { cold.reference; };
 
   // Entries of `stride` bytes, a multiple of 8. `usual_life`: how far ahead deadlines usually lie.
   ExpiringTable(PagePool& pool, size_t stride, Duration usual_life, const Entries& entries)
@@ -176,17 +176,13 @@ class ExpiringTable {
     PLEAT_DCHECK(due == entries_.DueOf(number) && order == entries_.OrderOf(number));
     Cold& cold = slab_.cold(number);
     PLEAT_DCHECK(cold.taken && (kMovesEarlier || !cold.referred));
-    uint32_t reference = number;
-    bool moves = false;
     if constexpr (kMovesEarlier) {
-      moves = cold.armed;
-      VoidTicketOf(number);
-      if (cold.referred) reference = NewTicketFor(number);
+      if (cold.armed || cold.referred) return ArmAgain(number);
+      cold.reference = number;
     }
     cold.armed = 1;
     cold.referred = 1;
-    deadlines_.Arm(reference, due, order);
-    if (moves) NoteStale();
+    deadlines_.Arm(number, due, order);
   }
 
   // Takes the deadline away, if there is one. O(1), and some references are swept.
@@ -257,7 +253,12 @@ class ExpiringTable {
   // Answers the deadlines.
   struct Asker {
     ExpiringTable& table;
-    Deadlines::Answer operator()(uint32_t reference) const { return table.Ask(reference); }
+    bool Counts(uint32_t reference) const { return table.Counts(reference); }
+    void Drop(uint32_t reference) const { table.Drop(reference); }
+    Deadlines::Answer operator()(uint32_t reference) const {
+      const uint32_t number = table.NumberOf(reference);
+      return {.due = table.entries_.DueOf(number), .order = table.entries_.OrderOf(number)};
+    }
     void Prefetch(uint32_t reference) const noexcept { table.PrefetchFor(reference); }
     uint64_t Version() const noexcept { return table.changes_ + table.entries_.Version(); }
   };
@@ -271,9 +272,9 @@ class ExpiringTable {
   Ticket& TicketAt(uint32_t reference) const noexcept {
     return *reinterpret_cast<Ticket*>(tickets_.hot(reference & ~kTicketBit));
   }
-  static bool HasTicket(const Cold& cold) noexcept {
-    if constexpr (kMovesEarlier) return cold.ticket != kNone;
-    return false;
+  // The entry that a reference is for, or kNone.
+  uint32_t NumberOf(uint32_t reference) const noexcept {
+    return IsTicket(reference) ? TicketAt(reference).number : reference;
   }
 
   void NoteStale() {
@@ -281,21 +282,17 @@ class ExpiringTable {
     deadlines_.NoteStale(Asker{*this});
   }
 
-  // What the deadlines are told of a reference. One that is stale is dropped by that.
-  Deadlines::Answer Ask(uint32_t reference) {
-    uint32_t number = reference;
-    if (IsTicket(reference)) {
-      number = TicketAt(reference).number;
-      if (number == kNone) {
-        tickets_.Free(reference & ~kTicketBit);
-        return {.live = false, .due = {}, .order = 0};
-      }
-    } else if (Cold& cold = slab_.cold(number); !cold.armed || HasTicket(cold)) {
-      cold.referred = 0;
-      if (!cold.taken) slab_.Free(number);
-      return {.live = false, .due = {}, .order = 0};
-    }
-    return {.live = true, .due = entries_.DueOf(number), .order = entries_.OrderOf(number)};
+  bool Counts(uint32_t reference) const noexcept {
+    if (IsTicket(reference)) return TicketAt(reference).number != kNone;
+    if constexpr (kMovesEarlier) return slab_.cold(reference).reference == reference;
+    return slab_.cold(reference).armed;
+  }
+
+  // A stale reference is gone.
+  void Drop(uint32_t reference) {
+    if (IsTicket(reference)) return tickets_.Free(reference & ~kTicketBit);
+    slab_.cold(reference).referred = 0;
+    if (!slab_.cold(reference).taken) slab_.Free(reference);
   }
 
   void PrefetchFor(uint32_t reference) const noexcept {
@@ -305,36 +302,42 @@ class ExpiringTable {
   }
 
   void NoteGivenOut(Due& due) {
-    if (IsTicket(due.number)) {
-      const uint32_t ticket = due.number & ~kTicketBit;
-      due.number = TicketAt(ticket).number;
-      tickets_.Free(ticket);
-      if constexpr (kMovesEarlier) slab_.cold(due.number).ticket = kNone;
-    } else {
-      slab_.cold(due.number).referred = 0;
-    }
-    slab_.cold(due.number).armed = 0;
+    const uint32_t reference = due.number;
+    due.number = NumberOf(reference);
+    Cold& cold = slab_.cold(due.number);
+    cold.armed = 0;
+    if constexpr (kMovesEarlier) cold.reference = kNone;
+    if (IsTicket(reference)) return tickets_.Free(reference & ~kTicketBit);
+    cold.referred = 0;
   }
 
-  // The next three are for tables with tickets.
+  // The next four are for tables with tickets.
+  [[gnu::noinline]] void ArmAgain(uint32_t number) {
+    Cold& cold = slab_.cold(number);
+    const bool moves = cold.armed;
+    VoidTicketOf(number);
+    cold.reference = cold.referred ? NewTicketFor(number) : number;
+    cold.armed = 1;
+    cold.referred = 1;
+    deadlines_.Arm(cold.reference, entries_.DueOf(number), entries_.OrderOf(number));
+    if (moves) NoteStale();
+  }
   uint32_t NewTicketFor(uint32_t number) {
     const uint32_t ticket = tickets_.Allocate();
-    PLEAT_CHECK(ticket < kTicketBit);
+    PLEAT_CHECK(ticket < kTicketBit - 1);  // so that no reference is kNone
     TicketAt(ticket) = {.number = number, .unused = 0};
-    slab_.cold(number).ticket = ticket;
     return ticket | kTicketBit;
   }
   void VoidTicketOf(uint32_t number) noexcept {
-    Cold& cold = slab_.cold(number);
-    if (cold.ticket == kNone) return;
-    TicketAt(cold.ticket).number = kNone;
-    cold.ticket = kNone;
+    uint32_t& reference = slab_.cold(number).reference;
+    if (reference != kNone && IsTicket(reference)) TicketAt(reference).number = kNone;
+    reference = kNone;
   }
   void FreeTickets() {
     deadlines_.ForEachReference([this](uint32_t reference, EngineTime) {
       if (IsTicket(reference)) tickets_.Free(reference & ~kTicketBit);
     });
-    slab_.ForEach([this](uint32_t number) { slab_.cold(number).ticket = kNone; });
+    slab_.ForEach([this](uint32_t number) { slab_.cold(number).reference = kNone; });
   }
 
   // What every lookup reads comes first.
@@ -355,20 +358,14 @@ void ExpiringTable<Entries, Cold, kIndexBits>::CheckWhole() const {
   size_t tickets = 0;
   size_t stale = 0;
   deadlines_.ForEachReference([&](uint32_t reference, EngineTime from) {
-    uint32_t number = reference;
-    bool counts = true;
     if (IsTicket(reference)) {
       ++tickets;
-      number = TicketAt(reference).number;
-      counts = number != kNone;
-      if constexpr (kMovesEarlier) {
-        PLEAT_CHECK(!counts || slab_.cold(number).ticket == (reference & ~kTicketBit));
-      }
     } else {
-      PLEAT_CHECK(direct.insert(number).second && slab_.Knows(number));
-      counts = slab_.cold(number).armed && !HasTicket(slab_.cold(number));
+      PLEAT_CHECK(slab_.Knows(reference) && direct.insert(reference).second);
     }
-    if (!counts) return void(++stale);
+    if (!Counts(reference)) return void(++stale);
+    const uint32_t number = NumberOf(reference);
+    if constexpr (kMovesEarlier) PLEAT_CHECK(slab_.cold(number).reference == reference);
     PLEAT_CHECK(slab_.cold(number).armed && counting.insert(number).second);
     PLEAT_CHECK(from <= entries_.DueOf(number));
   });
@@ -380,7 +377,8 @@ void ExpiringTable<Entries, Cold, kIndexBits>::CheckWhole() const {
     const Cold& cold = slab_.cold(number);
     used += cold.taken || cold.referred;
     PLEAT_CHECK(cold.taken || (!cold.indexed && !cold.armed));
-    PLEAT_CHECK(cold.armed == counting.contains(number) && (cold.armed || !HasTicket(cold)));
+    PLEAT_CHECK(cold.armed == counting.contains(number));
+    if constexpr (kMovesEarlier) PLEAT_CHECK(cold.armed == (cold.reference != kNone));
     PLEAT_CHECK(cold.referred == direct.contains(number));
     PLEAT_CHECK(!cold.armed || NextDue() <= entries_.DueOf(number));
     if (!cold.indexed) return;

@@ -36,7 +36,8 @@ class Slab {
       : pool_(pool),
         stride_(stride),
         per_chunk_(static_cast<uint32_t>(
-            std::clamp<size_t>(PagePool::kPageBytes / (stride + kColdBytes), 1, kPerChunkMax))) {
+            std::clamp<size_t>(PagePool::kPageBytes / (stride + kColdBytes), 1, kPerChunkMax))),
+        cold_offset_(per_chunk_ * stride) {
     PLEAT_CHECK(stride % 8 == 0 && stride > 0);
   }
   ~Slab() {
@@ -115,7 +116,7 @@ class Slab {
   }
   Cold& cold(uint32_t number) const noexcept {
     PLEAT_DCHECK(Knows(number));
-    std::byte* const first = chunks_[number >> kIndexBits] + per_chunk_ * stride_;
+    std::byte* const first = chunks_[number >> kIndexBits] + cold_offset_;
     return reinterpret_cast<Cold*>(first)[number & kIndexMask];
   }
 
@@ -187,6 +188,7 @@ class Slab {
   PagePool& pool_;
   const size_t stride_;
   const uint32_t per_chunk_;
+  const size_t cold_offset_;        // of a chunk's cold parts, behind its hot ones
   std::vector<std::byte*> chunks_;  // null: given back
   std::vector<Use> uses_;
   std::vector<uint64_t> room_;  // a bit for each chunk, those to come included

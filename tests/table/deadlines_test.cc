@@ -32,9 +32,10 @@ class DeadlinesFixture : public testing::Test {
   }
   struct Asker {
     const std::vector<Item>& items;
+    bool Counts(uint32_t number) const { return items[number].live; }
+    void Drop(uint32_t number) const { ASSERT_FALSE(items[number].live); }
     Deadlines::Answer operator()(uint32_t number) const {
-      const Item& item = items[number];
-      return {.live = item.live, .due = item.due, .order = item.order};
+      return {.due = items[number].due, .order = items[number].order};
     }
     void Prefetch(uint32_t number) const { ASSERT_LT(number, items.size()); }
     // Each is another one, as if everything had always changed; the books have real ones.
