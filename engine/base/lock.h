@@ -1,20 +1,20 @@
-// The lock of a partition: one compare-and-swap when free, a short spin when somebody holds it for
-// the few hundred nanoseconds of a fold, and a sleep in the kernel after that.
+// The lock of a partition. A free lock costs one compare-and-swap. A waiter spins for as long as a
+// few folds take (some hundred nanoseconds each) and then sleeps in the kernel.
 //
-// It is our own because the alternatives measured worse for sections this short (absl::Mutex halved
-// single folds on two threads), and because Clang's thread-safety analysis should see it.
+// The lock is our own because the alternatives measured worse for sections this short (absl::Mutex
+// halved single folds on two threads), and because Clang's thread-safety analysis should see it.
 //
-// When several threads fold into one key, each handing over costs as much as ten folds: the cache
-// lines of lock, book and group have to move. So a lock that is taken again and again while
-// somebody waits is *hot*, and for the next turns whoever finds it held waits long enough for the
-// holder to get hundreds of folds done. (Two threads on one key then fold nine tenths as fast as
-// one alone; spinning as usual, a fifth.)
+// When several threads fold into one key, each handing over costs as much as ten folds, because the
+// cache lines of lock, book and group have to move. So a lock that is taken again and again while
+// somebody waits is *hot*. For the next turns, a thread that finds a hot lock held waits long
+// enough for the holder to get hundreds of folds done. (Two threads on one key then fold nine
+// tenths as fast as one alone; with usual spinning, a fifth.)
 //
-// Not recursive, and not fair: who comes may get it before those who wait. That is right among
-// folds. But who holds it for some ten microseconds and more, again and again, would let them
-// starve. So such a call takes it by LockForLong() and gives it back by HandOver(): all others who
-// wait by then are *owed* a turn, and have it before anybody who comes later. Among themselves,
-// long calls owe each other nothing.
+// The lock is not recursive and not fair: a newcomer may get it before those who wait. That is
+// right among folds. But a call that holds the lock for ten microseconds and more, again and again,
+// would let the others starve. Such a call locks with LockForLong() and unlocks with HandOver():
+// all others who wait by then are *owed* a turn, and have it before anybody who comes later. Long
+// calls owe each other nothing.
 #pragma once
 
 #include <atomic>
@@ -64,32 +64,32 @@ class ABSL_LOCKABLE Lock {
   uint32_t waiting() const noexcept { return line_.load(std::memory_order_relaxed) / kPlace; }
 
  private:
-  // The low three bits; the others count the turns, that is, how often it was unlocked. kAsleep:
-  // somebody may sleep. Who wakes up leaves it set, because there may be more sleepers; the price
-  // is one needless wake-up call, never a lost one. kOwed: only those may take it who are owed a
-  // turn. A lock that is free for all is 0 here.
+  // The low three bits of `state_`. The other bits count the turns: how often the lock was
+  // unlocked. kAsleep: somebody may sleep. A thread that wakes up leaves the bit set, because there
+  // may be more sleepers; the price is one needless wake-up call, never a lost one. kOwed: only
+  // threads that are owed a turn may take the lock. All three are 0 while the lock is free for all.
   static constexpr uint32_t kHeld = 1;
   static constexpr uint32_t kAsleep = 2;
   static constexpr uint32_t kTaken = kHeld | kAsleep;
   static constexpr uint32_t kOwed = 4;
   static constexpr uint32_t kTurn = 8;
 
-  // The line of those who wait: a bit that changes with each round of turns owed, and how many have
-  // come since the last one began. Who came in the round before this one is owed a turn. Long calls
-  // come in none.
+  // `line_`, the line of waiting threads: a bit that changes with each round of turns owed, and the
+  // number of threads that came since that round began. A thread that came in the round before is
+  // owed a turn. Long calls belong to no round.
   static constexpr uint32_t kRound = 1;
   static constexpr uint32_t kPlace = 2;
   static constexpr uint32_t kNoRound = 2;
 
-  // So many looks before going to sleep. The first comes after one pause, which is a fold that is
-  // about to end, and each wait is twice as long as the one before; when hot, all of them are some
-  // ten microseconds.
+  // How many times a thread looks at the lock before it sleeps. The first look comes after one
+  // pause, when a fold may be about to end; each wait is twice as long as the one before. At a hot
+  // lock all waits are some ten microseconds.
   static constexpr int kLooks = 9;
   static constexpr int kHotLooks = 20;
   static constexpr int kHotPauses = 1024;
 
-  // Hot: kHotStreak times in a row somebody who waited saw others take kHotPassed turns meanwhile,
-  // which only who comes back at once can do; for kHotTurns.
+  // A lock becomes hot, for kHotTurns, when kHotStreak times in a row a waiting thread saw others
+  // take kHotPassed turns meanwhile: somebody comes back at once, again and again.
   static constexpr uint32_t kHotStreak = 4;
   static constexpr uint32_t kHotPassed = 2;
   static constexpr uint32_t kHotTurns = 10'000;

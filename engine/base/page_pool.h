@@ -1,12 +1,14 @@
-// A PagePool is where an engine's tables get their memory: pages of 64 KiB, cut from extents of 2
-// MiB that the kernel may back with one huge page each.
+// A PagePool gives an engine's tables their memory: pages of 64 KiB, cut from extents of 2 MiB that
+// the kernel may back with one huge page each.
 //
 // Huge pages matter because a fold touches two cache lines at random: with pages of 4 KiB each of
-// them also misses the processor's cache of page addresses. They are only offered beyond the first
-// `plain_bytes`, so that a small engine, which touches the beginning of a few pages, stays small.
+// the two also misses the processor's cache of page addresses. Huge pages are requested only beyond
+// the first `plain_bytes`, so that a small engine, which touches the beginning of a few pages,
+// stays small.
 //
-// Memory comes back: pages are handed out from the lowest extent that has one, and an extent whose
-// pages have all been returned goes back to the system, but for one that is kept for the next need.
+// Memory goes back. Pages come from the lowest extent that has one free. When all pages of an
+// extent have been returned, the extent goes back to the system; one empty extent is kept for the
+// next need.
 //
 // Thread safety: any thread, any time.
 #pragma once
@@ -37,7 +39,7 @@ class PagePool {
   std::byte* Take();
   void Return(std::byte* page) noexcept;
 
-  // What it holds from the system, in pages handed out or not.
+  // The bytes that the pool has from the system, in pages handed out and in free ones.
   size_t held_bytes() const;
 
  private:

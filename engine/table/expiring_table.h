@@ -9,14 +9,14 @@
 //     Arm()   / Disarm()       armed: Next() gives it out at its deadline, which disarms it
 //   Free() -> no longer taken
 //
-// The bits are independent: a group that its key's next event has overtaken is armed but not
-// indexed, one that waits to be popped is neither.
+// The bits are independent. Example: a group that its key's next event has overtaken is armed but
+// not indexed; a group that waits to be popped is neither.
 //
-// A deadline moves later by a plain write of the owner's; the table is not told. To move a deadline
-// earlier, write it and call Arm() again.
+// The owner moves a deadline later by a plain write; the table is not told. To move a deadline
+// earlier, the owner writes it and calls Arm() again.
 //
-// References. The deadlines keep numbers, and drop a number only when its instant comes or when a
-// sweep meets it. A reference that counts no longer is stale.
+// References. The deadlines keep numbers. They drop a number only when its instant comes or when a
+// sweep meets it, so some numbers there are *stale*: they count no longer.
 //   - Arm() of an entry without a reference makes a *direct* one: the entry's number. The number
 //     stays out of use (`referred`) until that reference is dropped, even if the entry has been
 //     freed.

@@ -1,8 +1,8 @@
-// A KeyArena keeps the bytes of long keys: a slab for every class of sizes, so that they lie close
-// together in the pool's pages, cost no call of malloc, and go back to the pool.
+// A KeyArena keeps the bytes of long keys. It has a slab for each class of sizes, so that keys lie
+// close together in the pool's pages, cost no call of malloc, and go back to the pool.
 //
-// Classes are 16 bytes apart up to 128, then four to every doubling: at most a fifth of a key is
-// lost. Each place begins with its number. What is longer than 4 KiB gets memory of its own.
+// Classes are 16 bytes apart up to 128, then four to every doubling: at most a fifth of a place is
+// unused. Each place begins with its number. A key longer than 4 KiB gets memory of its own.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class KeyArena {
  public:
   explicit KeyArena(PagePool& pool) : pool_(pool) {}
 
-  // The key, a long one with a copy of its bytes; give it back with Release().
+  // A short key as it is; a long key with a copy of its bytes. Give the key back with Release().
   PackedKey Keep(const PackedKey& key) { return key.is_long() ? PackedKey(Copy(key.view())) : key; }
 
   void Release(const PackedKey& key) noexcept {
@@ -40,7 +40,7 @@ class KeyArena {
     slabs_[ClassOf(bytes)]->Free(number);
   }
 
-  // What keeping it takes.
+  // The bytes that keeping the key takes beside its 24.
   static size_t BytesFor(const PackedKey& key) noexcept {
     if (!key.is_long()) return 0;
     const size_t bytes = key.size() + sizeof(uint32_t);

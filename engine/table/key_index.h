@@ -14,11 +14,11 @@
 // once in several thousand lookups.
 //
 // Invariants:
-//   - A key's home bucket is chosen by the low 6 bits of its hash, its segment by the top `depth`
-//     bits of the low 32. It lies in its home bucket or, that being full, in the next one with
-//     room, around the segment.
-//   - `overflow` counts the keys that passed over the bucket on their way to a later one; a search
-//     that meets 0 ends there. So erasing leaves no tombstone.
+//   - The low 6 bits of a key's hash choose its home bucket, the top `depth` bits of the low 32 its
+//     segment. A key lies in its home bucket, or, if that was full, in the next bucket with room,
+//     around the segment.
+//   - `overflow` counts the keys that passed over a bucket on their way to a later one. A search
+//     ends at a bucket whose count is 0. So erasing leaves no tombstone.
 //   - A segment that is 85 % full is split by one more bit of the hash: at most 640 numbers move,
 //     whatever the size of the table. (Fagin et al., "Extendible hashing", 1979.)
 //   - A segment that an erase leaves less than a third full becomes one with the segment that the
@@ -66,7 +66,7 @@ class KeyIndex {
     return kNone;
   }
 
-  // For whoever looks up many keys: brings the home bucket of a hash towards the cache.
+  // Brings the home bucket of a hash towards the cache, for a caller that looks up many keys.
   void Prefetch(uint64_t hash) const noexcept {
     pleat::Prefetch(&SegmentOf(hash).buckets[HomeOf(hash)]);
   }
@@ -76,8 +76,8 @@ class KeyIndex {
     return Find(hash, [](uint32_t) { return true; });
   }
 
-  // How many buckets Find() reads, one cache line each, when nothing matches before `number` does
-  // or the search ends: what a lookup costs.
+  // How many buckets, one cache line each, a Find() reads that ends at `number`: the price of a
+  // lookup.
   uint32_t BucketsRead(uint64_t hash, uint32_t number) const;
 
   // Adds a number whose key is not there yet. `hash_of(number)` gives the hash's low 32 bits of any
@@ -156,8 +156,8 @@ class KeyIndex {
   };
   static_assert(sizeof(Segment) == 4096);
 
-  // What a segment holds, taken out of it; the hashes are looked up all at once, so that the misses
-  // that this costs overlap.
+  // The contents of a segment, taken out of it. All hashes are looked up together, so that their
+  // cache misses overlap.
   struct Contents {
     uint32_t size = 0;
     uint32_t hashes[kBuckets * kWays];

@@ -7,8 +7,8 @@
 //            byte = kLong
 //
 // Both hashes of a short key are taken from its words. A key is packed for every fold, so it is put
-// together in registers: bytes written one by one and read back as words would stall on the way
-// through memory.
+// together in registers: bytes that are written one by one and read back as words would stall on
+// their way through memory.
 #pragma once
 
 #include <bit>

@@ -1,11 +1,13 @@
-// A Slab hands out numbered places of one size that never move. What a fold touches lies in the hot
-// part of a place (one cache line, for a small state); what only opening and closing touch lies in
-// a parallel array of `Cold`, so that it does not dilute the hot lines.
+// A Slab hands out numbered places of one size. A place never moves while it is taken.
 //
-// A number is a chunk and an index inside it. A chunk is one page of the pool: first the hot parts,
-// then the cold ones. A new place always comes from the lowest chunk that has one, last freed first
-// within the chunk (that line is likely still in the cache), so that after a spike the higher
-// chunks run empty and go back to the pool.
+// A place has two parts. The hot part (one cache line, for a small state) holds the bytes that
+// every fold touches. Bytes that only opening and closing touch lie in a parallel array of `Cold`,
+// so that they do not dilute the hot lines.
+//
+// A number is a chunk and an index inside the chunk. A chunk is one page of the pool: first the hot
+// parts, then the cold ones. A new place always comes from the lowest chunk that has one free, and
+// within the chunk from the place that was freed last, because its line is likely still in the
+// cache. So after a spike the higher chunks run empty and go back to the pool.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +49,7 @@ class Slab {
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
 
-  // A place with whatever is in its memory.
+  // A free place. Its bytes are undefined. O(1).
   uint32_t Allocate() {
     uint32_t chunk = ChunkWithRoom();
     Use& use = uses_[chunk];
@@ -102,9 +104,9 @@ class Slab {
     return taken;
   }
 
-  // Whether the place was handed out since its chunk was last taken from the pool, be it free again
-  // by now. Only then is there anything to look at: for whoever keeps numbers longer than their
-  // places.
+  // Whether the place was handed out since its chunk was last taken from the pool; it may be free
+  // again by now. Only such a place has bytes to look at. For owners that keep numbers longer than
+  // places, such as a lease's token.
   bool Knows(uint32_t number) const noexcept {
     const uint32_t chunk = number >> kIndexBits;
     return chunk < uses_.size() && (number & kIndexMask) < uses_[chunk].fresh;
@@ -120,8 +122,8 @@ class Slab {
     return reinterpret_cast<Cold*>(first)[number & kIndexMask];
   }
 
-  // Calls `visit(number)` for every place that was ever handed out and whose chunk is still there:
-  // for all that are taken and, among them, some that are free, which the caller has to tell apart.
+  // Calls `visit(number)` for every place that Knows() knows: all taken places, and some free ones,
+  // which the caller has to tell apart.
   template <class Visit>
   void ForEach(const Visit& visit) const {
     for (uint32_t chunk = 0; chunk < chunks_.size(); ++chunk) {
@@ -131,9 +133,8 @@ class Slab {
     }
   }
 
-  // The same from `place` on, as long as `visit(number)` says to go on; `place` is then where it
-  // did not. Returns whether it came to the end. Whatever lives meanwhile keeps its place in this
-  // order.
+  // The same from `place` on, until `visit(number)` returns false; `place` is that number then.
+  // Returns whether the end was reached. Places that stay taken keep their place in this order.
   template <class Visit>
   bool ForEachFrom(uint32_t& place, const Visit& visit) const {
     uint32_t index = place & kIndexMask;
