@@ -19,8 +19,8 @@ std::string_view Inside(std::string_view quoted) noexcept {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-// Takes the next byte that a canonical string stands for off the front of its inside; -1 at its end. A
-// canonical escape stands for one byte.
+// Takes the next byte that a canonical string stands for off the front of its inside; -1 at its
+// end. A canonical escape stands for one byte.
 int TakeByte(std::string_view& inside) noexcept {
   if (inside.empty()) return -1;
   char byte = inside[0];

@@ -1,7 +1,8 @@
-// A Condition made ready to be asked: the paths of its comparisons are places by number.
+// A Condition made ready to be evaluated: each path of its comparisons became the number of a
+// place.
 //
-// A scalar stands here as its canonical text, empty if it is absent, so that two are equal if their
-// texts are, and numbers if their values are. It never changes after it was made.
+// Scalars are compared by their canonical text, which is empty for an absent member; numbers by
+// their value. A plan never changes after it was made.
 #pragma once
 
 #include <algorithm>
@@ -14,21 +15,22 @@
 
 namespace pleat::inline v0_1 {
 
-// Whether `left OP right` holds, for the OP of a comparison. `left` is the text of any value, canonical
-// if it is a scalar, or empty; `right` is a scalar's.
+// Whether `left OP right` holds, for the OP of a comparison. `left` is the text of any value,
+// canonical if it is a scalar, or empty; `right` is a scalar's.
 bool Compares(Condition::Kind op, std::string_view left, std::string_view right) noexcept;
 
 class ConditionPlan {
  public:
   ConditionPlan() = default;
 
-  // `place_of` gives the place of what a path names. REQUIRES: a checked condition, or kNone.
+  // `place_of` returns the place of a path. REQUIRES: a checked condition, or kNone.
   ConditionPlan(const Condition& condition, absl::FunctionRef<int(const std::string&)> place_of);
 
-  // Of kNone, which never holds.
+  // Whether there is no condition. An empty one never holds.
   bool empty() const noexcept { return kind_ == Condition::Kind::kNone; }
 
-  // Whether it holds, where `text_at(place)` gives the values' texts, each until the next call.
+  // Whether the condition holds for the values whose texts `text_at(place)` returns. Each text has
+  // to stay until the next call of `text_at`.
   template <class TextAt>
   bool Holds(const TextAt& text_at) const {
     const auto holds = [&](const ConditionPlan& part) { return part.Holds(text_at); };

@@ -29,7 +29,7 @@ constexpr KindName kOperators[] = {
 };
 constexpr KindName kGroups[] = {{"all", Kind::kAll}, {"any", Kind::kAny}, {"not", Kind::kNot}};
 
-// What other languages write, and what to write instead.
+// Operators of other languages, and ours that replace them.
 constexpr std::pair<std::string_view, std::string_view> kSlips[] = {
     {"==", "write ="},
     {"=>", "write >="},
@@ -76,8 +76,8 @@ bool IsSame(std::string_view text, std::string_view lower_case) {
   });
 }
 
-// Whether another condition follows behind an `and` or an `or`. Such a word may well be part of a text:
-// it joins conditions if it is in capitals, or if a comparison comes behind it.
+// Whether another condition follows behind an `and` or an `or`. Such a word may well be part of a
+// text: it joins conditions if it is in capitals, or if a comparison comes behind it.
 bool JoinsConditions(std::string_view text) {
   if (text.find("&&") != text.npos || text.find("||") != text.npos) return true;
   for (size_t at = 0, end = 0; at < text.size(); at = end + 1) {

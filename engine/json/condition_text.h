@@ -4,9 +4,9 @@
 //   part:        a JSON string with a comparison, or such an object
 //   comparison:  PATH OP VALUE, white space around each allowed
 //
-// PATH is a JSON string in quotes, or anything else up to the first operator. VALUE is a JSON scalar, or
-// else text. What is likely a slip (==, =>, &&, AND, not, True, a comma, single quotes) is an error that
-// says how to write it, or, if it is meant, to put it in quotes.
+// PATH is a JSON string in quotes, or anything else up to the first operator. VALUE is a JSON
+// scalar, or else text. A likely slip (==, =>, &&, AND, not, True, a comma, single quotes) is an
+// error that says how to write it, or, if it is meant, to put it in quotes.
 #pragma once
 
 #include <string>

@@ -35,8 +35,8 @@ size_t NumberLength(std::string_view text) noexcept {
   return end == fraction ? 0 : end;
 }
 
-// number * unit, cut; false on overflow. Of the fraction the last digit comes first, so that each step
-// cuts no more than the whole would: nothing is lost however many digits there are.
+// number * unit, cut; false on overflow. Of the fraction the last digit comes first, so that each
+// step cuts no more than the whole would: nothing is lost however many digits there are.
 bool Multiply(std::string_view number, int64_t unit, int64_t& out) noexcept {
   const size_t point = std::min(number.find('.'), number.size());
   int64_t fraction = 0;

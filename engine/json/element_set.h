@@ -1,11 +1,11 @@
-// The elements that a merge keeps, in order of arrival: each once (`set`, `keys`, `distinct`), or as
-// often as they come (`array`, `concat`).
+// The elements that a merge keeps, in order of arrival: each once (`set`, `keys`, `distinct`), or
+// as often as they come (`array`, `concat`).
 //
-// They lie one after the other, a length before each: the first few bytes in the set itself, so that
-// a group with one or two short elements owns nothing, and more in one block on the heap. A few are
-// compared one by one; from kIndexedSize on a hash table of their places does the finding. Like
-// SmallText it is plain data: all zeros is the empty set, its bytes may be moved, and the owner calls
-// Clear().
+// Elements lie one after the other, each with its length before it: the first few bytes in the set
+// itself, so that a group with one or two short elements owns no heap memory, and more in one block
+// on the heap. A few elements are compared one by one; from kIndexedSize on a hash table of their
+// places finds them. A set is plain data, like SmallText: all zeros is the empty set, the bytes may
+// be moved, and the owner calls Clear().
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ namespace pleat::inline v0_1 {
 
 class ElementSet {
  public:
-  // Adds `element` unless it is in; where there are `bound` elements already, it cuts instead.
+  // Adds `element` unless the set has it. A set that has `bound` elements is cut instead.
   void Add(std::string_view element, uint64_t bound = UINT64_MAX);
 
-  // The same for one that may be in. Not to be mixed with Add().
+  // Adds `element` even if the set has it. REQUIRES: Add() is never called on the same set.
   void Push(std::string_view element, uint64_t bound = UINT64_MAX);
 
-  // From now on nothing is added, in O(1).
+  // Later elements are no longer added. O(1).
   void Cut() noexcept { state_ |= kCut; }
   bool cut() const noexcept { return (state_ & kCut) != 0; }
 
@@ -35,10 +35,10 @@ class ElementSet {
   void AppendTo(LineWriter& out) const;
   void AppendTo(LineWriter& out, std::string_view separator) const;
 
-  // What it owns, in O(1).
+  // The heap memory that the set owns, in O(1).
   size_t heap_bytes() const noexcept;
 
-  // Makes a set that is a copy of another one's bytes a set of its own.
+  // Makes a set that is a copy of another set's bytes own its heap memory.
   void Detach();
 
   void Clear() noexcept;
@@ -46,7 +46,7 @@ class ElementSet {
  private:
   struct Block;
 
-  // With the state's other 56 bytes it fills one and a half cache lines.
+  // With the other 56 bytes of the state, the set fills one and a half cache lines.
   static constexpr size_t kInlineBytes = 39;
 
   static constexpr uint8_t kOnHeap = 0x80;

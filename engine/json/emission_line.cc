@@ -106,7 +106,8 @@ void EmissionPrinter::AppendKey(std::string_view key, LineWriter& out) const {
 // "_fold":{"count":4,"first":T,"last":T,"closed":T,"reason":"quiet"}
 void EmissionPrinter::AppendMeta(const GroupInfo& info, EngineTime closed, std::string_view reason,
                                  MoreMeta more, LineWriter& out) {
-  // 68 of names, 20 of count, 3 x 27 of times, 10 of reason; 38 of revision, 46 of corrects, 40 of id.
+  // 68 of names, 20 of count, 3 x 27 of times, 10 of reason; 38 of revision, 46 of corrects, 40 of
+  // id.
   constexpr size_t kBytesMax = 384;
   Cursor to{out.Reserve(kBytesMax)};
   const auto put_time = [&](std::string_view label, TimestampWriter& writer, EngineTime at) {

@@ -21,7 +21,8 @@ class EmissionPrinter {
   // Appends the line of `group`, its '\n' included. Does not touch the state's ownership.
   void Append(const ClosedGroup& group, LineWriter& out);
 
-  // The same for a group that is open at `now`. It is no emission, so that it has neither revision nor id.
+  // The same for a group that is open at `now`. It is no emission, so that it has neither revision
+  // nor id.
   void AppendOpen(std::string_view key, const GroupInfo& info, const void* state, EngineTime now,
                   LineWriter& out);
 

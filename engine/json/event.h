@@ -1,8 +1,8 @@
-// One event as it was read from a line: its key, its stamp, its marks, and the values that were wanted
-// of it, each in the form in which it was wanted.
+// One event as it was read from a line: its stamp, its marks, and the values that a plan wants,
+// each in the form that is wanted.
 //
-// All texts are canonical (text.h). They lie in the line itself where the text there is canonical as
-// it stands, and else in the batch that the event belongs to (event_batch.h).
+// All texts are canonical (text.h). A text lies in the line itself if it is canonical there, and
+// else in the batch of the event (event_batch.h).
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ enum class ValueForm : uint8_t {
   kNumber,      // a number, also as text
   kPiece,       // the text of a scalar; of a string without its quotes
   kElements,    // the elements of an array; of any other value its text
-  kIdentities,  // the same, but of each long one a mark that stands for it
+  kIdentities,  // the same, but a short mark in place of each long one
   kNames,       // the member names of an object
   kLine,        // the whole line, no member
   kMembers,     // names and values of the members at the top that nobody else takes

@@ -1,7 +1,7 @@
 // Events read from lines and not folded yet, side by side as Folder::FoldBatch wants them.
 //
-// Events refer to texts in their lines and in the batch (event.h), so the lines have to stay as long as
-// the events are needed. Filling a batch again allocates nothing in the steady state.
+// Events refer to texts in their lines and in the batch (event.h), so the lines have to stay as
+// long as the events are needed. Filling a batch again allocates nothing in the steady state.
 #pragma once
 
 #include <algorithm>

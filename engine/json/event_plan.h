@@ -1,8 +1,8 @@
-// An EventSpec made ready to run: every path becomes a slot of one tree, so that one walk over a line
-// finds all values.
+// An EventSpec made ready to run: every path becomes a slot of one tree, so that one walk over a
+// line finds all values.
 //
-// A collection adds the marks and the values that it wants besides key and time. Afterwards the plan
-// never changes, so that any thread may read it.
+// A collection adds the marks and the values that it wants besides key and time. Afterwards the
+// plan never changes, so that any thread may read it.
 #pragma once
 
 #include <array>

@@ -54,7 +54,8 @@ EventReader::Kind EventReader::Bad(std::string_view reason) noexcept {
 }
 
 EventReader::Kind EventReader::Read(std::string_view line, EventBatch& batch) {
-  // A line over the limit may be only the beginning of one, so that blanks at its front say nothing.
+  // A line over the limit may be only the beginning of one, so that blanks at its front say
+  // nothing.
   if (line.size() <= kLineBytesMax && IsBlank(line)) return Kind::kBlank;
   line_ = line;
   const std::string_view wrong = scanner_.Scan(line);

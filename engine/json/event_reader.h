@@ -34,12 +34,13 @@ class EventReader {
   explicit EventReader(const EventPlan& plan)
       : plan_(plan), scanner_(plan.paths), unseen_(plan.paths.slots()) {}
 
-  // Reads one line. Adds a usable event to `batch`, unless the event only flushes or cancels. Events that
-  // the caller has to stamp have no stamp yet. REQUIRES: kLinePaddingBytes readable bytes follow.
+  // Reads one line. Adds a usable event to `batch`, unless the event only flushes or cancels.
+  // Events that the caller has to stamp have no stamp yet. REQUIRES: kLinePaddingBytes readable
+  // bytes follow.
   Kind Read(std::string_view line, EventBatch& batch);
 
-  // The same for the lines of `text`, which are handed to ReadNext() one after the other. Returns false
-  // if they have to be read one by one. REQUIRES: no line is longer than kLineBytesMax.
+  // The same for the lines of `text`, which are handed to ReadNext() one after the other. Returns
+  // false if they have to be read one by one. REQUIRES: no line is longer than kLineBytesMax.
   bool Index(std::string_view text) { return scanner_.Index(text); }
   Kind ReadNext(std::string_view line, EventBatch& batch);
 

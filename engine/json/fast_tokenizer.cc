@@ -1,9 +1,9 @@
 // The tokenizer over simdjson, and the only file of the libraries that includes it.
 //
-// simdjson works in two stages. The first finds the tokens and checks UTF-8, control characters and the
-// ends of strings. The second, or On-Demand, reads values: On-Demand checks only the values that
-// somebody asks for, and converts them. We need the opposite, every value checked and none converted,
-// so this file runs the first stage by itself.
+// simdjson works in two stages. The first finds the tokens and checks UTF-8, control characters and
+// the ends of strings. The second, or On-Demand, reads values: On-Demand checks only the values
+// that somebody asks for, and converts them. We need the opposite, every value checked and none
+// converted, so this file runs the first stage by itself.
 //
 // That stage is marked "for internal implementation use". It has kept its form from 3.0 to 4.6. The
 // checks that guard against a change are listed in tokens.h.

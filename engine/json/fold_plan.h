@@ -1,9 +1,9 @@
-// A FoldSpec made ready to run: what is read of a line (EventPlan), and the place of every merge in the
-// state of a group.
+// A FoldSpec made ready to run: the values to read from a line (EventPlan), and the place of every
+// merge in the state of a group.
 //
-// A plan never changes after it was made (but for a scratch text), so that any thread may read it. The
-// engine passes it as the context to the functions in ops(). A state begins with the number of heap
-// bytes that it owns.
+// A plan never changes after it was made (but for a scratch text), so that any thread may read it.
+// The engine passes it as the context to the functions in ops(). A state begins with the number of
+// heap bytes that it owns.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct FoldPlan {
   // The functions with which an engine keeps our states. They refer to this plan.
   StateOps ops() noexcept;
 
-  // Appends the merged values of `state`, each with a comma and its name before it. Adds the names of
-  // those with a caveat to `names`.
+  // Appends the merged values of `state`, each with a comma and its name before it. Adds the names
+  // of those with a caveat to `names`.
   void AppendMerges(const void* state, LineWriter& out, CaveatNames& names) const;
 
   // The values of an event are those of `merges`, in their order, and then that of the rest.
@@ -60,7 +60,8 @@ struct FoldPlan {
   bool emission_ids = false;  // likewise
   ConditionPlan close_when;   // its places are merges
 
-  // The merged values that close_when compares are written here. Only the thread that folds uses it.
+  // The merged values that close_when compares are written here. Only the thread that folds uses
+  // it.
   LineWriter merged_text;
 
   uint32_t weight_offset = 0;  // of the sum of line bytes in the state; 0: none

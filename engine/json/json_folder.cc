@@ -88,7 +88,7 @@ class TakenGroups {
 
 class [[gnu::visibility("hidden")]] JsonFolder::Impl {
  public:
-  // `plan` belongs to the engine, as what is left in the collection does.
+  // The engine owns `plan`, as it owns the groups that are left in the collection.
   Impl(const AnyFolder& folder, const FoldPlan& plan, const FoldSpec& spec)
       : plan_(plan),
         folder_(folder),
@@ -174,7 +174,7 @@ void JsonFolder::Impl::Stamp(std::span<KeyedEvent<LineEvent>> events,
   for (KeyedEvent<LineEvent>& each : events) each.at = each.event.at = arrival;
 }
 
-// What the outcome of one event means for its line.
+// The result of a line whose event had this outcome.
 LineResult JsonFolder::Impl::Count(FoldOutcome outcome, const KeyedEvent<LineEvent>& keyed) {
   if (outcome == FoldOutcome::kFuture) return Bad(bad_line::kFuture);
   if (outcome != FoldOutcome::kStopped) {
@@ -194,7 +194,7 @@ std::string_view JsonFolder::Impl::ConflictOf(const KeyedEvent<LineEvent>& keyed
   return conflict_;
 }
 
-// It moves time as an event that is folded would, and what is due closes before it.
+// A control line moves time as a folded event would, and groups that are due close before it acts.
 LineResult JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime arrival) noexcept {
   const EngineTime at = plan_.events.time_slot != PathTree::kNone ? control.at : arrival;
   const ControlOutcome outcome =
@@ -262,7 +262,7 @@ size_t JsonFolder::Impl::BatchSize(size_t events) const noexcept {
   return folder_.sizes().open_groups + size > max_groups_ ? 1 : size;
 }
 
-// Folds the events up to `end`; false if it was told to stop.
+// Folds the events up to `end`. Returns false if `on_unusual` said to stop.
 bool JsonFolder::Impl::FoldEvents(ReadLines& lines, size_t end, OnUnusualLine on_unusual) {
   const std::span<const KeyedEvent<LineEvent>> events = lines.batch().events;
   while (lines.next_event < end) {
@@ -333,8 +333,7 @@ absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(Engine& engine, std
                                                              const FoldSpec& spec) {
   if (absl::Status status = Validate(spec); !status.ok()) return status;
   const auto plan = std::make_shared<FoldPlan>(spec);
-  absl::StatusOr<AnyFolder> folder =
-      AnyFolder::Open(engine, name, spec.folder, plan->ops(), plan);
+  absl::StatusOr<AnyFolder> folder = AnyFolder::Open(engine, name, spec.folder, plan->ops(), plan);
   if (!folder.ok()) return folder.status();
   return std::unique_ptr<JsonFolder>(new JsonFolder(std::make_unique<Impl>(*folder, *plan, spec)));
 }

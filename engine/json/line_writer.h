@@ -1,5 +1,5 @@
-// Text that grows at its end. A std::string does that too, but in a call for each piece, and a line of
-// output has twenty.
+// Text that grows at its end. A std::string does so too, but takes a call for each piece, and a
+// line of output has twenty pieces.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class LineWriter {
     ++size_;
   }
 
-  // Room for `bytes` more at the end; what is used of it is taken by TakeUpTo().
+  // Room for `bytes` more at the end. TakeUpTo() keeps the part that was used.
   char* Reserve(size_t bytes) {
     if (capacity_ - size_ < bytes) Grow(bytes);
     return bytes_.get() + size_;

@@ -8,7 +8,7 @@ NameTree::NameTree(const PathTree& paths)
   Forget();
 }
 
-// What stays are the beginnings that BeginningAt() tells: one for each node, and one for none.
+// Keeps the beginnings that BeginningAt() returns: one for each node, and one for none.
 void NameTree::Forget() {
   names_.clear();
   bytes_used_ = 0;
@@ -22,7 +22,7 @@ void NameTree::Forget() {
   }
 }
 
-// Notes it for ForgetIfFull().
+// Tells ForgetIfFull() that there was no room.
 bool NameTree::Full() noexcept {
   full_ |= names_.size() == names_.capacity() || kBytesMax - bytes_used_ < 2 * (kQuotedMax + 1);
   return full_;

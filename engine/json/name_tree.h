@@ -1,13 +1,13 @@
 // The member names of earlier lines, in the orders in which they came.
 //
-// The lines of a log repeat the same names in the same order. So a name is looked up where it would
-// stand if this line were like an earlier one: behind the names that go before it in its object. Where
-// its bytes are the same, all that was found out then holds again: that its escapes are fine, that no
-// earlier name of its object equals it, and which node of the path tree it leads to. What is left to do
-// is one comparison, nearly always with the name that came next the last time.
+// The lines of a log repeat the same names in the same order. So the scanner looks a name up behind
+// the names before it in its object, as in an earlier line. If the bytes are the same, all results
+// of that line hold again: the escapes are fine, no earlier name of the object is equal, and the
+// name leads to the same node of the path tree. This takes one comparison, nearly always with the
+// name that came next in the line before.
 //
-//   {"a":1,"b":2,"c":3}     beginning -- a -- b -- c     each name knows the one before it, those that
-//   {"a":1,"c":3}                         \            have come behind it, and the beginning of
+//   {"a":1,"b":2,"c":3}     beginning -- a -- b -- c     each name knows the name before it, the names
+//   {"a":1,"c":3}                         \            that came behind it, and the beginning of
 //                                            c           the object that was its value
 //
 // The tree is small: names that are long, or far into an object, or the 17th in one place, are not
@@ -46,7 +46,7 @@ class NameTree {
     int node = PathTree::kNone;    // of the path tree, that the value belongs to
     int object = PathTree::kNone;  // and that of the object it stands in
     int slot = PathTree::kNone;    // of `node`
-    Id guess = kNowhere;           // what came behind it the last time; a beginning if nothing has
+    Id guess = kNowhere;           // the name that came next the last time; else a beginning
     Id inner = kNone;              // the beginning of the object that is its value
     Id before = kNone;
     Id behind = kNone;   // the first of those that have come behind it,
@@ -86,10 +86,11 @@ class NameTree {
   // The name behind `id` that is written `quoted`, without a colon, or kNone.
   Id Find(Id id, std::string_view quoted) noexcept;
 
-  // Whether `text` is `id` or one of the names before it.
+  // Whether `text` is `id` or one of the names before `id`.
   bool HasBefore(Id id, std::string_view text, uint32_t fingerprint) const noexcept;
 
-  // Remembers that the name `quoted`, unescaped `text`, came behind `id`. kNone if there is no room.
+  // Remembers that the name `quoted`, unescaped `text`, came behind `id`. kNone if there is no
+  // room.
   Id Add(Id id, std::string_view quoted, std::string_view text, uint32_t fingerprint);
 
   // To be called between lines.

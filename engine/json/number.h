@@ -1,5 +1,5 @@
-// JSON numbers as text. They are checked by the grammar whatever their size, compared exactly, and
-// converted only where a reducer or a time asks for it; identity never goes through a double.
+// JSON numbers as text. They are checked by the grammar whatever their size, and compared exactly.
+// Only a reducer or a time converts them; two numbers are never told apart by their doubles.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace pleat::inline v0_1 {
 
-// Whether `token` is an integer of up to 16 digits, without a sign, as most numbers are; a false says
-// nothing. REQUIRES: 16 bytes can be read from its first one, which is a digit.
+// Whether `token` is an integer of up to 16 digits, without a sign, as most numbers are; false says
+// nothing. REQUIRES: the first byte is a digit, and 16 bytes can be read from there on.
 inline bool IsShortInteger(std::string_view token) noexcept {
   return token.size() <= 16 && AreDigits(token.data(), token.size()) &&
          (token[0] != '0' || token.size() == 1);
 }
 
-// The value of a token for which that is true. REQUIRES: likewise.
+// The value of a token. REQUIRES: IsShortInteger(token).
 inline int64_t ReadShortInteger(std::string_view token) noexcept {
   const char* const p = token.data();
   const size_t size = token.size();
@@ -34,7 +34,8 @@ struct Number {
   bool integer = false;  // written without '.', 'e' or 'E'
   bool fits = false;     // an integer of 64 bits; `whole` is its value
   int64_t whole = 0;
-  // The nearest double: of a value too small for one a zero of its sign, of one too large an infinity.
+  // The nearest double: of a value too small for one a zero of its sign, of one too large an
+  // infinity.
   double real = 0;
 };
 

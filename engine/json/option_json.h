@@ -1,4 +1,4 @@
-// JSON that comes in an option, judged as strictly as a line of input.
+// JSON inside an option, checked as strictly as a line of input.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace pleat::inline v0_1 {
 
-// Why `text` is not one JSON object, or nothing. What passes is fit for ForEachMember(), once the white
-// space before it is gone.
+// Why `text` is not one JSON object, or nothing. A text that passes is fit for ForEachMember() once
+// the white space before the object is removed.
 std::string WhyNoObject(std::string_view text);
 
 // Whether `text` is a string, a number, true, false or null, with nothing around it.
@@ -18,7 +18,8 @@ bool IsJsonScalar(std::string_view text);
 // The bytes that a checked string in quotes stands for.
 std::string Unescaped(std::string_view quoted);
 
-// Takes a string in quotes off the front of `rest`, which begins with one; gives what it stands for.
+// Removes a string in quotes from the front of `rest`, and returns its unescaped text.
+// REQUIRES: `rest` begins with a quote.
 absl::StatusOr<std::string> TakeQuoted(std::string_view& rest);
 
 // The canonical text of a checked JSON scalar.

@@ -1,5 +1,5 @@
-// How options are written: for each kind of value a type with Set(), which reads its text, and Get(),
-// which writes the text that Set() reads as the value.
+// How options are written: for each kind of value a type with Set(), which reads its text, and
+// Get(), which writes the text that Set() reads as the value.
 //
 // The messages of errors do not name the option; OptionError() adds the name.
 #pragma once

@@ -1,7 +1,7 @@
-// Where a value is in a document: the member names on the way to it, from the outermost object.
+// Where a value is in a document: the member names from the outermost object to the value.
 //
-// As text a path is either dotted, `a.b`, or a JSON Pointer, `/a/b` with ~1 for / and ~0 for ~. It
-// leads through objects only: /0 is the member "0", never the first element of an array.
+// As text a path is either dotted, `a.b`, or a JSON Pointer, `/a/b` with ~1 for / and ~0 for ~. A
+// path leads through objects only: /0 is the member "0", never the first element of an array.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The tokenizer without simdjson: one loop over the bytes of a text.
 //
-// It gives the same tokens and the same reasons as the fast one does on x86-64, also for texts that are
+// Tokens and reasons are those of the fast tokenizer on x86-64, also for texts that are
 // not JSON, so that a bad line is reported in the same words. Two habits come from there:
 //   - a backslash escapes the next byte wherever it stands, so that \" opens no string;
 //   - the control characters 0x0c and 0x1a are tokens outside strings, as , and : are (simdjson

@@ -8,8 +8,9 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-// Bytes of lines that are indexed at once: enough to spread the cost of a call, few enough that the lines
-// and their tokens are still in the cache when they are scanned. A longer line is a piece of its own.
+// Bytes of lines that are indexed at once: enough to spread the cost of a call, few enough that the
+// lines and their tokens are still in the cache when they are scanned. A longer line is a piece of
+// its own.
 constexpr size_t kPieceBytes = 16 * 1024;
 
 // Prefetches the cache lines of `bytes` from `begin` on.

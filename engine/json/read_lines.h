@@ -1,5 +1,5 @@
-// The lines that JsonLines holds: the events of a text in order, and between them the lines that are no
-// events, or are not to be folded.
+// The lines that JsonLines holds: the events of a text in order, and between them the lines that
+// are no events, or are not to be folded.
 #pragma once
 
 #include <cstddef>
@@ -48,8 +48,9 @@ class alignas(64) ReadLines {
   // The paths that led to no member in any text read so far.
   const UnseenPaths& unseen() const noexcept { return reader_.unseen(); }
 
-  // Prefetches all memory that the fold of some events will read. If another thread has read the lines,
-  // that memory is in another processor's cache; misses line by line would cost more than the fold.
+  // Prefetches all memory that the fold of some events will read. If another thread has read the
+  // lines, that memory is in another processor's cache; misses line by line would cost more than
+  // the fold.
   void Fetch(size_t first_event, size_t count) const noexcept;
 
   // How far the lines have been folded.

@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kShownBytes = 60;
 
 // The length of the UTF-8 sequence at the start of `text`, or 0 if there is no whole one. Overlong
-// forms and surrogates pass: what they show is harmless.
+// forms and surrogates pass: they are harmless in a message.
 size_t SequenceLength(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   const size_t size = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;

@@ -1,6 +1,6 @@
-// Why a line is bad: the closed list. A reason is one line of plain text; the few that name a member
-// or show a value (a missing key, a repeated name, a time) are built from it, escaped and cut, and from
-// one of those that begin with a space.
+// Why a line is bad: the closed list. A reason is one line of plain text; the few that name a
+// member or show a value (a missing key, a repeated name, a time) are built from it, escaped and
+// cut, and from one of those that begin with a space.
 #pragma once
 
 #include <cstddef>
@@ -47,8 +47,8 @@ inline constexpr std::string_view kFuture = "event time is ahead of the future l
 inline constexpr std::string_view kQuietPeriod =
     "quiet period is not a duration above zero, as text, such as \"90s\"";
 
-// `text` as it is, fit for a message: cut after about 60 bytes. Controls, and bytes that are not UTF-8,
-// become '?'.
+// `text` as it is, fit for a message: cut after about 60 bytes. Controls, and bytes that are not
+// UTF-8, become '?'.
 std::string Shown(std::string_view text);
 
 // The same in quotes, escaped.

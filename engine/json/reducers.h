@@ -2,8 +2,8 @@
 //
 // The states of a group lie side by side in its slot, laid out at run time. Every state begins as
 // zeros, and moving the bytes moves the state. So opening is a memset, and relocating a memcpy.
-// DestroyState() frees the heap memory that a state owns (long texts, sets). Whatever the event alone
-// decides is in the EventValue already, before any lock is taken.
+// DestroyState() frees the heap memory that a state owns (long texts, sets). Whatever the event
+// alone decides is in the EventValue already, before any lock is taken.
 //
 // A bounded state that has cut something off never changes again, so later events cost it nothing.
 #pragma once

@@ -1,9 +1,10 @@
-// The members that a group's events had and no option names, each with its first or its last value,
-// in order of first appearance.
+// The members of a group's events that no option names, each with its first or its last value, in
+// order of first appearance.
 //
-// Whoever sends events chooses the names. So there are at most kRestMembersMax of them, and from
-// kIndexedSize on a hash table does the finding. Like SmallText it is plain data: all zeros is "none",
-// its bytes may be moved, and the owner calls Clear(). A group that has none owns nothing.
+// The senders of events choose the names. So there are at most kRestMembersMax of them, and from
+// kIndexedSize on a hash table finds them. This is plain data, like SmallText: all zeros is "none",
+// the bytes may be moved, and the owner calls Clear(). A group without such members owns no heap
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +27,10 @@ class RestMembers {
   // Appends the members, each with a comma before it.
   void AppendTo(LineWriter& out) const;
 
-  // What it owns, in O(1).
+  // The heap memory that the members own, in O(1).
   size_t heap_bytes() const noexcept;
 
-  // Makes members that are a copy of others' bytes members of their own.
+  // Makes members that are a copy of others' bytes own their heap memory.
   void Detach();
 
   void Clear() noexcept;

@@ -25,7 +25,7 @@ const char* FindBackslash(const char* from, const char* end) noexcept {
   return found == nullptr ? end : static_cast<const char*>(found);
 }
 
-// Whether a token in quotes is one string: what the tokenizer answers for.
+// Whether a token in quotes is one string. The tokenizer guarantees this.
 [[maybe_unused]] bool IsOneString(std::string_view token) noexcept {
   for (size_t i = 1; i + 1 < token.size(); ++i) {
     if (token[i] == '"' || static_cast<unsigned char>(token[i]) < ' ') return false;
@@ -219,8 +219,8 @@ Scanner::Token Scanner::ScanArray(Token token, int depth) {
   return CharAt(token) == ']' ? token + 1 : Fail(bad_line::kNoArrayEnd);
 }
 
-// The value of the member `name`. `depth` is that of the container around it. Inlined by force: a call
-// for each value is a sixth of the time.
+// The value of the member `name`. `depth` is that of the container around it. Inlined by force: a
+// call for each value is a sixth of the time.
 [[gnu::always_inline]] inline Scanner::Token Scanner::ScanValue(Token token, NameTree::Id name,
                                                                 int depth) {
   // Apart, not in a Value: stored in parts and copied as a whole, it would stall.

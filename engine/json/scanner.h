@@ -1,20 +1,20 @@
 // The one gate for text: checks a whole line and picks out the values that a spec asks for.
 //
-// One walk over the tokens checks everything promised in json.h. What makes it cheap:
-//   - the last token has to be a '}', which is looked at first: from there on only the end of an
-//     object can consume it, so that the walk asks for the end of the line nowhere else;
+// One walk over the tokens checks everything that json_lines.h promises. Six things make it cheap:
+//   - the walk first checks that the last token is a '}'. Only the end of an object can consume that
+//     token, so the walk checks for the end of the line nowhere else;
 //   - a line without a backslash, which is nearly every line, has no escapes to look at and no name
 //     or string to rewrite; one search over the line decides;
 //   - a string ends at the last byte before the next token that is not white space, because whatever
 //     follows a string is a token. The walk looks at the first and the last byte of a string only: the
 //     tokenizer has checked those between (tokens.h says what the walk relies on);
-//   - the lines of a log repeat their names in the same order, and of a name that stands where it
-//     stood before everything is known already (name_tree.h);
+//   - the lines of a log repeat their names in the same order, and a name in a known place needs no
+//     further check (name_tree.h);
 //   - other repeated names are found by 32-bit fingerprints, looked up one by one in small objects and
 //     sorted in large ones, so that an object of n members costs O(n log n) whoever chose the names;
-//   - many lines are tokenized at once. No string goes on behind a newline, or all of them together
-//     would not be tokenized, so that each line's tokens are what it would have by itself.
-// In the steady state it allocates nothing.
+//   - many lines are tokenized at once. A text in which a string contains a newline has no tokens, so
+//     each line has the same tokens as by itself.
+// A scanner allocates nothing in the steady state.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +64,8 @@ class Scanner {
     uint64_t seen;      // a bit for each fingerprint; tells most new names from all earlier ones
   };
 
-  // A place among the tokens. What scans takes the first token to look at and returns the one behind
-  // what it took, or null, having noted the reason.
+  // A place among the tokens. Each Scan function takes the first token of a value and returns the
+  // token behind the value. If the value is bad, it notes the reason and returns null.
   using Token = const uint32_t*;
 
   std::string_view Check(std::string_view line, Token first);
@@ -108,7 +108,8 @@ class Scanner {
   const char* next_backslash_ = nullptr;  // or the end of the text
   const char* text_end_ = nullptr;
 
-  // The names, other than known ones, of all objects that are open, outermost first. The vectors only grow.
+  // The names, other than known ones, of all objects that are open, outermost first. The vectors
+  // only grow.
   std::vector<Name> names_;
   std::vector<uint32_t> fingerprints_;  // of names_, side by side for fast comparison
   size_t names_used_ = 0;

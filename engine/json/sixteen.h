@@ -1,7 +1,7 @@
 // Sixteen bytes at a time: nearly every name and number of a log is no longer.
 //
-// All of this reads sixteen bytes from where it is pointed, whatever belongs to the text; behind a line
-// that many can be read (kLinePaddingBytes).
+// Each function reads sixteen bytes from its pointer on, even if the text is shorter. So many bytes
+// can be read behind a line (kLinePaddingBytes).
 #pragma once
 
 #include <algorithm>
@@ -49,8 +49,8 @@ inline uint64_t NumberOfEight(const char* p, size_t count) noexcept {
   uint64_t digits;
   std::memcpy(&digits, p, sizeof(digits));
   if constexpr (std::endian::native == std::endian::big) digits = __builtin_bswap64(digits);
-  // The first digit is the lowest byte. Zeros go in front of it, and those too many out at the end;
-  // then neighbours are joined to numbers of two, four, eight digits.
+  // The first digit is the lowest byte. The shift puts zeros before the first digit and drops the
+  // bytes behind the last one; then neighbours are joined to numbers of two, four, eight digits.
   digits = (digits & 0x0f0f0f0f0f0f0f0f) << (8 * (8 - count));
   digits = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff;
   digits = (digits * 100 + (digits >> 16)) & 0x0000ffff0000ffff;

@@ -1,8 +1,8 @@
 // A piece of JSON text inside a group's state: short ones in place, long ones on the heap.
 //
-// It is plain data: no constructor has to run (all zeros is the empty text), and moving its bytes
-// moves it. That lets the states of all reducers be laid out at run time and be moved by memcpy. The
-// owner calls Clear() at the end. JSON text is never empty, so that empty stands for "none".
+// A SmallText is plain data: no constructor has to run (all zeros is the empty text), and moving
+// the bytes moves the text. So the states of all reducers can be laid out at run time and moved by
+// memcpy. The owner calls Clear() at the end. JSON text is never empty, so empty stands for "none".
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class SmallText {
     size_ = size;
   }
 
-  // Makes a text that is a copy of another one's bytes a text of its own.
+  // Makes a text that is a copy of another text's bytes own its heap memory.
   void Detach() noexcept {
     if (capacity_ == 0) return;
     const std::string_view shared = view();

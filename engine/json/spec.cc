@@ -1,4 +1,5 @@
-// The options of a FoldSpec by name: one table says where in the spec each lies and how it is written.
+// The options of a FoldSpec by name: one table says where in the spec each lies and how it is
+// written.
 #include <algorithm>
 #include <iterator>
 #include <string>

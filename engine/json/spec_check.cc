@@ -117,7 +117,8 @@ absl::Status CheckMarks(const MarkSpec& marks) {
   return absl::OkStatus();
 }
 
-// Whether the value of a reducer is a scalar, or can be one. Lists can not be compared with anything.
+// Whether the value of a reducer is a scalar, or can be one. Lists can not be compared with
+// anything.
 bool GivesScalar(Reducer reducer) {
   return reducer != Reducer::kKeys && reducer != Reducer::kSet && reducer != Reducer::kArray;
 }
@@ -240,8 +241,8 @@ absl::Status Validate(const FoldSpec& spec) {
 }
 
 EngineOptions EngineOptionsFor(const EventSpec& spec) {
-  // One thread folds lines, so more partitions would gain nothing; and one keeps the limits exact, as
-  // each partition gets an equal share of them.
+  // One thread folds lines, so more partitions would gain nothing; and one keeps the limits exact,
+  // as each partition gets an equal share of them.
   EngineOptions options;
   options.partitions = 1;
   options.axis = spec.time.empty() ? Axis::kArrival : Axis::kEvent;

@@ -30,8 +30,8 @@ void SkipSpace(std::string_view& rest) {
   while (!rest.empty() && IsJsonSpace(rest.front())) rest.remove_prefix(1);
 }
 
-// Takes a field and the white space around it off the front of `rest`, up to one of the `stops` or to
-// the end.
+// Takes a field and the white space around it off the front of `rest`, up to one of the `stops` or
+// to the end.
 absl::StatusOr<Field> TakeField(std::string_view& rest, std::string_view stops) {
   SkipSpace(rest);
   if (rest.starts_with('"')) {
@@ -109,8 +109,8 @@ absl::Status ParseBound(std::string_view text, Merge& merge) {
   return Wrong(name + ": N must be a whole number of at least 1, not " + Quoted(text));
 }
 
-// Takes a separator off the front of `rest`, which has a comma before it. White space is part of one
-// without quotes.
+// Takes a separator off the front of `rest`, which has a comma before it. White space is part of
+// one without quotes.
 absl::Status TakeSeparator(std::string_view& rest, Merge& merge) {
   rest.remove_prefix(1);
   if (Trimmed(rest).starts_with('"')) {
@@ -128,7 +128,7 @@ absl::Status TakeSeparator(std::string_view& rest, Merge& merge) {
   return absl::OkStatus();
 }
 
-// What is between the parentheses.
+// Parses the text between the parentheses.
 absl::Status ParseArguments(std::string_view text, Merge& merge) {
   std::string_view rest = text;
   absl::StatusOr<Field> path = TakeField(rest, ",");

@@ -12,7 +12,7 @@ namespace pleat::inline v0_1 {
 
 class StampOrder {
  public:
-  // Of the next event.
+  // Notes the stamp of the next event.
   void Note(EngineTime at) noexcept {
     const EngineTime newest = newest_.load(std::memory_order_relaxed);
     if (at < oldest_.load(std::memory_order_relaxed)) oldest_.store(at, std::memory_order_relaxed);

@@ -1,9 +1,10 @@
 // The state of `sum` and, with a count, of `mean`.
 //
-// Integers and other numbers are summed apart: integers exactly in 64 bits, other numbers as doubles
-// in order of arrival with the compensation of A. Neumaier ("Rundungsfehleranalyse einiger Verfahren
-// zur Summation endlicher Summen", 1974), so that one input gives the same bytes everywhere. A part
-// that would leave its type stays at that end for good, and the result is marked.
+// Integers and other numbers are summed apart: integers exactly in 64 bits, other numbers as
+// doubles in order of arrival with the compensation of A. Neumaier ("Rundungsfehleranalyse einiger
+// Verfahren zur Summation endlicher Summen", 1974), so that one input gives the same bytes
+// everywhere. A part that would leave its type stays at that end for good, and the result is
+// marked.
 #pragma once
 
 #include <cfloat>
@@ -43,7 +44,7 @@ class Sum {
  private:
   struct Compensated {
     double sum;
-    double lost;  // what rounding took away
+    double lost;  // lost by rounding
     bool stuck;   // at +-DBL_MAX
 
     void Add(double x) noexcept {

@@ -1,9 +1,9 @@
 // JSON text to JSON text: strings unescaped, escaped again, and values copied in canonical form.
 //
 // The canonical form of a value has no white space outside strings, numbers as they were written,
-// and strings with as few escapes as possible: `"`, `\` and control characters only. It is what we
-// print, and it doubles as the identity of keys and set elements: two scalars are the same if and
-// only if their canonical texts are. It is never longer than the text it comes from.
+// and strings with as few escapes as possible: `"`, `\` and control characters only. We print this
+// form, and it is the identity of keys and set elements: two scalars are the same if and only if
+// their canonical texts are. It is never longer than the original text.
 //
 // Except CheckEscapes(), all of this takes text that the scanner has accepted.
 #pragma once
@@ -20,7 +20,7 @@ constexpr bool IsJsonSpace(char c) noexcept {
 }
 
 // Checks the escapes in `inside`, the text between the quotes of a string: all known, no lone
-// surrogate. Returns what is wrong (see reasons.h), or nothing.
+// surrogate. Returns the error (see reasons.h), or nothing.
 std::string_view CheckEscapes(std::string_view inside) noexcept;
 
 // Writes the bytes that `inside` stands for; returns their end. At most inside.size() bytes.

@@ -1,5 +1,5 @@
-// RFC 3339 text to and from EngineTime. Calendar arithmetic is the standard library's, which uses the
-// proleptic Gregorian calendar, as the RFC does.
+// RFC 3339 text to and from EngineTime. Calendar arithmetic is the standard library's, which uses
+// the proleptic Gregorian calendar, as the RFC does.
 #include "engine/json/timestamp.h"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// RFC 3339 text without an allocation; the rest is in <pleat/json.h>.
+// RFC 3339 text without an allocation. The public functions are in <pleat/json_text.h>.
 #pragma once
 
 #include <chrono>
@@ -15,17 +15,18 @@ inline constexpr size_t kTimestampBytes = 27;
 // Why a text is no timestamp.
 enum class TimestampFault : uint8_t {
   kNotRfc3339,
-  kNoSuchTime,  // it has a month 13, a 30th of February, an hour 24
-  kLeapSecond,  // it is second 60
-  kOutOfRange,  // it is not in the years 0001 to 9999, once in UTC
+  kNoSuchTime,  // month 13, 30 February, hour 24
+  kLeapSecond,  // second 60
+  kOutOfRange,  // in UTC, not within the years 0001 to 9999
 };
 
-// Reads timestamps, one after the other, each as ParseTimestamp() does. It remembers the last date.
+// Reads timestamps, one after the other, each as ParseTimestamp() does. Remembers the last date,
+// which is usually that of the next one.
 class TimestampReader {
  public:
   bool Read(std::string_view text, EngineTime& out) noexcept;
 
-  // Of a text that Read() does not take.
+  // Why Read() has refused `text`.
   TimestampFault FaultOf(std::string_view text);
 
  private:
@@ -38,8 +39,8 @@ class TimestampReader {
   std::chrono::days days_{0};  // from that day to the date
 };
 
-// Writes timestamps, one after the other, each as FormatTimestamp() returns it. Neighbours tend to
-// share a minute, so it remembers the last one's.
+// Writes timestamps, one after the other, each as FormatTimestamp() does. Remembers the last
+// minute, which is usually that of the next one.
 class TimestampWriter {
  public:
   void Write(EngineTime t, char* to) noexcept;

@@ -1,4 +1,4 @@
-// The texts that every tokenizer has to get right before it sees a line of a user's.
+// Texts that a tokenizer has to get right before it may read the lines of a user.
 #include <cstddef>
 #include <string>
 

@@ -1,20 +1,22 @@
 // Where the tokens of a line start. The scanner (scanner.h) walks over them.
 //
-// A token is one of { } [ ] : , outside a string, or a string with its quotes, or a run of other bytes:
+// A token is one of { } [ ] : , outside a string, or a string with its quotes, or a run of other
+// bytes:
 //
 //   {"a b":[1, true]}
 //   ^^    ^^^^ ^   ^^
 //
-// Two classes find them. The fast one runs the first of simdjson's two stages by itself, at gigabytes a
-// second (fast_tokenizer.cc). The plain one is a loop over the bytes, for builds where simdjson is
-// absent or has changed (plain_tokenizer.cc). A test and a fuzz target hold them against each other.
+// Two classes find them. The fast one runs the first of simdjson's two stages by itself, at
+// gigabytes a second (fast_tokenizer.cc). The plain one is a loop over the bytes, for builds where
+// simdjson is absent or has changed (plain_tokenizer.cc). A test and a fuzz target hold them
+// against each other.
 //
 // The scanner checks everything about a line except three properties, for which it trusts the
 // tokenizer: the line is UTF-8, every string is closed, and no string contains a raw control
-// character. It also trusts that the byte before the next token, white space aside, ends the present
-// one. So a tokenizer that is wrong here would let bad lines through. Three checks guard the fast one:
-// the version of simdjson and a probe when the build is configured (cmake/PleatTokenizer.cmake), and
-// CheckTokenizer() at its first use in a process.
+// character. It also trusts that the byte before the next token, white space aside, ends the
+// present one. So a tokenizer that is wrong here would let bad lines through. Three checks guard
+// the fast one: the version of simdjson and a probe when the build is configured
+// (cmake/PleatTokenizer.cmake), and CheckTokenizer() at its first use in a process.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +37,8 @@ class Tokenizer {
   // nothing. REQUIRES: kLinePaddingBytes readable bytes follow the text, which is below 4 GiB.
   virtual std::string_view Index(std::string_view text) noexcept = 0;
 
-  // After a successful Index(), until the next: the offset of each token, then the size of the text.
+  // After a successful Index(), until the next: the offset of each token, then the size of the
+  // text.
   std::span<const uint32_t> tokens() const noexcept { return tokens_; }
 
  protected:

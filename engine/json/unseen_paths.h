@@ -1,5 +1,5 @@
-// The paths of a plan that no line has led to so far. After a few lines there are usually none left;
-// from then on a line costs one comparison.
+// The paths of a plan that no line has led to so far. After a few lines there are usually none
+// left; from then on a line costs one comparison.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-// A member found in a line: what type it has and where its text is.
+// A member found in a line: its type and its text.
 //
-// The text is a piece of the line itself, checked but not copied. A value lives as long as the line.
+// The text is a piece of the line itself, checked but not copied. A value lives as long as the
+// line.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ struct alignas(64) Value {
   // Whether `text` is canonical as it stands: a scalar without a backslash.
   bool plain = false;
 
-  // Whether it is a number for which IsShortInteger() is true.
+  // Whether this is a number for which IsShortInteger() is true.
   bool short_integer = false;
 
   std::string_view text;  // quotes and brackets included, white space around it not

@@ -126,9 +126,10 @@ void ValueReader::ReadIdentities(const Value& member, EventValue& out) {
   }
 }
 
-// Short texts stand for themselves. A long one becomes a byte with which no JSON begins, and 128 bits
-// that depend on a secret. So a million values take some 40 bytes each, however long they are. Two of
-// them are confused with a probability below 2^-88 (2^39 pairs), which nobody outside can raise.
+// Short texts stand for themselves. A long one becomes a byte with which no JSON begins, and 128
+// bits that depend on a secret. So a million values take some 40 bytes each, however long they are.
+// Two of them are confused with a probability below 2^-88 (2^39 pairs), which nobody outside can
+// raise.
 std::string_view ValueReader::Identity(std::string_view text) {
   constexpr size_t kBytes = 1 + sizeof(uint64_t) * 2;
   if (text.size() <= kBytes) return text;

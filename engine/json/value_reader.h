@@ -1,4 +1,4 @@
-// From the members of a line to the values that are wanted of it.
+// From the members of a line to the values that a plan wants.
 #pragma once
 
 #include <string_view>
@@ -15,13 +15,13 @@ std::string_view Canonical(const Value& value, EventBatch& batch);
 // Reads the values of one line. Borrows its arguments.
 class ValueReader {
  public:
-  // `scanner` has accepted `line`. What values refer to goes into `batch`.
+  // `scanner` has accepted `line`. Texts that values refer to go into `batch`.
   ValueReader(const EventPlan& plan, const Scanner& scanner, std::string_view line,
               EventBatch& batch)
       : plan_(plan), scanner_(scanner), line_(line), batch_(batch) {}
 
-  // Appends all values of the plan to the batch. Returns how many members are there but have not the
-  // form that is wanted.
+  // Appends all values of the plan to the batch. Returns how many members are there but have not
+  // the form that is wanted.
   uint32_t Read();
 
  private:
