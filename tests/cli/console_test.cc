@@ -3,14 +3,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio_ext.h>
 #include <unistd.h>
 
 #include <cstdio>
 
 #include <gtest/gtest.h>
-
-#include "tools/pleat/exit_codes.h"
+#include <stdio_ext.h>
 
 namespace pleat::cli {
 namespace {

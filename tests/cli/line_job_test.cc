@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/temporary_directory.h"
-#include "tools/pleat/exit_codes.h"
+#include "tools/pleat/console.h"
 
 namespace pleat::cli {
 namespace {

@@ -6,8 +6,6 @@
 #include <cstdio>
 #include <string>
 
-#include "tools/pleat/exit_codes.h"
-
 namespace pleat::cli {
 
 int Print(std::string_view text) {

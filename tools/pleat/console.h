@@ -1,4 +1,4 @@
-// Texts for whoever started the program: help and errors of usage.
+// The program's answers to whoever started it: help, errors of usage, exit codes.
 #pragma once
 
 #include <string_view>
@@ -6,6 +6,12 @@
 #include <absl/status/status.h>
 
 namespace pleat::cli {
+
+// The exit codes of every command, as docs/command-line.md promises them.
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitSignal = 128;  // plus the number of the signal
 
 // Writes `text` to standard output. Returns the exit code: a reader that has seen enough, as in
 // `pleat --help | head`, is no failure.

@@ -22,22 +22,15 @@ FlagValue MaxMemory(JobOptions& o) {
   return {FlagKind::kNumber, set, text};
 }
 
+// Flags without a help text have one of their own in every command.
 std::vector<Flag> CommonFlags(JobOptions& o) {
   return {
-      {"time", "PATH",
-       "the member with the time of an event: RFC 3339, or a number with --time-unit",
-       InSpec(o.spec)},
+      {"time", "PATH", "", InSpec(o.spec)},
       {"time-unit", "s|ms|us|ns", "the unit of a number at --time; never guessed", InSpec(o.spec)},
-      {"lateness", "DURATION",
-       "how far out of order events may come: the watermark trails the newest event by\n"
-       "this much (default 0)",
-       InSpec(o.spec)},
+      {"lateness", "DURATION", "", InSpec(o.spec)},
       {"future-limit", "DURATION",
        "events ahead of the watermark by more than this are bad (default inf)", InSpec(o.spec)},
-      {"max-memory", "BYTES",
-       "memory to use, also as 512Mi or 2G (default half of the machine's, or of the\n"
-       "control group's)",
-       MaxMemory(o)},
+      {"max-memory", "BYTES", "", MaxMemory(o)},
       {"on-bad", "skip|fail", "a line that is not a usable event: skip it (default), or stop there",
        OneOf(o.on_bad, "skip", "fail")},
       {"bad", "FILE", "write bad lines there, as they came", FileName(o.bad_file, Dash::kRefused)},
@@ -45,8 +38,7 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
       {"output", "FILE", "write there instead of stdout; the file appears whole or not at all",
        FileName(o.output_file, Dash::kStandardStream)},
       {"quiet-summary", "", "no summary and no progress on stderr", Switch(o.quiet_summary)},
-      {"threads", "N", "1 to 256 (default 1); same output for every N",
-       Number(o.threads, 1, kThreadsMax)},
+      {"threads", "N", "", Number(o.threads, 1, kThreadsMax)},
       {"help", "", "this text", Switch(o.help)},
   };
 }
@@ -59,6 +51,7 @@ Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view hel
   assert(found != nullptr);
   Flag flag = *found;
   if (!help.empty()) flag.help = help;
+  assert(!flag.help.empty());
   return flag;
 }
 

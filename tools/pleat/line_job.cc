@@ -10,7 +10,6 @@
 
 #include "tools/pleat/console.h"
 #include "tools/pleat/errno_status.h"
-#include "tools/pleat/exit_codes.h"
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/quantity_text.h"
 

@@ -8,7 +8,6 @@
 
 #include "tools/pleat/analyze/analyze_command.h"
 #include "tools/pleat/console.h"
-#include "tools/pleat/exit_codes.h"
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/interrupt.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <iterator>
@@ -23,13 +24,18 @@ const Unit& UnitFor(Duration d) {
   return kUnits[std::size(kUnits) - 1];
 }
 
-std::string Fixed(double value, int decimals) {
+}  // namespace
+
+std::string FixedText(double value, int decimals) {
   std::array<char, 64> text;
   const int size = std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
   return {text.data(), static_cast<size_t>(std::clamp<int>(size, 0, text.size() - 1))};
 }
 
-}  // namespace
+std::string ShortestText(double value) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
 
 std::string Grouped(uint64_t number) {
   std::string out = std::to_string(number);
@@ -51,7 +57,7 @@ std::string ByteText(double bytes) {
     bytes /= 1000;
     ++unit;
   }
-  return Fixed(bytes, unit == 0 ? 0 : 1) + " " + kByteUnits[unit];
+  return FixedText(bytes, unit == 0 ? 0 : 1) + " " + kByteUnits[unit];
 }
 
 std::string DurationText(Duration d) {
@@ -71,7 +77,7 @@ std::string DurationText(Duration d) {
 std::string RoundedDuration(Duration d) {
   const Unit& unit = UnitFor(d);
   const double value = static_cast<double>(d.count()) / static_cast<double>(unit.us);
-  std::string text = Fixed(value, value >= 99.95 || unit.us == 1 ? 0 : value >= 9.995 ? 1 : 2);
+  std::string text = FixedText(value, value >= 99.95 || unit.us == 1 ? 0 : value >= 9.995 ? 1 : 2);
   if (text.find('.') != std::string::npos) {
     text.erase(text.find_last_not_of('0') + 1);
     if (text.back() == '.') text.pop_back();
@@ -83,18 +89,19 @@ std::string PercentText(double ratio) {
   if (ratio <= 0) return "0 %";
   if (ratio >= 1) return "100 %";
   for (int decimals = 1; decimals < 8; ++decimals) {
-    const std::string text = Fixed(100 * ratio, decimals);
+    const std::string text = FixedText(100 * ratio, decimals);
     if (std::stod(text) < 100 && std::stod(text) > 0) return text + " %";
   }
-  return Fixed(100 * ratio, 8) + " %";
+  return FixedText(100 * ratio, 8) + " %";
 }
 
 std::string RateText(double per_second) {
   if (per_second >= 100) return Grouped(static_cast<uint64_t>(std::llround(per_second)));
   if (per_second >= 0.1 || per_second <= 0)
-    return Fixed(per_second, per_second >= 10 ? 1 : per_second >= 1 ? 2 : 3);
+    return FixedText(per_second, per_second >= 10 ? 1 : per_second >= 1 ? 2 : 3);
   // Two digits, however far they are behind the point.
-  return Fixed(per_second, std::min(1 - static_cast<int>(std::floor(std::log10(per_second))), 12));
+  return FixedText(per_second,
+                   std::min(1 - static_cast<int>(std::floor(std::log10(per_second))), 12));
 }
 
 }  // namespace pleat::cli

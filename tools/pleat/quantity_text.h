@@ -9,6 +9,12 @@
 
 namespace pleat::cli {
 
+// 0.5 and 2 decimals as "0.50".
+std::string FixedText(double value, int decimals);
+
+// The shortest text that reads back as the same number.
+std::string ShortestText(double value);
+
 // 1234567 as "1,234,567".
 std::string Grouped(uint64_t number);
 

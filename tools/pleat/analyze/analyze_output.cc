@@ -1,10 +1,6 @@
 #include "tools/pleat/analyze/analyze_output.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <cstdio>
 #include <string_view>
 #include <vector>
 
@@ -16,11 +12,6 @@ namespace pleat::cli {
 namespace {
 
 constexpr size_t kBurstsShown = 5;
-
-std::string Number(double value) {
-  std::array<char, 32> text;
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
-}
 
 // Exact: "0.25", "90", "0.000001".
 std::string Seconds(Duration d) {
@@ -145,7 +136,7 @@ std::string AnalysisJson(const KeyAnalysis& key) {
   for (const AnalysisRow& row : analysis.rows) {
     if (out.back() != '[') out += ',';
     out += "{\"quiet_s\":" + Seconds(row.quiet_period) +
-           ",\"folding_ratio\":" + Number(row.folding_ratio) +
+           ",\"folding_ratio\":" + ShortestText(row.folding_ratio) +
            ",\"emissions\":" + std::to_string(row.emissions) +
            ",\"delay_p50_s\":" + Seconds(row.delay_p50) +
            ",\"delay_p99_s\":" + Seconds(row.delay_p99) +

@@ -1,7 +1,6 @@
 #include "tools/pleat/analyze/analyze_run.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <tuple>
 #include <utility>
 
@@ -148,9 +147,8 @@ std::string AnalyzeRun::Summary(const std::vector<KeyAnalysis>& keys) const {
     out += '\n';
   }
   const auto per_second = [seconds](uint64_t n) { return static_cast<double>(n) / seconds; };
-  char took[32];
-  std::snprintf(took, sizeof(took), "took %.2f s, ", seconds);
-  return out + took + Grouped(static_cast<uint64_t>(per_second(counts.lines))) + " lines/s, " +
+  return out + "took " + FixedText(seconds, 2) + " s, " +
+         Grouped(static_cast<uint64_t>(per_second(counts.lines))) + " lines/s, " +
          ByteText(per_second(bytes_read())) + "/s read\n";
 }
 

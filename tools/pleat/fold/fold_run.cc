@@ -174,7 +174,7 @@ void FoldRun::Finish() {
 }
 
 void FoldRun::Conclude() {
-  const RunTotals totals(folder_->counts(), folder_->stamps(), folder_->ledger());
+  const RunTotals totals{folder_->counts(), folder_->stamps(), folder_->ledger()};
   SayHidden(conflicts_, "conflicts");
   if (stats_ != nullptr) {
     absl::Status written = stats_->Append(StatsJson(totals));

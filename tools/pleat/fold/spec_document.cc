@@ -65,19 +65,19 @@ absl::Status ApplyDocument(std::string_view document, std::string_view file, Fol
 absl::StatusOr<std::string> PrintDocument(FoldOptions options) {
   const std::vector<Flag> flags = FoldFlags(options);
   const std::vector<NameAndText> members = MembersOf(options);
-  std::string out = "{";
-  for (size_t i = 0; i < members.size(); ++i) {
-    const auto& [name, text] = members[i];
+  std::string out;
+  for (auto next = members.begin(); next != members.end();) {
+    const auto& [name, text] = *next;
     const FlagKind kind = FindFlag(flags, name)->value.kind;
-    const bool continues = i > 0 && members[i - 1].first == name;
-    const bool ends = i + 1 == members.size() || members[i + 1].first != name;
-    out += continues ? ", " : i > 0 ? ",\n  " : "\n  ";
-    if (!continues) {
-      AppendJsonString(name, out);
-      out += kind == FlagKind::kList ? ": [" : ": ";
-    }
+    out += out.empty() ? "{\n  " : ",\n  ";
+    AppendJsonString(name, out);
+    out += kind == FlagKind::kList ? ": [" : ": ";
     AppendValue(kind, text, out);
-    if (kind == FlagKind::kList && ends) out += ']';
+    for (++next; next != members.end() && next->first == name; ++next) {
+      out += ", ";
+      AppendValue(kind, next->second, out);
+    }
+    if (kind == FlagKind::kList) out += ']';
   }
   out += "\n}\n";
 

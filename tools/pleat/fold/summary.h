@@ -11,33 +11,16 @@
 
 namespace pleat::cli {
 
-// lines = events + bad
-// events = opened + folded + late + refused + duplicate + conflict + corrected + control
-// opened = emissions - partial - corrected + silent + cancelled + open
+// All counts of a run, whose lines and groups always add up (docs/command-line.md, Statistics).
 struct RunTotals {
-  RunTotals(const LineCounts& counts, const StampCounts& stamps, const Ledger& ledger);
+  LineCounts lines;
+  StampCounts stamps;
+  Ledger groups;
 
-  uint64_t lines;
-  uint64_t events;
-  uint64_t bad;
-  uint64_t late;
-  uint64_t refused;
-  uint64_t opened;
-  uint64_t folded;
-  uint64_t emissions;  // lines written
-  uint64_t open;       // groups that were neither closed nor cancelled
-  uint64_t mismatched;
-  uint64_t duplicate;
-  uint64_t conflict;
-  uint64_t corrected;     // late events that were written by themselves
-  uint64_t control;       // events that flushed or cancelled, or would have
-  uint64_t cancelled;     // groups
-  uint64_t silent;        // groups that closed without an emission, after their leading one
-  uint64_t partial;       // emissions of groups that went on, leading ones included
-  uint64_t late_folded;   // of `opened` and `folded`
-  uint64_t out_of_order;  // events older than one before them,
-  Duration most_behind;   // at most by so much
+  // Groups that were neither closed nor cancelled when the run ended.
+  uint64_t open() const;
 
+  // folded / events; 0 when there was no event.
   double FoldingRatio() const;
 };
 
