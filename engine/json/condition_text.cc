@@ -41,7 +41,7 @@ constexpr std::string_view kSeveral =
     R"(several conditions are {"all":["a=1","b=2"]} or {"any":["a=1","b=2"]})";
 constexpr std::string_view kIfMeant = "; if it is meant, put it in quotes";
 
-constexpr std::string_view kForm =
+constexpr std::string_view kConditionForm =
     " is not PATH OP VALUE, such as status=done (OP is one of = != < <= > >=)";
 
 std::string_view NameOf(Kind kind) {
@@ -140,7 +140,7 @@ absl::StatusOr<std::string> TakePath(std::string_view& rest) {
   const std::string_view whole = rest;
   if (!rest.starts_with('"')) {
     const size_t end = FindOperator(rest);
-    if (end == rest.size()) return Wrong(Quoted(whole) + std::string(kForm));
+    if (end == rest.size()) return Wrong(Quoted(whole) + std::string(kConditionForm));
     const std::string_view path = Trimmed(rest.substr(0, end));
     if (path.empty()) return Wrong("a path is missing before " + Quoted(rest.substr(end)));
     if (std::string wrong = WhyNoBarePath(path); !wrong.empty()) return Wrong(wrong);
@@ -150,7 +150,7 @@ absl::StatusOr<std::string> TakePath(std::string_view& rest) {
   absl::StatusOr<std::string> path = TakeQuoted(rest);
   if (!path.ok()) return path;
   rest = Trimmed(rest);
-  if (OperatorAt(rest) == nullptr) return Wrong(Quoted(whole) + std::string(kForm));
+  if (OperatorAt(rest) == nullptr) return Wrong(Quoted(whole) + std::string(kConditionForm));
   return path;
 }
 

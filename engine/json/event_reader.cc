@@ -13,21 +13,21 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-struct Unit {
+struct StampUnit {
   const char* name;
   int shift;  // as EventPlan::time_shift
 };
 
 // The unit in which `token` is a time between about 1973 and 5138.
-Unit LikelyUnit(std::string_view token) noexcept {
-  constexpr Unit kNanoseconds{"ns", -3};
+StampUnit LikelyUnit(std::string_view token) noexcept {
+  constexpr StampUnit kNanoseconds{"ns", -3};
   int64_t value = 0;
   if (!ScaledToInteger(token, 0, value)) return kNanoseconds;
   const uint64_t size =
       value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   if (size < 100'000'000'000) return {"s", 6};
   if (size < 100'000'000'000'000) return {"ms", 3};
-  return size < 100'000'000'000'000'000 ? Unit{"us", 0} : kNanoseconds;
+  return size < 100'000'000'000'000'000 ? StampUnit{"us", 0} : kNanoseconds;
 }
 
 bool IsBlank(std::string_view line) noexcept {
@@ -157,7 +157,7 @@ EventReader::Kind EventReader::ReadTimeNumber(const Value& value, EngineTime& at
     if (at == Clamp(at)) return Kind::kEvent;
   }
   BadTime(value.text, bad_line::kTimeRange);
-  const Unit likely = LikelyUnit(value.text);
+  const StampUnit likely = LikelyUnit(value.text);
   if (likely.shift != plan_.time_shift && ScaledToInteger(value.text, likely.shift, micros)) {
     reason_text_ += "; it looks like ";
     reason_text_ += likely.name;

@@ -14,7 +14,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr size_t kIndexedSize = 12;
+constexpr size_t kIndexedMembers = 12;
 
 struct Member {
   SmallText name;
@@ -58,7 +58,7 @@ struct RestMembers::Table {
 
   // The place of `name`, or members.size().
   size_t Find(std::string_view name) {
-    if (members.size() < kIndexedSize) {
+    if (members.size() < kIndexedMembers) {
       size_t place = 0;
       while (place < members.size() && members[place].name.view() != name) ++place;
       return place;
@@ -69,7 +69,7 @@ struct RestMembers::Table {
   }
 
   Members members;
-  absl::flat_hash_set<uint32_t, HashName, EqualName> index;  // empty below kIndexedSize members
+  absl::flat_hash_set<uint32_t, HashName, EqualName> index;  // empty below kIndexedMembers members
   size_t text_bytes = 0;                                     // on the heap
   bool cut = false;
 };

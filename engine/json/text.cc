@@ -106,7 +106,7 @@ char* Copy(const char* from, const char* end, char* to) noexcept {
   return to + size;
 }
 
-const char* FindBackslash(const char* p, const char* end) noexcept {
+const char* NextBackslash(const char* p, const char* end) noexcept {
   const void* found = std::memchr(p, '\\', static_cast<size_t>(end - p));
   return found == nullptr ? end : static_cast<const char*>(found);
 }
@@ -117,7 +117,7 @@ char* Rewrite(std::string_view inside, char* to, Write write) noexcept {
   const char* p = inside.data();
   const char* const end = p + inside.size();
   for (;;) {
-    const char* const backslash = FindBackslash(p, end);
+    const char* const backslash = NextBackslash(p, end);
     to = Copy(p, backslash, to);
     if (backslash == end) return to;
     p = backslash;
@@ -162,7 +162,7 @@ std::string_view Between(const char* begin, const char* end) noexcept {
 std::string_view CheckEscapes(std::string_view inside) noexcept {
   const char* p = inside.data();
   const char* const end = p + inside.size();
-  while ((p = FindBackslash(p, end)) != end) {
+  while ((p = NextBackslash(p, end)) != end) {
     if (end - p < 2) return bad_line::kEscape;
     if (p[1] != 'u') {
       if (ShortEscape(p[1]) == '\0') return bad_line::kEscape;

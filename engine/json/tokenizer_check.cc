@@ -12,10 +12,10 @@ namespace {
 constexpr std::string_view kLine =
     R"( {"a" : -1.5e3 ,"b":[true,"}]:, \" \\",{ },[ ]], "\\":null,"a string past byte 64: \\\"{":0})"
     R"(, {"even at the end of a block, a quote \\\\\\\"stays escaped":"\u007b","":[ 2 ]} "last one")";
-constexpr std::string_view kMarks =
+constexpr std::string_view kLineMarks =
     R"( ^^   ^ ^      ^^  ^^^   ^^           ^^ ^^^ ^^^ ^   ^^   ^^                             ^^^)"
     R"(^ ^^                                                          ^^       ^^ ^^ ^ ^^ ^         )";
-static_assert(kLine.size() == kMarks.size());
+static_assert(kLine.size() == kLineMarks.size());
 
 struct Refusal {
   std::string_view text;
@@ -41,7 +41,8 @@ std::string_view IndexCopy(Tokenizer& tokenizer, std::string_view text) {
 
 bool FindsTheMarks(const Tokenizer& tokenizer) {
   size_t found = 0;
-  for (size_t i = kMarks.find('^'); i != std::string_view::npos; i = kMarks.find('^', i + 1)) {
+  for (size_t i = kLineMarks.find('^'); i != std::string_view::npos;
+       i = kLineMarks.find('^', i + 1)) {
     if (found == tokenizer.tokens().size() || tokenizer.tokens()[found++] != i) return false;
   }
   return found + 1 == tokenizer.tokens().size() && tokenizer.tokens()[found] == kLine.size();

@@ -10,14 +10,14 @@ namespace {
 constexpr size_t kReadBytes = 256 * 1024;
 
 // An unfinished line that is not yet too long, and room for a whole read behind it.
-constexpr size_t kBufferBytes = kLineBytesShown + kReadBytes;
+constexpr size_t kLineBufferBytes = kLineBytesShown + kReadBytes;
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
 LineReader::LineReader(std::unique_ptr<ByteSource> source)
-    : source_(std::move(source)), buffer_(kBufferBytes + kLinePaddingBytes) {}
+    : source_(std::move(source)), buffer_(kLineBufferBytes + kLinePaddingBytes) {}
 
 LineBlock LineReader::Take(LineBlock::Kind kind, size_t end) {
   const LineBlock block{kind, {buffer_.data() + begin_, end - begin_}};

@@ -10,7 +10,7 @@
 namespace pleat::cli {
 namespace {
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kAnalyzeExamples =
     R"(pleat analyze: says what every quiet period would have done with a log
 
 Usage: pleat analyze [OPTIONS] [FILE...]
@@ -31,7 +31,7 @@ Examples:
     pleat analyze --key page --time time --max-hold 10m --max-delay 10m wiki.ndjson.gz
 )";
 
-constexpr std::string_view kNotes = R"(
+constexpr std::string_view kAnalyzeNotes = R"(
 Each row is exact: it is what pleat fold --quiet gives with that quiet period and
   the same key, time, lateness and max hold. One pass computes all rows.
 Memory: 4 MB, some 160 bytes a key, and 32 for each further group that a key is
@@ -182,7 +182,8 @@ std::vector<Flag> AnalyzeFlags(AnalyzeOptions& o) {
 
 std::string AnalyzeHelp() {
   AnalyzeOptions options;
-  return std::string(kExamples) + FlagsHelp(AnalyzeFlags(options)) + std::string(kNotes);
+  return std::string(kAnalyzeExamples) + FlagsHelp(AnalyzeFlags(options)) +
+         std::string(kAnalyzeNotes);
 }
 
 absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(int argc, const char* const* argv) {

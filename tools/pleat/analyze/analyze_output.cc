@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kBurstsShown = 5;
 
 // Exact: "0.25", "90", "0.000001".
-std::string Seconds(Duration d) {
+std::string SecondsText(Duration d) {
   std::string text = std::to_string(d.count() / 1'000'000);
   if (const int64_t rest = d.count() % 1'000'000; rest != 0) {
     std::string digits = std::to_string(1'000'000 + rest).substr(1);
@@ -131,19 +131,19 @@ std::string AnalysisJson(const KeyAnalysis& key) {
   std::string out = "{\"key\":";
   AppendJsonString(key.key, out);
   out += ",\"events\":" + std::to_string(analysis.events) +
-         ",\"keys\":" + std::to_string(analysis.keys) + ",\"span_s\":" + Seconds(analysis.span()) +
-         ",\"grid\":[";
+         ",\"keys\":" + std::to_string(analysis.keys) +
+         ",\"span_s\":" + SecondsText(analysis.span()) + ",\"grid\":[";
   for (const AnalysisRow& row : analysis.rows) {
     if (out.back() != '[') out += ',';
-    out += "{\"quiet_s\":" + Seconds(row.quiet_period) +
+    out += "{\"quiet_s\":" + SecondsText(row.quiet_period) +
            ",\"folding_ratio\":" + ShortestText(row.folding_ratio) +
            ",\"emissions\":" + std::to_string(row.emissions) +
-           ",\"delay_p50_s\":" + Seconds(row.delay_p50) +
-           ",\"delay_p99_s\":" + Seconds(row.delay_p99) +
+           ",\"delay_p50_s\":" + SecondsText(row.delay_p50) +
+           ",\"delay_p99_s\":" + SecondsText(row.delay_p99) +
            ",\"open_peak\":" + std::to_string(row.open_peak) + "}";
   }
   out += "],\"recommended\":{\"quiet_s\":";
-  out += recommended.row ? Seconds(analysis.rows[*recommended.row].quiet_period) : "null";
+  out += recommended.row ? SecondsText(analysis.rows[*recommended.row].quiet_period) : "null";
   out += ",\"why\":";
   AppendJsonString(recommended.why, out);
   out += ",\"restless\":[";

@@ -55,9 +55,9 @@ std::vector<Duration> RoundEnds(size_t step) {
 // The next round step of which some three make `max`.
 double CountStep(double max) { return std::max(1.0, RoundUp125(max / 4)); }
 
-class Drawing {
+class GapDrawing {
  public:
-  Drawing(const KeyAnalysis& key, int width)
+  GapDrawing(const KeyAnalysis& key, int width)
       : key_(key),
         bars_(GapBars(key.analysis->gaps)),
         narrow_(width < 500),
@@ -170,7 +170,7 @@ std::vector<GapRange> GapRanges(const GapHistogram& gaps) {
 std::string GapChartElement(const KeyAnalysis& key, int width, std::string_view class_name,
                             std::string_view id_view) {
   const std::string id(id_view);
-  Drawing drawing(key, width);
+  GapDrawing drawing(key, width);
   std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" ";
   Print(out, "viewBox=\"0 0 %d %.0f\" role=\"img\" ", width, drawing.height());
   out += "aria-labelledby=\"" + id + "title\" class=\"chart " + std::string(class_name) + "\">\n";

@@ -31,10 +31,10 @@ std::string AboutPaths(const JsonFolder& folder) {
 
 // At least `d`, in whole units of which there are ten or more, so that --lateness takes the text.
 std::string RoundedUp(Duration d) {
-  constexpr Duration kUnits[] = {std::chrono::days(1), std::chrono::hours(1),
-                                 std::chrono::minutes(1), std::chrono::seconds(1),
-                                 std::chrono::milliseconds(1)};
-  for (const Duration unit : kUnits) {
+  constexpr Duration kRoundUnits[] = {std::chrono::days(1), std::chrono::hours(1),
+                                      std::chrono::minutes(1), std::chrono::seconds(1),
+                                      std::chrono::milliseconds(1)};
+  for (const Duration unit : kRoundUnits) {
     if (d >= 10 * unit) return FormatDuration((d + unit - Duration(1)) / unit * unit);
   }
   return FormatDuration(d);

@@ -13,7 +13,7 @@ namespace {
 
 using NameAndText = std::pair<std::string, std::string>;
 
-absl::Status UnknownOption(std::span<const Flag> flags, std::string_view name) {
+absl::Status UnknownMember(std::span<const Flag> flags, std::string_view name) {
   std::vector<std::string_view> known;
   for (const Flag& flag : flags) {
     if (InDocument(flag)) known.push_back(flag.name);
@@ -55,7 +55,7 @@ absl::Status ApplyDocument(std::string_view document, std::string_view file, Fol
         std::string spelled(name);
         std::ranges::replace(spelled, '_', '-');
         const Flag* const flag = FindFlag(flags, spelled);
-        if (flag == nullptr || !InDocument(*flag)) return UnknownOption(flags, name);
+        if (flag == nullptr || !InDocument(*flag)) return UnknownMember(flags, name);
         return flag->value.set(flag->name, text);
       });
   if (status.ok()) return status;
