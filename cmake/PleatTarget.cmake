@@ -32,11 +32,15 @@ if(PROJECT_IS_TOP_LEVEL)
                                 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(pleat_developer INTERFACE -fsanitize=${PLEAT_SANITIZE})
   endif()
-  if(PLEAT_BUILD_FUZZERS)
-    # So that libFuzzer sees which way an input takes through the libraries.
-    target_compile_options(pleat_developer INTERFACE -fsanitize=fuzzer-no-link)
-  endif()
 endif()
+
+# pleat_coverage(<target>): libFuzzer sees which way an input takes through the target. The fuzz
+# targets and the libraries have this; tests do not, since they would only become slower.
+function(pleat_coverage target)
+  if(PLEAT_BUILD_FUZZERS)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
 
 function(pleat_target target)
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -45,7 +49,9 @@ function(pleat_target target)
     PROPERTIES CXX_EXTENSIONS OFF
                CXX_VISIBILITY_PRESET hidden
                VISIBILITY_INLINES_HIDDEN ON
-               POSITION_INDEPENDENT_CODE ON)
+               POSITION_INDEPENDENT_CODE ON
+               # In a unity build the sources are included, which clang-tidy would find suspicious.
+               UNITY_BUILD_CODE_BEFORE_INCLUDE "// NOLINTNEXTLINE(bugprone-suspicious-include)")
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:pleat_developer>)
 endfunction()
@@ -60,6 +66,7 @@ function(pleat_library name)
   add_library(${target})
   add_library(pleat::${name} ALIAS ${target})
   pleat_target(${target})
+  pleat_coverage(${target})
   set_target_properties(
     ${target}
     PROPERTIES EXPORT_NAME ${name}

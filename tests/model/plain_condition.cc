@@ -40,12 +40,12 @@ Decimal ReadDecimal(const std::string& number) {
 
 int Sign(bool less, bool greater) { return less ? -1 : greater ? 1 : 0; }
 
-bool IsScalar(const PlainJson& value) {
+bool IsPlainScalar(const PlainJson& value) {
   return value.kind != Kind::kArray && value.kind != Kind::kObject;
 }
 
 bool Equal(const PlainJson& a, const PlainJson& b) {
-  if (a.kind != b.kind || !IsScalar(a)) return false;
+  if (a.kind != b.kind || !IsPlainScalar(a)) return false;
   return a.kind == Kind::kNumber ? ComparePlainNumbers(a.text, b.text) == 0 : a.text == b.text;
 }
 
@@ -72,7 +72,7 @@ PlainCondition ReadComparison(const std::string& text) {
   const size_t op_size = text[op] != '=' && text[op + 1] == '=' ? 2 : 1;
   const std::string written = Trim(text.substr(op + op_size));
   std::optional<PlainJson> value = ParsePlainJson(written);
-  if (!value || !IsScalar(*value)) value = PlainJson{.kind = Kind::kString, .text = written};
+  if (!value || !IsPlainScalar(*value)) value = PlainJson{.kind = Kind::kString, .text = written};
   return {.op = text.substr(op, op_size),
           .path = quoted ? path.substr(1, path.size() - 2) : path,
           .value = *value};
