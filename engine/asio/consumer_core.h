@@ -31,7 +31,8 @@ class ConsumerCore final : public EmissionListener,
                            public std::enable_shared_from_this<ConsumerCore> {
  public:
   ConsumerCore(boost::asio::any_io_executor executor, std::shared_ptr<DriverCore> driver,
-               const AnyCollection& collection, PartitionRange range, const ConsumerOptions& options);
+               const AnyCollection& collection, PartitionRange range,
+               const ConsumerOptions& options);
 
   // Has folder, context and driver know it. Once, after construction.
   void Begin();

@@ -9,10 +9,15 @@
 //
 //   pleat::Consumer consumer(driver, accounts);  // in a coroutine
 //   for (;;) {
+//     // A std::optional<Leased<State>>; boost::system::system_error when the folder is closed
+//     // (AsioError::kClosed) or the operation is cancelled.
 //     auto lease = co_await consumer.async_lease(boost::asio::use_awaitable);
 //     co_await Publish(lease->key, lease->state);
 //     lease->Ack();  // without an Ack() before its end, the lease is handed out again
 //   }                // or Nack(10s, driver.lease_now()): again in ten seconds
+//
+// A lease is for ConsumerOptions::ttl, 30 seconds by default. As a parameter the consumer's type is
+// Consumer<State>. io.run() does not return while a driver lives: it always waits for a deadline.
 //
 // Threads: only Driver::RunThread() starts one. All work is done by the threads that run the
 // execution context, and by callers.

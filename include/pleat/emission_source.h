@@ -1,8 +1,7 @@
 // EmissionSource: the emissions of a collection, such as a Folder, and how to take them.
 //
-// Pop() takes emissions for good: if the process dies before it has passed them on, they are lost.
-// Lease() lends them until they are acked, and lends them again if they are not; lease.h has the
-// rules.
+// Pop() takes emissions for good: a consumer that fails afterwards loses them. Lease() lends them
+// until they are acked, and lends them again if they are not; lease.h has the rules.
 //
 //   for (auto& emission : folder.Pop(100)) Publish(emission.key, emission.state);
 //
@@ -112,8 +111,8 @@ class EmissionSource {
     });
   }
 
-  // Lends the letter again, with its deliveries counted from 0, behind emissions of its key that
-  // wait. O(1).
+  // Lends the letter again, with its deliveries counted from 0: behind an emission of its key that
+  // is lent and letters that were retried earlier, before emissions that never went out. O(1).
   LeaseOutcome RetryDeadLetter(const LeaseToken& token) noexcept {
     return any_.RetryDeadLetter(token);
   }

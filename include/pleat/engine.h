@@ -4,8 +4,9 @@
 //   auto engine = *pleat::Engine::Open({.partitions = 16});
 //   pleat::Folder<Event, State> folder(*engine, "accounts",
 //                                      {.quiet_period = 5min, .max_hold = 1h});
+//   const auto at = pleat::FromUnix(std::chrono::system_clock::now().time_since_epoch());
 //   folder.Fold(key, event, at);            // any thread
-//   engine->Advance(now);                   // closes the groups that are due
+//   engine->Advance(at);                    // closes the groups that are due
 //   for (auto& e : folder.Pop(100)) Publish(e.key, e.state);
 //
 // An engine starts no thread, reads no clock, touches no file and keeps no global: time moves only
@@ -77,7 +78,8 @@ struct EngineOptions {
 // on its collections that are under way; later ones answer that it is gone.
 // REQUIRES: no call on the engine itself is under way then, nor comes later.
 // Ownership: owns all that its collections hold. Emissions that were not taken are lost; so an
-// orderly end is Stop(), CloseAll() on each folder, and Pop() until it gives nothing.
+// orderly end is Stop(), CloseAll() on each folder, and Pop() until it gives nothing. (Leases that
+// are out then come back when they run out: wait for their acks, or take them by Pop() later.)
 //
 // Your functions that run inside a call (folding, copying and destroying a state, rules) run under
 // a lock.

@@ -11,10 +11,16 @@
 //     void Fold(const Edit& edit) noexcept { added += edit.added; }
 //   };
 //   pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 5min, .max_hold = 1h});
+//   edits.Fold("ann", {.page = "Mars", .added = 12}, at);
+//   for (auto& e : edits.Pop(100)) Publish(e.key, e.state.added);
+//
+// Pop(), Lease() and Ack() are in emission_source.h, the fields of an emission in emission.h, the
+// options in options.h.
 //
 // State: default constructible, nothrow movable, aligned to at most 64 bytes, with `void Fold(const
 // Event&) noexcept`. Peek, Scan, leases, edges and partials also need it copyable. A state that
-// owns heap memory needs `size_t HeapBytes() const noexcept`, in O(1), or max_bytes and
+// owns heap memory needs `size_t HeapBytes() const noexcept`, in O(1) (such as
+// `return text.capacity();`), or max_bytes and
 // max_group_bytes count sizeof(State) only.
 // REQUIRES: HeapBytes() changes in Fold() only. These functions and the destructor do not throw,
 // and call no engine: they run under a partition's lock (engine.h says what such a call answers).
@@ -84,8 +90,8 @@ class Folder : public EmissionSource<State> {
       : Folder(OrEnd(name, Open(engine, name, options, std::move(rules)))) {}
 
   // Folds `event`, stamped `at`, into the group of `key`, opening one if none is open. A key is any
-  // bytes, none too, up to 64 KiB; it is copied. The event is not kept. A group that is due by the
-  // engine's time (on arrival time: or by `at`) closes first. A stamp behind the engine's time is
+  // bytes, also empty, up to 64 KiB; it is copied. The event is not kept. A group that is due by
+  // the engine's time (on arrival time: or by `at`) closes first. A stamp behind the engine's time is
   // fine: if the group that it opens is overdue, the group closes at once. The answer says what
   // happened; outcome.h says what to do about each.
   // Cost: one lock and two cache lines; three for a key of more than 23 bytes.

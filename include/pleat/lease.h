@@ -1,6 +1,7 @@
-// Leases: emissions that are lent until they are acked. Pop() gives an emission away: if the
-// process dies before passing the emission on, the emission is lost. Lease() lends it for a time,
-// and again if no Ack() comes, so that every emission is delivered at least once.
+// Leases: emissions that are lent until they are acked. Pop() gives an emission away: a consumer
+// that fails afterwards loses it. Lease() lends an emission for a time, and again if no Ack()
+// comes, so that every emission is delivered at least once while this process lives. (Nothing is on
+// disk: leases and the emissions behind them end with the engine.)
 //
 //   for (auto& lease : folder.Lease(100, 30s, driver.lease_now())) {
 //     if (Publish(lease.key, lease.state)) lease.Ack();    // delivered: the emission is gone
@@ -17,6 +18,7 @@
 // - Leases run on a clock of their own: LeaseTime moves only when AdvanceLeases(), Lease(), Nack()
 //   or Extend() says what time it is; Advance() and the stamps of events never move it.
 //
+// A ttl longer than LeaseOptions::max_age is cut to that: Delivery::until says when a lease ends.
 // Any clock will do that all consumers share. A Driver moves LeaseTime by itself; its lease_now()
 // reads that clock.
 #pragma once

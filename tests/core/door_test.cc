@@ -44,8 +44,9 @@ std::vector<std::string> ChangesOf(const std::string& path, const std::string& n
     text = std::regex_replace(text, std::regex("\\{[^{}]*\\}"), ";");
   }
   std::vector<std::string> changes;
-  const std::regex function("([A-Za-z_]+)\\(([^()]*(?:\\([^()]*\\)[^()]*)*)\\)( const)?( noexcept)?"
-                            "( override| final)?(?: = 0)? ?[;{]");
+  const std::regex function(
+      "([A-Za-z_]+)\\(([^()]*(?:\\([^()]*\\)[^()]*)*)\\)( const)?( noexcept)?"
+      "( override| final)?(?: = 0)? ?[;{]");
   for (std::sregex_iterator it(text.begin(), text.end(), function), end; it != end; ++it) {
     const std::smatch& found = *it;
     if (found[1] == name || found[3].matched || !std::isupper(found[1].str()[0])) continue;

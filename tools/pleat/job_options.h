@@ -15,8 +15,9 @@ namespace pleat::cli {
 struct JobOptions {
   enum class OnBad : uint8_t { kSkip, kFail };
 
-  FoldSpec spec;                  // the event's key and time, the limits, and so on
-  bool max_memory_given = false;  // if not, spec.folder.limits.max_bytes is half of the memory there is
+  FoldSpec spec;  // the event's key and time, the limits, and so on
+  bool max_memory_given =
+      false;  // if not, spec.folder.limits.max_bytes is half of the memory there is
   int threads = 1;
   OnBad on_bad = OnBad::kSkip;
   std::string bad_file;  // empty: none
