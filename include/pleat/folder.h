@@ -91,8 +91,8 @@ class Folder : public EmissionSource<State> {
 
   // Folds `event`, stamped `at`, into the group of `key`, opening one if none is open. A key is any
   // bytes, also empty, up to 64 KiB; it is copied. The event is not kept. A group that is due by
-  // the engine's time (on arrival time: or by `at`) closes first. A stamp behind the engine's time is
-  // fine: if the group that it opens is overdue, the group closes at once. The answer says what
+  // the engine's time (on arrival time: or by `at`) closes first. A stamp behind the engine's time
+  // is fine: if the group that it opens is overdue, the group closes at once. The answer says what
   // happened; outcome.h says what to do about each.
   // Cost: one lock and two cache lines; three for a key of more than 23 bytes.
   FoldOutcome Fold(std::string_view key, const Event& event, EngineTime at) noexcept {
