@@ -22,12 +22,14 @@
 #include <pleat/asio.h>
 
 #include "engine/asio/context_guest.h"
+#include "engine/asio/driven.h"
 #include "engine/asio/driver_core.h"
 
 namespace pleat::inline v0_1 {
 
 class ConsumerCore final : public EmissionListener,
                            public ContextGuest,
+                           public Driven,
                            public std::enable_shared_from_this<ConsumerCore> {
  public:
   ConsumerCore(boost::asio::any_io_executor executor, std::shared_ptr<DriverCore> driver,
@@ -41,8 +43,7 @@ class ConsumerCore final : public EmissionListener,
   void Cancel(Waiter& waiter) noexcept;
   void CancelAll() noexcept;
 
-  // From its return on, operations complete with `error`, and so do those that wait. Only the first end counts.
-  void End(boost::system::error_code error) noexcept;
+  void End(boost::system::error_code error) noexcept override;
 
   ConsumerStats stats();
 

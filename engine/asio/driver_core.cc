@@ -6,7 +6,6 @@
 
 #include <boost/asio/post.hpp>
 
-#include "engine/asio/consumer_core.h"
 #include "engine/asio/machine_clock.h"
 #include "engine/base/check.h"
 
@@ -187,7 +186,7 @@ void DriverCore::Reanchor() {
   Wake();
 }
 
-void DriverCore::Add(const std::shared_ptr<ConsumerCore>& consumer) {
+void DriverCore::Add(const std::shared_ptr<Driven>& consumer) {
   {
     const std::lock_guard lock(mutex_);
     if (!stopped_) {

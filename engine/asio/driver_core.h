@@ -27,10 +27,9 @@
 #include <pleat/asio.h>
 
 #include "engine/asio/context_guest.h"
+#include "engine/asio/driven.h"
 
 namespace pleat::inline v0_1 {
-
-class ConsumerCore;
 
 class DriverCore final : public EngineAlarm,
                          public ContextGuest,
@@ -51,8 +50,8 @@ class DriverCore final : public EngineAlarm,
   // Whether the engine runs on arrival time, so that Now() is on its axis.
   bool tells_arrival() const noexcept { return arrival_; }
 
-  // Has the consumer closed when the driver stops, or now if it has.
-  void Add(const std::shared_ptr<ConsumerCore>& consumer);
+  // Ends the consumer when the driver stops, or now if it has.
+  void Add(const std::shared_ptr<Driven>& consumer);
 
   void DeadlineIsEarlier(EngineTime deadline) noexcept override;
   void LeaseDeadlineIsEarlier(LeaseTime deadline) noexcept override;
@@ -92,7 +91,7 @@ class DriverCore final : public EngineAlarm,
   std::optional<boost::asio::steady_timer> timer_;
   Duration wall_ahead_;  // the wall clock less Elapsed(), when last looked at
   DriverStats stats_;
-  WeakList<ConsumerCore> consumers_;
+  WeakList<Driven> consumers_;
 };
 
 }  // namespace pleat::inline v0_1

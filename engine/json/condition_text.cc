@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/json/option_json.h"
-#include "engine/json/option_text.h"
+#include "engine/json/option_error.h"
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
 #include "engine/json/utf8.h"

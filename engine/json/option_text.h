@@ -16,21 +16,10 @@
 #include <absl/status/statusor.h>
 #include <pleat/json_spec.h>
 
+#include "engine/json/option_error.h"
 #include "engine/json/reasons.h"
 
 namespace pleat::inline v0_1 {
-
-inline absl::Status Wrong(std::string_view message) {
-  return absl::InvalidArgumentError(std::string(message));
-}
-
-// "--option: message"
-inline absl::Status OptionError(std::string_view option, std::string_view message) {
-  return Wrong("--" + std::string(option) + ": " + std::string(message));
-}
-inline absl::Status OptionError(std::string_view option, const absl::Status& error) {
-  return OptionError(option, std::string(error.message()));
-}
 
 // Whether `path` is well formed.
 absl::Status CheckPath(std::string_view path);
