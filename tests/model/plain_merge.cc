@@ -25,7 +25,7 @@ bool IsInteger(const std::string& number) {
 
 double ToDouble(const std::string& number) { return std::strtod(number.c_str(), nullptr); }
 
-std::string WriteDouble(double value) {
+std::string WritePlainDouble(double value) {
   char out[64];
   return {out, std::to_chars(out, out + sizeof out, value).ptr};
 }
@@ -118,9 +118,9 @@ PlainMerged MergedNumbers(const PlainMerge& merge, const Values& values) {
   if (values.empty()) {
     out.json = "null";
   } else if (merge.reducer == "mean") {
-    out.json = WriteDouble(total.doubles / static_cast<double>(values.size()));
+    out.json = WritePlainDouble(total.doubles / static_cast<double>(values.size()));
   } else {
-    out.json = sum.any_double ? WriteDouble(total.doubles) : std::to_string(sum.integers);
+    out.json = sum.any_double ? WritePlainDouble(total.doubles) : std::to_string(sum.integers);
   }
   return out;
 }
