@@ -29,12 +29,15 @@ int main() {
   const auto closed = edits.PopExpired(at + 6min, 10);
   if (closed.size() != 1 || closed[0].state.added != 7) return 1;
 
-  pleat::Driver driver(*engine);
+  // An engine of its own: the time of the first one is 1970, decades behind the driver's clock.
+  auto live_engine = *pleat::Engine::Open({.partitions = 2});
+  pleat::Folder<Edit, Edits> live(*live_engine, "edits", {.quiet_period = 5min, .max_hold = 1h});
+  pleat::Driver driver(*live_engine);
   const pleat::DriverThread thread = driver.RunThread();
-  pleat::Consumer consumer(driver, edits);
+  pleat::Consumer consumer(driver, live);
   auto popped = consumer.async_pop(boost::asio::use_future);
-  static_cast<void>(edits.Fold("bob", {.added = 5}, driver.now()));
-  edits.Flush("bob");
+  if (live.Fold("bob", {.added = 5}, driver.now()) != pleat::FoldOutcome::kOpened) return 1;
+  live.Flush("bob");
   if (popped.get()->state.added != 5) return 1;
 
   pleat::FoldSpec spec;
