@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/json/option_json.h"
 #include "engine/json/option_error.h"
+#include "engine/json/option_json.h"
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
 #include "engine/json/utf8.h"

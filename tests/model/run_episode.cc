@@ -1,5 +1,3 @@
-#include "tests/model/episode.h"
-
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -14,6 +12,7 @@
 #include "tests/model/agreement.h"
 #include "tests/model/chain.h"
 #include "tests/model/delivery_episode.h"
+#include "tests/model/episode.h"
 #include "tests/model/fold_model.h"
 #include "tests/support/check_whole.h"
 

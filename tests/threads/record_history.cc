@@ -1,5 +1,3 @@
-#include "tests/threads/history.h"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -15,6 +13,7 @@
 #include <pleat/folder.h>
 
 #include "tests/support/start.h"
+#include "tests/threads/history.h"
 #include "tests/threads/history_model.h"
 
 namespace pleat::inline v0_1 {
