@@ -11,7 +11,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-// Emissions that one dispatch takes, give or take one operation, before it lets other handlers run.
+// Emissions that one dispatch takes, give or take one operation, before other handlers run.
 constexpr size_t kTakenPerDispatch = 256;
 
 bool ClosedByTime(Reason reason) {

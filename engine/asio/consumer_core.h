@@ -1,14 +1,15 @@
-// What stands behind a Consumer: a queue of waiters, and a flag that says whether to be told of emissions.
+// ConsumerCore stands behind a Consumer: a queue of waiters, and a flag that asks to be told of
+// emissions.
 //
-// mutex_ guards the queue and is held while a waiter takes emissions, hence before partitions' locks; what is
-// called under those, MayHaveEmissions(), does not ask for it. Waiters are served first come, first
-// served, and completed under the mutex, so that their handlers are posted in that order: posting runs
-// none of them.
+// mutex_ guards the queue and is held while a waiter takes emissions, hence before partitions'
+// locks; MayHaveEmissions(), which is called under those, does not ask for the mutex. Waiters are
+// served first come, first served, and completed under the mutex, so that their handlers are posted
+// in that order: posting runs none of them.
 //
-// While somebody waits, either `armed_` is set and was set before the last look that found nothing; or a dispatch is
-// posted, which will look. So no emission goes unnoticed: one that came before that look was found, as
-// both happen under the partition's lock; one that comes after it finds the flag set, takes it down and
-// posts the dispatch.
+// While somebody waits, either `armed_` is set and was set before the last look that found nothing;
+// or a dispatch is posted, which will look. So no emission goes unnoticed: one that came before
+// that look was found, as both happen under the partition's lock; one that comes after that look
+// finds the flag set, takes the flag down and posts the dispatch.
 #pragma once
 
 #include <atomic>
@@ -36,7 +37,7 @@ class ConsumerCore final : public EmissionListener,
                const AnyCollection& collection, PartitionRange range,
                const ConsumerOptions& options);
 
-  // Has folder, context and driver know it. Once, after construction.
+  // Registers with collection, context and driver. Once, after construction.
   void Begin();
 
   void Start(WaiterPtr waiter);
@@ -68,7 +69,7 @@ class ConsumerCore final : public EmissionListener,
 
   std::mutex mutex_;
   Queue queue_;
-  boost::system::error_code ended_;  // none while it lives
+  boost::system::error_code ended_;  // none before the end
   bool shut_down_ = false;
   bool listening_ = false;
   ConsumerStats stats_;  // but for `waiting`

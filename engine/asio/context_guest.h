@@ -1,5 +1,5 @@
-// What has to let go of an execution context before that is gone: drivers and consumers, which may outlive
-// it. A service of the context tells them when it shuts down.
+// A ContextGuest lets go of an execution context before that is gone: drivers and consumers, which
+// may outlive the context. A service of the context tells them of the shutdown.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,16 @@ namespace pleat::inline v0_1 {
 
 class ContextGuest {
  public:
-  // The context is shutting down: nobody runs it any more. Drop executors, timers and handlers.
+  // The context is shutting down: nobody runs handlers any more. Drop executors, timers and
+  // handlers.
   virtual void Shutdown() noexcept = 0;
 
  protected:
   ~ContextGuest() = default;
 };
 
-// Objects that somebody else owns. Those that are gone are dropped as others come, so that the list stays
-// below twice the most there ever were at once.
+// Objects that somebody else owns. Those that are gone are dropped as others come, so that the list
+// stays below twice the most there ever were at once.
 template <class T>
 class WeakList {
  public:

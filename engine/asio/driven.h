@@ -1,4 +1,5 @@
-// Something that a driver ends when it stops: a consumer. So the driver need not know consumers.
+// A Driven is ended by its driver when the driver stops: a consumer is one. So the driver need not
+// know consumers.
 #pragma once
 
 #include <boost/system/error_code.hpp>

@@ -42,7 +42,7 @@ void DriverCore::Begin() {
   PostTurn();
 }
 
-// What the clock says, which an earlier Now() may be ahead of.
+// The clock's reading; an earlier Now() may be ahead of it.
 EngineTime DriverCore::Reading() const noexcept {
   return Clamp(EngineTime{anchor_.load() + clock_.Elapsed()});
 }
@@ -156,7 +156,8 @@ void DriverCore::CompareWithWall() noexcept {
   if (step >= kWallStep) ++stats_.wall_steps_forward;
 }
 
-// On event time a deadline of groups is no instant of this clock: a turn has to look at the watermark.
+// On event time a deadline of groups is no instant of this clock: a turn has to look at the
+// watermark.
 void DriverCore::DeadlineIsEarlier(EngineTime deadline) noexcept {
   WakeBy(arrival_ ? RoundUp(deadline) : kBeginningOfTime + Duration{1});
 }

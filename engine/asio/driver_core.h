@@ -1,18 +1,19 @@
-// What stands behind a Driver: turns, one at a time, and a sleep between them.
+// DriverCore stands behind a Driver: turns, one at a time, and a sleep between them.
 //
 //   asleep ---- the timer, an alarm, Wake() ----> a turn is posted ----> turning
 //      ^                                                ^                   |
 //      |                                                +--- unfinished ----+
 //      +----------------- nothing is due any more --------------------------+
 //
-// mutex_ guards the state, but is not held while the engine works: a turn that comes while another one is
-// under way leaves a note (again_) and goes, and Stop() waits for its end.
+// mutex_ guards the state, but is not held while the engine works: a turn that comes while another
+// one is under way leaves a note (again_) and goes, and Stop() waits for its end.
 //
-// The engine's alarm comes under the engine's locks, from any thread, so it may only look at atomics and post.
-// It compares its deadline with asleep_until_. Nothing is lost: whoever falls asleep first says until
-// when, and then looks at the deadline once more. Both sides use read-modify-write operations on
-// asleep_until_, which have one order: an alarm that comes later sees the new value; what an earlier one
-// tells of was published before it, and is seen by that second look.
+// The engine's alarm comes under the engine's locks, from any thread, so the alarm may only look at
+// atomics and post. The alarm compares its deadline with asleep_until_. Nothing is lost: whoever
+// falls asleep first says until when, and then looks at the deadline once more. Both sides use
+// read-modify-write operations on asleep_until_, which have one order: an alarm that comes later
+// sees the new value; the deadline of an earlier alarm was published before, and the second look
+// sees it.
 #pragma once
 
 #include <atomic>
@@ -77,7 +78,7 @@ class DriverCore final : public EngineAlarm,
   const DriverClock& clock_;
   boost::asio::any_io_executor executor_;  // changes only in Shutdown(), when nobody uses it
 
-  std::atomic<Duration> anchor_;  // what the clock's Elapsed() has to be shifted by
+  std::atomic<Duration> anchor_;  // the shift of the clock's Elapsed()
   std::atomic<Duration> last_;    // the largest Now() so far, since 1970
   std::atomic<Duration::rep>
       asleep_until_;  // since 1970; in a turn the beginning of time: no alarm matters

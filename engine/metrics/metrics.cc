@@ -1,6 +1,7 @@
-// Each family is written once, with the samples of every collection behind its HELP and TYPE. What the two formats do
-// not have in common: in OpenMetrics a counter's family lacks the _total of its samples, units are named, and the end
-// is marked. Numbers are written such that both take them, le as the canonical numbers of OpenMetrics.
+// Each family is written once, with the samples of every collection behind its HELP and TYPE. The
+// two formats differ: in OpenMetrics a counter's family lacks the _total of its samples, units are
+// named, and the end is marked. Numbers are written such that both take them, le as the canonical
+// numbers of OpenMetrics.
 #include <pleat/metrics.h>
 
 #include <algorithm>
@@ -107,7 +108,8 @@ class Writer {
     for (size_t i = 0; i < collections_.size(); ++i) Sample(i, {}, Plain(get(collections_[i])));
   }
 
-  // A histogram, of which each bucket ends with one of `bounds` and counts it; `scale` of them are 1.
+  // A histogram, of which each bucket ends with one of `bounds` and counts it; `scale` of them are
+  // 1.
   template <class Values>
   void Buckets(size_t collection, const Values& values, std::span<const uint64_t> bounds,
                double scale) {

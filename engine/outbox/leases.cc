@@ -48,7 +48,7 @@ uint32_t Leases::HolderOf(const PackedKey& key, uint32_t hash) const {
                        [&](uint32_t number) { return *At(number).held.key == key; });
 }
 
-// --- What waits behind a holder
+// --- The line behind a holder
 
 void Leases::Wait(uint32_t holder, const Held& emission) {
   const uint32_t number = waiters_.Allocate();
@@ -73,7 +73,7 @@ Ready Leases::TakeFirstWaiting(uint32_t holder) {
   return PopWaiter(At(holder)).emission;
 }
 
-// The holder is done with; who calls looks after its record. What is first behind it takes its place.
+// The holder is finished; the caller looks after its record. The first of the line takes its place.
 void Leases::LetNextCome(uint32_t number, const When& when) {
   LetGo(number);
   Record& record = At(number);
@@ -100,7 +100,8 @@ void Leases::LetNextCome(uint32_t number, const When& when) {
   ++returns_;
 }
 
-// A retried dead letter comes before what was released of its key, which goes to the front of the line.
+// A retried dead letter comes before the released emission of its key, which goes to the front of
+// the line.
 void Leases::TakePlaceOf(uint32_t released, uint32_t letter) {
   Record& before = At(released);
   Record& record = At(letter);
@@ -231,7 +232,7 @@ Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, const Insta
   const uint32_t number = LiveRecordOf(token, at.leases);
   if (number == kNone) return {};
   if (At(number).deliveries >= options_.max_deliveries) {
-    // What died before it comes before it.
+    // Letters that died before this one come before.
     size_t budget = SIZE_MAX;
     Expire(at, budget, drop);
   }
@@ -261,7 +262,7 @@ Extension Leases::Extend(const LeaseToken& token, Duration ttl, const Instant& a
   return {wanted > latest ? LeaseOutcome::kClamped : LeaseOutcome::kDone, record.until};
 }
 
-// --- What comes back, and what does not
+// --- Coming back, or dying
 
 void Leases::Return(uint32_t number, const When& when) {
   records_.Disarm(number);
@@ -394,7 +395,7 @@ void Leases::CheckWhole() const {
   });
 }
 
-// --- What was acked
+// --- Acked deliveries
 
 void Leases::Remember(uint64_t lease) {
   last_lease_ = lease;

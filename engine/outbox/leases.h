@@ -1,5 +1,6 @@
-// Leases keeps what a book has lent: which emission holds its key, until when, and what waits behind it. It is
-// a pure state machine; time comes in as an argument, and everything runs under the partition's lock.
+// Leases keeps the emissions that a book has lent: which emission holds its key, until when, and
+// which emissions wait behind it. A pure state machine: time comes in as an argument, and every
+// method runs under the partition's lock.
 //
 // An emission's way from its first delivery on:
 //
@@ -9,16 +10,18 @@
 //                                 | |
 //                       Ack() ----+ +--- too many deliveries ---> dead ---> retried, dropped
 //
-// All but the dead ones *hold* their key: others of it wait in a line behind them. When the holder is done with,
-// retried dead letters of the key come first, one after the other. Then the first of those that never went out
-// is *released*, with the line behind it: it is to be handed out at its old place in the order of emissions,
-// as if it had never been in a line, and holds its key in name only.
+// All but the dead ones *hold* their key: other emissions of the key wait in a line behind them.
+// When the holder is finished, retried dead letters of the key come first, one after the other.
+// Then the first emission that never went out is *released*, with the line behind: its turn comes
+// at its old place in the order of emissions, as if there had been no line, and until then it holds
+// the key in name only.
 //
-// A delivery is named by the place of its record, the same for as long as the lease is live, and by a number
-// of its own, so that a token finds its record in O(1), and a stale or forged one nothing.
+// A token names a delivery by the place of its record, the same while the lease lives, and by a
+// number of its own. So a token finds its record in O(1), and a stale or forged token finds
+// nothing.
 //
-// Records are entries of an ExpiringTable: indexed while they hold their key, armed while they are lent
-// or delayed. A nack's delay moves the deadline earlier.
+// Records are entries of an ExpiringTable: indexed while they hold their key, armed while they are
+// lent or delayed. A nack's delay moves the deadline earlier.
 //
 // Invariants:
 //   - A key has at most one holder.
@@ -51,14 +54,14 @@ class Leases {
  public:
   static constexpr uint32_t kNone = KeyIndex::kNone;
 
-  // An emission, and where its entry keeps its key for as long as it exists.
+  // An emission, and the key in its entry, which stays there while the entry lives.
   struct Held {
     Ready emission;
     const PackedKey* key;
     uint32_t hash;
   };
 
-  // Something that came back, in order: by (at, by time before by a call, order).
+  // An emission that came back, in order: by (at, by time before by a call, order).
   struct Returned {
     LeaseTime at;
     uint64_t order;
@@ -72,17 +75,18 @@ class Leases {
     }
   };
 
-  // What a token amounted to: `over`, if it ended the emission too.
+  // The result of a token; `over`: the emission ended, too.
   struct Answer {
     LeaseOutcome outcome = LeaseOutcome::kStale;
     bool over = false;
     Ready emission{};
   };
 
-  // Takes what is dropped because there are too many dead letters.
+  // Receives emissions that are dropped because there are too many dead letters.
   using Drop = absl::FunctionRef<void(const Ready&)>;
 
-  // `origin`: engine, collection and partition, as in each token. `usual_ttl`: how long most leases are.
+  // `origin`: engine, collection and partition, as in each token. `usual_ttl`: how long most leases
+  // are.
   Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& origin, Duration usual_ttl);
 
   // The record that holds the key, if only in name, or kNone.
@@ -94,7 +98,7 @@ class Leases {
   // Takes the first one from there that never went out. REQUIRES: there is one.
   Ready TakeFirstWaiting(uint32_t holder);
 
-  // The first in the order of emissions of those that were released, or null.
+  // The first released emission in the order of emissions, or null.
   const Ready* FirstReleased();
   Ready TakeReleased(const Instant& at);
   Delivery LendReleased(const Instant& at, Duration ttl);
@@ -102,7 +106,7 @@ class Leases {
   // Lends for the first time. REQUIRES: CanHold(), and nothing holds the key.
   Delivery Lend(const Held& emission, const Instant& at, Duration ttl);
 
-  // What came back first, or null.
+  // The emission that came back first, or null.
   const Returned* FirstReturned() const noexcept {
     return returned_.empty() ? nullptr : &returned_.front();
   }
@@ -110,7 +114,7 @@ class Leases {
     return At(returned.record).held.emission;
   }
   Delivery LendReturned(const Instant& at, Duration ttl);
-  // Takes it for good.
+  // Gives the first away for good.
   Ready TakeReturned(const Instant& at);
 
   Answer Ack(const LeaseToken& token, const Instant& at);
@@ -119,8 +123,8 @@ class Leases {
   Answer Retry(const LeaseToken& token, const Instant& at);
   Answer TakeDead(const LeaseToken& token);
 
-  // Takes back what has run out, and returns what was delayed, until `now`; looks at no more than `budget`, which
-  // it lowers. Returns whether that was all.
+  // Takes back leases that have run out by `at`, and ends delays that are over; looks at no more
+  // than `budget` records, and lowers `budget`. Returns whether that was all.
   bool Expire(const Instant& at, size_t& budget, Drop drop);
   LeaseTime NextDue() const noexcept { return LeaseTime(records_.NextDue()); }
 
@@ -131,7 +135,7 @@ class Leases {
   // Stops the program if an invariant does not hold. O(records).
   void CheckWhole() const;
 
-  uint64_t returns() const noexcept { return returns_; }  // counts what became available
+  uint64_t returns() const noexcept { return returns_; }  // counts emissions that became available
   size_t waiting() const noexcept { return new_; }        // never handed out
   size_t unacked() const noexcept { return unacked_; }
   size_t dead() const noexcept { return dead_; }
@@ -162,7 +166,7 @@ class Leases {
     LeaseTime died{};
     uint32_t deliveries = 0;
     State state = State::kReleased;
-    bool fresh = true;  // it never went out
+    bool fresh = true;  // never went out
     DeadReason why = DeadReason::kRanOut;
     // Of a holder: the line behind it. Of a dead letter: its neighbours, younger and older.
     uint32_t first = kNone;
@@ -188,8 +192,8 @@ class Leases {
   static When ByCall(const Instant& at) noexcept { return {at.leases, at.position, true}; }
   static When ByTime(const Due& due) noexcept { return {LeaseTime(due.ripe), 0, false}; }
 
-  // In a heap by generation, which within a book is the order of emissions. One whose record has other things to
-  // do by now is void.
+  // In a heap by generation, which within a book is the order of emissions. One whose record has
+  // other things to do by now is void.
   struct Released {
     uint64_t generation;
     uint32_t record;
@@ -197,7 +201,7 @@ class Leases {
     bool operator<(const Released& other) const noexcept { return generation > other.generation; }
   };
 
-  // What the table asks about a record.
+  // Answers the table about a record.
   struct Records {
     const Leases& leases;
     uint32_t HashOf(uint32_t number) const noexcept { return leases.At(number).held.hash; }
@@ -246,7 +250,8 @@ class Leases {
   Slab<> waiters_;
   PagedQueue<Returned> returned_;
   std::vector<Released> released_;
-  // By each of the latest deliveries, the first at 0, and so round: the generation that it acked, or kNotAcked.
+  // For each of the latest deliveries, the first at 0, and so round: the generation that was acked,
+  // or kNotAcked.
   std::vector<uint64_t> acked_;
   uint64_t last_lease_ = 0;
   uint64_t extended_ = 0;        // counts the leases that were extended

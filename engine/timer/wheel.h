@@ -1,5 +1,5 @@
 // The TimerWheel holds timers, one per partition, by deadline, and answers "which is due?" and "how
-// long may I sleep?". It does not tick: it jumps from one occupied spoke to the next.
+// long may I sleep?". The wheel does not tick: it jumps from one occupied spoke to the next.
 //
 // Ten levels of 64 spokes. A timer lies on the level of the highest 6-bit digit in which its tick
 // differs from the wheel's own, on the spoke of its digit there; so every timer on a lower level is
@@ -7,8 +7,8 @@
 // holds the earliest. When the wheel reaches a spoke of a higher level its timers move down.
 // (Varghese and Lauck, "Hashed and Hierarchical Timing Wheels", 1987.)
 //
-// A tick is 1,024 microseconds. It decides only which spoke a timer lies on: what is due, and when,
-// is exact to the microsecond.
+// A tick is 1,024 microseconds. A tick decides only which spoke a timer lies on: which timers are
+// due, and when, is exact to the microsecond.
 //
 // Not thread safe: the owner brings a lock. Spokes are Boost.Intrusive lists; nothing allocates.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace pleat::inline v0_1 {
 
-// What can be scheduled. It leaves its wheel when it is destroyed.
+// Something to be scheduled. A timer leaves its wheel when destroyed.
 class Timer : public boost::intrusive::list_base_hook<
                   boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
@@ -38,7 +38,7 @@ class TimerWheel {
   TimerWheel(const TimerWheel&) = delete;
   TimerWheel& operator=(const TimerWheel&) = delete;
 
-  // Schedules the timer, or moves it if it was scheduled. A deadline in the past is due at once.
+  // Schedules the timer, or moves a scheduled one. A deadline in the past is due at once.
   void Schedule(Timer& timer, EngineTime deadline);
 
   void Cancel(Timer& timer) noexcept {

@@ -1,10 +1,10 @@
-// The Analyzer: a table of keys, and for each the ranges of levels (quiet periods of the grid) that are in
-// one group each.
+// The Analyzer: a table of keys, and for each the ranges of levels (quiet periods of the grid) that
+// are in one group each.
 //
-// In the usual case, stamps in order and no max hold, the latest stamp of a key is that of all its groups, and
-// its ranges get older from the shortest level to the longest: an event closes those up to its gap, which are a
-// prefix, and the rest is not even looked at. Else all ranges are gone through, each with a latest
-// stamp of its own.
+// In the usual case, stamps in order and no max hold, the latest stamp of a key is that of all its
+// groups, and its ranges get older from the shortest level to the longest: an event closes those up
+// to its gap, which are a prefix, and the rest is not even looked at. Else all ranges are gone
+// through, each with a latest stamp of its own.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr Duration kAllOfTime = kEndOfTime - kBeginningOfTime;
 
-// The levels up to `end`, from where the range before it ends, are in one group.
+// The levels up to `end`, from the end of the range before, are in one group.
 struct Range {
   EngineTime opened;
   EngineTime last;       // its latest stamp, if the key's are apart; else that of the key
@@ -285,7 +285,7 @@ void Analyzer::Impl::GoThroughRanges(uint32_t number, EngineTime at) {
   SetRanges(key, at < key.last);
 }
 
-// What GoThroughRanges() has found.
+// The findings of GoThroughRanges().
 void Analyzer::Impl::SetRanges(Key& key, bool apart) {
   uint32_t spare = key.shortest.next;
   uint32_t next = kNoRange;
@@ -314,7 +314,7 @@ uint32_t Analyzer::Impl::NewRange(const Range& content) {
   return number;
 }
 
-// Gives the one behind it.
+// Returns the one behind.
 uint32_t Analyzer::Impl::FreeRange(uint32_t number) {
   const uint32_t next = range(number).next;
   ranges_.Free(number);

@@ -1,21 +1,24 @@
-// What a histogram of gaps tells of another quiet period, and a guess at the rest.
+// Answers for another quiet period: exact where the histogram of gaps has them, estimates
+// elsewhere.
 //
-// Let q be the quiet period. The events with a gap of q or more open groups, so these, and the ratio, are exact. So is
-// the mean of what a group lasts from its opening to its last event: all gaps shorter than q, over the number of
-// groups. How that time is spread over the groups the histogram does not say; were the gaps in no order, a group
-// would be a geometric number of them, and have none with the probability 1 - ratio. Groups that were measured are
-// burstier than that, as much as their keys differ. So
+// Let q be the quiet period. The events with a gap of q or more open groups, so these, and the
+// ratio, are exact. So is the mean time of a group from its opening to its last event: all gaps
+// shorter than q, over the number of groups. How that time is spread over the groups the histogram
+// does not say; were the gaps in no order, a group would be a geometric number of them, and have
+// none with the probability 1 - ratio. Groups that were measured are burstier than that, as much as
+// their keys differ. So
 //
 //   - of groups with a single event the odds are taken to be off by the same factor as at the quiet period in use,
 //   - the others are taken to be spread as they were there, stretched to the mean that is known.
 //
-// A max hold h cuts a group that lasts longer: each h, and then what it takes until the next event opens it again. Gaps
-// of h or more never fold.
+// A max hold h cuts a group that lasts longer: each h, and then the wait until the next event opens
+// a group again. Gaps of h or more never fold.
 //
-// A group is open as long as its delay, so that delays per second are the mean of what is open (Little's law). How many
-// are open at a time then swings about x, that mean at the busiest time, as a Poisson variable does, with a peak of
-// x + z sqrt(x), z = sqrt(2 ln n), in n independent looks, one each quiet period. The peak at the quiet period in use
-// gives x there, and x rises and falls with the mean.
+// A group is open as long as its delay, so that delays per second are the mean number of open
+// groups (Little's law). How many are open at a time then swings about x, that mean at the busiest
+// time, as a Poisson variable does, with a peak of x + z sqrt(x), z = sqrt(2 ln n), in n
+// independent looks, one each quiet period. The peak at the quiet period in use gives x there, and
+// x rises and falls with the mean.
 #include <pleat/gap_stats.h>
 
 #include <algorithm>
@@ -70,7 +73,7 @@ class Model {
         groups_(std::max(1.0, static_cast<double>(stats.events) - folding_.events)) {
     const double singles = SingleShare();
     Add(0, groups_ * singles);
-    // Of what lasted, the spread that was measured, stretched to the mean that is known.
+    // Of groups that lasted, the spread as measured, stretched to the mean that is known.
     double count = 0;
     double time = 0;
     stats.spans.ForEachBucket([&](const Histogram::Bucket& bucket) {
@@ -97,7 +100,8 @@ class Model {
   double open_time() const {
     double sum = 0;
     for (const Delays& each : delays_) sum += each.delay * each.count;
-    // The last group of a key may still be open when the stream ends, here as likely at any instant of it.
+    // The last group of a key may still be open when the stream ends, here as likely at any instant
+    // of that time.
     const double left = std::min(quiet_, span_);
     const double beyond = quiet_ - (left - left * left / span_ / 2);
     const double keys =

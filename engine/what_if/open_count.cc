@@ -67,7 +67,8 @@ size_t OpenCount::InsertAt(size_t place, EngineTime at) {
   return place;
 }
 
-// A key opens a group at the levels that had `passed` it, unless they have passed where it comes to as well.
+// A key opens a group at the levels that had `passed` it, unless they have passed its new place as
+// well.
 void OpenCount::Arrive(size_t place, size_t passed) {
   if (now_ == kEndOfTime) return;  // at which all is due
   const size_t overdue = place == kNowhere ? passed : LevelsPast(place);
@@ -98,7 +99,7 @@ void OpenCount::Close(EngineTime now) {
   while (begin_ < cursors_.back()) live_ -= static_cast<size_t>(stamps_[begin_++].keys != 0);
 }
 
-// Drops what all cursors have passed and what no key is at, if that is half of the queue.
+// Drops stamps that all cursors have passed and that no key is at, if those are half of the queue.
 void OpenCount::Shorten() {
   if (2 * live_ > stamps_.size()) return;
   size_t kept = 0;

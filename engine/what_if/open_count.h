@@ -1,13 +1,14 @@
-// OpenCount knows for every level, which is a quiet period of a grid, how many groups are open, and how many
-// were at most: those of the keys whose latest stamp is less than a quiet period old.
+// OpenCount knows for every level, which is a quiet period of a grid, how many groups are open, and
+// how many were at most: those of the keys whose latest stamp is less than a quiet period old.
 //
-// Keys are counted by their latest stamp, in a queue of stamps. As time goes on a cursor per level moves along the
-// queue and takes off what it passes; a key that a cursor has passed opens a group again when it moves to a newer
-// stamp. So each level costs a step per stamp, whatever the number of keys. Stamps at which no key is any more go
-// when they are half of the queue, so that it is as long as there are keys, at most.
+// Keys are counted by their latest stamp, in a queue of stamps. As time goes on a cursor per level
+// moves along the queue and takes off the keys there; a key that a cursor has passed opens a group
+// again when the key moves to a newer stamp. So each level costs a step per stamp, whatever the
+// number of keys. Stamps at which no key is any more go when they are half of the queue, so that
+// the queue is never longer than twice the number of keys.
 //
-// A stamp that is not the newest when it comes takes its place if that is not far back; else it joins the one
-// before it, and closes that much too early.
+// A stamp that is not the newest when it comes takes its place if that is not far back; else the
+// key joins the stamp before, and its groups close that much too early.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ class OpenCount {
   // `levels` ascending; they stay.
   explicit OpenCount(std::span<const Duration> levels);
 
-  // Closes what is due by `now`, which never goes back.
+  // Closes groups that are due by `now`, which never goes back.
   void MoveTo(EngineTime now) {
     now_ = now;
     if (now >= earliest_due_) Close(now);

@@ -1,5 +1,5 @@
-// TopBursts keeps for every level of a grid the groups that stand out: of kBurstsKept keys each, the one
-// that is the largest by some measure.
+// TopBursts keeps for every level of a grid the groups that stand out: of kBurstsKept keys each,
+// the one that is the largest by some measure.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class TopBursts {
   }
 
   std::vector<std::vector<Seen>> tops_;
-  std::vector<uint64_t> enough_;  // what has to be exceeded
+  std::vector<uint64_t> enough_;  // the numbers to exceed
 };
 
 }  // namespace pleat::inline v0_1
