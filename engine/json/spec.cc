@@ -64,7 +64,7 @@ constexpr Option As(std::string_view name, Where) {
           [](const FoldSpec& spec) { return TextsOf<Text>(Where()(spec)); }};
 }
 
-#define PLEAT_AT(place) [](auto& spec) -> auto& { return spec.place; }
+#define PLEAT_AT(place) ([](auto& spec) -> auto& { return spec.place; })
 constexpr Option kOptions[] = {
     As<KeyText>("key", PLEAT_AT(event.key)),
     As<QuietText>("quiet", PLEAT_AT(folder)),

@@ -43,7 +43,8 @@ bool FindsTheMarks(const Tokenizer& tokenizer) {
   size_t found = 0;
   for (size_t i = kLineMarks.find('^'); i != std::string_view::npos;
        i = kLineMarks.find('^', i + 1)) {
-    if (found == tokenizer.tokens().size() || tokenizer.tokens()[found++] != i) return false;
+    if (found == tokenizer.tokens().size() || tokenizer.tokens()[found] != i) return false;
+    ++found;
   }
   return found + 1 == tokenizer.tokens().size() && tokenizer.tokens()[found] == kLine.size();
 }

@@ -68,6 +68,7 @@ absl::Status LineJob::OpenAll() {
 
 absl::Status LineJob::OpenOutputs() {
   std::vector<NamedFile> inputs;
+  inputs.reserve(options_.inputs.size() + 1);
   for (const std::string& input : options_.inputs) inputs.push_back(NamedInput(input));
   inputs.push_back({"--spec", options_.spec_file});
   std::vector<WantedOutput> wanted = {
