@@ -102,6 +102,17 @@ TEST_F(FoldBookFixture, AnOvertakenGroupSurfacesInExactOrder) {
   EXPECT_EQ(PopAll(t0_ + 30s), (std::vector<std::string>{"a=1", "b=1", "a=2"}));
 }
 
+// As the positions of batches that overlap do: what happened first still comes out first.
+TEST_F(FoldBookFixture, APositionThatGoesBackCountsAsTheNext) {
+  Fold("a", "1", t0_, t0_);
+  Fold("b", "1", t0_, t0_);
+  position_ = 100;
+  ASSERT_TRUE(Flush("a", t0_));
+  position_ = 50;
+  ASSERT_TRUE(Flush("b", t0_));
+  EXPECT_EQ(PopAll(t0_), (std::vector<std::string>{"a=1", "b=1"}));
+}
+
 TEST_F(FoldBookFixture, CloseDueStopsAtItsBudgetAndGoesOn) {
   for (int i = 0; i < 100; ++i) Fold("key" + std::to_string(i), "x", t0_, t0_);
   size_t budget = 150;  // one to load each of them, one to close each
