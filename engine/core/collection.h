@@ -2,8 +2,8 @@
 // right books. A book comes with the first event of its partition, so that a collection without
 // events costs next to nothing.
 //
-// Thread safety: any thread, any time. A call locks its partition, or several in
-// index order; whatever changes a book goes through Partition::Do().
+// Thread safety: any thread, any time. A call locks its partition, or several in index order;
+// whatever changes a book goes through Partition::Do().
 #pragma once
 
 #include <atomic>

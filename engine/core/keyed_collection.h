@@ -18,7 +18,6 @@
 //                                                   counts an event that goes no further
 #pragma once
 
-#include <optional>
 #include <string_view>
 
 #include "engine/core/batch_piece.h"
@@ -91,18 +90,6 @@ class KeyedCollection : public Collection {
   using typename Collection::Home;
 
   static BookT* Typed(OutboxBook* book) noexcept { return static_cast<BookT*>(book); }
-
-  // Applies `change(book, at)` to the book of `key` at the present; `otherwise` if there is none.
-  template <class Change, class Answer>
-  Answer DoForKey(std::string_view key, Answer otherwise, const Change& change) {
-    if (key.size() > kKeyBytesMax) return otherwise;
-    const PackedKey packed(key);
-    Home& home = HomeOf(packed);
-    LockGuard guard(home.partition->lock());
-    if (home.book == nullptr) return otherwise;
-    return this->Do(
-        home, [&](const Instant& at) { return change(*Typed(home.book), HashOf(packed), at); });
-  }
 
  private:
   FoldOutcome Refuse(const Home& home, FoldOutcome why)
