@@ -60,25 +60,28 @@ uint32_t FoldBook::FindOpen(std::string_view key, uint64_t hash, EngineTime now)
   return number == kNone || groups_.DueOf(number) <= now ? kNone : number;
 }
 
-bool FoldBook::Flush(std::string_view key, uint64_t hash, const Instant& at) {
-  const EngineTime now = seen_ = std::max(at.now, seen_);
-  CloseBeforeMemoryFills(now, at);
-  const uint32_t number = FindOpen(key, hash, now);
-  if (number == kNone) return false;
+// The key's open group, which a call is about to end: the instants of its grid so far come first.
+uint32_t FoldBook::FindToEnd(std::string_view key, uint64_t hash, const Instant& at) {
+  seen_ = std::max(at.now, seen_);
+  CloseBeforeMemoryFills(seen_, at);
+  const uint32_t number = FindOpen(key, hash, seen_);
+  if (number == kNone) return kNone;
   ++changes_;
-  if (groups_.has_extra()) cuts_.CutBefore(number, now);
+  if (groups_.has_extra()) cuts_.CutBefore(number, seen_);
+  return number;
+}
+
+bool FoldBook::Flush(std::string_view key, uint64_t hash, const Instant& at) {
+  const uint32_t number = FindToEnd(key, hash, at);
+  if (number == kNone) return false;
   const uint64_t order = OrderOf(NextPosition(at.position), Step::kBehindIt);
-  CloseByEvent(number, Reason::kFlush, now, order, at);
+  CloseByEvent(number, Reason::kFlush, seen_, order, at);
   return true;
 }
 
 bool FoldBook::Cancel(std::string_view key, uint64_t hash, const Instant& at) {
-  const EngineTime now = seen_ = std::max(at.now, seen_);
-  CloseBeforeMemoryFills(now, at);
-  const uint32_t number = FindOpen(key, hash, now);
+  const uint32_t number = FindToEnd(key, hash, at);
   if (number == kNone) return false;
-  ++changes_;
-  if (groups_.has_extra()) cuts_.CutBefore(number, now);
   NoteLeft(number);
   groups_.End(number);
   groups_.DestroyState(number);
@@ -145,7 +148,11 @@ void FoldBook::CloseAll(const Instant& at) {
 
 bool FoldBook::CloseDue(const Instant& at, size_t& budget) {
   seen_ = std::max(seen_, at.now);
-  return CloseGroups(at.now, budget, at) && (memory_ == nullptr || memory_->Forget(at.now, budget));
+  return CloseAndForget(at.now, budget, at);
+}
+
+bool FoldBook::CloseAndForget(EngineTime now, size_t& budget, const Instant& at) {
+  return CloseGroups(now, budget, at) && (memory_ == nullptr || memory_->Forget(now, budget));
 }
 
 bool FoldBook::EmitDue(const Instant& at, size_t& budget) {

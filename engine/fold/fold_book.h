@@ -195,6 +195,7 @@ class FoldBook final : public OutboxBook {
 
   // --- Closing
   uint32_t FindOpen(std::string_view key, uint64_t hash, EngineTime now) const;
+  uint32_t FindToEnd(std::string_view key, uint64_t hash, const Instant& at);
   void LeaveIndex(uint32_t number);
   void NoteLeft(uint32_t number);
   void CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t order,
@@ -203,6 +204,7 @@ class FoldBook final : public OutboxBook {
   void Push(const Due& due, const Instant& at);
   void PushEmission(const Due& due, const Instant& at);
   bool CloseGroups(EngineTime now, size_t& budget, const Instant& at);
+  bool CloseAndForget(EngineTime now, size_t& budget, const Instant& at);
 
   // --- OutboxBook
   bool EmitDue(const Instant& at, size_t& budget) override;

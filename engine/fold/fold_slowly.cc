@@ -67,8 +67,7 @@ FoldOutcome FoldBook::FoldSlowly(const EventRef& event, uint32_t number, const I
 bool FoldBook::CloseBeforeMemoryFills(EngineTime now, const Instant& at) {
   if (memory_ == nullptr || !memory_->MayFill(ledger_.open)) return false;
   size_t budget = SIZE_MAX;
-  CloseGroups(now, budget, at);
-  memory_->Forget(now, budget);
+  CloseAndForget(now, budget, at);
   ++changes_;
   return true;
 }
@@ -122,9 +121,7 @@ bool FoldBook::MakeRoom(Turn& turn) {
 bool FoldBook::MakeRoomForGroup(Turn& turn) {
   while (ledger_.open >= options_.limits.max_groups) {
     size_t budget = 64;
-    const bool all = CloseGroups(turn.now, budget, turn.at) &&
-                     (memory_ == nullptr || memory_->Forget(turn.now, budget));
-    if (all) break;
+    if (CloseAndForget(turn.now, budget, turn.at)) break;
   }
   turn.number = groups_.FindSlowly(turn.event.key, turn.event.hash);
   const bool emits = options_.limits.on_limit == OnLimit::kEmitOldest;
@@ -143,8 +140,7 @@ bool FoldBook::MakeRoomInBytes(Turn& turn, absl::FunctionRef<size_t()> need) {
   const bool emits = options_.limits.on_limit == OnLimit::kEmitOldest;
   const bool nothing_waits = !room_.has_counted_ready();
   size_t budget = SIZE_MAX;
-  CloseGroups(turn.now, budget, turn.at);
-  if (memory_ != nullptr) memory_->Forget(turn.now, budget);
+  CloseAndForget(turn.now, budget, turn.at);
   size_t bytes = need();
   while (emits && !room_.FitsWithoutReady(bytes) && EmitOldest(turn)) bytes = need();
   ++changes_;
@@ -265,8 +261,7 @@ std::optional<Reason> FoldBook::ReasonBehind(uint32_t number, bool ends) const {
 FoldOutcome FoldBook::Correct(Turn& turn) {
   const EventRef& event = turn.event;
   size_t budget = SIZE_MAX;
-  CloseGroups(turn.now, budget, turn.at);
-  memory_->Forget(turn.now, budget);
+  CloseAndForget(turn.now, budget, turn.at);
   if (outbox_.refuses()) return Count(ledger_.overloaded, FoldOutcome::kOverloaded);
   const auto need = [&] { return groups_.BytesOfNew(event.key); };
   if (!room_.Fits(need()) && !MakeRoomInBytes(turn, need)) {
