@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "engine/base/inside.h"
-#include "engine/core/collection.h"
 #include "engine/core/engine_core.h"
+#include "engine/core/outbox_collection.h"
 
 namespace pleat::inline v0_1 {
 
 AnyCollection::AnyCollection(std::shared_ptr<EngineCore> engine,
-                             std::shared_ptr<Collection> collection)
+                             std::shared_ptr<OutboxCollection> collection)
     : engine_(std::move(engine)), collection_(std::move(collection)) {}
 
 // Calls from inside a function of the caller's get no further than here.

@@ -101,9 +101,11 @@ template <class Keyed>
 class BatchPiece {
  public:
   using Book = typename Keyed::BookType;
+  using Outcome = typename Book::Outcome;
+  using Counts = typename Book::Counts;
 
   // REQUIRES: as BatchPlan; `outcomes` is null or as long as the batch.
-  BatchPiece(Keyed& collection, const AnyBatch& batch, FoldOutcome* outcomes, PartitionRange only)
+  BatchPiece(Keyed& collection, const AnyBatch& batch, Outcome* outcomes, PartitionRange only)
       : collection_(collection),
         engine_(collection.engine()),
         plan_(engine_, batch, only),
@@ -112,14 +114,14 @@ class BatchPiece {
         outcomes_(outcomes),
         time_(plan_.time_before()) {}
 
-  void Fold(FoldCounts& counts) {
+  void Fold(Counts& counts) {
     SkipElsewhere();
     if (plan_.size() > 0) {
       RunPipeline(/*waits=*/false);
       while (plan_.KeepBusyStrips() > 0) RunPipeline(/*waits=*/true);
     }
     if (engine_.timeline().axis() == Axis::kEvent) engine_.timeline().Raise(time_);
-    for (size_t i = 0; i < counts_.size(); ++i) counts.Add(static_cast<FoldOutcome>(i), counts_[i]);
+    for (size_t i = 0; i < counts_.size(); ++i) counts.Add(static_cast<Outcome>(i), counts_[i]);
   }
 
  private:
@@ -130,10 +132,10 @@ class BatchPiece {
     const bool stopped = engine_.stopped() || collection_.closed();
     for (size_t place = plan_.size(); place < size_; ++place) {
       const size_t i = plan_.EventAt(place);
-      if (outcomes_ != nullptr) outcomes_[i] = FoldOutcome::kElsewhere;
+      if (outcomes_ != nullptr) outcomes_[i] = Outcome::kElsewhere;
       if (!stopped) time_ = std::max(time_, plan_.time(i));
     }
-    counts_[static_cast<size_t>(FoldOutcome::kElsewhere)] += size_ - plan_.size();
+    counts_[static_cast<size_t>(Outcome::kElsewhere)] += size_ - plan_.size();
   }
 
   // Folds the strips whose partitions are free; with `waits`, the first one at any rate.
@@ -162,7 +164,7 @@ class BatchPiece {
     books_[index] = book;
     if (book == nullptr) return;
     for (size_t place = strip.begin; place < strip.end; ++place) {
-      book->PrefetchIndex(plan_.hash(plan_.EventAt(place)));
+      book->PrefetchIndex(plan_.Event(plan_.EventAt(place)));
     }
   }
 
@@ -171,7 +173,7 @@ class BatchPiece {
     if (!strip.locked || books_[index] == nullptr) return;
     for (size_t place = strip.begin; place < strip.end; ++place) {
       const size_t i = plan_.EventAt(place);
-      guesses_[i] = books_[index]->PrefetchGroup(plan_.hash(i));
+      guesses_[i] = books_[index]->PrefetchEntry(plan_.Event(i));
     }
   }
 
@@ -180,38 +182,37 @@ class BatchPiece {
     if (!strip.locked) return;
     Partition& partition = engine_.partition(strip.partition);
     Book* const book = books_[index];
-    if (plan_.any_long_key() && book != nullptr) {
+    if ((Book::kPrefetchesRest || plan_.any_long_key()) && book != nullptr) {
       for (size_t place = strip.begin; place < strip.end; ++place) {
-        book->PrefetchLongKey(guesses_[plan_.EventAt(place)]);
+        book->PrefetchRest(guesses_[plan_.EventAt(place)]);
       }
     }
-    bool opened = false;
+    bool publish = false;  // a deadline may be earlier
     for (size_t place = strip.begin; place < strip.end; ++place) {
       const size_t i = plan_.EventAt(place);
-      const FoldOutcome outcome =
-          book == nullptr ? FoldOutcome::kStopped : FoldEvent(partition, *book, i);
-      opened |= outcome == FoldOutcome::kOpened;
+      const Outcome outcome = book == nullptr ? Outcome::kStopped : FoldEvent(partition, *book, i);
+      publish |= outcome != Book::kPlain;
       ++counts_[static_cast<size_t>(outcome)];
       if (outcomes_ != nullptr) outcomes_[i] = outcome;
     }
     if (book != nullptr) time_ = std::max(time_, plan_.time(plan_.EventAt(strip.end - 1U)));
-    if (opened) partition.Publish(*book);
+    if (publish && book != nullptr) partition.Publish(*book);
     if (strip.ends) partition.lock().unlock();
   }
 
-  FoldOutcome FoldEvent(Partition& partition, Book& book, size_t i) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  Outcome FoldEvent(Partition& partition, Book& book, size_t i) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     const auto apply = [&](const auto& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return partition.DoOneOfMany(book, plan_.time(i), leases_, plan_.position(i), change);
     };
     if (plan_.fate(i) != BatchPlan::Fate::kFold) [[unlikely]] {
       const bool future = plan_.fate(i) == BatchPlan::Fate::kFuture;
-      const FoldOutcome why = future ? FoldOutcome::kFuture : FoldOutcome::kOverLimit;
+      const Outcome why = future ? Outcome::kFuture : Outcome::kOverLimit;
       return apply([&](const Instant& at) { return book.Refuse(why, at); });
     }
     const EventRef event = plan_.Event(i);
     const uint32_t number = book.Find(event, guesses_[i]);
     if (apply([&](const Instant& at) { return book.FoldPlainly(event, number, at); })) [[likely]] {
-      return FoldOutcome::kFolded;
+      return Book::kPlain;
     }
     return apply([&](const Instant& at) { return book.FoldSlowly(event, number, at); });
   }
@@ -221,8 +222,8 @@ class BatchPiece {
   BatchPlan plan_;
   const size_t size_;
   const LeaseTime leases_;
-  FoldOutcome* const outcomes_;
-  std::array<size_t, kFoldOutcomes> counts_{};  // by FoldOutcome
+  Outcome* const outcomes_;
+  std::array<size_t, Book::kOutcomes> counts_{};  // by Outcome
   EngineTime time_;  // where the events carry the engine's time, as far as they were folded
   std::array<Book*, BatchPlan::kEventsMax> books_;  // by strip; null: nothing is folded any more
   std::array<typename Book::Guess, BatchPlan::kEventsMax> guesses_;

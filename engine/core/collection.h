@@ -1,11 +1,12 @@
-// A Collection is one book in each partition, of any kind that emits, and the way of a call to the
-// right books. A book comes with the first event of its partition, so that a collection without
-// events costs next to nothing.
+// A Collection is one book in each partition, of any kind, and the way of a call to the right books.
+// A book comes with the first event of its partition, so that a collection without events costs
+// next to nothing. OutboxCollection adds what collections that emit have in common.
 //
 // Thread safety: any thread, any time. A call locks its partition, or several in index order;
 // whatever changes a book goes through Partition::Do().
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -15,10 +16,10 @@
 #include <vector>
 
 #include <absl/base/thread_annotations.h>
-#include <pleat/any_folder.h>
+#include <pleat/partition.h>
 
+#include "engine/base/book.h"
 #include "engine/core/engine_core.h"
-#include "engine/outbox/outbox_book.h"
 #include "engine/partition/partition.h"
 #include "engine/table/packed_key.h"
 
@@ -34,28 +35,12 @@ class Collection {
   // How leases call the collection. Once, before anything else.
   void SetNumber(uint32_t number) noexcept { number_ = number; }
 
-  // Takes the books out of the partitions and tells the listeners. Waits for the calls under way;
+  // Takes the books out of the partitions and tells who listens. Waits for the calls under way;
   // later calls find no book.
   void Close();
   bool closed() const noexcept { return closed_.load(); }
   const std::string& name() const noexcept { return name_; }
 
-  // The methods of AnyFolder that hand out.
-
-  size_t Pop(size_t max, PartitionRange from, Outbox::Take take);
-  size_t Lease(size_t max, Duration ttl, PartitionRange from, Outbox::Borrow borrow);
-  LeaseOutcome Ack(const LeaseToken& token);
-  LeaseOutcome Nack(const LeaseToken& token, Duration delay);
-  Extension Extend(const LeaseToken& token, Duration ttl);
-  bool ScanDeadLetters(ScanCursor& cursor, size_t max, Outbox::SeeDead see);
-  LeaseOutcome RetryDeadLetter(const LeaseToken& token);
-  LeaseOutcome DropDeadLetter(const LeaseToken& token);
-
-  void AddListener(EmissionListener& listener, PartitionRange of);
-  void RemoveListener(EmissionListener& listener);
-
-  Ledger ledger();
-  Sizes sizes();
   // Has every book check its invariants. For tests.
   void CheckWhole();
 
@@ -63,26 +48,26 @@ class Collection {
   // A partition and our book there, which the partition owns and guards.
   struct Home {
     Partition* partition;
-    OutboxBook* book = nullptr;  // none before the first event, and none once we are closed
+    Book* book = nullptr;  // none before the first event, and none once we are closed
   };
 
   // A new book for this partition.
-  virtual std::unique_ptr<OutboxBook> MakeBook(int partition) = 0;
+  virtual std::unique_ptr<Book> MakeBook(int partition) = 0;
+  // Tells who listens to this partition that the collection is closed. Under its lock.
+  virtual void TellOfClose(int /*partition*/) {}
 
   EngineCore& engine() noexcept { return engine_; }
+  uint32_t number() const noexcept { return number_; }
   Home& HomeOf(const PackedKey& key) noexcept { return homes_[engine_.IndexOfPartition(key)]; }
   Home& home(size_t partition) noexcept { return homes_[partition]; }
   size_t home_count() const noexcept { return homes_.size(); }
   uint64_t HashOf(const PackedKey& key) const noexcept { return key.HashWith(engine_.hash_key()); }
 
   // For an event: null once we are closed.
-  OutboxBook* BookFor(Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
+  Book* BookFor(Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
     if (home.book == nullptr) [[unlikely]]
       AddBook(home);
     return home.book;
-  }
-  const Outbox::Listeners& listeners(int partition) const noexcept {
-    return listeners_[static_cast<size_t>(partition)];
   }
 
   // Applies `change(at)` to the book at the present.
@@ -102,10 +87,6 @@ class Collection {
 
  private:
   void AddBook(Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock());
-  template <class HandOut>
-  size_t HandOutRange(size_t max, PartitionRange from, bool lends, const HandOut& hand_out);
-  template <class Change>
-  LeaseOutcome WithToken(const LeaseToken& token, const Change& change);
 
   EngineCore& engine_;
   const std::string name_;
@@ -113,10 +94,6 @@ class Collection {
   std::atomic<bool> closed_ = false;
   // By partition, whose lock guards them. Never resized.
   std::vector<Home> homes_;
-  std::vector<Outbox::Listeners> listeners_;
-  // Listeners of an empty range, who are told of Close() only. Guarded by the first partition's
-  // lock.
-  Outbox::Listeners idle_listeners_;
 };
 
 // Partition `i`'s share of `total`, such that all shares add up to it.

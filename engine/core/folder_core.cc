@@ -29,7 +29,7 @@ FolderCore::FolderCore(EngineCore& engine, std::string_view name, const FolderOp
       ops_(ops),
       context_owner_(std::move(context_owner)) {}
 
-std::unique_ptr<OutboxBook> FolderCore::MakeBook(int partition) {
+std::unique_ptr<Book> FolderCore::MakeBook(int partition) {
   const int partitions = engine().partition_count();
   const FoldBook::Setting setting{
       .ops = ops_,

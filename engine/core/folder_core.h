@@ -28,7 +28,7 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   const StateOps& ops() const noexcept { return ops_; }
 
  private:
-  std::unique_ptr<OutboxBook> MakeBook(int partition) override;
+  std::unique_ptr<Book> MakeBook(int partition) override;
   template <class Change>
   ControlOutcome Control(std::string_view key, std::optional<EngineTime> at, const Change& change);
 

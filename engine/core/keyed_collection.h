@@ -1,51 +1,60 @@
 // A KeyedCollection takes events by key, one by one or in batches, into books of one type. A folder
 // is one; a collection of another kind derives from it with a book of its own.
 //
-// A BookT is an OutboxBook with these members, of which `at` is the Instant of the operation:
+// A BookT is a Book with these members, of which `at` is the Instant of the operation:
 //
+//   using Outcome = ...;                            the answer to an event, an enum that has
+//                                                   kFuture, kOverLimit, kStopped and kElsewhere
+//   using Counts = ...;                             counts outcomes, by Add(outcome, n)
+//   static constexpr size_t kOutcomes;              how many outcomes there are
+//   static constexpr Outcome kPlain;                of an event that FoldPlainly() took
 //   using Guess = ...;                              the find of a look ahead
-//   void PrefetchIndex(uint64_t hash) const;        the three steps of a look ahead, each of which
-//   Guess PrefetchGroup(uint64_t hash) const;       fetches for the next one
-//   void PrefetchLongKey(Guess) const;
+//   void PrefetchIndex(const EventRef&) const;      the three steps of a look ahead, each of which
+//   Guess PrefetchEntry(const EventRef&) const;     fetches for the next one
+//   void PrefetchRest(Guess) const;
+//   static constexpr bool kPrefetchesRest;          whether the third step helps short keys, too
 //   uint32_t Find(const EventRef&) const;           the entry of the event's key
 //   uint32_t Find(const EventRef&, Guess) const;
 //   bool FoldPlainly(const EventRef&, uint32_t entry, const Instant& at);
-//                                                   takes the event if that is easy and needs no
-//                                                   position; if not, changes nothing
-//   FoldOutcome FoldSlowly(const EventRef&, uint32_t entry, const Instant& at);
+//                                                   takes the event if that is easy, needs no
+//                                                   position and makes no deadline earlier; if not,
+//                                                   changes nothing
+//   Outcome FoldSlowly(const EventRef&, uint32_t entry, const Instant& at);
 //                                                   takes any event
-//   FoldOutcome Refuse(FoldOutcome why, const Instant& at);
-//                                                   counts an event that goes no further
+//   Outcome Refuse(Outcome why, const Instant& at); counts an event that goes no further
 #pragma once
 
 #include <string_view>
 
 #include "engine/core/batch_piece.h"
-#include "engine/core/collection.h"
+#include "engine/core/outbox_collection.h"
 #include "engine/table/event_ref.h"
 
 namespace pleat::inline v0_1 {
 
-template <class BookT>
-class KeyedCollection : public Collection {
+// `BaseT`: Collection, or an OutboxCollection if the books emit.
+template <class BookT, class BaseT = OutboxCollection>
+class KeyedCollection : public BaseT {
  public:
   using BookType = BookT;
-  using Collection::Collection;
-  using Collection::engine;
+  using Outcome = typename BookT::Outcome;
+  using Counts = typename BookT::Counts;
+  using BaseT::BaseT;
+  using BaseT::engine;
 
-  FoldOutcome Fold(std::string_view key, const void* event, EngineTime at) {
+  Outcome Fold(std::string_view key, const void* event, EngineTime at) {
     if (key.size() > kKeyBytesMax) [[unlikely]]
       return RefuseTooLong();
     const PackedKey packed(key);
-    Home& home = HomeOf(packed);
-    const EventRef ref{packed, HashOf(packed), event, Clamp(at)};
+    Home& home = this->HomeOf(packed);
+    const EventRef ref{packed, this->HashOf(packed), event, Clamp(at)};
     Timeline& timeline = engine().timeline();
     LockGuard guard(home.partition->lock());
-    if (home.partition->stopped()) return FoldOutcome::kStopped;
-    BookT* const book = Typed(BookFor(home));
-    if (book == nullptr) return FoldOutcome::kStopped;
+    if (home.partition->stopped()) return Outcome::kStopped;
+    BookT* const book = Typed(this->BookFor(home));
+    if (book == nullptr) return Outcome::kStopped;
     EngineTime now;
-    if (!timeline.Observe(ref.at, now)) return Refuse(home, FoldOutcome::kFuture);
+    if (!timeline.Observe(ref.at, now)) return Refuse(home, Outcome::kFuture);
     const LeaseTime leases = timeline.lease_now();
     const uint32_t number = book->Find(ref);
     // An event that only folds takes no position: threads do not meet at that counter.
@@ -53,18 +62,18 @@ class KeyedCollection : public Collection {
         *book, now, leases, 0,
         [&](const Instant& instant) { return book->FoldPlainly(ref, number, instant); });
     if (folded) [[likely]]
-      return FoldOutcome::kFolded;
+      return BookT::kPlain;
     return home.partition->Do(
         *book, now, leases, timeline.TakePositions(1),
         [&](const Instant& instant) { return book->FoldSlowly(ref, number, instant); });
   }
 
-  FoldCounts FoldBatch(const AnyBatch& batch, FoldOutcome* outcomes, PartitionRange only) {
+  Counts FoldBatch(const AnyBatch& batch, Outcome* outcomes, PartitionRange only) {
     // Fewer are folded one by one: a piece costs something before its first event.
-    only = Clip(only);
-    const bool all = only == Clip({});
+    only = this->Clip(only);
+    const bool all = only == this->Clip({});
     const size_t piece_from = all ? 4 : 1;
-    FoldCounts counts;
+    Counts counts;
     AnyBatch rest = batch;
     while (rest.size >= piece_from) {
       AnyBatch piece = rest;
@@ -74,7 +83,7 @@ class KeyedCollection : public Collection {
       if (outcomes != nullptr) outcomes += piece.size;
     }
     for (size_t i = 0; i < rest.size; ++i) {
-      const FoldOutcome outcome = Fold(rest.KeyOf(i), rest.EventOf(i), rest.AtOf(i));
+      const Outcome outcome = Fold(rest.KeyOf(i), rest.EventOf(i), rest.AtOf(i));
       counts.Add(outcome);
       if (outcomes != nullptr) outcomes[i] = outcome;
     }
@@ -83,26 +92,26 @@ class KeyedCollection : public Collection {
 
   // For a batch: the book of a partition, or null once we are closed. REQUIRES: its lock is held.
   BookT* BookOf(size_t partition) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return Typed(BookFor(home(partition)));
+    return Typed(this->BookFor(this->home(partition)));
   }
 
  protected:
-  using typename Collection::Home;
+  using typename BaseT::Home;
 
-  static BookT* Typed(OutboxBook* book) noexcept { return static_cast<BookT*>(book); }
+  static BookT* Typed(Book* book) noexcept { return static_cast<BookT*>(book); }
 
  private:
-  FoldOutcome Refuse(const Home& home, FoldOutcome why)
+  Outcome Refuse(const Home& home, Outcome why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
     return this->Do(home, [&](const Instant& at) { return Typed(home.book)->Refuse(why, at); });
   }
 
   // A key that is too long is not worth hashing; any partition can count it.
-  FoldOutcome RefuseTooLong() {
-    Home& first = home(0);
+  Outcome RefuseTooLong() {
+    Home& first = this->home(0);
     LockGuard guard(first.partition->lock());
-    if (first.partition->stopped() || BookFor(first) == nullptr) return FoldOutcome::kStopped;
-    return Refuse(first, FoldOutcome::kOverLimit);
+    if (first.partition->stopped() || this->BookFor(first) == nullptr) return Outcome::kStopped;
+    return Refuse(first, Outcome::kOverLimit);
   }
 };
 

@@ -64,7 +64,12 @@ namespace pleat::inline v0_1 {
 
 class FoldBook final : public OutboxBook {
  public:
+  using Outcome = FoldOutcome;
+  using Counts = FoldCounts;
   using Guess = GroupTable::Guess;
+  static constexpr size_t kOutcomes = kFoldOutcomes;
+  static constexpr Outcome kPlain = FoldOutcome::kFolded;
+  static constexpr bool kPrefetchesRest = false;
 
   // The parts that all books of a folder share. They outlive the book.
   struct Setting {
@@ -80,13 +85,13 @@ class FoldBook final : public OutboxBook {
 
   // --- An event. A batch looks ahead with the Prefetch functions; see GroupTable.
 
-  void PrefetchIndex(uint64_t hash) const noexcept { groups_.PrefetchIndex(hash); }
-  Guess PrefetchGroup(uint64_t hash) const noexcept {
-    const Guess guess = groups_.PrefetchGroup(hash);
-    if (guess.number == GroupTable::kNone && observer_ != nullptr) observer_->Prefetch(hash);
+  void PrefetchIndex(const EventRef& event) const noexcept { groups_.PrefetchIndex(event.hash); }
+  Guess PrefetchEntry(const EventRef& event) const noexcept {
+    const Guess guess = groups_.PrefetchGroup(event.hash);
+    if (guess.number == GroupTable::kNone && observer_ != nullptr) observer_->Prefetch(event.hash);
     return guess;
   }
-  void PrefetchLongKey(Guess guess) const noexcept { groups_.PrefetchLongKey(guess); }
+  void PrefetchRest(Guess guess) const noexcept { groups_.PrefetchLongKey(guess); }
 
   // The entry of the event's key, or kNone.
   uint32_t Find(const EventRef& event) const { return groups_.Find(event.key, event.hash); }

@@ -22,7 +22,7 @@
 namespace pleat::inline v0_1 {
 
 class EngineCore;
-class Collection;
+class OutboxCollection;
 
 // Names an emission. No two emissions of one collection in one Engine object have the same id, also
 // when a key comes back. Ids are not stored: in the next process, and in a collection that is
@@ -97,7 +97,7 @@ class PLEAT_EXPORT AnyCollection {
   using SeeDead = absl::FunctionRef<void(const ClosedGroup&, const Death&)>;
 
   // For an engine's own collections and tests of new kinds: `collection` was added to `engine`.
-  AnyCollection(std::shared_ptr<EngineCore> engine, std::shared_ptr<Collection> collection);
+  AnyCollection(std::shared_ptr<EngineCore> engine, std::shared_ptr<OutboxCollection> collection);
 
   // See EmissionSource for the meaning of these. `take`, `borrow` and `see` run under partitions'
   // locks: copy or move the state out and return; `borrow` and `see` leave the state as it is. A
@@ -137,11 +137,11 @@ class PLEAT_EXPORT AnyCollection {
   void MoveLeaseTime(LeaseTime now) noexcept;
 
  protected:
-  Collection& collection() const noexcept { return *collection_; }
+  OutboxCollection& collection() const noexcept { return *collection_; }
 
  private:
   std::shared_ptr<EngineCore> engine_;  // which the collection uses
-  std::shared_ptr<Collection> collection_;
+  std::shared_ptr<OutboxCollection> collection_;
 };
 
 }  // namespace pleat::inline v0_1

@@ -16,7 +16,12 @@ namespace pleat {
 
 class KeyCountBook final : public OutboxBook {
  public:
+  using Outcome = FoldOutcome;
+  using Counts = FoldCounts;
   using Guess = uint32_t;  // the look ahead only warms the cache
+  static constexpr size_t kOutcomes = kFoldOutcomes;
+  static constexpr Outcome kPlain = FoldOutcome::kFolded;
+  static constexpr bool kPrefetchesRest = false;
 
   KeyCountBook(PagePool& pool, const OutboxOptions& options, uint32_t partition, Duration every,
                const Outbox::Listeners& listeners)
@@ -26,9 +31,9 @@ class KeyCountBook final : public OutboxBook {
         keys_(pool),
         table_(pool, sizeof(Entry), every, Entries{*this}) {}
 
-  void PrefetchIndex(uint64_t hash) const noexcept { table_.PrefetchIndex(hash); }
-  Guess PrefetchGroup(uint64_t hash) const noexcept { return table_.Guess(hash); }
-  void PrefetchLongKey(Guess) const noexcept {}
+  void PrefetchIndex(const EventRef& event) const noexcept { table_.PrefetchIndex(event.hash); }
+  Guess PrefetchEntry(const EventRef& event) const noexcept { return table_.Guess(event.hash); }
+  void PrefetchRest(Guess) const noexcept {}
   uint32_t Find(const EventRef& event, Guess = 0) const {
     return table_.Find(event.hash, [&](uint32_t n) { return At(n).key == event.key; });
   }
@@ -142,7 +147,7 @@ class KeyCounter : public EmissionSource<uint64_t> {
   struct Core final : KeyedCollection<KeyCountBook> {
     Core(EngineCore& core, std::string_view its_name, Duration window, LeaseOptions its_leases)
         : KeyedCollection(core, its_name), every(window), leases(its_leases) {}
-    std::unique_ptr<OutboxBook> MakeBook(int partition) override {
+    std::unique_ptr<Book> MakeBook(int partition) override {
       const OutboxOptions options{1'000'000, OnBacklog::kRefuse, leases};
       return std::make_unique<KeyCountBook>(
           engine().pool(), options, static_cast<uint32_t>(partition), every, listeners(partition));

@@ -3,7 +3,7 @@
 
 #include <pleat/any_collection.h>
 
-#include "engine/core/collection.h"
+#include "engine/core/outbox_collection.h"
 
 namespace pleat {
 
