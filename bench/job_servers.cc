@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "bench/job.h"
-#include "bench/redis_server.h"
 #include "bench/settings.h"
+#include "tests/support/redis_server.h"
 
 namespace pleat::bench {
 namespace {
@@ -114,7 +114,7 @@ class RecipeStore : public ServerStore {
     AppendRange(cutoff);
     ReadAll();
     for (bool more = true; more;) {
-      const Reply due = server_.Read();
+      const RedisServer::Reply due = server_.Read();
       if (due->elements == 0) return;
       AppendPop(*due);
       more = due->elements == kPopAtOnce;

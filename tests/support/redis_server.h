@@ -1,4 +1,4 @@
-// A Redis or Valkey server for one benchmark, and a connection to it.
+// A Redis or Valkey server for one test or benchmark, and a connection to it.
 //
 // The server listens on a unix socket in a private directory and nowhere else, keeps nothing on disk, and
 // ends with this object; if this program dies, the kernel ends it. The directory is gone as soon as the
@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,15 +16,15 @@
 
 #include <hiredis/hiredis.h>
 
-namespace pleat::bench {
-
-struct FreeReply {
-  void operator()(redisReply* reply) const { freeReplyObject(reply); }
-};
-using Reply = std::unique_ptr<redisReply, FreeReply>;
+namespace pleat::inline v0_1 {
 
 class RedisServer {
  public:
+  struct FreeReply {
+    void operator()(redisReply* reply) const { freeReplyObject(reply); }
+  };
+  using Reply = std::unique_ptr<redisReply, FreeReply>;
+
   // Starts `program` and connects to it. Throws std::runtime_error if it does not answer.
   explicit RedisServer(const std::string& program);
   ~RedisServer();
@@ -53,4 +54,4 @@ class RedisServer {
   redisContext* connection_ = nullptr;
 };
 
-}  // namespace pleat::bench
+}  // namespace pleat::inline v0_1

@@ -1,4 +1,4 @@
-#include "bench/redis_server.h"
+#include "tests/support/redis_server.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace pleat::bench {
+namespace pleat::inline v0_1 {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(10);
@@ -28,7 +28,7 @@ class PrivateDirectory {
     sigemptyset(&ending);
     for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, signal);
     sigprocmask(SIG_BLOCK, &ending, &before_);
-    path_ = std::filesystem::temp_directory_path() / "pleat-bench-XXXXXX";
+    path_ = std::filesystem::temp_directory_path() / "pleat-redis-XXXXXX";
     if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make " + path_);
   }
   ~PrivateDirectory() {
@@ -152,7 +152,7 @@ void RedisServer::Write() {
   }
 }
 
-Reply RedisServer::Read() {
+RedisServer::Reply RedisServer::Read() {
   void* reply = nullptr;
   if (redisGetReply(connection_, &reply) != REDIS_OK) {
     throw std::runtime_error(connection_->errstr);
@@ -162,7 +162,7 @@ Reply RedisServer::Read() {
   return owned;
 }
 
-Reply RedisServer::Call(std::initializer_list<std::string_view> command) {
+RedisServer::Reply RedisServer::Call(std::initializer_list<std::string_view> command) {
   Append(std::span(command.begin(), command.size()));
   return Read();
 }
@@ -181,4 +181,4 @@ double RedisServer::UsedCpuSeconds() {
   return Info("cpu", "used_cpu_user_main_thread") + Info("cpu", "used_cpu_sys_main_thread");
 }
 
-}  // namespace pleat::bench
+}  // namespace pleat::inline v0_1
