@@ -39,7 +39,8 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& 
                   ? std::make_unique<Memory>(pool, options, setting.hash_key)
                   : nullptr),
       room_(options.limits, groups_, memory_.get()),
-      cuts_(groups_, room_, outbox_) {
+      cuts_(groups_, room_, outbox_),
+      end_rules_(options, setting.ops) {
   if (FoldObserver::IsNeeded(options)) {
     observer_ = std::make_unique<FoldObserver>(pool, options, setting.hash_key, setting.measure,
                                                memory_.get());

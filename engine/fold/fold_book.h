@@ -9,6 +9,7 @@
 //   Memory         ids of events, and notes about groups that are gone
 //   Room           the limit on bytes
 //   Cuts           copies of open groups, for leading edges and partials
+//   EndRules       marks, conditions and caps that end a group behind an event
 //   FoldObserver   measuring and learning, for folders that ask for them
 //   Outbox         the emissions that wait for consumers
 //
@@ -40,7 +41,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string_view>
 
 #include <absl/functional/function_ref.h>
@@ -53,6 +53,7 @@
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"
 #include "engine/fold/cuts.h"
+#include "engine/fold/end_rules.h"
 #include "engine/fold/group_table.h"
 #include "engine/fold/memory.h"
 #include "engine/fold/observer.h"
@@ -188,7 +189,6 @@ class FoldBook final : public OutboxBook {
   void Join(const Turn& turn);
   void Overtake(const Turn& turn);
   void OpenGroup(const Turn& turn);
-  std::optional<Reason> ReasonBehind(uint32_t number, bool ends) const;
   QuietLearner::Answer AskToOpen(const Turn& turn);
   Duration QuietPeriodOf(const EventMarks& marks, Duration learned) const noexcept {
     return marks.quiet_period > Duration::zero() ? marks.quiet_period : learned;
@@ -213,8 +213,10 @@ class FoldBook final : public OutboxBook {
 
   // --- OutboxBook
   bool EmitDue(const Instant& at, size_t& budget) override;
-  const PackedKey& KeyOf(uint32_t entry) const noexcept override { return groups_.at(entry).key; }
-  uint32_t HashOf(uint32_t entry) const noexcept override { return groups_.at(entry).hash; }
+  HashedKey KeyOf(uint32_t entry) const noexcept override {
+    const Group& group = groups_.at(entry);
+    return {group.key, group.hash};
+  }
   Rank RankOf(uint32_t entry) const noexcept override {
     return {groups_.DueOf(entry), groups_.position(entry)};
   }
@@ -240,6 +242,7 @@ class FoldBook final : public OutboxBook {
   std::unique_ptr<Memory> memory_;  // null: nothing has to be remembered
   Room room_;
   Cuts cuts_;
+  EndRules end_rules_;
   uint64_t changes_ = 0;  // with the count of events: changes whenever deadlines may have
   uint64_t last_position_ = UINT64_MAX;  // before the first
 };

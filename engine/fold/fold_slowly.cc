@@ -193,7 +193,7 @@ void FoldBook::Join(const Turn& turn) {
     extra.quiet_due = std::max(extra.quiet_due, GroupTable::After(turn.event.at, quiet));
     extra.changed = true;
   }
-  if (const std::optional<Reason> reason = ReasonBehind(number, turn.marks.ends)) {
+  if (const auto reason = end_rules_.ReasonBehind(groups_, number, turn.marks.ends)) {
     CloseByEvent(number, *reason, turn.now, OrderOf(turn.position, Step::kBehindIt), turn.at);
   }
 }
@@ -227,7 +227,7 @@ void FoldBook::OpenGroup(const Turn& turn) {
     extra.set_memo(learned.memo);
     if (options_.edge != Edge::kTrailing) HandOutLeading(turn, number);
   }
-  std::optional<Reason> reason = ReasonBehind(number, turn.marks.ends);
+  std::optional<Reason> reason = end_rules_.ReasonBehind(groups_, number, turn.marks.ends);
   if (!reason && groups_.DueOf(number) <= turn.now) reason = groups_.ReasonByTime(number);
   if (reason) [[unlikely]] {
     NoteLeft(number);
@@ -241,19 +241,6 @@ void FoldBook::OpenGroup(const Turn& turn) {
 QuietLearner::Answer FoldBook::AskToOpen(const Turn& turn) {
   if (observer_ == nullptr) return {.quiet = groups_.quiet_period(), .memo = {}};
   return observer_->AskToOpen(turn.marks, turn.event.key, turn.due_by);
-}
-
-// Why the group closes behind the event folded last, if any.
-std::optional<Reason> FoldBook::ReasonBehind(uint32_t number, bool ends) const {
-  if (ends) return Reason::kEndMark;
-  const void* const state = groups_.state(number);
-  if (ops_.condition != nullptr && ops_.condition(ops_.context, state)) return Reason::kCondition;
-  if (groups_.CountOf(number) >= options_.max_events) return Reason::kMaxEvents;
-  if (options_.max_group_bytes == kNoByteCap) return std::nullopt;
-  const size_t weight = ops_.weight != nullptr ? ops_.weight(ops_.context, state)
-                                               : ops_.size + groups_.HeapBytesOf(number);
-  if (weight >= options_.max_group_bytes) return Reason::kMaxBytes;
-  return std::nullopt;
 }
 
 // A late event becomes an emission by itself. Groups that are due close first: a correction may

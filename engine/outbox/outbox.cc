@@ -35,20 +35,11 @@ void Outbox::Push(Ready ready, const Instant& at) {
   if (!listeners_.empty()) TellListeners();
 }
 
-bool Outbox::Before(const Ready& mine, const OutboxEntries& others,
-                    const Ready& theirs) const noexcept {
-  if (mine.ripe != theirs.ripe) return mine.ripe < theirs.ripe;
+bool Outbox::BeforeAtOnce(const Ready& mine, const OutboxEntries& others,
+                          const Ready& theirs) const noexcept {
   if (mine.by_event != theirs.by_event) return theirs.by_event;
   if (mine.order != theirs.order) return mine.order < theirs.order;
   return entries_.RankOf(mine.entry) < others.RankOf(theirs.entry);
-}
-
-bool Outbox::IsBefore(const Handout& mine, const Outbox& other,
-                      const Handout& theirs) const noexcept {
-  const bool returned = mine.what() == Handout::What::kReturned;
-  if (returned != (theirs.what() == Handout::What::kReturned)) return returned;
-  if (returned) return mine.returned().IsBefore(theirs.returned());
-  return Before(mine.ready(), other.entries_, theirs.ready());
 }
 
 // --- Handing out
@@ -108,13 +99,14 @@ Ready Outbox::TakeFront() {
 }
 
 Leases::Held Outbox::HeldOf(const Ready& ready) const noexcept {
-  return {
-      .emission = ready, .key = &entries_.KeyOf(ready.entry), .hash = entries_.HashOf(ready.entry)};
+  const OutboxEntries::HashedKey name = entries_.KeyOf(ready.entry);
+  return {.emission = ready, .key = &name.key, .hash = name.hash};
 }
 
 uint32_t Outbox::HolderOf(const Ready& ready) const {
   if (leases_ == nullptr) return Leases::kNone;
-  return leases_->HolderOf(entries_.KeyOf(ready.entry), entries_.HashOf(ready.entry));
+  const OutboxEntries::HashedKey name = entries_.KeyOf(ready.entry);
+  return leases_->HolderOf(name.key, name.hash);
 }
 
 void Outbox::Pop(const Handout& next, const Instant& at, Take take) {

@@ -51,9 +51,14 @@ class OutboxEntries {
     friend auto operator<=>(const Rank&, const Rank&) = default;
   };
 
-  // The key stays where it is for as long as the entry lives.
-  virtual const PackedKey& KeyOf(uint32_t entry) const noexcept = 0;
-  virtual uint32_t HashOf(uint32_t entry) const noexcept = 0;  // the low half of the keyed hash
+  // A key, which stays where it is for as long as its entry lives, and the low half of the keyed
+  // hash.
+  struct HashedKey {
+    const PackedKey& key;
+    uint32_t hash;
+  };
+
+  virtual HashedKey KeyOf(uint32_t entry) const noexcept = 0;
   virtual Rank RankOf(uint32_t entry) const noexcept = 0;
   virtual void Prefetch(uint32_t entry) const noexcept = 0;
 
@@ -141,7 +146,13 @@ class Outbox {
 
   // Whether `mine` comes before `theirs`, of another book: emissions that came back go before
   // those that never went out, and both in their order.
-  bool IsBefore(const Handout& mine, const Outbox& other, const Handout& theirs) const noexcept;
+  bool IsBefore(const Handout& mine, const Outbox& other, const Handout& theirs) const noexcept {
+    const bool returned = mine.what() == Handout::What::kReturned;
+    if (returned != (theirs.what() == Handout::What::kReturned)) return returned;
+    if (returned) [[unlikely]]
+      return mine.returned().IsBefore(theirs.returned());
+    return Before(mine.ready(), other.entries_, theirs.ready());
+  }
 
   // --- Leases
 
@@ -167,7 +178,13 @@ class Outbox {
   void CheckWhole() const;
 
  private:
-  bool Before(const Ready& mine, const OutboxEntries& others, const Ready& theirs) const noexcept;
+  bool Before(const Ready& mine, const OutboxEntries& others, const Ready& theirs) const noexcept {
+    if (mine.ripe != theirs.ripe) return mine.ripe < theirs.ripe;
+    return BeforeAtOnce(mine, others, theirs);
+  }
+  // The same for two that became ready at one instant.
+  bool BeforeAtOnce(const Ready& mine, const OutboxEntries& others,
+                    const Ready& theirs) const noexcept;
   const Ready* Front(EngineTime now) const noexcept;
   const Ready* ReleasedBefore(const Ready* ready);
   void PutInLine(uint32_t holder);

@@ -100,8 +100,9 @@ class KeyCountBook final : public OutboxBook {
       outbox_.Push({due.ripe, due.order, 0, due.number, /*by_event=*/false, 0}, at);
     });
   }
-  const PackedKey& KeyOf(uint32_t entry) const noexcept override { return At(entry).key; }
-  uint32_t HashOf(uint32_t entry) const noexcept override { return At(entry).hash; }
+  HashedKey KeyOf(uint32_t entry) const noexcept override {
+    return {At(entry).key, At(entry).hash};
+  }
   Rank RankOf(uint32_t entry) const noexcept override {
     return {At(entry).due, At(entry).position};
   }
