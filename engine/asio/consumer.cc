@@ -19,7 +19,8 @@ class Category final : public boost::system::error_category {
   std::string message(int value) const override {
     switch (static_cast<AsioError>(value)) {
       case AsioError::kOverloaded: return "too many operations wait for emissions";
-      case AsioError::kClosed: return "the driver was stopped, or the engine is gone";
+      case AsioError::kClosed:
+        return "the driver was stopped, the collection was closed, or the engine is gone";
     }
     return "unknown error of pleat";
   }

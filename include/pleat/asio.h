@@ -1,4 +1,5 @@
 // pleat on Boost.Asio: a Driver moves an engine's time, and Consumers await its emissions.
+// In CMake: find_package(pleat 0.1 REQUIRED COMPONENTS asio), and link pleat::asio.
 //
 //   boost::asio::io_context io;
 //   auto engine = *pleat::Engine::Open({.partitions = 16});
@@ -7,23 +8,46 @@
 //   pleat::Driver driver(io, *engine);         // the only object that reads a clock
 //   accounts.Fold(key, event, driver.now());   // any thread
 //
-//   pleat::Consumer consumer(driver, accounts);  // in a coroutine
-//   for (;;) {
-//     // A std::optional<Leased<State>>; boost::system::system_error when the folder is closed
-//     // (AsioError::kClosed) or the operation is cancelled.
+//   pleat::Consumer consumer(driver, accounts);  // keeps a handle of the folder
+//   for (;;) {                                   // in a coroutine
 //     auto lease = co_await consumer.async_lease(boost::asio::use_awaitable);
-//     co_await Publish(lease->key, lease->state);
-//     lease->Ack();  // without an Ack() before its end, the lease is handed out again
-//   }                // or Nack(10s, driver.lease_now()): again in ten seconds
+//     try {
+//       co_await Publish(lease->key, lease->state);
+//       lease->Ack();
+//     } catch (const std::exception&) {
+//       lease->Nack(10s, driver.lease_now());    // handed out again in ten seconds
+//     }
+//   }
 //
-// A lease is for ConsumerOptions::ttl, 30 seconds by default. As a parameter the consumer's type is
-// Consumer<State>. io.run() does not return while a driver lives: it always waits for a deadline.
+// A lease is for ConsumerOptions::ttl, 30 seconds by default. Without an Ack() or a Nack(), the
+// emission is handed out again when the lease ends. As a parameter the consumer's type is
+// Consumer<State>. Consumers wake up for every emission, whether time, an event, Flush() or
+// CloseAll() closed its group.
+//
+// Errors: an operation completes with an emission, or with one of these errors. With use_awaitable
+// an error is thrown, as a boost::system::system_error; above it ends the loop.
+// - AsioError::kClosed: the driver was stopped, the folder was closed, or the engine is gone.
+// - AsioError::kOverloaded: ConsumerOptions::max_waiters operations wait already.
+// - boost::asio::error::operation_aborted: the operation was cancelled, or its consumer destroyed.
+//
+// An orderly end: the steps below lose no event that was folded. The driver and the consumers go on
+// until the last step. examples/02_asio_coroutine.cc takes these steps at SIGINT.
+// 1. engine->Stop(). From its return on, Fold() answers kStopped.
+// 2. folder.CloseAll() on each folder. The consumers get the groups that were open.
+// 3. Wait until folder.sizes() has ready_emissions == 0 and unacked_emissions == 0: look every few
+//    milliseconds, by a timer.
+// 4. Look for dead letters, by folder.ScanDeadLetters(). They end with the engine.
+// 5. driver.Stop(). Operations that wait complete with kClosed, and io.run() can return; it does
+//    not return before, because a driver always waits for its timer.
+//
+// There are three Stop(): Engine's ends folding; Driver's ends the driver and its consumers;
+// DriverThread's ends the thread that RunThread() started, and handlers left on it do not run.
 //
 // Threads: only Driver::RunThread() starts one. All work is done by the threads that run the
 // execution context, and by callers.
-// Lifetimes: an orderly end destroys the consumers, then the driver, then the engine. The execution
-// context may go before all of them: then operations that wait are destroyed, and their handlers
-// are not called.
+// Lifetimes: engine, driver, consumers and execution context may be destroyed in any order. Once
+// the execution context is gone, operations that wait are destroyed, and their handlers are not
+// called.
 #pragma once
 
 #include <pleat/asio_consumer.h>

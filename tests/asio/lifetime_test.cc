@@ -127,6 +127,8 @@ TEST(ConsumerLife, IsClosedWhenItsFolderIsClosed) {
   service.Poll();
   EXPECT_EQ(one.error, AsioError::kClosed);
   EXPECT_EQ(lease.error, AsioError::kClosed);
+  EXPECT_EQ(lease.error.message(),
+            "the driver was stopped, the collection was closed, or the engine is gone");
   consumer.async_pop(one.One());
   service.Poll();
   EXPECT_EQ(one.calls, 2);
