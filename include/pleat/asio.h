@@ -24,8 +24,9 @@
 // Consumer<State>. Consumers wake up for every emission, whether time, an event, Flush() or
 // CloseAll() closed its group.
 //
-// Errors: an operation completes with an emission, or with one of these errors. With use_awaitable
-// an error is thrown, as a boost::system::system_error; above it ends the loop.
+// Errors: async_lease() completes with a std::optional<Leased<State>>, which is empty if and only
+// if there is an error. With use_awaitable an error is thrown, as a boost::system::system_error;
+// above it ends the loop.
 // - AsioError::kClosed: the driver was stopped, the folder was closed, or the engine is gone.
 // - AsioError::kOverloaded: ConsumerOptions::max_waiters operations wait already.
 // - boost::asio::error::operation_aborted: the operation was cancelled, or its consumer destroyed.
@@ -45,9 +46,8 @@
 //
 // Threads: only Driver::RunThread() starts one. All work is done by the threads that run the
 // execution context, and by callers.
-// Lifetimes: engine, driver, consumers and execution context may be destroyed in any order. Once
-// the execution context is gone, operations that wait are destroyed, and their handlers are not
-// called.
+// Lifetimes: engine, driver, consumers and execution context may be destroyed in any order. The
+// end of the execution context destroys the operations that wait: their handlers are not called.
 #pragma once
 
 #include <pleat/asio_consumer.h>

@@ -46,8 +46,8 @@ struct Emission {
   std::optional<EmissionId> corrects;
 };
 
-// An emission that is lent. The copy is the caller's, to keep and to change; only the lease runs
-// out. The methods are those of EmissionSource, for this lease.
+// An emission that is lent. The copy is the caller's, to keep and to change. Destroying it does not
+// end the lease: Ack(), Nack() and time do. The methods are EmissionSource's, for this lease.
 // Thread safety: any thread may call the methods, one at a time.
 template <class State>
 struct Leased : Emission<State> {

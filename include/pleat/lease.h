@@ -8,17 +8,24 @@
 //     else lease.Nack(10s, driver.lease_now());            // to be lent again in ten seconds
 //   }                                                      // neither: lent again after 30 seconds
 //
+// - Only Ack(), Nack() and time end a lease. Destroying the Leased object does not: if Publish()
+//   throws, the emission is lent again after 30 seconds. Catch and Nack() to have it sooner.
+// - Nack() without a delay lends the emission again at once. A loop that fails at once has then
+//   used up all deliveries in an instant, so pass a delay.
 // - An emission keeps its EmissionId in all its deliveries: pass the id on, and the receiver can
 //   drop second deliveries.
 // - While an emission of a key is lent, or waits to be lent again, later emissions of that key
 //   wait. Other keys go on.
-// - After LeaseOptions::max_deliveries deliveries without an Ack() the emission becomes a dead
-//   letter, which waits for RetryDeadLetter() or DropDeadLetter(). Later emissions of its key go
-//   on.
+// - After LeaseOptions::max_deliveries deliveries without an Ack(), 5 by default, the emission
+//   becomes a dead letter. Later emissions of its key go on. Nobody is told: look at
+//   sizes().dead_letters, find the letters by ScanDeadLetters(), and call RetryDeadLetter() or
+//   DropDeadLetter() on each.
 // - Leases run on a clock of their own: LeaseTime moves only when AdvanceLeases(), Lease(), Nack()
 //   or Extend() says what time it is; Advance() and the stamps of events never move it.
 //
-// A ttl longer than LeaseOptions::max_age is cut to that: Delivery::until says when a lease ends.
+// A ttl longer than LeaseOptions::max_age, one hour by default, is cut to that; Delivery::until
+// says when the lease ends. A delay longer than max_nack_delay, also one hour by default, is cut
+// too.
 // Any clock will do that all consumers share. A Driver moves LeaseTime by itself; its lease_now()
 // reads that clock.
 #pragma once
@@ -30,8 +37,37 @@
 
 namespace pleat::inline v0_1 {
 
+// The answer of Ack(), Nack(), Extend() and the calls on dead letters.
+enum class LeaseOutcome : uint8_t {
+  // Done. A repeated Ack() is answered so again.
+  kDone,
+  // Done, with a shorter time than asked for: the limits are leases.max_age and max_nack_delay.
+  kClamped,
+  // The token names no live lease; in a call on dead letters: no dead letter. Nothing has changed.
+  // - The lease ran out: another caller may have the emission, or will. Undo the work if you can.
+  // - An Ack() or Nack() by this token has ended the lease before: nothing is left to do.
+  // - The letter was retried or dropped before: nothing is left to do.
+  // - The token is of another collection or engine: a mistake in the program.
+  kStale,
+  // The collection was closed, or its engine is gone.
+  kClosed,
+  // Called from inside a fold function. Nothing has changed: call again after the fold.
+  kWouldDeadlock,
+};
+
+// The answer of Extend().
+struct Extension {
+  LeaseOutcome outcome = LeaseOutcome::kStale;
+
+  // With kDone and kClamped: when the lease ends now.
+  LeaseTime until{};
+
+  friend bool operator==(const Extension&, const Extension&) = default;
+};
+
 // The name of one delivery of one emission: plain numbers, which may travel to another process and
-// back. The engine checks each token, so that a forged one is stale at worst.
+// back. Programs pass a token on as a whole. The engine checks each token, so that a forged one is
+// stale at worst.
 struct LeaseToken {
   // Of the engine, and of no other Engine object, unless EngineInternals says so.
   uint64_t epoch = 0;
@@ -50,31 +86,6 @@ struct LeaseToken {
   uint32_t place = 0;
 
   friend bool operator==(const LeaseToken&, const LeaseToken&) = default;
-};
-
-// The answer of Ack(), Nack(), Extend() and the calls on dead letters.
-enum class LeaseOutcome : uint8_t {
-  // Done. A repeated Ack() is answered so again.
-  kDone,
-  // Done, with a shorter time than asked for: the limits are leases.max_age and max_nack_delay.
-  kClamped,
-  // The lease is over: it ran out, was given back, or is of another collection. Nothing has
-  // changed. The emission is, or will be, lent to another caller; undo what can be undone.
-  kStale,
-  // The collection was closed, or its engine is gone.
-  kClosed,
-  // Called from inside a fold function. Nothing has changed: call again after the fold.
-  kWouldDeadlock,
-};
-
-// The answer of Extend().
-struct Extension {
-  LeaseOutcome outcome = LeaseOutcome::kStale;
-
-  // With kDone and kClamped: when the lease ends now.
-  LeaseTime until{};
-
-  friend bool operator==(const Extension&, const Extension&) = default;
 };
 
 // One delivery of an emission.
