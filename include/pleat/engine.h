@@ -1,17 +1,23 @@
-// An Engine owns partitions and one time axis. Collections, such as Folder, live in an engine.
-// Start here.
+// An Engine owns time and partitions. Collections, such as Folder, live in an engine. Start here.
 //
 //   auto engine = *pleat::Engine::Open({.partitions = 16});
 //   pleat::Folder<Event, State> folder(*engine, "accounts",
 //                                      {.quiet_period = 5min, .max_hold = 1h});
 //   const auto at = pleat::FromUnix(std::chrono::system_clock::now().time_since_epoch());
 //   folder.Fold(key, event, at);            // any thread
-//   engine->Advance(at);                    // closes the groups that are due
+//   engine->Advance(at + 6min);             // closes the group: it was quiet for five minutes
 //   for (auto& e : folder.Pop(100)) Publish(e.key, e.state);
 //
-// An engine starts no thread, reads no clock, touches no file and keeps no global: time moves only
-// by Advance() or, on event time, by the stamps of the events. `Driver` in asio.h reads a clock and
-// calls Advance() for you.
+// An event has a key and a stamp, which is an instant. To fold is to take the event into the group
+// of its key. A group is due, and closes, at an instant that is its deadline. A closed group waits
+// as an emission until somebody pops it for good, or leases it until the result is safe (lease.h).
+// A partition is a part of the keys, with one lock.
+//
+// Two times move in an engine. The engine's time closes groups: Advance() moves it, and on event
+// time so do the stamps of events; there it is called the watermark. LeaseTime ends leases:
+// AdvanceLeases() and the calls on leases move it. An engine starts no thread, reads no clock,
+// touches no file and keeps no global. `Driver` in asio.h reads a clock, and moves LeaseTime and, on
+// arrival time, the engine's time.
 #pragma once
 
 #include <chrono>
@@ -58,11 +64,10 @@ struct EngineOptions {
   // Default: zero.
   Duration lateness{0};
 
-  // An event stamped further than this ahead of the engine's time is answered kFuture and changes
-  // nothing, time included. Without a limit one wrong stamp does harm: on event time the stamp
-  // closes every group; on arrival time the key's group stays open until that instant, or until an
-  // event more than max_hold before it. Note that between two calls of Advance() the engine's time
-  // stands still. The limit applies once time has first moved.
+  // An event whose stamp is more than this ahead of now() is answered kFuture. It changes nothing.
+  // There is no check before time has moved for the first time. Why: a stamp in the wrong unit
+  // would close every group (event time), or keep its group open for years (arrival time). Between
+  // two calls of Advance(), now() stands still: choose a limit well above the time between them.
   // Range: zero or more; kForever is no limit. Default: kFutureLimitOnArrival, or kForever on event
   // time.
   std::optional<Duration> future_limit = std::nullopt;
@@ -77,15 +82,18 @@ struct EngineOptions {
 // Thread safety: any thread may call any method at any time. Destroying the engine waits for calls
 // on its collections that are under way; later ones answer that it is gone.
 // REQUIRES: no call on the engine itself is under way then, nor comes later.
-// Ownership: owns all that its collections hold. Emissions that were not taken are lost; so an
-// orderly end is Stop(), CloseAll() on each folder, and Pop() until it gives nothing. (Leases that
-// are out then come back when they run out: wait for their acks, or take them by Pop() later.)
+// Ownership: owns all that its collections hold; emissions that nobody took end with it. An orderly
+// end is Stop(), CloseAll() on each folder, then Pop() until it gives nothing. With leases, go on
+// until Folder::sizes() shows no ready and no unacked emissions; asio.h numbers the steps.
+// - An emission that is lent is not popped. If its lease ends without an Ack(), Pop() finds it
+//   again, unless it has become a dead letter. LeaseTime ends leases, and only AdvanceLeases(),
+//   Lease(), Nack() and Extend() move it.
 //
 // Your functions that run inside a call (folding, copying and destroying a state, rules) run under
 // a lock.
-// REQUIRES: they call no engine, neither this one nor another, and destroy none. Fold() and Ack()
-// from there answer kWouldDeadlock; other calls do nothing, and a call with a budget answers that
-// it is done.
+// REQUIRES: they call no engine, neither this one nor another, and destroy none. From there, calls
+// that answer an outcome answer kWouldDeadlock. All others do nothing; those that answer whether
+// all is done answer true.
 class PLEAT_EXPORT Engine {
  public:
   // Errors: kInvalidArgument for an option out of range, which the message names.
@@ -116,9 +124,8 @@ class PLEAT_EXPORT Engine {
   EngineTime now() const noexcept;
 
   // When to call Advance() next: no group falls due before this instant. Absent if no group will.
-  // The answer can be too early, never too late: the group may have been folded into, flushed or
-  // closed since. It holds until the next fold from any thread; an alarm tells of earlier
-  // deadlines.
+  // The answer can be too early: the group may have been folded into, flushed or closed since. A
+  // later fold may bring an earlier deadline. Set an alarm to learn of it.
   std::optional<EngineTime> NextDeadline() const noexcept;
 
   // The same for leases and AdvanceLeases().
@@ -130,8 +137,9 @@ class PLEAT_EXPORT Engine {
   // alarm; otherwise ends the program.
   void SetAlarm(EngineAlarm* alarm) noexcept;
 
-  // From its return on, every fold is answered kStopped. All else goes on, so that open groups can
-  // be closed and emissions can be taken. Idempotent.
+  // From its return on, every fold is answered kStopped, and none is under way: Stop() waits for
+  // those. All else goes on, so that open groups can be closed and emissions can be taken.
+  // Idempotent.
   void Stop() noexcept;
 
   int partitions() const noexcept;
