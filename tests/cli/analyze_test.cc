@@ -19,10 +19,8 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-Finished Analyze(const Arguments& arguments, std::string_view input = "") {
-  Arguments all = {"analyze"};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  return RunToEnd(Pleat(all), input);
+Finished Analyze(const std::string& words, std::string_view input = "") {
+  return RunToEnd(Pleat("analyze " + words), input);
 }
 
 // The objects of --json, one a line.
@@ -43,14 +41,13 @@ std::string Text(const PlainJson& object, std::string_view name) {
 }
 
 // Each row of the object against a run of pleat fold, but for every `step`-th only.
-void ExpectFoldAgrees(const PlainJson& object, const Arguments& arguments, std::string_view input,
+void ExpectFoldAgrees(const PlainJson& object, const std::string& words, std::string_view input,
                       size_t step = 1) {
   const auto& rows = object.Member("grid")->elements;
   ASSERT_FALSE(rows.empty());
   for (size_t i = 0; i < rows.size(); i += step) {
-    Arguments all = {"--quiet", Text(rows[i], "quiet_s") + "s", "--no-meta"};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    const FoldResult folded = Fold(all, input);
+    const FoldResult folded =
+        Fold("--quiet " + Text(rows[i], "quiet_s") + "s --no-meta " + words, input);
     SCOPED_TRACE(Text(rows[i], "quiet_s"));
     EXPECT_EQ(folded.code, 0) << folded.err;
     EXPECT_EQ(Text(object, "events"), std::to_string(int64_t(Stat(folded, "events"))));
@@ -76,18 +73,13 @@ std::string Log(uint64_t seed) {
   return log;
 }
 
-const Arguments kLog = {"--key", "k", "--time", "t", "--time-unit", "ms"};
-
-Arguments With(Arguments arguments, const Arguments& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
+const std::string kLog = "--key k --time t --time-unit ms ";
 
 const std::string kWiki = SourceDir() + "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz";
 
 TEST(Analyze, EveryRowIsWhatFoldComesTo) {
   const std::string log = Log(1);
-  const Finished r = Analyze(With(kLog, {"--json", "--quiet-summary"}), log);
+  const Finished r = Analyze(kLog + "--json --quiet-summary", log);
   EXPECT_EQ(r.code, 0) << r.err;
   const auto objects = Objects(r.out);
   ASSERT_THAT(objects, SizeIs(1));
@@ -99,7 +91,7 @@ TEST(Analyze, EveryRowIsWhatFoldComesTo) {
 // Grid points that are no round numbers are whole microseconds, and read back exactly.
 TEST(Analyze, SoIsEveryRowOfAGridThatIsGiven) {
   const std::string log = Log(2);
-  const Finished r = Analyze(With(kLog, {"--json", "--quiet-grid", "10ms..70s/30"}), log);
+  const Finished r = Analyze(kLog + "--json --quiet-grid 10ms..70s/30", log);
   const auto objects = Objects(r.out);
   ASSERT_THAT(objects, SizeIs(1));
   const auto& rows = objects[0].Member("grid")->elements;
@@ -112,29 +104,29 @@ TEST(Analyze, SoIsEveryRowOfAGridThatIsGiven) {
 
 TEST(Analyze, AlsoWithLatenessAndMaxHold) {
   const std::string log = Log(3);
-  const Arguments more = {"--lateness", "15s", "--max-hold", "90s"};
-  const auto objects = Objects(Analyze(With(With(kLog, more), {"--json"}), log).out);
+  const std::string more = "--lateness 15s --max-hold 90s ";
+  const auto objects = Objects(Analyze(kLog + more + "--json", log).out);
   ASSERT_THAT(objects, SizeIs(1));
-  ExpectFoldAgrees(objects[0], With(kLog, more), log);
+  ExpectFoldAgrees(objects[0], kLog + more, log);
 }
 
 TEST(Analyze, ALogOfEditsForSeveralKeysInOneRun) {
-  const Finished r = Analyze({"--key", "user", "--key", "channel", "--key", "channel,user",
-                              "--time", "time", "--json", kWiki});
+  const Finished r =
+      Analyze("--key user --key channel --key channel,user --time time --json " + kWiki);
   EXPECT_EQ(r.code, 0) << r.err;
   const auto objects = Objects(r.out);
   ASSERT_THAT(objects, SizeIs(3));
   const std::string keys[] = {"user", "channel", "channel,user"};
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(Text(objects[i], "key"), keys[i]);
-    ExpectFoldAgrees(objects[i], {"--key", keys[i], "--time", "time", kWiki}, "", 7);
+    ExpectFoldAgrees(objects[i], "--key " + keys[i] + " --time time " + kWiki, "", 7);
   }
 }
 
 struct RealLog {
   std::string name;
   std::string file;
-  Arguments key_and_time;
+  std::string key_and_time;
 };
 
 class AnalyzeRealLog : public testing::TestWithParam<RealLog> {};
@@ -142,30 +134,27 @@ class AnalyzeRealLog : public testing::TestWithParam<RealLog> {};
 TEST_P(AnalyzeRealLog, AgreesWithFoldAtThreeGridPoints) {
   const std::string path = SharedData() + "/" + GetParam().file;
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "there is no " << path;
-  const Arguments arguments = With(GetParam().key_and_time, {path});
-  const auto objects = Objects(Analyze(With(arguments, {"--json"})).out);
+  const std::string words = GetParam().key_and_time + " " + path;
+  const auto objects = Objects(Analyze(words + " --json").out);
   ASSERT_THAT(objects, SizeIs(1));
-  ExpectFoldAgrees(objects[0], arguments, "", 8);
+  ExpectFoldAgrees(objects[0], words, "", 8);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, AnalyzeRealLog,
     testing::Values(
-        RealLog{
-            "wikiticker", "wikiticker-2015-09-12.ndjson.gz", {"--key", "user", "--time", "time"}},
-        RealLog{"gharchive", "gharchive2015-apr.ndjson.gz", {"--key", "actor", "--time", "dt"}},
-        RealLog{"higgs",
-                "higgs-activity.ndjson.gz",
-                {"--key", "userB", "--time", "timestamp", "--time-unit", "s"}},
-        RealLog{"zeek", "zeek-wrccdc.ndjson.gz", {"--key", "/id.orig_h", "--time", "ts"}}),
+        RealLog{"wikiticker", "wikiticker-2015-09-12.ndjson.gz", "--key user --time time"},
+        RealLog{"gharchive", "gharchive2015-apr.ndjson.gz", "--key actor --time dt"},
+        RealLog{"higgs", "higgs-activity.ndjson.gz", "--key userB --time timestamp --time-unit s"},
+        RealLog{"zeek", "zeek-wrccdc.ndjson.gz", "--key /id.orig_h --time ts"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Analyze, ThreadsDoNotShow) {
   TemporaryDirectory dir;
   std::string outs[2];
   for (int i = 0; i < 2; ++i) {
-    const Finished r = Analyze({"--key", "user", "--key", "page", "--time", "time", "--json",
-                                "--html", dir / "page", "--threads", i == 0 ? "1" : "3", kWiki});
+    const Finished r = Analyze("--key user --key page --time time --json --html " + (dir / "page") +
+                               (i == 0 ? " --threads 1 " : " --threads 3 ") + kWiki);
     EXPECT_EQ(r.code, 0) << r.err;
     outs[i] = r.out + Content(dir / "page");
   }
@@ -175,7 +164,7 @@ TEST(Analyze, ThreadsDoNotShow) {
 std::string Event(std::string_view key, int seconds) {
   return "{\"k\":\"" + std::string(key) + "\",\"t\":" + std::to_string(seconds) + "}\n";
 }
-const Arguments kSeconds = {"--key", "k", "--time", "t", "--time-unit", "s"};
+const std::string kSeconds = "--key k --time t --time-unit s ";
 
 // Bursts of ten events a second apart, each followed by an hour of quiet.
 std::string Bursts() {
@@ -187,7 +176,7 @@ std::string Bursts() {
 }
 
 TEST(Analyze, RecommendsTheKneeAndSaysWhatItCosts) {
-  const auto objects = Objects(Analyze(With(kSeconds, {"--json"}), Bursts()).out);
+  const auto objects = Objects(Analyze(kSeconds + "--json", Bursts()).out);
   ASSERT_THAT(objects, SizeIs(1));
   const PlainJson& recommended = *objects[0].Member("recommended");
   EXPECT_EQ(Text(recommended, "quiet_s"), "1.5");  // the first one that folds a burst
@@ -204,13 +193,13 @@ TEST(Analyze, SaysWhenThereIsNoKnee) {
     at += std::exp2(i * 37 % 1'000 * 16.4 / 1'000);
     log += Event("ann", static_cast<int>(at));
   }
-  const Finished r = Analyze(With(kSeconds, {"--quiet-grid", "1s..6h"}), log);
+  const Finished r = Analyze(kSeconds + "--quiet-grid 1s..6h", log);
   EXPECT_THAT(r.out, HasSubstr(" There is no clear knee; doubling the wait still folds another "));
 }
 
 TEST(Analyze, RecommendsTheCheapestThatMeetsATarget) {
   const std::string log = Log(4);
-  const auto objects = Objects(Analyze(With(kLog, {"--json", "--target-ratio", "0.7"}), log).out);
+  const auto objects = Objects(Analyze(kLog + "--json --target-ratio 0.7", log).out);
   const auto& rows = objects.at(0).Member("grid")->elements;
   const std::string quiet = Text(*objects[0].Member("recommended"), "quiet_s");
   for (const PlainJson& row : rows) {
@@ -223,7 +212,7 @@ TEST(Analyze, RecommendsTheCheapestThatMeetsATarget) {
 
 TEST(Analyze, RecommendsTheLongestWithinADelay) {
   const std::string log = Log(4);
-  const auto objects = Objects(Analyze(With(kLog, {"--json", "--max-delay", "20s"}), log).out);
+  const auto objects = Objects(Analyze(kLog + "--json --max-delay 20s", log).out);
   std::string longest;
   for (const PlainJson& row : objects.at(0).Member("grid")->elements) {
     if (std::stod(Text(row, "delay_p99_s")) <= 20) longest = Text(row, "quiet_s");
@@ -233,7 +222,7 @@ TEST(Analyze, RecommendsTheLongestWithinADelay) {
 }
 
 TEST(Analyze, SaysWhenAGoalIsOutOfReach) {
-  const Finished r = Analyze(With(kSeconds, {"--target-ratio", "0.999", "--json"}), Bursts());
+  const Finished r = Analyze(kSeconds + "--target-ratio 0.999 --json", Bursts());
   EXPECT_EQ(r.code, 0);
   EXPECT_THAT(r.out, HasSubstr("No quiet period tried folds 99.9 %. The nearest, "));
   EXPECT_THAT(r.out, HasSubstr("\"kind\":\"out_of_reach\""));
@@ -241,8 +230,8 @@ TEST(Analyze, SaysWhenAGoalIsOutOfReach) {
 
 // With a max hold no delay exceeds it, however long the quiet period.
 TEST(Analyze, WaitsNoLongerThanItFoldsMore) {
-  const auto objects = Objects(
-      Analyze(With(kSeconds, {"--json", "--max-hold", "1m", "--max-delay", "1m"}), Bursts()).out);
+  const auto objects =
+      Objects(Analyze(kSeconds + "--json --max-hold 1m --max-delay 1m", Bursts()).out);
   EXPECT_EQ(Text(*objects.at(0).Member("recommended"), "quiet_s"), "1.5");
 }
 
@@ -250,7 +239,7 @@ TEST(Analyze, WaitsNoLongerThanItFoldsMore) {
 TEST(Analyze, OfRepeatsAtOnceTheShortestQuietPeriodIsEnough) {
   std::string log;
   for (int i = 0; i < 100; ++i) log += Event(std::to_string(i), i) + Event(std::to_string(i), i);
-  const auto objects = Objects(Analyze(With(kSeconds, {"--json"}), log).out);
+  const auto objects = Objects(Analyze(kSeconds + "--json", log).out);
   const PlainJson& recommended = *objects.at(0).Member("recommended");
   EXPECT_EQ(Text(recommended, "quiet_s"), "0.000001");
   EXPECT_THAT(Text(recommended, "why"), HasSubstr("Doubling the wait folds no more."));
@@ -260,25 +249,25 @@ TEST(Analyze, OneStampFarAheadIsNoticedAndCanBeKeptOut) {
   const std::string log = Event("ann", 0) + Event("ann", 2'000'000'000) + Bursts();
   EXPECT_THAT(Analyze(kSeconds, log).out, HasSubstr(", 500 out of order\n"));
   EXPECT_THAT(Analyze(kSeconds, log).out, HasSubstr("see --future-limit."));
-  const Finished kept_out = Analyze(With(kSeconds, {"--json", "--future-limit", "1d"}), log);
+  const Finished kept_out = Analyze(kSeconds + "--json --future-limit 1d", log);
   EXPECT_TRUE(HasLine(kept_out.err, "<stdin>:2: event time is ahead of the future limit"));
-  ExpectFoldAgrees(Objects(kept_out.out).at(0), With(kSeconds, {"--future-limit", "1d"}), log, 6);
+  ExpectFoldAgrees(Objects(kept_out.out).at(0), kSeconds + "--future-limit 1d", log, 6);
 }
 
 TEST(Analyze, OverwritesNoInputAndNoOutput) {
   TemporaryDirectory dir;
   const std::string log = dir.Write("log", Bursts());
   ASSERT_EQ(symlink("log", (dir / "link").c_str()), 0);
-  for (const char* option : {"--output", "--html", "--svg"}) {
+  for (const std::string option : {"--output", "--html", "--svg"}) {
     for (const std::string& name : {log, dir / "./log", dir / "link"}) {
-      const Finished r = Analyze(With(kSeconds, {option, name, log}));
+      const Finished r = Analyze(kSeconds + option + " " + name + " " + log);
       EXPECT_EQ(r.code, 2) << option << name;
       EXPECT_EQ(r.err, "pleat analyze: " + std::string(option) + ": the same file as the input " +
                            log + "\n");
     }
   }
   const Finished r =
-      Analyze(With(kSeconds, {"--html", dir / "page", "--output", dir / "./page", log}));
+      Analyze(kSeconds + "--html " + (dir / "page") + " --output " + (dir / "./page") + " " + log);
   EXPECT_EQ(r.code, 2);
   EXPECT_EQ(r.err, "pleat analyze: --html: the same file as --output\n");
   EXPECT_EQ(Content(log), Bursts());
@@ -288,8 +277,9 @@ TEST(Analyze, OverwritesNoInputAndNoOutput) {
 TEST(Analyze, FailsIfNoLineWasUsableAndLeavesWhatWasThere) {
   TemporaryDirectory dir;
   for (const char* name : {"txt", "html", "svg"}) dir.Write(name, "before");
-  const Arguments files = {"--output", dir / "txt", "--html", dir / "html", "--svg", dir / "svg"};
-  const Finished r = Analyze(With(kSeconds, files), "k,t\nann,1\n");
+  const std::string files =
+      "--output " + (dir / "txt") + " --html " + (dir / "html") + " --svg " + (dir / "svg");
+  const Finished r = Analyze(kSeconds + files, "k,t\nann,1\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(r.err.substr(r.err.find("pleat analyze: ")),
             "pleat analyze: no line was usable; <stdin> looks like CSV: "
@@ -298,19 +288,19 @@ TEST(Analyze, FailsIfNoLineWasUsableAndLeavesWhatWasThere) {
   EXPECT_THAT(dir.Names(), ElementsAre("html", "svg", "txt"));
   EXPECT_EQ(Analyze(kSeconds, "").code, 0);
   // One key that no line has does not spoil the others.
-  EXPECT_EQ(Analyze(With(kSeconds, {"--key", "K"}), Bursts()).code, 0);
+  EXPECT_EQ(Analyze(kSeconds + "--key K", Bursts()).code, 0);
 }
 
 TEST(Analyze, KeysCannotRewriteTheTerminal) {
   std::string log;
   for (int i = 0; i < 5; ++i) log += Event("\xc2\x9bm\xe2\x80\xae red", i);
-  EXPECT_THAT(Analyze(With(kSeconds, {"--quiet-grid", "2s"}), log).out, HasSubstr("\"?m? red\""));
+  EXPECT_THAT(Analyze(kSeconds + "--quiet-grid 2s", log).out, HasSubstr("\"?m? red\""));
 }
 
 TEST(Analyze, SaysWhenALogDoesNotFold) {
   std::string log;
   for (int i = 0; i < 1'000; ++i) log += Event(std::to_string(i), i);
-  const auto objects = Objects(Analyze(With(kSeconds, {"--json"}), log).out);
+  const auto objects = Objects(Analyze(kSeconds + "--json", log).out);
   const PlainJson& recommended = *objects.at(0).Member("recommended");
   EXPECT_EQ(Text(recommended, "quiet_s"), "");
   EXPECT_EQ(recommended.Member("quiet_s")->kind, PlainJson::Kind::kNull);
@@ -323,29 +313,26 @@ TEST(Analyze, NamesTheKeysThatDoNotGoQuiet) {
     log += Event("sensor", i * 60);
     if (i % 60 < 10) log += Event("ann", i * 60) + Event("bob", i * 60);
   }
-  const auto objects =
-      Objects(Analyze(With(kSeconds, {"--json", "--target-ratio", "0.5"}), log).out);
+  const auto objects = Objects(Analyze(kSeconds + "--json --target-ratio 0.5", log).out);
   const PlainJson& restless = *objects.at(0).Member("recommended")->Member("restless");
   ASSERT_THAT(restless.elements, SizeIs(1));
   EXPECT_EQ(restless.elements[0].text, "sensor");
-  const Finished held =
-      Analyze(With(kSeconds, {"--json", "--target-ratio", "0.5", "--max-hold", "1h"}), log);
+  const Finished held = Analyze(kSeconds + "--json --target-ratio 0.5 --max-hold 1h", log);
   EXPECT_THAT(held.out, HasSubstr("\"restless\":[]"));
-  const Finished compound = Analyze(
-      {"--key", "k,k2=k", "--time", "t", "--time-unit", "s", "--json", "--target-ratio", "0.5"},
-      log);
+  const Finished compound =
+      Analyze("--key k,k2=k --time t --time-unit s --json --target-ratio 0.5", log);
   EXPECT_THAT(compound.out, HasSubstr("\"restless\":[[\"sensor\",\"sensor\"]]"));
 }
 
 TEST(Analyze, OfNothingSaysSo) {
-  const Finished r = Analyze(With(kSeconds, {"--json"}), "");
+  const Finished r = Analyze(kSeconds + "--json", "");
   EXPECT_EQ(r.code, 0);
   EXPECT_THAT(r.out, StartsWith("{\"key\":\"k\",\"events\":0,\"keys\":0,\"span_s\":0,\"grid\":["));
   EXPECT_THAT(r.out, HasSubstr("\"quiet_s\":null,\"why\":\"There is nothing to fold"));
 }
 
 TEST(Analyze, PrintsATableForPeople) {
-  const Finished r = Analyze(With(kSeconds, {"--quiet-grid", "1s,90s,2h"}), Bursts());
+  const Finished r = Analyze(kSeconds + "--quiet-grid 1s,90s,2h", Bursts());
   EXPECT_EQ(r.code, 0);
   EXPECT_THAT(r.out,
               StartsWith("k: 500 events of 1 key in 2.04 d\n"
@@ -361,7 +348,7 @@ TEST(Analyze, PrintsATableForPeople) {
 }
 
 TEST(Analyze, SaysHowMuchMemoryItTookAndAtMostTakes) {
-  const Finished r = Analyze(With(kSeconds, {"--max-memory", "1Gi"}), Bursts());
+  const Finished r = Analyze(kSeconds + "--max-memory 1Gi", Bursts());
   EXPECT_THAT(r.err, HasSubstr("k: 1 key took "));
   EXPECT_THAT(r.err, HasSubstr(" of the 1.1 GB allowed\n"));
 }
@@ -369,25 +356,24 @@ TEST(Analyze, SaysHowMuchMemoryItTookAndAtMostTakes) {
 TEST(Analyze, PastItsMemoryLeavesKeysOutAndFails) {
   std::string log;
   for (int i = 0; i < 20'000; ++i) log += Event(std::to_string(i), i);
-  const Finished r = Analyze(
-      With(kSeconds, {"--max-memory", "4M", "--quiet-grid", "1s,2s", "--quiet-summary"}), log);
+  const Finished r = Analyze(kSeconds + "--max-memory 4M --quiet-grid 1s,2s --quiet-summary", log);
   EXPECT_EQ(r.code, 1);
   EXPECT_THAT(r.err, HasSubstr(" left out: --max-memory reached; what follows is of the others\n"));
 }
 
 TEST(Analyze, SkipsBadLinesAndSaysWhichOnceForAllKeys) {
   const std::string log = Event("a", 1) + "{\"k\":\n" + Event("b", 2) + "{\"t\":3}\n";
-  const Finished r = Analyze(With(kSeconds, {"--key", "j", "--quiet-summary"}), log);
+  const Finished r = Analyze(kSeconds + "--key j --quiet-summary", log);
   EXPECT_EQ(r.code, 0);
   EXPECT_TRUE(HasLine(r.err, "<stdin>:2: ")) << r.err;
   EXPECT_TRUE(HasLine(r.err, "<stdin>:4: key \"k\" is missing")) << r.err;
   EXPECT_TRUE(HasLine(r.err, "<stdin>:4: key \"j\" is missing")) << r.err;
   EXPECT_EQ(r.err.find("<stdin>:2: "), r.err.rfind("<stdin>:2: ")) << r.err;
-  EXPECT_EQ(Analyze(With(kSeconds, {"--strict"}), log).code, 1);
+  EXPECT_EQ(Analyze(kSeconds + "--strict", log).code, 1);
 }
 
 TEST(Analyze, ANumberWithoutAUnitStopsTheRun) {
-  const Finished r = Analyze({"--key", "k", "--time", "t"}, Event("a", 1'400'000'000));
+  const Finished r = Analyze("--key k --time t", Event("a", 1'400'000'000));
   EXPECT_EQ(r.code, 2);
   EXPECT_THAT(r.out, IsEmpty());
   EXPECT_THAT(r.err, StartsWith("<stdin>:1: "));
@@ -396,30 +382,28 @@ TEST(Analyze, ANumberWithoutAUnitStopsTheRun) {
 
 TEST(Analyze, ReadsALineThatIsTooLongAsABadOne) {
   const std::string log = Event("a", 1) + std::string(3'000'000, 'x') + "\n" + Event("a", 2);
-  const Finished r = Analyze(With(kSeconds, {"--json"}), log);
+  const Finished r = Analyze(kSeconds + "--json", log);
   EXPECT_TRUE(HasLine(r.err, "<stdin>:2: ")) << r.err;
   EXPECT_THAT(r.out, HasSubstr("\"events\":2,"));
 }
 
 TEST(Analyze, TellsWrongUsageInOneLine) {
-  const std::pair<Arguments, std::string> cases[] = {
-      {{"--time", "t"}, "--key: is required"},
-      {{"--key", "k"}, "--time: is required"},
-      {{"--key", "k", "--time", "t", "--quiet-grid", "1d..1s"},
+  const std::pair<std::string, std::string> cases[] = {
+      {"--time t", "--key: is required"},
+      {"--key k", "--time: is required"},
+      {"--key k --time t --quiet-grid 1d..1s",
        "--quiet-grid: must go from the shorter to the longer"},
-      {{"--key", "k", "--time", "t", "--quiet-grid", "0..1s"}, "--quiet-grid: must be above 0"},
-      {{"--key", "k", "--time", "t", "--quiet-grid", "1s..2s/500"},
+      {"--key k --time t --quiet-grid 0..1s", "--quiet-grid: must be above 0"},
+      {"--key k --time t --quiet-grid 1s..2s/500",
        "--quiet-grid: the number of points must be from 2 to 128"},
-      {{"--key", "k", "--time", "t", "--quiet-grid", "1s,inf"},
-       "--quiet-grid: must be above 0 and not infinite"},
-      {{"--key", "k", "--time", "t", "--target-ratio", "95"},
+      {"--key k --time t --quiet-grid 1s,inf", "--quiet-grid: must be above 0 and not infinite"},
+      {"--key k --time t --target-ratio 95",
        "--target-ratio: must be a number between 0 and 1, such as 0.95"},
-      {{"--key", "k", "--time", "t", "--html", "-"}, "--html: needs a file of its own, not -"},
-      {{"--key", "k", "--time", "t", "--html", "x", "--svg", "x"},
-       "--html: the same file as --svg"},
-      {{"--key", "k", "--time", "t", "--quiet-gird", "1s"},
+      {"--key k --time t --html -", "--html: needs a file of its own, not -"},
+      {"--key k --time t --html x --svg x", "--html: the same file as --svg"},
+      {"--key k --time t --quiet-gird 1s",
        "unknown option --quiet-gird; did you mean --quiet-grid?"},
-      {{"--key", "k..j", "--time", "t"}, "--key: "},
+      {"--key k..j --time t", "--key: "},
   };
   for (const auto& [arguments, message] : cases) {
     const Finished r = Analyze(arguments, "");
@@ -432,13 +416,13 @@ TEST(Analyze, TellsWrongUsageInOneLine) {
 
 TEST(Analyze, WritesFilesWholeOrNotAtAll) {
   TemporaryDirectory dir;
-  const Finished r = Analyze(With(kSeconds, {"--svg", dir / "a.svg", "--html", dir / "a.html",
-                                             "--output", dir / "a.txt", "/no/such/file"}),
+  const Finished r = Analyze(kSeconds + "--svg " + (dir / "a.svg") + " --html " + (dir / "a.html") +
+                                 " --output " + (dir / "a.txt") + " /no/such/file",
                              "");
   EXPECT_EQ(r.code, 1);
   EXPECT_THAT(dir.Names(), IsEmpty());
-  EXPECT_EQ(Analyze(With(kSeconds, {"--svg", dir / "a.svg", "--html", dir / "a.html", "--output",
-                                    dir / "a.txt"}),
+  EXPECT_EQ(Analyze(kSeconds + "--svg " + (dir / "a.svg") + " --html " + (dir / "a.html") +
+                        " --output " + (dir / "a.txt"),
                     Bursts())
                 .code,
             0);
@@ -446,10 +430,10 @@ TEST(Analyze, WritesFilesWholeOrNotAtAll) {
 }
 
 TEST(Analyze, HelpBeginsWithExamples) {
-  const Finished r = Analyze({"--help"});
+  const Finished r = Analyze("--help");
   EXPECT_EQ(r.code, 0);
   EXPECT_LT(r.out.find("Examples:"), r.out.find("--key [NAME=]PATH"));
-  EXPECT_THAT(RunToEnd(Pleat({"--help"}), "").out, HasSubstr("  analyze   "));
+  EXPECT_THAT(RunToEnd(Pleat("--help"), "").out, HasSubstr("  analyze   "));
 }
 
 }  // namespace

@@ -25,13 +25,6 @@ std::string Group(std::string_view key, int count, Times times, std::string_view
          std::string(more) + "}}\n";
 }
 
-// --key k --quiet 60s --time t, and what else is given.
-FoldResult FoldWith(const Arguments& more, const std::string& input) {
-  Arguments arguments = {"--key", "k", "--quiet", "60s", "--time", "t"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return Fold(arguments, input);
-}
-
 void ExpectStats(const FoldResult& r, const std::map<std::string, double>& expected) {
   for (const auto& [name, value] : expected) EXPECT_EQ(Stat(r, name), value) << name << r.stats;
 }
@@ -40,7 +33,7 @@ TEST(FeaturesCli, ConditionGivenByASpecDocument) {
   TemporaryDirectory dir;
   const std::string path = dir.Write("spec", R"json({"key":["k"],"quiet":"1m","no-meta":true,
       "merge":["n=count()"],"end-when":{"any":["s=done",{"all":["s=failed","tries>=3"]}]}})json");
-  const FoldResult r = Fold({"--spec", path},
+  const FoldResult r = Fold("--spec " + path,
                             "{\"k\":1,\"s\":\"failed\",\"tries\":2}\n"
                             "{\"k\":1,\"s\":\"failed\",\"tries\":3}\n{\"k\":1,\"s\":\"done\"}\n");
   EXPECT_EQ(r.out, "{\"k\":1,\"n\":2}\n{\"k\":1,\"n\":1}\n");
@@ -57,7 +50,7 @@ TEST(FeaturesCli, AdaptiveQuiet) {
   }
   input += Event(3200, "back", ",\"c\":1") + Event(3200, "gone", ",\"c\":null") +
            Event(3300, "end") + Event(3300, "bad", ",\"c\":[]");
-  const FoldResult r = FoldWith({"--quiet", "adaptive:10s..100s", "--class", "c"}, input);
+  const FoldResult r = FoldAtTimes("--quiet adaptive:10s..100s --class c", input);
   const std::string last = Group("gone", 1, {3200, 3200, 3210}, "quiet") +
                            Group("back", 1, {3200, 3200, 3235}, "quiet") +
                            Group("end", 1, {3300, 3300, 3300}, "end");
@@ -67,31 +60,10 @@ TEST(FeaturesCli, AdaptiveQuiet) {
 }
 
 TEST(FeaturesCli, FlushLineOnArrivalTime) {
-  const FoldResult r = Fold({"--key", "k", "--quiet", "1h", "--no-meta", "--merge", "n=count()",
-                             "--flush-when", "f=1", "--at-end", "drop"},
-                            "{\"k\":1}\n{\"k\":2}\n{\"k\":1}\n{\"k\":1,\"f\":1}\n{\"k\":1}\n");
+  const FoldResult r = FoldByKey("--merge 'n=count()' --flush-when f=1 --at-end drop",
+                                 "{\"k\":1}\n{\"k\":2}\n{\"k\":1}\n{\"k\":1,\"f\":1}\n{\"k\":1}\n");
   EXPECT_EQ(r.out, "{\"k\":1,\"n\":2}\n");
   ExpectStats(r, {{"control", 1}, {"open", 2}});
-}
-
-TEST(FeaturesCli, ControlLinesDoNotDependOnThreads) {
-  std::string input;
-  for (int i = 0; i < 30'000; ++i) {
-    const char* const members = i % 7 == 0 ? ",\"f\":1" : i % 11 == 0 ? ",\"c\":1" : "";
-    input += Event(i / 20, std::to_string(i * 7919 % 13), members);
-  }
-  TemporaryDirectory dir;
-  const std::string path = dir.Write("in", input);
-  const Arguments options = {"--flush-when", "f=1", "--cancel-when", "c=1", path};
-  const FoldResult one = FoldWith(options, "");
-  EXPECT_GT(Stat(one, "cancelled"), 100);
-  for (const char* threads : {"2", "5"}) {
-    Arguments more = options;
-    more.insert(more.end(), {"--threads", threads});
-    const FoldResult other = FoldWith(more, "");
-    EXPECT_TRUE(other.out == one.out) << threads;
-    EXPECT_EQ(other.stats, one.stats);
-  }
 }
 
 // In order of appearance, whichever the program chose.
@@ -110,27 +82,28 @@ TEST(FeaturesCli, OpenFile) {
   const std::string input = Event(0, "a") + Event(100, "b") + Event(110, "c") + Event(120, "b");
   const std::string open =
       Group("b", 2, {100, 120, 120}, "open") + Group("c", 1, {110, 110, 120}, "open");
-  FoldResult r = FoldWith({"--open", dir / "open"}, input);
+  FoldResult r = FoldAtTimes("--open " + (dir / "open"), input);
   EXPECT_EQ(SortedLines(Content(dir / "open")), open);
   EXPECT_EQ(r.out, Group("a", 1, {0, 0, 60}, "quiet") + Group("c", 1, {110, 110, 120}, "end") +
                        Group("b", 2, {100, 120, 120}, "end"));
-  r = FoldWith({"--open", dir / "dropped", "--at-end", "drop"}, input);
+  r = FoldAtTimes("--open " + (dir / "dropped") + " --at-end drop", input);
   EXPECT_EQ(SortedLines(Content(dir / "dropped")), open);
   EXPECT_EQ(r.out, Group("a", 1, {0, 0, 60}, "quiet"));
 }
 
 TEST(FeaturesCli, OpenFileSaysPartialWhereRevisionsAreShown) {
   TemporaryDirectory dir;
-  FoldWith({"--open", dir / "open", "--edge", "both", "--emission-id"},
-           Event(0, "a") + Event(1, "a"));
+  FoldAtTimes("--open " + (dir / "open") + " --edge both --emission-id",
+              Event(0, "a") + Event(1, "a"));
   EXPECT_EQ(Content(dir / "open"), Group("a", 2, {0, 1, 1}, "open", R"(,"partial":true)"));
 }
 
 TEST(FeaturesCli, OpenFileIsWrittenWholeOrNotAtAll) {
   TemporaryDirectory dir;
-  EXPECT_EQ(FoldWith({"--open", dir / "open"}, "").code, 0);
+  EXPECT_EQ(FoldAtTimes("--open " + (dir / "open"), "").code, 0);
   EXPECT_EQ(dir.Names(), std::vector<std::string>{"open"});
-  EXPECT_EQ(FoldWith({"--open", dir / "not", "--on-bad", "fail"}, Event(0, "a") + "bad\n").code, 1);
+  EXPECT_EQ(FoldAtTimes("--open " + (dir / "not") + " --on-bad fail", Event(0, "a") + "bad\n").code,
+            1);
   EXPECT_EQ(dir.Names(), std::vector<std::string>{"open"});
 }
 
@@ -139,59 +112,22 @@ TEST(FeaturesCli, OnLimitEmitKeepsWithinMemoryAndLosesNothing) {
   for (int i = 0; i < 20'000; ++i) {
     input += Event(i / 1000, std::to_string(i), ",\"v\":\"" + std::string(100, 'x') + "\"");
   }
-  const Arguments options = {"--max-memory", "100000",  "--on-limit",
-                             "emit",         "--merge", "l=last(v)"};
-  const FoldResult r = FoldWith(options, input);
+  const std::string options = "--max-memory 100000 --on-limit emit --merge 'l=last(v)' ";
+  const FoldResult r = FoldAtTimes(options, input);
   EXPECT_EQ(r.code, 0) << r.err;
   ExpectStats(r, {{"refused", 0}, {"opened", 20'000}, {"emissions", 20'000}});
   EXPECT_NE(r.out.find("\"reason\":\"limit\""), std::string::npos);
   TemporaryDirectory dir;
-  Arguments from_file = options;
-  from_file.push_back(dir.Write("in", input));
-  EXPECT_TRUE(FoldWith(from_file, "").out == r.out);
+  EXPECT_TRUE(FoldAtTimes(options + dir.Write("in", input), "").out == r.out);
 }
 
 TEST(FeaturesCli, SummaryMentionsWhatThereIs) {
-  const Arguments options = {"fold", "--key", "k",  "--quiet",        "1m", "--time",
-                             "t",    "--id",  "id", "--accept-limit", "1h"};
+  const Arguments fold = Pleat("fold --key k --quiet 1m --time t --id id --accept-limit 1h");
   const std::string line = Event(0, "a", ",\"id\":1");
-  const std::string plain = RunToEnd(Pleat(options), line).err;
+  const std::string plain = RunToEnd(fold, line).err;
   EXPECT_NE(plain.find("0 refused\n"), std::string::npos) << plain;
-  const std::string more =
-      RunToEnd(Pleat(options), line + line + Event(0, "a", ",\"id\":1,\"v\":1")).err;
+  const std::string more = RunToEnd(fold, line + line + Event(0, "a", ",\"id\":1,\"v\":1")).err;
   EXPECT_NE(more.find("0 refused, 1 duplicate, 1 conflicting\n"), std::string::npos) << more;
-}
-
-TEST(MergeFeaturesCli, SpecDocumentHoldsThem) {
-  TemporaryDirectory dir;
-  const Finished printed = RunToEnd(
-      Pleat({"fold", "--key", "k", "--quiet", "1m", "--merge", "a=array(v,5)", "--merge",
-             R"x(c=concat("a,b",",",9))x", "--rest", "first", "--raw", "3", "--print-spec"}));
-  EXPECT_EQ(printed.out,
-            "{\n  \"key\": [\"k\"],\n  \"quiet\": \"1m\",\n  \"merge\": [\"a=array(v,5)\", "
-            "\"c=concat(\\\"a,b\\\",\\\",\\\",9)\"],\n  \"rest\": \"first\",\n  \"raw\": 3\n}\n");
-  const std::string path = dir.Write("spec", printed.out);
-  EXPECT_EQ(RunToEnd(Pleat({"fold", "--spec", path, "--print-spec"})).out, printed.out);
-}
-
-TEST(MergeFeaturesCli, ThreadsChangeNothing) {
-  std::string lines;
-  for (int i = 0; i < 20'000; ++i) {
-    const std::string n = std::to_string(i % 97);
-    lines += "{\"k\":" + std::to_string(i % 50) + ",\"t\":" + std::to_string(i / 10) +
-             ",\"v\":\"a rather long value " + n + "\",\"m" + n + "\":" + n + "}\n";
-  }
-  TemporaryDirectory dir;
-  const auto merged_by = [&](const char* threads) {
-    return FoldWith({"--time-unit", "s", "--no-meta", "--merge", "a=array(v,9)", "--merge",
-                     "b=distinct(v)", "--merge", "c=concat(v)", "--rest", "last", "--raw", "2",
-                     "--threads", threads, dir.Write("in", lines)},
-                    "")
-        .out;
-  };
-  const std::string alone = merged_by("1");
-  EXPECT_NE(alone, "");
-  EXPECT_TRUE(merged_by("3") == alone);
 }
 
 }  // namespace

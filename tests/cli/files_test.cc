@@ -11,42 +11,40 @@ using Names = std::vector<std::string>;
 
 TEST(OutputOption, HoldsWhatWouldHaveGoneToStandardOutput) {
   TemporaryDirectory dir;
-  const FoldResult r = FoldByKey({"--output", dir / "out"});
+  const FoldResult r = FoldByKey("--output " + (dir / "out"));
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.out, "");
   EXPECT_EQ(Content(dir / "out"), "{\"k\":1}\n");
   EXPECT_EQ(dir.Names(), Names{"out"});
 }
 
-TEST(OutputOption, DashIsStandardOutput) {
-  EXPECT_EQ(FoldByKey({"--output", "-"}).out, "{\"k\":1}\n");
-}
+TEST(OutputOption, DashIsStandardOutput) { EXPECT_EQ(FoldByKey("--output -").out, "{\"k\":1}\n"); }
 
 TEST(OutputOption, LeavesTheFileAloneAfterABadLineThatStops) {
   TemporaryDirectory dir;
   dir.Write("out", "before");
-  const FoldResult r = FoldByKey({"--output", dir / "out", "--on-bad", "fail"}, "nonsense\n");
+  const FoldResult r = FoldByKey("--output " + (dir / "out") + " --on-bad fail", "nonsense\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(Content(dir / "out"), "before");
   EXPECT_EQ(dir.Names(), Names{"out"});
 }
 
 TEST(OutputOption, UnwritableDirectoryIsFoundBeforeInputIsRead) {
-  Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "1m", "--output", "/no/such/out"}));
+  Subprocess process(Pleat("fold --key k --quiet 1m --output /no/such/out"));
   EXPECT_EQ(process.WaitWithInputOpen(), 1);
   EXPECT_EQ(process.err(), "pleat fold: /no/such/out: No such file or directory\n");
 }
 
 TEST(OutputOption, IsCompleteWhenTheRunIsAskedToEnd) {
-  for (int number : {SIGTERM, SIGHUP}) {
+  for (int number : {SIGTERM, SIGHUP, SIGINT}) {
     TemporaryDirectory dir;
-    Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "1m", "--output", dir / "out"}));
+    Subprocess process(Pleat("fold --key k --quiet 1m --no-meta --output " + (dir / "out")));
     process.Write("{\"k\":1}\nnonsense\n");
     ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));
     EXPECT_EQ(dir.Names().size(), 1u);
     process.Signal(number);
     EXPECT_EQ(process.WaitWithInputOpen(), 128 + number);
-    EXPECT_EQ(Content(dir / "out").substr(0, 6), "{\"k\":1");
+    EXPECT_EQ(Content(dir / "out"), "{\"k\":1}\n");
     EXPECT_EQ(dir.Names(), Names{"out"});
   }
 }
@@ -60,7 +58,7 @@ TEST(OutputOption, LeavesNothingBehindWhateverEndsTheRun) {
   for (int number : {SIGQUIT, SIGABRT, SIGXCPU}) {
     TemporaryDirectory dir;
     dir.Write("out", "before");
-    Subprocess process(Pleat({"fold", "--key", "k", "--quiet", "1m", "--output", dir / "out"}));
+    Subprocess process(Pleat("fold --key k --quiet 1m --output " + (dir / "out")));
     process.Write("nonsense\n");
     ASSERT_TRUE(process.AwaitErr("<stdin>:1: "));
     EXPECT_EQ(dir.Names().size(), 2u);
@@ -87,8 +85,8 @@ TEST(OutputOption, LeavesNothingBehindPastTheLimitOfAFile) {
 
 TEST(StatsOption, FileHoldsTheLedgerInItsOrder) {
   TemporaryDirectory dir;
-  const Finished r = RunToEnd(
-      Pleat({"fold", "--key", "k", "--quiet", "1m", "--stats", dir / "stats"}), "{\"k\":1}\n");
+  const Finished r =
+      RunToEnd(Pleat("fold --key k --quiet 1m --stats " + (dir / "stats")), "{\"k\":1}\n");
   EXPECT_EQ(r.code, 0);
   std::vector<std::string> names;
   ParseStats(Content(dir / "stats"), &names);
@@ -111,15 +109,13 @@ TEST(StatsOption, StandardOutputByNameDoesNotOverwriteEmissions) {
       << Content(dir / "both");
 }
 
-const std::string kOutputs[] = {"--output", "--open", "--stats", "--late", "--bad"};
+const Arguments kOutputs = {"--output", "--open", "--stats", "--late", "--bad"};
 
 // Expects that a run ends with this sentence, and that it has touched nothing.
-void ExpectRefused(const TemporaryDirectory& dir, const Arguments& more, std::string_view why) {
+void ExpectRefused(const TemporaryDirectory& dir, const std::string& more, std::string_view why) {
   const Names before = dir.Names();
-  Arguments arguments = {"fold", "--key", "k", "--quiet", "1m", "--id", "k", "--accept-limit", "0"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  const Finished r = RunToEnd(Pleat(arguments));
-  EXPECT_EQ(r.code, 2) << testing::PrintToString(more);
+  const Finished r = RunToEnd(Pleat("fold --key k --quiet 1m --id k --accept-limit 0 " + more));
+  EXPECT_EQ(r.code, 2) << more;
   EXPECT_EQ(r.err, "pleat fold: " + std::string(why) + "\n");
   EXPECT_EQ(dir.Names(), before);
   for (const std::string& name : before) EXPECT_EQ(Content(dir / name), "{\"k\":1}\n") << name;
@@ -132,7 +128,7 @@ TEST(Files, InputsAreNotOverwrittenUnderAnyName) {
   ASSERT_EQ(link(path.c_str(), (dir / "hard").c_str()), 0);
   for (const std::string& option : kOutputs) {
     for (const char* name : {"events", "./events", "symbolic", "hard"}) {
-      ExpectRefused(dir, {option, dir / name, path},
+      ExpectRefused(dir, option + " " + (dir / name) + " " + path,
                     option + ": the same file as the input " + path);
     }
   }
@@ -143,7 +139,8 @@ TEST(Files, SpecIsNotOverwritten) {
   const std::string spec =
       dir.Write("spec", "{\"key\":\"k\",\"quiet\":\"1m\",\"id\":\"k\",\"accept-limit\":\"0\"}");
   for (const std::string& option : kOutputs) {
-    const Finished r = RunToEnd(Pleat({"fold", "--spec", spec, option, dir / "./spec"}));
+    const Finished r =
+        RunToEnd(Pleat("fold --spec " + spec + " " + option + " " + (dir / "./spec")));
     EXPECT_EQ(r.code, 2);
     EXPECT_EQ(r.err, "pleat fold: " + option + ": the same file as --spec\n");
   }
@@ -154,9 +151,10 @@ TEST(Files, OneFileIsNotTwoOutputsUnderAnyName) {
   TemporaryDirectory dir;
   dir.Write("there", "{\"k\":1}\n");
   ASSERT_EQ(symlink("there", (dir / "link").c_str()), 0);
-  for (size_t i = 0; i < std::size(kOutputs); ++i) {
+  for (size_t i = 0; i < kOutputs.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
-      ExpectRefused(dir, {kOutputs[i], dir / "there", kOutputs[j], dir / "link"},
+      ExpectRefused(dir,
+                    kOutputs[i] + " " + (dir / "there") + " " + kOutputs[j] + " " + (dir / "link"),
                     kOutputs[i] + ": the same file as " + kOutputs[j]);
     }
   }
@@ -167,11 +165,11 @@ TEST(Files, OneFileYetToBeMadeIsNotTwoOutputsUnderAnyName) {
   TemporaryDirectory elsewhere;
   ASSERT_EQ(symlink((dir / "new").c_str(), (elsewhere / "link").c_str()), 0);
   ASSERT_EQ(symlink(dir.path().c_str(), (elsewhere / "directory").c_str()), 0);
-  for (size_t i = 0; i < std::size(kOutputs); ++i) {
+  for (size_t i = 0; i < kOutputs.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       for (const std::string& name :
            {dir / "new", dir / "./new", elsewhere / "link", elsewhere / "directory/new"}) {
-        ExpectRefused(dir, {kOutputs[i], dir / "new", kOutputs[j], name},
+        ExpectRefused(dir, kOutputs[i] + " " + (dir / "new") + " " + kOutputs[j] + " " + name,
                       kOutputs[i] + ": the same file as " + kOutputs[j]);
       }
     }
@@ -199,29 +197,27 @@ TEST(Files, StandardInputAndOutputCountIfTheyAreRegularFiles) {
 }
 
 TEST(Files, WhatIsNoRegularFileMayBeNamedTwice) {
-  EXPECT_EQ(FoldByKey({"--id", "k", "--accept-limit", "0", "--output", "/dev/null", "--bad",
-                       "/dev/null", "--late", "/dev/null"})
-                .code,
-            0);
+  EXPECT_EQ(
+      FoldByKey("--id k --accept-limit 0 --output /dev/null --bad /dev/null --late /dev/null").code,
+      0);
   EXPECT_EQ(FoldByKey({"-", "-"}).out, "{\"k\":1}\n");
 }
 
 TEST(Files, RunThatCannotStartLeavesWhatWasThere) {
   TemporaryDirectory dir;
   dir.Write("late", "before");
-  EXPECT_EQ(FoldByKey({"--id", "k", "--accept-limit", "0", "--late", dir / "late", "--bad",
-                       dir / "no/bad"})
-                .code,
-            1);
+  EXPECT_EQ(
+      FoldByKey("--id k --accept-limit 0 --late " + (dir / "late") + " --bad " + (dir / "no/bad"))
+          .code,
+      1);
   EXPECT_EQ(Content(dir / "late"), "before");
 }
 
 TEST(Files, FullDiskIsOneClearLine) {
-  const Arguments by_key = {"fold", "--key", "k", "--quiet", "1m", "--quiet-summary"};
-  for (const char* option : {"--output", "--bad", "--stats"}) {
-    Arguments arguments = by_key;
-    arguments.insert(arguments.end(), {option, "/dev/full"});
-    const Finished r = RunToEnd(Pleat(arguments), "{\"k\":1}\nnonsense\n");
+  for (const std::string option : {"--output", "--bad", "--stats"}) {
+    const Finished r =
+        RunToEnd(Pleat("fold --key k --quiet 1m --quiet-summary " + option + " /dev/full"),
+                 "{\"k\":1}\nnonsense\n");
     EXPECT_EQ(r.code, 1) << option;
     const size_t at = r.err.find("pleat fold: /dev/full: No space left on device\n");
     EXPECT_NE(at, std::string::npos) << r.err;
@@ -230,10 +226,10 @@ TEST(Files, FullDiskIsOneClearLine) {
 }
 
 TEST(Files, OutputIsCompleteWhateverElseCannotBeWritten) {
-  for (const char* option : {"--stats", "--open", "--bad"}) {
+  for (const std::string option : {"--stats", "--open", "--bad"}) {
     TemporaryDirectory dir;
-    const Finished r = RunToEnd(Pleat({"fold", "--key", "k", "--quiet", "1m", "--no-meta",
-                                       "--output", dir / "out", option, "/dev/full"}),
+    const Finished r = RunToEnd(Pleat("fold --key k --quiet 1m --no-meta --output " +
+                                      (dir / "out") + " " + option + " /dev/full"),
                                 "{\"k\":1}\nnonsense\n");
     EXPECT_EQ(r.code, 1) << option;
     EXPECT_TRUE(HasLine(r.err, "pleat fold: /dev/full: No space left on device")) << r.err;
@@ -243,12 +239,8 @@ TEST(Files, OutputIsCompleteWhateverElseCannotBeWritten) {
 }
 
 TEST(Files, OutputThatIsNotCompleteIsSaidToBe) {
-  const Arguments by_key = {"fold", "--key", "k", "--quiet", "1m"};
-  for (const Arguments& more :
-       {Arguments{"--on-bad", "fail"}, Arguments{"--output", "/dev/full"}}) {
-    Arguments arguments = by_key;
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Finished r = RunToEnd(Pleat(arguments), "{\"k\":1}\nnonsense\n");
+  for (const std::string more : {"--on-bad fail", "--output /dev/full"}) {
+    const Finished r = RunToEnd(Pleat("fold --key k --quiet 1m " + more), "{\"k\":1}\nnonsense\n");
     EXPECT_EQ(r.code, 1);
     EXPECT_NE(r.err.find("  made, but the output is not complete\n"), std::string::npos) << r.err;
   }

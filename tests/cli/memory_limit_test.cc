@@ -12,23 +12,17 @@ std::string Event(int64_t seconds, const std::string& key, size_t bytes) {
          std::string(bytes, 'x') + "\"}\n";
 }
 
-Arguments With(const Arguments& more) {
-  Arguments arguments = {"--key", "k", "--time", "t", "--time-unit", "s"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
+const std::string kByTime = "--key k --time t --time-unit s ";
 
 // What comes of it by a file, with several threads, and by a pipe, which must be the same.
-FoldResult FoldAllWays(const Arguments& options, const std::string& input) {
+FoldResult FoldAllWays(const std::string& options, const std::string& input) {
   TemporaryDirectory dir;
-  Arguments from_file = With(options);
-  from_file.push_back(dir.Write("in", input));
+  const std::string from_file = kByTime + options + " " + dir.Write("in", input);
   FoldResult file = Fold(from_file);
-  from_file.insert(from_file.end(), {"--threads", "3"});
-  const FoldResult threads = Fold(from_file);
+  const FoldResult threads = Fold(from_file + " --threads 3");
   EXPECT_TRUE(threads.out == file.out) << "too long to print";
   EXPECT_EQ(threads.stats, file.stats);
-  const FoldResult pipe = Fold(With(options), input);
+  const FoldResult pipe = Fold(kByTime + options, input);
   EXPECT_TRUE(pipe.out == file.out) << "too long to print";
   EXPECT_EQ(pipe.stats, file.stats);
   return file;
@@ -37,8 +31,8 @@ FoldResult FoldAllWays(const Arguments& options, const std::string& input) {
 TEST(MemoryLimit, WhatWaitsToBeWrittenTakesNoRoom) {
   std::string input;
   for (int i = 0; i < 3'000; ++i) input += Event(i * 10, "k" + std::to_string(i), 10'000);
-  for (const char* bytes : {"1Mi", "15000"}) {  // the latter has room for a single one
-    const FoldResult r = FoldAllWays({"--quiet", "5s", "--raw", "1", "--max-memory", bytes}, input);
+  for (const std::string bytes : {"1Mi", "15000"}) {  // the latter has room for a single one
+    const FoldResult r = FoldAllWays("--quiet 5s --raw 1 --max-memory " + bytes, input);
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(Stat(r, "refused"), 0);
     EXPECT_EQ(Stat(r, "emissions"), 3'000);
@@ -50,9 +44,8 @@ TEST(MemoryLimit, TheSameIsRefusedHoweverTheInputComes) {
   for (int i = 0; i < 20'000; ++i) {
     input += Event(i / 100, std::to_string(i * 7919 % 1'601), static_cast<size_t>(i * 31 % 997));
   }
-  for (const char* quiet : {"10s", "adaptive:5s..10s"}) {
-    const FoldResult r =
-        FoldAllWays({"--quiet", quiet, "--raw", "10", "--max-memory", "200000"}, input);
+  for (const std::string quiet : {"10s", "adaptive:5s..10s"}) {
+    const FoldResult r = FoldAllWays("--quiet " + quiet + " --raw 10 --max-memory 200000", input);
     EXPECT_EQ(r.code, 1);
     EXPECT_GT(Stat(r, "refused"), 100);
     EXPECT_GT(Stat(r, "emissions"), 100);
@@ -62,9 +55,9 @@ TEST(MemoryLimit, TheSameIsRefusedHoweverTheInputComes) {
 TEST(MemoryLimit, TheEventThatNeedsTheRoomTakesIt) {
   std::string input;
   for (int i = 0; i < 100; ++i) input += Event(i, "a", 10'000);
-  for (const char* bytes : {"200000", "20000", "100"}) {
-    const FoldResult r = FoldAllWays(
-        {"--quiet", "1h", "--raw", "1000", "--max-memory", bytes, "--on-limit", "emit"}, input);
+  for (const std::string bytes : {"200000", "20000", "100"}) {
+    const FoldResult r =
+        FoldAllWays("--quiet 1h --raw 1000 --max-memory " + bytes + " --on-limit emit", input);
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(Stat(r, "refused"), 0);
     EXPECT_EQ(Stat(r, "opened") + Stat(r, "folded"), 100);
@@ -76,26 +69,26 @@ TEST(MemoryLimit, TheOneThatWasMetIsNamed) {
   // third.
   const std::string input = Event(0, "a", 0) + Event(0, std::string(60'000, 'b'), 0) +
                             Event(0, std::string(60'000, 'c'), 0);
-  const Arguments both = {"--quiet", "1h", "--max-groups", "3", "--max-memory", "100000"};
-  const FoldResult memory = Fold(With(both), input);
+  const std::string both = kByTime + "--quiet 1h --max-groups 3 --max-memory 100000";
+  const FoldResult memory = Fold(both, input);
   EXPECT_EQ(memory.code, 1);
   EXPECT_EQ(
       memory.err,
       "<stdin>:3: event refused: --max-memory 100000 reached; further refusals are counted, not "
       "shown\n");
-  const FoldResult groups =
-      Fold(With(both), Event(0, std::string(60'000, 'b'), 0) + Event(0, "a", 0) + Event(0, "c", 0) +
-                           Event(0, "d", 0));
+  const FoldResult groups = Fold(both, Event(0, std::string(60'000, 'b'), 0) + Event(0, "a", 0) +
+                                           Event(0, "c", 0) + Event(0, "d", 0));
   EXPECT_EQ(groups.err,
             "<stdin>:4: event refused: --max-groups 3 reached; further refusals are counted, not "
             "shown\n");
 }
 
-// Within this much memory.
-Finished RunWithin(const std::string& kilobytes, const Arguments& arguments) {
-  Arguments argv = {"/bin/sh", "-c", "ulimit -v " + kilobytes + " && exec \"$0\" \"$@\""};
-  for (const std::string& argument : Pleat(arguments)) argv.push_back(argument);
-  return RunToEnd(argv);
+// `pleat fold` with each event in its group's output, within this much memory.
+Finished RunWithin(const std::string& kilobytes, const std::string& more) {
+  return RunToEnd({"/bin/sh", "-c",
+                   "ulimit -v " + kilobytes + " && exec \"$0\" fold " + kByTime +
+                       "--quiet 5s --raw 1 --quiet-summary " + more,
+                   PleatProgram()});
 }
 
 TEST(MemoryLimit, LongLinesThatCloseSoonTakeLittle) {
@@ -104,10 +97,9 @@ TEST(MemoryLimit, LongLinesThatCloseSoonTakeLittle) {
   std::string input;
   for (int i = 0; i < 50; ++i) input += Event(i * 10, std::to_string(i), 1'000'000);
   const std::string path = dir.Write("in", input);
-  for (const char* threads : {"1", "2"}) {
-    const Finished r = RunWithin(
-        "80000", {"fold", "--key", "k", "--time", "t", "--time-unit", "s", "--quiet", "5s", "--raw",
-                  "1", "--quiet-summary", "--output", dir / "out", "--threads", threads, path});
+  for (const std::string threads : {"1", "2"}) {
+    const Finished r =
+        RunWithin("80000", "--output " + (dir / "out") + " --threads " + threads + " " + path);
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_GT(Content(dir / "out").size(), 50'000'000u);
   }
@@ -119,9 +111,8 @@ TEST(MemoryLimit, LongLinesThatCloseAtOnceTakeLittleMoreThanTheirGroups) {
   std::string input;
   for (int i = 0; i < 50; ++i) input += Event(0, std::to_string(i), 1'000'000);
   const std::string path = dir.Write("in", input);
-  const Finished r = RunWithin(
-      "130000", {"fold", "--key", "k", "--time", "t", "--time-unit", "s", "--quiet", "5s", "--raw",
-                 "1", "--quiet-summary", "--output", dir / "out", "--open", dir / "open", path});
+  const Finished r =
+      RunWithin("130000", "--output " + (dir / "out") + " --open " + (dir / "open") + " " + path);
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_GT(Content(dir / "out").size(), 50'000'000u);
 }

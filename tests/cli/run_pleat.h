@@ -1,6 +1,8 @@
 // Runs the real program. Whatever a test is about, the ledger of its run has to add up.
 #pragma once
 
+#include <wordexp.h>
+
 #include <map>
 #include <sstream>
 #include <string>
@@ -17,12 +19,20 @@ namespace pleat::cli {
 
 using Arguments = std::vector<std::string>;
 
-// The command line for `pleat`, followed by `arguments`.
-inline Arguments Pleat(const Arguments& arguments) {
-  Arguments argv = {PleatProgram()};
-  argv.insert(argv.end(), arguments.begin(), arguments.end());
-  return argv;
+// The words of a command line, as a shell reads them.
+inline Arguments WordsOf(const std::string& text) {
+  wordexp_t words;
+  if (wordexp(text.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF) != 0) {
+    ADD_FAILURE() << "not the words of a shell: " << text;
+    return {};
+  }
+  Arguments out(words.we_wordv, words.we_wordv + words.we_wordc);
+  wordfree(&words);
+  return out;
 }
+
+// The command line of `pleat` with these words.
+inline Arguments Pleat(const std::string& words) { return WordsOf(PleatProgram() + " " + words); }
 
 // The last line of `err` that is a JSON object, which is where `--stats -` puts the ledger.
 inline std::string StatsLine(const std::string& err) {
@@ -82,10 +92,8 @@ struct FoldResult {
 };
 
 // `pleat fold` with `--stats -`, which must balance if it came to that, and without the summary.
-inline FoldResult Fold(const Arguments& arguments, std::string_view input = "") {
-  Arguments all = {"fold", "--stats", "-", "--quiet-summary"};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  Finished finished = RunToEnd(Pleat(all), input);
+inline FoldResult Fold(const std::string& words, std::string_view input = "") {
+  const Finished finished = RunToEnd(Pleat("fold --stats - --quiet-summary " + words), input);
   FoldResult result{finished.code, finished.out, finished.err, StatsLine(finished.err)};
   if (!result.stats.empty()) {
     ExpectBalanced(result.stats);
@@ -94,11 +102,14 @@ inline FoldResult Fold(const Arguments& arguments, std::string_view input = "") 
   return result;
 }
 
-// The same with --key k --quiet 1m --no-meta.
-inline FoldResult FoldByKey(const Arguments& more, std::string_view input = "{\"k\":1}\n") {
-  Arguments arguments = {"--key", "k", "--quiet", "1m", "--no-meta"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return Fold(arguments, input);
+// The same by the key k, and without metadata.
+inline FoldResult FoldByKey(const std::string& more, std::string_view input = "{\"k\":1}\n") {
+  return Fold("--key k --quiet 1m --no-meta " + more, input);
+}
+
+// The same by the key k at the times t.
+inline FoldResult FoldAtTimes(const std::string& more, std::string_view input) {
+  return Fold("--key k --quiet 60s --time t " + more, input);
 }
 
 inline double Stat(const FoldResult& result, const std::string& name) {

@@ -20,33 +20,14 @@ struct Left {
   friend bool operator==(const Left&, const Left&) = default;
 };
 
-Left LeftBy(const Arguments& more, const std::string& input, const std::string& threads) {
+// `more` are further options and the inputs.
+Left LeftBy(const std::string& more, const std::string& threads) {
   TemporaryDirectory dir;
-  Arguments arguments = {"fold",
-                         "--key",
-                         "k",
-                         "--quiet",
-                         "20s",
-                         "--time",
-                         "t",
-                         "--time-unit",
-                         "s",
-                         "--merge",
-                         "v=set(v)",
-                         "--quiet-summary",
-                         "--bad",
-                         dir / "bad",
-                         "--late",
-                         dir / "late",
-                         "--accept-limit",
-                         "1d",
-                         "--stats",
-                         dir / "stats",
-                         "--threads",
-                         threads};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  arguments.push_back(input);
-  const Finished r = RunToEnd(Pleat(arguments), "");
+  const Finished r = RunToEnd(
+      Pleat("fold --key k --quiet 20s --time t --time-unit s --merge 'v=set(v)' --quiet-summary"
+            " --accept-limit 1d --bad " +
+            (dir / "bad") + " --late " + (dir / "late") + " --stats " + (dir / "stats") +
+            " --threads " + threads + " " + more));
   return {
       r.code, r.out, r.err, Content(dir / "stats"), Content(dir / "bad"), Content(dir / "late")};
 }
@@ -71,21 +52,24 @@ std::string HostileInput(uint64_t seed, size_t bad_in_a_thousand) {
     if (random() % 50 == 0) text += random() % 2 == 0 ? "\n" : " \r\n";
     const int at = i / 10 - static_cast<int>(random() % 50 == 0 ? random() % 100 : 0) + 1000;
     text += "{\"k\":\"" + std::to_string(random() % 500) + "\",\"t\":" + std::to_string(at) +
-            ",\"v\":\"" + std::string(random() % 40, 'v') + "\"}\n";
+            ",\"v\":\"" + std::string(random() % 40, 'v') + "\",\"m" +
+            std::to_string(random() % 97) + "\":1}\n";
   }
   return text;
 }
 
-void ExpectThreadsDoNotShow(const Arguments& more, const std::string& input) {
+// Returns what a run with one thread leaves.
+Left ExpectThreadsDoNotShow(const std::string& more, const std::string& input) {
   TemporaryDirectory dir;
-  const std::string path = dir.Write("in", input);
-  const Left one = LeftBy(more, path, "1");
+  const std::string arguments = more + " " + dir.Write("in", input);
+  const Left one = LeftBy(arguments, "1");
   EXPECT_NE(one.out, "");
   for (const char* threads : {"2", "3"}) {
-    const Left other = LeftBy(more, path, threads);
+    const Left other = LeftBy(arguments, threads);
     EXPECT_TRUE(other == one) << threads << " threads: " << other.err << other.stats
                               << "one: " << one.err << one.stats;
   }
+  return one;
 }
 
 // A thread's stack is as large as the limit on the first one's: here larger than all addresses.
@@ -93,14 +77,12 @@ TEST(PleatThreads, OneDoesTheWorkIfTheSystemGivesNoOther) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer takes all the addresses there are";
   TemporaryDirectory dir;
   const std::string path = dir.Write("in", HostileInput(1, 0));
-  for (const char* command : {"fold", "analyze"}) {
-    Arguments arguments = {command, "--key", "k", "--time", "t", "--time-unit", "s", path};
-    if (arguments[0] == "fold") arguments.insert(arguments.end(), {"--quiet", "20s"});
-    const Finished one = RunToEnd(Pleat(arguments));
-    Arguments argv = {"/bin/sh", "-c", "ulimit -s 137438953472 && exec \"$0\" \"$@\""};
-    arguments.insert(arguments.end(), {"--threads", "4"});
-    for (const std::string& argument : Pleat(arguments)) argv.push_back(argument);
-    const Finished r = RunToEnd(argv);
+  for (const std::string command : {"fold --quiet 20s", "analyze"}) {
+    const std::string words = command + " --key k --time t --time-unit s " + path;
+    const Finished one = RunToEnd(Pleat(words));
+    const Finished r = RunToEnd({"/bin/sh", "-c",
+                                 "ulimit -s 137438953472 && exec \"$0\" " + words + " --threads 4",
+                                 PleatProgram()});
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_TRUE(r.out == one.out) << command;
   }
@@ -109,28 +91,34 @@ TEST(PleatThreads, OneDoesTheWorkIfTheSystemGivesNoOther) {
 TEST(PleatThreads, DoNotShowInHostileInput) {
   for (const uint64_t seed : {1, 2}) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    ExpectThreadsDoNotShow({}, HostileInput(seed, 30));
-    ExpectThreadsDoNotShow({"--accept-limit", "10s", "--lateness", "5s"}, HostileInput(seed, 1));
+    ExpectThreadsDoNotShow("", HostileInput(seed, 30));
+    ExpectThreadsDoNotShow("--accept-limit 10s --lateness 5s", HostileInput(seed, 1));
   }
 }
 
 TEST(PleatThreads, DoNotShowInWhereARunStops) {
-  ExpectThreadsDoNotShow({"--on-bad", "fail"}, HostileInput(3, 0) + "{}\n" + HostileInput(4, 10));
-  ExpectThreadsDoNotShow({"--on-bad", "fail", "--future-limit", "1h"},
+  ExpectThreadsDoNotShow("--on-bad fail", HostileInput(3, 0) + "{}\n" + HostileInput(4, 10));
+  ExpectThreadsDoNotShow("--on-bad fail --future-limit 1h",
                          HostileInput(5, 0) + "{\"k\":1,\"t\":99999999}\n" + HostileInput(6, 0));
 }
 
 TEST(PleatThreads, DoNotShowInWhatIsRefused) {
-  ExpectThreadsDoNotShow({"--max-groups", "300"}, HostileInput(7, 5));
+  ExpectThreadsDoNotShow("--max-groups 300", HostileInput(7, 5));
+}
+
+TEST(PleatThreads, DoNotShowInControlLinesAndMerges) {
+  const Left one = ExpectThreadsDoNotShow(
+      "--flush-when v= --cancel-when v=v --rest last --raw 2"
+      " --merge 'a=array(v,9)' --merge 'b=distinct(v)' --merge 'c=concat(v)'",
+      HostileInput(12, 5));
+  EXPECT_GT(ParseStats(one.stats)["cancelled"], 100);
 }
 
 TEST(PleatThreads, DoNotShowInANumberWithoutUnit) {
   TemporaryDirectory dir;
   const std::string path = dir.Write("in", HostileInput(8, 1));
-  const auto run = [&](const char* threads) {
-    return RunToEnd(
-        Pleat({"fold", "--key", "k", "--quiet", "1s", "--time", "t", "--threads", threads, path}),
-        "");
+  const auto run = [&](const std::string& threads) {
+    return RunToEnd(Pleat("fold --key k --quiet 1s --time t " + path + " --threads " + threads));
   };
   const Finished one = run("1");
   EXPECT_EQ(one.code, 2);
@@ -143,13 +131,13 @@ TEST(PleatThreads, DoNotShowInANumberWithoutUnit) {
 
 TEST(PleatThreads, DoNotShowOverSeveralInputs) {
   TemporaryDirectory dir;
-  Arguments inputs;
-  for (const uint64_t seed : {9, 10}) {
-    inputs.push_back(dir.Write("in" + std::to_string(seed), HostileInput(seed, 2)));
+  const std::string inputs = dir.Write("first", HostileInput(9, 2)) + " " +
+                             dir.Write("second", HostileInput(10, 2)) + " " +
+                             dir.Write("last.gz", Gzip(HostileInput(11, 2)));
+  const Left one = LeftBy(inputs, "1");
+  for (const char* threads : {"2", "3", "8", "256"}) {
+    EXPECT_TRUE(LeftBy(inputs, threads) == one) << threads;
   }
-  const std::string last = dir.Write("last.gz", Gzip(HostileInput(11, 2)));
-  const Left one = LeftBy(inputs, last, "1");
-  for (const char* threads : {"2", "3", "8"}) EXPECT_TRUE(LeftBy(inputs, last, threads) == one);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "tests/stories/story.h"
 
-#include <wordexp.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -16,15 +14,6 @@
 
 namespace pleat::cli {
 namespace {
-
-// The words of a command line, as a shell reads them.
-Arguments WordsOf(const std::string& text) {
-  wordexp_t words;
-  if (wordexp(text.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF) != 0) return {};
-  Arguments out(words.we_wordv, words.we_wordv + words.we_wordc);
-  wordfree(&words);
-  return out;
-}
 
 // "@70" becomes the text of the instant at 70 s.
 std::string WithInstants(const std::string& line) {
@@ -83,10 +72,10 @@ class Reader {
 
   bool AddRun(std::string options) {
     if (options.starts_with("...")) options.replace(0, 3, common_);
-    StoryRun run{.options = WordsOf(options), .lines = lines_, .in_step = false};
+    StoryRun run{.options = std::move(options), .lines = lines_, .in_step = false};
     for (StoryLine& line : run.lines) line.out.clear();
     stories_.back().runs.push_back(std::move(run));
-    return !stories_.back().runs.back().options.empty();
+    return true;
   }
 
   bool AddInput(StoryRun& run, const std::string& line) {
@@ -135,16 +124,14 @@ std::string TellPleat(const StoryRun& run, const std::string& input) {
 void TellPleatWithThreads(const StoryRun& run, const std::string& input, const std::string& stats) {
   SCOPED_TRACE("pleat fold --threads 3 FILE");
   TemporaryDirectory directory;
-  Arguments options = run.options;
-  options.insert(options.end(), {"--threads", "3", directory.Write("in", input)});
-  const FoldResult result = Fold(options);
+  const FoldResult result = Fold(run.options + " --threads 3 " + directory.Write("in", input));
   EXPECT_EQ(result.out, run.out);
   EXPECT_EQ(result.stats, stats);
 }
 
 void TellModel(const StoryRun& run, const std::string& stats) {
   SCOPED_TRACE("the model");
-  const PlainCall call = ReadPlainOptions(run.options);
+  const PlainCall call = ReadPlainOptions(WordsOf(run.options));
   ASSERT_EQ(call.unknown, "");
   NdjsonModel model(call.options);
   std::string all;
@@ -170,7 +157,7 @@ std::vector<Story> ReadStories(const std::string& path) { return Reader(path).Re
 void Tell(const StoryRun& run) {
   std::string input;
   for (const StoryLine& line : run.lines) input += line.in;
-  SCOPED_TRACE(testing::PrintToString(run.options));
+  SCOPED_TRACE(run.options);
   const std::string stats = TellPleat(run, input);
   TellPleatWithThreads(run, input, stats);
   TellModel(run, stats);

@@ -17,7 +17,7 @@ struct StoryLine {
 
 // One run of the program.
 struct StoryRun {
-  std::vector<std::string> options;  // what follows `pleat fold`
+  std::string options;  // the words that follow `pleat fold`
   std::vector<StoryLine> lines;
   std::string out = "";                      // all that comes out
   std::string err = "";                      // all of standard error but for summary and statistics
