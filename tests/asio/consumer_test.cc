@@ -7,9 +7,7 @@
 #include <set>
 
 #include <boost/asio/bind_allocator.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
@@ -20,16 +18,15 @@
 namespace pleat {
 namespace {
 
-using boost::asio::cancellation_signal;
-using boost::asio::cancellation_type;
-using boost::asio::error::operation_aborted;
-using testing::ElementsAre;
-
-TEST(Consumer, HandsOverWhatIsReadyButNotFromWithinTheCall) {
+// Most tests need no more than one consumer of all partitions.
+struct OneConsumer : testing::Test {
   Service service;
-  Consumer consumer(*service.driver, service.sums);
-  service.Emit("ann");
+  Consumer<Sum> consumer{*service.driver, service.sums};
   Got got;
+};
+
+TEST_F(OneConsumer, HandsOverWhatIsReadyButNotFromWithinTheCall) {
+  service.Emit("ann");
   consumer.async_pop(got.One());
   EXPECT_EQ(got.calls, 0);
   EXPECT_EQ(service.sums.ledger().popped, 1u);
@@ -39,10 +36,7 @@ TEST(Consumer, HandsOverWhatIsReadyButNotFromWithinTheCall) {
   EXPECT_THAT(got.keys, ElementsAre("ann"));
 }
 
-TEST(Consumer, WaitsUntilTimeClosesAGroup) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
-  Got got;
+TEST_F(OneConsumer, WaitsUntilTimeClosesAGroup) {
   consumer.async_pop(got.One());
   service.Fold("ann");
   service.Pass(5min - 1us);
@@ -51,10 +45,7 @@ TEST(Consumer, WaitsUntilTimeClosesAGroup) {
   EXPECT_EQ(got.calls, 1);
 }
 
-TEST(Consumer, WaitsUntilACallClosesAGroup) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
-  Got got;
+TEST_F(OneConsumer, WaitsUntilACallClosesAGroup) {
   consumer.async_pop(got.One());
   service.Poll();
   service.Emit("ann");
@@ -78,9 +69,7 @@ TEST(Consumer, TakesFromACollectionOfAnotherKind) {
   EXPECT_THAT(got.keys, ElementsAre("home"));
 }
 
-TEST(Consumer, ServesOperationsInTheOrderInWhichTheyCame) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
+TEST_F(OneConsumer, ServesOperationsInTheOrderInWhichTheyCame) {
   std::vector<int> order;
   for (int i = 0; i < 3; ++i) {
     consumer.async_pop([&order, i](error_code, const auto&) { order.push_back(i); });
@@ -94,10 +83,7 @@ TEST(Consumer, ServesOperationsInTheOrderInWhichTheyCame) {
   EXPECT_THAT(order, ElementsAre(0, 1, 2));
 }
 
-TEST(Consumer, PopsManyButOneAtLeast) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
-  Got got;
+TEST_F(OneConsumer, PopsManyButOneAtLeast) {
   consumer.async_pop_many(2, got.Many());
   service.Poll();
   EXPECT_EQ(got.calls, 0);
@@ -158,13 +144,10 @@ TEST(Consumer, ALeaseThatRanOutGoesToWhoeverWaits) {
   EXPECT_EQ(leases[1].Ack(), LeaseOutcome::kDone);
 }
 
-TEST(Consumer, TakesAFutureOrADeferredOperation) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
+TEST_F(OneConsumer, TakesAFutureOrADeferredOperation) {
   auto future = consumer.async_pop(boost::asio::use_future);
   auto deferred = consumer.async_pop_many(5, boost::asio::deferred);
   EXPECT_EQ(consumer.stats().waiting, 1u);
-  Got got;
   std::move(deferred)(got.Many());
   EXPECT_EQ(consumer.stats().waiting, 2u);
   service.Emit("a");
@@ -175,10 +158,7 @@ TEST(Consumer, TakesAFutureOrADeferredOperation) {
   EXPECT_THAT(got.keys, ElementsAre("b"));
 }
 
-TEST(Consumer, CancelEndsAllThatWait) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
-  Got got;
+TEST_F(OneConsumer, CancelEndsAllThatWait) {
   for (int i = 0; i < 3; ++i) consumer.async_pop(got.One());
   consumer.cancel();
   EXPECT_EQ(got.calls, 0);
@@ -210,11 +190,8 @@ TEST(Consumer, EachTypeOfCancellationEndsOneOperationOnly) {
   }
 }
 
-TEST(Consumer, WhatWasTakenAtOnceIsDeliveredDespiteACancellation) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
+TEST_F(OneConsumer, WhatWasTakenAtOnceIsDeliveredDespiteACancellation) {
   cancellation_signal signal;
-  Got got;
   service.Emit("ann");
   consumer.async_pop(boost::asio::bind_cancellation_slot(signal.slot(), got.One()));
   signal.emit(cancellation_type::total);
@@ -224,11 +201,8 @@ TEST(Consumer, WhatWasTakenAtOnceIsDeliveredDespiteACancellation) {
 }
 
 // The dispatch has given the emission to the operation, whose handler has not run yet.
-TEST(Consumer, WhatWasTakenLaterIsDeliveredDespiteACancellation) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
+TEST_F(OneConsumer, WhatWasTakenLaterIsDeliveredDespiteACancellation) {
   cancellation_signal signal;
-  Got got;
   consumer.async_pop(boost::asio::bind_cancellation_slot(signal.slot(), got.One()));
   service.Emit("ann");
   service.io->restart();
@@ -241,9 +215,7 @@ TEST(Consumer, WhatWasTakenLaterIsDeliveredDespiteACancellation) {
   EXPECT_EQ(consumer.stats().cancelled, 0u);
 }
 
-TEST(Consumer, TheSlotIsFreeWhenTheHandlerRuns) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
+TEST_F(OneConsumer, TheSlotIsFreeWhenTheHandlerRuns) {
   cancellation_signal signal;
   bool connected = true;
   consumer.async_pop(boost::asio::bind_cancellation_slot(
@@ -273,9 +245,7 @@ class CountingResource : public std::pmr::memory_resource {
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 };
 
-TEST(Consumer, AllocatesAnOperationByItsHandlersAllocatorAndFreesItBeforeTheHandlerRuns) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
+TEST_F(OneConsumer, AllocatesAnOperationByItsHandlersAllocatorAndFreesItBeforeTheHandlerRuns) {
   CountingResource memory;
   int held_in_handler = -1;
   consumer.async_pop(
@@ -288,11 +258,8 @@ TEST(Consumer, AllocatesAnOperationByItsHandlersAllocatorAndFreesItBeforeTheHand
   EXPECT_EQ(memory.allocations, 1);
 }
 
-TEST(Consumer, CallsTheHandlerOnItsExecutorWhichHasWorkUntilThen) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
+TEST_F(OneConsumer, CallsTheHandlerOnItsExecutorWhichHasWorkUntilThen) {
   boost::asio::io_context other;
-  Got got;
   consumer.async_pop(boost::asio::bind_executor(other.get_executor(), got.One()));
   EXPECT_EQ(other.poll(), 0u);
   EXPECT_FALSE(other.stopped());
@@ -304,12 +271,9 @@ TEST(Consumer, CallsTheHandlerOnItsExecutorWhichHasWorkUntilThen) {
   EXPECT_TRUE(other.stopped());
 }
 
-TEST(Consumer, AnOperationThatWaitsIsWorkForItsContext) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
+TEST_F(OneConsumer, AnOperationThatWaitsIsWorkForItsContext) {
   service.Poll();
   EXPECT_TRUE(service.io->stopped());
-  Got got;
   consumer.async_pop(got.One());
   service.Poll();
   EXPECT_FALSE(service.io->stopped());
@@ -334,9 +298,7 @@ TEST(Consumer, TooManyThatWaitAreAnsweredOverloadedAtOnce) {
   EXPECT_EQ(consumer.stats().overloaded, 1u);
 }
 
-TEST(Consumer, ALongQueueIsServedInTurns) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
+TEST_F(OneConsumer, ALongQueueIsServedInTurns) {
   constexpr int kCount = 1000;
   int calls = 0;
   for (int i = 0; i < kCount; ++i) consumer.async_pop([&](error_code, const auto&) { ++calls; });
@@ -425,10 +387,7 @@ TEST(Consumer, OneThatNobodyReadsFromDoesNotSlowTheOthers) {
   EXPECT_EQ(slow.stats().delivered, 0u);
 }
 
-TEST(Consumer, NobodyIsWokenForAConsumerThatDoesNotWait) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
-  Got got;
+TEST_F(OneConsumer, NobodyIsWokenForAConsumerThatDoesNotWait) {
   consumer.async_pop(got.One());
   service.Emit("ann");
   service.Poll();
@@ -436,10 +395,7 @@ TEST(Consumer, NobodyIsWokenForAConsumerThatDoesNotWait) {
   EXPECT_EQ(service.Poll(), 0u);
 }
 
-TEST(Consumer, KeepsHowLateEmissionsWere) {
-  Service service;
-  Consumer consumer(*service.driver, service.sums);
-  Got got;
+TEST_F(OneConsumer, KeepsHowLateEmissionsWere) {
   service.Fold("ann");
   service.Pass(5min + 3ms);
   service.Emit("flushed: not by time");

@@ -27,7 +27,6 @@ namespace {
 
 namespace asio = boost::asio;
 using namespace asio::experimental::awaitable_operators;
-using testing::ElementsAre;
 
 TEST(Coroutine, LeasesAndAcksUntilTheConsumerIsCancelled) {
   Service service;
@@ -54,7 +53,7 @@ TEST(Coroutine, LeasesAndAcksUntilTheConsumerIsCancelled) {
   consumer.cancel();
   service.Poll();
   EXPECT_THAT(keys, ElementsAre("ann", "bob"));
-  EXPECT_EQ(end, asio::error::operation_aborted);
+  EXPECT_EQ(end, operation_aborted);
   EXPECT_EQ(service.sums.ledger().acked, 2u);
 }
 

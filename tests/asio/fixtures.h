@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <gmock/gmock.h>
@@ -20,7 +22,11 @@
 namespace pleat {
 
 using namespace std::chrono_literals;
+using boost::asio::cancellation_signal;
+using boost::asio::cancellation_type;
+using boost::asio::error::operation_aborted;
 using boost::system::error_code;
+using testing::ElementsAre;
 
 inline constexpr EngineTime kNoon = FromUnix(1'700'000'000s);
 

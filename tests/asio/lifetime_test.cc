@@ -3,18 +3,10 @@
 #include <optional>
 #include <utility>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-
 #include "tests/asio/fixtures.h"
 
 namespace pleat {
 namespace {
-
-using boost::asio::cancellation_signal;
-using boost::asio::cancellation_type;
-using boost::asio::error::operation_aborted;
-using testing::ElementsAre;
 
 TEST(ConsumerLife, ASignalAfterTheContextIsGoneDoesNothing) {
   Service service;

@@ -14,9 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
@@ -80,6 +78,16 @@ class Record {
   std::promise<void> done_;
 };
 
+// Producers fold, and other threads run the handlers, until `record` has everything and `end` has returned.
+void ServeAll(BusyService& service, Record& record, const std::function<void()>& end = [] {}) {
+  const Runners runners(*service.io, 3);
+  std::vector<std::thread> producers;
+  for (int i = 0; i < kProducers; ++i) producers.emplace_back([&, i] { service.Produce(i); });
+  for (std::thread& producer : producers) producer.join();
+  record.WaitForAll();
+  end();
+}
+
 // A chain of operations, the next started by the handler of the one before.
 struct Chain {
   Chain(Service& service, PartitionRange range, Record& to)
@@ -115,13 +123,7 @@ TEST(Threads, WorkersOfDisjointRangesSeeEveryEmissionOnceAndEachKeyInOrder) {
     chains.push_back(std::make_unique<Chain>(service, PartitionRange::ForWorker(i, 4, 6), record));
     chains.back()->Next();
   }
-  {
-    const Runners runners(*service.io, 3);
-    std::vector<std::thread> producers;
-    for (int i = 0; i < kProducers; ++i) producers.emplace_back([&, i] { service.Produce(i); });
-    for (std::thread& producer : producers) producer.join();
-    record.WaitForAll();
-  }
+  ServeAll(service, record);
   EXPECT_EQ(service.sums.ledger().popped, kEmissions);
   EXPECT_TRUE(service.sums.ledger().Balances());
 }
@@ -135,13 +137,7 @@ TEST(Threads, ConsumersOfTheSamePartitionsShareThemWithNothingTwice) {
     chains.back()->ordered = false;
     chains.back()->Next();
   }
-  {
-    const Runners runners(*service.io, 3);
-    std::vector<std::thread> producers;
-    for (int i = 0; i < kProducers; ++i) producers.emplace_back([&, i] { service.Produce(i); });
-    for (std::thread& producer : producers) producer.join();
-    record.WaitForAll();
-  }
+  ServeAll(service, record);
   EXPECT_EQ(service.sums.ledger().popped, kEmissions);
 }
 
@@ -161,7 +157,7 @@ class CancelledChain {
   void Finish() {
     boost::asio::post(strand_, [this] {
       finishing_ = true;
-      signal_.emit(boost::asio::cancellation_type::all);
+      signal_.emit(cancellation_type::all);
     });
   }
 
@@ -179,7 +175,7 @@ class CancelledChain {
           }
         })));
     if (random_() % 2 == 0) {
-      boost::asio::post(strand_, [this] { signal_.emit(boost::asio::cancellation_type::total); });
+      boost::asio::post(strand_, [this] { signal_.emit(cancellation_type::total); });
     }
   }
 
@@ -188,7 +184,7 @@ class CancelledChain {
   Record& record_;
   std::latch& done_;
   std::mt19937_64 random_;
-  boost::asio::cancellation_signal signal_;
+  cancellation_signal signal_;
   bool finishing_ = false;
 };
 
@@ -200,16 +196,11 @@ TEST(Threads, CancellationThatRacesWithDeliveryLosesNothing) {
   CancelledChain second(service, record, done, 2);
   first.Begin();
   second.Begin();
-  {
-    const Runners runners(*service.io, 3);
-    std::vector<std::thread> producers;
-    for (int i = 0; i < kProducers; ++i) producers.emplace_back([&, i] { service.Produce(i); });
-    for (std::thread& producer : producers) producer.join();
-    record.WaitForAll();
+  ServeAll(service, record, [&] {
     first.Finish();
     second.Finish();
     done.wait();
-  }
+  });
   EXPECT_EQ(service.sums.ledger().popped, kEmissions);
 }
 
