@@ -109,7 +109,7 @@ TEST(StatsOption, StandardOutputByNameDoesNotOverwriteEmissions) {
       << Content(dir / "both");
 }
 
-const Arguments kOutputs = {"--output", "--open", "--stats", "--late", "--bad"};
+const Words kOutputs = {"--output", "--open", "--stats", "--late", "--bad"};
 
 // Expects that a run ends with this sentence, and that it has touched nothing.
 void ExpectRefused(const TemporaryDirectory& dir, const std::string& more, std::string_view why) {

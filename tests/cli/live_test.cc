@@ -8,7 +8,7 @@
 namespace pleat::cli {
 namespace {
 
-Arguments Live(const std::string& more = "") {
+Words Live(const std::string& more = "") {
   return Pleat("fold --key k --quiet 50ms --no-meta --quiet-summary " + more);
 }
 
@@ -230,7 +230,7 @@ TEST(ProgressLine, FitsTheTerminal) {
 }
 
 TEST(ProgressLine, IsNotDrawnWhereItIsNotWanted) {
-  const Arguments fold = Pleat("fold --key k --quiet 600ms");
+  const Words fold = Pleat("fold --key k --quiet 600ms");
   for (const bool dumb : {true, false}) {  // or output runs over the same screen
     Subprocess process(fold, {.terminal_for_errors = true,
                               .terminal_for_output = !dumb,

@@ -1,8 +1,6 @@
 // Runs the real program. Whatever a test is about, the ledger of its run has to add up.
 #pragma once
 
-#include <wordexp.h>
-
 #include <map>
 #include <sstream>
 #include <string>
@@ -14,25 +12,12 @@
 #include "tests/support/programs.h"
 #include "tests/support/subprocess.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/words.h"
 
 namespace pleat::cli {
 
-using Arguments = std::vector<std::string>;
-
-// The words of a command line, as a shell reads them.
-inline Arguments WordsOf(const std::string& text) {
-  wordexp_t words;
-  if (wordexp(text.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF) != 0) {
-    ADD_FAILURE() << "not the words of a shell: " << text;
-    return {};
-  }
-  Arguments out(words.we_wordv, words.we_wordv + words.we_wordc);
-  wordfree(&words);
-  return out;
-}
-
 // The command line of `pleat` with these words.
-inline Arguments Pleat(const std::string& words) { return WordsOf(PleatProgram() + " " + words); }
+inline Words Pleat(const std::string& words) { return WordsOf(PleatProgram() + " " + words); }
 
 // The last line of `err` that is a JSON object, which is where `--stats -` puts the ledger.
 inline std::string StatsLine(const std::string& err) {

@@ -55,8 +55,7 @@ class LoneState {
 };
 
 FoldSpec EveryMerge() {
-  std::vector<std::pair<std::string, std::string>> options = {
-      {"key", "k"}, {"rest", "last"}, {"raw", "50"}};
+  Options options = OptionsIn("--key k --rest last --raw 50");
   for (const ReducerName& known : kReducerNames) {
     const std::string name(known.name);
     options.emplace_back("merge", name + "=" + name + (name == "keys" ? "(o)" : "(v)"));
@@ -96,7 +95,7 @@ TEST(FoldPlan, CopyOfAStateIsIndependentOfIt) {
 }
 
 TEST(FoldPlan, CopyKnowsWhatItOwns) {
-  FoldPlan texts(SpecOf({{"key", "k"}, {"merge", "f=first(v)"}, {"merge", "l=last(v)"}}));
+  FoldPlan texts(SpecOf("--key k --merge 'f=first(v)' --merge 'l=last(v)'"));
   LoneState original(texts);
   original.Fold("{\"k\":0,\"v\":\"" + std::string(998, 'x') + "\"}");
   original.Fold("{\"k\":0,\"v\":\"" + std::string(98, 'x') + "\"}", FromUnix(Duration(1)));

@@ -11,20 +11,12 @@ namespace pleat {
 namespace {
 
 TEST(JsonFolder, AllocatesNothingPerLineOfAnOpenGroup) {
-  const FoldSpec spec = SpecOf({{"key", "k,inner=o.k"},
-                                {"time", "t"},
-                                {"merge", "set=set(tags)"},
-                                {"merge", "keys=keys(o)"},
-                                {"merge", "sum=sum(v)"},
-                                {"merge", "min=min(v)"},
-                                {"merge", "mean=mean(v)"},
-                                {"merge", "last=last(s)"},
-                                {"merge", "n=count()"},
-                                {"max-bytes", "1G"},
-                                {"start-when", R"(s="never \n")"},
-                                {"end-when", R"({"any":["v>=7",{"not":"o.k=1"}]})"},
-                                {"close-when", R"({"all":["sum<0","last=never"]})"},
-                                {"quiet-path", "q"}});
+  const FoldSpec spec = SpecOf(
+      "--key k,inner=o.k --time t --merge 'set=set(tags)' --merge 'keys=keys(o)'"
+      " --merge 'sum=sum(v)' --merge 'min=min(v)' --merge 'mean=mean(v)' --merge 'last=last(s)'"
+      " --merge 'n=count()' --max-bytes 1G --quiet-path q"
+      R"( --start-when 's="never \n"' --end-when '{"any":["v>=7",{"not":"o.k=1"}]}')"
+      R"( --close-when '{"all":["sum<0","last=never"]}')");
   JsonHarness harness(spec);
   std::vector<PaddedLine> lines;
   for (int i = 0; i < 60; ++i) {
@@ -47,7 +39,7 @@ TEST(JsonFolder, AllocatesNothingPerLineOfAnOpenGroup) {
 }
 
 TEST(JsonFolder, AllocatesNothingForABadLine) {
-  JsonHarness harness(SpecOf({{"key", "k"}}));
+  JsonHarness harness("--key k");
   const std::vector<PaddedLine> lines = {PaddedLine(R"({"k":1,"a":tru})"), PaddedLine(R"({"a":1})"),
                                          PaddedLine(R"({"k":"\ud800"})"), PaddedLine("[1]")};
   for (const PaddedLine& line : lines) harness.folder().FoldLine(line.view(), {});

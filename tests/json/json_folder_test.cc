@@ -19,49 +19,12 @@ using Kind = LineResult::Kind;
 
 EngineTime At(Duration since_epoch) { return FromUnix(since_epoch); }
 
-TEST(JsonFolder, FoldsTheSixEventsThatStartedThis) {
-  JsonHarness harness(SpecOf({{"key", "account_id"},
-                              {"quiet", "5m"},
-                              {"merge", "metrics=keys(metrics)"},
-                              {"no-meta", "true"}}));
-  for (
-      const char* line :
-      {R"({"id": "post_1", "account_id": "account_1", "metrics": {"likes": 10, "shares": 5}})",
-       R"({"id": "post_2", "account_id": "account_1", "metrics": {"comments": 25, "impressions": 16}})",
-       R"({"id": "post_3", "account_id": "account_1", "metrics": {"likes": 5, "shares": 2}})",
-       R"({"id": "post_4", "account_id": "account_1", "metrics": {"comments": 33, "impressions": 8}})",
-       R"({"id": "post_5", "account_id": "account_2", "metrics": {"likes": 12, "shares": 15}})",
-       R"({"id": "post_6", "account_id": "account_2", "metrics": {"likes": 3, "shares": 1}})"}) {
-    EXPECT_EQ(harness.Fold(line).kind, Kind::kEvent);
-  }
-  EXPECT_EQ(harness.CloseAndPop(),
-            R"({"account_id":"account_1","metrics":["likes","shares","comments","impressions"]})"
-            "\n"
-            R"({"account_id":"account_2","metrics":["likes","shares"]})"
-            "\n");
-  EXPECT_EQ(harness.folder().counts(), (LineCounts{6, 6, 0, 0}));
-}
-
-TEST(JsonFolder, PrintsKeyMergesAndMeta) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"time", "t"}, {"merge", "n=count()"}}));
-  harness.Fold(R"({"k":"a","t":"2015-09-12T00:47:35.776Z"})");
-  harness.Fold(R"({"k":"a","t":"2015-09-12T00:47:34Z"})");
-  harness.Fold(R"({"k":"b","t":"2015-09-12T00:50:00Z"})");
-  EXPECT_EQ(harness.Pop(),
-            R"({"k":"a","n":2,"_fold":{"count":2,"first":"2015-09-12T00:47:34.000000Z",)"
-            R"("last":"2015-09-12T00:47:35.776000Z","closed":"2015-09-12T00:48:35.776000Z",)"
-            "\"reason\":\"quiet\"}}\n");
-  EXPECT_EQ(harness.CloseAndPop(),
-            R"({"k":"b","n":1,"_fold":{"count":1,"first":"2015-09-12T00:50:00.000000Z",)"
-            R"("last":"2015-09-12T00:50:00.000000Z","closed":"2015-09-12T00:50:00.000000Z",)"
-            "\"reason\":\"end\"}}\n");
-}
-
 TEST(JsonFolder, TellsKeysApartByTypeAndValue) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"merge", "n=count()"}, {"no-meta", "true"}}));
-  for (const char* key : {"1", "1.0", R"("1")", "null", R"("null")", "true", R"("")", R"("\u0000")",
-                          R"("a")", R"("\u0061")", "18446744073709551616", "1e309", "-0", "0",
-                          "9007199254740993", "9007199254740992"}) {
+  JsonHarness harness("--key k --merge 'n=count()' --no-meta");
+  for (const char* key :
+       {"1", "1.0", R"("1")", "null", R"("null")", "true", R"("")", R"("\u0000")", R"("a")",
+        R"("\u0061")", "18446744073709551616", "1e309", "-0", "0", "9007199254740993",
+        "9007199254740992", "\"\xc3\xa9\"", "\"e\xcc\x81\""}) {
     EXPECT_EQ(harness.Fold(std::string("{\"k\":") + key + "}").kind, Kind::kEvent) << key;
   }
   EXPECT_EQ(harness.CloseAndPop(),
@@ -70,18 +33,12 @@ TEST(JsonFolder, TellsKeysApartByTypeAndValue) {
             "{\"k\":\"\",\"n\":1}\n{\"k\":\"\\u0000\",\"n\":1}\n{\"k\":\"a\",\"n\":2}\n"
             "{\"k\":18446744073709551616,\"n\":1}\n{\"k\":1e309,\"n\":1}\n{\"k\":-0,\"n\":1}\n"
             "{\"k\":0,\"n\":1}\n{\"k\":9007199254740993,\"n\":1}\n"
-            "{\"k\":9007199254740992,\"n\":1}\n");
-}
-
-TEST(JsonFolder, DoesNotNormalizeUnicode) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"no-meta", "true"}}));
-  harness.Fold("{\"k\":\"\xc3\xa9\"}");
-  harness.Fold("{\"k\":\"e\xcc\x81\"}");
-  EXPECT_EQ(harness.folder().ledger().opened, 2u);
+            "{\"k\":9007199254740992,\"n\":1}\n{\"k\":\"\xc3\xa9\",\"n\":1}\n"
+            "{\"k\":\"e\xcc\x81\",\"n\":1}\n");
 }
 
 TEST(JsonFolder, SplitsKeysWhateverTheirStringsHold) {
-  JsonHarness harness(SpecOf({{"key", "a,b,c"}, {"no-meta", "true"}}));
+  JsonHarness harness("--key a,b,c --no-meta");
   const std::vector<std::string> fields = {
       R"({"a":",","b":"\",\"","c":"\\"})", R"({"a":"\",","b":",","c":"\\\""})",
       R"({"a":",\",","b":"","c":null})", R"({"a":1,"b":-2.5e3,"c":false})"};
@@ -94,14 +51,13 @@ TEST(JsonFolder, SplitsKeysWhateverTheirStringsHold) {
 }
 
 TEST(JsonFolder, NamesKeyFieldsByTheLastStep) {
-  JsonHarness harness(
-      SpecOf({{"key", "a.b,/id.orig_h,x=/a~1b,\"q\\\"\"=a.c"}, {"no-meta", "true"}}));
+  JsonHarness harness(R"(--key 'a.b,/id.orig_h,x=/a~1b,"q\""=a.c' --no-meta)");
   harness.Fold(R"({"a":{"b":1,"c":4},"id.orig_h":2,"a/b":3})");
   EXPECT_EQ(harness.CloseAndPop(), "{\"b\":1,\"id.orig_h\":2,\"x\":3,\"q\\\"\":4}\n");
 }
 
 TEST(JsonFolder, SkipsBlankLines) {
-  JsonHarness harness(SpecOf({{"key", "k"}}));
+  JsonHarness harness("--key k");
   for (const std::string& blank :
        {std::string(), std::string(" \t\r"), std::string(kLineBytesMax, ' ')}) {
     EXPECT_EQ(harness.Fold(blank).kind, Kind::kBlank);
@@ -113,13 +69,8 @@ TEST(JsonFolder, SkipsBlankLines) {
   EXPECT_EQ(harness.folder().counts().lines, 4u);
 }
 
-TEST(JsonFolder, TakesACarriageReturnForWhiteSpace) {
-  JsonHarness harness(SpecOf({{"key", "k"}}));
-  EXPECT_EQ(harness.Fold("{\"k\":1}\r").kind, Kind::kEvent);
-}
-
 TEST(JsonFolder, SaysWhatIsWrongWithAKey) {
-  JsonHarness harness(SpecOf({{"key", "k"}}));
+  JsonHarness harness("--key k");
   EXPECT_EQ(harness.Fold(R"({"K":1})").reason, R"(key "k" is missing)");
   EXPECT_EQ(harness.Fold(R"({"k":[1]})").reason, R"(key "k" is an object or an array)");
   EXPECT_EQ(harness.Fold(R"({"k":{}})").reason, R"(key "k" is an object or an array)");
@@ -127,7 +78,7 @@ TEST(JsonFolder, SaysWhatIsWrongWithAKey) {
 }
 
 TEST(JsonFolder, DoesNotLookForKeysInArraysOrBehindScalars) {
-  JsonHarness harness(SpecOf({{"key", "a.0"}}));
+  JsonHarness harness("--key a.0");
   EXPECT_EQ(harness.Fold(R"({"a":[5]})").reason, R"(key "a.0" is missing)");
   EXPECT_EQ(harness.Fold(R"({"a":"0"})").reason, R"(key "a.0" is missing)");
   EXPECT_EQ(harness.Fold(R"({"a.0":5})").reason, R"(key "a.0" is missing)");
@@ -135,7 +86,7 @@ TEST(JsonFolder, DoesNotLookForKeysInArraysOrBehindScalars) {
 }
 
 TEST(JsonFolder, LimitsTheKey) {
-  JsonHarness harness(SpecOf({{"key", "k"}}));
+  JsonHarness harness("--key k");
   const std::string longest(kKeyBytesMax - 2, 'x');  // the quotes count
   EXPECT_EQ(harness.Fold("{\"k\":\"" + longest + "\"}").fold, FoldOutcome::kOpened);
   EXPECT_EQ(harness.Fold("{\"k\":\"" + longest + "\"}").fold, FoldOutcome::kFolded);
@@ -143,7 +94,7 @@ TEST(JsonFolder, LimitsTheKey) {
 }
 
 TEST(JsonFolder, ReadsTimesOfEveryUnit) {
-  const std::pair<const char*, const char*> spellings[] = {
+  const std::pair<std::string, std::string> spellings[] = {
       {"s", "1341100972.1234567"},
       {"ms", "1341100972123.4567"},
       {"us", "1341100972123456.7"},
@@ -153,14 +104,14 @@ TEST(JsonFolder, ReadsTimesOfEveryUnit) {
       {"ms", "\"2012-07-01T02:02:52.123456+02:00\""},
       {"ns", "\"2012-07-01T00\\u003a02:52.123456Z\""}};
   for (const auto& [unit, text] : spellings) {
-    JsonHarness harness(SpecOf({{"key", "k"}, {"time", "t"}, {"time-unit", unit}}));
-    ASSERT_EQ(harness.Fold(std::string(R"({"k":0,"t":)") + text + "}").reason, "") << text;
+    JsonHarness harness("--key k --time t --time-unit " + unit);
+    ASSERT_EQ(harness.Fold(R"({"k":0,"t":)" + text + "}").reason, "") << text;
     EXPECT_THAT(harness.CloseAndPop(), HasSubstr(R"("first":"2012-07-01T00:02:52.123456Z")"));
   }
 }
 
 TEST(JsonFolder, SaysWhatIsWrongWithATime) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"time", "t"}, {"time-unit", "s"}}));
+  JsonHarness harness("--key k --time t --time-unit s");
   EXPECT_EQ(harness.Fold(R"({"k":0})").reason, "event time \"t\" is missing");
   const std::pair<const char*, const char*> times[] = {
       {"null", "null is neither text nor a number"},
@@ -190,7 +141,7 @@ TEST(JsonFolder, SaysWhatIsWrongWithATime) {
 }
 
 TEST(JsonFolder, NeverGuessesTheUnit) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"time", "t"}}));
+  JsonHarness harness("--key k --time t");
   const JsonHarness::Answer answer = harness.Fold(R"({"k":0,"t":1341100972})");
   EXPECT_EQ(answer.kind, Kind::kNoUnit);
   EXPECT_EQ(answer.reason,
@@ -202,7 +153,7 @@ TEST(JsonFolder, NeverGuessesTheUnit) {
 }
 
 TEST(JsonFolder, BadLinesChangeNothing) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"time", "t"}, {"merge", "n=sum(v)"}}));
+  JsonHarness harness("--key k --time t --merge 'n=sum(v)'");
   harness.Fold(R"({"k":0,"v":1,"t":"2015-01-01T00:00:00Z"})");
   const Ledger ledger = harness.folder().ledger();
   const EngineTime now = harness.engine().now();
@@ -218,17 +169,8 @@ TEST(JsonFolder, BadLinesChangeNothing) {
   EXPECT_EQ(harness.Pop(), "");
 }
 
-TEST(JsonFolder, PoisonedStampsAreBadLines) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"time", "t"}, {"future-limit", "1h"}}));
-  harness.Fold(R"({"k":0,"t":"2015-01-01T00:00:00Z"})");
-  EXPECT_EQ(harness.Fold(R"({"k":1,"t":"2015-01-01T01:00:01Z"})").reason, bad_line::kFuture);
-  EXPECT_EQ(harness.Fold(R"({"k":1,"t":"2015-01-01T01:00:00Z"})").kind, Kind::kEvent);
-  EXPECT_EQ(harness.folder().counts(), (LineCounts{3, 2, 1, 0}));
-}
-
 TEST(JsonFolder, LateEventsAreEvents) {
-  JsonHarness harness(
-      SpecOf({{"key", "k"}, {"time", "t"}, {"accept-limit", "10s"}, {"merge", "s=sum(v)"}}));
+  JsonHarness harness("--key k --time t --accept-limit 10s --merge 's=sum(v)'");
   harness.Fold(R"({"k":0,"t":"2015-01-01T00:01:00Z"})");
   const JsonHarness::Answer late = harness.Fold(R"({"k":0,"v":"x","t":"2015-01-01T00:00:49Z"})");
   EXPECT_EQ(late.kind, Kind::kEvent);
@@ -236,16 +178,8 @@ TEST(JsonFolder, LateEventsAreEvents) {
   EXPECT_EQ(harness.folder().counts(), (LineCounts{2, 2, 0, 0}));
 }
 
-TEST(JsonFolder, RefusedEventsAreEvents) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"max-groups", "1"}}));
-  EXPECT_EQ(harness.Fold(R"({"k":0})").fold, FoldOutcome::kOpened);
-  EXPECT_EQ(harness.Fold(R"({"k":1})").fold, FoldOutcome::kOverLimit);
-  EXPECT_EQ(harness.Fold(R"({"k":0})").fold, FoldOutcome::kFolded);
-  EXPECT_EQ(harness.folder().counts(), (LineCounts{3, 3, 0, 0}));
-}
-
 TEST(JsonFolder, HeapOfStatesCountsAgainstMemory) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"merge", "s=set(v)"}, {"max-groups", "10"}}));
+  JsonHarness harness("--key k --merge 's=set(v)' --max-groups 10");
   harness.Fold(R"({"k":0,"v":1})");
   const size_t before = harness.folder().sizes().bytes;
   harness.Fold(R"({"k":0,"v":")" + std::string(100'000, 'x') + "\"}");
@@ -255,7 +189,7 @@ TEST(JsonFolder, HeapOfStatesCountsAgainstMemory) {
 }
 
 TEST(JsonFolder, StampsByArrivalWithoutATimePath) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"quiet", "1s"}, {"merge", "n=count()"}}));
+  JsonHarness harness("--key k --quiet 1s --merge 'n=count()'");
   harness.Fold(R"({"k":0})", At(10s));
   harness.Fold(R"({"k":0})", At(10s + 500ms));
   harness.engine().Advance(At(11s));
@@ -265,7 +199,7 @@ TEST(JsonFolder, StampsByArrivalWithoutATimePath) {
 }
 
 TEST(JsonFolder, PopsAsManyAsAsked) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"no-meta", "true"}, {"merge", "s=set(k)"}}));
+  JsonHarness harness("--key k --no-meta --merge 's=set(k)'");
   std::string expected;
   for (int i = 0; i < 1000; ++i) {
     const std::string key = std::to_string(i);
@@ -281,37 +215,20 @@ TEST(JsonFolder, PopsAsManyAsAsked) {
   EXPECT_EQ(out, expected);
 }
 
-TEST(JsonFolder, NamesEverySumThatSaturated) {
-  JsonHarness harness(SpecOf({{"key", "k"},
-                              {"merge", "a=sum(v)"},
-                              {"merge", "b=sum(w)"},
-                              {"merge", "\"c\\\"\"=mean(v)"}}));
-  harness.Fold(R"({"k":0,"v":9223372036854775808,"w":1})");
-  EXPECT_THAT(harness.CloseAndPop(), HasSubstr(R"("reason":"end","saturated":["a","c\""]}})"));
-}
-
-TEST(JsonFolder, NamesEveryValueThatWasCut) {
-  JsonHarness harness(SpecOf({{"key", "k"},
-                              {"raw", "1"},
-                              {"merge", "a=array(v,1)"},
-                              {"merge", "s=sum(v)"},
-                              {"merge", "b=set(v,9)"},
-                              {"merge", "\"c,\\\"\"=concat(v,-,3)"}}));
-  for (int i = 0; i < 2; ++i) harness.Fold(R"({"k":0,"v":9223372036854775807})");
+TEST(JsonFolder, NamesEveryValueThatWasCutOrSaturated) {
+  JsonHarness harness(
+      "--key k --raw 1 --merge 'a=array(v,1)' --merge 's=sum(v)' --merge 'w=sum(w)'"
+      R"( --merge '"m\""=mean(v)' --merge 'b=set(v,9)')"
+      R"( --merge '"c,\""=concat(v,-,3)')");
+  for (int i = 0; i < 2; ++i) harness.Fold(R"({"k":0,"v":9223372036854775807,"w":1})");
   EXPECT_THAT(harness.CloseAndPop(),
-              HasSubstr(R"("reason":"end","saturated":["s"],"cut":["a","c,\"","_raw"]}})"));
+              HasSubstr(R"("reason":"end","saturated":["s","m\""],"cut":["a","c,\"","_raw"]}})"));
 }
 
 TEST(JsonFolder, RestIsWhatNoOptionTakesAtTheTop) {
-  FoldSpec spec = SpecOf({{"key", "n=k.a,/x~1y"},
-                          {"time", "t.at"},
-                          {"merge", "s=sum(v)"},
-                          {"merge", "f=first(deep.er)"},
-                          {"rest", "last"},
-                          {"no-meta", "true"}});
-  spec.marks.id = "id";
-  spec.folder.late.accept_limit = 1h;
-  JsonHarness harness(spec);
+  JsonHarness harness(
+      "--key 'n=k.a,/x~1y' --time t.at --merge 's=sum(v)' --merge 'f=first(deep.er)' --rest last"
+      " --no-meta --id id --accept-limit 1h");
   int id = 0;
   const auto fold = [&](const std::string& second, const std::string& members) {
     harness.Fold(R"( {"k":{"a":1,"b":2},"x\/y":3,"t":{"at":"2015-01-01T00:00:0)" + second +
@@ -327,37 +244,8 @@ TEST(JsonFolder, RestIsWhatNoOptionTakesAtTheTop) {
             "\"d\\\"\":true}\n");
 }
 
-TEST(JsonFolder, RestMayKeepTheFirst) {
-  JsonHarness harness(
-      SpecOf({{"key", "k"}, {"rest", "first"}, {"no-meta", "true"}, {"merge", "n=count()"}}));
-  harness.Fold(R"({"k":0,"a":1,"b":null})", At(5s));
-  harness.Fold(R"({"k":0,"a":2,"b":2})", At(5s));
-  harness.Fold(R"({"k":0,"b":3})", At(4s));
-  harness.Fold(R"({"k":0})", At(1s));
-  EXPECT_EQ(harness.CloseAndPop(), "{\"k\":0,\"n\":4,\"a\":1,\"b\":3}\n");
-}
-
-TEST(JsonFolder, RestHasAtMostSoManyNames) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"rest", "last"}, {"max-groups", "10"}}));
-  int name = 0;
-  const auto fold = [&](size_t members) {
-    std::string line = "{\"k\":0";
-    for (size_t i = 0; i < members; ++i) line += ",\"m" + std::to_string(name++) + "\":1";
-    EXPECT_EQ(harness.Fold(line + "}").reason, "");
-  };
-  fold(kObjectMembersMax - 1);
-  fold(1);
-  const size_t bytes = harness.folder().sizes().bytes;
-  for (int i = 0; i < 20; ++i) fold(kObjectMembersMax - 1);
-  EXPECT_EQ(harness.folder().sizes().bytes, bytes);
-  const std::string line = harness.CloseAndPop();
-  EXPECT_THAT(line, HasSubstr(R"("m1023":1,"_fold":)"));
-  EXPECT_THAT(line, HasSubstr(R"("cut":["_rest"])"));
-}
-
 TEST(JsonFolder, RawEventsComeLastAsTheyCame) {
-  JsonHarness harness(SpecOf(
-      {{"key", "k"}, {"raw", "2"}, {"rest", "last"}, {"merge", "n=count()"}, {"no-meta", "true"}}));
+  JsonHarness harness("--key k --raw 2 --rest last --merge 'n=count()' --no-meta");
   harness.Fold("\t{ \"k\" : 0 , \"a\" : [ 1.0, \" \\u0061\" ] }\r");
   harness.Fold(R"({"k":0,"a":null})");
   harness.Fold(R"({"k":0,"a":3})");
@@ -367,12 +255,8 @@ TEST(JsonFolder, RawEventsComeLastAsTheyCame) {
 }
 
 TEST(JsonFolder, LeavesNothingBehindInTheEngine) {
-  const FoldSpec spec = SpecOf({{"key", "k"},
-                                {"merge", "s=set(v)"},
-                                {"merge", "c=concat(v)"},
-                                {"max-events", "2"},
-                                {"rest", "last"},
-                                {"raw", "5"}});
+  const FoldSpec spec =
+      SpecOf("--key k --merge 's=set(v)' --merge 'c=concat(v)' --max-events 2 --rest last --raw 5");
   auto engine = *Engine::Open(EngineOptionsFor(spec.event));
   {
     auto folder = *JsonFolder::Open(*engine, "short", spec);
@@ -385,7 +269,7 @@ TEST(JsonFolder, LeavesNothingBehindInTheEngine) {
 }
 
 TEST(JsonFolder, SaysThatTheEngineStopped) {
-  JsonHarness harness(SpecOf({{"key", "k"}}));
+  JsonHarness harness("--key k");
   harness.engine().Stop();
   EXPECT_EQ(harness.Fold(R"({"k":0})").fold, FoldOutcome::kStopped);
   EXPECT_EQ(harness.folder().counts().lines, 0u);

@@ -10,11 +10,27 @@
 #include <pleat/json.h>
 
 #include "tests/json/lines.h"
+#include "tests/support/words.h"
 
 namespace pleat {
 
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+// The options of a command line, such as "--key k --no-meta": one without a value is true.
+inline Options OptionsIn(const std::string& text) {
+  Options options;
+  for (const std::string& word : WordsOf(text)) {
+    if (word.starts_with("--")) {
+      options.emplace_back(word.substr(2), "true");
+    } else {
+      options.back().second = word;
+    }
+  }
+  return options;
+}
+
 // The spec of these options; quiet is 1 m unless they say otherwise.
-inline FoldSpec SpecOf(const std::vector<std::pair<std::string, std::string>>& options) {
+inline FoldSpec SpecOf(const Options& options) {
   FoldSpec spec;
   spec.folder.quiet_period = std::chrono::minutes(1);
   for (const auto& [name, text] : options) {
@@ -23,12 +39,14 @@ inline FoldSpec SpecOf(const std::vector<std::pair<std::string, std::string>>& o
   }
   return spec;
 }
+inline FoldSpec SpecOf(const std::string& text) { return SpecOf(OptionsIn(text)); }
 
 class JsonHarness {
  public:
   explicit JsonHarness(const FoldSpec& spec)
       : engine_(*Engine::Open(EngineOptionsFor(spec.event))),
         folder_(*JsonFolder::Open(*engine_, "lines", spec)) {}
+  explicit JsonHarness(const std::string& options) : JsonHarness(SpecOf(options)) {}
 
   // The reason is a copy, and empty for a usable event.
   struct Answer {

@@ -247,11 +247,10 @@ void DrawClosings(TextMaker& make, FoldSpec& spec) {
 }
 
 FoldSpec DrawSpec(TextMaker& make) {
-  FoldSpec spec = SpecOf({{"key", make.Chance(50) ? "k" : "k,other=v.k"},
-                          {"merge", "all=set(v)"},
-                          {"merge", "names=keys(o)"},
-                          {"merge", "latest=last(w)"},
-                          {"merge", "sum=sum(o.v)"}});
+  FoldSpec spec = SpecOf(
+      "--merge 'all=set(v)' --merge 'names=keys(o)' --merge 'latest=last(w)'"
+      " --merge 'sum=sum(o.v)' --key " +
+      std::string(make.Chance(50) ? "k" : "k,other=v.k"));
   if (spec.event.key.size() == 2) spec.event.key.pop_back();
   spec.folder.quiet_period = 20s;
   if (make.Chance(90)) SetOption(spec, "time", "t").IgnoreError();
@@ -277,7 +276,7 @@ TEST(JsonLines, FoldAsTheyDoOneByOne) {
 
 TEST(JsonLines, EveryCutOfALineLeavesItsNeighboursAlone) {
   const std::string good = "{\"k\":\"a\",\"v\":\"\\\"\\u00e9\xc3\xa9\",\"o\":{\"v\":[1,{}]}}";
-  const FoldSpec spec = SpecOf({{"key", "k"}, {"merge", "n=count()"}});
+  const FoldSpec spec = SpecOf("--key k --merge 'n=count()'");
   std::mt19937_64 random(1);
   std::string text;
   for (size_t cut = 0; cut <= good.size(); ++cut) {
@@ -289,7 +288,7 @@ TEST(JsonLines, EveryCutOfALineLeavesItsNeighboursAlone) {
 }
 
 TEST(JsonLines, TakeLinesAroundTheLimit) {
-  const FoldSpec spec = SpecOf({{"key", "k"}, {"merge", "n=count()"}});
+  const FoldSpec spec = SpecOf("--key k --merge 'n=count()'");
   std::mt19937_64 random(1);
   const std::string small = "{\"k\":1}\n";
   for (const size_t size : {kLineBytesMax - 1, kLineBytesMax, kLineBytesMax + 1}) {
@@ -301,7 +300,7 @@ TEST(JsonLines, TakeLinesAroundTheLimit) {
 }
 
 TEST(JsonLines, ReadAgainForgetWhatTheyHeld) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"merge", "n=count()"}}));
+  JsonHarness harness("--key k --merge 'n=count()'");
   JsonLines lines(harness.folder().plan());
   const PaddedLine first("{\"k\":1}\n\n{\"k\":\n");
   const PaddedLine second("{\"k\":2}");
@@ -317,7 +316,7 @@ TEST(JsonLines, ReadAgainForgetWhatTheyHeld) {
 }
 
 TEST(JsonLines, NothingBehindABadLineIsFoldedIfThatStops) {
-  JsonHarness harness(SpecOf({{"key", "k"}}));
+  JsonHarness harness("--key k");
   const PaddedLine text("{\"k\":1}\n{}\n{\"k\":1}\n{}\n");
   size_t calls = 0;
   harness.folder().FoldLines(text.view(), kBeginningOfTime, [&](const UnusualLine& line) {
@@ -329,7 +328,7 @@ TEST(JsonLines, NothingBehindABadLineIsFoldedIfThatStops) {
 }
 
 TEST(JsonLines, SizesTellWhyAnEventWasRefused) {
-  FoldSpec spec = SpecOf({{"key", "k"}, {"time", "t"}, {"time-unit", "s"}});
+  FoldSpec spec = SpecOf("--key k --time t --time-unit s");
   spec.folder.limits.max_groups = 2;
   JsonHarness harness(spec);
   std::string text;

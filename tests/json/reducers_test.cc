@@ -23,9 +23,9 @@ struct Merged {
 // an empty text an event without it. `reducer` may have arguments: "array,5".
 Merged Merge(const std::string& reducer, const std::vector<std::string>& values) {
   const size_t name_end = std::min(reducer.find(','), reducer.size());
-  JsonHarness harness(SpecOf(
-      {{"key", "k"},
-       {"merge", "m=" + reducer.substr(0, name_end) + "(v" + reducer.substr(name_end) + ")"}}));
+  const std::string merge =
+      "m=" + reducer.substr(0, name_end) + "(v" + reducer.substr(name_end) + ")";
+  JsonHarness harness(SpecOf(Options{{"key", "k"}, {"merge", merge}}));
   for (const std::string& value : values) {
     const std::string member = value.empty() ? "" : ",\"v\":" + value;
     EXPECT_EQ(harness.Fold("{\"k\":0" + member + "}").reason, "") << value;
@@ -161,7 +161,7 @@ TEST(Reducers, ConcatEndsWithTheFirstValueThatDoesNotFit) {
 TEST(Reducers, OwnNoMoreOnceTheyHaveCut) {
   for (const char* merge : {"m=set(v,20)", "m=distinct(v,20)", "m=array(v,20)",
                             "m=concat(v,\",\",20)", "m=concat(v,\"\",20)", "m=keys(w,20)"}) {
-    JsonHarness harness(SpecOf({{"key", "k"}, {"merge", merge}, {"max-groups", "10"}}));
+    JsonHarness harness(SpecOf(Options{{"key", "k"}, {"merge", merge}, {"max-groups", "10"}}));
     size_t at_bound = 0;
     for (int i = 0; i < 2000; ++i) {
       const std::string text = "\"value" + std::to_string(i) + "\"";
@@ -174,7 +174,7 @@ TEST(Reducers, OwnNoMoreOnceTheyHaveCut) {
 }
 
 TEST(Reducers, EmptyTextsWithNothingBetweenThemTakeNoRoom) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"merge", "m=concat(v,\"\")"}, {"max-groups", "10"}}));
+  JsonHarness harness(R"(--key k --merge 'm=concat(v,"")' --max-groups 10)");
   harness.Fold(R"({"k":0,"v":""})");
   const size_t bytes = harness.folder().sizes().bytes;
   for (int i = 0; i < 1000; ++i) harness.Fold(R"({"k":0,"v":""})");
@@ -182,7 +182,7 @@ TEST(Reducers, EmptyTextsWithNothingBetweenThemTakeNoRoom) {
 }
 
 TEST(Reducers, TakeNestedPathsAndPointers) {
-  std::vector<std::pair<std::string, std::string>> options = {{"key", "k"}, {"no-meta", "true"}};
+  Options options = OptionsIn("--key k --no-meta");
   for (const char* name : {"set", "sum", "last", "count", "distinct", "array", "concat"}) {
     options.emplace_back("merge", std::string(name) + "=" + name + "(a.b.c)");
     options.emplace_back("merge", std::string("p") + name + "=" + name + "(/x~1y/0)");
@@ -202,7 +202,7 @@ TEST(Reducers, CountTakesAnythingButNull) {
 }
 
 TEST(Reducers, CountOfNothingCountsEvents) {
-  JsonHarness harness(SpecOf({{"key", "k"}, {"merge", "n=count()"}, {"no-meta", "true"}}));
+  JsonHarness harness("--key k --merge 'n=count()' --no-meta");
   for (int i = 0; i < 3; ++i) harness.Fold(R"({"k":0})");
   EXPECT_EQ(harness.CloseAndPop(), "{\"k\":0,\"n\":3}\n");
 }
@@ -293,8 +293,7 @@ TEST(Reducers, MinAndMaxCompareNumbersBeyondTheDoubles) {
 }
 
 TEST(Reducers, FirstAndLastGoByTheStampAndThenByArrival) {
-  const FoldSpec spec =
-      SpecOf({{"key", "k"}, {"merge", "f=first(v)"}, {"merge", "l=last(v)"}, {"no-meta", "true"}});
+  const FoldSpec spec = SpecOf("--key k --merge 'f=first(v)' --merge 'l=last(v)' --no-meta");
   JsonHarness harness(spec);
   const std::pair<const char*, int> events[] = {
       {"null", 1},         {R"("b")", 5}, {"[ 1 , 2 ]", 3}, {"0", 3},

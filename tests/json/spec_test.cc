@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <pleat/json.h>
 
+#include "tests/json/json_harness.h"
+
 namespace pleat {
 namespace {
 
@@ -12,8 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
-
-using Options = std::vector<std::pair<std::string, std::string>>;
 
 std::string ErrorOf(std::string_view name, std::string_view text) {
   FoldSpec spec;
@@ -281,59 +281,29 @@ TEST(FoldSpec, ValidateWantsDistinctNamesOfUtf8) {
 TEST(FoldSpec, OptionsOfAnEmptySpecAreNone) { EXPECT_TRUE(OptionsOf(FoldSpec{}).empty()); }
 
 TEST(FoldSpec, OptionsGiveTheSameSpecAgain) {
-  const Options options = {{"key", "a"},
-                           {"key", "n=b.c"},
-                           {"key", R"("/x"="d,e")"},
-                           {"key", R"(""=z)"},
-                           {"quiet", "5m"},
-                           {"max-hold", "1h"},
-                           {"max-events", "9"},
-                           {"max-bytes", "65536"},
-                           {"start-when", "kind=start"},
-                           {"end-when", R"({"any":["kind=end","\"a=\">=1"]})"},
-                           {"close-when", "n2>=100"},
-                           {"flush-when", R"(f="true")"},
-                           {"cancel-when", "c!=null"},
-                           {"quiet-path", "q.p"},
-                           {"edge", "both"},
-                           {"partial-every", "90s"},
-                           {"time", "/ts"},
-                           {"time-unit", "ms"},
-                           {"lateness", "30s"},
-                           {"accept-limit", "1d"},
-                           {"on-late", "correct"},
-                           {"future-limit", "0"},
-                           {"merge", "n2=count()"},
-                           {"merge", R"x("a=b"=set("c,d"))x"},
-                           {"merge", "s=set(a,5)"},
-                           {"merge", "y=keys(a,6)"},
-                           {"merge", "d=distinct(a,7)"},
-                           {"merge", "r=array(/a~1b,8)"},
-                           {"merge", "c1=concat(a)"},
-                           {"merge", "c2=concat(a,-)"},
-                           {"merge", R"x(c3=concat(a,""))x"},
-                           {"merge", R"x(c4=concat("a,b",",",9))x"},
-                           {"merge", R"x(c5=concat(a,"\"\n",9))x"},
-                           {"rest", "last"},
-                           {"raw", "4"},
-                           {"no-meta", "true"},
-                           {"emission-id", "true"},
-                           {"max-groups", "10"},
-                           {"max-memory", "1000"},
-                           {"on-limit", "emit"}};
-  FoldSpec spec;
-  for (const auto& [name, text] : options) ASSERT_TRUE(SetOption(spec, name, text).ok()) << text;
-  const Options written = OptionsOf(spec);
-  EXPECT_EQ(written, options);
+  const Options options = OptionsIn(
+      "--key a --key n=b.c"
+      R"( --key '"/x"="d,e"' --key '""=z' --quiet 5m --max-hold 1h --max-events 9)"
+      R"( --max-bytes 65536 --start-when kind=start)"
+      R"( --end-when '{"any":["kind=end","\"a=\">=1"]}' --close-when 'n2>=100')"
+      R"( --flush-when 'f="true"' --cancel-when c!=null --quiet-path q.p --edge both)"
+      " --partial-every 90s --time /ts --time-unit ms --lateness 30s --accept-limit 1d"
+      " --on-late correct --future-limit 0 --merge 'n2=count()'"
+      R"x( --merge '"a=b"=set("c,d")' --merge 's=set(a,5)' --merge 'y=keys(a,6)')x"
+      " --merge 'd=distinct(a,7)' --merge 'r=array(/a~1b,8)' --merge 'c1=concat(a)'"
+      R"x( --merge 'c2=concat(a,-)' --merge 'c3=concat(a,"")')x"
+      R"x( --merge 'c4=concat("a,b",",",9)' --merge 'c5=concat(a,"\"\n",9)')x"
+      " --rest last --raw 4 --no-meta --emission-id --max-groups 10 --max-memory 1000"
+      " --on-limit emit");
+  const FoldSpec spec = SpecOf(options);
+  EXPECT_EQ(OptionsOf(spec), options);
   EXPECT_TRUE(Validate(spec).ok());
 }
 
 TEST(FoldSpec, IdsComeBackToo) {
-  FoldSpec spec = Good();
-  ASSERT_TRUE(SetOption(spec, "id", "event.id").ok());
-  ASSERT_TRUE(SetOption(spec, "accept_limit", "1h").ok());
-  EXPECT_THAT(OptionsOf(spec), ::testing::Contains(Pair("id", "event.id")));
-  EXPECT_TRUE(Validate(spec).ok());
+  const Options options = OptionsIn("--key k --quiet 1m --accept-limit 1h --id event.id");
+  EXPECT_EQ(OptionsOf(SpecOf(options)), options);
+  EXPECT_TRUE(Validate(SpecOf(options)).ok());
 }
 
 TEST(FoldSpec, AdaptiveQuietIsAFloorAndACeiling) {
