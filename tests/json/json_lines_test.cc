@@ -41,7 +41,7 @@ bool IsUnusual(const LineResult& result) {
 }
 
 void End(JsonHarness& harness, Seen& seen) {
-  seen.out = harness.CloseAndPop();
+  seen.out += harness.CloseAndPop();
   seen.counts = harness.folder().counts();
   seen.ledger = harness.folder().ledger();
 }
@@ -76,7 +76,8 @@ Seen FoldAtOnce(const FoldSpec& spec, std::string_view text, bool stop) {
   return seen;
 }
 
-// In blocks of random sizes, several read before the first is folded, folded some lines at a time.
+// In blocks of random sizes, several read before the first is folded, folded some lines at a time. Between them
+// somebody looks, and pops.
 Seen FoldInBlocks(const FoldSpec& spec, std::string_view text, bool stop, std::mt19937_64& random) {
   JsonHarness harness(spec);
   Seen seen;
@@ -107,6 +108,8 @@ Seen FoldInBlocks(const FoldSpec& spec, std::string_view text, bool stop, std::m
         if (go_on) {
           EXPECT_EQ(went, std::min(max, left));
         }
+        if (random() % 3 == 0) harness.engine().Advance(harness.engine().now());
+        if (random() % 3 == 0) seen.out += harness.Pop(1 + random() % 100);
       }
       lines_before += all;
     }
@@ -133,15 +136,20 @@ void ExpectSame(const Seen& seen, const Seen& expected) {
   EXPECT_TRUE(seen.ledger.Balances());
 }
 
-// Where to stop, only after lines that are bad, since a few events behind a late one may be folded.
-void ExpectAllWaysAgree(const FoldSpec& spec, std::string_view text, std::mt19937_64& random) {
-  for (const bool stop : {false, true}) {
-    if (stop && spec.folder.late.accept_limit != kForever) continue;
+// Where to stop, only after lines that are bad, since a few events behind one that is late or refused may be
+// folded. Returns the ledger of a run that does not stop.
+Ledger ExpectAllWaysAgree(const FoldSpec& spec, std::string_view text, std::mt19937_64& random) {
+  Ledger ledger;
+  for (const bool stop : {true, false}) {
+    const bool has_limits = spec.folder.limits.max_bytes != FolderOptions().limits.max_bytes;
+    if (stop && (has_limits || spec.folder.late.accept_limit != kForever)) continue;
     SCOPED_TRACE(testing::Message() << "stop: " << stop);
     const Seen expected = FoldOneByOne(spec, text, stop);
     ExpectSame(FoldAtOnce(spec, text, stop), expected);
     ExpectSame(FoldInBlocks(spec, text, stop, random), expected);
+    ledger = expected.ledger;
   }
+  return ledger;
 }
 
 class TextMaker {
@@ -246,6 +254,17 @@ void DrawClosings(TextMaker& make, FoldSpec& spec) {
   }
 }
 
+// What waits to be popped takes no room, so that pops do not show.
+void DrawLimits(TextMaker& make, FoldSpec& spec) {
+  spec.folder.limits.count_ready = false;
+  spec.folder.limits.max_bytes = 2'000u << make.Below(6);
+  if (make.Chance(50)) spec.folder.limits.on_limit = OnLimit::kEmitOldest;
+  if (make.Chance(30)) spec.folder.limits.max_groups = 1 + make.Below(20);
+  if (make.Chance(30)) spec.folder.quiet_floor = 2s;
+  if (make.Chance(30)) spec.folder.max_hold = 25s;
+  if (make.Chance(50)) spec.raw = 1 + make.Below(50);
+}
+
 FoldSpec DrawSpec(TextMaker& make) {
   FoldSpec spec = SpecOf(
       "--merge 'all=set(v)' --merge 'names=keys(o)' --merge 'latest=last(w)'"
@@ -258,20 +277,31 @@ FoldSpec DrawSpec(TextMaker& make) {
   if (make.Chance(30) && !spec.event.time.empty()) spec.folder.late.accept_limit = 10s;
   if (make.Chance(20) && !spec.event.time.empty()) spec.event.future_limit = 500s;
   if (make.Chance(50)) DrawClosings(make, spec);
+  if (make.Chance(30)) DrawLimits(make, spec);
   return spec;
 }
 
 TEST(JsonLines, FoldAsTheyDoOneByOne) {
   const char* const only = std::getenv("PLEAT_SEED");
   const uint64_t rounds = only != nullptr ? 1 : kSanitized ? 60 : 600;
+  uint64_t refused = 0;
+  uint64_t emitted = 0;
   for (uint64_t round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
     const uint64_t seed = only != nullptr ? std::strtoull(only, nullptr, 10) : 1 + round;
     SCOPED_TRACE(testing::Message() << "PLEAT_SEED=" << seed);
     TextMaker make(seed);
     const FoldSpec spec = DrawSpec(make);
-    ExpectAllWaysAgree(spec, make.Text(1 + make.Below(make.Chance(10) ? 3000 : 200)),
-                       make.random());
+    const std::string text = make.Text(1 + make.Below(make.Chance(10) ? 3000 : 200));
+    const Ledger ledger = ExpectAllWaysAgree(spec, text, make.random());
+    refused += ledger.refused_for_bytes;
+    emitted += ledger.emissions[IndexOf(Reason::kLimit)];
+    if (spec.folder.limits.on_limit == OnLimit::kEmitOldest && spec.marks.id.empty()) {
+      EXPECT_EQ(ledger.refused, 0u);
+    }
   }
+  if (rounds < 600) return;
+  EXPECT_GT(refused, 500u);
+  EXPECT_GT(emitted, 500u);
 }
 
 TEST(JsonLines, EveryCutOfALineLeavesItsNeighboursAlone) {
