@@ -16,7 +16,7 @@
 // Two times move in an engine. The engine's time closes groups: Advance() moves it, and on event
 // time so do the stamps of events; there it is called the watermark. LeaseTime ends leases:
 // AdvanceLeases() and the calls on leases move it. An engine starts no thread, reads no clock,
-// touches no file and keeps no global. `Driver` in asio.h reads a clock, and moves LeaseTime and, on
+// touches no file and keeps no global. `Driver` in asio.h reads a clock; it moves LeaseTime and, on
 // arrival time, the engine's time.
 #pragma once
 

@@ -1,39 +1,39 @@
 // A Folder folds events into one group per key, and hands out each group once it has closed.
 //
 // A group opens with the first event of its key. It closes when its key has been quiet for
-// quiet_period, when it has been open for max_hold, when it holds max_events events or weighs
-// max_group_bytes, or when a rule of yours says so (fold_rules.h). Closed groups wait, in closing
-// order, until somebody pops them.
+// quiet_period, or when it has been open for max_hold: both must be given. It also closes when it
+// holds max_events events or weighs max_group_bytes, or when a rule of yours says so
+// (fold_rules.h). Closed groups wait, in closing order, until somebody takes them.
 //
 //   struct Edit  { std::string_view page; int added; };
-//   struct Edits {                                    // what one open group remembers
+//   struct Edits {                                    // the state of one group
 //     int64_t added = 0;
 //     void Fold(const Edit& edit) noexcept { added += edit.added; }
 //   };
 //   pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 5min, .max_hold = 1h});
 //   edits.Fold("ann", {.page = "Mars", .added = 12}, at);
+//   engine->Advance(at + 6min);
 //   for (auto& e : edits.Pop(100)) Publish(e.key, e.state.added);
 //
 // Pop(), Lease() and Ack() are in emission_source.h, the fields of an emission in emission.h, the
 // options in options.h.
 //
 // State: default constructible, nothrow movable, aligned to at most 64 bytes, with `void Fold(const
-// Event&) noexcept`. Peek, Scan, leases, edges and partials also need it copyable. A state that
-// owns heap memory needs `size_t HeapBytes() const noexcept`, in O(1) (such as
-// `return text.capacity();`), or max_bytes and
-// max_group_bytes count sizeof(State) only.
+// Event&) noexcept`. To lease, the state must be copyable. So it must for Peek(), Scan(), partials,
+// and edges other than kTrailing. If the state owns heap memory, give it `size_t HeapBytes() const
+// noexcept`, in O(1), such as `return text.capacity();`: an estimate will do. Without it, max_bytes
+// and max_group_bytes count sizeof(State) only.
 // REQUIRES: HeapBytes() changes in Fold() only. These functions and the destructor do not throw,
 // and call no engine: they run under a partition's lock (engine.h says what such a call answers).
 //
 // Thread safety: any thread may call any method at any time, also on one object.
 // Ownership: a Folder is a handle of a collection that the engine owns. Copies mean the same
-// collection. When that is closed, or the engine is gone, calls answer kStopped or kClosed, or do
-// nothing.
+// collection. After Close(), or when the engine is gone, Fold() answers kStopped; Ack(), Nack() and
+// Extend() answer kClosed; all others do nothing and give nothing, such as counts of zero.
 // Allocation: folding into an open group allocates nothing by itself; opening one may. A failure to
 // allocate ends the program.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -55,16 +55,9 @@
 
 namespace pleat::inline v0_1 {
 
-template <class State, class Event>
-concept FoldableState =
-    std::default_initializable<State> && std::is_nothrow_move_constructible_v<State> &&
-    requires(State& state, const Event& event) {
-      { state.Fold(event) } noexcept;
-    };
-
 template <class Event, class State>
-  requires FoldableState<State, Event>
 class Folder : public EmissionSource<State> {
+  static_assert(CheckState<Event, State>());
   using Source = EmissionSource<State>;
 
  public:
@@ -90,10 +83,13 @@ class Folder : public EmissionSource<State> {
       : Folder(OrEnd(name, Open(engine, name, options, std::move(rules)))) {}
 
   // Folds `event`, stamped `at`, into the group of `key`, opening one if none is open. A key is any
-  // bytes, also empty, up to 64 KiB; it is copied. The event is not kept. A group that is due by
-  // the engine's time (on arrival time: or by `at`) closes first. A stamp behind the engine's time
-  // is fine: if the group that it opens is overdue, the group closes at once. The answer says what
-  // happened; outcome.h says what to do about each.
+  // bytes, also empty, up to 64 KiB; it is copied. The event is not kept. Answers kOpened, kFolded
+  // or kCorrected if the event was taken; outcome.h says how to react to the other answers.
+  //
+  // A group that is due by the engine's time closes first; on arrival time, so does one that is due
+  // by `at`. With a quiet period of 5 min, events at 0 and 6 min make two groups, also if nobody
+  // called Advance() in between (on event time: unless the lateness is more than 1 min). A stamp
+  // may be older than the engine's time: if its group is due already, it closes at once.
   // Cost: one lock and two cache lines; three for a key of more than 23 bytes.
   FoldOutcome Fold(std::string_view key, const Event& event, EngineTime at) noexcept {
     return folder_.Fold(key, &event, at);
@@ -125,9 +121,9 @@ class Folder : public EmissionSource<State> {
     return {};
   }
 
-  // Closes the group of `key` now, with reason kFlush. Returns whether one was open. A partial
-  // whose instant has not come, because a stamp on arrival time ran ahead of the engine, still
-  // follows at its instant.
+  // Closes the group of `key` now, with reason kFlush. Returns whether one was open. On arrival
+  // time, a stamp ahead of the engine's time may have passed the instant of a partial: that partial
+  // is still handed out when time reaches its instant.
   bool Flush(std::string_view key) noexcept { return folder_.Flush(key); }
 
   // Drops the group of `key` without an emission. Returns whether one was open. Emissions that it
@@ -175,6 +171,8 @@ class Folder : public EmissionSource<State> {
   // The same collection without the types.
   const AnyFolder& any() const noexcept { return folder_; }
 
+  // Exact counts of all events, groups and emissions since Open(); and how much there is now.
+  // Cost: the lock of each partition, one after the other.
   Ledger ledger() const noexcept { return folder_.ledger(); }
   Sizes sizes() const noexcept { return folder_.sizes(); }
 

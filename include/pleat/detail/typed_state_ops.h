@@ -20,14 +20,26 @@ concept HasHeapBytes = requires(const State& state) {
   { state.HeapBytes() } noexcept -> std::convertible_to<size_t>;
 };
 
+// Does not compile, and says why, unless a folder can fold events of this type into a State.
+template <class Event, class State>
+consteval bool CheckState() {
+  static_assert(std::default_initializable<State>, "a State must be default constructible");
+  static_assert(std::is_nothrow_move_constructible_v<State>, "moving a State must be noexcept");
+  constexpr bool folds = requires(State& state, const Event& event) {
+    { state.Fold(event) } noexcept;
+  };
+  static_assert(folds, "a State must have `void Fold(const Event&) noexcept`");
+  static_assert(
+      HasHeapBytes<State> || !requires(State state) { state.HeapBytes(); },
+      "HeapBytes() must be `size_t HeapBytes() const noexcept`");
+  static_assert(alignof(State) <= 64, "a State is aligned to at most 64 bytes, a cache line");
+  return true;
+}
+
 // The one StateOps of a pair of types without rules.
 template <class Event, class State>
 const StateOps& StateOpsFor() noexcept {
   static constexpr StateOps kOps = [] {
-    static_assert(
-        HasHeapBytes<State> || !requires(State state) { state.HeapBytes(); },
-        "HeapBytes() must be `size_t HeapBytes() const noexcept`");
-    static_assert(alignof(State) <= 64, "a State is aligned to at most 64 bytes, a cache line");
     StateOps ops;
     ops.size = sizeof(State);
     ops.align = alignof(State);
