@@ -88,7 +88,8 @@ class EmissionSource {
   LeaseOutcome Ack(const LeaseToken& token) noexcept { return any_.Ack(token); }
 
   // Ends the lease: the emission is lent again, at once or `delay` after `now`. After its last
-  // delivery it becomes a dead letter instead. O(1).
+  // delivery it becomes a dead letter instead: without a delay a loop that always fails gets there
+  // in an instant. O(1).
   LeaseOutcome Nack(const LeaseToken& token) noexcept { return any_.Nack(token); }
   LeaseOutcome Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept {
     return any_.Nack(token, delay, now);

@@ -141,5 +141,44 @@ TEST(Coroutine, WhatIsNackedComesAgain) {
   }
 }
 
+// The steps that asio.h numbers, with a delivery that is forgotten and an emission that dies.
+TEST(Coroutine, AnOrderlyEndHandsOutAllThatWasOpen) {
+  Service service({}, {.quiet_period = 5min, .max_hold = 1h, .leases = {.max_deliveries = 2}});
+  Consumer consumer(*service.driver, service.sums);
+  error_code end;
+  const auto work = [&]() -> asio::awaitable<void> {
+    try {
+      for (;;) {
+        auto lease = co_await consumer.async_lease(asio::use_awaitable);
+        if (lease->key == "dies") {
+          lease->Nack(1s, service.driver->lease_now());
+        } else if (lease->key != "forgotten" || lease->delivery.deliveries > 1) {
+          lease->Ack();
+        }
+      }
+    } catch (const boost::system::system_error& error) {
+      end = error.code();
+    }
+  };
+  asio::co_spawn(*service.io, work(), asio::detached);
+  for (const char* key : {"acked", "forgotten", "dies"}) service.Fold(key);
+  service.engine->Stop();
+  EXPECT_EQ(service.Fold("late"), FoldOutcome::kStopped);
+  service.sums.CloseAll();
+  service.Poll();
+  int seconds = 0;
+  for (Sizes left = service.sums.sizes(); left.ready_emissions + left.unacked_emissions > 0;
+       left = service.sums.sizes()) {
+    ASSERT_LE(++seconds, 30);  // the ttl of the lease that is forgotten
+    service.Pass(1s);
+  }
+  EXPECT_EQ(service.sums.ledger().acked, 2u);
+  EXPECT_EQ(service.sums.sizes().dead_letters, 1u);
+  EXPECT_FALSE(end);
+  service.driver->Stop();
+  service.Poll();
+  EXPECT_EQ(end, AsioError::kClosed);
+}
+
 }  // namespace
 }  // namespace pleat
