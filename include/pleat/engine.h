@@ -56,7 +56,7 @@ struct EngineOptions {
   // Range: 1 to 4,096. Default: 16.
   int partitions = 16;
 
-  // The meaning of stamps; see Axis.
+  // The meaning of stamps: when an event arrived (arrival time), or when it happened (event time).
   Axis axis = Axis::kArrival;
 
   // How far the watermark trails the largest stamp.
@@ -92,8 +92,8 @@ struct EngineOptions {
 // Your functions that run inside a call (folding, copying and destroying a state, rules) run under
 // a lock.
 // REQUIRES: they call no engine, neither this one nor another, and destroy none. From there, calls
-// that answer an outcome answer kWouldDeadlock. All others do nothing; those that answer whether
-// all is done answer true.
+// that answer an outcome answer kWouldDeadlock. All others do nothing, unless their comment says
+// more; those that answer whether all is done answer true.
 class PLEAT_EXPORT Engine {
  public:
   // Errors: kInvalidArgument for an option out of range, which the message names.
