@@ -271,5 +271,15 @@ TEST(PartitionRanges, ABatchIsFoldedInTheRangeOnly) {
   EXPECT_EQ(folder.ledger().opened, 100);
 }
 
+TEST(PartitionRanges, AnEventElsewhereMovesTimeAndNothingElse) {
+  auto engine = *Engine::Open({.partitions = 2, .axis = Axis::kEvent});
+  Folder<Number, Values> folder(*engine, "n", {.quiet_period = 1s, .max_hold = kForever});
+  const std::vector<KeyedEvent<Number>> events = {{"a", kT0, {1}}};
+  const auto other = PartitionRange::One(1 - PartitionOf("a", 2));
+  EXPECT_EQ(folder.FoldBatch(events, {}, other).elsewhere, 1);
+  EXPECT_EQ(engine->now(), kT0);
+  EXPECT_EQ(folder.ledger(), Ledger{});
+}
+
 }  // namespace
 }  // namespace pleat

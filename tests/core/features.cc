@@ -64,6 +64,9 @@ void Features::Open(const FolderOptions& options, EngineOptions engine, const Ti
   // What each partition has to itself: its share of the limits, and what it has learned.
   const bool limited = options.limits.max_groups != unlimited.limits.max_groups ||
                        options.limits.max_bytes != unlimited.limits.max_bytes ||
+                       options.limits.max_backlog != unlimited.limits.max_backlog ||
+                       options.leases.max_leased != unlimited.leases.max_leased ||
+                       options.leases.max_dead_letters != unlimited.leases.max_dead_letters ||
                        options.quiet_floor != unlimited.quiet_floor;
   for (const auto& [batches, partitions] : {std::pair(false, 1), {true, 1}, {true, 7}}) {
     if (limited && partitions > 1) continue;
@@ -79,7 +82,7 @@ void Features::OpenModel(const FolderOptions& options, const EngineOptions& engi
                          const TickRules& rules) {
   rules_ = rules;
   model_.reset();
-  popped_of_model_.clear();
+  popped_of_model_ = {};
   if (options.limits.max_bytes != FolderOptions{}.limits.max_bytes) return;
   const auto values = [](const ModelRules::Events& events) {
     return Values{{events.begin(), events.end()}};
@@ -109,9 +112,6 @@ EventMarks Features::MarksOf(std::string_view key, const Tick& tick) const {
   return marks;
 }
 
-void Features::TearDown() { Finish(); }
-
-// Whatever a test leaves behind goes when time does.
 void Features::Finish() {
   if (sides_.empty()) return;
   Advance(24h * 1000);
@@ -121,7 +121,15 @@ void Features::Finish() {
   for (const Side& side : sides_) EXPECT_EQ(side.folder->sizes(), Sizes{});
 }
 
-std::vector<FoldOutcome> Features::Fold(Side& side, const std::vector<KeyedEvent<Tick>>& events) {
+namespace {
+
+void AddWord(std::string& words, FoldOutcome outcome) {
+  words.append(words.empty() ? "" : " ").append(OutcomeName(outcome));
+}
+
+}  // namespace
+
+std::string Features::FoldInto(Side& side, const std::vector<KeyedEvent<Tick>>& events) {
   std::vector<FoldOutcome> outcomes(events.size());
   if (side.batches) {
     FoldCounts counts;
@@ -132,36 +140,29 @@ std::vector<FoldOutcome> Features::Fold(Side& side, const std::vector<KeyedEvent
     for (size_t i = 0; i < events.size(); ++i)
       outcomes[i] = side.folder->Fold(events[i].key, events[i].event, events[i].at);
   }
-  return outcomes;
+  std::string words;
+  for (FoldOutcome outcome : outcomes) AddWord(words, outcome);
+  return words;
 }
 
-std::string Features::Fold(std::initializer_list<Given> events) {
-  std::vector<KeyedEvent<Tick>> keyed;
-  for (const Given& given : events)
-    keyed.push_back({given.key, kT0 + given.at, {given.value, given.marks}});
-  std::vector<std::string> answers;
-  for (Side& side : sides_) {
-    std::string& words = answers.emplace_back();
-    for (FoldOutcome outcome : Fold(side, keyed))
-      words.append(words.empty() ? "" : " ").append(OutcomeName(outcome));
-    EXPECT_EQ(words, answers[0]) << side.engine->partitions() << " partitions, in a batch";
-  }
-  FoldIntoModel(keyed, answers[0]);
-  Compare();
-  return answers[0];
-}
-
-void Features::FoldIntoModel(const std::vector<KeyedEvent<Tick>>& events,
-                             const std::string& answer) {
+std::string Features::FoldInto(FoldModel& model,
+                               const std::vector<KeyedEvent<Tick>>& events) const {
   std::string words;
   for (const KeyedEvent<Tick>& event : events) {
-    if (event.key.size() > kKeyBytesMax) model_.reset();
-    if (!model_) return;
-    const FoldOutcome outcome = model_->Fold(event.key, static_cast<uint64_t>(event.event.value),
-                                             event.at, MarksOf(event.key, event.event));
-    words.append(words.empty() ? "" : " ").append(OutcomeName(outcome));
+    AddWord(words, model.Fold(event.key, static_cast<uint64_t>(event.event.value), event.at,
+                              MarksOf(event.key, event.event)));
   }
-  EXPECT_EQ(words, answer) << "the model";
+  return words;
+}
+
+std::string Features::Fold(std::span<const Given> events) {
+  std::vector<KeyedEvent<Tick>> keyed;
+  for (const Given& given : events) {
+    keyed.push_back({given.key, kT0 + given.at, {given.value, given.marks}});
+    if (given.key.size() > kKeyBytesMax) model_.reset();
+  }
+  return Agreed([&](Side& side) { return FoldInto(side, keyed); },
+                [&](FoldModel& model) { return FoldInto(model, keyed); });
 }
 
 void Features::Advance(Duration after) {
@@ -177,29 +178,13 @@ void Features::AdvanceOnly(Duration after) {
 }
 
 bool Features::Flush(std::string_view key) {
-  std::vector<bool> answers;
-  for (Side& side : sides_) {
-    answers.push_back(side.folder->Flush(key));
-    EXPECT_EQ(answers.back(), answers[0]);
-  }
-  if (model_) {
-    EXPECT_EQ(model_->Flush(key), answers[0]);
-  }
-  Compare();
-  return answers[0];
+  return Agreed([&](Side& side) { return side.folder->Flush(key); },
+                [&](FoldModel& model) { return model.Flush(key); });
 }
 
 bool Features::Cancel(std::string_view key) {
-  std::vector<bool> answers;
-  for (Side& side : sides_) {
-    answers.push_back(side.folder->Cancel(key));
-    EXPECT_EQ(answers.back(), answers[0]);
-  }
-  if (model_) {
-    EXPECT_EQ(model_->Cancel(key), answers[0]);
-  }
-  Compare();
-  return answers[0];
+  return Agreed([&](Side& side) { return side.folder->Cancel(key); },
+                [&](FoldModel& model) { return model.Cancel(key); });
 }
 
 void Features::CloseAll() {
@@ -214,27 +199,26 @@ void Features::Stop() {
 }
 
 std::optional<std::vector<int>> Features::Peek(std::string_view key) {
-  std::vector<std::optional<std::vector<int>>> answers;
-  for (const Side& side : sides_) {
-    const auto group = side.folder->Peek(key);
-    answers.push_back(group ? std::optional(group->state.all) : std::nullopt);
-    EXPECT_EQ(answers.back(), answers[0]);
-  }
-  if (model_) {
-    const ModelGroup* group = model_->Peek(key);
-    EXPECT_EQ(group != nullptr, answers[0].has_value());
-    if (group != nullptr) {
-      EXPECT_TRUE(std::ranges::equal(group->events, *answers[0]));
-    }
-  }
-  return answers[0];
+  using Answer = std::optional<std::vector<int>>;
+  return Agreed(
+      [&](Side& side) {
+        const auto group = side.folder->Peek(key);
+        return group ? Answer(group->state.all) : std::nullopt;
+      },
+      [&](FoldModel& model) {
+        const ModelGroup* group = model.Peek(key);
+        return group ? Answer(std::in_place, group->events.begin(), group->events.end())
+                     : std::nullopt;
+      });
 }
 
-namespace {
-
-// An emission of the folder or of the model in one line; `corrects` is empty if it corrects nothing.
+// An emission of a folder or of the model in one line.
 template <class Emission, class Events>
-std::string Show(const Emission& e, const Events& events, const std::string& corrects) {
+std::string Features::Show(const Emission& e, const Events& events, Popped& popped) const {
+  const auto name = [](EmissionId id) { return std::pair(id.partition, id.generation); };
+  if (!ids_have_gaps_) {
+    EXPECT_EQ(e.id.generation, popped.generations[e.id.partition]++);
+  }
   std::string line = e.key + " [";
   for (const auto event : events) {
     line.append(line.back() == '[' ? "" : " ").append(std::to_string(static_cast<int>(event)));
@@ -243,56 +227,36 @@ std::string Show(const Emission& e, const Events& events, const std::string& cor
   for (EngineTime t : {e.first, e.last, e.closed}) line += " " + ShowTime(t);
   if (e.revision != 1 || e.partial) line += " r" + std::to_string(e.revision);
   if (e.partial) line += "+";
-  return corrects.empty() ? line : line + " corrects " + corrects;
-}
-
-}  // namespace
-
-std::vector<std::string> Features::Pop(Side& side, size_t max) {
-  std::vector<std::string> out;
-  for (const Emission<Values>& e : side.folder->Pop(max)) {
-    EXPECT_EQ(e.count, e.state.all.size());
-    EXPECT_EQ(e.id.partition, static_cast<uint32_t>(PartitionOf(e.key, side.engine->partitions())));
-    EXPECT_EQ(e.id.generation, side.generations[e.id.partition]++);
-    EXPECT_EQ(e.partial, e.reason == Reason::kLeading || e.reason == Reason::kPartial);
-
-    std::string corrects;
-    if (e.corrects) {
-      const auto it = side.popped.find({e.corrects->partition, e.corrects->generation});
-      corrects = it == side.popped.end() ? "unpopped" : std::to_string(it->second);
-    }
-    out.push_back(Show(e, e.state.all, corrects));
-    side.popped.emplace(std::pair(e.id.partition, e.id.generation), side.popped.size());
+  if (e.corrects) {
+    const auto it = popped.numbers.find(name(*e.corrects));
+    line += " corrects ";
+    line += it == popped.numbers.end() ? "unpopped" : std::to_string(it->second);
   }
-  return out;
-}
-
-std::vector<std::string> Features::PopModel(size_t max) {
-  std::vector<std::string> out;
-  for (const ModelGroup& e : model_->Pop(max)) {
-    EXPECT_EQ(e.id.generation, popped_of_model_.size());
-    std::string corrects;
-    if (e.corrects) {
-      const auto it = popped_of_model_.find(e.corrects->generation);
-      corrects = it == popped_of_model_.end() ? "unpopped" : std::to_string(it->second);
-    }
-    out.push_back(Show(e, e.events, corrects));
-    popped_of_model_.emplace(e.id.generation, popped_of_model_.size());
-  }
-  return out;
+  popped.numbers.emplace(name(e.id), popped.numbers.size());
+  return line;
 }
 
 std::vector<std::string> Features::Pop(size_t max) {
-  std::vector<std::vector<std::string>> answers;
-  for (Side& side : sides_) {
-    answers.push_back(Pop(side, max));
-    EXPECT_EQ(answers.back(), answers[0]) << side.engine->partitions() << " partitions";
-  }
-  if (model_) {
-    EXPECT_EQ(PopModel(max), answers[0]) << "the model";
-  }
-  Compare();
-  return answers[0];
+  using Lines = std::vector<std::string>;
+  return Agreed(
+      [&](Side& side) {
+        Lines out;
+        for (const Emission<Values>& e : side.folder->Pop(max)) {
+          EXPECT_EQ(e.count, e.state.all.size());
+          EXPECT_EQ(e.id.partition,
+                    static_cast<uint32_t>(PartitionOf(e.key, side.engine->partitions())));
+          EXPECT_EQ(e.partial, e.reason == Reason::kLeading || e.reason == Reason::kPartial);
+          out.push_back(Show(e, e.state.all, side.popped));
+        }
+        return out;
+      },
+      [&](FoldModel& model) {
+        Lines out;
+        for (const ModelGroup& e : model.Pop(max)) {
+          out.push_back(Show(e, e.events, popped_of_model_));
+        }
+        return out;
+      });
 }
 
 // Groups that are due but not visited may be counted on one side and not on the other; events may not.

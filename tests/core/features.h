@@ -1,23 +1,26 @@
-// The fixture of the tests of features: three folders and the reference model, which all have to agree.
+// The fixture of the tests of features: three folders and the reference model, which all have to
+// agree.
 //
-// Every operation of a test goes to four sides: a folder that takes events singly, one that takes them in
-// batches, one that takes them in batches and has seven partitions (left out where there are limits, which are
-// divided among partitions), and the model of tests/model, which shares no code with the engine (left out where
-// there is a limit on bytes or a key is too long: these the model does not know). After every operation the
-// answers are compared and the ledgers have to add up; after every test nothing may be left, neither a group
-// nor a byte.
+// Every operation of a test goes to four sides: a folder that takes events singly, one that takes
+// them in batches, one that takes them in batches and has seven partitions, and the model of
+// tests/model, which shares no code with the engine. Where there are limits, the third is left out,
+// as limits are divided among partitions; where there is a limit on bytes or a key is too long, the
+// model is, which knows neither. After every operation the answers are compared and the ledgers have
+// to add up; after every test nothing may be left, neither a group nor a byte.
 //
-// An emission is shown in one line: key, values, reason, and in seconds since kT0 first, last and closed;
-// then, if it is not the only one of its group, its revision, with + if the group went on; then which
-// emission it corrects, counted from 0 in the order of popping. "a [1 2] quiet 0 9 19 r2".
+// An emission is shown in one line: key, values, reason, and in seconds since kT0 first, last and
+// closed; then, if it is not the only one of its group, its revision, with + if the group went on;
+// then which emission it corrects, counted from 0 in the order of popping: "a [1 2] quiet 0 9 19 r2".
 #pragma once
 
 #include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -65,10 +68,11 @@ class Features : public testing::Test {
   };
 
   void Open(const FolderOptions& options, EngineOptions engine = {}, const TickRules& rules = {});
-  void TearDown() override;
+  void TearDown() override { Finish(); }
 
   // Returns what became of each, in one word, separated by blanks.
-  std::string Fold(std::initializer_list<Given> events);
+  std::string Fold(std::initializer_list<Given> events) { return Fold(std::span(events)); }
+  std::string Fold(std::span<const Given> events);
   void Advance(Duration after);
   // Moves time, but visits nothing.
   void AdvanceOnly(Duration after);
@@ -87,34 +91,57 @@ class Features : public testing::Test {
   Engine& engine() { return *sides_[0].engine; }
   Folder<Tick, Values>& folder() { return *sides_[0].folder; }
 
- private:
+  // What a side has popped: numbers for ids, and the next generation of each partition.
+  struct Popped {
+    std::map<std::pair<uint32_t, uint64_t>, size_t> numbers = {};
+    std::map<uint32_t, uint64_t> generations = {};
+  };
   struct Side {
     bool batches;
     std::unique_ptr<Engine> engine;
     std::optional<Folder<Tick, Values>> folder;
-    std::map<std::pair<uint32_t, uint64_t>, size_t> popped = {};  // id to number
-    std::map<uint32_t, uint64_t> generations = {};                // the next one of each partition
+    Popped popped = {};
+    std::vector<LeaseToken> tokens = {};  // of deliveries 1, 2, ...
   };
 
-  void Finish();
+  // The one answer of all sides: `ask` is called with each folder's side, `ask_model` with the model.
+  template <class Ask, class AskModel>
+  auto Agreed(Ask ask, AskModel ask_model) {
+    const auto answer = ask(sides_[0]);
+    for (size_t i = 1; i < sides_.size(); ++i) {
+      EXPECT_EQ(ask(sides_[i]), answer) << sides_[i].engine->partitions() << " partitions, batches";
+    }
+    if (model_) {
+      EXPECT_EQ(ask_model(*model_), answer) << "the model";
+    }
+    Compare();
+    return answer;
+  }
+
+  // Whatever a test leaves behind goes when time does.
+  virtual void Finish();
+
+  std::vector<Side> sides_;
+  std::optional<FoldModel> model_;
+  bool ids_have_gaps_ = false;  // because not all that is emitted is popped, or not in order
+
+ private:
   void Compare();
-  std::vector<std::string> Pop(Side& side, size_t max);
-  static std::vector<FoldOutcome> Fold(Side& side, const std::vector<KeyedEvent<Tick>>& events);
+  template <class Emission, class Events>
+  std::string Show(const Emission& emission, const Events& events, Popped& popped) const;
+  static std::string FoldInto(Side& side, const std::vector<KeyedEvent<Tick>>& events);
 
   // The model's side of it.
   void OpenModel(const FolderOptions& options, const EngineOptions& engine, const TickRules& rules);
   EventMarks MarksOf(std::string_view key, const Tick& tick) const;
-  void FoldIntoModel(const std::vector<KeyedEvent<Tick>>& events, const std::string& answer);
-  std::vector<std::string> PopModel(size_t max);
+  std::string FoldInto(FoldModel& model, const std::vector<KeyedEvent<Tick>>& events) const;
 
-  std::vector<Side> sides_;
   TickRules rules_;
-  std::optional<FoldModel> model_;
-  std::map<uint64_t, size_t> popped_of_model_;  // generation to number
+  Popped popped_of_model_;
 };
 
-// kT0 is 0; whole seconds as such, others as "9999999us"; the time of an engine whose time has not moved is
-// "unmoved".
+// kT0 is 0; whole seconds as such, others as "9999999us"; the time of an engine whose time has not
+// moved is "unmoved".
 std::string ShowTime(EngineTime t);
 std::string_view OutcomeName(FoldOutcome outcome);
 

@@ -127,7 +127,7 @@ std::vector<ModelLease> DeliveryModel::Lease(size_t max, Duration ttl, Partition
     const std::optional<Number> next = Next(from, /*to_hold=*/true);
     if (!next) break;
     TakeOut(*next);
-    out.push_back(Lend(*next, std::min(ttl, options_.leases.max_age)));
+    out.push_back(Lend(*next, std::clamp(ttl, Duration{0}, options_.leases.max_age)));
   }
   MoveTime(now_);  // at the end of time they are over at once
   return out;
