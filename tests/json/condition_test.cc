@@ -9,6 +9,7 @@
 #include <pleat/json.h>
 
 #include "engine/json/condition_text.h"
+#include "tests/model/plain_condition.h"
 
 namespace pleat {
 namespace {
@@ -33,17 +34,24 @@ Condition Comparison(Kind kind, std::string path, std::string value) {
   return {kind, std::move(path), std::move(value), {}};
 }
 
-// Whether `condition` holds where the paths have these canonical values.
-bool Holds(std::string_view condition, const std::map<std::string, std::string>& values) {
+// Whether `condition` holds where the paths have these canonical values. The plain condition of the
+// model has to agree.
+bool Holds(const std::string& condition, const std::map<std::string, std::string>& values) {
   std::vector<std::string> paths;
   const ConditionPlan plan(Parsed(condition), [&](const std::string& path) {
     paths.push_back(path);
     return static_cast<int>(paths.size()) - 1;
   });
-  return plan.Holds([&](int place) -> std::string_view {
+  const bool holds = plan.Holds([&](int place) -> std::string_view {
     const auto found = values.find(paths[static_cast<size_t>(place)]);
     return found == values.end() ? std::string_view() : std::string_view(found->second);
   });
+  const auto plain_value = [&](const std::string& path) {
+    const auto found = values.find(path);
+    return found == values.end() ? PlainJson{} : ParsePlainJson(found->second).value();
+  };
+  EXPECT_EQ(Holds(ReadPlainCondition(condition), plain_value), holds) << condition;
+  return holds;
 }
 
 bool Compare(const std::string& left, std::string_view op, const std::string& right) {

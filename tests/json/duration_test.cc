@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -5,10 +6,20 @@
 #include <gtest/gtest.h>
 #include <pleat/json.h>
 
+#include "tests/support/plain_time.h"
+
 namespace pleat {
 namespace {
 
 using ::testing::HasSubstr;
+
+// The plain reader has to agree.
+absl::StatusOr<Duration> Read(const std::string& text) {
+  absl::StatusOr<Duration> duration = ParseDuration(text);
+  const std::optional<Duration> plain = ReadPlainDuration(text);
+  EXPECT_EQ(plain, duration.ok() ? std::optional(*duration) : std::nullopt) << text;
+  return duration;
+}
 
 TEST(Duration, ReadsANumberAndAUnit) {
   struct Case {
@@ -32,11 +43,11 @@ TEST(Duration, ReadsANumberAndAUnit) {
                                          {"0.00000000001157407407407407407d", 0},
                                          {"1.0000000000000000000000000d", 86'400'000'000},
                                          {"106751991d", 106751991 * int64_t{86'400'000'000}}}) {
-    absl::StatusOr<Duration> parsed = ParseDuration(c.text);
+    const absl::StatusOr<Duration> parsed = Read(c.text);
     ASSERT_TRUE(parsed.ok()) << c.text;
     EXPECT_EQ(parsed->count(), c.micros) << c.text;
   }
-  EXPECT_EQ(*ParseDuration("inf"), kForever);
+  EXPECT_EQ(*Read("inf"), kForever);
 }
 
 TEST(Duration, RefusesEverythingElse) {
@@ -44,7 +55,7 @@ TEST(Duration, RefusesEverythingElse) {
        {"",     "5",    "5x",   "s",     "-5s",  "+5s", "5 s", " 5s",   "5s ",
         "5S",   "5min", "5sec", "1h30m", "1:30", "5.s", ".5s", "5..1s", "5e3s",
         "inf ", "Inf",  "infs", "-inf",  "nan",  "00",  "0.0", "1,5s",  "5\xc2\xb5s"}) {
-    EXPECT_FALSE(ParseDuration(bad).ok()) << bad;
+    EXPECT_FALSE(Read(bad).ok()) << bad;
   }
   EXPECT_EQ(ParseDuration("5x").status().message(),
             R"("5x" is not a duration (a number and one of us, ms, s, m, h, d))");
@@ -53,9 +64,9 @@ TEST(Duration, RefusesEverythingElse) {
 TEST(Duration, OverflowIsAnError) {
   for (const char* text : {"106751992d", "9223372036854775807us", "9223372036854775808us",
                            "99999999999999999999999999999999999999999999s"}) {
-    EXPECT_THAT(std::string(ParseDuration(text).status().message()), HasSubstr("too long")) << text;
+    EXPECT_THAT(std::string(Read(text).status().message()), HasSubstr("too long")) << text;
   }
-  EXPECT_TRUE(ParseDuration("9223372036854775806us").ok());
+  EXPECT_TRUE(Read("9223372036854775806us").ok());
 }
 
 TEST(Duration, PrintsTheShortestText) {

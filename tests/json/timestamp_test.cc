@@ -1,5 +1,6 @@
 #include "engine/json/timestamp.h"
 
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -7,13 +8,18 @@
 #include <gtest/gtest.h>
 #include <pleat/json.h>
 
+#include "tests/support/plain_time.h"
+
 namespace pleat {
 namespace {
 
-// `text` read and printed again, or "bad".
+// `text` read and printed again, or "bad". The plain reader has to agree.
 std::string Reprinted(std::string_view text) {
   EngineTime at;
-  return ParseTimestamp(text, at) ? FormatTimestamp(at) : "bad";
+  const bool good = ParseTimestamp(text, at);
+  const std::optional<EngineTime> plain = ReadPlainTimestamp(std::string(text));
+  EXPECT_EQ(plain, good ? std::optional(at) : std::nullopt) << text;
+  return good ? FormatTimestamp(at) : "bad";
 }
 
 TEST(Timestamp, ReadsEverySpellingOfRfc3339) {
