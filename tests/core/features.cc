@@ -39,24 +39,6 @@ std::string ShowTime(EngineTime t) {
   return seconds == after ? std::to_string(seconds.count()) : std::to_string(after.count()) + "us";
 }
 
-std::string_view OutcomeName(FoldOutcome outcome) {
-  switch (outcome) {
-    case FoldOutcome::kOpened: return "opened";
-    case FoldOutcome::kFolded: return "folded";
-    case FoldOutcome::kLate: return "late";
-    case FoldOutcome::kFuture: return "future";
-    case FoldOutcome::kOverLimit: return "over_limit";
-    case FoldOutcome::kStopped: return "stopped";
-    case FoldOutcome::kDuplicate: return "duplicate";
-    case FoldOutcome::kConflict: return "conflict";
-    case FoldOutcome::kCorrected: return "corrected";
-    case FoldOutcome::kOverloaded: return "overloaded";
-    case FoldOutcome::kWouldDeadlock: return "would_deadlock";
-    case FoldOutcome::kElsewhere: return "elsewhere";
-  }
-  return "unknown";
-}
-
 void Features::Open(const FolderOptions& options, EngineOptions engine, const TickRules& rules) {
   Finish();
   sides_.clear();
@@ -124,7 +106,7 @@ void Features::Finish() {
 namespace {
 
 void AddWord(std::string& words, FoldOutcome outcome) {
-  words.append(words.empty() ? "" : " ").append(OutcomeName(outcome));
+  words.append(words.empty() ? "" : " ").append(NameOf(outcome));
 }
 
 }  // namespace
@@ -276,34 +258,6 @@ void Features::Compare() {
   EXPECT_TRUE(model_->ledger().Balances());
   EXPECT_EQ(events(model_->ledger()), events(sides_[0].folder->ledger())) << "the model";
   EXPECT_EQ(model_->now(), sides_[0].engine->now());
-}
-
-std::string Features::Columns() {
-  const Ledger l = ledger();
-  std::string out;
-  for (const auto& [name, count] : {
-           std::pair("events", l.events),
-           {"opened", l.opened},
-           {"folded", l.folded},
-           {"late", l.late},
-           {"future", l.future},
-           {"refused", l.refused},
-           {"duplicate", l.duplicate},
-           {"conflict", l.conflict},
-           {"corrected", l.corrected},
-           {"closed", l.closed},
-           {"cancelled", l.cancelled},
-           {"silent", l.silent},
-           {"partial", l.partial},
-           {"popped", l.popped},
-           {"open", l.open},
-           {"ready", l.ready},
-           {"late_folded", l.late_folded},
-       }) {
-    if (count != 0)
-      out.append(out.empty() ? "" : " ").append(name).append(" ").append(std::to_string(count));
-  }
-  return out;
 }
 
 }  // namespace pleat

@@ -27,6 +27,7 @@
 #include <pleat/folder.h>
 
 #include "tests/model/fold_model.h"
+#include "tests/support/show.h"
 #include "tests/support/start.h"
 
 namespace pleat {
@@ -85,7 +86,7 @@ class Features : public testing::Test {
   std::optional<std::vector<int>> Peek(std::string_view key);
 
   // The columns that are not 0, as "events 3 opened 2 folded 1".
-  std::string Columns();
+  std::string Columns() { return ShowColumns(ledger()); }
   Ledger ledger() { return sides_[0].folder->ledger(); }
   Sizes sizes() { return sides_[0].folder->sizes(); }
   Engine& engine() { return *sides_[0].engine; }
@@ -143,6 +144,5 @@ class Features : public testing::Test {
 // kT0 is 0; whole seconds as such, others as "9999999us"; the time of an engine whose time has not
 // moved is "unmoved".
 std::string ShowTime(EngineTime t);
-std::string_view OutcomeName(FoldOutcome outcome);
 
 }  // namespace pleat

@@ -163,10 +163,7 @@ class LeaseStories : public Features {
         },
         [&](FoldModel& model) { return Word(call_model(model)); });
   }
-  static std::string Word(LeaseOutcome outcome) {
-    constexpr std::string_view kWords[] = {"done", "clamped", "stale", "closed", "would_deadlock"};
-    return std::string(kWords[static_cast<size_t>(outcome)]);
-  }
+  static std::string Word(LeaseOutcome outcome) { return std::string(NameOf(outcome)); }
   static std::string Word(const Extension& extension) {
     const std::string word = Word(extension.outcome);
     return word == "stale" ? word : word + " until " + ShowTime(EngineTime(extension.until));

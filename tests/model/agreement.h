@@ -1,7 +1,6 @@
 // Whether engine and model agree so far, and if not, in what they differed first.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,6 +12,8 @@
 #include <pleat/lease.h>
 #include <pleat/outcome.h>
 #include <pleat/time.h>
+
+#include "tests/support/show.h"
 
 namespace pleat::inline v0_1 {
 
@@ -39,17 +40,8 @@ class Agreement {
   static std::string Show(EngineTime t) { return std::to_string(t.time_since_epoch().count()); }
   static std::string Show(LeaseTime t) { return Show(EngineTime(t)); }
   static std::string Show(Reason reason) { return std::string(ReasonName(reason)); }
-  static std::string Show(FoldOutcome outcome) {
-    constexpr std::array<std::string_view, kFoldOutcomes> kNames = {
-        "opened",    "folded",   "late",      "future",     "over limit",     "stopped",
-        "duplicate", "conflict", "corrected", "overloaded", "would deadlock", "elsewhere"};
-    return std::string(kNames.at(static_cast<size_t>(outcome)));
-  }
-  static std::string Show(LeaseOutcome outcome) {
-    constexpr std::array<std::string_view, 5> kNames = {"done", "clamped", "stale", "closed",
-                                                        "would deadlock"};
-    return std::string(kNames.at(static_cast<size_t>(outcome)));
-  }
+  static std::string Show(FoldOutcome outcome) { return std::string(NameOf(outcome)); }
+  static std::string Show(LeaseOutcome outcome) { return std::string(NameOf(outcome)); }
   static std::string Show(DeadReason why) {
     return why == DeadReason::kNacked ? "nacked" : "ran out";
   }

@@ -28,7 +28,6 @@ constexpr Duration kTick{10};       // also the quiet period, and what emissions
 constexpr Duration kUnseenTick{6};  // moves time, and nobody looks at what is due
 constexpr Duration kExtension{15};  // outlives one tick
 constexpr uint64_t kEpoch = 17;
-constexpr LeaseToken kNoToken{.epoch = kEpoch, .lease = 1'000'000};
 
 enum class Step {
   kFoldA,
@@ -113,117 +112,68 @@ EngineOptions SmallEngine(const Choice& choice) {
   return options;
 }
 
-// A side: the engine or the model, with the time and the deliveries. "The oldest" is the first that nobody has acked
-// or nacked yet; when there is none, the last, once more. Letters have an oldest of their own.
-class EngineSide {
+// The calls that a side makes, in the same words for engine and model.
+class EngineCalls {
  public:
-  explicit EngineSide(const Choice& choice)
+  using Token = LeaseToken;
+  static constexpr Token kNoToken{.epoch = kEpoch, .lease = 1'000'000};
+
+  explicit EngineCalls(const Choice& choice)
       : engine_(Engine::Open(SmallEngine(choice)).value()),
         folder_(*engine_, "small", choice.folder) {}
 
-  std::string Do(Step step, int digit) {
-    switch (step) {
-      case Step::kFoldA: return Number(folder_.Fold("a", digit, now_));
-      case Step::kFoldC: return Number(folder_.Fold("c", digit, now_));
-      case Step::kTime:
-        now_ += kTick;
-        engine_->Advance(now_);
-        return Number(engine_->AdvanceLeases(LeaseTime(now_)));
-      case Step::kUnseenTime:
-        now_ += kUnseenTick;
-        (void)engine_->Advance(now_, 0);
-        (void)engine_->AdvanceLeases(LeaseTime(now_), 0);
-        return "";
-      case Step::kPop: return Pop(1);
-      case Step::kLease: return Lease();
-      case Step::kAck: return Number(folder_.Ack(Oldest(/*is_over=*/true)));
-      case Step::kNack: return Number(folder_.Nack(Oldest(/*is_over=*/true)));
-      case Step::kExtend:
-        return Line(folder_.Extend(Oldest(/*is_over=*/false), kExtension, LeaseTime(now_)));
-      case Step::kCancelA: return Number(folder_.Cancel("a"));
-      case Step::kRetry: return Number(folder_.RetryDeadLetter(OldestLetter()));
-      case Step::kDrop: return Number(folder_.DropDeadLetter(OldestLetter()));
-    }
-    return "";
+  FoldOutcome Fold(std::string_view key, int digit, EngineTime at) {
+    return folder_.Fold(key, digit, at);
   }
-
-  std::string Pop(size_t max) {
-    std::string said;
-    for (const Emission<Digits>& emission : folder_.Pop(max)) said += Line(emission);
-    return said;
+  bool MoveTime(EngineTime now) {
+    engine_->Advance(now);
+    return engine_->AdvanceLeases(LeaseTime(now));
   }
-
-  Ledger ledger() const { return folder_.ledger(); }
+  void MoveTimeUnseen(EngineTime now) {
+    (void)engine_->Advance(now, 0);
+    (void)engine_->AdvanceLeases(LeaseTime(now), 0);
+  }
+  auto Lease(LeaseTime now) { return folder_.Lease(1, kTick, now); }
+  static Token TokenOf(const Leased<Digits>& lease) { return lease.delivery.token; }
+  static std::string LineOf(const Leased<Digits>& lease) {
+    return Line(lease) + 'x' + std::to_string(lease.delivery.deliveries);
+  }
+  Extension Extend(Token token, LeaseTime now) { return folder_.Extend(token, kExtension, now); }
+  Folder<int, Digits>& side() { return folder_; }
+  const Folder<int, Digits>& side() const { return folder_; }
 
  private:
-  std::string Lease() {
-    std::string said;
-    for (const Leased<Digits>& lease : folder_.Lease(1, kTick, LeaseTime(now_))) {
-      tokens_.push_back(lease.delivery.token);
-      said += Line(lease) + 'x' + std::to_string(lease.delivery.deliveries);
-    }
-    return said;
-  }
-
-  LeaseToken Oldest(bool is_over) {
-    if (tokens_.empty()) return kNoToken;
-    if (over_ == tokens_.size()) return tokens_.back();
-    const LeaseToken oldest = tokens_[over_];
-    if (is_over) ++over_;
-    return oldest;
-  }
-
-  LeaseToken OldestLetter() { return letters_ < tokens_.size() ? tokens_[letters_++] : kNoToken; }
-
   std::unique_ptr<Engine> engine_;
   Folder<int, Digits> folder_;
-  EngineTime now_;
-  std::vector<LeaseToken> tokens_;
-  size_t over_ = 0;     // of them
-  size_t letters_ = 0;  // of them: retried or dropped
 };
 
-// Plain data: a copy goes on by itself.
-class ModelSide {
+class ModelCalls {
  public:
-  explicit ModelSide(const Choice& choice)
+  using Token = uint64_t;
+  static constexpr Token kNoToken = 0;
+
+  explicit ModelCalls(const Choice& choice)
       : model_(SmallEngine(choice), choice.folder, RulesOf(choice.partitions)) {}
 
-  std::string Do(Step step, int digit) {
-    const auto event = static_cast<uint64_t>(digit);
-    switch (step) {
-      case Step::kFoldA: return Number(model_.Fold("a", event, now_));
-      case Step::kFoldC: return Number(model_.Fold("c", event, now_));
-      case Step::kTime:
-        now_ += kTick;
-        model_.Advance(now_);
-        model_.AdvanceLeases(LeaseTime(now_));
-        return Number(true);
-      case Step::kUnseenTime:
-        now_ += kUnseenTick;
-        model_.Advance(now_);
-        model_.AdvanceLeases(LeaseTime(now_));
-        return "";
-      case Step::kPop: return Pop(1);
-      case Step::kLease: return Lease();
-      case Step::kAck: return Number(model_.Ack(Oldest(/*is_over=*/true)));
-      case Step::kNack: return Number(model_.Nack(Oldest(/*is_over=*/true)));
-      case Step::kExtend:
-        return Line(model_.Extend(Oldest(/*is_over=*/false), kExtension, LeaseTime(now_)));
-      case Step::kCancelA: return Number(model_.Cancel("a"));
-      case Step::kRetry: return Number(model_.RetryDeadLetter(OldestLetter()));
-      case Step::kDrop: return Number(model_.DropDeadLetter(OldestLetter()));
-    }
-    return "";
+  FoldOutcome Fold(std::string_view key, int digit, EngineTime at) {
+    return model_.Fold(key, static_cast<uint64_t>(digit), at);
   }
-
-  std::string Pop(size_t max) {
-    std::string said;
-    for (const ModelGroup& emission : model_.Pop(max)) said += Line(emission);
-    return said;
+  bool MoveTime(EngineTime now) {
+    MoveTimeUnseen(now);
+    return true;
   }
-
-  Ledger ledger() const { return model_.ledger(); }
+  void MoveTimeUnseen(EngineTime now) {
+    model_.Advance(now);
+    model_.AdvanceLeases(LeaseTime(now));
+  }
+  auto Lease(LeaseTime now) { return model_.Lease(1, kTick, {}, now); }
+  static Token TokenOf(const ModelLease& lease) { return lease.delivery; }
+  static std::string LineOf(const ModelLease& lease) {
+    return Line(lease.emission) + 'x' + std::to_string(lease.deliveries);
+  }
+  Extension Extend(Token token, LeaseTime now) { return model_.Extend(token, kExtension, now); }
+  FoldModel& side() { return model_; }
+  const FoldModel& side() const { return model_; }
 
  private:
   static ModelRules RulesOf(int partitions) {
@@ -232,31 +182,73 @@ class ModelSide {
     return rules;
   }
 
+  FoldModel model_;
+};
+
+// Engine or model, with the time and the deliveries. "The oldest" is the first that nobody has acked
+// or nacked yet; when there is none, the last, once more. Letters have an oldest of their own. The
+// model's side is plain data: a copy goes on by itself.
+template <class Calls>
+class Side {
+ public:
+  explicit Side(const Choice& choice) : calls_(choice) {}
+
+  std::string Do(Step step, int digit) {
+    switch (step) {
+      case Step::kFoldA: return Number(calls_.Fold("a", digit, now_));
+      case Step::kFoldC: return Number(calls_.Fold("c", digit, now_));
+      case Step::kTime: return Number(calls_.MoveTime(now_ += kTick));
+      case Step::kUnseenTime: calls_.MoveTimeUnseen(now_ += kUnseenTick); return "";
+      case Step::kPop: return Pop(1);
+      case Step::kLease: return Lease();
+      case Step::kAck: return Number(calls_.side().Ack(Oldest(/*is_over=*/true)));
+      case Step::kNack: return Number(calls_.side().Nack(Oldest(/*is_over=*/true)));
+      case Step::kExtend: return Line(calls_.Extend(Oldest(/*is_over=*/false), LeaseTime(now_)));
+      case Step::kCancelA: return Number(calls_.side().Cancel("a"));
+      case Step::kRetry: return Number(calls_.side().RetryDeadLetter(OldestLetter()));
+      case Step::kDrop: return Number(calls_.side().DropDeadLetter(OldestLetter()));
+    }
+    return "";
+  }
+
+  std::string Pop(size_t max) {
+    std::string said;
+    for (const auto& emission : calls_.side().Pop(max)) said += Line(emission);
+    return said;
+  }
+
+  Ledger ledger() const { return calls_.side().ledger(); }
+
+ private:
+  using Token = typename Calls::Token;
+
   std::string Lease() {
     std::string said;
-    for (const ModelLease& lease : model_.Lease(1, kTick, {}, LeaseTime(now_))) {
-      deliveries_.push_back(lease.delivery);
-      said += Line(lease.emission) + 'x' + std::to_string(lease.deliveries);
+    for (const auto& lease : calls_.Lease(LeaseTime(now_))) {
+      tokens_.push_back(Calls::TokenOf(lease));
+      said += Calls::LineOf(lease);
     }
     return said;
   }
 
-  uint64_t Oldest(bool is_over) {
-    if (deliveries_.empty()) return 0;
-    if (over_ == deliveries_.size()) return deliveries_.back();
-    const uint64_t oldest = deliveries_[over_];
+  Token Oldest(bool is_over) {
+    if (tokens_.empty()) return Calls::kNoToken;
+    if (over_ == tokens_.size()) return tokens_.back();
+    const Token oldest = tokens_[over_];
     if (is_over) ++over_;
     return oldest;
   }
 
-  uint64_t OldestLetter() { return letters_ < deliveries_.size() ? deliveries_[letters_++] : 0; }
+  Token OldestLetter() { return letters_ < tokens_.size() ? tokens_[letters_++] : Calls::kNoToken; }
 
-  FoldModel model_;
+  Calls calls_;
   EngineTime now_;
-  std::vector<uint64_t> deliveries_;
+  std::vector<Token> tokens_;
   size_t over_ = 0;     // of them
   size_t letters_ = 0;  // of them: retried or dropped
 };
+using EngineSide = Side<EngineCalls>;
+using ModelSide = Side<ModelCalls>;
 
 // The model goes through the tree of all sequences, each node once; the engine, which cannot be copied, through each
 // sequence from its beginning.

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <map>
 #include <random>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -19,6 +18,7 @@
 
 #include "tests/model/ndjson_model.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/show.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -330,17 +330,7 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
   }
   out.model.engine.lateness = spec.event.lateness;
   out.model.engine.future_limit = spec.event.future_limit;
-  out.model.folder = {
-      .quiet_period = spec.folder.quiet_period,
-      .quiet_floor = spec.folder.quiet_floor,
-      .max_hold = spec.folder.max_hold,
-      .max_events = spec.folder.max_events,
-      .max_group_bytes = spec.folder.max_group_bytes,
-      .edge = spec.folder.edge,
-      .partial_every = spec.folder.partial_every,
-      .late = {.accept_limit = spec.folder.late.accept_limit, .on_late = spec.folder.late.on_late},
-      .limits = {.max_groups = spec.folder.limits.max_groups,
-                 .on_limit = spec.folder.limits.on_limit}};
+  out.model.folder = spec.folder;
   out.model.drop_at_end = draw.Chance(20);
 }
 
@@ -358,17 +348,6 @@ std::string Flags(const FoldSpec& spec) {
   std::string out;
   for (const auto& [name, text] : OptionsOf(spec)) out += "--" + name + " '" + text + "' ";
   return out;
-}
-
-std::string Columns(const Ledger& of) {
-  std::ostringstream out;
-  out << "events " << of.events << " opened " << of.opened << " folded " << of.folded << " late "
-      << of.late << " future " << of.future << " refused " << of.refused << " duplicate "
-      << of.duplicate << " conflict " << of.conflict << " corrected " << of.corrected << " closed "
-      << of.closed << " cancelled " << of.cancelled << " silent " << of.silent << " partial "
-      << of.partial << " popped " << of.popped << " open " << of.open << " ready " << of.ready
-      << " late_folded " << of.late_folded;
-  return out.str();
 }
 
 // Some lines are folded one by one, others many at a time.
@@ -406,7 +385,7 @@ class Seen {
     for (const uint64_t column : {all.late, all.future, all.refused, all.duplicate, all.conflict,
                                   all.corrected, all.cancelled, all.silent, all.partial, all.open,
                                   all.late_folded, control_, mismatched_}) {
-      EXPECT_GT(column, 0u) << Columns(all);
+      EXPECT_GT(column, 0u) << ShowColumns(all);
     }
   }
 
@@ -452,7 +431,7 @@ TEST(RandomLines, FoldToTheSameBytesAsInTheModel) {
     folder.Pop(SIZE_MAX, out);
     model.End(expected);
     ASSERT_EQ(out, expected);
-    ASSERT_EQ(Columns(folder.ledger()), Columns(model.ledger()));
+    ASSERT_EQ(ShowColumns(folder.ledger()), ShowColumns(model.ledger()));
     ASSERT_TRUE(model.ledger().Balances());
     const LineCounts counts = folder.counts();
     const PlainJson stats = ParsePlainJson(model.Stats()).value();

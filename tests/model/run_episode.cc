@@ -15,9 +15,16 @@
 #include "tests/model/episode.h"
 #include "tests/model/fold_model.h"
 #include "tests/support/check_whole.h"
+#include "tests/support/show.h"
 
 namespace pleat::inline v0_1 {
 namespace {
+
+// The columns that change when groups that are due are visited, or emissions that come back.
+constexpr std::array kOfClosing = {&Ledger::closed, &Ledger::silent, &Ledger::partial,
+                                   &Ledger::open};
+constexpr std::array kOfReturns = {&Ledger::ran_out, &Ledger::ready, &Ledger::unacked,
+                                   &Ledger::dead, &Ledger::dropped};
 
 // The rules, said once for both sides.
 bool Condition(const Config& config, const Chain& chain) {
@@ -262,35 +269,15 @@ class Episode {
     Expect("time", engine_->now(), model_.now());
     const Ledger ledger = folder_.ledger();
     const Ledger expected = model_.ledger();
-    Expect("ledger.events", ledger.events, expected.events);
-    Expect("ledger.opened", ledger.opened, expected.opened);
-    Expect("ledger.folded", ledger.folded, expected.folded);
-    Expect("ledger.late", ledger.late, expected.late);
-    Expect("ledger.future", ledger.future, expected.future);
-    Expect("ledger.refused", ledger.refused, expected.refused);
-    Expect("ledger.overloaded", ledger.overloaded, expected.overloaded);
-    Expect("ledger.duplicate", ledger.duplicate, expected.duplicate);
-    Expect("ledger.conflict", ledger.conflict, expected.conflict);
-    Expect("ledger.corrected", ledger.corrected, expected.corrected);
-    Expect("ledger.cancelled", ledger.cancelled, expected.cancelled);
-    Expect("ledger.popped", ledger.popped, expected.popped);
-    Expect("ledger.acked", ledger.acked, expected.acked);
-    Expect("ledger.nacked", ledger.nacked, expected.nacked);
-    Expect("ledger.deliveries", ledger.deliveries, expected.deliveries);
-    Expect("ledger.late_folded", ledger.late_folded, expected.late_folded);
-    const bool settled = model_.now() == settled_at_;
-    if (settled) {
-      Expect("ledger.closed", ledger.closed, expected.closed);
-      Expect("ledger.silent", ledger.silent, expected.silent);
-      Expect("ledger.partial", ledger.partial, expected.partial);
-      Expect("ledger.open", ledger.open, expected.open);
-    }
-    if (settled && LeasesAreSettled()) {
-      Expect("ledger.ran_out", ledger.ran_out, expected.ran_out);
-      Expect("ledger.ready", ledger.ready, expected.ready);
-      Expect("ledger.unacked", ledger.unacked, expected.unacked);
-      Expect("ledger.dead", ledger.dead, expected.dead);
-      Expect("ledger.dropped", ledger.dropped, expected.dropped);
+    const bool closed = model_.now() == settled_at_;
+    const bool returned = closed && LeasesAreSettled();
+    for (const auto& [name, count] : kColumns) {
+      const auto is_of = [count = count](auto columns) {
+        return std::ranges::count(columns, count) > 0;
+      };
+      if (is_of(kOfClosing) && !closed) continue;
+      if (is_of(kOfReturns) && !returned) continue;
+      Expect("ledger." + std::string(name), ledger.*count, expected.*count);
     }
     CheckWhole(folder_.any());
     Expect<uint64_t>("whether the ledger balances", ledger.Balances(), true);
