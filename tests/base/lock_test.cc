@@ -11,24 +11,6 @@
 namespace pleat {
 namespace {
 
-TEST(Lock, LetsOneThreadInAtATime) {
-  constexpr int kThreads = 8;
-  constexpr int kRounds = 20'000;
-  Lock lock;
-  int64_t counter = 0;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&] {
-      for (int round = 0; round < kRounds; ++round) {
-        LockGuard guard(lock);
-        ++counter;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(counter, int64_t{kThreads} * kRounds);
-}
-
 TEST(Lock, TryLockFailsWhileItIsHeld) {
   Lock lock;
   // Plain branches: Clang's analysis does not see through ASSERT_TRUE.

@@ -61,28 +61,39 @@ TEST(Reentrance, AFoldFunctionThatCallsTheEngineIsToldSo) {
   EXPECT_TRUE(ledger.Balances());
 }
 
-// C9.
-TEST(Closing, WhatIsCalledAfterTheEngineIsGoneSaysSo) {
-  auto engine = *Engine::Open({.partitions = 2});
-  Folder<Number, Values> folder(*engine, "n",
-                                {.quiet_period = 1s, .max_hold = kForever, .max_events = 1});
-  folder.Fold("a", {1}, kT0);
-  auto lease = folder.Lease(1, 1min, LeaseTime(kT0));
-  ASSERT_THAT(lease, SizeIs(1));
-  EXPECT_FALSE(folder.any().closed());
-  engine.reset();
+// The answers of a folder that is closed, or whose engine is gone. `lease` is one of its own.
+void ExpectClosed(Folder<Number, Values> folder, Leased<Values>& lease) {
   EXPECT_TRUE(folder.any().closed());
   EXPECT_EQ(folder.Fold("a", {1}, kT0), FoldOutcome::kStopped);
   const std::vector<KeyedEvent<Number>> events(10, {.key = "a", .at = kT0, .event = {1}});
   EXPECT_EQ(folder.FoldBatch(events).stopped, 10);
-  EXPECT_EQ(lease[0].Ack(), LeaseOutcome::kClosed);
+  EXPECT_EQ(lease.Ack(), LeaseOutcome::kClosed);
   EXPECT_THAT(folder.Pop(10), IsEmpty());
   EXPECT_THAT(folder.Lease(10, 1s, LeaseTime(kT0)), IsEmpty());
-  EXPECT_FALSE(folder.Flush("a"));
-  EXPECT_FALSE(folder.Cancel("a"));
-  EXPECT_FALSE(folder.Peek("a"));
+  EXPECT_FALSE(folder.Flush("b"));
+  EXPECT_FALSE(folder.Cancel("b"));
+  EXPECT_FALSE(folder.Peek("b"));
+  ScanCursor cursor;
+  std::vector<OpenGroup<Values>> groups;
+  EXPECT_FALSE(folder.Scan(cursor, 10, groups));
+  EXPECT_THAT(groups, IsEmpty());
   folder.CloseAll();
+  folder.Close();
   EXPECT_EQ(folder.ledger(), Ledger{});
+}
+
+// C9.
+TEST(Closing, WhatIsCalledAfterTheEngineIsGoneSaysSo) {
+  auto engine = *Engine::Open({.partitions = 2});
+  Folder<Number, Values> folder(*engine, "n",
+                                {.quiet_period = 1s, .max_hold = kForever, .max_events = 2});
+  for (int i = 0; i < 2; ++i) folder.Fold("a", {i}, kT0);
+  folder.Fold("b", {1}, kT0);
+  auto lease = folder.Lease(1, 1min, LeaseTime(kT0));
+  ASSERT_THAT(lease, SizeIs(1));
+  EXPECT_FALSE(folder.any().closed());
+  engine.reset();
+  ExpectClosed(folder, lease[0]);
 }
 
 // What the engine answers when it is gone, while the engine goes on.
@@ -102,22 +113,7 @@ TEST(Closing, WhatIsCalledOnAClosedFolderSaysSo) {
   folder.Close();
   EXPECT_TRUE(handle.any().closed());
   EXPECT_FALSE(other.any().closed());
-  EXPECT_EQ(folder.Fold("a", {1}, kT0), FoldOutcome::kStopped);
-  const std::vector<KeyedEvent<Number>> events(10, {.key = "a", .at = kT0, .event = {1}});
-  EXPECT_EQ(folder.FoldBatch(events).stopped, 10);
-  EXPECT_EQ(lease[0].Ack(), LeaseOutcome::kClosed);
-  EXPECT_THAT(folder.Pop(10), IsEmpty());
-  EXPECT_THAT(folder.Lease(10, 1s, LeaseTime(kT0)), IsEmpty());
-  EXPECT_FALSE(folder.Flush("b"));
-  EXPECT_FALSE(folder.Cancel("b"));
-  EXPECT_FALSE(folder.Peek("b"));
-  ScanCursor cursor;
-  std::vector<OpenGroup<Values>> groups;
-  EXPECT_FALSE(folder.Scan(cursor, 10, groups));
-  EXPECT_THAT(groups, IsEmpty());
-  folder.CloseAll();
-  folder.Close();
-  EXPECT_EQ(folder.ledger(), Ledger{});
+  ExpectClosed(folder, lease[0]);
 
   EXPECT_EQ(engine->NextDeadline(), kT0 + 1min + 1s);  // the other's alone
   engine->Advance(kT0 + 1h);
@@ -200,30 +196,6 @@ TEST(Closing, FoldersAreOpenedAndClosedWhileOthersUseThem) {
     }
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(folder.sizes(), Sizes{});
-  }
-}
-
-TEST(Closing, CallsUnderWayAreWaitedFor) {
-  for (int round = 0; round < 20; ++round) {
-    auto engine = *Engine::Open({.partitions = 2});
-    Folder<Number, Values> folder(*engine, "n",
-                                  {.quiet_period = 1s, .max_hold = kForever, .max_events = 2});
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t) {
-      threads.emplace_back([&folder, t] {
-        std::vector<KeyedEvent<Number>> events(20, {.key = "x", .at = kT0, .event = {t}});
-        for (int i = 0;; ++i) {
-          const std::string key = "k" + std::to_string(i % 50);
-          if (folder.Fold(key, {i}, kT0) == FoldOutcome::kStopped) return;
-          folder.FoldBatch(events);
-          for (auto& lease : folder.Lease(3, 1min, LeaseTime(kT0))) lease.Ack();
-          (void)folder.Pop(3);
-        }
-      });
-    }
-    while (folder.ledger().popped < 100) std::this_thread::yield();
-    engine.reset();
-    for (std::thread& thread : threads) thread.join();
   }
 }
 

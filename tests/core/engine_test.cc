@@ -79,28 +79,5 @@ TEST(Engine, BudgetStopsAdvanceAndTheNextCallResumes) {
   EXPECT_EQ(folder.sizes().ready_emissions, 100u);
 }
 
-TEST(Engine, WhatIsDueButNotClosedYetIsOutOfReach) {
-  auto engine = *Engine::Open({.partitions = 1});
-  Folder<Event, Nothing> folder(*engine, "f", {.quiet_period = 10s, .max_hold = kForever});
-  for (int i = 0; i < 100; ++i) folder.Fold("key" + std::to_string(i), {}, kT0);
-  ASSERT_FALSE(engine->Advance(kT0 + 1min, 1));
-  EXPECT_EQ(folder.Peek("key50"), std::nullopt);
-  EXPECT_FALSE(folder.Flush("key50"));
-  EXPECT_FALSE(folder.Cancel("key50"));
-  EXPECT_EQ(folder.Fold("key50", {}, kT0 + 1min), FoldOutcome::kOpened);
-  EXPECT_EQ(folder.Pop(1000).size(), 100u);
-}
-
-TEST(Engine, StoppedAnswersStoppedAndKeepsWhatClosed) {
-  auto engine = *Engine::Open({});
-  Folder<Event, Nothing> folder(*engine, "f", {.quiet_period = 10s, .max_hold = kForever});
-  folder.Fold("a", {}, kT0);
-  engine->Advance(kT0 + 10s);
-  engine->Stop();
-  EXPECT_EQ(folder.Fold("b", {}, kT0 + 11s), FoldOutcome::kStopped);
-  EXPECT_EQ(folder.Pop(10).size(), 1u);
-  EXPECT_EQ(folder.ledger().events, 1u);
-}
-
 }  // namespace
 }  // namespace pleat

@@ -124,6 +124,12 @@ TEST_F(Features, OpenNamesTheOptionThatIsOutOfRange) {
   EXPECT_THAT(error([](O& o) { o.quiet_period = 0s; }), HasSubstr("quiet_period"));
   EXPECT_THAT(error([](O& o) { o.quiet_period = -1us; }), HasSubstr("quiet_period"));
   EXPECT_THAT(error([](O& o) { o.max_hold = 0s; }), HasSubstr("max_hold"));
+  EXPECT_THAT(error([](O& o) { o.max_hold = -1s; }), HasSubstr("max_hold"));
+  for (const Duration floor : {Duration{-1}, Duration{1s}, Duration{2s}}) {
+    EXPECT_THAT(error([&](O& o) { o.quiet_floor = floor; }), HasSubstr("quiet_floor"));
+  }
+  EXPECT_THAT(error([](O& o) { o.quiet_period = kForever, o.quiet_floor = 1s; }),
+              HasSubstr("quiet_floor"));
   EXPECT_THAT(error([](O& o) { o.max_events = 0; }), HasSubstr("max_events"));
   EXPECT_THAT(error([](O& o) { o.max_group_bytes = 0; }), HasSubstr("max_group_bytes"));
   EXPECT_THAT(error([](O& o) { o.partial_every = 0s; }), HasSubstr("partial_every"));

@@ -357,10 +357,11 @@ TEST_F(Features, CountFirstLastClosedReason) {
 
   // `closed` is the engine's time for what a call closed.
   Open({.quiet_period = 10s, .max_hold = kForever}, {.axis = Axis::kEvent, .lateness = 2s});
-  Fold({{"a", 1, 5s}, {"b", 2, 6s}, {"c", 3, 5s}});
+  Fold({{"a", 1, 5s}, {"b", 2, 6s}, {"d", 3, 5s}, {"c", 4, 5s}});
   EXPECT_TRUE(Flush("a"));
-  CloseAll();
-  EXPECT_THAT(Pop(), ElementsAre("a [1] flush 5 5 4", "c [3] end 5 5 4", "b [2] end 6 6 4"));
+  CloseAll();  // by deadline, then by opening
+  EXPECT_THAT(Pop(), ElementsAre("a [1] flush 5 5 4", "d [3] end 5 5 4", "c [4] end 5 5 4",
+                                 "b [2] end 6 6 4"));
 
   std::set<std::string_view> names;
   for (size_t i = 1; i <= kReasons; ++i) names.insert(ReasonName(static_cast<Reason>(i)));

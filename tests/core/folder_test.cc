@@ -1,5 +1,5 @@
-// A folder by itself: its limits, its scans, its order, its memory, its threads. What a group becomes, feature by
-// feature, is in features_*_test.cc.
+// A folder by itself: its limits, its scans, its order, its memory. The features of groups are in
+// features_*_test.cc, several threads at once in tests/threads.
 #include <pleat/folder.h>
 
 #include <atomic>
@@ -23,7 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 struct Sum {
   int64_t sum = 0;
@@ -123,17 +122,6 @@ TEST_F(FolderFixture, AnAdvanceWithoutABudgetMovesTimeAndEnds) {
   }
 }
 
-TEST_F(FolderFixture, CloseAllEndsEveryGroupByDeadlineThenOpening) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
-  engine_->Advance(kT0 + 1s);
-  Fold("c", 1, 5s);
-  Fold("b", 2, 4s);
-  Fold("a", 3, 4s);
-  folder_->CloseAll();
-  EXPECT_THAT(Pop(), ElementsAre("b [2] end 4 4 1", "a [3] end 4 4 1", "c [1] end 5 5 1"));
-  EXPECT_EQ(folder_->sizes(), Sizes{});
-}
-
 TEST_F(FolderFixture, PoppingLateChangesNothing) {
   Open({.quiet_period = 10s, .max_hold = kForever});
   Fold("a", 1, 0s);
@@ -218,30 +206,6 @@ static_assert(!std::is_constructible_v<KeyView, const std::string>);
 static_assert(!std::is_constructible_v<KeyView, std::pmr::string>);
 static_assert(!std::is_constructible_v<KeyView, NamedString>);
 
-TEST(Folder, OpenNamesTheOptionThatIsOutOfRange) {
-  auto engine = *Engine::Open({.partitions = 4});
-  const auto error = [&](const FolderOptions& options) {
-    return std::string(Folder<Number, Sum>::Open(*engine, "f", options).status().message());
-  };
-  EXPECT_THAT(error({.max_hold = 1h}), HasSubstr("quiet_period"));
-  EXPECT_THAT(error({.quiet_period = 1s}), HasSubstr("max_hold"));
-  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = -1s}), HasSubstr("max_hold"));
-  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s, .max_events = 0}),
-              HasSubstr("max_events"));
-  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s, .late = {.accept_limit = -1s}}),
-              HasSubstr("accept_limit"));
-  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s, .limits = {.max_groups = 3}}),
-              HasSubstr("max_groups"));
-  for (const Duration floor : {Duration{-1}, Duration{1s}, Duration{2s}}) {
-    EXPECT_THAT(error({.quiet_period = 1s, .quiet_floor = floor, .max_hold = 1s}),
-                HasSubstr("quiet_floor"));
-  }
-  EXPECT_THAT(error({.quiet_period = kForever, .quiet_floor = 1s, .max_hold = 1s}),
-              HasSubstr("quiet_floor"));
-  EXPECT_EQ(error({.quiet_period = 1s, .max_hold = 1s}), "");
-  EXPECT_THAT(error({.quiet_period = 1s, .max_hold = 1s}), HasSubstr("exists"));
-}
-
 TEST(Folder, FoldingIntoAnOpenGroupAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "allocations are not counted in this build";
   auto engine = *Engine::Open({.partitions = 4});
@@ -253,83 +217,6 @@ TEST(Folder, FoldingIntoAnOpenGroupAllocatesNothing) {
   const size_t before = AllocationCount();
   for (const std::string& key : keys) folder.Fold(key, {1}, kT0 + 1s);
   EXPECT_EQ(AllocationCount(), before);
-}
-
-// Threads that fold, advance, pop and close at the same time; every event carries a 1.
-class FoldingThreads : public testing::Test {
- protected:
-  static constexpr int kThreads = 4;
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  static constexpr int kEvents = 20'000;
-#else
-  static constexpr int kEvents = 100'000;
-#endif
-
-  EngineTime NextStamp() { return kT0 + Duration{clock_.fetch_add(1)}; }
-  void Take(const std::vector<Emission<Sum>>& emissions) {
-    for (const auto& e : emissions) {
-      popped_events_ += static_cast<int64_t>(e.count);
-      popped_sum_ += e.state.sum;
-    }
-  }
-  // Runs `work(thread)` on each, takes what is left, and adds up.
-  template <class Work>
-  void Run(Work work) {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < kThreads; ++t) threads.emplace_back(work, t);
-    for (std::thread& thread : threads) thread.join();
-    folder_.CloseAll();
-    Take(folder_.Pop(SIZE_MAX));
-    EXPECT_EQ(popped_events_, int64_t{kThreads} * kEvents);
-    EXPECT_EQ(popped_sum_, int64_t{kThreads} * kEvents);
-    const Ledger ledger = folder_.ledger();
-    EXPECT_EQ(ledger.events, ledger.opened + ledger.folded);
-    EXPECT_EQ(ledger.opened, ledger.closed);
-    EXPECT_EQ(ledger.closed, ledger.popped);
-    EXPECT_EQ(folder_.sizes(), Sizes{});
-  }
-
-  std::unique_ptr<Engine> engine_ = *Engine::Open({.partitions = 8});
-  Folder<Number, Sum> folder_{
-      *engine_, "f", {.quiet_period = 50us, .max_hold = 500us, .max_events = 7}};
-
- private:
-  std::atomic<int64_t> clock_{0};
-  std::atomic<int64_t> popped_events_{0};
-  std::atomic<int64_t> popped_sum_{0};
-};
-
-TEST_F(FoldingThreads, LoseNothingAndGetNothingTwice) {
-  Run([this](int t) {
-    for (int i = 0; i < kEvents; ++i) {
-      const EngineTime at = NextStamp();
-      folder_.Fold("key" + std::to_string((i * 7 + t) % 101), {1}, at);
-      if (i % 64 == 0) engine_->Advance(at);
-      if (i % 97 == 0) Take(folder_.Pop(50));
-      if (i % 89 == 0) Take(folder_.Pop(50, PartitionRange::One(i % 8)));
-      if (i % 1009 == 0) folder_.CloseAll();
-    }
-  });
-}
-
-TEST_F(FoldingThreads, LoseNothingAndGetNothingTwiceWithBatches) {
-  Run([this](int t) {
-    std::vector<std::string> keys;
-    for (int key = 0; key < 101; ++key) keys.push_back("key" + std::to_string(key));
-    std::vector<KeyedEvent<Number>> batch;
-    for (int i = 0; i < kEvents; ++i) {
-      const EngineTime at = NextStamp();
-      batch.push_back({keys[static_cast<size_t>(i * 7 + t) % keys.size()], at, {1}});
-      if (batch.size() < static_cast<size_t>(1 + i % 700)) continue;
-      folder_.FoldBatch(batch);
-      batch.clear();
-      if (i % 5 == 0) engine_->Advance(at);
-      if (i % 3 == 0) Take(folder_.Pop(50));
-      if (i % 4 == 0) Take(folder_.Pop(50, PartitionRange::One(i % 8)));
-      if (i % 97 == 0) folder_.CloseAll();
-    }
-    folder_.FoldBatch(batch);
-  });
 }
 
 // On event time the events of a batch carry the watermark, and other threads are at other times.

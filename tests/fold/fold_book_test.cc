@@ -93,15 +93,6 @@ TEST_F(FoldBookFixture, AFoldLeavesTheOtherGroupsThatAreDueAlone) {
   EXPECT_EQ(book_.sizes().open_groups, 1001u);
 }
 
-TEST_F(FoldBookFixture, AnOvertakenGroupSurfacesInExactOrder) {
-  Fold("a", "1", t0_, t0_);
-  Fold("b", "1", t0_ + 5s, t0_);
-  Fold("a", "2", t0_ + 10s, t0_);  // at the deadline of a's first group, which makes way
-  EXPECT_EQ(book_.sizes().open_groups, 3u);
-  EXPECT_EQ(PopAll(t0_ + 9s), std::vector<std::string>{});
-  EXPECT_EQ(PopAll(t0_ + 30s), (std::vector<std::string>{"a=1", "b=1", "a=2"}));
-}
-
 // As the positions of batches that overlap do: what happened first still comes out first.
 TEST_F(FoldBookFixture, APositionThatGoesBackCountsAsTheNext) {
   Fold("a", "1", t0_, t0_);
@@ -220,22 +211,6 @@ TEST_F(FoldBookByCountOrTime, StaleDeadlinesStayFewWhenAllAreDueWithinOneSlot) {
     PopAll(t0_ + 1h);
   }
   EXPECT_LT(book_.stale_deadlines(), 2000u);
-}
-
-struct FoldBookAtItsByteLimit : FoldBookFixture {
-  FoldBookAtItsByteLimit()
-      : FoldBookFixture(
-            {.quiet_period = 10s, .max_hold = kForever, .limits = {.max_bytes = 2000}}) {}
-};
-
-TEST_F(FoldBookAtItsByteLimit, RefusesGrowthButAcceptsAgainAfterPopping) {
-  EXPECT_EQ(Fold("a", std::string(3000, 'v'), t0_, t0_), FoldOutcome::kOpened);
-  EXPECT_EQ(Fold("a", "more", t0_, t0_), FoldOutcome::kOverLimit);
-  EXPECT_EQ(Fold("b", "more", t0_, t0_), FoldOutcome::kOverLimit);
-  EXPECT_EQ(Fold("b", "more", t0_ + 10s, t0_ + 10s), FoldOutcome::kOverLimit);  // not popped yet
-  EXPECT_EQ(PopAll(t0_ + 10s).size(), 1u);
-  EXPECT_EQ(Fold("b", "more", t0_ + 10s, t0_ + 10s), FoldOutcome::kOpened);
-  EXPECT_EQ(book_.ledger().refused, 3u);
 }
 
 }  // namespace
