@@ -44,7 +44,7 @@ class Service {
     for (size_t i = 0; i < kWorkersMax; ++i) workers_.push_back(std::make_unique<Worker>(*this));
   }
 
-  ServiceOutcome Run(ServiceSeen& seen);
+  ServiceOutcome Run(Tally& seen);
 
  private:
   struct Task {
@@ -149,7 +149,7 @@ class Service {
   bool calm_ = false;     // no more events, deaths and other trouble
   std::set<std::pair<uint32_t, uint64_t>> settled_;
   uint64_t digest_ = 14'695'981'039'346'656'037u;
-  ServiceSeen seen_;
+  Tally seen_;
 };
 
 FolderOptions Service::DrawOptions() {
@@ -190,7 +190,7 @@ void Service::Driver::Turn() {
   Engine& engine = *service_.engine_;
   const bool all = engine.AdvanceLeases(service_.lease_now(), 1 + service_.Below(16));
   if (!engine.Advance(service_.now_, 1 + service_.Below(16)) || !all) {
-    ++service_.seen_.turns_cut_short;
+    ++service_.seen_["turns cut short"];
     return WakeAt(service_.now_);
   }
   if (const auto next = engine.NextDeadline()) WakeAt(*next);
@@ -242,7 +242,7 @@ void Service::Offer(const KeyedEvent<TrackedEvent>& event, int tries) {
     taken_[event.event.number] = true;
     return;
   }
-  ++seen_.overloaded;
+  ++seen_["overloaded"];
   if (tries == 20) return;
   ++waiting_;
   In(Between(100ms, 10s), [this, event, tries] {
@@ -293,7 +293,7 @@ void Service::Worker::Pop() {
     service_.Settled(group.id);
     static_cast<void>(service_.tracks_.Popped(group));
   });
-  service_.seen_.popped += count;
+  service_.seen_["popped"] += count;
   if (count > 0) WakeIn(service_.Between(0s, 1s));
 }
 
@@ -331,11 +331,11 @@ void Service::Worker::WorkOn(const LeaseToken& token, const EmissionId& id, Dura
 void Service::Worker::Ack(const LeaseToken& token, const EmissionId& id) {
   const LeaseOutcome outcome = service_.folder_.Ack(token);
   if (outcome == LeaseOutcome::kStale) {
-    ++service_.seen_.stale_acks;
+    ++service_.seen_["stale acks"];
     return;
   }
   if (outcome != LeaseOutcome::kDone) service_.tracks_.Fail("an ack was answered strangely");
-  ++service_.seen_.acked;
+  ++service_.seen_["acked"];
   service_.Settled(id);
   if (service_.folder_.Ack(token) != LeaseOutcome::kDone) {
     service_.tracks_.Fail("an ack could not be repeated");
@@ -346,8 +346,8 @@ void Service::Worker::Nack(const LeaseToken& token) {
   const Duration delay = service_.OneIn(3) ? 0s : service_.Between(0s, 40s);
   const LeaseOutcome outcome = service_.folder_.Nack(token, delay, service_.lease_now());
   if (outcome == LeaseOutcome::kStale) return;
-  if (delay > Duration{0}) ++service_.seen_.delayed_nacks;
-  if (outcome == LeaseOutcome::kClamped) ++service_.seen_.clamped;
+  if (delay > Duration{0}) ++service_.seen_["delayed nacks"];
+  if (outcome == LeaseOutcome::kClamped) ++service_.seen_["clamped"];
   if ((outcome == LeaseOutcome::kClamped) != (delay > service_.options_.leases.max_nack_delay)) {
     service_.tracks_.Fail("a delay was cut, or not, and not told so");
   }
@@ -357,8 +357,8 @@ void Service::Worker::Extend(const LeaseToken& token, const EmissionId& id, Dura
   const auto [outcome, until] = service_.folder_.Extend(token, ttl, service_.lease_now());
   if (outcome == LeaseOutcome::kStale) return;
   if (until < service_.lease_now()) service_.tracks_.Fail("extended into the past");
-  ++service_.seen_.extended;
-  if (outcome == LeaseOutcome::kClamped) ++service_.seen_.clamped;
+  ++service_.seen_["extended"];
+  if (outcome == LeaseOutcome::kClamped) ++service_.seen_["clamped"];
   if (service_.OneIn(3)) {
     In(ttl / 2, [this, token, id] { Ack(token, id); });
   } else {
@@ -368,7 +368,7 @@ void Service::Worker::Extend(const LeaseToken& token, const EmissionId& id, Dura
 
 // All that it holds is for others now; it comes up again with the same range.
 void Service::Worker::Die() {
-  ++service_.seen_.deaths;
+  ++service_.seen_["deaths"];
   const PartitionRange range = range_;
   Leave();
   In(service_.Between(1s, 60s), [this, range] { Own(range); });
@@ -382,7 +382,7 @@ void Service::AssignRanges() {
     Worker& worker = *workers_[static_cast<size_t>(i)];
     i < n ? worker.Own(PartitionRange::ForWorker(i, n, partitions_)) : worker.Leave();
   }
-  ++seen_.ranges_moved;
+  ++seen_["ranges moved"];
   if (!calm_)
     In(Between(10s, 300s), [this] {
       if (!calm_) AssignRanges();
@@ -395,10 +395,10 @@ void Service::Interfere() {
   switch (Below(8)) {
     case 0:
     case 1: static_cast<void>(folder_.Flush(key)); break;
-    case 2: seen_.cancelled += folder_.Cancel(key) ? 1 : 0; break;
+    case 2: seen_["cancelled"] += folder_.Cancel(key) ? 1 : 0; break;
     case 3:
       now_ += Between(10s, 8h);  // the machine was asleep, or the clock was set
-      ++seen_.jumps;
+      ++seen_["jumps"];
       break;
     default:
       if (!folder_.ledger().Balances()) tracks_.Fail("the ledger does not balance");
@@ -427,11 +427,11 @@ void Service::LookAtDeadLetters() {
     LeaseOutcome outcome = LeaseOutcome::kDone;
     if (calm_ || OneIn(2)) {
       outcome = folder_.RetryDeadLetter(letter.death.token);
-      ++seen_.letters_retried;
+      ++seen_["letters retried"];
     } else if (OneIn(2)) {
       outcome = folder_.DropDeadLetter(letter.death.token);
       Settled(letter.id);
-      ++seen_.letters_dropped;
+      ++seen_["letters dropped"];
     }
     if (outcome != LeaseOutcome::kDone) tracks_.Fail("a dead letter that was there was not");
   }
@@ -464,7 +464,7 @@ bool Service::Drained() const {
          0;
 }
 
-ServiceOutcome Service::Run(ServiceSeen& seen) {
+ServiceOutcome Service::Run(Tally& seen) {
   engine_->SetAlarm(&driver_);
   engine_->Advance(kT0);
   AssignRanges();
@@ -494,23 +494,7 @@ ServiceOutcome Service::Run(ServiceSeen& seen) {
   ServiceOutcome outcome{.digest = digest_};
   if (tracks_.failure() != nullptr) outcome.failure = tracks_.failure();
 
-  seen.events += seen_.events;
-  seen.acked += seen_.acked;
-  seen.popped += seen_.popped;
-  seen.cancelled += seen_.cancelled;
-  seen.dropped += seen_.dropped;
-  seen.ran_out += seen_.ran_out;
-  seen.stale_acks += seen_.stale_acks;
-  seen.delayed_nacks += seen_.delayed_nacks;
-  seen.clamped += seen_.clamped;
-  seen.extended += seen_.extended;
-  seen.letters_retried += seen_.letters_retried;
-  seen.letters_dropped += seen_.letters_dropped;
-  seen.overloaded += seen_.overloaded;
-  seen.jumps += seen_.jumps;
-  seen.deaths += seen_.deaths;
-  seen.ranges_moved += seen_.ranges_moved;
-  seen.turns_cut_short += seen_.turns_cut_short;
+  seen += seen_;
   return outcome;
 }
 
@@ -522,24 +506,24 @@ void Service::Compare() {
   };
   same(ledger.opened + ledger.folded, static_cast<uint64_t>(std::ranges::count(taken_, true)),
        "ledger: taken");
-  same(ledger.acked, seen_.acked, "ledger: acked");
-  same(ledger.popped, seen_.popped, "ledger: popped");
-  same(ledger.cancelled, seen_.cancelled, "ledger: cancelled");
+  same(ledger.acked, seen_["acked"], "ledger: acked");
+  same(ledger.popped, seen_["popped"], "ledger: popped");
+  same(ledger.cancelled, seen_["cancelled"], "ledger: cancelled");
   same(ledger.deliveries, ledger.acked + ledger.nacked + ledger.ran_out, "ledger: deliveries");
   same(ledger.acked + ledger.cancelled + ledger.dropped, tracks_.destroyed(),
        "states destroyed that were not over, or not destroyed that were");
   const bool drops = options_.limits.on_backlog == OnBacklog::kDropOldest ||
                      options_.leases.on_dead_limit == OnDeadLimit::kDropOldest;
-  if (!drops) same(ledger.dropped, seen_.letters_dropped, "ledger: dropped");
+  if (!drops) same(ledger.dropped, seen_["letters dropped"], "ledger: dropped");
   same(folder_.sizes().bytes, 0, "bytes are held by nothing");
   for (uint32_t i = 0; i < kEvents; ++i) tracks_.Expect(i, taken_[i]);
-  seen_.events = ledger.events;
-  seen_.dropped = ledger.dropped;
-  seen_.ran_out = ledger.ran_out;
+  seen_["events"] = ledger.events;
+  seen_["dropped"] = ledger.dropped;
+  seen_["ran out"] = ledger.ran_out;
 }
 
 }  // namespace
 
-ServiceOutcome RunService(uint64_t seed, ServiceSeen& seen) { return Service(seed).Run(seen); }
+ServiceOutcome RunService(uint64_t seed, Tally& seen) { return Service(seed).Run(seen); }
 
 }  // namespace pleat::inline v0_1

@@ -23,32 +23,24 @@ TEST(ServiceSimulation, EveryEventIsSettledOnceAndInTheEndNothingIsLeft) {
   const uint64_t first = FromEnvironment("PLEAT_SEED", 1);
   const bool one = std::getenv("PLEAT_SEED") != nullptr;
   const uint64_t services = FromEnvironment("PLEAT_SERVICES", one ? 1 : kServices);
-  ServiceSeen seen;
+  Tally seen;
   for (uint64_t seed = first; seed < first + services; ++seed) {
     const ServiceOutcome outcome = RunService(seed, seen);
     ASSERT_FALSE(outcome.failure.has_value())
         << *outcome.failure << "; again with PLEAT_SEED=" << seed;
   }
-  std::cout << services << " services from seed " << first << ": " << seen.events << " events, "
-            << seen.acked << " acked, " << seen.popped << " popped, " << seen.dropped
-            << " dropped, " << seen.cancelled << " cancelled, " << seen.ran_out << " ran out, "
-            << seen.stale_acks << " stale acks, " << seen.delayed_nacks << " delayed nacks, "
-            << seen.clamped << " clamped, " << seen.extended << " extended, "
-            << seen.letters_retried << " letters retried, " << seen.letters_dropped << " dropped, "
-            << seen.overloaded << " overloaded, " << seen.jumps << " jumps, " << seen.deaths
-            << " deaths, " << seen.ranges_moved << " times other ranges, " << seen.turns_cut_short
-            << " turns cut short\n";
+  std::cout << services << " services from seed " << first << ": " << seen << "\n";
   if (services < 100) return;  // too few to see everything
-  for (const uint64_t count :
-       {seen.acked, seen.popped, seen.dropped, seen.cancelled, seen.ran_out, seen.stale_acks,
-        seen.delayed_nacks, seen.clamped, seen.extended, seen.letters_retried, seen.letters_dropped,
-        seen.overloaded, seen.jumps, seen.deaths, seen.ranges_moved, seen.turns_cut_short}) {
-    EXPECT_GT(count, services / 10);
+  for (const char* name :
+       {"acked", "popped", "dropped", "cancelled", "ran out", "stale acks", "delayed nacks",
+        "clamped", "extended", "letters retried", "letters dropped", "overloaded", "jumps",
+        "deaths", "ranges moved", "turns cut short"}) {
+    EXPECT_GT(seen[name], services / 10) << name;
   }
 }
 
 TEST(ServiceSimulation, ASeedGivesTheSameServiceEveryTime) {
-  ServiceSeen seen;
+  Tally seen;
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     EXPECT_EQ(RunService(seed, seen).digest, RunService(seed, seen).digest);
     EXPECT_NE(RunService(seed, seen).digest, RunService(seed + 1, seen).digest);

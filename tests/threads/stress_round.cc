@@ -141,14 +141,7 @@ class Round::Worker {
   uint64_t operations = 0;
   std::array<uint64_t, kFoldOutcomes> outcomes{};
   std::set<Reason> reasons;
-  uint64_t popped = 0;
-  uint64_t deliveries = 0;
-  uint64_t nacked = 0;
-  uint64_t cancelled = 0;
-  uint64_t letters_dropped = 0;
-  uint64_t retried = 0;
-  uint64_t stale = 0;
-  uint64_t clamped = 0;
+  Tally tally;
   std::vector<EmissionId> acked;
 
  private:
@@ -214,7 +207,7 @@ void Round::Worker::Step(uint64_t choice) {
   if (is(90)) return Advance();
   if (is(20)) return static_cast<void>(folder_.Flush(AnyKey()));
   if (is(15)) {
-    if (folder_.Cancel(AnyKey())) ++cancelled;
+    if (folder_.Cancel(AnyKey())) ++tally["cancelled"];
     return;
   }
   if (is(20)) return ScanDeadLetters(/*drops=*/false);
@@ -288,7 +281,7 @@ size_t Round::Worker::Pop(size_t max, PartitionRange from) {
     Expect(at <= now || !on_time, "closed early");
     reasons.insert(reason);
   }
-  popped += count;
+  tally["popped"] += count;
   return count;
 }
 
@@ -304,7 +297,7 @@ void Round::Worker::Lease() {
   };
   const size_t count = folder.Lease(max, choices_.Ticks(1, 40), Now(), from, borrow);
   Expect(count == leases.size() && count <= max, "leased more, or less, than was said");
-  deliveries += count;
+  tally["deliveries"] += count;
   if (choices_.OneIn(4)) {
     const std::scoped_lock guard(round_.shared_lock_);
     auto& shared = round_.shared_;
@@ -340,7 +333,7 @@ void Round::Worker::EndLease() {
     case 3:
     case 4:
       outcome = folder_.Nack(token, choices_.Ticks(-2, 60), Now());
-      if (outcome == LeaseOutcome::kDone || outcome == LeaseOutcome::kClamped) ++nacked;
+      if (outcome == LeaseOutcome::kDone || outcome == LeaseOutcome::kClamped) ++tally["nacked"];
       break;
     default:
       outcome = folder_.Extend(token, choices_.Ticks(1, 120), Now()).outcome;
@@ -348,8 +341,8 @@ void Round::Worker::EndLease() {
       break;
   }
   Expect(outcome != LeaseOutcome::kWouldDeadlock, "a call said that it is inside another one");
-  if (outcome == LeaseOutcome::kStale) ++stale;
-  if (outcome == LeaseOutcome::kClamped) ++clamped;
+  if (outcome == LeaseOutcome::kStale) ++tally["stale"];
+  if (outcome == LeaseOutcome::kClamped) ++tally["clamped"];
 }
 
 void Round::Worker::Advance() {
@@ -382,9 +375,9 @@ void Round::Worker::ScanDeadLetters(bool drops) {
   }
   for (const LeaseToken& letter : letters) {
     if (drops || choices_.OneIn(3)) {
-      letters_dropped += folder_.DropDeadLetter(letter) == LeaseOutcome::kDone;
+      tally["letters dropped"] += folder_.DropDeadLetter(letter) == LeaseOutcome::kDone;
     } else if (choices_.OneIn(2)) {
-      retried += folder_.RetryDeadLetter(letter) == LeaseOutcome::kDone;
+      tally["retried"] += folder_.RetryDeadLetter(letter) == LeaseOutcome::kDone;
     }
   }
 }
@@ -517,35 +510,30 @@ void Round::Drain() {
 
 void Round::Compare(StressSeen& seen) {
   std::array<uint64_t, kFoldOutcomes> outcomes{};
-  Worker sum(*this, 0, 0);
+  Tally sum;
+  std::vector<EmissionId> acked;
   for (const auto& worker : workers_) {
     for (size_t i = 0; i < kFoldOutcomes; ++i) outcomes[i] += worker->outcomes[i];
     seen.reasons.merge(worker->reasons);
     seen.operations += worker->operations;
-    sum.popped += worker->popped;
-    sum.deliveries += worker->deliveries;
-    sum.nacked += worker->nacked;
-    sum.cancelled += worker->cancelled;
-    sum.letters_dropped += worker->letters_dropped;
-    seen.retried += worker->retried;
-    seen.stale += worker->stale;
-    seen.clamped += worker->clamped;
-    sum.acked.insert(sum.acked.end(), worker->acked.begin(), worker->acked.end());
+    sum += worker->tally;
+    acked.insert(acked.end(), worker->acked.begin(), worker->acked.end());
   }
+  seen.counts += sum;
   for (size_t i = 0; i < kFoldOutcomes; ++i) {
     if (outcomes[i] > 0) seen.outcomes.insert(static_cast<FoldOutcome>(i));
   }
-  seen.told += told_;
-  seen.folders += static_cast<uint64_t>(side_folders_);
+  seen.counts["told"] += told_;
+  seen.counts["folders"] += static_cast<uint64_t>(side_folders_);
   if (engine_ == nullptr) {
     if (folder_.ledger() != Ledger{} || !folder_.any().closed())
       tracks_.Fail("gone, but not empty");
-    ++seen.gone;
+    ++seen.counts["engines gone"];
   } else {
     // An ack may be repeated, so that what was acked is counted by its ids.
-    std::ranges::sort(sum.acked, {},
+    std::ranges::sort(acked, {},
                       [](const EmissionId& id) { return std::pair(id.partition, id.generation); });
-    sum.acked.erase(std::unique(sum.acked.begin(), sum.acked.end()), sum.acked.end());
+    acked.erase(std::unique(acked.begin(), acked.end()), acked.end());
     const Ledger ledger = folder_.ledger();
     const auto same = [&](uint64_t counted, uint64_t answered, const char* what) {
       if (counted != answered) tracks_.Fail(what);
@@ -564,22 +552,19 @@ void Round::Compare(StressSeen& seen) {
     same(ledger.conflict, answered(FoldOutcome::kConflict), "ledger: conflict");
     same(ledger.corrected, answered(FoldOutcome::kCorrected), "ledger: corrected");
     same(0, answered(FoldOutcome::kWouldDeadlock), "a call said that it is inside another one");
-    same(ledger.popped, sum.popped, "ledger: popped");
-    same(ledger.acked, sum.acked.size(), "ledger: acked");
-    same(ledger.cancelled, sum.cancelled, "ledger: cancelled");
-    same(ledger.nacked, sum.nacked, "ledger: nacked");
-    same(ledger.deliveries, sum.deliveries, "ledger: deliveries");
+    same(ledger.popped, sum["popped"], "ledger: popped");
+    same(ledger.acked, acked.size(), "ledger: acked");
+    same(ledger.cancelled, sum["cancelled"], "ledger: cancelled");
+    same(ledger.nacked, sum["nacked"], "ledger: nacked");
+    same(ledger.deliveries, sum["deliveries"], "ledger: deliveries");
     same(ledger.deliveries, ledger.acked + ledger.nacked + ledger.ran_out, "ledger: ran out");
     same(tracks_.destroyed(), ledger.acked + ledger.cancelled + ledger.dropped + ledger.silent,
          "states destroyed that were not over, or not destroyed that were");
-    if (ledger.dropped < sum.letters_dropped) tracks_.Fail("ledger: dropped");
-    seen.popped += ledger.popped;
-    seen.acked += ledger.acked;
-    seen.nacked += ledger.nacked;
-    seen.ran_out += ledger.ran_out;
-    seen.dropped += ledger.dropped;
-    seen.cancelled += ledger.cancelled;
-    seen.events += ledger.events;
+    if (ledger.dropped < sum["letters dropped"]) tracks_.Fail("ledger: dropped");
+    seen.counts["acked"] += ledger.acked;
+    seen.counts["ran out"] += ledger.ran_out;
+    seen.counts["dropped"] += ledger.dropped;
+    seen.counts["events"] += ledger.events;
   }
   for (const auto& worker : workers_) {
     for (uint32_t i = 0; i < worker->taken().size(); ++i) {
