@@ -45,15 +45,6 @@ TEST_F(OneConsumer, WaitsUntilTimeClosesAGroup) {
   EXPECT_EQ(got.calls, 1);
 }
 
-TEST_F(OneConsumer, WaitsUntilACallClosesAGroup) {
-  consumer.async_pop(got.One());
-  service.Poll();
-  service.Emit("ann");
-  EXPECT_EQ(got.calls, 0);
-  service.Poll();
-  EXPECT_EQ(got.calls, 1);
-}
-
 // See tests/core/key_counter.h.
 TEST(Consumer, TakesFromACollectionOfAnotherKind) {
   Service service;

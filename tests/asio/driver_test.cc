@@ -32,13 +32,6 @@ TEST(Driver, SleepsUntilTheDeadlineRoundedUpToATick) {
   EXPECT_EQ(until.time_since_epoch() % 16ms, 0us);
 }
 
-TEST(Driver, SleepsUntilADeadlineThatIsATick) {
-  Service service({.tick = 1ms, .max_sleep = 1h});
-  service.Fold("ann");
-  service.Poll();
-  EXPECT_EQ(service.driver->stats().asleep_until, kNoon + 5min);
-}
-
 TEST(Driver, RoundsUpBefore1970Too) {
   ManualClock clock;
   clock.StepWall(FromUnix(-5min - 3us) - kNoon);

@@ -103,13 +103,6 @@ TEST(Usage, EveryBadValueNamesItsOption) {
   }
 }
 
-TEST(Usage, OptionWithoutValueIsAnError) {
-  ExpectUsageError("fold --key k --quiet", "--quiet: needs a value");
-  ExpectUsageError("fold --key --quiet 1m", "--key: needs a value");
-  ExpectUsageError("fold --key k --quiet 1m --output= input.ndjson", "--output: needs a value");
-  ExpectUsageError("fold --key k --quiet 1m --output --no-meta", "--output: needs a value");
-}
-
 TEST(Usage, SwitchMayBeTurnedOff) {
   EXPECT_EQ(RunPleat("fold --key k --quiet 1m --strict=false", "{\"k\":1}\nbad\n").code, 0);
   ExpectUsageError("fold --key k --quiet 1m --strict=maybe", "--strict");
@@ -140,13 +133,6 @@ TEST(Usage, OutputNamesMustDiffer) {
   ExpectUsageError("fold --quiet 1m --key a.x,b.x", "x");
   ExpectUsageError("fold --quiet 1m --key k --merge 'k=count()'", "k");
   ExpectUsageError("fold --quiet 1m --key _fold=k", "_fold");
-}
-
-TEST(Usage, OptionsMayFollowFilesAndFilesTheDoubleDash) {
-  TemporaryDirectory dir;
-  const std::string path = dir.Write("in", "{\"k\":1}\n");
-  EXPECT_EQ(Fold(path + " --key k --quiet=1m --no-meta").out, "{\"k\":1}\n");
-  EXPECT_EQ(Fold("--key k --quiet=1m --no-meta -- " + path).out, "{\"k\":1}\n");
 }
 
 TEST(Spec, PrintedDocumentAmountsToTheSame) {
@@ -210,14 +196,6 @@ TEST(Spec, AMemberGivenTwiceIsAUsageErrorHoweverItIsSpelled) {
     const std::string path = dir.Write(
         "spec", R"({"key":"k","quiet":"1m","max-hold":"1h",")" + std::string(name) + R"(":"2h"})");
     ExpectUsageError("fold --spec " + path, "appears twice");
-  }
-}
-
-TEST(Spec, WhatIsNoDocumentIsAUsageError) {
-  TemporaryDirectory dir;
-  for (const char* text : {"", "[]", "{\"key\":", "{\"key\":{\"a\":1}}", "{} {}"}) {
-    SCOPED_TRACE(text);
-    ExpectUsageError("fold --spec " + dir.Write("spec", text), dir / "spec");
   }
 }
 

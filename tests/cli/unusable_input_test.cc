@@ -18,11 +18,6 @@ std::string Said(std::string_view text) {
   return input.Sentence("fold", kNeeded);
 }
 
-std::string LooksLike(std::string_view kind, std::string_view command) {
-  return "no line was usable; in looks like " + std::string(kind) + ": " + std::string(command) +
-         " | pleat fold ...";
-}
-
 TEST(UnusableInput, ArrayWithAnElementALineIsSeenThoughItsLastLineIsAnEvent) {
   UnusableInput input;
   input.Add("in", "[");
@@ -34,53 +29,37 @@ TEST(UnusableInput, ArrayWithAnElementALineIsSeenThoughItsLastLineIsAnEvent) {
   EXPECT_EQ(other.ArraySentence("fold"), "");
 }
 
-TEST(UnusableInput, Csv) {
-  EXPECT_EQ(Said("user,time\nann,2015\n"), LooksLike("CSV", "mlr --icsv --ojsonl cat FILE"));
-  EXPECT_EQ(Said("user,time\n\"a,b\",2015\n"), LooksLike("CSV", "mlr --icsv --ojsonl cat FILE"));
-  EXPECT_EQ(Said("user;time\nann;2015\n"),
-            LooksLike("CSV with semicolons", "mlr --icsv --ifs ';' --ojsonl cat FILE"));
-  EXPECT_EQ(Said("user\ttime\nann\t2015\n"), LooksLike("TSV", "mlr --itsv --ojsonl cat FILE"));
-}
-
-TEST(UnusableInput, Logfmt) {
-  EXPECT_EQ(Said("level=info msg=\"user came\" user=ann\n"),
-            LooksLike("logfmt", "mlr --idkvp --ifs ' ' --ojsonl cat FILE"));
-}
-
-TEST(UnusableInput, AccessLog) {
-  EXPECT_EQ(Said("127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 2326\n"),
-            LooksLike("an access log", "jc --clf-s < FILE"));
-}
-
-TEST(UnusableInput, JsonArray) {
-  const std::string said = LooksLike("a JSON array", "jq -c '.[]' FILE");
-  EXPECT_EQ(Said("[{\"user\":1},{\"user\":2}]\n"), said);
-  EXPECT_EQ(Said("[\n  {\n    \"user\": 1\n  }\n]\n"), said);
-}
-
-TEST(UnusableInput, PrettyPrintedJson) {
-  const std::string said = LooksLike("pretty-printed JSON", "jq -c . FILE");
-  EXPECT_EQ(Said("{\n  \"user\": 1\n}\n"), said);
-  EXPECT_EQ(Said("{ \"user\": 1,\n  \"time\": 2 }\n"), said);
-}
-
-TEST(UnusableInput, Compression) {
-  EXPECT_EQ(Said(std::string("\xfd\x37\x7a\x58\x5a\x00\x00\x04", 8)),
-            LooksLike("xz", "xzcat FILE"));
-  EXPECT_EQ(Said("BZh91AY&SY"), LooksLike("bzip2", "bzcat FILE"));
-  EXPECT_EQ(Said("\x04\x22\x4d\x18\x64"), LooksLike("lz4", "lz4cat FILE"));
-  EXPECT_EQ(Said("PK\x03\x04\x14"), LooksLike("a zip archive", "unzip -p FILE"));
-}
-
-TEST(UnusableInput, Utf16) {
-  EXPECT_EQ(Said(std::string("\xff\xfe{\0\"\0", 6)),
-            LooksLike("UTF-16", "iconv -f UTF-16 -t UTF-8 FILE"));
-  EXPECT_EQ(Said(std::string("\xfe\xff\0{\0\"", 6)),
-            LooksLike("UTF-16", "iconv -f UTF-16 -t UTF-8 FILE"));
-  EXPECT_EQ(Said(std::string("{\0\"\0", 4)),
-            LooksLike("UTF-16", "iconv -f UTF-16LE -t UTF-8 FILE"));
-  EXPECT_EQ(Said(std::string("\0{\0\"", 4)),
-            LooksLike("UTF-16", "iconv -f UTF-16BE -t UTF-8 FILE"));
+TEST(UnusableInput, FormatIsNamedWithTheCommandThatReadsIt) {
+  struct Case {
+    std::string text;
+    const char* kind;
+    const char* command;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"user,time\nann,2015\n", "CSV", "mlr --icsv --ojsonl cat FILE"},
+           {"user,time\n\"a,b\",2015\n", "CSV", "mlr --icsv --ojsonl cat FILE"},
+           {"user;time\nann;2015\n", "CSV with semicolons",
+            "mlr --icsv --ifs ';' --ojsonl cat FILE"},
+           {"user\ttime\nann\t2015\n", "TSV", "mlr --itsv --ojsonl cat FILE"},
+           {"level=info msg=\"user came\" user=ann\n", "logfmt",
+            "mlr --idkvp --ifs ' ' --ojsonl cat FILE"},
+           {"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 2326\n",
+            "an access log", "jc --clf-s < FILE"},
+           {"[{\"user\":1},{\"user\":2}]\n", "a JSON array", "jq -c '.[]' FILE"},
+           {"[\n  {\n    \"user\": 1\n  }\n]\n", "a JSON array", "jq -c '.[]' FILE"},
+           {"{\n  \"user\": 1\n}\n", "pretty-printed JSON", "jq -c . FILE"},
+           {"{ \"user\": 1,\n  \"time\": 2 }\n", "pretty-printed JSON", "jq -c . FILE"},
+           {std::string("\xfd\x37\x7a\x58\x5a\x00\x00\x04", 8), "xz", "xzcat FILE"},
+           {"BZh91AY&SY", "bzip2", "bzcat FILE"},
+           {"\x04\x22\x4d\x18\x64", "lz4", "lz4cat FILE"},
+           {"PK\x03\x04\x14", "a zip archive", "unzip -p FILE"},
+           {std::string("\xff\xfe{\0\"\0", 6), "UTF-16", "iconv -f UTF-16 -t UTF-8 FILE"},
+           {std::string("\xfe\xff\0{\0\"", 6), "UTF-16", "iconv -f UTF-16 -t UTF-8 FILE"},
+           {std::string("{\0\"\0", 4), "UTF-16", "iconv -f UTF-16LE -t UTF-8 FILE"},
+           {std::string("\0{\0\"", 4), "UTF-16", "iconv -f UTF-16BE -t UTF-8 FILE"}}) {
+    EXPECT_EQ(Said(c.text), "no line was usable; in looks like " + std::string(c.kind) + ": " +
+                                c.command + " | pleat fold ...");
+  }
 }
 
 TEST(UnusableInput, MemberInOtherCase) {

@@ -146,18 +146,6 @@ TEST(FoldSpec, SaysWhatIsWrongWithABoundOrASeparator) {
   }
 }
 
-TEST(FoldSpec, RestAndRaw) {
-  FoldSpec spec;
-  ASSERT_TRUE(SetOption(spec, "rest", "last").ok());
-  EXPECT_EQ(spec.rest, Rest::kLast);
-  ASSERT_TRUE(SetOption(spec, "rest", "drop").ok());
-  EXPECT_EQ(spec.rest, Rest::kDrop);
-  ASSERT_TRUE(SetOption(spec, "raw", "3").ok());
-  EXPECT_EQ(spec.raw, 3u);
-  EXPECT_EQ(ErrorOf("rest", "keep"), R"(--rest: must be drop, first or last, not "keep")");
-  EXPECT_EQ(ErrorOf("raw", "0"), R"(--raw: "0" is not a whole number of at least 1)");
-}
-
 TEST(FoldSpec, RestAndRawReserveTheirNames) {
   for (const char* name : {"_raw", "_rest"}) {
     FoldSpec spec = Good();
@@ -179,6 +167,7 @@ TEST(FoldSpec, ErrorsAreOneClearLine) {
   EXPECT_THAT(ErrorOf("quiet", "5\n\x1b[31m"), Not(HasSubstr("\n")));
   EXPECT_LT(ErrorOf("quiet", std::string(10'000, 'x')).size(), 200u);
   EXPECT_EQ(ErrorOf("time-unit", "min"), R"(--time-unit: must be s, ms, us or ns, not "min")");
+  EXPECT_EQ(ErrorOf("raw", "0"), R"(--raw: "0" is not a whole number of at least 1)");
   EXPECT_EQ(ErrorOf("no-meta", "1"), R"(--no-meta: "1" is not true or false)");
 }
 
@@ -347,6 +336,7 @@ TEST(FoldSpec, ChoicesAreNamedWhenOneIsUnknown) {
   EXPECT_EQ(ErrorOf("edge", "x"), R"(--edge: must be trailing, leading or both, not "x")");
   EXPECT_THAT(ErrorOf("on-late", "drop"), HasSubstr("must be reject, fold or correct, not"));
   EXPECT_THAT(ErrorOf("on-limit", "x"), HasSubstr("must be refuse or emit, not"));
+  EXPECT_EQ(ErrorOf("rest", "keep"), R"(--rest: must be drop, first or last, not "keep")");
   EXPECT_THAT(ErrorOf("emission-id", "1"), HasSubstr("is not true or false"));
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
@@ -40,6 +41,15 @@ using Events = std::vector<Event>;
 uint64_t Seed() {
   const char* const given = std::getenv("PLEAT_SEED");
   return given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
+}
+
+// Calls `check` with the random numbers of so many seeds.
+void ForSeeds(uint64_t count, const std::function<void(std::mt19937_64&)>& check) {
+  for (uint64_t seed = Seed(); seed < Seed() + count; ++seed) {
+    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    check(random);
+  }
 }
 
 // Bursts of few keys and single events of many. With `disorder` some stamps lie behind.
@@ -119,9 +129,7 @@ void ExpectRatiosAgree(const Analysis& analysis, const Events& events, Duration 
 }
 
 TEST(Analyzer, AgreesWithAFolderAtEveryGridPoint) {
-  for (uint64_t seed = Seed(); seed < Seed() + 20; ++seed) {
-    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
-    std::mt19937_64 random(seed);
+  ForSeeds(20, [](std::mt19937_64& random) {
     const Events events = DrawEvents(random, 1'000, 0us);
     const auto analysis = Analyze(events, {.grid = DrawGrid(random, 24)});
     EXPECT_EQ(analysis->events, 1'000u);
@@ -137,24 +145,20 @@ TEST(Analyzer, AgreesWithAFolderAtEveryGridPoint) {
         EXPECT_LE(delay - row.quiet_period, (exact - row.quiet_period) * 11 / 10);
       }
     }
-  }
+  });
 }
 
 TEST(Analyzer, AgreesWhenStampsAreOutOfOrder) {
-  for (uint64_t seed = Seed(); seed < Seed() + 20; ++seed) {
-    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
-    std::mt19937_64 random(seed);
+  ForSeeds(20, [](std::mt19937_64& random) {
     const Events events = DrawEvents(random, 1'000, 20s);
     const auto analysis = Analyze(events, {.grid = DrawGrid(random, 24)});
     EXPECT_GT(analysis->out_of_order, 50u);
     ExpectRatiosAgree(*analysis, events, 0us);
-  }
+  });
 }
 
 TEST(Analyzer, AgreesWithLatenessAndMaxHold) {
-  for (uint64_t seed = Seed(); seed < Seed() + 60; ++seed) {
-    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
-    std::mt19937_64 random(seed);
+  ForSeeds(60, [](std::mt19937_64& random) {
     const Duration disorder{random() % 2 == 0 ? 20s : 1us};
     const Duration lateness{random() % 2 == 0 ? static_cast<int64_t>(random() % 10'000'000) : 0};
     const Duration max_hold{random() % 3 == 0 ? kForever.count()
@@ -163,13 +167,11 @@ TEST(Analyzer, AgreesWithLatenessAndMaxHold) {
     const auto analysis =
         Analyze(events, {.grid = DrawGrid(random, 24), .max_hold = max_hold, .lateness = lateness});
     ExpectRatiosAgree(*analysis, events, lateness);
-  }
+  });
 }
 
 TEST(Analyzer, KnowsThePeakOfOpenGroupsAlsoOutOfOrder) {
-  for (uint64_t seed = Seed(); seed < Seed() + 20; ++seed) {
-    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
-    std::mt19937_64 random(seed);
+  ForSeeds(20, [](std::mt19937_64& random) {
     const Events events = DrawEvents(random, 1'000, 1s);
     const Duration lateness{random() % 2 == 0 ? 0 : static_cast<int64_t>(random() % 2'000'000)};
     const auto analysis = Analyze(events, {.grid = DrawGrid(random, 24), .lateness = lateness});
@@ -177,7 +179,7 @@ TEST(Analyzer, KnowsThePeakOfOpenGroupsAlsoOutOfOrder) {
       const Folded folded = FoldThem(events, row.quiet_period, kForever, lateness);
       EXPECT_EQ(row.open_peak, folded.open_peak);
     }
-  }
+  });
 }
 
 // Saturated deadlines fall due at the last instant, at which a group can only be opened overdue.
