@@ -1,5 +1,5 @@
-// Calls from where they must not hang, on engines that are gone, and for a range of partitions.
-#include <functional>
+// Calls on folders that are closed, on engines that are gone, and for a range of partitions. Calls
+// from inside a call are in tests/threads/reentrance_test.cc.
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,46 +20,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-// Does what it is told when an event is folded into it.
-struct Reentrant {
-  static inline std::function<void(Reentrant&)> on_fold;
-
-  FoldOutcome inner = FoldOutcome::kOpened;
-  LeaseOutcome ack = LeaseOutcome::kDone;
-  size_t popped = 99;
-
-  void Fold(const Number&) noexcept { on_fold(*this); }
-};
-
-// C6, nasty-cases 45.
-TEST(Reentrance, AFoldFunctionThatCallsTheEngineIsToldSo) {
-  auto engine = *Engine::Open({.partitions = 2});
-  Folder<Number, Reentrant> folder(*engine, "r", {.quiet_period = 1s, .max_hold = kForever});
-  Reentrant::on_fold = [&](Reentrant& state) {
-    state.inner = folder.Fold("other", {1}, kT0);
-    state.ack = folder.Ack({});
-    state.popped = folder.Pop(10).size() + folder.Lease(10, 1min, LeaseTime(kT0)).size();
-    folder.Flush("k");
-    folder.Cancel("k");
-    folder.CloseAll();
-    folder.Close();
-    engine->Advance(kT0 + 1h);
-    while (!engine->Advance(kT0 + 1h, 1)) {
-    }
-    engine->Stop();
-  };
-  EXPECT_EQ(folder.Fold("k", {1}, kT0), FoldOutcome::kOpened);
-  engine->Advance(kT0 + 1min);
-  const auto popped = folder.Pop(10);
-  ASSERT_THAT(popped, SizeIs(1));
-  EXPECT_EQ(popped[0].state.inner, FoldOutcome::kWouldDeadlock);
-  EXPECT_EQ(popped[0].state.ack, LeaseOutcome::kWouldDeadlock);
-  EXPECT_EQ(popped[0].state.popped, 0);
-  const Ledger ledger = folder.ledger();
-  EXPECT_EQ(ledger.events, 1);
-  EXPECT_TRUE(ledger.Balances());
-}
 
 // The answers of a folder that is closed, or whose engine is gone. `lease` is one of its own.
 void ExpectClosed(Folder<Number, Values> folder, Leased<Values>& lease) {

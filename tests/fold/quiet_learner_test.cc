@@ -33,24 +33,11 @@ TEST_F(QuietLearnerFixture, StepsAreQuarterOctavesFromTheFloorToTheCeiling) {
   EXPECT_EQ(longest.steps().back(), kEndOfTime - kBeginningOfTime);
 }
 
-TEST_F(QuietLearnerFixture, AsksForTheFloorUntilItHasSeenSixteenEvents) {
-  for (int i = 0; i < 15; ++i) {
-    auto answer = learner_.Ask(0, 0s, {});
-    EXPECT_EQ(answer.quiet, 10s);
-    learner_.Ask(0, 15s, answer.memo);  // they do come back
-  }
-  EXPECT_GT(AskOnce(), 15s);
-}
-
 TEST_F(QuietLearnerFixture, WaitsJustLongerThanTheGapOfKeysThatAlwaysComeBack) {
   EXPECT_EQ(Run(100, 33s), 35s);
 }
 
 TEST_F(QuietLearnerFixture, AGapAsLongAsAStepNeedsTheNextOne) { EXPECT_EQ(Run(100, 35s), 40s); }
-
-TEST_F(QuietLearnerFixture, AsksForTheFloorWhenKeysNeverComeBack) {
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(AskOnce(), 10s);
-}
 
 TEST_F(QuietLearnerFixture, AGapOfTheCeilingIsNoReturnAndBeginsARun) {
   const auto first = learner_.Ask(0, 0s, {});
@@ -73,24 +60,6 @@ TEST_F(QuietLearnerFixture, WaitsIfThatFoldsMoreThanOneEventPerCeilingOfWaiting)
   };
   EXPECT_EQ(learn(4), 10s);
   EXPECT_EQ(learn(6), 60s);
-}
-
-TEST_F(QuietLearnerFixture, TellsKeysThatGoOnFromKeysThatHaveJustBegun) {
-  for (int i = 0; i < 200; ++i) {
-    for (int k = 0; k < 9; ++k) AskOnce();
-    Run(20, 30s);
-  }
-  EXPECT_EQ(AskOnce(), 10s);    // one in ten goes on
-  EXPECT_EQ(Run(5, 30s), 35s);  // as good as all do
-}
-
-TEST_F(QuietLearnerFixture, AClassLearnsFromItsOwnGaps) {
-  for (int i = 0; i < 50; ++i) {
-    Run(10, 15s, 1);
-    Run(10, 40s, 2);
-  }
-  EXPECT_EQ(Run(5, 15s, 1), 17500ms);
-  EXPECT_EQ(Run(5, 40s, 2), 50s);
 }
 
 TEST_F(QuietLearnerFixture, AGapBelongsToTheClassOfTheEventBeforeIt) {
@@ -116,11 +85,6 @@ TEST_F(QuietLearnerFixture, ClassesBeyondTheTableAskAsAllDo) {
   EXPECT_EQ(Run(100, 60s, 1024), Run(100, 60s, 1999));
   EXPECT_EQ(learner_.Ask(1023, 0s, {}).memo.row, 1023);
   EXPECT_EQ(learner_.Ask(1024, 0s, {}).memo.row, 0);
-}
-
-TEST_F(QuietLearnerFixture, FollowsKeysThatChangeTheirWays) {
-  Run(60'000, 15s);
-  EXPECT_EQ(Run(70'000, 60s), 70s);
 }
 
 // Keys that come back in a crowd, long after the last one asked.

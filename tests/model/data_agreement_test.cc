@@ -213,12 +213,6 @@ TEST_P(DataAgreement, FoldsToTheSameBytes) {
   for (const char* lateness : {"0s", "30s"}) ExpectAgreement({"--lateness", lateness});
 }
 
-TEST_P(DataAgreement, FoldsToTheSameBytesUnderMaxHold) {
-  for (const char* lateness : {"0s", "30s"}) {
-    ExpectAgreement({"--lateness", lateness, "--max-hold", "3m"});
-  }
-}
-
 TEST_P(DataAgreement, FoldsToTheSameBytesUnderEveryLimitAtOnce) {
   ExpectAgreement({"--lateness", "500ms", "--max-hold", "1.5m", "--max-events", "3",
                    "--accept-limit", "250ms", "--at-end", "drop", "--no-meta"});

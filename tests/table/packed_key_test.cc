@@ -31,21 +31,6 @@ TEST(PackedKey, GivesBackKeysOfEveryLengthAndTellsThemApart) {
   }
 }
 
-TEST(PackedKey, CountsNulBytesAsBytes) {
-  EXPECT_FALSE(PackedKey(std::string_view("a\0", 2)) == PackedKey("a"));
-  EXPECT_FALSE(PackedKey(std::string_view("\0", 1)) == PackedKey(""));
-}
-
-TEST(KeyArena, KeepsACopyOfALongKey) {
-  PagePool pool;
-  KeyArena arena(pool);
-  std::string key(40, 'a');
-  const PackedKey kept = arena.Keep(PackedKey(key));
-  key.assign(40, 'b');
-  EXPECT_EQ(kept.view(), std::string(40, 'a'));
-  arena.Release(kept);
-}
-
 TEST(KeyArena, KeepsEveryLengthApartAndLosesAFifthAtMost) {
   PagePool pool;
   KeyArena arena(pool);

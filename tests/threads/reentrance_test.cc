@@ -105,6 +105,7 @@ class CallingBack : public testing::Test {
         Folder<int, Caller>::Open(*engine_, "inner", {.quiet_period = 1s, .max_hold = 1s});
     EXPECT_EQ(inner.status().code(), absl::StatusCode::kFailedPrecondition);
     folder_->CloseAll();
+    folder_->Close();
     any.Advance(kT0 + 24h);
     engine_->Advance(kT0 + 24h);
     EXPECT_TRUE(engine_->Advance(kT0 + 24h, 1));
