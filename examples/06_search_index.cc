@@ -97,13 +97,13 @@ std::string BulkOf(const std::vector<pleat::Leased<Product>>& leases) {
   return bulk.str();
 }
 
-asio::awaitable<void> Follow(tcp::endpoint index, pleat::Consumer<Product>& settled,
+asio::awaitable<void> Follow(tcp::endpoint index, pleat::Consumer<Product>& consumer,
                              const pleat::Driver& driver, size_t documents) {
   tcp::socket socket(co_await asio::this_coro::executor);
   co_await socket.async_connect(index, use_awaitable);
   boost::beast::flat_buffer buffer;
   while (documents > 0) {
-    auto leases = co_await settled.async_lease_many(500, use_awaitable);
+    auto leases = co_await consumer.async_lease_many(500, use_awaitable);
     http::request<http::string_body> request(http::verb::post, "/products/_bulk", 11,
                                              BulkOf(leases));
     request.set(http::field::host, "localhost");
@@ -127,14 +127,15 @@ int main() {
   Products products(*engine, "products", {.quiet_period = 50ms, .max_hold = 10s});
   pleat::Driver driver(io, *engine);
   // Longer than a bulk request can take.
-  pleat::Consumer settled(driver, products, {}, {.ttl = 5s});
+  pleat::Consumer consumer(driver, products, {}, {.ttl = 5s});
 
   SearchIndex index(io);
   asio::co_spawn(io, index.Serve(), asio::detached);
-  asio::co_spawn(io, Follow(index.endpoint(), settled, driver, 3), [&](std::exception_ptr failure) {
-    if (failure) std::cout << "failed\n";
-    driver.Stop();
-  });
+  asio::co_spawn(io, Follow(index.endpoint(), consumer, driver, 3),
+                 [&](std::exception_ptr failure) {
+                   if (failure) std::cout << "failed\n";
+                   driver.Stop();
+                 });
 
   // A busy moment in the shop: a hundred updates of each of three rows.
   const pleat::EngineTime now = driver.now();

@@ -15,15 +15,15 @@ Leases::Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& or
       waiters_(pool, sizeof(Waiter)),
       returned_(pool) {}
 
-uint32_t Leases::NewRecord(const Held& held) {
+uint32_t Leases::NewRecord(const Keyed& keyed) {
   const uint32_t number = records_.New();
-  ::new (records_.hot(number)) Record{.held = held};
+  ::new (records_.hot(number)) Record{.keyed = keyed};
   return number;
 }
 
-// From now on the record, which holds its key, is lent or delayed.
+// From now on the record, a head, is lent or delayed.
 void Leases::Arm(uint32_t number, State state, LeaseTime until) {
-  PLEAT_DCHECK(IsHolder(number));
+  PLEAT_DCHECK(IsHead(number));
   Record& record = At(number);
   record.state = state;
   record.until = until;
@@ -33,59 +33,59 @@ void Leases::Arm(uint32_t number, State state, LeaseTime until) {
 // For the index, which takes its tags from bits that a short hash has not.
 uint64_t Leases::Lengthen(uint32_t hash) noexcept { return hash | uint64_t{hash >> 6} << 48; }
 
-void Leases::Hold(uint32_t number) {
-  if (!At(number).fresh) ++holding_;
-  records_.Index(Lengthen(At(number).held.hash), number);
+void Leases::PutAtHead(uint32_t number) {
+  if (!At(number).fresh) ++in_flight_;
+  records_.Index(Lengthen(At(number).keyed.hash), number);
 }
 
-void Leases::LetGo(uint32_t number) {
-  if (!At(number).fresh) --holding_;
+void Leases::TakeFromHead(uint32_t number) {
+  if (!At(number).fresh) --in_flight_;
   records_.Unindex(number);
 }
 
-uint32_t Leases::HolderOf(const PackedKey& key, uint32_t hash) const {
+uint32_t Leases::HeadOf(const PackedKey& key, uint32_t hash) const {
   return records_.Find(Lengthen(hash),
-                       [&](uint32_t number) { return *At(number).held.key == key; });
+                       [&](uint32_t number) { return *At(number).keyed.key == key; });
 }
 
-// --- The line behind a holder
+// --- The line of a key
 
-void Leases::Wait(uint32_t holder, const Held& emission) {
+void Leases::Wait(uint32_t head, const Keyed& emission) {
   const uint32_t number = waiters_.Allocate();
-  ::new (waiters_.hot(number)) Waiter{.held = emission, .next = kNone};
-  Record& record = At(holder);
+  ::new (waiters_.hot(number)) Waiter{.keyed = emission, .next = kNone};
+  Record& record = At(head);
   (record.first == kNone ? record.first : WaiterAt(record.last).next) = number;
   record.last = number;
   ++new_;
 }
 
-Leases::Held Leases::PopWaiter(Record& holder) {
-  const uint32_t number = holder.first;
+Leases::Keyed Leases::PopWaiter(Record& head) {
+  const uint32_t number = head.first;
   const Waiter waiter = WaiterAt(number);
   waiters_.Free(number);
-  holder.first = waiter.next;
-  if (holder.first == kNone) holder.last = kNone;
-  return waiter.held;
+  head.first = waiter.next;
+  if (head.first == kNone) head.last = kNone;
+  return waiter.keyed;
 }
 
-Ready Leases::TakeFirstWaiting(uint32_t holder) {
+Ready Leases::TakeFirstWaiting(uint32_t head) {
   --new_;
-  return PopWaiter(At(holder)).emission;
+  return PopWaiter(At(head)).emission;
 }
 
-// The holder is finished; the caller looks after its record. The first of the line takes its place.
+// A head is finished, and the caller looks after its record. The next of the line becomes the head.
 void Leases::LetNextCome(uint32_t number, const When& when) {
-  LetGo(number);
+  TakeFromHead(number);
   Record& record = At(number);
   uint32_t next = record.first_letter;
   if (next != kNone) {
     record.first_letter = At(next).first_letter;
     if (record.first_letter == kNone) record.last_letter = kNone;
   } else if (record.first != kNone) {
-    const Held held = PopWaiter(record);
-    next = NewRecord(held);
-    released_.push_back({.generation = held.emission.generation, .record = next});
-    std::push_heap(released_.begin(), released_.end());
+    const Keyed next_in_line = PopWaiter(record);
+    next = NewRecord(next_in_line);
+    requeued_.push_back({.generation = next_in_line.emission.generation, .record = next});
+    std::push_heap(requeued_.begin(), requeued_.end());
   } else {
     return;
   }
@@ -94,58 +94,59 @@ void Leases::LetNextCome(uint32_t number, const When& when) {
   successor.last = record.last;
   successor.first_letter = record.first_letter;
   successor.last_letter = record.last_letter;
-  Hold(next);
+  PutAtHead(next);
   if (!successor.fresh) return Return(next, when);
-  successor.state = State::kReleased;
+  successor.state = State::kRequeued;
   ++returns_;
 }
 
-// A retried dead letter comes before the released emission of its key, which goes to the front of
-// the line.
-void Leases::TakePlaceOf(uint32_t released, uint32_t letter) {
-  Record& before = At(released);
+// A retried dead letter becomes the head of its key. The requeued emission that was the head goes
+// back to the front of the line.
+void Leases::TakePlaceOf(uint32_t requeued, uint32_t letter) {
+  Record& before = At(requeued);
   Record& record = At(letter);
   const uint32_t number = waiters_.Allocate();
-  ::new (waiters_.hot(number)) Waiter{.held = before.held, .next = before.first};
+  ::new (waiters_.hot(number)) Waiter{.keyed = before.keyed, .next = before.first};
   record.first = number;
   record.last = before.last == kNone ? number : before.last;
-  LetGo(released);
-  records_.Free(released);
+  TakeFromHead(requeued);
+  records_.Free(requeued);
 }
 
-const Ready* Leases::FirstReleased() {
-  while (!released_.empty()) {
-    const Released& first = released_.front();
+const Ready* Leases::FirstRequeued() {
+  while (!requeued_.empty()) {
+    const Requeued& first = requeued_.front();
     if (records_.Holds(first.record)) {
       const Record& record = At(first.record);
-      if (record.state == State::kReleased && record.held.emission.generation == first.generation) {
-        return &record.held.emission;
+      if (record.state == State::kRequeued &&
+          record.keyed.emission.generation == first.generation) {
+        return &record.keyed.emission;
       }
     }
-    std::pop_heap(released_.begin(), released_.end());
-    released_.pop_back();
+    std::pop_heap(requeued_.begin(), requeued_.end());
+    requeued_.pop_back();
   }
   return nullptr;
 }
 
-Ready Leases::TakeReleased(const Instant& at) {
-  const uint32_t number = released_.front().record;
-  const Ready emission = At(number).held.emission;
+Ready Leases::TakeRequeued(const Instant& at) {
+  const uint32_t number = requeued_.front().record;
+  const Ready emission = At(number).keyed.emission;
   --new_;
   LetNextCome(number, ByCall(at));
   records_.Free(number);
   return emission;
 }
 
-Delivery Leases::LendReleased(const Instant& at, Duration ttl) {
-  return LendRecord(released_.front().record, at, ttl);
+Delivery Leases::LendRequeued(const Instant& at, Duration ttl) {
+  return LendRecord(requeued_.front().record, at, ttl);
 }
 
 // --- Deliveries
 
-Delivery Leases::Lend(const Held& emission, const Instant& at, Duration ttl) {
+Delivery Leases::Lend(const Keyed& emission, const Instant& at, Duration ttl) {
   const uint32_t number = NewRecord(emission);
-  Hold(number);
+  PutAtHead(number);
   ++new_;
   return LendRecord(number, at, ttl);
 }
@@ -160,7 +161,7 @@ Delivery Leases::LendRecord(uint32_t number, const Instant& at, Duration ttl) {
   Record& record = At(number);
   if (record.fresh) {
     record.fresh = false;
-    ++holding_;
+    ++in_flight_;
     --new_;
     ++unacked_;
   }
@@ -180,7 +181,7 @@ LeaseToken Leases::TokenOf(uint32_t number) const noexcept {
   const Record& record = At(number);
   return {.epoch = origin_.epoch,
           .lease = record.lease,
-          .generation = record.held.emission.generation,
+          .generation = record.keyed.emission.generation,
           .collection = origin_.collection,
           .partition = origin_.partition,
           .place = number};
@@ -192,7 +193,7 @@ uint32_t Leases::RecordOf(const LeaseToken& token) const noexcept {
   const Record& record = At(token.place);
   if (record.fresh) return kNone;
   const bool same =
-      record.lease == token.lease && record.held.emission.generation == token.generation;
+      record.lease == token.lease && record.keyed.emission.generation == token.generation;
   return same ? token.place : kNone;
 }
 
@@ -206,7 +207,7 @@ uint32_t Leases::LiveRecordOf(const LeaseToken& token, LeaseTime now) const noex
 Ready Leases::TakeReturned(const Instant& at) {
   const uint32_t number = returned_.front().record;
   returned_.PopFront();
-  const Ready emission = At(number).held.emission;
+  const Ready emission = At(number).keyed.emission;
   --unacked_;
   LetNextCome(number, ByCall(at));
   records_.Free(number);
@@ -220,7 +221,7 @@ Leases::Answer Leases::Ack(const LeaseToken& token, const Instant& at) {
     const bool repeated = acked != nullptr && *acked != kNotAcked && *acked == token.generation;
     return {repeated ? LeaseOutcome::kDone : LeaseOutcome::kStale};
   }
-  const Ready emission = At(number).held.emission;
+  const Ready emission = At(number).keyed.emission;
   if (acked != nullptr) *acked = emission.generation;
   --unacked_;
   LetNextCome(number, ByCall(at));
@@ -277,7 +278,7 @@ void Leases::Return(uint32_t number, const When& when) {
                    [](const Returned& one, const Returned& other) { return one.IsBefore(other); });
 }
 
-// Whether the end of its delivery makes it a dead letter.
+// Whether the end of this delivery makes the emission a dead letter.
 bool Leases::Dies(const Record& record) const noexcept {
   return record.deliveries >= options_.max_deliveries &&
          (dead_ < options_.max_dead_letters || options_.on_dead_limit == OnDeadLimit::kDropOldest);
@@ -287,7 +288,7 @@ void Leases::Bury(uint32_t number, const When& when, Drop drop) {
   if (dead_ == options_.max_dead_letters) {
     const uint32_t oldest = first_dead_;
     UnlinkDead(At(oldest));
-    drop(At(oldest).held.emission);
+    drop(At(oldest).keyed.emission);
     records_.Free(oldest);
   }
   LetNextCome(number, when);
@@ -314,7 +315,7 @@ void Leases::UnlinkDead(Record& dead) {
 Leases::Answer Leases::TakeDead(const LeaseToken& token) {
   const uint32_t number = RecordOf(token);
   if (number == kNone || At(number).state != State::kDead) return {};
-  const Ready emission = At(number).held.emission;
+  const Ready emission = At(number).keyed.emission;
   UnlinkDead(At(number));
   records_.Free(number);
   return {.outcome = LeaseOutcome::kDone, .over = true, .emission = emission};
@@ -327,16 +328,17 @@ Leases::Answer Leases::Retry(const LeaseToken& token, const Instant& at) {
   UnlinkDead(record);
   record.deliveries = 0;
   ++unacked_;
-  const uint32_t holder = HolderOf(*record.held.key, record.held.hash);
-  if (holder != kNone && At(holder).state != State::kReleased) {
+  const uint32_t head = HeadOf(*record.keyed.key, record.keyed.hash);
+  if (head != kNone && At(head).state != State::kRequeued) {
     record.state = State::kWaiting;
-    Record& held = At(holder);
-    (held.first_letter == kNone ? held.first_letter : At(held.last_letter).first_letter) = number;
-    held.last_letter = number;
+    Record& ahead = At(head);
+    (ahead.first_letter == kNone ? ahead.first_letter : At(ahead.last_letter).first_letter) =
+        number;
+    ahead.last_letter = number;
     return {LeaseOutcome::kDone};
   }
-  if (holder != kNone) TakePlaceOf(holder, number);
-  Hold(number);
+  if (head != kNone) TakePlaceOf(head, number);
+  PutAtHead(number);
   Return(number, ByCall(at));
   return {LeaseOutcome::kDone};
 }
@@ -358,11 +360,11 @@ bool Leases::ScanDead(uint32_t& place, size_t max, size_t& seen,
     if (record.state != State::kDead) return true;
     if (seen == max) return false;
     ++seen;
-    see(record.held.emission, {.token = TokenOf(number),
-                               .deliveries = record.deliveries,
-                               .first_leased = record.first_leased,
-                               .died = record.died,
-                               .why = record.why});
+    see(record.keyed.emission, {.token = TokenOf(number),
+                                .deliveries = record.deliveries,
+                                .first_leased = record.first_leased,
+                                .died = record.died,
+                                .why = record.why});
     return true;
   });
 }
@@ -371,7 +373,7 @@ void Leases::CheckWhole() const {
   size_t dead = 0;
   size_t unacked = 0;
   size_t never_out = 0;
-  size_t holding = 0;
+  size_t in_flight = 0;
   records_.ForEach([&](uint32_t number) {
     const Record& record = At(number);
     const bool armed = record.state == State::kLent || record.state == State::kDelayed;
@@ -379,14 +381,14 @@ void Leases::CheckWhole() const {
     dead += record.state == State::kDead;
     unacked += record.state != State::kDead && !record.fresh;
     never_out += record.fresh;
-    const bool holds = record.state != State::kDead && record.state != State::kWaiting;
-    PLEAT_CHECK(holds == IsHolder(number));
-    if (holds) PLEAT_CHECK(HolderOf(*record.held.key, record.held.hash) == number);
-    holding += holds && !record.fresh;
-    for (uint32_t n = holds ? record.first : kNone; n != kNone; n = WaiterAt(n).next) ++never_out;
+    const bool leads = record.state != State::kDead && record.state != State::kWaiting;
+    PLEAT_CHECK(leads == IsHead(number));
+    if (leads) PLEAT_CHECK(HeadOf(*record.keyed.key, record.keyed.hash) == number);
+    in_flight += leads && !record.fresh;
+    for (uint32_t n = leads ? record.first : kNone; n != kNone; n = WaiterAt(n).next) ++never_out;
   });
   records_.CheckWhole();
-  PLEAT_CHECK(dead == dead_ && unacked == unacked_ && never_out == new_ && holding == holding_);
+  PLEAT_CHECK(dead == dead_ && unacked == unacked_ && never_out == new_ && in_flight == in_flight_);
   const Returned* before = nullptr;
   returned_.ForEach([&](const Returned& returned) {
     PLEAT_CHECK(At(returned.record).state == State::kReturned);

@@ -1,5 +1,5 @@
-// Leases keeps the emissions that a book has lent: which emission holds its key, until when, and
-// which emissions wait behind it. A pure state machine: time comes in as an argument, and every
+// Leases keeps the emissions that a book has lent: which keys are in flight, until when, and which
+// emissions wait for their key. A pure state machine: time comes in as an argument, and every
 // method runs under the partition's lock.
 //
 // An emission's way from its first delivery on:
@@ -10,23 +10,23 @@
 //                                 | |
 //                       Ack() ----+ +--- too many deliveries ---> dead ---> retried, dropped
 //
-// All but the dead ones *hold* their key: other emissions of the key wait in a line behind them.
-// When the holder is finished, retried dead letters of the key come first, one after the other.
-// Then the first emission that never went out is *released*, with the line behind: its turn comes
-// at its old place in the order of emissions, as if there had been no line, and until then it holds
-// the key in name only.
+// All but the dead ones keep their key *in flight*: other emissions of the key wait in the *line*
+// of the key, behind its *head*. When the head is finished, retried dead letters of the key come
+// first, one after the other. Then the first emission that never went out is *requeued*, as the new
+// head: it has its old place in the order of emissions, as if there had been no line. A requeued
+// emission does not count as in flight yet.
 //
 // A token names a delivery by the place of its record, the same while the lease lives, and by a
 // number of its own. So a token finds its record in O(1), and a stale or forged token finds
 // nothing.
 //
-// Records are entries of an ExpiringTable: indexed while they hold their key, armed while they are
-// lent or delayed. A nack's delay moves the deadline earlier.
+// Records are entries of an ExpiringTable: indexed while they are heads, armed while they are lent
+// or delayed. A nack's delay moves the deadline earlier.
 //
 // Invariants:
-//   - A key has at most one holder.
+//   - A key has at most one head, which is in flight or requeued.
 //   - `returned_` is in the order in which emissions came back.
-//   - Nothing that can be observed depends on which emissions of a held key were put into its line
+//   - Nothing that can be observed depends on which emissions were put into the line of their key
 //     already, and which are still in the book's queue.
 #pragma once
 
@@ -55,7 +55,7 @@ class Leases {
   static constexpr uint32_t kNone = KeyIndex::kNone;
 
   // An emission, and the key in its entry, which stays there while the entry lives.
-  struct Held {
+  struct Keyed {
     Ready emission;
     const PackedKey* key;
     uint32_t hash;
@@ -89,29 +89,30 @@ class Leases {
   // are.
   Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& origin, Duration usual_ttl);
 
-  // The record that holds the key, if only in name, or kNone.
-  uint32_t HolderOf(const PackedKey& key, uint32_t hash) const;
-  bool CanHold() const noexcept { return holding_ < options_.max_leased; }
+  // The record at the head of the key's line, or kNone.
+  uint32_t HeadOf(const PackedKey& key, uint32_t hash) const;
+  // Whether the limit on keys in flight allows one more.
+  bool CanLendNew() const noexcept { return in_flight_ < options_.max_leased; }
 
-  // Puts an emission at the end of the line behind the holder of its key.
-  void Wait(uint32_t holder, const Held& emission);
-  // Takes the first one from there that never went out. REQUIRES: there is one.
-  Ready TakeFirstWaiting(uint32_t holder);
+  // Puts an emission at the end of the line of its key.
+  void Wait(uint32_t head, const Keyed& emission);
+  // Takes the first emission of the line that never went out. REQUIRES: there is one.
+  Ready TakeFirstWaiting(uint32_t head);
 
-  // The first released emission in the order of emissions, or null.
-  const Ready* FirstReleased();
-  Ready TakeReleased(const Instant& at);
-  Delivery LendReleased(const Instant& at, Duration ttl);
+  // The first requeued emission in the order of emissions, or null.
+  const Ready* FirstRequeued();
+  Ready TakeRequeued(const Instant& at);
+  Delivery LendRequeued(const Instant& at, Duration ttl);
 
-  // Lends for the first time. REQUIRES: CanHold(), and nothing holds the key.
-  Delivery Lend(const Held& emission, const Instant& at, Duration ttl);
+  // Lends for the first time. REQUIRES: CanLendNew(), and the key has no head.
+  Delivery Lend(const Keyed& emission, const Instant& at, Duration ttl);
 
   // The emission that came back first, or null.
   const Returned* FirstReturned() const noexcept {
     return returned_.empty() ? nullptr : &returned_.front();
   }
   const Ready& EmissionOf(const Returned& returned) const noexcept {
-    return At(returned.record).held.emission;
+    return At(returned.record).keyed.emission;
   }
   Delivery LendReturned(const Instant& at, Duration ttl);
   // Gives the first away for good.
@@ -151,13 +152,13 @@ class Leases {
     kLent,
     kDelayed,
     kReturned,
-    kReleased,
-    kWaiting,  // a retried dead letter behind the holder of its key
+    kRequeued,
+    kWaiting,  // a retried dead letter in the line of its key
     kDead,
   };
 
   struct Record {
-    Held held;
+    Keyed keyed;
     uint64_t lease = 0;     // the number of its last delivery
     uint64_t position = 0;  // of that among all calls
     LeaseTime until{};      // the end of the lease, or of the delay
@@ -165,21 +166,21 @@ class Leases {
     LeaseTime last_leased{};
     LeaseTime died{};
     uint32_t deliveries = 0;
-    State state = State::kReleased;
+    State state = State::kRequeued;
     bool fresh = true;  // never went out
     DeadReason why = DeadReason::kRanOut;
-    // Of a holder: the line behind it. Of a dead letter: its neighbours, younger and older.
+    // Of a head: the line behind the head. Of a dead letter: its neighbours, younger and older.
     uint32_t first = kNone;
     uint32_t last = kNone;
-    // Of a holder: the retried dead letters, ahead of that line. Of one of those: the next one.
+    // Of a head: the retried dead letters, ahead of that line. Of one of those: the next one.
     uint32_t first_letter = kNone;
     uint32_t last_letter = kNone;
   };
   static_assert(sizeof(Record) <= 128);
 
-  // In the line behind a holder.
+  // In the line of a key.
   struct Waiter {
-    Held held;
+    Keyed keyed;
     uint32_t next;
   };
 
@@ -194,17 +195,17 @@ class Leases {
 
   // In a heap by generation, which within a book is the order of emissions. One whose record has
   // other things to do by now is void.
-  struct Released {
+  struct Requeued {
     uint64_t generation;
     uint32_t record;
 
-    bool operator<(const Released& other) const noexcept { return generation > other.generation; }
+    bool operator<(const Requeued& other) const noexcept { return generation > other.generation; }
   };
 
   // Answers the table about a record.
   struct Records {
     const Leases& leases;
-    uint32_t HashOf(uint32_t number) const noexcept { return leases.At(number).held.hash; }
+    uint32_t HashOf(uint32_t number) const noexcept { return leases.At(number).keyed.hash; }
     EngineTime DueOf(uint32_t number) const noexcept { return EngineTime(leases.At(number).until); }
     uint64_t OrderOf(uint32_t number) const noexcept { return leases.At(number).position; }
     void Prefetch(uint32_t number) const noexcept { pleat::Prefetch(&leases.At(number)); }
@@ -221,19 +222,19 @@ class Leases {
   Waiter& WaiterAt(uint32_t number) const noexcept {
     return *reinterpret_cast<Waiter*>(waiters_.hot(number));
   }
-  uint32_t NewRecord(const Held& held);
-  bool IsHolder(uint32_t number) const noexcept { return records_.cold(number).indexed; }
+  uint32_t NewRecord(const Keyed& keyed);
+  bool IsHead(uint32_t number) const noexcept { return records_.cold(number).indexed; }
   void Arm(uint32_t number, State state, LeaseTime until);
   LeaseToken TokenOf(uint32_t number) const noexcept;
   uint32_t RecordOf(const LeaseToken& token) const noexcept;
   uint32_t LiveRecordOf(const LeaseToken& token, LeaseTime now) const noexcept;
   Delivery LendRecord(uint32_t number, const Instant& at, Duration ttl);
   static uint64_t Lengthen(uint32_t hash) noexcept;
-  void Hold(uint32_t number);
-  void LetGo(uint32_t number);
-  Held PopWaiter(Record& holder);
+  void PutAtHead(uint32_t number);
+  void TakeFromHead(uint32_t number);
+  Keyed PopWaiter(Record& head);
   void LetNextCome(uint32_t number, const When& when);
-  void TakePlaceOf(uint32_t released, uint32_t letter);
+  void TakePlaceOf(uint32_t requeued, uint32_t letter);
   void Return(uint32_t number, const When& when);
   bool Dies(const Record& record) const noexcept;
   void Bury(uint32_t number, const When& when, Drop drop);
@@ -249,7 +250,7 @@ class Leases {
   ExpiringTable<Records, TicketBits> records_;  // its deadlines are in LeaseTime
   Slab<> waiters_;
   PagedQueue<Returned> returned_;
-  std::vector<Released> released_;
+  std::vector<Requeued> requeued_;
   // For each of the latest deliveries, the first at 0, and so round: the generation that was acked,
   // or kNotAcked.
   std::vector<uint64_t> acked_;
@@ -258,7 +259,7 @@ class Leases {
   uint32_t first_dead_ = kNone;  // the oldest
   uint32_t last_dead_ = kNone;
   uint64_t returns_ = 0;
-  size_t holding_ = 0;  // records that hold their key, and not only in name
+  size_t in_flight_ = 0;  // heads that are not requeued
   size_t new_ = 0;
   size_t unacked_ = 0;
   size_t dead_ = 0;

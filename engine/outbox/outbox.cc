@@ -60,34 +60,34 @@ const Ready* Outbox::Front(EngineTime now) const noexcept {
 Handout Outbox::Next(const Instant& at, bool lends, size_t& budget) {
   if (leases_ != nullptr) {
     if (const Leases::Returned* returned = leases_->FirstReturned()) return Handout(returned);
-    if (lends && !leases_->CanHold()) return Handout();
+    if (lends && !leases_->CanLendNew()) return Handout();
   }
   for (;; --budget) {
     const Ready* const ready = Front(at.now);
-    if (const Ready* released = ReleasedBefore(ready)) {
-      return released->ripe > at.now ? Handout() : Handout(Handout::What::kReleased, released);
+    if (const Ready* requeued = RequeuedBefore(ready)) {
+      return requeued->ripe > at.now ? Handout() : Handout(Handout::What::kRequeued, requeued);
     }
     if (ready == nullptr)
       return Handout(queue_.empty() ? Handout::What::kEmpty : Handout::What::kNothing);
-    const uint32_t holder = HolderOf(*ready);
-    if (holder == Leases::kNone) return Handout(Handout::What::kReady, ready);
+    const uint32_t head = HeadOf(*ready);
+    if (head == Leases::kNone) return Handout(Handout::What::kReady, ready);
     if (budget == 0) return Handout(Handout::What::kLater);
-    PutInLine(holder);
+    PutInLine(head);
   }
 }
 
-// The first released emission, unless `ready` comes before in the order of emissions.
-const Ready* Outbox::ReleasedBefore(const Ready* ready) {
+// The first requeued emission, unless `ready` comes before in the order of emissions.
+const Ready* Outbox::RequeuedBefore(const Ready* ready) {
   if (leases_ == nullptr) return nullptr;
-  const Ready* const released = leases_->FirstReleased();
-  if (released == nullptr || ready == nullptr) return released;
-  return released->generation < ready->generation ? released : nullptr;
+  const Ready* const requeued = leases_->FirstRequeued();
+  if (requeued == nullptr || ready == nullptr) return requeued;
+  return requeued->generation < ready->generation ? requeued : nullptr;
 }
 
 // The first of the queue waits for its key.
-void Outbox::PutInLine(uint32_t holder) {
-  PLEAT_DCHECK(holder != Leases::kNone && !queue_.empty());
-  leases_->Wait(holder, HeldOf(queue_.front()));
+void Outbox::PutInLine(uint32_t head) {
+  PLEAT_DCHECK(head != Leases::kNone && !queue_.empty());
+  leases_->Wait(head, WithKey(queue_.front()));
   queue_.PopFront();
 }
 
@@ -98,21 +98,21 @@ Ready Outbox::TakeFront() {
   return ready;
 }
 
-Leases::Held Outbox::HeldOf(const Ready& ready) const noexcept {
+Leases::Keyed Outbox::WithKey(const Ready& ready) const noexcept {
   const OutboxEntries::HashedKey name = entries_.KeyOf(ready.entry);
   return {.emission = ready, .key = &name.key, .hash = name.hash};
 }
 
-uint32_t Outbox::HolderOf(const Ready& ready) const {
+uint32_t Outbox::HeadOf(const Ready& ready) const {
   if (leases_ == nullptr) return Leases::kNone;
   const OutboxEntries::HashedKey name = entries_.KeyOf(ready.entry);
-  return leases_->HolderOf(name.key, name.hash);
+  return leases_->HeadOf(name.key, name.hash);
 }
 
 void Outbox::Pop(const Handout& next, const Instant& at, Take take) {
   PLEAT_DCHECK(static_cast<bool>(next));
   const Ready ready = next.what() == Handout::What::kReturned   ? leases_->TakeReturned(at)
-                      : next.what() == Handout::What::kReleased ? leases_->TakeReleased(at)
+                      : next.what() == Handout::What::kRequeued ? leases_->TakeRequeued(at)
                                                                 : TakeFront();
   take(entries_.GiveAway(ready));
   entries_.Free(ready.entry);
@@ -129,12 +129,12 @@ void Outbox::Lend(const Handout& next, const Instant& at, Duration ttl, LeaseTok
   if (next.what() == Handout::What::kReturned) {
     const Ready ready = leases_->EmissionOf(next.returned());
     borrow(entries_.Show(ready), leases_->LendReturned(at, ttl));
-  } else if (next.what() == Handout::What::kReleased) {
+  } else if (next.what() == Handout::What::kRequeued) {
     const Ready ready = next.ready();
-    borrow(entries_.Show(ready), leases_->LendReleased(at, ttl));
+    borrow(entries_.Show(ready), leases_->LendRequeued(at, ttl));
   } else {
     const Ready ready = TakeFront();
-    borrow(entries_.Show(ready), leases_->Lend(HeldOf(ready), at, ttl));
+    borrow(entries_.Show(ready), leases_->Lend(WithKey(ready), at, ttl));
   }
 }
 
@@ -144,13 +144,13 @@ void Outbox::DropOldest(const Ready& newest, const Instant& at) {
   ++dropped_;
   for (;;) {
     const Ready* const ready = queue_.empty() ? nullptr : &queue_.front();
-    if (ReleasedBefore(ready) != nullptr) return entries_.Discard(leases_->TakeReleased(at));
+    if (RequeuedBefore(ready) != nullptr) return entries_.Discard(leases_->TakeRequeued(at));
     if (ready == nullptr) {
-      return entries_.Discard(leases_->TakeFirstWaiting(HolderOf(newest)));
+      return entries_.Discard(leases_->TakeFirstWaiting(HeadOf(newest)));
     }
-    const uint32_t holder = HolderOf(*ready);
-    if (holder == Leases::kNone) return entries_.Discard(TakeFront());
-    PutInLine(holder);
+    const uint32_t head = HeadOf(*ready);
+    if (head == Leases::kNone) return entries_.Discard(TakeFront());
+    PutInLine(head);
   }
 }
 
@@ -163,23 +163,23 @@ void Outbox::TellListeners() const noexcept {
 // Has `change(drop)` change the leases; then discards emissions that are over, and tells the
 // listeners if emissions have become available.
 template <class Change>
-LeaseOutcome Outbox::Settle(const Change& change) {
+LeaseOutcome Outbox::ChangeLeases(const Change& change) {
   const uint64_t returns = leases_->returns();
-  const bool could_hold = leases_->CanHold();
+  const bool could_lend = leases_->CanLendNew();
   const auto drop = [this](const Ready& dropped) {
     entries_.Discard(dropped);
     ++dropped_;
   };
   const Leases::Answer answer = change(drop);
   if (answer.over) entries_.Discard(answer.emission);
-  if (leases_->returns() > returns || (leases_->CanHold() && !could_hold)) TellListeners();
+  if (leases_->returns() > returns || (leases_->CanLendNew() && !could_lend)) TellListeners();
   return answer.outcome;
 }
 
 bool Outbox::ExpireLeases(const Instant& at, size_t& budget) {
   if (NextLeaseDue() > at.leases) return true;
   bool all = false;
-  Settle([&](Leases::Drop drop) {
+  ChangeLeases([&](Leases::Drop drop) {
     all = leases_->Expire(at, budget, drop);
     return Leases::Answer{};
   });
@@ -188,7 +188,7 @@ bool Outbox::ExpireLeases(const Instant& at, size_t& budget) {
 
 LeaseOutcome Outbox::Ack(const LeaseToken& token, const Instant& at) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
-  return Settle([&](Leases::Drop) {
+  return ChangeLeases([&](Leases::Drop) {
     const Leases::Answer answer = leases_->Ack(token, at);
     if (answer.over) ++acked_;
     return answer;
@@ -197,7 +197,7 @@ LeaseOutcome Outbox::Ack(const LeaseToken& token, const Instant& at) {
 
 LeaseOutcome Outbox::Nack(const LeaseToken& token, Duration delay, const Instant& at) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
-  return Settle([&](Leases::Drop drop) { return leases_->Nack(token, delay, at, drop); });
+  return ChangeLeases([&](Leases::Drop drop) { return leases_->Nack(token, delay, at, drop); });
 }
 
 Extension Outbox::Extend(const LeaseToken& token, Duration ttl, const Instant& at) {
@@ -210,14 +210,14 @@ LeaseOutcome Outbox::RetryDeadLetter(const LeaseToken& token, const Instant& at)
   if (leases_ == nullptr) return LeaseOutcome::kStale;
   size_t budget = SIZE_MAX;
   ExpireLeases(at, budget);
-  return Settle([&](Leases::Drop) { return leases_->Retry(token, at); });
+  return ChangeLeases([&](Leases::Drop) { return leases_->Retry(token, at); });
 }
 
 LeaseOutcome Outbox::DropDeadLetter(const LeaseToken& token, const Instant& at) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
   size_t budget = SIZE_MAX;
   ExpireLeases(at, budget);
-  return Settle([&](Leases::Drop) {
+  return ChangeLeases([&](Leases::Drop) {
     const Leases::Answer answer = leases_->TakeDead(token);
     if (answer.over) ++dropped_;
     return answer;

@@ -83,7 +83,7 @@ class Handout {
     kLater,     // not known yet: others should have their turn at the lock first
     kReturned,  // an emission that was lent and came back
     kReady,     // from the queue
-    kReleased,  // from the line behind a lent emission of its key
+    kRequeued,  // waited for its key, which is free again
   };
 
   Handout() = default;
@@ -186,15 +186,15 @@ class Outbox {
   bool BeforeAtOnce(const Ready& mine, const OutboxEntries& others,
                     const Ready& theirs) const noexcept;
   const Ready* Front(EngineTime now) const noexcept;
-  const Ready* ReleasedBefore(const Ready* ready);
-  void PutInLine(uint32_t holder);
+  const Ready* RequeuedBefore(const Ready* ready);
+  void PutInLine(uint32_t head);
   Ready TakeFront();
-  Leases::Held HeldOf(const Ready& ready) const noexcept;
-  uint32_t HolderOf(const Ready& ready) const;
+  Leases::Keyed WithKey(const Ready& ready) const noexcept;
+  uint32_t HeadOf(const Ready& ready) const;
   void DropOldest(const Ready& newest, const Instant& at);
   void TellListeners() const noexcept;
   template <class Change>
-  LeaseOutcome Settle(const Change& change);
+  LeaseOutcome ChangeLeases(const Change& change);
 
   const OutboxOptions options_;
   const uint32_t partition_;

@@ -19,7 +19,7 @@ void DeliveryModel::Add(ModelGroup emission) {
 
   // It is itself among those of which one is found.
   auto oldest = std::find_if(new_.begin(), new_.end(), [&](Number candidate) {
-    return PartitionOf(candidate) == partition && !IsHeld(candidate);
+    return PartitionOf(candidate) == partition && !IsInFlight(candidate);
   });
   if (oldest == new_.end()) {
     oldest = std::find_if(new_.begin(), new_.end(), [&](Number candidate) {
@@ -79,15 +79,16 @@ std::optional<LeaseTime> DeliveryModel::FirstDue() const {
 
 // Emissions go out.
 
-std::optional<DeliveryModel::Number> DeliveryModel::Next(PartitionRange from, bool to_hold) const {
+std::optional<DeliveryModel::Number> DeliveryModel::Next(PartitionRange from, bool to_lend) const {
   for (const auto& [came_back, number] : back_) {
     if (from.Contains(PartitionOf(number))) return number;
   }
   for (const Number number : new_) {
     const int partition = PartitionOf(number);
-    const auto held = held_keys_.find(partition);
-    const bool full = held != held_keys_.end() && held->second >= Share(options_.leases.max_leased);
-    if (from.Contains(partition) && !IsHeld(number) && !(to_hold && full)) return number;
+    const auto keys = keys_in_flight_.find(partition);
+    const bool full =
+        keys != keys_in_flight_.end() && keys->second >= Share(options_.leases.max_leased);
+    if (from.Contains(partition) && !IsInFlight(number) && !(to_lend && full)) return number;
   }
   return std::nullopt;
 }
@@ -101,22 +102,22 @@ void DeliveryModel::TakeOut(Number number) {
   }
 }
 
-// It is gone, and its key goes on.
-ModelGroup DeliveryModel::Settle(Number number) {
+// Removes an emission for good, and the key goes on.
+ModelGroup DeliveryModel::Finish(Number number) {
   Parcel parcel = std::move(parcels_[number]);
   parcels_.erase(number);
-  if (parcel.stage != Stage::kNew) LetGo(parcel.emission, ByCall());
+  if (parcel.stage != Stage::kNew) FreeKey(parcel.emission, ByCall());
   return std::move(parcel.emission);
 }
 
 std::vector<ModelGroup> DeliveryModel::Pop(size_t max, PartitionRange from) {
   std::vector<ModelGroup> out;
   while (out.size() < max) {
-    const std::optional<Number> next = Next(from, /*to_hold=*/false);
+    const std::optional<Number> next = Next(from, /*to_lend=*/false);
     if (!next) break;
     TakeOut(*next);
     ++ledger_.popped;
-    out.push_back(Settle(*next));
+    out.push_back(Finish(*next));
   }
   return out;
 }
@@ -124,7 +125,7 @@ std::vector<ModelGroup> DeliveryModel::Pop(size_t max, PartitionRange from) {
 std::vector<ModelLease> DeliveryModel::Lease(size_t max, Duration ttl, PartitionRange from) {
   std::vector<ModelLease> out;
   while (out.size() < max) {
-    const std::optional<Number> next = Next(from, /*to_hold=*/true);
+    const std::optional<Number> next = Next(from, /*to_lend=*/true);
     if (!next) break;
     TakeOut(*next);
     out.push_back(Lend(*next, std::clamp(ttl, Duration{0}, options_.leases.max_age)));
@@ -135,7 +136,7 @@ std::vector<ModelLease> DeliveryModel::Lease(size_t max, Duration ttl, Partition
 
 ModelLease DeliveryModel::Lend(Number number, Duration ttl) {
   Parcel& parcel = parcels_[number];
-  Hold(parcel.emission);
+  PutInFlight(parcel.emission);
   if (parcel.deliveries++ == 0) parcel.first_leased = now_;
   parcel.leased = now_;
   const int partition = HomeOf(parcel.emission);
@@ -165,7 +166,7 @@ LeaseOutcome DeliveryModel::Ack(uint64_t name) {
   if (Parcel* const lent = Find(name, Stage::kLent)) {
     Delivery& delivery = deliveries_[name - 1];
     timers_.erase({lent->ends, name, delivery.number});
-    Settle(delivery.number);
+    Finish(delivery.number);
     delivery.acked = true;
     ++ledger_.acked;
     return LeaseOutcome::kDone;
@@ -234,11 +235,11 @@ LeaseOutcome DeliveryModel::RetryDeadLetter(uint64_t name) {
   const Number number = NumberOf(name);
   dead_.remove(number);
   dead->deliveries = 0;
-  if (const auto held = held_.find(dead->emission.key); held != held_.end()) {
+  if (const auto line = in_flight_.find(dead->emission.key); line != in_flight_.end()) {
     dead->stage = Stage::kInLine;
-    held->second.push_back(number);
+    line->second.push_back(number);
   } else {
-    Hold(dead->emission);
+    PutInFlight(dead->emission);
     ComeBack(number, ByCall());
   }
   return LeaseOutcome::kDone;
@@ -269,26 +270,26 @@ bool DeliveryModel::Bury(Number number, DeadReason why, Return died) {
   parcel.why = why;
   parcel.ends = died.at;
   dead_.push_back(number);
-  LetGo(parcel.emission, died);
+  FreeKey(parcel.emission, died);
   return true;
 }
 
 // Keys.
 
-void DeliveryModel::Hold(const ModelGroup& emission) {
-  if (held_.try_emplace(emission.key).second) ++held_keys_[HomeOf(emission)];
+void DeliveryModel::PutInFlight(const ModelGroup& emission) {
+  if (in_flight_.try_emplace(emission.key).second) ++keys_in_flight_[HomeOf(emission)];
 }
 
-// What held the key is settled: the next letter in its line comes back and holds it, or the key is free.
-void DeliveryModel::LetGo(const ModelGroup& emission, Return how) {
-  const auto held = held_.find(emission.key);
-  if (held->second.empty()) {
-    held_.erase(held);
-    --held_keys_[HomeOf(emission)];
+// The emission in flight is finished: the next letter in the line of its key comes back, or the key is free.
+void DeliveryModel::FreeKey(const ModelGroup& emission, Return how) {
+  const auto line = in_flight_.find(emission.key);
+  if (line->second.empty()) {
+    in_flight_.erase(line);
+    --keys_in_flight_[HomeOf(emission)];
     return;
   }
-  const Number next = held->second.front();
-  held->second.pop_front();
+  const Number next = line->second.front();
+  line->second.pop_front();
   if (!how.by_call) how.turn = parcels_[next].delivery;
   ComeBack(next, how);
 }

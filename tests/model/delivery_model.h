@@ -1,16 +1,16 @@
 // The second half of the reference model: what becomes of an emission once it is final. See fold_model.h, which
 // adds emissions here and passes calls on.
 //
-// An emission that is neither settled nor dropped is in exactly one of these:
+// An emission that is not finished (acked, popped or dropped) is in exactly one of these:
 //
-//   new_      it never went out
-//   timers_   it is lent, or delayed by a Nack(): time will bring it back
-//   back_     it came back
-//   held_     it is a letter that was retried, in the line of its key
-//   dead_     it is a dead letter
+//   new_        the emission never went out
+//   timers_     the emission is lent, or delayed by a Nack(): time will bring it back
+//   back_       the emission came back
+//   in_flight_  a retried dead letter, in the line of its key
+//   dead_       a dead letter
 //
-// A key is held for as long as one of its emissions is in timers_ or back_, of which there is one at most. Its new
-// ones are passed over meanwhile.
+// A key is in flight for as long as one of its emissions is in timers_ or back_, of which there is one at most. Its
+// new emissions are passed over meanwhile.
 //
 // Deliveries are named by their number among all, from 1: there are no tokens to forge here. Number 0 stands for
 // whatever never was one.
@@ -129,16 +129,18 @@ class DeliveryModel {
   size_t Share(size_t limit) const { return std::max<size_t>(1, limit / partitions_); }
   size_t Backlog(int partition) const;
 
-  // What is handed out next of these partitions; if it is `to_hold` its key, within max_leased.
-  std::optional<Number> Next(PartitionRange from, bool to_hold) const;
+  // The emission of these partitions that is handed out next; `to_lend` keeps to max_leased.
+  std::optional<Number> Next(PartitionRange from, bool to_lend) const;
   void TakeOut(Number number);  // of new_ or back_
   ModelLease Lend(Number number, Duration ttl);
-  ModelGroup Settle(Number number);
+  ModelGroup Finish(Number number);
   void Drop(Number number);
 
-  bool IsHeld(Number number) const { return held_.contains(parcels_.at(number).emission.key); }
-  void Hold(const ModelGroup& emission);
-  void LetGo(const ModelGroup& emission, Return how);
+  bool IsInFlight(Number number) const {
+    return in_flight_.contains(parcels_.at(number).emission.key);
+  }
+  void PutInFlight(const ModelGroup& emission);
+  void FreeKey(const ModelGroup& emission, Return how);
   void ComeBack(Number number, Return how);
   void WaitForTime(Number number, Stage stage, LeaseTime ends);
   bool Bury(Number number, DeadReason why, Return died);
@@ -156,14 +158,14 @@ class DeliveryModel {
 
   std::map<Number, Parcel> parcels_;
   std::set<Number> new_;
-  std::map<std::string, std::list<Number>> held_;             // each held key, and its line
+  std::map<std::string, std::list<Number>> in_flight_;        // each key in flight, and its line
   std::set<std::tuple<LeaseTime, uint64_t, Number>> timers_;  // (ends, delivery, ...)
   std::map<Return, Number> back_;
   std::list<Number> dead_;  // in the order of dying
 
   std::vector<Delivery> deliveries_;
   std::map<int, uint64_t> deliveries_of_;  // per partition
-  std::map<int, size_t> held_keys_;        // per partition
+  std::map<int, size_t> keys_in_flight_;   // per partition
   Ledger ledger_;                          // without what counts the present
 };
 

@@ -132,7 +132,7 @@ class Episode {
         return;
       case Verb::kAdvanceSome:
         model_.Advance(op.at);
-        if (engine_->Advance(op.at, op.n) && op.n > 0) settled_at_ = model_.now();
+        if (engine_->Advance(op.at, op.n) && op.n > 0) visited_at_ = model_.now();
         return;
       case Verb::kAdvanceLeases: return AdvanceLeases(LeaseTime(op.at), op.n);
       case Verb::kPeek: return Peek(key);
@@ -209,14 +209,14 @@ class Episode {
         return agreement_.Fail("Advance does not come to an end");
       }
     }
-    settled_at_ = model_.now();
+    visited_at_ = model_.now();
     ExpectDeadline("next deadline", engine_->NextDeadline(), model_.FirstDue());
   }
 
   void AdvanceLeases(LeaseTime now, uint64_t budget) {
     model_.AdvanceLeases(now);
     if (!engine_->AdvanceLeases(now, budget) || budget == 0) return;
-    leases_settled_at_ = model_.lease_now();
+    leases_visited_at_ = model_.lease_now();
     ExpectDeadline("next lease deadline", engine_->NextLeaseDeadline(), model_.FirstLeaseDue());
   }
 
@@ -269,8 +269,8 @@ class Episode {
     Expect("time", engine_->now(), model_.now());
     const Ledger ledger = folder_.ledger();
     const Ledger expected = model_.ledger();
-    const bool closed = model_.now() == settled_at_;
-    const bool returned = closed && LeasesAreSettled();
+    const bool closed = model_.now() == visited_at_;
+    const bool returned = closed && LeasesAreVisited();
     for (const auto& [name, count] : kColumns) {
       const auto is_of = [count = count](auto columns) {
         return std::ranges::count(columns, count) > 0;
@@ -290,9 +290,9 @@ class Episode {
   }
 
   // At the end of time a lease is over as soon as it is given.
-  bool LeasesAreSettled() const {
+  bool LeasesAreVisited() const {
     if (model_.lease_now() == LeaseTime(kEndOfTime)) return false;
-    return model_.lease_now() == leases_settled_at_;
+    return model_.lease_now() == leases_visited_at_;
   }
 
   // Everything comes out in the end, and then nothing is held any more but what is remembered.
@@ -342,8 +342,8 @@ class Episode {
   Agreement agreement_;
   DeliveryEpisode deliveries_;
   Seen& seen_;
-  EngineTime settled_at_ = kBeginningOfTime;  // all that was due by then has been visited
-  LeaseTime leases_settled_at_{kBeginningOfTime};
+  EngineTime visited_at_ = kBeginningOfTime;  // all that was due by then has been visited
+  LeaseTime leases_visited_at_{kBeginningOfTime};
   std::vector<Op> batch_;  // gathered, not folded yet
 };
 

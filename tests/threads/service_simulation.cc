@@ -121,7 +121,7 @@ class Service {
   void AssignRanges();
   void LookAtDeadLetters();
   void HandedOut(const ClosedGroup& group);
-  void Settled(const EmissionId& id);
+  void Finished(const EmissionId& id);
   bool Drained() const;
   void Compare();
 
@@ -147,7 +147,7 @@ class Service {
   uint32_t next_event_ = 0;
   uint64_t waiting_ = 0;  // events that were refused and will be offered again
   bool calm_ = false;     // no more events, deaths and other trouble
-  std::set<std::pair<uint32_t, uint64_t>> settled_;
+  std::set<std::pair<uint32_t, uint64_t>> finished_;
   uint64_t digest_ = 14'695'981'039'346'656'037u;
   Tally seen_;
 };
@@ -290,7 +290,7 @@ void Service::Worker::Pop() {
   const size_t max = 1 + service_.Below(4);
   const size_t count = service_.any_.Pop(max, range_, [this](const ClosedGroup& group) {
     service_.HandedOut(group);
-    service_.Settled(group.id);
+    service_.Finished(group.id);
     static_cast<void>(service_.tracks_.Popped(group));
   });
   service_.seen_["popped"] += count;
@@ -336,7 +336,7 @@ void Service::Worker::Ack(const LeaseToken& token, const EmissionId& id) {
   }
   if (outcome != LeaseOutcome::kDone) service_.tracks_.Fail("an ack was answered strangely");
   ++service_.seen_["acked"];
-  service_.Settled(id);
+  service_.Finished(id);
   if (service_.folder_.Ack(token) != LeaseOutcome::kDone) {
     service_.tracks_.Fail("an ack could not be repeated");
   }
@@ -430,7 +430,7 @@ void Service::LookAtDeadLetters() {
       ++seen_["letters retried"];
     } else if (OneIn(2)) {
       outcome = folder_.DropDeadLetter(letter.death.token);
-      Settled(letter.id);
+      Finished(letter.id);
       ++seen_["letters dropped"];
     }
     if (outcome != LeaseOutcome::kDone) tracks_.Fail("a dead letter that was there was not");
@@ -439,7 +439,7 @@ void Service::LookAtDeadLetters() {
 }
 
 void Service::HandedOut(const ClosedGroup& group) {
-  if (settled_.contains(Name(group.id))) tracks_.Fail("handed out after it was settled");
+  if (finished_.contains(Name(group.id))) tracks_.Fail("handed out after its end");
   if (group.closed > any_.now() || any_.now() > now_) tracks_.Fail("closed early");
   const EngineTime quiet = group.last + options_.quiet_period;
   if (group.reason == Reason::kQuiet && group.closed != quiet) {
@@ -454,8 +454,8 @@ void Service::HandedOut(const ClosedGroup& group) {
   }
 }
 
-void Service::Settled(const EmissionId& id) {
-  if (!settled_.insert(Name(id)).second) tracks_.Fail("settled twice");
+void Service::Finished(const EmissionId& id) {
+  if (!finished_.insert(Name(id)).second) tracks_.Fail("finished twice");
 }
 
 bool Service::Drained() const {

@@ -1,4 +1,4 @@
-// Whole services on a clock of the test's own: nothing is lost, handed out too early or settled twice, and in the end
+// Whole services on a clock of the test's own: nothing is lost, handed out too early or finished twice, and in the end
 // everything comes out, whoever has died meanwhile.
 //
 //   PLEAT_SEED=17          only the service of that seed
@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kServices = kSanitized ? 200 : 1'500;
 
-TEST(ServiceSimulation, EveryEventIsSettledOnceAndInTheEndNothingIsLeft) {
+TEST(ServiceSimulation, EveryEventIsFinishedOnceAndInTheEndNothingIsLeft) {
   const uint64_t first = FromEnvironment("PLEAT_SEED", 1);
   const bool one = std::getenv("PLEAT_SEED") != nullptr;
   const uint64_t services = FromEnvironment("PLEAT_SERVICES", one ? 1 : kServices);

@@ -5,7 +5,7 @@ namespace pleat::inline v0_1 {
 TrackedEvents::~TrackedEvents() {
   if (tracks_ == nullptr || kind_ == Kind::kView) return;
   Tracks::Key& key = tracks_->keys_[key_];
-  if (lent_ && key.held && key.holder == generation_) key.held = false;
+  if (lent_ && key.in_flight && key.lent == generation_) key.in_flight = false;
   ++tracks_->destroyed_;
   if (kind_ == Kind::kCut) return;
   for (const TrackedFold& fold : all_) ++tracks_->ends_[fold.number];
@@ -26,9 +26,9 @@ void Tracks::Lent(const ClosedGroup& group, const Delivery& delivery) {
   state.lent_ = true;
   state.generation_ = group.id.generation;
   Key& key = keys_[state.key_];
-  key.held = true;
-  key.holder = group.id.generation;
-  key.holder_may_be_dead = delivery.deliveries >= rules_.max_deliveries;
+  key.in_flight = true;
+  key.lent = group.id.generation;
+  key.lent_may_be_dead = delivery.deliveries >= rules_.max_deliveries;
 }
 
 // What is popped ends here, and not where the caller lets go of it.
@@ -36,7 +36,7 @@ TrackedEvents Tracks::Popped(const ClosedGroup& group) {
   auto& state = *static_cast<TrackedEvents*>(group.state);
   CheckHandout(group, state);
   Key& key = keys_[state.key_];
-  if (key.held && key.holder == group.id.generation) key.held = false;
+  if (key.in_flight && key.lent == group.id.generation) key.in_flight = false;
   if (state.kind_ == TrackedEvents::Kind::kOriginal) {
     for (const TrackedFold& fold : state.all_) ++ends_[fold.number];
   }
@@ -57,8 +57,8 @@ void Tracks::CheckHandout(const ClosedGroup& group, const TrackedEvents& state) 
     }
   }
   Key& key = keys_[state.key_];
-  if (key.held && key.holder != group.id.generation && !key.holder_may_be_dead) {
-    Fail("a second emission of a key was handed out before the first was settled");
+  if (key.in_flight && key.lent != group.id.generation && !key.lent_may_be_dead) {
+    Fail("a second emission of a key was handed out before the end of the first");
   }
   if (state.lent_) {
     if (state.generation_ != group.id.generation) Fail("an emission has changed its id");

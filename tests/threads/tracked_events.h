@@ -121,9 +121,9 @@ class Tracks {
     uint64_t folds = 0;
     uint64_t next_order = 0;       // what comes out for the first time has no event before this one
     uint64_t next_generation = 0;  // or emission
-    bool held = false;             // by the emission that was lent last
-    uint64_t holder = 0;
-    bool holder_may_be_dead = false;
+    bool in_flight = false;        // by the emission `lent`
+    uint64_t lent = 0;             // the generation of the emission that was lent last
+    bool lent_may_be_dead = false;
   };
 
   void CheckHandout(const ClosedGroup& group, const TrackedEvents& state);
