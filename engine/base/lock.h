@@ -6,9 +6,9 @@
 //
 // When several threads fold into one key, each handing over costs as much as ten folds, because the
 // cache lines of lock, book and group have to move. So a lock that is taken again and again while
-// somebody waits is *hot*. For the next turns, a thread that finds a hot lock held waits long
-// enough for the holder to get hundreds of folds done. (Two threads on one key then fold nine
-// tenths as fast as one alone; with usual spinning, a fifth.)
+// another thread waits counts as *contended* for the next turns. A thread that finds a contended
+// lock held waits long enough for the other thread to get hundreds of folds done. (Two threads on
+// one key then fold nine tenths as fast as one alone; with usual spinning, a fifth.)
 //
 // The lock is not recursive and not fair: a newcomer may get it before those who wait. That is
 // right among folds. But a call that holds the lock for ten microseconds and more, again and again,
@@ -35,9 +35,9 @@ class ABSL_LOCKABLE Lock {
     if (!TakeFree()) LockSlow(kNoRound);
   }
 
-  // Fails while somebody holds it or is owed a turn.
-  // Whether somebody holds it: for assertions of whoever should.
+  // Whether some thread holds the lock: for assertions.
   bool held() const noexcept { return (state_.load(std::memory_order_relaxed) & kHeld) != 0; }
+  // Fails while another thread holds the lock or is owed a turn.
   bool try_lock() noexcept ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) { return TakeFree(); }
 
   void unlock() noexcept ABSL_UNLOCK_FUNCTION() {
@@ -82,18 +82,18 @@ class ABSL_LOCKABLE Lock {
   static constexpr uint32_t kNoRound = 2;
 
   // How many times a thread looks at the lock before it sleeps. The first look comes after one
-  // pause, when a fold may be about to end; each wait is twice as long as the one before. At a hot
-  // lock all waits are some ten microseconds.
+  // pause, when a fold may be about to end; each wait is twice as long as the one before. At a
+  // contended lock all waits are some ten microseconds.
   static constexpr int kLooks = 9;
-  static constexpr int kHotLooks = 20;
-  static constexpr int kHotPauses = 1024;
+  static constexpr int kContendedLooks = 20;
+  static constexpr int kContendedPauses = 1024;
 
-  // A lock becomes hot, for kHotTurns, when kHotStreak times in a row a waiting thread saw others
-  // take kHotPassed turns meanwhile: somebody comes back at once, again and again.
-  static constexpr uint32_t kHotStreak = 4;
-  static constexpr uint32_t kHotPassed = 2;
-  static constexpr uint32_t kHotTurns = 10'000;
-  static constexpr uint32_t kNotHot = UINT32_MAX / kTurn / 2;  // a turn that is far away
+  // A lock becomes contended, for kContendedTurns, when kContendedStreak waits in a row saw others
+  // take kContendedPassed turns meanwhile: somebody comes back at once, again and again.
+  static constexpr uint32_t kContendedStreak = 4;
+  static constexpr uint32_t kContendedPassed = 2;
+  static constexpr uint32_t kContendedTurns = 10'000;
+  static constexpr uint32_t kNeverContended = UINT32_MAX / kTurn / 2;  // a turn that is far away
 
   bool TakeFree() noexcept {
     uint32_t free = state_.load(std::memory_order_relaxed) & ~(kTurn - 1);
@@ -107,10 +107,11 @@ class ABSL_LOCKABLE Lock {
 
   void LockSlow(uint32_t round) noexcept {
     const uint32_t came = TurnsOf(state_.load(std::memory_order_relaxed));
-    const bool hot = TurnsBetween(hot_from_.load(std::memory_order_relaxed), came) < kHotTurns;
+    const bool contended =
+        TurnsBetween(contended_from_.load(std::memory_order_relaxed), came) < kContendedTurns;
     for (uint32_t as = kHeld;; as = kHeld | kAsleep) {
-      for (int look = 0; look < (hot ? kHotLooks : kLooks); ++look) {
-        Pause(hot ? kHotPauses : 1 << look);
+      for (int look = 0; look < (contended ? kContendedLooks : kLooks); ++look) {
+        Pause(contended ? kContendedPauses : 1 << look);
         if (TakeAs(as, round)) {
           LeaveLine(round);
           return NoteWait(came);
@@ -126,8 +127,6 @@ class ABSL_LOCKABLE Lock {
     if ((state & kOwed) == 0) return true;
     return (line_.load(std::memory_order_relaxed) & kRound) == (round ^ 1);
   }
-
-  // By whomever; of use to its holder only.
 
   bool TakeAs(uint32_t as, uint32_t round) noexcept {
     uint32_t state = state_.load(std::memory_order_acquire);
@@ -164,8 +163,8 @@ class ABSL_LOCKABLE Lock {
   void NoteWait(uint32_t came) noexcept {
     PLEAT_DCHECK(held());
     const uint32_t now = TurnsOf(state_.load(std::memory_order_relaxed));
-    streak_ = TurnsBetween(came, now) >= kHotPassed ? streak_ + 1 : 0;
-    if (streak_ >= kHotStreak) hot_from_.store(now, std::memory_order_relaxed);
+    streak_ = TurnsBetween(came, now) >= kContendedPassed ? streak_ + 1 : 0;
+    if (streak_ >= kContendedStreak) contended_from_.store(now, std::memory_order_relaxed);
   }
 
   static uint32_t TurnsOf(uint32_t state) noexcept { return state / kTurn; }
@@ -185,9 +184,10 @@ class ABSL_LOCKABLE Lock {
 
   std::atomic<uint32_t> state_{0};
   std::atomic<uint32_t> line_{0};
-  std::atomic<uint32_t> hot_from_{kNotHot};  // the turn; at first one that never comes
-  uint32_t streak_ = 0;                      // the holder's, as is the next one
-  uint32_t owed_ = 0;                        // turns
+  std::atomic<uint32_t> contended_from_{
+      kNeverContended};  // the turn; at first one that never comes
+  uint32_t streak_ = 0;  // written by the thread that holds the lock, as the next one
+  uint32_t owed_ = 0;    // turns
 };
 
 class ABSL_SCOPED_LOCKABLE LockGuard {

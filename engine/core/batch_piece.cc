@@ -17,7 +17,7 @@ BatchPlan::BatchPlan(EngineCore& engine, const AnyBatch& batch, PartitionRange o
   Look(engine);
   SortByPartition(static_cast<size_t>(engine.partition_count()));
   sorted_ = batch_.size;
-  if (only != PartitionRange{0, engine.partition_count()}) LeaveElsewhere(only);
+  if (only != PartitionRange{0, engine.partition_count()}) KeepOnly(only);
   if (sorted_ > 0) CutIntoStrips();
 }
 
@@ -64,8 +64,8 @@ void BatchPlan::SortByPartition(size_t partitions) {
   }
 }
 
-// Brings the events of `only`, which lie together by now, to the front.
-void BatchPlan::LeaveElsewhere(PartitionRange only) {
+// Brings the events of the partitions `only`, which lie together by now, to the front.
+void BatchPlan::KeepOnly(PartitionRange only) {
   const auto begin = order_.begin();
   const auto end = begin + static_cast<std::ptrdiff_t>(batch_.size);
   const auto is_before = [&](uint16_t i, int partition) { return partitions_[i] < partition; };
@@ -89,7 +89,7 @@ void BatchPlan::CutIntoStrips() {
                                .locked = false};
     begin = end;
   }
-  // Begin elsewhere, but where a partition does.
+  // Each batch begins with another strip, but with the first one of a partition.
   size_t start = first_position_ / kEventsMax % strip_count_;
   while (strips_[start].goes_on) --start;
   std::rotate(strips_.begin(), strips_.begin() + static_cast<std::ptrdiff_t>(start),

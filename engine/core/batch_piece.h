@@ -2,13 +2,13 @@
 // cache lines, one after the other, and the lock's two atomic instructions keep the processor from
 // waiting for several folds' lines at once. A piece overlaps them:
 //
-//   1. Before any lock: hashes every key; carries the watermark through the events in input order, so
-//      that each is folded at its own time; reserves their positions.
+//   1. Before any lock: hashes every key; carries the watermark through the events in input order,
+//      so that each is folded at its own time; reserves their positions.
 //   2. Sorts the events by partition, in input order within each, and cuts them into strips of at
 //      most 32 events of one partition.
 //   3. Takes the strips through a pipeline of three stages, each one strip behind the stage before
-//      that one: fetch the index lines, fetch the groups' lines, fold. (Long keys have a third line, which
-//      is fetched for the whole strip just before folding.)
+//      that one: fetch the index lines, fetch the groups' lines, fold. (Long keys have a third line,
+//      which is fetched for the whole strip just before folding.)
 //
 // A partition is locked from the first stage of its first strip to the last stage of its last one,
 // so three are held at a time. They are only tried while others are held; strips whose partition
@@ -78,7 +78,7 @@ class BatchPlan {
  private:
   void Look(EngineCore& engine);
   void SortByPartition(size_t partitions);
-  void LeaveElsewhere(PartitionRange only);
+  void KeepOnly(PartitionRange only);
   void CutIntoStrips();
 
   const AnyBatch& batch_;
@@ -115,7 +115,7 @@ class BatchPiece {
         time_(plan_.time_before()) {}
 
   void Fold(Counts& counts) {
-    SkipElsewhere();
+    AnswerOutOfRange();
     if (plan_.size() > 0) {
       RunPipeline(/*waits=*/false);
       while (plan_.KeepBusyStrips() > 0) RunPipeline(/*waits=*/true);
@@ -127,8 +127,8 @@ class BatchPiece {
  private:
   using Strip = BatchPlan::Strip;
 
-  // Events of other partitions move time as those that are folded do.
-  void SkipElsewhere() {
+  // Events of partitions outside the range move time as those that are folded do.
+  void AnswerOutOfRange() {
     const bool stopped = engine_.stopped() || collection_.closed();
     for (size_t place = plan_.size(); place < size_; ++place) {
       const size_t i = plan_.EventAt(place);

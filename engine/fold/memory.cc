@@ -68,12 +68,12 @@ void Memory::RememberEmission(const PackedKey& key, uint64_t generation, EngineT
   emissions_.Put(NameOf(key), generation, SaturatingAdd(ripe, emissions_for_));
 }
 
-// A pause that is over at `cutoff` goes as well: a later event of an earlier cutoff must not take
+// A pause that is over at `edge` goes as well: a later event of an earlier edge must not take
 // the pause for that of its own group.
-std::optional<Memory::Pause> Memory::TakePause(const PackedKey& key, EngineTime cutoff) {
+std::optional<Memory::Pause> Memory::TakePause(const PackedKey& key, EngineTime edge) {
   const Name name = NameOf(key);
   std::optional<Pause> pause;
-  if (const ExpiringMap::Known* const known = pauses_.Find(name, cutoff)) {
+  if (const ExpiringMap::Known* const known = pauses_.Find(name, edge)) {
     pause = {.memo = {.run = static_cast<uint16_t>(known->word),
                       .row = static_cast<uint16_t>(known->word >> 16)},
              .expires = known->expires};

@@ -64,8 +64,8 @@ class Memory {
 
   // --- Notes for the learner
 
-  // The note about the key, unless that is over by `cutoff`. Forgets the note in any case.
-  std::optional<Pause> TakePause(const PackedKey& key, EngineTime cutoff);
+  // The note about the key, unless that is over by `edge`. Forgets the note in any case.
+  std::optional<Pause> TakePause(const PackedKey& key, EngineTime edge);
   void RememberPause(const PackedKey& key, QuietLearner::Memo memo, EngineTime expires,
                      EngineTime now, size_t used);
 

@@ -25,11 +25,11 @@ QuietLearner::Answer FoldObserver::AskToFold(const EventMarks& marks, Duration g
 }
 
 QuietLearner::Answer FoldObserver::AskToOpen(const EventMarks& marks, const PackedKey& key,
-                                             EngineTime cutoff) {
+                                             EngineTime edge) {
   if (learner_ == nullptr) return {.quiet = quiet_period_, .memo = {}};
-  const std::optional<Memory::Pause> pause = memory_->TakePause(key, cutoff);
+  const std::optional<Memory::Pause> pause = memory_->TakePause(key, edge);
   if (!pause) return AskToFold(marks, Duration{0}, {});
-  return AskToFold(marks, cutoff - (pause->expires - quiet_period_), pause->memo);
+  return AskToFold(marks, edge - (pause->expires - quiet_period_), pause->memo);
 }
 
 void FoldObserver::NoteLeft(const GroupTable& groups, uint32_t number, EngineTime now,

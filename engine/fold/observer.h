@@ -41,14 +41,14 @@ class FoldObserver {
   // a learner the folder's quiet period.
   QuietLearner::Answer AskToFold(const EventMarks& marks, Duration gap, QuietLearner::Memo memo);
   // The same for an event that opens a group of `key`.
-  QuietLearner::Answer AskToOpen(const EventMarks& marks, const PackedKey& key, EngineTime cutoff);
+  QuietLearner::Answer AskToOpen(const EventMarks& marks, const PackedKey& key, EngineTime edge);
 
   // An event stamped `at` folds into a group whose latest stamp is `last`.
-  void NoteFolded(EngineTime cutoff, EngineTime last, EngineTime at) {
-    if (gaps_ != nullptr) gaps_->NoteFolded(cutoff, last, at);
+  void NoteFolded(EngineTime edge, EngineTime last, EngineTime at) {
+    if (gaps_ != nullptr) gaps_->NoteFolded(edge, last, at);
   }
-  void NoteOpened(uint64_t hash, EngineTime cutoff, EngineTime at) {
-    if (gaps_ != nullptr) gaps_->NoteOpened(hash, cutoff, at);
+  void NoteOpened(uint64_t hash, EngineTime edge, EngineTime at) {
+    if (gaps_ != nullptr) gaps_->NoteOpened(hash, edge, at);
   }
   // The key's next event will not go to this group. `used`: the bytes that count against the
   // limit, beside the memory.

@@ -1,8 +1,8 @@
-// The Analyzer: a table of keys, and for each the ranges of levels (quiet periods of the grid) that
+// The Analyzer: a table of keys, and for each the ranges of points (quiet periods of the grid) that
 // are in one group each.
 //
 // In the usual case, stamps in order and no max hold, the latest stamp of a key is that of all its
-// groups, and its ranges get older from the shortest level to the longest: an event closes those up
+// groups, and its ranges get older from the shortest point to the longest: an event closes those up
 // to its gap, which are a prefix, and the rest is not even looked at. Else all ranges are gone
 // through, each with a latest stamp of its own.
 #include <algorithm>
@@ -29,12 +29,12 @@ namespace {
 
 constexpr Duration kAllOfTime = kEndOfTime - kBeginningOfTime;
 
-// The levels up to `end`, from the end of the range before, are in one group.
+// The points up to `end`, from the end of the range before, are in one group.
 struct Range {
   EngineTime opened;
   EngineTime last;       // its latest stamp, if the key's are apart; else that of the key
   uint32_t first_event;  // which of the key's, as it counts them
-  uint32_t next;         // the range of longer levels
+  uint32_t next;         // of longer quiet periods
   uint32_t end;
 };
 
@@ -49,7 +49,7 @@ struct Key {
 constexpr uint32_t kNoRange = UINT32_MAX;
 static_assert(sizeof(Range) == 32 && sizeof(Key) == 80);
 
-std::vector<Duration> LevelsOf(const AnalyzerOptions& options) {
+std::vector<Duration> PointsOf(const AnalyzerOptions& options) {
   if (!options.grid.empty()) return options.grid;
   const auto ladder = QuietLadder();
   return {ladder.begin(), ladder.end()};
@@ -78,7 +78,7 @@ class [[gnu::visibility("hidden")]] Analyzer::Impl {
   }
 
  private:
-  // The levels from `begin` to before `end` of a key, in one group.
+  // The points from `begin` to before `end` of a key, in one group.
   struct Part {
     size_t begin;
     size_t end;
@@ -101,27 +101,27 @@ class [[gnu::visibility("hidden")]] Analyzer::Impl {
   bool MayGrow(uint32_t number, EngineTime at) const;
   void AddKey(const PackedKey& packed, uint64_t hash, EngineTime at);
   void AddEvent(uint32_t number, EngineTime at);
-  void StartOver(uint32_t number, size_t levels, EngineTime at);
+  void StartOver(uint32_t number, size_t points, EngineTime at);
   void GoThroughRanges(uint32_t number, EngineTime at);
   void SetRanges(Key& key, bool apart);
   void CountOpened(size_t begin, size_t end) noexcept { ++opened_[begin], --opened_[end]; }
   void Close(uint32_t number, const Part& part);
   uint32_t NewRange(const Range& content);
   uint32_t FreeRange(uint32_t number);
-  size_t LevelsUpTo(Duration gap) const noexcept;
-  AnalysisRow RowOf(size_t level, uint64_t groups, double seconds) const;
+  size_t PointsUpTo(Duration gap) const noexcept;
+  AnalysisRow RowOf(size_t point, uint64_t groups, double seconds) const;
   std::vector<Burst> Named(const std::vector<TopBursts::Seen>& bursts) const;
 
-  // A level closes its group if time is this far past its latest stamp, or more.
+  // A point closes its group if time is this far past its latest stamp, or more.
   Duration GapFrom(EngineTime last) const noexcept {
     return now_ == kEndOfTime ? kAllOfTime : now_ - last;  // at the end of time all is due
   }
 
   const AnalyzerOptions options_;
-  const std::vector<Duration> levels_;
+  const std::vector<Duration> points_;
   const bool has_hold_;
   const HashKey hash_key_ = RandomHashKey();
-  std::array<uint8_t, 65> levels_below_{};  // those shorter than each power of two, in microseconds
+  std::array<uint8_t, 65> points_below_{};  // those shorter than each power of two, in microseconds
 
   PagePool pool_;
   KeyIndex index_{pool_};
@@ -129,11 +129,11 @@ class [[gnu::visibility("hidden")]] Analyzer::Impl {
   Slab<> ranges_{pool_, sizeof(Range)};
   KeyArena arena_{pool_};
 
-  OpenCount open_{levels_};
-  SpanCounts spans_{levels_.size()};
-  TopBursts biggest_{levels_.size()};
-  TopBursts longest_{levels_.size()};
-  std::vector<int64_t> opened_;  // groups, as steps from level to level
+  OpenCount open_{points_};
+  SpanCounts spans_{points_.size()};
+  TopBursts biggest_{points_.size()};
+  TopBursts longest_{points_.size()};
+  std::vector<int64_t> opened_;  // groups, as steps from point to point
   GapHistogram gaps_;
   std::vector<Part> parts_;  // scratch
 
@@ -151,24 +151,24 @@ class [[gnu::visibility("hidden")]] Analyzer::Impl {
 
 Analyzer::Impl::Impl(AnalyzerOptions options)
     : options_(std::move(options)),
-      levels_(LevelsOf(options_)),
+      points_(PointsOf(options_)),
       has_hold_(options_.max_hold != kForever),
-      opened_(levels_.size() + 1),
+      opened_(points_.size() + 1),
       fixed_bytes_(sizeof(Impl) + spans_.bytes() + PagePool::kExtentBytes) {
   PLEAT_CHECK(Validate(options_).ok());
-  for (size_t bits = 0; bits < levels_below_.size(); ++bits) {
-    levels_below_[bits] = static_cast<uint8_t>(std::ranges::count_if(levels_, [&](Duration level) {
-      return static_cast<size_t>(std::bit_width(static_cast<uint64_t>(level.count()))) < bits;
+  for (size_t bits = 0; bits < points_below_.size(); ++bits) {
+    points_below_[bits] = static_cast<uint8_t>(std::ranges::count_if(points_, [&](Duration point) {
+      return static_cast<size_t>(std::bit_width(static_cast<uint64_t>(point.count()))) < bits;
     }));
   }
 }
 
-// How many levels are no longer than `gap`.
-size_t Analyzer::Impl::LevelsUpTo(Duration gap) const noexcept {
-  if (gap < levels_.front()) return 0;
+// How many points are no longer than `gap`.
+size_t Analyzer::Impl::PointsUpTo(Duration gap) const noexcept {
+  if (gap < points_.front()) return 0;
   size_t count =
-      levels_below_[static_cast<size_t>(std::bit_width(static_cast<uint64_t>(gap.count())))];
-  while (count < levels_.size() && levels_[count] <= gap) ++count;
+      points_below_[static_cast<size_t>(std::bit_width(static_cast<uint64_t>(gap.count())))];
+  while (count < points_.size() && points_[count] <= gap) ++count;
   return count;
 }
 
@@ -201,7 +201,7 @@ bool Analyzer::Impl::MayGrow(uint32_t number, EngineTime at) const {
   if (number == KeyIndex::kNone) return true;
   const Key& key = this->key(number);
   const EngineTime now = std::max(now_, SaturatingSub(at, options_.lateness));
-  const size_t closed = now == kEndOfTime ? levels_.size() : LevelsUpTo(now - key.last);
+  const size_t closed = now == kEndOfTime ? points_.size() : PointsUpTo(now - key.last);
   if (has_hold_ || key.apart) return true;
   return closed > 0 && (at < key.last || closed < key.shortest.end);
 }
@@ -214,11 +214,11 @@ void Analyzer::Impl::AddKey(const PackedKey& packed, uint64_t hash, EngineTime a
                                 .last = at,
                                 .events = 1,
                                 .hash = static_cast<uint32_t>(hash),
-                                .shortest = RangeFrom({0, levels_.size(), at, at, 0}, kNoRange),
+                                .shortest = RangeFrom({0, points_.size(), at, at, 0}, kNoRange),
                                 .apart = false};
   index_.Insert(hash, number, [this](uint32_t n) { return key(n).hash; });
   key_bytes_ += sizeof(Key) + kIndexBytes + kStampBytes + KeyArena::BytesFor(packed);
-  CountOpened(0, levels_.size());
+  CountOpened(0, points_.size());
   open_.Add(at);
   bytes_peak_ = std::max(bytes_peak_, bytes());
 }
@@ -227,7 +227,7 @@ void Analyzer::Impl::AddEvent(uint32_t number, EngineTime at) {
   Key& key = this->key(number);
   const Duration gap = GapFrom(key.last);
   gaps_.Add(static_cast<uint64_t>(std::max(gap, Duration::zero()).count()));
-  const size_t closed = LevelsUpTo(gap);
+  const size_t closed = PointsUpTo(gap);
   const bool in_order = at >= key.last;
   if (!has_hold_ && !key.apart && (in_order || closed == 0)) {
     if (closed > 0) StartOver(number, closed, at);
@@ -241,19 +241,19 @@ void Analyzer::Impl::AddEvent(uint32_t number, EngineTime at) {
   }
 }
 
-// The levels before `levels` begin a group with this event.
-void Analyzer::Impl::StartOver(uint32_t number, size_t levels, EngineTime at) {
+// The points before `points` begin a group with this event.
+void Analyzer::Impl::StartOver(uint32_t number, size_t points, EngineTime at) {
   Key& key = this->key(number);
   Range& shortest = key.shortest;
   uint32_t longer = kNoRange;
   for (size_t begin = 0;; begin = shortest.end, shortest = range(longer), FreeRange(longer)) {
-    const size_t end = std::min<size_t>(shortest.end, levels);
+    const size_t end = std::min<size_t>(shortest.end, points);
     Close(number, {begin, end, shortest.opened, key.last, shortest.first_event});
-    longer = shortest.end > levels ? NewRange(shortest) : shortest.next;
-    if (shortest.end >= levels) break;
+    longer = shortest.end > points ? NewRange(shortest) : shortest.next;
+    if (shortest.end >= points) break;
   }
-  shortest = RangeFrom({0, levels, at, at, key.events}, longer);
-  CountOpened(0, levels);
+  shortest = RangeFrom({0, points, at, at, key.events}, longer);
+  CountOpened(0, points);
 }
 
 // The same for a key whose ranges have nothing in common.
@@ -274,7 +274,7 @@ void Analyzer::Impl::GoThroughRanges(uint32_t number, EngineTime at) {
     const EngineTime last = key.apart ? r->last : key.last;
     const bool held_out = has_hold_ && now_ >= SaturatingAdd(r->opened, options_.max_hold);
     const size_t closed =
-        held_out ? r->end : std::clamp<size_t>(LevelsUpTo(GapFrom(last)), begin, r->end);
+        held_out ? r->end : std::clamp<size_t>(PointsUpTo(GapFrom(last)), begin, r->end);
     if (closed > begin) Close(number, {begin, closed, r->opened, last, r->first_event});
     add_new(begin, closed);
     if (closed < r->end)
@@ -361,39 +361,39 @@ std::unique_ptr<const Analysis> Analyzer::Impl::Finish() {
 
   std::vector<size_t> wanted;
   if (options_.grid.empty()) {
-    wanted = RungsFor(levels_, gaps_, analysis->span());
+    wanted = RungsFor(points_, gaps_, analysis->span());
   } else {
-    for (size_t level = 0; level < levels_.size(); ++level) wanted.push_back(level);
+    for (size_t point = 0; point < points_.size(); ++point) wanted.push_back(point);
   }
   const double seconds = std::chrono::duration<double>(analysis->span()).count();
   uint64_t groups = 0;
-  size_t level = 0;
+  size_t point = 0;
   for (const size_t want : wanted) {
-    for (; level <= want; ++level) groups += static_cast<uint64_t>(opened_[level]);
+    for (; point <= want; ++point) groups += static_cast<uint64_t>(opened_[point]);
     analysis->rows.push_back(RowOf(want, groups, seconds));
   }
   return analysis;
 }
 
-AnalysisRow Analyzer::Impl::RowOf(size_t level, uint64_t groups, double seconds) const {
+AnalysisRow Analyzer::Impl::RowOf(size_t point, uint64_t groups, double seconds) const {
   const auto share = [this](uint64_t part) {
     return events_ == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(events_);
   };
-  const auto spans = std::make_unique<Histogram>(spans_.Of(level, groups));
+  const auto spans = std::make_unique<Histogram>(spans_.Of(point, groups));
   const auto delay_at = [&](double quantile) {
     const Duration span{static_cast<int64_t>(spans->ValueAt(quantile))};
-    return groups == 0 ? Duration{0} : std::min(levels_[level] + span, options_.max_hold);
+    return groups == 0 ? Duration{0} : std::min(points_[point] + span, options_.max_hold);
   };
   AnalysisRow row;
-  row.quiet_period = levels_[level];
+  row.quiet_period = points_[point];
   row.folding_ratio = share(events_ - groups);
   row.emissions = groups;
   row.emissions_per_second = seconds > 0 ? static_cast<double>(groups) / seconds : 0;
   row.delay_p50 = delay_at(0.50);
   row.delay_p99 = delay_at(0.99);
-  row.open_peak = open_.peak(level);
-  row.biggest = Named(biggest_.Of(level));
-  row.longest = Named(longest_.Of(level));
+  row.open_peak = open_.peak(point);
+  row.biggest = Named(biggest_.Of(point));
+  row.longest = Named(longest_.Of(point));
   return row;
 }
 

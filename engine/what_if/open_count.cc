@@ -4,14 +4,14 @@
 
 namespace pleat::inline v0_1 {
 
-OpenCount::OpenCount(std::span<const Duration> levels)
-    : levels_(levels), cursors_(levels.size()), open_(levels.size()), peak_(levels.size()) {}
+OpenCount::OpenCount(std::span<const Duration> points)
+    : points_(points), cursors_(points.size()), open_(points.size()), peak_(points.size()) {}
 
 void OpenCount::Move(EngineTime from, EngineTime to) {
   if (from == to) return;
-  size_t passed = levels_.size();
+  size_t passed = points_.size();
   if (const size_t place = Find(from); place != kNowhere) {
-    passed = LevelsPast(place);
+    passed = PointsPast(place);
     if (--stamps_[place].keys == 0) --live_;
   }
   Arrive(Join(to), passed);
@@ -53,13 +53,13 @@ size_t OpenCount::Join(EngineTime at) {
   return place;
 }
 
-// A stamp that came late. A level that would have passed it by now has.
+// A stamp that came late. A point that would have passed it by now has.
 size_t OpenCount::InsertAt(size_t place, EngineTime at) {
   stamps_.insert(stamps_.begin() + static_cast<ptrdiff_t>(place), {at, 0});
-  for (size_t level = 0; level < levels_.size() && cursors_[level] >= place; ++level) {
-    const EngineTime due = DueAt(at, level);
-    if (cursors_[level] > place || due <= now_) {
-      ++cursors_[level];
+  for (size_t point = 0; point < points_.size() && cursors_[point] >= place; ++point) {
+    const EngineTime due = DueAt(at, point);
+    if (cursors_[point] > place || due <= now_) {
+      ++cursors_[point];
     } else {
       earliest_due_ = std::min(earliest_due_, due);
     }
@@ -67,33 +67,33 @@ size_t OpenCount::InsertAt(size_t place, EngineTime at) {
   return place;
 }
 
-// A key opens a group at the levels that had `passed` it, unless they have passed its new place as
+// A key opens a group at the points that had `passed` it, unless they have passed its new place as
 // well.
 void OpenCount::Arrive(size_t place, size_t passed) {
   if (now_ == kEndOfTime) return;  // at which all is due
-  const size_t overdue = place == kNowhere ? passed : LevelsPast(place);
-  for (size_t level = overdue; level < passed; ++level) {
-    peak_[level] = std::max(peak_[level], ++open_[level]);
+  const size_t overdue = place == kNowhere ? passed : PointsPast(place);
+  for (size_t point = overdue; point < passed; ++point) {
+    peak_[point] = std::max(peak_[point], ++open_[point]);
   }
 }
 
-size_t OpenCount::LevelsPast(size_t place) const noexcept {
-  size_t level = 0;
-  while (level < cursors_.size() && cursors_[level] > place) ++level;
-  return level;
+size_t OpenCount::PointsPast(size_t place) const noexcept {
+  size_t point = 0;
+  while (point < cursors_.size() && cursors_[point] > place) ++point;
+  return point;
 }
 
 void OpenCount::Close(EngineTime now) {
   earliest_due_ = kNever;
-  for (size_t level = 0; level < levels_.size(); ++level) {
-    size_t& cursor = cursors_[level];
+  for (size_t point = 0; point < points_.size(); ++point) {
+    size_t& cursor = cursors_[point];
     for (; cursor < stamps_.size(); ++cursor) {
-      const EngineTime due = DueAt(stamps_[cursor].at, level);
+      const EngineTime due = DueAt(stamps_[cursor].at, point);
       if (due > now) {
         earliest_due_ = std::min(earliest_due_, due);
         break;
       }
-      open_[level] -= stamps_[cursor].keys;
+      open_[point] -= stamps_[cursor].keys;
     }
   }
   while (begin_ < cursors_.back()) live_ -= static_cast<size_t>(stamps_[begin_++].keys != 0);

@@ -1,9 +1,9 @@
-// OpenCount knows for every level, which is a quiet period of a grid, how many groups are open, and
+// OpenCount knows for every point, which is a quiet period of a grid, how many groups are open, and
 // how many were at most: those of the keys whose latest stamp is less than a quiet period old.
 //
-// Keys are counted by their latest stamp, in a queue of stamps. As time goes on a cursor per level
+// Keys are counted by their latest stamp, in a queue of stamps. As time goes on a cursor per point
 // moves along the queue and takes off the keys there; a key that a cursor has passed opens a group
-// again when the key moves to a newer stamp. So each level costs a step per stamp, whatever the
+// again when the key moves to a newer stamp. So each point costs a step per stamp, whatever the
 // number of keys. Stamps at which no key is any more go when they are half of the queue, so that
 // the queue is never longer than twice the number of keys.
 //
@@ -23,8 +23,8 @@ namespace pleat::inline v0_1 {
 
 class OpenCount {
  public:
-  // `levels` ascending; they stay.
-  explicit OpenCount(std::span<const Duration> levels);
+  // `points` ascending; they stay.
+  explicit OpenCount(std::span<const Duration> points);
 
   // Closes groups that are due by `now`, which never goes back.
   void MoveTo(EngineTime now) {
@@ -33,12 +33,12 @@ class OpenCount {
   }
 
   // A key with its first event, stamped `to`.
-  void Add(EngineTime to) { Arrive(Join(to), levels_.size()); }
+  void Add(EngineTime to) { Arrive(Join(to), points_.size()); }
 
   // A key whose latest stamp was `from` has a later one.
   void Move(EngineTime from, EngineTime to);
 
-  uint64_t peak(size_t level) const noexcept { return peak_[level]; }
+  uint64_t peak(size_t point) const noexcept { return peak_[point]; }
 
   // How many stamps are in the queue, those without keys included.
   size_t stamps() const noexcept { return stamps_.size(); }
@@ -53,19 +53,19 @@ class OpenCount {
   size_t Find(EngineTime at) const noexcept;
   size_t Join(EngineTime at);
   size_t InsertAt(size_t place, EngineTime at);
-  EngineTime DueAt(EngineTime stamp, size_t level) const noexcept {
-    return std::min(stamp + levels_[level], kEndOfTime);
+  EngineTime DueAt(EngineTime stamp, size_t point) const noexcept {
+    return std::min(stamp + points_[point], kEndOfTime);
   }
   void Arrive(size_t place, size_t passed);
-  size_t LevelsPast(size_t place) const noexcept;
+  size_t PointsPast(size_t place) const noexcept;
   void Close(EngineTime now);
   void Shorten();
 
-  const std::span<const Duration> levels_;
+  const std::span<const Duration> points_;
   std::vector<Stamp> stamps_;  // ascending; all cursors have passed those before `begin_`
   size_t begin_ = 0;
   size_t live_ = 0;              // stamps with keys
-  std::vector<size_t> cursors_;  // of each level the first stamp that is not passed; descending
+  std::vector<size_t> cursors_;  // of each point the first stamp that is not passed; descending
   std::vector<uint64_t> open_;
   std::vector<uint64_t> peak_;
   EngineTime now_ = kBeginningOfTime;

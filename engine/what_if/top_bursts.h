@@ -1,4 +1,4 @@
-// TopBursts keeps for every level of a grid the groups that stand out: of kBurstsKept keys each,
+// TopBursts keeps for every point of a grid the groups that stand out: of kBurstsKept keys each,
 // the one that is the largest by some measure.
 #pragma once
 
@@ -22,19 +22,19 @@ class TopBursts {
     uint32_t key;  // a number
   };
 
-  explicit TopBursts(size_t levels) : tops_(levels), enough_(levels) {}
+  explicit TopBursts(size_t points) : tops_(points), enough_(points) {}
 
-  // A group of the levels from `begin` to before `end`.
+  // A group of the points from `begin` to before `end`.
   void Offer(const Seen& seen, size_t begin, size_t end) {
-    for (size_t level = begin; level < end; ++level) {
-      if (seen.measure > enough_[level]) [[unlikely]]
-        Keep(seen, level);
+    for (size_t point = begin; point < end; ++point) {
+      if (seen.measure > enough_[point]) [[unlikely]]
+        Keep(seen, point);
     }
   }
 
   // Largest first; equal ones in the order in which they opened.
-  std::vector<Seen> Of(size_t level) const {
-    std::vector<Seen> sorted = tops_[level];
+  std::vector<Seen> Of(size_t point) const {
+    std::vector<Seen> sorted = tops_[point];
     std::ranges::sort(sorted, [](const Seen& a, const Seen& b) {
       if (a.measure != b.measure) return a.measure > b.measure;
       return a.opened != b.opened ? a.opened < b.opened : a.key < b.key;
@@ -43,8 +43,8 @@ class TopBursts {
   }
 
  private:
-  void Keep(const Seen& seen, size_t level) {
-    std::vector<Seen>& top = tops_[level];
+  void Keep(const Seen& seen, size_t point) {
+    std::vector<Seen>& top = tops_[point];
     const auto same = std::ranges::find(top, seen.key, &Seen::key);
     if (same != top.end()) {
       if (same->measure < seen.measure) *same = seen;
@@ -54,7 +54,7 @@ class TopBursts {
       *std::ranges::min_element(top, {}, &Seen::measure) = seen;
     }
     if (top.size() == kBurstsKept)
-      enough_[level] = std::ranges::min_element(top, {}, &Seen::measure)->measure;
+      enough_[point] = std::ranges::min_element(top, {}, &Seen::measure)->measure;
   }
 
   std::vector<std::vector<Seen>> tops_;

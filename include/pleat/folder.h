@@ -103,9 +103,9 @@ class Folder : public EmissionSource<State> {
   // Element i of `outcomes` becomes the outcome of event i.
   // REQUIRES: `outcomes` is empty, or as long as `events`.
   //
-  // With `only`, events of other partitions are left alone and answered kElsewhere; on event time
-  // their stamps still move the watermark. So n workers, each with a range of its own, can go
-  // through the same batch, and never ask for the same lock.
+  // With `only`, events of partitions outside that range are not folded, and are answered
+  // kElsewhere; on event time their stamps still move the watermark. So n workers, each with a
+  // range of its own, can go through the same batch, and never ask for the same lock.
   FoldCounts FoldBatch(std::span<const KeyedEvent<Event>> events,
                        std::span<FoldOutcome> outcomes = {}, PartitionRange only = {}) noexcept {
     return folder_.FoldBatch(AnyBatch::Of(events), outcomes, only);

@@ -39,8 +39,8 @@ enum class FoldOutcome : uint8_t {
   kOverloaded,
   // Called from inside a fold function; not counted. Call again after the fold.
   kWouldDeadlock,
-  // FoldBatch() was told to leave the event's partition alone; not counted. Another worker folds
-  // it.
+  // The key's partition is outside the range that FoldBatch() was called with; not counted. Another
+  // worker, with the range of that partition, folds the event.
   kElsewhere,
 };
 inline constexpr size_t kFoldOutcomes = 12;
@@ -67,7 +67,7 @@ struct FoldCounts {
   size_t corrected = 0;
   size_t overloaded = 0;
   size_t would_deadlock = 0;
-  size_t elsewhere = 0;
+  size_t elsewhere = 0;  // of partitions outside the range that the call asked for
 
   constexpr void Add(FoldOutcome outcome, size_t events = 1) noexcept {
     switch (outcome) {

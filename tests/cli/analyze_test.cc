@@ -314,9 +314,9 @@ TEST(Analyze, NamesTheKeysThatDoNotGoQuiet) {
     if (i % 60 < 10) log += Event("ann", i * 60) + Event("bob", i * 60);
   }
   const auto objects = Objects(Analyze(kSeconds + "--json --target-ratio 0.5", log).out);
-  const PlainJson& restless = *objects.at(0).Member("recommended")->Member("restless");
-  ASSERT_THAT(restless.elements, SizeIs(1));
-  EXPECT_EQ(restless.elements[0].text, "sensor");
+  const PlainJson& never_quiet = *objects.at(0).Member("recommended")->Member("restless");
+  ASSERT_THAT(never_quiet.elements, SizeIs(1));
+  EXPECT_EQ(never_quiet.elements[0].text, "sensor");
   const Finished held = Analyze(kSeconds + "--json --target-ratio 0.5 --max-hold 1h", log);
   EXPECT_THAT(held.out, HasSubstr("\"restless\":[]"));
   const Finished compound =

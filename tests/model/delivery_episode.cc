@@ -7,7 +7,7 @@ namespace pleat::inline v0_1 {
 
 void DeliveryEpisode::Apply(const Op& op) {
   const Named named = TokenOf(op);
-  const auto [token, delivery, elsewhere] = named;
+  const auto [token, delivery, but_for_place] = named;
   const auto [letter, dead, ignored] = LetterOf(op);
   switch (op.verb) {
     case Verb::kPop: return Pop(op.n, op.range);
@@ -49,7 +49,7 @@ DeliveryEpisode::Named DeliveryEpisode::TokenOf(const Op& op) const {
     if (token == known) named.delivery = i + 1;
     LeaseToken there = token;
     there.place = known.place;
-    if (there == known) named.elsewhere = i + 1;
+    if (there == known) named.but_for_place = i + 1;
   }
   return named;
 }
@@ -57,8 +57,8 @@ DeliveryEpisode::Named DeliveryEpisode::TokenOf(const Op& op) const {
 // A token with another place can still repeat an Ack().
 void DeliveryEpisode::Ack(const Named& named) {
   const LeaseOutcome outcome = folder_.Ack(named.token);
-  ExpectOutcome(
-      outcome, named.delivery != 0 ? model_.Ack(named.delivery) : model_.AckAgain(named.elsewhere));
+  ExpectOutcome(outcome, named.delivery != 0 ? model_.Ack(named.delivery)
+                                             : model_.AckAgain(named.but_for_place));
 }
 
 // Half of the time that of a dead letter, if there is one.

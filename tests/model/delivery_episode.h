@@ -31,11 +31,11 @@ class DeliveryEpisode {
   void DropAllDeadLetters();
 
  private:
-  // A token and which delivery of the model it names; 0 if none. `elsewhere`: the same, but for the place.
+  // A token and which delivery of the model it names; 0 if none. `but_for_place`: the same, but for the place.
   struct Named {
     LeaseToken token;
     uint64_t delivery = 0;
-    uint64_t elsewhere = 0;
+    uint64_t but_for_place = 0;
   };
   Named TokenOf(const Op& op) const;
   Named LetterOf(const Op& op) const;

@@ -114,7 +114,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   return opening ? FoldOutcome::kOpened : FoldOutcome::kFolded;
 }
 
-// 0: elsewhere, all that it can do is to move time, as if it were usable there.
+// 0: an event outside the range of partitions only moves time, as if it were usable.
 FoldOutcome FoldModel::PassBy(std::string_view key, EngineTime at) {
   at = Clamp(at);
   const bool usable = key.size() <= kKeyBytesMax && !IsFuture(at) && !stopped_;

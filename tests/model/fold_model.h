@@ -69,7 +69,7 @@ class FoldModel {
   void AdvanceLeases(LeaseTime now) { delivery_.MoveTime(now); }
   FoldOutcome Fold(std::string_view key, uint64_t event, EngineTime at,
                    const EventMarks& marks = {});
-  FoldOutcome PassBy(std::string_view key, EngineTime at);  // an event of a batch that is elsewhere
+  FoldOutcome PassBy(std::string_view key, EngineTime at);  // an event outside the range of a batch
   bool Flush(std::string_view key);
   bool Cancel(std::string_view key);
   void CloseAll();

@@ -65,7 +65,7 @@ TEST(AnalysisPage, TableHasEveryRow) {
   }
 }
 
-TEST(AnalysisPage, ListsBurstyAndRestlessKeys) {
+TEST(AnalysisPage, ListsBurstyAndNeverQuietKeys) {
   const KeyAnalysis key = BurstyAnalysis();
   const std::string page = PageOf(BurstyAnalysis());
   EXPECT_TRUE(Has(page, "The biggest group of each, at a quiet period of 5 min"));
@@ -74,9 +74,9 @@ TEST(AnalysisPage, ListsBurstyAndRestlessKeys) {
     EXPECT_TRUE(Has(page, "<bdi>" + burst.key + "</bdi></th><td>" + Grouped(burst.events) +
                               "</td><td>" + RoundedDuration(burst.lasted) + "</td><td>2015-09-1"));
   }
-  const size_t restless = page.find("Keys that never go quiet");
-  ASSERT_NE(restless, std::string::npos);
-  EXPECT_TRUE(Has(page.substr(restless), "<bdi>bot that never rests</bdi>"));
+  const size_t never_quiet = page.find("Keys that never go quiet");
+  ASSERT_NE(never_quiet, std::string::npos);
+  EXPECT_TRUE(Has(page.substr(never_quiet), "<bdi>bot that never rests</bdi>"));
 }
 
 TEST(AnalysisPage, GapTableAddsUpToAllEvents) {

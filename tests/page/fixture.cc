@@ -150,7 +150,7 @@ KeyAnalysis BurstyAnalysis(std::string key) {
       "min, "
       "99 % within 30 min.";
   const std::vector<Burst>& longest = result.analysis->rows[12].longest;
-  result.recommended.restless = {longest.front()};
+  result.recommended.never_quiet = {longest.front()};
   return result;
 }
 

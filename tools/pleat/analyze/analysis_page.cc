@@ -236,9 +236,9 @@ std::string Bursts(const KeyAnalysis& key, const std::string& id) {
            BurstTable(row.biggest, id + "bursts",
                       "The biggest group of each, at a quiet period of " + at);
   }
-  if (marked != nullptr && !key.recommended.restless.empty()) {
+  if (marked != nullptr && !key.recommended.never_quiet.empty()) {
     out += "<h3>Keys that never go quiet</h3>\n" +
-           BurstTable(key.recommended.restless, id + "restless",
+           BurstTable(key.recommended.never_quiet, id + "never-quiet",
                       "Each in one group for half of the log or more, at a quiet period of " + at +
                           ": to hear of them in time takes a max hold");
   }

@@ -118,9 +118,9 @@ std::string AnalysisTable(const KeyAnalysis& key) {
         "Biggest bursts at " + DurationText(analysis.rows[*recommended.row].quiet_period) + ":\n";
     add_bursts(analysis.rows[*recommended.row].biggest);
   }
-  if (!recommended.restless.empty()) {
+  if (!recommended.never_quiet.empty()) {
     out += "Keys that do not go quiet:\n";
-    add_bursts(recommended.restless);
+    add_bursts(recommended.never_quiet);
   }
   return out;
 }
@@ -147,7 +147,7 @@ std::string AnalysisJson(const KeyAnalysis& key) {
   out += ",\"why\":";
   AppendJsonString(recommended.why, out);
   out += ",\"restless\":[";
-  for (const Burst& burst : recommended.restless) {
+  for (const Burst& burst : recommended.never_quiet) {
     if (out.back() != '[') out += ',';
     out += key.compound ? "[" + burst.key + "]" : burst.key;
   }

@@ -24,7 +24,7 @@ constexpr double kGainOfTwice = 0.05;
 constexpr double kNoMore = 0.0005;
 
 // A key that does not go quiet for so many quiet periods needs a max hold.
-constexpr int kRestlessPeriods = 100;
+constexpr int kNeverQuietPeriods = 100;
 
 double LogOf(const WhatIfRow& row) {
   return std::log2(static_cast<double>(row.quiet_period.count()));
@@ -150,14 +150,14 @@ void FindGoal(const Analysis& analysis, const Goal& goal, Recommendation& recomm
                     Cost(rows[*recommended.row]) + ".";
 }
 
-std::vector<Burst> Restless(const Analysis& analysis, const AnalysisRow& row) {
-  std::vector<Burst> restless;
+std::vector<Burst> NeverQuiet(const Analysis& analysis, const AnalysisRow& row) {
+  std::vector<Burst> never_quiet;
   for (const Burst& burst : row.longest) {
-    if (burst.lasted >= std::min(analysis.span() / 2, kRestlessPeriods * row.quiet_period) &&
+    if (burst.lasted >= std::min(analysis.span() / 2, kNeverQuietPeriods * row.quiet_period) &&
         burst.lasted > row.quiet_period)
-      restless.push_back(burst);
+      never_quiet.push_back(burst);
   }
-  return restless;
+  return never_quiet;
 }
 
 std::string Disorder(const Analysis& analysis) {
@@ -193,13 +193,13 @@ Recommendation Recommend(const Analysis& analysis, const Goal& goal) {
   }
   const AnalysisRow& row = analysis.rows[*recommended.row];
   recommended.why += Disorder(analysis);
-  if (analysis.max_hold == kForever) recommended.restless = Restless(analysis, row);
-  if (const size_t count = recommended.restless.size(); count > 0) {
+  if (analysis.max_hold == kForever) recommended.never_quiet = NeverQuiet(analysis, row);
+  if (const size_t count = recommended.never_quiet.size(); count > 0) {
     const std::string keys =
         count == kBurstsKept ? "At least " + Counted(count, "key") : Counted(count, "key");
     recommended.why +=
         " " + keys + (count == 1 ? " stays busy for " : " stay busy for up to ") +
-        RoundedDuration(recommended.restless.front().lasted) +
+        RoundedDuration(recommended.never_quiet.front().lasted) +
         (count == 1 ? "; bound it with --max-hold." : "; bound them with --max-hold.");
   }
   if (row.quiet_period > analysis.span() / 4) {

@@ -28,9 +28,9 @@ struct Recommendation {
   Kind kind = Kind::kDoesNotFold;
   std::optional<size_t> row;  // of Analysis::rows; not of kDoesNotFold
   std::string why;            // for people: its cost, and the reason for it
-  // Keys that do not go quiet for 100 quiet periods, or half of the log, and so need a max hold.
-  // The longest first.
-  std::vector<Burst> restless;
+  // Keys without a pause for 100 quiet periods, or for half of the log: they need a max hold. The
+  // longest first.
+  std::vector<Burst> never_quiet;
 };
 
 Recommendation Recommend(const Analysis& analysis, const Goal& goal);

@@ -104,7 +104,7 @@ EngineTime FoldRun::Present(Duration silent) const {
 
 Duration FoldRun::OnSilence(Duration silent) {
   const uint64_t popped = folder_->ledger().popped;
-  Settle(Present(silent));
+  EmitUntil(Present(silent));
   Flush();
   // A deadline may be announced a little early: then do not ask again at once.
   const bool woke_for_nothing = silent > Duration{0} && folder_->ledger().popped == popped;
@@ -130,8 +130,8 @@ Duration FoldRun::UntilDue(Duration silent) const {
 
 // ---
 
-// Moves time to `now` and writes the groups that this closes.
-void FoldRun::Settle(EngineTime now) {
+// Moves time to `now`, and writes the groups that have closed by then.
+void FoldRun::EmitUntil(EngineTime now) {
   engine_->Advance(now);
   Emit();
 }
@@ -161,7 +161,7 @@ void FoldRun::WriteOpenGroups() {
 void FoldRun::Finish() {
   const bool read_all = complete();
   if (!reader_gone()) {
-    Settle(Present(/*silent=*/Duration{0}));
+    EmitUntil(Present(/*silent=*/Duration{0}));
     if (read_all) WriteOpenGroups();
     if (read_all && options_.at_end == FoldOptions::AtEnd::kFlush) folder_->CloseAll();
     if (read_all) Emit();

@@ -41,14 +41,14 @@ class FoldRun final : public LineJob {
   void OnEvent(const UnusualLine& line);
   void OnRefused(size_t line_index);
 
-  void HandOut() override { Settle(on_event_time() ? engine_->now() : arrival()); }
+  void HandOut() override { EmitUntil(on_event_time() ? engine_->now() : arrival()); }
   Duration OnSilence(Duration silent) override;
   void OnInputAgain(Duration silent) override;
   bool FollowsWall(Duration silent) const;
   EngineTime Present(Duration silent) const;
   Duration UntilDue(Duration silent) const;
 
-  void Settle(EngineTime now);
+  void EmitUntil(EngineTime now);
   void Emit();
   void WriteOpenGroups();
   void Finish() override;
