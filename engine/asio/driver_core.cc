@@ -38,7 +38,7 @@ DriverCore::DriverCore(boost::asio::any_io_executor executor, Engine& engine,
 
 void DriverCore::Begin() {
   AddGuest(executor_, shared_from_this());
-  engine_->SetAlarm(this);
+  engine_->SetAlarm(*this);
   PostTurn();
 }
 
@@ -205,7 +205,7 @@ void DriverCore::Stop() noexcept {
   if (!first) return;
   stats_.asleep_until = kNever;
   timer_->cancel();
-  engine_->SetAlarm(nullptr);
+  engine_->RemoveAlarm(*this);
   const auto consumers = consumers_.Take();
   lock.unlock();
   for (const auto& consumer : consumers) consumer->End(AsioError::kClosed);

@@ -86,13 +86,19 @@ bool EngineCore::AdvanceLeases(LeaseTime lease_now, size_t budget) {
   return VisitDue(lease_schedule_, due_by, budget, &Partition::ExpireLeases);
 }
 
-void EngineCore::SetAlarm(EngineAlarm* alarm) {
+void EngineCore::SetAlarm(EngineAlarm& alarm) {
   schedule_.SetAlarm(alarm);
   lease_schedule_.SetAlarm(alarm);
 }
 
+void EngineCore::RemoveAlarm(const EngineAlarm& alarm) {
+  schedule_.RemoveAlarm(&alarm);
+  lease_schedule_.RemoveAlarm(&alarm);
+}
+
 void EngineCore::Close() {
-  SetAlarm(nullptr);
+  schedule_.RemoveAlarm();
+  lease_schedule_.RemoveAlarm();
   std::map<std::string_view, std::shared_ptr<Collection>> gone;
   LockGuard guard(lock_);
   closed_ = true;
@@ -185,10 +191,16 @@ std::optional<LeaseTime> Engine::NextLeaseDeadline() const noexcept {
   return LeaseTime(next);
 }
 
-void Engine::SetAlarm(EngineAlarm* alarm) noexcept {
+void Engine::SetAlarm(EngineAlarm& alarm) noexcept {
   const Call call;
   if (call.nested()) Fail("SetAlarm() was called from inside a call");
   core_->SetAlarm(alarm);
+}
+
+void Engine::RemoveAlarm(EngineAlarm& alarm) noexcept {
+  const Call call;
+  if (call.nested()) Fail("RemoveAlarm() was called from inside a call");
+  core_->RemoveAlarm(alarm);
 }
 
 void Engine::Stop() noexcept {

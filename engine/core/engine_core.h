@@ -34,7 +34,8 @@ class EngineCore {
   PagePool& pool() noexcept { return pool_; }
   EngineTime NextDeadline() const noexcept { return schedule_.NextDeadline(); }
   EngineTime NextLeaseDeadline() const noexcept { return lease_schedule_.NextDeadline(); }
-  void SetAlarm(EngineAlarm* alarm);
+  void SetAlarm(EngineAlarm& alarm);
+  void RemoveAlarm(const EngineAlarm& alarm);
   const HashKey& hash_key() const noexcept { return hash_key_; }
   uint64_t epoch() const noexcept { return epoch_; }
 

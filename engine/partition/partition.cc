@@ -27,10 +27,15 @@ void Schedule::Tell(EngineTime deadline) {
   }
 }
 
-void Schedule::SetAlarm(EngineAlarm* alarm) {
+void Schedule::SetAlarm(EngineAlarm& alarm) {
   LockGuard guard(lock_);
-  if (alarm != nullptr && alarm_ != nullptr) Fail("the engine has an alarm, or a driver, already");
-  alarm_ = alarm;
+  if (alarm_ != nullptr) Fail("the engine has an alarm, or a driver, already");
+  alarm_ = &alarm;
+}
+
+void Schedule::RemoveAlarm(const EngineAlarm* alarm) {
+  LockGuard guard(lock_);
+  if (alarm == nullptr || alarm == alarm_) alarm_ = nullptr;
 }
 
 void PartitionTimer::Set(EngineTime next) {

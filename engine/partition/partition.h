@@ -45,7 +45,9 @@ class Schedule {
     return wheel_.FirstDue(now);
   }
   EngineTime NextDeadline() const noexcept { return next_.load(std::memory_order_acquire); }
-  void SetAlarm(EngineAlarm* alarm);
+  void SetAlarm(EngineAlarm& alarm);
+  // Without `alarm`, whichever is set.
+  void RemoveAlarm(const EngineAlarm* alarm = nullptr);
 
  private:
   void Tell(EngineTime deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);

@@ -12,7 +12,7 @@ namespace pleat::inline v0_1 {
 // different functions may overlap. They come under locks: set a flag, wake a loop, and return.
 // A function may ask the engine for now(), NextDeadline() and NextLeaseDeadline(); other calls are
 // answered like calls from a fold function (see Engine). Throwing terminates the program.
-// Ownership: outlives its engine's use of it; see Engine::SetAlarm().
+// Ownership: the engine borrows the alarm from Engine::SetAlarm() to Engine::RemoveAlarm().
 class EngineAlarm {
  public:
   // Earlier than Engine::NextDeadline().

@@ -131,11 +131,13 @@ class PLEAT_EXPORT Engine {
   // The same for leases and AdvanceLeases().
   std::optional<LeaseTime> NextLeaseDeadline() const noexcept;
 
-  // From its return on, `alarm` is told when NextDeadline() or NextLeaseDeadline() becomes earlier.
-  // With null no alarm is, and the one before is not called any more.
-  // REQUIRES: no other alarm is set (an engine has one), and the caller is no fold function and no
-  // alarm; otherwise ends the program.
-  void SetAlarm(EngineAlarm* alarm) noexcept;
+  // From the return of SetAlarm() on, `alarm` is told when NextDeadline() or NextLeaseDeadline()
+  // becomes earlier; from the return of RemoveAlarm() on, `alarm` is not called any more. Removing
+  // an alarm that is not set does nothing, so that nobody removes the alarm of somebody else.
+  // REQUIRES: the engine has no alarm yet (an engine has one), and neither call comes from a fold
+  // function or an alarm; otherwise ends the program. An alarm is removed before its end.
+  void SetAlarm(EngineAlarm& alarm) noexcept;
+  void RemoveAlarm(EngineAlarm& alarm) noexcept;
 
   // From its return on, every fold is answered kStopped, and none is under way: Stop() waits for
   // those. All else goes on, so that open groups can be closed and emissions can be taken.

@@ -53,15 +53,18 @@ class Deaf final : public EngineAlarm {
   void LeaseDeadlineIsEarlier(LeaseTime) noexcept override {}
 };
 
-TEST(ProgramEnd, ASecondAlarmIsOneTooMany) {
+TEST(ProgramEnd, ASecondAlarmIsOneTooManyUntilTheFirstIsRemoved) {
   auto engine = *Engine::Open({.partitions = 2});
   Deaf first, second;
-  engine->SetAlarm(&first);
-  EXPECT_DEATH(engine->SetAlarm(&second),
+  engine->SetAlarm(first);
+  EXPECT_DEATH(engine->SetAlarm(second),
                "^pleat: the engine has an alarm, or a driver, already\n$");
-  engine->SetAlarm(nullptr);
-  engine->SetAlarm(&second);
-  engine->SetAlarm(nullptr);
+  engine->RemoveAlarm(second);  // is not set: the first one stays
+  EXPECT_DEATH(engine->SetAlarm(second),
+               "^pleat: the engine has an alarm, or a driver, already\n$");
+  engine->RemoveAlarm(first);
+  engine->SetAlarm(second);
+  engine->RemoveAlarm(second);
 }
 
 #ifndef NDEBUG

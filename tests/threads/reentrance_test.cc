@@ -273,10 +273,10 @@ TEST_F(CallingBack, FromAnAlarm) {
     EXPECT_EQ(engine_->NextDeadline(), deadline);
     TryEverything();
   });
-  engine_->SetAlarm(&alarm);
+  engine_->SetAlarm(alarm);
   Fold("k");
   EXPECT_EQ(called_back_, 1);
-  engine_->SetAlarm(nullptr);
+  engine_->RemoveAlarm(alarm);
 }
 
 // Only the thread that is inside of a call is told so, and only as long as it is.

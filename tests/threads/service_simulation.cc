@@ -465,7 +465,7 @@ bool Service::Drained() const {
 }
 
 ServiceOutcome Service::Run(Tally& seen) {
-  engine_->SetAlarm(&driver_);
+  engine_->SetAlarm(driver_);
   engine_->Advance(kT0);
   AssignRanges();
   At(kT0, [this] { Produce(); });
@@ -489,7 +489,7 @@ ServiceOutcome Service::Run(Tally& seen) {
     task.run();
   }
   for (const auto& worker : workers_) worker->Leave();
-  engine_->SetAlarm(nullptr);
+  engine_->RemoveAlarm(driver_);
   if (tracks_.failure() == nullptr) Compare();
   ServiceOutcome outcome{.digest = digest_};
   if (tracks_.failure() != nullptr) outcome.failure = tracks_.failure();

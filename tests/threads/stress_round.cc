@@ -91,6 +91,8 @@ class Round {
   std::atomic<size_t> arrived_ = 0;
   std::atomic<size_t> far_ = 0;          // threads that have done most of their calls
   std::atomic<size_t> nearly_done_ = 0;  // or almost all
+  std::mutex alarm_lock_;
+  std::unique_ptr<Counter> alarm_;  // the engine's
   std::mutex shared_lock_;
   std::vector<std::pair<LeaseToken, EmissionId>> shared_;  // leases that any thread may end
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -125,7 +127,7 @@ class Round::Worker {
       ++operations;
     }
     TakeListenerAway();
-    TakeAlarmAway();
+    ChangeAlarm(/*sets=*/false);
   }
 
   // Takes everything out; for one thread, at the end.
@@ -157,8 +159,7 @@ class Round::Worker {
   void Look();
   void ChangeListener();
   void TakeListenerAway();
-  void ChangeAlarm();
-  void TakeAlarmAway();
+  void ChangeAlarm(bool sets);
   void UseSideFolder();
 
   KeyedEvent<TrackedEvent> NextEvent();
@@ -190,7 +191,6 @@ class Round::Worker {
   uint32_t next_ = 0;
   std::vector<std::pair<LeaseToken, EmissionId>> held_;
   std::unique_ptr<Counter> listener_;
-  std::unique_ptr<Counter> alarm_;
 };
 
 void Round::Worker::Step(uint64_t choice) {
@@ -213,7 +213,7 @@ void Round::Worker::Step(uint64_t choice) {
   if (is(20)) return ScanDeadLetters(/*drops=*/false);
   if (is(25)) return Look();
   if (is(3)) return ChangeListener();
-  if (is(3)) return ChangeAlarm();
+  if (is(3)) return ChangeAlarm(/*sets=*/true);
   if (is(2)) return UseSideFolder();
   if (is(1)) return folder_.CloseAll();
   static_cast<void>(folder_.Flush(AnyKey()));
@@ -425,17 +425,16 @@ void Round::Worker::TakeListenerAway() {
   listener_.reset();
 }
 
-void Round::Worker::ChangeAlarm() {
-  const std::lock_guard one_at_a_time(round_.shared_lock_);
-  TakeAlarmAway();
-  alarm_ = std::make_unique<Counter>(round_.told_);
-  round_.WithEngine([&](Engine& engine) { engine.SetAlarm(alarm_.get()); });
-}
-
-// An alarm that another thread has replaced is not called either.
-void Round::Worker::TakeAlarmAway() {
-  round_.WithEngine([](Engine& engine) { engine.SetAlarm(nullptr); });
-  alarm_.reset();
+// The alarm before may be another thread's. After its removal it is not called, and so may go.
+void Round::Worker::ChangeAlarm(bool sets) {
+  const std::lock_guard guard(round_.alarm_lock_);
+  auto alarm = std::make_unique<Counter>(round_.told_);
+  round_.WithEngine([&](Engine& engine) {
+    engine.RemoveAlarm(*alarm);  // which is not set
+    if (round_.alarm_ != nullptr) engine.RemoveAlarm(*round_.alarm_);
+    if (sets) engine.SetAlarm(*alarm);
+  });
+  round_.alarm_ = sets ? std::move(alarm) : nullptr;
 }
 
 struct Sum {
