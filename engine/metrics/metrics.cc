@@ -193,12 +193,12 @@ void WriteLedger(Collections all, Writer& out) {
                  Plain(all[i].ledger.emissions[IndexOf(reason)]));
     }
   }
-  static constexpr Column kSettled[] = {
+  static constexpr Column kGone[] = {
       {"popped", &Ledger::popped}, {"acked", &Ledger::acked}, {"dropped", &Ledger::dropped}};
   out.Family("pleat_emissions_gone", Type::kCounter,
              "Emissions that are over: given away, acked, or dropped.");
   for (size_t i = 0; i < all.size(); ++i) {
-    for (const Column& each : kSettled)
+    for (const Column& each : kGone)
       out.Sample(i, {{"as", std::string(each.name)}}, Plain(all[i].ledger.*each.count));
   }
   struct Counter {
@@ -211,6 +211,8 @@ void WriteLedger(Collections all, Writer& out) {
       {"pleat_groups_cancelled", "Groups that were cancelled.", &Ledger::cancelled},
       {"pleat_groups_silent", "Groups that closed without an emission: their leading one said it.",
        &Ledger::silent},
+      {"pleat_events_refused_for_bytes", "Refused events that met the limit on bytes.",
+       &Ledger::refused_for_bytes},
       {"pleat_events_late_folded", "Late events that were folded all the same.",
        &Ledger::late_folded},
       {"pleat_deliveries", "Leases given.", &Ledger::deliveries},

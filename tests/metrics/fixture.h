@@ -39,7 +39,10 @@ class Metrics : public testing::Test {
                      .gaps = full_.get(),
                      .lateness_us = &lateness_,
                      .what_if = rows_},
-                    {.collection = "na\"me\\of\nlines \xC3\xA9 \xFF", .ledger = {}, .sizes = {}}};
+                    {.collection = "na\"me\\of\nlines \xC3\xA9 \xFF", .ledger = {}, .sizes = {}},
+                    {.collection = "full",
+                     .ledger = {.events = 30, .refused = 30, .refused_for_bytes = 12},
+                     .sizes = {}}};
   }
   std::string Write(MetricsFormat format) const { return WriteMetrics(collections_, format); }
 

@@ -22,6 +22,8 @@ TEST_F(Metrics, EveryColumnIsWrittenForEveryCollection) {
   for (const char* line : {
            "# TYPE pleat_events_total counter\n",
            "pleat_events_total{collection=\"edits\",outcome=\"folded\"} 900\n",
+           "pleat_events_total{collection=\"full\",outcome=\"refused\"} 30\n",
+           "pleat_events_refused_for_bytes_total{collection=\"full\"} 12\n",
            "pleat_emissions_total{collection=\"edits\",reason=\"max_hold\"} 15\n",
            "pleat_emissions_total{collection=\"edits\",reason=\"end\"} 5\n",
            "pleat_groups_closed_total{collection=\"edits\"} 90\n",
