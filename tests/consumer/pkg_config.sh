@@ -9,8 +9,10 @@ mkdir -p "$work"
 pc=$(find "$stage" -name pkgconfig -type d)
 export PKG_CONFIG_PATH="$pc"
 
-if grep -rIlF -e "$source/" "$stage"; then
-  echo "the files above name the tree they were built in" >&2
+# Where a path begins: a source tree /pleat is no part of ${prefix}/include/pleat/.
+begins='(^|-[IL]|[^][:alnum:]_./{}<>-])'
+if grep -rIE -e "$begins$(printf %s "$source" | sed 's/[][\.*^$()+?{}|]/\\&/g')/" "$stage"; then
+  echo "the lines above name the tree they were built in" >&2
   exit 1
 fi
 if pkg-config --exists 'pleat >= 0.2'; then
