@@ -7,7 +7,8 @@
 # build machine cannot run what it compiles, compiling is enough: the same check runs again when a
 # process first needs a tokenizer.
 #
-# Without the fast tokenizer pleat_json gets the plain one: same results, slower, no simdjson.
+# Without the fast tokenizer pleat_json gets the plain one: same results, slower, no simdjson. A
+# machine without vector instructions uses the plain one as well, and fails the probe.
 option(PLEAT_PLAIN_TOKENIZER "Find the tokens of a line without simdjson" OFF)
 
 # pleat_probe_simdjson(<result>): whether the fast tokenizer works with simdjson::simdjson, which was

@@ -78,9 +78,15 @@ bool CheckOnce() {
        "; configure pleat with -DPLEAT_PLAIN_TOKENIZER=ON");
 }
 
+// simdjson's kernel for machines without vector instructions lets a backslash at the end of a line
+// escape the newline, and swallows quotes inside other tokens. So a bad line would take its
+// neighbours with it.
+bool HasFitKernel() { return simdjson::get_active_implementation()->name() != "fallback"; }
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> MakeFastTokenizer() {
+  if (!HasFitKernel()) return nullptr;
   static const bool checked = CheckOnce();
   PLEAT_CHECK(checked);
   return std::make_unique<FastTokenizer>();

@@ -27,6 +27,7 @@ constexpr Refusal kRefusals[] = {
     {"{\"a\":\"\xed\xa0\x80\"}", bad_line::kNotUtf8, "an encoded surrogate was accepted"},
     {"{\"a\":\"\x01\"}", bad_line::kControl, "a control character in a string was accepted"},
     {"{\"a\":\"\n\"}", bad_line::kControl, "a newline in a string was accepted"},
+    {"{\"a\":\"\\\n\"}", bad_line::kControl, "a newline behind a backslash was accepted"},
     {R"({"a":"b\"})", bad_line::kUnclosedString, "an unclosed string was accepted"},
     {" ", bad_line::kNotIndexed, "a text without tokens was accepted"},
 };

@@ -1,14 +1,13 @@
-// Which tokenizer this build uses. CMake defines PLEAT_PLAIN_TOKENIZER for this file alone.
+// Which tokenizer lines are read with. CMake defines PLEAT_PLAIN_TOKENIZER for this file alone.
 #include "engine/json/tokens.h"
 
 namespace pleat::inline v0_1 {
 
 std::unique_ptr<Tokenizer> MakeTokenizer() {
-#ifdef PLEAT_PLAIN_TOKENIZER
-  return MakePlainTokenizer();
-#else
-  return MakeFastTokenizer();
+#ifndef PLEAT_PLAIN_TOKENIZER
+  if (std::unique_ptr<Tokenizer> fast = MakeFastTokenizer()) return fast;
 #endif
+  return MakePlainTokenizer();
 }
 
 }  // namespace pleat::inline v0_1

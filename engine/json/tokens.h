@@ -8,8 +8,8 @@
 //
 // Two classes find them. The fast one runs the first of simdjson's two stages by itself, at
 // gigabytes a second (fast_tokenizer.cc). The plain one is a loop over the bytes, for builds where
-// simdjson is absent or has changed (plain_tokenizer.cc). A test and a fuzz target hold them
-// against each other.
+// simdjson is absent or has changed, and for machines where simdjson has no vector instructions to
+// use (plain_tokenizer.cc). A test and a fuzz target hold them against each other.
 //
 // The scanner checks everything about a line except three properties, for which it trusts the
 // tokenizer: the line is UTF-8, every string is closed, and no string contains a raw control
@@ -45,10 +45,11 @@ class Tokenizer {
   std::span<const uint32_t> tokens_;
 };
 
-// The tokenizer that this build was configured with.
+// The fast tokenizer if this build and this machine have it, else the plain one.
 std::unique_ptr<Tokenizer> MakeTokenizer();
 
-// The fast one is absent from a library that was configured with PLEAT_PLAIN_TOKENIZER=ON.
+// Null on a machine without the vector instructions that simdjson knows, such as SSE4.2 or NEON.
+// Absent from a library that was configured with PLEAT_PLAIN_TOKENIZER=ON.
 std::unique_ptr<Tokenizer> MakeFastTokenizer();
 std::unique_ptr<Tokenizer> MakePlainTokenizer();
 

@@ -26,6 +26,10 @@ using ::testing::Not;
 
 class BothTokenizers : public testing::Test {
  protected:
+  void SetUp() override {
+    if (fast_ == nullptr) GTEST_SKIP() << "simdjson has no kernel for this machine";
+  }
+
   void ExpectTheSame(std::string_view text) {
     const PaddedLine line(text);
     const std::string_view fast = fast_->Index(line.view());
@@ -119,7 +123,7 @@ TEST(Utf8, IsWhatRfc3629SaysItIs) {
 }
 
 TEST(CheckTokenizer, IsContentWithBoth) {
-  EXPECT_THAT(CheckTokenizer(*MakeFastTokenizer()), IsEmpty());
+  EXPECT_THAT(CheckTokenizer(*MakeTokenizer()), IsEmpty());
   EXPECT_THAT(CheckTokenizer(*MakePlainTokenizer()), IsEmpty());
 }
 
