@@ -3,15 +3,19 @@
 // as arguments. Every method runs under the partition's lock, and every change comes
 // through Partition::Do().
 //
-// The parts, each of which knows nothing of the book:
+// The parts, none of which knows the book. Each may use those above it:
 //
+//   Latest         the latest time and position
 //   GroupTable     the groups, found by key and by deadline
 //   Memory         ids of events, and notes about groups that are gone
-//   Room           the limit on bytes
-//   Cuts           copies of open groups, for leading edges and partials
-//   EndRules       marks, conditions and caps that end a group behind an event
 //   FoldObserver   measuring and learning, for folders that ask for them
+//   Room           the limit on bytes
 //   Outbox         the emissions that wait for consumers
+//   EndRules       marks, conditions and caps that end a group behind an event
+//   Emitter        brings groups, and copies of open ones, into the outbox
+//   Admission      judges events, and makes room for them
+//
+// The book itself counts events, finds their groups, and opens groups or folds into them.
 //
 // A group's life:
 //
@@ -19,21 +23,11 @@
 //               v           |
 //   Open ---> indexed ------+---- due by `now` --------------> closed ---> in the outbox
 //               |  |  |                                           ^
-//               |  |  +-- its key's next event is past due ---> overtaken (due comes later)
+//               |  |  +-- its key's next event is past due ---> overtaken, until time is there
 //               |  +----- an event, Flush, CloseAll ----------> ended, in order
 //               +-------- Cancel ----> freed
 //
-// An overtaken group closes when time reaches its deadline, so that groups close in exact order. A
-// group that an event has ended goes to the outbox at once, unless older deadlines have not been
-// applied yet; then it waits among them.
-//
-// An open group can be handed out before it closes: as a *cut*, a copy of the group in an entry of
-// its own. A cut for the leading edge is ended from its beginning; a cut for a partial waits for
-// its instant like an overtaken group. A correction is an ended group of one late event.
-//
 // Invariants, beside those of the parts:
-//   - Time never goes back here: a call with an earlier time than one before (batches that overlap
-//     each carry their own) counts as a call at the latest time. Positions likewise.
 //   - The ledger balances after every call.
 //   - Nothing here depends on the hash, except the speed.
 #pragma once
@@ -52,12 +46,15 @@
 
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"
-#include "engine/fold/cuts.h"
+#include "engine/fold/admission.h"
+#include "engine/fold/emitter.h"
 #include "engine/fold/end_rules.h"
 #include "engine/fold/group_table.h"
+#include "engine/fold/latest.h"
 #include "engine/fold/memory.h"
 #include "engine/fold/observer.h"
 #include "engine/fold/room.h"
+#include "engine/fold/turn.h"
 #include "engine/outbox/outbox_book.h"
 #include "engine/table/event_ref.h"
 
@@ -138,78 +135,24 @@ class FoldBook final : public OutboxBook {
   using Kind = GroupTable::Kind;
   static constexpr uint32_t kNone = GroupTable::kNone;
 
-  // One event in the slow path.
-  struct Turn {
-    const EventRef& event;
-    const Instant& at;
-    EngineTime now;     // the latest time that the book was told of
-    EngineTime due_by;  // groups due by this instant make way for the event
-    uint64_t position;
-    uint32_t number;  // the entry of its key, or kNone
-    EventMarks marks;
-    bool starts;  // the event does not join its key's group, though that is open
-  };
-
-  // The emissions of one event, in this order: groups closed to make room, the group that the event
-  // does not join, its own group.
-  enum class Step : uint8_t { kMakesRoom, kBeforeIt, kBehindIt };
-  static uint64_t OrderOf(uint64_t position, Step step) noexcept {
-    return 4 * position + static_cast<uint64_t>(step);
-  }
-  static Step StepOf(uint64_t order) noexcept { return static_cast<Step>(order % 4); }
-
-  // Positions never go back here, as time does not: a batch has reserved its own before others that
-  // came under the lock earlier, and events of a key must come out in the order in which they came.
-  uint64_t NextPosition(uint64_t position) noexcept {
-    return last_position_ = std::max(last_position_ + 1, position);
-  }
   EngineTime DueBy(EngineTime at, EngineTime now) const noexcept {
     return on_arrival_ ? std::max(at, now) : now;
   }
-  uint64_t version() const noexcept { return ledger_.events + changes_; }
 
-  // --- The steps of an event
-  bool IsOpen(const Turn& turn) const noexcept {
-    return turn.number != kNone && groups_.DueOf(turn.number) > turn.due_by;
-  }
-  bool Joins(const Turn& turn) const noexcept { return !turn.starts && IsOpen(turn); }
-  bool IsLate(const Turn& turn) const noexcept;
-  bool CloseBeforeMemoryFills(EngineTime now, const Instant& at);
-  bool IsTooOld(const Turn& turn) const noexcept;
-  static FoldOutcome Count(uint64_t& column, FoldOutcome outcome) noexcept {
-    ++column;
-    return outcome;
-  }
-  FoldOutcome Correct(Turn& turn);
-  size_t NeedOf(const Turn& turn) const noexcept;
-  bool MakeRoom(Turn& turn);
-  bool MakeRoomForGroup(Turn& turn);
-  bool MakeRoomInBytes(Turn& turn, absl::FunctionRef<size_t()> need);
-  bool EmitOldest(const Turn& turn);
+  // --- The steps of an event that came in
   void Join(const Turn& turn);
-  void Overtake(const Turn& turn);
+  void MoveQuietDue(const Turn& turn, Duration gap);
+  void MakeWay(const Turn& turn);
   void OpenGroup(const Turn& turn);
+  void FillExtra(const Turn& turn, uint32_t number, const QuietLearner::Answer& learned);
+  void Correct(const Turn& turn);
   QuietLearner::Answer AskToOpen(const Turn& turn);
   Duration QuietPeriodOf(const EventMarks& marks, Duration learned) const noexcept {
     return marks.quiet_period > Duration::zero() ? marks.quiet_period : learned;
   }
 
-  // --- Cuts
-  void PassPartial(uint32_t number, EngineTime instant, EngineTime until, const Instant& at);
-  void HandOutLeading(const Turn& turn, uint32_t number);
-
-  // --- Closing
   uint32_t FindOpen(std::string_view key, uint64_t hash, EngineTime now) const;
   uint32_t FindToEnd(std::string_view key, uint64_t hash, const Instant& at);
-  void LeaveIndex(uint32_t number);
-  void NoteLeft(uint32_t number);
-  void CloseByEvent(uint32_t number, Reason reason, EngineTime now, uint64_t order,
-                    const Instant& at);
-  void PushInOrder(const Due& due, const Instant& at);
-  void Push(const Due& due, const Instant& at);
-  void PushEmission(const Due& due, const Instant& at);
-  bool CloseGroups(EngineTime now, size_t& budget, const Instant& at);
-  bool CloseAndForget(EngineTime now, size_t& budget, const Instant& at);
 
   // --- OutboxBook
   bool EmitDue(const Instant& at, size_t& budget) override;
@@ -221,30 +164,24 @@ class FoldBook final : public OutboxBook {
     return {groups_.DueOf(entry), groups_.position(entry)};
   }
   void Prefetch(uint32_t entry) const noexcept override { groups_.PrefetchEntry(entry); }
-  ClosedGroup Show(const Ready& ready) const noexcept override;
-  ClosedGroup GiveAway(const Ready& ready) noexcept override;
+  ClosedGroup Show(const Ready& ready) const noexcept override { return emitter_.Show(ready); }
+  ClosedGroup GiveAway(const Ready& ready) noexcept override { return emitter_.GiveAway(ready); }
   void Free(uint32_t entry) noexcept override { groups_.Free(entry); }
-  void Discard(const Ready& ready) noexcept override;
-  void NoteGone(uint32_t number) noexcept;
+  void Discard(const Ready& ready) noexcept override { emitter_.Discard(ready); }
 
   // Members that every fold reads lie close together.
   const size_t plain_below_;  // with as many bytes states must not grow; 0: no fold is plain
   const uint32_t max_events_low_;
   const bool on_arrival_;
-  EngineTime seen_ = kBeginningOfTime;      // the latest time that this book was told of
-  std::unique_ptr<FoldObserver> observer_;  // null: nothing is measured or learned
-  Ledger ledger_;                           // but for the columns of the outbox
-  const StateOps& ops_;
+  Latest latest_;
+  const std::unique_ptr<Memory> memory_;          // null: nothing has to be remembered
+  const std::unique_ptr<FoldObserver> observer_;  // null: nothing is measured or learned
+  Ledger ledger_;                                 // but for the columns of the outbox
   GroupTable groups_;
-
-  const FolderOptions options_;
-  const uint32_t partition_;
-  std::unique_ptr<Memory> memory_;  // null: nothing has to be remembered
   Room room_;
-  Cuts cuts_;
-  EndRules end_rules_;
-  uint64_t changes_ = 0;  // with the count of events: changes whenever deadlines may have
-  uint64_t last_position_ = UINT64_MAX;  // before the first
+  const EndRules end_rules_;
+  Emitter emitter_;
+  Admission admission_;
 };
 
 [[gnu::always_inline]] inline bool FoldBook::FoldPlainly(const EventRef& event, uint32_t number,
@@ -252,7 +189,7 @@ class FoldBook final : public OutboxBook {
   if (number == kNone || groups_.bytes() >= plain_below_) [[unlikely]]
     return false;
   Group& group = groups_.at(number);
-  const EngineTime now = std::max(at.now, seen_);
+  const EngineTime now = latest_.TimeOf(at.now);
   const EngineTime due_by = DueBy(event.at, now);
   // The low half of the count tells whether the cap on events is near, but for one fold in four
   // billion; the slow path looks at the rest.
@@ -260,7 +197,7 @@ class FoldBook final : public OutboxBook {
   if (groups_.PlainDueOf(group) <= due_by || event.at < group.opened || count == max_events_low_ ||
       count == 0) [[unlikely]]
     return false;
-  seen_ = now;
+  latest_.Reach(at.now);
   ++ledger_.events;
   ++ledger_.folded;
   if (observer_ != nullptr) [[unlikely]]

@@ -1,0 +1,271 @@
+#include "engine/fold/emitter.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/base/check.h"
+#include "engine/fold/turn.h"
+
+namespace pleat::inline v0_1 {
+
+Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t partition,
+                 const Parts& parts)
+    : ops_(ops),
+      edge_(options.edge),
+      corrects_(options.late.on_late == OnLate::kCorrect),
+      partition_(partition),
+      latest_(parts.latest),
+      groups_(parts.groups),
+      memory_(parts.memory),
+      observer_(parts.observer),
+      room_(parts.room),
+      outbox_(parts.outbox),
+      ledger_(parts.ledger),
+      cuts_(groups_, room_, outbox_) {}
+
+// --- By time
+
+bool Emitter::CloseDue(EngineTime now, size_t& budget, const Instant& at) {
+  for (;;) {
+    Due due;
+    switch (groups_.Next(now, version(), budget, due)) {
+      case Deadlines::Found::kNothing: return true;
+      case Deadlines::Found::kOutOfBudget: return false;
+      case Deadlines::Found::kDue: break;
+    }
+    if (!due.by_event) {
+      if (due.ripe < groups_.DueOf(due.number)) {
+        PassPartial(due.number, due.ripe, now, at);
+        continue;
+      }
+      due.tag = static_cast<uint8_t>(groups_.ReasonByTime(due.number));
+    }
+    Leave(due.number);
+    Push(due, at);
+  }
+}
+
+bool Emitter::CloseAndForget(EngineTime now, size_t& budget, const Instant& at) {
+  return CloseDue(now, budget, at) && (memory_ == nullptr || memory_->Forget(now, budget));
+}
+
+void Emitter::CloseAllDue(const Instant& at) {
+  size_t budget = SIZE_MAX;
+  CloseAndForget(latest_.now(), budget, at);
+  ++changes_;
+}
+
+bool Emitter::CloseSomeDue(const Instant& at) {
+  size_t budget = 64;
+  const bool all = CloseAndForget(latest_.now(), budget, at);
+  ++changes_;
+  return all;
+}
+
+// Time has reached an instant of the group's grid. If there is no room for a cut, nothing happens
+// up to `until` that could make room, so that no instant until then need be tried.
+void Emitter::PassPartial(uint32_t number, EngineTime instant, EngineTime until,
+                          const Instant& at) {
+  if (const uint32_t cut = cuts_.CutPartial(number); cut != kNone) {
+    Push({.ripe = instant,
+          .order = groups_.position(number),
+          .number = cut,
+          .by_event = false,
+          .tag = static_cast<uint8_t>(Reason::kPartial)},
+         at);
+  }
+  cuts_.PassTo(number, std::max(instant, until));
+  groups_.Arm(number);
+}
+
+// --- By an event or a call
+
+Due Emitter::EndedNow(uint32_t number, Reason reason, uint64_t order) const noexcept {
+  return {.ripe = latest_.now(),
+          .order = order,
+          .number = number,
+          .by_event = true,
+          .tag = static_cast<uint8_t>(reason)};
+}
+
+void Emitter::End(uint32_t number, Reason reason, uint64_t order, const Instant& at) {
+  NoteLeft(number);
+  groups_.End(number);
+  ++changes_;
+  PushInOrder(EndedNow(number, reason, order), at);
+}
+
+void Emitter::CloseAll(uint64_t order, const Instant& at) {
+  size_t budget = SIZE_MAX;
+  CloseDue(latest_.now(), budget, at);
+  struct Open {
+    OutboxEntries::Rank rank;
+    uint32_t number;
+    bool indexed;
+  };
+  std::vector<Open> open;
+  open.reserve(ledger_.open);
+  groups_.ForEachArmed([&](uint32_t number) {
+    open.push_back(
+        {{groups_.DueOf(number), groups_.position(number)}, number, groups_.indexed(number)});
+  });
+  std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) { return a.rank < b.rank; });
+  groups_.UnindexAndDisarmAll();
+  ++changes_;
+  for (const Open& each : open) {
+    // An overtaken group ended by time already; only its turn had not come.
+    const Reason reason = each.indexed ? Reason::kEnd : groups_.ReasonByTime(each.number);
+    if (each.indexed) NoteLeft(each.number);
+    Push(EndedNow(each.number, reason, order), at);
+  }
+}
+
+bool Emitter::EmitOldest(uint64_t order, const Instant& at) {
+  Due due;
+  size_t budget = SIZE_MAX;
+  const Deadlines::Found found = groups_.Next(kNever, version(), budget, due);
+  ++changes_;
+  if (found != Deadlines::Found::kDue) return false;
+  if (!due.by_event) {
+    const bool indexed = groups_.indexed(due.number);
+    const Reason reason = indexed ? Reason::kLimit : groups_.ReasonByTime(due.number);
+    due = EndedNow(due.number, reason, order);
+  }
+  Leave(due.number);
+  Push(due, at);
+  return true;
+}
+
+void Emitter::Overtake(uint32_t number, EngineTime due_by) {
+  CutBefore(number, due_by);
+  if (groups_.has_extra()) cuts_.Stop(number);
+  Leave(number);
+}
+
+void Emitter::Cancel(uint32_t number) {
+  NoteLeft(number);
+  groups_.End(number);
+  ++changes_;
+  groups_.DestroyState(number);
+  groups_.Free(number);
+  --ledger_.open;
+  ++ledger_.cancelled;
+  if (observer_ != nullptr) observer_->NoteCancelled();
+}
+
+void Emitter::EmitLeading(uint32_t number, uint64_t order, const Instant& at) {
+  if (edge_ == Edge::kTrailing) return;
+  PushInOrder(EndedNow(cuts_.CutLeading(number), Reason::kLeading, order), at);
+}
+
+void Emitter::EmitCorrection(uint32_t number, uint64_t order, const Instant& at) {
+  Push(EndedNow(number, Reason::kCorrection, order), at);
+}
+
+// --- Into the outbox
+
+void Emitter::Leave(uint32_t number) {
+  if (!groups_.indexed(number)) return;
+  NoteLeft(number);
+  groups_.Unindex(number);
+}
+
+void Emitter::NoteLeft(uint32_t number) {
+  if (observer_ != nullptr) observer_->NoteLeft(groups_, number, latest_.now(), groups_.bytes());
+}
+
+void Emitter::PushInOrder(const Due& due, const Instant& at) {
+  if (groups_.NextDue() > due.ripe) {
+    Push(due, at);
+  } else {
+    groups_.File(due);
+  }
+}
+
+void Emitter::Push(const Due& due, const Instant& at) {
+  PLEAT_DCHECK(!groups_.indexed(due.number));
+  if (!groups_.IsGroup(due.number)) return PushEmission(due, at);
+  --ledger_.open;
+  ++ledger_.closed;
+  if (observer_ != nullptr) observer_->NoteClosed(groups_.at(due.number));
+  if (!IsSilent(due.number)) return PushEmission(due, at);
+  ++ledger_.silent;
+  groups_.DestroyState(due.number);
+  groups_.Free(due.number);
+}
+
+// Whether the leading emission has said all.
+bool Emitter::IsSilent(uint32_t number) const noexcept {
+  return edge_ == Edge::kLeading || (edge_ == Edge::kBoth && groups_.CountOf(number) == 1);
+}
+
+void Emitter::PushEmission(const Due& due, const Instant& at) {
+  PLEAT_DCHECK(due.ripe <= latest_.now() && due.tag != 0);
+  ++ledger_.emissions[IndexOf(static_cast<Reason>(due.tag))];
+  if (observer_ != nullptr) observer_->NoteEmission(groups_.CountOf(due.number));
+  if (room_.tracks_ready()) room_.NoteReady(groups_.BytesOf(due.number));
+  if (groups_.has_extra()) NoteRevision(due);
+  outbox_.Push({.ripe = due.ripe,
+                .order = due.order,
+                .generation = 0,
+                .entry = due.number,
+                .by_event = due.by_event,
+                .tag = due.tag},
+               at);
+}
+
+void Emitter::NoteRevision(const Due& due) {
+  Extra& extra = groups_.extra(due.number);
+  if (extra.kind == Kind::kGroup) ++extra.revision;
+  if (extra.kind == Kind::kLeading || extra.kind == Kind::kPartial) ++ledger_.partial;
+  if (extra.kind == Kind::kCorrection || !corrects_) return;
+  memory_->RememberEmission(groups_.at(due.number).key, outbox_.next_generation(), due.ripe,
+                            latest_.now(), groups_.bytes());
+}
+
+// --- Emissions
+
+ClosedGroup Emitter::Show(const Ready& ready) const noexcept {
+  const uint32_t number = ready.entry;
+  const Group& group = groups_.at(number);
+  const auto reason = static_cast<Reason>(ready.tag);
+  // An event that was too old for the group has closed the group before its time.
+  const bool too_old = ready.by_event && StepOf(ready.order) == Step::kBeforeIt;
+  const bool by_time = !too_old && (reason == Reason::kQuiet || reason == Reason::kMaxHold ||
+                                    reason == Reason::kPartial);
+  ClosedGroup shown;
+  static_cast<GroupInfo&>(shown) = groups_.InfoOf(number);
+  shown.key = group.key.view();
+  shown.state = groups_.state(number);
+  shown.closed = by_time ? groups_.DueOf(group) : ready.ripe;
+  shown.reason = reason;
+  shown.id = {.partition = partition_, .generation = ready.generation};
+  if (groups_.has_extra()) {
+    const Extra& extra = groups_.extra(number);
+    shown.revision = extra.revision;
+    shown.partial = extra.kind == Kind::kLeading || extra.kind == Kind::kPartial;
+    if (extra.corrects != GroupTable::kNothing) {
+      shown.corrects = EmissionId{partition_, extra.corrects};
+    }
+  }
+  return shown;
+}
+
+// An emission leaves for good; its state is still there.
+void Emitter::NoteGone(uint32_t number) noexcept {
+  const size_t heap = groups_.UncountHeap(number);
+  if (room_.tracks_ready()) room_.NoteGone(groups_.BytesOfNew(groups_.at(number).key) + heap);
+}
+
+ClosedGroup Emitter::GiveAway(const Ready& ready) noexcept {
+  NoteGone(ready.entry);
+  return Show(ready);
+}
+
+void Emitter::Discard(const Ready& ready) noexcept {
+  NoteGone(ready.entry);
+  ops_.destroy(ops_.context, groups_.state(ready.entry));
+  groups_.Free(ready.entry);
+}
+
+}  // namespace pleat::inline v0_1

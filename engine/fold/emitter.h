@@ -1,0 +1,140 @@
+// An Emitter brings entries of the group table into the outbox: when time reaches a deadline or an
+// instant of a grid, and when an event or a call ends a group. It also says how emissions look. It
+// stands below the book, and knows groups, not events.
+//
+// Groups go out in the order of their deadlines. An overtaken group, whose key has a newer group
+// already, still waits until time reaches its deadline. A group that an event ends goes out at once
+// if no older deadline waits; otherwise the group is filed among those, so that the order holds.
+//
+//   armed ---- deadline ----------------------------------> Push() ---> in the outbox, or silent
+//     |  |                                                     ^
+//     |  +---- Overtake(): out of the index; deadline later ---+
+//     |  +---- End(), CloseAll(), EmitOldest() ----------------+
+//     +------- Cancel() ----> freed
+//
+// An open group can be handed out before it closes: as a *cut*, a copy of the group in an entry of
+// its own. A cut for the leading edge is ended from its beginning; a cut for a partial waits for
+// its instant like an overtaken group. A correction is an ended group of one late event.
+//
+// Writes these columns of the ledger: closed, cancelled, silent, partial, emissions, and open,
+// which the book raises when a group opens.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <pleat/options.h>
+#include <pleat/outcome.h>
+#include <pleat/stats.h>
+#include <pleat/time.h>
+
+#include "engine/base/instant.h"
+#include "engine/fold/cuts.h"
+#include "engine/fold/group_table.h"
+#include "engine/fold/latest.h"
+#include "engine/fold/memory.h"
+#include "engine/fold/observer.h"
+#include "engine/fold/room.h"
+#include "engine/outbox/outbox.h"
+
+namespace pleat::inline v0_1 {
+
+class Emitter {
+ public:
+  // The other parts of the book. All outlive the emitter; `memory` and `observer` may be null.
+  struct Parts {
+    const Latest& latest;
+    GroupTable& groups;
+    Memory* memory;
+    FoldObserver* observer;
+    Room& room;
+    Outbox& outbox;
+    Ledger& ledger;
+  };
+
+  Emitter(const FolderOptions& options, const StateOps& ops, uint32_t partition,
+          const Parts& parts);
+
+  // --- By time
+
+  // Emits what is due by `now`, in order, looking at no more than `budget` entries, and lowers
+  // `budget`. Returns whether that was all.
+  bool CloseDue(EngineTime now, size_t& budget, const Instant& at);
+  // The same, and the memory forgets what is over by then.
+  bool CloseAndForget(EngineTime now, size_t& budget, const Instant& at);
+  // The same for an event or a call, which then changes groups: all that is due by now.
+  void CloseAllDue(const Instant& at);
+  // The same, some 64 entries at a time. Returns whether that was all.
+  bool CloseSomeDue(const Instant& at);
+  // When the memory is full, it depends on the order of events which group it still remembers. So
+  // groups that are due close first, once they might fill it. Returns whether they were visited.
+  bool CloseBeforeMemoryFills(const Instant& at) {
+    if (memory_ == nullptr || !memory_->MayFill(ledger_.open)) return false;
+    CloseAllDue(at);
+    return true;
+  }
+
+  // --- By an event or a call, whose place in the order of emissions is `order`; see OrderOf()
+
+  // Ends a group, indexed or new.
+  void End(uint32_t number, Reason reason, uint64_t order, const Instant& at);
+  // Ends all groups. O(entries).
+  void CloseAll(uint64_t order, const Instant& at);
+  // Ends the entry that would be emitted next, though its time has not come. Returns false if there
+  // is none.
+  bool EmitOldest(uint64_t order, const Instant& at);
+  // The group is due and makes way for its key's next event: it stays armed, and closes in order.
+  void Overtake(uint32_t number, EngineTime due_by);
+  // Drops a group without an emission.
+  void Cancel(uint32_t number);
+
+  // Hands out the leading edge of a new group, if the folder wants that.
+  void EmitLeading(uint32_t number, uint64_t order, const Instant& at);
+  void EmitCorrection(uint32_t number, uint64_t order, const Instant& at);
+  // An event or a call is about to reach the group: the instants of its grid up to `due_by` come
+  // first.
+  void CutBefore(uint32_t number, EngineTime due_by) {
+    if (groups_.has_extra()) cuts_.CutBefore(number, due_by);
+  }
+
+  // --- Emissions, as the outbox asks for them; see OutboxEntries
+
+  ClosedGroup Show(const Ready& ready) const noexcept;
+  ClosedGroup GiveAway(const Ready& ready) noexcept;
+  void Discard(const Ready& ready) noexcept;
+
+ private:
+  using Group = GroupTable::Group;
+  using Extra = GroupTable::Extra;
+  using Kind = GroupTable::Kind;
+  static constexpr uint32_t kNone = GroupTable::kNone;
+
+  // Another value whenever deadlines may have changed; see GroupTable::Next().
+  uint64_t version() const noexcept { return ledger_.events + changes_; }
+  Due EndedNow(uint32_t number, Reason reason, uint64_t order) const noexcept;
+  void Leave(uint32_t number);
+  void NoteLeft(uint32_t number);
+  void PassPartial(uint32_t number, EngineTime instant, EngineTime until, const Instant& at);
+  void PushInOrder(const Due& due, const Instant& at);
+  void Push(const Due& due, const Instant& at);
+  bool IsSilent(uint32_t number) const noexcept;
+  void PushEmission(const Due& due, const Instant& at);
+  void NoteRevision(const Due& due);
+  void NoteGone(uint32_t number) noexcept;
+
+  const StateOps& ops_;
+  const Edge edge_;
+  const bool corrects_;  // late events name the emission that they correct
+  const uint32_t partition_;
+  const Latest& latest_;
+  GroupTable& groups_;
+  Memory* const memory_;
+  FoldObserver* const observer_;
+  Room& room_;
+  Outbox& outbox_;
+  Ledger& ledger_;
+  Cuts cuts_;
+  uint64_t changes_ = 0;  // with the count of events: changes whenever deadlines may have
+};
+
+}  // namespace pleat::inline v0_1
