@@ -14,7 +14,7 @@
 #include "tests/support/check_whole.h"
 #include "tests/support/numbers.h"
 
-namespace pleat {
+namespace pleat::leasing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -229,4 +229,4 @@ TEST_F(Delivery, AForgedGenerationDoesNotRepeatAnAck) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::leasing
