@@ -35,6 +35,15 @@ std::vector<PlainJson> Objects(const std::string& out) {
   return objects;
 }
 
+// The analysis of one key.
+PlainJson AnalysisOf(const std::string& words, std::string_view input = "") {
+  const Finished r = Analyze("--json " + words, input);
+  EXPECT_EQ(r.code, 0) << r.err;
+  const std::vector<PlainJson> objects = Objects(r.out);
+  EXPECT_THAT(objects, SizeIs(1));
+  return objects.at(0);
+}
+
 std::string Text(const PlainJson& object, std::string_view name) {
   const PlainJson* const member = object.Member(name);
   return member == nullptr ? "no " + std::string(name) : member->text;
@@ -79,35 +88,29 @@ const std::string kWiki = SourceDir() + "/examples/data/wikiticker-2015-09-12-sa
 
 TEST(Analyze, EveryRowIsWhatFoldComesTo) {
   const std::string log = Log(1);
-  const Finished r = Analyze(kLog + "--json --quiet-summary", log);
-  EXPECT_EQ(r.code, 0) << r.err;
-  const auto objects = Objects(r.out);
-  ASSERT_THAT(objects, SizeIs(1));
-  EXPECT_THAT(objects[0].Member("grid")->elements, SizeIs(24));
-  EXPECT_NE(Text(objects[0], "out_of_order"), "0");
-  ExpectFoldAgrees(objects[0], kLog, log);
+  const PlainJson analysis = AnalysisOf(kLog, log);
+  EXPECT_THAT(analysis.Member("grid")->elements, SizeIs(24));
+  EXPECT_NE(Text(analysis, "out_of_order"), "0");
+  ExpectFoldAgrees(analysis, kLog, log);
 }
 
 // Grid points that are no round numbers are whole microseconds, and read back exactly.
 TEST(Analyze, SoIsEveryRowOfAGridThatIsGiven) {
   const std::string log = Log(2);
-  const Finished r = Analyze(kLog + "--json --quiet-grid 10ms..70s/30", log);
-  const auto objects = Objects(r.out);
-  ASSERT_THAT(objects, SizeIs(1));
-  const auto& rows = objects[0].Member("grid")->elements;
+  const PlainJson analysis = AnalysisOf(kLog + "--quiet-grid 10ms..70s/30", log);
+  const auto& rows = analysis.Member("grid")->elements;
   ASSERT_THAT(rows, SizeIs(30));
   EXPECT_EQ(Text(rows.front(), "quiet_s"), "0.01");
   EXPECT_EQ(Text(rows[1], "quiet_s"), "0.01357");
   EXPECT_EQ(Text(rows.back(), "quiet_s"), "70");
-  ExpectFoldAgrees(objects[0], kLog, log);
+  ExpectFoldAgrees(analysis, kLog, log);
 }
 
 TEST(Analyze, AlsoWithLatenessAndMaxHold) {
   const std::string log = Log(3);
   const std::string more = "--lateness 15s --max-hold 90s ";
-  const auto objects = Objects(Analyze(kLog + more + "--json", log).out);
-  ASSERT_THAT(objects, SizeIs(1));
-  ExpectFoldAgrees(objects[0], kLog + more, log);
+  const PlainJson analysis = AnalysisOf(kLog + more, log);
+  ExpectFoldAgrees(analysis, kLog + more, log);
 }
 
 TEST(Analyze, ALogOfEditsForSeveralKeysInOneRun) {
@@ -135,9 +138,8 @@ TEST_P(AnalyzeRealLog, AgreesWithFoldAtThreeGridPoints) {
   const std::string path = SharedData() + "/" + GetParam().file;
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "there is no " << path;
   const std::string words = GetParam().key_and_time + " " + path;
-  const auto objects = Objects(Analyze(words + " --json").out);
-  ASSERT_THAT(objects, SizeIs(1));
-  ExpectFoldAgrees(objects[0], words, "", 8);
+  const PlainJson analysis = AnalysisOf(words);
+  ExpectFoldAgrees(analysis, words, "", 8);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -176,9 +178,8 @@ std::string Bursts() {
 }
 
 TEST(Analyze, RecommendsTheKneeAndSaysWhatItCosts) {
-  const auto objects = Objects(Analyze(kSeconds + "--json", Bursts()).out);
-  ASSERT_THAT(objects, SizeIs(1));
-  const PlainJson& recommended = *objects[0].Member("recommended");
+  const PlainJson analysis = AnalysisOf(kSeconds, Bursts());
+  const PlainJson& recommended = *analysis.Member("recommended");
   EXPECT_EQ(Text(recommended, "quiet_s"), "1.5");  // the first one that folds a burst
   EXPECT_THAT(Text(recommended, "why"),
               StartsWith("1.5 s folds 90.0 % of the events, into 50 emissions; 99 % come out "
@@ -199,9 +200,9 @@ TEST(Analyze, SaysWhenThereIsNoKnee) {
 
 TEST(Analyze, RecommendsTheCheapestThatMeetsATarget) {
   const std::string log = Log(4);
-  const auto objects = Objects(Analyze(kLog + "--json --target-ratio 0.7", log).out);
-  const auto& rows = objects.at(0).Member("grid")->elements;
-  const std::string quiet = Text(*objects[0].Member("recommended"), "quiet_s");
+  const PlainJson analysis = AnalysisOf(kLog + "--target-ratio 0.7", log);
+  const auto& rows = analysis.Member("grid")->elements;
+  const std::string quiet = Text(*analysis.Member("recommended"), "quiet_s");
   for (const PlainJson& row : rows) {
     const bool meets = std::stod(Text(row, "folding_ratio")) >= 0.7;
     if (!meets) continue;
@@ -212,13 +213,13 @@ TEST(Analyze, RecommendsTheCheapestThatMeetsATarget) {
 
 TEST(Analyze, RecommendsTheLongestWithinADelay) {
   const std::string log = Log(4);
-  const auto objects = Objects(Analyze(kLog + "--json --max-delay 20s", log).out);
+  const PlainJson analysis = AnalysisOf(kLog + "--max-delay 20s", log);
   std::string longest;
-  for (const PlainJson& row : objects.at(0).Member("grid")->elements) {
+  for (const PlainJson& row : analysis.Member("grid")->elements) {
     if (std::stod(Text(row, "delay_p99_s")) <= 20) longest = Text(row, "quiet_s");
   }
   EXPECT_NE(longest, "");
-  EXPECT_EQ(Text(*objects[0].Member("recommended"), "quiet_s"), longest);
+  EXPECT_EQ(Text(*analysis.Member("recommended"), "quiet_s"), longest);
 }
 
 TEST(Analyze, SaysWhenAGoalIsOutOfReach) {
@@ -230,17 +231,16 @@ TEST(Analyze, SaysWhenAGoalIsOutOfReach) {
 
 // With a max hold no delay exceeds it, however long the quiet period.
 TEST(Analyze, WaitsNoLongerThanItFoldsMore) {
-  const auto objects =
-      Objects(Analyze(kSeconds + "--json --max-hold 1m --max-delay 1m", Bursts()).out);
-  EXPECT_EQ(Text(*objects.at(0).Member("recommended"), "quiet_s"), "1.5");
+  const PlainJson analysis = AnalysisOf(kSeconds + "--max-hold 1m --max-delay 1m", Bursts());
+  EXPECT_EQ(Text(*analysis.Member("recommended"), "quiet_s"), "1.5");
 }
 
 // Whole seconds, and nothing ever comes again but at the same one.
 TEST(Analyze, OfRepeatsAtOnceTheShortestQuietPeriodIsEnough) {
   std::string log;
   for (int i = 0; i < 100; ++i) log += Event(std::to_string(i), i) + Event(std::to_string(i), i);
-  const auto objects = Objects(Analyze(kSeconds + "--json", log).out);
-  const PlainJson& recommended = *objects.at(0).Member("recommended");
+  const PlainJson analysis = AnalysisOf(kSeconds, log);
+  const PlainJson& recommended = *analysis.Member("recommended");
   EXPECT_EQ(Text(recommended, "quiet_s"), "0.000001");
   EXPECT_THAT(Text(recommended, "why"), HasSubstr("Doubling the wait folds no more."));
 }
@@ -300,8 +300,8 @@ TEST(Analyze, KeysCannotRewriteTheTerminal) {
 TEST(Analyze, SaysWhenALogDoesNotFold) {
   std::string log;
   for (int i = 0; i < 1'000; ++i) log += Event(std::to_string(i), i);
-  const auto objects = Objects(Analyze(kSeconds + "--json", log).out);
-  const PlainJson& recommended = *objects.at(0).Member("recommended");
+  const PlainJson analysis = AnalysisOf(kSeconds, log);
+  const PlainJson& recommended = *analysis.Member("recommended");
   EXPECT_EQ(Text(recommended, "quiet_s"), "");
   EXPECT_EQ(recommended.Member("quiet_s")->kind, PlainJson::Kind::kNull);
   EXPECT_THAT(Text(recommended, "why"), StartsWith("This log does not fold by this key: "));
@@ -313,8 +313,8 @@ TEST(Analyze, NamesTheKeysThatDoNotGoQuiet) {
     log += Event("sensor", i * 60);
     if (i % 60 < 10) log += Event("ann", i * 60) + Event("bob", i * 60);
   }
-  const auto objects = Objects(Analyze(kSeconds + "--json --target-ratio 0.5", log).out);
-  const PlainJson& never_quiet = *objects.at(0).Member("recommended")->Member("restless");
+  const PlainJson analysis = AnalysisOf(kSeconds + "--target-ratio 0.5", log);
+  const PlainJson& never_quiet = *analysis.Member("recommended")->Member("restless");
   ASSERT_THAT(never_quiet.elements, SizeIs(1));
   EXPECT_EQ(never_quiet.elements[0].text, "sensor");
   const Finished held = Analyze(kSeconds + "--json --target-ratio 0.5 --max-hold 1h", log);

@@ -51,11 +51,6 @@ TEST(LineReader, CutsAtNewlines) {
   EXPECT_EQ(ReadLines("a\nb\n\nc\n").lines, (Lines{"a", "b", "", "c"}));
 }
 
-TEST(LineReader, LastLineMayLackItsNewline) {
-  EXPECT_EQ(ReadLines("a\nb").lines, (Lines{"a", "b"}));
-  EXPECT_EQ(ReadLines("a").lines, (Lines{"a"}));
-}
-
 TEST(LineReader, NothingGivesNothing) { EXPECT_EQ(ReadLines("").lines, Lines{}); }
 
 TEST(LineReader, ByteOrderMarkAtTheBeginningIsSkipped) {
@@ -117,13 +112,6 @@ TEST(LineReader, LinesAfterALongOneAreAllFound) {
   const Seen seen = ReadLines(line + "\na\nb\nc");
   EXPECT_EQ(seen.long_lines, (Lines{line + "\n"}));
   EXPECT_EQ(seen.lines, (Lines{"a", "b", "c"}));
-}
-
-TEST(LineReader, LongLineMayBeTheLastAndLackItsNewline) {
-  const std::string line(2 * kLineBytesMax, 'x');
-  const Seen seen = ReadLines(line);
-  EXPECT_EQ(seen.long_lines, (Lines{line}));
-  EXPECT_EQ(seen.lines, Lines{});
 }
 
 TEST(LineReader, ReadSizesDoNotShow) {

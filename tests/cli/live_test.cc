@@ -16,22 +16,20 @@ Words Live(const std::string& more = "") {
 const std::string kPatient = "fold --key k --quiet 1h --no-meta --stats - ";
 
 TEST(LiveInput, EmissionsAppearWhileThePipeIsOpenAndSilent) {
-  Subprocess process(Live());
-  process.Write("{\"k\":1}\n");
-  EXPECT_TRUE(process.AwaitOut("{\"k\":1}\n"));
-  process.Write("{\"k\":2}\n");
-  EXPECT_TRUE(process.AwaitOut("{\"k\":2}\n"));
-  EXPECT_EQ(process.Wait(), 0);
-  EXPECT_EQ(process.out(), "{\"k\":1}\n{\"k\":2}\n");
-}
-
-TEST(LiveInput, HalfALineIsNoReasonToHoldBackWhatIsDue) {
-  Subprocess process(Live());
-  process.Write("{\"k\":1}\n{\"k\":");
-  EXPECT_TRUE(process.AwaitOut("{\"k\":1}\n"));
-  process.Write("2}\n");
-  EXPECT_TRUE(process.AwaitOut("{\"k\":2}\n"));
-  EXPECT_EQ(process.Wait(), 0);
+  const std::string first = "{\"k\":1}\n";
+  const std::string second = "{\"k\":2}\n";
+  // The second time, half a line is no reason to hold back what is due; the third time, the pipe is compressed.
+  for (const auto& [one, other] : {std::pair(first, second),
+                                   {first + second.substr(0, 5), second.substr(5)},
+                                   {Gzip(first), Gzip(second)}}) {
+    Subprocess process(Live());
+    process.Write(one);
+    EXPECT_TRUE(process.AwaitOut(first));
+    process.Write(other);
+    EXPECT_TRUE(process.AwaitOut(second));
+    EXPECT_EQ(process.Wait(), 0);
+    EXPECT_EQ(process.out(), first + second);
+  }
 }
 
 TEST(LiveInput, FullGroupsAppearAtOnce) {
@@ -63,35 +61,19 @@ TEST(LiveInput, LateAndBadLinesAppearWhileThePipeIsOpen) {
   EXPECT_EQ(process.Wait(), 0);
 }
 
-TEST(LiveInput, CompressedPipeIsLiveToo) {
-  Subprocess process(Live());
-  process.Write(Gzip("{\"k\":1}\n"));
-  EXPECT_TRUE(process.AwaitOut("{\"k\":1}\n"));
-  process.Write(Gzip("{\"k\":2}\n"));
-  EXPECT_TRUE(process.AwaitOut("{\"k\":2}\n"));
-  EXPECT_EQ(process.Wait(), 0);
-}
-
 TEST(Interrupt, StopsReadingFlushesAndReports) {
-  Subprocess process(Pleat(kPatient));
-  process.Write("{\"k\":1}\nnonsense\n{\"k\":");
-  ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));
-  process.Signal(SIGINT);
-  EXPECT_EQ(process.WaitWithInputOpen(), 130);
-  EXPECT_EQ(process.out(), "{\"k\":1}\n");
-  EXPECT_EQ(process.err().find("<stdin>:3: "), std::string::npos) << process.err();
-  EXPECT_TRUE(HasLine(process.err(), "lines ")) << process.err();
-  ExpectBalanced(StatsLine(process.err()));
-}
-
-TEST(Interrupt, TwoSignalsAtOnceAreOne) {
-  Subprocess process(Pleat(kPatient));
-  process.Write("{\"k\":1}\nnonsense\n");
-  ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));
-  process.Signal(SIGINT);  // as timeout(1) does: to the process, and to its group
-  process.Signal(SIGINT);
-  EXPECT_EQ(process.WaitWithInputOpen(), 130);
-  EXPECT_EQ(process.out(), "{\"k\":1}\n");
+  // Two at once are one: timeout(1) signals the process, and its group.
+  for (const int signals : {1, 2}) {
+    Subprocess process(Pleat(kPatient));
+    process.Write("{\"k\":1}\nnonsense\n{\"k\":");
+    ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));
+    for (int i = 0; i < signals; ++i) process.Signal(SIGINT);
+    EXPECT_EQ(process.WaitWithInputOpen(), 130);
+    EXPECT_EQ(process.out(), "{\"k\":1}\n");
+    EXPECT_EQ(process.err().find("<stdin>:3: "), std::string::npos) << process.err();
+    EXPECT_TRUE(HasLine(process.err(), "lines ")) << process.err();
+    ExpectBalanced(StatsLine(process.err()));
+  }
 }
 
 TEST(Interrupt, WaitForANamedPipeCanBeInterrupted) {
@@ -171,21 +153,7 @@ TEST(ClosedReader, LedgerIsStillWritten) {
   ExpectBalanced(Content(dir / "stats"));
 }
 
-TEST(ProgressLine, IsDrawnOnATerminalAndWipedOut) {
-  Subprocess process(
-      Pleat("fold --key k --quiet 600ms"),
-      {.terminal_for_errors = true, .environment = {{"TERM", "xterm"}, {"NO_COLOR", ""}}});
-  process.Write("{\"k\":1}\n");
-  ASSERT_TRUE(process.AwaitOut("\"reason\":\"quiet\""));  // the run has taken a while by now
-  process.Write("{\"k\":2}\n");
-  EXPECT_TRUE(process.AwaitErr(" lines/s"));
-  EXPECT_EQ(process.Wait(), 0);
-  const size_t drawn = process.err().find("2 lines  ");
-  ASSERT_NE(drawn, std::string::npos) << process.err();
-  EXPECT_NE(process.err().find("\r\x1b[K", drawn), std::string::npos);
-}
-
-// What the terminal got while a run of some 600 ms went on, whose emissions `await` has waited for.
+// What the terminal got while a run of some 600 ms went on, whose first emission `await` has waited for.
 std::string TerminalAfter(Subprocess& process, const std::function<bool()>& await) {
   process.Write("{\"k\":1}\n");
   EXPECT_TRUE(await());
@@ -194,12 +162,24 @@ std::string TerminalAfter(Subprocess& process, const std::function<bool()>& awai
   return process.err();
 }
 
+std::string TerminalAfter(const Subprocess::Setup& setup) {
+  Subprocess process(Pleat("fold --key k --quiet 600ms"), setup);
+  return TerminalAfter(process, [&] { return process.AwaitOut("\"reason\":\"quiet\""); });
+}
+
+TEST(ProgressLine, IsDrawnOnATerminalAndWipedOut) {
+  const std::string text = TerminalAfter(
+      {.terminal_for_errors = true, .environment = {{"TERM", "xterm"}, {"NO_COLOR", ""}}});
+  EXPECT_NE(text.find(" lines/s"), std::string::npos) << text;
+  const size_t drawn = text.find("2 lines  ");
+  ASSERT_NE(drawn, std::string::npos) << text;
+  EXPECT_NE(text.find("\r\x1b[K", drawn), std::string::npos);
+}
+
 TEST(ProgressLine, IsDrawnWithoutColoursToo) {
-  Subprocess process(
-      Pleat("fold --key k --quiet 600ms"),
+  const std::string text = TerminalAfter(
       {.terminal_for_errors = true, .environment = {{"TERM", "xterm"}, {"NO_COLOR", "1"}}});
-  const auto await = [&] { return process.AwaitOut("\"reason\":\"quiet\""); };
-  EXPECT_NE(TerminalAfter(process, await).find(" lines/s"), std::string::npos);
+  EXPECT_NE(text.find(" lines/s"), std::string::npos) << text;
 }
 
 TEST(ProgressLine, IsDrawnOnTheTerminalThatOutputDoesNotGoTo) {
@@ -217,11 +197,8 @@ TEST(ProgressLine, IsDrawnOnTheTerminalThatOutputDoesNotGoTo) {
 }
 
 TEST(ProgressLine, FitsTheTerminal) {
-  Subprocess process(
-      Pleat("fold --key k --quiet 600ms"),
+  const std::string text = TerminalAfter(
       {.terminal_for_errors = true, .columns = 25, .environment = {{"TERM", "xterm"}}});
-  const auto await = [&] { return process.AwaitOut("\"reason\":\"quiet\""); };
-  const std::string text = TerminalAfter(process, await);
   constexpr std::string_view kErase = "\r\x1b[K";
   const size_t drawn = text.find(kErase);
   ASSERT_NE(drawn, std::string::npos);
@@ -230,13 +207,10 @@ TEST(ProgressLine, FitsTheTerminal) {
 }
 
 TEST(ProgressLine, IsNotDrawnWhereItIsNotWanted) {
-  const Words fold = Pleat("fold --key k --quiet 600ms");
   for (const bool dumb : {true, false}) {  // or output runs over the same screen
-    Subprocess process(fold, {.terminal_for_errors = true,
-                              .terminal_for_output = !dumb,
-                              .environment = {{"TERM", dumb ? "dumb" : "xterm"}}});
-    const auto await = [&] { return process.AwaitOut("\"reason\":\"quiet\""); };
-    const std::string text = TerminalAfter(process, await);
+    const std::string text = TerminalAfter({.terminal_for_errors = true,
+                                            .terminal_for_output = !dumb,
+                                            .environment = {{"TERM", dumb ? "dumb" : "xterm"}}});
     EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
   }
 }

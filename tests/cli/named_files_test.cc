@@ -70,14 +70,5 @@ TEST(NamedFiles, LinksAreFollowedToWhatIsNotThereYet) {
   EXPECT_EQ(FollowLinks(dir / "round"), dir / "round");
 }
 
-TEST(NamedFiles, MessageNamesBoth) {
-  TemporaryDirectory dir;
-  const std::string path = dir.Write("log", "");
-  const NamedFile inputs[] = {NamedInput(path)};
-  const NamedFile outputs[] = {NamedOutput("--late", path)};
-  EXPECT_EQ(CheckNoneOverwritten(inputs, outputs).message(),
-            "--late: the same file as the input " + path);
-}
-
 }  // namespace
 }  // namespace pleat::cli

@@ -129,12 +129,6 @@ TEST(Usage, AConditionGivenTwiceIsAnErrorThatSaysHowToWriteBoth) {
   }
 }
 
-TEST(Usage, OutputNamesMustDiffer) {
-  ExpectUsageError("fold --quiet 1m --key a.x,b.x", "x");
-  ExpectUsageError("fold --quiet 1m --key k --merge 'k=count()'", "k");
-  ExpectUsageError("fold --quiet 1m --key _fold=k", "_fold");
-}
-
 TEST(Spec, PrintedDocumentAmountsToTheSame) {
   TemporaryDirectory dir;
   const Finished printed = RunPleat(

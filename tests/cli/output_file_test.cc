@@ -110,15 +110,6 @@ TEST(OutputFile, WritesDirectlyToWhatIsNoRegularFile) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
 
-TEST(OutputFile, MissingDirectoryIsAnErrorAtOnce) {
-  TemporaryDirectory dir;
-  for (const Mode mode : {Mode::kWhole, Mode::kStream}) {
-    const auto file = Create(dir / "no/out", mode);
-    ASSERT_FALSE(file.ok());
-    EXPECT_EQ(std::string(file.status().message()), dir / "no/out" + ": No such file or directory");
-  }
-}
-
 TEST(OutputFile, DirectoryIsAnError) {
   TemporaryDirectory dir;
   EXPECT_EQ(std::string(Create(dir.path(), Mode::kWhole).status().message()),

@@ -29,13 +29,7 @@ TEST_P(GapsOf, TellTheRatioOfAnyQuietPeriodWithinATenthOfAPoint) {
   for (double quiet = 20.123; quiet < 864e9; quiet *= 1.2345)
     options.grid.emplace_back(std::llround(quiet));
   ASSERT_GT(options.grid.size(), 100u);
-  auto analyzer = *JsonAnalyzer::Open(LogSpec(GetParam()), options);
-  JsonLines lines(analyzer->plan());
-  ReadLog(GetParam(), [&](std::string_view text) {
-    lines.Read(text);
-    analyzer->Add(lines, [](const UnusualLine&) { return true; });
-  });
-  const auto analysis = std::move(*analyzer).Finish();
+  const auto analysis = AnalyzeLog(GetParam(), options);
   ASSERT_GT(analysis->events, 1'000u);
   for (const AnalysisRow& row : analysis->rows) {
     const double folded =

@@ -169,25 +169,6 @@ TEST(JsonFolder, BadLinesChangeNothing) {
   EXPECT_EQ(harness.Pop(), "");
 }
 
-TEST(JsonFolder, LateEventsAreEvents) {
-  JsonHarness harness("--key k --time t --accept-limit 10s --merge 's=sum(v)'");
-  harness.Fold(R"({"k":0,"t":"2015-01-01T00:01:00Z"})");
-  const JsonHarness::Answer late = harness.Fold(R"({"k":0,"v":"x","t":"2015-01-01T00:00:49Z"})");
-  EXPECT_EQ(late.kind, Kind::kEvent);
-  EXPECT_EQ(late.fold, FoldOutcome::kLate);
-  EXPECT_EQ(harness.folder().counts(), (LineCounts{2, 2, 0, 0}));
-}
-
-TEST(JsonFolder, HeapOfStatesCountsAgainstMemory) {
-  JsonHarness harness("--key k --merge 's=set(v)' --max-groups 10");
-  harness.Fold(R"({"k":0,"v":1})");
-  const size_t before = harness.folder().sizes().bytes;
-  harness.Fold(R"({"k":0,"v":")" + std::string(100'000, 'x') + "\"}");
-  EXPECT_GT(harness.folder().sizes().bytes, before + 99'000);
-  harness.CloseAndPop();
-  EXPECT_LT(harness.folder().sizes().bytes, before);
-}
-
 TEST(JsonFolder, StampsByArrivalWithoutATimePath) {
   JsonHarness harness("--key k --quiet 1s --merge 'n=count()'");
   harness.Fold(R"({"k":0})", At(10s));

@@ -19,17 +19,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-FoldSpec MeasuredSpecOf(const RealLog& log, Duration quiet) {
+std::unique_ptr<GapStats> Measure(const RealLog& log, Duration quiet) {
   FoldSpec spec;
   spec.event = LogSpec(log);
   spec.folder.quiet_period = quiet;
   spec.folder.max_hold = kForever;
   spec.folder.measure.gap_stats = true;
-  return spec;
-}
-
-std::unique_ptr<GapStats> Measure(const RealLog& log, Duration quiet) {
-  const FoldSpec spec = MeasuredSpecOf(log, quiet);
   const auto engine = *Engine::Open(EngineOptionsFor(spec.event));
   const auto folder = *JsonFolder::Open(*engine, "log", spec);
   std::string out;
@@ -44,18 +39,6 @@ std::unique_ptr<GapStats> Measure(const RealLog& log, Duration quiet) {
     }
   });
   return folder->gap_stats();
-}
-
-std::unique_ptr<const Analysis> Analyze(const RealLog& log, std::vector<Duration> grid,
-                                        Duration max_hold) {
-  auto analyzer = *JsonAnalyzer::Open(MeasuredSpecOf(log, 1s).event,
-                                      {.grid = std::move(grid), .max_hold = max_hold});
-  JsonLines lines(analyzer->plan());
-  ReadLog(log, [&](std::string_view text) {
-    lines.Read(text);
-    analyzer->Add(lines, [](const UnusualLine&) { return true; });
-  });
-  return std::move(*analyzer).Finish();
 }
 
 class LiveGapStats : public testing::TestWithParam<RealLog> {};
@@ -75,7 +58,8 @@ double Factor(Duration a, Duration b) {
 TEST_P(LiveGapStats, TellTheRatioOfAnyQuietPeriodWithinATenthOfAPoint) {
   if (!std::filesystem::exists(GetParam().path)) GTEST_SKIP() << "no " << GetParam().path;
   // Quiet periods without a round digit.
-  const auto truth = Analyze(GetParam(), Grid(20.123, 864e9, 1.2345), kForever);
+  const auto truth =
+      AnalyzeLog(GetParam(), {.grid = Grid(20.123, 864e9, 1.2345), .max_hold = kForever});
   const auto stats = Measure(GetParam(), 2min);
   EXPECT_EQ(stats->events, truth->events);
   EXPECT_EQ(stats->known_to, kForever);
@@ -94,7 +78,8 @@ TEST_P(LiveGapStats, TellTheRatioOfAnyQuietPeriodWithinATenthOfAPoint) {
 // From 2 min, to quiet periods of 1 s to 2 h.
 TEST_P(LiveGapStats, GuessDelaysAndThePeakWithinAFactorOfTwoAndAHalf) {
   if (!std::filesystem::exists(GetParam().path)) GTEST_SKIP() << "no " << GetParam().path;
-  const auto truth = Analyze(GetParam(), Grid(1.0123e6, 2 * 3600e6, 3.1), kForever);
+  const auto truth =
+      AnalyzeLog(GetParam(), {.grid = Grid(1.0123e6, 2 * 3600e6, 3.1), .max_hold = kForever});
   const auto stats = Measure(GetParam(), 2min);
   for (const AnalysisRow& row : truth->rows) {
     const WhatIfRow guess = stats->WhatIf(row.quiet_period);
@@ -107,7 +92,8 @@ TEST_P(LiveGapStats, GuessDelaysAndThePeakWithinAFactorOfTwoAndAHalf) {
 
 TEST_P(LiveGapStats, GuessTheRatioWithAMaxHoldWithinTwoPoints) {
   if (!std::filesystem::exists(GetParam().path)) GTEST_SKIP() << "no " << GetParam().path;
-  const auto truth = Analyze(GetParam(), Grid(1.0123e6, 4 * 3600e6, 3.1), 20min);
+  const auto truth =
+      AnalyzeLog(GetParam(), {.grid = Grid(1.0123e6, 4 * 3600e6, 3.1), .max_hold = 20min});
   const auto stats = Measure(GetParam(), 2min);
   for (const AnalysisRow& row : truth->rows) {
     const WhatIfRow guess = stats->WhatIf(row.quiet_period, 20min);

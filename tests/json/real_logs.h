@@ -5,12 +5,14 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <pleat/json.h>
+#include <pleat/json_analysis.h>
 
 #include "tests/support/source_dir.h"
 
@@ -56,6 +58,17 @@ void ReadLog(const RealLog& log, const See& see) {
     text.erase(0, whole);
   }
   gzclose(file);
+}
+
+// What JsonAnalyzer makes of the log.
+inline std::unique_ptr<const Analysis> AnalyzeLog(const RealLog& log, AnalyzerOptions options) {
+  auto analyzer = *JsonAnalyzer::Open(LogSpec(log), std::move(options));
+  JsonLines lines(analyzer->plan());
+  ReadLog(log, [&](std::string_view text) {
+    lines.Read(text);
+    analyzer->Add(lines, [](const UnusualLine&) { return true; });
+  });
+  return std::move(*analyzer).Finish();
 }
 
 }  // namespace pleat::inline v0_1

@@ -255,6 +255,13 @@ TEST(FoldSpec, ValidateWantsDistinctNamesOfUtf8) {
   EXPECT_THAT(ValidateError(spec), HasSubstr(R"(two outputs are named "user")"));
   spec.merges = {{"_fold", Reducer::kCount, ""}};
   EXPECT_THAT(ValidateError(spec), HasSubstr("\"_fold\""));
+  spec.merges = {};
+  spec.event.key = {{"x", "a.x"}, {"x", "b.x"}};
+  EXPECT_THAT(ValidateError(spec), HasSubstr(R"(two outputs are named "x")"));
+  spec.event.key = {{"_fold", "k"}};
+  EXPECT_THAT(ValidateError(spec), HasSubstr("\"_fold\""));
+  spec = Good();
+  spec.merges = {{"_fold", Reducer::kCount, ""}};
   spec.meta = false;
   EXPECT_FALSE(Validate(spec).ok());
   spec.merges = {{"n", Reducer::kCount, ""}, {"n", Reducer::kSum, "a"}};
