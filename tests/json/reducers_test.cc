@@ -21,7 +21,7 @@ struct Merged {
 
 // Merges the member "v" of one group; each of `values` is the text of that member in one event, and
 // an empty text an event without it. `reducer` may have arguments: "array,5".
-Merged Merge(const std::string& reducer, const std::vector<std::string>& values) {
+Merged MergeValues(const std::string& reducer, const std::vector<std::string>& values) {
   const size_t name_end = std::min(reducer.find(','), reducer.size());
   const std::string merge =
       "m=" + reducer.substr(0, name_end) + "(v" + reducer.substr(name_end) + ")";
@@ -42,7 +42,7 @@ Merged Merge(const std::string& reducer, const std::vector<std::string>& values)
 
 void ExpectMerged(const std::string& reducer, const std::vector<std::string>& values,
                   const std::string& expected, uint64_t mismatched = 0) {
-  const Merged merged = Merge(reducer, values);
+  const Merged merged = MergeValues(reducer, values);
   EXPECT_EQ(merged.value, expected) << reducer;
   EXPECT_EQ(merged.mismatched, mismatched) << reducer << " " << expected;
 }
