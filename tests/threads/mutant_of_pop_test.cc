@@ -1,5 +1,6 @@
-// The proof of linearizability can fail: this program is linked with a copy of engine/core/collection.cc
-// in which a Pop() of several emissions lets go of the lock between them. See CMakeLists.txt.
+// The proof of linearizability can fail: this program is linked with a copy of
+// engine/core/outbox_collection.cc in which a Pop() of several emissions lets go of the lock between
+// them. See CMakeLists.txt.
 #include <iostream>
 
 #include <gtest/gtest.h>
