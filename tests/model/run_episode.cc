@@ -272,8 +272,8 @@ class Episode {
     const bool closed = model_.now() == visited_at_;
     const bool returned = closed && LeasesAreVisited();
     for (const auto& [name, count] : kColumns) {
-      const auto is_of = [count = count](auto columns) {
-        return std::ranges::count(columns, count) > 0;
+      const auto is_of = [column = count](auto columns) {
+        return std::ranges::count(columns, column) > 0;
       };
       if (is_of(kOfClosing) && !closed) continue;
       if (is_of(kOfReturns) && !returned) continue;
