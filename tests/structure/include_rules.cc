@@ -64,6 +64,8 @@ const std::vector<Edge>& Edges() {
         {"engine/base/", {"engine/base/", "pleat/export.h", "pleat/partition.h", "pleat/time.h"}});
     all.push_back(
         {"engine/table/", {"engine/table/", "engine/base/", "pleat/partition.h", "pleat/time.h"}});
+    all.push_back(
+        {"engine/window/", {"engine/window/", "engine/table/", "engine/base/", "pleat/time.h"}});
     all.push_back({"engine/timer/", {"engine/timer/", "engine/base/", "pleat/time.h"}});
     all.push_back(
         {"engine/partition/",
@@ -94,7 +96,8 @@ struct Door {
 
 const std::vector<Door>& Doors() {
   static const Names kPure = {"engine/table/", "engine/timer/",     "engine/outbox/",
-                              "engine/fold/",  "engine/partition/", "include/pleat/"};
+                              "engine/fold/",  "engine/partition/", "engine/window/",
+                              "include/pleat/"};
   static const std::vector<Door> doors = {
       {"simdjson", {"engine/json/fast_tokenizer.cc"}, {}},
       {"boost/asio",

@@ -1,0 +1,310 @@
+// A Sequence keeps the members of one series in the order of their keys, and counts them. Members
+// are numbered entries of a slab elsewhere; the sequence stores their numbers.
+//
+// Its form follows its size. Up to two numbers lie in the sequence itself, up to 128 in an array of
+// 4, 8, 16 and so on. A search in these looks at the members' keys, at many at once. More members
+// make a tree (sequence_tree.h). A sequence takes a smaller form when that is no more than three
+// quarters full then, so that the form does not change to and fro.
+//
+// A SequencePool has the memory of all sequences of one book.
+//
+//   SequencePool<Members> pool(pages, members);  // `members` knows keys by numbers
+//   Sequence series;
+//   pool.Insert(series, number);
+//   const uint32_t since = series.size() - pool.Rank(series, now - 5min);
+//   pool.Clear(series);
+//
+// A key may only change while its member is in no sequence, but for MoveToBack(). Not thread safe.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include <pleat/time.h>
+
+#include "engine/base/check.h"
+#include "engine/base/page_pool.h"
+#include "engine/base/prefetch.h"
+#include "engine/table/slab.h"
+#include "engine/window/sequence_tree.h"
+
+namespace pleat::inline v0_1 {
+
+// A value that its owner keeps beside the series. A copy of it is the same sequence: only one of
+// them may be used on. One that is not empty is cleared by its pool, not by its destruction.
+class Sequence {
+ public:
+  uint32_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+
+ private:
+  template <SequenceMembers Members>
+  friend class SequencePool;
+
+  // kTree - 1 is an array of 128.
+  enum class Form : uint8_t { kInline, kArrayOf4, kTree = 7 };
+  static constexpr uint32_t kInlineMax = 2;
+
+  bool is_tree() const noexcept { return form_ == Form::kTree; }
+  // How many numbers a form below kTree has room for.
+  static uint32_t RoomOf(Form form) noexcept { return kInlineMax << static_cast<int>(form); }
+
+  uint32_t size_ = 0;
+  Form form_ = Form::kInline;
+  union {
+    uint32_t numbers_[kInlineMax] = {};
+    uint32_t array_;  // its place in the pool
+    SequenceTree tree_;
+  };
+};
+static_assert(sizeof(Sequence) == 16);
+
+// `n` below is the size of the sequence. Every method but CheckWhole() and Clear() is O(log n).
+template <SequenceMembers Members>
+class SequencePool {
+ public:
+  // `pages` and `members` outlive the pool.
+  SequencePool(PagePool& pages, Members& members)
+      : members_(members), trees_(pages, members), arrays_{Array(pages, 16),  Array(pages, 32),
+                                                           Array(pages, 64),  Array(pages, 128),
+                                                           Array(pages, 256), Array(pages, 512)} {}
+
+  // The members with the smallest and the largest key.
+  // REQUIRES: the sequence is not empty.
+  uint32_t Front(const Sequence& sequence) const noexcept {
+    PLEAT_DCHECK(!sequence.empty());
+    return sequence.is_tree() ? trees_.Front(sequence.tree_) : NumbersOf(sequence)[0];
+  }
+  uint32_t Back(const Sequence& sequence) const noexcept {
+    PLEAT_DCHECK(!sequence.empty());
+    return sequence.is_tree() ? trees_.Back(sequence.tree_)
+                              : NumbersOf(sequence)[sequence.size_ - 1];
+  }
+
+  // Adds a member. Amortised O(1) if its key is the largest. O(log n * log m) if its time is that of
+  // m others that are not all before it.
+  // REQUIRES: no member of the sequence has its key.
+  void Insert(Sequence& sequence, uint32_t number) {
+    if (!sequence.is_tree() && sequence.size_ == sequence.RoomOf(sequence.form_)) Grow(sequence);
+    if (sequence.is_tree()) {
+      trees_.Insert(sequence.tree_, number);
+    } else {
+      InsertAmongFew(sequence, number);
+    }
+    ++sequence.size_;
+  }
+
+  // Takes out a member. Amortised O(1). Does not look at its key.
+  void Erase(Sequence& sequence, uint32_t number) {
+    if (sequence.is_tree()) {
+      trees_.Erase(sequence.tree_, members_.PlaceOf(number));
+    } else {
+      TakeOut(sequence, number);
+    }
+    --sequence.size_;
+    ShrinkIfFew(sequence);
+  }
+
+  // Moves a member to the end. Amortised O(1).
+  // REQUIRES: its key, which the caller has changed, is the largest now.
+  void MoveToBack(Sequence& sequence, uint32_t number) {
+    if (sequence.is_tree()) return trees_.MoveToBack(sequence.tree_, number);
+    TakeOut(sequence, number);
+    NumbersOf(sequence)[sequence.size_ - 1] = number;
+  }
+
+  // How many members have a time before `time`. For those up to `time`: Rank(time + 1 us).
+  uint32_t Rank(const Sequence& sequence, EngineTime time) const noexcept {
+    return sequence.is_tree() ? trees_.Rank(sequence.tree_, time)
+                              : CountBefore(sequence, {time, 0});
+  }
+
+  // How many members precede this one.
+  uint32_t RankOf(const Sequence& sequence, uint32_t number) const noexcept {
+    return sequence.is_tree() ? trees_.RankOf(members_.PlaceOf(number)) : IndexOf(sequence, number);
+  }
+
+  // The member that `rank` others precede.
+  // REQUIRES: rank < size; as for the next two.
+  uint32_t At(const Sequence& sequence, uint32_t rank) const noexcept {
+    PLEAT_DCHECK(rank < sequence.size_);
+    return sequence.is_tree() ? trees_.At(sequence.tree_, rank) : NumbersOf(sequence)[rank];
+  }
+
+  // Calls `visit(number)` for the member of this rank and those behind it, in order, until `visit`
+  // returns false. `visit` does not change the sequence. O(1) more for each member.
+  template <class Visit>
+  void ForEachFrom(const Sequence& sequence, uint32_t rank, const Visit& visit) const {
+    PLEAT_DCHECK(rank < sequence.size_);
+    if (sequence.is_tree()) return trees_.ForEachFrom(sequence.tree_, rank, visit);
+    const uint32_t* const numbers = NumbersOf(sequence);
+    while (rank < sequence.size_ && visit(numbers[rank])) ++rank;
+  }
+
+  // The same for the member of this rank and those before it, the largest key first.
+  template <class Visit>
+  void ForEachBackFrom(const Sequence& sequence, uint32_t rank, const Visit& visit) const {
+    PLEAT_DCHECK(rank < sequence.size_);
+    if (sequence.is_tree()) return trees_.ForEachBackFrom(sequence.tree_, rank, visit);
+    const uint32_t* const numbers = NumbersOf(sequence);
+    for (++rank; rank > 0 && visit(numbers[rank - 1]);) --rank;
+  }
+
+  // Brings closer what Erase() and MoveToBack() of this member will need. The member itself and the
+  // sequence should be close already: call this some members ahead, and fetch those earlier.
+  void PrefetchPlace(const Sequence& sequence, uint32_t number) const noexcept {
+    if (sequence.is_tree()) return trees_.PrefetchPlace(members_.PlaceOf(number));
+    if (sequence.form_ != Form::kInline) Prefetch(NumbersOf(sequence));
+  }
+
+  // Forgets all members and gives the memory back. O(n), but does not look at members.
+  void Clear(Sequence& sequence) noexcept {
+    Free(sequence);
+    sequence = Sequence();
+  }
+
+  // Ends the process unless all that must hold of a sequence does. O(n), for tests.
+  void CheckWhole(const Sequence& sequence) const {
+    if (sequence.is_tree()) return trees_.CheckWhole(sequence.tree_, sequence.size_);
+    PLEAT_CHECK(sequence.size_ <= sequence.RoomOf(sequence.form_));
+    const std::span numbers(NumbersOf(sequence), sequence.size_);
+    const auto key_of = [this](uint32_t number) -> SequenceKey { return members_.KeyOf(number); };
+    PLEAT_CHECK(std::ranges::adjacent_find(numbers, std::greater_equal{}, key_of) == numbers.end());
+  }
+
+  // The same for the memory. Returns how many arrays and nodes there are.
+  size_t CheckMemory() const {
+    size_t count = trees_.CheckNodes();
+    for (const Array& array : arrays_) count += array.CheckWhole();
+    return count;
+  }
+
+ private:
+  using Form = Sequence::Form;
+  using Array = Slab<NoCold, 12>;
+  static constexpr uint32_t kNumbersMax = 128;  // of a sequence that is no tree
+
+  const Array& ArraysOf(Form form) const noexcept {
+    PLEAT_DCHECK(form != Form::kInline && form != Form::kTree);
+    return arrays_[static_cast<size_t>(form) - 1];
+  }
+  Array& ArraysOf(Form form) noexcept {
+    return const_cast<Array&>(std::as_const(*this).ArraysOf(form));
+  }
+
+  // --- Of sequences that are no tree.
+
+  const uint32_t* NumbersOf(const Sequence& sequence) const noexcept {
+    PLEAT_DCHECK(!sequence.is_tree());
+    if (sequence.form_ == Form::kInline) return sequence.numbers_;
+    return reinterpret_cast<const uint32_t*>(ArraysOf(sequence.form_).hot(sequence.array_));
+  }
+  uint32_t* NumbersOf(Sequence& sequence) const noexcept {
+    return const_cast<uint32_t*>(NumbersOf(std::as_const(sequence)));
+  }
+
+  uint32_t IndexOf(const Sequence& sequence, uint32_t number) const noexcept {
+    const uint32_t* const numbers = NumbersOf(sequence);
+    const uint32_t room = Sequence::RoomOf(sequence.form_);
+    const uint32_t size = sequence.size_;
+    uint32_t index = 0;  // without a branch: the compiler makes this four at a time
+    for (uint32_t i = 0; i < room; ++i) index += (numbers[i] == number) & (i < size) ? i : 0;
+    PLEAT_DCHECK(numbers[index] == number);
+    return index;
+  }
+
+  void TakeOut(Sequence& sequence, uint32_t number) const noexcept {
+    uint32_t* const numbers = NumbersOf(sequence);
+    const uint32_t index = IndexOf(sequence, number);
+    const uint32_t last = Sequence::RoomOf(sequence.form_) - 1;
+    for (uint32_t i = 0; i < last; ++i) numbers[i] = i < index ? numbers[i] : numbers[i + 1];
+  }
+
+  // How many members are before `key`. In two rounds: to look at many at once takes as long as to
+  // look at one.
+  uint32_t CountBefore(const Sequence& sequence, const SequenceKey& key) const noexcept {
+    const uint32_t* const numbers = NumbersOf(sequence);
+    const uint32_t size = sequence.size_;
+    const uint32_t step = size <= 8 ? 1 : size <= 32 ? 4 : 8;
+    if (step == 1) return CountBefore(numbers, size, 1, key);
+    const uint32_t begin = CountBefore(numbers + step - 1, size / step, step, key) * step;
+    return begin + CountBefore(numbers + begin, std::min(step - 1, size - begin), 1, key);
+  }
+  // The same of `count` members, one in every `step`.
+  uint32_t CountBefore(const uint32_t* numbers, uint32_t count, uint32_t step,
+                       const SequenceKey& key) const noexcept {
+    for (uint32_t i = 0; i < count; ++i) members_.Prefetch(numbers[i * step]);
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      before += members_.KeyOf(numbers[i * step]) < key ? 1 : 0;
+    }
+    return before;
+  }
+
+  void InsertAmongFew(Sequence& sequence, uint32_t number) {
+    uint32_t* const numbers = NumbersOf(sequence);
+    const SequenceKey key = members_.KeyOf(number);
+    uint32_t* const end = numbers + sequence.size_;
+    uint32_t* at = end;
+    if (!sequence.empty() && key < members_.KeyOf(end[-1]))
+      at = numbers + CountBefore(sequence, key);
+    std::copy_backward(at, end, end + 1);
+    *at = number;
+  }
+
+  // --- From form to form.
+
+  // Has the same members in another form below kTree.
+  Sequence Copy(std::span<const uint32_t> numbers, Form form) {
+    Sequence copy;
+    copy.size_ = static_cast<uint32_t>(numbers.size());
+    copy.form_ = form;
+    if (form != Form::kInline) copy.array_ = ArraysOf(form).Allocate();
+    std::ranges::copy(numbers, NumbersOf(copy));
+    return copy;
+  }
+
+  void Free(const Sequence& sequence) noexcept {
+    if (sequence.is_tree()) {
+      trees_.Clear(sequence.tree_);
+    } else if (sequence.form_ != Form::kInline) {
+      ArraysOf(sequence.form_).Free(sequence.array_);
+    }
+  }
+
+  void Grow(Sequence& sequence) {
+    const Sequence old = sequence;
+    const std::span numbers(NumbersOf(old), old.size_);
+    const auto larger = static_cast<Form>(static_cast<int>(old.form_) + 1);
+    if (larger == Form::kTree) {
+      for (const uint32_t number : numbers) members_.Prefetch(number);
+      sequence.form_ = larger;
+      sequence.tree_ = trees_.Make(numbers);
+    } else {
+      sequence = Copy(numbers, larger);
+    }
+    Free(old);
+  }
+
+  void ShrinkIfFew(Sequence& sequence) {
+    if (sequence.form_ == Form::kInline) return;
+    const auto smaller = static_cast<Form>(static_cast<int>(sequence.form_) - 1);
+    if (sequence.size_ > Sequence::RoomOf(smaller) * 3 / 4) return;
+    std::array<uint32_t, kNumbersMax> numbers;
+    uint32_t count = 0;
+    for (; count < sequence.size_; ++count) numbers[count] = At(sequence, count);
+    const Sequence old = sequence;
+    sequence = Copy({numbers.data(), count}, smaller);
+    Free(old);
+  }
+
+  Members& members_;
+  SequenceTrees<Members> trees_;
+  std::array<Array, 6> arrays_;
+};
+
+}  // namespace pleat::inline v0_1

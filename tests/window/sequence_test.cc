@@ -1,0 +1,392 @@
+// Sequences against plain sorted sets of keys, over the same random operations.
+#include "engine/window/sequence.h"
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace pleat {
+namespace {
+
+struct Member {
+  SequenceKey key;
+  uint32_t place = 0;
+};
+
+struct Members {
+  std::vector<Member> all;
+
+  SequenceKey KeyOf(uint32_t number) const { return all[number].key; }
+  uint32_t& PlaceOf(uint32_t number) { return all[number].place; }
+  void Prefetch(uint32_t number) const { pleat::Prefetch(&all[number]); }
+};
+
+EngineTime At(int64_t us) { return EngineTime{Duration{us}}; }
+
+// One sequence beside its model: the keys with their members' numbers, in a sorted set.
+class Pair {
+ public:
+  using Model = std::set<std::pair<SequenceKey, uint32_t>>;
+
+  Pair(SequencePool<Members>& pool, Members& members) : pool_(pool), members_(members) {}
+
+  size_t size() const { return model_.size(); }
+  uint32_t NumberAt(size_t rank) const {
+    return std::next(model_.begin(), static_cast<long>(rank))->second;
+  }
+  EngineTime last() const { return model_.empty() ? At(1'000) : model_.rbegin()->first.time; }
+  EngineTime first() const { return model_.empty() ? At(1'000) : model_.begin()->first.time; }
+
+  void Insert(uint32_t number, EngineTime time) {
+    members_.all[number].key = {time, next_position_++};
+    model_.insert({members_.all[number].key, number});
+    pool_.Insert(sequence_, number);
+  }
+  // With a position before all others of its time.
+  void InsertEarly(uint32_t number, EngineTime time) {
+    members_.all[number].key = {time, --early_position_};
+    model_.insert({members_.all[number].key, number});
+    pool_.Insert(sequence_, number);
+  }
+  void InsertAt(uint32_t number, const SequenceKey& key) {
+    if (!model_.empty() && model_.lower_bound({key, 0}) != model_.end() &&
+        model_.lower_bound({key, 0})->first == key) {
+      return InsertAt(number, {key.time, key.position + 1});
+    }
+    members_.all[number].key = key;
+    model_.insert({key, number});
+    pool_.Insert(sequence_, number);
+  }
+  void Erase(uint32_t number) {
+    pool_.Erase(sequence_, number);
+    model_.erase({members_.all[number].key, number});
+  }
+  void MoveToBack(uint32_t number, EngineTime time) {
+    model_.erase({members_.all[number].key, number});
+    members_.all[number].key = {time, next_position_++};
+    model_.insert({members_.all[number].key, number});
+    pool_.MoveToBack(sequence_, number);
+  }
+  void Clear() {
+    pool_.Clear(sequence_);
+    model_.clear();
+  }
+
+  // Compares everything with the model.
+  void Check() const {
+    pool_.CheckWhole(sequence_);
+    ASSERT_EQ(sequence_.size(), model_.size());
+    ASSERT_EQ(sequence_.empty(), model_.empty());
+    if (model_.empty()) return;
+    ASSERT_EQ(pool_.Front(sequence_), model_.begin()->second);
+    ASSERT_EQ(pool_.Back(sequence_), model_.rbegin()->second);
+    std::vector<uint32_t> numbers;
+    pool_.ForEachFrom(sequence_, 0, [&](uint32_t n) { return numbers.push_back(n), true; });
+    ASSERT_TRUE(std::ranges::equal(numbers, model_, {}, {}, [](auto& m) { return m.second; }));
+    std::vector<uint32_t> backward;
+    pool_.ForEachBackFrom(sequence_, sequence_.size() - 1,
+                          [&](uint32_t n) { return backward.push_back(n), true; });
+    ASSERT_TRUE(
+        std::ranges::equal(numbers.rbegin(), numbers.rend(), backward.begin(), backward.end()));
+  }
+
+  // Compares what can be asked about one rank and the time there.
+  void CheckAround(uint32_t rank) const {
+    const auto it = std::next(model_.begin(), rank);
+    const auto& [key, number] = *it;
+    ASSERT_EQ(pool_.At(sequence_, rank), number);
+    ASSERT_EQ(pool_.RankOf(sequence_, number), rank);
+    for (const EngineTime time : {key.time - Duration{1}, key.time, key.time + Duration{1}}) {
+      const auto bound = model_.lower_bound({{time, 0}, 0});
+      ASSERT_EQ(pool_.Rank(sequence_, time), std::distance(model_.begin(), bound));
+    }
+    CheckWalks(rank);
+  }
+
+ private:
+  // Five members from `rank` on, and five back from there.
+  void CheckWalks(uint32_t rank) const {
+    auto it = std::next(model_.begin(), rank);
+    int left = 5;
+    pool_.ForEachFrom(sequence_, rank, [&](uint32_t n) {
+      EXPECT_EQ(n, it->second);
+      return ++it != model_.end() && --left > 0;
+    });
+    it = std::next(model_.begin(), rank);
+    left = 5;
+    pool_.ForEachBackFrom(sequence_, rank, [&](uint32_t n) {
+      EXPECT_EQ(n, it->second);
+      return it != model_.begin() && (--it, --left > 0);
+    });
+  }
+
+  SequencePool<Members>& pool_;
+  Members& members_;
+  Sequence sequence_;
+  Model model_;
+  uint64_t next_position_ = uint64_t{1} << 40;
+  uint64_t early_position_ = uint64_t{1} << 40;
+};
+
+class SequenceTest : public testing::Test {
+ protected:
+  // A member of no sequence.
+  uint32_t NewMember() {
+    if (free_.empty()) {
+      members_.all.emplace_back();
+      return static_cast<uint32_t>(members_.all.size() - 1);
+    }
+    const uint32_t number = free_.back();
+    free_.pop_back();
+    return number;
+  }
+  Pair NewPair() { return Pair(pool_, members_); }
+  void Append(Pair& pair, int64_t step = 1) {
+    pair.Insert(NewMember(), pair.last() + Duration{step});
+  }
+  void EraseAt(Pair& pair, size_t rank) {
+    const uint32_t number = pair.NumberAt(rank);
+    pair.Erase(number);
+    free_.push_back(number);
+  }
+  uint64_t Draw(uint64_t below) {
+    return std::uniform_int_distribution<uint64_t>(0, below - 1)(random_);
+  }
+
+  // One operation of a kind that suits the wanted size.
+  void Step(Pair& pair, size_t wanted) {
+    const uint64_t dice = Draw(100);
+    if (pair.size() == 0 || (pair.size() < wanted ? dice < 60 : dice < 25)) return Grow(pair);
+    const size_t rank = Draw(4) == 0 ? Draw(std::min<size_t>(pair.size(), 5)) : Draw(pair.size());
+    if (dice < 80) return pair.MoveToBack(pair.NumberAt(rank), pair.last() + Duration{Draw(3)});
+    EraseAt(pair, Draw(4) == 0 ? pair.size() - 1 : rank);
+  }
+  void Grow(Pair& pair) {
+    const EngineTime last = pair.last();
+    const EngineTime first = pair.first();
+    switch (Draw(6)) {
+      case 0: return pair.Insert(NewMember(), first + Duration{Draw(1 + Count(last - first))});
+      case 1: return pair.Insert(NewMember(), last - Duration{Draw(20)});
+      case 2: return pair.InsertEarly(NewMember(), last - Duration{Draw(5)});
+      case 3: return pair.InsertEarly(NewMember(), first - Duration{Draw(2)});
+      default: return Append(pair, static_cast<int64_t>(Draw(3)));
+    }
+  }
+  static uint64_t Count(Duration d) { return static_cast<uint64_t>(d.count()); }
+
+  const unsigned seed_ = std::random_device{}();
+  testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(seed_)};
+  std::mt19937_64 random_{seed_};
+  PagePool pages_;
+  Members members_;
+  std::vector<uint32_t> free_;
+  SequencePool<Members> pool_{pages_, members_};
+};
+
+TEST_F(SequenceTest, AgreesWithASortedSetAtEverySize) {
+  for (const size_t wanted : {1, 2, 3, 5, 9, 17, 33, 65, 100, 130, 200, 700}) {
+    Pair pair = NewPair();
+    for (int i = 0; i < 3000; ++i) {
+      Step(pair, wanted);
+      if (i % 50 == 0 || wanted < 10) pair.Check();
+      if (pair.size() > 0) pair.CheckAround(static_cast<uint32_t>(Draw(pair.size())));
+      if (HasFailure()) return;
+    }
+    pair.Clear();
+    pair.Check();
+  }
+  EXPECT_EQ(pool_.CheckMemory(), 0u);
+}
+
+TEST_F(SequenceTest, ThousandsShareAPool) {
+  std::vector<Pair> pairs(3000, NewPair());
+  for (int i = 0; i < 50'000; ++i) {
+    const size_t which = Draw(pairs.size());
+    Step(pairs[which], 1 + which % 40);
+    if (i % 10 == 0) pairs[which].Check();
+    if (HasFailure()) return;
+  }
+  for (Pair& pair : pairs) pair.Check(), pair.Clear();
+  EXPECT_EQ(pool_.CheckMemory(), 0u);
+}
+
+// Up and down past every form, from each side.
+TEST_F(SequenceTest, GrowsAndShrinksThroughAllForms) {
+  for (const bool from_the_front : {true, false}) {
+    Pair pair = NewPair();
+    for (int i = 0; i < 300; ++i) Append(pair), pair.Check();
+    while (pair.size() > 0) EraseAt(pair, from_the_front ? 0 : pair.size() - 1), pair.Check();
+  }
+  EXPECT_EQ(pool_.CheckMemory(), 0u);
+}
+
+TEST_F(SequenceTest, KeepsItsFormWhileItsSizeHardlyChanges) {
+  Pair pair = NewPair();
+  for (int i = 0; i < 129; ++i) Append(pair);
+  const size_t as_a_tree = pool_.CheckMemory();
+  EXPECT_GT(as_a_tree, 1u);
+  for (int i = 0; i < 20; ++i) EraseAt(pair, 0);
+  EXPECT_GT(pool_.CheckMemory(), 1u);
+  for (int i = 0; i < 13; ++i) EraseAt(pair, 0);
+  EXPECT_EQ(pool_.CheckMemory(), 1u) << "one array";
+  pair.Check();
+}
+
+TEST_F(SequenceTest, OrdersMembersOfOneTimeByPosition) {
+  Pair pair = NewPair();
+  for (int i = 0; i < 2000; ++i) {
+    Draw(2) == 0 ? pair.Insert(NewMember(), At(1'000)) : pair.InsertEarly(NewMember(), At(1'000));
+    if (i % 7 == 0) EraseAt(pair, Draw(pair.size()));
+    if (i % 50 == 0) pair.Check();
+  }
+  // Among them, too.
+  for (int i = 0; i < 2000; ++i) {
+    EraseAt(pair, Draw(pair.size()));
+    pair.InsertAt(NewMember(), {At(1'000), Draw(uint64_t{1} << 41) | 1});
+    if (i % 50 == 0) pair.Check();
+  }
+}
+
+TEST_F(SequenceTest, TakesDescendingAndInterleavedTimes) {
+  Pair descending = NewPair();
+  Pair interleaved = NewPair();
+  for (int i = 0; i < 3000; ++i) {
+    descending.Insert(NewMember(), At(5'000 - i));
+    interleaved.Insert(NewMember(), At(i % 2 == 0 ? 1'000'000 + i : 1'000 + i));
+    if (i % 100 == 0) descending.Check(), interleaved.Check();
+  }
+  descending.Check();
+  interleaved.Check();
+}
+
+// What a large sequence is compared with is too slow for a large one, so its end is compared.
+class LargeSequenceTest : public testing::Test {
+ protected:
+  static constexpr uint32_t kMembers = 400'000;
+
+  LargeSequenceTest() { members_.all.resize(kMembers); }
+  ~LargeSequenceTest() override { pool_.Clear(sequence_); }
+
+  SequenceKey Next(int64_t step = 1) {
+    now_ += Duration{step};
+    return {now_, ++position_};
+  }
+  void AppendAll() {
+    for (uint32_t i = 0; i < kMembers; ++i) Append(i);
+  }
+  void Append(uint32_t number) {
+    members_.all[number].key = Next();
+    pool_.Insert(sequence_, number);
+  }
+  void Refresh(uint32_t number) {
+    members_.all[number].key = Next();
+    pool_.MoveToBack(sequence_, number);
+  }
+  void Move(uint32_t number, EngineTime time) {
+    pool_.Erase(sequence_, number);
+    members_.all[number].key = {time, ++position_};
+    pool_.Insert(sequence_, number);
+  }
+  uint32_t Draw(uint32_t below = kMembers) {
+    return std::uniform_int_distribution<uint32_t>(0, below - 1)(random_);
+  }
+  // Of a page a leaf takes 790 bytes; one node in 64 is no leaf, and a third larger.
+  double bytes_per_member() const {
+    return static_cast<double>(pool_.CheckMemory()) * 794 / sequence_.size();
+  }
+
+  // Compares 1,000 ranks with those of all members, sorted.
+  void CheckRanks() {
+    pool_.CheckWhole(sequence_);
+    std::vector<uint32_t> numbers;
+    pool_.ForEachFrom(sequence_, 0, [&](uint32_t n) { return numbers.push_back(n), true; });
+    ASSERT_EQ(numbers.size(), sequence_.size());
+    const auto time_of = [&](uint32_t number) { return members_.all[number].key.time; };
+    for (int i = 0; i < 1000; ++i) {
+      const uint32_t rank = Draw(sequence_.size());
+      ASSERT_EQ(pool_.At(sequence_, rank), numbers[rank]);
+      ASSERT_EQ(pool_.RankOf(sequence_, numbers[rank]), rank);
+      const EngineTime time = time_of(numbers[rank]) + Duration{Draw(3)} - Duration{1};
+      const auto bound = std::ranges::lower_bound(numbers, time, {}, time_of);
+      ASSERT_EQ(pool_.Rank(sequence_, time), bound - numbers.begin());
+    }
+  }
+
+  const unsigned seed_ = std::random_device{}();
+  testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(seed_)};
+  std::mt19937_64 random_{seed_};
+  EngineTime now_{};
+  uint64_t position_ = 0;
+  PagePool pages_;
+  Members members_;
+  SequencePool<Members> pool_{pages_, members_};
+  Sequence sequence_;
+};
+
+TEST_F(LargeSequenceTest, TakesThirteenBytesForAMemberAppended) {
+  AppendAll();
+  EXPECT_LE(bytes_per_member(), 13);
+  CheckRanks();
+}
+
+TEST_F(LargeSequenceTest, StaysSmallUnderRandomRefreshes) {
+  AppendAll();
+  for (uint32_t i = 0; i < 3 * kMembers; ++i) Refresh(Draw());
+  EXPECT_LE(bytes_per_member(), 26);
+  CheckRanks();
+}
+
+TEST_F(LargeSequenceTest, StaysSmallUnderRandomMoves) {
+  AppendAll();
+  for (uint32_t i = 0; i < kMembers; ++i) {
+    const uint32_t back = Draw(Draw(2) == 0 ? 100 : kMembers);
+    Move(Draw(), now_ - Duration{back});
+    now_ += Duration{1};
+  }
+  EXPECT_LE(bytes_per_member(), 30);
+  CheckRanks();
+}
+
+TEST_F(LargeSequenceTest, FewHotMembersTakeNoMemory) {
+  for (uint32_t i = 0; i < 1000; ++i) Append(i);
+  const size_t before = pool_.CheckMemory();
+  for (uint32_t i = 0; i < 100'000; ++i) Refresh(Draw(3));
+  EXPECT_LE(pool_.CheckMemory(), before + 1);
+  CheckRanks();
+}
+
+TEST_F(LargeSequenceTest, GivesTheMemoryOfASpikeBack) {
+  for (const auto erase_from : {0, 1, 2}) {
+    AppendAll();
+    const size_t full = pages_.held_bytes();
+    while (sequence_.size() > 1000) {
+      const uint32_t number = erase_from == 0   ? pool_.Front(sequence_)
+                              : erase_from == 1 ? pool_.Back(sequence_)
+                                                : pool_.At(sequence_, Draw(sequence_.size()));
+      pool_.Erase(sequence_, number);
+    }
+    EXPECT_LE(pages_.held_bytes(), 3 * PagePool::kExtentBytes) << "of " << full;
+    CheckRanks();
+    pool_.Clear(sequence_);
+    EXPECT_EQ(pool_.CheckMemory(), 0u);
+  }
+}
+
+TEST_F(LargeSequenceTest, SlidesOverTimeInConstantMemory) {
+  constexpr uint32_t kLive = 50'000;
+  for (uint32_t i = 0; i < kLive; ++i) Append(i);
+  const size_t before = pool_.CheckMemory();
+  for (uint32_t i = kLive; i < kMembers; ++i) {
+    pool_.Erase(sequence_, pool_.Front(sequence_));
+    Append(i);
+  }
+  EXPECT_LE(pool_.CheckMemory(), before + 2);
+  CheckRanks();
+}
+
+}  // namespace
+}  // namespace pleat
