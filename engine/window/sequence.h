@@ -14,7 +14,8 @@
 //   const uint32_t since = series.size() - pool.Rank(series, now - 5min);
 //   pool.Clear(series);
 //
-// A key may only change while its member is in no sequence, but for MoveToBack(). Not thread safe.
+// A key may only change while its member is in no sequence, but for MoveToBack(). Numbers are below
+// UINT32_MAX. Not thread safe.
 #pragma once
 
 #include <algorithm>
@@ -45,9 +46,10 @@ class Sequence {
   template <SequenceMembers Members>
   friend class SequencePool;
 
-  // kTree - 1 is an array of 128.
+  // Between the named ones: arrays of 8 and so on, up to 128.
   enum class Form : uint8_t { kInline, kArrayOf4, kTree = 7 };
   static constexpr uint32_t kInlineMax = 2;
+  static constexpr uint32_t kNoNumber = UINT32_MAX;  // fills what is left of an array
 
   bool is_tree() const noexcept { return form_ == Form::kTree; }
   // How many numbers a form below kTree has room for.
@@ -56,7 +58,7 @@ class Sequence {
   uint32_t size_ = 0;
   Form form_ = Form::kInline;
   union {
-    uint32_t numbers_[kInlineMax] = {};
+    uint32_t numbers_[kInlineMax] = {kNoNumber, kNoNumber};
     uint32_t array_;  // its place in the pool
     SequenceTree tree_;
   };
@@ -85,8 +87,8 @@ class SequencePool {
                               : NumbersOf(sequence)[sequence.size_ - 1];
   }
 
-  // Adds a member. Amortised O(1) if its key is the largest. O(log n * log m) if its time is that of
-  // m others that are not all before it.
+  // Adds a member. Amortised O(1) if its key is the largest; O(log n * log m) if it comes before
+  // others of its time, which m members have.
   // REQUIRES: no member of the sequence has its key.
   void Insert(Sequence& sequence, uint32_t number) {
     if (!sequence.is_tree() && sequence.size_ == sequence.RoomOf(sequence.form_)) Grow(sequence);
@@ -207,21 +209,26 @@ class SequencePool {
     return const_cast<uint32_t*>(NumbersOf(std::as_const(sequence)));
   }
 
+  // Without branches that depend on the numbers: the compiler makes loops of vectors.
   uint32_t IndexOf(const Sequence& sequence, uint32_t number) const noexcept {
     const uint32_t* const numbers = NumbersOf(sequence);
     const uint32_t room = Sequence::RoomOf(sequence.form_);
-    const uint32_t size = sequence.size_;
-    uint32_t index = 0;  // without a branch: the compiler makes this four at a time
-    for (uint32_t i = 0; i < room; ++i) index += (numbers[i] == number) & (i < size) ? i : 0;
-    PLEAT_DCHECK(numbers[index] == number);
+    uint32_t index = 0;
+    for (uint32_t i = 0; i < room; ++i) index |= numbers[i] == number ? i : 0;
+    PLEAT_DCHECK(index < sequence.size_ && numbers[index] == number);
     return index;
   }
 
   void TakeOut(Sequence& sequence, uint32_t number) const noexcept {
     uint32_t* const numbers = NumbersOf(sequence);
-    const uint32_t index = IndexOf(sequence, number);
-    const uint32_t last = Sequence::RoomOf(sequence.form_) - 1;
-    for (uint32_t i = 0; i < last; ++i) numbers[i] = i < index ? numbers[i] : numbers[i + 1];
+    const auto index = static_cast<int32_t>(IndexOf(sequence, number));
+    const auto last = static_cast<int32_t>(Sequence::RoomOf(sequence.form_)) - 1;
+    for (int32_t i = 0; i < last; ++i) {
+      const uint32_t own = numbers[i];
+      const uint32_t next = numbers[i + 1];
+      numbers[i] = i < index ? own : next;
+    }
+    numbers[last] = Sequence::kNoNumber;
   }
 
   // How many members are before `key`. In two rounds: to look at many at once takes as long as to
@@ -264,7 +271,8 @@ class SequencePool {
     copy.size_ = static_cast<uint32_t>(numbers.size());
     copy.form_ = form;
     if (form != Form::kInline) copy.array_ = ArraysOf(form).Allocate();
-    std::ranges::copy(numbers, NumbersOf(copy));
+    uint32_t* const end = std::ranges::copy(numbers, NumbersOf(copy)).out;
+    std::fill(end, NumbersOf(copy) + Sequence::RoomOf(form), Sequence::kNoNumber);
     return copy;
   }
 

@@ -98,8 +98,10 @@ struct SequenceInner : SequenceNode {
 
   // How many members the children before `slot` have.
   uint32_t CountBefore(uint32_t slot) const noexcept {
+    const auto end = static_cast<int32_t>(slot);  // signed numbers are compared four at a time
     uint32_t sum = 0;
-    for (uint32_t i = 0; i < kSlots; ++i) sum += i < slot ? counts[i] : 0;
+    for (int32_t i = 0; i < static_cast<int32_t>(kSlots); ++i)
+      sum += counts[i] & (i < end ? ~0U : 0);
     return sum;
   }
 

@@ -410,6 +410,8 @@ class SequenceTrees {
     }
     Inner& parent = nodes_.parent(node);
     const uint32_t slot = SlotOf(node.place);
+    // A leaf loses its members one by one: every eighth time is soon enough to look beside it.
+    if (node.level == 0 && parent.counts[slot] % 8 != 0) return;
     if (node.live == 0) {
       Drop(tree, parent, slot);
       AfterLoss(tree, parent);
