@@ -164,7 +164,8 @@ class BatchPiece {
     books_[index] = book;
     if (book == nullptr) return;
     for (size_t place = strip.begin; place < strip.end; ++place) {
-      book->PrefetchIndex(plan_.Event(plan_.EventAt(place)));
+      const size_t i = plan_.EventAt(place);
+      book->PrefetchIndex(plan_.Event(i), guesses_[i]);
     }
   }
 
@@ -173,7 +174,7 @@ class BatchPiece {
     if (!strip.locked || books_[index] == nullptr) return;
     for (size_t place = strip.begin; place < strip.end; ++place) {
       const size_t i = plan_.EventAt(place);
-      guesses_[i] = books_[index]->PrefetchEntry(plan_.Event(i));
+      books_[index]->PrefetchEntry(plan_.Event(i), guesses_[i]);
     }
   }
 
@@ -210,11 +211,11 @@ class BatchPiece {
       return apply([&](const Instant& at) { return book.Refuse(why, at); });
     }
     const EventRef event = plan_.Event(i);
-    const uint32_t number = book.Find(event, guesses_[i]);
-    if (apply([&](const Instant& at) { return book.FoldPlainly(event, number, at); })) [[likely]] {
+    const auto entry = book.Find(event, guesses_[i]);
+    if (apply([&](const Instant& at) { return book.FoldPlainly(event, entry, at); })) [[likely]] {
       return Book::kPlain;
     }
-    return apply([&](const Instant& at) { return book.FoldSlowly(event, number, at); });
+    return apply([&](const Instant& at) { return book.FoldSlowly(event, entry, at); });
   }
 
   Keyed& collection_;

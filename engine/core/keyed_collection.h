@@ -8,18 +8,20 @@
 //   using Counts = ...;                             counts outcomes, by Add(outcome, n)
 //   static constexpr size_t kOutcomes;              how many outcomes there are
 //   static constexpr Outcome kPlain;                of an event that FoldPlainly() took
-//   using Guess = ...;                              the find of a look ahead
-//   void PrefetchIndex(const EventRef&) const;      the three steps of a look ahead, each of which
-//   Guess PrefetchEntry(const EventRef&) const;     fetches for the next one
-//   void PrefetchRest(Guess) const;
+//   using Entry = ...;                              where an event goes: the entry of its key
+//   Entry Find(const EventRef&) const;
+//   using Guess = ...;                              what a look ahead has found so far
+//   void PrefetchIndex(const EventRef&, Guess&) const;
+//   void PrefetchEntry(const EventRef&, Guess&) const;
+//   void PrefetchRest(const Guess&) const;          the three steps of a look ahead, each of which
+//                                                   fetches for the next one
 //   static constexpr bool kPrefetchesRest;          whether the third step helps short keys, too
-//   uint32_t Find(const EventRef&) const;           the entry of the event's key
-//   uint32_t Find(const EventRef&, Guess) const;
-//   bool FoldPlainly(const EventRef&, uint32_t entry, const Instant& at);
-//                                                   takes the event if that is easy, needs no
-//                                                   position and makes no deadline earlier; if not,
-//                                                   changes nothing
-//   Outcome FoldSlowly(const EventRef&, uint32_t entry, const Instant& at);
+//   Entry Find(const EventRef&, const Guess&) const;
+//   bool FoldPlainly(const EventRef&, const Entry&, const Instant& at);
+//                                                   takes the event if that is easy and makes no
+//                                                   deadline earlier; if not, changes nothing
+//   static constexpr bool kPlainTakesPosition;      whether FoldPlainly() needs a position
+//   Outcome FoldSlowly(const EventRef&, const Entry&, const Instant& at);
 //                                                   takes any event
 //   Outcome Refuse(Outcome why, const Instant& at); counts an event that goes no further
 #pragma once
@@ -56,16 +58,18 @@ class KeyedCollection : public BaseT {
     EngineTime now;
     if (!timeline.Observe(ref.at, now)) return Refuse(home, Outcome::kFuture);
     const LeaseTime leases = timeline.lease_now();
-    const uint32_t number = book->Find(ref);
+    const auto entry = book->Find(ref);
     // An event that only folds takes no position: threads do not meet at that counter.
+    uint64_t position = BookT::kPlainTakesPosition ? timeline.TakePositions(1) : 0;
     const bool folded = home.partition->DoOneOfMany(
-        *book, now, leases, 0,
-        [&](const Instant& instant) { return book->FoldPlainly(ref, number, instant); });
+        *book, now, leases, position,
+        [&](const Instant& instant) { return book->FoldPlainly(ref, entry, instant); });
     if (folded) [[likely]]
       return BookT::kPlain;
-    return home.partition->Do(
-        *book, now, leases, timeline.TakePositions(1),
-        [&](const Instant& instant) { return book->FoldSlowly(ref, number, instant); });
+    if (!BookT::kPlainTakesPosition) position = timeline.TakePositions(1);
+    return home.partition->Do(*book, now, leases, position, [&](const Instant& instant) {
+      return book->FoldSlowly(ref, entry, instant);
+    });
   }
 
   Counts FoldBatch(const AnyBatch& batch, Outcome* outcomes, PartitionRange only) {
@@ -100,18 +104,18 @@ class KeyedCollection : public BaseT {
 
   static BookT* Typed(Book* book) noexcept { return static_cast<BookT*>(book); }
 
- private:
-  Outcome Refuse(const Home& home, Outcome why)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
-    return this->Do(home, [&](const Instant& at) { return Typed(home.book)->Refuse(why, at); });
-  }
-
   // A key that is too long is not worth hashing; any partition can count it.
   Outcome RefuseTooLong() {
     Home& first = this->home(0);
     LockGuard guard(first.partition->lock());
     if (first.partition->stopped() || this->BookFor(first) == nullptr) return Outcome::kStopped;
     return Refuse(first, Outcome::kOverLimit);
+  }
+
+ private:
+  Outcome Refuse(const Home& home, Outcome why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
+    return this->Do(home, [&](const Instant& at) { return Typed(home.book)->Refuse(why, at); });
   }
 };
 

@@ -67,6 +67,7 @@ class FoldBook final : public OutboxBook {
   using Guess = GroupTable::Guess;
   static constexpr size_t kOutcomes = kFoldOutcomes;
   static constexpr Outcome kPlain = FoldOutcome::kFolded;
+  static constexpr bool kPlainTakesPosition = false;
   static constexpr bool kPrefetchesRest = false;
 
   // The parts that all books of a folder share. They outlive the book.
@@ -83,17 +84,18 @@ class FoldBook final : public OutboxBook {
 
   // --- An event. A batch looks ahead with the Prefetch functions; see GroupTable.
 
-  void PrefetchIndex(const EventRef& event) const noexcept { groups_.PrefetchIndex(event.hash); }
-  Guess PrefetchEntry(const EventRef& event) const noexcept {
-    const Guess guess = groups_.PrefetchGroup(event.hash);
-    if (guess.number == GroupTable::kNone && observer_ != nullptr) observer_->Prefetch(event.hash);
-    return guess;
+  void PrefetchIndex(const EventRef& event, Guess&) const noexcept {
+    groups_.PrefetchIndex(event.hash);
   }
-  void PrefetchRest(Guess guess) const noexcept { groups_.PrefetchLongKey(guess); }
+  void PrefetchEntry(const EventRef& event, Guess& guess) const noexcept {
+    guess = groups_.PrefetchGroup(event.hash);
+    if (guess.number == GroupTable::kNone && observer_ != nullptr) observer_->Prefetch(event.hash);
+  }
+  void PrefetchRest(const Guess& guess) const noexcept { groups_.PrefetchLongKey(guess); }
 
   // The entry of the event's key, or kNone.
   uint32_t Find(const EventRef& event) const { return groups_.Find(event.key, event.hash); }
-  uint32_t Find(const EventRef& event, Guess guess) const {
+  uint32_t Find(const EventRef& event, const Guess& guess) const {
     return groups_.Find(event.key, event.hash, guess);
   }
   // Folds the event into its group if two comparisons show that this is all there is to do. If not,

@@ -62,6 +62,7 @@ class ExpiringMap {
     return table_.indexed() == 0 ? kNever : last_expiry_;
   }
 
+  size_t size() const noexcept { return table_.indexed(); }
   // What a name costs, and all of them.
   static constexpr size_t kNameBytes = 46;
   size_t bytes() const noexcept { return table_.indexed() * kNameBytes; }

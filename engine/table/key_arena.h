@@ -24,12 +24,33 @@ class KeyArena {
   explicit KeyArena(PagePool& pool) : pool_(pool) {}
 
   // A short key as it is; a long key with a copy of its bytes. Give the key back with Release().
-  PackedKey Keep(const PackedKey& key) { return key.is_long() ? PackedKey(Copy(key.view())) : key; }
-
+  PackedKey Keep(const PackedKey& key) {
+    return key.is_long() ? PackedKey(KeepText(key.view())) : key;
+  }
   void Release(const PackedKey& key) noexcept {
-    if (!key.is_long()) return;
-    char* const place = const_cast<char*>(key.view().data()) - sizeof(uint32_t);
-    const size_t bytes = key.size() + sizeof(uint32_t);
+    if (key.is_long()) ReleaseText(key.view());
+  }
+
+  // A copy of the text, which is not empty, until ReleaseText() of that copy.
+  std::string_view KeepText(std::string_view text) {
+    const size_t size = text.size() + sizeof(uint32_t);
+    uint32_t number = 0;
+    char* place = nullptr;
+    if (size > kBytesMax) {
+      place = new char[size];
+    } else {
+      std::unique_ptr<Places>& slab = slabs_[ClassOf(size)];
+      if (slab == nullptr) slab = std::make_unique<Places>(pool_, SizeOf(ClassOf(size)));
+      number = slab->Allocate();
+      place = reinterpret_cast<char*>(slab->hot(number));
+    }
+    std::memcpy(place, &number, sizeof(number));
+    std::memcpy(place + sizeof(number), text.data(), text.size());
+    return {place + sizeof(number), text.size()};
+  }
+  void ReleaseText(std::string_view text) noexcept {
+    char* const place = const_cast<char*>(text.data()) - sizeof(uint32_t);
+    const size_t bytes = text.size() + sizeof(uint32_t);
     if (bytes > kBytesMax) {
       delete[] place;
       return;
@@ -42,8 +63,11 @@ class KeyArena {
 
   // The bytes that keeping the key takes beside its 24.
   static size_t BytesFor(const PackedKey& key) noexcept {
-    if (!key.is_long()) return 0;
-    const size_t bytes = key.size() + sizeof(uint32_t);
+    return key.is_long() ? BytesForText(key.view()) : 0;
+  }
+  // The bytes that a text takes.
+  static size_t BytesForText(std::string_view text) noexcept {
+    const size_t bytes = text.size() + sizeof(uint32_t);
     PLEAT_DCHECK(bytes > kBytesMax || SizeOf(ClassOf(bytes)) >= bytes);
     return bytes > kBytesMax ? bytes : SizeOf(ClassOf(bytes));
   }
@@ -65,23 +89,6 @@ class KeyArena {
     if (size_class < kSmall) return (size_class + 1) * kStep;
     const size_t doubling = (size_class - kSmall) / 4;
     return (5 + (size_class - kSmall) % 4) << (doubling + 5);
-  }
-
-  std::string_view Copy(std::string_view bytes) {
-    const size_t size = bytes.size() + sizeof(uint32_t);
-    uint32_t number = 0;
-    char* place = nullptr;
-    if (size > kBytesMax) {
-      place = new char[size];
-    } else {
-      std::unique_ptr<Places>& slab = slabs_[ClassOf(size)];
-      if (slab == nullptr) slab = std::make_unique<Places>(pool_, SizeOf(ClassOf(size)));
-      number = slab->Allocate();
-      place = reinterpret_cast<char*>(slab->hot(number));
-    }
-    std::memcpy(place, &number, sizeof(number));
-    std::memcpy(place + sizeof(number), bytes.data(), bytes.size());
-    return {place + sizeof(number), bytes.size()};
   }
 
   PagePool& pool_;

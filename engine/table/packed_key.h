@@ -64,6 +64,9 @@ class PackedKey {
     return StableHashOfWords(words_[0], words_[1], bytes, size());
   }
 
+  // The first 16 bytes, zeros behind the key. REQUIRES: it is not long.
+  const char* first16() const noexcept { return reinterpret_cast<const char*>(words_); }
+
   // Valid while this object, or for a long key the bytes it refers to, stays where it is.
   std::string_view view() const noexcept {
     return {is_long() ? long_data() : reinterpret_cast<const char*>(words_), size()};

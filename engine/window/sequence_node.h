@@ -120,6 +120,8 @@ class SequenceNodes {
   explicit SequenceNodes(PagePool& pool)
       : leaves_(pool, sizeof(SequenceNode)), inners_(pool, sizeof(SequenceInner)) {}
 
+  // Whether there is, or was, such a leaf.
+  bool KnowsLeaf(uint32_t number) const noexcept { return leaves_.Knows(number); }
   SequenceNode& leaf(uint32_t number) const noexcept {
     return *reinterpret_cast<SequenceNode*>(leaves_.hot(number));
   }

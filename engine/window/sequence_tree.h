@@ -174,8 +174,11 @@ class SequenceTrees {
     }
   }
 
-  // Brings closer what Erase() and MoveToBack() of the member with this place will need.
-  void PrefetchPlace(uint32_t place) const noexcept { Prefetch(&nodes_.leaf(NodeOf(place))); }
+  // Brings closer what Erase() and MoveToBack() of the member with this place will need. The place
+  // may be an old one: whoever looks ahead may be overtaken.
+  void PrefetchPlace(uint32_t place) const noexcept {
+    if (nodes_.KnowsLeaf(NodeOf(place))) Prefetch(&nodes_.leaf(NodeOf(place)));
+  }
 
   // Ends the process unless the tree is one of `size` members; for tests. O(size).
   void CheckWhole(const SequenceTree& tree, uint32_t size) const {

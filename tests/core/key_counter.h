@@ -21,6 +21,7 @@ class KeyCountBook final : public OutboxBook {
   using Guess = uint32_t;  // the look ahead only warms the cache
   static constexpr size_t kOutcomes = kFoldOutcomes;
   static constexpr Outcome kPlain = FoldOutcome::kFolded;
+  static constexpr bool kPlainTakesPosition = false;
   static constexpr bool kPrefetchesRest = false;
 
   KeyCountBook(PagePool& pool, const OutboxOptions& options, uint32_t partition, Duration every,
@@ -31,8 +32,10 @@ class KeyCountBook final : public OutboxBook {
         keys_(pool),
         table_(pool, sizeof(Entry), every, Entries{*this}) {}
 
-  void PrefetchIndex(const EventRef& event) const noexcept { table_.PrefetchIndex(event.hash); }
-  Guess PrefetchEntry(const EventRef& event) const noexcept { return table_.Guess(event.hash); }
+  void PrefetchIndex(const EventRef& event, Guess&) const { table_.PrefetchIndex(event.hash); }
+  void PrefetchEntry(const EventRef& event, Guess& guess) const {
+    guess = table_.Guess(event.hash);
+  }
   void PrefetchRest(Guess) const noexcept {}
   uint32_t Find(const EventRef& event, Guess = 0) const {
     return table_.Find(event.hash, [&](uint32_t n) { return At(n).key == event.key; });

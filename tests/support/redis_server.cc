@@ -19,8 +19,8 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(10);
 
-// A directory that nobody else can look into, for as long as this object lives. Signals that would end
-// the program wait until it is gone.
+// A directory that nobody else can look into, for as long as this object lives. Signals that would
+// end the program wait until it is gone.
 class PrivateDirectory {
  public:
   PrivateDirectory() {
@@ -97,7 +97,7 @@ void RedisServer::Start(const std::string& program, const std::string& directory
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // it died before the line above
   sigprocmask(SIG_SETMASK, &signals, nullptr);
-  execv(program.c_str(), const_cast<char* const*>(arguments));
+  execvp(program.c_str(), const_cast<char* const*>(arguments));
   _exit(127);
 }
 

@@ -1,8 +1,8 @@
 // A Redis or Valkey server for one test or benchmark, and a connection to it.
 //
-// The server listens on a unix socket in a private directory and nowhere else, keeps nothing on disk, and
-// ends with this object; if this program dies, the kernel ends it. The directory is gone as soon as the
-// connection stands, so nothing is left behind either way.
+// The server listens on a unix socket in a private directory and nowhere else, keeps nothing on
+// disk, and ends with this object; if this program dies, the kernel ends it. The directory is gone
+// as soon as the connection stands, so nothing is left behind either way.
 #pragma once
 
 #include <signal.h>
@@ -25,7 +25,8 @@ class RedisServer {
   };
   using Reply = std::unique_ptr<redisReply, FreeReply>;
 
-  // Starts `program` and connects to it. Throws std::runtime_error if it does not answer.
+  // Starts `program`, a path or a name to be found in PATH, and connects to it. Throws
+  // std::runtime_error if it does not answer.
   explicit RedisServer(const std::string& program);
   ~RedisServer();
   RedisServer(const RedisServer&) = delete;

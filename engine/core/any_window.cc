@@ -1,0 +1,230 @@
+#include <pleat/any_window.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "engine/base/inside.h"
+#include "engine/core/engine_core.h"
+#include "engine/core/window_core.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+absl::Status OutOfRange(std::string_view option, std::string_view must) {
+  return absl::InvalidArgumentError(std::string(option) + ": must be " + std::string(must));
+}
+
+absl::Status Check(const WindowOptions& options, const PayloadOps& ops, int partitions) {
+  if (options.ttl <= Duration::zero()) return OutOfRange("ttl", "above zero");
+  if (options.retention < Duration::zero()) return OutOfRange("retention", "zero or more");
+  if (options.limits.max_per_series < 1) return OutOfRange("limits.max_per_series", "at least 1");
+  const std::pair<std::string_view, size_t> shared[] = {
+      {"limits.max_series", options.limits.max_series},
+      {"limits.max_members", options.limits.max_members},
+      {"limits.max_bytes", options.limits.max_bytes},
+      {"max_changes", options.max_changes}};
+  for (const auto& [option, limit] : shared) {
+    if (limit >= static_cast<size_t>(partitions)) continue;
+    return OutOfRange(
+        option, "at least one for each of the engine's partitions, " + std::to_string(partitions));
+  }
+  if (ops.size == 0) return absl::OkStatus();
+  if (ops.copy == nullptr || ops.destroy == nullptr || ops.equal == nullptr) {
+    return OutOfRange("copy, destroy and equal of the payload", "given");
+  }
+  if (ops.align == 0 || (ops.align & (ops.align - 1)) != 0 || ops.align > 8) {
+    return OutOfRange("the payload's alignment", "a power of two up to 8");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+// --- Counts that are summed
+
+WindowLedger& WindowLedger::operator+=(const WindowLedger& other) noexcept {
+  static_assert(sizeof(WindowLedger) % sizeof(uint64_t) == 0);
+  auto* const sums = reinterpret_cast<uint64_t*>(this);
+  const auto* const others = reinterpret_cast<const uint64_t*>(&other);
+  for (size_t i = 0; i < sizeof(WindowLedger) / sizeof(uint64_t); ++i) sums[i] += others[i];
+  return *this;
+}
+
+WindowSizes& WindowSizes::operator+=(const WindowSizes& other) noexcept {
+  series += other.series;
+  members += other.members;
+  tombstones += other.tombstones;
+  bytes += other.bytes;
+  return *this;
+}
+
+// --- The handle
+
+AnyWindow::AnyWindow(std::shared_ptr<EngineCore> engine, std::shared_ptr<WindowCore> core)
+    : engine_(std::move(engine)), core_(std::move(core)) {}
+
+absl::StatusOr<AnyWindow> AnyWindow::Open(Engine& engine, std::string_view name,
+                                          const WindowOptions& options, const PayloadOps& ops,
+                                          std::shared_ptr<void> context_owner) {
+  const Call call;
+  if (call.nested()) return absl::FailedPreconditionError("Open() from inside another call");
+  if (absl::Status status = Check(options, ops, engine.partitions()); !status.ok()) return status;
+  const std::shared_ptr<EngineCore>& home = EngineAccess::CoreOf(engine);
+  auto core = std::make_shared<WindowCore>(*home, name, options, ops, std::move(context_owner));
+  if (absl::Status status = home->Add(core); !status.ok()) return status;
+  return AnyWindow(home, std::move(core));
+}
+
+void AnyWindow::OpenFailed(std::string_view name, const absl::Status& why) noexcept {
+  Fail("window \"" + std::string(name) + "\": " + std::string(why.message()));
+}
+
+// Calls from inside a function of the caller's get no further than here.
+
+WindowOutcome AnyWindow::Add(std::string_view series, const void* event, EngineTime at) noexcept {
+  const Call call;
+  return call.nested() ? WindowOutcome::kWouldDeadlock : core_->Add(series, event, at);
+}
+WindowCounts AnyWindow::AddBatch(const AnyBatch& batch, std::span<WindowOutcome> outcomes,
+                                 PartitionRange only) noexcept {
+  const Call call;
+  if (!outcomes.empty() && outcomes.size() < batch.size) {
+    Fail("AddBatch() of " + std::to_string(batch.size) + " events was given room for " +
+         std::to_string(outcomes.size()) + " outcomes");
+  }
+  WindowOutcome* const first = outcomes.empty() ? nullptr : outcomes.data();
+  if (!call.nested()) return core_->AddBatch(batch, first, only);
+  if (first != nullptr) std::fill_n(first, batch.size, WindowOutcome::kWouldDeadlock);
+  WindowCounts counts;
+  counts.Add(WindowOutcome::kWouldDeadlock, batch.size);
+  return counts;
+}
+WindowOutcome AnyWindow::Touch(std::string_view series, std::string_view id,
+                               EngineTime at) noexcept {
+  const Call call;
+  return call.nested() ? WindowOutcome::kWouldDeadlock : core_->Touch(series, id, at);
+}
+WindowCounts AnyWindow::Import(std::string_view series, const AnyBatch& rows) noexcept {
+  const Call call;
+  if (!call.nested()) return core_->Import(series, rows);
+  WindowCounts counts;
+  counts.Add(WindowOutcome::kWouldDeadlock, rows.size);
+  return counts;
+}
+WindowControl AnyWindow::Remove(std::string_view series, std::string_view id,
+                                const RemoveOptions& options) noexcept {
+  const Call call;
+  return call.nested() ? WindowControl::kWouldDeadlock : core_->Remove(series, id, options);
+}
+size_t AnyWindow::Remove(std::string_view series, EngineTime from, EngineTime to) noexcept {
+  const Call call;
+  return call.nested() ? 0 : core_->RemoveBetween(series, from, to);
+}
+WindowControl AnyWindow::SetTtl(std::string_view series, Duration ttl) noexcept {
+  const Call call;
+  return call.nested() ? WindowControl::kWouldDeadlock : core_->SetTtl(series, ttl);
+}
+size_t AnyWindow::Clear(std::string_view series) noexcept {
+  const Call call;
+  return call.nested() ? 0 : core_->Clear(series);
+}
+
+size_t AnyWindow::Count(std::string_view series, EngineTime now) const noexcept {
+  const Call call;
+  return call.nested() ? 0 : core_->Count(series, now);
+}
+size_t AnyWindow::CountSince(std::string_view series, EngineTime since,
+                             EngineTime now) const noexcept {
+  const Call call;
+  return call.nested() || since >= kEndOfTime
+             ? 0
+             : core_->CountBetween(series, since + Duration{1}, kNever, now);
+}
+size_t AnyWindow::CountBetween(std::string_view series, EngineTime from, EngineTime to,
+                               EngineTime now) const noexcept {
+  const Call call;
+  return call.nested() ? 0 : core_->CountBetween(series, from, to, now);
+}
+bool AnyWindow::List(std::string_view series, const ListOptions& options, ListCursor& cursor,
+                     See see) const noexcept {
+  const Call call;
+  return !call.nested() && core_->List(series, options, cursor, see);
+}
+bool AnyWindow::Find(std::string_view series, std::string_view id, EngineTime now,
+                     See see) const noexcept {
+  const Call call;
+  return !call.nested() && core_->Find(series, id, now, see);
+}
+std::optional<size_t> AnyWindow::Rank(std::string_view series, std::string_view id,
+                                      EngineTime now) const noexcept {
+  const Call call;
+  return call.nested() ? std::nullopt : core_->Rank(series, id, now);
+}
+void AnyWindow::CountMany(std::span<const KeyView> series, std::span<size_t> counts,
+                          EngineTime now) const noexcept {
+  PLEAT_DCHECK(series.size() == counts.size());
+  for (size_t i = 0; i < series.size(); ++i) counts[i] = Count(series[i], now);
+}
+void AnyWindow::AllSeries(EngineTime now, SeeSeries see) const noexcept {
+  const Call call;
+  if (call.nested()) return;
+  for (const WindowCore::Row& row : core_->AllSeries(now)) see(row.series, row.count);
+}
+void AnyWindow::TopSeries(size_t n, EngineTime now, SeeSeries see) const noexcept {
+  const Call call;
+  if (call.nested()) return;
+  std::vector<WindowCore::Row> rows = core_->AllSeries(now);
+  const auto end = rows.begin() + static_cast<std::ptrdiff_t>(std::min(n, rows.size()));
+  std::partial_sort(rows.begin(), end, rows.end(), [](const auto& a, const auto& b) {
+    return a.count != b.count ? a.count > b.count : a.since < b.since;
+  });
+  for (auto row = rows.begin(); row != end; ++row) see(row->series, row->count);
+}
+bool AnyWindow::Scan(ScanCursor& cursor, size_t max, SeeSeries see) const noexcept {
+  const Call call;
+  if (cursor.partition < 0) cursor = {};
+  return !call.nested() && core_->Scan(cursor, std::max<size_t>(max, 1), see);
+}
+
+ChangeCursor AnyWindow::Watch(const WatchScope& scope, SeeSeries see) noexcept {
+  const Call call;
+  return call.nested() ? ChangeCursor() : core_->Watch(scope, see);
+}
+ChangeCursor AnyWindow::Watch(std::string_view series, See see) noexcept {
+  const Call call;
+  return call.nested() ? ChangeCursor() : core_->WatchSeries(series, see);
+}
+ReadChanges AnyWindow::Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
+                            SeeChange see) noexcept {
+  const Call call;
+  return call.nested() ? ReadChanges::kAll : core_->Read(scope, cursor, max, see);
+}
+
+void AnyWindow::AddListener(ChangeListener& listener, const WatchScope& scope) noexcept {
+  const Call call;
+  if (!call.nested()) core_->AddListener(listener, scope);
+}
+void AnyWindow::RemoveListener(ChangeListener& listener) noexcept {
+  const Call call;
+  if (!call.nested()) core_->RemoveListener(listener);
+}
+
+WindowLedger AnyWindow::ledger() const noexcept {
+  const Call call;
+  return call.nested() ? WindowLedger{} : core_->ledger();
+}
+WindowSizes AnyWindow::sizes() const noexcept {
+  const Call call;
+  return call.nested() ? WindowSizes{} : core_->sizes();
+}
+void AnyWindow::CheckWhole() const noexcept { core_->CheckWhole(); }
+void AnyWindow::Close() noexcept {
+  const Call call;
+  if (!call.nested()) engine_->Remove(*core_);
+}
+bool AnyWindow::closed() const noexcept { return core_->closed(); }
+const PayloadOps& AnyWindow::ops() const noexcept { return core_->ops(); }
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,282 @@
+// The SeriesTable holds the series of a book: their names, the order of their members, and the one
+// deadline that each of them has, that of its next member to end.
+//
+// Members with the TTL of their series end in the order of their stamps. So one sequence by stamp
+// says which is next, and a refresh moves a member to its back without a word to any timer. Members
+// with a TTL of their own lie in two sequences beside: by stamp and by deadline.
+//
+//   plain   [ retained ... | live ........................ ]   by stamp
+//   own                      [ live ...................... ]   by stamp, and again by deadline
+//
+// Invariants:
+//   - A member lies in `plain`, or, with a TTL of its own, in both sequences of `own`.
+//   - The first `retained` members of `plain` have ended; they wait for a longer TTL.
+//   - A series is armed if and only if NextEnd() finds a member: at that end, or at an earlier
+//     instant. There the series is looked at and armed again, so that a refresh is never told.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <pleat/time.h>
+
+#include "engine/base/page_pool.h"
+#include "engine/table/expiring_table.h"
+#include "engine/table/key_arena.h"
+#include "engine/table/packed_key.h"
+#include "engine/window/member_table.h"
+#include "engine/window/sequence.h"
+
+namespace pleat::inline v0_1 {
+
+struct Series {
+  PackedKey name;
+  Sequence plain;
+  Duration ttl;          // zero: that of the window
+  uint64_t since;        // the position at which it last became non-empty
+  EngineTime armed_due;  // the end that the deadlines know, which is no later than the real one
+  uint64_t armed_position;
+  uint32_t retained;  // of `plain`, at its front
+  uint32_t own;       // an OwnOrder, or kNone
+  uint32_t hash;      // low half
+};
+
+struct OwnOrder {
+  Sequence by_stamp;
+  Sequence by_deadline;
+};
+
+class SeriesTable {
+ public:
+  static constexpr uint32_t kNone = KeyIndex::kNone;
+
+  // `ttl`, `retention`: those of the window.
+  SeriesTable(PagePool& pool, MemberTable& members, Duration ttl, Duration retention);
+  ~SeriesTable();
+  SeriesTable(const SeriesTable&) = delete;
+  SeriesTable& operator=(const SeriesTable&) = delete;
+
+  // --- Series
+
+  size_t size() const noexcept { return table_.indexed(); }
+  Series& at(uint32_t number) const noexcept {
+    return *reinterpret_cast<Series*>(table_.hot(number));
+  }
+  uint32_t Find(const PackedKey& name, uint64_t hash) const {
+    return table_.Find(hash, [&](uint32_t number) { return at(number).name == name; });
+  }
+  // Whether a series, which may be gone by now, is there and has this name.
+  bool IsNamed(uint32_t number, const PackedKey& name) const noexcept {
+    return table_.Holds(number) && table_.cold(number).indexed && at(number).name == name;
+  }
+  uint32_t Open(const PackedKey& name, uint64_t hash);
+  // Frees the series if nothing is left of it. Returns whether it has.
+  bool CloseIfEmpty(uint32_t number);
+
+  // Frees a series without members that was kept for the sake of its TTL, if it is still there.
+  void ForgetTtl(uint32_t number) {
+    if (!table_.Holds(number) || !table_.cold(number).indexed) return;
+    at(number).ttl = Duration::zero();
+    CloseIfEmpty(number);
+  }
+
+  void PrefetchIndex(uint64_t hash) const noexcept { table_.PrefetchIndex(hash); }
+  uint32_t PrefetchSeries(uint64_t hash) const noexcept;
+
+  // Calls `visit(number)` for the series from `place` on, while it returns true; see ExpiringTable.
+  template <class Visit>
+  bool ForEachFrom(uint32_t& place, const Visit& visit) const {
+    return table_.ForEachFrom(
+        place, [&](uint32_t number) { return !table_.cold(number).indexed || visit(number); });
+  }
+
+  // The TTL of the series, and the deadline that a stamp gives: kNever if none.
+  Duration TtlOf(uint32_t series) const noexcept {
+    const Duration own = at(series).ttl;
+    return own == Duration::zero() ? ttl_ : own;
+  }
+  static EngineTime After(EngineTime stamp, Duration ttl) noexcept {
+    return ttl == kForever ? kNever : SaturatingAdd(stamp, ttl);
+  }
+  EngineTime DeadlineOf(uint32_t member) const noexcept {
+    const Member& m = members_.at(member);
+    const Duration own = members_.ttl(member);
+    return After(m.stamp, own == Duration::zero() ? TtlOf(m.series) : own);
+  }
+
+  // --- The order of members
+
+  // Puts a live member into its series.
+  void Insert(uint32_t member);
+  // Takes it out. `SetStamp` and the like come between Erase() and Insert().
+  void Erase(uint32_t member);
+  // A stamp that is the latest of its series, of a live member without a TTL of its own.
+  void MoveToBack(uint32_t member, EngineTime stamp, uint64_t position);
+  bool IsLatest(uint32_t series, EngineTime stamp) const noexcept {
+    const Sequence& plain = at(series).plain;
+    return plain.size() == 0 || members_.at(stamps_.Back(plain)).stamp <= stamp;
+  }
+  uint32_t OldestLive(uint32_t series) const noexcept;
+  // Both may be gone by now; REQUIRES: the member's bytes can be read.
+  void PrefetchPlace(uint32_t series, uint32_t member) const noexcept {
+    if (table_.Holds(series)) stamps_.PrefetchPlace(at(series).plain, member);
+  }
+  // Calls `visit` with every member, retained ones included.
+  template <class Visit>
+  void ForEachMember(const Visit& visit) const;
+
+  // --- Retained members
+
+  // Whether the member is kept when it ends by time.
+  bool Retains(uint32_t member) const noexcept {
+    return members_.ttl(member) == Duration::zero() &&
+           retention_ > TtlOf(members_.at(member).series);
+  }
+  // The first live member of `plain` becomes a retained one.
+  void Retain(uint32_t series) { ++at(series).retained; }
+  bool IsRetained(uint32_t member) const noexcept {
+    const Series& series = at(members_.at(member).series);
+    return series.retained > 0 && members_.ttl(member) == Duration::zero() &&
+           stamps_.RankOf(series.plain, member) < series.retained;
+  }
+  // REQUIRES: there is one.
+  uint32_t FirstRetained(uint32_t series) const { return stamps_.Front(at(series).plain); }
+  void EraseRetained(uint32_t member) {
+    --at(members_.at(member).series).retained;
+    Erase(member);
+  }
+  // Calls `forget` with the retained members whose stamps are in [from, to).
+  template <class Forget>
+  void ForgetRetained(uint32_t series, EngineTime from, EngineTime to, const Forget& forget);
+  // The retained members whose deadline is after `now` become live again; appends them to `out`.
+  void Restore(uint32_t series, EngineTime now, std::vector<uint32_t>& out);
+
+  // --- Deadlines
+
+  // What time ends next in a series.
+  struct End {
+    EngineTime due = kNever;
+    uint64_t position = 0;
+    uint32_t member = kNone;
+    bool forgets = false;  // a retained member; otherwise a live one, which expires
+  };
+  End NextEnd(uint32_t series) const;
+
+  // Tells the deadlines that NextEnd() may be earlier, or gone. O(1) if neither is so.
+  void Arm(uint32_t series);
+  // The next end by `now` of all series, in order (due, position). The series is not armed any more.
+  // Lowers `budget` by the series looked at.
+  Deadlines::Found Next(EngineTime now, size_t& budget, uint32_t& series, End& end);
+  EngineTime NextDue() const noexcept { return table_.NextDue(); }
+
+  // --- Counting live members, at `now` or as they are
+
+  size_t Live(uint32_t series) const noexcept {
+    const Series& s = at(series);
+    return s.plain.size() - s.retained + (s.own == kNone ? 0 : OwnOf(s).by_stamp.size());
+  }
+  size_t LiveAt(uint32_t series, EngineTime now) const;
+  // Those with stamps in [from, to).
+  size_t LiveBetween(uint32_t series, EngineTime from, EngineTime to, EngineTime now) const;
+  // Those before this member.
+  size_t RankOf(uint32_t member, EngineTime now) const;
+  // Appends up to `max` live members to `out`, in order or newest first: those behind `behind`, if
+  // that is given, with stamps not before `from`.
+  struct Part {
+    bool newest_first = false;
+    EngineTime from = kBeginningOfTime;
+    const SequenceKey* behind = nullptr;
+    size_t max = SIZE_MAX;
+  };
+  void List(uint32_t series, const Part& part, EngineTime now, std::vector<uint32_t>& out) const;
+
+  size_t bytes() const noexcept { return table_.indexed() * kSeriesBytes + name_bytes_; }
+  static size_t BytesFor(const PackedKey& name) noexcept {
+    return kSeriesBytes + KeyArena::BytesFor(name);
+  }
+  // Ends the process unless all invariants hold. Returns how many members are live. For tests.
+  size_t CheckWhole() const;
+
+ private:
+  static constexpr size_t kSeriesBytes = sizeof(Series) + 28;  // bits, index, deadline
+
+  // How the sequences ask about members.
+  struct ByStamp {
+    MemberTable& members;
+    SequenceKey KeyOf(uint32_t n) const noexcept {
+      return {members.at(n).stamp, members.at(n).position};
+    }
+    uint32_t& PlaceOf(uint32_t n) const noexcept { return members.at(n).place; }
+    void Prefetch(uint32_t n) const noexcept { members.Prefetch(n); }
+  };
+  struct ByDeadline {
+    MemberTable& members;
+    SequenceKey KeyOf(uint32_t n) const noexcept {
+      return {After(members.at(n).stamp, members.ttl(n)), members.at(n).position};
+    }
+    uint32_t& PlaceOf(uint32_t n) const noexcept { return members.place_by_deadline(n); }
+    void Prefetch(uint32_t n) const noexcept { members.Prefetch(n); }
+  };
+  struct Entries {
+    const SeriesTable& series;
+    uint32_t HashOf(uint32_t number) const noexcept { return series.at(number).hash; }
+    EngineTime DueOf(uint32_t number) const noexcept { return series.at(number).armed_due; }
+    uint64_t OrderOf(uint32_t number) const noexcept { return series.at(number).armed_position; }
+    void Prefetch(uint32_t number) const noexcept { pleat::Prefetch(&series.at(number)); }
+    uint64_t Version() const noexcept { return 0; }  // what is armed is fixed
+  };
+
+  OwnOrder& OwnOf(const Series& series) const noexcept {
+    return *reinterpret_cast<OwnOrder*>(own_.hot(series.own));
+  }
+  // The first stamp that is live at `now`.
+  static EngineTime FirstLiveStamp(Duration ttl, EngineTime now) noexcept {
+    if (ttl == kForever || ttl > kEndOfTime - kBeginningOfTime) return kBeginningOfTime;
+    return now >= kEndOfTime ? kNever : now - ttl + Duration{1};
+  }
+  // How many members of `plain` have ended by `now`.
+  size_t EndedPlain(uint32_t series, EngineTime now) const;
+  // How many members of a sequence come before a key.
+  uint32_t RankBefore(const Sequence& sequence, const SequenceKey& key) const;
+  uint32_t EndedOwn(const OwnOrder& own, EngineTime now) const;
+  void ListSequence(const Sequence& sequence, uint32_t begin, const Part& part, EngineTime now,
+                    std::vector<uint32_t>& out) const;
+
+  MemberTable& members_;
+  ByStamp by_stamp_{members_};
+  ByDeadline by_deadline_{members_};
+  const Duration ttl_;
+  const Duration retention_;
+  size_t name_bytes_ = 0;
+  KeyArena names_;
+  Slab<NoCold, 11> own_;
+  SequencePool<ByStamp> stamps_;
+  SequencePool<ByDeadline> deadlines_;
+  ExpiringTable<Entries, TicketBits> table_;
+};
+
+template <class Visit>
+void SeriesTable::ForEachMember(const Visit& visit) const {
+  const auto each = [&](uint32_t member) {
+    visit(member);
+    return true;
+  };
+  table_.ForEach([&](uint32_t number) {
+    const Series& series = at(number);
+    if (!series.plain.empty()) stamps_.ForEachFrom(series.plain, 0, each);
+    if (series.own != kNone) stamps_.ForEachFrom(OwnOf(series).by_stamp, 0, each);
+  });
+}
+
+template <class Forget>
+void SeriesTable::ForgetRetained(uint32_t number, EngineTime from, EngineTime to,
+                                 const Forget& forget) {
+  const Series& series = at(number);
+  const uint32_t begin = std::min(series.retained, stamps_.Rank(series.plain, from));
+  const uint32_t end = std::min(series.retained, stamps_.Rank(series.plain, to));
+  for (uint32_t i = begin; i < end; ++i) forget(stamps_.At(series.plain, begin));
+}
+
+}  // namespace pleat::inline v0_1

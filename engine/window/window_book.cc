@@ -1,0 +1,606 @@
+#include "engine/window/window_book.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/check.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+constexpr size_t kForgottenPerTombstone = 4;
+
+}  // namespace
+
+WindowBook::WindowBook(PagePool& pool, const WindowOptions& options, const PayloadOps& ops,
+                       const HashKey& hash_key, uint32_t partition)
+    : options_(options),
+      ops_(ops),
+      hash_key_(hash_key),
+      other_hash_key_(MakeHashKey(hash_key[1], hash_key[2])),
+      members_(pool, ops),
+      series_(pool, members_, options.ttl, options.retention),
+      tombstones_(pool, std::max(options.ttl, options.retention)),
+      changes_(ops, partition, options.max_changes) {}
+
+WindowBook::~WindowBook() {
+  series_.ForEachMember([this](uint32_t member) { members_.Abandon(member); });
+}
+
+// --- Looking ahead
+
+void WindowBook::PrefetchIndex(const EventRef& event, Guess& guess) const noexcept {
+  series_.PrefetchIndex(event.hash);
+  guess.hash = HashOf(event);
+  members_.PrefetchIndex(guess.hash);
+}
+
+void WindowBook::PrefetchEntry(const EventRef& event, Guess& guess) const noexcept {
+  guess.series = series_.PrefetchSeries(event.hash);
+  guess.member = members_.PrefetchMember(guess.hash);
+}
+
+void WindowBook::PrefetchRest(const Guess& guess) const noexcept {
+  if (guess.member != kNone && members_.Knows(guess.member)) {
+    series_.PrefetchPlace(guess.series, guess.member);
+  }
+}
+
+uint64_t WindowBook::HashOf(const EventRef& event) const noexcept {
+  const auto& member = *static_cast<const AnyMember*>(event.event);
+  return MemberRef::HashOf(PackedKey(member.id), event.hash, hash_key_);
+}
+
+WindowBook::Entry WindowBook::Find(const EventRef& event) const {
+  return {.hash = HashOf(event), .series = series_.Find(event.key, event.hash)};
+}
+
+WindowBook::Entry WindowBook::Find(const EventRef& event, const Guess& guess) const {
+  const bool right = guess.series != kNone && series_.IsNamed(guess.series, event.key);
+  return {.hash = guess.hash, .series = right ? guess.series : series_.Find(event.key, event.hash)};
+}
+
+// --- An event
+
+// What every change begins with: members that are due end before it. Returns its position.
+uint64_t WindowBook::Begin(const Instant& at) {
+  size_t budget = SIZE_MAX;
+  CloseDue(at, budget);
+  return last_position_ = std::max(last_position_ + 1, at.position);
+}
+
+// A live member's stamp is later than any tombstone of its id, and the event's is later still.
+bool WindowBook::FoldPlainly(const EventRef& event, const Entry& entry, const Instant& at) {
+  const uint32_t series = entry.series;
+  const EngineTime now = TimeFor(at.now);
+  const auto& added = *static_cast<const AnyMember*>(event.event);
+  if (series == kNone || series_.NextDue() <= now || options_.refresh != Refresh::kLatest ||
+      changes_.keeps() || added.ttl != Duration::zero() || added.version) {
+    return false;
+  }
+  const uint32_t number = members_.Find(MemberRef(added.id, entry.hash), series);
+  if (number == kNone) return false;
+  const Member& member = members_.at(number);
+  if (member.extra != kNone || event.at <= member.stamp || series_.at(series).retained > 0 ||
+      !series_.IsLatest(series, event.at) || !members_.PayloadIs(number, PayloadIn(event.event))) {
+    return false;
+  }
+  seen_ = now;
+  last_position_ = std::max(last_position_ + 1, at.position);
+  series_.MoveToBack(number, event.at, last_position_);
+  ++ledger_.events;
+  ++ledger_.refreshed;
+  ++ledger_.changes;
+  changes_.Skip();
+  return true;
+}
+
+WindowOutcome WindowBook::FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at) {
+  const auto& added = *static_cast<const AnyMember*>(event.event);
+  const uint64_t position = Begin(at);
+  const MemberRef member(added.id, entry.hash);
+  Turn turn{.name = {event.key, event.hash},
+            .series = series_.Find(event.key, event.hash),
+            .member = member,
+            .event = added,
+            .payload = PayloadIn(event.event),
+            .stamp = event.at,
+            .position = position,
+            .refresh = options_.refresh,
+            .announces = true};
+  return Take(turn);
+}
+
+WindowOutcome WindowBook::Refuse(Outcome why, const Instant&) noexcept {
+  ++ledger_.events;
+  ++(why == Outcome::kFuture ? ledger_.future : ledger_.refused);
+  return why;
+}
+
+WindowOutcome WindowBook::Take(Turn& turn) {
+  ++ledger_.events;
+  const Outcome outcome = Judge(turn);
+  NoteOutcome(outcome);
+  PLEAT_DCHECK(ledger_.Balances());
+  return outcome;
+}
+
+void WindowBook::NoteOutcome(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::kAdded: ++ledger_.added; break;
+    case Outcome::kRefreshed: ++ledger_.refreshed; break;
+    case Outcome::kUpdated: ++ledger_.updated; break;
+    case Outcome::kUnchanged: ++ledger_.unchanged; break;
+    case Outcome::kDuplicate: ++ledger_.duplicate; break;
+    case Outcome::kConflict: ++ledger_.conflict; break;
+    case Outcome::kLate: ++ledger_.late; break;
+    case Outcome::kFuture: ++ledger_.future; break;
+    case Outcome::kTombstoned: ++ledger_.tombstoned; break;
+    default: ++ledger_.refused; break;
+  }
+}
+
+// The steps 4 to 7 of docs/semantics.md.
+WindowOutcome WindowBook::Judge(Turn& turn) {
+  const Duration ttl = turn.event.ttl != Duration::zero() ? turn.event.ttl
+                       : turn.series != kNone             ? series_.TtlOf(turn.series)
+                                                          : options_.ttl;
+  turn.deadline = SeriesTable::After(turn.stamp, ttl);
+  if (turn.deadline <= seen_ || turn.event.ttl < Duration::zero()) return Outcome::kLate;
+  if (tombstones_.size() > 0) {
+    const auto* const tombstone = tombstones_.Find(TombstoneOf(turn.name, turn.member.name), seen_);
+    if (tombstone != nullptr && turn.stamp <= StampIn(tombstone->word)) return Outcome::kTombstoned;
+  }
+  if (turn.series == kNone) return AddMember(turn);
+  const uint32_t number = members_.Find(turn.member, turn.series);
+  if (number == kNone) return AddMember(turn);
+  if (!series_.IsRetained(number)) return JudgeLive(turn, number);
+  turn.retained = number;
+  return AddMember(turn);
+}
+
+// The table of step 6.
+WindowOutcome WindowBook::JudgeLive(Turn& turn, uint32_t number) {
+  const Member& member = members_.at(number);
+  const std::optional<uint64_t> old = members_.version(number);
+  const std::optional<uint64_t> version = turn.payload == nullptr ? old : turn.event.version;
+  const bool same = turn.payload == nullptr || members_.PayloadIs(number, turn.payload);
+  if (turn.stamp == member.stamp) {
+    if (same && version == old) return Outcome::kDuplicate;
+    if (version && version == old) return Outcome::kConflict;
+    if (version < old) return Outcome::kUnchanged;
+  }
+  if (turn.stamp < member.stamp || turn.refresh == Refresh::kFirst) return Outcome::kUnchanged;
+  if (turn.refresh == Refresh::kReplace) {
+    turn.own_ttl = members_.ttl(number);
+    turn.replaces = true;
+    End(number, Cause::kReplaced, {seen_, /*by_event=*/true, turn.position});
+    turn.series = series_.Find(turn.name.name, turn.name.hash);
+    return AddMember(turn);
+  }
+  const bool refreshed = same && version == old;
+  Renew(turn, number, version);
+  const Cause cause = refreshed ? Cause::kRefreshed : Cause::kUpdated;
+  if (turn.announces) Announce(cause, number, {seen_, /*by_event=*/true, turn.position});
+  return refreshed ? Outcome::kRefreshed : Outcome::kUpdated;
+}
+
+// Gives a live member the event's stamp, payload, version, and TTL, if it has one.
+void WindowBook::Renew(const Turn& turn, uint32_t number, std::optional<uint64_t> version) {
+  const Duration ttl = members_.ttl(number);
+  const Duration new_ttl = turn.event.ttl != Duration::zero() ? turn.event.ttl : ttl;
+  series_.Erase(number);
+  Member& member = members_.at(number);
+  member.stamp = turn.stamp;
+  member.SetPosition(turn.position);
+  members_.SetExtra(number, new_ttl, version);
+  if (turn.payload != nullptr) members_.SetPayload(number, turn.payload);
+  series_.Insert(number);
+  series_.Arm(member.series);
+}
+
+WindowOutcome WindowBook::AddMember(Turn& turn) {
+  if (turn.payload == nullptr) return Outcome::kUnchanged;  // a touch
+  if (!turn.replaces) {
+    if (const std::optional<Outcome> refused = MakeRoom(turn)) return *refused;
+  }
+  if (turn.series == kNone) turn.series = series_.Open(turn.name.name, turn.name.hash);
+  const uint32_t series = turn.series;
+  if (series_.Live(series) == 0) series_.at(series).since = turn.position;
+  const uint32_t number =
+      members_.Add(turn.member, series, turn.stamp, turn.position, turn.payload);
+  const Duration ttl = turn.event.ttl != Duration::zero() ? turn.event.ttl : turn.own_ttl;
+  members_.SetExtra(number, ttl, turn.event.version);
+  series_.Insert(number);
+  series_.Arm(series);
+  ++ledger_.live;
+  if (turn.announces) Announce(Cause::kAdded, number, {seen_, /*by_event=*/true, turn.position});
+  return Outcome::kAdded;
+}
+
+WindowOutcome WindowBook::Touch(const SeriesRef& series, std::string_view id, EngineTime stamp,
+                                const Instant& at) {
+  const uint64_t position = Begin(at);
+  const MemberRef member(id, series.hash, hash_key_);
+  const AnyMember event{.id = KeyView(id.data(), id.size()), .ttl = {}, .version = {}};
+  Turn turn{.name = series,
+            .series = series_.Find(series.name, series.hash),
+            .member = member,
+            .event = event,
+            .payload = nullptr,
+            .stamp = stamp,
+            .position = position,
+            .refresh = options_.refresh == Refresh::kFirst ? Refresh::kFirst : Refresh::kLatest,
+            .announces = true};
+  return Take(turn);
+}
+
+WindowCounts WindowBook::Import(const SeriesRef& series, const AnyBatch& rows, IsFuture is_future,
+                                const Instant& at) {
+  WindowCounts counts;
+  const uint64_t first = Begin(at);
+  for (size_t i = 0; i < rows.size; ++i) {
+    const auto& row = *static_cast<const AnyMember*>(rows.EventOf(i));
+    const bool too_long = row.id.size() > kKeyBytesMax;
+    if (too_long || is_future(rows.AtOf(i))) {
+      counts.Add(Refuse(too_long ? Outcome::kOverLimit : Outcome::kFuture, at));
+      continue;
+    }
+    const MemberRef member(row.id, series.hash, hash_key_);
+    last_position_ = first + i;
+    Turn turn{.name = series,
+              .series = series_.Find(series.name, series.hash),
+              .member = member,
+              .event = row,
+              .payload = PayloadIn(rows.EventOf(i)),
+              .stamp = Clamp(rows.AtOf(i)),
+              .position = first + i,
+              .refresh = Refresh::kLatest,
+              .announces = false};
+    counts.Add(Take(turn));
+  }
+  const uint32_t number = series_.Find(series.name, series.hash);
+  const bool changed =
+      counts[Outcome::kAdded] + counts[Outcome::kRefreshed] + counts[Outcome::kUpdated] > 0;
+  if (changed && number != kNone) {
+    AnnounceSeries(Cause::kImported, number, {seen_, /*by_event=*/true, last_position_});
+  }
+  return counts;
+}
+
+// --- Limits
+
+bool WindowBook::Fits(const Turn& turn) const {
+  const bool new_series = turn.series == kNone;
+  const size_t extra = members_.BytesFor(turn.member.name, turn.payload,
+                                         turn.event.ttl != Duration::zero() || turn.event.version) +
+                       (new_series ? SeriesTable::BytesFor(turn.name.name) : 0);
+  return members_.size() < options_.limits.max_members &&
+         (!new_series || series_.size() < options_.limits.max_series) &&
+         bytes() + extra <= options_.limits.max_bytes;
+}
+
+// Why the event may not come in, if so; if the limits say that others make room, they have.
+std::optional<WindowOutcome> WindowBook::MakeRoom(Turn& turn) {
+  const bool drops = options_.limits.on_limit == OnWindowLimit::kDropOldest;
+  const LogOrder now{seen_, /*by_event=*/true, turn.position};
+  if (turn.series != kNone && series_.Live(turn.series) >= options_.limits.max_per_series) {
+    const uint32_t oldest = series_.OldestLive(turn.series);
+    if (!drops || turn.stamp < members_.at(oldest).stamp) return Outcome::kFull;
+    End(oldest, Cause::kCap, now);
+  }
+  if (turn.retained != kNone) Forget(turn.retained);
+  turn.series = series_.Find(turn.name.name, turn.name.hash);
+  if (turn.series == kNone && series_.size() >= options_.limits.max_series &&
+      (!drops || !DropNext(turn, /*whole_series=*/true))) {
+    return Outcome::kOverLimit;
+  }
+  while (!Fits(turn)) {
+    if (!drops || !DropNext(turn, /*whole_series=*/false)) return Outcome::kOverLimit;
+    turn.series = series_.Find(turn.name.name, turn.name.hash);
+  }
+  return std::nullopt;
+}
+
+// Ends the member that would expire next in the partition, or its whole series; or none, if the
+// event would expire before. Retained members are forgotten instead: those of the event's series,
+// and others that come first.
+bool WindowBook::DropNext(const Turn& turn, bool whole_series) {
+  uint32_t series;
+  SeriesTable::End end;
+  size_t budget = SIZE_MAX;
+  if (turn.series != kNone && series_.at(turn.series).retained > 0) {
+    Forget(series_.FirstRetained(turn.series));
+    return true;
+  }
+  while (series_.Next(kNever, budget, series, end) == Deadlines::Found::kDue) {
+    if (end.forgets) {
+      Forget(end.member);
+      if (!whole_series || series_.size() < options_.limits.max_series) return true;
+      continue;
+    }
+    series_.Arm(series);
+    if (end.due > turn.deadline) return false;
+    const LogOrder now{seen_, /*by_event=*/true, turn.position};
+    if (whole_series) {
+      EndAll(series, Cause::kDropped, now);
+      series_.ForgetTtl(series);
+    } else {
+      End(end.member, Cause::kDropped, now);
+    }
+    return true;
+  }
+  return false;
+}
+
+// --- Ending members
+
+bool WindowBook::CloseDue(const Instant& at, size_t& budget) {
+  const EngineTime now = seen_ = std::max(seen_, at.now);
+  for (;;) {
+    uint32_t series;
+    SeriesTable::End end;
+    switch (series_.Next(now, budget, series, end)) {
+      case Deadlines::Found::kNothing: return tombstones_.Expire(now, budget);
+      case Deadlines::Found::kOutOfBudget: return false;
+      case Deadlines::Found::kDue: EndDueOf(series, end, now, budget);
+    }
+  }
+}
+
+// Ends members of one series as long as no other series comes first.
+void WindowBook::EndDueOf(uint32_t series, SeriesTable::End end, EngineTime now, size_t& budget) {
+  for (;;) {
+    if (end.forgets) {
+      ForgetInOpenSeries(end.member);
+    } else {
+      EndByTime(end.member, Cause::kExpired, {end.due, /*by_event=*/false, end.position});
+    }
+    if (series_.CloseIfEmpty(series)) return;
+    end = series_.NextEnd(series);
+    if (end.due > now || end.due >= series_.NextDue() || budget == 0) break;
+    --budget;
+  }
+  series_.Arm(series);
+}
+
+// REQUIRES: the member is the next of its series to end.
+void WindowBook::EndByTime(uint32_t number, Cause cause, const LogOrder& order) {
+  const bool stays = series_.Retains(number);
+  --ledger_.live;
+  ++ledger_.expired;
+  if (stays) {
+    series_.Retain(members_.at(number).series);
+  } else {
+    series_.Erase(number);
+  }
+  Announce(cause, number, order);
+  if (!stays) members_.Remove(number);
+}
+
+// Ends a live member on behalf of an event or a call.
+void WindowBook::End(uint32_t number, Cause cause, const LogOrder& order) {
+  const uint32_t series = members_.at(number).series;
+  --ledger_.live;
+  ++(cause == Cause::kReplaced      ? ledger_.replaced
+     : cause == Cause::kUnpublished ? ledger_.removed
+     : cause == Cause::kCleared     ? ledger_.cleared
+     : cause == Cause::kTtlChanged  ? ledger_.expired
+                                    : ledger_.dropped);
+  series_.Erase(number);
+  Announce(cause, number, order);
+  members_.Remove(number);
+  if (!series_.CloseIfEmpty(series)) series_.Arm(series);
+}
+
+// Takes a retained member out, and its series if that was all.
+void WindowBook::Forget(uint32_t number) {
+  const uint32_t series = members_.at(number).series;
+  ForgetInOpenSeries(number);
+  if (!series_.CloseIfEmpty(series)) series_.Arm(series);
+}
+
+void WindowBook::ForgetInOpenSeries(uint32_t retained) {
+  series_.EraseRetained(retained);
+  members_.Remove(retained);
+}
+
+// --- Calls on members and series
+
+WindowControl WindowBook::Remove(const SeriesRef& series, std::string_view id,
+                                 std::optional<EngineTime> stamp, bool only_if_not_newer,
+                                 const Instant& at) {
+  const uint64_t position = Begin(at);
+  EngineTime until = stamp.value_or(seen_);
+  uint32_t number = FindMember(series, id);
+  if (number != kNone && series_.IsRetained(number)) {
+    // SetTtl() does not bring back what was removed.
+    if (!only_if_not_newer || members_.at(number).stamp <= until) Forget(number);
+    number = kNone;
+  }
+  const bool newer = number != kNone && members_.at(number).stamp > until;
+  const Duration own = number == kNone ? Duration::zero() : members_.ttl(number);
+  if (number != kNone && !(newer && only_if_not_newer)) {
+    until = std::max(until, members_.at(number).stamp);
+    End(number, Cause::kUnpublished, {seen_, /*by_event=*/true, position});
+  }
+  LeaveTombstone(series, id, until, own);
+  if (number == kNone) return WindowControl::kNothing;
+  return newer && only_if_not_newer ? WindowControl::kNewer : WindowControl::kDone;
+}
+
+size_t WindowBook::RemoveBetween(const SeriesRef& series, EngineTime from, EngineTime to,
+                                 const Instant& at) {
+  const uint64_t position = Begin(at);
+  const uint32_t number = series_.Find(series.name, series.hash);
+  if (number == kNone) return 0;
+  std::vector<uint32_t> members;
+  series_.ForgetRetained(number, from, to, [this](uint32_t m) { ForgetInOpenSeries(m); });
+  series_.List(number, {.from = from}, seen_, members);
+  if (!series_.CloseIfEmpty(number)) series_.Arm(number);
+  std::erase_if(members, [&](uint32_t member) { return members_.at(member).stamp >= to; });
+  for (const uint32_t member : members) {
+    const std::string id(members_.at(member).name());
+    const EngineTime stamp = members_.at(member).stamp;
+    const Duration own = members_.ttl(member);
+    End(member, Cause::kUnpublished, {seen_, /*by_event=*/true, position});
+    LeaveTombstone(series, id, stamp, own);
+  }
+  return members.size();
+}
+
+size_t WindowBook::Clear(const SeriesRef& series, const Instant& at) {
+  const uint64_t position = Begin(at);
+  const uint32_t number = series_.Find(series.name, series.hash);
+  if (number == kNone) return 0;
+  return EndAll(number, Cause::kCleared, {seen_, /*by_event=*/true, position});
+}
+
+// Ends the live members of a series, forgets the retained ones, and then the series, unless that has
+// a TTL of its own.
+size_t WindowBook::EndAll(uint32_t series, Cause cause, const LogOrder& order) {
+  while (series_.at(series).retained > 0) ForgetInOpenSeries(series_.FirstRetained(series));
+  std::vector<uint32_t> members;
+  series_.List(series, {}, seen_, members);
+  if (members.empty() && !series_.CloseIfEmpty(series)) series_.Arm(series);
+  for (const uint32_t member : members) End(member, cause, order);
+  return members.size();
+}
+
+WindowControl WindowBook::SetTtl(const SeriesRef& name, Duration ttl, const Instant& at) {
+  const uint64_t position = Begin(at);
+  uint32_t number = series_.Find(name.name, name.hash);
+  if (number == kNone) {
+    if (ttl == options_.ttl) return WindowControl::kNothing;
+    if (series_.size() >= options_.limits.max_series ||
+        bytes() + SeriesTable::BytesFor(name.name) > options_.limits.max_bytes) {
+      return WindowControl::kOverLimit;
+    }
+    number = series_.Open(name.name, name.hash);
+  }
+  Series& series = series_.at(number);
+  const Duration before = series_.TtlOf(number);
+  if (before == ttl) return WindowControl::kNothing;
+  series.ttl = ttl == options_.ttl ? Duration::zero() : ttl;
+  const LogOrder order{seen_, /*by_event=*/true, position};
+  if (ttl > before) {
+    RestoreMembers(number, order);
+  } else {
+    EndByTtl(number, order);
+  }
+  if (!series_.CloseIfEmpty(number)) series_.Arm(number);
+  return WindowControl::kDone;
+}
+
+// Members come back one by one, the newest last.
+void WindowBook::RestoreMembers(uint32_t number, const LogOrder& order) {
+  std::vector<uint32_t> members;
+  const bool was_empty = series_.Live(number) == 0;
+  series_.Restore(number, seen_, members);
+  if (was_empty && !members.empty()) series_.at(number).since = order.position;
+  for (size_t i = 0; i < members.size(); ++i) {
+    ++ledger_.live;
+    --ledger_.expired;
+    Announce(Cause::kRestored, members[i], order, members.size() - 1 - i);
+  }
+}
+
+void WindowBook::EndByTtl(uint32_t number, const LogOrder& order) {
+  for (SeriesTable::End end = series_.NextEnd(number); end.due <= seen_;
+       end = series_.NextEnd(number)) {
+    if (end.forgets) {
+      ForgetInOpenSeries(end.member);
+    } else {
+      EndByTime(end.member, Cause::kTtlChanged, order);
+    }
+  }
+}
+
+// --- Tombstones
+
+ExpiringMap::Name WindowBook::TombstoneOf(const SeriesRef& series,
+                                          std::string_view id) const noexcept {
+  const PackedKey packed(id);
+  const auto half = [&](const HashKey& key) {
+    return KeyedHash(series.name.HashWith(key), packed.HashWith(key), id.size(), key);
+  };
+  return {half(hash_key_), half(other_hash_key_)};
+}
+
+void WindowBook::LeaveTombstone(const SeriesRef& series, std::string_view id, EngineTime stamp,
+                                Duration own_ttl) {
+  const uint32_t number = series_.Find(series.name, series.hash);
+  const Duration ttl = number == kNone ? options_.ttl : series_.TtlOf(number);
+  const EngineTime until =
+      std::max({SeriesTable::After(stamp, ttl), SeriesTable::After(stamp, options_.retention),
+                SeriesTable::After(stamp, own_ttl)});
+  if (until <= seen_) return;
+  size_t budget = kForgottenPerTombstone;
+  tombstones_.Expire(seen_, budget);
+  const ExpiringMap::Name name = TombstoneOf(series, id);
+  const auto* const known = tombstones_.Find(name, seen_);
+  if (known == nullptr && bytes() + ExpiringMap::kNameBytes > options_.limits.max_bytes) {
+    ++ledger_.tombstones_refused;
+    return;
+  }
+  // Of two tombstones of one id the later stamp counts, as long as the longer one lives.
+  EngineTime last = std::min(until, kNever) - Duration{1};
+  if (known != nullptr) {
+    stamp = std::max(stamp, StampIn(known->word));
+    last = std::max(last, known->expires);
+  }
+  tombstones_.Put(name, static_cast<uint64_t>(stamp.time_since_epoch().count()), last);
+}
+
+// --- Changes
+
+void WindowBook::Announce(Cause cause, uint32_t number, const LogOrder& order, size_t fewer) {
+  const Member& member = members_.at(number);
+  ++ledger_.changes;
+  if (!changes_.keeps()) return changes_.Skip();
+  AnyChange change;
+  change.cause = cause;
+  change.at = order.at;
+  change.count = series_.Live(member.series) - fewer;
+  change.stamp = member.stamp;
+  change.deadline = series_.DeadlineOf(number);
+  change.series = series_.at(member.series).name.view();
+  change.id = member.name();
+  change.payload = ops_.size > 0 ? members_.payload(number) : nullptr;
+  changes_.Note(change, order);
+}
+
+void WindowBook::AnnounceSeries(Cause cause, uint32_t number, const LogOrder& order) {
+  ++ledger_.changes;
+  if (!changes_.keeps()) return changes_.Skip();
+  AnyChange change;
+  change.cause = cause;
+  change.at = order.at;
+  change.count = series_.Live(number);
+  change.series = series_.at(number).name.view();
+  changes_.Note(change, order);
+}
+
+// --- Time and counts
+
+EngineTime WindowBook::NextDue() const noexcept {
+  return std::min(series_.NextDue(), tombstones_.forgets_all_at());
+}
+
+WindowSizes WindowBook::sizes() const noexcept {
+  return {.series = series_.size(),
+          .members = members_.size(),
+          .tombstones = tombstones_.size(),
+          .bytes = bytes()};
+}
+
+void WindowBook::CheckWhole() const {
+  members_.CheckWhole();
+  PLEAT_CHECK(series_.CheckWhole() == ledger_.live);
+  tombstones_.CheckWhole();
+  PLEAT_CHECK(ledger_.Balances());
+}
+
+}  // namespace pleat::inline v0_1

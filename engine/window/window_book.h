@@ -1,0 +1,210 @@
+// A WindowBook is one live window inside one partition: the book takes events of members into series,
+// ends members when their time comes, and logs every change. It is a pure state machine, as a
+// FoldBook: time, position and budget come in as arguments; every method runs under the partition's
+// lock, and every change comes through Partition::Do().
+//
+// The parts, each of which knows nothing of the book:
+//
+//   MemberTable   the members, found by series and id
+//   SeriesTable   the series, the order of their members, and what ends next
+//   ExpiringMap   the tombstones
+//   ChangeLog     the changes, for watchers
+//
+// Unlike a FoldBook, which closes groups lazily, this one ends all members that are due before it
+// takes an event: a change says how many members are left, and changes have one order.
+//
+// Invariants, beside those of the parts:
+//   - Time never goes back here, and positions only grow.
+//   - The ledger balances after every call.
+//   - Nothing here depends on the hash, except the speed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include <absl/functional/function_ref.h>
+#include <pleat/any_window.h>
+#include <pleat/options.h>
+#include <pleat/window_options.h>
+
+#include "engine/base/book.h"
+#include "engine/base/instant.h"
+#include "engine/base/page_pool.h"
+#include "engine/table/event_ref.h"
+#include "engine/table/expiring_map.h"
+#include "engine/window/change_log.h"
+#include "engine/window/member_table.h"
+#include "engine/window/series_table.h"
+
+namespace pleat::inline v0_1 {
+
+class WindowBook final : public Book {
+ public:
+  using Outcome = WindowOutcome;
+  using Counts = WindowCounts;
+  static constexpr size_t kOutcomes = kWindowOutcomes;
+  static constexpr Outcome kPlain = WindowOutcome::kRefreshed;
+  static constexpr bool kPlainTakesPosition = true;
+  static constexpr bool kPrefetchesRest = true;
+
+  // `options` holds this partition's share of the limits. `pool`, `ops` and `hash_key` outlive the
+  // book.
+  WindowBook(PagePool& pool, const WindowOptions& options, const PayloadOps& ops,
+             const HashKey& hash_key, uint32_t partition);
+  ~WindowBook() override;
+
+  // --- An event; a batch looks ahead with the Prefetch functions. EventRef::event is an AnyMember
+  // with its payload.
+
+  struct Entry {
+    uint64_t hash;    // of the member
+    uint32_t series;  // or kNone
+  };
+  struct Guess {
+    uint64_t hash;
+    uint32_t series;
+    uint32_t member;
+  };
+  void PrefetchIndex(const EventRef& event, Guess& guess) const noexcept;
+  void PrefetchEntry(const EventRef& event, Guess& guess) const noexcept;
+  void PrefetchRest(const Guess& guess) const noexcept;
+  Entry Find(const EventRef& event) const;
+  Entry Find(const EventRef& event, const Guess& guess) const;
+
+  // Refreshes a member if a newer stamp is all that the event brings. If not, returns false and has
+  // changed nothing.
+  bool FoldPlainly(const EventRef& event, const Entry& entry, const Instant& at);
+  // Takes any event, step by step as docs/semantics.md counts them.
+  Outcome FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at);
+  // Counts an event that goes no further: kFuture or kOverLimit, which are returned.
+  Outcome Refuse(Outcome why, const Instant& at) noexcept;
+
+  // --- Other changes. `series` is a name with its hash.
+
+  struct SeriesRef {
+    const PackedKey& name;
+    uint64_t hash;
+  };
+  Outcome Touch(const SeriesRef& series, std::string_view id, EngineTime stamp, const Instant& at);
+  // `is_future(stamp)`: whether a stamp lies beyond the future limit. REQUIRES: a position was taken
+  // for each row.
+  using IsFuture = absl::FunctionRef<bool(EngineTime stamp)>;
+  WindowCounts Import(const SeriesRef& series, const AnyBatch& rows, IsFuture is_future,
+                      const Instant& at);
+  WindowControl Remove(const SeriesRef& series, std::string_view id,
+                       std::optional<EngineTime> stamp, bool only_if_not_newer, const Instant& at);
+  size_t RemoveBetween(const SeriesRef& series, EngineTime from, EngineTime to, const Instant& at);
+  WindowControl SetTtl(const SeriesRef& series, Duration ttl, const Instant& at);
+  size_t Clear(const SeriesRef& series, const Instant& at);
+
+  // --- Reading, as of `now` or the latest time that the book was told of
+
+  size_t Count(const SeriesRef& series, EngineTime now) const;
+  size_t CountBetween(const SeriesRef& series, EngineTime from, EngineTime to,
+                      EngineTime now) const;
+  bool List(const SeriesRef& series, const ListOptions& options, EngineTime now, ListCursor& cursor,
+            AnyWindow::See see) const;
+  bool Find(const SeriesRef& series, std::string_view id, EngineTime now, AnyWindow::See see) const;
+  std::optional<size_t> Rank(const SeriesRef& series, std::string_view id, EngineTime now) const;
+  bool Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen,
+            AnyWindow::SeeSeries see) const;
+  // Calls `see(name, count, since)` for each series with live members.
+  using SeeTop = absl::FunctionRef<void(std::string_view series, size_t count, uint64_t since)>;
+  void ForEachSeries(EngineTime now, SeeTop see) const;
+
+  // --- Time
+
+  bool CloseDue(const Instant& at, size_t& budget) override;
+  bool ExpireLeases(const Instant&, size_t&) override { return true; }
+  EngineTime NextDue() const noexcept override;
+  LeaseTime NextLeaseDue() const noexcept override { return LeaseTime(kNever); }
+
+  ChangeLog& changes() noexcept { return changes_; }
+  const WindowLedger& ledger() const noexcept { return ledger_; }
+  WindowSizes sizes() const noexcept;
+  void CheckWhole() const override;
+
+ private:
+  static constexpr uint32_t kNone = KeyIndex::kNone;
+
+  using LogOrder = ChangeLog::Order;
+
+  // One event in the slow path.
+  struct Turn {
+    SeriesRef name;
+    uint32_t series;  // or kNone
+    const MemberRef& member;
+    const AnyMember& event;
+    const void* payload;  // null: the live member's, and there is no other (Touch)
+    EngineTime stamp;
+    uint64_t position;
+    Refresh refresh;
+    bool announces;
+    EngineTime deadline = kNever;
+    Duration own_ttl{0};  // of a member that the event replaces
+    bool replaces = false;
+    uint32_t retained = KeyIndex::kNone;  // the member of its id that makes way
+  };
+
+  uint64_t HashOf(const EventRef& event) const noexcept;
+  uint64_t Begin(const Instant& at);
+  const void* PayloadIn(const void* event) const noexcept {
+    return static_cast<const std::byte*>(event) + ops_.offset;
+  }
+  Outcome Take(Turn& turn);
+  Outcome Judge(Turn& turn);
+  Outcome JudgeLive(Turn& turn, uint32_t member);
+  void Renew(const Turn& turn, uint32_t member, std::optional<uint64_t> version);
+  Outcome AddMember(Turn& turn);
+  void NoteOutcome(Outcome outcome) noexcept;
+
+  // --- Limits
+  bool Fits(const Turn& turn) const;
+  std::optional<Outcome> MakeRoom(Turn& turn);
+  bool DropNext(const Turn& turn, bool whole_series);
+
+  // --- Ending members
+  void EndDueOf(uint32_t series, SeriesTable::End end, EngineTime now, size_t& budget);
+  void EndByTime(uint32_t member, Cause cause, const LogOrder& order);
+  void End(uint32_t member, Cause cause, const LogOrder& order);
+  size_t EndAll(uint32_t series, Cause cause, const LogOrder& order);
+  void Forget(uint32_t retained);
+  void ForgetInOpenSeries(uint32_t retained);
+  void RestoreMembers(uint32_t series, const LogOrder& order);
+  void EndByTtl(uint32_t series, const LogOrder& order);
+
+  // --- Tombstones. Their words are stamps.
+  static EngineTime StampIn(uint64_t word) noexcept {
+    return EngineTime{Duration{static_cast<int64_t>(word)}};
+  }
+  ExpiringMap::Name TombstoneOf(const SeriesRef& series, std::string_view id) const noexcept;
+  void LeaveTombstone(const SeriesRef& series, std::string_view id, EngineTime stamp,
+                      Duration own_ttl);
+
+  // --- Changes. `fewer`: live members that this change does not see yet.
+  void Announce(Cause cause, uint32_t member, const LogOrder& order, size_t fewer = 0);
+  void AnnounceSeries(Cause cause, uint32_t series, const LogOrder& order);
+
+  AnyLive Show(uint32_t member) const noexcept;
+  EngineTime TimeFor(EngineTime now) const noexcept { return now < seen_ ? seen_ : now; }
+  uint32_t FindMember(const SeriesRef& series, std::string_view id) const;
+  uint32_t FindLive(const SeriesRef& series, std::string_view id, EngineTime now) const;
+  size_t bytes() const noexcept { return members_.bytes() + series_.bytes() + tombstones_.bytes(); }
+
+  const WindowOptions options_;
+  const PayloadOps& ops_;
+  const HashKey& hash_key_;
+  const HashKey other_hash_key_;
+  EngineTime seen_ = kBeginningOfTime;   // the latest time that this book was told of
+  uint64_t last_position_ = UINT64_MAX;  // before the first
+  WindowLedger ledger_;
+  MemberTable members_;
+  SeriesTable series_;
+  ExpiringMap tombstones_;
+  ChangeLog changes_;
+};
+
+}  // namespace pleat::inline v0_1

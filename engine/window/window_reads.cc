@@ -1,0 +1,99 @@
+// The reads of a WindowBook: they change nothing, and ask for no Instant.
+#include <algorithm>
+#include <vector>
+
+#include "engine/window/window_book.h"
+
+namespace pleat::inline v0_1 {
+
+uint32_t WindowBook::FindMember(const SeriesRef& series, std::string_view id) const {
+  const uint32_t number = series_.Find(series.name, series.hash);
+  if (number == kNone || id.size() > kKeyBytesMax) return kNone;
+  return members_.Find(MemberRef(id, series.hash, hash_key_), number);
+}
+
+uint32_t WindowBook::FindLive(const SeriesRef& series, std::string_view id, EngineTime now) const {
+  const uint32_t number = FindMember(series, id);
+  return number == kNone || series_.DeadlineOf(number) <= now ? kNone : number;
+}
+
+AnyLive WindowBook::Show(uint32_t number) const noexcept {
+  const Member& member = members_.at(number);
+  return {.id = member.name(),
+          .stamp = member.stamp,
+          .deadline = series_.DeadlineOf(number),
+          .version = members_.version(number),
+          .payload = ops_.size > 0 ? members_.payload(number) : nullptr};
+}
+
+size_t WindowBook::Count(const SeriesRef& series, EngineTime now) const {
+  const uint32_t number = series_.Find(series.name, series.hash);
+  return number == kNone ? 0 : series_.LiveAt(number, TimeFor(now));
+}
+
+size_t WindowBook::CountBetween(const SeriesRef& series, EngineTime from, EngineTime to,
+                                EngineTime now) const {
+  const uint32_t number = series_.Find(series.name, series.hash);
+  return number == kNone ? 0 : series_.LiveBetween(number, from, to, TimeFor(now));
+}
+
+bool WindowBook::List(const SeriesRef& series, const ListOptions& options, EngineTime now,
+                      ListCursor& cursor, AnyWindow::See see) const {
+  const uint32_t number = series_.Find(series.name, series.hash);
+  if (number == kNone) return false;
+  const SequenceKey behind{cursor.stamp, cursor.position};
+  std::vector<uint32_t> members;
+  const size_t limit = std::max<size_t>(options.limit, 1);
+  series_.List(number,
+               {.newest_first = options.newest_first,
+                .from = options.since ? *options.since + Duration{1} : kBeginningOfTime,
+                .behind = cursor.begun ? &behind : nullptr,
+                .max = limit == SIZE_MAX ? limit : limit + 1},
+               TimeFor(now), members);
+  const bool more = members.size() > limit;
+  if (more) members.resize(limit);
+  for (const uint32_t member : members) see(Show(member));
+  if (!members.empty()) {
+    const Member& last = members_.at(members.back());
+    cursor = {.begun = true, .stamp = last.stamp, .position = last.position};
+  }
+  return more;
+}
+
+bool WindowBook::Find(const SeriesRef& series, std::string_view id, EngineTime now,
+                      AnyWindow::See see) const {
+  const uint32_t member = FindLive(series, id, TimeFor(now));
+  if (member == kNone) return false;
+  see(Show(member));
+  return true;
+}
+
+std::optional<size_t> WindowBook::Rank(const SeriesRef& series, std::string_view id,
+                                       EngineTime now) const {
+  const uint32_t member = FindLive(series, id, TimeFor(now));
+  if (member == kNone) return std::nullopt;
+  return series_.RankOf(member, TimeFor(now));
+}
+
+bool WindowBook::Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen,
+                      AnyWindow::SeeSeries see) const {
+  return series_.ForEachFrom(place, [&](uint32_t number) {
+    const size_t live = series_.LiveAt(number, TimeFor(now));
+    if (live == 0) return true;
+    if (seen == max) return false;
+    ++seen;
+    see(series_.at(number).name.view(), live);
+    return true;
+  });
+}
+
+void WindowBook::ForEachSeries(EngineTime now, SeeTop see) const {
+  uint32_t place = 0;
+  series_.ForEachFrom(place, [&](uint32_t number) {
+    const size_t live = series_.LiveAt(number, TimeFor(now));
+    if (live > 0) see(series_.at(number).name.view(), live, series_.at(number).since);
+    return true;
+  });
+}
+
+}  // namespace pleat::inline v0_1

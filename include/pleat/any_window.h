@@ -1,0 +1,173 @@
+// AnyWindow is a LiveWindow without the type of its payload: payloads are bytes, and PayloadOps
+// says how to handle them. LiveWindow<Payload> wraps it. Adapters whose payload is laid out at run
+// time use it directly. If you have a struct, or no payload, you want window.h.
+//
+//   auto window = *pleat::AnyWindow::Open(*engine, "readers", options, ops);
+//   const pleat::AnyMember ann{.id = "ann"};
+//   window.Add("page 1", &ann, at);
+//   window.Count("page 1");
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/any_collection.h>
+#include <pleat/batch.h>
+#include <pleat/change.h>
+#include <pleat/engine.h>
+#include <pleat/export.h>
+#include <pleat/partition.h>
+#include <pleat/time.h>
+#include <pleat/window_options.h>
+
+namespace pleat::inline v0_1 {
+
+class EngineCore;
+class WindowCore;
+
+// An event of a window, but for its payload: an event is these members, and then the payload at
+// PayloadOps::offset.
+struct AnyMember {
+  KeyView id;
+
+  // The member's own TTL. Zero: that of the series, or the one that the live member has. Below
+  // zero: the event is late.
+  Duration ttl{0};
+
+  std::optional<uint64_t> version;
+};
+
+// How a window handles payloads.
+//
+// Called under a partition's lock, by any thread.
+// REQUIRES: no function throws, nor calls an engine.
+struct PayloadOps {
+  // Of the payload; 0: there is none, and the functions are not called. `align` is at most 8.
+  uint32_t size = 0;
+  uint32_t align = 1;
+  // Where the payload lies in an event.
+  uint32_t offset = sizeof(AnyMember);
+
+  void* context = nullptr;
+
+  // Constructs a copy in raw memory; destroys one.
+  void (*copy)(void* context, void* to, const void* from) = nullptr;
+  void (*destroy)(void* context, void* payload) = nullptr;
+
+  // Whether two payloads say the same.
+  bool (*equal)(void* context, const void* a, const void* b) = nullptr;
+
+  // Optional: the bytes that a payload holds outside itself, in O(1).
+  size_t (*heap_bytes)(void* context, const void* payload) = nullptr;
+};
+
+// A live member, on its way out. The views are valid during the call that hands it over.
+struct AnyLive {
+  std::string_view id;
+  EngineTime stamp;
+  EngineTime deadline;  // kNever: none
+  std::optional<uint64_t> version;
+  const void* payload = nullptr;
+};
+
+// Where a list stands: behind the member that was seen last. A new one stands at the beginning.
+struct ListCursor {
+  bool begun = false;
+  EngineTime stamp;
+  uint64_t position = 0;
+};
+
+struct ListOptions {
+  bool newest_first = true;
+  std::optional<EngineTime> since = std::nullopt;  // only stamps later than this
+  size_t limit = 100;
+  EngineTime now = kBeginningOfTime;
+};
+
+struct RemoveOptions {
+  std::optional<EngineTime> at;  // default: the engine's time
+  bool only_if_not_newer = false;
+};
+
+// Thread safety: any thread may call any method at any time, also on one object.
+// Ownership: a handle, cheap to copy. When the window is closed or its engine is gone, calls answer
+// kStopped or kClosed, or nothing.
+class PLEAT_EXPORT AnyWindow {
+ public:
+  using See = absl::FunctionRef<void(const AnyLive&)>;
+  using SeeSeries = absl::FunctionRef<void(std::string_view series, size_t count)>;
+  using SeeChange = absl::FunctionRef<void(const AnyChange&)>;
+
+  // As LiveWindow::Open().
+  static absl::StatusOr<AnyWindow> Open(Engine& engine, std::string_view name,
+                                        const WindowOptions& options, const PayloadOps& ops,
+                                        std::shared_ptr<void> context_owner = nullptr);
+  // Prints why the window `name` was not opened, and ends the program: for constructors.
+  [[noreturn]] static void OpenFailed(std::string_view name, const absl::Status& why) noexcept;
+
+  // See LiveWindow for the meaning of all of these. `see` runs under a partition's lock: copy and
+  // return. A call on an engine from there does nothing (see Engine); throwing ends the program.
+
+  WindowOutcome Add(std::string_view series, const void* event, EngineTime at) noexcept;
+  WindowCounts AddBatch(const AnyBatch& batch, std::span<WindowOutcome> outcomes,
+                        PartitionRange only = {}) noexcept;
+  WindowOutcome Touch(std::string_view series, std::string_view id, EngineTime at) noexcept;
+  // Each row is a KeyedEvent, whose key is ignored.
+  WindowCounts Import(std::string_view series, const AnyBatch& rows) noexcept;
+  WindowControl Remove(std::string_view series, std::string_view id,
+                       const RemoveOptions& options) noexcept;
+  size_t Remove(std::string_view series, EngineTime from, EngineTime to) noexcept;
+  WindowControl SetTtl(std::string_view series, Duration ttl) noexcept;
+  size_t Clear(std::string_view series) noexcept;
+
+  size_t Count(std::string_view series, EngineTime now) const noexcept;
+  size_t CountSince(std::string_view series, EngineTime since, EngineTime now) const noexcept;
+  size_t CountBetween(std::string_view series, EngineTime from, EngineTime to,
+                      EngineTime now) const noexcept;
+  bool List(std::string_view series, const ListOptions& options, ListCursor& cursor,
+            See see) const noexcept;
+  bool Find(std::string_view series, std::string_view id, EngineTime now, See see) const noexcept;
+  std::optional<size_t> Rank(std::string_view series, std::string_view id,
+                             EngineTime now) const noexcept;
+  void CountMany(std::span<const KeyView> series, std::span<size_t> counts,
+                 EngineTime now) const noexcept;
+  void TopSeries(size_t n, EngineTime now, SeeSeries see) const noexcept;
+  // All series with live members, in the order in which they last became non-empty.
+  void AllSeries(EngineTime now, SeeSeries see) const noexcept;
+  bool Scan(ScanCursor& cursor, size_t max, SeeSeries see) const noexcept;
+
+  ChangeCursor Watch(const WatchScope& scope, SeeSeries see) noexcept;
+  ChangeCursor Watch(std::string_view series, See see) noexcept;
+  ReadChanges Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
+                   SeeChange see) noexcept;
+
+  // From its return on `listener` is told of changes of the scope; earlier ones it has to look for
+  // itself. From the return of RemoveListener() on it is not called any more. It is also told when
+  // the window is closed. O(listeners) to remove.
+  // REQUIRES: a listener is removed before its end.
+  void AddListener(ChangeListener& listener, const WatchScope& scope) noexcept;
+  void RemoveListener(ChangeListener& listener) noexcept;
+
+  WindowLedger ledger() const noexcept;
+  WindowSizes sizes() const noexcept;
+  // Has every book check its invariants. For tests.
+  void CheckWhole() const noexcept;
+  void Close() noexcept;
+  bool closed() const noexcept;
+  const PayloadOps& ops() const noexcept;
+
+ private:
+  AnyWindow(std::shared_ptr<EngineCore> engine, std::shared_ptr<WindowCore> core);
+
+  std::shared_ptr<EngineCore> engine_;  // which the core uses
+  std::shared_ptr<WindowCore> core_;
+};
+
+}  // namespace pleat::inline v0_1

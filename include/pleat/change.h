@@ -1,0 +1,146 @@
+// A Change says that a member of a live window began, went on or ended, and how many members its
+// series has since.
+//
+//   for (const pleat::Change<News>& c : changes) {
+//     if (pleat::IsEnd(c.cause)) Withdraw(c.series, c.id);
+//     Show(c.series, c.count);
+//   }
+//
+// Ownership: plain data; the views of an AnyChange are valid during the call that hands it over.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pleat/export.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+// Why there is a change. Programs may store these values: they never change.
+enum class Cause : uint8_t {
+  kAdded = 1,        // an event added the member
+  kRefreshed = 2,    // an event of the live member brought a newer stamp
+  kUpdated = 3,      // the same, and another payload or version
+  kRestored = 4,     // SetTtl() brought back a member that had expired
+  kImported = 5,     // Import(); of the series as a whole, without id
+  kExpired = 6,      // the deadline came
+  kUnpublished = 7,  // Remove()
+  kReplaced = 8,     // an event of the live member replaced it (Refresh::kReplace)
+  kCap = 9,          // the series was full, and this its oldest member
+  kTtlChanged = 10,  // SetTtl() made the TTL shorter
+  kCleared = 11,     // Clear()
+  kDropped = 12,     // another limit was reached, and this member would have expired next
+  kAway = 13,        // of presence: the heartbeat is overdue; the user may still come back
+  kLeft = 14,        // of presence: and did not, or has left
+};
+
+constexpr bool IsEnd(Cause cause) noexcept {
+  return cause >= Cause::kExpired && cause != Cause::kAway;
+}
+
+// "added", "expired", ...: the spelling used in output and metrics.
+constexpr std::string_view CauseName(Cause cause) noexcept {
+  switch (cause) {
+    case Cause::kAdded: return "added";
+    case Cause::kRefreshed: return "refreshed";
+    case Cause::kUpdated: return "updated";
+    case Cause::kRestored: return "restored";
+    case Cause::kImported: return "imported";
+    case Cause::kExpired: return "expired";
+    case Cause::kUnpublished: return "unpublished";
+    case Cause::kReplaced: return "replaced";
+    case Cause::kCap: return "cap";
+    case Cause::kTtlChanged: return "ttl_changed";
+    case Cause::kCleared: return "cleared";
+    case Cause::kDropped: return "dropped";
+    case Cause::kAway: return "away";
+    case Cause::kLeft: return "left";
+  }
+  return "unknown";
+}
+
+// Names a change of a window in one Engine object.
+struct ChangeId {
+  uint32_t partition = 0;
+
+  // Counts the changes of the partition, from 0.
+  uint64_t number = 0;
+
+  friend bool operator==(const ChangeId&, const ChangeId&) = default;
+};
+
+// The parts of a change that need no payload type.
+struct ChangeInfo {
+  ChangeId change;
+  Cause cause = Cause::kAdded;
+
+  // When the member's end was due, or when the event came by the engine's time.
+  EngineTime at;
+
+  // The live members of the series after this very change.
+  size_t count = 0;
+
+  // Of the member, after the change; of one that ended, its last ones. kNever: no deadline.
+  EngineTime stamp;
+  EngineTime deadline;
+};
+
+// A change on its way out.
+struct AnyChange : ChangeInfo {
+  std::string_view series;
+  std::string_view id;  // of the member
+  const void* payload = nullptr;
+};
+
+template <class Payload>
+struct Change : ChangeInfo {
+  std::string series;
+  std::string id;
+  Payload payload;  // an empty one for kImported
+};
+
+// Which changes a reader wants: those of one series, or of all series whose names begin with a
+// prefix. The empty prefix is all.
+struct WatchScope {
+  std::string_view name;
+  bool is_prefix = false;
+
+  bool Covers(std::string_view series) const noexcept {
+    return is_prefix ? series.starts_with(name) : series == name;
+  }
+};
+
+// Where a reader of changes stands: the number of its next change in each partition. Plain data; a
+// program may store a cursor and go on from there, in the same Engine object.
+struct ChangeCursor {
+  std::vector<uint64_t> next;
+
+  friend bool operator==(const ChangeCursor&, const ChangeCursor&) = default;
+};
+
+// Told that there may be changes to read. Adapters to event loops derive from it.
+class ChangeListener {
+ public:
+  // Called under a partition's lock, by the thread that has brought the change about: set a flag,
+  // wake a loop, and return. A call on an engine from there does nothing (see Engine). Throwing
+  // ends the program.
+  virtual void MayHaveChanges() noexcept = 0;
+
+ protected:
+  ~ChangeListener() = default;
+};
+
+// How a read of changes went.
+enum class ReadChanges : uint8_t {
+  kAll,     // there are no more for now
+  kMore,    // there may be more
+  kResync,  // changes behind the cursor are gone, or it is no cursor of this window: the cursor now
+            // stands at the first change that there is. Watch again to know what is live
+  kClosed,  // the window is closed, or the engine is gone
+};
+
+}  // namespace pleat::inline v0_1

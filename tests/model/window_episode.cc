@@ -1,0 +1,328 @@
+#include "tests/model/window_episode.h"
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include <pleat/window.h>
+
+#include "tests/model/chain.h"
+#include "tests/model/window_model.h"
+#include "tests/model/window_words.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+using Window = LiveWindow<Word>;
+
+// Page by page.
+std::vector<Window::Member> ListAll(const Window& window, std::string_view series,
+                                    ListOptions options, size_t page) {
+  std::vector<Window::Member> out;
+  ListCursor cursor;
+  options.limit = page;
+  while (window.List(series, options, cursor, out)) {
+    if (out.size() > 100'000) break;  // it need not come to an end
+  }
+  return out;
+}
+std::vector<WindowModel::Member> ListAll(const WindowModel& model, std::string_view series,
+                                         const ListOptions& options, size_t) {
+  return model.List(series, options);
+}
+
+std::vector<SeriesCount> ScanAll(const Window& window, size_t step) {
+  std::vector<SeriesCount> out;
+  ScanCursor cursor;
+  while (window.Scan(cursor, step, out)) {
+    if (out.size() > 100'000) break;
+  }
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.series < b.series; });
+  return out;
+}
+std::vector<SeriesCount> ScanAll(const WindowModel& model, size_t) { return model.Scan(); }
+
+// Calls that are the same on both sides.
+template <class Side>
+std::string Call(Side& side, const WindowConfig& config, const WindowOp& op) {
+  const std::string& series = config.series[op.event.series];
+  const std::string& id = config.ids[op.event.id];
+  switch (op.verb) {
+    case WindowVerb::kTouch: return Said(side.Touch(series, id, op.event.at));
+    case WindowVerb::kRemove: {
+      RemoveOptions options{.only_if_not_newer = op.only_if_not_newer};
+      if (op.names_time) options.at = op.event.at;
+      return Said(side.Remove(series, id, options));
+    }
+    case WindowVerb::kRemoveRange: return Said(side.Remove(series, op.event.at, op.to));
+    case WindowVerb::kSetTtl: return Said(side.SetTtl(series, op.event.ttl));
+    case WindowVerb::kClear: return Said(side.Clear(series));
+    default: return "";
+  }
+}
+
+template <class Side>
+std::string Reads(const Side& side, const WindowConfig& config, const WindowOp& op,
+                  EngineTime now) {
+  const std::string& series = config.series[op.event.series];
+  const std::string& id = config.ids[op.event.id];
+  std::string out = "count " + Said(side.Count(series, now));
+  out += ", since " + Said(side.CountSince(series, op.event.at, now));
+  out += ", between " + Said(side.CountBetween(series, op.event.at, op.to, now));
+  out += ", member " + Said(side.Find(series, id, now));
+  out += ", rank " + Said(side.Rank(series, id, now));
+  out += ", newest " + Said(ListAll(side, series, {.now = now}, op.page));
+  const ListOptions oldest{.newest_first = false, .since = op.event.at, .now = now};
+  out += ", oldest " + Said(ListAll(side, series, oldest, op.page));
+  out += ", top " + Said(side.TopSeries(op.page, now));
+  return out;
+}
+
+class Episode {
+ public:
+  Episode(const WindowConfig& config, WindowSeen& seen)
+      : config_(config),
+        engine_(Engine::Open(config.engine).value()),
+        window_(*engine_, "window", config.window),
+        model_(config.engine, config.window),
+        cursor_(
+            AnyWindow(window_.any()).Watch({.is_prefix = true}, [](std::string_view, size_t) {})),
+        numbers_(cursor_.next),
+        seen_(seen) {}
+
+  std::optional<std::string> Run(const std::vector<WindowOp>& ops) {
+    for (size_t i = 0; i < ops.size(); ++i) {
+      Apply(ops[i]);
+      CompareReads(ops[i]);
+      CompareCounts(ops[i]);
+      if (difference_.empty()) continue;
+      std::ostringstream where;
+      where << "operation " << i << " (" << ops[i] << "): " << difference_;
+      return where.str();
+    }
+    for (const ModelChange& change : model_.changes()) seen_.causes.insert(CauseName(change.cause));
+    End();
+    if (difference_.empty()) return std::nullopt;
+    return "at the end: " + difference_;
+  }
+
+ private:
+  void Expect(std::string_view what, const std::string& engine, const std::string& model) {
+    if (engine == model || !difference_.empty()) return;
+    difference_ = std::string(what) + " is\n    " + engine + "\n  and should be\n    " + model;
+  }
+
+  void Apply(const WindowOp& op) {
+    switch (op.verb) {
+      case WindowVerb::kAdd: return Add(op.event);
+      case WindowVerb::kBatch: return AddBatch(op);
+      case WindowVerb::kImport: return Import(op);
+      case WindowVerb::kAdvance: engine_->Advance(op.event.at); return model_.Advance(op.event.at);
+      case WindowVerb::kAdvanceSome:
+        (void)engine_->Advance(op.event.at, op.budget);
+        return model_.Advance(op.event.at);
+      case WindowVerb::kStop: engine_->Stop(); return model_.Stop();
+      default: {
+        const std::string expected = Call(model_, config_, op);
+        Expect("the answer", Call(window_, config_, op), expected);
+      }
+    }
+  }
+
+  Window::Event EventOf(const WindowEventOp& op) const {
+    return {.id = config_.ids[op.id],
+            .ttl = op.ttl,
+            .version = op.version,
+            .payload = Word::Of(op.payload)};
+  }
+  WindowModel::Event ModelEventOf(const WindowEventOp& op) const {
+    return {.id = config_.ids[op.id], .ttl = op.ttl, .version = op.version, .payload = op.payload};
+  }
+
+  void Add(const WindowEventOp& op) {
+    const std::string& series = config_.series[op.series];
+    const WindowOutcome expected = model_.Add(series, ModelEventOf(op), op.at);
+    seen_.outcomes.insert(expected);
+    Expect("the outcome", Said(window_.Add(series, EventOf(op), op.at)), Said(expected));
+  }
+
+  WindowOutcome AddToModel(const WindowEventOp& op, PartitionRange only) {
+    const std::string& series = config_.series[op.series];
+    const std::string_view home = series.size() > 64 * 1024 ? "" : std::string_view(series);
+    const bool here = only.Contains(PartitionOf(home, config_.engine.partitions));
+    return here ? model_.Add(series, ModelEventOf(op), op.at)
+                : model_.PassBy(series, config_.ids[op.id], op.at);
+  }
+
+  void AddBatch(const WindowOp& op) {
+    std::vector<KeyedEvent<Window::Event>> events;
+    for (const WindowEventOp& event : op.events) {
+      events.push_back({config_.series[event.series], event.at, EventOf(event)});
+    }
+    std::vector<WindowOutcome> outcomes(events.size());
+    const WindowCounts counts = window_.AddBatch(events, outcomes, op.range);
+    std::vector<WindowOutcome> expected;
+    WindowCounts expected_counts;
+    for (const WindowEventOp& event : op.events) {
+      expected.push_back(AddToModel(event, op.range));
+      expected_counts.Add(expected.back());
+      seen_.outcomes.insert(expected.back());
+    }
+    Expect("the outcomes", Said(outcomes), Said(expected));
+    Expect("the counts", Said(counts), Said(expected_counts));
+  }
+
+  void Import(const WindowOp& op) {
+    const std::string& series = config_.series[op.event.series];
+    std::vector<KeyedEvent<Window::Event>> rows;
+    std::vector<WindowModel::Row> model_rows;
+    for (const WindowEventOp& row : op.events) {
+      rows.push_back({"", row.at, EventOf(row)});
+      model_rows.push_back({"", row.at, ModelEventOf(row)});
+    }
+    const WindowCounts expected = model_.Import(series, model_rows);
+    Expect("the counts", Said(window_.Import(series, rows)), Said(expected));
+  }
+
+  void CompareReads(const WindowOp& op) {
+    Expect("the time", Said(engine_->now()), Said(model_.now()));
+    const EngineTime later = SaturatingAdd(model_.now(), op.ahead);
+    Expect("at the engine's time", Reads(window_, config_, op, kBeginningOfTime),
+           Reads(model_, config_, op, kBeginningOfTime));
+    Expect("at " + Said(later), Reads(window_, config_, op, later),
+           Reads(model_, config_, op, later));
+    Expect("the scan", Said(ScanAll(window_, op.page)), Said(ScanAll(model_, op.page)));
+    CompareCountMany(later);
+    const EngineTime next = engine_->NextDeadline().value_or(kNever);
+    const EngineTime first = model_.FirstDeadline();
+    if (next > first) Expect("NextDeadline()", Said(next), Said(first));
+  }
+
+  void CompareCountMany(EngineTime now) {
+    const std::vector<KeyView> series(config_.series.begin(), config_.series.end());
+    std::vector<size_t> counts(series.size());
+    window_.CountMany(series, counts, now);
+    std::vector<size_t> expected;
+    for (const KeyView name : series) expected.push_back(model_.Count(name, now));
+    Expect("the counts of all series", Said(counts), Said(expected));
+  }
+
+  void CompareCounts(const WindowOp& op) {
+    const bool settled = config_.settles || op.verb == WindowVerb::kAdvance;
+    if (settled) engine_->Advance(kBeginningOfTime);
+    Expect("the ledger", Said(window_.ledger(), settled), Said(model_.ledger(), settled));
+    if (!window_.ledger().Balances()) Expect("the ledger's balance", "broken", "");
+    if (settled) Expect("the sizes", Said(window_.sizes()), Said(model_.sizes()));
+    if (settled) CompareChanges();
+    window_.any().CheckWhole();
+  }
+
+  // All that are new, of all series: in order, and numbered in their partitions without a gap.
+  void CompareChanges() {
+    std::vector<std::string> told;
+    const auto see = [&](const AnyChange& change) {
+      told.push_back(Said(change.cause, change.series, change.id, PayloadOf(change), change.at,
+                          change.count, change.stamp, change.deadline));
+      const auto home =
+          static_cast<uint32_t>(PartitionOf(change.series, config_.engine.partitions));
+      const ChangeId expected{.partition = home, .number = numbers_.at(home)++};
+      if (change.change != expected) Expect("the number of a change", told.back(), "another");
+    };
+    AnyWindow any = window_.any();
+    ReadChanges read = ReadChanges::kMore;
+    while (read == ReadChanges::kMore) read = any.Read({.is_prefix = true}, cursor_, 7, see);
+    if (read != ReadChanges::kAll) Expect("reading changes", "a resync", "all");
+    std::vector<std::string> expected;
+    for (; changes_ < model_.changes().size(); ++changes_) {
+      const ModelChange& c = model_.changes()[changes_];
+      expected.push_back(
+          Said(c.cause, c.series, c.id, Word::Of(c.payload), c.at, c.count, c.stamp, c.deadline));
+    }
+    Expect("changes", Said(told), Said(expected));
+  }
+
+  static Word PayloadOf(const AnyChange& change) {
+    return change.payload != nullptr ? *static_cast<const Word*>(change.payload) : Word{};
+  }
+
+  void End() {
+    engine_->Advance(kEndOfTime);
+    model_.Advance(kEndOfTime);
+    const WindowOp op{.verb = WindowVerb::kAdvance};
+    CompareReads(op);
+    CompareCounts(op);
+  }
+
+  const WindowConfig& config_;
+  std::unique_ptr<Engine> engine_;
+  Window window_;
+  WindowModel model_;
+  ChangeCursor cursor_;
+  std::vector<uint64_t> numbers_;  // of the next change of each partition
+  size_t changes_ = 0;             // of the model: compared
+  WindowSeen& seen_;
+  std::string difference_;
+};
+
+// Leaves out events of batches and imports for as long as it still fails.
+void ShrinkBatches(const WindowConfig& config, std::vector<WindowOp>& ops) {
+  WindowSeen ignored;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    for (size_t event = 0; event < ops[i].events.size();) {
+      std::vector<WindowOp> fewer = ops;
+      fewer[i].events.erase(fewer[i].events.begin() + static_cast<std::ptrdiff_t>(event));
+      if (RunWindowEpisode(config, fewer, ignored)) {
+        ops = std::move(fewer);
+      } else {
+        ++event;
+      }
+    }
+  }
+}
+
+// Leaves out ever smaller parts of the list for as long as it still fails.
+std::vector<WindowOp> Shrink(const WindowConfig& config, std::vector<WindowOp> ops) {
+  WindowSeen ignored;
+  for (size_t part = ops.size() / 2; part > 0; part /= 2) {
+    for (size_t from = 0; from < ops.size();) {
+      std::vector<WindowOp> fewer = ops;
+      const auto begin = fewer.begin() + static_cast<std::ptrdiff_t>(from);
+      fewer.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(part, ops.size() - from)));
+      if (RunWindowEpisode(config, fewer, ignored)) {
+        ops = std::move(fewer);
+      } else {
+        from += part;
+      }
+    }
+  }
+  ShrinkBatches(config, ops);
+  return ops;
+}
+
+}  // namespace
+
+std::optional<std::string> RunWindowEpisode(const WindowConfig& config,
+                                            const std::vector<WindowOp>& ops, WindowSeen& seen) {
+  std::optional<std::string> failure = Episode(config, seen).Run(ops);
+  const int64_t living = std::exchange(Counted::living, 0);
+  if (living != 0 && !failure) failure = std::to_string(living) + " payloads outlive the engine";
+  return failure;
+}
+
+std::string Report(const WindowConfig& config, const std::vector<WindowOp>& ops,
+                   const std::string& failure) {
+  std::ostringstream out;
+  const std::vector<WindowOp> fewer = Shrink(config, ops);
+  WindowSeen ignored;
+  out << failure << "\n  " << config << "\n  shrunk to:\n";
+  for (size_t i = 0; i < std::min<size_t>(fewer.size(), 60); ++i) {
+    out << "    " << i << ": " << fewer[i] << "\n";
+  }
+  out << "  where " << RunWindowEpisode(config, fewer, ignored).value_or("it passes");
+  return out.str();
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,105 @@
+// An episode of a live window against its model: a configuration and a list of operations, both
+// drawn from one source of choices. The same operations go to both, and after every one of them all
+// that can be observed must agree: the answer, the time, counts, lists, ranks, the order of series,
+// and the ledger.
+//
+// The operations carry all that they need, so that any part of the list is a valid episode too:
+// when an episode fails, it can be shrunk by leaving out parts of it while it still fails.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pleat/engine.h>
+#include <pleat/partition.h>
+#include <pleat/time.h>
+#include <pleat/window_options.h>
+
+#include "tests/model/choices.h"
+
+namespace pleat::inline v0_1 {
+
+struct WindowConfig {
+  EngineOptions engine;
+  WindowOptions window;
+
+  std::vector<std::string> series;
+  std::vector<std::string> ids;
+  bool has_ttls = false;      // events name TTLs of their own
+  bool has_versions = false;  // some events have versions
+  uint64_t payloads = 1;      // so many different ones
+  int64_t stride = 1;         // typical microseconds between two events
+  size_t batch = 100;         // at most so many events
+  bool by_range = false;      // batches are for a range of partitions
+  // Whether all that is due is visited before counts are compared. Without that only reads are.
+  bool settles = true;
+};
+std::ostream& operator<<(std::ostream& out, const WindowConfig& config);
+
+enum class WindowVerb {
+  kAdd,
+  kBatch,
+  kTouch,
+  kImport,
+  kRemove,
+  kRemoveRange,
+  kSetTtl,
+  kClear,
+  kAdvance,
+  kAdvanceSome,
+  kStop
+};
+
+// What an event says; series and id by their index in the configuration.
+struct WindowEventOp {
+  size_t series = 0;
+  size_t id = 0;
+  EngineTime at;
+  Duration ttl{0};
+  std::optional<uint64_t> version = {};
+  uint64_t payload = 0;
+};
+
+struct WindowOp {
+  WindowVerb verb = WindowVerb::kAdd;
+  WindowEventOp event = {};                // also the series, id, stamp and TTL of calls
+  EngineTime to = {};                      // the end of a range
+  std::vector<WindowEventOp> events = {};  // of a batch or an import
+  PartitionRange range = {};               // of a batch
+  bool names_time = false;                 // of a removal
+  bool only_if_not_newer = false;
+  size_t budget = SIZE_MAX;
+  // Of the reads that follow: how far after the engine's time; members a page.
+  Duration ahead{0};
+  size_t page = 1;
+};
+std::ostream& operator<<(std::ostream& out, const WindowOp& op);
+
+// Limits are drawn for one partition only: elsewhere the model has none.
+WindowConfig DrawWindowConfig(Choices& choices, Axis axis, int partitions);
+
+// Some `count` operations, fewer if the choices come to their end.
+std::vector<WindowOp> DrawWindowOps(Choices& choices, const WindowConfig& config, size_t count);
+
+// What was seen at all, so that a test cannot become empty without anyone noticing.
+struct WindowSeen {
+  std::set<WindowOutcome> outcomes;
+  std::set<WindowControl> controls;
+  std::set<std::string_view> causes;
+};
+
+// Nothing, or what differed and at which operation.
+std::optional<std::string> RunWindowEpisode(const WindowConfig& config,
+                                            const std::vector<WindowOp>& ops, WindowSeen& seen);
+
+// The failure with its configuration and the operations that are needed to see it.
+std::string Report(const WindowConfig& config, const std::vector<WindowOp>& ops,
+                   const std::string& failure);
+
+}  // namespace pleat::inline v0_1

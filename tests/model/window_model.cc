@@ -1,0 +1,583 @@
+// See the header, and "Semantics of live windows" in semantics.md.
+#include "tests/model/window_model.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <tuple>
+
+namespace pleat::inline v0_1 {
+namespace {
+
+constexpr size_t kLongest = 64 * 1024;
+
+bool TooLong(std::string_view name) { return name.size() > kLongest; }
+
+// `kForever` is no deadline.
+EngineTime After(EngineTime stamp, Duration ttl) {
+  return ttl == kForever ? kNever : SaturatingAdd(stamp, ttl);
+}
+
+template <class Members>
+auto FindId(Members& members, std::string_view id) {
+  return std::find_if(members.begin(), members.end(),
+                      [&](const auto& member) { return member.second.id == id; });
+}
+
+}  // namespace
+
+// Time.
+
+// Unless it is told, the limit is a leap year on arrival time, and none on event time.
+bool WindowModel::IsFuture(EngineTime at) const {
+  const bool arrival = engine_.axis == Axis::kArrival;
+  const Duration unless_told = arrival ? 366 * std::chrono::hours(24) : kForever;
+  const Duration limit = engine_.future_limit.value_or(unless_told);
+  return time_ != kBeginningOfTime && at > SaturatingAdd(time_, limit);
+}
+
+void WindowModel::MoveWatermark(EngineTime at) {
+  if (engine_.axis == Axis::kEvent) MoveTime(SaturatingSub(at, engine_.lateness));
+}
+
+void WindowModel::MoveTime(EngineTime to) {
+  time_ = std::max(time_, Clamp(to));
+  if (FirstDeadline() <= time_) {
+    for (const Victim& next : LiveByDeadline()) {
+      if (next.ends > time_) break;
+      End(next.series, series_[next.series].live.find(next.place), Cause::kExpired, next.ends);
+    }
+  }
+  ForgetWhatIsOver();
+}
+
+void WindowModel::ForgetWhatIsOver() {
+  for (auto& [name, series] : series_) {
+    std::erase_if(series.retained, [&](const auto& member) {
+      return After(member.first.first, options_.retention) <= time_;
+    });
+  }
+  std::erase_if(tombstones_, [&](const auto& entry) { return entry.second.until <= time_; });
+  std::erase_if(series_, [](const auto& entry) {
+    const Series& series = entry.second;
+    return series.live.empty() && series.retained.empty() && !series.ttl;
+  });
+}
+
+EngineTime WindowModel::FirstDeadline() const {
+  EngineTime first = kNever;
+  for (const auto& [name, series] : series_) {
+    for (const auto& member : series.live) first = std::min(first, DeadlineOf(series, member));
+  }
+  return first;
+}
+
+Duration WindowModel::TtlOf(std::string_view series) const {
+  const auto found = series_.find(std::string(series));
+  return found == series_.end() ? options_.ttl : found->second.ttl.value_or(options_.ttl);
+}
+
+Duration WindowModel::TtlOf(const Series& series, const Kept& member) const {
+  return member.own_ttl != Duration{0} ? member.own_ttl : series.ttl.value_or(options_.ttl);
+}
+
+EngineTime WindowModel::DeadlineOf(const Series& series, const Members::value_type& member) const {
+  return After(member.first.first, TtlOf(series, member.second));
+}
+
+// Events.
+
+WindowOutcome WindowModel::Add(std::string_view series, const Event& event, EngineTime at) {
+  return Answer({.series = std::string(series),
+                 .member = {.id = std::string(event.id),
+                            .payload = event.payload,
+                            .version = event.version,
+                            .own_ttl = event.ttl},
+                 .at = at,
+                 .refresh = options_.refresh});
+}
+
+WindowOutcome WindowModel::PassBy(std::string_view series, std::string_view id, EngineTime at) {
+  at = Clamp(at);
+  if (stopped_ || TooLong(series) || TooLong(id) || IsFuture(at)) return WindowOutcome::kElsewhere;
+  MoveWatermark(at);
+  return WindowOutcome::kElsewhere;
+}
+
+WindowOutcome WindowModel::Touch(std::string_view series, std::string_view id, EngineTime at) {
+  return Answer({.series = std::string(series),
+                 .member = {.id = std::string(id)},
+                 .at = at,
+                 .refresh = options_.refresh,
+                 .is_touch = true});
+}
+
+WindowCounts WindowModel::Import(std::string_view series, std::span<const Row> rows) {
+  WindowCounts counts;
+  for (const Row& row : rows) {
+    counts.Add(Answer({.series = std::string(series),
+                       .member = {.id = std::string(row.event.id),
+                                  .payload = row.event.payload,
+                                  .version = row.event.version,
+                                  .own_ttl = row.event.ttl},
+                       .at = row.at,
+                       .is_row = true}));
+  }
+  const bool changed = counts[WindowOutcome::kAdded] + counts[WindowOutcome::kRefreshed] +
+                           counts[WindowOutcome::kUpdated] >
+                       0;
+  if (changed) {
+    changes_.push_back({.cause = Cause::kImported,
+                        .series = std::string(series),
+                        .at = time_,
+                        .count = Count(series)});
+  }
+  return counts;
+}
+
+WindowOutcome WindowModel::Answer(Offer offer) {
+  if (stopped_) return WindowOutcome::kStopped;
+  offer.at = Clamp(offer.at);
+  offer.position = ++positions_;
+  const WindowOutcome outcome = Judge(offer);
+  ForgetWhatIsOver();
+  ++ledger_.events;
+  switch (outcome) {
+    case WindowOutcome::kAdded: ++ledger_.added; break;
+    case WindowOutcome::kRefreshed: ++ledger_.refreshed; break;
+    case WindowOutcome::kUpdated: ++ledger_.updated; break;
+    case WindowOutcome::kUnchanged: ++ledger_.unchanged; break;
+    case WindowOutcome::kDuplicate: ++ledger_.duplicate; break;
+    case WindowOutcome::kConflict: ++ledger_.conflict; break;
+    case WindowOutcome::kLate: ++ledger_.late; break;
+    case WindowOutcome::kFuture: ++ledger_.future; break;
+    case WindowOutcome::kTombstoned: ++ledger_.tombstoned; break;
+    default: ++ledger_.refused;
+  }
+  return outcome;
+}
+
+WindowOutcome WindowModel::Judge(const Offer& offer) {
+  const Kept& event = offer.member;
+  // 1, 2
+  if (TooLong(offer.series) || TooLong(event.id)) return WindowOutcome::kOverLimit;
+  if (IsFuture(offer.at)) return WindowOutcome::kFuture;
+  // 3
+  if (!offer.is_row) MoveWatermark(offer.at);
+  // 4
+  const Duration ttl = event.own_ttl != Duration{0} ? event.own_ttl : TtlOf(offer.series);
+  if (ttl < Duration{0} || After(offer.at, ttl) <= time_) return WindowOutcome::kLate;
+  // 5
+  const auto tombstone = tombstones_.find({offer.series, event.id});
+  if (tombstone != tombstones_.end() && offer.at <= tombstone->second.stamp) {
+    return WindowOutcome::kTombstoned;
+  }
+  // 6
+  if (const auto series = series_.find(offer.series); series != series_.end()) {
+    const auto live = FindId(series->second.live, event.id);
+    if (live != series->second.live.end()) return Meet(offer, live);
+  }
+  // 7
+  return offer.is_touch ? WindowOutcome::kUnchanged : AddNew(offer);
+}
+
+// The table of what the live member decides, row by row.
+WindowOutcome WindowModel::Meet(const Offer& offer, Members::iterator live) {
+  const Place place = live->first;
+  const Kept before = live->second;
+  Kept after = offer.is_touch ? before : offer.member;
+  if (after.own_ttl == Duration{0}) after.own_ttl = before.own_ttl;
+  const bool same_stamp = offer.at == place.first;
+  const bool same_version = after.version == before.version;
+  const bool same_payload = after.payload == before.payload;
+
+  if (same_stamp && same_version && same_payload) return WindowOutcome::kDuplicate;
+  if (same_stamp && same_version && after.version) return WindowOutcome::kConflict;
+  if (offer.at < place.first) return WindowOutcome::kUnchanged;
+  if (same_stamp && after.version < before.version) return WindowOutcome::kUnchanged;
+  if (offer.refresh == Refresh::kFirst) return WindowOutcome::kUnchanged;
+
+  if (offer.refresh == Refresh::kReplace && !offer.is_touch) {
+    End(offer.series, live, Cause::kReplaced, time_);
+    Begin(offer.series, {offer.at, offer.position}, after);
+    Tell(Cause::kAdded, offer.series, *FindId(series_[offer.series].live, after.id), time_);
+    return WindowOutcome::kAdded;
+  }
+  const bool updated = !same_version || !same_payload;
+  Members& members = series_[offer.series].live;
+  members.erase(live);
+  const auto member = members.emplace(Place{offer.at, offer.position}, after).first;
+  if (!offer.is_row) {
+    Tell(updated ? Cause::kUpdated : Cause::kRefreshed, offer.series, *member, time_);
+  }
+  return updated ? WindowOutcome::kUpdated : WindowOutcome::kRefreshed;
+}
+
+WindowOutcome WindowModel::AddNew(const Offer& offer) {
+  const Kept& event = offer.member;
+  const Duration ttl = event.own_ttl != Duration{0} ? event.own_ttl : TtlOf(offer.series);
+  const WindowOutcome room = MakeRoom(offer, After(offer.at, ttl));
+  if (room != WindowOutcome::kAdded) return room;
+  std::erase_if(series_[offer.series].retained,
+                [&](const auto& member) { return member.second.id == event.id; });
+  Begin(offer.series, {offer.at, offer.position}, event);
+  if (!offer.is_row) {
+    Tell(Cause::kAdded, offer.series, *FindId(series_[offer.series].live, event.id), time_);
+  }
+  return WindowOutcome::kAdded;
+}
+
+// Limits.
+
+// kAdded: there is room now. Else the answer, and nothing has changed.
+WindowOutcome WindowModel::MakeRoom(const Offer& offer, EngineTime deadline) {
+  const WindowLimits& limits = options_.limits;
+  const bool drops = limits.on_limit == OnWindowLimit::kDropOldest;
+  const auto found = series_.find(offer.series);
+  const bool is_new_series = found == series_.end();
+
+  if (!is_new_series && found->second.live.size() >= limits.max_per_series) {
+    const auto oldest = found->second.live.begin();
+    if (!drops || offer.at < oldest->first.first) return WindowOutcome::kFull;
+    End(offer.series, oldest, Cause::kCap, time_);
+    return WindowOutcome::kAdded;  // one for one
+  }
+  const bool is_retained = !is_new_series && FindId(found->second.retained, offer.member.id) !=
+                                                 found->second.retained.end();
+  if (is_retained) return WindowOutcome::kAdded;  // one for one
+  const bool series_full = is_new_series && series_.size() >= limits.max_series;
+  const bool members_full = sizes().members >= limits.max_members;
+  if (!series_full && !members_full) return WindowOutcome::kAdded;
+  if (!drops) return WindowOutcome::kOverLimit;
+  if (!is_new_series && !found->second.retained.empty()) {
+    found->second.retained.erase(found->second.retained.begin());
+    return WindowOutcome::kAdded;  // one for one
+  }
+  return DropNext(series_full, deadline);
+}
+
+// Drops the live member that ends next, or its whole series; or none, if that would outlive the
+// event. What is retained is forgotten instead, as far as it ends before.
+WindowOutcome WindowModel::DropNext(bool whole_series, EngineTime deadline) {
+  while (const std::optional<Victim> victim = NextVictim()) {
+    Series& series = series_[victim->series];
+    if (!victim->is_live) {
+      series.retained.erase(victim->place);
+      const size_t before = series_.size();
+      ForgetWhatIsOver();
+      if (!whole_series || series_.size() < before) return WindowOutcome::kAdded;
+      continue;
+    }
+    if (victim->ends > deadline) return WindowOutcome::kOverLimit;
+    if (whole_series) {
+      series.retained.clear();
+      while (!series.live.empty()) {
+        End(victim->series, series.live.begin(), Cause::kDropped, time_);
+      }
+      series.ttl.reset();
+    } else {
+      End(victim->series, series.live.find(victim->place), Cause::kDropped, time_);
+    }
+    ForgetWhatIsOver();
+    return WindowOutcome::kAdded;
+  }
+  return WindowOutcome::kOverLimit;
+}
+
+std::vector<WindowModel::Victim> WindowModel::LiveByDeadline() const {
+  std::vector<Victim> all;
+  for (const auto& [name, series] : series_) {
+    for (const auto& member : series.live) {
+      all.push_back({DeadlineOf(series, member), name, member.first, true});
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const Victim& a, const Victim& b) {
+    return std::tie(a.ends, a.place.second) < std::tie(b.ends, b.place.second);
+  });
+  return all;
+}
+
+// The member that time would end or forget next. Of those that never end, a series has the one with
+// the oldest stamp to offer.
+std::optional<WindowModel::Victim> WindowModel::NextVictim() const {
+  std::optional<Victim> next;
+  const auto consider = [&](EngineTime ends, const std::string& name, Place place, bool is_live) {
+    if (!next || std::pair(ends, place.second) < std::pair(next->ends, next->place.second)) {
+      next = Victim{ends, name, place, is_live};
+    }
+  };
+  for (const auto& [name, series] : series_) {
+    for (const auto& member : series.retained) {
+      consider(After(member.first.first, options_.retention), name, member.first, false);
+    }
+    bool has_plain = false;
+    for (const auto& member : series.live) {
+      const bool is_plain = member.second.own_ttl == Duration::zero();
+      if (is_plain && std::exchange(has_plain, true)) continue;
+      consider(DeadlineOf(series, member), name, member.first, true);
+    }
+  }
+  return next;
+}
+
+// Calls that are no events.
+
+WindowControl WindowModel::Remove(std::string_view series, std::string_view id,
+                                  const RemoveOptions& options) {
+  if (TooLong(series) || TooLong(id)) return WindowControl::kOverLimit;
+  const EngineTime at = Clamp(options.at.value_or(time_));
+  if (options.at) {
+    if (IsFuture(at)) return WindowControl::kFuture;
+    MoveWatermark(at);
+  }
+  const std::string name(series);
+  const auto found = series_.find(name);
+  if (found == series_.end()) {
+    LeaveTombstone(name, std::string(id), at, Duration{0});
+    return WindowControl::kNothing;
+  }
+  // One that is retained must not come back either.
+  Members& live = found->second.live;
+  Members& retained = found->second.retained;
+  const auto member = FindId(live, id);
+  const auto unseen = FindId(retained, id);
+  const bool is_live = member != live.end();
+  const bool is_there = is_live || unseen != retained.end();
+  const EngineTime stamp = is_live    ? member->first.first
+                           : is_there ? unseen->first.first
+                                      : kBeginningOfTime;
+  const Duration own_ttl = is_live ? member->second.own_ttl : Duration{0};
+  if (options.only_if_not_newer && stamp > at) {
+    LeaveTombstone(name, std::string(id), at, own_ttl);
+    return is_live ? WindowControl::kNewer : WindowControl::kNothing;
+  }
+  LeaveTombstone(name, std::string(id), std::max(at, stamp), own_ttl);
+  if (is_live) {
+    End(name, member, Cause::kUnpublished, time_);
+  } else if (is_there) {
+    retained.erase(unseen);
+  }
+  ForgetWhatIsOver();
+  return is_live ? WindowControl::kDone : WindowControl::kNothing;
+}
+
+size_t WindowModel::Remove(std::string_view series, EngineTime from, EngineTime to) {
+  const std::string name(series);
+  const auto found = series_.find(name);
+  if (found == series_.end()) return 0;
+  const auto is_meant = [&](const Place& place) { return from <= place.first && place.first < to; };
+  size_t removed = 0;
+  std::erase_if(found->second.retained, [&](const auto& member) { return is_meant(member.first); });
+  Members& live = found->second.live;
+  for (auto member = live.begin(); member != live.end();) {
+    const auto next = std::next(member);
+    if (is_meant(member->first)) {
+      LeaveTombstone(name, member->second.id, member->first.first, member->second.own_ttl);
+      End(name, member, Cause::kUnpublished, time_);
+      ++removed;
+    }
+    member = next;
+  }
+  ForgetWhatIsOver();
+  return removed;
+}
+
+// The longer of two lives, if there is one already.
+void WindowModel::LeaveTombstone(const std::string& series, const std::string& id, EngineTime stamp,
+                                 Duration own_ttl) {
+  const Duration longest = std::max({TtlOf(series), options_.retention, own_ttl});
+  Tombstone& tombstone =
+      tombstones_.try_emplace({series, id}, Tombstone{kBeginningOfTime, kBeginningOfTime})
+          .first->second;
+  tombstone.stamp = std::max(tombstone.stamp, stamp);
+  tombstone.until = std::max(tombstone.until, After(stamp, longest));
+  ForgetWhatIsOver();
+}
+
+WindowControl WindowModel::SetTtl(std::string_view series, Duration ttl) {
+  if (TooLong(series)) return WindowControl::kOverLimit;
+  if (ttl <= Duration{0}) return WindowControl::kOutOfRange;
+  const std::string name(series);
+  if (ttl == TtlOf(series)) return WindowControl::kNothing;
+  if (!series_.contains(name) && series_.size() >= options_.limits.max_series) {
+    return WindowControl::kOverLimit;
+  }
+  Series& changed = series_[name];
+  changed.ttl = ttl == options_.ttl ? std::nullopt : std::optional(ttl);
+  for (auto member = changed.live.begin(); member != changed.live.end();) {
+    const auto next = std::next(member);
+    if (DeadlineOf(changed, *member) <= time_) End(name, member, Cause::kTtlChanged, time_);
+    member = next;
+  }
+  for (auto member = changed.retained.begin(); member != changed.retained.end();) {
+    const auto next = std::next(member);
+    if (DeadlineOf(changed, *member) > time_) {
+      Begin(name, member->first, member->second);
+      Tell(Cause::kRestored, name, *member, time_);
+      --ledger_.expired;
+      changed.retained.erase(member);
+    }
+    member = next;
+  }
+  ForgetWhatIsOver();
+  return WindowControl::kDone;
+}
+
+size_t WindowModel::Clear(std::string_view series) {
+  const std::string name(series);
+  const auto found = series_.find(name);
+  if (found == series_.end()) return 0;
+  const size_t cleared = found->second.live.size();
+  while (!found->second.live.empty()) {
+    End(name, found->second.live.begin(), Cause::kCleared, time_);
+  }
+  found->second.retained.clear();
+  ForgetWhatIsOver();
+  return cleared;
+}
+
+// Members begin and end.
+
+void WindowModel::Begin(const std::string& series, Place place, const Kept& member) {
+  Series& grown = series_[series];
+  if (grown.live.empty()) grown.turn = ++turns_;
+  grown.live.emplace(place, member);
+}
+
+void WindowModel::End(const std::string& series, Members::iterator member, Cause cause,
+                      EngineTime at) {
+  Series& shrunk = series_[series];
+  const Members::value_type ended = *member;
+  shrunk.live.erase(member);
+  Tell(cause, series, ended, at);
+  const bool by_time = cause == Cause::kExpired || cause == Cause::kTtlChanged;
+  if (by_time && ended.second.own_ttl == Duration{0}) shrunk.retained.insert(ended);
+  switch (cause) {
+    case Cause::kExpired:
+    case Cause::kTtlChanged: ++ledger_.expired; break;
+    case Cause::kUnpublished: ++ledger_.removed; break;
+    case Cause::kReplaced: ++ledger_.replaced; break;
+    case Cause::kCleared: ++ledger_.cleared; break;
+    default: ++ledger_.dropped;
+  }
+}
+
+void WindowModel::Tell(Cause cause, const std::string& series, const Members::value_type& member,
+                       EngineTime at) {
+  const Series& of = series_[series];
+  changes_.push_back({.cause = cause,
+                      .series = series,
+                      .id = member.second.id,
+                      .payload = member.second.payload,
+                      .at = at,
+                      .count = of.live.size(),
+                      .stamp = member.first.first,
+                      .deadline = DeadlineOf(of, member)});
+}
+
+// Reads.
+
+WindowModel::Member WindowModel::Shown(const Series& series,
+                                       const Members::value_type& member) const {
+  return {.id = member.second.id,
+          .payload = member.second.payload,
+          .stamp = member.first.first,
+          .deadline = DeadlineOf(series, member),
+          .version = member.second.version};
+}
+
+// The oldest first.
+std::vector<WindowModel::Member> WindowModel::LiveAt(std::string_view series,
+                                                     EngineTime now) const {
+  std::vector<Member> out;
+  const auto found = series_.find(std::string(series));
+  if (found == series_.end()) return out;
+  for (const auto& member : found->second.live) {
+    if (std::max(now, time_) < DeadlineOf(found->second, member)) {
+      out.push_back(Shown(found->second, member));
+    }
+  }
+  return out;
+}
+
+size_t WindowModel::Count(std::string_view series, EngineTime now) const {
+  return LiveAt(series, now).size();
+}
+
+size_t WindowModel::CountSince(std::string_view series, EngineTime since, EngineTime now) const {
+  const std::vector<Member> live = LiveAt(series, now);
+  return static_cast<size_t>(std::count_if(
+      live.begin(), live.end(), [&](const Member& member) { return member.stamp > since; }));
+}
+
+size_t WindowModel::CountBetween(std::string_view series, EngineTime from, EngineTime to,
+                                 EngineTime now) const {
+  const std::vector<Member> live = LiveAt(series, now);
+  return static_cast<size_t>(std::count_if(live.begin(), live.end(), [&](const Member& member) {
+    return from <= member.stamp && member.stamp < to;
+  }));
+}
+
+std::vector<WindowModel::Member> WindowModel::List(std::string_view series,
+                                                   const ListOptions& options) const {
+  std::vector<Member> out = LiveAt(series, options.now);
+  std::erase_if(out, [&](const Member& m) { return options.since && m.stamp <= *options.since; });
+  if (options.newest_first) std::reverse(out.begin(), out.end());
+  return out;
+}
+
+std::optional<WindowModel::Member> WindowModel::Find(std::string_view series, std::string_view id,
+                                                     EngineTime now) const {
+  for (const Member& member : LiveAt(series, now)) {
+    if (member.id == id) return member;
+  }
+  return std::nullopt;
+}
+
+std::optional<size_t> WindowModel::Rank(std::string_view series, std::string_view id,
+                                        EngineTime now) const {
+  const std::vector<Member> live = LiveAt(series, now);
+  for (size_t rank = 0; rank < live.size(); ++rank) {
+    if (live[rank].id == id) return rank;
+  }
+  return std::nullopt;
+}
+
+std::vector<SeriesCount> WindowModel::TopSeries(size_t n, EngineTime now) const {
+  std::vector<std::pair<uint64_t, SeriesCount>> all;
+  for (const auto& [name, series] : series_) {
+    const size_t count = Count(name, now);
+    if (count > 0) all.push_back({series.turn, {name, count}});
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return a.second.count != b.second.count ? a.second.count > b.second.count : a.first < b.first;
+  });
+  std::vector<SeriesCount> out;
+  for (size_t i = 0; i < std::min(n, all.size()); ++i) out.push_back(all[i].second);
+  return out;
+}
+
+std::vector<SeriesCount> WindowModel::Scan() const {
+  std::vector<SeriesCount> out;
+  for (const auto& [name, series] : series_) {
+    if (!series.live.empty()) out.push_back({name, series.live.size()});
+  }
+  return out;
+}
+
+WindowLedger WindowModel::ledger() const {
+  WindowLedger ledger = ledger_;
+  for (const auto& [name, series] : series_) ledger.live += series.live.size();
+  ledger.changes = changes_.size();
+  return ledger;
+}
+
+WindowSizes WindowModel::sizes() const {
+  WindowSizes sizes{.series = series_.size(), .tombstones = tombstones_.size()};
+  for (const auto& [name, series] : series_) {
+    sizes.members += series.live.size() + series.retained.size();
+  }
+  return sizes;
+}
+
+}  // namespace pleat::inline v0_1

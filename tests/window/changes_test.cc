@@ -1,0 +1,203 @@
+// The changes of a live window: their order, their counts, and readers that come late, stall or
+// forge.
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/window.h>
+
+#include "tests/support/start.h"
+
+namespace pleat {
+namespace {
+
+using std::chrono_literals::operator""min;
+using std::chrono_literals::operator""s;
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::IsEmpty;
+
+const WatchScope kEverything{.name = "", .is_prefix = true};
+
+struct Changes : testing::Test {
+  explicit Changes(int partitions = 4)
+      : engine(*Engine::Open({.partitions = partitions})), window(*engine, "w", {.ttl = 30min}) {}
+
+  // What there is to read, as "series id cause count".
+  std::vector<std::string> Read(const WatchScope& scope, ChangeCursor& cursor,
+                                ReadChanges expected = ReadChanges::kAll) {
+    std::vector<Change<NoPayload>> changes;
+    EXPECT_EQ(window.Read(scope, cursor, 1000, changes), expected);
+    std::vector<std::string> lines;
+    for (const auto& c : changes) {
+      lines.push_back(c.series + " " + c.id + " " + std::string(CauseName(c.cause)) + " " +
+                      std::to_string(c.count));
+    }
+    return lines;
+  }
+
+  ChangeCursor WatchAll() {
+    std::vector<SeriesCount> snapshot;
+    return window.Watch(kEverything, snapshot);
+  }
+
+  std::unique_ptr<Engine> engine;
+  LiveWindow<> window;
+};
+
+TEST_F(Changes, ThoseThatEndAtOneInstantShowHowManyAreLeft) {
+  ChangeCursor cursor = WatchAll();
+  for (const char* id : {"cid", "ann", "ben"}) window.Add("p", {.id = id}, kT0);
+  EXPECT_THAT(Read(kEverything, cursor),
+              ElementsAre("p cid added 1", "p ann added 2", "p ben added 3"));
+  engine->Advance(kT0 + 30min);
+  EXPECT_THAT(Read(kEverything, cursor),
+              ElementsAre("p cid expired 2", "p ann expired 1", "p ben expired 0"));
+}
+
+TEST_F(Changes, AtADeadlineTheEndComesBeforeTheEvent) {
+  ChangeCursor cursor = WatchAll();
+  window.Add("p", {.id = "ann"}, kT0);
+  engine->Advance(kT0 + 30min);
+  window.Add("p", {.id = "ann"}, kT0 + 30min);
+  EXPECT_THAT(Read(kEverything, cursor),
+              ElementsAre("p ann added 1", "p ann expired 0", "p ann added 1"));
+}
+
+// Members of other series and partitions that are due come out in the order of their deadlines.
+TEST_F(Changes, OfAllSeriesComeInTheOrderOfTime) {
+  ChangeCursor cursor = WatchAll();
+  for (int i = 0; i < 20; ++i) {
+    window.Add("series " + std::to_string(i), {.id = "ann"}, kT0 + Duration(20 - i));
+  }
+  Read(kEverything, cursor);
+  engine->Advance(kT0 + 31min);
+  std::vector<Change<NoPayload>> changes;
+  window.Read(kEverything, cursor, 1000, changes);
+  std::vector<std::string> series;
+  for (const auto& change : changes) series.push_back(change.series);
+  std::vector<std::string> expected;
+  for (int i = 20; i-- > 0;) expected.push_back("series " + std::to_string(i));
+  EXPECT_EQ(series, expected);
+}
+
+TEST_F(Changes, ASnapshotAndTheChangesBehindItHaveNothingBetween) {
+  window.Add("p", {.id = "ann"}, kT0);
+  std::vector<LiveMember<NoPayload>> members;
+  ChangeCursor cursor = window.Watch("p", members);
+  ASSERT_EQ(members.size(), 1);
+  EXPECT_EQ(members[0].id, "ann");
+  EXPECT_EQ(members[0].deadline, kT0 + 30min);
+  window.Add("p", {.id = "ben"}, kT0 + 1s);
+  EXPECT_THAT(Read({.name = "p"}, cursor), ElementsAre("p ben added 2"));
+}
+
+TEST_F(Changes, WhoHasFallenBehindTheRingIsToldToStartOver) {
+  LiveWindow<> small(*engine, "small", {.ttl = 30min, .max_changes = 4 * 2});
+  std::vector<LiveMember<NoPayload>> members;
+  ChangeCursor cursor = small.Watch("p", members);
+  for (const char* id : {"a", "b", "c"}) small.Add("p", {.id = id}, kT0);
+  std::vector<Change<NoPayload>> changes;
+  EXPECT_EQ(small.Read({.name = "p"}, cursor, 100, changes), ReadChanges::kResync);
+  EXPECT_THAT(changes, IsEmpty());
+  EXPECT_EQ(small.Read({.name = "p"}, cursor, 100, changes), ReadChanges::kAll);
+  EXPECT_EQ(changes.size(), 2);
+}
+
+TEST_F(Changes, AForgedCursorIsToldToStartOver) {
+  WatchAll();
+  window.Add("p", {.id = "ann"}, kT0);
+  for (ChangeCursor forged : {ChangeCursor{}, ChangeCursor{.next = {1, 2}},
+                              ChangeCursor{.next = std::vector<uint64_t>(4, UINT64_MAX)}}) {
+    EXPECT_THAT(Read(kEverything, forged, ReadChanges::kResync), IsEmpty());
+    EXPECT_THAT(Read(kEverything, forged), ElementsAre("p ann added 1"));
+  }
+}
+
+TEST_F(Changes, ListenersAreToldOfTheirScopeUntilTheyAreRemoved) {
+  struct Counter final : ChangeListener {
+    void MayHaveChanges() noexcept override { ++told; }
+    int told = 0;
+  } of_p, of_prefix;
+  AnyWindow any = window.any();
+  any.AddListener(of_p, {.name = "p"});
+  any.AddListener(of_prefix, {.name = "p", .is_prefix = true});
+  window.Add("p", {.id = "ann"}, kT0);
+  window.Add("page", {.id = "ann"}, kT0);
+  window.Add("q", {.id = "ann"}, kT0);
+  EXPECT_EQ(of_p.told, 1);
+  EXPECT_EQ(of_prefix.told, 2);
+  engine->Advance(kT0 + 30min);  // nobody reads, and both are told
+  EXPECT_EQ(of_p.told, 2);
+  EXPECT_EQ(of_prefix.told, 4);
+  any.RemoveListener(of_p);
+  window.Add("p", {.id = "ann"}, kT0 + 30min);
+  EXPECT_EQ(of_p.told, 2);
+  EXPECT_EQ(of_prefix.told, 5);
+  window.Close();
+  EXPECT_EQ(of_prefix.told, 6);
+  any.RemoveListener(of_prefix);
+}
+
+// Readers of one series, of which some listen and so find its changes by links, see what a reader of
+// all series sees of it. They read now and then, a few changes at a time.
+TEST_F(Changes, OfOneSeriesAreThoseOfAllThatAreItsOwn) {
+  constexpr int kSeries = 5;
+  struct Silent final : ChangeListener {
+    void MayHaveChanges() noexcept override {}
+  } listeners[kSeries];
+  std::mt19937 random(17);
+  const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random()) % n; };
+  struct Reader {
+    std::string series;
+    ChangeCursor cursor;
+    std::vector<uint64_t> seen;
+  };
+  std::vector<Reader> readers;
+  ChangeCursor all = WatchAll();
+  AnyWindow any = window.any();
+  for (int i = 0; i < kSeries; ++i) {
+    const std::string name = "s" + std::to_string(i);
+    std::vector<LiveMember<NoPayload>> members;
+    readers.push_back({name, window.Watch(name, members), {}});
+    if (i % 2 == 0) any.AddListener(listeners[i], {.name = readers.back().series});
+  }
+  std::vector<std::vector<uint64_t>> expected(kSeries);
+  EngineTime now = kT0;
+  for (int round = 0; round < 500; ++round) {
+    now += Duration(below(1000)) * 1000;
+    const std::string id = std::to_string(below(10));
+    const uint32_t series = below(kSeries);
+    if (below(10) == 0) {
+      window.Remove("s" + std::to_string(series), id, {.at = now});
+    } else {
+      window.Add("s" + std::to_string(series), {.id = id, .ttl = Duration(below(2) * 900'000)},
+                 now);
+    }
+    if (below(4) == 0) engine->Advance(now);
+    Reader& reader = readers[below(kSeries)];
+    std::vector<Change<NoPayload>> changes;
+    window.Read({.name = reader.series}, reader.cursor, 1 + below(5), changes);
+    for (const auto& c : changes) reader.seen.push_back(c.change.number);
+    changes.clear();
+    window.Read(kEverything, all, 1000, changes);
+    for (const auto& c : changes) {
+      expected[static_cast<size_t>(c.series[1] - '0')].push_back(c.change.number);
+    }
+  }
+  for (int i = 0; i < kSeries; ++i) {
+    Reader& reader = readers[static_cast<size_t>(i)];
+    std::vector<Change<NoPayload>> changes;
+    EXPECT_EQ(window.Read({.name = reader.series}, reader.cursor, 1000, changes),
+              ReadChanges::kAll);
+    for (const auto& c : changes) reader.seen.push_back(c.change.number);
+    EXPECT_THAT(reader.seen, ElementsAreArray(expected[static_cast<size_t>(i)])) << reader.series;
+    any.RemoveListener(listeners[i]);
+  }
+}
+
+}  // namespace
+}  // namespace pleat

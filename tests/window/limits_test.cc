@@ -1,0 +1,325 @@
+// What a live window does at its limits, with input that is wrong, and when it is called from the
+// wrong place or too late: one story a rule.
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/any_window.h>
+
+#include "tests/window/fixture.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using enum WindowOutcome;
+
+constexpr OnWindowLimit kDrop = OnWindowLimit::kDropOldest;
+
+// Options.
+
+std::string Refused(const WindowOptions& options, int partitions = 1) {
+  const auto engine = Engine::Open({.partitions = partitions}).value();
+  const auto window = LiveWindow<>::Open(*engine, "window", options);
+  if (window.ok()) return "";
+  EXPECT_EQ(window.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(window.status().message());
+}
+
+TEST(LiveWindowOptions, OneOutOfRangeIsRefusedByName) {
+  EXPECT_EQ(Refused({.ttl = 1us}), "");
+  EXPECT_THAT(Refused({}), HasSubstr("ttl"));
+  EXPECT_THAT(Refused({.ttl = -1s}), HasSubstr("ttl"));
+  EXPECT_THAT(Refused({.ttl = 1s, .retention = -1us}), HasSubstr("retention"));
+  EXPECT_THAT(Refused({.ttl = 1s, .max_changes = 3}, 4), HasSubstr("max_changes"));
+  EXPECT_THAT(Refused({.ttl = 1s, .limits = {.max_series = 3}}, 4), HasSubstr("limits.max_series"));
+  EXPECT_THAT(Refused({.ttl = 1s, .limits = {.max_members = 3}}, 4),
+              HasSubstr("limits.max_members"));
+  EXPECT_THAT(Refused({.ttl = 1s, .limits = {.max_per_series = 0}}),
+              HasSubstr("limits.max_per_series"));
+  EXPECT_THAT(Refused({.ttl = 1s, .limits = {.max_bytes = 3}}, 4), HasSubstr("limits.max_bytes"));
+}
+
+TEST(LiveWindowOptions, ANameIsTakenOnce) {
+  const auto engine = Engine::Open({}).value();
+  LiveWindow<> window(*engine, "window", {.ttl = 1s});
+  const auto again = LiveWindow<>::Open(*engine, "window", {.ttl = 1s});
+  EXPECT_EQ(again.status().code(), absl::StatusCode::kAlreadyExists);
+  window.Close();
+  EXPECT_TRUE(LiveWindow<>::Open(*engine, "window", {.ttl = 1s}).ok());
+}
+
+// Limits.
+
+TEST_F(LiveWindowTest, AFullSeriesRefuses) {
+  Open({.ttl = 10s, .limits = {.max_per_series = 2}});
+  EXPECT_EQ(Add("ann", 0s), kAdded);
+  EXPECT_EQ(Add("ben", 1s), kAdded);
+  EXPECT_EQ(Add("cy", 2s), kFull);
+  EXPECT_EQ(Add("ann", 2s), kRefreshed);  // adds nothing
+  EXPECT_EQ(AddTo("other", "cy", 2s), kAdded);
+  EXPECT_THAT(Ids(), ElementsAre("ben", "ann"));
+  EXPECT_EQ(ledger().refused, 1u);
+  // What has ended makes room.
+  Advance(11s);
+  EXPECT_EQ(Add("cy", 11s), kAdded);
+}
+
+TEST_F(LiveWindowTest, AFullSeriesDropsItsOldest) {
+  Open({.ttl = 10s, .limits = {.max_per_series = 2, .on_limit = kDrop}});
+  Add("ann", 1s);
+  Add("ben", 2s);
+  EXPECT_EQ(Add("cy", 0s), kFull);  // it is itself the oldest
+  EXPECT_EQ(Add("cy", 3s), kAdded);
+  EXPECT_THAT(Ids(), ElementsAre("ben", "cy"));
+  EXPECT_EQ(ledger().dropped, 1u);
+  EXPECT_EQ(ledger().refused, 1u);
+}
+
+TEST_F(LiveWindowTest, TooManyMembersAreRefused) {
+  Open({.ttl = 10s, .limits = {.max_members = 2}});
+  Add("ann", 0s);
+  AddTo("other", "ann", 0s);
+  EXPECT_EQ(Add("ben", 1s), kOverLimit);
+  EXPECT_EQ(ledger().refused, 1u);
+  EXPECT_EQ(ledger().live, 2u);
+  Advance(10s);
+  EXPECT_EQ(Add("ben", 1s), kAdded);
+}
+
+TEST_F(LiveWindowTest, AtTheLimitOnMembersTheNextToExpireGoes) {
+  Open({.ttl = 10s, .limits = {.max_members = 2, .on_limit = kDrop}});
+  Add("ann", 0s, {.ttl = 60s});
+  AddTo("other", "ben", 5s);
+  EXPECT_EQ(Add("cy", 4s), kOverLimit);  // it would itself expire before
+  EXPECT_EQ(Add("cy", 6s), kAdded);
+  EXPECT_THAT(Ids(), ElementsAre("ann", "cy"));
+  EXPECT_EQ(window().Count("other"), 0u);
+  EXPECT_EQ(ledger().dropped, 1u);
+}
+
+TEST_F(LiveWindowTest, TooManySeriesAreRefused) {
+  Open({.ttl = 10s, .limits = {.max_series = 1}});
+  Add("ann", 0s);
+  EXPECT_EQ(AddTo("other", "ann", 0s), kOverLimit);
+  EXPECT_EQ(Add("ben", 0s), kAdded);
+  EXPECT_EQ(window().SetTtl("other", 1s), WindowControl::kOverLimit);
+  Advance(10s);
+  EXPECT_EQ(AddTo("other", "ann", 10s), kAdded);
+}
+
+TEST_F(LiveWindowTest, AtTheLimitOnSeriesTheOneWithTheNextToExpireGoesAsAWhole) {
+  Open({.ttl = 10s, .limits = {.max_series = 2, .on_limit = kDrop}});
+  AddTo("long", "ann", 0s);
+  AddTo("long", "ben", 5s);
+  AddTo("short", "cy", 1s);
+  EXPECT_EQ(AddTo("new", "di", 6s), kAdded);
+  EXPECT_EQ(window().Count("long"), 0u);  // ann would have expired first
+  EXPECT_EQ(window().Count("short"), 1u);
+  EXPECT_EQ(ledger().dropped, 2u);
+}
+
+TEST_F(LiveWindowTest, NoSeriesGoesForAMemberThatWouldExpireBefore) {
+  Open({.ttl = 10s, .limits = {.max_series = 1, .on_limit = kDrop}});
+  Add("ann", 1s);
+  EXPECT_EQ(AddTo("other", "ben", 0s), kOverLimit);
+  EXPECT_THAT(Ids(), ElementsAre("ann"));
+  EXPECT_EQ(ledger().dropped, 0u);
+}
+
+TEST_F(LiveWindowTest, ASeriesThatIsDroppedLosesItsTtl) {
+  Open({.ttl = 10s, .limits = {.max_series = 1, .on_limit = kDrop}});
+  window().SetTtl("s", 20s);
+  Add("ann", 0s);
+  EXPECT_EQ(AddTo("other", "ben", 60s), kAdded);
+  EXPECT_EQ(window().sizes().series, 1u);
+}
+
+TEST_F(LiveWindowTest, OfMembersThatNeverExpireTheOldestGoes) {
+  Open({.ttl = kForever, .limits = {.max_members = 2, .on_limit = kDrop}});
+  Add("ann", 0s);
+  AddTo("other", "ben", 1s);
+  EXPECT_EQ(Add("cy", 2s), kAdded);
+  EXPECT_THAT(Ids(), ElementsAre("cy"));
+}
+
+TEST_F(LiveWindowTest, WhatIsRetainedGoesBeforeWhatIsLive) {
+  Open({.ttl = 10s, .retention = 60s, .limits = {.max_members = 2, .on_limit = kDrop}});
+  Add("ann", 0s);
+  Advance(10s);
+  Add("ben", 10s);
+  EXPECT_EQ(Add("cy", 11s), kAdded);
+  EXPECT_THAT(Ids(), ElementsAre("ben", "cy"));
+  EXPECT_EQ(ledger().dropped, 0u);
+}
+
+TEST_F(LiveWindowTest, AnEventThatIsRefusedForgetsNothing) {
+  Open({.ttl = 10s, .retention = 60s, .limits = {.max_per_series = 1, .on_limit = kDrop}});
+  Add("ann", 0s);
+  Advance(10s);
+  Add("ben", 12s);
+  EXPECT_EQ(Add("ann", 9s), kFull);
+  EXPECT_EQ(window().sizes().members, 2u);  // ann is retained
+}
+
+TEST_F(LiveWindowTest, BytesAreLimitedToo) {
+  Open({.ttl = 10s, .limits = {.max_bytes = 10'000}});
+  std::vector<WindowOutcome> outcomes;
+  for (int i = 0; i < 100; ++i)
+    outcomes.push_back(Add(std::string(500, 'a') + std::to_string(i), 0s));
+  EXPECT_EQ(outcomes.front(), kAdded);
+  EXPECT_EQ(outcomes.back(), kOverLimit);
+  EXPECT_LE(window().sizes().bytes, 10'000u);
+  Advance(10s);
+  EXPECT_EQ(window().sizes().bytes, 0u);
+  EXPECT_EQ(Add("ann", 10s), kAdded);
+}
+
+TEST_F(LiveWindowTest, AtTheLimitOnBytesRemovalsLeaveNoTombstones) {
+  Open({.ttl = 10s, .limits = {.max_bytes = 10'000}});
+  for (int i = 0; i < 1000; ++i) Remove(std::string(100, 'a') + std::to_string(i), 0s);
+  EXPECT_LE(window().sizes().bytes, 10'000u);
+  EXPECT_GT(ledger().tombstones_refused, 0u);
+  EXPECT_EQ(window().sizes().tombstones + ledger().tombstones_refused, 1000u);
+}
+
+// Input that is wrong.
+
+TEST_F(LiveWindowTest, NamesMayHaveAnyBytesUpTo64KiB) {
+  Open({.ttl = 10s});
+  const std::string longest(64 * 1024, '\0');
+  const std::string too_long(64 * 1024 + 1, '\0');
+  EXPECT_EQ(AddTo(longest, longest, 0s), kAdded);
+  EXPECT_EQ(AddTo("", "", 0s), kAdded);
+  EXPECT_EQ(AddTo(too_long, "ann", 0s), kOverLimit);
+  EXPECT_EQ(Add(too_long, 0s), kOverLimit);
+  EXPECT_EQ(Touch(too_long, 0s), kOverLimit);
+  EXPECT_EQ(Remove(too_long, 0s), WindowControl::kOverLimit);
+  EXPECT_EQ(window().SetTtl(too_long, 1s), WindowControl::kOverLimit);
+  EXPECT_EQ(window().Count(too_long), 0u);
+  EXPECT_EQ(window().Clear(too_long), 0u);
+  EXPECT_EQ(window().Count(longest), 1u);
+  EXPECT_EQ(ledger().refused, 3u);
+}
+
+TEST_F(LiveWindowTest, ANameThatIsTooLongMovesNoTime) {
+  Open({.ttl = 10s}, OnEventTime());
+  Add("ann", 0s);
+  EXPECT_EQ(Add(std::string(64 * 1024 + 1, 'a'), 60s), kOverLimit);
+  EXPECT_EQ(engine().now(), At(0s));
+}
+
+TEST_F(LiveWindowTest, EveryEventIsCountedWhateverItsNames) {
+  Open({.ttl = 10s});
+  const std::string too_long(64 * 1024 + 1, '\0');
+  const std::vector<KeyedEvent<Window::Event>> rows = {{"", At(0s), {.id = "ann"}}};
+  EXPECT_EQ(window().Touch(too_long, "ann", At(0s)), kOverLimit);
+  EXPECT_EQ(window().Import(too_long, rows)[kOverLimit], 1u);
+  EXPECT_EQ(ledger().refused, 2u);
+}
+
+TEST_F(LiveWindowTest, AnEventBeyondTheFutureLimitChangesNothing) {
+  EngineOptions options = OnEventTime();
+  options.future_limit = 1min;
+  Open({.ttl = 10s}, options);
+  Add("ann", 0s);
+  EXPECT_EQ(Add("ben", 1min + 1us), kFuture);
+  EXPECT_EQ(Touch("ann", 1min + 1us), kFuture);
+  EXPECT_EQ(Remove("ann", 1min + 1us), WindowControl::kFuture);
+  EXPECT_EQ(engine().now(), At(0s));
+  EXPECT_THAT(Ids(), ElementsAre("ann"));
+  EXPECT_EQ(ledger().future, 2u);  // removals are no events
+}
+
+TEST_F(LiveWindowTest, EventsAreJudgedInOrder) {
+  EngineOptions options = OnEventTime();
+  options.future_limit = 1min;
+  Open({.ttl = 10s}, options);
+  Add("ann", 20s);
+  Remove("ann", 20s);
+  EXPECT_EQ(Add("ann", 2min, {.ttl = -1us}), kFuture);      // before late
+  EXPECT_EQ(Add("ann", 20s, {.ttl = -1us}), kLate);         // before tombstoned
+  EXPECT_EQ(Add("ann", 20s), kTombstoned);                  // before the limits and the member
+  EXPECT_EQ(Add("ann", 15s, {.version = 9}), kTombstoned);  // whatever the version
+}
+
+TEST_F(LiveWindowTest, StampsAtTheEndsOfTimeAreKept) {
+  Open({.ttl = 10s}, OnEventTime());
+  EXPECT_EQ(window().Add("s", {.id = "ann"}, EngineTime::min()), kAdded);
+  EXPECT_EQ(Find("ann")->stamp, kBeginningOfTime);
+  EXPECT_EQ(window().Add("s", {.id = "ben", .ttl = kForever}, EngineTime::max()), kAdded);
+  EXPECT_EQ(Find("ben")->stamp, kEndOfTime);
+  EXPECT_THAT(Ids(), ElementsAre("ben"));
+}
+
+// Calls that come too late, or from the wrong place.
+
+TEST_F(LiveWindowTest, AfterStopEventsAreAnsweredStopped) {
+  Open({.ttl = 10s});
+  Add("ann", 0s);
+  engine().Stop();
+  EXPECT_EQ(Add("ben", 0s), kStopped);
+  EXPECT_EQ(Touch("ann", 1s), kStopped);
+  EXPECT_EQ(ledger().events, 1u);
+  EXPECT_EQ(Count(), 1u);
+  EXPECT_EQ(Remove("ann", 1s), WindowControl::kDone);
+}
+
+TEST_F(LiveWindowTest, AfterStopTheAnswerIsStoppedWhateverTheNames) {
+  Open({.ttl = 10s});
+  engine().Stop();
+  const std::string too_long(64 * 1024 + 1, '\0');
+  EXPECT_EQ(AddTo(too_long, "ann", 0s), kStopped);
+  EXPECT_EQ(window().Touch(too_long, "ann", At(0s)), kStopped);
+  EXPECT_EQ(Touch(too_long, 0s), kStopped);
+}
+
+TEST_F(LiveWindowTest, AClosedWindowIsEmpty) {
+  Open({.ttl = 10s});
+  Add("ann", 0s);
+  window().Close();
+  EXPECT_EQ(Add("ben", 0s), kStopped);
+  EXPECT_EQ(Remove("ann", 0s), WindowControl::kClosed);
+  EXPECT_EQ(window().SetTtl("s", 1s), WindowControl::kClosed);
+  EXPECT_EQ(Count(), 0u);
+  EXPECT_THAT(Ids(), IsEmpty());
+  EXPECT_EQ(window().ledger(), WindowLedger{});
+}
+
+TEST(LiveWindowCalls, OutliveTheEngine) {
+  auto engine = Engine::Open({}).value();
+  LiveWindow<> window(*engine, "window", {.ttl = 10s});
+  window.Add("s", {.id = "ann"}, kT0);
+  engine.reset();
+  EXPECT_EQ(window.Add("s", {.id = "ann"}, kT0), kStopped);
+  EXPECT_EQ(window.Remove("s", "ann"), WindowControl::kClosed);
+  EXPECT_EQ(window.Count("s"), 0u);
+  window.Close();
+}
+
+TEST_F(LiveWindowTest, ACallFromInsideAnotherIsRefused) {
+  Open({.ttl = 10s});
+  Add("ann", 0s);
+  AnyWindow any = window().any();
+  std::vector<std::string> said;
+  any.Find("s", "ann", kBeginningOfTime, [&](const AnyLive&) {
+    EXPECT_EQ(Add("ben", 0s), kWouldDeadlock);
+    EXPECT_EQ(Touch("ann", 1s), kWouldDeadlock);
+    EXPECT_EQ(Remove("ann", 1s), WindowControl::kWouldDeadlock);
+    EXPECT_EQ(window().SetTtl("s", 1s), WindowControl::kWouldDeadlock);
+    EXPECT_EQ(window().Clear("s"), 0u);
+    said.emplace_back("seen");
+  });
+  EXPECT_THAT(said, ElementsAre("seen"));
+  EXPECT_EQ(ledger().events, 1u);
+  EXPECT_EQ(Count(), 1u);
+}
+
+}  // namespace
+}  // namespace pleat::inline v0_1
