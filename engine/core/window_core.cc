@@ -295,14 +295,26 @@ ChangeCursor WindowCore::WatchSeries(std::string_view series, AnyWindow::See see
 }
 
 ReadChanges WindowCore::Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
-                             AnyWindow::SeeChange see) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                             AnyWindow::SeeChange see) {
+  for (;;) {
+    const ReadChanges read = ReadSome(scope, cursor, max, see);
+    if (read != ReadChanges::kMore || max == 0) return read;
+  }
+}
+
+// Ends members only where the reader has nothing else to read, and no more than it may still read
+// and the log keeps. So a reader that is not behind misses nothing, however many members fall due at once.
+ReadChanges WindowCore::ReadSome(const WatchScope& scope, ChangeCursor& cursor, size_t& max,
+                                 AnyWindow::SeeChange see) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   if (closed()) return ReadChanges::kClosed;
   const PartitionRange range = RangeOf(scope);
   const bool forged = cursor.next.size() != home_count();
   if (forged) cursor.next.assign(home_count(), 0);
+  // Of one that is not complete, members are due whose ends have no number yet.
   struct Head {
     ChangeLog* log;
     uint64_t* next;
+    bool complete;
   };
   const auto later = [](const Head& a, const Head& b) {
     return b.log->order(*b.next) < a.log->order(*a.next);
@@ -315,13 +327,16 @@ ReadChanges WindowCore::Read(const WatchScope& scope, ChangeCursor& cursor, size
     uint64_t& next = cursor.next[static_cast<size_t>(i)];
     if (BookFor(home) == nullptr) continue;
     WindowBook& book = *Typed(home.book);
-    Do(home, [&](const Instant& at) {
-      size_t budget = SIZE_MAX;
-      book.CloseDue(at, budget);
+    ChangeLog& log = book.changes();
+    log.Keep();
+    const bool lost = next < log.first() || next > log.next();
+    const bool drained = !lost && log.NextOf(scope, next) == log.next();
+    const bool complete = Do(home, [&](const Instant& at) {
+      size_t budget = drained ? std::min(max, log.capacity()) : 0;
+      return book.CloseDue(at, budget);
     });
-    book.changes().Keep();
-    resync |= next < book.changes().first() || next > book.changes().next();
-    heads.push_back({&book.changes(), &next});
+    resync |= lost || next < log.first();
+    heads.push_back({&log, &next, complete});
   }
   if (resync) {
     for (const Head& head : heads) *head.next = head.log->first();
@@ -333,21 +348,28 @@ ReadChanges WindowCore::Read(const WatchScope& scope, ChangeCursor& cursor, size
     if (found < head.log->next()) *head.next = found;
     return found == head.log->next();
   };
-  std::erase_if(heads, skip);
+  // Nothing may overtake the ends that have no number yet.
+  bool waits = false;
+  std::erase_if(heads, [&](const Head& head) {
+    const bool drained = skip(head);
+    waits |= drained && !head.complete;
+    return drained;
+  });
   std::make_heap(heads.begin(), heads.end(), later);
-  while (max > 0 && !heads.empty()) {
+  while (max > 0 && !heads.empty() && !waits) {
     std::pop_heap(heads.begin(), heads.end(), later);
     Head& head = heads.back();
     see(head.log->at((*head.next)++));
     --max;
     if (skip(head)) {
+      waits = !head.complete;
       heads.pop_back();
     } else {
       std::push_heap(heads.begin(), heads.end(), later);
     }
   }
   HandOverRange(range);
-  return heads.empty() ? ReadChanges::kAll : ReadChanges::kMore;
+  return heads.empty() && !waits ? ReadChanges::kAll : ReadChanges::kMore;
 }
 
 // Listeners are told of the close under the first partition's lock, which knows them all.

@@ -57,6 +57,9 @@ class WindowCore final : public KeyedCollection<WindowBook, Collection> {
   const PayloadOps& ops() const noexcept { return ops_; }
 
  private:
+  // A part of Read(). Counts `max` down. kMore also if members are due that have not ended yet.
+  ReadChanges ReadSome(const WatchScope& scope, ChangeCursor& cursor, size_t& max,
+                       AnyWindow::SeeChange see);
   std::unique_ptr<Book> MakeBook(int partition) override;
   void TellOfClose(int partition) override;
   // Applies `change(book, series, at)` to the book of a series, at the present or as an event that

@@ -48,6 +48,8 @@ class ChangeLog {
   ChangeLog(const ChangeLog&) = delete;
   ChangeLog& operator=(const ChangeLog&) = delete;
 
+  // The most changes that are kept.
+  size_t capacity() const noexcept { return max_; }
   uint64_t first() const noexcept { return first_; }
   uint64_t next() const noexcept { return next_; }
 

@@ -1,5 +1,6 @@
 // The changes of a live window: their order, their counts, and readers that come late, stall or
 // forge.
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -93,6 +94,33 @@ TEST_F(Changes, ASnapshotAndTheChangesBehindItHaveNothingBetween) {
   EXPECT_EQ(members[0].deadline, kT0 + 30min);
   window.Add("p", {.id = "ben"}, kT0 + 1s);
   EXPECT_THAT(Read({.name = "p"}, cursor), ElementsAre("p ben added 2"));
+}
+
+TEST_F(Changes, WhoIsNotBehindMissesNothingHoweverManyEndAtOnce) {
+  // Some 50 members of each of 20 series, in four partitions that keep ten changes each.
+  for (const size_t max : {size_t{3}, size_t{1000}}) {
+    const WindowOptions options{.ttl = 30min, .max_changes = 40};
+    const EngineTime begin = std::max(engine->now(), kT0);
+    LiveWindow<> small(*engine, "small " + std::to_string(max), options);
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 1000; ++i) {
+      const std::string id = std::to_string(i);
+      small.Add(std::to_string(random() % 20), {.id = id}, begin + random() % 100 * 1s);
+    }
+    std::vector<SeriesCount> snapshot;
+    ChangeCursor cursor = small.Watch(kEverything, snapshot);
+    ASSERT_TRUE(engine->Advance(begin + 60min, 0));  // time moves, and ends nobody
+
+    std::vector<Change<NoPayload>> changes;
+    for (ReadChanges read = ReadChanges::kMore; read == ReadChanges::kMore;) {
+      const size_t before = changes.size();
+      read = small.Read(kEverything, cursor, max, changes);
+      ASSERT_NE(read, ReadChanges::kResync);
+      ASSERT_LE(changes.size(), before + max);
+    }
+    EXPECT_EQ(changes.size(), 1000u);
+    EXPECT_TRUE(std::ranges::is_sorted(changes, {}, &ChangeInfo::at));
+  }
 }
 
 TEST_F(Changes, WhoHasFallenBehindTheRingIsToldToStartOver) {
