@@ -5,6 +5,7 @@
 //     one on an empty spec, and as a document.
 //   - A spec that validates opens a folder, and one that does not is refused with the same words. The
 //     folder folds a few lines, its ledger adds up, and what it prints is JSON.
+//   - The same of the options of `pleat window` and a live window.
 #include <chrono>
 #include <map>
 #include <optional>
@@ -12,6 +13,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <pleat/json_window.h>
 
 #include "fuzz/target.h"
 #include "tests/support/plain_json.h"
@@ -124,12 +127,62 @@ void ExpectFolds(const FoldSpec& spec, std::string_view document) {
   }
 }
 
+// All that comes out of a window for kLines.
+std::string LinesOfWindow(pleat::Engine& engine, pleat::JsonWindow& window, bool on_arrival) {
+  std::string out;
+  const auto append = [&out](std::string_view lines) { out += lines; };
+  window.WatchChanges();
+  pleat::EngineTime arrival = pleat::FromUnix(1'704'067'200s);
+  for (const char* line : kLines) {
+    const PaddedText padded(line);
+    window.AddLine(padded.view(), arrival);
+    FUZZ_EXPECT(window.ledger().Balances(), line);
+    arrival += 2s;
+    if (on_arrival) engine.Advance(arrival);
+    FUZZ_EXPECT(window.TakeChanges(/*refreshes=*/true, append).ok(), line);
+  }
+  window.WriteCounts(engine.now(), {.top = 2, .within = {{"5s", 5s}}}, append);
+  window.WriteLive(append);
+  return out;
+}
+
+// The document as options of a window.
+void ExpectWindow(std::string_view document) {
+  pleat::WindowSpec spec;
+  const absl::Status set =
+      pleat::ForEachOption(document, [&](std::string_view name, std::string_view text) {
+        return pleat::SetOption(spec, name, text);
+      });
+  if (!set.ok()) return;
+  pleat::WindowSpec again;
+  for (const auto& [name, text] : pleat::OptionsOf(spec)) {
+    FUZZ_EXPECT(pleat::SetOption(again, name, text).ok(), name + "=" + text);
+  }
+  FUZZ_EXPECT(pleat::OptionsOf(again) == pleat::OptionsOf(spec), document);
+
+  const absl::Status valid = pleat::Validate(spec);
+  if (!valid.ok()) return ExpectRefusal(valid, document);
+  pleat::EngineOptions options = pleat::EngineOptionsFor(spec.event);
+  options.internals.hash_key = {1, 2};
+  const auto engine = pleat::Engine::Open(options);
+  FUZZ_EXPECT(engine.ok(), MessageOf(engine.status()));
+  const auto window = pleat::JsonWindow::Open(**engine, "lines", spec);
+  FUZZ_EXPECT(window.ok(), MessageOf(window.status()));
+  const std::string out = LinesOfWindow(**engine, **window, spec.event.time.empty());
+  for (const std::string_view line : LinesOf(out)) {
+    const std::optional<pleat::PlainJson> plain = pleat::ParsePlainJson(line);
+    FUZZ_EXPECT(plain && plain->kind == pleat::PlainJson::Kind::kObject, line);
+    FUZZ_EXPECT_SAME(pleat::WritePlainJson(*plain), line, document);
+  }
+}
+
 }  // namespace
 }  // namespace pleat_fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pleat_fuzz;
   const std::string_view document = TextOf(data, size);
+  ExpectWindow(document);
   const absl::StatusOr<FoldSpec> spec = pleat::ParseFoldSpec(document);
   ExpectSameOptionByOption(spec, document);
   if (!spec.ok()) {

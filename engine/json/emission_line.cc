@@ -1,28 +1,13 @@
 #include "engine/json/emission_line.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 
+#include "engine/json/joined_scalars.h"
+
 namespace pleat::inline v0_1 {
 namespace {
-
-// Takes the first of some scalars joined by commas, and the comma behind it.
-std::string_view TakeScalar(std::string_view& joined) {
-  size_t end = 0;
-  if (joined.starts_with('"')) {
-    for (end = 1; joined[end] != '"'; ++end) {
-      if (joined[end] == '\\') ++end;
-    }
-    ++end;
-  } else {
-    end = std::min(joined.find(','), joined.size());
-  }
-  const std::string_view scalar = joined.substr(0, end);
-  joined.remove_prefix(std::min(end + 1, joined.size()));
-  return scalar;
-}
 
 // A buffer that is filled from the front; the caller knows that it is large enough.
 struct Cursor {
@@ -87,20 +72,12 @@ void EmissionPrinter::AppendLine(std::string_view key, const GroupInfo& info, co
                                  EngineTime closed, std::string_view reason, MoreMeta more,
                                  LineWriter& out) {
   out.Put('{');
-  AppendKey(key, out);
+  AppendScalars(plan_.key_labels, key, out);
   caveats_.saturated.clear();
   caveats_.cut.clear();
   plan_.AppendMerges(state, out, caveats_);
   if (plan_.meta) AppendMeta(info, closed, reason, more, out);
   out.Put("}\n");
-}
-
-void EmissionPrinter::AppendKey(std::string_view key, LineWriter& out) const {
-  for (const std::string& label : plan_.key_labels) {
-    if (&label != &plan_.key_labels.front()) out.Put(',');
-    out.Put(label);
-    out.Put(plan_.key_labels.size() == 1 ? key : TakeScalar(key));
-  }
 }
 
 // "_fold":{"count":4,"first":T,"last":T,"closed":T,"reason":"quiet"}

@@ -32,7 +32,6 @@ class EmissionPrinter {
 
   void AppendLine(std::string_view key, const GroupInfo& info, const void* state, EngineTime closed,
                   std::string_view reason, MoreMeta more, LineWriter& out);
-  void AppendKey(std::string_view key, LineWriter& out) const;
   void AppendMeta(const GroupInfo& info, EngineTime closed, std::string_view reason, MoreMeta more,
                   LineWriter& out);
 

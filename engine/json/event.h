@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include <pleat/any_folder.h>
@@ -38,6 +39,13 @@ struct EventValue {
   uint32_t bytes = 0;        // kPiece: of the text, unescaped
   std::string_view text;     // kText, kNumber, kPiece, kLine, and an only element
   Number number;             // kNumber
+};
+
+// What an event says about the member of a series that it is about, for a collection of members.
+struct MemberMarks {
+  std::string_view id;  // its scalars, joined as those of a key
+  Duration ttl{0};      // of its own; 0: none
+  std::optional<uint64_t> version;
 };
 
 // The part of an event that a collection folds.

@@ -68,6 +68,7 @@ struct EventBatch {
   std::vector<EventValue> values;          // of all events, as many for each
   std::vector<std::string_view> elements;  // of all values
   std::vector<EventMarks> marks;           // of all events, or of none
+  std::vector<MemberMarks> members;        // of all events, or of none
   TextArena texts;
 
   void Clear() noexcept {
@@ -75,6 +76,7 @@ struct EventBatch {
     values.clear();
     elements.clear();
     marks.clear();
+    members.clear();
     texts.Clear();
   }
 
@@ -87,6 +89,7 @@ struct EventBatch {
     const size_t wanted = values_an_event();
     PLEAT_DCHECK(values.size() == wanted * events.size());
     PLEAT_DCHECK(marks.empty() || marks.size() == events.size());
+    PLEAT_DCHECK(members.empty() || members.size() == events.size());
     for (size_t i = 0; i < events.size(); ++i) {
       events[i].event.values = values.data() + i * wanted;
       events[i].event.elements = elements.data();

@@ -46,9 +46,26 @@ void EventPlan::AddMarks(const MarkSpec& marks) {
       !start_when.empty() || !end_when.empty() || quiet_slot != PathTree::kNone || key_class || id;
 }
 
+void EventPlan::AddMember(const MemberSpec& spec) {
+  for (const KeyField& field : spec.id) member.push_back(AddScalar("member", field.path));
+  if (!spec.ttl_path.empty()) ttl_slot = AddPath("ttl-path", spec.ttl_path);
+  if (!spec.version.empty()) version_slot = AddPath("version", spec.version);
+  cancel_when = ConditionPlan(
+      spec.remove_when, [&](const std::string& path) { return AddPath("remove-when", path); });
+  has_control = !cancel_when.empty();
+}
+
 void EventPlan::AddValue(std::string_view option, const std::string& path, ValueForm form) {
   if (form == ValueForm::kIdentities) identity_keys = {RandomHashKey(), RandomHashKey()};
   values.push_back({form, AddPath(option, path)});
+}
+
+std::vector<OptionPath> EventPlan::Absent(const UnseenPaths& unseen) const {
+  std::vector<OptionPath> absent;
+  for (const AskedPath& each : asked) {
+    if (unseen.any_line() && unseen.Has(each.slot)) absent.push_back(each.path);
+  }
+  return absent;
 }
 
 int EventPlan::AddPath(std::string_view option, const std::string& path) {

@@ -14,11 +14,13 @@
 
 #include <pleat/json_lines.h>
 #include <pleat/json_spec.h>
+#include <pleat/json_window.h>
 
 #include "engine/base/hash.h"
 #include "engine/json/condition.h"
 #include "engine/json/event.h"
 #include "engine/json/path.h"
+#include "engine/json/unseen_paths.h"
 
 namespace pleat::inline v0_1 {
 
@@ -43,11 +45,18 @@ struct EventPlan {
 
   void AddMarks(const MarkSpec& marks);
 
+  // Every event is about a member of the series that its key names.
+  void AddMember(const MemberSpec& member);
+
   // Each event gets one more value, behind those added before. `option` is what asks for the path.
   void AddValue(std::string_view option, const std::string& path, ValueForm form);
 
   // The same for a form without a path.
   void AddValue(ValueForm form) { values.push_back({form}); }
+
+  // The paths that led to no member in any line so far. There are none as long as no line was an
+  // object.
+  std::vector<OptionPath> Absent(const UnseenPaths& unseen) const;
 
   PathTree paths;
   std::vector<AskedPath> asked;  // all paths, each with the option that asks for it
@@ -65,9 +74,13 @@ struct EventPlan {
   ConditionPlan start_when;  // the places of all conditions are slots
   ConditionPlan end_when;
 
-  bool has_control = false;  // some event may flush or cancel
+  std::vector<ScalarMember> member;    // the parts of the id of a member; empty: there are none
+  int ttl_slot = PathTree::kNone;      // of a TTL of the member's own
+  int version_slot = PathTree::kNone;  // of its version
+
+  bool has_control = false;  // some event may flush, cancel or remove
   ConditionPlan flush_when;
-  ConditionPlan cancel_when;
+  ConditionPlan cancel_when;  // or remove
 
   std::vector<WantedValue> values;
   std::set<std::string, std::less<>> taken_names;  // quoted; kMembers leaves these members out

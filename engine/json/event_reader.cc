@@ -1,6 +1,7 @@
 #include "engine/json/event_reader.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <pleat/json_text.h>
 #include <pleat/partition.h>
@@ -72,17 +73,25 @@ EventReader::Kind EventReader::ReadNext(std::string_view line, EventBatch& batch
 EventReader::Kind EventReader::ReadEvent(EventBatch& batch) {
   unseen_.Note(scanner_);
   std::string_view key;
-  if (!ReadKey(batch, key)) return Kind::kBad;
+  if (!ReadScalars(plan_.keys, bad_line::kKeyTooLong, batch, key)) return Kind::kBad;
+  const bool has_member = !plan_.member.empty();
+  MemberMarks member;
+  if (has_member && !ReadScalars(plan_.member, bad_line::kMemberTooLong, batch, member.id)) {
+    return Kind::kBad;
+  }
   EngineTime at{};
   if (Kind verdict = ReadTime(batch, at); verdict != Kind::kEvent) return verdict;
   if (plan_.has_control && IsControl(batch)) {
     control_.key = key;
     control_.at = at;
+    control_.member = member.id;
     return Kind::kControl;
   }
   EventMarks marks;
   if (plan_.has_marks && !ReadMarks(batch, marks)) return Kind::kBad;
   if (plan_.has_marks) batch.marks.push_back(marks);
+  if (has_member && !ReadMember(batch, member)) return Kind::kBad;
+  if (has_member) batch.members.push_back(member);
   const uint32_t mismatched = ValueReader(plan_, scanner_, line_, batch).Read();
   const auto line_bytes = static_cast<uint32_t>(line_.size());
   batch.events.push_back({key, at, {at, nullptr, nullptr, mismatched, line_bytes, nullptr}});
@@ -95,25 +104,27 @@ bool EventReader::CheckScalar(const EventPlan::ScalarMember& member) {
   return Bad(value.present() ? member.container : member.absent), false;
 }
 
-bool EventReader::ReadKey(EventBatch& batch, std::string_view& key) {
-  if (!std::ranges::all_of(plan_.keys, [&](const auto& field) { return CheckScalar(field); })) {
+// A key, or the id of a member. Too long a one is bad because of `too_long`.
+bool EventReader::ReadScalars(const Scalars& fields, std::string_view too_long, EventBatch& batch,
+                              std::string_view& joined) {
+  if (!std::ranges::all_of(fields, [&](const auto& field) { return CheckScalar(field); })) {
     return false;
   }
-  if (plan_.keys.size() == 1) {
-    key = Canonical(scanner_.value(plan_.keys.front().slot), batch);
+  if (fields.size() == 1) {
+    joined = Canonical(scanner_.value(fields.front().slot), batch);
   } else {
-    key = JoinKeys(batch);
+    joined = Join(fields, batch);
   }
-  return key.size() <= kKeyBytesMax || (Bad(bad_line::kKeyTooLong), false);
+  return joined.size() <= kKeyBytesMax || (Bad(too_long), false);
 }
 
-std::string_view EventReader::JoinKeys(EventBatch& batch) {
+std::string_view EventReader::Join(const Scalars& fields, EventBatch& batch) {
   size_t bytes = 0;
-  for (const EventPlan::ScalarMember& field : plan_.keys)
+  for (const EventPlan::ScalarMember& field : fields)
     bytes += scanner_.value(field.slot).text.size() + 1;
   char* to = batch.texts.Reserve(bytes);
-  for (const EventPlan::ScalarMember& field : plan_.keys) {
-    if (&field != &plan_.keys.front()) *to++ = ',';
+  for (const EventPlan::ScalarMember& field : fields) {
+    if (&field != &fields.front()) *to++ = ',';
     to = WriteCanonical(scanner_.value(field.slot).text, to);
   }
   return batch.texts.Take(to);
@@ -185,7 +196,9 @@ bool EventReader::Holds(const ConditionPlan& condition, EventBatch& batch) const
 bool EventReader::ReadMarks(EventBatch& batch, EventMarks& marks) {
   marks.starts = Holds(plan_.start_when, batch);
   marks.ends = Holds(plan_.end_when, batch);
-  if (plan_.quiet_slot != PathTree::kNone && !ReadQuietPeriod(batch, marks)) return false;
+  if (!ReadDuration(plan_.quiet_slot, bad_line::kQuietPeriod, batch, marks.quiet_period)) {
+    return false;
+  }
   if (plan_.key_class && !ReadClass(batch, marks)) return false;
   return !plan_.id || ReadId(batch, marks);
 }
@@ -199,15 +212,34 @@ bool EventReader::ReadId(EventBatch& batch, EventMarks& marks) {
   return true;
 }
 
-bool EventReader::ReadQuietPeriod(EventBatch& batch, EventMarks& marks) {
-  const Value& value = scanner_.value(plan_.quiet_slot);
+// A duration above zero, which may be absent.
+bool EventReader::ReadDuration(int slot, std::string_view wrong, EventBatch& batch, Duration& out) {
+  if (slot == PathTree::kNone) return true;
+  const Value& value = scanner_.value(slot);
   if (!value.present()) return true;
   if (value.kind == Value::Kind::kString) {
     const std::string_view text = Canonical(value, batch);
-    const absl::StatusOr<Duration> period = ParseDuration(text.substr(1, text.size() - 2));
-    if (period.ok()) marks.quiet_period = *period;
+    const absl::StatusOr<Duration> duration = ParseDuration(text.substr(1, text.size() - 2));
+    if (duration.ok()) out = *duration;
   }
-  return marks.quiet_period > Duration(0) || (Bad(bad_line::kQuietPeriod), false);
+  return out > Duration(0) || (Bad(wrong), false);
+}
+
+bool EventReader::ReadMember(EventBatch& batch, MemberMarks& member) {
+  return ReadDuration(plan_.ttl_slot, bad_line::kTtl, batch, member.ttl) && ReadVersion(member);
+}
+
+// A whole number of 64 bits, which may be absent.
+bool EventReader::ReadVersion(MemberMarks& member) {
+  if (plan_.version_slot == PathTree::kNone) return true;
+  const Value& value = scanner_.value(plan_.version_slot);
+  if (!value.present()) return true;
+  uint64_t version = 0;
+  const char* const end = value.text.data() + value.text.size();
+  const auto [stop, error] = std::from_chars(value.text.data(), end, version);
+  if (error != std::errc() || stop != end) return Bad(bad_line::kVersion), false;
+  member.version = version;
+  return true;
 }
 
 // Two classes of one number would only learn together, which does no harm.

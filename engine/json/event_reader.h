@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <pleat/json_lines.h>
 
@@ -19,11 +20,13 @@
 
 namespace pleat::inline v0_1 {
 
-// An event that flushes or cancels the group of its key and is not folded.
+// An event that flushes or cancels the group of its key, or removes a member, and is no event of
+// either itself.
 struct ControlEvent {
   std::string_view key;
   EngineTime at;
-  bool cancels = false;  // else it flushes
+  bool cancels = false;     // or removes; else it flushes
+  std::string_view member;  // its id, if there are members
 };
 
 class EventReader {
@@ -44,7 +47,7 @@ class EventReader {
   bool Index(std::string_view text) { return scanner_.Index(text); }
   Kind ReadNext(std::string_view line, EventBatch& batch);
 
-  // After kControl. Its key stays as long as those in the batch.
+  // After kControl. Its texts stay as long as those in the batch.
   const ControlEvent& control() const noexcept { return control_; }
 
   // Why the line is bad, or has no unit. After kBad and kNoUnit, until the next line.
@@ -54,20 +57,25 @@ class EventReader {
   const UnseenPaths& unseen() const noexcept { return unseen_; }
 
  private:
+  using Scalars = std::vector<EventPlan::ScalarMember>;
+
   Kind Bad(std::string_view reason) noexcept;
   Kind ReadEvent(EventBatch& batch);
   bool CheckScalar(const EventPlan::ScalarMember& member);
-  bool ReadKey(EventBatch& batch, std::string_view& key);
-  std::string_view JoinKeys(EventBatch& batch);
+  bool ReadScalars(const Scalars& fields, std::string_view too_long, EventBatch& batch,
+                   std::string_view& joined);
+  std::string_view Join(const Scalars& fields, EventBatch& batch);
   Kind ReadTime(EventBatch& batch, EngineTime& at);
   Kind ReadTimeNumber(const Value& value, EngineTime& at);
   Kind BadTime(std::string_view value, std::string_view why);
   bool IsControl(EventBatch& batch);
   bool ReadMarks(EventBatch& batch, EventMarks& marks);
   bool Holds(const ConditionPlan& condition, EventBatch& batch) const;
-  bool ReadQuietPeriod(EventBatch& batch, EventMarks& marks);
+  bool ReadDuration(int slot, std::string_view wrong, EventBatch& batch, Duration& out);
   bool ReadClass(EventBatch& batch, EventMarks& marks);
   bool ReadId(EventBatch& batch, EventMarks& marks);
+  bool ReadMember(EventBatch& batch, MemberMarks& member);
+  bool ReadVersion(MemberMarks& member);
 
   const EventPlan& plan_;
   Scanner scanner_;

@@ -115,7 +115,7 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   }
   StampCounts stamps() const noexcept { return stamps_.counts(); }
   void StartInput() noexcept { stamps_.StartInput(); }
-  std::vector<OptionPath> absent_paths() const;
+  std::vector<OptionPath> absent_paths() const { return plan_.events.Absent(unseen_); }
   AnyFolder& folder() noexcept { return folder_; }
   const AnyFolder& folder() const noexcept { return folder_; }
 
@@ -224,32 +224,18 @@ void JsonFolder::Impl::FoldLines(std::string_view text, EngineTime arrival,
 size_t JsonFolder::Impl::Fold(ReadLines& lines, size_t max, EngineTime arrival,
                               OnUnusualLine on_unusual) {
   unseen_.Note(lines.unseen());
-  const size_t begin = lines.next_line;
-  const size_t end = begin + std::min(max, lines.lines() - begin);
-  const auto& sources = lines.sources();
-  const auto& no_events = lines.no_events();
-  const auto before = [](const ReadLines::Line& line, size_t index) { return line.index < index; };
-  for (bool go_on = true; go_on && lines.next_line < end;) {
-    const bool interrupted =
-        lines.next_no_event < no_events.size() && no_events[lines.next_no_event].line.index < end;
-    const size_t stop = interrupted ? no_events[lines.next_no_event].line.index : end;
-    const auto first = sources.begin() + static_cast<std::ptrdiff_t>(lines.next_event);
-    const auto last = std::lower_bound(first, sources.end(), stop, before);
-    const auto events_end = static_cast<size_t>(last - sources.begin());
-    Stamp(std::span(lines.batch().events).subspan(lines.next_event, events_end - lines.next_event),
-          arrival);
-    go_on = FoldEvents(lines, events_end, on_unusual);
-    if (!go_on) break;
-    lines.next_line = stop;
-    if (!interrupted) break;
-    const ReadLines::NoEvent& other = no_events[lines.next_no_event++];
-    ++lines.next_line;
+  const auto fold_events = [&](size_t end) {
+    const std::span events(lines.batch().events);
+    Stamp(events.subspan(lines.next_event, end - lines.next_event), arrival);
+    return FoldEvents(lines, end, on_unusual);
+  };
+  const auto take_other = [&](const ReadLines::NoEvent& other) {
     LineResult result = other.result;
     if (result.kind == LineResult::Kind::kBad) bad_.Add(1);
     if (result.kind == LineResult::Kind::kControl) result = Obey(other.control, arrival);
-    go_on = on_unusual({other.line.index, other.line.text(), result});
-  }
-  return lines.next_line - begin;
+    return on_unusual({other.line.index, other.line.text(), result});
+  };
+  return lines.Take(max, fold_events, take_other);
 }
 
 // How many of `events` to fold at once. Where the engine may find one bad, no later one may be
@@ -271,8 +257,7 @@ bool JsonFolder::Impl::FoldEvents(ReadLines& lines, size_t end, OnUnusualLine on
     const size_t behind = first + batch.size();
     lines.Fetch(behind, std::min(batch.size(), events.size() - behind));
     const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<LineEvent>(batch), outcomes_);
-    lines.next_event += batch.size();
-    lines.next_line = lines.sources()[lines.next_event - 1].index + 1;
+    lines.TakenUpTo(behind);
     if (counts.opened + counts.folded == batch.size()) {
       events_.Add(batch.size());
       uint64_t mismatched = 0;
@@ -293,14 +278,6 @@ bool JsonFolder::Impl::FoldEvents(ReadLines& lines, size_t end, OnUnusualLine on
     }
   }
   return true;
-}
-
-std::vector<OptionPath> JsonFolder::Impl::absent_paths() const {
-  std::vector<OptionPath> absent;
-  for (const EventPlan::AskedPath& each : plan_.events.asked) {
-    if (unseen_.any_line() && unseen_.Has(each.slot)) absent.push_back(each.path);
-  }
-  return absent;
 }
 
 size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write) {

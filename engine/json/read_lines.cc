@@ -48,6 +48,27 @@ void ReadLines::Read(std::string_view text) {
   PLEAT_DCHECK(sources_.size() == batch_.events.size());
 }
 
+size_t ReadLines::Take(size_t max, absl::FunctionRef<bool(size_t end)> take_events,
+                       absl::FunctionRef<bool(const NoEvent& other)> take_other) {
+  const size_t begin = next_line;
+  const size_t end = begin + std::min(max, lines_ - begin);
+  const auto before = [](const Line& line, size_t index) { return line.index < index; };
+  for (bool go_on = true; go_on && next_line < end;) {
+    const bool interrupted =
+        next_no_event < no_events_.size() && no_events_[next_no_event].line.index < end;
+    const size_t stop = interrupted ? no_events_[next_no_event].line.index : end;
+    const auto first = sources_.begin() + static_cast<std::ptrdiff_t>(next_event);
+    const auto last = std::lower_bound(first, sources_.end(), stop, before);
+    go_on = take_events(static_cast<size_t>(last - sources_.begin()));
+    if (!go_on) break;
+    next_line = stop;
+    if (!interrupted) break;
+    ++next_line;
+    go_on = take_other(no_events_[next_no_event++]);
+  }
+  return next_line - begin;
+}
+
 void ReadLines::Fetch(size_t first, size_t count) const noexcept {
   if (count == 0) return;
   PLEAT_DCHECK(first + count <= sources_.size());

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <absl/functional/function_ref.h>
 #include <pleat/json_lines.h>
 
 #include "engine/json/event_batch.h"
@@ -47,6 +48,19 @@ class alignas(64) ReadLines {
 
   // The paths that led to no member in any text read so far.
   const UnseenPaths& unseen() const noexcept { return reader_.unseen(); }
+
+  // Walks over up to `max` lines that nobody has taken yet, in order. `take_events(end)` takes the
+  // events before `end`, and notes in next_event and next_line how far it has come; `take_other`
+  // takes a line that is no event. Each returns whether to go on. Returns how many lines were
+  // taken.
+  size_t Take(size_t max, absl::FunctionRef<bool(size_t end)> take_events,
+              absl::FunctionRef<bool(const NoEvent& other)> take_other);
+
+  // Notes that the events before `end` were taken.
+  void TakenUpTo(size_t end) noexcept {
+    next_event = end;
+    next_line = sources_[end - 1].index + 1;
+  }
 
   // Prefetches all memory that the fold of some events will read. If another thread has read the
   // lines, that memory is in another processor's cache; misses line by line would cost more than

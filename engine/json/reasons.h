@@ -37,6 +37,10 @@ inline constexpr std::string_view kTwice = " appears twice";  // member "a" appe
 inline constexpr std::string_view kKeyAbsent = " is missing";  // key "a" is missing
 inline constexpr std::string_view kKeyContainer = " is an object or an array";
 inline constexpr std::string_view kKeyTooLong = "key longer than 64 KiB";
+inline constexpr std::string_view kMemberTooLong = "member longer than 64 KiB";
+inline constexpr std::string_view kTtl =
+    "TTL is not a duration above zero, as text, such as \"90s\"";
+inline constexpr std::string_view kVersion = "version is not a whole number of 64 bits";
 inline constexpr std::string_view kTimeType =
     " is neither text nor a number";  // event time true is
 inline constexpr std::string_view kTimeText = " is not RFC 3339";

@@ -1,4 +1,6 @@
 // Whether a spec is complete and consistent. The first error is reported, in a fixed order.
+#include "engine/json/spec_check.h"
+
 #include <initializer_list>
 #include <set>
 #include <string>
@@ -14,14 +16,6 @@
 #include "engine/json/utf8.h"
 
 namespace pleat::inline v0_1 {
-namespace {
-
-using bad_line::Quoted;
-
-struct NamedDuration {
-  std::string_view option;
-  Duration value;
-};
 
 absl::Status CheckNotNegative(std::initializer_list<NamedDuration> durations) {
   for (const auto& [option, value] : durations) {
@@ -37,17 +31,11 @@ absl::Status CheckAboveZero(std::initializer_list<NamedDuration> durations) {
   return absl::OkStatus();
 }
 
-struct NamedPath {
-  std::string_view option;
-  std::string_view path;
-};
-
 absl::Status CheckPathOf(NamedPath path) {
   absl::Status status = CheckPath(path.path);
   return status.ok() ? status : OptionError(path.option, status);
 }
 
-// Of those that are given.
 absl::Status CheckPathsOf(std::initializer_list<NamedPath> paths) {
   for (const NamedPath& each : paths) {
     if (each.path.empty()) continue;
@@ -55,6 +43,10 @@ absl::Status CheckPathsOf(std::initializer_list<NamedPath> paths) {
   }
   return absl::OkStatus();
 }
+
+namespace {
+
+using bad_line::Quoted;
 
 // The names of output members: which are in use.
 class OutputNames {

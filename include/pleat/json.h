@@ -33,22 +33,6 @@
 
 namespace pleat::inline v0_1 {
 
-// The stamps of the events that LineCounts counts, in the order in which they came.
-struct StampCounts {
-  // The oldest and the newest of all. There are none if the newest is the earlier one.
-  EngineTime oldest = kEndOfTime;
-  EngineTime newest = kBeginningOfTime;
-
-  // Events older than one before them, and the furthest distance between the two.
-  uint64_t out_of_order = 0;
-  Duration most_behind{0};
-
-  // Those among them for which the newest one before was of an earlier input; see StartInput().
-  uint64_t behind_input = 0;
-
-  friend bool operator==(const StampCounts&, const StampCounts&) = default;
-};
-
 // Thread safety: the calls that fold from one thread at a time; Pop and the rest from any.
 // Ownership: borrows the engine, which must outlive it and keeps what was not popped.
 class PLEAT_EXPORT JsonFolder {

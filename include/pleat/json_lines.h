@@ -24,6 +24,7 @@
 #include <pleat/json_text.h>
 #include <pleat/outcome.h>
 #include <pleat/time.h>
+#include <pleat/window_options.h>
 
 namespace pleat::inline v0_1 {
 
@@ -110,8 +111,9 @@ struct LineResult {
     kBlank,  // only white space; not counted
     kEvent,  // a usable event; see `fold`
     kBad,    // not a usable event; `reason` says why; nothing changed
-    // The line flushed or cancelled the group of its key, if one was open, and was not folded. On
-    // arrival time it did so at the engine's time, whatever `arrival`.
+    // The line flushed or cancelled the group of its key, if one was open, or removed a member, if
+    // it was live, and was no event itself. On arrival time a group is flushed or cancelled at the
+    // engine's time, whatever `arrival`.
     kControl,
     // The event time is a number, and the spec states no unit: stop reading. `reason` says which
     // unit the number looks like.
@@ -119,7 +121,8 @@ struct LineResult {
   };
   Kind kind = Kind::kBlank;
   FoldOutcome fold = FoldOutcome::kOpened;  // for kEvent: never kFuture, which is a bad line
-  std::string_view reason;  // also of a kConflict; static, or valid until the next line is folded
+  std::string_view reason;  // also of a conflict; static, or valid until the next line is folded
+  WindowOutcome window = WindowOutcome::kAdded;  // of a live window, in place of `fold`
 };
 
 // Counts of lines. lines = events + bad. The ledger of a collection counts groups.
@@ -131,6 +134,22 @@ struct LineCounts {
   uint64_t control = 0;     // events that flushed or cancelled
 
   friend bool operator==(const LineCounts&, const LineCounts&) = default;
+};
+
+// The stamps of the events that LineCounts counts, in the order in which they came.
+struct StampCounts {
+  // The oldest and the newest of all. There are none if the newest is the earlier one.
+  EngineTime oldest = kEndOfTime;
+  EngineTime newest = kBeginningOfTime;
+
+  // Events older than one before them, and the furthest distance between the two.
+  uint64_t out_of_order = 0;
+  Duration most_behind{0};
+
+  // Those among them for which the newest one before was of an earlier input; see StartInput().
+  uint64_t behind_input = 0;
+
+  friend bool operator==(const StampCounts&, const StampCounts&) = default;
 };
 
 // A line that is neither blank nor an event that was simply folded.

@@ -1,0 +1,34 @@
+#include "engine/json/joined_scalars.h"
+
+#include <algorithm>
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// Takes the first of some scalars joined by commas, and the comma behind it.
+std::string_view TakeScalar(std::string_view& joined) {
+  size_t end = 0;
+  if (joined.starts_with('"')) {
+    for (end = 1; joined[end] != '"'; ++end) {
+      if (joined[end] == '\\') ++end;
+    }
+    ++end;
+  } else {
+    end = std::min(joined.find(','), joined.size());
+  }
+  const std::string_view scalar = joined.substr(0, end);
+  joined.remove_prefix(std::min(end + 1, joined.size()));
+  return scalar;
+}
+
+}  // namespace
+
+void AppendScalars(std::span<const std::string> labels, std::string_view joined, LineWriter& out) {
+  for (const std::string& label : labels) {
+    if (&label != &labels.front()) out.Put(',');
+    out.Put(label);
+    out.Put(labels.size() == 1 ? joined : TakeScalar(joined));
+  }
+}
+
+}  // namespace pleat::inline v0_1

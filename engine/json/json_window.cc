@@ -1,0 +1,389 @@
+// JsonWindow: read lines become events of a live window, a few at a time.
+//
+// On event time a batch ends before an event that moves the engine's time to the instant at which
+// on_time wants to look around. So a batch never passes such an instant, and between two of them
+// events go in together.
+#include <pleat/json_window.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pleat/any_window.h>
+
+#include "engine/json/counter.h"
+#include "engine/json/event_plan.h"
+#include "engine/json/event_reader.h"
+#include "engine/json/line_writer.h"
+#include "engine/json/payload_text.h"
+#include "engine/json/read_lines.h"
+#include "engine/json/reasons.h"
+#include "engine/json/stamp_order.h"
+#include "engine/json/window_line.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// How many events are added by one call to the engine.
+constexpr size_t kAddedAtOnce = 256;
+
+// How much is printed before it is handed on.
+constexpr size_t kPrintedAtOnce = 64 * 1024;
+
+// How many changes are taken by one call.
+constexpr size_t kChangesAtOnce = 1024;
+constexpr WatchScope kAllSeries{.name = {}, .is_prefix = true};
+
+// How many members of a series are listed by one call.
+constexpr size_t kListedAtOnce = 256;
+
+EventPlan PlanOf(const WindowSpec& spec) {
+  EventPlan plan(spec.event);
+  plan.AddMember(spec.member);
+  if (!spec.payload.empty()) plan.AddValue("payload", spec.payload, ValueForm::kText);
+  return plan;
+}
+
+// Whether a person might want to know.
+bool IsUnusual(const LineResult& result) noexcept {
+  if (result.kind != LineResult::Kind::kEvent) return true;
+  switch (result.window) {
+    case WindowOutcome::kLate:
+    case WindowOutcome::kConflict:
+    case WindowOutcome::kFull:
+    case WindowOutcome::kOverLimit:
+    case WindowOutcome::kStopped: return true;
+    default: return false;
+  }
+}
+
+// Hands lines on if there are enough of them.
+void HandOnMuch(LineWriter& lines, JsonWindow::WriteLines write) {
+  if (lines.text().size() < kPrintedAtOnce) return;
+  write(lines.text());
+  lines.Clear();
+}
+
+void HandOnRest(const LineWriter& lines, JsonWindow::WriteLines write) {
+  if (!lines.text().empty()) write(lines.text());
+}
+
+struct CountedSeries {
+  std::string name;
+  size_t count;
+};
+
+}  // namespace
+
+class [[gnu::visibility("hidden")]] JsonWindow::Impl {
+ public:
+  Impl(Engine& engine, const AnyWindow& window, const WindowSpec& spec)
+      : engine_(engine),
+        window_(window),
+        spec_(spec),
+        future_limit_(spec.event.future_limit),
+        plan_(PlanOf(spec)),
+        changes_printer_(spec),
+        reader_(plan_),
+        unseen_(reader_.unseen()) {}
+
+  LineResult AddLine(std::string_view line, EngineTime arrival);
+  size_t Add(ReadLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
+  void SetOnTime(OnTime on_time) { on_time_ = std::move(on_time); }
+  void StartInput() noexcept { stamps_.StartInput(); }
+
+  void WatchChanges() noexcept;
+  absl::Status TakeChanges(bool refreshes, WriteLines write);
+  void WriteCounts(EngineTime at, const CountSpec& counts, WriteLines write) const;
+  void WriteLive(WriteLines write) const;
+
+  LineCounts counts() const noexcept {
+    return {.lines = events_.value() + bad_.value(),
+            .events = events_.value(),
+            .bad = bad_.value(),
+            .mismatched = 0,
+            .control = control_.value()};
+  }
+  StampCounts stamps() const noexcept { return stamps_.counts(); }
+  std::vector<OptionPath> absent_paths() const { return plan_.Absent(unseen_); }
+  const EventPlan& plan() const noexcept { return plan_; }
+  const AnyWindow& window() const noexcept { return window_; }
+
+ private:
+  bool on_event_time() const noexcept { return plan_.time_slot != PathTree::kNone; }
+  LineResult Bad(std::string_view reason) noexcept {
+    bad_.Add(1);
+    return {LineResult::Kind::kBad, {}, reason, {}};
+  }
+
+  bool AddEvents(ReadLines& lines, size_t end, EngineTime arrival, OnUnusualLine on_unusual);
+  size_t BatchSize(const EventBatch& events, size_t first, size_t end);
+  void Collect(const EventBatch& events, size_t first, size_t size, EngineTime arrival);
+  void Reach(EngineTime at);
+  EngineTime TimeAfter(EngineTime at) const noexcept {
+    return SaturatingSub(at, spec_.event.lateness);
+  }
+  LineResult Count(WindowOutcome outcome, const KeyedEvent<MemberEvent>& event);
+  std::string_view ConflictOf(const KeyedEvent<MemberEvent>& event);
+  LineResult Obey(const ControlEvent& control, EngineTime arrival);
+
+  std::vector<CountedSeries> SeriesAt(EngineTime at, size_t top) const;
+
+  Engine& engine_;
+  AnyWindow window_;
+  const WindowSpec spec_;
+  const Duration future_limit_;
+  const EventPlan plan_;
+  WindowPrinter changes_printer_;
+  OnTime on_time_;
+  EngineTime halt_ = kBeginningOfTime;  // on_time_ is called before time comes here
+
+  EventReader reader_;  // of AddLine(),
+  EventBatch event_;    // which has one event
+  std::vector<KeyedEvent<MemberEvent>> batch_;
+  std::array<WindowOutcome, kAddedAtOnce> outcomes_;
+  ChangeCursor changes_;  // those that were taken
+  std::string conflict_;  // the reason of the latest
+  Counter events_;
+  Counter bad_;
+  Counter control_;
+  StampOrder stamps_;
+  UnseenPaths unseen_;  // of all lines added so far
+};
+
+LineResult JsonWindow::Impl::AddLine(std::string_view line, EngineTime arrival) {
+  event_.Clear();
+  const LineResult::Kind kind = reader_.Read(line, event_);
+  unseen_.Note(reader_.unseen());
+  switch (kind) {
+    case LineResult::Kind::kBlank: return {};
+    case LineResult::Kind::kBad: return Bad(reader_.reason());
+    case LineResult::Kind::kControl: return Obey(reader_.control(), arrival);
+    case LineResult::Kind::kNoUnit: return {kind, {}, reader_.reason(), {}};
+    case LineResult::Kind::kEvent: break;
+  }
+  Reach(event_.events.front().at);
+  Collect(event_, 0, 1, arrival);
+  const KeyedEvent<MemberEvent>& event = batch_.front();
+  return Count(window_.Add(event.key, &event.event, event.at), event);
+}
+
+size_t JsonWindow::Impl::Add(ReadLines& lines, size_t max, EngineTime arrival,
+                             OnUnusualLine on_unusual) {
+  unseen_.Note(lines.unseen());
+  const auto add_events = [&](size_t end) { return AddEvents(lines, end, arrival, on_unusual); };
+  const auto take_other = [&](const ReadLines::NoEvent& other) {
+    LineResult result = other.result;
+    if (result.kind == LineResult::Kind::kBad) bad_.Add(1);
+    if (result.kind == LineResult::Kind::kControl) result = Obey(other.control, arrival);
+    return on_unusual({other.line.index, other.line.text(), result});
+  };
+  return lines.Take(max, add_events, take_other);
+}
+
+// Adds the events before `end`. Returns false if `on_unusual` said to stop.
+bool JsonWindow::Impl::AddEvents(ReadLines& lines, size_t end, EngineTime arrival,
+                                 OnUnusualLine on_unusual) {
+  const EventBatch& events = lines.batch();
+  while (lines.next_event < end) {
+    const size_t first = lines.next_event;
+    Reach(events.events[first].at);
+    const size_t size = BatchSize(events, first, end);
+    Collect(events, first, size, arrival);
+    lines.Fetch(first + size, std::min(size, end - first - size));
+    window_.AddBatch(AnyBatch::Of<MemberEvent>(batch_), outcomes_);
+    lines.TakenUpTo(first + size);
+    bool go_on = true;
+    for (size_t i = 0; i < size; ++i) {
+      const LineResult result = Count(outcomes_[i], batch_[i]);
+      const ReadLines::Line& line = lines.sources()[first + i];
+      if (go_on && IsUnusual(result)) go_on = on_unusual({line.index, line.text(), result});
+    }
+    if (!go_on) return false;
+  }
+  return true;
+}
+
+// How many events from `first` on are added at once. Where the engine may find one bad, no later
+// one may be added before that was said. Where one may be refused, its limit is still reached when
+// it is said which. And none may move time to `halt_` but the first.
+size_t JsonWindow::Impl::BatchSize(const EventBatch& events, size_t first, size_t end) {
+  if (future_limit_ != kForever) return 1;
+  const size_t most = std::min(end - first, kAddedAtOnce);
+  const WindowLimits& limits = spec_.window.limits;
+  const WindowSizes sizes = window_.sizes();
+  const bool may_refuse = limits.max_members - std::min(limits.max_members, sizes.members) < most ||
+                          limits.max_series - std::min(limits.max_series, sizes.series) < most;
+  if (may_refuse && limits.on_limit == OnWindowLimit::kRefuse) return 1;
+  size_t size = 1;
+  const bool halts = on_event_time() && on_time_;
+  while (size < most && !(halts && TimeAfter(events.events[first + size].at) >= halt_)) ++size;
+  return size;
+}
+
+// The events as the engine takes them.
+void JsonWindow::Impl::Collect(const EventBatch& events, size_t first, size_t size,
+                               EngineTime arrival) {
+  const size_t values = events.values_an_event();
+  batch_.clear();
+  for (size_t i = first; i < first + size; ++i) {
+    const KeyedEvent<LineEvent>& line = events.events[i];
+    const MemberMarks& marks = events.members[i];
+    KeyedEvent<MemberEvent>& event = batch_.emplace_back();
+    event.key = line.key;
+    event.at = on_event_time() ? line.at : arrival;
+    event.event.member = {.id = marks.id, .ttl = marks.ttl, .version = marks.version};
+    if (values > 0 && events.values[i * values].present) {
+      event.event.payload = PayloadText::Of(events.values[i * values].text);
+    }
+  }
+}
+
+// Before a line stamped `at` moves the engine's time.
+void JsonWindow::Impl::Reach(EngineTime at) {
+  if (!on_event_time() || !on_time_) return;
+  const EngineTime now = TimeAfter(at);
+  const EngineTime before = engine_.now();
+  if (now < halt_ || IsBeyondFuture(at, before, future_limit_)) return;
+  // The first event sets time, and the future limit does not apply to it: leave that to the engine.
+  if (before != kBeginningOfTime) halt_ = on_time_(now);
+}
+
+// The result of a line whose event had this outcome.
+LineResult JsonWindow::Impl::Count(WindowOutcome outcome, const KeyedEvent<MemberEvent>& event) {
+  if (outcome == WindowOutcome::kFuture) return Bad(bad_line::kFuture);
+  if (outcome != WindowOutcome::kStopped) {
+    events_.Add(1);
+    stamps_.Note(event.at);
+  }
+  const bool conflict = outcome == WindowOutcome::kConflict;
+  return {LineResult::Kind::kEvent, {}, conflict ? ConflictOf(event) : std::string_view(), outcome};
+}
+
+std::string_view JsonWindow::Impl::ConflictOf(const KeyedEvent<MemberEvent>& event) {
+  conflict_ = "member " + bad_line::Shown(event.event.member.id) + " of key " +
+              bad_line::Shown(event.key) + " has another payload with the same stamp and version";
+  return conflict_;
+}
+
+// A control line moves time as an event does, and members that are due expire before it acts.
+LineResult JsonWindow::Impl::Obey(const ControlEvent& control, EngineTime arrival) {
+  const EngineTime at = on_event_time() ? control.at : arrival;
+  Reach(at);
+  const WindowControl answer = window_.Remove(control.key, control.member, {.at = at});
+  if (answer == WindowControl::kFuture) return Bad(bad_line::kFuture);
+  events_.Add(1);
+  control_.Add(1);
+  stamps_.Note(at);
+  return {LineResult::Kind::kControl, {}, {}, {}};
+}
+
+void JsonWindow::Impl::WatchChanges() noexcept {
+  changes_ = window_.Watch(kAllSeries, [](std::string_view, size_t) {});
+}
+
+absl::Status JsonWindow::Impl::TakeChanges(bool refreshes, WriteLines write) {
+  LineWriter lines;
+  const auto print = [&](const AnyChange& change) {
+    if (change.cause != Cause::kRefreshed || refreshes)
+      changes_printer_.AppendChange(change, lines);
+  };
+  for (ReadChanges read = ReadChanges::kMore; read == ReadChanges::kMore;) {
+    read = window_.Read(kAllSeries, changes_, kChangesAtOnce, print);
+    if (read == ReadChanges::kResync) {
+      return absl::ResourceExhaustedError("more changes at once than are kept");
+    }
+    HandOnMuch(lines, write);
+  }
+  HandOnRest(lines, write);
+  return absl::OkStatus();
+}
+
+void JsonWindow::Impl::WriteCounts(EngineTime at, const CountSpec& counts, WriteLines write) const {
+  WindowPrinter printer(spec_);
+  LineWriter lines;
+  std::vector<size_t> within(counts.within.size());
+  for (const CountedSeries& series : SeriesAt(at, counts.top)) {
+    for (size_t i = 0; i < within.size(); ++i) {
+      const Duration length = counts.within[i].length;
+      within[i] = length > at - kBeginningOfTime ? series.count
+                                                 : window_.CountSince(series.name, at - length, at);
+    }
+    printer.AppendCount(series.name, at, series.count, counts.within, within, lines);
+    HandOnMuch(lines, write);
+  }
+  HandOnRest(lines, write);
+}
+
+std::vector<CountedSeries> JsonWindow::Impl::SeriesAt(EngineTime at, size_t top) const {
+  std::vector<CountedSeries> all;
+  const auto add = [&](std::string_view name, size_t count) {
+    all.push_back({std::string(name), count});
+  };
+  if (top == SIZE_MAX) {
+    window_.AllSeries(at, add);
+  } else {
+    window_.TopSeries(top, at, add);
+  }
+  return all;
+}
+
+void JsonWindow::Impl::WriteLive(WriteLines write) const {
+  const EngineTime now = engine_.now();
+  WindowPrinter printer(spec_);
+  LineWriter lines;
+  for (const CountedSeries& series : SeriesAt(now, SIZE_MAX)) {
+    ListCursor cursor;
+    const ListOptions part{.newest_first = false, .limit = kListedAtOnce, .now = now};
+    const auto print = [&](const AnyLive& member) {
+      printer.AppendMember(series.name, member, lines);
+    };
+    for (bool more = true; more;) {
+      more = window_.List(series.name, part, cursor, print);
+      HandOnMuch(lines, write);
+    }
+  }
+  HandOnRest(lines, write);
+}
+
+absl::StatusOr<std::unique_ptr<JsonWindow>> JsonWindow::Open(Engine& engine, std::string_view name,
+                                                             const WindowSpec& spec) {
+  if (absl::Status status = Validate(spec); !status.ok()) return status;
+  const PayloadOps ops = spec.payload.empty() ? PayloadOps{} : PayloadTextOps();
+  absl::StatusOr<AnyWindow> window = AnyWindow::Open(engine, name, spec.window, ops);
+  if (!window.ok()) return window.status();
+  return std::unique_ptr<JsonWindow>(new JsonWindow(std::make_unique<Impl>(engine, *window, spec)));
+}
+
+JsonWindow::JsonWindow(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+JsonWindow::~JsonWindow() = default;
+
+size_t JsonWindow::Add(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual) {
+  return impl_->Add(lines.read(), max, arrival, on_unusual);
+}
+LineResult JsonWindow::AddLine(std::string_view line, EngineTime arrival) {
+  return impl_->AddLine(line, arrival);
+}
+void JsonWindow::SetOnTime(OnTime on_time) { impl_->SetOnTime(std::move(on_time)); }
+void JsonWindow::StartInput() noexcept { impl_->StartInput(); }
+void JsonWindow::WatchChanges() noexcept { impl_->WatchChanges(); }
+absl::Status JsonWindow::TakeChanges(bool refreshes, WriteLines write) {
+  return impl_->TakeChanges(refreshes, write);
+}
+void JsonWindow::WriteCounts(EngineTime at, const CountSpec& counts, WriteLines write) const {
+  impl_->WriteCounts(at, counts, write);
+}
+void JsonWindow::WriteLive(WriteLines write) const { impl_->WriteLive(write); }
+LineCounts JsonWindow::counts() const noexcept { return impl_->counts(); }
+StampCounts JsonWindow::stamps() const noexcept { return impl_->stamps(); }
+WindowLedger JsonWindow::ledger() const noexcept { return impl_->window().ledger(); }
+WindowSizes JsonWindow::sizes() const noexcept { return impl_->window().sizes(); }
+std::vector<OptionPath> JsonWindow::absent_paths() const { return impl_->absent_paths(); }
+const EventPlan& JsonWindow::plan() const noexcept { return impl_->plan(); }
+
+}  // namespace pleat::inline v0_1

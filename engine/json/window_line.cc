@@ -1,0 +1,98 @@
+#include "engine/json/window_line.h"
+
+#include <charconv>
+#include <cstdint>
+
+#include "engine/json/joined_scalars.h"
+#include "engine/json/option_json.h"
+#include "engine/json/payload_text.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+std::vector<std::string> LabelsOf(std::span<const KeyField> fields) {
+  std::vector<std::string> labels;
+  labels.reserve(fields.size());
+  for (const KeyField& field : fields) labels.push_back(JsonString(field.name) + ":");
+  return labels;
+}
+
+void PutNumber(std::string_view label, uint64_t number, LineWriter& out) {
+  constexpr size_t kDigitsMax = 20;
+  out.Put(label);
+  char* const to = out.Reserve(kDigitsMax);
+  out.TakeUpTo(std::to_chars(to, to + kDigitsMax, number).ptr);
+}
+
+// null for kNever.
+void PutTime(std::string_view label, EngineTime at, TimestampWriter& times, LineWriter& out) {
+  out.Put(label);
+  if (at == kNever) return out.Put("null");
+  out.Put('"');
+  char* const to = out.Reserve(kTimestampBytes);
+  times.Write(at, to);
+  out.TakeUpTo(to + kTimestampBytes);
+  out.Put('"');
+}
+
+}  // namespace
+
+WindowPrinter::WindowPrinter(const WindowSpec& spec)
+    : key_labels_(LabelsOf(spec.event.key)),
+      member_labels_(LabelsOf(spec.member.id)),
+      has_payload_(!spec.payload.empty()) {}
+
+void WindowPrinter::AppendChange(const AnyChange& change, LineWriter& out) {
+  BeginMember(change.series, change.id, out);
+  PutTime(",\"at\":", change.at, at_times_, out);
+  out.Put(",\"cause\":\"");
+  out.Put(CauseName(change.cause));
+  PutNumber("\",\"count\":", change.count, out);
+  if (!IsEnd(change.cause)) PutLife(change.stamp, change.deadline, out);
+  EndMember(change.payload, out);
+}
+
+void WindowPrinter::AppendMember(std::string_view series, const AnyLive& member, LineWriter& out) {
+  BeginMember(series, member.id, out);
+  PutLife(member.stamp, member.deadline, out);
+  EndMember(member.payload, out);
+}
+
+void WindowPrinter::AppendCount(std::string_view series, EngineTime at, size_t count,
+                                std::span<const WithinSpan> spans, std::span<const size_t> within,
+                                LineWriter& out) {
+  out.Put('{');
+  AppendScalars(key_labels_, series, out);
+  PutTime(",\"at\":", at, at_times_, out);
+  PutNumber(",\"count\":", count, out);
+  for (size_t i = 0; i < spans.size(); ++i) {
+    out.Put(i == 0 ? ",\"within\":{\"" : ",\"");
+    out.Put(spans[i].name);
+    PutNumber("\":", within[i], out);
+  }
+  out.Put(spans.empty() ? "}\n" : "}}\n");
+}
+
+void WindowPrinter::BeginMember(std::string_view series, std::string_view id,
+                                LineWriter& out) const {
+  out.Put('{');
+  AppendScalars(key_labels_, series, out);
+  out.Put(',');
+  AppendScalars(member_labels_, id, out);
+}
+
+void WindowPrinter::PutLife(EngineTime stamp, EngineTime deadline, LineWriter& out) {
+  PutTime(",\"stamp\":", stamp, stamp_times_, out);
+  PutTime(",\"until\":", deadline, until_times_, out);
+}
+
+void WindowPrinter::EndMember(const void* payload, LineWriter& out) const {
+  if (has_payload_) {
+    const std::string_view text = static_cast<const PayloadText*>(payload)->view();
+    out.Put(",\"payload\":");
+    out.Put(text.empty() ? "null" : text);
+  }
+  out.Put("}\n");
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,118 @@
+// The options of a WindowSpec: by name, and whether they are complete and consistent.
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pleat/json_window.h>
+
+#include "engine/json/option_table.h"
+#include "engine/json/option_text.h"
+#include "engine/json/reasons.h"
+#include "engine/json/spec_check.h"
+#include "engine/json/utf8.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+constexpr Choice<Refresh> kRefreshes[] = {
+    {"latest", Refresh::kLatest}, {"first", Refresh::kFirst}, {"replace", Refresh::kReplace}};
+constexpr Choice<OnWindowLimit> kOnWindowLimit[] = {{"refuse", OnWindowLimit::kRefuse},
+                                                    {"drop", OnWindowLimit::kDropOldest}};
+
+constexpr Option<WindowSpec> kOptions[] = {
+    As<WindowSpec, KeyText>("key", PLEAT_AT(event.key)),
+    As<WindowSpec, KeyText>("member", PLEAT_AT(member.id)),
+    As<WindowSpec, DurationText>("ttl", PLEAT_AT(window.ttl)),
+    As<WindowSpec, PathText>("ttl-path", PLEAT_AT(member.ttl_path)),
+    As<WindowSpec, ChoiceText<kRefreshes>>("refresh", PLEAT_AT(window.refresh)),
+    As<WindowSpec, PathText>("payload", PLEAT_AT(payload)),
+    As<WindowSpec, PathText>("version", PLEAT_AT(member.version)),
+    As<WindowSpec, EventConditionText>("remove-when", PLEAT_AT(member.remove_when)),
+    As<WindowSpec, PathText>("time", PLEAT_AT(event.time)),
+    As<WindowSpec, ChoiceText<kTimeUnits>>("time-unit", PLEAT_AT(event.time_unit)),
+    As<WindowSpec, DurationText>("lateness", PLEAT_AT(event.lateness)),
+    As<WindowSpec, DurationText>("future-limit", PLEAT_AT(event.future_limit)),
+    As<WindowSpec, CountText>("max-series", PLEAT_AT(window.limits.max_series)),
+    As<WindowSpec, CountText>("max-members", PLEAT_AT(window.limits.max_members)),
+    As<WindowSpec, BytesText>("max-memory", PLEAT_AT(window.limits.max_bytes)),
+    As<WindowSpec, ChoiceText<kOnWindowLimit>>("on-limit", PLEAT_AT(window.limits.on_limit)),
+};
+
+// The names of the output members that lines have besides those of the key and of the member. All
+// are taken in every mode, so that a name that is fine stays so.
+constexpr std::string_view kTakenNames[] = {"at",    "cause",   "count", "stamp",
+                                            "until", "payload", "within"};
+
+// "--key: the output name "count" is taken; rename it, such as --key key_count=count"
+absl::Status Collision(std::string_view option, std::string_view why, const KeyField& field) {
+  KeyField renamed = field;
+  renamed.name.insert(0, std::string(option) + "_");
+  return OptionError(option, std::string(why) + "; rename it, such as --" + std::string(option) +
+                                 " " + FormatKeyField(renamed));
+}
+
+absl::Status CheckNames(std::string_view option, const std::vector<KeyField>& fields,
+                        std::set<std::string_view>& used) {
+  for (const KeyField& field : fields) {
+    const std::string name = bad_line::Quoted(field.name);
+    if (!IsUtf8(field.name)) return OptionError(option, "name " + name + " is not UTF-8");
+    if (std::ranges::find(kTakenNames, field.name) != std::end(kTakenNames)) {
+      return Collision(option, "the output name " + name + " is taken", field);
+    }
+    if (!used.insert(field.name).second) {
+      return Collision(option, "two outputs are named " + name, field);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNames(const WindowSpec& spec) {
+  std::set<std::string_view> used;
+  absl::Status status = CheckNames("key", spec.event.key, used);
+  status.Update(CheckNames("member", spec.member.id, used));
+  return status;
+}
+
+absl::Status CheckMember(const MemberSpec& member) {
+  absl::Status status = CheckPathsOf({{"ttl-path", member.ttl_path}, {"version", member.version}});
+  for (const KeyField& field : member.id) status.Update(CheckPathOf({"member", field.path}));
+  if (!status.ok() || member.remove_when.kind == Condition::Kind::kNone) return status;
+  status = CheckEventCondition(member.remove_when);
+  return status.ok() ? status : OptionError("remove-when", status);
+}
+
+absl::Status CheckLimits(const WindowLimits& limits) {
+  const std::pair<std::string_view, size_t> counts[] = {{"max-series", limits.max_series},
+                                                        {"max-members", limits.max_members},
+                                                        {"max-memory", limits.max_bytes}};
+  for (const auto& [option, value] : counts) {
+    if (value == 0) return OptionError(option, "must be at least 1");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status SetOption(WindowSpec& spec, std::string_view name, std::string_view text) {
+  return SetOptionOf<WindowSpec>(kOptions, spec, name, text);
+}
+
+std::vector<std::pair<std::string, std::string>> OptionsOf(const WindowSpec& spec) {
+  return OptionsThatDiffer<WindowSpec>(kOptions, spec);
+}
+
+absl::Status Validate(const WindowSpec& spec) {
+  if (spec.event.key.empty()) return OptionError("key", "required: the path of the series");
+  if (spec.member.id.empty()) return OptionError("member", "required: the path of the member's id");
+  if (spec.window.ttl == Duration(0)) return OptionError("ttl", "required, and above zero");
+  absl::Status status = CheckAboveZero({{"ttl", spec.window.ttl}});
+  status.Update(CheckNames(spec));
+  status.Update(Validate(spec.event));
+  status.Update(CheckMember(spec.member));
+  status.Update(CheckPathsOf({{"payload", spec.payload}}));
+  status.Update(CheckLimits(spec.window.limits));
+  return status;
+}
+
+}  // namespace pleat::inline v0_1
