@@ -66,11 +66,4 @@ FlagValue FileName(std::string& file, Dash dash) {
   return {FlagKind::kText, set, [&file] { return file; }};
 }
 
-FlagValue InSpec(FoldSpec& spec, FlagKind kind) {
-  const auto set = [&spec](std::string_view name, std::string_view text) {
-    return SetOption(spec, name, text);
-  };
-  return {kind, set, nullptr};
-}
-
 }  // namespace pleat::cli

@@ -25,7 +25,7 @@ struct FlagValue {
   std::function<absl::Status(std::string_view name, std::string_view text)> set;
 
   // The text that `set` would read as the present value; empty for a file that was not given. Null
-  // if the value belongs to a FoldSpec, whose texts OptionsOf() tells.
+  // if the value belongs to a spec, whose texts OptionsOf() tells.
   std::function<std::string()> text;
 };
 
@@ -49,8 +49,14 @@ enum class Dash { kStandardStream, kRefused };
 // The name of a file. `dash` says whether "-" may stand for a standard stream.
 FlagValue FileName(std::string& file, Dash dash);
 
-// The option of a FoldSpec that has the flag's name; see SetOption().
-FlagValue InSpec(FoldSpec& spec, FlagKind kind = FlagKind::kText);
+// The option of a spec that has the flag's name; see SetOption().
+template <class Spec>
+FlagValue InSpec(Spec& spec, FlagKind kind = FlagKind::kText) {
+  const auto set = [&spec](std::string_view name, std::string_view text) {
+    return SetOption(spec, name, text);
+  };
+  return {kind, set, nullptr};
+}
 
 // One of two names. `choice` is an enum that counts from 0, in the order of the names.
 template <class Enum>

@@ -1,37 +1,25 @@
 // Decides between helping, printing a spec, and running; the run itself is a FoldRun.
 #include "tools/pleat/fold/fold_command.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tools/pleat/console.h"
-#include "tools/pleat/errno_status.h"
 #include "tools/pleat/fold/fold_flags.h"
 #include "tools/pleat/fold/fold_run.h"
-#include "tools/pleat/fold/spec_document.h"
-#include "tools/pleat/input.h"
+#include "tools/pleat/spec_document.h"
 
 namespace pleat::cli {
 namespace {
 
-absl::Status ReadDocument(const std::string& file, FoldOptions& options) {
-  absl::StatusOr<std::string> document = ReadWholeFile(file);
-  if (!document.ok()) return document.status();
-  return ApplyDocument(*document, Printable(file), options);
-}
-
 // Refuses options that would have no effect.
 absl::Status CheckEffects(const FoldOptions& options) {
   const FoldSpec& spec = options.spec;
-  const bool on_arrival = spec.event.time.empty();
-  if (on_arrival && spec.event.time_unit != TimeUnit::kNotStated) {
-    return WrongFlag("time-unit", "needs --time, whose unit it is");
-  }
-  if (on_arrival && options.idle != kForever) {
-    return WrongFlag("idle", "needs --time; without it the wall clock counts in any case");
-  }
-  if (on_arrival && spec.marks.id.empty() && spec.folder.late.accept_limit != kForever) {
+  if (absl::Status time = CheckTimeEffects(options); !time.ok()) return time;
+  if (!options.has_time() && spec.marks.id.empty() && spec.folder.late.accept_limit != kForever) {
     return WrongFlag("accept-limit", "needs --time, without which no event is late (or --id)");
   }
   if (!options.late_file.empty() && spec.folder.late.accept_limit == kForever) {
@@ -42,6 +30,22 @@ absl::Status CheckEffects(const FoldOptions& options) {
 
 }  // namespace
 
+absl::StatusOr<std::string> FoldDocument(FoldOptions options) {
+  FoldOptions defaults;
+  const std::vector<Flag> flags = FoldFlags(options);
+  std::vector<OptionText> texts = OptionsOf(options.spec);
+  // Its default is not the library's, and depends on the machine.
+  std::erase_if(texts, [](const OptionText& option) { return option.first == "max-memory"; });
+  std::ranges::move(ChangedOptions(flags, FoldFlags(defaults)), std::back_inserter(texts));
+  std::string out = DocumentOf(texts, flags);
+
+  // A document that cannot be read back is not worth printing; a file name may be any bytes.
+  FoldOptions again;
+  absl::Status read = ApplyDocument(out, "--print-spec", FoldFlags(again));
+  if (!read.ok()) return read;
+  return out;
+}
+
 absl::StatusOr<FoldOptions> ParseFoldOptions(int argc, const char* const* argv) {
   FoldOptions options;
   const std::vector<Flag> flags = FoldFlags(options);
@@ -51,7 +55,7 @@ absl::StatusOr<FoldOptions> ParseFoldOptions(int argc, const char* const* argv) 
   if (options.help) return options;
 
   if (given->Has("spec")) {
-    absl::Status read = ReadDocument(given->texts["spec"].back(), options);
+    absl::Status read = ReadDocument(given->texts["spec"].back(), flags);
     if (!read.ok()) return read;
   }
   // A list given by flags replaces the document's.
@@ -70,7 +74,7 @@ int FoldMain(int argc, const char* const* argv) {
   if (!options.ok()) return Complain("fold", options.status());
   if (options->help) return Print(FoldHelp());
   if (!options->print_spec) return FoldRun(*options).Run();
-  absl::StatusOr<std::string> document = PrintDocument(*options);
+  absl::StatusOr<std::string> document = FoldDocument(*options);
   return document.ok() ? Print(*document) : Complain("fold", document.status());
 }
 

@@ -185,11 +185,6 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
   };
 }
 
-bool InDocument(const Flag& flag) {
-  return !flag.name.empty() && flag.name != "spec" && flag.name != "print-spec" &&
-         flag.name != "help";
-}
-
 std::string FoldHelp() {
   FoldOptions options;
   return std::string(kExamples) + FlagsHelp(FoldFlags(options)) + std::string(kNotes);

@@ -12,9 +12,6 @@ namespace pleat::cli {
 // The table of them. They set `options`, which outlives them.
 std::vector<Flag> FoldFlags(FoldOptions& options);
 
-// Whether a spec document may hold the flag's option: all but those that belong to one call.
-bool InDocument(const Flag& flag);
-
 // The help text: examples first, then every option, then input, output and exit codes.
 std::string FoldHelp();
 

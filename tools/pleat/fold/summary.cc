@@ -1,9 +1,9 @@
 #include "tools/pleat/fold/summary.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "tools/pleat/quantity_text.h"
+#include "tools/pleat/summary_text.h"
 
 namespace pleat::cli {
 namespace {
@@ -11,8 +11,6 @@ namespace {
 double Ratio(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
-
-double Seconds(Duration d) { return static_cast<double>(std::max<int64_t>(d.count(), 1)) / 1e6; }
 
 }  // namespace
 
@@ -56,14 +54,6 @@ std::string StatsJson(const RunTotals& t) {
 }
 
 std::string HumanSummary(const RunTotals& t, uint64_t bytes, Duration took, std::string_view fate) {
-  const std::string lines = Grouped(t.lines.lines);
-  const std::string groups = Grouped(t.groups.opened);
-  const std::string emissions = Grouped(t.groups.popped);
-  const size_t width = std::max({lines.size(), groups.size(), emissions.size(), size_t{6}});
-  const auto row = [width](std::string label, const std::string& value, const std::string& more) {
-    label.resize(10 + width - std::min(value.size(), width), ' ');
-    return label + value + "  " + more + "\n";
-  };
   std::string fates = Grouped(t.lines.bad) + " bad, " + Grouped(t.groups.late) + " late, " +
                       Grouped(t.groups.refused) + " refused";
   const std::pair<uint64_t, const char*> if_any[] = {{t.groups.duplicate, " duplicate"},
@@ -72,18 +62,17 @@ std::string HumanSummary(const RunTotals& t, uint64_t bytes, Duration took, std:
   for (const auto& [count, fate_of] : if_any) {
     if (count != 0) fates += ", " + Grouped(count) + fate_of;
   }
-  std::string out = row("lines", lines, fates);
-  out += row("groups", groups, t.open() == 0 ? "all closed" : Grouped(t.open()) + " left open");
-  out += row("emissions", emissions,
-             std::string(fate) + (t.lines.mismatched == 0
-                                      ? ""
-                                      : "; " + Grouped(t.lines.mismatched) +
-                                            " values were of a type their reducer does not take"));
-  out += row("folded", FixedText(100 * t.FoldingRatio(), 1) + " %", "of events folded away");
-  out += row("took", FixedText(Seconds(took), 2) + " s",
-             Grouped(static_cast<uint64_t>(static_cast<double>(t.lines.lines) / Seconds(took))) +
-                 " lines/s, " + ByteText(static_cast<double>(bytes) / Seconds(took)) + "/s read");
-  return out;
+  const std::string mismatched = t.lines.mismatched == 0
+                                     ? ""
+                                     : "; " + Grouped(t.lines.mismatched) +
+                                           " values were of a type their reducer does not take";
+  return SummaryText(
+      {{"lines", Grouped(t.lines.lines), fates},
+       {"groups", Grouped(t.groups.opened),
+        t.open() == 0 ? "all closed" : Grouped(t.open()) + " left open"},
+       {"emissions", Grouped(t.groups.popped), std::string(fate) + mismatched},
+       {"folded", FixedText(100 * t.FoldingRatio(), 1) + " %", "of events folded away"},
+       TookRow(t.lines.lines, bytes, took)});
 }
 
 }  // namespace pleat::cli

@@ -1,4 +1,4 @@
-#include "tools/pleat/fold/spec_document.h"
+#include "tools/pleat/spec_document.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,12 +6,11 @@
 
 #include <pleat/json.h>
 
-#include "tools/pleat/fold/fold_flags.h"
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/input.h"
 
 namespace pleat::cli {
 namespace {
-
-using NameAndText = std::pair<std::string, std::string>;
 
 absl::Status UnknownMember(std::span<const Flag> flags, std::string_view name) {
   std::vector<std::string_view> known;
@@ -24,22 +23,6 @@ absl::Status UnknownMember(std::span<const Flag> flags, std::string_view name) {
   return absl::InvalidArgumentError(message);
 }
 
-// The options that differ from the defaults: first those that belong to the spec.
-std::vector<NameAndText> MembersOf(FoldOptions& options) {
-  FoldOptions defaults;
-  const std::vector<Flag> flags = FoldFlags(options);
-  const std::vector<Flag> usual = FoldFlags(defaults);
-  std::vector<NameAndText> members = OptionsOf(options.spec);
-  // Its default is not the library's, and depends on the machine.
-  std::erase_if(members, [](const NameAndText& member) { return member.first == "max-memory"; });
-  for (size_t i = 0; i < flags.size(); ++i) {
-    if (!InDocument(flags[i]) || !flags[i].value.text) continue;
-    std::string text = flags[i].value.text();
-    if (text != usual[i].value.text()) members.emplace_back(flags[i].name, std::move(text));
-  }
-  return members;
-}
-
 void AppendValue(FlagKind kind, const std::string& text, std::string& out) {
   const bool bare = kind == FlagKind::kNumber || kind == FlagKind::kSwitch ||
                     (kind == FlagKind::kCondition && text.starts_with('{'));
@@ -48,8 +31,19 @@ void AppendValue(FlagKind kind, const std::string& text, std::string& out) {
 
 }  // namespace
 
-absl::Status ApplyDocument(std::string_view document, std::string_view file, FoldOptions& options) {
-  const std::vector<Flag> flags = FoldFlags(options);
+bool InDocument(const Flag& flag) {
+  return !flag.name.empty() && flag.name != "spec" && flag.name != "print-spec" &&
+         flag.name != "help";
+}
+
+absl::Status ReadDocument(const std::string& file, std::span<const Flag> flags) {
+  absl::StatusOr<std::string> document = ReadWholeFile(file);
+  if (!document.ok()) return document.status();
+  return ApplyDocument(*document, Printable(file), flags);
+}
+
+absl::Status ApplyDocument(std::string_view document, std::string_view file,
+                           std::span<const Flag> flags) {
   absl::Status status =
       ForEachOption(document, [&](std::string_view name, std::string_view text) -> absl::Status {
         std::string spelled(name);
@@ -62,29 +56,32 @@ absl::Status ApplyDocument(std::string_view document, std::string_view file, Fol
   return absl::InvalidArgumentError(std::string(file) + ": " + std::string(status.message()));
 }
 
-absl::StatusOr<std::string> PrintDocument(FoldOptions options) {
-  const std::vector<Flag> flags = FoldFlags(options);
-  const std::vector<NameAndText> members = MembersOf(options);
+std::vector<OptionText> ChangedOptions(std::span<const Flag> flags, std::span<const Flag> usual) {
+  std::vector<OptionText> options;
+  for (size_t i = 0; i < flags.size(); ++i) {
+    if (!InDocument(flags[i]) || !flags[i].value.text) continue;
+    std::string text = flags[i].value.text();
+    if (text != usual[i].value.text()) options.emplace_back(flags[i].name, std::move(text));
+  }
+  return options;
+}
+
+std::string DocumentOf(std::span<const OptionText> options, std::span<const Flag> flags) {
   std::string out;
-  for (auto next = members.begin(); next != members.end();) {
+  for (auto next = options.begin(); next != options.end();) {
     const auto& [name, text] = *next;
     const FlagKind kind = FindFlag(flags, name)->value.kind;
     out += out.empty() ? "{\n  " : ",\n  ";
     AppendJsonString(name, out);
     out += kind == FlagKind::kList ? ": [" : ": ";
     AppendValue(kind, text, out);
-    for (++next; next != members.end() && next->first == name; ++next) {
+    for (++next; next != options.end() && next->first == name; ++next) {
       out += ", ";
       AppendValue(kind, next->second, out);
     }
     if (kind == FlagKind::kList) out += ']';
   }
-  out += "\n}\n";
-
-  // A document that cannot be read back is not worth printing; a file name may be any bytes.
-  FoldOptions again;
-  if (absl::Status read = ApplyDocument(out, "--print-spec", again); !read.ok()) return read;
-  return out;
+  return out + "\n}\n";
 }
 
 }  // namespace pleat::cli

@@ -1,4 +1,4 @@
-#include "tools/pleat/fold/advice.h"
+#include "tools/pleat/advice.h"
 
 #include <algorithm>
 
@@ -17,9 +17,8 @@ std::string QuotedPath(const std::string& path) {
 }
 
 // Paths that are mistyped, mostly.
-std::string AboutPaths(const JsonFolder& folder) {
+std::string AboutPaths(std::span<const OptionPath> absent) {
   constexpr size_t kShown = 10;
-  const std::vector<OptionPath> absent = folder.absent_paths();
   if (absent.empty()) return {};
   std::string out = "no line has ";
   for (size_t i = 0; i < std::min(absent.size(), kShown); ++i) {
@@ -40,7 +39,7 @@ std::string RoundedUp(Duration d) {
   return FormatDuration(d);
 }
 
-std::string AboutOrder(const FoldOptions& options, const StampCounts& stamps) {
+std::string AboutOrder(const JobOptions& options, const StampCounts& stamps) {
   if (options.spec.event.time.empty() || stamps.most_behind <= options.spec.event.lateness)
     return {};
   std::string out = Counted(stamps.out_of_order, "event") + " came up to " +
@@ -52,7 +51,7 @@ std::string AboutOrder(const FoldOptions& options, const StampCounts& stamps) {
   return out;
 }
 
-std::string AboutTime(const FoldOptions& options) {
+std::string AboutTime(const JobOptions& options) {
   if (!options.spec.event.time.empty()) return {};
   const auto file = std::ranges::find_if(
       options.inputs, [](const std::string& path) { return InputSize(path) > 0; });
@@ -63,10 +62,10 @@ std::string AboutTime(const FoldOptions& options) {
 
 }  // namespace
 
-std::vector<std::string> AdviceOn(const FoldOptions& options, const JsonFolder& folder) {
-  const StampCounts stamps = folder.stamps();
+std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const OptionPath> absent,
+                                  const StampCounts& stamps) {
   std::vector<std::string> advice = {
-      AboutPaths(folder), AboutOrder(options, stamps), AboutTime(options),
+      AboutPaths(absent), AboutOrder(options, stamps), AboutTime(options),
       AdviceOnUnit(options.spec.event.time_unit, stamps.oldest, stamps.newest)};
   std::erase(advice, "");
   return advice;

@@ -1,16 +1,19 @@
 // Advice after a run that went through: options that did not fit the input.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include <pleat/json.h>
 
-#include "tools/pleat/fold/fold_options.h"
+#include "tools/pleat/job_options.h"
 
 namespace pleat::cli {
 
 // A line for each option that likely did not fit, to be printed behind the summary.
-std::vector<std::string> AdviceOn(const FoldOptions& options, const JsonFolder& folder);
+// `absent`: the paths that led to no member in any line.
+std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const OptionPath> absent,
+                                  const StampCounts& stamps);
 
 }  // namespace pleat::cli

@@ -1,0 +1,29 @@
+#include "tools/pleat/summary_text.h"
+
+#include <algorithm>
+
+#include "tools/pleat/quantity_text.h"
+
+namespace pleat::cli {
+
+std::string SummaryText(const std::vector<SummaryRow>& rows) {
+  size_t width = 6;
+  for (const SummaryRow& row : rows) width = std::max(width, row.value.size());
+  std::string out;
+  for (const SummaryRow& row : rows) {
+    std::string label = row.label;
+    label.resize(10 + width - row.value.size(), ' ');
+    out += label + row.value + "  " + row.more + "\n";
+  }
+  return out;
+}
+
+SummaryRow TookRow(uint64_t lines, uint64_t bytes, Duration took) {
+  const double seconds = static_cast<double>(std::max<int64_t>(took.count(), 1)) / 1e6;
+  const double lines_a_second = static_cast<double>(lines) / seconds;
+  return {"took", FixedText(seconds, 2) + " s",
+          Grouped(static_cast<uint64_t>(lines_a_second)) + " lines/s, " +
+              ByteText(static_cast<double>(bytes) / seconds) + "/s read"};
+}
+
+}  // namespace pleat::cli

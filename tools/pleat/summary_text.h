@@ -1,0 +1,27 @@
+// The summary of a run for people: a few rows, the values right-aligned.
+//
+//   lines     39,232  0 bad, 0 late, 0 refused
+//   took      0.13 s  293,185 lines/s, 17.2 MB/s read
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include <pleat/time.h>
+
+namespace pleat::cli {
+
+struct SummaryRow {
+  std::string label;
+  std::string value;
+  std::string more;
+};
+
+std::string SummaryText(const std::vector<SummaryRow>& rows);
+
+// How long it took, and how fast that was. `bytes`: as read from the disk or the pipe.
+SummaryRow TookRow(uint64_t lines, uint64_t bytes, Duration took);
+
+}  // namespace pleat::cli
