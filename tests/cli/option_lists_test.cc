@@ -16,6 +16,8 @@
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/fold/fold_flags.h"
+#include "tools/pleat/window/window_command.h"
+#include "tools/pleat/window/window_flags.h"
 
 namespace pleat::cli {
 namespace {
@@ -114,9 +116,19 @@ TEST(OptionLists, OfAnalyzeAgree) {
   EXPECT_EQ(OptionsOfDocument("analyze"), table);
 }
 
+TEST(OptionLists, OfWindowAgree) {
+  WindowRunOptions options;
+  const OptionNames table = OptionsOfTable(WindowFlags(options));
+  EXPECT_GT(table.size(), 30u);
+  EXPECT_EQ(OptionsOfHelp(WindowHelp()), table);
+  EXPECT_EQ(OptionsOfDocument("window"), table);
+}
+
 TEST(OptionLists, SuggestionsAreOptionsOfTheCommand) {
   FoldOptions fold;
   AnalyzeOptions analyze;
+  WindowRunOptions window;
+  ExpectSuggestionsKnown(WindowFlags(window), ParseWindowOptions);
   ExpectSuggestionsKnown(FoldFlags(fold), ParseFoldOptions);
   ExpectSuggestionsKnown(AnalyzeFlags(analyze), ParseAnalyzeOptions);
 }

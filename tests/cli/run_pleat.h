@@ -60,6 +60,19 @@ inline void ExpectBalanced(const std::string& stats) {
   EXPECT_DOUBLE_EQ(s["folding_ratio"], ratio(s["events"])) << stats;
 }
 
+// The same for `pleat window`.
+inline void ExpectWindowBalanced(const std::string& stats) {
+  auto s = ParseStats(stats);
+  ASSERT_EQ(s.size(), 19u) << stats;
+  EXPECT_EQ(s["lines"], s["events"] + s["bad"]) << stats;
+  EXPECT_EQ(s["events"], s["added"] + s["refreshed"] + s["updated"] + s["unchanged"] +
+                             s["duplicate"] + s["conflict"] + s["late"] + s["tombstoned"] +
+                             s["refused"] + s["control"])
+      << stats;
+  EXPECT_EQ(s["added"], s["expired"] + s["removed"] + s["replaced"] + s["dropped"] + s["live"])
+      << stats;
+}
+
 // Whether standard error, line by line, has one that begins so.
 inline bool HasLine(std::string_view text, std::string_view beginning) {
   while (!text.empty()) {
@@ -69,22 +82,30 @@ inline bool HasLine(std::string_view text, std::string_view beginning) {
   return false;
 }
 
-struct FoldResult {
+struct RunResult {
   int code = 0;
   std::string out;
   std::string err;    // without the ledger
   std::string stats;  // the ledger, one line
 };
 
-// `pleat fold` with `--stats -`, which must balance if it came to that, and without the summary.
-inline FoldResult Fold(const std::string& words, std::string_view input = "") {
-  const Finished finished = RunToEnd(Pleat("fold --stats - --quiet-summary " + words), input);
-  FoldResult result{finished.code, finished.out, finished.err, StatsLine(finished.err)};
+using FoldResult = RunResult;
+
+// The command `fold` or `window` with `--stats -`, which must balance if it came to that, and
+// without the summary.
+inline RunResult RunCommand(const std::string& command, const std::string& words,
+                            std::string_view input) {
+  const Finished finished = RunToEnd(Pleat(command + " --stats - --quiet-summary " + words), input);
+  RunResult result{finished.code, finished.out, finished.err, StatsLine(finished.err)};
   if (!result.stats.empty()) {
-    ExpectBalanced(result.stats);
+    command == "fold" ? ExpectBalanced(result.stats) : ExpectWindowBalanced(result.stats);
     result.err.erase(result.err.find(result.stats), result.stats.size() + 1);
   }
   return result;
+}
+
+inline FoldResult Fold(const std::string& words, std::string_view input = "") {
+  return RunCommand("fold", words, input);
 }
 
 // The same by the key k, and without metadata.
@@ -97,7 +118,7 @@ inline FoldResult FoldAtTimes(const std::string& more, std::string_view input) {
   return Fold("--key k --quiet 60s --time t " + more, input);
 }
 
-inline double Stat(const FoldResult& result, const std::string& name) {
+inline double Stat(const RunResult& result, const std::string& name) {
   return ParseStats(result.stats)[name];
 }
 

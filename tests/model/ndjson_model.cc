@@ -14,10 +14,6 @@ namespace {
 
 using Kind = PlainJson::Kind;
 
-bool IsScalar(const PlainJson& value) {
-  return value.kind != Kind::kArray && value.kind != Kind::kObject;
-}
-
 void Join(std::string& list, const std::string& item) {
   if (!list.empty()) list += ',';
   list += item;
@@ -45,7 +41,7 @@ std::set<std::string> NamesThatAreNoRest(const NdjsonOptions& options) {
   const auto add_path = [&out](const PlainPath& path) {
     if (!path.empty()) out.insert(path.front());
   };
-  for (const NdjsonOptions::Field& field : options.key) {
+  for (const PlainField& field : options.key) {
     out.insert(field.name);
     add_path(field.path);
   }
@@ -131,27 +127,14 @@ std::optional<PlainEvent> NdjsonModel::ReadEvent(std::string_view line) {
   PlainEvent event{.json = std::make_shared<const PlainJson>(*std::move(object)),
                    .bytes = line.size()};
 
-  // The members to write are also the key: equal text is equal type and value.
-  for (const NdjsonOptions::Field& field : options_.key) {
-    const PlainJson* value = FindPlain(*event.json, field.path);
-    if (value == nullptr || !IsScalar(*value)) return std::nullopt;
-    Join(event.key, QuotePlainJson(field.name) + ':' + WritePlainJson(*value));
-  }
-  const std::optional<EngineTime> at = ReadTime(*event.json);
+  // The members to write are also the key.
+  const std::optional<std::string> key = ReadPlainFields(*event.json, options_.key);
+  if (!key) return std::nullopt;
+  event.key = *key;
+  const auto at = ReadPlainTime(*event.json, options_.time, options_.time_unit, no_unit_);
   if (!at) return std::nullopt;
   event.at = *at;
   return event;
-}
-
-std::optional<EngineTime> NdjsonModel::ReadTime(const PlainJson& object) {
-  const PlainJson* time = FindPlain(object, options_.time);
-  if (time == nullptr) return std::nullopt;
-  if (time->kind == Kind::kString) return ReadPlainTimestamp(time->text);
-  if (time->kind != Kind::kNumber) return std::nullopt;
-  const std::map<std::string, long> units = {{"s", 6}, {"ms", 3}, {"us", 0}, {"ns", -3}};
-  no_unit_ = !units.contains(options_.time_unit);
-  if (no_unit_) return std::nullopt;
-  return ReadPlainNumber(time->text, units.at(options_.time_unit));
 }
 
 bool NdjsonModel::ReadMarks(PlainEvent& event) const {
@@ -166,12 +149,12 @@ bool NdjsonModel::ReadMarks(PlainEvent& event) const {
   }
   if (!options_.key_class.empty()) {
     const PlainJson* key_class = FindPlain(object, options_.key_class);
-    if (key_class != nullptr && !IsScalar(*key_class)) return false;
+    if (key_class != nullptr && !IsPlainScalar(*key_class)) return false;
     event.key_class = key_class == nullptr ? "null" : WritePlainJson(*key_class);
   }
   if (!options_.id.empty()) {
     const PlainJson* id = FindPlain(object, options_.id);
-    if (id == nullptr || !IsScalar(*id)) return false;
+    if (id == nullptr || !IsPlainScalar(*id)) return false;
     event.id = WritePlainJson(*id);
     event.content = WritePlainJson(object);
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tests/model/plain_condition.h"
+#include "tests/model/plain_fields.h"
 #include "tests/model/plain_folder.h"
 #include "tests/model/plain_merge.h"
 #include "tests/model/plain_path.h"
@@ -26,12 +27,7 @@
 namespace pleat::inline v0_1 {
 
 struct NdjsonOptions {
-  struct Field {
-    std::string name;
-    PlainPath path;
-  };
-
-  std::vector<Field> key;
+  std::vector<PlainField> key;
   std::vector<PlainMerge> merges;
   PlainPath time;
   std::string time_unit;
@@ -67,7 +63,6 @@ class NdjsonModel {
  private:
   // The event of a line, with its key and time; nothing if the line is bad.
   std::optional<PlainEvent> ReadEvent(std::string_view line);
-  std::optional<EngineTime> ReadTime(const PlainJson& object);
 
   // Adds what an event to be folded needs beyond that. False: the line is bad.
   bool ReadMarks(PlainEvent& event) const;

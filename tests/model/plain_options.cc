@@ -9,26 +9,6 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-// Takes all before the first `separator` off `text`; nothing if there is none.
-std::string TakeUntil(char separator, std::string& text) {
-  const size_t at = text.find(separator);
-  if (at == std::string::npos) return "";
-  const std::string before = text.substr(0, at);
-  text.erase(0, at + 1);
-  return before;
-}
-
-void AddKeys(std::string text, NdjsonOptions& options) {
-  text += ',';
-  while (!text.empty()) {
-    std::string field = TakeUntil(',', text);
-    std::string name = TakeUntil('=', field);
-    PlainPath path = ReadPlainPath(field);
-    if (name.empty()) name = path.back();
-    options.key.push_back({std::move(name), std::move(path)});
-  }
-}
-
 // Takes what stands before the next comma, in quotes or not, and the comma.
 std::string TakeArgument(std::string& text) {
   if (!text.starts_with('"')) return TakeUntil(',', text);
@@ -50,14 +30,6 @@ void AddMerge(std::string text, NdjsonOptions& options) {
   if (merge.reducer == "concat" && !text.empty()) merge.separator = TakeArgument(text);
   if (!text.empty()) merge.bound = std::stoull(text);
   options.merges.push_back(std::move(merge));
-}
-
-size_t ReadBytes(const std::string& text) {
-  const std::map<std::string, int> shifts = {{"", 0},   {"Ki", 10}, {"K", 10}, {"Mi", 20},
-                                             {"M", 20}, {"Gi", 30}, {"G", 30}};
-  size_t end = 0;
-  const size_t number = std::stoull(text, &end);
-  return number << shifts.at(text.substr(end));
 }
 
 // What an option does with its text.
@@ -88,7 +60,7 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
                                                    {"emit", OnLimit::kEmitOldest}};
   const std::map<std::string, bool> at_end = {{"flush", false}, {"drop", true}};
   return {
-      {"--key", [&](const std::string& text) { AddKeys(text, options); }},
+      {"--key", [&](const std::string& text) { AddPlainFields(text, options.key); }},
       {"--quiet",
        [&](std::string text) {
          const std::string adaptive = TakeUntil(':', text);
@@ -101,7 +73,8 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
       {"--quiet-path", path(options.quiet)},
       {"--max-hold", duration(folder.max_hold)},
       {"--max-events", number(folder.max_events)},
-      {"--max-bytes", [&](const std::string& text) { folder.max_group_bytes = ReadBytes(text); }},
+      {"--max-bytes",
+       [&](const std::string& text) { folder.max_group_bytes = ReadPlainBytes(text); }},
       {"--start-when", condition(options.start_when)},
       {"--end-when", condition(options.end_when)},
       {"--close-when", condition(options.close_when)},

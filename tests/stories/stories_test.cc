@@ -58,7 +58,8 @@ TEST(LongStories, RestStopsAt1024NamesAndSaysSo) {
   std::string members;
   for (int i = 0; i < 1022; ++i) members += ",\"m" + std::to_string(i) + "\":1";
   const auto tell = [&](const std::string& more, const std::string& cut) {
-    Tell({.options = "--key k --time t --time-unit s --quiet 1m --rest first",
+    Tell({.command = "fold",
+          .options = "--key k --time t --time-unit s --quiet 1m --rest first",
           .lines = {{R"({"k":1,"t":0)" + members + "}\n"},
                     {R"({"k":1,"t":0,"x":1,"m0":2,"y":1)" + more + "}\n"}},
           .out = R"({"k":1)" + members + R"(,"x":1,"y":1,"_fold":{"count":2,)" +

@@ -11,6 +11,7 @@
 
 #include "tests/cli/run_pleat.h"
 #include "tests/model/plain_options.h"
+#include "tests/model/plain_window_options.h"
 
 namespace pleat::cli {
 namespace {
@@ -52,7 +53,10 @@ class Reader {
     if (line.starts_with("... ")) return common_ = rest("... "), true;
     if (line.starts_with("=== ")) return Begin(rest("=== "));
     if (stories_.empty()) return false;
-    if (line.starts_with("$ pleat fold ")) return AddRun(rest("$ pleat fold "));
+    for (const std::string command : {"fold", "window"}) {
+      const std::string mark = "$ pleat " + command + ' ';
+      if (line.starts_with(mark)) return AddRun(command, rest(mark));
+    }
     if (stories_.back().runs.empty()) return false;
     StoryRun& run = stories_.back().runs.back();
     if (line.starts_with("> ")) return AddInput(run, rest("> "));
@@ -70,9 +74,10 @@ class Reader {
     return true;
   }
 
-  bool AddRun(std::string options) {
+  bool AddRun(const std::string& command, std::string options) {
     if (options.starts_with("...")) options.replace(0, 3, common_);
-    StoryRun run{.options = std::move(options), .lines = lines_, .in_step = false};
+    StoryRun run{
+        .command = command, .options = std::move(options), .lines = lines_, .in_step = false};
     for (StoryLine& line : run.lines) line.out.clear();
     stories_.back().runs.push_back(std::move(run));
     return true;
@@ -112,8 +117,8 @@ void ExpectStats(const std::string& stats, const StoryRun& run) {
 
 // What it counts.
 std::string TellPleat(const StoryRun& run, const std::string& input) {
-  SCOPED_TRACE("pleat fold, standard input");
-  const FoldResult result = Fold(run.options, input);
+  SCOPED_TRACE("pleat, standard input");
+  const RunResult result = RunCommand(run.command, run.options, input);
   EXPECT_EQ(result.out, run.out);
   EXPECT_EQ(result.err, run.err);
   EXPECT_EQ(result.code, run.code);
@@ -122,32 +127,45 @@ std::string TellPleat(const StoryRun& run, const std::string& input) {
 }
 
 void TellPleatWithThreads(const StoryRun& run, const std::string& input, const std::string& stats) {
-  SCOPED_TRACE("pleat fold --threads 3 FILE");
+  SCOPED_TRACE("pleat --threads 3 FILE");
   TemporaryDirectory directory;
-  const FoldResult result = Fold(run.options + " --threads 3 " + directory.Write("in", input));
+  const RunResult result =
+      RunCommand(run.command, run.options + " --threads 3 " + directory.Write("in", input), "");
   EXPECT_EQ(result.out, run.out);
   EXPECT_EQ(result.stats, stats);
 }
 
-void TellModel(const StoryRun& run, const std::string& stats) {
-  SCOPED_TRACE("the model");
-  const PlainCall call = ReadPlainOptions(WordsOf(run.options));
-  ASSERT_EQ(call.unknown, "");
-  NdjsonModel model(call.options);
+// `end` is what the model does at the end of its input.
+template <class Model, class End>
+void TellLines(Model& model, const End& end, const StoryRun& run, const std::string& stats) {
   std::string all;
   for (const StoryLine& line : run.lines) {
     std::string out;
     const std::string_view text(line.in.data(), line.in.size() - 1);
     EXPECT_TRUE(model.AddLine(text, out)) << line.in;
-    if (&line == &run.lines.back()) model.End(out);
+    if (&line == &run.lines.back()) end(out);
     if (run.in_step) {
       EXPECT_EQ(out, line.out) << "after " << line.in;
     }
     all += out;
   }
   EXPECT_EQ(all, run.out);
-  EXPECT_TRUE(model.ledger().Balances());
   EXPECT_EQ(ParseStats(model.Stats()), ParseStats(stats)) << model.Stats() << stats;
+}
+
+void TellFoldModel(const StoryRun& run, const std::string& stats) {
+  const PlainCall call = ReadPlainOptions(WordsOf(run.options));
+  ASSERT_EQ(call.unknown, "");
+  NdjsonModel model(call.options);
+  TellLines(model, [&](std::string& out) { model.End(out); }, run, stats);
+  EXPECT_TRUE(model.ledger().Balances());
+}
+
+void TellWindowModel(const StoryRun& run, const std::string& stats) {
+  const PlainWindowCall call = ReadPlainWindowOptions(WordsOf(run.options));
+  ASSERT_EQ(call.unknown, "");
+  WindowLinesModel model(call.options);
+  TellLines(model, [](std::string&) {}, run, stats);
 }
 
 }  // namespace
@@ -160,7 +178,8 @@ void Tell(const StoryRun& run) {
   SCOPED_TRACE(run.options);
   const std::string stats = TellPleat(run, input);
   TellPleatWithThreads(run, input, stats);
-  TellModel(run, stats);
+  SCOPED_TRACE("the model");
+  run.command == "fold" ? TellFoldModel(run, stats) : TellWindowModel(run, stats);
 }
 
 }  // namespace pleat::cli

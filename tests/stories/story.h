@@ -1,5 +1,5 @@
-// Stories of `pleat fold`: a command, the lines that it reads and those that it writes. README.md says how they
-// are written down. Each is told to the program and to the plain model of tests/model, which shares no code with
+// Stories of `pleat fold` and `pleat window`: a command, the lines that it reads and those that it writes.
+// README.md says how they are written down. Each is told to the program and to the plain model of tests/model, which shares no code with
 // it; both must write the same bytes and count the same.
 #pragma once
 
@@ -17,7 +17,8 @@ struct StoryLine {
 
 // One run of the program.
 struct StoryRun {
-  std::string options;  // the words that follow `pleat fold`
+  std::string command;  // fold or window
+  std::string options;  // the words that follow it
   std::vector<StoryLine> lines;
   std::string out = "";                      // all that comes out
   std::string err = "";                      // all of standard error but for summary and statistics

@@ -18,28 +18,15 @@ bool StartsWithAny(std::string_view text, const Names& prefixes) {
 
 // The public headers that declare plain types and interfaces, which the engine may see. The typed
 // faces (folder.h, emission.h) and the adapters are not among them.
-const Names kPlainHeaders = {"pleat/alarm.h",
-                             "pleat/analysis.h",
-                             "pleat/any_collection.h",
-                             "pleat/any_folder.h",
-                             "pleat/any_window.h",
-                             "pleat/batch.h",
-                             "pleat/change.h",
-                             "pleat/engine.h",
-                             "pleat/engine_internals.h",
-                             "pleat/export.h",
-                             "pleat/gap_stats.h",
-                             "pleat/histogram.h",
-                             "pleat/lease.h",
-                             "pleat/metrics.h",
-                             "pleat/options.h",
-                             "pleat/outcome.h",
-                             "pleat/partition.h",
-                             "pleat/state_ops.h",
-                             "pleat/stats.h",
-                             "pleat/time.h",
-                             "pleat/what_if.h",
-                             "pleat/window_options.h"};
+const Names kPlainHeaders = {
+    "pleat/alarm.h",         "pleat/analysis.h",   "pleat/any_collection.h",
+    "pleat/any_folder.h",    "pleat/any_window.h", "pleat/batch.h",
+    "pleat/change.h",        "pleat/engine.h",     "pleat/engine_internals.h",
+    "pleat/export.h",        "pleat/gap_stats.h",  "pleat/histogram.h",
+    "pleat/lease.h",         "pleat/metrics.h",    "pleat/options.h",
+    "pleat/outcome.h",       "pleat/partition.h",  "pleat/state_ops.h",
+    "pleat/stats.h",         "pleat/time.h",       "pleat/what_if.h",
+    "pleat/window_options.h"};
 
 // What the files below `folder` may include of our own: prefixes of the path as written, but for
 // those that begin with one of `refused`.
@@ -79,9 +66,12 @@ const std::vector<Edge>& Edges() {
         {"engine/json/", {"engine/json/", "engine/base/check.h", "engine/base/hash.h", "pleat/"}});
     all.push_back({"engine/asio/", {"engine/asio/", "engine/base/check.h", "pleat/"}});
     // Commands share tools/pleat and do not see each other; only main.cc sees them all.
-    const Names commands = {"tools/pleat/fold/", "tools/pleat/analyze/"};
-    all.push_back({commands[0], {commands[0], "tools/pleat/", "pleat/"}, {commands[1]}});
-    all.push_back({commands[1], {commands[1], "tools/pleat/", "pleat/"}, {commands[0]}});
+    const Names commands = {"tools/pleat/fold/", "tools/pleat/analyze/", "tools/pleat/window/"};
+    for (const std::string_view command : commands) {
+      Names others = commands;
+      std::erase(others, command);
+      all.push_back({command, {command, "tools/pleat/", "pleat/"}, others});
+    }
     all.push_back({"tools/pleat/main.cc", {"tools/pleat/", "pleat/"}});
     all.push_back({"tools/pleat/", {"tools/pleat/", "pleat/"}, commands});
     all.push_back({"examples/", {"pleat/"}});

@@ -1,0 +1,65 @@
+#include "tests/model/plain_fields.h"
+
+#include <map>
+#include <utility>
+
+#include "tests/support/plain_time.h"
+
+namespace pleat::inline v0_1 {
+
+bool IsPlainScalar(const PlainJson& value) {
+  return value.kind != PlainJson::Kind::kArray && value.kind != PlainJson::Kind::kObject;
+}
+
+std::optional<std::string> ReadPlainFields(const PlainJson& event,
+                                           const std::vector<PlainField>& fields) {
+  std::string out;
+  for (const PlainField& field : fields) {
+    const PlainJson* value = FindPlain(event, field.path);
+    if (value == nullptr || !IsPlainScalar(*value)) return std::nullopt;
+    if (!out.empty()) out += ',';
+    out += QuotePlainJson(field.name) + ':' + WritePlainJson(*value);
+  }
+  return out;
+}
+
+std::optional<EngineTime> ReadPlainTime(const PlainJson& event, const PlainPath& path,
+                                        const std::string& unit, bool& no_unit) {
+  const PlainJson* time = FindPlain(event, path);
+  if (time == nullptr) return std::nullopt;
+  if (time->kind == PlainJson::Kind::kString) return ReadPlainTimestamp(time->text);
+  if (time->kind != PlainJson::Kind::kNumber) return std::nullopt;
+  const std::map<std::string, long> units = {{"s", 6}, {"ms", 3}, {"us", 0}, {"ns", -3}};
+  no_unit = !units.contains(unit);
+  if (no_unit) return std::nullopt;
+  return ReadPlainNumber(time->text, units.at(unit));
+}
+
+std::string TakeUntil(char separator, std::string& text) {
+  const size_t at = text.find(separator);
+  if (at == std::string::npos) return "";
+  const std::string before = text.substr(0, at);
+  text.erase(0, at + 1);
+  return before;
+}
+
+void AddPlainFields(std::string text, std::vector<PlainField>& fields) {
+  text += ',';
+  while (!text.empty()) {
+    std::string field = TakeUntil(',', text);
+    std::string name = TakeUntil('=', field);
+    PlainPath path = ReadPlainPath(field);
+    if (name.empty()) name = path.back();
+    fields.push_back({std::move(name), std::move(path)});
+  }
+}
+
+size_t ReadPlainBytes(const std::string& text) {
+  const std::map<std::string, int> shifts = {{"", 0},   {"Ki", 10}, {"K", 10}, {"Mi", 20},
+                                             {"M", 20}, {"Gi", 30}, {"G", 30}};
+  size_t end = 0;
+  const size_t number = std::stoull(text, &end);
+  return number << shifts.at(text.substr(end));
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,40 @@
+// The members of an event that every command reads, for the models: those that name its key, and its time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pleat/time.h>
+
+#include "tests/model/plain_path.h"
+#include "tests/support/plain_json.h"
+
+namespace pleat::inline v0_1 {
+
+struct PlainField {
+  std::string name;  // in the output
+  PlainPath path;
+};
+
+bool IsPlainScalar(const PlainJson& value);
+
+// The members of the output that these are: "a":1,"b":"x". Equal text is equal type and value. Nothing if one
+// is absent or no scalar.
+std::optional<std::string> ReadPlainFields(const PlainJson& event,
+                                           const std::vector<PlainField>& fields);
+
+// An instant, or a number in `unit`. Nothing if there is none; `no_unit` says whether only the unit is missing.
+std::optional<EngineTime> ReadPlainTime(const PlainJson& event, const PlainPath& path,
+                                        const std::string& unit, bool& no_unit);
+
+// NAME=PATH and PATH with commas between them. Quotes are not known here. The text must be right.
+void AddPlainFields(std::string text, std::vector<PlainField>& fields);
+
+// Takes all before the first `separator` off `text`; nothing if there is none.
+std::string TakeUntil(char separator, std::string& text);
+
+// A number of bytes, such as 64Ki. The text must be right.
+size_t ReadPlainBytes(const std::string& text);
+
+}  // namespace pleat::inline v0_1

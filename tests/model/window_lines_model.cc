@@ -1,0 +1,312 @@
+// See the header. AddLine() is what happens to one line, Judge() what to one event.
+#include "tests/model/window_lines_model.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <tuple>
+
+#include "tests/support/plain_time.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+using Kind = PlainJson::Kind;
+
+EngineTime After(EngineTime stamp, Duration ttl) {
+  return ttl == kForever ? kNever : SaturatingAdd(stamp, ttl);
+}
+
+bool Holds(const PlainCondition& condition, const PlainJson& event) {
+  return Holds(condition, [&](const std::string& path) {
+    const PlainJson* value = FindPlain(event, ReadPlainPath(path));
+    return value == nullptr ? PlainJson{} : *value;
+  });
+}
+
+// The value that is there, or null.
+const PlainJson* FindValue(const PlainJson& event, const PlainPath& path) {
+  const PlainJson* value = path.empty() ? nullptr : FindPlain(event, path);
+  return value == nullptr || value->kind == Kind::kNull ? nullptr : value;
+}
+
+std::string WriteTime(EngineTime at) {
+  return at == kNever ? "null" : '"' + WritePlainTimestamp(at) + '"';
+}
+
+}  // namespace
+
+bool WindowLinesModel::AddLine(std::string_view line, std::string& out) {
+  if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) return true;
+  ++counts_["lines"];
+  ++position_;
+  const std::optional<PlainJson> json = ParsePlainJson(line);
+  const bool object = json && json->kind == Kind::kObject && line.size() <= (1 << 20);
+  const bool removes = object && Holds(options_.remove_when, *json);
+  const std::optional<Member> event = object ? ReadEvent(*json, removes) : std::nullopt;
+  if (no_unit_) return false;
+  if (!event || IsFuture(event->stamp)) {
+    ++counts_["bad"];
+    return true;
+  }
+  ++counts_["events"];
+  const EngineTime now = SaturatingSub(event->stamp, options_.lateness);
+  MoveTo(now_ ? std::max(*now_, now) : now, out);
+  if (removes) {
+    Remove(*event, out);
+  } else {
+    ++counts_[Judge(*event, out)];
+  }
+  return true;
+}
+
+std::optional<WindowLinesModel::Member> WindowLinesModel::ReadEvent(const PlainJson& json,
+                                                                    bool removes) {
+  const std::optional<std::string> key = ReadPlainFields(json, options_.key);
+  const std::optional<std::string> id = ReadPlainFields(json, options_.member);
+  if (!key || !id) return std::nullopt;
+  const std::optional<EngineTime> at =
+      ReadPlainTime(json, options_.time, options_.time_unit, no_unit_);
+  if (!at) return std::nullopt;
+  Member event{.series = *key, .id = *id, .stamp = *at, .version = {}, .position = position_};
+  if (removes) return event;
+  if (const PlainJson* ttl = FindValue(json, options_.ttl_path)) {
+    const std::optional<Duration> own =
+        ttl->kind == Kind::kString ? ReadPlainDuration(ttl->text) : std::nullopt;
+    if (!own || *own <= Duration{0}) return std::nullopt;
+    event.own_ttl = *own;
+  }
+  if (const PlainJson* version = FindValue(json, options_.version)) {
+    uint64_t number = 0;
+    const char* const end = version->text.data() + version->text.size();
+    const auto [stop, error] = std::from_chars(version->text.data(), end, number);
+    const bool whole = error == std::errc() && stop == end;
+    if (version->kind != Kind::kNumber || !whole) return std::nullopt;
+    event.version = number;
+  }
+  if (const PlainJson* payload = FindValue(json, options_.payload)) {
+    event.payload = WritePlainJson(*payload);
+  }
+  return event;
+}
+
+bool WindowLinesModel::IsFuture(EngineTime at) const {
+  return now_ && at - *now_ > options_.future_limit;
+}
+
+// ---
+
+void WindowLinesModel::MoveTo(EngineTime now, std::string& out) {
+  if (options_.every > Duration{0} && now_) {
+    const int64_t every = options_.every.count();
+    const int64_t past = now_->time_since_epoch().count();
+    int64_t multiple = past / every * every;
+    while (multiple <= past) multiple += every;
+    for (EngineTime at(Duration{multiple}); at <= now && !members_.empty(); at += options_.every) {
+      Expire(at, out);
+      WriteCounts(at, out);
+    }
+  }
+  Expire(now, out);
+  now_ = now;
+}
+
+void WindowLinesModel::Expire(EngineTime now, std::string& out) {
+  for (size_t next = Next(); next < members_.size(); next = Next()) {
+    const EngineTime deadline = DeadlineOf(members_[next]);
+    if (deadline > now) break;
+    ++counts_["expired"];
+    End(next, "expired", deadline, out);
+  }
+}
+
+void WindowLinesModel::WriteCounts(EngineTime at, std::string& out) const {
+  std::vector<std::string> series = Series();
+  if (options_.top < SIZE_MAX) {
+    std::ranges::stable_sort(series, std::ranges::greater(),
+                             [&](const std::string& name) { return CountOf(name); });
+  }
+  if (series.size() > options_.top) series.resize(options_.top);
+  for (const std::string& name : series) {
+    out += '{' + name + ",\"at\":" + WriteTime(at) + ",\"count\":" + std::to_string(CountOf(name));
+    for (const auto& [text, length] : options_.within) {
+      const bool first = text == options_.within.front().first;
+      const auto is_within = [&, length = length](const Member& member) {
+        return member.series == name && After(member.stamp, length) > at;
+      };
+      out += (first ? ",\"within\":{\"" : ",\"") + text +
+             "\":" + std::to_string(std::ranges::count_if(members_, is_within));
+    }
+    out += options_.within.empty() ? "}\n" : "}}\n";
+  }
+}
+
+// ---
+
+void WindowLinesModel::Remove(const Member& event, std::string& out) {
+  ++counts_["control"];
+  EngineTime stamp = event.stamp;
+  Duration longest = options_.ttl;
+  if (const size_t live = Find(event.series, event.id); live < members_.size()) {
+    stamp = std::max(stamp, members_[live].stamp);
+    longest = std::max(longest, members_[live].own_ttl);
+    ++counts_["removed"];
+    End(live, "unpublished", *now_, out);
+  }
+  Tombstone& tombstone = tombstones_[{event.series, event.id}];
+  const bool forgotten = tombstone.until <= *now_;
+  if (!forgotten && tombstone.stamp >= stamp) return;
+  tombstone = {stamp, After(stamp, longest)};
+}
+
+// Returns the column of the ledger.
+std::string WindowLinesModel::Judge(const Member& event, std::string& out) {
+  const Duration ttl = event.own_ttl > Duration{0} ? event.own_ttl : options_.ttl;
+  if (After(event.stamp, ttl) <= *now_) return "late";
+  const auto tombstone = tombstones_.find({event.series, event.id});
+  if (tombstone != tombstones_.end() && *now_ < tombstone->second.until &&
+      event.stamp <= tombstone->second.stamp) {
+    return "tombstoned";
+  }
+  const size_t live = Find(event.series, event.id);
+  return live < members_.size() ? JudgeLive(live, event, out) : Add(event, out);
+}
+
+std::string WindowLinesModel::JudgeLive(size_t live, const Member& event, std::string& out) {
+  Member& member = members_[live];
+  const bool same = event.payload == member.payload && event.version == member.version;
+  if (event.stamp == member.stamp) {
+    if (same) return "duplicate";
+    if (event.version && event.version == member.version) return "conflict";
+    if (event.version < member.version) return "unchanged";
+  }
+  if (event.stamp < member.stamp || options_.refresh == "first") return "unchanged";
+  Member renewed = event;
+  if (event.own_ttl == Duration{0}) renewed.own_ttl = member.own_ttl;
+  if (options_.refresh == "replace") {
+    ++counts_["replaced"];
+    End(live, "replaced", *now_, out);
+    return Add(renewed, out);
+  }
+  member = renewed;
+  if (!same || options_.refreshes) Write(member, same ? "refreshed" : "updated", *now_, out);
+  ++counts_["changes"];
+  return same ? "refreshed" : "updated";
+}
+
+std::string WindowLinesModel::Add(const Member& event, std::string& out) {
+  if (!MakeRoom(event, out)) return "refused";
+  if (CountOf(event.series) == 0) since_[event.series] = position_;
+  members_.push_back(event);
+  ++counts_["changes"];
+  Write(event, "added", *now_, out);
+  return "added";
+}
+
+bool WindowLinesModel::MakeRoom(const Member& event, std::string& out) {
+  const auto fits = [&] {
+    const bool new_series = CountOf(event.series) == 0;
+    return members_.size() < options_.max_members &&
+           (!new_series || Series().size() < options_.max_series);
+  };
+  while (!fits()) {
+    const size_t next = Next();
+    if (!options_.drops || next == members_.size()) return false;
+    if (DeadlineOf(members_[next]) > DeadlineOf(event)) return false;
+    ++counts_["dropped"];
+    End(next, "dropped", *now_, out);
+  }
+  return true;
+}
+
+// ---
+
+size_t WindowLinesModel::Find(const std::string& series, const std::string& id) const {
+  const auto found = std::ranges::find_if(
+      members_, [&](const Member& member) { return member.series == series && member.id == id; });
+  return static_cast<size_t>(found - members_.begin());
+}
+
+size_t WindowLinesModel::Next() const {
+  size_t next = members_.size();
+  const auto order = [&](size_t i) {
+    return std::tuple(DeadlineOf(members_[i]), members_[i].position);
+  };
+  for (size_t i = 0; i < members_.size(); ++i) {
+    if (DeadlineOf(members_[i]) == kNever) continue;
+    if (next == members_.size() || order(i) < order(next)) next = i;
+  }
+  return next;
+}
+
+EngineTime WindowLinesModel::DeadlineOf(const Member& member) const {
+  return After(member.stamp, member.own_ttl > Duration{0} ? member.own_ttl : options_.ttl);
+}
+
+size_t WindowLinesModel::CountOf(const std::string& series) const {
+  return static_cast<size_t>(std::ranges::count(members_, series, &Member::series));
+}
+
+std::vector<std::string> WindowLinesModel::Series() const {
+  std::set<std::string> names;
+  for (const Member& member : members_) names.insert(member.series);
+  std::vector<std::string> series(names.begin(), names.end());
+  std::ranges::sort(series, {}, [&](const std::string& name) { return since_.at(name); });
+  return series;
+}
+
+void WindowLinesModel::End(size_t member, const std::string& cause, EngineTime at,
+                           std::string& out) {
+  const Member ended = members_[member];
+  members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(member));
+  ++counts_["changes"];
+  Write(ended, cause, at, out);
+}
+
+void WindowLinesModel::Write(const Member& member, const std::string& cause, EngineTime at,
+                             std::string& out) {
+  if (options_.every > Duration{0}) return;
+  const bool lives = cause == "added" || cause == "refreshed" || cause == "updated";
+  out += '{' + member.series + ',' + member.id + ",\"at\":" + WriteTime(at) + ",\"cause\":\"" +
+         cause + "\",\"count\":" + std::to_string(CountOf(member.series)) +
+         (lives ? Life(member) : "") + Payload(member) + "}\n";
+}
+
+std::string WindowLinesModel::Life(const Member& member) const {
+  return ",\"stamp\":" + WriteTime(member.stamp) + ",\"until\":" + WriteTime(DeadlineOf(member));
+}
+
+std::string WindowLinesModel::Payload(const Member& member) const {
+  if (options_.payload.empty()) return "";
+  return ",\"payload\":" + (member.payload.empty() ? "null" : member.payload);
+}
+
+std::string WindowLinesModel::Open() const {
+  std::string out;
+  for (const std::string& series : Series()) {
+    std::vector<Member> members;
+    std::ranges::copy_if(members_, std::back_inserter(members),
+                         [&](const Member& member) { return member.series == series; });
+    std::ranges::sort(members, {}, [](const Member& member) {
+      return std::tuple(member.stamp, member.position);
+    });
+    for (const Member& member : members) {
+      out += '{' + member.series + ',' + member.id + Life(member) + Payload(member) + "}\n";
+    }
+  }
+  return out;
+}
+
+std::string WindowLinesModel::Stats() const {
+  counts_["live"] = members_.size();
+  std::string out;
+  for (const char* name : {"lines", "events", "bad", "added", "refreshed", "updated", "unchanged",
+                           "duplicate", "conflict", "late", "tombstoned", "refused", "control",
+                           "expired", "removed", "replaced", "dropped", "live", "changes"}) {
+    out +=
+        (out.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + std::to_string(counts_[name]);
+  }
+  return out + "}\n";
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,175 @@
+#include "tools/pleat/window/window_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tools/pleat/advice.h"
+#include "tools/pleat/window/window_summary.h"
+
+namespace pleat::cli {
+namespace {
+
+// How many lines are added before their changes are taken.
+constexpr size_t kLinesAtOnce = 4096;
+
+// The first multiple of `every` since 1970 after `now`; kNever if there is none.
+EngineTime NextMultiple(EngineTime now, Duration every) {
+  Duration into = now.time_since_epoch() % every;
+  if (into < Duration{0}) into += every;
+  const Duration left = every - into;
+  return left > kEndOfTime - now ? kNever : now + left;
+}
+
+}  // namespace
+
+absl::Status WindowRun::Open() {
+  if (absl::Status opened = OpenEngine(); !opened.ok()) return opened;
+  absl::StatusOr<std::unique_ptr<JsonWindow>> window =
+      JsonWindow::Open(engine(), "window", SpecOf(options_));
+  if (!window.ok()) return window.status();
+  window_ = *std::move(window);
+  if (!options_.prints_counts()) window_->WatchChanges();
+  window_->SetOnTime([this](EngineTime now) {
+    WriteUntil(now);
+    return NextHalt();
+  });
+  return absl::OkStatus();
+}
+
+std::vector<NeededMember> WindowRun::Needed() const {
+  std::vector<NeededMember> needed = NeededBy(options_.spec);
+  for (const KeyField& field : options_.window.member.id)
+    needed.push_back({"--member", field.path});
+  return needed;
+}
+
+LineJob::Tally WindowRun::tally() const {
+  const WindowLedger ledger = window_->ledger();
+  return {window_->counts(), ledger.refused > 0, ledger.added, "added"};
+}
+
+// ---
+
+void WindowRun::StartBlock() {
+  if (!on_event_time()) WriteUntil(arrival());
+}
+
+LineJob::Readers WindowRun::NewReaders() {
+  Readers readers;
+  readers.push_back(std::make_unique<JsonLines>(window_->plan()));
+  return readers;
+}
+
+void WindowRun::TakeLines(Readers& readers) {
+  JsonLines& lines = *readers.front();
+  while (lines.left() > 0 && !stopped()) {
+    window_->Add(lines, kLinesAtOnce, arrival(), [this](const UnusualLine& line) {
+      NoteUnusual(line);
+      if (line.result.kind == LineResult::Kind::kEvent) OnEvent(line);
+      return !stopped();
+    });
+    if (!options_.prints_counts()) WriteChanges();
+  }
+}
+
+LineResult WindowRun::TakeLongLine(std::string_view beginning) {
+  return window_->AddLine(beginning, arrival());
+}
+
+void WindowRun::OnEvent(const UnusualLine& line) {
+  switch (line.result.window) {
+    case WindowOutcome::kLate: AppendLine(late_file(), line.text); break;
+    case WindowOutcome::kOverLimit: SayRefused(line.index, ReachedLimit()); break;
+    case WindowOutcome::kConflict:
+      if (conflicts_.Shows()) SayOf(line.index, line.result.reason);
+      break;
+    default: break;
+  }
+}
+
+// At the first refusal.
+std::string WindowRun::ReachedLimit() const {
+  const WindowSizes sizes = window_->sizes();
+  const WindowLimits& limits = options_.window.window.limits;
+  if (sizes.members >= limits.max_members) {
+    return "--max-members " + std::to_string(limits.max_members);
+  }
+  if (sizes.series >= limits.max_series) return "--max-series " + std::to_string(limits.max_series);
+  return "--max-memory " + std::to_string(options_.spec.folder.limits.max_bytes);
+}
+
+// ---
+
+void WindowRun::WriteUntil(EngineTime now) {
+  if (options_.prints_counts()) return WriteCountsUpTo(now);
+  // Only time moves; members end as their changes are taken, a few at a time.
+  [[maybe_unused]] const bool done = engine().Advance(now, 0);
+  WriteChanges();
+}
+
+std::optional<EngineTime> WindowRun::NextDue() const {
+  if (!options_.prints_counts()) return engine().NextDeadline();
+  if (window_->ledger().live == 0) return std::nullopt;
+  return NextHalt();
+}
+
+// The next instant at which there is something to write before a line moves time past it.
+EngineTime WindowRun::NextHalt() const {
+  if (options_.prints_counts()) return NextMultiple(engine().now(), options_.every);
+  return engine().NextDeadline().value_or(kNever);
+}
+
+// This is the only place where changes are taken.
+void WindowRun::WriteChanges() {
+  StopFor(
+      window_->TakeChanges(options_.refreshes, [this](std::string_view lines) { Write(lines); }));
+}
+
+void WindowRun::WriteCountsUpTo(EngineTime now) {
+  const CountSpec counts{.top = options_.top > 0 ? static_cast<size_t>(options_.top) : SIZE_MAX,
+                         .within = options_.within};
+  while (window_->ledger().live > 0 && !stopped()) {
+    const EngineTime at = NextMultiple(engine().now(), options_.every);
+    if (at > now) break;
+    engine().Advance(at);
+    window_->WriteCounts(at, counts, [this](std::string_view lines) { Write(lines); });
+  }
+  engine().Advance(now);
+}
+
+void WindowRun::Write(std::string_view lines) {
+  lines_written_ += static_cast<uint64_t>(std::ranges::count(lines, '\n'));
+  StopFor(output().Append(lines));
+}
+
+void WindowRun::WriteLive() {
+  if (open_file() == nullptr) return;
+  absl::Status written;
+  window_->WriteLive([&](std::string_view lines) { written.Update(open_file()->Append(lines)); });
+  StopFor(written);
+}
+
+// After the last event nothing more expires.
+void WindowRun::Finish() {
+  const bool read_all = complete();
+  if (!options_.prints_counts() && !reader_gone()) WriteChanges();
+  if (!read_all) return;
+  WriteLive();
+  CommitFiles();
+}
+
+void WindowRun::Conclude() {
+  const WindowTotals totals{window_->counts(), window_->ledger(), lines_written_};
+  SayHidden(conflicts_, "conflicts");
+  WriteStats(StatsJson(totals));
+  if (options_.quiet_summary || reader_gone()) return;
+  std::string_view fate = "made, but the output is not complete";
+  if (all_written()) fate = "written";
+  if (unusable()) fate = "no line was usable";
+  SayPlain(HumanSummary(totals, bytes_read(), elapsed(), fate));
+  if (!complete()) return;
+  const std::vector<OptionPath> absent = window_->absent_paths();
+  for (const std::string& line : AdviceOn(options_, absent, window_->stamps())) Say(line);
+}
+
+}  // namespace pleat::cli

@@ -1,0 +1,59 @@
+// One run of `pleat window`: adds lines to a live window, moves time on, and writes the changes, or
+// at every multiple of --every the counts.
+//
+// Whenever time moves, the run stops at each instant that matters and looks: at a multiple of
+// --every, or when members fall due. What a line does comes after that.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pleat/json_window.h>
+
+#include "tools/pleat/engine_job.h"
+#include "tools/pleat/window/window_options.h"
+
+namespace pleat::cli {
+
+class WindowRun final : public EngineJob {
+ public:
+  explicit WindowRun(const WindowRunOptions& options)
+      : EngineJob("window", options), options_(options) {}
+
+ private:
+  absl::Status Open() override;
+  std::vector<NeededMember> Needed() const override;
+  Tally tally() const override;
+
+  void StartInput() override { window_->StartInput(); }
+  void StartBlock() override;
+  Readers NewReaders() override;
+  void TakeLines(Readers& readers) override;
+  LineResult TakeLongLine(std::string_view beginning) override;
+  void OnEvent(const UnusualLine& line);
+  std::string ReachedLimit() const;
+
+  void WriteUntil(EngineTime now) override;
+  uint64_t results() const override { return lines_written_; }
+  std::optional<EngineTime> NextDue() const override;
+  EngineTime NextHalt() const;
+
+  void WriteChanges();
+  void WriteCountsUpTo(EngineTime now);
+  void Write(std::string_view lines);
+  void WriteLive();
+  void Finish() override;
+  void Conclude() override;
+
+  const WindowRunOptions& options_;
+  std::unique_ptr<JsonWindow> window_;
+  uint64_t lines_written_ = 0;
+  Few conflicts_;
+};
+
+}  // namespace pleat::cli
