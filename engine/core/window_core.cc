@@ -329,7 +329,8 @@ ReadChanges WindowCore::ReadSome(const WatchScope& scope, ChangeCursor& cursor, 
     WindowBook& book = *Typed(home.book);
     ChangeLog& log = book.changes();
     log.Keep();
-    const bool lost = next < log.first() || next > log.next();
+    const bool lost = !log.HasAll(scope, next);
+    if (!lost) next = std::max(next, log.first());
     const bool drained = !lost && log.NextOf(scope, next) == log.next();
     const bool complete = Do(home, [&](const Instant& at) {
       size_t budget = drained ? std::min(max, log.capacity()) : 0;

@@ -87,6 +87,16 @@ uint64_t ChangeLog::NextOf(const WatchScope& scope, uint64_t number) const {
   return number;
 }
 
+bool ChangeLog::HasAll(const WatchScope& scope, uint64_t number) const {
+  if (number >= first_) return number <= next_;
+  const auto it = scope.is_prefix ? watched_.end() : watched_.find(scope.name);
+  if (it == watched_.end() || number < it->second.since) return false;
+  // The latest change of the series that is not kept any more.
+  const uint64_t kept = FirstLinked(it->second, first_);
+  const uint64_t gone = kept < next_ ? EntryAt(kept).before : it->second.last;
+  return gone == kNone || gone < number;
+}
+
 // The first change of a series from `number` on, found from its last one.
 uint64_t ChangeLog::FirstLinked(const Watched& watched, uint64_t number) const {
   uint64_t found = next_;

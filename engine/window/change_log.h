@@ -74,6 +74,10 @@ class ChangeLog {
   // later.
   uint64_t NextOf(const WatchScope& scope, uint64_t number) const;
 
+  // Whether a reader whose next change is `number` has missed none of the scope: `number` is kept, or
+  // no change of a series with listeners has gone since.
+  bool HasAll(const WatchScope& scope, uint64_t number) const;
+
   // From now on `listener` is told of changes of the scope, until Unlisten().
   void Listen(const WatchScope& scope, ChangeListener& listener);
   void Unlisten(ChangeListener& listener);

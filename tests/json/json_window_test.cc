@@ -24,7 +24,7 @@ using std::chrono_literals::operator""s;
 EngineTime Second(int64_t n) { return FromUnix(std::chrono::seconds(n)); }
 
 // The spec of options such as "--key k --ttl 5s".
-WindowSpec SpecOf(const std::string& text) {
+WindowSpec WindowSpecOf(const std::string& text) {
   WindowSpec spec;
   const Words words = WordsOf(text);
   for (size_t i = 0; i + 1 < words.size(); i += 2) {
@@ -38,8 +38,8 @@ const std::string kUsual = "--key s --member m --ttl 10s --time t --time-unit s 
 
 struct Harness {
   explicit Harness(const std::string& more = "")
-      : engine(*Engine::Open(EngineOptionsFor(SpecOf(kUsual + more).event))),
-        window(*JsonWindow::Open(*engine, "lines", SpecOf(kUsual + more))) {}
+      : engine(*Engine::Open(EngineOptionsFor(WindowSpecOf(kUsual + more).event))),
+        window(*JsonWindow::Open(*engine, "lines", WindowSpecOf(kUsual + more))) {}
 
   LineResult Add(std::string_view text) {
     const PaddedLine line(text);
@@ -51,7 +51,7 @@ struct Harness {
 };
 
 TEST(WindowSpec, OptionsMakeTheSameSpecAgain) {
-  const WindowSpec spec = SpecOf(
+  const WindowSpec spec = WindowSpecOf(
       kUsual +
       "--ttl-path l --refresh first --payload p.q --version v --remove-when g=1 --lateness 1s "
       "--future-limit 1h --max-series 3 --max-members 4 --max-memory 5000 --on-limit drop");
@@ -64,20 +64,20 @@ TEST(WindowSpec, OptionsMakeTheSameSpecAgain) {
 
 TEST(WindowSpec, ValidateNamesTheOption) {
   const auto message = [](const WindowSpec& spec) { return std::string(Validate(spec).message()); };
-  WindowSpec spec = SpecOf(kUsual);
+  WindowSpec spec = WindowSpecOf(kUsual);
   EXPECT_EQ(message(spec), "");
   spec.window.ttl = -1s;
   EXPECT_THAT(message(spec), HasSubstr("--ttl: "));
-  spec = SpecOf(kUsual);
+  spec = WindowSpecOf(kUsual);
   spec.member.id[0].path = "a..b";
   EXPECT_THAT(message(spec), HasSubstr("--member: "));
-  spec = SpecOf(kUsual);
+  spec = WindowSpecOf(kUsual);
   spec.member.remove_when = {.kind = Condition::Kind::kNot};
   EXPECT_THAT(message(spec), HasSubstr("--remove-when: "));
-  spec = SpecOf(kUsual);
+  spec = WindowSpecOf(kUsual);
   spec.window.limits.max_members = 0;
   EXPECT_THAT(message(spec), HasSubstr("--max-members: "));
-  spec = SpecOf(kUsual);
+  spec = WindowSpecOf(kUsual);
   spec.member.id[0].name = "\xff";
   EXPECT_THAT(message(spec), HasSubstr("is not UTF-8"));
 }
@@ -134,7 +134,7 @@ TEST(JsonWindow, SaysWhatBecameOfALine) {
 }
 
 TEST(JsonWindow, WhoTakesNoChangesForLongIsTold) {
-  WindowSpec spec = SpecOf(kUsual);
+  WindowSpec spec = WindowSpecOf(kUsual);
   spec.window.max_changes = 2;
   const auto engine = *Engine::Open(EngineOptionsFor(spec.event));
   const auto window = *JsonWindow::Open(*engine, "lines", spec);

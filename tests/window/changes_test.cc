@@ -135,6 +135,32 @@ TEST_F(Changes, WhoHasFallenBehindTheRingIsToldToStartOver) {
   EXPECT_EQ(changes.size(), 2);
 }
 
+// The ring holds few changes, and those of other series fill it many times.
+TEST_F(Changes, AListenerOfAQuietSeriesMissesNothingHoweverMuchTheOthersHave) {
+  struct Silent final : ChangeListener {
+    void MayHaveChanges() noexcept override {}
+  } listener;
+  auto one = *Engine::Open({.partitions = 1});
+  LiveWindow<> small(*one, "small", {.ttl = 30min, .max_changes = 4});
+  AnyWindow any = small.any();
+  any.AddListener(listener, {.name = "quiet"});
+  std::vector<LiveMember<NoPayload>> members;
+  ChangeCursor cursor = small.Watch("quiet", members);
+  std::vector<Change<NoPayload>> changes;
+  EngineTime at = kT0;
+  const auto let_others_talk = [&] {
+    for (int i = 0; i < 100; ++i) small.Add("busy", {.id = "ann"}, at += Duration(1));
+  };
+  let_others_talk();
+  small.Add("quiet", {.id = "ann"}, kT0);
+  EXPECT_EQ(small.Read({.name = "quiet"}, cursor, 100, changes), ReadChanges::kAll);
+  EXPECT_EQ(changes.size(), 1);
+  small.Add("quiet", {.id = "ben"}, kT0);
+  let_others_talk();
+  EXPECT_EQ(small.Read({.name = "quiet"}, cursor, 100, changes), ReadChanges::kResync);
+  any.RemoveListener(listener);
+}
+
 TEST_F(Changes, AForgedCursorIsToldToStartOver) {
   WatchAll();
   window.Add("p", {.id = "ann"}, kT0);
