@@ -276,13 +276,11 @@ void SeriesTable::List(uint32_t number, const Part& part, EngineTime now,
   if (part.max == 0) return;
   ListSequence(series.plain, static_cast<uint32_t>(EndedPlain(number, now)), part, now, out);
   if (series.own == kNone) return;
-  const auto middle = static_cast<std::ptrdiff_t>(out.size());
   ListSequence(OwnOf(series).by_stamp, 0, part, now, out);
-  std::inplace_merge(out.begin() + old, out.begin() + middle, out.end(),
-                     [&](uint32_t a, uint32_t b) {
-                       const bool before = by_stamp_.KeyOf(a) < by_stamp_.KeyOf(b);
-                       return part.newest_first ? !before && a != b : before;
-                     });
+  std::sort(out.begin() + old, out.end(), [&](uint32_t a, uint32_t b) {
+    return part.newest_first ? by_stamp_.KeyOf(b) < by_stamp_.KeyOf(a)
+                             : by_stamp_.KeyOf(a) < by_stamp_.KeyOf(b);
+  });
   if (out.size() - static_cast<size_t>(old) > part.max)
     out.resize(static_cast<size_t>(old) + part.max);
 }

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "tests/support/plain_time.h"
 
@@ -123,16 +125,19 @@ void WindowLinesModel::Expire(EngineTime now, std::string& out) {
 void WindowLinesModel::WriteCounts(EngineTime at, std::string& out) const {
   std::vector<std::string> series = Series();
   if (options_.top < SIZE_MAX) {
-    std::ranges::stable_sort(series, std::ranges::greater(),
-                             [&](const std::string& name) { return CountOf(name); });
+    std::map<std::string, size_t> places;
+    for (const std::string& name : series) places.try_emplace(name, places.size());
+    std::ranges::sort(series, [&](const std::string& a, const std::string& b) {
+      return std::pair(CountOf(b), places[a]) < std::pair(CountOf(a), places[b]);
+    });
   }
   if (series.size() > options_.top) series.resize(options_.top);
   for (const std::string& name : series) {
     out += '{' + name + ",\"at\":" + WriteTime(at) + ",\"count\":" + std::to_string(CountOf(name));
     for (const auto& [text, length] : options_.within) {
       const bool first = text == options_.within.front().first;
-      const auto is_within = [&, length = length](const Member& member) {
-        return member.series == name && After(member.stamp, length) > at;
+      const auto is_within = [&, ttl = length](const Member& member) {
+        return member.series == name && After(member.stamp, ttl) > at;
       };
       out += (first ? ",\"within\":{\"" : ",\"") + text +
              "\":" + std::to_string(std::ranges::count_if(members_, is_within));
