@@ -1,18 +1,11 @@
 #include "engine/window/window_book.h"
 
 #include <algorithm>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/base/check.h"
 
 namespace pleat::inline v0_1 {
-namespace {
-
-constexpr size_t kForgottenPerTombstone = 4;
-
-}  // namespace
 
 WindowBook::WindowBook(PagePool& pool, const WindowOptions& options, const PayloadOps& ops,
                        const HashKey& hash_key, uint32_t partition)
@@ -405,153 +398,6 @@ void WindowBook::Forget(uint32_t number) {
 void WindowBook::ForgetInOpenSeries(uint32_t retained) {
   series_.EraseRetained(retained);
   members_.Remove(retained);
-}
-
-// --- Calls on members and series
-
-WindowControl WindowBook::Remove(const SeriesRef& series, std::string_view id,
-                                 std::optional<EngineTime> stamp, bool only_if_not_newer,
-                                 const Instant& at) {
-  const uint64_t position = Begin(at);
-  EngineTime until = stamp.value_or(seen_);
-  uint32_t number = FindMember(series, id);
-  if (number != kNone && series_.IsRetained(number)) {
-    // SetTtl() does not bring back what was removed.
-    if (!only_if_not_newer || members_.at(number).stamp <= until) Forget(number);
-    number = kNone;
-  }
-  const bool newer = number != kNone && members_.at(number).stamp > until;
-  const Duration own = number == kNone ? Duration::zero() : members_.ttl(number);
-  if (number != kNone && !(newer && only_if_not_newer)) {
-    until = std::max(until, members_.at(number).stamp);
-    End(number, Cause::kUnpublished, {seen_, /*by_event=*/true, position});
-  }
-  LeaveTombstone(series, id, until, own);
-  if (number == kNone) return WindowControl::kNothing;
-  return newer && only_if_not_newer ? WindowControl::kNewer : WindowControl::kDone;
-}
-
-size_t WindowBook::RemoveBetween(const SeriesRef& series, EngineTime from, EngineTime to,
-                                 const Instant& at) {
-  const uint64_t position = Begin(at);
-  const uint32_t number = series_.Find(series.name, series.hash);
-  if (number == kNone) return 0;
-  std::vector<uint32_t> members;
-  series_.ForgetRetained(number, from, to, [this](uint32_t m) { ForgetInOpenSeries(m); });
-  series_.List(number, {.from = from}, seen_, members);
-  if (!series_.CloseIfEmpty(number)) series_.Arm(number);
-  std::erase_if(members, [&](uint32_t member) { return members_.at(member).stamp >= to; });
-  for (const uint32_t member : members) {
-    const std::string id(members_.at(member).name());
-    const EngineTime stamp = members_.at(member).stamp;
-    const Duration own = members_.ttl(member);
-    End(member, Cause::kUnpublished, {seen_, /*by_event=*/true, position});
-    LeaveTombstone(series, id, stamp, own);
-  }
-  return members.size();
-}
-
-size_t WindowBook::Clear(const SeriesRef& series, const Instant& at) {
-  const uint64_t position = Begin(at);
-  const uint32_t number = series_.Find(series.name, series.hash);
-  if (number == kNone) return 0;
-  return EndAll(number, Cause::kCleared, {seen_, /*by_event=*/true, position});
-}
-
-// Ends the live members of a series, forgets the retained ones, and then the series, unless that has
-// a TTL of its own.
-size_t WindowBook::EndAll(uint32_t series, Cause cause, const LogOrder& order) {
-  while (series_.at(series).retained > 0) ForgetInOpenSeries(series_.FirstRetained(series));
-  std::vector<uint32_t> members;
-  series_.List(series, {}, seen_, members);
-  if (members.empty() && !series_.CloseIfEmpty(series)) series_.Arm(series);
-  for (const uint32_t member : members) End(member, cause, order);
-  return members.size();
-}
-
-WindowControl WindowBook::SetTtl(const SeriesRef& name, Duration ttl, const Instant& at) {
-  const uint64_t position = Begin(at);
-  uint32_t number = series_.Find(name.name, name.hash);
-  if (number == kNone) {
-    if (ttl == options_.ttl) return WindowControl::kNothing;
-    if (series_.size() >= options_.limits.max_series ||
-        bytes() + SeriesTable::BytesFor(name.name) > options_.limits.max_bytes) {
-      return WindowControl::kOverLimit;
-    }
-    number = series_.Open(name.name, name.hash);
-  }
-  Series& series = series_.at(number);
-  const Duration before = series_.TtlOf(number);
-  if (before == ttl) return WindowControl::kNothing;
-  series.ttl = ttl == options_.ttl ? Duration::zero() : ttl;
-  const LogOrder order{seen_, /*by_event=*/true, position};
-  if (ttl > before) {
-    RestoreMembers(number, order);
-  } else {
-    EndByTtl(number, order);
-  }
-  if (!series_.CloseIfEmpty(number)) series_.Arm(number);
-  return WindowControl::kDone;
-}
-
-// Members come back one by one, the newest last.
-void WindowBook::RestoreMembers(uint32_t number, const LogOrder& order) {
-  std::vector<uint32_t> members;
-  const bool was_empty = series_.Live(number) == 0;
-  series_.Restore(number, seen_, members);
-  if (was_empty && !members.empty()) series_.at(number).since = order.position;
-  for (size_t i = 0; i < members.size(); ++i) {
-    ++ledger_.live;
-    --ledger_.expired;
-    Announce(Cause::kRestored, members[i], order, members.size() - 1 - i);
-  }
-}
-
-void WindowBook::EndByTtl(uint32_t number, const LogOrder& order) {
-  for (SeriesTable::End end = series_.NextEnd(number); end.due <= seen_;
-       end = series_.NextEnd(number)) {
-    if (end.forgets) {
-      ForgetInOpenSeries(end.member);
-    } else {
-      EndByTime(end.member, Cause::kTtlChanged, order);
-    }
-  }
-}
-
-// --- Tombstones
-
-ExpiringMap::Name WindowBook::TombstoneOf(const SeriesRef& series,
-                                          std::string_view id) const noexcept {
-  const PackedKey packed(id);
-  const auto half = [&](const HashKey& key) {
-    return KeyedHash(series.name.HashWith(key), packed.HashWith(key), id.size(), key);
-  };
-  return {half(hash_key_), half(other_hash_key_)};
-}
-
-void WindowBook::LeaveTombstone(const SeriesRef& series, std::string_view id, EngineTime stamp,
-                                Duration own_ttl) {
-  const uint32_t number = series_.Find(series.name, series.hash);
-  const Duration ttl = number == kNone ? options_.ttl : series_.TtlOf(number);
-  const EngineTime until =
-      std::max({SeriesTable::After(stamp, ttl), SeriesTable::After(stamp, options_.retention),
-                SeriesTable::After(stamp, own_ttl)});
-  if (until <= seen_) return;
-  size_t budget = kForgottenPerTombstone;
-  tombstones_.Expire(seen_, budget);
-  const ExpiringMap::Name name = TombstoneOf(series, id);
-  const auto* const known = tombstones_.Find(name, seen_);
-  if (known == nullptr && bytes() + ExpiringMap::kNameBytes > options_.limits.max_bytes) {
-    ++ledger_.tombstones_refused;
-    return;
-  }
-  // Of two tombstones of one id the later stamp counts, as long as the longer one lives.
-  EngineTime last = std::min(until, kNever) - Duration{1};
-  if (known != nullptr) {
-    stamp = std::max(stamp, StampIn(known->word));
-    last = std::max(last, known->expires);
-  }
-  tombstones_.Put(name, static_cast<uint64_t>(stamp.time_since_epoch().count()), last);
 }
 
 // --- Changes

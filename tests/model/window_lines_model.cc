@@ -209,19 +209,57 @@ std::string WindowLinesModel::Add(const Member& event, std::string& out) {
 }
 
 bool WindowLinesModel::MakeRoom(const Member& event, std::string& out) {
-  const auto fits = [&] {
-    const bool new_series = CountOf(event.series) == 0;
-    return members_.size() < options_.max_members &&
-           (!new_series || Series().size() < options_.max_series);
-  };
-  while (!fits()) {
-    const size_t next = Next();
-    if (!options_.drops || next == members_.size()) return false;
-    if (DeadlineOf(members_[next]) > DeadlineOf(event)) return false;
+  const bool new_series = CountOf(event.series) == 0;
+  const auto drop = [&](const std::string& whole) {
+    const size_t next = whole.empty() ? NextToDrop() : OldestOf(whole);
     ++counts_["dropped"];
     End(next, "dropped", *now_, out);
+  };
+  const auto may_drop = [&] {
+    const size_t next = NextToDrop();
+    return options_.drops && next < members_.size() &&
+           DeadlineOf(members_[next]) <= DeadlineOf(event);
+  };
+  if (new_series && Series().size() >= options_.max_series) {
+    if (!may_drop()) return false;
+    const std::string whole = members_[NextToDrop()].series;
+    while (CountOf(whole) > 0) drop(whole);
+  }
+  while (members_.size() >= options_.max_members) {
+    if (!may_drop()) return false;
+    drop("");
   }
   return true;
+}
+
+// The member of a series with the oldest stamp.
+size_t WindowLinesModel::OldestOf(const std::string& series) const {
+  size_t oldest = members_.size();
+  const auto order = [&](size_t i) { return std::pair(members_[i].stamp, members_[i].position); };
+  for (size_t i = 0; i < members_.size(); ++i) {
+    if (members_[i].series != series) continue;
+    if (oldest == members_.size() || order(i) < order(oldest)) oldest = i;
+  }
+  return oldest;
+}
+
+// The member that would expire next. Of those of a series that never do, the oldest one.
+size_t WindowLinesModel::NextToDrop() const {
+  size_t next = members_.size();
+  const auto order = [&](size_t i) {
+    return std::pair(DeadlineOf(members_[i]), members_[i].position);
+  };
+  const auto stands_behind = [&](const Member& a) {
+    return std::ranges::any_of(members_, [&](const Member& b) {
+      return a.series == b.series && a.own_ttl == Duration{0} && b.own_ttl == Duration{0} &&
+             std::pair(b.stamp, b.position) < std::pair(a.stamp, a.position);
+    });
+  };
+  for (size_t i = 0; i < members_.size(); ++i) {
+    if (stands_behind(members_[i])) continue;
+    if (next == members_.size() || order(i) < order(next)) next = i;
+  }
+  return next;
 }
 
 // ---

@@ -86,7 +86,9 @@ class WindowLinesModel {
   bool MakeRoom(const Member& event, std::string& out);
 
   size_t Find(const std::string& series, const std::string& id) const;  // or members_.size()
-  size_t Next() const;  // the member that expires next, or members_.size()
+  size_t Next() const;
+  size_t OldestOf(const std::string& series) const;
+  size_t NextToDrop() const;  // the member that expires next, or members_.size()
   EngineTime DeadlineOf(const Member& member) const;
   size_t CountOf(const std::string& series) const;
   // The series that are not empty, in the order in which they came to be so.
