@@ -12,13 +12,10 @@
 #include "engine/base/inside.h"
 #include "engine/core/engine_core.h"
 #include "engine/core/folder_core.h"
+#include "engine/core/out_of_range.h"
 
 namespace pleat::inline v0_1 {
 namespace {
-
-absl::Status OutOfRange(std::string_view option, std::string_view must) {
-  return absl::InvalidArgumentError(std::string(option) + ": must be " + std::string(must));
-}
 
 absl::Status Check(const FolderOptions& options, const StateOps& ops, int partitions) {
   if (options.quiet_period <= Duration::zero()) return OutOfRange("quiet_period", "above zero");

@@ -7,14 +7,11 @@
 #include "engine/base/check.h"
 #include "engine/base/inside.h"
 #include "engine/core/engine_core.h"
+#include "engine/core/out_of_range.h"
 #include "engine/core/window_core.h"
 
 namespace pleat::inline v0_1 {
 namespace {
-
-absl::Status OutOfRange(std::string_view option, std::string_view must) {
-  return absl::InvalidArgumentError(std::string(option) + ": must be " + std::string(must));
-}
 
 absl::Status Check(const WindowOptions& options, const PayloadOps& ops, int partitions) {
   if (options.ttl <= Duration::zero()) return OutOfRange("ttl", "above zero");
