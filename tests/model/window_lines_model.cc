@@ -15,7 +15,7 @@ namespace {
 
 using Kind = PlainJson::Kind;
 
-EngineTime After(EngineTime stamp, Duration ttl) {
+EngineTime EndOf(EngineTime stamp, Duration ttl) {
   return ttl == kForever ? kNever : SaturatingAdd(stamp, ttl);
 }
 
@@ -137,7 +137,7 @@ void WindowLinesModel::WriteCounts(EngineTime at, std::string& out) const {
     for (const auto& [text, length] : options_.within) {
       const bool first = text == options_.within.front().first;
       const auto is_within = [&, ttl = length](const Member& member) {
-        return member.series == name && After(member.stamp, ttl) > at;
+        return member.series == name && EndOf(member.stamp, ttl) > at;
       };
       out += (first ? ",\"within\":{\"" : ",\"") + text +
              "\":" + std::to_string(std::ranges::count_if(members_, is_within));
@@ -161,13 +161,13 @@ void WindowLinesModel::Remove(const Member& event, std::string& out) {
   Tombstone& tombstone = tombstones_[{event.series, event.id}];
   const bool forgotten = tombstone.until <= *now_;
   if (!forgotten && tombstone.stamp >= stamp) return;
-  tombstone = {stamp, After(stamp, longest)};
+  tombstone = {stamp, EndOf(stamp, longest)};
 }
 
 // Returns the column of the ledger.
 std::string WindowLinesModel::Judge(const Member& event, std::string& out) {
   const Duration ttl = event.own_ttl > Duration{0} ? event.own_ttl : options_.ttl;
-  if (After(event.stamp, ttl) <= *now_) return "late";
+  if (EndOf(event.stamp, ttl) <= *now_) return "late";
   const auto tombstone = tombstones_.find({event.series, event.id});
   if (tombstone != tombstones_.end() && *now_ < tombstone->second.until &&
       event.stamp <= tombstone->second.stamp) {
@@ -283,7 +283,7 @@ size_t WindowLinesModel::Next() const {
 }
 
 EngineTime WindowLinesModel::DeadlineOf(const Member& member) const {
-  return After(member.stamp, member.own_ttl > Duration{0} ? member.own_ttl : options_.ttl);
+  return EndOf(member.stamp, member.own_ttl > Duration{0} ? member.own_ttl : options_.ttl);
 }
 
 size_t WindowLinesModel::CountOf(const std::string& series) const {
