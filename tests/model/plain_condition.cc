@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "tests/model/plain_fields.h"
+
 namespace pleat::inline v0_1 {
 namespace {
 
@@ -39,10 +41,6 @@ Decimal ReadDecimal(const std::string& number) {
 }
 
 int Sign(bool less, bool greater) { return less ? -1 : greater ? 1 : 0; }
-
-bool IsPlainScalar(const PlainJson& value) {
-  return value.kind != Kind::kArray && value.kind != Kind::kObject;
-}
 
 bool Equal(const PlainJson& a, const PlainJson& b) {
   if (a.kind != b.kind || !IsPlainScalar(a)) return false;
