@@ -118,12 +118,9 @@ TEST(RandomWindows, SayTheSameAsTheModel) {
     ExpectSame(only != nullptr ? std::strtoull(only, nullptr, 10) : 1000 + round, seen);
     if (HasFatalFailure()) return;
   }
-  // They must have come across everything, else they say less than they seem to.
-  for (const auto& [name, value] : seen) {
-    if (only == nullptr) {
-      EXPECT_GT(value, 0) << name;
-    }
-  }
+  if (only != nullptr || kSanitized) return;
+  // All rounds must have come across everything, else they say less than they seem to.
+  for (const auto& [name, value] : seen) EXPECT_GT(value, 0) << name;
 }
 
 }  // namespace
