@@ -59,8 +59,10 @@ WindowSizes& WindowSizes::operator+=(const WindowSizes& other) noexcept {
 
 // --- The handle
 
-AnyWindow::AnyWindow(std::shared_ptr<EngineCore> engine, std::shared_ptr<WindowCore> core)
-    : engine_(std::move(engine)), core_(std::move(core)) {}
+AnyWindow::AnyWindow(std::shared_ptr<EngineCore> engine, std::shared_ptr<WindowCore> core) noexcept
+    : AnyFeed(std::move(engine), std::move(core)) {}
+
+WindowCore& AnyWindow::core() const noexcept { return static_cast<WindowCore&>(feed()); }
 
 absl::StatusOr<AnyWindow> AnyWindow::Open(Engine& engine, std::string_view name,
                                           const WindowOptions& options, const PayloadOps& ops,
@@ -82,7 +84,7 @@ void AnyWindow::OpenFailed(std::string_view name, const absl::Status& why) noexc
 
 WindowOutcome AnyWindow::Add(std::string_view series, const void* event, EngineTime at) noexcept {
   const Call call;
-  return call.nested() ? WindowOutcome::kWouldDeadlock : core_->Add(series, event, at);
+  return call.nested() ? WindowOutcome::kWouldDeadlock : core().Add(series, event, at);
 }
 WindowCounts AnyWindow::AddBatch(const AnyBatch& batch, std::span<WindowOutcome> outcomes,
                                  PartitionRange only) noexcept {
@@ -92,7 +94,7 @@ WindowCounts AnyWindow::AddBatch(const AnyBatch& batch, std::span<WindowOutcome>
          std::to_string(outcomes.size()) + " outcomes");
   }
   WindowOutcome* const first = outcomes.empty() ? nullptr : outcomes.data();
-  if (!call.nested()) return core_->AddBatch(batch, first, only);
+  if (!call.nested()) return core().AddBatch(batch, first, only);
   if (first != nullptr) std::fill_n(first, batch.size, WindowOutcome::kWouldDeadlock);
   WindowCounts counts;
   counts.Add(WindowOutcome::kWouldDeadlock, batch.size);
@@ -101,11 +103,11 @@ WindowCounts AnyWindow::AddBatch(const AnyBatch& batch, std::span<WindowOutcome>
 WindowOutcome AnyWindow::Touch(std::string_view series, std::string_view id,
                                EngineTime at) noexcept {
   const Call call;
-  return call.nested() ? WindowOutcome::kWouldDeadlock : core_->Touch(series, id, at);
+  return call.nested() ? WindowOutcome::kWouldDeadlock : core().Touch(series, id, at);
 }
 WindowCounts AnyWindow::Import(std::string_view series, const AnyBatch& rows) noexcept {
   const Call call;
-  if (!call.nested()) return core_->Import(series, rows);
+  if (!call.nested()) return core().Import(series, rows);
   WindowCounts counts;
   counts.Add(WindowOutcome::kWouldDeadlock, rows.size);
   return counts;
@@ -113,115 +115,67 @@ WindowCounts AnyWindow::Import(std::string_view series, const AnyBatch& rows) no
 WindowControl AnyWindow::Remove(std::string_view series, std::string_view id,
                                 const RemoveOptions& options) noexcept {
   const Call call;
-  return call.nested() ? WindowControl::kWouldDeadlock : core_->Remove(series, id, options);
+  return call.nested() ? WindowControl::kWouldDeadlock : core().Remove(series, id, options);
 }
 size_t AnyWindow::Remove(std::string_view series, EngineTime from, EngineTime to) noexcept {
   const Call call;
-  return call.nested() ? 0 : core_->RemoveBetween(series, from, to);
+  return call.nested() ? 0 : core().RemoveBetween(series, from, to);
 }
 WindowControl AnyWindow::SetTtl(std::string_view series, Duration ttl) noexcept {
   const Call call;
-  return call.nested() ? WindowControl::kWouldDeadlock : core_->SetTtl(series, ttl);
+  return call.nested() ? WindowControl::kWouldDeadlock : core().SetTtl(series, ttl);
 }
 size_t AnyWindow::Clear(std::string_view series) noexcept {
   const Call call;
-  return call.nested() ? 0 : core_->Clear(series);
+  return call.nested() ? 0 : core().Clear(series);
 }
 
 size_t AnyWindow::Count(std::string_view series, EngineTime now) const noexcept {
   const Call call;
-  return call.nested() ? 0 : core_->Count(series, now);
+  return call.nested() ? 0 : core().Count(series, now);
 }
 size_t AnyWindow::CountSince(std::string_view series, EngineTime since,
                              EngineTime now) const noexcept {
   const Call call;
   return call.nested() || since >= kEndOfTime
              ? 0
-             : core_->CountBetween(series, since + Duration{1}, kNever, now);
+             : core().CountBetween(series, since + Duration{1}, kNever, now);
 }
 size_t AnyWindow::CountBetween(std::string_view series, EngineTime from, EngineTime to,
                                EngineTime now) const noexcept {
   const Call call;
-  return call.nested() ? 0 : core_->CountBetween(series, from, to, now);
+  return call.nested() ? 0 : core().CountBetween(series, from, to, now);
 }
 bool AnyWindow::List(std::string_view series, const ListOptions& options, ListCursor& cursor,
                      See see) const noexcept {
   const Call call;
-  return !call.nested() && core_->List(series, options, cursor, see);
+  return !call.nested() && core().List(series, options, cursor, see);
 }
 bool AnyWindow::Find(std::string_view series, std::string_view id, EngineTime now,
                      See see) const noexcept {
   const Call call;
-  return !call.nested() && core_->Find(series, id, now, see);
+  return !call.nested() && core().Find(series, id, now, see);
 }
 std::optional<size_t> AnyWindow::Rank(std::string_view series, std::string_view id,
                                       EngineTime now) const noexcept {
   const Call call;
-  return call.nested() ? std::nullopt : core_->Rank(series, id, now);
+  return call.nested() ? std::nullopt : core().Rank(series, id, now);
 }
 void AnyWindow::CountMany(std::span<const KeyView> series, std::span<size_t> counts,
                           EngineTime now) const noexcept {
   PLEAT_DCHECK(series.size() == counts.size());
   for (size_t i = 0; i < series.size(); ++i) counts[i] = Count(series[i], now);
 }
-void AnyWindow::AllSeries(EngineTime now, SeeSeries see) const noexcept {
-  const Call call;
-  if (call.nested()) return;
-  for (const WindowCore::Row& row : core_->AllSeries(now)) see(row.series, row.count);
-}
-void AnyWindow::TopSeries(size_t n, EngineTime now, SeeSeries see) const noexcept {
-  const Call call;
-  if (call.nested()) return;
-  std::vector<WindowCore::Row> rows = core_->AllSeries(now);
-  const auto end = rows.begin() + static_cast<std::ptrdiff_t>(std::min(n, rows.size()));
-  std::partial_sort(rows.begin(), end, rows.end(), [](const auto& a, const auto& b) {
-    return a.count != b.count ? a.count > b.count : a.since < b.since;
-  });
-  for (auto row = rows.begin(); row != end; ++row) see(row->series, row->count);
-}
-bool AnyWindow::Scan(ScanCursor& cursor, size_t max, SeeSeries see) const noexcept {
-  const Call call;
-  if (cursor.partition < 0) cursor = {};
-  return !call.nested() && core_->Scan(cursor, std::max<size_t>(max, 1), see);
-}
-
-ChangeCursor AnyWindow::Watch(const WatchScope& scope, SeeSeries see) noexcept {
-  const Call call;
-  return call.nested() ? ChangeCursor() : core_->Watch(scope, see);
-}
 ChangeCursor AnyWindow::Watch(std::string_view series, See see) noexcept {
   const Call call;
-  return call.nested() ? ChangeCursor() : core_->WatchSeries(series, see);
+  return call.nested() ? ChangeCursor() : core().WatchSeries(series, see);
 }
-ReadChanges AnyWindow::Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
-                            SeeChange see) noexcept {
-  const Call call;
-  return call.nested() ? ReadChanges::kAll : core_->Read(scope, cursor, max, see);
-}
-
-void AnyWindow::AddListener(ChangeListener& listener, const WatchScope& scope) noexcept {
-  const Call call;
-  if (!call.nested()) core_->AddListener(listener, scope);
-}
-void AnyWindow::RemoveListener(ChangeListener& listener) noexcept {
-  const Call call;
-  if (!call.nested()) core_->RemoveListener(listener);
-}
-
 WindowLedger AnyWindow::ledger() const noexcept {
   const Call call;
-  return call.nested() ? WindowLedger{} : core_->ledger();
+  return call.nested() ? WindowLedger{} : core().ledger();
 }
 WindowSizes AnyWindow::sizes() const noexcept {
   const Call call;
-  return call.nested() ? WindowSizes{} : core_->sizes();
+  return call.nested() ? WindowSizes{} : core().sizes();
 }
-void AnyWindow::CheckWhole() const noexcept { core_->CheckWhole(); }
-void AnyWindow::Close() noexcept {
-  const Call call;
-  if (!call.nested()) engine_->Remove(*core_);
-}
-bool AnyWindow::closed() const noexcept { return core_->closed(); }
-const PayloadOps& AnyWindow::ops() const noexcept { return core_->ops(); }
-
 }  // namespace pleat::inline v0_1

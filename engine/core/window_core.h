@@ -5,16 +5,16 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include <pleat/any_window.h>
 
+#include "engine/core/feed_collection.h"
 #include "engine/core/keyed_collection.h"
 #include "engine/window/window_book.h"
 
 namespace pleat::inline v0_1 {
 
-class WindowCore final : public KeyedCollection<WindowBook, Collection> {
+class WindowCore final : public KeyedCollection<WindowBook, FeedCollection> {
  public:
   WindowCore(EngineCore& engine, std::string_view name, const WindowOptions& options,
              const PayloadOps& ops, std::shared_ptr<void> context_owner);
@@ -35,51 +35,22 @@ class WindowCore final : public KeyedCollection<WindowBook, Collection> {
             AnyWindow::See see);
   bool Find(std::string_view series, std::string_view id, EngineTime now, AnyWindow::See see);
   std::optional<size_t> Rank(std::string_view series, std::string_view id, EngineTime now);
-  bool Scan(ScanCursor& cursor, size_t max, AnyWindow::SeeSeries see);
-  // Every series with live members, in the order in which they became non-empty.
-  struct Row {
-    std::string series;
-    size_t count;
-    uint64_t since;
-  };
-  std::vector<Row> AllSeries(EngineTime now);
-
   ChangeCursor WatchSeries(std::string_view series, AnyWindow::See see);
-  ChangeCursor Watch(const WatchScope& scope, AnyWindow::SeeSeries see);
-  ReadChanges Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
-                   AnyWindow::SeeChange see);
-
-  void AddListener(ChangeListener& listener, const WatchScope& scope);
-  void RemoveListener(ChangeListener& listener);
 
   WindowLedger ledger();
   WindowSizes sizes();
-  const PayloadOps& ops() const noexcept { return ops_; }
+  const PayloadOps& ops() const noexcept override { return ops_; }
 
  private:
-  // A part of Read(). Counts `max` down. kMore also if members are due that have not ended yet.
-  ReadChanges ReadSome(const WatchScope& scope, ChangeCursor& cursor, size_t& max,
-                       AnyWindow::SeeChange see);
   std::unique_ptr<Book> MakeBook(int partition) override;
-  void TellOfClose(int partition) override;
-  // Applies `change(book, series, at)` to the book of a series, at the present or as an event that
-  // is stamped `at` would. Returns `none` if the window is closed.
-  template <class Result, class Change>
-  Result WithSeries(std::string_view series, Result none, const Change& change);
-  template <class Result, class Look>
-  Result Looking(std::string_view series, Result none, const Look& look);
   static bool IsTooLong(const void* event) noexcept {
     return static_cast<const AnyMember*>(event)->id.size() > kKeyBytesMax;
   }
   bool IsElsewhere(std::string_view series, PartitionRange only) noexcept;
-  PartitionRange RangeOf(const WatchScope& scope) noexcept;
-  EngineTime TimeFor(EngineTime now) noexcept { return std::max(now, engine().timeline().now()); }
 
   const WindowOptions options_;
   const PayloadOps ops_;
   const std::shared_ptr<void> context_owner_;
-  // All of them, to be told of Close(). Guarded by the first partition's lock.
-  std::vector<ChangeListener*> listeners_;
 };
 
 }  // namespace pleat::inline v0_1

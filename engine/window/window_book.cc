@@ -9,14 +9,14 @@ namespace pleat::inline v0_1 {
 
 WindowBook::WindowBook(PagePool& pool, const WindowOptions& options, const PayloadOps& ops,
                        const HashKey& hash_key, uint32_t partition)
-    : options_(options),
+    : FeedBook(ops, partition, options.max_changes),
+      options_(options),
       ops_(ops),
       hash_key_(hash_key),
       other_hash_key_(MakeHashKey(hash_key[1], hash_key[2])),
       members_(pool, ops),
       series_(pool, members_, options.ttl, options.retention),
-      tombstones_(pool, std::max(options.ttl, options.retention)),
-      changes_(ops, partition, options.max_changes) {}
+      tombstones_(pool, std::max(options.ttl, options.retention)) {}
 
 WindowBook::~WindowBook() {
   series_.ForEachMember([this](uint32_t member) { members_.Abandon(member); });

@@ -30,18 +30,17 @@
 #include <pleat/options.h>
 #include <pleat/window_options.h>
 
-#include "engine/base/book.h"
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"
 #include "engine/table/event_ref.h"
 #include "engine/table/expiring_map.h"
-#include "engine/window/change_log.h"
+#include "engine/window/feed_book.h"
 #include "engine/window/member_table.h"
 #include "engine/window/series_table.h"
 
 namespace pleat::inline v0_1 {
 
-class WindowBook final : public Book {
+class WindowBook final : public FeedBook {
  public:
   using Outcome = WindowOutcome;
   using Counts = WindowCounts;
@@ -82,12 +81,8 @@ class WindowBook final : public Book {
   // Counts an event that goes no further: kFuture or kOverLimit, which are returned.
   Outcome Refuse(Outcome why, const Instant& at) noexcept;
 
-  // --- Other changes. `series` is a name with its hash.
+  // --- Other changes
 
-  struct SeriesRef {
-    const PackedKey& name;
-    uint64_t hash;
-  };
   Outcome Touch(const SeriesRef& series, std::string_view id, EngineTime stamp, const Instant& at);
   // `is_future(stamp)`: whether a stamp lies beyond the future limit. REQUIRES: a position was taken
   // for each row.
@@ -110,19 +105,14 @@ class WindowBook final : public Book {
   bool Find(const SeriesRef& series, std::string_view id, EngineTime now, AnyWindow::See see) const;
   std::optional<size_t> Rank(const SeriesRef& series, std::string_view id, EngineTime now) const;
   bool Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen,
-            AnyWindow::SeeSeries see) const;
-  // Calls `see(name, count, since)` for each series with live members.
-  using SeeTop = absl::FunctionRef<void(std::string_view series, size_t count, uint64_t since)>;
-  void ForEachSeries(EngineTime now, SeeTop see) const;
+            AnyWindow::SeeSeries see) const override;
+  void ForEachSeries(EngineTime now, SeeTop see) const override;
 
   // --- Time
 
   bool CloseDue(const Instant& at, size_t& budget) override;
-  bool ExpireLeases(const Instant&, size_t&) override { return true; }
   EngineTime NextDue() const noexcept override;
-  LeaseTime NextLeaseDue() const noexcept override { return LeaseTime(kNever); }
 
-  ChangeLog& changes() noexcept { return changes_; }
   const WindowLedger& ledger() const noexcept { return ledger_; }
   WindowSizes sizes() const noexcept;
   void CheckWhole() const override;
@@ -204,7 +194,6 @@ class WindowBook final : public Book {
   MemberTable members_;
   SeriesTable series_;
   ExpiringMap tombstones_;
-  ChangeLog changes_;
 };
 
 }  // namespace pleat::inline v0_1

@@ -18,7 +18,7 @@
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <pleat/any_collection.h>
+#include <pleat/any_feed.h>
 #include <pleat/batch.h>
 #include <pleat/change.h>
 #include <pleat/engine.h>
@@ -99,11 +99,9 @@ struct RemoveOptions {
 // Thread safety: any thread may call any method at any time, also on one object.
 // Ownership: a handle, cheap to copy. When the window is closed or its engine is gone, calls answer
 // kStopped or kClosed, or nothing.
-class PLEAT_EXPORT AnyWindow {
+class PLEAT_EXPORT AnyWindow : public AnyFeed {
  public:
   using See = absl::FunctionRef<void(const AnyLive&)>;
-  using SeeSeries = absl::FunctionRef<void(std::string_view series, size_t count)>;
-  using SeeChange = absl::FunctionRef<void(const AnyChange&)>;
 
   // As LiveWindow::Open().
   static absl::StatusOr<AnyWindow> Open(Engine& engine, std::string_view name,
@@ -138,36 +136,17 @@ class PLEAT_EXPORT AnyWindow {
                              EngineTime now) const noexcept;
   void CountMany(std::span<const KeyView> series, std::span<size_t> counts,
                  EngineTime now) const noexcept;
-  void TopSeries(size_t n, EngineTime now, SeeSeries see) const noexcept;
-  // All series with live members, in the order in which they last became non-empty.
-  void AllSeries(EngineTime now, SeeSeries see) const noexcept;
-  bool Scan(ScanCursor& cursor, size_t max, SeeSeries see) const noexcept;
 
-  ChangeCursor Watch(const WatchScope& scope, SeeSeries see) noexcept;
+  using AnyFeed::Watch;
   ChangeCursor Watch(std::string_view series, See see) noexcept;
-  ReadChanges Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
-                   SeeChange see) noexcept;
-
-  // From its return on `listener` is told of changes of the scope; earlier ones it has to look for
-  // itself. From the return of RemoveListener() on it is not called any more. It is also told when
-  // the window is closed. O(listeners) to remove.
-  // REQUIRES: a listener is removed before its end.
-  void AddListener(ChangeListener& listener, const WatchScope& scope) noexcept;
-  void RemoveListener(ChangeListener& listener) noexcept;
 
   WindowLedger ledger() const noexcept;
   WindowSizes sizes() const noexcept;
-  // Has every book check its invariants. For tests.
-  void CheckWhole() const noexcept;
-  void Close() noexcept;
-  bool closed() const noexcept;
-  const PayloadOps& ops() const noexcept;
 
  private:
-  AnyWindow(std::shared_ptr<EngineCore> engine, std::shared_ptr<WindowCore> core);
+  AnyWindow(std::shared_ptr<EngineCore> engine, std::shared_ptr<WindowCore> core) noexcept;
 
-  std::shared_ptr<EngineCore> engine_;  // which the core uses
-  std::shared_ptr<WindowCore> core_;
+  WindowCore& core() const noexcept;
 };
 
 }  // namespace pleat::inline v0_1

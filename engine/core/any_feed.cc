@@ -1,0 +1,66 @@
+#include <pleat/any_feed.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "engine/base/inside.h"
+#include "engine/core/engine_core.h"
+#include "engine/core/feed_collection.h"
+
+namespace pleat::inline v0_1 {
+
+AnyFeed::AnyFeed(std::shared_ptr<EngineCore> engine, std::shared_ptr<FeedCollection> feed) noexcept
+    : engine_(std::move(engine)), feed_(std::move(feed)) {}
+
+// Calls from inside a function of the caller's get no further than here.
+
+ChangeCursor AnyFeed::Watch(const WatchScope& scope, SeeSeries see) noexcept {
+  const Call call;
+  return call.nested() ? ChangeCursor() : feed_->Watch(scope, see);
+}
+ReadChanges AnyFeed::Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
+                          SeeChange see) noexcept {
+  const Call call;
+  return call.nested() ? ReadChanges::kAll : feed_->Read(scope, cursor, max, see);
+}
+
+void AnyFeed::AddListener(ChangeListener& listener, const WatchScope& scope) noexcept {
+  const Call call;
+  if (!call.nested()) feed_->AddListener(listener, scope);
+}
+void AnyFeed::RemoveListener(ChangeListener& listener) noexcept {
+  const Call call;
+  if (!call.nested()) feed_->RemoveListener(listener);
+}
+
+void AnyFeed::AllSeries(EngineTime now, SeeSeries see) const noexcept {
+  const Call call;
+  if (call.nested()) return;
+  for (const FeedCollection::Row& row : feed_->AllSeries(now)) see(row.series, row.count);
+}
+void AnyFeed::TopSeries(size_t n, EngineTime now, SeeSeries see) const noexcept {
+  const Call call;
+  if (call.nested()) return;
+  std::vector<FeedCollection::Row> rows = feed_->AllSeries(now);
+  const auto end = rows.begin() + static_cast<std::ptrdiff_t>(std::min(n, rows.size()));
+  std::partial_sort(rows.begin(), end, rows.end(), [](const auto& a, const auto& b) {
+    return a.count != b.count ? a.count > b.count : a.since < b.since;
+  });
+  for (auto row = rows.begin(); row != end; ++row) see(row->series, row->count);
+}
+bool AnyFeed::Scan(ScanCursor& cursor, size_t max, SeeSeries see) const noexcept {
+  const Call call;
+  if (cursor.partition < 0) cursor = {};
+  return !call.nested() && feed_->Scan(cursor, std::max<size_t>(max, 1), see);
+}
+
+void AnyFeed::CheckWhole() const noexcept { feed_->CheckWhole(); }
+void AnyFeed::Close() noexcept {
+  const Call call;
+  if (!call.nested()) engine_->Remove(*feed_);
+}
+bool AnyFeed::closed() const noexcept { return feed_->closed(); }
+const PayloadOps& AnyFeed::ops() const noexcept { return feed_->ops(); }
+
+}  // namespace pleat::inline v0_1

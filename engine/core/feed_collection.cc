@@ -1,0 +1,186 @@
+// The part of a collection that reads changes. A reader of one series locks one partition, that of
+// a prefix all of them, because their changes have one order.
+#include "engine/core/feed_collection.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace pleat::inline v0_1 {
+
+// --- Series
+
+bool FeedCollection::Scan(ScanCursor& cursor, size_t max, AnyFeed::SeeSeries see) {
+  for (size_t seen = 0; cursor.partition < engine().partition_count(); ++cursor.partition) {
+    const Home& home = this->home(static_cast<size_t>(cursor.partition));
+    LongLockGuard guard(home.partition->lock());
+    const FeedBook* const book = Feed(home.book);
+    if (book != nullptr && !book->Scan(cursor.place, max, TimeFor(kBeginningOfTime), seen, see))
+      return true;
+    cursor.place = 0;
+  }
+  return false;
+}
+
+std::vector<FeedCollection::Row> FeedCollection::AllSeries(EngineTime now) {
+  std::vector<Row> rows;
+  for (size_t i = 0; i < home_count(); ++i) {
+    const Home& home = this->home(i);
+    LongLockGuard guard(home.partition->lock());
+    if (home.book == nullptr) continue;
+    Feed(home.book)->ForEachSeries(TimeFor(now),
+                                   [&](std::string_view series, size_t count, uint64_t since) {
+                                     rows.push_back({std::string(series), count, since});
+                                   });
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.since < b.since; });
+  return rows;
+}
+
+// --- Watching
+
+PartitionRange FeedCollection::RangeOf(const WatchScope& scope) noexcept {
+  if (scope.is_prefix || scope.name.size() > kKeyBytesMax) return Clip({});
+  const auto partition = static_cast<int>(engine().IndexOfPartition(PackedKey(scope.name)));
+  return {partition, partition + 1};
+}
+
+uint64_t FeedCollection::StartToKeep(const Home& home) {
+  ChangeLog& log = Feed(home.book)->changes();
+  Do(home, [&](const Instant& at) {
+    size_t budget = SIZE_MAX;
+    return home.book->CloseDue(at, budget);
+  });
+  log.Keep();
+  return log.next();
+}
+
+// Partitions outside the scope stand at their beginning, which is never read.
+ChangeCursor FeedCollection::Watch(const WatchScope& scope,
+                                   AnyFeed::SeeSeries see) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  ChangeCursor cursor{.next = std::vector<uint64_t>(home_count())};
+  const PartitionRange range = RangeOf(scope);
+  LockRange(range);
+  for (int i = range.begin; i < range.end; ++i) {
+    Home& home = this->home(static_cast<size_t>(i));
+    if (BookFor(home) == nullptr) continue;
+    const FeedBook& book = *Feed(home.book);
+    cursor.next[static_cast<size_t>(i)] = StartToKeep(home);
+    book.ForEachSeries(TimeFor(kBeginningOfTime),
+                       [&](std::string_view series, size_t count, uint64_t) {
+                         if (scope.Covers(series)) see(series, count);
+                       });
+  }
+  HandOverRange(range);
+  return cursor;
+}
+
+ReadChanges FeedCollection::Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
+                                 AnyFeed::SeeChange see) {
+  for (;;) {
+    const ReadChanges read = ReadSome(scope, cursor, max, see);
+    if (read != ReadChanges::kMore || max == 0) return read;
+  }
+}
+
+// Ends members only where the reader has nothing else to read, and no more than it may still read
+// and the log keeps. So a reader that is not behind misses nothing, however many members fall due
+// at once.
+ReadChanges FeedCollection::ReadSome(const WatchScope& scope, ChangeCursor& cursor, size_t& max,
+                                     AnyFeed::SeeChange see) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if (closed()) return ReadChanges::kClosed;
+  const PartitionRange range = RangeOf(scope);
+  const bool forged = cursor.next.size() != home_count();
+  if (forged) cursor.next.assign(home_count(), 0);
+  // Of one that is not complete, members are due whose ends have no number yet.
+  struct Head {
+    ChangeLog* log;
+    uint64_t* next;
+    bool complete;
+  };
+  const auto later = [](const Head& a, const Head& b) {
+    return b.log->order(*b.next) < a.log->order(*a.next);
+  };
+  std::vector<Head> heads;
+  bool resync = forged;
+  LockRange(range);
+  for (int i = range.begin; i < range.end; ++i) {
+    Home& home = this->home(static_cast<size_t>(i));
+    uint64_t& next = cursor.next[static_cast<size_t>(i)];
+    if (BookFor(home) == nullptr) continue;
+    FeedBook& book = *Feed(home.book);
+    ChangeLog& log = book.changes();
+    log.Keep();
+    const bool lost = !log.HasAll(scope, next);
+    if (!lost) next = std::max(next, log.first());
+    const bool drained = !lost && log.NextOf(scope, next) == log.next();
+    const bool complete = Do(home, [&](const Instant& at) {
+      size_t budget = drained ? std::min(max, log.capacity()) : 0;
+      return book.CloseDue(at, budget);
+    });
+    resync |= lost || next < log.first();
+    heads.push_back({&log, &next, complete});
+  }
+  if (resync) {
+    for (const Head& head : heads) *head.next = head.log->first();
+    HandOverRange(range);
+    return ReadChanges::kResync;
+  }
+  const auto skip = [&](const Head& head) {
+    const uint64_t found = head.log->NextOf(scope, *head.next);
+    if (found < head.log->next()) *head.next = found;
+    return found == head.log->next();
+  };
+  // Nothing may overtake the ends that have no number yet.
+  bool waits = false;
+  std::erase_if(heads, [&](const Head& head) {
+    const bool drained = skip(head);
+    waits |= drained && !head.complete;
+    return drained;
+  });
+  std::make_heap(heads.begin(), heads.end(), later);
+  while (max > 0 && !heads.empty() && !waits) {
+    std::pop_heap(heads.begin(), heads.end(), later);
+    Head& head = heads.back();
+    see(head.log->at((*head.next)++));
+    --max;
+    if (skip(head)) {
+      waits = !head.complete;
+      heads.pop_back();
+    } else {
+      std::push_heap(heads.begin(), heads.end(), later);
+    }
+  }
+  HandOverRange(range);
+  return heads.empty() && !waits ? ReadChanges::kAll : ReadChanges::kMore;
+}
+
+// Listeners are told of the close under the first partition's lock, which knows them all.
+void FeedCollection::AddListener(ChangeListener& listener,
+                                 const WatchScope& scope) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const PartitionRange range = RangeOf(scope);
+  LockRange(Clip({}));
+  listeners_.push_back(&listener);
+  for (int i = range.begin; i < range.end; ++i) {
+    Home& home = this->home(static_cast<size_t>(i));
+    if (BookFor(home) != nullptr) Feed(home.book)->changes().Listen(scope, listener);
+  }
+  HandOverRange(Clip({}));
+}
+
+void FeedCollection::RemoveListener(ChangeListener& listener) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  LockRange(Clip({}));
+  std::erase(listeners_, &listener);
+  for (size_t i = 0; i < home_count(); ++i) {
+    Home& home = this->home(i);
+    if (home.book != nullptr) Feed(home.book)->changes().Unlisten(listener);
+  }
+  HandOverRange(Clip({}));
+}
+
+void FeedCollection::TellOfClose(int partition) {
+  if (partition > 0) return;
+  for (ChangeListener* listener : listeners_) listener->MayHaveChanges();
+}
+
+}  // namespace pleat::inline v0_1

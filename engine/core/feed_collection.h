@@ -1,0 +1,118 @@
+// A FeedCollection is a collection whose books log changes: it gives a snapshot and the changes
+// behind it with nothing between, merges what several partitions have logged into one order, and
+// tells who listens. Live windows and presence are such.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <pleat/any_feed.h>
+#include <pleat/change.h>
+#include <pleat/options.h>
+
+#include "engine/core/collection.h"
+#include "engine/window/feed_book.h"
+
+namespace pleat::inline v0_1 {
+
+class FeedCollection : public Collection {
+ public:
+  using Collection::Collection;
+
+  // The methods of AnyFeed.
+  ChangeCursor Watch(const WatchScope& scope, AnyFeed::SeeSeries see);
+  ReadChanges Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
+                   AnyFeed::SeeChange see);
+  void AddListener(ChangeListener& listener, const WatchScope& scope);
+  void RemoveListener(ChangeListener& listener);
+  bool Scan(ScanCursor& cursor, size_t max, AnyFeed::SeeSeries see);
+  virtual const PayloadOps& ops() const noexcept = 0;
+
+  // Every series with members, in the order in which they became non-empty.
+  struct Row {
+    std::string series;
+    size_t count;
+    uint64_t since;
+  };
+  std::vector<Row> AllSeries(EngineTime now);
+
+ protected:
+  // Applies `change(home, book, series)` to the book of a series, under its lock. Returns `none` if
+  // the collection is closed, or the name too long.
+  template <class BookT, class Result, class Change>
+  Result WithSeries(std::string_view series, Result none, const Change& change);
+  // The same for a read, `look(book, series)`.
+  template <class BookT, class Result, class Look>
+  Result Looking(std::string_view series, Result none, const Look& look);
+  // `show(book, series)` shows the members of the series; the cursor stands behind that.
+  template <class BookT, class Show>
+  ChangeCursor WatchSeries(std::string_view series, const Show& show);
+  // The sum of `count(book)` of all books, each at one instant.
+  template <class BookT, class Count>
+  auto Sum(const Count& count);
+
+  EngineTime TimeFor(EngineTime now) noexcept { return std::max(now, engine().timeline().now()); }
+
+ private:
+  static FeedBook* Feed(Book* book) noexcept { return static_cast<FeedBook*>(book); }
+  // A part of Read(). Counts `max` down. kMore also if members are due that have not ended yet.
+  ReadChanges ReadSome(const WatchScope& scope, ChangeCursor& cursor, size_t& max,
+                       AnyFeed::SeeChange see);
+  // Ends what is due, and keeps the changes from now on; the number of the next one.
+  uint64_t StartToKeep(const Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock());
+  void TellOfClose(int partition) override;
+  PartitionRange RangeOf(const WatchScope& scope) noexcept;
+
+  // All of them, to be told of Close(). Guarded by the first partition's lock.
+  std::vector<ChangeListener*> listeners_;
+};
+
+template <class BookT, class Result, class Change>
+Result FeedCollection::WithSeries(std::string_view series, Result none, const Change& change) {
+  if (series.size() > kKeyBytesMax) return none;
+  const PackedKey packed(series);
+  Home& home = HomeOf(packed);
+  LockGuard guard(home.partition->lock());
+  if (BookFor(home) == nullptr) return none;
+  return change(home, static_cast<BookT&>(*home.book), FeedBook::SeriesRef{packed, HashOf(packed)});
+}
+
+template <class BookT, class Result, class Look>
+Result FeedCollection::Looking(std::string_view series, Result none, const Look& look) {
+  if (series.size() > kKeyBytesMax) return none;
+  const PackedKey packed(series);
+  const Home& home = HomeOf(packed);
+  LockGuard guard(home.partition->lock());
+  if (home.book == nullptr) return none;
+  return look(static_cast<const BookT&>(*home.book), FeedBook::SeriesRef{packed, HashOf(packed)});
+}
+
+template <class BookT, class Show>
+ChangeCursor FeedCollection::WatchSeries(std::string_view series, const Show& show) {
+  ChangeCursor cursor{.next = std::vector<uint64_t>(home_count())};
+  WithSeries<BookT>(
+      series, false,
+      [&](Home& home, BookT& book, const FeedBook::SeriesRef& ref) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        cursor.next[static_cast<size_t>(&home - &this->home(0))] = StartToKeep(home);
+        show(std::as_const(book), ref);
+        return true;
+      });
+  return cursor;
+}
+
+template <class BookT, class Count>
+auto FeedCollection::Sum(const Count& count) {
+  decltype(count(std::declval<const BookT&>())) sum;
+  for (size_t i = 0; i < home_count(); ++i) {
+    const Home& home = this->home(i);
+    LockGuard guard(home.partition->lock());
+    if (home.book != nullptr) sum += count(static_cast<const BookT&>(*home.book));
+  }
+  return sum;
+}
+
+}  // namespace pleat::inline v0_1
