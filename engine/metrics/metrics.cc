@@ -18,7 +18,8 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-using Collections = std::span<const CollectionMetrics>;
+using Folders = std::span<const CollectionMetrics>;
+using Windows = std::span<const WindowMetrics>;
 
 // The length of the character that `text` begins with; 0 if it is not UTF-8.
 size_t CharacterLength(std::string_view text) {
@@ -78,10 +79,7 @@ using Label = std::pair<std::string_view, std::string>;
 
 class Writer {
  public:
-  Writer(Collections collections, MetricsFormat format)
-      : collections_(collections), open_metrics_(format == MetricsFormat::kOpenMetrics) {
-    for (const CollectionMetrics& each : collections) names_.push_back(Escaped(each.collection));
-  }
+  explicit Writer(MetricsFormat format) : open_metrics_(format == MetricsFormat::kOpenMetrics) {}
 
   // Begins a family; its samples come next. The unit, if any, is the last part of the name.
   void Family(std::string_view name, Type type, std::string_view help, std::string_view unit = "") {
@@ -96,22 +94,30 @@ class Writer {
       text_ += "# UNIT " + family + " " + std::string(unit) + "\n";
   }
 
-  void Sample(size_t collection, std::initializer_list<Label> labels, const std::string& value) {
+  void Sample(std::string_view collection, std::initializer_list<Label> labels,
+              const std::string& value) {
     Line(suffix_, collection, labels, value);
   }
-
-  // A family of one sample for each collection.
-  template <class Get>
-  void Each(std::string_view name, Type type, std::string_view help, const Get& get,
-            std::string_view unit = "") {
-    Family(name, type, help, unit);
-    for (size_t i = 0; i < collections_.size(); ++i) Sample(i, {}, Plain(get(collections_[i])));
+  // One for each collection.
+  template <class All, class Get>
+  void Samples(const All& all, const Get& get) {
+    for (const auto& each : all) Sample(each.collection, {}, Plain(get(each)));
+  }
+  // One for each collection and column of its ledger: `label` says which.
+  template <class All, class Columns>
+  void ByColumn(const All& all, std::string_view label, const Columns& columns) {
+    for (const auto& each : all) {
+      for (const auto& column : columns) {
+        Sample(each.collection, {{label, std::string(column.name)}},
+               Plain(each.ledger.*column.count));
+      }
+    }
   }
 
   // A histogram, of which each bucket ends with one of `bounds` and counts it; `scale` of them are
   // 1.
   template <class Values>
-  void Buckets(size_t collection, const Values& values, std::span<const uint64_t> bounds,
+  void Buckets(std::string_view collection, const Values& values, std::span<const uint64_t> bounds,
                double scale) {
     for (const uint64_t bound : bounds) {
       const auto below = static_cast<uint64_t>(std::llround(values.CountBelow(bound + 1)));
@@ -135,20 +141,18 @@ class Writer {
   }
 
  private:
-  void Line(std::string_view suffix, size_t collection, std::initializer_list<Label> labels,
-            const std::string& value) {
+  void Line(std::string_view suffix, std::string_view collection,
+            std::initializer_list<Label> labels, const std::string& value) {
     text_ += name_;
     text_ += suffix;
-    text_ += "{collection=\"" + names_[collection] + '"';
+    text_ += "{collection=\"" + Escaped(collection) + '"';
     for (const auto& [label, content] : labels) {
       text_ += "," + std::string(label) + "=\"" + content + '"';
     }
     text_ += "} " + value + "\n";
   }
 
-  const Collections collections_;
   const bool open_metrics_;
-  std::vector<std::string> names_;  // of the collections, escaped
   std::string_view name_;
   std::string_view suffix_;
   std::string text_;
@@ -168,39 +172,105 @@ constexpr uint64_t kGapBounds[] = {
 constexpr uint64_t kSizeBounds[] = {1,   2,   5,     10,     20,      50,       100,
                                     200, 500, 1'000, 10'000, 100'000, 1'000'000};
 
-void WriteLedger(Collections all, Writer& out) {
-  struct Column {
-    std::string_view name;
-    uint64_t Ledger::* count;
-  };
-  static constexpr Column kOutcomes[] = {
-      {"opened", &Ledger::opened},       {"folded", &Ledger::folded},
-      {"late", &Ledger::late},           {"future", &Ledger::future},
-      {"refused", &Ledger::refused},     {"overloaded", &Ledger::overloaded},
-      {"duplicate", &Ledger::duplicate}, {"conflict", &Ledger::conflict},
-      {"corrected", &Ledger::corrected},
-  };
+template <class Ledger>
+struct Column {
+  std::string_view name;
+  uint64_t Ledger::* count;
+};
+
+// What an event of a folder, and one of a live window, can have become.
+constexpr Column<Ledger> kFoldOutcomeColumns[] = {
+    {"opened", &Ledger::opened},       {"folded", &Ledger::folded},
+    {"late", &Ledger::late},           {"future", &Ledger::future},
+    {"refused", &Ledger::refused},     {"overloaded", &Ledger::overloaded},
+    {"duplicate", &Ledger::duplicate}, {"conflict", &Ledger::conflict},
+    {"corrected", &Ledger::corrected},
+};
+constexpr Column<WindowLedger> kWindowOutcomeColumns[] = {
+    {"added", &WindowLedger::added},
+    {"refreshed", &WindowLedger::refreshed},
+    {"updated", &WindowLedger::updated},
+    {"unchanged", &WindowLedger::unchanged},
+    {"duplicate", &WindowLedger::duplicate},
+    {"conflict", &WindowLedger::conflict},
+    {"late", &WindowLedger::late},
+    {"future", &WindowLedger::future},
+    {"tombstoned", &WindowLedger::tombstoned},
+    {"refused", &WindowLedger::refused},
+};
+
+// --- What folders and live windows both have
+
+void WriteEvents(Folders folders, Windows windows, Writer& out) {
   out.Family("pleat_events", Type::kCounter, "Events offered, by what became of them.");
-  for (size_t i = 0; i < all.size(); ++i) {
-    for (const Column& each : kOutcomes)
-      out.Sample(i, {{"outcome", std::string(each.name)}}, Plain(all[i].ledger.*each.count));
-  }
-  out.Family("pleat_emissions", Type::kCounter, "Emissions, by the reason they came for.");
-  for (size_t i = 0; i < all.size(); ++i) {
-    for (size_t r = 0; r < kReasons; ++r) {
-      const auto reason = static_cast<Reason>(r + 1);
-      out.Sample(i, {{"reason", std::string(ReasonName(reason))}},
-                 Plain(all[i].ledger.emissions[IndexOf(reason)]));
+  out.ByColumn(folders, "outcome", kFoldOutcomeColumns);
+  out.ByColumn(windows, "outcome", kWindowOutcomeColumns);
+}
+
+void WriteBytes(Folders folders, Windows windows, Writer& out) {
+  const auto bytes = [](const auto& each) { return each.sizes.bytes; };
+  out.Family("pleat_held_bytes", Type::kGauge, "What counts against the limit on bytes.", "bytes");
+  out.Samples(folders, bytes);
+  out.Samples(windows, bytes);
+}
+
+void WriteLateness(Folders folders, Windows windows, Writer& out) {
+  const auto has = [](const auto& each) { return each.lateness_us != nullptr; };
+  if (std::ranges::none_of(folders, has) && std::ranges::none_of(windows, has)) return;
+  out.Family("pleat_lateness_seconds", Type::kHistogram,
+             "How late it was noticed that something was due.", "seconds");
+  const auto write = [&](const auto& all) {
+    for (const auto& each : all) {
+      if (has(each)) out.Buckets(each.collection, *each.lateness_us, kLatenessBounds, kSecond);
+    }
+  };
+  write(folders);
+  write(windows);
+}
+
+// Each family comes where its name stands first, with the samples of all collections that have it.
+void WriteOwn(Folders folders, Windows windows, Writer& out) {
+  struct Owner {
+    std::string_view collection;
+    std::span<const OwnMetric> own;
+  };
+  std::vector<Owner> owners;
+  for (const CollectionMetrics& each : folders) owners.push_back({each.collection, each.own});
+  for (const WindowMetrics& each : windows) owners.push_back({each.collection, each.own});
+  std::vector<std::string_view> written;
+  for (const Owner& owner : owners) {
+    for (const OwnMetric& metric : owner.own) {
+      if (std::ranges::count(written, metric.name) > 0) continue;
+      written.push_back(metric.name);
+      const bool counter = metric.type == OwnMetric::Type::kCounter;
+      out.Family(metric.name, counter ? Type::kCounter : Type::kGauge, metric.help);
+      for (const Owner& other : owners) {
+        const auto found = std::ranges::find(other.own, metric.name, &OwnMetric::name);
+        if (found != other.own.end()) out.Sample(other.collection, {}, Plain(found->value));
+      }
     }
   }
-  static constexpr Column kGone[] = {
+}
+
+// --- Folders
+
+void WriteEmissions(Folders all, Writer& out) {
+  out.Family("pleat_emissions", Type::kCounter, "Emissions, by the reason they came for.");
+  for (const CollectionMetrics& each : all) {
+    for (size_t r = 0; r < kReasons; ++r) {
+      const auto reason = static_cast<Reason>(r + 1);
+      out.Sample(each.collection, {{"reason", std::string(ReasonName(reason))}},
+                 Plain(each.ledger.emissions[IndexOf(reason)]));
+    }
+  }
+  static constexpr Column<Ledger> kGone[] = {
       {"popped", &Ledger::popped}, {"acked", &Ledger::acked}, {"dropped", &Ledger::dropped}};
   out.Family("pleat_emissions_gone", Type::kCounter,
              "Emissions that are over: given away, acked, or dropped.");
-  for (size_t i = 0; i < all.size(); ++i) {
-    for (const Column& each : kGone)
-      out.Sample(i, {{"as", std::string(each.name)}}, Plain(all[i].ledger.*each.count));
-  }
+  out.ByColumn(all, "as", kGone);
+}
+
+void WriteLedger(Folders all, Writer& out) {
   struct Counter {
     std::string_view name;
     std::string_view help;
@@ -221,15 +291,14 @@ void WriteLedger(Collections all, Writer& out) {
        &Ledger::ran_out},
   };
   for (const Counter& each : kCounters) {
-    out.Each(each.name, Type::kCounter, each.help,
-             [&](const CollectionMetrics& c) { return c.ledger.*each.count; });
+    out.Family(each.name, Type::kCounter, each.help);
+    out.Samples(all, [&](const CollectionMetrics& c) { return c.ledger.*each.count; });
   }
-  out.Each(
-      "pleat_folding_ratio", Type::kGauge, "Of the events, those that folded.",
-      [](const CollectionMetrics& c) { return c.ledger.FoldingRatio(); }, "ratio");
+  out.Family("pleat_folding_ratio", Type::kGauge, "Of the events, those that folded.", "ratio");
+  out.Samples(all, [](const CollectionMetrics& c) { return c.ledger.FoldingRatio(); });
 }
 
-void WriteSizes(Writer& out) {
+void WriteSizes(Folders all, Writer& out) {
   struct Gauge {
     std::string_view name;
     std::string_view help;
@@ -244,107 +313,109 @@ void WriteSizes(Writer& out) {
       {"pleat_dead_letters", "Emissions delivered too often without an ack.", &Sizes::dead_letters},
   };
   for (const Gauge& each : kGauges) {
-    out.Each(each.name, Type::kGauge, each.help,
-             [&](const CollectionMetrics& c) { return c.sizes.*each.count; });
+    out.Family(each.name, Type::kGauge, each.help);
+    out.Samples(all, [&](const CollectionMetrics& c) { return c.sizes.*each.count; });
   }
-  out.Each(
-      "pleat_held_bytes", Type::kGauge, "What groups, keys and states take.",
-      [](const CollectionMetrics& c) { return c.sizes.bytes; }, "bytes");
 }
 
-void WriteHistograms(Collections all, Writer& out) {
-  const auto any = [&](auto has) {
-    for (const CollectionMetrics& each : all) {
-      if (has(each)) return true;
-    }
-    return false;
-  };
-  if (any([](const CollectionMetrics& c) { return c.lateness_us != nullptr; })) {
-    out.Family("pleat_lateness_seconds", Type::kHistogram,
-               "How late it was noticed that something was due.", "seconds");
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (all[i].lateness_us != nullptr)
-        out.Buckets(i, *all[i].lateness_us, kLatenessBounds, kSecond);
-    }
-  }
-  if (!any([](const CollectionMetrics& c) { return c.gaps != nullptr; })) return;
+void WriteGaps(Folders all, Writer& out) {
+  if (std::ranges::none_of(all, [](const auto& each) { return each.gaps != nullptr; })) return;
   out.Family("pleat_emission_events", Type::kHistogram, "How many events an emission holds.",
              "events");
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i].gaps != nullptr) out.Buckets(i, all[i].gaps->fold_sizes, kSizeBounds, 1);
+  for (const CollectionMetrics& each : all) {
+    if (each.gaps != nullptr) out.Buckets(each.collection, each.gaps->fold_sizes, kSizeBounds, 1);
   }
   out.Family("pleat_gap_seconds", Type::kHistogram, "How long the key of an event had been silent.",
              "seconds");
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i].gaps != nullptr) out.Buckets(i, all[i].gaps->gaps, kGapBounds, kSecond);
+  for (const CollectionMetrics& each : all) {
+    if (each.gaps != nullptr) out.Buckets(each.collection, each.gaps->gaps, kGapBounds, kSecond);
   }
 }
 
-void WriteWhatIf(Collections all, Writer& out) {
-  bool any = false;
-  for (const CollectionMetrics& each : all) any |= !each.what_if.empty();
-  if (!any) return;
+void WriteWhatIf(Folders all, Writer& out) {
+  if (std::ranges::all_of(all, [](const auto& each) { return each.what_if.empty(); })) return;
   const auto each_row = [&](const auto& see) {
-    for (size_t i = 0; i < all.size(); ++i) {
-      for (const WhatIfRow& row : all[i].what_if)
-        see(i, row, Label("quiet_seconds", Seconds(row.quiet_period)));
+    for (const CollectionMetrics& each : all) {
+      for (const WhatIfRow& row : each.what_if)
+        see(each.collection, row, Label("quiet_seconds", Seconds(row.quiet_period)));
     }
   };
+  using Name = std::string_view;
   out.Family("pleat_what_if_folding_ratio", Type::kGauge,
              "The folding ratio that another quiet period would have.", "ratio");
-  each_row([&](size_t i, const WhatIfRow& row, const Label& quiet) {
-    out.Sample(i, {quiet}, Plain(row.folding_ratio));
+  each_row([&](Name name, const WhatIfRow& row, const Label& quiet) {
+    out.Sample(name, {quiet}, Plain(row.folding_ratio));
   });
   out.Family("pleat_what_if_emissions_per_second", Type::kGauge,
              "The rate of emissions that another quiet period would have.");
-  each_row([&](size_t i, const WhatIfRow& row, const Label& quiet) {
-    out.Sample(i, {quiet}, Plain(row.emissions_per_second));
+  each_row([&](Name name, const WhatIfRow& row, const Label& quiet) {
+    out.Sample(name, {quiet}, Plain(row.emissions_per_second));
   });
   out.Family("pleat_what_if_delay_seconds", Type::kGauge,
              "The delay of an emission that another quiet period would have.", "seconds");
-  each_row([&](size_t i, const WhatIfRow& row, const Label& quiet) {
-    out.Sample(i, {quiet, {"percentile", "50"}}, Seconds(row.delay_p50));
-    out.Sample(i, {quiet, {"percentile", "99"}}, Seconds(row.delay_p99));
+  each_row([&](Name name, const WhatIfRow& row, const Label& quiet) {
+    out.Sample(name, {quiet, {"percentile", "50"}}, Seconds(row.delay_p50));
+    out.Sample(name, {quiet, {"percentile", "99"}}, Seconds(row.delay_p99));
   });
   out.Family("pleat_what_if_open_peak", Type::kGauge,
              "The most open groups at a time that another quiet period would have.");
-  each_row([&](size_t i, const WhatIfRow& row, const Label& quiet) {
-    out.Sample(i, {quiet}, Plain(row.open_peak));
+  each_row([&](Name name, const WhatIfRow& row, const Label& quiet) {
+    out.Sample(name, {quiet}, Plain(row.open_peak));
   });
 }
 
-// Each family comes where its name stands first, with the samples of all collections that have it.
-void WriteOwn(Collections all, Writer& out) {
-  std::vector<std::string_view> written;
-  const auto find = [](const CollectionMetrics& each, std::string_view name) {
-    return std::find_if(each.own.begin(), each.own.end(),
-                        [&](const OwnMetric& own) { return own.name == name; });
+// --- Live windows
+
+void WriteMembers(Windows all, Writer& out) {
+  const auto gauge = [&](std::string_view name, std::string_view help, const auto& get) {
+    out.Family(name, Type::kGauge, help);
+    out.Samples(all, get);
   };
-  for (const CollectionMetrics& each : all) {
-    for (const OwnMetric& metric : each.own) {
-      if (std::count(written.begin(), written.end(), metric.name) > 0) continue;
-      written.push_back(metric.name);
-      const bool counter = metric.type == OwnMetric::Type::kCounter;
-      out.Family(metric.name, counter ? Type::kCounter : Type::kGauge, metric.help);
-      for (size_t i = 0; i < all.size(); ++i) {
-        const auto found = find(all[i], metric.name);
-        if (found != all[i].own.end()) out.Sample(i, {}, Plain(found->value));
-      }
+  gauge("pleat_members", "Members that are live.", [](const auto& w) { return w.ledger.live; });
+  gauge("pleat_members_held", "Members that are live, or may come back with a longer TTL.",
+        [](const auto& w) { return w.sizes.members; });
+  gauge("pleat_series", "Series with members, or with a TTL of their own.",
+        [](const auto& w) { return w.sizes.series; });
+  gauge("pleat_tombstones", "Removed members whose late events are refused.",
+        [](const auto& w) { return w.sizes.tombstones; });
+}
+
+void WriteChanges(Windows all, Writer& out) {
+  out.Family("pleat_changes", Type::kCounter, "Changes of members, by cause.");
+  for (const WindowMetrics& each : all) {
+    for (size_t c = 0; c < kCauses; ++c) {
+      const auto cause = static_cast<Cause>(c + 1);
+      out.Sample(each.collection, {{"cause", std::string(CauseName(cause))}},
+                 Plain(each.ledger.causes[IndexOf(cause)]));
     }
   }
+  out.Family("pleat_tombstones_refused", Type::kCounter,
+             "Removals that left no tombstone: the limit on bytes was met.");
+  out.Samples(all, [](const auto& w) { return w.ledger.tombstones_refused; });
 }
 
 }  // namespace
 
-std::string WriteMetrics(std::span<const CollectionMetrics> collections, MetricsFormat format) {
-  Writer out(collections, format);
-  if (!collections.empty()) {
-    WriteLedger(collections, out);
-    WriteSizes(out);
-    WriteHistograms(collections, out);
-    WriteWhatIf(collections, out);
-    WriteOwn(collections, out);
+std::string WriteMetrics(std::span<const CollectionMetrics> collections, MetricsFormat format,
+                         std::span<const WindowMetrics> windows) {
+  Writer out(format);
+  if (!collections.empty() || !windows.empty()) {
+    WriteEvents(collections, windows, out);
+    WriteBytes(collections, windows, out);
+    WriteLateness(collections, windows, out);
   }
+  if (!collections.empty()) {
+    WriteEmissions(collections, out);
+    WriteLedger(collections, out);
+    WriteSizes(collections, out);
+    WriteGaps(collections, out);
+    WriteWhatIf(collections, out);
+  }
+  if (!windows.empty()) {
+    WriteMembers(windows, out);
+    WriteChanges(windows, out);
+  }
+  WriteOwn(collections, windows, out);
   return std::move(out).Finish();
 }
 

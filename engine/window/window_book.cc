@@ -85,7 +85,7 @@ bool WindowBook::FoldPlainly(const EventRef& event, const Entry& entry, const In
   series_.MoveToBack(number, event.at, last_position_);
   ++ledger_.events;
   ++ledger_.refreshed;
-  ++ledger_.changes;
+  CountChange(Cause::kRefreshed);
   changes_.Skip();
   return true;
 }
@@ -404,7 +404,7 @@ void WindowBook::ForgetInOpenSeries(uint32_t retained) {
 
 void WindowBook::Announce(Cause cause, uint32_t number, const LogOrder& order, size_t fewer) {
   const Member& member = members_.at(number);
-  ++ledger_.changes;
+  CountChange(cause);
   if (!changes_.keeps()) return changes_.Skip();
   AnyChange change;
   change.cause = cause;
@@ -419,7 +419,7 @@ void WindowBook::Announce(Cause cause, uint32_t number, const LogOrder& order, s
 }
 
 void WindowBook::AnnounceSeries(Cause cause, uint32_t number, const LogOrder& order) {
-  ++ledger_.changes;
+  CountChange(cause);
   if (!changes_.keeps()) return changes_.Skip();
   AnyChange change;
   change.cause = cause;

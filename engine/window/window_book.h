@@ -29,6 +29,7 @@
 #include <pleat/any_window.h>
 #include <pleat/options.h>
 #include <pleat/window_options.h>
+#include <pleat/window_stats.h>
 
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"
@@ -175,6 +176,10 @@ class WindowBook final : public FeedBook {
                       Duration own_ttl);
 
   // --- Changes. `fewer`: live members that this change does not see yet.
+  void CountChange(Cause cause) noexcept {
+    ++ledger_.changes;
+    ++ledger_.causes[IndexOf(cause)];
+  }
   void Announce(Cause cause, uint32_t member, const LogOrder& order, size_t fewer = 0);
   void AnnounceSeries(Cause cause, uint32_t series, const LogOrder& order);
 

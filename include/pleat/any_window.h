@@ -26,6 +26,7 @@
 #include <pleat/partition.h>
 #include <pleat/time.h>
 #include <pleat/window_options.h>
+#include <pleat/window_stats.h>
 
 namespace pleat::inline v0_1 {
 

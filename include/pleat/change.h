@@ -37,6 +37,10 @@ enum class Cause : uint8_t {
   kAway = 13,        // of presence: the heartbeat is overdue; the user may still come back
   kLeft = 14,        // of presence: and did not, or has left
 };
+inline constexpr size_t kCauses = 14;
+
+// The place of a cause in an array with one element for each, from 0.
+constexpr size_t IndexOf(Cause cause) noexcept { return static_cast<size_t>(cause) - 1; }
 
 constexpr bool IsEnd(Cause cause) noexcept {
   return cause >= Cause::kExpired && cause != Cause::kAway;

@@ -33,6 +33,7 @@
 #include <pleat/json_text.h>
 #include <pleat/time.h>
 #include <pleat/window_options.h>
+#include <pleat/window_stats.h>
 
 namespace pleat::inline v0_1 {
 

@@ -5,7 +5,11 @@
 //                                            .ledger = folder.ledger(),
 //                                            .sizes = folder.sizes(),
 //                                            .gaps = gaps.get()}};
-//   Answer(pleat::kOpenMetricsType, pleat::WriteMetrics(all, pleat::MetricsFormat::kOpenMetrics));
+//   const pleat::WindowMetrics windows[] = {{.collection = "readers",
+//                                            .ledger = readers.ledger(),
+//                                            .sizes = readers.sizes()}};
+//   Answer(pleat::kOpenMetricsType,
+//          pleat::WriteMetrics(all, pleat::MetricsFormat::kOpenMetrics, windows));
 //
 // WriteMetrics() makes the text; your program serves it. The HELP line of each metric explains it.
 // Names begin with pleat_, times are in seconds, sizes in bytes, and every sample has the label
@@ -23,6 +27,7 @@
 #include <pleat/histogram.h>
 #include <pleat/stats.h>
 #include <pleat/what_if.h>
+#include <pleat/window_stats.h>
 
 namespace pleat::inline v0_1 {
 
@@ -36,8 +41,8 @@ inline constexpr std::string_view kPrometheusType = "text/plain; version=0.0.4; 
 inline constexpr std::string_view kOpenMetricsType =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-// A metric that a collection of some other kind than a Folder adds to those of its ledger and
-// sizes.
+// A metric that a collection adds to those of its ledger and sizes, such as one of some other kind
+// than folders and live windows.
 struct OwnMetric {
   enum class Type : uint8_t { kCounter, kGauge };
 
@@ -71,9 +76,20 @@ struct CollectionMetrics {
   std::span<const OwnMetric> own = {};
 };
 
+// The counts of one live window. The members mean what those of CollectionMetrics do; no folder may
+// have the window's name.
+struct WindowMetrics {
+  std::string_view collection;
+  WindowLedger ledger = {};
+  WindowSizes sizes = {};
+  const Histogram* lateness_us = nullptr;
+  std::span<const OwnMetric> own = {};
+};
+
 // The text of all metrics. The sum of a histogram is known as exactly as its values: to within a
 // tenth, of gaps to within a hundredth.
 PLEAT_EXPORT std::string WriteMetrics(std::span<const CollectionMetrics> collections,
-                                      MetricsFormat format);
+                                      MetricsFormat format,
+                                      std::span<const WindowMetrics> windows = {});
 
 }  // namespace pleat::inline v0_1

@@ -1,5 +1,5 @@
 // WindowOptions: how long members live, what an event of a live member does, and the limits. Also
-// the answers of a live window and its ledger.
+// the answers of a live window.
 //
 //   pleat::WindowOptions options{
 //       .ttl = 24h,
@@ -146,54 +146,6 @@ enum class WindowControl : uint8_t {
   kOutOfRange,     // the TTL is not above zero; nothing has changed
   kClosed,         // the window is closed, or the engine is gone
   kWouldDeadlock,  // called from inside a function of the caller's; nothing has changed
-};
-
-// Exact counts since the window was opened, summed over the partitions, each read at one instant.
-// Always:
-//   events = added + refreshed + updated + unchanged + duplicate + conflict + late + future +
-//            tombstoned + refused
-//   added  = expired + removed + replaced + dropped + cleared + live
-struct PLEAT_EXPORT WindowLedger {
-  uint64_t events = 0;  // every event offered, rows of imports and touches included
-  uint64_t added = 0;
-  uint64_t refreshed = 0;
-  uint64_t updated = 0;
-  uint64_t unchanged = 0;
-  uint64_t duplicate = 0;
-  uint64_t conflict = 0;
-  uint64_t late = 0;
-  uint64_t future = 0;
-  uint64_t tombstoned = 0;
-  uint64_t refused = 0;             // kFull and kOverLimit
-  uint64_t expired = 0;             // members that time or SetTtl() ended, but for restored ones
-  uint64_t removed = 0;             // by Remove()
-  uint64_t replaced = 0;            // by Refresh::kReplace
-  uint64_t dropped = 0;             // at a limit
-  uint64_t cleared = 0;             // by Clear()
-  uint64_t live = 0;                // members now; one that is due counts until time visits it
-  uint64_t changes = 0;             // ever
-  uint64_t tombstones_refused = 0;  // removals that left no tombstone, because of max_bytes
-
-  WindowLedger& operator+=(const WindowLedger& other) noexcept;
-  bool Balances() const noexcept {
-    return events == added + refreshed + updated + unchanged + duplicate + conflict + late +
-                         future + tombstoned + refused &&
-           added == expired + removed + replaced + dropped + cleared + live;
-  }
-
-  friend bool operator==(const WindowLedger&, const WindowLedger&) = default;
-};
-
-// How much a window holds now.
-struct PLEAT_EXPORT WindowSizes {
-  size_t series = 0;   // with members, or with a TTL of their own
-  size_t members = 0;  // live or retained
-  size_t tombstones = 0;
-  size_t bytes = 0;  // counted against max_bytes
-
-  WindowSizes& operator+=(const WindowSizes& other) noexcept;
-
-  friend bool operator==(const WindowSizes&, const WindowSizes&) = default;
 };
 
 }  // namespace pleat::inline v0_1

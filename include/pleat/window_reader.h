@@ -25,6 +25,7 @@
 #include <pleat/detail/payload_ops.h>
 #include <pleat/window_member.h>
 #include <pleat/window_options.h>
+#include <pleat/window_stats.h>
 
 namespace pleat::inline v0_1 {
 

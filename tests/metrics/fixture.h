@@ -1,4 +1,4 @@
-// Metrics to be written: two collections, one of them with everything.
+// Metrics to be written: three folders and two live windows, one of each with everything.
 #pragma once
 
 #include <memory>
@@ -43,13 +43,26 @@ class Metrics : public testing::Test {
                     {.collection = "full",
                      .ledger = {.events = 30, .refused = 30, .refused_for_bytes = 12},
                      .sizes = {}}};
+    WindowLedger window{.events = 9, .added = 7, .late = 2, .expired = 3, .live = 4, .changes = 10};
+    window.causes[IndexOf(Cause::kAdded)] = 7;
+    window.causes[IndexOf(Cause::kExpired)] = 3;
+    windows_ = {{.collection = "readers",
+                 .ledger = window,
+                 .sizes = {.series = 2, .members = 5, .tombstones = 6, .bytes = 789},
+                 .lateness_us = &lateness_,
+                 .own = own_},
+                {.collection = "news"}};
   }
-  std::string Write(MetricsFormat format) const { return WriteMetrics(collections_, format); }
+  std::string Write(MetricsFormat format) const {
+    return WriteMetrics(collections_, format, windows_);
+  }
 
   std::unique_ptr<GapStats> full_ = std::make_unique<GapStats>();
   Histogram lateness_;
   std::vector<WhatIfRow> rows_;
+  const std::vector<OwnMetric> own_ = {{.name = "pages_open", .help = "Open pages.", .value = 8}};
   std::vector<CollectionMetrics> collections_;
+  std::vector<WindowMetrics> windows_;
 };
 
 }  // namespace pleat

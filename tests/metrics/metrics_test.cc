@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/engine.h>
+#include <pleat/window.h>
 
 #include "tests/metrics/fixture.h"
 
@@ -41,6 +43,21 @@ TEST_F(Metrics, EveryColumnIsWrittenForEveryCollection) {
            "pleat_gap_seconds_bucket{collection=\"edits\",le=\"60.0\"} 900\n",
            "pleat_what_if_folding_ratio{collection=\"edits\",quiet_seconds=\"30\"} 0.4\n",
            "pleat_what_if_folding_ratio{collection=\"edits\",quiet_seconds=\"300\"} 0.9\n",
+           "pleat_events_total{collection=\"readers\",outcome=\"added\"} 7\n",
+           "pleat_events_total{collection=\"readers\",outcome=\"late\"} 2\n",
+           "pleat_events_total{collection=\"news\",outcome=\"tombstoned\"} 0\n",
+           "pleat_held_bytes{collection=\"readers\"} 789\n",
+           "pleat_lateness_seconds_count{collection=\"readers\"} 4\n",
+           "# TYPE pleat_members gauge\n",
+           "pleat_members{collection=\"readers\"} 4\n",
+           "pleat_members_held{collection=\"readers\"} 5\n",
+           "pleat_series{collection=\"readers\"} 2\n",
+           "pleat_tombstones{collection=\"readers\"} 6\n",
+           "# TYPE pleat_changes_total counter\n",
+           "pleat_changes_total{collection=\"readers\",cause=\"added\"} 7\n",
+           "pleat_changes_total{collection=\"readers\",cause=\"expired\"} 3\n",
+           "pleat_changes_total{collection=\"news\",cause=\"left\"} 0\n",
+           "pages_open{collection=\"readers\"} 8\n",
        })
     EXPECT_THAT(text, HasSubstr(line));
   EXPECT_THAT(text, Not(HasSubstr("# EOF")));
@@ -77,6 +94,44 @@ TEST_F(Metrics, OpenMetricsNamesUnitsAndTheEnd) {
 TEST_F(Metrics, OfNoCollectionThereIsNothingButTheEnd) {
   EXPECT_EQ(WriteMetrics({}, MetricsFormat::kPrometheus), "");
   EXPECT_EQ(WriteMetrics({}, MetricsFormat::kOpenMetrics), "# EOF\n");
+}
+
+TEST_F(Metrics, OfWindowsAloneThereAreNoFamiliesOfFolders) {
+  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, windows_);
+  EXPECT_THAT(text, HasSubstr("pleat_members{"));
+  EXPECT_THAT(text, Not(HasSubstr("pleat_open_groups")));
+  EXPECT_THAT(WriteMetrics(collections_, MetricsFormat::kPrometheus),
+              Not(HasSubstr("pleat_members")));
+}
+
+TEST_F(Metrics, AnEndIsCountedByItsCauseAndItsLateness) {
+  const EngineTime noon = FromUnix(12h);
+  const auto engine = *Engine::Open({.partitions = 4});
+  LiveWindow<> readers(*engine, "readers", {.ttl = 30s});
+  Histogram lateness_us;
+  readers.Add("page", {.id = "ann"}, noon);
+  readers.Add("page", {.id = "ben"}, noon + 10s);
+  readers.Add("page", {.id = "ben"}, noon + 20s);
+  engine->Advance(noon + 20s);
+  readers.Remove("page", "nobody");
+  engine->Advance(noon + 35s);
+  lateness_us.Add(5'000'000);
+  const WindowMetrics all[] = {{.collection = "readers",
+                                .ledger = readers.ledger(),
+                                .sizes = readers.sizes(),
+                                .lateness_us = &lateness_us}};
+  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, all);
+  for (const char* line : {
+           "pleat_events_total{collection=\"readers\",outcome=\"refreshed\"} 1\n",
+           "pleat_changes_total{collection=\"readers\",cause=\"added\"} 2\n",
+           "pleat_changes_total{collection=\"readers\",cause=\"refreshed\"} 1\n",
+           "pleat_changes_total{collection=\"readers\",cause=\"expired\"} 1\n",
+           "pleat_members{collection=\"readers\"} 1\n",
+           "pleat_series{collection=\"readers\"} 1\n",
+           "pleat_tombstones{collection=\"readers\"} 1\n",
+           "pleat_lateness_seconds_bucket{collection=\"readers\",le=\"5.0\"} 1\n",
+       })
+    EXPECT_THAT(text, HasSubstr(line));
 }
 
 }  // namespace

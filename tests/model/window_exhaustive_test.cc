@@ -113,7 +113,10 @@ std::string MembersOf(const Window& window) {
 template <class Window>
 WindowLedger LedgerOf(const Window& window, bool settled) {
   WindowLedger ledger = window.ledger();
-  if (!settled) ledger.expired = ledger.live = ledger.changes = 0;
+  if (!settled) {
+    ledger.expired = ledger.live = ledger.changes = 0;
+    ledger.causes = {};
+  }
   return ledger;
 }
 

@@ -569,6 +569,7 @@ WindowLedger WindowModel::ledger() const {
   WindowLedger ledger = ledger_;
   for (const auto& [name, series] : series_) ledger.live += series.live.size();
   ledger.changes = changes_.size();
+  for (const ModelChange& change : changes_) ++ledger.causes.at(IndexOf(change.cause));
   return ledger;
 }
 

@@ -31,6 +31,7 @@
 #include <pleat/time.h>
 #include <pleat/window.h>
 #include <pleat/window_options.h>
+#include <pleat/window_stats.h>
 
 namespace pleat::inline v0_1 {
 

@@ -11,6 +11,7 @@
 #include <pleat/time.h>
 #include <pleat/window.h>
 #include <pleat/window_options.h>
+#include <pleat/window_stats.h>
 
 #include "tests/model/chain.h"
 #include "tests/model/window_model.h"

@@ -29,7 +29,7 @@ const Names kPlainHeaders = {"pleat/alarm.h",          "pleat/analysis.h",
                              "pleat/outcome.h",        "pleat/partition.h",
                              "pleat/state_ops.h",      "pleat/stats.h",
                              "pleat/time.h",           "pleat/what_if.h",
-                             "pleat/window_options.h"};
+                             "pleat/window_options.h", "pleat/window_stats.h"};
 
 // What the files below `folder` may include of our own: prefixes of the path as written, but for
 // those that begin with one of `refused`.
