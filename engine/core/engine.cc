@@ -19,7 +19,7 @@ constexpr int kPartitionsMax = 4096;
 // index, deadlines, and one to grow. Folders with more are worth huge pages.
 constexpr size_t kPlainPages = 4;
 
-// How many groups are looked at under one lock: some tens of microseconds.
+// How many groups or members are looked at under one lock, if nobody waits for it.
 constexpr size_t kClosedPerLock = 1024;
 
 absl::Status Check(const EngineOptions& options) {
@@ -61,16 +61,17 @@ EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key, ui
 
 EngineCore::~EngineCore() = default;
 
-// A partition's lock is let go every so often, so that folds there need not wait until all that is
-// due has closed.
+// A partition's lock is let go every so often, and soon if others wait for it, so that folds and
+// reads there need not wait until all that is due has closed.
 bool EngineCore::VisitDue(Schedule& schedule, EngineTime due_by, size_t budget, Visit visit) {
   while (Timer* due = schedule.FirstDue(due_by)) {
     Partition& partition = static_cast<PartitionTimer&>(*due).partition();
     const size_t share = std::min(budget, kClosedPerLock);
     size_t left = share;
     LongLockGuard guard(partition.lock());
-    const bool all = (partition.*visit)(timeline_.now(), timeline_.lease_now(),
-                                        timeline_.TakePositions(1), left);
+    const Partition::Moment moment{timeline_.now(), timeline_.lease_now(),
+                                   timeline_.TakePositions(1)};
+    const bool all = (partition.*visit)(moment, left);
     budget -= share - left;
     if (!all && budget == 0) return false;
   }

@@ -68,8 +68,7 @@ class EngineCore {
  private:
   // Visits each partition that is due by `due_by` in the schedule. Returns whether all was done
   // before `budget` ran out.
-  using Visit = bool (Partition::*)(EngineTime now, LeaseTime leases, uint64_t position,
-                                    size_t& budget);
+  using Visit = bool (Partition::*)(const Partition::Moment& moment, size_t& budget);
   bool VisitDue(Schedule& schedule, EngineTime due_by, size_t budget, Visit visit);
 
   const size_t partition_count_;

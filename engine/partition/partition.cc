@@ -47,25 +47,40 @@ void PartitionTimer::Set(EngineTime next) {
   }
 }
 
-bool Partition::CloseDue(EngineTime now, LeaseTime leases, uint64_t position, size_t& budget) {
+// Visits a book a little at a time, until all is done, the budget is used up, or somebody waits for
+// the lock.
+template <class Visit>
+bool Partition::VisitBook(Book& book, const Moment& moment, size_t& budget, const Visit& visit) {
+  for (;;) {
+    const size_t share = std::min(budget, kVisitedPerLook);
+    size_t left = share;
+    const bool all = DoOneOfMany(book, moment.now, moment.leases, moment.position,
+                                 [&](const Instant& at) { return visit(at, left); });
+    budget -= share - left;
+    if (all || budget == 0 || lock_.waiting() > 0) return all;
+  }
+}
+
+bool Partition::CloseDue(const Moment& moment, size_t& budget) {
   bool all = true;
   for (const std::unique_ptr<Book>& book : books_) {
-    if (book->NextDue() > now) continue;
-    all = DoOneOfMany(*book, now, leases, position,
-                      [&](const Instant& at) { return book->CloseDue(at, budget); }) &&
+    if (book->NextDue() > moment.now) continue;
+    all = VisitBook(*book, moment, budget,
+                    [&](const Instant& at, size_t& some) { return book->CloseDue(at, some); }) &&
           all;
   }
   due_.Set(NextDue());
   return all;
 }
 
-bool Partition::ExpireLeases(EngineTime now, LeaseTime leases, uint64_t position, size_t& budget) {
+bool Partition::ExpireLeases(const Moment& moment, size_t& budget) {
   bool all = true;
   for (const std::unique_ptr<Book>& book : books_) {
-    if (book->NextLeaseDue() > leases) continue;
-    all = DoOneOfMany(*book, now, leases, position,
-                      [&](const Instant& at) { return book->ExpireLeases(at, budget); }) &&
-          all;
+    if (book->NextLeaseDue() > moment.leases) continue;
+    all =
+        VisitBook(*book, moment, budget,
+                  [&](const Instant& at, size_t& some) { return book->ExpireLeases(at, some); }) &&
+        all;
   }
   lease_due_.Set(NextLeaseDue());
   return all;

@@ -1,4 +1,4 @@
-// A fold that waits for a partition's lock has its turn before a call that has held it for long comes back.
+// Who waits for a partition's lock has a turn before a call that has held it for long comes back.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
+#include <pleat/window.h>
 
 #include "engine/core/engine_core.h"
 
@@ -128,6 +129,43 @@ TEST_P(OfOnePartition, ScanHandsOver) {
     ScanCursor cursor;
     any_.Scan(cursor, 10, [&](auto&&...) { Look(); });
   });
+}
+
+// Of ten thousand members that are due at one instant, few end between the moment at which somebody
+// waits for the lock and the turn of that one.
+class DueVisit : public testing::Test, protected ChangeListener {
+ protected:
+  static constexpr uint64_t kMembers = 10'000;
+
+  void MayHaveChanges() noexcept override {
+    if (ending_.exchange(true)) return;
+    const Lock& lock = EngineAccess::CoreOf(*engine_)->partition(0).lock();
+    while (lock.waiting() == 0) std::this_thread::yield();
+  }
+
+  const std::unique_ptr<Engine> engine_ = *Engine::Open({.partitions = 1});
+  LiveWindow<> window_{*engine_, "w", {.ttl = 5s}};
+  std::atomic<bool> ending_ = false;
+};
+
+TEST_F(DueVisit, LetsAReadComeBetween) {
+  const EngineTime begin = FromUnix(1'700'000'000s);
+  engine_->Advance(begin);
+  for (uint64_t i = 0; i < kMembers; ++i) {
+    const std::string id = std::to_string(i);
+    window_.Add("s", {.id = id}, begin);
+  }
+  AnyWindow any = window_.any();
+  any.AddListener(*this, {.name = "s"});
+  uint64_t left = 0;
+  std::thread reader([&] {
+    while (!ending_) std::this_thread::yield();
+    left = window_.ledger().live;
+  });
+  engine_->Advance(begin + 5s);
+  reader.join();
+  any.RemoveListener(*this);
+  EXPECT_GT(left, kMembers - 100);
 }
 
 }  // namespace
