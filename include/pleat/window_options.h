@@ -9,7 +9,9 @@
 //
 // Opening a window checks the ranges below. An option out of range is answered kInvalidArgument,
 // and the message names the option, such as "limits.max_series". A limit holds for the whole
-// window; each partition gets an equal share of it.
+// window; each partition gets an equal share of it. A series lies in one partition as a whole, so
+// that one series can use one share at most: with 16 partitions and the defaults 3 million members.
+// For a series of 10 million, give the engine fewer partitions or raise max_members and max_bytes.
 #pragma once
 
 #include <cstddef>
