@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "bench/job.h"
+#include "bench/server_pipeline.h"
 #include "bench/settings.h"
 #include "tests/support/redis_server.h"
 
@@ -56,17 +57,12 @@ class ServerStore {
  protected:
   // Sends a command. Commands go out `depth` at a time, and replies are read one such batch later.
   void Send(std::span<const std::string_view> command, size_t depth) {
-    server_.Append(command);
-    if (++appended_ < depth) return;
-    server_.Write();
-    Read(std::exchange(written_, appended_));
-    appended_ = 0;
+    pipeline_.Send(command, depth, [this](const redisReply& reply) { Take(reply); });
   }
 
   // Reads the replies to all that was sent.
   void ReadAll() {
-    Read(written_ + appended_);
-    written_ = appended_ = 0;
+    pipeline_.Finish([this](const redisReply& reply) { Take(reply); });
   }
 
   // What is to be done with a reply to Send().
@@ -82,13 +78,8 @@ class ServerStore {
   int64_t quiet_;
 
  private:
-  void Read(size_t replies) {
-    for (; replies > 0; --replies) Take(*server_.Read());
-  }
-
+  ServerPipeline pipeline_{server_};
   double empty_bytes_;
-  size_t appended_ = 0;
-  size_t written_ = 0;
   std::vector<Name> names_;
 };
 

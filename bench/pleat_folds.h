@@ -116,7 +116,7 @@ class Folds2T : public Folded {
  public:
   explicit Folds2T(const Keys& keys) {
     OpenAll(keys, kStart);
-    for (size_t half : {0, 1}) {
+    for (const size_t half : {size_t{0}, size_t{1}}) {
       threads_.emplace_back([this, half] {
         for (;;) {
           gate_.arrive_and_wait();
