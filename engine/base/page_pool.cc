@@ -15,6 +15,11 @@ PagePool::~PagePool() {
   }
 }
 
+void PagePool::KeepPlain(size_t bytes) noexcept {
+  LockGuard guard(lock_);
+  if (plain_bytes_ != SIZE_MAX) plain_bytes_ += bytes;
+}
+
 std::byte* PagePool::Take() {
   LockGuard guard(lock_);
   std::byte* const extent = with_room_.empty() ? AddExtent() : *with_room_.begin();

@@ -4,7 +4,7 @@
 // Huge pages matter because a fold touches two cache lines at random: with pages of 4 KiB each of
 // the two also misses the processor's cache of page addresses. Huge pages are requested only beyond
 // the first `plain_bytes`, so that a small engine, which touches the beginning of a few pages,
-// stays small.
+// stays small. Whoever begins more pages than the engine counts on says so by KeepPlain().
 //
 // Memory goes back. Pages come from the lowest extent that has one free. When all pages of an
 // extent have been returned, the extent goes back to the system; one empty extent is kept for the
@@ -35,6 +35,9 @@ class PagePool {
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
+  // Has as many bytes more stay in plain pages, of what is taken from now on.
+  void KeepPlain(size_t bytes) noexcept;
+
   // A page, aligned to its size, of unknown content. Ends the process if there is no memory.
   std::byte* Take();
   void Return(std::byte* page) noexcept;
@@ -48,8 +51,8 @@ class PagePool {
 
   std::byte* AddExtent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 
-  const size_t plain_bytes_;
   mutable Lock lock_;
+  size_t plain_bytes_ ABSL_GUARDED_BY(lock_);  // SIZE_MAX: all
   std::map<std::byte*, uint32_t> extents_ ABSL_GUARDED_BY(lock_);  // which pages are free
   std::set<std::byte*> with_room_ ABSL_GUARDED_BY(lock_);
   bool spare_ ABSL_GUARDED_BY(lock_) = false;  // one of them is free as a whole

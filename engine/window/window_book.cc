@@ -6,6 +6,13 @@
 #include "engine/base/check.h"
 
 namespace pleat::inline v0_1 {
+namespace {
+
+// A small window begins a page for each of its parts, and one for each size of a sequence: more than
+// the engine counts on.
+constexpr size_t kBegunPages = 16;
+
+}  // namespace
 
 WindowBook::WindowBook(PagePool& pool, const WindowOptions& options, const PayloadOps& ops,
                        const HashKey& hash_key, uint32_t partition)
@@ -16,7 +23,9 @@ WindowBook::WindowBook(PagePool& pool, const WindowOptions& options, const Paylo
       other_hash_key_(MakeHashKey(hash_key[1], hash_key[2])),
       members_(pool, ops),
       series_(pool, members_, options.ttl, options.retention),
-      tombstones_(pool, std::max(options.ttl, options.retention)) {}
+      tombstones_(pool, std::max(options.ttl, options.retention)) {
+  pool.KeepPlain(kBegunPages * PagePool::kPageBytes);
+}
 
 WindowBook::~WindowBook() {
   series_.ForEachMember([this](uint32_t member) { members_.Abandon(member); });
