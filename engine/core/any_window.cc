@@ -17,24 +17,11 @@ absl::Status Check(const WindowOptions& options, const PayloadOps& ops, int part
   if (options.ttl <= Duration::zero()) return OutOfRange("ttl", "above zero");
   if (options.retention < Duration::zero()) return OutOfRange("retention", "zero or more");
   if (options.limits.max_per_series < 1) return OutOfRange("limits.max_per_series", "at least 1");
-  const std::pair<std::string_view, size_t> shared[] = {
-      {"limits.max_series", options.limits.max_series},
-      {"limits.max_members", options.limits.max_members},
-      {"limits.max_bytes", options.limits.max_bytes},
-      {"max_changes", options.max_changes}};
-  for (const auto& [option, limit] : shared) {
-    if (limit >= static_cast<size_t>(partitions)) continue;
-    return OutOfRange(
-        option, "at least one for each of the engine's partitions, " + std::to_string(partitions));
-  }
-  if (ops.size == 0) return absl::OkStatus();
-  if (ops.copy == nullptr || ops.destroy == nullptr || ops.equal == nullptr) {
-    return OutOfRange("copy, destroy and equal of the payload", "given");
-  }
-  if (ops.align == 0 || (ops.align & (ops.align - 1)) != 0 || ops.align > 8) {
-    return OutOfRange("the payload's alignment", "a power of two up to 8");
-  }
-  return absl::OkStatus();
+  return FeedCollection::CheckOptions({{"limits.max_series", options.limits.max_series},
+                                       {"limits.max_members", options.limits.max_members},
+                                       {"limits.max_bytes", options.limits.max_bytes},
+                                       {"max_changes", options.max_changes}},
+                                      partitions, ops);
 }
 
 }  // namespace

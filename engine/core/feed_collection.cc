@@ -6,7 +6,28 @@
 #include <string>
 #include <utility>
 
+#include <pleat/any_window.h>
+
+#include "engine/core/out_of_range.h"
+
 namespace pleat::inline v0_1 {
+
+absl::Status FeedCollection::CheckOptions(SharedLimits limits, int partitions,
+                                          const PayloadOps& ops) {
+  for (const auto& [option, limit] : limits) {
+    if (limit >= static_cast<size_t>(partitions)) continue;
+    return OutOfRange(
+        option, "at least one for each of the engine's partitions, " + std::to_string(partitions));
+  }
+  if (ops.size == 0) return absl::OkStatus();
+  if (ops.copy == nullptr || ops.destroy == nullptr || ops.equal == nullptr) {
+    return OutOfRange("copy, destroy and equal of the payload", "given");
+  }
+  if (ops.align == 0 || (ops.align & (ops.align - 1)) != 0 || ops.align > 8) {
+    return OutOfRange("the payload's alignment", "a power of two up to 8");
+  }
+  return absl::OkStatus();
+}
 
 // --- Series
 

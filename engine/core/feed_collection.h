@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <absl/status/status.h>
 #include <pleat/any_feed.h>
 #include <pleat/change.h>
 #include <pleat/options.h>
@@ -22,6 +24,11 @@ namespace pleat::inline v0_1 {
 class FeedCollection : public Collection {
  public:
   using Collection::Collection;
+
+  // What options of all kinds have in common: limits that partitions share, and a payload. Why they
+  // are out of range, if so.
+  using SharedLimits = std::initializer_list<std::pair<std::string_view, size_t>>;
+  static absl::Status CheckOptions(SharedLimits limits, int partitions, const PayloadOps& ops);
 
   // The methods of AnyFeed.
   ChangeCursor Watch(const WatchScope& scope, AnyFeed::SeeSeries see);

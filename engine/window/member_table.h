@@ -76,6 +76,15 @@ class MemberTable {
              member.id.Equals(static_cast<uint8_t>(member.tag), ref.packed, ref.tag);
     });
   }
+  // The same in any series: the member for which `matches(number)` holds, too.
+  template <class Matches>
+  uint32_t FindIf(const MemberRef& ref, const Matches& matches) const {
+    return index_.Find(ref.hash, [&](uint32_t number) {
+      const Member& member = at(number);
+      return member.id.Equals(static_cast<uint8_t>(member.tag), ref.packed, ref.tag) &&
+             matches(number);
+    });
+  }
   void PrefetchIndex(uint64_t hash) const noexcept { index_.Prefetch(hash); }
   // Brings the member that Find() will ask about first closer; its number, or kNone.
   uint32_t PrefetchMember(uint64_t hash) const noexcept {

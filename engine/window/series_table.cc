@@ -185,6 +185,13 @@ size_t SeriesTable::EndedPlain(uint32_t number, EngineTime now) const {
   return stamps_.Rank(series.plain, live_from);
 }
 
+size_t SeriesTable::GonePlain(uint32_t number, EngineTime now) const {
+  const Series& series = at(number);
+  const EngineTime kept_from = FirstLiveStamp(std::max(TtlOf(number), retention_), now);
+  if (series.plain.empty() || members_.at(stamps_.Front(series.plain)).stamp >= kept_from) return 0;
+  return stamps_.Rank(series.plain, kept_from);
+}
+
 uint32_t SeriesTable::EndedOwn(const OwnOrder& own, EngineTime now) const {
   if (by_deadline_.KeyOf(deadlines_.Front(own.by_deadline)).time > now) return 0;
   return deadlines_.Rank(own.by_deadline, now + Duration{1});
@@ -196,6 +203,14 @@ size_t SeriesTable::LiveAt(uint32_t number, EngineTime now) const {
   if (series.own == kNone) return live;
   const OwnOrder& own = OwnOf(series);
   return live + own.by_stamp.size() - EndedOwn(own, now);
+}
+
+size_t SeriesTable::HeldAt(uint32_t number, EngineTime now) const {
+  const Series& series = at(number);
+  const size_t held = series.plain.size() - GonePlain(number, now);
+  if (series.own == kNone) return held;
+  const OwnOrder& own = OwnOf(series);
+  return held + own.by_stamp.size() - EndedOwn(own, now);
 }
 
 size_t SeriesTable::LiveBetween(uint32_t number, EngineTime from, EngineTime to,
@@ -259,7 +274,8 @@ void SeriesTable::ListSequence(const Sequence& sequence, uint32_t begin, const P
   const size_t enough = part.max > SIZE_MAX - out.size() ? SIZE_MAX : out.size() + part.max;
   uint32_t left = end - first;
   const auto take = [&](uint32_t member) {
-    if (DeadlineOf(member) > now) out.push_back(member);
+    const bool counts = part.retained && members_.ttl(member) == Duration::zero();
+    if (counts || DeadlineOf(member) > now) out.push_back(member);
     return --left > 0 && out.size() < enough;
   };
   if (part.newest_first) {
@@ -274,7 +290,8 @@ void SeriesTable::List(uint32_t number, const Part& part, EngineTime now,
   const Series& series = at(number);
   const auto old = static_cast<std::ptrdiff_t>(out.size());
   if (part.max == 0) return;
-  ListSequence(series.plain, static_cast<uint32_t>(EndedPlain(number, now)), part, now, out);
+  const size_t begin = part.retained ? GonePlain(number, now) : EndedPlain(number, now);
+  ListSequence(series.plain, static_cast<uint32_t>(begin), part, now, out);
   if (series.own == kNone) return;
   ListSequence(OwnOf(series).by_stamp, 0, part, now, out);
   std::sort(out.begin() + old, out.end(), [&](uint32_t a, uint32_t b) {

@@ -100,6 +100,11 @@ class SeriesTable {
   static EngineTime After(EngineTime stamp, Duration ttl) noexcept {
     return ttl == kForever ? kNever : SaturatingAdd(stamp, ttl);
   }
+  // The first stamp that is live at `now`.
+  static EngineTime FirstLiveStamp(Duration ttl, EngineTime now) noexcept {
+    if (ttl == kForever || ttl > kEndOfTime - kBeginningOfTime) return kBeginningOfTime;
+    return now >= kEndOfTime ? kNever : now - ttl + Duration{1};
+  }
   EngineTime DeadlineOf(uint32_t member) const noexcept {
     const Member& m = members_.at(member);
     const Duration own = members_.ttl(member);
@@ -166,8 +171,8 @@ class SeriesTable {
 
   // Tells the deadlines that NextEnd() may be earlier, or gone. O(1) if neither is so.
   void Arm(uint32_t series);
-  // The next end by `now` of all series, in order (due, position). The series is not armed any more.
-  // Lowers `budget` by the series looked at.
+  // The next end by `now` of all series, in order (due, position). The series is not armed any
+  // more. Lowers `budget` by the series looked at.
   Deadlines::Found Next(EngineTime now, size_t& budget, uint32_t& series, End& end);
   EngineTime NextDue() const noexcept { return table_.NextDue(); }
 
@@ -178,14 +183,18 @@ class SeriesTable {
     return s.plain.size() - s.retained + (s.own == kNone ? 0 : OwnOf(s).by_stamp.size());
   }
   size_t LiveAt(uint32_t series, EngineTime now) const;
+  // The same with those that are retained.
+  size_t Held(uint32_t series) const noexcept { return Live(series) + at(series).retained; }
+  size_t HeldAt(uint32_t series, EngineTime now) const;
   // Those with stamps in [from, to).
   size_t LiveBetween(uint32_t series, EngineTime from, EngineTime to, EngineTime now) const;
   // Those before this member.
   size_t RankOf(uint32_t member, EngineTime now) const;
   // Appends up to `max` live members to `out`, in order or newest first: those behind `behind`, if
-  // that is given, with stamps not before `from`.
+  // that is given, with stamps not before `from`; with `retained` also those that are retained.
   struct Part {
     bool newest_first = false;
+    bool retained = false;
     EngineTime from = kBeginningOfTime;
     const SequenceKey* behind = nullptr;
     size_t max = SIZE_MAX;
@@ -231,13 +240,9 @@ class SeriesTable {
   OwnOrder& OwnOf(const Series& series) const noexcept {
     return *reinterpret_cast<OwnOrder*>(own_.hot(series.own));
   }
-  // The first stamp that is live at `now`.
-  static EngineTime FirstLiveStamp(Duration ttl, EngineTime now) noexcept {
-    if (ttl == kForever || ttl > kEndOfTime - kBeginningOfTime) return kBeginningOfTime;
-    return now >= kEndOfTime ? kNever : now - ttl + Duration{1};
-  }
-  // How many members of `plain` have ended by `now`.
+  // How many members of `plain` have ended by `now`; and of how many the retention has, too.
   size_t EndedPlain(uint32_t series, EngineTime now) const;
+  size_t GonePlain(uint32_t series, EngineTime now) const;
   // How many members of a sequence come before a key.
   uint32_t RankBefore(const Sequence& sequence, const SequenceKey& key) const;
   uint32_t EndedOwn(const OwnOrder& own, EngineTime now) const;

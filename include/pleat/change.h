@@ -85,8 +85,11 @@ struct ChangeInfo {
   // When the member's end was due, or when the event came by the engine's time.
   EngineTime at;
 
-  // The live members of the series after this very change.
+  // The live members of the series after this very change; of presence, the users here or away.
   size_t count = 0;
+
+  // Of presence: how many of these are away.
+  size_t away = 0;
 
   // Of the member, after the change; of one that ended, its last ones. kNever: no deadline.
   EngineTime stamp;

@@ -18,18 +18,32 @@ bool StartsWithAny(std::string_view text, const Names& prefixes) {
 
 // The public headers that declare plain types and interfaces, which the engine may see. The typed
 // faces (folder.h, emission.h) and the adapters are not among them.
-const Names kPlainHeaders = {"pleat/alarm.h",          "pleat/analysis.h",
-                             "pleat/any_collection.h", "pleat/any_feed.h",
-                             "pleat/any_folder.h",     "pleat/any_window.h",
-                             "pleat/batch.h",          "pleat/change.h",
-                             "pleat/engine.h",         "pleat/engine_internals.h",
-                             "pleat/export.h",         "pleat/gap_stats.h",
-                             "pleat/histogram.h",      "pleat/lease.h",
-                             "pleat/metrics.h",        "pleat/options.h",
-                             "pleat/outcome.h",        "pleat/partition.h",
-                             "pleat/state_ops.h",      "pleat/stats.h",
-                             "pleat/time.h",           "pleat/what_if.h",
-                             "pleat/window_options.h", "pleat/window_stats.h"};
+const Names kPlainHeaders = {"pleat/alarm.h",
+                             "pleat/analysis.h",
+                             "pleat/any_collection.h",
+                             "pleat/any_feed.h",
+                             "pleat/any_folder.h",
+                             "pleat/any_presence.h",
+                             "pleat/any_window.h",
+                             "pleat/batch.h",
+                             "pleat/change.h",
+                             "pleat/engine.h",
+                             "pleat/engine_internals.h",
+                             "pleat/export.h",
+                             "pleat/gap_stats.h",
+                             "pleat/histogram.h",
+                             "pleat/lease.h",
+                             "pleat/metrics.h",
+                             "pleat/options.h",
+                             "pleat/outcome.h",
+                             "pleat/partition.h",
+                             "pleat/presence_options.h",
+                             "pleat/state_ops.h",
+                             "pleat/stats.h",
+                             "pleat/time.h",
+                             "pleat/what_if.h",
+                             "pleat/window_options.h",
+                             "pleat/window_stats.h"};
 
 // What the files below `folder` may include of our own: prefixes of the path as written, but for
 // those that begin with one of `refused`.

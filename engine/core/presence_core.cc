@@ -1,0 +1,133 @@
+#include "engine/core/presence_core.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// The limits of one partition.
+PresenceOptions OptionsFor(const PresenceOptions& options, int i, int partitions) {
+  PresenceOptions share = options;
+  for (size_t* limit :
+       {&share.limits.max_series, &share.limits.max_users, &share.limits.max_connections,
+        &share.limits.max_bytes, &share.max_changes}) {
+    *limit = ShareOf(*limit, i, partitions);
+  }
+  return share;
+}
+
+}  // namespace
+
+PresenceCore::PresenceCore(EngineCore& engine, std::string_view name,
+                           const PresenceOptions& options, const PayloadOps& ops,
+                           std::shared_ptr<void> context_owner)
+    : FeedCollection(engine, name),
+      options_(options),
+      ops_(ops),
+      context_owner_(std::move(context_owner)) {}
+
+std::unique_ptr<Book> PresenceCore::MakeBook(int partition) {
+  return std::make_unique<PresenceBook>(
+      engine().pool(), OptionsFor(options_, partition, engine().partition_count()), ops_,
+      engine().hash_key(), static_cast<uint32_t>(partition));
+}
+
+// --- Calls
+
+template <class Act>
+PresenceOutcome PresenceCore::Call(const Who& who, const Act& act) {
+  if (std::max({who.series.size(), who.user.size(), who.connection.size()}) > kKeyBytesMax) {
+    return RefuseTooLong();
+  }
+  return WithSeries<PresenceBook>(
+      who.series, PresenceOutcome::kStopped,
+      [&](Home& home, PresenceBook& book, const FeedBook::SeriesRef& series)
+          ABSL_NO_THREAD_SAFETY_ANALYSIS {
+            if (home.partition->stopped()) return PresenceOutcome::kStopped;
+            Timeline& timeline = engine().timeline();
+            EngineTime now;
+            const bool future = !timeline.Observe(Clamp(who.at), now);
+            return home.partition->Do(
+                book, now, timeline.lease_now(), timeline.TakePositions(1), [&](const Instant& at) {
+                  if (future) return book.Refuse(PresenceOutcome::kFuture, at);
+                  return act(book, PresenceBook::Who{series, who.user, who.connection}, at);
+                });
+          });
+}
+
+// What is too long is not worth hashing; any partition can count it.
+PresenceOutcome PresenceCore::RefuseTooLong() {
+  Home& first = home(0);
+  LockGuard guard(first.partition->lock());
+  if (first.partition->stopped() || BookFor(first) == nullptr) return PresenceOutcome::kStopped;
+  return Do(first, [&](const Instant& at) {
+    return static_cast<PresenceBook*>(first.book)->Refuse(PresenceOutcome::kOverLimit, at);
+  });
+}
+
+Entered PresenceCore::Enter(const Who& who, const void* metadata) {
+  Entered entered{};
+  const auto enter = [&](PresenceBook& book, const PresenceBook::Who& whom, const Instant& at) {
+    entered = book.Enter(whom, metadata, Clamp(who.at), at);
+    return entered.outcome;
+  };
+  entered.outcome = Call(who, enter);
+  return entered;
+}
+
+PresenceOutcome PresenceCore::Beat(const Who& who, uint64_t generation, const void* metadata) {
+  return Call(who, [&](PresenceBook& book, const PresenceBook::Who& whom, const Instant& at) {
+    return book.Beat(whom, generation, metadata, Clamp(who.at), at);
+  });
+}
+
+PresenceOutcome PresenceCore::Leave(const Who& who, uint64_t generation) {
+  return Call(who, [&](PresenceBook& book, const PresenceBook::Who& whom, const Instant& at) {
+    return book.Leave(whom, generation, at);
+  });
+}
+
+// --- Reads
+
+PresenceCounts PresenceCore::Count(std::string_view series, EngineTime now) {
+  return Looking<PresenceBook>(series, PresenceCounts{},
+                               [&](const PresenceBook& book, const FeedBook::SeriesRef& ref) {
+                                 return book.Count(ref, TimeFor(now));
+                               });
+}
+
+bool PresenceCore::List(std::string_view series, const ListOptions& options, ListCursor& cursor,
+                        AnyPresence::See see) {
+  return Looking<PresenceBook>(series, false,
+                               [&](const PresenceBook& book, const FeedBook::SeriesRef& ref) {
+                                 return book.List(ref, options, TimeFor(options.now), cursor, see);
+                               });
+}
+
+bool PresenceCore::Find(std::string_view series, std::string_view user, EngineTime now,
+                        AnyPresence::See see) {
+  return Looking<PresenceBook>(series, false,
+                               [&](const PresenceBook& book, const FeedBook::SeriesRef& ref) {
+                                 return book.Find(ref, user, TimeFor(now), see);
+                               });
+}
+
+ChangeCursor PresenceCore::WatchSeries(std::string_view series, AnyPresence::See see) {
+  return FeedCollection::WatchSeries<PresenceBook>(
+      series, [&](const PresenceBook& book, const FeedBook::SeriesRef& ref) {
+        ListCursor place;
+        book.List(ref, {.newest_first = false, .limit = SIZE_MAX}, TimeFor(kBeginningOfTime), place,
+                  see);
+      });
+}
+
+PresenceLedger PresenceCore::ledger() {
+  return Sum<PresenceBook>([](const PresenceBook& book) { return book.ledger(); });
+}
+
+PresenceSizes PresenceCore::sizes() {
+  return Sum<PresenceBook>([](const PresenceBook& book) { return book.sizes(); });
+}
+
+}  // namespace pleat::inline v0_1
