@@ -14,6 +14,7 @@
 #include <pleat/folder.h>
 #include <pleat/json.h>
 #include <pleat/metrics.h>
+#include <pleat/presence.h>
 #include <pleat/window.h>
 
 using namespace std::chrono_literals;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/presence/fixture.h"
+#include "tests/support/allocations.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -131,6 +132,26 @@ TEST_F(PresenceReading, SeriesAreScannedAndRanked) {
   while (room().Scan(cursor, 4, all)) {
   }
   EXPECT_EQ(all.size(), 30u);
+}
+
+TEST_F(PresenceReading, OfCountsAndBeatsAllocateNothing) {
+  if (!CountsAllocations()) GTEST_SKIP() << "allocations cannot be counted here";
+  Open({}, {.partitions = 4});
+  std::vector<std::string> users;
+  for (int i = 0; i < 1000; ++i) users.push_back("user " + std::to_string(i));
+  std::vector<uint64_t> generations;
+  for (const std::string& user : users) {
+    generations.push_back(room().Enter("r", user, "tab", "", At(0s)).generation);
+  }
+  const size_t before = AllocationCount();
+  for (int round = 1; round <= 3; ++round) {
+    for (size_t i = 0; i < users.size(); ++i) {
+      const size_t user = i * 7 % users.size();
+      room().Beat("r", users[user], "tab", generations[user], At(round * 1s));
+    }
+    EXPECT_EQ(room().Count("r").here, 1000u);
+  }
+  EXPECT_EQ(AllocationCount(), before);
 }
 
 TEST_F(PresenceReading, OfNobodyIsEmpty) {
