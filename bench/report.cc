@@ -7,10 +7,14 @@
 //   {{table PREFIX BASE UNIT}} up to {{end}}: a table with a line for each line `CONTESTANT | words`, of the
 //                              benchmarks PREFIX/CONTESTANT; ratios are against PREFIX/BASE, and UNIT names
 //                              what is counted. Columns that nobody has a figure for are left out.
-//   {{goals}} up to {{end}}    a table with a line for each line `case | goal | floor | figure`, where goal and
-//                              floor begin with >= or <=, and a figure is `NAME / NAME` or `NAME : COUNTER`
+//   {{goals}} up to {{end}}    a table with a line for each line `case | goal | floor | figure`, where
+//                              goal and floor begin with >= or <=. A figure is `NAME : COUNTER`; or
+//                              `NAME / NAME`, the ratio of two rates, or of two counters if they are
+//                              given; or `growth PREFIX : COUNTER`, of the benchmarks PREFIX/N the
+//                              largest ratio from one N to the next
 //
 // What was not measured says so; nothing is left out for it.
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -65,11 +69,19 @@ struct CounterColumn {
   std::vector<const char*> counters;
 };
 const CounterColumn kCounterColumns[] = {
+    {"bytes/member", {"bytes_per_member"}},
     {"bytes/group", {"bytes_per_group", "rss_bytes_per_group", "accounted_bytes_per_group"}},
     {"p50 ns", {"p50_ns", "call_p50_ns"}},
     {"p99 ns", {"p99_ns", "call_p99_ns"}},
     {"p99.9 ns", {"p999_ns"}},
     {"longest call, us", {"max_pause_us"}},
+    {"add ns", {"add_ns"}},
+    {"add in no order ns", {"add_shuffled_ns"}},
+    {"refresh ns", {"refresh_ns"}},
+    {"one by one ns", {"refresh_single_ns"}},
+    {"count ns", {"count_ns"}},
+    {"count since ns", {"count_since_ns"}},
+    {"expire ns", {"expire_ns"}},
 };
 
 std::vector<std::string> Headings(const std::string& base, const std::string& unit) {
@@ -146,17 +158,45 @@ bool Holds(double figure, const std::string& bound) {
   throw std::runtime_error("a goal begins with >= or <=: " + bound);
 }
 
-// `NAME / NAME` or `NAME : COUNTER`.
+// `NAME : COUNTER`; without a counter, the rate.
+std::optional<double> Operand(const Results& results, const std::string& text, const char* rate) {
+  const size_t colon = text.find(" : ");
+  if (colon == text.npos) return results.Figure(text, rate);
+  if (rate != kByWallClock) return std::nullopt;
+  return results.Figure(text.substr(0, colon), text.substr(colon + 3));
+}
+
+std::optional<double> LargestGrowth(const Results& results, const std::string& text) {
+  const size_t colon = text.find(" : ");
+  if (colon == text.npos) throw std::runtime_error("growth PREFIX : COUNTER, not " + text);
+  std::optional<double> largest;
+  std::optional<double> before;
+  for (const uint64_t size : results.Sizes(text.substr(0, colon))) {
+    const auto figure =
+        results.Figure(text.substr(0, colon) + "/" + std::to_string(size), text.substr(colon + 3));
+    if (before && figure) largest = std::max(largest.value_or(0), *figure / *before);
+    before = figure;
+  }
+  return largest;
+}
+
+// What the comment on top calls a figure.
 std::optional<double> Evaluate(const Results& results, const std::string& expression,
                                const char* rate) {
-  const size_t counter = expression.find(" : ");
-  if (counter != expression.npos) {
+  constexpr std::string_view kGrowth = "growth ";
+  if (expression.starts_with(kGrowth)) {
     if (rate != kByWallClock) return std::nullopt;
-    return results.Figure(expression.substr(0, counter), expression.substr(counter + 3));
+    return LargestGrowth(results, expression.substr(kGrowth.size()));
   }
   const size_t ratio = expression.find(" / ");
-  if (ratio == expression.npos) throw std::runtime_error("not a figure: " + expression);
-  return Ratio(results, expression.substr(0, ratio), expression.substr(ratio + 3), rate);
+  if (ratio == expression.npos) {
+    if (expression.find(" : ") != expression.npos) return Operand(results, expression, rate);
+    throw std::runtime_error("not a figure: " + expression);
+  }
+  const auto a = Operand(results, expression.substr(0, ratio), rate);
+  const auto b = Operand(results, expression.substr(ratio + 3), rate);
+  if (!a || !b) return std::nullopt;
+  return *a / *b;
 }
 
 std::string Goals(const Results& results, const std::vector<std::string>& lines) {

@@ -66,6 +66,18 @@ std::optional<double> Results::Figure(std::string_view name, std::string_view fi
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
+std::vector<uint64_t> Results::Sizes(std::string_view prefix) const {
+  std::vector<uint64_t> sizes;
+  for (const auto& [name, benchmark] : benchmarks_) {
+    if (!name.starts_with(prefix) || name.size() <= prefix.size() + 1) continue;
+    const std::string rest = name.substr(prefix.size());
+    if (rest[0] != '/' || rest.find_first_not_of("0123456789", 1) != rest.npos) continue;
+    sizes.push_back(std::stoull(rest.substr(1)));
+  }
+  std::sort(sizes.begin(), sizes.end());
+  return sizes;
+}
+
 std::string_view Results::Error(std::string_view name) const {
   const auto benchmark = benchmarks_.find(name);
   return benchmark == benchmarks_.end() ? std::string_view() : benchmark->second.error;

@@ -1,6 +1,7 @@
 // The results of one run of pleat_bench, read from the JSON it writes.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +18,9 @@ class Results {
   // The median over the repetitions of a figure of the benchmark `name`, which is its name without
   // suffixes such as /real_time. Absent if there is none.
   std::optional<double> Figure(std::string_view name, std::string_view figure) const;
+  // The numbers N of the benchmarks PREFIX/N, in order.
+  std::vector<uint64_t> Sizes(std::string_view prefix) const;
+
   // Events (lines, groups) per second.
   std::optional<double> Rate(std::string_view name) const {
     return Figure(name, "items_per_second");

@@ -10,7 +10,7 @@
 //
 // A read is Count() of a series or Contains() of a member, by chance, every 10 us. A read that
 // waits longer stands for those that would have come meanwhile, so that a long wait is not counted
-// once only. Before the first member is ended, time is beyond the deadline: every read has to find
+// once only. Before the first member is ended, time is at the deadline: every read has to find
 // nothing.
 #include <array>
 #include <atomic>

@@ -60,16 +60,21 @@ class ProbeWatcher final : public ChangeListener {
   static constexpr WatchScope kScope{.name = "probe", .is_prefix = true};
 
   void ReadAll() {
+    constexpr size_t kAtOnce = 64;
     std::vector<Change<NoPayload>> changes;
-    while (window_.Read(kScope, cursor_, kProbes, changes) == ReadChanges::kMore) {
-    }
-    const EngineTime now = driver_.now();
-    for (const Change<NoPayload>& change : changes) {
-      if (!IsEnd(change.cause)) continue;
-      if (now < change.at) ++early;
-      lateness_us.Add(static_cast<uint64_t>(std::max(now - change.at, Duration{0}).count()));
-      ++ends_;
-    }
+    ReadChanges read;
+    do {
+      changes.clear();
+      read = window_.Read(kScope, cursor_, kAtOnce, changes);
+      const EngineTime now = driver_.now();
+      for (const Change<NoPayload>& change : changes) Note(change, now);
+    } while (read == ReadChanges::kMore);
+  }
+  void Note(const ChangeInfo& change, EngineTime now) {
+    if (!IsEnd(change.cause)) return;
+    if (now < change.at) ++early;
+    lateness_us.Add(static_cast<uint64_t>(std::max(now - change.at, Duration{0}).count()));
+    ++ends_;
   }
 
   Driver& driver_;

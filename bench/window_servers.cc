@@ -2,7 +2,7 @@
 // window_bench.cc, window_memory_bench.cc and window_lateness_bench.cc for the same with pleat.
 // Absent where Redis is not installed.
 //
-//   window/10M/redis_zadd      ZADD page GT <stamp> <id>, 1,000 to a pipeline: a million of the same
+//   window/10M/redis_zadd      ZADD page GT <stamp> <id>, 1,000 to a pipeline: a million of those
 //                              events, on as many members. Its processor time is the server's
 //   window_memory/SHAPE/redis  used_memory without the buffers of clients, less that of an empty one
 //   window_lateness/1M/redis   1,000 keys with one PEXPIREAT among a million that live for a day, and
