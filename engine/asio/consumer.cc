@@ -40,34 +40,36 @@ boost::system::error_code make_error_code(AsioError error) noexcept {
 
 Waiter::~Waiter() = default;
 
-AnyConsumer::AnyConsumer(boost::asio::any_io_executor executor, Driver& driver,
-                         const AnyCollection& collection, PartitionRange range,
-                         const ConsumerOptions& options)
-    : core_(std::make_shared<ConsumerCore>(std::move(executor), driver.core_, collection, range,
-                                           options)) {
-  core_->Begin();
+WaiterHandle::WaiterHandle(std::shared_ptr<WaiterQueue> queue) : queue_(std::move(queue)) {
+  queue_->Begin();
 }
 
-AnyConsumer::AnyConsumer(AnyConsumer&&) noexcept = default;
+WaiterHandle::WaiterHandle(WaiterHandle&&) noexcept = default;
 
-AnyConsumer& AnyConsumer::operator=(AnyConsumer&& other) noexcept {
-  AnyConsumer gone(std::move(*this));
-  core_ = std::move(other.core_);
+WaiterHandle& WaiterHandle::operator=(WaiterHandle&& other) noexcept {
+  WaiterHandle gone(std::move(*this));
+  queue_ = std::move(other.queue_);
   return *this;
 }
 
-AnyConsumer::~AnyConsumer() {
-  if (core_ != nullptr) core_->End(boost::asio::error::operation_aborted);
+WaiterHandle::~WaiterHandle() {
+  if (queue_ != nullptr) queue_->End(boost::asio::error::operation_aborted);
 }
 
-void AnyConsumer::cancel() noexcept { core_->CancelAll(); }
-ConsumerStats AnyConsumer::stats() const { return core_->stats(); }
+void WaiterHandle::cancel() noexcept { queue_->CancelAll(); }
+ConsumerStats WaiterHandle::stats() const { return queue_->stats(); }
 
-void AnyConsumer::Start(ConsumerCore& core, WaiterPtr waiter) { core.Start(std::move(waiter)); }
+void WaiterHandle::Start(WaiterQueue& queue, WaiterPtr waiter) { queue.Start(std::move(waiter)); }
 
-void AnyConsumer::CancelWaiter::operator()(boost::asio::cancellation_type_t type) noexcept {
+void WaiterHandle::CancelWaiter::operator()(boost::asio::cancellation_type_t type) noexcept {
   if (type == boost::asio::cancellation_type::none) return;
-  if (const auto core = core_.lock()) core->Cancel(*waiter_);
+  if (const auto queue = queue_.lock()) queue->Cancel(*waiter_);
 }
+
+AnyConsumer::AnyConsumer(boost::asio::any_io_executor executor, Driver& driver,
+                         const AnyCollection& collection, PartitionRange range,
+                         const ConsumerOptions& options)
+    : WaiterHandle(std::make_shared<ConsumerCore>(std::move(executor), CoreOf(driver), collection,
+                                                  range, options)) {}
 
 }  // namespace pleat::inline v0_1

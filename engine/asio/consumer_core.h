@@ -1,78 +1,44 @@
-// ConsumerCore stands behind a Consumer: a queue of waiters, and a flag that asks to be told of
-// emissions.
-//
-// mutex_ guards the queue and is held while a waiter takes emissions, hence before partitions'
-// locks; MayHaveEmissions(), which is called under those, does not ask for the mutex. Waiters are
-// served first come, first served, and completed under the mutex, so that their handlers are posted
-// in that order: posting runs none of them.
-//
-// While somebody waits, either `armed_` is set and was set before the last look that found nothing;
-// or a dispatch is posted, which will look. So no emission goes unnoticed: one that came before
-// that look was found, as both happen under the partition's lock; one that comes after that look
-// finds the flag set, takes the flag down and posts the dispatch.
+// ConsumerCore stands behind a Consumer: the queue of operations that wait for emissions.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
 #include <memory>
-#include <mutex>
+#include <utility>
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/intrusive/list.hpp>
-#include <boost/system/error_code.hpp>
-#include <pleat/asio.h>
+#include <pleat/any_collection.h>
 
-#include "engine/asio/context_guest.h"
-#include "engine/asio/driven.h"
-#include "engine/asio/driver_core.h"
+#include "engine/asio/waiter_queue.h"
+#include "engine/base/check.h"
 
 namespace pleat::inline v0_1 {
 
-class ConsumerCore final : public EmissionListener,
-                           public ContextGuest,
-                           public Driven,
-                           public std::enable_shared_from_this<ConsumerCore> {
+class ConsumerCore final : public WaiterQueue, public EmissionListener {
  public:
   ConsumerCore(boost::asio::any_io_executor executor, std::shared_ptr<DriverCore> driver,
                const AnyCollection& collection, PartitionRange range,
-               const ConsumerOptions& options);
+               const ConsumerOptions& options)
+      : WaiterQueue(std::move(executor), std::move(driver), options.max_waiters),
+        range_(range),
+        collection_(collection) {
+    PLEAT_CHECK(options.ttl > Duration::zero());
+  }
 
-  // Registers with collection, context and driver. Once, after construction.
-  void Begin();
-
-  void Start(WaiterPtr waiter);
-  void Cancel(Waiter& waiter) noexcept;
-  void CancelAll() noexcept;
-
-  void End(boost::system::error_code error) noexcept override;
-
-  ConsumerStats stats();
-
-  void MayHaveEmissions() noexcept override;
-  void Shutdown() noexcept override;
+  void MayHaveEmissions() noexcept override { MayHaveMore(); }
 
  private:
-  using Queue = boost::intrusive::list<Waiter>;
+  void Listen() override { collection_.AddListener(*this, range_); }
+  void StopListening() override { collection_.RemoveListener(*this); }
 
-  void PostDispatch();
-  void Dispatch() noexcept;
-  size_t Take(Waiter& waiter) noexcept;
-  void CompleteAll(boost::system::error_code error) noexcept;
-  void StopListening() noexcept;
+  // LeaseTime stands still while the driver sleeps. It is moved here, so that an operation that pops
+  // finds the emissions that have come back by now.
+  Took TakeFor(Waiter& waiter, EngineTime now, Waiter::See see) noexcept override {
+    collection_.MoveLeaseTime(LeaseTime(now));
+    Took took = waiter.Take(now, see);
+    if (took.items == 0 && collection_.closed()) took.error = AsioError::kClosed;
+    return took;
+  }
 
-  const std::shared_ptr<DriverCore> driver_;
-  const size_t max_waiters_;
   const PartitionRange range_;
   AnyCollection collection_;
-  boost::asio::any_io_executor executor_;  // changes only in Shutdown(), when nobody uses it
-  std::atomic<bool> armed_ = false;
-
-  std::mutex mutex_;
-  Queue queue_;
-  boost::system::error_code ended_;  // none before the end
-  bool shut_down_ = false;
-  bool listening_ = false;
-  ConsumerStats stats_;  // but for `waiting`
 };
 
 }  // namespace pleat::inline v0_1

@@ -174,10 +174,12 @@ class Consumer {
         };
   }
 
-  template <class Signature, bool kOne, class Call, class Token>
-  auto Initiate(Call call, size_t max, Token& token) {
+  template <class Signature, bool kOne, class Take, class Token>
+  auto Initiate(Take take, size_t max, Token& token) {
+    using Call = TakeEmissions<Take>;
     return boost::asio::async_initiate<Token, Signature>(
-        TakeInitiation<Call, kOne, Executor>{any_.core(), executor_}, token, std::move(call), max);
+        TakeInitiation<Call, kOne, Executor>{any_.queue(), executor_}, token, Call{std::move(take)},
+        max);
   }
 
   Executor executor_;

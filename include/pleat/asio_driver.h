@@ -166,7 +166,7 @@ class PLEAT_EXPORT Driver {
   executor_type get_executor() const noexcept;
 
  private:
-  friend class AnyConsumer;
+  friend class WaiterHandle;
 
   std::shared_ptr<boost::asio::io_context> context_;  // null unless it is the driver's own
   std::shared_ptr<DriverCore> core_;

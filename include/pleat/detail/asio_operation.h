@@ -1,9 +1,9 @@
-// The operations of a Consumer: handlers, their allocators and executors. An implementation detail
-// of asio_consumer.h.
+// The operations of a Consumer or a Watcher: handlers, their allocators and executors. An
+// implementation detail of asio_consumer.h and asio_watcher.h.
 //
-// A Consumer starts an operation by a TakeInitiation, once the completion token has made a handler.
-// The operation is one TakeOperation in the handler's memory. It takes emissions under the
-// consumer's mutex, and completes by posting itself.
+// An operation is started by a TakeInitiation, once the completion token has made a handler. The
+// operation is one TakeOperation in the handler's memory. It takes items under the mutex of its
+// queue, and completes by posting itself.
 #pragma once
 
 #include <algorithm>
@@ -25,59 +25,51 @@
 #include <boost/system/error_code.hpp>
 #include <pleat/detail/asio_waiter.h>
 #include <pleat/export.h>
+#include <pleat/outcome.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
 
-// The operation of one handler. `Call` takes up to a number of emissions at an instant and returns
-// them in a vector; the handler gets that vector, or with kOne its only element.
+// The operation of one handler. `Call` puts up to a number of items into a vector of Call::Item;
+// the handler gets that vector, or with kOne its only element.
 template <class Call, bool kOne, class Handler, class Executor>
 class TakeOperation final : public Waiter {
  public:
   template <class AnyHandler>
-  static WaiterPtr Make(const std::shared_ptr<ConsumerCore>& core, const Executor& executor,
+  static WaiterPtr Make(const std::shared_ptr<WaiterQueue>& queue, const Executor& executor,
                         Call call, size_t max, AnyHandler&& handler) {
     Allocator allocator = AllocatorOf(handler);
     auto memory = Traits::allocate(allocator, 1);
     try {
       return WaiterPtr(::new (static_cast<void*>(std::to_address(memory))) TakeOperation(
-          core, executor, std::move(call), max, std::forward<AnyHandler>(handler)));
+          queue, executor, std::move(call), max, std::forward<AnyHandler>(handler)));
     } catch (...) {
       Traits::deallocate(allocator, memory, 1);
       throw;
     }
   }
 
-  size_t Take(LeaseTime now, See see) noexcept override {
-    items_ = call_(max_, now);
-    for (const Item& item : items_) {
-      if constexpr (requires { item.delivery; }) {
-        if (item.delivery.deliveries > 1) continue;
-      }
-      see(item.closed, item.reason);
-    }
-    return items_.size();
-  }
+  Took Take(EngineTime now, See see) noexcept override { return call_(max_, now, see, items_); }
 
   void ConnectCancellation() override {
     auto slot = boost::asio::get_associated_cancellation_slot(handler_);
-    if (slot.is_connected()) slot.template emplace<AnyConsumer::CancelWaiter>(core_, *this);
+    if (slot.is_connected()) slot.template emplace<WaiterHandle::CancelWaiter>(queue_, *this);
   }
 
-  // By way of the consumer's executor, as Asio's own operations do: the posted handler is work for
+  // By way of the queue's executor, as Asio's own operations do: the posted handler is work for
   // both executors, and an executor that runs functions at once, such as a future's, runs it there.
   void Complete(boost::system::error_code error) noexcept override {
     error_ = error;
-    const auto consumer_work = std::move(consumer_work_);
+    const auto queue_work = std::move(queue_work_);
     const auto work = std::move(work_);
-    boost::asio::post(consumer_work.get_executor(),
+    boost::asio::post(queue_work.get_executor(),
                       boost::asio::bind_executor(work.get_executor(), Invocation(this)));
   }
 
   void Destroy() noexcept override { Free(AllocatorOf(handler_)); }
 
  private:
-  using Item = typename std::invoke_result_t<Call&, size_t, LeaseTime>::value_type;
+  using Item = typename Call::Item;
   using HandlerExecutor = boost::asio::associated_executor_t<Handler, Executor>;
   using Allocator = typename std::allocator_traits<boost::asio::associated_allocator_t<
       Handler, boost::asio::recycling_allocator<void>>>::template rebind_alloc<TakeOperation>;
@@ -94,13 +86,13 @@ class TakeOperation final : public Waiter {
   };
 
   template <class AnyHandler>
-  TakeOperation(const std::shared_ptr<ConsumerCore>& core, const Executor& executor, Call call,
+  TakeOperation(const std::shared_ptr<WaiterQueue>& queue, const Executor& executor, Call call,
                 size_t max, AnyHandler&& handler)
-      : core_(core),
+      : queue_(queue),
         call_(std::move(call)),
         max_(std::max<size_t>(max, 1)),
         handler_(std::forward<AnyHandler>(handler)),
-        consumer_work_(executor),
+        queue_work_(executor),
         work_(boost::asio::get_associated_executor(handler_, executor)) {}
   ~TakeOperation() override = default;
 
@@ -134,14 +126,36 @@ class TakeOperation final : public Waiter {
     }
   }
 
-  std::shared_ptr<ConsumerCore> core_;
+  std::shared_ptr<WaiterQueue> queue_;
   Call call_;
   const size_t max_;
   std::vector<Item> items_;
   boost::system::error_code error_;
   Handler handler_;
-  boost::asio::executor_work_guard<Executor> consumer_work_;
+  boost::asio::executor_work_guard<Executor> queue_work_;
   boost::asio::executor_work_guard<HandlerExecutor> work_;
+};
+
+// Takes emissions by `take(max, now)`. Late are those that time closed, at their first delivery.
+template <class Take>
+struct TakeEmissions {
+  using Item = typename std::invoke_result_t<Take&, size_t, LeaseTime>::value_type;
+
+  Took operator()(size_t max, EngineTime now, Waiter::See see, std::vector<Item>& items) noexcept {
+    items = take(max, LeaseTime(now));
+    for (const Item& item : items) {
+      if constexpr (requires { item.delivery; }) {
+        if (item.delivery.deliveries > 1) continue;
+      }
+      if (IsByTime(item.reason)) see(item.closed);
+    }
+    return {.items = items.size()};
+  }
+  static bool IsByTime(Reason reason) noexcept {
+    return reason == Reason::kQuiet || reason == Reason::kMaxHold || reason == Reason::kPartial;
+  }
+
+  Take take;
 };
 
 // Starts the operation of a handler.
@@ -153,11 +167,11 @@ struct TakeInitiation {
   template <class Handler>
   void operator()(Handler&& handler, Call call, size_t max) const {
     using Operation = TakeOperation<Call, kOne, std::decay_t<Handler>, Executor>;
-    AnyConsumer::Start(*core, Operation::Make(core, executor, std::move(call), max,
-                                              std::forward<Handler>(handler)));
+    WaiterHandle::Start(*queue, Operation::Make(queue, executor, std::move(call), max,
+                                                std::forward<Handler>(handler)));
   }
 
-  std::shared_ptr<ConsumerCore> core;
+  std::shared_ptr<WaiterQueue> queue;
   Executor executor;
 };
 

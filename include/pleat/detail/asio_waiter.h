@@ -1,5 +1,5 @@
-// Waiter and AnyConsumer: the parts of a Consumer that do not depend on types. An implementation
-// detail of asio_consumer.h.
+// Waiter and WaiterHandle: the parts of a Consumer and of a Watcher that do not depend on types. An
+// implementation detail of asio_consumer.h and asio_watcher.h.
 #pragma once
 
 #include <cstddef>
@@ -13,33 +13,39 @@
 #include <pleat/any_collection.h>
 #include <pleat/asio_driver.h>
 #include <pleat/export.h>
-#include <pleat/outcome.h>
 #include <pleat/partition.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
 
-class ConsumerCore;
+class WaiterQueue;
 struct ConsumerOptions;
 struct ConsumerStats;
 
-// An operation that was started, as the consumer sees it: it takes emissions when there are any,
-// and is then completed. Ownership: owns itself; Complete() or Destroy() is its end.
+// What an operation found when it looked for something to take.
+struct Took {
+  size_t items = 0;
+  boost::system::error_code error = {};  // the end of all operations that wait; then items is 0
+  bool more = false;                     // nothing was taken, and a second look is worth while
+};
+
+// An operation that was started, as its queue sees it: the operation takes items when there are
+// any, and is then completed. Ownership: owns itself; Complete() or Destroy() is its end.
 class PLEAT_EXPORT Waiter : public boost::intrusive::list_base_hook<> {
  public:
-  using See = absl::FunctionRef<void(EngineTime closed, Reason reason)>;
+  // Told of each item that time brought about and that was taken for the first time: the instant.
+  using See = absl::FunctionRef<void(EngineTime due)>;
 
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
-  // Takes the emissions that there are `now`, shows those that were not delivered before, and
-  // returns how many it has taken.
-  virtual size_t Take(LeaseTime now, See see) noexcept = 0;
+  // Takes the items that there are `now`.
+  virtual Took Take(EngineTime now, See see) noexcept = 0;
 
-  // Connects the handler's cancellation slot, if it has one, to the consumer.
+  // Connects the handler's cancellation slot, if it has one, to the queue.
   virtual void ConnectCancellation() = 0;
 
-  // Posts the handler with the emissions that were taken.
+  // Posts the handler with the items that were taken.
   virtual void Complete(boost::system::error_code error) noexcept = 0;
 
   // Frees the operation and its handler, which is not called.
@@ -55,39 +61,51 @@ struct DestroyWaiter {
 };
 using WaiterPtr = std::unique_ptr<Waiter, DestroyWaiter>;
 
-// The queue of waiters of one consumer. Of its collection it calls AddListener(), RemoveListener(),
-// MoveLeaseTime() and closed(); the waiters call Pop() and Lease().
-class PLEAT_EXPORT AnyConsumer {
+// Owns the queue of the operations of one consumer or watcher, and ends it.
+class PLEAT_EXPORT WaiterHandle {
  public:
-  AnyConsumer(boost::asio::any_io_executor executor, Driver& driver,
-              const AnyCollection& collection, PartitionRange range,
-              const ConsumerOptions& options);
-  AnyConsumer(AnyConsumer&&) noexcept;
-  AnyConsumer& operator=(AnyConsumer&&) noexcept;
-  ~AnyConsumer();
+  WaiterHandle(WaiterHandle&&) noexcept;
+  WaiterHandle& operator=(WaiterHandle&&) noexcept;
+  ~WaiterHandle();
 
   void cancel() noexcept;
   ConsumerStats stats() const;
 
-  const std::shared_ptr<ConsumerCore>& core() const noexcept { return core_; }
+  const std::shared_ptr<WaiterQueue>& queue() const noexcept { return queue_; }
 
   // Serves `waiter` if no other one waits, or queues it.
-  static void Start(ConsumerCore& core, WaiterPtr waiter);
+  static void Start(WaiterQueue& queue, WaiterPtr waiter);
 
   // The function in a cancellation slot: cancels the waiter if it still waits.
   class PLEAT_EXPORT CancelWaiter {
    public:
-    CancelWaiter(const std::shared_ptr<ConsumerCore>& core, Waiter& waiter) noexcept
-        : core_(core), waiter_(&waiter) {}
+    CancelWaiter(const std::shared_ptr<WaiterQueue>& queue, Waiter& waiter) noexcept
+        : queue_(queue), waiter_(&waiter) {}
     void operator()(boost::asio::cancellation_type_t type) noexcept;
 
    private:
-    std::weak_ptr<ConsumerCore> core_;
+    std::weak_ptr<WaiterQueue> queue_;
     Waiter* waiter_;
   };
 
+ protected:
+  explicit WaiterHandle(std::shared_ptr<WaiterQueue> queue);
+
+  static const std::shared_ptr<DriverCore>& CoreOf(const Driver& driver) noexcept {
+    return driver.core_;
+  }
+
  private:
-  std::shared_ptr<ConsumerCore> core_;
+  std::shared_ptr<WaiterQueue> queue_;
+};
+
+// The queue of a collection's emissions. Of the collection it calls AddListener(),
+// RemoveListener(), MoveLeaseTime() and closed(); the waiters call Pop() and Lease().
+class PLEAT_EXPORT AnyConsumer : public WaiterHandle {
+ public:
+  AnyConsumer(boost::asio::any_io_executor executor, Driver& driver,
+              const AnyCollection& collection, PartitionRange range,
+              const ConsumerOptions& options);
 };
 
 }  // namespace pleat::inline v0_1
