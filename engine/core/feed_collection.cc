@@ -149,7 +149,7 @@ ReadChanges FeedCollection::ReadSome(const WatchScope& scope, ChangeCursor& curs
   }
   const auto skip = [&](const Head& head) {
     const uint64_t found = head.log->NextOf(scope, *head.next);
-    if (found < head.log->next()) *head.next = found;
+    *head.next = found;
     return found == head.log->next();
   };
   // Nothing may overtake the ends that have no number yet.

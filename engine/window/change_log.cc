@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace pleat::inline v0_1 {
 
@@ -19,6 +20,9 @@ void ChangeLog::Note(const AnyChange& change, const Order& order) {
   PLEAT_DCHECK(keeps_);
   PLEAT_DCHECK(first_ == next_ || this->order(next_ - 1) <= order);
   if (next_ - first_ == max_) {
+    for (Prefixed& each : prefixes_) {
+      if (SeriesOf(first_).starts_with(each.prefix)) each.gone = first_;
+    }
     Drop(first_);
     ++first_;
   }
@@ -45,8 +49,10 @@ void ChangeLog::Note(const AnyChange& change, const Order& order) {
 }
 
 void ChangeLog::LinkAndTell(std::string_view series, uint64_t number) {
-  for (const auto& [prefix, listener] : prefixes_) {
-    if (series.starts_with(prefix)) listener->MayHaveChanges();
+  for (Prefixed& each : prefixes_) {
+    if (!series.starts_with(each.prefix)) continue;
+    each.before = std::exchange(each.last, number);
+    each.listener->MayHaveChanges();
   }
   const auto it = watched_.find(series);
   if (it == watched_.end()) return;
@@ -77,11 +83,14 @@ uint64_t ChangeLog::NextOf(const WatchScope& scope, uint64_t number) const {
     const auto it = watched_.find(scope.name);
     if (it != watched_.end() && number >= it->second.since) {
       // A reader stands behind the change that it read last.
-      if (number > first_ && number > it->second.since && IsOf(scope.name, number - 1)) {
+      if (number > first_ && number > it->second.since && SeriesOf(number - 1) == scope.name) {
         return std::min(next_, EntryAt(number - 1).behind);
       }
       return FirstLinked(it->second, number);
     }
+  } else if (const Prefixed* const prefix = FindPrefix(scope.name, number)) {
+    if (prefix->last == kNone || prefix->last < number) return next_;
+    if (prefix->before == kNone || prefix->before < number) return prefix->last;
   }
   while (number < next_ && !scope.Covers(at(number).series)) ++number;
   return number;
@@ -89,12 +98,24 @@ uint64_t ChangeLog::NextOf(const WatchScope& scope, uint64_t number) const {
 
 bool ChangeLog::HasAll(const WatchScope& scope, uint64_t number) const {
   if (number >= first_) return number <= next_;
-  const auto it = scope.is_prefix ? watched_.end() : watched_.find(scope.name);
+  if (scope.is_prefix) {
+    const Prefixed* const prefix = FindPrefix(scope.name, number);
+    return prefix != nullptr && (prefix->gone == kNone || prefix->gone < number);
+  }
+  const auto it = watched_.find(scope.name);
   if (it == watched_.end() || number < it->second.since) return false;
   // The latest change of the series that is not kept any more.
   const uint64_t kept = FirstLinked(it->second, first_);
   const uint64_t gone = kept < next_ ? EntryAt(kept).before : it->second.last;
   return gone == kNone || gone < number;
+}
+
+// One that knows the changes from `number` on.
+const ChangeLog::Prefixed* ChangeLog::FindPrefix(std::string_view prefix, uint64_t number) const {
+  const auto it = std::find_if(prefixes_.begin(), prefixes_.end(), [&](const Prefixed& each) {
+    return each.since <= number && each.prefix == prefix;
+  });
+  return it == prefixes_.end() ? nullptr : &*it;
 }
 
 // The first change of a series from `number` on, found from its last one.
@@ -109,7 +130,7 @@ uint64_t ChangeLog::FirstLinked(const Watched& watched, uint64_t number) const {
 void ChangeLog::Listen(const WatchScope& scope, ChangeListener& listener) {
   Keep();
   if (scope.is_prefix) {
-    prefixes_.emplace_back(scope.name, &listener);
+    prefixes_.push_back({.prefix = std::string(scope.name), .listener = &listener, .since = next_});
   } else {
     watched_.try_emplace(std::string(scope.name), Watched{.since = next_})
         .first->second.listeners.push_back(&listener);
@@ -117,7 +138,7 @@ void ChangeLog::Listen(const WatchScope& scope, ChangeListener& listener) {
 }
 
 void ChangeLog::Unlisten(ChangeListener& listener) {
-  std::erase_if(prefixes_, [&](const auto& each) { return each.second == &listener; });
+  std::erase_if(prefixes_, [&](const auto& each) { return each.listener == &listener; });
   for (auto it = watched_.begin(); it != watched_.end();) {
     std::vector<ChangeListener*>& listeners = it->second.listeners;
     std::erase(listeners, &listener);

@@ -5,7 +5,8 @@
 // ring holds costs nobody anything: its cursor is older than first(), and it has to start over.
 //
 // The changes of a series that somebody listens to are linked, so that its readers pass over the
-// changes of all others without looking at them.
+// changes of all others without looking at them. Of a prefix with listeners the log knows the latest
+// two changes, which is enough for a reader that waits for the next one.
 //
 // Invariants:
 //   - The log keeps the changes first() to next() - 1, at most `max`.
@@ -20,7 +21,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include <pleat/any_window.h>
@@ -75,7 +75,7 @@ class ChangeLog {
   uint64_t NextOf(const WatchScope& scope, uint64_t number) const;
 
   // Whether a reader whose next change is `number` has missed none of the scope: `number` is kept, or
-  // no change of a series with listeners has gone since.
+  // no change of a scope with listeners has gone since.
   bool HasAll(const WatchScope& scope, uint64_t number) const;
 
   // From now on `listener` is told of changes of the scope, until Unlisten().
@@ -113,6 +113,16 @@ class ChangeLog {
     std::vector<ChangeListener*> listeners = {};
   };
 
+  // A prefix with a listener. The numbers are those of its changes from `since` on.
+  struct Prefixed {
+    std::string prefix;
+    ChangeListener* listener;
+    uint64_t since;
+    uint64_t last = kNone;
+    uint64_t before = kNone;  // the one before the last
+    uint64_t gone = kNone;    // the latest one that is kept no longer
+  };
+
   size_t SlotOf(uint64_t number) const noexcept { return static_cast<size_t>(number % max_); }
   Entry& EntryAt(uint64_t number) const noexcept {
     PLEAT_DCHECK(first_ <= number && number <= next_);
@@ -124,12 +134,13 @@ class ChangeLog {
     return blocks_[slot / kBlockEntries]->payloads.get() + slot % kBlockEntries * ops_.size;
   }
   void Drop(uint64_t number);
-  bool IsOf(std::string_view series, uint64_t number) const noexcept {
+  std::string_view SeriesOf(uint64_t number) const noexcept {
     const Entry& entry = EntryAt(number);
-    return std::string_view(entry.text).substr(0, entry.series_size) == series;
+    return std::string_view(entry.text).substr(0, entry.series_size);
   }
   void LinkAndTell(std::string_view series, uint64_t number);
   uint64_t FirstLinked(const Watched& watched, uint64_t number) const;
+  const Prefixed* FindPrefix(std::string_view prefix, uint64_t number) const;
 
   const PayloadOps& ops_;
   const uint32_t partition_;
@@ -139,7 +150,7 @@ class ChangeLog {
   uint64_t next_ = 0;
   std::vector<std::unique_ptr<Block>> blocks_;  // by slot; null: not used yet
   std::unordered_map<std::string, Watched, NameHash, std::equal_to<>> watched_;
-  std::vector<std::pair<std::string, ChangeListener*>> prefixes_;
+  std::vector<Prefixed> prefixes_;
 };
 
 }  // namespace pleat::inline v0_1

@@ -161,6 +161,60 @@ TEST_F(Changes, AListenerOfAQuietSeriesMissesNothingHoweverMuchTheOthersHave) {
   any.RemoveListener(listener);
 }
 
+// The same for a prefix, and for a reader that has not read for long.
+TEST_F(Changes, AListenerOfAQuietPrefixIsToldToStartOverOnlyIfChangesOfThePrefixAreGone) {
+  struct Silent final : ChangeListener {
+    void MayHaveChanges() noexcept override {}
+  } listener;
+  auto one = *Engine::Open({.partitions = 1});
+  LiveWindow<> small(*one, "small", {.ttl = 30min, .max_changes = 4});
+  const WatchScope quiet{.name = "qui", .is_prefix = true};
+  AnyWindow any = small.any();
+  any.AddListener(listener, quiet);
+  std::vector<SeriesCount> snapshot;
+  ChangeCursor cursor = small.Watch(quiet, snapshot);
+  std::vector<Change<NoPayload>> changes;
+  int added = 0;
+  const auto add = [&](const char* series, int members) {
+    for (int i = 0; i < members; ++i) {
+      const std::string id = std::to_string(added++);
+      small.Add(series, {.id = id}, kT0);
+    }
+  };
+  add("busy", 100);
+  add("quiet", 1);
+  add("quick", 1);
+  add("busy", 2);
+  EXPECT_EQ(small.Read(quiet, cursor, 100, changes), ReadChanges::kAll);
+  EXPECT_EQ(changes.size(), 2);
+  add("quiet", 1);
+  add("busy", 4);
+  EXPECT_EQ(small.Read(quiet, cursor, 100, changes), ReadChanges::kResync);
+  EXPECT_EQ(small.Read(quiet, cursor, 100, changes), ReadChanges::kAll);
+  any.RemoveListener(listener);
+}
+
+TEST_F(Changes, ACursorThatHasReadAllIsBehindTheChangesOfOthersToo) {
+  std::vector<LiveMember<NoPayload>> members;
+  ChangeCursor cursor = window.Watch("p", members);
+  const auto others = [&](int from, int to) {
+    for (int i = from; i < to; ++i) {
+      const std::string id = std::to_string(i);
+      window.Add("other", {.id = id}, kT0);
+    }
+  };
+  others(0, 10);
+  window.Add("p", {.id = "ann"}, kT0);
+  Read({.name = "p"}, cursor);
+  ChangeCursor all = WatchAll();
+  const auto home = static_cast<size_t>(PartitionOf("p", 4));
+  EXPECT_EQ(cursor.next[home], all.next[home]);
+  others(10, 20);
+  Read({.name = "p"}, cursor);
+  all = WatchAll();
+  EXPECT_EQ(cursor.next[home], all.next[home]);
+}
+
 TEST_F(Changes, AForgedCursorIsToldToStartOver) {
   WatchAll();
   window.Add("p", {.id = "ann"}, kT0);
