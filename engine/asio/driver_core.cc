@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/post.hpp>
 
@@ -85,6 +86,7 @@ void DriverCore::Turn(bool by_timer) noexcept {
   const EngineTime now = Now();
   const std::optional<EngineTime> deadline = EarliestDeadline();
   const bool all = CloseDue(now);
+  CallDue(now);
 
   const std::lock_guard lock(mutex_);
   turning_ = false;
@@ -119,10 +121,22 @@ bool DriverCore::CloseDue(EngineTime now) noexcept {
   return engine_->Advance(watermark, budget_) && all;
 }
 
+void DriverCore::CallDue(EngineTime now) noexcept {
+  std::vector<std::shared_ptr<Driven>> due;
+  {
+    const std::lock_guard lock(mutex_);
+    for (; !calls_.empty() && calls_.begin()->first <= now; calls_.erase(calls_.begin())) {
+      if (auto consumer = calls_.begin()->second.lock()) due.push_back(std::move(consumer));
+    }
+  }
+  for (const auto& consumer : due) consumer->TimeHasCome(now);
+}
+
 // When there is something to do, or to look at, as far as is known now.
 EngineTime DriverCore::NextTurn(EngineTime reading) const noexcept {
   EngineTime next = SaturatingAdd(reading, max_sleep_);
   if (const auto deadline = EarliestDeadline()) next = std::min(next, RoundUp(*deadline));
+  if (!calls_.empty()) next = std::min(next, RoundUp(calls_.begin()->first));
   if (!arrival_ && engine_->NextDeadline()) {
     next = std::min(next, RoundUp(SaturatingAdd(reading, Duration{1})));
   }
@@ -196,6 +210,15 @@ void DriverCore::Add(const std::shared_ptr<Driven>& consumer) {
     }
   }
   consumer->End(AsioError::kClosed);
+}
+
+void DriverCore::CallAt(EngineTime at, const std::shared_ptr<Driven>& consumer) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return;
+    calls_.emplace(at, consumer);
+  }
+  WakeBy(RoundUp(at));
 }
 
 void DriverCore::Stop() noexcept {

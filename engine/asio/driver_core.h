@@ -19,6 +19,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -54,6 +55,9 @@ class DriverCore final : public EngineAlarm,
   // Ends the consumer when the driver stops, or now if it has.
   void Add(const std::shared_ptr<Driven>& consumer);
 
+  // Calls TimeHasCome() once, when the driver's clock has reached `at`.
+  void CallAt(EngineTime at, const std::shared_ptr<Driven>& consumer);
+
   void DeadlineIsEarlier(EngineTime deadline) noexcept override;
   void LeaseDeadlineIsEarlier(LeaseTime deadline) noexcept override;
   void Shutdown() noexcept override;
@@ -64,6 +68,7 @@ class DriverCore final : public EngineAlarm,
   std::optional<EngineTime> EarliestDeadline() const noexcept;
   EngineTime NextTurn(EngineTime reading) const noexcept;
   bool CloseDue(EngineTime now) noexcept;
+  void CallDue(EngineTime now) noexcept;
   void WakeBy(EngineTime turn) noexcept;
   void PostTurn();
   void Turn(bool by_timer) noexcept;
@@ -93,6 +98,7 @@ class DriverCore final : public EngineAlarm,
   Duration wall_ahead_;  // the wall clock less Elapsed(), when last looked at
   DriverStats stats_;
   WeakList<Driven> consumers_;
+  std::multimap<EngineTime, std::weak_ptr<Driven>> calls_;  // that CallAt() asked for
 };
 
 }  // namespace pleat::inline v0_1

@@ -52,5 +52,6 @@
 
 #include <pleat/asio_consumer.h>
 #include <pleat/asio_driver.h>
+#include <pleat/asio_watcher.h>
 #include <pleat/engine.h>
 #include <pleat/folder.h>

@@ -21,6 +21,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/system/error_code.hpp>
 #include <pleat/asio_driver.h>
+#include <pleat/asio_error.h>
 #include <pleat/detail/asio_operation.h>
 #include <pleat/emission_source.h>
 #include <pleat/export.h>
@@ -29,17 +30,6 @@
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
-
-// How an operation fails, beside boost::asio::error::operation_aborted when it was cancelled.
-enum class AsioError {
-  // ConsumerOptions::max_waiters operations wait already. Start it again when one has completed.
-  kOverloaded = 1,
-  // The driver was stopped, the collection was closed, or the engine is gone. Start no other
-  // operation.
-  kClosed = 2,
-};
-PLEAT_EXPORT const boost::system::error_category& AsioErrorCategory() noexcept;
-PLEAT_EXPORT boost::system::error_code make_error_code(AsioError error) noexcept;
 
 struct ConsumerOptions {
   // How long async_lease() lends for. Range: above zero. Default: 30 s.
@@ -196,6 +186,3 @@ template <class State>
 }
 
 }  // namespace pleat::inline v0_1
-
-template <>
-struct boost::system::is_error_code_enum<pleat::AsioError> : std::true_type {};

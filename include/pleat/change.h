@@ -36,6 +36,8 @@ enum class Cause : uint8_t {
   kDropped = 12,     // another limit was reached, and this member would have expired next
   kAway = 13,        // of presence: the heartbeat is overdue; the user may still come back
   kLeft = 14,        // of presence: and did not, or has left
+  kCounted = 15,     // some changes in one, for a watcher that gets too many; of the series as a
+                     // whole, without id
 };
 inline constexpr size_t kCauses = 14;
 
@@ -43,7 +45,7 @@ inline constexpr size_t kCauses = 14;
 constexpr size_t IndexOf(Cause cause) noexcept { return static_cast<size_t>(cause) - 1; }
 
 constexpr bool IsEnd(Cause cause) noexcept {
-  return cause >= Cause::kExpired && cause != Cause::kAway;
+  return cause >= Cause::kExpired && cause != Cause::kAway && cause != Cause::kCounted;
 }
 
 // "added", "expired", ...: the spelling used in output and metrics.
@@ -63,6 +65,7 @@ constexpr std::string_view CauseName(Cause cause) noexcept {
     case Cause::kDropped: return "dropped";
     case Cause::kAway: return "away";
     case Cause::kLeft: return "left";
+    case Cause::kCounted: return "counted";
   }
   return "unknown";
 }
@@ -107,7 +110,7 @@ template <class Payload>
 struct Change : ChangeInfo {
   std::string series;
   std::string id;
-  Payload payload;  // an empty one for kImported
+  Payload payload;  // an empty one for kImported and kCounted
 };
 
 // Which changes a reader wants: those of one series, or of all series whose names begin with a
@@ -121,8 +124,9 @@ struct WatchScope {
   }
 };
 
-// Where a reader of changes stands: the number of its next change in each partition. Plain data; a
-// program may store a cursor and go on from there, in the same Engine object.
+// Where a reader of changes stands: the number of its next change in each partition. All changes of
+// its scope before that were handed out. Plain data; a program may store a cursor and go on from
+// there, in the same Engine object.
 struct ChangeCursor {
   std::vector<uint64_t> next;
 

@@ -52,6 +52,7 @@ class LiveWindow : public WindowReader<Payload> {
  public:
   using Event = WindowEvent<Payload>;
   using Member = LiveMember<Payload>;
+  using ChangeType = Change<Payload>;
 
   // Creates the collection `name`. The engine keeps it until Close().
   // Errors: kInvalidArgument for an option out of range, which the message names; kAlreadyExists if
