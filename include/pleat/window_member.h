@@ -39,7 +39,7 @@ struct WindowEvent {
   Payload payload = {};
 };
 
-template <class Payload>
+template <class Payload = NoPayload>
 struct LiveMember {
   std::string id;
   Payload payload;

@@ -19,6 +19,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <pleat/window.h>
 
 #include "tests/asio/fixtures.h"
 
@@ -139,6 +140,72 @@ TEST(Coroutine, WhatIsNackedComesAgain) {
   for (const auto& [key, totals] : published) {
     EXPECT_TRUE(std::is_sorted(totals.begin(), totals.end())) << key;
   }
+}
+
+// As asio_watcher.h shows, with one that has fallen behind.
+TEST(Coroutine, WatchesAgainWhenChangesWereLost) {
+  Service service({}, {.quiet_period = 5min, .max_hold = 1h}, {.partitions = 1});
+  LiveWindow<> readers(*service.engine, "readers", {.ttl = 30min, .max_changes = 4});
+  Watcher watcher(*service.driver, readers, {.name = "page 1"});
+  std::vector<LiveMember<>> live;
+  std::vector<std::string> said;
+  const auto follow = [&]() -> asio::awaitable<void> {
+    watcher.Watch(live);
+    for (;;) {
+      auto [error, change] = co_await watcher.async_next(asio::as_tuple(asio::use_awaitable));
+      if (error == AsioError::kResync) {
+        live.clear();
+        watcher.Watch(live);
+        said.push_back("again, " + std::to_string(live.size()));
+        continue;
+      }
+      if (error) co_return;
+      said.push_back(change->id + " " + std::string(CauseName(change->cause)));
+    }
+  };
+  asio::co_spawn(*service.io, follow(), asio::detached);
+  service.Poll();
+  const auto add = [&](std::string_view id) {
+    readers.Add("page 1", {.id = id}, service.driver->now());
+  };
+  add("ann");
+  service.Poll();
+  for (const char* id : {"1", "2", "3", "4", "5", "6"}) add(id);
+  service.Poll();
+  add("ben");
+  service.Pass(30min);
+  EXPECT_THAT(said, ElementsAre("ann added", "again, 7", "ben added", "again, 0"));
+  service.driver->Stop();
+  service.Poll();
+}
+
+// The same with errors that are thrown.
+TEST(Coroutine, AwaitsChangesUntilTheWatcherIsCancelled) {
+  Service service;
+  LiveWindow<> readers(*service.engine, "readers", {.ttl = 30min});
+  Watcher watcher(*service.driver, readers, {.name = "page 1"});
+  std::vector<LiveMember<>> live;
+  std::vector<std::string> said;
+  error_code end;
+  const auto follow = [&]() -> asio::awaitable<void> {
+    watcher.Watch(live);
+    try {
+      for (;;) {
+        auto change = co_await watcher.async_next(asio::use_awaitable);
+        said.push_back(change->id + " " + std::string(CauseName(change->cause)));
+      }
+    } catch (const boost::system::system_error& error) {
+      end = error.code();
+    }
+  };
+  asio::co_spawn(*service.io, follow(), asio::detached);
+  service.Poll();
+  readers.Add("page 1", {.id = "ann"}, service.driver->now());
+  service.Pass(30min);
+  watcher.cancel();
+  service.Poll();
+  EXPECT_THAT(said, ElementsAre("ann added", "ann expired"));
+  EXPECT_EQ(end, operation_aborted);
 }
 
 // The steps that asio.h numbers, with a delivery that is forgotten and an emission that dies.

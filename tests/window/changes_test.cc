@@ -215,6 +215,35 @@ TEST_F(Changes, ACursorThatHasReadAllIsBehindTheChangesOfOthersToo) {
   EXPECT_EQ(cursor.next[home], all.next[home]);
 }
 
+// Also if there are those of other partitions at the same instant.
+TEST_F(Changes, ThoseOfOneCallStandTogether) {
+  LiveWindow<> replacing(*engine, "replacing", {.ttl = 30min, .refresh = Refresh::kReplace});
+  for (const size_t max : {size_t{1}, size_t{1000}}) {
+    std::vector<SeriesCount> snapshot;
+    ChangeCursor cursor = replacing.Watch(kEverything, snapshot);
+    std::vector<std::string> expected;
+    for (int i = 0; i < 8; ++i) {
+      const std::string series = "s" + std::to_string(i);
+      for (const char* id : {"ann", "ben"}) {
+        replacing.Add(series, {.id = id}, kT0);
+        replacing.Add(series, {.id = id}, kT0 + 1s);
+        for (const char* cause : {"added", "replaced", "added"}) expected.push_back(series + cause);
+      }
+    }
+    for (int i = 0; i < 8; ++i) {
+      const std::string series = "s" + std::to_string(i);
+      EXPECT_EQ(replacing.Clear(series), 2u);
+      for (int end = 0; end < 2; ++end) expected.push_back(series + "cleared");
+    }
+    std::vector<Change<NoPayload>> changes;
+    while (replacing.Read(kEverything, cursor, max, changes) == ReadChanges::kMore) {
+    }
+    std::vector<std::string> told;
+    for (const auto& c : changes) told.push_back(c.series + std::string(CauseName(c.cause)));
+    EXPECT_EQ(told, expected);
+  }
+}
+
 TEST_F(Changes, AForgedCursorIsToldToStartOver) {
   WatchAll();
   window.Add("p", {.id = "ann"}, kT0);
