@@ -52,7 +52,7 @@ class PagePool {
   std::byte* AddExtent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 
   mutable Lock lock_;
-  size_t plain_bytes_ ABSL_GUARDED_BY(lock_);  // SIZE_MAX: all
+  size_t plain_bytes_ ABSL_GUARDED_BY(lock_);                      // SIZE_MAX: all
   std::map<std::byte*, uint32_t> extents_ ABSL_GUARDED_BY(lock_);  // which pages are free
   std::set<std::byte*> with_room_ ABSL_GUARDED_BY(lock_);
   bool spare_ ABSL_GUARDED_BY(lock_) = false;  // one of them is free as a whole

@@ -35,8 +35,8 @@
 #include <pleat/asio_driver.h>
 #include <pleat/asio_error.h>
 #include <pleat/change.h>
-#include <pleat/detail/change_reader.h>
 #include <pleat/detail/asio_operation.h>
+#include <pleat/detail/change_reader.h>
 #include <pleat/export.h>
 #include <pleat/time.h>
 
