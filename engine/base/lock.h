@@ -184,8 +184,8 @@ class ABSL_LOCKABLE Lock {
 
   std::atomic<uint32_t> state_{0};
   std::atomic<uint32_t> line_{0};
-  std::atomic<uint32_t> contended_from_{
-      kNeverContended};  // the turn; at first one that never comes
+  // The turn; at first one that never comes.
+  std::atomic<uint32_t> contended_from_{kNeverContended};
   uint32_t streak_ = 0;  // written by the thread that holds the lock, as the next one
   uint32_t owed_ = 0;    // turns
 };

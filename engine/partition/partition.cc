@@ -90,7 +90,6 @@ std::unique_ptr<Book> Partition::RemoveBook(const Book& book) {
   const auto it = std::find_if(books_.begin(), books_.end(),
                                [&](const auto& other) { return other.get() == &book; });
   PLEAT_DCHECK(it != books_.end());
-  PLEAT_DCHECK(it != books_.end());
   std::unique_ptr<Book> removed = std::move(*it);
   books_.erase(it);
   if (removed->NextDue() <= due_.next()) due_.Set(NextDue());
