@@ -11,7 +11,24 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class BacklogStories : public LeaseStories {};
+class BacklogStories : public LeaseStories {
+ protected:
+  // The backlog is full: b is lent until 10, and c until 40. One of them can be a dead letter. The
+  // group of a is open; its first partial is due at 20.
+  void LendTheWholeBacklog() {
+    FolderOptions options;
+    options.partial_every = 20s;
+    options.limits.max_backlog = 2;
+    options.leases.max_deliveries = 1;
+    options.leases.max_dead_letters = 1;
+    options.leases.on_dead_limit = OnDeadLimit::kDropOldest;
+    Open(options);
+    Fold("a1");
+    Emit({"b2", "c3"});
+    Lease(1, 10s);
+    Lease(1, 40s);
+  }
+};
 
 TEST_F(BacklogStories, AtTheLimitOnTheBacklogNoGroupIsOpened) {
   Open({.limits = {.max_backlog = 2}, .leases = {.max_deliveries = 1}});
@@ -96,22 +113,8 @@ TEST_F(BacklogStories, AtTheLimitOnTheBacklogNoPartialIsCut) {
   EXPECT_THAT(Pop(), ElementsAre("a1"));
 }
 
-FolderOptions OneLetterOfTwoEmissions() {
-  FolderOptions options;
-  options.partial_every = 20s;
-  options.limits.max_backlog = 2;
-  options.leases.max_deliveries = 1;
-  options.leases.max_dead_letters = 1;
-  options.leases.on_dead_limit = OnDeadLimit::kDropOldest;
-  return options;
-}
-
 TEST_F(BacklogStories, RoomThatTheEndOfALeaseMakesIsThereFromThenOn) {
-  Open(OneLetterOfTwoEmissions());
-  Fold("a1");
-  Emit({"b2", "c3"});
-  Lease(1, 10s);
-  Lease(1, 40s);
+  LendTheWholeBacklog();
   AdvanceLeases(40s);  // b and c die, and c drops b
   Advance(20s);
   EXPECT_THAT(Pop(), ElementsAre("a1"));
@@ -119,11 +122,7 @@ TEST_F(BacklogStories, RoomThatTheEndOfALeaseMakesIsThereFromThenOn) {
 }
 
 TEST_F(BacklogStories, RoomThatComesLaterIsNotThereYet) {
-  Open(OneLetterOfTwoEmissions());
-  Fold("a1");
-  Emit({"b2", "c3"});
-  Lease(1, 10s);
-  Lease(1, 40s);
+  LendTheWholeBacklog();
   Advance(50s);
   AdvanceLeases(50s);
   EXPECT_THAT(Pop(), IsEmpty());

@@ -190,22 +190,17 @@ TEST_F(Delivery, AForgedTokenIsStale) {
   Open();
   Emit("a", 1);
   const LeaseToken token = LeaseOne();
-  for (const uint64_t bit : {0, 1, 5, 16, 31}) {
+  const auto expect_stale = [&](auto LeaseToken::* member, uint32_t flipped) {
     LeaseToken forged = token;
-    forged.place ^= uint32_t{1} << bit;
+    forged.*member ^= flipped;
     EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
-    forged = token;
-    forged.lease ^= uint64_t{1} << bit;
-    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
-    forged = token;
-    forged.generation ^= uint64_t{1} << bit;
-    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
-    forged = token;
-    forged.collection ^= uint32_t{1} << bit;
-    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
-    forged = token;
-    forged.partition ^= uint32_t{1} << bit;
-    EXPECT_EQ(folder_->Ack(forged), LeaseOutcome::kStale);
+  };
+  for (const uint32_t bit : {0U, 1U, 5U, 16U, 31U}) {
+    expect_stale(&LeaseToken::place, uint32_t{1} << bit);
+    expect_stale(&LeaseToken::lease, uint32_t{1} << bit);
+    expect_stale(&LeaseToken::generation, uint32_t{1} << bit);
+    expect_stale(&LeaseToken::collection, uint32_t{1} << bit);
+    expect_stale(&LeaseToken::partition, uint32_t{1} << bit);
   }
   EXPECT_EQ(folder_->Ack(token), LeaseOutcome::kDone);
 }

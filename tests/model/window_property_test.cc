@@ -1,21 +1,16 @@
 // Live windows against their model: random episodes for several partition counts, on both axes,
 // under every option and mixture of options.
-//
-//   PLEAT_SEED=17              run only the episode of that seed, for each axis and partition count
-//   PLEAT_MODEL_OPS=50000000   run about so many operations in total, from seed 1 (or
-//                              PLEAT_SEED) on
+// chosen_episodes.h says how others are chosen.
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
-#include <random>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/model/chosen_episodes.h"
 #include "tests/model/window_episode.h"
 #include "tests/support/sanitized.h"
 
@@ -26,35 +21,24 @@ constexpr uint64_t kOpsDefault = kSanitized ? 40'000 : 400'000;
 constexpr size_t kOpsPerEpisode = 200;
 constexpr uint64_t kInstances = 6;  // two axes, three partition counts
 
-std::optional<uint64_t> FromEnvironment(const char* name) {
-  const char* text = std::getenv(name);
-  if (text == nullptr) return std::nullopt;
-  return std::strtoull(text, nullptr, 10);
-}
-
 // A check of the engine that fails ends the program: then, too, the seed has to be known.
 uint64_t current_seed = 0;
 void SayTheSeed(int) {
   std::fprintf(stderr, "PLEAT_SEED=%ju\n", static_cast<uintmax_t>(current_seed));
 }
 
-class WindowModelProperty : public testing::TestWithParam<std::tuple<Axis, int>> {};
+class WindowModelProperty : public testing::TestWithParam<AxisAndPartitions> {};
 
 TEST_P(WindowModelProperty, EngineAgreesInEverything) {
   const auto [axis, partitions] = GetParam();
-  const std::optional<uint64_t> seed = FromEnvironment("PLEAT_SEED");
-  const std::optional<uint64_t> ops_wanted = FromEnvironment("PLEAT_MODEL_OPS");
-  const uint64_t first_seed = seed.value_or(1);
-  const uint64_t ops_total = ops_wanted.value_or(seed ? 1 : kOpsDefault);
-  const uint64_t episodes = 1 + ops_total / kInstances / kOpsPerEpisode;
+  const auto [first_seed, episodes] = ChosenEpisodes::For(kOpsDefault, kInstances, kOpsPerEpisode);
 
   std::signal(SIGABRT, SayTheSeed);
   WindowSeen seen;
   for (uint64_t i = 0; i < episodes; ++i) {
     current_seed = first_seed + i;
     SCOPED_TRACE("PLEAT_SEED=" + std::to_string(first_seed + i));
-    std::seed_seq mixed{first_seed + i, static_cast<uint64_t>(axis == Axis::kEvent),
-                        static_cast<uint64_t>(partitions)};
+    std::seed_seq mixed = SeedOf(first_seed + i, GetParam());
     Choices choices(mixed);
     const WindowConfig config = DrawWindowConfig(choices, axis, partitions);
     const std::vector<WindowOp> ops = DrawWindowOps(choices, config, kOpsPerEpisode);
@@ -66,11 +50,6 @@ TEST_P(WindowModelProperty, EngineAgreesInEverything) {
   // inside a function of the caller's.
   EXPECT_EQ(seen.outcomes.size(), kWindowOutcomes - 2);
   EXPECT_EQ(seen.causes.size(), partitions == 1 ? 12u : 10u);
-}
-
-std::string InstanceName(const testing::TestParamInfo<std::tuple<Axis, int>>& instance) {
-  const auto [axis, partitions] = instance.param;
-  return (axis == Axis::kArrival ? "Arrival" : "Event") + std::to_string(partitions);
 }
 
 INSTANTIATE_TEST_SUITE_P(AxesAndPartitions, WindowModelProperty,
