@@ -32,6 +32,9 @@ struct Changes : testing::Test {
                                 ReadChanges expected = ReadChanges::kAll) {
     std::vector<Change<NoPayload>> changes;
     EXPECT_EQ(window.Read(scope, cursor, 1000, changes), expected);
+    return Lines(changes);
+  }
+  static std::vector<std::string> Lines(const std::vector<Change<NoPayload>>& changes) {
     std::vector<std::string> lines;
     for (const auto& c : changes) {
       lines.push_back(c.series + " " + c.id + " " + std::string(CauseName(c.cause)) + " " +
@@ -57,6 +60,17 @@ TEST_F(Changes, ThoseThatEndAtOneInstantShowHowManyAreLeft) {
   engine->Advance(kT0 + 30min);
   EXPECT_THAT(Read(kEverything, cursor),
               ElementsAre("p cid expired 2", "p ann expired 1", "p ben expired 0"));
+}
+
+TEST_F(Changes, AtOneDeadlineMembersGoByTheEventsThatSetTheirStamps) {
+  ChangeCursor cursor = WatchAll();
+  window.Add("p", {.id = "own", .ttl = 10min}, kT0 + 20min);
+  window.Add("q", {.id = "other"}, kT0);
+  window.Add("p", {.id = "plain"}, kT0);
+  Read(kEverything, cursor);
+  engine->Advance(kT0 + 30min);
+  EXPECT_THAT(Read(kEverything, cursor),
+              ElementsAre("p own expired 1", "q other expired 0", "p plain expired 0"));
 }
 
 TEST_F(Changes, AtADeadlineTheEndComesBeforeTheEvent) {
@@ -94,6 +108,45 @@ TEST_F(Changes, ASnapshotAndTheChangesBehindItHaveNothingBetween) {
   EXPECT_EQ(members[0].deadline, kT0 + 30min);
   window.Add("p", {.id = "ben"}, kT0 + 1s);
   EXPECT_THAT(Read({.name = "p"}, cursor), ElementsAre("p ben added 2"));
+}
+
+TEST_F(Changes, ThatLedToASnapshotDoNotComeBehindIt) {
+  ChangeCursor first = WatchAll();
+  for (const char* id : {"ann", "ben"}) window.Add("p", {.id = id}, kT0);
+  (void)engine->Advance(kT0 + 30min, 0);  // time moves; nobody has ended them yet
+  std::vector<LiveMember<NoPayload>> members;
+  ChangeCursor second = window.Watch("p", members);
+  EXPECT_THAT(members, IsEmpty());
+  EXPECT_THAT(Read({.name = "p"}, second), IsEmpty());
+  EXPECT_THAT(Read(kEverything, first),
+              ElementsAre("p ann added 1", "p ben added 2", "p ann expired 1", "p ben expired 0"));
+}
+
+TEST_F(Changes, OfEndsByACallShowHowManyAreLeft) {
+  ChangeCursor cursor = WatchAll();
+  for (const char* id : {"ann", "ben", "cy"}) window.Add("p", {.id = id}, kT0);
+  Read(kEverything, cursor);
+  window.Remove("p", "ann");
+  window.Clear("p");
+  EXPECT_THAT(Read(kEverything, cursor),
+              ElementsAre("p ann unpublished 2", "p ben cleared 1", "p cy cleared 0"));
+}
+
+TEST_F(Changes, OfALongerTtlAreThoseWhoAreLiveAgainOneByOne) {
+  LiveWindow<> kept(*engine, "kept", {.ttl = 10min, .retention = 60min});
+  engine->Advance(kT0);
+  kept.Add("p", {.id = "ann"}, kT0);
+  kept.Add("p", {.id = "ben"}, kT0 + 10min);
+  kept.Add("p", {.id = "cy"}, kT0 + 20min);
+  kept.Add("p", {.id = "dan"}, kT0 + 30min);
+  engine->Advance(kT0 + 40min);
+  std::vector<SeriesCount> live;
+  ChangeCursor cursor = kept.Watch(kEverything, live);
+  EXPECT_THAT(live, IsEmpty());
+  kept.SetTtl("p", 30min);  // the first two would have ended by now
+  std::vector<Change<NoPayload>> changes;
+  EXPECT_EQ(kept.Read(kEverything, cursor, 100, changes), ReadChanges::kAll);
+  EXPECT_THAT(Lines(changes), ElementsAre("p cy restored 1", "p dan restored 2"));
 }
 
 TEST_F(Changes, WhoIsNotBehindMissesNothingHoweverManyEndAtOnce) {

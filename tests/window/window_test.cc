@@ -371,6 +371,16 @@ TEST_F(LiveWindowTest, ATombstoneLivesAsLongAsTheMembersOwnTtl) {
   EXPECT_EQ(Add("ann", 0s, {.ttl = 60s}), kTombstoned);
 }
 
+TEST_F(LiveWindowTest, ATombstoneStopsTheCopiesThatALongerTtlWouldTake) {
+  Open({.ttl = 10s, .retention = 60s});
+  Add("ann", 1s);
+  Remove("ann", 2s);
+  Advance(20s);
+  window().SetTtl("s", 60s);
+  EXPECT_EQ(Add("ann", 1s), kTombstoned);
+  EXPECT_EQ(Add("ben", 1s), kAdded);
+}
+
 TEST_F(LiveWindowTest, RemovingARangeEndsTheMembersInIt) {
   Open({.ttl = 60s});
   for (const char* const id : {"1", "2", "3", "4"}) Add(id, std::chrono::seconds(*id - '0'));
