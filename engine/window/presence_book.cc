@@ -180,11 +180,10 @@ PresenceOutcome PresenceBook::Leave(const Who& who, uint64_t generation, const I
     Follow(user, nullptr, position);
     return Answer(Outcome::kDisconnected);
   }
-  const EngineTime stamp = users_.members.at(user).stamp;
   const bool away = IsAway(user);
   const uint32_t home = users_.members.at(user).series;
   if (away) ++ledger_.left_away;
-  EndUser(user, away ? GoneAt(stamp) : OverdueAt(stamp), {seen_, /*by_event=*/true, position});
+  EndUser(user, away, {seen_, /*by_event=*/true, position});
   if (!users_.series.CloseIfEmpty(home)) users_.series.Arm(home);
   return Answer(Outcome::kLeft);
 }
@@ -316,28 +315,39 @@ bool PresenceBook::SetMetadata(uint32_t user, const void* metadata) {
 
 // --- Ends
 
-// Calls `end(of)` for what ends by the time that the book was told of, in order.
+// Calls `end(what)` for all that ends by the time that the book was told of, in order.
 template <class End>
-bool PresenceBook::EndDue(Level& level, size_t& budget, const End& end) {
+bool PresenceBook::EndDue(SeriesTable& table, size_t& budget, const End& end) {
   for (;;) {
     uint32_t series;
     SeriesTable::End next;
-    const Deadlines::Found found = level.series.Next(seen_, budget, series, next);
+    const Deadlines::Found found = table.Next(seen_, budget, series, next);
     if (found != Deadlines::Found::kDue) return found == Deadlines::Found::kNothing;
     end(next);
-    if (!level.series.CloseIfEmpty(series)) level.series.Arm(series);
+    EndMoreOf(table, series, budget, end);
+  }
+}
+
+// The same for the rest of a series, as long as no other series comes first.
+template <class End>
+void PresenceBook::EndMoreOf(SeriesTable& table, uint32_t series, size_t& budget, const End& end) {
+  while (!table.CloseIfEmpty(series)) {
+    const SeriesTable::End next = table.NextEnd(series);
+    if (next.due > seen_ || next.due >= table.NextDue() || budget == 0) return table.Arm(series);
+    --budget;
+    end(next);
   }
 }
 
 // Connections first: a user goes when there are none left.
 bool PresenceBook::CloseDue(const Instant& at, size_t& budget) {
   seen_ = std::max(seen_, at.now);
-  return EndDue(connections_, budget,
+  return EndDue(connections_.series, budget,
                 [this](const SeriesTable::End& end) {
                   Drop(end.member);
                   ++ledger_.expired;
                 }) &&
-         EndDue(users_, budget, [this](const SeriesTable::End& end) { EndUserByTime(end); });
+         EndDue(users_.series, budget, [this](const SeriesTable::End& end) { EndUserByTime(end); });
 }
 
 // Takes a connection out. The series may be empty afterwards.
@@ -359,20 +369,21 @@ void PresenceBook::EndUserByTime(const SeriesTable::End& end) {
     return Announce(Cause::kAway, user, GoneAt(users_.members.at(user).stamp), order);
   }
   ++ledger_.timed_out;
-  EndUser(user, end.due, order);
+  EndUser(user, /*away=*/end.forgets, order);
 }
 
 // REQUIRES: the user has no connections. The series may be empty afterwards.
-void PresenceBook::EndUser(uint32_t user, EngineTime deadline, const LogOrder& order) {
+void PresenceBook::EndUser(uint32_t user, bool away, const LogOrder& order) {
   PLEAT_DCHECK(ConnectionsOf(user).empty());
+  const EngineTime stamp = users_.members.at(user).stamp;
   --ledger_.users;
-  if (users_.series.IsRetained(user)) {
+  if (away) {
     --ledger_.away;
     users_.series.EraseRetained(user);
   } else {
     users_.series.Erase(user);
   }
-  Announce(Cause::kLeft, user, deadline, order);
+  Announce(Cause::kLeft, user, away ? GoneAt(stamp) : OverdueAt(stamp), order);
   users_.members.Remove(user);
 }
 

@@ -172,10 +172,12 @@ class PresenceBook final : public FeedBook {
 
   // --- Ends
   template <class End>
-  bool EndDue(Level& level, size_t& budget, const End& end);
+  bool EndDue(SeriesTable& table, size_t& budget, const End& end);
+  template <class End>
+  void EndMoreOf(SeriesTable& table, uint32_t series, size_t& budget, const End& end);
   void Drop(uint32_t connection);
   void EndUserByTime(const SeriesTable::End& end);
-  void EndUser(uint32_t user, EngineTime deadline, const LogOrder& order);
+  void EndUser(uint32_t user, bool away, const LogOrder& order);
   void Announce(Cause cause, uint32_t user, EngineTime deadline, const LogOrder& order);
 
   void Show(uint32_t user, EngineTime now, AnyPresence::See see) const;
