@@ -52,6 +52,7 @@ template <class Metadata = NoPayload>
 class Presence {
  public:
   using User = PresentUser<Metadata>;
+  using ChangeType = Change<Metadata>;
 
   // Creates the collection `name`. The engine keeps it until Close().
   // Errors: kInvalidArgument for an option out of range, which the message names; kAlreadyExists if
