@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <pleat/engine.h>
+#include <pleat/presence.h>
 #include <pleat/window.h>
 
 using namespace std::chrono_literals;
@@ -27,19 +28,19 @@ struct News {
 std::string Shown(const pleat::NoPayload&) { return ""; }
 std::string Shown(const News& news) { return " \"" + news.title + "\""; }
 
-// Prints the changes of one window, each once.
-template <class Payload>
+// Prints the changes of a window or of a presence, each once.
+template <class Collection, class Payload>
 class Feed {
  public:
-  Feed(std::string_view what, pleat::LiveWindow<Payload> window)
-      : what_(what), window_(std::move(window)) {
+  Feed(std::string_view what, Collection collection)
+      : what_(what), collection_(std::move(collection)) {
     std::vector<pleat::SeriesCount> live;  // none yet; a page that is opened later begins with them
-    cursor_ = window_.Watch(kAll, live);
+    cursor_ = collection_.Watch(kAll, live);
   }
 
   void Print() {
     std::vector<pleat::Change<Payload>> changes;
-    while (window_.Read(kAll, cursor_, 100, changes) == pleat::ReadChanges::kMore) {
+    while (collection_.Read(kAll, cursor_, 100, changes) == pleat::ReadChanges::kMore) {
     }
     for (const pleat::Change<Payload>& change : changes) {
       if (change.cause == pleat::Cause::kRefreshed) continue;
@@ -53,16 +54,20 @@ class Feed {
 
  private:
   std::string what_;
-  pleat::LiveWindow<Payload> window_;
+  Collection collection_;
   pleat::ChangeCursor cursor_;
 };
+template <class Payload>
+Feed(std::string_view, pleat::LiveWindow<Payload>) -> Feed<pleat::LiveWindow<Payload>, Payload>;
+template <class Payload>
+Feed(std::string_view, pleat::Presence<Payload>) -> Feed<pleat::Presence<Payload>, Payload>;
 
 int main() {
   auto engine = *pleat::Engine::Open({.partitions = 4});
   pleat::LiveWindow<> contributions(*engine, "contributions", {.ttl = 24h});
   pleat::LiveWindow<> contributors(*engine, "contributors", {.ttl = 30min});
   pleat::LiveWindow<News> news(*engine, "news", {.ttl = 5min});
-  pleat::LiveWindow<> visitors(*engine, "visitors", {.ttl = 75s});
+  pleat::Presence<> visitors(*engine, "visitors", {.ttl = 75s, .grace = 30s});
   Feed contributions_feed("contributions", contributions);
   Feed contributors_feed("contributors", contributors);
   Feed news_feed("news", news);
@@ -91,19 +96,18 @@ int main() {
     contributors.Add("pleat", {.id = author}, at);
     print();
   };
+  engine->Advance(kBegin);
+  const uint64_t tab = visitors.Enter("pleat", "cy", "tab 1", kBegin).generation;
+  print();
   // A browser says every 30 seconds that its page is still open.
-  const auto beat = [&](std::string_view user, pleat::EngineTime at) {
+  const auto beat = [&](pleat::EngineTime at) {
     pass_until(at);
-    if (visitors.Touch("pleat", user, at) == pleat::WindowOutcome::kRefreshed) return;
-    visitors.Add("pleat", {.id = user}, at);
-    print();
+    visitors.Beat("pleat", "cy", "tab 1", tab, at);
   };
 
-  engine->Advance(kBegin);
-  beat("cy", kBegin);
-  beat("cy", kBegin + 30s);
+  beat(kBegin + 30s);
   contribute("commit 1", "ann", kBegin + 40s);
-  beat("cy", kBegin + 1min);  // the last one: cy has gone
+  beat(kBegin + 1min);  // the last one: cy has gone
   contribute("commit 2", "ben", kBegin + 10min);
   contribute("commit 3", "ann", kBegin + 20min);
   news.Add("pleat", {.id = "n1", .payload = {"Version 1 is out"}}, kBegin + 20min);
