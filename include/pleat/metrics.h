@@ -66,7 +66,7 @@ struct CollectionMetrics {
   // Adds the histograms of gaps and of events per emission.
   const GapStats* gaps = nullptr;
 
-  // Adds a histogram of lateness: lateness_us of a driver or a consumer in asio.h.
+  // Adds a histogram of lateness: lateness_us of a driver, a consumer or a watcher in asio.h.
   const Histogram* lateness_us = nullptr;
 
   // Adds a sample for each quiet period. REQUIRES: their quiet periods are distinct.
