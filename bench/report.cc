@@ -4,6 +4,7 @@
 //
 //   {{context KEY}}            what the program said of machine and build
 //   {{ratio NAME NAME}}        of two rates
+//   {{figure NAME COUNTER}}
 //   {{table PREFIX BASE UNIT}} up to {{end}}: a table with a line for each line `CONTESTANT | words`, of the
 //                              benchmarks PREFIX/CONTESTANT; ratios are against PREFIX/BASE, and UNIT names
 //                              what is counted. Columns that nobody has a figure for are left out.
@@ -227,6 +228,10 @@ std::string Inline(const Results& results, const std::string& request) {
   if (words[0] == "ratio" && words.size() == 3) {
     const auto ratio = Ratio(results, words[1], words[2]);
     return ratio ? Digits(*ratio) : kNotMeasured;
+  }
+  if (words[0] == "figure" && words.size() == 3) {
+    const auto figure = results.Figure(words[1], words[2]);
+    return figure ? Digits(*figure) : kNotMeasured;
   }
   throw std::runtime_error("nobody knows {{" + request + "}}");
 }
