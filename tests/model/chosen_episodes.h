@@ -5,8 +5,10 @@
 //                              PLEAT_SEED) on
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <random>
@@ -24,6 +26,14 @@ struct ChosenEpisodes {
   uint64_t first_seed;
   uint64_t count;
 
+  // A check of the engine that fails ends the program: then, too, the seed has to be known.
+  static void SayWhenAborted(uint64_t seed) {
+    current_seed = seed;
+    std::signal(SIGABRT, [](int) {
+      std::fprintf(stderr, "PLEAT_SEED=%ju\n", static_cast<uintmax_t>(current_seed));
+    });
+  }
+
   // `ops`: how many operations all instances together run by themselves.
   static ChosenEpisodes For(uint64_t ops, uint64_t instances, size_t ops_per_episode) {
     const std::optional<uint64_t> seed = FromEnvironment("PLEAT_SEED");
@@ -32,6 +42,8 @@ struct ChosenEpisodes {
   }
 
  private:
+  static inline uint64_t current_seed = 0;
+
   static std::optional<uint64_t> FromEnvironment(const char* name) {
     const char* const text = std::getenv(name);
     if (text == nullptr) return std::nullopt;

@@ -14,6 +14,7 @@
 #include "tests/model/delivery_episode.h"
 #include "tests/model/episode.h"
 #include "tests/model/fold_model.h"
+#include "tests/model/shrink.h"
 #include "tests/support/check_whole.h"
 #include "tests/support/show.h"
 
@@ -347,24 +348,6 @@ class Episode {
   std::vector<Op> batch_;  // gathered, not folded yet
 };
 
-// Leaves out ever smaller parts of the list for as long as it still fails.
-std::vector<Op> Shrink(const Config& config, std::vector<Op> ops) {
-  Seen ignored;
-  for (size_t part = ops.size() / 2; part > 0; part /= 2) {
-    for (size_t from = 0; from < ops.size();) {
-      std::vector<Op> fewer = ops;
-      const auto begin = fewer.begin() + static_cast<std::ptrdiff_t>(from);
-      fewer.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(part, ops.size() - from)));
-      if (RunEpisode(config, fewer, ignored)) {
-        ops = std::move(fewer);
-      } else {
-        from += part;
-      }
-    }
-  }
-  return ops;
-}
-
 }  // namespace
 
 size_t EmptyStateBytes() { return sizeof(Chain); }
@@ -378,15 +361,9 @@ std::optional<std::string> RunEpisode(const Config& config, const std::vector<Op
 }
 
 std::string Report(const Config& config, const std::vector<Op>& ops, const std::string& failure) {
-  std::ostringstream out;
-  out << failure << "\n  " << config << "\n  shrunk to:\n";
-  const std::vector<Op> fewer = Shrink(config, ops);
-  for (size_t i = 0; i < std::min<size_t>(fewer.size(), 60); ++i) {
-    out << "    " << i << ": " << fewer[i] << "\n";
-  }
   Seen ignored;
-  out << "  where " << RunEpisode(config, fewer, ignored).value_or("it passes");
-  return out.str();
+  const auto run = [&](const std::vector<Op>& fewer) { return RunEpisode(config, fewer, ignored); };
+  return StoryOf(config, Shrunk(ops, run), failure, run);
 }
 
 }  // namespace pleat::inline v0_1

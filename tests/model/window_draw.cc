@@ -7,31 +7,12 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/model/series_draw.h"
 #include "tests/model/window_episode.h"
 #include "tests/support/start.h"
 
 namespace pleat::inline v0_1 {
 namespace {
-
-std::string Text(EngineTime t) {
-  return t == kEndOfTime         ? "end"
-         : t == kBeginningOfTime ? "beginning"
-                                 : std::to_string((t - kT0).count());
-}
-std::string Text(Duration d) { return d == kForever ? "forever" : std::to_string(d.count()); }
-
-std::vector<std::string> DrawNames(Choices& choices, char first, size_t count) {
-  const size_t length = choices.OneOf<size_t>({0, 0, 7, 12, 13, 22, 23, 24, 100});
-  std::vector<std::string> names;
-  for (size_t i = 0; i < count; ++i) {
-    std::string name = i == 0 && choices.OneIn(4) ? "" : first + std::to_string(i);
-    if (length > name.size()) name.resize(length, '\0');
-    names.push_back(std::move(name));
-  }
-  if (choices.OneIn(8)) names.push_back(std::string(64 * 1024, first));
-  if (choices.OneIn(8)) names.push_back(std::string(64 * 1024 + 1, first));
-  return names;
-}
 
 void DrawLimits(Choices& choices, WindowLimits& limits) {
   if (choices.OneIn(3)) return;
@@ -149,9 +130,9 @@ std::ostream& operator<<(std::ostream& out, const WindowConfig& c) {
   constexpr std::array<std::string_view, 3> kRefreshes = {"latest", "first", "replace"};
   const WindowLimits& limits = c.window.limits;
   out << (c.engine.axis == Axis::kEvent ? "event" : "arrival") << " axis, " << c.engine.partitions
-      << " partitions, lateness " << Text(c.engine.lateness) << ", future_limit "
-      << (c.engine.future_limit ? Text(*c.engine.future_limit) : "unless told") << ", ttl "
-      << Text(c.window.ttl) << ", retention " << Text(c.window.retention) << ", refresh "
+      << " partitions, lateness " << ShortText(c.engine.lateness) << ", future_limit "
+      << (c.engine.future_limit ? ShortText(*c.engine.future_limit) : "unless told") << ", ttl "
+      << ShortText(c.window.ttl) << ", retention " << ShortText(c.window.retention) << ", refresh "
       << kRefreshes.at(static_cast<size_t>(c.window.refresh)) << ", max_series "
       << limits.max_series << ", max_members " << limits.max_members << ", max_per_series "
       << limits.max_per_series
@@ -164,8 +145,8 @@ std::ostream& operator<<(std::ostream& out, const WindowConfig& c) {
 namespace {
 
 std::ostream& operator<<(std::ostream& out, const WindowEventOp& event) {
-  out << "s" << event.series << " i" << event.id << " at " << Text(event.at);
-  if (event.ttl != Duration{0}) out << " ttl " << Text(event.ttl);
+  out << "s" << event.series << " i" << event.id << " at " << ShortText(event.at);
+  if (event.ttl != Duration{0}) out << " ttl " << ShortText(event.ttl);
   if (event.version) out << " version " << *event.version;
   return out << " payload " << event.payload;
 }
@@ -177,7 +158,7 @@ std::ostream& operator<<(std::ostream& out, const WindowOp& op) {
       "add",     "batch", "touch",   "import",       "remove", "remove range",
       "set ttl", "clear", "advance", "advance some", "stop"};
   out << kVerbs.at(static_cast<size_t>(op.verb)) << " " << op.event;
-  if (op.verb == WindowVerb::kRemoveRange) out << " to " << Text(op.to);
+  if (op.verb == WindowVerb::kRemoveRange) out << " to " << ShortText(op.to);
   if (op.verb == WindowVerb::kRemove && !op.names_time) out << ", by the engine's time";
   if (op.verb == WindowVerb::kRemove && op.only_if_not_newer) out << ", only if not newer";
   if (op.verb == WindowVerb::kAdvanceSome) out << ", budget " << op.budget;
@@ -185,7 +166,7 @@ std::ostream& operator<<(std::ostream& out, const WindowOp& op) {
     out << " of [" << op.range.begin << ", " << op.range.end << ")";
   }
   for (const WindowEventOp& event : op.events) out << "\n        " << event;
-  return out << " (read " << Text(op.ahead) << " ahead)";
+  return out << " (read " << ShortText(op.ahead) << " ahead)";
 }
 
 }  // namespace pleat::inline v0_1

@@ -9,6 +9,7 @@
 #include <pleat/window.h>
 
 #include "tests/model/chain.h"
+#include "tests/model/shrink.h"
 #include "tests/model/window_model.h"
 #include "tests/model/window_words.h"
 
@@ -283,25 +284,6 @@ void ShrinkBatches(const WindowConfig& config, std::vector<WindowOp>& ops) {
   }
 }
 
-// Leaves out ever smaller parts of the list for as long as it still fails.
-std::vector<WindowOp> Shrink(const WindowConfig& config, std::vector<WindowOp> ops) {
-  WindowSeen ignored;
-  for (size_t part = ops.size() / 2; part > 0; part /= 2) {
-    for (size_t from = 0; from < ops.size();) {
-      std::vector<WindowOp> fewer = ops;
-      const auto begin = fewer.begin() + static_cast<std::ptrdiff_t>(from);
-      fewer.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(part, ops.size() - from)));
-      if (RunWindowEpisode(config, fewer, ignored)) {
-        ops = std::move(fewer);
-      } else {
-        from += part;
-      }
-    }
-  }
-  ShrinkBatches(config, ops);
-  return ops;
-}
-
 }  // namespace
 
 std::optional<std::string> RunWindowEpisode(const WindowConfig& config,
@@ -314,15 +296,13 @@ std::optional<std::string> RunWindowEpisode(const WindowConfig& config,
 
 std::string Report(const WindowConfig& config, const std::vector<WindowOp>& ops,
                    const std::string& failure) {
-  std::ostringstream out;
-  const std::vector<WindowOp> fewer = Shrink(config, ops);
   WindowSeen ignored;
-  out << failure << "\n  " << config << "\n  shrunk to:\n";
-  for (size_t i = 0; i < std::min<size_t>(fewer.size(), 60); ++i) {
-    out << "    " << i << ": " << fewer[i] << "\n";
-  }
-  out << "  where " << RunWindowEpisode(config, fewer, ignored).value_or("it passes");
-  return out.str();
+  const auto run = [&](const std::vector<WindowOp>& fewer) {
+    return RunWindowEpisode(config, fewer, ignored);
+  };
+  std::vector<WindowOp> fewer = Shrunk(ops, run);
+  ShrinkBatches(config, fewer);
+  return StoryOf(config, fewer, failure, run);
 }
 
 }  // namespace pleat::inline v0_1

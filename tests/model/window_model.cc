@@ -2,21 +2,11 @@
 #include "tests/model/window_model.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <tuple>
 
 namespace pleat::inline v0_1 {
 namespace {
-
-constexpr size_t kLongest = 64 * 1024;
-
-bool TooLong(std::string_view name) { return name.size() > kLongest; }
-
-// `kForever` is no deadline.
-EngineTime After(EngineTime stamp, Duration ttl) {
-  return ttl == kForever ? kNever : SaturatingAdd(stamp, ttl);
-}
 
 template <class Members>
 auto FindId(Members& members, std::string_view id) {
@@ -28,23 +18,11 @@ auto FindId(Members& members, std::string_view id) {
 
 // Time.
 
-// Unless it is told, the limit is a leap year on arrival time, and none on event time.
-bool WindowModel::IsFuture(EngineTime at) const {
-  const bool arrival = engine_.axis == Axis::kArrival;
-  const Duration unless_told = arrival ? 366 * std::chrono::hours(24) : kForever;
-  const Duration limit = engine_.future_limit.value_or(unless_told);
-  return time_ != kBeginningOfTime && at > SaturatingAdd(time_, limit);
-}
-
-void WindowModel::MoveWatermark(EngineTime at) {
-  if (engine_.axis == Axis::kEvent) MoveTime(SaturatingSub(at, engine_.lateness));
-}
-
 void WindowModel::MoveTime(EngineTime to) {
-  time_ = std::max(time_, Clamp(to));
-  if (FirstDeadline() <= time_) {
+  clock_.Advance(to);
+  if (FirstDeadline() <= now()) {
     for (const Victim& next : LiveByDeadline()) {
-      if (next.ends > time_) break;
+      if (next.ends > now()) break;
       End(next.series, series_[next.series].live.find(next.place), Cause::kExpired, next.ends);
     }
   }
@@ -54,10 +32,10 @@ void WindowModel::MoveTime(EngineTime to) {
 void WindowModel::ForgetWhatIsOver() {
   for (auto& [name, series] : series_) {
     std::erase_if(series.retained, [&](const auto& member) {
-      return After(member.first.first, options_.retention) <= time_;
+      return DeadlineAfter(member.first.first, options_.retention) <= now();
     });
   }
-  std::erase_if(tombstones_, [&](const auto& entry) { return entry.second.until <= time_; });
+  std::erase_if(tombstones_, [&](const auto& entry) { return entry.second.until <= now(); });
   std::erase_if(series_, [](const auto& entry) {
     const Series& series = entry.second;
     return series.live.empty() && series.retained.empty() && !series.ttl;
@@ -82,7 +60,7 @@ Duration WindowModel::TtlOf(const Series& series, const Kept& member) const {
 }
 
 EngineTime WindowModel::DeadlineOf(const Series& series, const Members::value_type& member) const {
-  return After(member.first.first, TtlOf(series, member.second));
+  return DeadlineAfter(member.first.first, TtlOf(series, member.second));
 }
 
 // Events.
@@ -99,7 +77,8 @@ WindowOutcome WindowModel::Add(std::string_view series, const Event& event, Engi
 
 WindowOutcome WindowModel::PassBy(std::string_view series, std::string_view id, EngineTime at) {
   at = Clamp(at);
-  if (stopped_ || TooLong(series) || TooLong(id) || IsFuture(at)) return WindowOutcome::kElsewhere;
+  if (stopped_ || IsTooLong(series) || IsTooLong(id) || clock_.IsFuture(at))
+    return WindowOutcome::kElsewhere;
   MoveWatermark(at);
   return WindowOutcome::kElsewhere;
 }
@@ -129,7 +108,7 @@ WindowCounts WindowModel::Import(std::string_view series, std::span<const Row> r
   if (changed) {
     changes_.push_back({.cause = Cause::kImported,
                         .series = std::string(series),
-                        .at = time_,
+                        .at = now(),
                         .count = Count(series)});
   }
   return counts;
@@ -160,13 +139,13 @@ WindowOutcome WindowModel::Answer(Offer offer) {
 WindowOutcome WindowModel::Judge(const Offer& offer) {
   const Kept& event = offer.member;
   // 1, 2
-  if (TooLong(offer.series) || TooLong(event.id)) return WindowOutcome::kOverLimit;
-  if (IsFuture(offer.at)) return WindowOutcome::kFuture;
+  if (IsTooLong(offer.series) || IsTooLong(event.id)) return WindowOutcome::kOverLimit;
+  if (clock_.IsFuture(offer.at)) return WindowOutcome::kFuture;
   // 3
   if (!offer.is_row) MoveWatermark(offer.at);
   // 4
   const Duration ttl = event.own_ttl != Duration{0} ? event.own_ttl : TtlOf(offer.series);
-  if (ttl < Duration{0} || After(offer.at, ttl) <= time_) return WindowOutcome::kLate;
+  if (ttl < Duration{0} || DeadlineAfter(offer.at, ttl) <= now()) return WindowOutcome::kLate;
   // 5
   const auto tombstone = tombstones_.find({offer.series, event.id});
   if (tombstone != tombstones_.end() && offer.at <= tombstone->second.stamp) {
@@ -198,9 +177,9 @@ WindowOutcome WindowModel::Meet(const Offer& offer, Members::iterator live) {
   if (offer.refresh == Refresh::kFirst) return WindowOutcome::kUnchanged;
 
   if (offer.refresh == Refresh::kReplace && !offer.is_touch) {
-    End(offer.series, live, Cause::kReplaced, time_);
+    End(offer.series, live, Cause::kReplaced, now());
     Begin(offer.series, {offer.at, offer.position}, after);
-    Tell(Cause::kAdded, offer.series, *FindId(series_[offer.series].live, after.id), time_);
+    Tell(Cause::kAdded, offer.series, *FindId(series_[offer.series].live, after.id), now());
     return WindowOutcome::kAdded;
   }
   const bool updated = !same_version || !same_payload;
@@ -208,7 +187,7 @@ WindowOutcome WindowModel::Meet(const Offer& offer, Members::iterator live) {
   members.erase(live);
   const auto member = members.emplace(Place{offer.at, offer.position}, after).first;
   if (!offer.is_row) {
-    Tell(updated ? Cause::kUpdated : Cause::kRefreshed, offer.series, *member, time_);
+    Tell(updated ? Cause::kUpdated : Cause::kRefreshed, offer.series, *member, now());
   }
   return updated ? WindowOutcome::kUpdated : WindowOutcome::kRefreshed;
 }
@@ -216,13 +195,13 @@ WindowOutcome WindowModel::Meet(const Offer& offer, Members::iterator live) {
 WindowOutcome WindowModel::AddNew(const Offer& offer) {
   const Kept& event = offer.member;
   const Duration ttl = event.own_ttl != Duration{0} ? event.own_ttl : TtlOf(offer.series);
-  const WindowOutcome room = MakeRoom(offer, After(offer.at, ttl));
+  const WindowOutcome room = MakeRoom(offer, DeadlineAfter(offer.at, ttl));
   if (room != WindowOutcome::kAdded) return room;
   std::erase_if(series_[offer.series].retained,
                 [&](const auto& member) { return member.second.id == event.id; });
   Begin(offer.series, {offer.at, offer.position}, event);
   if (!offer.is_row) {
-    Tell(Cause::kAdded, offer.series, *FindId(series_[offer.series].live, event.id), time_);
+    Tell(Cause::kAdded, offer.series, *FindId(series_[offer.series].live, event.id), now());
   }
   return WindowOutcome::kAdded;
 }
@@ -239,7 +218,7 @@ WindowOutcome WindowModel::MakeRoom(const Offer& offer, EngineTime deadline) {
   if (!is_new_series && found->second.live.size() >= limits.max_per_series) {
     const auto oldest = found->second.live.begin();
     if (!drops || offer.at < oldest->first.first) return WindowOutcome::kFull;
-    End(offer.series, oldest, Cause::kCap, time_);
+    End(offer.series, oldest, Cause::kCap, now());
     return WindowOutcome::kAdded;  // one for one
   }
   const bool is_retained = !is_new_series && FindId(found->second.retained, offer.member.id) !=
@@ -272,11 +251,11 @@ WindowOutcome WindowModel::DropNext(bool whole_series, EngineTime deadline) {
     if (whole_series) {
       series.retained.clear();
       while (!series.live.empty()) {
-        End(victim->series, series.live.begin(), Cause::kDropped, time_);
+        End(victim->series, series.live.begin(), Cause::kDropped, now());
       }
       series.ttl.reset();
     } else {
-      End(victim->series, series.live.find(victim->place), Cause::kDropped, time_);
+      End(victim->series, series.live.find(victim->place), Cause::kDropped, now());
     }
     ForgetWhatIsOver();
     return WindowOutcome::kAdded;
@@ -308,7 +287,7 @@ std::optional<WindowModel::Victim> WindowModel::NextVictim() const {
   };
   for (const auto& [name, series] : series_) {
     for (const auto& member : series.retained) {
-      consider(After(member.first.first, options_.retention), name, member.first, false);
+      consider(DeadlineAfter(member.first.first, options_.retention), name, member.first, false);
     }
     bool has_plain = false;
     for (const auto& member : series.live) {
@@ -324,10 +303,10 @@ std::optional<WindowModel::Victim> WindowModel::NextVictim() const {
 
 WindowControl WindowModel::Remove(std::string_view series, std::string_view id,
                                   const RemoveOptions& options) {
-  if (TooLong(series) || TooLong(id)) return WindowControl::kOverLimit;
-  const EngineTime at = Clamp(options.at.value_or(time_));
+  if (IsTooLong(series) || IsTooLong(id)) return WindowControl::kOverLimit;
+  const EngineTime at = Clamp(options.at.value_or(now()));
   if (options.at) {
-    if (IsFuture(at)) return WindowControl::kFuture;
+    if (clock_.IsFuture(at)) return WindowControl::kFuture;
     MoveWatermark(at);
   }
   const std::string name(series);
@@ -353,7 +332,7 @@ WindowControl WindowModel::Remove(std::string_view series, std::string_view id,
   }
   LeaveTombstone(name, std::string(id), std::max(at, stamp), own_ttl);
   if (is_live) {
-    End(name, member, Cause::kUnpublished, time_);
+    End(name, member, Cause::kUnpublished, now());
   } else if (is_there) {
     retained.erase(unseen);
   }
@@ -373,7 +352,7 @@ size_t WindowModel::Remove(std::string_view series, EngineTime from, EngineTime 
     const auto next = std::next(member);
     if (is_meant(member->first)) {
       LeaveTombstone(name, member->second.id, member->first.first, member->second.own_ttl);
-      End(name, member, Cause::kUnpublished, time_);
+      End(name, member, Cause::kUnpublished, now());
       ++removed;
     }
     member = next;
@@ -390,12 +369,12 @@ void WindowModel::LeaveTombstone(const std::string& series, const std::string& i
       tombstones_.try_emplace({series, id}, Tombstone{kBeginningOfTime, kBeginningOfTime})
           .first->second;
   tombstone.stamp = std::max(tombstone.stamp, stamp);
-  tombstone.until = std::max(tombstone.until, After(stamp, longest));
+  tombstone.until = std::max(tombstone.until, DeadlineAfter(stamp, longest));
   ForgetWhatIsOver();
 }
 
 WindowControl WindowModel::SetTtl(std::string_view series, Duration ttl) {
-  if (TooLong(series)) return WindowControl::kOverLimit;
+  if (IsTooLong(series)) return WindowControl::kOverLimit;
   if (ttl <= Duration{0}) return WindowControl::kOutOfRange;
   const std::string name(series);
   if (ttl == TtlOf(series)) return WindowControl::kNothing;
@@ -406,14 +385,14 @@ WindowControl WindowModel::SetTtl(std::string_view series, Duration ttl) {
   changed.ttl = ttl == options_.ttl ? std::nullopt : std::optional(ttl);
   for (auto member = changed.live.begin(); member != changed.live.end();) {
     const auto next = std::next(member);
-    if (DeadlineOf(changed, *member) <= time_) End(name, member, Cause::kTtlChanged, time_);
+    if (DeadlineOf(changed, *member) <= now()) End(name, member, Cause::kTtlChanged, now());
     member = next;
   }
   for (auto member = changed.retained.begin(); member != changed.retained.end();) {
     const auto next = std::next(member);
-    if (DeadlineOf(changed, *member) > time_) {
+    if (DeadlineOf(changed, *member) > now()) {
       Begin(name, member->first, member->second);
-      Tell(Cause::kRestored, name, *member, time_);
+      Tell(Cause::kRestored, name, *member, now());
       --ledger_.expired;
       changed.retained.erase(member);
     }
@@ -429,7 +408,7 @@ size_t WindowModel::Clear(std::string_view series) {
   if (found == series_.end()) return 0;
   const size_t cleared = found->second.live.size();
   while (!found->second.live.empty()) {
-    End(name, found->second.live.begin(), Cause::kCleared, time_);
+    End(name, found->second.live.begin(), Cause::kCleared, now());
   }
   found->second.retained.clear();
   ForgetWhatIsOver();
@@ -493,7 +472,7 @@ std::vector<WindowModel::Member> WindowModel::LiveAt(std::string_view series,
   const auto found = series_.find(std::string(series));
   if (found == series_.end()) return out;
   for (const auto& member : found->second.live) {
-    if (std::max(now, time_) < DeadlineOf(found->second, member)) {
+    if (std::max(now, clock_.now()) < DeadlineOf(found->second, member)) {
       out.push_back(Shown(found->second, member));
     }
   }

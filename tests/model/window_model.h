@@ -33,6 +33,8 @@
 #include <pleat/window_options.h>
 #include <pleat/window_stats.h>
 
+#include "tests/model/model_clock.h"
+
 namespace pleat::inline v0_1 {
 
 struct ModelChange {
@@ -55,7 +57,7 @@ class WindowModel {
   using Member = LiveMember<uint64_t>;
 
   WindowModel(const EngineOptions& engine, const WindowOptions& window)
-      : engine_(engine), options_(window) {}
+      : clock_(engine), options_(window) {}
 
   void Advance(EngineTime now) { MoveTime(now); }
   void Stop() { stopped_ = true; }
@@ -88,7 +90,7 @@ class WindowModel {
   WindowLedger ledger() const;
   WindowSizes sizes() const;  // but for bytes
   const std::vector<ModelChange>& changes() const { return changes_; }
-  EngineTime now() const { return time_; }
+  EngineTime now() const { return clock_.now(); }
   EngineTime FirstDeadline() const;  // kNever: there is none
 
  private:
@@ -133,9 +135,10 @@ class WindowModel {
     bool is_live;
   };
 
-  bool IsFuture(EngineTime at) const;
   void MoveTime(EngineTime to);
-  void MoveWatermark(EngineTime at);
+  void MoveWatermark(EngineTime at) {
+    if (clock_.After(at) > now()) MoveTime(clock_.After(at));
+  }
   void ForgetWhatIsOver();
 
   WindowOutcome Answer(Offer offer);
@@ -161,9 +164,8 @@ class WindowModel {
   void LeaveTombstone(const std::string& series, const std::string& id, EngineTime stamp,
                       Duration own_ttl);
 
-  const EngineOptions engine_;
+  ModelClock clock_;
   const WindowOptions options_;
-  EngineTime time_ = kBeginningOfTime;
   bool stopped_ = false;
   uint64_t positions_ = 0;
   uint64_t turns_ = 0;

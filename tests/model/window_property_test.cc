@@ -1,9 +1,7 @@
 // Live windows against their model: random episodes for several partition counts, on both axes,
 // under every option and mixture of options.
 // chosen_episodes.h says how others are chosen.
-#include <csignal>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,22 +19,15 @@ constexpr uint64_t kOpsDefault = kSanitized ? 40'000 : 400'000;
 constexpr size_t kOpsPerEpisode = 200;
 constexpr uint64_t kInstances = 6;  // two axes, three partition counts
 
-// A check of the engine that fails ends the program: then, too, the seed has to be known.
-uint64_t current_seed = 0;
-void SayTheSeed(int) {
-  std::fprintf(stderr, "PLEAT_SEED=%ju\n", static_cast<uintmax_t>(current_seed));
-}
-
 class WindowModelProperty : public testing::TestWithParam<AxisAndPartitions> {};
 
 TEST_P(WindowModelProperty, EngineAgreesInEverything) {
   const auto [axis, partitions] = GetParam();
   const auto [first_seed, episodes] = ChosenEpisodes::For(kOpsDefault, kInstances, kOpsPerEpisode);
 
-  std::signal(SIGABRT, SayTheSeed);
   WindowSeen seen;
   for (uint64_t i = 0; i < episodes; ++i) {
-    current_seed = first_seed + i;
+    ChosenEpisodes::SayWhenAborted(first_seed + i);
     SCOPED_TRACE("PLEAT_SEED=" + std::to_string(first_seed + i));
     std::seed_seq mixed = SeedOf(first_seed + i, GetParam());
     Choices choices(mixed);
