@@ -68,7 +68,8 @@ WindowConfig DrawWindowConfig(Choices& choices, Axis axis, int partitions) {
   config.engine.huge_pages = HugePages::kOff;
   config.engine.internals.hash_key = {{choices.Any(), choices.Any()}};
   config.stride = choices.OneOf<int64_t>({1, 1, 1'000, 60'000'000});
-  if (axis == Axis::kEvent) config.engine.lateness = Duration{choices.Below(10) * config.stride};
+  if (axis == Axis::kEvent)
+    config.engine.lateness = Duration{static_cast<int64_t>(choices.Below(10)) * config.stride};
   if (choices.OneIn(4))
     config.engine.future_limit = Duration{config.stride * choices.OneOf({1, 30})};
   config.window.ttl = DrawTtl(choices, config);

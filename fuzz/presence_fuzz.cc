@@ -1,0 +1,29 @@
+// Presence: the bytes choose a configuration and some 150 operations, which then go to the engine and
+// to the reference model, as in tests/model. A difference is printed, with the operations that are
+// needed to see it, and ends the run.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/model/presence_episode.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace pleat;
+  constexpr size_t kOps = 150;
+
+  Choices choices(std::span(data, size));
+  const Axis axis = choices.OneOf({Axis::kArrival, Axis::kEvent});
+  const int partitions = choices.OneOf({1, 2, 7});
+  const PresenceConfig config = DrawPresenceConfig(choices, axis, partitions);
+  const std::vector<PresenceOp> ops = DrawPresenceOps(choices, config, kOps);
+  PresenceSeen seen;
+  const std::optional<std::string> failure = RunPresenceEpisode(config, ops, seen);
+  if (!failure) return 0;
+  std::fprintf(stderr, "%s\n", Report(config, ops, *failure).c_str());
+  std::abort();
+}

@@ -1,0 +1,52 @@
+// Presence against its model: random episodes for several partition counts, on both axes, under
+// every option and mixture of options. chosen_episodes.h says how others are chosen.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/chosen_episodes.h"
+#include "tests/model/presence_episode.h"
+#include "tests/model/presence_words.h"
+#include "tests/support/sanitized.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+constexpr uint64_t kPresenceOps = kSanitized ? 20'000 : 100'000;
+constexpr size_t kOpsPerPresenceEpisode = 150;
+constexpr uint64_t kPresenceInstances = 6;  // two axes, three partition counts
+
+class PresenceModelProperty : public testing::TestWithParam<AxisAndPartitions> {};
+
+TEST_P(PresenceModelProperty, EngineAgreesInEverything) {
+  const auto [axis, partitions] = GetParam();
+  const auto [first_seed, episodes] =
+      ChosenEpisodes::For(kPresenceOps, kPresenceInstances, kOpsPerPresenceEpisode);
+  PresenceSeen seen;
+  for (uint64_t i = 0; i < episodes; ++i) {
+    ChosenEpisodes::SayWhenAborted(first_seed + i);
+    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(first_seed + i));
+    std::seed_seq mixed = SeedOf(first_seed + i, GetParam());
+    Choices choices(mixed);
+    const PresenceConfig config = DrawPresenceConfig(choices, axis, partitions);
+    const std::vector<PresenceOp> ops = DrawPresenceOps(choices, config, kOpsPerPresenceEpisode);
+    const std::optional<std::string> failure = RunPresenceEpisode(config, ops, seen);
+    ASSERT_FALSE(failure.has_value()) << Report(config, ops, *failure);
+  }
+  if (episodes < 100) return;  // too few to see everything
+  // Nothing is called from inside a function of the caller's.
+  EXPECT_EQ(seen.outcomes.size(), kPresenceOutcomes - 1);
+  EXPECT_EQ(seen.causes.size(), 5u);
+  EXPECT_EQ(seen.reads.size(), 4u);
+}
+
+INSTANTIATE_TEST_SUITE_P(AxesAndPartitions, PresenceModelProperty,
+                         testing::Combine(testing::Values(Axis::kArrival, Axis::kEvent),
+                                          testing::Values(1, 2, 7)),
+                         InstanceName);
+
+}  // namespace
+}  // namespace pleat::inline v0_1
