@@ -4,7 +4,7 @@
 //
 //   {{context KEY}}            what the program said of machine and build
 //   {{ratio NAME NAME}}        of two rates
-//   {{figure NAME COUNTER}}
+//   {{figure NAME COUNTER}}    rounded to a whole number
 //   {{table PREFIX BASE UNIT}} up to {{end}}: a table with a line for each line `CONTESTANT | words`, of the
 //                              benchmarks PREFIX/CONTESTANT; ratios are against PREFIX/BASE, and UNIT names
 //                              what is counted. Columns that nobody has a figure for are left out.
@@ -16,6 +16,7 @@
 //
 // What was not measured says so; nothing is left out for it.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -231,7 +232,7 @@ std::string Inline(const Results& results, const std::string& request) {
   }
   if (words[0] == "figure" && words.size() == 3) {
     const auto figure = results.Figure(words[1], words[2]);
-    return figure ? Digits(*figure) : kNotMeasured;
+    return figure ? std::to_string(std::llround(*figure)) : kNotMeasured;
   }
   throw std::runtime_error("nobody knows {{" + request + "}}");
 }
