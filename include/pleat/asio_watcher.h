@@ -80,7 +80,7 @@ struct WatcherStats : ConsumerStats {
 // Thread safety: as Consumer. Any thread may call Watch(), GoOn() and cursor().
 // Ownership: keeps a handle of the source.
 //
-// `Source` is a LiveWindow, or has the same Watch(), Read(), any() and ChangeType.
+// `Source` is a LiveWindow or a Presence, or has the same Watch(), Read(), any() and ChangeType.
 template <class Source, class Executor = boost::asio::any_io_executor>
 class Watcher {
  public:

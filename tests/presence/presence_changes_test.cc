@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/detail/change_pacer.h>
 
 #include "tests/presence/fixture.h"
 
@@ -159,6 +161,21 @@ TEST_F(PresenceTest, IsAFeed) {
   feed.Close();
   EXPECT_EQ(feed.Read({.is_prefix = true}, cursor, 10, [](const AnyChange&) {}),
             ReadChanges::kClosed);
+}
+
+// A Watcher that gets too many changes is told the latest count of each series.
+TEST_F(PresenceTest, ACountInsteadOfChangesSaysHowManyAreAway) {
+  Enter("ann", "tab", 0s);
+  Enter("ben", "tab", 50s);
+  Advance(80s);
+  ChangePacer<Change<std::string>> pacer(/*max=*/0, 1min);
+  for (Change<std::string>& change : Read()) pacer.Add(std::move(change));
+  pacer.TellCounts();
+  Change<std::string> count;
+  while (pacer.ready() > 0) count = pacer.Take();
+  EXPECT_EQ(count.cause, Cause::kCounted);
+  EXPECT_EQ(count.count, 2u);
+  EXPECT_EQ(count.away, 1u);
 }
 
 }  // namespace

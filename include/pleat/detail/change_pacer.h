@@ -80,6 +80,7 @@ class ChangePacer {
                                        .cause = Cause::kCounted,
                                        .at = change.at,
                                        .count = change.count,
+                                       .away = change.away,
                                        .stamp = {},
                                        .deadline = kNever};
     count.series = change.series;
