@@ -9,8 +9,9 @@
 //   spec.window.ttl = 24h;
 //   auto engine = *pleat::Engine::Open(pleat::EngineOptionsFor(spec.event));
 //   auto window = *pleat::JsonWindow::Open(*engine, "contributors", spec);
+//   window->WatchChanges();
 //   window->Add(lines, SIZE_MAX, now, [](const pleat::UnusualLine& line) { return Report(line); });
-//   window->TakeChanges([](std::string_view lines) { Write(lines); });
+//   window->TakeChanges(/*refreshes=*/false, [](std::string_view lines) { Write(lines); });
 //
 // What a valid line is, and how several threads read lines: json_lines.h.
 #pragma once
