@@ -14,7 +14,7 @@
 // nothing.
 #include <array>
 #include <atomic>
-#include <chrono>
+#include <semaphore>
 #include <string>
 #include <thread>
 
@@ -38,6 +38,11 @@ class Reader {
   ~Reader() { Enter(kOver); }
 
   void Enter(Phase phase) { phase_.store(phase); }
+  // Returns when that many more reads are done.
+  void WaitForReads(uint64_t reads) {
+    awaited_.store(reads_.load() + reads);
+    has_read_.acquire();
+  }
   // Ends the thread; then what it has seen can be asked for.
   void Join() {
     Enter(kOver);
@@ -52,9 +57,13 @@ class Reader {
   static constexpr uint64_t kPause = 10'000;  // ns
 
   void Run() {
-    uint64_t i = 0;
-    for (Phase phase; (phase = phase_.load()) != kOver; ++i) {
+    for (Phase phase; (phase = phase_.load()) != kOver;) {
       const Stopwatch pause;
+      const uint64_t i = reads_.fetch_add(1);
+      if (i >= awaited_.load()) {
+        awaited_.store(UINT64_MAX);
+        has_read_.release();
+      }
       const size_t member = Scatter(i) % population_.size();
       const Stopwatch read;
       const bool found = i % 2 == 0
@@ -76,6 +85,9 @@ class Reader {
   const LiveWindow<>& window_;
   const Population& population_;
   std::atomic<Phase> phase_{kAdd};
+  std::atomic<uint64_t> reads_{0};
+  std::atomic<uint64_t> awaited_{UINT64_MAX};
+  std::binary_semaphore has_read_{0};
   std::array<BasicHistogram<3>, kOver> waits_ns_;
   size_t expired_found_ = 0;
   std::jthread thread_;
@@ -100,7 +112,7 @@ void ExpireAtOnce(benchmark::State& state, size_t series, size_t members_each) {
     const EngineTime due = population.now() + kDay;
     population.ForAllAtOnce(in_batches);
     reader.Enter(kIdle);
-    std::this_thread::sleep_for(std::chrono::milliseconds(Tiny() ? 1 : 200));
+    reader.WaitForReads(Tiny() ? 100 : 20'000);
     const bool all_there = windowed.window.ledger().live == members;
     (void)windowed.engine->Advance(due, 0);
     reader.Enter(kExpire);

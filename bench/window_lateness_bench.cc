@@ -10,8 +10,9 @@
 // Goals: nothing early, the 99th percentile within one tick and 1 ms.
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -51,6 +52,11 @@ class ProbeWatcher final : public ChangeListener {
   }
 
   size_t ends() const { return ends_.load(); }
+  // Returns whether there were `ends` within ten seconds.
+  bool WaitFor(size_t ends) {
+    std::unique_lock lock(mutex_);
+    return has_read_.wait_for(lock, 10s, [&] { return ends_.load() >= ends; });
+  }
 
   // To be asked for when the driver's thread has stopped.
   BasicHistogram<3> lateness_us;
@@ -69,6 +75,10 @@ class ProbeWatcher final : public ChangeListener {
       const EngineTime now = driver_.now();
       for (const Change<NoPayload>& change : changes) Note(change, now);
     } while (read == ReadChanges::kMore);
+    {
+      const std::lock_guard lock(mutex_);
+    }
+    has_read_.notify_one();
   }
   void Note(const ChangeInfo& change, EngineTime now) {
     if (!IsEnd(change.cause)) return;
@@ -83,21 +93,19 @@ class ProbeWatcher final : public ChangeListener {
   ChangeCursor cursor_;
   std::atomic<bool> posted_ = false;
   std::atomic<size_t> ends_ = 0;
+  std::mutex mutex_;
+  std::condition_variable has_read_;
 };
 
 // Adds probes that end together, half a second from now, and waits for all ends or for ten seconds.
 // Returns whether they came.
-bool Probe(const Driver& driver, LiveWindow<>& window, const ProbeWatcher& watcher) {
+bool Probe(const Driver& driver, LiveWindow<>& window, ProbeWatcher& watcher) {
   const size_t before = watcher.ends();
   const EngineTime stamp = driver.now() + (Tiny() ? 20ms : 500ms) + 137us - kDay;
   for (size_t i = 0; i < kProbes; ++i) {
     window.Add("probe " + std::to_string(i), {.id = "0123456789abcdef"}, stamp);
   }
-  const Stopwatch watch;
-  while (watcher.ends() < before + kProbes && watch.seconds() < 10) {
-    std::this_thread::sleep_for(1ms);
-  }
-  return watcher.ends() == before + kProbes;
+  return watcher.WaitFor(before + kProbes);
 }
 
 void Lateness(benchmark::State& state) {

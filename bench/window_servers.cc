@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include <benchmark/benchmark.h>
 #include <pleat/histogram.h>
@@ -134,23 +133,19 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // How late the ends of `probes` keys that expire at `deadline` are told of, as far as they are
-// before `patience` is over. A subscriber may send a PING, whose answer says that nothing else has
-// come.
+// before `patience` is over.
 BasicHistogram<3> LatenessOf(RedisServer& server, size_t probes, steady_clock::time_point deadline,
                              milliseconds patience) {
   BasicHistogram<3> lateness_us;
   server.Call({"SUBSCRIBE", "__keyevent@0__:expired"});
-  std::this_thread::sleep_until(deadline);
-  while (lateness_us.count() < probes && steady_clock::now() < deadline + patience) {
-    std::this_thread::sleep_for(milliseconds(1));
-    server.Append(std::array<std::string_view, 1>{"PING"});
-    for (;;) {
-      const RedisServer::Reply reply = server.Read();
-      if (reply->elements != 3) break;
-      const auto late = steady_clock::now() - deadline;
-      lateness_us.Add(static_cast<uint64_t>(
-          std::max<int64_t>(0, std::chrono::duration_cast<Duration>(late).count())));
-    }
+  while (lateness_us.count() < probes) {
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(deadline + patience - steady_clock::now());
+    if (left <= milliseconds(0) || !server.WaitForReply(left)) break;
+    (void)server.Read();
+    const auto late = steady_clock::now() - deadline;
+    lateness_us.Add(static_cast<uint64_t>(
+        std::max<int64_t>(0, std::chrono::duration_cast<Duration>(late).count())));
   }
   return lateness_us;
 }

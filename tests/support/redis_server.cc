@@ -162,6 +162,13 @@ RedisServer::Reply RedisServer::Read() {
   return owned;
 }
 
+bool RedisServer::WaitForReply(std::chrono::milliseconds patience) {
+  const redisReader& reader = *connection_->reader;
+  if (reader.pos < reader.len) return true;
+  pollfd socket{.fd = connection_->fd, .events = POLLIN, .revents = 0};
+  return poll(&socket, 1, static_cast<int>(patience.count())) > 0;
+}
+
 RedisServer::Reply RedisServer::Call(std::initializer_list<std::string_view> command) {
   Append(std::span(command.begin(), command.size()));
   return Read();

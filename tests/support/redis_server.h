@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -38,6 +39,9 @@ class RedisServer {
   void Write();
   // Throws std::runtime_error if the reply is an error.
   Reply Read();
+  // Waits until the server has said something that was not read yet, or until `patience` is over.
+  // Returns whether it has.
+  bool WaitForReply(std::chrono::milliseconds patience);
 
   Reply Call(std::initializer_list<std::string_view> command);
 
