@@ -105,7 +105,7 @@ class Series {
     for (size_t i = 0; i < numbers.size(); ++i) {
       if (i + kFar < numbers.size()) members_.Prefetch(numbers[i + kFar]);
       if (i + kNear < numbers.size()) {
-        pool_.PrefetchPlace(SeriesOf(numbers[i + kNear]), numbers[i + kNear]);
+        pool_.PrefetchPlace(SeriesOf(numbers[i + kNear]), members_.PlaceOf(numbers[i + kNear]));
       }
       RefreshOne(numbers[i]);
     }

@@ -71,7 +71,7 @@ void AnyWindow::OpenFailed(std::string_view name, const absl::Status& why) noexc
 
 WindowOutcome AnyWindow::Add(std::string_view series, const void* event, EngineTime at) noexcept {
   const Call call;
-  return call.nested() ? WindowOutcome::kWouldDeadlock : core().Add(series, event, at);
+  return call.nested() ? WindowOutcome::kWouldDeadlock : core().Fold(series, event, at);
 }
 WindowCounts AnyWindow::AddBatch(const AnyBatch& batch, std::span<WindowOutcome> outcomes,
                                  PartitionRange only) noexcept {
@@ -81,7 +81,7 @@ WindowCounts AnyWindow::AddBatch(const AnyBatch& batch, std::span<WindowOutcome>
          std::to_string(outcomes.size()) + " outcomes");
   }
   WindowOutcome* const first = outcomes.empty() ? nullptr : outcomes.data();
-  if (!call.nested()) return core().AddBatch(batch, first, only);
+  if (!call.nested()) return core().FoldBatch(batch, first, only);
   if (first != nullptr) std::fill_n(first, batch.size, WindowOutcome::kWouldDeadlock);
   WindowCounts counts;
   counts.Add(WindowOutcome::kWouldDeadlock, batch.size);

@@ -11,37 +11,11 @@ constexpr size_t kStripEvents = 32;
 
 }  // namespace
 
-BatchPlan::BatchPlan(EngineCore& engine, const AnyBatch& batch, PartitionRange only)
-    : batch_(batch), time_before_(engine.timeline().now()) {
-  PLEAT_DCHECK(batch.size > 0 && batch.size <= kEventsMax);
-  Look(engine);
+void BatchPlan::Sort(const EngineCore& engine, PartitionRange only) {
   SortByPartition(static_cast<size_t>(engine.partition_count()));
   sorted_ = batch_.size;
   if (only != PartitionRange{0, engine.partition_count()}) KeepOnly(only);
   if (sorted_ > 0) CutIntoStrips();
-}
-
-// Everything that can be known without a lock.
-void BatchPlan::Look(EngineCore& engine) {
-  const HashKey& hash_key = engine.hash_key();
-  Timeline& timeline = engine.timeline();
-  EngineTime now = time_before_;
-  for (size_t i = 0; i < batch_.size; ++i) {
-    const std::string_view key = batch_.KeyOf(i);
-    fates_[i] = Fate::kFold;
-    if (key.size() > kKeyBytesMax) [[unlikely]] {
-      keys_[i] = PackedKey();
-      fates_[i] = Fate::kTooLong;
-    } else {
-      keys_[i] = PackedKey(key);
-      any_long_key_ |= keys_[i].is_long();
-      if (!timeline.ObserveAfter(Clamp(batch_.AtOf(i)), now)) fates_[i] = Fate::kFuture;
-    }
-    hashes_[i] = keys_[i].HashWith(hash_key);
-    partitions_[i] = static_cast<uint16_t>(engine.IndexOfPartition(keys_[i]));
-    times_[i] = now;
-  }
-  first_position_ = timeline.TakePositions(batch_.size);
 }
 
 // A counting sort, which keeps the input order within a partition.

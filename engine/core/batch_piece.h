@@ -51,7 +51,13 @@ class BatchPlan {
 
   // REQUIRES: `batch` holds 1 to kEventsMax events. Events of partitions outside `only` are left
   // alone.
-  BatchPlan(EngineCore& engine, const AnyBatch& batch, PartitionRange only);
+  template <class Book>
+  BatchPlan(EngineCore& engine, const AnyBatch& batch, PartitionRange only, const Book*)
+      : batch_(batch), time_before_(engine.timeline().now()) {
+    PLEAT_DCHECK(batch.size > 0 && batch.size <= kEventsMax);
+    Look<Book>(engine);
+    Sort(engine, only);
+  }
 
   // How many events are to be folded: those of `only`. They stand at the places 0 to size() - 1.
   size_t size() const noexcept { return sorted_; }
@@ -76,7 +82,9 @@ class BatchPlan {
   EngineTime time_before() const noexcept { return time_before_; }
 
  private:
+  template <class Book>
   void Look(EngineCore& engine);
+  void Sort(const EngineCore& engine, PartitionRange only);
   void SortByPartition(size_t partitions);
   void KeepOnly(PartitionRange only);
   void CutIntoStrips();
@@ -96,6 +104,38 @@ class BatchPlan {
   std::array<Fate, kEventsMax> fates_;
 };
 
+// Everything that can be known without a lock.
+template <class Book>
+void BatchPlan::Look(EngineCore& engine) {
+  const HashKey& hash_key = engine.hash_key();
+  Timeline& timeline = engine.timeline();
+  EngineTime now = time_before_;
+  for (size_t i = 0; i < batch_.size; ++i) {
+    const std::string_view key = batch_.KeyOf(i);
+    fates_[i] = Fate::kFold;
+    if (key.size() > kKeyBytesMax) [[unlikely]] {
+      keys_[i] = PackedKey();
+      fates_[i] = Fate::kTooLong;
+    } else {
+      keys_[i] = PackedKey(key);
+      any_long_key_ |= keys_[i].is_long();
+      if (Book::IsTooLong(batch_.EventOf(i))) [[unlikely]]
+        fates_[i] = Fate::kTooLong;
+      else if (!timeline.ObserveAfter(Clamp(batch_.AtOf(i)), now))
+        fates_[i] = Fate::kFuture;
+    }
+    times_[i] = now;
+    if (Book::kKeysRepeat && i > 0 && keys_[i] == keys_[i - 1]) {
+      hashes_[i] = hashes_[i - 1];
+      partitions_[i] = partitions_[i - 1];
+    } else {
+      hashes_[i] = keys_[i].HashWith(hash_key);
+      partitions_[i] = static_cast<uint16_t>(engine.IndexOfPartition(keys_[i]));
+    }
+  }
+  first_position_ = timeline.TakePositions(batch_.size);
+}
+
 // `Keyed` is a KeyedCollection, and gives the books.
 template <class Keyed>
 class BatchPiece {
@@ -108,7 +148,7 @@ class BatchPiece {
   BatchPiece(Keyed& collection, const AnyBatch& batch, Outcome* outcomes, PartitionRange only)
       : collection_(collection),
         engine_(collection.engine()),
-        plan_(engine_, batch, only),
+        plan_(engine_, batch, only, static_cast<const Book*>(nullptr)),
         size_(batch.size),
         leases_(engine_.timeline().lease_now()),
         outcomes_(outcomes),

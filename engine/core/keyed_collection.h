@@ -8,6 +8,9 @@
 //   using Counts = ...;                             counts outcomes, by Add(outcome, n)
 //   static constexpr size_t kOutcomes;              how many outcomes there are
 //   static constexpr Outcome kPlain;                of an event that FoldPlainly() took
+//   static constexpr bool kKeysRepeat;              whether events of one key often follow each other
+//   static bool IsTooLong(const void* event);       whether an event is refused whose key is not too
+//                                                   long
 //   using Entry = ...;                              where an event goes: the entry of its key
 //   Entry Find(const EventRef&) const;
 //   using Guess = ...;                              what a look ahead has found so far
@@ -45,7 +48,7 @@ class KeyedCollection : public BaseT {
   using BaseT::engine;
 
   Outcome Fold(std::string_view key, const void* event, EngineTime at) {
-    if (key.size() > kKeyBytesMax) [[unlikely]]
+    if (key.size() > kKeyBytesMax || BookT::IsTooLong(event)) [[unlikely]]
       return RefuseTooLong();
     const PackedKey packed(key);
     Home& home = this->HomeOf(packed);

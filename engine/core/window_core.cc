@@ -33,39 +33,6 @@ std::unique_ptr<Book> WindowCore::MakeBook(int partition) {
 
 // --- Changes
 
-// An id that is too long is refused like a key that is: before time moves.
-WindowOutcome WindowCore::Add(std::string_view series, const void* event, EngineTime at) {
-  return IsTooLong(event) ? RefuseTooLong() : Fold(series, event, at);
-}
-
-WindowCounts WindowCore::AddBatch(const AnyBatch& batch, WindowOutcome* outcomes,
-                                  PartitionRange only) {
-  WindowCounts counts;
-  AnyBatch rest = batch;
-  for (size_t i = 0;; ++i) {
-    if (i < rest.size && !IsTooLong(rest.EventOf(i))) continue;
-    AnyBatch piece = rest;
-    piece.size = i;
-    counts.Add(FoldBatch(piece, outcomes, only));
-    if (i == rest.size) return counts;
-    const WindowOutcome refused =
-        IsElsewhere(rest.KeyOf(i), only) ? WindowOutcome::kElsewhere : RefuseTooLong();
-    counts.Add(refused);
-    if (outcomes != nullptr) {
-      outcomes[i] = refused;
-      outcomes += i + 1;
-    }
-    rest.RemovePrefix(i + 1);
-    i = SIZE_MAX;  // the next one is 0
-  }
-}
-
-bool WindowCore::IsElsewhere(std::string_view series, PartitionRange only) noexcept {
-  const PackedKey key(series.size() > kKeyBytesMax ? std::string_view() : series);
-  const auto partition = static_cast<int>(engine().IndexOfPartition(key));
-  return partition < only.begin || partition >= only.end;
-}
-
 WindowOutcome WindowCore::Touch(std::string_view series, std::string_view id, EngineTime at) {
   if (series.size() > kKeyBytesMax || id.size() > kKeyBytesMax) return RefuseTooLong();
   Timeline& timeline = engine().timeline();

@@ -19,9 +19,7 @@ class WindowCore final : public KeyedCollection<WindowBook, FeedCollection> {
   WindowCore(EngineCore& engine, std::string_view name, const WindowOptions& options,
              const PayloadOps& ops, std::shared_ptr<void> context_owner);
 
-  // The methods of AnyWindow.
-  WindowOutcome Add(std::string_view series, const void* event, EngineTime at);
-  WindowCounts AddBatch(const AnyBatch& batch, WindowOutcome* outcomes, PartitionRange only);
+  // The methods of AnyWindow, but for Add() and AddBatch(), which are Fold() and FoldBatch().
   WindowOutcome Touch(std::string_view series, std::string_view id, EngineTime at);
   WindowCounts Import(std::string_view series, const AnyBatch& rows);
   WindowControl Remove(std::string_view series, std::string_view id, const RemoveOptions& options);
@@ -43,10 +41,6 @@ class WindowCore final : public KeyedCollection<WindowBook, FeedCollection> {
 
  private:
   std::unique_ptr<Book> MakeBook(int partition) override;
-  static bool IsTooLong(const void* event) noexcept {
-    return static_cast<const AnyMember*>(event)->id.size() > kKeyBytesMax;
-  }
-  bool IsElsewhere(std::string_view series, PartitionRange only) noexcept;
 
   const WindowOptions options_;
   const PayloadOps ops_;

@@ -69,6 +69,8 @@ class FoldBook final : public OutboxBook {
   static constexpr Outcome kPlain = FoldOutcome::kFolded;
   static constexpr bool kPlainTakesPosition = false;
   static constexpr bool kPrefetchesRest = false;
+  static constexpr bool kKeysRepeat = false;
+  static bool IsTooLong(const void*) noexcept { return false; }
 
   // The parts that all books of a folder share. They outlive the book.
   struct Setting {

@@ -33,6 +33,7 @@ void MemberTable::Remove(uint32_t number) {
   }
   Abandon(number);
   members_.Free(number);
+  ++removed_;
 }
 
 void MemberTable::Abandon(uint32_t number) noexcept {

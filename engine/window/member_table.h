@@ -70,11 +70,8 @@ class MemberTable {
   // --- Finding
 
   uint32_t Find(const MemberRef& ref, uint32_t series) const {
-    return index_.Find(ref.hash, [&](uint32_t number) {
-      const Member& member = at(number);
-      return member.series == series &&
-             member.id.Equals(static_cast<uint8_t>(member.tag), ref.packed, ref.tag);
-    });
+    return index_.Find(ref.hash,
+                       [&](uint32_t number) { return Is(number, series, ref.packed, ref.tag); });
   }
   // The same in any series: the member for which `matches(number)` holds, too.
   template <class Matches>
@@ -85,6 +82,14 @@ class MemberTable {
              matches(number);
     });
   }
+  // Whether a member that lives has this series and this id.
+  bool Is(uint32_t number, uint32_t series, const PackedId& id, uint8_t tag) const {
+    const Member& member = at(number);
+    return member.series == series && member.id.Equals(static_cast<uint8_t>(member.tag), id, tag);
+  }
+  // How many members were ever removed: as long as that stays the same, members stay where they are.
+  uint32_t removed() const noexcept { return removed_; }
+
   void PrefetchIndex(uint64_t hash) const noexcept { index_.Prefetch(hash); }
   // Brings the member that Find() will ask about first closer; its number, or kNone.
   uint32_t PrefetchMember(uint64_t hash) const noexcept {
@@ -144,8 +149,8 @@ class MemberTable {
 
  private:
   static constexpr size_t kExtraBytes = sizeof(MemberExtra);
-  // The place, a share of the index, and one of the order.
-  size_t MemberBytes() const noexcept { return sizeof(Member) + (ops_.size + 7) / 8 * 8 + 24; }
+  // The place, and a share of the index.
+  size_t MemberBytes() const noexcept { return sizeof(Member) + (ops_.size + 7) / 8 * 8 + 11; }
   size_t ExtraBytes(std::string_view id, const void* payload) const noexcept {
     const size_t heap = ops_.size == 0 || ops_.heap_bytes == nullptr || payload == nullptr
                             ? 0
@@ -165,6 +170,7 @@ class MemberTable {
   KeyIndex index_;
   KeyArena arena_;
   size_t extra_bytes_ = 0;
+  uint32_t removed_ = 0;
 };
 
 }  // namespace pleat::inline v0_1

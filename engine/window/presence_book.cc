@@ -203,6 +203,10 @@ std::optional<PresenceOutcome> PresenceBook::RefuseNew(const Who& who, uint32_t 
   if (new_user) more += users_.members.BytesFor(who.user, nullptr, /*has_extra=*/false);
   if (new_user && ops_.heap_bytes != nullptr) more += ops_.heap_bytes(ops_.context, metadata);
   if (new_series) more += 2 * SeriesTable::BytesFor(who.series.name);
+  if (new_user) more += users_.series.BytesToInsert(series, /*has_own_ttl=*/false);
+  if (!new_user) more += sequences_.BytesToInsert(ConnectionsOf(user));
+  more += connections_.series.BytesToInsert(
+      connections_.series.Find(who.series.name, who.series.hash), /*has_own_ttl=*/false);
   const bool fits = (!new_series || users_.series.size() < limits.max_series) &&
                     (!new_user || users_.members.size() < limits.max_users) &&
                     connections_.members.size() < limits.max_connections &&

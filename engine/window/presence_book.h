@@ -181,7 +181,9 @@ class PresenceBook final : public FeedBook {
   void Announce(Cause cause, uint32_t user, EngineTime deadline, const LogOrder& order);
 
   void Show(uint32_t user, EngineTime now, AnyPresence::See see) const;
-  size_t bytes() const noexcept { return users_.bytes() + connections_.bytes(); }
+  size_t bytes() const noexcept {
+    return users_.bytes() + connections_.bytes() + sequences_.bytes();
+  }
 
   const PresenceOptions options_;
   const Duration kept_;  // TTL + grace

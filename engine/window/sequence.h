@@ -31,6 +31,7 @@
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
 #include "engine/table/slab.h"
+#include "engine/window/sequence_search.h"
 #include "engine/window/sequence_tree.h"
 
 namespace pleat::inline v0_1 {
@@ -93,6 +94,7 @@ class SequencePool {
   void Insert(Sequence& sequence, uint32_t number) {
     if (!sequence.is_tree() && sequence.size_ == sequence.RoomOf(sequence.form_)) Grow(sequence);
     if (sequence.is_tree()) {
+      ++tree_members_;
       trees_.Insert(sequence.tree_, number);
     } else {
       InsertAmongFew(sequence, number);
@@ -103,6 +105,7 @@ class SequencePool {
   // Takes out a member. Amortised O(1). Does not look at its key.
   void Erase(Sequence& sequence, uint32_t number) {
     if (sequence.is_tree()) {
+      --tree_members_;
       trees_.Erase(sequence.tree_, members_.PlaceOf(number));
     } else {
       TakeOut(sequence, number);
@@ -114,7 +117,11 @@ class SequencePool {
   // Moves a member to the end. Amortised O(1).
   // REQUIRES: its key, which the caller has changed, is the largest now.
   void MoveToBack(Sequence& sequence, uint32_t number) {
-    if (sequence.is_tree()) return trees_.MoveToBack(sequence.tree_, number);
+    MoveToBack(sequence, number, members_.PlaceOf(number));
+  }
+  // The same; `place` is what PlaceOf() gives.
+  void MoveToBack(Sequence& sequence, uint32_t number, uint32_t& place) {
+    if (sequence.is_tree()) return trees_.MoveToBack(sequence.tree_, number, place);
     TakeOut(sequence, number);
     NumbersOf(sequence)[sequence.size_ - 1] = number;
   }
@@ -156,10 +163,11 @@ class SequencePool {
     for (++rank; rank > 0 && visit(numbers[rank - 1]);) --rank;
   }
 
-  // Brings closer what Erase() and MoveToBack() of this member will need. The member itself and the
-  // sequence should be close already: call this some members ahead, and fetch those earlier.
-  void PrefetchPlace(const Sequence& sequence, uint32_t number) const noexcept {
-    if (sequence.is_tree()) return trees_.PrefetchPlace(members_.PlaceOf(number));
+  // Brings closer what Erase() and MoveToBack() of the member with this place will need. The member
+  // itself and the sequence should be close already: call this some members ahead, and fetch those
+  // earlier.
+  void PrefetchPlace(const Sequence& sequence, uint32_t place) const noexcept {
+    if (sequence.is_tree()) return trees_.PrefetchPlace(place);
     if (sequence.form_ != Form::kInline) Prefetch(NumbersOf(sequence));
   }
 
@@ -178,6 +186,17 @@ class SequencePool {
     PLEAT_CHECK(std::ranges::adjacent_find(numbers, std::greater_equal{}, key_of) == numbers.end());
   }
 
+  // What the sequences hold outside themselves: arrays as they are, and for each member of a tree
+  // what it takes after many refreshes, so that a refresh adds nothing.
+  size_t bytes() const noexcept { return array_bytes_ + tree_members_ * kTreeBytes; }
+  // What one more member would add.
+  static size_t BytesToInsert(const Sequence& sequence) noexcept {
+    if (sequence.is_tree()) return kTreeBytes;
+    if (sequence.size_ < sequence.RoomOf(sequence.form_)) return 0;
+    const auto larger = static_cast<Form>(static_cast<int>(sequence.form_) + 1);
+    return larger == Form::kTree ? (kNumbersMax + 1) * kTreeBytes : BytesOf(larger);
+  }
+
   // The same for the memory. Returns how many arrays and nodes there are.
   size_t CheckMemory() const {
     size_t count = trees_.CheckNodes();
@@ -189,6 +208,7 @@ class SequencePool {
   using Form = Sequence::Form;
   using Array = Slab<NoCold, 12>;
   static constexpr uint32_t kNumbersMax = 128;  // of a sequence that is no tree
+  static constexpr size_t kTreeBytes = 9;  // two slots for a member, and a share of inner nodes
 
   const Array& ArraysOf(Form form) const noexcept {
     PLEAT_DCHECK(form != Form::kInline && form != Form::kTree);
@@ -197,6 +217,8 @@ class SequencePool {
   Array& ArraysOf(Form form) noexcept {
     return const_cast<Array&>(std::as_const(*this).ArraysOf(form));
   }
+
+  static size_t BytesOf(Form form) noexcept { return Sequence::RoomOf(form) * sizeof(uint32_t); }
 
   // --- Of sequences that are no tree.
 
@@ -231,25 +253,8 @@ class SequencePool {
     numbers[last] = Sequence::kNoNumber;
   }
 
-  // How many members are before `key`. In two rounds: to look at many at once takes as long as to
-  // look at one.
   uint32_t CountBefore(const Sequence& sequence, const SequenceKey& key) const noexcept {
-    const uint32_t* const numbers = NumbersOf(sequence);
-    const uint32_t size = sequence.size_;
-    const uint32_t step = size <= 8 ? 1 : size <= 32 ? 4 : 8;
-    if (step == 1) return CountBefore(numbers, size, 1, key);
-    const uint32_t begin = CountBefore(numbers + step - 1, size / step, step, key) * step;
-    return begin + CountBefore(numbers + begin, std::min(step - 1, size - begin), 1, key);
-  }
-  // The same of `count` members, one in every `step`.
-  uint32_t CountBefore(const uint32_t* numbers, uint32_t count, uint32_t step,
-                       const SequenceKey& key) const noexcept {
-    for (uint32_t i = 0; i < count; ++i) members_.Prefetch(numbers[i * step]);
-    uint32_t before = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-      before += members_.KeyOf(numbers[i * step]) < key ? 1 : 0;
-    }
-    return before;
+    return search_.CountBefore({NumbersOf(sequence), sequence.size_}, key);
   }
 
   void InsertAmongFew(Sequence& sequence, uint32_t number) {
@@ -270,7 +275,10 @@ class SequencePool {
     Sequence copy;
     copy.size_ = static_cast<uint32_t>(numbers.size());
     copy.form_ = form;
-    if (form != Form::kInline) copy.array_ = ArraysOf(form).Allocate();
+    if (form != Form::kInline) {
+      copy.array_ = ArraysOf(form).Allocate();
+      array_bytes_ += BytesOf(form);
+    }
     uint32_t* const end = std::ranges::copy(numbers, NumbersOf(copy)).out;
     std::fill(end, NumbersOf(copy) + Sequence::RoomOf(form), Sequence::kNoNumber);
     return copy;
@@ -278,9 +286,11 @@ class SequencePool {
 
   void Free(const Sequence& sequence) noexcept {
     if (sequence.is_tree()) {
+      tree_members_ -= sequence.size_;
       trees_.Clear(sequence.tree_);
     } else if (sequence.form_ != Form::kInline) {
       ArraysOf(sequence.form_).Free(sequence.array_);
+      array_bytes_ -= BytesOf(sequence.form_);
     }
   }
 
@@ -290,6 +300,7 @@ class SequencePool {
     const auto larger = static_cast<Form>(static_cast<int>(old.form_) + 1);
     if (larger == Form::kTree) {
       for (const uint32_t number : numbers) members_.Prefetch(number);
+      tree_members_ += numbers.size();
       sequence.form_ = larger;
       sequence.tree_ = trees_.Make(numbers);
     } else {
@@ -311,8 +322,11 @@ class SequencePool {
   }
 
   Members& members_;
+  SequenceSearch<Members> search_{members_};
   SequenceTrees<Members> trees_;
   std::array<Array, 6> arrays_;
+  size_t array_bytes_ = 0;
+  size_t tree_members_ = 0;
 };
 
 }  // namespace pleat::inline v0_1

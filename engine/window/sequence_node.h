@@ -1,12 +1,16 @@
 // The nodes of a SequenceTree, and what can be done to one of them alone.
 //
-// A node has 64 slots in the order of their times, and a word with a bit for each: a slot whose
-// bit is set is live, another one is dead. A dead slot keeps its time, so that a search over the
-// times does not look at the bits. A slot that was never used has the time kNever.
+// A node has 64 slots, and a word with a bit for each: a slot whose bit is set is live, another one
+// is dead. The live slots are in order.
 //
-// In a leaf a live slot is a member of the series: its time and its number. In an inner node it is
-// a child: a time from which on the child's members lie, its number, and its count of members. Of
-// the first live child that time means nothing: whatever is before the second belongs to the first.
+// In a leaf a live slot is the number of a member; a dead one means nothing. In an inner node a live
+// slot is a child: a time from which on the child's members lie, its number, and its count of
+// members. A dead slot keeps its time, so that a search over the times does not look at the bits; a
+// slot that was never used has the time kNever. Of the first live child the time means nothing:
+// whatever is before the second belongs to the first.
+//
+// The bits of many nodes lie side by side, apart from the slots. To erase a member is to clear a
+// bit, and of ten million members all bits fit in the cache of a processor.
 #pragma once
 
 #include <algorithm>
@@ -53,11 +57,11 @@ constexpr uint32_t BitAt(uint64_t bits, uint32_t rank) noexcept {
   return LowestBit(bits);
 }
 
-// What a slot holds. Of a leaf's slot the count is 1.
+// What a slot holds: a leaf's the number of a member, whose time is kept by the member alone.
 struct SequenceEntry {
-  EngineTime time;
   uint32_t number;
   uint32_t count = 1;
+  EngineTime time = kBeginningOfTime;
 };
 
 struct SequenceNode {
@@ -65,13 +69,18 @@ struct SequenceNode {
   uint32_t place;  // in the parent; kNoPlace: the node is the root
   uint32_t number : 26;
   uint32_t level : 6;  // 0: a leaf
-  uint32_t numbers[kSlots];
-  EngineTime times[kSlots];
 
   bool is_root() const noexcept { return place == kNoPlace; }
   bool Lives(uint32_t slot) const noexcept { return (live & BitOf(slot)) != 0; }
   uint32_t PlaceAt(uint32_t slot) const noexcept { return number * kSlots + slot; }
   uint32_t end() const noexcept { return EndOf(live); }
+};
+
+// The slots of an inner node.
+struct SequenceChildren {
+  uint32_t numbers[kSlots];
+  uint32_t counts[kSlots];  // of the children's members; of a dead slot 0
+  EngineTime times[kSlots];
 
   // The first slot, dead ones included, whose time is not before `time`; or kSlots. In two steps of
   // eight comparisons each that do not wait for each other, nor for each other's cache lines.
@@ -85,16 +94,12 @@ struct SequenceNode {
     return slot;
   }
 
-  // Of an inner node: the slot of the child into whose range `time` falls, the first one if several
-  // members may have that time.
-  uint32_t ChildFor(EngineTime time) const noexcept {
+  // The slot of the child into whose range `time` falls, the first one if several members may have
+  // that time.
+  uint32_t ChildFor(uint64_t live, EngineTime time) const noexcept {
     const uint64_t before = live & BitsBefore(LowerBound(time));
     return before != 0 ? HighestBit(before) : LowestBit(live);
   }
-};
-
-struct SequenceInner : SequenceNode {
-  uint32_t counts[kSlots];  // of the children's members; of a dead slot 0
 
   // How many members the children before `slot` have.
   uint32_t CountBefore(uint32_t slot) const noexcept {
@@ -106,10 +111,11 @@ struct SequenceInner : SequenceNode {
   }
 
   // The slot of the child that has the member which `rank` others precede. Leaves in `rank` how
-  // many of them are in that child.
-  uint32_t ChildAt(uint32_t& rank) const noexcept {
-    uint32_t slot = 0;
-    for (; rank >= counts[slot]; ++slot) rank -= counts[slot];
+  // many of them are in that child. Does not look at the count of the last child.
+  uint32_t ChildAt(uint64_t live, uint32_t& rank) const noexcept {
+    const uint32_t last = HighestBit(live);
+    uint32_t slot = LowestBit(live);
+    for (; slot < last && rank >= counts[slot]; ++slot) rank -= counts[slot];
     return slot;
   }
 };
@@ -118,31 +124,27 @@ struct SequenceInner : SequenceNode {
 class SequenceNodes {
  public:
   explicit SequenceNodes(PagePool& pool)
-      : leaves_(pool, sizeof(SequenceNode)), inners_(pool, sizeof(SequenceInner)) {}
+      : leaves_(pool, kSlots * sizeof(uint32_t)), inners_(pool, sizeof(SequenceChildren)) {}
 
-  // Whether there is, or was, such a leaf.
-  bool KnowsLeaf(uint32_t number) const noexcept { return leaves_.Knows(number); }
-  SequenceNode& leaf(uint32_t number) const noexcept {
-    return *reinterpret_cast<SequenceNode*>(leaves_.hot(number));
-  }
-  SequenceInner& inner(uint32_t number) const noexcept {
-    return *reinterpret_cast<SequenceInner*>(inners_.hot(number));
-  }
+  SequenceNode& leaf(uint32_t number) const noexcept { return leaves_.cold(number); }
+  SequenceNode& inner(uint32_t number) const noexcept { return inners_.cold(number); }
   SequenceNode& child(const SequenceNode& node, uint32_t slot) const noexcept {
-    PLEAT_DCHECK(node.level > 0);
-    return node.level == 1 ? leaf(node.numbers[slot]) : inner(node.numbers[slot]);
+    const uint32_t number = children(node).numbers[slot];
+    return node.level == 1 ? leaf(number) : inner(number);
   }
   // REQUIRES: the node is not the root.
-  SequenceInner& parent(const SequenceNode& node) const noexcept {
+  SequenceNode& parent(const SequenceNode& node) const noexcept {
     return inner(NodeOf(node.place));
   }
-  static SequenceInner& AsInner(SequenceNode& node) noexcept {
-    PLEAT_DCHECK(node.level > 0);
-    return static_cast<SequenceInner&>(node);
+
+  // The slots of a leaf, and of an inner node.
+  uint32_t* members(const SequenceNode& leaf) const noexcept {
+    PLEAT_DCHECK(leaf.level == 0);
+    return reinterpret_cast<uint32_t*>(leaves_.hot(leaf.number));
   }
-  static const SequenceInner& AsInner(const SequenceNode& node) noexcept {
+  SequenceChildren& children(const SequenceNode& node) const noexcept {
     PLEAT_DCHECK(node.level > 0);
-    return static_cast<const SequenceInner&>(node);
+    return children(node.number);
   }
 
   // A node without a live slot and without a parent.
@@ -154,8 +156,10 @@ class SequenceNodes {
     node.place = kNoPlace;
     node.number = number & (kNodesMax - 1);
     node.level = level & 63;
-    std::ranges::fill(node.times, kNever);
-    if (level > 0) std::ranges::fill(AsInner(node).counts, 0);
+    if (level > 0) {
+      std::ranges::fill(children(node).counts, 0);
+      std::ranges::fill(children(node).times, kNever);
+    }
     return node;
   }
   void Free(SequenceNode& node) noexcept {
@@ -164,11 +168,11 @@ class SequenceNodes {
   }
 
   // Adds to the counts of all nodes from `place` to the root.
-  void AddCount(uint32_t place, uint32_t count) noexcept {
+  void AddCount(uint32_t place, uint32_t count) const noexcept {
     while (place != kNoPlace) {
-      SequenceInner& node = inner(NodeOf(place));
-      node.counts[SlotOf(place)] += count;
-      place = node.place;
+      const uint32_t node = NodeOf(place);
+      children(node).counts[SlotOf(place)] += count;
+      place = inner(node).place;
     }
   }
 
@@ -176,12 +180,16 @@ class SequenceNodes {
   size_t CheckWhole() const { return leaves_.CheckWhole() + inners_.CheckWhole(); }
 
  private:
+  SequenceChildren& children(uint32_t inner) const noexcept {
+    return *reinterpret_cast<SequenceChildren*>(inners_.hot(inner));
+  }
+
   static constexpr uint32_t kNodesMax = 1U << 26;
 
-  Slab<NoCold, 7> leaves_;
-  Slab<NoCold, 6> inners_;
+  Slab<SequenceNode, 8> leaves_;
+  Slab<SequenceNode, 6> inners_;
 };
 
-static_assert(sizeof(SequenceNode) == 784 && sizeof(SequenceInner) == 1040);
+static_assert(sizeof(SequenceNode) == 16 && sizeof(SequenceChildren) == 1024);
 
 }  // namespace pleat::inline v0_1

@@ -4,19 +4,17 @@
 // A tree is a B-tree whose nodes run sparse before anything moves (sequence_node.h has their
 // layout). A member knows its leaf and slot, and a node its parent and slot there: its *place*.
 //
-// - To append a member is to write the next slot of the last leaf.
+// - To append a member is to write the next slot of the last leaf. The members there are counted
+//   in no ancestor, until another leaf becomes the last one: no search looks at these counts.
 // - To erase one is to clear its bit, and to lower the counts of its ancestors: no search.
 // - To insert one in the middle moves the entries up to the nearest dead slot. A full node splits.
 // - When neighbours have become sparse, as many of them as fit become one. Only then do members get
-//   new places for reasons that are not their own. A member that is refreshed at random moves so
-//   less than once for each refresh.
-//
-// So erasing and appending n members again and again leaves some two slots for each of them.
+//   new places for reasons that are not their own: with random refreshes, one for every three. A
+//   member takes two slots then.
 #pragma once
 
 #include <algorithm>
-#include <compare>
-#include <concepts>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -26,24 +24,9 @@
 #include "engine/base/check.h"
 #include "engine/base/page_pool.h"
 #include "engine/window/sequence_node.h"
+#include "engine/window/sequence_search.h"
 
 namespace pleat::inline v0_1 {
-
-// Where a member stands in its series. No two members of a series are equal.
-struct SequenceKey {
-  EngineTime time;
-  uint64_t position = 0;
-
-  friend constexpr auto operator<=>(const SequenceKey&, const SequenceKey&) noexcept = default;
-};
-
-// What a sequence needs to know of the members, which lie elsewhere under numbers of 32 bits.
-template <class Members>
-concept SequenceMembers = requires(Members& members, uint32_t number) {
-  { members.KeyOf(number) } -> std::convertible_to<SequenceKey>;
-  { members.PlaceOf(number) } -> std::same_as<uint32_t&>;  // a field for the sequence alone
-  members.Prefetch(number);                                // will be asked for both soon
-};
 
 // One tree: a value that its owner keeps and hands to SequenceTrees.
 struct SequenceTree {
@@ -58,7 +41,7 @@ template <SequenceMembers Members>
 class SequenceTrees {
  public:
   using Node = SequenceNode;
-  using Inner = SequenceInner;
+  using Children = SequenceChildren;
   using Entry = SequenceEntry;
 
   SequenceTrees(PagePool& pool, Members& members) : nodes_(pool), members_(members) {}
@@ -67,7 +50,7 @@ class SequenceTrees {
   SequenceTree Make(std::span<const uint32_t> numbers) {
     const uint32_t leaf = nodes_.Make(0).number;
     SequenceTree tree{leaf, leaf};
-    for (const uint32_t number : numbers) Append(tree, number);
+    for (const uint32_t number : numbers) Append(tree, number, members_.PlaceOf(number));
     return tree;
   }
 
@@ -77,24 +60,27 @@ class SequenceTrees {
   uint32_t Front(const SequenceTree& tree) const noexcept {
     const Node* node = &Root(tree);
     while (node->level > 0) node = &nodes_.child(*node, LowestBit(node->live));
-    return node->numbers[LowestBit(node->live)];
+    return nodes_.members(*node)[LowestBit(node->live)];
   }
   uint32_t Back(const SequenceTree& tree) const noexcept {
     const Node& leaf = nodes_.leaf(tree.last);
-    return leaf.numbers[leaf.end() - 1];
+    return nodes_.members(leaf)[leaf.end() - 1];
   }
 
-  // REQUIRES: the member's key is the largest.
-  void Append(SequenceTree& tree, uint32_t number) {
+  // REQUIRES: the member's key is the largest. `place` is its own.
+  void Append(SequenceTree& tree, uint32_t number, uint32_t& place) {
     Node& leaf = nodes_.leaf(tree.last);
-    Add(tree, leaf, leaf.end(), {members_.KeyOf(number).time, number});
+    const uint32_t slot = leaf.end();
+    if (slot < kSlots) [[likely]]
+      return SetMember(leaf, slot, number, place);
+    Add(tree, leaf, slot, {.number = number, .time = members_.KeyOf(number).time});
   }
 
   void Insert(SequenceTree& tree, uint32_t number) {
     const SequenceKey key = members_.KeyOf(number);
-    if (IsBehindAll(tree, key)) return Append(tree, number);
+    if (members_.KeyOf(Back(tree)) < key) return Append(tree, number, members_.PlaceOf(number));
     const Spot spot = SpotFor(tree, key);
-    Add(tree, *spot.node, spot.slot, {key.time, number});
+    Add(tree, *spot.node, spot.slot, {.number = number, .time = key.time});
   }
 
   // Takes out the member that has this place. Does not look at its key.
@@ -102,20 +88,23 @@ class SequenceTrees {
     Node& leaf = nodes_.leaf(NodeOf(place));
     PLEAT_DCHECK(leaf.Lives(SlotOf(place)));
     leaf.live &= ~BitOf(SlotOf(place));
-    nodes_.AddCount(leaf.place, UINT32_MAX);  // 1 less
-    AfterLoss(tree, leaf);
-    if (tree.last == kNoPlace) tree.last = LastLeaf(tree);
+    if (leaf.number == tree.last) {
+      if (leaf.live == 0) DropLast(tree, leaf);
+    } else {
+      nodes_.AddCount(leaf.place, UINT32_MAX);  // 1 less
+      // Members go one by one: every eighth time is soon enough to look beside the leaf.
+      const Children& siblings = nodes_.children(nodes_.parent(leaf));
+      if (siblings.counts[SlotOf(leaf.place)] % 8 == 0) [[unlikely]]
+        AfterLoss(tree, leaf);
+    }
   }
 
-  // REQUIRES: the member's key, which the caller has changed, is the largest now.
-  void MoveToBack(SequenceTree& tree, uint32_t number) {
-    const uint32_t place = members_.PlaceOf(number);
-    Node& last = nodes_.leaf(tree.last);
-    if (place == last.PlaceAt(last.end() - 1)) {
-      return Put(last, SlotOf(place), {members_.KeyOf(number).time, number});
-    }
+  // REQUIRES: as Append(); the caller has changed the key.
+  void MoveToBack(SequenceTree& tree, uint32_t number, uint32_t& place) {
+    const Node& last = nodes_.leaf(tree.last);
+    if (place == last.PlaceAt(last.end() - 1)) return;
     Erase(tree, place);
-    Append(tree, number);
+    Append(tree, number, place);
   }
 
   // How many members have a time before `time`.
@@ -123,11 +112,12 @@ class SequenceTrees {
     uint32_t rank = 0;
     const Node* node = &Root(tree);
     while (node->level > 0) {
-      const uint32_t slot = node->ChildFor(time);
-      rank += nodes_.AsInner(*node).CountBefore(slot);
+      const Children& children = nodes_.children(*node);
+      const uint32_t slot = children.ChildFor(node->live, time);
+      rank += children.CountBefore(slot);
       node = &nodes_.child(*node, slot);
     }
-    return rank + CountBits(node->live & BitsBefore(node->LowerBound(time)));
+    return rank + CountBefore(*node, {time, 0});
   }
 
   // How many members precede the one that has this place.
@@ -135,7 +125,7 @@ class SequenceTrees {
     const Node* node = &nodes_.leaf(NodeOf(place));
     uint32_t rank = CountBits(node->live & BitsBefore(SlotOf(place)));
     for (; !node->is_root(); node = &nodes_.parent(*node)) {
-      rank += nodes_.parent(*node).CountBefore(SlotOf(node->place));
+      rank += nodes_.children(nodes_.parent(*node)).CountBefore(SlotOf(node->place));
     }
     return rank;
   }
@@ -143,7 +133,7 @@ class SequenceTrees {
   // The member that `rank` others precede.
   uint32_t At(const SequenceTree& tree, uint32_t rank) const noexcept {
     const Spot spot = SpotAt(tree, rank);
-    return spot.node->numbers[spot.slot];
+    return nodes_.members(*spot.node)[spot.slot];
   }
 
   // Calls `visit(number)` from the member of this rank on, until it returns false.
@@ -153,7 +143,7 @@ class SequenceTrees {
     uint64_t bits = spot.node->live & ~BitsBefore(spot.slot);
     for (const Node* leaf = spot.node; leaf != nullptr;) {
       for (; bits != 0; bits &= bits - 1) {
-        if (!visit(leaf->numbers[LowestBit(bits)])) return;
+        if (!visit(nodes_.members(*leaf)[LowestBit(bits)])) return;
       }
       leaf = Beside<Side::kRight>(*leaf);
       if (leaf != nullptr) bits = leaf->live;
@@ -167,18 +157,15 @@ class SequenceTrees {
     uint64_t bits = spot.node->live & (BitsBefore(spot.slot) | BitOf(spot.slot));
     for (const Node* leaf = spot.node; leaf != nullptr;) {
       for (; bits != 0; bits &= ~BitOf(HighestBit(bits))) {
-        if (!visit(leaf->numbers[HighestBit(bits)])) return;
+        if (!visit(nodes_.members(*leaf)[HighestBit(bits)])) return;
       }
       leaf = Beside<Side::kLeft>(*leaf);
       if (leaf != nullptr) bits = leaf->live;
     }
   }
 
-  // Brings closer what Erase() and MoveToBack() of the member with this place will need. The place
-  // may be an old one: whoever looks ahead may be overtaken.
-  void PrefetchPlace(uint32_t place) const noexcept {
-    if (nodes_.KnowsLeaf(NodeOf(place))) Prefetch(&nodes_.leaf(NodeOf(place)));
-  }
+  // Brings closer what Erase() and MoveToBack() of the member with this place will need.
+  void PrefetchPlace(uint32_t place) const noexcept { Prefetch(&nodes_.leaf(NodeOf(place))); }
 
   // Ends the process unless the tree is one of `size` members; for tests. O(size).
   void CheckWhole(const SequenceTree& tree, uint32_t size) const {
@@ -186,16 +173,16 @@ class SequenceTrees {
     PLEAT_CHECK(root.is_root() && (root.level == 0 || CountBits(root.live) > 1));
     PLEAT_CHECK(tree.last == LastLeaf(tree));
     Seen seen;
-    PLEAT_CHECK(CheckNode(root, seen) == size);
+    PLEAT_CHECK(CheckNode(tree, root, seen) + CountBits(nodes_.leaf(tree.last).live) == size);
+    PLEAT_CHECK(seen.members == size);
   }
-  // The same for the memory of all trees. Returns how many nodes there are.
-  size_t CheckNodes() const { return nodes_.CheckWhole(); }
+  size_t CheckNodes() const { return nodes_.CheckWhole(); }  // of all trees; returns how many
 
  private:
   // Neighbours that have no more live slots than this together become one node, and take in others
-  // beside them as long as all fit. So a merged node and its neighbours lose at least 20 entries
+  // beside them as long as all fit. So a merged node and its neighbours lose at least 32 entries
   // before one is merged again. A higher limit: fewer dead slots, and members that move more often.
-  static constexpr uint32_t kMergedMax = 44;
+  static constexpr uint32_t kMergedMax = 32;
   // A node with no more live slots makes room at its end by moving its entries together; one with
   // more gets a sibling.
   static constexpr uint32_t kCompactMax = 32;
@@ -223,25 +210,29 @@ class SequenceTrees {
 
   // --- Search.
 
-  bool IsBehindAll(const SequenceTree& tree, const SequenceKey& key) const noexcept {
-    const Node& leaf = nodes_.leaf(tree.last);
-    const uint32_t slot = leaf.end() - 1;
-    if (leaf.times[slot] != key.time) return leaf.times[slot] < key.time;
-    return members_.KeyOf(leaf.numbers[slot]) < key;
+  // How many members of a leaf are before `key`.
+  uint32_t CountBefore(const Node& leaf, const SequenceKey& key) const noexcept {
+    const uint32_t* const members = nodes_.members(leaf);
+    std::array<uint32_t, kSlots> live;
+    uint32_t count = 0;
+    for (uint64_t bits = leaf.live; bits != 0; bits &= bits - 1) {
+      live[count++] = members[LowestBit(bits)];
+    }
+    return search_.CountBefore({live.data(), count}, key);
   }
 
   // The slot of the first live member that a key is before, or the one behind the last live member
   // that the key is behind.
   Spot SpotFor(const SequenceTree& tree, const SequenceKey& key) const noexcept {
     Node* node = &Root(tree);
-    while (node->level > 0) node = &nodes_.child(*node, node->ChildFor(key.time));
-    const uint32_t bound = node->LowerBound(key.time);
-    const uint64_t behind = node->live & ~BitsBefore(bound);
-    const bool other_time = behind != 0 && node->times[LowestBit(behind)] != key.time;
-    if (!other_time) {
-      if (const Spot spot = SpotAmongEqualTimes(tree, key); spot.node != nullptr) return spot;
+    while (node->level > 0) {
+      node = &nodes_.child(*node, nodes_.children(*node).ChildFor(node->live, key.time));
     }
-    return {node, EndOf(node->live & BitsBefore(bound))};
+    const uint32_t before = CountBefore(*node, key);
+    if (before < CountBits(node->live)) return {node, BitAt(node->live, before)};
+    // The leaves behind this one may have members of the same time.
+    if (const Spot spot = SpotAmongEqualTimes(tree, key); spot.node != nullptr) return spot;
+    return {node, node->end()};
   }
 
   // The same if members have the time of `key`, which their positions decide then; else a null node.
@@ -262,7 +253,8 @@ class SequenceTrees {
 
   Spot SpotAt(const SequenceTree& tree, uint32_t rank) const noexcept {
     Node* node = &Root(tree);
-    while (node->level > 0) node = &nodes_.child(*node, nodes_.AsInner(*node).ChildAt(rank));
+    while (node->level > 0)
+      node = &nodes_.child(*node, nodes_.children(*node).ChildAt(node->live, rank));
     return {node, BitAt(node->live, rank)};
   }
 
@@ -288,44 +280,53 @@ class SequenceTrees {
 
   // --- Entries.
 
-  // Tells the entry in this slot where it lies.
-  void TellPlace(Node& node, uint32_t slot) noexcept {
-    uint32_t& place =
-        node.level == 0 ? members_.PlaceOf(node.numbers[slot]) : nodes_.child(node, slot).place;
-    place = node.PlaceAt(slot);
+  void SetMember(Node& leaf, uint32_t slot, uint32_t number, uint32_t& place) noexcept {
+    leaf.live |= BitOf(slot);
+    nodes_.members(leaf)[slot] = number;
+    place = leaf.PlaceAt(slot);
   }
 
   void Set(Node& node, uint32_t slot, const Entry& entry) noexcept {
+    if (node.level == 0) {
+      return SetMember(node, slot, entry.number, members_.PlaceOf(entry.number));
+    }
     node.live |= BitOf(slot);
-    node.times[slot] = entry.time;
-    node.numbers[slot] = entry.number;
-    if (node.level > 0) nodes_.AsInner(node).counts[slot] = entry.count;
-    TellPlace(node, slot);
+    Children& children = nodes_.children(node);
+    children.times[slot] = entry.time;
+    children.numbers[slot] = entry.number;
+    children.counts[slot] = entry.count;
+    nodes_.child(node, slot).place = node.PlaceAt(slot);
   }
 
   // The same, and keeps the times in order: of dead slots and of a first child they may be changed.
   void Put(Node& node, uint32_t slot, const Entry& entry) noexcept {
     Set(node, slot, entry);
-    for (uint32_t i = slot; i > 0 && node.times[i - 1] > entry.time; --i) {
-      node.times[i - 1] = entry.time;
-    }
-    for (uint32_t i = slot + 1; i < kSlots && node.times[i] < entry.time; ++i) {
-      node.times[i] = entry.time;
-    }
+    if (node.level == 0) return;
+    EngineTime* const times = nodes_.children(node).times;
+    for (uint32_t i = slot; i > 0 && times[i - 1] > entry.time; --i) times[i - 1] = entry.time;
+    for (uint32_t i = slot + 1; i < kSlots && times[i] < entry.time; ++i) times[i] = entry.time;
   }
 
   Entry Take(Node& node, uint32_t slot) noexcept {
     node.live &= ~BitOf(slot);
-    Entry entry{node.times[slot], node.numbers[slot]};
-    if (node.level > 0) entry.count = std::exchange(nodes_.AsInner(node).counts[slot], 0);
-    return entry;
+    if (node.level == 0) return {.number = nodes_.members(node)[slot]};
+    Children& children = nodes_.children(node);
+    return {.number = children.numbers[slot],
+            .count = std::exchange(children.counts[slot], 0),
+            .time = children.times[slot]};
+  }
+
+  // Counts what has come into the node. In the ancestors: not what is in the last leaf.
+  void AddCount(const SequenceTree& tree, const Node& node, uint32_t count) const noexcept {
+    if (node.level > 0 || node.number != tree.last) nodes_.AddCount(node.place, count);
   }
 
   // For those whose places are about to change.
   void PrefetchEntries(const Node& node, uint64_t slots) const noexcept {
     for (uint64_t bits = node.live & slots; bits != 0; bits &= bits - 1) {
       const uint32_t slot = LowestBit(bits);
-      node.level == 0 ? members_.Prefetch(node.numbers[slot]) : Prefetch(&nodes_.child(node, slot));
+      node.level == 0 ? members_.Prefetch(nodes_.members(node)[slot])
+                      : Prefetch(&nodes_.child(node, slot));
     }
   }
 
@@ -335,7 +336,7 @@ class SequenceTrees {
   void Add(SequenceTree& tree, Node& node, uint32_t slot, const Entry& entry) {
     if (slot < kSlots && !node.Lives(slot)) {
       Put(node, slot, entry);
-      nodes_.AddCount(node.place, entry.count);
+      AddCount(tree, node, entry.count);
     } else if (~node.live == 0) {
       Split(tree, node, slot, entry);
     } else if (slot < kSlots) {
@@ -370,7 +371,7 @@ class SequenceTrees {
   void Split(SequenceTree& tree, Node& node, uint32_t slot, const Entry& entry) {
     const bool last = node.level == 0 && node.number == tree.last;
     const uint32_t begin = last || slot == kSlots ? std::max(slot, kSlots / 2) : kSlots / 2;
-    Node& right = AddSibling(tree, node, begin < kSlots ? node.times[begin] : entry.time);
+    Node& right = AddSibling(tree, node, begin < kSlots ? TimeAt(node, begin) : entry.time);
     PrefetchEntries(node, ~BitsBefore(begin));
     uint32_t moved = 0;
     for (uint32_t i = begin; i < kSlots; ++i) {
@@ -378,8 +379,8 @@ class SequenceTrees {
       Set(right, i - begin, old);
       moved += old.count;
     }
-    nodes_.AddCount(node.place, 0 - moved);
-    nodes_.AddCount(right.place, moved);
+    AddCount(tree, node, 0 - moved);
+    AddCount(tree, right, moved);
     const bool goes_left = slot <= begin && begin < kSlots;
     goes_left ? Add(tree, node, slot, entry) : Add(tree, right, slot - begin, entry);
   }
@@ -388,44 +389,62 @@ class SequenceTrees {
   Node& AddSibling(SequenceTree& tree, Node& node, EngineTime time) {
     if (node.is_root()) AddRoot(tree, node);
     Node& sibling = nodes_.Make(node.level);
-    Add(tree, nodes_.parent(node), SlotOf(node.place) + 1, {time, sibling.number, 0});
-    if (node.level == 0 && node.number == tree.last) tree.last = sibling.number;
+    Add(tree, nodes_.parent(node), SlotOf(node.place) + 1,
+        {.number = sibling.number, .count = 0, .time = time});
+    if (node.level == 0 && node.number == tree.last) {
+      tree.last = sibling.number;
+      AddCount(tree, node, CountBits(node.live));
+    }
     return sibling;
   }
 
   void AddRoot(SequenceTree& tree, Node& old) {
     Node& root = nodes_.Make(old.level + 1);
-    Put(root, 0, {old.times[0], old.number, MembersOf(old)});
+    Put(root, 0,
+        {.number = old.number,
+         .count = CountOf(tree, old),
+         .time = TimeAt(old, LowestBit(old.live))});
     SetRoot(tree, root);
   }
-  uint32_t MembersOf(const Node& node) const noexcept {
-    return node.level == 0 ? CountBits(node.live) : nodes_.AsInner(node).CountBefore(kSlots);
+  // What an ancestor counts there.
+  uint32_t CountOf(const SequenceTree& tree, const Node& node) const noexcept {
+    if (node.level > 0) return nodes_.children(node).CountBefore(kSlots);
+    return node.number == tree.last ? 0 : CountBits(node.live);
+  }
+  EngineTime TimeAt(const Node& node, uint32_t slot) const noexcept {
+    if (node.level > 0) return nodes_.children(node).times[slot];
+    return members_.KeyOf(nodes_.members(node)[slot]).time;
   }
 
   // --- Loss.
 
-  // Entries of the node have gone. Leaves kNoPlace in `tree.last` if that leaf has gone.
+  // The last leaf has run empty: the one before it is the last one then.
+  void DropLast(SequenceTree& tree, Node& leaf) {
+    AfterLoss(tree, leaf);
+    tree.last = LastLeaf(tree);
+    const Node& last = nodes_.leaf(tree.last);
+    nodes_.AddCount(last.place, 0 - CountBits(last.live));
+  }
+
+  // Entries of the node have gone.
   void AfterLoss(SequenceTree& tree, Node& node) {
     if (node.is_root()) {
       PLEAT_DCHECK(node.live != 0);
       if (node.level > 0 && CountBits(node.live) == 1) DropRoot(tree, node);
       return;
     }
-    Inner& parent = nodes_.parent(node);
+    Node& parent = nodes_.parent(node);
     const uint32_t slot = SlotOf(node.place);
-    // A leaf loses its members one by one: every eighth time is soon enough to look beside it.
-    if (node.level == 0 && parent.counts[slot] % 8 != 0) return;
     if (node.live == 0) {
-      Drop(tree, parent, slot);
+      Drop(parent, slot);
       AfterLoss(tree, parent);
     } else if (MergeAround(tree, parent, slot)) {
       AfterLoss(tree, parent);
     }
   }
 
-  void Drop(SequenceTree& tree, Inner& parent, uint32_t slot) noexcept {
+  void Drop(Node& parent, uint32_t slot) noexcept {
     Node& child = nodes_.child(parent, slot);
-    if (child.level == 0 && child.number == tree.last) tree.last = kNoPlace;
     Take(parent, slot);
     nodes_.Free(child);
   }
@@ -437,9 +456,11 @@ class SequenceTrees {
     AfterLoss(tree, child);
   }
 
-  // How many slots of a child are live.
-  uint32_t UsedOf(const Inner& parent, uint32_t slot) const noexcept {
-    return parent.level == 1 ? parent.counts[slot] : CountBits(nodes_.child(parent, slot).live);
+  // How many slots of a child are live. The last leaf counts as full: it is left alone.
+  uint32_t UsedOf(const SequenceTree& tree, const Node& parent, uint32_t slot) const noexcept {
+    const Children& children = nodes_.children(parent);
+    if (parent.level > 1) return CountBits(nodes_.child(parent, slot).live);
+    return children.numbers[slot] == tree.last ? kSlots : children.counts[slot];
   }
 
   // Children beside each other that will be one.
@@ -450,11 +471,12 @@ class SequenceTrees {
   };
 
   // Takes the less full one of the run's two neighbours into the run, if all is at most `limit`.
-  bool Extend(const Inner& parent, Run& run, uint32_t limit) const noexcept {
+  bool Extend(const SequenceTree& tree, const Node& parent, Run& run,
+              uint32_t limit) const noexcept {
     const uint64_t before = parent.live & BitsBefore(run.first);
     const uint64_t behind = parent.live & ~BitsBefore(run.last) & ~BitOf(run.last);
-    const uint32_t left = before == 0 ? kSlots : UsedOf(parent, HighestBit(before));
-    const uint32_t right = behind == 0 ? kSlots : UsedOf(parent, LowestBit(behind));
+    const uint32_t left = before == 0 ? kSlots : UsedOf(tree, parent, HighestBit(before));
+    const uint32_t right = behind == 0 ? kSlots : UsedOf(tree, parent, LowestBit(behind));
     if (run.used + std::min(left, right) > limit) return false;
     left < right ? run.first = HighestBit(before) : run.last = LowestBit(behind);
     run.used += std::min(left, right);
@@ -462,17 +484,17 @@ class SequenceTrees {
   }
 
   // Makes one node of a sparse child and its neighbours, if they are sparse, too.
-  bool MergeAround(SequenceTree& tree, Inner& parent, uint32_t slot) {
-    Run run{slot, slot, UsedOf(parent, slot)};
-    if (!Extend(parent, run, kMergedMax)) return false;
-    while (Extend(parent, run, kSlots)) continue;
+  bool MergeAround(const SequenceTree& tree, Node& parent, uint32_t slot) {
+    Run run{slot, slot, UsedOf(tree, parent, slot)};
+    if (!Extend(tree, parent, run, kMergedMax)) return false;
+    while (Extend(tree, parent, run, kSlots)) continue;
     Merge(tree, parent, run);
     return true;
   }
 
   // Into a new node, because that lies in the lowest page with room. So after a spike the other
   // pages run empty.
-  void Merge(SequenceTree& tree, Inner& parent, const Run& run) {
+  void Merge(const SequenceTree& tree, Node& parent, const Run& run) {
     const uint64_t slots = parent.live & BitsBefore(run.last + 1) & ~BitsBefore(run.first);
     for (uint64_t bits = slots; bits != 0; bits &= bits - 1) {
       PrefetchEntries(nodes_.child(parent, LowestBit(bits)), ~uint64_t{0});
@@ -480,17 +502,22 @@ class SequenceTrees {
     Node& into = nodes_.Make(parent.level - 1);
     for (uint64_t bits = slots; bits != 0; bits &= bits - 1) {
       MoveAll(parent, LowestBit(bits), into);
-      Drop(tree, parent, LowestBit(bits));
+      Drop(parent, LowestBit(bits));
     }
-    Set(parent, run.first, {parent.times[run.first], into.number, MembersOf(into)});
+    Set(parent, run.first,
+        {.number = into.number,
+         .count = CountOf(tree, into),
+         .time = nodes_.children(parent).times[run.first]});
   }
 
   // Moves the entries of the child in this slot to the end of `into`.
-  void MoveAll(Inner& parent, uint32_t slot, Node& into) noexcept {
+  void MoveAll(const Node& parent, uint32_t slot, Node& into) noexcept {
     Node& from = nodes_.child(parent, slot);
-    // The time of a node's first child means nothing, but now that child is first no more.
-    EngineTime& first = from.times[LowestBit(from.live)];
-    if (from.level > 0) first = std::min(first, parent.times[slot]);
+    if (from.level > 0) {
+      // The time of a node's first child means nothing, but now that child is first no more.
+      EngineTime& first = nodes_.children(from).times[LowestBit(from.live)];
+      first = std::min(first, nodes_.children(parent).times[slot]);
+    }
     for (uint32_t end = into.end(); from.live != 0; ++end) {
       Set(into, end, Take(from, LowestBit(from.live)));
     }
@@ -503,7 +530,9 @@ class SequenceTrees {
     for (uint64_t bits = node.live; bits != 0; bits &= bits - 1, ++end) {
       if (LowestBit(bits) != end) Set(node, end, Take(node, LowestBit(bits)));
     }
-    std::fill(node.times + end, node.times + kSlots, kNever);
+    if (node.level > 0) {
+      std::ranges::fill(std::span(nodes_.children(node).times).subspan(end), kNever);
+    }
   }
 
   void FreeAll(Node& node) noexcept {
@@ -521,45 +550,51 @@ class SequenceTrees {
     SequenceKey last;
   };
 
-  // Returns how many members are below the node.
-  uint32_t CheckNode(const Node& node, Seen& seen) const {
+  // Returns how many members below the node an ancestor counts.
+  uint32_t CheckNode(const SequenceTree& tree, const Node& node, Seen& seen) const {
     PLEAT_CHECK(node.live != 0);
-    PLEAT_CHECK(std::ranges::is_sorted(node.times));
-    const uint32_t before = seen.members;
-    for (uint64_t bits = node.live; bits != 0; bits &= bits - 1) {
-      const uint32_t slot = LowestBit(bits);
-      node.level == 0 ? CheckMember(node, slot, seen) : CheckChild(node, slot, seen);
+    if (node.level == 0) {
+      for (uint64_t bits = node.live; bits != 0; bits &= bits - 1) {
+        CheckMember(node, LowestBit(bits), seen);
+      }
+      return CountOf(tree, node);
     }
-    for (uint32_t slot = 0; node.level > 0 && slot < kSlots; ++slot) {
-      PLEAT_CHECK(node.Lives(slot) || nodes_.AsInner(node).counts[slot] == 0);
+    const Children& children = nodes_.children(node);
+    PLEAT_CHECK(std::ranges::is_sorted(children.times));
+    uint32_t counted = 0;
+    for (uint32_t slot = 0; slot < kSlots; ++slot) {
+      PLEAT_CHECK(node.Lives(slot) || children.counts[slot] == 0);
+      if (node.Lives(slot)) CheckChild(tree, node, slot, seen);
+      counted += children.counts[slot];
     }
-    return seen.members - before;
+    return counted;
   }
 
   void CheckMember(const Node& leaf, uint32_t slot, Seen& seen) const {
-    const uint32_t number = leaf.numbers[slot];
+    const uint32_t number = nodes_.members(leaf)[slot];
     const SequenceKey key = members_.KeyOf(number);
     PLEAT_CHECK(members_.PlaceOf(number) == leaf.PlaceAt(slot));
-    PLEAT_CHECK(leaf.times[slot] == key.time);
     PLEAT_CHECK(seen.members++ == 0 || seen.last < key);
     seen.last = key;
   }
 
-  void CheckChild(const Node& node, uint32_t slot, Seen& seen) const {
+  void CheckChild(const SequenceTree& tree, const Node& node, uint32_t slot, Seen& seen) const {
+    const Children& children = nodes_.children(node);
     const Node& child = nodes_.child(node, slot);
     PLEAT_CHECK(child.place == node.PlaceAt(slot) && child.level + 1 == node.level);
-    PLEAT_CHECK(child.number == node.numbers[slot]);
+    PLEAT_CHECK(child.number == children.numbers[slot]);
     if (slot != LowestBit(node.live)) {
-      const Node* first = &child;
-      while (first->level > 0) first = &nodes_.child(*first, LowestBit(first->live));
-      PLEAT_CHECK(seen.last.time <= node.times[slot]);
-      PLEAT_CHECK(node.times[slot] <= first->times[LowestBit(first->live)]);
+      const Node* leaf = &child;
+      while (leaf->level > 0) leaf = &nodes_.child(*leaf, LowestBit(leaf->live));
+      PLEAT_CHECK(seen.last.time <= children.times[slot]);
+      PLEAT_CHECK(children.times[slot] <= TimeAt(*leaf, LowestBit(leaf->live)));
     }
-    PLEAT_CHECK(nodes_.AsInner(node).counts[slot] == CheckNode(child, seen));
+    PLEAT_CHECK(children.counts[slot] == CheckNode(tree, child, seen));
   }
 
   SequenceNodes nodes_;
   Members& members_;
+  SequenceSearch<Members> search_{members_};
 };
 
 }  // namespace pleat::inline v0_1

@@ -30,6 +30,7 @@ uint32_t SeriesTable::Open(const PackedKey& name, uint64_t hash) {
   ::new (table_.hot(number)) Series{.name = names_.Keep(name),
                                     .plain = {},
                                     .ttl = Duration::zero(),
+                                    .latest = kBeginningOfTime,
                                     .since = 0,
                                     .armed_due = kNever,
                                     .armed_position = 0,
@@ -48,10 +49,12 @@ bool SeriesTable::CloseIfEmpty(uint32_t number) {
   name_bytes_ -= KeyArena::BytesFor(series.name);
   names_.Release(series.name);
   table_.Free(number);
+  ++closed_;
+  last_ = kNone;
   return true;
 }
 
-uint32_t SeriesTable::PrefetchSeries(uint64_t hash) const noexcept {
+uint32_t SeriesTable::PrefetchOther(uint64_t hash) const noexcept {
   const uint32_t number = table_.Guess(hash);
   if (number != kNone) Prefetch(&at(number));
   return number;
@@ -61,10 +64,14 @@ uint32_t SeriesTable::PrefetchSeries(uint64_t hash) const noexcept {
 
 void SeriesTable::Insert(uint32_t member) {
   Series& series = at(members_.at(member).series);
-  if (members_.ttl(member) == Duration::zero()) return stamps_.Insert(series.plain, member);
+  if (members_.ttl(member) == Duration::zero()) {
+    series.latest = std::max(series.latest, members_.at(member).stamp);
+    return stamps_.Insert(series.plain, member);
+  }
   if (series.own == kNone) {
     series.own = own_.Allocate();
     ::new (own_.hot(series.own)) OwnOrder{};
+    ++own_orders_;
   }
   stamps_.Insert(OwnOf(series).by_stamp, member);
   deadlines_.Insert(OwnOf(series).by_deadline, member);
@@ -79,13 +86,16 @@ void SeriesTable::Erase(uint32_t member) {
   if (!own.by_stamp.empty()) return;
   own_.Free(series.own);
   series.own = kNone;
+  --own_orders_;
 }
 
-void SeriesTable::MoveToBack(uint32_t number, EngineTime stamp, uint64_t position) {
-  Member& member = members_.at(number);
-  member.stamp = stamp;
-  member.SetPosition(position);
-  stamps_.MoveToBack(at(member.series).plain, number);
+size_t SeriesTable::BytesToInsert(uint32_t number, bool has_own_ttl) const noexcept {
+  if (number == kNone) return has_own_ttl ? sizeof(OwnOrder) : 0;
+  const Series& series = at(number);
+  if (!has_own_ttl) return stamps_.BytesToInsert(series.plain);
+  if (series.own == kNone) return sizeof(OwnOrder);
+  const OwnOrder& own = OwnOf(series);
+  return stamps_.BytesToInsert(own.by_stamp) + deadlines_.BytesToInsert(own.by_deadline);
 }
 
 uint32_t SeriesTable::OldestLive(uint32_t number) const noexcept {
@@ -146,6 +156,7 @@ void SeriesTable::Arm(uint32_t number) {
   }
   series.armed_due = end.due;
   series.armed_position = end.position;
+  nothing_before_ = std::min(nothing_before_, end.due);
   table_.Arm(number);
 }
 
@@ -311,8 +322,11 @@ size_t SeriesTable::CheckWhole() const {
     stamps_.CheckWhole(series.plain);
     members += series.plain.size();
     PLEAT_CHECK(series.retained <= series.plain.size());
+    PLEAT_CHECK(series.plain.empty() ||
+                members_.at(stamps_.Back(series.plain)).stamp <= series.latest);
     live += Live(number);
     PLEAT_CHECK(!table_.cold(number).armed || series.armed_due <= NextEnd(number).due);
+    PLEAT_CHECK(!table_.cold(number).armed || nothing_before_ <= series.armed_due);
     PLEAT_CHECK((NextEnd(number).member != kNone) == table_.cold(number).armed);
     if (series.own == kNone) return;
     const OwnOrder& own = OwnOf(series);

@@ -35,6 +35,7 @@ struct Series {
   PackedKey name;
   Sequence plain;
   Duration ttl;          // zero: that of the window
+  EngineTime latest;     // no member of `plain` has a later stamp
   uint64_t since;        // the position at which it last became non-empty
   EngineTime armed_due;  // the end that the deadlines know, which is no later than the real one
   uint64_t armed_position;
@@ -67,10 +68,8 @@ class SeriesTable {
   uint32_t Find(const PackedKey& name, uint64_t hash) const {
     return table_.Find(hash, [&](uint32_t number) { return at(number).name == name; });
   }
-  // Whether a series, which may be gone by now, is there and has this name.
-  bool IsNamed(uint32_t number, const PackedKey& name) const noexcept {
-    return table_.Holds(number) && table_.cold(number).indexed && at(number).name == name;
-  }
+  // How many series were ever closed: as long as that stays the same, series stay where they are.
+  uint32_t closed() const noexcept { return closed_; }
   uint32_t Open(const PackedKey& name, uint64_t hash);
   // Frees the series if nothing is left of it. Returns whether it has.
   bool CloseIfEmpty(uint32_t number);
@@ -82,8 +81,18 @@ class SeriesTable {
     CloseIfEmpty(number);
   }
 
-  void PrefetchIndex(uint64_t hash) const noexcept { table_.PrefetchIndex(hash); }
-  uint32_t PrefetchSeries(uint64_t hash) const noexcept;
+  // Looks ahead, in two steps. The next event is often of the same series as the last one.
+  void PrefetchIndex(uint64_t hash) const noexcept {
+    if (hash != last_hash_) table_.PrefetchIndex(hash);
+  }
+  // Brings the series that Find() will ask about first closer; its number, or kNone.
+  uint32_t PrefetchSeries(uint64_t hash) const noexcept {
+    return hash == last_hash_ ? last_ : PrefetchOther(hash);
+  }
+  void Remember(uint64_t hash, uint32_t series) noexcept {
+    last_hash_ = hash;
+    last_ = series;
+  }
 
   // Calls `visit(number)` for the series from `place` on, while it returns true; see ExpiringTable.
   template <class Visit>
@@ -117,16 +126,29 @@ class SeriesTable {
   void Insert(uint32_t member);
   // Takes it out. `SetStamp` and the like come between Erase() and Insert().
   void Erase(uint32_t member);
-  // A stamp that is the latest of its series, of a live member without a TTL of its own.
-  void MoveToBack(uint32_t member, EngineTime stamp, uint64_t position);
+  // Gives a live member without a TTL of its own a stamp that IsLatest().
+  void MoveToBack(uint32_t number, EngineTime stamp, uint64_t position) {
+    Member& member = members_.at(number);
+    member.stamp = stamp;
+    member.SetPosition(position);
+    MoveToBack(at(member.series), number, member);
+  }
+  // Whether no member of the series has a later stamp. May say no although that is so.
   bool IsLatest(uint32_t series, EngineTime stamp) const noexcept {
-    const Sequence& plain = at(series).plain;
-    return plain.size() == 0 || members_.at(stamps_.Back(plain)).stamp <= stamp;
+    return at(series).latest <= stamp;
+  }
+  // After a live member without a TTL of its own was given a stamp. REQUIRES: no other member of its
+  // series has a later one.
+  void MoveToBack(Series& series, uint32_t number, Member& member) {
+    PLEAT_DCHECK(series.latest <= member.stamp);
+    series.latest = member.stamp;
+    stamps_.MoveToBack(series.plain, number, member.place);
   }
   uint32_t OldestLive(uint32_t series) const noexcept;
-  // Both may be gone by now; REQUIRES: the member's bytes can be read.
-  void PrefetchPlace(uint32_t series, uint32_t member) const noexcept {
-    if (table_.Holds(series)) stamps_.PrefetchPlace(at(series).plain, member);
+  // Brings closer what MoveToBack() will need.
+  void PrefetchPlace(uint32_t number) const noexcept {
+    const Member& member = members_.at(number);
+    if (member.extra == kNone) stamps_.PrefetchPlace(at(member.series).plain, member.place);
   }
   // Calls `visit` with every member, retained ones included.
   template <class Visit>
@@ -175,6 +197,13 @@ class SeriesTable {
   // more. Lowers `budget` by the series looked at.
   Deadlines::Found Next(EngineTime now, size_t& budget, uint32_t& series, End& end);
   EngineTime NextDue() const noexcept { return table_.NextDue(); }
+  // Whether anything may be due by `now`. One comparison, as a rule.
+  bool MayBeDue(EngineTime now) noexcept {
+    if (now < nothing_before_) [[likely]]
+      return false;
+    nothing_before_ = NextDue();
+    return nothing_before_ <= now;
+  }
 
   // --- Counting live members, at `now` or as they are
 
@@ -201,7 +230,13 @@ class SeriesTable {
   };
   void List(uint32_t series, const Part& part, EngineTime now, std::vector<uint32_t>& out) const;
 
-  size_t bytes() const noexcept { return table_.indexed() * kSeriesBytes + name_bytes_; }
+  // What series cost, the order of their members included.
+  size_t bytes() const noexcept {
+    return table_.indexed() * kSeriesBytes + name_bytes_ + own_orders_ * sizeof(OwnOrder) +
+           stamps_.bytes() + deadlines_.bytes();
+  }
+  // What one more member adds to the order. `series` may be kNone.
+  size_t BytesToInsert(uint32_t series, bool has_own_ttl) const noexcept;
   static size_t BytesFor(const PackedKey& name) noexcept {
     return kSeriesBytes + KeyArena::BytesFor(name);
   }
@@ -237,6 +272,7 @@ class SeriesTable {
     uint64_t Version() const noexcept { return 0; }  // what is armed is fixed
   };
 
+  uint32_t PrefetchOther(uint64_t hash) const noexcept;
   OwnOrder& OwnOf(const Series& series) const noexcept {
     return *reinterpret_cast<OwnOrder*>(own_.hot(series.own));
   }
@@ -254,7 +290,12 @@ class SeriesTable {
   ByDeadline by_deadline_{members_};
   const Duration ttl_;
   const Duration retention_;
+  uint64_t last_hash_ = 0;  // of the series that had an event last
+  uint32_t last_ = kNone;
+  uint32_t closed_ = 0;
+  EngineTime nothing_before_ = kNever;  // no series is armed for an earlier instant
   size_t name_bytes_ = 0;
+  size_t own_orders_ = 0;
   KeyArena names_;
   Slab<NoCold, 11> own_;
   SequencePool<ByStamp> stamps_;

@@ -31,37 +31,13 @@ WindowBook::~WindowBook() {
   series_.ForEachMember([this](uint32_t member) { members_.Abandon(member); });
 }
 
-// --- Looking ahead
-
-void WindowBook::PrefetchIndex(const EventRef& event, Guess& guess) const noexcept {
-  series_.PrefetchIndex(event.hash);
-  guess.hash = HashOf(event);
-  members_.PrefetchIndex(guess.hash);
-}
-
-void WindowBook::PrefetchEntry(const EventRef& event, Guess& guess) const noexcept {
-  guess.series = series_.PrefetchSeries(event.hash);
-  guess.member = members_.PrefetchMember(guess.hash);
-}
-
-void WindowBook::PrefetchRest(const Guess& guess) const noexcept {
-  if (guess.member != kNone && members_.Knows(guess.member)) {
-    series_.PrefetchPlace(guess.series, guess.member);
-  }
-}
-
-uint64_t WindowBook::HashOf(const EventRef& event) const noexcept {
-  const auto& member = *static_cast<const AnyMember*>(event.event);
-  return MemberRef::HashOf(PackedKey(member.id), event.hash, hash_key_);
-}
-
 WindowBook::Entry WindowBook::Find(const EventRef& event) const {
-  return {.hash = HashOf(event), .series = series_.Find(event.key, event.hash)};
-}
-
-WindowBook::Entry WindowBook::Find(const EventRef& event, const Guess& guess) const {
-  const bool right = guess.series != kNone && series_.IsNamed(guess.series, event.key);
-  return {.hash = guess.hash, .series = right ? guess.series : series_.Find(event.key, event.hash)};
+  const KeyView id = static_cast<const AnyMember*>(event.event)->id;
+  const MemberRef ref(id, event.hash, hash_key_);
+  const uint32_t series = series_.Find(event.key, event.hash);
+  return {.hash = ref.hash,
+          .series = series,
+          .member = series == kNone ? kNone : members_.Find(ref, series)};
 }
 
 // --- An event
@@ -71,32 +47,6 @@ uint64_t WindowBook::Begin(const Instant& at) {
   size_t budget = SIZE_MAX;
   CloseDue(at, budget);
   return last_position_ = std::max(last_position_ + 1, at.position);
-}
-
-// A live member's stamp is later than any tombstone of its id, and the event's is later still.
-bool WindowBook::FoldPlainly(const EventRef& event, const Entry& entry, const Instant& at) {
-  const uint32_t series = entry.series;
-  const EngineTime now = TimeFor(at.now);
-  const auto& added = *static_cast<const AnyMember*>(event.event);
-  if (series == kNone || series_.NextDue() <= now || options_.refresh != Refresh::kLatest ||
-      changes_.keeps() || added.ttl != Duration::zero() || added.version) {
-    return false;
-  }
-  const uint32_t number = members_.Find(MemberRef(added.id, entry.hash), series);
-  if (number == kNone) return false;
-  const Member& member = members_.at(number);
-  if (member.extra != kNone || event.at <= member.stamp || series_.at(series).retained > 0 ||
-      !series_.IsLatest(series, event.at) || !members_.PayloadIs(number, PayloadIn(event.event))) {
-    return false;
-  }
-  seen_ = now;
-  last_position_ = std::max(last_position_ + 1, at.position);
-  series_.MoveToBack(number, event.at, last_position_);
-  ++ledger_.events;
-  ++ledger_.refreshed;
-  CountChange(Cause::kRefreshed);
-  changes_.Skip();
-  return true;
 }
 
 WindowOutcome WindowBook::FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at) {
@@ -276,9 +226,11 @@ WindowCounts WindowBook::Import(const SeriesRef& series, const AnyBatch& rows, I
 
 bool WindowBook::Fits(const Turn& turn) const {
   const bool new_series = turn.series == kNone;
-  const size_t extra = members_.BytesFor(turn.member.name, turn.payload,
-                                         turn.event.ttl != Duration::zero() || turn.event.version) +
-                       (new_series ? SeriesTable::BytesFor(turn.name.name) : 0);
+  const bool has_own_ttl = turn.event.ttl != Duration::zero();
+  const size_t extra =
+      series_.BytesToInsert(turn.series, has_own_ttl) +
+      members_.BytesFor(turn.member.name, turn.payload, has_own_ttl || turn.event.version) +
+      (new_series ? SeriesTable::BytesFor(turn.name.name) : 0);
   return members_.size() < options_.limits.max_members &&
          (!new_series || series_.size() < options_.limits.max_series) &&
          bytes() + extra <= options_.limits.max_bytes;

@@ -49,6 +49,7 @@ class WindowBook final : public FeedBook {
   static constexpr Outcome kPlain = WindowOutcome::kRefreshed;
   static constexpr bool kPlainTakesPosition = true;
   static constexpr bool kPrefetchesRest = true;
+  static constexpr bool kKeysRepeat = true;
 
   // `options` holds this partition's share of the limits. `pool`, `ops` and `hash_key` outlive the
   // book.
@@ -62,12 +63,20 @@ class WindowBook final : public FeedBook {
   struct Entry {
     uint64_t hash;    // of the member
     uint32_t series;  // or kNone
+    uint32_t member;  // or kNone
   };
   struct Guess {
-    uint64_t hash;
-    uint32_t series;
-    uint32_t member;
+    uint64_t hash;  // of the member
+    PackedId id;
+    uint8_t tag;
+    uint32_t series;  // or kNone
+    uint32_t member;  // or kNone
+    uint32_t losses;  // both are where they were as long as losses() says this
   };
+  // Whether an event goes no further, as one whose key is too long.
+  static bool IsTooLong(const void* event) noexcept {
+    return static_cast<const AnyMember*>(event)->id.size() > kKeyBytesMax;
+  }
   void PrefetchIndex(const EventRef& event, Guess& guess) const noexcept;
   void PrefetchEntry(const EventRef& event, Guess& guess) const noexcept;
   void PrefetchRest(const Guess& guess) const noexcept;
@@ -140,7 +149,8 @@ class WindowBook final : public FeedBook {
     uint32_t retained = KeyIndex::kNone;  // the member of its id that makes way
   };
 
-  uint64_t HashOf(const EventRef& event) const noexcept;
+  // How often a series or a member has gone.
+  uint32_t losses() const noexcept { return members_.removed() + series_.closed(); }
   uint64_t Begin(const Instant& at);
   const void* PayloadIn(const void* event) const noexcept {
     return static_cast<const std::byte*>(event) + ops_.offset;
@@ -189,6 +199,7 @@ class WindowBook final : public FeedBook {
   uint32_t FindLive(const SeriesRef& series, std::string_view id, EngineTime now) const;
   size_t bytes() const noexcept { return members_.bytes() + series_.bytes() + tombstones_.bytes(); }
 
+  // Members that every refresh reads lie close together.
   const WindowOptions options_;
   const PayloadOps& ops_;
   const HashKey& hash_key_;
@@ -200,5 +211,69 @@ class WindowBook final : public FeedBook {
   SeriesTable series_;
   ExpiringMap tombstones_;
 };
+
+// --- What a batch calls millions of times a second
+
+[[gnu::always_inline]] inline void WindowBook::PrefetchIndex(const EventRef& event,
+                                                             Guess& guess) const noexcept {
+  const KeyView id = static_cast<const AnyMember*>(event.event)->id;
+  const PackedKey packed(id);
+  guess.hash = MemberRef::HashOf(packed, event.hash, hash_key_);
+  guess.id = PackedId(id, packed);
+  guess.tag = PackedId::TagOf(id);
+  members_.PrefetchIndex(guess.hash);
+  series_.PrefetchIndex(event.hash);
+}
+
+[[gnu::always_inline]] inline void WindowBook::PrefetchEntry(const EventRef& event,
+                                                             Guess& guess) const noexcept {
+  guess.series = series_.PrefetchSeries(event.hash);
+  guess.member = members_.PrefetchMember(guess.hash);
+  guess.losses = losses();
+}
+
+[[gnu::always_inline]] inline void WindowBook::PrefetchRest(const Guess& guess) const noexcept {
+  if (guess.series == kNone || guess.member == kNone || guess.losses != losses()) return;
+  if (members_.at(guess.member).series == guess.series) series_.PrefetchPlace(guess.member);
+}
+
+[[gnu::always_inline]] inline WindowBook::Entry WindowBook::Find(const EventRef& event,
+                                                                 const Guess& guess) const {
+  const uint32_t series = guess.series;
+  const uint32_t member = guess.member;
+  const bool right = guess.losses == losses() && series != kNone && member != kNone &&
+                     series_.at(series).name == event.key &&
+                     members_.Is(member, series, guess.id, guess.tag);
+  if (!right) [[unlikely]]
+    return Find(event);
+  return {.hash = guess.hash, .series = series, .member = member};
+}
+
+// A live member's stamp is later than any tombstone of its id, and the event's is later still.
+[[gnu::always_inline]] inline bool WindowBook::FoldPlainly(const EventRef& event,
+                                                           const Entry& entry, const Instant& at) {
+  if (entry.member == kNone) return false;
+  const EngineTime now = TimeFor(at.now);
+  const auto& added = *static_cast<const AnyMember*>(event.event);
+  Member& member = members_.at(entry.member);
+  Series& series = series_.at(entry.series);
+  if (series_.MayBeDue(now) || options_.refresh != Refresh::kLatest || changes_.keeps() ||
+      added.ttl != Duration::zero() || added.version || member.extra != kNone ||
+      event.at <= member.stamp || event.at < series.latest || series.retained > 0 ||
+      !members_.PayloadIs(entry.member, PayloadIn(event.event))) {
+    return false;
+  }
+  seen_ = now;
+  last_position_ = std::max(last_position_ + 1, at.position);
+  member.stamp = event.at;
+  member.SetPosition(last_position_);
+  series_.MoveToBack(series, entry.member, member);
+  series_.Remember(event.hash, entry.series);
+  ++ledger_.events;
+  ++ledger_.refreshed;
+  CountChange(Cause::kRefreshed);
+  changes_.Skip();
+  return true;
+}
 
 }  // namespace pleat::inline v0_1
