@@ -1,4 +1,4 @@
-// How many instructions each verb of a folder takes, counted by callgrind, which simulates a processor.
+// How many instructions each verb of a folder, and of a live window, takes, counted by callgrind, which simulates a processor.
 // Times differ from machine to machine and from minute to minute; these counts differ by a few in a
 // thousand, so a change of a few percent shows on any machine.
 //
@@ -17,6 +17,7 @@
 
 #include <pleat/engine.h>
 #include <pleat/folder.h>
+#include <pleat/window.h>
 #include <valgrind/callgrind.h>
 
 namespace pleat::bench {
@@ -142,10 +143,79 @@ void CountAll(int partitions, const std::vector<std::string>& keys) {
   }
 }
 
+// --- Live windows
+
+using Sighting = KeyedEvent<WindowEvent<NoPayload>>;
+
+constexpr size_t kSmall = 10;  // members of a small series
+
+// A window whose members are the keys, in series of `size`.
+class WindowScene {
+ public:
+  WindowScene(const std::vector<std::string>& keys, size_t size) : keys_(keys), size_(size) {
+    for (size_t i = 0; i <= keys.size() / size; ++i) {
+      series_.push_back("series-" + std::to_string(i));
+    }
+  }
+
+  // In an order that no series knows: neighbours are 4,099 members apart.
+  std::vector<Sighting> Sightings(EngineTime from) const {
+    std::vector<Sighting> events;
+    for (size_t i = 0; i < keys_.size(); ++i) {
+      const size_t member = i * 4099 % keys_.size();
+      events.push_back({series_[member / size_], from + microseconds(i), {.id = keys_[member]}});
+    }
+    return events;
+  }
+  void Add(std::span<const Sighting> events) {
+    for (; !events.empty(); events = events.subspan(kBatch)) window.AddBatch(events.first(kBatch));
+  }
+  void AddOneByOne(std::span<const Sighting> events) {
+    for (const Sighting& event : events) window.Add(event.key, event.event, event.at);
+  }
+  size_t CountSince(std::span<const Sighting> events) const {
+    size_t sum = 0;
+    for (const Sighting& event : events) sum += window.CountSince(event.key, event.at);
+    return sum;
+  }
+  void Advance(EngineTime now) { engine_->Advance(now); }
+
+ private:
+  const std::vector<std::string>& keys_;
+  const size_t size_;
+  std::vector<std::string> series_;
+  std::unique_ptr<Engine> engine_ =
+      *Engine::Open({.partitions = 16,
+                     .huge_pages = HugePages::kOff,
+                     .internals = {.hash_key = {{1, 2}}, .epoch = 3}});
+
+ public:
+  LiveWindow<> window{*engine_, "instructions", {.ttl = hours(1)}};
+};
+
+void CountWindow(const std::string& prefix, const std::vector<std::string>& keys, size_t size) {
+  WindowScene scene(keys, size);
+  const std::vector<Sighting> first = scene.Sightings(kStart);
+  Count(prefix + "_add_batch/16", [&] { scene.Add(first); });
+  scene.Add(scene.Sightings(kStart + seconds(1)));
+  const std::vector<Sighting> second = scene.Sightings(kStart + seconds(2));
+  Count(prefix + "_refresh_batch/16", [&] { scene.Add(second); });
+  const std::vector<Sighting> third = scene.Sightings(kStart + seconds(3));
+  Count(prefix + "_refresh_single/16", [&] { scene.AddOneByOne(third); });
+  Expect(scene.window.ledger().refreshed == 3 * kGroups, "each event but the first is a refresh");
+  size_t sum = 0;
+  Count(prefix + "_count_since/16", [&] { sum = scene.CountSince(third); });
+  Expect(sum > 0, "members are newer than others");
+  Count(prefix + "_expire/16", [&] { scene.Advance(kStart + hours(2)); });
+  Expect(scene.window.ledger().expired == kGroups, "every member expires");
+}
+
 }  // namespace
 }  // namespace pleat::bench
 
 int main() {
   const std::vector<std::string> keys = pleat::bench::MakeKeys();
   for (const int partitions : {1, 16}) pleat::bench::CountAll(partitions, keys);
+  pleat::bench::CountWindow("large", keys, keys.size());
+  pleat::bench::CountWindow("small", keys, pleat::bench::kSmall);
 }
