@@ -28,8 +28,8 @@ class ConsumerCore final : public WaiterQueue, public EmissionListener {
   void Listen() override { collection_.AddListener(*this, range_); }
   void StopListening() override { collection_.RemoveListener(*this); }
 
-  // LeaseTime stands still while the driver sleeps. It is moved here, so that an operation that pops
-  // finds the emissions that have come back by now.
+  // LeaseTime stands still while the driver sleeps. It is moved here, so that an operation that
+  // pops finds the emissions that have come back by now.
   Took TakeFor(Waiter& waiter, EngineTime now, Waiter::See see) noexcept override {
     collection_.MoveLeaseTime(LeaseTime(now));
     Took took = waiter.Take(now, see);

@@ -79,6 +79,7 @@ AnyChange ChangeLog::at(uint64_t number) const noexcept {
 
 uint64_t ChangeLog::NextOf(const WatchScope& scope, uint64_t number) const {
   PLEAT_DCHECK(first_ <= number && number <= next_);
+  if (number == next_ || scope.Covers(SeriesOf(number))) return number;
   if (!scope.is_prefix) {
     const auto it = watched_.find(scope.name);
     if (it != watched_.end() && number >= it->second.since) {
@@ -92,7 +93,7 @@ uint64_t ChangeLog::NextOf(const WatchScope& scope, uint64_t number) const {
     if (prefix->last == kNone || prefix->last < number) return next_;
     if (prefix->before == kNone || prefix->before < number) return prefix->last;
   }
-  while (number < next_ && !scope.Covers(at(number).series)) ++number;
+  while (number < next_ && !scope.Covers(SeriesOf(number))) ++number;
   return number;
 }
 

@@ -5,8 +5,8 @@
 // ring holds costs nobody anything: its cursor is older than first(), and it has to start over.
 //
 // The changes of a series that somebody listens to are linked, so that its readers pass over the
-// changes of all others without looking at them. Of a prefix with listeners the log knows the latest
-// two changes, which is enough for a reader that waits for the next one.
+// changes of all others without looking at them. Of a prefix with listeners the log knows the
+// latest two changes, which is enough for a reader that waits for the next one.
 //
 // Invariants:
 //   - The log keeps the changes first() to next() - 1, at most `max`.
@@ -74,8 +74,8 @@ class ChangeLog {
   // later.
   uint64_t NextOf(const WatchScope& scope, uint64_t number) const;
 
-  // Whether a reader whose next change is `number` has missed none of the scope: `number` is kept, or
-  // no change of a scope with listeners has gone since.
+  // Whether a reader whose next change is `number` has missed none of the scope: `number` is kept,
+  // or no change of a scope with listeners has gone since.
   bool HasAll(const WatchScope& scope, uint64_t number) const;
 
   // From now on `listener` is told of changes of the scope, until Unlisten().
