@@ -1,4 +1,4 @@
-// Watcher: awaits the changes of a live window, of one series or of all with a prefix.
+// Watcher: awaits the changes of a live window or a presence, of one series or of a prefix.
 //
 //   pleat::Watcher watcher(driver, readers, {.name = "page 1"});
 //   std::vector<pleat::LiveMember<>> live;
@@ -126,8 +126,9 @@ class Watcher {
   }
 
   // Appends what is live now; the changes that are told next are those behind that, with nothing
-  // between. Of one series a vector of LiveMember, of a prefix one of SeriesCount. Call it when no
-  // operation waits: otherwise nobody can tell which of its changes come before.
+  // between. Of one series a vector of LiveMember (of a presence, of PresentUser), of a prefix one
+  // of SeriesCount. Call it when no operation waits: otherwise nobody can tell which of its changes
+  // come before.
   template <class Live>
   void Watch(std::vector<Live>& live) {
     any_.Exclude([&] { reader_->Watch(live); });

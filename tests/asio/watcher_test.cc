@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <boost/asio/use_future.hpp>
+#include <pleat/presence.h>
 #include <pleat/window.h>
 
 #include "tests/asio/fixtures.h"
@@ -469,32 +470,59 @@ TEST(PacedWatcher, IsToldTheSameHoweverItTakesThem) {
   }
 }
 
-// --- Other sources
+// --- Presence
 
-// A source need not be a LiveWindow: presence is another one.
-struct Adapter {
-  using ChangeType = Change<NoPayload>;
-  AnyWindow any() const { return window.any(); }
-  ChangeCursor Watch(const WatchScope& scope, std::vector<SeriesCount>& out) {
-    return window.Watch(scope, out);
-  }
-  ReadChanges Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
-                   std::vector<ChangeType>& out) {
-    return window.Read(scope, cursor, max, out);
-  }
-  LiveWindow<> window;
-};
-
-TEST(Watcher, TakesFromAnotherSource) {
+TEST(Watcher, TellsWhoIsAwayAndWhoHasLeft) {
   WindowService service;
-  Watcher watcher(*service.driver, Adapter{service.window}, kAllSeries);
-  std::vector<SeriesCount> counts;
-  watcher.Watch(counts);
+  Presence<> readers(*service.engine, "readers", {.ttl = 75s, .grace = 30s});
+  Watcher watcher(*service.driver, readers, {.name = "page"});
+  std::vector<PresentUser<NoPayload>> users;
+  readers.Enter("page", "ann", "tab 1", {}, service.driver->now());
+  watcher.Watch(users);
+  ASSERT_EQ(users.size(), 1u);
+  EXPECT_EQ(users[0].id, "ann");
   Told told;
-  watcher.async_next(told.One());
-  service.Add("page", "ann");
+  for (int i = 0; i < 3; ++i) watcher.async_next(told.One());
   service.Poll();
-  EXPECT_THAT(told.changes, ElementsAre("page ann added 1"));
+  service.Pass(75s - 1us);
+  EXPECT_THAT(told.changes, IsEmpty());
+  service.Pass(1us);
+  EXPECT_THAT(told.changes, ElementsAre("page ann away 1"));
+  service.Pass(30s + 2ms);
+  EXPECT_THAT(told.changes, ElementsAre("page ann away 1", "page ann left 0"));
+  EXPECT_EQ(watcher.stats().lateness_us.count(), 1u);  // of the end
+  EXPECT_EQ(watcher.stats().lateness_us.max(), 2000u);
+  readers.Close();
+  service.Poll();
+  EXPECT_EQ(told.error, AsioError::kClosed);
+}
+
+TEST(PacedWatcher, ItsCountsOfAPresenceSayHowManyAreAway) {
+  WindowService service;
+  Presence<> readers(*service.engine, "readers", {.ttl = 75s, .grace = 30s});
+  Watcher watcher(*service.driver, readers, {.name = "page"}, {.max_changes = 0});
+  std::vector<PresentUser<NoPayload>> users;
+  watcher.Watch(users);
+  std::vector<Change<NoPayload>> told;
+  const auto take = [&] {
+    watcher.async_next_many(10, [&](error_code, const auto& some) {
+      told.insert(told.end(), some.begin(), some.end());
+    });
+    service.Poll();
+    watcher.cancel();
+    service.Poll();
+  };
+  for (const char* user : {"ann", "ben"}) {
+    readers.Enter("page", user, "tab 1", {}, service.driver->now());
+  }
+  take();
+  EXPECT_THAT(told, IsEmpty());
+  service.Pass(80s);
+  take();
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[1].cause, Cause::kCounted);
+  EXPECT_EQ(told[1].count, 2u);
+  EXPECT_EQ(told[1].away, 2u);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ class ChangeReaderOf final : public ChangeReader {
   Took Take(size_t max, Waiter::See see, std::vector<Change>& changes) {
     const Took took = is_paced_ ? TakePaced(max, changes) : TakeEach(max, changes);
     for (const Change& change : changes) {
-      if (change.cause == Cause::kExpired || change.cause == Cause::kAway) see(change.at);
+      if (IsByTime(change)) see(change.at);
     }
     return took;
   }
@@ -103,6 +103,9 @@ class ChangeReaderOf final : public ChangeReader {
   static constexpr int kReads = 8;
   static constexpr size_t kPerRead = 256;
 
+  static bool IsByTime(const Change& change) noexcept {
+    return IsEnd(change.cause) && change.at == change.deadline;
+  }
   WatchScope scope() const noexcept { return {.name = name_, .is_prefix = is_prefix_}; }
   bool holds_back() const noexcept { return pacer_.ready() > 0 || pacer_.counts_due() != kNever; }
 
