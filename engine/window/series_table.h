@@ -107,12 +107,11 @@ class SeriesTable {
     return own == Duration::zero() ? ttl_ : own;
   }
   static EngineTime After(EngineTime stamp, Duration ttl) noexcept {
-    return ttl == kForever ? kNever : SaturatingAdd(stamp, ttl);
+    return ttl > kEndOfTime - stamp ? kNever : SaturatingAdd(stamp, ttl);
   }
   // The first stamp that is live at `now`.
   static EngineTime FirstLiveStamp(Duration ttl, EngineTime now) noexcept {
-    if (ttl == kForever || ttl > kEndOfTime - kBeginningOfTime) return kBeginningOfTime;
-    return now >= kEndOfTime ? kNever : now - ttl + Duration{1};
+    return ttl > kEndOfTime - kBeginningOfTime ? kBeginningOfTime : now - ttl + Duration{1};
   }
   EngineTime DeadlineOf(uint32_t member) const noexcept {
     const Member& m = members_.at(member);

@@ -38,9 +38,9 @@ class ModelClock {
   EngineTime now_ = kBeginningOfTime;
 };
 
-// `kForever` is no deadline.
+// A deadline later than the end of time is none.
 inline EngineTime DeadlineAfter(EngineTime stamp, Duration ttl) {
-  return ttl == kForever || stamp == kNever ? kNever : SaturatingAdd(stamp, ttl);
+  return ttl > kEndOfTime - stamp ? kNever : SaturatingAdd(stamp, ttl);
 }
 
 inline bool IsTooLong(std::string_view name) { return name.size() > size_t{64} * 1024; }

@@ -21,8 +21,10 @@ void DrawSpans(Choices& choices, PresenceConfig& config) {
   PresenceOptions& options = config.presence;
   options.ttl = Duration{config.stride} + DrawSteps(choices, config, 12);
   options.grace = choices.OneIn(3) ? Duration{0} : DrawSteps(choices, config, 8);
-  if (choices.OneIn(16)) options.ttl = kForever;
-  if (choices.OneIn(16)) options.grace = kForever;
+  if (choices.OneIn(16))
+    options.ttl = choices.OneOf({kForever, kForever - Duration{1}, kEndOfTime - kT0});
+  if (choices.OneIn(16))
+    options.grace = choices.OneOf({kForever, kForever - Duration{1}, kEndOfTime - kT0});
 }
 
 // Of those that are shared, each partition gets a few.

@@ -24,7 +24,8 @@ void DrawLimits(Choices& choices, WindowLimits& limits) {
 
 Duration DrawTtl(Choices& choices, const WindowConfig& config) {
   const int64_t around = config.stride * static_cast<int64_t>(1 + choices.Below(30));
-  return choices.OneIn(16) ? kForever : Duration{around};
+  if (choices.OneIn(16)) return choices.OneOf({kForever, kForever - Duration{1}, kEndOfTime - kT0});
+  return Duration{around};
 }
 
 Duration DrawOwnTtl(Choices& choices, const WindowConfig& config) {

@@ -16,7 +16,7 @@ namespace {
 using Kind = PlainJson::Kind;
 
 EngineTime EndOf(EngineTime stamp, Duration ttl) {
-  return ttl == kForever ? kNever : SaturatingAdd(stamp, ttl);
+  return ttl > kEndOfTime - stamp ? kNever : SaturatingAdd(stamp, ttl);
 }
 
 bool Holds(const PlainCondition& condition, const PlainJson& event) {
