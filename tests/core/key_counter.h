@@ -23,6 +23,8 @@ class KeyCountBook final : public OutboxBook {
   static constexpr Outcome kPlain = FoldOutcome::kFolded;
   static constexpr bool kPlainTakesPosition = false;
   static constexpr bool kPrefetchesRest = false;
+  static constexpr bool kKeysRepeat = false;
+  static bool IsTooLong(const void*) noexcept { return false; }
 
   KeyCountBook(PagePool& pool, const OutboxOptions& options, uint32_t partition, Duration every,
                const Outbox::Listeners& listeners)
