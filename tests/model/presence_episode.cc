@@ -101,7 +101,10 @@ class PresenceEpisode {
       : config_(config),
         engine_(Engine::Open(config.engine).value()),
         presence_(*engine_, "presence", config.presence),
-        model_(config.engine, config.presence),
+        model_(config.engine, config.presence,
+               [partitions = config.engine.partitions](std::string_view series) {
+                 return PartitionOf(series, partitions);
+               }),
         seen_(seen) {
     for (Watcher& watcher : watchers_) Watch(watcher);
     any().AddListener(told_, {.is_prefix = true});

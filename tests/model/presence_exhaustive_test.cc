@@ -197,7 +197,7 @@ struct PresenceEngineSide : PresenceSteppers {
 // Plain data: a copy goes on by itself.
 struct PresenceModelSide : PresenceSteppers {
   explicit PresenceModelSide(const PresenceChoice& choice)
-      : model(OneSmallEngine(choice.axis), choice.presence) {
+      : model(OneSmallEngine(choice.axis), choice.presence, [](std::string_view) { return 0; }) {
     model.Advance(kT0);
   }
 

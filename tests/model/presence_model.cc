@@ -5,8 +5,6 @@
 #include <functional>
 #include <tuple>
 
-#include <pleat/partition.h>
-
 namespace pleat::inline v0_1 {
 
 // Time.
@@ -150,7 +148,7 @@ PresenceOutcome PresenceModel::Judge(const Call& call) {
 std::optional<PresenceOutcome> PresenceModel::Refusal(const Call& call) const {
   const PresenceLimits& limits = options_.limits;
   const auto shares = static_cast<size_t>(partitions_);
-  const PresenceSizes sizes = SizesOf(PartitionOf(call.series, partitions_));
+  const PresenceSizes sizes = SizesOf(home_(call.series));
   const Room* const room = RoomOf(call.series);
   const auto user = room != nullptr ? room->users.find(call.user) : decltype(room->users.end()){};
   const bool is_new = room == nullptr || user == room->users.end();
@@ -275,7 +273,7 @@ void PresenceModel::Tell(Cause cause, const std::string& series, const std::stri
   const auto away = std::count_if(room.users.begin(), room.users.end(),
                                   [](const auto& entry) { return entry.second.away; });
   const bool leaves = cause == Cause::kLeft;
-  const int partition = PartitionOf(series, partitions_);
+  const int partition = home_(series);
   ModelPresenceChange change;
   change.change = {static_cast<uint32_t>(partition), numbers_[partition]++};
   change.cause = cause;
@@ -381,7 +379,7 @@ std::vector<SeriesCount> PresenceModel::TopSeries(size_t n, EngineTime now) cons
 PresenceSizes PresenceModel::SizesOf(std::optional<int> partition) const {
   PresenceSizes sizes;
   for (const auto& [name, room] : rooms_) {
-    if (partition && PartitionOf(name, partitions_) != *partition) continue;
+    if (partition && home_(name) != *partition) continue;
     ++sizes.series;
     sizes.users += room.users.size();
     for (const auto& [user, person] : room.users) sizes.connections += person.links.size();

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,8 +48,14 @@ class PresenceModel {
  public:
   using User = PresentUser<uint64_t>;
 
-  PresenceModel(const EngineOptions& engine, const PresenceOptions& presence)
-      : partitions_(engine.partitions), options_(presence), clock_(engine) {}
+  // `home`: the partition of a series.
+  using Home = std::function<int(std::string_view series)>;
+
+  PresenceModel(const EngineOptions& engine, const PresenceOptions& presence, Home home)
+      : partitions_(engine.partitions),
+        home_(std::move(home)),
+        options_(presence),
+        clock_(engine) {}
 
   void Advance(EngineTime now) { MoveTime(now); }
   void Stop() { stopped_ = true; }
@@ -146,6 +153,7 @@ class PresenceModel {
   void Remove(const std::string& series, const std::string& user, EngineTime at);
 
   const int partitions_;
+  const Home home_;
   const PresenceOptions options_;
   ModelClock clock_;
   bool stopped_ = false;
