@@ -224,13 +224,22 @@ WindowCounts WindowBook::Import(const SeriesRef& series, const AnyBatch& rows, I
 
 // --- Limits
 
+size_t WindowBook::MemberBytesFor(const Turn& turn) const {
+  const bool has_extra = turn.event.ttl != Duration::zero() || turn.event.version;
+  return members_.BytesFor(turn.member.name, turn.payload, has_extra);
+}
+
+// Whether there would be room for the event if no series had any member.
+bool WindowBook::FitsAlone(const Turn& turn) const {
+  return tombstones_.bytes() + SeriesTable::BytesFor(turn.name.name) + MemberBytesFor(turn) <=
+         options_.limits.max_bytes;
+}
+
 bool WindowBook::Fits(const Turn& turn) const {
   const bool new_series = turn.series == kNone;
-  const bool has_own_ttl = turn.event.ttl != Duration::zero();
-  const size_t extra =
-      series_.BytesToInsert(turn.series, has_own_ttl) +
-      members_.BytesFor(turn.member.name, turn.payload, has_own_ttl || turn.event.version) +
-      (new_series ? SeriesTable::BytesFor(turn.name.name) : 0);
+  const size_t extra = series_.BytesToInsert(turn.series, turn.event.ttl != Duration::zero()) +
+                       MemberBytesFor(turn) +
+                       (new_series ? SeriesTable::BytesFor(turn.name.name) : 0);
   return members_.size() < options_.limits.max_members &&
          (!new_series || series_.size() < options_.limits.max_series) &&
          bytes() + extra <= options_.limits.max_bytes;
@@ -240,6 +249,7 @@ bool WindowBook::Fits(const Turn& turn) const {
 std::optional<WindowOutcome> WindowBook::MakeRoom(Turn& turn) {
   const bool drops = options_.limits.on_limit == OnWindowLimit::kDropOldest;
   const LogOrder now{seen_, /*by_event=*/true, turn.position};
+  if (drops && !FitsAlone(turn)) return Outcome::kOverLimit;  // so nobody has to make room
   if (turn.series != kNone && series_.Live(turn.series) >= options_.limits.max_per_series) {
     const uint32_t oldest = series_.OldestLive(turn.series);
     if (!drops || turn.stamp < members_.at(oldest).stamp) return Outcome::kFull;

@@ -163,6 +163,8 @@ class WindowBook final : public FeedBook {
   void NoteOutcome(Outcome outcome) noexcept;
 
   // --- Limits
+  size_t MemberBytesFor(const Turn& turn) const;
+  bool FitsAlone(const Turn& turn) const;
   bool Fits(const Turn& turn) const;
   std::optional<Outcome> MakeRoom(Turn& turn);
   bool DropNext(const Turn& turn, bool whole_series);

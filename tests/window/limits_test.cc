@@ -181,6 +181,20 @@ TEST_F(LiveWindowTest, BytesAreLimitedToo) {
   EXPECT_EQ(Add("ann", 10s), kAdded);
 }
 
+TEST_F(LiveWindowTest, NobodyGoesForAnEventThatIsLargerThanTheLimit) {
+  for (const size_t max_per_series : {size_t{2}, size_t{1000}}) {
+    Open({.ttl = 10s,
+          .limits = {.max_per_series = max_per_series, .max_bytes = 10'000, .on_limit = kDrop}});
+    Add("ann", 0s);
+    Add("ben", 0s);
+    EXPECT_EQ(Add(std::string(20'000, 'a'), 1s), kOverLimit);
+    EXPECT_EQ(AddTo(std::string(20'000, 's'), "cy", 1s), kOverLimit);
+    EXPECT_THAT(Ids(), ElementsAre("ann", "ben"));
+    EXPECT_EQ(ledger().dropped, 0u);
+    EXPECT_EQ(ledger().refused, 2u);
+  }
+}
+
 TEST_F(LiveWindowTest, AtTheLimitOnBytesRemovalsLeaveNoTombstones) {
   Open({.ttl = 10s, .limits = {.max_bytes = 10'000}});
   for (int i = 0; i < 1000; ++i) Remove(std::string(100, 'a') + std::to_string(i), 0s);
