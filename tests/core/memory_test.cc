@@ -22,6 +22,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
+#include <pleat/window.h>
 
 #include "tests/support/resident.h"
 #include "tests/support/sanitized.h"
@@ -270,6 +271,30 @@ TEST_F(BoundedMemory, ReturnsAfterASpikeOfTenTimesTheKeys) {
     for (Duration after = 16s; after < end; after += 9s) fold(0, kBusy, after);
     EXPECT_EQ(folder_->sizes().open_groups, kBusy);
     EXPECT_LT(ResidentBytes(), level + level / 2 + kSlack) << counted() << " counted";
+  }
+}
+
+// In one series, and in many small ones.
+TEST_F(BoundedMemory, OfAWindowReturnsAfterASpikeOfTenTimesTheMembers) {
+  for (const uint64_t series : {uint64_t{1}, uint64_t{100'000}}) {
+    engine_ = *Engine::Open({.partitions = 4, .huge_pages = HugePages::kOff});
+    LiveWindow<> window(*engine_, "window", {.ttl = 10s});
+    const auto add = [&](uint64_t from, uint64_t to, Duration after) {
+      engine_->Advance(kT0 + after);
+      for (uint64_t n = from; n < to; ++n) {
+        const std::string id(Name(n));
+        window.Add(Name(n % series), {.id = id}, kT0 + after);
+      }
+    };
+    constexpr uint64_t kBusy = 25'000;
+    add(0, kBusy, 0s);
+    const size_t level = ResidentBytes();
+    add(kBusy, 11 * kBusy, 5s);
+    EXPECT_GT(ResidentBytes(), level + 2 * kSlack);
+    add(0, kBusy, 9s);
+    engine_->Advance(kT0 + 15s);
+    EXPECT_EQ(window.sizes().members, kBusy);
+    EXPECT_LT(ResidentBytes(), level + level / 2 + kSlack) << window.sizes().bytes << " counted";
   }
 }
 
