@@ -63,6 +63,10 @@ TEST(WindowUsage, NamesThatCollideSayHowToRename) {
   ExpectUsageError("window --key page.id --member user.id --ttl 1m",
                    "two outputs are named \"id\"; rename it, such as --member member_id=user.id");
   ExpectUsageError("window --key a,b=a --member b --ttl 1m", "--member member_b=b");
+  for (const std::string taken : {"at", "cause", "count", "stamp", "until", "payload", "within"}) {
+    ExpectUsageError("window --key s --member " + taken + "=m --ttl 1m",
+                     "--member member_" + taken + "=m");
+  }
   EXPECT_EQ(RunCommand("window", "--key at_=at --member m --ttl 1m", "{\"at\":1,\"m\":2}\n").code,
             0);
 }
@@ -212,6 +216,14 @@ TEST(WindowLimits, NothingIsLostWhenMoreEndAtOnceThanChangesAreKept) {
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 2 * kMembers + 1);
   EXPECT_EQ(Stat(r, "changes"), 2 * kMembers + 1);
+}
+
+TEST(WindowSummary, StatsHaveTheirMembersInTheOrderOfTheManual) {
+  EXPECT_EQ(Window("", "").stats,
+            "{\"lines\":0,\"events\":0,\"bad\":0,\"added\":0,\"refreshed\":0,\"updated\":0,"
+            "\"unchanged\":0,\"duplicate\":0,\"conflict\":0,\"late\":0,\"tombstoned\":0,"
+            "\"refused\":0,\"control\":0,\"expired\":0,\"removed\":0,\"replaced\":0,\"dropped\":0,"
+            "\"live\":0,\"changes\":0}");
 }
 
 TEST(WindowSummary, SaysWhatBecameOfLinesAndMembers) {
