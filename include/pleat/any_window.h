@@ -88,12 +88,16 @@ struct ListCursor {
 struct ListOptions {
   bool newest_first = true;
   std::optional<EngineTime> since = std::nullopt;  // only stamps later than this
-  size_t limit = 100;
-  EngineTime now = kBeginningOfTime;
+  size_t limit = 100;                              // the most that one call lists
+  EngineTime now = kBeginningOfTime;               // the engine's time, or this if it is later
 };
 
 struct RemoveOptions {
-  std::optional<EngineTime> at;  // default: the engine's time
+  // The stamp of the removal. Events with stamps up to it do not bring the member back, nor do
+  // those up to the member's own stamp. Default: the engine's time.
+  std::optional<EngineTime> at;
+
+  // Leaves a member alone whose stamp is later than `at`; the answer is kNewer.
   bool only_if_not_newer = false;
 };
 

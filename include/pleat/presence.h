@@ -106,9 +106,10 @@ class Presence {
   PresenceCounts Count(std::string_view series, EngineTime now = kBeginningOfTime) const noexcept {
     return any_.Count(series, now);
   }
-  // Appends copies of up to options.limit users, here or away, to `out`, in the order of their
-  // stamps, and moves `cursor` behind them. Returns whether there may be more. O(log n + limit),
-  // and O(1) for each connection.
+  // Appends copies of up to options.limit users (default: 100), here or away, to `out`, in the
+  // order of their stamps, the newest first unless the options say otherwise (any_window.h), and
+  // moves `cursor` behind them. Returns whether there may be more; the form that returns the users
+  // does not say so. O(log n + limit), and O(1) for each connection.
   bool List(std::string_view series, const ListOptions& options, ListCursor& cursor,
             std::vector<User>& out) const noexcept {
     return any_.List(series, options, cursor, Into(out));

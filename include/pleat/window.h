@@ -10,7 +10,8 @@
 //   readers.Count("page 1");                       // 2
 //   engine->Advance(at + 30min);                   // 1: ann is gone
 //
-// Count(), List() and all other reads are in window_reader.h, the options in window_options.h.
+// Count(), List() and all other reads are in window_reader.h, the options in window_options.h, and
+// those of List() and Remove() in any_window.h. A Watcher (asio_watcher.h) waits for changes.
 //
 // A member is an id in a series, with the stamp of its latest event. It is live until its deadline,
 // stamp + TTL, and not at the deadline itself. docs/semantics.md has all rules.
@@ -68,8 +69,8 @@ class LiveWindow : public WindowReader<Payload> {
       : LiveWindow(OrEnd(name, Open(engine, name, options))) {}
 
   // Adds `event.id`, stamped `at`, to `series`, or refreshes it. Series and id are any bytes up to
-  // 64 KiB; they are copied. Members of the partition that are due expire before. The answer says
-  // what happened; window_options.h says what to do about each.
+  // 64 KiB; they are copied. First, the members of the partition that are due expire. The answer
+  // says what happened; window_options.h has the answers.
   // Complexity: O(1) amortised for a stamp that is the latest of its series, else O(log n); and
   // O(1) for each member that is due.
   WindowOutcome Add(std::string_view series, const Event& event, EngineTime at) noexcept {
@@ -115,8 +116,8 @@ class LiveWindow : public WindowReader<Payload> {
   ChangeCursor Watch(const WatchScope& scope, std::vector<SeriesCount>& out) noexcept {
     return any_.Watch(scope, Reader::Into(out));
   }
-  // Appends up to `max` changes behind `cursor`, in order, and moves it. Members that are due end
-  // before. Locks the partitions of the scope.
+  // Appends up to `max` changes behind `cursor`, in order, and moves it. First, the members that
+  // are due end, so that their changes can be read. Locks the partitions of the scope.
   ReadChanges Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
                    std::vector<Change<Payload>>& out) noexcept {
     return any_.Read(scope, cursor, max, [&](const AnyChange& change) {

@@ -27,6 +27,7 @@ struct NoPayload {
 
 template <class Payload>
 struct WindowEvent {
+  // Takes no temporary std::string, which would be gone before the call: name the string first.
   KeyView id;
 
   // The member's own TTL. Zero: that of the series, or the one that the live member has. Below

@@ -50,12 +50,14 @@ class WindowReader {
     return any_.CountBetween(series, from, to, now);
   }
 
-  // Appends copies of up to options.limit members to `out`, in the order of their stamps, and moves
-  // `cursor` behind them. Returns whether there may be more. O(log n + limit).
+  // Appends copies of up to options.limit members (default: 100) to `out`, in the order of their
+  // stamps, the newest first unless the options say otherwise, and moves `cursor` behind them.
+  // Returns whether there may be more. O(log n + limit). any_window.h has the options.
   bool List(std::string_view series, const ListOptions& options, ListCursor& cursor,
             std::vector<Member>& out) const noexcept {
     return any_.List(series, options, cursor, Into(out));
   }
+  // The first options.limit of them; it does not say whether there are more.
   [[nodiscard]] std::vector<Member> List(std::string_view series,
                                          const ListOptions& options = {}) const noexcept {
     std::vector<Member> out;
