@@ -25,7 +25,8 @@ enum class Cause : uint8_t {
   kAdded = 1,        // an event added the member
   kRefreshed = 2,    // an event of the live member brought a newer stamp
   kUpdated = 3,      // the same, and another payload or version
-  kRestored = 4,     // SetTtl() brought back a member that had expired
+  kRestored = 4,     // SetTtl() brought back a member that had expired; of presence: the user was
+                     // away, and is here again
   kImported = 5,     // Import(); of the series as a whole, without id
   kExpired = 6,      // the deadline came
   kUnpublished = 7,  // Remove()
@@ -39,9 +40,12 @@ enum class Cause : uint8_t {
   kCounted = 15,     // some changes in one, for a watcher that gets too many; of the series as a
                      // whole, without id
 };
+
+// How many causes a ledger counts: all but kCounted, which only a Watcher tells.
 inline constexpr size_t kCauses = 14;
 
-// The place of a cause in an array with one element for each, from 0.
+// The place of a cause in an array of kCauses elements, from 0. kCounted has none: its index is
+// kCauses.
 constexpr size_t IndexOf(Cause cause) noexcept { return static_cast<size_t>(cause) - 1; }
 
 constexpr bool IsEnd(Cause cause) noexcept {
@@ -85,7 +89,8 @@ struct ChangeInfo {
   ChangeId change;
   Cause cause = Cause::kAdded;
 
-  // When the member's end was due, or when the event came by the engine's time.
+  // When the member's end was due, or when the event came by the engine's time: kBeginningOfTime if
+  // that has not moved yet.
   EngineTime at;
 
   // The live members of the series after this very change; of presence, the users here or away.
