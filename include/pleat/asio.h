@@ -31,6 +31,9 @@
 // - AsioError::kOverloaded: ConsumerOptions::max_waiters operations wait already.
 // - boost::asio::error::operation_aborted: the operation was cancelled, or its consumer destroyed.
 //
+// Watcher in asio_watcher.h awaits the changes of live windows and of presence in the same manner,
+// and says how a service of these ends.
+//
 // An orderly end: the steps below lose no event that was folded. The driver and the consumers go on
 // until the last step. examples/02_asio_coroutine.cc takes these steps at SIGINT.
 // 1. engine->Stop(). From its return on, Fold() answers kStopped.

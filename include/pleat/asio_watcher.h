@@ -17,6 +17,12 @@
 //       live.clear();
 //       watcher.Watch(live);
 //     }
+//
+// An orderly end, at which no change is lost:
+// 1. engine->Stop(). From its return on, events are answered kStopped.
+// 2. driver.Stop(). Operations that wait complete with kClosed, and io.run() can return.
+// 3. Read the changes that were not told yet, from watcher.cursor() on, by the window's Read().
+// Members that are live then end with the engine, without a change.
 #pragma once
 
 #include <chrono>
@@ -80,7 +86,8 @@ struct WatcherStats : ConsumerStats {
 // Thread safety: as Consumer. Any thread may call Watch(), GoOn() and cursor().
 // Ownership: keeps a handle of the source.
 //
-// `Source` is a LiveWindow or a Presence, or has the same Watch(), Read(), any() and ChangeType.
+// `Source` is a LiveWindow or a Presence, as in Watcher<LiveWindow<News>>, or has the same Watch(),
+// Read(), any() and ChangeType.
 template <class Source, class Executor = boost::asio::any_io_executor>
 class Watcher {
  public:
