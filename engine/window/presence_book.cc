@@ -133,6 +133,7 @@ Entered PresenceBook::Enter(const Who& who, const void* metadata, EngineTime sta
   if (OverdueAt(stamp) <= seen_) return {Answer(Outcome::kLate)};
   const uint32_t known = FindConnection(who);
   if (known != kNone) {
+    if (!HasRoomFor(GrowthBy(PartOf(known).user, metadata))) return {Answer(Outcome::kOverLimit)};
     const uint64_t generation = PartOf(known).generation = ++generations_;
     if (stamp > connections_.members.at(known).stamp) Restamp(known, stamp, position);
     const bool returned = Follow(PartOf(known).user, metadata, position).returned;
@@ -158,6 +159,7 @@ PresenceOutcome PresenceBook::Beat(const Who& who, uint64_t generation, const vo
   const uint32_t number = FindConnection(who);
   if (number == kNone) return Answer(Outcome::kUnknown);
   if (PartOf(number).generation != generation) return Answer(Outcome::kSuperseded);
+  if (!HasRoomFor(GrowthBy(PartOf(number).user, metadata))) return Answer(Outcome::kOverLimit);
   const bool newer = stamp > connections_.members.at(number).stamp;
   if (newer) Restamp(number, stamp, position);
   const Effect effect = Follow(PartOf(number).user, metadata, position);
@@ -188,6 +190,14 @@ PresenceOutcome PresenceBook::Leave(const Who& who, uint64_t generation, const I
   return Answer(Outcome::kLeft);
 }
 
+// By how many bytes a user is larger with this metadata.
+size_t PresenceBook::GrowthBy(uint32_t user, const void* metadata) const {
+  if (metadata == nullptr || ops_.heap_bytes == nullptr) return 0;
+  const size_t before = ops_.heap_bytes(ops_.context, MetadataOf(user));
+  const size_t after = ops_.heap_bytes(ops_.context, metadata);
+  return after > before ? after - before : 0;
+}
+
 // Why a connection may not come in, if so. `user`: or kNone.
 std::optional<PresenceOutcome> PresenceBook::RefuseNew(const Who& who, uint32_t user,
                                                        const void* metadata) const {
@@ -204,13 +214,12 @@ std::optional<PresenceOutcome> PresenceBook::RefuseNew(const Who& who, uint32_t 
   if (new_user && ops_.heap_bytes != nullptr) more += ops_.heap_bytes(ops_.context, metadata);
   if (new_series) more += 2 * SeriesTable::BytesFor(who.series.name);
   if (new_user) more += users_.series.BytesToInsert(series, /*has_own_ttl=*/false);
-  if (!new_user) more += sequences_.BytesToInsert(ConnectionsOf(user));
+  if (!new_user) more += sequences_.BytesToInsert(ConnectionsOf(user)) + GrowthBy(user, metadata);
   more += connections_.series.BytesToInsert(
       connections_.series.Find(who.series.name, who.series.hash), /*has_own_ttl=*/false);
   const bool fits = (!new_series || users_.series.size() < limits.max_series) &&
                     (!new_user || users_.members.size() < limits.max_users) &&
-                    connections_.members.size() < limits.max_connections &&
-                    bytes() + more <= limits.max_bytes;
+                    connections_.members.size() < limits.max_connections && HasRoomFor(more);
   return fits ? std::nullopt : std::optional(Outcome::kOverLimit);
 }
 

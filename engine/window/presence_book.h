@@ -156,6 +156,10 @@ class PresenceBook final : public FeedBook {
   // --- A call
   uint64_t Begin(const Instant& at);
   Outcome Answer(Outcome outcome) noexcept;
+  size_t GrowthBy(uint32_t user, const void* metadata) const;
+  bool HasRoomFor(size_t more) const noexcept {
+    return more == 0 || bytes() + more <= options_.limits.max_bytes;
+  }
   std::optional<Outcome> RefuseNew(const Who& who, uint32_t user, const void* metadata) const;
   uint32_t AddUser(const SeriesRef& series, std::string_view user, const void* metadata,
                    EngineTime stamp, uint64_t position);

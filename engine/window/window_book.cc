@@ -125,6 +125,8 @@ WindowOutcome WindowBook::JudgeLive(Turn& turn, uint32_t number) {
     if (version < old) return Outcome::kUnchanged;
   }
   if (turn.stamp < member.stamp || turn.refresh == Refresh::kFirst) return Outcome::kUnchanged;
+  if (const std::optional<Outcome> refused = MakeRoomToGrow(turn, number)) return *refused;
+  if (number == kNone) return AddMember(turn);  // it was dropped itself
   if (turn.refresh == Refresh::kReplace) {
     turn.own_ttl = members_.ttl(number);
     turn.replaces = true;
@@ -264,6 +266,32 @@ std::optional<WindowOutcome> WindowBook::MakeRoom(Turn& turn) {
   while (!Fits(turn)) {
     if (!drops || !DropNext(turn, /*whole_series=*/false)) return Outcome::kOverLimit;
     turn.series = series_.Find(turn.name.name, turn.name.hash);
+  }
+  return std::nullopt;
+}
+
+// By how many bytes a live member is larger once it has taken the event.
+size_t WindowBook::GrowthOf(const Turn& turn, uint32_t number) const {
+  if (turn.payload == nullptr) return 0;
+  const std::string_view id = turn.member.name;
+  const bool had_extra = members_.at(number).extra != kNone;
+  const bool has_extra = had_extra || turn.event.ttl != Duration::zero() || turn.event.version;
+  const size_t before = members_.BytesFor(id, members_.payload(number), had_extra);
+  const size_t after = members_.BytesFor(id, turn.payload, has_extra);
+  return after > before ? after - before : 0;
+}
+
+// MakeRoom() for a live member. If that is dropped itself, `number` is kNone.
+std::optional<WindowOutcome> WindowBook::MakeRoomToGrow(Turn& turn, uint32_t& number) {
+  const bool drops = options_.limits.on_limit == OnWindowLimit::kDropOldest;
+  for (size_t growth; (growth = GrowthOf(turn, number)) > 0;) {
+    if (bytes() + growth <= options_.limits.max_bytes) return std::nullopt;
+    if (!drops || !FitsAlone(turn) || !DropNext(turn, /*whole_series=*/false)) {
+      return Outcome::kOverLimit;
+    }
+    turn.series = series_.Find(turn.name.name, turn.name.hash);
+    number = turn.series == kNone ? kNone : members_.Find(turn.member, turn.series);
+    if (number == kNone) return std::nullopt;
   }
   return std::nullopt;
 }

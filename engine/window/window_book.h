@@ -167,6 +167,8 @@ class WindowBook final : public FeedBook {
   bool FitsAlone(const Turn& turn) const;
   bool Fits(const Turn& turn) const;
   std::optional<Outcome> MakeRoom(Turn& turn);
+  size_t GrowthOf(const Turn& turn, uint32_t number) const;
+  std::optional<Outcome> MakeRoomToGrow(Turn& turn, uint32_t& number);
   bool DropNext(const Turn& turn, bool whole_series);
 
   // --- Ending members
