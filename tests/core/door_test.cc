@@ -45,12 +45,14 @@ std::vector<std::string> ChangesOf(const std::string& path, const std::string& n
   }
   std::vector<std::string> changes;
   const std::regex function(
-      "([A-Za-z_]+)\\(([^()]*(?:\\([^()]*\\)[^()]*)*)\\)( const)?( noexcept)?"
+      "(static [^;{}()]*)?\\b([A-Za-z_]+)\\(([^()]*(?:\\([^()]*\\)[^()]*)*)\\)( const)?( noexcept)?"
       "( override| final)?(?: = 0)? ?[;{]");
   for (std::sregex_iterator it(text.begin(), text.end(), function), end; it != end; ++it) {
     const std::smatch& found = *it;
-    if (found[1] == name || found[3].matched || !std::isupper(found[1].str()[0])) continue;
-    changes.push_back(found[1].str() + "(" + found[2].str() + ")");
+    const std::string function_name = found[2];
+    if (found[1].matched || found[4].matched) continue;
+    if (function_name == name || !std::isupper(function_name[0])) continue;
+    changes.push_back(function_name + "(" + found[3].str() + ")");
   }
   return changes;
 }
@@ -64,7 +66,9 @@ struct Place {
 TEST(TheOneDoor, WhateverChangesABookAsksForAnInstant) {
   const Place places[] = {{"engine/base/book.h", "Book", {}},
                           {"engine/outbox/outbox.h", "Outbox", {}},
-                          {"engine/fold/fold_book.h", "FoldBook", {"AddTo(GapStats& stats)"}}};
+                          {"engine/fold/fold_book.h", "FoldBook", {"AddTo(GapStats& stats)"}},
+                          {"engine/window/window_book.h", "WindowBook", {}},
+                          {"engine/window/presence_book.h", "PresenceBook", {}}};
   for (const Place& place : places) {
     const std::vector<std::string> changes = ChangesOf(place.header, place.name);
     EXPECT_GE(changes.size(), 2u) << "is " << place.header << " read at all?";
