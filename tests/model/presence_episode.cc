@@ -159,8 +159,8 @@ class PresenceEpisode {
   void Enter(const PresenceOp& op) {
     const auto& [series, user, connection] = NamesOf(op);
     const Entered entered = presence_.Enter(series, user, connection, Word::Of(op.metadata), op.at);
-    const bool no_bytes = config_.few_bytes && entered.outcome == PresenceOutcome::kOverLimit;
-    const Entered expected = model_.Enter(series, user, connection, op.metadata, op.at, no_bytes);
+    TellOfBytes(entered.outcome);
+    const Entered expected = model_.Enter(series, user, connection, op.metadata, op.at);
     ExpectOutcome(entered.outcome, expected.outcome);
     Require("a generation, if and only if it entered",
             (entered.generation > 0) == (expected.generation > 0));
@@ -179,8 +179,12 @@ class PresenceEpisode {
 
   void Call(const PresenceOp& op) {
     const auto [engine, model] = generations_.Find(KeyOf(op), op.generation);
-    ExpectOutcome(Call(presence_, op, engine, Word::Of(op.metadata)),
-                  Call(model_, op, model, op.metadata));
+    const PresenceOutcome outcome = Call(presence_, op, engine, Word::Of(op.metadata));
+    TellOfBytes(outcome);
+    ExpectOutcome(outcome, Call(model_, op, model, op.metadata));
+  }
+  void TellOfBytes(PresenceOutcome outcome) {
+    model_.SetFull(config_.few_bytes && outcome == PresenceOutcome::kOverLimit);
   }
 
   template <class Side, class Metadata>
@@ -321,11 +325,8 @@ class PresenceEpisode {
     ReadAll(watchers_.front());
   }
 
-  // Metadata may grow beyond the limit.
   void CompareBytes() {
-    const PresenceSizes sizes = presence_.sizes();
-    const size_t grown = sizes.users * Word::Of(1).HeapBytes();
-    Require("max_bytes", sizes.bytes <= config_.presence.limits.max_bytes + grown);
+    Require("max_bytes", presence_.sizes().bytes <= config_.presence.limits.max_bytes);
   }
 
   // Watchers. The first one reads everything after every operation.

@@ -71,16 +71,14 @@ void PresenceModel::Close() {
 // Calls.
 
 Entered PresenceModel::Enter(std::string_view series, std::string_view user,
-                             std::string_view connection, uint64_t metadata, EngineTime at,
-                             bool no_bytes) {
+                             std::string_view connection, uint64_t metadata, EngineTime at) {
   Call call{Verb::kEnter,
             std::string(series),
             std::string(user),
             std::string(connection),
             generations_ + 1,
             metadata,
-            at,
-            no_bytes};
+            at};
   const PresenceOutcome outcome = Answer(std::move(call));
   using enum PresenceOutcome;
   const bool entered = outcome == kJoined || outcome == kReturned || outcome == kConnected ||
@@ -141,6 +139,7 @@ PresenceOutcome PresenceModel::Judge(const Call& call) {
     if (link == nullptr) return PresenceOutcome::kUnknown;
     if (link->generation != call.generation) return PresenceOutcome::kSuperseded;
   }
+  if (link != nullptr && full_ && BringsMetadata(call)) return PresenceOutcome::kOverLimit;
   // 7
   return leaves ? End(call) : Refresh(call);
 }
@@ -159,9 +158,14 @@ std::optional<PresenceOutcome> PresenceModel::Refusal(const Call& call) const {
   }
   const bool over = (room == nullptr && sizes.series >= limits.max_series / shares) ||
                     (is_new && sizes.users >= limits.max_users / shares) ||
-                    sizes.connections >= limits.max_connections / shares || call.no_bytes;
+                    sizes.connections >= limits.max_connections / shares || full_;
   if (over) return PresenceOutcome::kOverLimit;
   return std::nullopt;
+}
+
+// Whether a call of a connection that is there has other metadata for its user.
+bool PresenceModel::BringsMetadata(const Call& call) const {
+  return call.metadata && *call.metadata != rooms_.at(call.series).users.at(call.user).metadata;
 }
 
 // Enter, Beat and Update, once they act.

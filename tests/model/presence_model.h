@@ -61,10 +61,13 @@ class PresenceModel {
   void Stop() { stopped_ = true; }
   void Close();
 
-  // `no_bytes`: the bytes of one more connection would exceed max_bytes. Generations are those of
-  // the model: 1, 2, 3 and so on.
+  // Whether what the next calls bring, a connection or other metadata, would exceed max_bytes: the
+  // model knows no bytes.
+  void SetFull(bool full) { full_ = full; }
+
+  // Generations are those of the model: 1, 2, 3 and so on.
   Entered Enter(std::string_view series, std::string_view user, std::string_view connection,
-                uint64_t metadata, EngineTime at, bool no_bytes = false);
+                uint64_t metadata, EngineTime at);
   PresenceOutcome Beat(std::string_view series, std::string_view user, std::string_view connection,
                        uint64_t generation, EngineTime at);
   PresenceOutcome Update(std::string_view series, std::string_view user,
@@ -114,7 +117,6 @@ class PresenceModel {
     uint64_t generation;
     std::optional<uint64_t> metadata;
     EngineTime at;
-    bool no_bytes = false;
     uint64_t position = 0;
   };
 
@@ -134,6 +136,7 @@ class PresenceModel {
   PresenceOutcome Answer(Call call);
   PresenceOutcome Judge(const Call& call);
   std::optional<PresenceOutcome> Refusal(const Call& call) const;
+  bool BringsMetadata(const Call& call) const;
   PresenceOutcome Refresh(const Call& call);
   PresenceOutcome End(const Call& call);
   void Count(PresenceOutcome outcome);
@@ -154,6 +157,7 @@ class PresenceModel {
 
   const int partitions_;
   const Home home_;
+  bool full_ = false;
   const PresenceOptions options_;
   ModelClock clock_;
   bool stopped_ = false;
