@@ -65,6 +65,7 @@ class Follower {
     std::vector<LiveMember<int>> members;
     watcher_.Watch(members);
     copy_.Begin(watcher_.cursor());
+    counts_[name_] = members.size();
     for (const auto& member : members) copy_.AddLive(name_, member);
     for (const auto& member : members) KnowMember(member.id);
   }
@@ -141,9 +142,11 @@ TEST(WatcherThreads, InTheEndEachKnowsWhatIsLive) {
   for (uint32_t i = 0; i < 2; ++i) producers.emplace_back(produce, i + 1);
   for (std::thread& producer : producers) producer.join();
 
-  // All that has a TTL of its own ends, and then the last series of each watcher changes.
+  // All that has a TTL of its own ends, whoever is first to move time; and then the last series of
+  // each watcher changes.
   service.clock.Pass(1s);
   service.driver->Wake();
+  service.engine->Advance(service.driver->now());
   for (const char* series : {"s0", "s1", kLast}) {
     window.Add(series, {.id = kLast}, service.driver->now() + 1s);
   }
