@@ -22,7 +22,7 @@ class PackedId {
   static constexpr size_t kInlineBytesMax = 16;
   static constexpr uint8_t kLong = 0xff;
 
-  PackedId() noexcept {}  // whose value is not set yet
+  PackedId() noexcept = default;  // whose value is not set yet
   // A long id refers to `id`'s own bytes. `key` is the same packed; its bytes are in registers.
   PackedId(std::string_view id, const PackedKey& key) noexcept {
     if (id.size() > kInlineBytesMax) {
