@@ -43,7 +43,7 @@ class Reader {
     awaited_.store(reads_.load() + reads);
     has_read_.acquire();
   }
-  // Ends the thread; then what it has seen can be asked for.
+  // Ends the thread. Its figures can be asked for then.
   void Join() {
     Enter(kOver);
     thread_.join();

@@ -1,4 +1,5 @@
-// How many instructions each verb of a folder, and of a live window, takes, counted by callgrind, which simulates a processor.
+// How many instructions each verb of a folder and of a live window takes, counted by callgrind, which
+// simulates a processor.
 // Times differ from machine to machine and from minute to minute; these counts differ by a few in a
 // thousand, so a change of a few percent shows on any machine.
 //

@@ -56,7 +56,7 @@ class WaiterQueue : public ContextGuest,
   // The source: from Listen() to StopListening() it calls MayHaveMore() when there is more to take.
   virtual void Listen() = 0;
   virtual void StopListening() = 0;
-  // Lets `waiter` take from the source what there is.
+  // Lets `waiter` take all that the source has.
   virtual Took TakeFor(Waiter& waiter, EngineTime now, Waiter::See see) noexcept = 0;
 
   void MayHaveMore() noexcept;

@@ -120,7 +120,7 @@ class PresenceModel {
     uint64_t position = 0;
   };
 
-  // What time does next to a user.
+  // The next change that time makes to a user.
   struct Due {
     EngineTime at;
     uint64_t position;

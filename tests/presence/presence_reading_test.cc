@@ -1,4 +1,4 @@
-// Reads of a presence: they change nothing, and see what time has done also if nobody has visited
+// Reads of a presence: they change nothing, and see all that is due, also if nobody has visited
 // it.
 #include <chrono>
 #include <string>

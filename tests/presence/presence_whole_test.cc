@@ -47,7 +47,7 @@ class Watched {
   Engine& engine() { return *engine_; }
   Presence<int>& presence() { return presence_; }
 
-  // What there is to read, as lines; checks that it makes sense.
+  // All that can be read, as lines; checks that it makes sense.
   std::vector<std::string> Read() {
     std::vector<Change<int>> changes;
     EXPECT_EQ(presence_.Read(kEverything, cursor_, SIZE_MAX, changes), ReadChanges::kAll);
