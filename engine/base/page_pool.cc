@@ -15,9 +15,15 @@ PagePool::~PagePool() {
   }
 }
 
-void PagePool::KeepPlain(size_t bytes) noexcept {
-  LockGuard guard(lock_);
-  if (plain_bytes_ != SIZE_MAX) plain_bytes_ += bytes;
+PagePool::PlainShare::PlainShare(PagePool& pool, size_t bytes) noexcept
+    : pool_(pool), bytes_(bytes) {
+  LockGuard guard(pool_.lock_);
+  if (pool_.plain_bytes_ != kAllPlain) pool_.plain_bytes_ += bytes_;
+}
+
+PagePool::PlainShare::~PlainShare() {
+  LockGuard guard(pool_.lock_);
+  if (pool_.plain_bytes_ != kAllPlain) pool_.plain_bytes_ -= bytes_;
 }
 
 std::byte* PagePool::Take() {
@@ -50,6 +56,11 @@ void PagePool::Return(std::byte* page) noexcept {
   munmap(extent, kExtentBytes);
   with_room_.erase(extent);
   extents_.erase(it);
+}
+
+size_t PagePool::plain_bytes() const {
+  LockGuard guard(lock_);
+  return plain_bytes_;
 }
 
 size_t PagePool::held_bytes() const {

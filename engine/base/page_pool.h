@@ -4,7 +4,7 @@
 // Huge pages matter because a fold touches two cache lines at random: with pages of 4 KiB each of
 // the two also misses the processor's cache of page addresses. Huge pages are requested only beyond
 // the first `plain_bytes`, so that a small engine, which touches the beginning of a few pages,
-// stays small. Whoever begins more pages than the engine counts on says so by KeepPlain().
+// stays small. Whoever begins more pages than the engine counts on has a PlainShare.
 //
 // Memory goes back. Pages come from the lowest extent that has one free. When all pages of an
 // extent have been returned, the extent goes back to the system; one empty extent is kept for the
@@ -29,14 +29,26 @@ class PagePool {
   static constexpr size_t kPageBytes = 64 * 1024;
   static constexpr size_t kExtentBytes = 2 * 1024 * 1024;
 
+  static constexpr size_t kAllPlain = SIZE_MAX;
+
   explicit PagePool(size_t plain_bytes = 0) : plain_bytes_(plain_bytes) {}
   // REQUIRES: all pages have been returned.
   ~PagePool();
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
-  // Has as many bytes more stay in plain pages, of what is taken from now on.
-  void KeepPlain(size_t bytes) noexcept;
+  // While this lives, as many bytes more stay in plain pages.
+  class PlainShare {
+   public:
+    PlainShare(PagePool& pool, size_t bytes) noexcept;
+    ~PlainShare();
+    PlainShare(const PlainShare&) = delete;
+    PlainShare& operator=(const PlainShare&) = delete;
+
+   private:
+    PagePool& pool_;
+    const size_t bytes_;
+  };
 
   // A page, aligned to its size, of unknown content. Ends the process if there is no memory.
   std::byte* Take();
@@ -44,6 +56,8 @@ class PagePool {
 
   // The bytes that the pool has from the system, in pages handed out and in free ones.
   size_t held_bytes() const;
+  // How many of them stay plain, for now.
+  size_t plain_bytes() const;
 
  private:
   static constexpr uint32_t kAllFree = UINT32_MAX;
@@ -52,7 +66,7 @@ class PagePool {
   std::byte* AddExtent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 
   mutable Lock lock_;
-  size_t plain_bytes_ ABSL_GUARDED_BY(lock_);                      // SIZE_MAX: all
+  size_t plain_bytes_ ABSL_GUARDED_BY(lock_);                      // or kAllPlain
   std::map<std::byte*, uint32_t> extents_ ABSL_GUARDED_BY(lock_);  // which pages are free
   std::set<std::byte*> with_room_ ABSL_GUARDED_BY(lock_);
   bool spare_ ABSL_GUARDED_BY(lock_) = false;  // one of them is free as a whole

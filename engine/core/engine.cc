@@ -51,7 +51,7 @@ EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key, ui
       hash_key_(hash_key),
       epoch_(epoch),
       pool_(options.huge_pages == HugePages::kOff
-                ? SIZE_MAX
+                ? PagePool::kAllPlain
                 : partition_count_ * kPlainPages * PagePool::kPageBytes),
       timeline_(options.axis, options.lateness, FutureLimitOf(options)) {
   for (int i = 0; i < options.partitions; ++i) {

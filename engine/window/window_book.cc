@@ -23,9 +23,8 @@ WindowBook::WindowBook(PagePool& pool, const WindowOptions& options, const Paylo
       other_hash_key_(MakeHashKey(hash_key[1], hash_key[2])),
       members_(pool, ops),
       series_(pool, members_, options.ttl, options.retention),
-      tombstones_(pool, std::max(options.ttl, options.retention)) {
-  pool.KeepPlain(kBegunPages * PagePool::kPageBytes);
-}
+      tombstones_(pool, std::max(options.ttl, options.retention)),
+      plain_pages_(pool, kBegunPages * PagePool::kPageBytes) {}
 
 WindowBook::~WindowBook() {
   series_.ForEachMember([this](uint32_t member) { members_.Abandon(member); });

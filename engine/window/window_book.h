@@ -214,6 +214,7 @@ class WindowBook final : public FeedBook {
   MemberTable members_;
   SeriesTable series_;
   ExpiringMap tombstones_;
+  const PagePool::PlainShare plain_pages_;
 };
 
 // --- What a batch calls millions of times a second

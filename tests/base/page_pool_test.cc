@@ -43,5 +43,18 @@ TEST(PagePool, FillsGapsBeforeItGrows) {
   for (std::byte* page : pages) pool.Return(page);
 }
 
+TEST(PagePool, KeepsBytesPlainOnlyForTheLifeOfAShare) {
+  PagePool pool(kExtent);
+  PagePool all_plain(PagePool::kAllPlain);
+  {
+    const PagePool::PlainShare share(pool, 3 * kExtent);
+    const PagePool::PlainShare no_more(all_plain, kExtent);
+    EXPECT_EQ(pool.plain_bytes(), 4 * kExtent);
+    EXPECT_EQ(all_plain.plain_bytes(), PagePool::kAllPlain);
+  }
+  EXPECT_EQ(pool.plain_bytes(), kExtent);
+  EXPECT_EQ(all_plain.plain_bytes(), PagePool::kAllPlain);
+}
+
 }  // namespace
 }  // namespace pleat
