@@ -33,8 +33,7 @@ void Ghosts::Erase(uint32_t number) {
   const Entry& entry = At(number);
   NewerThan(entry.older) = entry.newer;
   OlderThan(entry.newer) = entry.older;
-  index_.Erase(static_cast<uint32_t>(entry.hash), number,
-               [this](uint32_t n) { return static_cast<uint32_t>(At(n).hash); });
+  index_.Erase(static_cast<uint32_t>(entry.hash), number);
   entries_.Free(number);
 }
 

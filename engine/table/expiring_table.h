@@ -161,7 +161,7 @@ class ExpiringTable {
   void Unindex(uint32_t number) {
     PLEAT_DCHECK(slab_.cold(number).indexed);
     slab_.cold(number).indexed = 0;
-    index_.Erase(entries_.HashOf(number), number, HashesOf());
+    index_.Erase(entries_.HashOf(number), number);
   }
   size_t indexed() const noexcept { return index_.size(); }
 

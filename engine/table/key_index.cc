@@ -117,6 +117,29 @@ KeyIndex::Segment* KeyIndex::SiblingOf(uint32_t hash) const noexcept {
   return sibling->depth() == segment.depth() ? sibling : nullptr;
 }
 
+// Of the two, the one with the lower number stays, so that the slab's higher chunks run empty.
+void KeyIndex::MergeWithSibling(uint32_t hash) noexcept {
+  Segment* stays = &SegmentOf(hash);
+  Segment* goes = SiblingOf(hash);
+  if (goes == nullptr || stays->size() + goes->size() >= kMergeBelow) return;
+  if (goes->number() < stays->number()) std::swap(stays, goes);
+  MoveAll(*goes, *stays);
+  Join(hash, *stays, *goes);
+}
+
+// A key comes into the bucket of the same place. If that is full, the key goes on from there. Wherever
+// its home is, it still passes over the buckets that it had passed over. So no hash is asked for,
+// which would be a cache line for each.
+void KeyIndex::MoveAll(const Segment& from, Segment& to) noexcept {
+  for (uint32_t i = 0; i < kBuckets; ++i) {
+    const Bucket& bucket = from.buckets[i];
+    to.buckets[i].overflow = static_cast<uint16_t>(to.buckets[i].overflow + bucket.overflow);
+    for (uint32_t way = 0; way < kWays; ++way) {
+      if (bucket.tags[way] != kEmpty) Place(to, i, bucket.tags[way], bucket.numbers[way]);
+    }
+  }
+}
+
 // Gives the ranges of both, one of which is that of `hash`, to the one that stays.
 void KeyIndex::Join(uint32_t hash, Segment& stays, Segment& goes) noexcept {
   --stays.depth();

@@ -15,8 +15,8 @@
 //
 // Invariants:
 //   - The low 6 bits of a key's hash choose its home bucket, the top `depth` bits of the low 32 its
-//     segment. A key lies in its home bucket, or, if that was full, in the next bucket with room,
-//     around the segment.
+//     segment. A key lies in its home bucket, or, if that was full, in a later one, around the
+//     segment.
 //   - `overflow` counts the keys that passed over a bucket on their way to a later one. A search
 //     ends at a bucket whose count is 0. So erasing leaves no tombstone.
 //   - A segment that is 85 % full is split by one more bit of the hash: at most 640 numbers move,
@@ -91,12 +91,10 @@ class KeyIndex {
     ++size_;
   }
 
-  // Removes a number. REQUIRES: it is there under this hash's low 32 bits. `hash_of` as for
-  // Insert(), called only when two segments become one.
-  template <class HashOf>
-  void Erase(uint32_t hash, uint32_t number, const HashOf& hash_of) {
+  // Removes a number. REQUIRES: it is there under this hash's low 32 bits.
+  void Erase(uint32_t hash, uint32_t number) {
     Remove(hash, number);
-    if (SegmentOf(hash).size() < kMergeBelow / 2) MergeWithSibling(hash, hash_of);
+    if (SegmentOf(hash).size() < kMergeBelow / 2) MergeWithSibling(hash);
   }
 
   // Removes everything.
@@ -199,6 +197,8 @@ class KeyIndex {
   Segment& NewSegment();
   Segment& NewSibling(uint32_t hash);
   Segment* SiblingOf(uint32_t hash) const noexcept;
+  void MergeWithSibling(uint32_t hash) noexcept;
+  static void MoveAll(const Segment& from, Segment& to) noexcept;
   void Join(uint32_t hash, Segment& stays, Segment& goes) noexcept;
   void Remove(uint32_t hash, uint32_t number) noexcept;
 
@@ -228,19 +228,6 @@ class KeyIndex {
     Contents contents;
     TakeOut(SegmentOf(hash), hash_of, contents);
     NewSibling(static_cast<uint32_t>(hash));
-    PutBack(contents);
-  }
-
-  // Of the two, the one with the lower number stays, so that the slab's higher chunks run empty.
-  template <class HashOf>
-  void MergeWithSibling(uint32_t hash, const HashOf& hash_of) {
-    Segment* stays = &SegmentOf(hash);
-    Segment* goes = SiblingOf(hash);
-    if (goes == nullptr || stays->size() + goes->size() >= kMergeBelow) return;
-    if (goes->number() < stays->number()) std::swap(stays, goes);
-    Contents contents;
-    TakeOut(*goes, hash_of, contents);
-    Join(hash, *stays, *goes);
     PutBack(contents);
   }
 

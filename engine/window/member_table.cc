@@ -25,7 +25,7 @@ uint32_t MemberTable::Add(const MemberRef& ref, uint32_t series, EngineTime stam
 
 void MemberTable::Remove(uint32_t number) {
   const Member& member = at(number);
-  index_.Erase(member.hash, number, HashesOf());
+  index_.Erase(member.hash, number);
   extra_bytes_ -= ExtraBytes(member.name(), payload(number));
   if (member.extra != kNone) {
     extras_.Free(member.extra);
