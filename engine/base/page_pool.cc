@@ -31,7 +31,10 @@ std::byte* PagePool::Take() {
   std::byte* const extent = with_room_.empty() ? AddExtent() : *with_room_.begin();
   uint32_t& free = extents_[extent];
   PLEAT_DCHECK(free != 0);
-  if (free == kAllFree) spare_ = false;
+  if (free == kAllFree) {
+    std::erase(empty_, extent);
+    NoteEmpty();
+  }
   const int page = std::countr_zero(free);
   free &= free - 1;
   if (free == 0) with_room_.erase(extent);
@@ -39,23 +42,37 @@ std::byte* PagePool::Take() {
 }
 
 void PagePool::Return(std::byte* page) noexcept {
-  LockGuard guard(lock_);
-  PLEAT_DCHECK(reinterpret_cast<uintptr_t>(page) % kPageBytes == 0);
-  PLEAT_DCHECK(!extents_.empty() && page >= extents_.begin()->first);
-  const auto it = std::prev(extents_.upper_bound(page));
-  auto& [extent, free] = *it;
-  const auto index = static_cast<size_t>(page - extent) / kPageBytes;
-  PLEAT_DCHECK(index < 32 && (free >> index & 1) == 0);
-  if (free == 0) with_room_.insert(extent);
-  free |= uint32_t{1} << index;
-  if (free != kAllFree) return;
-  if (!spare_) {
-    spare_ = true;
-    return;
+  {
+    LockGuard guard(lock_);
+    PLEAT_DCHECK(reinterpret_cast<uintptr_t>(page) % kPageBytes == 0);
+    PLEAT_DCHECK(!extents_.empty() && page >= extents_.begin()->first);
+    auto& [extent, free] = *std::prev(extents_.upper_bound(page));
+    const auto index = static_cast<size_t>(page - extent) / kPageBytes;
+    PLEAT_DCHECK(index < 32 && (free >> index & 1) == 0);
+    if (free == 0) with_room_.insert(extent);
+    free |= uint32_t{1} << index;
+    if (free != kAllFree) return;
+    empty_.push_back(extent);
+    NoteEmpty();
+    if (deferrals_ > 0) return;
   }
-  munmap(extent, kExtentBytes);
+  GiveBackExcess();
+}
+
+std::byte* PagePool::TakeExcess() noexcept {
+  LockGuard guard(lock_);
+  if (empty_.size() <= 1) return nullptr;
+  std::byte* const extent = empty_.back();
+  empty_.pop_back();
+  NoteEmpty();
   with_room_.erase(extent);
-  extents_.erase(it);
+  extents_.erase(extent);
+  return extent;
+}
+
+// Without the lock, so that others get pages meanwhile.
+void PagePool::GiveBackExcess() noexcept {
+  while (std::byte* const extent = TakeExcess()) munmap(extent, kExtentBytes);
 }
 
 size_t PagePool::plain_bytes() const {
@@ -83,6 +100,7 @@ std::byte* PagePool::AddExtent() {
   if (extents_.size() * kExtentBytes >= plain_bytes_) madvise(extent, kExtentBytes, MADV_HUGEPAGE);
   extents_[extent] = kAllFree;
   with_room_.insert(extent);
+  empty_.push_back(extent);
   return extent;
 }
 

@@ -8,15 +8,18 @@
 //
 // Memory goes back. Pages come from the lowest extent that has one free. When all pages of an
 // extent have been returned, the extent goes back to the system; one empty extent is kept for the
-// next need.
+// next need. The system takes some fifty microseconds for each. A call that frees much under a lock
+// for which others wait holds a Deferral, and has the extents go back while it holds no lock.
 //
 // Thread safety: any thread, any time.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
+#include <vector>
 
 #include <absl/base/thread_annotations.h>
 
@@ -50,6 +53,26 @@ class PagePool {
     const size_t bytes_;
   };
 
+  // While one lives, extents that run empty are kept until GiveBack().
+  class Deferral {
+   public:
+    explicit Deferral(PagePool& pool) noexcept : pool_(pool) { ++pool_.deferrals_; }
+    ~Deferral() {
+      --pool_.deferrals_;
+      GiveBack();
+    }
+    Deferral(const Deferral&) = delete;
+    Deferral& operator=(const Deferral&) = delete;
+
+    // Costs next to nothing if there is nothing to give back.
+    void GiveBack() noexcept {
+      if (pool_.has_excess_) pool_.GiveBackExcess();
+    }
+
+   private:
+    PagePool& pool_;
+  };
+
   // A page, aligned to its size, of unknown content. Ends the process if there is no memory.
   std::byte* Take();
   void Return(std::byte* page) noexcept;
@@ -64,12 +87,22 @@ class PagePool {
   static_assert(kExtentBytes / kPageBytes == 32, "a bit for each page of an extent");
 
   std::byte* AddExtent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+  void NoteEmpty() noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    has_excess_ = empty_.size() > 1;
+  }
+  // The last empty extent beyond the one that is kept, which is the pool's no more; null if none.
+  std::byte* TakeExcess() noexcept;
+  void GiveBackExcess() noexcept;
 
   mutable Lock lock_;
   size_t plain_bytes_ ABSL_GUARDED_BY(lock_);                      // or kAllPlain
   std::map<std::byte*, uint32_t> extents_ ABSL_GUARDED_BY(lock_);  // which pages are free
   std::set<std::byte*> with_room_ ABSL_GUARDED_BY(lock_);
-  bool spare_ ABSL_GUARDED_BY(lock_) = false;  // one of them is free as a whole
+  std::vector<std::byte*> empty_ ABSL_GUARDED_BY(lock_);  // those that are free as a whole
+  // Whether more than one is empty; changes under the lock only. Both are sequentially consistent:
+  // either a Return() sees that the last Deferral has gone, or that one sees the excess.
+  std::atomic<bool> has_excess_ = false;
+  std::atomic<uint32_t> deferrals_ = 0;
 };
 
 }  // namespace pleat::inline v0_1

@@ -62,16 +62,21 @@ EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key, ui
 EngineCore::~EngineCore() = default;
 
 // A partition's lock is let go every so often, and soon if others wait for it, so that folds and
-// reads there need not wait until all that is due has closed.
+// reads there need not wait until all that is due has closed. Memory goes back meanwhile.
 bool EngineCore::VisitDue(Schedule& schedule, EngineTime due_by, size_t budget, Visit visit) {
+  PagePool::Deferral deferral(pool_);
   while (Timer* due = schedule.FirstDue(due_by)) {
     Partition& partition = static_cast<PartitionTimer&>(*due).partition();
     const size_t share = std::min(budget, kClosedPerLock);
     size_t left = share;
-    LongLockGuard guard(partition.lock());
-    const Partition::Moment moment{timeline_.now(), timeline_.lease_now(),
-                                   timeline_.TakePositions(1)};
-    const bool all = (partition.*visit)(moment, left);
+    bool all;
+    {
+      LongLockGuard guard(partition.lock());
+      const Partition::Moment moment{timeline_.now(), timeline_.lease_now(),
+                                     timeline_.TakePositions(1)};
+      all = (partition.*visit)(moment, left);
+    }
+    deferral.GiveBack();
     budget -= share - left;
     if (!all && budget == 0) return false;
   }

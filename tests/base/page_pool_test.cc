@@ -33,6 +33,31 @@ TEST(PagePool, GivesBackAllButOneEmptyExtent) {
   EXPECT_EQ(pool.held_bytes(), kExtent);
 }
 
+TEST(PagePool, KeepsEmptyExtentsUntilADeferralGivesThemBack) {
+  PagePool pool;
+  std::vector<std::byte*> pages;
+  const auto take = [&](int n) {
+    for (int i = 0; i < n; ++i) pages.push_back(pool.Take());
+  };
+  const auto return_all = [&] {
+    for (std::byte* page : pages) pool.Return(page);
+    pages.clear();
+  };
+  take(320);
+  {
+    PagePool::Deferral deferral(pool);
+    return_all();
+    EXPECT_EQ(pool.held_bytes(), 10 * kExtent);
+    take(64);  // out of those that are kept
+    EXPECT_EQ(pool.held_bytes(), 10 * kExtent);
+    deferral.GiveBack();
+    EXPECT_EQ(pool.held_bytes(), 3 * kExtent);
+    return_all();
+    EXPECT_EQ(pool.held_bytes(), 3 * kExtent);
+  }
+  EXPECT_EQ(pool.held_bytes(), kExtent);
+}
+
 TEST(PagePool, FillsGapsBeforeItGrows) {
   PagePool pool;
   std::vector<std::byte*> pages;
