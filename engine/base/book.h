@@ -2,10 +2,9 @@
 // method runs under the partition's lock.
 #pragma once
 
-#include <cstddef>
-
 #include <pleat/time.h>
 
+#include "engine/base/budget.h"
 #include "engine/base/instant.h"
 
 namespace pleat::inline v0_1 {
@@ -14,12 +13,12 @@ class Book {
  public:
   virtual ~Book() = default;
 
-  // Applies what is due by `at.now`, in order, looking at no more than `budget` entries, which it
-  // lowers by as many. Returns whether everything due was applied.
-  virtual bool CloseDue(const Instant& at, size_t& budget) = 0;
+  // Applies what is due by `at.now`, in order, until `budget` is spent: each entry looked at takes
+  // one. Returns whether everything due was applied.
+  virtual bool CloseDue(const Instant& at, Budget& budget) = 0;
 
   // The same for leases that ran out by `at.leases`.
-  virtual bool ExpireLeases(const Instant& at, size_t& budget) = 0;
+  virtual bool ExpireLeases(const Instant& at, Budget& budget) = 0;
 
   // Nothing is due before this; kNever if nothing will be.
   virtual EngineTime NextDue() const noexcept = 0;

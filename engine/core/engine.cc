@@ -67,20 +67,21 @@ bool EngineCore::VisitDue(Schedule& schedule, EngineTime due_by, size_t budget, 
   PagePool::Deferral deferral(pool_);
   while (Timer* due = schedule.FirstDue(due_by)) {
     Partition& partition = static_cast<PartitionTimer&>(*due).partition();
-    const size_t share = std::min(budget, kClosedPerLock);
-    size_t left = share;
-    bool all;
-    {
-      LongLockGuard guard(partition.lock());
-      const Partition::Moment moment{timeline_.now(), timeline_.lease_now(),
-                                     timeline_.TakePositions(1)};
-      all = (partition.*visit)(moment, left);
-    }
+    if (!VisitOnce(partition, budget, visit) && budget == 0) return false;
     deferral.GiveBack();
-    budget -= share - left;
-    if (!all && budget == 0) return false;
   }
   return true;
+}
+
+bool EngineCore::VisitOnce(Partition& partition, size_t& budget, Visit visit) {
+  const size_t share = std::min(budget, kClosedPerLock);
+  LongLockGuard guard(partition.lock());
+  Budget left(share, partition.lock());
+  const Partition::Moment moment{timeline_.now(), timeline_.lease_now(),
+                                 timeline_.TakePositions(1)};
+  const bool all = (partition.*visit)(moment, left);
+  budget -= share - left.left();
+  return all;
 }
 
 bool EngineCore::Advance(EngineTime now, size_t budget) {

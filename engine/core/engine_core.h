@@ -68,8 +68,10 @@ class EngineCore {
  private:
   // Visits each partition that is due by `due_by` in the schedule. Returns whether all was done
   // before `budget` ran out.
-  using Visit = bool (Partition::*)(const Partition::Moment& moment, size_t& budget);
+  using Visit = bool (Partition::*)(const Partition::Moment& moment, Budget& budget);
   bool VisitDue(Schedule& schedule, EngineTime due_by, size_t budget, Visit visit);
+  // Visits one of them for as long as others may wait for its lock.
+  bool VisitOnce(Partition& partition, size_t& budget, Visit visit);
 
   const size_t partition_count_;
   const HashKey hash_key_;

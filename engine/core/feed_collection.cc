@@ -69,7 +69,7 @@ PartitionRange FeedCollection::RangeOf(const WatchScope& scope) noexcept {
 uint64_t FeedCollection::StartToKeep(const Home& home) {
   ChangeLog& log = Feed(home.book)->changes();
   Do(home, [&](const Instant& at) {
-    size_t budget = SIZE_MAX;
+    Budget budget;
     return home.book->CloseDue(at, budget);
   });
   log.Keep();
@@ -136,7 +136,7 @@ ReadChanges FeedCollection::ReadSome(const WatchScope& scope, ChangeCursor& curs
     if (!lost) next = std::max(next, log.first());
     const bool drained = !lost && log.NextOf(scope, next) == log.next();
     const bool complete = Do(home, [&](const Instant& at) {
-      size_t budget = drained ? std::min(max, log.capacity()) : 0;
+      Budget budget(drained ? std::min(max, log.capacity()) : 0);
       return book.CloseDue(at, budget);
     });
     resync |= lost || next < log.first();

@@ -140,7 +140,7 @@ bool OutboxCollection::ScanDeadLetters(ScanCursor& cursor, size_t max, Outbox::S
     LongLockGuard guard(home.partition->lock());
     if (home.book != nullptr) {
       Do(home, [&](const Instant& at) {
-        size_t budget = SIZE_MAX;
+        Budget budget;
         home.book->ExpireLeases(at, budget);
       });
       const Outbox& outbox = BookIn(home).outbox();

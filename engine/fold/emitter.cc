@@ -25,7 +25,7 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
 
 // --- By time
 
-bool Emitter::CloseDue(EngineTime now, size_t& budget, const Instant& at) {
+bool Emitter::CloseDue(EngineTime now, Budget& budget, const Instant& at) {
   for (;;) {
     Due due;
     switch (groups_.Next(now, version(), budget, due)) {
@@ -45,18 +45,18 @@ bool Emitter::CloseDue(EngineTime now, size_t& budget, const Instant& at) {
   }
 }
 
-bool Emitter::CloseAndForget(EngineTime now, size_t& budget, const Instant& at) {
+bool Emitter::CloseAndForget(EngineTime now, Budget& budget, const Instant& at) {
   return CloseDue(now, budget, at) && (memory_ == nullptr || memory_->Forget(now, budget));
 }
 
 void Emitter::CloseAllDue(const Instant& at) {
-  size_t budget = SIZE_MAX;
+  Budget budget;
   CloseAndForget(latest_.now(), budget, at);
   ++changes_;
 }
 
 bool Emitter::CloseSomeDue(const Instant& at) {
-  size_t budget = 64;
+  Budget budget(64);
   const bool all = CloseAndForget(latest_.now(), budget, at);
   ++changes_;
   return all;
@@ -96,7 +96,7 @@ void Emitter::End(uint32_t number, Reason reason, uint64_t order, const Instant&
 }
 
 void Emitter::CloseAll(uint64_t order, const Instant& at) {
-  size_t budget = SIZE_MAX;
+  Budget budget;
   CloseDue(latest_.now(), budget, at);
   struct Open {
     OutboxEntries::Rank rank;
@@ -122,7 +122,7 @@ void Emitter::CloseAll(uint64_t order, const Instant& at) {
 
 bool Emitter::EmitOldest(uint64_t order, const Instant& at) {
   Due due;
-  size_t budget = SIZE_MAX;
+  Budget budget;
   const Deadlines::Found found = groups_.Next(kNever, version(), budget, due);
   ++changes_;
   if (found != Deadlines::Found::kDue) return false;

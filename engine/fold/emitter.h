@@ -59,9 +59,9 @@ class Emitter {
 
   // Emits what is due by `now`, in order, looking at no more than `budget` entries, and lowers
   // `budget`. Returns whether that was all.
-  bool CloseDue(EngineTime now, size_t& budget, const Instant& at);
+  bool CloseDue(EngineTime now, Budget& budget, const Instant& at);
   // The same, and the memory forgets what is over by then.
-  bool CloseAndForget(EngineTime now, size_t& budget, const Instant& at);
+  bool CloseAndForget(EngineTime now, Budget& budget, const Instant& at);
   // The same for an event or a call, which then changes groups: all that is due by now.
   void CloseAllDue(const Instant& at);
   // The same, some 64 entries at a time. Returns whether that was all.

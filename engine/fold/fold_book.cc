@@ -110,12 +110,12 @@ void FoldBook::CloseAll(const Instant& at) {
   emitter_.CloseAll(OrderOf(latest_.NextPosition(at.position), Step::kBehindIt), at);
 }
 
-bool FoldBook::CloseDue(const Instant& at, size_t& budget) {
+bool FoldBook::CloseDue(const Instant& at, Budget& budget) {
   latest_.Reach(at.now);
   return emitter_.CloseAndForget(at.now, budget, at);
 }
 
-bool FoldBook::EmitDue(const Instant& at, size_t& budget) {
+bool FoldBook::EmitDue(const Instant& at, Budget& budget) {
   latest_.Reach(at.now);
   return emitter_.CloseDue(at.now, budget, at);
 }

@@ -123,7 +123,7 @@ class FoldBook final : public OutboxBook {
   // end was reached; if not, `place` is where to go on.
   bool Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen, AnyFolder::See see) const;
 
-  bool CloseDue(const Instant& at, size_t& budget) override;
+  bool CloseDue(const Instant& at, Budget& budget) override;
   EngineTime NextDue() const noexcept override;
   Ledger ledger() const noexcept override;
   Sizes sizes() const noexcept override;
@@ -159,7 +159,7 @@ class FoldBook final : public OutboxBook {
   uint32_t FindToEnd(std::string_view key, uint64_t hash, const Instant& at);
 
   // --- OutboxBook
-  bool EmitDue(const Instant& at, size_t& budget) override;
+  bool EmitDue(const Instant& at, Budget& budget) override;
   HashedKey KeyOf(uint32_t entry) const noexcept override {
     const Group& group = groups_.at(entry);
     return {group.key, group.hash};

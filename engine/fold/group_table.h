@@ -227,7 +227,7 @@ class GroupTable {
 
   // Finds the next entry due by `now`, earliest first; see Deadlines::Next(). While `version` stays
   // the same, no group has changed. An entry due by time is not armed any more.
-  Deadlines::Found Next(EngineTime now, uint64_t version, size_t& budget, Due& due) {
+  Deadlines::Found Next(EngineTime now, uint64_t version, Budget& budget, Due& due) {
     now_ = now;
     version_ = version;
     return table_.Next(now, budget, due);

@@ -49,7 +49,7 @@ std::optional<uint64_t> Memory::ContentOf(const PackedKey& key, std::string_view
 
 void Memory::RememberId(const PackedKey& key, std::string_view id, uint64_t content, EngineTime at,
                         EngineTime now) {
-  size_t budget = kForgottenPerName;
+  Budget budget(kForgottenPerName);
   ids_.Expire(now, budget);
   ids_.Put(NameOf(key, id), content, SaturatingAdd(at, ids_for_));
 }
@@ -63,7 +63,7 @@ std::optional<uint64_t> Memory::LastEmissionOf(const PackedKey& key, EngineTime 
 void Memory::RememberEmission(const PackedKey& key, uint64_t generation, EngineTime ripe,
                               EngineTime now, size_t used) {
   if (!HasRoom(used)) return;
-  size_t budget = kForgottenPerName;
+  Budget budget(kForgottenPerName);
   emissions_.Expire(now, budget);
   emissions_.Put(NameOf(key), generation, SaturatingAdd(ripe, emissions_for_));
 }
@@ -85,12 +85,12 @@ std::optional<Memory::Pause> Memory::TakePause(const PackedKey& key, EngineTime 
 void Memory::RememberPause(const PackedKey& key, QuietLearner::Memo memo, EngineTime expires,
                            EngineTime now, size_t used) {
   if (!HasRoom(used)) return;
-  size_t budget = kForgottenPerName;
+  Budget budget(kForgottenPerName);
   pauses_.Expire(now, budget);
   pauses_.Put(NameOf(key), uint64_t{memo.row} << 16 | memo.run, expires);
 }
 
-bool Memory::Forget(EngineTime now, size_t& budget) {
+bool Memory::Forget(EngineTime now, Budget& budget) {
   return ids_.Expire(now, budget) && emissions_.Expire(now, budget) && pauses_.Expire(now, budget);
 }
 

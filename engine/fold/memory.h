@@ -73,7 +73,7 @@ class Memory {
 
   // Forgets names that are over by `now`, looking at no more than `budget` of them, and lowers
   // `budget`. Returns whether that was all.
-  bool Forget(EngineTime now, size_t& budget);
+  bool Forget(EngineTime now, Budget& budget);
   // From this instant on Forget() forgets everything; kNever if there is nothing to forget.
   EngineTime forgets_all_at() const noexcept {
     return std::min({ids_.forgets_all_at(), emissions_.forgets_all_at(), pauses_.forgets_all_at()});

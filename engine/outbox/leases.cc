@@ -234,7 +234,7 @@ Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, const Insta
   if (number == kNone) return {};
   if (At(number).deliveries >= options_.max_deliveries) {
     // Letters that died before this one come before.
-    size_t budget = SIZE_MAX;
+    Budget budget;
     Expire(at, budget, drop);
   }
   ++nacked_;
@@ -343,7 +343,7 @@ Leases::Answer Leases::Retry(const LeaseToken& token, const Instant& at) {
   return {LeaseOutcome::kDone};
 }
 
-bool Leases::Expire(const Instant& at, size_t& budget, Drop drop) {
+bool Leases::Expire(const Instant& at, Budget& budget, Drop drop) {
   return records_.ApplyDue(EngineTime(at.leases), budget, [&](const Due& due) {
     Record& record = At(due.number);
     if (record.state == State::kDelayed) return Return(due.number, ByTime(due));

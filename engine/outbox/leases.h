@@ -126,7 +126,7 @@ class Leases {
 
   // Takes back leases that have run out by `at`, and ends delays that are over; looks at no more
   // than `budget` records, and lowers `budget`. Returns whether that was all.
-  bool Expire(const Instant& at, size_t& budget, Drop drop);
+  bool Expire(const Instant& at, Budget& budget, Drop drop);
   LeaseTime NextDue() const noexcept { return LeaseTime(records_.NextDue()); }
 
   // Shows the dead letters from `place` on; see FoldBook::Scan().

@@ -47,7 +47,7 @@ bool Outbox::BeforeAtOnce(const Ready& mine, const OutboxEntries& others,
 // Once in a call, so that an emission that is lent and whose lease is over at once does not go out
 // twice.
 bool Outbox::TakeBack(const Instant& at) {
-  size_t budget = kPerTurn;
+  Budget budget(kPerTurn);
   return ExpireLeases(at, budget);
 }
 
@@ -176,7 +176,7 @@ LeaseOutcome Outbox::ChangeLeases(const Change& change) {
   return answer.outcome;
 }
 
-bool Outbox::ExpireLeases(const Instant& at, size_t& budget) {
+bool Outbox::ExpireLeases(const Instant& at, Budget& budget) {
   if (NextLeaseDue() > at.leases) return true;
   bool all = false;
   ChangeLeases([&](Leases::Drop drop) {
@@ -208,14 +208,14 @@ Extension Outbox::Extend(const LeaseToken& token, Duration ttl, const Instant& a
 
 LeaseOutcome Outbox::RetryDeadLetter(const LeaseToken& token, const Instant& at) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
-  size_t budget = SIZE_MAX;
+  Budget budget;
   ExpireLeases(at, budget);
   return ChangeLeases([&](Leases::Drop) { return leases_->Retry(token, at); });
 }
 
 LeaseOutcome Outbox::DropDeadLetter(const LeaseToken& token, const Instant& at) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
-  size_t budget = SIZE_MAX;
+  Budget budget;
   ExpireLeases(at, budget);
   return ChangeLeases([&](Leases::Drop) {
     const Leases::Answer answer = leases_->TakeDead(token);

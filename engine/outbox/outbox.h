@@ -166,7 +166,7 @@ class Outbox {
   // Takes back the leases that ran out by `at`, looking at no more than `budget` leases, and lowers
   // `budget`.
   // Returns whether that was all.
-  bool ExpireLeases(const Instant& at, size_t& budget);
+  bool ExpireLeases(const Instant& at, Budget& budget);
   LeaseTime NextLeaseDue() const noexcept {
     return leases_ == nullptr ? LeaseTime(kNever) : leases_->NextDue();
   }

@@ -23,13 +23,13 @@ class OutboxBook : public Book, protected OutboxEntries {
     for (;;) {
       const Handout next = outbox_.Next(at, lends, in_line);
       if (next.what() != Handout::What::kEmpty) return next;
-      size_t budget = 64;
+      Budget budget(64);
       const bool all = EmitDue(at, budget);
       if (all && outbox_.queue_empty()) return Handout();
     }
   }
 
-  bool ExpireLeases(const Instant& at, size_t& budget) final {
+  bool ExpireLeases(const Instant& at, Budget& budget) final {
     return outbox_.ExpireLeases(at, budget);
   }
   LeaseTime NextLeaseDue() const noexcept final { return outbox_.NextLeaseDue(); }
@@ -40,7 +40,7 @@ class OutboxBook : public Book, protected OutboxEntries {
  protected:
   // Pushes entries that are due by `at` into the outbox, in order, looking at no more than `budget`
   // entries, and lowers `budget`. Returns whether that was all.
-  virtual bool EmitDue(const Instant& at, size_t& budget) = 0;
+  virtual bool EmitDue(const Instant& at, Budget& budget) = 0;
 
   Outbox outbox_;
 };

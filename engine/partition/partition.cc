@@ -47,40 +47,25 @@ void PartitionTimer::Set(EngineTime next) {
   }
 }
 
-// Visits a book a little at a time, until all is done, the budget is used up, or somebody waits for
-// the lock.
-template <class Visit>
-bool Partition::VisitBook(Book& book, const Moment& moment, size_t& budget, const Visit& visit) {
-  for (;;) {
-    const size_t share = std::min(budget, kVisitedPerLook);
-    size_t left = share;
-    const bool all = DoOneOfMany(book, moment.now, moment.leases, moment.position,
-                                 [&](const Instant& at) { return visit(at, left); });
-    budget -= share - left;
-    if (all || budget == 0 || lock_.waiting() > 0) return all;
-  }
-}
-
-bool Partition::CloseDue(const Moment& moment, size_t& budget) {
+bool Partition::CloseDue(const Moment& moment, Budget& budget) {
   bool all = true;
   for (const std::unique_ptr<Book>& book : books_) {
     if (book->NextDue() > moment.now) continue;
-    all = VisitBook(*book, moment, budget,
-                    [&](const Instant& at, size_t& some) { return book->CloseDue(at, some); }) &&
+    all = DoOneOfMany(*book, moment.now, moment.leases, moment.position,
+                      [&](const Instant& at) { return book->CloseDue(at, budget); }) &&
           all;
   }
   due_.Set(NextDue());
   return all;
 }
 
-bool Partition::ExpireLeases(const Moment& moment, size_t& budget) {
+bool Partition::ExpireLeases(const Moment& moment, Budget& budget) {
   bool all = true;
   for (const std::unique_ptr<Book>& book : books_) {
     if (book->NextLeaseDue() > moment.leases) continue;
-    all =
-        VisitBook(*book, moment, budget,
-                  [&](const Instant& at, size_t& some) { return book->ExpireLeases(at, some); }) &&
-        all;
+    all = DoOneOfMany(*book, moment.now, moment.leases, moment.position,
+                      [&](const Instant& at) { return book->ExpireLeases(at, budget); }) &&
+          all;
   }
   lease_due_.Set(NextLeaseDue());
   return all;

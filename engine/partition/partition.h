@@ -19,6 +19,7 @@
 #include <pleat/time.h>
 
 #include "engine/base/book.h"
+#include "engine/base/budget.h"
 #include "engine/base/check.h"
 #include "engine/base/instant.h"
 #include "engine/base/lock.h"
@@ -131,23 +132,16 @@ class alignas(128) Partition {
     uint64_t position;
   };
   // Applies the deadlines up to `moment.now` in every book and schedules the next visit. Returns
-  // whether all was applied before `budget` ran out, or somebody waited for the lock.
-  bool CloseDue(const Moment& moment, size_t& budget) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+  // whether all was applied before `budget` was spent.
+  bool CloseDue(const Moment& moment, Budget& budget) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
   // The same for leases that have run out by `moment.leases`.
-  bool ExpireLeases(const Moment& moment, size_t& budget) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+  bool ExpireLeases(const Moment& moment, Budget& budget) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 
   // Nothing is folded from now on.
   void Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { stopped_ = true; }
   bool stopped() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { return stopped_; }
 
  private:
-  // How much of a book is visited before a look whether somebody waits for the lock: some
-  // microseconds.
-  static constexpr size_t kVisitedPerLook = 32;
-  template <class Visit>
-  bool VisitBook(Book& book, const Moment& moment, size_t& budget, const Visit& visit)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
-
   struct Publisher {
     Partition& partition;
     const Book& book;

@@ -37,6 +37,7 @@
 #include <boost/intrusive/set.hpp>
 #include <pleat/time.h>
 
+#include "engine/base/budget.h"
 #include "engine/base/check.h"
 #include "engine/base/prefetch.h"
 #include "engine/table/slab.h"
@@ -90,14 +91,14 @@ class Deadlines {
   //   ask.Prefetch(number)  comes a little earlier
   //   ask.Version()         while it stays the same, so do all answers
   template <class Ask>
-  Found Next(EngineTime now, size_t& budget, const Ask& ask, Due& found) {
+  Found Next(EngineTime now, Budget& budget, const Ask& ask, Due& found) {
     for (;;) {
       if (loading_ != nullptr && !Load(budget, ask)) return Found::kOutOfBudget;
       const Due* const first = First();
       if (SurfaceSlot(first == nullptr ? now : std::min(now, first->ripe))) continue;
       if (first == nullptr || first->ripe > now) return Found::kNothing;
-      if (budget == 0) return Found::kOutOfBudget;
-      --budget;
+      if (budget.spent()) return Found::kOutOfBudget;
+      budget.Take();
       const bool from_run = !run_.empty() && first == &run_.back();
       const Due due = PopFirst(from_run);
       PLEAT_DCHECK(slots_.empty() || StartOf(*slots_.begin()) > due.ripe);
@@ -219,15 +220,16 @@ class Deadlines {
 
   // Moves the surfaced slot's entries on. Returns false when the budget ran out first.
   template <class Ask>
-  bool Load(size_t& budget, const Ask& ask) {
+  bool Load(Budget& budget, const Ask& ask) {
     if (run_.empty()) run_version_ = ask.Version();
     if (run_version_ != ask.Version()) run_version_ = kMixed;
     while (loading_ != nullptr) {
+      if (budget.spent()) return false;
       if (prefetched_ == nullptr) PrefetchEntries(loading_, loading_size_, ask);
       if (prefetched_ == loading_) PrefetchEntries(After(*loading_), Chunk::kRefs, ask);
       while (loading_size_ > 0) {
-        if (budget == 0) return false;
-        --budget;
+        if (budget.left() == 0) return false;
+        budget.Take();
         const uint32_t number = loading_->refs[--loading_size_];
         if (!ask.Counts(number)) {
           DropStale(number, ask);

@@ -20,7 +20,7 @@ void ExpiringMap::Erase(const Name& name) {
   table_.Free(number);
 }
 
-bool ExpiringMap::Expire(EngineTime now, size_t& budget) {
+bool ExpiringMap::Expire(EngineTime now, Budget& budget) {
   return table_.ApplyDue(now, budget, [this](const Due& due) {
     table_.Unindex(due.number);
     table_.Free(due.number);

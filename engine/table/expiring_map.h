@@ -55,7 +55,7 @@ class ExpiringMap {
 
   // Forgets what expired before `now`. Looks at no more than `budget` names and lowers it by as
   // many. Returns whether that was all.
-  bool Expire(EngineTime now, size_t& budget);
+  bool Expire(EngineTime now, Budget& budget);
 
   // From this instant on Expire() forgets everything; kNever if there is nothing to forget, ever.
   EngineTime forgets_all_at() const noexcept {

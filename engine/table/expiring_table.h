@@ -207,7 +207,7 @@ class ExpiringTable {
 
   // The next entry that is due by `now` or was filed, earliest first; it is no longer armed. Lowers
   // `budget` by the references looked at.
-  Found Next(EngineTime now, size_t& budget, Due& due) {
+  Found Next(EngineTime now, Budget& budget, Due& due) {
     const Found found = deadlines_.Next(now, budget, Asker{*this}, due);
     if (found == Found::kDue && !due.by_event) NoteGivenOut(due);
     return found;
@@ -215,7 +215,7 @@ class ExpiringTable {
 
   // Calls `apply(due)` for all of them. Returns whether that was all before `budget` ran out.
   template <class Apply>
-  bool ApplyDue(EngineTime now, size_t& budget, const Apply& apply) {
+  bool ApplyDue(EngineTime now, Budget& budget, const Apply& apply) {
     for (Due due;;) {
       const Found found = Next(now, budget, due);
       if (found != Found::kDue) return found == Found::kNothing;

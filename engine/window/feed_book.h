@@ -36,7 +36,7 @@ class FeedBook : public Book {
   using SeeTop = absl::FunctionRef<void(std::string_view series, size_t count, uint64_t since)>;
   virtual void ForEachSeries(EngineTime now, SeeTop see) const = 0;
 
-  bool ExpireLeases(const Instant&, size_t&) override { return true; }
+  bool ExpireLeases(const Instant&, Budget&) override { return true; }
   LeaseTime NextLeaseDue() const noexcept override { return LeaseTime(kNever); }
 
  protected:

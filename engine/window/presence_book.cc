@@ -100,7 +100,7 @@ uint32_t PresenceBook::FindConnection(const Who& who) const {
 
 // What is due happens before. Returns the position of the call.
 uint64_t PresenceBook::Begin(const Instant& at) {
-  size_t budget = SIZE_MAX;
+  Budget budget;
   CloseDue(at, budget);
   return last_position_ = std::max(last_position_ + 1, at.position);
 }
@@ -330,7 +330,7 @@ bool PresenceBook::SetMetadata(uint32_t user, const void* metadata) {
 
 // Calls `end(what)` for all that ends by the time that the book was told of, in order.
 template <class End>
-bool PresenceBook::EndDue(SeriesTable& table, size_t& budget, const End& end) {
+bool PresenceBook::EndDue(SeriesTable& table, Budget& budget, const End& end) {
   for (;;) {
     uint32_t series;
     SeriesTable::End next;
@@ -343,17 +343,17 @@ bool PresenceBook::EndDue(SeriesTable& table, size_t& budget, const End& end) {
 
 // The same for the rest of a series, as long as no other series comes first.
 template <class End>
-void PresenceBook::EndMoreOf(SeriesTable& table, uint32_t series, size_t& budget, const End& end) {
+void PresenceBook::EndMoreOf(SeriesTable& table, uint32_t series, Budget& budget, const End& end) {
   while (!table.CloseIfEmpty(series)) {
     const SeriesTable::End next = table.NextEnd(series);
-    if (next.due > seen_ || next.due >= table.NextDue() || budget == 0) return table.Arm(series);
-    --budget;
+    if (next.due > seen_ || next.due >= table.NextDue() || budget.spent()) return table.Arm(series);
+    budget.Take();
     end(next);
   }
 }
 
 // Connections first: a user goes when there are none left.
-bool PresenceBook::CloseDue(const Instant& at, size_t& budget) {
+bool PresenceBook::CloseDue(const Instant& at, Budget& budget) {
   seen_ = std::max(seen_, at.now);
   return EndDue(connections_.series, budget,
                 [this](const SeriesTable::End& end) {

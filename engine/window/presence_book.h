@@ -77,7 +77,7 @@ class PresenceBook final : public FeedBook {
 
   // --- Time
 
-  bool CloseDue(const Instant& at, size_t& budget) override;
+  bool CloseDue(const Instant& at, Budget& budget) override;
   EngineTime NextDue() const noexcept override {
     return std::min(users_.series.NextDue(), connections_.series.NextDue());
   }
@@ -176,9 +176,9 @@ class PresenceBook final : public FeedBook {
 
   // --- Ends
   template <class End>
-  bool EndDue(SeriesTable& table, size_t& budget, const End& end);
+  bool EndDue(SeriesTable& table, Budget& budget, const End& end);
   template <class End>
-  void EndMoreOf(SeriesTable& table, uint32_t series, size_t& budget, const End& end);
+  void EndMoreOf(SeriesTable& table, uint32_t series, Budget& budget, const End& end);
   void Drop(uint32_t connection);
   void EndUserByTime(const SeriesTable::End& end);
   void EndUser(uint32_t user, bool away, const LogOrder& order);

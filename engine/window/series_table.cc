@@ -160,7 +160,7 @@ void SeriesTable::Arm(uint32_t number) {
   table_.Arm(number);
 }
 
-Deadlines::Found SeriesTable::Next(EngineTime now, size_t& budget, uint32_t& number, End& end) {
+Deadlines::Found SeriesTable::Next(EngineTime now, Budget& budget, uint32_t& number, End& end) {
   for (Due due;;) {
     const Deadlines::Found found = table_.Next(now, budget, due);
     if (found != Deadlines::Found::kDue) return found;

@@ -194,7 +194,7 @@ class SeriesTable {
   void Arm(uint32_t series);
   // The next end by `now` of all series, in order (due, position). The series is not armed any
   // more. Lowers `budget` by the series looked at.
-  Deadlines::Found Next(EngineTime now, size_t& budget, uint32_t& series, End& end);
+  Deadlines::Found Next(EngineTime now, Budget& budget, uint32_t& series, End& end);
   EngineTime NextDue() const noexcept { return table_.NextDue(); }
   // Whether anything may be due by `now`. One comparison, as a rule.
   bool MayBeDue(EngineTime now) noexcept {

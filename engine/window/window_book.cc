@@ -43,7 +43,7 @@ WindowBook::Entry WindowBook::Find(const EventRef& event) const {
 
 // What every change begins with: members that are due end before it. Returns its position.
 uint64_t WindowBook::Begin(const Instant& at) {
-  size_t budget = SIZE_MAX;
+  Budget budget;
   CloseDue(at, budget);
   return last_position_ = std::max(last_position_ + 1, at.position);
 }
@@ -301,7 +301,7 @@ std::optional<WindowOutcome> WindowBook::MakeRoomToGrow(Turn& turn, uint32_t& nu
 bool WindowBook::DropNext(const Turn& turn, bool whole_series) {
   uint32_t series;
   SeriesTable::End end;
-  size_t budget = SIZE_MAX;
+  Budget budget;
   if (turn.series != kNone && series_.at(turn.series).retained > 0) {
     Forget(series_.FirstRetained(turn.series));
     return true;
@@ -328,7 +328,7 @@ bool WindowBook::DropNext(const Turn& turn, bool whole_series) {
 
 // --- Ending members
 
-bool WindowBook::CloseDue(const Instant& at, size_t& budget) {
+bool WindowBook::CloseDue(const Instant& at, Budget& budget) {
   const EngineTime now = seen_ = std::max(seen_, at.now);
   for (;;) {
     uint32_t series;
@@ -342,7 +342,7 @@ bool WindowBook::CloseDue(const Instant& at, size_t& budget) {
 }
 
 // Ends members of one series as long as no other series comes first.
-void WindowBook::EndDueOf(uint32_t series, SeriesTable::End end, EngineTime now, size_t& budget) {
+void WindowBook::EndDueOf(uint32_t series, SeriesTable::End end, EngineTime now, Budget& budget) {
   for (;;) {
     if (end.forgets) {
       ForgetInOpenSeries(end.member);
@@ -351,8 +351,8 @@ void WindowBook::EndDueOf(uint32_t series, SeriesTable::End end, EngineTime now,
     }
     if (series_.CloseIfEmpty(series)) return;
     end = series_.NextEnd(series);
-    if (end.due > now || end.due >= series_.NextDue() || budget == 0) break;
-    --budget;
+    if (end.due > now || end.due >= series_.NextDue() || budget.spent()) break;
+    budget.Take();
   }
   series_.Arm(series);
 }

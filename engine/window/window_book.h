@@ -120,7 +120,7 @@ class WindowBook final : public FeedBook {
 
   // --- Time
 
-  bool CloseDue(const Instant& at, size_t& budget) override;
+  bool CloseDue(const Instant& at, Budget& budget) override;
   EngineTime NextDue() const noexcept override;
 
   const WindowLedger& ledger() const noexcept { return ledger_; }
@@ -172,7 +172,7 @@ class WindowBook final : public FeedBook {
   bool DropNext(const Turn& turn, bool whole_series);
 
   // --- Ending members
-  void EndDueOf(uint32_t series, SeriesTable::End end, EngineTime now, size_t& budget);
+  void EndDueOf(uint32_t series, SeriesTable::End end, EngineTime now, Budget& budget);
   void EndByTime(uint32_t member, Cause cause, const LogOrder& order);
   void End(uint32_t member, Cause cause, const LogOrder& order);
   size_t EndAll(uint32_t series, Cause cause, const LogOrder& order);

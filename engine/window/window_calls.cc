@@ -142,7 +142,7 @@ void WindowBook::LeaveTombstone(const SeriesRef& series, std::string_view id, En
   EngineTime until =
       std::max({SeriesTable::After(stamp, ttl), SeriesTable::After(stamp, options_.retention),
                 SeriesTable::After(stamp, own_ttl)});
-  size_t budget = kForgottenPerTombstone;
+  Budget budget(kForgottenPerTombstone);
   tombstones_.Expire(seen_, budget);
   const ExpiringMap::Name name = TombstoneOf(series, id);
   const auto* const known = tombstones_.Find(name, seen_);

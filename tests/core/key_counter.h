@@ -65,7 +65,7 @@ class KeyCountBook final : public OutboxBook {
     return why;
   }
 
-  bool CloseDue(const Instant& at, size_t& budget) override { return EmitDue(at, budget); }
+  bool CloseDue(const Instant& at, Budget& budget) override { return EmitDue(at, budget); }
   EngineTime NextDue() const noexcept override { return table_.NextDue(); }
   Ledger ledger() const noexcept override {
     Ledger ledger = ledger_;
@@ -98,7 +98,7 @@ class KeyCountBook final : public OutboxBook {
     return *reinterpret_cast<Entry*>(table_.hot(number));
   }
 
-  bool EmitDue(const Instant& at, size_t& budget) override {
+  bool EmitDue(const Instant& at, Budget& budget) override {
     return table_.ApplyDue(at.now, budget, [&](const Due& due) {
       if (table_.cold(due.number).indexed) table_.Unindex(due.number);
       --ledger_.open, ++ledger_.closed, ++ledger_.emissions[IndexOf(Reason::kMaxHold)];

@@ -57,7 +57,7 @@ class FoldBookFixture : public testing::Test {
   bool Flush(std::string_view key, EngineTime now) {
     return Do(now, [&](const Instant& at) { return book_.Flush(key, HashOf(key), at); });
   }
-  bool CloseDue(EngineTime now, size_t& budget) {
+  bool CloseDue(EngineTime now, Budget& budget) {
     return Do(now, [&](const Instant& at) { return book_.CloseDue(at, budget); });
   }
   std::vector<std::string> PopAll(EngineTime now) {
@@ -106,13 +106,13 @@ TEST_F(FoldBookFixture, APositionThatGoesBackCountsAsTheNext) {
 
 TEST_F(FoldBookFixture, CloseDueStopsAtItsBudgetAndGoesOn) {
   for (int i = 0; i < 100; ++i) Fold("key" + std::to_string(i), "x", t0_, t0_);
-  size_t budget = 150;  // one to load each of them, one to close each
-  EXPECT_FALSE(CloseDue(t0_ + 10s, budget));
-  EXPECT_EQ(budget, 0u);
+  Budget some(150);  // one to load each of them, one to close each
+  EXPECT_FALSE(CloseDue(t0_ + 10s, some));
+  EXPECT_EQ(some.left(), 0u);
   EXPECT_EQ(book_.sizes().ready_emissions, 50u);
-  budget = 1000;
-  EXPECT_TRUE(CloseDue(t0_ + 10s, budget));
-  EXPECT_EQ(budget, 950u);
+  Budget enough(1000);
+  EXPECT_TRUE(CloseDue(t0_ + 10s, enough));
+  EXPECT_EQ(enough.left(), 950u);
 }
 
 TEST_F(FoldBookFixture, BytesFollowKeysAndHeapAndReturnToZero) {

@@ -37,7 +37,7 @@ TEST(ExpiringMap, AgreesWithAMapWithExpiries) {
           break;
         case 2: now += Duration(random() % 20'000); break;
         case 3: {
-          size_t budget = random() % 8;
+          Budget budget(random() % 8);
           if (!map.Expire(now, budget)) break;
           std::erase_if(expected, [&](const auto& each) { return each.second.second < now; });
           ASSERT_EQ(map.bytes(), expected.size() * ExpiringMap::kNameBytes);
@@ -53,7 +53,7 @@ TEST(ExpiringMap, AgreesWithAMapWithExpiries) {
       }
       map.CheckWhole();
     }
-    size_t budget = SIZE_MAX;
+    Budget budget;
     EXPECT_TRUE(map.Expire(map.forgets_all_at(), budget));
     EXPECT_EQ(map.bytes(), 0u);
     EXPECT_EQ(map.forgets_all_at(), kNever);

@@ -54,7 +54,7 @@ struct Owner {
   // Gives out everything due by `now`, as (due, order), and frees it.
   std::vector<std::tuple<EngineTime, uint64_t>> Take(EngineTime now) {
     std::vector<std::tuple<EngineTime, uint64_t>> out;
-    size_t budget = SIZE_MAX;
+    Budget budget;
     EXPECT_TRUE(table.ApplyDue(now, budget, [&](const Due& due) {
       out.emplace_back(due.ripe, due.order);
       if (table.cold(due.number).indexed) table.Unindex(due.number);
@@ -189,7 +189,7 @@ TEST_F(MovingEarlier, AnEntryGivenOutCanBeArmedAgainBesideItsOldReference) {
   owner.At(number).due = kStart + 1s;
   owner.table.Arm(number);
   Due due;
-  size_t budget = SIZE_MAX;
+  Budget budget;
   ASSERT_EQ(owner.table.Next(kStart + 1s, budget, due), Deadlines::Found::kDue);
   EXPECT_EQ(due.number, number);
   owner.table.CheckWhole();
@@ -227,7 +227,7 @@ class Episode {
       Step();
       if (i % 8 == 0) owner_.table.CheckWhole();
     }
-    Advance(kNever - now_, SIZE_MAX);
+    Advance(kNever - now_, Budget());
     EXPECT_TRUE(expected_.empty());
     EXPECT_EQ(owner_.table.stale(), 0u);
   }
@@ -263,7 +263,8 @@ class Episode {
       case 4: return Drop(it);
       case 5: return Below(50) == 0 ? DisarmAll() : Open();
       default:
-        return Advance(Duration(Below(static_cast<uint64_t>(reach_.count()) / 8 + 2)), Below(20));
+        return Advance(Duration(Below(static_cast<uint64_t>(reach_.count()) / 8 + 2)),
+                       Budget(Below(20)));
     }
   }
 
@@ -312,7 +313,7 @@ class Episode {
     expected_.clear();
   }
 
-  void Advance(Duration by, size_t budget) {
+  void Advance(Duration by, Budget budget) {
     now_ += by;
     for (Due due;;) {
       const auto found = owner_.table.Next(now_, budget, due);
