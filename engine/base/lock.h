@@ -1,5 +1,5 @@
-// The lock of a partition. A free lock costs one compare-and-swap. A waiter spins for as long as a
-// few folds take (some hundred nanoseconds each) and then sleeps in the kernel.
+// The lock of a partition. A free lock costs one compare-and-swap. A waiter spins for as long as
+// being woken would take, some 25 microseconds, and then sleeps in the kernel.
 //
 // The lock is our own because the alternatives measured worse for sections this short (absl::Mutex
 // halved single folds on two threads), and because Clang's thread-safety analysis should see it.
@@ -17,6 +17,7 @@
 // calls owe each other nothing.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -81,10 +82,13 @@ class ABSL_LOCKABLE Lock {
   static constexpr uint32_t kPlace = 2;
   static constexpr uint32_t kNoRound = 2;
 
-  // How many times a thread looks at the lock before it sleeps. The first look comes after one
-  // pause, when a fold may be about to end; each wait is twice as long as the one before. At a
-  // contended lock all waits are some ten microseconds.
-  static constexpr int kLooks = 9;
+  // How many times a thread looks at the lock before it sleeps: some 25 microseconds long, which is
+  // what it takes to be woken. The first look comes after one pause, when a fold may be about to
+  // end. Each wait is twice as long as the one before, up to sixteen pauses, some hundred
+  // nanoseconds: who is owed a turn should not come late. At a contended lock all waits are some ten
+  // microseconds.
+  static constexpr int kLooks = 128;
+  static constexpr int kDoublings = 4;
   static constexpr int kContendedLooks = 20;
   static constexpr int kContendedPauses = 1024;
 
@@ -111,7 +115,7 @@ class ABSL_LOCKABLE Lock {
         TurnsBetween(contended_from_.load(std::memory_order_relaxed), came) < kContendedTurns;
     for (uint32_t as = kHeld;; as = kHeld | kAsleep) {
       for (int look = 0; look < (contended ? kContendedLooks : kLooks); ++look) {
-        Pause(contended ? kContendedPauses : 1 << look);
+        Pause(contended ? kContendedPauses : 1 << std::min(look, kDoublings));
         if (TakeAs(as, round)) {
           LeaveLine(round);
           return NoteWait(came);
