@@ -138,6 +138,16 @@ TEST(Tree, EveryHeaderOpensWithACommentAndIsGuarded) {
   }
 }
 
+TEST(Tree, NoDocumentHoldsAMergeThatWasNotFinished) {
+  const std::filesystem::path root = pleat::SourceDir();
+  const std::regex marker("(^|\n)(<{7}|>{7}) ");
+  EXPECT_TRUE(std::regex_search("a\n<<<<<<< HEAD\nb", marker));
+  for (const auto& entry : std::filesystem::directory_iterator(root / "docs")) {
+    if (entry.path().extension() != ".md") continue;
+    EXPECT_FALSE(std::regex_search(ReadFile(entry.path()), marker)) << entry.path();
+  }
+}
+
 // Before 1.0 a minor version may change anything: a program of one does not link with another.
 TEST(Tree, TheInlineNamespaceIsNamedAfterTheVersion) {
   const std::filesystem::path root = pleat::SourceDir();
