@@ -5,6 +5,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/inside.h"
+#include "engine/core/add_counts.h"
 #include "engine/core/engine_core.h"
 #include "engine/core/out_of_range.h"
 #include "engine/core/presence_core.h"
@@ -31,19 +32,10 @@ absl::Status Check(const PresenceOptions& options, const PayloadOps& ops, int pa
 // --- Counts that are summed
 
 PresenceLedger& PresenceLedger::operator+=(const PresenceLedger& other) noexcept {
-  static_assert(sizeof(PresenceLedger) % sizeof(uint64_t) == 0);
-  auto* const sums = reinterpret_cast<uint64_t*>(this);
-  const auto* const others = reinterpret_cast<const uint64_t*>(&other);
-  for (size_t i = 0; i < sizeof(PresenceLedger) / sizeof(uint64_t); ++i) sums[i] += others[i];
-  return *this;
+  return AddCounts(*this, other);
 }
-
 PresenceSizes& PresenceSizes::operator+=(const PresenceSizes& other) noexcept {
-  series += other.series;
-  users += other.users;
-  connections += other.connections;
-  bytes += other.bytes;
-  return *this;
+  return AddCounts(*this, other);
 }
 
 // --- The handle

@@ -6,6 +6,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/inside.h"
+#include "engine/core/add_counts.h"
 #include "engine/core/engine_core.h"
 #include "engine/core/out_of_range.h"
 #include "engine/core/window_core.h"
@@ -29,19 +30,10 @@ absl::Status Check(const WindowOptions& options, const PayloadOps& ops, int part
 // --- Counts that are summed
 
 WindowLedger& WindowLedger::operator+=(const WindowLedger& other) noexcept {
-  static_assert(sizeof(WindowLedger) % sizeof(uint64_t) == 0);
-  auto* const sums = reinterpret_cast<uint64_t*>(this);
-  const auto* const others = reinterpret_cast<const uint64_t*>(&other);
-  for (size_t i = 0; i < sizeof(WindowLedger) / sizeof(uint64_t); ++i) sums[i] += others[i];
-  return *this;
+  return AddCounts(*this, other);
 }
-
 WindowSizes& WindowSizes::operator+=(const WindowSizes& other) noexcept {
-  series += other.series;
-  members += other.members;
-  tombstones += other.tombstones;
-  bytes += other.bytes;
-  return *this;
+  return AddCounts(*this, other);
 }
 
 // --- The handle

@@ -79,6 +79,18 @@ class Collection {
                               timeline.TakePositions(1), change);
   }
 
+  // A key that is too long is not worth hashing; any partition can count it.
+  template <class BookT>
+  typename BookT::Outcome CountTooLong() {
+    using Outcome = typename BookT::Outcome;
+    Home& first = home(0);
+    LockGuard guard(first.partition->lock());
+    if (first.partition->stopped() || BookFor(first) == nullptr) return Outcome::kStopped;
+    return Do(first, [&](const Instant& at) {
+      return static_cast<BookT*>(first.book)->Refuse(Outcome::kOverLimit, at);
+    });
+  }
+
   PartitionRange Clip(PartitionRange range) const noexcept;
   // For calls that must see one instant in several partitions: their locks, taken in index order
   // and held for long.

@@ -52,12 +52,17 @@ class FeedCollection : public Collection {
   // the collection is closed, or the name too long.
   template <class BookT, class Result, class Change>
   Result WithSeries(std::string_view series, Result none, const Change& change);
+  // The same for a call stamped `at`, which moves time: `change(book, series, instant)`, unless the
+  // stamp lies beyond the future limit.
+  template <class BookT, class Change>
+  typename BookT::Outcome WithSeriesAt(std::string_view series, EngineTime at,
+                                       const Change& change);
   // The same for a read, `look(book, series)`.
   template <class BookT, class Result, class Look>
   Result Looking(std::string_view series, Result none, const Look& look);
-  // `show(book, series)` shows the members of the series; the cursor stands behind that.
-  template <class BookT, class Show>
-  ChangeCursor WatchSeries(std::string_view series, const Show& show);
+  // Shows who is in the series, by the book's List(); the cursor stands behind that.
+  template <class BookT, class See>
+  ChangeCursor WatchSeriesOf(std::string_view series, See see);
   // The sum of `count(book)` of all books, each at one instant.
   template <class BookT, class Count>
   auto Sum(const Count& count);
@@ -88,6 +93,25 @@ Result FeedCollection::WithSeries(std::string_view series, Result none, const Ch
   return change(home, static_cast<BookT&>(*home.book), FeedBook::SeriesRef{packed, HashOf(packed)});
 }
 
+template <class BookT, class Change>
+typename BookT::Outcome FeedCollection::WithSeriesAt(std::string_view series, EngineTime at,
+                                                     const Change& change) {
+  using Outcome = typename BookT::Outcome;
+  return WithSeries<BookT>(
+      series, Outcome::kStopped,
+      [&](Home& home, BookT& book, const FeedBook::SeriesRef& ref) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        if (home.partition->stopped()) return Outcome::kStopped;
+        Timeline& timeline = engine().timeline();
+        EngineTime now;
+        const bool future = !timeline.Observe(Clamp(at), now);
+        return home.partition->Do(book, now, timeline.lease_now(), timeline.TakePositions(1),
+                                  [&](const Instant& instant) {
+                                    return future ? book.Refuse(Outcome::kFuture, instant)
+                                                  : change(book, ref, instant);
+                                  });
+      });
+}
+
 template <class BookT, class Result, class Look>
 Result FeedCollection::Looking(std::string_view series, Result none, const Look& look) {
   if (series.size() > kKeyBytesMax) return none;
@@ -98,14 +122,16 @@ Result FeedCollection::Looking(std::string_view series, Result none, const Look&
   return look(static_cast<const BookT&>(*home.book), FeedBook::SeriesRef{packed, HashOf(packed)});
 }
 
-template <class BookT, class Show>
-ChangeCursor FeedCollection::WatchSeries(std::string_view series, const Show& show) {
+template <class BookT, class See>
+ChangeCursor FeedCollection::WatchSeriesOf(std::string_view series, See see) {
   ChangeCursor cursor{.next = std::vector<uint64_t>(home_count())};
   WithSeries<BookT>(
       series, false,
       [&](Home& home, BookT& book, const FeedBook::SeriesRef& ref) ABSL_NO_THREAD_SAFETY_ANALYSIS {
         cursor.next[static_cast<size_t>(&home - &this->home(0))] = StartToKeep(home);
-        show(std::as_const(book), ref);
+        ListCursor place;
+        book.List(ref, {.newest_first = false, .limit = SIZE_MAX}, TimeFor(kBeginningOfTime), place,
+                  see);
         return true;
       });
   return cursor;

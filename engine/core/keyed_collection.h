@@ -107,13 +107,7 @@ class KeyedCollection : public BaseT {
 
   static BookT* Typed(Book* book) noexcept { return static_cast<BookT*>(book); }
 
-  // A key that is too long is not worth hashing; any partition can count it.
-  Outcome RefuseTooLong() {
-    Home& first = this->home(0);
-    LockGuard guard(first.partition->lock());
-    if (first.partition->stopped() || this->BookFor(first) == nullptr) return Outcome::kStopped;
-    return Refuse(first, Outcome::kOverLimit);
-  }
+  Outcome RefuseTooLong() { return this->template CountTooLong<BookT>(); }
 
  private:
   Outcome Refuse(const Home& home, Outcome why)

@@ -38,32 +38,13 @@ std::unique_ptr<Book> PresenceCore::MakeBook(int partition) {
 template <class Act>
 PresenceOutcome PresenceCore::Call(const Who& who, const Act& act) {
   if (std::max({who.series.size(), who.user.size(), who.connection.size()}) > kKeyBytesMax) {
-    return RefuseTooLong();
+    return CountTooLong<PresenceBook>();
   }
-  return WithSeries<PresenceBook>(
-      who.series, PresenceOutcome::kStopped,
-      [&](Home& home, PresenceBook& book, const FeedBook::SeriesRef& series)
-          ABSL_NO_THREAD_SAFETY_ANALYSIS {
-            if (home.partition->stopped()) return PresenceOutcome::kStopped;
-            Timeline& timeline = engine().timeline();
-            EngineTime now;
-            const bool future = !timeline.Observe(Clamp(who.at), now);
-            return home.partition->Do(
-                book, now, timeline.lease_now(), timeline.TakePositions(1), [&](const Instant& at) {
-                  if (future) return book.Refuse(PresenceOutcome::kFuture, at);
-                  return act(book, PresenceBook::Who{series, who.user, who.connection}, at);
-                });
-          });
-}
-
-// What is too long is not worth hashing; any partition can count it.
-PresenceOutcome PresenceCore::RefuseTooLong() {
-  Home& first = home(0);
-  LockGuard guard(first.partition->lock());
-  if (first.partition->stopped() || BookFor(first) == nullptr) return PresenceOutcome::kStopped;
-  return Do(first, [&](const Instant& at) {
-    return static_cast<PresenceBook*>(first.book)->Refuse(PresenceOutcome::kOverLimit, at);
-  });
+  return WithSeriesAt<PresenceBook>(
+      who.series, who.at,
+      [&](PresenceBook& book, const FeedBook::SeriesRef& series, const Instant& at) {
+        return act(book, PresenceBook::Who{series, who.user, who.connection}, at);
+      });
 }
 
 Entered PresenceCore::Enter(const Who& who, const void* metadata) {
@@ -91,35 +72,27 @@ PresenceOutcome PresenceCore::Leave(const Who& who, uint64_t generation) {
 // --- Reads
 
 PresenceCounts PresenceCore::Count(std::string_view series, EngineTime now) {
-  return Looking<PresenceBook>(series, PresenceCounts{},
-                               [&](const PresenceBook& book, const FeedBook::SeriesRef& ref) {
-                                 return book.Count(ref, TimeFor(now));
-                               });
+  return Looking<PresenceBook>(
+      series, PresenceCounts{},
+      [&](const PresenceBook& book, const auto& ref) { return book.Count(ref, TimeFor(now)); });
 }
 
 bool PresenceCore::List(std::string_view series, const ListOptions& options, ListCursor& cursor,
                         AnyPresence::See see) {
-  return Looking<PresenceBook>(series, false,
-                               [&](const PresenceBook& book, const FeedBook::SeriesRef& ref) {
-                                 return book.List(ref, options, TimeFor(options.now), cursor, see);
-                               });
+  return Looking<PresenceBook>(series, false, [&](const PresenceBook& book, const auto& ref) {
+    return book.List(ref, options, TimeFor(options.now), cursor, see);
+  });
 }
 
 bool PresenceCore::Find(std::string_view series, std::string_view user, EngineTime now,
                         AnyPresence::See see) {
-  return Looking<PresenceBook>(series, false,
-                               [&](const PresenceBook& book, const FeedBook::SeriesRef& ref) {
-                                 return book.Find(ref, user, TimeFor(now), see);
-                               });
+  return Looking<PresenceBook>(series, false, [&](const PresenceBook& book, const auto& ref) {
+    return book.Find(ref, user, TimeFor(now), see);
+  });
 }
 
 ChangeCursor PresenceCore::WatchSeries(std::string_view series, AnyPresence::See see) {
-  return FeedCollection::WatchSeries<PresenceBook>(
-      series, [&](const PresenceBook& book, const FeedBook::SeriesRef& ref) {
-        ListCursor place;
-        book.List(ref, {.newest_first = false, .limit = SIZE_MAX}, TimeFor(kBeginningOfTime), place,
-                  see);
-      });
+  return WatchSeriesOf<PresenceBook>(series, see);
 }
 
 PresenceLedger PresenceCore::ledger() {

@@ -45,7 +45,6 @@ class PresenceCore final : public FeedCollection {
   // Applies `act(book, who, at)`, unless the call goes no further.
   template <class Act>
   PresenceOutcome Call(const Who& who, const Act& act);
-  PresenceOutcome RefuseTooLong();
 
   const PresenceOptions options_;
   const PayloadOps ops_;

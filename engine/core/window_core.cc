@@ -35,21 +35,10 @@ std::unique_ptr<Book> WindowCore::MakeBook(int partition) {
 
 WindowOutcome WindowCore::Touch(std::string_view series, std::string_view id, EngineTime at) {
   if (series.size() > kKeyBytesMax || id.size() > kKeyBytesMax) return RefuseTooLong();
-  Timeline& timeline = engine().timeline();
-  return WithSeries<WindowBook>(series, WindowOutcome::kStopped,
-                                [&](Home& home, WindowBook& book, const WindowBook::SeriesRef& ref)
-                                    ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                                      if (home.partition->stopped()) return WindowOutcome::kStopped;
-                                      EngineTime now;
-                                      const bool future = !timeline.Observe(Clamp(at), now);
-                                      return home.partition->Do(
-                                          book, now, timeline.lease_now(),
-                                          timeline.TakePositions(1), [&](const Instant& instant) {
-                                            if (future)
-                                              return book.Refuse(WindowOutcome::kFuture, instant);
-                                            return book.Touch(ref, id, Clamp(at), instant);
-                                          });
-                                    });
+  return WithSeriesAt<WindowBook>(series, at,
+                                  [&](WindowBook& book, const auto& ref, const Instant& instant) {
+                                    return book.Touch(ref, id, Clamp(at), instant);
+                                  });
 }
 
 WindowCounts WindowCore::Import(std::string_view series, const AnyBatch& rows) {
@@ -164,12 +153,7 @@ std::optional<size_t> WindowCore::Rank(std::string_view series, std::string_view
 }
 
 ChangeCursor WindowCore::WatchSeries(std::string_view series, AnyWindow::See see) {
-  return FeedCollection::WatchSeries<WindowBook>(
-      series, [&](const WindowBook& book, const WindowBook::SeriesRef& ref) {
-        ListCursor place;
-        book.List(ref, {.newest_first = false, .limit = SIZE_MAX}, TimeFor(kBeginningOfTime), place,
-                  see);
-      });
+  return WatchSeriesOf<WindowBook>(series, see);
 }
 
 // --- Counts
