@@ -132,11 +132,11 @@ class Presence {
   [[nodiscard]] std::vector<SeriesCount> TopSeries(
       size_t n, EngineTime now = kBeginningOfTime) const noexcept {
     std::vector<SeriesCount> out;
-    any_.TopSeries(n, now, Into(out));
+    any_.TopSeries(n, now, CountsInto(out));
     return out;
   }
   bool Scan(ScanCursor& cursor, size_t max, std::vector<SeriesCount>& out) const noexcept {
-    return any_.Scan(cursor, max, Into(out));
+    return any_.Scan(cursor, max, CountsInto(out));
   }
 
   // --- Changes: of users, with their metadata as payload. As a LiveWindow's.
@@ -145,14 +145,11 @@ class Presence {
     return any_.Watch(series, Into(out));
   }
   ChangeCursor Watch(const WatchScope& scope, std::vector<SeriesCount>& out) noexcept {
-    return any_.Watch(scope, Into(out));
+    return any_.Watch(scope, CountsInto(out));
   }
   ReadChanges Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
                    std::vector<Change<Metadata>>& out) noexcept {
-    return any_.Read(scope, cursor, max, [&](const AnyChange& change) {
-      out.push_back({change, std::string(change.series), std::string(change.id),
-                     PayloadOf<Metadata>(change.payload)});
-    });
+    return any_.Read(scope, cursor, max, ChangesInto(out));
   }
 
   PresenceLedger ledger() const noexcept { return any_.ledger(); }
@@ -170,11 +167,6 @@ class Presence {
   static AnyPresence OrEnd(std::string_view name, absl::StatusOr<Presence> opened) noexcept {
     if (!opened.ok()) AnyPresence::OpenFailed(name, opened.status());
     return std::move(opened->any_);
-  }
-  static auto Into(std::vector<SeriesCount>& out) {
-    return [&out](std::string_view series, size_t count) {
-      out.push_back({std::string(series), count});
-    };
   }
   static auto Into(std::vector<User>& out) {
     return [&out](const AnyUser& user) { out.push_back(CopyOf(user)); };

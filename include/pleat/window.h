@@ -114,16 +114,13 @@ class LiveWindow : public WindowReader<Payload> {
     return any_.Watch(series, Reader::Into(out));
   }
   ChangeCursor Watch(const WatchScope& scope, std::vector<SeriesCount>& out) noexcept {
-    return any_.Watch(scope, Reader::Into(out));
+    return any_.Watch(scope, CountsInto(out));
   }
   // Appends up to `max` changes behind `cursor`, in order, and moves it. First, the members that
   // are due end, so that their changes can be read. Locks the partitions of the scope.
   ReadChanges Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
                    std::vector<Change<Payload>>& out) noexcept {
-    return any_.Read(scope, cursor, max, [&](const AnyChange& change) {
-      out.push_back({change, std::string(change.series), std::string(change.id),
-                     PayloadOf<Payload>(change.payload)});
-    });
+    return any_.Read(scope, cursor, max, ChangesInto(out));
   }
 
   // Ends the window: drops all that it holds, and frees the name.

@@ -90,12 +90,12 @@ class WindowReader {
   [[nodiscard]] std::vector<SeriesCount> TopSeries(
       size_t n, EngineTime now = kBeginningOfTime) const noexcept {
     std::vector<SeriesCount> out;
-    any_.TopSeries(n, now, Into(out));
+    any_.TopSeries(n, now, CountsInto(out));
     return out;
   }
   // Appends up to `max` series that have live members; used as Folder::Scan().
   bool Scan(ScanCursor& cursor, size_t max, std::vector<SeriesCount>& out) const noexcept {
-    return any_.Scan(cursor, max, Into(out));
+    return any_.Scan(cursor, max, CountsInto(out));
   }
 
   WindowLedger ledger() const noexcept { return any_.ledger(); }
@@ -107,11 +107,6 @@ class WindowReader {
  protected:
   explicit WindowReader(AnyWindow any) noexcept : any_(std::move(any)) {}
 
-  static auto Into(std::vector<SeriesCount>& out) {
-    return [&out](std::string_view series, size_t count) {
-      out.push_back({std::string(series), count});
-    };
-  }
   static auto Into(std::vector<Member>& out) {
     return [&out](const AnyLive& live) { out.push_back(CopyOf(live)); };
   }

@@ -1,13 +1,18 @@
-// PayloadOps for a type of payload. For window.h; nothing here is called by users.
+// PayloadOps for a type of payload, and typed copies of what a collection shows. For window.h and
+// presence.h; nothing here is called by users.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <string>
+#include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include <pleat/any_window.h>
+#include <pleat/change.h>
 #include <pleat/export.h>
 #include <pleat/window_member.h>
 
@@ -50,6 +55,20 @@ Payload PayloadOf(const void* payload) {
     if (payload != nullptr) return *static_cast<const Payload*>(payload);
   }
   return {};
+}
+
+// They append to `out`.
+template <class Payload>
+auto ChangesInto(std::vector<Change<Payload>>& out) {
+  return [&out](const AnyChange& change) {
+    out.push_back({change, std::string(change.series), std::string(change.id),
+                   PayloadOf<Payload>(change.payload)});
+  };
+}
+inline auto CountsInto(std::vector<SeriesCount>& out) {
+  return [&out](std::string_view series, size_t count) {
+    out.push_back({std::string(series), count});
+  };
 }
 
 }  // namespace pleat::inline v0_1
