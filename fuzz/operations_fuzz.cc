@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "tests/model/episode.h"
 
@@ -20,11 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Choices choices(std::span(data, size));
   const Axis axis = choices.OneOf({Axis::kArrival, Axis::kEvent});
   const int partitions = choices.OneOf({1, 2, 7});
-  const Config config = DrawConfig(choices, axis, partitions, kKeysMax);
-  const std::vector<Op> ops = DrawOps(choices, config, kOps);
   Seen seen;
-  const std::optional<std::string> failure = RunEpisode(config, ops, seen);
+  const std::optional<std::string> failure =
+      TryEpisode(choices, axis, partitions, kOps, seen, kKeysMax);
   if (!failure) return 0;
-  std::fprintf(stderr, "%s\n", Report(config, ops, *failure).c_str());
+  std::fprintf(stderr, "%s\n", failure->c_str());
   std::abort();
 }

@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "tests/model/presence_episode.h"
 
@@ -19,11 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Choices choices(std::span(data, size));
   const Axis axis = choices.OneOf({Axis::kArrival, Axis::kEvent});
   const int partitions = choices.OneOf({1, 2, 7});
-  const PresenceConfig config = DrawPresenceConfig(choices, axis, partitions);
-  const std::vector<PresenceOp> ops = DrawPresenceOps(choices, config, kOps);
   PresenceSeen seen;
-  const std::optional<std::string> failure = RunPresenceEpisode(config, ops, seen);
+  const std::optional<std::string> failure =
+      TryPresenceEpisode(choices, axis, partitions, kOps, seen);
   if (!failure) return 0;
-  std::fprintf(stderr, "%s\n", Report(config, ops, *failure).c_str());
+  std::fprintf(stderr, "%s\n", failure->c_str());
   std::abort();
 }

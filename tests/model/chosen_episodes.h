@@ -18,21 +18,21 @@
 #include <gtest/gtest.h>
 #include <pleat/options.h>
 
+#include "tests/model/choices.h"
+
 namespace pleat::inline v0_1 {
 
 using AxisAndPartitions = std::tuple<Axis, int>;
 
+// An episode's seed and the instance that runs it, mixed.
+inline std::seed_seq SeedOf(uint64_t seed, const AxisAndPartitions& instance) {
+  const auto [axis, partitions] = instance;
+  return {seed, static_cast<uint64_t>(axis == Axis::kEvent), static_cast<uint64_t>(partitions)};
+}
+
 struct ChosenEpisodes {
   uint64_t first_seed;
   uint64_t count;
-
-  // A check of the engine that fails ends the program: then, too, the seed has to be known.
-  static void SayWhenAborted(uint64_t seed) {
-    current_seed = seed;
-    std::signal(SIGABRT, [](int) {
-      std::fprintf(stderr, "PLEAT_SEED=%ju\n", static_cast<uintmax_t>(current_seed));
-    });
-  }
 
   // `ops`: how many operations all instances together run by themselves.
   static ChosenEpisodes For(uint64_t ops, uint64_t instances, size_t ops_per_episode) {
@@ -41,7 +41,24 @@ struct ChosenEpisodes {
     return {seed.value_or(1), 1 + ops_total / instances / ops_per_episode};
   }
 
+  // Runs the episodes of `instance`, up to the first that fails: `run(choices)` draws one and gives
+  // nothing, or what failed.
+  template <class Run>
+  void RunAll(const AxisAndPartitions& instance, const Run& run) const {
+    std::signal(SIGABRT, [](int) {
+      std::fprintf(stderr, "PLEAT_SEED=%ju\n", static_cast<uintmax_t>(current_seed));
+    });
+    for (uint64_t seed = first_seed; seed < first_seed + count; ++seed) {
+      current_seed = seed;
+      std::seed_seq mixed = SeedOf(seed, instance);
+      Choices choices(mixed);
+      const std::optional<std::string> failure = run(choices);
+      ASSERT_FALSE(failure.has_value()) << "PLEAT_SEED=" << seed << "\n" << *failure;
+    }
+  }
+
  private:
+  // A check of the engine that fails ends the program: then, too, the seed has to be known.
   static inline uint64_t current_seed = 0;
 
   static std::optional<uint64_t> FromEnvironment(const char* name) {
@@ -50,12 +67,6 @@ struct ChosenEpisodes {
     return std::strtoull(text, nullptr, 10);
   }
 };
-
-// An episode's seed and the instance that runs it, mixed.
-inline std::seed_seq SeedOf(uint64_t seed, const AxisAndPartitions& instance) {
-  const auto [axis, partitions] = instance;
-  return {seed, static_cast<uint64_t>(axis == Axis::kEvent), static_cast<uint64_t>(partitions)};
-}
 
 inline std::string InstanceName(const testing::TestParamInfo<AxisAndPartitions>& instance) {
   const auto [axis, partitions] = instance.param;

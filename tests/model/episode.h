@@ -117,11 +117,10 @@ struct Seen {
   std::set<DeadReason> deaths;
 };
 
-// Nothing, or what differed and at which operation. Not for several threads: it counts the states that
-// live anywhere.
-std::optional<std::string> RunEpisode(const Config& config, const std::vector<Op>& ops, Seen& seen);
-
-// The failure with its configuration and the operations that are needed to see it.
-std::string Report(const Config& config, const std::vector<Op>& ops, const std::string& failure);
+// Draws an episode of some `count` operations and runs it. Nothing, or what differed, with the
+// configuration and the operations that are needed to see it. Not for several threads: it counts
+// the states that live anywhere.
+std::optional<std::string> TryEpisode(Choices& choices, Axis axis, int partitions, size_t count,
+                                      Seen& seen, size_t keys_max = SIZE_MAX);
 
 }  // namespace pleat::inline v0_1

@@ -2,9 +2,7 @@
 // every option and mixture of options.
 // chosen_episodes.h says how others are chosen.
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -23,19 +21,12 @@ class FoldModelProperty : public testing::TestWithParam<AxisAndPartitions> {};
 
 TEST_P(FoldModelProperty, EngineAgreesInEverything) {
   const auto [axis, partitions] = GetParam();
-  const auto [first_seed, episodes] = ChosenEpisodes::For(kOpsDefault, kInstances, kOpsPerEpisode);
-
+  const auto episodes = ChosenEpisodes::For(kOpsDefault, kInstances, kOpsPerEpisode);
   Seen seen;
-  for (uint64_t i = 0; i < episodes; ++i) {
-    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(first_seed + i));
-    std::seed_seq mixed = SeedOf(first_seed + i, GetParam());
-    Choices choices(mixed);
-    const Config config = DrawConfig(choices, axis, partitions);
-    const std::vector<Op> ops = DrawOps(choices, config, kOpsPerEpisode);
-    const std::optional<std::string> failure = RunEpisode(config, ops, seen);
-    ASSERT_FALSE(failure.has_value()) << Report(config, ops, *failure);
-  }
-  if (episodes < 100) return;  // too few to see everything
+  episodes.RunAll(GetParam(), [&](Choices& choices) {
+    return TryEpisode(choices, axis, partitions, kOpsPerEpisode, seen);
+  });
+  if (HasFatalFailure() || episodes.count < 100) return;  // too few to see everything
   EXPECT_EQ(seen.outcomes.size(),
             kFoldOutcomes - 1);               // nothing is called from inside a fold function
   EXPECT_EQ(seen.lease_outcomes.size(), 3u);  // nor is the engine gone

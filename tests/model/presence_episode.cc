@@ -454,24 +454,28 @@ class PresenceEpisode {
   std::string difference_;
 };
 
-}  // namespace
-
-std::optional<std::string> RunPresenceEpisode(const PresenceConfig& config,
-                                              const std::vector<PresenceOp>& ops,
-                                              PresenceSeen& seen) {
+// Nothing, or what differed and at which operation.
+std::optional<std::string> RunEpisode(const PresenceConfig& config,
+                                      const std::vector<PresenceOp>& ops, PresenceSeen& seen) {
   std::optional<std::string> failure = PresenceEpisode(config, seen).Run(ops);
   const int64_t living = std::exchange(Counted::living, 0);
   if (living != 0 && !failure) failure = std::to_string(living) + " metadata outlive the engine";
   return failure;
 }
 
-std::string Report(const PresenceConfig& config, const std::vector<PresenceOp>& ops,
-                   const std::string& failure) {
+}  // namespace
+
+std::optional<std::string> TryPresenceEpisode(Choices& choices, Axis axis, int partitions,
+                                              size_t count, PresenceSeen& seen) {
+  const PresenceConfig config = DrawPresenceConfig(choices, axis, partitions);
+  const std::vector<PresenceOp> ops = DrawPresenceOps(choices, config, count);
+  const std::optional<std::string> failure = RunEpisode(config, ops, seen);
+  if (!failure) return std::nullopt;
   PresenceSeen ignored;
   const auto run = [&](const std::vector<PresenceOp>& fewer) {
-    return RunPresenceEpisode(config, fewer, ignored);
+    return RunEpisode(config, fewer, ignored);
   };
-  return StoryOf(config, Shrunk(ops, run), failure, run);
+  return StoryOf(config, Shrunk(ops, run), *failure, run);
 }
 
 }  // namespace pleat::inline v0_1

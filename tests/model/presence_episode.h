@@ -97,13 +97,9 @@ struct PresenceSeen {
   std::set<ReadChanges> reads;
 };
 
-// Nothing, or what differed and at which operation.
-std::optional<std::string> RunPresenceEpisode(const PresenceConfig& config,
-                                              const std::vector<PresenceOp>& ops,
-                                              PresenceSeen& seen);
-
-// The failure with its configuration and the operations that are needed to see it.
-std::string Report(const PresenceConfig& config, const std::vector<PresenceOp>& ops,
-                   const std::string& failure);
+// Draws an episode of some `count` operations and runs it. Nothing, or what differed, with the
+// configuration and the operations that are needed to see it.
+std::optional<std::string> TryPresenceEpisode(Choices& choices, Axis axis, int partitions,
+                                              size_t count, PresenceSeen& seen);
 
 }  // namespace pleat::inline v0_1

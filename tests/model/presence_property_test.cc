@@ -1,9 +1,7 @@
 // Presence against its model: random episodes for several partition counts, on both axes, under
 // every option and mixture of options. chosen_episodes.h says how others are chosen.
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -23,20 +21,13 @@ class PresenceModelProperty : public testing::TestWithParam<AxisAndPartitions> {
 
 TEST_P(PresenceModelProperty, EngineAgreesInEverything) {
   const auto [axis, partitions] = GetParam();
-  const auto [first_seed, episodes] =
+  const auto episodes =
       ChosenEpisodes::For(kPresenceOps, kPresenceInstances, kOpsPerPresenceEpisode);
   PresenceSeen seen;
-  for (uint64_t i = 0; i < episodes; ++i) {
-    ChosenEpisodes::SayWhenAborted(first_seed + i);
-    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(first_seed + i));
-    std::seed_seq mixed = SeedOf(first_seed + i, GetParam());
-    Choices choices(mixed);
-    const PresenceConfig config = DrawPresenceConfig(choices, axis, partitions);
-    const std::vector<PresenceOp> ops = DrawPresenceOps(choices, config, kOpsPerPresenceEpisode);
-    const std::optional<std::string> failure = RunPresenceEpisode(config, ops, seen);
-    ASSERT_FALSE(failure.has_value()) << Report(config, ops, *failure);
-  }
-  if (episodes < 100) return;  // too few to see everything
+  episodes.RunAll(GetParam(), [&](Choices& choices) {
+    return TryPresenceEpisode(choices, axis, partitions, kOpsPerPresenceEpisode, seen);
+  });
+  if (HasFatalFailure() || episodes.count < 100) return;  // too few to see everything
   // Nothing is called from inside a function of the caller's.
   EXPECT_EQ(seen.outcomes.size(), kPresenceOutcomes - 1);
   EXPECT_EQ(seen.causes.size(), 5u);

@@ -348,10 +348,7 @@ class Episode {
   std::vector<Op> batch_;  // gathered, not folded yet
 };
 
-}  // namespace
-
-size_t EmptyStateBytes() { return sizeof(Chain); }
-
+// Nothing, or what differed and at which operation.
 std::optional<std::string> RunEpisode(const Config& config, const std::vector<Op>& ops,
                                       Seen& seen) {
   std::optional<std::string> failure = Episode(config, seen).Run(ops);
@@ -360,10 +357,19 @@ std::optional<std::string> RunEpisode(const Config& config, const std::vector<Op
   return failure;
 }
 
-std::string Report(const Config& config, const std::vector<Op>& ops, const std::string& failure) {
+}  // namespace
+
+size_t EmptyStateBytes() { return sizeof(Chain); }
+
+std::optional<std::string> TryEpisode(Choices& choices, Axis axis, int partitions, size_t count,
+                                      Seen& seen, size_t keys_max) {
+  const Config config = DrawConfig(choices, axis, partitions, keys_max);
+  const std::vector<Op> ops = DrawOps(choices, config, count);
+  const std::optional<std::string> failure = RunEpisode(config, ops, seen);
+  if (!failure) return std::nullopt;
   Seen ignored;
   const auto run = [&](const std::vector<Op>& fewer) { return RunEpisode(config, fewer, ignored); };
-  return StoryOf(config, Shrunk(ops, run), failure, run);
+  return StoryOf(config, Shrunk(ops, run), *failure, run);
 }
 
 }  // namespace pleat::inline v0_1

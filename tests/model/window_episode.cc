@@ -269,13 +269,13 @@ class Episode {
 };
 
 // Leaves out events of batches and imports for as long as it still fails.
-void ShrinkBatches(const WindowConfig& config, std::vector<WindowOp>& ops) {
-  WindowSeen ignored;
+template <class Run>
+void ShrinkBatches(const Run& run, std::vector<WindowOp>& ops) {
   for (size_t i = 0; i < ops.size(); ++i) {
     for (size_t event = 0; event < ops[i].events.size();) {
       std::vector<WindowOp> fewer = ops;
       fewer[i].events.erase(fewer[i].events.begin() + static_cast<std::ptrdiff_t>(event));
-      if (RunWindowEpisode(config, fewer, ignored)) {
+      if (run(fewer)) {
         ops = std::move(fewer);
       } else {
         ++event;
@@ -284,25 +284,30 @@ void ShrinkBatches(const WindowConfig& config, std::vector<WindowOp>& ops) {
   }
 }
 
-}  // namespace
-
-std::optional<std::string> RunWindowEpisode(const WindowConfig& config,
-                                            const std::vector<WindowOp>& ops, WindowSeen& seen) {
+// Nothing, or what differed and at which operation.
+std::optional<std::string> RunEpisode(const WindowConfig& config, const std::vector<WindowOp>& ops,
+                                      WindowSeen& seen) {
   std::optional<std::string> failure = Episode(config, seen).Run(ops);
   const int64_t living = std::exchange(Counted::living, 0);
   if (living != 0 && !failure) failure = std::to_string(living) + " payloads outlive the engine";
   return failure;
 }
 
-std::string Report(const WindowConfig& config, const std::vector<WindowOp>& ops,
-                   const std::string& failure) {
+}  // namespace
+
+std::optional<std::string> TryWindowEpisode(Choices& choices, Axis axis, int partitions,
+                                            size_t count, WindowSeen& seen) {
+  const WindowConfig config = DrawWindowConfig(choices, axis, partitions);
+  const std::vector<WindowOp> ops = DrawWindowOps(choices, config, count);
+  const std::optional<std::string> failure = RunEpisode(config, ops, seen);
+  if (!failure) return std::nullopt;
   WindowSeen ignored;
   const auto run = [&](const std::vector<WindowOp>& fewer) {
-    return RunWindowEpisode(config, fewer, ignored);
+    return RunEpisode(config, fewer, ignored);
   };
   std::vector<WindowOp> fewer = Shrunk(ops, run);
-  ShrinkBatches(config, fewer);
-  return StoryOf(config, fewer, failure, run);
+  ShrinkBatches(run, fewer);
+  return StoryOf(config, fewer, *failure, run);
 }
 
 }  // namespace pleat::inline v0_1

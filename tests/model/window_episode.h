@@ -94,12 +94,9 @@ struct WindowSeen {
   std::set<std::string_view> causes;
 };
 
-// Nothing, or what differed and at which operation.
-std::optional<std::string> RunWindowEpisode(const WindowConfig& config,
-                                            const std::vector<WindowOp>& ops, WindowSeen& seen);
-
-// The failure with its configuration and the operations that are needed to see it.
-std::string Report(const WindowConfig& config, const std::vector<WindowOp>& ops,
-                   const std::string& failure);
+// Draws an episode of some `count` operations and runs it. Nothing, or what differed, with the
+// configuration and the operations that are needed to see it.
+std::optional<std::string> TryWindowEpisode(Choices& choices, Axis axis, int partitions,
+                                            size_t count, WindowSeen& seen);
 
 }  // namespace pleat::inline v0_1

@@ -2,9 +2,7 @@
 // under every option and mixture of options.
 // chosen_episodes.h says how others are chosen.
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -23,20 +21,12 @@ class WindowModelProperty : public testing::TestWithParam<AxisAndPartitions> {};
 
 TEST_P(WindowModelProperty, EngineAgreesInEverything) {
   const auto [axis, partitions] = GetParam();
-  const auto [first_seed, episodes] = ChosenEpisodes::For(kOpsDefault, kInstances, kOpsPerEpisode);
-
+  const auto episodes = ChosenEpisodes::For(kOpsDefault, kInstances, kOpsPerEpisode);
   WindowSeen seen;
-  for (uint64_t i = 0; i < episodes; ++i) {
-    ChosenEpisodes::SayWhenAborted(first_seed + i);
-    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(first_seed + i));
-    std::seed_seq mixed = SeedOf(first_seed + i, GetParam());
-    Choices choices(mixed);
-    const WindowConfig config = DrawWindowConfig(choices, axis, partitions);
-    const std::vector<WindowOp> ops = DrawWindowOps(choices, config, kOpsPerEpisode);
-    const std::optional<std::string> failure = RunWindowEpisode(config, ops, seen);
-    ASSERT_FALSE(failure.has_value()) << Report(config, ops, *failure);
-  }
-  if (episodes < 100) return;  // too few to see everything
+  episodes.RunAll(GetParam(), [&](Choices& choices) {
+    return TryWindowEpisode(choices, axis, partitions, kOpsPerEpisode, seen);
+  });
+  if (HasFatalFailure() || episodes.count < 100) return;  // too few to see everything
   // Limits are modelled for one partition only, where nothing is elsewhere; nothing is called from
   // inside a function of the caller's.
   EXPECT_EQ(seen.outcomes.size(), kWindowOutcomes - 2);
