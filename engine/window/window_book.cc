@@ -230,9 +230,18 @@ size_t WindowBook::MemberBytesFor(const Turn& turn) const {
   return members_.BytesFor(turn.member.name, turn.payload, has_extra);
 }
 
+// What is left of a series if all its members end: it stays if it has a TTL of its own.
+size_t WindowBook::KeptBytes(uint32_t series) const {
+  const Series& s = series_.at(series);
+  return s.ttl == Duration::zero() ? 0 : SeriesTable::BytesFor(s.name);
+}
+
 // Whether there would be room for the event if no series had any member.
 bool WindowBook::FitsAlone(const Turn& turn) const {
-  return tombstones_.bytes() + SeriesTable::BytesFor(turn.name.name) + MemberBytesFor(turn) <=
+  const bool is_kept = turn.series != kNone && KeptBytes(turn.series) > 0;
+  const size_t series = is_kept ? 0 : SeriesTable::BytesFor(turn.name.name);
+  const size_t order = series_.BytesToInsert(kNone, turn.event.ttl != Duration::zero());
+  return tombstones_.bytes() + kept_bytes_ + series + order + MemberBytesFor(turn) <=
          options_.limits.max_bytes;
 }
 
@@ -246,7 +255,8 @@ bool WindowBook::Fits(const Turn& turn) const {
          bytes() + extra <= options_.limits.max_bytes;
 }
 
-// Why the event may not come in, if so; if the limits say that others make room, they have.
+// Why the event may not come in, if so; if the limits say that others make room, they have. Once one
+// has ended for the event, that comes in: there is room for it alone, and nothing else is asked.
 std::optional<WindowOutcome> WindowBook::MakeRoom(Turn& turn) {
   const bool drops = options_.limits.on_limit == OnWindowLimit::kDropOldest;
   const LogOrder now{seen_, /*by_event=*/true, turn.position};
@@ -254,6 +264,7 @@ std::optional<WindowOutcome> WindowBook::MakeRoom(Turn& turn) {
   if (turn.series != kNone && series_.Live(turn.series) >= options_.limits.max_per_series) {
     const uint32_t oldest = series_.OldestLive(turn.series);
     if (!drops || turn.stamp < members_.at(oldest).stamp) return Outcome::kFull;
+    turn.has_dropped = true;
     End(oldest, Cause::kCap, now);
   }
   if (turn.retained != kNone) Forget(turn.retained);
@@ -295,10 +306,10 @@ std::optional<WindowOutcome> WindowBook::MakeRoomToGrow(Turn& turn, uint32_t& nu
   return std::nullopt;
 }
 
-// Ends the member that would expire next in the partition, or its whole series; or none, if the
-// event would expire before. Retained members are forgotten instead: those of the event's series,
-// and others that come first.
-bool WindowBook::DropNext(const Turn& turn, bool whole_series) {
+// Ends the member that would expire next in the partition, or its whole series; or none, if it is
+// the first and the event would expire before. Retained members are forgotten instead: those of the
+// event's series, and others that come first. REQUIRES: the event FitsAlone().
+bool WindowBook::DropNext(Turn& turn, bool whole_series) {
   uint32_t series;
   SeriesTable::End end;
   Budget budget;
@@ -313,9 +324,11 @@ bool WindowBook::DropNext(const Turn& turn, bool whole_series) {
       continue;
     }
     series_.Arm(series);
-    if (end.due > turn.deadline) return false;
+    if (end.due > turn.deadline && !turn.has_dropped) return false;
+    turn.has_dropped = true;
     const LogOrder now{seen_, /*by_event=*/true, turn.position};
     if (whole_series) {
+      kept_bytes_ -= KeptBytes(series);
       EndAll(series, Cause::kDropped, now);
       series_.ForgetTtl(series);
     } else {
@@ -323,6 +336,7 @@ bool WindowBook::DropNext(const Turn& turn, bool whole_series) {
     }
     return true;
   }
+  PLEAT_DCHECK(!turn.has_dropped);
   return false;
 }
 

@@ -147,6 +147,7 @@ class WindowBook final : public FeedBook {
     Duration own_ttl{0};  // of a member that the event replaces
     bool replaces = false;
     uint32_t retained = KeyIndex::kNone;  // the member of its id that makes way
+    bool has_dropped = false;             // a live member has ended to make room
   };
 
   // How often a series or a member has gone.
@@ -164,12 +165,13 @@ class WindowBook final : public FeedBook {
 
   // --- Limits
   size_t MemberBytesFor(const Turn& turn) const;
+  size_t KeptBytes(uint32_t series) const;
   bool FitsAlone(const Turn& turn) const;
   bool Fits(const Turn& turn) const;
   std::optional<Outcome> MakeRoom(Turn& turn);
   size_t GrowthOf(const Turn& turn, uint32_t number) const;
   std::optional<Outcome> MakeRoomToGrow(Turn& turn, uint32_t& number);
-  bool DropNext(const Turn& turn, bool whole_series);
+  bool DropNext(Turn& turn, bool whole_series);
 
   // --- Ending members
   void EndDueOf(uint32_t series, SeriesTable::End end, EngineTime now, Budget& budget);
@@ -214,6 +216,7 @@ class WindowBook final : public FeedBook {
   MemberTable members_;
   SeriesTable series_;
   ExpiringMap tombstones_;
+  size_t kept_bytes_ = 0;  // the KeptBytes() of all series
   const PagePool::PlainShare plain_pages_;
 };
 

@@ -89,7 +89,9 @@ WindowControl WindowBook::SetTtl(const SeriesRef& name, Duration ttl, const Inst
   Series& series = series_.at(number);
   const Duration before = series_.TtlOf(number);
   if (before == ttl) return WindowControl::kNothing;
+  kept_bytes_ -= KeptBytes(number);
   series.ttl = ttl == options_.ttl ? Duration::zero() : ttl;
+  kept_bytes_ += KeptBytes(number);
   const LogOrder order{seen_, /*by_event=*/true, position};
   if (ttl > before) {
     RestoreMembers(number, order);

@@ -28,19 +28,20 @@ class LiveWindowBytes : public LiveWindowTest {
     const auto below = [&](uint64_t end) { return random() % end; };
     const size_t max_bytes = 200 + below(20'000);
     const auto on_limit = static_cast<OnWindowLimit>(below(2));
-    Open({.ttl = 60s,
-          .retention = below(2) * 90s,
-          .limits = {.max_bytes = max_bytes, .on_limit = on_limit}},
-         {.partitions = 1, .axis = static_cast<Axis>(below(2))});
+    Open(
+        {.ttl = 60s,
+         .retention = below(2) * 90s,
+         .limits = {.max_per_series = 2 + below(20), .max_bytes = max_bytes, .on_limit = on_limit}},
+        {.partitions = 1, .axis = static_cast<Axis>(below(2))});
     Duration clock{0};
     for (int i = 0; i < kEventsPerEpisode && !HasFailure(); ++i) {
       const std::string series(below(40), static_cast<char>('a' + below(4)));
-      const std::string id(below(4) == 0 ? below(300) : below(20),
+      const std::string id(below(4) == 0 ? below(3000) : below(20),
                            static_cast<char>('a' + below(9)));
       if (below(4) == 0) clock += std::chrono::seconds(below(20));
       const Duration at = clock - std::chrono::seconds(below(30));
       const uint64_t choice = below(16);
-      if (choice < 10) AddTo(series, id, at, {.ttl = below(4) == 0 ? 100s : 0s});
+      if (choice < 10) AddOne(series, id, at, {.ttl = std::chrono::seconds(below(4) * below(50))});
       if (choice == 10) window().Remove(series, id);
       if (choice == 11) window().Touch(series, id, At(at));
       if (choice == 12) window().SetTtl(series, std::chrono::seconds(1 + below(100)));
@@ -54,6 +55,15 @@ class LiveWindowBytes : public LiveWindowTest {
     EXPECT_EQ(window().sizes().members, 0u);
     refused_ += ledger().refused;
     dropped_ += ledger().dropped;
+  }
+
+  // One that is refused has ended nobody.
+  void AddOne(const std::string& series, const std::string& id, Duration at, const Extra& extra) {
+    const uint64_t dropped = ledger().dropped;
+    const WindowOutcome outcome = AddTo(series, id, at, extra);
+    if (outcome == WindowOutcome::kFull || outcome == WindowOutcome::kOverLimit) {
+      EXPECT_EQ(ledger().dropped, dropped);
+    }
   }
 
   void Check(const std::string& series, size_t max_bytes) {

@@ -195,6 +195,36 @@ TEST_F(LiveWindowTest, NobodyGoesForAnEventThatIsLargerThanTheLimit) {
   }
 }
 
+TEST_F(LiveWindowTest, AnEventThatIsRefusedHasEndedNobody) {
+  Open({.ttl = 10s, .limits = {.max_bytes = 10'000, .on_limit = kDrop}});
+  for (int i = 0; i < 8; ++i) Add(std::string(1'000, 'a') + std::to_string(i), 1s, {.ttl = 60s});
+  Add("first", 0s);
+  EXPECT_EQ(Add(std::string(5'000, 'b'), 0s, {.ttl = 9s}), kOverLimit);
+  EXPECT_EQ(Ids().size(), 9u);
+  EXPECT_EQ(ledger().dropped, 0u);
+  // It may come in for the first to expire: then as many as it takes go, whatever their deadlines.
+  EXPECT_EQ(Add(std::string(5'000, 'b'), 0s, {.ttl = 30s}), kAdded);
+  EXPECT_EQ(Find("first"), std::nullopt);
+  EXPECT_GT(ledger().dropped, 1u);
+  EXPECT_EQ(ledger().refused, 1u);
+}
+
+TEST_F(LiveWindowTest, AFullSeriesThatMakesRoomTakesTheEvent) {
+  Open({.ttl = 10s, .limits = {.max_per_series = 1, .max_bytes = 4'000, .on_limit = kDrop}});
+  AddTo("other", std::string(1'000, 'a'), 0s, {.ttl = 60s});
+  Add("ann", 0s);
+  EXPECT_EQ(Add(std::string(2'900, 'b'), 1s), kAdded);  // ann is not enough
+  EXPECT_EQ(ledger().dropped, 2u);
+}
+
+TEST_F(LiveWindowTest, NobodyGoesForAnEventWhoseRoomIsTakenByTtls) {
+  Open({.ttl = 10s, .limits = {.max_bytes = 4'000, .on_limit = kDrop}});
+  EXPECT_EQ(window().SetTtl(std::string(2'000, 't'), 20s), WindowControl::kDone);
+  Add("ann", 0s);
+  EXPECT_EQ(Add(std::string(2'000, 'b'), 1s), kOverLimit);
+  EXPECT_THAT(Ids(), ElementsAre("ann"));
+}
+
 TEST_F(LiveWindowTest, AtTheLimitOnBytesRemovalsLeaveNoTombstones) {
   Open({.ttl = 10s, .limits = {.max_bytes = 10'000}});
   for (int i = 0; i < 1000; ++i) Remove(std::string(100, 'a') + std::to_string(i), 0s);
