@@ -22,8 +22,9 @@ constexpr Unit kUnits[] = {
 constexpr std::string_view kDigits = "0123456789";
 
 absl::Status NotADuration(std::string_view text) {
-  return absl::InvalidArgumentError(bad_line::Quoted(text) +
-                                    " is not a duration (a number and one of us, ms, s, m, h, d)");
+  return absl::InvalidArgumentError(
+      bad_line::Quoted(text) +
+      " is not a duration (a number and one of us, ms, s, m, h, d; or inf)");
 }
 
 // The length of the number that `text` starts with, or 0.

@@ -58,7 +58,7 @@ TEST(Duration, RefusesEverythingElse) {
     EXPECT_FALSE(Read(bad).ok()) << bad;
   }
   EXPECT_EQ(ParseDuration("5x").status().message(),
-            R"("5x" is not a duration (a number and one of us, ms, s, m, h, d))");
+            R"("5x" is not a duration (a number and one of us, ms, s, m, h, d; or inf))");
 }
 
 TEST(Duration, OverflowIsAnError) {

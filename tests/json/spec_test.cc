@@ -163,7 +163,7 @@ TEST(FoldSpec, RestAndRawReserveTheirNames) {
 
 TEST(FoldSpec, ErrorsAreOneClearLine) {
   EXPECT_EQ(ErrorOf("quiet", "5x"),
-            R"(--quiet: "5x" is not a duration (a number and one of us, ms, s, m, h, d))");
+            R"(--quiet: "5x" is not a duration (a number and one of us, ms, s, m, h, d; or inf))");
   EXPECT_THAT(ErrorOf("quiet", "5\n\x1b[31m"), Not(HasSubstr("\n")));
   EXPECT_LT(ErrorOf("quiet", std::string(10'000, 'x')).size(), 200u);
   EXPECT_EQ(ErrorOf("time-unit", "min"), R"(--time-unit: must be s, ms, us or ns, not "min")");
