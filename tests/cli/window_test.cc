@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tests/cli/run_pleat.h"
+#include "tests/support/sanitized.h"
 
 namespace pleat::cli {
 namespace {
@@ -36,6 +37,10 @@ TEST(WindowUsage, KeyMemberAndTtlAreRequired) {
   ExpectUsageError("window --key s --ttl 1m", "--member: required");
   ExpectUsageError("window --key s --member m", "--ttl: required, and above zero");
   ExpectUsageError("window --key s --member m --ttl 0", "--ttl: required, and above zero");
+}
+
+TEST(WindowUsage, DurationWithoutEndIsCalledInf) {
+  ExpectUsageError("window --key s --member m --ttl forever", "or inf)");
 }
 
 TEST(WindowUsage, EveryBadValueNamesItsOption) {
@@ -216,6 +221,31 @@ TEST(WindowLimits, NothingIsLostWhenMoreEndAtOnceThanChangesAreKept) {
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 2 * kMembers + 1);
   EXPECT_EQ(Stat(r, "changes"), 2 * kMembers + 1);
+}
+
+TEST(WindowLimits, OneStampDoesNotPrintCountsWithoutEnd) {
+  const auto at = [](int64_t t) { return "{\"s\":1,\"m\":1,\"t\":" + std::to_string(t) + "}\n"; };
+  constexpr int64_t kMost = 1'000'000;
+  const RunResult far = Window("--ttl inf --every 1s", at(0) + at(2) + at(kMost + 3));
+  EXPECT_EQ(far.code, 1);
+  EXPECT_EQ(std::count(far.out.begin(), far.out.end(), '\n'), 2)
+      << "none of those that are too many";
+  EXPECT_NE(far.err.find("--every: time moves at once from 1970-01-01T00:00:02.000000Z to "
+                         "1970-01-12T13:46:43.000000Z, past more than 1000000 multiples of 1s"),
+            std::string::npos)
+      << far.err;
+
+  // Nor does it matter how far time moves while nobody is there.
+  const RunResult empty = Window("--ttl 5s --every 1s", at(2) + at(99'999'999'999));
+  EXPECT_EQ(empty.code, 0) << empty.err;
+  EXPECT_EQ(std::count(empty.out.begin(), empty.out.end(), '\n'), 4);
+  const RunResult bad =
+      Window("--ttl inf --every 1s --future-limit 1h", at(2) + at(kMost + 3) + at(4));
+  EXPECT_EQ(bad.code, 0);
+  EXPECT_EQ(Stat(bad, "bad"), 1);
+  if (kSanitized) return;  // too slow for a million lines
+  const RunResult most = Window("--ttl inf --every 1s --output /dev/null", at(2) + at(kMost + 2));
+  EXPECT_EQ(most.code, 0) << most.err;
 }
 
 TEST(WindowSummary, StatsHaveTheirMembersInTheOrderOfTheManual) {

@@ -1,7 +1,10 @@
 #include "tools/pleat/window/window_run.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+
+#include <pleat/json_text.h>
 
 #include "tools/pleat/advice.h"
 #include "tools/pleat/window/window_summary.h"
@@ -11,6 +14,9 @@ namespace {
 
 // How many lines are added before their changes are taken.
 constexpr size_t kLinesAtOnce = 4096;
+
+// At how many multiples of --every one step of time may print counts.
+constexpr int64_t kCountsAtOnce = 1'000'000;
 
 // The first multiple of `every` since 1970 after `now`; kNever if there is none.
 EngineTime NextMultiple(EngineTime now, Duration every) {
@@ -125,7 +131,24 @@ void WindowRun::WriteChanges() {
       window_->TakeChanges(options_.refreshes, [this](std::string_view lines) { Write(lines); }));
 }
 
+// One wrong stamp must not print lines without end. Between events members only end: if some are
+// left behind that many multiples, there were some at each of them.
+absl::Status WindowRun::CheckStep(EngineTime now) const {
+  const EngineTime first = NextMultiple(engine().now(), options_.every);
+  if (first > now || (now - first) / options_.every < kCountsAtOnce) return absl::OkStatus();
+  bool any = false;
+  window_->WriteCounts(first + kCountsAtOnce * options_.every, {.top = 1, .within = {}},
+                       [&](std::string_view) { any = true; });
+  if (!any) return absl::OkStatus();
+  return absl::OutOfRangeError(
+      "--every: time moves at once from " + FormatTimestamp(engine().now()) + " to " +
+      FormatTimestamp(now) + ", past more than " + std::to_string(kCountsAtOnce) +
+      " multiples of " + FormatDuration(options_.every) +
+      "; if the stamp of the line is wrong, --future-limit makes it a bad one");
+}
+
 void WindowRun::WriteCountsUpTo(EngineTime now) {
+  if (on_event_time()) StopFor(CheckStep(now));
   const CountSpec counts{.top = options_.top > 0 ? static_cast<size_t>(options_.top) : SIZE_MAX,
                          .within = options_.within};
   while (window_->ledger().live > 0 && !stopped()) {

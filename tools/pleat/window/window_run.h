@@ -44,6 +44,7 @@ class WindowRun final : public EngineJob {
   EngineTime NextHalt() const;
 
   void WriteChanges();
+  absl::Status CheckStep(EngineTime now) const;
   void WriteCountsUpTo(EngineTime now);
   void Write(std::string_view lines);
   void WriteLive();
