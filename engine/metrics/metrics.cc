@@ -20,6 +20,27 @@ namespace {
 
 using Folders = std::span<const CollectionMetrics>;
 using Windows = std::span<const WindowMetrics>;
+using Presences = std::span<const PresenceMetrics>;
+
+// All collections, by kind.
+struct All {
+  Folders folders;
+  Windows windows;
+  Presences presences;
+
+  bool empty() const { return folders.empty() && windows.empty() && presences.empty(); }
+  // Those that tell of changes.
+  template <class See>
+  void ForEachFeed(const See& see) const {
+    for (const WindowMetrics& each : windows) see(each);
+    for (const PresenceMetrics& each : presences) see(each);
+  }
+  template <class See>
+  void ForEach(const See& see) const {
+    for (const CollectionMetrics& each : folders) see(each);
+    ForEachFeed(see);
+  }
+};
 
 // The length of the character that `text` begins with; 0 if it is not UTF-8.
 size_t CharacterLength(std::string_view text) {
@@ -99,18 +120,21 @@ class Writer {
     Line(suffix_, collection, labels, value);
   }
   // One for each collection.
-  template <class All, class Get>
-  void Samples(const All& all, const Get& get) {
-    for (const auto& each : all) Sample(each.collection, {}, Plain(get(each)));
+  template <class Some, class Get>
+  void Samples(const Some& some, const Get& get) {
+    for (const auto& each : some) Sample(each.collection, {}, Plain(get(each)));
   }
-  // One for each collection and column of its ledger: `label` says which.
-  template <class All, class Columns>
-  void ByColumn(const All& all, std::string_view label, const Columns& columns) {
-    for (const auto& each : all) {
-      for (const auto& column : columns) {
-        Sample(each.collection, {{label, std::string(column.name)}},
-               Plain(each.ledger.*column.count));
-      }
+  template <class Some, class Get>
+  void Gauge(std::string_view name, std::string_view help, const Some& some, const Get& get) {
+    Family(name, Type::kGauge, help);
+    Samples(some, get);
+  }
+  // One for each column of a ledger: `label` says which.
+  template <class Ledger, class Columns>
+  void ByColumn(std::string_view collection, const Ledger& ledger, std::string_view label,
+                const Columns& columns) {
+    for (const auto& column : columns) {
+      Sample(collection, {{label, std::string(column.name)}}, Plain(ledger.*column.count));
     }
   }
 
@@ -178,15 +202,15 @@ struct Column {
   uint64_t Ledger::* count;
 };
 
-// What an event of a folder, and one of a live window, can have become.
-constexpr Column<Ledger> kFoldOutcomeColumns[] = {
+// What an event can have become.
+constexpr Column<Ledger> kEventsOfFolders[] = {
     {"opened", &Ledger::opened},       {"folded", &Ledger::folded},
     {"late", &Ledger::late},           {"future", &Ledger::future},
     {"refused", &Ledger::refused},     {"overloaded", &Ledger::overloaded},
     {"duplicate", &Ledger::duplicate}, {"conflict", &Ledger::conflict},
     {"corrected", &Ledger::corrected},
 };
-constexpr Column<WindowLedger> kWindowOutcomeColumns[] = {
+constexpr Column<WindowLedger> kEventsOfWindows[] = {
     {"added", &WindowLedger::added},
     {"refreshed", &WindowLedger::refreshed},
     {"updated", &WindowLedger::updated},
@@ -198,45 +222,78 @@ constexpr Column<WindowLedger> kWindowOutcomeColumns[] = {
     {"tombstoned", &WindowLedger::tombstoned},
     {"refused", &WindowLedger::refused},
 };
+constexpr Column<PresenceLedger> kEventsOfPresences[] = {
+    {"joined", &PresenceLedger::joined},
+    {"returned", &PresenceLedger::returned},
+    {"connected", &PresenceLedger::connected},
+    {"reconnected", &PresenceLedger::reconnected},
+    {"refreshed", &PresenceLedger::refreshed},
+    {"updated", &PresenceLedger::updated},
+    {"unchanged", &PresenceLedger::unchanged},
+    {"disconnected", &PresenceLedger::disconnected},
+    {"left", &PresenceLedger::left},
+    {"unknown", &PresenceLedger::unknown},
+    {"superseded", &PresenceLedger::superseded},
+    {"late", &PresenceLedger::late},
+    {"future", &PresenceLedger::future},
+    {"refused", &PresenceLedger::refused},
+};
 
-// --- What folders and live windows both have
+// --- What collections of several kinds have
 
-void WriteEvents(Folders folders, Windows windows, Writer& out) {
+void WriteEvents(const All& all, Writer& out) {
   out.Family("pleat_events", Type::kCounter, "Events offered, by what became of them.");
-  out.ByColumn(folders, "outcome", kFoldOutcomeColumns);
-  out.ByColumn(windows, "outcome", kWindowOutcomeColumns);
+  for (const auto& each : all.folders)
+    out.ByColumn(each.collection, each.ledger, "outcome", kEventsOfFolders);
+  for (const auto& each : all.windows)
+    out.ByColumn(each.collection, each.ledger, "outcome", kEventsOfWindows);
+  for (const auto& each : all.presences)
+    out.ByColumn(each.collection, each.ledger, "outcome", kEventsOfPresences);
 }
 
-void WriteBytes(Folders folders, Windows windows, Writer& out) {
-  const auto bytes = [](const auto& each) { return each.sizes.bytes; };
+void WriteBytes(const All& all, Writer& out) {
   out.Family("pleat_held_bytes", Type::kGauge, "What counts against the limit on bytes.", "bytes");
-  out.Samples(folders, bytes);
-  out.Samples(windows, bytes);
+  all.ForEach([&](const auto& each) { out.Sample(each.collection, {}, Plain(each.sizes.bytes)); });
 }
 
-void WriteLateness(Folders folders, Windows windows, Writer& out) {
-  const auto has = [](const auto& each) { return each.lateness_us != nullptr; };
-  if (std::ranges::none_of(folders, has) && std::ranges::none_of(windows, has)) return;
+void WriteLateness(const All& all, Writer& out) {
+  bool any = false;
+  all.ForEach([&](const auto& each) { any |= each.lateness_us != nullptr; });
+  if (!any) return;
   out.Family("pleat_lateness_seconds", Type::kHistogram,
              "How late it was noticed that something was due.", "seconds");
-  const auto write = [&](const auto& all) {
-    for (const auto& each : all) {
-      if (has(each)) out.Buckets(each.collection, *each.lateness_us, kLatenessBounds, kSecond);
+  all.ForEach([&](const auto& each) {
+    if (each.lateness_us == nullptr) return;
+    out.Buckets(each.collection, *each.lateness_us, kLatenessBounds, kSecond);
+  });
+}
+
+void WriteSeries(const All& all, Writer& out) {
+  out.Family("pleat_series", Type::kGauge,
+             "Series with members or users, or with a TTL of their own.");
+  all.ForEachFeed(
+      [&](const auto& each) { out.Sample(each.collection, {}, Plain(each.sizes.series)); });
+}
+
+void WriteChanges(const All& all, Writer& out) {
+  out.Family("pleat_changes", Type::kCounter, "Changes of members or users, by cause.");
+  all.ForEachFeed([&](const auto& each) {
+    for (size_t c = 0; c < kCauses; ++c) {
+      const auto cause = static_cast<Cause>(c + 1);
+      out.Sample(each.collection, {{"cause", std::string(CauseName(cause))}},
+                 Plain(each.ledger.causes[IndexOf(cause)]));
     }
-  };
-  write(folders);
-  write(windows);
+  });
 }
 
 // Each family comes where its name stands first, with the samples of all collections that have it.
-void WriteOwn(Folders folders, Windows windows, Writer& out) {
+void WriteOwn(const All& all, Writer& out) {
   struct Owner {
     std::string_view collection;
     std::span<const OwnMetric> own;
   };
   std::vector<Owner> owners;
-  for (const CollectionMetrics& each : folders) owners.push_back({each.collection, each.own});
-  for (const WindowMetrics& each : windows) owners.push_back({each.collection, each.own});
+  all.ForEach([&](const auto& each) { owners.push_back({each.collection, each.own}); });
   std::vector<std::string_view> written;
   for (const Owner& owner : owners) {
     for (const OwnMetric& metric : owner.own) {
@@ -267,7 +324,9 @@ void WriteEmissions(Folders all, Writer& out) {
       {"popped", &Ledger::popped}, {"acked", &Ledger::acked}, {"dropped", &Ledger::dropped}};
   out.Family("pleat_emissions_gone", Type::kCounter,
              "Emissions that are over: given away, acked, or dropped.");
-  out.ByColumn(all, "as", kGone);
+  for (const CollectionMetrics& each : all) {
+    out.ByColumn(each.collection, each.ledger, "as", kGone);
+  }
 }
 
 void WriteLedger(Folders all, Writer& out) {
@@ -313,8 +372,8 @@ void WriteSizes(Folders all, Writer& out) {
       {"pleat_dead_letters", "Emissions delivered too often without an ack.", &Sizes::dead_letters},
   };
   for (const Gauge& each : kGauges) {
-    out.Family(each.name, Type::kGauge, each.help);
-    out.Samples(all, [&](const CollectionMetrics& c) { return c.sizes.*each.count; });
+    out.Gauge(each.name, each.help, all,
+              [&](const CollectionMetrics& c) { return c.sizes.*each.count; });
   }
 }
 
@@ -364,45 +423,40 @@ void WriteWhatIf(Folders all, Writer& out) {
   });
 }
 
-// --- Live windows
+// --- Live windows, and presences
 
 void WriteMembers(Windows all, Writer& out) {
-  const auto gauge = [&](std::string_view name, std::string_view help, const auto& get) {
-    out.Family(name, Type::kGauge, help);
-    out.Samples(all, get);
-  };
-  gauge("pleat_members", "Members that are live.", [](const auto& w) { return w.ledger.live; });
-  gauge("pleat_members_held", "Members that are live, or may come back with a longer TTL.",
-        [](const auto& w) { return w.sizes.members; });
-  gauge("pleat_series", "Series with members, or with a TTL of their own.",
-        [](const auto& w) { return w.sizes.series; });
-  gauge("pleat_tombstones", "Removed members whose late events are refused.",
-        [](const auto& w) { return w.sizes.tombstones; });
-}
-
-void WriteChanges(Windows all, Writer& out) {
-  out.Family("pleat_changes", Type::kCounter, "Changes of members, by cause.");
-  for (const WindowMetrics& each : all) {
-    for (size_t c = 0; c < kCauses; ++c) {
-      const auto cause = static_cast<Cause>(c + 1);
-      out.Sample(each.collection, {{"cause", std::string(CauseName(cause))}},
-                 Plain(each.ledger.causes[IndexOf(cause)]));
-    }
-  }
+  out.Gauge("pleat_members", "Members that are live.", all,
+            [](const auto& w) { return w.ledger.live; });
+  out.Gauge("pleat_members_held", "Members that are live, or may come back with a longer TTL.", all,
+            [](const auto& w) { return w.sizes.members; });
+  out.Gauge("pleat_tombstones", "Removed members whose late events are refused.", all,
+            [](const auto& w) { return w.sizes.tombstones; });
   out.Family("pleat_tombstones_refused", Type::kCounter,
              "Removals that left no tombstone: the limit on bytes was met.");
   out.Samples(all, [](const auto& w) { return w.ledger.tombstones_refused; });
 }
 
+void WriteUsers(Presences all, Writer& out) {
+  out.Gauge("pleat_users", "Users who are here or away.", all,
+            [](const auto& p) { return p.ledger.users; });
+  out.Gauge("pleat_users_away", "Users who are away.", all,
+            [](const auto& p) { return p.ledger.away; });
+  out.Gauge("pleat_connections", "Connections that are live or overdue.", all,
+            [](const auto& p) { return p.ledger.connections; });
+}
+
 }  // namespace
 
 std::string WriteMetrics(std::span<const CollectionMetrics> collections, MetricsFormat format,
-                         std::span<const WindowMetrics> windows) {
+                         std::span<const WindowMetrics> windows,
+                         std::span<const PresenceMetrics> presences) {
+  const All all{collections, windows, presences};
   Writer out(format);
-  if (!collections.empty() || !windows.empty()) {
-    WriteEvents(collections, windows, out);
-    WriteBytes(collections, windows, out);
-    WriteLateness(collections, windows, out);
+  if (!all.empty()) {
+    WriteEvents(all, out);
+    WriteBytes(all, out);
+    WriteLateness(all, out);
   }
   if (!collections.empty()) {
     WriteEmissions(collections, out);
@@ -411,11 +465,13 @@ std::string WriteMetrics(std::span<const CollectionMetrics> collections, Metrics
     WriteGaps(collections, out);
     WriteWhatIf(collections, out);
   }
-  if (!windows.empty()) {
-    WriteMembers(windows, out);
-    WriteChanges(windows, out);
+  if (!windows.empty() || !presences.empty()) {
+    WriteSeries(all, out);
+    WriteChanges(all, out);
   }
-  WriteOwn(collections, windows, out);
+  if (!windows.empty()) WriteMembers(windows, out);
+  if (!presences.empty()) WriteUsers(presences, out);
+  WriteOwn(all, out);
   return std::move(out).Finish();
 }
 

@@ -406,6 +406,7 @@ void PresenceBook::Announce(Cause cause, uint32_t user, EngineTime deadline,
                             const LogOrder& order) {
   const Member& member = users_.members.at(user);
   ++ledger_.changes;
+  ++ledger_.causes[IndexOf(cause)];
   if (!changes_.keeps()) return changes_.Skip();
   AnyChange change;
   change.cause = cause;

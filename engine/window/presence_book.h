@@ -27,6 +27,7 @@
 
 #include <pleat/any_presence.h>
 #include <pleat/presence_options.h>
+#include <pleat/presence_stats.h>
 
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"

@@ -21,6 +21,7 @@
 #include <pleat/engine.h>
 #include <pleat/export.h>
 #include <pleat/presence_options.h>
+#include <pleat/presence_stats.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {

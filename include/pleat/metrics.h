@@ -8,8 +8,11 @@
 //   const pleat::WindowMetrics windows[] = {{.collection = "readers",
 //                                            .ledger = readers.ledger(),
 //                                            .sizes = readers.sizes()}};
+//   const pleat::PresenceMetrics presences[] = {{.collection = "visitors",
+//                                                .ledger = visitors.ledger(),
+//                                                .sizes = visitors.sizes()}};
 //   Answer(pleat::kOpenMetricsType,
-//          pleat::WriteMetrics(all, pleat::MetricsFormat::kOpenMetrics, windows));
+//          pleat::WriteMetrics(all, pleat::MetricsFormat::kOpenMetrics, windows, presences));
 //
 // WriteMetrics() makes the text; your program serves it. The HELP line of each metric explains it.
 // Names begin with pleat_, times are in seconds, sizes in bytes, and every sample has the label
@@ -25,6 +28,7 @@
 #include <pleat/export.h>
 #include <pleat/gap_stats.h>
 #include <pleat/histogram.h>
+#include <pleat/presence_stats.h>
 #include <pleat/stats.h>
 #include <pleat/what_if.h>
 #include <pleat/window_stats.h>
@@ -42,7 +46,7 @@ inline constexpr std::string_view kOpenMetricsType =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 // A metric that a collection adds to those of its ledger and sizes, such as one of some other kind
-// than folders and live windows.
+// than folders, live windows and presences.
 struct OwnMetric {
   enum class Type : uint8_t { kCounter, kGauge };
 
@@ -76,8 +80,8 @@ struct CollectionMetrics {
   std::span<const OwnMetric> own = {};
 };
 
-// The counts of one live window. The members mean what those of CollectionMetrics do; no folder may
-// have the window's name.
+// The counts of one live window, and of one presence. The members mean what those of
+// CollectionMetrics do, and all names are distinct.
 struct WindowMetrics {
   std::string_view collection;
   WindowLedger ledger = {};
@@ -86,10 +90,19 @@ struct WindowMetrics {
   std::span<const OwnMetric> own = {};
 };
 
+struct PresenceMetrics {
+  std::string_view collection;
+  PresenceLedger ledger = {};
+  PresenceSizes sizes = {};
+  const Histogram* lateness_us = nullptr;
+  std::span<const OwnMetric> own = {};
+};
+
 // The text of all metrics. The sum of a histogram is known as exactly as its values: to within a
 // tenth, of gaps to within a hundredth.
 PLEAT_EXPORT std::string WriteMetrics(std::span<const CollectionMetrics> collections,
                                       MetricsFormat format,
-                                      std::span<const WindowMetrics> windows = {});
+                                      std::span<const WindowMetrics> windows = {},
+                                      std::span<const PresenceMetrics> presences = {});
 
 }  // namespace pleat::inline v0_1

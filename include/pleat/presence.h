@@ -42,6 +42,7 @@
 #include <pleat/detail/payload_ops.h>
 #include <pleat/engine.h>
 #include <pleat/presence_options.h>
+#include <pleat/presence_stats.h>
 #include <pleat/presence_user.h>
 #include <pleat/window_member.h>
 

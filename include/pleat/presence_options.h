@@ -1,5 +1,5 @@
 // PresenceOptions: how long a connection is live without a heartbeat, and the limits. Also the
-// answers of a Presence, its counts and its ledger.
+// answers of a Presence, and what it counts in a series.
 //
 //   pleat::PresenceOptions options{.ttl = 75s, .grace = 30s};
 //
@@ -119,59 +119,6 @@ struct PresenceCounts {
   size_t users() const noexcept { return here + away; }
 
   friend bool operator==(const PresenceCounts&, const PresenceCounts&) = default;
-};
-
-// Exact counts since the presence was opened, summed over the partitions, each read at one instant.
-// Balances() says what always holds.
-struct PLEAT_EXPORT PresenceLedger {
-  uint64_t events = 0;  // all calls that were answered as follows
-  uint64_t joined = 0;
-  uint64_t returned = 0;
-  uint64_t connected = 0;
-  uint64_t reconnected = 0;
-  uint64_t refreshed = 0;
-  uint64_t updated = 0;
-  uint64_t unchanged = 0;
-  uint64_t disconnected = 0;
-  uint64_t left = 0;
-  uint64_t unknown = 0;
-  uint64_t superseded = 0;
-  uint64_t late = 0;
-  uint64_t future = 0;
-  uint64_t refused = 0;  // kFull and kOverLimit
-
-  uint64_t timed_out = 0;    // users whom time ended
-  uint64_t went_away = 0;    // how often a user became away
-  uint64_t left_away = 0;    // those of `left` who were away
-  uint64_t opened = 0;       // connections that were added
-  uint64_t expired = 0;      // and that time ended
-  uint64_t users = 0;        // here or away now; what is due counts until time visits it
-  uint64_t away = 0;         // of these
-  uint64_t connections = 0;  // live or overdue now; likewise
-  uint64_t changes = 0;      // ever
-
-  PresenceLedger& operator+=(const PresenceLedger& other) noexcept;
-  bool Balances() const noexcept {
-    return events == joined + returned + connected + reconnected + refreshed + updated + unchanged +
-                         disconnected + left + unknown + superseded + late + future + refused &&
-           joined == left + timed_out + users &&
-           went_away == returned + left_away + timed_out + away &&
-           opened == disconnected + left + expired + connections;
-  }
-
-  friend bool operator==(const PresenceLedger&, const PresenceLedger&) = default;
-};
-
-// How much a presence holds now.
-struct PLEAT_EXPORT PresenceSizes {
-  size_t series = 0;
-  size_t users = 0;        // here or away
-  size_t connections = 0;  // live or overdue
-  size_t bytes = 0;        // counted against max_bytes
-
-  PresenceSizes& operator+=(const PresenceSizes& other) noexcept;
-
-  friend bool operator==(const PresenceSizes&, const PresenceSizes&) = default;
 };
 
 }  // namespace pleat::inline v0_1

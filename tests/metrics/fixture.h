@@ -1,4 +1,5 @@
-// Metrics to be written: three folders and two live windows, one of each with everything.
+// Metrics to be written: three folders, two live windows and two presences, one of each with
+// everything.
 #pragma once
 
 #include <memory>
@@ -52,9 +53,20 @@ class Metrics : public testing::Test {
                  .lateness_us = &lateness_,
                  .own = own_},
                 {.collection = "news"}};
+    PresenceLedger presence{.events = 8, .joined = 5, .unknown = 3, .users = 5, .changes = 6};
+    presence.away = 1;
+    presence.connections = 7;
+    presence.causes[IndexOf(Cause::kAdded)] = 5;
+    presence.causes[IndexOf(Cause::kAway)] = 1;
+    presences_ = {{.collection = "visitors",
+                   .ledger = presence,
+                   .sizes = {.series = 3, .users = 5, .connections = 7, .bytes = 654},
+                   .lateness_us = &lateness_,
+                   .own = own_},
+                  {.collection = "callers"}};
   }
   std::string Write(MetricsFormat format) const {
-    return WriteMetrics(collections_, format, windows_);
+    return WriteMetrics(collections_, format, windows_, presences_);
   }
 
   std::unique_ptr<GapStats> full_ = std::make_unique<GapStats>();
@@ -63,6 +75,7 @@ class Metrics : public testing::Test {
   const std::vector<OwnMetric> own_ = {{.name = "pages_open", .help = "Open pages.", .value = 8}};
   std::vector<CollectionMetrics> collections_;
   std::vector<WindowMetrics> windows_;
+  std::vector<PresenceMetrics> presences_;
 };
 
 }  // namespace pleat

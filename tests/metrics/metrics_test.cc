@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pleat/engine.h>
+#include <pleat/presence.h>
 #include <pleat/window.h>
 
 #include "tests/metrics/fixture.h"
@@ -57,7 +58,18 @@ TEST_F(Metrics, EveryColumnIsWrittenForEveryCollection) {
            "pleat_changes_total{collection=\"readers\",cause=\"added\"} 7\n",
            "pleat_changes_total{collection=\"readers\",cause=\"expired\"} 3\n",
            "pleat_changes_total{collection=\"news\",cause=\"left\"} 0\n",
+           "pleat_events_total{collection=\"visitors\",outcome=\"joined\"} 5\n",
+           "pleat_events_total{collection=\"visitors\",outcome=\"unknown\"} 3\n",
+           "pleat_events_total{collection=\"callers\",outcome=\"refused\"} 0\n",
+           "pleat_held_bytes{collection=\"visitors\"} 654\n",
+           "pleat_lateness_seconds_count{collection=\"visitors\"} 4\n",
+           "pleat_series{collection=\"visitors\"} 3\n",
+           "pleat_users{collection=\"visitors\"} 5\n",
+           "pleat_users_away{collection=\"visitors\"} 1\n",
+           "pleat_connections{collection=\"visitors\"} 7\n",
+           "pleat_changes_total{collection=\"visitors\",cause=\"away\"} 1\n",
            "pages_open{collection=\"readers\"} 8\n",
+           "pages_open{collection=\"visitors\"} 8\n",
        })
     EXPECT_THAT(text, HasSubstr(line));
   EXPECT_THAT(text, Not(HasSubstr("# EOF")));
@@ -100,6 +112,7 @@ TEST_F(Metrics, OfWindowsAloneThereAreNoFamiliesOfFolders) {
   const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, windows_);
   EXPECT_THAT(text, HasSubstr("pleat_members{"));
   EXPECT_THAT(text, Not(HasSubstr("pleat_open_groups")));
+  EXPECT_THAT(text, Not(HasSubstr("pleat_users")));
   EXPECT_THAT(WriteMetrics(collections_, MetricsFormat::kPrometheus),
               Not(HasSubstr("pleat_members")));
 }
@@ -130,6 +143,42 @@ TEST_F(Metrics, AnEndIsCountedByItsCauseAndItsLateness) {
            "pleat_series{collection=\"readers\"} 1\n",
            "pleat_tombstones{collection=\"readers\"} 1\n",
            "pleat_lateness_seconds_bucket{collection=\"readers\",le=\"5.0\"} 1\n",
+       })
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
+TEST_F(Metrics, OfPresencesAloneThereAreNoFamiliesOfOthers) {
+  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, {}, presences_);
+  EXPECT_THAT(text, HasSubstr("pleat_users{"));
+  EXPECT_THAT(text, Not(HasSubstr("pleat_open_groups")));
+  EXPECT_THAT(text, Not(HasSubstr("pleat_members")));
+}
+
+TEST_F(Metrics, AUserIsCountedWithConnectionsAndChanges) {
+  const EngineTime noon = FromUnix(12h);
+  const auto engine = *Engine::Open({.partitions = 4});
+  Presence<> visitors(*engine, "visitors", {.ttl = 60s, .grace = 30s});
+  visitors.Enter("page", "ann", "tab 1", noon);
+  visitors.Enter("page", "ann", "tab 2", noon);
+  visitors.Enter("page", "ben", "tab 3", noon + 50s);
+  visitors.Enter("page", "cy", "tab 4", noon);
+  engine->Advance(noon + 60s);
+  visitors.Enter("page", "cy", "tab 4", noon + 61s);
+  engine->Advance(noon + 62s);
+  const PresenceMetrics all[] = {
+      {.collection = "visitors", .ledger = visitors.ledger(), .sizes = visitors.sizes()}};
+  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, {}, all);
+  for (const char* line : {
+           "pleat_events_total{collection=\"visitors\",outcome=\"joined\"} 3\n",
+           "pleat_events_total{collection=\"visitors\",outcome=\"connected\"} 1\n",
+           "pleat_events_total{collection=\"visitors\",outcome=\"returned\"} 1\n",
+           "pleat_changes_total{collection=\"visitors\",cause=\"added\"} 3\n",
+           "pleat_changes_total{collection=\"visitors\",cause=\"away\"} 2\n",
+           "pleat_changes_total{collection=\"visitors\",cause=\"restored\"} 1\n",
+           "pleat_users{collection=\"visitors\"} 3\n",
+           "pleat_users_away{collection=\"visitors\"} 1\n",
+           "pleat_connections{collection=\"visitors\"} 4\n",
+           "pleat_series{collection=\"visitors\"} 1\n",
        })
     EXPECT_THAT(text, HasSubstr(line));
 }

@@ -149,6 +149,7 @@ struct PresenceSteppers {
     if (settled) return ledger;
     ledger.timed_out = ledger.went_away = ledger.expired = 0;
     ledger.users = ledger.away = ledger.connections = ledger.changes = 0;
+    ledger.causes = {};
     return ledger;
   }
 };

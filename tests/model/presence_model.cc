@@ -402,6 +402,7 @@ PresenceLedger PresenceModel::ledger() const {
     for (const auto& [user, person] : room.users) ledger.away += person.away ? 1 : 0;
   }
   ledger.changes = changes_.size();
+  for (const auto& change : changes_) ++ledger.causes.at(IndexOf(change.cause));
   return ledger;
 }
 

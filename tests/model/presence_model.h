@@ -30,6 +30,7 @@
 #include <pleat/change.h>
 #include <pleat/engine.h>
 #include <pleat/presence_options.h>
+#include <pleat/presence_stats.h>
 #include <pleat/presence_user.h>
 #include <pleat/time.h>
 #include <pleat/window_member.h>

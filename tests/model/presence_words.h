@@ -9,6 +9,7 @@
 
 #include <pleat/change.h>
 #include <pleat/presence_options.h>
+#include <pleat/presence_stats.h>
 #include <pleat/presence_user.h>
 #include <pleat/time.h>
 
