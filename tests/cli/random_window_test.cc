@@ -1,7 +1,6 @@
 // Random lines under random options: `pleat window` and the model of tests/model write the same lines, have the
 // same members live at the end, and count the same.
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <string>
@@ -11,6 +10,7 @@
 #include "tests/cli/run_pleat.h"
 #include "tests/model/plain_window_options.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/seeds.h"
 
 namespace pleat::cli {
 namespace {
@@ -85,7 +85,7 @@ class Draw {
 void ExpectSame(uint64_t seed, std::map<std::string, double>& seen) {
   Draw draw(seed);
   const std::string options = draw.Options();
-  SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed) + ' ' + options);
+  SCOPED_TRACE(options);
   const PlainWindowCall call = ReadPlainWindowOptions(WordsOf(options));
   ASSERT_EQ(call.unknown, "");
   WindowLinesModel model(call.options);
@@ -111,14 +111,10 @@ void ExpectSame(uint64_t seed, std::map<std::string, double>& seen) {
 }
 
 TEST(RandomWindows, SayTheSameAsTheModel) {
-  const uint64_t rounds = kSanitized ? 30 : 200;
-  const char* const only = std::getenv("PLEAT_SEED");
   std::map<std::string, double> seen;
-  for (uint64_t round = 0; round < (only != nullptr ? 1 : rounds); ++round) {
-    ExpectSame(only != nullptr ? std::strtoull(only, nullptr, 10) : 1000 + round, seen);
-    if (HasFatalFailure()) return;
-  }
-  if (only != nullptr || kSanitized) return;
+  const bool all =
+      ForEachSeed(1000, kSanitized ? 30 : 200, [&](uint64_t seed) { ExpectSame(seed, seen); });
+  if (!all || kSanitized || HasFailure()) return;
   // All rounds must have come across everything, else they say less than they seem to.
   for (const auto& [name, value] : seen) EXPECT_GT(value, 0) << name;
 }

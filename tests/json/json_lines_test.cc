@@ -3,7 +3,6 @@
 // The texts are as hostile as can be: every kind of bad line, blank lines, CRLF, strings with escaped
 // newlines, raw newlines where none may be, objects over several lines, bytes that are not UTF-8 at the
 // edges of lines and pieces, long lines; cut into blocks anywhere.
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 
 #include "tests/json/json_harness.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/seeds.h"
 
 namespace pleat {
 namespace {
@@ -282,13 +282,9 @@ FoldSpec DrawSpec(TextMaker& make) {
 }
 
 TEST(JsonLines, FoldAsTheyDoOneByOne) {
-  const char* const only = std::getenv("PLEAT_SEED");
-  const uint64_t rounds = only != nullptr ? 1 : kSanitized ? 60 : 600;
   uint64_t refused = 0;
   uint64_t emitted = 0;
-  for (uint64_t round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
-    const uint64_t seed = only != nullptr ? std::strtoull(only, nullptr, 10) : 1 + round;
-    SCOPED_TRACE(testing::Message() << "PLEAT_SEED=" << seed);
+  const bool all = ForEachSeed(1, kSanitized ? 60 : 600, [&](uint64_t seed) {
     TextMaker make(seed);
     const FoldSpec spec = DrawSpec(make);
     const std::string text = make.Text(1 + make.Below(make.Chance(10) ? 3000 : 200));
@@ -298,8 +294,8 @@ TEST(JsonLines, FoldAsTheyDoOneByOne) {
     if (spec.folder.limits.on_limit == OnLimit::kEmitOldest && spec.marks.id.empty()) {
       EXPECT_EQ(ledger.refused, 0u);
     }
-  }
-  if (rounds < 600) return;
+  });
+  if (!all || kSanitized) return;
   EXPECT_GT(refused, 500u);
   EXPECT_GT(emitted, 500u);
 }

@@ -2,7 +2,6 @@
 // the whole story of every user, with exactly one end each; and the number of partitions makes no
 // difference. A failing seed is repeated by PLEAT_SEED.
 #include <chrono>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <random>
@@ -15,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <pleat/presence.h>
 
+#include "tests/support/seeds.h"
 #include "tests/support/start.h"
 
 namespace pleat::inline v0_1 {
@@ -207,14 +207,7 @@ class PresenceWhole : public testing::Test {
 };
 
 TEST_F(PresenceWhole, ChangesTellTheWholeStoryForAnyNumberOfPartitions) {
-  const char* const text = std::getenv("PLEAT_SEED");
-  const uint64_t first = text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
-  const uint64_t last = text != nullptr ? first : kEpisodes;
-  for (uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
-    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
-    RunEpisode(seed);
-  }
-  if (text != nullptr) return;
+  if (!ForEachSeed(1, kEpisodes, [&](uint64_t seed) { RunEpisode(seed); })) return;
   EXPECT_EQ(outcomes_.size(), 12u);  // all but limits, future and the end
 }
 

@@ -4,13 +4,13 @@
 //
 //   PLEAT_SEED=17   only that episode
 #include <chrono>
-#include <cstdlib>
 #include <random>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <pleat/any_window.h>
 
+#include "tests/support/seeds.h"
 #include "tests/window/fixture.h"
 
 namespace pleat::inline v0_1 {
@@ -78,14 +78,7 @@ class LiveWindowBytes : public LiveWindowTest {
 };
 
 TEST_F(LiveWindowBytes, NeverExceedTheirLimit) {
-  const char* const text = std::getenv("PLEAT_SEED");
-  const uint64_t first = text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
-  const uint64_t last = text != nullptr ? first : kEpisodes;
-  for (uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
-    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
-    RunEpisode(seed);
-  }
-  if (text != nullptr) return;
+  if (!ForEachSeed(1, kEpisodes, [&](uint64_t seed) { RunEpisode(seed); })) return;
   EXPECT_GT(refused_, 0u);
   EXPECT_GT(dropped_, 0u);
 }

@@ -1,0 +1,30 @@
+// The seeds that a random test runs; where one fails, the message names it.
+//
+//   PLEAT_SEED=17   in the environment: only this one
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace pleat::inline v0_1 {
+
+// Calls `run(seed)` with `count` seeds from `first` on, up to the first that fails. Returns whether
+// the environment has chosen none, so that the test may expect to have seen everything.
+template <class Run>
+bool ForEachSeed(uint64_t first, uint64_t count, const Run& run) {
+  const char* const chosen = std::getenv("PLEAT_SEED");
+  if (chosen != nullptr) {
+    first = std::strtoull(chosen, nullptr, 10);
+    count = 1;
+  }
+  for (uint64_t i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(first + i));
+    run(first + i);
+  }
+  return chosen == nullptr;
+}
+
+}  // namespace pleat::inline v0_1
