@@ -12,6 +12,12 @@
 namespace pleat::cli {
 namespace {
 
+// Whether a document may hold the flag's option: all but those that belong to one call.
+bool InDocument(const Flag& flag) {
+  return !flag.name.empty() && flag.name != "spec" && flag.name != "print-spec" &&
+         flag.name != "help";
+}
+
 absl::Status UnknownMember(std::span<const Flag> flags, std::string_view name) {
   std::vector<std::string_view> known;
   for (const Flag& flag : flags) {
@@ -23,25 +29,7 @@ absl::Status UnknownMember(std::span<const Flag> flags, std::string_view name) {
   return absl::InvalidArgumentError(message);
 }
 
-void AppendValue(FlagKind kind, const std::string& text, std::string& out) {
-  const bool bare = kind == FlagKind::kNumber || kind == FlagKind::kSwitch ||
-                    (kind == FlagKind::kCondition && text.starts_with('{'));
-  bare ? void(out += text) : AppendJsonString(text, out);
-}
-
-}  // namespace
-
-bool InDocument(const Flag& flag) {
-  return !flag.name.empty() && flag.name != "spec" && flag.name != "print-spec" &&
-         flag.name != "help";
-}
-
-absl::Status ReadDocument(const std::string& file, std::span<const Flag> flags) {
-  absl::StatusOr<std::string> document = ReadWholeFile(file);
-  if (!document.ok()) return document.status();
-  return ApplyDocument(*document, Printable(file), flags);
-}
-
+// `file` is for messages.
 absl::Status ApplyDocument(std::string_view document, std::string_view file,
                            std::span<const Flag> flags) {
   absl::Status status =
@@ -56,14 +44,20 @@ absl::Status ApplyDocument(std::string_view document, std::string_view file,
   return absl::InvalidArgumentError(std::string(file) + ": " + std::string(status.message()));
 }
 
-std::vector<OptionText> ChangedOptions(std::span<const Flag> flags, std::span<const Flag> usual) {
-  std::vector<OptionText> options;
+void AppendValue(FlagKind kind, const std::string& text, std::string& out) {
+  const bool bare = kind == FlagKind::kNumber || kind == FlagKind::kSwitch ||
+                    (kind == FlagKind::kCondition && text.starts_with('{'));
+  bare ? void(out += text) : AppendJsonString(text, out);
+}
+
+// The options that belong to no spec and have another text than in `usual`.
+void AppendChanged(std::span<const Flag> flags, std::span<const Flag> usual,
+                   std::vector<OptionText>& out) {
   for (size_t i = 0; i < flags.size(); ++i) {
     if (!InDocument(flags[i]) || !flags[i].value.text) continue;
     std::string text = flags[i].value.text();
-    if (text != usual[i].value.text()) options.emplace_back(flags[i].name, std::move(text));
+    if (text != usual[i].value.text()) out.emplace_back(flags[i].name, std::move(text));
   }
-  return options;
 }
 
 std::string DocumentOf(std::span<const OptionText> options, std::span<const Flag> flags) {
@@ -82,6 +76,26 @@ std::string DocumentOf(std::span<const OptionText> options, std::span<const Flag
     if (kind == FlagKind::kList) out += ']';
   }
   return out + "\n}\n";
+}
+
+}  // namespace
+
+absl::Status ReadDocument(const std::string& file, std::span<const Flag> flags) {
+  absl::StatusOr<std::string> document = ReadWholeFile(file);
+  if (!document.ok()) return document.status();
+  return ApplyDocument(*document, Printable(file), flags);
+}
+
+absl::StatusOr<std::string> PrintDocument(std::vector<OptionText> of_specs,
+                                          std::span<const Flag> flags, std::span<const Flag> usual,
+                                          std::span<const Flag> again) {
+  // Its default is not the library's, and depends on the machine.
+  std::erase_if(of_specs, [](const OptionText& option) { return option.first == "max-memory"; });
+  AppendChanged(flags, usual, of_specs);
+  std::string out = DocumentOf(of_specs, flags);
+  // A document that cannot be read back is not worth printing; a file name may be any bytes.
+  if (absl::Status read = ApplyDocument(out, "--print-spec", again); !read.ok()) return read;
+  return out;
 }
 
 }  // namespace pleat::cli

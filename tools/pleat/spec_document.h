@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 
 #include "tools/pleat/flags.h"
 
@@ -19,22 +20,15 @@ namespace pleat::cli {
 // The name of an option, and its text.
 using OptionText = std::pair<std::string, std::string>;
 
-// Whether a document may hold the flag's option: all but those that belong to one call.
-bool InDocument(const Flag& flag);
-
 // Reads the document in `file`. Errors: kInvalidArgument; kUnavailable if the file cannot be read.
 absl::Status ReadDocument(const std::string& file, std::span<const Flag> flags);
 
-// Sets the options of a document. `file` is for messages. Errors: kInvalidArgument.
-absl::Status ApplyDocument(std::string_view document, std::string_view file,
-                           std::span<const Flag> flags);
-
-// The options that have another text than in `usual`, the same table on default options. Those
-// that belong to a spec are not among them.
-std::vector<OptionText> ChangedOptions(std::span<const Flag> flags, std::span<const Flag> usual);
-
-// The document of these options, one a line; several of one name, which follow each other, are a
-// list.
-std::string DocumentOf(std::span<const OptionText> options, std::span<const Flag> flags);
+// The document of a command's options: those of its specs, `of_specs`, and all others that have
+// another text in `flags` than in `usual`, the same table on default options. One option a line;
+// several of one name, which follow each other, are a list. `again`, the table on other default
+// options, is where the document is read back. Errors: kInvalidArgument if that does not work.
+absl::StatusOr<std::string> PrintDocument(std::vector<OptionText> of_specs,
+                                          std::span<const Flag> flags, std::span<const Flag> usual,
+                                          std::span<const Flag> again);
 
 }  // namespace pleat::cli

@@ -1,8 +1,6 @@
 // Decides between helping, printing a spec, and running; the run itself is a FoldRun.
 #include "tools/pleat/fold/fold_command.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,18 +30,9 @@ absl::Status CheckEffects(const FoldOptions& options) {
 
 absl::StatusOr<std::string> FoldDocument(FoldOptions options) {
   FoldOptions defaults;
-  const std::vector<Flag> flags = FoldFlags(options);
-  std::vector<OptionText> texts = OptionsOf(options.spec);
-  // Its default is not the library's, and depends on the machine.
-  std::erase_if(texts, [](const OptionText& option) { return option.first == "max-memory"; });
-  std::ranges::move(ChangedOptions(flags, FoldFlags(defaults)), std::back_inserter(texts));
-  std::string out = DocumentOf(texts, flags);
-
-  // A document that cannot be read back is not worth printing; a file name may be any bytes.
   FoldOptions again;
-  absl::Status read = ApplyDocument(out, "--print-spec", FoldFlags(again));
-  if (!read.ok()) return read;
-  return out;
+  return PrintDocument(OptionsOf(options.spec), FoldFlags(options), FoldFlags(defaults),
+                       FoldFlags(again));
 }
 
 absl::StatusOr<FoldOptions> ParseFoldOptions(int argc, const char* const* argv) {

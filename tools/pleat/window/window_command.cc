@@ -44,19 +44,11 @@ absl::Status CheckEffects(const WindowRunOptions& options) {
 
 absl::StatusOr<std::string> WindowDocument(WindowRunOptions options) {
   WindowRunOptions defaults;
-  const std::vector<Flag> flags = WindowFlags(options);
-  std::vector<OptionText> texts = OptionsOf(options.spec);
-  // Its default is not the library's, and depends on the machine.
-  std::erase_if(texts, [](const OptionText& option) { return option.first == "max-memory"; });
-  std::ranges::move(OptionsOf(options.window), std::back_inserter(texts));
-  std::ranges::move(ChangedOptions(flags, WindowFlags(defaults)), std::back_inserter(texts));
-  std::string out = DocumentOf(texts, flags);
-
-  // A document that cannot be read back is not worth printing; a file name may be any bytes.
   WindowRunOptions again;
-  absl::Status read = ApplyDocument(out, "--print-spec", WindowFlags(again));
-  if (!read.ok()) return read;
-  return out;
+  std::vector<OptionText> texts = OptionsOf(options.spec);
+  std::ranges::move(OptionsOf(options.window), std::back_inserter(texts));
+  return PrintDocument(std::move(texts), WindowFlags(options), WindowFlags(defaults),
+                       WindowFlags(again));
 }
 
 absl::StatusOr<WindowRunOptions> ParseWindowOptions(int argc, const char* const* argv) {
