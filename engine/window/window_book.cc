@@ -458,6 +458,13 @@ void WindowBook::CheckWhole() const {
   members_.CheckWhole();
   PLEAT_CHECK(series_.CheckWhole() == ledger_.live);
   tombstones_.CheckWhole();
+  size_t kept = 0;
+  uint32_t place = 0;
+  series_.ForEachFrom(place, [&](uint32_t series) {
+    kept += KeptBytes(series);
+    return true;
+  });
+  PLEAT_CHECK(kept == kept_bytes_);
   PLEAT_CHECK(ledger_.Balances());
 }
 
