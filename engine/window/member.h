@@ -1,7 +1,8 @@
-// A Member is one id in one series, in 48 bytes, with its payload behind them. Ids of up to 16 bytes
+// A Member is one id in one series, in 40 bytes, with its payload behind them. Ids of up to 16 bytes
 // lie inline; longer ones leave 4 bytes of their beginning, their length and a pointer.
 //
-// A TTL of the member's own, and a version, are rare; they lie in a MemberExtra elsewhere.
+// A TTL of the member's own, and a version, are rare; they lie in a MemberExtra elsewhere, to which
+// the member's place makes way.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +17,12 @@
 
 namespace pleat::inline v0_1 {
 
-// The id in 16 bytes and a tag, which lies elsewhere: its length if that is at most 16, or kLong.
+// The id in 16 bytes and a tag of 7 bits, which lies elsewhere: its length if that is at most 16, or
+// kLong.
 class PackedId {
  public:
   static constexpr size_t kInlineBytesMax = 16;
-  static constexpr uint8_t kLong = 0xff;
+  static constexpr uint8_t kLong = 0x7f;
 
   PackedId() noexcept = default;  // whose value is not set yet
   // A long id refers to `id`'s own bytes. `key` is the same packed; its bytes are in registers.
@@ -69,11 +71,10 @@ class PackedId {
 struct Member {
   EngineTime stamp;
   uint64_t position : 56;  // of the event that set the stamp
-  uint64_t tag : 8;        // of the id
-  uint32_t hash;           // low half
+  uint64_t tag : 7;        // of the id
+  uint64_t has_extra : 1;
   uint32_t series;
-  uint32_t place;  // in the order of the series; the sequence's own
-  uint32_t extra;  // a MemberExtra, or kNone
+  uint32_t place;  // in the order of the series; with an extra the number of that
   PackedId id;
 
   static constexpr uint64_t kPositions = uint64_t{1} << 56;
@@ -81,12 +82,13 @@ struct Member {
   std::string_view name() const noexcept { return id.view(static_cast<uint8_t>(tag)); }
   void SetPosition(uint64_t value) noexcept { position = value % kPositions; }
 };
-static_assert(sizeof(Member) == 48);
+static_assert(sizeof(Member) == 40);
 
 struct MemberExtra {
   Duration ttl;  // zero: the series' one
   std::optional<uint64_t> version;
-  uint32_t place;  // in the order by deadline
+  uint32_t place;              // in the order of the series
+  uint32_t place_by_deadline;  // with a TTL
 };
 
 }  // namespace pleat::inline v0_1

@@ -11,11 +11,10 @@ uint32_t MemberTable::Add(const MemberRef& ref, uint32_t series, EngineTime stam
   ::new (members_.hot(number))
       Member{.stamp = stamp,
              .position = position % Member::kPositions,
-             .tag = ref.tag,
-             .hash = static_cast<uint32_t>(ref.hash),
+             .tag = uint64_t{ref.tag} & PackedId::kLong,
+             .has_extra = 0,
              .series = series,
              .place = kNone,
-             .extra = kNone,
              .id = is_long ? PackedId(arena_.KeepText(ref.name)) : ref.packed};
   if (ops_.size > 0) ops_.copy(ops_.context, this->payload(number), payload);
   extra_bytes_ += ExtraBytes(ref.name, this->payload(number));
@@ -25,10 +24,10 @@ uint32_t MemberTable::Add(const MemberRef& ref, uint32_t series, EngineTime stam
 
 void MemberTable::Remove(uint32_t number) {
   const Member& member = at(number);
-  index_.Erase(member.hash, number);
+  index_.Erase(HashOf(number), number);
   extra_bytes_ -= ExtraBytes(member.name(), payload(number));
-  if (member.extra != kNone) {
-    extras_.Free(member.extra);
+  if (member.has_extra) {
+    extras_.Free(member.place);
     extra_bytes_ -= kExtraBytes;
   }
   Abandon(number);
@@ -52,16 +51,24 @@ void MemberTable::SetPayload(uint32_t number, const void* payload) {
 }
 
 void MemberTable::SetExtra(uint32_t number, Duration ttl, std::optional<uint64_t> version) {
-  uint32_t& extra = at(number).extra;
+  Member& member = at(number);
   const bool needed = ttl != Duration::zero() || version;
-  if (needed && extra == kNone) {
-    extra = extras_.Allocate();
-    ::new (extras_.hot(extra)) MemberExtra{.ttl = {}, .version = {}, .place = kNone};
+  if (needed && !member.has_extra) {
+    const uint32_t extra = extras_.Allocate();
+    ::new (extras_.hot(extra))
+        MemberExtra{.ttl = {}, .version = {}, .place = member.place, .place_by_deadline = kNone};
+    member.place = extra;
+    member.has_extra = 1;
     extra_bytes_ += kExtraBytes;
   }
-  if (extra == kNone) return;
-  ExtraAt(extra).ttl = ttl;
-  ExtraAt(extra).version = version;
+  if (!member.has_extra) return;
+  ExtraOf(member).ttl = ttl;
+  ExtraOf(member).version = version;
+}
+
+uint32_t MemberTable::HashOf(uint32_t number) const {
+  const PackedKey id(at(number).name());
+  return static_cast<uint32_t>(MemberRef::HashOf(id, series_hash_(number), hash_key_));
 }
 
 void MemberTable::CheckWhole() const {

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <pleat/any_window.h>
 
@@ -28,9 +30,9 @@ struct MemberRef {
   MemberRef(std::string_view id, uint64_t known_hash) noexcept
       : name(id), packed(id, PackedKey(id)), tag(PackedId::TagOf(id)), hash(known_hash) {}
 
-  // Keyed, of series and id.
+  // Keyed, of the id and the low half of the series' hash, which is what a series keeps.
   static uint64_t HashOf(const PackedKey& id, uint64_t series_hash, const HashKey& key) noexcept {
-    return Mix(id.HashWith(key) ^ key[1], series_hash ^ key[2]);
+    return Mix(id.HashWith(key) ^ key[1], static_cast<uint32_t>(series_hash) ^ key[2]);
   }
 
   std::string_view name;
@@ -51,8 +53,16 @@ class MemberTable {
  public:
   static constexpr uint32_t kNone = KeyIndex::kNone;
 
-  MemberTable(PagePool& pool, const PayloadOps& ops)
+  // Tells the hash of the series of a member, as MemberRef wants it: a member does not keep its own
+  // hash, which is needed only when it comes, goes, or makes way in the index.
+  using SeriesHash = std::function<uint32_t(uint32_t number)>;
+
+  // `pool`, `ops` and `hash_key` outlive the table.
+  MemberTable(PagePool& pool, const PayloadOps& ops, const HashKey& hash_key,
+              SeriesHash series_hash)
       : ops_(ops),
+        hash_key_(hash_key),
+        series_hash_(std::move(series_hash)),
         members_(pool, sizeof(Member) + (ops.size + 7) / 8 * 8),
         extras_(pool, sizeof(MemberExtra)),
         index_(pool),
@@ -87,6 +97,8 @@ class MemberTable {
     const Member& member = at(number);
     return member.series == series && member.id.Equals(static_cast<uint8_t>(member.tag), id, tag);
   }
+  // The low half of a member's hash.
+  uint32_t HashOf(uint32_t number) const;
   // How many members were ever removed: as long as that stays the same, members stay where they are.
   uint32_t removed() const noexcept { return removed_; }
 
@@ -107,7 +119,8 @@ class MemberTable {
 
   // --- Adding and removing
 
-  // A new member without place and extra, with a copy of the payload. REQUIRES: it is not there.
+  // A new member without place and extra, with a copy of the payload. REQUIRES: it is not there, and
+  // what SeriesHash needs to know of it is.
   uint32_t Add(const MemberRef& ref, uint32_t series, EngineTime stamp, uint64_t position,
                const void* payload);
   void Remove(uint32_t number);
@@ -122,17 +135,24 @@ class MemberTable {
   }
 
   Duration ttl(uint32_t number) const noexcept {
-    const uint32_t extra = at(number).extra;
-    return extra == kNone ? Duration::zero() : ExtraAt(extra).ttl;
+    const Member& member = at(number);
+    return member.has_extra ? ExtraOf(member).ttl : Duration::zero();
   }
   std::optional<uint64_t> version(uint32_t number) const noexcept {
-    const uint32_t extra = at(number).extra;
-    return extra == kNone ? std::nullopt : ExtraAt(extra).version;
+    const Member& member = at(number);
+    return member.has_extra ? ExtraOf(member).version : std::nullopt;
   }
   void SetExtra(uint32_t number, Duration ttl, std::optional<uint64_t> version);
+
+  // --- For the sequences
+
+  uint32_t& place(uint32_t number) const noexcept {
+    Member& member = at(number);
+    return member.has_extra ? ExtraOf(member).place : member.place;
+  }
   // REQUIRES: the member has a TTL of its own.
   uint32_t& place_by_deadline(uint32_t number) const noexcept {
-    return ExtraAt(at(number).extra).place;
+    return ExtraOf(at(number)).place_by_deadline;
   }
 
   // --- Bytes
@@ -157,14 +177,17 @@ class MemberTable {
                             : ops_.heap_bytes(ops_.context, payload);
     return (id.size() > PackedId::kInlineBytesMax ? KeyArena::BytesForText(id) : 0) + heap;
   }
-  MemberExtra& ExtraAt(uint32_t number) const noexcept {
-    return *reinterpret_cast<MemberExtra*>(extras_.hot(number));
+  MemberExtra& ExtraOf(const Member& member) const noexcept {
+    PLEAT_DCHECK(member.has_extra);
+    return *reinterpret_cast<MemberExtra*>(extras_.hot(member.place));
   }
   auto HashesOf() const noexcept {
-    return [this](uint32_t number) { return at(number).hash; };
+    return [this](uint32_t number) { return HashOf(number); };
   }
 
   const PayloadOps& ops_;
+  const HashKey& hash_key_;
+  const SeriesHash series_hash_;
   Slab<NoCold, 11> members_;
   Slab<NoCold, 11> extras_;
   KeyIndex index_;

@@ -68,8 +68,13 @@ PresenceBook::PresenceBook(PagePool& pool, const PresenceOptions& options, const
       hash_key_(hash_key),
       user_ops_(OpsOfUsers(ops)),
       connection_ops_(OpsOfConnections()),
-      users_(pool, user_ops_, options.ttl, kept_),
-      connections_(pool, connection_ops_, kept_, Duration::zero()),
+      users_(
+          pool, user_ops_, hash_key, [this](uint32_t user) { return users_.series.HashFor(user); },
+          options.ttl, kept_),
+      connections_(
+          pool, connection_ops_, hash_key,
+          [this](uint32_t number) { return users_.members.HashOf(PartOf(number).user); }, kept_,
+          Duration::zero()),
       sequences_(pool, by_user_) {}
 
 PresenceBook::~PresenceBook() {

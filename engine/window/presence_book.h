@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <pleat/any_presence.h>
 #include <pleat/presence_options.h>
@@ -103,8 +104,10 @@ class PresenceBook final : public FeedBook {
 
   // Members and their order.
   struct Level {
-    Level(PagePool& pool, const PayloadOps& ops, Duration ttl, Duration retention)
-        : members(pool, ops), series(pool, members, ttl, retention) {}
+    Level(PagePool& pool, const PayloadOps& ops, const HashKey& hash_key,
+          MemberTable::SeriesHash series_hash, Duration ttl, Duration retention)
+        : members(pool, ops, hash_key, std::move(series_hash)),
+          series(pool, members, ttl, retention) {}
     size_t bytes() const noexcept { return members.bytes() + series.bytes(); }
 
     MemberTable members;

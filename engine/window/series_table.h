@@ -68,6 +68,8 @@ class SeriesTable {
   uint32_t Find(const PackedKey& name, uint64_t hash) const {
     return table_.Find(hash, [&](uint32_t number) { return at(number).name == name; });
   }
+  // The hash of a member's series; see MemberTable.
+  uint32_t HashFor(uint32_t member) const noexcept { return at(members_.at(member).series).hash; }
   // How many series were ever closed: as long as that stays the same, series stay where they are.
   uint32_t closed() const noexcept { return closed_; }
   uint32_t Open(const PackedKey& name, uint64_t hash);
@@ -125,7 +127,7 @@ class SeriesTable {
   void Insert(uint32_t member);
   // Takes it out. `SetStamp` and the like come between Erase() and Insert().
   void Erase(uint32_t member);
-  // Gives a live member without a TTL of its own a stamp that IsLatest().
+  // Gives a live member without an extra a stamp that IsLatest().
   void MoveToBack(uint32_t number, EngineTime stamp, uint64_t position) {
     Member& member = members_.at(number);
     member.stamp = stamp;
@@ -136,10 +138,10 @@ class SeriesTable {
   bool IsLatest(uint32_t series, EngineTime stamp) const noexcept {
     return at(series).latest <= stamp;
   }
-  // After a live member without a TTL of its own was given a stamp. REQUIRES: no other member of its
-  // series has a later one.
-  void MoveToBack(Series& series, uint32_t number, Member& member) {
-    PLEAT_DCHECK(series.latest <= member.stamp);
+  // After a live member without an extra was given a stamp. REQUIRES: no other member of its series
+  // has a later one.
+  [[gnu::noinline]] void MoveToBack(Series& series, uint32_t number, Member& member) {
+    PLEAT_DCHECK(series.latest <= member.stamp && !member.has_extra);
     series.latest = member.stamp;
     stamps_.MoveToBack(series.plain, number, member.place);
   }
@@ -147,7 +149,7 @@ class SeriesTable {
   // Brings closer what MoveToBack() will need.
   void PrefetchPlace(uint32_t number) const noexcept {
     const Member& member = members_.at(number);
-    if (member.extra == kNone) stamps_.PrefetchPlace(at(member.series).plain, member.place);
+    if (!member.has_extra) stamps_.PrefetchPlace(at(member.series).plain, member.place);
   }
   // Calls `visit` with every member, retained ones included.
   template <class Visit>
@@ -251,7 +253,7 @@ class SeriesTable {
     SequenceKey KeyOf(uint32_t n) const noexcept {
       return {members.at(n).stamp, members.at(n).position};
     }
-    uint32_t& PlaceOf(uint32_t n) const noexcept { return members.at(n).place; }
+    uint32_t& PlaceOf(uint32_t n) const noexcept { return members.place(n); }
     void Prefetch(uint32_t n) const noexcept { members.Prefetch(n); }
   };
   struct ByDeadline {

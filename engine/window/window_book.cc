@@ -21,7 +21,7 @@ WindowBook::WindowBook(PagePool& pool, const WindowOptions& options, const Paylo
       ops_(ops),
       hash_key_(hash_key),
       other_hash_key_(MakeHashKey(hash_key[1], hash_key[2])),
-      members_(pool, ops),
+      members_(pool, ops, hash_key, [this](uint32_t m) { return series_.HashFor(m); }),
       series_(pool, members_, options.ttl, options.retention),
       tombstones_(pool, std::max(options.ttl, options.retention)),
       plain_pages_(pool, kBegunPages * PagePool::kPageBytes) {}
@@ -284,7 +284,7 @@ std::optional<WindowOutcome> WindowBook::MakeRoom(Turn& turn) {
 size_t WindowBook::GrowthOf(const Turn& turn, uint32_t number) const {
   if (turn.payload == nullptr) return 0;
   const std::string_view id = turn.member.name;
-  const bool had_extra = members_.at(number).extra != kNone;
+  const bool had_extra = members_.at(number).has_extra != 0;
   const bool has_extra = had_extra || turn.event.ttl != Duration::zero() || turn.event.version;
   const size_t before = members_.BytesFor(id, members_.payload(number), had_extra);
   const size_t after = members_.BytesFor(id, turn.payload, has_extra);

@@ -266,7 +266,7 @@ class WindowBook final : public FeedBook {
   Member& member = members_.at(entry.member);
   Series& series = series_.at(entry.series);
   if (series_.MayBeDue(now) || options_.refresh != Refresh::kLatest || changes_.keeps() ||
-      added.ttl != Duration::zero() || added.version || member.extra != kNone ||
+      added.ttl != Duration::zero() || added.version || member.has_extra ||
       event.at <= member.stamp || event.at < series.latest || series.retained > 0 ||
       !members_.PayloadIs(entry.member, PayloadIn(event.event))) {
     return false;

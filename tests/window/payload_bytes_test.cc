@@ -25,9 +25,9 @@ struct HeapText {
 };
 
 constexpr size_t kBytesAllowed = 20 * 1024;
-constexpr int kSmallMembers = 20;
+constexpr int kSmallMembers = 40;
 
-// A window with twenty small members of one series, added in the order of their numbers.
+// A window with forty small members of one series, added in the order of their numbers.
 class PayloadBytes : public testing::TestWithParam<Refresh> {
  protected:
   void Open(OnWindowLimit on_limit) {
@@ -70,8 +70,9 @@ TEST_P(PayloadBytes, AMemberThatWouldBecomeTooLargeStaysAsItWas) {
 
 TEST_P(PayloadBytes, OthersMakeRoomForAMemberThatBecomesLarger) {
   Open(OnWindowLimit::kDropOldest);
-  Add(19, 1, kBytesAllowed * 9 / 10);
-  EXPECT_EQ(SizeOf(19), kBytesAllowed * 9 / 10);
+  const int newest = kSmallMembers - 1;
+  Add(newest, 1, kBytesAllowed * 9 / 10);
+  EXPECT_EQ(SizeOf(newest), kBytesAllowed * 9 / 10);
   EXPECT_GT(window_->ledger().dropped, 0u);
   EXPECT_FALSE(window_->Contains("s", "0"));
 }
