@@ -174,10 +174,10 @@ Deadlines::Chunk* Deadlines::FreeChunk(const Chunk& chunk) noexcept {
 
 Deadlines::Slot& Deadlines::NewSlot(uint64_t index) {
   if (free_slots_.empty()) {
-    constexpr size_t kBlock = 64;
-    slot_blocks_.push_back(std::make_unique<Slot[]>(kBlock));
-    free_slots_.reserve(slot_blocks_.size() * kBlock);
-    for (size_t i = 0; i < kBlock; ++i) free_slots_.push_back(&slot_blocks_.back()[i]);
+    const size_t block = slot_blocks_.empty() ? 8 : 64;  // many need but a few
+    slot_blocks_.push_back(std::make_unique<Slot[]>(block));
+    free_slots_.reserve(slot_count_ + block);
+    for (size_t i = 0; i < block; ++i) free_slots_.push_back(&slot_blocks_.back()[i]);
   }
   Slot& slot = *free_slots_.back();
   free_slots_.pop_back();

@@ -4,15 +4,17 @@
 
 namespace pleat::inline v0_1 {
 
+constinit KeyIndex::Segment KeyIndex::nothing_{{{.header = kSplitAt}}};
+
 void KeyIndex::Clear() noexcept {
-  for (size_t i = 0; i < directory_.size();) {
+  for (size_t i = 0; i < directory_.size() && directory_[i] != &nothing_;) {
     Segment& segment = *directory_[i];
     i += SpanOf(segment);
     segments_.Free(segment.number());
   }
   depth_ = 0;
   size_ = 0;
-  directory_.assign(1, &NewSegment());
+  directory_.assign(1, &nothing_);
 }
 
 bool KeyIndex::Holds(uint32_t hash, uint32_t number) const noexcept {

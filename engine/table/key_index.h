@@ -106,6 +106,7 @@ class KeyIndex {
   // Ends the process unless all invariants hold. O(size); for tests.
   template <class HashOf>
   void CheckWhole(const HashOf& hash_of) const {
+    if (directory_[0] == &nothing_) return PLEAT_CHECK(directory_.size() == 1 && size_ == 0);
     size_t size = 0;
     for (size_t slot = 0; slot < directory_.size(); slot += SpanOf(*directory_[slot])) {
       CheckPlaceOf(slot);
@@ -225,6 +226,7 @@ class KeyIndex {
 
   template <class HashOf>
   void Split(uint64_t hash, const HashOf& hash_of) {
+    if (directory_[0] == &nothing_) return void(directory_[0] = &NewSegment());
     Contents contents;
     TakeOut(SegmentOf(hash), hash_of, contents);
     NewSibling(static_cast<uint32_t>(hash));
@@ -255,6 +257,10 @@ class KeyIndex {
 
   // How many directory slots point to a segment.
   size_t SpanOf(Segment& segment) const noexcept { return size_t{1} << (depth_ - segment.depth()); }
+
+  // The only segment of an index that never had a key: nobody finds anything there, and because it
+  // counts as full, the first key makes a real one.
+  static Segment nothing_;
 
   Slab<> segments_;
   std::vector<Segment*> directory_;  // 2^depth_ pointers, equal ones adjacent
