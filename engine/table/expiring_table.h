@@ -43,6 +43,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <type_traits>
 
 #include <pleat/time.h>
 
@@ -68,6 +69,12 @@ struct TableBits {
 struct TicketBits : TableBits {
   uint32_t reference = KeyIndex::kNone;  // of an armed entry: the one that counts
 };
+
+// Where the bits lie. In an array of their own, so that folds do not read them; or, of a Cold with
+// a member `kIsEntry`, which is the whole entry, there. Then its first 8 bytes are others than the
+// bits: a slab links free places by these.
+template <class Cold>
+concept BitsInEntry = std::is_trivially_copyable_v<Cold> && requires { Cold::kIsEntry; };
 
 // How a table asks its owner about an entry.
 template <class Entries>
@@ -101,41 +108,45 @@ class ExpiringTable {
   uint32_t New() {
     const uint32_t number = slab_.Allocate();
     PLEAT_CHECK(!kMovesEarlier || number < kTicketBit);
-    slab_.cold(number) = Cold{};
-    slab_.cold(number).taken = 1;
+    cold(number) = Cold{};
+    cold(number).taken = 1;
     return number;
   }
 
   // Gives an entry up, armed or not. Its bytes are void from now on. REQUIRES: it is not indexed.
   void Free(uint32_t number) {
-    Cold& cold = slab_.cold(number);
-    PLEAT_DCHECK(cold.taken && !cold.indexed);
+    Cold& bits = cold(number);
+    PLEAT_DCHECK(bits.taken && !bits.indexed);
     Disarm(number);
-    cold.taken = 0;
-    if (!cold.referred) slab_.Free(number);
+    bits.taken = 0;
+    if (!bits.referred) slab_.Free(number);
   }
 
   std::byte* hot(uint32_t number) const noexcept { return slab_.hot(number); }
-  Cold& cold(uint32_t number) const noexcept { return slab_.cold(number); }
+  Cold& cold(uint32_t number) const noexcept {
+    if constexpr (BitsInEntry<Cold>) {
+      return *reinterpret_cast<Cold*>(slab_.hot(number));
+    } else {
+      return slab_.cold(number);
+    }
+  }
 
   // Whether an entry lives at `number`, which may be any number at all.
-  bool Holds(uint32_t number) const noexcept {
-    return slab_.Knows(number) && slab_.cold(number).taken;
-  }
+  bool Holds(uint32_t number) const noexcept { return slab_.Knows(number) && cold(number).taken; }
 
   // Calls `visit(number)` for every entry, in the order of the numbers.
   template <class Visit>
   void ForEach(const Visit& visit) const {
     slab_.ForEach([&](uint32_t number) {
-      if (slab_.cold(number).taken) visit(number);
+      if (cold(number).taken) visit(number);
     });
   }
   // The same from `place` on, while `visit(number)` returns true; `place` is then where it did not.
   // Returns whether the end was reached.
   template <class Visit>
   bool ForEachFrom(uint32_t& place, const Visit& visit) const {
-    return slab_.ForEachFrom(
-        place, [&](uint32_t number) { return !slab_.cold(number).taken || visit(number); });
+    return slab_.ForEachFrom(place,
+                             [&](uint32_t number) { return !cold(number).taken || visit(number); });
   }
 
   // --- The index
@@ -151,16 +162,16 @@ class ExpiringTable {
 
   // REQUIRES: no other indexed entry has its key.
   void Index(uint64_t hash, uint32_t number) {
-    Cold& cold = slab_.cold(number);
-    PLEAT_DCHECK(cold.taken && !cold.indexed);
+    Cold& bits = cold(number);
+    PLEAT_DCHECK(bits.taken && !bits.indexed);
     PLEAT_DCHECK(entries_.HashOf(number) == static_cast<uint32_t>(hash));
-    cold.indexed = 1;
+    bits.indexed = 1;
     index_.Insert(hash, number, HashesOf());
   }
   // REQUIRES: it is indexed.
   void Unindex(uint32_t number) {
-    PLEAT_DCHECK(slab_.cold(number).indexed);
-    slab_.cold(number).indexed = 0;
+    PLEAT_DCHECK(cold(number).indexed);
+    cold(number).indexed = 0;
     index_.Erase(entries_.HashOf(number), number);
   }
   size_t indexed() const noexcept { return index_.size(); }
@@ -174,22 +185,22 @@ class ExpiringTable {
   // The same for an owner that knows them. REQUIRES: they are DueOf(number) and OrderOf(number).
   void Arm(uint32_t number, EngineTime due, uint64_t order) {
     PLEAT_DCHECK(due == entries_.DueOf(number) && order == entries_.OrderOf(number));
-    Cold& cold = slab_.cold(number);
-    PLEAT_DCHECK(cold.taken && (kMovesEarlier || !cold.referred));
+    Cold& bits = cold(number);
+    PLEAT_DCHECK(bits.taken && (kMovesEarlier || !bits.referred));
     if constexpr (kMovesEarlier) {
-      if (cold.armed || cold.referred) return ArmAgain(number);
-      cold.reference = number;
+      if (bits.armed || bits.referred) return ArmAgain(number);
+      bits.reference = number;
     }
-    cold.armed = 1;
-    cold.referred = 1;
+    bits.armed = 1;
+    bits.referred = 1;
     deadlines_.Arm(number, due, order);
   }
 
   // Takes the deadline away, if there is one. O(1), and some references are swept.
   void Disarm(uint32_t number) {
-    Cold& cold = slab_.cold(number);
-    if (!cold.armed) return;
-    cold.armed = 0;
+    Cold& bits = cold(number);
+    if (!bits.armed) return;
+    bits.armed = 0;
     if constexpr (kMovesEarlier) VoidTicketOf(number);
     NoteStale();
   }
@@ -197,8 +208,8 @@ class ExpiringTable {
   // Files what has ended under the instant and the order at which Next() gives it out.
   // REQUIRES: it is not armed.
   void File(const Due& ended) {
-    PLEAT_DCHECK(ended.by_event && slab_.cold(ended.number).taken);
-    PLEAT_DCHECK(!slab_.cold(ended.number).armed);
+    PLEAT_DCHECK(ended.by_event && cold(ended.number).taken);
+    PLEAT_DCHECK(!cold(ended.number).armed);
     deadlines_.ArmEnded(ended);
   }
 
@@ -232,9 +243,9 @@ class ExpiringTable {
     deadlines_.Clear();
     ++changes_;
     slab_.ForEach([this](uint32_t number) {
-      Cold& cold = slab_.cold(number);
-      const bool waited = !cold.taken && cold.referred;
-      cold.indexed = cold.armed = cold.referred = 0;
+      Cold& bits = cold(number);
+      const bool waited = !bits.taken && bits.referred;
+      bits.indexed = bits.armed = bits.referred = 0;
       if (waited) slab_.Free(number);
     });
   }
@@ -284,42 +295,42 @@ class ExpiringTable {
 
   bool Counts(uint32_t reference) const noexcept {
     if (IsTicket(reference)) return TicketAt(reference).number != kNone;
-    if constexpr (kMovesEarlier) return slab_.cold(reference).reference == reference;
-    return slab_.cold(reference).armed;
+    if constexpr (kMovesEarlier) return cold(reference).reference == reference;
+    return cold(reference).armed;
   }
 
   // A stale reference is gone.
   void Drop(uint32_t reference) {
     if (IsTicket(reference)) return tickets_.Free(reference & ~kTicketBit);
-    slab_.cold(reference).referred = 0;
-    if (!slab_.cold(reference).taken) slab_.Free(reference);
+    cold(reference).referred = 0;
+    if (!cold(reference).taken) slab_.Free(reference);
   }
 
   void PrefetchFor(uint32_t reference) const noexcept {
     if (IsTicket(reference)) return Prefetch(&TicketAt(reference));
     entries_.Prefetch(reference);
-    Prefetch(&slab_.cold(reference));
+    if constexpr (!BitsInEntry<Cold>) Prefetch(&cold(reference));
   }
 
   void NoteGivenOut(Due& due) {
     const uint32_t reference = due.number;
     due.number = NumberOf(reference);
-    Cold& cold = slab_.cold(due.number);
-    cold.armed = 0;
-    if constexpr (kMovesEarlier) cold.reference = kNone;
+    Cold& bits = cold(due.number);
+    bits.armed = 0;
+    if constexpr (kMovesEarlier) bits.reference = kNone;
     if (IsTicket(reference)) return tickets_.Free(reference & ~kTicketBit);
-    cold.referred = 0;
+    bits.referred = 0;
   }
 
   // The next four are for tables with tickets.
   [[gnu::noinline]] void ArmAgain(uint32_t number) {
-    Cold& cold = slab_.cold(number);
-    const bool moves = cold.armed;
+    Cold& bits = cold(number);
+    const bool moves = bits.armed;
     VoidTicketOf(number);
-    cold.reference = cold.referred ? NewTicketFor(number) : number;
-    cold.armed = 1;
-    cold.referred = 1;
-    deadlines_.Arm(cold.reference, entries_.DueOf(number), entries_.OrderOf(number));
+    bits.reference = bits.referred ? NewTicketFor(number) : number;
+    bits.armed = 1;
+    bits.referred = 1;
+    deadlines_.Arm(bits.reference, entries_.DueOf(number), entries_.OrderOf(number));
     if (moves) NoteStale();
   }
   uint32_t NewTicketFor(uint32_t number) {
@@ -329,7 +340,7 @@ class ExpiringTable {
     return ticket | kTicketBit;
   }
   void VoidTicketOf(uint32_t number) noexcept {
-    uint32_t& reference = slab_.cold(number).reference;
+    uint32_t& reference = cold(number).reference;
     if (reference != kNone && IsTicket(reference)) TicketAt(reference).number = kNone;
     reference = kNone;
   }
@@ -337,12 +348,12 @@ class ExpiringTable {
     deadlines_.ForEachReference([this](uint32_t reference, EngineTime) {
       if (IsTicket(reference)) tickets_.Free(reference & ~kTicketBit);
     });
-    slab_.ForEach([this](uint32_t number) { slab_.cold(number).reference = kNone; });
+    slab_.ForEach([this](uint32_t number) { cold(number).reference = kNone; });
   }
 
   // What every lookup reads comes first.
   KeyIndex index_;
-  Slab<Cold, kIndexBits> slab_;
+  Slab<std::conditional_t<BitsInEntry<Cold>, NoCold, Cold>, kIndexBits> slab_;
   const Entries entries_;
   uint64_t changes_ = 0;  // counts what beside the owner's writes changes an answer
   Deadlines deadlines_;
@@ -365,8 +376,8 @@ void ExpiringTable<Entries, Cold, kIndexBits>::CheckWhole() const {
     }
     if (!Counts(reference)) return void(++stale);
     const uint32_t number = NumberOf(reference);
-    if constexpr (kMovesEarlier) PLEAT_CHECK(slab_.cold(number).reference == reference);
-    PLEAT_CHECK(slab_.cold(number).armed && counting.insert(number).second);
+    if constexpr (kMovesEarlier) PLEAT_CHECK(cold(number).reference == reference);
+    PLEAT_CHECK(cold(number).armed && counting.insert(number).second);
     PLEAT_CHECK(from <= entries_.DueOf(number));
   });
   PLEAT_CHECK(stale == deadlines_.stale());
@@ -374,14 +385,14 @@ void ExpiringTable<Entries, Cold, kIndexBits>::CheckWhole() const {
   size_t indexed = 0;
   size_t used = 0;  // numbers
   slab_.ForEach([&](uint32_t number) {
-    const Cold& cold = slab_.cold(number);
-    used += cold.taken || cold.referred;
-    PLEAT_CHECK(cold.taken || (!cold.indexed && !cold.armed));
-    PLEAT_CHECK(cold.armed == counting.contains(number));
-    if constexpr (kMovesEarlier) PLEAT_CHECK(cold.armed == (cold.reference != kNone));
-    PLEAT_CHECK(cold.referred == direct.contains(number));
-    PLEAT_CHECK(!cold.armed || NextDue() <= entries_.DueOf(number));
-    if (!cold.indexed) return;
+    const Cold& bits = cold(number);
+    used += bits.taken || bits.referred;
+    PLEAT_CHECK(bits.taken || (!bits.indexed && !bits.armed));
+    PLEAT_CHECK(bits.armed == counting.contains(number));
+    if constexpr (kMovesEarlier) PLEAT_CHECK(bits.armed == (bits.reference != kNone));
+    PLEAT_CHECK(bits.referred == direct.contains(number));
+    PLEAT_CHECK(!bits.armed || NextDue() <= entries_.DueOf(number));
+    if (!bits.indexed) return;
     ++indexed;
     PLEAT_CHECK(index_.Holds(entries_.HashOf(number), number));
   });

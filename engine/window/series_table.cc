@@ -27,16 +27,8 @@ SeriesTable::~SeriesTable() {
 
 uint32_t SeriesTable::Open(const PackedKey& name, uint64_t hash) {
   const uint32_t number = table_.New();
-  ::new (table_.hot(number)) Series{.name = names_.Keep(name),
-                                    .plain = {},
-                                    .ttl = Duration::zero(),
-                                    .latest = kBeginningOfTime,
-                                    .since = 0,
-                                    .armed_due = kNever,
-                                    .armed_position = 0,
-                                    .retained = 0,
-                                    .own = kNone,
-                                    .hash = static_cast<uint32_t>(hash)};
+  at(number).name = names_.Keep(name);
+  at(number).hash = static_cast<uint32_t>(hash);
   name_bytes_ += KeyArena::BytesFor(name);
   table_.Index(hash, number);
   return number;
@@ -150,12 +142,12 @@ void SeriesTable::Arm(uint32_t number) {
   const End end = NextEnd(number);
   if (end.member == kNone) return table_.Disarm(number);
   Series& series = at(number);
-  if (table_.cold(number).armed &&
-      std::pair(series.armed_due, series.armed_position) <= std::pair(end.due, end.position)) {
+  if (series.armed && std::pair(series.armed_due, uint64_t{series.armed_position}) <=
+                          std::pair(end.due, end.position)) {
     return;
   }
   series.armed_due = end.due;
-  series.armed_position = end.position;
+  series.armed_position = end.position % Member::kPositions;
   nothing_before_ = std::min(nothing_before_, end.due);
   table_.Arm(number);
 }
@@ -325,9 +317,9 @@ size_t SeriesTable::CheckWhole() const {
     PLEAT_CHECK(series.plain.empty() ||
                 members_.at(stamps_.Back(series.plain)).stamp <= series.latest);
     live += Live(number);
-    PLEAT_CHECK(!table_.cold(number).armed || series.armed_due <= NextEnd(number).due);
-    PLEAT_CHECK(!table_.cold(number).armed || nothing_before_ <= series.armed_due);
-    PLEAT_CHECK((NextEnd(number).member != kNone) == table_.cold(number).armed);
+    PLEAT_CHECK(!at(number).armed || series.armed_due <= NextEnd(number).due);
+    PLEAT_CHECK(!at(number).armed || nothing_before_ <= series.armed_due);
+    PLEAT_CHECK((NextEnd(number).member != kNone) == at(number).armed);
     if (series.own == kNone) return;
     const OwnOrder& own = OwnOf(series);
     stamps_.CheckWhole(own.by_stamp);

@@ -31,18 +31,29 @@
 
 namespace pleat::inline v0_1 {
 
+// What a refresh reads, and behind it what time asks about. It begins as it is before its first
+// member.
 struct Series {
-  PackedKey name;
-  Sequence plain;
-  Duration ttl;          // zero: that of the window
-  EngineTime latest;     // no member of `plain` has a later stamp
-  uint64_t since;        // the position at which it last became non-empty
-  EngineTime armed_due;  // the end that the deadlines know, which is no later than the real one
-  uint64_t armed_position;
-  uint32_t retained;  // of `plain`, at its front
-  uint32_t own;       // an OwnOrder, or kNone
-  uint32_t hash;      // low half
+  PackedKey name = {};
+  Sequence plain = {};
+  Duration ttl{0};                       // zero: that of the window
+  EngineTime latest = kBeginningOfTime;  // no member of `plain` has a later stamp
+  uint32_t retained = 0;                 // of `plain`, at its front
+  uint32_t own = KeyIndex::kNone;        // an OwnOrder, or kNone
+  uint64_t since = 0;                    // the position at which it last became non-empty
+  // The end that the deadlines know, which is no later than the real one.
+  EngineTime armed_due = kNever;
+  uint64_t armed_position : 56 = 0;
+  bool taken : 1 = false;  // this and the next three: see TableBits
+  bool indexed : 1 = false;
+  bool armed : 1 = false;
+  bool referred : 1 = false;
+  uint32_t reference = KeyIndex::kNone;  // see TicketBits
+  uint32_t hash = 0;                     // low half
+
+  static constexpr bool kIsEntry = true;  // of an ExpiringTable, with the bits inside
 };
+static_assert(sizeof(Series) == 96);
 
 struct OwnOrder {
   Sequence by_stamp;
@@ -78,7 +89,7 @@ class SeriesTable {
 
   // Frees a series without members that was kept for the sake of its TTL, if it is still there.
   void ForgetTtl(uint32_t number) {
-    if (!table_.Holds(number) || !table_.cold(number).indexed) return;
+    if (!table_.Holds(number) || !at(number).indexed) return;
     at(number).ttl = Duration::zero();
     CloseIfEmpty(number);
   }
@@ -100,7 +111,7 @@ class SeriesTable {
   template <class Visit>
   bool ForEachFrom(uint32_t& place, const Visit& visit) const {
     return table_.ForEachFrom(
-        place, [&](uint32_t number) { return !table_.cold(number).indexed || visit(number); });
+        place, [&](uint32_t number) { return !at(number).indexed || visit(number); });
   }
 
   // The TTL of the series, and the deadline that a stamp gives: kNever if none.
@@ -245,7 +256,7 @@ class SeriesTable {
   size_t CheckWhole() const;
 
  private:
-  static constexpr size_t kSeriesBytes = sizeof(Series) + 28;  // bits, index, deadline
+  static constexpr size_t kSeriesBytes = sizeof(Series) + 20;  // index, deadline
 
   // How the sequences ask about members.
   struct ByStamp {
@@ -269,7 +280,7 @@ class SeriesTable {
     uint32_t HashOf(uint32_t number) const noexcept { return series.at(number).hash; }
     EngineTime DueOf(uint32_t number) const noexcept { return series.at(number).armed_due; }
     uint64_t OrderOf(uint32_t number) const noexcept { return series.at(number).armed_position; }
-    void Prefetch(uint32_t number) const noexcept { pleat::Prefetch(&series.at(number)); }
+    void Prefetch(uint32_t number) const noexcept { pleat::Prefetch(&series.at(number).armed_due); }
     uint64_t Version() const noexcept { return 0; }  // what is armed is fixed
   };
 
@@ -301,7 +312,7 @@ class SeriesTable {
   Slab<NoCold, 11> own_;
   SequencePool<ByStamp> stamps_;
   SequencePool<ByDeadline> deadlines_;
-  ExpiringTable<Entries, TicketBits> table_;
+  ExpiringTable<Entries, Series> table_;
 };
 
 template <class Visit>
