@@ -8,6 +8,9 @@
 // parts, then the cold ones. A new place always comes from the lowest chunk that has one free, and
 // within the chunk from the place that was freed last, because its line is likely still in the
 // cache. So after a spike the higher chunks run empty and go back to the pool.
+//
+// The first chunk of small places without a cold part is 1 KiB of the heap: an engine has some
+// hundred slabs, and a page that a few places begin is mostly empty.
 #pragma once
 
 #include <algorithm>
@@ -39,11 +42,12 @@ class Slab {
         stride_(stride),
         per_chunk_(static_cast<uint32_t>(
             std::clamp<size_t>(PagePool::kPageBytes / (stride + kColdBytes), 1, kPerChunkMax))),
-        cold_offset_(per_chunk_ * stride) {
+        cold_offset_(per_chunk_ * stride),
+        begins_small_(kColdBytes == 0 && stride <= kSmallChunk / 8) {
     PLEAT_CHECK(stride % 8 == 0 && stride > 0);
   }
   ~Slab() {
-    for (std::byte* chunk : chunks_) FreeChunk(chunk);
+    for (uint32_t chunk = 0; chunk < chunks_.size(); ++chunk) FreeChunk(chunk);
   }
 
   Slab(const Slab&) = delete;
@@ -53,7 +57,7 @@ class Slab {
   uint32_t Allocate() {
     uint32_t chunk = ChunkWithRoom();
     Use& use = uses_[chunk];
-    if (chunks_[chunk] == nullptr) chunks_[chunk] = NewChunk();
+    if (chunks_[chunk] == nullptr) chunks_[chunk] = NewChunk(chunk);
     uint32_t index = use.fresh;
     if (use.free != kNone) {
       index = use.free;
@@ -62,8 +66,8 @@ class Slab {
     } else {
       ++use.fresh;
     }
-    PLEAT_DCHECK(use.taken < per_chunk_ && index < use.fresh);
-    if (++use.taken == per_chunk_) room_[chunk / 64] &= ~(uint64_t{1} << chunk % 64);
+    PLEAT_DCHECK(use.taken < use.room && index < use.fresh);
+    if (++use.taken == use.room) room_[chunk / 64] &= ~(uint64_t{1} << chunk % 64);
     return chunk << kIndexBits | index;
   }
 
@@ -74,9 +78,9 @@ class Slab {
     room_[chunk / 64] |= uint64_t{1} << chunk % 64;
     first_room_ = std::min(first_room_, chunk / 64);
     if (--use.taken == 0) {
-      FreeChunk(chunks_[chunk]);
+      FreeChunk(chunk);
       chunks_[chunk] = nullptr;
-      use = Use{};
+      use = Use{.room = use.room};
       return;
     }
     std::memcpy(hot(number), &use.free, sizeof(use.free));
@@ -94,10 +98,11 @@ class Slab {
         PLEAT_CHECK(at < use.fresh && free < use.fresh);
         std::memcpy(&at, chunks_[chunk] + at * stride_, sizeof(at));
       }
-      PLEAT_CHECK(use.taken + free == use.fresh && use.fresh <= per_chunk_);
+      PLEAT_CHECK(use.room == RoomOf(chunk));
+      PLEAT_CHECK(use.taken + free == use.fresh && use.fresh <= use.room);
       PLEAT_CHECK((chunks_[chunk] == nullptr) == (use.taken == 0));
       const bool has_room = (room_[chunk / 64] >> chunk % 64 & 1) != 0;
-      PLEAT_CHECK(has_room == (use.taken < per_chunk_));
+      PLEAT_CHECK(has_room == (use.taken < use.room));
       PLEAT_CHECK(!has_room || chunk / 64 >= first_room_);
       taken += use.taken;
     }
@@ -156,6 +161,7 @@ class Slab {
 
   // How a chunk is used.
   struct Use {
+    uint16_t room;  // for so many places
     uint16_t taken = 0;
     uint16_t fresh = 0;     // places from here on were never handed out
     uint16_t free = kNone;  // the last freed; each holds the index of the one freed before it
@@ -170,26 +176,37 @@ class Slab {
     if (chunk == chunks_.size()) {
       PLEAT_CHECK(chunk < kChunksMax - 1);
       chunks_.push_back(nullptr);
-      uses_.emplace_back();
+      uses_.push_back({.room = RoomOf(chunk)});
     }
     return chunk;
   }
 
-  // A place that does not fit a page gets memory of its own.
-  bool fits_page() const noexcept { return stride_ + kColdBytes <= PagePool::kPageBytes; }
-  std::byte* NewChunk() {
-    if (fits_page()) return pool_.Take();
-    return static_cast<std::byte*>(::operator new(stride_ + kColdBytes, std::align_val_t{64}));
+  static constexpr size_t kSmallChunk = 1024;
+
+  bool IsSmall(uint32_t chunk) const noexcept { return begins_small_ && chunk == 0; }
+  uint16_t RoomOf(uint32_t chunk) const noexcept {
+    return static_cast<uint16_t>(IsSmall(chunk) ? kSmallChunk / stride_ : per_chunk_);
   }
-  void FreeChunk(std::byte* chunk) noexcept {
-    if (chunk == nullptr) return;
-    fits_page() ? pool_.Return(chunk) : ::operator delete(chunk, std::align_val_t{64});
+  // A place that does not fit a page gets memory of its own.
+  bool IsPage(uint32_t chunk) const noexcept {
+    return !IsSmall(chunk) && stride_ + kColdBytes <= PagePool::kPageBytes;
+  }
+  std::byte* NewChunk(uint32_t chunk) {
+    if (IsPage(chunk)) return pool_.Take();
+    const size_t bytes = RoomOf(chunk) * (stride_ + kColdBytes);
+    return static_cast<std::byte*>(::operator new(bytes, std::align_val_t{64}));
+  }
+  void FreeChunk(uint32_t chunk) noexcept {
+    std::byte* const bytes = chunks_[chunk];
+    if (bytes == nullptr) return;
+    IsPage(chunk) ? pool_.Return(bytes) : ::operator delete(bytes, std::align_val_t{64});
   }
 
   PagePool& pool_;
   const size_t stride_;
   const uint32_t per_chunk_;
-  const size_t cold_offset_;        // of a chunk's cold parts, behind its hot ones
+  const size_t cold_offset_;  // of a chunk's cold parts, behind its hot ones
+  const bool begins_small_;
   std::vector<std::byte*> chunks_;  // null: given back
   std::vector<Use> uses_;
   std::vector<uint64_t> room_;  // a bit for each chunk, those to come included

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,15 +17,22 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Entry {
+struct BareEntry {
   uint64_t hash;
   EngineTime due;
   uint64_t order;
 };
 
+// The same with the bits inside.
+struct WholeEntry : BareEntry, TicketBits {
+  static constexpr bool kIsEntry = true;
+};
+
 // A table of entries that are found by their hash, as its owner.
 template <class Cold>
 struct Owner {
+  using Entry = std::conditional_t<BitsInEntry<Cold>, WholeEntry, BareEntry>;
+
   struct Entries {
     const Owner& owner;
     uint32_t HashOf(uint32_t number) const { return static_cast<uint32_t>(owner.At(number).hash); }
@@ -39,7 +47,7 @@ struct Owner {
   Entry& At(uint32_t number) const { return *reinterpret_cast<Entry*>(table.hot(number)); }
   uint32_t New(uint64_t hash, EngineTime due, uint64_t order = 0) {
     const uint32_t number = table.New();
-    At(number) = {.hash = hash, .due = due, .order = order};
+    static_cast<BareEntry&>(At(number)) = {.hash = hash, .due = due, .order = order};
     return number;
   }
   uint32_t Open(uint64_t hash, EngineTime due, uint64_t order = 0) {
@@ -75,7 +83,7 @@ template <class Cold>
 struct ExpiringTableFixture : testing::Test {
   Owner<Cold> owner_;
 };
-using Colds = testing::Types<TableBits, TicketBits>;
+using Colds = testing::Types<TableBits, TicketBits, WholeEntry>;
 TYPED_TEST_SUITE(ExpiringTableFixture, Colds);
 
 TYPED_TEST(ExpiringTableFixture, FindsAnEntryUntilItIsUnindexed) {

@@ -65,9 +65,32 @@ TEST(Slab, GivesBackTheChunksOfASpike) {
 TEST(Slab, StartsSixtyFourBytePlacesOnCacheLines) {
   PagePool pool;
   Slab<int> slab(pool, 64);
+  Slab<> small(pool, 64);
   for (int i = 0; i < 3000; ++i) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(slab.hot(slab.Allocate())) % 64, 0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(small.hot(small.Allocate())) % 64, 0u);
   }
+}
+
+TEST(Slab, OfSmallPlacesTakesNoPageForAFew) {
+  PagePool pool;
+  Slab<> slab(pool, 40);
+  std::vector<uint32_t> numbers;
+  const auto add = [&](uint32_t count) {
+    for (; count > 0; --count) {
+      numbers.push_back(slab.Allocate());
+      std::memcpy(slab.hot(numbers.back()), &count, sizeof(count));
+    }
+    EXPECT_EQ(slab.CheckWhole(), numbers.size());
+  };
+  add(25);  // of 40 bytes: 1 KiB
+  EXPECT_EQ(pool.held_bytes(), 0u);
+  add(4000);
+  EXPECT_EQ(pool.held_bytes(), PagePool::kExtentBytes);
+  EXPECT_EQ(std::set<uint32_t>(numbers.begin(), numbers.end()).size(), numbers.size());
+  for (const uint32_t number : numbers) slab.Free(number);
+  EXPECT_EQ(slab.CheckWhole(), 0u);
+  EXPECT_EQ(slab.Allocate(), numbers.front());
 }
 
 TEST(Slab, HoldsPlacesLargerThanAPage) {
