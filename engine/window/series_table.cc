@@ -9,13 +9,13 @@
 namespace pleat::inline v0_1 {
 
 SeriesTable::SeriesTable(PagePool& pool, MemberTable& members, Duration ttl, Duration retention)
-    : members_(members),
+    : pool_(pool),
+      members_(members),
       ttl_(ttl),
       retention_(retention),
       names_(pool),
       own_(pool, sizeof(OwnOrder)),
       stamps_(pool, by_stamp_),
-      deadlines_(pool, by_deadline_),
       table_(pool, sizeof(Series), ttl, Entries{*this}) {}
 
 // The memory of inline forms is the entries' own, that of the others goes with the pools.
@@ -66,7 +66,8 @@ void SeriesTable::Insert(uint32_t member) {
     ++own_orders_;
   }
   stamps_.Insert(OwnOf(series).by_stamp, member);
-  deadlines_.Insert(OwnOf(series).by_deadline, member);
+  if (deadlines_ == nullptr) deadlines_ = std::make_unique<Deadlined>(pool_, by_deadline_);
+  deadlines_->Insert(OwnOf(series).by_deadline, member);
 }
 
 void SeriesTable::Erase(uint32_t member) {
@@ -74,7 +75,7 @@ void SeriesTable::Erase(uint32_t member) {
   if (members_.ttl(member) == Duration::zero()) return stamps_.Erase(series.plain, member);
   OwnOrder& own = OwnOf(series);
   stamps_.Erase(own.by_stamp, member);
-  deadlines_.Erase(own.by_deadline, member);
+  deadlines_->Erase(own.by_deadline, member);
   if (!own.by_stamp.empty()) return;
   own_.Free(series.own);
   series.own = kNone;
@@ -87,7 +88,7 @@ size_t SeriesTable::BytesToInsert(uint32_t number, bool has_own_ttl) const noexc
   if (!has_own_ttl) return stamps_.BytesToInsert(series.plain);
   if (series.own == kNone) return sizeof(OwnOrder);
   const OwnOrder& own = OwnOf(series);
-  return stamps_.BytesToInsert(own.by_stamp) + deadlines_.BytesToInsert(own.by_deadline);
+  return stamps_.BytesToInsert(own.by_stamp) + deadlines_->BytesToInsert(own.by_deadline);
 }
 
 uint32_t SeriesTable::OldestLive(uint32_t number) const noexcept {
@@ -132,7 +133,7 @@ SeriesTable::End SeriesTable::NextEnd(uint32_t number) const {
     consider(first, After(members_.at(first).stamp, TtlOf(number)), /*forgets=*/false);
   }
   if (series.own != kNone) {
-    const uint32_t first = deadlines_.Front(OwnOf(series).by_deadline);
+    const uint32_t first = deadlines_->Front(OwnOf(series).by_deadline);
     consider(first, by_deadline_.KeyOf(first).time, /*forgets=*/false);
   }
   return end;
@@ -196,8 +197,8 @@ size_t SeriesTable::GonePlain(uint32_t number, EngineTime now) const {
 }
 
 uint32_t SeriesTable::EndedOwn(const OwnOrder& own, EngineTime now) const {
-  if (by_deadline_.KeyOf(deadlines_.Front(own.by_deadline)).time > now) return 0;
-  return deadlines_.Rank(own.by_deadline, now + Duration{1});
+  if (by_deadline_.KeyOf(deadlines_->Front(own.by_deadline)).time > now) return 0;
+  return deadlines_->Rank(own.by_deadline, now + Duration{1});
 }
 
 size_t SeriesTable::LiveAt(uint32_t number, EngineTime now) const {
@@ -230,7 +231,7 @@ size_t SeriesTable::LiveBetween(uint32_t number, EngineTime from, EngineTime to,
   size_t live = rank(own.by_stamp, to) - rank(own.by_stamp, from);
   uint32_t overdue = EndedOwn(own, now);
   if (overdue > 0) {
-    deadlines_.ForEachFrom(own.by_deadline, 0, [&](uint32_t member) {
+    deadlines_->ForEachFrom(own.by_deadline, 0, [&](uint32_t member) {
       const EngineTime stamp = members_.at(member).stamp;
       if (from <= stamp && stamp < to) --live;
       return --overdue > 0;
@@ -249,7 +250,7 @@ size_t SeriesTable::RankOf(uint32_t number, EngineTime now) const {
   rank += RankBefore(own.by_stamp, key);
   uint32_t overdue = EndedOwn(own, now);
   if (overdue > 0) {
-    deadlines_.ForEachFrom(own.by_deadline, 0, [&](uint32_t member) {
+    deadlines_->ForEachFrom(own.by_deadline, 0, [&](uint32_t member) {
       if (by_stamp_.KeyOf(member) < key) --rank;
       return --overdue > 0;
     });
@@ -323,7 +324,7 @@ size_t SeriesTable::CheckWhole() const {
     if (series.own == kNone) return;
     const OwnOrder& own = OwnOf(series);
     stamps_.CheckWhole(own.by_stamp);
-    deadlines_.CheckWhole(own.by_deadline);
+    deadlines_->CheckWhole(own.by_deadline);
     PLEAT_CHECK(own.by_stamp.size() == own.by_deadline.size() && !own.by_stamp.empty());
     members += own.by_stamp.size();
   });

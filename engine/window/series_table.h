@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <pleat/time.h>
@@ -245,7 +246,7 @@ class SeriesTable {
   // What series cost, the order of their members included.
   size_t bytes() const noexcept {
     return table_.indexed() * kSeriesBytes + name_bytes_ + own_orders_ * sizeof(OwnOrder) +
-           stamps_.bytes() + deadlines_.bytes();
+           stamps_.bytes() + (deadlines_ == nullptr ? 0 : deadlines_->bytes());
   }
   // What one more member adds to the order. `series` may be kNone.
   size_t BytesToInsert(uint32_t series, bool has_own_ttl) const noexcept;
@@ -297,6 +298,9 @@ class SeriesTable {
   void ListSequence(const Sequence& sequence, uint32_t begin, const Part& part, EngineTime now,
                     std::vector<uint32_t>& out) const;
 
+  using Deadlined = SequencePool<ByDeadline>;
+
+  PagePool& pool_;
   MemberTable& members_;
   ByStamp by_stamp_{members_};
   ByDeadline by_deadline_{members_};
@@ -311,7 +315,7 @@ class SeriesTable {
   KeyArena names_;
   Slab<NoCold, 11> own_;
   SequencePool<ByStamp> stamps_;
-  SequencePool<ByDeadline> deadlines_;
+  std::unique_ptr<Deadlined> deadlines_;  // null as long as no member had a TTL of its own
   ExpiringTable<Entries, Series> table_;
 };
 
