@@ -8,7 +8,8 @@
 //      most 32 events of one partition.
 //   3. Takes the strips through a pipeline of three stages, each one strip behind the stage before
 //      that one: fetch the index lines, fetch the groups' lines, fold. (Long keys have a third line,
-//      which is fetched for the whole strip just before folding.)
+//      which is fetched for the whole strip just before folding. A live window has two more that
+//      way, one after the other: what says where the member stands, and what counts it there.)
 //
 // A partition is locked from the first stage of its first strip to the last stage of its last one,
 // so three are held at a time. They are only tried while others are held; strips whose partition
@@ -228,6 +229,9 @@ class BatchPiece {
         book->PrefetchRest(guesses_[plan_.EventAt(place)]);
       }
     }
+    if constexpr (Book::kPrefetchesRest) {
+      if (book != nullptr) FetchLast(*book, strip);
+    }
     bool publish = false;  // a deadline may be earlier
     for (size_t place = strip.begin; place < strip.end; ++place) {
       const size_t i = plan_.EventAt(place);
@@ -239,6 +243,12 @@ class BatchPiece {
     if (book != nullptr) time_ = std::max(time_, plan_.time(plan_.EventAt(strip.end - 1U)));
     if (publish && book != nullptr) partition.Publish(*book);
     if (strip.ends) partition.lock().unlock();
+  }
+
+  void FetchLast(const Book& book, const Strip& strip) const {
+    for (size_t place = strip.begin; place < strip.end; ++place) {
+      book.PrefetchLast(guesses_[plan_.EventAt(place)]);
+    }
   }
 
   Outcome FoldEvent(Partition& partition, Book& book, size_t i) ABSL_NO_THREAD_SAFETY_ANALYSIS {

@@ -165,11 +165,17 @@ class SequencePool {
 
   // Brings closer what Erase() and MoveToBack() of the member with this place will need. The member
   // itself and the sequence should be close already: call this some members ahead, and fetch those
-  // earlier.
-  void PrefetchPlace(const Sequence& sequence, uint32_t place) const noexcept {
-    if (sequence.is_tree()) return trees_.PrefetchPlace(place);
-    if (sequence.form_ != Form::kInline) Prefetch(NumbersOf(sequence));
+  // earlier. Returns whether PrefetchParent() of the same place, still later, brings more.
+  bool PrefetchPlace(const Sequence& sequence, uint32_t place) const noexcept {
+    if (sequence.is_tree()) {
+      trees_.PrefetchPlace(place);
+    } else if (sequence.form_ != Form::kInline) {
+      Prefetch(NumbersOf(sequence));
+    }
+    return sequence.is_tree();
   }
+  // REQUIRES: no sequence has changed since.
+  void PrefetchParent(uint32_t place) const noexcept { trees_.PrefetchParent(place); }
 
   // Forgets all members and gives the memory back. O(n), but does not look at members.
   void Clear(Sequence& sequence) noexcept {
@@ -208,7 +214,7 @@ class SequencePool {
   using Form = Sequence::Form;
   using Array = Slab<NoCold, 12>;
   static constexpr uint32_t kNumbersMax = 128;  // of a sequence that is no tree
-  static constexpr size_t kTreeBytes = 9;  // two slots for a member, and a share of inner nodes
+  static constexpr size_t kTreeBytes = 13;      // two slots for a member, and shares of nodes
 
   const Array& ArraysOf(Form form) const noexcept {
     PLEAT_DCHECK(form != Form::kInline && form != Form::kTree);

@@ -9,7 +9,7 @@
 // - To erase one is to clear its bit, and to lower the counts of its ancestors: no search.
 // - To insert one in the middle moves the entries up to the nearest dead slot. A full node splits.
 // - When neighbours have become sparse, as many of them as fit become one. Only then do members get
-//   new places for reasons that are not their own: with random refreshes, one for every three. A
+//   new places for reasons that are not their own: with random refreshes, one for every five. A
 //   member takes two slots then.
 #pragma once
 
@@ -23,6 +23,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/page_pool.h"
+#include "engine/window/sequence_check.h"
 #include "engine/window/sequence_node.h"
 #include "engine/window/sequence_search.h"
 
@@ -60,11 +61,11 @@ class SequenceTrees {
   uint32_t Front(const SequenceTree& tree) const noexcept {
     const Node* node = &Root(tree);
     while (node->level > 0) node = &nodes_.child(*node, LowestBit(node->live));
-    return nodes_.members(*node)[LowestBit(node->live)];
+    return nodes_.slots(*node).numbers[LowestBit(node->live)];
   }
   uint32_t Back(const SequenceTree& tree) const noexcept {
     const Node& leaf = nodes_.leaf(tree.last);
-    return nodes_.members(leaf)[leaf.end() - 1];
+    return nodes_.slots(leaf).numbers[leaf.end() - 1];
   }
 
   // REQUIRES: the member's key is the largest. `place` is its own.
@@ -73,7 +74,7 @@ class SequenceTrees {
     const uint32_t slot = leaf.end();
     if (slot < kSlots) [[likely]]
       return SetMember(leaf, slot, number, place);
-    Add(tree, leaf, slot, {.number = number, .time = members_.KeyOf(number).time});
+    Add(tree, leaf, slot, {.number = number, .time = TimeOf(number)});
   }
 
   void Insert(SequenceTree& tree, uint32_t number) {
@@ -90,11 +91,11 @@ class SequenceTrees {
     leaf.live &= ~BitOf(SlotOf(place));
     if (leaf.number == tree.last) {
       if (leaf.live == 0) DropLast(tree, leaf);
+      BeLast(nodes_.leaf(tree.last));
     } else {
-      nodes_.AddCount(leaf.place, UINT32_MAX);  // 1 less
-      // Members go one by one: every eighth time is soon enough to look beside the leaf.
-      const Children& siblings = nodes_.children(nodes_.parent(leaf));
-      if (siblings.counts[SlotOf(leaf.place)] % 8 == 0) [[unlikely]]
+      const uint32_t left = nodes_.AddLeafCount(leaf.place, UINT32_MAX);  // 1 less
+      // Members go one by one: every fourth time is soon enough to look beside the leaf.
+      if (left < kMergedMax && left % 4 == 0) [[unlikely]]
         AfterLoss(tree, leaf);
     }
   }
@@ -112,12 +113,12 @@ class SequenceTrees {
     uint32_t rank = 0;
     const Node* node = &Root(tree);
     while (node->level > 0) {
-      const Children& children = nodes_.children(*node);
-      const uint32_t slot = children.ChildFor(node->live, time);
-      rank += children.CountBefore(slot);
+      const uint32_t slot = nodes_.children(*node).ChildFor(node->live, time);
+      nodes_.PrefetchChild(*node, slot);
+      rank += nodes_.CountBefore(*node, slot);
       node = &nodes_.child(*node, slot);
     }
-    return rank + CountBefore(*node, {time, 0});
+    return rank + CountBefore(*node, time);
   }
 
   // How many members precede the one that has this place.
@@ -125,7 +126,7 @@ class SequenceTrees {
     const Node* node = &nodes_.leaf(NodeOf(place));
     uint32_t rank = CountBits(node->live & BitsBefore(SlotOf(place)));
     for (; !node->is_root(); node = &nodes_.parent(*node)) {
-      rank += nodes_.children(nodes_.parent(*node)).CountBefore(SlotOf(node->place));
+      rank += nodes_.CountBefore(nodes_.parent(*node), SlotOf(node->place));
     }
     return rank;
   }
@@ -133,7 +134,7 @@ class SequenceTrees {
   // The member that `rank` others precede.
   uint32_t At(const SequenceTree& tree, uint32_t rank) const noexcept {
     const Spot spot = SpotAt(tree, rank);
-    return nodes_.members(*spot.node)[spot.slot];
+    return nodes_.slots(*spot.node).numbers[spot.slot];
   }
 
   // Calls `visit(number)` from the member of this rank on, until it returns false.
@@ -143,7 +144,7 @@ class SequenceTrees {
     uint64_t bits = spot.node->live & ~BitsBefore(spot.slot);
     for (const Node* leaf = spot.node; leaf != nullptr;) {
       for (; bits != 0; bits &= bits - 1) {
-        if (!visit(nodes_.members(*leaf)[LowestBit(bits)])) return;
+        if (!visit(nodes_.slots(*leaf).numbers[LowestBit(bits)])) return;
       }
       leaf = Beside<Side::kRight>(*leaf);
       if (leaf != nullptr) bits = leaf->live;
@@ -157,32 +158,33 @@ class SequenceTrees {
     uint64_t bits = spot.node->live & (BitsBefore(spot.slot) | BitOf(spot.slot));
     for (const Node* leaf = spot.node; leaf != nullptr;) {
       for (; bits != 0; bits &= ~BitOf(HighestBit(bits))) {
-        if (!visit(nodes_.members(*leaf)[HighestBit(bits)])) return;
+        if (!visit(nodes_.slots(*leaf).numbers[HighestBit(bits)])) return;
       }
       leaf = Beside<Side::kLeft>(*leaf);
       if (leaf != nullptr) bits = leaf->live;
     }
   }
 
-  // Brings closer what Erase() and MoveToBack() of the member with this place will need.
+  // Bring closer what Erase() and MoveToBack() of the member with this place will need, in two steps.
   void PrefetchPlace(uint32_t place) const noexcept { Prefetch(&nodes_.leaf(NodeOf(place))); }
+  void PrefetchParent(uint32_t place) const noexcept {
+    nodes_.PrefetchCount(nodes_.leaf(NodeOf(place)).place);
+  }
 
   // Ends the process unless the tree is one of `size` members; for tests. O(size).
   void CheckWhole(const SequenceTree& tree, uint32_t size) const {
     const Node& root = Root(tree);
     PLEAT_CHECK(root.is_root() && (root.level == 0 || CountBits(root.live) > 1));
     PLEAT_CHECK(tree.last == LastLeaf(tree));
-    Seen seen;
-    PLEAT_CHECK(CheckNode(tree, root, seen) + CountBits(nodes_.leaf(tree.last).live) == size);
-    PLEAT_CHECK(seen.members == size);
+    SequenceCheck<Members>(nodes_, members_, tree.last).CheckTree(root, size);
   }
   size_t CheckNodes() const { return nodes_.CheckWhole(); }  // of all trees; returns how many
 
  private:
   // Neighbours that have no more live slots than this together become one node, and take in others
-  // beside them as long as all fit. So a merged node and its neighbours lose at least 32 entries
+  // beside them as long as all fit. So a merged node and its neighbours lose at least 48 entries
   // before one is merged again. A higher limit: fewer dead slots, and members that move more often.
-  static constexpr uint32_t kMergedMax = 32;
+  static constexpr uint32_t kMergedMax = 16;
   // A node with no more live slots makes room at its end by moving its entries together; one with
   // more gets a sibling.
   static constexpr uint32_t kCompactMax = 32;
@@ -210,13 +212,24 @@ class SequenceTrees {
 
   // --- Search.
 
+  // How many members of a leaf have a time before `time`.
+  uint32_t CountBefore(const Node& leaf, EngineTime time) const noexcept {
+    const auto& slots = nodes_.slots(leaf);
+    const uint32_t begin = slots.EightsBefore(time) * 8;
+    uint32_t count = CountBits(leaf.live & BitsBefore(begin));
+    for (uint64_t bits = leaf.live >> begin & 0xff; bits != 0; bits &= bits - 1) {
+      count += TimeOf(slots.numbers[begin + LowestBit(bits)]) < time ? 1 : 0;
+    }
+    return count;
+  }
+
   // How many members of a leaf are before `key`.
   uint32_t CountBefore(const Node& leaf, const SequenceKey& key) const noexcept {
-    const uint32_t* const members = nodes_.members(leaf);
+    const auto& slots = nodes_.slots(leaf);
     std::array<uint32_t, kSlots> live;
     uint32_t count = 0;
     for (uint64_t bits = leaf.live; bits != 0; bits &= bits - 1) {
-      live[count++] = members[LowestBit(bits)];
+      live[count++] = slots.numbers[LowestBit(bits)];
     }
     return search_.CountBefore({live.data(), count}, key);
   }
@@ -253,8 +266,7 @@ class SequenceTrees {
 
   Spot SpotAt(const SequenceTree& tree, uint32_t rank) const noexcept {
     Node* node = &Root(tree);
-    while (node->level > 0)
-      node = &nodes_.child(*node, nodes_.children(*node).ChildAt(node->live, rank));
+    while (node->level > 0) node = &nodes_.child(*node, nodes_.ChildAt(*node, rank));
     return {node, BitAt(node->live, rank)};
   }
 
@@ -282,7 +294,8 @@ class SequenceTrees {
 
   void SetMember(Node& leaf, uint32_t slot, uint32_t number, uint32_t& place) noexcept {
     leaf.live |= BitOf(slot);
-    nodes_.members(leaf)[slot] = number;
+    nodes_.slots(leaf).numbers[slot] = number;
+    nodes_.slots(leaf).Bound(slot, TimeOf(number));
     place = leaf.PlaceAt(slot);
   }
 
@@ -294,14 +307,14 @@ class SequenceTrees {
     Children& children = nodes_.children(node);
     children.times[slot] = entry.time;
     children.numbers[slot] = entry.number;
-    children.counts[slot] = entry.count;
+    nodes_.SetCount(node, slot, entry.count);
     nodes_.child(node, slot).place = node.PlaceAt(slot);
   }
 
   // The same, and keeps the times in order: of dead slots and of a first child they may be changed.
   void Put(Node& node, uint32_t slot, const Entry& entry) noexcept {
     Set(node, slot, entry);
-    if (node.level == 0) return;
+    if (node.level == 0) return nodes_.slots(node).BoundAmongOthers(slot, entry.time);
     EngineTime* const times = nodes_.children(node).times;
     for (uint32_t i = slot; i > 0 && times[i - 1] > entry.time; --i) times[i - 1] = entry.time;
     for (uint32_t i = slot + 1; i < kSlots && times[i] < entry.time; ++i) times[i] = entry.time;
@@ -309,11 +322,13 @@ class SequenceTrees {
 
   Entry Take(Node& node, uint32_t slot) noexcept {
     node.live &= ~BitOf(slot);
-    if (node.level == 0) return {.number = nodes_.members(node)[slot]};
-    Children& children = nodes_.children(node);
-    return {.number = children.numbers[slot],
-            .count = std::exchange(children.counts[slot], 0),
-            .time = children.times[slot]};
+    if (node.level == 0) return {.number = nodes_.slots(node).numbers[slot]};
+    const Children& children = nodes_.children(node);
+    const Entry entry{.number = children.numbers[slot],
+                      .count = nodes_.CountAt(node, slot),
+                      .time = children.times[slot]};
+    nodes_.SetCount(node, slot, 0);
+    return entry;
   }
 
   // Counts what has come into the node. In the ancestors: not what is in the last leaf.
@@ -325,7 +340,7 @@ class SequenceTrees {
   void PrefetchEntries(const Node& node, uint64_t slots) const noexcept {
     for (uint64_t bits = node.live & slots; bits != 0; bits &= bits - 1) {
       const uint32_t slot = LowestBit(bits);
-      node.level == 0 ? members_.Prefetch(nodes_.members(node)[slot])
+      node.level == 0 ? members_.Prefetch(nodes_.slots(node).numbers[slot])
                       : Prefetch(&nodes_.child(node, slot));
     }
   }
@@ -408,13 +423,14 @@ class SequenceTrees {
   }
   // What an ancestor counts there.
   uint32_t CountOf(const SequenceTree& tree, const Node& node) const noexcept {
-    if (node.level > 0) return nodes_.children(node).CountBefore(kSlots);
+    if (node.level > 0) return nodes_.CountBefore(node, kSlots);
     return node.number == tree.last ? 0 : CountBits(node.live);
   }
   EngineTime TimeAt(const Node& node, uint32_t slot) const noexcept {
     if (node.level > 0) return nodes_.children(node).times[slot];
-    return members_.KeyOf(nodes_.members(node)[slot]).time;
+    return TimeOf(nodes_.slots(node).numbers[slot]);
   }
+  EngineTime TimeOf(uint32_t member) const noexcept { return members_.KeyOf(member).time; }
 
   // --- Loss.
 
@@ -425,6 +441,9 @@ class SequenceTrees {
     const Node& last = nodes_.leaf(tree.last);
     nodes_.AddCount(last.place, 0 - CountBits(last.live));
   }
+
+  // The leaf is the last one: members come behind the one that is last now.
+  void BeLast(Node& leaf) noexcept { nodes_.slots(leaf).ForgetBoundsFrom(leaf.end()); }
 
   // Entries of the node have gone.
   void AfterLoss(SequenceTree& tree, Node& node) {
@@ -458,9 +477,9 @@ class SequenceTrees {
 
   // How many slots of a child are live. The last leaf counts as full: it is left alone.
   uint32_t UsedOf(const SequenceTree& tree, const Node& parent, uint32_t slot) const noexcept {
-    const Children& children = nodes_.children(parent);
     if (parent.level > 1) return CountBits(nodes_.child(parent, slot).live);
-    return children.numbers[slot] == tree.last ? kSlots : children.counts[slot];
+    const bool last = nodes_.leaf(tree.last).place == parent.PlaceAt(slot);
+    return last ? kSlots : nodes_.CountAt(parent, slot);
   }
 
   // Children beside each other that will be one.
@@ -532,6 +551,8 @@ class SequenceTrees {
     }
     if (node.level > 0) {
       std::ranges::fill(std::span(nodes_.children(node).times).subspan(end), kNever);
+    } else {
+      nodes_.slots(node).ForgetBoundsFrom(end);
     }
   }
 
@@ -540,56 +561,6 @@ class SequenceTrees {
       FreeAll(nodes_.child(node, LowestBit(bits)));
     }
     nodes_.Free(node);
-  }
-
-  // --- For tests.
-
-  // What was seen so far of a tree that is checked from front to back.
-  struct Seen {
-    uint32_t members = 0;
-    SequenceKey last;
-  };
-
-  // Returns how many members below the node an ancestor counts.
-  uint32_t CheckNode(const SequenceTree& tree, const Node& node, Seen& seen) const {
-    PLEAT_CHECK(node.live != 0);
-    if (node.level == 0) {
-      for (uint64_t bits = node.live; bits != 0; bits &= bits - 1) {
-        CheckMember(node, LowestBit(bits), seen);
-      }
-      return CountOf(tree, node);
-    }
-    const Children& children = nodes_.children(node);
-    PLEAT_CHECK(std::ranges::is_sorted(children.times));
-    uint32_t counted = 0;
-    for (uint32_t slot = 0; slot < kSlots; ++slot) {
-      PLEAT_CHECK(node.Lives(slot) || children.counts[slot] == 0);
-      if (node.Lives(slot)) CheckChild(tree, node, slot, seen);
-      counted += children.counts[slot];
-    }
-    return counted;
-  }
-
-  void CheckMember(const Node& leaf, uint32_t slot, Seen& seen) const {
-    const uint32_t number = nodes_.members(leaf)[slot];
-    const SequenceKey key = members_.KeyOf(number);
-    PLEAT_CHECK(members_.PlaceOf(number) == leaf.PlaceAt(slot));
-    PLEAT_CHECK(seen.members++ == 0 || seen.last < key);
-    seen.last = key;
-  }
-
-  void CheckChild(const SequenceTree& tree, const Node& node, uint32_t slot, Seen& seen) const {
-    const Children& children = nodes_.children(node);
-    const Node& child = nodes_.child(node, slot);
-    PLEAT_CHECK(child.place == node.PlaceAt(slot) && child.level + 1 == node.level);
-    PLEAT_CHECK(child.number == children.numbers[slot]);
-    if (slot != LowestBit(node.live)) {
-      const Node* leaf = &child;
-      while (leaf->level > 0) leaf = &nodes_.child(*leaf, LowestBit(leaf->live));
-      PLEAT_CHECK(seen.last.time <= children.times[slot]);
-      PLEAT_CHECK(children.times[slot] <= TimeAt(*leaf, LowestBit(leaf->live)));
-    }
-    PLEAT_CHECK(children.counts[slot] == CheckNode(tree, child, seen));
   }
 
   SequenceNodes nodes_;

@@ -182,8 +182,8 @@ uint32_t SeriesTable::RankBefore(const Sequence& sequence, const SequenceKey& ke
 
 size_t SeriesTable::EndedPlain(uint32_t number, EngineTime now) const {
   const Series& series = at(number);
+  if (series.plain.size() == series.retained || NothingEnds(series, now)) return series.retained;
   const EngineTime live_from = FirstLiveStamp(TtlOf(number), now);
-  if (series.plain.size() == series.retained) return series.retained;
   const uint32_t first = stamps_.At(series.plain, series.retained);
   if (members_.at(first).stamp >= live_from) return series.retained;
   return stamps_.Rank(series.plain, live_from);
@@ -191,8 +191,9 @@ size_t SeriesTable::EndedPlain(uint32_t number, EngineTime now) const {
 
 size_t SeriesTable::GonePlain(uint32_t number, EngineTime now) const {
   const Series& series = at(number);
+  if (series.plain.empty() || NothingEnds(series, now)) return 0;
   const EngineTime kept_from = FirstLiveStamp(std::max(TtlOf(number), retention_), now);
-  if (series.plain.empty() || members_.at(stamps_.Front(series.plain)).stamp >= kept_from) return 0;
+  if (members_.at(stamps_.Front(series.plain)).stamp >= kept_from) return 0;
   return stamps_.Rank(series.plain, kept_from);
 }
 

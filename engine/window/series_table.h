@@ -158,10 +158,14 @@ class SeriesTable {
     stamps_.MoveToBack(series.plain, number, member.place);
   }
   uint32_t OldestLive(uint32_t series) const noexcept;
-  // Brings closer what MoveToBack() will need.
-  void PrefetchPlace(uint32_t number) const noexcept {
-    const Member& member = members_.at(number);
-    if (!member.has_extra) stamps_.PrefetchPlace(at(member.series).plain, member.place);
+  // Bring closer what MoveToBack() will need, in two steps. The first one returns what the second one
+  // asks for: the place in a large series, or kNone.
+  uint32_t PrefetchPlace(const Member& member) const noexcept {
+    if (member.has_extra) return kNone;
+    return stamps_.PrefetchPlace(at(member.series).plain, member.place) ? member.place : kNone;
+  }
+  void PrefetchLast(uint32_t place) const noexcept {
+    if (place != kNone) stamps_.PrefetchParent(place);
   }
   // Calls `visit` with every member, retained ones included.
   template <class Visit>
@@ -288,6 +292,10 @@ class SeriesTable {
   uint32_t PrefetchOther(uint64_t hash) const noexcept;
   OwnOrder& OwnOf(const Series& series) const noexcept {
     return *reinterpret_cast<OwnOrder*>(own_.hot(series.own));
+  }
+  // Whether nothing of the series has ended by `now`, without a look at its members.
+  static bool NothingEnds(const Series& series, EngineTime now) noexcept {
+    return series.armed && now < series.armed_due;
   }
   // How many members of `plain` have ended by `now`; and of how many the retention has, too.
   size_t EndedPlain(uint32_t series, EngineTime now) const;

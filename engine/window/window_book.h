@@ -72,6 +72,7 @@ class WindowBook final : public FeedBook {
     uint32_t series;  // or kNone
     uint32_t member;  // or kNone
     uint32_t losses;  // both are where they were as long as losses() says this
+    uint32_t place;   // in a large series, or kNone
   };
   // Whether an event goes no further, as one whose key is too long.
   static bool IsTooLong(const void* event) noexcept {
@@ -79,7 +80,8 @@ class WindowBook final : public FeedBook {
   }
   void PrefetchIndex(const EventRef& event, Guess& guess) const noexcept;
   void PrefetchEntry(const EventRef& event, Guess& guess) const noexcept;
-  void PrefetchRest(const Guess& guess) const noexcept;
+  void PrefetchRest(Guess& guess) const noexcept;
+  void PrefetchLast(const Guess& guess) const noexcept { series_.PrefetchLast(guess.place); }
   Entry Find(const EventRef& event) const;
   Entry Find(const EventRef& event, const Guess& guess) const;
 
@@ -240,9 +242,11 @@ class WindowBook final : public FeedBook {
   guess.losses = losses();
 }
 
-[[gnu::always_inline]] inline void WindowBook::PrefetchRest(const Guess& guess) const noexcept {
+[[gnu::always_inline]] inline void WindowBook::PrefetchRest(Guess& guess) const noexcept {
+  guess.place = kNone;
   if (guess.series == kNone || guess.member == kNone || guess.losses != losses()) return;
-  if (members_.at(guess.member).series == guess.series) series_.PrefetchPlace(guess.member);
+  const Member& member = members_.at(guess.member);
+  if (member.series == guess.series) guess.place = series_.PrefetchPlace(member);
 }
 
 [[gnu::always_inline]] inline WindowBook::Entry WindowBook::Find(const EventRef& event,

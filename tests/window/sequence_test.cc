@@ -294,9 +294,9 @@ class LargeSequenceTest : public testing::Test {
   uint32_t Draw(uint32_t below = kMembers) {
     return std::uniform_int_distribution<uint32_t>(0, below - 1)(random_);
   }
-  // Of a page a leaf takes 273 bytes; one node in 64 is no leaf, and takes 1040.
+  // Of a page a leaf takes 337 bytes; one node in 64 is no leaf, and takes 1111.
   double bytes_per_member() const {
-    return static_cast<double>(pool_.CheckMemory()) * 285 / sequence_.size();
+    return static_cast<double>(pool_.CheckMemory()) * 349 / sequence_.size();
   }
 
   // Compares 1,000 ranks with those of all members, sorted.
@@ -327,16 +327,16 @@ class LargeSequenceTest : public testing::Test {
   Sequence sequence_;
 };
 
-TEST_F(LargeSequenceTest, TakesFiveBytesForAMemberAppended) {
+TEST_F(LargeSequenceTest, TakesSixBytesForAMemberAppended) {
   AppendAll();
-  EXPECT_LE(bytes_per_member(), 5);
+  EXPECT_LE(bytes_per_member(), 6);
   CheckRanks();
 }
 
 TEST_F(LargeSequenceTest, StaysSmallUnderRandomRefreshes) {
   AppendAll();
   for (uint32_t i = 0; i < 3 * kMembers; ++i) Refresh(Draw());
-  EXPECT_LE(bytes_per_member(), 10);
+  EXPECT_LE(bytes_per_member(), 13);
   CheckRanks();
 }
 
@@ -347,7 +347,7 @@ TEST_F(LargeSequenceTest, StaysSmallUnderRandomMoves) {
     Move(Draw(), now_ - Duration{back});
     now_ += Duration{1};
   }
-  EXPECT_LE(bytes_per_member(), 11);
+  EXPECT_LE(bytes_per_member(), 14);
   CheckRanks();
 }
 
