@@ -11,7 +11,6 @@
 // bytes_per_member is what the pool of pages holds at the end: all but the entries themselves and the
 // 16 bytes of a series.
 #include <algorithm>
-#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -31,14 +30,14 @@ struct alignas(64) Member {
   uint32_t series;
 };
 
-// In pages of 64 KiB as the entries of the engine's tables. Numbers count from 0.
+// In pages of 64 KiB as the entries of the engine's tables.
 class Members {
  public:
-  explicit Members(uint32_t size) : size_(size) {
-    for (uint32_t i = 0; i < size; ++i) slab_.Allocate();
+  explicit Members(uint32_t size) : numbers_(size) {
+    for (uint32_t& number : numbers_) number = slab_.Allocate();
   }
 
-  uint32_t size() const { return size_; }
+  const std::vector<uint32_t>& numbers() const { return numbers_; }
   Member& at(uint32_t number) const { return *reinterpret_cast<Member*>(slab_.hot(number)); }
 
   const SequenceKey& KeyOf(uint32_t number) const { return at(number).key; }
@@ -46,7 +45,7 @@ class Members {
   void Prefetch(uint32_t number) const { pleat::Prefetch(&at(number)); }
 
  private:
-  const uint32_t size_;
+  std::vector<uint32_t> numbers_;
   PagePool pages_;
   Slab<> slab_{pages_, sizeof(Member)};
 };
@@ -55,8 +54,7 @@ class Members {
 class Series {
  public:
   explicit Series(uint32_t size)
-      : size_(size), members_(Total(size)), order_(Total(size)), all_(Total(size) / size) {
-    std::iota(order_.begin(), order_.end(), 0U);
+      : size_(size), members_(Total(size)), order_(members_.numbers()), all_(Total(size) / size) {
     std::ranges::shuffle(order_, random_);
     for (uint32_t i = 0; i < order_.size(); ++i) {
       members_.at(order_[i]).series = static_cast<uint32_t>(i % all_.size());
@@ -83,8 +81,8 @@ class Series {
   // As many members as there are, by chance: some more than once.
   std::vector<uint32_t> Draw() {
     std::vector<uint32_t> numbers(members());
-    std::uniform_int_distribution<uint32_t> any(0, members_.size() - 1);
-    for (uint32_t& number : numbers) number = any(random_);
+    std::uniform_int_distribution<size_t> any(0, members() - 1);
+    for (uint32_t& number : numbers) number = members_.numbers()[any(random_)];
     return numbers;
   }
   // Times between the oldest and the newest stamp.
