@@ -93,6 +93,12 @@ struct SequenceLeaf {
     return eights;
   }
 
+  bool HasBound(EngineTime time) const noexcept {
+    bool found = false;
+    for (uint32_t i = 1; i < kSlots / 8; ++i) found |= bounds[i] == time;
+    return found;
+  }
+
   // After a member of this time has come into the slot.
   void Bound(uint32_t slot, EngineTime time) noexcept {
     if (slot % 8 == 0) bounds[slot / 8] = time;

@@ -118,7 +118,7 @@ class SequenceTrees {
       rank += nodes_.CountBefore(*node, slot);
       node = &nodes_.child(*node, slot);
     }
-    return rank + CountBefore(*node, time);
+    return rank + CountAmongEight(*node, {time, 0});
   }
 
   // How many members precede the one that has this place.
@@ -212,20 +212,21 @@ class SequenceTrees {
 
   // --- Search.
 
-  // How many members of a leaf have a time before `time`.
-  uint32_t CountBefore(const Node& leaf, EngineTime time) const noexcept {
+  // How many members of a leaf are before `key`: those before the eight slots that its time falls
+  // among, and some in these.
+  uint32_t CountAmongEight(const Node& leaf, const SequenceKey& key) const noexcept {
     const auto& slots = nodes_.slots(leaf);
-    const uint32_t begin = slots.EightsBefore(time) * 8;
+    const uint32_t begin = slots.EightsBefore(key.time) * 8;
     uint32_t count = CountBits(leaf.live & BitsBefore(begin));
     for (uint64_t bits = leaf.live >> begin & 0xff; bits != 0; bits &= bits - 1) {
-      count += TimeOf(slots.numbers[begin + LowestBit(bits)]) < time ? 1 : 0;
+      count += members_.KeyOf(slots.numbers[begin + LowestBit(bits)]) < key ? 1 : 0;
     }
     return count;
   }
-
-  // How many members of a leaf are before `key`.
+  // The same if members behind these slots may have its time, too.
   uint32_t CountBefore(const Node& leaf, const SequenceKey& key) const noexcept {
     const auto& slots = nodes_.slots(leaf);
+    if (!slots.HasBound(key.time)) return CountAmongEight(leaf, key);
     std::array<uint32_t, kSlots> live;
     uint32_t count = 0;
     for (uint64_t bits = leaf.live; bits != 0; bits &= bits - 1) {
@@ -382,22 +383,26 @@ class SequenceTrees {
   }
 
   // Makes two nodes of a full one. Who adds behind all others, or often near the end, fills nodes
-  // well: it is the older of the two that keeps the entries.
+  // well: it is the older of the two that keeps the entries. Who adds in the middle finds a dead slot
+  // beside each member.
   void Split(SequenceTree& tree, Node& node, uint32_t slot, const Entry& entry) {
     const bool last = node.level == 0 && node.number == tree.last;
     const uint32_t begin = last || slot == kSlots ? std::max(slot, kSlots / 2) : kSlots / 2;
     Node& right = AddSibling(tree, node, begin < kSlots ? TimeAt(node, begin) : entry.time);
-    PrefetchEntries(node, ~BitsBefore(begin));
+    const uint32_t step = node.level == 0 && !last && begin == kSlots / 2 ? 2 : 1;
+    PrefetchEntries(node, step == 1 ? ~BitsBefore(begin) : ~uint64_t{0});
     uint32_t moved = 0;
     for (uint32_t i = begin; i < kSlots; ++i) {
       const Entry old = Take(node, i);
-      Set(right, i - begin, old);
+      Set(right, (i - begin) * step, old);
       moved += old.count;
     }
+    for (uint32_t i = begin - 1; step > 1 && i > 0; --i) Set(node, i * step, Take(node, i));
     AddCount(tree, node, 0 - moved);
     AddCount(tree, right, moved);
     const bool goes_left = slot <= begin && begin < kSlots;
-    goes_left ? Add(tree, node, slot, entry) : Add(tree, right, slot - begin, entry);
+    goes_left ? Add(tree, node, std::min(slot * step, kSlots - 1), entry)
+              : Add(tree, right, (slot - begin) * step, entry);
   }
 
   // A node without entries, directly behind `node`, for members from `time` on.

@@ -347,7 +347,7 @@ TEST_F(LargeSequenceTest, StaysSmallUnderRandomMoves) {
     Move(Draw(), now_ - Duration{back});
     now_ += Duration{1};
   }
-  EXPECT_LE(bytes_per_member(), 14);
+  EXPECT_LE(bytes_per_member(), 15);
   CheckRanks();
 }
 
