@@ -148,6 +148,30 @@ TEST(Tree, NoDocumentHoldsAMergeThatWasNotFinished) {
   }
 }
 
+size_t CountOf(const std::string& part, const std::string& text) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+// Its format is told at the top of the file. Who changes a line that a mistake replaces sees it here.
+TEST(Tree, EachPlantedMistakeFindsItsLinesOnce) {
+  const std::filesystem::path root = pleat::SourceDir();
+  std::ifstream mistakes(root / "tests/mistakes/mistakes.txt");
+  std::string title, file, from;
+  int count = 0;
+  for (std::string line; std::getline(mistakes, line);) {
+    if (line.starts_with("## ")) title = line.substr(3), file.clear(), from.clear();
+    if (title.empty()) continue;
+    if (line.starts_with("@ ")) file = line.substr(2);
+    if (line.starts_with('-')) from += (from.empty() ? "" : "\n") + line.substr(1);
+    if (!line.starts_with("! ")) continue;
+    EXPECT_EQ(CountOf(from, ReadFile(root / file)), 1u) << title << "\n" << file << "\n" << from;
+    ++count;
+  }
+  EXPECT_GT(count, 40);
+}
+
 // Before 1.0 a minor version may change anything: a program of one does not link with another.
 TEST(Tree, TheInlineNamespaceIsNamedAfterTheVersion) {
   const std::filesystem::path root = pleat::SourceDir();
