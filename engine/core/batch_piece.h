@@ -208,6 +208,10 @@ class BatchPiece {
       const size_t i = plan_.EventAt(place);
       book->PrefetchIndex(plan_.Event(i), guesses_[i]);
     }
+    if constexpr (Book::kPrefetchesRest) for (size_t place = strip.begin; place < strip.end; ++place) {
+      const size_t i = plan_.EventAt(place);
+      book->PrefetchIndex2(guesses_[i]);
+    }
   }
 
   void FetchGroups(size_t index) {

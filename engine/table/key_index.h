@@ -71,6 +71,7 @@ class KeyIndex {
     pleat::Prefetch(&SegmentOf(hash).buckets[HomeOf(hash)]);
   }
 
+  void PrefetchDirectory(uint64_t hash) const noexcept { pleat::Prefetch(&directory_[SlotOf(static_cast<uint32_t>(hash))]); }
   // The number that Find() will most likely ask about first, or kNone.
   uint32_t Guess(uint64_t hash) const noexcept {
     return Find(hash, [](uint32_t) { return true; });

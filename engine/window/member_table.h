@@ -103,6 +103,7 @@ class MemberTable {
   uint32_t removed() const noexcept { return removed_; }
 
   void PrefetchIndex(uint64_t hash) const noexcept { index_.Prefetch(hash); }
+  void PrefetchDirectory(uint64_t hash) const noexcept { index_.PrefetchDirectory(hash); }
   // Brings the member that Find() will ask about first closer; its number, or kNone.
   uint32_t PrefetchMember(uint64_t hash) const noexcept {
     const uint32_t number = index_.Guess(hash);

@@ -27,6 +27,7 @@
 #include "engine/base/check.h"
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
+#include "engine/table/side_array.h"
 #include "engine/table/slab.h"
 
 namespace pleat::inline v0_1 {
@@ -176,10 +177,13 @@ uint32_t SlotAt(const Count (&counts)[kSlots], uint64_t live, uint32_t& rank) no
 class SequenceNodes {
  public:
   explicit SequenceNodes(PagePool& pool)
-      : leaves_(pool, sizeof(SequenceLeaf)), inners_(pool, sizeof(SequenceChildren)) {}
+      : leaf_slots_(pool, sizeof(SequenceLeaf)),
+        inner_slots_(pool, sizeof(SequenceChildren)),
+        leaves_(pool),
+        inners_(pool) {}
 
-  SequenceNode& leaf(uint32_t number) const noexcept { return leaves_.cold(number); }
-  SequenceNode& inner(uint32_t number) const noexcept { return inners_.cold(number).node; }
+  SequenceNode& leaf(uint32_t number) const noexcept { return leaves_[number]; }
+  SequenceNode& inner(uint32_t number) const noexcept { return inners_[number].node; }
   SequenceNode& child(const SequenceNode& node, uint32_t slot) const noexcept {
     const uint32_t number = children(node).numbers[slot];
     return node.level == 1 ? leaf(number) : inner(number);
@@ -194,18 +198,18 @@ class SequenceNodes {
   void PrefetchChild(const SequenceNode& node, uint32_t slot) const noexcept {
     const uint32_t number = children(node).numbers[slot];
     if (node.level == 1) {
-      PrefetchAll<sizeof(SequenceLeaf)>(leaves_.hot(number));
+      PrefetchAll<sizeof(SequenceLeaf)>(leaf_slots_.hot(number));
       Prefetch(&leaf(number));
     } else if (node.level == 2) {
-      PrefetchAll<sizeof(SequenceChildren)>(inners_.hot(number));
-      PrefetchAll<sizeof(Inner)>(&inners_.cold(number));
+      PrefetchAll<sizeof(SequenceChildren)>(inner_slots_.hot(number));
+      PrefetchAll<sizeof(Inner)>(&inners_[number]);
     }
   }
 
   // The slots of a leaf, and of an inner node.
   SequenceLeaf& slots(const SequenceNode& leaf) const noexcept {
     PLEAT_DCHECK(leaf.level == 0);
-    return *reinterpret_cast<SequenceLeaf*>(leaves_.hot(leaf.number));
+    return *reinterpret_cast<SequenceLeaf*>(leaf_slots_.hot(leaf.number));
   }
   SequenceChildren& children(const SequenceNode& node) const noexcept {
     PLEAT_DCHECK(node.level > 0);
@@ -214,9 +218,9 @@ class SequenceNodes {
 
   // A node without a live slot and without a parent.
   SequenceNode& Make(uint32_t level) {
-    const uint32_t number = level == 0 ? leaves_.Allocate() : inners_.Allocate();
+    const uint32_t number = level == 0 ? leaf_slots_.Allocate() : inner_slots_.Allocate();
     PLEAT_CHECK(number < kNodesMax);
-    SequenceNode& node = level == 0 ? leaf(number) : inner(number);
+    SequenceNode& node = level == 0 ? leaves_.Add(number) : inners_.Add(number).node;
     node.live = 0;
     node.place = kNoPlace;
     node.number = number & (kNodesMax - 1);
@@ -224,7 +228,7 @@ class SequenceNodes {
     if (level == 0) {
       slots(node).ForgetBoundsFrom(0);
     } else {
-      std::ranges::fill(inners_.cold(number).leaf_counts, uint8_t{0});
+      std::ranges::fill(inners_[number].leaf_counts, uint8_t{0});
       std::ranges::fill(children(node).counts, 0);
       std::ranges::fill(children(node).times, kNever);
     }
@@ -232,7 +236,13 @@ class SequenceNodes {
   }
   void Free(SequenceNode& node) noexcept {
     const uint32_t number = node.number;
-    node.level == 0 ? leaves_.Free(number) : inners_.Free(number);
+    if (node.level == 0) {
+      leaf_slots_.Free(number);
+      leaves_.Remove(number);
+    } else {
+      inner_slots_.Free(number);
+      inners_.Remove(number);
+    }
   }
 
   // --- Counts of members, of an inner node's children.
@@ -250,7 +260,7 @@ class SequenceNodes {
   // Brings closer what AddLeafCount() will change first.
   void PrefetchCount(uint32_t place) const noexcept {
     if (place == kNoPlace) return;
-    const Inner& parent = inners_.cold(NodeOf(place));
+    const Inner& parent = inners_[NodeOf(place)];
     Prefetch(&parent.node);
     Prefetch(&parent.leaf_counts[SlotOf(place)]);
   }
@@ -272,26 +282,26 @@ class SequenceNodes {
   }
   // The same for a leaf that has a parent. Returns its count.
   uint32_t AddLeafCount(uint32_t place, uint32_t count) const noexcept {
-    Inner& parent = inners_.cold(NodeOf(place));
+    Inner& parent = inners_[NodeOf(place)];
     AddInnerCount(parent.node.place, count);
     return parent.leaf_counts[SlotOf(place)] =
                static_cast<uint8_t>(parent.leaf_counts[SlotOf(place)] + count);
   }
 
   // Ends the process unless the free lists account for every node. Returns how many there are.
-  size_t CheckWhole() const { return leaves_.CheckWhole() + inners_.CheckWhole(); }
+  size_t CheckWhole() const { return leaf_slots_.CheckWhole() + inner_slots_.CheckWhole(); }
 
  private:
-  struct Inner {
+  struct alignas(64) Inner {
+    uint8_t leaf_counts[kSlots];  // if the children are leaves; one cache line
     SequenceNode node;
-    uint8_t leaf_counts[kSlots];  // if the children are leaves
   };
 
   SequenceChildren& children(uint32_t inner) const noexcept {
-    return *reinterpret_cast<SequenceChildren*>(inners_.hot(inner));
+    return *reinterpret_cast<SequenceChildren*>(inner_slots_.hot(inner));
   }
   uint8_t (&leaf_counts(const SequenceNode& node) const noexcept)[kSlots] {
-    return inners_.cold(node.number).leaf_counts;
+    return inners_[node.number].leaf_counts;
   }
   void AddInnerCount(uint32_t place, uint32_t count) const noexcept {
     while (place != kNoPlace) {
@@ -303,8 +313,10 @@ class SequenceNodes {
 
   static constexpr uint32_t kNodesMax = 1U << 26;
 
-  Slab<SequenceNode, 8> leaves_;
-  Slab<Inner, 6> inners_;
+  Slab<NoCold, 8> leaf_slots_;
+  Slab<NoCold, 6> inner_slots_;
+  SideArray<SequenceNode> leaves_;
+  SideArray<Inner> inners_;
 };
 
 static_assert(sizeof(SequenceNode) == 16 && sizeof(SequenceChildren) == 1024);

@@ -80,6 +80,7 @@ class WindowBook final : public FeedBook {
   }
   void PrefetchIndex(const EventRef& event, Guess& guess) const noexcept;
   void PrefetchEntry(const EventRef& event, Guess& guess) const noexcept;
+  void PrefetchIndex2(Guess& guess) const noexcept { members_.PrefetchIndex(guess.hash); }
   void PrefetchRest(Guess& guess) const noexcept;
   void PrefetchLast(const Guess& guess) const noexcept { series_.PrefetchLast(guess.place); }
   Entry Find(const EventRef& event) const;
@@ -231,7 +232,7 @@ class WindowBook final : public FeedBook {
   guess.hash = MemberRef::HashOf(packed, event.hash, hash_key_);
   guess.id = PackedId(id, packed);
   guess.tag = PackedId::TagOf(id);
-  members_.PrefetchIndex(guess.hash);
+  members_.PrefetchDirectory(guess.hash);
   series_.PrefetchIndex(event.hash);
 }
 
