@@ -23,8 +23,6 @@ class SequenceCheck {
     const SequenceNode& last = nodes_.leaf(last_);
     PLEAT_CHECK(CheckNode(root) + CountBits(last.live) == size);
     PLEAT_CHECK(seen_ == size);
-    const auto& bounds = nodes_.slots(last).bounds;
-    for (uint32_t i = (last.end() + 7) / 8; i < kSlots / 8; ++i) PLEAT_CHECK(bounds[i] == kNever);
   }
 
  private:
@@ -51,9 +49,7 @@ class SequenceCheck {
     const auto& slots = nodes_.slots(leaf);
     const uint32_t number = slots.numbers[slot];
     const SequenceKey key = members_.KeyOf(number);
-    for (uint32_t i = 1; i < kSlots / 8; ++i) {
-      PLEAT_CHECK(i * 8 <= slot ? slots.bounds[i] <= key.time : key.time <= slots.bounds[i]);
-    }
+    PLEAT_CHECK(slots.rough[slot] == (key.time - slots.origin).count() >> slots.shift);
     PLEAT_CHECK(members_.PlaceOf(number) == leaf.PlaceAt(slot));
     PLEAT_CHECK(seen_++ == 0 || last_key_ < key);
     last_key_ = key;

@@ -3,9 +3,9 @@
 // A node has 64 slots, and a word with a bit for each: a slot whose bit is set is live, another one
 // is dead. The live slots are in order.
 //
-// In a leaf a live slot is the number of a member; a dead one means nothing. Each eight slots have a
-// bound: a time that no member before them exceeds, and that no member from them on is before. A
-// search looks at the bounds and then at the members of eight slots only.
+// In a leaf a live slot is the number of a member, and a rough time of two bytes; a dead one means
+// nothing. A search compares rough times, eight at once, and looks only at members whose rough time is
+// that of the key: none, as a rule.
 //
 // In an inner node a live slot is a child: a time from which on the child's members lie, its number,
 // and its count of members. A dead slot keeps its time, so that a search over the times does not
@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -29,6 +30,10 @@
 #include "engine/base/prefetch.h"
 #include "engine/table/side_array.h"
 #include "engine/table/slab.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace pleat::inline v0_1 {
 
@@ -84,34 +89,86 @@ struct SequenceNode {
 
 // The slots of a leaf.
 struct SequenceLeaf {
+  // A rough time counts units of 2^shift microseconds since the origin. That of each live slot is
+  // exact, rounded down, so that members whose rough times differ are in the order of these.
+  EngineTime origin;
+  uint32_t shift;
+  int16_t rough[kSlots];
   uint32_t numbers[kSlots];
-  EngineTime bounds[kSlots / 8];  // the first one means nothing; kNever: no slot behind is live
 
-  // How many times eight slots lie before those eight that `time` falls among.
-  uint32_t EightsBefore(EngineTime time) const noexcept {
-    uint32_t eights = 0;
-    for (uint32_t i = 1; i < kSlots / 8; ++i) eights += bounds[i] < time ? 1 : 0;
-    return eights;
+  static constexpr int64_t kRoughEnd = int64_t{1} << 15;
+
+  // Of a leaf without a live slot, whose members will have times from `first` on, and most likely
+  // none that is more than `span` microseconds later.
+  void Begin(EngineTime first, int64_t span) noexcept {
+    origin = first;
+    for (shift = 0; span >> shift >= kRoughEnd * 3 / 4; ++shift) continue;
+  }
+  // What Begin() would be told of these live slots. Says more than there is if units are large.
+  int64_t SpanOf(uint64_t live) const noexcept {
+    return int64_t{rough[HighestBit(live)] - rough[LowestBit(live)] + 1} << shift;
   }
 
-  bool HasBound(EngineTime time) const noexcept {
-    bool found = false;
-    for (uint32_t i = 1; i < kSlots / 8; ++i) found |= bounds[i] == time;
-    return found;
+  // Gives the slot the rough time of a member; `live` are the others of the leaf.
+  void SetRough(uint32_t slot, EngineTime time, uint64_t live) noexcept {
+    const int64_t units = (time - origin).count() >> shift;
+    if (units < 0 || units >= kRoughEnd) [[unlikely]]
+      return MakeRoomFor(slot, time, live);
+    rough[slot] = static_cast<int16_t>(units);
   }
 
-  // After a member of this time has come into the slot.
-  void Bound(uint32_t slot, EngineTime time) noexcept {
-    if (slot % 8 == 0) bounds[slot / 8] = time;
+  // Which of the live slots have a rough time that is before that of `time`, and which the same.
+  struct Compared {
+    uint64_t before;
+    uint64_t same;
+  };
+  Compared Compare(uint64_t live, EngineTime time) const noexcept {
+    const int64_t units = (time - origin).count() >> shift;
+    if (units < 0) return {0, 0};
+    if (units >= kRoughEnd) return {live, 0};
+    return CompareRough(live, static_cast<int16_t>(units));
   }
-  // The same if it has come between others, or behind them while dead slots behind have bounds.
-  void BoundAmongOthers(uint32_t slot, EngineTime time) noexcept {
-    for (uint32_t i = slot / 8; i > 0 && bounds[i] >= time; --i) bounds[i] = time;
-    for (uint32_t i = slot / 8 + 1; i < kSlots / 8 && bounds[i] < time; ++i) bounds[i] = time;
+
+ private:
+  // Takes larger units, or an earlier origin, until there is a rough time for `time`. Both change
+  // rough times without a look at members. Twice the room each time: O(1) amortised.
+  [[gnu::noinline]] void MakeRoomFor(uint32_t slot, EngineTime time, uint64_t live) noexcept {
+    while ((time - origin).count() >> shift >= kRoughEnd) Halve();
+    if (time < origin) {
+      while ((origin - time).count() >> shift >= kRoughEnd / 2) Halve();
+      if (live != 0 && rough[HighestBit(live)] >= kRoughEnd / 2) Halve();
+      for (int16_t& each : rough) each = static_cast<int16_t>(each + kRoughEnd / 2);
+      origin -= Duration{kRoughEnd / 2 << shift};
+    }
+    SetRough(slot, time, live);
   }
-  // No slot from `end` on is live.
-  void ForgetBoundsFrom(uint32_t end) noexcept {
-    for (uint32_t i = (end + 7) / 8; i < kSlots / 8; ++i) bounds[i] = kNever;
+  void Halve() noexcept {
+    ++shift;
+    for (int16_t& each : rough) each = static_cast<int16_t>(each >> 1);
+  }
+
+  Compared CompareRough(uint64_t live, int16_t wanted) const noexcept {
+    uint64_t before = 0;
+    uint64_t same = 0;
+#if defined(__SSE2__)
+    const __m128i all = _mm_set1_epi16(wanted);
+    const auto* const eights = reinterpret_cast<const __m128i*>(rough);
+    const auto bits = [](__m128i first, __m128i second) {
+      return uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(first, second)))};
+    };
+    for (uint32_t i = 0; i < kSlots / 8; i += 2) {
+      const __m128i a = _mm_loadu_si128(eights + i);
+      const __m128i b = _mm_loadu_si128(eights + i + 1);
+      before |= bits(_mm_cmplt_epi16(a, all), _mm_cmplt_epi16(b, all)) << i * 8;
+      same |= bits(_mm_cmpeq_epi16(a, all), _mm_cmpeq_epi16(b, all)) << i * 8;
+    }
+#else
+    for (uint32_t i = 0; i < kSlots; ++i) {
+      before |= uint64_t{rough[i] < wanted} << i;
+      same |= uint64_t{rough[i] == wanted} << i;
+    }
+#endif
+    return {before & live, same & live};
   }
 };
 
@@ -198,7 +255,7 @@ class SequenceNodes {
   void PrefetchChild(const SequenceNode& node, uint32_t slot) const noexcept {
     const uint32_t number = children(node).numbers[slot];
     if (node.level == 1) {
-      PrefetchAll<sizeof(SequenceLeaf)>(leaf_slots_.hot(number));
+      PrefetchAll<offsetof(SequenceLeaf, numbers)>(leaf_slots_.hot(number));
       Prefetch(&leaf(number));
     } else if (node.level == 2) {
       PrefetchAll<sizeof(SequenceChildren)>(inner_slots_.hot(number));
@@ -225,9 +282,7 @@ class SequenceNodes {
     node.place = kNoPlace;
     node.number = number & (kNodesMax - 1);
     node.level = level & 63;
-    if (level == 0) {
-      slots(node).ForgetBoundsFrom(0);
-    } else {
+    if (level > 0) {
       std::ranges::fill(inners_[number].leaf_counts, uint8_t{0});
       std::ranges::fill(children(node).counts, 0);
       std::ranges::fill(children(node).times, kNever);

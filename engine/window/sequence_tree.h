@@ -49,8 +49,9 @@ class SequenceTrees {
 
   // A tree of these members, which are in order and at least one.
   SequenceTree Make(std::span<const uint32_t> numbers) {
-    const uint32_t leaf = nodes_.Make(0).number;
-    SequenceTree tree{leaf, leaf};
+    Node& leaf = nodes_.Make(0);
+    Begin(leaf, numbers.front(), numbers.back());
+    SequenceTree tree{leaf.number, leaf.number};
     for (const uint32_t number : numbers) Append(tree, number, members_.PlaceOf(number));
     return tree;
   }
@@ -61,12 +62,9 @@ class SequenceTrees {
   uint32_t Front(const SequenceTree& tree) const noexcept {
     const Node* node = &Root(tree);
     while (node->level > 0) node = &nodes_.child(*node, LowestBit(node->live));
-    return nodes_.slots(*node).numbers[LowestBit(node->live)];
+    return FirstOf(*node);
   }
-  uint32_t Back(const SequenceTree& tree) const noexcept {
-    const Node& leaf = nodes_.leaf(tree.last);
-    return nodes_.slots(leaf).numbers[leaf.end() - 1];
-  }
+  uint32_t Back(const SequenceTree& tree) const noexcept { return LastOf(nodes_.leaf(tree.last)); }
 
   // REQUIRES: the member's key is the largest. `place` is its own.
   void Append(SequenceTree& tree, uint32_t number, uint32_t& place) {
@@ -91,7 +89,6 @@ class SequenceTrees {
     leaf.live &= ~BitOf(SlotOf(place));
     if (leaf.number == tree.last) {
       if (leaf.live == 0) DropLast(tree, leaf);
-      BeLast(nodes_.leaf(tree.last));
     } else {
       const uint32_t left = nodes_.AddLeafCount(leaf.place, UINT32_MAX);  // 1 less
       // Members go one by one: every fourth time is soon enough to look beside the leaf.
@@ -102,8 +99,9 @@ class SequenceTrees {
 
   // REQUIRES: as Append(); the caller has changed the key.
   void MoveToBack(SequenceTree& tree, uint32_t number, uint32_t& place) {
-    const Node& last = nodes_.leaf(tree.last);
-    if (place == last.PlaceAt(last.end() - 1)) return;
+    Node& last = nodes_.leaf(tree.last);
+    const uint32_t slot = last.end() - 1;
+    if (place == last.PlaceAt(slot)) return SetMember(last, slot, number, place);
     Erase(tree, place);
     Append(tree, number, place);
   }
@@ -118,7 +116,7 @@ class SequenceTrees {
       rank += nodes_.CountBefore(*node, slot);
       node = &nodes_.child(*node, slot);
     }
-    return rank + CountAmongEight(*node, {time, 0});
+    return rank + CountBefore(*node, {time, 0});
   }
 
   // How many members precede the one that has this place.
@@ -212,27 +210,17 @@ class SequenceTrees {
 
   // --- Search.
 
-  // How many members of a leaf are before `key`: those before the eight slots that its time falls
-  // among, and some in these.
-  uint32_t CountAmongEight(const Node& leaf, const SequenceKey& key) const noexcept {
-    const auto& slots = nodes_.slots(leaf);
-    const uint32_t begin = slots.EightsBefore(key.time) * 8;
-    uint32_t count = CountBits(leaf.live & BitsBefore(begin));
-    for (uint64_t bits = leaf.live >> begin & 0xff; bits != 0; bits &= bits - 1) {
-      count += members_.KeyOf(slots.numbers[begin + LowestBit(bits)]) < key ? 1 : 0;
-    }
-    return count;
-  }
-  // The same if members behind these slots may have its time, too.
+  // How many members of a leaf are before `key`.
   uint32_t CountBefore(const Node& leaf, const SequenceKey& key) const noexcept {
     const auto& slots = nodes_.slots(leaf);
-    if (!slots.HasBound(key.time)) return CountAmongEight(leaf, key);
-    std::array<uint32_t, kSlots> live;
+    const auto [before, same] = slots.Compare(leaf.live, key.time);
+    if (same == 0 || (slots.shift == 0 && key.position == 0)) return CountBits(before);
+    std::array<uint32_t, kSlots> numbers;
     uint32_t count = 0;
-    for (uint64_t bits = leaf.live; bits != 0; bits &= bits - 1) {
-      live[count++] = slots.numbers[LowestBit(bits)];
+    for (uint64_t bits = same; bits != 0; bits &= bits - 1) {
+      numbers[count++] = slots.numbers[LowestBit(bits)];
     }
-    return search_.CountBefore({live.data(), count}, key);
+    return CountBits(before) + search_.CountBefore({numbers.data(), count}, key);
   }
 
   // The slot of the first live member that a key is before, or the one behind the last live member
@@ -294,9 +282,10 @@ class SequenceTrees {
   // --- Entries.
 
   void SetMember(Node& leaf, uint32_t slot, uint32_t number, uint32_t& place) noexcept {
+    auto& slots = nodes_.slots(leaf);
+    slots.SetRough(slot, TimeOf(number), leaf.live);
+    slots.numbers[slot] = number;
     leaf.live |= BitOf(slot);
-    nodes_.slots(leaf).numbers[slot] = number;
-    nodes_.slots(leaf).Bound(slot, TimeOf(number));
     place = leaf.PlaceAt(slot);
   }
 
@@ -315,7 +304,7 @@ class SequenceTrees {
   // The same, and keeps the times in order: of dead slots and of a first child they may be changed.
   void Put(Node& node, uint32_t slot, const Entry& entry) noexcept {
     Set(node, slot, entry);
-    if (node.level == 0) return nodes_.slots(node).BoundAmongOthers(slot, entry.time);
+    if (node.level == 0) return;
     EngineTime* const times = nodes_.children(node).times;
     for (uint32_t i = slot; i > 0 && times[i - 1] > entry.time; --i) times[i - 1] = entry.time;
     for (uint32_t i = slot + 1; i < kSlots && times[i] < entry.time; ++i) times[i] = entry.time;
@@ -409,6 +398,7 @@ class SequenceTrees {
   Node& AddSibling(SequenceTree& tree, Node& node, EngineTime time) {
     if (node.is_root()) AddRoot(tree, node);
     Node& sibling = nodes_.Make(node.level);
+    if (node.level == 0) nodes_.slots(sibling).Begin(time, nodes_.slots(node).SpanOf(node.live));
     Add(tree, nodes_.parent(node), SlotOf(node.place) + 1,
         {.number = sibling.number, .count = 0, .time = time});
     if (node.level == 0 && node.number == tree.last) {
@@ -435,6 +425,17 @@ class SequenceTrees {
     if (node.level > 0) return nodes_.children(node).times[slot];
     return TimeOf(nodes_.slots(node).numbers[slot]);
   }
+  // The members of a leaf with the smallest and the largest key.
+  uint32_t FirstOf(const Node& leaf) const noexcept {
+    return nodes_.slots(leaf).numbers[LowestBit(leaf.live)];
+  }
+  uint32_t LastOf(const Node& leaf) const noexcept {
+    return nodes_.slots(leaf).numbers[leaf.end() - 1];
+  }
+  // Members between these two will come into a leaf that has none.
+  void Begin(const Node& leaf, uint32_t first, uint32_t last) noexcept {
+    nodes_.slots(leaf).Begin(TimeOf(first), (TimeOf(last) - TimeOf(first)).count());
+  }
   EngineTime TimeOf(uint32_t member) const noexcept { return members_.KeyOf(member).time; }
 
   // --- Loss.
@@ -446,9 +447,6 @@ class SequenceTrees {
     const Node& last = nodes_.leaf(tree.last);
     nodes_.AddCount(last.place, 0 - CountBits(last.live));
   }
-
-  // The leaf is the last one: members come behind the one that is last now.
-  void BeLast(Node& leaf) noexcept { nodes_.slots(leaf).ForgetBoundsFrom(leaf.end()); }
 
   // Entries of the node have gone.
   void AfterLoss(SequenceTree& tree, Node& node) {
@@ -524,6 +522,9 @@ class SequenceTrees {
       PrefetchEntries(nodes_.child(parent, LowestBit(bits)), ~uint64_t{0});
     }
     Node& into = nodes_.Make(parent.level - 1);
+    if (into.level == 0) {
+      Begin(into, FirstOf(nodes_.child(parent, run.first)), LastOf(nodes_.child(parent, run.last)));
+    }
     for (uint64_t bits = slots; bits != 0; bits &= bits - 1) {
       MoveAll(parent, LowestBit(bits), into);
       Drop(parent, LowestBit(bits));
@@ -550,14 +551,13 @@ class SequenceTrees {
   // Moves the entries to the first slots.
   void Compact(Node& node) noexcept {
     PrefetchEntries(node, ~uint64_t{0});
+    if (node.level == 0) Begin(node, FirstOf(node), LastOf(node));
     uint32_t end = 0;
     for (uint64_t bits = node.live; bits != 0; bits &= bits - 1, ++end) {
-      if (LowestBit(bits) != end) Set(node, end, Take(node, LowestBit(bits)));
+      Set(node, end, Take(node, LowestBit(bits)));
     }
     if (node.level > 0) {
       std::ranges::fill(std::span(nodes_.children(node).times).subspan(end), kNever);
-    } else {
-      nodes_.slots(node).ForgetBoundsFrom(end);
     }
   }
 
