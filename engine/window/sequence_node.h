@@ -123,13 +123,18 @@ struct SequenceLeaf {
     uint64_t same;
   };
   Compared Compare(uint64_t live, EngineTime time) const noexcept {
-    const int64_t units = (time - origin).count() >> shift;
-    if (units < 0) return {0, 0};
+    if (time < origin) return {0, 0};
+    // Who reads may ask about any time: the distance fits 64 bits without a sign only.
+    const uint64_t units = (Bits(time) - Bits(origin)) >> shift;
     if (units >= kRoughEnd) return {live, 0};
     return CompareRough(live, static_cast<int16_t>(units));
   }
 
  private:
+  static uint64_t Bits(EngineTime time) noexcept {
+    return static_cast<uint64_t>(time.time_since_epoch().count());
+  }
+
   // Takes larger units, or an earlier origin, until there is a rough time for `time`. Both change
   // rough times without a look at members. Twice the room each time: O(1) amortised.
   [[gnu::noinline]] void MakeRoomFor(uint32_t slot, EngineTime time, uint64_t live) noexcept {

@@ -79,6 +79,23 @@ TEST_F(LiveWindowTest, RangesThatMeetAddUp) {
   EXPECT_EQ(window().CountBetween("s", At(4s), At(3s)), 0u);
 }
 
+// Of a series of any form, with stamps on both sides of 1970.
+TEST_F(LiveWindowTest, ARangeMayBeginAndEndBeyondAllStamps) {
+  Open({.ttl = kForever}, OnEventTime());
+  for (const Duration unit : {1us, Duration{10h * 365 * 24}}) {
+    const std::string series = std::to_string(unit.count());
+    for (int i = 0; i < 300; ++i) {
+      AddTo(series, std::to_string(i), unit * i - kT0.time_since_epoch() - unit * 150);
+      const size_t all = window().Count(series);
+      ASSERT_EQ(window().CountBetween(series, EngineTime::min(), EngineTime::max()), all);
+      ASSERT_EQ(window().CountBetween(series, EngineTime::min(), EngineTime::min()), 0u);
+      ASSERT_EQ(window().CountBetween(series, EngineTime::max(), EngineTime::max()), 0u);
+      ASSERT_EQ(window().CountSince(series, EngineTime::min()), all);
+      ASSERT_EQ(window().CountSince(series, EngineTime::max()), 0u);
+    }
+  }
+}
+
 TEST_F(LiveWindowTest, SubWindowsLeaveOutWhatIsDueOfMembersWithTheirOwnTtl) {
   Open({.ttl = 60s});
   Add("ann", 0s, {.ttl = 5s});
