@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <random>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -25,6 +26,12 @@ bool ForEachSeed(uint64_t first, uint64_t count, const Run& run) {
     run(first + i);
   }
   return chosen == nullptr;
+}
+
+// Of a test that takes another seed each time, and says which.
+inline uint64_t AnySeed() {
+  const char* const chosen = std::getenv("PLEAT_SEED");
+  return chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : std::random_device{}();
 }
 
 }  // namespace pleat::inline v0_1
