@@ -214,7 +214,7 @@ class SequencePool {
   using Form = Sequence::Form;
   using Array = Slab<NoCold, 12>;
   static constexpr uint32_t kNumbersMax = 128;  // of a sequence that is no tree
-  static constexpr size_t kTreeBytes = 13;      // two slots for a member, and shares of nodes
+  static constexpr size_t kTreeBytes = 17;      // two slots for a member, and shares of nodes
 
   const Array& ArraysOf(Form form) const noexcept {
     PLEAT_DCHECK(form != Form::kInline && form != Form::kTree);

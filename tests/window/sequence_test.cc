@@ -121,9 +121,10 @@ class LargeSequenceTest : public testing::Test {
   uint32_t Draw(uint32_t below = kMembers) {
     return std::uniform_int_distribution<uint32_t>(0, below - 1)(random_);
   }
-  // Of a page a leaf takes 337 bytes; one node in 64 is no leaf, and takes 1111.
+  // Of a page a leaf takes 402 bytes, and 25 of its side array, whose numbers have gaps; one node in
+  // 64 is no leaf, and takes 1152.
   double bytes_per_member() const {
-    return static_cast<double>(pool_.CheckMemory()) * 349 / sequence_.size();
+    return static_cast<double>(pool_.CheckMemory()) * 438 / sequence_.size();
   }
 
   // Compares 1,000 ranks with those of all members, sorted.
@@ -154,16 +155,17 @@ class LargeSequenceTest : public testing::Test {
   Sequence sequence_;
 };
 
-TEST_F(LargeSequenceTest, TakesSixBytesForAMemberAppended) {
+TEST_F(LargeSequenceTest, TakesSevenBytesForAMemberAppended) {
   AppendAll();
-  EXPECT_LE(bytes_per_member(), 6);
+  EXPECT_LE(bytes_per_member(), 7);
   CheckRanks();
 }
 
 TEST_F(LargeSequenceTest, StaysSmallUnderRandomRefreshes) {
   AppendAll();
   for (uint32_t i = 0; i < 3 * kMembers; ++i) Refresh(Draw());
-  EXPECT_LE(bytes_per_member(), 13);
+  EXPECT_LE(bytes_per_member(), 17);
+  EXPECT_LE(bytes_per_member() * sequence_.size(), pool_.bytes());
   CheckRanks();
 }
 
@@ -174,7 +176,7 @@ TEST_F(LargeSequenceTest, StaysSmallUnderRandomMoves) {
     Move(Draw(), now_ - Duration{back});
     now_ += Duration{1};
   }
-  EXPECT_LE(bytes_per_member(), 15);
+  EXPECT_LE(bytes_per_member(), 19);
   CheckRanks();
 }
 
