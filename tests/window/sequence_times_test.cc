@@ -166,6 +166,27 @@ TEST_F(SequenceTimesTest, CountsMembersBetweenOthersOfTheSameUnit) {
   }
 }
 
+// The last leaf moves its members together over and over. What it keeps of them follows.
+TEST_F(SequenceTimesTest, CountsWhileAFewMembersAreRefreshed) {
+  Pair pair = NewPair();
+  for (int i = 0; i < 200; ++i) Append(pair);
+  const auto refresh = [&](int64_t step) {
+    for (int i = 0; i < 400 && !HasFailure(); ++i) {
+      pair.MoveToBack(pair.NumberAt(pair.size() - 3), pair.last() + Duration{step});
+      CheckSome(pair, i);
+    }
+  };
+  for (const int step : {1, 1'000'000, 1'000, 1, 1'000'000'000}) {
+    for (int i = 0; i < 10; ++i) Append(pair, step);
+    refresh(step);
+    for (int i = 0; i < 10; ++i) Append(pair, 1 + step / 1'000);
+    refresh(step);
+  }
+  for (int i = 0; i < 40; ++i) Append(pair);
+  refresh(1);
+  EXPECT_EQ(pair.LooksOfRank(pair.last()), 0u);
+}
+
 // The units of a leaf follow what its members need.
 TEST_F(SequenceTimesTest, ACountLooksAtNextToNoMembers) {
   Pair pair = NewPair();
