@@ -14,7 +14,7 @@
 //
 // To erase a member is to clear a bit and to lower the counts of the ancestors. The bits of many
 // nodes lie side by side, apart from the slots, and so do the counts of leaves, which take a byte
-// each: of ten million members, 5 MB and 400 KB.
+// each: of ten million members that were refreshed at random, some 9 MB and 800 KB.
 #pragma once
 
 #include <algorithm>
