@@ -103,10 +103,12 @@ class Series {
     for (size_t i = 0; i < numbers.size(); ++i) {
       if (i + kFar < numbers.size()) members_.Prefetch(numbers[i + kFar]);
       if (i + kNear < numbers.size()) {
-        pool_.PrefetchPlace(SeriesOf(numbers[i + kNear]), members_.PlaceOf(numbers[i + kNear]));
+        pool_.Prefetch(SeriesOf(numbers[i + kNear]));
       }
-      RefreshOne(numbers[i]);
+      members_.at(numbers[i]).key = Next();
+      pool_.MoveToBackUnsettled(SeriesOf(numbers[i]), numbers[i], members_.PlaceOf(numbers[i]));
     }
+    pool_.Settle();
   }
   void Move(std::span<const uint32_t> numbers, std::span<const EngineTime> times) {
     for (size_t i = 0; i < numbers.size(); ++i) {

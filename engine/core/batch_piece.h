@@ -8,8 +8,10 @@
 //      most 32 events of one partition.
 //   3. Takes the strips through a pipeline of three stages, each one strip behind the stage before
 //      that one: fetch the index lines, fetch the groups' lines, fold. (Long keys have a third line,
-//      which is fetched for the whole strip just before folding. A live window has two more that
-//      way, one after the other: what says where the member stands, and what counts it there.)
+//      which is fetched for the whole strip just before folding. A live window, whose events may all
+//      be of one partition with a large index, also fetches the lines that say where the index
+//      lines are. And it leaves the old places of the members that it refreshes to the end of the
+//      strip, when their lines have come.)
 //
 // A partition is locked from the first stage of its first strip to the last stage of its last one,
 // so three are held at a time. They are only tried while others are held; strips whose partition
@@ -204,13 +206,15 @@ class BatchPiece {
     Book* const book = partition.stopped() ? nullptr : collection_.BookOf(strip.partition);
     books_[index] = book;
     if (book == nullptr) return;
+    if constexpr (Book::kKeysRepeat) {
+      for (size_t place = strip.begin; place < strip.end; ++place) {
+        const size_t i = plan_.EventAt(place);
+        book->PrefetchDirectory(plan_.Event(i), guesses_[i]);
+      }
+    }
     for (size_t place = strip.begin; place < strip.end; ++place) {
       const size_t i = plan_.EventAt(place);
       book->PrefetchIndex(plan_.Event(i), guesses_[i]);
-    }
-    if constexpr (Book::kPrefetchesRest) for (size_t place = strip.begin; place < strip.end; ++place) {
-      const size_t i = plan_.EventAt(place);
-      book->PrefetchIndex2(guesses_[i]);
     }
   }
 
@@ -233,9 +237,6 @@ class BatchPiece {
         book->PrefetchRest(guesses_[plan_.EventAt(place)]);
       }
     }
-    if constexpr (Book::kPrefetchesRest) {
-      if (book != nullptr) FetchLast(*book, strip);
-    }
     bool publish = false;  // a deadline may be earlier
     for (size_t place = strip.begin; place < strip.end; ++place) {
       const size_t i = plan_.EventAt(place);
@@ -244,15 +245,16 @@ class BatchPiece {
       ++counts_[static_cast<size_t>(outcome)];
       if (outcomes_ != nullptr) outcomes_[i] = outcome;
     }
-    if (book != nullptr) time_ = std::max(time_, plan_.time(plan_.EventAt(strip.end - 1U)));
+    if (book != nullptr) EndStrip(partition, *book, plan_.EventAt(strip.end - 1U));
     if (publish && book != nullptr) partition.Publish(*book);
     if (strip.ends) partition.lock().unlock();
   }
 
-  void FetchLast(const Book& book, const Strip& strip) const {
-    for (size_t place = strip.begin; place < strip.end; ++place) {
-      book.PrefetchLast(guesses_[plan_.EventAt(place)]);
-    }
+  // `last`: the last event of the strip.
+  void EndStrip(Partition& partition, Book& book, size_t last) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    partition.DoOneOfMany(book, plan_.time(last), leases_, plan_.position(last),
+                          [&](const Instant& at) { book.Settle(at); });
+    time_ = std::max(time_, plan_.time(last));
   }
 
   Outcome FoldEvent(Partition& partition, Book& book, size_t i) ABSL_NO_THREAD_SAFETY_ANALYSIS {

@@ -8,7 +8,9 @@
 //   using Counts = ...;                             counts outcomes, by Add(outcome, n)
 //   static constexpr size_t kOutcomes;              how many outcomes there are
 //   static constexpr Outcome kPlain;                of an event that FoldPlainly() took
-//   static constexpr bool kKeysRepeat;              whether events of one key often follow each other
+//   static constexpr bool kKeysRepeat;              whether events of one key often follow each other;
+//                                                   then there is PrefetchDirectory(), the step
+//                                                   before PrefetchIndex()
 //   static bool IsTooLong(const void* event);       whether an event is refused whose key is not too
 //                                                   long
 //   using Entry = ...;                              where an event goes: the entry of its key
@@ -24,6 +26,8 @@
 //                                                   takes the event if that is easy and makes no
 //                                                   deadline earlier; if not, changes nothing
 //   static constexpr bool kPlainTakesPosition;      whether FoldPlainly() needs a position
+//   void Settle(const Instant& at);                 does what FoldPlainly() has left; called before
+//                                                   the lock is released, and by FoldSlowly()
 //   Outcome FoldSlowly(const EventRef&, const Entry&, const Instant& at);
 //                                                   takes any event
 //   Outcome Refuse(Outcome why, const Instant& at); counts an event that goes no further
@@ -64,9 +68,12 @@ class KeyedCollection : public BaseT {
     const auto entry = book->Find(ref);
     // An event that only folds takes no position: threads do not meet at that counter.
     uint64_t position = BookT::kPlainTakesPosition ? timeline.TakePositions(1) : 0;
-    const bool folded = home.partition->DoOneOfMany(
-        *book, now, leases, position,
-        [&](const Instant& instant) { return book->FoldPlainly(ref, entry, instant); });
+    const bool folded =
+        home.partition->DoOneOfMany(*book, now, leases, position, [&](const Instant& instant) {
+          const bool plain = book->FoldPlainly(ref, entry, instant);
+          book->Settle(instant);
+          return plain;
+        });
     if (folded) [[likely]]
       return BookT::kPlain;
     if (!BookT::kPlainTakesPosition) position = timeline.TakePositions(1);

@@ -104,6 +104,7 @@ class FoldBook final : public OutboxBook {
   // returns false and has changed nothing. Takes no position. Inline: a batch calls it millions of
   // times a second.
   bool FoldPlainly(const EventRef& event, uint32_t number, const Instant& at);
+  void Settle(const Instant&) const noexcept {}  // nothing is left
   // Takes any event, step by step as docs/semantics.md counts them.
   FoldOutcome FoldSlowly(const EventRef& event, uint32_t number, const Instant& at);
 

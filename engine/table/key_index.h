@@ -66,12 +66,16 @@ class KeyIndex {
     return kNone;
   }
 
-  // Brings the home bucket of a hash towards the cache, for a caller that looks up many keys.
+  // Bring the home bucket of a hash towards the cache, for a caller that looks up many keys. The first
+  // one pays where many keys of one index follow each other: of ten million keys, the directory takes
+  // 256 KiB.
+  void PrefetchDirectory(uint64_t hash) const noexcept {
+    pleat::Prefetch(&directory_[SlotOf(static_cast<uint32_t>(hash))]);
+  }
   void Prefetch(uint64_t hash) const noexcept {
     pleat::Prefetch(&SegmentOf(hash).buckets[HomeOf(hash)]);
   }
 
-  void PrefetchDirectory(uint64_t hash) const noexcept { pleat::Prefetch(&directory_[SlotOf(static_cast<uint32_t>(hash))]); }
   // The number that Find() will most likely ask about first, or kNone.
   uint32_t Guess(uint64_t hash) const noexcept {
     return Find(hash, [](uint32_t) { return true; });
@@ -190,7 +194,7 @@ class KeyIndex {
 #endif
   }
 
-  size_t SlotOf(uint32_t hash) const noexcept { return depth_ == 0 ? 0 : hash >> (32 - depth_); }
+  size_t SlotOf(uint32_t hash) const noexcept { return uint64_t{hash} << depth_ >> 32; }
   Segment& SegmentOf(uint64_t hash) const noexcept {
     return *directory_[SlotOf(static_cast<uint32_t>(hash))];
   }

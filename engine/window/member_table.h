@@ -102,8 +102,9 @@ class MemberTable {
   // How many members were ever removed: as long as that stays the same, members stay where they are.
   uint32_t removed() const noexcept { return removed_; }
 
-  void PrefetchIndex(uint64_t hash) const noexcept { index_.Prefetch(hash); }
+  // Look ahead in three steps, each of which brings closer what the next one reads.
   void PrefetchDirectory(uint64_t hash) const noexcept { index_.PrefetchDirectory(hash); }
+  void PrefetchIndex(uint64_t hash) const noexcept { index_.Prefetch(hash); }
   // Brings the member that Find() will ask about first closer; its number, or kNone.
   uint32_t PrefetchMember(uint64_t hash) const noexcept {
     const uint32_t number = index_.Guess(hash);

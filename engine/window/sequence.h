@@ -79,6 +79,7 @@ class SequencePool {
   // The members with the smallest and the largest key.
   // REQUIRES: the sequence is not empty.
   uint32_t Front(const Sequence& sequence) const noexcept {
+    PLEAT_DCHECK(trees_.settled());
     PLEAT_DCHECK(!sequence.empty());
     return sequence.is_tree() ? trees_.Front(sequence.tree_) : NumbersOf(sequence)[0];
   }
@@ -92,6 +93,7 @@ class SequencePool {
   // others of its time, which m members have.
   // REQUIRES: no member of the sequence has its key.
   void Insert(Sequence& sequence, uint32_t number) {
+    PLEAT_DCHECK(trees_.settled());
     if (!sequence.is_tree() && sequence.size_ == sequence.RoomOf(sequence.form_)) Grow(sequence);
     if (sequence.is_tree()) {
       ++tree_members_;
@@ -117,17 +119,21 @@ class SequencePool {
   // Moves a member to the end. Amortised O(1).
   // REQUIRES: its key, which the caller has changed, is the largest now.
   void MoveToBack(Sequence& sequence, uint32_t number) {
-    MoveToBack(sequence, number, members_.PlaceOf(number));
+    MoveToBackUnsettled(sequence, number, members_.PlaceOf(number));
+    Settle();
   }
-  // The same; `place` is what PlaceOf() gives.
-  void MoveToBack(Sequence& sequence, uint32_t number, uint32_t& place) {
-    if (sequence.is_tree()) return trees_.MoveToBack(sequence.tree_, number, place);
+  // The same, of many members of any sequences: no other method is called from the first one to
+  // Settle(). `place` is what PlaceOf() gives.
+  void MoveToBackUnsettled(Sequence& sequence, uint32_t number, uint32_t& place) {
+    if (sequence.is_tree()) return trees_.MoveToBackUnsettled(sequence.tree_, number, place);
     TakeOut(sequence, number);
     NumbersOf(sequence)[sequence.size_ - 1] = number;
   }
+  void Settle() { trees_.Settle(); }
 
   // How many members have a time before `time`. For those up to `time`: Rank(time + 1 us).
   uint32_t Rank(const Sequence& sequence, EngineTime time) const noexcept {
+    PLEAT_DCHECK(trees_.settled());
     return sequence.is_tree() ? trees_.Rank(sequence.tree_, time)
                               : CountBefore(sequence, {time, 0});
   }
@@ -163,19 +169,12 @@ class SequencePool {
     for (++rank; rank > 0 && visit(numbers[rank - 1]);) --rank;
   }
 
-  // Brings closer what Erase() and MoveToBack() of the member with this place will need. The member
-  // itself and the sequence should be close already: call this some members ahead, and fetch those
-  // earlier. Returns whether PrefetchParent() of the same place, still later, brings more.
-  bool PrefetchPlace(const Sequence& sequence, uint32_t place) const noexcept {
-    if (sequence.is_tree()) {
-      trees_.PrefetchPlace(place);
-    } else if (sequence.form_ != Form::kInline) {
-      Prefetch(NumbersOf(sequence));
-    }
-    return sequence.is_tree();
+  // Brings closer what Erase() and MoveToBack() of the members of a small sequence will need. The
+  // sequence itself should be close already: call this some members ahead.
+  void Prefetch(const Sequence& sequence) const noexcept {
+    if (!sequence.is_tree() && sequence.form_ != Form::kInline)
+      pleat::Prefetch(NumbersOf(sequence));
   }
-  // REQUIRES: no sequence has changed since.
-  void PrefetchParent(uint32_t place) const noexcept { trees_.PrefetchParent(place); }
 
   // Forgets all members and gives the memory back. O(n), but does not look at members.
   void Clear(Sequence& sequence) noexcept {
@@ -185,6 +184,7 @@ class SequencePool {
 
   // Ends the process unless all that must hold of a sequence does. O(n), for tests.
   void CheckWhole(const Sequence& sequence) const {
+    PLEAT_DCHECK(trees_.settled());
     if (sequence.is_tree()) return trees_.CheckWhole(sequence.tree_, sequence.size_);
     PLEAT_CHECK(sequence.size_ <= sequence.RoomOf(sequence.form_));
     const std::span numbers(NumbersOf(sequence), sequence.size_);

@@ -255,6 +255,27 @@ class SequenceNodes {
     return inner(NodeOf(node.place));
   }
 
+  enum class Side : uint8_t { kLeft, kRight };
+  // The next leaf on this side; null at the end.
+  template <Side kSide>
+  const SequenceNode* BesideLeaf(const SequenceNode& leaf) const noexcept {
+    const SequenceNode* node = &leaf;
+    uint64_t beside = 0;
+    while (beside == 0) {
+      if (node->is_root()) return nullptr;
+      const uint64_t before = BitsBefore(SlotOf(node->place));
+      const uint64_t own = BitOf(SlotOf(node->place));
+      node = &parent(*node);
+      beside = node->live & (kSide == Side::kLeft ? before : ~(before | own));
+    }
+    uint32_t slot = kSide == Side::kLeft ? HighestBit(beside) : LowestBit(beside);
+    while (true) {
+      node = &child(*node, slot);
+      if (node->level == 0) return node;
+      slot = kSide == Side::kLeft ? HighestBit(node->live) : LowestBit(node->live);
+    }
+  }
+
   // Brings all of a child closer, for a search that would wait for one part after the other. The
   // few nodes of higher levels are close.
   void PrefetchChild(const SequenceNode& node, uint32_t slot) const noexcept {
@@ -276,6 +297,14 @@ class SequenceNodes {
   SequenceChildren& children(const SequenceNode& node) const noexcept {
     PLEAT_DCHECK(node.level > 0);
     return children(node.number);
+  }
+
+  // The members of a leaf with the smallest and the largest key.
+  uint32_t FirstOf(const SequenceNode& leaf) const noexcept {
+    return slots(leaf).numbers[LowestBit(leaf.live)];
+  }
+  uint32_t LastOf(const SequenceNode& leaf) const noexcept {
+    return slots(leaf).numbers[leaf.end() - 1];
   }
 
   // A node without a live slot and without a parent.
@@ -317,7 +346,7 @@ class SequenceNodes {
       children(node).counts[slot] = count;
     }
   }
-  // Brings closer what AddLeafCount() will change first.
+  // Brings closer what LowerLeafCount() will change.
   void PrefetchCount(uint32_t place) const noexcept {
     if (place == kNoPlace) return;
     const Inner& parent = inners_[NodeOf(place)];
@@ -337,16 +366,25 @@ class SequenceNodes {
   // Adds to the counts of the node that has this place and of all its ancestors.
   void AddCount(uint32_t place, uint32_t count) const noexcept {
     if (place == kNoPlace) return;
-    const SequenceNode& parent = inner(NodeOf(place));
-    parent.level == 1 ? void(AddLeafCount(place, count)) : AddInnerCount(place, count);
-  }
-  // The same for a leaf that has a parent. Returns its count.
-  uint32_t AddLeafCount(uint32_t place, uint32_t count) const noexcept {
     Inner& parent = inners_[NodeOf(place)];
-    AddInnerCount(parent.node.place, count);
-    return parent.leaf_counts[SlotOf(place)] =
-               static_cast<uint8_t>(parent.leaf_counts[SlotOf(place)] + count);
+    if (parent.node.level == 1) {
+      uint8_t& leaf_count = parent.leaf_counts[SlotOf(place)];
+      leaf_count = static_cast<uint8_t>(leaf_count + count);
+      place = parent.node.place;
+    }
+    AddInnerCount(place, count);
   }
+  // Takes one from the count of a leaf that has a parent, and from that of an inner node and of all its
+  // ancestors. The first one returns what it leaves, and the place that the second one wants.
+  struct Lowered {
+    uint32_t count;
+    uint32_t parent;
+  };
+  Lowered LowerLeafCount(uint32_t place) const noexcept {
+    Inner& parent = inners_[NodeOf(place)];
+    return {--parent.leaf_counts[SlotOf(place)], parent.node.place};
+  }
+  void LowerCounts(uint32_t place) const noexcept { AddInnerCount(place, UINT32_MAX); }
 
   // Ends the process unless the free lists account for every node. Returns how many there are.
   size_t CheckWhole() const { return leaf_slots_.CheckWhole() + inner_slots_.CheckWhole(); }

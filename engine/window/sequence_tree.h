@@ -44,6 +44,7 @@ class SequenceTrees {
   using Node = SequenceNode;
   using Children = SequenceChildren;
   using Entry = SequenceEntry;
+  using Side = SequenceNodes::Side;
 
   SequenceTrees(PagePool& pool, Members& members) : nodes_(pool), members_(members) {}
 
@@ -62,9 +63,11 @@ class SequenceTrees {
   uint32_t Front(const SequenceTree& tree) const noexcept {
     const Node* node = &Root(tree);
     while (node->level > 0) node = &nodes_.child(*node, LowestBit(node->live));
-    return FirstOf(*node);
+    return nodes_.FirstOf(*node);
   }
-  uint32_t Back(const SequenceTree& tree) const noexcept { return LastOf(nodes_.leaf(tree.last)); }
+  uint32_t Back(const SequenceTree& tree) const noexcept {
+    return nodes_.LastOf(nodes_.leaf(tree.last));
+  }
 
   // REQUIRES: the member's key is the largest. `place` is its own.
   void Append(SequenceTree& tree, uint32_t number, uint32_t& place) {
@@ -84,28 +87,50 @@ class SequenceTrees {
 
   // Takes out the member that has this place. Does not look at its key.
   void Erase(SequenceTree& tree, uint32_t place) {
+    PLEAT_DCHECK(settled());
     Node& leaf = nodes_.leaf(NodeOf(place));
     PLEAT_DCHECK(leaf.Lives(SlotOf(place)));
     leaf.live &= ~BitOf(SlotOf(place));
     if (leaf.number == tree.last) {
       if (leaf.live == 0) DropLast(tree, leaf);
     } else {
-      const uint32_t left = nodes_.AddLeafCount(leaf.place, UINT32_MAX);  // 1 less
-      // Members go one by one: every fourth time is soon enough to look beside the leaf.
-      if (left < kMergedMax && left % 4 == 0) [[unlikely]]
+      const auto [left, parent] = nodes_.LowerLeafCount(leaf.place);
+      nodes_.LowerCounts(parent);
+      if (IsWorthALook(left)) [[unlikely]]
         AfterLoss(tree, leaf);
     }
   }
 
-  // REQUIRES: as Append(); the caller has changed the key.
-  void MoveToBack(SequenceTree& tree, uint32_t number, uint32_t& place) {
-    Node& last = nodes_.leaf(tree.last);
-    const uint32_t slot = last.end() - 1;
-    if (place == last.PlaceAt(slot)) return SetMember(last, slot, number, place);
-    Erase(tree, place);
+  // Moves a member to the end; the caller has changed its key. Its old slot stays live until Settle(),
+  // which comes before anything else but more of these: it clears many slots at once, in rounds, so
+  // that the cache misses of a round overlap. REQUIRES: as Append().
+  void MoveToBackUnsettled(SequenceTree& tree, uint32_t number, uint32_t& place) {
+    if (NodeOf(place) == tree.last) {
+      nodes_.leaf(tree.last).live &= ~BitOf(SlotOf(place));
+    } else {
+      Prefetch(&nodes_.leaf(NodeOf(place)));
+      left_[left_count_++] = {&tree, place};
+      if (left_count_ == left_.size()) Settle();
+    }
     Append(tree, number, place);
   }
-
+  void Settle() {
+    if (left_count_ == 0) return;
+    if (left_count_ == 1) {
+      left_count_ = 0;
+      return Erase(*left_[0].tree, left_[0].place);
+    }
+    std::array<uint32_t, kLeftMax> parents;  // the places of the leaves' parents
+    for (uint32_t i = 0; i < left_count_; ++i) PrefetchParent(left_[i].place);
+    for (uint32_t i = 0; i < left_count_; ++i) parents[i] = ClearSlot(left_[i]);
+    for (uint32_t i = 0; i < left_count_; ++i) nodes_.LowerCounts(parents[i]);
+    left_count_ = 0;
+    while (sparse_count_ > 0) {
+      const Sparse sparse = sparse_[--sparse_count_];
+      if (sparse.leaf != kNoPlace) AfterLoss(*sparse.tree, nodes_.leaf(sparse.leaf));
+    }
+  }
+  bool settled() const noexcept { return left_count_ == 0; }
   // How many members have a time before `time`.
   uint32_t Rank(const SequenceTree& tree, EngineTime time) const noexcept {
     uint32_t rank = 0;
@@ -144,7 +169,7 @@ class SequenceTrees {
       for (; bits != 0; bits &= bits - 1) {
         if (!visit(nodes_.slots(*leaf).numbers[LowestBit(bits)])) return;
       }
-      leaf = Beside<Side::kRight>(*leaf);
+      leaf = nodes_.BesideLeaf<Side::kRight>(*leaf);
       if (leaf != nullptr) bits = leaf->live;
     }
   }
@@ -158,15 +183,9 @@ class SequenceTrees {
       for (; bits != 0; bits &= ~BitOf(HighestBit(bits))) {
         if (!visit(nodes_.slots(*leaf).numbers[HighestBit(bits)])) return;
       }
-      leaf = Beside<Side::kLeft>(*leaf);
+      leaf = nodes_.BesideLeaf<Side::kLeft>(*leaf);
       if (leaf != nullptr) bits = leaf->live;
     }
-  }
-
-  // Bring closer what Erase() and MoveToBack() of the member with this place will need, in two steps.
-  void PrefetchPlace(uint32_t place) const noexcept { Prefetch(&nodes_.leaf(NodeOf(place))); }
-  void PrefetchParent(uint32_t place) const noexcept {
-    nodes_.PrefetchCount(nodes_.leaf(NodeOf(place)).place);
   }
 
   // Ends the process unless the tree is one of `size` members; for tests. O(size).
@@ -187,7 +206,19 @@ class SequenceTrees {
   // more gets a sibling.
   static constexpr uint32_t kCompactMax = 32;
 
-  enum class Side : uint8_t { kLeft, kRight };
+  // Slots that members have left, and leaves that may be worth merging once these slots are cleared.
+  static constexpr uint32_t kLeftMax = 32;
+  struct Left {
+    SequenceTree* tree;
+    uint32_t place;
+  };
+  struct Sparse {
+    SequenceTree* tree;
+    uint32_t leaf;  // or kNoPlace: it has gone
+  };
+  void PrefetchParent(uint32_t place) const noexcept {
+    nodes_.PrefetchCount(nodes_.leaf(NodeOf(place)).place);
+  }
 
   struct Spot {
     Node* node;
@@ -195,8 +226,8 @@ class SequenceTrees {
   };
 
   Node& Root(const SequenceTree& tree) const noexcept {
-    return (tree.root & SequenceTree::kInner) == 0 ? nodes_.leaf(tree.root)
-                                                   : nodes_.inner(tree.root - SequenceTree::kInner);
+    const bool leaf = (tree.root & SequenceTree::kInner) == 0;
+    return leaf ? nodes_.leaf(tree.root) : nodes_.inner(tree.root - SequenceTree::kInner);
   }
   void SetRoot(SequenceTree& tree, Node& node) noexcept {
     node.place = kNoPlace;
@@ -257,26 +288,6 @@ class SequenceTrees {
     Node* node = &Root(tree);
     while (node->level > 0) node = &nodes_.child(*node, nodes_.ChildAt(*node, rank));
     return {node, BitAt(node->live, rank)};
-  }
-
-  // The next leaf on this side; null at the end.
-  template <Side kSide>
-  const Node* Beside(const Node& leaf) const noexcept {
-    const Node* node = &leaf;
-    uint64_t beside = 0;
-    while (beside == 0) {
-      if (node->is_root()) return nullptr;
-      const uint64_t before = BitsBefore(SlotOf(node->place));
-      const uint64_t own = BitOf(SlotOf(node->place));
-      node = &nodes_.parent(*node);
-      beside = node->live & (kSide == Side::kLeft ? before : ~(before | own));
-    }
-    uint32_t slot = kSide == Side::kLeft ? HighestBit(beside) : LowestBit(beside);
-    while (true) {
-      node = &nodes_.child(*node, slot);
-      if (node->level == 0) return node;
-      slot = kSide == Side::kLeft ? HighestBit(node->live) : LowestBit(node->live);
-    }
   }
 
   // --- Entries.
@@ -425,13 +436,6 @@ class SequenceTrees {
     if (node.level > 0) return nodes_.children(node).times[slot];
     return TimeOf(nodes_.slots(node).numbers[slot]);
   }
-  // The members of a leaf with the smallest and the largest key.
-  uint32_t FirstOf(const Node& leaf) const noexcept {
-    return nodes_.slots(leaf).numbers[LowestBit(leaf.live)];
-  }
-  uint32_t LastOf(const Node& leaf) const noexcept {
-    return nodes_.slots(leaf).numbers[leaf.end() - 1];
-  }
   // Members between these two will come into a leaf that has none.
   void Begin(const Node& leaf, uint32_t first, uint32_t last) noexcept {
     nodes_.slots(leaf).Begin(TimeOf(first), (TimeOf(last) - TimeOf(first)).count());
@@ -439,6 +443,18 @@ class SequenceTrees {
   EngineTime TimeOf(uint32_t member) const noexcept { return members_.KeyOf(member).time; }
 
   // --- Loss.
+
+  // Members go one by one: every fourth time is soon enough to look beside a sparse leaf.
+  static bool IsWorthALook(uint32_t count) noexcept { return count < kMergedMax && count % 4 == 0; }
+  uint32_t ClearSlot(const Left& left) noexcept {
+    Node& leaf = nodes_.leaf(NodeOf(left.place));
+    PLEAT_DCHECK(leaf.Lives(SlotOf(left.place)));
+    leaf.live &= ~BitOf(SlotOf(left.place));
+    const auto [count, parent] = nodes_.LowerLeafCount(leaf.place);
+    if (IsWorthALook(count)) [[unlikely]]
+      sparse_[sparse_count_++] = {left.tree, leaf.number};
+    return parent;
+  }
 
   // The last leaf has run empty: the one before it is the last one then.
   void DropLast(SequenceTree& tree, Node& leaf) {
@@ -467,6 +483,9 @@ class SequenceTrees {
 
   void Drop(Node& parent, uint32_t slot) noexcept {
     Node& child = nodes_.child(parent, slot);
+    for (uint32_t i = 0; i < sparse_count_; ++i) {
+      if (child.level == 0 && sparse_[i].leaf == child.number) sparse_[i].leaf = kNoPlace;
+    }
     Take(parent, slot);
     nodes_.Free(child);
   }
@@ -523,7 +542,8 @@ class SequenceTrees {
     }
     Node& into = nodes_.Make(parent.level - 1);
     if (into.level == 0) {
-      Begin(into, FirstOf(nodes_.child(parent, run.first)), LastOf(nodes_.child(parent, run.last)));
+      Begin(into, nodes_.FirstOf(nodes_.child(parent, run.first)),
+            nodes_.LastOf(nodes_.child(parent, run.last)));
     }
     for (uint64_t bits = slots; bits != 0; bits &= bits - 1) {
       MoveAll(parent, LowestBit(bits), into);
@@ -551,7 +571,7 @@ class SequenceTrees {
   // Moves the entries to the first slots.
   void Compact(Node& node) noexcept {
     PrefetchEntries(node, ~uint64_t{0});
-    if (node.level == 0) Begin(node, FirstOf(node), LastOf(node));
+    if (node.level == 0) Begin(node, nodes_.FirstOf(node), nodes_.LastOf(node));
     uint32_t end = 0;
     for (uint64_t bits = node.live; bits != 0; bits &= bits - 1, ++end) {
       Set(node, end, Take(node, LowestBit(bits)));
@@ -571,6 +591,10 @@ class SequenceTrees {
   SequenceNodes nodes_;
   Members& members_;
   SequenceSearch<Members> search_{members_};
+  std::array<Left, kLeftMax> left_;  // those in the last leaf of their tree are not among them
+  uint32_t left_count_ = 0;
+  std::array<Sparse, kLeftMax> sparse_;
+  uint32_t sparse_count_ = 0;
 };
 
 }  // namespace pleat::inline v0_1

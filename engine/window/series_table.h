@@ -144,28 +144,26 @@ class SeriesTable {
     Member& member = members_.at(number);
     member.stamp = stamp;
     member.SetPosition(position);
-    MoveToBack(at(member.series), number, member);
+    MoveToBackUnsettled(at(member.series), number, member);
+    Settle();
   }
   // Whether no member of the series has a later stamp. May say no although that is so.
   bool IsLatest(uint32_t series, EngineTime stamp) const noexcept {
     return at(series).latest <= stamp;
   }
-  // After a live member without an extra was given a stamp. REQUIRES: no other member of its series
-  // has a later one.
-  [[gnu::noinline]] void MoveToBack(Series& series, uint32_t number, Member& member) {
+  // After a live member without an extra was given a stamp. Nothing else is asked of any series, but
+  // this of more members, until Settle().
+  // REQUIRES: no other member of the series has a later stamp.
+  [[gnu::noinline]] void MoveToBackUnsettled(Series& series, uint32_t number, Member& member) {
     PLEAT_DCHECK(series.latest <= member.stamp && !member.has_extra);
     series.latest = member.stamp;
-    stamps_.MoveToBack(series.plain, number, member.place);
+    stamps_.MoveToBackUnsettled(series.plain, number, member.place);
   }
+  void Settle() { stamps_.Settle(); }
   uint32_t OldestLive(uint32_t series) const noexcept;
-  // Bring closer what MoveToBack() will need, in two steps. The first one returns what the second one
-  // asks for: the place in a large series, or kNone.
-  uint32_t PrefetchPlace(const Member& member) const noexcept {
-    if (member.has_extra) return kNone;
-    return stamps_.PrefetchPlace(at(member.series).plain, member.place) ? member.place : kNone;
-  }
-  void PrefetchLast(uint32_t place) const noexcept {
-    if (place != kNone) stamps_.PrefetchParent(place);
+  // Brings closer what MoveToBackUnsettled() will need of a series that is close itself.
+  void PrefetchOrder(uint32_t series) const noexcept {
+    if (series != last_) stamps_.Prefetch(at(series).plain);
   }
   // Calls `visit` with every member, retained ones included.
   template <class Visit>

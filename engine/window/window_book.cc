@@ -50,6 +50,7 @@ uint64_t WindowBook::Begin(const Instant& at) {
 
 WindowOutcome WindowBook::FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at) {
   const auto& added = *static_cast<const AnyMember*>(event.event);
+  Settle(at);
   const uint64_t position = Begin(at);
   const MemberRef member(added.id, entry.hash);
   Turn turn{.name = {event.key, event.hash},

@@ -72,23 +72,27 @@ class WindowBook final : public FeedBook {
     uint32_t series;  // or kNone
     uint32_t member;  // or kNone
     uint32_t losses;  // both are where they were as long as losses() says this
-    uint32_t place;   // in a large series, or kNone
   };
   // Whether an event goes no further, as one whose key is too long.
   static bool IsTooLong(const void* event) noexcept {
     return static_cast<const AnyMember*>(event)->id.size() > kKeyBytesMax;
   }
-  void PrefetchIndex(const EventRef& event, Guess& guess) const noexcept;
+  void PrefetchDirectory(const EventRef& event, Guess& guess) const noexcept;
+  void PrefetchIndex(const EventRef&, Guess& guess) const noexcept {
+    members_.PrefetchIndex(guess.hash);
+  }
   void PrefetchEntry(const EventRef& event, Guess& guess) const noexcept;
-  void PrefetchIndex2(Guess& guess) const noexcept { members_.PrefetchIndex(guess.hash); }
-  void PrefetchRest(Guess& guess) const noexcept;
-  void PrefetchLast(const Guess& guess) const noexcept { series_.PrefetchLast(guess.place); }
+  void PrefetchRest(const Guess& guess) const noexcept {
+    if (guess.series != kNone && guess.losses == losses()) series_.PrefetchOrder(guess.series);
+  }
   Entry Find(const EventRef& event) const;
   Entry Find(const EventRef& event, const Guess& guess) const;
 
   // Refreshes a member if a newer stamp is all that the event brings. If not, returns false and has
   // changed nothing.
   bool FoldPlainly(const EventRef& event, const Entry& entry, const Instant& at);
+  // Does what FoldPlainly() has left, before anything else is asked of the book.
+  void Settle(const Instant&) { series_.Settle(); }
   // Takes any event, step by step as docs/semantics.md counts them.
   Outcome FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at);
   // Counts an event that goes no further: kFuture or kOverLimit, which are returned.
@@ -225,8 +229,8 @@ class WindowBook final : public FeedBook {
 
 // --- What a batch calls millions of times a second
 
-[[gnu::always_inline]] inline void WindowBook::PrefetchIndex(const EventRef& event,
-                                                             Guess& guess) const noexcept {
+[[gnu::always_inline]] inline void WindowBook::PrefetchDirectory(const EventRef& event,
+                                                                 Guess& guess) const noexcept {
   const KeyView id = static_cast<const AnyMember*>(event.event)->id;
   const PackedKey packed(id);
   guess.hash = MemberRef::HashOf(packed, event.hash, hash_key_);
@@ -241,13 +245,6 @@ class WindowBook final : public FeedBook {
   guess.series = series_.PrefetchSeries(event.hash);
   guess.member = members_.PrefetchMember(guess.hash);
   guess.losses = losses();
-}
-
-[[gnu::always_inline]] inline void WindowBook::PrefetchRest(Guess& guess) const noexcept {
-  guess.place = kNone;
-  if (guess.series == kNone || guess.member == kNone || guess.losses != losses()) return;
-  const Member& member = members_.at(guess.member);
-  if (member.series == guess.series) guess.place = series_.PrefetchPlace(member);
 }
 
 [[gnu::always_inline]] inline WindowBook::Entry WindowBook::Find(const EventRef& event,
@@ -280,7 +277,7 @@ class WindowBook final : public FeedBook {
   last_position_ = std::max(last_position_ + 1, at.position);
   member.stamp = event.at;
   member.SetPosition(last_position_);
-  series_.MoveToBack(series, entry.member, member);
+  series_.MoveToBackUnsettled(series, entry.member, member);
   series_.Remember(event.hash, entry.series);
   ++ledger_.events;
   ++ledger_.refreshed;

@@ -39,6 +39,7 @@ class KeyCountBook final : public OutboxBook {
     guess = table_.Guess(event.hash);
   }
   void PrefetchRest(Guess) const noexcept {}
+  void Settle(const Instant&) const noexcept {}
   uint32_t Find(const EventRef& event, Guess = 0) const {
     return table_.Find(event.hash, [&](uint32_t n) { return At(n).key == event.key; });
   }
