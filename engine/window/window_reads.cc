@@ -44,9 +44,10 @@ bool WindowBook::List(const SeriesRef& series, const ListOptions& options, Engin
   const SequenceKey behind{cursor.stamp, cursor.position};
   std::vector<uint32_t> members;
   const size_t limit = std::max<size_t>(options.limit, 1);
+  const EngineTime since = options.since.value_or(EngineTime::min());
   series_.List(number,
                {.newest_first = options.newest_first,
-                .from = options.since ? *options.since + Duration{1} : kBeginningOfTime,
+                .from = since >= kEndOfTime ? kNever : since + Duration{1},
                 .behind = cursor.begun ? &behind : nullptr,
                 .max = limit == SIZE_MAX ? limit : limit + 1},
                TimeFor(now), members);

@@ -93,6 +93,11 @@ TEST_F(LiveWindowTest, ARangeMayBeginAndEndBeyondAllStamps) {
       ASSERT_EQ(window().CountSince(series, EngineTime::min()), all);
       ASSERT_EQ(window().CountSince(series, EngineTime::max()), 0u);
     }
+    const auto count_listed = [&](EngineTime since) {
+      return IdsOf(window().List(series, {.since = since, .limit = SIZE_MAX})).size();
+    };
+    EXPECT_EQ(count_listed(EngineTime::min()), 300u);
+    EXPECT_EQ(count_listed(EngineTime::max()), 0u);
   }
 }
 
