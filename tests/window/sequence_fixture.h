@@ -81,6 +81,13 @@ class Pair {
     model_.insert({members_.all[number].key, number});
     pool_.MoveToBack(sequence_, number);
   }
+  // Of many, whose old slots go when the pool is settled.
+  void MoveToBackUnsettled(uint32_t number, EngineTime time) {
+    model_.erase({members_.all[number].key, number});
+    members_.all[number].key = {time, next_position_++};
+    model_.insert({members_.all[number].key, number});
+    pool_.MoveToBackUnsettled(sequence_, number, members_.PlaceOf(number));
+  }
   void Clear() {
     pool_.Clear(sequence_);
     model_.clear();
