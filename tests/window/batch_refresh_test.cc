@@ -2,6 +2,8 @@
 // sorted sets, and of a window's large series, against the stamps that its members have.
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,8 +72,10 @@ class BatchRefreshTest : public LiveWindowTest {
       window().AddBatch(events);
     }
   }
-  void Check() {
+  // Compares counts and the list with the stamps of members that are live.
+  void Check(Duration ttl) {
     std::vector<Duration> sorted = stamps_;
+    std::erase_if(sorted, [&](Duration stamp) { return stamp + ttl <= now_; });
     std::ranges::sort(sorted);
     ASSERT_EQ(Count(), sorted.size());
     for (int i = 0; i < 40; ++i) {
@@ -104,7 +108,7 @@ TEST_F(BatchRefreshTest, ALargeSeriesCountsAndListsByTheNewestStamps) {
   AddBatches(10, 1);
   for (int round = 0; round < 40 && !HasFailure(); ++round) {
     AddBatches(1 + Draw(4), 50);
-    Check();
+    Check(1h);
   }
 }
 
@@ -113,7 +117,7 @@ TEST_F(BatchRefreshTest, EventsThatAreNoRefreshesComeBetween) {
   Open({.ttl = 3ms}, OnEventTime());
   for (int round = 0; round < 100 && !HasFailure(); ++round) {
     AddBatches(1, 3);
-    ASSERT_TRUE(ledger().Balances());
+    Check(3ms);
   }
   EXPECT_GT(ledger().expired, 0u);
 }

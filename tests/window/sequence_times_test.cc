@@ -78,7 +78,7 @@ TEST_F(SequenceTimesTest, CountsTimesOfAllYears) {
   EXPECT_EQ(pool_.CheckMemory(), 0u);
 }
 
-// Where a time just fits what there is room for, and where it just does not.
+// Times on both sides of the last one that a leaf has room for.
 TEST_F(SequenceTimesTest, CountsTimesAroundPowersOfTwo) {
   for (const EngineTime middle : {kBeginningOfTime, At(0), kEndOfTime}) {
     Pair pair = NewPair();
