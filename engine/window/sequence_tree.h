@@ -446,7 +446,7 @@ class SequenceTrees {
 
   // Members go one by one: every fourth time is soon enough to look beside a sparse leaf.
   static bool IsWorthALook(uint32_t count) noexcept { return count < kMergedMax && count % 4 == 0; }
-  uint32_t ClearSlot(const Left& left) noexcept {
+  uint32_t ClearSlot(const Left& left) noexcept {  // returns the place of the parent
     Node& leaf = nodes_.leaf(NodeOf(left.place));
     PLEAT_DCHECK(leaf.Lives(SlotOf(left.place)));
     leaf.live &= ~BitOf(SlotOf(left.place));
