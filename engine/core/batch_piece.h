@@ -237,11 +237,11 @@ class BatchPiece {
         book->PrefetchRest(guesses_[plan_.EventAt(place)]);
       }
     }
-    bool publish = false;  // a deadline may be earlier
+    bool publish = false;  // a deadline may be earlier: some event was not plain
     for (size_t place = strip.begin; place < strip.end; ++place) {
       const size_t i = plan_.EventAt(place);
-      const Outcome outcome = book == nullptr ? Outcome::kStopped : FoldEvent(partition, *book, i);
-      publish |= outcome != Book::kPlain;
+      const Outcome outcome =
+          book == nullptr ? Outcome::kStopped : FoldEvent(partition, *book, i, publish);
       ++counts_[static_cast<size_t>(outcome)];
       if (outcomes_ != nullptr) outcomes_[i] = outcome;
     }
@@ -257,7 +257,9 @@ class BatchPiece {
     time_ = std::max(time_, plan_.time(last));
   }
 
-  Outcome FoldEvent(Partition& partition, Book& book, size_t i) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  // `publish` becomes true if a deadline may be earlier.
+  Outcome FoldEvent(Partition& partition, Book& book, size_t i,
+                    bool& publish) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     const auto apply = [&](const auto& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return partition.DoOneOfMany(book, plan_.time(i), leases_, plan_.position(i), change);
     };
@@ -271,6 +273,7 @@ class BatchPiece {
     if (apply([&](const Instant& at) { return book.FoldPlainly(event, entry, at); })) [[likely]] {
       return Book::kPlain;
     }
+    publish = true;
     return apply([&](const Instant& at) { return book.FoldSlowly(event, entry, at); });
   }
 

@@ -52,6 +52,14 @@ class KeyedCollection : public BaseT {
   using BaseT::engine;
 
   Outcome Fold(std::string_view key, const void* event, EngineTime at) {
+    return FoldAnd(key, event, at, [](BookT&, const EventRef&, EngineTime) {});
+  }
+
+  // The same, and then `look(book, event, now)` under the same lock, unless nobody keeps a book for
+  // the event.
+  template <class Look>
+  [[gnu::always_inline]] Outcome FoldAnd(std::string_view key, const void* event, EngineTime at,
+                                         const Look& look) {
     if (key.size() > kKeyBytesMax || BookT::IsTooLong(event)) [[unlikely]]
       return RefuseTooLong();
     const PackedKey packed(key);
@@ -63,7 +71,11 @@ class KeyedCollection : public BaseT {
     BookT* const book = Typed(this->BookFor(home));
     if (book == nullptr) return Outcome::kStopped;
     EngineTime now;
-    if (!timeline.Observe(ref.at, now)) return Refuse(home, Outcome::kFuture);
+    if (!timeline.Observe(ref.at, now)) {
+      const Outcome refused = Refuse(home, Outcome::kFuture);
+      look(*book, ref, now);
+      return refused;
+    }
     const LeaseTime leases = timeline.lease_now();
     const auto entry = book->Find(ref);
     // An event that only folds takes no position: threads do not meet at that counter.
@@ -74,12 +86,16 @@ class KeyedCollection : public BaseT {
           book->Settle(instant);
           return plain;
         });
-    if (folded) [[likely]]
+    if (folded) [[likely]] {
+      look(*book, ref, now);
       return BookT::kPlain;
+    }
     if (!BookT::kPlainTakesPosition) position = timeline.TakePositions(1);
-    return home.partition->Do(*book, now, leases, position, [&](const Instant& instant) {
-      return book->FoldSlowly(ref, entry, instant);
-    });
+    const Outcome outcome = home.partition->Do(
+        *book, now, leases, position,
+        [&](const Instant& instant) { return book->FoldSlowly(ref, entry, instant); });
+    look(*book, ref, now);
+    return outcome;
   }
 
   Counts FoldBatch(const AnyBatch& batch, Outcome* outcomes, PartitionRange only) {

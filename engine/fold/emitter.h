@@ -29,9 +29,9 @@
 #include <pleat/time.h>
 
 #include "engine/base/instant.h"
+#include "engine/base/latest.h"
 #include "engine/fold/cuts.h"
 #include "engine/fold/group_table.h"
-#include "engine/fold/latest.h"
 #include "engine/fold/memory.h"
 #include "engine/fold/observer.h"
 #include "engine/fold/room.h"

@@ -45,12 +45,12 @@
 #include <pleat/time.h>
 
 #include "engine/base/instant.h"
+#include "engine/base/latest.h"
 #include "engine/base/page_pool.h"
 #include "engine/fold/admission.h"
 #include "engine/fold/emitter.h"
 #include "engine/fold/end_rules.h"
 #include "engine/fold/group_table.h"
-#include "engine/fold/latest.h"
 #include "engine/fold/memory.h"
 #include "engine/fold/observer.h"
 #include "engine/fold/room.h"

@@ -18,41 +18,12 @@ Duration EmissionsFor(const FolderOptions& options) {
 }  // namespace
 
 Memory::Memory(PagePool& pool, const FolderOptions& options, const HashKey& hash_key)
-    : hash_key_(hash_key),
-      other_hash_key_(MakeHashKey(hash_key[1], hash_key[2])),
-      max_bytes_(options.limits.max_bytes),
+    : max_bytes_(options.limits.max_bytes),
       count_ready_(options.limits.count_ready),
-      ids_for_(options.late.accept_limit),
       emissions_for_(EmissionsFor(options)),
-      ids_(pool, options.late.accept_limit),
+      ids_(pool, hash_key, options.late.accept_limit),
       emissions_(pool, options.late.accept_limit),
       pauses_(pool, options.quiet_period) {}
-
-Memory::Name Memory::NameOf(const PackedKey& key) const noexcept {
-  return {key.HashWith(hash_key_), key.HashWith(other_hash_key_)};
-}
-
-Memory::Name Memory::NameOf(const PackedKey& key, std::string_view id) const noexcept {
-  const PackedKey packed(id);
-  const auto half = [&](const HashKey& hash_key) {
-    return KeyedHash(key.HashWith(hash_key), packed.HashWith(hash_key), id.size(), hash_key);
-  };
-  return {half(hash_key_), half(other_hash_key_)};
-}
-
-std::optional<uint64_t> Memory::ContentOf(const PackedKey& key, std::string_view id,
-                                          EngineTime now) const {
-  const ExpiringMap::Known* const known = ids_.Find(NameOf(key, id), now);
-  if (known == nullptr) return std::nullopt;
-  return known->word;
-}
-
-void Memory::RememberId(const PackedKey& key, std::string_view id, uint64_t content, EngineTime at,
-                        EngineTime now) {
-  Budget budget(kForgottenPerName);
-  ids_.Expire(now, budget);
-  ids_.Put(NameOf(key, id), content, SaturatingAdd(at, ids_for_));
-}
 
 std::optional<uint64_t> Memory::LastEmissionOf(const PackedKey& key, EngineTime now) const {
   const ExpiringMap::Known* const known = emissions_.Find(NameOf(key), now);
@@ -91,7 +62,7 @@ void Memory::RememberPause(const PackedKey& key, QuietLearner::Memo memo, Engine
 }
 
 bool Memory::Forget(EngineTime now, Budget& budget) {
-  return ids_.Expire(now, budget) && emissions_.Expire(now, budget) && pauses_.Expire(now, budget);
+  return ids_.Forget(now, budget) && emissions_.Expire(now, budget) && pauses_.Expire(now, budget);
 }
 
 bool Memory::HasRoom(size_t used) const noexcept {

@@ -22,6 +22,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/page_pool.h"
 #include "engine/fold/quiet_learner.h"
+#include "engine/table/event_ids.h"
 #include "engine/table/expiring_map.h"
 #include "engine/table/packed_key.h"
 
@@ -51,10 +52,14 @@ class Memory {
 
   // The content hash that the event of this key and id had, if remembered at `now`.
   std::optional<uint64_t> ContentOf(const PackedKey& key, std::string_view id,
-                                    EngineTime now) const;
+                                    EngineTime now) const {
+    return ids_.Find(key, id, now);
+  }
   // Remembers an event stamped `at`, until such an event would be late.
   void RememberId(const PackedKey& key, std::string_view id, uint64_t content, EngineTime at,
-                  EngineTime now);
+                  EngineTime now) {
+    ids_.Remember(key, id, content, at, now);
+  }
 
   // --- Emissions of keys. `used`: the other bytes that count against the limit.
 
@@ -88,18 +93,14 @@ class Memory {
  private:
   using Name = ExpiringMap::Name;
 
-  Name NameOf(const PackedKey& key) const noexcept;
-  Name NameOf(const PackedKey& key, std::string_view id) const noexcept;
+  Name NameOf(const PackedKey& key) const noexcept { return ids_.NameOf(key); }
   size_t bytes_of_groups() const noexcept { return emissions_.bytes() + pauses_.bytes(); }
   bool HasRoom(size_t used) const noexcept;
 
-  const HashKey& hash_key_;
-  const HashKey other_hash_key_;  // of the second half of names
   const size_t max_bytes_;
   const bool count_ready_;
-  const Duration ids_for_;
   const Duration emissions_for_;
-  ExpiringMap ids_;
+  EventIds ids_;
   ExpiringMap emissions_;
   ExpiringMap pauses_;
 };

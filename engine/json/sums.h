@@ -1,16 +1,13 @@
 // The state of `sum` and, with a count, of `mean`.
 //
 // Integers and other numbers are summed apart: integers exactly in 64 bits, other numbers as
-// doubles in order of arrival with the compensation of A. Neumaier ("Rundungsfehleranalyse einiger
-// Verfahren zur Summation endlicher Summen", 1974), so that one input gives the same bytes
-// everywhere. A part that would leave its type stays at that end for good, and the result is
-// marked.
+// doubles in order of arrival, with compensation. A part that would leave its type stays at that
+// end for good, and the result is marked.
 #pragma once
 
-#include <cfloat>
-#include <cmath>
 #include <cstdint>
 
+#include "engine/base/compensated_sum.h"
 #include "engine/json/number.h"
 
 namespace pleat::inline v0_1 {
@@ -33,8 +30,8 @@ class Sum {
   Result Total() const noexcept {
     Result result{!reals_, whole_, static_cast<double>(whole_), whole_saturated_};
     if (reals_) {
-      Compensated real = real_;
-      if (wholes_ && !real.stuck) real.Add(static_cast<double>(whole_));
+      CompensatedSum real = real_;
+      if (wholes_) real.Add(static_cast<double>(whole_));
       result.real = real.Value();
       result.saturated |= real.stuck;
     }
@@ -42,31 +39,6 @@ class Sum {
   }
 
  private:
-  struct Compensated {
-    double sum;
-    double lost;  // lost by rounding
-    bool stuck;   // at +-DBL_MAX
-
-    void Add(double x) noexcept {
-      const double total = sum + x;
-      if (std::isinf(total)) return Stick(total);
-      lost += std::fabs(sum) >= std::fabs(x) ? (sum - total) + x : (x - total) + sum;
-      sum = total;
-    }
-
-    double Value() noexcept {
-      const double value = sum + lost;
-      if (std::isinf(value)) Stick(value);
-      return sum + lost;
-    }
-
-    void Stick(double infinity) noexcept {
-      sum = std::copysign(DBL_MAX, infinity);
-      lost = 0;
-      stuck = true;
-    }
-  };
-
   void AddWhole(const Number& number) noexcept {
     wholes_ = true;
     if (whole_saturated_) return;
@@ -78,11 +50,11 @@ class Sum {
 
   void AddReal(double x) noexcept {
     reals_ = true;
-    if (!real_.stuck) real_.Add(x);
+    real_.Add(x);
   }
 
   int64_t whole_;
-  Compensated real_;
+  CompensatedSum real_;
   bool wholes_;
   bool reals_;
   bool whole_saturated_;

@@ -47,6 +47,8 @@ class ExpiringMap {
     return &At(number).known;
   }
 
+  void PrefetchIndex(const Name& name) const noexcept { table_.PrefetchIndex(name.low); }
+
   // Remembers `word` for `name`, instead of any other word, up to and including `expires`.
   void Put(const Name& name, uint64_t word, EngineTime expires);
 
