@@ -1,6 +1,7 @@
 // Whether a spec is complete and consistent. The first error is reported, in a fixed order.
 #include "engine/json/spec_check.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "engine/json/condition_text.h"
 #include "engine/json/option_text.h"
 #include "engine/json/reasons.h"
+#include "engine/json/spec_text.h"
 #include "engine/json/utf8.h"
 
 namespace pleat::inline v0_1 {
@@ -47,6 +49,33 @@ absl::Status CheckPathsOf(std::initializer_list<NamedPath> paths) {
 namespace {
 
 using bad_line::Quoted;
+
+// "--key: the output name "count" is taken; rename it, such as --key key_count=count"
+absl::Status Collision(std::string_view option, std::string_view why, const KeyField& field) {
+  KeyField renamed = field;
+  renamed.name.insert(0, std::string(option) + "_");
+  return OptionError(option, std::string(why) + "; rename it, such as --" + std::string(option) +
+                                 " " + FormatKeyField(renamed));
+}
+
+}  // namespace
+
+absl::Status CheckNames(std::string_view option, const std::vector<KeyField>& fields,
+                        std::span<const std::string_view> taken, std::set<std::string_view>& used) {
+  for (const KeyField& field : fields) {
+    const std::string name = Quoted(field.name);
+    if (!IsUtf8(field.name)) return OptionError(option, "name " + name + " is not UTF-8");
+    if (std::ranges::find(taken, field.name) != taken.end()) {
+      return Collision(option, "the output name " + name + " is taken", field);
+    }
+    if (!used.insert(field.name).second) {
+      return Collision(option, "two outputs are named " + name, field);
+    }
+  }
+  return absl::OkStatus();
+}
+
+namespace {
 
 // The names of output members: which are in use.
 class OutputNames {

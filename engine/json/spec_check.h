@@ -2,9 +2,13 @@
 #pragma once
 
 #include <initializer_list>
+#include <set>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include <absl/status/status.h>
+#include <pleat/json_lines.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -24,5 +28,10 @@ absl::Status CheckPathOf(NamedPath path);
 
 // Of those that are given.
 absl::Status CheckPathsOf(std::initializer_list<NamedPath> paths);
+
+// Whether the names of these output members are UTF-8, and neither `taken` nor `used`, to which they
+// are added. The error says how to rename.
+absl::Status CheckNames(std::string_view option, const std::vector<KeyField>& fields,
+                        std::span<const std::string_view> taken, std::set<std::string_view>& used);
 
 }  // namespace pleat::inline v0_1

@@ -1,42 +1,10 @@
 #include "engine/json/window_line.h"
 
-#include <charconv>
-#include <cstdint>
-
 #include "engine/json/joined_scalars.h"
-#include "engine/json/option_json.h"
+#include "engine/json/line_parts.h"
 #include "engine/json/payload_text.h"
 
 namespace pleat::inline v0_1 {
-namespace {
-
-std::vector<std::string> LabelsOf(std::span<const KeyField> fields) {
-  std::vector<std::string> labels;
-  labels.reserve(fields.size());
-  for (const KeyField& field : fields) labels.push_back(JsonString(field.name) + ":");
-  return labels;
-}
-
-void PutNumber(std::string_view label, uint64_t number, LineWriter& out) {
-  constexpr size_t kDigitsMax = 20;
-  out.Put(label);
-  char* const to = out.Reserve(kDigitsMax);
-  out.TakeUpTo(std::to_chars(to, to + kDigitsMax, number).ptr);
-}
-
-// null for kNever.
-void PutTime(std::string_view label, EngineTime at, TimestampWriter& times, LineWriter& out) {
-  out.Put(label);
-  if (at == kNever) return out.Put("null");
-  out.Put('"');
-  char* const to = out.Reserve(kTimestampBytes);
-  times.Write(at, to);
-  out.TakeUpTo(to + kTimestampBytes);
-  out.Put('"');
-}
-
-}  // namespace
-
 WindowPrinter::WindowPrinter(const WindowSpec& spec)
     : key_labels_(LabelsOf(spec.event.key)),
       member_labels_(LabelsOf(spec.member.id)),

@@ -8,9 +8,7 @@
 
 #include "engine/json/option_table.h"
 #include "engine/json/option_text.h"
-#include "engine/json/reasons.h"
 #include "engine/json/spec_check.h"
-#include "engine/json/utf8.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -44,33 +42,10 @@ constexpr Option<WindowSpec> kOptions[] = {
 constexpr std::string_view kTakenNames[] = {"at",    "cause",   "count", "stamp",
                                             "until", "payload", "within"};
 
-// "--key: the output name "count" is taken; rename it, such as --key key_count=count"
-absl::Status Collision(std::string_view option, std::string_view why, const KeyField& field) {
-  KeyField renamed = field;
-  renamed.name.insert(0, std::string(option) + "_");
-  return OptionError(option, std::string(why) + "; rename it, such as --" + std::string(option) +
-                                 " " + FormatKeyField(renamed));
-}
-
-absl::Status CheckNames(std::string_view option, const std::vector<KeyField>& fields,
-                        std::set<std::string_view>& used) {
-  for (const KeyField& field : fields) {
-    const std::string name = bad_line::Quoted(field.name);
-    if (!IsUtf8(field.name)) return OptionError(option, "name " + name + " is not UTF-8");
-    if (std::ranges::find(kTakenNames, field.name) != std::end(kTakenNames)) {
-      return Collision(option, "the output name " + name + " is taken", field);
-    }
-    if (!used.insert(field.name).second) {
-      return Collision(option, "two outputs are named " + name, field);
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckNames(const WindowSpec& spec) {
   std::set<std::string_view> used;
-  absl::Status status = CheckNames("key", spec.event.key, used);
-  status.Update(CheckNames("member", spec.member.id, used));
+  absl::Status status = CheckNames("key", spec.event.key, kTakenNames, used);
+  status.Update(CheckNames("member", spec.member.id, kTakenNames, used));
   return status;
 }
 
