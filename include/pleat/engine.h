@@ -1,5 +1,5 @@
-// An Engine owns time and partitions. Collections live in an engine: Folder, LiveWindow, Presence.
-// Start here.
+// An Engine owns time and partitions. Collections live in an engine: Folder, LiveWindow, Presence,
+// RollupCounter. Start here.
 //
 //   auto engine = *pleat::Engine::Open({.partitions = 16});
 //   pleat::Folder<Event, State> folder(*engine, "accounts",
@@ -105,7 +105,8 @@ class PLEAT_EXPORT Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Moves the engine's time to `now` and closes every group that is due by it (deadline <= now).
-  // Members of live windows, and users of presence, end likewise; they have deadlines, too.
+  // Members of live windows, and users of presence, end likewise; they have deadlines, too, and so
+  // have the windows of rollup counters, which are frozen.
   // Time never goes back: an earlier `now` than before moves nothing.
   // Complexity: O(1) when nothing is due; else O(groups due). A partition's lock is held for at
   // most 1,024 of them at a time.
@@ -141,9 +142,10 @@ class PLEAT_EXPORT Engine {
   void SetAlarm(EngineAlarm& alarm) noexcept;
   void RemoveAlarm(EngineAlarm& alarm) noexcept;
 
-  // From its return on, every fold is answered kStopped, as are the events of live windows and the
-  // calls of presence's clients. None is under way: Stop() waits for those. All else goes on, so
-  // that open groups can be closed, emissions taken and changes read. Idempotent.
+  // From its return on, every fold is answered kStopped, as are the events of live windows and of
+  // rollup counters, and the calls of presence's clients. None is under way: Stop() waits for
+  // those. All else goes on, so that open groups can be closed, emissions taken and changes read.
+  // Idempotent.
   void Stop() noexcept;
 
   int partitions() const noexcept;

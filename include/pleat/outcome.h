@@ -105,8 +105,9 @@ enum class Reason : uint8_t {
   kLeading = 11,     // not closed: its first event (Edge::kLeading, kBoth)
   kPartial = 12,     // not closed: the group so far (partial_every)
   kCorrection = 13,  // no group: a late event by itself (OnLate::kCorrect)
+  kFrozen = 14,      // a window that no event can be added to any more (rollup.h)
 };
-inline constexpr size_t kReasons = 13;
+inline constexpr size_t kReasons = 14;
 
 // The place of a reason in an array with one element for each, from 0.
 constexpr size_t IndexOf(Reason reason) noexcept { return static_cast<size_t>(reason) - 1; }
@@ -127,6 +128,7 @@ constexpr std::string_view ReasonName(Reason reason) noexcept {
     case Reason::kLeading: return "leading";
     case Reason::kPartial: return "partial";
     case Reason::kCorrection: return "correction";
+    case Reason::kFrozen: return "frozen";
   }
   return "unknown";
 }

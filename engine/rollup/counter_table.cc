@@ -1,0 +1,171 @@
+#include "engine/rollup/counter_table.h"
+
+#include <new>
+
+namespace pleat::inline v0_1 {
+
+CounterTable::~CounterTable() {
+  table_.ForEach([this](uint32_t number) { keys_.Release(at(number).key); });
+}
+
+// --- Counters
+
+uint32_t CounterTable::New(const PackedKey& key, uint64_t hash) {
+  PLEAT_DCHECK(Find(key, hash) == kNone);
+  const uint32_t number = table_.New();
+  table_.cold(number).uses = 0;
+  new (&at(number)) Counter{.hash = static_cast<uint32_t>(hash),
+                            .count = 0,
+                            .key = keys_.Keep(key),
+                            .start = kNoStart,
+                            .sum = 0,
+                            .account = kNone,
+                            .chain = kNone};
+  table_.Index(hash, number);
+  bytes_ += BytesOfNew(key);
+  return number;
+}
+
+void CounterTable::Remove(uint32_t number) {
+  ++removals_;
+  table_.Unindex(number);
+  Counter& counter = at(number);
+  DropChain(counter.chain);
+  counter.chain = kNone;
+  counter.count = 0;
+  if (counter.account != kNone) {
+    DropChain(AccountIn(counter)->coarse);
+    accounts_.Free(counter.account);
+    counter.account = kNone;
+    bytes_ -= kAccountBytes;
+  }
+  FreeUnused(number);
+}
+
+void CounterTable::DropChain(uint32_t head) noexcept {
+  while (head != kNone) {
+    Window& dropped = window(head);
+    const uint32_t number = head;
+    head = dropped.next;
+    dropped.chained = 0;
+    if (!dropped.ready) FreeWindow(number);
+  }
+}
+
+// A counter that is forgotten keeps its key while emissions show it.
+void CounterTable::FreeUnused(uint32_t number) noexcept {
+  if (table_.cold(number).indexed || table_.cold(number).uses > 0) return;
+  const PackedKey& key = at(number).key;
+  bytes_ -= BytesOfNew(key);
+  keys_.Release(key);
+  table_.Free(number);
+}
+
+// --- Accounts
+
+CounterTable::Account& CounterTable::AccountOf(Counter& counter) {
+  if (counter.account == kNone) {
+    counter.account = accounts_.Allocate();
+    new (accounts_.hot(counter.account))
+        Account{.frozen = {}, .open_sum = 0, .open_count = 0, .coarse = kNone, .irregular = false};
+    bytes_ += kAccountBytes;
+  }
+  return *AccountIn(counter);
+}
+
+// --- Windows outside
+
+uint32_t CounterTable::ChainOf(const Counter& counter, uint8_t resolution) const noexcept {
+  if (resolution == 0) return counter.chain;
+  const Account* const account = AccountIn(counter);
+  return account == nullptr ? kNone : account->coarse;
+}
+
+uint32_t& CounterTable::HeadOf(Counter& counter, uint8_t resolution) {
+  return resolution == 0 ? counter.chain : AccountOf(counter).coarse;
+}
+
+uint32_t CounterTable::FindWindow(const Counter& counter, uint8_t resolution,
+                                  EngineTime start) const noexcept {
+  for (uint32_t at = ChainOf(counter, resolution); at != kNone; at = window(at).next) {
+    const Window& each = window(at);
+    if (each.start == start && each.resolution == resolution) return at;
+    if (each.start < start) break;
+  }
+  return kNone;
+}
+
+uint32_t CounterTable::NewWindow(uint32_t counter, uint8_t resolution, EngineTime start) {
+  const uint32_t number = windows_.Allocate();
+  Window& added = *new (windows_.hot(number)) Window{};
+  added.start = start;
+  added.resolution = resolution & 7;
+  added.counter = counter;
+  added.next = kNone;
+  ++table_.cold(counter).uses;
+  ++window_count_;
+  bytes_ += kWindowBytes;
+  return number;
+}
+
+void CounterTable::Chain(uint32_t number) {
+  Window& added = window(number);
+  PLEAT_DCHECK(!added.chained);
+  uint32_t* link = &HeadOf(at(added.counter), added.resolution);
+  while (*link != kNone && window(*link).start > added.start) link = &window(*link).next;
+  added.next = *link;
+  added.chained = 1;
+  *link = number;
+}
+
+void CounterTable::Unchain(uint32_t number) noexcept {
+  Window& removed = window(number);
+  PLEAT_DCHECK(removed.chained);
+  uint32_t* link = &HeadOf(at(removed.counter), removed.resolution);
+  while (*link != number) link = &window(*link).next;
+  *link = removed.next;
+  removed.chained = 0;
+}
+
+uint32_t CounterTable::MoveOut(uint32_t counter) {
+  PLEAT_DCHECK(at(counter).count > 0);
+  const uint32_t number = NewWindow(counter, 0, at(counter).start);
+  window(number).total = TotalInside(at(counter));
+  Chain(number);
+  at(counter).count = 0;
+  return number;
+}
+
+void CounterTable::FreeWindow(uint32_t number) noexcept {
+  PLEAT_DCHECK(!window(number).chained);
+  const uint32_t counter = window(number).counter;
+  windows_.Free(number);
+  --window_count_;
+  bytes_ -= kWindowBytes;
+  --table_.cold(counter).uses;
+  FreeUnused(counter);
+}
+
+void CounterTable::CheckWhole() const {
+  table_.CheckWhole();
+  PLEAT_CHECK(windows_.CheckWhole() == window_count_);
+  size_t bytes = window_count_ * kWindowBytes + accounts_.CheckWhole() * kAccountBytes;
+  table_.ForEach([&](uint32_t number) {
+    const Counter& counter = at(number);
+    bytes += BytesOfNew(counter.key);
+    for (const uint8_t resolution : {uint8_t{0}, uint8_t{1}}) {
+      EngineTime before = EngineTime::max();
+      for (uint32_t each = ChainOf(counter, resolution); each != kNone; each = window(each).next) {
+        PLEAT_CHECK(window(each).chained && window(each).counter == number);
+        PLEAT_CHECK((window(each).resolution == 0) == (resolution == 0));
+        PLEAT_CHECK(window(each).start <= before);
+        before = window(each).start;
+      }
+    }
+    PLEAT_CHECK(counter.count == 0 || counter.chain == kNone ||
+                window(counter.chain).start < counter.start);
+  });
+  PLEAT_CHECK(bytes == bytes_);
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,211 @@
+// A CounterTable keeps the counters of one book, their windows and their values.
+//
+// A counter's newest window lies in the counter itself, as long as its sum is a plain integer, so
+// that an event in order touches two cache lines: one of the index and one of the counter. All
+// other windows are entries of their own, in a chain of the counter, newest first: older open
+// windows, windows that are kept, and those that hold more than an integer. Windows of further
+// resolutions have a chain of their own. An emission that waits is an entry, too, in a chain or not.
+//
+//   Counter   56 bytes: key, newest window
+//   Account   64 bytes: what frozen windows came to, and what open ones in the chain hold; from the
+//             first window on that leaves the counter
+//   Window    64 bytes
+//
+// A counter that is forgotten leaves the index, and its number is free once no entry names it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <pleat/delta.h>
+#include <pleat/time.h>
+
+#include "engine/base/check.h"
+#include "engine/base/page_pool.h"
+#include "engine/base/prefetch.h"
+#include "engine/rollup/total.h"
+#include "engine/table/expiring_table.h"
+#include "engine/table/key_arena.h"
+#include "engine/table/packed_key.h"
+#include "engine/table/slab.h"
+
+namespace pleat::inline v0_1 {
+
+class CounterTable {
+ public:
+  static constexpr uint32_t kNone = KeyIndex::kNone;
+  // Before every start of a window: of a counter that has had none.
+  static constexpr EngineTime kNoStart = EngineTime::min();
+
+  struct Counter {
+    uint32_t hash;   // the low half of the keyed hash
+    uint32_t count;  // events in the window inside; 0: there is none
+    PackedKey key;
+    EngineTime start;  // of the newest window ever
+    int64_t sum;       // of the window inside
+    uint32_t account;  // or kNone
+    uint32_t chain;    // the newest window outside, or kNone
+  };
+  static_assert(sizeof(Counter) == 56);
+
+  struct Account {
+    Total frozen;         // what the frozen windows came to
+    int64_t open_sum;     // of the open windows in the chain
+    uint64_t open_count;  // their events
+    uint32_t coarse;      // the chain of further resolutions
+    bool irregular;       // open_sum is not the whole truth: look at the windows
+  };
+  static_assert(sizeof(Account) == 64);
+
+  struct Window {
+    Total total;
+    EngineTime start;
+    uint64_t generation : 56;  // of its emission
+    uint64_t resolution : 3;
+    uint64_t ready : 1;  // its emission is in the outbox
+    uint64_t chained : 1;
+    uint64_t closed : 1;      // it was handed out
+    uint64_t frozen : 1;      // it is part of Account::frozen
+    uint64_t correction : 1;  // it is no window, but a late event
+    uint32_t counter;
+    uint32_t next;  // in the chain: older
+
+    bool open() const noexcept { return !frozen && !correction; }
+  };
+  static_assert(sizeof(Window) == 64);
+
+  // Bytes, with the usual load of slabs and index.
+  static constexpr size_t kCounterBytes = sizeof(Counter) + 4 + 8;
+  static constexpr size_t kAccountBytes = sizeof(Account);
+  static constexpr size_t kWindowBytes = sizeof(Window);
+
+  explicit CounterTable(PagePool& pool)
+      : table_(pool, sizeof(Counter), kForever, Entries{*this}),
+        accounts_(pool, sizeof(Account)),
+        windows_(pool, sizeof(Window)),
+        keys_(pool) {}
+  ~CounterTable();
+  CounterTable(const CounterTable&) = delete;
+  CounterTable& operator=(const CounterTable&) = delete;
+
+  // --- Counters
+
+  Counter& at(uint32_t number) const noexcept {
+    return *reinterpret_cast<Counter*>(table_.hot(number));
+  }
+  uint32_t Find(const PackedKey& key, uint64_t hash) const {
+    return table_.Find(hash, [&](uint32_t number) { return at(number).key == key; });
+  }
+  void PrefetchIndex(uint64_t hash) const noexcept { table_.PrefetchIndex(hash); }
+  // The counter that Find() will most likely ask about, or kNone, on its way to the cache.
+  uint32_t PrefetchCounter(uint64_t hash) const noexcept {
+    const uint32_t number = table_.Guess(hash);
+    if (number != kNone) Prefetch(number);
+    return number;
+  }
+  void Prefetch(uint32_t number) const noexcept {
+    pleat::Prefetch(table_.hot(number));
+    pleat::Prefetch(table_.hot(number) + sizeof(Counter) - 1);
+  }
+  size_t size() const noexcept { return table_.indexed(); }
+  // Changes whenever a number may have come to mean another counter.
+  uint32_t removals() const noexcept { return removals_; }
+
+  // A counter without windows. REQUIRES: there is none of this key.
+  uint32_t New(const PackedKey& key, uint64_t hash);
+  // The counter is forgotten, with its chains.
+  void Remove(uint32_t number);
+
+  // Calls `visit(number)` for every counter.
+  template <class Visit>
+  void ForEach(const Visit& visit) const {
+    table_.ForEach([&](uint32_t number) {
+      if (table_.cold(number).indexed) visit(number);
+    });
+  }
+
+  // --- Accounts
+
+  // The account of a counter, which is opened if there is none.
+  Account& AccountOf(Counter& counter);
+  // Null if there is none.
+  Account* AccountIn(const Counter& counter) const noexcept {
+    return counter.account == kNone ? nullptr
+                                    : reinterpret_cast<Account*>(accounts_.hot(counter.account));
+  }
+
+  // --- Windows outside
+
+  Window& window(uint32_t number) const noexcept {
+    return *reinterpret_cast<Window*>(windows_.hot(number));
+  }
+  void PrefetchWindow(uint32_t number) const noexcept { pleat::Prefetch(windows_.hot(number)); }
+  // Whether the window that begins at `start` lies inside the counter.
+  static bool IsInside(const Counter& counter, EngineTime start) noexcept {
+    return counter.count > 0 && counter.start == start;
+  }
+  uint32_t ChainOf(const Counter& counter, uint8_t resolution) const noexcept;
+  // The chained window, or kNone. O(windows of the counter that are newer).
+  uint32_t FindWindow(const Counter& counter, uint8_t resolution, EngineTime start) const noexcept;
+  // A window of the counter, empty and in no chain.
+  uint32_t NewWindow(uint32_t counter, uint8_t resolution, EngineTime start);
+  // Puts a window into its place in its chain, or takes it out.
+  void Chain(uint32_t number);
+  void Unchain(uint32_t number) noexcept;
+  // Moves the window inside to the chain, where its number is the answer. REQUIRES: there is one.
+  uint32_t MoveOut(uint32_t counter);
+  // Gives back a window. REQUIRES: it is in no chain.
+  void FreeWindow(uint32_t number) noexcept;
+  // The total of the window inside. REQUIRES: there is one.
+  static Total TotalInside(const Counter& counter) noexcept {
+    Total total;
+    total.count = counter.count;
+    total.whole = counter.sum;
+    total.wholes = 1;
+    return total;
+  }
+  size_t windows() const noexcept { return window_count_; }
+
+  // --- Bytes
+
+  size_t bytes() const noexcept { return bytes_; }
+  // The bytes of one more counter.
+  static size_t BytesOfNew(const PackedKey& key) noexcept {
+    return kCounterBytes + KeyArena::BytesFor(key);
+  }
+
+  // Stops the program if an invariant does not hold. O(counters and windows).
+  void CheckWhole() const;
+
+ private:
+  struct Cold {
+    uint32_t uses : 28;  // windows outside that name the counter
+    uint32_t taken : 1;  // the last four are the table's
+    uint32_t indexed : 1;
+    uint32_t armed : 1;
+    uint32_t referred : 1;
+  };
+  // Answers the table below about a counter, which has no deadline of its own.
+  struct Entries {
+    const CounterTable& counters;
+    uint32_t HashOf(uint32_t number) const noexcept { return counters.at(number).hash; }
+    EngineTime DueOf(uint32_t) const noexcept { return kNever; }
+    uint64_t OrderOf(uint32_t) const noexcept { return 0; }
+    void Prefetch(uint32_t number) const noexcept { counters.Prefetch(number); }
+    uint64_t Version() const noexcept { return 0; }
+  };
+
+  uint32_t& HeadOf(Counter& counter, uint8_t resolution);
+  void DropChain(uint32_t head) noexcept;
+  void FreeUnused(uint32_t number) noexcept;
+
+  ExpiringTable<Entries, Cold> table_;
+  Slab<NoCold, 12> accounts_;
+  Slab<NoCold, 12> windows_;
+  KeyArena keys_;
+  size_t bytes_ = 0;
+  size_t window_count_ = 0;
+  uint32_t removals_ = 0;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,345 @@
+// A RollupBook is one rollup counter inside one partition: the book adds events to windows by key,
+// freezes windows when time has come, and puts them into its outbox. It is a pure state machine:
+// time, position and budget come in as arguments. Every method runs under the partition's lock, and
+// every change comes through Partition::Do().
+//
+// The parts, none of which knows the book:
+//
+//   Windowing      which window a stamp lies in; when an event is late, and a window frozen
+//   CounterTable   the counters, found by key, with their windows and values
+//   WindowLists    which counters have a window, by its end: one deadline for all of them
+//   EventIds       the ids of events that were counted
+//   Outbox         the emissions that wait for consumers
+//   Publications   what the store knows; only with a store
+//
+// Why nothing lands in a frozen window. The book's time only grows. An event is judged by it under
+// the lock, and added under the same lock: a stamp that is not late lies behind the frontier. The
+// frontier follows the book's time, so it has moved before any window is read.
+//
+// A window's life:
+//
+//   an event opens it ---> open --+--- frontier reaches its end -----------> frozen: handed out,
+//                                 |                                          part of the value
+//                                 +--- CloseAll() ---> ended: handed out --> frozen
+//
+// Invariants, beside those of the parts:
+//   - The ledger balances after every call.
+//   - An open window has one entry in the list of its end.
+//   - What counters come to is the sum of their frozen windows, but for clears and checkpoints of
+//     other instances.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <absl/functional/function_ref.h>
+#include <pleat/checkpoint_store.h>
+#include <pleat/delta.h>
+#include <pleat/rollup_options.h>
+#include <pleat/rollup_stats.h>
+#include <pleat/rollup_values.h>
+#include <pleat/stats.h>
+#include <pleat/time.h>
+
+#include "engine/base/instant.h"
+#include "engine/base/latest.h"
+#include "engine/base/page_pool.h"
+#include "engine/outbox/outbox_book.h"
+#include "engine/rollup/counter_table.h"
+#include "engine/rollup/publications.h"
+#include "engine/rollup/shared_count.h"
+#include "engine/rollup/window_lists.h"
+#include "engine/rollup/windowing.h"
+#include "engine/table/event_ids.h"
+#include "engine/table/event_ref.h"
+
+namespace pleat::inline v0_1 {
+
+class RollupBook final : public OutboxBook {
+ public:
+  using Outcome = AddOutcome;
+  using Counts = AddResults;
+  static constexpr size_t kOutcomes = kAddOutcomes;
+  static constexpr Outcome kPlain = AddOutcome::kAdded;
+  static constexpr bool kPlainTakesPosition = false;
+  static constexpr bool kPrefetchesRest = false;
+  static constexpr bool kKeysRepeat = false;
+  static bool IsTooLong(const void* event) noexcept {
+    return static_cast<const CounterEvent*>(event)->id.size() > kKeyBytesMax;
+  }
+
+  // `options` holds this partition's share of the limits. All arguments outlive the book.
+  RollupBook(PagePool& pool, const RollupOptions& options, const HashKey& hash_key,
+             uint32_t partition, const Outbox::Listeners& listeners);
+
+  // --- An event, for KeyedCollection
+
+  struct Guess {
+    uint32_t number = CounterTable::kNone;
+    uint32_t removals = 0;
+  };
+  void PrefetchIndex(const EventRef& event, Guess&) const noexcept {
+    counters_.PrefetchIndex(event.hash);
+    const std::string_view id = static_cast<const CounterEvent*>(event.event)->id;
+    if (ids_ != nullptr && !id.empty()) ids_->Prefetch(event.key, id);
+  }
+  void PrefetchEntry(const EventRef& event, Guess& guess) const noexcept {
+    guess = {counters_.PrefetchCounter(event.hash), counters_.removals()};
+  }
+  void PrefetchRest(const Guess& guess) const noexcept;
+  uint32_t Find(const EventRef& event) const { return counters_.Find(event.key, event.hash); }
+  uint32_t Find(const EventRef& event, const Guess& guess) const {
+    const bool right = guess.number != kNone && guess.removals == counters_.removals() &&
+                       counters_.at(guess.number).key == event.key;
+    return right ? guess.number : FindSlowly(event);
+  }
+  // Adds the event if it has no id and its counter's newest window takes it as it is.
+  bool FoldPlainly(const EventRef& event, uint32_t number, const Instant& at);
+  void Settle(const Instant&) const noexcept {}  // nothing is left
+  // Adds or refuses any event, step by step as docs/semantics.md counts them.
+  AddOutcome FoldSlowly(const EventRef& event, uint32_t number, const Instant& at);
+  // Counts an event that goes no further: kFuture or kOverLimit, which are returned.
+  AddOutcome Refuse(AddOutcome why, const Instant& at) noexcept;
+  // The event's bytes are not read: it is a clear.
+  AddOutcome Clear(const EventRef& event, std::string_view id, const Instant& at);
+
+  // --- Reads. They tell the book the time, so that nothing is added later to what they call frozen.
+
+  std::optional<EventualCount> Eventual(const PackedKey& key, uint64_t hash, const Instant& at);
+  AccurateCount Accurate(const PackedKey& key, uint64_t hash, const Instant& at);
+  void History(const PackedKey& key, uint64_t hash, EngineTime from, EngineTime to,
+               uint8_t resolution, const Instant& at, std::vector<CountedWindow>& out);
+  using SeeTop = absl::FunctionRef<void(std::string_view key, const Amount& amount)>;
+  void WindowAround(EngineTime around, uint8_t resolution, const Instant& at, SeeTop see);
+  using SeeOpen = absl::FunctionRef<void(std::string_view key, const CountedWindow& window)>;
+  void ScanOpen(SeeOpen see) const;
+
+  // The count of a counter, which is made if it is not there; null at a limit.
+  std::shared_ptr<const SharedCount> Share(const EventRef& event, const Instant& at);
+
+  // --- The store
+
+  // Appends the keys of up to `max` counters that the store and we may not agree on.
+  void TakeUnpublished(size_t max, const Instant& at, std::vector<std::string>& keys);
+  // What comes of an answer of the store.
+  enum class Step : uint8_t { kNothing, kFailed, kWanted, kKept };
+  // The store has answered a Load(). kWanted: `ours` is to be published.
+  Step TakeLoaded(const EventRef& counter, const absl::StatusOr<Checkpoint>& loaded,
+                  const Instant& at, Checkpoint& ours);
+  // The store has answered a Publish() of `ours`. kKept: that is what it keeps.
+  Step TakeKept(const EventRef& counter, const Checkpoint& ours,
+                const absl::StatusOr<Checkpoint>& kept, const Instant& at);
+  // How many counters wait to be taken, and how many are not in line with the store.
+  size_t queued() const noexcept { return store_ == nullptr ? 0 : store_->queued(); }
+  size_t unpublished() const noexcept { return store_ == nullptr ? 0 : store_->undone(); }
+
+  // --- All counters
+
+  void CloseAll(const Instant& at);
+  bool CloseDue(const Instant& at, Budget& budget) override;
+  EngineTime NextDue() const noexcept override;
+  Ledger ledger() const noexcept override;
+  Sizes sizes() const noexcept override;
+  RollupLedger rollup_ledger() const noexcept { return ledger_; }
+  RollupSizes rollup_sizes() const noexcept;
+  void CheckWhole() const override;
+
+ private:
+  using Counter = CounterTable::Counter;
+  using Account = CounterTable::Account;
+  using Window = CounterTable::Window;
+  static constexpr uint32_t kNone = CounterTable::kNone;
+
+  // An event or a clear in the slow path, and what the steps find out about it.
+  struct Turn {
+    const EventRef& event;
+    const Instant& at;
+    Delta delta;
+    std::string_view id;
+    bool clears;
+    EngineTime now;
+    uint64_t position;
+    uint32_t number;   // the counter, or kNone
+    EngineTime stamp;  // that the event counts with
+  };
+  // The events of an open window, with RollupOptions::clears.
+  struct Stamped {
+    EngineTime at;
+    Delta delta;
+  };
+  struct Detail {
+    std::vector<Stamped> events;  // in order of arrival
+    std::optional<EngineTime> clear;
+    Total after;  // of the events behind the clear
+  };
+  static constexpr size_t kStampedBytes = sizeof(Stamped);
+
+  uint32_t FindSlowly(const EventRef& event) const;
+  EngineTime EarliestAt(EngineTime now) const noexcept {
+    return std::max(windowing_.EarliestAt(now), floor_);
+  }
+
+  // --- The steps of an event
+  AddOutcome Take(Turn& turn);
+  std::optional<AddOutcome> JudgeId(const Turn& turn) const;
+  std::optional<AddOutcome> JudgeLate(Turn& turn);
+  bool MakeRoom(Turn& turn, bool opens);
+  enum class Lack : uint8_t { kNothing, kKeys, kBytes, kBacklog };
+  Lack WhatLacks(const Turn& turn, bool opens) const;
+  bool Opens(const Turn& turn) const;
+  AddOutcome Count(AddOutcome outcome) noexcept;
+  void Remember(const Turn& turn, EngineTime stamp);
+  void Add(const Turn& turn);
+  bool AddInside(const Turn& turn, EngineTime start);
+  void AddOutside(const Turn& turn, EngineTime start);
+  void AddToDetail(const Turn& turn, uint32_t window);
+  void MoveOut(uint32_t counter);
+  void NoteOpened(const Turn& turn, EngineTime start);
+  void NoteAdded(uint64_t delta) noexcept;
+  void Correct(const Turn& turn);
+  static uint64_t WordOf(const Turn& turn) noexcept;
+
+  // --- Closing
+  bool Visit(const Instant& at, Budget& budget);
+  void VisitAll(const Instant& at);
+  using TakeEntry =
+      absl::FunctionRef<void(const WindowLists::Name& name, const WindowLists::Entry& entry)>;
+  bool TakeDue(WindowLists::Stage stage, Duration behind, Budget& budget, TakeEntry take);
+  WindowLists::Stage StageAfter(WindowLists::Stage stage) const noexcept;
+  void Freeze(const WindowLists::Name& name, const WindowLists::Entry& entry, const Instant& at);
+  void End(const WindowLists::Name& name, const WindowLists::Entry& entry, uint64_t order,
+           const Instant& at);
+  void HandOut(uint32_t number, Reason reason, EngineTime ripe, uint64_t order, bool by_event,
+               const Instant& at);
+  void AddToCoarse(const Window& window);
+  void AddToValue(Counter& counter, uint32_t number);
+  void NoteFrozen(const Window& window) noexcept;
+  static uint64_t OrderOf(const WindowLists::Name& name, uint64_t arrival) noexcept {
+    return uint64_t{name.resolution} << 60 | arrival;
+  }
+  void DropFrozen(const WindowLists::Name& name, uint32_t counter);
+  void ReleaseWindow(uint32_t number);
+  EngineTime StartOf(const WindowLists::Name& name) const noexcept {
+    return windowing_.StartOf(name.end - Duration{1}, name.resolution);
+  }
+  EngineTime EndOf(const Window& window) const noexcept {
+    return windowing_.EndOf(window.start, window.resolution);
+  }
+  bool forgets() const noexcept { return forget_after_ != kForever; }
+  WindowLists::Name LastOf(const Counter& counter) const noexcept;
+  bool IsOver(uint32_t number) const;
+  bool IsHeld(uint32_t number) const;
+  void ForgetUnlessHeld(uint32_t number);
+  void ForgetReleased();
+  void ForgetShared();
+  void Forget(uint32_t number);
+
+  // --- Values
+  uint32_t FindLive(const PackedKey& key, uint64_t hash) const;
+  EngineTime AsOf() const noexcept { return windowing_.AsOf(windowing_.FrontierAt(latest_.now())); }
+  using SeeWindow = absl::FunctionRef<void(const Total& total, uint32_t window, EngineTime start)>;
+  void ForEachOpen(const Counter& counter, SeeWindow see) const;
+  bool HasOpen(const Counter& counter) const;
+  Total ValueBefore(uint32_t number, EngineTime until) const;
+  Total ValueOf(uint32_t number) const;
+  EngineTime CoveredUpTo(uint32_t number) const;
+  static void AddToSum(const Total& total, const Detail* detail, Total& sum) noexcept;
+  // Whether a sum has no room in so many bits. A frozen part of 62 bits and four million windows of
+  // 40 bits saturate nowhere on their way, so the order of adding does not show.
+  static constexpr int kFrozenBits = 62;
+  static constexpr int kOpenBits = 40;
+  static constexpr bool IsFar(int64_t sum, int bits) noexcept {
+    return sum >> bits != 0 && sum >> bits != -1;
+  }
+  const Detail* DetailOf(uint32_t window) const;
+  Total TotalOf(const Counter& counter, uint8_t resolution, EngineTime start) const;
+  EngineTime FrozenUpTo(uint32_t number) const;
+  void WriteShared(uint32_t number, EngineTime until);
+  void Adopt(uint32_t number, Publications::State& state, const Checkpoint& checkpoint);
+  void Finish(uint32_t number);
+  size_t bytes() const noexcept;
+
+  // --- OutboxBook
+  bool EmitDue(const Instant& at, Budget& budget) override;
+  HashedKey KeyOf(uint32_t entry) const noexcept override;
+  Rank RankOf(uint32_t entry) const noexcept override;
+  void Prefetch(uint32_t entry) const noexcept override { counters_.PrefetchWindow(entry); }
+  ClosedGroup Show(const Ready& ready) const noexcept override;
+  ClosedGroup GiveAway(const Ready& ready) noexcept override { return Show(ready); }
+  void Free(uint32_t entry) noexcept override;
+  void Discard(const Ready& ready) noexcept override { Free(ready.entry); }
+
+  // Members that every event reads lie close together.
+  const Duration first_length_;
+  const bool plain_;  // events may be added plainly
+  Latest latest_;
+  EngineTime floor_ = kBeginningOfTime;  // what is stamped before was closed by CloseAll()
+  const Windowing windowing_;
+  RollupLedger ledger_;
+  CounterTable counters_;
+  WindowLists lists_;
+
+  const uint32_t partition_;
+  const HashKey& hash_key_;
+  PagePool& pool_;
+  const RollupLimits limits_;
+  const OnLateAdd on_late_;
+  const bool clears_;
+  const Duration horizon_;
+  const Duration retention_;                      // how long frozen windows are kept
+  const Duration forget_after_;                   // at least as long
+  EngineTime as_of_ = kBeginningOfTime;           // all windows that end by then have been frozen
+  std::unique_ptr<EventIds> ids_;                 // null: there was no id yet
+  std::unordered_map<uint32_t, Detail> details_;  // by window
+  size_t detail_bytes_ = 0;
+  size_t kept_ = 0;                                  // frozen windows in chains
+  std::unordered_map<uint32_t, uint64_t> corrects_;  // by correction: a generation
+  std::unordered_map<uint32_t, std::shared_ptr<SharedCount>> shared_;  // by counter
+  size_t visits_ = 0;  // since the latest look at all of them
+  const std::shared_ptr<FrozenTime> frozen_time_;
+  std::set<uint32_t> released_;  // counters to be forgotten once nobody holds them
+  uint32_t released_next_ = 0;   // where the next look at them begins
+  uint64_t windows_opened_ = 0;  // of the first resolution
+  uint64_t windows_closed_ = 0;
+  std::array<uint64_t, kReasons> emissions_{};  // by IndexOf(reason)
+  const std::unique_ptr<Publications> store_;   // null: there is no store
+  mutable CountedWindow shown_;                 // of the latest Show(), until the next
+};
+
+// A window that takes the event is open: its end lies behind a stamp that is not late.
+[[gnu::always_inline]] inline bool RollupBook::FoldPlainly(const EventRef& event, uint32_t number,
+                                                           const Instant& at) {
+  if (number == kNone || !plain_) [[unlikely]]
+    return false;
+  const CounterEvent& added = *static_cast<const CounterEvent*>(event.event);
+  Counter& counter = counters_.at(number);
+  const EngineTime now = latest_.TimeOf(at.now);
+  const auto into = static_cast<uint64_t>(event.at.time_since_epoch().count()) -
+                    static_cast<uint64_t>(counter.start.time_since_epoch().count());
+  int64_t sum;
+  if (counter.count == 0 || into >= static_cast<uint64_t>(first_length_.count()) ||
+      event.at < EarliestAt(now) || !added.id.empty() ||
+      added.delta.kind() != Delta::Kind::kInteger || counter.count == UINT32_MAX ||
+      __builtin_add_overflow(counter.sum, added.delta.whole(), &sum)) [[unlikely]]
+    return false;
+  latest_.Reach(at.now);
+  counter.sum = sum;
+  ++counter.count;
+  const auto delta = static_cast<uint64_t>(added.delta.whole());
+  ++ledger_.events;
+  ++ledger_.added;
+  ++ledger_.pending;
+  ledger_.delta_added += delta;
+  ledger_.delta_pending += delta;
+  return true;
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,116 @@
+// A rollup counter and its store. The store works while no lock is held; so each step here finds
+// its counter anew, and takes what has happened meanwhile as it is.
+#include <algorithm>
+
+#include "engine/base/check.h"
+#include "engine/rollup/rollup_book.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// Whether two amounts of one checkpoint contradict each other. Sums of other numbers than integers
+// depend on the order of arrival by rounding.
+bool Contradict(const Amount& a, const Amount& b) noexcept {
+  if (a.count != b.count || a.integer != b.integer) return true;
+  return a.integer && (a.sum != b.sum || a.saturated != b.saturated);
+}
+
+}  // namespace
+
+void RollupBook::TakeUnpublished(size_t max, const Instant& at, std::vector<std::string>& keys) {
+  latest_.Reach(at.now);
+  if (store_ == nullptr) return;
+  // Those that come back while we take are for the next time.
+  size_t left = std::min(max, store_->queued());
+  for (uint32_t number; left > 0 && store_->Next(number); --left) {
+    keys.emplace_back(counters_.at(number).key.view());
+  }
+}
+
+RollupBook::Step RollupBook::TakeLoaded(const EventRef& counter,
+                                        const absl::StatusOr<Checkpoint>& loaded, const Instant& at,
+                                        Checkpoint& ours) {
+  latest_.Reach(at.now);
+  const uint32_t number = Find(counter);
+  if (number == kNone) return Step::kNothing;
+  Step step = Step::kFailed;
+  store_->Update(number, [&](Publications::State& state) {
+    if (!loaded.ok()) {
+      ++ledger_.store_errors;
+    } else if (loaded->until < state.until) {
+      ++ledger_.store_behind;
+    } else if (state.until > kBeginningOfTime && loaded->until == state.until &&
+               Contradict(loaded->amount, state.amount.amount())) {
+      ++ledger_.store_conflicts;
+    } else {
+      state.loaded = true;
+      if (loaded->until > state.until) Adopt(number, state, *loaded);
+      ours.until = FrozenUpTo(number);
+      step = state.changed && ours.until > state.until ? Step::kWanted : Step::kNothing;
+    }
+  });
+  if (step == Step::kWanted) {
+    ours.amount = counters_.AccountOf(counters_.at(number)).frozen.amount();
+  } else {
+    Finish(number);
+  }
+  return step;
+}
+
+RollupBook::Step RollupBook::TakeKept(const EventRef& counter, const Checkpoint& ours,
+                                      const absl::StatusOr<Checkpoint>& kept, const Instant& at) {
+  latest_.Reach(at.now);
+  const uint32_t number = Find(counter);
+  if (number == kNone) return Step::kNothing;
+  Step step = Step::kFailed;
+  store_->Update(number, [&](Publications::State& state) {
+    if (!kept.ok()) {
+      ++ledger_.store_errors;
+    } else if (kept->until < ours.until) {
+      ++ledger_.store_behind;
+    } else if (kept->until == ours.until && Contradict(kept->amount, ours.amount)) {
+      ++ledger_.store_conflicts;
+    } else {
+      step = kept->until == ours.until ? Step::kKept : Step::kNothing;
+      ledger_.published += step == Step::kKept;
+      if (kept->until > state.until) Adopt(number, state, *kept);
+    }
+  });
+  Finish(number);
+  return step;
+}
+
+// The store is done with for now. The counter may have waited for that to be forgotten. If one of
+// its windows is due but was not visited yet, that visit sees to it.
+void RollupBook::Finish(uint32_t number) {
+  store_->Finish(number);
+  if (!released_.contains(number) || !IsOver(number)) return;
+  if (!HasOpen(counters_.at(number))) ForgetUnlessHeld(number);
+}
+
+// The counter goes on from a checkpoint: its value is that, and the windows behind it.
+void RollupBook::Adopt(uint32_t number, Publications::State& state, const Checkpoint& checkpoint) {
+  state.until = checkpoint.until;
+  state.amount = Total::Of(checkpoint.amount);
+  state.changed = false;
+  Counter& counter = counters_.at(number);
+  Total value = state.amount;
+  std::vector<uint32_t> frozen;
+  for (uint32_t at = counter.chain; at != kNone; at = counters_.window(at).next) {
+    if (counters_.window(at).frozen) frozen.push_back(at);
+  }
+  for (auto at = frozen.rbegin(); at != frozen.rend(); ++at) {
+    const Window& window = counters_.window(*at);
+    if (window.start >= checkpoint.until) {
+      AddToSum(window.total, DetailOf(*at), value);
+      state.changed = true;
+    } else if (latest_.now() >= windowing_.ReachedAt(EndOf(window), retention_)) {
+      --kept_;
+      ReleaseWindow(*at);
+    }
+  }
+  counters_.AccountOf(counter).frozen = value;
+  WriteShared(number, std::max(FrozenUpTo(number), checkpoint.until));
+}
+
+}  // namespace pleat::inline v0_1

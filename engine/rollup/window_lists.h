@@ -1,0 +1,128 @@
+// WindowLists say which counters have a window, by the window's end. So all windows that end at one
+// instant have one deadline, and close in the order in which their counters first came.
+//
+// A list goes through up to three stages, in the order of ends; lists of one end follow each other
+// finer resolution first:
+//
+//   open ---- frozen ----> kept ---- retention is over ----> last ---- forget_after is over ----> gone
+//
+// The owner says how far behind a window's end each stage lies, and takes the entries of a list one
+// after the other, with a budget. Stages that the owner has no use for are left out.
+//
+// An entry is 8 bytes: the number of a counter, and how far its position lies behind that of its
+// chunk. Chunks are 128 bytes of a slab, so that a list of a million counters grows without moving.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+
+#include <pleat/time.h>
+
+#include "engine/base/page_pool.h"
+#include "engine/table/slab.h"
+
+namespace pleat::inline v0_1 {
+
+class WindowLists {
+ public:
+  enum Stage : uint8_t { kOpen, kKept, kLast, kStages };
+  static constexpr uint32_t kNone = UINT32_MAX;
+  // What an entry costs, with its share of the chunk; and a list besides.
+  static constexpr size_t kEntryBytes = 9;
+  static constexpr size_t kListBytes = 256;
+
+  struct Name {
+    EngineTime end;
+    uint8_t resolution;
+    friend auto operator<=>(const Name&, const Name&) = default;
+  };
+  struct Entry {
+    uint32_t counter;
+    uint64_t arrival;
+  };
+  struct List {
+    uint32_t first = kNone;  // chunks
+    uint32_t tail = kNone;
+    uint32_t chunk = kNone;  // where taking stands
+    uint32_t index = 0;
+    uint32_t size = 0;   // of all entries
+    bool ended = false;  // its windows were handed out before they were frozen
+  };
+  using Lists = std::map<Name, List>;
+
+  explicit WindowLists(PagePool& pool) : chunks_(pool, sizeof(Chunk)) {}
+
+  // Adds a counter to the open list of this name. REQUIRES: positions do not go back.
+  void Append(const Name& name, uint32_t counter, uint64_t arrival);
+
+  // The first list of a stage, or null.
+  Lists::value_type* First(Stage stage) noexcept {
+    return stages_[stage].empty() ? nullptr : &*stages_[stage].begin();
+  }
+  EngineTime FirstEnd(Stage stage) const noexcept {
+    return stages_[stage].empty() ? kNever : stages_[stage].begin()->first.end;
+  }
+  // The next entry to take of a list, or none if all were taken. `ahead`: so many further on.
+  bool Next(const List& list, Entry& entry) const noexcept;
+  bool Ahead(const List& list, uint32_t ahead, uint32_t& counter) const noexcept;
+  // Goes on behind the next entry. `frees`: the entries before are not needed any more.
+  void Pass(List& list, bool frees) noexcept;
+  // Moves the first list of a stage to another one, to be taken again; or drops it.
+  // REQUIRES: all its entries were taken; to be dropped, with `frees`.
+  void MoveFirst(Stage from, Stage to);
+  void DropFirst(Stage stage) noexcept;
+
+  // The list of a window that is open or kept, or null.
+  const List* Find(const Name& name) const noexcept;
+  const Lists& open() const noexcept { return stages_[kOpen]; }
+  Lists& open() noexcept { return stages_[kOpen]; }
+  size_t size() const noexcept {
+    return stages_[kOpen].size() + stages_[kKept].size() + stages_[kLast].size();
+  }
+
+  // Calls `visit(entry)` for all entries of a list of which none was freed.
+  template <class Visit>
+  void ForEach(const List& list, const Visit& visit) const {
+    for (uint32_t at = list.first; at != kNone; at = ChunkAt(at).next) {
+      const Chunk& chunk = ChunkAt(at);
+      for (uint32_t i = 0; i < chunk.size; ++i) visit(EntryOf(chunk, i));
+    }
+  }
+  // The same for those that were not taken.
+  template <class Visit>
+  void ForEachLeft(const List& list, const Visit& visit) const {
+    uint32_t index = list.index;
+    for (uint32_t at = list.chunk; at != kNone; at = ChunkAt(at).next, index = 0) {
+      const Chunk& chunk = ChunkAt(at);
+      for (uint32_t i = index; i < chunk.size; ++i) visit(EntryOf(chunk, i));
+    }
+  }
+
+ private:
+  struct Node {
+    uint32_t counter;
+    uint32_t behind;
+  };
+  struct Chunk {
+    uint32_t next;
+    uint32_t size;
+    uint64_t base;
+    std::array<Node, 14> nodes;
+  };
+  static_assert(sizeof(Chunk) == 128);
+
+  Chunk& ChunkAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<Chunk*>(chunks_.hot(number));
+  }
+  static Entry EntryOf(const Chunk& chunk, uint32_t index) noexcept {
+    return {chunk.nodes[index].counter, chunk.base + chunk.nodes[index].behind};
+  }
+
+  Slab<NoCold, 12> chunks_;
+  std::array<Lists, kStages> stages_;
+  Lists::iterator latest_ = stages_[kOpen].end();  // the list of the latest Append()
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,67 @@
+// Windowing is the arithmetic of windows: which one a stamp lies in, when an event is late, and
+// when a window is frozen. All of it follows from the book's time and the options.
+//
+//   frontier = time - accept_limit - margin       what ends by then is frozen
+//   earliest = time - accept_limit                what is stamped before is late
+//
+// An event that is not late lies in no frozen window, since the frontier is never later than the
+// earliest stamp, and the window of a stamp ends behind it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <pleat/rollup_options.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+class Windowing {
+ public:
+  explicit Windowing(const RollupOptions& options)
+      : lengths_(options.windows),
+        accept_limit_(std::min(options.accept_limit, kAllOfTime)),
+        behind_(accept_limit_ + std::min(options.margin, kAllOfTime)) {}
+
+  size_t resolutions() const noexcept { return lengths_.size(); }
+  Duration first_length() const noexcept { return lengths_.front(); }
+
+  // The start of the window around `at`, which may lie before kBeginningOfTime.
+  EngineTime StartOf(EngineTime at, uint8_t resolution = 0) const noexcept {
+    return FloorTo(at, lengths_[resolution]);
+  }
+  // Its end; kNever if that lies behind kEndOfTime.
+  EngineTime EndOf(EngineTime start, uint8_t resolution = 0) const noexcept {
+    const Duration length = lengths_[resolution];
+    if (start < EngineTime{}) return std::min(start + length, kNever);
+    return length > kNever - start ? kNever : start + length;
+  }
+
+  EngineTime EarliestAt(EngineTime now) const noexcept { return SaturatingSub(now, accept_limit_); }
+  EngineTime FrontierAt(EngineTime now) const noexcept { return SaturatingSub(now, behind_); }
+  // The last end of a window that may be frozen.
+  EngineTime AsOf(EngineTime frontier) const noexcept {
+    return std::max(StartOf(frontier), kBeginningOfTime);
+  }
+  // When the frontier comes to `end`, or lies `more` behind it; kNever if time ends before that.
+  EngineTime ReachedAt(EngineTime end, Duration more = Duration{0}) const noexcept {
+    const Duration wait = behind_ + std::min(more, kAllOfTime);
+    return wait > kEndOfTime - end ? kNever : end + wait;
+  }
+
+ private:
+  static constexpr Duration kAllOfTime = kNever - kBeginningOfTime;
+
+  static EngineTime FloorTo(EngineTime at, Duration length) noexcept {
+    const Duration into = at.time_since_epoch() % length;
+    return at - into - (into < Duration{0} ? length : Duration{0});
+  }
+
+  const std::vector<Duration> lengths_;
+  const Duration accept_limit_;
+  const Duration behind_;  // accept_limit and margin
+};
+
+}  // namespace pleat::inline v0_1

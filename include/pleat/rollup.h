@@ -1,0 +1,145 @@
+// A RollupCounter counts by key and by window of time. Its windows close for good: no event is
+// added to a window that is frozen, so that whoever reads it, sums it or stores it sees one number.
+//
+//   auto engine = *pleat::Engine::Open({});
+//   pleat::RollupCounter plays(*engine, "plays", {.windows = {1min}, .accept_limit = 10s});
+//   plays.Add("title 1", 1, at, "event 17");
+//   plays.Add("title 1", 1, at, "event 17");           // kDuplicate
+//   engine->Advance(at + 2min);
+//   for (auto& e : plays.Pop(100)) Store(e.key, e.state.start, e.state.amount.sum);
+//   plays.Accurate("title 1").amount.count;            // 1
+//
+// A window [start, end) is frozen once its end is accept_limit and margin before the engine's time.
+// Frozen windows are emissions (emission_source.h) with reason kFrozen, in the order of their ends;
+// of one end, by resolution, then by the first arrival of the key in that window. Of an emission
+// `state` is the window, `first` and `last` its start and end, `count` its events, `closed` the
+// instant of freezing. The value of a counter is the sum of all of its deltas, or, with clears, of
+// those after the newest clear by (stamp, arrival). docs/counters.md has all guarantees.
+//
+// Thread safety: any thread may call any method at any time, also on one object.
+// Ownership: a handle of a collection that the engine owns; copies mean the same one. When that is
+// closed, or the engine is gone, calls answer kStopped or kClosed, or nothing.
+// Allocation: adding to an open window allocates nothing, without ids and clears. A failure to
+// allocate ends the program.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/functional/function_ref.h>
+#include <absl/status/statusor.h>
+#include <pleat/batch.h>
+#include <pleat/checkpoint_store.h>
+#include <pleat/delta.h>
+#include <pleat/emission_source.h>
+#include <pleat/engine.h>
+#include <pleat/export.h>
+#include <pleat/rollup_options.h>
+#include <pleat/rollup_stats.h>
+#include <pleat/rollup_values.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+class RollupCore;
+class SharedCount;
+
+// Keeps a counter from being forgotten, and reads it without a lock.
+// Thread safety: as a std::shared_ptr; Eventual() also while others hold copies.
+class PLEAT_EXPORT CounterRef {
+ public:
+  CounterRef() = default;
+
+  // The counter's frozen part. Wait-free but for a read during a rollup of this counter, which
+  // reads again. REQUIRES: not empty.
+  EventualCount Eventual() const noexcept;
+
+  bool empty() const noexcept { return count_ == nullptr; }
+
+ private:
+  friend class RollupCore;
+  CounterRef(std::shared_ptr<const SharedCount> count, std::shared_ptr<EngineCore> engine) noexcept;
+
+  std::shared_ptr<const SharedCount> count_;
+  std::shared_ptr<EngineCore> engine_;  // its time says how old the count is
+};
+
+class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
+ public:
+  // Creates the collection `name`. The engine keeps it until Close().
+  // Errors: kInvalidArgument for an option out of range, which the message names; kAlreadyExists if
+  // the engine has a collection of this name; kFailedPrecondition if the engine is gone.
+  static absl::StatusOr<RollupCounter> Open(Engine& engine, std::string_view name,
+                                            const RollupOptions& options);
+  // The same for options known to be right: an error ends the program, and prints why.
+  RollupCounter(Engine& engine, std::string_view name, const RollupOptions& options) noexcept;
+
+  // Adds `delta` to the counter of `key`, in the windows of the stamp `at`. A key is any bytes up
+  // to 64 KiB. Events with an id count once; see CounterEvent. O(1).
+  AddOutcome Add(std::string_view key, Delta delta, EngineTime at,
+                 std::string_view id = {}) noexcept;
+  // The same, and what the counter comes to behind it. O(open windows of the key).
+  AddedCount AddAndGet(std::string_view key, Delta delta, EngineTime at,
+                       std::string_view id = {}) noexcept;
+  // Adds many events, as Folder::FoldBatch() folds them.
+  AddResults AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
+                      std::span<AddOutcome> outcomes = {}, PartitionRange only = {}) noexcept;
+
+  // Sets the value to zero, as an event stamped `at` with an id of its own: from then on it is the
+  // sum of the deltas with later stamps, or with this stamp and a later arrival. Windows keep all
+  // that was added to them. Answers as Add(); a clear that is late is rejected, whatever on_late.
+  // REQUIRES: RollupOptions::clears.
+  AddOutcome Clear(std::string_view key, EngineTime at, std::string_view id = {}) noexcept;
+
+  // Closes all windows, in order, with reason kEnd, at the end of the input: later events of those
+  // windows are late. They are not frozen, so other instances may still add to theirs.
+  void CloseAll() noexcept;
+
+  // What the frozen windows come to. Nothing if there is no such counter. O(windows due).
+  std::optional<EventualCount> Eventual(std::string_view key) const noexcept;
+  // The frozen part and the open windows at one instant. A counter that is not there is zero.
+  // O(open windows of the key).
+  AccurateCount Accurate(std::string_view key) const noexcept;
+  // Frozen windows of the resolution `window` with starts in [from, to) that are still kept, oldest
+  // first. O(windows of the key).
+  std::vector<CountedWindow> History(std::string_view key, EngineTime from, EngineTime to,
+                                     Duration window = {}) const noexcept;
+  // The n counters with the largest sums in the window of the resolution `window` around `at`, if
+  // that is open or still kept: the largest first, then by key. A resolution of zero is the first
+  // one. O(keys in the window).
+  std::vector<TopCount> Top(size_t n, EngineTime at, Duration window = {}) const noexcept;
+
+  // Calls `see(key, window)` for every open window, of each partition in the order in which they
+  // will be handed out. `see` runs under a partition's lock, and calls no engine.
+  using SeeOpen = absl::FunctionRef<void(std::string_view key, const CountedWindow& window)>;
+  void ScanOpen(SeeOpen see) const noexcept;
+
+  // A reference to the counter of `key`, which is made if it is not there; empty at a limit.
+  CounterRef Ref(std::string_view key) noexcept;
+
+  // Brings up to `max` counters and the store into line: loads the checkpoint of each counter that
+  // is new here, and publishes that of each whose windows have been frozen. The only call that
+  // reaches the store: call it when windows have been frozen, and again while there is more. Never
+  // blocks another call. Without a store it does nothing.
+  Publication Publish(size_t max = SIZE_MAX) noexcept;
+
+  RollupLedger ledger() const noexcept;
+  RollupSizes sizes() const noexcept;
+
+  // Ends the collection: drops all that it holds, and frees the name.
+  void Close() noexcept;
+
+ private:
+  RollupCounter(std::shared_ptr<EngineCore> engine, std::shared_ptr<RollupCore> core) noexcept;
+  static RollupCounter OrEnd(std::string_view name, absl::StatusOr<RollupCounter> opened) noexcept;
+
+  std::shared_ptr<EngineCore> engine_;  // which the collection uses
+  std::shared_ptr<RollupCore> core_;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,155 @@
+// RollupOptions: which windows a counter has, which events are late, and the limits. Also the
+// answers of a rollup counter.
+//
+//   pleat::RollupOptions options{
+//       .windows = {1min, 1h},
+//       .accept_limit = 10s,
+//       .retention = 24h,
+//       .limits = {.max_keys = 1'000'000},
+//   };
+//
+// Opening a counter checks the ranges below. An option out of range is answered kInvalidArgument,
+// and the message names the option, such as "limits.max_keys". A limit holds for the whole
+// collection; each partition gets an equal share of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <pleat/export.h>
+#include <pleat/options.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+class CheckpointStore;
+
+// How many resolutions one counter can have.
+inline constexpr size_t kResolutionsMax = 8;
+
+// How a late event is treated. With ids, only one within the answer horizon: an older one could
+// have counted already, and is answered kLateUnknown.
+enum class OnLateAdd : uint8_t {
+  // The event is answered kLate and changes nothing.
+  kReject,
+  // The event counts as if stamped with the earliest stamp that is not late, and is answered
+  // kClamped. Its sum is right, its window is not.
+  kClamp,
+  // The event becomes an emission of its own, with reason kCorrection, and is answered kCorrected.
+  // No window and no value changes: who stores windows adds the correction there.
+  kCorrect,
+};
+
+struct RollupLimits {
+  // The most counters at a time. An event of one more key is answered kOverLimit.
+  // Range: at least one per partition. Default: 50 million.
+  size_t max_keys = 50'000'000;
+
+  // The most bytes of counters, windows, emissions that wait, and ids. An event that needs more is
+  // answered kOverLimit. Bytes are counted, not measured. Closing is never refused: the newest
+  // window of a counter takes 128 bytes more when it closes, and may exceed the limit by these.
+  // Range: at least one per partition. Default: 4 GiB.
+  size_t max_bytes = size_t{4} << 30;
+
+  // How many emissions may wait: to be taken, to be acked, or as dead letters. At the limit an
+  // event that would open a window is answered kOverLimit. The limit is soft: open windows still
+  // close.
+  // Range: at least one per partition. Default: 50 million.
+  size_t max_backlog = 50'000'000;
+};
+
+struct RollupOptions {
+  // The lengths of the windows: one, or several, ascending, each a multiple of the first. Windows
+  // are [start, end), and start at multiples of their length since 1970.
+  // Range: 1 to kResolutionsMax lengths above zero and below kForever. Required.
+  std::vector<Duration> windows = {};
+
+  // An event is late if its stamp is more than this before the engine's time. A window is frozen,
+  // and handed out, once its end is this and the margin before the engine's time.
+  // Range: zero or more, below kForever. Required: there is no default, so name it.
+  Duration accept_limit = kForever;
+
+  // How far the clocks of engines that share a store may be apart; see docs/counters.md. A margin
+  // only delays freezing. Range: zero or more, below kForever.
+  Duration margin{0};
+
+  OnLateAdd on_late = OnLateAdd::kReject;
+
+  // How long an id is remembered, counted from the stamp that its event was counted with.
+  // Range: accept_limit or more, below kForever; zero stands for ten times accept_limit.
+  Duration answer_horizon{0};
+
+  // How long frozen windows are kept for History() and Top(), counted from the instant of freezing.
+  // With OnLateAdd::kCorrect they are kept for answer_horizon at least, so that corrections can
+  // name the emission that they correct. Range: zero or more.
+  Duration retention{0};
+
+  // A counter is forgotten, with its value, when its newest window has been frozen for this long,
+  // unless somebody holds a CounterRef. An event that comes later begins at zero.
+  // Range: retention or more. Default: never.
+  Duration forget_after = kForever;
+
+  // Whether Clear() may be called. Costs 24 bytes for each event of an open window, besides time.
+  bool clears = false;
+
+  // Where checkpoints go, and where a counter goes on after a restart: RollupCounter::Publish().
+  // Default: none.
+  std::shared_ptr<CheckpointStore> store = nullptr;
+
+  RollupLimits limits = {};
+  LeaseOptions leases = {};
+};
+
+// The answer to one event, and how to react. On event time every event moves the watermark, but
+// for those answered kFuture, kStopped or kWouldDeadlock, and those with a key or an id that is too
+// long. Programs may store these values: they never change.
+enum class AddOutcome : uint8_t {
+  // The event counts.
+  kAdded = 0,
+  // An event of this key, id and delta has been counted: a retry. There is nothing to do.
+  kDuplicate = 1,
+  // An event of this key and id, but with another delta, has been counted: one of the two is wrong.
+  kConflict = 2,
+  // The event is late, and was not counted, now or before. Store it somewhere else, or drop it.
+  kLate = 3,
+  // The event is late, and older than the answer horizon: if it has an id, nobody knows whether an
+  // earlier try was counted. It changes nothing.
+  kLateUnknown = 4,
+  // The event is late and counts, in the earliest window that is open (OnLateAdd::kClamp).
+  kClamped = 5,
+  // The event is late, and became an emission of its own (OnLateAdd::kCorrect).
+  kCorrected = 6,
+  // The event is further ahead of the engine's time than the future limit: likely its clock is
+  // wrong.
+  kFuture = 7,
+  // A limit was reached, or the key or id is longer than 64 KiB. But for the latter, the same event
+  // may be accepted once windows have closed and emissions were taken.
+  kOverLimit = 8,
+  // The engine was stopped or is gone, or the collection was closed. Not counted.
+  kStopped = 9,
+  // AddBatch() was told to leave the event's partition alone. Not counted; another worker adds it.
+  kElsewhere = 10,
+  // Called from inside a function of the caller's. Not counted. Call again from outside.
+  kWouldDeadlock = 11,
+};
+inline constexpr size_t kAddOutcomes = 12;
+
+// How many events of a batch were answered with each outcome: counts[AddOutcome::kAdded].
+class AddResults {
+ public:
+  constexpr size_t operator[](AddOutcome outcome) const noexcept {
+    return counts_[static_cast<size_t>(outcome)];
+  }
+  constexpr void Add(AddOutcome outcome, size_t events = 1) noexcept {
+    counts_[static_cast<size_t>(outcome)] += events;
+  }
+
+  friend bool operator==(const AddResults&, const AddResults&) = default;
+
+ private:
+  size_t counts_[kAddOutcomes] = {};
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,79 @@
+// RollupLedger and RollupSizes: where every event and window of a rollup counter ended up, and
+// how much it holds now.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <pleat/export.h>
+
+namespace pleat::inline v0_1 {
+
+// Exact counts since the counter was opened, summed over the partitions, each read at one instant.
+// Always:
+//   events  = added + duplicate + conflict + late + clamped + corrected + future + refused
+//   windows = frozen + ended + open
+//   added + clamped = clears + checkpointed + pending
+//   delta_added     = delta_checkpointed + delta_pending, modulo 2^64
+struct PLEAT_EXPORT RollupLedger {
+  uint64_t events = 0;  // every event offered, clears included
+  uint64_t added = 0;
+  uint64_t duplicate = 0;
+  uint64_t conflict = 0;
+  uint64_t late = 0;  // kLate and kLateUnknown
+  uint64_t clamped = 0;
+  uint64_t corrected = 0;
+  uint64_t future = 0;
+  uint64_t refused = 0;            // at a limit
+  uint64_t refused_for_bytes = 0;  // of `refused`: at max_bytes
+  uint64_t late_unknown = 0;       // of `late`
+  uint64_t clears = 0;             // of `added`: by Clear()
+
+  uint64_t windows = 0;  // that were opened, of all resolutions
+  uint64_t frozen = 0;   // of them, handed out with reason kFrozen
+  uint64_t ended = 0;    // by CloseAll(), with reason kEnd
+  uint64_t open = 0;     // open now; one that is due counts until time visits it
+
+  // Events in frozen windows, and in those that are not; and the integer parts of the sums of both,
+  // as far as they have not saturated.
+  uint64_t checkpointed = 0;
+  uint64_t pending = 0;
+  uint64_t delta_added = 0;
+  uint64_t delta_checkpointed = 0;
+  uint64_t delta_pending = 0;
+
+  uint64_t keys_opened = 0;
+  uint64_t forgotten = 0;  // counters, with their values
+
+  // Of Publish():
+  uint64_t published = 0;        // checkpoints that the store kept
+  uint64_t store_errors = 0;     // answers that were errors
+  uint64_t store_behind = 0;     // a smaller checkpoint than one that the store had kept before
+  uint64_t store_conflicts = 0;  // another amount for an equal checkpoint
+
+  RollupLedger& operator+=(const RollupLedger& other) noexcept;
+  bool Balances() const noexcept {
+    return events == added + duplicate + conflict + late + clamped + corrected + future + refused &&
+           windows == frozen + ended + open && added + clamped == clears + checkpointed + pending &&
+           delta_added == delta_checkpointed + delta_pending;
+  }
+
+  friend bool operator==(const RollupLedger&, const RollupLedger&) = default;
+};
+
+// How much a rollup counter holds now.
+struct PLEAT_EXPORT RollupSizes {
+  size_t keys = 0;      // counters
+  size_t open = 0;      // open windows
+  size_t retained = 0;  // frozen windows that are kept
+  size_t ids = 0;
+  size_t ready = 0;        // emissions that wait to be handed out for the first time
+  size_t unpublished = 0;  // counters that Publish() has something to do for
+  size_t bytes = 0;        // counted against max_bytes
+
+  RollupSizes& operator+=(const RollupSizes& other) noexcept;
+
+  friend bool operator==(const RollupSizes&, const RollupSizes&) = default;
+};
+
+}  // namespace pleat::inline v0_1
