@@ -46,6 +46,12 @@ void EventPlan::AddMarks(const MarkSpec& marks) {
       !start_when.empty() || !end_when.empty() || quiet_slot != PathTree::kNone || key_class || id;
 }
 
+void EventPlan::AddId(const std::string& path) {
+  id = AddScalar("id", path);
+  id_has_content = false;
+  has_marks = true;
+}
+
 void EventPlan::AddMember(const MemberSpec& spec) {
   for (const KeyField& field : spec.id) member.push_back(AddScalar("member", field.path));
   if (!spec.ttl_path.empty()) ttl_slot = AddPath("ttl-path", spec.ttl_path);

@@ -45,6 +45,9 @@ struct EventPlan {
 
   void AddMarks(const MarkSpec& marks);
 
+  // Every event has an id among those of its key; its content is the collection's business.
+  void AddId(const std::string& path);
+
   // Every event is about a member of the series that its key names.
   void AddMember(const MemberSpec& member);
 
@@ -71,7 +74,8 @@ struct EventPlan {
   int quiet_slot = PathTree::kNone;  // of an event's own quiet period
   std::optional<ScalarMember> key_class;
   std::optional<ScalarMember> id;
-  ConditionPlan start_when;  // the places of all conditions are slots
+  bool id_has_content = true;  // the whole line is; else ids longer than a key are bad
+  ConditionPlan start_when;    // the places of all conditions are slots
   ConditionPlan end_when;
 
   std::vector<ScalarMember> member;    // the parts of the id of a member; empty: there are none

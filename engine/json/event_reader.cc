@@ -206,6 +206,9 @@ bool EventReader::ReadMarks(EventBatch& batch, EventMarks& marks) {
 bool EventReader::ReadId(EventBatch& batch, EventMarks& marks) {
   if (!CheckScalar(*plan_.id)) return false;
   marks.id = Canonical(scanner_.value(plan_.id->slot), batch);
+  if (!plan_.id_has_content) {
+    return marks.id.size() <= kKeyBytesMax || (Bad(bad_line::kIdTooLong), false);
+  }
   char* const begin = batch.texts.Reserve(line_.size());
   const auto size = static_cast<size_t>(WriteCanonical(line_, begin) - begin);
   marks.content = StablePartitionHash({begin, size});

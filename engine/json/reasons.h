@@ -38,6 +38,7 @@ inline constexpr std::string_view kKeyAbsent = " is missing";  // key "a" is mis
 inline constexpr std::string_view kKeyContainer = " is an object or an array";
 inline constexpr std::string_view kKeyTooLong = "key longer than 64 KiB";
 inline constexpr std::string_view kMemberTooLong = "member longer than 64 KiB";
+inline constexpr std::string_view kIdTooLong = "id longer than 64 KiB";
 inline constexpr std::string_view kTtl =
     "TTL is not a duration above zero, as text, such as \"90s\"";
 inline constexpr std::string_view kVersion = "version is not a whole number of 64 bits";

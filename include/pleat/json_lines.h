@@ -23,6 +23,7 @@
 #include <pleat/export.h>
 #include <pleat/json_text.h>
 #include <pleat/outcome.h>
+#include <pleat/rollup_options.h>
 #include <pleat/time.h>
 #include <pleat/window_options.h>
 
@@ -45,8 +46,7 @@ struct KeyField {
   std::string path;
 };
 
-// Where the key and the time of an event are. `pleat fold` has an option for each, of the same
-// name.
+// Where the key and the time of an event are: options of the same names in `pleat fold`.
 struct EventSpec {
   // The members that form the key, each a scalar. At least one.
   std::vector<KeyField> key;
@@ -111,9 +111,8 @@ struct LineResult {
     kBlank,  // only white space; not counted
     kEvent,  // a usable event; see `fold`
     kBad,    // not a usable event; `reason` says why; nothing changed
-    // The line flushed or cancelled the group of its key, if one was open, or removed a member, if
-    // it was live, and was no event itself. On arrival time a group is flushed or cancelled at the
-    // engine's time, whatever `arrival`.
+    // The line flushed or cancelled its key's group, or removed a member, if there was one, and was
+    // no event itself. On arrival time a group closes at the engine's time, whatever `arrival`.
     kControl,
     // The event time is a number, and the spec states no unit: stop reading. `reason` says which
     // unit the number looks like.
@@ -123,6 +122,7 @@ struct LineResult {
   FoldOutcome fold = FoldOutcome::kOpened;  // for kEvent: never kFuture, which is a bad line
   std::string_view reason;  // also of a conflict; static, or valid until the next line is folded
   WindowOutcome window = WindowOutcome::kAdded;  // of a live window, in place of `fold`
+  AddOutcome add = AddOutcome::kAdded;           // of a rollup counter, likewise
 };
 
 // Counts of lines. lines = events + bad. The ledger of a collection counts groups.

@@ -11,6 +11,7 @@
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/interrupt.h"
+#include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/window/window_command.h"
 
 namespace pleat::cli {
@@ -25,6 +26,7 @@ struct Subcommand {
 constexpr Subcommand kSubcommands[] = {
     {"fold", "folds a stream of JSON events into one line per group", FoldMain},
     {"window", "says who is live in each series, and when that ends", WindowMain},
+    {"rollup", "counts by key and by window of time, once and for all", RollupMain},
     {"analyze", "says what every quiet period would have done with a log", AnalyzeMain},
 };
 

@@ -1,0 +1,388 @@
+// JsonRollup: read lines become events of a rollup counter, a few at a time, and the windows that
+// it hands out become lines.
+//
+// Emissions that wait to be popped count against max_bytes. So that it does not matter when they
+// are popped, an event that could be refused for them finds none: they are taken out before it, and
+// kept here until somebody pops them.
+#include <pleat/json_rollup.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pleat/rollup.h>
+
+#include "engine/json/counter.h"
+#include "engine/json/event_plan.h"
+#include "engine/json/event_reader.h"
+#include "engine/json/read_lines.h"
+#include "engine/json/reasons.h"
+#include "engine/json/rollup_line.h"
+#include "engine/json/stamp_order.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// How many events are added by one call to the engine.
+constexpr size_t kAddsAtOnce = 256;
+
+// How many windows are copied out before they are printed: enough to spread the cost of a call, few
+// enough to stay in the cache.
+constexpr size_t kWindowsAtOnce = 256;
+
+// How much is printed before it is handed on.
+constexpr size_t kTextAtOnce = 64 * 1024;
+
+EventPlan PlanOf(const RollupSpec& spec) {
+  EventPlan plan(spec.event);
+  if (!spec.id.empty()) plan.AddId(spec.id);
+  if (!spec.value.empty()) plan.AddValue("value", spec.value, ValueForm::kNumber);
+  return plan;
+}
+
+// What the value of an event adds.
+Delta DeltaOf(const EventValue& value) noexcept {
+  if (!value.present) return 0;
+  const Number& number = value.number;
+  if (!number.integer) return number.real;
+  if (number.fits) return number.whole;
+  return number.real < 0 ? Delta::Below() : Delta::Above();
+}
+
+// Whether a person might want to know.
+bool IsUnusualAdd(const LineResult& result) noexcept {
+  if (result.kind != LineResult::Kind::kEvent) return true;
+  switch (result.add) {
+    case AddOutcome::kAdded:
+    case AddOutcome::kDuplicate:
+    case AddOutcome::kClamped:
+    case AddOutcome::kCorrected: return false;
+    default: return true;
+  }
+}
+
+// Whether the event adds its value, now or in a correction.
+bool IsTaken(AddOutcome outcome) noexcept {
+  return outcome == AddOutcome::kAdded || outcome == AddOutcome::kClamped ||
+         outcome == AddOutcome::kCorrected;
+}
+
+// Windows moved out of the engine, and printed with no lock held.
+class TakenWindows {
+ public:
+  explicit TakenWindows(const RollupSpec& spec) : printer_(spec) {}
+
+  size_t size() const noexcept { return emissions_.size() - printed_; }
+
+  // Under a partition's lock.
+  void Take(const ClosedGroup& emission) {
+    emissions_.push_back(emission);
+    windows_.push_back(*static_cast<const CountedWindow*>(emission.state));
+    keys_ += emission.key;
+  }
+
+  // Prints the next `count`.
+  void Print(size_t count, JsonRollup::WriteLines write) {
+    for (; count > 0; --count) {
+      ClosedGroup& emission = emissions_[printed_];
+      emission.key = std::string_view(keys_).substr(key_bytes_printed_, emission.key.size());
+      key_bytes_printed_ += emission.key.size();
+      printer_.Append(emission, windows_[printed_], lines_);
+      ++printed_;
+      if (lines_.text().size() >= kTextAtOnce) HandOn(write);
+    }
+    HandOn(write);
+    if (size() == 0) Clear();
+  }
+
+ private:
+  void HandOn(JsonRollup::WriteLines write) {
+    if (!lines_.text().empty()) write(lines_.text());
+    lines_.Clear();
+  }
+
+  void Clear() noexcept {
+    emissions_.clear();
+    windows_.clear();
+    keys_.clear();
+    printed_ = key_bytes_printed_ = 0;
+  }
+
+  RollupPrinter printer_;
+  std::vector<ClosedGroup> emissions_;  // their key views give sizes only, until printed
+  std::vector<CountedWindow> windows_;
+  std::string keys_;
+  size_t printed_ = 0;
+  size_t key_bytes_printed_ = 0;
+  LineWriter lines_;
+};
+
+// The most bytes that an event may take, with a good deal to spare.
+size_t BytesFor(const KeyedEvent<LineEvent>& event, std::string_view id) noexcept {
+  constexpr size_t kBytes = 4096;
+  return kBytes + 2 * (event.key.size() + id.size());
+}
+
+}  // namespace
+
+class [[gnu::visibility("hidden")]] JsonRollup::Impl {
+ public:
+  Impl(Engine& engine, const RollupCounter& counter, const RollupSpec& spec)
+      : engine_(engine),
+        counter_(counter),
+        emissions_(counter.any()),
+        spec_(spec),
+        plan_(PlanOf(spec)),
+        taken_(spec),
+        reader_(plan_),
+        unseen_(reader_.unseen()) {}
+
+  LineResult AddLine(std::string_view line, EngineTime arrival);
+  size_t Add(ReadLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
+  void StartInput() noexcept { stamps_.StartInput(); }
+  size_t Pop(size_t max, WriteLines write);
+  void Scan(WriteLines write) const;
+  void CloseAll() noexcept { counter_.CloseAll(); }
+
+  LineCounts counts() const noexcept {
+    return {.lines = events_.value() + bad_.value(),
+            .events = events_.value(),
+            .bad = bad_.value(),
+            .mismatched = mismatched_.value(),
+            .control = 0};
+  }
+  StampCounts stamps() const noexcept { return stamps_.counts(); }
+  std::vector<OptionPath> absent_paths() const { return plan_.Absent(unseen_); }
+  const EventPlan& plan() const noexcept { return plan_; }
+  const RollupCounter& counter() const noexcept { return counter_; }
+
+ private:
+  LineResult Bad(std::string_view reason) noexcept {
+    bad_.Add(1);
+    return {.kind = LineResult::Kind::kBad, .reason = reason};
+  }
+
+  bool AddEvents(ReadLines& lines, size_t end, EngineTime arrival, OnUnusualLine on_unusual);
+  bool on_event_time() const noexcept { return plan_.time_slot != PathTree::kNone; }
+  size_t BatchSize(const EventBatch& events, size_t first, size_t end);
+  bool MayFill(const EventBatch& events, size_t first, size_t size, size_t bytes) const noexcept;
+  void TakeWaiting(EngineTime at);
+  void Collect(const EventBatch& events, size_t first, size_t size, EngineTime arrival);
+  void CountAdded(const EventBatch& events, size_t first);
+  LineResult Count(AddOutcome outcome, const KeyedEvent<CounterEvent>& event, uint32_t mismatched);
+  std::string_view ConflictOf(const KeyedEvent<CounterEvent>& event);
+
+  Engine& engine_;
+  RollupCounter counter_;
+  AnyCollection emissions_;  // of the counter
+  const RollupSpec spec_;
+  const EventPlan plan_;
+  TakenWindows taken_;
+
+  EventReader reader_;  // of AddLine(),
+  EventBatch event_;    // which has one event
+  std::vector<KeyedEvent<CounterEvent>> batch_;
+  std::array<AddOutcome, kAddsAtOnce> outcomes_;
+  std::string conflict_;  // the reason of the latest
+  Counter events_;
+  Counter bad_;
+  Counter mismatched_;
+  StampOrder stamps_;
+  UnseenPaths unseen_;  // of all lines added so far
+};
+
+LineResult JsonRollup::Impl::AddLine(std::string_view line, EngineTime arrival) {
+  event_.Clear();
+  const LineResult::Kind kind = reader_.Read(line, event_);
+  unseen_.Note(reader_.unseen());
+  switch (kind) {
+    case LineResult::Kind::kBad: return Bad(reader_.reason());
+    case LineResult::Kind::kNoUnit: return {.kind = kind, .reason = reader_.reason()};
+    case LineResult::Kind::kEvent: break;
+    default: return {};
+  }
+  BatchSize(event_, 0, 1);
+  Collect(event_, 0, 1, arrival);
+  const KeyedEvent<CounterEvent>& event = batch_.front();
+  const AddOutcome outcome = counter_.Add(event.key, event.event.delta, event.at, event.event.id);
+  return Count(outcome, event, event_.events.front().event.mismatched);
+}
+
+size_t JsonRollup::Impl::Add(ReadLines& lines, size_t max, EngineTime arrival,
+                             OnUnusualLine on_unusual) {
+  unseen_.Note(lines.unseen());
+  const auto add_events = [&](size_t end) { return AddEvents(lines, end, arrival, on_unusual); };
+  const auto take_other = [&](const ReadLines::NoEvent& other) {
+    if (other.result.kind == LineResult::Kind::kBad) bad_.Add(1);
+    return on_unusual({other.line.index, other.line.text(), other.result});
+  };
+  return lines.Take(max, add_events, take_other);
+}
+
+// Adds the events before `end`. Returns false if `on_unusual` said to stop.
+bool JsonRollup::Impl::AddEvents(ReadLines& lines, size_t end, EngineTime arrival,
+                                 OnUnusualLine on_unusual) {
+  const EventBatch& events = lines.batch();
+  while (lines.next_event < end) {
+    const size_t first = lines.next_event;
+    const size_t size = BatchSize(events, first, end);
+    Collect(events, first, size, arrival);
+    lines.Fetch(first + size, std::min(size, end - first - size));
+    const AddResults results = counter_.AddBatch(batch_, outcomes_);
+    lines.TakenUpTo(first + size);
+    if (results[AddOutcome::kAdded] == size) {
+      CountAdded(events, first);
+      continue;
+    }
+    bool go_on = true;
+    for (size_t i = 0; i < size; ++i) {
+      const uint32_t mismatched = events.events[first + i].event.mismatched;
+      const LineResult result = Count(outcomes_[i], batch_[i], mismatched);
+      const ReadLines::Line& line = lines.sources()[first + i];
+      if (go_on && IsUnusualAdd(result)) go_on = on_unusual({line.index, line.text(), result});
+    }
+    if (!go_on) return false;
+  }
+  return true;
+}
+
+// How many events from `first` on are added at once. Where the engine may find one bad, no later
+// one may be added before that was said; and where one may be refused for one of two limits, the
+// ledger has to tell for which: so in one batch all are refused for the same. Both are rare.
+size_t JsonRollup::Impl::BatchSize(const EventBatch& events, size_t first, size_t end) {
+  const RollupLimits& limits = spec_.rollup.limits;
+  const RollupSizes sizes = counter_.sizes();
+  const size_t most = spec_.event.future_limit == kForever ? kAddsAtOnce : 1;
+  size_t size = std::min(end - first, most);
+  if (sizes.keys + size > limits.max_keys) size = 1;
+  if (!MayFill(events, first, size, sizes.bytes)) return size;
+  TakeWaiting(events.events[first].at);
+  return 1;
+}
+
+// Whether events may come to the limit of bytes, if `bytes` are held before.
+bool JsonRollup::Impl::MayFill(const EventBatch& events, size_t first, size_t size,
+                               size_t bytes) const noexcept {
+  for (size_t i = first; i < first + size; ++i) {
+    bytes +=
+        BytesFor(events.events[i], events.marks.empty() ? std::string_view() : events.marks[i].id);
+  }
+  return bytes > spec_.rollup.limits.max_bytes;
+}
+
+// Takes out what is frozen before an event stamped `at`.
+void JsonRollup::Impl::TakeWaiting(EngineTime at) {
+  EngineTime now = engine_.now();
+  if (on_event_time() && !IsBeyondFuture(at, now, spec_.event.future_limit)) {
+    now = std::max(now, SaturatingSub(at, spec_.event.lateness));
+  }
+  engine_.Advance(now);
+  emissions_.Pop(SIZE_MAX, {}, [this](const ClosedGroup& group) { taken_.Take(group); });
+}
+
+// The events as the engine takes them.
+void JsonRollup::Impl::Collect(const EventBatch& events, size_t first, size_t size,
+                               EngineTime arrival) {
+  batch_.clear();
+  for (size_t i = first; i < first + size; ++i) {
+    const KeyedEvent<LineEvent>& line = events.events[i];
+    KeyedEvent<CounterEvent>& event = batch_.emplace_back();
+    event.key = line.key;
+    event.at = on_event_time() ? line.at : arrival;
+    if (!events.values.empty()) event.event.delta = DeltaOf(events.values[i]);
+    if (!events.marks.empty()) event.event.id = events.marks[i].id;
+  }
+}
+
+// All of the batch, whose first event is `first`.
+void JsonRollup::Impl::CountAdded(const EventBatch& events, size_t first) {
+  uint64_t mismatched = 0;
+  for (size_t i = 0; i < batch_.size(); ++i) {
+    mismatched += events.events[first + i].event.mismatched;
+    stamps_.Note(batch_[i].at);
+  }
+  events_.Add(batch_.size());
+  mismatched_.Add(mismatched);
+}
+
+// The result of a line whose event had this outcome.
+LineResult JsonRollup::Impl::Count(AddOutcome outcome, const KeyedEvent<CounterEvent>& event,
+                                   uint32_t mismatched) {
+  if (outcome == AddOutcome::kFuture) return Bad(bad_line::kFuture);
+  if (outcome != AddOutcome::kStopped) {
+    events_.Add(1);
+    stamps_.Note(event.at);
+  }
+  if (IsTaken(outcome)) mismatched_.Add(mismatched);
+  LineResult result{.kind = LineResult::Kind::kEvent, .reason = {}, .add = outcome};
+  if (outcome == AddOutcome::kConflict) result.reason = ConflictOf(event);
+  return result;
+}
+
+std::string_view JsonRollup::Impl::ConflictOf(const KeyedEvent<CounterEvent>& event) {
+  conflict_ = "id " + bad_line::Shown(event.event.id) + " of key " + bad_line::Shown(event.key) +
+              " was seen before with another value";
+  return conflict_;
+}
+
+size_t JsonRollup::Impl::Pop(size_t max, WriteLines write) {
+  size_t popped = 0;
+  for (bool more = true; more && popped < max;) {
+    const size_t wanted = std::min(max - popped, kWindowsAtOnce);
+    if (taken_.size() == 0) {
+      emissions_.Pop(wanted, {}, [this](const ClosedGroup& group) { taken_.Take(group); });
+    }
+    const size_t got = std::min(wanted, taken_.size());
+    taken_.Print(got, write);
+    popped += got;
+    more = got > 0;
+  }
+  return popped;
+}
+
+void JsonRollup::Impl::Scan(WriteLines write) const {
+  RollupPrinter printer(spec_);
+  LineWriter lines;
+  counter_.ScanOpen([&](std::string_view key, const CountedWindow& window) {
+    printer.AppendOpen(key, window, lines);
+    if (lines.text().size() < kTextAtOnce) return;
+    write(lines.text());
+    lines.Clear();
+  });
+  if (!lines.text().empty()) write(lines.text());
+}
+
+absl::StatusOr<std::unique_ptr<JsonRollup>> JsonRollup::Open(Engine& engine, std::string_view name,
+                                                             const RollupSpec& spec) {
+  if (absl::Status status = Validate(spec); !status.ok()) return status;
+  absl::StatusOr<RollupCounter> counter = RollupCounter::Open(engine, name, spec.rollup);
+  if (!counter.ok()) return counter.status();
+  return std::unique_ptr<JsonRollup>(
+      new JsonRollup(std::make_unique<Impl>(engine, *counter, spec)));
+}
+
+JsonRollup::JsonRollup(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+JsonRollup::~JsonRollup() = default;
+
+size_t JsonRollup::Add(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual) {
+  return impl_->Add(lines.read(), max, arrival, on_unusual);
+}
+LineResult JsonRollup::AddLine(std::string_view line, EngineTime arrival) {
+  return impl_->AddLine(line, arrival);
+}
+void JsonRollup::StartInput() noexcept { impl_->StartInput(); }
+size_t JsonRollup::Pop(size_t max, WriteLines write) { return impl_->Pop(max, write); }
+void JsonRollup::Scan(WriteLines write) const { impl_->Scan(write); }
+void JsonRollup::CloseAll() noexcept { impl_->CloseAll(); }
+LineCounts JsonRollup::counts() const noexcept { return impl_->counts(); }
+StampCounts JsonRollup::stamps() const noexcept { return impl_->stamps(); }
+RollupLedger JsonRollup::ledger() const noexcept { return impl_->counter().ledger(); }
+RollupSizes JsonRollup::sizes() const noexcept { return impl_->counter().sizes(); }
+std::vector<OptionPath> JsonRollup::absent_paths() const { return impl_->absent_paths(); }
+const EventPlan& JsonRollup::plan() const noexcept { return impl_->plan(); }
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,78 @@
+#include "engine/json/rollup_line.h"
+
+#include <charconv>
+#include <cstdint>
+
+#include "engine/base/check.h"
+#include "engine/json/joined_scalars.h"
+#include "engine/json/line_parts.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// As the reducer `sum` prints it: integers exactly, other numbers in the fewest digits.
+void PutSum(const Amount& amount, LineWriter& out) {
+  constexpr size_t kDigitsMax = 32;
+  out.Put(",\"sum\":");
+  char* const to = out.Reserve(kDigitsMax);
+  char* const end = to + kDigitsMax;
+  const auto [stop, error] =
+      amount.integer ? std::to_chars(to, end, amount.sum) : std::to_chars(to, end, amount.real);
+  PLEAT_CHECK(error == std::errc());
+  out.TakeUpTo(stop);
+}
+
+// "P-G"
+void PutId(std::string_view label, const EmissionId& id, LineWriter& out) {
+  out.Put(label);
+  PutNumber("\"", id.partition, out);
+  PutNumber("-", id.generation, out);
+  out.Put('"');
+}
+
+}  // namespace
+
+RollupPrinter::RollupPrinter(const RollupSpec& spec)
+    : key_labels_(LabelsOf(spec.event.key)),
+      has_sum_(!spec.value.empty()),
+      has_id_(spec.emission_id) {}
+
+void RollupPrinter::Append(const ClosedGroup& emission, const CountedWindow& window,
+                           LineWriter& out) {
+  Begin(emission.key, window, ReasonName(emission.reason), out);
+  if (emission.reason == Reason::kCorrection) {
+    if (emission.corrects) {
+      PutId(",\"corrects\":", *emission.corrects, out);
+    } else {
+      out.Put(",\"corrects\":null");
+    }
+  }
+  PutSaturated(window, out);
+  if (has_id_) PutId(",\"id\":", emission.id, out);
+  out.Put("}\n");
+}
+
+void RollupPrinter::AppendOpen(std::string_view key, const CountedWindow& window, LineWriter& out) {
+  Begin(key, window, "open", out);
+  PutSaturated(window, out);
+  out.Put("}\n");
+}
+
+void RollupPrinter::Begin(std::string_view key, const CountedWindow& window,
+                          std::string_view reason, LineWriter& out) {
+  out.Put('{');
+  AppendScalars(key_labels_, key, out);
+  PutTime(",\"start\":", window.start, start_times_, out);
+  PutTime(",\"end\":", window.end, end_times_, out);
+  PutNumber(",\"count\":", window.amount.count, out);
+  if (has_sum_) PutSum(window.amount, out);
+  out.Put(",\"reason\":\"");
+  out.Put(reason);
+  out.Put('"');
+}
+
+void RollupPrinter::PutSaturated(const CountedWindow& window, LineWriter& out) const {
+  if (has_sum_ && window.amount.saturated) out.Put(",\"saturated\":true");
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,122 @@
+// JsonRollup: newline-delimited JSON in, windows that never change again out, as lines of JSON.
+//
+// A JsonRollup is a RollupCounter (rollup.h) in an Engine whose events are lines of text, as a
+// RollupSpec says.
+//
+//   pleat::RollupSpec spec;
+//   spec.event.key = {{.name = "page", .path = "page"}};
+//   spec.event.time = "at";
+//   spec.value = "bytes";
+//   spec.rollup.windows = {1min};
+//   spec.rollup.accept_limit = 10s;
+//   auto engine = *pleat::Engine::Open(pleat::EngineOptionsFor(spec.event));
+//   auto rollup = *pleat::JsonRollup::Open(*engine, "bytes", spec);
+//   rollup->Add(lines, SIZE_MAX, now, [](const pleat::UnusualLine& line) { return Report(line); });
+//   rollup->Pop(SIZE_MAX, [](std::string_view lines) { Write(lines); });
+//
+// A line that comes out:
+//
+//   {"page":"Main","start":T,"end":T,"count":9,"sum":120,"reason":"frozen"}
+//
+// What a valid line is, and how several threads read lines: json_lines.h.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/engine.h>
+#include <pleat/export.h>
+#include <pleat/json_lines.h>
+#include <pleat/rollup_options.h>
+#include <pleat/rollup_stats.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+// Plain data that says what `pleat rollup` says in flags.
+struct RollupSpec {
+  EventSpec event;
+
+  // The path of the number that an event adds. A value that is absent, null or no number adds
+  // nothing, and the event counts. Empty: events are counted, and lines have no sum.
+  std::string value;
+
+  // The path of the id that tells the event from the others of its key: a scalar, without which a
+  // line is bad. Empty: events have no ids, and a retry counts again.
+  std::string id;
+
+  // Required: windows and accept_limit.
+  RollupOptions rollup{.forget_after = Duration{0}, .limits = {.max_backlog = SIZE_MAX}};
+
+  bool emission_id = false;  // add "id" to every line
+};
+
+// Whether the spec is complete and consistent: key, windows and accept limit given, paths well
+// formed, output names distinct and none of them one that every line has. Errors: kInvalidArgument,
+// naming the option.
+PLEAT_EXPORT absl::Status Validate(const RollupSpec& spec);
+
+// As those of a FoldSpec (json_spec.h). "window" adds to the list, as "key" does.
+PLEAT_EXPORT absl::Status SetOption(RollupSpec& spec, std::string_view name, std::string_view text);
+PLEAT_EXPORT std::vector<std::pair<std::string, std::string>> OptionsOf(const RollupSpec& spec);
+
+// Thread safety: the calls that add, and Pop(), from one thread at a time; the rest from any.
+// Ownership: borrows the engine, which must outlive it and keeps what was not popped.
+class PLEAT_EXPORT JsonRollup {
+ public:
+  using WriteLines = absl::FunctionRef<void(std::string_view lines)>;
+
+  // Creates the collection `name` in the engine, which must have been opened with
+  // EngineOptionsFor(spec.event) or options that agree with it in axis, lateness and future limit.
+  // Errors: as Validate(), and as RollupCounter::Open().
+  static absl::StatusOr<std::unique_ptr<JsonRollup>> Open(Engine& engine, std::string_view name,
+                                                          const RollupSpec& spec);
+  ~JsonRollup();
+  JsonRollup(const JsonRollup&) = delete;
+  JsonRollup& operator=(const JsonRollup&) = delete;
+
+  // Adds up to `max` further lines that were read by plan(), as JsonFolder::Fold(). Unusual are
+  // lines that are bad or lack a unit, and events that are late and not counted, refused or in
+  // conflict.
+  size_t Add(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
+
+  // Adds one line, as JsonFolder::FoldLine().
+  LineResult AddLine(std::string_view line, EngineTime arrival);
+
+  // Tells the rollup that later lines come from another input, for StampCounts::behind_input.
+  void StartInput() noexcept;
+
+  // Hands up to `max` emissions to `write`, a line each, some at a time, in the order of
+  // RollupCounter::Pop(). Returns their number.
+  size_t Pop(size_t max, WriteLines write);
+
+  // Hands a line for each open window, as it is so far, with the reason "open" to `write`, in the
+  // order in which CloseAll() would close them. `write` runs under a partition's lock.
+  void Scan(WriteLines write) const;
+
+  // Closes every open window with reason "end".
+  void CloseAll() noexcept;
+
+  LineCounts counts() const noexcept;
+  StampCounts stamps() const noexcept;
+  RollupLedger ledger() const noexcept;
+  RollupSizes sizes() const noexcept;
+
+  // As JsonFolder's.
+  std::vector<OptionPath> absent_paths() const;
+  const EventPlan& plan() const noexcept;
+
+ private:
+  class Impl;
+  explicit JsonRollup(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pleat::inline v0_1

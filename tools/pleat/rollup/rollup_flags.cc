@@ -1,0 +1,149 @@
+#include "tools/pleat/rollup/rollup_flags.h"
+
+namespace pleat::cli {
+namespace {
+
+constexpr std::string_view kExamples =
+    R"(pleat rollup: counts by key and by window of time, once and for all
+
+Usage: pleat rollup [OPTIONS] [FILE...]
+
+Examples:
+  Views of each page by the minute, as they happen; a minute is written ten seconds
+  after its end:
+    tail -F views.ndjson | pleat rollup --key page --window 1m --accept-limit 10s
+
+  Edits of each channel, and how much text they added, by the minute and by the hour,
+  by the time the events state:
+    pleat rollup --key channel --value delta --time time --window 1m,1h \
+        --accept-limit 30s wiki.ndjson.gz
+
+  Plays that producers may send twice, and for how long their ids are remembered
+  depends on the accept limit; those that are too late kept for later:
+    pleat rollup --key title --id play --time at --window 1h --accept-limit 5m \
+        --late late.ndjson plays.ndjson
+
+  Late sales as corrections of the hours that are out, each with the id of the line
+  that it corrects:
+    pleat rollup --key shop --value cents --time at --window 1h --accept-limit 1m \
+        --on-late correct --emission-id sales.ndjson
+)";
+
+constexpr std::string_view kNotes = R"(
+Input: one JSON object a line. FILEs are read in the order given; - or none is
+  standard input. gzip and zstd are recognised by their first bytes.
+Durations: a number and a unit, us ms s m h d, such as 250ms or 1.5h; or inf.
+Windows: they begin at multiples of their length since 1970, and their end is not
+  part of them. A window is frozen, and written, when the watermark is the accept
+  limit and the margin past its end: it never changes again.
+Output: one line per key and window, in the order in which windows end:
+    {"page":"Main","start":"2015-09-12T00:47:00.000000Z","end":"...","count":9,
+     "sum":120,"reason":"frozen"}
+  sum with --value only. reason is frozen; end for what the end of the input closed,
+  which is not frozen; correction; and in the file of --open, open.
+Stats: lines = events + bad;
+  events = added + late + duplicate + conflict + clamped + corrected + refused;
+  windows = frozen + ended + open.
+Exit codes: 0 done, also with skipped bad lines, and when the reader of the
+  output has gone; 1 could not read or write, no usable line, refused events,
+  --strict, --on-bad fail; 2 wrong usage; 130, 143, 129 asked to end (SIGINT,
+  SIGTERM, SIGHUP): finished and flushed.
+)";
+
+}  // namespace
+
+std::vector<Flag> RollupFlags(RollupRunOptions& o) {
+  return {
+      Heading("Counting"),
+      {"key", "[NAME=]PATH[,...]",
+       "the members of a line that say what is counted by (required); a.b nests, and a\n"
+       "PATH that starts with / is a JSON Pointer; NAME is how it is called in the output",
+       InSpec(o.spec, FlagKind::kList)},
+      {"value", "PATH",
+       "the number that an event adds, for \"sum\"; what is no number adds nothing, and the\n"
+       "event counts",
+       InSpec(o.rollup)},
+      {"id", "PATH",
+       "the member that identifies an event within its key. An id seen before is a\n"
+       "duplicate, or with another value a conflict; neither counts. Ids are remembered\n"
+       "for ten times --accept-limit",
+       InSpec(o.rollup)},
+      Heading("When a window comes out"),
+      {"window", "DURATION[,...]",
+       "the length of the windows (required); or several lengths, each a multiple of the\n"
+       "first, such as 1m,1h",
+       InSpec(o.rollup, FlagKind::kList)},
+      {"accept-limit", "DURATION",
+       "events older than the watermark by more than this are late (required); a window\n"
+       "is frozen this long after its end",
+       InSpec(o.rollup)},
+      {"margin", "DURATION",
+       "and this much later (default 0), for the clocks of other hosts; it makes no\n"
+       "event acceptable",
+       InSpec(o.rollup)},
+      {"at-end", "flush|drop",
+       "at the end of input: close the open windows with the reason \"end\" (default),\n"
+       "or drop them",
+       OneOf(o.at_end, "flush", "drop")},
+      {"open", "FILE",
+       "write the windows that are open when the input ends to FILE, with the reason\n"
+       "\"open\", whatever --at-end does with them",
+       FileName(o.open_file, Dash::kRefused)},
+      Heading("Time"),
+      CommonFlag(o, "time",
+                 "the member with the time of an event: RFC 3339, or a number with --time-unit.\n"
+                 "Without --time an event happens when it is read, and windows appear as they\n"
+                 "are frozen"),
+      CommonFlag(o, "time-unit"),
+      CommonFlag(o, "lateness",
+                 "how far out of order events may come: the watermark trails the newest event\n"
+                 "by this much (default 0)"),
+      {"on-late", "reject|clamp|correct",
+       "count late events without adding them (default), add them to the earliest window\n"
+       "that takes any, or write each by itself, with the reason \"correction\"",
+       InSpec(o.rollup)},
+      {"late", "FILE", "write rejected late lines there, as they came",
+       FileName(o.late_file, Dash::kRefused)},
+      CommonFlag(o, "future-limit"),
+      {"idle", "DURATION",
+       "with --time, on a pipe: after this long without input the watermark follows\n"
+       "the wall clock, so that the last windows come out (for stamps near it)",
+       AboveZero(o.idle)},
+      Heading("Bad input and limits"),
+      CommonFlag(o, "on-bad"),
+      CommonFlag(o, "bad"),
+      CommonFlag(o, "strict"),
+      {"max-keys", "N",
+       "keys with open windows at a time (default 50000000); an event past a limit is\n"
+       "refused",
+       InSpec(o.rollup, FlagKind::kNumber)},
+      CommonFlag(o, "max-memory",
+                 "memory for open windows and ids, also as 512Mi or 2G (default half of the\n"
+                 "machine's, or of the control group's)"),
+      Heading("Output"),
+      {"emission-id", "", "add an \"id\" that no other line of this run has",
+       InSpec(o.rollup, FlagKind::kSwitch)},
+      CommonFlag(o, "output"),
+      {"stats", "FILE|-", "the ledger of the run as one JSON object (- is stderr)",
+       FileName(o.stats_file, Dash::kStandardStream)},
+      CommonFlag(o, "quiet-summary"),
+      Heading("Running"),
+      CommonFlag(o, "threads",
+                 "1 to 256 (default 1); same output for every N. One thread adds, the others\n"
+                 "decompress files and check their lines; a live input has one thread"),
+      {"spec", "FILE",
+       "read the options above from a JSON document, {\"key\":[\"page\"],\"window\":[\"1m\"]};\n"
+       "flags override it, and a --key or --window replaces its whole list",
+       Text(o.spec_file)},
+      {"print-spec", "", "print what the options amount to, as such a document",
+       Switch(o.print_spec)},
+      CommonFlag(o, "help"),
+  };
+}
+
+std::string RollupHelp() {
+  RollupRunOptions options;
+  return std::string(kExamples) + FlagsHelp(RollupFlags(options)) + std::string(kNotes);
+}
+
+}  // namespace pleat::cli

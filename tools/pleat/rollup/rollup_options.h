@@ -1,0 +1,28 @@
+// The options of `pleat rollup`.
+#pragma once
+
+#include <cstdint>
+
+#include <pleat/json_rollup.h>
+
+#include "tools/pleat/engine_job.h"
+
+namespace pleat::cli {
+
+// The key, the time and --max-memory are in the FoldSpec of the JobOptions; see SpecOf().
+struct RollupRunOptions : EngineJobOptions {
+  enum class AtEnd : uint8_t { kFlush, kDrop };
+
+  RollupSpec rollup;
+  AtEnd at_end = AtEnd::kFlush;
+};
+
+// All that the library has to know.
+inline RollupSpec SpecOf(const RollupRunOptions& options) {
+  RollupSpec spec = options.rollup;
+  spec.event = options.spec.event;
+  spec.rollup.limits.max_bytes = options.spec.folder.limits.max_bytes;
+  return spec;
+}
+
+}  // namespace pleat::cli

@@ -1,0 +1,132 @@
+#include "tools/pleat/rollup/rollup_run.h"
+
+#include <string>
+#include <utility>
+
+#include "tools/pleat/advice.h"
+#include "tools/pleat/rollup/rollup_summary.h"
+
+namespace pleat::cli {
+namespace {
+
+constexpr size_t kPopAtOnce = 1024;
+
+}  // namespace
+
+absl::Status RollupRun::Open() {
+  if (absl::Status opened = OpenEngine(); !opened.ok()) return opened;
+  absl::StatusOr<std::unique_ptr<JsonRollup>> rollup =
+      JsonRollup::Open(engine(), "rollup", SpecOf(options_));
+  if (!rollup.ok()) return rollup.status();
+  rollup_ = *std::move(rollup);
+  return absl::OkStatus();
+}
+
+std::vector<NeededMember> RollupRun::Needed() const {
+  std::vector<NeededMember> needed = NeededBy(options_.spec);
+  if (!options_.rollup.id.empty()) needed.push_back({"--id", options_.rollup.id});
+  return needed;
+}
+
+LineJob::Tally RollupRun::tally() const {
+  const RollupLedger ledger = rollup_->ledger();
+  return {rollup_->counts(), ledger.refused > 0, ledger.added, "added"};
+}
+
+// ---
+
+void RollupRun::StartBlock() {
+  if (!on_event_time()) engine().Advance(arrival());
+}
+
+LineJob::Readers RollupRun::NewReaders() {
+  Readers readers;
+  readers.push_back(std::make_unique<JsonLines>(rollup_->plan()));
+  return readers;
+}
+
+void RollupRun::TakeLines(Readers& readers) {
+  rollup_->Add(*readers.front(), SIZE_MAX, arrival(), [this](const UnusualLine& line) {
+    NoteUnusual(line);
+    if (line.result.kind == LineResult::Kind::kEvent) OnEvent(line);
+    return !stopped();
+  });
+}
+
+LineResult RollupRun::TakeLongLine(std::string_view beginning) {
+  return rollup_->AddLine(beginning, arrival());
+}
+
+void RollupRun::OnEvent(const UnusualLine& line) {
+  switch (line.result.add) {
+    case AddOutcome::kLate:
+    case AddOutcome::kLateUnknown: AppendLine(late_file(), line.text); break;
+    case AddOutcome::kOverLimit: SayRefused(line.index, ReachedLimit()); break;
+    case AddOutcome::kConflict:
+      if (conflicts_.Shows()) SayOf(line.index, line.result.reason);
+      break;
+    default: break;
+  }
+}
+
+// At the first refusal.
+std::string RollupRun::ReachedLimit() const {
+  return rollup_->ledger().refused_for_bytes > 0
+             ? "--max-memory " + std::to_string(options_.spec.folder.limits.max_bytes)
+             : "--max-keys " + std::to_string(options_.rollup.rollup.limits.max_keys);
+}
+
+// ---
+
+// Moves time to `now`, and writes the windows that are frozen by then.
+void RollupRun::WriteUntil(EngineTime now) {
+  engine().Advance(now);
+  Emit();
+}
+
+void RollupRun::Emit() {
+  absl::Status appended;
+  const auto append = [&](std::string_view lines) { appended.Update(output().Append(lines)); };
+  while (appended.ok()) {
+    const size_t popped = rollup_->Pop(kPopAtOnce, append);
+    if (popped == 0) break;
+    lines_written_ += popped;
+  }
+  StopFor(appended);
+}
+
+void RollupRun::WriteOpenWindows() {
+  if (open_file() == nullptr) return;
+  absl::Status written;
+  rollup_->Scan([&](std::string_view lines) { written.Update(open_file()->Append(lines)); });
+  StopFor(written);
+}
+
+// Windows that are frozen are written even if the run failed, so that it does not matter when they
+// were popped.
+void RollupRun::Finish() {
+  const bool read_all = complete();
+  if (!reader_gone()) {
+    WriteUntil(Present(/*silent=*/Duration{0}));
+    if (read_all) WriteOpenWindows();
+    if (read_all && options_.at_end == RollupRunOptions::AtEnd::kFlush) rollup_->CloseAll();
+    if (read_all) Emit();
+  }
+  if (read_all) CommitFiles();
+}
+
+void RollupRun::Conclude() {
+  const RollupTotals totals{rollup_->counts(), rollup_->ledger(), lines_written_};
+  SayHidden(conflicts_, "conflicts");
+  WriteStats(StatsJson(totals));
+  if (options_.quiet_summary || reader_gone()) return;
+  std::string_view fate = "made, but the output is not complete";
+  if (all_written()) fate = "written";
+  if (unusable()) fate = "no line was usable";
+  SayPlain(HumanSummary(totals, bytes_read(), elapsed(), fate));
+  if (!complete()) return;
+  for (const std::string& line : AdviceOn(options_, rollup_->absent_paths(), rollup_->stamps()))
+    Say(line);
+}
+
+}  // namespace pleat::cli

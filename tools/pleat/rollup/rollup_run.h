@@ -1,0 +1,50 @@
+// One run of `pleat rollup`: adds lines to a rollup counter, moves time on, writes the windows that
+// are frozen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pleat/json_rollup.h>
+
+#include "tools/pleat/engine_job.h"
+#include "tools/pleat/rollup/rollup_options.h"
+
+namespace pleat::cli {
+
+class RollupRun final : public EngineJob {
+ public:
+  explicit RollupRun(const RollupRunOptions& options)
+      : EngineJob("rollup", options), options_(options) {}
+
+ private:
+  absl::Status Open() override;
+  std::vector<NeededMember> Needed() const override;
+  Tally tally() const override;
+
+  void StartInput() override { rollup_->StartInput(); }
+  void StartBlock() override;
+  Readers NewReaders() override;
+  void TakeLines(Readers& readers) override;
+  LineResult TakeLongLine(std::string_view beginning) override;
+  void OnEvent(const UnusualLine& line);
+  std::string ReachedLimit() const;
+
+  void WriteUntil(EngineTime now) override;
+  uint64_t results() const override { return lines_written_; }
+  void Emit();
+  void WriteOpenWindows();
+  void Finish() override;
+  void Conclude() override;
+
+  const RollupRunOptions& options_;
+  std::unique_ptr<JsonRollup> rollup_;
+  uint64_t lines_written_ = 0;
+  Few conflicts_;
+};
+
+}  // namespace pleat::cli

@@ -1,0 +1,28 @@
+// The result of a run of `pleat rollup` in figures: the ledger for machines, a few lines for
+// people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <pleat/json_rollup.h>
+#include <pleat/time.h>
+
+namespace pleat::cli {
+
+// All counts of a run, which always add up (docs/command-line.md, Statistics of rollups).
+struct RollupTotals {
+  LineCounts lines;
+  RollupLedger counter;
+  uint64_t output = 0;  // lines written
+};
+
+// One JSON object in a line, its members in a fixed order.
+std::string StatsJson(const RollupTotals& totals);
+
+// `bytes`: as read from the disk or the pipe. `fate`: of the output, such as "written".
+std::string HumanSummary(const RollupTotals& totals, uint64_t bytes, Duration took,
+                         std::string_view fate);
+
+}  // namespace pleat::cli
