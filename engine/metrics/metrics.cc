@@ -21,14 +21,18 @@ namespace {
 using Folders = std::span<const CollectionMetrics>;
 using Windows = std::span<const WindowMetrics>;
 using Presences = std::span<const PresenceMetrics>;
+using Counters = std::span<const CounterMetrics>;
 
 // All collections, by kind.
 struct All {
   Folders folders;
   Windows windows;
   Presences presences;
+  Counters counters;
 
-  bool empty() const { return folders.empty() && windows.empty() && presences.empty(); }
+  bool empty() const {
+    return folders.empty() && windows.empty() && presences.empty() && counters.empty();
+  }
   // Those that tell of changes.
   template <class See>
   void ForEachFeed(const See& see) const {
@@ -39,6 +43,13 @@ struct All {
   void ForEach(const See& see) const {
     for (const CollectionMetrics& each : folders) see(each);
     ForEachFeed(see);
+    for (const CounterMetrics& each : counters) see(each);
+  }
+  // Those that emit.
+  template <class See>
+  void ForEachSource(const See& see) const {
+    for (const CollectionMetrics& each : folders) see(each);
+    for (const CounterMetrics& each : counters) see(each);
   }
 };
 
@@ -239,6 +250,13 @@ constexpr Column<PresenceLedger> kEventsOfPresences[] = {
     {"refused", &PresenceLedger::refused},
 };
 
+constexpr Column<RollupLedger> kEventsOfCounters[] = {
+    {"added", &RollupLedger::added},       {"duplicate", &RollupLedger::duplicate},
+    {"conflict", &RollupLedger::conflict}, {"late", &RollupLedger::late},
+    {"clamped", &RollupLedger::clamped},   {"corrected", &RollupLedger::corrected},
+    {"future", &RollupLedger::future},     {"refused", &RollupLedger::refused},
+};
+
 // --- What collections of several kinds have
 
 void WriteEvents(const All& all, Writer& out) {
@@ -249,6 +267,8 @@ void WriteEvents(const All& all, Writer& out) {
     out.ByColumn(each.collection, each.ledger, "outcome", kEventsOfWindows);
   for (const auto& each : all.presences)
     out.ByColumn(each.collection, each.ledger, "outcome", kEventsOfPresences);
+  for (const auto& each : all.counters)
+    out.ByColumn(each.collection, each.ledger, "outcome", kEventsOfCounters);
 }
 
 void WriteBytes(const All& all, Writer& out) {
@@ -309,17 +329,40 @@ void WriteOwn(const All& all, Writer& out) {
   }
 }
 
-// --- Folders
-
-void WriteEmissions(Folders all, Writer& out) {
+void WriteEmissions(const All& all, Writer& out) {
   out.Family("pleat_emissions", Type::kCounter, "Emissions, by the reason they came for.");
-  for (const CollectionMetrics& each : all) {
+  for (const CollectionMetrics& each : all.folders) {
     for (size_t r = 0; r < kReasons; ++r) {
       const auto reason = static_cast<Reason>(r + 1);
       out.Sample(each.collection, {{"reason", std::string(ReasonName(reason))}},
                  Plain(each.ledger.emissions[IndexOf(reason)]));
     }
   }
+  static constexpr Column<RollupLedger> kReasonsOfCounters[] = {
+      {"frozen", &RollupLedger::frozen},
+      {"end", &RollupLedger::ended},
+      {"correction", &RollupLedger::corrected}};
+  for (const CounterMetrics& each : all.counters)
+    out.ByColumn(each.collection, each.ledger, "reason", kReasonsOfCounters);
+  out.Family("pleat_ready_emissions", Type::kGauge,
+             "Emissions that wait to be handed out for the first time.");
+  for (const CollectionMetrics& each : all.folders)
+    out.Sample(each.collection, {}, Plain(each.sizes.ready_emissions));
+  for (const CounterMetrics& each : all.counters)
+    out.Sample(each.collection, {}, Plain(each.sizes.ready));
+}
+
+void WriteRefusedForBytes(const All& all, Writer& out) {
+  out.Family("pleat_events_refused_for_bytes", Type::kCounter,
+             "Refused events that met the limit on bytes.");
+  all.ForEachSource([&](const auto& each) {
+    out.Sample(each.collection, {}, Plain(each.ledger.refused_for_bytes));
+  });
+}
+
+// --- Folders
+
+void WriteEmissionsGone(Folders all, Writer& out) {
   static constexpr Column<Ledger> kGone[] = {
       {"popped", &Ledger::popped}, {"acked", &Ledger::acked}, {"dropped", &Ledger::dropped}};
   out.Family("pleat_emissions_gone", Type::kCounter,
@@ -340,8 +383,6 @@ void WriteLedger(Folders all, Writer& out) {
       {"pleat_groups_cancelled", "Groups that were cancelled.", &Ledger::cancelled},
       {"pleat_groups_silent", "Groups that closed without an emission: their leading one said it.",
        &Ledger::silent},
-      {"pleat_events_refused_for_bytes", "Refused events that met the limit on bytes.",
-       &Ledger::refused_for_bytes},
       {"pleat_events_late_folded", "Late events that were folded all the same.",
        &Ledger::late_folded},
       {"pleat_deliveries", "Leases given.", &Ledger::deliveries},
@@ -365,8 +406,6 @@ void WriteSizes(Folders all, Writer& out) {
   };
   static constexpr Gauge kGauges[] = {
       {"pleat_open_groups", "Groups open now.", &Sizes::open_groups},
-      {"pleat_ready_emissions", "Emissions that wait to be handed out for the first time.",
-       &Sizes::ready_emissions},
       {"pleat_unacked_emissions", "Emissions that are lent, or wait to be lent again.",
        &Sizes::unacked_emissions},
       {"pleat_dead_letters", "Emissions delivered too often without an ack.", &Sizes::dead_letters},
@@ -446,20 +485,82 @@ void WriteUsers(Presences all, Writer& out) {
             [](const auto& p) { return p.ledger.connections; });
 }
 
+// --- Rollup counters
+
+void WriteCounters(Counters all, Writer& out) {
+  struct Count {
+    std::string_view name;
+    Type type;
+    std::string_view help;
+    uint64_t RollupLedger::* count;
+  };
+  static constexpr Count kCounts[] = {
+      {"pleat_counters_opened", Type::kCounter, "Counters that began.", &RollupLedger::keys_opened},
+      {"pleat_counters_forgotten", Type::kCounter, "Counters that were forgotten.",
+       &RollupLedger::forgotten},
+      {"pleat_clears", Type::kCounter, "Events that set a counter to zero.", &RollupLedger::clears},
+      {"pleat_events_late_unknown", Type::kCounter, "Late events beyond the answer horizon.",
+       &RollupLedger::late_unknown},
+      {"pleat_windows_opened", Type::kCounter, "Windows that an event opened.",
+       &RollupLedger::windows},
+      {"pleat_open_windows", Type::kGauge, "Windows open now.", &RollupLedger::open},
+      {"pleat_events_checkpointed", Type::kCounter, "Counted events in frozen windows.",
+       &RollupLedger::checkpointed},
+      {"pleat_events_pending", Type::kGauge, "Counted events in windows that are not frozen.",
+       &RollupLedger::pending},
+      {"pleat_checkpoints_published", Type::kCounter, "Checkpoints that the store kept.",
+       &RollupLedger::published},
+  };
+  for (const Count& each : kCounts) {
+    out.Family(each.name, each.type, each.help);
+    out.Samples(all, [&](const CounterMetrics& c) { return c.ledger.*each.count; });
+  }
+  static constexpr Column<RollupLedger> kFailures[] = {
+      {"error", &RollupLedger::store_errors},
+      {"behind", &RollupLedger::store_behind},
+      {"conflict", &RollupLedger::store_conflicts}};
+  out.Family("pleat_store_failures", Type::kCounter,
+             "Answers of the store that kept a counter where it was.");
+  for (const CounterMetrics& each : all)
+    out.ByColumn(each.collection, each.ledger, "answer", kFailures);
+
+  out.Gauge("pleat_counters", "Counters held.", all, [](const auto& c) { return c.sizes.keys; });
+  out.Gauge("pleat_frozen_windows_kept", "Frozen windows that can still be read.", all,
+            [](const auto& c) { return c.sizes.retained; });
+  out.Gauge("pleat_ids", "Ids of events that are remembered.", all,
+            [](const auto& c) { return c.sizes.ids; });
+  out.Gauge("pleat_counters_unpublished", "Counters that the store has to hear of.", all,
+            [](const auto& c) { return c.sizes.unpublished; });
+}
+
+void WriteLag(Counters all, Writer& out) {
+  if (std::ranges::none_of(all, [](const auto& each) { return each.lag.has_value(); })) return;
+  out.Family("pleat_frozen_lag_seconds", Type::kGauge,
+             "How far the frozen part trails the engine's time.", "seconds");
+  for (const CounterMetrics& each : all) {
+    if (each.lag) out.Sample(each.collection, {}, Seconds(*each.lag));
+  }
+}
+
 }  // namespace
 
 std::string WriteMetrics(std::span<const CollectionMetrics> collections, MetricsFormat format,
                          std::span<const WindowMetrics> windows,
-                         std::span<const PresenceMetrics> presences) {
-  const All all{collections, windows, presences};
+                         std::span<const PresenceMetrics> presences,
+                         std::span<const CounterMetrics> counters) {
+  const All all{collections, windows, presences, counters};
   Writer out(format);
   if (!all.empty()) {
     WriteEvents(all, out);
     WriteBytes(all, out);
     WriteLateness(all, out);
   }
+  if (!collections.empty() || !counters.empty()) {
+    WriteEmissions(all, out);
+    WriteRefusedForBytes(all, out);
+  }
   if (!collections.empty()) {
-    WriteEmissions(collections, out);
+    WriteEmissionsGone(collections, out);
     WriteLedger(collections, out);
     WriteSizes(collections, out);
     WriteGaps(collections, out);
@@ -471,6 +572,10 @@ std::string WriteMetrics(std::span<const CollectionMetrics> collections, Metrics
   }
   if (!windows.empty()) WriteMembers(windows, out);
   if (!presences.empty()) WriteUsers(presences, out);
+  if (!counters.empty()) {
+    WriteCounters(counters, out);
+    WriteLag(counters, out);
+  }
   WriteOwn(all, out);
   return std::move(out).Finish();
 }

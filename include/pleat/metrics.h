@@ -11,8 +11,12 @@
 //   const pleat::PresenceMetrics presences[] = {{.collection = "visitors",
 //                                                .ledger = visitors.ledger(),
 //                                                .sizes = visitors.sizes()}};
+//   const pleat::CounterMetrics counters[] = {{.collection = "plays",
+//                                              .ledger = plays.ledger(),
+//                                              .sizes = plays.sizes()}};
 //   Answer(pleat::kOpenMetricsType,
-//          pleat::WriteMetrics(all, pleat::MetricsFormat::kOpenMetrics, windows, presences));
+//          pleat::WriteMetrics(all, pleat::MetricsFormat::kOpenMetrics, windows, presences,
+//                              counters));
 //
 // WriteMetrics() makes the text; your program serves it. The HELP line of each metric explains it.
 // Names begin with pleat_, times are in seconds, sizes in bytes, and every sample has the label
@@ -21,6 +25,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,7 +34,9 @@
 #include <pleat/gap_stats.h>
 #include <pleat/histogram.h>
 #include <pleat/presence_stats.h>
+#include <pleat/rollup_stats.h>
 #include <pleat/stats.h>
+#include <pleat/time.h>
 #include <pleat/what_if.h>
 #include <pleat/window_stats.h>
 
@@ -46,11 +53,11 @@ inline constexpr std::string_view kOpenMetricsType =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 // A metric that a collection adds to those of its ledger and sizes, such as one of some other kind
-// than folders, live windows and presences.
+// than those that have a struct below.
 struct OwnMetric {
   enum class Type : uint8_t { kCounter, kGauge };
 
-  // Letters, digits and underscores, without "_total"; such as pleat_windows_closed. Metrics of one
+  // Letters, digits and underscores, without "_total"; such as pages_open. Metrics of one
   // name, in several collections, are one family and have one type and help.
   std::string_view name;
   Type type = Type::kGauge;
@@ -80,8 +87,8 @@ struct CollectionMetrics {
   std::span<const OwnMetric> own = {};
 };
 
-// The counts of one live window, and of one presence. The members mean what those of
-// CollectionMetrics do, and all names are distinct.
+// The counts of one live window, of one presence, and of one rollup counter. The members mean what
+// those of CollectionMetrics do, and all names are distinct.
 struct WindowMetrics {
   std::string_view collection;
   WindowLedger ledger = {};
@@ -98,11 +105,24 @@ struct PresenceMetrics {
   std::span<const OwnMetric> own = {};
 };
 
+struct CounterMetrics {
+  std::string_view collection;
+  RollupLedger ledger = {};
+  RollupSizes sizes = {};
+  const Histogram* lateness_us = nullptr;
+
+  // Adds how far the frozen part trails the engine's time: EventualCount::lag of any counter.
+  std::optional<Duration> lag = std::nullopt;
+
+  std::span<const OwnMetric> own = {};
+};
+
 // The text of all metrics. The sum of a histogram is known as exactly as its values: to within a
 // tenth, of gaps to within a hundredth.
 PLEAT_EXPORT std::string WriteMetrics(std::span<const CollectionMetrics> collections,
                                       MetricsFormat format,
                                       std::span<const WindowMetrics> windows = {},
-                                      std::span<const PresenceMetrics> presences = {});
+                                      std::span<const PresenceMetrics> presences = {},
+                                      std::span<const CounterMetrics> counters = {});
 
 }  // namespace pleat::inline v0_1

@@ -1,7 +1,8 @@
-// Metrics to be written: three folders, two live windows and two presences, one of each with
-// everything.
+// Metrics to be written: three folders, two live windows, two presences and two rollup counters,
+// one of each with everything.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,9 +65,41 @@ class Metrics : public testing::Test {
                    .lateness_us = &lateness_,
                    .own = own_},
                   {.collection = "callers"}};
+    counters_ = {{.collection = "plays",
+                  .ledger = {.events = 21,
+                             .added = 11,
+                             .duplicate = 4,
+                             .late = 3,
+                             .clamped = 1,
+                             .corrected = 2,
+                             .late_unknown = 1,
+                             .clears = 1,
+                             .windows = 9,
+                             .frozen = 5,
+                             .ended = 1,
+                             .open = 3,
+                             .checkpointed = 8,
+                             .pending = 3,
+                             .keys_opened = 7,
+                             .forgotten = 2,
+                             .published = 6,
+                             .store_errors = 12,
+                             .store_behind = 13,
+                             .store_conflicts = 14},
+                  .sizes = {.keys = 5,
+                            .open = 3,
+                            .retained = 4,
+                            .ids = 15,
+                            .ready = 6,
+                            .unpublished = 2,
+                            .bytes = 321},
+                  .lateness_us = &lateness_,
+                  .lag = std::chrono::milliseconds(70'500),
+                  .own = own_},
+                 {.collection = "views"}};
   }
   std::string Write(MetricsFormat format) const {
-    return WriteMetrics(collections_, format, windows_, presences_);
+    return WriteMetrics(collections_, format, windows_, presences_, counters_);
   }
 
   std::unique_ptr<GapStats> full_ = std::make_unique<GapStats>();
@@ -76,6 +109,7 @@ class Metrics : public testing::Test {
   std::vector<CollectionMetrics> collections_;
   std::vector<WindowMetrics> windows_;
   std::vector<PresenceMetrics> presences_;
+  std::vector<CounterMetrics> counters_;
 };
 
 }  // namespace pleat

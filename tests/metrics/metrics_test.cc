@@ -1,13 +1,16 @@
 // What WriteMetrics() writes. Whether Prometheus can read it is tested in metrics_peers_test.cc.
 #include <pleat/metrics.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/checkpoint_store.h>
 #include <pleat/engine.h>
 #include <pleat/presence.h>
+#include <pleat/rollup.h>
 #include <pleat/window.h>
 
 #include "tests/metrics/fixture.h"
@@ -70,6 +73,36 @@ TEST_F(Metrics, EveryColumnIsWrittenForEveryCollection) {
            "pleat_changes_total{collection=\"visitors\",cause=\"away\"} 1\n",
            "pages_open{collection=\"readers\"} 8\n",
            "pages_open{collection=\"visitors\"} 8\n",
+           "pleat_events_total{collection=\"plays\",outcome=\"added\"} 11\n",
+           "pleat_events_total{collection=\"plays\",outcome=\"duplicate\"} 4\n",
+           "pleat_events_total{collection=\"plays\",outcome=\"clamped\"} 1\n",
+           "pleat_events_total{collection=\"views\",outcome=\"refused\"} 0\n",
+           "pleat_held_bytes{collection=\"plays\"} 321\n",
+           "pleat_lateness_seconds_count{collection=\"plays\"} 4\n",
+           "pleat_emissions_total{collection=\"plays\",reason=\"frozen\"} 5\n",
+           "pleat_emissions_total{collection=\"plays\",reason=\"end\"} 1\n",
+           "pleat_emissions_total{collection=\"plays\",reason=\"correction\"} 2\n",
+           "pleat_ready_emissions{collection=\"edits\"} 80\n",
+           "pleat_ready_emissions{collection=\"plays\"} 6\n",
+           "pleat_events_refused_for_bytes_total{collection=\"plays\"} 0\n",
+           "pleat_events_late_unknown_total{collection=\"plays\"} 1\n",
+           "pleat_clears_total{collection=\"plays\"} 1\n",
+           "pleat_counters{collection=\"plays\"} 5\n",
+           "pleat_counters_opened_total{collection=\"plays\"} 7\n",
+           "pleat_counters_forgotten_total{collection=\"plays\"} 2\n",
+           "pleat_windows_opened_total{collection=\"plays\"} 9\n",
+           "pleat_open_windows{collection=\"plays\"} 3\n",
+           "pleat_frozen_windows_kept{collection=\"plays\"} 4\n",
+           "pleat_ids{collection=\"plays\"} 15\n",
+           "pleat_events_checkpointed_total{collection=\"plays\"} 8\n",
+           "pleat_events_pending{collection=\"plays\"} 3\n",
+           "pleat_checkpoints_published_total{collection=\"plays\"} 6\n",
+           "pleat_store_failures_total{collection=\"plays\",answer=\"error\"} 12\n",
+           "pleat_store_failures_total{collection=\"plays\",answer=\"behind\"} 13\n",
+           "pleat_store_failures_total{collection=\"plays\",answer=\"conflict\"} 14\n",
+           "pleat_counters_unpublished{collection=\"plays\"} 2\n",
+           "pleat_frozen_lag_seconds{collection=\"plays\"} 70.5\n",
+           "pages_open{collection=\"plays\"} 8\n",
        })
     EXPECT_THAT(text, HasSubstr(line));
   EXPECT_THAT(text, Not(HasSubstr("# EOF")));
@@ -181,6 +214,54 @@ TEST_F(Metrics, AUserIsCountedWithConnectionsAndChanges) {
            "pleat_series{collection=\"visitors\"} 1\n",
        })
     EXPECT_THAT(text, HasSubstr(line));
+}
+
+TEST_F(Metrics, CountersTellOfWindowsIdsAndCheckpoints) {
+  const EngineTime noon = FromUnix(12h);
+  const auto engine = *Engine::Open({.partitions = 4});
+  engine->Advance(noon);
+  RollupCounter plays(
+      *engine, "plays",
+      {.windows = {1min}, .accept_limit = 10s, .store = std::make_shared<MemoryCheckpointStore>()});
+  plays.Add("a", 1, noon, "1");
+  plays.Add("a", 1, noon, "1");
+  plays.Add("b", 1, noon + 1s, "1");
+  plays.Add("b", 1, noon + 61s);
+  engine->Advance(noon + 72s);
+  plays.Add("b", 1, noon + 61s);
+  plays.Publish();
+  const CounterMetrics all[] = {{.collection = "plays",
+                                 .ledger = plays.ledger(),
+                                 .sizes = plays.sizes(),
+                                 .lag = plays.Eventual("a")->lag}};
+  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, {}, {}, all);
+  for (const char* line : {
+           "pleat_events_total{collection=\"plays\",outcome=\"added\"} 3\n",
+           "pleat_events_total{collection=\"plays\",outcome=\"duplicate\"} 1\n",
+           "pleat_events_total{collection=\"plays\",outcome=\"late\"} 1\n",
+           "pleat_emissions_total{collection=\"plays\",reason=\"frozen\"} 2\n",
+           "pleat_ready_emissions{collection=\"plays\"} 2\n",
+           "pleat_counters{collection=\"plays\"} 2\n",
+           "pleat_open_windows{collection=\"plays\"} 1\n",
+           "pleat_ids{collection=\"plays\"} 2\n",
+           "pleat_events_checkpointed_total{collection=\"plays\"} 2\n",
+           "pleat_events_pending{collection=\"plays\"} 1\n",
+           "pleat_checkpoints_published_total{collection=\"plays\"} 2\n",
+           "pleat_counters_unpublished{collection=\"plays\"} 0\n",
+           "pleat_frozen_lag_seconds{collection=\"plays\"} 12\n",
+       })
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
+TEST_F(Metrics, OfCountersAloneThereAreNoFamiliesOfOthers) {
+  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, {}, {}, counters_);
+  EXPECT_THAT(text, HasSubstr("pleat_counters{"));
+  EXPECT_THAT(text, Not(HasSubstr("pleat_open_groups")));
+  EXPECT_THAT(text, Not(HasSubstr("pleat_emissions_gone")));
+  EXPECT_THAT(text, Not(HasSubstr("pleat_series")));
+  EXPECT_THAT(text, Not(HasSubstr("pleat_frozen_lag_seconds{collection=\"views\"}")));
+  EXPECT_THAT(WriteMetrics(collections_, MetricsFormat::kPrometheus),
+              Not(HasSubstr("pleat_counters")));
 }
 
 }  // namespace
