@@ -5,7 +5,8 @@
 //     one on an empty spec, and as a document.
 //   - A spec that validates opens a folder, and one that does not is refused with the same words. The
 //     folder folds a few lines, its ledger adds up, and what it prints is JSON.
-//   - The same of the options of `pleat window` and a live window.
+//   - The same of the options of `pleat window` and a live window, and of those of `pleat rollup` and
+//     a rollup counter.
 #include <chrono>
 #include <map>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <pleat/json_rollup.h>
 #include <pleat/json_window.h>
 
 #include "fuzz/target.h"
@@ -146,15 +148,38 @@ std::string LinesOfWindow(pleat::Engine& engine, pleat::JsonWindow& window, bool
   return out;
 }
 
-// The document as options of a window.
-void ExpectWindow(std::string_view document) {
-  pleat::WindowSpec spec;
+// All that comes out of a rollup for kLines.
+std::string LinesOfRollup(pleat::Engine& engine, pleat::JsonRollup& rollup, bool on_arrival) {
+  std::string out;
+  const auto append = [&out](std::string_view lines) { out += lines; };
+  pleat::EngineTime arrival = pleat::FromUnix(1'704'067'200s);
+  for (const char* line : kLines) {
+    const PaddedText padded(line);
+    rollup.AddLine(padded.view(), arrival);
+    FUZZ_EXPECT(rollup.ledger().Balances(), line);
+    arrival += 2s;
+    if (on_arrival) engine.Advance(arrival);
+    rollup.Pop(1, append);
+  }
+  rollup.Scan(append);
+  rollup.CloseAll();
+  rollup.Pop(SIZE_MAX, append);
+  FUZZ_EXPECT(rollup.sizes().open == 0, out);
+  return out;
+}
+
+// The document as options of a Collection, whose spec is a Spec. `lines_of` gives all that comes
+// out of one.
+template <class Collection, class Spec>
+void ExpectLines(std::string_view document,
+                 std::string (&lines_of)(pleat::Engine&, Collection&, bool on_arrival)) {
+  Spec spec;
   const absl::Status set =
       pleat::ForEachOption(document, [&](std::string_view name, std::string_view text) {
         return pleat::SetOption(spec, name, text);
       });
   if (!set.ok()) return;
-  pleat::WindowSpec again;
+  Spec again;
   for (const auto& [name, text] : pleat::OptionsOf(spec)) {
     FUZZ_EXPECT(pleat::SetOption(again, name, text).ok(), name + "=" + text);
   }
@@ -166,9 +191,9 @@ void ExpectWindow(std::string_view document) {
   options.internals.hash_key = {1, 2};
   const auto engine = pleat::Engine::Open(options);
   FUZZ_EXPECT(engine.ok(), MessageOf(engine.status()));
-  const auto window = pleat::JsonWindow::Open(**engine, "lines", spec);
-  FUZZ_EXPECT(window.ok(), MessageOf(window.status()));
-  const std::string out = LinesOfWindow(**engine, **window, spec.event.time.empty());
+  const auto collection = Collection::Open(**engine, "lines", spec);
+  FUZZ_EXPECT(collection.ok(), MessageOf(collection.status()));
+  const std::string out = lines_of(**engine, **collection, spec.event.time.empty());
   for (const std::string_view line : LinesOf(out)) {
     const std::optional<pleat::PlainJson> plain = pleat::ParsePlainJson(line);
     FUZZ_EXPECT(plain && plain->kind == pleat::PlainJson::Kind::kObject, line);
@@ -182,7 +207,8 @@ void ExpectWindow(std::string_view document) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pleat_fuzz;
   const std::string_view document = TextOf(data, size);
-  ExpectWindow(document);
+  ExpectLines<pleat::JsonWindow, pleat::WindowSpec>(document, LinesOfWindow);
+  ExpectLines<pleat::JsonRollup, pleat::RollupSpec>(document, LinesOfRollup);
   const absl::StatusOr<FoldSpec> spec = pleat::ParseFoldSpec(document);
   ExpectSameOptionByOption(spec, document);
   if (!spec.ok()) {

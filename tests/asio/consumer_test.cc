@@ -11,6 +11,7 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
+#include <pleat/rollup.h>
 
 #include "tests/asio/fixtures.h"
 #include "tests/core/key_counter.h"
@@ -58,6 +59,26 @@ TEST(Consumer, TakesFromACollectionOfAnotherKind) {
   EXPECT_EQ(got.calls, 0);
   service.Pass(1h);
   EXPECT_THAT(got.keys, ElementsAre("home"));
+}
+
+TEST(Consumer, TakesTheWindowsOfARollupCounter) {
+  Service service;
+  RollupCounter plays(*service.engine, "plays", {.windows = {100s}, .accept_limit = 10s});
+  Consumer consumer = Subscribe(*service.driver, plays, {});
+  std::optional<Leased<CountedWindow>> lease;
+  consumer.async_lease(
+      [&](error_code, std::optional<Leased<CountedWindow>> got) { lease = std::move(got); });
+  plays.Add("title", 3, kNoon + 1s);
+  plays.Add("title", 4, kNoon + 59s);
+  service.Pass(110s - 1us);
+  EXPECT_FALSE(lease);
+  service.Pass(1us);
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(lease->reason, Reason::kFrozen);
+  EXPECT_EQ(lease->state.start, kNoon);
+  EXPECT_EQ(lease->state.amount.sum, 7);
+  EXPECT_EQ(lease->Ack(), LeaseOutcome::kDone);
+  EXPECT_EQ(plays.sizes().ready, 0u);
 }
 
 TEST_F(OneConsumer, ServesOperationsInTheOrderInWhichTheyCame) {

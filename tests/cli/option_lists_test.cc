@@ -16,6 +16,8 @@
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/fold/fold_flags.h"
+#include "tools/pleat/rollup/rollup_command.h"
+#include "tools/pleat/rollup/rollup_flags.h"
 #include "tools/pleat/window/window_command.h"
 #include "tools/pleat/window/window_flags.h"
 
@@ -124,10 +126,20 @@ TEST(OptionLists, OfWindowAgree) {
   EXPECT_EQ(OptionsOfDocument("window"), table);
 }
 
+TEST(OptionLists, OfRollupAgree) {
+  RollupRunOptions options;
+  const OptionNames table = OptionsOfTable(RollupFlags(options));
+  EXPECT_GT(table.size(), 25u);
+  EXPECT_EQ(OptionsOfHelp(RollupHelp()), table);
+  EXPECT_EQ(OptionsOfDocument("rollup"), table);
+}
+
 TEST(OptionLists, SuggestionsAreOptionsOfTheCommand) {
   FoldOptions fold;
   AnalyzeOptions analyze;
   WindowRunOptions window;
+  RollupRunOptions rollup;
+  ExpectSuggestionsKnown(RollupFlags(rollup), ParseRollupOptions);
   ExpectSuggestionsKnown(WindowFlags(window), ParseWindowOptions);
   ExpectSuggestionsKnown(FoldFlags(fold), ParseFoldOptions);
   ExpectSuggestionsKnown(AnalyzeFlags(analyze), ParseAnalyzeOptions);

@@ -73,6 +73,24 @@ inline void ExpectWindowBalanced(const std::string& stats) {
       << stats;
 }
 
+// The same for `pleat rollup`.
+inline void ExpectRollupBalanced(const std::string& stats) {
+  auto s = ParseStats(stats);
+  ASSERT_EQ(s.size(), 15u) << stats;
+  EXPECT_EQ(s["lines"], s["events"] + s["bad"]) << stats;
+  EXPECT_EQ(s["events"], s["added"] + s["late"] + s["duplicate"] + s["conflict"] + s["clamped"] +
+                             s["corrected"] + s["refused"])
+      << stats;
+  EXPECT_EQ(s["windows"], s["frozen"] + s["ended"] + s["open"]) << stats;
+}
+
+// The same for the command of that name.
+inline void ExpectBalancedFor(const std::string& command, const std::string& stats) {
+  if (command == "fold") return ExpectBalanced(stats);
+  if (command == "window") return ExpectWindowBalanced(stats);
+  ExpectRollupBalanced(stats);
+}
+
 // Whether standard error, line by line, has one that begins so.
 inline bool HasLine(std::string_view text, std::string_view beginning) {
   while (!text.empty()) {
@@ -91,14 +109,14 @@ struct RunResult {
 
 using FoldResult = RunResult;
 
-// The command `fold` or `window` with `--stats -`, which must balance if it came to that, and
+// The command `fold`, `window` or `rollup` with `--stats -`, which must balance if it came to that, and
 // without the summary.
 inline RunResult RunCommand(const std::string& command, const std::string& words,
                             std::string_view input) {
   const Finished finished = RunToEnd(Pleat(command + " --stats - --quiet-summary " + words), input);
   RunResult result{finished.code, finished.out, finished.err, StatsLine(finished.err)};
   if (!result.stats.empty()) {
-    command == "fold" ? ExpectBalanced(result.stats) : ExpectWindowBalanced(result.stats);
+    ExpectBalancedFor(command, result.stats);
     result.err.erase(result.err.find(result.stats), result.stats.size() + 1);
   }
   return result;

@@ -67,6 +67,7 @@ TEST(TheOneDoor, WhateverChangesABookAsksForAnInstant) {
   const Place places[] = {{"engine/base/book.h", "Book", {}},
                           {"engine/outbox/outbox.h", "Outbox", {}},
                           {"engine/fold/fold_book.h", "FoldBook", {"AddTo(GapStats& stats)"}},
+                          {"engine/rollup/rollup_book.h", "RollupBook", {}},
                           {"engine/window/window_book.h", "WindowBook", {}},
                           {"engine/window/presence_book.h", "PresenceBook", {}}};
   for (const Place& place : places) {
@@ -90,7 +91,7 @@ TEST(TheOneDoor, OnlyAPartitionMakesInstants) {
 
 // Time and positions come in with the Instant alone.
 TEST(TheOneDoor, BooksSeeNoClockAndNoCounter) {
-  for (const char* folder : {"engine/fold", "engine/outbox"}) {
+  for (const char* folder : {"engine/fold", "engine/outbox", "engine/rollup"}) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       EXPECT_THAT(Read(entry.path()), testing::Not(testing::HasSubstr("timeline"))) << entry.path();
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include <pleat/json.h>
 #include <pleat/metrics.h>
 #include <pleat/presence.h>
+#include <pleat/rollup.h>
 #include <pleat/window.h>
 
 using namespace std::chrono_literals;

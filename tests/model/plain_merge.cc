@@ -1,13 +1,8 @@
 // See the header.
 #include "tests/model/plain_merge.h"
 
-#include <cfloat>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
-#include <optional>
-
 #include "tests/model/plain_condition.h"
+#include "tests/model/plain_number_sum.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -18,26 +13,6 @@ constexpr uint64_t kArrayDefault = 1'000;
 constexpr uint64_t kDistinctDefault = 1'000'000;
 constexpr uint64_t kConcatBytesDefault = 64 * 1024;
 constexpr size_t kRestMembers = 1024;
-
-bool IsInteger(const std::string& number) {
-  return number.find_first_of(".eE") == std::string::npos;
-}
-
-double ToDouble(const std::string& number) { return std::strtod(number.c_str(), nullptr); }
-
-std::string WritePlainDouble(double value) {
-  char out[64];
-  return {out, std::to_chars(out, out + sizeof out, value).ptr};
-}
-
-// An integer in 64 bits; nothing if it does not fit.
-std::optional<int64_t> ToInteger(const std::string& number) {
-  int64_t value = 0;
-  const char* end = number.data() + number.size();
-  const auto [stopped, error] = std::from_chars(number.data(), end, value);
-  if (error != std::errc() || stopped != end) return std::nullopt;
-  return value;
-}
 
 // Whether the reducer takes a value that is there at all.
 bool Takes(const std::string& reducer, const PlainJson& value) {
@@ -64,63 +39,17 @@ Values TakenValues(const PlainMerge& merge, const PlainEvents& events) {
   return out;
 }
 
-// Integers exactly, until they leave 64 bits: there the sum stays. Other numbers apart from them, in
-// order of arrival, with Neumaier's compensation, until they leave the doubles: likewise. The two meet in
-// the total only.
-struct Sum {
-  int64_t integers = 0;
-  double doubles = 0;
-  double lost = 0;
-  bool any_double = false;
-  bool saturated = false;  // the integers
-  bool full = false;       // the doubles
-
-  void Add(const std::string& number) {
-    if (!IsInteger(number)) {
-      any_double = true;
-      AddDouble(ToDouble(number));
-    } else if (!saturated) {
-      const std::optional<int64_t> value = ToInteger(number);
-      saturated = !value || __builtin_add_overflow(integers, *value, &integers);
-      if (saturated) integers = number.starts_with('-') ? INT64_MIN : INT64_MAX;
-    }
-  }
-
-  void AddDouble(double x) {
-    const double sum = doubles + x;
-    if (full || !std::isfinite(sum)) return Fill(sum < 0);
-    lost += std::abs(doubles) >= std::abs(x) ? (doubles - sum) + x : (x - sum) + doubles;
-    doubles = sum;
-  }
-
-  void Fill(bool negative) {
-    if (!full) doubles = negative ? -DBL_MAX : DBL_MAX;
-    full = true;
-    lost = 0;
-  }
-
-  // All of it, in `doubles`.
-  Sum Total() const {
-    Sum all = *this;
-    all.AddDouble(static_cast<double>(integers));
-    if (!std::isfinite(all.doubles + all.lost)) all.Fill(all.doubles < 0);
-    all.doubles += all.lost;
-    all.saturated |= all.full;
-    return all;
-  }
-};
-
 PlainMerged MergedNumbers(const PlainMerge& merge, const Values& values) {
-  Sum sum;
+  PlainNumberSum sum;
   for (const Value& value : values) sum.Add(value.json->text);
-  const Sum total = sum.Total();
+  const PlainNumberSum total = sum.Total();
   PlainMerged out{.saturated = total.saturated};
   if (values.empty()) {
     out.json = "null";
   } else if (merge.reducer == "mean") {
     out.json = WritePlainDouble(total.doubles / static_cast<double>(values.size()));
   } else {
-    out.json = sum.any_double ? WritePlainDouble(total.doubles) : std::to_string(sum.integers);
+    out.json = sum.Text();
   }
   return out;
 }

@@ -11,6 +11,7 @@
 
 #include "tests/cli/run_pleat.h"
 #include "tests/model/plain_options.h"
+#include "tests/model/plain_rollup_options.h"
 #include "tests/model/plain_window_options.h"
 
 namespace pleat::cli {
@@ -53,7 +54,7 @@ class Reader {
     if (line.starts_with("... ")) return common_ = rest("... "), true;
     if (line.starts_with("=== ")) return Begin(rest("=== "));
     if (stories_.empty()) return false;
-    for (const std::string command : {"fold", "window"}) {
+    for (const std::string command : {"fold", "window", "rollup"}) {
       const std::string mark = "$ pleat " + command + ' ';
       if (line.starts_with(mark)) return AddRun(command, rest(mark));
     }
@@ -168,6 +169,20 @@ void TellWindowModel(const StoryRun& run, const std::string& stats) {
   TellLines(model, [](std::string&) {}, run, stats);
 }
 
+void TellRollupModel(const StoryRun& run, const std::string& stats) {
+  const PlainRollupCall call = ReadPlainRollupOptions(WordsOf(run.options));
+  ASSERT_EQ(call.unknown, "");
+  RollupLinesModel model(call.options);
+  TellLines(model, [&](std::string& out) { model.End(out); }, run, stats);
+}
+
+void TellModel(const StoryRun& run, const std::string& stats) {
+  SCOPED_TRACE("the model");
+  if (run.command == "fold") return TellFoldModel(run, stats);
+  if (run.command == "window") return TellWindowModel(run, stats);
+  TellRollupModel(run, stats);
+}
+
 }  // namespace
 
 std::vector<Story> ReadStories(const std::string& path) { return Reader(path).Read(); }
@@ -178,8 +193,7 @@ void Tell(const StoryRun& run) {
   SCOPED_TRACE(run.options);
   const std::string stats = TellPleat(run, input);
   TellPleatWithThreads(run, input, stats);
-  SCOPED_TRACE("the model");
-  run.command == "fold" ? TellFoldModel(run, stats) : TellWindowModel(run, stats);
+  TellModel(run, stats);
 }
 
 }  // namespace pleat::cli
