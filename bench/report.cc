@@ -72,6 +72,7 @@ struct CounterColumn {
 };
 const CounterColumn kCounterColumns[] = {
     {"bytes/member", {"bytes_per_member"}},
+    {"bytes/key", {"bytes_per_key"}},
     {"bytes/group", {"bytes_per_group", "rss_bytes_per_group", "accounted_bytes_per_group"}},
     {"p50 ns", {"p50_ns", "call_p50_ns"}},
     {"p99 ns", {"p99_ns", "call_p99_ns"}},

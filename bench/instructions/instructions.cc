@@ -1,5 +1,5 @@
-// How many instructions each verb of a folder and of a live window takes, counted by callgrind, which
-// simulates a processor.
+// How many instructions each verb of a folder, of a live window and of a rollup counter takes, counted
+// by callgrind, which simulates a processor.
 // Times differ from machine to machine and from minute to minute; these counts differ by a few in a
 // thousand, so a change of a few percent shows on any machine.
 //
@@ -18,6 +18,7 @@
 
 #include <pleat/engine.h>
 #include <pleat/folder.h>
+#include <pleat/rollup.h>
 #include <pleat/window.h>
 #include <valgrind/callgrind.h>
 
@@ -211,6 +212,73 @@ void CountWindow(const std::string& prefix, const std::vector<std::string>& keys
   Expect(scene.window.ledger().expired == kGroups, "every member expires");
 }
 
+// --- Rollup counters
+
+using Addition = KeyedEvent<CounterEvent>;
+
+std::vector<Addition> AdditionsAt(const std::vector<std::string>& keys, EngineTime from) {
+  std::vector<Addition> events;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    events.push_back({std::string_view(keys[i]), from + microseconds(i), {}});
+  }
+  return events;
+}
+
+// Counters in windows of an hour, and nothing in them.
+class RollupScene {
+ public:
+  explicit RollupScene(int partitions)
+      : engine_(*Engine::Open({.partitions = partitions,
+                               .huge_pages = HugePages::kOff,
+                               .internals = {.hash_key = {{1, 2}}, .epoch = 3}})),
+        counter(*engine_, "instructions", {.windows = {hours(1)}, .accept_limit = seconds(1)}) {}
+
+  void Add(std::span<const Addition> events) {
+    for (; !events.empty(); events = events.subspan(kBatch)) {
+      counter.AddBatch(events.first(kBatch));
+    }
+  }
+  void AddOneByOne(std::span<const Addition> events) {
+    for (const Addition& e : events) counter.Add(e.key, e.event.delta, e.at, e.event.id);
+  }
+  void Advance(EngineTime now) { engine_->Advance(now); }
+  size_t PopAll() {
+    size_t popped = 0;
+    while (const size_t some = counter.Pop(kBatch).size()) popped += some;
+    return popped;
+  }
+
+ private:
+  std::unique_ptr<Engine> engine_;
+
+ public:
+  RollupCounter counter;
+};
+
+void CountRollup(int partitions, const std::vector<std::string>& keys) {
+  const std::string suffix = "/" + std::to_string(partitions);
+  const std::vector<Addition> first = AdditionsAt(keys, kStart);
+  const std::vector<Addition> second = AdditionsAt(keys, kStart + seconds(1));
+  const std::vector<Addition> next = AdditionsAt(keys, kStart + hours(1));
+  {
+    RollupScene scene(partitions);
+    Count("rollup_open_batch" + suffix, [&] { scene.Add(first); });
+    Count("rollup_add_batch" + suffix, [&] { scene.Add(second); });
+    Count("rollup_next_batch" + suffix, [&] { scene.Add(next); });
+    Expect(scene.counter.sizes().keys == kGroups && scene.counter.sizes().open == 2 * kGroups,
+           "each key has one counter, with two windows");
+  }
+  {
+    RollupScene scene(partitions);
+    scene.AddOneByOne(first);
+    Count("rollup_add_single" + suffix, [&] { scene.AddOneByOne(second); });
+    Count("rollup_close" + suffix, [&] { scene.Advance(kStart + hours(2)); });
+    size_t popped = 0;
+    Count("rollup_pop" + suffix, [&] { popped = scene.PopAll(); });
+    Expect(popped == kGroups, "every window freezes and is popped");
+  }
+}
+
 }  // namespace
 }  // namespace pleat::bench
 
@@ -219,4 +287,5 @@ int main() {
   for (const int partitions : {1, 16}) pleat::bench::CountAll(partitions, keys);
   pleat::bench::CountWindow("large", keys, keys.size());
   pleat::bench::CountWindow("small", keys, pleat::bench::kSmall);
+  for (const int partitions : {1, 16}) pleat::bench::CountRollup(partitions, keys);
 }
