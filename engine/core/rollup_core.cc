@@ -11,6 +11,9 @@ namespace {
 // How many counters one lock is held for when the store is to be told.
 constexpr size_t kPublishedAtOnce = 256;
 
+// How many windows are frozen under one lock, if nobody waits for it.
+constexpr size_t kFrozenAtOnce = 1024;
+
 RollupOptions OptionsFor(const RollupOptions& options, int i, int partitions) {
   RollupOptions share = options;
   for (size_t* limit : {&share.limits.max_keys, &share.limits.max_bytes, &share.limits.max_backlog,
@@ -194,12 +197,23 @@ CounterRef RollupCore::Ref(std::string_view key, const std::shared_ptr<EngineCor
 
 // --- The store
 
+// Freezes what is due, a part at a time, so that others have their turn at the lock.
+void RollupCore::FreezeDue(const Home& home) {
+  for (bool all = false; !all;) {
+    LongLockGuard guard(home.partition->lock());
+    if (home.book == nullptr) return;
+    Budget budget(kFrozenAtOnce, home.partition->lock());
+    all = Do(home, [&](const Instant& at) { return home.book->CloseDue(at, budget); });
+  }
+}
+
 Publication RollupCore::Publish(size_t max) {
   Publication publication;
   if (options_.store == nullptr) return publication;
   std::vector<std::string> keys;
   for (size_t i = 0; i < home_count(); ++i) {
     const Home& home = this->home(i);
+    FreezeDue(home);
     // Those that are there now: one that fails waits for the next call.
     size_t left = 0;
     {

@@ -20,7 +20,8 @@ uint32_t CounterTable::New(const PackedKey& key, uint64_t hash) {
                             .start = kNoStart,
                             .sum = 0,
                             .account = kNone,
-                            .chain = kNone};
+                            .frozen_count = 0,
+                            .frozen_sum = 0};
   table_.Index(hash, number);
   bytes_ += BytesOfNew(key);
   return number;
@@ -30,14 +31,13 @@ void CounterTable::Remove(uint32_t number) {
   ++removals_;
   table_.Unindex(number);
   Counter& counter = at(number);
-  DropChain(counter.chain);
-  counter.chain = kNone;
   counter.count = 0;
-  if (counter.account != kNone) {
-    DropChain(AccountIn(counter)->coarse);
-    accounts_.Free(counter.account);
-    counter.account = kNone;
-    bytes_ -= kAccountBytes;
+  counter.frozen_count = 0;
+  if (Account* const account = AccountIn(counter)) {
+    DropChain(account->chain);
+    DropChain(account->coarse);
+    account->chain = account->coarse = kNone;
+    TrimAccount(counter);
   }
   FreeUnused(number);
 }
@@ -66,23 +66,49 @@ void CounterTable::FreeUnused(uint32_t number) noexcept {
 CounterTable::Account& CounterTable::AccountOf(Counter& counter) {
   if (counter.account == kNone) {
     counter.account = accounts_.Allocate();
-    new (accounts_.hot(counter.account))
-        Account{.frozen = {}, .open_sum = 0, .open_count = 0, .coarse = kNone, .irregular = false};
+    new (accounts_.hot(counter.account)) Account{.frozen = {},
+                                                 .open_sum = 0,
+                                                 .open_count = 0,
+                                                 .chain = kNone,
+                                                 .coarse = kNone,
+                                                 .irregular = false};
     bytes_ += kAccountBytes;
   }
   return *AccountIn(counter);
 }
 
+void CounterTable::TrimAccount(Counter& counter) noexcept {
+  const Account* const account = AccountIn(counter);
+  if (account == nullptr || account->chain != kNone || account->coarse != kNone ||
+      counter.frozen_count == kInAccount) {
+    return;
+  }
+  accounts_.Free(counter.account);
+  counter.account = kNone;
+  bytes_ -= kAccountBytes;
+}
+
+void CounterTable::SetFrozen(Counter& counter, const Total& total) {
+  if (total.plain() && total.count < kInAccount) {
+    counter.frozen_count = static_cast<uint32_t>(total.count);
+    counter.frozen_sum = total.whole;
+  } else {
+    AccountOf(counter).frozen = total;
+    counter.frozen_count = kInAccount;
+  }
+}
+
 // --- Windows outside
 
 uint32_t CounterTable::ChainOf(const Counter& counter, uint8_t resolution) const noexcept {
-  if (resolution == 0) return counter.chain;
   const Account* const account = AccountIn(counter);
-  return account == nullptr ? kNone : account->coarse;
+  if (account == nullptr) return kNone;
+  return resolution == 0 ? account->chain : account->coarse;
 }
 
 uint32_t& CounterTable::HeadOf(Counter& counter, uint8_t resolution) {
-  return resolution == 0 ? counter.chain : AccountOf(counter).coarse;
+  Account& account = AccountOf(counter);
+  return resolution == 0 ? account.chain : account.coarse;
 }
 
 uint32_t CounterTable::FindWindow(const Counter& counter, uint8_t resolution,
@@ -162,8 +188,8 @@ void CounterTable::CheckWhole() const {
         before = window(each).start;
       }
     }
-    PLEAT_CHECK(counter.count == 0 || counter.chain == kNone ||
-                window(counter.chain).start < counter.start);
+    const uint32_t newest = ChainOf(counter, 0);
+    PLEAT_CHECK(counter.count == 0 || newest == kNone || window(newest).start < counter.start);
   });
   PLEAT_CHECK(bytes == bytes_);
 }

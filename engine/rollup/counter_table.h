@@ -6,9 +6,10 @@
 // windows, windows that are kept, and those that hold more than an integer. Windows of further
 // resolutions have a chain of their own. An emission that waits is an entry, too, in a chain or not.
 //
-//   Counter   56 bytes: key, newest window
-//   Account   64 bytes: what frozen windows came to, and what open ones in the chain hold; from the
-//             first window on that leaves the counter
+//   Counter   64 bytes, a cache line: key, newest window, and what frozen windows came to, as long
+//             as that is a plain integer
+//   Account   72 bytes: the chains, what the open windows of the first one hold, and what frozen
+//             windows came to if that is more than an integer; only while there is any of these
 //   Window    64 bytes
 //
 // A counter that is forgotten leaves the index, and its number is free once no entry names it.
@@ -41,21 +42,23 @@ class CounterTable {
     uint32_t hash;   // the low half of the keyed hash
     uint32_t count;  // events in the window inside; 0: there is none
     PackedKey key;
-    EngineTime start;  // of the newest window ever
-    int64_t sum;       // of the window inside
-    uint32_t account;  // or kNone
-    uint32_t chain;    // the newest window outside, or kNone
+    EngineTime start;       // of the newest window ever
+    int64_t sum;            // of the window inside
+    uint32_t account;       // or kNone
+    uint32_t frozen_count;  // events in frozen windows; kInAccount: the account knows
+    int64_t frozen_sum;     // their sum
   };
-  static_assert(sizeof(Counter) == 56);
+  static_assert(sizeof(Counter) == 64);
 
   struct Account {
-    Total frozen;         // what the frozen windows came to
+    Total frozen;         // what frozen windows came to, if the counter cannot say
     int64_t open_sum;     // of the open windows in the chain
     uint64_t open_count;  // their events
-    uint32_t coarse;      // the chain of further resolutions
+    uint32_t chain;       // the newest window outside
+    uint32_t coarse;      // the same of further resolutions
     bool irregular;       // open_sum is not the whole truth: look at the windows
   };
-  static_assert(sizeof(Account) == 64);
+  static_assert(sizeof(Account) == 72);
 
   struct Window {
     Total total;
@@ -103,10 +106,7 @@ class CounterTable {
     if (number != kNone) Prefetch(number);
     return number;
   }
-  void Prefetch(uint32_t number) const noexcept {
-    pleat::Prefetch(table_.hot(number));
-    pleat::Prefetch(table_.hot(number) + sizeof(Counter) - 1);
-  }
+  void Prefetch(uint32_t number) const noexcept { pleat::Prefetch(table_.hot(number)); }
   size_t size() const noexcept { return table_.indexed(); }
   // Changes whenever a number may have come to mean another counter.
   uint32_t removals() const noexcept { return removals_; }
@@ -133,6 +133,21 @@ class CounterTable {
     return counter.account == kNone ? nullptr
                                     : reinterpret_cast<Account*>(accounts_.hot(counter.account));
   }
+
+  // Gives back the account of a counter that has no use for it.
+  void TrimAccount(Counter& counter) noexcept;
+
+  // --- What frozen windows came to
+
+  Total FrozenOf(const Counter& counter) const noexcept {
+    if (counter.frozen_count == kInAccount) return AccountIn(counter)->frozen;
+    Total total;
+    total.count = counter.frozen_count;
+    total.whole = counter.frozen_sum;
+    total.wholes = counter.frozen_count > 0;
+    return total;
+  }
+  void SetFrozen(Counter& counter, const Total& total);
 
   // --- Windows outside
 
@@ -194,6 +209,8 @@ class CounterTable {
     void Prefetch(uint32_t number) const noexcept { counters.Prefetch(number); }
     uint64_t Version() const noexcept { return 0; }
   };
+
+  static constexpr uint32_t kInAccount = UINT32_MAX;
 
   uint32_t& HeadOf(Counter& counter, uint8_t resolution);
   void DropChain(uint32_t head) noexcept;

@@ -128,6 +128,7 @@ void RollupBook::Freeze(const WindowLists::Name& name, const WindowLists::Entry&
     if (!window.chained) counters_.Chain(number);
   } else {
     ReleaseWindow(number);
+    counters_.TrimAccount(counter);
   }
   if (last) ForgetUnlessHeld(entry.counter);
 }
@@ -143,8 +144,8 @@ void RollupBook::NoteFrozen(const Window& window) noexcept {
 // Into what the counter comes to, unless a checkpoint of the store has it.
 void RollupBook::AddToValue(Counter& counter, uint32_t number) {
   const Window& window = counters_.window(number);
-  Account& account = counters_.AccountOf(counter);
   if (window.chained) {
+    Account& account = counters_.AccountOf(counter);
     account.open_count -= window.total.count;
     account.open_sum = static_cast<int64_t>(static_cast<uint64_t>(account.open_sum) -
                                             static_cast<uint64_t>(window.total.whole));
@@ -155,7 +156,9 @@ void RollupBook::AddToValue(Counter& counter, uint32_t number) {
     }
   }
   if (window.start < CoveredUpTo(window.counter)) return;
-  AddToSum(window.total, DetailOf(number), account.frozen);
+  Total frozen = counters_.FrozenOf(counter);
+  AddToSum(window.total, DetailOf(number), frozen);
+  counters_.SetFrozen(counter, frozen);
   if (store_ != nullptr) {
     store_->Update(window.counter, [](Publications::State& state) { state.changed = true; });
   }
@@ -287,6 +290,7 @@ void RollupBook::DropFrozen(const WindowLists::Name& name, uint32_t counter) {
   PLEAT_CHECK(number != kNone && counters_.window(number).frozen);
   --kept_;
   ReleaseWindow(number);
+  counters_.TrimAccount(counters_.at(counter));
 }
 
 // The list of the counter's last window to end.

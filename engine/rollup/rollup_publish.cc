@@ -50,7 +50,7 @@ RollupBook::Step RollupBook::TakeLoaded(const EventRef& counter,
     }
   });
   if (step == Step::kWanted) {
-    ours.amount = counters_.AccountOf(counters_.at(number)).frozen.amount();
+    ours.amount = counters_.FrozenOf(counters_.at(number)).amount();
   } else {
     Finish(number);
   }
@@ -96,7 +96,7 @@ void RollupBook::Adopt(uint32_t number, Publications::State& state, const Checkp
   Counter& counter = counters_.at(number);
   Total value = state.amount;
   std::vector<uint32_t> frozen;
-  for (uint32_t at = counter.chain; at != kNone; at = counters_.window(at).next) {
+  for (uint32_t at = counters_.ChainOf(counter, 0); at != kNone; at = counters_.window(at).next) {
     if (counters_.window(at).frozen) frozen.push_back(at);
   }
   for (auto at = frozen.rbegin(); at != frozen.rend(); ++at) {
@@ -109,7 +109,8 @@ void RollupBook::Adopt(uint32_t number, Publications::State& state, const Checkp
       ReleaseWindow(*at);
     }
   }
-  counters_.AccountOf(counter).frozen = value;
+  counters_.SetFrozen(counter, value);
+  counters_.TrimAccount(counter);
   WriteShared(number, std::max(FrozenUpTo(number), checkpoint.until));
 }
 

@@ -15,7 +15,7 @@ namespace pleat::inline v0_1 {
 // `window` is kNone for the one inside.
 void RollupBook::ForEachOpen(const Counter& counter, SeeWindow see) const {
   absl::InlinedVector<uint32_t, 64> open;
-  for (uint32_t at = counter.chain; at != kNone; at = counters_.window(at).next) {
+  for (uint32_t at = counters_.ChainOf(counter, 0); at != kNone; at = counters_.window(at).next) {
     if (counters_.window(at).frozen) break;  // and so are all that are older
     open.push_back(at);
   }
@@ -59,14 +59,13 @@ EngineTime RollupBook::CoveredUpTo(uint32_t number) const {
 // What the windows come to that end by `until`.
 Total RollupBook::ValueBefore(uint32_t number, EngineTime until) const {
   const Counter& counter = counters_.at(number);
-  const Account* const account = counters_.AccountIn(counter);
-  Total value = account == nullptr ? Total{} : account->frozen;
+  Total value = counters_.FrozenOf(counter);
   const EngineTime covered = CoveredUpTo(number);
   const auto add = [&](const Total& total, uint32_t window, EngineTime start) {
     if (start < covered || windowing_.EndOf(start) > until) return;
     AddToSum(total, DetailOf(window), value);
   };
-  if (counter.chain != kNone) {
+  if (counters_.ChainOf(counter, 0) != kNone) {
     ForEachOpen(counter, add);
   } else if (counter.count > 0) {
     add(CounterTable::TotalInside(counter), kNone, counter.start);
@@ -78,14 +77,17 @@ Total RollupBook::ValueBefore(uint32_t number, EngineTime until) const {
 Total RollupBook::ValueOf(uint32_t number) const {
   const Counter& counter = counters_.at(number);
   const Account* const account = counters_.AccountIn(counter);
-  if (account == nullptr && counter.chain == kNone && CoveredUpTo(number) <= counter.start) {
-    return counter.count > 0 ? CounterTable::TotalInside(counter) : Total{};
+  const Total frozen = counters_.FrozenOf(counter);
+  if (account == nullptr && CoveredUpTo(number) <= counter.start) {
+    Total value = frozen;
+    if (counter.count > 0) value.Merge(CounterTable::TotalInside(counter));
+    return value;
   }
   const bool walks = clears_ || account == nullptr || account->irregular ||
-                     IsFar(account->frozen.whole, kFrozenBits) ||
+                     IsFar(frozen.whole, kFrozenBits) ||
                      (store_ != nullptr && CoveredUpTo(number) > as_of_);
   if (!walks) {
-    Total value = account->frozen;
+    Total value = frozen;
     Total open;
     open.count = account->open_count;
     open.whole = account->open_sum;
@@ -202,7 +204,7 @@ void RollupBook::ScanOpen(SeeOpen see) const {
 EngineTime RollupBook::FrozenUpTo(uint32_t number) const {
   const Counter& counter = counters_.at(number);
   EngineTime until = as_of_;
-  for (uint32_t at = counter.chain; at != kNone; at = counters_.window(at).next) {
+  for (uint32_t at = counters_.ChainOf(counter, 0); at != kNone; at = counters_.window(at).next) {
     if (!counters_.window(at).frozen) continue;
     until = std::max(until, EndOf(counters_.window(at)));
     break;
@@ -236,8 +238,7 @@ void RollupBook::WriteShared(uint32_t number, EngineTime until) {
   if (shared_.empty()) return;
   const auto found = shared_.find(number);
   if (found == shared_.end()) return;
-  const Account* const account = counters_.AccountIn(counters_.at(number));
-  found->second->Write(account == nullptr ? Amount{} : account->frozen.amount(), until);
+  found->second->Write(counters_.FrozenOf(counters_.at(number)).amount(), until);
 }
 
 }  // namespace pleat::inline v0_1

@@ -84,8 +84,10 @@ class ExpiringMap {
     uint32_t HashOf(uint32_t number) const noexcept {
       return static_cast<uint32_t>(map.At(number).name.low);
     }
-    // A name is still known at `expires`.
+    // A name is still known at `expires`. Who asks is about to forget the name: its line of the
+    // index is on its way then.
     EngineTime DueOf(uint32_t number) const noexcept {
+      map.PrefetchIndex(map.At(number).name);
       return map.At(number).known.expires + Duration{1};
     }
     uint64_t OrderOf(uint32_t) const noexcept { return 0; }

@@ -122,10 +122,10 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
   // A reference to the counter of `key`, which is made if it is not there; empty at a limit.
   CounterRef Ref(std::string_view key) noexcept;
 
-  // Brings up to `max` counters and the store into line: loads the checkpoint of each counter that
-  // is new here, and publishes that of each whose windows have been frozen. The only call that
-  // reaches the store: call it when windows have been frozen, and again while there is more. Never
-  // blocks another call. Without a store it does nothing.
+  // Freezes what is due, then brings up to `max` counters and the store into line: loads the
+  // checkpoint of each counter that is new here, and publishes that of each whose windows have been
+  // frozen. The only call that reaches the store: call it when windows have been frozen, and again
+  // while there is more. No lock is held while the store works. Without a store it does nothing.
   Publication Publish(size_t max = SIZE_MAX) noexcept;
 
   RollupLedger ledger() const noexcept;

@@ -238,6 +238,22 @@ TEST_F(RollupStore, NoCounterIsForgottenBeforeTheStoreHasIt) {
   EXPECT_EQ(Kept(), Until(20s, 2, 8));
 }
 
+// Time moves while the store works, and nobody has visited the window that is due by then.
+TEST_F(RollupStore, NoCounterIsForgottenBeforeAWindowThatIsDueIsVisited) {
+  OpenShared(/*accept_limit=*/5s, /*forget_after=*/0s);
+  Add("a", 3s, 7);
+  Advance(15s);
+  store().during_load = [&] { Add("a", 16s, 1); };
+  store().during_publish = [&] { MoveTime(25s); };
+  Publish();
+  store().during_load = store().during_publish = nullptr;
+  EXPECT_EQ(Kept(), Until(10s, 1, 7));
+  EXPECT_EQ(sizes().keys, 1u);
+  Advance(26s);
+  Publish();
+  EXPECT_EQ(Kept(), Until(20s, 2, 8));
+}
+
 // Nothing waits for a store.
 TEST_F(RollupStore, WhileAStoreTakesItsTimeEventsGoOn) {
   OpenShared();
