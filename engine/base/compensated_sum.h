@@ -1,7 +1,7 @@
 // A sum of doubles in the order in which they come, with the compensation of A. Neumaier
 // ("Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", 1974), so that one
-// input gives the same bytes everywhere. A sum that would leave the range of doubles stays at that
-// end for good.
+// input gives the same bytes everywhere. A sum that would leave the range of doubles stays at the
+// end of that range for good.
 #pragma once
 
 #include <cfloat>

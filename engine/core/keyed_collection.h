@@ -55,7 +55,7 @@ class KeyedCollection : public BaseT {
     return FoldAnd(key, event, at, [](BookT&, const EventRef&, EngineTime) {});
   }
 
-  // The same, and then `look(book, event, now)` under the same lock, unless nobody keeps a book for
+  // The same, and then `look(book, event, now)` under the same lock, unless there is no book for
   // the event.
   template <class Look>
   [[gnu::always_inline]] Outcome FoldAnd(std::string_view key, const void* event, EngineTime at,

@@ -112,7 +112,7 @@ RollupCounter::RollupCounter(Engine& engine, std::string_view name,
                              const RollupOptions& options) noexcept
     : RollupCounter(OrEnd(name, Open(engine, name, options))) {}
 
-// Calls from inside a function of the caller's get no further than here.
+// Calls from inside a function of the caller's are refused here.
 
 AddOutcome RollupCounter::Add(std::string_view key, Delta delta, EngineTime at,
                               std::string_view id) noexcept {
@@ -181,7 +181,7 @@ CounterRef RollupCounter::Ref(std::string_view key) noexcept {
   return call.nested() ? CounterRef() : core_->Ref(key, engine_);
 }
 
-// Not a Call: the store may call engines.
+// No Call while the store works, because the store may call engines.
 Publication RollupCounter::Publish(size_t max) noexcept {
   {
     const Call call;

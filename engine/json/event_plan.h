@@ -45,7 +45,7 @@ struct EventPlan {
 
   void AddMarks(const MarkSpec& marks);
 
-  // Every event has an id among those of its key; its content is the collection's business.
+  // Every event has an id among those of its key. The collection compares contents.
   void AddId(const std::string& path);
 
   // Every event is about a member of the series that its key names.
@@ -74,7 +74,7 @@ struct EventPlan {
   int quiet_slot = PathTree::kNone;  // of an event's own quiet period
   std::optional<ScalarMember> key_class;
   std::optional<ScalarMember> id;
-  bool id_has_content = true;  // the whole line is; else ids longer than a key are bad
+  bool id_has_content = true;  // the whole line; if false, ids over 64 KiB are bad
   ConditionPlan start_when;    // the places of all conditions are slots
   ConditionPlan end_when;
 

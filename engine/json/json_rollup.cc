@@ -1,9 +1,9 @@
-// JsonRollup: read lines become events of a rollup counter, a few at a time, and the windows that
-// it hands out become lines.
+// JsonRollup adds lines to a rollup counter as events, a few at a time, and prints the windows that
+// the counter hands out.
 //
-// Emissions that wait to be popped count against max_bytes. So that it does not matter when they
-// are popped, an event that could be refused for them finds none: they are taken out before it, and
-// kept here until somebody pops them.
+// Emissions that wait in the counter count against max_bytes. The times of Pop() must not decide
+// which events are refused. So before an event that could meet the limit, all waiting emissions are
+// moved from the counter to a buffer here, which Pop() prints.
 #include <pleat/json_rollup.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ EventPlan PlanOf(const RollupSpec& spec) {
   return plan;
 }
 
-// What the value of an event adds.
+// The delta of an event's value.
 Delta DeltaOf(const EventValue& value) noexcept {
   if (!value.present) return 0;
   const Number& number = value.number;
@@ -53,7 +53,7 @@ Delta DeltaOf(const EventValue& value) noexcept {
   return number.real < 0 ? Delta::Below() : Delta::Above();
 }
 
-// Whether a person might want to know.
+// Whether the line is reported as unusual.
 bool IsUnusualAdd(const LineResult& result) noexcept {
   if (result.kind != LineResult::Kind::kEvent) return true;
   switch (result.add) {
@@ -71,7 +71,7 @@ bool IsTaken(AddOutcome outcome) noexcept {
          outcome == AddOutcome::kCorrected;
 }
 
-// Windows moved out of the engine, and printed with no lock held.
+// Windows that were moved out of the engine, to be printed without a lock.
 class TakenWindows {
  public:
   explicit TakenWindows(const RollupSpec& spec) : printer_(spec) {}
@@ -121,7 +121,7 @@ class TakenWindows {
   LineWriter lines_;
 };
 
-// The most bytes that an event may take, with a good deal to spare.
+// An upper bound of the bytes that an event takes.
 size_t BytesFor(const KeyedEvent<LineEvent>& event, std::string_view id) noexcept {
   constexpr size_t kBytes = 4096;
   return kBytes + 2 * (event.key.size() + id.size());
@@ -183,11 +183,11 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   const EventPlan plan_;
   TakenWindows taken_;
 
-  EventReader reader_;  // of AddLine(),
-  EventBatch event_;    // which has one event
+  EventReader reader_;  // for AddLine()
+  EventBatch event_;    // the one event of AddLine()
   std::vector<KeyedEvent<CounterEvent>> batch_;
   std::array<AddOutcome, kAddsAtOnce> outcomes_;
-  std::string conflict_;  // the reason of the latest
+  std::string conflict_;  // the reason of the latest conflict
   Counter events_;
   Counter bad_;
   Counter mismatched_;
@@ -250,9 +250,9 @@ bool JsonRollup::Impl::AddEvents(ReadLines& lines, size_t end, EngineTime arriva
   return true;
 }
 
-// How many events from `first` on are added at once. Where the engine may find one bad, no later
-// one may be added before that was said; and where one may be refused for one of two limits, the
-// ledger has to tell for which: so in one batch all are refused for the same. Both are rare.
+// How many events from `first` on are added at once. An event that the engine may find bad is added
+// alone, so that it is reported before a later event is added. An event that may be refused is
+// added alone, so that the ledger tells which limit refused it. Both are rare.
 size_t JsonRollup::Impl::BatchSize(const EventBatch& events, size_t first, size_t end) {
   const RollupLimits& limits = spec_.rollup.limits;
   const RollupSizes sizes = counter_.sizes();
@@ -264,7 +264,7 @@ size_t JsonRollup::Impl::BatchSize(const EventBatch& events, size_t first, size_
   return 1;
 }
 
-// Whether events may come to the limit of bytes, if `bytes` are held before.
+// Whether these events may exceed the limit of bytes, if `bytes` are held before.
 bool JsonRollup::Impl::MayFill(const EventBatch& events, size_t first, size_t size,
                                size_t bytes) const noexcept {
   for (size_t i = first; i < first + size; ++i) {
@@ -274,7 +274,7 @@ bool JsonRollup::Impl::MayFill(const EventBatch& events, size_t first, size_t si
   return bytes > spec_.rollup.limits.max_bytes;
 }
 
-// Takes out what is frozen before an event stamped `at`.
+// Takes out the windows that are frozen before an event stamped `at`.
 void JsonRollup::Impl::TakeWaiting(EngineTime at) {
   EngineTime now = engine_.now();
   if (on_event_time() && !IsBeyondFuture(at, now, spec_.event.future_limit)) {
@@ -284,7 +284,7 @@ void JsonRollup::Impl::TakeWaiting(EngineTime at) {
   emissions_.Pop(SIZE_MAX, {}, [this](const ClosedGroup& group) { taken_.Take(group); });
 }
 
-// The events as the engine takes them.
+// Fills `batch_` with events.
 void JsonRollup::Impl::Collect(const EventBatch& events, size_t first, size_t size,
                                EngineTime arrival) {
   batch_.clear();
@@ -298,7 +298,7 @@ void JsonRollup::Impl::Collect(const EventBatch& events, size_t first, size_t si
   }
 }
 
-// All of the batch, whose first event is `first`.
+// Counts a batch of which every event was added. Its first event is `first`.
 void JsonRollup::Impl::CountAdded(const EventBatch& events, size_t first) {
   uint64_t mismatched = 0;
   for (size_t i = 0; i < batch_.size(); ++i) {
@@ -309,7 +309,7 @@ void JsonRollup::Impl::CountAdded(const EventBatch& events, size_t first) {
   mismatched_.Add(mismatched);
 }
 
-// The result of a line whose event had this outcome.
+// Counts an event with this outcome. Returns the result of its line.
 LineResult JsonRollup::Impl::Count(AddOutcome outcome, const KeyedEvent<CounterEvent>& event,
                                    uint32_t mismatched) {
   if (outcome == AddOutcome::kFuture) return Bad(bad_line::kFuture);

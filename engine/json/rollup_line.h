@@ -2,8 +2,8 @@
 //
 //   {"page":"Main","start":T,"end":T,"count":9,"sum":120,"reason":"frozen"}
 //
-// Behind the reason come "corrects":"P-G" of a correction, "saturated":true and "id":"P-G", in this
-// order.
+// After the reason come, in this order: "corrects":"P-G" in a correction, "saturated":true, and
+// "id":"P-G".
 #pragma once
 
 #include <string>
@@ -36,7 +36,7 @@ class RollupPrinter {
   const std::vector<std::string> key_labels_;
   const bool has_sum_;
   const bool has_id_;
-  // One for each, since each goes slowly through time by itself.
+  // One for starts and one for ends: a writer is fast if each time is near the one before.
   TimestampWriter start_times_;
   TimestampWriter end_times_;
 };

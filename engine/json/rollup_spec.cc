@@ -18,7 +18,7 @@ namespace {
 constexpr Choice<OnLateAdd> kOnLateAdd[] = {
     {"reject", OnLateAdd::kReject}, {"clamp", OnLateAdd::kClamp}, {"correct", OnLateAdd::kCorrect}};
 
-// Lengths of windows with commas between them, of which an option gives one or several.
+// One or several lengths of windows, with commas between them.
 struct WindowsText {
   static absl::Status Set(std::vector<Duration>& to, std::string_view text) {
     std::vector<Duration> windows;
@@ -51,8 +51,8 @@ constexpr Option<RollupSpec> kRollupOptions[] = {
     As<RollupSpec, SwitchText<true>>("emission-id", PLEAT_AT(emission_id)),
 };
 
-// The names of the output members that lines have besides those of the key. All are taken in every
-// mode, so that a name that is fine stays so.
+// The names of the output members that lines have besides those of the key. A key may use none of
+// them in any mode, so that no option makes a valid name invalid.
 constexpr std::string_view kRollupNames[] = {"start",  "end",      "count",     "sum",
                                              "reason", "corrects", "saturated", "id"};
 

@@ -29,8 +29,8 @@ absl::Status CheckPathOf(NamedPath path);
 // Of those that are given.
 absl::Status CheckPathsOf(std::initializer_list<NamedPath> paths);
 
-// Whether the names of these output members are UTF-8, and neither `taken` nor `used`, to which they
-// are added. The error says how to rename.
+// Whether the names of these output members are UTF-8, and neither in `taken` nor in `used`. Adds
+// them to `used`. The error says how to rename a member.
 absl::Status CheckNames(std::string_view option, const std::vector<KeyField>& fields,
                         std::span<const std::string_view> taken, std::set<std::string_view>& used);
 

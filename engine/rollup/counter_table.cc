@@ -52,7 +52,7 @@ void CounterTable::DropChain(uint32_t head) noexcept {
   }
 }
 
-// A counter that is forgotten keeps its key while emissions show it.
+// A forgotten counter keeps its key as long as emissions show the key.
 void CounterTable::FreeUnused(uint32_t number) noexcept {
   if (table_.cold(number).indexed || table_.cold(number).uses > 0) return;
   const PackedKey& key = at(number).key;

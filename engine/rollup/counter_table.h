@@ -3,16 +3,17 @@
 // A counter's newest window lies in the counter itself, as long as its sum is a plain integer, so
 // that an event in order touches two cache lines: one of the index and one of the counter. All
 // other windows are entries of their own, in a chain of the counter, newest first: older open
-// windows, windows that are kept, and those that hold more than an integer. Windows of further
-// resolutions have a chain of their own. An emission that waits is an entry, too, in a chain or not.
+// windows, kept windows, and windows whose sum is not a plain integer. Windows of further
+// resolutions have a chain of their own. The window of a waiting emission is an entry, too, in a
+// chain or not.
 //
-//   Counter   64 bytes, a cache line: key, newest window, and what frozen windows came to, as long
-//             as that is a plain integer
-//   Account   72 bytes: the chains, what the open windows of the first one hold, and what frozen
-//             windows came to if that is more than an integer; only while there is any of these
+//   Counter   64 bytes, a cache line: key, newest window, and the sum of the frozen windows, as
+//             long as that sum is a plain integer
+//   Account   72 bytes: the chains, the sum of the open windows in the first chain, and the sum of
+//             the frozen windows if that is not a plain integer; only while one of these is there
 //   Window    64 bytes
 //
-// A counter that is forgotten leaves the index, and its number is free once no entry names it.
+// A forgotten counter leaves the index. Its number is free once no entry names the counter.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,7 @@ namespace pleat::inline v0_1 {
 class CounterTable {
  public:
   static constexpr uint32_t kNone = KeyIndex::kNone;
-  // Before every start of a window: of a counter that has had none.
+  // The `start` of a counter that has had no window: before every start of a window.
   static constexpr EngineTime kNoStart = EngineTime::min();
 
   struct Counter {
@@ -45,18 +46,18 @@ class CounterTable {
     EngineTime start;       // of the newest window ever
     int64_t sum;            // of the window inside
     uint32_t account;       // or kNone
-    uint32_t frozen_count;  // events in frozen windows; kInAccount: the account knows
+    uint32_t frozen_count;  // events in frozen windows; kInAccount: see the account
     int64_t frozen_sum;     // their sum
   };
   static_assert(sizeof(Counter) == 64);
 
   struct Account {
-    Total frozen;         // what frozen windows came to, if the counter cannot say
+    Total frozen;         // the sum of the frozen windows, if it is not in the counter
     int64_t open_sum;     // of the open windows in the chain
     uint64_t open_count;  // their events
     uint32_t chain;       // the newest window outside
-    uint32_t coarse;      // the same of further resolutions
-    bool irregular;       // open_sum is not the whole truth: look at the windows
+    uint32_t coarse;      // the newest window of further resolutions
+    bool irregular;       // open_sum is not the sum: add up the windows
   };
   static_assert(sizeof(Account) == 72);
 
@@ -67,9 +68,9 @@ class CounterTable {
     uint64_t resolution : 3;
     uint64_t ready : 1;  // its emission is in the outbox
     uint64_t chained : 1;
-    uint64_t closed : 1;      // it was handed out
-    uint64_t frozen : 1;      // it is part of Account::frozen
-    uint64_t correction : 1;  // it is no window, but a late event
+    uint64_t closed : 1;      // was handed out
+    uint64_t frozen : 1;      // is part of the sum of the frozen windows
+    uint64_t correction : 1;  // is a late event, not a window
     uint32_t counter;
     uint32_t next;  // in the chain: older
 
@@ -100,7 +101,7 @@ class CounterTable {
     return table_.Find(hash, [&](uint32_t number) { return at(number).key == key; });
   }
   void PrefetchIndex(uint64_t hash) const noexcept { table_.PrefetchIndex(hash); }
-  // The counter that Find() will most likely ask about, or kNone, on its way to the cache.
+  // Fetches the counter that Find() will most likely look at, and returns its number, or kNone.
   uint32_t PrefetchCounter(uint64_t hash) const noexcept {
     const uint32_t number = table_.Guess(hash);
     if (number != kNone) Prefetch(number);
@@ -108,12 +109,12 @@ class CounterTable {
   }
   void Prefetch(uint32_t number) const noexcept { pleat::Prefetch(table_.hot(number)); }
   size_t size() const noexcept { return table_.indexed(); }
-  // Changes whenever a number may have come to mean another counter.
+  // Changes whenever a number may name another counter than before.
   uint32_t removals() const noexcept { return removals_; }
 
-  // A counter without windows. REQUIRES: there is none of this key.
+  // Adds a counter without windows. REQUIRES: there is none of this key.
   uint32_t New(const PackedKey& key, uint64_t hash);
-  // The counter is forgotten, with its chains.
+  // Forgets the counter and its chains.
   void Remove(uint32_t number);
 
   // Calls `visit(number)` for every counter.
@@ -126,7 +127,7 @@ class CounterTable {
 
   // --- Accounts
 
-  // The account of a counter, which is opened if there is none.
+  // The account of a counter. Opens one if there is none.
   Account& AccountOf(Counter& counter);
   // Null if there is none.
   Account* AccountIn(const Counter& counter) const noexcept {
@@ -134,10 +135,10 @@ class CounterTable {
                                     : reinterpret_cast<Account*>(accounts_.hot(counter.account));
   }
 
-  // Gives back the account of a counter that has no use for it.
+  // Frees the account of a counter, unless the account is in use.
   void TrimAccount(Counter& counter) noexcept;
 
-  // --- What frozen windows came to
+  // --- The sum of the frozen windows
 
   Total FrozenOf(const Counter& counter) const noexcept {
     if (counter.frozen_count == kInAccount) return AccountIn(counter)->frozen;
@@ -164,12 +165,12 @@ class CounterTable {
   uint32_t FindWindow(const Counter& counter, uint8_t resolution, EngineTime start) const noexcept;
   // A window of the counter, empty and in no chain.
   uint32_t NewWindow(uint32_t counter, uint8_t resolution, EngineTime start);
-  // Puts a window into its place in its chain, or takes it out.
+  // Inserts a window into its chain, or removes it.
   void Chain(uint32_t number);
   void Unchain(uint32_t number) noexcept;
-  // Moves the window inside to the chain, where its number is the answer. REQUIRES: there is one.
+  // Moves the window inside to the chain, and returns its number there. REQUIRES: there is one.
   uint32_t MoveOut(uint32_t counter);
-  // Gives back a window. REQUIRES: it is in no chain.
+  // Frees a window. REQUIRES: it is in no chain.
   void FreeWindow(uint32_t number) noexcept;
   // The total of the window inside. REQUIRES: there is one.
   static Total TotalInside(const Counter& counter) noexcept {
@@ -200,7 +201,7 @@ class CounterTable {
     uint32_t armed : 1;
     uint32_t referred : 1;
   };
-  // Answers the table below about a counter, which has no deadline of its own.
+  // Tells the table below about counters, which have no deadlines of their own.
   struct Entries {
     const CounterTable& counters;
     uint32_t HashOf(uint32_t number) const noexcept { return counters.at(number).hash; }

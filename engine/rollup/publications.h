@@ -1,6 +1,6 @@
-// Publications remember, for each counter of a book, what the store has: up to when its checkpoint
-// reaches, what that comes to, and whether we have more. Counters that have to be brought into line
-// with the store wait in a queue.
+// Publications keep, for each counter of a book, the latest known checkpoint of the store, and
+// whether windows were frozen after it. Counters that have to be loaded or published wait in a
+// queue.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ class Publications {
  public:
   struct State {
     EngineTime until = kBeginningOfTime;  // of the latest checkpoint that we know
-    Total amount;                         // what it comes to
+    Total amount;                         // of that checkpoint
     bool loaded = false;                  // the store was asked at least once
-    bool changed = false;                 // windows behind `until` have been frozen
+    bool changed = false;                 // windows after `until` have been frozen
     bool queued = false;
-    bool busy = false;  // somebody asks the store
+    bool busy = false;  // a Publish() is asking the store
 
     bool done() const noexcept { return loaded && !changed; }
     bool idle() const noexcept { return done() && !queued && !busy; }
   };
 
-  // A counter that the store was not asked about yet.
+  // Adds a counter whose checkpoint was not loaded yet.
   void Begin(uint32_t counter) {
     states_.try_emplace(counter);
     ++undone_;
@@ -43,8 +43,8 @@ class Publications {
   // REQUIRES: Begin() was called.
   const State& At(uint32_t counter) const { return states_.at(counter); }
 
-  // `change(state)` changes the state of a counter, which waits afterwards if there is more to do
-  // and nobody is about it.
+  // `change(state)` changes the state of a counter. The counter waits afterwards, unless it is done
+  // or busy.
   template <class Change>
   void Update(uint32_t counter, const Change& change) {
     State& state = states_.at(counter);
@@ -71,7 +71,7 @@ class Publications {
     if (!state.done()) Queue(counter);
   }
 
-  // How many counters are not in line with the store, those included that somebody is about.
+  // How many counters are not done, busy ones included.
   size_t undone() const noexcept { return undone_; }
   size_t queued() const noexcept { return queue_.size(); }
 

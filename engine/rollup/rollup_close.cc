@@ -10,7 +10,7 @@ namespace {
 constexpr uint32_t kLookAhead = 8;
 constexpr uint64_t kPositionMask = (uint64_t{1} << 60) - 1;
 
-// How many counters that somebody holds are looked at in one visit.
+// How many held counters one visit looks at.
 constexpr size_t kReleasedAtOnce = 64;
 
 }  // namespace
@@ -35,14 +35,14 @@ EngineTime RollupBook::NextDue() const noexcept {
                 windowing_.ReachedAt(lists_.FirstEnd(WindowLists::kKept), retention_),
                 windowing_.ReachedAt(lists_.FirstEnd(WindowLists::kLast), forget_after_)});
   if (ids_ != nullptr) next = std::min(next, ids_->forgets_all_at());
-  // Whoever reads without a lock learns by a visit that another window is over.
+  // A read without a lock sees that another window is over only after a visit.
   if (!shared_.empty()) {
     next = std::min(next, windowing_.ReachedAt(windowing_.EndOf(windowing_.StartOf(as_of_))));
   }
   return next;
 }
 
-// All that is due by the book's time. The frontier has moved with that time already.
+// Handles all that is due by the book's time. The frontier has moved with that time already.
 bool RollupBook::Visit(const Instant& at, Budget& budget) {
   const bool frozen = TakeDue(WindowLists::kOpen, Duration{0}, budget,
                               [&](const WindowLists::Name& name, const WindowLists::Entry& entry) {
@@ -64,7 +64,7 @@ bool RollupBook::Visit(const Instant& at, Budget& budget) {
   return ids_ == nullptr || ids_->Forget(latest_.now(), budget);
 }
 
-// The stages that follow, leaving out those in which nothing would happen.
+// The stage after this one, without the stages in which nothing would happen.
 WindowLists::Stage RollupBook::StageAfter(WindowLists::Stage stage) const noexcept {
   if (stage == WindowLists::kOpen && retention_ > Duration{0}) return WindowLists::kKept;
   const bool last = forgets() && forget_after_ > Duration{0};
@@ -115,7 +115,7 @@ void RollupBook::Freeze(const WindowLists::Name& name, const WindowLists::Entry&
   }
   window.frozen = 1;
   const bool last = forgets() && forget_after_ == Duration{0} && LastOf(counter) == name;
-  // What the store has to learn of is not forgotten yet.
+  // With a store, the counter is forgotten only after its value was published.
   const bool forget = last && store_ == nullptr && !IsHeld(entry.counter);
   const bool unpublished =
       store_ != nullptr && name.resolution == 0 && start >= CoveredUpTo(entry.counter);
@@ -141,7 +141,7 @@ void RollupBook::NoteFrozen(const Window& window) noexcept {
   ledger_.delta_pending -= delta;
 }
 
-// Into what the counter comes to, unless a checkpoint of the store has it.
+// Adds a window to the sum of the frozen windows, unless a checkpoint of the store includes it.
 void RollupBook::AddToValue(Counter& counter, uint32_t number) {
   const Window& window = counters_.window(number);
   if (window.chained) {
@@ -149,7 +149,7 @@ void RollupBook::AddToValue(Counter& counter, uint32_t number) {
     account.open_count -= window.total.count;
     account.open_sum = static_cast<int64_t>(static_cast<uint64_t>(account.open_sum) -
                                             static_cast<uint64_t>(window.total.whole));
-    // The oldest open window has gone: with the last one, whatever was irregular has.
+    // Without open windows in the chain, nothing is irregular any more.
     if (account.open_count == 0) {
       account.open_sum = 0;
       account.irregular = false;
@@ -165,7 +165,7 @@ void RollupBook::AddToValue(Counter& counter, uint32_t number) {
   WriteShared(window.counter, EndOf(window));
 }
 
-// Windows of further resolutions are sums of those of the first one, which close before them.
+// A window of a further resolution is the sum of windows of the first one, which close before it.
 void RollupBook::AddToCoarse(const Window& window) {
   const Counter& counter = counters_.at(window.counter);
   for (size_t i = 1; i < windowing_.resolutions(); ++i) {
@@ -177,7 +177,7 @@ void RollupBook::AddToCoarse(const Window& window) {
   }
 }
 
-// A window that nobody looks up any more.
+// Removes a window that is not looked up any more; its emission may still wait.
 void RollupBook::ReleaseWindow(uint32_t number) {
   if (counters_.window(number).chained) counters_.Unchain(number);
   if (const auto detail = details_.find(number); detail != details_.end()) {
@@ -187,7 +187,7 @@ void RollupBook::ReleaseWindow(uint32_t number) {
   if (!counters_.window(number).ready) counters_.FreeWindow(number);
 }
 
-// --- A window ends before
+// --- A window ends before it is frozen
 
 void RollupBook::CloseAll(const Instant& at) {
   latest_.Reach(at.now);
@@ -284,7 +284,8 @@ void RollupBook::DropFrozen(const WindowLists::Name& name, uint32_t counter) {
   const EngineTime start = StartOf(name);
   const uint32_t number = counters_.FindWindow(counters_.at(counter), name.resolution, start);
   if (store_ != nullptr && name.resolution == 0) {
-    // What the store does not have yet is dropped when it does, and so may this have been.
+    // A window that the store lacks is kept until the store has it, and dropped then: this one may
+    // be gone.
     if (number == kNone || start >= CoveredUpTo(counter)) return;
   }
   PLEAT_CHECK(number != kNone && counters_.window(number).frozen);
@@ -304,8 +305,7 @@ WindowLists::Name RollupBook::LastOf(const Counter& counter) const noexcept {
   return last;
 }
 
-// Whether time has come to forget the counter, should nobody hold it. REQUIRES: counters are
-// forgotten.
+// Whether the counter is due to be forgotten, unless it is held. REQUIRES: forgets().
 bool RollupBook::IsOver(uint32_t number) const {
   const Counter& counter = counters_.at(number);
   if (counter.start == CounterTable::kNoStart) return true;
@@ -326,7 +326,7 @@ void RollupBook::ForgetUnlessHeld(uint32_t number) {
   }
 }
 
-// Of counters that were held when their time came, some.
+// Forgets some of the counters that were held when they were due.
 void RollupBook::ForgetReleased() {
   std::vector<uint32_t> some;
   for (auto at = released_.lower_bound(released_next_);
@@ -336,14 +336,15 @@ void RollupBook::ForgetReleased() {
   released_next_ = some.size() < kReleasedAtOnce ? 0 : some.back() + 1;
   for (const uint32_t number : some) {
     if (!IsOver(number)) {
-      released_.erase(number);  // its later windows will bring it here again
+      released_.erase(number);  // a later window will release the counter again
     } else if (!IsHeld(number)) {
       Forget(number);
     }
   }
 }
 
-// Counts that nobody reads any more. A look at all of them is paid for by as many visits.
+// Drops the counts without a CounterRef. Looks at all of them once in as many visits as there are
+// counts.
 void RollupBook::ForgetShared() {
   if (++visits_ <= shared_.size()) return;
   visits_ = 0;

@@ -1,5 +1,5 @@
-// A rollup counter and its store. The store works while no lock is held; so each step here finds
-// its counter anew, and takes what has happened meanwhile as it is.
+// The steps of Publish() in one book. No lock is held during a call of the store, so each step
+// looks its counter up again, and accepts all changes since the step before.
 #include <algorithm>
 
 #include "engine/base/check.h"
@@ -20,7 +20,7 @@ bool Contradict(const Amount& a, const Amount& b) noexcept {
 void RollupBook::TakeUnpublished(size_t max, const Instant& at, std::vector<std::string>& keys) {
   latest_.Reach(at.now);
   if (store_ == nullptr) return;
-  // Those that come back while we take are for the next time.
+  // Counters that come back to the queue meanwhile are left for the next call.
   size_t left = std::min(max, store_->queued());
   for (uint32_t number; left > 0 && store_->Next(number); --left) {
     keys.emplace_back(counters_.at(number).key.view());
@@ -80,15 +80,16 @@ RollupBook::Step RollupBook::TakeKept(const EventRef& counter, const Checkpoint&
   return step;
 }
 
-// The store is done with for now. The counter may have waited for that to be forgotten. If one of
-// its windows is due but was not visited yet, that visit sees to it.
+// Ends the steps of a counter, and forgets the counter if that had to wait for the store. If one of
+// its windows is due but was not visited yet, the visit forgets the counter.
 void RollupBook::Finish(uint32_t number) {
   store_->Finish(number);
   if (!released_.contains(number) || !IsOver(number)) return;
   if (!HasOpen(counters_.at(number))) ForgetUnlessHeld(number);
 }
 
-// The counter goes on from a checkpoint: its value is that, and the windows behind it.
+// The counter continues from a checkpoint: its value is the checkpoint plus the frozen windows
+// after it.
 void RollupBook::Adopt(uint32_t number, Publications::State& state, const Checkpoint& checkpoint) {
   state.until = checkpoint.until;
   state.amount = Total::Of(checkpoint.amount);

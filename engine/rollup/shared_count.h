@@ -1,6 +1,6 @@
-// A SharedCount is the frozen part of a counter where readers find it without a lock: what a
-// CounterRef reads. Its book writes it under the partition's lock, whenever a window of the counter
-// is frozen.
+// A SharedCount is a copy of the sum of a counter's frozen windows, which a CounterRef reads
+// without a lock. The book writes the copy under the partition's lock, whenever a window of the
+// counter is frozen.
 //
 // Readers use a version, which is odd while somebody writes (a sequence lock): they read again if
 // it has changed meanwhile. Each word is atomic, so that a torn read is thrown away, not undefined.
@@ -21,17 +21,17 @@
 
 namespace pleat::inline v0_1 {
 
-// What all counters of a book have in common: up to when its windows are frozen.
+// The instant up to which all windows of a book are frozen.
 struct FrozenTime {
   std::atomic<EngineTime> time = kBeginningOfTime;
 };
 
-// One cache line, so that a read of one counter among many waits for nothing else.
+// One cache line, so that a read of one counter among many waits for one line.
 class alignas(64) SharedCount {
  public:
   explicit SharedCount(std::shared_ptr<const FrozenTime> book) noexcept : book_(std::move(book)) {}
 
-  // The counter comes to `amount` by its windows before `as_of`. By one thread at a time.
+  // Writes `amount`, the sum of the counter's windows before `as_of`. By one thread at a time.
   void Write(const Amount& amount, EngineTime as_of) noexcept;
   // By any thread. `now`: the engine's time.
   EventualCount Read(EngineTime now) const noexcept;
@@ -45,9 +45,9 @@ class alignas(64) SharedCount {
 };
 static_assert(sizeof(SharedCount) == 64);
 
-// The book's time is read first: all windows up to then had been written before. So if the count
-// itself is from before, nothing has changed since. Few instructions: a processor that waits for
-// the line of one count goes on to the next ones as far as its window of instructions reaches.
+// Reads the book's time first: all windows that were frozen by then had been written before. So if
+// the count has an earlier time, no window was frozen in between. The code is short: while a
+// processor waits for the line of one count, it can begin the next reads.
 inline EventualCount SharedCount::Read(EngineTime now) const noexcept {
   constexpr auto kAcquire = std::memory_order_acquire;
   const EngineTime frozen = book_->time.load(kAcquire);

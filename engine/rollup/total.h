@@ -1,8 +1,8 @@
-// A Total is a sum of deltas on its way: integers exactly in 64 bits, other numbers apart, with
-// compensation. It becomes an Amount when somebody reads it.
+// A Total is a sum of deltas that still grows: integers exactly in 64 bits, other numbers apart,
+// with compensation. Readers get it as an Amount.
 //
-// A part that would leave its type stays at that end for good. So a total depends on the order in
-// which deltas come only where it saturates or rounds.
+// A part that would leave its type stays at the end of the type for good. So a total depends on the
+// order of the deltas only where it saturates or rounds.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@ struct Total {
   uint64_t real_stuck : 1 = 0;
   uint64_t arrival : 60 = 0;  // of a window: the position of its first event
 
-  // Whether `count` and `whole` say all.
+  // Whether `count` and `whole` alone are the total.
   bool plain() const noexcept { return !reals && !whole_stuck; }
 
   // Adds the number of one event, and counts the event.
@@ -39,7 +39,7 @@ struct Total {
     }
   }
 
-  // Adds all that `other` has.
+  // Adds all deltas of `other`.
   void Merge(const Total& other) noexcept {
     count += other.count;
     if (other.whole_stuck) {
@@ -57,7 +57,7 @@ struct Total {
   }
 
   Amount amount() const noexcept;
-  // What another instance has published. Of an amount that is not integer only the rounded sum is
+  // The total of a published amount. Of an amount that is not integer, only the rounded sum is
   // known.
   static Total Of(const Amount& amount) noexcept;
 

@@ -1,15 +1,15 @@
-// WindowLists say which counters have a window, by the window's end. So all windows that end at one
-// instant have one deadline, and close in the order in which their counters first came.
+// WindowLists list the counters that have a window, by the end of the window. So all windows that
+// end at one instant have one deadline, and close in the order of their first events.
 //
 // A list goes through up to three stages, in the order of ends; lists of one end follow each other
 // finer resolution first:
 //
 //   open ---- frozen ----> kept ---- retention is over ----> last ---- forget_after is over ----> gone
 //
-// The owner says how far behind a window's end each stage lies, and takes the entries of a list one
-// after the other, with a budget. Stages that the owner has no use for are left out.
+// The owner decides how long after a window's end each stage is over, and takes the entries of a
+// list one after the other, with a budget. Stages that the owner does not need are left out.
 //
-// An entry is 8 bytes: the number of a counter, and how far its position lies behind that of its
+// An entry is 8 bytes: the number of a counter, and the distance of its position from that of its
 // chunk. Chunks are 128 bytes of a slab, so that a list of a million counters grows without moving.
 #pragma once
 
@@ -29,7 +29,7 @@ class WindowLists {
  public:
   enum Stage : uint8_t { kOpen, kKept, kLast, kStages };
   static constexpr uint32_t kNone = UINT32_MAX;
-  // What an entry costs, with its share of the chunk; and a list besides.
+  // The bytes of an entry, with its share of the chunk; and the bytes of a list.
   static constexpr size_t kEntryBytes = 9;
   static constexpr size_t kListBytes = 256;
 
@@ -45,7 +45,7 @@ class WindowLists {
   struct List {
     uint32_t first = kNone;  // chunks
     uint32_t tail = kNone;
-    uint32_t chunk = kNone;  // where taking stands
+    uint32_t chunk = kNone;  // of the next entry to take
     uint32_t index = 0;
     uint32_t size = 0;   // of all entries
     bool ended = false;  // its windows were handed out before they were frozen
@@ -64,10 +64,11 @@ class WindowLists {
   EngineTime FirstEnd(Stage stage) const noexcept {
     return stages_[stage].empty() ? kNever : stages_[stage].begin()->first.end;
   }
-  // The next entry to take of a list, or none if all were taken. `ahead`: so many further on.
+  // Reads the next entry to take, or the counter of the entry that is `ahead` entries after it.
+  // Returns false if there is none.
   bool Next(const List& list, Entry& entry) const noexcept;
   bool Ahead(const List& list, uint32_t ahead, uint32_t& counter) const noexcept;
-  // Goes on behind the next entry. `frees`: the entries before are not needed any more.
+  // Passes the next entry. `frees`: passed entries are not needed any more.
   void Pass(List& list, bool frees) noexcept;
   // Moves the first list of a stage to another one, to be taken again; or drops it.
   // REQUIRES: all its entries were taken; to be dropped, with `frees`.

@@ -1,11 +1,12 @@
-// Windowing is the arithmetic of windows: which one a stamp lies in, when an event is late, and
-// when a window is frozen. All of it follows from the book's time and the options.
+// Windowing is the arithmetic of windows: the window of a stamp, the earliest stamp that is not
+// late, and the instant at which a window is frozen. All of this follows from the book's time and
+// the options.
 //
-//   frontier = time - accept_limit - margin       what ends by then is frozen
-//   earliest = time - accept_limit                what is stamped before is late
+//   frontier = time - accept_limit - margin       a window that ends by then is frozen
+//   earliest = time - accept_limit                an event stamped before is late
 //
-// An event that is not late lies in no frozen window, since the frontier is never later than the
-// earliest stamp, and the window of a stamp ends behind it.
+// An event that is not late lies in no frozen window: the frontier is never after the earliest
+// stamp, and the window of a stamp ends after the stamp.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,7 @@ class Windowing {
   EngineTime StartOf(EngineTime at, uint8_t resolution = 0) const noexcept {
     return FloorTo(at, lengths_[resolution]);
   }
-  // Its end; kNever if that lies behind kEndOfTime.
+  // Its end; kNever if that is after kEndOfTime.
   EngineTime EndOf(EngineTime start, uint8_t resolution = 0) const noexcept {
     const Duration length = lengths_[resolution];
     if (start < EngineTime{}) return std::min(start + length, kNever);
@@ -41,11 +42,11 @@ class Windowing {
 
   EngineTime EarliestAt(EngineTime now) const noexcept { return SaturatingSub(now, accept_limit_); }
   EngineTime FrontierAt(EngineTime now) const noexcept { return SaturatingSub(now, behind_); }
-  // The last end of a window that may be frozen.
+  // The last end of a window at or before the frontier.
   EngineTime AsOf(EngineTime frontier) const noexcept {
     return std::max(StartOf(frontier), kBeginningOfTime);
   }
-  // When the frontier comes to `end`, or lies `more` behind it; kNever if time ends before that.
+  // The engine's time at which the frontier is `end` + `more`; kNever if that is after kEndOfTime.
   EngineTime ReachedAt(EngineTime end, Duration more = Duration{0}) const noexcept {
     const Duration wait = behind_ + std::min(more, kAllOfTime);
     return wait > kEndOfTime - end ? kNever : end + wait;

@@ -1,10 +1,11 @@
-// CheckpointStore: where counters keep what is frozen, so that another instance can go on from it.
+// CheckpointStore: keeps the sums of the frozen windows of counters, so that another instance can
+// continue from them.
 //
 //   pleat::RollupOptions options{.windows = {1min}, .accept_limit = 10s,
 //                                .store = std::make_shared<pleat::MemoryCheckpointStore>()};
 //
 // Derive from it to keep checkpoints in a database. Several engines, also in several processes, may
-// share one store: docs/counters.md says what they have to agree on.
+// share one store: docs/counters.md has the conditions for that.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@
 
 namespace pleat::inline v0_1 {
 
-// What a counter came to by the events with stamps before `until`, after its newest clear.
+// The sum of the events of a counter with stamps before `until`, after its newest clear.
 struct Checkpoint {
   EngineTime until = kBeginningOfTime;  // kBeginningOfTime: there is none yet
   Amount amount;
@@ -25,19 +26,19 @@ struct Checkpoint {
   friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
 };
 
-// Thread safety: engines call from any thread, several at a time.
-// No lock of an engine is held meanwhile; so a store may take its time, and may call engines.
+// Thread safety: engines call from any thread, several at a time. No lock of an engine is held
+// meanwhile, so a store may block, and may call engines.
 // REQUIRES: no function throws.
 class PLEAT_EXPORT CheckpointStore {
  public:
   virtual ~CheckpointStore() = default;
 
   // The checkpoint of `key`; a default one if there is none.
-  // Errors: any. The counter stays where it is, and asks again at the next Publish().
+  // Errors: any. The counter stays as it is, and the next Publish() asks again.
   virtual absl::StatusOr<Checkpoint> Load(std::string_view key) = 0;
 
-  // Keeps `checkpoint` if its `until` is larger than that of the kept one, as one atomic step, and
-  // answers the kept one.
+  // Keeps `checkpoint` if its `until` is later than that of the kept one, in one atomic step.
+  // Returns the checkpoint that the store keeps then.
   // Errors: as Load(). After an error the checkpoint may be kept or not.
   virtual absl::StatusOr<Checkpoint> Publish(std::string_view key,
                                              const Checkpoint& checkpoint) = 0;

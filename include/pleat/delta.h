@@ -1,8 +1,8 @@
-// Delta: a number to add to a counter; and Amount: a sum of them.
+// Delta: a number to add to a counter; and Amount: a sum of deltas.
 //
 // Integers are summed exactly in 64 bits, other numbers as doubles with Neumaier's compensation, in
 // the order in which they come, as the reducer `sum` of `pleat fold` does. A part that would leave
-// its type stays at that end for good, and the amount says so.
+// its type stays at the end of the type for good, and the amount is `saturated`.
 #pragma once
 
 #include <concepts>
@@ -26,16 +26,16 @@ class Delta {
       if (whole_ < 0) *this = Above();
     }
   }
-  // An infinite number saturates what it is added to; one that is no number counts as zero.
+  // An infinite number saturates the sum; NaN counts as zero.
   constexpr Delta(double number) noexcept  // NOLINT(*-explicit-constructor)
       : real_(number), kind_(Kind::kReal) {}
 
-  // An integer beyond 64 bits: whatever it is added to saturates.
+  // An integer above or below the range of 64 bits, which saturates the sum.
   static constexpr Delta Above() noexcept { return Delta(Kind::kAbove); }
   static constexpr Delta Below() noexcept { return Delta(Kind::kBelow); }
 
   constexpr Kind kind() const noexcept { return kind_; }
-  // REQUIRES: kInteger, and kReal.
+  // REQUIRES: kind() is kInteger for whole(), and kReal for real().
   constexpr int64_t whole() const noexcept { return whole_; }
   constexpr double real() const noexcept { return real_; }
 
@@ -63,7 +63,8 @@ struct Amount {
   // Whether only integers were added.
   bool integer = true;
 
-  // Whether the sum would have left 64 bits, or the range of doubles; it is then that end.
+  // Whether the sum would have left 64 bits, or the range of doubles; the sum is then the end of
+  // that range.
   bool saturated = false;
 
   friend bool operator==(const Amount&, const Amount&) = default;
@@ -74,8 +75,8 @@ struct Amount {
 struct CounterEvent {
   Delta delta = 1;
 
-  // Names the event among those of its key, any bytes up to 64 KiB; empty: it has no name, and a
-  // retry counts again.
+  // Names the event among those of its key, any bytes up to 64 KiB; empty: the event has no id, and
+  // a retry counts again.
   std::string_view id = {};
 };
 

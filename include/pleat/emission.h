@@ -2,7 +2,7 @@
 //
 //   for (const pleat::Emission<Edits>& e : folder.Pop(100)) Publish(e.key, e.state, e.count);
 //
-// Of a rollup counter the groups are windows; rollup.h says what the members are then.
+// The groups of a rollup counter are windows; rollup.h has the meaning of the members.
 // Ownership: plain data, owned by the caller that took it. No call changes an emission afterwards.
 #pragma once
 

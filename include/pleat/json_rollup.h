@@ -1,4 +1,4 @@
-// JsonRollup: newline-delimited JSON in, windows that never change again out, as lines of JSON.
+// JsonRollup: newline-delimited JSON in, frozen windows out, as lines of JSON.
 //
 // A JsonRollup is a RollupCounter (rollup.h) in an Engine whose events are lines of text, as a
 // RollupSpec says.
@@ -18,7 +18,7 @@
 //
 //   {"page":"Main","start":T,"end":T,"count":9,"sum":120,"reason":"frozen"}
 //
-// What a valid line is, and how several threads read lines: json_lines.h.
+// json_lines.h says which lines are valid, and how several threads read lines.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@
 
 namespace pleat::inline v0_1 {
 
-// Plain data that says what `pleat rollup` says in flags.
+// The flags of `pleat rollup` as plain data.
 struct RollupSpec {
   EventSpec event;
 
@@ -68,7 +68,8 @@ PLEAT_EXPORT absl::Status SetOption(RollupSpec& spec, std::string_view name, std
 PLEAT_EXPORT std::vector<std::pair<std::string, std::string>> OptionsOf(const RollupSpec& spec);
 
 // Thread safety: the calls that add, and Pop(), from one thread at a time; the rest from any.
-// Ownership: borrows the engine, which must outlive it and keeps what was not popped.
+// Ownership: borrows the engine, which must outlive the JsonRollup and keeps the emissions that
+// were not popped.
 class PLEAT_EXPORT JsonRollup {
  public:
   using WriteLines = absl::FunctionRef<void(std::string_view lines)>;
@@ -97,8 +98,8 @@ class PLEAT_EXPORT JsonRollup {
   // RollupCounter::Pop(). Returns their number.
   size_t Pop(size_t max, WriteLines write);
 
-  // Hands a line for each open window, as it is so far, with the reason "open" to `write`, in the
-  // order in which CloseAll() would close them. `write` runs under a partition's lock.
+  // Hands `write` a line with the reason "open" for each open window, in the order in which
+  // CloseAll() would close the windows. `write` runs under a partition's lock.
   void Scan(WriteLines write) const;
 
   // Closes every open window with reason "end".

@@ -52,8 +52,8 @@ inline constexpr std::string_view kPrometheusType = "text/plain; version=0.0.4; 
 inline constexpr std::string_view kOpenMetricsType =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-// A metric that a collection adds to those of its ledger and sizes, such as one of some other kind
-// than those that have a struct below.
+// A metric that a collection adds to those of its ledger and sizes, such as a collection of a kind
+// that has no struct below.
 struct OwnMetric {
   enum class Type : uint8_t { kCounter, kGauge };
 
@@ -111,7 +111,8 @@ struct CounterMetrics {
   RollupSizes sizes = {};
   const Histogram* lateness_us = nullptr;
 
-  // Adds how far the frozen part trails the engine's time: EventualCount::lag of any counter.
+  // Adds the time by which the frozen windows trail the engine's time: EventualCount::lag of any
+  // counter.
   std::optional<Duration> lag = std::nullopt;
 
   std::span<const OwnMetric> own = {};

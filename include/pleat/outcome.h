@@ -105,7 +105,7 @@ enum class Reason : uint8_t {
   kLeading = 11,     // not closed: its first event (Edge::kLeading, kBoth)
   kPartial = 12,     // not closed: the group so far (partial_every)
   kCorrection = 13,  // no group: a late event by itself (OnLate::kCorrect)
-  kFrozen = 14,      // a window that no event can be added to any more (rollup.h)
+  kFrozen = 14,      // a frozen window of a rollup counter (rollup.h)
 };
 inline constexpr size_t kReasons = 14;
 

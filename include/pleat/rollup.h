@@ -1,5 +1,5 @@
-// A RollupCounter counts by key and by window of time. Its windows close for good: no event is
-// added to a window that is frozen, so that whoever reads it, sums it or stores it sees one number.
+// A RollupCounter counts events by key and by window of time. No event is added to a frozen window,
+// so every read, every sum and every store of the window has the same number.
 //
 //   auto engine = *pleat::Engine::Open({});
 //   pleat::RollupCounter plays(*engine, "plays", {.windows = {1min}, .accept_limit = 10s});
@@ -11,15 +11,17 @@
 //
 // A window [start, end) is frozen once its end is accept_limit and margin before the engine's time.
 // Frozen windows are emissions (emission_source.h) with reason kFrozen, in the order of their ends;
-// of one end, by resolution, then by the first arrival of the key in that window. Of an emission
-// `state` is the window, `first` and `last` its start and end, `count` its events, `closed` the
-// instant of freezing. The value of a counter is the sum of all of its deltas, or, with clears, of
-// those after the newest clear by (stamp, arrival). docs/counters.md has all guarantees.
+// windows with one end, by resolution, then by the arrival of the first event. In an emission,
+// `state` is the window, `first` and `last` are its start and end, `count` is the number of its
+// events, and `closed` the instant of freezing. The value of a counter is the sum of all of its
+// deltas, or, with clears, of those after the newest clear by (stamp, arrival). docs/counters.md
+// has all guarantees.
 //
 // Thread safety: any thread may call any method at any time, also on one object.
-// Ownership: a handle of a collection that the engine owns; copies mean the same one. When that is
-// closed, or the engine is gone, calls answer kStopped or kClosed, or nothing.
-// Allocation: adding to an open window allocates nothing, without ids and clears. A failure to
+// Ownership: a handle of a collection that the engine owns; copies are handles of the same
+// collection. When the collection is closed, or the engine is gone, calls answer kStopped or
+// kClosed, or nothing.
+// Allocation: without ids and clears, adding to an open window allocates nothing. A failure to
 // allocate ends the program.
 #pragma once
 
@@ -49,14 +51,14 @@ namespace pleat::inline v0_1 {
 class RollupCore;
 class SharedCount;
 
-// Keeps a counter from being forgotten, and reads it without a lock.
+// Keeps a counter from being forgotten, and reads its frozen windows without a lock.
 // Thread safety: as a std::shared_ptr; Eventual() also while others hold copies.
 class PLEAT_EXPORT CounterRef {
  public:
   CounterRef() = default;
 
-  // The counter's frozen part. Wait-free but for a read during a rollup of this counter, which
-  // reads again. REQUIRES: not empty.
+  // The sum of the counter's frozen windows. Wait-free, except that a read during a write of this
+  // counter reads again. REQUIRES: not empty.
   EventualCount Eventual() const noexcept;
 
   bool empty() const noexcept { return count_ == nullptr; }
@@ -83,26 +85,26 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
   // to 64 KiB. Events with an id count once; see CounterEvent. O(1).
   AddOutcome Add(std::string_view key, Delta delta, EngineTime at,
                  std::string_view id = {}) noexcept;
-  // The same, and what the counter comes to behind it. O(open windows of the key).
+  // The same, and the value of the counter right after this event. O(open windows of the key).
   AddedCount AddAndGet(std::string_view key, Delta delta, EngineTime at,
                        std::string_view id = {}) noexcept;
   // Adds many events, as Folder::FoldBatch() folds them.
   AddResults AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
                       std::span<AddOutcome> outcomes = {}, PartitionRange only = {}) noexcept;
 
-  // Sets the value to zero, as an event stamped `at` with an id of its own: from then on it is the
-  // sum of the deltas with later stamps, or with this stamp and a later arrival. Windows keep all
-  // that was added to them. Answers as Add(); a clear that is late is rejected, whatever on_late.
+  // Sets the value to zero, as an event stamped `at`: from then on the value is the sum of the
+  // deltas with later stamps, or with this stamp and a later arrival. Windows do not change their
+  // amounts. Answers as Add(); a late clear is rejected, whatever on_late.
   // REQUIRES: RollupOptions::clears.
   AddOutcome Clear(std::string_view key, EngineTime at, std::string_view id = {}) noexcept;
 
   // Closes all windows, in order, with reason kEnd, at the end of the input: later events of those
-  // windows are late. They are not frozen, so other instances may still add to theirs.
+  // windows are late. The windows are not frozen: other instances may still add to theirs.
   void CloseAll() noexcept;
 
-  // What the frozen windows come to. Nothing if there is no such counter. O(windows due).
+  // The sum of the frozen windows; nothing if there is no such counter. O(windows due).
   std::optional<EventualCount> Eventual(std::string_view key) const noexcept;
-  // The frozen part and the open windows at one instant. A counter that is not there is zero.
+  // The sum of the frozen and the open windows at one instant; zero if there is no such counter.
   // O(open windows of the key).
   AccurateCount Accurate(std::string_view key) const noexcept;
   // Frozen windows of the resolution `window` with starts in [from, to) that are still kept, oldest
@@ -110,22 +112,22 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
   std::vector<CountedWindow> History(std::string_view key, EngineTime from, EngineTime to,
                                      Duration window = {}) const noexcept;
   // The n counters with the largest sums in the window of the resolution `window` around `at`, if
-  // that is open or still kept: the largest first, then by key. A resolution of zero is the first
-  // one. O(keys in the window).
+  // that window is open or still kept: the largest first, then by key. A resolution of zero is the
+  // first one. O(keys in the window).
   std::vector<TopCount> Top(size_t n, EngineTime at, Duration window = {}) const noexcept;
 
-  // Calls `see(key, window)` for every open window, of each partition in the order in which they
-  // will be handed out. `see` runs under a partition's lock, and calls no engine.
+  // Calls `see(key, window)` for every open window, in each partition in the order in which the
+  // windows will be handed out. `see` runs under a partition's lock, and calls no engine.
   using SeeOpen = absl::FunctionRef<void(std::string_view key, const CountedWindow& window)>;
   void ScanOpen(SeeOpen see) const noexcept;
 
-  // A reference to the counter of `key`, which is made if it is not there; empty at a limit.
+  // A reference to the counter of `key`. Opens the counter if there is none; empty at a limit.
   CounterRef Ref(std::string_view key) noexcept;
 
-  // Freezes what is due, then brings up to `max` counters and the store into line: loads the
-  // checkpoint of each counter that is new here, and publishes that of each whose windows have been
-  // frozen. The only call that reaches the store: call it when windows have been frozen, and again
-  // while there is more. No lock is held while the store works. Without a store it does nothing.
+  // Freezes the windows that are due. Then, for up to `max` counters, loads the checkpoint of each
+  // counter that is new in this engine, and publishes that of each counter with newly frozen
+  // windows. The only call that calls the store: call Publish() when windows have been frozen, and
+  // again while there is `more`. No lock is held meanwhile. Without a store nothing happens.
   Publication Publish(size_t max = SIZE_MAX) noexcept;
 
   RollupLedger ledger() const noexcept;

@@ -1,5 +1,5 @@
-// RollupOptions: which windows a counter has, which events are late, and the limits. Also the
-// answers of a rollup counter.
+// RollupOptions: the windows of a counter, the treatment of late events, and the limits. Also
+// AddOutcome, the answer to an event.
 //
 //   pleat::RollupOptions options{
 //       .windows = {1min, 1h},
@@ -29,16 +29,17 @@ class CheckpointStore;
 // How many resolutions one counter can have.
 inline constexpr size_t kResolutionsMax = 8;
 
-// How a late event is treated. With ids, only one within the answer horizon: an older one could
-// have counted already, and is answered kLateUnknown.
+// The treatment of a late event. An event with an id that is older than the answer horizon is
+// answered kLateUnknown in any case: it could have counted already.
 enum class OnLateAdd : uint8_t {
   // The event is answered kLate and changes nothing.
   kReject,
   // The event counts as if stamped with the earliest stamp that is not late, and is answered
-  // kClamped. Its sum is right, its window is not.
+  // kClamped. The value is right; the window is not the window of the stamp.
   kClamp,
   // The event becomes an emission of its own, with reason kCorrection, and is answered kCorrected.
-  // No window and no value changes: who stores windows adds the correction there.
+  // No window and no value changes: a program that stores windows adds the correction to the stored
+  // window.
   kCorrect,
 };
 
@@ -49,7 +50,7 @@ struct RollupLimits {
 
   // The most bytes of counters, windows, emissions that wait, and ids. An event that needs more is
   // answered kOverLimit. Bytes are counted, not measured. Closing is never refused: the newest
-  // window of a counter takes 128 bytes more when it closes, and may exceed the limit by these.
+  // window of a counter takes 128 bytes more when it closes, even beyond the limit.
   // Range: at least one per partition. Default: 4 GiB.
   size_t max_bytes = size_t{4} << 30;
 
@@ -67,12 +68,12 @@ struct RollupOptions {
   std::vector<Duration> windows = {};
 
   // An event is late if its stamp is more than this before the engine's time. A window is frozen,
-  // and handed out, once its end is this and the margin before the engine's time.
-  // Range: zero or more, below kForever. Required: there is no default, so name it.
+  // and handed out, once the engine's time is its end + accept_limit + margin.
+  // Range: zero or more, below kForever. Required.
   Duration accept_limit = kForever;
 
-  // How far the clocks of engines that share a store may be apart; see docs/counters.md. A margin
-  // only delays freezing. Range: zero or more, below kForever.
+  // The largest difference between the clocks of engines that share a store; see docs/counters.md.
+  // A margin only delays freezing. Range: zero or more, below kForever.
   Duration margin{0};
 
   OnLateAdd on_late = OnLateAdd::kReject;
@@ -87,14 +88,15 @@ struct RollupOptions {
   Duration retention{0};
 
   // A counter is forgotten, with its value, when its newest window has been frozen for this long,
-  // unless somebody holds a CounterRef. An event that comes later begins at zero.
+  // unless a CounterRef to the counter exists. The next event of its key begins at zero, or at the
+  // store's checkpoint.
   // Range: retention or more. Default: never.
   Duration forget_after = kForever;
 
   // Whether Clear() may be called. Costs 24 bytes for each event of an open window, besides time.
   bool clears = false;
 
-  // Where checkpoints go, and where a counter goes on after a restart: RollupCounter::Publish().
+  // Keeps checkpoints, from which counters continue after a restart; see RollupCounter::Publish().
   // Default: none.
   std::shared_ptr<CheckpointStore> store = nullptr;
 
@@ -102,8 +104,8 @@ struct RollupOptions {
   LeaseOptions leases = {};
 };
 
-// The answer to one event, and how to react. On event time every event moves the watermark, but
-// for those answered kFuture, kStopped or kWouldDeadlock, and those with a key or an id that is too
+// The answer to one event, and how to react. On event time every event moves the watermark, except
+// events answered kFuture, kStopped or kWouldDeadlock, and events with a key or an id that is too
 // long. Programs may store these values: they never change.
 enum class AddOutcome : uint8_t {
   // The event counts.
@@ -115,17 +117,17 @@ enum class AddOutcome : uint8_t {
   // The event is late, and was not counted, now or before. Store it somewhere else, or drop it.
   kLate = 3,
   // The event is late, and older than the answer horizon: if it has an id, nobody knows whether an
-  // earlier try was counted. It changes nothing.
+  // earlier try was counted. The event changes nothing.
   kLateUnknown = 4,
   // The event is late and counts, in the earliest window that is open (OnLateAdd::kClamp).
   kClamped = 5,
   // The event is late, and became an emission of its own (OnLateAdd::kCorrect).
   kCorrected = 6,
-  // The event is further ahead of the engine's time than the future limit: likely its clock is
+  // The event is further ahead of the engine's time than the future limit: its clock is likely
   // wrong.
   kFuture = 7,
-  // A limit was reached, or the key or id is longer than 64 KiB. But for the latter, the same event
-  // may be accepted once windows have closed and emissions were taken.
+  // A limit was reached, or the key or id is longer than 64 KiB. Unless the key or id is too long,
+  // the same event may be accepted once windows have closed and emissions were taken.
   kOverLimit = 8,
   // The engine was stopped or is gone, or the collection was closed. Not counted.
   kStopped = 9,

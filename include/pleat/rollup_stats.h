@@ -1,5 +1,5 @@
-// RollupLedger and RollupSizes: where every event and window of a rollup counter ended up, and
-// how much it holds now.
+// RollupLedger: the counts of all events and windows of a rollup counter, by their fates.
+// RollupSizes: the numbers of counters, windows and ids that a rollup counter holds now.
 #pragma once
 
 #include <cstddef>
@@ -32,10 +32,10 @@ struct PLEAT_EXPORT RollupLedger {
   uint64_t windows = 0;  // that were opened, of all resolutions
   uint64_t frozen = 0;   // of them, handed out with reason kFrozen
   uint64_t ended = 0;    // by CloseAll(), with reason kEnd
-  uint64_t open = 0;     // open now; one that is due counts until time visits it
+  uint64_t open = 0;     // open now; a window that is due counts until a visit
 
-  // Events in frozen windows, and in those that are not; and the integer parts of the sums of both,
-  // as far as they have not saturated.
+  // The events in frozen windows, and in all other windows; and the sums of their integer deltas,
+  // as far as these sums have not saturated.
   uint64_t checkpointed = 0;
   uint64_t pending = 0;
   uint64_t delta_added = 0;
@@ -48,8 +48,8 @@ struct PLEAT_EXPORT RollupLedger {
   // Of Publish():
   uint64_t published = 0;        // checkpoints that the store kept
   uint64_t store_errors = 0;     // answers that were errors
-  uint64_t store_behind = 0;     // a smaller checkpoint than one that the store had kept before
-  uint64_t store_conflicts = 0;  // another amount for an equal checkpoint
+  uint64_t store_behind = 0;     // answers with an earlier checkpoint than before
+  uint64_t store_conflicts = 0;  // answers with another amount for the same `until`
 
   RollupLedger& operator+=(const RollupLedger& other) noexcept;
   bool Balances() const noexcept {
@@ -61,14 +61,14 @@ struct PLEAT_EXPORT RollupLedger {
   friend bool operator==(const RollupLedger&, const RollupLedger&) = default;
 };
 
-// How much a rollup counter holds now.
+// The numbers and bytes that a rollup counter holds now.
 struct PLEAT_EXPORT RollupSizes {
   size_t keys = 0;      // counters
   size_t open = 0;      // open windows
   size_t retained = 0;  // frozen windows that are kept
   size_t ids = 0;
   size_t ready = 0;        // emissions that wait to be handed out for the first time
-  size_t unpublished = 0;  // counters that Publish() has something to do for
+  size_t unpublished = 0;  // counters that Publish() has to load or publish
   size_t bytes = 0;        // counted against max_bytes
 
   RollupSizes& operator+=(const RollupSizes& other) noexcept;

@@ -1,4 +1,4 @@
-// What the reads of a rollup counter answer (rollup.h).
+// The answers of the reads of a rollup counter (rollup.h).
 #pragma once
 
 #include <cstddef>
@@ -11,39 +11,40 @@
 
 namespace pleat::inline v0_1 {
 
-// What a counter came to by `as_of`: by all events with earlier stamps that were counted.
+// The sum of all counted events with stamps before `as_of`.
 struct EventualCount {
   Amount amount;
   EngineTime as_of = kBeginningOfTime;  // an end of a window
   Duration lag{0};                      // from as_of to the engine's time
 };
 
-// What a counter comes to with all events that were counted so far.
+// The sum of all events counted so far.
 struct AccurateCount {
   Amount amount;
 
-  // Of it: by frozen windows, which are those before `checkpoint`.
+  // The amount includes the frozen windows, which end at or before this instant.
   EngineTime checkpoint = kBeginningOfTime;
-  // Whether the store's checkpoint is included; always without a store. If not: Publish() first.
+  // Whether the store's checkpoint is included; always true without a store. If false, call
+  // Publish() first.
   bool loaded = true;
 };
 
 struct AddedCount {
   AddOutcome outcome = AddOutcome::kStopped;
-  AccurateCount value;  // at the event's own place in the order of input, whatever the outcome
+  AccurateCount value;  // right after this event, whatever the outcome
 };
 
-// One counter of a Top().
+// One counter in the answer of Top().
 struct TopCount {
   std::string key;
   Amount amount;
 };
 
-// What one Publish() has done.
+// The result of one Publish().
 struct Publication {
   size_t published = 0;  // checkpoints that the store kept
-  size_t failed = 0;     // counters that stayed where they were; ledger() says why
-  bool more = false;     // there is more to do, also if only for those that failed
+  size_t failed = 0;     // counters that stayed as they were; ledger() says why
+  bool more = false;     // counters are left to load or publish; failed ones count
 };
 
 }  // namespace pleat::inline v0_1

@@ -1,6 +1,6 @@
-// Three tables and the loop that applies them. A file is judged by the rule of the longest folder
-// that its path starts with; code is matched after its comments and literals are blanked, so that
-// text about a clock is not a reading of one.
+// Three tables and the loop that applies them. A file is judged by the first rule whose folder its
+// path starts with; code is matched after its comments and literals are blanked, so that text about
+// a clock is not a reading of one.
 #include "tests/structure/include_rules.h"
 
 #include <algorithm>

@@ -17,7 +17,7 @@ struct RollupRunOptions : EngineJobOptions {
   AtEnd at_end = AtEnd::kFlush;
 };
 
-// All that the library has to know.
+// The spec for the library.
 inline RollupSpec SpecOf(const RollupRunOptions& options) {
   RollupSpec spec = options.rollup;
   spec.event = options.spec.event;

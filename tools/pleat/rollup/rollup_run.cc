@@ -69,7 +69,7 @@ void RollupRun::OnEvent(const UnusualLine& line) {
   }
 }
 
-// At the first refusal.
+// The limit that the first refused event met.
 std::string RollupRun::ReachedLimit() const {
   return rollup_->ledger().refused_for_bytes > 0
              ? "--max-memory " + std::to_string(options_.spec.folder.limits.max_bytes)
@@ -102,8 +102,8 @@ void RollupRun::WriteOpenWindows() {
   StopFor(written);
 }
 
-// Windows that are frozen are written even if the run failed, so that it does not matter when they
-// were popped.
+// Frozen windows are written even if the run failed, so that the output does not depend on when
+// they were popped.
 void RollupRun::Finish() {
   const bool read_all = complete();
   if (!reader_gone()) {

@@ -8,7 +8,7 @@
 namespace pleat::cli {
 namespace {
 
-// "0 bad, 0 late, 0 refused", and what else there was.
+// "0 bad, 0 late, 0 refused", and the other fates that are not zero.
 std::string Fates(const RollupTotals& t) {
   const RollupLedger& c = t.counter;
   std::string out = Grouped(t.lines.bad) + " bad, " + Grouped(c.late) + " late, " +
