@@ -27,6 +27,9 @@ struct FlagValue {
   // The text that `set` would read as the present value; empty for a file that was not given. Null
   // if the value belongs to a spec, whose texts OptionsOf() tells.
   std::function<std::string()> text;
+
+  // Empties the list of a spec that is the value; null for any other value.
+  std::function<void()> clear = nullptr;
 };
 
 // "--name: why", as an error.
@@ -56,6 +59,14 @@ FlagValue InSpec(Spec& spec, FlagKind kind = FlagKind::kText) {
     return SetOption(spec, name, text);
   };
   return {kind, set, nullptr};
+}
+
+// The same for `list`, a list of the spec.
+template <class Spec, class List>
+FlagValue ListInSpec(Spec& spec, List& list) {
+  FlagValue value = InSpec(spec, FlagKind::kList);
+  value.clear = [&list] { list.clear(); };
+  return value;
 }
 
 // One of two names. `choice` is an enum that counts from 0, in the order of the names.

@@ -101,6 +101,7 @@ absl::Status SetGiven(std::span<const Flag> flags, const GivenFlags& given) {
     if (flag.value.kind == FlagKind::kCondition && found->second.size() > 1) {
       return GivenTwice(flag.name, found->second);
     }
+    if (flag.value.clear) flag.value.clear();
     for (const std::string& text : found->second) {
       if (absl::Status set = flag.value.set(flag.name, text); !set.ok()) return set;
     }

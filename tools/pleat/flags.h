@@ -39,7 +39,8 @@ absl::StatusOr<GivenFlags> ParseFlags(std::span<const Flag> flags, int argc,
                                       const char* const* argv);
 
 // Sets the values of the flags that were given, in the order of the table. The last of several
-// texts counts, but a list takes them all, and a condition given twice is an error.
+// texts counts, but a list takes them all, in place of the document's, and a condition given twice
+// is an error.
 absl::Status SetGiven(std::span<const Flag> flags, const GivenFlags& given);
 
 // The flag of that name, or null.

@@ -1,8 +1,6 @@
 // The command `pleat fold`.
 #pragma once
 
-#include <string>
-
 #include <absl/status/statusor.h>
 
 #include "tools/pleat/fold/fold_options.h"
@@ -12,10 +10,6 @@ namespace pleat::cli {
 // Reads the command line, which begins with the command's name, and the spec document it names.
 // Errors: kInvalidArgument for a usage error; kUnavailable if the document cannot be read.
 absl::StatusOr<FoldOptions> ParseFoldOptions(int argc, const char* const* argv);
-
-// The spec document that amounts to `options`: those that differ from the defaults.
-// Errors: kInvalidArgument if a text, such as a file name, is not valid UTF-8.
-absl::StatusOr<std::string> FoldDocument(FoldOptions options);
 
 // Runs the command. Returns the exit code.
 int FoldMain(int argc, const char* const* argv);

@@ -61,12 +61,12 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       {"key", "[NAME=]PATH[,...]",
        "the members that make up the group key (required); a.b nests, and a PATH\n"
        "that starts with / is a JSON Pointer; NAME is how it is called in the output",
-       InSpec(o.spec, FlagKind::kList)},
+       ListInSpec(o.spec, o.spec.event.key)},
       {"merge", "NAME=REDUCER(PATH)",
        "adds a member to the output; may be repeated, in output order. REDUCER is one\n"
        "of keys set sum min max mean count first last distinct array concat; count()\n"
        "counts events, array(PATH,N) keeps N elements, concat(PATH,SEP,N) N bytes",
-       InSpec(o.spec, FlagKind::kList)},
+       ListInSpec(o.spec, o.spec.merges)},
       {"rest", "drop|first|last",
        "members that no other option takes: drop them (default), or\n"
        "add each to the output with its first or its last value",

@@ -58,7 +58,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       {"key", "[NAME=]PATH[,...]",
        "the members of a line that say what is counted by (required); a.b nests, and a\n"
        "PATH that starts with / is a JSON Pointer; NAME is how it is called in the output",
-       InSpec(o.spec, FlagKind::kList)},
+       ListInSpec(o.spec, o.spec.event.key)},
       {"value", "PATH",
        "the number that an event adds, for \"sum\"; what is no number adds nothing, and the\n"
        "event counts",
@@ -72,7 +72,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       {"window", "DURATION[,...]",
        "the length of the windows (required); or several lengths, each a multiple of the\n"
        "first, such as 1m,1h",
-       InSpec(o.rollup, FlagKind::kList)},
+       ListInSpec(o.rollup, o.rollup.rollup.windows)},
       {"accept-limit", "DURATION",
        "events older than the watermark by more than this are late (required); a window\n"
        "is frozen this long after its end",

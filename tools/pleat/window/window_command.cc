@@ -1,14 +1,7 @@
-// Decides between helping, printing a spec, and running; the run itself is a WindowRun.
+// The checks of the options of `pleat window`. EngineCommand has the rest of the command.
 #include "tools/pleat/window/window_command.h"
 
-#include <algorithm>
-#include <iterator>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "tools/pleat/console.h"
-#include "tools/pleat/spec_document.h"
+#include "tools/pleat/engine_command.h"
 #include "tools/pleat/window/window_flags.h"
 #include "tools/pleat/window/window_run.h"
 
@@ -28,8 +21,8 @@ absl::Status CheckCounts(const WindowRunOptions& options) {
   return absl::OkStatus();
 }
 
-// Refuses options that would have no effect, or contradict each other.
-absl::Status CheckEffects(const WindowRunOptions& options) {
+absl::Status CheckWindowOptions(const WindowRunOptions& options) {
+  if (absl::Status valid = Validate(SpecOf(options)); !valid.ok()) return valid;
   if (absl::Status time = CheckTimeEffects(options); !time.ok()) return time;
   if (!options.late_file.empty() && !options.has_time()) {
     return WrongFlag("late", "needs --time, without which no event is late");
@@ -40,47 +33,20 @@ absl::Status CheckEffects(const WindowRunOptions& options) {
   return absl::OkStatus();
 }
 
+constexpr EngineCommand<WindowRunOptions, WindowRun> kWindowCommand = {
+    .name = "window",
+    .help = WindowHelp,
+    .flags = WindowFlags,
+    .check = CheckWindowOptions,
+    .own_texts = [](const WindowRunOptions& options) { return OptionsOf(options.window); },
+};
+
 }  // namespace
 
-absl::StatusOr<std::string> WindowDocument(WindowRunOptions options) {
-  WindowRunOptions defaults;
-  WindowRunOptions again;
-  std::vector<OptionText> texts = OptionsOf(options.spec);
-  std::ranges::move(OptionsOf(options.window), std::back_inserter(texts));
-  return PrintDocument(std::move(texts), WindowFlags(options), WindowFlags(defaults),
-                       WindowFlags(again));
-}
-
 absl::StatusOr<WindowRunOptions> ParseWindowOptions(int argc, const char* const* argv) {
-  WindowRunOptions options;
-  const std::vector<Flag> flags = WindowFlags(options);
-  absl::StatusOr<GivenFlags> given = ParseFlags(flags, argc, argv);
-  if (!given.ok()) return given.status();
-  options.help = given->IsOn("help");
-  if (options.help) return options;
-
-  if (given->Has("spec")) {
-    absl::Status read = ReadDocument(given->texts["spec"].back(), flags);
-    if (!read.ok()) return read;
-  }
-  // A list given by flags replaces the document's.
-  if (given->Has("key")) options.spec.event.key.clear();
-  if (given->Has("member")) options.window.member.id.clear();
-  if (absl::Status set = SetGiven(flags, *given); !set.ok()) return set;
-  options.inputs = std::move(given->inputs);
-  Complete(options);
-  if (absl::Status valid = Validate(SpecOf(options)); !valid.ok()) return valid;
-  if (absl::Status effects = CheckEffects(options); !effects.ok()) return effects;
-  return options;
+  return kWindowCommand.Parse(argc, argv);
 }
 
-int WindowMain(int argc, const char* const* argv) {
-  absl::StatusOr<WindowRunOptions> options = ParseWindowOptions(argc, argv);
-  if (!options.ok()) return Complain("window", options.status());
-  if (options->help) return Print(WindowHelp());
-  if (!options->print_spec) return WindowRun(*options).Run();
-  absl::StatusOr<std::string> document = WindowDocument(*options);
-  return document.ok() ? Print(*document) : Complain("window", document.status());
-}
+int WindowMain(int argc, const char* const* argv) { return kWindowCommand.Main(argc, argv); }
 
 }  // namespace pleat::cli

@@ -101,10 +101,10 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
       {"key", "[NAME=]PATH[,...]",
        "the members of a line that name the series (required); a.b nests, and a PATH\n"
        "that starts with / is a JSON Pointer; NAME is how it is called in the output",
-       InSpec(o.spec, FlagKind::kList)},
+       ListInSpec(o.spec, o.spec.event.key)},
       {"member", "[NAME=]PATH[,...]",
        "those that name the member of the series (required), such as a user",
-       InSpec(o.window, FlagKind::kList)},
+       ListInSpec(o.window, o.window.member.id)},
       {"ttl", "DURATION", "how long a member lives after its latest event (required); or inf",
        InSpec(o.window)},
       {"ttl-path", "PATH",
