@@ -3,7 +3,7 @@
 namespace pleat::cli {
 namespace {
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kRollupExamples =
     R"(pleat rollup: counts by key and by window of time, once and for all
 
 Usage: pleat rollup [OPTIONS] [FILE...]
@@ -29,7 +29,7 @@ Examples:
         --on-late correct --emission-id sales.ndjson
 )";
 
-constexpr std::string_view kNotes = R"(
+constexpr std::string_view kRollupNotes = R"(
 Input: one JSON object a line. FILEs are read in the order given; - or none is
   standard input. gzip and zstd are recognised by their first bytes.
 Durations: a number and a unit, us ms s m h d, such as 250ms or 1.5h; or inf.
@@ -143,7 +143,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
 
 std::string RollupHelp() {
   RollupRunOptions options;
-  return std::string(kExamples) + FlagsHelp(RollupFlags(options)) + std::string(kNotes);
+  return std::string(kRollupExamples) + FlagsHelp(RollupFlags(options)) + std::string(kRollupNotes);
 }
 
 }  // namespace pleat::cli

@@ -9,7 +9,7 @@
 namespace pleat::cli {
 namespace {
 
-constexpr size_t kPopAtOnce = 1024;
+constexpr size_t kWindowsPoppedAtOnce = 1024;
 
 }  // namespace
 
@@ -88,7 +88,7 @@ void RollupRun::Emit() {
   absl::Status appended;
   const auto append = [&](std::string_view lines) { appended.Update(output().Append(lines)); };
   while (appended.ok()) {
-    const size_t popped = rollup_->Pop(kPopAtOnce, append);
+    const size_t popped = rollup_->Pop(kWindowsPoppedAtOnce, append);
     if (popped == 0) break;
     lines_written_ += popped;
   }

@@ -6,7 +6,7 @@
 namespace pleat::cli {
 namespace {
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kWindowExamples =
     R"(pleat window: says who is live in each series, and when that ends
 
 Usage: pleat window [OPTIONS] [FILE...]
@@ -31,7 +31,7 @@ Examples:
         --remove-when action=withdraw news.ndjson
 )";
 
-constexpr std::string_view kNotes = R"(
+constexpr std::string_view kWindowNotes = R"(
 Input: one JSON object a line. FILEs are read in the order given; - or none is
   standard input. gzip and zstd are recognised by their first bytes.
 Durations: a number and a unit, us ms s m h d, such as 250ms or 1.5h; or inf.
@@ -193,7 +193,7 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
 
 std::string WindowHelp() {
   WindowRunOptions options;
-  return std::string(kExamples) + FlagsHelp(WindowFlags(options)) + std::string(kNotes);
+  return std::string(kWindowExamples) + FlagsHelp(WindowFlags(options)) + std::string(kWindowNotes);
 }
 
 }  // namespace pleat::cli
