@@ -106,6 +106,7 @@ template <class Result, class Look>
 Result RollupCore::Ask(std::string_view key, Result if_absent, const Look& look) {
   if (key.size() > kKeyBytesMax) return if_absent;
   const PackedKey packed(key);
+  const uint64_t hash = HashOf(packed);
   Home& home = HomeOf(packed);
   LockGuard guard(home.partition->lock());
   if (home.book == nullptr) return if_absent;
@@ -113,7 +114,7 @@ Result RollupCore::Ask(std::string_view key, Result if_absent, const Look& look)
   RollupBook& book = *Typed(home.book);
   return home.partition->DoOneOfMany(
       book, timeline.now(), timeline.lease_now(), 0,
-      [&](const Instant& at) -> Result { return look(book, packed, HashOf(packed), at); });
+      [&](const Instant& at) -> Result { return look(book, packed, hash, at); });
 }
 
 std::optional<EventualCount> RollupCore::Eventual(std::string_view key) {

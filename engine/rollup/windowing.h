@@ -10,9 +10,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include <pleat/rollup_options.h>
 #include <pleat/time.h>
@@ -22,11 +22,13 @@ namespace pleat::inline v0_1 {
 class Windowing {
  public:
   explicit Windowing(const RollupOptions& options)
-      : lengths_(options.windows),
+      : resolutions_(options.windows.size()),
         accept_limit_(std::min(options.accept_limit, kAllOfTime)),
-        behind_(accept_limit_ + std::min(options.margin, kAllOfTime)) {}
+        behind_(accept_limit_ + std::min(options.margin, kAllOfTime)) {
+    std::ranges::copy(options.windows, lengths_.begin());
+  }
 
-  size_t resolutions() const noexcept { return lengths_.size(); }
+  size_t resolutions() const noexcept { return resolutions_; }
   Duration first_length() const noexcept { return lengths_.front(); }
 
   // The start of the window around `at`, which may lie before kBeginningOfTime.
@@ -60,7 +62,8 @@ class Windowing {
     return at - into - (into < Duration{0} ? length : Duration{0});
   }
 
-  const std::vector<Duration> lengths_;
+  const size_t resolutions_;
+  std::array<Duration, kResolutionsMax> lengths_{};
   const Duration accept_limit_;
   const Duration behind_;  // accept_limit and margin
 };
