@@ -22,7 +22,8 @@ FoldOutcome Admission::Judge(Turn& turn) {
     turn.marks = ops_.marks(ops_.context, turn.event.key.view(), turn.event.event);
   }
   if (ops_.has_ids) {
-    const auto content = memory_->ContentOf(turn.event.key, turn.marks.id, turn.now);
+    turn.name = memory_->ids().NameOf(turn.event.key, turn.event.hash, turn.marks.id);
+    const auto content = memory_->ids().Find(turn.name, turn.now);
     if (content) return JudgeKnown(turn, *content);
   }
   return JudgeNew(turn);
@@ -68,7 +69,7 @@ inline FoldOutcome Admission::JudgeNew(Turn& turn) {
   if (!MakeRoom(turn)) return Count(ledger_.refused, FoldOutcome::kOverLimit);
   if (turn.late) ++ledger_.late_folded;
   if (ops_.has_ids) {
-    memory_->RememberId(turn.event.key, turn.marks.id, turn.marks.content, turn.event.at, turn.now);
+    memory_->ids().Remember(turn.name, turn.marks.content, turn.event.at, turn.now);
   }
   return turn.Joins(groups_) ? FoldOutcome::kFolded : FoldOutcome::kOpened;
 }

@@ -20,6 +20,7 @@ FoldOutcome FoldBook::FoldSlowly(const EventRef& event, uint32_t number, const I
             .position = latest_.NextPosition(at.position),
             .number = number,
             .marks = {},
+            .name = {},
             .late = false,
             .starts = false};
   if (emitter_.CloseBeforeMemoryFills(at)) turn.FindAgain(groups_);

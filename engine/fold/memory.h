@@ -48,18 +48,8 @@ class Memory {
   // `options` holds this partition's share of the limits. `pool` and `hash_key` outlive the memory.
   Memory(PagePool& pool, const FolderOptions& options, const HashKey& hash_key);
 
-  // --- Ids of events. O(1).
-
-  // The content hash that the event of this key and id had, if remembered at `now`.
-  std::optional<uint64_t> ContentOf(const PackedKey& key, std::string_view id,
-                                    EngineTime now) const {
-    return ids_.Find(key, id, now);
-  }
-  // Remembers an event stamped `at`, until such an event would be late.
-  void RememberId(const PackedKey& key, std::string_view id, uint64_t content, EngineTime at,
-                  EngineTime now) {
-    ids_.Remember(key, id, content, at, now);
-  }
+  // Ids of events, with a hash of their content.
+  EventIds& ids() noexcept { return ids_; }
 
   // --- Emissions of keys. `used`: the other bytes that count against the limit.
 

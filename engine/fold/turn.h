@@ -9,6 +9,7 @@
 
 #include "engine/base/instant.h"
 #include "engine/fold/group_table.h"
+#include "engine/table/event_ids.h"
 #include "engine/table/event_ref.h"
 
 namespace pleat::inline v0_1 {
@@ -21,8 +22,9 @@ struct Turn {
   uint64_t position;
   uint32_t number;  // the entry of its key, or kNone
   EventMarks marks;
-  bool late;    // older than the accept limit
-  bool starts;  // the event does not join its key's group, though that is open
+  EventIds::Name name;  // of the event, if it has an id
+  bool late;            // older than the accept limit
+  bool starts;          // the event does not join its key's group, though that is open
 
   bool FindsOpen(const GroupTable& groups) const noexcept {
     return number != GroupTable::kNone && groups.DueOf(number) > due_by;

@@ -46,29 +46,31 @@ RollupBook::RollupBook(PagePool& pool, const RollupOptions& options, const HashK
       frozen_time_(std::make_shared<FrozenTime>()),
       store_(options.store == nullptr ? nullptr : std::make_unique<Publications>()) {}
 
-uint32_t RollupBook::FindSlowly(const EventRef& event) const {
+uint32_t RollupBook::CounterOf(const EventRef& event) const {
   return counters_.Find(event.key, event.hash);
 }
 
 void RollupBook::PrefetchRest(const Guess& guess) const noexcept {
-  if (guess.number == kNone || guess.removals != counters_.removals()) return;
-  const PackedKey& key = counters_.at(guess.number).key;
+  if (guess.counter == kNone || guess.removals != counters_.removals()) return;
+  const PackedKey& key = counters_.at(guess.counter).key;
   if (key.is_long()) pleat::Prefetch(key.view().data());
 }
 
 // --- An event
 
-AddOutcome RollupBook::FoldSlowly(const EventRef& event, uint32_t number, const Instant& at) {
+AddOutcome RollupBook::FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at) {
   const CounterEvent& added = *static_cast<const CounterEvent*>(event.event);
   Turn turn{.event = event,
             .at = at,
             .delta = added.delta,
             .id = added.id,
+            .name = {},
             .clears = false,
             .now = latest_.Reach(at.now),
             .position = latest_.NextPosition(at.position),
-            .number = number,
+            .number = entry.counter,
             .stamp = event.at};
+  NameEvent(turn, entry.guess);
   return Take(turn);
 }
 
@@ -77,11 +79,13 @@ AddOutcome RollupBook::Clear(const EventRef& event, std::string_view id, const I
             .at = at,
             .delta = 0,
             .id = id,
+            .name = {},
             .clears = true,
             .now = latest_.Reach(at.now),
             .position = latest_.NextPosition(at.position),
-            .number = Find(event),
+            .number = CounterOf(event),
             .stamp = event.at};
+  NameEvent(turn, nullptr);
   return Take(turn);
 }
 
@@ -94,10 +98,10 @@ AddOutcome RollupBook::Take(Turn& turn) {
   ++ledger_.events;
   if (turn.number != kNone && forgets() && IsOver(turn.number)) {
     VisitAll(turn.at);
-    turn.number = Find(turn.event);
+    turn.number = CounterOf(turn.event);
     if (turn.number != kNone && IsOver(turn.number)) {
       ForgetUnlessHeld(turn.number);
-      turn.number = Find(turn.event);
+      turn.number = CounterOf(turn.event);
     }
   }
   if (const auto known = JudgeId(turn)) return Count(*known);
@@ -143,20 +147,26 @@ uint64_t RollupBook::WordOf(const Turn& turn) noexcept {
   return 0;
 }
 
+// Gives the event its name among ids, if it has an id.
+void RollupBook::NameEvent(Turn& turn, const Guess* guess) {
+  if (turn.id.empty()) return;
+  if (ids_ == nullptr) ids_ = std::make_unique<EventIds>(pool_, hash_key_, horizon_);
+  const bool named = guess != nullptr && guess->named;
+  turn.name = named ? guess->name : ids_->NameOf(turn.event.key, turn.event.hash, turn.id);
+}
+
 // Before anybody asks whether the event is late: a retry of what was counted is a duplicate, however
 // late it is by now.
 std::optional<AddOutcome> RollupBook::JudgeId(const Turn& turn) const {
-  if (turn.id.empty() || ids_ == nullptr) return std::nullopt;
-  const std::optional<uint64_t> known = ids_->Find(turn.event.key, turn.id, turn.now);
+  if (turn.id.empty()) return std::nullopt;
+  const std::optional<uint64_t> known = ids_->Find(turn.name, turn.now);
   if (!known) return std::nullopt;
   return *known == WordOf(turn) ? AddOutcome::kDuplicate : AddOutcome::kConflict;
 }
 
 // Only an event that was counted is remembered, in the same step.
 void RollupBook::Remember(const Turn& turn, EngineTime stamp) {
-  if (turn.id.empty()) return;
-  if (ids_ == nullptr) ids_ = std::make_unique<EventIds>(pool_, hash_key_, horizon_);
-  ids_->Remember(turn.event.key, turn.id, WordOf(turn), stamp, turn.now);
+  if (!turn.id.empty()) ids_->Remember(turn.name, WordOf(turn), stamp, turn.now);
 }
 
 // --- Late events
@@ -178,7 +188,7 @@ std::optional<AddOutcome> RollupBook::JudgeLate(Turn& turn) {
   }
   // What is due goes out first: the emission to be corrected may be among it.
   VisitAll(turn.at);
-  turn.number = Find(turn.event);
+  turn.number = CounterOf(turn.event);
   const Lack lack = WhatLacks(turn, /*opens=*/true);
   ledger_.refused_for_bytes += lack == Lack::kBytes;
   if (lack != Lack::kNothing) return AddOutcome::kOverLimit;
@@ -235,7 +245,7 @@ bool RollupBook::MakeRoom(Turn& turn, bool opens) {
   if (!opens && turn.id.empty() && !clears_) return true;
   if (WhatLacks(turn, opens) == Lack::kNothing) return true;
   VisitAll(turn.at);
-  turn.number = Find(turn.event);
+  turn.number = CounterOf(turn.event);
   const Lack lack = WhatLacks(turn, Opens(turn));
   ledger_.refused_for_bytes += lack == Lack::kBytes;
   return lack == Lack::kNothing;
@@ -243,8 +253,7 @@ bool RollupBook::MakeRoom(Turn& turn, bool opens) {
 
 // --- Into windows
 
-void RollupBook::Add(const Turn& turn_before) {
-  Turn turn = turn_before;
+void RollupBook::Add(Turn& turn) {
   if (turn.number == kNone) {
     turn.number = counters_.New(turn.event.key, turn.event.hash);
     ++ledger_.keys_opened;

@@ -83,29 +83,42 @@ class RollupBook final : public OutboxBook {
   // --- An event, for KeyedCollection
 
   struct Guess {
-    uint32_t number = CounterTable::kNone;
-    uint32_t removals = 0;
+    uint32_t counter;
+    uint32_t removals;
+    bool named;
+    EventIds::Name name;  // of the event among ids
   };
-  void PrefetchIndex(const EventRef& event, Guess&) const noexcept {
+  // Where an event goes: its counter, or kNone; and the guess of a look ahead, if there was one.
+  struct Entry {
+    uint32_t counter;
+    const Guess* guess;
+  };
+  void PrefetchIndex(const EventRef& event, Guess& guess) const noexcept {
     counters_.PrefetchIndex(event.hash);
     const std::string_view id = static_cast<const CounterEvent*>(event.event)->id;
-    if (ids_ != nullptr && !id.empty()) ids_->Prefetch(event.key, id);
+    guess.named = ids_ != nullptr && !id.empty();
+    if (!guess.named) return;
+    guess.name = ids_->NameOf(event.key, event.hash, id);
+    ids_->Prefetch(guess.name);
   }
   void PrefetchEntry(const EventRef& event, Guess& guess) const noexcept {
-    guess = {counters_.PrefetchCounter(event.hash), counters_.removals()};
+    guess.counter = counters_.PrefetchCounter(event.hash);
+    guess.removals = counters_.removals();
   }
   void PrefetchRest(const Guess& guess) const noexcept;
-  uint32_t Find(const EventRef& event) const { return counters_.Find(event.key, event.hash); }
-  uint32_t Find(const EventRef& event, const Guess& guess) const {
-    const bool right = guess.number != kNone && guess.removals == counters_.removals() &&
-                       counters_.at(guess.number).key == event.key;
-    return right ? guess.number : FindSlowly(event);
+  Entry Find(const EventRef& event) const {
+    return {counters_.Find(event.key, event.hash), nullptr};
+  }
+  Entry Find(const EventRef& event, const Guess& guess) const {
+    const bool right = guess.counter != kNone && guess.removals == counters_.removals() &&
+                       counters_.at(guess.counter).key == event.key;
+    return {right ? guess.counter : CounterOf(event), &guess};
   }
   // Adds the event if it has no id and its counter's newest window takes it as it is.
-  bool FoldPlainly(const EventRef& event, uint32_t number, const Instant& at);
+  bool FoldPlainly(const EventRef& event, const Entry& entry, const Instant& at);
   void Settle(const Instant&) const noexcept {}  // nothing is left
   // Adds or refuses any event, step by step as docs/semantics.md counts them.
-  AddOutcome FoldSlowly(const EventRef& event, uint32_t number, const Instant& at);
+  AddOutcome FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at);
   // Counts an event that goes no further: kFuture or kOverLimit, which are returned.
   AddOutcome Refuse(AddOutcome why, const Instant& at) noexcept;
   // The event's bytes are not read: it is a clear.
@@ -164,6 +177,7 @@ class RollupBook final : public OutboxBook {
     const Instant& at;
     Delta delta;
     std::string_view id;
+    EventIds::Name name;  // if there is an id
     bool clears;
     EngineTime now;
     uint64_t position;
@@ -182,13 +196,14 @@ class RollupBook final : public OutboxBook {
   };
   static constexpr size_t kStampedBytes = sizeof(Stamped);
 
-  uint32_t FindSlowly(const EventRef& event) const;
+  uint32_t CounterOf(const EventRef& event) const;
   EngineTime EarliestAt(EngineTime now) const noexcept {
     return std::max(windowing_.EarliestAt(now), floor_);
   }
 
   // --- The steps of an event
   AddOutcome Take(Turn& turn);
+  void NameEvent(Turn& turn, const Guess* guess);
   std::optional<AddOutcome> JudgeId(const Turn& turn) const;
   std::optional<AddOutcome> JudgeLate(Turn& turn);
   bool MakeRoom(Turn& turn, bool opens);
@@ -197,7 +212,7 @@ class RollupBook final : public OutboxBook {
   bool Opens(const Turn& turn) const;
   AddOutcome Count(AddOutcome outcome) noexcept;
   void Remember(const Turn& turn, EngineTime stamp);
-  void Add(const Turn& turn);
+  void Add(Turn& turn);
   bool AddInside(const Turn& turn, EngineTime start);
   void AddOutside(const Turn& turn, EngineTime start);
   void AddToDetail(const Turn& turn, uint32_t window);
@@ -315,12 +330,12 @@ class RollupBook final : public OutboxBook {
 };
 
 // A window that takes the event is open: its end lies behind a stamp that is not late.
-[[gnu::always_inline]] inline bool RollupBook::FoldPlainly(const EventRef& event, uint32_t number,
-                                                           const Instant& at) {
-  if (number == kNone || !plain_) [[unlikely]]
+[[gnu::always_inline]] inline bool RollupBook::FoldPlainly(const EventRef& event,
+                                                           const Entry& entry, const Instant& at) {
+  if (entry.counter == kNone || !plain_) [[unlikely]]
     return false;
   const CounterEvent& added = *static_cast<const CounterEvent*>(event.event);
-  Counter& counter = counters_.at(number);
+  Counter& counter = counters_.at(entry.counter);
   const EngineTime now = latest_.TimeOf(at.now);
   const auto into = static_cast<uint64_t>(event.at.time_since_epoch().count()) -
                     static_cast<uint64_t>(counter.start.time_since_epoch().count());

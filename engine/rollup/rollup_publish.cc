@@ -31,7 +31,7 @@ RollupBook::Step RollupBook::TakeLoaded(const EventRef& counter,
                                         const absl::StatusOr<Checkpoint>& loaded, const Instant& at,
                                         Checkpoint& ours) {
   latest_.Reach(at.now);
-  const uint32_t number = Find(counter);
+  const uint32_t number = CounterOf(counter);
   if (number == kNone) return Step::kNothing;
   Step step = Step::kFailed;
   store_->Update(number, [&](Publications::State& state) {
@@ -60,7 +60,7 @@ RollupBook::Step RollupBook::TakeLoaded(const EventRef& counter,
 RollupBook::Step RollupBook::TakeKept(const EventRef& counter, const Checkpoint& ours,
                                       const absl::StatusOr<Checkpoint>& kept, const Instant& at) {
   latest_.Reach(at.now);
-  const uint32_t number = Find(counter);
+  const uint32_t number = CounterOf(counter);
   if (number == kNone) return Step::kNothing;
   Step step = Step::kFailed;
   store_->Update(number, [&](Publications::State& state) {

@@ -215,7 +215,7 @@ EngineTime RollupBook::FrozenUpTo(uint32_t number) const {
 std::shared_ptr<const SharedCount> RollupBook::Share(const EventRef& event, const Instant& at) {
   latest_.Reach(at.now);
   VisitAll(at);
-  uint32_t number = Find(event);
+  uint32_t number = CounterOf(event);
   if (number == kNone) {
     const bool room = counters_.size() < limits_.max_keys &&
                       bytes() + CounterTable::BytesOfNew(event.key) <= limits_.max_bytes;

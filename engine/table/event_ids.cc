@@ -8,26 +8,20 @@ constexpr size_t kForgottenPerId = 4;
 
 }  // namespace
 
-ExpiringMap::Name EventIds::NameOf(const PackedKey& key, std::string_view id) const noexcept {
+// Each half is a hash of the id with a key of its own, begun with a hash of the event's key: so the
+// bytes of neither can make up for those of the other.
+EventIds::Name EventIds::NameOf(const PackedKey& key, uint64_t key_hash,
+                                std::string_view id) const noexcept {
+  PLEAT_DCHECK(key_hash == key.HashWith(hash_key_));
   const PackedKey packed(id);
-  const auto half = [&](const HashKey& hash_key) {
-    return KeyedHash(key.HashWith(hash_key), packed.HashWith(hash_key), id.size(), hash_key);
-  };
-  return {half(hash_key_), half(other_hash_key_)};
+  return {packed.HashWith(hash_key_, key_hash),
+          packed.HashWith(other_hash_key_, key.HashWith(other_hash_key_))};
 }
 
-std::optional<uint64_t> EventIds::Find(const PackedKey& key, std::string_view id,
-                                       EngineTime now) const {
-  const ExpiringMap::Known* const known = ids_.Find(NameOf(key, id), now);
-  if (known == nullptr) return std::nullopt;
-  return known->word;
-}
-
-void EventIds::Remember(const PackedKey& key, std::string_view id, uint64_t word, EngineTime at,
-                        EngineTime now) {
+void EventIds::Remember(const Name& name, uint64_t word, EngineTime at, EngineTime now) {
   Budget budget(kForgottenPerId);
   ids_.Expire(now, budget);
-  ids_.Put(NameOf(key, id), word, SaturatingAdd(at, remembered_for_));
+  ids_.PutNew(name, word, SaturatingAdd(at, remembered_for_));
 }
 
 }  // namespace pleat::inline v0_1

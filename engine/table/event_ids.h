@@ -22,6 +22,8 @@ namespace pleat::inline v0_1 {
 
 class EventIds {
  public:
+  using Name = ExpiringMap::Name;
+
   // What an id costs.
   static constexpr size_t kIdBytes = ExpiringMap::kNameBytes;
 
@@ -32,15 +34,20 @@ class EventIds {
         remembered_for_(remembered_for),
         ids_(pool, remembered_for) {}
 
+  // The name of the event with this key and id. `key_hash`: the key's with the hash key.
+  Name NameOf(const PackedKey& key, uint64_t key_hash, std::string_view id) const noexcept;
+
   // Brings what Find() and Remember() look at first on its way to the cache.
-  void Prefetch(const PackedKey& key, std::string_view id) const noexcept {
-    ids_.PrefetchIndex(NameOf(key, id));
+  void Prefetch(const Name& name) const noexcept { ids_.PrefetchIndex(name); }
+  // The word of the event of this name, if remembered at `now`. O(1).
+  std::optional<uint64_t> Find(const Name& name, EngineTime now) const {
+    const ExpiringMap::Known* const known = ids_.Find(name, now);
+    if (known == nullptr) return std::nullopt;
+    return known->word;
   }
-  // The word of the event with this key and id, if remembered at `now`. O(1).
-  std::optional<uint64_t> Find(const PackedKey& key, std::string_view id, EngineTime now) const;
-  // Remembers an event stamped `at`, and forgets a few that are over. O(1).
-  void Remember(const PackedKey& key, std::string_view id, uint64_t word, EngineTime at,
-                EngineTime now);
+  // Remembers an event stamped `at`, and forgets a few that are over. O(1). REQUIRES: Find(name, now)
+  // finds nothing.
+  void Remember(const Name& name, uint64_t word, EngineTime at, EngineTime now);
   // Forgets ids that are over by `now`, looking at no more than `budget` of them, and lowers
   // `budget`. Returns whether that was all.
   bool Forget(EngineTime now, Budget& budget) { return ids_.Expire(now, budget); }
@@ -51,7 +58,7 @@ class EventIds {
   size_t bytes() const noexcept { return ids_.bytes(); }
 
   // The name of a key alone, for other notes about it.
-  ExpiringMap::Name NameOf(const PackedKey& key) const noexcept {
+  Name NameOf(const PackedKey& key) const noexcept {
     return {key.HashWith(hash_key_), key.HashWith(other_hash_key_)};
   }
 
@@ -59,8 +66,6 @@ class EventIds {
   void CheckWhole() const { ids_.CheckWhole(); }
 
  private:
-  ExpiringMap::Name NameOf(const PackedKey& key, std::string_view id) const noexcept;
-
   const HashKey& hash_key_;
   const HashKey other_hash_key_;  // of the second half of names
   const Duration remembered_for_;

@@ -4,8 +4,7 @@
 
 namespace pleat::inline v0_1 {
 
-void ExpiringMap::Put(const Name& name, uint64_t word, EngineTime expires) {
-  Erase(name);
+void ExpiringMap::PutNew(const Name& name, uint64_t word, EngineTime expires) {
   const uint32_t number = table_.New();
   At(number) = {name, {word, expires}};
   table_.Index(name.low, number);
@@ -14,10 +13,11 @@ void ExpiringMap::Put(const Name& name, uint64_t word, EngineTime expires) {
 }
 
 void ExpiringMap::Erase(const Name& name) {
-  const uint32_t number = NumberOf(name);
-  if (number == kNone) return;
-  table_.Unindex(number);
-  table_.Free(number);
+  const auto is_name = [&](uint32_t number) { return At(number).name == name; };
+  for (uint32_t number; (number = table_.Find(name.low, is_name)) != kNone;) {
+    table_.Unindex(number);
+    table_.Free(number);
+  }
 }
 
 bool ExpiringMap::Expire(EngineTime now, Budget& budget) {

@@ -58,6 +58,11 @@ class PackedKey {
     if (is_long()) return KeyedHash(view(), key);
     return KeyedHash(words_[0], words_[1], words_[2], key);
   }
+  // The keyed hash of these bytes behind those that `seed` is a keyed hash of.
+  uint64_t HashWith(const HashKey& key, uint64_t seed) const noexcept {
+    if (is_long()) return KeyedHash(KeyedHash(view(), key), seed, size(), key);
+    return KeyedHash(words_[0] ^ seed, words_[1], words_[2], key);
+  }
   uint64_t StableHash() const noexcept {
     if (is_long()) return StablePartitionHash(view());
     const uint64_t bytes = words_[2] & ((uint64_t{1} << kTagShift) - 1);

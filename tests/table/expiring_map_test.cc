@@ -27,7 +27,8 @@ TEST(ExpiringMap, AgreesWithAMapWithExpiries) {
       switch (random() % 4) {
         case 0: {
           const EngineTime expires = now + Duration(random() % 2'000'000);
-          map.Put(name, random() % 3, expires);
+          const bool is_new = map.Find(name, now) == nullptr && random() % 2 == 0;
+          is_new ? map.PutNew(name, random() % 3, expires) : map.Put(name, random() % 3, expires);
           expected[key] = {map.Find(name, now)->word, expires};
           break;
         }
