@@ -157,11 +157,13 @@ void RollupCounter::CloseAll() noexcept {
 
 std::optional<EventualCount> RollupCounter::Eventual(std::string_view key) const noexcept {
   const Call call;
-  return call.nested() ? std::nullopt : core_->Eventual(key);
+  if (call.nested()) return std::nullopt;
+  return core_->Eventual(key);
 }
 AccurateCount RollupCounter::Accurate(std::string_view key) const noexcept {
   const Call call;
-  return call.nested() ? AccurateCount{} : core_->Accurate(key);
+  if (call.nested()) return {};
+  return core_->Accurate(key);
 }
 std::vector<CountedWindow> RollupCounter::History(std::string_view key, EngineTime from,
                                                   EngineTime to, Duration window) const noexcept {

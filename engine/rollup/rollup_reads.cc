@@ -108,14 +108,21 @@ uint32_t RollupBook::FindLive(const PackedKey& key, uint64_t hash) const {
 
 std::optional<EventualCount> RollupBook::Eventual(const PackedKey& key, uint64_t hash,
                                                   const Instant& at) {
+  std::optional<EventualCount> count;
   const EngineTime now = latest_.Reach(at.now);
   const uint32_t number = FindLive(key, hash);
-  if (number == kNone) return std::nullopt;
+  if (number == kNone) return count;
   const EngineTime as_of = AsOf();
-  const EngineTime covered = std::max(as_of, CoveredUpTo(number));
-  return EventualCount{.amount = ValueBefore(number, as_of).amount(),
-                       .as_of = covered,
-                       .lag = std::max(now - covered, Duration{0})};
+  const Counter& counter = counters_.at(number);
+  // As a rule no window waits to be frozen.
+  const bool all_frozen = counters_.ChainOf(counter, 0) == kNone &&
+                          (counter.count == 0 || windowing_.EndOf(counter.start) > as_of);
+  count.emplace();
+  count->amount =
+      all_frozen ? counters_.FrozenOf(counter).amount() : ValueBefore(number, as_of).amount();
+  count->as_of = std::max(as_of, CoveredUpTo(number));
+  count->lag = std::max(now - count->as_of, Duration{0});
+  return count;
 }
 
 AccurateCount RollupBook::Accurate(const PackedKey& key, uint64_t hash, const Instant& at) {
