@@ -51,6 +51,9 @@ std::optional<uint8_t> RollupCore::ResolutionOf(Duration window) const noexcept 
 // --- Events
 
 AddedCount RollupCore::AddAndGet(std::string_view key, const CounterEvent& event, EngineTime at) {
+  if (RollupBook::IsTooLong(&event)) {
+    return {.outcome = RefuseTooLong(), .value = Accurate(key)};
+  }
   AddedCount added;
   const auto read = [&](RollupBook& book, const EventRef& ref,
                         EngineTime now) ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -81,7 +84,9 @@ AddOutcome RollupCore::Clear(std::string_view key, EngineTime at, std::string_vi
                             [&](const Instant& instant) { return book->Clear(ref, id, instant); });
 }
 
-// Time must not move between one partition and the next, as with a folder.
+// Time must not move between one partition and the next, as with a folder. Which events are late
+// from now on does not depend on how keys are spread over partitions: those are that are stamped
+// before the last end of a window in any of them.
 void RollupCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   const PartitionRange all = Clip({});
   LockRange(all);
@@ -89,11 +94,20 @@ void RollupCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   const EngineTime now = timeline.now();
   const LeaseTime leases = timeline.lease_now();
   const uint64_t position = timeline.TakePositions(1);
+  EngineTime floor = kBeginningOfTime;
   for (size_t i = 0; i < home_count(); ++i) {
     Home& home = this->home(i);
     if (home.book == nullptr) continue;
-    home.partition->Do(*home.book, now, leases, position,
-                       [&](const Instant& at) { Typed(home.book)->CloseAll(at); });
+    home.partition->Do(*home.book, now, leases, 0, [&](const Instant& at) {
+      floor = std::max(floor, Typed(home.book)->LastOpenEnd(at));
+    });
+  }
+  for (size_t i = 0; floor > kBeginningOfTime && i < home_count(); ++i) {
+    Home& home = this->home(i);
+    RollupBook* const book = Typed(BookFor(home));
+    if (book == nullptr) continue;
+    home.partition->Do(*book, now, leases, position,
+                       [&](const Instant& at) { book->CloseAll(floor, at); });
   }
   HandOverRange(all);
 }
@@ -174,10 +188,14 @@ std::vector<TopCount> RollupCore::Top(size_t n, EngineTime around, Duration wind
 }
 
 void RollupCore::ScanOpen(RollupBook::SeeOpen see) {
+  Timeline& timeline = engine().timeline();
   for (size_t i = 0; i < home_count(); ++i) {
     Home& home = this->home(i);
     LongLockGuard guard(home.partition->lock());
-    if (home.book != nullptr) Typed(home.book)->ScanOpen(see);
+    if (home.book == nullptr) continue;
+    RollupBook& book = *Typed(home.book);
+    home.partition->DoOneOfMany(book, timeline.now(), timeline.lease_now(), 0,
+                                [&](const Instant& at) { book.ScanOpen(at, see); });
   }
 }
 

@@ -20,6 +20,7 @@ class Publications {
   struct State {
     EngineTime until = kBeginningOfTime;  // of the latest checkpoint that we know
     Total amount;                         // of that checkpoint
+    Total offered;                        // of the checkpoint that a Publish() offers the store
     bool loaded = false;                  // the store was asked at least once
     bool changed = false;                 // windows after `until` have been frozen
     bool queued = false;

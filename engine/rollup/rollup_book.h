@@ -133,7 +133,7 @@ class RollupBook final : public OutboxBook {
   using SeeTop = absl::FunctionRef<void(std::string_view key, const Amount& amount)>;
   void WindowAround(EngineTime around, uint8_t resolution, const Instant& at, SeeTop see);
   using SeeOpen = absl::FunctionRef<void(std::string_view key, const CountedWindow& window)>;
-  void ScanOpen(SeeOpen see) const;
+  void ScanOpen(const Instant& at, SeeOpen see);
 
   // The count of a counter, which is made if it is not there; null at a limit.
   std::shared_ptr<const SharedCount> Share(const EventRef& event, const Instant& at);
@@ -156,7 +156,11 @@ class RollupBook final : public OutboxBook {
 
   // --- All counters
 
-  void CloseAll(const Instant& at);
+  // The largest end of the open windows; those that are due are frozen before.
+  EngineTime LastOpenEnd(const Instant& at);
+  // Closes all windows. Events stamped before `floor`, which is not before any of their ends, are
+  // late from now on.
+  void CloseAll(EngineTime floor, const Instant& at);
   bool CloseDue(const Instant& at, Budget& budget) override;
   EngineTime NextDue() const noexcept override;
   Ledger ledger() const noexcept override;
@@ -242,6 +246,7 @@ class RollupBook final : public OutboxBook {
   }
   void DropFrozen(const WindowLists::Name& name, uint32_t counter);
   void ReleaseWindow(uint32_t number);
+  void DropEvents(uint32_t window);
   EngineTime StartOf(const WindowLists::Name& name) const noexcept {
     return windowing_.StartOf(name.end - Duration{1}, name.resolution);
   }
@@ -278,7 +283,7 @@ class RollupBook final : public OutboxBook {
   Total TotalOf(const Counter& counter, uint8_t resolution, EngineTime start) const;
   EngineTime FrozenUpTo(uint32_t number) const;
   void WriteShared(uint32_t number, EngineTime until);
-  void Adopt(uint32_t number, Publications::State& state, const Checkpoint& checkpoint);
+  void Adopt(uint32_t number, Publications::State& state, EngineTime until, const Total& total);
   void Finish(uint32_t number);
   size_t bytes() const noexcept;
 

@@ -114,6 +114,7 @@ void RollupBook::Freeze(const WindowLists::Name& name, const WindowLists::Entry&
             /*by_event=*/false, at);
   }
   window.frozen = 1;
+  DropEvents(number);
   const bool last = forgets() && forget_after_ == Duration{0} && LastOf(counter) == name;
   // With a store, the counter is forgotten only after its value was published.
   const bool forget = last && store_ == nullptr && !IsHeld(entry.counter);
@@ -180,23 +181,36 @@ void RollupBook::AddToCoarse(const Window& window) {
 // Removes a window that is not looked up any more; its emission may still wait.
 void RollupBook::ReleaseWindow(uint32_t number) {
   if (counters_.window(number).chained) counters_.Unchain(number);
-  if (const auto detail = details_.find(number); detail != details_.end()) {
-    detail_bytes_ -= detail->second.events.size() * kStampedBytes;
-    details_.erase(detail);
-  }
+  DropEvents(number);
+  details_.erase(number);
   if (!counters_.window(number).ready) counters_.FreeWindow(number);
+}
+
+// No event comes any more between those of the window: its total and its clear say all.
+void RollupBook::DropEvents(uint32_t window) {
+  const auto detail = details_.find(window);
+  if (detail == details_.end()) return;
+  detail_bytes_ -= detail->second.events.size() * kStampedBytes;
+  detail->second.events = {};
 }
 
 // --- A window ends before it is frozen
 
-void RollupBook::CloseAll(const Instant& at) {
+EngineTime RollupBook::LastOpenEnd(const Instant& at) {
+  latest_.Reach(at.now);
+  VisitAll(at);
+  return lists_.open().empty() ? kBeginningOfTime : lists_.open().rbegin()->first.end;
+}
+
+void RollupBook::CloseAll(EngineTime floor, const Instant& at) {
   latest_.Reach(at.now);
   const uint64_t position = latest_.NextPosition(at.position);
   VisitAll(at);
+  floor_ = std::max(floor_, floor);
   for (auto& [name, list] : lists_.open()) {
     if (list.ended) continue;
     list.ended = true;
-    floor_ = std::max(floor_, name.end);
+    PLEAT_CHECK(name.end <= floor_);
     const WindowLists::Name& closing = name;
     lists_.ForEachLeft(list,
                        [&](const WindowLists::Entry& entry) { End(closing, entry, position, at); });

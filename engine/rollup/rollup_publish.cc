@@ -44,16 +44,15 @@ RollupBook::Step RollupBook::TakeLoaded(const EventRef& counter,
       ++ledger_.store_conflicts;
     } else {
       state.loaded = true;
-      if (loaded->until > state.until) Adopt(number, state, *loaded);
-      ours.until = FrozenUpTo(number);
+      if (loaded->until > state.until) {
+        Adopt(number, state, loaded->until, Total::Of(loaded->amount));
+      }
+      state.offered = counters_.FrozenOf(counters_.at(number));
+      ours = {FrozenUpTo(number), state.offered.amount()};
       step = state.changed && ours.until > state.until ? Step::kWanted : Step::kNothing;
     }
   });
-  if (step == Step::kWanted) {
-    ours.amount = counters_.FrozenOf(counters_.at(number)).amount();
-  } else {
-    Finish(number);
-  }
+  if (step != Step::kWanted) Finish(number);
   return step;
 }
 
@@ -71,9 +70,12 @@ RollupBook::Step RollupBook::TakeKept(const EventRef& counter, const Checkpoint&
     } else if (kept->until == ours.until && Contradict(kept->amount, ours.amount)) {
       ++ledger_.store_conflicts;
     } else {
-      step = kept->until == ours.until ? Step::kKept : Step::kNothing;
-      ledger_.published += step == Step::kKept;
-      if (kept->until > state.until) Adopt(number, state, *kept);
+      const bool is_ours = kept->until == ours.until;
+      step = is_ours ? Step::kKept : Step::kNothing;
+      ledger_.published += is_ours;
+      // Our own total says more than its amount does: the part of integers, and what was rounded.
+      const Total total = is_ours ? state.offered : Total::Of(kept->amount);
+      if (kept->until > state.until) Adopt(number, state, kept->until, total);
     }
   });
   Finish(number);
@@ -88,11 +90,12 @@ void RollupBook::Finish(uint32_t number) {
   if (!HasOpen(counters_.at(number))) ForgetUnlessHeld(number);
 }
 
-// The counter continues from a checkpoint: its value is the checkpoint plus the frozen windows
-// after it.
-void RollupBook::Adopt(uint32_t number, Publications::State& state, const Checkpoint& checkpoint) {
-  state.until = checkpoint.until;
-  state.amount = Total::Of(checkpoint.amount);
+// The counter continues from a checkpoint: its value is `total`, that of the checkpoint, plus the
+// frozen windows after it.
+void RollupBook::Adopt(uint32_t number, Publications::State& state, EngineTime until,
+                       const Total& total) {
+  state.until = until;
+  state.amount = total;
   state.changed = false;
   Counter& counter = counters_.at(number);
   Total value = state.amount;
@@ -102,7 +105,7 @@ void RollupBook::Adopt(uint32_t number, Publications::State& state, const Checkp
   }
   for (auto at = frozen.rbegin(); at != frozen.rend(); ++at) {
     const Window& window = counters_.window(*at);
-    if (window.start >= checkpoint.until) {
+    if (window.start >= until) {
       AddToSum(window.total, DetailOf(*at), value);
       state.changed = true;
     } else if (latest_.now() >= windowing_.ReachedAt(EndOf(window), retention_)) {
@@ -112,7 +115,7 @@ void RollupBook::Adopt(uint32_t number, Publications::State& state, const Checkp
   }
   counters_.SetFrozen(counter, value);
   counters_.TrimAccount(counter);
-  WriteShared(number, std::max(FrozenUpTo(number), checkpoint.until));
+  WriteShared(number, std::max(FrozenUpTo(number), until));
 }
 
 }  // namespace pleat::inline v0_1

@@ -193,9 +193,10 @@ void RollupBook::WindowAround(EngineTime around, uint8_t resolution, const Insta
   });
 }
 
-void RollupBook::ScanOpen(SeeOpen see) const {
+void RollupBook::ScanOpen(const Instant& at, SeeOpen see) {
+  const EngineTime now = latest_.Reach(at.now);
   for (const auto& [name, list] : lists_.open()) {
-    if (list.ended) continue;
+    if (list.ended || now >= windowing_.ReachedAt(name.end)) continue;
     const uint8_t resolution = name.resolution;
     const EngineTime start = StartOf(name);
     lists_.ForEachLeft(list, [&, end = name.end](const WindowLists::Entry& entry) {

@@ -119,6 +119,7 @@ inline Total Total::Of(const Amount& amount) noexcept {
   } else {
     total.reals = 1;
     total.real = amount.real;
+    total.real_stuck = amount.saturated;
   }
   return total;
 }

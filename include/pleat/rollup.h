@@ -98,8 +98,9 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
   // REQUIRES: RollupOptions::clears.
   AddOutcome Clear(std::string_view key, EngineTime at, std::string_view id = {}) noexcept;
 
-  // Closes all windows, in order, with reason kEnd, at the end of the input: later events of those
-  // windows are late. The windows are not frozen: other instances may still add to theirs.
+  // Closes all windows, in order, with reason kEnd, at the end of the input: events stamped before
+  // the last end of those windows are late from then on, whatever their key. The windows are not
+  // frozen: other instances may still add to theirs.
   void CloseAll() noexcept;
 
   // The sum of the frozen windows; nothing if there is no such counter. O(windows due).

@@ -324,8 +324,7 @@ class RollupReplay {
     return is_one ? std::vector<RollupEventOp>{op.event} : op.events;
   }
 
-  // What is input, besides events. What CloseAll() closes, a partition knows of its own windows
-  // only: here it comes at the end.
+  // What is input, besides events.
   void Do(const RollupOp& op) {
     switch (op.verb) {
       case RollupVerb::kClear:
@@ -335,6 +334,7 @@ class RollupReplay {
         return;
       case RollupVerb::kAdvance:
       case RollupVerb::kAdvanceSome: (void)engine_->Advance(op.event.at, op.budget); return;
+      case RollupVerb::kCloseAll: return counter_.CloseAll();
       default: return;
     }
   }

@@ -53,10 +53,8 @@ EngineTime RollupModel::RipeOf(EngineTime end) const {
   return DeadlineAfter(DeadlineAfter(end, options_.accept_limit), options_.margin);
 }
 
-EngineTime RollupModel::EarliestAccepted(std::string_view key) const {
-  const auto floor = floors_.find(HomeOf(key));
-  return std::max(SaturatingSub(now(), options_.accept_limit),
-                  floor == floors_.end() ? kBeginningOfTime : floor->second);
+EngineTime RollupModel::EarliestAccepted() const {
+  return std::max(SaturatingSub(now(), options_.accept_limit), floor_);
 }
 
 EngineTime RollupModel::AsOf() const {
@@ -130,8 +128,7 @@ void RollupModel::CloseAll() {
     Window& window = counter.windows.at(next.name);
     window.stage = Stage::kEnded;
     ++ledger_.ended;
-    EngineTime& floor = floors_.try_emplace(HomeOf(next.key), kBeginningOfTime).first->second;
-    floor = std::max(floor, next.end);
+    floor_ = std::max(floor_, next.end);
     window.id = HandOut(next.key, Shown(counter, next.name), Reason::kEnd, now());
   }
 }
@@ -145,7 +142,7 @@ AddOutcome RollupModel::Add(std::string_view key, Delta delta, EngineTime at, st
 AddedCount RollupModel::AddAndGet(std::string_view key, Delta delta, EngineTime at,
                                   std::string_view id) {
   const AddOutcome outcome = Add(key, delta, at, id);
-  return {outcome, IsTooLong(key) || IsTooLong(id) ? AccurateCount{} : Accurate(key)};
+  return {outcome, IsTooLong(key) ? AccurateCount{} : Accurate(key)};
 }
 
 AddOutcome RollupModel::Clear(std::string_view key, EngineTime at, std::string_view id) {
@@ -197,7 +194,7 @@ AddOutcome RollupModel::Judge(Offer& offer) {
     return same ? AddOutcome::kDuplicate : AddOutcome::kConflict;
   }
   // 3
-  if (event.at >= EarliestAccepted(offer.key)) {
+  if (event.at >= EarliestAccepted()) {
     return Count(offer, backlog_was_full, AddOutcome::kAdded);
   }
   const bool rejects = options_.on_late == OnLateAdd::kReject || event.is_clear;
@@ -205,10 +202,10 @@ AddOutcome RollupModel::Judge(Offer& offer) {
   if (rejects) return AddOutcome::kLate;
   if (options_.on_late == OnLateAdd::kCorrect) return Correct(offer);
   // CloseAll() may have closed the last window there is.
-  if (EarliestAccepted(offer.key) > kEndOfTime) {
+  if (EarliestAccepted() > kEndOfTime) {
     return event.at < Horizon() ? AddOutcome::kLateUnknown : AddOutcome::kLate;
   }
-  event.at = EarliestAccepted(offer.key);
+  event.at = EarliestAccepted();
   return Count(offer, backlog_was_full, AddOutcome::kClamped);
 }
 

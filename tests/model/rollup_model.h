@@ -137,7 +137,7 @@ class RollupModel {
   // Instants.
   EngineTime Frontier() const;
   EngineTime RipeOf(EngineTime end) const;
-  EngineTime EarliestAccepted(std::string_view key) const;
+  EngineTime EarliestAccepted() const;
   EngineTime Horizon() const { return SaturatingSub(now(), horizon_); }
   EngineTime AsOf() const;
   WindowName NameOf(size_t resolution, EngineTime at) const;
@@ -177,7 +177,7 @@ class RollupModel {
   uint64_t positions_ = 0;
   Counters counters_;
   std::map<std::string, bool, std::less<>> held_;  // keys that somebody has a reference to
-  std::map<int, EngineTime> floors_;               // per partition
+  EngineTime floor_ = kBeginningOfTime;            // no earlier stamp is accepted since CloseAll()
   std::map<std::pair<std::string, std::string>, Remembered> ids_;
   std::map<int, uint64_t> generations_;  // per partition, of its next emission
   std::map<std::pair<uint32_t, uint64_t>, CountedWindow> states_;

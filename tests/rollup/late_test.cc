@@ -260,6 +260,9 @@ TEST_F(RollupTest, KeysAndIdsMayHaveAnyBytesUpTo64KiB) {
   EXPECT_EQ(Clear("a", 0s, too_long), kOverLimit);
   EXPECT_EQ(counter().AddAndGet(too_long, 1, At(0s)).outcome, kOverLimit);
   EXPECT_EQ(ledger().refused, 5u);
+  const AddedCount refused = counter().AddAndGet(longest, 1, At(0s), too_long);
+  EXPECT_EQ(refused.outcome, kOverLimit);
+  EXPECT_EQ(refused.value.amount.sum, 1);
   EXPECT_EQ(Sum(longest), 1);
   EXPECT_EQ(Sum(""), 1);
   EXPECT_EQ(Accurate(too_long).amount, Amount{});

@@ -317,6 +317,15 @@ TEST_F(RollupTest, AfterTheEndEventsOfThoseWindowsAreLate) {
   EXPECT_EQ(Sum("a"), 2);
 }
 
+// However keys are spread over partitions.
+TEST_F(RollupTest, AfterTheEndEventsOfAnyPartitionAreLate) {
+  Open({.windows = {10s}, .accept_limit = 1h}, {.partitions = 8});
+  Add("a", 3s);
+  counter().CloseAll();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(Add(std::to_string(i), 9s), kLate);
+  EXPECT_EQ(Add("0", 10s), kAdded);
+}
+
 // Other instances may still add to theirs, so the value takes its time.
 TEST_F(RollupTest, WhatHasEndedIsFrozenWhenItsTimeComes) {
   Open({.windows = {10s}, .accept_limit = 5s});

@@ -1,7 +1,9 @@
 // Checkpoints of a rollup counter, and stores that answer what they should not: one story a rule of
 // docs/counters.md.
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -94,6 +96,43 @@ TEST_F(RollupStore, WhatIsFrozenIsPublishedOnce) {
   EXPECT_EQ(Kept().amount, Until(20s, 2, 15).amount);
   EXPECT_EQ(Kept().until, counter().Eventual("a")->as_of);
   EXPECT_EQ(ledger().published, 2u);
+}
+
+// A store keeps a sum as an integer or as a double. The counter itself knows more.
+TEST_F(RollupStore, PublishingDoesNotChangeAValue) {
+  constexpr double kMax = std::numeric_limits<double>::max();
+  constexpr int64_t kOdd = (int64_t{1} << 53) + 1;
+  const std::vector<std::vector<Delta>> series = {
+      {kMax, kMax, -kMax}, {INT64_MAX, 1, 0.5, -7}, {kOdd, 0.25, -kOdd}, {0.1, 0.2, 1e16, -1e16}};
+  for (const std::vector<Delta>& deltas : series) {
+    store_ = std::make_shared<ToldStore>();
+    OpenShared();
+    for (const Delta& delta : deltas) {
+      Add("published", 3s, delta);
+      Add("not", 3s, delta);
+    }
+    Advance(15s);
+    counter().Publish(1);
+    ASSERT_EQ(store().published.size(), 1u);
+    EXPECT_EQ(Accurate("published").amount, Accurate("not").amount);
+    for (auto delta = deltas.rbegin(); delta != deltas.rend(); ++delta) {
+      Add("published", 13s, *delta);
+      Add("not", 13s, *delta);
+    }
+    Advance(25s);
+    EXPECT_EQ(counter().Eventual("published")->amount, counter().Eventual("not")->amount);
+  }
+}
+
+TEST_F(RollupStore, AnotherInstanceKnowsThatASumIsSaturated) {
+  OpenShared();
+  for (const Delta delta : {Delta(1e308), Delta(1e308)}) Add("a", 3s, delta);
+  Advance(15s);
+  Publish();
+  OpenShared();
+  Add("a", 3s);
+  Publish();
+  EXPECT_TRUE(Accurate("a").amount.saturated);
 }
 
 TEST_F(RollupStore, WhereThereIsNoneNothingIsPublished) {

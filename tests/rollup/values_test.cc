@@ -41,6 +41,34 @@ class RollupValues : public RollupTest {
   }
 };
 
+// Open windows.
+
+// On event time nobody has visited the partitions of the first events when the last one comes.
+TEST_F(RollupValues, AScanSeesNoWindowThatIsOver) {
+  EngineOptions options = OnEventTime();
+  options.partitions = 8;
+  Open({.windows = {10s}, .accept_limit = 5s}, options);
+  for (int i = 0; i < 8; ++i) Add(std::to_string(i), 3s);
+  Add("last", 1h);
+  std::vector<std::string> open;
+  counter().ScanOpen([&](std::string_view key, const CountedWindow& window) {
+    open.push_back(std::string(key) + " " + Show(window));
+  });
+  EXPECT_THAT(open, ElementsAre("last 3600-3610 1/1"));
+}
+
+// With clears an open window keeps its events, a frozen one its amount.
+TEST_F(RollupValues, TheEventsOfAFrozenWindowTakeNoBytes) {
+  Open({.windows = {10s}, .accept_limit = 5s, .retention = 1h, .clears = true});
+  Clear("a", 1s);
+  for (int i = 0; i < 1000; ++i) Add("a", 3s, 1);
+  const size_t open = sizes().bytes;
+  Advance(15s);
+  EXPECT_LT(sizes().bytes, open - 1000 * 24);
+  EXPECT_EQ(FrozenSum("a"), 1000);
+  EXPECT_THAT(History(0s, 10s), ElementsAre("0-10 1000/1000"));
+}
+
 // Accurate and Eventual.
 
 TEST_F(RollupValues, AValueIsTheSumOfAllWindows) {
