@@ -1,4 +1,5 @@
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -10,6 +11,16 @@
 #include "engine/base/check.h"
 
 namespace pleat::inline v0_1 {
+namespace {
+
+// For constructors.
+DriverOptions OrEnd(Engine& engine, const DriverOptions& options) noexcept {
+  const absl::Status jump = DriverCore::CheckJump(engine, options);
+  if (!jump.ok()) Fail("driver: " + std::string(jump.message()));
+  return options;
+}
+
+}  // namespace
 
 struct [[gnu::visibility("hidden")]] DriverThread::Impl {
   explicit Impl(std::shared_ptr<boost::asio::io_context> io)
@@ -37,7 +48,13 @@ void DriverThread::Stop() noexcept {
 }
 
 Driver::Driver(executor_type executor, Engine& engine, const DriverOptions& options)
-    : core_(std::make_shared<DriverCore>(std::move(executor), engine, options)) {
+    : core_(std::make_shared<DriverCore>(std::move(executor), engine, OrEnd(engine, options))) {
+  core_->Begin();
+}
+
+// For Open(), which has checked the jump: a second look at the clock might not say the same.
+Driver::Driver(std::shared_ptr<boost::asio::io_context> context, std::shared_ptr<DriverCore> core)
+    : context_(std::move(context)), core_(std::move(core)) {
   core_->Begin();
 }
 
@@ -46,15 +63,33 @@ Driver::Driver(boost::asio::io_context& context, Engine& engine, const DriverOpt
 
 Driver::Driver(Engine& engine, const DriverOptions& options)
     : context_(std::make_shared<boost::asio::io_context>()),
-      core_(std::make_shared<DriverCore>(context_->get_executor(), engine, options)) {
+      core_(
+          std::make_shared<DriverCore>(context_->get_executor(), engine, OrEnd(engine, options))) {
   core_->Begin();
+}
+
+absl::StatusOr<std::unique_ptr<Driver>> Driver::Open(executor_type executor, Engine& engine,
+                                                     const DriverOptions& options) {
+  if (absl::Status jump = DriverCore::CheckJump(engine, options); !jump.ok()) return jump;
+  return std::unique_ptr<Driver>(
+      new Driver(nullptr, std::make_shared<DriverCore>(std::move(executor), engine, options)));
+}
+absl::StatusOr<std::unique_ptr<Driver>> Driver::Open(boost::asio::io_context& context,
+                                                     Engine& engine, const DriverOptions& options) {
+  return Open(executor_type(context.get_executor()), engine, options);
+}
+absl::StatusOr<std::unique_ptr<Driver>> Driver::Open(Engine& engine, const DriverOptions& options) {
+  if (absl::Status jump = DriverCore::CheckJump(engine, options); !jump.ok()) return jump;
+  auto context = std::make_shared<boost::asio::io_context>();
+  auto core = std::make_shared<DriverCore>(context->get_executor(), engine, options);
+  return std::unique_ptr<Driver>(new Driver(std::move(context), std::move(core)));
 }
 
 Driver::~Driver() { Stop(); }
 
 EngineTime Driver::now() const noexcept { return core_->Now(); }
 void Driver::Wake() { core_->Wake(); }
-void Driver::Reanchor() { core_->Reanchor(); }
+absl::Status Driver::Reanchor(EngineTime confirmed) { return core_->Reanchor(confirmed); }
 void Driver::Stop() noexcept { core_->Stop(); }
 DriverStats Driver::stats() const { return core_->stats(); }
 Driver::executor_type Driver::get_executor() const noexcept { return core_->executor(); }

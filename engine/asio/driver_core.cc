@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <boost/asio/post.hpp>
+#include <pleat/snapshot.h>
 
 #include "engine/asio/machine_clock.h"
 #include "engine/base/check.h"
@@ -16,7 +18,50 @@ namespace {
 // A wall clock that is slewed moves by at most 5 ms during the longest sleep; this is a step.
 constexpr Duration kWallStep = std::chrono::milliseconds(100);
 
+const DriverClock& ClockOf(const DriverOptions& options) noexcept {
+  return options.clock != nullptr ? *options.clock : MachineClock();
+}
+
+// The latest time on the driver's clock that the engine has had; the beginning of time if none.
+EngineTime TimeOf(Engine& engine) noexcept {
+  const EngineTime leases{LeaseTimeOf(engine)};
+  return engine.axis() == Axis::kArrival ? std::max(engine.now(), leases) : leases;
+}
+
+// Two digits at least.
+std::string Digits(int64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); }
+
+// "2026-11-23 20:04:28 UTC"
+std::string DateOf(EngineTime at) {
+  using namespace std::chrono;
+  const sys_time<Duration> time{at.time_since_epoch()};
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const hh_mm_ss clock(floor<seconds>(time - day));
+  return std::to_string(int{date.year()}) + "-" + Digits(unsigned{date.month()}) + "-" +
+         Digits(unsigned{date.day()}) + " " + Digits(clock.hours().count()) + ":" +
+         Digits(clock.minutes().count()) + ":" + Digits(clock.seconds().count()) + " UTC";
+}
+
+// Whether time may go from `from` to `wall` at once.
+absl::Status CheckStep(EngineTime from, EngineTime wall, Duration most, EngineTime confirmed) {
+  if (from == kBeginningOfTime || wall <= confirmed || wall <= SaturatingAdd(from, most)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      "the wall clock says " + DateOf(wall) + ", and the engine's time is " + DateOf(from) +
+      ": a step of more than max_forward_jump, " + std::to_string(most.count() / 1'000'000) +
+      " s. If the clock is right, confirm that date; if not, set the clock: else all that the "
+      "engine holds would end at once");
+}
+
 }  // namespace
+
+absl::Status DriverCore::CheckJump(Engine& engine, const DriverOptions& options) {
+  PLEAT_CHECK(options.max_forward_jump >= Duration::zero());
+  return CheckStep(TimeOf(engine), ClockOf(options).Wall(), options.max_forward_jump,
+                   options.confirmed);
+}
 
 DriverCore::DriverCore(boost::asio::any_io_executor executor, Engine& engine,
                        const DriverOptions& options)
@@ -25,15 +70,20 @@ DriverCore::DriverCore(boost::asio::any_io_executor executor, Engine& engine,
       tick_(options.tick),
       budget_(options.budget),
       max_sleep_(options.max_sleep),
-      clock_(options.clock != nullptr ? *options.clock : MachineClock()),
+      max_forward_jump_(options.max_forward_jump),
+      confirmed_(options.confirmed),
+      clock_(ClockOf(options)),
       executor_(std::move(executor)),
       timer_(executor_) {
   PLEAT_CHECK(tick_ > Duration::zero());
   PLEAT_CHECK(budget_ > 0);
   PLEAT_CHECK(max_sleep_ > Duration::zero() && max_sleep_ <= std::chrono::hours(24));
   wall_ahead_ = clock_.Wall().time_since_epoch() - clock_.Elapsed();
-  anchor_ = wall_ahead_;
-  last_ = (arrival_ ? engine.now() : kBeginningOfTime).time_since_epoch();
+  const EngineTime before = TimeOf(engine);
+  anchor_ = before == kBeginningOfTime
+                ? wall_ahead_
+                : std::max(wall_ahead_, before.time_since_epoch() - clock_.Elapsed());
+  last_ = before.time_since_epoch();
   asleep_until_ = kBeginningOfTime.time_since_epoch().count();
 }
 
@@ -191,14 +241,18 @@ void DriverCore::Wake() {
   if (!stopped_) PostTurn();
 }
 
-void DriverCore::Reanchor() {
-  Now();  // so that time does not go back behind this instant
+absl::Status DriverCore::Reanchor(EngineTime confirmed) {
+  const EngineTime now = Now();  // so that time does not go back behind this instant
+  absl::Status allowed =
+      CheckStep(now, clock_.Wall(), max_forward_jump_, std::max(confirmed, confirmed_));
+  if (!allowed.ok()) return allowed;
   {
     const std::lock_guard lock(mutex_);
     wall_ahead_ = clock_.Wall().time_since_epoch() - clock_.Elapsed();
     anchor_ = wall_ahead_;
   }
   Wake();
+  return allowed;
 }
 
 void DriverCore::Add(const std::shared_ptr<Driven>& consumer) {

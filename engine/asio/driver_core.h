@@ -24,6 +24,7 @@
 #include <mutex>
 #include <optional>
 
+#include <absl/status/status.h>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <pleat/asio.h>
@@ -39,12 +40,15 @@ class DriverCore final : public EngineAlarm,
  public:
   DriverCore(boost::asio::any_io_executor executor, Engine& engine, const DriverOptions& options);
 
+  // Why the driver must not begin: the wall clock is too far ahead of the engine.
+  static absl::Status CheckJump(Engine& engine, const DriverOptions& options);
+
   // Sets the alarm and takes the first turn. Once, after construction.
   void Begin();
 
   EngineTime Now() noexcept;
   void Wake();
-  void Reanchor();
+  absl::Status Reanchor(EngineTime confirmed);
   void Stop() noexcept;
   DriverStats stats();
   boost::asio::any_io_executor executor();
@@ -80,6 +84,8 @@ class DriverCore final : public EngineAlarm,
   const Duration tick_;
   const size_t budget_;
   const Duration max_sleep_;
+  const Duration max_forward_jump_;
+  const EngineTime confirmed_;
   const DriverClock& clock_;
   boost::asio::any_io_executor executor_;  // changes only in Shutdown(), when nobody uses it
 

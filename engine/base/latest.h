@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <pleat/stored.h>
 #include <pleat/time.h>
+
+#include "engine/base/read_fields.h"
 
 namespace pleat::inline v0_1 {
 
@@ -21,6 +24,14 @@ class Latest {
   // which they came.
   uint64_t NextPosition(uint64_t position) noexcept {
     return position_ = std::max(position_ + 1, position);
+  }
+  // Whether an operation so far can have had this position.
+  bool HasReached(uint64_t position) const noexcept { return position < position_ + 1; }
+
+  void Save(FieldWriter& out) const { out(now_, position_ + 1); }
+  void Load(FieldReader& in) {
+    now_ = ReadTime(in);
+    position_ = in.Number() - 1;
   }
 
  private:

@@ -59,7 +59,16 @@ class Timeline {
   LeaseTime lease_now() const noexcept { return lease_now_.load(std::memory_order_acquire); }
   LeaseTime RaiseLeases(LeaseTime t) noexcept { return RaiseTo(lease_now_, t); }
 
+  // As it was at the cut of a snapshot. REQUIRES: nothing has moved yet.
+  void Restore(EngineTime now, LeaseTime lease_now, uint64_t position) noexcept {
+    now_.store(now, std::memory_order_release);
+    lease_now_.store(lease_now, std::memory_order_release);
+    position_.store(position, std::memory_order_relaxed);
+  }
+  uint64_t position() const noexcept { return position_.load(std::memory_order_relaxed); }
+
   Axis axis() const noexcept { return axis_; }
+  Duration lateness() const noexcept { return lateness_; }
 
  private:
   template <class Time>

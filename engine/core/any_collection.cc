@@ -51,6 +51,10 @@ Extension AnyCollection::Extend(const LeaseToken& token, Duration ttl, LeaseTime
   MoveLeaseTime(now);
   return collection_->Extend(token, ttl);
 }
+size_t AnyCollection::EndLeases(PartitionRange of) noexcept {
+  const Call call;
+  return call.nested() ? 0 : collection_->EndLeases(of);
+}
 bool AnyCollection::ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept {
   const Call call;
   if (cursor.partition < 0) cursor = {};

@@ -232,6 +232,7 @@ class BatchPiece {
     if (!strip.locked) return;
     Partition& partition = engine_.partition(strip.partition);
     Book* const book = books_[index];
+    const Partition::Copied copied = partition.CopyFirst();
     if ((Book::kPrefetchesRest || plan_.any_long_key()) && book != nullptr) {
       for (size_t place = strip.begin; place < strip.end; ++place) {
         book->PrefetchRest(guesses_[plan_.EventAt(place)]);
@@ -241,27 +242,28 @@ class BatchPiece {
     for (size_t place = strip.begin; place < strip.end; ++place) {
       const size_t i = plan_.EventAt(place);
       const Outcome outcome =
-          book == nullptr ? Outcome::kStopped : FoldEvent(partition, *book, i, publish);
+          book == nullptr ? Outcome::kStopped : FoldEvent(partition, copied, *book, i, publish);
       ++counts_[static_cast<size_t>(outcome)];
       if (outcomes_ != nullptr) outcomes_[i] = outcome;
     }
-    if (book != nullptr) EndStrip(partition, *book, plan_.EventAt(strip.end - 1U));
+    if (book != nullptr) EndStrip(partition, copied, *book, plan_.EventAt(strip.end - 1U));
     if (publish && book != nullptr) partition.Publish(*book);
     if (strip.ends) partition.lock().unlock();
   }
 
   // `last`: the last event of the strip.
-  void EndStrip(Partition& partition, Book& book, size_t last) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    partition.DoOneOfMany(book, plan_.time(last), leases_, plan_.position(last),
+  void EndStrip(Partition& partition, Partition::Copied copied, Book& book,
+                size_t last) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    partition.DoOneOfMany(copied, book, plan_.time(last), leases_, plan_.position(last),
                           [&](const Instant& at) { book.Settle(at); });
     time_ = std::max(time_, plan_.time(last));
   }
 
   // `publish` becomes true if a deadline may be earlier.
-  Outcome FoldEvent(Partition& partition, Book& book, size_t i,
+  Outcome FoldEvent(Partition& partition, Partition::Copied copied, Book& book, size_t i,
                     bool& publish) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     const auto apply = [&](const auto& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return partition.DoOneOfMany(book, plan_.time(i), leases_, plan_.position(i), change);
+      return partition.DoOneOfMany(copied, book, plan_.time(i), leases_, plan_.position(i), change);
     };
     if (plan_.fate(i) != BatchPlan::Fate::kFold) [[unlikely]] {
       const bool future = plan_.fate(i) == BatchPlan::Fate::kFuture;

@@ -5,7 +5,8 @@
 
 namespace pleat::inline v0_1 {
 
-Collection::Collection(EngineCore& engine, std::string_view name) : engine_(engine), name_(name) {
+Collection::Collection(EngineCore& engine, std::string_view name)
+    : engine_(engine), name_(name), marks_(engine.partition_count()) {
   const int partitions = engine_.partition_count();
   homes_.reserve(static_cast<size_t>(partitions));
   for (int i = 0; i < partitions; ++i) homes_.push_back({.partition = &engine_.partition(i)});
@@ -15,7 +16,15 @@ void Collection::AddBook(Home& home) {
   if (closed()) return;
   std::unique_ptr<Book> book = MakeBook(static_cast<int>(&home - homes_.data()));
   home.book = book.get();
-  home.partition->AddBook(std::move(book));
+  home.partition->AddBook(std::move(book), number_);
+}
+
+// Its numbers begin behind those that books before a restart may have given.
+void Collection::AddNewBook(Home& home) {
+  AddBook(home);
+  const uint64_t first = engine_.first_number();
+  if (first == 0 || home.book == nullptr) return;
+  Do(home, [&](const Instant& at) { home.book->SkipNumbers(first, at); });
 }
 
 // Books are destroyed without the partition's lock, for which others wait.
@@ -27,6 +36,44 @@ void Collection::Close() {
     LockGuard guard(home.partition->lock());
     if (home.book != nullptr) book = home.partition->RemoveBook(*std::exchange(home.book, nullptr));
     TellOfClose(static_cast<int>(i));
+  }
+}
+
+Description Collection::DescribeAll() const {
+  Description all = Describe();
+  if (companion_ == nullptr) return all;
+  for (const auto& [name, value] : companion_->Options()) all.Add(name, value);
+  return all;
+}
+
+void Collection::SaveAll(FieldWriter& out) const {
+  SaveShared(out);
+  if (companion_ != nullptr) companion_->Save(out);
+}
+
+void Collection::LoadAll(FieldReader& in) {
+  LoadShared(in);
+  if (companion_ != nullptr) companion_->Load(in);
+}
+
+void Collection::LoadBook(size_t partition, FieldReader& in, const Partition::Moment& cut,
+                          uint64_t skip_numbers) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  Home& home = homes_[partition];
+  PLEAT_CHECK(home.book == nullptr);
+  AddBook(home);
+  Book& book = *home.book;
+  home.partition->Do(home.partition->CopyFirst(), book, cut.now, cut.leases, cut.position,
+                     [&](const Instant& at) {
+                       book.Load(in, at);
+                       if (in.ok() && skip_numbers > 0) book.SkipNumbers(skip_numbers, at);
+                     });
+}
+
+void Collection::DropBooks() {
+  for (Home& home : homes_) {
+    std::unique_ptr<Book> book;
+    LockGuard guard(home.partition->lock());
+    if (home.book != nullptr) book = home.partition->RemoveBook(*std::exchange(home.book, nullptr));
   }
 }
 

@@ -16,10 +16,13 @@
 #include <vector>
 
 #include <absl/base/thread_annotations.h>
+#include <pleat/companion.h>
 #include <pleat/partition.h>
 
 #include "engine/base/book.h"
+#include "engine/core/description.h"
 #include "engine/core/engine_core.h"
+#include "engine/core/source_marks.h"
 #include "engine/partition/partition.h"
 #include "engine/table/packed_key.h"
 
@@ -41,6 +44,40 @@ class Collection {
   bool closed() const noexcept { return closed_.load(); }
   const std::string& name() const noexcept { return name_; }
 
+  SourceMarks& source_marks() noexcept { return marks_; }
+
+  // --- Snapshots
+
+  // By default a collection cannot be part of one.
+  virtual Description Describe() const {
+    Description none;
+    none.stored = false;
+    return none;
+  }
+  // The fields that a version of the users' type has.
+  virtual std::string ShapeOf(uint32_t /*version*/) const { return {}; }
+  // What the collection knows beside its books. All partitions are locked.
+  virtual void SaveShared(FieldWriter&) const {}
+  virtual void LoadShared(FieldReader&) {}
+  // False if there is one.
+  bool SetCompanion(std::shared_ptr<Companion> companion) {
+    if (companion_ == nullptr) companion_.swap(companion);
+    return companion == nullptr;
+  }
+  // Open groups, held members, users, counters. All partitions are locked.
+  virtual uint64_t CountEntries() const { return 0; }
+  // The first three with what the companion adds, which is what a snapshot has.
+  Description DescribeAll() const;
+  void SaveAll(FieldWriter& out) const;
+  void LoadAll(FieldReader& in);
+  // Makes the book of a partition, and has it take what was saved. REQUIRES: the partition is
+  // locked, and there is no book.
+  void LoadBook(size_t partition, FieldReader& in, const Partition::Moment& cut,
+                uint64_t skip_numbers);
+  // Drops all books, as if there had been no event.
+  void DropBooks();
+  uint32_t number() const noexcept { return number_; }
+
   // Has every book check its invariants. For tests.
   void CheckWhole();
 
@@ -57,7 +94,6 @@ class Collection {
   virtual void TellOfClose(int /*partition*/) {}
 
   EngineCore& engine() noexcept { return engine_; }
-  uint32_t number() const noexcept { return number_; }
   Home& HomeOf(const PackedKey& key) noexcept { return homes_[engine_.IndexOfPartition(key)]; }
   Home& home(size_t partition) noexcept { return homes_[partition]; }
   size_t home_count() const noexcept { return homes_.size(); }
@@ -66,7 +102,7 @@ class Collection {
   // For an event: null once we are closed.
   Book* BookFor(Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
     if (home.book == nullptr) [[unlikely]]
-      AddBook(home);
+      AddNewBook(home);
     return home.book;
   }
 
@@ -74,8 +110,9 @@ class Collection {
   template <class Change>
   auto Do(const Home& home, const Change& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
+    const Partition::Copied copied = home.partition->CopyFirst();
     Timeline& timeline = engine_.timeline();
-    return home.partition->Do(*home.book, timeline.now(), timeline.lease_now(),
+    return home.partition->Do(copied, *home.book, timeline.now(), timeline.lease_now(),
                               timeline.TakePositions(1), change);
   }
 
@@ -91,6 +128,14 @@ class Collection {
     });
   }
 
+  template <class BookT, class Get>
+  uint64_t CountInBooks(const Get& get) const {
+    uint64_t count = 0;
+    for (const Home& each : homes_) {
+      if (each.book != nullptr) count += get(static_cast<const BookT&>(*each.book));
+    }
+    return count;
+  }
   PartitionRange Clip(PartitionRange range) const noexcept;
   // For calls that must see one instant in several partitions: their locks, taken in index order
   // and held for long.
@@ -99,10 +144,13 @@ class Collection {
 
  private:
   void AddBook(Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock());
+  void AddNewBook(Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock());
 
   EngineCore& engine_;
   const std::string name_;
+  SourceMarks marks_;
   uint32_t number_ = 0;
+  std::shared_ptr<Companion> companion_;
   std::atomic<bool> closed_ = false;
   // By partition, whose lock guards them. Never resized.
   std::vector<Home> homes_;

@@ -46,9 +46,11 @@ Duration FutureLimitOf(const EngineOptions& options) noexcept {
 
 }  // namespace
 
-EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key, uint64_t epoch)
+EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key,
+                       const HashKey& name_key, uint64_t epoch)
     : partition_count_(static_cast<size_t>(options.partitions)),
       hash_key_(hash_key),
+      name_key_(name_key),
       epoch_(epoch),
       pool_(options.huge_pages == HugePages::kOff
                 ? PagePool::kAllPlain
@@ -106,14 +108,16 @@ void EngineCore::RemoveAlarm(const EngineAlarm& alarm) {
 void EngineCore::Close() {
   schedule_.RemoveAlarm();
   lease_schedule_.RemoveAlarm();
-  std::map<std::string_view, std::shared_ptr<Collection>> gone;
+  Collections gone;
   LockGuard guard(lock_);
   closed_ = true;
   for (const auto& [name, collection] : collections_) collection->Close();
   gone.swap(collections_);
 }
 
+// With the gate closed: a piece of a batch is folded as a whole, or stopped as a whole.
 void EngineCore::Stop() {
+  const Gate::Closing closing(gate_);
   stopped_.store(true, std::memory_order_relaxed);
   for (Partition& partition : partitions_) {
     LockGuard guard(partition.lock());
@@ -144,12 +148,47 @@ void EngineCore::Remove(Collection& collection) {
   collections_.erase(it);
 }
 
+void EngineCore::WithCollections(absl::FunctionRef<void(const Collections&)> see) {
+  LockGuard guard(lock_);
+  see(collections_);
+}
+
+// Collections that never had an event of the source do not count.
+uint64_t EngineCore::SourceMarkOf(uint64_t source, size_t partition) {
+  LockGuard guard(lock_);
+  std::optional<uint64_t> mark;
+  for (const auto& [name, collection] : collections_) {
+    const SourceMarks& marks = collection->source_marks();
+    if (!marks.Knows(source)) continue;
+    const uint64_t own = marks.Of(source, partition);
+    mark = std::min(mark.value_or(own), own);
+  }
+  return mark.value_or(0);
+}
+
+EngineCore::Lasting EngineCore::lasting() {
+  LockGuard guard(lock_);
+  return {.name_key = name_key_,
+          .epoch = epoch_,
+          .ever_added = ever_added_,
+          .first_number = first_number_};
+}
+
+void EngineCore::SetLasting(const Lasting& lasting) {
+  LockGuard guard(lock_);
+  name_key_ = lasting.name_key;
+  epoch_ = lasting.epoch;
+  ever_added_ = lasting.ever_added;
+  first_number_ = lasting.first_number;
+}
+
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
   if (absl::Status status = Check(options); !status.ok()) return status;
   const auto& [hash_key, wanted_epoch] = options.internals;
   const HashKey key = hash_key ? MakeHashKey(hash_key->front(), hash_key->back()) : RandomHashKey();
+  const HashKey name_key = hash_key ? key : RandomHashKey();
   const uint64_t epoch = wanted_epoch ? *wanted_epoch : RandomHashKey().front();
-  auto core = std::make_shared<EngineCore>(options, key, epoch);
+  auto core = std::make_shared<EngineCore>(options, key, name_key, epoch);
   return std::unique_ptr<Engine>(new Engine(std::move(core), /*closes=*/true));
 }
 
@@ -213,6 +252,12 @@ void Engine::RemoveAlarm(EngineAlarm& alarm) noexcept {
 void Engine::Stop() noexcept {
   const Call call;
   if (!call.nested()) core_->Stop();
+}
+
+uint64_t Engine::SourceMarkOf(uint64_t source, int partition) const noexcept {
+  const Call call;
+  if (call.nested() || partition < 0 || partition >= core_->partition_count()) return 0;
+  return core_->SourceMarkOf(source, static_cast<size_t>(partition));
 }
 
 int Engine::partitions() const noexcept { return core_->partition_count(); }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include <absl/base/thread_annotations.h>
+#include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <pleat/engine.h>
 
@@ -18,6 +19,7 @@
 #include "engine/base/lock.h"
 #include "engine/base/page_pool.h"
 #include "engine/base/timeline.h"
+#include "engine/core/gate.h"
 #include "engine/partition/partition.h"
 #include "engine/table/packed_key.h"
 
@@ -27,17 +29,24 @@ class Collection;
 
 class EngineCore {
  public:
-  EngineCore(const EngineOptions& options, const HashKey& hash_key, uint64_t epoch);
+  EngineCore(const EngineOptions& options, const HashKey& hash_key, const HashKey& name_key,
+             uint64_t epoch);
   ~EngineCore();
 
   Timeline& timeline() noexcept { return timeline_; }
   PagePool& pool() noexcept { return pool_; }
+  // Calls that work on several partitions, one after the other, pass through it.
+  Gate& gate() noexcept { return gate_; }
   EngineTime NextDeadline() const noexcept { return schedule_.NextDeadline(); }
   EngineTime NextLeaseDeadline() const noexcept { return lease_schedule_.NextDeadline(); }
   void SetAlarm(EngineAlarm& alarm);
   void RemoveAlarm(const EngineAlarm& alarm);
+  // Of the tables: secret to the process.
   const HashKey& hash_key() const noexcept { return hash_key_; }
+  // Of the names that stand for keys and ids: a snapshot has it.
+  const HashKey& name_key() const noexcept { return name_key_; }
   uint64_t epoch() const noexcept { return epoch_; }
+  uint64_t first_number() const noexcept { return first_number_; }
 
   int partition_count() const noexcept { return static_cast<int>(partition_count_); }
   Partition& partition(int index) noexcept { return partitions_[static_cast<size_t>(index)]; }
@@ -59,6 +68,30 @@ class EngineCore {
   // Closes every collection, and keeps no other one: the engine is gone.
   void Close();
 
+  // --- Snapshots
+
+  // Calls `see(collections)` while none can come or go. They are in the order of their names.
+  using Collections = std::map<std::string_view, std::shared_ptr<Collection>>;
+  void WithCollections(absl::FunctionRef<void(const Collections&)> see);
+  uint64_t SourceMarkOf(uint64_t source, size_t partition);
+  // At most one snapshot is taken at a time.
+  bool BeginSnapshot() noexcept { return !snapshotting_.exchange(true); }
+  void EndSnapshot() noexcept { snapshotting_.store(false); }
+  // What outlives a process. REQUIRES: no event has come yet.
+  struct Lasting {
+    HashKey name_key{};
+    uint64_t epoch = 0;
+    uint32_t ever_added = 0;    // collections
+    uint64_t first_number = 0;  // of what new books count
+
+    template <class F>
+    void Stored(F& f) {
+      f(name_key, epoch, ever_added, first_number);
+    }
+  };
+  Lasting lasting();
+  void SetLasting(const Lasting& lasting);
+
   // Keeps a collection. kAlreadyExists if there is one of its name; kFailedPrecondition after
   // Close().
   absl::Status Add(const std::shared_ptr<Collection>& collection);
@@ -75,16 +108,20 @@ class EngineCore {
 
   const size_t partition_count_;
   const HashKey hash_key_;
+  HashKey name_key_;
   std::atomic<bool> stopped_ = false;  // for who has no partition's lock
-  const uint64_t epoch_;
+  uint64_t epoch_;
+  uint64_t first_number_ = 0;
   PagePool pool_;
+  Gate gate_;
   Timeline timeline_;
   Schedule schedule_{Schedule::Clock::kEngine};
   Schedule lease_schedule_{Schedule::Clock::kLeases};
   Lock lock_;
   bool closed_ ABSL_GUARDED_BY(lock_) = false;
   uint32_t ever_added_ ABSL_GUARDED_BY(lock_) = 0;
-  std::map<std::string_view, std::shared_ptr<Collection>> collections_ ABSL_GUARDED_BY(lock_);
+  Collections collections_ ABSL_GUARDED_BY(lock_);
+  std::atomic<bool> snapshotting_ = false;
   // Never resized after construction; a deque, because locks stay put.
   std::deque<Partition> partitions_;
 };

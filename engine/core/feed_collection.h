@@ -100,12 +100,13 @@ typename BookT::Outcome FeedCollection::WithSeriesAt(std::string_view series, En
   return WithSeries<BookT>(
       series, Outcome::kStopped,
       [&](Home& home, BookT& book, const FeedBook::SeriesRef& ref) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        if (home.partition->stopped()) return Outcome::kStopped;
+        const Partition::Copied* const copied = home.partition->CopyFirstUnlessStopped();
+        if (copied == nullptr) return Outcome::kStopped;
         Timeline& timeline = engine().timeline();
         EngineTime now;
         const bool future = !timeline.Observe(Clamp(at), now);
-        return home.partition->Do(book, now, timeline.lease_now(), timeline.TakePositions(1),
-                                  [&](const Instant& instant) {
+        return home.partition->Do(*copied, book, now, timeline.lease_now(),
+                                  timeline.TakePositions(1), [&](const Instant& instant) {
                                     return future ? book.Refuse(Outcome::kFuture, instant)
                                                   : change(book, ref, instant);
                                   });

@@ -34,11 +34,50 @@ std::unique_ptr<Book> FolderCore::MakeBook(int partition) {
   const FoldBook::Setting setting{
       .ops = ops_,
       .hash_key = engine().hash_key(),
+      .name_key = engine().name_key(),
       .on_arrival = engine().timeline().axis() == Axis::kArrival,
       .measure = {.exact = ShareOf(kExactGaps, partition, partitions), .peak = &open_peak_}};
   return std::make_unique<FoldBook>(engine().pool(), OptionsFor(options_, partition, partitions),
                                     setting, static_cast<uint32_t>(partition),
                                     listeners(partition));
+}
+
+// Limits may differ from run to run; all else has a part in the results.
+Description FolderCore::Describe() const {
+  Description folder;
+  folder.kind = "folder";
+  folder.stored = ops_.save != nullptr;
+  folder.Add("quiet_period", options_.quiet_period);
+  folder.Add("quiet_floor", options_.quiet_floor);
+  folder.Add("max_hold", options_.max_hold);
+  folder.Add("max_events", options_.max_events);
+  folder.Add("max_group_bytes", options_.max_group_bytes);
+  folder.Add("edge", static_cast<uint64_t>(options_.edge));
+  folder.Add("partial_every", options_.partial_every);
+  folder.Add("late.accept_limit", options_.late.accept_limit);
+  folder.Add("late.on_late", static_cast<uint64_t>(options_.late.on_late));
+  folder.Add("measure.gap_stats", options_.measure.gap_stats ? "on" : "off");
+  if (options_.measure.gap_stats) folder.Add("measure.max_ghosts", options_.measure.max_ghosts);
+  folder.Add("marks of events", ops_.marks != nullptr ? "on" : "off");
+  folder.Add("ids of events", ops_.has_ids ? "on" : "off");
+  folder.Add("a condition", ops_.condition != nullptr ? "on" : "off");
+  folder.version = ops_.stored_version;
+  if (folder.stored) folder.shape = ShapeOf(folder.version);
+  return folder;
+}
+
+std::string FolderCore::ShapeOf(uint32_t version) const {
+  return ops_.shape == nullptr ? "" : ops_.shape(ops_.context, version);
+}
+
+void FolderCore::SaveShared(FieldWriter& out) const {
+  open_peak_.Save(out);
+  if (ops_.save_shared != nullptr) ops_.save_shared(ops_.context, out);
+}
+
+void FolderCore::LoadShared(FieldReader& in) {
+  open_peak_.Load(in);
+  if (ops_.load_shared != nullptr) ops_.load_shared(ops_.context, in);
 }
 
 // One operation: time moves as by an event that is folded, then `change(book, hash, at)`
@@ -55,7 +94,7 @@ ControlOutcome FolderCore::Control(std::string_view key, std::optional<EngineTim
   if (at && !timeline.Observe(Clamp(*at), now)) return ControlOutcome::kFuture;
   if (home.book == nullptr) return closed() ? ControlOutcome::kClosed : ControlOutcome::kNoGroup;
   const bool found = home.partition->Do(
-      *home.book, now, timeline.lease_now(), timeline.TakePositions(1),
+      home.partition->CopyFirst(), *home.book, now, timeline.lease_now(), timeline.TakePositions(1),
       [&](const Instant& instant) { return change(*Typed(home.book), HashOf(packed), instant); });
   return found ? ControlOutcome::kDone : ControlOutcome::kNoGroup;
 }
@@ -106,7 +145,7 @@ void FolderCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   for (size_t i = 0; i < home_count(); ++i) {
     Home& home = this->home(i);
     if (home.book == nullptr) continue;
-    home.partition->Do(*home.book, now, leases, position,
+    home.partition->Do(home.partition->CopyFirst(), *home.book, now, leases, position,
                        [&](const Instant& at) { Typed(home.book)->CloseAll(at); });
   }
   HandOverRange(all);

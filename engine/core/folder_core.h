@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <pleat/any_folder.h>
@@ -26,6 +27,14 @@ class FolderCore final : public KeyedCollection<FoldBook> {
 
   std::unique_ptr<GapStats> gap_stats();
   const StateOps& ops() const noexcept { return ops_; }
+
+  Description Describe() const override;
+  uint64_t CountEntries() const override {
+    return CountInBooks<FoldBook>([](const FoldBook& book) { return book.sizes().open_groups; });
+  }
+  std::string ShapeOf(uint32_t version) const override;
+  void SaveShared(FieldWriter& out) const override;
+  void LoadShared(FieldReader& in) override;
 
  private:
   std::unique_ptr<Book> MakeBook(int partition) override;

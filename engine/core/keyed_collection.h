@@ -4,7 +4,8 @@
 // A BookT is a Book with these members, of which `at` is the Instant of the operation:
 //
 //   using Outcome = ...;                            the answer to an event, an enum that has
-//                                                   kFuture, kOverLimit, kStopped and kElsewhere
+//                                                   kFuture, kOverLimit, kStopped, kElsewhere
+//                                                   and kReplayed
 //   using Counts = ...;                             counts outcomes, by Add(outcome, n)
 //   static constexpr size_t kOutcomes;              how many outcomes there are
 //   static constexpr Outcome kPlain;                of an event that FoldPlainly() took
@@ -33,7 +34,11 @@
 //   Outcome Refuse(Outcome why, const Instant& at); counts an event that goes no further
 #pragma once
 
+#include <algorithm>
+#include <optional>
 #include <string_view>
+
+#include <pleat/source_mark.h>
 
 #include "engine/core/batch_piece.h"
 #include "engine/core/outbox_collection.h"
@@ -67,7 +72,8 @@ class KeyedCollection : public BaseT {
     const EventRef ref{packed, this->HashOf(packed), event, Clamp(at)};
     Timeline& timeline = engine().timeline();
     LockGuard guard(home.partition->lock());
-    if (home.partition->stopped()) return Outcome::kStopped;
+    const Partition::Copied* const copied = home.partition->CopyFirstUnlessStopped();
+    if (copied == nullptr) return Outcome::kStopped;
     BookT* const book = Typed(this->BookFor(home));
     if (book == nullptr) return Outcome::kStopped;
     EngineTime now;
@@ -80,8 +86,8 @@ class KeyedCollection : public BaseT {
     const auto entry = book->Find(ref);
     // An event that only folds takes no position: threads do not meet at that counter.
     uint64_t position = BookT::kPlainTakesPosition ? timeline.TakePositions(1) : 0;
-    const bool folded =
-        home.partition->DoOneOfMany(*book, now, leases, position, [&](const Instant& instant) {
+    const bool folded = home.partition->DoOneOfMany(
+        *copied, *book, now, leases, position, [&](const Instant& instant) {
           const bool plain = book->FoldPlainly(ref, entry, instant);
           book->Settle(instant);
           return plain;
@@ -92,30 +98,30 @@ class KeyedCollection : public BaseT {
     }
     if (!BookT::kPlainTakesPosition) position = timeline.TakePositions(1);
     const Outcome outcome = home.partition->Do(
-        *book, now, leases, position,
+        *copied, *book, now, leases, position,
         [&](const Instant& instant) { return book->FoldSlowly(ref, entry, instant); });
     look(*book, ref, now);
     return outcome;
   }
 
-  Counts FoldBatch(const AnyBatch& batch, Outcome* outcomes, PartitionRange only) {
-    // Fewer are folded one by one: a piece costs something before its first event.
+  // A batch goes through the engine's gate piece by piece, each with its mark: a snapshot has all of
+  // a piece, or nothing.
+  Counts FoldBatch(const AnyBatch& batch, Outcome* outcomes, PartitionRange only,
+                   std::optional<SourceMark> mark) {
     only = this->Clip(only);
-    const bool all = only == this->Clip({});
-    const size_t piece_from = all ? 4 : 1;
     Counts counts;
-    AnyBatch rest = batch;
-    while (rest.size >= piece_from) {
+    for (AnyBatch rest = batch; rest.size > 0;) {
       AnyBatch piece = rest;
       piece.size = std::min(rest.size, BatchPlan::kEventsMax);
-      BatchPiece<KeyedCollection>(*this, piece, outcomes, only).Fold(counts);
+      const Gate::Pass pass(engine().gate());
+      if (mark) {
+        FoldMarked(piece, outcomes, only, *mark, counts);
+        mark->offset += piece.size;
+      } else {
+        FoldPiece(piece, outcomes, only, counts);
+      }
       rest.RemovePrefix(piece.size);
       if (outcomes != nullptr) outcomes += piece.size;
-    }
-    for (size_t i = 0; i < rest.size; ++i) {
-      const Outcome outcome = Fold(rest.KeyOf(i), rest.EventOf(i), rest.AtOf(i));
-      counts.Add(outcome);
-      if (outcomes != nullptr) outcomes[i] = outcome;
     }
     return counts;
   }
@@ -133,6 +139,57 @@ class KeyedCollection : public BaseT {
   Outcome RefuseTooLong() { return this->template CountTooLong<BookT>(); }
 
  private:
+  // Up to kEventsMax events.
+  void FoldPiece(const AnyBatch& piece, Outcome* outcomes, PartitionRange only, Counts& counts) {
+    // Fewer are folded one by one: a piece costs something before its first event.
+    const size_t piece_from = only == this->Clip({}) ? 4 : 1;
+    if (piece.size >= piece_from) {
+      return BatchPiece<KeyedCollection>(*this, piece, outcomes, only).Fold(counts);
+    }
+    for (size_t i = 0; i < piece.size; ++i) {
+      const Outcome outcome = Fold(piece.KeyOf(i), piece.EventOf(i), piece.AtOf(i));
+      counts.Add(outcome);
+      if (outcomes != nullptr) outcomes[i] = outcome;
+    }
+  }
+
+  // The same with a mark, which moves behind the piece unless the engine was stopped.
+  void FoldMarked(const AnyBatch& piece, Outcome* outcomes, PartitionRange only,
+                  const SourceMark& mark, Counts& counts) {
+    SourceMarks& marks = this->source_marks();
+    if (mark.offset >= marks.HighestOf(mark.source)) [[likely]] {
+      FoldPiece(piece, outcomes, only, counts);
+    } else {
+      for (size_t i = 0; i < piece.size; ++i) {
+        const Outcome outcome = FoldUnlessTaken(piece, i, only, mark);
+        counts.Add(outcome);
+        if (outcomes != nullptr) outcomes[i] = outcome;
+      }
+    }
+    if (!engine().stopped()) marks.Advance(mark.source, only, mark.offset + piece.size);
+  }
+
+  // Event `i` of a piece, some of which may have been taken before: each partition knows how far.
+  Outcome FoldUnlessTaken(const AnyBatch& piece, size_t i, PartitionRange only,
+                          const SourceMark& mark) {
+    const std::string_view key = piece.KeyOf(i);
+    const size_t partition =
+        key.size() > kKeyBytesMax ? 0 : engine().IndexOfPartition(PackedKey(key));
+    if (!only.Contains(static_cast<int>(partition))) {
+      AnyBatch one = piece;
+      one.RemovePrefix(i);
+      one.size = 1;
+      Counts moves_time;
+      Outcome outcome = Outcome::kElsewhere;
+      BatchPiece<KeyedCollection>(*this, one, &outcome, only).Fold(moves_time);
+      return outcome;
+    }
+    if (mark.offset + i < this->source_marks().Of(mark.source, partition)) {
+      return Outcome::kReplayed;
+    }
+    return Fold(key, piece.EventOf(i), piece.AtOf(i));
+  }
+
   Outcome Refuse(const Home& home, Outcome why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
     return this->Do(home, [&](const Instant& at) { return Typed(home.book)->Refuse(why, at); });

@@ -37,10 +37,12 @@ size_t OutboxCollection::HandOutRange(size_t max, PartitionRange from, bool lend
     const auto look = [&](Head& head, const auto& before) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       Partition& partition = *head.home->partition;
       OutboxBook& book = BookIn(*head.home);
-      partition.DoOneOfMany(book, now, leases, timeline.TakePositions(1), [&](const Instant& at) {
-        head.next = before(book.outbox(), head.next, at) ? book.NextHandout(at, lends)
-                                                         : Handout(Handout::What::kLater);
-      });
+      partition.DoOneOfMany(partition.CopyFirst(), book, now, leases, timeline.TakePositions(1),
+                            [&](const Instant& at) {
+                              head.next = before(book.outbox(), head.next, at)
+                                              ? book.NextHandout(at, lends)
+                                              : Handout(Handout::What::kLater);
+                            });
       known &= head.next.what() != Handout::What::kLater;
       return static_cast<bool>(head.next);
     };
@@ -121,6 +123,18 @@ Extension OutboxCollection::Extend(const LeaseToken& token, Duration ttl) {
     return extension.outcome;
   });
   return extension;
+}
+
+size_t OutboxCollection::EndLeases(PartitionRange of) {
+  const PartitionRange range = Clip(of);
+  size_t ended = 0;
+  for (int i = range.begin; i < range.end; ++i) {
+    const Home& home = this->home(static_cast<size_t>(i));
+    LongLockGuard guard(home.partition->lock());
+    if (home.book == nullptr) continue;
+    ended += Do(home, [&](const Instant& at) { return BookIn(home).outbox().EndLeases(at); });
+  }
+  return ended;
 }
 
 LeaseOutcome OutboxCollection::RetryDeadLetter(const LeaseToken& token) {

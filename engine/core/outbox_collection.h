@@ -24,6 +24,7 @@ class OutboxCollection : public Collection {
   LeaseOutcome Ack(const LeaseToken& token);
   LeaseOutcome Nack(const LeaseToken& token, Duration delay);
   Extension Extend(const LeaseToken& token, Duration ttl);
+  size_t EndLeases(PartitionRange of);
   bool ScanDeadLetters(ScanCursor& cursor, size_t max, Outbox::SeeDead see);
   LeaseOutcome RetryDeadLetter(const LeaseToken& token);
   LeaseOutcome DropDeadLetter(const LeaseToken& token);

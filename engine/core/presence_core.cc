@@ -27,6 +27,21 @@ PresenceCore::PresenceCore(EngineCore& engine, std::string_view name,
       ops_(ops),
       context_owner_(std::move(context_owner)) {}
 
+Description PresenceCore::Describe() const {
+  Description presence;
+  presence.kind = "presence";
+  presence.stored = ops_.stored();
+  presence.Add("ttl", options_.ttl);
+  presence.Add("grace", options_.grace);
+  presence.version = ops_.stored_version;
+  presence.shape = ShapeOf(presence.version);
+  return presence;
+}
+
+std::string PresenceCore::ShapeOf(uint32_t version) const {
+  return ops_.shape == nullptr ? "" : ops_.shape(ops_.context, version);
+}
+
 std::unique_ptr<Book> PresenceCore::MakeBook(int partition) {
   return std::make_unique<PresenceBook>(
       engine().pool(), OptionsFor(options_, partition, engine().partition_count()), ops_,

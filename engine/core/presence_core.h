@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include <pleat/any_presence.h>
@@ -39,6 +40,12 @@ class PresenceCore final : public FeedCollection {
   PresenceLedger ledger();
   PresenceSizes sizes();
   const PayloadOps& ops() const noexcept override { return ops_; }
+
+  Description Describe() const override;
+  uint64_t CountEntries() const override {
+    return CountInBooks<PresenceBook>([](const PresenceBook& book) { return book.ledger().users; });
+  }
+  std::string ShapeOf(uint32_t version) const override;
 
  private:
   std::unique_ptr<Book> MakeBook(int partition) override;

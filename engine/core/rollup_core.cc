@@ -35,10 +35,26 @@ bool IsBefore(const TopCount& a, const TopCount& b) noexcept {
 RollupCore::RollupCore(EngineCore& engine, std::string_view name, const RollupOptions& options)
     : KeyedCollection(engine, name), options_(options) {}
 
+Description RollupCore::Describe() const {
+  Description rollup;
+  rollup.kind = "rollup";
+  for (const Duration length : options_.windows) rollup.Add("windows", length);
+  rollup.Add("accept_limit", options_.accept_limit);
+  rollup.Add("margin", options_.margin);
+  rollup.Add("on_late", static_cast<uint64_t>(options_.on_late));
+  rollup.Add("answer_horizon", options_.answer_horizon);
+  rollup.Add("retention", options_.retention);
+  rollup.Add("forget_after", options_.forget_after);
+  rollup.Add("clears", options_.clears ? "on" : "off");
+  rollup.Add("a store", options_.store != nullptr ? "on" : "off");
+  return rollup;
+}
+
 std::unique_ptr<Book> RollupCore::MakeBook(int partition) {
-  return std::make_unique<RollupBook>(
-      engine().pool(), OptionsFor(options_, partition, engine().partition_count()),
-      engine().hash_key(), static_cast<uint32_t>(partition), listeners(partition));
+  return std::make_unique<RollupBook>(engine().pool(),
+                                      OptionsFor(options_, partition, engine().partition_count()),
+                                      engine().hash_key(), engine().name_key(),
+                                      static_cast<uint32_t>(partition), listeners(partition));
 }
 
 std::optional<uint8_t> RollupCore::ResolutionOf(Duration window) const noexcept {
@@ -57,8 +73,9 @@ AddedCount RollupCore::AddAndGet(std::string_view key, const CounterEvent& event
   AddedCount added;
   const auto read = [&](RollupBook& book, const EventRef& ref,
                         EngineTime now) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    added.value = HomeOf(ref.key).partition->DoOneOfMany(
-        book, now, engine().timeline().lease_now(), 0,
+    Partition& partition = *HomeOf(ref.key).partition;
+    added.value = partition.DoOneOfMany(
+        partition.CopyFirst(), book, now, engine().timeline().lease_now(), 0,
         [&](const Instant& instant) { return book.Accurate(ref.key, ref.hash, instant); });
   };
   added.outcome = FoldAnd(key, &event, at, read);
@@ -72,7 +89,8 @@ AddOutcome RollupCore::Clear(std::string_view key, EngineTime at, std::string_vi
   const EventRef ref{packed, HashOf(packed), nullptr, Clamp(at)};
   Timeline& timeline = engine().timeline();
   LockGuard guard(home.partition->lock());
-  if (home.partition->stopped()) return AddOutcome::kStopped;
+  const Partition::Copied* const copied = home.partition->CopyFirstUnlessStopped();
+  if (copied == nullptr) return AddOutcome::kStopped;
   RollupBook* const book = Typed(BookFor(home));
   if (book == nullptr) return AddOutcome::kStopped;
   EngineTime now;
@@ -80,7 +98,7 @@ AddOutcome RollupCore::Clear(std::string_view key, EngineTime at, std::string_vi
     return Do(home,
               [&](const Instant& instant) { return book->Refuse(AddOutcome::kFuture, instant); });
   }
-  return home.partition->Do(*book, now, timeline.lease_now(), timeline.TakePositions(1),
+  return home.partition->Do(*copied, *book, now, timeline.lease_now(), timeline.TakePositions(1),
                             [&](const Instant& instant) { return book->Clear(ref, id, instant); });
 }
 
@@ -98,15 +116,15 @@ void RollupCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   for (size_t i = 0; i < home_count(); ++i) {
     Home& home = this->home(i);
     if (home.book == nullptr) continue;
-    home.partition->Do(*home.book, now, leases, 0, [&](const Instant& at) {
-      floor = std::max(floor, Typed(home.book)->LastOpenEnd(at));
-    });
+    home.partition->Do(
+        home.partition->CopyFirst(), *home.book, now, leases, 0,
+        [&](const Instant& at) { floor = std::max(floor, Typed(home.book)->LastOpenEnd(at)); });
   }
   for (size_t i = 0; floor > kBeginningOfTime && i < home_count(); ++i) {
     Home& home = this->home(i);
     RollupBook* const book = Typed(BookFor(home));
     if (book == nullptr) continue;
-    home.partition->Do(*book, now, leases, position,
+    home.partition->Do(home.partition->CopyFirst(), *book, now, leases, position,
                        [&](const Instant& at) { book->CloseAll(floor, at); });
   }
   HandOverRange(all);
@@ -127,7 +145,7 @@ Result RollupCore::Ask(std::string_view key, Result if_absent, const Look& look)
   Timeline& timeline = engine().timeline();
   RollupBook& book = *Typed(home.book);
   return home.partition->DoOneOfMany(
-      book, timeline.now(), timeline.lease_now(), 0,
+      home.partition->CopyFirst(), book, timeline.now(), timeline.lease_now(), 0,
       [&](const Instant& at) -> Result { return look(book, packed, hash, at); });
 }
 
@@ -180,7 +198,7 @@ std::vector<TopCount> RollupCore::Top(size_t n, EngineTime around, Duration wind
     if (home.book == nullptr) continue;
     RollupBook& book = *Typed(home.book);
     home.partition->DoOneOfMany(
-        book, timeline.now(), timeline.lease_now(), 0,
+        home.partition->CopyFirst(), book, timeline.now(), timeline.lease_now(), 0,
         [&](const Instant& at) { book.WindowAround(Clamp(around), *resolution, at, see); });
   }
   std::sort_heap(top.begin(), top.end(), IsBefore);
@@ -194,7 +212,8 @@ void RollupCore::ScanOpen(RollupBook::SeeOpen see) {
     LongLockGuard guard(home.partition->lock());
     if (home.book == nullptr) continue;
     RollupBook& book = *Typed(home.book);
-    home.partition->DoOneOfMany(book, timeline.now(), timeline.lease_now(), 0,
+    home.partition->DoOneOfMany(home.partition->CopyFirst(), book, timeline.now(),
+                                timeline.lease_now(), 0,
                                 [&](const Instant& at) { book.ScanOpen(at, see); });
   }
 }

@@ -35,6 +35,12 @@ class RollupCore final : public KeyedCollection<RollupBook> {
 
   bool clears() const noexcept { return options_.clears; }
 
+  Description Describe() const override;
+  uint64_t CountEntries() const override {
+    return CountInBooks<RollupBook>(
+        [](const RollupBook& book) { return book.rollup_sizes().keys; });
+  }
+
  private:
   std::unique_ptr<Book> MakeBook(int partition) override;
   std::optional<uint8_t> ResolutionOf(Duration window) const noexcept;

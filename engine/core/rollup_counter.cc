@@ -130,14 +130,15 @@ AddedCount RollupCounter::AddAndGet(std::string_view key, Delta delta, EngineTim
 }
 
 AddResults RollupCounter::AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
-                                   std::span<AddOutcome> outcomes, PartitionRange only) noexcept {
+                                   std::span<AddOutcome> outcomes, PartitionRange only,
+                                   std::optional<SourceMark> mark) noexcept {
   const Call call;
   if (!outcomes.empty() && outcomes.size() < events.size()) {
     Fail("AddBatch() of " + std::to_string(events.size()) + " events was given room for " +
          std::to_string(outcomes.size()) + " outcomes");
   }
   AddOutcome* const first = outcomes.empty() ? nullptr : outcomes.data();
-  if (!call.nested()) return core_->FoldBatch(AnyBatch::Of(events), first, only);
+  if (!call.nested()) return core_->FoldBatch(AnyBatch::Of(events), first, only, mark);
   if (first != nullptr) std::fill_n(first, events.size(), AddOutcome::kWouldDeadlock);
   AddResults results;
   results.Add(AddOutcome::kWouldDeadlock, events.size());

@@ -26,9 +26,25 @@ WindowCore::WindowCore(EngineCore& engine, std::string_view name, const WindowOp
       context_owner_(std::move(context_owner)) {}
 
 std::unique_ptr<Book> WindowCore::MakeBook(int partition) {
-  return std::make_unique<WindowBook>(engine().pool(),
-                                      OptionsFor(options_, partition, engine().partition_count()),
-                                      ops_, engine().hash_key(), static_cast<uint32_t>(partition));
+  return std::make_unique<WindowBook>(
+      engine().pool(), OptionsFor(options_, partition, engine().partition_count()), ops_,
+      engine().hash_key(), engine().name_key(), static_cast<uint32_t>(partition));
+}
+
+Description WindowCore::Describe() const {
+  Description window;
+  window.kind = "window";
+  window.stored = ops_.stored();
+  window.Add("ttl", options_.ttl);
+  window.Add("retention", options_.retention);
+  window.Add("refresh", static_cast<uint64_t>(options_.refresh));
+  window.version = ops_.stored_version;
+  window.shape = ShapeOf(window.version);
+  return window;
+}
+
+std::string WindowCore::ShapeOf(uint32_t version) const {
+  return ops_.shape == nullptr ? "" : ops_.shape(ops_.context, version);
 }
 
 // --- Changes
@@ -52,18 +68,19 @@ WindowCounts WindowCore::Import(std::string_view series, const AnyBatch& rows) {
   none.Add(WindowOutcome::kStopped, rows.size);
   return WithSeries<WindowBook>(
       series, none,
-      [&](Home& home, WindowBook& book,
-          const WindowBook::SeriesRef& ref) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        if (home.partition->stopped()) return none;
-        const EngineTime now = timeline.now();
-        const auto is_future = [&](EngineTime stamp) {
-          EngineTime seen = now;
-          return !timeline.ObserveAfter(Clamp(stamp), seen);
-        };
-        return home.partition->Do(
-            book, now, timeline.lease_now(), timeline.TakePositions(std::max<size_t>(rows.size, 1)),
-            [&](const Instant& at) { return book.Import(ref, rows, is_future, at); });
-      });
+      [&](Home& home, WindowBook& book, const WindowBook::SeriesRef& ref)
+          ABSL_NO_THREAD_SAFETY_ANALYSIS {
+            if (home.partition->stopped()) return none;
+            const EngineTime now = timeline.now();
+            const auto is_future = [&](EngineTime stamp) {
+              EngineTime seen = now;
+              return !timeline.ObserveAfter(Clamp(stamp), seen);
+            };
+            return home.partition->Do(
+                home.partition->CopyFirst(), book, now, timeline.lease_now(),
+                timeline.TakePositions(std::max<size_t>(rows.size, 1)),
+                [&](const Instant& at) { return book.Import(ref, rows, is_future, at); });
+          });
 }
 
 WindowControl WindowCore::Remove(std::string_view series, std::string_view id,
@@ -79,7 +96,8 @@ WindowControl WindowCore::Remove(std::string_view series, std::string_view id,
               return WindowControl::kFuture;
             }
             return home.partition->Do(
-                book, now, timeline.lease_now(), timeline.TakePositions(1), [&](const Instant& at) {
+                home.partition->CopyFirst(), book, now, timeline.lease_now(),
+                timeline.TakePositions(1), [&](const Instant& at) {
                   const auto stamp = options.at ? std::optional(Clamp(*options.at)) : std::nullopt;
                   return book.Remove(ref, id, stamp, options.only_if_not_newer, at);
                 });

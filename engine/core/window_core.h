@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <pleat/any_window.h>
@@ -38,6 +39,12 @@ class WindowCore final : public KeyedCollection<WindowBook, FeedCollection> {
   WindowLedger ledger();
   WindowSizes sizes();
   const PayloadOps& ops() const noexcept override { return ops_; }
+
+  Description Describe() const override;
+  uint64_t CountEntries() const override {
+    return CountInBooks<WindowBook>([](const WindowBook& book) { return book.sizes().members; });
+  }
+  std::string ShapeOf(uint32_t version) const override;
 
  private:
   std::unique_ptr<Book> MakeBook(int partition) override;

@@ -22,7 +22,7 @@ FoldOutcome Admission::Judge(Turn& turn) {
     turn.marks = ops_.marks(ops_.context, turn.event.key.view(), turn.event.event);
   }
   if (ops_.has_ids) {
-    turn.name = memory_->ids().NameOf(turn.event.key, turn.event.hash, turn.marks.id);
+    turn.name = memory_->ids().NameOf(turn.event.key, turn.marks.id);
     const auto content = memory_->ids().Find(turn.name, turn.now);
     if (content) return JudgeKnown(turn, *content);
   }

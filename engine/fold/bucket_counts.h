@@ -15,6 +15,7 @@
 #include <memory>
 
 #include <pleat/histogram.h>
+#include <pleat/stored.h>
 
 #include "engine/base/prefetch.h"
 
@@ -45,6 +46,31 @@ class BucketCounts {
       ++wraps_[slot];
   }
 
+  // Counters that are not 0, by slot.
+  void Save(FieldWriter& out) const {
+    size_t counters = 0;
+    for (uint32_t slot = 0; slot < kSlots; ++slot) counters += CountIn(slot) > 0;
+    out(max_);
+    out.PutNumber(counters);
+    for (uint32_t slot = 0; slot < kSlots; ++slot) {
+      if (const uint64_t count = CountIn(slot); count > 0) out(slot, count);
+    }
+  }
+  // REQUIRES: nothing was counted yet.
+  void Load(FieldReader& in) {
+    in(max_);
+    for (size_t left = in.Count(); left > 0; --left) {
+      uint32_t slot = 0;
+      uint64_t count = 0;
+      in(slot, count);
+      if (!in.Expect(slot < kSlots && count > 0 && CountIn(slot) == 0)) return;
+      std::unique_ptr<Page>& page = pages_[slot / kPerPage];
+      if (page == nullptr) page = std::make_unique<Page>();
+      (*page)[slot % kPerPage] = static_cast<uint16_t>(count);
+      if (count >> 16 != 0) wraps_[slot] = count >> 16;
+    }
+  }
+
   void AddTo(Whole& whole) const {
     const size_t top = Buckets::IndexOf(max_);
     for (size_t i = 0; i <= top; ++i) {
@@ -61,6 +87,7 @@ class BucketCounts {
   static constexpr size_t kPerPage = 2048;
   using Page = std::array<uint16_t, kPerPage>;
   static constexpr size_t kHalf = (Buckets::kCount + 1) / 2;
+  static constexpr uint32_t kSlots = 2 * kHalf;
 
   static constexpr uint32_t SlotOfBucket(size_t index) noexcept {
     return static_cast<uint32_t>(index / 2 + index % 2 * kHalf);

@@ -30,11 +30,12 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& 
       plain_below_(PlainBelow(options, setting.ops, GroupTable::NeedsExtra(options, setting.ops))),
       max_events_low_(static_cast<uint32_t>(options.max_events)),
       on_arrival_(setting.on_arrival),
+      hash_key_(setting.hash_key),
       memory_(Memory::IsNeeded(options, setting.ops)
-                  ? std::make_unique<Memory>(pool, options, setting.hash_key)
+                  ? std::make_unique<Memory>(pool, options, setting.name_key)
                   : nullptr),
       observer_(FoldObserver::IsNeeded(options)
-                    ? std::make_unique<FoldObserver>(pool, options, setting.hash_key,
+                    ? std::make_unique<FoldObserver>(pool, options, setting.name_key,
                                                      setting.measure, memory_.get())
                     : nullptr),
       groups_(pool, options, setting.ops),

@@ -75,8 +75,9 @@ class FoldBook final : public OutboxBook {
   // The parts that all books of a folder share. They outlive the book.
   struct Setting {
     const StateOps& ops;
-    const HashKey& hash_key;
-    bool on_arrival;  // the axis of time
+    const HashKey& hash_key;  // of the tables
+    const HashKey& name_key;  // of the names in the memory
+    bool on_arrival;          // the axis of time
     FoldObserver::Measure measure;
   };
 
@@ -91,7 +92,7 @@ class FoldBook final : public OutboxBook {
   }
   void PrefetchEntry(const EventRef& event, Guess& guess) const noexcept {
     guess = groups_.PrefetchGroup(event.hash);
-    if (guess.number == GroupTable::kNone && observer_ != nullptr) observer_->Prefetch(event.hash);
+    if (guess.number == GroupTable::kNone && observer_ != nullptr) observer_->Prefetch(event.key);
   }
   void PrefetchRest(const Guess& guess) const noexcept { groups_.PrefetchLongKey(guess); }
 
@@ -131,6 +132,8 @@ class FoldBook final : public OutboxBook {
   // Adds the measurements. REQUIRES: the folder measures.
   void AddTo(GapStats& stats);
   size_t stale_deadlines() const noexcept { return groups_.stale_deadlines(); }
+  void Save(FieldWriter& out) const override;
+  void Load(FieldReader& in, const Instant& at) override;
   // Stops the program if an invariant does not hold. O(groups and emissions).
   void CheckWhole() const override;
 
@@ -173,11 +176,14 @@ class FoldBook final : public OutboxBook {
   ClosedGroup GiveAway(const Ready& ready) noexcept override { return emitter_.GiveAway(ready); }
   void Free(uint32_t entry) noexcept override { groups_.Free(entry); }
   void Discard(const Ready& ready) noexcept override { emitter_.Discard(ready); }
+  void SaveEntry(FieldWriter& out, uint32_t entry) const override;
+  uint32_t LoadEntry(FieldReader& in) override;
 
   // Members that every fold reads lie close together.
   const size_t plain_below_;  // with as many bytes states must not grow; 0: no fold is plain
   const uint32_t max_events_low_;
   const bool on_arrival_;
+  const HashKey& hash_key_;
   Latest latest_;
   const std::unique_ptr<Memory> memory_;          // null: nothing has to be remembered
   const std::unique_ptr<FoldObserver> observer_;  // null: nothing is measured or learned

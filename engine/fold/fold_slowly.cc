@@ -89,7 +89,7 @@ void FoldBook::OpenGroup(const Turn& turn) {
   const uint32_t number = groups_.Add(event.key, event.hash, event.at, turn.position, event.event);
   ++ledger_.opened;
   ++ledger_.open;
-  if (observer_ != nullptr) observer_->NoteOpened(event.hash, turn.due_by, event.at);
+  if (observer_ != nullptr) observer_->NoteOpened(event.key, turn.due_by, event.at);
   const uint64_t order = OrderOf(turn.position, Step::kBehindIt);
   if (groups_.has_extra()) {
     FillExtra(turn, number, learned);

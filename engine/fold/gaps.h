@@ -20,6 +20,7 @@
 #include <span>
 
 #include <pleat/gap_stats.h>
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 #include "engine/base/page_pool.h"
@@ -39,6 +40,15 @@ class OpenPeak {
     }
   }
   void NoteClosed() noexcept { open_.fetch_sub(1, std::memory_order_relaxed); }
+  void Save(FieldWriter& out) const { out(open_.load(), peak_.load()); }
+  void Load(FieldReader& in) {
+    int64_t open = 0;
+    int64_t peak = 0;
+    in(open, peak);
+    in.Expect(0 <= open && open <= peak);
+    open_ = open;
+    peak_ = peak;
+  }
   uint64_t peak() const noexcept {
     return static_cast<uint64_t>(peak_.load(std::memory_order_relaxed));
   }
@@ -83,6 +93,10 @@ class Gaps {
   void NoteEmission(uint64_t events) { fold_sizes_.Add(events); }
 
   void Prefetch(uint64_t hash) const noexcept { ghosts_.Prefetch(hash); }
+
+  // See Book.
+  void Save(FieldWriter& out) const;
+  void Load(FieldReader& in);
 
   // Adds all but the number of events and the peak, which the ledger and the folder know.
   void AddTo(GapStats& stats);

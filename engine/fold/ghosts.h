@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 #include "engine/base/page_pool.h"
@@ -38,6 +39,10 @@ class Ghosts {
   void Prefetch(uint64_t hash) const noexcept { index_.Prefetch(hash); }
 
   size_t size() const noexcept { return index_.size(); }
+
+  // See Book. REQUIRES for Load(): there is no ghost yet.
+  void Save(FieldWriter& out) const;
+  void Load(FieldReader& in);
 
   // The bytes of a ghost.
   static constexpr size_t kBytes = 38;

@@ -34,11 +34,14 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <absl/functional/function_ref.h>
 #include <pleat/any_folder.h>
 #include <pleat/outcome.h>
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 #include "engine/base/check.h"
+#include "engine/base/hash.h"
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
 #include "engine/fold/quiet_learner.h"
@@ -223,6 +226,22 @@ class GroupTable {
   // Gives back the entry. REQUIRES: its state is gone, and UncountHeap() was called.
   void Free(uint32_t number) noexcept;
 
+  // --- Storing
+
+  // Writes an entry with its state. REQUIRES: states can be stored.
+  void SaveEntry(FieldWriter& out, uint32_t number) const;
+  // Adds an entry as SaveEntry() wrote it, which is not indexed and not armed. What it gives means
+  // nothing unless `in.ok()`, but that the entry lives.
+  uint32_t LoadEntry(FieldReader& in, const HashKey& hash_key);
+  // How many groups have not left for the outbox; whether `holds(memo)` for the memo of all entries.
+  // O(entries).
+  size_t CountOpen() const;
+  bool AllMemos(absl::FunctionRef<bool(QuietLearner::Memo)> holds) const;
+  // Writes all entries that have a deadline, and those that were filed.
+  void Save(FieldWriter& out) const;
+  // REQUIRES: there is no entry yet.
+  void Load(FieldReader& in, const HashKey& hash_key);
+
   // --- Deadlines
 
   // Finds the next entry due by `now`, earliest first; see Deadlines::Next(). While `version` stays
@@ -314,6 +333,7 @@ class GroupTable {
   };
   using Table = ExpiringTable<Entries, Cold>;
 
+  void LoadExtra(FieldReader& in, Group& group);
   Extra& ExtraOf(const Group& group) const noexcept {
     return *reinterpret_cast<Extra*>(const_cast<Group*>(&group) + 1);
   }

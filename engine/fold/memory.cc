@@ -17,11 +17,11 @@ Duration EmissionsFor(const FolderOptions& options) {
 
 }  // namespace
 
-Memory::Memory(PagePool& pool, const FolderOptions& options, const HashKey& hash_key)
+Memory::Memory(PagePool& pool, const FolderOptions& options, const HashKey& name_key)
     : max_bytes_(options.limits.max_bytes),
       count_ready_(options.limits.count_ready),
       emissions_for_(EmissionsFor(options)),
-      ids_(pool, hash_key, options.late.accept_limit),
+      ids_(pool, name_key, options.late.accept_limit),
       emissions_(pool, options.late.accept_limit),
       pauses_(pool, options.quiet_period) {}
 
@@ -45,9 +45,7 @@ std::optional<Memory::Pause> Memory::TakePause(const PackedKey& key, EngineTime 
   const Name name = NameOf(key);
   std::optional<Pause> pause;
   if (const ExpiringMap::Known* const known = pauses_.Find(name, edge)) {
-    pause = {.memo = {.run = static_cast<uint16_t>(known->word),
-                      .row = static_cast<uint16_t>(known->word >> 16)},
-             .expires = known->expires};
+    pause = {.memo = MemoIn(known->word), .expires = known->expires};
   }
   pauses_.Erase(name);
   return pause;

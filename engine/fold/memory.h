@@ -16,7 +16,9 @@
 #include <optional>
 #include <string_view>
 
+#include <absl/functional/function_ref.h>
 #include <pleat/any_folder.h>
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 #include "engine/base/hash.h"
@@ -45,8 +47,8 @@ class Memory {
            options.quiet_floor > Duration{0};
   }
 
-  // `options` holds this partition's share of the limits. `pool` and `hash_key` outlive the memory.
-  Memory(PagePool& pool, const FolderOptions& options, const HashKey& hash_key);
+  // `options` holds this partition's share of the limits. `pool` and `name_key` outlive the memory.
+  Memory(PagePool& pool, const FolderOptions& options, const HashKey& name_key);
 
   // Ids of events, with a hash of their content.
   EventIds& ids() noexcept { return ids_; }
@@ -65,6 +67,10 @@ class Memory {
                      EngineTime now, size_t used);
 
   // --- All together
+
+  // See Book. `knows(memo)`: whether the learner knows the class of a memo.
+  void Save(FieldWriter& out) const;
+  void Load(FieldReader& in, absl::FunctionRef<bool(QuietLearner::Memo)> knows);
 
   // Forgets names that are over by `now`, looking at no more than `budget` of them, and lowers
   // `budget`. Returns whether that was all.
@@ -86,6 +92,9 @@ class Memory {
   Name NameOf(const PackedKey& key) const noexcept { return ids_.NameOf(key); }
   size_t bytes_of_groups() const noexcept { return emissions_.bytes() + pauses_.bytes(); }
   bool HasRoom(size_t used) const noexcept;
+  static QuietLearner::Memo MemoIn(uint64_t word) noexcept {
+    return {.run = static_cast<uint16_t>(word), .row = static_cast<uint16_t>(word >> 16)};
+  }
 
   const size_t max_bytes_;
   const bool count_ready_;

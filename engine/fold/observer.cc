@@ -4,9 +4,9 @@
 
 namespace pleat::inline v0_1 {
 
-FoldObserver::FoldObserver(PagePool& pool, const FolderOptions& options, const HashKey& hash_key,
+FoldObserver::FoldObserver(PagePool& pool, const FolderOptions& options, const HashKey& name_key,
                            const Measure& measure, Memory* memory)
-    : hash_key_(hash_key),
+    : name_key_(name_key),
       quiet_period_(std::min(options.quiet_period, GroupTable::kAllOfTime)),
       memory_(memory) {
   if (options.measure.gap_stats) {
@@ -42,7 +42,7 @@ void FoldObserver::NoteLeft(const GroupTable& groups, uint32_t number, EngineTim
       memory_->RememberPause(group.key, groups.extra(number).memo(), ceiling, now, used);
     }
   }
-  if (gaps_ != nullptr) gaps_->NoteLeft(group.key.HashWith(hash_key_), group.last, now);
+  if (gaps_ != nullptr) gaps_->NoteLeft(group.key.HashWith(name_key_), group.last, now);
 }
 
 }  // namespace pleat::inline v0_1

@@ -34,7 +34,7 @@ class FoldObserver {
   }
 
   // `memory` may be null in a folder that does not learn. All arguments outlive the observer.
-  FoldObserver(PagePool& pool, const FolderOptions& options, const HashKey& hash_key,
+  FoldObserver(PagePool& pool, const FolderOptions& options, const HashKey& name_key,
                const Measure& measure, Memory* memory);
 
   // The learner's answer to an event that folds, `gap` after the event that left `memo`; without
@@ -47,8 +47,8 @@ class FoldObserver {
   void NoteFolded(EngineTime edge, EngineTime last, EngineTime at) {
     if (gaps_ != nullptr) gaps_->NoteFolded(edge, last, at);
   }
-  void NoteOpened(uint64_t hash, EngineTime edge, EngineTime at) {
-    if (gaps_ != nullptr) gaps_->NoteOpened(hash, edge, at);
+  void NoteOpened(const PackedKey& key, EngineTime edge, EngineTime at) {
+    if (gaps_ != nullptr) gaps_->NoteOpened(key.HashWith(name_key_), edge, at);
   }
   // The key's next event will not go to this group. `used`: the bytes that count against the
   // limit, beside the memory.
@@ -63,8 +63,16 @@ class FoldObserver {
     if (gaps_ != nullptr) gaps_->NoteEmission(events);
   }
 
-  void Prefetch(uint64_t hash) const noexcept {
-    if (gaps_ != nullptr) gaps_->Prefetch(hash);
+  void Prefetch(const PackedKey& key) const noexcept {
+    if (gaps_ != nullptr) gaps_->Prefetch(key.HashWith(name_key_));
+  }
+
+  // See Book.
+  void Save(FieldWriter& out) const;
+  void Load(FieldReader& in);
+  // Whether the learner knows the class of this memo.
+  bool Knows(QuietLearner::Memo memo) const noexcept {
+    return learner_ == nullptr || memo.row < learner_->rows();
   }
 
   // Adds the measurements. REQUIRES: the folder measures.
@@ -74,7 +82,7 @@ class FoldObserver {
   }
 
  private:
-  const HashKey& hash_key_;
+  const HashKey& name_key_;
   const Duration quiet_period_;  // of a folder that learns the ceiling
   Memory* const memory_;
   std::unique_ptr<Gaps> gaps_;             // null: nothing is measured

@@ -27,6 +27,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -53,6 +54,12 @@ class QuietLearner {
   // count as class 0. Cost: a few steps; every 16th time of a cell, one for each of its steps.
   Answer Ask(uint32_t key_class, Duration gap, Memo memo);
 
+  // Of how many classes there are rows; a memo's row is one of them.
+  size_t rows() const noexcept { return rows_.size(); }
+  // See Book. REQUIRES for Load(): nothing was asked yet.
+  void Save(FieldWriter& out) const;
+  void Load(FieldReader& in);
+
   // The lengths there are to choose from: the floor, and steps of a quarter octave up to the
   // ceiling.
   const std::vector<Duration>& steps() const noexcept { return steps_; }
@@ -78,6 +85,7 @@ class QuietLearner {
   void NoteReturn(Cell& cell, size_t step) const;
   static void Halve(Cell& cell);
   Duration BestFor(const Cell& cell) const;
+  std::unique_ptr<Cell> LoadCell(FieldReader& in) const;
 
   std::vector<Duration> steps_;
   std::vector<Row> rows_;

@@ -8,15 +8,21 @@
 #include <absl/container/flat_hash_set.h>
 #include <absl/hash/hash.h>
 #include <absl/strings/string_view.h>
+#include <pleat/json_lines.h>
 
 namespace pleat::inline v0_1 {
 namespace {
 
 constexpr size_t kIndexedSize = 12;
-constexpr size_t kFirstCapacity = 128;  // more than what lies inline comes to
+constexpr size_t kFirstCapacity = 128;  // at least
 
 using Length = uint32_t;       // of one element: at most a line's
 using InlineLength = uint8_t;  // of one in the set itself
+
+// What is stored first: the number of elements, above these.
+constexpr uint64_t kStoredCut = 1;
+constexpr uint64_t kStoredIndexed = 2;
+constexpr int kStoredFlags = 2;
 
 // The element at a place, which is where its length is.
 template <class AnyLength = Length>
@@ -197,7 +203,9 @@ void ElementSet::Put(std::string_view element) {
 }
 
 void ElementSet::MoveToHeap() {
-  Block* const block = Block::Make(kFirstCapacity);
+  // Texts of concat may be empty: then the lengths, which grow, are all there is.
+  const size_t lengths = count() * (sizeof(Length) - sizeof(InlineLength));
+  Block* const block = Block::Make(std::max(kFirstCapacity, inline_used() + lengths));
   ForEach<InlineLength>(bytes_, inline_used(), [&](size_t, std::string_view element) {
     return block->Put(element), true;
   });
@@ -238,6 +246,72 @@ void ElementSet::Clear() noexcept {
     ::operator delete(block());
   }
   state_ = 0;
+}
+
+bool ElementSet::All(absl::FunctionRef<bool(std::string_view element)> holds) const {
+  const auto visit = [&](size_t, std::string_view element) { return holds(element); };
+  if (on_heap()) return ForEach<Length>(block()->bytes(), block()->used, visit);
+  return ForEach<InlineLength>(bytes_, inline_used(), visit);
+}
+
+// The number of elements and flags; the bytes of all elements; of a block, the bytes that are free;
+// the elements. Whether there is a block follows from the sizes.
+void ElementSet::Save(FieldWriter& out) const {
+  const bool indexed = on_heap() && block()->index != nullptr;
+  const uint64_t count = this->count();
+  out.PutNumber(count << kStoredFlags | (cut() ? kStoredCut : 0) | (indexed ? kStoredIndexed : 0));
+  if (count == 0) return;
+  const auto put = [&](size_t, std::string_view element) { return out.PutBytes(element), true; };
+  if (!on_heap()) {
+    out.PutNumber(inline_used() - count * sizeof(InlineLength));
+    ForEach<InlineLength>(bytes_, inline_used(), put);
+    return;
+  }
+  out.PutNumber(block()->used - count * sizeof(Length));
+  out.PutNumber(block()->capacity - block()->used);
+  ForEach<Length>(block()->bytes(), block()->used, put);
+}
+
+void ElementSet::Load(FieldReader& in) {
+  const uint64_t head = in.Number();
+  if ((head & kStoredCut) != 0) Cut();
+  const uint64_t count = head >> kStoredFlags;
+  if (count == 0) return;
+  const size_t text_bytes = in.Count();
+  if (!in.Expect(count <= in.left())) return;
+  const bool is_inline = count * sizeof(InlineLength) + text_bytes <= kInlineBytes;
+  if (is_inline) return LoadInline(in, count, text_bytes);
+  LoadBlock(in, count, text_bytes, (head & kStoredIndexed) != 0);
+}
+
+void ElementSet::LoadInline(FieldReader& in, size_t count, size_t text_bytes) {
+  const size_t size = count * sizeof(InlineLength) + text_bytes;
+  size_t used = 0;
+  for (; count > 0; --count) {
+    const std::string_view element = in.Bytes();
+    if (!in.Expect(used + sizeof(InlineLength) + element.size() <= size)) break;
+    PutElement<InlineLength>(element, bytes_ + used);
+    used += sizeof(InlineLength) + element.size();
+  }
+  in.Expect(used == size);
+  state_ = static_cast<uint8_t>(used | (state_ & kCut));
+}
+
+// The index is made now, not when it is needed: what a group takes must not depend on whether it
+// was loaded. Its size is that of before, because it grows by the number of elements alone.
+void ElementSet::LoadBlock(FieldReader& in, size_t count, size_t text_bytes, bool indexed) {
+  const size_t size = count * sizeof(Length) + text_bytes;
+  const uint64_t spare = in.Number();
+  if (!in.Expect(spare <= std::max(size, kFirstCapacity))) return;
+  set_block(Block::Make(size + spare));
+  for (; count > 0; --count) {
+    const std::string_view element = in.Bytes();
+    const size_t used = block()->used + sizeof(Length) + element.size();
+    if (!in.Expect(element.size() <= kLineBytesMax && used <= size)) return;
+    block()->Put(element);
+  }
+  in.Expect(block()->used == size && (!indexed || block()->count >= kIndexedSize));
+  if (indexed && in.ok()) block()->BuildIndex();
 }
 
 }  // namespace pleat::inline v0_1

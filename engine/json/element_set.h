@@ -12,6 +12,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include <absl/functional/function_ref.h>
+#include <pleat/stored.h>
+
 #include "engine/json/line_writer.h"
 
 namespace pleat::inline v0_1 {
@@ -43,6 +46,12 @@ class ElementSet {
 
   void Clear() noexcept;
 
+  // A loaded set has the same heap_bytes(), and what it finds by it has found before.
+  void Save(FieldWriter& out) const;
+  // REQUIRES: the set is empty.
+  void Load(FieldReader& in);
+  bool All(absl::FunctionRef<bool(std::string_view element)> holds) const;
+
  private:
   struct Block;
 
@@ -59,6 +68,8 @@ class ElementSet {
   void set_block(Block* block) noexcept;
   void MoveToHeap();
   void Put(std::string_view element);
+  void LoadInline(FieldReader& in, size_t count, size_t text_bytes);
+  void LoadBlock(FieldReader& in, size_t count, size_t text_bytes, bool indexed);
 
   alignas(8) char bytes_[kInlineBytes];  // elements, or a pointer to the block
   uint8_t state_;                        // how much of them is used, or kOnHeap; and kCut

@@ -2,9 +2,11 @@
 // line finds all values.
 //
 // A collection adds the marks and the values that it wants besides key and time. Afterwards the
-// plan never changes, so that any thread may read it.
+// plan never changes, so that any thread may read it; only `identity_keys` do, when a snapshot is
+// restored, and nobody reads lines meanwhile.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <set>
@@ -86,9 +88,14 @@ struct EventPlan {
   ConditionPlan flush_when;
   ConditionPlan cancel_when;  // or remove
 
+  bool has_identities() const noexcept {
+    const auto is_one = [](const WantedValue& each) { return each.form == ValueForm::kIdentities; };
+    return std::ranges::any_of(values, is_one);
+  }
+
   std::vector<WantedValue> values;
   std::set<std::string, std::less<>> taken_names;  // quoted; kMembers leaves these members out
-  std::array<HashKey, 2> identity_keys{};          // kIdentities: secret, different for each plan
+  std::array<HashKey, 2> identity_keys{};          // kIdentities: secret, drawn or from a snapshot
 
  private:
   int AddPath(std::string_view option, const std::string& path);

@@ -10,6 +10,13 @@
 namespace pleat::inline v0_1 {
 namespace {
 
+// Another value of one of these would read stored states as something else, or make of the same
+// lines other groups. The options of the folder and of the engine look after themselves.
+constexpr std::string_view kStoredOptions[] = {
+    "key",         "time",       "time-unit",  "class", "start-when", "end-when", "flush-when",
+    "cancel-when", "close-when", "quiet-path", "id",    "merge",      "rest",     "raw",
+};
+
 const FoldPlan& PlanOf(void* context) noexcept { return *static_cast<const FoldPlan*>(context); }
 
 uint64_t& HeapBytes(void* state) noexcept { return *static_cast<uint64_t*>(state); }
@@ -97,6 +104,60 @@ size_t Weight(void* context, const void* state) {
   return static_cast<size_t>(bytes);
 }
 
+void SaveAll(void* context, const void* state, FieldWriter& out) {
+  const FoldPlan& plan = PlanOf(context);
+  const auto at = [state](uint32_t offset) { return static_cast<const char*>(state) + offset; };
+  for (const FoldPlan::MergedValue& merge : plan.merges) {
+    SaveState(merge.reducer, at(merge.offset), out);
+  }
+  if (plan.rest != Rest::kDrop) {
+    reinterpret_cast<const RestMembers*>(at(plan.rest_offset))->Save(out);
+  }
+  if (plan.weight_offset != 0) out.PutNumber(Weight(context, state));
+}
+
+// What is not read remains zeros, which are a state of every kind.
+void LoadAll(void* context, void* state, FieldReader& in) {
+  const FoldPlan& plan = PlanOf(context);
+  Open(context, state);
+  size_t heap = 0;
+  for (const FoldPlan::MergedValue& merge : plan.merges) {
+    heap += LoadState(merge, At(state, merge.offset), in);
+  }
+  if (plan.rest != Rest::kDrop) {
+    RestMembers& members = RestOf(plan, state);
+    members.Load(in);
+    heap += members.heap_bytes();
+  }
+  HeapBytes(state) = heap;
+  if (const uint32_t weight = plan.weight_offset; weight != 0) {
+    *static_cast<uint64_t*>(At(state, weight)) = in.Number();
+  }
+}
+
+std::string Shape(void* context, uint32_t) { return PlanOf(context).shape; }
+
+void SaveSharedOf(void* context, FieldWriter& out) { PlanOf(context).SaveShared(out); }
+
+void LoadSharedOf(void* context, FieldReader& in) {
+  static_cast<FoldPlan*>(context)->LoadShared(in);
+}
+
+// Those of kStoredOptions, each a line. Text of the user's may have newlines.
+std::string ShapeOf(const FoldSpec& spec) {
+  std::string shape;
+  for (const auto& [name, text] : OptionsOf(spec)) {
+    if (std::ranges::find(kStoredOptions, name) == std::end(kStoredOptions)) continue;
+    shape += name + ": ";
+    for (const char c : text) {
+      if (c == '\n' || c == '\\') shape += '\\';
+      shape += c == '\n' ? 'n' : c;
+    }
+    shape += '\n';
+  }
+  return shape;
+}
+
 std::string Quote(std::string_view name) {
   std::string out;
   AppendJsonString(name, out);
@@ -116,7 +177,8 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
       raw(spec.raw != 0),
       meta(spec.meta),
       revisions(spec.folder.edge != Edge::kTrailing || spec.folder.partial_every != kForever),
-      emission_ids(spec.emission_id) {
+      emission_ids(spec.emission_id),
+      shape(ShapeOf(spec)) {
   PLEAT_DCHECK(Validate(spec).ok());
   for (const KeyField& field : spec.event.key) key_labels.push_back(Quote(field.name) + ":");
   for (const Merge& merge : spec.merges) {
@@ -139,6 +201,7 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
     PLEAT_DCHECK(found != spec.merges.end());
     return static_cast<int>(found - spec.merges.begin());
   });
+  tally.Begin(events);
 }
 
 void FoldPlan::AddMerge(const Merge& merge) {
@@ -193,7 +256,31 @@ StateOps FoldPlan::ops() noexcept {
   ops.has_ids = events.id.has_value();
   ops.condition = close_when.empty() ? nullptr : MeetsCondition;
   ops.weight = weight_offset == 0 ? nullptr : Weight;
+  ops.save = SaveAll;
+  ops.load = LoadAll;
+  ops.shape = Shape;
+  ops.save_shared = SaveSharedOf;
+  ops.load_shared = LoadSharedOf;
   return ops;
+}
+
+// The keys first, which only a plan with `distinct` has; they are drawn anew by every other process.
+void FoldPlan::SaveShared(FieldWriter& out) const {
+  if (events.has_identities()) {
+    for (const HashKey& key : events.identity_keys) {
+      for (const uint64_t word : key) out.PutWord(word);
+    }
+  }
+  tally.Save(events, out);
+}
+
+void FoldPlan::LoadShared(FieldReader& in) {
+  if (events.has_identities()) {
+    for (HashKey& key : events.identity_keys) {
+      for (uint64_t& word : key) word = in.Word();
+    }
+  }
+  tally.Load(events, in);
 }
 
 void FoldPlan::AppendMerges(const void* state, LineWriter& out, CaveatNames& names) const {

@@ -1,9 +1,10 @@
 // A FoldSpec made ready to run: the values to read from a line (EventPlan), and the place of every
 // merge in the state of a group.
 //
-// A plan never changes after it was made (but for a scratch text), so that any thread may read it.
-// The engine passes it as the context to the functions in ops(). A state begins with the number of
-// heap bytes that it owns.
+// A plan never changes after it was made, so that any thread may read it; but for a scratch text,
+// the tally of lines, and what comes back from a snapshot: the secret keys of `distinct`. The engine
+// passes it as the context to the functions in ops(), and keeps it as long as the collection. A
+// state begins with the number of heap bytes that it owns.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 
 #include "engine/json/condition.h"
 #include "engine/json/event_plan.h"
+#include "engine/json/line_tally.h"
 #include "engine/json/line_writer.h"
 #include "engine/json/reducers.h"
 
@@ -43,6 +45,10 @@ struct FoldPlan {
   // The functions with which an engine keeps our states. They refer to this plan.
   StateOps ops() noexcept;
 
+  // What all states have in common, and is stored with them.
+  void SaveShared(FieldWriter& out) const;
+  void LoadShared(FieldReader& in);
+
   // Appends the merged values of `state`, each with a comma and its name before it. Adds the names
   // of those with a caveat to `names`.
   void AppendMerges(const void* state, LineWriter& out, CaveatNames& names) const;
@@ -63,6 +69,11 @@ struct FoldPlan {
   // The merged values that close_when compares are written here. Only the thread that folds uses
   // it.
   LineWriter merged_text;
+
+  LineTally tally;  // of the lines folded so far
+
+  // The options on which the meaning of a stored state depends, as StateOps::shape() gives them.
+  std::string shape;
 
   uint32_t weight_offset = 0;  // of the sum of line bytes in the state; 0: none
   uint32_t state_bytes = sizeof(uint64_t);

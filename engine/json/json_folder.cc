@@ -10,13 +10,12 @@
 #include <pleat/gap_stats.h>
 #include <pleat/json.h>
 
-#include "engine/json/counter.h"
 #include "engine/json/emission_line.h"
 #include "engine/json/event_reader.h"
 #include "engine/json/fold_plan.h"
+#include "engine/json/line_tally.h"
 #include "engine/json/read_lines.h"
 #include "engine/json/reasons.h"
-#include "engine/json/stamp_order.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -89,15 +88,15 @@ class TakenGroups {
 class [[gnu::visibility("hidden")]] JsonFolder::Impl {
  public:
   // The engine owns `plan`, as it owns the groups that are left in the collection.
-  Impl(const AnyFolder& folder, const FoldPlan& plan, const FoldSpec& spec)
+  Impl(const AnyFolder& folder, FoldPlan& plan, const FoldSpec& spec)
       : plan_(plan),
+        tally_(plan.tally),
         folder_(folder),
         future_limit_(spec.event.future_limit),
         max_groups_(spec.folder.limits.max_groups),
         on_limit_(spec.folder.limits.on_limit),
         reader_(plan.events),
-        lines_(plan.events),
-        unseen_(reader_.unseen()) {}
+        lines_(plan.events) {}
 
   LineResult FoldLine(std::string_view line, EngineTime arrival);
   void FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual);
@@ -106,22 +105,16 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   bool Scan(ScanCursor& cursor, size_t max, std::string& out) const;
 
   const EventPlan& events() const noexcept { return plan_.events; }
-  LineCounts counts() const noexcept {
-    return {.lines = events_.value() + bad_.value(),
-            .events = events_.value(),
-            .bad = bad_.value(),
-            .mismatched = mismatched_.value(),
-            .control = control_.value()};
-  }
-  StampCounts stamps() const noexcept { return stamps_.counts(); }
-  void StartInput() noexcept { stamps_.StartInput(); }
-  std::vector<OptionPath> absent_paths() const { return plan_.events.Absent(unseen_); }
+  LineCounts counts() const noexcept { return tally_.counts(); }
+  StampCounts stamps() const noexcept { return tally_.stamps(); }
+  void StartInput() noexcept { tally_.StartInput(); }
+  std::vector<OptionPath> absent_paths() const { return tally_.Absent(plan_.events); }
   AnyFolder& folder() noexcept { return folder_; }
   const AnyFolder& folder() const noexcept { return folder_; }
 
  private:
   LineResult Bad(std::string_view reason) noexcept {
-    bad_.Add(1);
+    tally_.AddBad();
     return {LineResult::Kind::kBad, FoldOutcome::kOpened, reason};
   }
 
@@ -133,6 +126,7 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   LineResult Obey(const ControlEvent& control, EngineTime arrival) noexcept;
 
   const FoldPlan& plan_;
+  LineTally& tally_;
   AnyFolder folder_;
   const Duration future_limit_;
   const size_t max_groups_;
@@ -142,18 +136,12 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   ReadLines lines_;     // of FoldLines()
   std::array<FoldOutcome, kFoldedAtOnce> outcomes_;
   std::string conflict_;  // the reason of the latest
-  Counter events_;
-  Counter bad_;
-  Counter mismatched_;
-  Counter control_;
-  StampOrder stamps_;
-  UnseenPaths unseen_;  // of all lines folded so far
 };
 
 LineResult JsonFolder::Impl::FoldLine(std::string_view line, EngineTime arrival) {
   event_.Clear();
   const LineResult::Kind kind = reader_.Read(line, event_);
-  unseen_.Note(reader_.unseen());
+  tally_.Note(reader_.unseen());
   switch (kind) {
     case LineResult::Kind::kBlank: return {};
     case LineResult::Kind::kBad: return Bad(reader_.reason());
@@ -178,12 +166,12 @@ void JsonFolder::Impl::Stamp(std::span<KeyedEvent<LineEvent>> events,
 LineResult JsonFolder::Impl::Count(FoldOutcome outcome, const KeyedEvent<LineEvent>& keyed) {
   if (outcome == FoldOutcome::kFuture) return Bad(bad_line::kFuture);
   if (outcome != FoldOutcome::kStopped) {
-    events_.Add(1);
-    stamps_.Note(keyed.at);
+    tally_.AddEvents(1);
+    tally_.NoteStamp(keyed.at);
   }
   const bool taken = outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded ||
                      outcome == FoldOutcome::kCorrected;
-  if (taken) mismatched_.Add(keyed.event.mismatched);
+  if (taken) tally_.AddMismatched(keyed.event.mismatched);
   const bool conflict = outcome == FoldOutcome::kConflict;
   return {LineResult::Kind::kEvent, outcome, conflict ? ConflictOf(keyed) : std::string_view()};
 }
@@ -200,9 +188,9 @@ LineResult JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime arriva
   const ControlOutcome outcome =
       control.cancels ? folder_.Cancel(control.key, at) : folder_.Flush(control.key, at);
   if (outcome == ControlOutcome::kFuture) return Bad(bad_line::kFuture);
-  events_.Add(1);
-  control_.Add(1);
-  stamps_.Note(at);
+  tally_.AddEvents(1);
+  tally_.AddControl();
+  tally_.NoteStamp(at);
   return {LineResult::Kind::kControl, {}, {}};
 }
 
@@ -223,7 +211,7 @@ void JsonFolder::Impl::FoldLines(std::string_view text, EngineTime arrival,
 
 size_t JsonFolder::Impl::Fold(ReadLines& lines, size_t max, EngineTime arrival,
                               OnUnusualLine on_unusual) {
-  unseen_.Note(lines.unseen());
+  tally_.Note(lines.unseen());
   const auto fold_events = [&](size_t end) {
     const std::span events(lines.batch().events);
     Stamp(events.subspan(lines.next_event, end - lines.next_event), arrival);
@@ -231,7 +219,7 @@ size_t JsonFolder::Impl::Fold(ReadLines& lines, size_t max, EngineTime arrival,
   };
   const auto take_other = [&](const ReadLines::NoEvent& other) {
     LineResult result = other.result;
-    if (result.kind == LineResult::Kind::kBad) bad_.Add(1);
+    if (result.kind == LineResult::Kind::kBad) tally_.AddBad();
     if (result.kind == LineResult::Kind::kControl) result = Obey(other.control, arrival);
     return on_unusual({other.line.index, other.line.text(), result});
   };
@@ -259,13 +247,13 @@ bool JsonFolder::Impl::FoldEvents(ReadLines& lines, size_t end, OnUnusualLine on
     const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<LineEvent>(batch), outcomes_);
     lines.TakenUpTo(behind);
     if (counts.opened + counts.folded == batch.size()) {
-      events_.Add(batch.size());
+      tally_.AddEvents(batch.size());
       uint64_t mismatched = 0;
       for (const KeyedEvent<LineEvent>& each : batch) {
         mismatched += each.event.mismatched;
-        stamps_.Note(each.at);
+        tally_.NoteStamp(each.at);
       }
-      mismatched_.Add(mismatched);
+      tally_.AddMismatched(mismatched);
       continue;
     }
     for (size_t i = 0; i < batch.size(); ++i) {

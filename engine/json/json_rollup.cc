@@ -3,7 +3,7 @@
 //
 // Emissions that wait in the counter count against max_bytes. The times of Pop() must not decide
 // which events are refused. So before an event that could meet the limit, all waiting emissions are
-// moved from the counter to a buffer here, which Pop() prints.
+// moved from the counter to HeldWindows, which Pop() hands out first.
 #include <pleat/json_rollup.h>
 
 #include <algorithm>
@@ -16,13 +16,13 @@
 
 #include <pleat/rollup.h>
 
-#include "engine/json/counter.h"
 #include "engine/json/event_plan.h"
 #include "engine/json/event_reader.h"
+#include "engine/json/held_windows.h"
+#include "engine/json/line_companion.h"
 #include "engine/json/read_lines.h"
 #include "engine/json/reasons.h"
 #include "engine/json/rollup_line.h"
-#include "engine/json/stamp_order.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -43,6 +43,32 @@ EventPlan PlanOf(const RollupSpec& spec) {
   if (!spec.value.empty()) plan.AddValue("value", spec.value, ValueForm::kNumber);
   return plan;
 }
+
+// The spec's options that have a part in the results, but for those of the engine and the counter,
+// which look after themselves.
+Companion::NamedTexts StoredOptionsOf(const RollupSpec& spec) {
+  return OptionsNamed(OptionsOf(spec), {"key", "value", "id", "time", "time-unit"});
+}
+
+class RollupCompanion final : public LineCompanion {
+ public:
+  explicit RollupCompanion(const RollupSpec& spec)
+      : LineCompanion(PlanOf(spec), StoredOptionsOf(spec)) {}
+
+  HeldWindows& held() noexcept { return held_; }
+
+  void Save(FieldWriter& out) const override {
+    LineCompanion::Save(out);
+    held_.Save(out);
+  }
+  void Load(FieldReader& in) override {
+    LineCompanion::Load(in);
+    held_.Load(in);
+  }
+
+ private:
+  HeldWindows held_;
+};
 
 // The delta of an event's value.
 Delta DeltaOf(const EventValue& value) noexcept {
@@ -76,27 +102,27 @@ class TakenWindows {
  public:
   explicit TakenWindows(const RollupSpec& spec) : printer_(spec) {}
 
-  size_t size() const noexcept { return emissions_.size() - printed_; }
-
-  // Under a partition's lock.
+  // Under a lock.
   void Take(const ClosedGroup& emission) {
     emissions_.push_back(emission);
     windows_.push_back(*static_cast<const CountedWindow*>(emission.state));
     keys_ += emission.key;
   }
 
-  // Prints the next `count`.
-  void Print(size_t count, JsonRollup::WriteLines write) {
-    for (; count > 0; --count) {
-      ClosedGroup& emission = emissions_[printed_];
-      emission.key = std::string_view(keys_).substr(key_bytes_printed_, emission.key.size());
-      key_bytes_printed_ += emission.key.size();
-      printer_.Append(emission, windows_[printed_], lines_);
-      ++printed_;
+  // Prints what was taken, and returns how many windows that was.
+  size_t Print(JsonRollup::WriteLines write) {
+    size_t key_bytes = 0;
+    for (size_t i = 0; i < emissions_.size(); ++i) {
+      ClosedGroup& emission = emissions_[i];
+      emission.key = std::string_view(keys_).substr(key_bytes, emission.key.size());
+      key_bytes += emission.key.size();
+      printer_.Append(emission, windows_[i], lines_);
       if (lines_.text().size() >= kTextAtOnce) HandOn(write);
     }
     HandOn(write);
-    if (size() == 0) Clear();
+    const size_t printed = emissions_.size();
+    Clear();
+    return printed;
   }
 
  private:
@@ -109,15 +135,12 @@ class TakenWindows {
     emissions_.clear();
     windows_.clear();
     keys_.clear();
-    printed_ = key_bytes_printed_ = 0;
   }
 
   RollupPrinter printer_;
   std::vector<ClosedGroup> emissions_;  // their key views give sizes only, until printed
   std::vector<CountedWindow> windows_;
   std::string keys_;
-  size_t printed_ = 0;
-  size_t key_bytes_printed_ = 0;
   LineWriter lines_;
 };
 
@@ -131,38 +154,34 @@ size_t BytesFor(const KeyedEvent<LineEvent>& event, std::string_view id) noexcep
 
 class [[gnu::visibility("hidden")]] JsonRollup::Impl {
  public:
-  Impl(Engine& engine, const RollupCounter& counter, const RollupSpec& spec)
+  Impl(Engine& engine, const RollupCounter& counter, const RollupSpec& spec,
+       std::shared_ptr<RollupCompanion> companion)
       : engine_(engine),
         counter_(counter),
         emissions_(counter.any()),
         spec_(spec),
-        plan_(PlanOf(spec)),
+        companion_(std::move(companion)),
+        plan_(companion_->plan()),
+        tally_(companion_->tally()),
         taken_(spec),
-        reader_(plan_),
-        unseen_(reader_.unseen()) {}
+        reader_(plan_) {}
 
   LineResult AddLine(std::string_view line, EngineTime arrival);
   size_t Add(ReadLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
-  void StartInput() noexcept { stamps_.StartInput(); }
+  void StartInput() noexcept { tally_.StartInput(); }
   size_t Pop(size_t max, WriteLines write);
   void Scan(WriteLines write) const;
   void CloseAll() noexcept { counter_.CloseAll(); }
 
-  LineCounts counts() const noexcept {
-    return {.lines = events_.value() + bad_.value(),
-            .events = events_.value(),
-            .bad = bad_.value(),
-            .mismatched = mismatched_.value(),
-            .control = 0};
-  }
-  StampCounts stamps() const noexcept { return stamps_.counts(); }
-  std::vector<OptionPath> absent_paths() const { return plan_.Absent(unseen_); }
+  LineCounts counts() const noexcept { return tally_.counts(); }
+  StampCounts stamps() const noexcept { return tally_.stamps(); }
+  std::vector<OptionPath> absent_paths() const { return tally_.Absent(plan_); }
   const EventPlan& plan() const noexcept { return plan_; }
   const RollupCounter& counter() const noexcept { return counter_; }
 
  private:
   LineResult Bad(std::string_view reason) noexcept {
-    bad_.Add(1);
+    tally_.AddBad();
     return {.kind = LineResult::Kind::kBad, .reason = reason};
   }
 
@@ -180,7 +199,9 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   RollupCounter counter_;
   AnyCollection emissions_;  // of the counter
   const RollupSpec spec_;
-  const EventPlan plan_;
+  const std::shared_ptr<RollupCompanion> companion_;  // whose these are:
+  const EventPlan& plan_;
+  LineTally& tally_;
   TakenWindows taken_;
 
   EventReader reader_;  // for AddLine()
@@ -188,17 +209,12 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   std::vector<KeyedEvent<CounterEvent>> batch_;
   std::array<AddOutcome, kAddsAtOnce> outcomes_;
   std::string conflict_;  // the reason of the latest conflict
-  Counter events_;
-  Counter bad_;
-  Counter mismatched_;
-  StampOrder stamps_;
-  UnseenPaths unseen_;  // of all lines added so far
 };
 
 LineResult JsonRollup::Impl::AddLine(std::string_view line, EngineTime arrival) {
   event_.Clear();
   const LineResult::Kind kind = reader_.Read(line, event_);
-  unseen_.Note(reader_.unseen());
+  tally_.Note(reader_.unseen());
   switch (kind) {
     case LineResult::Kind::kBad: return Bad(reader_.reason());
     case LineResult::Kind::kNoUnit: return {.kind = kind, .reason = reader_.reason()};
@@ -214,10 +230,10 @@ LineResult JsonRollup::Impl::AddLine(std::string_view line, EngineTime arrival) 
 
 size_t JsonRollup::Impl::Add(ReadLines& lines, size_t max, EngineTime arrival,
                              OnUnusualLine on_unusual) {
-  unseen_.Note(lines.unseen());
+  tally_.Note(lines.unseen());
   const auto add_events = [&](size_t end) { return AddEvents(lines, end, arrival, on_unusual); };
   const auto take_other = [&](const ReadLines::NoEvent& other) {
-    if (other.result.kind == LineResult::Kind::kBad) bad_.Add(1);
+    if (other.result.kind == LineResult::Kind::kBad) tally_.AddBad();
     return on_unusual({other.line.index, other.line.text(), other.result});
   };
   return lines.Take(max, add_events, take_other);
@@ -281,7 +297,7 @@ void JsonRollup::Impl::TakeWaiting(EngineTime at) {
     now = std::max(now, SaturatingSub(at, spec_.event.lateness));
   }
   engine_.Advance(now);
-  emissions_.Pop(SIZE_MAX, {}, [this](const ClosedGroup& group) { taken_.Take(group); });
+  emissions_.Pop(SIZE_MAX, {}, [this](const ClosedGroup& group) { companion_->held().Add(group); });
 }
 
 // Fills `batch_` with events.
@@ -303,10 +319,10 @@ void JsonRollup::Impl::CountAdded(const EventBatch& events, size_t first) {
   uint64_t mismatched = 0;
   for (size_t i = 0; i < batch_.size(); ++i) {
     mismatched += events.events[first + i].event.mismatched;
-    stamps_.Note(batch_[i].at);
+    tally_.NoteStamp(batch_[i].at);
   }
-  events_.Add(batch_.size());
-  mismatched_.Add(mismatched);
+  tally_.AddEvents(batch_.size());
+  tally_.AddMismatched(mismatched);
 }
 
 // Counts an event with this outcome. Returns the result of its line.
@@ -314,10 +330,10 @@ LineResult JsonRollup::Impl::Count(AddOutcome outcome, const KeyedEvent<CounterE
                                    uint32_t mismatched) {
   if (outcome == AddOutcome::kFuture) return Bad(bad_line::kFuture);
   if (outcome != AddOutcome::kStopped) {
-    events_.Add(1);
-    stamps_.Note(event.at);
+    tally_.AddEvents(1);
+    tally_.NoteStamp(event.at);
   }
-  if (IsTaken(outcome)) mismatched_.Add(mismatched);
+  if (IsTaken(outcome)) tally_.AddMismatched(mismatched);
   LineResult result{.kind = LineResult::Kind::kEvent, .reason = {}, .add = outcome};
   if (outcome == AddOutcome::kConflict) result.reason = ConflictOf(event);
   return result;
@@ -331,13 +347,11 @@ std::string_view JsonRollup::Impl::ConflictOf(const KeyedEvent<CounterEvent>& ev
 
 size_t JsonRollup::Impl::Pop(size_t max, WriteLines write) {
   size_t popped = 0;
+  const auto take = [this](const ClosedGroup& group) { taken_.Take(group); };
   for (bool more = true; more && popped < max;) {
     const size_t wanted = std::min(max - popped, kWindowsAtOnce);
-    if (taken_.size() == 0) {
-      emissions_.Pop(wanted, {}, [this](const ClosedGroup& group) { taken_.Take(group); });
-    }
-    const size_t got = std::min(wanted, taken_.size());
-    taken_.Print(got, write);
+    if (companion_->held().Take(wanted, take) == 0) emissions_.Pop(wanted, {}, take);
+    const size_t got = taken_.Print(write);
     popped += got;
     more = got > 0;
   }
@@ -361,8 +375,10 @@ absl::StatusOr<std::unique_ptr<JsonRollup>> JsonRollup::Open(Engine& engine, std
   if (absl::Status status = Validate(spec); !status.ok()) return status;
   absl::StatusOr<RollupCounter> counter = RollupCounter::Open(engine, name, spec.rollup);
   if (!counter.ok()) return counter.status();
+  auto companion = std::make_shared<RollupCompanion>(spec);
+  if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;
   return std::unique_ptr<JsonRollup>(
-      new JsonRollup(std::make_unique<Impl>(engine, *counter, spec)));
+      new JsonRollup(std::make_unique<Impl>(engine, *counter, spec, std::move(companion))));
 }
 
 JsonRollup::JsonRollup(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -16,14 +16,13 @@
 
 #include <pleat/any_window.h>
 
-#include "engine/json/counter.h"
 #include "engine/json/event_plan.h"
 #include "engine/json/event_reader.h"
+#include "engine/json/line_companion.h"
 #include "engine/json/line_writer.h"
 #include "engine/json/payload_text.h"
 #include "engine/json/read_lines.h"
 #include "engine/json/reasons.h"
-#include "engine/json/stamp_order.h"
 #include "engine/json/window_line.h"
 
 namespace pleat::inline v0_1 {
@@ -47,6 +46,13 @@ EventPlan PlanOf(const WindowSpec& spec) {
   plan.AddMember(spec.member);
   if (!spec.payload.empty()) plan.AddValue("payload", spec.payload, ValueForm::kText);
   return plan;
+}
+
+// The spec's options that have a part in the results, but for those of the engine and the window,
+// which look after themselves.
+Companion::NamedTexts StoredOptionsOf(const WindowSpec& spec) {
+  return OptionsNamed(OptionsOf(spec), {"key", "member", "ttl-path", "payload", "version",
+                                        "remove-when", "time", "time-unit"});
 }
 
 // Whether a person might want to know.
@@ -82,42 +88,38 @@ struct CountedSeries {
 
 class [[gnu::visibility("hidden")]] JsonWindow::Impl {
  public:
-  Impl(Engine& engine, const AnyWindow& window, const WindowSpec& spec)
+  Impl(Engine& engine, const AnyWindow& window, const WindowSpec& spec,
+       std::shared_ptr<LineCompanion> companion)
       : engine_(engine),
         window_(window),
         spec_(spec),
         future_limit_(spec.event.future_limit),
-        plan_(PlanOf(spec)),
+        companion_(std::move(companion)),
+        plan_(companion_->plan()),
+        tally_(companion_->tally()),
         changes_printer_(spec),
-        reader_(plan_),
-        unseen_(reader_.unseen()) {}
+        reader_(plan_) {}
 
   LineResult AddLine(std::string_view line, EngineTime arrival);
   size_t Add(ReadLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
   void SetOnTime(OnTime on_time) { on_time_ = std::move(on_time); }
-  void StartInput() noexcept { stamps_.StartInput(); }
+  void StartInput() noexcept { tally_.StartInput(); }
 
   void WatchChanges() noexcept;
   absl::Status TakeChanges(bool refreshes, WriteLines write);
   void WriteCounts(EngineTime at, const CountSpec& counts, WriteLines write) const;
   void WriteLive(WriteLines write) const;
 
-  LineCounts counts() const noexcept {
-    return {.lines = events_.value() + bad_.value(),
-            .events = events_.value(),
-            .bad = bad_.value(),
-            .mismatched = 0,
-            .control = control_.value()};
-  }
-  StampCounts stamps() const noexcept { return stamps_.counts(); }
-  std::vector<OptionPath> absent_paths() const { return plan_.Absent(unseen_); }
+  LineCounts counts() const noexcept { return tally_.counts(); }
+  StampCounts stamps() const noexcept { return tally_.stamps(); }
+  std::vector<OptionPath> absent_paths() const { return tally_.Absent(plan_); }
   const EventPlan& plan() const noexcept { return plan_; }
   const AnyWindow& window() const noexcept { return window_; }
 
  private:
   bool on_event_time() const noexcept { return plan_.time_slot != PathTree::kNone; }
   LineResult Bad(std::string_view reason) noexcept {
-    bad_.Add(1);
+    tally_.AddBad();
     return {LineResult::Kind::kBad, {}, reason, {}};
   }
 
@@ -138,7 +140,9 @@ class [[gnu::visibility("hidden")]] JsonWindow::Impl {
   AnyWindow window_;
   const WindowSpec spec_;
   const Duration future_limit_;
-  const EventPlan plan_;
+  const std::shared_ptr<LineCompanion> companion_;  // whose these are:
+  const EventPlan& plan_;
+  LineTally& tally_;
   WindowPrinter changes_printer_;
   OnTime on_time_;
   EngineTime halt_ = kBeginningOfTime;  // on_time_ is called before time comes here
@@ -149,17 +153,12 @@ class [[gnu::visibility("hidden")]] JsonWindow::Impl {
   std::array<WindowOutcome, kAddedAtOnce> outcomes_;
   ChangeCursor changes_;  // those that were taken
   std::string conflict_;  // the reason of the latest
-  Counter events_;
-  Counter bad_;
-  Counter control_;
-  StampOrder stamps_;
-  UnseenPaths unseen_;  // of all lines added so far
 };
 
 LineResult JsonWindow::Impl::AddLine(std::string_view line, EngineTime arrival) {
   event_.Clear();
   const LineResult::Kind kind = reader_.Read(line, event_);
-  unseen_.Note(reader_.unseen());
+  tally_.Note(reader_.unseen());
   switch (kind) {
     case LineResult::Kind::kBlank: return {};
     case LineResult::Kind::kBad: return Bad(reader_.reason());
@@ -175,11 +174,11 @@ LineResult JsonWindow::Impl::AddLine(std::string_view line, EngineTime arrival) 
 
 size_t JsonWindow::Impl::Add(ReadLines& lines, size_t max, EngineTime arrival,
                              OnUnusualLine on_unusual) {
-  unseen_.Note(lines.unseen());
+  tally_.Note(lines.unseen());
   const auto add_events = [&](size_t end) { return AddEvents(lines, end, arrival, on_unusual); };
   const auto take_other = [&](const ReadLines::NoEvent& other) {
     LineResult result = other.result;
-    if (result.kind == LineResult::Kind::kBad) bad_.Add(1);
+    if (result.kind == LineResult::Kind::kBad) tally_.AddBad();
     if (result.kind == LineResult::Kind::kControl) result = Obey(other.control, arrival);
     return on_unusual({other.line.index, other.line.text(), result});
   };
@@ -258,8 +257,8 @@ void JsonWindow::Impl::Reach(EngineTime at) {
 LineResult JsonWindow::Impl::Count(WindowOutcome outcome, const KeyedEvent<MemberEvent>& event) {
   if (outcome == WindowOutcome::kFuture) return Bad(bad_line::kFuture);
   if (outcome != WindowOutcome::kStopped) {
-    events_.Add(1);
-    stamps_.Note(event.at);
+    tally_.AddEvents(1);
+    tally_.NoteStamp(event.at);
   }
   const bool conflict = outcome == WindowOutcome::kConflict;
   return {LineResult::Kind::kEvent, {}, conflict ? ConflictOf(event) : std::string_view(), outcome};
@@ -277,9 +276,9 @@ LineResult JsonWindow::Impl::Obey(const ControlEvent& control, EngineTime arriva
   Reach(at);
   const WindowControl answer = window_.Remove(control.key, control.member, {.at = at});
   if (answer == WindowControl::kFuture) return Bad(bad_line::kFuture);
-  events_.Add(1);
-  control_.Add(1);
-  stamps_.Note(at);
+  tally_.AddEvents(1);
+  tally_.AddControl();
+  tally_.NoteStamp(at);
   return {LineResult::Kind::kControl, {}, {}, {}};
 }
 
@@ -357,7 +356,10 @@ absl::StatusOr<std::unique_ptr<JsonWindow>> JsonWindow::Open(Engine& engine, std
   const PayloadOps ops = spec.payload.empty() ? PayloadOps{} : PayloadTextOps();
   absl::StatusOr<AnyWindow> window = AnyWindow::Open(engine, name, spec.window, ops);
   if (!window.ok()) return window.status();
-  return std::unique_ptr<JsonWindow>(new JsonWindow(std::make_unique<Impl>(engine, *window, spec)));
+  auto companion = std::make_shared<LineCompanion>(PlanOf(spec), StoredOptionsOf(spec));
+  if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;
+  return std::unique_ptr<JsonWindow>(
+      new JsonWindow(std::make_unique<Impl>(engine, *window, spec, std::move(companion))));
 }
 
 JsonWindow::JsonWindow(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

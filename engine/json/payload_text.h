@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include <pleat/any_window.h>
@@ -43,6 +44,14 @@ inline PayloadOps PayloadTextOps() noexcept {
   ops.heap_bytes = [](void*, const void* payload) {
     return static_cast<const PayloadText*>(payload)->size;
   };
+  ops.save = [](void*, const void* payload, FieldWriter& out) {
+    out.PutBytes(static_cast<const PayloadText*>(payload)->view());
+  };
+  ops.load = [](void*, void* payload, FieldReader& in) {
+    const PayloadText text = PayloadText::Of(in.Bytes());
+    PayloadTextOps().copy(nullptr, payload, &text);
+  };
+  ops.shape = [](void*, uint32_t) { return std::string("text"); };
   return ops;
 }
 

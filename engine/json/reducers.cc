@@ -9,6 +9,7 @@
 #include "engine/json/small_text.h"
 #include "engine/json/stamped_text.h"
 #include "engine/json/sums.h"
+#include "engine/json/text.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -149,6 +150,49 @@ Caveats AppendConcat(const ElementSet& texts, std::string_view separator, LineWr
   return {.cut = texts.cut()};
 }
 
+// Conditions compare numbers and strings by what they stand for. Of other values the text counts.
+bool CanBeCompared(std::string_view value) noexcept {
+  if (value.starts_with('"')) {
+    return value.size() >= 2 && value.ends_with('"') &&
+           HasOneByteEscapes(value.substr(1, value.size() - 2));
+  }
+  const bool is_number = value.starts_with('-') || (value[0] >= '0' && value[0] <= '9');
+  return !is_number || IsNumber(value);
+}
+
+size_t LoadMean(MeanState& mean, FieldReader& in) {
+  mean.sum.Load(in);
+  in(mean.count);
+  in.Expect((mean.count == 0) == mean.sum.empty());
+  return 0;
+}
+
+size_t LoadExtreme(ExtremeState& state, FieldReader& in) {
+  state.text.Load(in);
+  if (!state.text.empty() && in.Expect(IsNumber(state.text.view()))) {
+    state.real = ReadNumber(state.text.view()).real;
+  }
+  return state.text.heap_bytes();
+}
+
+size_t LoadStamped(StampedState& state, FieldReader& in) {
+  state.Load(in);
+  in.Expect(state.text.empty() || CanBeCompared(state.text.view()));
+  return state.text.heap_bytes();
+}
+
+size_t LoadElements(ElementSet& set, FieldReader& in) {
+  set.Load(in);
+  return set.heap_bytes();
+}
+
+size_t LoadConcat(ConcatState& state, const MergeRule& rule, FieldReader& in) {
+  state.texts.Load(in);
+  in(state.bytes);
+  in.Expect(state.bytes <= rule.bound && state.texts.All(HasOneByteEscapes));
+  return state.texts.heap_bytes();
+}
+
 uint64_t DefaultBound(Reducer reducer) noexcept {
   switch (reducer) {
     case Reducer::kArray: return kArrayBound;
@@ -265,6 +309,47 @@ void DestroyState(Reducer reducer, void* state) noexcept {
     case Reducer::kMean:
     case Reducer::kCount: break;
   }
+}
+
+void SaveState(Reducer reducer, const void* state, FieldWriter& out) {
+  switch (reducer) {
+    case Reducer::kKeys:
+    case Reducer::kSet:
+    case Reducer::kDistinct:
+    case Reducer::kArray: As<SetState>(state).Save(out); break;
+    case Reducer::kConcat:
+      As<ConcatState>(state).texts.Save(out);
+      out(As<ConcatState>(state).bytes);
+      break;
+    case Reducer::kSum: As<SumState>(state).sum.Save(out); break;
+    case Reducer::kMean:
+      As<MeanState>(state).sum.Save(out);
+      out(As<MeanState>(state).count);
+      break;
+    case Reducer::kMin:
+    case Reducer::kMax: As<ExtremeState>(state).text.Save(out); break;
+    case Reducer::kCount: out(As<CountState>(state).count); break;
+    case Reducer::kFirst:
+    case Reducer::kLast: As<StampedState>(state).Save(out); break;
+  }
+}
+
+size_t LoadState(const MergeRule& rule, void* state, FieldReader& in) {
+  switch (rule.reducer) {
+    case Reducer::kKeys:
+    case Reducer::kSet:
+    case Reducer::kDistinct:
+    case Reducer::kArray: return LoadElements(As<SetState>(state), in);
+    case Reducer::kConcat: return LoadConcat(As<ConcatState>(state), rule, in);
+    case Reducer::kSum: return As<SumState>(state).sum.Load(in), 0;
+    case Reducer::kMean: return LoadMean(As<MeanState>(state), in);
+    case Reducer::kMin:
+    case Reducer::kMax: return LoadExtreme(As<ExtremeState>(state), in);
+    case Reducer::kCount: return in(As<CountState>(state).count), 0;
+    case Reducer::kFirst:
+    case Reducer::kLast: return LoadStamped(As<StampedState>(state), in);
+  }
+  return 0;
 }
 
 Caveats AppendState(const MergeRule& rule, const void* state, LineWriter& out) {

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include <pleat/json_spec.h>
+#include <pleat/stored.h>
 
 #include "engine/json/event.h"
 #include "engine/json/line_writer.h"
@@ -58,6 +59,14 @@ size_t FoldState(const MergeRule& rule, void* state, const EventValue& value,
 size_t DetachState(Reducer reducer, void* state);
 
 void DestroyState(Reducer reducer, void* state) noexcept;
+
+// A state that was loaded folds on, and is printed, as the one that was saved.
+void SaveState(Reducer reducer, const void* state, FieldWriter& out);
+
+// Loads a state that is zeros, and returns how many bytes of heap memory it owns. Any bytes are
+// safe: whatever folding and comparing take for granted of a value is checked. That it is JSON is
+// not.
+size_t LoadState(const MergeRule& rule, void* state, FieldReader& in);
 
 // Remarks on a merged value, for "_fold".
 struct Caveats {

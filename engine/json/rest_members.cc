@@ -1,5 +1,6 @@
 #include "engine/json/rest_members.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -63,9 +64,13 @@ struct RestMembers::Table {
       while (place < members.size() && members[place].name.view() != name) ++place;
       return place;
     }
-    while (index.size() < members.size()) index.insert(static_cast<uint32_t>(index.size()));
+    IndexUpTo(members.size());
     const auto found = index.find(name);
     return found == index.end() ? members.size() : *found;
+  }
+
+  void IndexUpTo(size_t place) {
+    while (index.size() < place) index.insert(static_cast<uint32_t>(index.size()));
   }
 
   Members members;
@@ -124,6 +129,40 @@ void RestMembers::Detach() {
 void RestMembers::Clear() noexcept {
   delete table_;
   table_ = nullptr;
+}
+
+// How many and whether there was one too many; what was allocated beside them, and indexed; each.
+void RestMembers::Save(FieldWriter& out) const {
+  const size_t count = table_ == nullptr ? 0 : table_->members.size();
+  out.PutNumber(count * 2 + (cut() ? 1 : 0));
+  if (count == 0) return;
+  out.PutNumber(table_->members.capacity() - count);
+  out.PutNumber(table_->index.size());
+  for (const Member& member : table_->members) {
+    member.name.Save(out);
+    member.value.Save(out);
+  }
+}
+
+void RestMembers::Load(FieldReader& in) {
+  const uint64_t head = in.Number();
+  const uint64_t count = head / 2;
+  if (!in.Expect(count <= std::min(in.left(), kRestMembersMax) && head != 1) || count == 0) return;
+  const uint64_t spare = in.Number();
+  const uint64_t indexed = in.Number();
+  if (!in.Expect(spare <= count && indexed <= count)) return;
+  table_ = new Table;
+  table_->cut = head % 2 != 0;
+  Members& members = table_->members;
+  members.reserve(count + spare);
+  while (members.size() < count && in.ok()) {
+    Member& member = members.emplace_back();
+    member.name.Load(in);
+    member.value.Load(in);
+    in.Expect(!member.name.empty() && !member.value.text.empty());
+    table_->text_bytes += member.name.heap_bytes() + member.value.text.heap_bytes();
+  }
+  if (in.ok()) table_->IndexUpTo(indexed);
 }
 
 }  // namespace pleat::inline v0_1

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 #include "engine/json/line_writer.h"
@@ -34,6 +35,11 @@ class RestMembers {
   void Detach();
 
   void Clear() noexcept;
+
+  // Loaded members have the same heap_bytes(), but for what SmallText::Save() says.
+  void Save(FieldWriter& out) const;
+  // REQUIRES: there are none.
+  void Load(FieldReader& in);
 
  private:
   struct Table;

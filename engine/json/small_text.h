@@ -5,9 +5,13 @@
 // memcpy. The owner calls Clear() at the end. JSON text is never empty, so empty stands for "none".
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+
+#include <pleat/json_lines.h>
+#include <pleat/stored.h>
 
 namespace pleat::inline v0_1 {
 
@@ -21,8 +25,7 @@ class SmallText {
     const auto size = static_cast<uint32_t>(text.size());  // at most a line's
     if (size > (capacity_ == 0 ? sizeof(inline_) : capacity_)) {
       Clear();
-      heap_ = new char[size];
-      capacity_ = size;
+      Allocate(size);
     }
     std::memcpy(data(), text.data(), size);
     size_ = size;
@@ -42,7 +45,37 @@ class SmallText {
     capacity_ = 0;
   }
 
+  // A loaded text has the same heap_bytes(), unless a longer one came before it by more than
+  // kSpareBytesMax: a few bytes must not stand for much memory.
+  void Save(FieldWriter& out) const {
+    out.PutBytes(view());
+    if (empty()) return;
+    const uint32_t spare = capacity_ == 0 ? 0 : capacity_ - NeededFor(size_);
+    out.PutNumber(std::min(spare, kSpareBytesMax));
+  }
+  // REQUIRES: the text is empty.
+  void Load(FieldReader& in) {
+    const std::string_view text = in.Bytes();
+    if (text.empty()) return;
+    const uint64_t spare = in.Number();
+    if (!in.Expect(text.size() <= kLineBytesMax && spare <= kSpareBytesMax)) return;
+    const auto size = static_cast<uint32_t>(text.size());
+    const uint32_t capacity = NeededFor(size) + static_cast<uint32_t>(spare);
+    if (capacity > sizeof(inline_)) Allocate(capacity);
+    Assign(text);
+  }
+
  private:
+  static constexpr uint32_t kSpareBytesMax = 64 * 1024;
+
+  // The room that a text of this size has at least.
+  static uint32_t NeededFor(uint32_t size) noexcept {
+    return std::max(size, static_cast<uint32_t>(sizeof(inline_)));
+  }
+  void Allocate(uint32_t capacity) noexcept {
+    heap_ = new char[capacity];
+    capacity_ = capacity;
+  }
   char* data() noexcept { return capacity_ == 0 ? inline_ : heap_; }
   const char* data() const noexcept { return capacity_ == 0 ? inline_ : heap_; }
 

@@ -1,11 +1,13 @@
-// Keeps StampCounts. One thread notes stamps, any thread reads.
+// Keeps StampCounts. One thread notes stamps, any thread reads and saves them.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 
 #include <pleat/json.h>
+#include <pleat/stored.h>
 
+#include "engine/base/read_fields.h"
 #include "engine/json/counter.h"
 
 namespace pleat::inline v0_1 {
@@ -18,10 +20,10 @@ class StampOrder {
     if (at < oldest_.load(std::memory_order_relaxed)) oldest_.store(at, std::memory_order_relaxed);
     if (at < newest) return NoteBehind(newest - at);
     newest_.store(at, std::memory_order_relaxed);
-    newest_is_of_earlier_input_ = false;
+    newest_is_of_earlier_input_.store(false, std::memory_order_relaxed);
   }
 
-  void StartInput() noexcept { newest_is_of_earlier_input_ = true; }
+  void StartInput() noexcept { newest_is_of_earlier_input_.store(true, std::memory_order_relaxed); }
 
   StampCounts counts() const noexcept {
     return {oldest_.load(std::memory_order_relaxed), newest_.load(std::memory_order_relaxed),
@@ -29,17 +31,37 @@ class StampOrder {
             behind_input_.value()};
   }
 
+  // By any thread.
+  void Save(FieldWriter& out) const {
+    const StampCounts now = counts();
+    out(now.oldest, now.newest, now.out_of_order, now.most_behind, now.behind_input);
+    out(newest_is_of_earlier_input_.load(std::memory_order_relaxed));
+  }
+  // REQUIRES: nobody notes.
+  void Load(FieldReader& in) {
+    oldest_.store(ReadTime(in), std::memory_order_relaxed);
+    newest_.store(ReadTime(in), std::memory_order_relaxed);
+    Duration most_behind{0};
+    bool earlier = false;
+    out_of_order_.Load(in);
+    in(most_behind);
+    behind_input_.Load(in);
+    in(earlier);
+    most_behind_.store(most_behind, std::memory_order_relaxed);
+    newest_is_of_earlier_input_.store(earlier, std::memory_order_relaxed);
+  }
+
  private:
   void NoteBehind(Duration behind) noexcept {
     out_of_order_.Add(1);
-    if (newest_is_of_earlier_input_) behind_input_.Add(1);
+    if (newest_is_of_earlier_input_.load(std::memory_order_relaxed)) behind_input_.Add(1);
     most_behind_.store(std::max(behind, most_behind_.load(std::memory_order_relaxed)),
                        std::memory_order_relaxed);
   }
 
   std::atomic<EngineTime> oldest_{kEndOfTime};
   std::atomic<EngineTime> newest_{kBeginningOfTime};
-  bool newest_is_of_earlier_input_ = false;
+  std::atomic<bool> newest_is_of_earlier_input_{false};
   Counter out_of_order_;
   std::atomic<Duration> most_behind_{Duration(0)};
   Counter behind_input_;

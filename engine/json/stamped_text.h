@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 #include "engine/json/small_text.h"
@@ -25,6 +26,16 @@ struct StampedText {
     const size_t before = text.heap_bytes();
     text.Assign(value);
     return text.heap_bytes() - before;
+  }
+
+  void Save(FieldWriter& out) const {
+    text.Save(out);
+    if (!text.empty()) out(at);
+  }
+  // REQUIRES: all zeros.
+  void Load(FieldReader& in) {
+    text.Load(in);
+    if (!text.empty()) in(at);
   }
 };
 

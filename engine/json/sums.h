@@ -5,7 +5,10 @@
 // end for good, and the result is marked.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+
+#include <pleat/stored.h>
 
 #include "engine/base/compensated_sum.h"
 #include "engine/json/number.h"
@@ -38,7 +41,35 @@ class Sum {
     return result;
   }
 
+  // Both parts to the last bit, so that later numbers are rounded as they would have been.
+  void Save(FieldWriter& out) const {
+    out.PutByte(static_cast<uint8_t>((wholes_ ? kWholes : 0) | (reals_ ? kReals : 0) |
+                                     (whole_saturated_ ? kWholeSaturated : 0) |
+                                     (real_.stuck ? kRealStuck : 0)));
+    if (wholes_) out(whole_);
+    if (reals_) out(real_.sum, real_.lost);
+  }
+  // REQUIRES: all zeros.
+  void Load(FieldReader& in) {
+    const uint8_t flags = in.Byte();
+    wholes_ = (flags & kWholes) != 0;
+    reals_ = (flags & kReals) != 0;
+    whole_saturated_ = (flags & kWholeSaturated) != 0;
+    real_.stuck = (flags & kRealStuck) != 0;
+    in.Expect(flags <= kFlagsMax && (wholes_ || !whole_saturated_) && (reals_ || !real_.stuck));
+    if (wholes_) in(whole_);
+    if (reals_) in(real_.sum, real_.lost);
+    in.Expect(std::isfinite(real_.sum) && std::isfinite(real_.lost));
+  }
+
  private:
+  // Never renumber.
+  static constexpr uint8_t kWholes = 1;
+  static constexpr uint8_t kReals = 2;
+  static constexpr uint8_t kWholeSaturated = 4;
+  static constexpr uint8_t kRealStuck = 8;
+  static constexpr uint8_t kFlagsMax = 15;
+
   void AddWhole(const Number& number) noexcept {
     wholes_ = true;
     if (whole_saturated_) return;

@@ -182,6 +182,19 @@ std::string_view CheckEscapes(std::string_view inside) noexcept {
   return {};
 }
 
+bool HasOneByteEscapes(std::string_view inside) noexcept {
+  const char* p = inside.data();
+  const char* const end = p + inside.size();
+  while ((p = NextBackslash(p, end)) != end) {
+    const std::ptrdiff_t size = end - p < 2 || p[1] != 'u' ? 2 : 6;
+    if (end - p < size) return false;
+    const int c = size == 6 ? ReadUnit(p + 2) : ShortEscape(p[1]) - 1;
+    if (c < 0 || c >= 0x80) return false;
+    p += size;
+  }
+  return true;
+}
+
 char* WriteUnescaped(std::string_view inside, char* to) noexcept {
   return Rewrite(inside, to, WriteUtf8);
 }

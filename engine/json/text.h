@@ -5,7 +5,7 @@
 // form, and it is the identity of keys and set elements: two scalars are the same if and only if
 // their canonical texts are. It is never longer than the original text.
 //
-// Except CheckEscapes(), all of this takes text that the scanner has accepted.
+// Except CheckEscapes() and HasOneByteEscapes(), all of this takes text that the scanner has accepted.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,10 @@ constexpr bool IsJsonSpace(char c) noexcept {
 // Checks the escapes in `inside`, the text between the quotes of a string: all known, no lone
 // surrogate. Returns the error (see reasons.h), or nothing.
 std::string_view CheckEscapes(std::string_view inside) noexcept;
+
+// Whether `inside`, any text, has no escapes but such that stand for one byte, as the inside of a
+// canonical string.
+bool HasOneByteEscapes(std::string_view inside) noexcept;
 
 // Writes the bytes that `inside` stands for; returns their end. At most inside.size() bytes.
 char* WriteUnescaped(std::string_view inside, char* to) noexcept;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "engine/json/scanner.h"
@@ -16,6 +17,10 @@ class UnseenPaths {
     std::iota(slots_.begin(), slots_.end(), 0);
   }
 
+  // What was seen before is told by the slots that were not. REQUIRES: they are ascending.
+  UnseenPaths(bool any_line, std::vector<int> slots)
+      : any_line_(any_line), slots_(std::move(slots)) {}
+
   // After a good line.
   void Note(const Scanner& line) {
     if (slots_.empty()) return;
@@ -27,6 +32,13 @@ class UnseenPaths {
   void Note(const UnseenPaths& other) {
     any_line_ |= other.any_line_;
     std::erase_if(slots_, [&](int slot) { return !other.Has(slot); });
+  }
+
+  // Whether Note(other) would change anything.
+  bool WouldNote(const UnseenPaths& other) const {
+    if (slots_.empty()) return false;
+    return any_line_ < other.any_line_ ||
+           !std::ranges::all_of(slots_, [&](int slot) { return other.Has(slot); });
   }
 
   bool Has(int slot) const { return std::ranges::binary_search(slots_, slot); }

@@ -11,7 +11,8 @@ Leases::Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& or
                Duration usual_ttl)
     : options_(options),
       origin_(origin),
-      records_(pool, sizeof(Record), std::max(usual_ttl, Duration{1}), Records{*this}),
+      usual_ttl_(std::max(usual_ttl, Duration{1})),
+      records_(pool, sizeof(Record), usual_ttl_, Records{*this}),
       waiters_(pool, sizeof(Waiter)),
       returned_(pool) {}
 
@@ -188,7 +189,7 @@ LeaseToken Leases::TokenOf(uint32_t number) const noexcept {
 }
 
 // The record that the token's delivery was of, if that is the last one of its emission; else kNone.
-uint32_t Leases::RecordOf(const LeaseToken& token) const noexcept {
+[[gnu::always_inline]] inline uint32_t Leases::RecordOf(const LeaseToken& token) const noexcept {
   if (!records_.Holds(token.place)) return kNone;
   const Record& record = At(token.place);
   if (record.fresh) return kNone;
@@ -197,7 +198,8 @@ uint32_t Leases::RecordOf(const LeaseToken& token) const noexcept {
   return same ? token.place : kNone;
 }
 
-uint32_t Leases::LiveRecordOf(const LeaseToken& token, LeaseTime now) const noexcept {
+[[gnu::always_inline]] inline uint32_t Leases::LiveRecordOf(const LeaseToken& token,
+                                                            LeaseTime now) const noexcept {
   const uint32_t number = RecordOf(token);
   if (number == kNone) return kNone;
   const Record& record = At(number);
@@ -351,6 +353,18 @@ bool Leases::Expire(const Instant& at, Budget& budget, Drop drop) {
     record.why = DeadReason::kRanOut;
     Dies(record) ? Bury(due.number, ByTime(due), drop) : Return(due.number, ByTime(due));
   });
+}
+
+size_t Leases::EndAll(const Instant& at, Drop drop) {
+  const uint64_t before = ran_out_;
+  records_.ForEach([&](uint32_t number) {
+    const Record& record = At(number);
+    if (record.state != State::kLent || record.until <= at.leases) return;
+    Arm(number, State::kLent, at.leases);
+  });
+  Budget budget;
+  Expire(at, budget, drop);
+  return ran_out_ - before;
 }
 
 bool Leases::ScanDead(uint32_t& place, size_t max, size_t& seen,

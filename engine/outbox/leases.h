@@ -32,6 +32,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <absl/functional/function_ref.h>
@@ -42,6 +43,7 @@
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
+#include "engine/outbox/outbox_entries.h"
 #include "engine/outbox/paged_queue.h"
 #include "engine/outbox/ready.h"
 #include "engine/table/expiring_table.h"
@@ -53,6 +55,8 @@ namespace pleat::inline v0_1 {
 class Leases {
  public:
   static constexpr uint32_t kNone = KeyIndex::kNone;
+  // Deliveries whose outcome is remembered, so that an Ack() can be repeated.
+  static constexpr size_t kRemembered = 65'536;
 
   // An emission, and the key in its entry, which stays there while the entry lives.
   struct Keyed {
@@ -127,11 +131,21 @@ class Leases {
   // Takes back leases that have run out by `at`, and ends delays that are over; looks at no more
   // than `budget` records, and lowers `budget`. Returns whether that was all.
   bool Expire(const Instant& at, Budget& budget, Drop drop);
+  // Has all leases run out by `at`, and takes them back. Returns how many. O(records).
+  size_t EndAll(const Instant& at, Drop drop);
   LeaseTime NextDue() const noexcept { return LeaseTime(records_.NextDue()); }
 
   // Shows the dead letters from `place` on; see FoldBook::Scan().
   bool ScanDead(uint32_t& place, size_t max, size_t& seen,
                 absl::FunctionRef<void(const Ready&, const Death&)> see) const;
+
+  // See Book. `entries`: the book's, which saves and loads the emissions.
+  void Save(FieldWriter& out, const OutboxEntries& entries) const;
+  static std::unique_ptr<Leases> Load(FieldReader& in, PagePool& pool, const LeaseOptions& options,
+                                      uint32_t partition, OutboxEntries& entries);
+  bool GenerationsAreBelow(uint64_t next) const;
+  // See Outbox. Deliveries of before are remembered under their own numbers.
+  void SkipAhead(uint64_t by);
 
   // Stops the program if an invariant does not hold. O(records).
   void CheckWhole() const;
@@ -212,8 +226,6 @@ class Leases {
     uint64_t Version() const noexcept { return leases.extended_; }
   };
 
-  // Deliveries whose outcome is remembered, so that an Ack() can be repeated.
-  static constexpr size_t kRemembered = 65'536;
   static constexpr uint64_t kNotAcked = UINT64_MAX;
 
   Record& At(uint32_t number) const noexcept {
@@ -226,8 +238,8 @@ class Leases {
   bool IsHead(uint32_t number) const noexcept { return records_.cold(number).indexed; }
   void Arm(uint32_t number, State state, LeaseTime until);
   LeaseToken TokenOf(uint32_t number) const noexcept;
-  uint32_t RecordOf(const LeaseToken& token) const noexcept;
-  uint32_t LiveRecordOf(const LeaseToken& token, LeaseTime now) const noexcept;
+  inline uint32_t RecordOf(const LeaseToken& token) const noexcept;
+  inline uint32_t LiveRecordOf(const LeaseToken& token, LeaseTime now) const noexcept;
   Delivery LendRecord(uint32_t number, const Instant& at, Duration ttl);
   static uint64_t Lengthen(uint32_t hash) noexcept;
   void PutAtHead(uint32_t number);
@@ -241,12 +253,30 @@ class Leases {
   void UnlinkDead(Record& dead);
   void Remember(uint64_t lease);
   uint64_t* AckedBy(uint64_t lease) noexcept {
-    const bool remembered = lease <= last_lease_ && last_lease_ - lease < acked_.size();
-    return remembered ? &acked_[(lease - 1) % kRemembered] : nullptr;
+    // Of a number that is still to come the difference is huge.
+    uint64_t since = last_lease_ - lease;
+    if (!skips_.empty()) [[unlikely]]
+      since = DeliveriesSince(lease);
+    return since < acked_.size() ? &acked_[(lease - 1) % kRemembered] : nullptr;
   }
+  // UINT64_MAX: no delivery has this number.
+  [[gnu::cold]] uint64_t DeliveriesSince(uint64_t lease) const noexcept;
+  void SaveRecord(FieldWriter& out, uint32_t number, const OutboxEntries& entries) const;
+  uint32_t LoadRecord(FieldReader& in, uint32_t last, OutboxEntries& entries);
+  void LoadLine(FieldReader& in, uint32_t number, OutboxEntries& entries);
+  void SaveLists(FieldWriter& out) const;
+  void LoadLists(FieldReader& in);
+  Keyed LoadKeyed(FieldReader& in, OutboxEntries& entries);
+
+  // Numbers of leases that no delivery has: those behind `after`.
+  struct Skip {
+    uint64_t after;
+    uint64_t by;
+  };
 
   const LeaseOptions options_;
   const LeaseToken origin_;
+  const Duration usual_ttl_;
   ExpiringTable<Records, TicketBits> records_;  // its deadlines are in LeaseTime
   Slab<> waiters_;
   PagedQueue<Returned> returned_;
@@ -255,6 +285,7 @@ class Leases {
   // or kNotAcked.
   std::vector<uint64_t> acked_;
   uint64_t last_lease_ = 0;
+  std::vector<Skip> skips_;      // oldest first
   uint64_t extended_ = 0;        // counts the leases that were extended
   uint32_t first_dead_ = kNone;  // the oldest
   uint32_t last_dead_ = kNone;

@@ -125,6 +125,7 @@ void Outbox::Lend(const Handout& next, const Instant& at, Duration ttl, LeaseTok
   if (leases_ == nullptr) {
     origin.partition = partition_;
     leases_ = std::make_unique<Leases>(pool_, options_.leases, origin, ttl);
+    leases_->SkipAhead(leases_before_);
   }
   if (next.what() == Handout::What::kReturned) {
     const Ready ready = leases_->EmissionOf(next.returned());
@@ -202,6 +203,16 @@ LeaseOutcome Outbox::Nack(const LeaseToken& token, Duration delay, const Instant
 
 Extension Outbox::Extend(const LeaseToken& token, Duration ttl, const Instant& at) {
   return leases_ == nullptr ? Extension{} : leases_->Extend(token, ttl, at);
+}
+
+size_t Outbox::EndLeases(const Instant& at) {
+  if (leases_ == nullptr) return 0;
+  size_t ended = 0;
+  ChangeLeases([&](Leases::Drop drop) {
+    ended = leases_->EndAll(at, drop);
+    return Leases::Answer{};
+  });
+  return ended;
 }
 
 // Leases that have run out may have become letters.

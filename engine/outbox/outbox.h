@@ -23,11 +23,13 @@
 #include <pleat/any_folder.h>
 #include <pleat/lease.h>
 #include <pleat/stats.h>
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"
 #include "engine/outbox/leases.h"
+#include "engine/outbox/outbox_entries.h"
 #include "engine/outbox/paged_queue.h"
 #include "engine/outbox/ready.h"
 #include "engine/table/packed_key.h"
@@ -39,39 +41,6 @@ struct OutboxOptions {
   size_t max_backlog;
   OnBacklog on_backlog;
   LeaseOptions leases;
-};
-
-// The entries of the book that owns an outbox.
-class OutboxEntries {
- public:
-  // Orders entries that one call made ready together, also of different books.
-  struct Rank {
-    EngineTime due;
-    uint64_t position;
-    friend auto operator<=>(const Rank&, const Rank&) = default;
-  };
-
-  // A key, which stays where it is for as long as its entry lives, and the low half of the keyed
-  // hash.
-  struct HashedKey {
-    const PackedKey& key;
-    uint32_t hash;
-  };
-
-  virtual HashedKey KeyOf(uint32_t entry) const noexcept = 0;
-  virtual Rank RankOf(uint32_t entry) const noexcept = 0;
-  virtual void Prefetch(uint32_t entry) const noexcept = 0;
-
-  // The emission as users see it. The state stays where it is.
-  virtual ClosedGroup Show(const Ready& ready) const noexcept = 0;
-  // The same for good: the caller moves the state out, then calls Free().
-  virtual ClosedGroup GiveAway(const Ready& ready) noexcept = 0;
-  virtual void Free(uint32_t entry) noexcept = 0;
-  // Destroys the state and frees the entry.
-  virtual void Discard(const Ready& ready) noexcept = 0;
-
- protected:
-  ~OutboxEntries() = default;
 };
 
 // The emission that a book would hand out next.
@@ -161,6 +130,8 @@ class Outbox {
   Extension Extend(const LeaseToken& token, Duration ttl, const Instant& at);
   LeaseOutcome RetryDeadLetter(const LeaseToken& token, const Instant& at);
   LeaseOutcome DropDeadLetter(const LeaseToken& token, const Instant& at);
+  // Takes all leases back, as if they had run out now. Returns how many.
+  size_t EndLeases(const Instant& at);
   // Shows the dead letters from `place` on; see Slab::ForEachFrom().
   bool ScanDeadLetters(uint32_t& place, size_t max, size_t& seen, SeeDead see) const;
   // Takes back the leases that ran out by `at`, looking at no more than `budget` leases, and lowers
@@ -173,6 +144,13 @@ class Outbox {
 
   // Adds the columns of emissions that were popped, acked, dropped or lent, or that wait.
   void AddTo(Ledger& ledger) const noexcept;
+
+  // See Book.
+  void Save(FieldWriter& out) const;
+  void Load(FieldReader& in, const Instant& at);
+  // Numbers of emissions and leases go on `by` further: whatever was handed out after the saving,
+  // and is forgotten, had numbers of its own. REQUIRES: a multiple of Leases::kRemembered.
+  void SkipAhead(uint64_t by, const Instant& at);
 
   // Stops the program if an invariant does not hold. O(emissions).
   void CheckWhole() const;
@@ -203,6 +181,7 @@ class Outbox {
   const Listeners& listeners_;
   PagedQueue<Ready> queue_;
   std::unique_ptr<Leases> leases_;  // null: nothing was ever lent
+  uint64_t leases_before_ = 0;      // so many numbers the first lease skips
   uint64_t next_generation_ = 0;
   uint64_t popped_ = 0;
   uint64_t acked_ = 0;

@@ -33,6 +33,7 @@ class OutboxBook : public Book, protected OutboxEntries {
     return outbox_.ExpireLeases(at, budget);
   }
   LeaseTime NextLeaseDue() const noexcept final { return outbox_.NextLeaseDue(); }
+  void SkipNumbers(uint64_t by, const Instant& at) override { outbox_.SkipAhead(by, at); }
 
   virtual Ledger ledger() const noexcept = 0;
   virtual Sizes sizes() const noexcept = 0;

@@ -49,9 +49,10 @@ void PartitionTimer::Set(EngineTime next) {
 
 bool Partition::CloseDue(const Moment& moment, Budget& budget) {
   bool all = true;
-  for (const std::unique_ptr<Book>& book : books_) {
+  for (const auto& [book_here, collection] : books_) {
+    Book* const book = book_here.get();
     if (book->NextDue() > moment.now) continue;
-    all = DoOneOfMany(*book, moment.now, moment.leases, moment.position,
+    all = DoOneOfMany(CopyFirst(), *book, moment.now, moment.leases, moment.position,
                       [&](const Instant& at) { return book->CloseDue(at, budget); }) &&
           all;
   }
@@ -61,9 +62,10 @@ bool Partition::CloseDue(const Moment& moment, Budget& budget) {
 
 bool Partition::ExpireLeases(const Moment& moment, Budget& budget) {
   bool all = true;
-  for (const std::unique_ptr<Book>& book : books_) {
+  for (const auto& [book_here, collection] : books_) {
+    Book* const book = book_here.get();
     if (book->NextLeaseDue() > moment.leases) continue;
-    all = DoOneOfMany(*book, moment.now, moment.leases, moment.position,
+    all = DoOneOfMany(CopyFirst(), *book, moment.now, moment.leases, moment.position,
                       [&](const Instant& at) { return book->ExpireLeases(at, budget); }) &&
           all;
   }
@@ -71,11 +73,17 @@ bool Partition::ExpireLeases(const Moment& moment, Budget& budget) {
   return all;
 }
 
+void Partition::CopyNow() {
+  std::exchange(copier_, nullptr)->Copy(*this);
+  NoteUnusual();
+}
+
 std::unique_ptr<Book> Partition::RemoveBook(const Book& book) {
+  CopyFirst();
   const auto it = std::find_if(books_.begin(), books_.end(),
-                               [&](const auto& other) { return other.get() == &book; });
+                               [&](const Kept& kept) { return kept.book.get() == &book; });
   PLEAT_DCHECK(it != books_.end());
-  std::unique_ptr<Book> removed = std::move(*it);
+  std::unique_ptr<Book> removed = std::move(it->book);
   books_.erase(it);
   if (removed->NextDue() <= due_.next()) due_.Set(NextDue());
   if (EngineTime(removed->NextLeaseDue()) <= lease_due_.next()) lease_due_.Set(NextLeaseDue());
@@ -84,14 +92,14 @@ std::unique_ptr<Book> Partition::RemoveBook(const Book& book) {
 
 EngineTime Partition::NextDue() const {
   EngineTime next = kNever;
-  for (const std::unique_ptr<Book>& book : books_) next = std::min(next, book->NextDue());
+  for (const Kept& kept : books_) next = std::min(next, kept.book->NextDue());
   return next;
 }
 
 EngineTime Partition::NextLeaseDue() const {
   EngineTime next = kNever;
-  for (const std::unique_ptr<Book>& book : books_) {
-    next = std::min(next, EngineTime(book->NextLeaseDue()));
+  for (const Kept& kept : books_) {
+    next = std::min(next, EngineTime(kept.book->NextLeaseDue()));
   }
   return next;
 }

@@ -83,6 +83,16 @@ class PartitionTimer : public Timer {
   EngineTime next_ = kNever;
 };
 
+// Copies a partition before it changes, for a snapshot.
+class PartitionCopier {
+ public:
+  // Under the partition's lock.
+  virtual void Copy(const Partition& partition) = 0;
+
+ protected:
+  ~PartitionCopier() = default;
+};
+
 // Starts a cache line of its own, so that two locks never share one.
 class alignas(128) Partition {
  public:
@@ -91,11 +101,21 @@ class alignas(128) Partition {
 
   Lock& lock() const ABSL_LOCK_RETURNED(lock_) { return lock_; }
 
-  void AddBook(std::unique_ptr<Book> book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
-    books_.push_back(std::move(book));
+  // `collection`: the number of the collection.
+  void AddBook(std::unique_ptr<Book> book, uint32_t collection)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    CopyFirst();
+    books_.push_back({std::move(book), collection});
   }
   // REQUIRES: the book is here.
   std::unique_ptr<Book> RemoveBook(const Book& book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+
+  // Shows that no snapshot waits for a copy of the partition any more, so that it may change. Good
+  // while the lock is held: asked for once, it serves all operations until then.
+  class Copied {
+    friend class Partition;
+    constexpr Copied() = default;
+  };
 
   // The one door. Applies `change(at)`, one operation, to `book`, and returns its result. Only here
   // is an Instant made, and whatever changes a book asks for one. The same operations with the same
@@ -104,19 +124,19 @@ class alignas(128) Partition {
   // `now` is the engine's time, of an event the time that includes it; `position` is 0 for an
   // operation that takes none. Both come from readings under the lock.
   template <class Change>
-  auto Do(Book& book, EngineTime now, LeaseTime leases, uint64_t position, const Change& change)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
-    PLEAT_DCHECK(lock_.held());
+  auto Do(Copied, Book& book, EngineTime now, LeaseTime leases, uint64_t position,
+          const Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    PLEAT_DCHECK(lock_.held() && copier_ == nullptr);
     const Publisher publisher{*this, book};
     return change(Instant(now, leases, position));
   }
   // The same for one of many operations while the lock is held, or one that makes no deadline
   // earlier: after the last one that may have, call Publish(book).
   template <class Change>
-  [[gnu::always_inline]] auto DoOneOfMany(Book&, EngineTime now, LeaseTime leases,
+  [[gnu::always_inline]] auto DoOneOfMany(Copied, Book&, EngineTime now, LeaseTime leases,
                                           uint64_t position, const Change& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
-    PLEAT_DCHECK(lock_.held());
+    PLEAT_DCHECK(lock_.held() && copier_ == nullptr);
     return change(Instant(now, leases, position));
   }
   // Tells the wheels if a deadline of `book` is the partition's first.
@@ -124,6 +144,40 @@ class alignas(128) Partition {
     due_.MayBeEarlier(book.NextDue());
     lease_due_.MayBeEarlier(EngineTime(book.NextLeaseDue()));
   }
+
+  // From now on, before anything changes here, `copier` copies the partition, once.
+  void CopyBeforeChange(PartitionCopier& copier) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    PLEAT_DCHECK(copier_ == nullptr);
+    copier_ = &copier;
+    NoteUnusual();
+  }
+  // Has that happen now, unless it has happened.
+  Copied CopyFirst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    if (copier_ != nullptr) [[unlikely]]
+      CopyNow();
+    return {};
+  }
+  // The same for events, which are not folded once the engine was stopped: then null. Both are one
+  // question.
+  const Copied* CopyFirstUnlessStopped() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    if (unusual_) [[unlikely]] {
+      if (stopped_) return nullptr;
+      CopyNow();
+    }
+    static constexpr Copied kCopied;
+    return &kCopied;
+  }
+  // Forgets the copier, if it has not copied yet.
+  void DoNotCopy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    copier_ = nullptr;
+    NoteUnusual();
+  }
+  // Calls `visit(collection, book)` for each book.
+  template <class Visit>
+  void ForEachBook(const Visit& visit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    for (const Kept& kept : books_) visit(kept.collection, *kept.book);
+  }
+  size_t book_count() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { return books_.size(); }
 
   // When a visit by time happens.
   struct Moment {
@@ -138,22 +192,35 @@ class alignas(128) Partition {
   bool ExpireLeases(const Moment& moment, Budget& budget) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 
   // Nothing is folded from now on.
-  void Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { stopped_ = true; }
+  void Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    stopped_ = true;
+    NoteUnusual();
+  }
   bool stopped() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) { return stopped_; }
 
  private:
+  struct Kept {
+    std::unique_ptr<Book> book;
+    uint32_t collection;
+  };
   struct Publisher {
     Partition& partition;
     const Book& book;
     ~Publisher() ABSL_NO_THREAD_SAFETY_ANALYSIS { partition.Publish(book); }
   };
 
+  [[gnu::cold]] void CopyNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+  void NoteUnusual() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    unusual_ = stopped_ || copier_ != nullptr;
+  }
   EngineTime NextDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
   EngineTime NextLeaseDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 
   mutable Lock lock_;
   bool stopped_ ABSL_GUARDED_BY(lock_) = false;
-  std::vector<std::unique_ptr<Book>> books_ ABSL_GUARDED_BY(lock_);
+  bool unusual_ ABSL_GUARDED_BY(lock_) = false;  // stopped, or to be copied
+  PartitionCopier* copier_ ABSL_GUARDED_BY(lock_) = nullptr;
+  std::vector<Kept> books_ ABSL_GUARDED_BY(lock_);
   PartitionTimer due_ ABSL_GUARDED_BY(lock_);
   PartitionTimer lease_due_ ABSL_GUARDED_BY(lock_);  // a LeaseTime, in the wheel's terms
 };

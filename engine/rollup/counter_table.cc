@@ -10,8 +10,8 @@ CounterTable::~CounterTable() {
 
 // --- Counters
 
-uint32_t CounterTable::New(const PackedKey& key, uint64_t hash) {
-  PLEAT_DCHECK(Find(key, hash) == kNone);
+// Inline, because an event that opens a counter pays for it.
+[[gnu::always_inline]] inline uint32_t CounterTable::Make(const PackedKey& key, uint64_t hash) {
   const uint32_t number = table_.New();
   table_.cold(number).uses = 0;
   new (&at(number)) Counter{.hash = static_cast<uint32_t>(hash),
@@ -22,10 +22,18 @@ uint32_t CounterTable::New(const PackedKey& key, uint64_t hash) {
                             .account = kNone,
                             .frozen_count = 0,
                             .frozen_sum = 0};
-  table_.Index(hash, number);
   bytes_ += BytesOfNew(key);
   return number;
 }
+
+uint32_t CounterTable::New(const PackedKey& key, uint64_t hash) {
+  PLEAT_DCHECK(Find(key, hash) == kNone);
+  const uint32_t number = Make(key, hash);
+  table_.Index(hash, number);
+  return number;
+}
+
+uint32_t CounterTable::NewForgotten(const PackedKey& key, uint64_t hash) { return Make(key, hash); }
 
 void CounterTable::Remove(uint32_t number) {
   ++removals_;

@@ -114,6 +114,8 @@ class CounterTable {
 
   // Adds a counter without windows. REQUIRES: there is none of this key.
   uint32_t New(const PackedKey& key, uint64_t hash);
+  // Adds a counter that is forgotten already, for emissions that show its key.
+  uint32_t NewForgotten(const PackedKey& key, uint64_t hash);
   // Forgets the counter and its chains.
   void Remove(uint32_t number);
 
@@ -124,6 +126,16 @@ class CounterTable {
       if (table_.cold(number).indexed) visit(number);
     });
   }
+  // The same, in the order of the numbers, also for those that are forgotten.
+  template <class Visit>
+  void ForEachKept(const Visit& visit) const {
+    table_.ForEach(visit);
+  }
+  // Whether the counter can be found; and of any number, whether there is such a counter.
+  bool IsForgotten(uint32_t number) const noexcept { return !table_.cold(number).indexed; }
+  bool Has(uint32_t number) const noexcept { return table_.Holds(number) && !IsForgotten(number); }
+  // Whether a window outside names the counter.
+  bool IsNamed(uint32_t number) const noexcept { return table_.cold(number).uses > 0; }
 
   // --- Accounts
 
@@ -194,6 +206,7 @@ class CounterTable {
   void CheckWhole() const;
 
  private:
+  inline uint32_t Make(const PackedKey& key, uint64_t hash);
   struct Cold {
     uint32_t uses : 28;  // windows outside that name the counter
     uint32_t taken : 1;  // the last four are the table's

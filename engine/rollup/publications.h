@@ -8,6 +8,7 @@
 #include <deque>
 #include <unordered_map>
 
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 #include "engine/base/check.h"
@@ -70,6 +71,42 @@ class Publications {
     State& state = states_.at(counter);
     state.busy = false;
     if (!state.done()) Queue(counter);
+  }
+
+  // Writes what is known of a counter's checkpoint. Not that a Publish() asks the store: nobody will
+  // hear the answer, so the counter waits after a restart.
+  void SaveState(FieldWriter& out, uint32_t counter) const {
+    const State& state = At(counter);
+    const bool known = state.until > kBeginningOfTime;
+    out(state.loaded, known);
+    if (!known) return;
+    out(state.until);
+    state.amount.Save(out);
+  }
+  // Begins a counter with it. `is_changed(until)`: whether windows after `until` have been frozen.
+  template <class IsChanged>
+  void LoadState(FieldReader& in, uint32_t counter, const IsChanged& is_changed) {
+    State state;
+    bool known = false;
+    in(state.loaded, known);
+    if (known) {
+      in(state.until);
+      state.amount.Load(in);
+    }
+    if (!in.Expect(known ? state.loaded && state.until > kBeginningOfTime : true)) return;
+    state.changed = is_changed(state.until);
+    undone_ += state.done() ? 0 : 1;
+    states_.emplace(counter, state);
+  }
+
+  // The counters that wait, in order.
+  const std::deque<uint32_t>& queue() const noexcept { return queue_; }
+  // Appends a counter. Returns false if it has nothing to wait for, or waits already.
+  bool LoadQueued(uint32_t counter) {
+    const State& state = At(counter);
+    if (state.done() || state.queued) return false;
+    Queue(counter);
+    return true;
   }
 
   // How many counters are not done, busy ones included.

@@ -23,7 +23,8 @@ Duration RetentionOf(const RollupOptions& options) noexcept {
 }  // namespace
 
 RollupBook::RollupBook(PagePool& pool, const RollupOptions& options, const HashKey& hash_key,
-                       uint32_t partition, const Outbox::Listeners& listeners)
+                       const HashKey& name_key, uint32_t partition,
+                       const Outbox::Listeners& listeners)
     : OutboxBook(pool,
                  {.max_backlog = options.limits.max_backlog,
                   .on_backlog = OnBacklog::kRefuse,
@@ -36,6 +37,7 @@ RollupBook::RollupBook(PagePool& pool, const RollupOptions& options, const HashK
       lists_(pool),
       partition_(partition),
       hash_key_(hash_key),
+      name_key_(name_key),
       pool_(pool),
       limits_(options.limits),
       on_late_(options.on_late),
@@ -150,9 +152,9 @@ uint64_t RollupBook::WordOf(const Turn& turn) noexcept {
 // Gives the event its name among ids, if it has an id.
 void RollupBook::NameEvent(Turn& turn, const Guess* guess) {
   if (turn.id.empty()) return;
-  if (ids_ == nullptr) ids_ = std::make_unique<EventIds>(pool_, hash_key_, horizon_);
+  if (ids_ == nullptr) ids_ = std::make_unique<EventIds>(pool_, name_key_, horizon_);
   const bool named = guess != nullptr && guess->named;
-  turn.name = named ? guess->name : ids_->NameOf(turn.event.key, turn.event.hash, turn.id);
+  turn.name = named ? guess->name : ids_->NameOf(turn.event.key, turn.id);
 }
 
 // Before anybody asks whether the event is late: a retry of what was counted is a duplicate, however
@@ -414,41 +416,6 @@ RollupSizes RollupBook::rollup_sizes() const noexcept {
           .ready = sizes().ready_emissions,
           .unpublished = unpublished(),
           .bytes = bytes()};
-}
-
-void RollupBook::CheckWhole() const {
-  counters_.CheckWhole();
-  outbox_.CheckWhole();
-  if (ids_ != nullptr) ids_->CheckWhole();
-  PLEAT_CHECK(ledger_.Balances() && ledger().Balances());
-  uint64_t pending = 0;
-  uint64_t delta = 0;
-  uint64_t open = 0;
-  uint64_t kept = 0;
-  counters_.ForEach([&](uint32_t number) {
-    const Counter& counter = counters_.at(number);
-    Total chained;
-    ForEachOpen(counter, [&](const Total& total, uint32_t window, EngineTime) {
-      pending += total.count;
-      delta += static_cast<uint64_t>(total.whole);
-      open += window == kNone || !counters_.window(window).closed;
-      if (window != kNone) chained.Merge(total);
-    });
-    const Account* const account = counters_.AccountIn(counter);
-    if (account != nullptr && !account->irregular) {
-      PLEAT_CHECK(chained.count == account->open_count && chained.whole == account->open_sum);
-    }
-    for (const uint8_t chain : {uint8_t{0}, uint8_t{1}}) {
-      for (uint32_t at = counters_.ChainOf(counter, chain); at != kNone;
-           at = counters_.window(at).next) {
-        const Window& window = counters_.window(at);
-        kept += window.frozen;
-        open += chain > 0 && !window.frozen && !window.closed;
-      }
-    }
-  });
-  PLEAT_CHECK(pending == ledger_.pending && delta == ledger_.delta_pending);
-  PLEAT_CHECK(open == ledger_.open && kept == kept_);
 }
 
 }  // namespace pleat::inline v0_1

@@ -76,9 +76,10 @@ class RollupBook final : public OutboxBook {
     return static_cast<const CounterEvent*>(event)->id.size() > kKeyBytesMax;
   }
 
-  // `options` holds this partition's share of the limits. All arguments outlive the book.
+  // `options` holds this partition's share of the limits. `hash_key` is that of the events' hashes.
+  // All arguments outlive the book.
   RollupBook(PagePool& pool, const RollupOptions& options, const HashKey& hash_key,
-             uint32_t partition, const Outbox::Listeners& listeners);
+             const HashKey& name_key, uint32_t partition, const Outbox::Listeners& listeners);
 
   // --- An event, for KeyedCollection
 
@@ -98,7 +99,7 @@ class RollupBook final : public OutboxBook {
     const std::string_view id = static_cast<const CounterEvent*>(event.event)->id;
     guess.named = ids_ != nullptr && !id.empty();
     if (!guess.named) return;
-    guess.name = ids_->NameOf(event.key, event.hash, id);
+    guess.name = ids_->NameOf(event.key, id);
     ids_->Prefetch(guess.name);
   }
   void PrefetchEntry(const EventRef& event, Guess& guess) const noexcept {
@@ -167,6 +168,8 @@ class RollupBook final : public OutboxBook {
   Sizes sizes() const noexcept override;
   RollupLedger rollup_ledger() const noexcept { return ledger_; }
   RollupSizes rollup_sizes() const noexcept;
+  void Save(FieldWriter& out) const override;
+  void Load(FieldReader& in, const Instant& at) override;
   void CheckWhole() const override;
 
  private:
@@ -267,7 +270,6 @@ class RollupBook final : public OutboxBook {
   EngineTime AsOf() const noexcept { return windowing_.AsOf(windowing_.FrontierAt(latest_.now())); }
   using SeeWindow = absl::FunctionRef<void(const Total& total, uint32_t window, EngineTime start)>;
   void ForEachOpen(const Counter& counter, SeeWindow see) const;
-  bool HasOpen(const Counter& counter) const;
   Total ValueBefore(uint32_t number, EngineTime until) const;
   Total ValueOf(uint32_t number) const;
   EngineTime CoveredUpTo(uint32_t number) const;
@@ -296,6 +298,53 @@ class RollupBook final : public OutboxBook {
   ClosedGroup GiveAway(const Ready& ready) noexcept override { return Show(ready); }
   void Free(uint32_t entry) noexcept override;
   void Discard(const Ready& ready) noexcept override { Free(ready.entry); }
+  void SaveEntry(FieldWriter& out, uint32_t entry) const override;
+  uint32_t LoadEntry(FieldReader& in) override;
+
+  // --- Stored
+
+  // In the bytes, counters are numbered from 0 on, and so are the windows in chains whose emissions
+  // wait. While Save() runs: those numbers, by our own; while Load() runs: our own, by those.
+  struct Renumbered {
+    std::vector<uint32_t> counters;
+    std::vector<uint32_t> waiting;
+    uint32_t next_waiting = 0;
+  };
+  void SaveCounter(FieldWriter& out, uint32_t number) const;
+  void SaveChain(FieldWriter& out, uint32_t head) const;
+  void SaveWindow(FieldWriter& out, uint32_t number) const;
+  static void SaveDetail(FieldWriter& out, const Detail& detail, const Window& window);
+  void SaveLists(FieldWriter& out) const;
+  void SaveQueue(FieldWriter& out) const;
+  void LoadAll(FieldReader& in, const Instant& at);
+  void LoadCounter(FieldReader& in);
+  void LoadChain(FieldReader& in, uint32_t counter, uint8_t chain);
+  void LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain);
+  void LoadDetail(FieldReader& in, Detail& detail, const Window& window);
+  void LoadLists(FieldReader& in);
+  void LoadList(FieldReader& in, WindowLists::Stage stage, const WindowLists::Name& name,
+                bool first);
+  void LoadQueue(FieldReader& in);
+  uint32_t LoadNumber(FieldReader& in) const;
+  bool AllAreNamed() const;
+
+  // --- Whether the parts agree
+  struct Tally {
+    uint64_t pending = 0;  // events in windows of the first resolution that are not frozen
+    uint64_t delta = 0;    // and the sum of their deltas
+    uint64_t open = 0;
+    uint64_t open_first = 0;  // of these: of the first resolution
+    uint64_t unfrozen = 0;    // open or ended
+    uint64_t kept = 0;
+    uint64_t kept_first = 0;
+  };
+  Tally TallyWindows() const;
+  bool CountsAgree(const Tally& tally) const;
+  bool ListsAgree(const Tally& tally) const;
+  bool HasCoarse(uint32_t number, EngineTime start) const;
+  bool HasUnpublished(uint32_t number, EngineTime until) const;
+  using SeeEntry = absl::FunctionRef<void(const WindowLists::Entry& entry, bool passed)>;
+  void ForEachNeeded(WindowLists::Stage stage, const WindowLists::List& list, SeeEntry see) const;
 
   // Members that every event reads lie close together.
   const Duration first_length_;
@@ -309,6 +358,7 @@ class RollupBook final : public OutboxBook {
 
   const uint32_t partition_;
   const HashKey& hash_key_;
+  const HashKey& name_key_;
   PagePool& pool_;
   const RollupLimits limits_;
   const OnLateAdd on_late_;
@@ -332,6 +382,7 @@ class RollupBook final : public OutboxBook {
   std::array<uint64_t, kReasons> emissions_{};  // by IndexOf(reason)
   const std::unique_ptr<Publications> store_;   // null: there is no store
   mutable CountedWindow shown_;                 // of the latest Show(), until the next
+  mutable Renumbered* renumbered_ = nullptr;    // while Save() or Load() runs
 };
 
 // A window that takes the event is open: its end lies behind a stamp that is not late.

@@ -82,12 +82,15 @@ RollupBook::Step RollupBook::TakeKept(const EventRef& counter, const Checkpoint&
   return step;
 }
 
-// Ends the steps of a counter, and forgets the counter if that had to wait for the store. If one of
-// its windows is due but was not visited yet, the visit forgets the counter.
+// Ends the steps of a counter, and forgets the counter if that had to wait for the store. As long as
+// there are lists that may name the counter, a visit is to come that forgets it.
 void RollupBook::Finish(uint32_t number) {
   store_->Finish(number);
   if (!released_.contains(number) || !IsOver(number)) return;
-  if (!HasOpen(counters_.at(number))) ForgetUnlessHeld(number);
+  const Counter& counter = counters_.at(number);
+  const bool listed =
+      counter.start != CounterTable::kNoStart && lists_.FirstEnd() <= LastOf(counter).end;
+  if (!listed) ForgetUnlessHeld(number);
 }
 
 // The counter continues from a checkpoint: its value is `total`, that of the checkpoint, plus the

@@ -25,17 +25,6 @@ void RollupBook::ForEachOpen(const Counter& counter, SeeWindow see) const {
   if (counter.count > 0) see(CounterTable::TotalInside(counter), kNone, counter.start);
 }
 
-// Whether a window of any resolution is not frozen.
-bool RollupBook::HasOpen(const Counter& counter) const {
-  for (const uint8_t chain : {uint8_t{0}, uint8_t{1}}) {
-    for (uint32_t at = counters_.ChainOf(counter, chain); at != kNone;
-         at = counters_.window(at).next) {
-      if (!counters_.window(at).frozen) return true;
-    }
-  }
-  return counter.count > 0;
-}
-
 const RollupBook::Detail* RollupBook::DetailOf(uint32_t window) const {
   if (!clears_ || window == kNone) return nullptr;
   const auto found = details_.find(window);

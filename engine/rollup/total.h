@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include <pleat/delta.h>
+#include <pleat/stored.h>
 
 #include "engine/base/compensated_sum.h"
 
@@ -60,6 +61,10 @@ struct Total {
   // The total of a published amount. Of an amount that is not integer, only the rounded sum is
   // known.
   static Total Of(const Amount& amount) noexcept;
+
+  // All but `arrival`.
+  void Save(FieldWriter& out) const;
+  void Load(FieldReader& in);
 
  private:
   void AddWhole(int64_t number) noexcept {
@@ -117,11 +122,28 @@ inline Total Total::Of(const Amount& amount) noexcept {
     total.wholes = 1;
     total.whole_stuck = amount.saturated;
   } else {
-    total.reals = 1;
-    total.real = amount.real;
-    total.real_stuck = amount.saturated;
+    // Stores are the users': an infinite number, or none, is no sum of ours.
+    total.AddReal(std::isnan(amount.real) ? 0.0 : amount.real);
+    if (amount.saturated) total.real_stuck = 1;
   }
   return total;
+}
+
+inline void Total::Save(FieldWriter& out) const {
+  out.PutByte(static_cast<uint8_t>(wholes | reals << 1 | whole_stuck << 2 | real_stuck << 3));
+  out(count, whole);
+  if (reals) out(real, lost);
+}
+
+inline void Total::Load(FieldReader& in) {
+  const uint8_t flags = in.Byte();
+  wholes = flags & 1;
+  reals = flags >> 1 & 1;
+  whole_stuck = flags >> 2 & 1;
+  real_stuck = flags >> 3 & 1;
+  in(count, whole);
+  if (reals) in(real, lost);
+  in.Expect(flags < 16 && reals >= real_stuck && std::isfinite(real) && std::isfinite(lost));
 }
 
 }  // namespace pleat::inline v0_1

@@ -4,11 +4,9 @@
 
 namespace pleat::inline v0_1 {
 
-void WindowLists::Append(const Name& name, uint32_t counter, uint64_t arrival) {
-  Lists& open = stages_[kOpen];
-  if (latest_ == open.end() || latest_->first != name) latest_ = open.try_emplace(name).first;
-  List& list = latest_->second;
-  PLEAT_DCHECK(!list.ended);
+// Inline, because an event that opens a window pays for it.
+[[gnu::always_inline]] inline void WindowLists::AppendHere(List& list, uint32_t counter,
+                                                           uint64_t arrival) {
   if (list.tail == kNone || ChunkAt(list.tail).size == ChunkAt(list.tail).nodes.size() ||
       arrival - ChunkAt(list.tail).base > UINT32_MAX) {
     const uint32_t added = chunks_.Allocate();
@@ -28,6 +26,17 @@ void WindowLists::Append(const Name& name, uint32_t counter, uint64_t arrival) {
   PLEAT_DCHECK(arrival >= chunk.base);
   chunk.nodes[chunk.size++] = {counter, static_cast<uint32_t>(arrival - chunk.base)};
   ++list.size;
+}
+
+void WindowLists::Append(const Name& name, uint32_t counter, uint64_t arrival) {
+  Lists& open = stages_[kOpen];
+  if (latest_ == open.end() || latest_->first != name) latest_ = open.try_emplace(name).first;
+  PLEAT_DCHECK(!latest_->second.ended);
+  AppendHere(latest_->second, counter, arrival);
+}
+
+void WindowLists::AppendTo(List& list, uint32_t counter, uint64_t arrival) {
+  AppendHere(list, counter, arrival);
 }
 
 bool WindowLists::Next(const List& list, Entry& entry) const noexcept {
@@ -51,6 +60,7 @@ bool WindowLists::Ahead(const List& list, uint32_t ahead, uint32_t& counter) con
 
 void WindowLists::Pass(List& list, bool frees) noexcept {
   const Chunk& chunk = ChunkAt(list.chunk);
+  ++list.passed;
   if (++list.index < chunk.size) return;
   const uint32_t passed = list.chunk;
   list.chunk = chunk.next;
@@ -68,6 +78,7 @@ void WindowLists::MoveFirst(Stage from, Stage to) {
   auto moved = stages_[to].insert(stages_[from].extract(stages_[from].begin()));
   PLEAT_CHECK(moved.inserted);
   moved.position->second.chunk = moved.position->second.first;
+  moved.position->second.passed = 0;
 }
 
 void WindowLists::DropFirst(Stage stage) noexcept {

@@ -13,6 +13,7 @@
 // chunk. Chunks are 128 bytes of a slab, so that a list of a million counters grows without moving.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstdint>
@@ -47,8 +48,9 @@ class WindowLists {
     uint32_t tail = kNone;
     uint32_t chunk = kNone;  // of the next entry to take
     uint32_t index = 0;
-    uint32_t size = 0;   // of all entries
-    bool ended = false;  // its windows were handed out before they were frozen
+    uint32_t size = 0;    // of all entries
+    uint32_t passed = 0;  // of them
+    bool ended = false;   // its windows were handed out before they were frozen
   };
   using Lists = std::map<Name, List>;
 
@@ -56,6 +58,10 @@ class WindowLists {
 
   // Adds a counter to the open list of this name. REQUIRES: positions do not go back.
   void Append(const Name& name, uint32_t counter, uint64_t arrival);
+  // For loading: a list of any stage, without entries so far, and an entry behind its last one.
+  // REQUIRES: there is no list of this name; none stays without entries.
+  List& Add(Stage stage, const Name& name) { return stages_[stage][name]; }
+  void AppendTo(List& list, uint32_t counter, uint64_t arrival);
 
   // The first list of a stage, or null.
   Lists::value_type* First(Stage stage) noexcept {
@@ -63,6 +69,10 @@ class WindowLists {
   }
   EngineTime FirstEnd(Stage stage) const noexcept {
     return stages_[stage].empty() ? kNever : stages_[stage].begin()->first.end;
+  }
+  // Of any stage.
+  EngineTime FirstEnd() const noexcept {
+    return std::min({FirstEnd(kOpen), FirstEnd(kKept), FirstEnd(kLast)});
   }
   // Reads the next entry to take, or the counter of the entry that is `ahead` entries after it.
   // Returns false if there is none.
@@ -77,6 +87,7 @@ class WindowLists {
 
   // The list of a window that is open or kept, or null.
   const List* Find(const Name& name) const noexcept;
+  const Lists& at(Stage stage) const noexcept { return stages_[stage]; }
   const Lists& open() const noexcept { return stages_[kOpen]; }
   Lists& open() noexcept { return stages_[kOpen]; }
   size_t size() const noexcept {
@@ -102,6 +113,8 @@ class WindowLists {
   }
 
  private:
+  inline void AppendHere(List& list, uint32_t counter, uint64_t arrival);
+
   struct Node {
     uint32_t counter;
     uint32_t behind;

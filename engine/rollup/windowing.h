@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include <pleat/rollup_options.h>
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -52,6 +53,22 @@ class Windowing {
   EngineTime ReachedAt(EngineTime end, Duration more = Duration{0}) const noexcept {
     const Duration wait = behind_ + std::min(more, kAllOfTime);
     return wait > kEndOfTime - end ? kNever : end + wait;
+  }
+
+  // The start of a window, as the number of the window since 1970.
+  void SaveStart(FieldWriter& out, EngineTime start, uint8_t resolution) const {
+    out(start.time_since_epoch() / lengths_[resolution]);
+  }
+  // REQUIRES: `resolution` is one.
+  EngineTime LoadStart(FieldReader& in, uint8_t resolution) const {
+    const Duration length = lengths_[resolution];
+    Duration::rep number = 0;
+    in(number);
+    const auto number_at = [&](EngineTime at) {
+      return StartOf(at, resolution).time_since_epoch() / length;
+    };
+    const bool known = number >= number_at(kBeginningOfTime) && number <= number_at(kEndOfTime);
+    return in.Expect(known) ? EngineTime{number * length} : EngineTime{};
   }
 
  private:

@@ -144,6 +144,14 @@ class Deadlines {
     }
   }
 
+  // Calls `visit(due)` for what ArmEnded() has filed. O(heap).
+  template <class Visit>
+  void ForEachEnded(const Visit& visit) const {
+    for (const Due& due : heap_) {
+      if (due.by_event) visit(due);
+    }
+  }
+
   // Ends the process unless the invariants of slots, run and heap hold. O(references); for tests.
   void CheckWhole() const;
 

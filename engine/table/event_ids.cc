@@ -10,12 +10,10 @@ constexpr size_t kForgottenPerId = 4;
 
 // Each half is a hash of the id with a key of its own, begun with a hash of the event's key: so the
 // bytes of neither can make up for those of the other.
-EventIds::Name EventIds::NameOf(const PackedKey& key, uint64_t key_hash,
-                                std::string_view id) const noexcept {
-  PLEAT_DCHECK(key_hash == key.HashWith(hash_key_));
+EventIds::Name EventIds::NameOf(const PackedKey& key, std::string_view id) const noexcept {
   const PackedKey packed(id);
-  return {packed.HashWith(hash_key_, key_hash),
-          packed.HashWith(other_hash_key_, key.HashWith(other_hash_key_))};
+  return {packed.HashWith(name_key_, key.HashWith(name_key_)),
+          packed.HashWith(other_name_key_, key.HashWith(other_name_key_))};
 }
 
 void EventIds::Remember(const Name& name, uint64_t word, EngineTime at, EngineTime now) {

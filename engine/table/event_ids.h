@@ -27,15 +27,15 @@ class EventIds {
   // What an id costs.
   static constexpr size_t kIdBytes = ExpiringMap::kNameBytes;
 
-  // `pool` and `hash_key` outlive the ids.
-  EventIds(PagePool& pool, const HashKey& hash_key, Duration remembered_for)
-      : hash_key_(hash_key),
-        other_hash_key_(MakeHashKey(hash_key[1], hash_key[2])),
+  // `pool` and `name_key` outlive the ids.
+  EventIds(PagePool& pool, const HashKey& name_key, Duration remembered_for)
+      : name_key_(name_key),
+        other_name_key_(MakeHashKey(name_key[1], name_key[2])),
         remembered_for_(remembered_for),
         ids_(pool, remembered_for) {}
 
-  // The name of the event with this key and id. `key_hash`: the key's with the hash key.
-  Name NameOf(const PackedKey& key, uint64_t key_hash, std::string_view id) const noexcept;
+  // The name of the event with this key and id.
+  Name NameOf(const PackedKey& key, std::string_view id) const noexcept;
 
   // Brings what Find() and Remember() look at first on its way to the cache.
   void Prefetch(const Name& name) const noexcept { ids_.PrefetchIndex(name); }
@@ -59,15 +59,19 @@ class EventIds {
 
   // The name of a key alone, for other notes about it.
   Name NameOf(const PackedKey& key) const noexcept {
-    return {key.HashWith(hash_key_), key.HashWith(other_hash_key_)};
+    return {key.HashWith(name_key_), key.HashWith(other_name_key_)};
   }
+
+  // As ExpiringMap's. The names mean something as long as the name key is the same.
+  void Save(FieldWriter& out) const { ids_.Save(out); }
+  void Load(FieldReader& in) { ids_.Load(in); }
 
   // Ends the process unless all invariants hold; for tests.
   void CheckWhole() const { ids_.CheckWhole(); }
 
  private:
-  const HashKey& hash_key_;
-  const HashKey other_hash_key_;  // of the second half of names
+  const HashKey& name_key_;
+  const HashKey other_name_key_;  // of the second half of names
   const Duration remembered_for_;
   ExpiringMap ids_;
 };

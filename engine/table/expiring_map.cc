@@ -27,4 +27,35 @@ bool ExpiringMap::Expire(EngineTime now, Budget& budget) {
   });
 }
 
+// How many there are, and the end of the last life so far. Then for each: name, word, and how long
+// before that end its own life ends.
+void ExpiringMap::Save(FieldWriter& out) const {
+  out.PutNumber(size());
+  out(last_expiry_);
+  table_.ForEach([&](uint32_t number) {
+    const Entry& entry = At(number);
+    out.PutWord(entry.name.low);
+    out.PutWord(entry.name.high);
+    out.PutWord(entry.known.word);
+    out.PutNumber(static_cast<uint64_t>((last_expiry_ - entry.known.expires).count()));
+  });
+}
+
+void ExpiringMap::Load(FieldReader& in) {
+  const size_t count = in.Count();
+  in(last_expiry_);
+  in.Expect(kBeginningOfTime <= last_expiry_ && last_expiry_ <= kNever);
+  for (size_t left = count; left > 0 && in.ok(); --left) {
+    const Name name{.low = in.Word(), .high = in.Word()};
+    const uint64_t word = in.Word();
+    const uint64_t before = in.Number();
+    const auto life = static_cast<uint64_t>((last_expiry_ - kBeginningOfTime).count());
+    if (!in.Expect(0 < before && before <= life)) return;
+    const uint32_t number = table_.New();
+    At(number) = {name, {word, last_expiry_ - Duration{static_cast<int64_t>(before)}}};
+    if (!in.Expect(table_.TryIndex(name.low, number))) return table_.Free(number);
+    table_.Arm(number);
+  }
+}
+
 }  // namespace pleat::inline v0_1

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 #include "engine/base/page_pool.h"
@@ -75,6 +76,17 @@ class ExpiringMap {
   // What a name costs, and all of them.
   static constexpr size_t kNameBytes = 46;
   size_t bytes() const noexcept { return table_.indexed() * kNameBytes; }
+
+  // Writes all names, and reads what Save() wrote. Names that nobody can have made, because they
+  // collide, fail the reading. REQUIRES, of Load(): nothing was ever remembered.
+  void Save(FieldWriter& out) const;
+  void Load(FieldReader& in);
+
+  // Calls `visit(word)` for every word, in no order that means anything.
+  template <class Visit>
+  void ForEachWord(const Visit& visit) const {
+    table_.ForEach([&](uint32_t number) { visit(At(number).known.word); });
+  }
 
   // Ends the process unless all invariants hold; for tests.
   void CheckWhole() const { table_.CheckWhole(); }

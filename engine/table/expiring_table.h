@@ -113,6 +113,18 @@ class ExpiringTable {
     return number;
   }
 
+  // The same with a number that it had before a restart. REQUIRES: HasPlace(number), and numbers are
+  // given in ascending order to a table that never had an entry.
+  void NewAt(uint32_t number) {
+    static_assert(!BitsInEntry<Cold>, "a free place has its bits");
+    slab_.AllocateAt(number, [this](uint32_t skipped) { slab_.cold(skipped) = Cold{}; });
+    cold(number) = Cold{};
+    cold(number).taken = 1;
+  }
+  bool HasPlace(uint32_t number) const noexcept {
+    return slab_.HasPlace(number) && (!kMovesEarlier || number < kTicketBit);
+  }
+
   // Gives an entry up, armed or not. Its bytes are void from now on. REQUIRES: it is not indexed.
   void Free(uint32_t number) {
     Cold& bits = cold(number);
@@ -168,6 +180,12 @@ class ExpiringTable {
     bits.indexed = 1;
     index_.Insert(hash, number, HashesOf());
   }
+  // The same under a hash that may have been made up. Returns false, and has not indexed it, if it
+  // was: see KeyIndex::TryInsert().
+  bool TryIndex(uint64_t hash, uint32_t number) {
+    PLEAT_DCHECK(cold(number).taken && !cold(number).indexed);
+    return cold(number).indexed = index_.TryInsert(hash, number, HashesOf());
+  }
   // REQUIRES: it is indexed.
   void Unindex(uint32_t number) {
     PLEAT_DCHECK(cold(number).indexed);
@@ -211,6 +229,12 @@ class ExpiringTable {
     PLEAT_DCHECK(ended.by_event && cold(ended.number).taken);
     PLEAT_DCHECK(!cold(ended.number).armed);
     deadlines_.ArmEnded(ended);
+  }
+
+  // Calls `visit(ended)` for what was filed and is not given out, in no order.
+  template <class Visit>
+  void ForEachFiled(const Visit& visit) const {
+    deadlines_.ForEachEnded(visit);
   }
 
   // Nothing is due before this; kNever if nothing will be. O(1).

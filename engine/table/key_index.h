@@ -96,6 +96,19 @@ class KeyIndex {
     ++size_;
   }
 
+  // The same of a key whose hash may have been made up, to collide. Returns false, and adds nothing,
+  // where honest hashes would have spread: so the directory stays smaller than the entries.
+  template <class HashOf>
+  bool TryInsert(uint64_t hash, uint32_t number, const HashOf& hash_of) {
+    const auto depth_max = std::min(static_cast<uint32_t>(std::bit_width(size_ | 1)), kDepthMax);
+    while (SegmentOf(hash).size() >= kSplitAt) {
+      if (SegmentOf(hash).depth() >= depth_max) return false;
+      Split(hash, hash_of);
+    }
+    Insert(hash, number, hash_of);
+    return true;
+  }
+
   // Removes a number. REQUIRES: it is there under this hash's low 32 bits.
   void Erase(uint32_t hash, uint32_t number) {
     Remove(hash, number);

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <new>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/base/check.h"
@@ -69,6 +70,36 @@ class Slab {
     PLEAT_DCHECK(use.taken < use.room && index < use.fresh);
     if (++use.taken == use.room) room_[chunk / 64] &= ~(uint64_t{1} << chunk % 64);
     return chunk << kIndexBits | index;
+  }
+
+  // Whether AllocateAt(number) is possible in a slab whose highest place is below `number`.
+  bool HasPlace(uint32_t number) const noexcept {
+    const uint32_t chunk = number >> kIndexBits;
+    return chunk < kChunksMax - 1 && (number & kIndexMask) < RoomOf(chunk);
+  }
+  // Takes the place `number`, as it was in the slab that is being restored, and calls
+  // `skip(place)` for each place before it that counts as handed out, and is free.
+  // REQUIRES: HasPlace(number); no place as high was handed out.
+  template <class Skip>
+  void AllocateAt(uint32_t number, const Skip& skip) {
+    const uint32_t chunk = number >> kIndexBits;
+    const uint32_t index = number & kIndexMask;
+    PLEAT_DCHECK(HasPlace(number) && !Knows(number));
+    while (room_.size() <= chunk / 64) room_.push_back(~uint64_t{0});
+    while (chunks_.size() <= chunk) {
+      uses_.push_back({.room = RoomOf(static_cast<uint32_t>(chunks_.size()))});
+      chunks_.push_back(nullptr);
+    }
+    if (chunks_[chunk] == nullptr) chunks_[chunk] = NewChunk(chunk);
+    Use& use = uses_[chunk];
+    while (use.fresh < index) {
+      const uint16_t free = std::exchange(use.free, use.fresh++);
+      const uint32_t place = chunk << kIndexBits | use.free;
+      std::memcpy(hot(place), &free, sizeof(free));
+      skip(place);
+    }
+    ++use.fresh;
+    if (++use.taken == use.room) room_[chunk / 64] &= ~(uint64_t{1} << chunk % 64);
   }
 
   void Free(uint32_t number) noexcept {

@@ -66,6 +66,16 @@ class ChangeLog {
   // Numbers a change that nobody wants to read. REQUIRES: not keeps().
   void Skip() noexcept { first_ = ++next_; }
 
+  // Saved is how many there were, and nothing of them: a reader who is behind starts over.
+  // REQUIRES, of Load(): there was no change yet.
+  void Save(FieldWriter& out) const { out.PutNumber(next_); }
+  void Load(FieldReader& in) {
+    const uint64_t next = in.Number();
+    if (in.Expect(next <= kStoredMax)) first_ = next_ = next;
+  }
+  // Leaves numbers out. REQUIRES: not keeps().
+  void SkipNumbers(uint64_t by) noexcept { first_ = next_ += by; }
+
   // REQUIRES: first() <= number < next().
   AnyChange at(uint64_t number) const noexcept;
   const Order& order(uint64_t number) const noexcept { return EntryAt(number).order; }
@@ -84,6 +94,7 @@ class ChangeLog {
 
  private:
   static constexpr size_t kBlockEntries = 256;
+  static constexpr uint64_t kStoredMax = uint64_t{1} << 62;  // far from those that mean none
   static constexpr uint64_t kNone = UINT64_MAX;
 
   struct Entry {

@@ -11,8 +11,10 @@
 #include <pleat/time.h>
 
 #include "engine/base/book.h"
+#include "engine/base/read_fields.h"
 #include "engine/table/packed_key.h"
 #include "engine/window/change_log.h"
+#include "engine/window/member.h"
 
 namespace pleat::inline v0_1 {
 
@@ -43,7 +45,23 @@ class FeedBook : public Book {
   FeedBook(const PayloadOps& ops, uint32_t partition, size_t max_changes)
       : changes_(ops, partition, max_changes) {}
 
+  // What both kinds of books begin with when they are saved: the latest time that they were told
+  // of, the positions that they have given, and the numbers of changes.
+  void SaveHead(EngineTime seen, uint64_t positions, FieldWriter& out) const {
+    out(seen, positions);
+    changes_.Save(out);
+  }
+  void LoadHead(FieldReader& in, EngineTime& seen, uint64_t& positions) {
+    seen = ReadTime(in);
+    in(positions);
+    in.Expect(positions <= kPositionsMax);
+    changes_.Load(in);
+  }
+
   ChangeLog changes_;
+
+ private:
+  static constexpr uint64_t kPositionsMax = Member::kPositions / 2;  // so that none wraps
 };
 
 }  // namespace pleat::inline v0_1

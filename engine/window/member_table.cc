@@ -2,23 +2,44 @@
 
 #include <new>
 
+#include <pleat/options.h>
+
 namespace pleat::inline v0_1 {
+namespace {
+
+// What a stored member has.
+constexpr uint8_t kHasExtra = 1;
+constexpr uint8_t kHasTtl = 2;
+constexpr uint8_t kHasVersion = 4;
+
+}  // namespace
+
+// Inline: so a new member costs as little as if nothing were ever loaded.
+[[gnu::always_inline]] inline void MemberTable::Index(const MemberRef& ref, uint32_t number) {
+  extra_bytes_ += ExtraBytes(ref.name, payload(number));
+  index_.Insert(ref.hash, number, HashesOf());
+}
 
 uint32_t MemberTable::Add(const MemberRef& ref, uint32_t series, EngineTime stamp,
                           uint64_t position, const void* payload) {
+  const uint32_t number = Place(ref, series, {stamp, position});
+  if (ops_.size > 0) ops_.copy(ops_.context, this->payload(number), payload);
+  Index(ref, number);
+  return number;
+}
+
+// A new member without a payload, which nobody finds.
+uint32_t MemberTable::Place(const MemberRef& ref, uint32_t series, const SequenceKey& key) {
   const bool is_long = ref.tag == PackedId::kLong;
   const uint32_t number = members_.Allocate();
   ::new (members_.hot(number))
-      Member{.stamp = stamp,
-             .position = position % Member::kPositions,
+      Member{.stamp = key.time,
+             .position = key.position % Member::kPositions,
              .tag = uint64_t{ref.tag} & PackedId::kLong,
              .has_extra = 0,
              .series = series,
              .place = kNone,
              .id = is_long ? PackedId(arena_.KeepText(ref.name)) : ref.packed};
-  if (ops_.size > 0) ops_.copy(ops_.context, this->payload(number), payload);
-  extra_bytes_ += ExtraBytes(ref.name, this->payload(number));
-  index_.Insert(ref.hash, number, HashesOf());
   return number;
 }
 
@@ -53,17 +74,59 @@ void MemberTable::SetPayload(uint32_t number, const void* payload) {
 void MemberTable::SetExtra(uint32_t number, Duration ttl, std::optional<uint64_t> version) {
   Member& member = at(number);
   const bool needed = ttl != Duration::zero() || version;
-  if (needed && !member.has_extra) {
-    const uint32_t extra = extras_.Allocate();
-    ::new (extras_.hot(extra))
-        MemberExtra{.ttl = {}, .version = {}, .place = member.place, .place_by_deadline = kNone};
-    member.place = extra;
-    member.has_extra = 1;
-    extra_bytes_ += kExtraBytes;
-  }
+  if (needed && !member.has_extra) AddExtra(member);
   if (!member.has_extra) return;
   ExtraOf(member).ttl = ttl;
   ExtraOf(member).version = version;
+}
+
+void MemberTable::AddExtra(Member& member) {
+  const uint32_t extra = extras_.Allocate();
+  ::new (extras_.hot(extra))
+      MemberExtra{.ttl = {}, .version = {}, .place = member.place, .place_by_deadline = kNone};
+  member.place = extra;
+  member.has_extra = 1;
+  extra_bytes_ += kExtraBytes;
+}
+
+// --- Saved: id, key, a byte of bits, TTL and version if there are any, payload
+
+void MemberTable::Save(uint32_t number, StoredKeys& keys, FieldWriter& out) const {
+  const Member& member = at(number);
+  const Duration own_ttl = ttl(number);
+  const std::optional<uint64_t> own_version = version(number);
+  out.PutBytes(member.name());
+  keys.Save({member.stamp, member.position}, out);
+  // An extra stays when it has nothing to say any more, and counts as bytes.
+  const int bits = (member.has_extra ? kHasExtra : 0) |
+                   (own_ttl != Duration::zero() ? kHasTtl : 0) | (own_version ? kHasVersion : 0);
+  out.PutByte(static_cast<uint8_t>(bits));
+  if (own_ttl != Duration::zero()) out(own_ttl);
+  if (own_version) out.PutNumber(*own_version);
+  if (ops_.size > 0) ops_.save(ops_.context, payload(number), out);
+}
+
+uint32_t MemberTable::Load(FieldReader& in, uint32_t series, uint32_t series_hash,
+                           StoredKeys& keys) {
+  const std::string_view id = in.Bytes();
+  const SequenceKey key = keys.Load(in);
+  const uint8_t bits = in.Byte();
+  const bool has_extra = (bits & kHasExtra) != 0;
+  Duration ttl{0};
+  std::optional<uint64_t> version;
+  if ((bits & kHasTtl) != 0) in(ttl);
+  if ((bits & kHasVersion) != 0) version = in.Number();
+  in.Expect(id.size() <= kKeyBytesMax && bits < 2 * kHasVersion && (has_extra || bits == 0));
+  in.Expect((bits & kHasTtl) == 0 || ttl > Duration::zero());
+  if (!in.ok()) return kNone;
+  const MemberRef ref(id, series_hash, hash_key_);
+  if (!in.Expect(Find(ref, series) == kNone)) return kNone;
+  const uint32_t number = Place(ref, series, key);
+  if (has_extra) AddExtra(at(number));
+  SetExtra(number, ttl, version);
+  if (ops_.size > 0) ops_.load(ops_.context, payload(number), in);
+  Index(ref, number);
+  return number;
 }
 
 uint32_t MemberTable::HashOf(uint32_t number) const {

@@ -19,6 +19,7 @@
 #include "engine/table/key_index.h"
 #include "engine/table/slab.h"
 #include "engine/window/member.h"
+#include "engine/window/stored_keys.h"
 
 namespace pleat::inline v0_1 {
 
@@ -146,6 +147,14 @@ class MemberTable {
   }
   void SetExtra(uint32_t number, Duration ttl, std::optional<uint64_t> version);
 
+  // --- Saved
+
+  // Writes a member, but not its series and place.
+  void Save(uint32_t number, StoredKeys& keys, FieldWriter& out) const;
+  // Adds a member as Save() wrote it; kNone if that cannot be. Where only the payload fails there is
+  // a member. REQUIRES: as Add(); `series_hash` is what SeriesHash tells.
+  uint32_t Load(FieldReader& in, uint32_t series, uint32_t series_hash, StoredKeys& keys);
+
   // --- For the sequences
 
   uint32_t& place(uint32_t number) const noexcept {
@@ -179,6 +188,9 @@ class MemberTable {
                             : ops_.heap_bytes(ops_.context, payload);
     return (id.size() > PackedId::kInlineBytesMax ? KeyArena::BytesForText(id) : 0) + heap;
   }
+  uint32_t Place(const MemberRef& ref, uint32_t series, const SequenceKey& key);
+  inline void Index(const MemberRef& ref, uint32_t number);
+  void AddExtra(Member& member);
   MemberExtra& ExtraOf(const Member& member) const noexcept {
     PLEAT_DCHECK(member.has_extra);
     return *reinterpret_cast<MemberExtra*>(extras_.hot(member.place));

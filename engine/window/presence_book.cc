@@ -46,6 +46,15 @@ PayloadOps PresenceBook::OpsOfUsers(const PayloadOps& metadata) {
       return data.heap_bytes(data.context, static_cast<const UserPart*>(user) + 1);
     };
   }
+  ops.save = [](void* context, const void* user, FieldWriter& out) {
+    const PayloadOps& data = MetadataOps(context);
+    if (data.size > 0) data.save(data.context, static_cast<const UserPart*>(user) + 1, out);
+  };
+  ops.load = [](void* context, void* user, FieldReader& in) {
+    const PayloadOps& data = MetadataOps(context);
+    auto* const part = ::new (user) UserPart();
+    if (data.size > 0) data.load(data.context, part + 1, in);
+  };
   return ops;
 }
 

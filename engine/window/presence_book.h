@@ -25,6 +25,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <pleat/any_presence.h>
 #include <pleat/presence_options.h>
@@ -36,6 +37,7 @@
 #include "engine/window/member_table.h"
 #include "engine/window/sequence.h"
 #include "engine/window/series_table.h"
+#include "engine/window/stored_keys.h"
 
 namespace pleat::inline v0_1 {
 
@@ -86,6 +88,9 @@ class PresenceBook final : public FeedBook {
 
   const PresenceLedger& ledger() const noexcept { return ledger_; }
   PresenceSizes sizes() const noexcept;
+  void Save(FieldWriter& out) const override;
+  void Load(FieldReader& in, const Instant& at) override;
+  void SkipNumbers(uint64_t by, const Instant& at) override;
   void CheckWhole() const override;
 
  private:
@@ -187,6 +192,12 @@ class PresenceBook final : public FeedBook {
   void EndUserByTime(const SeriesTable::End& end);
   void EndUser(uint32_t user, bool away, const LogOrder& order);
   void Announce(Cause cause, uint32_t user, EngineTime deadline, const LogOrder& order);
+
+  // --- Saved
+  static constexpr uint64_t kGenerationsMax = uint64_t{1} << 62;
+  void SaveConnections(uint32_t user, FieldWriter& out) const;
+  size_t LoadSeries(FieldReader& in, StoredKeys& keys);
+  void LoadConnections(FieldReader& in, uint32_t user, std::vector<uint32_t>& all);
 
   void Show(uint32_t user, EngineTime now, AnyPresence::See see) const;
   size_t bytes() const noexcept {

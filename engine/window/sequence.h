@@ -25,6 +25,7 @@
 #include <span>
 #include <utility>
 
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 #include "engine/base/check.h"
@@ -203,6 +204,32 @@ class SequencePool {
     return larger == Form::kTree ? (kNumbersMax + 1) * kTreeBytes : BytesOf(larger);
   }
 
+  // --- Saved. The members are their owner's to write. A sequence that was larger may have a larger
+  // form than its size asks for, which bytes() tells: that is written behind them.
+
+  static void SaveForm(const Sequence& sequence, FieldWriter& out) {
+    if (MayBeLarger(sequence.size_)) out.PutByte(sequence.form_ != FormFor(sequence.size_));
+  }
+  // Of a sequence of `size` members: whether its form is the larger one.
+  static bool LoadForm(size_t size, FieldReader& in) {
+    bool larger = false;
+    if (MayBeLarger(size)) in(larger);
+    return larger;
+  }
+  // The sequence of these members, which are in order. `larger`: as LoadForm() says. O(n).
+  Sequence Make(std::span<const uint32_t> numbers, bool larger) {
+    PLEAT_DCHECK(!larger || MayBeLarger(numbers.size()));
+    const auto form =
+        static_cast<Form>(static_cast<int>(FormFor(numbers.size())) + (larger ? 1 : 0));
+    if (form != Form::kTree) return Copy(numbers, form);
+    Sequence sequence;
+    sequence.size_ = static_cast<uint32_t>(numbers.size());
+    sequence.form_ = form;
+    sequence.tree_ = trees_.Make(numbers);
+    tree_members_ += numbers.size();
+    return sequence;
+  }
+
   // The same for the memory. Returns how many arrays and nodes there are.
   size_t CheckMemory() const {
     size_t count = trees_.CheckNodes();
@@ -222,6 +249,19 @@ class SequencePool {
   }
   Array& ArraysOf(Form form) noexcept {
     return const_cast<Array&>(std::as_const(*this).ArraysOf(form));
+  }
+
+  // The smallest form with room, and whether ShrinkIfFew() would leave the next one as it is.
+  static Form FormFor(size_t size) noexcept {
+    auto form = Form::kInline;
+    while (form != Form::kTree && size > Sequence::RoomOf(form)) {
+      form = static_cast<Form>(static_cast<int>(form) + 1);
+    }
+    return form;
+  }
+  static bool MayBeLarger(size_t size) noexcept {
+    const Form form = FormFor(size);
+    return form != Form::kTree && size > Sequence::RoomOf(form) * 3 / 4;
   }
 
   static size_t BytesOf(Form form) noexcept { return Sequence::RoomOf(form) * sizeof(uint32_t); }

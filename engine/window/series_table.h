@@ -21,14 +21,18 @@
 #include <memory>
 #include <vector>
 
+#include <absl/functional/function_ref.h>
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
+#include "engine/base/hash.h"
 #include "engine/base/page_pool.h"
 #include "engine/table/expiring_table.h"
 #include "engine/table/key_arena.h"
 #include "engine/table/packed_key.h"
 #include "engine/window/member_table.h"
 #include "engine/window/sequence.h"
+#include "engine/window/stored_keys.h"
 
 namespace pleat::inline v0_1 {
 
@@ -195,6 +199,20 @@ class SeriesTable {
   // The retained members whose deadline is after `now` become live again; appends them to `out`.
   void Restore(uint32_t series, EngineTime now, std::vector<uint32_t>& out);
 
+  // --- Saved, with what else belongs to a member behind it
+
+  using SaveRest = absl::FunctionRef<void(uint32_t member)>;
+  using LoadRest = absl::FunctionRef<void(uint32_t member)>;
+  void Save(uint32_t series, StoredKeys& keys, FieldWriter& out, SaveRest rest) const;
+  // Opens a series and arms it. Where the reading fails the series has the members that were read,
+  // or is not there: kNone. `seen`: retained members have ended by then.
+  uint32_t Load(FieldReader& in, const HashKey& hash_key, EngineTime seen, StoredKeys& keys,
+                LoadRest rest);
+  // The same of the order alone, of a series without retained members and without TTLs: the owner
+  // writes the members, and opens the series. `members` are sorted, and fail where two are equal.
+  void SaveOrder(uint32_t series, FieldWriter& out) const;
+  void LoadOrder(FieldReader& in, uint32_t series, std::vector<uint32_t>& members);
+
   // --- Deadlines
 
   // What time ends next in a series.
@@ -303,6 +321,12 @@ class SeriesTable {
   uint32_t EndedOwn(const OwnOrder& own, EngineTime now) const;
   void ListSequence(const Sequence& sequence, uint32_t begin, const Part& part, EngineTime now,
                     std::vector<uint32_t>& out) const;
+
+  // Of Load(). `own`: whether the members have a TTL.
+  std::vector<uint32_t> LoadMembers(FieldReader& in, uint32_t series, bool own, StoredKeys& keys,
+                                    LoadRest rest);
+  void LoadPlain(FieldReader& in, uint32_t series, const std::vector<uint32_t>& members);
+  void LoadOwn(FieldReader& in, uint32_t series, std::vector<uint32_t>& members);
 
   using Deadlined = SequencePool<ByDeadline>;
 

@@ -15,12 +15,13 @@ constexpr size_t kBegunPages = 16;
 }  // namespace
 
 WindowBook::WindowBook(PagePool& pool, const WindowOptions& options, const PayloadOps& ops,
-                       const HashKey& hash_key, uint32_t partition)
+                       const HashKey& hash_key, const HashKey& name_key, uint32_t partition)
     : FeedBook(ops, partition, options.max_changes),
       options_(options),
       ops_(ops),
       hash_key_(hash_key),
-      other_hash_key_(MakeHashKey(hash_key[1], hash_key[2])),
+      name_key_(name_key),
+      other_name_key_(MakeHashKey(name_key[1], name_key[2])),
       members_(pool, ops, hash_key, [this](uint32_t m) { return series_.HashFor(m); }),
       series_(pool, members_, options.ttl, options.retention),
       tombstones_(pool, std::max(options.ttl, options.retention)),

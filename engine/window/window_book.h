@@ -51,10 +51,10 @@ class WindowBook final : public FeedBook {
   static constexpr bool kPrefetchesRest = true;
   static constexpr bool kKeysRepeat = true;
 
-  // `options` holds this partition's share of the limits. `pool`, `ops` and `hash_key` outlive the
-  // book.
+  // `options` holds this partition's share of the limits. `pool`, `ops` and the keys outlive the book.
+  // `name_key`: of the names of tombstones.
   WindowBook(PagePool& pool, const WindowOptions& options, const PayloadOps& ops,
-             const HashKey& hash_key, uint32_t partition);
+             const HashKey& hash_key, const HashKey& name_key, uint32_t partition);
   ~WindowBook() override;
 
   // --- An event; a batch looks ahead with the Prefetch functions. EventRef::event is an AnyMember
@@ -132,6 +132,9 @@ class WindowBook final : public FeedBook {
 
   const WindowLedger& ledger() const noexcept { return ledger_; }
   WindowSizes sizes() const noexcept;
+  void Save(FieldWriter& out) const override;
+  void Load(FieldReader& in, const Instant& at) override;
+  void SkipNumbers(uint64_t by, const Instant& at) override;
   void CheckWhole() const override;
 
  private:
@@ -216,7 +219,8 @@ class WindowBook final : public FeedBook {
   const WindowOptions options_;
   const PayloadOps& ops_;
   const HashKey& hash_key_;
-  const HashKey other_hash_key_;
+  const HashKey& name_key_;
+  const HashKey other_name_key_;
   EngineTime seen_ = kBeginningOfTime;   // the latest time that this book was told of
   uint64_t last_position_ = UINT64_MAX;  // before the first
   WindowLedger ledger_;

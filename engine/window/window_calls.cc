@@ -134,7 +134,7 @@ ExpiringMap::Name WindowBook::TombstoneOf(const SeriesRef& series,
   const auto half = [&](const HashKey& key) {
     return KeyedHash(series.name.HashWith(key), packed.HashWith(key), id.size(), key);
   };
-  return {half(hash_key_), half(other_hash_key_)};
+  return {half(name_key_), half(other_name_key_)};
 }
 
 void WindowBook::LeaveTombstone(const SeriesRef& series, std::string_view id, EngineTime stamp,

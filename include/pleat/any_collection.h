@@ -109,6 +109,7 @@ class PLEAT_EXPORT AnyCollection {
   LeaseOutcome Nack(const LeaseToken& token) noexcept;
   LeaseOutcome Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept;
   Extension Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept;
+  size_t EndLeases(PartitionRange of) noexcept;
   bool ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept;
   LeaseOutcome RetryDeadLetter(const LeaseToken& token) noexcept;
   LeaseOutcome DropDeadLetter(const LeaseToken& token) noexcept;

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -25,6 +26,7 @@
 #include <pleat/options.h>
 #include <pleat/outcome.h>
 #include <pleat/partition.h>
+#include <pleat/source_mark.h>
 #include <pleat/state_ops.h>
 #include <pleat/time.h>
 
@@ -58,7 +60,7 @@ class PLEAT_EXPORT AnyFolder : public AnyCollection {
   // the program.
   FoldOutcome Fold(std::string_view key, const void* event, EngineTime at) noexcept;
   FoldCounts FoldBatch(const AnyBatch& batch, std::span<FoldOutcome> outcomes,
-                       PartitionRange only = {}) noexcept;
+                       PartitionRange only = {}, std::optional<SourceMark> mark = {}) noexcept;
   bool Flush(std::string_view key) noexcept;
   bool Cancel(std::string_view key) noexcept;
   ControlOutcome Flush(std::string_view key, EngineTime at) noexcept;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <absl/functional/function_ref.h>
@@ -24,6 +25,8 @@
 #include <pleat/engine.h>
 #include <pleat/export.h>
 #include <pleat/partition.h>
+#include <pleat/source_mark.h>
+#include <pleat/stored.h>
 #include <pleat/time.h>
 #include <pleat/window_options.h>
 #include <pleat/window_stats.h>
@@ -67,6 +70,19 @@ struct PayloadOps {
 
   // Optional: the bytes that a payload holds outside itself, in O(1).
   size_t (*heap_bytes)(void* context, const void* payload) = nullptr;
+
+  // Optional, all three or none: without them a window with payloads cannot be part of a snapshot
+  // (stored.h). Writes the fields of a payload.
+  void (*save)(void* context, const void* payload, FieldWriter& out) = nullptr;
+  // Constructs a payload in raw memory and reads its fields; constructs it also where `in` fails.
+  void (*load)(void* context, void* payload, FieldReader& in) = nullptr;
+  // The types of the fields that version `version` has, as text.
+  std::string (*shape)(void* context, uint32_t version) = nullptr;
+  // The version that save() writes; load() reads this one and those before it.
+  uint32_t stored_version = 1;
+
+  // Whether all that members hold can be stored.
+  bool stored() const noexcept { return size == 0 || (save != nullptr && load != nullptr); }
 };
 
 // A live member, on its way out. The views are valid during the call that hands it over.
@@ -120,7 +136,7 @@ class PLEAT_EXPORT AnyWindow : public AnyFeed {
 
   WindowOutcome Add(std::string_view series, const void* event, EngineTime at) noexcept;
   WindowCounts AddBatch(const AnyBatch& batch, std::span<WindowOutcome> outcomes,
-                        PartitionRange only = {}) noexcept;
+                        PartitionRange only = {}, std::optional<SourceMark> mark = {}) noexcept;
   WindowOutcome Touch(std::string_view series, std::string_view id, EngineTime at) noexcept;
   // Each row is a KeyedEvent, whose key is ignored.
   WindowCounts Import(std::string_view series, const AnyBatch& rows) noexcept;

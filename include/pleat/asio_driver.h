@@ -5,6 +5,8 @@
 //
 //   pleat::Driver driver(*engine);            // or on a thread of its own
 //   const pleat::DriverThread thread = driver.RunThread();
+//
+//   auto driver = pleat::Driver::Open(io, *engine);  // after a restart: says if the clock is wrong
 #pragma once
 
 #include <chrono>
@@ -12,6 +14,8 @@
 #include <cstdint>
 #include <memory>
 
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/version.hpp>
 #include <pleat/engine.h>
@@ -65,6 +69,15 @@ struct DriverOptions {
   // Range: above zero, at most a day. Default: 10 s.
   Duration max_sleep = std::chrono::seconds(10);
 
+  // By how much the wall clock may be ahead of an engine that has a time already: one that was
+  // restored, and was down for so long. More is an error, because it is rather a wrong clock, by
+  // which all that the engine holds would end at once. kForever: whatever it says is right.
+  // Range: zero or more.
+  Duration max_forward_jump = std::chrono::hours(7 * 24);
+
+  // Somebody has made sure that it is this date or a later one: any jump up to here is right.
+  EngineTime confirmed = kBeginningOfTime;
+
   // The clock; null is the machine's. REQUIRES: outlives the driver and its consumers.
   const DriverClock* clock = nullptr;
 };
@@ -115,7 +128,7 @@ class PLEAT_EXPORT DriverThread {
 //   by the turns for earlier deadlines.
 // - now() is the wall clock at construction, or at the last Reanchor(), plus the time elapsed
 //   since, suspension included. It never goes back. Steps of the wall clock in between are counted
-//   only.
+//   only. If the engine is ahead of the wall clock at construction, time goes on from the engine's.
 // - On event time the stamps move the engine's time, and the driver moves LeaseTime. At each tick,
 //   while there is a deadline, the driver looks whether the watermark has passed it.
 //
@@ -128,7 +141,18 @@ class PLEAT_EXPORT Driver {
  public:
   using executor_type = boost::asio::any_io_executor;
 
-  // Takes its turns on `executor`. An option out of range ends the program.
+  // Errors: kFailedPrecondition if the wall clock is ahead of the engine by more than
+  // max_forward_jump; the message says both times. The engine is as it was. An option out of range
+  // ends the program.
+  static absl::StatusOr<std::unique_ptr<Driver>> Open(executor_type executor, Engine& engine,
+                                                      const DriverOptions& options = {});
+  static absl::StatusOr<std::unique_ptr<Driver>> Open(boost::asio::io_context& context,
+                                                      Engine& engine,
+                                                      const DriverOptions& options = {});
+  static absl::StatusOr<std::unique_ptr<Driver>> Open(Engine& engine,
+                                                      const DriverOptions& options = {});
+
+  // The same, but an error ends the program, and prints why. Takes its turns on `executor`.
   Driver(executor_type executor, Engine& engine, const DriverOptions& options = {});
   Driver(boost::asio::io_context& context, Engine& engine, const DriverOptions& options = {});
 
@@ -146,13 +170,13 @@ class PLEAT_EXPORT Driver {
   // The same reading for leases: the `now` of Lease(), Nack() and Extend().
   LeaseTime lease_now() const noexcept { return LeaseTime(now()); }
 
-  // Has a turn taken soon, on the executor, and returns at once. Call it when the machine has
-  // resumed, or when a test has moved the clock.
+  // Has a turn taken soon: call it when the machine has resumed, or a test has moved the clock.
   void Wake();
 
   // Sets the time to the wall clock's, then as Wake(). If the wall clock is behind, now() stands
-  // still until it has caught up.
-  void Reanchor();
+  // still until it has caught up. Errors: as Open(), by how much it is ahead of now(); `confirmed`
+  // is as the option. Nothing has changed then.
+  absl::Status Reanchor(EngineTime confirmed = kBeginningOfTime);
 
   // From its return on, the driver calls the engine no more, and every operation of a consumer
   // completes with AsioError::kClosed. Waits for the turn under way. Idempotent.
@@ -167,6 +191,7 @@ class PLEAT_EXPORT Driver {
 
  private:
   friend class WaiterHandle;
+  Driver(std::shared_ptr<boost::asio::io_context> context, std::shared_ptr<DriverCore> core);
 
   std::shared_ptr<boost::asio::io_context> context_;  // null unless it is the driver's own
   std::shared_ptr<DriverCore> core_;

@@ -101,6 +101,10 @@ class EmissionSource {
     return any_.Extend(token, ttl, now);
   }
 
+  // Takes back all leases at once, as if they had run out: of consumers that are known to be dead,
+  // such as those of the process before a restart. Returns how many. O(emissions that are lent).
+  size_t EndLeases(PartitionRange of = {}) noexcept { return any_.EndLeases(of); }
+
   // Appends copies of up to `max` dead letters (0 counts as 1) to `out`, and moves `cursor` on.
   // Returns whether there may be more. Used as Folder::Scan().
   bool ScanDeadLetters(ScanCursor& cursor, size_t max,

@@ -97,8 +97,7 @@ class Folder : public EmissionSource<State> {
 
   // Folds many events, several times as fast as Fold() on each, with the same result: same groups,
   // same outcomes, same emissions. Batches of 64 to 256 are best; larger ones are worked on in
-  // pieces of 256, each of which takes each partition's lock once. Batches of several threads
-  // interleave.
+  // pieces of 256, each of which takes each partition's lock once. Batches of threads interleave.
   //
   // Element i of `outcomes` becomes the outcome of event i.
   // REQUIRES: `outcomes` is empty, or as long as `events`.
@@ -106,15 +105,18 @@ class Folder : public EmissionSource<State> {
   // With `only`, events of partitions outside that range are not folded, and are answered
   // kElsewhere; on event time their stamps still move the watermark. So n workers, each with a
   // range of its own, can go through the same batch, and never ask for the same lock.
+  // With `mark`, the batch has a place in a source that can be read again; see source_mark.h.
   FoldCounts FoldBatch(std::span<const KeyedEvent<Event>> events,
-                       std::span<FoldOutcome> outcomes = {}, PartitionRange only = {}) noexcept {
-    return folder_.FoldBatch(AnyBatch::Of(events), outcomes, only);
+                       std::span<FoldOutcome> outcomes = {}, PartitionRange only = {},
+                       std::optional<SourceMark> mark = {}) noexcept {
+    return folder_.FoldBatch(AnyBatch::Of(events), outcomes, only, mark);
   }
 
-  // Anything else does not compile, and the error says why.
+  // Anything else does not compile.
   template <class Events>
     requires(!std::is_convertible_v<Events, std::span<const KeyedEvent<Event>>>)
-  FoldCounts FoldBatch(Events&&, std::span<FoldOutcome> = {}, PartitionRange = {}) noexcept {
+  FoldCounts FoldBatch(Events&&, std::span<FoldOutcome> = {}, PartitionRange = {},
+                       std::optional<SourceMark> = {}) noexcept {
     static_assert(
         std::is_void_v<Events>,
         "FoldBatch() takes an array of KeyedEvent<Event>: events with their keys and stamps");

@@ -13,6 +13,13 @@
 //   folder->Pop(100, out);                            // whole lines, each ended by '\n'
 //
 // The spec: json_spec.h. What a valid line is, and how several threads read lines: json_lines.h.
+//
+// A JsonFolder is part of the engine's snapshots (snapshot.h) as it is: its groups, what it counts,
+// and which paths no line has led to. It can be restored by a folder of the same spec; the limits,
+// the future limit and what is printed around the merged values may differ.
+// - Restore first and read lines then: `distinct` marks long values by a secret that is restored.
+// - The counts of lines are those of the cut if no thread folds lines while the snapshot begins;
+//   else those of the lines that this thread has under way, 256 at most, may be missing.
 #pragma once
 
 #include <cstddef>

@@ -122,7 +122,8 @@ class PLEAT_EXPORT JsonWindow {
   // Tells the window that later lines come from another input, for StampCounts::behind_input.
   void StartInput() noexcept;
 
-  // From now on changes are kept for TakeChanges(), the latest window.max_changes of them.
+  // From now on changes are kept for TakeChanges(), the latest window.max_changes of them. Changes
+  // are in no snapshot: take them before one is taken, and watch after it was restored.
   void WatchChanges() noexcept;
 
   // Ends the members that are due by the engine's time, and hands a line for each change since the

@@ -20,7 +20,7 @@
 //
 // WriteMetrics() makes the text; your program serves it. The HELP line of each metric explains it.
 // Names begin with pleat_, times are in seconds, sizes in bytes, and every sample has the label
-// `collection`.
+// `collection`, or `journal`.
 // Thread safety: WriteMetrics() may run on any thread; it reads only its arguments.
 #pragma once
 
@@ -33,6 +33,7 @@
 #include <pleat/export.h>
 #include <pleat/gap_stats.h>
 #include <pleat/histogram.h>
+#include <pleat/journal.h>
 #include <pleat/presence_stats.h>
 #include <pleat/rollup_stats.h>
 #include <pleat/stats.h>
@@ -118,12 +119,25 @@ struct CounterMetrics {
   std::span<const OwnMetric> own = {};
 };
 
+// How the snapshots of one journal stand.
+struct JournalMetrics {
+  // The value of the label, such as its directory: as CollectionMetrics::collection.
+  std::string_view journal;
+
+  SnapshotState state = {};
+
+  // When the newest snapshot was taken, by the wall clock. A journal reads no clock, so its caller
+  // knows.
+  std::optional<EngineTime> newest = std::nullopt;
+};
+
 // The text of all metrics. The sum of a histogram is known as exactly as its values: to within a
 // tenth, of gaps to within a hundredth.
 PLEAT_EXPORT std::string WriteMetrics(std::span<const CollectionMetrics> collections,
                                       MetricsFormat format,
                                       std::span<const WindowMetrics> windows = {},
                                       std::span<const PresenceMetrics> presences = {},
-                                      std::span<const CounterMetrics> counters = {});
+                                      std::span<const CounterMetrics> counters = {},
+                                      std::span<const JournalMetrics> journals = {});
 
 }  // namespace pleat::inline v0_1

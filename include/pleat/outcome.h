@@ -42,8 +42,10 @@ enum class FoldOutcome : uint8_t {
   // The key's partition is outside the range that FoldBatch() was called with; not counted. Another
   // worker, with the range of that partition, folds the event.
   kElsewhere,
+  // The partition has taken the event before, by its SourceMark; not counted.
+  kReplayed,
 };
-inline constexpr size_t kFoldOutcomes = 12;
+inline constexpr size_t kFoldOutcomes = 13;
 
 // The answer of Flush() and Cancel() with a stamp.
 enum class ControlOutcome : uint8_t {
@@ -68,6 +70,7 @@ struct FoldCounts {
   size_t overloaded = 0;
   size_t would_deadlock = 0;
   size_t elsewhere = 0;  // of partitions outside the range that the call asked for
+  size_t replayed = 0;   // taken before, by their SourceMark
 
   constexpr void Add(FoldOutcome outcome, size_t events = 1) noexcept {
     switch (outcome) {
@@ -83,6 +86,7 @@ struct FoldCounts {
       case FoldOutcome::kOverloaded: overloaded += events; break;
       case FoldOutcome::kWouldDeadlock: would_deadlock += events; break;
       case FoldOutcome::kElsewhere: elsewhere += events; break;
+      case FoldOutcome::kReplayed: replayed += events; break;
     }
   }
 

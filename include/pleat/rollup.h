@@ -44,6 +44,7 @@
 #include <pleat/rollup_options.h>
 #include <pleat/rollup_stats.h>
 #include <pleat/rollup_values.h>
+#include <pleat/source_mark.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -90,7 +91,8 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
                        std::string_view id = {}) noexcept;
   // Adds many events, as Folder::FoldBatch() folds them.
   AddResults AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
-                      std::span<AddOutcome> outcomes = {}, PartitionRange only = {}) noexcept;
+                      std::span<AddOutcome> outcomes = {}, PartitionRange only = {},
+                      std::optional<SourceMark> mark = {}) noexcept;
 
   // Sets the value to zero, as an event stamped `at`: from then on the value is the sum of the
   // deltas with later stamps, or with this stamp and a later arrival. Windows do not change their

@@ -135,8 +135,10 @@ enum class AddOutcome : uint8_t {
   kElsewhere = 10,
   // Called from inside a function of the caller's. Not counted. Call again from outside.
   kWouldDeadlock = 11,
+  // The partition has taken the event before, by its SourceMark. Not counted.
+  kReplayed = 12,
 };
-inline constexpr size_t kAddOutcomes = 12;
+inline constexpr size_t kAddOutcomes = 13;
 
 // How many events of a batch were answered with each outcome: counts[AddOutcome::kAdded].
 class AddResults {

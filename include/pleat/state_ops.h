@@ -18,9 +18,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <pleat/export.h>
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -93,6 +95,24 @@ struct StateOps {
 
   // Optional: the weight that max_group_bytes limits. Null: size and heap_bytes().
   size_t (*weight)(void* context, const void* state) = nullptr;
+
+  // Optional, these three or none: without them a folder cannot be part of a snapshot (stored.h).
+  // Writes the fields of a state.
+  void (*save)(void* context, const void* state, FieldWriter& out) = nullptr;
+  // Constructs a state in raw memory and reads its fields; constructs it also where `in` fails.
+  void (*load)(void* context, void* state, FieldReader& in) = nullptr;
+  // The types of the fields that version `version` has, as text. It may also be several lines, each
+  // "name: value" and a newline: an error then names the one that differs.
+  std::string (*shape)(void* context, uint32_t version) = nullptr;
+  // The version that save() writes; load() reads this one and those before it.
+  uint32_t stored_version = 1;
+
+  // Optional, both or none: what belongs to all states together, or to the context, and is stored
+  // with them. All partitions are locked while it is saved, so that it has to be quick; the context
+  // may be in use meanwhile by threads that are in no call on the engine. It is loaded after the
+  // states, by one thread, and once more, as it was, where the restoring fails.
+  void (*save_shared)(void* context, FieldWriter& out) = nullptr;
+  void (*load_shared)(void* context, FieldReader& in) = nullptr;
 };
 
 }  // namespace pleat::inline v0_1

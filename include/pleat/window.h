@@ -79,8 +79,9 @@ class LiveWindow : public WindowReader<Payload> {
   // Adds many, several times as fast, with the same result; used as Folder::FoldBatch(): the key of
   // a KeyedEvent is the series.
   WindowCounts AddBatch(std::span<const KeyedEvent<Event>> events,
-                        std::span<WindowOutcome> outcomes = {}, PartitionRange only = {}) noexcept {
-    return any_.AddBatch(AnyBatch::Of(events), outcomes, only);
+                        std::span<WindowOutcome> outcomes = {}, PartitionRange only = {},
+                        std::optional<SourceMark> mark = {}) noexcept {
+    return any_.AddBatch(AnyBatch::Of(events), outcomes, only, mark);
   }
   // Refreshes a live member, and adds none.
   WindowOutcome Touch(std::string_view series, std::string_view id, EngineTime at) noexcept {

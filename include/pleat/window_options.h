@@ -115,8 +115,10 @@ enum class WindowOutcome : uint8_t {
   kElsewhere = 12,
   // Called from inside a function of the caller's. Not counted. Call again from outside.
   kWouldDeadlock = 13,
+  // The partition has taken the event before, by its SourceMark. Not counted.
+  kReplayed = 14,
 };
-inline constexpr size_t kWindowOutcomes = 14;
+inline constexpr size_t kWindowOutcomes = 15;
 
 // How many events of a batch or an import were answered with each outcome:
 // counts[WindowOutcome::kAdded].

@@ -1,12 +1,16 @@
 #include <atomic>
 #include <latch>
+#include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
+#include <pleat/snapshot.h>
 
 #include "tests/asio/fixtures.h"
+#include "tests/support/bytes.h"
 
 namespace pleat {
 namespace {
@@ -179,7 +183,7 @@ TEST(Driver, ReanchoringTakesTheTimeOfTheWall) {
   Service service;
   service.Fold("ann");
   service.clock.StepWall(1h);
-  service.driver->Reanchor();
+  EXPECT_TRUE(service.driver->Reanchor().ok());
   service.Poll();
   EXPECT_EQ(service.driver->now(), kNoon + 1h);
   EXPECT_EQ(service.sums.sizes().open_groups, 0u);
@@ -190,7 +194,7 @@ TEST(Driver, AfterReanchoringBackTimeStandsStillUntilTheWallHasCaughtUp) {
   Service service({.max_sleep = 24h});
   service.Fold("ann");
   service.clock.StepWall(-1min);
-  service.driver->Reanchor();
+  EXPECT_TRUE(service.driver->Reanchor().ok());
   service.Poll();
   EXPECT_EQ(service.driver->now(), kNoon);
   service.Pass(1min);
@@ -207,6 +211,121 @@ TEST(Driver, TimeGoesOnFromWhereTheEngineIs) {
   service.engine->Advance(kNoon + 1h);
   Driver driver(*service.io, *service.engine, service.WithClock({}));
   EXPECT_EQ(driver.now(), kNoon + 1h);
+}
+
+TEST(Driver, TimeGoesOnWithoutAPauseWhereTheWallClockWasSetBack) {
+  Service service;
+  service.Fold("ann");
+  service.driver.reset();
+  service.clock.StepWall(-2h);
+  Driver driver(*service.io, *service.engine, service.WithClock({}));
+  EXPECT_EQ(driver.now(), kNoon);
+  service.clock.Pass(5min);
+  EXPECT_EQ(driver.now(), kNoon + 5min);
+  driver.Wake();
+  service.Poll();
+  EXPECT_EQ(service.sums.sizes().open_groups, 0u) << "not a microsecond later than it would have";
+}
+
+// An engine that was ended at noon and is brought back from a snapshot at another time.
+struct Restarted {
+  explicit Restarted(Duration later, const EngineOptions& options = {.partitions = 4})
+      : service({}, {.quiet_period = 5min, .max_hold = 1h}, options) {
+    service.Fold("ann");
+    service.driver.reset();
+    StringSink sink;
+    EXPECT_TRUE(TakeSnapshot(*service.engine, sink).ok());
+    engine = *Engine::Open(options);
+    sums.emplace(*engine, "sums", FolderOptions{.quiet_period = 5min, .max_hold = 1h});
+    StringSource source(sink.bytes);
+    EXPECT_TRUE(RestoreSnapshot(*engine, source).ok());
+    service.clock.StepWall(later);
+  }
+  absl::StatusOr<std::unique_ptr<Driver>> Open(const DriverOptions& options = {}) {
+    return Driver::Open(*service.io, *engine, service.WithClock(options));
+  }
+
+  Service service;
+  std::unique_ptr<Engine> engine;
+  std::optional<Sums> sums;
+};
+
+TEST(DriverAfterARestart, TheTimeThatItWasDownCounts) {
+  Restarted restarted(3 * 24h);
+  const auto driver = restarted.Open();
+  ASSERT_TRUE(driver.ok()) << driver.status().message();
+  EXPECT_EQ((*driver)->now(), kNoon + 3 * 24h);
+  restarted.service.Poll();
+  EXPECT_EQ(restarted.sums->Pop(9).at(0).closed, kNoon + 5min);
+}
+
+TEST(DriverAfterARestart, TimeGoesOnWhereTheWallClockIsBehind) {
+  for (const EngineOptions& options :
+       {EngineOptions{.partitions = 4}, EngineOptions{.partitions = 4, .axis = Axis::kEvent}}) {
+    Restarted restarted(-20 * 365 * 24h, options);
+    const auto driver = restarted.Open();
+    ASSERT_TRUE(driver.ok()) << driver.status().message();
+    EXPECT_EQ((*driver)->now(), kNoon);
+    restarted.service.clock.Pass(1s);
+    EXPECT_EQ((*driver)->lease_now(), LeaseTime(kNoon + 1s));
+  }
+}
+
+TEST(DriverAfterARestart, AJumpThatIsTooFarIsAnErrorAndNothingEnds) {
+  for (const EngineOptions& options :
+       {EngineOptions{.partitions = 4}, EngineOptions{.partitions = 4, .axis = Axis::kEvent}}) {
+    Restarted restarted(7 * 24h + 1us, options);
+    const auto driver = restarted.Open();
+    EXPECT_EQ(driver.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(
+        driver.status().message(),
+        "the wall clock says 2023-11-21 22:13:20 UTC, and the engine's time is 2023-11-14 "
+        "22:13:20 UTC: a step of more than max_forward_jump, 604800 s. If the clock is right, "
+        "confirm that date; if not, set the clock: else all that the engine holds would end "
+        "at once");
+    restarted.service.Poll();
+    EXPECT_EQ(restarted.sums->sizes().open_groups, 1u);
+    restarted.service.clock.StepWall(-1us);
+    EXPECT_TRUE(restarted.Open().ok());
+  }
+}
+
+TEST(DriverAfterARestart, AJumpIsTakenWhenItIsConfirmed) {
+  const Duration ten_years = 10 * 365 * 24h;
+  Restarted restarted(ten_years);
+  EXPECT_FALSE(restarted.Open({.confirmed = kNoon + ten_years - 1us}).ok());
+  EXPECT_TRUE(restarted.Open({.confirmed = kNoon + ten_years}).ok());
+  restarted.service.Poll();
+  Restarted careless(ten_years);
+  const auto driver = careless.Open({.max_forward_jump = kForever});
+  ASSERT_TRUE(driver.ok());
+  EXPECT_EQ((*driver)->now(), kNoon + ten_years);
+}
+
+TEST(DriverAfterARestart, ANewEngineHasNoTimeToJumpFrom) {
+  Service service;
+  auto engine = *Engine::Open({});
+  EXPECT_TRUE(Driver::Open(*engine, service.WithClock({.max_forward_jump = 0s})).ok());
+}
+
+TEST(DriverDeathTest, AConstructorEndsTheProgramRatherThanTakeAJumpThatIsTooFar) {
+  Restarted restarted(8 * 24h);
+  EXPECT_DEATH(Driver(*restarted.service.io, *restarted.engine, restarted.service.WithClock({})),
+               "driver: the wall clock says 2023-11-22");
+}
+
+TEST(Driver, ReanchoringTooFarAheadIsAnErrorUnlessItIsConfirmed) {
+  Service service;
+  service.Fold("ann");
+  service.clock.StepWall(10 * 365 * 24h);
+  EXPECT_EQ(service.driver->Reanchor().code(), absl::StatusCode::kFailedPrecondition);
+  service.Poll();
+  EXPECT_EQ(service.driver->now(), kNoon);
+  EXPECT_EQ(service.sums.sizes().open_groups, 1u);
+  EXPECT_TRUE(service.driver->Reanchor(kNoon + 10 * 365 * 24h).ok());
+  service.Poll();
+  EXPECT_EQ(service.driver->now(), kNoon + 10 * 365 * 24h);
+  EXPECT_EQ(service.sums.sizes().open_groups, 0u);
 }
 
 TEST(Driver, TimeDoesNotGoBackWithItsClock) {
@@ -372,7 +491,7 @@ TEST(Driver, LeavesAGivenContextToItsOwner) {
 
 TEST(Driver, IsTheOnlyOneOfItsEngineUntilItStops) {
   Service service;
-  EXPECT_DEATH(Driver(*service.io, *service.engine),
+  EXPECT_DEATH(Driver(*service.io, *service.engine, service.WithClock({})),
                "^pleat: the engine has an alarm, or a driver, already\n$");
   service.driver->Stop();
   const Driver second(*service.io, *service.engine, service.WithClock({}));

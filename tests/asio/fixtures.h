@@ -52,6 +52,10 @@ class ManualClock final : public DriverClock {
 
 struct Sum {
   int64_t total = 0;
+  template <class F>
+  void Stored(F& f) {
+    f(total);
+  }
   void Fold(const int& by) noexcept { total += by; }
 };
 using Sums = Folder<int, Sum>;

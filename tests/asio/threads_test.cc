@@ -225,7 +225,7 @@ TEST(Threads, AnyThreadMayUseOneConsumerAndOneDriver) {
           if (n % 50 == 0) consumer.cancel();
           if (n % 50 == 25) service.driver->Wake();
           if (n % 50 == 30) service.clock.Pass(1s);
-          if (n % 500 == 0) service.driver->Reanchor();
+          if (n % 500 == 0) service.driver->Reanchor().IgnoreError();  // no jump is too far here
           if (n % 100 == 0)
             static_cast<void>(consumer.stats().waiting + service.driver->stats().turns);
         }

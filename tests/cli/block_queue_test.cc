@@ -32,7 +32,7 @@ class BlockQueueTest : public ::testing::TestWithParam<int> {
 
   // All texts one after the other, and behind them the error. Counts lines on the way.
   std::string ReadAll(BlockQueue& queue, std::unique_ptr<ByteSource> source, bool live = false) {
-    queue.Open(std::move(source), live);
+    queue.Open(LineReader(std::move(source)), live);
     std::string text;
     for (;;) {
       BlockQueue::Block& block = queue.Next();
@@ -85,7 +85,7 @@ TEST_P(BlockQueueTest, CanBeGivenUpAtAnyTime) {
   while (text.size() < size_t{4} << 20) text += "{\"k\":\"a line\"}\n";
   for (int blocks = 0; blocks < 8; ++blocks) {
     BlockQueue queue = NewQueue();
-    queue.Open(std::make_unique<TextSource>(text), /*live=*/false);
+    queue.Open(LineReader(std::make_unique<TextSource>(text)), /*live=*/false);
     for (int i = 0; i < blocks; ++i) EXPECT_EQ(queue.Next().kind, LineBlock::Kind::kLines);
   }
 }

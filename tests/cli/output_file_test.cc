@@ -129,7 +129,7 @@ TEST(OutputFile, StreamIsEmptiedOnlyWhenAskedTo) {
   const std::string path = dir.Write("late", "before");
   auto file = *Create(path, Mode::kStream);
   EXPECT_EQ(Content(path), "before");
-  ASSERT_TRUE(file->StartOver().ok());
+  ASSERT_TRUE(file->CutBackTo(0).ok());
   ASSERT_TRUE(file->Append("after").ok());
   ASSERT_TRUE(file->Flush().ok());
   EXPECT_EQ(Content(path), "after");

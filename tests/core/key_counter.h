@@ -74,6 +74,9 @@ class KeyCountBook final : public OutboxBook {
     return ledger;
   }
   Sizes sizes() const noexcept override { return {.open_groups = ledger_.open}; }
+  // It is part of no snapshot.
+  void Save(FieldWriter&) const override {}
+  void Load(FieldReader& in, const Instant&) override { in.Fail(); }
   void CheckWhole() const override {
     table_.CheckWhole();
     outbox_.CheckWhole();
@@ -129,6 +132,10 @@ class KeyCountBook final : public OutboxBook {
     table_.Free(entry);
   }
   void Discard(const Ready& ready) noexcept override { Free(ready.entry); }
+  void SaveEntry(FieldWriter& out, uint32_t entry) const override {
+    out.PutBytes(At(entry).key.view());
+  }
+  uint32_t LoadEntry(FieldReader& in) override { return in.Fail(), 0; }
 
   const uint32_t partition_;
   const Duration every_;
@@ -145,7 +152,7 @@ class KeyCounter : public EmissionSource<uint64_t> {
 
   FoldOutcome Count(std::string_view key, EngineTime at) { return core_->Fold(key, nullptr, at); }
   FoldCounts CountBatch(std::span<const KeyedEvent<char>> events) {
-    return core_->FoldBatch(AnyBatch::Of(events), nullptr, {});
+    return core_->FoldBatch(AnyBatch::Of(events), nullptr, {}, std::nullopt);
   }
   Ledger ledger() const { return core_->ledger(); }
   void CheckWhole() { core_->CheckWhole(); }

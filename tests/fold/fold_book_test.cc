@@ -34,14 +34,19 @@ class FoldBookFixture : public testing::Test {
   explicit FoldBookFixture(FolderOptions options = {.quiet_period = 10s, .max_hold = kForever})
       : partition_(schedule_, leases_),
         book_(pool_, options,
-              {.ops = ops_, .hash_key = kHashKey, .on_arrival = true, .measure = {}}, 3,
-              listeners_) {}
+              {.ops = ops_,
+               .hash_key = kHashKey,
+               .name_key = kHashKey,
+               .on_arrival = true,
+               .measure = {}},
+              3, listeners_) {}
 
   // One operation on the book at `now`.
   template <class Change>
   auto Do(EngineTime now, const Change& change) {
     LockGuard guard(partition_.lock());
-    return partition_.DoOneOfMany(book_, now, LeaseTime(now), position_++, change);
+    return partition_.DoOneOfMany(partition_.CopyFirst(), book_, now, LeaseTime(now), position_++,
+                                  change);
   }
 
   FoldOutcome Fold(std::string_view key, std::string value, EngineTime at, EngineTime now) {

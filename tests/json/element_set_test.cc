@@ -57,6 +57,16 @@ TEST_F(ElementSetTest, PushTakesWhatIsIn) {
   EXPECT_FALSE(set_.cut());
 }
 
+TEST_F(ElementSetTest, TakesAnyNumberOfEmptyTexts) {
+  for (int i = 1; i <= 200; ++i) {
+    set_.Push("");
+    EXPECT_EQ(set_.count(), static_cast<uint64_t>(i));
+    EXPECT_EQ(Joined(), std::string(static_cast<size_t>(i) - 1, ','));
+  }
+  // Each with a length of four bytes, in a block, which counts itself.
+  EXPECT_GE(set_.heap_bytes(), 200u * 4);
+}
+
 TEST_F(ElementSetTest, CutsTheFirstOneOverItsBound) {
   for (const uint64_t bound : {1, 2, 11, 12, 13, 100}) {
     for (uint64_t i = 0; i < bound; ++i) set_.Add(std::to_string(i), bound);

@@ -264,5 +264,30 @@ TEST_F(Metrics, OfCountersAloneThereAreNoFamiliesOfOthers) {
               Not(HasSubstr("pleat_counters")));
 }
 
+TEST(MetricsOfJournals, TellWhetherSnapshotsAreTaken) {
+  const JournalMetrics journals[] = {
+      {.journal = "/var/lib/orders",
+       .state = {.taken = 7, .failed = 2, .bytes = 4096, .last = absl::ResourceExhaustedError("")},
+       .newest = FromUnix(1'700'000'000s)},
+      {.journal = "new"}};
+  const std::string text = WriteMetrics({}, MetricsFormat::kOpenMetrics, {}, {}, {}, journals);
+  for (const char* line : {
+           "# TYPE pleat_snapshots counter\n",
+           "pleat_snapshots_total{journal=\"/var/lib/orders\",result=\"taken\"} 7\n",
+           "pleat_snapshots_total{journal=\"/var/lib/orders\",result=\"failed\"} 2\n",
+           "pleat_snapshots_total{journal=\"new\",result=\"taken\"} 0\n",
+           "pleat_snapshot_failing{journal=\"/var/lib/orders\"} 1\n",
+           "pleat_snapshot_failing{journal=\"new\"} 0\n",
+           "# UNIT pleat_snapshot_bytes bytes\n",
+           "pleat_snapshot_bytes{journal=\"/var/lib/orders\"} 4096\n",
+           "pleat_snapshot_bytes{journal=\"new\"} 0\n",
+           "pleat_snapshot_timestamp_seconds{journal=\"/var/lib/orders\"} ",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("pleat_snapshot_timestamp_seconds{journal=\"new\"}")));
+  EXPECT_THAT(text, Not(HasSubstr("collection=")));
+}
+
 }  // namespace
 }  // namespace pleat

@@ -43,6 +43,11 @@ struct Chain {
   // What it could hold is nobody's promise; so that a cap on bytes is exact, what it does.
   size_t HeapBytes() const noexcept { return text.size(); }
 
+  template <class F>
+  void Stored(F& f) {
+    f(hash, text);
+  }
+
   static Chain Of(const std::vector<uint64_t>& values) {
     Chain chain;
     for (const uint64_t value : values) chain.Fold({.value = value});

@@ -10,15 +10,19 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
 #include <pleat/partition.h>
+#include <pleat/snapshot.h>
 
 #include "tests/model/fold_model.h"
+#include "tests/support/bytes.h"
 #include "tests/support/sanitized.h"
 
 namespace pleat::inline v0_1 {
@@ -41,11 +45,13 @@ enum class Step {
   kExtend,
   kCancelA,
   kRetry,
-  kDrop
+  kDrop,
+  kSnapshot,
+  kCrash  // back to the last snapshot, or the beginning; the source is read again from its beginning
 };
-constexpr std::array<std::string_view, 12> kStepNames = {
-    "fold a", "fold c", "tick",   "unseen tick", "pop",   "lease",
-    "ack",    "nack",   "extend", "cancel a",    "retry", "drop"};
+constexpr std::array<std::string_view, 14> kStepNames = {
+    "fold a", "fold c", "tick",     "unseen tick", "pop",  "lease",    "ack",
+    "nack",   "extend", "cancel a", "retry",       "drop", "snapshot", "crash"};
 using Steps = std::vector<Step>;
 
 FolderOptions SmallFolder() {
@@ -71,6 +77,10 @@ struct Choice {
 struct Digits {
   std::string digits;
   void Fold(const int& digit) noexcept { digits += static_cast<char>('0' + digit); }
+  template <class F>
+  void Stored(F& f) {
+    f(digits);
+  }
 };
 
 // Both sides write what they answer in the same way.
@@ -118,12 +128,28 @@ class EngineCalls {
   using Token = LeaseToken;
   static constexpr Token kNoToken{.epoch = kEpoch, .lease = 1'000'000};
 
-  explicit EngineCalls(const Choice& choice)
-      : engine_(Engine::Open(SmallEngine(choice)).value()),
-        folder_(*engine_, "small", choice.folder) {}
+  using Saved = std::string;
 
-  FoldOutcome Fold(std::string_view key, int digit, EngineTime at) {
-    return folder_.Fold(key, digit, at);
+  explicit EngineCalls(const Choice& choice) : choice_(choice) { Begin(); }
+
+  FoldOutcome Fold(std::string_view key, int digit, EngineTime at, uint64_t offset) {
+    const KeyedEvent<int> event{key, at, digit};
+    FoldOutcome outcome{};
+    folder_->FoldBatch({&event, 1}, {&outcome, 1}, {}, SourceMark{.source = 7, .offset = offset});
+    return outcome;
+  }
+  Saved Save() const {
+    StringSink sink;
+    EXPECT_TRUE(TakeSnapshot(*engine_, sink, {.compress = false}).ok());
+    return sink.bytes;
+  }
+  // The source repeats itself, so that numbers come to mean the same again.
+  void GoBack(const Saved* saved) {
+    Begin();
+    if (saved == nullptr) return;
+    StringSource source(*saved);
+    const absl::Status restored = RestoreSnapshot(*engine_, source, {.skip_numbers = 0});
+    EXPECT_TRUE(restored.ok()) << restored;
   }
   bool MoveTime(EngineTime now) {
     engine_->Advance(now);
@@ -133,18 +159,25 @@ class EngineCalls {
     (void)engine_->Advance(now, 0);
     (void)engine_->AdvanceLeases(LeaseTime(now), 0);
   }
-  auto Lease(LeaseTime now) { return folder_.Lease(1, kTick, now); }
+  auto Lease(LeaseTime now) { return folder_->Lease(1, kTick, now); }
   static Token TokenOf(const Leased<Digits>& lease) { return lease.delivery.token; }
   static std::string LineOf(const Leased<Digits>& lease) {
     return Line(lease) + 'x' + std::to_string(lease.delivery.deliveries);
   }
-  Extension Extend(Token token, LeaseTime now) { return folder_.Extend(token, kExtension, now); }
-  Folder<int, Digits>& side() { return folder_; }
-  const Folder<int, Digits>& side() const { return folder_; }
+  Extension Extend(Token token, LeaseTime now) { return folder_->Extend(token, kExtension, now); }
+  Folder<int, Digits>& side() { return *folder_; }
+  const Folder<int, Digits>& side() const { return *folder_; }
 
  private:
+  void Begin() {
+    folder_.reset();
+    engine_ = Engine::Open(SmallEngine(choice_)).value();
+    folder_.emplace(*engine_, "small", choice_.folder);
+  }
+
+  const Choice choice_;
   std::unique_ptr<Engine> engine_;
-  Folder<int, Digits> folder_;
+  std::optional<Folder<int, Digits>> folder_;
 };
 
 class ModelCalls {
@@ -152,28 +185,41 @@ class ModelCalls {
   using Token = uint64_t;
   static constexpr Token kNoToken = 0;
 
-  explicit ModelCalls(const Choice& choice)
-      : model_(SmallEngine(choice), choice.folder, RulesOf(choice.partitions)) {}
+  // The model, and how many events it had then.
+  using Saved = std::pair<FoldModel, uint64_t>;
 
-  FoldOutcome Fold(std::string_view key, int digit, EngineTime at) {
-    return model_.Fold(key, static_cast<uint64_t>(digit), at);
+  explicit ModelCalls(const Choice& choice) : choice_(choice) { GoBack(nullptr); }
+
+  FoldOutcome Fold(std::string_view key, int digit, EngineTime at, uint64_t offset) {
+    if (offset < taken_) return FoldOutcome::kReplayed;
+    taken_ = offset + 1;
+    return model_->Fold(key, static_cast<uint64_t>(digit), at);
+  }
+  Saved Save() const { return {*model_, taken_}; }
+  void GoBack(const Saved* saved) {
+    taken_ = saved != nullptr ? saved->second : 0;
+    if (saved != nullptr) {
+      model_.emplace(saved->first);
+    } else {
+      model_.emplace(SmallEngine(choice_), choice_.folder, RulesOf(choice_.partitions));
+    }
   }
   bool MoveTime(EngineTime now) {
     MoveTimeUnseen(now);
     return true;
   }
   void MoveTimeUnseen(EngineTime now) {
-    model_.Advance(now);
-    model_.AdvanceLeases(LeaseTime(now));
+    model_->Advance(now);
+    model_->AdvanceLeases(LeaseTime(now));
   }
-  auto Lease(LeaseTime now) { return model_.Lease(1, kTick, {}, now); }
+  auto Lease(LeaseTime now) { return model_->Lease(1, kTick, {}, now); }
   static Token TokenOf(const ModelLease& lease) { return lease.delivery; }
   static std::string LineOf(const ModelLease& lease) {
     return Line(lease.emission) + 'x' + std::to_string(lease.deliveries);
   }
-  Extension Extend(Token token, LeaseTime now) { return model_.Extend(token, kExtension, now); }
-  FoldModel& side() { return model_; }
-  const FoldModel& side() const { return model_; }
+  Extension Extend(Token token, LeaseTime now) { return model_->Extend(token, kExtension, now); }
+  FoldModel& side() { return *model_; }
+  const FoldModel& side() const { return *model_; }
 
  private:
   static ModelRules RulesOf(int partitions) {
@@ -182,7 +228,9 @@ class ModelCalls {
     return rules;
   }
 
-  FoldModel model_;
+  Choice choice_;
+  std::optional<FoldModel> model_;
+  uint64_t taken_ = 0;
 };
 
 // Engine or model, with the time and the deliveries. "The oldest" is the first that nobody has acked
@@ -195,8 +243,8 @@ class Side {
 
   std::string Do(Step step, int digit) {
     switch (step) {
-      case Step::kFoldA: return Number(calls_.Fold("a", digit, now_));
-      case Step::kFoldC: return Number(calls_.Fold("c", digit, now_));
+      case Step::kFoldA: return Fold("a", digit);
+      case Step::kFoldC: return Fold("c", digit);
       case Step::kTime: return Number(calls_.MoveTime(now_ += kTick));
       case Step::kUnseenTime: calls_.MoveTimeUnseen(now_ += kUnseenTick); return "";
       case Step::kPop: return Pop(1);
@@ -207,6 +255,8 @@ class Side {
       case Step::kCancelA: return Number(calls_.side().Cancel("a"));
       case Step::kRetry: return Number(calls_.side().RetryDeadLetter(OldestLetter()));
       case Step::kDrop: return Number(calls_.side().DropDeadLetter(OldestLetter()));
+      case Step::kSnapshot: saved_.emplace(Saved{calls_.Save(), consumer_}); return "";
+      case Step::kCrash: return Crash();
     }
     return "";
   }
@@ -222,30 +272,65 @@ class Side {
  private:
   using Token = typename Calls::Token;
 
+  struct Event {
+    std::string_view key;
+    int digit;
+    EngineTime at;
+  };
+  // Who holds tokens. It ends with the process, and has kept what it had at the snapshot.
+  struct Consumer {
+    std::vector<Token> tokens;
+    size_t over = 0;     // of them
+    size_t letters = 0;  // of them: retried or dropped
+  };
+  struct Saved {
+    typename Calls::Saved calls;
+    Consumer consumer;
+  };
+
+  std::string Fold(std::string_view key, int digit) {
+    source_.push_back({key, digit, now_});
+    return Number(calls_.Fold(key, digit, now_, source_.size() - 1));
+  }
+
+  std::string Crash() {
+    calls_.GoBack(saved_ ? &saved_->calls : nullptr);
+    consumer_ = saved_ ? saved_->consumer : Consumer();
+    std::string said;
+    for (size_t i = 0; i < source_.size(); ++i) {
+      const Event& event = source_[i];
+      said += Number(calls_.Fold(event.key, event.digit, event.at, i)) + ' ';
+    }
+    return said;
+  }
+
   std::string Lease() {
     std::string said;
     for (const auto& lease : calls_.Lease(LeaseTime(now_))) {
-      tokens_.push_back(Calls::TokenOf(lease));
+      consumer_.tokens.push_back(Calls::TokenOf(lease));
       said += Calls::LineOf(lease);
     }
     return said;
   }
 
   Token Oldest(bool is_over) {
-    if (tokens_.empty()) return Calls::kNoToken;
-    if (over_ == tokens_.size()) return tokens_.back();
-    const Token oldest = tokens_[over_];
-    if (is_over) ++over_;
+    if (consumer_.tokens.empty()) return Calls::kNoToken;
+    if (consumer_.over == consumer_.tokens.size()) return consumer_.tokens.back();
+    const Token oldest = consumer_.tokens[consumer_.over];
+    if (is_over) ++consumer_.over;
     return oldest;
   }
 
-  Token OldestLetter() { return letters_ < tokens_.size() ? tokens_[letters_++] : Calls::kNoToken; }
+  Token OldestLetter() {
+    const bool any = consumer_.letters < consumer_.tokens.size();
+    return any ? consumer_.tokens[consumer_.letters++] : Calls::kNoToken;
+  }
 
   Calls calls_;
   EngineTime now_;
-  std::vector<Token> tokens_;
-  size_t over_ = 0;     // of them
-  size_t letters_ = 0;  // of them: retried or dropped
+  std::vector<Event> source_;
+  Consumer consumer_;
+  std::optional<Saved> saved_;
 };
 using EngineSide = Side<EngineCalls>;
 using ModelSide = Side<ModelCalls>;
@@ -291,7 +376,9 @@ class AllSequences {
     bool unseen = false;  // whether something may be due that is not in the ledger yet
     for (size_t i = 0; i < steps_.size(); ++i) {
       const std::string said = engine.Do(steps_[i], static_cast<int>(i + 1));
-      if (steps_[i] == Step::kUnseenTime) unseen = true;
+      // On event time, a source that is read again moves time, too.
+      const bool rereads = steps_[i] == Step::kCrash && choice_.axis == Axis::kEvent;
+      if (steps_[i] == Step::kUnseenTime || rereads) unseen = true;
       if (steps_[i] == Step::kTime) unseen = false;
       const bool counts_agree = unseen || engine.ledger() == expected_[i].ledger;
       ASSERT_TRUE(said == expected_[i].said && counts_agree)
@@ -396,6 +483,33 @@ TEST(DeliveryExhaustive, EngineAgreesWhenTheBacklogRefuses) {
 TEST(DeliveryExhaustive, EngineAgreesWhenTheBacklogDropsTheOldest) {
   RunAll(Backlog(Axis::kArrival, OnBacklog::kDropOldest), Length() - 1);
   RunAll(Backlog(Axis::kEvent, OnBacklog::kDropOldest), Length() - 1);
+}
+
+// A crash, and the source is read again: what the snapshot had is not folded twice. All sequences of 5.
+Choice Crashes(Axis axis, int partitions) {
+  Choice choice{.axis = axis, .partitions = partitions};
+  choice.steps = {Step::kFoldA, Step::kFoldC, Step::kTime,     Step::kPop,  Step::kLease,
+                  Step::kAck,   Step::kNack,  Step::kSnapshot, Step::kCrash};
+  return choice;
+}
+
+TEST(DeliveryExhaustive, EngineAgreesBehindCrashesOnArrivalTime) {
+  RunAll(Crashes(Axis::kArrival, 1), Length() - 1);
+}
+
+TEST(DeliveryExhaustive, EngineAgreesBehindCrashesOnEventTime) {
+  RunAll(Crashes(Axis::kEvent, 2), Length() - 1);
+}
+
+// Something waits, is lent and is dead when the snapshot is taken.
+TEST(DeliveryExhaustive, EngineAgreesBehindCrashesInWhatBecomesOfDeadLetters) {
+  Choice choice = Crashes(Axis::kArrival, 1);
+  choice.folder.leases.max_deliveries = 1;
+  choice.before = {Step::kFoldA, Step::kTime,  Step::kFoldA, Step::kFoldC,
+                   Step::kTime,  Step::kLease, Step::kNack,  Step::kLease};
+  choice.steps = {Step::kFoldA, Step::kTime, Step::kLease,    Step::kAck,
+                  Step::kRetry, Step::kDrop, Step::kSnapshot, Step::kCrash};
+  RunAll(choice, Length() - 1);
 }
 
 }  // namespace

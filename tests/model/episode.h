@@ -74,7 +74,8 @@ enum class Verb {
   kFlush,
   kCancel,
   kCloseAll,
-  kStop
+  kStop,
+  kRestart,  // a snapshot, the end of the engine, and another engine that goes on from there
 };
 
 // What is changed in a token, so that it names nothing.

@@ -94,8 +94,10 @@ class OpMaker {
       op.n = choices_.OneOf<uint64_t>({1, 2, 7, 100, UINT64_MAX});
     } else if (dice < 980) {
       op.verb = Verb::kFlush;
-    } else if (dice < 998) {
+    } else if (dice < 992) {
       op.verb = Verb::kCancel;
+    } else if (dice < 998) {
+      op.verb = Verb::kRestart;
     } else {
       op.verb = Verb::kCloseAll;
     }
@@ -309,6 +311,7 @@ std::ostream& operator<<(std::ostream& out, const Op& op) {
       return out << Text(op.range);
     case Verb::kAdvance: return out << "Advance " << Text(op.at) << ", whole";
     case Verb::kAdvanceSome: return out << "Advance " << Text(op.at) << ", budget " << op.n;
+    case Verb::kRestart: return out << "Restart";
     case Verb::kAdvanceLeases: return out << "AdvanceLeases " << Text(op.at) << ", budget " << op.n;
     case Verb::kPop: return out << "Pop " << op.n << Text(op.range);
     case Verb::kLease:

@@ -28,7 +28,7 @@ TEST_P(FoldModelProperty, EngineAgreesInEverything) {
   });
   if (HasFatalFailure() || episodes.count < 100) return;  // too few to see everything
   EXPECT_EQ(seen.outcomes.size(),
-            kFoldOutcomes - 1);               // nothing is called from inside a fold function
+            kFoldOutcomes - 2);               // nothing is called from inside a fold function
   EXPECT_EQ(seen.lease_outcomes.size(), 3u);  // nor is the engine gone
   EXPECT_EQ(seen.deaths.size(), 2u);
   // A limit on groups is modelled for one partition only. Frozen is what counters' windows are.

@@ -94,6 +94,7 @@ RollupVerb DrawRollupVerb(Choices& choices, const RollupConfig& config, bool is_
   if (!choices.OneIn(3)) return choices.OneIn(6) ? kAddAndGet : kAdd;
   if (config.rollup.clears && choices.OneIn(4)) return kClear;
   if (choices.OneIn(40)) return kCloseAll;
+  if (choices.OneIn(12)) return kRestart;
   return choices.OneOf({kAdvance, kAdvance, kAdvance, kAdvanceSome, kBatch, kBatch, kPop, kPop,
                         kLease, kLease, kAck, kAck, kNack, kAdvanceLeases, kRef, kDropRef});
 }
@@ -197,10 +198,10 @@ std::ostream& operator<<(std::ostream& out, const RollupEventOp& event) {
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const RollupOp& op) {
-  constexpr std::array<std::string_view, 15> kVerbs = {
-      "add",     "add and get",    "batch", "clear",    "close all",
-      "advance", "advance some",   "pop",   "lease",    "ack",
-      "nack",    "advance leases", "ref",   "drop ref", "stop"};
+  constexpr std::array<std::string_view, 16> kVerbs = {
+      "add",          "add and get", "batch", "clear",  "close all", "advance",
+      "advance some", "pop",         "lease", "ack",    "nack",      "advance leases",
+      "ref",          "drop ref",    "stop",  "restart"};
   out << kVerbs.at(static_cast<size_t>(op.verb)) << " " << op.event;
   if (op.verb == RollupVerb::kAdvanceSome) out << ", budget " << op.budget;
   if (op.range != PartitionRange{}) {

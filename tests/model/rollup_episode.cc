@@ -8,10 +8,12 @@
 #include <utility>
 
 #include <pleat/rollup.h>
+#include <pleat/snapshot.h>
 
 #include "tests/model/rollup_model.h"
 #include "tests/model/rollup_words.h"
 #include "tests/model/shrink.h"
+#include "tests/support/bytes.h"
 #include "tests/support/check_whole.h"
 
 namespace pleat::inline v0_1 {
@@ -105,8 +107,34 @@ class RollupEpisode {
         // A counter that was held when its time came is forgotten at some later visit.
         dropped_ |= refs_.erase(key) > 0;
         return model_.DropRef(key);
-      case RollupVerb::kStop: engine_->Stop(); return model_.Stop();
+      case RollupVerb::kStop:
+        stopped_ = true;
+        engine_->Stop();
+        return model_.Stop();
+      case RollupVerb::kRestart: return Restart();
     }
+  }
+
+  // References belong to a process: they go before it.
+  void Restart() {
+    for (const auto& [key, ref] : std::exchange(refs_, {})) {
+      model_.DropRef(key);
+      dropped_ = true;
+    }
+    StringSink snapshot;
+    const absl::Status taken = TakeSnapshot(*engine_, snapshot);
+    Expect("taking a snapshot", std::string(taken.message()), "");
+    EngineOptions options = config_.engine;
+    if (options.internals.hash_key) ++options.internals.hash_key->front();
+    engine_ = Engine::Open(options).value();
+    counter_ = RollupCounter(*engine_, "rollup", config_.rollup);
+    StringSource source(snapshot.bytes);
+    const absl::Status restored = RestoreSnapshot(*engine_, source, {.skip_numbers = 0});
+    Expect("restoring it", std::string(restored.message()), "");
+    if (stopped_) engine_->Stop();
+    StringSink again;
+    Expect("taking another one", TakeSnapshot(*engine_, again).ok() ? "right" : "wrong", "right");
+    Expect("its bytes", again.bytes == snapshot.bytes ? "the same" : "others", "the same");
   }
 
   const std::string& KeyOf(const RollupEventOp& op) const { return config_.keys[op.key]; }
@@ -239,6 +267,7 @@ class RollupEpisode {
   RollupSeen& seen_;
   std::map<std::string, CounterRef> refs_;
   bool dropped_ = false;  // a reference
+  bool stopped_ = false;
   std::vector<LeaseToken> tokens_;
   std::string difference_;
 };

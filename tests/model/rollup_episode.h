@@ -56,7 +56,8 @@ enum class RollupVerb {
   kAdvanceLeases,
   kRef,
   kDropRef,
-  kStop
+  kStop,
+  kRestart,  // a snapshot, the end of the engine, and another engine that goes on from there
 };
 
 // What an event says; key, id and delta by their index in the configuration.

@@ -25,8 +25,8 @@ namespace pleat::inline v0_1 {
 
 inline std::string Said(AddOutcome outcome) {
   constexpr std::array<std::string_view, kAddOutcomes> kNames = {
-      "added",     "duplicate", "conflict",   "late",    "late_unknown", "clamped",
-      "corrected", "future",    "over_limit", "stopped", "elsewhere",    "would_deadlock"};
+      "added",  "duplicate",  "conflict", "late",      "late_unknown",   "clamped", "corrected",
+      "future", "over_limit", "stopped",  "elsewhere", "would_deadlock", "replayed"};
   return std::string(kNames.at(static_cast<size_t>(outcome)));
 }
 inline std::string Said(LeaseOutcome outcome) {

@@ -8,6 +8,7 @@
 #include <pleat/folder.h>
 #include <pleat/gap_stats.h>
 #include <pleat/partition.h>
+#include <pleat/snapshot.h>
 
 #include "tests/model/agreement.h"
 #include "tests/model/chain.h"
@@ -15,6 +16,7 @@
 #include "tests/model/episode.h"
 #include "tests/model/fold_model.h"
 #include "tests/model/shrink.h"
+#include "tests/support/bytes.h"
 #include "tests/support/check_whole.h"
 #include "tests/support/show.h"
 
@@ -147,11 +149,34 @@ class Episode {
         model_.CloseAll();
         return;
       case Verb::kStop:
+        stopped_ = true;
         engine_->Stop();
         model_.Stop();
         return;
+      case Verb::kRestart: return Restart();
       default: return deliveries_.Apply(op);
     }
+  }
+
+  // Tokens of before go on naming their deliveries. The tables' own key is another one.
+  void Restart() {
+    StringSink snapshot;
+    const absl::Status taken = TakeSnapshot(*engine_, snapshot);
+    if (!taken.ok()) return agreement_.Fail("TakeSnapshot: " + std::string(taken.message()));
+    EngineOptions options = config_.engine;
+    if (options.internals.hash_key) ++options.internals.hash_key->front();
+    engine_ = Engine::Open(options).value();
+    folder_ = Folder<Tick, Chain>(*engine_, "chains", config_.folder, RulesOf(config_));
+    StringSource source(snapshot.bytes);
+    const absl::Status restored = RestoreSnapshot(*engine_, source, {.skip_numbers = 0});
+    if (!restored.ok()) {
+      return agreement_.Fail("RestoreSnapshot: " + std::string(restored.message()));
+    }
+    if (stopped_) engine_->Stop();
+    StringSink again;
+    Expect<uint64_t>("whether a second snapshot can be taken", TakeSnapshot(*engine_, again).ok(),
+                     true);
+    Expect<uint64_t>("whether it has the bytes of the first", again.bytes == snapshot.bytes, true);
   }
 
   Tick TickOf(const Op& op) const {
@@ -345,6 +370,7 @@ class Episode {
   Seen& seen_;
   EngineTime visited_at_ = kBeginningOfTime;  // all that was due by then has been visited
   LeaseTime leases_visited_at_{kBeginningOfTime};
+  bool stopped_ = false;
   std::vector<Op> batch_;  // gathered, not folded yet
 };
 

@@ -29,7 +29,7 @@ TEST_P(WindowModelProperty, EngineAgreesInEverything) {
   if (HasFatalFailure() || episodes.count < 100) return;  // too few to see everything
   // Limits are modelled for one partition only, where nothing is elsewhere; nothing is called from
   // inside a function of the caller's.
-  EXPECT_EQ(seen.outcomes.size(), kWindowOutcomes - 2);
+  EXPECT_EQ(seen.outcomes.size(), kWindowOutcomes - 3);
   EXPECT_EQ(seen.causes.size(), partitions == 1 ? 12u : 10u);
 }
 

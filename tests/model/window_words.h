@@ -36,8 +36,9 @@ inline std::string Said(EngineTime t) {
 inline std::string Said(size_t n) { return std::to_string(n); }
 inline std::string Said(WindowOutcome outcome) {
   constexpr std::array<std::string_view, kWindowOutcomes> kNames = {
-      "added",  "refreshed",  "updated", "unchanged",  "duplicate", "conflict",  "late",
-      "future", "tombstoned", "full",    "over_limit", "stopped",   "elsewhere", "would_deadlock"};
+      "added",      "refreshed", "updated",   "unchanged",      "duplicate",
+      "conflict",   "late",      "future",    "tombstoned",     "full",
+      "over_limit", "stopped",   "elsewhere", "would_deadlock", "replayed"};
   return std::string(kNames.at(static_cast<size_t>(outcome)));
 }
 inline std::string Said(WindowControl control) {

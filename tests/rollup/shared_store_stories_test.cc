@@ -293,6 +293,29 @@ TEST_F(RollupStore, NoCounterIsForgottenBeforeAWindowThatIsDueIsVisited) {
   EXPECT_EQ(Kept(), Until(20s, 2, 8));
 }
 
+// The same of kept windows. So many other counters are held that no visit has looked at these since
+// they were released.
+TEST_F(RollupStore, NoCounterIsForgottenBeforeItsKeptWindowsAreVisited) {
+  Open({.windows = {10s},
+        .accept_limit = 0s,
+        .retention = 20s,
+        .forget_after = 40s,
+        .store = store_});
+  std::vector<CounterRef> refs;
+  for (int i = 0; i < 1000; ++i) refs.push_back(counter().Ref("key " + std::to_string(i)));
+  for (int i = 0; i < 1000; i += 200) Add("key " + std::to_string(i), 1s);
+  Advance(10s);
+  store().during_publish = [&] {
+    refs.clear();
+    MoveTime(100s);
+  };
+  Publish();
+  EXPECT_EQ(Kept("key 800").amount.count, 1u);
+  CheckWhole(counter().any());
+  for (int i = 0; i < 20; ++i) Advance(100s + i * 1s);
+  EXPECT_EQ(sizes().keys, 0u);
+}
+
 // Nothing waits for a store.
 TEST_F(RollupStore, WhileAStoreTakesItsTimeEventsGoOn) {
   OpenShared();

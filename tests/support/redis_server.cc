@@ -58,10 +58,10 @@ bool Ended(pid_t pid, int milliseconds) {
 
 }  // namespace
 
-RedisServer::RedisServer(const std::string& program) {
+RedisServer::RedisServer(const std::string& program, const std::vector<std::string>& options) {
   const PrivateDirectory directory;
   try {
-    Start(program, directory.path(), directory.signals_before());
+    Start(program, directory.path(), directory.signals_before(), options);
     Connect(directory.path() + "/socket");
   } catch (...) {
     Stop();
@@ -72,24 +72,25 @@ RedisServer::RedisServer(const std::string& program) {
 RedisServer::~RedisServer() { Stop(); }
 
 void RedisServer::Start(const std::string& program, const std::string& directory,
-                        const sigset_t& signals) {
+                        const sigset_t& signals, const std::vector<std::string>& options) {
   const std::string socket = directory + "/socket";
-  const char* const arguments[] = {program.c_str(),
-                                   "--port",
-                                   "0",
-                                   "--unixsocket",
-                                   socket.c_str(),
-                                   "--save",
-                                   "",
-                                   "--appendonly",
-                                   "no",
-                                   "--daemonize",
-                                   "no",
-                                   "--dir",
-                                   directory.c_str(),
-                                   "--logfile",
-                                   "/dev/null",
-                                   nullptr};
+  std::vector<const char*> arguments = {program.c_str(),
+                                        "--port",
+                                        "0",
+                                        "--unixsocket",
+                                        socket.c_str(),
+                                        "--save",
+                                        "",
+                                        "--appendonly",
+                                        "no",
+                                        "--daemonize",
+                                        "no",
+                                        "--dir",
+                                        directory.c_str(),
+                                        "--logfile",
+                                        "/dev/null"};
+  for (const std::string& option : options) arguments.push_back(option.c_str());
+  arguments.push_back(nullptr);
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw std::runtime_error("cannot fork");
@@ -97,7 +98,7 @@ void RedisServer::Start(const std::string& program, const std::string& directory
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // it died before the line above
   sigprocmask(SIG_SETMASK, &signals, nullptr);
-  execvp(program.c_str(), const_cast<char* const*>(arguments));
+  execvp(program.c_str(), const_cast<char* const*>(arguments.data()));
   _exit(127);
 }
 

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <hiredis/hiredis.h>
 
@@ -27,8 +28,8 @@ class RedisServer {
   using Reply = std::unique_ptr<redisReply, FreeReply>;
 
   // Starts `program`, a path or a name to be found in PATH, and connects to it. Throws
-  // std::runtime_error if it does not answer.
-  explicit RedisServer(const std::string& program);
+  // std::runtime_error if it does not answer. `options`: of its command line; they come last.
+  explicit RedisServer(const std::string& program, const std::vector<std::string>& options = {});
   ~RedisServer();
   RedisServer(const RedisServer&) = delete;
   RedisServer& operator=(const RedisServer&) = delete;
@@ -50,7 +51,8 @@ class RedisServer {
   double UsedCpuSeconds();  // of its main thread
 
  private:
-  void Start(const std::string& program, const std::string& directory, const sigset_t& signals);
+  void Start(const std::string& program, const std::string& directory, const sigset_t& signals,
+             const std::vector<std::string>& options);
   void Connect(const std::string& socket);
   void Stop() noexcept;
   double Info(std::string_view section, std::string_view field);

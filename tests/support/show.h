@@ -15,8 +15,8 @@ namespace pleat::inline v0_1 {
 
 inline std::string_view NameOf(FoldOutcome outcome) {
   constexpr std::array<std::string_view, kFoldOutcomes> kNames = {
-      "opened",    "folded",   "late",      "future",     "over_limit",     "stopped",
-      "duplicate", "conflict", "corrected", "overloaded", "would_deadlock", "elsewhere"};
+      "opened",   "folded",    "late",       "future",         "over_limit", "stopped", "duplicate",
+      "conflict", "corrected", "overloaded", "would_deadlock", "elsewhere",  "replayed"};
   return kNames.at(static_cast<size_t>(outcome));
 }
 

@@ -73,6 +73,10 @@ class Subprocess {
   [[nodiscard]] bool AwaitOut(std::string_view text) {
     return Serve([&] { return out_text_.find(text) != std::string::npos; });
   }
+  // Waits until standard output has more text than now.
+  [[nodiscard]] bool AwaitMoreOut() {
+    return Serve([this, before = out_text_.size()] { return out_text_.size() > before; });
+  }
   // Waits until a descriptor of the test's own can be read.
   [[nodiscard]] bool AwaitReadable(int fd) {
     pollfd readable{fd, POLLIN, 0};

@@ -35,9 +35,10 @@ class TemporaryDirectory {
   }
 
   // The names in it, sorted.
-  std::vector<std::string> Names() const {
+  std::vector<std::string> Names() const { return Names(path_); }
+  static std::vector<std::string> Names(const std::string& path) {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
       names.push_back(entry.path().filename());
     }
     std::sort(names.begin(), names.end());

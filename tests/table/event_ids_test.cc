@@ -26,7 +26,7 @@ TEST(EventIds, NamesTellKeysAndIdsApart) {
   for (const std::string& key : distinct) {
     const PackedKey packed(key);
     for (const std::string& id : distinct) {
-      const EventIds::Name name = ids.NameOf(packed, packed.HashWith(hash_key), id);
+      const EventIds::Name name = ids.NameOf(packed, id);
       EXPECT_TRUE(low.insert(name.low).second && high.insert(name.high).second);
       EXPECT_NE(name.low, name.high);
     }
@@ -39,7 +39,7 @@ TEST(EventIds, AnIdIsTakenAgainOnceItIsOver) {
   PagePool pool;
   EventIds ids(pool, hash_key, Duration{10});
   const PackedKey key("key");
-  const EventIds::Name name = ids.NameOf(key, key.HashWith(hash_key), "id");
+  const EventIds::Name name = ids.NameOf(key, "id");
   const EngineTime start = FromUnix(Duration{1'000'000});
   ids.Remember(name, 1, start, start);
   EXPECT_EQ(ids.Find(name, start + Duration{10}), 1u);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -58,6 +60,109 @@ TEST(ExpiringMap, AgreesWithAMapWithExpiries) {
     EXPECT_TRUE(map.Expire(map.forgets_all_at(), budget));
     EXPECT_EQ(map.bytes(), 0u);
     EXPECT_EQ(map.forgets_all_at(), kNever);
+  }
+}
+
+// --- Saved and loaded
+
+std::string BytesOf(const ExpiringMap& map) {
+  FieldWriter out;
+  map.Save(out);
+  return std::string(out.bytes());
+}
+
+// Whether the bytes are those of a map; it has to be whole then.
+bool Loads(std::string_view bytes, PagePool& pool) {
+  ExpiringMap map(pool, 1s);
+  FieldReader in(bytes);
+  map.Load(in);
+  if (in.done()) map.CheckWhole();
+  return in.done();
+}
+
+TEST(ExpiringMap, GoesOnAfterItWasSavedAndLoaded) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    PagePool pool;
+    ExpiringMap map(pool, 1s);
+    EngineTime now = FromUnix(1'700'000'000s);
+    const auto name_of = [](uint64_t number) {
+      return ExpiringMap::Name{number / 2 * 0x9e3779b97f4a7c15, number % 2};
+    };
+    const auto draw_name = [&] { return name_of(random() % 6'000); };
+    for (int step = 0; step < 4'000; ++step) {
+      map.Put(draw_name(), random() % 2 == 0 ? random() : 0, now + Duration(random() % 2'000'000));
+      if (random() % 4 == 0) map.Erase(draw_name());
+      if (random() % 64 != 0) continue;
+      now += Duration(random() % 50'000);
+      Budget budget(random() % 200);
+      map.Expire(now, budget);
+    }
+    const std::string bytes = BytesOf(map);
+    ExpiringMap loaded(pool, 1s);
+    FieldReader in(bytes);
+    loaded.Load(in);
+    ASSERT_TRUE(in.done());
+    loaded.CheckWhole();
+    EXPECT_EQ(BytesOf(loaded), bytes);
+    EXPECT_EQ(loaded.size(), map.size());
+    EXPECT_EQ(loaded.forgets_all_at(), map.forgets_all_at());
+    for (const EngineTime end = now + 3s; now < end; now += 300ms) {
+      for (uint64_t number = 0; number < 6'000; ++number) {
+        const ExpiringMap::Known* const a = map.Find(name_of(number), now);
+        const ExpiringMap::Known* const b = loaded.Find(name_of(number), now);
+        ASSERT_EQ(a == nullptr, b == nullptr);
+        if (a == nullptr) continue;
+        ASSERT_EQ(std::pair(a->word, a->expires), std::pair(b->word, b->expires));
+      }
+      Budget budget;
+      Budget other;
+      ASSERT_TRUE(map.Expire(now, budget) && loaded.Expire(now, other));
+      ASSERT_EQ(loaded.size(), map.size());
+      loaded.CheckWhole();
+    }
+  }
+}
+
+TEST(ExpiringMap, AnEmptyOneLoadsEmpty) {
+  PagePool pool;
+  EXPECT_TRUE(Loads(BytesOf(ExpiringMap(pool, 1s)), pool));
+}
+
+TEST(ExpiringMap, DamagedBytesLoadAWholeMapOrNone) {
+  PagePool pool;
+  ExpiringMap map(pool, 1s);
+  const EngineTime now = FromUnix(1'700'000'000s);
+  for (uint64_t i = 0; i < 4; ++i) map.PutNew({i, i * i}, i, now + i * 1s);
+  const std::string bytes = BytesOf(map);
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(Loads(std::string_view(bytes).substr(0, size), pool)) << size;
+  }
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ 1 << bit);
+      Loads(damaged, pool);
+    }
+  }
+}
+
+// Made-up names do not make the index large: neither equal ones nor those that agree in the bits
+// that choose a place.
+TEST(ExpiringMap, NamesThatCollideAreNotLoaded) {
+  PagePool pool;
+  for (const uint64_t step : {uint64_t{0}, uint64_t{1} << 32, uint64_t{64}}) {
+    FieldWriter out;
+    out.PutNumber(5'000);
+    out(FromUnix(1'700'000'000s));
+    for (uint64_t i = 0; i < 5'000; ++i) {
+      out.PutWord(i * step);
+      out.PutWord(i);
+      out.PutWord(0);
+      out.PutNumber(1);
+    }
+    EXPECT_FALSE(Loads(out.bytes(), pool)) << step;
   }
 }
 

@@ -47,9 +47,9 @@ BlockQueue::~BlockQueue() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void BlockQueue::Open(std::unique_ptr<ByteSource> source, bool live) {
+void BlockQueue::Open(LineReader reader, bool live) {
   Lock lock(mutex_);
-  reader_.emplace(std::move(source));
+  reader_.emplace(std::move(reader));
   rest_ = {};
   bytes_taken_ = 0;
   copies_ = threads_wanted_ > 0 && !live;

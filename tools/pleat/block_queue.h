@@ -58,10 +58,10 @@ class BlockQueue {
   // Waits for the blocks under way.
   ~BlockQueue();
 
-  // Begins with an input, the first or, after kEnd, another one. With one that is live, as it
-  // waits for its writer, the caller is alone, so that nothing ever has to be woken up from a
-  // silent pipe.
-  void Open(std::unique_ptr<ByteSource> source, bool live);
+  // Begins with an input, the first or, after kEnd, another one, where the reader stands. With one
+  // that is live, as it waits for its writer, the caller is alone, so that nothing ever has to be
+  // woken up from a silent pipe.
+  void Open(LineReader reader, bool live);
 
   // The next block in order, until the next call. Not to be called after an error or kEnd.
   Block& Next();

@@ -46,6 +46,7 @@ struct EngineCommand {
     if (absl::Status set = SetGiven(table, *given); !set.ok()) return set;
     options.inputs = std::move(given->inputs);
     Complete(options);
+    options.spec_texts = SpecTexts(options);
     if (absl::Status checked = check(options); !checked.ok()) return checked;
     return options;
   }
@@ -66,9 +67,13 @@ struct EngineCommand {
   absl::StatusOr<std::string> Document(Options& options) const {
     Options defaults;
     Options again;
+    return PrintDocument(options.spec_texts, flags(options), flags(defaults), flags(again));
+  }
+
+  std::vector<OptionText> SpecTexts(const Options& options) const {
     std::vector<OptionText> texts = OptionsOf(options.spec);
     if (own_texts != nullptr) std::ranges::move(own_texts(options), std::back_inserter(texts));
-    return PrintDocument(std::move(texts), flags(options), flags(defaults), flags(again));
+    return texts;
   }
 };
 

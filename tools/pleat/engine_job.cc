@@ -3,11 +3,94 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
+
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/input.h"
 
 namespace pleat::cli {
 
-absl::Status CheckTimeEffects(const EngineJobOptions& options) {
+namespace {
+
+// "10s", or a number of lines.
+FlagValue Every(std::optional<SnapshotEvery>& every) {
+  const auto set = [&every](std::string_view name, std::string_view text) -> absl::Status {
+    uint64_t lines = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, lines);
+    if (error == std::errc() && stop == end) {
+      if (lines == 0) return WrongFlag(name, "must be above 0");
+      every = SnapshotEvery{.time = kForever, .lines = lines};
+      return absl::OkStatus();
+    }
+    const absl::StatusOr<Duration> time = ParseDuration(text);
+    if (!time.ok()) {
+      return WrongFlag(name, "must be a duration such as 10s, or a number of lines");
+    }
+    if (*time <= Duration{0}) return WrongFlag(name, "must be above 0");
+    every = SnapshotEvery{.time = *time, .lines = 0};
+    return absl::OkStatus();
+  };
+  const auto text = [&every] {
+    if (!every) return std::string();
+    return every->lines > 0 ? std::to_string(every->lines) : FormatDuration(every->time);
+  };
+  return {FlagKind::kText, set, text};
+}
+
+// There is one so far.
+FlagValue DurabilityValue(bool& given) {
+  const auto set = [&given](std::string_view name, std::string_view text) {
+    given = true;
+    return text == "snapshots" ? absl::OkStatus() : WrongFlag(name, "must be snapshots");
+  };
+  return {FlagKind::kText, set, [] { return std::string("snapshots"); }};
+}
+
+absl::Status CheckJournal(const EngineJobOptions& options) {
+  if (options.journal.empty()) {
+    if (options.durability_given) return WrongFlag("durability", "needs --journal");
+    if (options.snapshot_every) return WrongFlag("snapshot-every", "needs --journal");
+    if (options.at_end == AtEnd::kKeep) {
+      return WrongFlag("at-end", "keep needs --journal, where it is kept");
+    }
+    return absl::OkStatus();
+  }
+  if (options.at_end == AtEnd::kDrop) {
+    return WrongFlag("at-end", "drop does not go with --journal; keep leaves it for the next run");
+  }
+  std::vector<std::string> inputs = options.inputs;
+  std::ranges::sort(inputs);
+  const auto twice = std::ranges::adjacent_find(inputs);
+  if (twice == inputs.end()) return absl::OkStatus();
+  return WrongFlag("journal", "reads each file once, and " + Printable(*twice) + " is given twice");
+}
+
+}  // namespace
+
+Flag EngineFlag(EngineJobOptions& o, std::string_view name, std::string_view help) {
+  const std::vector<Flag> flags = {
+      {"journal", "DIR",
+       "keep what is open in this directory, so that the same command goes on there after\n"
+       "a crash or a kill, and the next run with further FILEs after --at-end keep: each\n"
+       "FILE is read once. --output, --late and --bad are then written in place. A signal\n"
+       "acts as --at-end keep. See pleat journal --help",
+       FileName(o.journal, Dash::kRefused)},
+      {"durability", "snapshots",
+       "what is kept: snapshots of all that is open, and FILEs are read on from there",
+       DurabilityValue(o.durability_given)},
+      {"snapshot-every", "DURATION|LINES",
+       "how often a snapshot is taken (default 10s), besides at the end", Every(o.snapshot_every)},
+      {"at-end", "flush|drop|keep", "", OneOf(o.at_end, {"flush", "drop", "keep"})},
+  };
+  Flag flag = *FindFlag(flags, name);
+  if (!help.empty()) flag.help = help;
+  return flag;
+}
+
+absl::Status CheckEffects(const EngineJobOptions& options) {
+  if (absl::Status journal = CheckJournal(options); !journal.ok()) return journal;
   if (options.has_time()) return absl::OkStatus();
   if (options.spec.event.time_unit != TimeUnit::kNotStated) {
     return WrongFlag("time-unit", "needs --time, whose unit it is");
@@ -24,6 +107,71 @@ absl::Status EngineJob::OpenEngine() {
   if (!engine.ok()) return engine.status();
   engine_ = *std::move(engine);
   return absl::OkStatus();
+}
+
+// --- The journal
+
+// A source that is live does not repeat itself: numbers of emissions then go on further ahead.
+absl::Status EngineJob::Recover() {
+  if (options_.journal.empty()) return absl::OkStatus();
+  const bool repeats = std::ranges::none_of(options_.inputs, IsLive);
+  absl::StatusOr<std::unique_ptr<RunJournal>> journal =
+      RunJournal::Open(options_.journal, command_, options_.spec_texts, repeats);
+  if (!journal.ok()) return journal.status();
+  journal_ = *std::move(journal);
+  if (absl::Status status = journal_->Recover(*engine_, options_.threads); !status.ok()) {
+    return status;
+  }
+  results_ = journal_->note().results;
+  lines_before_ = tally().lines.lines;
+  if (!on_event_time()) SetArrivalFloor(engine_->now());
+  return absl::OkStatus();
+}
+
+// With a journal, outputs are written in place and go on where the journal stands.
+void EngineJob::Place(WantedOutput& output) {
+  const std::string_view role = output.named.role;
+  const bool kept =
+      role.starts_with("--output") || role.starts_with("--late") || role.starts_with("--bad");
+  if (journal_ == nullptr || !kept || output.named.path.empty() || output.named.path == "-") return;
+  output.mode = OutputFile::Mode::kStream;
+  output.kept = journal_->BytesOf(output.named.path);
+}
+
+absl::StatusOr<InputStart> EngineJob::BeginInput(const std::string& path) {
+  if (journal_ == nullptr) return InputStart{};
+  return journal_->Begin(path);
+}
+
+void EngineJob::Took(std::string_view text, uint64_t lines) {
+  if (journal_ != nullptr) journal_->Took(text, lines);
+}
+
+void EngineJob::BetweenLines() {
+  if (journal_ != nullptr && journal_->Due(every(), elapsed())) TakeSnapshot(/*flushed=*/false);
+}
+
+void EngineJob::EndInput() {
+  if (journal_ != nullptr) journal_->End();
+}
+
+// An error is said once. The run goes on, and the next attempt may succeed.
+void EngineJob::TakeSnapshot(bool flushed) {
+  Flush();
+  if (stopped() && !interrupted()) return;
+  const std::pair<std::string, OutputFile*> outputs[] = {{options_.output_file, &output()},
+                                                         {options_.late_file, late_file()},
+                                                         {options_.bad_file, bad_file()}};
+  const absl::Status taken =
+      journal_->TakeSnapshot(*engine_, elapsed(), results_, flushed, outputs);
+  snapshot_failed_ = !taken.ok();
+  if (taken.ok() || std::exchange(failure_said_, true)) return;
+  Say("no snapshot could be taken: " + std::string(taken.message()) + "; the run goes on");
+}
+
+void EngineJob::SayJournal() {
+  if (journal_ == nullptr) return;
+  Say(journal_->Sentence());
 }
 
 std::vector<WantedOutput> EngineJob::Outputs() {
@@ -52,7 +200,10 @@ Duration EngineJob::OnSilence(Duration silent) {
   // A deadline may be announced a little early: then do not ask again at once.
   const bool woke_for_nothing = silent > Duration{0} && results() == before;
   const Duration least = std::chrono::milliseconds(woke_for_nothing ? 1 : 0);
-  return std::max(UntilDue(silent), least);
+  const Duration due = std::max(UntilDue(silent), least);
+  if (journal_ == nullptr) return due;
+  if (journal_->Due(every(), elapsed())) TakeSnapshot(/*flushed=*/false);
+  return std::min(due, journal_->UntilDue(every(), elapsed()));
 }
 
 // The watermark is moved as if it had followed the clock until now.
@@ -80,12 +231,16 @@ void EngineJob::WriteStats(std::string_view stats) {
   StopFor(written);
 }
 
-void EngineJob::CommitFiles() {
-  if (no_line_usable()) return;
-  const absl::Status written = output().Commit();
-  all_written_ = written.ok();
-  StopFor(written);
-  if (open_file_ != nullptr) StopFor(open_file_->Commit());
+void EngineJob::CommitFiles(bool flushed) {
+  if (!no_line_usable()) {
+    const absl::Status written = output().Commit();
+    all_written_ = written.ok();
+    StopFor(written);
+    if (open_file() != nullptr) StopFor(open_file()->Commit());
+  }
+  if (journal_ == nullptr || !complete()) return;
+  TakeSnapshot(flushed);
+  if (snapshot_failed_) FailAtEnd();
 }
 
 void EngineJob::SayRefused(size_t line_index, std::string_view limit) {

@@ -20,43 +20,74 @@
 
 #include "tools/pleat/job_options.h"
 #include "tools/pleat/line_job.h"
+#include "tools/pleat/run_journal.h"
+#include "tools/pleat/spec_document.h"
+#include "tools/pleat/summary_text.h"
 
 namespace pleat::cli {
+
+// What becomes of the open groups, windows and members at the end of the input.
+enum class AtEnd : uint8_t { kFlush, kDrop, kKeep };
 
 // The options that such commands have besides those of all.
 struct EngineJobOptions : JobOptions {
   Duration idle = kForever;
+  AtEnd at_end = AtEnd::kFlush;
+  std::string journal;  // a directory; empty: none
+  bool durability_given = false;
+  std::optional<SnapshotEvery> snapshot_every;
   std::string late_file;  // these files: empty means none
   std::string open_file;
   std::string stats_file;  // "-" is stderr
 
   bool print_spec = false;  // belongs to one call
 
+  // All options of the specs, and their texts.
+  std::vector<OptionText> spec_texts;
+
   bool has_time() const { return !spec.event.time.empty(); }
 };
 
-// Refuses options about time that would have no effect.
-absl::Status CheckTimeEffects(const EngineJobOptions& options);
+// The flags of such commands: journal, durability, snapshot-every, at-end. REQUIRES: `options`
+// outlives the flag.
+Flag EngineFlag(EngineJobOptions& options, std::string_view name, std::string_view help = {});
+
+// Refuses options about time and about the journal that would have no effect.
+absl::Status CheckEffects(const EngineJobOptions& options);
 
 class EngineJob : public LineJob {
  protected:
   EngineJob(std::string_view command, const EngineJobOptions& options)
-      : LineJob(command, options, Result::kStreams), options_(options) {}
+      : LineJob(command, options, Result::kStreams), command_(command), options_(options) {}
 
   // Opens the engine that the options ask for.
   absl::Status OpenEngine();
+  // Goes on where the journal stands, if there is one. Once, when the engine has its collections.
+  absl::Status Recover();
   Engine& engine() const { return *engine_; }
   bool on_event_time() const { return options_.has_time(); }
 
   // Moves time to `now`, or leaves it if it is later already, and writes what is final by then.
   virtual void WriteUntil(EngineTime now) = 0;
-  // How many results there have been.
-  virtual uint64_t results() const = 0;
+  // How many lines of results have been written, also by the runs that this one goes on with.
+  uint64_t results() const { return results_; }
+  void AddResults(uint64_t lines) { results_ += lines; }
   // When WriteUntil() may find the next one.
   virtual std::optional<EngineTime> NextDue() const { return engine_->NextDeadline(); }
 
+  // What becomes of that which is open when the input has ended.
+  AtEnd at_end() const {
+    return journal_ != nullptr && interrupted() ? AtEnd::kKeep : options_.at_end;
+  }
+
   // --open, --stats and --late.
   std::vector<WantedOutput> Outputs() override;
+  void Place(WantedOutput& output) override;
+  absl::StatusOr<InputStart> BeginInput(const std::string& path) override;
+  absl::Status ReadPast(LineReader& reader) override { return journal_->ReadPast(reader); }
+  void Took(std::string_view text, uint64_t lines) override;
+  void BetweenLines() override;
+  void EndInput() override;
   void HandOut() override { WriteUntil(on_event_time() ? engine_->now() : arrival()); }
   Duration OnSilence(Duration silent) override;
   void OnInputAgain(Duration silent) override;
@@ -65,13 +96,19 @@ class EngineJob : public LineJob {
   EngineTime Present(Duration silent) const;
 
   // Files that were not asked for are null.
-  OutputFile* open_file() const { return open_file_.get(); }
+  OutputFile* open_file() const { return keeps_open_file() ? nullptr : open_file_.get(); }
   OutputFile* late_file() const { return late_file_.get(); }
   void WriteStats(std::string_view stats);
 
-  // Gives the files of --output and --open their names, unless no line was usable. REQUIRES: all was
-  // read.
-  void CommitFiles();
+  // Gives the files of --output and --open their names, unless no line was usable, and takes the last
+  // snapshot. `flushed`: all that was open was closed. REQUIRES: all was read.
+  void CommitFiles(bool flushed);
+  // That of this run.
+  RunEffort effort() const {
+    return {tally().lines.lines - lines_before_, bytes_read(), elapsed()};
+  }
+  // Says how the journal stands.
+  void SayJournal();
   bool all_written() const { return all_written_; }
 
   // Says that the event of the line was refused because `limit` was reached, if it is the first.
@@ -80,9 +117,20 @@ class EngineJob : public LineJob {
  private:
   bool FollowsWall(Duration silent) const;
   Duration UntilDue(Duration silent) const;
+  SnapshotEvery every() const { return options_.snapshot_every.value_or(SnapshotEvery{}); }
+  // Whether an earlier run has closed all that was open, and this one has read nothing: then the
+  // file of --open is that run's.
+  bool keeps_open_file() const { return journal_ != nullptr && journal_->note().flushed; }
+  void TakeSnapshot(bool flushed);
 
+  const std::string_view command_;
   const EngineJobOptions& options_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<RunJournal> journal_;  // null: none
+  uint64_t lines_before_ = 0;            // this run
+  uint64_t results_ = 0;
+  bool snapshot_failed_ = false;  // the last one
+  bool failure_said_ = false;     // of a snapshot
   std::unique_ptr<OutputFile> open_file_;
   std::unique_ptr<OutputFile> stats_file_;
   std::unique_ptr<OutputFile> late_file_;

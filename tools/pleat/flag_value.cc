@@ -51,6 +51,15 @@ FlagValue Text(std::string& to) {
   return {FlagKind::kText, set, [&to] { return to; }};
 }
 
+std::string Alternatives(std::span<const std::string_view> names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
 FlagValue FileName(std::string& file, Dash dash) {
   const auto set = [&file, dash](std::string_view name, std::string_view text) {
     if (text.empty()) return WrongFlag(name, "needs a file name");

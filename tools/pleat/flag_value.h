@@ -6,9 +6,13 @@
 //   {"idle", "DURATION", "on a pipe: ...", AboveZero(options.idle)}
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <absl/status/status.h>
 #include <pleat/json.h>
@@ -49,6 +53,9 @@ FlagValue Text(std::string& text);
 
 enum class Dash { kStandardStream, kRefused };
 
+// "a, b or c".
+std::string Alternatives(std::span<const std::string_view> names);
+
 // The name of a file. `dash` says whether "-" may stand for a standard stream.
 FlagValue FileName(std::string& file, Dash dash);
 
@@ -69,19 +76,16 @@ FlagValue ListInSpec(Spec& spec, List& list) {
   return value;
 }
 
-// One of two names. `choice` is an enum that counts from 0, in the order of the names.
+// One of several names. `choice` is an enum that counts from 0, in the order of the names.
 template <class Enum>
-FlagValue OneOf(Enum& choice, std::string_view first, std::string_view second) {
-  const auto set = [&choice, first, second](std::string_view name, std::string_view text) {
-    if (text != first && text != second) {
-      return WrongFlag(name, "must be " + std::string(first) + " or " + std::string(second));
-    }
-    choice = text == first ? Enum{0} : Enum{1};
+FlagValue OneOf(Enum& choice, const std::vector<std::string_view>& names) {
+  const auto set = [&choice, names](std::string_view name, std::string_view text) {
+    const auto it = std::ranges::find(names, text);
+    if (it == names.end()) return WrongFlag(name, "must be " + Alternatives(names));
+    choice = static_cast<Enum>(it - names.begin());
     return absl::OkStatus();
   };
-  const auto text = [&choice, first, second] {
-    return std::string(choice == Enum{0} ? first : second);
-  };
+  const auto text = [&choice, names] { return std::string(names[static_cast<size_t>(choice)]); };
   return {FlagKind::kText, set, text};
 }
 

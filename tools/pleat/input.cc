@@ -77,6 +77,12 @@ absl::Status CheckReadable(const std::string& path) {
   return absl::OkStatus();
 }
 
+bool IsLive(const std::string& path) {
+  struct stat info{};
+  const int failed = path == "-" ? fstat(STDIN_FILENO, &info) : stat(path.c_str(), &info);
+  return failed == 0 && !S_ISREG(info.st_mode);
+}
+
 uint64_t InputSize(const std::string& path) {
   struct stat info{};
   const int failed = path == "-" ? fstat(STDIN_FILENO, &info) : stat(path.c_str(), &info);

@@ -33,6 +33,9 @@ std::string InputName(const std::string& path);
 // pipe is not opened, since that would wait for its writer.
 absl::Status CheckReadable(const std::string& path);
 
+// Whether it is anything else than a regular file.
+bool IsLive(const std::string& path);
+
 // The size of a regular file; 0 for anything else.
 uint64_t InputSize(const std::string& path);
 

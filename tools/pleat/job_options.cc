@@ -32,7 +32,7 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
        "events ahead of the watermark by more than this are bad (default inf)", InSpec(o.spec)},
       {"max-memory", "BYTES", "", MaxMemory(o)},
       {"on-bad", "skip|fail", "a line that is not a usable event: skip it (default), or stop there",
-       OneOf(o.on_bad, "skip", "fail")},
+       OneOf(o.on_bad, {"skip", "fail"})},
       {"bad", "FILE", "write bad lines there, as they came", FileName(o.bad_file, Dash::kRefused)},
       {"strict", "", "go on, but exit with 1 if there was a bad line", Switch(o.strict)},
       {"output", "FILE", "write there instead of stdout; the file appears whole or not at all",

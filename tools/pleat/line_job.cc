@@ -75,9 +75,10 @@ absl::Status LineJob::OpenOutputs() {
       {NamedOutput("--output", options_.output_file), OutputFile::Mode::kWhole, output_}};
   for (WantedOutput& output : Outputs()) wanted.push_back(std::move(output));
   wanted.push_back({NamedOutput("--bad", options_.bad_file), OutputFile::Mode::kStream, bad_});
+  for (WantedOutput& output : wanted) Place(output);
   absl::Status opened = OpenWanted(inputs, wanted);
   for (const WantedOutput& output : wanted) {
-    const bool streams = output.mode == OutputFile::Mode::kStream;
+    const bool streams = output.mode == OutputFile::Mode::kStream && output.file != output_;
     if (streams && output.file != nullptr) streams_.push_back(output.file.get());
   }
   return opened;
@@ -95,19 +96,41 @@ void LineJob::ReadInputs() {
 
 void LineJob::ReadInput(const std::string& path, BlockQueue& blocks) {
   input_name_ = Printable(InputName(path));
-  lines_before_ = last_bad_ = 0;
-  StartInput();
-  absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
-  if (!opened.ok()) return StopFor(opened.status());
-  blocks.Open(std::move(opened->source), opened->live);
-  while (!stopped()) {
+  last_bad_ = 0;
+  const absl::StatusOr<InputStart> start = BeginInput(path);
+  if (!start.ok()) return StopFor(start.status());
+  if (start->skipped) return;
+  lines_before_ = start->lines;
+  const absl::StatusOr<bool> live = OpenAt(*start, path, blocks);
+  if (!live.ok()) StopFor(live.status());
+  while (live.ok() && !stopped()) {
     BlockQueue::Block& block = blocks.Next();
     if (!block.status.ok()) return StopFor(block.status);
-    if (block.kind == LineBlock::Kind::kEnd) return;
+    if (block.kind == LineBlock::Kind::kEnd) return EndInput();
     TakeBlock(block);
-    if (!stopped() && Interrupted()) stop_ = Stop::kInterrupted;
+    // Where a run may end, another one may go on: between two lines, as far as an input ends at all.
+    const bool in_line = block.kind == LineBlock::Kind::kLongBegin ||  //
+                         block.kind == LineBlock::Kind::kLongMore;
+    if (!stopped() && !in_line) BetweenLines();
+    if (!stopped() && Interrupted() && (!in_line || *live)) stop_ = Stop::kInterrupted;
     ShowProgress();
   }
+}
+
+// Returns whether the input is live.
+absl::StatusOr<bool> LineJob::OpenAt(const InputStart& start, const std::string& path,
+                                     BlockQueue& blocks) {
+  absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
+  if (!opened.ok()) return opened.status();
+  LineReader reader(std::move(opened->source));
+  if (start.bytes == 0) {
+    StartInput();
+  } else if (absl::Status past = ReadPast(reader); !past.ok()) {
+    if (Interrupted()) stop_ = Stop::kInterrupted;
+    return past;
+  }
+  blocks.Open(std::move(reader), opened->live);
+  return opened->live;
 }
 
 void LineJob::TakeBlock(BlockQueue::Block& block) {
@@ -117,8 +140,10 @@ void LineJob::TakeBlock(BlockQueue::Block& block) {
     const uint64_t lines = block.lines.front()->left();
     TakeLines(block.lines);
     lines_before_ += lines;
+    Took(block.text, lines);
   } else {
     TakeLongPiece(block.kind, block.text);
+    Took(block.text, block.kind == LineBlock::Kind::kLongBegin ? 1 : 0);
   }
   bytes_since_hand_out_ += block.text.size();
   if (bytes_since_hand_out_ < kBytesPerHandOut) return;
@@ -234,6 +259,7 @@ int LineJob::ExitCode() const {
   if (stop_ == Stop::kNoUnit) return kExitUsage;
   if (stop_ == Stop::kReaderGone) return kExitDone;
   if (stop_ == Stop::kInterrupted) return kExitSignal + StopSignal();
+  if (fails_at_end_) return kExitFailed;
   const Tally total = tally();
   const bool bad = options_.strict && total.lines.bad > 0;
   return unusable() || total.lost_events || bad ? kExitFailed : kExitDone;

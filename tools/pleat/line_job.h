@@ -7,8 +7,11 @@
 //
 // The job calls, in this order:
 //   Open, Outputs                          once, before a line is read
-//   StartInput                             at the beginning of each input
+//   BeginInput                             before each input,
+//   StartInput or ReadPast                 and at its beginning
 //   StartBlock, TakeLines or TakeLongLine  for each block of lines, in the order of input
+//   Took, BetweenLines                     behind each block, and where a line has ended
+//   EndInput                               at the end of each input
 //   HandOut                                after every 256 KiB of input
 //   OnSilence, OnInputAgain                while a live input is silent, and when it goes on
 //   Finish, Conclude                       once, when reading has ended, for whatever reason
@@ -23,6 +26,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -42,6 +46,13 @@
 #include "tools/pleat/unusable_input.h"
 
 namespace pleat::cli {
+
+// Where a run begins to read an input.
+struct InputStart {
+  bool skipped = false;  // nothing is read
+  uint64_t bytes = 0;    // that were read by an earlier run,
+  uint64_t lines = 0;    // and their lines
+};
 
 class LineJob : private InputWaiter {
  public:
@@ -88,9 +99,17 @@ class LineJob : private InputWaiter {
   // kInvalidArgument with kExitUsage, any other with kExitFailed.
   virtual absl::Status Open() = 0;
   virtual std::vector<WantedOutput> Outputs() { return {}; }  // beside --output and --bad
+  virtual void Place(WantedOutput&) {}                        // how one of them is written
   virtual std::vector<NeededMember> Needed() const = 0;
   virtual Tally tally() const = 0;
 
+  // An input of which a part was read by an earlier run is begun by ReadPast(), which reads past
+  // that part, and not by StartInput().
+  virtual absl::StatusOr<InputStart> BeginInput(const std::string&) { return InputStart{}; }
+  virtual absl::Status ReadPast(LineReader&) { return absl::OkStatus(); }
+  virtual void Took(std::string_view, uint64_t) {}  // text, and how many lines
+  virtual void BetweenLines() {}
+  virtual void EndInput() {}
   virtual void StartInput() {}
   virtual void StartBlock() {}
   virtual Readers NewReaders() = 0;
@@ -125,7 +144,10 @@ class LineJob : private InputWaiter {
   bool stopped() const { return stop_ != Stop::kEndOfInput; }
   // Whether all was read that should be: up to the end, or until a signal.
   bool complete() const { return stop_ == Stop::kEndOfInput || stop_ == Stop::kInterrupted; }
+  bool interrupted() const { return stop_ == Stop::kInterrupted; }
   bool reader_gone() const { return stop_ == Stop::kReaderGone; }
+  // The run goes on, and ends with exit code 1.
+  void FailAtEnd() { fails_at_end_ = true; }
   // Whether there were lines and none was an event.
   bool no_line_usable() const;
   // The same, unless the run has failed before it could tell.
@@ -136,10 +158,13 @@ class LineJob : private InputWaiter {
   EngineTime Now() const { return clock_.Now(); }
   EngineTime ArrivalNow() const;
   EngineTime arrival() const { return arrival_; }
+  // Nothing arrives before `at`.
+  void SetArrivalFloor(EngineTime at) { arrival_ = std::max(arrival_, at); }
   Duration elapsed() const { return clock_.Elapsed(); }
   uint64_t bytes_read() const { return read_.bytes; }
 
   OutputFile& output() { return *output_; }
+  OutputFile* bad_file() const { return bad_.get(); }
   // Appends a line, given without its newline. Nothing if the file was not asked for.
   void AppendLine(OutputFile* file, std::string_view line);
   // Writes the buffers of --output and of the outputs that stream.
@@ -153,6 +178,7 @@ class LineJob : private InputWaiter {
   absl::Status OpenOutputs();
   void ReadInputs();
   void ReadInput(const std::string& path, BlockQueue& blocks);
+  absl::StatusOr<bool> OpenAt(const InputStart& start, const std::string& path, BlockQueue& blocks);
   void TakeBlock(BlockQueue::Block& block);
   void TakeLongPiece(LineBlock::Kind kind, std::string_view text);
   void SayBad(size_t line_index, std::string_view reason);
@@ -175,6 +201,7 @@ class LineJob : private InputWaiter {
   std::vector<OutputFile*> streams_;
 
   Stop stop_ = Stop::kEndOfInput;
+  bool fails_at_end_ = false;
   std::string failure_;  // to read or to write; already said
   std::string input_name_;
   uint64_t lines_before_ = 0;  // of this input, before the block under way

@@ -1,5 +1,6 @@
 #include "tools/pleat/line_reader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -27,9 +28,7 @@ LineBlock LineReader::Take(LineBlock::Kind kind, size_t end) {
 
 absl::StatusOr<LineBlock> LineReader::Next() {
   if (in_long_) return NextOfLong();
-  if (std::exchange(at_beginning_, false)) {
-    if (absl::Status skipped = SkipByteOrderMark(); !skipped.ok()) return skipped;
-  }
+  if (absl::Status begun = Begin(); !begun.ok()) return begun;
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
@@ -46,6 +45,32 @@ absl::StatusOr<LineBlock> LineReader::Next() {
     scanned = end_;
     if (absl::Status read = Fill(); !read.ok()) return read;
   }
+}
+
+absl::StatusOr<uint64_t> LineReader::Skip(uint64_t bytes, TextDigest& digest) {
+  if (absl::Status begun = Begin(); !begun.ok()) return begun;
+  for (uint64_t left = bytes;;) {
+    const auto size = static_cast<size_t>(std::min<uint64_t>(left, end_ - begin_));
+    digest.Add({buffer_.data() + begin_, size});
+    begin_ += size;
+    left -= size;
+    if (left == 0 || ended_) return bytes - left;
+    begin_ = end_ = 0;
+    if (absl::Status read = Fill(); !read.ok()) return read;
+  }
+}
+
+absl::StatusOr<bool> LineReader::AtEnd() {
+  if (absl::Status begun = Begin(); !begun.ok()) return begun;
+  if (begin_ == end_) begin_ = end_ = 0;
+  while (begin_ == end_ && !ended_) {
+    if (absl::Status read = Fill(); !read.ok()) return read;
+  }
+  return begin_ == end_;
+}
+
+absl::Status LineReader::Begin() {
+  return std::exchange(at_beginning_, false) ? SkipByteOrderMark() : absl::OkStatus();
 }
 
 // No line of JSON begins as the mark does, so waiting for the rest of it holds none back.

@@ -16,6 +16,7 @@
 #include <pleat/json.h>
 
 #include "tools/pleat/byte_source.h"
+#include "tools/pleat/text_digest.h"
 
 namespace pleat::cli {
 
@@ -42,7 +43,15 @@ class LineReader {
   // unfinished line is then dropped, since half a line says nothing.
   absl::StatusOr<LineBlock> Next();
 
+  // Reads past the next `bytes` bytes, less at the end of the input, and adds them to `digest`.
+  // Returns how many. REQUIRES: Next() was not called. Errors: as Next().
+  absl::StatusOr<uint64_t> Skip(uint64_t bytes, TextDigest& digest);
+
+  // Whether nothing follows. Waits for a byte or the end. REQUIRES and errors: as Skip().
+  absl::StatusOr<bool> AtEnd();
+
  private:
+  absl::Status Begin();
   absl::Status SkipByteOrderMark();
   LineBlock Take(LineBlock::Kind kind, size_t end);
   absl::StatusOr<LineBlock> NextOfLong();

@@ -11,6 +11,7 @@
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/interrupt.h"
+#include "tools/pleat/journal/journal_command.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/window/window_command.h"
 
@@ -28,6 +29,7 @@ constexpr Subcommand kSubcommands[] = {
     {"window", "says who is live in each series, and when that ends", WindowMain},
     {"rollup", "counts by key and by window of time, once and for all", RollupMain},
     {"analyze", "says what every quiet period would have done with a log", AnalyzeMain},
+    {"journal", "says what a directory of snapshots holds, and saves what is left", JournalMain},
 };
 
 constexpr std::string_view kVersion =

@@ -72,15 +72,32 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const NamedFile& 
     }
     return file;
   }
-  // Not emptied yet: that is for StartOver(), once nothing stands in the way of the run.
+  // Not cut back yet: that is for when nothing stands in the way of the run.
   file->fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
   if (file->fd_ < 0) return ErrnoStatus(errno, path);
-  file->truncate_ = fstat(file->fd_, &info) == 0 && S_ISREG(info.st_mode);
+  file->regular_ = fstat(file->fd_, &info) == 0 && S_ISREG(info.st_mode);
+  if (!exists && file->regular_) SyncDirectoryOf(FollowLinks(path));
   return file;
 }
 
-absl::Status OutputFile::StartOver() {
-  if (truncate_ && ftruncate(fd_, 0) != 0) status_ = ErrnoStatus(errno, name_);
+absl::Status OutputFile::CutBackTo(uint64_t bytes) {
+  if (!regular_ || !status_.ok()) return status_;
+  struct stat info{};
+  const auto size = static_cast<off_t>(bytes);
+  const bool known = fstat(fd_, &info) == 0;
+  if (known && info.st_size < size) {
+    status_ = absl::DataLossError(Printable(name_) + ": has " + std::to_string(info.st_size) +
+                                  " bytes, and had at least " + std::to_string(bytes) +
+                                  " when the run was kept");
+  } else if (!known || ftruncate(fd_, size) != 0 || lseek(fd_, size, SEEK_SET) != size) {
+    status_ = ErrnoStatus(errno, name_);
+  }
+  bytes_written_ = bytes;
+  return status_;
+}
+
+absl::Status OutputFile::Sync() {
+  if (Flush().ok() && regular_ && fsync(fd_) != 0) return ErrnoStatus(errno, name_);
   return status_;
 }
 
@@ -114,6 +131,7 @@ absl::Status OutputFile::Flush() {
     const ssize_t wrote = write(fd_, left.data(), left.size());
     if (wrote >= 0) {
       left.remove_prefix(static_cast<size_t>(wrote));
+      bytes_written_ += static_cast<uint64_t>(wrote);
     } else if (errno == EPIPE && fd_ == STDOUT_FILENO) {
       status_ = absl::AbortedError(ErrnoStatus(EPIPE, name_).message());
     } else if (errno == EAGAIN) {  // somebody who shares the pipe made it non-blocking
@@ -151,7 +169,7 @@ absl::Status OpenWanted(std::span<const NamedFile> inputs, std::span<const Wante
   }
   for (const WantedOutput& output : wanted) {
     if (output.mode != OutputFile::Mode::kStream || output.file == nullptr) continue;
-    if (absl::Status emptied = output.file->StartOver(); !emptied.ok()) return emptied;
+    if (absl::Status cut = output.file->CutBackTo(output.kept); !cut.ok()) return cut;
   }
   return absl::OkStatus();
 }

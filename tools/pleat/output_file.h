@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,7 +27,7 @@ class OutputFile {
  public:
   enum class Mode {
     kWhole,   // under a temporary name until Commit()
-    kStream,  // written as it comes, for lines that somebody may want to follow
+    kStream,  // written as it comes, for lines that somebody may want to follow, or to go on with
   };
 
   // "-" and names such as /dev/stdout are descriptors of the process, written to from their present
@@ -37,9 +38,10 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Empties a kStream file that existed before. Call it when all files of the run are open: a run
-  // that cannot start then loses nothing.
-  absl::Status StartOver();
+  // Leaves of a kStream file that existed before its first `bytes` bytes. Call it when all files of
+  // the run are open: a run that cannot start then loses nothing. Nothing to do for a device or a
+  // pipe. Errors: kDataLoss if there are fewer; as Create().
+  absl::Status CutBackTo(uint64_t bytes);
 
   // Buffers `text`, and writes the buffer when it is full. Errors: kAborted if standard output is
   // a pipe whose reader has gone; else as Create(). The first error stays.
@@ -51,7 +53,14 @@ class OutputFile {
   // Flushes, and gives the file its name. Nothing can be appended after.
   absl::Status Commit();
 
+  // Flushes, and waits until the bytes of a kStream file are on the disk.
+  absl::Status Sync();
+
   int fd() const { return fd_; }
+  // Whether it is a kStream file, and neither a device nor a pipe.
+  bool is_cut_back() const { return regular_; }
+  // Of such a file.
+  uint64_t bytes_written() const { return bytes_written_; }
 
  private:
   OutputFile(std::string name, int fd) : name_(std::move(name)), fd_(fd) {}
@@ -64,7 +73,8 @@ class OutputFile {
   std::unique_ptr<RemovedOnKill> removed_on_kill_;
   std::string buffer_;
   absl::Status status_;
-  bool truncate_ = false;
+  bool regular_ = false;
+  uint64_t bytes_written_ = 0;  // buffered bytes are not
   int fd_;
 };
 
@@ -73,6 +83,7 @@ struct WantedOutput {
   NamedFile named;
   OutputFile::Mode mode;
   std::unique_ptr<OutputFile>& file;
+  uint64_t kept = 0;  // bytes of a kStream file that stay
 };
 
 // Opens all outputs of a run before its first line is read, so that it does not fail at its end

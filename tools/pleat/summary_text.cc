@@ -18,12 +18,12 @@ std::string SummaryText(const std::vector<SummaryRow>& rows) {
   return out;
 }
 
-SummaryRow TookRow(uint64_t lines, uint64_t bytes, Duration took) {
-  const double seconds = static_cast<double>(std::max<int64_t>(took.count(), 1)) / 1e6;
-  const double lines_a_second = static_cast<double>(lines) / seconds;
+SummaryRow TookRow(const RunEffort& effort) {
+  const double seconds = static_cast<double>(std::max<int64_t>(effort.took.count(), 1)) / 1e6;
+  const double lines_a_second = static_cast<double>(effort.lines) / seconds;
   return {"took", FixedText(seconds, 2) + " s",
           Grouped(static_cast<uint64_t>(lines_a_second)) + " lines/s, " +
-              ByteText(static_cast<double>(bytes) / seconds) + "/s read"};
+              ByteText(static_cast<double>(effort.bytes) / seconds) + "/s read"};
 }
 
 }  // namespace pleat::cli

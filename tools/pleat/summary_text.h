@@ -21,7 +21,14 @@ struct SummaryRow {
 
 std::string SummaryText(const std::vector<SummaryRow>& rows);
 
-// How long it took, and how fast that was. `bytes`: as read from the disk or the pipe.
-SummaryRow TookRow(uint64_t lines, uint64_t bytes, Duration took);
+// What a run has read itself, and how long that took.
+struct RunEffort {
+  uint64_t lines = 0;
+  uint64_t bytes = 0;  // as read from the disk or the pipe
+  Duration took{0};
+};
+
+// How long it took, and how fast that was.
+SummaryRow TookRow(const RunEffort& effort);
 
 }  // namespace pleat::cli

@@ -14,9 +14,34 @@
 #include <pleat/any_window.h>
 #include <pleat/change.h>
 #include <pleat/export.h>
+#include <pleat/stored.h>
 #include <pleat/window_member.h>
 
 namespace pleat::inline v0_1 {
+namespace detail {
+
+template <class Payload>
+void AddStored(PayloadOps& ops) noexcept {
+  ops.stored_version = VersionOf<Payload>();
+  ops.save = [](void*, const void* payload, FieldWriter& out) {
+    out.set_version(VersionOf<Payload>());
+    out(*static_cast<const Payload*>(payload));
+  };
+  ops.load = [](void*, void* payload, FieldReader& in) { in(*::new (payload) Payload()); };
+  ops.shape = [](void*, uint32_t version) {
+    FieldShape shape;
+    shape.set_version(version);
+    if constexpr (Storable<Payload>) {
+      Payload sample{};
+      sample.Stored(shape);
+    } else {
+      NameField<Payload>(shape);
+    }
+    return shape.text();
+  };
+}
+
+}  // namespace detail
 
 template <class Payload>
 PayloadOps PayloadOpsFor() noexcept {
@@ -45,6 +70,7 @@ PayloadOps PayloadOpsFor() noexcept {
       return static_cast<const Payload*>(p)->HeapBytes();
     };
   }
+  if constexpr (detail::IsStored<Payload>) detail::AddStored<Payload>(ops);
   return ops;
 }
 

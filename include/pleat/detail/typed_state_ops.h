@@ -12,6 +12,7 @@
 #include <pleat/export.h>
 #include <pleat/fold_rules.h>
 #include <pleat/state_ops.h>
+#include <pleat/stored.h>
 
 namespace pleat::inline v0_1 {
 
@@ -70,6 +71,21 @@ const StateOps& StateOpsFor() noexcept {
       ops.copy = [](void*, void* to, const void* from) {
         ::new (to) State(*static_cast<const State*>(from));
       };
+    }
+    if constexpr (Storable<State>) {
+      ops.save = [](void*, const void* state, FieldWriter& out) {
+        out.set_version(detail::VersionOf<State>());
+        out(*static_cast<const State*>(state));
+      };
+      ops.load = [](void*, void* state, FieldReader& in) { in(*::new (state) State()); };
+      ops.shape = [](void*, uint32_t version) {
+        FieldShape shape;
+        shape.set_version(version);
+        State sample{};
+        sample.Stored(shape);
+        return shape.text();
+      };
+      ops.stored_version = detail::VersionOf<State>();
     }
     return ops;
   }();

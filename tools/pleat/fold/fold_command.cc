@@ -11,7 +11,7 @@ namespace {
 absl::Status CheckFoldOptions(const FoldOptions& options) {
   if (absl::Status valid = Validate(options.spec); !valid.ok()) return valid;
   const FoldSpec& spec = options.spec;
-  if (absl::Status time = CheckTimeEffects(options); !time.ok()) return time;
+  if (absl::Status effects = CheckEffects(options); !effects.ok()) return effects;
   if (!options.has_time() && spec.marks.id.empty() && spec.folder.late.accept_limit != kForever) {
     return WrongFlag("accept-limit", "needs --time, without which no event is late (or --id)");
   }

@@ -50,7 +50,7 @@ Stats: lines = events + bad;
 Exit codes: 0 done, also with skipped bad lines, and when the reader of the
   output has gone; 1 could not read or write, no usable line, refused events,
   --strict, --on-bad fail; 2 wrong usage; 130, 143, 129 asked to end (SIGINT,
-  SIGTERM, SIGHUP): finished and flushed.
+  SIGTERM, SIGHUP): finished and flushed, or kept with --journal.
 )";
 
 }  // namespace
@@ -105,10 +105,9 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        "the member with an event's own quiet period, as text such as \"90s\"; without\n"
        "the member --quiet counts. A group closes at the latest deadline of its events",
        InSpec(o.spec)},
-      {"at-end", "flush|drop",
-       "at the end of input: close the open groups with the reason \"end\" (default),\n"
-       "or drop them",
-       OneOf(o.at_end, "flush", "drop")},
+      EngineFlag(o, "at-end",
+                 "at the end of input: close the open groups with the reason \"end\" (default),\n"
+                 "drop them, or with --journal keep them for the next run"),
       {"open", "FILE",
        "write the groups that are open when the input ends to FILE, with the reason\n"
        "\"open\", whatever --at-end does with them",
@@ -171,6 +170,10 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       {"stats", "FILE|-", "the ledger of the run as one JSON object (- is stderr)",
        FileName(o.stats_file, Dash::kStandardStream)},
       CommonFlag(o, "quiet-summary"),
+      Heading("Going on after a restart"),
+      EngineFlag(o, "journal"),
+      EngineFlag(o, "durability"),
+      EngineFlag(o, "snapshot-every"),
       Heading("Running"),
       CommonFlag(o, "threads",
                  "1 to 256 (default 1); same output for every N. One thread folds, the others\n"

@@ -23,7 +23,7 @@ absl::Status FoldRun::Open() {
   absl::StatusOr<std::unique_ptr<JsonFolder>> folder = JsonFolder::Open(engine(), "fold", spec);
   if (!folder.ok()) return folder.status();
   folder_ = *std::move(folder);
-  return absl::OkStatus();
+  return Recover();
 }
 
 LineJob::Tally FoldRun::tally() const {
@@ -86,7 +86,10 @@ void FoldRun::WriteUntil(EngineTime now) {
 void FoldRun::Emit() {
   absl::Status appended;
   const auto append = [&](std::string_view lines) { appended.Update(output().Append(lines)); };
-  while (appended.ok() && folder_->Pop(kPopAtOnce, append) > 0) {
+  while (appended.ok()) {
+    const size_t popped = folder_->Pop(kPopAtOnce, append);
+    if (popped == 0) break;
+    AddResults(popped);
   }
   StopFor(appended);
 }
@@ -107,13 +110,14 @@ void FoldRun::WriteOpenGroups() {
 // were popped.
 void FoldRun::Finish() {
   const bool read_all = complete();
+  const bool flushes = at_end() == AtEnd::kFlush;
   if (!reader_gone()) {
     WriteUntil(Present(/*silent=*/Duration{0}));
     if (read_all) WriteOpenGroups();
-    if (read_all && options_.at_end == FoldOptions::AtEnd::kFlush) folder_->CloseAll();
+    if (read_all && flushes) folder_->CloseAll();
     if (read_all) Emit();
   }
-  if (read_all) CommitFiles();
+  if (read_all) CommitFiles(flushes);
 }
 
 void FoldRun::Conclude() {
@@ -124,7 +128,8 @@ void FoldRun::Conclude() {
   std::string_view fate = "made, but the output is not complete";
   if (all_written()) fate = "written";
   if (unusable()) fate = "no line was usable";
-  SayPlain(HumanSummary(totals, bytes_read(), elapsed(), fate));
+  SayPlain(HumanSummary(totals, effort(), fate));
+  SayJournal();
   if (!complete()) return;
   for (const std::string& line : AdviceOn(options_, folder_->absent_paths(), folder_->stamps()))
     Say(line);

@@ -36,7 +36,6 @@ class FoldRun final : public EngineJob {
   std::string ReachedLimit() const;
 
   void WriteUntil(EngineTime now) override;
-  uint64_t results() const override { return folder_->ledger().popped; }
   void Emit();
   void WriteOpenGroups();
   void Finish() override;

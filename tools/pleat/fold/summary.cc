@@ -53,7 +53,7 @@ std::string StatsJson(const RunTotals& t) {
   return out + "}\n";
 }
 
-std::string HumanSummary(const RunTotals& t, uint64_t bytes, Duration took, std::string_view fate) {
+std::string HumanSummary(const RunTotals& t, const RunEffort& effort, std::string_view fate) {
   std::string fates = Grouped(t.lines.bad) + " bad, " + Grouped(t.groups.late) + " late, " +
                       Grouped(t.groups.refused) + " refused";
   const std::pair<uint64_t, const char*> if_any[] = {{t.groups.duplicate, " duplicate"},
@@ -72,7 +72,7 @@ std::string HumanSummary(const RunTotals& t, uint64_t bytes, Duration took, std:
         t.open() == 0 ? "all closed" : Grouped(t.open()) + " left open"},
        {"emissions", Grouped(t.groups.popped), std::string(fate) + mismatched},
        {"folded", FixedText(100 * t.FoldingRatio(), 1) + " %", "of events folded away"},
-       TookRow(t.lines.lines, bytes, took)});
+       TookRow(effort)});
 }
 
 }  // namespace pleat::cli

@@ -9,6 +9,8 @@
 #include <pleat/stats.h>
 #include <pleat/time.h>
 
+#include "tools/pleat/summary_text.h"
+
 namespace pleat::cli {
 
 // All counts of a run, whose lines and groups always add up (docs/command-line.md, Statistics).
@@ -27,8 +29,7 @@ struct RunTotals {
 // One JSON object in a line, its members in a fixed order.
 std::string StatsJson(const RunTotals& totals);
 
-// `bytes`: as read from the disk or the pipe. `fate`: of the emissions, such as "written".
-std::string HumanSummary(const RunTotals& totals, uint64_t bytes, Duration took,
-                         std::string_view fate);
+// `fate`: of the emissions, such as "written".
+std::string HumanSummary(const RunTotals& totals, const RunEffort& effort, std::string_view fate);
 
 }  // namespace pleat::cli

@@ -10,7 +10,8 @@ namespace {
 
 absl::Status CheckRollupOptions(const RollupRunOptions& options) {
   if (absl::Status valid = Validate(SpecOf(options)); !valid.ok()) return valid;
-  if (absl::Status time = CheckTimeEffects(options); !time.ok() || options.has_time()) return time;
+  absl::Status effects = CheckEffects(options);
+  if (!effects.ok() || options.has_time()) return effects;
   constexpr const char* kWhy = "needs --time, without which no event is late";
   if (!options.late_file.empty()) return WrongFlag("late", kWhy);
   if (options.rollup.rollup.on_late != OnLateAdd::kReject) return WrongFlag("on-late", kWhy);

@@ -11,10 +11,7 @@ namespace pleat::cli {
 
 // The key, the time and --max-memory are in the FoldSpec of the JobOptions; see SpecOf().
 struct RollupRunOptions : EngineJobOptions {
-  enum class AtEnd : uint8_t { kFlush, kDrop };
-
   RollupSpec rollup;
-  AtEnd at_end = AtEnd::kFlush;
 };
 
 // The spec for the library.

@@ -19,7 +19,7 @@ absl::Status RollupRun::Open() {
       JsonRollup::Open(engine(), "rollup", SpecOf(options_));
   if (!rollup.ok()) return rollup.status();
   rollup_ = *std::move(rollup);
-  return absl::OkStatus();
+  return Recover();
 }
 
 std::vector<NeededMember> RollupRun::Needed() const {
@@ -90,7 +90,7 @@ void RollupRun::Emit() {
   while (appended.ok()) {
     const size_t popped = rollup_->Pop(kWindowsPoppedAtOnce, append);
     if (popped == 0) break;
-    lines_written_ += popped;
+    AddResults(popped);
   }
   StopFor(appended);
 }
@@ -106,24 +106,26 @@ void RollupRun::WriteOpenWindows() {
 // they were popped.
 void RollupRun::Finish() {
   const bool read_all = complete();
+  const bool flushes = at_end() == AtEnd::kFlush;
   if (!reader_gone()) {
     WriteUntil(Present(/*silent=*/Duration{0}));
     if (read_all) WriteOpenWindows();
-    if (read_all && options_.at_end == RollupRunOptions::AtEnd::kFlush) rollup_->CloseAll();
+    if (read_all && flushes) rollup_->CloseAll();
     if (read_all) Emit();
   }
-  if (read_all) CommitFiles();
+  if (read_all) CommitFiles(flushes);
 }
 
 void RollupRun::Conclude() {
-  const RollupTotals totals{rollup_->counts(), rollup_->ledger(), lines_written_};
+  const RollupTotals totals{rollup_->counts(), rollup_->ledger(), results()};
   SayHidden(conflicts_, "conflicts");
   WriteStats(StatsJson(totals));
   if (options_.quiet_summary || reader_gone()) return;
   std::string_view fate = "made, but the output is not complete";
   if (all_written()) fate = "written";
   if (unusable()) fate = "no line was usable";
-  SayPlain(HumanSummary(totals, bytes_read(), elapsed(), fate));
+  SayPlain(HumanSummary(totals, effort(), fate));
+  SayJournal();
   if (!complete()) return;
   for (const std::string& line : AdviceOn(options_, rollup_->absent_paths(), rollup_->stamps()))
     Say(line);

@@ -35,7 +35,6 @@ class RollupRun final : public EngineJob {
   std::string ReachedLimit() const;
 
   void WriteUntil(EngineTime now) override;
-  uint64_t results() const override { return lines_written_; }
   void Emit();
   void WriteOpenWindows();
   void Finish() override;
@@ -43,7 +42,6 @@ class RollupRun final : public EngineJob {
 
   const RollupRunOptions& options_;
   std::unique_ptr<JsonRollup> rollup_;
-  uint64_t lines_written_ = 0;
   Few conflicts_;
 };
 

@@ -50,8 +50,7 @@ std::string StatsJson(const RollupTotals& t) {
   return out + "}\n";
 }
 
-std::string HumanSummary(const RollupTotals& t, uint64_t bytes, Duration took,
-                         std::string_view fate) {
+std::string HumanSummary(const RollupTotals& t, const RunEffort& effort, std::string_view fate) {
   const RollupLedger& c = t.counter;
   const uint64_t mismatched = t.lines.mismatched;
   const std::string no_numbers = mismatched == 0
@@ -63,7 +62,7 @@ std::string HumanSummary(const RollupTotals& t, uint64_t bytes, Duration took,
                        Grouped(c.frozen) + " frozen, " + Grouped(c.ended) +
                            " ended with the input, " + Grouped(c.open) + " left open"},
                       {"output", Grouped(t.output), std::string(fate) + no_numbers},
-                      TookRow(t.lines.lines, bytes, took)});
+                      TookRow(effort)});
 }
 
 }  // namespace pleat::cli

@@ -9,6 +9,8 @@
 #include <pleat/json_rollup.h>
 #include <pleat/time.h>
 
+#include "tools/pleat/summary_text.h"
+
 namespace pleat::cli {
 
 // All counts of a run, which always add up (docs/command-line.md, Statistics of rollups).
@@ -21,8 +23,8 @@ struct RollupTotals {
 // One JSON object in a line, its members in a fixed order.
 std::string StatsJson(const RollupTotals& totals);
 
-// `bytes`: as read from the disk or the pipe. `fate`: of the output, such as "written".
-std::string HumanSummary(const RollupTotals& totals, uint64_t bytes, Duration took,
+// `fate`: of the output, such as "written".
+std::string HumanSummary(const RollupTotals& totals, const RunEffort& effort,
                          std::string_view fate);
 
 }  // namespace pleat::cli

@@ -23,7 +23,7 @@ absl::Status CheckCounts(const WindowRunOptions& options) {
 
 absl::Status CheckWindowOptions(const WindowRunOptions& options) {
   if (absl::Status valid = Validate(SpecOf(options)); !valid.ok()) return valid;
-  if (absl::Status time = CheckTimeEffects(options); !time.ok()) return time;
+  if (absl::Status effects = CheckEffects(options); !effects.ok()) return effects;
   if (!options.late_file.empty() && !options.has_time()) {
     return WrongFlag("late", "needs --time, without which no event is late");
   }

@@ -56,7 +56,7 @@ Stats: lines = events + bad;
 Exit codes: 0 done, also with skipped bad lines, and when the reader of the
   output has gone; 1 could not read or write, no usable line, refused events,
   --strict, --on-bad fail; 2 wrong usage; 130, 143, 129 asked to end (SIGINT,
-  SIGTERM, SIGHUP): finished and flushed.
+  SIGTERM, SIGHUP): finished and flushed, or kept with --journal.
 )";
 
 absl::Status AddSpan(std::string_view name, std::string_view text, std::vector<WithinSpan>& to) {
@@ -177,6 +177,10 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
       {"stats", "FILE|-", "the ledger of the run as one JSON object (- is stderr)",
        FileName(o.stats_file, Dash::kStandardStream)},
       CommonFlag(o, "quiet-summary"),
+      Heading("Going on after a restart"),
+      EngineFlag(o, "journal"),
+      EngineFlag(o, "durability"),
+      EngineFlag(o, "snapshot-every"),
       Heading("Running"),
       CommonFlag(o, "threads",
                  "1 to 256 (default 1); same output for every N. One thread adds, the others\n"

@@ -34,6 +34,7 @@ absl::Status WindowRun::Open() {
       JsonWindow::Open(engine(), "window", SpecOf(options_));
   if (!window.ok()) return window.status();
   window_ = *std::move(window);
+  if (absl::Status recovered = Recover(); !recovered.ok()) return recovered;
   if (!options_.prints_counts()) window_->WatchChanges();
   window_->SetOnTime([this](EngineTime now) {
     WriteUntil(now);
@@ -161,7 +162,7 @@ void WindowRun::WriteCountsUpTo(EngineTime now) {
 }
 
 void WindowRun::Write(std::string_view lines) {
-  lines_written_ += static_cast<uint64_t>(std::ranges::count(lines, '\n'));
+  AddResults(static_cast<uint64_t>(std::ranges::count(lines, '\n')));
   StopFor(output().Append(lines));
 }
 
@@ -178,18 +179,19 @@ void WindowRun::Finish() {
   if (!options_.prints_counts() && !reader_gone()) WriteChanges();
   if (!read_all) return;
   WriteLive();
-  CommitFiles();
+  CommitFiles(/*flushed=*/false);
 }
 
 void WindowRun::Conclude() {
-  const WindowTotals totals{window_->counts(), window_->ledger(), lines_written_};
+  const WindowTotals totals{window_->counts(), window_->ledger(), results()};
   SayHidden(conflicts_, "conflicts");
   WriteStats(StatsJson(totals));
   if (options_.quiet_summary || reader_gone()) return;
   std::string_view fate = "made, but the output is not complete";
   if (all_written()) fate = "written";
   if (unusable()) fate = "no line was usable";
-  SayPlain(HumanSummary(totals, bytes_read(), elapsed(), fate));
+  SayPlain(HumanSummary(totals, effort(), fate));
+  SayJournal();
   if (!complete()) return;
   const std::vector<OptionPath> absent = window_->absent_paths();
   for (const std::string& line : AdviceOn(options_, absent, window_->stamps())) Say(line);

@@ -39,7 +39,6 @@ class WindowRun final : public EngineJob {
   std::string ReachedLimit() const;
 
   void WriteUntil(EngineTime now) override;
-  uint64_t results() const override { return lines_written_; }
   std::optional<EngineTime> NextDue() const override;
   EngineTime NextHalt() const;
 
@@ -53,7 +52,6 @@ class WindowRun final : public EngineJob {
 
   const WindowRunOptions& options_;
   std::unique_ptr<JsonWindow> window_;
-  uint64_t lines_written_ = 0;
   Few conflicts_;
 };
 

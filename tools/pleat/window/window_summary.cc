@@ -58,12 +58,11 @@ std::string StatsJson(const WindowTotals& t) {
   return out + "}\n";
 }
 
-std::string HumanSummary(const WindowTotals& t, uint64_t bytes, Duration took,
-                         std::string_view fate) {
+std::string HumanSummary(const WindowTotals& t, const RunEffort& effort, std::string_view fate) {
   return SummaryText({{"lines", Grouped(t.lines.lines), Fates(t)},
                       {"members", Grouped(t.members.added), Ends(t.members)},
                       {"output", Grouped(t.output), std::string(fate)},
-                      TookRow(t.lines.lines, bytes, took)});
+                      TookRow(effort)});
 }
 
 }  // namespace pleat::cli

@@ -8,6 +8,8 @@
 #include <pleat/json_window.h>
 #include <pleat/time.h>
 
+#include "tools/pleat/summary_text.h"
+
 namespace pleat::cli {
 
 // All counts of a run, which always add up (docs/command-line.md, Statistics of live windows).
@@ -20,8 +22,8 @@ struct WindowTotals {
 // One JSON object in a line, its members in a fixed order.
 std::string StatsJson(const WindowTotals& totals);
 
-// `bytes`: as read from the disk or the pipe. `fate`: of the output, such as "written".
-std::string HumanSummary(const WindowTotals& totals, uint64_t bytes, Duration took,
+// `fate`: of the output, such as "written".
+std::string HumanSummary(const WindowTotals& totals, const RunEffort& effort,
                          std::string_view fate);
 
 }  // namespace pleat::cli

@@ -1,0 +1,320 @@
+// What snapshots cost, and what they give back. Groups with keys of 20 bytes and a counter as state.
+//
+//   snapshot/10M/folding/plain       one thread folds batches of 256 events, keys hit uniformly, at half of the rate
+//   snapshot/10M/folding/compressed  that the same loop reaches; when each batch begins is decided beforehand. First
+//                                    alone, then while a second thread takes a snapshot into a file and syncs it
+//   snapshot/10M/recovery            two threads restore the snapshot; before that, two threads open the same groups by
+//                                    FoldBatch
+//   snapshot/journal_open            folding with a journal open, and no snapshot being taken, beside an engine
+//                                    without one: eight rounds each, by turns; the better half of them
+//
+// PLEAT_BENCH_GROUPS says how many groups, PLEAT_BENCH_DIR where files go; 10 million, and the directory of
+// temporary files. With --quick a quarter of a million. The same with Redis is in snapshot_servers.cc.
+//
+// Counters of folding/*: events a second alone and beside the snapshot, and their ratio; of one FoldBatch() call, the
+// p99.9 and the longest, by the wall clock and by the thread's own, which stands still while the machine does something
+// else; the same from the instant at which it should have begun; the process's memory at its peak
+// (VmHWM) less that before, and the allocator's (at calls of the sink), in bytes and in shares of one partition; bytes
+// of the snapshot for each group; and how long the snapshot took, beside writing and syncing as many bytes.
+#include "bench/snapshot_bench.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+#include <pleat/engine.h>
+#include <pleat/histogram.h>
+#include <pleat/journal.h>
+#include <pleat/snapshot.h>
+
+#include "bench/memory.h"
+#include "bench/stopwatch.h"
+
+namespace pleat::bench {
+namespace {
+
+constexpr size_t kBatchEvents = 256;
+
+struct Groups {
+  explicit Groups(const Keys& all) : keys(all) {}
+
+  // Opens those of [begin, end).
+  void Open(size_t begin, size_t end) {
+    std::array<TickEvent, kBatchEvents> batch;
+    for (size_t i = begin; i < end;) {
+      size_t size = 0;
+      for (; size < kBatchEvents && i < end; ++i) batch[size++] = {keys[i], kStart, {}};
+      folder.FoldBatch({batch.data(), size});
+    }
+  }
+  void OpenOnTwoThreads() {
+    std::thread other([&] { Open(0, keys.size() / 2); });
+    Open(keys.size() / 2, keys.size());
+    other.join();
+  }
+  // Folds a batch into groups by chance.
+  void FoldSome() {
+    std::array<TickEvent, kBatchEvents> batch;
+    for (TickEvent& event : batch) event = {keys[Scatter(next++) % keys.size()], kStart, {}};
+    folder.FoldBatch(batch);
+  }
+
+  const Keys& keys;
+  uint64_t next = 0;
+  std::unique_ptr<Engine> engine = *Engine::Open({});
+  Folder<Tick, Ticks> folder{*engine, "ticks", {.quiet_period = kDay, .max_hold = kForever}};
+};
+
+size_t AllocatedBytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+// The most memory that the process had since ForgetPeak(); 0 where the kernel does not tell.
+void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+size_t PeakBytes() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+  }
+  return 0;
+}
+
+// A file; counts what was written, and the allocator's peak.
+class FileSink final : public ByteSink {
+ public:
+  explicit FileSink(const std::string& path)
+      : file_(open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600)) {}
+  ~FileSink() { close(file_); }
+
+  absl::Status Append(std::string_view bytes) override {
+    allocated_peak_ = std::max(allocated_peak_, AllocatedBytes());
+    bytes_ += bytes.size();
+    while (!bytes.empty()) {
+      const ssize_t written = write(file_, bytes.data(), bytes.size());
+      if (written < 0) return absl::InternalError("cannot write");
+      bytes.remove_prefix(static_cast<size_t>(written));
+    }
+    return absl::OkStatus();
+  }
+  bool Sync() { return fsync(file_) == 0; }
+  size_t bytes() const { return bytes_; }
+  size_t allocated_peak() const { return allocated_peak_; }
+
+ private:
+  const int file_;
+  size_t bytes_ = 0;
+  size_t allocated_peak_ = 0;
+};
+
+class FileSource final : public ByteSource {
+ public:
+  explicit FileSource(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~FileSource() { close(file_); }
+  absl::StatusOr<size_t> Read(std::span<char> room) override {
+    const ssize_t got = read(file_, room.data(), room.size());
+    if (got < 0) return absl::InternalError("cannot read");
+    return static_cast<size_t>(got);
+  }
+
+ private:
+  const int file_;
+};
+
+// Seconds to write and sync as many bytes.
+double WriteAndSync(const std::string& path, size_t bytes) {
+  const std::string piece(1 << 20, 'x');
+  const Stopwatch watch;
+  FileSink sink(path);
+  for (size_t done = 0; done < bytes; done += piece.size()) {
+    if (!sink.Append(std::string_view(piece).substr(0, bytes - done)).ok()) return 0;
+  }
+  return sink.Sync() ? watch.seconds() : 0;
+}
+
+struct Folding {
+  size_t events = 0;
+  double seconds = 0;
+  BasicHistogram<3> call_ns;
+  BasicHistogram<3> call_cpu_ns;
+  BasicHistogram<3> late_ns;
+
+  double PerSecond() const { return static_cast<double>(events) / seconds; }
+};
+
+// Folds batches, `per_second` events of them, or as many as go if that is 0, for as long as `goes_on(seconds)`.
+template <class GoesOn>
+void FoldAtRate(Groups& groups, double per_second, const GoesOn& goes_on, Folding& folding) {
+  const double gap_ns = per_second == 0 ? 0 : 1e9 * kBatchEvents / per_second;
+  const Stopwatch watch;
+  for (double due_ns = 0; goes_on(watch.seconds()); due_ns += gap_ns) {
+    uint64_t begun = watch.nanoseconds();
+    while (begun < static_cast<uint64_t>(due_ns)) begun = watch.nanoseconds();
+    const uint64_t cpu_begun = ThreadNanoseconds();
+    groups.FoldSome();
+    folding.call_cpu_ns.Add(ThreadNanoseconds() - cpu_begun);
+    const uint64_t done = watch.nanoseconds();
+    folding.events += kBatchEvents;
+    folding.call_ns.Add(done - begun);
+    if (per_second > 0) folding.late_ns.Add(done - static_cast<uint64_t>(due_ns));
+  }
+  folding.seconds = watch.seconds();
+}
+
+void ReportFolding(benchmark::State& state, const char* suffix, const Folding& folding) {
+  const auto tell = [&](const char* name, double value) {
+    state.counters[std::string(name) + suffix] = value;
+  };
+  tell("per_second", folding.PerSecond());
+  tell("call_p999_ns", static_cast<double>(folding.call_ns.ValueAt(0.999)));
+  tell("call_cpu_p50_ns", static_cast<double>(folding.call_cpu_ns.ValueAt(0.5)));
+  tell("call_cpu_p999_ns", static_cast<double>(folding.call_cpu_ns.ValueAt(0.999)));
+  tell("call_cpu_max_ns", static_cast<double>(folding.call_cpu_ns.max()));
+  tell("call_max_ns", static_cast<double>(folding.call_ns.max()));
+  tell("late_p999_ns", static_cast<double>(folding.late_ns.ValueAt(0.999)));
+}
+
+void WhileFolding(benchmark::State& state, bool compress) {
+  const double seconds_alone = Tiny() ? 0.01 : Quick() ? 0.25 : 3;
+  const Keys keys = Keys::Make(SnapshotGroups(), kSnapshotKeyBytes);
+  for (auto _ : state) {
+    const DiskDirectory disk;
+    Groups groups(keys);
+    const size_t empty = MeasureMemory().bytes;
+    groups.OpenOnTwoThreads();
+    const auto for_seconds = [&](double seconds) { return seconds < seconds_alone; };
+    Folding peak;
+    FoldAtRate(groups, 0, for_seconds, peak);
+    Folding alone;
+    FoldAtRate(groups, peak.PerSecond() / 2, for_seconds, alone);
+
+    const size_t held = MeasureMemory().bytes;
+    const size_t allocated = AllocatedBytes();
+    ForgetPeak();
+    FileSink sink(disk.path() + "/snapshot");
+    std::atomic<bool> taken = false;
+    absl::Status status;
+    double snapshot_seconds = 0;
+    std::thread taker([&] {
+      const Stopwatch watch;
+      status = TakeSnapshot(*groups.engine, sink, {.compress = compress});
+      if (!sink.Sync()) status = absl::InternalError("cannot sync");
+      snapshot_seconds = watch.seconds();
+      taken = true;
+    });
+    Folding beside;
+    FoldAtRate(groups, peak.PerSecond() / 2, [&](double) { return !taken; }, beside);
+    taker.join();
+    const size_t peak_bytes = PeakBytes();
+    if (!status.ok()) return Fail(state, std::string(status.message()));
+
+    const auto share = static_cast<double>(held - empty) / groups.engine->partitions();
+    const double extra = peak_bytes > held ? static_cast<double>(peak_bytes - held) : 0;
+    const auto extra_allocated =
+        static_cast<double>(std::max(sink.allocated_peak(), allocated) - allocated);
+    Report(state, {.seconds = snapshot_seconds}, keys.size());
+    state.counters["peak_per_second"] = peak.PerSecond();
+    ReportFolding(state, "_alone", alone);
+    ReportFolding(state, "_beside", beside);
+    state.counters["throughput_ratio"] = beside.PerSecond() / alone.PerSecond();
+    state.counters["extra_bytes"] = extra;
+    state.counters["extra_partitions"] = extra / share;
+    state.counters["extra_allocated"] = extra_allocated;
+    state.counters["extra_allocated_partitions"] = extra_allocated / share;
+    state.counters["bytes_per_group"] =
+        static_cast<double>(sink.bytes()) / static_cast<double>(keys.size());
+    state.counters["disk_seconds"] = WriteAndSync(disk.path() + "/raw", sink.bytes());
+    const size_t events = peak.events + alone.events + beside.events;
+    if (groups.folder.ledger().folded != events) return Fail(state, "an event was lost");
+  }
+}
+
+void Recovery(benchmark::State& state) {
+  const Keys keys = Keys::Make(SnapshotGroups(), kSnapshotKeyBytes);
+  for (auto _ : state) {
+    const DiskDirectory disk;
+    const std::string path = disk.path() + "/snapshot";
+    Spent opening;
+    {
+      Groups groups(keys);
+      opening = Timed([&] { groups.OpenOnTwoThreads(); });
+      FileSink sink(path);
+      const absl::Status taken = TakeSnapshot(*groups.engine, sink);
+      if (!taken.ok() || !sink.Sync()) return Fail(state, "no snapshot");
+    }
+    // The kernel's work of handing out pages should be the same for both.
+    MeasureMemory();
+    Groups again(keys);
+    FileSource source(path);
+    bool restored = false;
+    const Spent recovery = Timed([&] {
+      auto restore = Restore::Begin(*again.engine, source);
+      if (!restore.ok()) return;
+      std::thread other([&] { (*restore)->Work(); });
+      (*restore)->Work();
+      other.join();
+      restored = (*restore)->Finish().ok();
+    });
+    Report(state, {.seconds = recovery.seconds}, keys.size());
+    state.counters["opening_seconds"] = opening.seconds;
+    state.counters["ratio"] = recovery.seconds / opening.seconds;
+    if (!restored || again.folder.sizes().open_groups != keys.size()) {
+      return Fail(state, "groups were lost");
+    }
+  }
+}
+
+void JournalOpen(benchmark::State& state) {
+  constexpr size_t kRounds = 8;
+  const size_t groups_count = std::min<size_t>(SnapshotGroups(), 1'000'000);
+  const Keys keys = Keys::Make(groups_count, kSnapshotKeyBytes);
+  const size_t batches = Tiny() ? 16 : groups_count / kBatchEvents;
+  for (auto _ : state) {
+    const DiskDirectory disk;
+    Groups plain(keys);
+    Groups kept(keys);
+    auto journal = Journal::Open(disk.path() + "/journal");
+    if (!journal.ok() || !(*journal)->Recover(*kept.engine).ok()) return Fail(state, "no journal");
+    std::array<std::array<double, kRounds>, 2> seconds{};
+    for (Groups* groups : {&plain, &kept}) groups->Open(0, keys.size());
+    for (size_t round = 0; round < kRounds; ++round) {
+      for (const size_t which : {round % 2, 1 - round % 2}) {
+        Groups& groups = which == 0 ? plain : kept;
+        seconds[which][round] = Timed([&] {
+                                  for (size_t i = 0; i < batches; ++i) groups.FoldSome();
+                                }).cpu_seconds;
+      }
+    }
+    std::array<double, 2> better_half{};
+    for (const size_t which : {0, 1}) {
+      std::ranges::sort(seconds[which]);
+      for (size_t i = 0; i < kRounds / 2; ++i) better_half[which] += seconds[which][i];
+    }
+    Report(state, {.seconds = better_half[1]}, kRounds / 2 * batches * kBatchEvents);
+    state.counters["throughput_ratio"] = better_half[0] / better_half[1];
+  }
+}
+
+void Once(benchmark::internal::Benchmark* run) {
+  run->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond);
+}
+
+BENCHMARK_CAPTURE(WhileFolding, plain, false)->Name("snapshot/10M/folding/plain")->Apply(Once);
+BENCHMARK_CAPTURE(WhileFolding, compressed, true)
+    ->Name("snapshot/10M/folding/compressed")
+    ->Apply(Once);
+BENCHMARK(Recovery)->Name("snapshot/10M/recovery")->Apply(Once);
+BENCHMARK(JournalOpen)->Name("snapshot/journal_open")->Apply(Once);
+
+}  // namespace
+}  // namespace pleat::bench

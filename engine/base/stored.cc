@@ -1,0 +1,82 @@
+#include <pleat/stored.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace pleat::inline v0_1 {
+
+FieldWriter::~FieldWriter() { delete[] begin_; }
+
+void FieldWriter::Grow(size_t bytes) {
+  if (piece_bytes_ > 0) return BeginPiece();
+  constexpr size_t kFirst = 256;
+  const size_t used = size();
+  const size_t room = std::max({kFirst, 2 * static_cast<size_t>(limit_ - begin_), used + bytes});
+  char* const grown = new char[room];
+  if (used > 0) std::memcpy(grown, begin_, used);
+  delete[] begin_;
+  begin_ = grown;
+  end_ = grown + used;
+  limit_ = grown + room;
+}
+
+void FieldWriter::BeginPiece() {
+  if (begin_ != nullptr) pieces_.push_back({std::unique_ptr<char[]>(begin_), size()});
+  begin_ = end_ = new char[piece_bytes_];
+  limit_ = begin_ + piece_bytes_;
+}
+
+std::vector<FieldWriter::Piece> FieldWriter::TakePieces() {
+  if (size() > 0) BeginPiece();
+  return std::exchange(pieces_, {});
+}
+
+void FieldWriter::PutBytes(std::string_view bytes) {
+  PutNumber(bytes.size());
+  if (piece_bytes_ == 0) Reserve(bytes.size());
+  while (!bytes.empty()) {
+    if (end_ == limit_) BeginPiece();
+    const size_t size = std::min(bytes.size(), static_cast<size_t>(limit_ - end_));
+    std::memcpy(end_, bytes.data(), size);
+    end_ += size;
+    bytes.remove_prefix(size);
+  }
+}
+
+uint64_t FieldReader::LongNumber() noexcept {
+  uint64_t number = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    if (at_ == end_) break;
+    const auto byte = static_cast<uint8_t>(*at_++);
+    const uint64_t bits = byte & 0x7f;
+    // The last byte has room for one bit only, and none but a lone first byte may be 0: a number has
+    // one spelling.
+    if (shift == 63 && bits > 1) break;
+    number |= bits << shift;
+    if (byte < 0x80) {
+      if (byte == 0 && shift > 0) break;
+      return number;
+    }
+  }
+  Fail();
+  return 0;
+}
+
+uint64_t FieldReader::Word() noexcept {
+  if (left() < 8) return Fail(), uint64_t{0};
+  uint64_t word = 0;
+  for (int shift = 0; shift < 64; shift += 8) {
+    word |= uint64_t{static_cast<uint8_t>(*at_++)} << shift;
+  }
+  return word;
+}
+
+std::string_view FieldReader::Bytes() noexcept {
+  const size_t size = Count();
+  const std::string_view bytes(at_, size);
+  at_ += size;
+  return bytes;
+}
+
+}  // namespace pleat::inline v0_1

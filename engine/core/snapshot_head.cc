@@ -1,0 +1,110 @@
+#include "engine/core/snapshot_head.h"
+
+#include "engine/base/concat.h"
+#include "engine/core/source_marks.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// No engine counts as far as that: what it counts from here on does not wrap.
+constexpr uint64_t kCountedMax = uint64_t{1} << 60;
+constexpr uint32_t kCollectionsMax = uint32_t{1} << 31;
+
+}  // namespace
+
+// The number of bytes, and as many blocks as they take: source marks may be many.
+absl::Status SnapshotHead::Write(BlockWriter& writer) {
+  FieldWriter out(kBlockBytesMax);
+  Stored(out);
+  const std::vector<FieldWriter::Piece> pieces = out.TakePieces();
+  FieldWriter first;
+  first(kFormat, pieces.size());
+  absl::Status status = writer.Write(BlockKind::kHead, 0, first.bytes());
+  for (const FieldWriter::Piece& piece : pieces) {
+    if (status.ok()) status = writer.Write(BlockKind::kHead, 0, piece.bytes());
+  }
+  return status;
+}
+
+absl::StatusOr<SnapshotHead> SnapshotHead::Read(BlockReader& reader) {
+  const absl::StatusOr<Block> first = reader.Next();
+  if (!first.ok()) return first.status();
+  FieldReader beginning(first->bytes);
+  uint32_t format = 0;
+  size_t pieces = 0;
+  beginning(format, pieces);
+  if (first->kind != BlockKind::kHead || !beginning.ok() || format == 0) {
+    return DamageAt(first->offset, "this is not the beginning of a snapshot");
+  }
+  if (format > kFormat) {
+    return absl::UnimplementedError(Concat("the snapshot has format ", format,
+                                           ", and this version of pleat reads up to ", kFormat));
+  }
+  std::string bytes;
+  for (; pieces > 0; --pieces) {
+    const absl::StatusOr<Block> block = reader.Next();
+    if (!block.ok()) return block.status();
+    if (block->kind != BlockKind::kHead) return DamageAt(block->offset, "the head has no end");
+    bytes += block->bytes;
+  }
+  FieldReader in(bytes);
+  SnapshotHead head;
+  head.Stored(in);
+  const bool in_range =
+      head.axis <= Axis::kEvent && head.lateness >= Duration{0} && head.now >= kBeginningOfTime &&
+      head.now <= kEndOfTime && head.lease_now >= LeaseTime(kBeginningOfTime) &&
+      head.lease_now <= LeaseTime(kEndOfTime) && head.position < kCountedMax &&
+      head.lasting.first_number < kCountedMax && head.lasting.ever_added < kCollectionsMax;
+  if (!in.done() || !in_range) return DamageAt(first->offset, "the head says something impossible");
+  reader.set_identity(head.identity);
+  return head;
+}
+
+SnapshotInfo SnapshotHead::Info() const {
+  SnapshotInfo info{.identity = identity,
+                    .tag = tag,
+                    .now = now,
+                    .lease_now = lease_now,
+                    .partitions = static_cast<int>(partitions),
+                    .axis = axis,
+                    .collections = {},
+                    .note = note};
+  for (const Collection& each : collections) {
+    SnapshotInfo::Collection& collection = info.collections.emplace_back();
+    collection.name = each.name;
+    collection.kind = each.description.kind;
+    collection.entries = each.entries;
+    SourceMarks marks(info.partitions);
+    FieldReader in(each.shared);
+    marks.Load(in);
+    marks.ForEach([&](uint64_t source, uint64_t lowest, uint64_t highest) {
+      collection.sources.push_back({.source = source, .lowest = lowest, .highest = highest});
+    });
+  }
+  return info;
+}
+
+absl::StatusOr<SnapshotInfo> ReadSnapshotInfo(ByteSource& source) {
+  BlockReader reader(source);
+  const absl::StatusOr<SnapshotHead> head = SnapshotHead::Read(reader);
+  if (!head.ok()) return head.status();
+  return head->Info();
+}
+
+absl::StatusOr<SnapshotInfo> CheckSnapshot(ByteSource& source) {
+  BlockReader reader(source);
+  const absl::StatusOr<SnapshotHead> head = SnapshotHead::Read(reader);
+  if (!head.ok()) return head.status();
+  for (;;) {
+    const absl::StatusOr<Block> block = reader.Next();
+    if (!block.ok()) return block.status();
+    if (block->kind == BlockKind::kPart && block->owner < head->partitions) continue;
+    if (block->kind != BlockKind::kEnd) {
+      return DamageAt(block->offset, "the block is out of place");
+    }
+    if (absl::Status end = reader.ExpectEnd(); !end.ok()) return end;
+    return head->Info();
+  }
+}
+
+}  // namespace pleat::inline v0_1

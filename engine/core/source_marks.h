@@ -1,0 +1,108 @@
+// SourceMarks: up to where a collection has taken the events of each source, by partition. As a rule
+// a batch is for all partitions, so that one number says it for all; partitions that were fed by
+// themselves have numbers of their own.
+//
+// Thread safety: any thread, any time.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include <absl/base/thread_annotations.h>
+#include <pleat/partition.h>
+#include <pleat/stored.h>
+
+#include "engine/base/lock.h"
+
+namespace pleat::inline v0_1 {
+
+class SourceMarks {
+ public:
+  explicit SourceMarks(int partitions) : partitions_(static_cast<size_t>(partitions)) {}
+
+  // The offset of the first event that the partition has not taken.
+  uint64_t Of(uint64_t source, size_t partition) const {
+    LockGuard guard(lock_);
+    const auto it = sources_.find(source);
+    return it == sources_.end() ? 0 : it->second.Of(partition);
+  }
+  // No partition has taken an event at this offset or behind it.
+  uint64_t HighestOf(uint64_t source) const {
+    LockGuard guard(lock_);
+    const auto it = sources_.find(source);
+    return it == sources_.end() ? 0 : it->second.highest;
+  }
+  bool Knows(uint64_t source) const {
+    LockGuard guard(lock_);
+    return sources_.contains(source);
+  }
+  // The partitions of the range have taken everything before `offset`.
+  void Advance(uint64_t source, PartitionRange range, uint64_t offset) {
+    LockGuard guard(lock_);
+    Marks& marks = sources_[source];
+    marks.highest = std::max(marks.highest, offset);
+    const auto begin = static_cast<size_t>(range.begin);
+    const auto end = static_cast<size_t>(range.end);
+    if (begin == 0 && end == partitions_) {
+      marks.all = std::max(marks.all, offset);
+      return;
+    }
+    marks.own.resize(partitions_);
+    for (size_t i = begin; i < end; ++i) marks.own[i] = std::max(marks.own[i], offset);
+  }
+
+  // Calls `see(source, lowest, highest)`: all partitions have taken every event before `lowest`,
+  // and none has taken one from `highest` on.
+  template <class See>
+  void ForEach(const See& see) const {
+    LockGuard guard(lock_);
+    for (const auto& [source, marks] : sources_) {
+      const auto least = std::ranges::min_element(marks.own);
+      see(source, least == marks.own.end() ? marks.all : std::max(marks.all, *least),
+          marks.highest);
+    }
+  }
+
+  void Clear() {
+    LockGuard guard(lock_);
+    sources_.clear();
+  }
+
+  void Save(FieldWriter& out) const {
+    LockGuard guard(lock_);
+    out(sources_);
+  }
+  void Load(FieldReader& in) {
+    std::map<uint64_t, Marks> sources;
+    in(sources);
+    for (const auto& [source, marks] : sources) {
+      in.Expect(marks.own.empty() || marks.own.size() == partitions_);
+    }
+    LockGuard guard(lock_);
+    sources_ = std::move(sources);
+  }
+
+ private:
+  struct Marks {
+    uint64_t all = 0;           // of every partition
+    std::vector<uint64_t> own;  // by partition, where it is further; empty: none is
+    uint64_t highest = 0;
+
+    uint64_t Of(size_t partition) const {
+      return own.empty() ? all : std::max(all, own[partition]);
+    }
+    template <class F>
+    void Stored(F& f) {
+      f(all, own, highest);
+    }
+  };
+
+  const size_t partitions_;
+  mutable Lock lock_;
+  std::map<uint64_t, Marks> sources_ ABSL_GUARDED_BY(lock_);
+};
+
+}  // namespace pleat::inline v0_1

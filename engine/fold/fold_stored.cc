@@ -1,0 +1,55 @@
+// A folder's book as bytes: the latest time, the ledger, what was learned and remembered, the groups,
+// and the emissions that wait.
+#include "engine/base/read_fields.h"
+#include "engine/fold/fold_book.h"
+
+namespace pleat::inline v0_1 {
+
+void FoldBook::Save(FieldWriter& out) const {
+  latest_.Save(out);
+  out(ledger_);
+  if (observer_ != nullptr) observer_->Save(out);
+  if (memory_ != nullptr) memory_->Save(out);
+  groups_.Save(out);
+  outbox_.Save(out);
+}
+
+void FoldBook::Load(FieldReader& in, const Instant& at) {
+  latest_.Load(in);
+  in(ledger_);
+  if (observer_ != nullptr) observer_->Load(in);
+  const auto knows = [this](QuietLearner::Memo memo) {
+    return observer_ == nullptr || observer_->Knows(memo);
+  };
+  if (memory_ != nullptr) memory_->Load(in, knows);
+  groups_.Load(in, hash_key_);
+  if (!in.ok()) return;
+  // The ledger counts the groups that have not left yet; memory is reserved by that count.
+  in.Expect(ledger_.open == groups_.CountOpen());
+  outbox_.Load(in, at);
+  if (!in.ok()) return;
+  in.Expect(ledger().Balances() && groups_.AllMemos(knows));
+}
+
+void FoldBook::SaveEntry(FieldWriter& out, uint32_t entry) const { groups_.SaveEntry(out, entry); }
+
+uint32_t FoldBook::LoadEntry(FieldReader& in) {
+  const uint32_t entry = groups_.LoadEntry(in, hash_key_);
+  if (room_.tracks_ready()) room_.NoteReady(groups_.BytesOf(entry));
+  return entry;
+}
+
+void Memory::Save(FieldWriter& out) const {
+  ids_.Save(out);
+  emissions_.Save(out);
+  pauses_.Save(out);
+}
+
+void Memory::Load(FieldReader& in, absl::FunctionRef<bool(QuietLearner::Memo)> knows) {
+  ids_.Load(in);
+  emissions_.Load(in);
+  pauses_.Load(in);
+  pauses_.ForEachWord([&](uint64_t word) { in.Expect(knows(MemoIn(word))); });
+}
+
+}  // namespace pleat::inline v0_1

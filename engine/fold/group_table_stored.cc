@@ -1,0 +1,155 @@
+// Groups as bytes. Numbers of entries, hashes, and references of deadlines are not written: they are
+// made again. Entries come in the order of their numbers.
+#include <algorithm>
+#include <array>
+#include <new>
+#include <tuple>
+#include <vector>
+
+#include "engine/base/read_fields.h"
+#include "engine/fold/group_table.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// What is filed has ended; what has a deadline is open, overtaken, or a cut.
+enum class Place : uint8_t { kIndexed, kArmed };
+
+// Lines of the index come from memory at once for so many groups.
+constexpr size_t kStrip = 32;
+
+}  // namespace
+
+void GroupTable::SaveEntry(FieldWriter& out, uint32_t number) const {
+  const Group& group = at(number);
+  out.PutBytes(group.key.view());
+  out(CountOf(number), group.opened, group.last - group.opened, group.opened - FirstOf(number),
+      position(number));
+  if (has_extra_) {
+    const Extra& extra = ExtraOf(group);
+    out(extra.quiet_due, extra.next_partial, extra.corrects + 1, extra.revision);
+    out(static_cast<uint8_t>(extra.kind), static_cast<bool>(extra.changed),
+        static_cast<uint16_t>(extra.row), extra.run);
+  }
+  ops_.save(ops_.context, state(number), out);
+}
+
+uint32_t GroupTable::LoadEntry(FieldReader& in, const HashKey& hash_key) {
+  const std::string_view bytes = in.Bytes();
+  in.Expect(bytes.size() <= kKeyBytesMax);
+  const PackedKey key(in.ok() ? bytes : std::string_view());
+  uint64_t count = 0;
+  const uint32_t number = table_.New();
+  Group& group =
+      *::new (table_.hot(number)) Group{.hash = static_cast<uint32_t>(key.HashWith(hash_key)),
+                                        .count = 0,
+                                        .key = keys_.Keep(key),
+                                        .last = {},
+                                        .opened = {}};
+  in(count);
+  group.count = static_cast<uint32_t>(count);
+  group.opened = ReadTime(in);
+  Duration span{};
+  Duration back{};
+  uint64_t opening = 0;
+  in(span, back, opening);
+  const bool within = span >= Duration{0} && back >= Duration{0} &&
+                      span <= kEndOfTime - group.opened && back <= group.opened - kBeginningOfTime;
+  if (!in.Expect(within && count >= 1)) span = back = Duration{0};
+  group.last = group.opened + span;
+  Cold& cold = table_.cold(number);
+  cold.set_position(opening);
+  cold.back = 0;
+  NoteEarlier(number, group.opened - back);
+  if (count >> 32 != 0) wraps_[number] = static_cast<uint32_t>(count >> 32);
+  if (has_extra_) LoadExtra(in, group);
+  bytes_ += BytesOfNew(group.key);
+  ops_.load(ops_.context, state(number), in);
+  CountHeap(number, HeapBytesOf(number));
+  return number;
+}
+
+void GroupTable::LoadExtra(FieldReader& in, Group& group) {
+  Extra& extra = *::new (&ExtraOf(group)) Extra{};
+  extra.quiet_due = ReadTime(in);
+  extra.next_partial = ReadTime(in);
+  extra.corrects = in.Number() - 1;
+  in(extra.revision);
+  extra.kind = ReadEnum(in, Kind::kCorrection);
+  bool changed = false;
+  QuietLearner::Memo memo;
+  in(changed, memo.row, memo.run);
+  in.Expect(memo.row < QuietLearner::kRows);
+  extra.changed = changed;
+  extra.set_memo(memo);
+}
+
+void GroupTable::Save(FieldWriter& out) const {
+  size_t armed = 0;
+  ForEachArmed([&](uint32_t) { ++armed; });
+  out.PutNumber(armed);
+  ForEachArmed([&](uint32_t number) {
+    out(indexed(number) ? Place::kIndexed : Place::kArmed);
+    SaveEntry(out, number);
+  });
+  std::vector<Due> filed;
+  table_.ForEachFiled([&](const Due& due) { filed.push_back(due); });
+  std::sort(filed.begin(), filed.end(), [](const Due& a, const Due& b) {
+    return std::tie(a.ripe, a.order, a.tag) < std::tie(b.ripe, b.order, b.tag);
+  });
+  out.PutNumber(filed.size());
+  for (const Due& due : filed) {
+    out(due.ripe, due.order, due.tag);
+    SaveEntry(out, due.number);
+  }
+}
+
+void GroupTable::Load(FieldReader& in, const HashKey& hash_key) {
+  struct Loaded {
+    uint32_t number;
+    uint64_t hash;
+    bool indexed;
+  };
+  std::array<Loaded, kStrip> strip;
+  for (size_t left = in.Count(); left > 0 && in.ok();) {
+    const size_t size = std::min(left, kStrip);
+    left -= size;
+    for (size_t i = 0; i < size && in.ok(); ++i) {
+      const Place place = ReadEnum(in, Place::kArmed);
+      const uint32_t number = LoadEntry(in, hash_key);
+      strip[i] = {number, at(number).key.HashWith(hash_key), place == Place::kIndexed};
+      if (strip[i].indexed) PrefetchIndex(strip[i].hash);
+    }
+    for (size_t i = 0; i < size && in.ok(); ++i) {
+      const auto& [number, hash, is_indexed] = strip[i];
+      if (is_indexed) {
+        if (!in.Expect(IsGroup(number) && FindSlowly(at(number).key, hash) == kNone)) return;
+        Index(number, hash);
+      }
+      Arm(number);
+    }
+  }
+  for (size_t left = in.Count(); left > 0 && in.ok(); --left) {
+    Due due{.ripe = ReadTime(in), .order = in.Number(), .number = 0, .by_event = true, .tag = 0};
+    in(due.tag);
+    in.Expect(due.tag >= 1 && due.tag <= kReasons);
+    due.number = LoadEntry(in, hash_key);
+    if (in.ok()) File(due);
+  }
+}
+
+size_t GroupTable::CountOpen() const {
+  size_t open = 0;
+  ForEachArmed([&](uint32_t number) { open += IsGroup(number); });
+  table_.ForEachFiled([&](const Due& due) { open += IsGroup(due.number); });
+  return open;
+}
+
+bool GroupTable::AllMemos(absl::FunctionRef<bool(QuietLearner::Memo)> holds) const {
+  if (!has_extra_) return true;
+  bool all = true;
+  table_.ForEach([&](uint32_t number) { all = all && holds(extra(number).memo()); });
+  return all;
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,63 @@
+#include "engine/journal/journal_files.h"
+
+#include <charconv>
+
+#include <pleat/stored.h>
+
+#include "engine/base/concat.h"
+#include "engine/base/hash.h"
+#include "engine/journal/blocks.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+constexpr std::string_view kSnapshotPrefix = "snapshot-";
+constexpr uint64_t kNumberMax = uint64_t{1} << 62;  // of a snapshot
+constexpr uint32_t kManifestFormat = 1;
+
+}  // namespace
+
+std::string NameOfSnapshot(uint64_t number) { return Concat(kSnapshotPrefix, number); }
+
+std::optional<uint64_t> NumberIn(std::string_view name) {
+  if (name.ends_with(kUnfinished)) name.remove_suffix(kUnfinished.size());
+  if (!name.starts_with(kSnapshotPrefix)) return std::nullopt;
+  const std::string_view digits = name.substr(kSnapshotPrefix.size());
+  uint64_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (number == 0 || number > kNumberMax || name != NameOfSnapshot(number)) return std::nullopt;
+  return number;
+}
+
+uint64_t IdentityOfSnapshot(uint64_t identity, uint64_t number, uint64_t life) noexcept {
+  return identity ^ number * kStableA ^ life * kStableB;
+}
+
+absl::Status Manifest::Write(ByteSink& sink) const {
+  FieldWriter out;
+  out(kManifestFormat, identity, lives);
+  return BlockWriter(sink, 0, /*compresses=*/false).Write(BlockKind::kHead, 0, out.bytes());
+}
+
+absl::StatusOr<Manifest> Manifest::Read(ByteSource& source) {
+  BlockReader reader(source);
+  const absl::StatusOr<Block> block = reader.Next();
+  if (!block.ok()) return block.status();
+  FieldReader in(block->bytes);
+  uint32_t format = 0;
+  in(format);
+  if (in.ok() && format > kManifestFormat) {
+    return absl::UnimplementedError(
+        Concat("format ", format, ", and this version of pleat reads up to ", kManifestFormat));
+  }
+  Manifest manifest;
+  in(manifest.identity, manifest.lives);
+  const bool in_range = format != 0 && manifest.lives < kLivesMax;
+  if (!in.done() || !in_range || block->kind != BlockKind::kHead) {
+    return DamageAt(0, "it says something impossible");
+  }
+  if (absl::Status end = reader.ExpectEnd(); !end.ok()) return end;
+  return manifest;
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,76 @@
+// A LineTally is what a collection that is fed by lines knows of the lines that it has taken: how
+// many, the order of their stamps, and the paths that no line has led to. It is stored with the
+// collection, so that what it tells counts from the first line on, over any number of restarts.
+//
+// Thread safety: one thread at a time takes lines, and any thread reads and saves the tally
+// meanwhile. What is saved while a batch of lines is taken may lack that batch.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pleat/json.h>
+#include <pleat/stored.h>
+
+#include "engine/base/lock.h"
+#include "engine/json/counter.h"
+#include "engine/json/event_plan.h"
+#include "engine/json/stamp_order.h"
+#include "engine/json/unseen_paths.h"
+
+namespace pleat::inline v0_1 {
+
+class LineTally {
+ public:
+  LineTally() : unseen_(0) {}
+
+  // Once, before anything else: the plan is complete.
+  void Begin(const EventPlan& plan) { unseen_ = UnseenPaths(plan.paths.slots()); }
+
+  // --- The thread that takes lines
+
+  void AddEvents(uint64_t events) noexcept { events_.Add(events); }
+  void AddBad() noexcept { bad_.Add(1); }
+  void AddMismatched(uint64_t values) noexcept { mismatched_.Add(values); }
+  void AddControl() noexcept { control_.Add(1); }
+  void NoteStamp(EngineTime at) noexcept { stamps_.Note(at); }
+  void StartInput() noexcept { stamps_.StartInput(); }
+  // The paths that none of the lines has led to which a reader has read so far.
+  void Note(const UnseenPaths& unseen) {
+    if (!unseen_.WouldNote(unseen)) return;  // only this thread changes them
+    LockGuard guard(unseen_lock_);
+    unseen_.Note(unseen);
+  }
+
+  // --- Any thread
+
+  LineCounts counts() const noexcept {
+    return {.lines = events_.value() + bad_.value(),
+            .events = events_.value(),
+            .bad = bad_.value(),
+            .mismatched = mismatched_.value(),
+            .control = control_.value()};
+  }
+  StampCounts stamps() const noexcept { return stamps_.counts(); }
+  std::vector<OptionPath> Absent(const EventPlan& plan) const {
+    LockGuard guard(unseen_lock_);
+    return plan.Absent(unseen_);
+  }
+
+  // `plan` is that of Begin().
+  void Save(const EventPlan& plan, FieldWriter& out) const;
+  // REQUIRES: nobody takes lines.
+  void Load(const EventPlan& plan, FieldReader& in);
+
+ private:
+  Counter events_;
+  Counter bad_;
+  Counter mismatched_;
+  Counter control_;
+  StampOrder stamps_;
+  mutable Lock unseen_lock_;  // held for no other lock
+  UnseenPaths unseen_;
+};
+
+}  // namespace pleat::inline v0_1

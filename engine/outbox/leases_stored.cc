@@ -1,0 +1,245 @@
+// Leases as bytes. Records keep their numbers, so that tokens of before find them.
+#include <algorithm>
+#include <new>
+#include <set>
+
+#include "engine/base/read_fields.h"
+#include "engine/outbox/leases.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// Restarts whose skipped numbers are remembered, as long as their deliveries may be.
+constexpr size_t kSkipsMax = 16;
+
+}  // namespace
+
+// --- Writing
+
+void Leases::Save(FieldWriter& out, const OutboxEntries& entries) const {
+  out(origin_.epoch, origin_.collection, usual_ttl_);
+  out(last_lease_, returns_, deliveries_, nacked_, ran_out_, extended_);
+  size_t records = 0;
+  records_.ForEach([&](uint32_t) { ++records; });
+  out.PutNumber(records);
+  records_.ForEach([&](uint32_t number) { SaveRecord(out, number, entries); });
+  SaveLists(out);
+}
+
+void Leases::SaveRecord(FieldWriter& out, uint32_t number, const OutboxEntries& entries) const {
+  const Record& record = At(number);
+  out(number, record.lease, record.position, record.until, record.first_leased, record.last_leased,
+      record.died, record.deliveries, record.state, record.fresh, record.why);
+  entries.Save(out, record.keyed.emission);
+  if (!IsHead(number)) return;
+  size_t waiters = 0;
+  for (uint32_t n = record.first; n != kNone; n = WaiterAt(n).next) ++waiters;
+  out.PutNumber(waiters);
+  for (uint32_t n = record.first; n != kNone; n = WaiterAt(n).next) {
+    entries.Save(out, WaiterAt(n).keyed.emission);
+  }
+}
+
+// The orders that records stand in: by number, behind the count of each list.
+void Leases::SaveLists(FieldWriter& out) const {
+  out.PutNumber(returned_.size());
+  returned_.ForEach([&](const Returned& returned) {
+    out(returned.at, returned.order, returned.record, returned.by_call);
+  });
+  out.PutNumber(dead_);
+  for (uint32_t n = first_dead_; n != kNone; n = At(n).first) out.PutNumber(n);
+  records_.ForEach([&](uint32_t number) {
+    if (!IsHead(number)) return;
+    for (uint32_t n = At(number).first_letter; n != kNone; n = At(n).first_letter) {
+      out(number, n);
+    }
+  });
+  out.PutNumber(acked_.size());
+  for (const uint64_t generation : acked_) out.PutNumber(generation + 1);  // kNotAcked: 0
+  out.PutNumber(skips_.size());
+  for (const Skip& skip : skips_) out(skip.after, skip.by);
+}
+
+// --- Reading
+
+std::unique_ptr<Leases> Leases::Load(FieldReader& in, PagePool& pool, const LeaseOptions& options,
+                                     uint32_t partition, OutboxEntries& entries) {
+  LeaseToken origin;
+  origin.partition = partition;
+  Duration usual_ttl{};
+  in(origin.epoch, origin.collection, usual_ttl);
+  auto leases = std::make_unique<Leases>(pool, options, origin, usual_ttl);
+  in(leases->last_lease_, leases->returns_, leases->deliveries_, leases->nacked_, leases->ran_out_,
+     leases->extended_);
+  uint32_t last = kNone;
+  for (size_t left = in.Count(); left > 0 && in.ok(); --left) {
+    last = leases->LoadRecord(in, last, entries);
+  }
+  if (in.ok()) leases->LoadLists(in);
+  return leases;
+}
+
+Leases::Keyed Leases::LoadKeyed(FieldReader& in, OutboxEntries& entries) {
+  const Ready ready = entries.Load(in);
+  if (!in.ok()) return {};
+  const OutboxEntries::HashedKey key = entries.KeyOf(ready.entry);
+  return {.emission = ready, .key = &key.key, .hash = key.hash};
+}
+
+// Records come by number. Those that no list will name have their place at once.
+uint32_t Leases::LoadRecord(FieldReader& in, uint32_t last, OutboxEntries& entries) {
+  uint32_t number = 0;
+  Record read;
+  in(number, read.lease, read.position);
+  read.until = ReadLeaseTime(in);
+  read.first_leased = ReadLeaseTime(in);
+  read.last_leased = ReadLeaseTime(in);
+  read.died = ReadLeaseTime(in);
+  in(read.deliveries);
+  read.state = ReadEnum(in, State::kDead);
+  in(read.fresh);
+  read.why = ReadEnum(in, DeadReason::kRanOut);
+  read.keyed = LoadKeyed(in, entries);
+  if (!in.ok()) return kNone;
+  const bool ascends = last == kNone || number > last;
+  const bool never_out = read.state == State::kRequeued;
+  if (!in.Expect(ascends && records_.HasPlace(number) && read.fresh == never_out &&
+                 read.lease <= last_lease_ && read.keyed.emission.generation != kNotAcked)) {
+    return kNone;
+  }
+  records_.NewAt(number);
+  Record& record = *::new (records_.hot(number)) Record(read);
+  record.first = record.last = record.first_letter = record.last_letter = kNone;
+  if (record.fresh) {
+    ++new_;
+  } else {
+    ++(record.state == State::kDead ? dead_ : unacked_);
+  }
+  if (record.state == State::kDead || record.state == State::kWaiting) return number;
+  if (!in.Expect(HeadOf(*record.keyed.key, record.keyed.hash) == kNone)) return kNone;
+  PutAtHead(number);
+  if (record.state == State::kLent || record.state == State::kDelayed) records_.Arm(number);
+  if (record.state == State::kRequeued) {
+    requeued_.push_back({.generation = record.keyed.emission.generation, .record = number});
+    std::push_heap(requeued_.begin(), requeued_.end());
+  }
+  LoadLine(in, number, entries);
+  return number;
+}
+
+void Leases::LoadLine(FieldReader& in, uint32_t number, OutboxEntries& entries) {
+  for (size_t left = in.Count(); left > 0; --left) {
+    const Keyed keyed = LoadKeyed(in, entries);
+    if (!in.ok() || !in.Expect(*keyed.key == *At(number).keyed.key)) return;
+    Wait(number, keyed);
+  }
+}
+
+// Each record stands in the one list that its state asks for.
+void Leases::LoadLists(FieldReader& in) {
+  std::set<uint32_t> returned;
+  std::set<uint32_t> dead;
+  std::set<uint32_t> waiting;
+  records_.ForEach([&](uint32_t number) {
+    const State state = At(number).state;
+    if (state == State::kReturned) returned.insert(number);
+    if (state == State::kDead) dead.insert(number);
+    if (state == State::kWaiting) waiting.insert(number);
+  });
+  if (!in.Expect(in.Count() == returned.size())) return;
+  Returned before{.at = LeaseTime(), .order = 0, .record = 0, .by_call = false};
+  for (size_t i = 0, count = returned.size(); i < count; ++i) {
+    Returned each{.at = ReadLeaseTime(in), .order = 0, .record = 0, .by_call = false};
+    in(each.order, each.record, each.by_call);
+    const bool in_order = i == 0 || !each.IsBefore(before);
+    if (!in.Expect(in_order && returned.erase(each.record) == 1)) return;
+    returned_.Insert(each, [](const Returned&, const Returned&) { return false; });
+    before = each;
+  }
+  if (!in.Expect(in.Count() == dead.size())) return;
+  for (size_t left = dead.size(); left > 0; --left) {
+    uint32_t number = 0;
+    in(number);
+    if (!in.Expect(dead.erase(number) == 1)) return;
+    At(number).last = last_dead_;
+    (last_dead_ == kNone ? first_dead_ : At(last_dead_).first) = number;
+    last_dead_ = number;
+  }
+  uint32_t last_head = 0;
+  while (!waiting.empty()) {
+    uint32_t head = 0;
+    uint32_t letter = 0;
+    in(head, letter);
+    if (!in.Expect(head >= last_head && records_.Holds(head) && IsHead(head) &&
+                   At(head).state != State::kRequeued && waiting.erase(letter) == 1 &&
+                   *At(letter).keyed.key == *At(head).keyed.key)) {
+      return;
+    }
+    Record& ahead = At(head);
+    (ahead.first_letter == kNone ? ahead.first_letter : At(ahead.last_letter).first_letter) =
+        letter;
+    ahead.last_letter = letter;
+    last_head = head;
+  }
+  const size_t remembered = in.Count();
+  if (!in.Expect(remembered <= last_lease_ &&
+                 (remembered == kRemembered || remembered == last_lease_ % kRemembered))) {
+    return;
+  }
+  acked_.reserve(remembered);
+  for (size_t i = 0; i < remembered; ++i) acked_.push_back(in.Number() - 1);
+  const size_t skips = in.Count();
+  if (!in.Expect(skips <= kSkipsMax)) return;
+  uint64_t from = 0;
+  for (size_t i = 0; i < skips; ++i) {
+    Skip skip{};
+    in(skip.after, skip.by);
+    if (!in.Expect(skip.after >= from && skip.by <= last_lease_ &&
+                   skip.after <= last_lease_ - skip.by && skip.by % kRemembered == 0)) {
+      return;
+    }
+    from = skip.after + skip.by;
+    skips_.push_back(skip);
+  }
+}
+
+bool Leases::GenerationsAreBelow(uint64_t next) const {
+  bool all = true;
+  records_.ForEach([&](uint32_t number) {
+    const Record& record = At(number);
+    all = all && record.keyed.emission.generation < next;
+    if (!IsHead(number)) return;
+    for (uint32_t n = record.first; n != kNone; n = WaiterAt(n).next) {
+      all = all && WaiterAt(n).keyed.emission.generation < next;
+    }
+  });
+  return all;
+}
+
+// --- Numbers that were skipped
+
+void Leases::SkipAhead(uint64_t by) {
+  PLEAT_CHECK(by % kRemembered == 0);
+  if (skips_.size() == kSkipsMax) {
+    acked_.clear();  // of deliveries as long ago as that many restarts
+    skips_.clear();
+    last_lease_ = (last_lease_ + kRemembered - 1) / kRemembered * kRemembered;
+  }
+  if (last_lease_ > 0 && !acked_.empty()) skips_.push_back({.after = last_lease_, .by = by});
+  last_lease_ += by;
+}
+
+uint64_t Leases::DeliveriesSince(uint64_t lease) const noexcept {
+  if (lease > last_lease_) return UINT64_MAX;
+  uint64_t since = last_lease_ - lease;
+  for (const Skip& skip : skips_) {
+    if (lease <= skip.after) {
+      since -= skip.by;
+    } else if (lease - skip.after <= skip.by) {
+      return UINT64_MAX;
+    }
+  }
+  return since;
+}
+
+}  // namespace pleat::inline v0_1

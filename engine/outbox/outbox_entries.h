@@ -1,0 +1,57 @@
+// What an outbox and its leases ask of the book that owns them, about entries.
+#pragma once
+
+#include <cstdint>
+
+#include <pleat/any_folder.h>
+#include <pleat/stored.h>
+#include <pleat/time.h>
+
+#include "engine/outbox/ready.h"
+#include "engine/table/packed_key.h"
+
+namespace pleat::inline v0_1 {
+
+// The entries of the book that owns an outbox.
+class OutboxEntries {
+ public:
+  // Orders entries that one call made ready together, also of different books.
+  struct Rank {
+    EngineTime due;
+    uint64_t position;
+    friend auto operator<=>(const Rank&, const Rank&) = default;
+  };
+
+  // A key, which stays where it is for as long as its entry lives, and the low half of the keyed
+  // hash.
+  struct HashedKey {
+    const PackedKey& key;
+    uint32_t hash;
+  };
+
+  virtual HashedKey KeyOf(uint32_t entry) const noexcept = 0;
+  virtual Rank RankOf(uint32_t entry) const noexcept = 0;
+  virtual void Prefetch(uint32_t entry) const noexcept = 0;
+
+  // The emission as users see it. The state stays where it is.
+  virtual ClosedGroup Show(const Ready& ready) const noexcept = 0;
+  // The same for good: the caller moves the state out, then calls Free().
+  virtual ClosedGroup GiveAway(const Ready& ready) noexcept = 0;
+  virtual void Free(uint32_t entry) noexcept = 0;
+  // Destroys the state and frees the entry.
+  virtual void Discard(const Ready& ready) noexcept = 0;
+
+  // Writes an entry that waits in the outbox, and reads one. Reading gives the entry's number; where
+  // the bytes are wrong, `!in.ok()`, and the number means nothing.
+  virtual void SaveEntry(FieldWriter& out, uint32_t entry) const = 0;
+  virtual uint32_t LoadEntry(FieldReader& in) = 0;
+
+  // The same for an emission with its entry.
+  void Save(FieldWriter& out, const Ready& ready) const;
+  Ready Load(FieldReader& in);
+
+ protected:
+  ~OutboxEntries() = default;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,169 @@
+// Whether the parts of a rollup book agree with each other: after tests, and after loading, where
+// nothing but this is known of the bytes.
+#include <utility>
+#include <vector>
+
+#include "engine/base/check.h"
+#include "engine/rollup/rollup_book.h"
+
+namespace pleat::inline v0_1 {
+
+void RollupBook::CheckWhole() const {
+  counters_.CheckWhole();
+  outbox_.CheckWhole();
+  if (ids_ != nullptr) ids_->CheckWhole();
+  const Tally tally = TallyWindows();
+  PLEAT_CHECK(CountsAgree(tally));
+  PLEAT_CHECK(ListsAgree(tally));
+  counters_.ForEach([&](uint32_t number) {
+    Total chained;
+    ForEachOpen(counters_.at(number), [&](const Total& total, uint32_t window, EngineTime) {
+      if (window != kNone) chained.Merge(total);
+    });
+    const Account* const account = counters_.AccountIn(counters_.at(number));
+    if (account != nullptr && !account->irregular) {
+      PLEAT_CHECK(chained.count == account->open_count && chained.whole == account->open_sum);
+    }
+    if (store_ == nullptr) return;
+    const Publications::State& state = store_->At(number);
+    PLEAT_CHECK(state.changed == HasUnpublished(number, state.until));
+    PLEAT_CHECK(state.done() ? !state.queued && !state.busy : state.queued != state.busy);
+  });
+}
+
+RollupBook::Tally RollupBook::TallyWindows() const {
+  Tally tally;
+  counters_.ForEach([&](uint32_t number) {
+    const Counter& counter = counters_.at(number);
+    ForEachOpen(counter, [&](const Total& total, uint32_t, EngineTime) {
+      tally.pending += total.count;
+      tally.delta += static_cast<uint64_t>(total.whole);
+    });
+    if (counter.count > 0) ++tally.open, ++tally.open_first, ++tally.unfrozen;
+    for (const uint8_t chain : {uint8_t{0}, uint8_t{1}}) {
+      for (uint32_t at = counters_.ChainOf(counter, chain); at != kNone;
+           at = counters_.window(at).next) {
+        const Window& window = counters_.window(at);
+        tally.open += !window.closed;
+        tally.open_first += !window.closed && chain == 0;
+        tally.unfrozen += !window.frozen;
+        tally.kept += window.frozen;
+        tally.kept_first += window.frozen && chain == 0;
+      }
+    }
+  });
+  return tally;
+}
+
+bool RollupBook::CountsAgree(const Tally& tally) const {
+  return ledger_.Balances() && ledger().Balances() && tally.pending == ledger_.pending &&
+         tally.delta == ledger_.delta_pending && tally.open == ledger_.open &&
+         tally.open_first == windows_opened_ - windows_closed_ && tally.kept == kept_;
+}
+
+// Calls `see(entry, passed)` for the entries of a list that this stage or a later one takes.
+void RollupBook::ForEachNeeded(WindowLists::Stage stage, const WindowLists::List& list,
+                               SeeEntry see) const {
+  if (StageAfter(stage) == WindowLists::kStages) {
+    lists_.ForEachLeft(list, [&](const WindowLists::Entry& entry) { see(entry, false); });
+    return;
+  }
+  uint32_t passed = list.passed;
+  lists_.ForEach(list, [&](const WindowLists::Entry& entry) {
+    see(entry, passed > 0);
+    passed -= passed > 0;
+  });
+}
+
+// Whether each window that is not frozen has one entry in the open list of its end, and each kept
+// one in a list that will be taken once retention is over; and whether each entry finds what who
+// takes it will ask for.
+//
+// Lists are looked at from the last to the first, so a counter's windows come up in the order of
+// its chains, and one walk along each chain finds them all.
+bool RollupBook::ListsAgree(const Tally& tally) const {
+  constexpr uint32_t kBegin = kNone - 1;
+  constexpr uint32_t kInside = kNone - 1;
+  const size_t resolutions = windowing_.resolutions();
+  size_t numbers = 0;
+  counters_.ForEach([&](uint32_t number) { numbers = number + size_t{1}; });
+  std::vector<uint32_t> places(numbers * resolutions, kBegin);  // where each walk is
+  const auto find = [&](uint32_t number, uint8_t resolution, EngineTime start) {
+    const Counter& counter = counters_.at(number);
+    uint32_t& place = places[number * resolutions + resolution];
+    if (place == kBegin) {
+      place = counters_.ChainOf(counter, resolution);
+      if (resolution == 0 && CounterTable::IsInside(counter, start)) return kInside;
+    }
+    while (place != kNone && counters_.window(place).start >= start) {
+      const Window& window = counters_.window(place);
+      const uint32_t found = std::exchange(place, window.next);
+      if (window.start == start && window.resolution == resolution) return found;
+    }
+    return kNone;
+  };
+
+  bool agree = true;
+  uint64_t unfrozen = 0;
+  uint64_t kept = 0;
+  uint64_t kept_first = 0;
+  for (const WindowLists::Stage stage : {WindowLists::kOpen, WindowLists::kKept}) {
+    const WindowLists::Lists& lists = lists_.at(stage);
+    for (auto at = lists.rbegin(); at != lists.rend(); ++at) {
+      const auto& [name, list] = *at;
+      const EngineTime start = StartOf(name);
+      const bool over = latest_.now() >= windowing_.ReachedAt(name.end, retention_);
+      ForEachNeeded(stage, list,
+                    [&, ended = list.ended](const WindowLists::Entry& entry, bool passed) {
+                      if (!counters_.Has(entry.counter)) return void(agree = false);
+                      if (passed && (stage == WindowLists::kKept || retention_ == Duration{0}))
+                        return;
+                      const uint32_t found = find(entry.counter, name.resolution, start);
+                      const bool frozen = found < kInside && counters_.window(found).frozen;
+                      const bool closed = found < kInside && counters_.window(found).closed;
+                      if (stage == WindowLists::kOpen && !passed) {
+                        ++unfrozen;
+                        agree &= found != kNone && !frozen && closed == ended;
+                        agree &= name.resolution > 0 || ended || HasCoarse(entry.counter, start);
+                        return;
+                      }
+                      // Once the store has it, a window may go before its entry.
+                      const bool may_be_gone = store_ != nullptr && name.resolution == 0 && over;
+                      agree &= frozen || (found == kNone && may_be_gone);
+                      kept += frozen;
+                      kept_first += frozen && name.resolution == 0;
+                    });
+    }
+  }
+  for (const auto& [name, list] : lists_.at(WindowLists::kLast)) {
+    ForEachNeeded(WindowLists::kLast, list, [&](const WindowLists::Entry& entry, bool) {
+      agree &= counters_.Has(entry.counter);
+    });
+  }
+  // What the store lacks is kept even if it is in no list.
+  const bool all_listed = store_ == nullptr ? kept_first == tally.kept_first : true;
+  return agree && unfrozen == tally.unfrozen && all_listed &&
+         kept - kept_first == tally.kept - tally.kept_first;
+}
+
+// Whether the windows of further resolutions around a window of the first one are open.
+bool RollupBook::HasCoarse(uint32_t number, EngineTime start) const {
+  for (size_t i = 1; i < windowing_.resolutions(); ++i) {
+    const auto resolution = static_cast<uint8_t>(i);
+    const uint32_t coarse = counters_.FindWindow(counters_.at(number), resolution,
+                                                 windowing_.StartOf(start, resolution));
+    if (coarse == kNone || counters_.window(coarse).closed) return false;
+  }
+  return true;
+}
+
+// Whether a window that begins at `until` or later is frozen.
+bool RollupBook::HasUnpublished(uint32_t number, EngineTime until) const {
+  const Counter& counter = counters_.at(number);
+  for (uint32_t at = counters_.ChainOf(counter, 0); at != kNone; at = counters_.window(at).next) {
+    if (counters_.window(at).frozen) return counters_.window(at).start >= until;
+  }
+  return false;
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,172 @@
+// Snapshots: all that an engine knows, as bytes, taken while other threads go on folding.
+//
+//   absl::Status taken = pleat::TakeSnapshot(*engine, sink);       // any thread
+//
+//   auto engine = *pleat::Engine::Open({.partitions = 16});        // after a restart
+//   pleat::Folder<Edit, Edits> edits(*engine, "edits", options);   // the same collections
+//   absl::Status restored = pleat::RestoreSnapshot(*engine, source);
+//
+// Everything is there again: open groups with their deadlines, emissions that wait, leases and the
+// tokens that consumers hold, ids of events, members, counters, counts. What fell due meanwhile
+// closes with the next Advance(), in the order of deadlines, without a new event.
+//
+// A snapshot belongs to one *cut*: an instant between two operations. What came before it is in the
+// snapshot as a whole, also a batch of up to 256 events over several partitions, and nothing that
+// came later is. At the cut all threads wait for as long as a batch under way takes, some ten
+// microseconds. Then a partition is copied before it changes for the first time, by the thread that
+// changes it or by the one that takes the snapshot. No call waits for the sink.
+// - A thread that copies a partition has it locked for some 15 to 70 ns a group. A batch over
+//   several partitions copies all of them that are still to come.
+// - Memory: what was copied and is not written yet; without folding meanwhile one partition at a
+//   time, at the worst all of them. A copied group takes two fifths of its bytes in the engine.
+//
+// To keep snapshots in a directory of files, use a Journal (journal.h). The functions here serve
+// callers that keep them elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/engine.h>
+#include <pleat/export.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+class RestoreCore;
+
+// Takes bytes in order. An error ends the writing, and is passed on.
+class ByteSink {
+ public:
+  virtual ~ByteSink() = default;
+  virtual absl::Status Append(std::string_view bytes) = 0;
+};
+
+// Gives bytes in order.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // Fills the first bytes of `room`, and returns how many; 0 at the end only.
+  virtual absl::StatusOr<size_t> Read(std::span<char> room) = 0;
+};
+
+// What the beginning of a snapshot says of it.
+struct SnapshotInfo {
+  // Up to where a collection has taken a source: see SourceMark.
+  struct Source {
+    uint64_t source = 0;
+    uint64_t lowest = 0;   // every partition has taken what comes before
+    uint64_t highest = 0;  // and some partition this
+  };
+  struct Collection {
+    std::string name;
+    std::string kind;      // "folder", "window", "presence" or "rollup"
+    uint64_t entries = 0;  // at the cut: open groups, members, users, or counters
+    std::vector<Source> sources = {};
+  };
+
+  uint64_t identity = 0;  // see SnapshotOptions
+  uint64_t tag = 0;
+  EngineTime now{};  // the engine's time, at the cut
+  LeaseTime lease_now{};
+  int partitions = 0;
+  Axis axis = Axis::kArrival;
+  std::vector<Collection> collections;  // by name
+  std::string note;                     // see SnapshotOptions
+};
+
+struct SnapshotOptions {
+  // Written into the snapshot, and bound into every checksum: a part of another snapshot is told
+  // apart. Any number.
+  uint64_t identity = 0;
+
+  // Kept for the caller: any number, and any bytes, such as how far an input had been read.
+  uint64_t tag = 0;
+  std::string_view note = {};
+
+  // Whether blocks are compressed (zstd, level 1).
+  bool compress = true;
+};
+
+// Takes a snapshot. Returns when all of it has been appended to `sink`.
+// Errors: kFailedPrecondition for a collection whose states cannot be stored, which the message
+// names; kUnavailable while another thread takes one of this engine; those of the sink. An error
+// changes nothing in the engine.
+PLEAT_EXPORT absl::Status TakeSnapshot(Engine& engine, ByteSink& sink,
+                                       const SnapshotOptions& options = {});
+
+struct RestoreOptions {
+  // By how much the numbers of emissions, leases and changes go on ahead of those in the snapshot.
+  // What was handed out after the snapshot and then forgotten had numbers of its own, and no number
+  // may mean two things. 0 is right only if the source repeats all events since the cut in their
+  // order, so that each number comes to mean the same again.
+  // Range: a multiple of 65,536. Default: 2^32.
+  uint64_t skip_numbers = uint64_t{1} << 32;
+};
+
+// A restoring, which several threads may share:
+//
+//   auto restore = *pleat::Restore::Begin(*engine, source);
+//   on each thread:  restore->Work();
+//   absl::Status restored = restore->Finish();
+//
+// Thread safety: any thread may call Work() at any time, also several at once.
+class PLEAT_EXPORT Restore {
+ public:
+  // Reads the beginning. `engine` and `source` outlive the object.
+  // REQUIRES: nobody else uses the engine until Finish().
+  // Errors, with nothing changed in the engine:
+  // - kDataLoss: the bytes are not a snapshot, or damaged; the message says at which byte, and why.
+  // - kFailedPrecondition: the engine has taken events; the number of partitions, the axis, the
+  //   lateness, a collection or one of its options differs, or fields that changed under an old
+  //   version; the message names what differs.
+  // - kUnimplemented: written by a newer version of pleat.
+  // - Those of the source.
+  static absl::StatusOr<std::unique_ptr<Restore>> Begin(Engine& engine, ByteSource& source,
+                                                        const RestoreOptions& options = {});
+  // Without Finish(), or if that fails, the engine is as it was before Begin().
+  ~Restore();
+  Restore(const Restore&) = delete;
+  Restore& operator=(const Restore&) = delete;
+
+  const SnapshotInfo& info() const noexcept;
+  // Restores partitions until none is left.
+  void Work() noexcept;
+  // Works, and then waits for nobody: REQUIRES that no other thread is in Work(). Errors: those of
+  // Begin(), found in later bytes. After OK, Finish() does not fail.
+  absl::Status Check() noexcept;
+  // Check(); and from here on the engine is where the snapshot stood.
+  absl::Status Finish() noexcept;
+
+ private:
+  explicit Restore(std::unique_ptr<RestoreCore> core);
+
+  std::unique_ptr<RestoreCore> core_;
+};
+
+// The same by one thread.
+PLEAT_EXPORT absl::Status RestoreSnapshot(Engine& engine, ByteSource& source,
+                                          const RestoreOptions& options = {});
+
+// Reads the beginning of a snapshot alone. Errors: as CheckSnapshot().
+PLEAT_EXPORT absl::StatusOr<SnapshotInfo> ReadSnapshotInfo(ByteSource& source);
+
+// Reads all of a snapshot and checks each block, without an engine. Errors: kDataLoss and
+// kUnimplemented, as Restore::Begin(); those of the source.
+PLEAT_EXPORT absl::StatusOr<SnapshotInfo> CheckSnapshot(ByteSource& source);
+
+// Has an engine without a snapshot skip numbers, as RestoreOptions::skip_numbers says.
+// REQUIRES: the engine has had no event.
+PLEAT_EXPORT absl::Status SkipNumbers(Engine& engine, uint64_t by);
+
+// The time of leases, as Engine::now() is that of groups: a driver goes on from both.
+PLEAT_EXPORT LeaseTime LeaseTimeOf(Engine& engine) noexcept;
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,274 @@
+// Runs with --journal: what they keep, where they go on, and what they refuse.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/run_pleat.h"
+
+namespace pleat::cli {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// Edits of three users, one every 20 seconds, from line `first` on.
+std::string Edits(int first, int last) {
+  std::string lines;
+  for (int i = first; i < last; ++i) lines += At(20 * i, std::string(1, "abc"[i % 3]));
+  return lines;
+}
+
+class RunJournalTest : public testing::Test {
+ protected:
+  // `pleat fold` with the journal and an output.
+  RunResult Run(const std::string& words) {
+    return Fold("--key k --time t --quiet 1m --merge 'n=count()' --output " + (dir_ / "out") +
+                " --journal " + (dir_ / "j") + " " + words);
+  }
+  // What it writes without a journal.
+  RunResult Whole(const std::string& files) {
+    return Fold("--key k --time t --quiet 1m --merge 'n=count()' --output " + (dir_ / "whole") +
+                " " + files);
+  }
+
+  TemporaryDirectory dir_;
+};
+
+TEST_F(RunJournalTest, TwoRunsOverTwoHalvesAreOneRunOverTheWhole) {
+  const std::string first = dir_.Write("first", Edits(0, 50));
+  const std::string second = dir_.Write("second", Edits(50, 100));
+  const RunResult kept = Run("--at-end keep " + first);
+  EXPECT_EQ(kept.code, 0) << kept.err;
+  EXPECT_GT(Stat(kept, "open"), 0);
+  const RunResult rest = Run(second);
+  const RunResult whole = Whole(first + " " + second);
+  EXPECT_EQ(rest.stats, whole.stats);
+  EXPECT_EQ(Content(dir_ / "out"), Content(dir_ / "whole"));
+}
+
+TEST_F(RunJournalTest, AFileIsReadOnce) {
+  const std::string file = dir_.Write("file", Edits(0, 50));
+  const RunResult once = Run(file);
+  const std::string out = Content(dir_ / "out");
+  for (int i = 0; i < 3; ++i) {
+    const RunResult again = Run(file);
+    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_EQ(again.stats, once.stats);
+    EXPECT_EQ(Content(dir_ / "out"), out);
+  }
+}
+
+TEST_F(RunJournalTest, AFileThatHasGrownIsReadOn) {
+  const std::string file = dir_.Write("file", Edits(0, 50));
+  Run("--at-end keep " + file);
+  std::ofstream(file, std::ios::app) << Edits(50, 80);
+  const RunResult rest = Run(file);
+  EXPECT_EQ(rest.stats, Whole(file).stats);
+  EXPECT_EQ(Content(dir_ / "out"), Content(dir_ / "whole"));
+}
+
+TEST_F(RunJournalTest, AFileThatHasChangedIsAnError) {
+  const std::string file = dir_.Write("file", Edits(0, 50));
+  Run("--at-end keep " + file);
+  const std::string out = Content(dir_ / "out");
+  for (const std::string& content :
+       {Edits(1, 51), Edits(0, 20), std::string(), Edits(0, 49) + At(3000) + Edits(50, 60)}) {
+    dir_.Write("file", content);
+    const RunResult refused = Run(file);
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_TRUE(HasLine(refused.err, "pleat fold: " + file + ": has ")) << refused.err;
+    EXPECT_EQ(Content(dir_ / "out"), out);
+  }
+  dir_.Write("file", Edits(0, 50));
+  EXPECT_EQ(Run(file).code, 0) << "nothing was lost by that";
+}
+
+TEST_F(RunJournalTest, ALastLineThatGoesOnIsAChange) {
+  std::string text = Edits(0, 10);
+  text.pop_back();
+  const std::string file = dir_.Write("file", text);
+  EXPECT_EQ(Run("--at-end keep " + file).code, 0);
+  EXPECT_EQ(Run("--at-end keep " + file).code, 0);
+  dir_.Write("file", text + " \n");
+  EXPECT_EQ(Run(file).code, 1);
+}
+
+TEST_F(RunJournalTest, AFileOnStandardInputIsReadOnceToo) {
+  const std::string file = dir_.Write("file", Edits(0, 50));
+  const std::string command = PleatProgram() + " fold --key k --time t --quiet 1m --output " +
+                              (dir_ / "out") + " --journal " + (dir_ / "j") + " --stats " +
+                              (dir_ / "stats") + " < " + file;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(RunToEnd({"/bin/sh", "-c", command}).code, 0);
+    EXPECT_EQ(ParseStats(Content(dir_ / "stats"))["lines"], 50);
+  }
+}
+
+TEST_F(RunJournalTest, AByteOrderMarkAndCompressionAreNoPartOfThePlace) {
+  const std::string file = dir_.Write("file", "\xef\xbb\xbf" + Edits(0, 50));
+  Run("--at-end keep " + file);
+  std::ofstream(file, std::ios::app) << Edits(50, 60);
+  EXPECT_EQ(Stat(Run(file), "events"), 60);
+}
+
+TEST_F(RunJournalTest, ASignalKeepsWhatIsOpen) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    TemporaryDirectory dir;
+    const Words words = Pleat("fold --key k --time t --quiet 1m --journal " + (dir / "j") +
+                              " --output " + (dir / "out"));
+    Subprocess process(words);
+    process.Write(Edits(0, 2) + "nonsense\n");
+    ASSERT_TRUE(process.AwaitErr("<stdin>:3: "));
+    process.Signal(number);
+    EXPECT_EQ(process.WaitWithInputOpen(), 128 + number);
+    EXPECT_EQ(Content(dir / "out"), "") << "neither has been quiet for a minute";
+    const Finished rest = RunToEnd(words, At(600));
+    EXPECT_EQ(rest.code, 0) << rest.err;
+    const std::string out = Content(dir / "out");
+    EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 3);
+  }
+}
+
+TEST_F(RunJournalTest, OutputsAreCutBackToTheSnapshot) {
+  const std::string file = dir_.Write("file", Edits(0, 50));
+  Run("--at-end keep " + file);
+  const std::string out = Content(dir_ / "out");
+  std::ofstream(dir_ / "out", std::ios::app) << "written after the snapshot\n";
+  Run("--at-end keep " + file);
+  EXPECT_EQ(Content(dir_ / "out"), out);
+}
+
+TEST_F(RunJournalTest, AnOutputThatHasLostBytesIsAnError) {
+  const std::string file = dir_.Write("file", Edits(0, 50));
+  Run("--at-end keep " + file);
+  dir_.Write("out", "short\n");
+  const RunResult refused = Run(file);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_TRUE(HasLine(refused.err, "pleat fold: " + (dir_ / "out") + ": has 6 bytes"))
+      << refused.err;
+  EXPECT_EQ(Content(dir_ / "out"), "short\n");
+}
+
+TEST_F(RunJournalTest, OtherOptionsAreRefusedByName) {
+  const std::string file = dir_.Write("file", Edits(0, 50));
+  Run("--at-end keep " + file);
+  const std::string snapshot = Content(dir_ / "j/snapshot-1");
+  for (const std::string& option :
+       {std::string("--quiet 2m"), std::string("--key t"), std::string("--merge 'm=max(t)'"),
+        std::string("--time k"), std::string("--lateness 1s"), std::string("--max-hold 1h")}) {
+    const RunResult refused = Run(option + " " + file);
+    EXPECT_EQ(refused.code, 2) << option;
+    const std::string name = option.substr(0, option.find(' '));
+    EXPECT_TRUE(HasLine(refused.err, "pleat fold: " + name + ": is ")) << refused.err;
+  }
+  const RunResult other = RunCommand(
+      "rollup", "--key k --time t --window 1m --accept-limit 1m --journal " + (dir_ / "j"), "");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_TRUE(HasLine(other.err, "pleat rollup: --journal: ")) << other.err;
+  EXPECT_EQ(Content(dir_ / "j/snapshot-1"), snapshot) << "nothing was touched";
+  EXPECT_EQ(Run("--threads 2 --max-groups 100 --no-meta --late " + (dir_ / "late") +
+                " --accept-limit inf " + file)
+                .code,
+            2)
+      << "--late still needs an accept limit";
+  EXPECT_EQ(Run("--threads 2 --max-groups 100 --emission-id --on-bad fail " + file).code, 0);
+}
+
+TEST_F(RunJournalTest, AnEmptyKeepOfOptionsIsRefused) {
+  const std::string file = dir_.Write("file", Edits(0, 5));
+  const auto refused = [&](const std::string& words) {
+    const RunResult r = Fold("--key k --time t --quiet 1m " + words + " " + file);
+    EXPECT_EQ(r.code, 2) << words;
+    return r.err;
+  };
+  EXPECT_TRUE(HasLine(refused("--at-end keep"), "pleat fold: --at-end: keep needs --journal"));
+  EXPECT_TRUE(HasLine(refused("--snapshot-every 5s"), "pleat fold: --snapshot-every: needs"));
+  EXPECT_TRUE(HasLine(refused("--durability snapshots"), "pleat fold: --durability: needs"));
+  const std::string journal = "--journal " + (dir_ / "j");
+  EXPECT_TRUE(HasLine(refused(journal + " --at-end drop"), "pleat fold: --at-end: drop"));
+  EXPECT_TRUE(HasLine(refused(journal + " --durability log"), "pleat fold: --durability: must"));
+  EXPECT_TRUE(HasLine(refused(journal + " --snapshot-every 0"), "pleat fold: --snapshot-every:"));
+  EXPECT_TRUE(HasLine(refused(journal + " " + file), "pleat fold: --journal: reads each file"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "j"));
+}
+
+TEST_F(RunJournalTest, OnlyOneRunHasTheDirectory) {
+  const std::string words =
+      "fold --key k --time t --quiet 1m --journal " + (dir_ / "j") + " --output " + (dir_ / "out");
+  Subprocess first(Pleat(words));
+  first.Write(At(0) + "nonsense\n");
+  ASSERT_TRUE(first.AwaitErr("<stdin>:2: "));
+  const Finished second = RunToEnd(Pleat(words));
+  EXPECT_EQ(second.code, 1);
+  EXPECT_NE(second.err.find("is locked by process "), std::string::npos) << second.err;
+  EXPECT_EQ(first.Wait(), 0);
+}
+
+TEST_F(RunJournalTest, ADirectoryThatIsALinkIsRefused) {
+  dir_.Write("file", Edits(0, 5));
+  mkdir((dir_ / "real").c_str(), 0700);
+  ASSERT_EQ(symlink((dir_ / "real").c_str(), (dir_ / "j").c_str()), 0);
+  EXPECT_EQ(Run(dir_ / "file").code, 1);
+  EXPECT_EQ(TemporaryDirectory::Names(dir_ / "real"), Names{});
+}
+
+TEST_F(RunJournalTest, ASnapshotThatFailsIsSaidOnceAndTheRunGoesOn) {
+  Subprocess process(
+      Pleat("fold --key k --time t --quiet 1m --quiet-summary --snapshot-every 1 "
+            "--journal " +
+            (dir_ / "j") + " --output " + (dir_ / "out")));
+  process.Write(At(0) + "nonsense\n");
+  ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));
+  // A snapshot may be under way, and leave a file behind.
+  std::error_code not_empty;
+  while (std::filesystem::remove_all(dir_ / "j", not_empty) == static_cast<uintmax_t>(-1)) {
+  }
+  process.Write(At(100) + "nonsense\n");
+  ASSERT_TRUE(process.AwaitErr("<stdin>:4: "));
+  process.Write(At(200));
+  EXPECT_EQ(process.Wait(), 1) << "the last snapshot could not be taken";
+  const std::string said = "no snapshot could be taken: ";
+  EXPECT_NE(process.err().find(said), std::string::npos) << process.err();
+  EXPECT_EQ(process.err().find(said), process.err().rfind(said)) << process.err();
+  const std::string out = Content(dir_ / "out");
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 3);
+}
+
+TEST_F(RunJournalTest, TheSummarySaysHowTheJournalStands) {
+  const std::string file = dir_.Write("file", Edits(0, 50));
+  const Words words = Pleat("fold --key k --time t --quiet 1m --at-end keep --output " +
+                            (dir_ / "out") + " --journal " + (dir_ / "j") + " " + file);
+  EXPECT_TRUE(
+      HasLine(RunToEnd(words).err, "pleat fold: journal: 1 snapshot taken; the newest has "));
+  EXPECT_TRUE(HasLine(RunToEnd(words).err, "pleat fold: journal: went on behind 50 lines; "));
+}
+
+TEST_F(RunJournalTest, PleatJournalShowsTheInputs) {
+  const std::string file = dir_.Write("file", Edits(0, 50));
+  Run("--at-end keep " + file);
+  const std::string text = RunToEnd(Pleat("journal show " + (dir_ / "j"))).out;
+  EXPECT_TRUE(HasLine(text, "source       " + file + ": 50 lines, read to its end")) << text;
+  EXPECT_TRUE(HasLine(text, "collection   fold: a folder with 3 open groups")) << text;
+  const std::string json = RunToEnd(Pleat("journal show --json " + (dir_ / "j"))).out;
+  EXPECT_NE(json.find("\"sources\":[{\"file\":\"" + file + "\",\"lines\":50,\"bytes\":"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(json.find(",\"whole\":true}]"), std::string::npos) << json;
+}
+
+TEST_F(RunJournalTest, SnapshotsAreTakenAfterSoManyLines) {
+  const std::string file = dir_.Write("file", Edits(0, 3000));
+  const Finished r =
+      RunToEnd(Pleat("fold --key k --time t --quiet 1m --snapshot-every 100 --output " +
+                     (dir_ / "out") + " --journal " + (dir_ / "j") + " " + file));
+  EXPECT_EQ(r.code, 0);
+  EXPECT_FALSE(HasLine(r.err, "pleat fold: journal: 1 snapshot taken")) << r.err;
+  EXPECT_EQ(TemporaryDirectory::Names(dir_ / "j").size(), 3u) << "the newest, LOCK and MANIFEST";
+}
+
+}  // namespace
+}  // namespace pleat::cli

@@ -1,0 +1,174 @@
+// A process that is killed again and again while it folds and takes snapshots, on a file system of
+// this machine. What it told before it died is held against what its successor says.
+//
+//   PLEAT_KILLS=10000   so many; 500 by default
+//   PLEAT_KILL_DIR=DIR  where its files are; in memory by default, because a disk's syncs take long
+//                       and a kill does not touch them
+//   PLEAT_SEED=17       this draw of the instants
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/sanitized.h"
+#include "tests/support/seeds.h"
+#include "tests/support/subprocess.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+std::string Program() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "journal_killed";
+}
+
+uint64_t ChosenKills() {
+  const char* const text = std::getenv("PLEAT_KILLS");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : kSanitized ? 50 : 500;
+}
+
+class KillDirectory {
+ public:
+  KillDirectory() {
+    const char* const chosen = std::getenv("PLEAT_KILL_DIR");
+    path_ = chosen != nullptr                      ? chosen
+            : access("/dev/shm", R_OK | W_OK) == 0 ? "/dev/shm"
+                                                   : testing::TempDir();
+    path_ += "/pleat-kill-XXXXXX";
+    EXPECT_NE(mkdtemp(path_.data()), nullptr);
+  }
+  ~KillDirectory() { std::filesystem::remove_all(path_); }
+  KillDirectory(const KillDirectory&) = delete;
+  KillDirectory& operator=(const KillDirectory&) = delete;
+
+  std::string journal() const { return path_ + "/numbers"; }
+
+ private:
+  std::string path_;
+};
+
+// What the processes have told, all of them.
+class Oracle {
+ public:
+  void Read(const std::string& out) {
+    std::istringstream lines(out);
+    for (std::string line; std::getline(lines, line);) ReadLine(line);
+    begun_ = 0;
+  }
+
+  uint64_t mark() const { return mark_; }  // of the newest recovery
+  uint64_t kept() const { return kept_; }  // where a snapshot stands that is on the disk
+  uint64_t recoveries() const { return recoveries_; }
+  uint64_t snapshots() const { return snapshots_; }
+  size_t emissions() const { return emissions_.size(); }
+  bool ended() const { return ended_; }
+
+ private:
+  void ReadLine(const std::string& line) {
+    std::istringstream words(line);
+    std::string word;
+    words >> word;
+    if (word == "at" || word == "end") {
+      ReadTotals(words);
+      ++recoveries_;
+      EXPECT_GE(mark_, kept_) << "a snapshot was lost";
+      ended_ = word == "end";
+    } else if (word == "begin") {
+      words >> begun_;
+    } else if (word == "kept") {
+      kept_ = begun_;
+      ++snapshots_;
+    } else if (word == "lend") {
+      ReadLease(words);
+    }
+  }
+
+  // Each number below the mark, once.
+  void ReadTotals(std::istringstream& words) {
+    uint64_t count = 0;
+    uint64_t sum = 0;
+    uint64_t mixed = 0;
+    words >> mark_ >> count >> sum >> mixed;
+    uint64_t expected = 0;
+    for (uint64_t i = 0; i < mark_; ++i) expected ^= i * 0x9e3779b97f4a7c15;
+    EXPECT_EQ(count, mark_);
+    EXPECT_EQ(sum, mark_ == 0 ? 0 : mark_ * (mark_ - 1) / 2);
+    EXPECT_EQ(mixed, expected);
+  }
+
+  // No emission and no lease has the number of another one that was seen.
+  void ReadLease(std::istringstream& words) {
+    uint64_t partition = 0;
+    uint64_t generation = 0;
+    uint64_t lease = 0;
+    std::string rest;
+    words >> partition >> generation >> lease;
+    std::getline(words, rest);
+    const auto [it, is_new] = emissions_.emplace(std::pair(partition, generation), rest);
+    EXPECT_EQ(it->second, rest) << "of generation " << generation;
+    EXPECT_TRUE(leases_.emplace(partition, lease).second) << "lease " << lease;
+  }
+
+  std::map<std::pair<uint64_t, uint64_t>, std::string> emissions_;
+  std::set<std::pair<uint64_t, uint64_t>> leases_;
+  uint64_t mark_ = 0;
+  uint64_t kept_ = 0;
+  uint64_t begun_ = 0;
+  uint64_t recoveries_ = 0;
+  uint64_t snapshots_ = 0;
+  bool ended_ = false;
+};
+
+// Kills the process at a drawn instant: at once, when it is about to open the directory, or so many
+// lines later. Lines come from two threads, and the process goes on while we read.
+void KillOnce(const std::string& directory, std::mt19937_64& random, Oracle& oracle) {
+  Subprocess process({Program(), directory, "1000000000"});
+  const uint64_t drawn = random() % 16;
+  if (drawn == 1) {
+    ASSERT_TRUE(process.AwaitOut("open\n"));
+  } else if (drawn > 1) {
+    ASSERT_TRUE(process.AwaitOut("\nat ")) << process.err();
+    for (uint64_t lines = random() % 40; lines > 0; --lines) {
+      ASSERT_TRUE(process.AwaitMoreOut()) << process.err();
+    }
+  }
+  process.Signal(SIGKILL);
+  EXPECT_EQ(process.Wait(), -SIGKILL) << process.err();
+  oracle.Read(process.out());
+}
+
+TEST(Kill, AProcessThatIsKilledAgainAndAgainCountsEachNumberOnce) {
+  const KillDirectory directory;
+  const uint64_t seed = AnySeed();
+  SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  Oracle oracle;
+  const uint64_t kills = ChosenKills();
+  for (uint64_t i = 0; i < kills && !testing::Test::HasFailure(); ++i) {
+    KillOnce(directory.journal(), random, oracle);
+  }
+  if (testing::Test::HasFailure()) return;
+  // And the last one comes to the end.
+  const uint64_t until = oracle.mark() + 10'000;
+  const Finished last = RunToEnd({Program(), directory.journal(), std::to_string(until)});
+  EXPECT_EQ(last.code, 0) << last.err;
+  oracle.Read(last.out);
+  EXPECT_TRUE(oracle.ended());
+  EXPECT_EQ(oracle.mark(), until);
+  std::cout << kills << " kills, " << oracle.recoveries() - 2 << " recoveries before the last, "
+            << oracle.snapshots() << " snapshots, " << until << " numbers, " << oracle.emissions()
+            << " emissions\n";
+}
+
+}  // namespace
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,122 @@
+#include "tools/pleat/journal/journal_command.h"
+
+#include <span>
+#include <string_view>
+
+#include <absl/status/statusor.h>
+#include <pleat/journal_care.h>
+
+#include "tools/pleat/console.h"
+#include "tools/pleat/journal/journal_text.h"
+#include "tools/pleat/journal/lock_owner.h"
+
+namespace pleat::cli {
+namespace {
+
+constexpr std::string_view kJournalExamples =
+    R"(pleat journal: looks after the directory in which snapshots are kept
+
+Usage: pleat journal show DIR [--json]
+       pleat journal check DIR [--json]
+       pleat journal salvage DIR --out NEW-DIR [--json]
+
+Examples:
+  What is in it, and where to go on:
+    pleat journal show /var/lib/orders
+
+  Whether every byte is as it was written, from a nightly job:
+    pleat journal check /var/lib/orders || mail -s "journal damaged" ops
+
+  A disk has damaged it: save what can be saved, and start from the copy:
+    pleat journal salvage /var/lib/orders --out /var/lib/orders.saved
+
+)";
+
+constexpr std::string_view kJournalNotes = R"(
+show reads the beginning of each file, check all of it. state is new, ok, damaged,
+  or locked: a process has the directory, which does not hinder reading it.
+  groups are the open groups of folders, the members of windows, the users of
+  presences and the counters of rollups.
+salvage copies the partitions that are whole; a damaged one is left out, and what
+  was in it is lost. DIR is only read.
+Exit codes: 0 whole, or nothing lost; 1 damaged, something lost, or could not be
+  read; 2 wrong usage.
+)";
+
+absl::Status Usage(const std::string& why) { return absl::InvalidArgumentError(why); }
+
+int Say(const absl::StatusOr<JournalReport>& report, const std::string& directory, bool json,
+        std::string (*as_text)(const JournalReport&, Owner),
+        std::string (*as_json)(const JournalReport&, Owner)) {
+  if (!report.ok()) return Complain("journal", report.status());
+  const Owner owner = LockOwner(directory);
+  const int printed = Print(json ? as_json(*report, owner) : as_text(*report, owner));
+  return printed == kExitDone && !report->damage.empty() ? kExitFailed : printed;
+}
+
+int Salvage(const std::string& directory, const JournalOptionsGiven& options) {
+  const absl::StatusOr<SalvageReport> report = SalvageJournal(directory, options.out);
+  if (!report.ok()) return Complain("journal", report.status());
+  const int printed =
+      Print(options.json ? SalvageJson(*report) : SalvageText(*report, options.out));
+  return printed == kExitDone && !report->whole() ? kExitFailed : printed;
+}
+
+// The action and the directory.
+absl::Status CheckUsage(const GivenFlags& given, const JournalOptionsGiven& options) {
+  if (given.inputs.empty()) return Usage("say what to do: show, check or salvage");
+  const std::string& action = given.inputs.front();
+  if (action != "show" && action != "check" && action != "salvage") {
+    const std::string nearest = NearestName(action, {"show", "check", "salvage"});
+    return Usage("unknown action \"" + action + "\"; " +
+                 (nearest.empty() ? "there are show, check and salvage"
+                                  : "did you mean \"" + nearest + "\"?"));
+  }
+  if (given.inputs.size() != 2) return Usage(action + ": takes one directory");
+  if (action == "salvage" && options.out.empty()) {
+    return WrongFlag("out", "required: the new directory for what is saved");
+  }
+  if (action != "salvage" && !options.out.empty()) return WrongFlag("out", "is for salvage only");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<Flag> JournalFlags(JournalOptionsGiven& options) {
+  return {
+      Heading("Options"),
+      {"out", "NEW-DIR", "of salvage: where the copy goes; it must be new, or empty",
+       FileName(options.out, Dash::kRefused)},
+      {"json", "", "one JSON object instead of text for people", Switch(options.json)},
+      {"help", "", "this text", Switch(options.help)},
+  };
+}
+
+std::string JournalHelp() {
+  JournalOptionsGiven options;
+  return std::string(kJournalExamples) + FlagsHelp(JournalFlags(options)) +
+         std::string(kJournalNotes);
+}
+
+int JournalMain(int argc, const char* const* argv) {
+  JournalOptionsGiven options;
+  const std::vector<Flag> table = JournalFlags(options);
+  const absl::StatusOr<GivenFlags> given = ParseFlags(table, argc, argv);
+  if (!given.ok()) return Complain("journal", given.status());
+  if (absl::Status set = SetGiven(table, *given); !set.ok()) return Complain("journal", set);
+  if (options.help) return Print(JournalHelp());
+  if (absl::Status usage = CheckUsage(*given, options); !usage.ok()) {
+    return Complain("journal", usage);
+  }
+  const std::string& action = given->inputs[0];
+  const std::string& directory = given->inputs[1];
+  if (action == "salvage") return Salvage(directory, options);
+  if (action == "show") {
+    return Say(InspectJournal(directory, Depth::kBeginning), directory, options.json, ShowText,
+               ShowJson);
+  }
+  return Say(InspectJournal(directory, Depth::kWhole), directory, options.json, CheckText,
+             CheckJson);
+}
+
+}  // namespace pleat::cli

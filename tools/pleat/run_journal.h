@@ -1,0 +1,101 @@
+// The journal of a run: the directory of --journal, the snapshots that are taken there on the way,
+// and the RunNote that says where the next run goes on.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/engine.h>
+#include <pleat/journal.h>
+#include <pleat/time.h>
+
+#include "tools/pleat/line_job.h"
+#include "tools/pleat/line_reader.h"
+#include "tools/pleat/output_file.h"
+#include "tools/pleat/run_note.h"
+#include "tools/pleat/text_digest.h"
+
+namespace pleat::cli {
+
+// --snapshot-every: after so much time, or so many lines.
+struct SnapshotEvery {
+  Duration time = std::chrono::seconds(10);
+  uint64_t lines = 0;  // 0: time counts
+};
+
+class RunJournal {
+ public:
+  using Options = std::vector<std::pair<std::string, std::string>>;
+
+  // Opens the directory for the command, with the options that have to stay the same. `repeats`: as
+  // JournalOptions. Errors: kInvalidArgument if the directory is of another command, or an option
+  // differs, which the message names; those of Journal.
+  static absl::StatusOr<std::unique_ptr<RunJournal>> Open(const std::string& directory,
+                                                          std::string_view command, Options options,
+                                                          bool repeats);
+
+  // Brings the engine to where the newest snapshot stood, with so many threads.
+  absl::Status Recover(Engine& engine, int threads);
+  const RunNote& note() const { return note_; }
+
+  // --- Inputs, one after the other
+
+  // Where to begin with an input. Errors: those of the file.
+  absl::StatusOr<InputStart> Begin(const std::string& path);
+  // Reads past what was read before. Errors: kFailedPrecondition if that has changed; kCancelled at
+  // a signal; those of the input.
+  absl::Status ReadPast(LineReader& reader);
+  // These bytes were taken, which are so many lines.
+  void Took(std::string_view text, uint64_t lines);
+  void End();
+
+  // --- Outputs
+
+  // How many bytes of the file the newest snapshot vouches for.
+  uint64_t BytesOf(const std::string& path) const;
+
+  // --- Snapshots
+
+  // `now`: since the run began.
+  bool Due(const SnapshotEvery& every, Duration now) const;
+  // For how long none is due. kForever if nothing was taken since the last one, or lines count.
+  Duration UntilDue(const SnapshotEvery& every, Duration now) const;
+  // Takes one, between two lines. `results`: lines of --output so far.
+  absl::Status TakeSnapshot(Engine& engine, Duration now, uint64_t results, bool flushed,
+                            std::span<const std::pair<std::string, OutputFile*>> outputs);
+
+  // For people: "went on behind 5 lines; 3 snapshots, the newest of 4 KB".
+  std::string Sentence() const;
+
+ private:
+  RunJournal(std::unique_ptr<Journal> journal, std::string directory, RunNote note)
+      : journal_(std::move(journal)), directory_(std::move(directory)), note_(std::move(note)) {}
+
+  void Enter();
+  absl::Status Changed(std::string_view why) const;
+
+  std::unique_ptr<Journal> journal_;
+  const std::string directory_;
+  RunNote note_;
+  RunNote::Input* next_ = nullptr;  // to be read past first
+  FileStamp next_stamp_;
+  RunNote::Input* input_ = nullptr;  // the one that is read, if it is a regular file
+  std::string input_name_;
+  TextDigest digest_;          // of what was read of it
+  uint64_t lines_before_ = 0;  // of earlier runs
+  uint64_t inputs_skipped_ = 0;
+  uint64_t lines_since_ = 0;  // the last snapshot
+  Duration last_taken_{0};
+};
+
+}  // namespace pleat::cli

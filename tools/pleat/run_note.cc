@@ -1,0 +1,31 @@
+#include "tools/pleat/run_note.h"
+
+#include <pleat/stored.h>
+
+namespace pleat::cli {
+namespace {
+
+constexpr uint32_t kNoteFormat = 1;
+
+}  // namespace
+
+std::string RunNote::Text() const {
+  FieldWriter out;
+  out(kNoteFormat, *this);
+  return std::string(out.bytes());
+}
+
+absl::StatusOr<RunNote> RunNote::Parse(std::string_view text) {
+  FieldReader in(text);
+  uint32_t format = 0;
+  in(format);
+  if (in.ok() && format > kNoteFormat) {
+    return absl::UnimplementedError("was written by a newer version of pleat");
+  }
+  RunNote note;
+  in(note);
+  if (!in.done()) return absl::DataLossError("was not written by pleat fold, window or rollup");
+  return note;
+}
+
+}  // namespace pleat::cli
