@@ -21,9 +21,10 @@ class LineWriter {
     ++size_;
   }
 
-  // Room for `bytes` more at the end. TakeUpTo() keeps the part that was used.
+  // Room for `bytes` more at the end, and one: a writer that holds nothing has an address to copy an
+  // empty text to. TakeUpTo() keeps the part that was used.
   char* Reserve(size_t bytes) {
-    if (capacity_ - size_ < bytes) Grow(bytes);
+    if (capacity_ - size_ <= bytes) Grow(bytes + 1);
     return bytes_.get() + size_;
   }
   void TakeUpTo(const char* end) noexcept { size_ = static_cast<size_t>(end - bytes_.get()); }
