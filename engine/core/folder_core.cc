@@ -70,15 +70,8 @@ std::string FolderCore::ShapeOf(uint32_t version) const {
   return ops_.shape == nullptr ? "" : ops_.shape(ops_.context, version);
 }
 
-void FolderCore::SaveShared(FieldWriter& out) const {
-  open_peak_.Save(out);
-  if (ops_.save_shared != nullptr) ops_.save_shared(ops_.context, out);
-}
-
-void FolderCore::LoadShared(FieldReader& in) {
-  open_peak_.Load(in);
-  if (ops_.load_shared != nullptr) ops_.load_shared(ops_.context, in);
-}
+void FolderCore::SaveShared(FieldWriter& out) const { open_peak_.Save(out); }
+void FolderCore::LoadShared(FieldReader& in) { open_peak_.Load(in); }
 
 // One operation: time moves as by an event that is folded, then `change(book, hash, at)`
 // has its group.

@@ -137,12 +137,6 @@ void LoadAll(void* context, void* state, FieldReader& in) {
 
 std::string Shape(void* context, uint32_t) { return PlanOf(context).shape; }
 
-void SaveSharedOf(void* context, FieldWriter& out) { PlanOf(context).SaveShared(out); }
-
-void LoadSharedOf(void* context, FieldReader& in) {
-  static_cast<FoldPlan*>(context)->LoadShared(in);
-}
-
 // Those of kStoredOptions, each a line. Text of the user's may have newlines.
 std::string ShapeOf(const FoldSpec& spec) {
   std::string shape;
@@ -259,13 +253,11 @@ StateOps FoldPlan::ops() noexcept {
   ops.save = SaveAll;
   ops.load = LoadAll;
   ops.shape = Shape;
-  ops.save_shared = SaveSharedOf;
-  ops.load_shared = LoadSharedOf;
   return ops;
 }
 
 // The keys first, which only a plan with `distinct` has; they are drawn anew by every other process.
-void FoldPlan::SaveShared(FieldWriter& out) const {
+void FoldPlan::SaveCommon(FieldWriter& out) const {
   if (events.has_identities()) {
     for (const HashKey& key : events.identity_keys) {
       for (const uint64_t word : key) out.PutWord(word);
@@ -274,7 +266,7 @@ void FoldPlan::SaveShared(FieldWriter& out) const {
   tally.Save(events, out);
 }
 
-void FoldPlan::LoadShared(FieldReader& in) {
+void FoldPlan::LoadCommon(FieldReader& in) {
   if (events.has_identities()) {
     for (HashKey& key : events.identity_keys) {
       for (uint64_t& word : key) word = in.Word();

@@ -45,9 +45,9 @@ struct FoldPlan {
   // The functions with which an engine keeps our states. They refer to this plan.
   StateOps ops() noexcept;
 
-  // What all states have in common, and is stored with them.
-  void SaveShared(FieldWriter& out) const;
-  void LoadShared(FieldReader& in);
+  // Saves and loads the keys and counts that all states have in common.
+  void SaveCommon(FieldWriter& out) const;
+  void LoadCommon(FieldReader& in);
 
   // Appends the merged values of `state`, each with a comma and its name before it. Adds the names
   // of those with a caveat to `names`.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <pleat/companion.h>
 #include <pleat/gap_stats.h>
 #include <pleat/json.h>
 
@@ -294,12 +295,32 @@ bool JsonFolder::Impl::Scan(ScanCursor& cursor, size_t max, std::string& out) co
   return more;
 }
 
+namespace {
+
+// Stores the plan's keys and counts with the folder. The options of the spec need no place here:
+// they are part of the states' shape.
+class PlanCompanion final : public Companion {
+ public:
+  explicit PlanCompanion(std::shared_ptr<FoldPlan> plan) : plan_(std::move(plan)) {}
+
+  NamedTexts Options() const override { return {}; }
+  void Save(FieldWriter& out) const override { plan_->SaveCommon(out); }
+  void Load(FieldReader& in) override { plan_->LoadCommon(in); }
+
+ private:
+  const std::shared_ptr<FoldPlan> plan_;
+};
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(Engine& engine, std::string_view name,
                                                              const FoldSpec& spec) {
   if (absl::Status status = Validate(spec); !status.ok()) return status;
   const auto plan = std::make_shared<FoldPlan>(spec);
   absl::StatusOr<AnyFolder> folder = AnyFolder::Open(engine, name, spec.folder, plan->ops(), plan);
   if (!folder.ok()) return folder.status();
+  const absl::Status kept = SetCompanion(engine, name, std::make_shared<PlanCompanion>(plan));
+  if (!kept.ok()) return kept;
   return std::unique_ptr<JsonFolder>(new JsonFolder(std::make_unique<Impl>(*folder, *plan, spec)));
 }
 

@@ -106,13 +106,6 @@ struct StateOps {
   std::string (*shape)(void* context, uint32_t version) = nullptr;
   // The version that save() writes; load() reads this one and those before it.
   uint32_t stored_version = 1;
-
-  // Optional, both or none: what belongs to all states together, or to the context, and is stored
-  // with them. All partitions are locked while it is saved, so that it has to be quick; the context
-  // may be in use meanwhile by threads that are in no call on the engine. It is loaded after the
-  // states, by one thread, and once more, as it was, where the restoring fails.
-  void (*save_shared)(void* context, FieldWriter& out) = nullptr;
-  void (*load_shared)(void* context, FieldReader& in) = nullptr;
 };
 
 }  // namespace pleat::inline v0_1

@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/companion.h>
 #include <pleat/json.h>
 #include <pleat/snapshot.h>
 
@@ -245,7 +246,15 @@ TEST(JsonSnapshot, HasTheCountsOfAFolderObjectThatIsGone) {
   EXPECT_EQ(program.folder().counts().events, 1u);
 }
 
-// A collection that finds its own bytes wrong, after those of the folder were taken.
+// Finds its bytes wrong, whatever they are.
+class FailingCompanion final : public Companion {
+ public:
+  NamedTexts Options() const override { return {}; }
+  void Save(FieldWriter&) const override {}
+  void Load(FieldReader& in) override { in.Fail(); }
+};
+
+// The collection that fails is loaded after the folder.
 TEST(JsonSnapshot, ARestoringThatFailsLeavesCountsAsTheyWere) {
   StateOps ops;
   ops.size = 1;
@@ -255,12 +264,12 @@ TEST(JsonSnapshot, ARestoringThatFailsLeavesCountsAsTheyWere) {
   ops.save = [](void*, const void*, FieldWriter&) {};
   ops.load = [](void*, void*, FieldReader&) {};
   ops.shape = [](void*, uint32_t) { return std::string(); };
-  ops.save_shared = [](void*, FieldWriter&) {};
-  ops.load_shared = [](void*, FieldReader& in) { in.Fail(); };
   const auto open = [&](Program& program) {
     const FolderOptions options{.quiet_period = std::chrono::seconds(1), .max_hold = kForever};
     const auto opened = AnyFolder::Open(program.engine(), "more", options, ops);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
+    const auto companion = std::make_shared<FailingCompanion>();
+    ASSERT_TRUE(SetCompanion(program.engine(), "more", companion).ok());
   };
   const FoldSpec spec = SpecOf("--key k --merge 'n=distinct(v)'");
   Program before(spec);

@@ -28,9 +28,9 @@ FoldSpec SpecWith(const std::string& rest) {
 std::unique_ptr<FoldPlan> Another(const FoldSpec& spec, const FoldPlan& plan) {
   auto another = std::make_unique<FoldPlan>(spec);
   FieldWriter out;
-  plan.SaveShared(out);
+  plan.SaveCommon(out);
   FieldReader in(out.bytes());
-  another->LoadShared(in);
+  another->LoadCommon(in);
   EXPECT_TRUE(in.done());
   return another;
 }
