@@ -128,14 +128,12 @@ absl::Status EngineJob::Recover() {
   return absl::OkStatus();
 }
 
-// With a journal, outputs are written in place and go on where the journal stands.
-void EngineJob::Place(WantedOutput& output) {
-  const std::string_view role = output.named.role;
-  const bool kept =
-      role.starts_with("--output") || role.starts_with("--late") || role.starts_with("--bad");
-  if (journal_ == nullptr || !kept || output.named.path.empty() || output.named.path == "-") return;
-  output.mode = OutputFile::Mode::kStream;
-  output.kept = journal_->BytesOf(output.named.path);
+OutputFile::Mode EngineJob::OutputMode() const {
+  return journal_ == nullptr ? OutputFile::Mode::kWhole : OutputFile::Mode::kStream;
+}
+
+uint64_t EngineJob::KeptBytes(const std::string& path) const {
+  return journal_ == nullptr || path.empty() ? 0 : journal_->BytesOf(path);
 }
 
 absl::StatusOr<InputStart> EngineJob::BeginInput(const std::string& path) {
@@ -171,7 +169,7 @@ void EngineJob::TakeSnapshot(bool flushed) {
 
 void EngineJob::SayJournal() {
   if (journal_ == nullptr) return;
-  Say(journal_->Sentence());
+  Say(journal_->Sentence(lines_before_));
 }
 
 std::vector<WantedOutput> EngineJob::Outputs() {

@@ -82,7 +82,9 @@ class EngineJob : public LineJob {
 
   // --open, --stats and --late.
   std::vector<WantedOutput> Outputs() override;
-  void Place(WantedOutput& output) override;
+  // With a journal, outputs are written in place and go on where the journal stands.
+  OutputFile::Mode OutputMode() const override;
+  uint64_t KeptBytes(const std::string& path) const override;
   absl::StatusOr<InputStart> BeginInput(const std::string& path) override;
   absl::Status ReadPast(LineReader& reader) override { return journal_->ReadPast(reader); }
   void Took(std::string_view text, uint64_t lines) override;
@@ -127,7 +129,7 @@ class EngineJob : public LineJob {
   const EngineJobOptions& options_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<RunJournal> journal_;  // null: none
-  uint64_t lines_before_ = 0;            // this run
+  uint64_t lines_before_ = 0;            // read by earlier runs
   uint64_t results_ = 0;
   bool snapshot_failed_ = false;  // the last one
   bool failure_said_ = false;     // of a snapshot

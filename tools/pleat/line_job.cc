@@ -72,10 +72,12 @@ absl::Status LineJob::OpenOutputs() {
   for (const std::string& input : options_.inputs) inputs.push_back(NamedInput(input));
   inputs.push_back({"--spec", options_.spec_file});
   std::vector<WantedOutput> wanted = {
-      {NamedOutput("--output", options_.output_file), OutputFile::Mode::kWhole, output_}};
+      {NamedOutput("--output", options_.output_file), OutputMode(), output_}};
   for (WantedOutput& output : Outputs()) wanted.push_back(std::move(output));
   wanted.push_back({NamedOutput("--bad", options_.bad_file), OutputFile::Mode::kStream, bad_});
-  for (WantedOutput& output : wanted) Place(output);
+  for (WantedOutput& output : wanted) {
+    if (output.mode == OutputFile::Mode::kStream) output.kept = KeptBytes(output.named.path);
+  }
   absl::Status opened = OpenWanted(inputs, wanted);
   for (const WantedOutput& output : wanted) {
     const bool streams = output.mode == OutputFile::Mode::kStream && output.file != output_;

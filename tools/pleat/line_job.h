@@ -99,7 +99,9 @@ class LineJob : private InputWaiter {
   // kInvalidArgument with kExitUsage, any other with kExitFailed.
   virtual absl::Status Open() = 0;
   virtual std::vector<WantedOutput> Outputs() { return {}; }  // beside --output and --bad
-  virtual void Place(WantedOutput&) {}                        // how one of them is written
+  virtual OutputFile::Mode OutputMode() const { return OutputFile::Mode::kWhole; }  // of --output
+  // How much of a kStream file an earlier run has written; the file is cut back to that.
+  virtual uint64_t KeptBytes(const std::string&) const { return 0; }
   virtual std::vector<NeededMember> Needed() const = 0;
   virtual Tally tally() const = 0;
 

@@ -38,9 +38,9 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Leaves of a kStream file that existed before its first `bytes` bytes. Call it when all files of
-  // the run are open: a run that cannot start then loses nothing. Nothing to do for a device or a
-  // pipe. Errors: kDataLoss if there are fewer; as Create().
+  // Cuts a kStream file back to its first `bytes` bytes. Call it when all files of the run are open:
+  // a run that cannot start then loses nothing. Does nothing to a device or a pipe. Errors: kDataLoss
+  // if the file has fewer bytes; as Create().
   absl::Status CutBackTo(uint64_t bytes);
 
   // Buffers `text`, and writes the buffer when it is full. Errors: kAborted if standard output is

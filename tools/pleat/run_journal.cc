@@ -144,7 +144,6 @@ absl::Status RunJournal::Recover(Engine& engine, int threads) {
   if (!note.ok()) return note.status();
   note->options = std::move(note_.options);
   note_ = *std::move(note);
-  lines_before_ = note_.lines;
   return absl::OkStatus();
 }
 
@@ -201,7 +200,6 @@ absl::Status RunJournal::ReadPast(LineReader& reader) {
 
 void RunJournal::Took(std::string_view text, uint64_t lines) {
   lines_since_ += lines;
-  note_.lines += lines;
   note_.flushed = false;
   if (input_ == nullptr) return;
   digest_.Add(text);
@@ -252,10 +250,10 @@ absl::Status RunJournal::TakeSnapshot(
   return journal_->TakeSnapshot(engine, note_.Text());
 }
 
-std::string RunJournal::Sentence() const {
+std::string RunJournal::Sentence(uint64_t lines_before) const {
   const SnapshotState state = journal_->state();
   std::string text = "journal: ";
-  if (lines_before_ > 0) text += "went on behind " + Counted(lines_before_, "line") + "; ";
+  if (lines_before > 0) text += "went on behind " + Counted(lines_before, "line") + "; ";
   if (inputs_skipped_ > 0) text += Counted(inputs_skipped_, "file") + " read before; ";
   text += Counted(state.taken, "snapshot") + " taken";
   if (state.failed > 0) text += ", " + Grouped(state.failed) + " failed";

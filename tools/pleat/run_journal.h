@@ -74,8 +74,9 @@ class RunJournal {
   absl::Status TakeSnapshot(Engine& engine, Duration now, uint64_t results, bool flushed,
                             std::span<const std::pair<std::string, OutputFile*>> outputs);
 
-  // For people: "went on behind 5 lines; 3 snapshots, the newest of 4 KB".
-  std::string Sentence() const;
+  // For people: "went on behind 5 lines; 3 snapshots taken; the newest has 4 KB".
+  // `lines_before`: that earlier runs have read.
+  std::string Sentence(uint64_t lines_before) const;
 
  private:
   RunJournal(std::unique_ptr<Journal> journal, std::string directory, RunNote note)
@@ -91,8 +92,7 @@ class RunJournal {
   FileStamp next_stamp_;
   RunNote::Input* input_ = nullptr;  // the one that is read, if it is a regular file
   std::string input_name_;
-  TextDigest digest_;          // of what was read of it
-  uint64_t lines_before_ = 0;  // of earlier runs
+  TextDigest digest_;  // of what was read of it
   uint64_t inputs_skipped_ = 0;
   uint64_t lines_since_ = 0;  // the last snapshot
   Duration last_taken_{0};

@@ -50,7 +50,6 @@ struct RunNote {
   std::map<std::string, Input> inputs;      // by their names from the root on
   std::map<std::string, uint64_t> outputs;  // likewise: their bytes
   uint64_t results = 0;                     // lines of --output
-  uint64_t lines = 0;                       // read, of all inputs
   bool flushed = false;  // at the end of the inputs, all that was open was closed
 
   std::string Text() const;
@@ -59,7 +58,7 @@ struct RunNote {
 
   template <class F>
   void Stored(F& f) {
-    f(command, options, inputs, outputs, results, lines, flushed);
+    f(command, options, inputs, outputs, results, flushed);
   }
 };
 
