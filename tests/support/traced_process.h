@@ -58,7 +58,6 @@ inline TracedEnd RunUpToCall(std::vector<std::string> argv, uint64_t call, const
     inside = !inside;
     if (!inside || ++end.calls != call) continue;
     kill(pid, SIGKILL);
-    end.killed = true;
   }
   end.killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   end.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
