@@ -27,9 +27,18 @@ class Book {
   virtual EngineTime NextDue() const noexcept = 0;
   virtual LeaseTime NextLeaseDue() const noexcept = 0;
 
-  // Writes all that the book knows, such that Load() makes an equal book. Changes nothing.
-  virtual void Save(FieldWriter& out) const = 0;
-  // Takes what Save() of a book with the same options wrote, at the time and position of then. Bytes
+  // Writes all that the book knows at this moment, such that Load() makes an equal book. The book
+  // may go on changing before all is written: BeginSave() writes the first part and returns whether
+  // there is more; SaveNext() writes the next part, of the book as it was when BeginSave() was
+  // called, and returns whether there is more; EndSave() gives up what is left.
+  virtual bool BeginSave(FieldWriter& out) = 0;
+  virtual bool SaveNext(FieldWriter&) { return false; }
+  virtual void EndSave() noexcept {}
+  // All at once.
+  void Save(FieldWriter& out) {
+    for (bool more = BeginSave(out); more;) more = SaveNext(out);
+  }
+  // Takes what was written of a book with the same options, at the time and position of then. Bytes
   // that no book can have written end in `!in.ok()`; then the book may only be destroyed.
   // REQUIRES: nothing has happened to the book yet.
   virtual void Load(FieldReader& in, const Instant& at) = 0;

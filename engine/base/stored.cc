@@ -34,13 +34,17 @@ std::vector<FieldWriter::Piece> FieldWriter::TakePieces() {
 
 void FieldWriter::PutBytes(std::string_view bytes) {
   PutNumber(bytes.size());
-  if (piece_bytes_ == 0) Reserve(bytes.size());
-  while (!bytes.empty()) {
+  PutFields(bytes);
+}
+
+void FieldWriter::PutFields(std::string_view fields) {
+  if (piece_bytes_ == 0) Reserve(fields.size());
+  while (!fields.empty()) {
     if (end_ == limit_) BeginPiece();
-    const size_t size = std::min(bytes.size(), static_cast<size_t>(limit_ - end_));
-    std::memcpy(end_, bytes.data(), size);
+    const size_t size = std::min(fields.size(), static_cast<size_t>(limit_ - end_));
+    std::memcpy(end_, fields.data(), size);
     end_ += size;
-    bytes.remove_prefix(size);
+    fields.remove_prefix(size);
   }
 }
 

@@ -1,10 +1,12 @@
 // Taking a snapshot: the cut, then one partition after the other.
 #include <pleat/snapshot.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
+#include <iterator>
 #include <optional>
-#include <utility>
+#include <vector>
 
 #include "engine/base/concat.h"
 #include "engine/base/inside.h"
@@ -16,27 +18,63 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-// The copy of one partition, made under its lock by whoever comes first.
+using Pieces = std::vector<FieldWriter::Piece>;
+
+// The copy of one partition: begun by whoever comes first, and gone on with by the thread that takes
+// the snapshot. Calls are made under the partition's lock, but for begun().
 class PartCopy final : public PartitionCopier {
  public:
-  void Copy(const Partition& partition) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    FieldWriter out(kBlockBytesMax);
-    out.PutNumber(partition.book_count());
-    partition.ForEachBook([&](uint32_t collection, const Book& book) {
-      out(collection);
-      book.Save(out);
+  void Begin(const Partition& partition) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    partition.ForEachBook([&](uint32_t collection, Book& book) {
+      FieldWriter out(kBlockBytesMax);
+      const bool more = book.BeginSave(out);
+      books_.push_back({collection, more ? &book : nullptr, out.TakePieces()});
     });
-    pieces_ = out.TakePieces();
-    done_.store(true, std::memory_order_release);
+    begun_.store(true, std::memory_order_release);
+  }
+  void Leave(Book& book) override {
+    for (BookCopy& copy : books_) {
+      if (copy.more != &book) continue;
+      FieldWriter out(kBlockBytesMax);
+      while (book.SaveNext(out)) {
+      }
+      std::ranges::move(out.TakePieces(), std::back_inserter(copy.kept));
+      copy.more = nullptr;
+    }
+  }
+  // The books keep nothing for it any more.
+  void End() {
+    for (const BookCopy& copy : books_) {
+      if (copy.more != nullptr) copy.more->EndSave();
+    }
+    books_.clear();
   }
 
-  bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-  // REQUIRES: done.
-  std::vector<FieldWriter::Piece> TakePieces() { return std::exchange(pieces_, {}); }
+  bool begun() const noexcept { return begun_.load(std::memory_order_acquire); }
+
+  // The rest REQUIRES: begun. How many books there are, and the collection of each.
+  size_t book_count() const noexcept { return books_.size(); }
+  uint32_t collection(size_t book) const noexcept { return books_[book].collection; }
+  // Goes on with a book: writes its next part, or moves to `kept` those that others have written.
+  // Returns whether there may be more.
+  bool Next(size_t book, FieldWriter& out, Pieces& kept) {
+    BookCopy& copy = books_[book];
+    if (!copy.kept.empty()) return copy.kept.swap(kept), true;
+    if (copy.more == nullptr) return false;
+    if (copy.more->SaveNext(out)) return true;
+    copy.more = nullptr;
+    return false;
+  }
 
  private:
-  std::vector<FieldWriter::Piece> pieces_;
-  std::atomic<bool> done_ = false;
+  struct BookCopy {
+    uint32_t collection;
+    Book* more;   // null: the book has written all that it had
+    Pieces kept;  // which the snapshot has not
+  };
+
+  std::vector<BookCopy> books_;
+  std::atomic<bool> begun_ = false;
 };
 
 class SnapshotTaker {
@@ -56,7 +94,7 @@ class SnapshotTaker {
   void HandOverAll() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void ForgetCopies();
   size_t NextPart(const std::vector<bool>& written) const;
-  std::vector<FieldWriter::Piece> PiecesOf(size_t part);
+  absl::Status WritePart(size_t part, BlockWriter& writer);
 
   EngineCore& engine_;
   std::deque<PartCopy> copies_;  // by partition
@@ -127,29 +165,58 @@ void SnapshotTaker::ForgetCopies() {
   for (size_t i = 0; i < copies_.size(); ++i) {
     Partition& partition = engine_.partition(static_cast<int>(i));
     LockGuard guard(partition.lock());
-    if (!copies_[i].done()) partition.DoNotCopy();
+    partition.EndCopy();
+    copies_[i].End();
   }
 }
 
-// Copies that others had to make go first: they take memory.
+// Copies that have begun go first: they take memory.
 size_t SnapshotTaker::NextPart(const std::vector<bool>& written) const {
   std::optional<size_t> first;
   for (size_t i = 0; i < copies_.size(); ++i) {
     if (written[i]) continue;
-    if (copies_[i].done()) return i;
+    if (copies_[i].begun()) return i;
     if (!first) first = i;
   }
   return *first;
 }
 
-std::vector<FieldWriter::Piece> SnapshotTaker::PiecesOf(size_t part) {
-  if (!copies_[part].done()) {
+// The partition is unlocked between any two steps, and whenever something is written.
+absl::Status SnapshotTaker::WritePart(size_t part, BlockWriter& writer) {
+  PartCopy& copy = copies_[part];
+  Partition& partition = engine_.partition(static_cast<int>(part));
+  const auto locked = [&](const auto& step) {
     const Call call;  // functions of the caller's write states
-    Partition& partition = engine_.partition(static_cast<int>(part));
     LongLockGuard guard(partition.lock());
+    return step();
+  };
+  const auto write = [&](const Pieces& pieces) {
+    for (const FieldWriter::Piece& piece : pieces) {
+      const auto owner = static_cast<uint32_t>(part);
+      absl::Status status = writer.Write(BlockKind::kPart, owner, piece.bytes());
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  };
+  FieldWriter out(kBlockBytesMax);
+  out.PutNumber(locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     partition.CopyFirst();
+    return copy.book_count();
+  }));
+  for (size_t book = 0; book < copy.book_count(); ++book) {
+    out(copy.collection(book));
+    for (bool more = true; more;) {
+      Pieces kept;
+      more = locked([&] { return copy.Next(book, out, kept); });
+      for (FieldWriter::Piece& piece : kept) {
+        out.PutFields(piece.bytes());
+        piece.data = nullptr;
+        if (absl::Status status = write(out.TakeFullPieces()); !status.ok()) return status;
+      }
+      if (absl::Status status = write(out.TakeFullPieces()); !status.ok()) return status;
+    }
   }
-  return copies_[part].TakePieces();
+  return write(out.TakePieces());
 }
 
 absl::Status SnapshotTaker::Take(ByteSink& sink, const SnapshotOptions& options) {
@@ -160,11 +227,7 @@ absl::Status SnapshotTaker::Take(ByteSink& sink, const SnapshotOptions& options)
   for (size_t left = copies_.size(); left > 0; --left) {
     const size_t part = NextPart(written);
     written[part] = true;
-    for (const FieldWriter::Piece& piece : PiecesOf(part)) {
-      const auto owner = static_cast<uint32_t>(part);
-      absl::Status status = writer.Write(BlockKind::kPart, owner, piece.bytes());
-      if (!status.ok()) return status;
-    }
+    if (absl::Status status = WritePart(part, writer); !status.ok()) return status;
   }
   return writer.Write(BlockKind::kEnd, head_.partitions, {});
 }

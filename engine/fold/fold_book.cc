@@ -40,6 +40,7 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& 
                     : nullptr),
       groups_(pool, options, setting.ops),
       room_(options.limits, groups_, memory_.get()),
+      usual_plain_below_(plain_below_),
       end_rules_(options, setting.ops),
       emitter_(options, setting.ops, partition,
                {latest_, groups_, memory_.get(), observer_.get(), room_, outbox_, ledger_}),
@@ -65,7 +66,10 @@ uint32_t FoldBook::FindToEnd(std::string_view key, uint64_t hash, const Instant&
   const EngineTime now = latest_.Reach(at.now);
   emitter_.CloseBeforeMemoryFills(at);
   const uint32_t number = FindOpen(key, hash, now);
-  if (number != kNone) emitter_.CutBefore(number, now);
+  if (number != kNone) {
+    groups_.KeepImage(number);
+    emitter_.CutBefore(number, now);
+  }
   return number;
 }
 

@@ -132,7 +132,9 @@ class FoldBook final : public OutboxBook {
   // Adds the measurements. REQUIRES: the folder measures.
   void AddTo(GapStats& stats);
   size_t stale_deadlines() const noexcept { return groups_.stale_deadlines(); }
-  void Save(FieldWriter& out) const override;
+  bool BeginSave(FieldWriter& out) override;
+  bool SaveNext(FieldWriter& out) override;
+  void EndSave() noexcept override;
   void Load(FieldReader& in, const Instant& at) override;
   // Stops the program if an invariant does not hold. O(groups and emissions).
   void CheckWhole() const override;
@@ -146,6 +148,8 @@ class FoldBook final : public OutboxBook {
   EngineTime DueBy(EngineTime at, EngineTime now) const noexcept {
     return on_arrival_ ? std::max(at, now) : now;
   }
+
+  bool FoldPlainlyBelow(size_t bytes, const EventRef& event, uint32_t number, const Instant& at);
 
   // --- The steps of an event that came in
   void Join(const Turn& turn);
@@ -180,7 +184,7 @@ class FoldBook final : public OutboxBook {
   uint32_t LoadEntry(FieldReader& in) override;
 
   // Members that every fold reads lie close together.
-  const size_t plain_below_;  // with as many bytes states must not grow; 0: no fold is plain
+  size_t plain_below_;  // with as many bytes states must not grow; 0: no fold is plain
   const uint32_t max_events_low_;
   const bool on_arrival_;
   const HashKey& hash_key_;
@@ -190,6 +194,7 @@ class FoldBook final : public OutboxBook {
   Ledger ledger_;                                 // but for the columns of the outbox
   GroupTable groups_;
   Room room_;
+  const size_t usual_plain_below_;  // while no snapshot is being taken
   const EndRules end_rules_;
   Emitter emitter_;
   Admission admission_;
@@ -197,7 +202,12 @@ class FoldBook final : public OutboxBook {
 
 [[gnu::always_inline]] inline bool FoldBook::FoldPlainly(const EventRef& event, uint32_t number,
                                                          const Instant& at) {
-  if (number == kNone || groups_.bytes() >= plain_below_) [[unlikely]]
+  return FoldPlainlyBelow(plain_below_, event, number, at);
+}
+
+[[gnu::always_inline]] inline bool FoldBook::FoldPlainlyBelow(size_t bytes, const EventRef& event,
+                                                              uint32_t number, const Instant& at) {
+  if (number == kNone || groups_.bytes() >= bytes) [[unlikely]]
     return false;
   Group& group = groups_.at(number);
   const EngineTime now = latest_.TimeOf(at.now);

@@ -1,6 +1,7 @@
 // The slow path of an event, step by step as docs/semantics.md counts them. An event comes here if
 // late, duplicate or over a limit; if the event opens a group, or is older than the event that did;
-// or if its folder has marks, edges, partials, or learns its quiet period.
+// or if its folder has marks, edges, partials, or learns its quiet period. While a snapshot is being
+// taken, all events of known keys come here, because their groups have to be kept as they were.
 #include <algorithm>
 #include <optional>
 
@@ -11,6 +12,10 @@ namespace pleat::inline v0_1 {
 
 FoldOutcome FoldBook::FoldSlowly(const EventRef& event, uint32_t number, const Instant& at) {
   PLEAT_DCHECK(number == kNone || groups_.indexed(number));
+  if (groups_.saving() && number != kNone) [[unlikely]] {
+    groups_.KeepImage(number);
+    if (FoldPlainlyBelow(usual_plain_below_, event, number, at)) return FoldOutcome::kFolded;
+  }
   ++ledger_.events;
   const EngineTime now = latest_.Reach(at.now);
   Turn turn{.event = event,

@@ -5,13 +5,28 @@
 
 namespace pleat::inline v0_1 {
 
-void FoldBook::Save(FieldWriter& out) const {
+// The groups come last, because they go on changing meanwhile.
+bool FoldBook::BeginSave(FieldWriter& out) {
   latest_.Save(out);
   out(ledger_);
   if (observer_ != nullptr) observer_->Save(out);
   if (memory_ != nullptr) memory_->Save(out);
-  groups_.Save(out);
+  groups_.SaveFiled(out);
   outbox_.Save(out);
+  groups_.BeginSave();
+  plain_below_ = 0;
+  return true;
+}
+
+bool FoldBook::SaveNext(FieldWriter& out) {
+  if (groups_.SaveNext(out)) return true;
+  EndSave();
+  return false;
+}
+
+void FoldBook::EndSave() noexcept {
+  groups_.EndSave();
+  plain_below_ = usual_plain_below_;
 }
 
 void FoldBook::Load(FieldReader& in, const Instant& at) {
@@ -22,12 +37,14 @@ void FoldBook::Load(FieldReader& in, const Instant& at) {
     return observer_ == nullptr || observer_->Knows(memo);
   };
   if (memory_ != nullptr) memory_->Load(in, knows);
-  groups_.Load(in, hash_key_);
+  groups_.LoadFiled(in, hash_key_);
+  if (!in.ok()) return;
+  outbox_.Load(in, at);
+  if (!in.ok()) return;
+  groups_.LoadArmed(in, hash_key_);
   if (!in.ok()) return;
   // The ledger counts the groups that have not left yet; memory is reserved by that count.
   in.Expect(ledger_.open == groups_.CountOpen());
-  outbox_.Load(in, at);
-  if (!in.ok()) return;
   in.Expect(ledger().Balances() && groups_.AllMemos(knows));
 }
 

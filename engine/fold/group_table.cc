@@ -75,9 +75,16 @@ EngineTime GroupTable::GridAfter(const Group& group, EngineTime t) const noexcep
 
 // --- The life of an entry
 
+// What begins after the cut has no image.
+uint32_t GroupTable::NewEntry() {
+  const uint32_t number = table_.New();
+  if (images_ != nullptr && !images_->Has(number)) images_->Keep(number, [](FieldWriter&) {});
+  return number;
+}
+
 uint32_t GroupTable::Add(const PackedKey& key, uint64_t hash, EngineTime at, uint64_t position,
                          const void* event) {
-  const uint32_t number = table_.New();
+  const uint32_t number = NewEntry();
   const Group& group = *::new (table_.hot(number)) Group{.hash = static_cast<uint32_t>(hash),
                                                          .count = 1,
                                                          .key = keys_.Keep(key),
@@ -92,7 +99,7 @@ uint32_t GroupTable::Add(const PackedKey& key, uint64_t hash, EngineTime at, uin
 }
 
 uint32_t GroupTable::AddCopy(uint32_t number) {
-  const uint32_t copy = table_.New();
+  const uint32_t copy = NewEntry();
   Group& group = *::new (table_.hot(copy)) Group(at(number));
   group.key = keys_.Keep(group.key);
   Cold& cold = table_.cold(copy);
@@ -120,11 +127,13 @@ void GroupTable::Index(uint32_t number, uint64_t hash) {
 }
 
 void GroupTable::Unindex(uint32_t number) {
+  PLEAT_DCHECK(MayChange(number));
   ++unindexed_;
   table_.Unindex(number);
 }
 
 void GroupTable::End(uint32_t number) {
+  PLEAT_DCHECK(MayChange(number));
   if (indexed(number)) Unindex(number);
   table_.Disarm(number);
 }

@@ -31,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 
@@ -48,6 +49,7 @@
 #include "engine/table/expiring_table.h"
 #include "engine/table/key_arena.h"
 #include "engine/table/packed_key.h"
+#include "engine/table/place_images.h"
 
 namespace pleat::inline v0_1 {
 
@@ -139,7 +141,13 @@ class GroupTable {
   void PrefetchIndex(uint64_t hash) const noexcept { table_.PrefetchIndex(hash); }
   Guess PrefetchGroup(uint64_t hash) const noexcept {
     const uint32_t number = table_.Guess(hash);
-    if (number != kNone) PrefetchHot(number);
+    if (number != kNone) {
+      PrefetchHot(number);
+      if (images_ != nullptr) [[unlikely]] {
+        Prefetch(&table_.cold(number));
+        images_->Prefetch(number);
+      }
+    }
     return {number, unindexed_};
   }
   void PrefetchLongKey(Guess guess) const noexcept {
@@ -201,6 +209,7 @@ class GroupTable {
 
   // Folds an event that is not older than the one which opened the group. Inline: the hot path.
   void FoldInto(Group& group, uint32_t number, const void* event, EngineTime at) {
+    PLEAT_DCHECK(MayChange(number));
     if (at > group.last) group.last = at;
     ++group.count;
     auto* const state = reinterpret_cast<std::byte*>(&group) + state_offset_;
@@ -237,10 +246,21 @@ class GroupTable {
   // O(entries).
   size_t CountOpen() const;
   bool AllMemos(absl::FunctionRef<bool(QuietLearner::Memo)> holds) const;
-  // Writes all entries that have a deadline, and those that were filed.
-  void Save(FieldWriter& out) const;
-  // REQUIRES: there is no entry yet.
-  void Load(FieldReader& in, const HashKey& hash_key);
+  // Writes the entries that were filed.
+  void SaveFiled(FieldWriter& out) const;
+  void LoadFiled(FieldReader& in, const HashKey& hash_key);
+  // Writes the entries that are armed now, a strip at a time, also if they change meanwhile: see
+  // Book::BeginSave().
+  void BeginSave() { images_ = std::make_unique<PlaceImages>(table_.end()); }
+  bool SaveNext(FieldWriter& out);
+  void EndSave() noexcept { images_ = nullptr; }
+  bool saving() const noexcept { return images_ != nullptr; }
+  // While that goes on: before a group changes to which a key has led. Next() and
+  // UnindexAndDisarmAll() see to their entries themselves.
+  void KeepImage(uint32_t number) {
+    if (images_ != nullptr && !images_->Has(number)) KeepImageNow(number);
+  }
+  void LoadArmed(FieldReader& in, const HashKey& hash_key);
 
   // --- Deadlines
 
@@ -249,7 +269,10 @@ class GroupTable {
   Deadlines::Found Next(EngineTime now, uint64_t version, Budget& budget, Due& due) {
     now_ = now;
     version_ = version;
-    return table_.Next(now, budget, due);
+    const Deadlines::Found found = table_.Next(now, budget, due);
+    if (images_ != nullptr && found == Deadlines::Found::kDue && !due.by_event) [[unlikely]]
+      KeepImageOfDue(due.number);
+    return found;
   }
   // Nothing is due before this instant; kNever: nothing ever.
   EngineTime NextDue() const noexcept { return table_.NextDue(); }
@@ -258,6 +281,7 @@ class GroupTable {
   size_t stale_deadlines() const noexcept { return table_.stale(); }
   // For closing all groups at once: none is indexed or armed any more.
   void UnindexAndDisarmAll() {
+    if (images_ != nullptr) ForEachArmed([this](uint32_t number) { KeepImage(number); });
     ++unindexed_;
     table_.UnindexAndDisarmAll();
   }
@@ -333,6 +357,13 @@ class GroupTable {
   };
   using Table = ExpiringTable<Entries, Cold>;
 
+  bool MayChange(uint32_t number) const noexcept {
+    return images_ == nullptr || images_->Has(number);
+  }
+  void SaveArmed(FieldWriter& out, uint32_t number) const;
+  [[gnu::cold]] void KeepImageNow(uint32_t number);
+  [[gnu::cold]] void KeepImageOfDue(uint32_t number);
+  uint32_t NewEntry();
   void LoadExtra(FieldReader& in, Group& group);
   Extra& ExtraOf(const Group& group) const noexcept {
     return *reinterpret_cast<Extra*>(const_cast<Group*>(&group) + 1);
@@ -372,7 +403,8 @@ class GroupTable {
   const StateOps& ops_;
   const size_t state_offset_;
   size_t bytes_ = 0;
-  uint32_t unindexed_ = 0;  // counts the groups that left the index
+  uint32_t unindexed_ = 0;               // counts the groups that left the index
+  std::unique_ptr<PlaceImages> images_;  // null: no snapshot is being taken
   Table table_;
 
   const Duration partial_every_;

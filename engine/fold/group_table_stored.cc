@@ -12,8 +12,8 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-// What is filed has ended; what has a deadline is open, overtaken, or a cut.
-enum class Place : uint8_t { kIndexed, kArmed };
+// Before each entry that has a deadline, which is open, overtaken, or a cut; and behind the last one.
+enum class Place : uint8_t { kEnd, kIndexed, kArmed };
 
 // Lines of the index come from memory at once for so many groups.
 constexpr size_t kStrip = 32;
@@ -84,14 +84,9 @@ void GroupTable::LoadExtra(FieldReader& in, Group& group) {
   extra.set_memo(memo);
 }
 
-void GroupTable::Save(FieldWriter& out) const {
-  size_t armed = 0;
-  ForEachArmed([&](uint32_t) { ++armed; });
-  out.PutNumber(armed);
-  ForEachArmed([&](uint32_t number) {
-    out(indexed(number) ? Place::kIndexed : Place::kArmed);
-    SaveEntry(out, number);
-  });
+// --- What was filed
+
+void GroupTable::SaveFiled(FieldWriter& out) const {
   std::vector<Due> filed;
   table_.ForEachFiled([&](const Due& due) { filed.push_back(due); });
   std::sort(filed.begin(), filed.end(), [](const Due& a, const Due& b) {
@@ -104,31 +99,7 @@ void GroupTable::Save(FieldWriter& out) const {
   }
 }
 
-void GroupTable::Load(FieldReader& in, const HashKey& hash_key) {
-  struct Loaded {
-    uint32_t number;
-    uint64_t hash;
-    bool indexed;
-  };
-  std::array<Loaded, kStrip> strip;
-  for (size_t left = in.Count(); left > 0 && in.ok();) {
-    const size_t size = std::min(left, kStrip);
-    left -= size;
-    for (size_t i = 0; i < size && in.ok(); ++i) {
-      const Place place = ReadEnum(in, Place::kArmed);
-      const uint32_t number = LoadEntry(in, hash_key);
-      strip[i] = {number, at(number).key.HashWith(hash_key), place == Place::kIndexed};
-      if (strip[i].indexed) PrefetchIndex(strip[i].hash);
-    }
-    for (size_t i = 0; i < size && in.ok(); ++i) {
-      const auto& [number, hash, is_indexed] = strip[i];
-      if (is_indexed) {
-        if (!in.Expect(IsGroup(number) && FindSlowly(at(number).key, hash) == kNone)) return;
-        Index(number, hash);
-      }
-      Arm(number);
-    }
-  }
+void GroupTable::LoadFiled(FieldReader& in, const HashKey& hash_key) {
   for (size_t left = in.Count(); left > 0 && in.ok(); --left) {
     Due due{.ripe = ReadTime(in), .order = in.Number(), .number = 0, .by_event = true, .tag = 0};
     in(due.tag);
@@ -137,6 +108,68 @@ void GroupTable::Load(FieldReader& in, const HashKey& hash_key) {
     if (in.ok()) File(due);
   }
 }
+
+// --- What has a deadline
+
+void GroupTable::SaveArmed(FieldWriter& out, uint32_t number) const {
+  out(indexed(number) ? Place::kIndexed : Place::kArmed);
+  SaveEntry(out, number);
+}
+
+void GroupTable::KeepImageNow(uint32_t number) {
+  images_->Keep(number, [&](FieldWriter& out) {
+    if (table_.cold(number).armed) SaveArmed(out, number);
+  });
+}
+
+// An entry that was armed until now.
+void GroupTable::KeepImageOfDue(uint32_t number) {
+  if (images_->Has(number)) return;
+  images_->Keep(number, [&](FieldWriter& out) { SaveArmed(out, number); });
+}
+
+bool GroupTable::SaveNext(FieldWriter& out) {
+  if (images_->at_end()) {
+    out(Place::kEnd);
+    EndSave();
+    return false;
+  }
+  images_->SaveStrip(out, [&](uint32_t number) {
+    if (table_.Holds(number) && table_.cold(number).armed) SaveArmed(out, number);
+  });
+  return true;
+}
+
+void GroupTable::LoadArmed(FieldReader& in, const HashKey& hash_key) {
+  struct Loaded {
+    uint32_t number;
+    uint64_t hash;
+    bool indexed;
+  };
+  std::array<Loaded, kStrip> strip;
+  for (bool more = true; more && in.ok();) {
+    size_t size = 0;
+    for (; size < kStrip && in.ok(); ++size) {
+      const Place place = ReadEnum(in, Place::kArmed);
+      more = place != Place::kEnd;
+      if (!more || !in.ok()) break;
+      const uint32_t number = LoadEntry(in, hash_key);
+      strip[size] = {number, at(number).key.HashWith(hash_key), place == Place::kIndexed};
+      if (strip[size].indexed) PrefetchIndex(strip[size].hash);
+    }
+    if (!in.ok()) return;
+    for (size_t i = 0; i < size; ++i) {
+      const auto& [number, hash, is_indexed] = strip[i];
+      if (is_indexed) {
+        if (!in.Expect(IsGroup(number) && FindSlowly(at(number).key, hash) == kNone)) return;
+        Index(number, hash);
+      }
+      Arm(number);
+    }
+  }
+}
+
+// ---
 
 size_t GroupTable::CountOpen() const {
   size_t open = 0;

@@ -14,6 +14,8 @@ class OutboxBook : public Book, protected OutboxEntries {
              const Outbox::Listeners& listeners)
       : outbox_(pool, options, partition, *this, listeners) {}
 
+  using Book::Save;  // not that of an entry
+
   Outbox& outbox() noexcept { return outbox_; }
   const Outbox& outbox() const noexcept { return outbox_; }
 

@@ -73,8 +73,9 @@ bool Partition::ExpireLeases(const Moment& moment, Budget& budget) {
   return all;
 }
 
-void Partition::CopyNow() {
-  std::exchange(copier_, nullptr)->Copy(*this);
+void Partition::BeginCopy() {
+  begun_ = std::exchange(copier_, nullptr);
+  begun_->Begin(*this);
   NoteUnusual();
 }
 
@@ -83,6 +84,7 @@ std::unique_ptr<Book> Partition::RemoveBook(const Book& book) {
   const auto it = std::find_if(books_.begin(), books_.end(),
                                [&](const Kept& kept) { return kept.book.get() == &book; });
   PLEAT_DCHECK(it != books_.end());
+  if (begun_ != nullptr) begun_->Leave(*it->book);
   std::unique_ptr<Book> removed = std::move(it->book);
   books_.erase(it);
   if (removed->NextDue() <= due_.next()) due_.Set(NextDue());

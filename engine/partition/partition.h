@@ -83,11 +83,15 @@ class PartitionTimer : public Timer {
   EngineTime next_ = kNever;
 };
 
-// Copies a partition before it changes, for a snapshot.
+// Copies a partition as it is at one moment, for a snapshot. All calls are made under the
+// partition's lock.
 class PartitionCopier {
  public:
-  // Under the partition's lock.
-  virtual void Copy(const Partition& partition) = 0;
+  // The partition is about to change for the first time. From now on its books keep for the copier
+  // what it has not copied yet.
+  virtual void Begin(const Partition& partition) = 0;
+  // The book is about to leave the partition.
+  virtual void Leave(Book& book) = 0;
 
  protected:
   ~PartitionCopier() = default;
@@ -110,7 +114,7 @@ class alignas(128) Partition {
   // REQUIRES: the book is here.
   std::unique_ptr<Book> RemoveBook(const Book& book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
 
-  // Shows that no snapshot waits for a copy of the partition any more, so that it may change. Good
+  // Shows that a snapshot that was cut has begun to copy the partition, so that it may change. Good
   // while the lock is held: asked for once, it serves all operations until then.
   class Copied {
     friend class Partition;
@@ -145,16 +149,16 @@ class alignas(128) Partition {
     lease_due_.MayBeEarlier(EngineTime(book.NextLeaseDue()));
   }
 
-  // From now on, before anything changes here, `copier` copies the partition, once.
+  // From now on, before anything changes here, `copier` begins to copy the partition, once.
   void CopyBeforeChange(PartitionCopier& copier) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
-    PLEAT_DCHECK(copier_ == nullptr);
+    PLEAT_DCHECK(copier_ == nullptr && begun_ == nullptr);
     copier_ = &copier;
     NoteUnusual();
   }
-  // Has that happen now, unless it has happened.
+  // Has it begin now, unless it has begun.
   Copied CopyFirst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
     if (copier_ != nullptr) [[unlikely]]
-      CopyNow();
+      BeginCopy();
     return {};
   }
   // The same for events, which are not folded once the engine was stopped: then null. Both are one
@@ -162,14 +166,14 @@ class alignas(128) Partition {
   const Copied* CopyFirstUnlessStopped() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
     if (unusual_) [[unlikely]] {
       if (stopped_) return nullptr;
-      CopyNow();
+      BeginCopy();
     }
     static constexpr Copied kCopied;
     return &kCopied;
   }
-  // Forgets the copier, if it has not copied yet.
-  void DoNotCopy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
-    copier_ = nullptr;
+  // Forgets the copier.
+  void EndCopy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    copier_ = begun_ = nullptr;
     NoteUnusual();
   }
   // Calls `visit(collection, book)` for each book.
@@ -209,7 +213,7 @@ class alignas(128) Partition {
     ~Publisher() ABSL_NO_THREAD_SAFETY_ANALYSIS { partition.Publish(book); }
   };
 
-  [[gnu::cold]] void CopyNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+  [[gnu::cold]] void BeginCopy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
   void NoteUnusual() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
     unusual_ = stopped_ || copier_ != nullptr;
   }
@@ -218,8 +222,9 @@ class alignas(128) Partition {
 
   mutable Lock lock_;
   bool stopped_ ABSL_GUARDED_BY(lock_) = false;
-  bool unusual_ ABSL_GUARDED_BY(lock_) = false;  // stopped, or to be copied
-  PartitionCopier* copier_ ABSL_GUARDED_BY(lock_) = nullptr;
+  bool unusual_ ABSL_GUARDED_BY(lock_) = false;               // stopped, or to be copied
+  PartitionCopier* copier_ ABSL_GUARDED_BY(lock_) = nullptr;  // waits for the first change
+  PartitionCopier* begun_ ABSL_GUARDED_BY(lock_) = nullptr;   // has seen it
   std::vector<Kept> books_ ABSL_GUARDED_BY(lock_);
   PartitionTimer due_ ABSL_GUARDED_BY(lock_);
   PartitionTimer lease_due_ ABSL_GUARDED_BY(lock_);  // a LeaseTime, in the wheel's terms

@@ -168,7 +168,7 @@ class RollupBook final : public OutboxBook {
   Sizes sizes() const noexcept override;
   RollupLedger rollup_ledger() const noexcept { return ledger_; }
   RollupSizes rollup_sizes() const noexcept;
-  void Save(FieldWriter& out) const override;
+  bool BeginSave(FieldWriter& out) override;
   void Load(FieldReader& in, const Instant& at) override;
   void CheckWhole() const override;
 
@@ -304,7 +304,7 @@ class RollupBook final : public OutboxBook {
   // --- Stored
 
   // In the bytes, counters are numbered from 0 on, and so are the windows in chains whose emissions
-  // wait. While Save() runs: those numbers, by our own; while Load() runs: our own, by those.
+  // wait. While BeginSave() runs: those numbers, by our own; while Load() runs: our own, by those.
   struct Renumbered {
     std::vector<uint32_t> counters;
     std::vector<uint32_t> waiting;
@@ -382,7 +382,7 @@ class RollupBook final : public OutboxBook {
   std::array<uint64_t, kReasons> emissions_{};  // by IndexOf(reason)
   const std::unique_ptr<Publications> store_;   // null: there is no store
   mutable CountedWindow shown_;                 // of the latest Show(), until the next
-  mutable Renumbered* renumbered_ = nullptr;    // while Save() or Load() runs
+  Renumbered* renumbered_ = nullptr;            // while BeginSave() or Load() runs
 };
 
 // A window that takes the event is open: its end lies behind a stamp that is not late.

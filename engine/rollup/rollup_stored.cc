@@ -80,7 +80,7 @@ Delta LoadDelta(FieldReader& in) {
 
 }  // namespace
 
-void RollupBook::Save(FieldWriter& out) const {
+bool RollupBook::BeginSave(FieldWriter& out) {
   Renumbered numbers;
   renumbered_ = &numbers;
   uint32_t counters = 0;
@@ -101,6 +101,7 @@ void RollupBook::Save(FieldWriter& out) const {
   if (ids_ != nullptr) ids_->Save(out);
   outbox_.Save(out);
   renumbered_ = nullptr;
+  return false;
 }
 
 void RollupBook::Load(FieldReader& in, const Instant& at) {

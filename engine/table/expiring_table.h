@@ -146,6 +146,8 @@ class ExpiringTable {
   // Whether an entry lives at `number`, which may be any number at all.
   bool Holds(uint32_t number) const noexcept { return slab_.Knows(number) && cold(number).taken; }
 
+  // All entries have lower numbers.
+  uint32_t end() const noexcept { return slab_.end(); }
   // Calls `visit(number)` for every entry, in the order of the numbers.
   template <class Visit>
   void ForEach(const Visit& visit) const {

@@ -148,6 +148,9 @@ class Slab {
     return chunk < uses_.size() && (number & kIndexMask) < uses_[chunk].fresh;
   }
 
+  // Above all numbers that Knows() knows.
+  uint32_t end() const noexcept { return static_cast<uint32_t>(chunks_.size()) << kIndexBits; }
+
   std::byte* hot(uint32_t number) const noexcept {
     PLEAT_DCHECK(Knows(number));
     return chunks_[number >> kIndexBits] + (number & kIndexMask) * stride_;

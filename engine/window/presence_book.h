@@ -88,7 +88,7 @@ class PresenceBook final : public FeedBook {
 
   const PresenceLedger& ledger() const noexcept { return ledger_; }
   PresenceSizes sizes() const noexcept;
-  void Save(FieldWriter& out) const override;
+  bool BeginSave(FieldWriter& out) override;
   void Load(FieldReader& in, const Instant& at) override;
   void SkipNumbers(uint64_t by, const Instant& at) override;
   void CheckWhole() const override;

@@ -20,7 +20,7 @@ void PresenceLedgerFields(Fields& fields, Ledger& l) {
 
 }  // namespace
 
-void PresenceBook::Save(FieldWriter& out) const {
+bool PresenceBook::BeginSave(FieldWriter& out) {
   PLEAT_CHECK(ops_.stored());
   const uint64_t positions = last_position_ + 1;
   SaveHead(seen_, positions, out);
@@ -37,6 +37,7 @@ void PresenceBook::Save(FieldWriter& out) const {
     if (connections != kNone) connections_.series.SaveOrder(connections, out);
     return true;
   });
+  return false;
 }
 
 void PresenceBook::SaveConnections(uint32_t user, FieldWriter& out) const {

@@ -132,7 +132,7 @@ class WindowBook final : public FeedBook {
 
   const WindowLedger& ledger() const noexcept { return ledger_; }
   WindowSizes sizes() const noexcept;
-  void Save(FieldWriter& out) const override;
+  bool BeginSave(FieldWriter& out) override;
   void Load(FieldReader& in, const Instant& at) override;
   void SkipNumbers(uint64_t by, const Instant& at) override;
   void CheckWhole() const override;

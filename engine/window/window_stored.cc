@@ -16,7 +16,7 @@ void WindowLedgerFields(Fields& fields, Ledger& l) {
 
 }  // namespace
 
-void WindowBook::Save(FieldWriter& out) const {
+bool WindowBook::BeginSave(FieldWriter& out) {
   PLEAT_CHECK(ops_.stored());
   const uint64_t positions = last_position_ + 1;
   SaveHead(seen_, positions, out);
@@ -29,6 +29,7 @@ void WindowBook::Save(FieldWriter& out) const {
     return true;
   });
   tombstones_.Save(out);
+  return false;
 }
 
 void WindowBook::Load(FieldReader& in, const Instant&) {

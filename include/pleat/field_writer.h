@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <pleat/detail/field_bytes.h>
@@ -50,6 +51,8 @@ class PLEAT_EXPORT FieldWriter {
   }
   // A length and the bytes.
   void PutBytes(std::string_view bytes);
+  // Fields that another writer has written.
+  void PutFields(std::string_view fields);
 
   // One piece, of whoever holds it.
   struct Piece {
@@ -60,6 +63,8 @@ class PLEAT_EXPORT FieldWriter {
   };
   // What was written, which the writer forgets. REQUIRES: the writer cuts into pieces.
   std::vector<Piece> TakePieces();
+  // The same for those pieces that are full, so that others can be written meanwhile.
+  std::vector<Piece> TakeFullPieces() { return std::exchange(pieces_, {}); }
 
   // What was written since the beginning, or the last Clear(). Valid until the next write.
   // REQUIRES: the writer keeps all in one piece, as for the next two.

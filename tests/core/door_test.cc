@@ -63,6 +63,12 @@ struct Place {
   std::vector<std::string> exempt;  // change nothing that an operation could see
 };
 
+// Saving changes nothing that an operation could see, and is no operation.
+bool Saves(const std::string& change) {
+  return change.starts_with("BeginSave(") || change.starts_with("SaveNext(") ||
+         change.starts_with("EndSave(") || change.starts_with("Save(");
+}
+
 TEST(TheOneDoor, WhateverChangesABookAsksForAnInstant) {
   const Place places[] = {{"engine/base/book.h", "Book", {}},
                           {"engine/outbox/outbox.h", "Outbox", {}},
@@ -74,7 +80,7 @@ TEST(TheOneDoor, WhateverChangesABookAsksForAnInstant) {
     const std::vector<std::string> changes = ChangesOf(place.header, place.name);
     EXPECT_GE(changes.size(), 2u) << "is " << place.header << " read at all?";
     for (const std::string& change : changes) {
-      if (std::ranges::count(place.exempt, change) > 0) continue;
+      if (std::ranges::count(place.exempt, change) > 0 || Saves(change)) continue;
       EXPECT_THAT(change, testing::HasSubstr("const Instant&")) << place.header;
     }
   }

@@ -75,7 +75,7 @@ class KeyCountBook final : public OutboxBook {
   }
   Sizes sizes() const noexcept override { return {.open_groups = ledger_.open}; }
   // It is part of no snapshot.
-  void Save(FieldWriter&) const override {}
+  bool BeginSave(FieldWriter&) override { return false; }
   void Load(FieldReader& in, const Instant&) override { in.Fail(); }
   void CheckWhole() const override {
     table_.CheckWhole();

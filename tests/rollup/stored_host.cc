@@ -61,7 +61,7 @@ StoredHost::StoredHost(const StoredHost& before, uint64_t secret)
   tokens_ = before.tokens_;
 }
 
-std::string StoredHost::Save() const {
+std::string StoredHost::Save() {
   FieldWriter out;
   book_.Save(out);
   return std::string(out.bytes());

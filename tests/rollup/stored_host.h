@@ -55,7 +55,7 @@ class StoredHost {
 
   std::string Apply(const StoredCall& call);
 
-  std::string Save() const;
+  std::string Save();
   // Whether all bytes were read, and rightly.
   bool Load(std::string_view bytes);
 

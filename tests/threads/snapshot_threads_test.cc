@@ -44,8 +44,9 @@ struct Counts {
 
 using Counting = Folder<Numbered, Counts>;
 
+// So many keys that a partition is saved in several steps.
 std::string KeyOf(uint32_t source, uint64_t number) {
-  return "key " + std::to_string((number * 7 + source) % 61);
+  return "key " + std::to_string((number * 7 + source) % 1009);
 }
 
 // Folds the events of a source from `from` on, in batches of other sizes each time.
