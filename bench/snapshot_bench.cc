@@ -13,13 +13,12 @@
 //
 // Counters of folding/*: events a second alone and beside the snapshot, and their ratio; of one FoldBatch() call, the
 // p99.9 and the longest, by the wall clock and by the thread's own, which stands still while the machine does something
-// else; the same from the instant at which it should have begun; the process's memory at its peak
-// (VmHWM) less that before, and the allocator's (at calls of the sink), in bytes and in shares of one partition; bytes
-// of the snapshot for each group; and how long the snapshot took, beside writing and syncing as many bytes.
+// else; the same from the instant at which it should have begun; the process's memory at its peak (VmHWM) less that
+// before, in bytes and in shares of one partition; bytes of the snapshot for each group; and how long the snapshot
+// took, beside writing and syncing as many bytes.
 #include "bench/snapshot_bench.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,11 +74,6 @@ struct Groups {
   Folder<Tick, Ticks> folder{*engine, "ticks", {.quiet_period = kDay, .max_hold = kForever}};
 };
 
-size_t AllocatedBytes() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
 // The most memory that the process had since ForgetPeak(); 0 where the kernel does not tell.
 void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 size_t PeakBytes() {
@@ -90,7 +84,7 @@ size_t PeakBytes() {
   return 0;
 }
 
-// A file; counts what was written, and the allocator's peak.
+// A file; counts what was written.
 class FileSink final : public ByteSink {
  public:
   explicit FileSink(const std::string& path)
@@ -98,7 +92,6 @@ class FileSink final : public ByteSink {
   ~FileSink() { close(file_); }
 
   absl::Status Append(std::string_view bytes) override {
-    allocated_peak_ = std::max(allocated_peak_, AllocatedBytes());
     bytes_ += bytes.size();
     while (!bytes.empty()) {
       const ssize_t written = write(file_, bytes.data(), bytes.size());
@@ -109,12 +102,10 @@ class FileSink final : public ByteSink {
   }
   bool Sync() { return fsync(file_) == 0; }
   size_t bytes() const { return bytes_; }
-  size_t allocated_peak() const { return allocated_peak_; }
 
  private:
   const int file_;
   size_t bytes_ = 0;
-  size_t allocated_peak_ = 0;
 };
 
 class FileSource final : public ByteSource {
@@ -199,7 +190,6 @@ void WhileFolding(benchmark::State& state, bool compress) {
     FoldAtRate(groups, peak.PerSecond() / 2, for_seconds, alone);
 
     const size_t held = MeasureMemory().bytes;
-    const size_t allocated = AllocatedBytes();
     ForgetPeak();
     FileSink sink(disk.path() + "/snapshot");
     std::atomic<bool> taken = false;
@@ -220,8 +210,6 @@ void WhileFolding(benchmark::State& state, bool compress) {
 
     const auto share = static_cast<double>(held - empty) / groups.engine->partitions();
     const double extra = peak_bytes > held ? static_cast<double>(peak_bytes - held) : 0;
-    const auto extra_allocated =
-        static_cast<double>(std::max(sink.allocated_peak(), allocated) - allocated);
     Report(state, {.seconds = snapshot_seconds}, keys.size());
     state.counters["peak_per_second"] = peak.PerSecond();
     ReportFolding(state, "_alone", alone);
@@ -229,8 +217,6 @@ void WhileFolding(benchmark::State& state, bool compress) {
     state.counters["throughput_ratio"] = beside.PerSecond() / alone.PerSecond();
     state.counters["extra_bytes"] = extra;
     state.counters["extra_partitions"] = extra / share;
-    state.counters["extra_allocated"] = extra_allocated;
-    state.counters["extra_allocated_partitions"] = extra_allocated / share;
     state.counters["bytes_per_group"] =
         static_cast<double>(sink.bytes()) / static_cast<double>(keys.size());
     state.counters["disk_seconds"] = WriteAndSync(disk.path() + "/raw", sink.bytes());
