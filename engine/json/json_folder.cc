@@ -319,8 +319,8 @@ absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(Engine& engine, std
   const auto plan = std::make_shared<FoldPlan>(spec);
   absl::StatusOr<AnyFolder> folder = AnyFolder::Open(engine, name, spec.folder, plan->ops(), plan);
   if (!folder.ok()) return folder.status();
-  const absl::Status kept = SetCompanion(engine, name, std::make_shared<PlanCompanion>(plan));
-  if (!kept.ok()) return kept;
+  const auto companion = std::make_shared<PlanCompanion>(plan);
+  if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;
   return std::unique_ptr<JsonFolder>(new JsonFolder(std::make_unique<Impl>(*folder, *plan, spec)));
 }
 
