@@ -75,10 +75,10 @@ EngineTime GroupTable::GridAfter(const Group& group, EngineTime t) const noexcep
 
 // --- The life of an entry
 
-// What begins after the cut has no image.
-uint32_t GroupTable::NewEntry() {
+inline uint32_t GroupTable::NewEntry() {
   const uint32_t number = table_.New();
-  if (images_ != nullptr && !images_->Has(number)) images_->Keep(number, [](FieldWriter&) {});
+  if (!MayChange(number)) [[unlikely]]
+    KeepImage(number, /*armed=*/false);
   return number;
 }
 

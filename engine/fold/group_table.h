@@ -250,7 +250,7 @@ class GroupTable {
   void SaveFiled(FieldWriter& out) const;
   void LoadFiled(FieldReader& in, const HashKey& hash_key);
   // Writes the entries that are armed now, a strip at a time, also if they change meanwhile: see
-  // Book::BeginSave().
+  // Book::BeginSave(). At the end of it, too, call EndSave().
   void BeginSave() { images_ = std::make_unique<PlaceImages>(table_.end()); }
   bool SaveNext(FieldWriter& out);
   void EndSave() noexcept { images_ = nullptr; }
@@ -258,7 +258,8 @@ class GroupTable {
   // While that goes on: before a group changes to which a key has led. Next() and
   // UnindexAndDisarmAll() see to their entries themselves.
   void KeepImage(uint32_t number) {
-    if (images_ != nullptr && !images_->Has(number)) KeepImageNow(number);
+    if (!MayChange(number)) [[unlikely]]
+      KeepImage(number, table_.cold(number).armed != 0);
   }
   void LoadArmed(FieldReader& in, const HashKey& hash_key);
 
@@ -270,8 +271,8 @@ class GroupTable {
     now_ = now;
     version_ = version;
     const Deadlines::Found found = table_.Next(now, budget, due);
-    if (images_ != nullptr && found == Deadlines::Found::kDue && !due.by_event) [[unlikely]]
-      KeepImageOfDue(due.number);
+    if (found == Deadlines::Found::kDue && !due.by_event && !MayChange(due.number)) [[unlikely]]
+      KeepImage(due.number, /*armed=*/true);  // as until now
     return found;
   }
   // Nothing is due before this instant; kNever: nothing ever.
@@ -361,8 +362,8 @@ class GroupTable {
     return images_ == nullptr || images_->Has(number);
   }
   void SaveArmed(FieldWriter& out, uint32_t number) const;
-  [[gnu::cold]] void KeepImageNow(uint32_t number);
-  [[gnu::cold]] void KeepImageOfDue(uint32_t number);
+  // `armed`: whether the entry had a deadline until now; without one it has no image.
+  [[gnu::cold]] void KeepImage(uint32_t number, bool armed);
   uint32_t NewEntry();
   void LoadExtra(FieldReader& in, Group& group);
   Extra& ExtraOf(const Group& group) const noexcept {

@@ -116,22 +116,15 @@ void GroupTable::SaveArmed(FieldWriter& out, uint32_t number) const {
   SaveEntry(out, number);
 }
 
-void GroupTable::KeepImageNow(uint32_t number) {
+void GroupTable::KeepImage(uint32_t number, bool armed) {
   images_->Keep(number, [&](FieldWriter& out) {
-    if (table_.cold(number).armed) SaveArmed(out, number);
+    if (armed) SaveArmed(out, number);
   });
-}
-
-// An entry that was armed until now.
-void GroupTable::KeepImageOfDue(uint32_t number) {
-  if (images_->Has(number)) return;
-  images_->Keep(number, [&](FieldWriter& out) { SaveArmed(out, number); });
 }
 
 bool GroupTable::SaveNext(FieldWriter& out) {
   if (images_->at_end()) {
     out(Place::kEnd);
-    EndSave();
     return false;
   }
   images_->SaveStrip(out, [&](uint32_t number) {

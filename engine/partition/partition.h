@@ -87,8 +87,8 @@ class PartitionTimer : public Timer {
 // partition's lock.
 class PartitionCopier {
  public:
-  // The partition is about to change for the first time. From now on its books keep for the copier
-  // what it has not copied yet.
+  // The partition is about to change for the first time. From now on its books keep, as they are
+  // now, the entries that the copier still lacks.
   virtual void Begin(const Partition& partition) = 0;
   // The book is about to leave the partition.
   virtual void Leave(Book& book) = 0;
