@@ -1,4 +1,4 @@
-// What snapshots cost, and what they give back. Groups with keys of 20 bytes and a counter as state.
+// The costs of snapshots, and of a restart from one. Groups with keys of 20 bytes and a counter as state.
 //
 //   snapshot/10M/folding/plain       one thread folds batches of 256 events, keys hit uniformly, at half of the rate
 //   snapshot/10M/folding/compressed  that the same loop reaches; when each batch begins is decided beforehand. First

@@ -1,4 +1,4 @@
-// What the benchmarks of snapshots have in common: groups with keys of 20 bytes and a counter as state, and where
+// The setting of all benchmarks of snapshots: groups with keys of 20 bytes and a counter as state, and where
 // files go.
 #pragma once
 

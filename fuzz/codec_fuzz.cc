@@ -1,5 +1,6 @@
 // The codec of fields: any bytes as the fields of a type that has every kind of field. Claims:
-//   - What is read to the end and written again is the same bytes: each value has one spelling.
+//   - Fields that are read to the end and written again are the same bytes: a value has one
+//     spelling.
 //   - Read once more, it is the same fields.
 //   - Bytes that cannot be read end the reading: nothing follows, and every field can be written.
 //   - A writer that cuts its bytes into pieces writes the same.

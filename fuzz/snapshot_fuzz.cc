@@ -2,10 +2,10 @@
 // every kind. Claims:
 //   - Bytes are refused, or make an engine whose books are whole.
 //   - A refused engine is as it was: a snapshot of it has the same bytes as before.
-//   - What was taken can be saved, and restored again: the same bytes come of it.
+//   - A snapshot that was restored can be taken and restored again: the same bytes come of it.
 //   - The engine that was restored stands every kind of call.
 //   - Whoever only checks the blocks does not refuse what can be restored.
-// What it takes in memory and time, the limits of the fuzzer tell.
+// The limits of the fuzzer bound its memory and time.
 //
 // The input: a byte that chooses the engine, the blocks.
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Reading stored fields whose values code depends on: an instant within time, an enum that has the
-// value. What is out of range fails the reading.
+// value. A value out of range fails the reading.
 #pragma once
 
 #include <cstddef>

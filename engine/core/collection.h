@@ -56,7 +56,7 @@ class Collection {
   }
   // The fields that a version of the users' type has.
   virtual std::string ShapeOf(uint32_t /*version*/) const { return {}; }
-  // What the collection knows beside its books. All partitions are locked.
+  // The state of the collection beside its books. All partitions are locked.
   virtual void SaveShared(FieldWriter&) const {}
   virtual void LoadShared(FieldReader&) {}
   // False if there is one.

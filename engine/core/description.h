@@ -1,5 +1,5 @@
-// What a snapshot says of a collection, so that it is only restored into one like it: its kind, the
-// options that have a part in the results, and how its users' types are stored.
+// The description of a collection in a snapshot, which is only restored into one like it: the kind,
+// the options that have a part in the results, and how its users' types are stored.
 #pragma once
 
 #include <cstdint>

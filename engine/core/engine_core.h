@@ -77,7 +77,7 @@ class EngineCore {
   // At most one snapshot is taken at a time.
   bool BeginSnapshot() noexcept { return !snapshotting_.exchange(true); }
   void EndSnapshot() noexcept { snapshotting_.store(false); }
-  // What outlives a process. REQUIRES: no event has come yet.
+  // The numbers and keys that outlive a process. REQUIRES: no event has come yet.
   struct Lasting {
     HashKey name_key{};
     uint64_t epoch = 0;

@@ -239,8 +239,8 @@ class GroupTable {
 
   // Writes an entry with its state. REQUIRES: states can be stored.
   void SaveEntry(FieldWriter& out, uint32_t number) const;
-  // Adds an entry as SaveEntry() wrote it, which is not indexed and not armed. What it gives means
-  // nothing unless `in.ok()`, but that the entry lives.
+  // Adds an entry as SaveEntry() wrote it, which is not indexed and not armed. The entry lives
+  // even where `in` has failed, but means nothing then.
   uint32_t LoadEntry(FieldReader& in, const HashKey& hash_key);
   // How many groups have not left for the outbox; whether `holds(memo)` for the memo of all entries.
   // O(entries).

@@ -84,7 +84,7 @@ void GroupTable::LoadExtra(FieldReader& in, Group& group) {
   extra.set_memo(memo);
 }
 
-// --- What was filed
+// --- Entries that were filed
 
 void GroupTable::SaveFiled(FieldWriter& out) const {
   std::vector<Due> filed;
@@ -109,7 +109,7 @@ void GroupTable::LoadFiled(FieldReader& in, const HashKey& hash_key) {
   }
 }
 
-// --- What has a deadline
+// --- Entries that have a deadline
 
 void GroupTable::SaveArmed(FieldWriter& out, uint32_t number) const {
   out(indexed(number) ? Place::kIndexed : Place::kArmed);

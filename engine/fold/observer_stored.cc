@@ -1,4 +1,4 @@
-// What a book has measured and learned, as bytes.
+// The measurements of a book, and the quiet periods that it has learned, as bytes.
 #include <algorithm>
 #include <limits>
 #include <memory>

@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kBlockHead = 24;
 
-// What the numbers of emissions skip if nobody knows how often an engine has begun.
+// So many engines count as begun if nobody knows how many have.
 constexpr uint64_t kUnknownLives = 1024;
 
 std::string_view TextOf(const absl::Status& status) {

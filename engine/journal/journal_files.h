@@ -25,7 +25,7 @@ std::optional<uint64_t> NumberIn(std::string_view name);
 // makes that of the snapshot, and the other way round.
 uint64_t IdentityOfSnapshot(uint64_t identity, uint64_t number, uint64_t life) noexcept;
 
-// What the directory is, whatever snapshots it holds.
+// The properties of a directory that do not depend on its snapshots.
 struct Manifest {
   // So that the numbers of all lives do not wrap.
   static constexpr uint64_t kLivesMax = uint64_t{1} << 27;

@@ -92,8 +92,8 @@ class PosixWriter final : public StorageWriter {
     if (!file_.is_open()) return ClosedError(path_);
     failed_ = ClosedError(path_);
 #ifdef POSIX_FADV_DONTNEED
-    // What was synced is written once and read seldom. Who reads it now reads it from the disk, and
-    // so finds out what the disk has.
+    // A synced file is seldom read again. Whoever reads it now reads it from the disk, and so finds
+    // out whether the disk has it.
     posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED);
 #endif
     // Interrupted or not, the descriptor is gone: another try could close somebody else's.

@@ -1,4 +1,4 @@
-// What a Storage says when the system refuses: the codes of storage.h for the system's numbers, so
+// The errors of a Storage when the system refuses: the codes of storage.h for the system's numbers, so
 // that every storage tells one trouble alike. The names that it refuses by itself are here, too.
 #pragma once
 

@@ -19,7 +19,7 @@ constexpr size_t kFirstCapacity = 128;  // at least
 using Length = uint32_t;       // of one element: at most a line's
 using InlineLength = uint8_t;  // of one in the set itself
 
-// What is stored first: the number of elements, above these.
+// A stored set begins with the number of its elements, above these flags.
 constexpr uint64_t kStoredCut = 1;
 constexpr uint64_t kStoredIndexed = 2;
 constexpr int kStoredFlags = 2;

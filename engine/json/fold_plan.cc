@@ -116,7 +116,7 @@ void SaveAll(void* context, const void* state, FieldWriter& out) {
   if (plan.weight_offset != 0) out.PutNumber(Weight(context, state));
 }
 
-// What is not read remains zeros, which are a state of every kind.
+// Values that are not read remain zeros, which are a state of every kind.
 void LoadAll(void* context, void* state, FieldReader& in) {
   const FoldPlan& plan = PlanOf(context);
   Open(context, state);

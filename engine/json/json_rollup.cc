@@ -109,7 +109,7 @@ class TakenWindows {
     keys_ += emission.key;
   }
 
-  // Prints what was taken, and returns how many windows that was.
+  // Prints the windows that were taken, and returns how many they are.
   size_t Print(JsonRollup::WriteLines write) {
     size_t key_bytes = 0;
     for (size_t i = 0; i < emissions_.size(); ++i) {

@@ -1,5 +1,5 @@
-// What a window or a counter that is fed by lines keeps beside the collection, and stores with it:
-// how lines are read, and what is known of those that were taken.
+// The companion of a window or a counter that is fed by lines: how lines are read, and the tally of
+// those that were taken.
 #pragma once
 
 #include <initializer_list>

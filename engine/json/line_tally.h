@@ -3,7 +3,7 @@
 // collection, so that what it tells counts from the first line on, over any number of restarts.
 //
 // Thread safety: one thread at a time takes lines, and any thread reads and saves the tally
-// meanwhile. What is saved while a batch of lines is taken may lack that batch.
+// meanwhile. A tally that is saved while a batch of lines is taken may lack that batch.
 #pragma once
 
 #include <string>

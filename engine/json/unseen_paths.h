@@ -17,7 +17,7 @@ class UnseenPaths {
     std::iota(slots_.begin(), slots_.end(), 0);
   }
 
-  // What was seen before is told by the slots that were not. REQUIRES: they are ascending.
+  // `slots`: of the paths that no line has led to. REQUIRES: they are ascending.
   UnseenPaths(bool any_line, std::vector<int> slots)
       : any_line_(any_line), slots_(std::move(slots)) {}
 

@@ -140,7 +140,7 @@ bool RollupBook::ListsAgree(const Tally& tally) const {
       agree &= counters_.Has(entry.counter);
     });
   }
-  // What the store lacks is kept even if it is in no list.
+  // A value that the store lacks is kept even if it is in no list.
   const bool all_listed = store_ == nullptr ? kept_first == tally.kept_first : true;
   return agree && unfrozen == tally.unfrozen && all_listed &&
          kept - kept_first == tally.kept - tally.kept_first;

@@ -40,7 +40,7 @@ class PlaceImages {
     return place >= end_ || place < next_ || (known_[place / kStrip] & BitOf(place)) != 0;
   }
 
-  // Brings what the two functions around this one read towards the cache.
+  // Brings the memory that Has() and Keep() read towards the cache.
   void Prefetch(uint32_t place) const noexcept {
     if (place >= end_) return;
     pleat::Prefetch(&known_[place / kStrip]);

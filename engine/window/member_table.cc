@@ -7,7 +7,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-// What a stored member has.
+// The flags of a stored member.
 constexpr uint8_t kHasExtra = 1;
 constexpr uint8_t kHasTtl = 2;
 constexpr uint8_t kHasVersion = 4;

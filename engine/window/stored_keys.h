@@ -14,7 +14,7 @@ namespace pleat::inline v0_1 {
 
 class StoredKeys {
  public:
-  // `before`: what stands in for a key before the first. `positions`: all are below it.
+  // `before`: stands in for a key before the first. `positions`: all are below it.
   StoredKeys(const SequenceKey& before, uint64_t positions) noexcept
       : before_(before), positions_(positions) {}
 

@@ -90,7 +90,7 @@ class FaultyStorage::Machine {
     absl::Status error;   // what it returns, unless OK
     bool acts = true;     // whether the call is carried out at all
     bool powered = true;  // a call without power has no effect of any kind
-    uint64_t bytes = 0;   // of an append that does not act, what it has written all the same
+    uint64_t bytes = 0;   // that an append which does not act has written all the same
     FailedSync sync = {};
   };
 

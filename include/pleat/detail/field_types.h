@@ -80,7 +80,7 @@ struct CannotBeStored {
 };
 
 // Whether a type can be a field: whether it is one of those that WriteField() knows, and so are its
-// elements. What is inside of Stored() is not looked at.
+// elements. The fields inside of Stored() are not looked at.
 template <class T>
 consteval bool CanBeStored() {
   if constexpr (std::integral<T>) {
