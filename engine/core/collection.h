@@ -66,7 +66,7 @@ class Collection {
   }
   // Open groups, held members, users, counters. All partitions are locked.
   virtual uint64_t CountEntries() const { return 0; }
-  // The first three with what the companion adds, which is what a snapshot has.
+  // Describe(), SaveShared() and LoadShared(), each with the companion's part.
   Description DescribeAll() const;
   void SaveAll(FieldWriter& out) const;
   void LoadAll(FieldReader& in);

@@ -21,7 +21,8 @@ namespace {
 using Pieces = std::vector<FieldWriter::Piece>;
 
 // The copy of one partition: begun by whoever comes first, and gone on with by the thread that takes
-// the snapshot. Calls are made under the partition's lock, but for begun().
+// the snapshot. Calls are made under the partition's lock, but for begun(), and for book_count() and
+// collection(), which do not change once it has begun.
 class PartCopy final : public PartitionCopier {
  public:
   void Begin(const Partition& partition) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -109,7 +110,6 @@ absl::Status SnapshotTaker::Cut(const SnapshotOptions& options) {
   head_.partitions = static_cast<uint32_t>(engine_.partition_count());
   head_.axis = engine_.timeline().axis();
   head_.lateness = engine_.timeline().lateness();
-  head_.lasting = engine_.lasting();
   absl::Status status;
   engine_.WithCollections([&](const EngineCore::Collections& collections) {
     for (const auto& [name, collection] : collections) {
@@ -126,6 +126,8 @@ absl::Status SnapshotTaker::Cut(const SnapshotOptions& options) {
     }
     CutLocked(collections);
   });
+  // Afterwards, because it counts the collections ever opened: those that the head names at least.
+  head_.lasting = engine_.lasting();
   return status;
 }
 

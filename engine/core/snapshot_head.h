@@ -26,7 +26,7 @@ struct SnapshotHead {
     uint32_t number = 0;
     Description description;
     uint64_t entries = 0;
-    std::string shared;  // source marks, and what its kind adds
+    std::string shared;  // source marks, and the fields of its kind
 
     template <class F>
     void Stored(F& f) {
