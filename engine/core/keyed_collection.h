@@ -157,7 +157,7 @@ class KeyedCollection : public BaseT {
   void FoldMarked(const AnyBatch& piece, Outcome* outcomes, PartitionRange only,
                   const SourceMark& mark, Counts& counts) {
     SourceMarks& marks = this->source_marks();
-    if (mark.offset >= marks.HighestOf(mark.source)) [[likely]] {
+    if (mark.offset >= marks.HighestOf(mark.source, only)) [[likely]] {
       FoldPiece(piece, outcomes, only, counts);
     } else {
       for (size_t i = 0; i < piece.size; ++i) {

@@ -29,11 +29,18 @@ class SourceMarks {
     const auto it = sources_.find(source);
     return it == sources_.end() ? 0 : it->second.Of(partition);
   }
-  // No partition has taken an event at this offset or behind it.
-  uint64_t HighestOf(uint64_t source) const {
+  // No partition of the range has taken an event at this offset or behind it.
+  uint64_t HighestOf(uint64_t source, PartitionRange range) const {
     LockGuard guard(lock_);
     const auto it = sources_.find(source);
-    return it == sources_.end() ? 0 : it->second.highest;
+    if (it == sources_.end()) return 0;
+    const Marks& marks = it->second;
+    if (IsAll(range)) return marks.highest;
+    uint64_t highest = marks.all;
+    for (int i = range.begin; i < range.end; ++i) {
+      highest = std::max(highest, marks.Of(static_cast<size_t>(i)));
+    }
+    return highest;
   }
   bool Knows(uint64_t source) const {
     LockGuard guard(lock_);
@@ -44,14 +51,15 @@ class SourceMarks {
     LockGuard guard(lock_);
     Marks& marks = sources_[source];
     marks.highest = std::max(marks.highest, offset);
-    const auto begin = static_cast<size_t>(range.begin);
-    const auto end = static_cast<size_t>(range.end);
-    if (begin == 0 && end == partitions_) {
+    if (IsAll(range)) {
       marks.all = std::max(marks.all, offset);
       return;
     }
     marks.own.resize(partitions_);
-    for (size_t i = begin; i < end; ++i) marks.own[i] = std::max(marks.own[i], offset);
+    for (int i = range.begin; i < range.end; ++i) {
+      uint64_t& own = marks.own[static_cast<size_t>(i)];
+      own = std::max(own, offset);
+    }
   }
 
   // Calls `see(source, lowest, highest)`: all partitions have taken every event before `lowest`,
@@ -99,6 +107,10 @@ class SourceMarks {
       f(all, own, highest);
     }
   };
+
+  bool IsAll(PartitionRange range) const noexcept {
+    return range == PartitionRange{0, static_cast<int>(partitions_)};
+  }
 
   const size_t partitions_;
   mutable Lock lock_;
