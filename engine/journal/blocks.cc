@@ -117,7 +117,11 @@ absl::StatusOr<Block> BlockReader::Next() {
     return DamageAt(begin, "the checksum is wrong");
   }
   offset_ += head.size() + stored.size();
-  Block block{.kind = kind, .owner = LittleAt<uint32_t>(&head[12]), .offset = begin, .bytes = {}};
+  Block block{.kind = kind,
+              .owner = LittleAt<uint32_t>(&head[12]),
+              .offset = begin,
+              .end = offset_,
+              .bytes = {}};
   if (stored_size == size) {
     block.bytes = std::move(stored);
     return block;

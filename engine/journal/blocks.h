@@ -37,8 +37,6 @@ class BlockWriter {
   // REQUIRES: `bytes` are no more than kBlockBytesMax.
   absl::Status Write(BlockKind kind, uint32_t owner, std::string_view bytes);
 
-  uint64_t written() const noexcept { return offset_; }
-
  private:
   struct Compressor;
 
@@ -51,7 +49,8 @@ class BlockWriter {
 struct Block {
   BlockKind kind;
   uint32_t owner;
-  uint64_t offset;  // where it begins
+  uint64_t offset;  // where it begins,
+  uint64_t end;     // and where the next one does
   std::string bytes;
 };
 
@@ -66,7 +65,6 @@ class BlockReader {
   // Whether the source is at its end. Reads a byte that is there, which is then damage.
   absl::Status ExpectEnd();
 
-  uint64_t offset() const noexcept { return offset_; }
   // The head has told. REQUIRED before the block behind it is read.
   void set_identity(uint64_t identity) noexcept { identity_ = identity; }
 

@@ -61,7 +61,7 @@ class SnapshotWalk {
   std::set<int> Lost() const;
 
  private:
-  absl::StatusOr<Block> BlockAt(uint64_t offset, uint64_t& end);
+  absl::StatusOr<Block> BlockAt(uint64_t offset);
   absl::StatusOr<uint64_t> NextWhole(uint64_t from, uint64_t size);
   absl::StatusOr<bool> IsOneBlock(uint64_t begin, uint64_t end);
 
@@ -73,13 +73,12 @@ class SnapshotWalk {
   std::set<int> seen_;
 };
 
-absl::StatusOr<Block> SnapshotWalk::BlockAt(uint64_t offset, uint64_t& end) {
+absl::StatusOr<Block> SnapshotWalk::BlockAt(uint64_t offset) {
   FileSource source(file_, offset);
   BlockReader reader(source, offset);
   reader.set_identity(info_.identity);
   absl::StatusOr<Block> block = reader.Next();
   if (!block.ok()) return block;
-  end = reader.offset();
   const bool fits =
       block->kind == BlockKind::kHead ||
       (block->kind == BlockKind::kPart && block->owner < static_cast<uint32_t>(info_.partitions)) ||
@@ -96,8 +95,7 @@ absl::StatusOr<uint64_t> SnapshotWalk::NextWhole(uint64_t from, uint64_t size) {
     if (!got.ok()) return got.status();
     const std::string_view bytes(piece.data(), *got);
     for (size_t at = bytes.find("PLB"); at != bytes.npos; at = bytes.find("PLB", at + 1)) {
-      uint64_t end = 0;
-      const absl::StatusOr<Block> block = BlockAt(from + at, end);
+      const absl::StatusOr<Block> block = BlockAt(from + at);
       if (block.ok()) return from + at;
       if (!absl::IsDataLoss(block.status())) return block.status();
     }
@@ -121,8 +119,7 @@ absl::Status SnapshotWalk::Walk(uint64_t size, absl::FunctionRef<absl::Status(co
   bool ended = false;
   bool open_gap = false;
   for (uint64_t offset = 0; offset < size;) {
-    uint64_t end = 0;
-    const absl::StatusOr<Block> block = BlockAt(offset, end);
+    const absl::StatusOr<Block> block = BlockAt(offset);
     if (!block.ok() && !absl::IsDataLoss(block.status())) return block.status();
     if (!block.ok() || ended) {
       damage_.push_back(
@@ -137,7 +134,7 @@ absl::Status SnapshotWalk::Walk(uint64_t size, absl::FunctionRef<absl::Status(co
       offset = *next;
       continue;
     }
-    offset = end;
+    offset = block->end;
     ended = block->kind == BlockKind::kEnd;
     if (block->kind != BlockKind::kPart) continue;
     if (std::exchange(open_gap, false)) gaps_.back().behind = block->owner;
@@ -230,7 +227,6 @@ absl::Status Care::LookAtSnapshot(uint64_t number, Depth depth) {
     absl::Status walked = walk.Walk(*size, [](const Block&) { return absl::OkStatus(); });
     if (!walked.ok()) return walked;
   }
-  if (number < number_) return absl::OkStatus();
   number_ = number;
   report_.file = name;
   report_.bytes = *size;
@@ -313,7 +309,7 @@ absl::StatusOr<SalvageReport> SalvageJournal(std::string_view from, std::string_
   if (!there->empty()) {
     return absl::AlreadyExistsError(Concat(to, ": has files; salvage writes to a new directory"));
   }
-  uint64_t kept = 0;
+  uint64_t lost_bytes = found.bytes;
   absl::Status written = WriteNew(**copy, found.file, [&](ByteSink& sink) -> absl::Status {
     BlockWriter writer(sink, info.identity, /*compresses=*/true);
     // The head as it was: its beginning was read, so all of its blocks are whole.
@@ -325,18 +321,17 @@ absl::StatusOr<SalvageReport> SalvageJournal(std::string_view from, std::string_
       if (!block.ok() || block->kind != BlockKind::kHead) break;
       if (absl::Status status = writer.Write(block->kind, block->owner, block->bytes); !status.ok())
         return status;
-      kept = head.offset();
+      lost_bytes -= block->end - block->offset;
     }
     std::vector<Damage> again;
     SnapshotWalk parts(**file, found.file, info, again);
     absl::Status status = parts.Walk(found.bytes, [&](const Block& block) {
       if (lost.contains(static_cast<int>(block.owner))) return absl::OkStatus();
+      lost_bytes -= block.end - block.offset;
       return writer.Write(block.kind, block.owner, block.bytes);
     });
     if (!status.ok()) return status;
-    status = writer.Write(BlockKind::kEnd, static_cast<uint32_t>(info.partitions), {});
-    kept = writer.written();
-    return status;
+    return writer.Write(BlockKind::kEnd, static_cast<uint32_t>(info.partitions), {});
   });
   Manifest manifest;
   if (care.manifest()) {
@@ -354,7 +349,7 @@ absl::StatusOr<SalvageReport> SalvageJournal(std::string_view from, std::string_
   report.file = found.file;
   report.snapshot = info;
   report.lost.assign(lost.begin(), lost.end());
-  report.bytes_lost = lost.empty() ? 0 : found.bytes - std::min(found.bytes, kept);
+  report.bytes_lost = lost.empty() ? 0 : lost_bytes - std::min<uint64_t>(lost_bytes, kBlockHead);
   return report;
 }
 

@@ -73,5 +73,25 @@ TEST_F(JournalCare, ADamagedBlockOfSeveralLosesAllOfItsPartition) {
   }
 }
 
+// Whether the directory was compressed or not, as this one: the copy always is.
+TEST_F(JournalCare, LostBytesAreThoseOfTheBlocksThatAreNotCopied) {
+  Fill(40, 200'000);
+  const std::vector<size_t> blocks = Blocks();
+  const std::string bytes = BytesOf(directory_ + "/snapshot-1");
+  const auto owner = [&](size_t block) { return bytes[blocks[block] + 12]; };
+  // A damaged block between two of one partition is of that partition.
+  size_t inner = 3;
+  while (owner(inner - 1) != owner(inner + 1)) ++inner;
+  Damage("snapshot-1", blocks[inner] + 3000);
+  const absl::StatusOr<SalvageReport> report = SalvageJournal(directory_, scratch_ / "saved");
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  ASSERT_EQ(report->lost, std::vector<int>{owner(inner)});
+  size_t lost = 0;
+  for (size_t i = 2; i + 1 < blocks.size(); ++i) {
+    if (owner(i) == owner(inner)) lost += blocks[i + 1] - blocks[i];
+  }
+  EXPECT_EQ(report->bytes_lost, lost);
+}
+
 }  // namespace
 }  // namespace pleat::inline v0_1
