@@ -324,7 +324,10 @@ absl::StatusOr<Recovered> Journal::Recover(Engine& engine, Journal::Work work) {
   if (Call().nested()) return NestedError("Recover()");
   return core_->Recover(engine, work);
 }
-absl::StatusOr<std::optional<SnapshotInfo>> Journal::Newest() { return core_->Newest(); }
+absl::StatusOr<std::optional<SnapshotInfo>> Journal::Newest() {
+  if (Call().nested()) return NestedError("Newest()");
+  return core_->Newest();
+}
 absl::Status Journal::TakeSnapshot(Engine& engine, std::string_view note) {
   if (Call().nested()) return NestedError("TakeSnapshot()");
   return core_->TakeSnapshot(engine, note);
