@@ -28,7 +28,10 @@ void FieldWriter::BeginPiece() {
 }
 
 std::vector<FieldWriter::Piece> FieldWriter::TakePieces() {
-  if (size() > 0) BeginPiece();
+  if (size() > 0) {
+    pieces_.push_back({std::unique_ptr<char[]>(begin_), size()});
+    begin_ = end_ = limit_ = nullptr;
+  }
   return std::exchange(pieces_, {});
 }
 
