@@ -30,7 +30,6 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& 
       plain_below_(PlainBelow(options, setting.ops, GroupTable::NeedsExtra(options, setting.ops))),
       max_events_low_(static_cast<uint32_t>(options.max_events)),
       on_arrival_(setting.on_arrival),
-      hash_key_(setting.hash_key),
       memory_(Memory::IsNeeded(options, setting.ops)
                   ? std::make_unique<Memory>(pool, options, setting.name_key)
                   : nullptr),
@@ -41,6 +40,7 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& 
       groups_(pool, options, setting.ops),
       room_(options.limits, groups_, memory_.get()),
       usual_plain_below_(plain_below_),
+      hash_key_(setting.hash_key),
       end_rules_(options, setting.ops),
       emitter_(options, setting.ops, partition,
                {latest_, groups_, memory_.get(), observer_.get(), room_, outbox_, ledger_}),

@@ -187,7 +187,6 @@ class FoldBook final : public OutboxBook {
   size_t plain_below_;  // with as many bytes states must not grow; 0: no fold is plain
   const uint32_t max_events_low_;
   const bool on_arrival_;
-  const HashKey& hash_key_;
   Latest latest_;
   const std::unique_ptr<Memory> memory_;          // null: nothing has to be remembered
   const std::unique_ptr<FoldObserver> observer_;  // null: nothing is measured or learned
@@ -195,6 +194,7 @@ class FoldBook final : public OutboxBook {
   GroupTable groups_;
   Room room_;
   const size_t usual_plain_below_;  // while no snapshot is being taken
+  const HashKey& hash_key_;         // for Load()
   const EndRules end_rules_;
   Emitter emitter_;
   Admission admission_;
