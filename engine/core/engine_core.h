@@ -82,7 +82,7 @@ class EngineCore {
     HashKey name_key{};
     uint64_t epoch = 0;
     uint32_t ever_added = 0;    // collections
-    uint64_t first_number = 0;  // of what new books count
+    uint64_t first_number = 0;  // of emissions, leases and changes in new books
 
     template <class F>
     void Stored(F& f) {

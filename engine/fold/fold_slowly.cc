@@ -1,7 +1,7 @@
 // The slow path of an event, step by step as docs/semantics.md counts them. An event comes here if
 // late, duplicate or over a limit; if the event opens a group, or is older than the event that did;
 // or if its folder has marks, edges, partials, or learns its quiet period. While a snapshot is being
-// taken, all events of known keys come here, because their groups have to be kept as they were.
+// taken, all events come here: a group that an event finds is first kept as it was.
 #include <algorithm>
 #include <optional>
 

@@ -46,7 +46,7 @@ class ElementSet {
 
   void Clear() noexcept;
 
-  // A loaded set has the same heap_bytes(), and what it finds by it has found before.
+  // A loaded set has the same heap_bytes(), and an index if the saved one had one.
   void Save(FieldWriter& out) const;
   // REQUIRES: the set is empty.
   void Load(FieldReader& in);

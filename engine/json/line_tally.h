@@ -1,6 +1,6 @@
-// A LineTally is what a collection that is fed by lines knows of the lines that it has taken: how
+// A LineTally is the account of the lines that a collection has taken: how
 // many, the order of their stamps, and the paths that no line has led to. It is stored with the
-// collection, so that what it tells counts from the first line on, over any number of restarts.
+// collection, so that its counts go back to the first line, over any number of restarts.
 //
 // Thread safety: one thread at a time takes lines, and any thread reads and saves the tally
 // meanwhile. A tally that is saved while a batch of lines is taken may lack that batch.

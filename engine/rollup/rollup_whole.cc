@@ -76,8 +76,8 @@ void RollupBook::ForEachNeeded(WindowLists::Stage stage, const WindowLists::List
 }
 
 // Whether each window that is not frozen has one entry in the open list of its end, and each kept
-// one in a list that will be taken once retention is over; and whether each entry finds what who
-// takes it will ask for.
+// one in a list that will be taken once retention is over; and whether each entry leads to the
+// window that its taker will ask for.
 //
 // Lists are looked at from the last to the first, so a counter's windows come up in the order of
 // its chains, and one walk along each chain finds them all.

@@ -45,8 +45,8 @@ class FeedBook : public Book {
   FeedBook(const PayloadOps& ops, uint32_t partition, size_t max_changes)
       : changes_(ops, partition, max_changes) {}
 
-  // What both kinds of books begin with when they are saved: the latest time that they were told
-  // of, the positions that they have given, and the numbers of changes.
+  // The first fields of a saved book of either kind: the latest time that it was told of, the
+  // positions that it has given, and the numbers of changes.
   void SaveHead(EngineTime seen, uint64_t positions, FieldWriter& out) const {
     out(seen, positions);
     changes_.Save(out);
