@@ -140,6 +140,10 @@ bool AnyFolder::Scan(ScanCursor& cursor, size_t max, See see) const noexcept {
   if (cursor.partition < 0) cursor = {};
   return !call.nested() && core().Scan(cursor, std::max<size_t>(max, 1), see);
 }
+void AnyFolder::ScanInOrder(See see) const noexcept {
+  const Call call;
+  if (!call.nested()) core().ScanInOrder(see);
+}
 void AnyFolder::CloseAll() noexcept {
   const Call call;
   if (!call.nested()) core().CloseAll();

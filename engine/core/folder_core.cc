@@ -1,6 +1,9 @@
 #include "engine/core/folder_core.h"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -124,6 +127,24 @@ bool FolderCore::Scan(ScanCursor& cursor, size_t max, AnyFolder::See see) {
     cursor.place = 0;
   }
   return false;
+}
+
+void FolderCore::ScanInOrder(AnyFolder::See see) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const PartitionRange all = Clip({});
+  LockRange(all);
+  const EngineTime now = engine().timeline().now();
+  std::vector<FoldBook::OpenPlace> places;
+  for (size_t i = 0; i < home_count(); ++i) {
+    const FoldBook* const book = Typed(home(i).book);
+    if (book != nullptr) book->ListOpen(static_cast<uint32_t>(i), now, places);
+  }
+  std::ranges::sort(places, [](const FoldBook::OpenPlace& a, const FoldBook::OpenPlace& b) {
+    return std::tie(a.due, a.position) < std::tie(b.due, b.position);
+  });
+  for (const FoldBook::OpenPlace& place : places) {
+    Typed(home(place.partition).book)->ShowGroup(place.number, see);
+  }
+  HandOverRange(all);
 }
 
 // Time must not move between one partition and the next: groups that an event closed at a later

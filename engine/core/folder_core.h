@@ -23,6 +23,7 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   ControlOutcome Cancel(std::string_view key, std::optional<EngineTime> at);
   bool Peek(std::string_view key, AnyFolder::Look look);
   bool Scan(ScanCursor& cursor, size_t max, AnyFolder::See see);
+  void ScanInOrder(AnyFolder::See see);
   void CloseAll();
 
   std::unique_ptr<GapStats> gap_stats();

@@ -105,7 +105,17 @@ bool FoldBook::Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen,
     if (groups_.DueOf(number) <= now) return true;
     if (seen == max) return false;
     ++seen;
-    see(groups_.at(number).key.view(), groups_.InfoOf(number), groups_.state(number));
+    ShowGroup(number, see);
+    return true;
+  });
+}
+
+void FoldBook::ListOpen(uint32_t partition, EngineTime now, std::vector<OpenPlace>& out) const {
+  now = latest_.TimeOf(now);
+  uint32_t place = 0;
+  groups_.ForEachIndexedFrom(place, [&](uint32_t number) {
+    const EngineTime due = groups_.DueOf(number);
+    if (due > now) out.push_back({due, groups_.position(number), partition, number});
     return true;
   });
 }

@@ -36,6 +36,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include <absl/functional/function_ref.h>
 #include <pleat/any_folder.h>
@@ -124,6 +125,18 @@ class FoldBook final : public OutboxBook {
   // Shows the open groups from `place` on, counting them in `seen` up to `max`. Returns whether the
   // end was reached; if not, `place` is where to go on.
   bool Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen, AnyFolder::See see) const;
+  // An open group, and what its place in the order of closing depends on.
+  struct OpenPlace {
+    EngineTime due;
+    uint64_t position;  // of the event that opened it
+    uint32_t partition;
+    uint32_t number;  // good until the book changes
+  };
+  // Appends all open groups of this partition, in no order; and shows one of them.
+  void ListOpen(uint32_t partition, EngineTime now, std::vector<OpenPlace>& out) const;
+  void ShowGroup(uint32_t number, AnyFolder::See see) const {
+    see(groups_.at(number).key.view(), groups_.InfoOf(number), groups_.state(number));
+  }
 
   bool CloseDue(const Instant& at, Budget& budget) override;
   EngineTime NextDue() const noexcept override;

@@ -103,7 +103,7 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   void FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual);
   size_t Fold(ReadLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
   size_t Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write);
-  bool Scan(ScanCursor& cursor, size_t max, std::string& out) const;
+  void Scan(absl::FunctionRef<void(std::string_view lines)> write) const;
 
   const EventPlan& events() const noexcept { return plan_.events; }
   LineCounts counts() const noexcept { return tally_.counts(); }
@@ -283,16 +283,17 @@ size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view
   return popped;
 }
 
-bool JsonFolder::Impl::Scan(ScanCursor& cursor, size_t max, std::string& out) const {
+void JsonFolder::Impl::Scan(absl::FunctionRef<void(std::string_view lines)> write) const {
   const EngineTime now = folder_.now();
   EmissionPrinter printer(plan_);
   LineWriter lines;
-  const bool more = folder_.Scan(
-      cursor, max, [&](std::string_view key, const GroupInfo& info, const void* state) {
-        printer.AppendOpen(key, info, state, now, lines);
-      });
-  out += lines.text();
-  return more;
+  folder_.ScanInOrder([&](std::string_view key, const GroupInfo& info, const void* state) {
+    printer.AppendOpen(key, info, state, now, lines);
+    if (lines.text().size() < kPrintedAtOnce) return;
+    write(lines.text());
+    lines.Clear();
+  });
+  if (!lines.text().empty()) write(lines.text());
 }
 
 namespace {
@@ -352,8 +353,8 @@ size_t JsonFolder::Pop(size_t max, absl::FunctionRef<void(std::string_view lines
   return impl_->Pop(max, write);
 }
 
-bool JsonFolder::Scan(ScanCursor& cursor, size_t max, std::string& out) const {
-  return impl_->Scan(cursor, max, out);
+void JsonFolder::Scan(absl::FunctionRef<void(std::string_view lines)> write) const {
+  impl_->Scan(write);
 }
 
 void JsonFolder::CloseAll() noexcept { impl_->folder().CloseAll(); }

@@ -77,9 +77,10 @@ class PLEAT_EXPORT JsonFolder {
   // The same, but hands some lines at a time to `write`, so that the text of all is never held.
   size_t Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write);
 
-  // Appends a line for each of up to `max` open groups, as it is so far, with the engine's time as
-  // `closed` and the reason "open"; see Folder::Scan(). Prints them under the partition's lock.
-  bool Scan(ScanCursor& cursor, size_t max, std::string& out) const;
+  // Hands a line for each open group to `write`, some lines at a time: the group as it is so far,
+  // with the engine's time as `closed` and the reason "open", in the order of CloseAll(). Prints them
+  // under the locks of all partitions, and takes 24 bytes of memory for each group.
+  void Scan(absl::FunctionRef<void(std::string_view lines)> write) const;
 
   // Closes every open group with reason "end".
   void CloseAll() noexcept;

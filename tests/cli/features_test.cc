@@ -1,5 +1,10 @@
 // Features of `pleat fold` that no story of tests/stories can tell: with files, threads or too many lines.
+#include <sstream>
+#include <string>
+#include <string_view>
+
 #include "tests/cli/run_pleat.h"
+#include "tests/support/source_dir.h"
 
 namespace pleat::cli {
 namespace {
@@ -66,29 +71,36 @@ TEST(FeaturesCli, FlushLineOnArrivalTime) {
   ExpectStats(r, {{"control", 1}, {"open", 2}});
 }
 
-// In order of appearance, whichever the program chose.
-std::string SortedLines(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line + "\n");
-  std::sort(lines.begin(), lines.end());
-  std::string out;
-  for (const std::string& line : lines) out += line;
-  return out;
-}
-
 TEST(FeaturesCli, OpenFile) {
   TemporaryDirectory dir;
   const std::string input = Event(0, "a") + Event(100, "b") + Event(110, "c") + Event(120, "b");
   const std::string open =
-      Group("b", 2, {100, 120, 120}, "open") + Group("c", 1, {110, 110, 120}, "open");
+      Group("c", 1, {110, 110, 120}, "open") + Group("b", 2, {100, 120, 120}, "open");
   FoldResult r = FoldAtTimes("--open " + (dir / "open"), input);
-  EXPECT_EQ(SortedLines(Content(dir / "open")), open);
+  EXPECT_EQ(Content(dir / "open"), open);
   EXPECT_EQ(r.out, Group("a", 1, {0, 0, 60}, "quiet") + Group("c", 1, {110, 110, 120}, "end") +
                        Group("b", 2, {100, 120, 120}, "end"));
   r = FoldAtTimes("--open " + (dir / "dropped") + " --at-end drop", input);
-  EXPECT_EQ(SortedLines(Content(dir / "dropped")), open);
+  EXPECT_EQ(Content(dir / "dropped"), open);
   EXPECT_EQ(r.out, Group("a", 1, {0, 0, 60}, "quiet"));
+}
+
+TEST(FeaturesCli, OpenFileHasTheOrderInWhichTheGroupsWouldClose) {
+  TemporaryDirectory dir;
+  const std::string log = SourceDir() + "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz";
+  const std::string fold =
+      "fold --key user --time time --quiet 3h --max-hold 4h --quiet-summary --threads 2 ";
+  const Finished r = RunToEnd(Pleat(fold + "--open " + (dir / "open") + " " + log));
+  ASSERT_EQ(r.code, 0) << r.err;
+  constexpr std::string_view kEnd = R"("end"}})";
+  std::string at_the_end;
+  std::istringstream lines(r.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with(kEnd))
+      at_the_end += line.replace(line.size() - kEnd.size(), 5, "\"open\"") + "\n";
+  }
+  EXPECT_GT(at_the_end.size(), 10'000u);
+  EXPECT_TRUE(Content(dir / "open") == at_the_end);
 }
 
 TEST(FeaturesCli, OpenFileSaysPartialWhereRevisionsAreShown) {

@@ -2,8 +2,6 @@
 #include <atomic>
 #include <fstream>
 #include <memory>
-#include <set>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -72,16 +70,11 @@ class Program {
     folder_->Pop(max, out);
     return out;
   }
-  // The open groups, in no order.
-  std::multiset<std::string> Open() {
-    ScanCursor cursor;
+  // The open groups, in the order in which they would close.
+  std::string Open() {
     std::string out;
-    while (folder_->Scan(cursor, 1000, out)) {
-    }
-    std::istringstream lines(out);
-    std::multiset<std::string> open;
-    for (std::string line; std::getline(lines, line);) open.insert(line);
-    return open;
+    folder_->Scan([&](std::string_view lines) { out += lines; });
+    return out;
   }
 
   Engine& engine() { return *engine_; }

@@ -299,8 +299,7 @@ class EveryCollection {
     (void)plays_.Publish();
     (void)plays_.Pop(2);
     std::string out;
-    ScanCursor open;
-    (void)lines_->Scan(open, 10, out);
+    lines_->Scan([&](std::string_view text) { out += text; });
     (void)lines_->Pop(3, out);
     (void)lines_->absent_paths();
     CheckAll();

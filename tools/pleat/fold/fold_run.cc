@@ -12,7 +12,6 @@ namespace pleat::cli {
 namespace {
 
 constexpr size_t kPopAtOnce = 1024;
-constexpr size_t kOpenAtOnce = 4;  // they are held as text
 
 }  // namespace
 
@@ -96,13 +95,8 @@ void FoldRun::Emit() {
 
 void FoldRun::WriteOpenGroups() {
   if (open_file() == nullptr) return;
-  ScanCursor cursor;
   absl::Status written;
-  for (bool more = true; more && written.ok();) {
-    std::string lines;
-    more = folder_->Scan(cursor, kOpenAtOnce, lines);
-    written = open_file()->Append(lines);
-  }
+  folder_->Scan([&](std::string_view lines) { written.Update(open_file()->Append(lines)); });
   StopFor(written);
 }
 
