@@ -9,6 +9,7 @@
 // same work and counts nothing.
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@
 
 #include <pleat/engine.h>
 #include <pleat/folder.h>
+#include <pleat/journal.h>
 #include <pleat/rollup.h>
 #include <pleat/window.h>
 #include <valgrind/callgrind.h>
@@ -37,6 +39,10 @@ struct Tick {};
 struct Ticks {
   uint64_t count = 0;
   void Fold(const Tick&) noexcept { ++count; }
+  template <class F>
+  void Stored(F& f) {
+    f(count);
+  }
 };
 using Event = KeyedEvent<Tick>;
 
@@ -77,6 +83,7 @@ class Scene {
     for (const Event& event : events) folder.Fold(event.key, event.event, event.at);
   }
   void Advance(EngineTime now) { engine_->Advance(now); }
+  Engine& engine() { return *engine_; }
   size_t PopAll() {
     size_t popped = 0;
     while (const size_t some = folder.Pop(kBatch).size()) popped += some;
@@ -123,6 +130,19 @@ void CountAll(int partitions, const std::vector<std::string>& keys) {
     size_t popped = 0;
     Count("pop" + suffix, [&] { popped = scene.PopAll(); });
     Expect(popped == kGroups, "every group closes and is popped");
+  }
+  {
+    // A directory is open, and no snapshot is being taken.
+    char path[] = "/tmp/pleat-instructions-XXXXXX";
+    Expect(mkdtemp(path) != nullptr, "there is room for a directory");
+    {
+      Scene scene({}, partitions);
+      auto journal = Journal::Open(path);
+      Expect(journal.ok() && (*journal)->Recover(scene.engine()).ok(), "the journal is open");
+      scene.Fold(first);
+      Count("fold_batch_journal" + suffix, [&] { scene.Fold(second); });
+    }
+    std::filesystem::remove_all(path);
   }
   {
     Scene scene(first, partitions);
