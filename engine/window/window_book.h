@@ -55,7 +55,6 @@ class WindowBook final : public FeedBook {
   // `name_key`: of the names of tombstones.
   WindowBook(PagePool& pool, const WindowOptions& options, const PayloadOps& ops,
              const HashKey& hash_key, const HashKey& name_key, uint32_t partition);
-  ~WindowBook() override;
 
   // --- An event; a batch looks ahead with the Prefetch functions. EventRef::event is an AnyMember
   // with its payload.
@@ -133,6 +132,8 @@ class WindowBook final : public FeedBook {
   const WindowLedger& ledger() const noexcept { return ledger_; }
   WindowSizes sizes() const noexcept;
   bool BeginSave(FieldWriter& out) override;
+  bool SaveNext(FieldWriter& out) override;
+  void EndSave() noexcept override;
   void Load(FieldReader& in, const Instant& at) override;
   void SkipNumbers(uint64_t by, const Instant& at) override;
   void CheckWhole() const override;
@@ -166,6 +167,8 @@ class WindowBook final : public FeedBook {
   const void* PayloadIn(const void* event) const noexcept {
     return static_cast<const std::byte*>(event) + ops_.offset;
   }
+  bool TakeRefresh(const EventRef& event, const Entry& entry, EngineTime now, const Instant& at);
+  bool RefreshSaved(const EventRef& event, const Entry& entry, const Instant& at);
   Outcome Take(Turn& turn);
   Outcome Judge(Turn& turn);
   Outcome JudgeLive(Turn& turn, uint32_t member);
@@ -263,18 +266,24 @@ class WindowBook final : public FeedBook {
   return {.hash = guess.hash, .series = series, .member = member};
 }
 
-// A live member's stamp is later than any tombstone of its id, and the event's is later still.
 [[gnu::always_inline]] inline bool WindowBook::FoldPlainly(const EventRef& event,
                                                            const Entry& entry, const Instant& at) {
   if (entry.member == kNone) return false;
   const EngineTime now = TimeFor(at.now);
+  return !series_.NeedsCare(now) && TakeRefresh(event, entry, now, at);
+}
+
+// A live member's stamp is later than any tombstone of its id, and the event's is later still.
+// REQUIRES: nothing is due by `now`.
+[[gnu::always_inline]] inline bool WindowBook::TakeRefresh(const EventRef& event,
+                                                           const Entry& entry, EngineTime now,
+                                                           const Instant& at) {
   const auto& added = *static_cast<const AnyMember*>(event.event);
-  Member& member = members_.at(entry.member);
-  Series& series = series_.at(entry.series);
-  if (series_.MayBeDue(now) || options_.refresh != Refresh::kLatest || changes_.keeps() ||
-      added.ttl != Duration::zero() || added.version || member.has_extra ||
-      event.at <= member.stamp || event.at < series.latest || series.retained > 0 ||
-      !members_.PayloadIs(entry.member, PayloadIn(event.event))) {
+  Member& member = members_.ToRestamp(entry.member);
+  Series& series = series_.ToMove(entry.series);
+  if (options_.refresh != Refresh::kLatest || changes_.keeps() || added.ttl != Duration::zero() ||
+      added.version || member.has_extra || event.at <= member.stamp || event.at < series.latest ||
+      series.retained > 0 || !members_.PayloadIs(entry.member, PayloadIn(event.event))) {
     return false;
   }
   seen_ = now;
