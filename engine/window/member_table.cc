@@ -38,7 +38,7 @@ uint32_t MemberTable::Add(const MemberRef& ref, uint32_t series, EngineTime stam
 uint32_t MemberTable::Place(const MemberRef& ref, uint32_t series, const SequenceKey& key) {
   const bool is_long = ref.tag == PackedId::kLong;
   const uint32_t number = members_.Allocate();
-  if (!MayChange(number)) [[unlikely]]
+  if (saving_ != nullptr) [[unlikely]]
     saving_->KeepNothing(number);
   ::new (members_.hot(number))
       Member{.stamp = key.time,
@@ -105,6 +105,7 @@ void MemberTable::AddExtra(Member& member) {
 // --- Saved: the owner; id, key, a byte of bits, TTL and version if there are any, payload
 
 void MemberTable::KeepImageNow(uint32_t number) {
+  if (saving_->Has(number)) return;
   saving_->Keep(number, OwnerOf(number),
                 [&](FieldWriter& out) { Save(number, saving_->keys(), out); });
 }

@@ -79,11 +79,8 @@ class MemberTable {
 
   size_t size() const noexcept { return index_.size(); }
   const Member& at(uint32_t number) const noexcept { return MemberAt(number); }
-  // A member whose stamp and position are about to change. REQUIRES: MayChange(number).
-  Member& ToRestamp(uint32_t number) const noexcept {
-    PLEAT_DCHECK(MayChange(number));
-    return MemberAt(number);
-  }
+  // A member whose stamp and position may be about to change. Before they do, KeepImage().
+  Member& ToRestamp(uint32_t number) const noexcept { return MemberAt(number); }
   // REQUIRES: whoever changes what is saved of it has called KeepImage().
   void* payload(uint32_t number) const noexcept { return members_.hot(number) + sizeof(Member); }
   const PayloadOps& ops() const noexcept { return ops_; }
@@ -143,7 +140,7 @@ class MemberTable {
   // REQUIRES: the member is in no sequence, but for one whose end it is about to become.
   void SetStamp(uint32_t number, EngineTime stamp, uint64_t position) {
     KeepImage(number);
-    Member& member = ToRestamp(number);
+    Member& member = MemberAt(number);
     member.stamp = stamp;
     member.SetPosition(position);
   }
@@ -176,7 +173,7 @@ class MemberTable {
   const PlaceRanks& ranks() const noexcept { return saving_->ranks(); }
   // While that goes on: before anything changes that is saved of a member.
   void KeepImage(uint32_t number) {
-    if (!MayChange(number)) [[unlikely]]
+    if (saving_ != nullptr) [[unlikely]]
       KeepImageNow(number);
   }
   bool MayChange(uint32_t number) const noexcept {

@@ -33,6 +33,7 @@ bool SeriesTable::SaveNext(FieldWriter& out) {
 }
 
 void SeriesTable::KeepImageNow(uint32_t number) {
+  if (saving_->Has(number)) return;
   saving_->Keep(number, /*owner=*/0, [&](FieldWriter& out) { Save(number, saving_->keys(), out); });
 }
 

@@ -27,7 +27,7 @@ SeriesTable::~SeriesTable() {
 
 uint32_t SeriesTable::Open(const PackedKey& name, uint64_t hash) {
   const uint32_t number = table_.New();
-  if (!MayChange(number)) [[unlikely]]
+  if (saving()) [[unlikely]]
     saving_->KeepNothing(number);
   SeriesAt(number).name = names_.Keep(name);
   SeriesAt(number).hash = static_cast<uint32_t>(hash);
@@ -167,6 +167,13 @@ Deadlines::Found SeriesTable::Next(EngineTime now, Budget& budget, uint32_t& num
     if (end.due == due.ripe && end.position == due.order) return found;
     Arm(number);
   }
+}
+
+bool SeriesTable::MayBeDue(EngineTime now) noexcept {
+  if (now < nothing_before_) return false;
+  nothing_before_ = NextDue();
+  if (!saving()) plain_before_ = nothing_before_;
+  return nothing_before_ <= now;
 }
 
 // --- Counting

@@ -160,18 +160,15 @@ class SeriesTable {
   }
   // After a live member without an extra was given a stamp. Nothing else is asked of any series, but
   // this of more members, until Settle().
-  // REQUIRES: no other member of the series has a later stamp. `series` is the member's, ToMove().
+  // REQUIRES: no other member of the series has a later stamp. `series` is the member's.
   [[gnu::noinline]] void MoveToBackUnsettled(Series& series, uint32_t number, Member& member) {
     PLEAT_DCHECK(series.latest <= member.stamp && !member.has_extra);
     PLEAT_DCHECK(MayChange(member.series) && members_.MayChange(number));
     series.latest = member.stamp;
     stamps_.MoveToBackUnsettled(series.plain, number, member.place);
   }
-  // REQUIRES: MayChange(series).
-  Series& ToMove(uint32_t series) const noexcept {
-    PLEAT_DCHECK(MayChange(series));
-    return SeriesAt(series);
-  }
+  // A series for that. Before anything changes, KeepImage().
+  Series& ToMove(uint32_t series) const noexcept { return SeriesAt(series); }
   void Settle() { stamps_.Settle(); }
   uint32_t OldestLive(uint32_t series) const noexcept;
   // Brings closer what MoveToBackUnsettled() will need of a series that is close itself.
@@ -220,7 +217,7 @@ class SeriesTable {
   const PlaceRanks& ranks() const noexcept { return saving_->ranks(); }
   // While that goes on: before anything changes that is saved of a series.
   void KeepImage(uint32_t number) {
-    if (!MayChange(number)) [[unlikely]]
+    if (saving()) [[unlikely]]
       KeepImageNow(number);
   }
   bool MayChange(uint32_t number) const noexcept {
@@ -244,22 +241,10 @@ class SeriesTable {
   // more. Lowers `budget` by the series looked at.
   Deadlines::Found Next(EngineTime now, Budget& budget, uint32_t& series, End& end);
   EngineTime NextDue() const noexcept { return table_.NextDue(); }
-  // Whether anything may be due by `now`. One comparison, as a rule.
-  bool MayBeDue(EngineTime now) noexcept {
-    if (now < nothing_before_) [[likely]]
-      return false;
-    nothing_before_ = NextDue();
-    return nothing_before_ <= now;
-  }
-  // The same for a refresh that takes no other care. While the series are saved: always.
-  bool NeedsCare(EngineTime now) noexcept {
-    if (now < plain_before_) [[likely]]
-      return false;
-    if (saving()) return true;
-    const bool may_be_due = MayBeDue(now);
-    plain_before_ = nothing_before_;
-    return may_be_due;
-  }
+  // Whether anything may be due by `now`.
+  bool MayBeDue(EngineTime now) noexcept;
+  // Whether a refresh need not ask MayBeDue(). Never while the series are saved.
+  bool AllIsPlain(EngineTime now) const noexcept { return now < plain_before_; }
 
   // --- Counting live members, at `now` or as they are
 

@@ -71,9 +71,9 @@ class TableSaving {
       save(out);
     });
   }
-  // Before an entry begins at a place that was free.
-  void KeepNothing(uint32_t place) {
-    images_.Keep(place, [](FieldWriter&) {});
+  // Before an entry begins at a place that is free.
+  [[gnu::cold]] void KeepNothing(uint32_t place) {
+    if (!Has(place)) images_.Keep(place, [](FieldWriter&) {});
   }
 
   bool at_end() const noexcept { return images_.at_end(); }

@@ -48,7 +48,10 @@ uint64_t WindowBook::Begin(const Instant& at) {
 WindowOutcome WindowBook::FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at) {
   const auto& added = *static_cast<const AnyMember*>(event.event);
   Settle(at);
-  if (series_.saving() && RefreshSaved(event, entry, at)) return kPlain;
+  if (!series_.AllIsPlain(TimeFor(at.now)) && TakeRefresh</*kWithCare=*/true>(event, entry, at)) {
+    Settle(at);
+    return kPlain;
+  }
   const uint64_t position = Begin(at);
   const MemberRef member(added.id, entry.hash);
   Turn turn{.name = {event.key, event.hash},
@@ -61,18 +64,6 @@ WindowOutcome WindowBook::FoldSlowly(const EventRef& event, const Entry& entry, 
             .refresh = options_.refresh,
             .announces = true};
   return Take(turn);
-}
-
-// What FoldPlainly() does as long as no snapshot is taken: saving changes nothing of what follows.
-bool WindowBook::RefreshSaved(const EventRef& event, const Entry& entry, const Instant& at) {
-  if (entry.member == kNone) return false;
-  const EngineTime now = TimeFor(at.now);
-  if (series_.MayBeDue(now)) return false;
-  members_.KeepImage(entry.member);
-  series_.KeepImage(entry.series);
-  if (!TakeRefresh(event, entry, now, at)) return false;
-  Settle(at);
-  return true;
 }
 
 WindowOutcome WindowBook::Refuse(Outcome why, const Instant&) noexcept {

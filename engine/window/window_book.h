@@ -167,8 +167,9 @@ class WindowBook final : public FeedBook {
   const void* PayloadIn(const void* event) const noexcept {
     return static_cast<const std::byte*>(event) + ops_.offset;
   }
-  bool TakeRefresh(const EventRef& event, const Entry& entry, EngineTime now, const Instant& at);
-  bool RefreshSaved(const EventRef& event, const Entry& entry, const Instant& at);
+  // `kWithCare`: asks whether anything is due, and keeps images for a snapshot.
+  template <bool kWithCare>
+  bool TakeRefresh(const EventRef& event, const Entry& entry, const Instant& at);
   Outcome Take(Turn& turn);
   Outcome Judge(Turn& turn);
   Outcome JudgeLive(Turn& turn, uint32_t member);
@@ -268,23 +269,27 @@ class WindowBook final : public FeedBook {
 
 [[gnu::always_inline]] inline bool WindowBook::FoldPlainly(const EventRef& event,
                                                            const Entry& entry, const Instant& at) {
-  if (entry.member == kNone) return false;
-  const EngineTime now = TimeFor(at.now);
-  return !series_.NeedsCare(now) && TakeRefresh(event, entry, now, at);
+  return TakeRefresh</*kWithCare=*/false>(event, entry, at);
 }
 
 // A live member's stamp is later than any tombstone of its id, and the event's is later still.
-// REQUIRES: nothing is due by `now`.
+template <bool kWithCare>
 [[gnu::always_inline]] inline bool WindowBook::TakeRefresh(const EventRef& event,
-                                                           const Entry& entry, EngineTime now,
-                                                           const Instant& at) {
+                                                           const Entry& entry, const Instant& at) {
+  if (entry.member == kNone) return false;
+  const EngineTime now = TimeFor(at.now);
   const auto& added = *static_cast<const AnyMember*>(event.event);
   Member& member = members_.ToRestamp(entry.member);
   Series& series = series_.ToMove(entry.series);
-  if (options_.refresh != Refresh::kLatest || changes_.keeps() || added.ttl != Duration::zero() ||
+  if ((kWithCare ? series_.MayBeDue(now) : !series_.AllIsPlain(now)) ||
+      options_.refresh != Refresh::kLatest || changes_.keeps() || added.ttl != Duration::zero() ||
       added.version || member.has_extra || event.at <= member.stamp || event.at < series.latest ||
       series.retained > 0 || !members_.PayloadIs(entry.member, PayloadIn(event.event))) {
     return false;
+  }
+  if constexpr (kWithCare) {
+    members_.KeepImage(entry.member);
+    series_.KeepImage(entry.series);
   }
   seen_ = now;
   last_position_ = std::max(last_position_ + 1, at.position);
