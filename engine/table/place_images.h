@@ -67,14 +67,19 @@ class PlaceImages {
   // the order of places. REQUIRES: !at_end().
   template <class Save>
   void SaveStrip(FieldWriter& out, const Save& save) {
+    SaveStrip(save, [&](uint32_t, std::string_view image) { out.PutFields(image); });
+  }
+  // The same for an owner that writes the images itself: `put(place, image)`, unless that is empty.
+  template <class Save, class Put>
+  void SaveStrip(const Save& save, const Put& put) {
     const uint64_t known = known_[next_ / kStrip];
     const Strip images = ImagesOf(next_ / kStrip);
     const uint32_t end = end_ - next_ > kStrip ? next_ + kStrip : end_;
     for (uint32_t place = next_; place < end; ++place) {
       if ((known & BitOf(place)) == 0) {
         save(place);
-      } else {
-        out.PutFields(images[place % kStrip]);
+      } else if (!images[place % kStrip].empty()) {
+        put(place, images[place % kStrip]);
       }
     }
     next_ = end;

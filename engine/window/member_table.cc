@@ -14,6 +14,12 @@ constexpr uint8_t kHasVersion = 4;
 
 }  // namespace
 
+MemberTable::~MemberTable() {
+  members_.ForEach([this](uint32_t number) {
+    if (Holds(number)) Abandon(number);
+  });
+}
+
 // Inline: so a new member costs as little as if nothing were ever loaded.
 [[gnu::always_inline]] inline void MemberTable::Index(const MemberRef& ref, uint32_t number) {
   extra_bytes_ += ExtraBytes(ref.name, payload(number));
@@ -32,6 +38,8 @@ uint32_t MemberTable::Add(const MemberRef& ref, uint32_t series, EngineTime stam
 uint32_t MemberTable::Place(const MemberRef& ref, uint32_t series, const SequenceKey& key) {
   const bool is_long = ref.tag == PackedId::kLong;
   const uint32_t number = members_.Allocate();
+  if (saving_ != nullptr) [[unlikely]]
+    saving_->KeepNothing(number);
   ::new (members_.hot(number))
       Member{.stamp = key.time,
              .position = key.position % Member::kPositions,
@@ -44,7 +52,8 @@ uint32_t MemberTable::Place(const MemberRef& ref, uint32_t series, const Sequenc
 }
 
 void MemberTable::Remove(uint32_t number) {
-  const Member& member = at(number);
+  KeepImage(number);
+  Member& member = MemberAt(number);
   index_.Erase(HashOf(number), number);
   extra_bytes_ -= ExtraBytes(member.name(), payload(number));
   if (member.has_extra) {
@@ -52,10 +61,12 @@ void MemberTable::Remove(uint32_t number) {
     extra_bytes_ -= kExtraBytes;
   }
   Abandon(number);
+  member.series = kNone;
   members_.Free(number);
   ++removed_;
 }
 
+// Gives back what a member holds outside the table.
 void MemberTable::Abandon(uint32_t number) noexcept {
   const Member& member = at(number);
   if (member.tag == PackedId::kLong) arena_.ReleaseText(member.name());
@@ -64,6 +75,7 @@ void MemberTable::Abandon(uint32_t number) noexcept {
 
 void MemberTable::SetPayload(uint32_t number, const void* payload) {
   if (ops_.size == 0) return;
+  KeepImage(number);
   const std::string_view id = at(number).name();
   extra_bytes_ -= ExtraBytes(id, this->payload(number));
   ops_.destroy(ops_.context, this->payload(number));
@@ -72,10 +84,11 @@ void MemberTable::SetPayload(uint32_t number, const void* payload) {
 }
 
 void MemberTable::SetExtra(uint32_t number, Duration ttl, std::optional<uint64_t> version) {
-  Member& member = at(number);
+  Member& member = MemberAt(number);
   const bool needed = ttl != Duration::zero() || version;
-  if (needed && !member.has_extra) AddExtra(member);
-  if (!member.has_extra) return;
+  if (!needed && !member.has_extra) return;
+  KeepImage(number);
+  if (!member.has_extra) AddExtra(member);
   ExtraOf(member).ttl = ttl;
   ExtraOf(member).version = version;
 }
@@ -89,9 +102,24 @@ void MemberTable::AddExtra(Member& member) {
   extra_bytes_ += kExtraBytes;
 }
 
-// --- Saved: id, key, a byte of bits, TTL and version if there are any, payload
+// --- Saved: the owner; id, key, a byte of bits, TTL and version if there are any, payload
 
-void MemberTable::Save(uint32_t number, StoredKeys& keys, FieldWriter& out) const {
+void MemberTable::KeepImageNow(uint32_t number) {
+  if (saving_->Has(number)) return;
+  saving_->Keep(number, OwnerOf(number),
+                [&](FieldWriter& out) { Save(number, saving_->keys(), out); });
+}
+
+bool MemberTable::SaveNext(FieldWriter& out, const PlaceRanks& owners) {
+  if (saving_->at_end()) return false;
+  saving_->SaveStrip(
+      out, &owners,
+      [this](uint32_t number) { return Holds(number) ? OwnerOf(number) : TableSaving::kNoEntry; },
+      [&](uint32_t number) { Save(number, saving_->keys(), out); });
+  return true;
+}
+
+void MemberTable::Save(uint32_t number, const StoredKeys& keys, FieldWriter& out) const {
   const Member& member = at(number);
   const Duration own_ttl = ttl(number);
   const std::optional<uint64_t> own_version = version(number);
@@ -107,7 +135,7 @@ void MemberTable::Save(uint32_t number, StoredKeys& keys, FieldWriter& out) cons
 }
 
 uint32_t MemberTable::Load(FieldReader& in, uint32_t series, uint32_t series_hash,
-                           StoredKeys& keys) {
+                           const StoredKeys& keys) {
   const std::string_view id = in.Bytes();
   const SequenceKey key = keys.Load(in);
   const uint8_t bits = in.Byte();
@@ -122,7 +150,7 @@ uint32_t MemberTable::Load(FieldReader& in, uint32_t series, uint32_t series_has
   const MemberRef ref(id, series_hash, hash_key_);
   if (!in.Expect(Find(ref, series) == kNone)) return kNone;
   const uint32_t number = Place(ref, series, key);
-  if (has_extra) AddExtra(at(number));
+  if (has_extra) AddExtra(MemberAt(number));
   SetExtra(number, ttl, version);
   if (ops_.size > 0) ops_.load(ops_.context, payload(number), in);
   Index(ref, number);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "engine/table/slab.h"
 #include "engine/window/member.h"
 #include "engine/window/stored_keys.h"
+#include "engine/window/table_saving.h"
 
 namespace pleat::inline v0_1 {
 
@@ -57,24 +59,29 @@ class MemberTable {
   // Tells the hash of the series of a member, as MemberRef wants it: a member does not keep its own
   // hash, which is needed only when it comes, goes, or makes way in the index.
   using SeriesHash = std::function<uint32_t(uint32_t number)>;
+  // Tells whom a member is saved as one of; null: the member's series.
+  using Owner = std::function<uint32_t(uint32_t number)>;
 
   // `pool`, `ops` and `hash_key` outlive the table.
   MemberTable(PagePool& pool, const PayloadOps& ops, const HashKey& hash_key,
-              SeriesHash series_hash)
+              SeriesHash series_hash, Owner owner = nullptr)
       : ops_(ops),
         hash_key_(hash_key),
         series_hash_(std::move(series_hash)),
+        owner_(std::move(owner)),
         members_(pool, sizeof(Member) + (ops.size + 7) / 8 * 8),
         extras_(pool, sizeof(MemberExtra)),
         index_(pool),
         arena_(pool) {}
+  ~MemberTable();
   MemberTable(const MemberTable&) = delete;
   MemberTable& operator=(const MemberTable&) = delete;
 
   size_t size() const noexcept { return index_.size(); }
-  Member& at(uint32_t number) const noexcept {
-    return *reinterpret_cast<Member*>(members_.hot(number));
-  }
+  const Member& at(uint32_t number) const noexcept { return MemberAt(number); }
+  // A member whose stamp and position may be about to change. Before they do, KeepImage().
+  Member& ToRestamp(uint32_t number) const noexcept { return MemberAt(number); }
+  // REQUIRES: whoever changes what is saved of it has called KeepImage().
   void* payload(uint32_t number) const noexcept { return members_.hot(number) + sizeof(Member); }
   const PayloadOps& ops() const noexcept { return ops_; }
 
@@ -127,11 +134,16 @@ class MemberTable {
   uint32_t Add(const MemberRef& ref, uint32_t series, EngineTime stamp, uint64_t position,
                const void* payload);
   void Remove(uint32_t number);
-  // Gives back what a member holds outside the table, before the table goes.
-  void Abandon(uint32_t number) noexcept;
 
-  // --- Payload, TTL and version
+  // --- Stamp, payload, TTL and version
 
+  // REQUIRES: the member is in no sequence, but for one whose end it is about to become.
+  void SetStamp(uint32_t number, EngineTime stamp, uint64_t position) {
+    KeepImage(number);
+    Member& member = MemberAt(number);
+    member.stamp = stamp;
+    member.SetPosition(position);
+  }
   void SetPayload(uint32_t number, const void* payload);
   bool PayloadIs(uint32_t number, const void* other) const {
     return ops_.size == 0 || ops_.equal(ops_.context, payload(number), other);
@@ -149,16 +161,35 @@ class MemberTable {
 
   // --- Saved
 
-  // Writes a member, but not its series and place.
-  void Save(uint32_t number, StoredKeys& keys, FieldWriter& out) const;
-  // Adds a member as Save() wrote it; kNone if that cannot be. Where only the payload fails there is
-  // a member. REQUIRES: as Add(); `series_hash` is what SeriesHash tells.
-  uint32_t Load(FieldReader& in, uint32_t series, uint32_t series_hash, StoredKeys& keys);
+  // Writes the members that there are now, a strip at a time, also if they change meanwhile: see
+  // Book::BeginSave(). Each begins with the number of its owner, which `owners` tells. SaveNext()
+  // returns whether there was a strip to write.
+  void BeginSave(const StoredKeys& keys) {
+    saving_ = std::make_unique<TableSaving>(members_.end(), keys);
+  }
+  bool SaveNext(FieldWriter& out, const PlaceRanks& owners);
+  void EndSave() noexcept { saving_ = nullptr; }
+  // REQUIRES: all were written, and EndSave() was not called.
+  const PlaceRanks& ranks() const noexcept { return saving_->ranks(); }
+  // While that goes on: before anything changes that is saved of a member.
+  void KeepImage(uint32_t number) {
+    if (saving_ != nullptr) [[unlikely]]
+      KeepImageNow(number);
+  }
+  bool MayChange(uint32_t number) const noexcept {
+    return saving_ == nullptr || saving_->Has(number);
+  }
+
+  // A saved member takes at least so many bytes.
+  static constexpr size_t kSavedBytesMin = 5;
+  // Adds a member as it was saved, behind the owner; kNone if that cannot be. Where only the payload
+  // fails there is a member. REQUIRES: as Add(); `series_hash` is what SeriesHash tells.
+  uint32_t Load(FieldReader& in, uint32_t series, uint32_t series_hash, const StoredKeys& keys);
 
   // --- For the sequences
 
   uint32_t& place(uint32_t number) const noexcept {
-    Member& member = at(number);
+    Member& member = MemberAt(number);
     return member.has_extra ? ExtraOf(member).place : member.place;
   }
   // REQUIRES: the member has a TTL of its own.
@@ -180,6 +211,19 @@ class MemberTable {
 
  private:
   static constexpr size_t kExtraBytes = sizeof(MemberExtra);
+  Member& MemberAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<Member*>(members_.hot(number));
+  }
+  // Whether a member lives there. A place that is free again says that its series is kNone.
+  bool Holds(uint32_t number) const noexcept {
+    return members_.Knows(number) && at(number).series != kNone;
+  }
+  uint32_t OwnerOf(uint32_t number) const {
+    return owner_ == nullptr ? at(number).series : owner_(number);
+  }
+  [[gnu::cold]] void KeepImageNow(uint32_t number);
+  void Save(uint32_t number, const StoredKeys& keys, FieldWriter& out) const;
+  void Abandon(uint32_t number) noexcept;
   // The place, and a share of the index.
   size_t MemberBytes() const noexcept { return sizeof(Member) + (ops_.size + 7) / 8 * 8 + 11; }
   size_t ExtraBytes(std::string_view id, const void* payload) const noexcept {
@@ -202,6 +246,8 @@ class MemberTable {
   const PayloadOps& ops_;
   const HashKey& hash_key_;
   const SeriesHash series_hash_;
+  const Owner owner_;
+  std::unique_ptr<TableSaving> saving_;  // null: no snapshot is being taken
   Slab<NoCold, 11> members_;
   Slab<NoCold, 11> extras_;
   KeyIndex index_;

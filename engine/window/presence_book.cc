@@ -48,7 +48,11 @@ PayloadOps PresenceBook::OpsOfUsers(const PayloadOps& metadata) {
   }
   ops.save = [](void* context, const void* user, FieldWriter& out) {
     const PayloadOps& data = MetadataOps(context);
-    if (data.size > 0) data.save(data.context, static_cast<const UserPart*>(user) + 1, out);
+    const auto* const part = static_cast<const UserPart*>(user);
+    if (data.size > 0) data.save(data.context, part + 1, out);
+    // LoadUser() reads these.
+    out.PutNumber(part->size());
+    SequencePool<ByUser>::SaveForm(*part, out);
   };
   ops.load = [](void* context, void* user, FieldReader& in) {
     const PayloadOps& data = MetadataOps(context);
@@ -65,6 +69,9 @@ PayloadOps PresenceBook::OpsOfConnections() {
   };
   ops.destroy = [](void*, void*) {};
   ops.equal = [](void*, const void*, const void*) { return false; };
+  ops.save = [](void*, const void* connection, FieldWriter& out) {
+    out.PutNumber(static_cast<const ConnectionPart*>(connection)->generation);
+  };
   return ops;
 }
 
@@ -79,18 +86,12 @@ PresenceBook::PresenceBook(PagePool& pool, const PresenceOptions& options, const
       connection_ops_(OpsOfConnections()),
       users_(
           pool, user_ops_, hash_key, [this](uint32_t user) { return users_.series.HashFor(user); },
-          options.ttl, kept_),
+          /*owner=*/nullptr, options.ttl, kept_),
       connections_(
           pool, connection_ops_, hash_key,
-          [this](uint32_t number) { return users_.members.HashOf(PartOf(number).user); }, kept_,
-          Duration::zero()),
+          [this](uint32_t number) { return users_.members.HashOf(PartOf(number).user); },
+          [this](uint32_t number) { return PartOf(number).user; }, kept_, Duration::zero()),
       sequences_(pool, by_user_) {}
-
-PresenceBook::~PresenceBook() {
-  for (Level* level : {&users_, &connections_}) {
-    level->series.ForEachMember([&](uint32_t number) { level->members.Abandon(number); });
-  }
-}
 
 // --- Finding
 
@@ -148,7 +149,7 @@ Entered PresenceBook::Enter(const Who& who, const void* metadata, EngineTime sta
   const uint32_t known = FindConnection(who);
   if (known != kNone) {
     if (!HasRoomFor(GrowthBy(PartOf(known).user, metadata))) return {Answer(Outcome::kOverLimit)};
-    const uint64_t generation = PartOf(known).generation = ++generations_;
+    const uint64_t generation = Renew(known);
     if (stamp > connections_.members.at(known).stamp) Restamp(known, stamp, position);
     const bool returned = Follow(PartOf(known).user, metadata, position).returned;
     return {Answer(returned ? Outcome::kReturned : Outcome::kReconnected), generation};
@@ -243,7 +244,7 @@ uint32_t PresenceBook::AddUser(const SeriesRef& name, std::string_view user, con
   uint32_t series = users_.series.Find(name.name, name.hash);
   if (series == kNone) {
     series = users_.series.Open(name.name, name.hash);
-    users_.series.at(series).since = position;
+    users_.series.SetSince(series, position);
   }
   const uint32_t number =
       users_.members.Add(RefOfUser(name, user), series, stamp, position, metadata);
@@ -262,23 +263,29 @@ void PresenceBook::AddConnection(const Who& who, uint32_t user, EngineTime stamp
   const uint32_t number = connections_.members.Add(ref, series, stamp, position, &part);
   connections_.series.Insert(number);
   connections_.series.Arm(series);
-  sequences_.Insert(ConnectionsOf(user), number);
+  sequences_.Insert(ChangingConnectionsOf(user), number);
   ++ledger_.opened;
   ++ledger_.connections;
 }
 
+// Gives a connection a new generation.
+uint64_t PresenceBook::Renew(uint32_t number) {
+  connections_.members.KeepImage(number);
+  auto* const part = static_cast<ConnectionPart*>(connections_.members.payload(number));
+  return part->generation = ++generations_;
+}
+
 // Gives a connection a later stamp.
 void PresenceBook::Restamp(uint32_t number, EngineTime stamp, uint64_t position) {
-  Member& member = connections_.members.at(number);
-  Sequence& others = ConnectionsOf(PartOf(number).user);
+  const uint32_t series = connections_.members.at(number).series;
+  Sequence& others = ChangingConnectionsOf(PartOf(number).user);
   const bool latest_of_user = connections_.members.at(sequences_.Back(others)).stamp <= stamp;
   if (!latest_of_user) sequences_.Erase(others, number);
-  if (connections_.series.IsLatest(member.series, stamp)) {
+  if (connections_.series.IsLatest(series, stamp)) {
     connections_.series.MoveToBack(number, stamp, position);
   } else {
     connections_.series.Erase(number);
-    member.stamp = stamp;
-    member.SetPosition(position);
+    connections_.members.SetStamp(number, stamp, position);
     connections_.series.Insert(number);
   }
   if (latest_of_user) {
@@ -312,7 +319,7 @@ PresenceBook::Effect PresenceBook::Follow(uint32_t user, const void* metadata, u
 
 // Gives a user the stamp of the latest connection.
 void PresenceBook::MoveUser(uint32_t user, bool was_away) {
-  Member& member = users_.members.at(user);
+  const Member& member = users_.members.at(user);
   const Member& latest = connections_.members.at(sequences_.Back(ConnectionsOf(user)));
   if (member.position == latest.position && member.stamp == latest.stamp) return;
   const bool later = latest.stamp > member.stamp;
@@ -324,8 +331,7 @@ void PresenceBook::MoveUser(uint32_t user, bool was_away) {
   } else {
     users_.series.Erase(user);
   }
-  member.stamp = latest.stamp;
-  member.position = latest.position;
+  users_.members.SetStamp(user, latest.stamp, latest.position);
   users_.series.Insert(user);
   if (IsAway(user)) users_.series.Retain(member.series);
   users_.series.Arm(member.series);
@@ -336,7 +342,7 @@ bool PresenceBook::SetMetadata(uint32_t user, const void* metadata) {
   if (users_.members.PayloadIs(user, metadata)) return false;
   const UserPart connections = ConnectionsOf(user);
   users_.members.SetPayload(user, metadata);
-  ConnectionsOf(user) = connections;
+  ChangingConnectionsOf(user) = connections;
   return true;
 }
 
@@ -379,7 +385,7 @@ bool PresenceBook::CloseDue(const Instant& at, Budget& budget) {
 
 // Takes a connection out. The series may be empty afterwards.
 void PresenceBook::Drop(uint32_t number) {
-  sequences_.Erase(ConnectionsOf(PartOf(number).user), number);
+  sequences_.Erase(ChangingConnectionsOf(PartOf(number).user), number);
   connections_.series.Erase(number);
   connections_.members.Remove(number);
   --ledger_.connections;

@@ -49,7 +49,6 @@ class PresenceBook final : public FeedBook {
   // book.
   PresenceBook(PagePool& pool, const PresenceOptions& options, const PayloadOps& ops,
                const HashKey& hash_key, uint32_t partition);
-  ~PresenceBook() override;
 
   // Whom a call is about.
   struct Who {
@@ -89,6 +88,8 @@ class PresenceBook final : public FeedBook {
   const PresenceLedger& ledger() const noexcept { return ledger_; }
   PresenceSizes sizes() const noexcept;
   bool BeginSave(FieldWriter& out) override;
+  bool SaveNext(FieldWriter& out) override;
+  void EndSave() noexcept override;
   void Load(FieldReader& in, const Instant& at) override;
   void SkipNumbers(uint64_t by, const Instant& at) override;
   void CheckWhole() const override;
@@ -110,9 +111,18 @@ class PresenceBook final : public FeedBook {
   // Members and their order.
   struct Level {
     Level(PagePool& pool, const PayloadOps& ops, const HashKey& hash_key,
-          MemberTable::SeriesHash series_hash, Duration ttl, Duration retention)
-        : members(pool, ops, hash_key, std::move(series_hash)),
+          MemberTable::SeriesHash series_hash, MemberTable::Owner owner, Duration ttl,
+          Duration retention)
+        : members(pool, ops, hash_key, std::move(series_hash), std::move(owner)),
           series(pool, members, ttl, retention) {}
+    void BeginSave(const StoredKeys& keys) {
+      series.BeginSave(keys);
+      members.BeginSave(keys);
+    }
+    void EndSave() noexcept {
+      members.EndSave();
+      series.EndSave();
+    }
     size_t bytes() const noexcept { return members.bytes() + series.bytes(); }
 
     MemberTable members;
@@ -134,10 +144,15 @@ class PresenceBook final : public FeedBook {
   static PayloadOps OpsOfUsers(const PayloadOps& metadata);
   static PayloadOps OpsOfConnections();
 
-  ConnectionPart& PartOf(uint32_t connection) const noexcept {
-    return *static_cast<ConnectionPart*>(connections_.members.payload(connection));
+  const ConnectionPart& PartOf(uint32_t connection) const noexcept {
+    return *static_cast<const ConnectionPart*>(connections_.members.payload(connection));
   }
-  UserPart& ConnectionsOf(uint32_t user) const noexcept {
+  const UserPart& ConnectionsOf(uint32_t user) const noexcept {
+    return *static_cast<const UserPart*>(users_.members.payload(user));
+  }
+  // The same to be changed.
+  UserPart& ChangingConnectionsOf(uint32_t user) {
+    users_.members.KeepImage(user);
     return *static_cast<UserPart*>(users_.members.payload(user));
   }
   const void* MetadataOf(uint32_t user) const noexcept {
@@ -173,6 +188,7 @@ class PresenceBook final : public FeedBook {
   uint32_t AddUser(const SeriesRef& series, std::string_view user, const void* metadata,
                    EngineTime stamp, uint64_t position);
   void AddConnection(const Who& who, uint32_t user, EngineTime stamp, uint64_t position);
+  uint64_t Renew(uint32_t connection);
   void Restamp(uint32_t connection, EngineTime stamp, uint64_t position);
   // What a call has made of a user.
   struct Effect {
@@ -195,9 +211,13 @@ class PresenceBook final : public FeedBook {
 
   // --- Saved
   static constexpr uint64_t kGenerationsMax = uint64_t{1} << 62;
-  void SaveConnections(uint32_t user, FieldWriter& out) const;
-  size_t LoadSeries(FieldReader& in, StoredKeys& keys);
-  void LoadConnections(FieldReader& in, uint32_t user, std::vector<uint32_t>& all);
+  struct Loader;
+  void LoadUsers(FieldReader& in, size_t series, size_t users, Loader& loader);
+  void LoadUser(FieldReader& in, Loader& loader);
+  void LoadConnections(FieldReader& in, size_t series, size_t connections, Loader& loader);
+  void LoadHome(FieldReader& in, Loader& loader);
+  void LoadConnection(FieldReader& in, Loader& loader);
+  void LinkConnections(FieldReader& in, Loader& loader);
 
   void Show(uint32_t user, EngineTime now, AnyPresence::See see) const;
   size_t bytes() const noexcept {

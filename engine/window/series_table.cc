@@ -27,16 +27,19 @@ SeriesTable::~SeriesTable() {
 
 uint32_t SeriesTable::Open(const PackedKey& name, uint64_t hash) {
   const uint32_t number = table_.New();
-  at(number).name = names_.Keep(name);
-  at(number).hash = static_cast<uint32_t>(hash);
+  if (saving()) [[unlikely]]
+    saving_->KeepNothing(number);
+  SeriesAt(number).name = names_.Keep(name);
+  SeriesAt(number).hash = static_cast<uint32_t>(hash);
   name_bytes_ += KeyArena::BytesFor(name);
   table_.Index(hash, number);
   return number;
 }
 
 bool SeriesTable::CloseIfEmpty(uint32_t number) {
-  Series& series = at(number);
+  const Series& series = at(number);
   if (!series.plain.empty() || series.own != kNone || series.ttl != Duration::zero()) return false;
+  KeepImage(number);
   table_.Unindex(number);
   name_bytes_ -= KeyArena::BytesFor(series.name);
   names_.Release(series.name);
@@ -55,7 +58,7 @@ uint32_t SeriesTable::PrefetchOther(uint64_t hash) const noexcept {
 // --- The order of members
 
 void SeriesTable::Insert(uint32_t member) {
-  Series& series = at(members_.at(member).series);
+  Series& series = Changing(members_.at(member).series);
   if (members_.ttl(member) == Duration::zero()) {
     series.latest = std::max(series.latest, members_.at(member).stamp);
     return stamps_.Insert(series.plain, member);
@@ -71,7 +74,7 @@ void SeriesTable::Insert(uint32_t member) {
 }
 
 void SeriesTable::Erase(uint32_t member) {
-  Series& series = at(members_.at(member).series);
+  Series& series = Changing(members_.at(member).series);
   if (members_.ttl(member) == Duration::zero()) return stamps_.Erase(series.plain, member);
   OwnOrder& own = OwnOf(series);
   stamps_.Erase(own.by_stamp, member);
@@ -102,7 +105,7 @@ uint32_t SeriesTable::OldestLive(uint32_t number) const noexcept {
 }
 
 void SeriesTable::Restore(uint32_t number, EngineTime now, std::vector<uint32_t>& out) {
-  Series& series = at(number);
+  Series& series = Changing(number);
   const uint32_t stay =
       std::min(series.retained, stamps_.Rank(series.plain, FirstLiveStamp(TtlOf(number), now)));
   uint32_t left = series.retained - stay;
@@ -142,7 +145,7 @@ SeriesTable::End SeriesTable::NextEnd(uint32_t number) const {
 void SeriesTable::Arm(uint32_t number) {
   const End end = NextEnd(number);
   if (end.member == kNone) return table_.Disarm(number);
-  Series& series = at(number);
+  Series& series = SeriesAt(number);
   if (series.armed && std::pair(series.armed_due, uint64_t{series.armed_position}) <=
                           std::pair(end.due, end.position)) {
     return;
@@ -150,6 +153,7 @@ void SeriesTable::Arm(uint32_t number) {
   series.armed_due = end.due;
   series.armed_position = end.position % Member::kPositions;
   nothing_before_ = std::min(nothing_before_, end.due);
+  plain_before_ = std::min(plain_before_, end.due);
   table_.Arm(number);
 }
 
@@ -163,6 +167,13 @@ Deadlines::Found SeriesTable::Next(EngineTime now, Budget& budget, uint32_t& num
     if (end.due == due.ripe && end.position == due.order) return found;
     Arm(number);
   }
+}
+
+bool SeriesTable::MayBeDue(EngineTime now) noexcept {
+  if (now < nothing_before_) return false;
+  nothing_before_ = NextDue();
+  if (!saving()) plain_before_ = nothing_before_;
+  return nothing_before_ <= now;
 }
 
 // --- Counting
@@ -321,6 +332,7 @@ size_t SeriesTable::CheckWhole() const {
     live += Live(number);
     PLEAT_CHECK(!at(number).armed || series.armed_due <= NextEnd(number).due);
     PLEAT_CHECK(!at(number).armed || nothing_before_ <= series.armed_due);
+    PLEAT_CHECK(plain_before_ == (saving() ? kBeginningOfTime : nothing_before_));
     PLEAT_CHECK((NextEnd(number).member != kNone) == at(number).armed);
     if (series.own == kNone) return;
     const OwnOrder& own = OwnOf(series);

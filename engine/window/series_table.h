@@ -21,7 +21,6 @@
 #include <memory>
 #include <vector>
 
-#include <absl/functional/function_ref.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
 
@@ -33,6 +32,7 @@
 #include "engine/window/member_table.h"
 #include "engine/window/sequence.h"
 #include "engine/window/stored_keys.h"
+#include "engine/window/table_saving.h"
 
 namespace pleat::inline v0_1 {
 
@@ -78,9 +78,7 @@ class SeriesTable {
   // --- Series
 
   size_t size() const noexcept { return table_.indexed(); }
-  Series& at(uint32_t number) const noexcept {
-    return *reinterpret_cast<Series*>(table_.hot(number));
-  }
+  const Series& at(uint32_t number) const noexcept { return SeriesAt(number); }
   uint32_t Find(const PackedKey& name, uint64_t hash) const {
     return table_.Find(hash, [&](uint32_t number) { return at(number).name == name; });
   }
@@ -89,15 +87,21 @@ class SeriesTable {
   // How many series were ever closed: as long as that stays the same, series stay where they are.
   uint32_t closed() const noexcept { return closed_; }
   uint32_t Open(const PackedKey& name, uint64_t hash);
+  // All series have lower numbers.
+  uint32_t end() const noexcept { return table_.end(); }
   // Frees the series if nothing is left of it. Returns whether it has.
   bool CloseIfEmpty(uint32_t number);
 
+  // Zero: that of the window.
+  void SetTtl(uint32_t number, Duration ttl) { Changing(number).ttl = ttl; }
   // Frees a series without members that was kept for the sake of its TTL, if it is still there.
   void ForgetTtl(uint32_t number) {
     if (!table_.Holds(number) || !at(number).indexed) return;
-    at(number).ttl = Duration::zero();
+    SetTtl(number, Duration::zero());
     CloseIfEmpty(number);
   }
+  // The series became non-empty at this position.
+  void SetSince(uint32_t number, uint64_t position) { Changing(number).since = position; }
 
   // Looks ahead, in two steps. The next event is often of the same series as the last one.
   void PrefetchIndex(uint64_t hash) const noexcept {
@@ -145,10 +149,9 @@ class SeriesTable {
   void Erase(uint32_t member);
   // Gives a live member without an extra a stamp that IsLatest().
   void MoveToBack(uint32_t number, EngineTime stamp, uint64_t position) {
-    Member& member = members_.at(number);
-    member.stamp = stamp;
-    member.SetPosition(position);
-    MoveToBackUnsettled(at(member.series), number, member);
+    members_.SetStamp(number, stamp, position);
+    Member& member = members_.ToRestamp(number);
+    MoveToBackUnsettled(Changing(member.series), number, member);
     Settle();
   }
   // Whether no member of the series has a later stamp. May say no although that is so.
@@ -157,19 +160,22 @@ class SeriesTable {
   }
   // After a live member without an extra was given a stamp. Nothing else is asked of any series, but
   // this of more members, until Settle().
-  // REQUIRES: no other member of the series has a later stamp.
+  // REQUIRES: no other member of the series has a later stamp. `series` is the member's.
   [[gnu::noinline]] void MoveToBackUnsettled(Series& series, uint32_t number, Member& member) {
     PLEAT_DCHECK(series.latest <= member.stamp && !member.has_extra);
+    PLEAT_DCHECK(MayChange(member.series) && members_.MayChange(number));
     series.latest = member.stamp;
     stamps_.MoveToBackUnsettled(series.plain, number, member.place);
   }
+  // A series for that. Before anything changes, KeepImage().
+  Series& ToMove(uint32_t series) const noexcept { return SeriesAt(series); }
   void Settle() { stamps_.Settle(); }
   uint32_t OldestLive(uint32_t series) const noexcept;
   // Brings closer what MoveToBackUnsettled() will need of a series that is close itself.
   void PrefetchOrder(uint32_t series) const noexcept {
     if (series != last_) stamps_.Prefetch(at(series).plain);
   }
-  // Calls `visit` with every member, retained ones included.
+  // Calls `visit` with every member, retained ones included. For tests.
   template <class Visit>
   void ForEachMember(const Visit& visit) const;
 
@@ -181,7 +187,7 @@ class SeriesTable {
            retention_ > TtlOf(members_.at(member).series);
   }
   // The first live member of `plain` becomes a retained one.
-  void Retain(uint32_t series) { ++at(series).retained; }
+  void Retain(uint32_t series) { ++Changing(series).retained; }
   bool IsRetained(uint32_t member) const noexcept {
     const Series& series = at(members_.at(member).series);
     return series.retained > 0 && members_.ttl(member) == Duration::zero() &&
@@ -190,7 +196,7 @@ class SeriesTable {
   // REQUIRES: there is one.
   uint32_t FirstRetained(uint32_t series) const { return stamps_.Front(at(series).plain); }
   void EraseRetained(uint32_t member) {
-    --at(members_.at(member).series).retained;
+    --Changing(members_.at(member).series).retained;
     Erase(member);
   }
   // Calls `forget` with the retained members whose stamps are in [from, to).
@@ -199,19 +205,24 @@ class SeriesTable {
   // The retained members whose deadline is after `now` become live again; appends them to `out`.
   void Restore(uint32_t series, EngineTime now, std::vector<uint32_t>& out);
 
-  // --- Saved, with what else belongs to a member behind it
+  // --- Saved: without the members, which know their series
 
-  using SaveRest = absl::FunctionRef<void(uint32_t member)>;
-  using LoadRest = absl::FunctionRef<void(uint32_t member)>;
-  void Save(uint32_t series, StoredKeys& keys, FieldWriter& out, SaveRest rest) const;
-  // Opens a series and arms it. Where the reading fails the series has the members that were read,
-  // or is not there: kNone. `seen`: retained members have ended by then.
-  uint32_t Load(FieldReader& in, const HashKey& hash_key, EngineTime seen, StoredKeys& keys,
-                LoadRest rest);
-  // The same of the order alone, of a series without retained members and without TTLs: the owner
-  // writes the members, and opens the series. `members` are sorted, and fail where two are equal.
-  void SaveOrder(uint32_t series, FieldWriter& out) const;
-  void LoadOrder(FieldReader& in, uint32_t series, std::vector<uint32_t>& members);
+  // Writes the series that there are now, a strip at a time, also if they change meanwhile; as
+  // MemberTable::BeginSave(). A SeriesLoader reads them.
+  void BeginSave(const StoredKeys& keys);
+  bool SaveNext(FieldWriter& out);
+  void EndSave() noexcept;
+  bool saving() const noexcept { return saving_ != nullptr; }
+  // REQUIRES: all were written, and EndSave() was not called.
+  const PlaceRanks& ranks() const noexcept { return saving_->ranks(); }
+  // While that goes on: before anything changes that is saved of a series.
+  void KeepImage(uint32_t number) {
+    if (saving()) [[unlikely]]
+      KeepImageNow(number);
+  }
+  bool MayChange(uint32_t number) const noexcept {
+    return saving_ == nullptr || saving_->Has(number);
+  }
 
   // --- Deadlines
 
@@ -230,13 +241,10 @@ class SeriesTable {
   // more. Lowers `budget` by the series looked at.
   Deadlines::Found Next(EngineTime now, Budget& budget, uint32_t& series, End& end);
   EngineTime NextDue() const noexcept { return table_.NextDue(); }
-  // Whether anything may be due by `now`. One comparison, as a rule.
-  bool MayBeDue(EngineTime now) noexcept {
-    if (now < nothing_before_) [[likely]]
-      return false;
-    nothing_before_ = NextDue();
-    return nothing_before_ <= now;
-  }
+  // Whether anything may be due by `now`.
+  bool MayBeDue(EngineTime now) noexcept;
+  // Whether a refresh need not ask MayBeDue(). Never while the series are saved.
+  bool AllIsPlain(EngineTime now) const noexcept { return now < plain_before_; }
 
   // --- Counting live members, at `now` or as they are
 
@@ -305,6 +313,17 @@ class SeriesTable {
     uint64_t Version() const noexcept { return 0; }  // what is armed is fixed
   };
 
+  Series& SeriesAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<Series*>(table_.hot(number));
+  }
+  // The same to be changed.
+  Series& Changing(uint32_t number) {
+    KeepImage(number);
+    return SeriesAt(number);
+  }
+  [[gnu::cold]] void KeepImageNow(uint32_t number);
+  void Save(uint32_t number, const StoredKeys& keys, FieldWriter& out) const;
+
   uint32_t PrefetchOther(uint64_t hash) const noexcept;
   OwnOrder& OwnOf(const Series& series) const noexcept {
     return *reinterpret_cast<OwnOrder*>(own_.hot(series.own));
@@ -322,11 +341,7 @@ class SeriesTable {
   void ListSequence(const Sequence& sequence, uint32_t begin, const Part& part, EngineTime now,
                     std::vector<uint32_t>& out) const;
 
-  // Of Load(). `own`: whether the members have a TTL.
-  std::vector<uint32_t> LoadMembers(FieldReader& in, uint32_t series, bool own, StoredKeys& keys,
-                                    LoadRest rest);
-  void LoadPlain(FieldReader& in, uint32_t series, const std::vector<uint32_t>& members);
-  void LoadOwn(FieldReader& in, uint32_t series, std::vector<uint32_t>& members);
+  friend class SeriesLoader;
 
   using Deadlined = SequencePool<ByDeadline>;
 
@@ -340,6 +355,7 @@ class SeriesTable {
   uint32_t last_ = kNone;
   uint32_t closed_ = 0;
   EngineTime nothing_before_ = kNever;  // no series is armed for an earlier instant
+  EngineTime plain_before_ = kNever;    // the same; while the series are saved kBeginningOfTime
   size_t name_bytes_ = 0;
   size_t own_orders_ = 0;
   KeyArena names_;
@@ -347,6 +363,7 @@ class SeriesTable {
   SequencePool<ByStamp> stamps_;
   std::unique_ptr<Deadlined> deadlines_;  // null as long as no member had a TTL of its own
   ExpiringTable<Entries, Series> table_;
+  std::unique_ptr<TableSaving> saving_;  // null: no snapshot is being taken
 };
 
 template <class Visit>

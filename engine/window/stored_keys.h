@@ -1,5 +1,6 @@
-// StoredKeys writes and reads the keys of members, one by one: each as its differences from the one
-// before it, which are small where members are in order.
+// StoredKeys writes and reads the keys of members, each as its differences from the time and the
+// positions of the book at the cut. These are the same for all members, which are written in any
+// order.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +15,36 @@ namespace pleat::inline v0_1 {
 
 class StoredKeys {
  public:
-  // `before`: stands in for a key before the first. `positions`: all are below it.
-  StoredKeys(const SequenceKey& before, uint64_t positions) noexcept
-      : before_(before), positions_(positions) {}
+  // `seen`: the time of the book. `positions`: all positions are below it.
+  StoredKeys(EngineTime seen, uint64_t positions) noexcept : seen_(seen), positions_(positions) {}
 
-  void Save(const SequenceKey& key, FieldWriter& out) {
-    out(key.time - before_.time);
-    out(static_cast<int64_t>(key.position - before_.position));
-    before_ = key;
+  void SaveTime(EngineTime time, FieldWriter& out) const { out(seen_ - time); }
+  void Save(const SequenceKey& key, FieldWriter& out) const {
+    SaveTime(key.time, out);
+    out.PutNumber(positions_ - key.position);
   }
 
-  // A stamp between kBeginningOfTime and kEndOfTime, and a position; anything else fails.
-  SequenceKey Load(FieldReader& in) {
-    int64_t time = 0;
-    int64_t position = 0;
-    in(time, position);
+  // A time between kBeginningOfTime and kEndOfTime; anything else fails.
+  EngineTime LoadTime(FieldReader& in) const {
+    int64_t before = 0;
+    in(before);
     // Without a sign, because wrong bytes may say anything.
-    const uint64_t sum = static_cast<uint64_t>(before_.time.time_since_epoch().count()) +
-                         static_cast<uint64_t>(time);
-    const SequenceKey key{EngineTime{Duration{static_cast<int64_t>(sum)}},
-                          before_.position + static_cast<uint64_t>(position)};
-    const bool fits =
-        kBeginningOfTime <= key.time && key.time <= kEndOfTime && key.position < positions_;
-    if (in.Expect(fits)) before_ = key;
-    return before_;
+    const uint64_t difference =
+        static_cast<uint64_t>(seen_.time_since_epoch().count()) - static_cast<uint64_t>(before);
+    const EngineTime time{Duration{static_cast<int64_t>(difference)}};
+    return in.Expect(kBeginningOfTime <= time && time <= kEndOfTime) ? time : kBeginningOfTime;
+  }
+  // Such a time, and a position below `positions`.
+  SequenceKey Load(FieldReader& in) const {
+    const EngineTime time = LoadTime(in);
+    const uint64_t before = in.Number();
+    const bool fits = 1 <= before && before <= positions_;
+    return {time, in.Expect(fits) ? positions_ - before : 0};
   }
 
  private:
-  SequenceKey before_;
-  const uint64_t positions_;
+  EngineTime seen_;
+  uint64_t positions_;
 };
 
 }  // namespace pleat::inline v0_1

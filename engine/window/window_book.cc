@@ -27,10 +27,6 @@ WindowBook::WindowBook(PagePool& pool, const WindowOptions& options, const Paylo
       tombstones_(pool, std::max(options.ttl, options.retention)),
       plain_pages_(pool, kBegunPages * PagePool::kPageBytes) {}
 
-WindowBook::~WindowBook() {
-  series_.ForEachMember([this](uint32_t member) { members_.Abandon(member); });
-}
-
 WindowBook::Entry WindowBook::Find(const EventRef& event) const {
   const KeyView id = static_cast<const AnyMember*>(event.event)->id;
   const MemberRef ref(id, event.hash, hash_key_);
@@ -52,6 +48,10 @@ uint64_t WindowBook::Begin(const Instant& at) {
 WindowOutcome WindowBook::FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at) {
   const auto& added = *static_cast<const AnyMember*>(event.event);
   Settle(at);
+  if (!series_.AllIsPlain(TimeFor(at.now)) && TakeRefresh</*kWithCare=*/true>(event, entry, at)) {
+    Settle(at);
+    return kPlain;
+  }
   const uint64_t position = Begin(at);
   const MemberRef member(added.id, entry.hash);
   Turn turn{.name = {event.key, event.hash},
@@ -147,13 +147,11 @@ void WindowBook::Renew(const Turn& turn, uint32_t number, std::optional<uint64_t
   const Duration ttl = members_.ttl(number);
   const Duration new_ttl = turn.event.ttl != Duration::zero() ? turn.event.ttl : ttl;
   series_.Erase(number);
-  Member& member = members_.at(number);
-  member.stamp = turn.stamp;
-  member.SetPosition(turn.position);
+  members_.SetStamp(number, turn.stamp, turn.position);
   members_.SetExtra(number, new_ttl, version);
   if (turn.payload != nullptr) members_.SetPayload(number, turn.payload);
   series_.Insert(number);
-  series_.Arm(member.series);
+  series_.Arm(members_.at(number).series);
 }
 
 WindowOutcome WindowBook::AddMember(Turn& turn) {
@@ -163,7 +161,7 @@ WindowOutcome WindowBook::AddMember(Turn& turn) {
   }
   if (turn.series == kNone) turn.series = series_.Open(turn.name.name, turn.name.hash);
   const uint32_t series = turn.series;
-  if (series_.Live(series) == 0) series_.at(series).since = turn.position;
+  if (series_.Live(series) == 0) series_.SetSince(series, turn.position);
   const uint32_t number =
       members_.Add(turn.member, series, turn.stamp, turn.position, turn.payload);
   const Duration ttl = turn.event.ttl != Duration::zero() ? turn.event.ttl : turn.own_ttl;

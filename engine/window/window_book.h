@@ -55,7 +55,6 @@ class WindowBook final : public FeedBook {
   // `name_key`: of the names of tombstones.
   WindowBook(PagePool& pool, const WindowOptions& options, const PayloadOps& ops,
              const HashKey& hash_key, const HashKey& name_key, uint32_t partition);
-  ~WindowBook() override;
 
   // --- An event; a batch looks ahead with the Prefetch functions. EventRef::event is an AnyMember
   // with its payload.
@@ -133,6 +132,8 @@ class WindowBook final : public FeedBook {
   const WindowLedger& ledger() const noexcept { return ledger_; }
   WindowSizes sizes() const noexcept;
   bool BeginSave(FieldWriter& out) override;
+  bool SaveNext(FieldWriter& out) override;
+  void EndSave() noexcept override;
   void Load(FieldReader& in, const Instant& at) override;
   void SkipNumbers(uint64_t by, const Instant& at) override;
   void CheckWhole() const override;
@@ -166,6 +167,9 @@ class WindowBook final : public FeedBook {
   const void* PayloadIn(const void* event) const noexcept {
     return static_cast<const std::byte*>(event) + ops_.offset;
   }
+  // `kWithCare`: asks whether anything is due, and keeps images for a snapshot.
+  template <bool kWithCare>
+  bool TakeRefresh(const EventRef& event, const Entry& entry, const Instant& at);
   Outcome Take(Turn& turn);
   Outcome Judge(Turn& turn);
   Outcome JudgeLive(Turn& turn, uint32_t member);
@@ -263,19 +267,29 @@ class WindowBook final : public FeedBook {
   return {.hash = guess.hash, .series = series, .member = member};
 }
 
-// A live member's stamp is later than any tombstone of its id, and the event's is later still.
 [[gnu::always_inline]] inline bool WindowBook::FoldPlainly(const EventRef& event,
+                                                           const Entry& entry, const Instant& at) {
+  return TakeRefresh</*kWithCare=*/false>(event, entry, at);
+}
+
+// A live member's stamp is later than any tombstone of its id, and the event's is later still.
+template <bool kWithCare>
+[[gnu::always_inline]] inline bool WindowBook::TakeRefresh(const EventRef& event,
                                                            const Entry& entry, const Instant& at) {
   if (entry.member == kNone) return false;
   const EngineTime now = TimeFor(at.now);
   const auto& added = *static_cast<const AnyMember*>(event.event);
-  Member& member = members_.at(entry.member);
-  Series& series = series_.at(entry.series);
-  if (series_.MayBeDue(now) || options_.refresh != Refresh::kLatest || changes_.keeps() ||
-      added.ttl != Duration::zero() || added.version || member.has_extra ||
-      event.at <= member.stamp || event.at < series.latest || series.retained > 0 ||
-      !members_.PayloadIs(entry.member, PayloadIn(event.event))) {
+  Member& member = members_.ToRestamp(entry.member);
+  Series& series = series_.ToMove(entry.series);
+  if ((kWithCare ? series_.MayBeDue(now) : !series_.AllIsPlain(now)) ||
+      options_.refresh != Refresh::kLatest || changes_.keeps() || added.ttl != Duration::zero() ||
+      added.version || member.has_extra || event.at <= member.stamp || event.at < series.latest ||
+      series.retained > 0 || !members_.PayloadIs(entry.member, PayloadIn(event.event))) {
     return false;
+  }
+  if constexpr (kWithCare) {
+    members_.KeepImage(entry.member);
+    series_.KeepImage(entry.series);
   }
   seen_ = now;
   last_position_ = std::max(last_position_ + 1, at.position);

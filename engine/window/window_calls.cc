@@ -86,11 +86,10 @@ WindowControl WindowBook::SetTtl(const SeriesRef& name, Duration ttl, const Inst
     }
     number = series_.Open(name.name, name.hash);
   }
-  Series& series = series_.at(number);
   const Duration before = series_.TtlOf(number);
   if (before == ttl) return WindowControl::kNothing;
   kept_bytes_ -= KeptBytes(number);
-  series.ttl = ttl == options_.ttl ? Duration::zero() : ttl;
+  series_.SetTtl(number, ttl == options_.ttl ? Duration::zero() : ttl);
   kept_bytes_ += KeptBytes(number);
   const LogOrder order{seen_, /*by_event=*/true, position};
   if (ttl > before) {
@@ -107,7 +106,7 @@ void WindowBook::RestoreMembers(uint32_t number, const LogOrder& order) {
   std::vector<uint32_t> members;
   const bool was_empty = series_.Live(number) == 0;
   series_.Restore(number, seen_, members);
-  if (was_empty && !members.empty()) series_.at(number).since = order.position;
+  if (was_empty && !members.empty()) series_.SetSince(number, order.position);
   for (size_t i = 0; i < members.size(); ++i) {
     ++ledger_.live;
     --ledger_.expired;

@@ -1,7 +1,8 @@
-// A WindowBook as bytes: time and numbers, the ledger, each series with its members, tombstones.
+// A WindowBook as bytes: time and numbers, the ledger, tombstones, series, and behind these members.
 // Hashes, places and deadlines are made again. Of the changes that were kept for watchers only the
 // numbers are saved.
 #include "engine/base/check.h"
+#include "engine/window/series_loader.h"
 #include "engine/window/window_book.h"
 
 namespace pleat::inline v0_1 {
@@ -21,15 +22,25 @@ bool WindowBook::BeginSave(FieldWriter& out) {
   const uint64_t positions = last_position_ + 1;
   SaveHead(seen_, positions, out);
   WindowLedgerFields(out, ledger_);
-  StoredKeys keys({seen_, positions}, positions);
-  out.PutNumber(series_.size());
-  uint32_t place = 0;
-  series_.ForEachFrom(place, [&](uint32_t series) {
-    series_.Save(series, keys, out, [](uint32_t) {});
-    return true;
-  });
   tombstones_.Save(out);
+  out.PutNumber(series_.size());
+  out.PutNumber(members_.size());
+  const StoredKeys keys(seen_, positions);
+  series_.BeginSave(keys);
+  members_.BeginSave(keys);
+  return true;
+}
+
+// Members name their series by numbers, which are known once all series were saved.
+bool WindowBook::SaveNext(FieldWriter& out) {
+  if (series_.SaveNext(out) || members_.SaveNext(out, series_.ranks())) return true;
+  EndSave();
   return false;
+}
+
+void WindowBook::EndSave() noexcept {
+  members_.EndSave();
+  series_.EndSave();
 }
 
 void WindowBook::Load(FieldReader& in, const Instant&) {
@@ -38,16 +49,28 @@ void WindowBook::Load(FieldReader& in, const Instant&) {
   LoadHead(in, seen_, positions);
   last_position_ = positions - 1;
   WindowLedgerFields(in, ledger_);
-  StoredKeys keys({seen_, positions}, positions);
-  size_t live = 0;
-  for (size_t left = in.Count(); left > 0 && in.ok(); --left) {
-    const uint32_t series = series_.Load(in, hash_key_, seen_, keys, [](uint32_t) {});
+  tombstones_.Load(in);
+  const size_t series = in.Count();
+  const size_t members = in.Count();
+  const StoredKeys keys(seen_, positions);
+  SeriesLoader loader(series_);
+  for (size_t left = series; left > 0 && in.ok(); --left) loader.LoadSeries(in, hash_key_, keys);
+  loader.BeginMembers(in, members);
+  for (size_t left = members; left > 0 && in.ok(); --left) {
+    size_t i = 0;
+    const uint32_t number = loader.ReadSeries(in, i);
     if (!in.ok()) return;
-    live += series_.Live(series);
-    kept_bytes_ += KeptBytes(series);
+    const uint32_t member = members_.Load(in, number, series_.at(number).hash, keys);
+    if (in.ok()) loader.Add(in, i, member);
+  }
+  loader.End(in, seen_);
+  if (!in.ok()) return;
+  size_t live = 0;
+  for (size_t i = 0; i < loader.size(); ++i) {
+    live += series_.Live(loader.number(i));
+    kept_bytes_ += KeptBytes(loader.number(i));
   }
   in.Expect(ledger_.live == live && ledger_.Balances());
-  tombstones_.Load(in);
 }
 
 void WindowBook::SkipNumbers(uint64_t by, const Instant&) { changes_.SkipNumbers(by); }

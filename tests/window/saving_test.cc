@@ -1,0 +1,303 @@
+// A window that is saved while it changes: the bytes are those of the moment at which the saving
+// began, whatever happens meanwhile, and the window goes on as if it had not been saved.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <pleat/window.h>
+
+#include "engine/window/window_book.h"
+#include "tests/support/seeds.h"
+#include "tests/support/start.h"
+#include "tests/window/book_home.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct SavedWindowOptions {
+  std::string name;
+  WindowOptions window = {.ttl = 10s};
+  uint64_t series = 30;
+  uint64_t ids = 20;
+  bool own_ttls = false;
+  bool versions = false;
+  bool set_ttls = false;
+  bool watched = false;
+};
+
+// One window, to which the same calls happen for the same seed.
+class DrawnWindow {
+ public:
+  DrawnWindow(PagePool& pool, const SavedWindowOptions& options, uint64_t seed, uint64_t secret)
+      : options_(options),
+        home_(pool, options.window, PayloadOpsFor<Note>(), secret),
+        random_(seed) {
+    if (options.watched) home_.Keep();
+  }
+
+  WindowBook& book() { return home_.book(); }
+  std::string Saved() const { return home_.Saved(); }
+  Moment Here() const { return {now_, position_}; }
+
+  // Returns what the window has answered.
+  std::string Calls(int count) {
+    std::string answers;
+    for (; count > 0; --count) answers += std::to_string(Call()) + ' ';
+    return answers + home_.Changes();
+  }
+
+ private:
+  using Event = WindowEvent<Note>;
+  struct Drawn {
+    std::string series;
+    std::string id;
+    EngineTime stamp;
+    Event event;
+  };
+
+  uint64_t Draw(uint64_t below) { return random_() % below; }
+
+  // Short and long ones.
+  static std::string NameOf(uint64_t number) {
+    return std::string(number % 5 == 0 ? 30 : number % 7, 'x') + std::to_string(number);
+  }
+  Drawn DrawEvent() {
+    const bool late = Draw(5) == 0;
+    Drawn drawn{.series = NameOf(Draw(options_.series)),
+                .id = NameOf(Draw(options_.ids)),
+                .stamp = now_ - Duration(late ? Draw(6'000'000) : 0) + Duration(Draw(3)),
+                .event = {}};
+    if (options_.own_ttls && Draw(4) == 0) drawn.event.ttl = Duration(1 + Draw(20'000'000));
+    if (options_.versions && Draw(2) == 0) drawn.event.version = Draw(4);
+    if (Draw(8) == 0) drawn.event.payload = {std::string(Draw(40), 'n'), 1};
+    return drawn;
+  }
+  Moment Next() {
+    if (Draw(4) == 0) now_ += Duration(Draw(30'000));
+    if (Draw(1000) == 0) now_ += Duration(Draw(4'000'000));
+    return {now_, position_ += 1 + Draw(2)};
+  }
+
+  // Calls `change(series, instant)`.
+  template <class Change>
+  auto Do(const std::string& text, const Change& change) {
+    const PackedKey name = home_.NameOf(text);
+    const FeedBook::SeriesRef series{name, home_.HashOf(name)};
+    return home_.Do(Next(), [&](const Instant& at) { return change(series, at); });
+  }
+
+  size_t Call() {
+    switch (Draw(100)) {
+      case 0:
+      case 1: return Touch();
+      case 2: return Import();
+      case 3:
+      case 4:
+      case 5:
+      case 6: return Remove();
+      case 7: return RemoveBetween();
+      case 8: return Draw(10) == 0 ? Clear() : SetTtl();
+      case 9: return Wait();
+      case 10:
+      case 11:
+      case 12: return AddMany();
+      default: return Add();
+    }
+  }
+
+  size_t Add() {
+    Drawn drawn = DrawEvent();
+    drawn.event.id = KeyView(drawn.id.data(), drawn.id.size());
+    return Do(drawn.series, [&](const FeedBook::SeriesRef& series, const Instant& at) {
+      const EventRef ref{series.name, series.hash, &drawn.event, drawn.stamp};
+      const WindowBook::Entry entry = book().Find(ref);
+      const bool plainly = book().FoldPlainly(ref, entry, at);
+      book().Settle(at);
+      return static_cast<size_t>(plainly ? WindowBook::kPlain : book().FoldSlowly(ref, entry, at));
+    });
+  }
+
+  // As a batch does: it looks ahead for all, and then takes one after the other.
+  size_t AddMany() {
+    std::vector<Drawn> drawn(1 + Draw(32));
+    for (Drawn& each : drawn) each = DrawEvent();
+    std::vector<PackedKey> names;
+    std::vector<EventRef> refs;
+    names.reserve(drawn.size());
+    for (Drawn& each : drawn) {
+      each.event.id = KeyView(each.id.data(), each.id.size());
+      names.push_back(home_.NameOf(each.series));
+      refs.push_back({names.back(), home_.HashOf(names.back()), &each.event, each.stamp});
+    }
+    std::vector<WindowBook::Guess> guesses(drawn.size());
+    for (size_t i = 0; i < drawn.size(); ++i) book().PrefetchDirectory(refs[i], guesses[i]);
+    for (size_t i = 0; i < drawn.size(); ++i) book().PrefetchIndex(refs[i], guesses[i]);
+    for (size_t i = 0; i < drawn.size(); ++i) book().PrefetchEntry(refs[i], guesses[i]);
+    for (size_t i = 0; i < drawn.size(); ++i) book().PrefetchRest(guesses[i]);
+    size_t outcomes = 0;
+    for (size_t i = 0; i < drawn.size(); ++i) {
+      home_.Do(Next(), [&](const Instant& at) {
+        const WindowBook::Entry entry = book().Find(refs[i], guesses[i]);
+        const bool plainly = book().FoldPlainly(refs[i], entry, at);
+        outcomes =
+            31 * outcomes + static_cast<size_t>(plainly ? WindowBook::kPlain
+                                                        : book().FoldSlowly(refs[i], entry, at));
+      });
+    }
+    home_.Do(Here(), [&](const Instant& at) { book().Settle(at); });
+    return outcomes;
+  }
+
+  size_t Touch() {
+    const Drawn drawn = DrawEvent();
+    return Do(drawn.series, [&](const FeedBook::SeriesRef& series, const Instant& at) {
+      return static_cast<size_t>(book().Touch(series, drawn.id, drawn.stamp, at));
+    });
+  }
+  size_t Import() {
+    std::vector<Drawn> drawn(1 + Draw(5));
+    for (Drawn& each : drawn) each = DrawEvent();
+    std::vector<KeyedEvent<Event>> rows;
+    for (Drawn& each : drawn) {
+      each.event.id = KeyView(each.id.data(), each.id.size());
+      rows.push_back({.key = {}, .at = each.stamp, .event = each.event});
+    }
+    position_ += rows.size();
+    const AnyBatch batch = AnyBatch::Of(std::span<const KeyedEvent<Event>>(rows));
+    const size_t added =
+        Do(drawn[0].series, [&](const FeedBook::SeriesRef& series, const Instant& at) {
+          const auto never = [](EngineTime) { return false; };
+          return book().Import(series, batch, never, at)[WindowOutcome::kAdded];
+        });
+    position_ += rows.size();
+    return added;
+  }
+  size_t Remove() {
+    const Drawn drawn = DrawEvent();
+    const auto stamp = Draw(2) == 0 ? std::optional(drawn.stamp) : std::nullopt;
+    const bool only_if_not_newer = Draw(2) == 0;
+    return Do(drawn.series, [&](const FeedBook::SeriesRef& series, const Instant& at) {
+      return static_cast<size_t>(book().Remove(series, drawn.id, stamp, only_if_not_newer, at));
+    });
+  }
+  size_t RemoveBetween() {
+    const Drawn drawn = DrawEvent();
+    const EngineTime to = drawn.stamp + Duration(Draw(2'000'000));
+    return Do(drawn.series, [&](const FeedBook::SeriesRef& series, const Instant& at) {
+      return book().RemoveBetween(series, drawn.stamp, to, at);
+    });
+  }
+  size_t Clear() {
+    const Drawn drawn = DrawEvent();
+    return Do(drawn.series, [&](const FeedBook::SeriesRef& series, const Instant& at) {
+      return book().Clear(series, at);
+    });
+  }
+  size_t SetTtl() {
+    if (!options_.set_ttls) return 0;
+    const Drawn drawn = DrawEvent();
+    const Duration ttl =
+        Draw(4) == 0 ? options_.window.ttl : Duration(1 + static_cast<int64_t>(Draw(30'000'000)));
+    return Do(drawn.series, [&](const FeedBook::SeriesRef& series, const Instant& at) {
+      return static_cast<size_t>(book().SetTtl(series, ttl, at));
+    });
+  }
+  size_t Wait() {
+    Budget budget(Draw(20) + 1);
+    return home_.Do(Next(),
+                    [&](const Instant& at) -> size_t { return book().CloseDue(at, budget); });
+  }
+
+  const SavedWindowOptions& options_;
+  BookHome<WindowBook> home_;
+  std::mt19937_64 random_;
+  EngineTime now_ = kT0;
+  uint64_t position_ = 100;
+};
+
+std::vector<SavedWindowOptions> AllSavedWindows() {
+  std::vector<SavedWindowOptions> all(12);
+  all[0].name = "plain";
+  all[1].name = "large_series";
+  all[1].series = 2;
+  all[1].ids = 400;
+  all[2].name = "retention";
+  all[2].window.retention = 20s;
+  all[2].set_ttls = true;
+  all[3].name = "own_ttls";
+  all[3].own_ttls = true;
+  all[4].name = "versions";
+  all[4].versions = true;
+  all[5].name = "watched";
+  all[5].watched = true;
+  all[6].name = "first";
+  all[6].window.refresh = Refresh::kFirst;
+  all[7].name = "replace";
+  all[7].window.refresh = Refresh::kReplace;
+  all[7].own_ttls = true;
+  all[8].name = "caps";
+  all[8].window.limits.max_per_series = 7;
+  all[8].window.limits.on_limit = OnWindowLimit::kDropOldest;
+  all[9].name = "few_series";
+  all[9].window.limits.max_series = 12;
+  all[9].window.limits.max_members = 150;
+  all[9].window.limits.on_limit = OnWindowLimit::kDropOldest;
+  all[9].set_ttls = true;
+  all[10].name = "few_bytes";
+  all[10].window.limits.max_bytes = 25'000;
+  all[10].window.limits.on_limit = OnWindowLimit::kDropOldest;
+  all[11].name = "everything";
+  all[11].window.retention = 20s;
+  all[11].window.limits.max_bytes = 40'000;
+  all[11].own_ttls = all[11].versions = all[11].set_ttls = true;
+  return all;
+}
+
+class SavingWindow : public testing::TestWithParam<SavedWindowOptions> {};
+
+TEST_P(SavingWindow, HasTheBytesOfTheMomentAtWhichItBegan) {
+  ForEachSeed(1, 4, [](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    PagePool pool;
+    DrawnWindow window(pool, GetParam(), seed, 1);
+    DrawnWindow twin(pool, GetParam(), seed, 2);
+    const auto call_both = [&](int count) { ASSERT_EQ(window.Calls(count), twin.Calls(count)); };
+    for (int round = 0; round < 4 && !testing::Test::HasFailure(); ++round) {
+      call_both(static_cast<int>(random() % 2000));
+      const std::string expected = twin.Saved();
+      FieldWriter out;
+      for (bool more = window.book().BeginSave(out); more;) {
+        call_both(static_cast<int>(random() % 40));
+        if (random() % 200 == 0) break;
+        more = window.book().SaveNext(out);
+        ASSERT_TRUE(more || out.bytes() == expected);
+      }
+      window.book().EndSave();
+      window.book().CheckWhole();
+      ASSERT_EQ(window.book().ledger(), twin.book().ledger());
+      ASSERT_EQ(window.book().sizes(), twin.book().sizes());
+      ASSERT_TRUE(window.Saved() == twin.Saved());
+    }
+    BookHome<WindowBook> loaded(pool, GetParam().window, PayloadOpsFor<Note>(), 3);
+    const std::string bytes = window.Saved();
+    ASSERT_TRUE(loaded.Load(bytes, window.Here()));
+    loaded.book().CheckWhole();
+    ASSERT_TRUE(loaded.Saved() == bytes);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Options, SavingWindow, testing::ValuesIn(AllSavedWindows()),
+                         [](const auto& each) { return each.param.name; });
+
+}  // namespace
+}  // namespace pleat::inline v0_1
