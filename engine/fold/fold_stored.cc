@@ -1,30 +1,32 @@
-// A folder's book as bytes: the latest time, the ledger, what was learned and remembered, the groups,
-// and the emissions that wait.
+// A folder's book as bytes: the latest time, the ledger, what was learned, the groups that were filed,
+// the emissions that wait, the memory, and the groups that have a deadline.
 #include "engine/base/read_fields.h"
 #include "engine/fold/fold_book.h"
 
 namespace pleat::inline v0_1 {
 
-// The groups come last, because they go on changing meanwhile.
+// The names in the memory and the groups come last, because they go on changing meanwhile.
 bool FoldBook::BeginSave(FieldWriter& out) {
   latest_.Save(out);
   out(ledger_);
   if (observer_ != nullptr) observer_->Save(out);
-  if (memory_ != nullptr) memory_->Save(out);
   groups_.SaveFiled(out);
   outbox_.Save(out);
+  if (memory_ != nullptr) memory_->BeginSave();
   groups_.BeginSave();
   plain_below_ = 0;
   return true;
 }
 
 bool FoldBook::SaveNext(FieldWriter& out) {
+  if (memory_ != nullptr && memory_->SaveNext(out)) return true;
   if (groups_.SaveNext(out)) return true;
   EndSave();
   return false;
 }
 
 void FoldBook::EndSave() noexcept {
+  if (memory_ != nullptr) memory_->EndSave();
   groups_.EndSave();
   plain_below_ = usual_plain_below_;
 }
@@ -33,13 +35,14 @@ void FoldBook::Load(FieldReader& in, const Instant& at) {
   latest_.Load(in);
   in(ledger_);
   if (observer_ != nullptr) observer_->Load(in);
+  groups_.LoadFiled(in, hash_key_);
+  if (!in.ok()) return;
+  outbox_.Load(in, at);
+  if (!in.ok()) return;
   const auto knows = [this](QuietLearner::Memo memo) {
     return observer_ == nullptr || observer_->Knows(memo);
   };
   if (memory_ != nullptr) memory_->Load(in, knows);
-  groups_.LoadFiled(in, hash_key_);
-  if (!in.ok()) return;
-  outbox_.Load(in, at);
   if (!in.ok()) return;
   groups_.LoadArmed(in, hash_key_);
   if (!in.ok()) return;
@@ -56,10 +59,20 @@ uint32_t FoldBook::LoadEntry(FieldReader& in) {
   return entry;
 }
 
-void Memory::Save(FieldWriter& out) const {
-  ids_.Save(out);
-  emissions_.Save(out);
-  pauses_.Save(out);
+void Memory::BeginSave() {
+  ids_.BeginSave();
+  emissions_.BeginSave();
+  pauses_.BeginSave();
+}
+
+bool Memory::SaveNext(FieldWriter& out) {
+  return ids_.SaveNext(out) || emissions_.SaveNext(out) || pauses_.SaveNext(out);
+}
+
+void Memory::EndSave() noexcept {
+  ids_.EndSave();
+  emissions_.EndSave();
+  pauses_.EndSave();
 }
 
 void Memory::Load(FieldReader& in, absl::FunctionRef<bool(QuietLearner::Memo)> knows) {

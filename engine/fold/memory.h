@@ -69,7 +69,9 @@ class Memory {
   // --- All together
 
   // See Book. `knows(memo)`: whether the learner knows the class of a memo.
-  void Save(FieldWriter& out) const;
+  void BeginSave();
+  bool SaveNext(FieldWriter& out);
+  void EndSave() noexcept;
   void Load(FieldReader& in, absl::FunctionRef<bool(QuietLearner::Memo)> knows);
 
   // Forgets names that are over by `now`, looking at no more than `budget` of them, and lowers

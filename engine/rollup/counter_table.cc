@@ -1,8 +1,15 @@
 #include "engine/rollup/counter_table.h"
 
 #include <new>
+#include <string_view>
 
 namespace pleat::inline v0_1 {
+namespace {
+
+// How many windows are written at a turn of the lock, but for those of the last counter.
+constexpr size_t kWindowsAtOnce = 64;
+
+}  // namespace
 
 CounterTable::~CounterTable() {
   table_.ForEach([this](uint32_t number) { keys_.Release(at(number).key); });
@@ -14,14 +21,16 @@ CounterTable::~CounterTable() {
 [[gnu::always_inline]] inline uint32_t CounterTable::Make(const PackedKey& key, uint64_t hash) {
   const uint32_t number = table_.New();
   table_.cold(number).uses = 0;
-  new (&at(number)) Counter{.hash = static_cast<uint32_t>(hash),
-                            .count = 0,
-                            .key = keys_.Keep(key),
-                            .start = kNoStart,
-                            .sum = 0,
-                            .account = kNone,
-                            .frozen_count = 0,
-                            .frozen_sum = 0};
+  if (!MayChange(number)) [[unlikely]]
+    images_->counters.Keep(number, [](FieldWriter&) {});
+  new (&CounterAt(number)) Counter{.hash = static_cast<uint32_t>(hash),
+                                   .count = 0,
+                                   .key = keys_.Keep(key),
+                                   .start = kNoStart,
+                                   .sum = 0,
+                                   .account = kNone,
+                                   .frozen_count = 0,
+                                   .frozen_sum = 0};
   bytes_ += BytesOfNew(key);
   return number;
 }
@@ -36,12 +45,12 @@ uint32_t CounterTable::New(const PackedKey& key, uint64_t hash) {
 uint32_t CounterTable::NewForgotten(const PackedKey& key, uint64_t hash) { return Make(key, hash); }
 
 void CounterTable::Remove(uint32_t number) {
+  Counter& counter = ToChange(number);
   ++removals_;
   table_.Unindex(number);
-  Counter& counter = at(number);
   counter.count = 0;
   counter.frozen_count = 0;
-  if (Account* const account = AccountIn(counter)) {
+  if (Account* const account = AccountAt(counter)) {
     DropChain(account->chain);
     DropChain(account->coarse);
     account->chain = account->coarse = kNone;
@@ -52,8 +61,9 @@ void CounterTable::Remove(uint32_t number) {
 
 void CounterTable::DropChain(uint32_t head) noexcept {
   while (head != kNone) {
-    Window& dropped = window(head);
+    Window& dropped = WindowAt(head);
     const uint32_t number = head;
+    KeepNoWindow(number);
     head = dropped.next;
     dropped.chained = 0;
     if (!dropped.ready) FreeWindow(number);
@@ -63,6 +73,7 @@ void CounterTable::DropChain(uint32_t head) noexcept {
 // A forgotten counter keeps its key as long as emissions show the key.
 void CounterTable::FreeUnused(uint32_t number) noexcept {
   if (table_.cold(number).indexed || table_.cold(number).uses > 0) return;
+  KeepImage(number);
   const PackedKey& key = at(number).key;
   bytes_ -= BytesOfNew(key);
   keys_.Release(key);
@@ -82,7 +93,7 @@ CounterTable::Account& CounterTable::AccountOf(Counter& counter) {
                                                  .irregular = false};
     bytes_ += kAccountBytes;
   }
-  return *AccountIn(counter);
+  return *AccountAt(counter);
 }
 
 void CounterTable::TrimAccount(Counter& counter) noexcept {
@@ -131,6 +142,7 @@ uint32_t CounterTable::FindWindow(const Counter& counter, uint8_t resolution,
 
 uint32_t CounterTable::NewWindow(uint32_t counter, uint8_t resolution, EngineTime start) {
   const uint32_t number = windows_.Allocate();
+  KeepNoWindow(number);
   Window& added = *new (windows_.hot(number)) Window{};
   added.start = start;
   added.resolution = resolution & 7;
@@ -143,20 +155,21 @@ uint32_t CounterTable::NewWindow(uint32_t counter, uint8_t resolution, EngineTim
 }
 
 void CounterTable::Chain(uint32_t number) {
-  Window& added = window(number);
+  Window& added = WindowAt(number);
   PLEAT_DCHECK(!added.chained);
-  uint32_t* link = &HeadOf(at(added.counter), added.resolution);
-  while (*link != kNone && window(*link).start > added.start) link = &window(*link).next;
+  uint32_t* link = &HeadOf(ToChange(added.counter), added.resolution);
+  while (*link != kNone && window(*link).start > added.start) link = &WindowAt(*link).next;
   added.next = *link;
   added.chained = 1;
   *link = number;
 }
 
 void CounterTable::Unchain(uint32_t number) noexcept {
-  Window& removed = window(number);
+  Window& removed = WindowAt(number);
   PLEAT_DCHECK(removed.chained);
-  uint32_t* link = &HeadOf(at(removed.counter), removed.resolution);
-  while (*link != number) link = &window(*link).next;
+  uint32_t* link = &HeadOf(ToChange(removed.counter), removed.resolution);
+  while (*link != number) link = &WindowAt(*link).next;
+  KeepNoWindow(number);
   *link = removed.next;
   removed.chained = 0;
 }
@@ -164,14 +177,14 @@ void CounterTable::Unchain(uint32_t number) noexcept {
 uint32_t CounterTable::MoveOut(uint32_t counter) {
   PLEAT_DCHECK(at(counter).count > 0);
   const uint32_t number = NewWindow(counter, 0, at(counter).start);
-  window(number).total = TotalInside(at(counter));
+  WindowAt(number).total = TotalInside(at(counter));
   Chain(number);
-  at(counter).count = 0;
+  ToChange(counter).count = 0;
   return number;
 }
 
 void CounterTable::FreeWindow(uint32_t number) noexcept {
-  PLEAT_DCHECK(!window(number).chained);
+  PLEAT_DCHECK(!window(number).chained && MayChangeWindow(number));
   const uint32_t counter = window(number).counter;
   windows_.Free(number);
   --window_count_;
@@ -179,6 +192,59 @@ void CounterTable::FreeWindow(uint32_t number) noexcept {
   --table_.cold(counter).uses;
   FreeUnused(counter);
 }
+
+// --- Saving
+
+// With many windows to a counter, a turn of the lock ends before the strip does.
+bool CounterTable::SaveCounters(FieldWriter& out, PlaceNumbers& saved) {
+  if (images_->counters.at_end()) return false;
+  size_t windows = 0;
+  const auto save = [&](uint32_t number) {
+    if (!table_.Holds(number)) return true;
+    saved.Add(number);
+    windows += images_->saver.SaveCounter(out, number);
+    return windows < kWindowsAtOnce;
+  };
+  images_->counters.TakeStrip(save, [&](uint32_t number, std::string_view image) {
+    saved.Add(number);
+    out.PutFields(image);
+  });
+  return true;
+}
+
+// An image begins with the place of the counter, which has no number before all counters are saved.
+// A window that is loose now, and has no image, was so at the cut: others were marked when they
+// became loose.
+bool CounterTable::SaveLooseWindows(FieldWriter& out, const PlaceNumbers& saved) {
+  if (images_->windows.at_end()) return false;
+  const auto save = [&](uint32_t number) {
+    if (!IsLoose(number)) return true;
+    out.PutNumber(uint64_t{saved.Before(window(number).counter)} + 1);
+    images_->saver.SaveLoose(out, number);
+    return true;
+  };
+  images_->windows.TakeStrip(save, [&](uint32_t, std::string_view image) {
+    const auto counter = static_cast<uint32_t>(FieldReader(image).Word());
+    out.PutNumber(uint64_t{saved.Before(counter)} + 1);
+    out.PutFields(image.substr(sizeof(uint64_t)));
+  });
+  return true;
+}
+
+void CounterTable::KeepCounter(uint32_t number) {
+  images_->counters.Keep(number,
+                         [&](FieldWriter& out) { images_->saver.SaveCounter(out, number); });
+}
+
+void CounterTable::KeepWindow(uint32_t number) {
+  if (window(number).chained) return KeepImage(window(number).counter);
+  images_->windows.Keep(number, [&](FieldWriter& out) {
+    out.PutWord(window(number).counter);
+    images_->saver.SaveLoose(out, number);
+  });
+}
+
+// ---
 
 void CounterTable::CheckWhole() const {
   table_.CheckWhole();

@@ -14,12 +14,18 @@
 //   Window    64 bytes
 //
 // A forgotten counter leaves the index. Its number is free once no entry names the counter.
+//
+// While the table is saved, an entry that is about to change is kept as it was at the cut
+// (PlaceImages): a counter with its account and its chains together, and by itself a window that is
+// in no chain. Whoever changes a counter calls KeepImage() first.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include <pleat/delta.h>
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 #include "engine/base/check.h"
@@ -29,6 +35,8 @@
 #include "engine/table/expiring_table.h"
 #include "engine/table/key_arena.h"
 #include "engine/table/packed_key.h"
+#include "engine/table/place_images.h"
+#include "engine/table/place_numbers.h"
 #include "engine/table/slab.h"
 
 namespace pleat::inline v0_1 {
@@ -94,8 +102,11 @@ class CounterTable {
 
   // --- Counters
 
-  Counter& at(uint32_t number) const noexcept {
-    return *reinterpret_cast<Counter*>(table_.hot(number));
+  const Counter& at(uint32_t number) const noexcept { return CounterAt(number); }
+  // REQUIRES: KeepImage(number) was called.
+  Counter& ToChange(uint32_t number) noexcept {
+    PLEAT_DCHECK(MayChange(number));
+    return CounterAt(number);
   }
   uint32_t Find(const PackedKey& key, uint64_t hash) const {
     return table_.Find(hash, [&](uint32_t number) { return at(number).key == key; });
@@ -142,10 +153,7 @@ class CounterTable {
   // The account of a counter. Opens one if there is none.
   Account& AccountOf(Counter& counter);
   // Null if there is none.
-  Account* AccountIn(const Counter& counter) const noexcept {
-    return counter.account == kNone ? nullptr
-                                    : reinterpret_cast<Account*>(accounts_.hot(counter.account));
-  }
+  const Account* AccountIn(const Counter& counter) const noexcept { return AccountAt(counter); }
 
   // Frees the account of a counter, unless the account is in use.
   void TrimAccount(Counter& counter) noexcept;
@@ -164,8 +172,11 @@ class CounterTable {
 
   // --- Windows outside
 
-  Window& window(uint32_t number) const noexcept {
-    return *reinterpret_cast<Window*>(windows_.hot(number));
+  const Window& window(uint32_t number) const noexcept { return WindowAt(number); }
+  // REQUIRES: KeepImage() of its counter was called; of a window in no chain, KeepImageOf(number).
+  Window& WindowToChange(uint32_t number) noexcept {
+    PLEAT_DCHECK(MayChangeWindow(number));
+    return WindowAt(number);
   }
   void PrefetchWindow(uint32_t number) const noexcept { pleat::Prefetch(windows_.hot(number)); }
   // Whether the window that begins at `start` lies inside the counter.
@@ -193,6 +204,45 @@ class CounterTable {
     return total;
   }
   size_t windows() const noexcept { return window_count_; }
+
+  // --- Saving while counters change: see Book::BeginSave()
+
+  // Writes what an owner knows of an entry.
+  class Saver {
+   public:
+    // A counter with its chains. Returns how many windows were written.
+    virtual size_t SaveCounter(FieldWriter& out, uint32_t number) const = 0;
+    // A window in no chain, but for its counter.
+    virtual void SaveLoose(FieldWriter& out, uint32_t window) const = 0;
+
+   protected:
+    ~Saver() = default;
+  };
+  // `saver` outlives the saving.
+  void BeginSave(const Saver& saver) { images_ = std::make_unique<Images>(*this, saver); }
+  // Writes the next counters as they were then, forgotten ones included, and adds their places to
+  // `saved`. Returns whether there may be more.
+  bool SaveCounters(FieldWriter& out, PlaceNumbers& saved);
+  // Behind the last counter: the same for windows that were in no chain, each behind 1 + the number
+  // of its counter among `saved`.
+  bool SaveLooseWindows(FieldWriter& out, const PlaceNumbers& saved);
+  void EndSave() noexcept { images_ = nullptr; }
+  bool saving() const noexcept { return images_ != nullptr; }
+  // Before a counter changes, or anything that is written with it.
+  void KeepImage(uint32_t number) {
+    if (!MayChange(number)) [[unlikely]]
+      KeepCounter(number);
+  }
+  bool MayChange(uint32_t number) const noexcept {
+    return images_ == nullptr || images_->counters.Has(number);
+  }
+  // Before the window of an emission changes, be it in a chain or not.
+  void KeepImageOf(uint32_t window) {
+    if (!MayChangeWindow(window)) [[unlikely]]
+      KeepWindow(window);
+  }
+  // All windows have lower numbers.
+  uint32_t window_end() const noexcept { return windows_.end(); }
 
   // --- Bytes
 
@@ -226,6 +276,40 @@ class CounterTable {
 
   static constexpr uint32_t kInAccount = UINT32_MAX;
 
+  struct Images {
+    Images(const CounterTable& table, const Saver& owner)
+        : saver(owner), counters(table.table_.end()), windows(table.windows_.end()) {}
+    const Saver& saver;
+    PlaceImages counters;
+    PlaceImages windows;  // of those in no chain
+  };
+
+  Counter& CounterAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<Counter*>(table_.hot(number));
+  }
+  Window& WindowAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<Window*>(windows_.hot(number));
+  }
+  Account* AccountAt(const Counter& counter) const noexcept {
+    return counter.account == kNone ? nullptr
+                                    : reinterpret_cast<Account*>(accounts_.hot(counter.account));
+  }
+  bool MayChangeWindow(uint32_t number) const noexcept {
+    if (images_ == nullptr) return true;
+    const Window& changed = window(number);
+    return changed.chained ? MayChange(changed.counter) : images_->windows.Has(number);
+  }
+  [[gnu::cold]] void KeepCounter(uint32_t number);
+  [[gnu::cold]] void KeepWindow(uint32_t number);
+  // The place has nothing to save by itself: the window is new, or was in a chain at the cut.
+  void KeepNoWindow(uint32_t number) {
+    if (images_ != nullptr && !images_->windows.Has(number)) [[unlikely]]
+      images_->windows.Keep(number, [](FieldWriter&) {});
+  }
+  bool IsLoose(uint32_t place) const noexcept {
+    return windows_.Knows(place) && !window(place).chained && window(place).ready;
+  }
+
   uint32_t& HeadOf(Counter& counter, uint8_t resolution);
   void DropChain(uint32_t head) noexcept;
   void FreeUnused(uint32_t number) noexcept;
@@ -237,6 +321,7 @@ class CounterTable {
   size_t bytes_ = 0;
   size_t window_count_ = 0;
   uint32_t removals_ = 0;
+  std::unique_ptr<Images> images_;  // null: nothing is being saved
 };
 
 }  // namespace pleat::inline v0_1

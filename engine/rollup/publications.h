@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <unordered_map>
+#include <vector>
 
 #include <pleat/stored.h>
 #include <pleat/time.h>
@@ -65,11 +67,13 @@ class Publications {
     State& state = states_.at(counter);
     state.queued = false;
     state.busy = true;
+    busy_.insert(counter);
     return true;
   }
   void Finish(uint32_t counter) {
     State& state = states_.at(counter);
     state.busy = false;
+    busy_.erase(counter);
     if (!state.done()) Queue(counter);
   }
 
@@ -99,8 +103,17 @@ class Publications {
     states_.emplace(counter, state);
   }
 
-  // The counters that wait, in order.
-  const std::deque<uint32_t>& queue() const noexcept { return queue_; }
+  // The counters that would wait if no answer of the store came any more, in order. Those that a
+  // Publish() asks about have waited longest. The answer will not come after a restart, so they are
+  // the first to be asked about again.
+  std::vector<uint32_t> Waiting() const {
+    std::vector<uint32_t> waiting;
+    for (const uint32_t counter : busy_) {
+      if (!At(counter).done()) waiting.push_back(counter);
+    }
+    waiting.insert(waiting.end(), queue_.begin(), queue_.end());
+    return waiting;
+  }
   // Appends a counter. Returns false if it has nothing to wait for, or waits already.
   bool LoadQueued(uint32_t counter) {
     const State& state = At(counter);
@@ -123,6 +136,7 @@ class Publications {
 
   std::unordered_map<uint32_t, State> states_;
   std::deque<uint32_t> queue_;
+  std::set<uint32_t> busy_;
   size_t undone_ = 0;
 };
 

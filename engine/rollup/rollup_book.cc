@@ -61,6 +61,9 @@ void RollupBook::PrefetchRest(const Guess& guess) const noexcept {
 // --- An event
 
 AddOutcome RollupBook::FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at) {
+  if (counters_.saving() && entry.counter != kNone) [[unlikely]] {
+    if (AddWhileSaving(event, entry.counter, at)) return AddOutcome::kAdded;
+  }
   const CounterEvent& added = *static_cast<const CounterEvent*>(event.event);
   Turn turn{.event = event,
             .at = at,
@@ -74,6 +77,12 @@ AddOutcome RollupBook::FoldSlowly(const EventRef& event, const Entry& entry, con
             .stamp = event.at};
   NameEvent(turn, entry.guess);
   return Take(turn);
+}
+
+// The counter is first kept as it was.
+bool RollupBook::AddWhileSaving(const EventRef& event, uint32_t number, const Instant& at) {
+  counters_.KeepImage(number);
+  return !clears_ && AddPlainly(event, number, at);
 }
 
 AddOutcome RollupBook::Clear(const EventRef& event, std::string_view id, const Instant& at) {
@@ -206,7 +215,7 @@ void RollupBook::Correct(const Turn& turn) {
   const EngineTime start = windowing_.StartOf(turn.event.at);
   const uint32_t corrected = counters_.FindWindow(counters_.at(number), 0, start);
   const uint32_t correction = counters_.NewWindow(number, 0, start);
-  Window& window = counters_.window(correction);
+  Window& window = counters_.WindowToChange(correction);
   window.correction = 1;
   window.total.Add(turn.delta);
   if (corrected != kNone && counters_.window(corrected).closed) {
@@ -261,6 +270,7 @@ void RollupBook::Add(Turn& turn) {
     ++ledger_.keys_opened;
     if (store_ != nullptr) store_->Begin(turn.number);
   }
+  counters_.KeepImage(turn.number);
   const EngineTime start = windowing_.StartOf(turn.stamp);
   PLEAT_CHECK(windowing_.EndOf(start) > windowing_.FrontierAt(turn.now));
   if (turn.clears) ++ledger_.clears;
@@ -271,7 +281,7 @@ void RollupBook::Add(Turn& turn) {
 // cannot be.
 bool RollupBook::AddInside(const Turn& turn, EngineTime start) {
   if (clears_ || turn.delta.kind() != Delta::Kind::kInteger) return false;
-  Counter& counter = counters_.at(turn.number);
+  Counter& counter = counters_.ToChange(turn.number);
   const int64_t delta = turn.delta.whole();
   if (start > counter.start) {
     if (counter.count > 0) MoveOut(turn.number);
@@ -293,7 +303,7 @@ bool RollupBook::AddInside(const Turn& turn, EngineTime start) {
 }
 
 void RollupBook::AddOutside(const Turn& turn, EngineTime start) {
-  Counter& counter = counters_.at(turn.number);
+  Counter& counter = counters_.ToChange(turn.number);
   if (counter.count > 0 && counter.start <= start) MoveOut(turn.number);
   counter.start = std::max(counter.start, start);
   uint32_t number = counters_.FindWindow(counter, 0, start);
@@ -302,7 +312,7 @@ void RollupBook::AddOutside(const Turn& turn, EngineTime start) {
     counters_.Chain(number);
     NoteOpened(turn, start);
   }
-  Window& window = counters_.window(number);
+  Window& window = counters_.WindowToChange(number);
   PLEAT_CHECK(!window.closed);
   if (clears_) AddToDetail(turn, number);
   if (turn.clears) return;
@@ -323,7 +333,7 @@ void RollupBook::MoveOut(uint32_t number) {
   const uint32_t count = before.count;
   const int64_t sum = before.sum;
   counters_.MoveOut(number);
-  Account& account = counters_.AccountOf(counters_.at(number));
+  Account& account = counters_.AccountOf(counters_.ToChange(number));
   account.open_count += count;
   account.irregular |=
       IsFar(sum, kOpenBits) || __builtin_add_overflow(account.open_sum, sum, &account.open_sum);

@@ -60,10 +60,11 @@
 #include "engine/rollup/windowing.h"
 #include "engine/table/event_ids.h"
 #include "engine/table/event_ref.h"
+#include "engine/table/place_numbers.h"
 
 namespace pleat::inline v0_1 {
 
-class RollupBook final : public OutboxBook {
+class RollupBook final : public OutboxBook, private CounterTable::Saver {
  public:
   using Outcome = AddOutcome;
   using Counts = AddResults;
@@ -169,6 +170,8 @@ class RollupBook final : public OutboxBook {
   RollupLedger rollup_ledger() const noexcept { return ledger_; }
   RollupSizes rollup_sizes() const noexcept;
   bool BeginSave(FieldWriter& out) override;
+  bool SaveNext(FieldWriter& out) override;
+  void EndSave() noexcept override;
   void Load(FieldReader& in, const Instant& at) override;
   void CheckWhole() const override;
 
@@ -209,6 +212,8 @@ class RollupBook final : public OutboxBook {
   }
 
   // --- The steps of an event
+  bool AddPlainly(const EventRef& event, uint32_t number, const Instant& at);
+  [[gnu::cold]] bool AddWhileSaving(const EventRef& event, uint32_t number, const Instant& at);
   AddOutcome Take(Turn& turn);
   void NameEvent(Turn& turn, const Guess* guess);
   std::optional<AddOutcome> JudgeId(const Turn& turn) const;
@@ -303,21 +308,39 @@ class RollupBook final : public OutboxBook {
 
   // --- Stored
 
-  // In the bytes, counters are numbered from 0 on, and so are the windows in chains whose emissions
-  // wait. While BeginSave() runs: those numbers, by our own; while Load() runs: our own, by those.
-  struct Renumbered {
-    std::vector<uint32_t> counters;
-    std::vector<uint32_t> waiting;
-    uint32_t next_waiting = 0;
+  // What is written piece by piece, as it was at BeginSave() if it does not lie elsewhere.
+  struct Saving {
+    enum Part { kCounters, kLooseWindows, kLists, kListsSaved, kWaiting, kIds, kOutbox };
+    Part part = kCounters;
+    size_t next = 0;             // of the part, if that is a vector
+    PlaceNumbers counters;       // those that were written
+    uint32_t released_next = 0;  // the book's
+    std::vector<WindowLists::Rest> lists;
+    uint64_t arrival = 0;           // of the list's latest entry
+    std::vector<uint32_t> waiting;  // counters, for the store
+    bool has_ids = false;
+    std::vector<FieldWriter::Piece> outbox;
+    std::vector<uint32_t> order;  // of emissions in the outbox, by window
+    uint32_t emissions = 0;       // how many these are
   };
-  void SaveCounter(FieldWriter& out, uint32_t number) const;
-  void SaveChain(FieldWriter& out, uint32_t head) const;
+  size_t SaveCounter(FieldWriter& out, uint32_t number) const override;
+  void SaveLoose(FieldWriter& out, uint32_t number) const override;
+  size_t SaveChain(FieldWriter& out, uint32_t head) const;
   void SaveWindow(FieldWriter& out, uint32_t number) const;
   static void SaveDetail(FieldWriter& out, const Detail& detail, const Window& window);
-  void SaveLists(FieldWriter& out) const;
-  void SaveQueue(FieldWriter& out) const;
+  bool SaveLists(FieldWriter& out);
+  bool SaveWaiting(FieldWriter& out);
+  // While Load() runs: our own numbers, by those in the bytes.
+  struct Renumbered {
+    std::vector<uint32_t> counters;
+    std::vector<uint32_t> waiting;  // windows, by their emission in the outbox; kNone: not met yet
+    uint32_t emissions = 0;         // how many of these were read
+  };
   void LoadAll(FieldReader& in, const Instant& at);
-  void LoadCounter(FieldReader& in);
+  bool LoadCounter(FieldReader& in);
+  void LoadKnown(FieldReader& in, uint32_t number, uint8_t flags);
+  bool LoadLoose(FieldReader& in);
+  void LoadWaiting(FieldReader& in, uint32_t number);
   void LoadChain(FieldReader& in, uint32_t counter, uint8_t chain);
   void LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain);
   void LoadDetail(FieldReader& in, Detail& detail, const Window& window);
@@ -348,7 +371,7 @@ class RollupBook final : public OutboxBook {
 
   // Members that every event reads lie close together.
   const Duration first_length_;
-  const bool plain_;  // events may be added plainly
+  bool plain_;  // events may be added plainly: without clears, and while no counter is being saved
   Latest latest_;
   EngineTime floor_ = kBeginningOfTime;  // what is stamped before was closed by CloseAll()
   const Windowing windowing_;
@@ -382,7 +405,8 @@ class RollupBook final : public OutboxBook {
   std::array<uint64_t, kReasons> emissions_{};  // by IndexOf(reason)
   const std::unique_ptr<Publications> store_;   // null: there is no store
   mutable CountedWindow shown_;                 // of the latest Show(), until the next
-  Renumbered* renumbered_ = nullptr;            // while BeginSave() or Load() runs
+  std::unique_ptr<Saving> saving_;              // null: nothing is being saved
+  Renumbered* renumbered_ = nullptr;            // while Load() runs
 };
 
 // A window that takes the event is open: its end lies behind a stamp that is not late.
@@ -390,8 +414,13 @@ class RollupBook final : public OutboxBook {
                                                            const Entry& entry, const Instant& at) {
   if (entry.counter == kNone || !plain_) [[unlikely]]
     return false;
+  return AddPlainly(event, entry.counter, at);
+}
+
+[[gnu::always_inline]] inline bool RollupBook::AddPlainly(const EventRef& event, uint32_t number,
+                                                          const Instant& at) {
   const CounterEvent& added = *static_cast<const CounterEvent*>(event.event);
-  Counter& counter = counters_.at(entry.counter);
+  Counter& counter = counters_.ToChange(number);
   const EngineTime now = latest_.TimeOf(at.now);
   const auto into = static_cast<uint64_t>(event.at.time_since_epoch().count()) -
                     static_cast<uint64_t>(counter.start.time_since_epoch().count());

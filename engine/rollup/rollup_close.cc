@@ -94,18 +94,19 @@ bool RollupBook::TakeDue(WindowLists::Stage stage, Duration behind, Budget& budg
 
 void RollupBook::Freeze(const WindowLists::Name& name, const WindowLists::Entry& entry,
                         const Instant& at) {
-  Counter& counter = counters_.at(entry.counter);
+  counters_.KeepImage(entry.counter);
+  Counter& counter = counters_.ToChange(entry.counter);
   const EngineTime start = StartOf(name);
   uint32_t number;
   if (name.resolution == 0 && CounterTable::IsInside(counter, start)) {
     number = counters_.NewWindow(entry.counter, 0, start);
-    counters_.window(number).total = CounterTable::TotalInside(counter);
+    counters_.WindowToChange(number).total = CounterTable::TotalInside(counter);
     counter.count = 0;
   } else {
     number = counters_.FindWindow(counter, name.resolution, start);
     PLEAT_CHECK(number != kNone);
   }
-  Window& window = counters_.window(number);
+  Window& window = counters_.WindowToChange(number);
   window.total.arrival = entry.arrival & kPositionMask;
   if (!window.closed) {
     if (name.resolution == 0) AddToCoarse(window);
@@ -174,7 +175,7 @@ void RollupBook::AddToCoarse(const Window& window) {
     const uint32_t coarse =
         counters_.FindWindow(counter, resolution, windowing_.StartOf(window.start, resolution));
     PLEAT_CHECK(coarse != kNone && !counters_.window(coarse).closed);
-    counters_.window(coarse).total.Merge(window.total);
+    counters_.WindowToChange(coarse).total.Merge(window.total);
   }
 }
 
@@ -190,6 +191,7 @@ void RollupBook::ReleaseWindow(uint32_t number) {
 void RollupBook::DropEvents(uint32_t window) {
   const auto detail = details_.find(window);
   if (detail == details_.end()) return;
+  PLEAT_DCHECK(counters_.MayChange(counters_.window(window).counter));
   detail_bytes_ -= detail->second.events.size() * kStampedBytes;
   detail->second.events = {};
 }
@@ -219,13 +221,14 @@ void RollupBook::CloseAll(EngineTime floor, const Instant& at) {
 
 void RollupBook::End(const WindowLists::Name& name, const WindowLists::Entry& entry, uint64_t order,
                      const Instant& at) {
+  counters_.KeepImage(entry.counter);
   const EngineTime start = StartOf(name);
   if (name.resolution == 0 && CounterTable::IsInside(counters_.at(entry.counter), start)) {
     MoveOut(entry.counter);
   }
   const uint32_t number = counters_.FindWindow(counters_.at(entry.counter), name.resolution, start);
   PLEAT_CHECK(number != kNone);
-  Window& window = counters_.window(number);
+  Window& window = counters_.WindowToChange(number);
   window.total.arrival = entry.arrival & kPositionMask;
   if (name.resolution == 0) AddToCoarse(window);
   ++ledger_.ended;
@@ -236,7 +239,7 @@ void RollupBook::End(const WindowLists::Name& name, const WindowLists::Entry& en
 
 void RollupBook::HandOut(uint32_t number, Reason reason, EngineTime ripe, uint64_t order,
                          bool by_event, const Instant& at) {
-  Window& window = counters_.window(number);
+  Window& window = counters_.WindowToChange(number);
   PLEAT_CHECK(!window.closed && ripe <= latest_.now());
   ++emissions_[IndexOf(reason)];
   if (!window.correction) {
@@ -286,7 +289,8 @@ ClosedGroup RollupBook::Show(const Ready& ready) const noexcept {
 }
 
 void RollupBook::Free(uint32_t entry) noexcept {
-  Window& window = counters_.window(entry);
+  counters_.KeepImageOf(entry);
+  Window& window = counters_.WindowToChange(entry);
   window.ready = 0;
   if (window.correction) corrects_.erase(entry);
   if (!window.chained) counters_.FreeWindow(entry);
@@ -295,6 +299,7 @@ void RollupBook::Free(uint32_t entry) noexcept {
 // --- Windows and counters that are over
 
 void RollupBook::DropFrozen(const WindowLists::Name& name, uint32_t counter) {
+  counters_.KeepImage(counter);
   const EngineTime start = StartOf(name);
   const uint32_t number = counters_.FindWindow(counters_.at(counter), name.resolution, start);
   if (store_ != nullptr && name.resolution == 0) {
@@ -305,7 +310,7 @@ void RollupBook::DropFrozen(const WindowLists::Name& name, uint32_t counter) {
   PLEAT_CHECK(number != kNone && counters_.window(number).frozen);
   --kept_;
   ReleaseWindow(number);
-  counters_.TrimAccount(counters_.at(counter));
+  counters_.TrimAccount(counters_.ToChange(counter));
 }
 
 // The list of the counter's last window to end.
@@ -333,6 +338,7 @@ bool RollupBook::IsHeld(uint32_t number) const {
 }
 
 void RollupBook::ForgetUnlessHeld(uint32_t number) {
+  counters_.KeepImage(number);
   if (IsHeld(number)) {
     released_.insert(number);
   } else {
@@ -349,6 +355,7 @@ void RollupBook::ForgetReleased() {
   }
   released_next_ = some.size() < kReleasedAtOnce ? 0 : some.back() + 1;
   for (const uint32_t number : some) {
+    counters_.KeepImage(number);
     if (!IsOver(number)) {
       released_.erase(number);  // a later window will release the counter again
     } else if (!IsHeld(number)) {
@@ -366,7 +373,7 @@ void RollupBook::ForgetShared() {
 }
 
 void RollupBook::Forget(uint32_t number) {
-  Counter& counter = counters_.at(number);
+  const Counter& counter = counters_.ToChange(number);
   PLEAT_DCHECK(counter.count == 0);
   for (const uint8_t chain : {uint8_t{0}, uint8_t{1}}) {
     for (uint32_t at = counters_.ChainOf(counter, chain); at != kNone;) {

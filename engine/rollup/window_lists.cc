@@ -69,6 +69,8 @@ void WindowLists::Pass(List& list, bool frees) noexcept {
   PLEAT_DCHECK(list.first == passed);
   list.first = list.chunk;
   if (list.first == kNone) list.tail = kNone;
+  if (saving_) [[unlikely]]
+    return unfreed_.push_back(passed);
   chunks_.Free(passed);
 }
 
@@ -85,6 +87,29 @@ void WindowLists::DropFirst(Stage stage) noexcept {
   PLEAT_DCHECK(stages_[stage].begin()->second.first == kNone);
   if (latest_ == stages_[stage].begin()) latest_ = stages_[kOpen].end();
   stages_[stage].erase(stages_[stage].begin());
+}
+
+WindowLists::Rest WindowLists::RestOf(Stage stage, const Lists::value_type& list,
+                                      bool frees) noexcept {
+  const auto& [name, now] = list;
+  const uint32_t size = frees ? now.size - now.passed : now.size;
+  return {.stage = stage,
+          .name = name,
+          .size = size,
+          .passed = frees ? 0 : now.passed,
+          .left = size,
+          .chunk = frees ? now.chunk : now.first,
+          .index = frees ? now.index : 0};
+}
+
+bool WindowLists::EndSave(size_t max) noexcept {
+  saving_ = false;
+  for (; max > 0 && !unfreed_.empty(); --max) {
+    chunks_.Free(unfreed_.back());
+    unfreed_.pop_back();
+  }
+  if (unfreed_.empty()) unfreed_ = {};
+  return unfreed_.empty();
 }
 
 const WindowLists::List* WindowLists::Find(const Name& name) const noexcept {

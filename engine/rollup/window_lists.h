@@ -18,6 +18,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include <pleat/time.h>
 
@@ -53,6 +54,16 @@ class WindowLists {
     bool ended = false;   // its windows were handed out before they were frozen
   };
   using Lists = std::map<Name, List>;
+  // What is left to save of a list, as it was at BeginSave().
+  struct Rest {
+    Stage stage;
+    Name name;
+    uint32_t size;    // of all entries that are saved
+    uint32_t passed;  // of them
+    uint32_t left;    // to take
+    uint32_t chunk;   // where the next one is
+    uint32_t index;
+  };
 
   explicit WindowLists(PagePool& pool) : chunks_(pool, sizeof(Chunk)) {}
 
@@ -112,6 +123,27 @@ class WindowLists {
     }
   }
 
+  // --- Saving. Entries never change, and are only added at the end: all that it takes is to free no
+  // chunk meanwhile.
+
+  // The list as it is now; `frees`: without the entries that were passed.
+  static Rest RestOf(Stage stage, const Lists::value_type& list, bool frees) noexcept;
+  void BeginSave() noexcept { saving_ = true; }
+  // Calls `visit(entry)` for the next entries of a list, at most `max`.
+  template <class Visit>
+  void Take(Rest& rest, uint32_t max, const Visit& visit) const {
+    for (; max > 0 && rest.left > 0; --max, --rest.left) {
+      if (rest.index == ChunkAt(rest.chunk).size) {
+        rest.chunk = ChunkAt(rest.chunk).next;
+        rest.index = 0;
+      }
+      visit(EntryOf(ChunkAt(rest.chunk), rest.index++));
+    }
+  }
+  // Once all was taken, or will not be: frees at most `max` of the chunks that had to stay. Returns
+  // whether that was all.
+  bool EndSave(size_t max) noexcept;
+
  private:
   inline void AppendHere(List& list, uint32_t counter, uint64_t arrival);
 
@@ -136,6 +168,8 @@ class WindowLists {
 
   Slab<NoCold, 12> chunks_;
   std::array<Lists, kStages> stages_;
+  bool saving_ = false;
+  std::vector<uint32_t> unfreed_;                  // chunks, because of the saving
   Lists::iterator latest_ = stages_[kOpen].end();  // the list of the latest Append()
 };
 

@@ -65,6 +65,9 @@ class EventIds {
   // As ExpiringMap's. The names mean something as long as the name key is the same.
   void Save(FieldWriter& out) const { ids_.Save(out); }
   void Load(FieldReader& in) { ids_.Load(in); }
+  void BeginSave() { ids_.BeginSave(); }
+  bool SaveNext(FieldWriter& out) { return ids_.SaveNext(out); }
+  void EndSave() noexcept { ids_.EndSave(); }
 
   // Ends the process unless all invariants hold; for tests.
   void CheckWhole() const { ids_.CheckWhole(); }

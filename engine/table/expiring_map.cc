@@ -1,11 +1,13 @@
 #include "engine/table/expiring_map.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pleat::inline v0_1 {
 
 void ExpiringMap::PutNew(const Name& name, uint64_t word, EngineTime expires) {
   const uint32_t number = table_.New();
+  KeepImage(number, /*holds=*/false);
   At(number) = {name, {word, expires}};
   table_.Index(name.low, number);
   table_.Arm(number);
@@ -15,6 +17,7 @@ void ExpiringMap::PutNew(const Name& name, uint64_t word, EngineTime expires) {
 void ExpiringMap::Erase(const Name& name) {
   const auto is_name = [&](uint32_t number) { return At(number).name == name; };
   for (uint32_t number; (number = table_.Find(name.low, is_name)) != kNone;) {
+    KeepImage(number, /*holds=*/true);
     table_.Unindex(number);
     table_.Free(number);
   }
@@ -22,22 +25,54 @@ void ExpiringMap::Erase(const Name& name) {
 
 bool ExpiringMap::Expire(EngineTime now, Budget& budget) {
   return table_.ApplyDue(now, budget, [this](const Due& due) {
+    KeepImage(due.number, /*holds=*/true);
     table_.Unindex(due.number);
     table_.Free(due.number);
   });
 }
 
+// --- Stored
+
 // How many there are, and the end of the last life so far. Then for each: name, word, and how long
 // before that end its own life ends.
 void ExpiringMap::Save(FieldWriter& out) const {
-  out.PutNumber(size());
-  out(last_expiry_);
-  table_.ForEach([&](uint32_t number) {
-    const Entry& entry = At(number);
-    out.PutWord(entry.name.low);
-    out.PutWord(entry.name.high);
-    out.PutWord(entry.known.word);
-    out.PutNumber(static_cast<uint64_t>((last_expiry_ - entry.known.expires).count()));
+  SaveHead(out, size(), last_expiry_);
+  table_.ForEach([&](uint32_t number) { SaveEntry(out, number, last_expiry_); });
+}
+
+void ExpiringMap::SaveHead(FieldWriter& out, size_t size, EngineTime last_expiry) {
+  out.PutNumber(size);
+  out(last_expiry);
+}
+
+void ExpiringMap::SaveEntry(FieldWriter& out, uint32_t number, EngineTime last_expiry) const {
+  const Entry& entry = At(number);
+  out.PutWord(entry.name.low);
+  out.PutWord(entry.name.high);
+  out.PutWord(entry.known.word);
+  out.PutNumber(static_cast<uint64_t>((last_expiry - entry.known.expires).count()));
+}
+
+void ExpiringMap::BeginSave() { saving_ = std::make_unique<Saving>(*this); }
+
+bool ExpiringMap::SaveNext(FieldWriter& out) {
+  if (saving_ == nullptr) return false;
+  Saving& saving = *saving_;
+  if (!std::exchange(saving.has_begun, true)) SaveHead(out, saving.size, saving.last_expiry);
+  if (saving.images.at_end()) {
+    EndSave();
+    return false;
+  }
+  saving.images.SaveStrip(out, [&](uint32_t number) {
+    if (table_.Holds(number)) SaveEntry(out, number, saving.last_expiry);
+  });
+  return true;
+}
+
+void ExpiringMap::KeepWhileSaving(uint32_t number, bool holds) {
+  if (saving_->images.Has(number)) return;
+  saving_->images.Keep(number, [&](FieldWriter& out) {
+    if (holds) SaveEntry(out, number, saving_->last_expiry);
   });
 }
 

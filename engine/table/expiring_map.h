@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include <pleat/stored.h>
 #include <pleat/time.h>
@@ -18,6 +19,7 @@
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
 #include "engine/table/expiring_table.h"
+#include "engine/table/place_images.h"
 
 namespace pleat::inline v0_1 {
 
@@ -81,6 +83,11 @@ class ExpiringMap {
   // collide, fail the reading. REQUIRES, of Load(): nothing was ever remembered.
   void Save(FieldWriter& out) const;
   void Load(FieldReader& in);
+  // The same bytes as Save() would write at BeginSave(), a strip of places at a time, while the map
+  // goes on changing. SaveNext() returns whether there is more. EndSave() gives up what is left.
+  void BeginSave();
+  bool SaveNext(FieldWriter& out);
+  void EndSave() noexcept { saving_ = nullptr; }
 
   // Calls `visit(word)` for every word, in no order that means anything.
   template <class Visit>
@@ -116,6 +123,25 @@ class ExpiringMap {
   using Table = ExpiringTable<Entries, TableBits, 11>;
   static constexpr uint32_t kNone = Table::kNone;
 
+  // The map as it was at BeginSave().
+  struct Saving {
+    explicit Saving(const ExpiringMap& map)
+        : images(map.table_.end()), size(map.size()), last_expiry(map.last_expiry_) {}
+    PlaceImages images;
+    const size_t size;
+    const EngineTime last_expiry;
+    bool has_begun = false;  // the first two fields are written
+  };
+
+  static void SaveHead(FieldWriter& out, size_t size, EngineTime last_expiry);
+  void SaveEntry(FieldWriter& out, uint32_t number, EngineTime last_expiry) const;
+  // Before a place changes. `holds`: whether it has an entry until now.
+  void KeepImage(uint32_t number, bool holds) {
+    if (saving_ != nullptr) [[unlikely]]
+      KeepWhileSaving(number, holds);
+  }
+  [[gnu::cold]] void KeepWhileSaving(uint32_t number, bool holds);
+
   Entry& At(uint32_t number) const noexcept {
     return *reinterpret_cast<Entry*>(table_.hot(number));
   }
@@ -127,6 +153,7 @@ class ExpiringMap {
 
   Table table_;
   EngineTime last_expiry_ = kBeginningOfTime;  // of all names so far
+  std::unique_ptr<Saving> saving_;             // null: nothing is being saved
 };
 
 }  // namespace pleat::inline v0_1

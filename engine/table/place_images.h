@@ -67,22 +67,25 @@ class PlaceImages {
   // the order of places. REQUIRES: !at_end().
   template <class Save>
   void SaveStrip(FieldWriter& out, const Save& save) {
-    SaveStrip(save, [&](uint32_t, std::string_view image) { out.PutFields(image); });
+    const auto put = [&](uint32_t, std::string_view image) { out.PutFields(image); };
+    const auto save_and_go_on = [&](uint32_t place) { return save(place), true; };
+    TakeStrip(save_and_go_on, put);
   }
-  // The same for an owner that writes the images itself: `put(place, image)`, unless that is empty.
+  // The same for a caller that puts the images itself, by `put(place, image)` for each one that is
+  // not empty, and that leaves the rest of the strip for the next call where `save` returns false.
   template <class Save, class Put>
-  void SaveStrip(const Save& save, const Put& put) {
+  void TakeStrip(const Save& save, const Put& put) {
     const uint64_t known = known_[next_ / kStrip];
     const Strip images = ImagesOf(next_ / kStrip);
-    const uint32_t end = end_ - next_ > kStrip ? next_ + kStrip : end_;
-    for (uint32_t place = next_; place < end; ++place) {
-      if ((known & BitOf(place)) == 0) {
-        save(place);
-      } else if (!images[place % kStrip].empty()) {
-        put(place, images[place % kStrip]);
+    const uint32_t rest = kStrip - next_ % kStrip;
+    const uint32_t end = end_ - next_ > rest ? next_ + rest : end_;
+    for (bool more = true; more && next_ < end; ++next_) {
+      if ((known & BitOf(next_)) == 0) {
+        more = save(next_);
+      } else if (const std::string_view image = images[next_ % kStrip]; !image.empty()) {
+        put(next_, image);
       }
     }
-    next_ = end;
     if (next_ % kTogether == 0) images_[next_ / kTogether - 1] = std::string();
   }
 

@@ -110,7 +110,7 @@ void MemberTable::KeepImageNow(uint32_t number) {
                 [&](FieldWriter& out) { Save(number, saving_->keys(), out); });
 }
 
-bool MemberTable::SaveNext(FieldWriter& out, const PlaceRanks& owners) {
+bool MemberTable::SaveNext(FieldWriter& out, const PlaceNumbers& owners) {
   if (saving_->at_end()) return false;
   saving_->SaveStrip(
       out, &owners,

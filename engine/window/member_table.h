@@ -167,10 +167,10 @@ class MemberTable {
   void BeginSave(const StoredKeys& keys) {
     saving_ = std::make_unique<TableSaving>(members_.end(), keys);
   }
-  bool SaveNext(FieldWriter& out, const PlaceRanks& owners);
+  bool SaveNext(FieldWriter& out, const PlaceNumbers& owners);
   void EndSave() noexcept { saving_ = nullptr; }
   // REQUIRES: all were written, and EndSave() was not called.
-  const PlaceRanks& ranks() const noexcept { return saving_->ranks(); }
+  const PlaceNumbers& numbers() const noexcept { return saving_->numbers(); }
   // While that goes on: before anything changes that is saved of a member.
   void KeepImage(uint32_t number) {
     if (saving_ != nullptr) [[unlikely]]

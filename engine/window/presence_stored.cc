@@ -39,9 +39,9 @@ bool PresenceBook::BeginSave(FieldWriter& out) {
 
 // Users name their series, and connections their users, by numbers that are known by then.
 bool PresenceBook::SaveNext(FieldWriter& out) {
-  if (users_.series.SaveNext(out) || users_.members.SaveNext(out, users_.series.ranks()) ||
+  if (users_.series.SaveNext(out) || users_.members.SaveNext(out, users_.series.numbers()) ||
       connections_.series.SaveNext(out) ||
-      connections_.members.SaveNext(out, users_.members.ranks())) {
+      connections_.members.SaveNext(out, users_.members.numbers())) {
     return true;
   }
   EndSave();

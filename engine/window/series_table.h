@@ -214,7 +214,7 @@ class SeriesTable {
   void EndSave() noexcept;
   bool saving() const noexcept { return saving_ != nullptr; }
   // REQUIRES: all were written, and EndSave() was not called.
-  const PlaceRanks& ranks() const noexcept { return saving_->ranks(); }
+  const PlaceNumbers& numbers() const noexcept { return saving_->numbers(); }
   // While that goes on: before anything changes that is saved of a series.
   void KeepImage(uint32_t number) {
     if (saving()) [[unlikely]]

@@ -33,7 +33,7 @@ bool WindowBook::BeginSave(FieldWriter& out) {
 
 // Members name their series by numbers, which are known once all series were saved.
 bool WindowBook::SaveNext(FieldWriter& out) {
-  if (series_.SaveNext(out) || members_.SaveNext(out, series_.ranks())) return true;
+  if (series_.SaveNext(out) || members_.SaveNext(out, series_.numbers())) return true;
   EndSave();
   return false;
 }

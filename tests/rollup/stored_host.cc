@@ -128,6 +128,33 @@ std::string StoredHost::Add(std::string_view key, EngineTime at, EngineTime now,
   });
 }
 
+void StoredHost::AddTogether(const std::vector<StoredCall>& calls) {
+  struct Ahead {
+    PackedKey key;
+    CounterEvent event;
+    RollupBook::Guess guess;
+  };
+  std::vector<Ahead> ahead;
+  for (const StoredCall& call : calls) {
+    ahead.push_back({PackedKey(call.key), {.delta = call.delta, .id = call.id}, {}});
+  }
+  const auto ref = [&](size_t i) {
+    return EventRef{ahead[i].key, HashOf(ahead[i].key), &ahead[i].event, calls[i].at};
+  };
+  for (size_t i = 0; i < calls.size(); ++i) {
+    book_.PrefetchIndex(ref(i), ahead[i].guess);
+    book_.PrefetchEntry(ref(i), ahead[i].guess);
+  }
+  for (size_t i = 0; i < calls.size(); ++i) {
+    book_.PrefetchRest(ahead[i].guess);
+    Do(calls[i].now, [&](const Instant& at) {
+      const RollupBook::Entry entry = book_.Find(ref(i), ahead[i].guess);
+      return book_.FoldPlainly(ref(i), entry, at) ? AddOutcome::kAdded
+                                                  : book_.FoldSlowly(ref(i), entry, at);
+    });
+  }
+}
+
 std::string StoredHost::Clear(const StoredCall& call) {
   if (!options_.clears) return "no clears";
   const PackedKey packed(call.key);

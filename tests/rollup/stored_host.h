@@ -68,6 +68,8 @@ class StoredHost {
 
   std::string Add(std::string_view key, EngineTime at, EngineTime now, Delta delta = 1,
                   std::string_view id = {});
+  // Adds events as a batch does, which looks ahead.
+  void AddTogether(const std::vector<StoredCall>& events);
   // Everything that a user can ask about a key.
   std::string Read(const std::string& key, EngineTime now);
   std::string Pop(uint64_t max, EngineTime now);

@@ -125,6 +125,49 @@ TEST(ExpiringMap, GoesOnAfterItWasSavedAndLoaded) {
   }
 }
 
+// Twins get the same calls; one of them is saved at the cut, the other while the calls go on.
+TEST(ExpiringMap, IsSavedAsItWasAtTheCutWhileItChanges) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    PagePool pool;
+    ExpiringMap map(pool, 1s);
+    ExpiringMap twin(pool, 1s);
+    EngineTime now = FromUnix(1'700'000'000s);
+    const auto call_both = [&](uint64_t calls) {
+      for (; calls > 0; --calls) {
+        const uint64_t key = random() % 900;
+        const ExpiringMap::Name name{.low = key * 0x9e3779b97f4a7c15, .high = key};
+        const uint64_t kind = random() % 16;
+        const uint64_t drawn = random() % 2'000'000;
+        for (ExpiringMap* const each : {&map, &twin}) {
+          if (kind < 12) each->Put(name, drawn % 5, now + Duration(drawn));
+          if (kind == 12 || kind == 13) each->Erase(name);
+          Budget budget(kind == 14 ? drawn % 200 : 0);
+          each->Expire(now, budget);
+        }
+        if (kind == 15) now += Duration(drawn / 50);
+      }
+      map.CheckWhole();
+    };
+    for (int round = 0; round < 10; ++round) {
+      call_both(random() % 2'000);
+      const std::string at_cut = BytesOf(twin);
+      map.BeginSave();
+      FieldWriter out;
+      bool more = true;
+      while (more && random() % 60 != 0) {
+        call_both(random() % 60);
+        more = map.SaveNext(out);
+      }
+      ASSERT_TRUE(more || out.bytes() == at_cut);
+      map.EndSave();
+      ASSERT_FALSE(map.SaveNext(out));
+      ASSERT_EQ(BytesOf(map), BytesOf(twin));
+    }
+  }
+}
+
 TEST(ExpiringMap, AnEmptyOneLoadsEmpty) {
   PagePool pool;
   EXPECT_TRUE(Loads(BytesOf(ExpiringMap(pool, 1s)), pool));
