@@ -5,13 +5,13 @@
 
 namespace pleat::inline v0_1 {
 
-// The names in the memory and the groups come last, because they go on changing meanwhile.
+// Emissions, names in the memory and groups come last, because they go on changing meanwhile.
 bool FoldBook::BeginSave(FieldWriter& out) {
   latest_.Save(out);
   out(ledger_);
   if (observer_ != nullptr) observer_->Save(out);
   groups_.SaveFiled(out);
-  outbox_.Save(out);
+  outbox_.BeginSave(out);
   if (memory_ != nullptr) memory_->BeginSave();
   groups_.BeginSave();
   plain_below_ = 0;
@@ -19,6 +19,7 @@ bool FoldBook::BeginSave(FieldWriter& out) {
 }
 
 bool FoldBook::SaveNext(FieldWriter& out) {
+  if (outbox_.SaveNext(out)) return true;
   if (memory_ != nullptr && memory_->SaveNext(out)) return true;
   if (groups_.SaveNext(out)) return true;
   EndSave();
@@ -26,6 +27,7 @@ bool FoldBook::SaveNext(FieldWriter& out) {
 }
 
 void FoldBook::EndSave() noexcept {
+  outbox_.EndSave();
   if (memory_ != nullptr) memory_->EndSave();
   groups_.EndSave();
   plain_below_ = usual_plain_below_;

@@ -26,9 +26,11 @@ Outbox::Outbox(PagePool& pool, const OutboxOptions& options, uint32_t partition,
 void Outbox::Push(Ready ready, const Instant& at) {
   PLEAT_DCHECK(ready.generation == 0);  // the outbox gives it
   ready.generation = next_generation_++;
-  queue_.Insert(ready, [this](const Ready& mine, const Ready& other) {
+  const size_t behind = queue_.Insert(ready, [this](const Ready& mine, const Ready& other) {
     return Before(mine, entries_, other);
   });
+  if (saving_ != nullptr && queue_.size() - behind <= saving_->passed) [[unlikely]]
+    ++saving_->passed;
   if (options_.on_backlog == OnBacklog::kDropOldest && backlog() > options_.max_backlog) {
     DropOldest(ready, at);
   }
@@ -87,13 +89,19 @@ const Ready* Outbox::RequeuedBefore(const Ready* ready) {
 // The first of the queue waits for its key.
 void Outbox::PutInLine(uint32_t head) {
   PLEAT_DCHECK(head != Leases::kNone && !queue_.empty());
-  leases_->Wait(head, WithKey(queue_.front()));
+  leases_->Wait(head, WithKey(LeaveQueue()));
+}
+
+Ready Outbox::LeaveQueue() {
+  const Ready ready = queue_.front();
+  if (saving_ != nullptr) [[unlikely]]
+    SaveAsItLeaves(ready);
   queue_.PopFront();
+  return ready;
 }
 
 Ready Outbox::TakeFront() {
-  const Ready ready = queue_.front();
-  queue_.PopFront();
+  const Ready ready = LeaveQueue();
   if (const Ready* later = queue_.Ahead(8)) entries_.Prefetch(later->entry);
   return ready;
 }

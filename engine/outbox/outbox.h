@@ -145,8 +145,16 @@ class Outbox {
   // Adds the columns of emissions that were popped, acked, dropped or lent, or that wait.
   void AddTo(Ledger& ledger) const noexcept;
 
-  // See Book.
-  void Save(FieldWriter& out) const;
+  // See Book. Leases are written at once. The emissions of the queue come in order, some at a time:
+  // one that leaves before its turn is written first, into memory.
+  void BeginSave(FieldWriter& out);
+  bool SaveNext(FieldWriter& out);
+  void EndSave() noexcept { saving_ = nullptr; }
+  void Save(FieldWriter& out) {
+    BeginSave(out);
+    while (SaveNext(out)) {
+    }
+  }
   void Load(FieldReader& in, const Instant& at);
   // Numbers of emissions and leases go on `by` further: whatever was handed out after the saving,
   // and is forgotten, had numbers of its own. REQUIRES: a multiple of Leases::kRemembered.
@@ -167,12 +175,28 @@ class Outbox {
   const Ready* RequeuedBefore(const Ready* ready);
   void PutInLine(uint32_t head);
   Ready TakeFront();
+  Ready LeaveQueue();
+  [[gnu::cold]] void SaveAsItLeaves(const Ready& ready);
   Leases::Keyed WithKey(const Ready& ready) const noexcept;
   uint32_t HeadOf(const Ready& ready) const;
   void DropOldest(const Ready& newest, const Instant& at);
   void TellListeners() const noexcept;
   template <class Change>
   LeaseOutcome ChangeLeases(const Change& change);
+
+  // How far the saving of the queue is.
+  //
+  //   in bytes, or kept | passed | not yet
+  //   left the queue    | front of the queue ... back
+  struct Saving {
+    uint64_t end;             // emissions of this generation and later ones are new
+    size_t left;              // emissions that are neither in bytes nor kept
+    size_t passed = 0;        // so many at the front of the queue need nothing more
+    FieldWriter kept{kKept};  // emissions that have left before their turn
+    std::vector<FieldWriter::Piece> pieces = {};  // of those, taken out of `kept`
+    size_t next_piece = 0;
+  };
+  static constexpr size_t kKept = 16 * 1024;  // bytes of a piece
 
   const OutboxOptions options_;
   const uint32_t partition_;
@@ -181,6 +205,7 @@ class Outbox {
   const Listeners& listeners_;
   PagedQueue<Ready> queue_;
   std::unique_ptr<Leases> leases_;  // null: nothing was ever lent
+  std::unique_ptr<Saving> saving_;  // null: the queue is not being saved
   uint64_t leases_before_ = 0;      // so many numbers the first lease skips
   uint64_t next_generation_ = 0;
   uint64_t popped_ = 0;

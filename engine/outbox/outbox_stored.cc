@@ -1,10 +1,18 @@
-// An outbox as bytes: the emissions that wait in order, and what was lent.
+// An outbox as bytes: the leases, with all that they hold, and then the queue, in its order.
+#include <array>
+
 #include <pleat/outcome.h>
 
 #include "engine/base/read_fields.h"
 #include "engine/outbox/outbox.h"
 
 namespace pleat::inline v0_1 {
+namespace {
+
+// How many emissions of the queue are written for one turn at the lock.
+constexpr size_t kSavedAtOnce = 64;
+
+}  // namespace
 
 void OutboxEntries::Save(FieldWriter& out, const Ready& ready) const {
   out(ready.ripe, ready.order, ready.generation, ready.by_event, ready.tag);
@@ -20,21 +28,71 @@ Ready OutboxEntries::Load(FieldReader& in) {
   return ready;
 }
 
-void Outbox::Save(FieldWriter& out) const {
+void Outbox::BeginSave(FieldWriter& out) {
   out(next_generation_, popped_, acked_, dropped_);
-  out.PutNumber(queue_.size());
-  queue_.ForEach([&](const Ready& ready) { entries_.Save(out, ready); });
   out(leases_ != nullptr);
   if (leases_ != nullptr) {
     leases_->Save(out, entries_);
   } else {
     out(leases_before_);
   }
+  out.PutNumber(queue_.size());
+  saving_.reset(new Saving{.end = next_generation_, .left = queue_.size()});
+}
+
+// Those that have left come first: they were at the front.
+bool Outbox::SaveNext(FieldWriter& out) {
+  if (saving_ == nullptr) return false;
+  Saving& saving = *saving_;
+  if (saving.next_piece == saving.pieces.size()) {
+    saving.pieces = saving.kept.TakePieces();
+    saving.next_piece = 0;
+  }
+  if (saving.next_piece < saving.pieces.size()) {
+    FieldWriter::Piece& piece = saving.pieces[saving.next_piece++];
+    out.PutFields(piece.bytes());
+    piece.data = nullptr;
+    return true;
+  }
+  if (saving.left == 0) {
+    EndSave();
+    return false;
+  }
+  std::array<Ready, kSavedAtOnce> strip;
+  size_t size = 0;
+  saving.passed += queue_.ForSome(saving.passed, kSavedAtOnce, [&](const Ready& ready) {
+    if (ready.generation >= saving.end) return;
+    entries_.Prefetch(ready.entry);
+    strip[size++] = ready;
+  });
+  for (size_t i = 0; i < size; ++i) entries_.Save(out, strip[i]);
+  PLEAT_DCHECK(size <= saving.left);
+  saving.left -= size;
+  return true;
+}
+
+void Outbox::SaveAsItLeaves(const Ready& ready) {
+  if (saving_->passed > 0) {
+    --saving_->passed;
+  } else if (ready.generation < saving_->end) {
+    entries_.Save(saving_->kept, ready);
+    --saving_->left;
+  }
 }
 
 void Outbox::Load(FieldReader& in, const Instant&) {
   PLEAT_DCHECK(queue_.empty() && leases_ == nullptr);
   in(next_generation_, popped_, acked_, dropped_);
+  bool any_lent = false;
+  in(any_lent);
+  if (any_lent) {
+    leases_ = Leases::Load(in, pool_, options_.leases, partition_, entries_);
+  } else {
+    in(leases_before_);
+    in.Expect(leases_before_ % Leases::kRemembered == 0);
+  }
+  if (!in.ok()) return;
+  if (leases_ != nullptr) in.Expect(leases_->GenerationsAreBelow(next_generation_));
   Ready last{};
   for (size_t i = 0, count = in.Count(); i < count; ++i) {
     const Ready ready = entries_.Load(in);
@@ -44,15 +102,6 @@ void Outbox::Load(FieldReader& in, const Instant&) {
     queue_.Insert(ready, [](const Ready&, const Ready&) { return false; });
     last = ready;
   }
-  bool any_lent = false;
-  in(any_lent);
-  if (any_lent) {
-    leases_ = Leases::Load(in, pool_, options_.leases, partition_, entries_);
-  } else {
-    in(leases_before_);
-    in.Expect(leases_before_ % Leases::kRemembered == 0);
-  }
-  if (in.ok() && leases_ != nullptr) in.Expect(leases_->GenerationsAreBelow(next_generation_));
 }
 
 void Outbox::SkipAhead(uint64_t by, const Instant&) {

@@ -51,15 +51,31 @@ class PagedQueue {
     }
   }
 
+  // Calls `visit(item)` for up to `max` items, in order, without the first `from`. Returns how many
+  // these were. O(`max`), and a step for each page before.
+  template <class Visit>
+  size_t ForSome(size_t from, size_t max, const Visit& visit) const {
+    size_t place = begin_ + from;
+    Page* page = first_;
+    for (; place >= kPerPage && page != nullptr; place -= kPerPage) page = page->next;
+    const size_t count = from < size_ ? std::min(max, size_ - from) : 0;
+    for (size_t i = 0; i < count; ++i, ++place) {
+      if (place == kPerPage) page = page->next, place = 0;
+      visit(ItemsOf(page)[place]);
+    }
+    return count;
+  }
+
   // Puts `item` in front of all at the end of the queue that `before(item, other)` says it
-  // precedes.
+  // precedes. Returns how many these were.
   template <class Before>
-  void Insert(const Item& item, const Before& before) {
+  size_t Insert(const Item& item, const Before& before) {
     if (last_ == nullptr || end_ == kPerPage) AddPage();
     Page* page = last_;
     size_t place = end_++;
     Item* hole = &ItemsOf(page)[place];
-    for (size_t ahead = size_++; ahead > 0; --ahead) {
+    size_t ahead = size_++;
+    for (; ahead > 0; --ahead) {
       if (place == 0) page = page->previous, place = kPerPage;
       Item& other = ItemsOf(page)[--place];
       if (!before(item, other)) break;
@@ -67,6 +83,7 @@ class PagedQueue {
       hole = &other;
     }
     *hole = item;
+    return size_ - 1 - ahead;
   }
 
   void PopFront() noexcept {
