@@ -213,7 +213,9 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
 
   // --- The steps of an event
   bool AddPlainly(const EventRef& event, uint32_t number, const Instant& at);
-  [[gnu::cold]] bool AddWhileSaving(const EventRef& event, uint32_t number, const Instant& at);
+  AddOutcome TakeEvent(const EventRef& event, const Entry& entry, const Instant& at);
+  [[gnu::cold]] AddOutcome FoldWhileSaving(const EventRef& event, const Entry& entry,
+                                           const Instant& at);
   AddOutcome Take(Turn& turn);
   void NameEvent(Turn& turn, const Guess* guess);
   std::optional<AddOutcome> JudgeId(const Turn& turn) const;
