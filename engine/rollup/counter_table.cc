@@ -21,8 +21,6 @@ CounterTable::~CounterTable() {
 [[gnu::always_inline]] inline uint32_t CounterTable::Make(const PackedKey& key, uint64_t hash) {
   const uint32_t number = table_.New();
   table_.cold(number).uses = 0;
-  if (!MayChange(number)) [[unlikely]]
-    images_->counters.Keep(number, [](FieldWriter&) {});
   new (&CounterAt(number)) Counter{.hash = static_cast<uint32_t>(hash),
                                    .count = 0,
                                    .key = keys_.Keep(key),
@@ -39,7 +37,7 @@ uint32_t CounterTable::New(const PackedKey& key, uint64_t hash) {
   PLEAT_DCHECK(Find(key, hash) == kNone);
   const uint32_t number = Make(key, hash);
   table_.Index(hash, number);
-  return number;
+  return KeepNoCounter(number);
 }
 
 uint32_t CounterTable::NewForgotten(const PackedKey& key, uint64_t hash) { return Make(key, hash); }
@@ -142,7 +140,6 @@ uint32_t CounterTable::FindWindow(const Counter& counter, uint8_t resolution,
 
 uint32_t CounterTable::NewWindow(uint32_t counter, uint8_t resolution, EngineTime start) {
   const uint32_t number = windows_.Allocate();
-  KeepNoWindow(number);
   Window& added = *new (windows_.hot(number)) Window{};
   added.start = start;
   added.resolution = resolution & 7;
@@ -151,7 +148,7 @@ uint32_t CounterTable::NewWindow(uint32_t counter, uint8_t resolution, EngineTim
   ++table_.cold(counter).uses;
   ++window_count_;
   bytes_ += kWindowBytes;
-  return number;
+  return KeepNoWindow(number);
 }
 
 void CounterTable::Chain(uint32_t number) {
@@ -232,11 +229,23 @@ bool CounterTable::SaveLooseWindows(FieldWriter& out, const PlaceNumbers& saved)
 }
 
 void CounterTable::KeepCounter(uint32_t number) {
+  if (MayChange(number)) return;
   images_->counters.Keep(number,
                          [&](FieldWriter& out) { images_->saver.SaveCounter(out, number); });
 }
 
+uint32_t CounterTable::KeepNoCounterNow(uint32_t number) {
+  if (!MayChange(number)) images_->counters.Keep(number, [](FieldWriter&) {});
+  return number;
+}
+
+uint32_t CounterTable::KeepNoWindowNow(uint32_t number) {
+  if (!images_->windows.Has(number)) images_->windows.Keep(number, [](FieldWriter&) {});
+  return number;
+}
+
 void CounterTable::KeepWindow(uint32_t number) {
+  if (MayChangeWindow(number)) return;
   if (window(number).chained) return KeepImage(window(number).counter);
   images_->windows.Keep(number, [&](FieldWriter& out) {
     out.PutWord(window(number).counter);

@@ -230,7 +230,7 @@ class CounterTable {
   bool saving() const noexcept { return images_ != nullptr; }
   // Before a counter changes, or anything that is written with it.
   void KeepImage(uint32_t number) {
-    if (!MayChange(number)) [[unlikely]]
+    if (images_ != nullptr) [[unlikely]]
       KeepCounter(number);
   }
   bool MayChange(uint32_t number) const noexcept {
@@ -238,7 +238,7 @@ class CounterTable {
   }
   // Before the window of an emission changes, be it in a chain or not.
   void KeepImageOf(uint32_t window) {
-    if (!MayChangeWindow(window)) [[unlikely]]
+    if (images_ != nullptr) [[unlikely]]
       KeepWindow(window);
   }
   // All windows have lower numbers.
@@ -299,12 +299,23 @@ class CounterTable {
     const Window& changed = window(number);
     return changed.chained ? MayChange(changed.counter) : images_->windows.Has(number);
   }
+  // These are calls, because who saves nothing pays for each instruction of an inline one that is near.
+  // Some return their number, so that they can be the last that a function does. REQUIRES: saving().
   [[gnu::cold]] void KeepCounter(uint32_t number);
   [[gnu::cold]] void KeepWindow(uint32_t number);
+  [[gnu::cold]] uint32_t KeepNoCounterNow(uint32_t number);
+  [[gnu::cold]] uint32_t KeepNoWindowNow(uint32_t number);
+  // The place had no counter at the cut.
+  uint32_t KeepNoCounter(uint32_t number) {
+    if (images_ != nullptr) [[unlikely]]
+      return KeepNoCounterNow(number);
+    return number;
+  }
   // The place has nothing to save by itself: the window is new, or was in a chain at the cut.
-  void KeepNoWindow(uint32_t number) {
-    if (images_ != nullptr && !images_->windows.Has(number)) [[unlikely]]
-      images_->windows.Keep(number, [](FieldWriter&) {});
+  uint32_t KeepNoWindow(uint32_t number) {
+    if (images_ != nullptr) [[unlikely]]
+      return KeepNoWindowNow(number);
+    return number;
   }
   bool IsLoose(uint32_t place) const noexcept {
     return windows_.Knows(place) && !window(place).chained && window(place).ready;

@@ -61,9 +61,25 @@ void RollupBook::PrefetchRest(const Guess& guess) const noexcept {
 // --- An event
 
 AddOutcome RollupBook::FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at) {
-  if (counters_.saving() && entry.counter != kNone) [[unlikely]] {
-    if (AddWhileSaving(event, entry.counter, at)) return AddOutcome::kAdded;
+  if (counters_.saving()) [[unlikely]]
+    return FoldWhileSaving(event, entry, at);
+  return TakeEvent(event, entry, at);
+}
+
+// The counter is first kept as it was.
+AddOutcome RollupBook::FoldWhileSaving(const EventRef& event, const Entry& entry,
+                                       const Instant& at) {
+  if (entry.counter != kNone) {
+    counters_.KeepImage(entry.counter);
+    if (!clears_ && AddPlainly(event, entry.counter, at)) return AddOutcome::kAdded;
   }
+  return TakeEvent(event, entry, at);
+}
+
+// Inline, because an event that opens a window pays for it.
+[[gnu::always_inline]] inline AddOutcome RollupBook::TakeEvent(const EventRef& event,
+                                                               const Entry& entry,
+                                                               const Instant& at) {
   const CounterEvent& added = *static_cast<const CounterEvent*>(event.event);
   Turn turn{.event = event,
             .at = at,
@@ -77,12 +93,6 @@ AddOutcome RollupBook::FoldSlowly(const EventRef& event, const Entry& entry, con
             .stamp = event.at};
   NameEvent(turn, entry.guess);
   return Take(turn);
-}
-
-// The counter is first kept as it was.
-bool RollupBook::AddWhileSaving(const EventRef& event, uint32_t number, const Instant& at) {
-  counters_.KeepImage(number);
-  return !clears_ && AddPlainly(event, number, at);
 }
 
 AddOutcome RollupBook::Clear(const EventRef& event, std::string_view id, const Instant& at) {
@@ -269,8 +279,9 @@ void RollupBook::Add(Turn& turn) {
     turn.number = counters_.New(turn.event.key, turn.event.hash);
     ++ledger_.keys_opened;
     if (store_ != nullptr) store_->Begin(turn.number);
+  } else {
+    counters_.KeepImage(turn.number);
   }
-  counters_.KeepImage(turn.number);
   const EngineTime start = windowing_.StartOf(turn.stamp);
   PLEAT_CHECK(windowing_.EndOf(start) > windowing_.FrontierAt(turn.now));
   if (turn.clears) ++ledger_.clears;

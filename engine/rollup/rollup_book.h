@@ -213,7 +213,9 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
 
   // --- The steps of an event
   bool AddPlainly(const EventRef& event, uint32_t number, const Instant& at);
-  [[gnu::cold]] bool AddWhileSaving(const EventRef& event, uint32_t number, const Instant& at);
+  AddOutcome TakeEvent(const EventRef& event, const Entry& entry, const Instant& at);
+  [[gnu::cold]] AddOutcome FoldWhileSaving(const EventRef& event, const Entry& entry,
+                                           const Instant& at);
   AddOutcome Take(Turn& turn);
   void NameEvent(Turn& turn, const Guess* guess);
   std::optional<AddOutcome> JudgeId(const Turn& turn) const;
@@ -320,8 +322,10 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
     std::vector<uint32_t> waiting;  // counters, for the store
     bool has_ids = false;
     std::vector<FieldWriter::Piece> outbox;
-    std::vector<uint32_t> order;  // of emissions in the outbox, by window
-    uint32_t emissions = 0;       // how many these are
+    // Of emissions in the outbox, by window; those of other windows are not touched, so that most of
+    // this takes no memory. And how many emissions there are.
+    std::unique_ptr<uint32_t[]> order;
+    uint32_t emissions = 0;
   };
   size_t SaveCounter(FieldWriter& out, uint32_t number) const override;
   void SaveLoose(FieldWriter& out, uint32_t number) const override;

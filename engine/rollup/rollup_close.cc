@@ -75,6 +75,7 @@ bool RollupBook::TakeDue(WindowLists::Stage stage, Duration behind, Budget& budg
                          TakeEntry take) {
   const WindowLists::Stage after = StageAfter(stage);
   const bool frees = after == WindowLists::kStages;
+  const bool saving = counters_.saving();
   while (WindowLists::Lists::value_type* const due = lists_.First(stage)) {
     auto& [name, list] = *due;
     if (latest_.now() < windowing_.ReachedAt(name.end, behind)) return true;
@@ -82,6 +83,8 @@ bool RollupBook::TakeDue(WindowLists::Stage stage, Duration behind, Budget& budg
       if (budget.spent()) return false;
       budget.Take();
       if (uint32_t ahead; lists_.Ahead(list, kLookAhead, ahead)) counters_.Prefetch(ahead);
+      if (saving) [[unlikely]]
+        counters_.KeepImage(entry.counter);
       take(name, entry);
       lists_.Pass(list, frees);
     }
@@ -94,7 +97,6 @@ bool RollupBook::TakeDue(WindowLists::Stage stage, Duration behind, Budget& budg
 
 void RollupBook::Freeze(const WindowLists::Name& name, const WindowLists::Entry& entry,
                         const Instant& at) {
-  counters_.KeepImage(entry.counter);
   Counter& counter = counters_.ToChange(entry.counter);
   const EngineTime start = StartOf(name);
   uint32_t number;
@@ -299,7 +301,6 @@ void RollupBook::Free(uint32_t entry) noexcept {
 // --- Windows and counters that are over
 
 void RollupBook::DropFrozen(const WindowLists::Name& name, uint32_t counter) {
-  counters_.KeepImage(counter);
   const EngineTime start = StartOf(name);
   const uint32_t number = counters_.FindWindow(counters_.at(counter), name.resolution, start);
   if (store_ != nullptr && name.resolution == 0) {

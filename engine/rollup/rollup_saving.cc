@@ -12,6 +12,7 @@
 // wait have the number of the emission in the outbox.
 #include <algorithm>
 #include <bit>
+#include <memory>
 
 #include <absl/container/inlined_vector.h>
 
@@ -198,7 +199,9 @@ void RollupBook::SaveLoose(FieldWriter& out, uint32_t number) const {
 
 // The window is written elsewhere.
 void RollupBook::SaveEntry(FieldWriter&, uint32_t entry) const {
-  if (saving_->order.empty()) saving_->order.resize(counters_.window_end());
+  if (saving_->order == nullptr) {
+    saving_->order = std::make_unique_for_overwrite<uint32_t[]>(counters_.window_end());
+  }
   saving_->order[entry] = saving_->emissions++;
 }
 

@@ -70,9 +70,11 @@ void WindowLists::Pass(List& list, bool frees) noexcept {
   list.first = list.chunk;
   if (list.first == kNone) list.tail = kNone;
   if (saving_) [[unlikely]]
-    return unfreed_.push_back(passed);
+    return FreeLater(passed);
   chunks_.Free(passed);
 }
+
+void WindowLists::FreeLater(uint32_t chunk) { unfreed_.push_back(chunk); }
 
 void WindowLists::MoveFirst(Stage from, Stage to) {
   PLEAT_DCHECK(stages_[from].begin()->second.chunk == kNone);

@@ -145,6 +145,8 @@ class WindowLists {
   bool EndSave(size_t max) noexcept;
 
  private:
+  // A call, because Pass() pays for each instruction of an inline one.
+  [[gnu::cold, gnu::noinline]] void FreeLater(uint32_t chunk);
   inline void AppendHere(List& list, uint32_t counter, uint64_t arrival);
 
   struct Node {

@@ -16,8 +16,9 @@
 // microseconds. Then the thread that takes the snapshot writes one partition after the other, a few
 // groups at a time, and what changes before its turn is copied as it was:
 // - An open group is copied by itself, by the first event that folds into it or the first call that
-//   ends it: some 100 to 200 ns more, once.
-// - Everything else (emissions that wait, leases, ids; members, users, counters) is copied as a
+//   ends it: some 100 to 200 ns more, once. So is a remembered id, and a rollup's counter with all
+//   its windows.
+// - Everything else (emissions that wait, leases; members, users) is copied as a
 //   whole, of one partition at its first change, which locks it for some 15 to 70 ns for each of
 //   them. A batch over several partitions copies all of them that are still to come.
 // - Memory: the copies that are not written yet. A copied group takes some two thirds of its bytes

@@ -304,5 +304,26 @@ TEST(StoredRollup, ADamagedBookIsRefusedOrWhole) {
   EXPECT_GT(loaded, 0u);
 }
 
+// Of two kept windows, one still has an emission that waits. Bytes in which both have it name the
+// emission once more: a flag of the other window, and a number behind.
+TEST(StoredRollup, AnEmissionOfTwoWindowsIsRefused) {
+  const RollupOptions options{.windows = {10s}, .accept_limit = 0s, .retention = 1000s};
+  StoredHost before(options, 1);
+  before.Add("k", At(1s), At(1s));
+  before.Add("k", At(11s), At(11s));
+  before.Apply({.what = Call::kVisit, .now = At(30s), .number = 100});
+  ASSERT_NE(before.Pop(1, At(30s)), "");
+  const std::string bytes = before.Save();
+  for (size_t flags = 0; flags < bytes.size(); ++flags) {
+    for (size_t number = flags + 1; number < bytes.size(); ++number) {
+      std::string damaged = bytes;
+      damaged[flags] = static_cast<char>(damaged[flags] ^ 16);
+      damaged.insert(number, 1, '\0');
+      StoredHost after(before, 2);
+      ASSERT_FALSE(after.Load(damaged)) << flags << " " << number;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pleat::inline v0_1
