@@ -22,10 +22,10 @@ bool WindowBook::BeginSave(FieldWriter& out) {
   const uint64_t positions = last_position_ + 1;
   SaveHead(seen_, positions, out);
   WindowLedgerFields(out, ledger_);
-  tombstones_.Save(out);
   out.PutNumber(series_.size());
   out.PutNumber(members_.size());
   const StoredKeys keys(seen_, positions);
+  tombstones_.BeginSave();
   series_.BeginSave(keys);
   members_.BeginSave(keys);
   return true;
@@ -33,7 +33,10 @@ bool WindowBook::BeginSave(FieldWriter& out) {
 
 // Members name their series by numbers, which are known once all series were saved.
 bool WindowBook::SaveNext(FieldWriter& out) {
-  if (series_.SaveNext(out) || members_.SaveNext(out, series_.numbers())) return true;
+  if (tombstones_.SaveNext(out) || series_.SaveNext(out) ||
+      members_.SaveNext(out, series_.numbers())) {
+    return true;
+  }
   EndSave();
   return false;
 }
@@ -41,6 +44,7 @@ bool WindowBook::SaveNext(FieldWriter& out) {
 void WindowBook::EndSave() noexcept {
   members_.EndSave();
   series_.EndSave();
+  tombstones_.EndSave();
 }
 
 void WindowBook::Load(FieldReader& in, const Instant&) {
@@ -49,9 +53,9 @@ void WindowBook::Load(FieldReader& in, const Instant&) {
   LoadHead(in, seen_, positions);
   last_position_ = positions - 1;
   WindowLedgerFields(in, ledger_);
-  tombstones_.Load(in);
   const size_t series = in.Count();
   const size_t members = in.Count();
+  tombstones_.Load(in);
   const StoredKeys keys(seen_, positions);
   SeriesLoader loader(series_);
   for (size_t left = series; left > 0 && in.ok(); --left) loader.LoadSeries(in, hash_key_, keys);
