@@ -188,6 +188,22 @@ TEST_F(Changes, WhoHasFallenBehindTheRingIsToldToStartOver) {
   EXPECT_EQ(changes.size(), 2);
 }
 
+// It has no changes, so none of them are gone, whatever the ring has lost.
+TEST_F(Changes, WhoWatchesANameThatIsTooLongMissesNothing) {
+  LiveWindow<> small(*engine, "small", {.ttl = 30min, .max_changes = 4 * 2});
+  for (const char* id : {"a", "b", "c"}) small.Add("p", {.id = id}, kT0);
+  const std::string name(64 * 1024 + 1, 'p');
+  std::vector<LiveMember<NoPayload>> members;
+  ChangeCursor cursor = small.Watch(name, members);
+  for (const char* id : {"d", "e", "f"}) small.Add("p", {.id = id}, kT0);
+  std::vector<Change<NoPayload>> changes;
+  EXPECT_EQ(small.Read({.name = name}, cursor, 100, changes), ReadChanges::kAll);
+  cursor = {};
+  EXPECT_EQ(small.Read({.name = name}, cursor, 100, changes), ReadChanges::kResync);
+  EXPECT_EQ(small.Read({.name = name}, cursor, 100, changes), ReadChanges::kAll);
+  EXPECT_THAT(changes, IsEmpty());
+}
+
 // The ring holds few changes, and those of other series fill it many times.
 TEST_F(Changes, AListenerOfAQuietSeriesMissesNothingHoweverMuchTheOthersHave) {
   struct Silent final : ChangeListener {
