@@ -8,8 +8,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/snapshot.h>
 #include <pleat/window.h>
 
+#include "tests/support/bytes.h"
 #include "tests/support/start.h"
 
 namespace pleat {
@@ -202,6 +204,18 @@ TEST_F(Changes, WhoWatchesANameThatIsTooLongMissesNothing) {
   EXPECT_EQ(small.Read({.name = name}, cursor, 100, changes), ReadChanges::kResync);
   EXPECT_EQ(small.Read({.name = name}, cursor, 100, changes), ReadChanges::kAll);
   EXPECT_THAT(changes, IsEmpty());
+}
+
+TEST_F(Changes, AWatcherOfBeforeARestoreHasItRefused) {
+  window.Add("p", {.id = "a"}, kT0);
+  StringSink snapshot;
+  ASSERT_TRUE(TakeSnapshot(*engine, snapshot).ok());
+  const std::unique_ptr<Engine> other = *Engine::Open({.partitions = 4});
+  LiveWindow<> restored(*other, "w", {.ttl = 30min});
+  std::vector<SeriesCount> none;
+  ChangeCursor cursor = restored.Watch(kEverything, none);
+  StringSource source(snapshot.bytes);
+  EXPECT_EQ(RestoreSnapshot(*other, source).code(), absl::StatusCode::kFailedPrecondition);
 }
 
 // The ring holds few changes, and those of other series fill it many times.
