@@ -60,8 +60,10 @@ std::vector<FeedCollection::Row> FeedCollection::AllSeries(EngineTime now) {
 
 // --- Watching
 
+// No series has a name that is too long: such a scope has no partitions, and its readers miss nothing.
 PartitionRange FeedCollection::RangeOf(const WatchScope& scope) noexcept {
-  if (scope.is_prefix || scope.name.size() > kKeyBytesMax) return Clip({});
+  if (scope.is_prefix) return Clip({});
+  if (scope.name.size() > kKeyBytesMax) return {0, 0};
   const auto partition = static_cast<int>(engine().IndexOfPartition(PackedKey(scope.name)));
   return {partition, partition + 1};
 }

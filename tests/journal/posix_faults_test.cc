@@ -1,14 +1,4 @@
-// Each call of PosixStorage() when the system says no, cuts it short or is interrupted. The calls of
-// the C library that it makes are those of this file, which fail as a test wants.
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdarg.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <algorithm>
+// Each call of PosixStorage() when the system says no, cuts it short or is interrupted.
 #include <cerrno>
 #include <cstring>
 #include <functional>
@@ -23,84 +13,9 @@
 #include <gtest/gtest.h>
 #include <pleat/storage.h>
 
+#include "tests/journal/failing_system.h"
 #include "tests/support/storage_files.h"
 #include "tests/support/temporary_directory.h"
-
-namespace pleat::inline v0_1 {
-namespace {
-
-struct SystemFault {
-  std::string_view call;  // "write"
-  int error = 0;
-  int times = 0;       // how many of them fail from now on
-  size_t most = ~0ul;  // bytes that go into one write or read
-  int seen = 0;
-};
-SystemFault g_fault;
-
-// Whether this call is one that fails; errno says why.
-bool SystemFails(std::string_view call) {
-  if (g_fault.call != call) return false;
-  ++g_fault.seen;
-  if (g_fault.times == 0) return false;
-  --g_fault.times;
-  errno = g_fault.error;
-  return true;
-}
-
-size_t SystemCut(std::string_view call, size_t bytes) {
-  return g_fault.call == call ? std::min(bytes, g_fault.most) : bytes;
-}
-
-}  // namespace
-}  // namespace pleat::inline v0_1
-
-extern "C" {
-
-ssize_t write(int fd, const void* bytes, size_t size) {
-  if (pleat::SystemFails("write")) return -1;
-  return syscall(SYS_write, fd, bytes, pleat::SystemCut("write", size));
-}
-ssize_t pread(int fd, void* buffer, size_t size, off_t offset) {
-  if (pleat::SystemFails("pread")) return -1;
-  return syscall(SYS_pread64, fd, buffer, pleat::SystemCut("pread", size), offset);
-}
-int fdatasync(int fd) {
-  return pleat::SystemFails("fdatasync") ? -1 : static_cast<int>(syscall(SYS_fdatasync, fd));
-}
-int fsync(int fd) {
-  return pleat::SystemFails("fsync") ? -1 : static_cast<int>(syscall(SYS_fsync, fd));
-}
-// As Linux does it, it closes in any case.
-int close(int fd) {
-  const int closed = static_cast<int>(syscall(SYS_close, fd));
-  return pleat::SystemFails("close") ? -1 : closed;
-}
-int openat(int fd, const char* path, int flags, ...) {
-  if (pleat::SystemFails("openat")) return -1;
-  va_list arguments;
-  va_start(arguments, flags);
-  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
-  va_end(arguments);
-  return static_cast<int>(syscall(SYS_openat, fd, path, flags, mode));
-}
-int mkdir(const char* path, mode_t mode) noexcept {
-  return pleat::SystemFails("mkdir") ? -1
-                                     : static_cast<int>(syscall(SYS_mkdirat, AT_FDCWD, path, mode));
-}
-int renameat(int from_fd, const char* from, int to_fd, const char* to) noexcept {
-  return pleat::SystemFails("renameat")
-             ? -1
-             : static_cast<int>(syscall(SYS_renameat2, from_fd, from, to_fd, to, 0));
-}
-int unlinkat(int fd, const char* path, int flags) noexcept {
-  return pleat::SystemFails("unlinkat") ? -1
-                                        : static_cast<int>(syscall(SYS_unlinkat, fd, path, flags));
-}
-int flock(int fd, int operation) noexcept {
-  return pleat::SystemFails("flock") ? -1 : static_cast<int>(syscall(SYS_flock, fd, operation));
-}
-}
 
 namespace pleat::inline v0_1 {
 namespace {

@@ -68,6 +68,7 @@ EngineTime DrawLater(Choices& choices, const PresenceConfig& config, EngineTime 
 PresenceVerb DrawPresenceVerb(Choices& choices, bool is_end) {
   using enum PresenceVerb;
   if (is_end && choices.OneIn(40)) return choices.OneOf({kStop, kClose});
+  if (choices.OneIn(50)) return kRestart;
   return choices.OneOf({kEnter,   kEnter,   kEnter,       kEnter, kEnter, kBeat,  kBeat,
                         kBeat,    kUpdate,  kUpdate,      kLeave, kLeave, kLeave, kAdvance,
                         kAdvance, kAdvance, kAdvanceSome, kCrowd, kWatch, kRead,  kRead});
@@ -122,6 +123,7 @@ std::vector<PresenceOp> DrawPresenceOps(Choices& choices, const PresenceConfig& 
                                    kLatest, kOneBefore, kNeighbours, kZero, kLargest});
     if (op.verb == PresenceVerb::kCrowd) op.crowd = choices.Below(config.crowd);
     if (op.verb == PresenceVerb::kAdvanceSome) op.budget = choices.Below(4);
+    if (op.verb == PresenceVerb::kRestart) op.skips = choices.OneIn(3);
     op.watcher = choices.Below(4);
     if (choices.OneIn(2)) op.prefix = choices.Below(3);
     op.max = choices.OneOf<size_t>({1, 2, 5, 50, 0});
@@ -149,9 +151,9 @@ std::ostream& operator<<(std::ostream& out, const PresenceConfig& c) {
 }
 
 std::ostream& operator<<(std::ostream& out, const PresenceOp& op) {
-  constexpr std::array<std::string_view, 11> kVerbs = {"enter", "beat",    "update",       "leave",
-                                                       "crowd", "advance", "advance some", "watch",
-                                                       "read",  "stop",    "close"};
+  constexpr std::array<std::string_view, 12> kVerbs = {
+      "enter",        "beat",  "update", "leave", "crowd", "advance",
+      "advance some", "watch", "read",   "stop",  "close", "restart"};
   constexpr std::array<std::string_view, 5> kGenerations = {
       "latest", "one before", "the neighbour's", "zero", "the largest"};
   out << kVerbs.at(static_cast<size_t>(op.verb)) << " s" << op.series << " u" << op.user << " c"
@@ -165,6 +167,7 @@ std::ostream& operator<<(std::ostream& out, const PresenceOp& op) {
     out << " by " << op.watcher << ", at most " << op.max;
     if (op.prefix) out << ", a prefix of " << *op.prefix;
   }
+  if (op.skips) out << ", numbers skipped";
   return out << " (read " << ShortText(op.ahead) << " ahead)";
 }
 

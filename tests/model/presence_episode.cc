@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -11,11 +12,13 @@
 
 #include <pleat/partition.h>
 #include <pleat/presence.h>
+#include <pleat/snapshot.h>
 
 #include "tests/model/chain.h"
 #include "tests/model/presence_model.h"
 #include "tests/model/presence_words.h"
 #include "tests/model/shrink.h"
+#include "tests/support/bytes.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -90,7 +93,9 @@ struct Watcher {
   std::string name;
   bool is_prefix = true;
   ChangeCursor cursor = {};
-  size_t next = 0;  // of the model's changes
+  size_t next = 0;       // of the model's changes
+  uint64_t skipped = 0;  // numbers, when it was given its cursor
+  size_t restarts = 0;   // likewise
 
   WatchScope scope() const { return {.name = name, .is_prefix = is_prefix}; }
 };
@@ -105,6 +110,7 @@ class PresenceEpisode {
                [partitions = config.engine.partitions](std::string_view series) {
                  return PartitionOf(series, partitions);
                }),
+        kept_from_(static_cast<size_t>(config.engine.partitions)),
         seen_(seen) {
     for (Watcher& watcher : watchers_) Watch(watcher);
     any().AddListener(told_, {.is_prefix = true});
@@ -151,8 +157,12 @@ class PresenceEpisode {
         return model_.Advance(op.at);
       case PresenceVerb::kWatch: return WatchAnew(op);
       case PresenceVerb::kRead: return (void)Read(watchers_.at(op.watcher), op.max);
-      case PresenceVerb::kStop: engine_->Stop(); return model_.Stop();
+      case PresenceVerb::kStop:
+        stopped_ = true;
+        engine_->Stop();
+        return model_.Stop();
       case PresenceVerb::kClose: return Close();
+      case PresenceVerb::kRestart: return Restart(op);
     }
   }
 
@@ -209,6 +219,47 @@ class PresenceEpisode {
     presence_.Close();
     model_.Close();
     closed_ = true;
+  }
+
+  // Generations of before go on naming their connections. The tables' own key is another one.
+  void Restart(const PresenceOp& op) {
+    if (closed_) return;
+    StringSink snapshot;
+    const absl::Status taken = TakeSnapshot(*engine_, snapshot);
+    Expect("taking a snapshot", std::string(taken.message()), "");
+    const uint64_t numbered = presence_.ledger().changes;
+    any().RemoveListener(told_);
+    EngineOptions options = config_.engine;
+    ++options.internals.hash_key->front();
+    engine_ = Engine::Open(options).value();
+    presence_ = Readers(*engine_, "presence", config_.presence);
+    const uint64_t skip = op.skips ? RestoreOptions().skip_numbers : 0;
+    StringSource source(snapshot.bytes);
+    const absl::Status restored = RestoreSnapshot(*engine_, source, {.skip_numbers = skip});
+    Expect("restoring it", std::string(restored.message()), "");
+    if (stopped_) engine_->Stop();
+    StringSink again;
+    Expect("taking another one", std::string(TakeSnapshot(*engine_, again).message()), "");
+    const bool same = skip > 0 || again.bytes == snapshot.bytes;
+    Expect("its bytes", same ? "the same" : "others", "the same");
+    skipped_ += skip;
+    ++restarts_;
+    ++seen_.restarts;
+    any().AddListener(told_, {.is_prefix = true});
+    KeepFrom(numbered);
+  }
+
+  // Changes are kept from the snapshot on, and `numbered` had a number by then. A cursor of nowhere
+  // is set to the first ones.
+  void KeepFrom(uint64_t numbered) {
+    ChangeCursor first;
+    std::vector<Change<Word>> none;
+    const ReadChanges read = presence_.Read({.is_prefix = true}, first, 0, none);
+    Require("a resync of a cursor of nowhere", read == ReadChanges::kResync);
+    if (!difference_.empty()) return;
+    for (size_t i = 0; i < kept_from_.size(); ++i) kept_from_[i] = first.next.at(i) - skipped_;
+    const uint64_t all = std::accumulate(kept_from_.begin(), kept_from_.end(), uint64_t{0});
+    Expect("the changes before a restart", Said(all), Said(numbered));
   }
 
   using Names = std::tuple<const std::string&, const std::string&, const std::string&>;
@@ -340,6 +391,8 @@ class PresenceEpisode {
 
   void Watch(Watcher& watcher) {
     watcher.next = model_.changes().size();
+    watcher.skipped = skipped_;
+    watcher.restarts = restarts_;
     if (watcher.is_prefix) {
       std::vector<SeriesCount> counts;
       watcher.cursor = presence_.Watch(watcher.scope(), counts);
@@ -372,9 +425,11 @@ class PresenceEpisode {
       Require("a resync only of who is behind", is_behind);
       Require("no changes before a resync", changes.empty());
       ExpectFirstChanges(watcher);
+      if (watcher.restarts != restarts_) ++seen_.resyncs;
       Watch(watcher);
       return read;
     }
+    if (watcher.skipped < skipped_) Require("no numbers of before a restart", !is_behind);
     CompareChanges(watcher, changes, max);
     if (read == ReadChanges::kMore) Require("more than the reader wants", changes.size() == max);
     if (read == ReadChanges::kAll) Require("all there is", NextOf(watcher) == nullptr);
@@ -388,7 +443,8 @@ class PresenceEpisode {
     }
     std::vector<std::string> expected;
     while (expected.size() < max && NextOf(watcher) != nullptr) {
-      const ModelPresenceChange& c = *NextOf(watcher);
+      ModelPresenceChange c = *NextOf(watcher);
+      c.change.number += skipped_;
       expected.push_back(SaidOfChange(c, c.series, c.user, Said(Word::Of(c.metadata))));
       ++watcher.next;
     }
@@ -413,24 +469,36 @@ class PresenceEpisode {
     return config_.presence.max_changes / static_cast<size_t>(config_.engine.partitions);
   }
 
+  // Of a partition that has had `total` changes.
+  uint64_t FirstKept(size_t partition, uint64_t total) const {
+    return std::max(kept_from_[partition], total - std::min(total, Kept()));
+  }
+
+  // Whether the partition may have changes for the watcher. No series has a name that is too long.
+  bool HasHome(const Watcher& watcher, size_t partition) const {
+    if (watcher.is_prefix) return true;
+    const int home = PartitionOf(watcher.name, config_.engine.partitions);
+    return !IsTooLong(watcher.name) && partition == static_cast<size_t>(home);
+  }
+
   // Whether changes that the watcher has not read may be gone.
   bool IsBehind(const Watcher& watcher) const {
     const std::vector<uint64_t> totals = Totals();
-    const int home = PartitionOf(watcher.name, config_.engine.partitions);
-    const bool has_home = !watcher.is_prefix && !IsTooLong(watcher.name);
     for (size_t i = 0; i < totals.size(); ++i) {
-      if (has_home && i != static_cast<size_t>(home)) continue;
-      if (totals[i] - watcher.cursor.next.at(i) > Kept()) return true;
+      if (!HasHome(watcher, i)) continue;
+      const uint64_t next = watcher.cursor.next.at(i) - watcher.skipped;
+      if (watcher.skipped < skipped_ || next < FirstKept(i, totals[i])) return true;
     }
     return false;
   }
 
-  // After a resync the latest max_changes are still there.
+  // After a resync the latest max_changes are still there, but for those before a restart.
   void ExpectFirstChanges(const Watcher& watcher) {
     const std::vector<uint64_t> totals = Totals();
     for (size_t i = 0; i < totals.size(); ++i) {
-      const uint64_t first = watcher.cursor.next.at(i);
-      Require("the first change there is", first <= totals[i] - std::min(totals[i], Kept()));
+      if (!HasHome(watcher, i)) continue;
+      const uint64_t first = watcher.cursor.next.at(i) - skipped_;
+      Require("the first change there is", first <= FirstKept(i, totals[i]));
     }
   }
 
@@ -449,6 +517,10 @@ class PresenceEpisode {
   Generations generations_;
   Told told_;
   std::array<Watcher, 4> watchers_;
+  std::vector<uint64_t> kept_from_;  // of each partition: changes before were lost by a restart
+  uint64_t skipped_ = 0;             // numbers
+  size_t restarts_ = 0;
+  bool stopped_ = false;
   bool closed_ = false;
   PresenceSeen& seen_;
   std::string difference_;

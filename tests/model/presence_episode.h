@@ -1,7 +1,8 @@
 // An episode of presence against its model: a configuration and a list of operations, both drawn from
 // one source of choices. The same operations go to both, and after every one of them all that can be
 // observed must agree: the answer, the time, counts, lists, users, the order of series, the changes,
-// and the ledger.
+// and the ledger. A restart in the midst changes none of these, and a watcher either goes on or is told
+// that it has missed changes.
 //
 // As in window_episode.h, any part of the list is a valid episode too. So an operation names no
 // generation, but says which one it means; and watchers come and go by number.
@@ -52,7 +53,8 @@ enum class PresenceVerb {
   kWatch,
   kRead,
   kStop,
-  kClose
+  kClose,
+  kRestart  // a snapshot, the end of the engine, and another engine that goes on from there
 };
 
 // The generation that a call names.
@@ -74,6 +76,7 @@ struct PresenceOp {
   Meant generation = Meant::kLatest;
   size_t crowd = 0;
   size_t budget = SIZE_MAX;
+  bool skips = false;  // a restart: numbers, as after the end of a process
   // Of watching: one of a few watchers, of a series or of so many bytes of its name; changes a read.
   size_t watcher = 0;
   std::optional<size_t> prefix = {};
@@ -95,6 +98,8 @@ struct PresenceSeen {
   std::set<PresenceOutcome> outcomes;
   std::set<std::string_view> causes;
   std::set<ReadChanges> reads;
+  uint64_t restarts = 0;
+  uint64_t resyncs = 0;  // of watchers that a restart has left behind
 };
 
 // Draws an episode of some `count` operations and runs it. Nothing, or what differed, with the

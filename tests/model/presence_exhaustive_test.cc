@@ -11,10 +11,12 @@
 
 #include <gtest/gtest.h>
 #include <pleat/presence.h>
+#include <pleat/snapshot.h>
 
 #include "tests/model/every_sequence.h"
 #include "tests/model/presence_model.h"
 #include "tests/model/presence_words.h"
+#include "tests/support/bytes.h"
 #include "tests/support/start.h"
 
 namespace pleat::inline v0_1 {
@@ -39,11 +41,12 @@ enum class PresenceStep {
   kLeaveBen,
   kTime,
   kUnseenTime,
-  kLeap
+  kLeap,
+  kRestart
 };
-constexpr std::array<std::string_view, 13> kPresenceStepNames = {
+constexpr std::array<std::string_view, 14> kPresenceStepNames = {
     "enter 1", "enter 2 early", "enter ben", "beat 1", "beat 2",      "update 2", "leave 1",
-    "leave 2", "leave 1 stale", "leave ben", "tick",   "unseen tick", "leap"};
+    "leave 2", "leave 1 stale", "leave ben", "tick",   "unseen tick", "leap",     "restart"};
 using PresenceSteps = std::vector<PresenceStep>;
 
 struct PresenceChoice {
@@ -113,7 +116,8 @@ struct PresenceSteppers {
       case kLeaveBen: return Leave(calls, "ben", "1", 1);
       case kTime:
       case kUnseenTime:
-      case kLeap: return "";
+      case kLeap:
+      case kRestart: return "";
     }
     return "";
   }
@@ -155,8 +159,9 @@ struct PresenceSteppers {
 };
 
 struct PresenceEngineSide : PresenceSteppers {
-  explicit PresenceEngineSide(const PresenceChoice& choice)
-      : engine(Engine::Open(OneSmallEngine(choice.axis)).value()),
+  explicit PresenceEngineSide(const PresenceChoice& made_of)
+      : choice(made_of),
+        engine(Engine::Open(OneSmallEngine(choice.axis)).value()),
         presence(*engine, "presence", choice.presence) {
     std::vector<SeriesCount> none;
     cursor = presence.Watch({.is_prefix = true}, none);
@@ -164,6 +169,7 @@ struct PresenceEngineSide : PresenceSteppers {
   }
 
   std::string Do(PresenceStep step, uint64_t digit) {
+    if (step == PresenceStep::kRestart) Restart();
     if (!IsTime(step)) return PresenceSteppers::Do(presence, step, digit);
     (void)engine->Advance(Later(step), step == PresenceStep::kUnseenTime ? 0 : SIZE_MAX);
     return "";
@@ -190,6 +196,19 @@ struct PresenceEngineSide : PresenceSteppers {
     presence.any().CheckWhole();
   }
 
+  // The reader has read all changes that have a number, and numbers go on: so the reader does, too.
+  void Restart() {
+    StringSink snapshot;
+    ASSERT_TRUE(TakeSnapshot(*engine, snapshot).ok());
+    engine = Engine::Open(OneSmallEngine(choice.axis)).value();
+    presence = Presence<uint64_t>(*engine, "presence", choice.presence);
+    StringSource source(snapshot.bytes);
+    ASSERT_TRUE(RestoreSnapshot(*engine, source, {.skip_numbers = 0}).ok());
+    std::vector<Change<uint64_t>> none;
+    EXPECT_NE(presence.Read({.is_prefix = true}, cursor, 0, none), ReadChanges::kResync);
+  }
+
+  const PresenceChoice& choice;
   std::unique_ptr<Engine> engine;
   Presence<uint64_t> presence;
   ChangeCursor cursor;
@@ -236,7 +255,9 @@ struct PresenceSequences {
   static std::string_view NameOf(PresenceStep step) {
     return kPresenceStepNames.at(static_cast<size_t>(step));
   }
-  static bool Settles(PresenceStep step) { return step != PresenceStep::kUnseenTime; }
+  static bool Settles(PresenceStep step) {
+    return step != PresenceStep::kUnseenTime && step != PresenceStep::kRestart;
+  }
 };
 
 void RunAllPresence(const PresenceChoice& choice, size_t shorter = 1) {
@@ -265,6 +286,16 @@ TEST(PresenceExhaustive, EngineAgreesOnWhatNobodyHasSeen) { RunAllPresence({.ste
 
 TEST(PresenceExhaustive, EngineAgreesWhenNobodyIsAwayForEver) {
   RunAllPresence({.presence = {.ttl = kPresenceTtl, .grace = kForever}, .steps = kGoings});
+}
+
+// Restarts at any place: behind what time has not yet visited, too.
+const PresenceSteps kWithRestarts = {kEnterOne,   kEnterEarlyTwo, kUpdateTwo,     kTime,
+                                     kUnseenTime, kLeaveTwo,      kLeaveStaleOne, kRestart};
+
+TEST(PresenceExhaustive, EngineAgreesAcrossRestarts) {
+  for (const Axis axis : {Axis::kArrival, Axis::kEvent}) {
+    RunAllPresence({.axis = axis, .steps = kWithRestarts});
+  }
 }
 
 TEST(PresenceExhaustive, EngineAgreesAtLimitsOfOne) {

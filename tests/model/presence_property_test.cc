@@ -1,6 +1,7 @@
 // Presence against its model: random episodes for several partition counts, on both axes, under
-// every option and mixture of options. chosen_episodes.h says how others are chosen.
+// every option and mixture of options, with restarts in their midst. chosen_episodes.h says how others are chosen.
 #include <cstdint>
+#include <iostream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -27,11 +28,15 @@ TEST_P(PresenceModelProperty, EngineAgreesInEverything) {
   episodes.RunAll(GetParam(), [&](Choices& choices) {
     return TryPresenceEpisode(choices, axis, partitions, kOpsPerPresenceEpisode, seen);
   });
+  std::cout << episodes.count << " episodes with " << seen.restarts << " restarts, behind which "
+            << seen.resyncs << " watchers had to start over\n";
   if (HasFatalFailure() || episodes.count < 100) return;  // too few to see everything
   // Nothing is called from inside a function of the caller's.
   EXPECT_EQ(seen.outcomes.size(), kPresenceOutcomes - 1);
   EXPECT_EQ(seen.causes.size(), 5u);
   EXPECT_EQ(seen.reads.size(), 4u);
+  EXPECT_GT(seen.restarts, episodes.count);
+  EXPECT_GT(seen.resyncs, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(AxesAndPartitions, PresenceModelProperty,

@@ -57,7 +57,7 @@ WindowVerb DrawVerb(Choices& choices, bool is_end) {
   using enum WindowVerb;
   if (!choices.OneIn(3)) return kAdd;
   return choices.OneOf({kAdvance, kAdvance, kAdvance, kAdvanceSome, kBatch, kBatch, kTouch, kTouch,
-                        kImport, kRemove, kRemove, kRemoveRange, kSetTtl, kClear});
+                        kImport, kRemove, kRemove, kRemoveRange, kSetTtl, kClear, kRestart});
 }
 
 }  // namespace
@@ -107,6 +107,10 @@ std::vector<WindowOp> DrawWindowOps(Choices& choices, const WindowConfig& config
     op.event = DrawEvent(choices, config, clock);
     if (op.verb == WindowVerb::kAdvance || op.verb == WindowVerb::kAdvanceSome) op.event.at = clock;
     if (op.verb == WindowVerb::kAdvanceSome) op.budget = choices.Below(4);
+    if (op.verb == WindowVerb::kRestart) {
+      op.skips = choices.OneIn(3);
+      op.reads = choices.OneIn(2);
+    }
     if (op.verb == WindowVerb::kSetTtl) op.event.ttl = DrawTtl(choices, config);
     if (op.verb == WindowVerb::kBatch || op.verb == WindowVerb::kImport) {
       const size_t events = choices.Below(choices.OneIn(8) ? config.batch : 8);
@@ -156,14 +160,16 @@ std::ostream& operator<<(std::ostream& out, const WindowEventOp& event) {
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const WindowOp& op) {
-  constexpr std::array<std::string_view, 11> kVerbs = {
+  constexpr std::array<std::string_view, 12> kVerbs = {
       "add",     "batch", "touch",   "import",       "remove", "remove range",
-      "set ttl", "clear", "advance", "advance some", "stop"};
+      "set ttl", "clear", "advance", "advance some", "stop",   "restart"};
   out << kVerbs.at(static_cast<size_t>(op.verb)) << " " << op.event;
   if (op.verb == WindowVerb::kRemoveRange) out << " to " << ShortText(op.to);
   if (op.verb == WindowVerb::kRemove && !op.names_time) out << ", by the engine's time";
   if (op.verb == WindowVerb::kRemove && op.only_if_not_newer) out << ", only if not newer";
   if (op.verb == WindowVerb::kAdvanceSome) out << ", budget " << op.budget;
+  if (op.skips) out << ", numbers skipped";
+  if (op.reads) out << ", changes read at once";
   if (op.verb == WindowVerb::kBatch && op.range != PartitionRange{}) {
     out << " of [" << op.range.begin << ", " << op.range.end << ")";
   }

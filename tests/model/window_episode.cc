@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <utility>
 
+#include <pleat/snapshot.h>
 #include <pleat/window.h>
 
 #include "tests/model/chain.h"
 #include "tests/model/shrink.h"
 #include "tests/model/window_model.h"
 #include "tests/model/window_words.h"
+#include "tests/support/bytes.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -91,7 +94,7 @@ class Episode {
         model_(config.engine, config.window),
         cursor_(
             AnyWindow(window_.any()).Watch({.is_prefix = true}, [](std::string_view, size_t) {})),
-        numbers_(cursor_.next),
+        partitions_(static_cast<size_t>(config.engine.partitions)),
         seen_(seen) {}
 
   std::optional<std::string> Run(const std::vector<WindowOp>& ops) {
@@ -125,12 +128,41 @@ class Episode {
       case WindowVerb::kAdvanceSome:
         (void)engine_->Advance(op.event.at, op.budget);
         return model_.Advance(op.event.at);
-      case WindowVerb::kStop: engine_->Stop(); return model_.Stop();
+      case WindowVerb::kStop:
+        stopped_ = true;
+        engine_->Stop();
+        return model_.Stop();
+      case WindowVerb::kRestart: return Restart(op);
       default: {
         const std::string expected = Call(model_, config_, op);
         Expect("the answer", Call(window_, config_, op), expected);
       }
     }
+  }
+
+  // The tables' own key is another one.
+  void Restart(const WindowOp& op) {
+    StringSink snapshot;
+    const absl::Status taken = TakeSnapshot(*engine_, snapshot);
+    Expect("taking a snapshot", std::string(taken.message()), "");
+    EngineOptions options = config_.engine;
+    ++options.internals.hash_key->front();
+    engine_ = Engine::Open(options).value();
+    window_ = Window(*engine_, "window", config_.window);
+    const uint64_t skip = op.skips ? RestoreOptions().skip_numbers : 0;
+    StringSource source(snapshot.bytes);
+    const absl::Status restored = RestoreSnapshot(*engine_, source, {.skip_numbers = skip});
+    Expect("restoring it", std::string(restored.message()), "");
+    if (stopped_) engine_->Stop();
+    StringSink again;
+    Expect("taking another one", std::string(TakeSnapshot(*engine_, again).message()), "");
+    const bool same = skip > 0 || again.bytes == snapshot.bytes;
+    Expect("its bytes", same ? "the same" : "others", "the same");
+    skipped_ += skip;
+    behind_ |= skip > 0;
+    restarted_ = true;
+    ++seen_.restarts;
+    if (op.reads) CompareChanges();
   }
 
   Window::Event EventOf(const WindowEventOp& op) const {
@@ -223,13 +255,14 @@ class Episode {
 
   // All that are new, of all series: in order, and numbered in their partitions without a gap.
   void CompareChanges() {
+    if (std::exchange(restarted_, false)) ReadBehindARestart();
     std::vector<std::string> told;
     const auto see = [&](const AnyChange& change) {
       told.push_back(Said(change.cause, change.series, change.id, PayloadOf(change), change.at,
                           change.count, change.stamp, change.deadline));
-      const auto home =
-          static_cast<uint32_t>(PartitionOf(change.series, config_.engine.partitions));
-      const ChangeId expected{.partition = home, .number = numbers_.at(home)++};
+      const size_t home = HomeOf(change.series);
+      const ChangeId expected{.partition = static_cast<uint32_t>(home),
+                              .number = partitions_[home].next++ + skipped_};
       if (change.change != expected) Expect("the number of a change", told.back(), "another");
     };
     AnyWindow any = window_.any();
@@ -239,10 +272,39 @@ class Episode {
     std::vector<std::string> expected;
     for (; changes_ < model_.changes().size(); ++changes_) {
       const ModelChange& c = model_.changes()[changes_];
+      Reading& home = partitions_[HomeOf(c.series)];
+      if (home.passed++ < home.first) continue;
       expected.push_back(
           Said(c.cause, c.series, c.id, Word::Of(c.payload), c.at, c.count, c.stamp, c.deadline));
     }
     Expect("changes", Said(told), Said(expected));
+  }
+
+  // Nobody has kept changes since, so that a reader who has not read all of them before has to start
+  // over, behind those that were numbered. If numbers are skipped, every reader has to.
+  void ReadBehindARestart() {
+    const uint64_t numbered = window_.ledger().changes;
+    const auto sum = [&](uint64_t Reading::* of) {
+      return std::accumulate(partitions_.begin(), partitions_.end(), uint64_t{0},
+                             [of](uint64_t all, const Reading& each) { return all + each.*of; });
+    };
+    const bool misses = std::exchange(behind_, false) || sum(&Reading::next) != numbered;
+    const ReadChanges read =
+        AnyWindow(window_.any()).Read({.is_prefix = true}, cursor_, 0, [](const AnyChange&) {});
+    const bool resync = read == ReadChanges::kResync;
+    Expect("a reader of before a restart", resync ? "resync" : "on", misses ? "resync" : "on");
+    if (!resync) return;
+    ++seen_.resyncs;
+    for (size_t i = 0; i < partitions_.size(); ++i) {
+      const uint64_t first = cursor_.next.at(i) - skipped_;
+      if (first < partitions_[i].next) Expect("the first change", "before those read", "behind");
+      partitions_[i].first = partitions_[i].next = first;
+    }
+    Expect("what it has missed ends at", Said(sum(&Reading::first)), Said(numbered));
+  }
+
+  size_t HomeOf(std::string_view series) const {
+    return static_cast<size_t>(PartitionOf(series, config_.engine.partitions));
   }
 
   static Word PayloadOf(const AnyChange& change) {
@@ -262,8 +324,18 @@ class Episode {
   Window window_;
   WindowModel model_;
   ChangeCursor cursor_;
-  std::vector<uint64_t> numbers_;  // of the next change of each partition
-  size_t changes_ = 0;             // of the model: compared
+  // Of one partition, by the numbers that its changes have if none are skipped.
+  struct Reading {
+    uint64_t first = 0;   // what comes before is not read again
+    uint64_t next = 0;    // to be read
+    uint64_t passed = 0;  // of the model's
+  };
+  std::vector<Reading> partitions_;
+  size_t changes_ = 0;    // of the model: compared
+  uint64_t skipped_ = 0;  // numbers
+  bool behind_ = false;   // numbers were skipped since the last reading
+  bool restarted_ = false;
+  bool stopped_ = false;
   WindowSeen& seen_;
   std::string difference_;
 };

@@ -1,7 +1,8 @@
 // An episode of a live window against its model: a configuration and a list of operations, both
 // drawn from one source of choices. The same operations go to both, and after every one of them all
 // that can be observed must agree: the answer, the time, counts, lists, ranks, the order of series,
-// and the ledger.
+// and the ledger. A restart in the midst changes none of these, and the reader of changes either goes on
+// or is told that it has missed some.
 //
 // The operations carry all that they need, so that any part of the list is a valid episode too:
 // when an episode fails, it can be shrunk by leaving out parts of it while it still fails.
@@ -53,7 +54,8 @@ enum class WindowVerb {
   kClear,
   kAdvance,
   kAdvanceSome,
-  kStop
+  kStop,
+  kRestart  // a snapshot, the end of the engine, and another engine that goes on from there
 };
 
 // What an event says; series and id by their index in the configuration.
@@ -75,6 +77,8 @@ struct WindowOp {
   bool names_time = false;                 // of a removal
   bool only_if_not_newer = false;
   size_t budget = SIZE_MAX;
+  bool skips = false;  // a restart: numbers, as after the end of a process
+  bool reads = false;  // a restart: the changes, before time visits anything
   // Of the reads that follow: how far after the engine's time; members a page.
   Duration ahead{0};
   size_t page = 1;
@@ -92,6 +96,8 @@ struct WindowSeen {
   std::set<WindowOutcome> outcomes;
   std::set<WindowControl> controls;
   std::set<std::string_view> causes;
+  uint64_t restarts = 0;
+  uint64_t resyncs = 0;  // of a reader that a restart has left behind
 };
 
 // Draws an episode of some `count` operations and runs it. Nothing, or what differed, with the

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pleat/snapshot.h>
 #include <pleat/window.h>
 
 #include "tests/model/every_sequence.h"
 #include "tests/model/window_model.h"
 #include "tests/model/window_words.h"
+#include "tests/support/bytes.h"
 #include "tests/support/start.h"
 
 namespace pleat::inline v0_1 {
@@ -39,12 +41,13 @@ enum class WindowStep {
   kRemoveRange,
   kLongerTtl,
   kShorterTtl,
-  kClear
+  kClear,
+  kRestart
 };
-constexpr std::array<std::string_view, 14> kWindowStepNames = {
+constexpr std::array<std::string_view, 15> kWindowStepNames = {
     "add a",  "add late a", "add a with a TTL", "add b",    "touch a",
     "import", "tick",       "unseen tick",      "remove a", "remove an older a",
-    "remove", "longer TTL", "shorter TTL",      "clear"};
+    "remove", "longer TTL", "shorter TTL",      "clear",    "restart"};
 using WindowSteps = std::vector<WindowStep>;
 
 struct WindowChoice {
@@ -70,7 +73,8 @@ std::string DoStep(Window& window, WindowStep step, EngineTime now, uint64_t dig
       return Said(window.Import("s", rows));
     }
     case kTime:
-    case kUnseenTime: return "";
+    case kUnseenTime:
+    case kRestart: return "";
     case kRemoveA: return Said(window.Remove("s", "a", RemoveOptions{.at = now}));
     case kRemoveOlderA:
       return Said(window.Remove("s", "a", {.at = now - kStep, .only_if_not_newer = true}));
@@ -120,8 +124,9 @@ WindowShown ShowWindow(const Window& window, bool settled) {
 }
 
 struct WindowEngineSide {
-  explicit WindowEngineSide(const WindowChoice& choice)
-      : engine(Engine::Open(OneSmallEngine(choice.axis)).value()),
+  explicit WindowEngineSide(const WindowChoice& made_of)
+      : choice(made_of),
+        engine(Engine::Open(OneSmallEngine(choice.axis)).value()),
         window(*engine, "window", choice.window) {
     engine->Advance(kT0);
   }
@@ -129,6 +134,7 @@ struct WindowEngineSide {
   std::string Do(WindowStep step, uint64_t digit) {
     if (step == WindowStep::kTime) engine->Advance(now += kStep);
     if (step == WindowStep::kUnseenTime) (void)engine->Advance(now += kStep, 0);
+    if (step == WindowStep::kRestart) Restart();
     return DoStep(window, step, now, digit);
   }
   WindowShown Show(bool settled) const { return ShowWindow(window, settled); }
@@ -137,6 +143,16 @@ struct WindowEngineSide {
     window.any().CheckWhole();
   }
 
+  void Restart() {
+    StringSink snapshot;
+    ASSERT_TRUE(TakeSnapshot(*engine, snapshot).ok());
+    engine = Engine::Open(OneSmallEngine(choice.axis)).value();
+    window = LiveWindow<uint64_t>(*engine, "window", choice.window);
+    StringSource source(snapshot.bytes);
+    ASSERT_TRUE(RestoreSnapshot(*engine, source).ok());
+  }
+
+  const WindowChoice& choice;
   std::unique_ptr<Engine> engine;
   LiveWindow<uint64_t> window;
   EngineTime now = kT0;
@@ -168,7 +184,9 @@ struct WindowSequences {
   static std::string_view NameOf(WindowStep step) {
     return kWindowStepNames.at(static_cast<size_t>(step));
   }
-  static bool Settles(WindowStep step) { return step != WindowStep::kUnseenTime; }
+  static bool Settles(WindowStep step) {
+    return step != WindowStep::kUnseenTime && step != WindowStep::kRestart;
+  }
 };
 
 void RunAllWindows(const WindowChoice& choice, size_t length) {
@@ -205,6 +223,16 @@ TEST(WindowExhaustive, EngineAgreesWithoutRetention) {
 TEST(WindowExhaustive, EngineAgreesWhenMembersAreReplaced) {
   RunAllWindows({.window = {.ttl = kUsual, .refresh = Refresh::kReplace}, .steps = kAllSorts},
                 SequenceLength() - 1);
+}
+
+// Restarts at any place: behind what time has not yet visited, too.
+const WindowSteps kWithRestarts = {kAddA,       kAddOwnTtlA,  kAddB,       kTime,
+                                   kUnseenTime, kRemoveRange, kShorterTtl, kRestart};
+
+TEST(WindowExhaustive, EngineAgreesAcrossRestarts) {
+  for (const Axis axis : {Axis::kArrival, Axis::kEvent}) {
+    RunAllWindows({.axis = axis, .steps = kWithRestarts}, SequenceLength() - 1);
+  }
 }
 
 TEST(WindowExhaustive, EngineAgreesAtALimitOfOneMember) {

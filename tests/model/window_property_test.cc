@@ -1,7 +1,8 @@
 // Live windows against their model: random episodes for several partition counts, on both axes,
-// under every option and mixture of options.
+// under every option and mixture of options, with restarts in their midst.
 // chosen_episodes.h says how others are chosen.
 #include <cstdint>
+#include <iostream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -26,11 +27,16 @@ TEST_P(WindowModelProperty, EngineAgreesInEverything) {
   episodes.RunAll(GetParam(), [&](Choices& choices) {
     return TryWindowEpisode(choices, axis, partitions, kOpsPerEpisode, seen);
   });
+  std::cout << episodes.count << " episodes with " << seen.restarts << " restarts, behind which "
+            << seen.resyncs << " readers of changes had to start over\n";
   if (HasFatalFailure() || episodes.count < 100) return;  // too few to see everything
   // Limits are modelled for one partition only, where nothing is elsewhere; nothing is called from
   // inside a function of the caller's.
   EXPECT_EQ(seen.outcomes.size(), kWindowOutcomes - 3);
   EXPECT_EQ(seen.causes.size(), partitions == 1 ? 12u : 10u);
+  EXPECT_GT(seen.restarts, episodes.count);
+  EXPECT_GT(seen.resyncs, 0u);
+  EXPECT_LT(seen.resyncs, seen.restarts);
 }
 
 INSTANTIATE_TEST_SUITE_P(AxesAndPartitions, WindowModelProperty,

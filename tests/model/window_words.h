@@ -27,6 +27,10 @@ struct Word {
     return {.text = std::to_string(number) + std::string(number % 2 * 40, 'w')};
   }
   size_t HeapBytes() const noexcept { return text.size(); }
+  template <class F>
+  void Stored(F& f) {
+    f(text);
+  }
   friend bool operator==(const Word& a, const Word& b) { return a.text == b.text; }
 };
 

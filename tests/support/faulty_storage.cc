@@ -384,6 +384,8 @@ const std::vector<StorageCall>& FaultyStorage::log() const { return machine_->lo
 
 void FaultyStorage::Fail(StorageFault fault) { machine_->faults.push_back(fault); }
 
+void FaultyStorage::Heal() { machine_->faults.clear(); }
+
 void FaultyStorage::SetCapacity(uint64_t bytes) { machine_->disk.set_capacity(bytes); }
 
 void FaultyStorage::set_lost(Lost lost) { machine_->disk.set_lost(lost); }

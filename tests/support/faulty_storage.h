@@ -86,6 +86,8 @@ class FaultyStorage final : public Storage {
   size_t calls() const { return log().size(); }
 
   void Fail(StorageFault fault);
+  // No call fails any more; what has gone wrong stays so.
+  void Heal();
   // No space behind so many bytes in all files: an Append() writes what has room, and fails.
   void SetCapacity(uint64_t bytes);
   void set_lost(Lost lost);

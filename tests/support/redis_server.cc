@@ -116,9 +116,12 @@ void RedisServer::Connect(const std::string& socket) {
       throw std::runtime_error("the server does not answer");
     }
   }
-  const timeval patience{.tv_sec = 60, .tv_usec = 0};
-  redisSetTimeout(connection_, patience);
+  set_patience(std::chrono::seconds(60));
   Call({"PING"});
+}
+
+void RedisServer::set_patience(std::chrono::seconds patience) {
+  redisSetTimeout(connection_, timeval{.tv_sec = patience.count(), .tv_usec = 0});
 }
 
 void RedisServer::Stop() noexcept {

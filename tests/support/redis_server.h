@@ -38,7 +38,9 @@ class RedisServer {
   void Append(std::span<const std::string_view> command);
   // Writes what was appended, without waiting for an answer.
   void Write();
-  // Throws std::runtime_error if the reply is an error.
+  // How long a reply may take; a minute unless told.
+  void set_patience(std::chrono::seconds patience);
+  // Throws std::runtime_error if the reply is an error, or does not come.
   Reply Read();
   // Waits until the server has said something that was not read yet, or until `patience` is over.
   // Returns whether it has.

@@ -8,8 +8,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/snapshot.h>
 #include <pleat/window.h>
 
+#include "tests/support/bytes.h"
 #include "tests/support/start.h"
 
 namespace pleat {
@@ -186,6 +188,34 @@ TEST_F(Changes, WhoHasFallenBehindTheRingIsToldToStartOver) {
   EXPECT_THAT(changes, IsEmpty());
   EXPECT_EQ(small.Read({.name = "p"}, cursor, 100, changes), ReadChanges::kAll);
   EXPECT_EQ(changes.size(), 2);
+}
+
+// It has no changes, so none of them are gone, whatever the ring has lost.
+TEST_F(Changes, WhoWatchesANameThatIsTooLongMissesNothing) {
+  LiveWindow<> small(*engine, "small", {.ttl = 30min, .max_changes = 4 * 2});
+  for (const char* id : {"a", "b", "c"}) small.Add("p", {.id = id}, kT0);
+  const std::string name(64 * 1024 + 1, 'p');
+  std::vector<LiveMember<NoPayload>> members;
+  ChangeCursor cursor = small.Watch(name, members);
+  for (const char* id : {"d", "e", "f"}) small.Add("p", {.id = id}, kT0);
+  std::vector<Change<NoPayload>> changes;
+  EXPECT_EQ(small.Read({.name = name}, cursor, 100, changes), ReadChanges::kAll);
+  cursor = {};
+  EXPECT_EQ(small.Read({.name = name}, cursor, 100, changes), ReadChanges::kResync);
+  EXPECT_EQ(small.Read({.name = name}, cursor, 100, changes), ReadChanges::kAll);
+  EXPECT_THAT(changes, IsEmpty());
+}
+
+TEST_F(Changes, AWatcherOfBeforeARestoreHasItRefused) {
+  window.Add("p", {.id = "a"}, kT0);
+  StringSink snapshot;
+  ASSERT_TRUE(TakeSnapshot(*engine, snapshot).ok());
+  const std::unique_ptr<Engine> other = *Engine::Open({.partitions = 4});
+  LiveWindow<> restored(*other, "w", {.ttl = 30min});
+  std::vector<SeriesCount> none;
+  ChangeCursor cursor = restored.Watch(kEverything, none);
+  StringSource source(snapshot.bytes);
+  EXPECT_EQ(RestoreSnapshot(*other, source).code(), absl::StatusCode::kFailedPrecondition);
 }
 
 // The ring holds few changes, and those of other series fill it many times.
