@@ -78,8 +78,8 @@ class PLEAT_EXPORT JsonFolder {
   size_t Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write);
 
   // Hands a line for each open group to `write`, some lines at a time: the group as it is so far,
-  // with the engine's time as `closed` and the reason "open", in the order of CloseAll(). Prints them
-  // under the locks of all partitions, and takes 24 bytes of memory for each group.
+  // with the engine's time as `closed` and the reason "open", in the order of CloseAll(). Prints
+  // them under the locks of all partitions, and takes 24 bytes of memory for each group.
   void Scan(absl::FunctionRef<void(std::string_view lines)> write) const;
 
   // Closes every open group with reason "end".
