@@ -13,14 +13,13 @@
 // A snapshot belongs to one *cut*: an instant between two operations. What came before it is in the
 // snapshot as a whole, also a batch of up to 256 events over several partitions, and nothing that
 // came later is. At the cut all threads wait for as long as a batch under way takes, some ten
-// microseconds. Then the thread that takes the snapshot writes one partition after the other, a few
-// groups at a time, and what changes before its turn is copied as it was:
-// - An open group is copied by itself, by the first event that folds into it or the first call that
-//   ends it: some 100 to 200 ns more, once. So is a remembered id, and a rollup's counter with all
-//   its windows.
-// - Everything else (emissions that wait, leases; members, users) is copied as a
-//   whole, of one partition at its first change, which locks it for some 15 to 70 ns for each of
-//   them. A batch over several partitions copies all of them that are still to come.
+// microseconds. Then the thread that takes the snapshot writes one partition after the other, some
+// 64 entries at a time, and an entry that changes before its turn is copied as it was:
+// - An open group, by the first event that folds into it or the first call that ends it: some 100
+//   to 200 ns more, once. Likewise an emission that waits, a remembered id, a member or a user, and
+//   a rollup's counter with all its windows.
+// - Leases are copied as a whole, of one partition at its first change, which locks it for some 15
+//   to 70 ns for each of them.
 // - Memory: the copies that are not written yet. A copied group takes some two thirds of its bytes
 //   in the engine. No call waits for the sink.
 //
