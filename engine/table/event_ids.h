@@ -63,7 +63,6 @@ class EventIds {
   }
 
   // As ExpiringMap's. The names mean something as long as the name key is the same.
-  void Save(FieldWriter& out) const { ids_.Save(out); }
   void Load(FieldReader& in) { ids_.Load(in); }
   void BeginSave() { ids_.BeginSave(); }
   bool SaveNext(FieldWriter& out) { return ids_.SaveNext(out); }

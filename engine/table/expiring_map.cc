@@ -33,18 +33,6 @@ bool ExpiringMap::Expire(EngineTime now, Budget& budget) {
 
 // --- Stored
 
-// How many there are, and the end of the last life so far. Then for each: name, word, and how long
-// before that end its own life ends.
-void ExpiringMap::Save(FieldWriter& out) const {
-  SaveHead(out, size(), last_expiry_);
-  table_.ForEach([&](uint32_t number) { SaveEntry(out, number, last_expiry_); });
-}
-
-void ExpiringMap::SaveHead(FieldWriter& out, size_t size, EngineTime last_expiry) {
-  out.PutNumber(size);
-  out(last_expiry);
-}
-
 void ExpiringMap::SaveEntry(FieldWriter& out, uint32_t number, EngineTime last_expiry) const {
   const Entry& entry = At(number);
   out.PutWord(entry.name.low);
@@ -55,10 +43,15 @@ void ExpiringMap::SaveEntry(FieldWriter& out, uint32_t number, EngineTime last_e
 
 void ExpiringMap::BeginSave() { saving_ = std::make_unique<Saving>(*this); }
 
+// How many there are, and the end of the last life so far. Then for each: name, word, and how long
+// before that end its own life ends.
 bool ExpiringMap::SaveNext(FieldWriter& out) {
   if (saving_ == nullptr) return false;
   Saving& saving = *saving_;
-  if (!std::exchange(saving.has_begun, true)) SaveHead(out, saving.size, saving.last_expiry);
+  if (!std::exchange(saving.has_begun, true)) {
+    out.PutNumber(saving.size);
+    out(saving.last_expiry);
+  }
   if (saving.images.at_end()) {
     EndSave();
     return false;

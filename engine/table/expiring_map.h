@@ -79,15 +79,14 @@ class ExpiringMap {
   static constexpr size_t kNameBytes = 46;
   size_t bytes() const noexcept { return table_.indexed() * kNameBytes; }
 
-  // Writes all names, and reads what Save() wrote. Names that nobody can have made, because they
-  // collide, fail the reading. REQUIRES, of Load(): nothing was ever remembered.
-  void Save(FieldWriter& out) const;
-  void Load(FieldReader& in);
-  // The same bytes as Save() would write at BeginSave(), a strip of places at a time, while the map
-  // goes on changing. SaveNext() returns whether there is more. EndSave() gives up what is left.
+  // Writes all names as they were at BeginSave(), a strip of places at a time, while the map goes on
+  // changing. SaveNext() returns whether there is more. EndSave() gives up what is left.
   void BeginSave();
   bool SaveNext(FieldWriter& out);
   void EndSave() noexcept { saving_ = nullptr; }
+  // Reads what was written. Names that nobody can have made, because they collide, fail the reading.
+  // REQUIRES: nothing was ever remembered.
+  void Load(FieldReader& in);
 
   // Calls `visit(word)` for every word, in no order that means anything.
   template <class Visit>
@@ -133,7 +132,6 @@ class ExpiringMap {
     bool has_begun = false;  // the first two fields are written
   };
 
-  static void SaveHead(FieldWriter& out, size_t size, EngineTime last_expiry);
   void SaveEntry(FieldWriter& out, uint32_t number, EngineTime last_expiry) const;
   // Before a place changes. `holds`: whether it has an entry until now.
   void KeepImage(uint32_t number, bool holds) {
