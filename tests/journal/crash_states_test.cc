@@ -11,7 +11,7 @@
 //
 // The next life is cut as well, at each of its calls, and once more when it has handed out all.
 //
-// By default the lives have up to 3 operations, and of what there is only a part is visited (see
+// By default the lives have up to 3 operations, and only a part of their states is visited (see
 // Effort): in the longest lives every other byte of a write is one that it may end behind. More:
 //
 //   PLEAT_CRASH_STATES=1024       power losses that are visited of each cut, as far as there are

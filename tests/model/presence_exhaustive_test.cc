@@ -288,7 +288,7 @@ TEST(PresenceExhaustive, EngineAgreesWhenNobodyIsAwayForEver) {
   RunAllPresence({.presence = {.ttl = kPresenceTtl, .grace = kForever}, .steps = kGoings});
 }
 
-// Restarts at any place: behind what time has not yet visited, too.
+// Restarts at any place, also while deadlines wait that time has not visited.
 const PresenceSteps kWithRestarts = {kEnterOne,   kEnterEarlyTwo, kUpdateTwo,     kTime,
                                      kUnseenTime, kLeaveTwo,      kLeaveStaleOne, kRestart};
 

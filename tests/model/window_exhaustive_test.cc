@@ -225,7 +225,7 @@ TEST(WindowExhaustive, EngineAgreesWhenMembersAreReplaced) {
                 SequenceLength() - 1);
 }
 
-// Restarts at any place: behind what time has not yet visited, too.
+// Restarts at any place, also while deadlines wait that time has not visited.
 const WindowSteps kWithRestarts = {kAddA,       kAddOwnTtlA,  kAddB,       kTime,
                                    kUnseenTime, kRemoveRange, kShorterTtl, kRestart};
 
