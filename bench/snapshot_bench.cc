@@ -2,7 +2,8 @@
 //
 //   snapshot/10M/folding/plain       one thread folds batches of 256 events, keys hit uniformly, at half of the rate
 //   snapshot/10M/folding/compressed  that the same loop reaches; when each batch begins is decided beforehand. First
-//                                    alone, then while a second thread takes a snapshot into a file and syncs it
+//                                    alone; then while a second thread takes a snapshot of another such engine into
+//                                    a file and syncs it, which takes the same machine but no lock; then of this one
 //   snapshot/10M/recovery            two threads restore the snapshot; before that, two threads open the same groups by
 //                                    FoldBatch
 //   snapshot/journal_open            folding with a journal open, and no snapshot being taken, beside an engine
@@ -11,7 +12,7 @@
 // PLEAT_BENCH_GROUPS says how many groups, PLEAT_BENCH_DIR where files go; 10 million, and the directory of
 // temporary files. With --quick a quarter of a million. The same with Redis is in snapshot_servers.cc.
 //
-// Counters of folding/*: events a second alone and beside the snapshot, and their ratio; of one FoldBatch() call, the
+// Counters of folding/*: events a second alone and beside each snapshot, and the ratio; of one FoldBatch() call, the
 // p99.9 and the longest, by the wall clock and by the thread's own, which stands still while the machine does something
 // else; the same from the instant at which it should have begun; the process's memory at its peak (VmHWM) less that
 // before, in bytes and in shares of one partition; bytes of the snapshot for each group; and how long the snapshot
@@ -122,6 +123,34 @@ class FileSource final : public ByteSource {
   const int file_;
 };
 
+// Takes a snapshot into a file and syncs it, in a thread of its own.
+class Taking {
+ public:
+  Taking(Engine& engine, const std::string& path, bool compress) : sink(path) {
+    thread_ = std::thread([this, &engine, compress] {
+      const Stopwatch watch;
+      status_ = TakeSnapshot(engine, sink, {.compress = compress});
+      if (!sink.Sync()) status_ = absl::InternalError("cannot sync");
+      seconds = watch.seconds();
+      done = true;
+    });
+  }
+  ~Taking() { Join().IgnoreError(); }
+
+  absl::Status Join() {
+    if (thread_.joinable()) thread_.join();
+    return status_;
+  }
+
+  FileSink sink;
+  double seconds = 0;
+  std::atomic<bool> done = false;
+
+ private:
+  absl::Status status_;
+  std::thread thread_;
+};
+
 // Seconds to write and sync as many bytes.
 double WriteAndSync(const std::string& path, size_t bytes) {
   const std::string piece(1 << 20, 'x');
@@ -189,38 +218,40 @@ void WhileFolding(benchmark::State& state, bool compress) {
     Folding alone;
     FoldAtRate(groups, peak.PerSecond() / 2, for_seconds, alone);
 
+    const auto fold_beside = [&](Taking& taking) {
+      Folding folding;
+      FoldAtRate(groups, peak.PerSecond() / 2, [&](double) { return !taking.done; }, folding);
+      return folding;
+    };
+    Folding beside_another;
+    {
+      Groups another(keys);
+      another.OpenOnTwoThreads();
+      Taking taking(*another.engine, disk.path() + "/another", compress);
+      beside_another = fold_beside(taking);
+    }
+
     const size_t held = MeasureMemory().bytes;
     ForgetPeak();
-    FileSink sink(disk.path() + "/snapshot");
-    std::atomic<bool> taken = false;
-    absl::Status status;
-    double snapshot_seconds = 0;
-    std::thread taker([&] {
-      const Stopwatch watch;
-      status = TakeSnapshot(*groups.engine, sink, {.compress = compress});
-      if (!sink.Sync()) status = absl::InternalError("cannot sync");
-      snapshot_seconds = watch.seconds();
-      taken = true;
-    });
-    Folding beside;
-    FoldAtRate(groups, peak.PerSecond() / 2, [&](double) { return !taken; }, beside);
-    taker.join();
+    Taking taking(*groups.engine, disk.path() + "/snapshot", compress);
+    const Folding beside = fold_beside(taking);
     const size_t peak_bytes = PeakBytes();
-    if (!status.ok()) return Fail(state, std::string(status.message()));
+    if (!taking.Join().ok()) return Fail(state, "no snapshot");
 
     const auto share = static_cast<double>(held - empty) / groups.engine->partitions();
     const double extra = peak_bytes > held ? static_cast<double>(peak_bytes - held) : 0;
-    Report(state, {.seconds = snapshot_seconds}, keys.size());
+    Report(state, {.seconds = taking.seconds}, keys.size());
     state.counters["peak_per_second"] = peak.PerSecond();
     ReportFolding(state, "_alone", alone);
     ReportFolding(state, "_beside", beside);
+    ReportFolding(state, "_beside_another", beside_another);
     state.counters["throughput_ratio"] = beside.PerSecond() / alone.PerSecond();
     state.counters["extra_bytes"] = extra;
     state.counters["extra_partitions"] = extra / share;
     state.counters["bytes_per_group"] =
-        static_cast<double>(sink.bytes()) / static_cast<double>(keys.size());
-    state.counters["disk_seconds"] = WriteAndSync(disk.path() + "/raw", sink.bytes());
-    const size_t events = peak.events + alone.events + beside.events;
+        static_cast<double>(taking.sink.bytes()) / static_cast<double>(keys.size());
+    state.counters["disk_seconds"] = WriteAndSync(disk.path() + "/raw", taking.sink.bytes());
+    const size_t events = peak.events + alone.events + beside_another.events + beside.events;
     if (groups.folder.ledger().folded != events) return Fail(state, "an event was lost");
   }
 }

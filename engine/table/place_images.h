@@ -7,7 +7,8 @@
 //            saved          kept in memory if changed      in use only since the cut
 //
 // So a change costs one saving of one entry at most, and images take the memory of those entries
-// that change before their places are reached.
+// that change before their places are reached. To begin, to end and to go on takes microseconds,
+// however large the slab is: pages of images come with the first one and go with the last.
 //
 // Thread safety: none; the partition's lock is held.
 #pragma once
@@ -15,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,32 +35,37 @@ class PlaceImages {
 
   // All places in use now are below `end`.
   explicit PlaceImages(uint32_t end)
-      : end_(end), known_(Count(end, kStrip)), images_(Count(end, kTogether)) {}
+      : end_(end), pages_((size_t{end} + kPagePlaces - 1) / kPagePlaces) {}
 
   // Whether the place may change: it was saved, or there is nothing to save.
   bool Has(uint32_t place) const noexcept {
-    return place >= end_ || place < next_ || (known_[place / kStrip] & BitOf(place)) != 0;
+    if (place >= end_ || place < next_) return true;
+    const Page* page = pages_[place / kPagePlaces].get();
+    return page != nullptr && (page->row(place).known[StripIn(place)] & BitOf(place)) != 0;
   }
 
   // Brings the memory that Has() and Keep() read towards the cache.
   void Prefetch(uint32_t place) const noexcept {
     if (place >= end_) return;
-    pleat::Prefetch(&known_[place / kStrip]);
-    pleat::Prefetch(&images_[place / kTogether]);
+    if (const Page* page = pages_[place / kPagePlaces].get(); page != nullptr) {
+      pleat::Prefetch(&page->row(place));
+    }
   }
 
   // Keeps what `save(out)` writes, which may be nothing. REQUIRES: !Has(place).
   template <class Save>
   void Keep(uint32_t place, const Save& save) {
     PLEAT_DCHECK(!Has(place));
-    known_[place / kStrip] |= BitOf(place);
+    std::unique_ptr<Page>& page = pages_[place / kPagePlaces];
+    if (page == nullptr) page = std::make_unique<Page>();
+    Row& row = page->row(place);
+    row.known[StripIn(place)] |= BitOf(place);
     image_.Clear();
     save(image_);
     if (image_.size() == 0) return;
     const Head head{.size = image_.size(), .place = place};
-    std::string& images = images_[place / kTogether];
-    images.append(reinterpret_cast<const char*>(&head), sizeof(head));
-    images.append(image_.bytes());
+    row.images.append(reinterpret_cast<const char*>(&head), sizeof(head));
+    row.images.append(image_.bytes());
   }
 
   bool at_end() const noexcept { return next_ >= end_; }
@@ -75,8 +82,9 @@ class PlaceImages {
   // not empty, and that leaves the rest of the strip for the next call where `save` returns false.
   template <class Save, class Put>
   void TakeStrip(const Save& save, const Put& put) {
-    const uint64_t known = known_[next_ / kStrip];
-    const Strip images = ImagesOf(next_ / kStrip);
+    std::unique_ptr<Page>& page = pages_[next_ / kPagePlaces];
+    const uint64_t known = page == nullptr ? 0 : page->row(next_).known[StripIn(next_)];
+    const Strip images = known == 0 ? Strip{} : ImagesOf(page->row(next_), next_ / kStrip);
     const uint32_t rest = kStrip - next_ % kStrip;
     const uint32_t end = end_ - next_ > rest ? next_ + rest : end_;
     for (bool more = true; more && next_ < end; ++next_) {
@@ -86,7 +94,7 @@ class PlaceImages {
         put(next_, image);
       }
     }
-    if (next_ % kTogether == 0) images_[next_ / kTogether - 1] = std::string();
+    if (next_ % kPagePlaces == 0) page = nullptr;
   }
 
  private:
@@ -97,22 +105,33 @@ class PlaceImages {
   };
   using Strip = std::array<std::string_view, kStrip>;
 
-  // So many places have their images in one string, in the order of the changes.
-  static constexpr uint32_t kTogether = 256;
+  // What is kept of some strips; one line of the cache.
+  static constexpr uint32_t kRowStrips = 4;
+  struct alignas(64) Row {
+    // A bit for each place that has an image, or nothing to save.
+    std::array<uint64_t, kRowStrips> known{};
+    // A head and the fields, of one after the other, in the order of the changes.
+    std::string images;
+  };
+  static constexpr uint32_t kRowPlaces = kRowStrips * kStrip;
+  static constexpr uint32_t kPageRows = 16;
+  static constexpr uint32_t kPagePlaces = kPageRows * kRowPlaces;
+  struct Page {
+    Row& row(uint32_t place) noexcept { return rows[place / kRowPlaces % kPageRows]; }
+    const Row& row(uint32_t place) const noexcept { return rows[place / kRowPlaces % kPageRows]; }
+    std::array<Row, kPageRows> rows;
+  };
 
-  static size_t Count(uint32_t end, uint32_t in_one) noexcept {
-    return (size_t{end} + in_one - 1) / in_one;
-  }
+  static uint32_t StripIn(uint32_t place) noexcept { return place / kStrip % kRowStrips; }
   static uint64_t BitOf(uint32_t place) noexcept { return uint64_t{1} << place % kStrip; }
 
-  Strip ImagesOf(uint32_t strip) const noexcept {
+  static Strip ImagesOf(const Row& row, uint32_t strip) noexcept {
     Strip found{};
-    const std::string& images = images_[strip * kStrip / kTogether];
-    for (size_t at = 0; at < images.size();) {
+    for (size_t at = 0; at < row.images.size();) {
       Head head;
-      std::memcpy(&head, images.data() + at, sizeof(head));
+      std::memcpy(&head, row.images.data() + at, sizeof(head));
       at += sizeof(head);
-      if (head.place / kStrip == strip) found[head.place % kStrip] = {&images[at], head.size};
+      if (head.place / kStrip == strip) found[head.place % kStrip] = {&row.images[at], head.size};
       at += head.size;
     }
     return found;
@@ -120,8 +139,7 @@ class PlaceImages {
 
   const uint32_t end_;
   uint32_t next_ = 0;
-  std::vector<uint64_t> known_;      // a bit for each place with an image, or with nothing to save
-  std::vector<std::string> images_;  // a head and the fields, of one after the other
+  std::vector<std::unique_ptr<Page>> pages_;  // null: no image yet, or none any more
   FieldWriter image_;
 };
 
