@@ -89,6 +89,11 @@ class Scene {
     while (const size_t some = folder.Pop(kBatch).size()) popped += some;
     return popped;
   }
+  size_t PopAll(EmissionBuffer<Ticks>& buffer) {
+    size_t popped = 0;
+    while (const size_t some = folder.Pop(kBatch, buffer).size()) popped += some;
+    return popped;
+  }
 
  private:
   std::unique_ptr<Engine> engine_;
@@ -129,6 +134,14 @@ void CountAll(int partitions, const std::vector<std::string>& keys) {
     Count("close" + suffix, [&] { scene.Advance(kStart + hours(2)); });
     size_t popped = 0;
     Count("pop" + suffix, [&] { popped = scene.PopAll(); });
+    Expect(popped == kGroups, "every group closes and is popped");
+  }
+  {
+    Scene scene(first, partitions);
+    scene.Advance(kStart + hours(2));
+    EmissionBuffer<Ticks> buffer;
+    size_t popped = 0;
+    Count("pop_views" + suffix, [&] { popped = scene.PopAll(buffer); });
     Expect(popped == kGroups, "every group closes and is popped");
   }
   {

@@ -2,68 +2,156 @@
 
 #include <algorithm>
 
+#include <absl/container/inlined_vector.h>
+
 namespace pleat::inline v0_1 {
 
 // --- Handing out
 
+// The book of a partition, and the emission that it would hand out next.
+class OutboxCollection::Head {
+ public:
+  Head() = default;
+  Head(OutboxBook& book, Partition& partition) noexcept : book_(&book), partition_(&partition) {}
+
+  OutboxBook& book() const noexcept { return *book_; }
+  Outbox& outbox() const noexcept { return book_->outbox(); }
+  Partition& partition() const noexcept { return *partition_; }
+  const Handout& next() const noexcept { return next_; }
+
+  void set_next(const Handout& next) noexcept {
+    next_ = next;
+    ranked_ = false;
+    const bool queued = next && next.what() != Handout::What::kReturned;
+    from_ = queued ? next.ready().ripe : EngineTime::min();
+  }
+
+  // In the order of emissions.
+  bool IsBefore(const Head& other) const noexcept {
+    if (from_ != other.from_) return from_ < other.from_;
+    if (from_ == EngineTime::min()) return next_.returned().IsBefore(other.next_.returned());
+    return Outbox::IsBeforeAtOnce(
+        next_.ready(), other.next_.ready(), [this] { return rank(); },
+        [&other] { return other.rank(); });
+  }
+
+ private:
+  // Asked for once: where many windows end at one instant, ranks decide all.
+  const OutboxEntries::Rank& rank() const noexcept {
+    if (!ranked_) rank_ = book_->outbox().RankOf(next_.ready());
+    ranked_ = true;
+    return rank_;
+  }
+
+  EngineTime from_ = EngineTime::min();  // when the next one became ready; came back: before all
+  Handout next_;
+  OutboxBook* book_ = nullptr;
+  Partition* partition_ = nullptr;
+  mutable OutboxEntries::Rank rank_;
+  mutable bool ranked_ = false;
+};
+
+// A heap of heads, the first one in the order of emissions at its top. The one at the top changes
+// more often than heads come and go.
+class OutboxCollection::Heads {
+ public:
+  // Room for so many.
+  explicit Heads(size_t room) : memory_(room), order_(room), heap_(order_.data()) {}
+
+  bool empty() const noexcept { return size_ == 0; }
+  Head& top() const noexcept { return *heap_[0]; }
+  // The one that comes behind the top; null: there is none.
+  const Head* second() const noexcept {
+    if (size_ < 3) return size_ < 2 ? nullptr : heap_[1];
+    return heap_[heap_[2]->IsBefore(*heap_[1]) ? 2 : 1];
+  }
+  void Clear() noexcept { size_ = 0; }
+  // Behind the last one call Order().
+  void Add(const Head& head) noexcept {
+    memory_[size_] = head;
+    heap_[size_] = &memory_[size_];
+    ++size_;
+  }
+  void Order() noexcept {
+    for (size_t i = size_ / 2; i-- > 0;) Sink(i);
+  }
+  void SinkTop() noexcept { Sink(0); }
+  void RemoveTop() noexcept {
+    heap_[0] = heap_[--size_];
+    if (size_ > 0) Sink(0);
+  }
+
+ private:
+  // Down to a leaf, and up from there: the book that has handed out last mostly comes last again.
+  void Sink(size_t top) noexcept {
+    Head* const sinking = heap_[top];
+    size_t at = top;
+    for (size_t below = 2 * at + 1; below < size_; below = 2 * at + 1) {
+      if (below + 1 < size_ && heap_[below + 1]->IsBefore(*heap_[below])) ++below;
+      heap_[at] = heap_[below];
+      at = below;
+    }
+    for (; at > top && sinking->IsBefore(*heap_[(at - 1) / 2]); at = (at - 1) / 2) {
+      heap_[at] = heap_[(at - 1) / 2];
+    }
+    heap_[at] = sinking;
+  }
+
+  absl::InlinedVector<Head, 16> memory_;
+  absl::InlinedVector<Head*, 16> order_;
+  Head** const heap_;
+  size_t size_ = 0;
+};
+
 // Merges the emissions of the partitions of `from`, and hands out up to `max` of them by
-// `hand_out(outbox, next, at)`. A book that has taken back many leases, or passed many emissions
-// that wait for their key, says kLater, so that others have their turn at the locks: then all begin
-// again, or, if something was handed out, the call ends.
+// `hand_out(head, second, max, at)`, which hands out the next one of the book `head`, and may hand
+// out up to `max` that come before the next one of `second`; it returns how many. A book that has
+// taken back many leases, or passed many emissions that wait for their key, says kLater, so that
+// others have their turn at the locks: then all begin again, or, if something was handed out, the
+// call ends.
 template <class HandOut>
 size_t OutboxCollection::HandOutRange(size_t max, PartitionRange from, bool lends,
                                       const HandOut& hand_out) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  struct Head {
-    Handout next;
-    const Home* home;
-  };
-  const auto later = [](const Head& a, const Head& b) {
-    return BookIn(*b.home).outbox().IsBefore(b.next, BookIn(*a.home).outbox(), a.next);
-  };
   const PartitionRange range = Clip(from);
   if (range.empty() || max == 0) return 0;
   Timeline& timeline = engine().timeline();
-  std::vector<Head> heads;
-  heads.reserve(static_cast<size_t>(range.end - range.begin));
+  Heads heads(static_cast<size_t>(range.end - range.begin));
   size_t handed_out = 0;
   bool known = true;  // the next emission, of every book
   do {
     known = true;
-    heads.clear();
+    heads.Clear();
     LockRange(range);
     const EngineTime now = timeline.now();
     const LeaseTime leases = timeline.lease_now();
     // One operation: `before` of the head, and a look at the emission that comes next.
     const auto look = [&](Head& head, const auto& before) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      Partition& partition = *head.home->partition;
-      OutboxBook& book = BookIn(*head.home);
+      Partition& partition = head.partition();
+      OutboxBook& book = head.book();
       partition.DoOneOfMany(partition.CopyFirst(), book, now, leases, timeline.TakePositions(1),
                             [&](const Instant& at) {
-                              head.next = before(book.outbox(), head.next, at)
-                                              ? book.NextHandout(at, lends)
-                                              : Handout(Handout::What::kLater);
+                              head.set_next(before(at) ? book.NextHandout(at, lends)
+                                                       : Handout(Handout::What::kLater));
                             });
-      known &= head.next.what() != Handout::What::kLater;
-      return static_cast<bool>(head.next);
+      known &= head.next().what() != Handout::What::kLater;
+      return static_cast<bool>(head.next());
     };
     for (int i = range.begin; i < range.end; ++i) {
-      Head head{{}, &home(static_cast<size_t>(i))};
-      if (head.home->book == nullptr) continue;
-      const bool found = look(head, [](Outbox& outbox, const Handout&, const Instant& at) {
-        return outbox.TakeBack(at);
-      });
-      if (found) heads.push_back(head);
-    }
-    std::make_heap(heads.begin(), heads.end(), later);
-    while (known && handed_out < max && !heads.empty()) {
-      std::pop_heap(heads.begin(), heads.end(), later);
-      const bool found = look(heads.back(), hand_out);
-      ++handed_out;
-      if (found) {
-        std::push_heap(heads.begin(), heads.end(), later);
-      } else {
-        heads.pop_back();
+      const Home& home = this->home(static_cast<size_t>(i));
+      if (home.book == nullptr) continue;
+      Head head(BookIn(home), *home.partition);
+      if (look(head, [&](const Instant& at) { return head.outbox().TakeBack(at); })) {
+        heads.Add(head);
       }
+    }
+    heads.Order();
+    while (known && handed_out < max && !heads.empty()) {
+      Head& head = heads.top();
+      const bool more = look(head, [&](const Instant& at) {
+        handed_out += hand_out(head, heads.second(), max - handed_out, at);
+        return true;
+      });
+      more ? heads.SinkTop() : heads.RemoveTop();
     }
     if (lends) {
       for (int i = range.begin; i < range.end; ++i) {
@@ -77,20 +165,26 @@ size_t OutboxCollection::HandOutRange(size_t max, PartitionRange from, bool lend
 }
 
 size_t OutboxCollection::Pop(size_t max, PartitionRange from, Outbox::Take take) {
-  return HandOutRange(max, from, /*lends=*/false,
-                      [&](Outbox& outbox, const Handout& next, const Instant& at) {
-                        outbox.Pop(next, at, take);
-                        return true;
-                      });
+  const auto pop = [&](const Head& head, const Head* second, size_t max_now,
+                       const Instant& at) -> size_t {
+    if (head.next().what() != Handout::What::kReady) {
+      head.outbox().Pop(head.next(), at, take);
+      return 1;
+    }
+    Outbox::Bound bound;
+    if (second != nullptr) bound = {&second->outbox(), second->next()};
+    return head.book().PopQueue(at, max_now, bound, take);
+  };
+  return HandOutRange(max, from, /*lends=*/false, pop);
 }
 
 size_t OutboxCollection::Lease(size_t max, Duration ttl, PartitionRange from,
                                Outbox::Borrow borrow) {
   const LeaseToken origin{.epoch = engine().epoch(), .collection = number()};
   return HandOutRange(max, from, /*lends=*/true,
-                      [&](Outbox& outbox, const Handout& next, const Instant& at) {
-                        outbox.Lend(next, at, ttl, origin, borrow);
-                        return true;
+                      [&](const Head& head, const Head*, size_t, const Instant& at) -> size_t {
+                        head.outbox().Lend(head.next(), at, ttl, origin, borrow);
+                        return 1;
                       });
 }
 

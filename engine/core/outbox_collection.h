@@ -41,6 +41,9 @@ class OutboxCollection : public Collection {
   }
 
  private:
+  class Head;
+  class Heads;
+
   static OutboxBook& BookIn(const Home& home) noexcept {
     return static_cast<OutboxBook&>(*home.book);
   }

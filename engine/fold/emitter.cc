@@ -13,6 +13,7 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
     : ops_(ops),
       edge_(options.edge),
       corrects_(options.late.on_late == OnLate::kCorrect),
+      counts_gone_(ops.heap_bytes != nullptr || parts.room.tracks_ready()),
       partition_(partition),
       latest_(parts.latest),
       groups_(parts.groups),
@@ -225,23 +226,29 @@ void Emitter::NoteRevision(const Due& due) {
 
 // --- Emissions
 
-ClosedGroup Emitter::Show(const Ready& ready) const noexcept {
-  const uint32_t number = ready.entry;
-  const Group& group = groups_.at(number);
+// An event or a call may have found that the group was due already.
+EngineTime Emitter::ClosedByEvent(const Ready& ready) const noexcept {
   const auto reason = static_cast<Reason>(ready.tag);
   // An event that was too old for the group has closed the group before its time.
-  const bool too_old = ready.by_event && StepOf(ready.order) == Step::kBeforeIt;
+  const bool too_old = StepOf(ready.order) == Step::kBeforeIt;
   const bool by_time = !too_old && (reason == Reason::kQuiet || reason == Reason::kMaxHold ||
                                     reason == Reason::kPartial);
-  ClosedGroup shown;
-  static_cast<GroupInfo&>(shown) = groups_.InfoOf(number);
-  shown.key = group.key.view();
-  shown.state = groups_.state(number);
-  shown.closed = by_time ? groups_.DueOf(group) : ready.ripe;
-  shown.reason = reason;
-  shown.id = {.partition = partition_, .generation = ready.generation};
+  return by_time ? groups_.DueOf(ready.entry) : ready.ripe;
+}
+
+ClosedGroup Emitter::Show(const Ready& ready) const noexcept {
+  const GroupTable::Parts parts = groups_.PartsOf(ready.entry);
+  PLEAT_DCHECK(ready.by_event || ready.ripe == groups_.DueOf(parts.group));
+  ClosedGroup shown{{groups_.InfoOf(parts),
+                     /*closed=*/ready.by_event ? ClosedByEvent(ready) : ready.ripe,
+                     static_cast<Reason>(ready.tag),
+                     /*partial=*/false,
+                     /*revision=*/1,
+                     {.partition = partition_, .generation = ready.generation}},
+                    parts.group.key.view(),
+                    groups_.StateOf(parts.group)};
   if (groups_.has_extra()) {
-    const Extra& extra = groups_.extra(number);
+    const Extra& extra = groups_.extra(ready.entry);
     shown.revision = extra.revision;
     shown.partial = extra.kind == Kind::kLeading || extra.kind == Kind::kPartial;
     if (extra.corrects != GroupTable::kNothing) {
@@ -251,19 +258,26 @@ ClosedGroup Emitter::Show(const Ready& ready) const noexcept {
   return shown;
 }
 
-// An emission leaves for good; its state is still there.
-void Emitter::NoteGone(uint32_t number) noexcept {
+// An emission leaves for good; its state is still there. Only for folders that count more than
+// their entries.
+void Emitter::UncountGone(uint32_t number) noexcept {
   const size_t heap = groups_.UncountHeap(number);
   if (room_.tracks_ready()) room_.NoteGone(groups_.BytesOfNew(groups_.at(number).key) + heap);
 }
 
-ClosedGroup Emitter::GiveAway(const Ready& ready) noexcept {
-  NoteGone(ready.entry);
-  return Show(ready);
+void Emitter::GiveAway(const Ready& ready, Outbox::Take take) {
+  if (counts_gone_) UncountGone(ready.entry);
+  take(Show(ready));
+  groups_.Free(ready.entry);
+}
+
+[[gnu::flatten]] size_t Emitter::PopQueue(const Instant& at, size_t max, const Outbox::Bound& bound,
+                                          Outbox::Take take) {
+  return outbox_.PopQueue(*this, at, max, bound, take);
 }
 
 void Emitter::Discard(const Ready& ready) noexcept {
-  NoteGone(ready.entry);
+  if (counts_gone_) UncountGone(ready.entry);
   ops_.destroy(ops_.context, groups_.state(ready.entry));
   groups_.Free(ready.entry);
 }

@@ -100,8 +100,11 @@ class Emitter {
   // --- Emissions, as the outbox asks for them; see OutboxEntries
 
   ClosedGroup Show(const Ready& ready) const noexcept;
-  ClosedGroup GiveAway(const Ready& ready) noexcept;
+  void GiveAway(const Ready& ready, Outbox::Take take);
+  void Prefetch(uint32_t number) const noexcept { groups_.PrefetchEntry(number); }
   void Discard(const Ready& ready) noexcept;
+  // See Outbox::PopQueue().
+  size_t PopQueue(const Instant& at, size_t max, const Outbox::Bound& bound, Outbox::Take take);
 
  private:
   using Group = GroupTable::Group;
@@ -118,13 +121,15 @@ class Emitter {
   void PushInOrder(const Due& due, const Instant& at);
   void Push(const Due& due, const Instant& at);
   bool IsSilent(uint32_t number) const noexcept;
+  EngineTime ClosedByEvent(const Ready& ready) const noexcept;
   void PushEmission(const Due& due, const Instant& at);
   void NoteRevision(const Due& due);
-  void NoteGone(uint32_t number) noexcept;
+  [[gnu::noinline]] void UncountGone(uint32_t number) noexcept;
 
   const StateOps& ops_;
   const Edge edge_;
-  const bool corrects_;  // late events name the emission that they correct
+  const bool corrects_;     // late events name the emission that they correct
+  const bool counts_gone_;  // when an emission leaves, there is more to uncount than its entry
   const uint32_t partition_;
   const Latest& latest_;
   GroupTable& groups_;

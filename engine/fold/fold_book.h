@@ -138,6 +138,10 @@ class FoldBook final : public OutboxBook {
     see(groups_.at(number).key.view(), groups_.InfoOf(number), groups_.state(number));
   }
 
+  size_t PopQueue(const Instant& at, size_t max, const Outbox::Bound& bound,
+                  Outbox::Take take) override {
+    return emitter_.PopQueue(at, max, bound, take);
+  }
   bool CloseDue(const Instant& at, Budget& budget) override;
   EngineTime NextDue() const noexcept override;
   Ledger ledger() const noexcept override;
@@ -190,8 +194,7 @@ class FoldBook final : public OutboxBook {
   }
   void Prefetch(uint32_t entry) const noexcept override { groups_.PrefetchEntry(entry); }
   ClosedGroup Show(const Ready& ready) const noexcept override { return emitter_.Show(ready); }
-  ClosedGroup GiveAway(const Ready& ready) noexcept override { return emitter_.GiveAway(ready); }
-  void Free(uint32_t entry) noexcept override { groups_.Free(entry); }
+  void GiveAway(const Ready& ready, Take take) override { emitter_.GiveAway(ready, take); }
   void Discard(const Ready& ready) noexcept override { emitter_.Discard(ready); }
   void SaveEntry(FieldWriter& out, uint32_t entry) const override;
   uint32_t LoadEntry(FieldReader& in) override;

@@ -155,13 +155,12 @@ size_t GroupTable::UncountHeap(uint32_t number) noexcept {
   return heap;
 }
 
-void GroupTable::Free(uint32_t number) noexcept {
+void GroupTable::FreeRare(uint32_t number) noexcept {
   const PackedKey& key = at(number).key;
-  bytes_ -= BytesOfNew(key);
+  bytes_ -= KeyArena::BytesFor(key);
   keys_.Release(key);
-  if (!wraps_.empty()) wraps_.erase(number);
-  if (table_.cold(number).back == kFar) early_.erase(number);
-  table_.Free(number);
+  wraps_.erase(number);
+  early_.erase(number);
 }
 
 void GroupTable::CheckWhole() const {

@@ -54,6 +54,23 @@
 namespace pleat::inline v0_1 {
 
 class GroupTable {
+  struct Cold {
+    uint32_t back;  // from `opened` to the smallest stamp, in microseconds; kFar: see early_
+    uint32_t position_low;  // the position of the opening event has 60 bits
+    uint32_t position_high : 28;
+    uint32_t taken : 1;  // the last four are the table's
+    uint32_t indexed : 1;
+    uint32_t armed : 1;
+    uint32_t referred : 1;
+
+    uint64_t position() const noexcept { return uint64_t{position_high} << 32 | position_low; }
+    void set_position(uint64_t position) noexcept {
+      position_low = static_cast<uint32_t>(position);
+      position_high = static_cast<uint32_t>(position >> 32) & (UINT32_MAX >> 4);
+    }
+  };
+  static_assert(sizeof(Cold) == 12);
+
  public:
   static constexpr uint32_t kNone = KeyIndex::kNone;
   static constexpr uint64_t kNothing = UINT64_MAX;
@@ -87,6 +104,13 @@ class GroupTable {
   };
   static_assert(sizeof(Extra) == 32);
 
+  // Where an entry lies, for callers that read much of it.
+  struct Parts {
+    uint32_t number;
+    Group& group;
+    Cold& cold;
+  };
+
   // Where a look ahead found a key's group, most likely. Void once a group has left the index.
   struct Guess {
     uint32_t number = kNone;
@@ -118,8 +142,18 @@ class GroupTable {
     const uint64_t low = at(number).count;
     return wraps_.empty() ? low : low | HighCountOf(number) << 32;
   }
-  GroupInfo InfoOf(uint32_t number) const noexcept {
-    return {.count = CountOf(number), .first = FirstOf(number), .last = at(number).last};
+  GroupInfo InfoOf(uint32_t number) const noexcept { return InfoOf(PartsOf(number)); }
+  Parts PartsOf(uint32_t number) const noexcept {
+    return {number, at(number), table_.cold(number)};
+  }
+  GroupInfo InfoOf(const Parts& parts) const noexcept {
+    const bool far = parts.cold.back == kFar;
+    return {.count = wraps_.empty() ? parts.group.count : CountOf(parts.number),
+            .first = far ? early_.at(parts.number) : parts.group.opened - Duration{parts.cold.back},
+            .last = parts.group.last};
+  }
+  void* StateOf(Group& group) const noexcept {
+    return reinterpret_cast<std::byte*>(&group) + state_offset_;
   }
 
   // --- Finding a group by its key
@@ -233,7 +267,14 @@ class GroupTable {
   // owns, and returns them.
   size_t UncountHeap(uint32_t number) noexcept;
   // Gives back the entry. REQUIRES: its state is gone, and UncountHeap() was called.
-  void Free(uint32_t number) noexcept;
+  void Free(uint32_t number) noexcept { Free(PartsOf(number)); }
+  void Free(const Parts& parts) noexcept {
+    bytes_ -= entry_bytes_;
+    const bool rare = parts.group.key.is_long() || parts.cold.back == kFar || !wraps_.empty();
+    if (rare) [[unlikely]]
+      FreeRare(parts.number);
+    table_.Free(parts.number, parts.cold, reinterpret_cast<std::byte*>(&parts.group));
+  }
 
   // --- Storing
 
@@ -322,22 +363,6 @@ class GroupTable {
   void CheckWhole() const;
 
  private:
-  struct Cold {
-    uint32_t back;  // from `opened` to the smallest stamp, in microseconds; kFar: see early_
-    uint32_t position_low;  // the position of the opening event has 60 bits
-    uint32_t position_high : 28;
-    uint32_t taken : 1;  // the last four are the table's
-    uint32_t indexed : 1;
-    uint32_t armed : 1;
-    uint32_t referred : 1;
-
-    uint64_t position() const noexcept { return uint64_t{position_high} << 32 | position_low; }
-    void set_position(uint64_t position) noexcept {
-      position_low = static_cast<uint32_t>(position);
-      position_high = static_cast<uint32_t>(position >> 32) & (UINT32_MAX >> 4);
-    }
-  };
-  static_assert(sizeof(Cold) == 12);
   static constexpr uint32_t kFar = UINT32_MAX;
 
   // Answers the table below about an entry.
@@ -365,6 +390,8 @@ class GroupTable {
   // `armed`: whether the entry had a deadline until now; without one it has no image.
   [[gnu::cold]] void KeepImage(uint32_t number, bool armed);
   uint32_t NewEntry();
+  // What an entry has outside of the table.
+  [[gnu::noinline]] void FreeRare(uint32_t number) noexcept;
   void LoadExtra(FieldReader& in, Group& group);
   Extra& ExtraOf(const Group& group) const noexcept {
     return *reinterpret_cast<Extra*>(const_cast<Group*>(&group) + 1);

@@ -27,7 +27,7 @@ void Outbox::Push(Ready ready, const Instant& at) {
   PLEAT_DCHECK(ready.generation == 0);  // the outbox gives it
   ready.generation = next_generation_++;
   const size_t behind = queue_.Insert(ready, [this](const Ready& mine, const Ready& other) {
-    return Before(mine, entries_, other);
+    return IsBefore(mine, *this, other);
   });
   if (saving_ != nullptr && queue_.size() - behind <= saving_->passed) [[unlikely]]
     ++saving_->passed;
@@ -35,13 +35,6 @@ void Outbox::Push(Ready ready, const Instant& at) {
     DropOldest(ready, at);
   }
   if (!listeners_.empty()) TellListeners();
-}
-
-bool Outbox::BeforeAtOnce(const Ready& mine, const OutboxEntries& others,
-                          const Ready& theirs) const noexcept {
-  if (mine.by_event != theirs.by_event) return theirs.by_event;
-  if (mine.order != theirs.order) return mine.order < theirs.order;
-  return entries_.RankOf(mine.entry) < others.RankOf(theirs.entry);
 }
 
 // --- Handing out
@@ -92,14 +85,6 @@ void Outbox::PutInLine(uint32_t head) {
   leases_->Wait(head, WithKey(LeaveQueue()));
 }
 
-Ready Outbox::LeaveQueue() {
-  const Ready ready = queue_.front();
-  if (saving_ != nullptr) [[unlikely]]
-    SaveAsItLeaves(ready);
-  queue_.PopFront();
-  return ready;
-}
-
 Ready Outbox::TakeFront() {
   const Ready ready = LeaveQueue();
   if (const Ready* later = queue_.Ahead(8)) entries_.Prefetch(later->entry);
@@ -122,8 +107,7 @@ void Outbox::Pop(const Handout& next, const Instant& at, Take take) {
   const Ready ready = next.what() == Handout::What::kReturned   ? leases_->TakeReturned(at)
                       : next.what() == Handout::What::kRequeued ? leases_->TakeRequeued(at)
                                                                 : TakeFront();
-  take(entries_.GiveAway(ready));
-  entries_.Free(ready.entry);
+  entries_.GiveAway(ready, take);
   ++popped_;
 }
 
@@ -268,7 +252,7 @@ void Outbox::CheckWhole() const {
   const Ready* before = nullptr;
   queue_.ForEach([&](const Ready& ready) {
     PLEAT_CHECK(ready.generation < next_generation_);
-    PLEAT_CHECK(before == nullptr || !Before(ready, entries_, *before));
+    PLEAT_CHECK(before == nullptr || !IsBefore(ready, *this, *before));
     before = &ready;
   });
   if (leases_ != nullptr) leases_->CheckWhole();

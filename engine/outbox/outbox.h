@@ -77,7 +77,7 @@ class Handout {
 class Outbox {
  public:
   using Listeners = std::vector<EmissionListener*>;
-  using Take = absl::FunctionRef<void(const ClosedGroup&)>;
+  using Take = OutboxEntries::Take;
   using Borrow = absl::FunctionRef<void(const ClosedGroup&, const Delivery&)>;
   using SeeDead = absl::FunctionRef<void(const ClosedGroup&, const Death&)>;
 
@@ -110,17 +110,31 @@ class Outbox {
   Handout Next(const Instant& at, bool lends, size_t& budget);
   // REQUIRES for both: `next` comes from the latest Next().
   void Pop(const Handout& next, const Instant& at, Take take);
+  // The next emission of another book, up to which one may pop; without an outbox there is none.
+  struct Bound {
+    const Outbox* outbox = nullptr;
+    Handout next;
+  };
+  // Pops the next emission, and those behind it in the queue that come before `bound`, up to `max`
+  // in all, by Prefetch() and GiveAway() of `entries`: those of the book, by their own type, because
+  // calls through OutboxEntries cost as much as the work. Returns how many.
+  // REQUIRES: the latest Next() has said kReady; `max` > 0.
+  template <class Entries>
+  size_t PopQueue(Entries& entries, const Instant& at, size_t max, const Bound& bound, Take take);
   // `origin` names engine and collection, as tokens shall.
   void Lend(const Handout& next, const Instant& at, Duration ttl, LeaseToken origin, Borrow borrow);
 
-  // Whether `mine` comes before `theirs`, of another book: emissions that came back go before
-  // those that never went out, and both in their order.
-  bool IsBefore(const Handout& mine, const Outbox& other, const Handout& theirs) const noexcept {
-    const bool returned = mine.what() == Handout::What::kReturned;
-    if (returned != (theirs.what() == Handout::What::kReturned)) return returned;
-    if (returned) [[unlikely]]
-      return mine.returned().IsBefore(theirs.returned());
-    return Before(mine.ready(), other.entries_, theirs.ready());
+  // The order of two emissions, of any books, that became ready at one instant. The ranks are asked
+  // for where nothing else decides.
+  template <class RankOfMine, class RankOfTheirs>
+  static bool IsBeforeAtOnce(const Ready& mine, const Ready& theirs, const RankOfMine& rank_of_mine,
+                             const RankOfTheirs& rank_of_theirs) noexcept {
+    if (mine.by_event != theirs.by_event) return theirs.by_event;
+    if (mine.order != theirs.order) return mine.order < theirs.order;
+    return rank_of_mine() < rank_of_theirs();
+  }
+  OutboxEntries::Rank RankOf(const Ready& ready) const noexcept {
+    return entries_.RankOf(ready.entry);
   }
 
   // --- Leases
@@ -164,18 +178,23 @@ class Outbox {
   void CheckWhole() const;
 
  private:
-  bool Before(const Ready& mine, const OutboxEntries& others, const Ready& theirs) const noexcept {
+  // Whether `mine` comes before `theirs`, which may be another book's.
+  bool IsBefore(const Ready& mine, const Outbox& other, const Ready& theirs) const noexcept {
     if (mine.ripe != theirs.ripe) return mine.ripe < theirs.ripe;
-    return BeforeAtOnce(mine, others, theirs);
+    return IsBeforeAtOnce(
+        mine, theirs, [&] { return RankOf(mine); }, [&] { return other.RankOf(theirs); });
   }
-  // The same for two that became ready at one instant.
-  bool BeforeAtOnce(const Ready& mine, const OutboxEntries& others,
-                    const Ready& theirs) const noexcept;
   const Ready* Front(EngineTime now) const noexcept;
   const Ready* RequeuedBefore(const Ready* ready);
   void PutInLine(uint32_t head);
   Ready TakeFront();
-  Ready LeaveQueue();
+  Ready LeaveQueue() {
+    const Ready ready = queue_.front();
+    if (saving_ != nullptr) [[unlikely]]
+      SaveAsItLeaves(ready);
+    queue_.PopFront();
+    return ready;
+  }
   [[gnu::cold]] void SaveAsItLeaves(const Ready& ready);
   Leases::Keyed WithKey(const Ready& ready) const noexcept;
   uint32_t HeadOf(const Ready& ready) const;
@@ -212,5 +231,25 @@ class Outbox {
   uint64_t acked_ = 0;
   uint64_t dropped_ = 0;
 };
+
+template <class Entries>
+size_t Outbox::PopQueue(Entries& entries, const Instant& at, size_t max, const Bound& bound,
+                        Take take) {
+  // Of the next one it may be that its key is lent, or that something else came back.
+  if (leases_ != nullptr || bound.next.what() == Handout::What::kReturned) max = 1;
+  const auto comes_before = [&](const Ready& ready) {
+    return bound.outbox == nullptr || IsBefore(ready, *bound.outbox, bound.next.ready());
+  };
+  size_t popped = 0;
+  do {
+    const Ready ready = LeaveQueue();
+    if (const Ready* later = queue_.Ahead(8)) entries.Prefetch(later->entry);
+    entries.GiveAway(ready, take);
+    ++popped;
+  } while (popped < max && !queue_.empty() && queue_.front().ripe <= at.now &&
+           comes_before(queue_.front()));
+  popped_ += popped;
+  return popped;
+}
 
 }  // namespace pleat::inline v0_1

@@ -31,6 +31,12 @@ class OutboxBook : public Book, protected OutboxEntries {
     }
   }
 
+  // See Outbox::PopQueue().
+  virtual size_t PopQueue(const Instant& at, size_t max, const Outbox::Bound& bound,
+                          Outbox::Take take) {
+    return outbox_.PopQueue<OutboxEntries>(*this, at, max, bound, take);
+  }
+
   bool ExpireLeases(const Instant& at, Budget& budget) final {
     return outbox_.ExpireLeases(at, budget);
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <absl/functional/function_ref.h>
 #include <pleat/any_folder.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
@@ -35,9 +36,9 @@ class OutboxEntries {
 
   // The emission as users see it. The state stays where it is.
   virtual ClosedGroup Show(const Ready& ready) const noexcept = 0;
-  // The same for good: the caller moves the state out, then calls Free().
-  virtual ClosedGroup GiveAway(const Ready& ready) noexcept = 0;
-  virtual void Free(uint32_t entry) noexcept = 0;
+  // The same for good: `take` moves the state out, and the entry is freed.
+  using Take = absl::FunctionRef<void(const ClosedGroup&)>;
+  virtual void GiveAway(const Ready& ready, Take take) = 0;
   // Destroys the state and frees the entry.
   virtual void Discard(const Ready& ready) noexcept = 0;
 

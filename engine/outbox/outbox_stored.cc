@@ -97,7 +97,7 @@ void Outbox::Load(FieldReader& in, const Instant&) {
   for (size_t i = 0, count = in.Count(); i < count; ++i) {
     const Ready ready = entries_.Load(in);
     if (!in.ok()) return;
-    const bool in_order = i == 0 || !Before(ready, entries_, last);
+    const bool in_order = i == 0 || !IsBefore(ready, *this, last);
     if (!in.Expect(in_order && ready.generation < next_generation_)) return;
     queue_.Insert(ready, [](const Ready&, const Ready&) { return false; });
     last = ready;

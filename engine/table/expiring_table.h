@@ -126,12 +126,13 @@ class ExpiringTable {
   }
 
   // Gives an entry up, armed or not. Its bytes are void from now on. REQUIRES: it is not indexed.
-  void Free(uint32_t number) {
-    Cold& bits = cold(number);
+  void Free(uint32_t number) { Free(number, cold(number), hot(number)); }
+  // The same for an owner that knows where its parts lie.
+  void Free(uint32_t number, Cold& bits, std::byte* hot) {
     PLEAT_DCHECK(bits.taken && !bits.indexed);
-    Disarm(number);
+    if (bits.armed) Disarm(number);
     bits.taken = 0;
-    if (!bits.referred) slab_.Free(number);
+    if (!bits.referred) slab_.Free(number, hot);
   }
 
   std::byte* hot(uint32_t number) const noexcept { return slab_.hot(number); }

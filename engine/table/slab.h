@@ -102,19 +102,23 @@ class Slab {
     if (++use.taken == use.room) room_[chunk / 64] &= ~(uint64_t{1} << chunk % 64);
   }
 
-  void Free(uint32_t number) noexcept {
+  void Free(uint32_t number) noexcept { Free(number, hot(number)); }
+  // The same for an owner that knows hot(number).
+  void Free(uint32_t number, std::byte* place) noexcept {
     const uint32_t chunk = number >> kIndexBits;
-    PLEAT_DCHECK(Knows(number) && uses_[chunk].taken > 0);
+    PLEAT_DCHECK(Knows(number) && place == hot(number) && uses_[chunk].taken > 0);
     Use& use = uses_[chunk];
-    room_[chunk / 64] |= uint64_t{1} << chunk % 64;
-    first_room_ = std::min(first_room_, chunk / 64);
+    if (use.taken == use.room) {
+      room_[chunk / 64] |= uint64_t{1} << chunk % 64;
+      first_room_ = std::min(first_room_, chunk / 64);
+    }
     if (--use.taken == 0) {
       FreeChunk(chunk);
       chunks_[chunk] = nullptr;
       use = Use{.room = use.room};
       return;
     }
-    std::memcpy(hot(number), &use.free, sizeof(use.free));
+    std::memcpy(place, &use.free, sizeof(use.free));
     use.free = static_cast<uint16_t>(number & kIndexMask);
   }
 

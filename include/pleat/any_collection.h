@@ -38,7 +38,7 @@ struct EmissionId {
 
 // The counts and times of a group.
 struct GroupInfo {
-  // How many events were folded, the opening one included.
+  // How many events were folded, at least 1: the opening one is included.
   uint64_t count = 0;
 
   // The smallest and the largest stamp.
@@ -46,27 +46,35 @@ struct GroupInfo {
   EngineTime last;
 };
 
+// What an emission says beside its key and its state. The groups of a rollup counter are windows;
+// rollup.h has the meaning of the members there.
+struct EmissionInfo : GroupInfo {
+  // When the group closed: the deadline itself if time did, however late anybody looked; the
+  // engine's time if an event or a call did. Of a partial: the instant at which the partial was
+  // due.
+  EngineTime closed;
+
+  // Why there is an emission; and its name, which repeats with each delivery and with no other
+  // emission of the collection.
+  Reason reason = Reason::kQuiet;
+
+  // Whether the group went on: reason kLeading or kPartial.
+  bool partial = false;
+
+  // Counts the emissions of one group, from 1. Above 1 only with edges or partials.
+  uint32_t revision = 1;
+  EmissionId id;
+
+  // Of a correction: the key's last emission before it, if that is still known.
+  std::optional<EmissionId> corrects = std::nullopt;
+};
+
 // An emission on its way out. The views are valid during the call that hands it over.
-struct ClosedGroup : GroupInfo {
+struct ClosedGroup : EmissionInfo {
   std::string_view key;
 
   // On its way out for good: move or destroy it, nobody else will. Lent or only shown: leave it.
   void* state = nullptr;
-
-  // When the group closed: its deadline, or the engine's time if an event or a call closed the
-  // group.
-  EngineTime closed;
-  Reason reason = Reason::kQuiet;
-  EmissionId id;
-
-  // Counts the emissions of one group, from 1.
-  uint32_t revision = 1;
-
-  // Whether the group went on: kLeading, kPartial.
-  bool partial = false;
-
-  // Of a correction: the key's last emission before it, unless that is forgotten.
-  std::optional<EmissionId> corrects = std::nullopt;
 };
 
 // Where a scan stands. A new one stands at the beginning, and so does one before partition 0.

@@ -2,50 +2,27 @@
 //
 //   for (const pleat::Emission<Edits>& e : folder.Pop(100)) Publish(e.key, e.state, e.count);
 //
-// The groups of a rollup counter are windows; rollup.h has the meaning of the members.
+// The counts, times and names are members of EmissionInfo, in any_collection.h.
 // Ownership: plain data, owned by the caller that took it. No call changes an emission afterwards.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
+#include <string_view>
 
 #include <pleat/any_collection.h>
 #include <pleat/lease.h>
-#include <pleat/outcome.h>
-#include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
 
-template <class State>
-struct Emission {
-  std::string key;
+template <class State, class Key = std::string>
+struct Emission : EmissionInfo {
+  Key key;
   State state;
-
-  // How many events were folded, at least 1; and their smallest and largest stamp.
-  uint64_t count;
-  EngineTime first;
-  EngineTime last;
-
-  // When the group closed: the deadline itself if time did, however late anybody looked; the
-  // engine's time if an event or a call did. Of a partial: the instant at which the partial was
-  // due.
-  EngineTime closed;
-
-  // Why there is an emission; and its name, which repeats with each delivery and with no other
-  // emission of the collection.
-  Reason reason;
-  EmissionId id;
-
-  // Counts the emissions of one group, from 1. Above 1 only with edges or partials.
-  uint32_t revision;
-
-  // Whether the group went on: reason kLeading or kPartial.
-  bool partial;
-
-  // Of a correction: the key's last emission before it, if that is still known.
-  std::optional<EmissionId> corrects;
 };
+
+// An emission in an EmissionBuffer, which has the bytes of the key.
+template <class State>
+using EmissionView = Emission<State, std::string_view>;
 
 // An emission that is lent. The copy is the caller's, to keep and to change. Destroying it does not
 // end the lease: Ack(), Nack() and time do. The methods are EmissionSource's, for this lease.
@@ -73,14 +50,9 @@ struct DeadLetter : Emission<State> {
 
 // A copy of an open group, as Peek() or Scan() found the group.
 template <class State>
-struct OpenGroup {
+struct OpenGroup : GroupInfo {
   std::string key;
   State state;
-
-  // How many events were folded so far, and their smallest and largest stamp.
-  uint64_t count;
-  EngineTime first;
-  EngineTime last;
 };
 
 }  // namespace pleat::inline v0_1

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -22,6 +23,7 @@
 
 #include <pleat/any_collection.h>
 #include <pleat/emission.h>
+#include <pleat/emission_buffer.h>
 #include <pleat/export.h>
 #include <pleat/lease.h>
 #include <pleat/partition.h>
@@ -50,6 +52,15 @@ class EmissionSource {
       state.~State();
     });
     return out;
+  }
+
+  // The same into a buffer, whose emissions of before go: allocates nothing once that has grown,
+  // and takes a fraction of the time. The views are good until the buffer is used again.
+  std::span<EmissionView<State>> Pop(size_t max, EmissionBuffer<State>& buffer,
+                                     PartitionRange from = {}) noexcept {
+    buffer.Clear();
+    any_.Pop(max, from, [&buffer](const ClosedGroup& group) { buffer.Add(group); });
+    return buffer.emissions();
   }
 
   // Pops up to `max` emissions and calls `consume(Emission<State>&&)` with each; no lock is held,
@@ -138,17 +149,7 @@ class EmissionSource {
  private:
   template <class Source>
   static Emission<State> EmissionOf(const ClosedGroup& group, Source&& state) {
-    return {std::string(group.key),
-            State(std::forward<Source>(state)),
-            group.count,
-            group.first,
-            group.last,
-            group.closed,
-            group.reason,
-            group.id,
-            group.revision,
-            group.partial,
-            group.corrects};
+    return {group, std::string(group.key), State(std::forward<Source>(state))};
   }
 
   static Emission<State> CopyOf(const ClosedGroup& group) {

@@ -191,7 +191,7 @@ class Folder : public EmissionSource<State> {
   }
 
   static OpenGroup<State> CopyOf(std::string_view key, const GroupInfo& info, const void* state) {
-    return {std::string(key), *static_cast<const State*>(state), info.count, info.first, info.last};
+    return {info, std::string(key), *static_cast<const State*>(state)};
   }
 
   AnyFolder folder_;

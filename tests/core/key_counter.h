@@ -126,8 +126,11 @@ class KeyCountBook final : public OutboxBook {
     shown.id = {partition_, ready.generation};
     return shown;
   }
-  ClosedGroup GiveAway(const Ready& ready) noexcept override { return Show(ready); }
-  void Free(uint32_t entry) noexcept override {
+  void GiveAway(const Ready& ready, Outbox::Take take) override {
+    take(Show(ready));
+    Free(ready.entry);
+  }
+  void Free(uint32_t entry) noexcept {
     keys_.Release(At(entry).key);
     table_.Free(entry);
   }

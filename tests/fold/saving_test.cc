@@ -265,8 +265,7 @@ class BareEntries final : public OutboxEntries {
   Rank RankOf(uint32_t) const noexcept override { return {}; }
   void Prefetch(uint32_t) const noexcept override {}
   ClosedGroup Show(const Ready&) const noexcept override { return {}; }
-  ClosedGroup GiveAway(const Ready&) noexcept override { return {}; }
-  void Free(uint32_t) noexcept override {}
+  void GiveAway(const Ready&, Take take) override { take({}); }
   void Discard(const Ready&) noexcept override {}
   void SaveEntry(FieldWriter& out, uint32_t entry) const override { out.PutNumber(entry); }
   uint32_t LoadEntry(FieldReader& in) override { return static_cast<uint32_t>(in.Number()); }

@@ -43,7 +43,8 @@ class DeliveryEpisode {
   void Lease(const Op& op);
   void Extend(const Op& op, const LeaseToken& token, uint64_t delivery);
 
-  void ExpectEmission(const Emission<Chain>& emission, const ModelGroup& model);
+  template <class Key>
+  void ExpectEmission(const Emission<Chain, Key>& emission, const ModelGroup& model);
   void ExpectOutcome(LeaseOutcome engine, LeaseOutcome model);
 
   const Config& config_;
@@ -52,6 +53,8 @@ class DeliveryEpisode {
   Agreement& agreement_;
   Seen& seen_;
   std::vector<LeaseToken> tokens_;
+  EmissionBuffer<Chain> buffer_;
+  size_t pops_ = 0;
 };
 
 // The state is what the events of the model's group make of it.

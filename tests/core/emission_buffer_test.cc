@@ -1,0 +1,151 @@
+// A buffer gets the emissions that a vector gets, without an allocation for each.
+#include <pleat/emission_buffer.h>
+
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <pleat/engine.h>
+#include <pleat/folder.h>
+
+#include "tests/support/allocations.h"
+#include "tests/support/numbers.h"
+#include "tests/support/seeds.h"
+
+namespace pleat {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Added {
+  int64_t sum = 0;
+  void Fold(const Number& number) noexcept { sum += number.value; }
+};
+
+// A state that shares an object, so that a test sees whether states are destroyed.
+struct Holder {
+  std::shared_ptr<int> held;
+  void Fold(const std::shared_ptr<int>& event) noexcept { held = event; }
+};
+
+template <class State>
+struct Side {
+  Side() : Side(3) {}
+  explicit Side(int partitions) : engine(*Engine::Open({.partitions = partitions})) {}
+
+  std::unique_ptr<Engine> engine;
+  Folder<Number, State> folder{*engine, "f", {.quiet_period = 10s, .max_hold = 30s}};
+};
+
+bool IsSame(const Emission<Values>& a, const EmissionView<Values>& b) {
+  return a.key == b.key && a.state.all == b.state.all && a.count == b.count && a.first == b.first &&
+         a.last == b.last && a.closed == b.closed && a.reason == b.reason && a.id == b.id &&
+         a.revision == b.revision && a.partial == b.partial && a.corrects == b.corrects;
+}
+
+TEST(EmissionBuffer, GetsWhatAVectorGets) {
+  ForEachSeed(1, 20, [](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    Side<Values> vector;
+    Side<Values> views;
+    EmissionBuffer<Values> buffer;
+    for (int step = 0; step < 300; ++step) {
+      // Short keys, keys that are not kept inline, and some that fill blocks.
+      const size_t size = random() % 50 == 0 ? random() % 20'000 : random() % 40;
+      const std::string key(size, static_cast<char>('a' + random() % 4));
+      const int value = static_cast<int>(random() % 1000);
+      for (Side<Values>* side : {&vector, &views}) {
+        side->folder.Fold(key, {value}, kT0 + step * 1s);
+        if (step % 64 == 0) side->engine->Advance(kT0 + step * 1s);
+      }
+      if (random() % 16 != 0) continue;
+      const size_t max = random() % 30;
+      const PartitionRange from = random() % 2 == 0
+                                      ? PartitionRange{}
+                                      : PartitionRange::One(static_cast<int>(random() % 3));
+      const std::vector<Emission<Values>> expected = vector.folder.Pop(max, from);
+      const std::span<EmissionView<Values>> got = views.folder.Pop(max, buffer, from);
+      ASSERT_EQ(got.size(), expected.size());
+      ASSERT_EQ(buffer.emissions().data(), got.data());
+      for (size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(IsSame(expected[i], got[i])) << i;
+    }
+    EXPECT_EQ(views.folder.ledger().popped, vector.folder.ledger().popped);
+  });
+}
+
+TEST(EmissionBuffer, AllocatesNothingOnceItHasGrown) {
+  if (!CountsAllocations()) GTEST_SKIP() << "allocations are not counted in this build";
+  constexpr size_t kLot = 500;
+  Side<Added> side(16);
+  EmissionBuffer<Added> buffer;
+  std::vector<std::string> keys;
+  for (int i = 0; i < 5000; ++i) keys.push_back("a key of more than 23 bytes " + std::to_string(i));
+  size_t allocations = 0;
+  for (int round = 0; round < 3; ++round) {
+    const EngineTime start = kT0 + round * 1min;
+    for (const std::string& key : keys) side.folder.Fold(key, {1}, start);
+    side.engine->Advance(start + 30s);
+    const size_t before = AllocationCount();
+    size_t popped = 0;
+    while (popped < keys.size() - kLot) popped += side.folder.Pop(kLot, buffer).size();
+    allocations = AllocationCount() - before;
+    // An engine that is empty gives memory back, and keeps account of that.
+    popped += side.folder.Pop(kLot, buffer).size();
+    EXPECT_EQ(popped, keys.size());
+  }
+  EXPECT_EQ(allocations, 0u);
+}
+
+TEST(EmissionBuffer, DestroysTheStatesThatNobodyMovedOut) {
+  auto engine = *Engine::Open({.partitions = 1});
+  Folder<std::shared_ptr<int>, Holder> folder(*engine, "f",
+                                              {.quiet_period = 10s, .max_hold = kForever});
+  const auto held = std::make_shared<int>(7);
+  const auto pop_one = [&](EmissionBuffer<Holder>& buffer, EngineTime at) {
+    folder.Fold("key", held, at);
+    engine->Advance(at + 10s);
+    EXPECT_EQ(folder.Pop(10, buffer).size(), 1u);
+  };
+  Holder kept;
+  {
+    EmissionBuffer<Holder> buffer;
+    pop_one(buffer, kT0);
+    EXPECT_EQ(held.use_count(), 2);
+    pop_one(buffer, kT0 + 1min);  // the one of before goes
+    EXPECT_EQ(held.use_count(), 2);
+    buffer.Clear();
+    EXPECT_EQ(held.use_count(), 1);
+    EXPECT_TRUE(buffer.emissions().empty());
+    pop_one(buffer, kT0 + 2min);
+    kept = std::move(buffer.emissions()[0].state);
+    pop_one(buffer, kT0 + 3min);
+    EXPECT_EQ(held.use_count(), 3);
+  }
+  EXPECT_EQ(held.use_count(), 2);
+}
+
+TEST(EmissionBuffer, KeepsItsViewsWhenItMoves) {
+  Side<Added> side(1);
+  side.folder.Fold("a", {1}, kT0);
+  side.folder.Fold("", {2}, kT0 + 1s);
+  side.engine->Advance(kT0 + 1min);
+  EmissionBuffer<Added> first;
+  const std::span<EmissionView<Added>> views = side.folder.Pop(10, first);
+  EmissionBuffer<Added> second(std::move(first));
+  ASSERT_EQ(second.emissions().data(), views.data());
+  EXPECT_EQ(views[0].key, "a");
+  EXPECT_EQ(views[1].key, "");
+  EXPECT_EQ(views[1].state.sum, 2);
+  EmissionBuffer<Added> third;
+  third = std::move(second);
+  EXPECT_EQ(third.emissions().data(), views.data());
+  EXPECT_TRUE(side.folder.Pop(10, second).empty());
+}
+
+}  // namespace
+}  // namespace pleat
