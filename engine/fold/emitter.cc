@@ -26,7 +26,7 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
 
 // --- By time
 
-bool Emitter::CloseDue(EngineTime now, Budget& budget, const Instant& at) {
+[[gnu::flatten]] bool Emitter::CloseDue(EngineTime now, Budget& budget, const Instant& at) {
   for (;;) {
     Due due;
     switch (groups_.Next(now, version(), budget, due)) {
@@ -35,7 +35,7 @@ bool Emitter::CloseDue(EngineTime now, Budget& budget, const Instant& at) {
       case Deadlines::Found::kDue: break;
     }
     if (!due.by_event) {
-      if (due.ripe < groups_.DueOf(due.number)) {
+      if (groups_.has_extra() && due.ripe < groups_.DueOf(due.number)) {
         PassPartial(due.number, due.ripe, now, at);
         continue;
       }

@@ -13,6 +13,13 @@ bool IsPlain(const FolderOptions& options, const StateOps& ops, bool has_extra) 
          options.max_group_bytes == kNoByteCap && ops.condition == nullptr;
 }
 
+// Whether what opens a group is its first event, and not the memory, the observer or Extra.
+bool OpensPlainly(const FolderOptions& options, const StateOps& ops) {
+  return options.late.accept_limit == kForever && !ops.has_ids &&
+         !GroupTable::NeedsExtra(options, ops) && !Memory::IsNeeded(options, ops) &&
+         !FoldObserver::IsNeeded(options);
+}
+
 size_t PlainBelow(const FolderOptions& options, const StateOps& ops, bool has_extra) {
   if (!IsPlain(options, ops, has_extra)) return 0;
   return ops.heap_bytes == nullptr ? SIZE_MAX : Room::FullFrom(options.limits);
@@ -30,6 +37,8 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& 
       plain_below_(PlainBelow(options, setting.ops, GroupTable::NeedsExtra(options, setting.ops))),
       max_events_low_(static_cast<uint32_t>(options.max_events)),
       on_arrival_(setting.on_arrival),
+      opens_plainly_(OpensPlainly(options, setting.ops)),
+      max_groups_(options.limits.max_groups),
       memory_(Memory::IsNeeded(options, setting.ops)
                   ? std::make_unique<Memory>(pool, options, setting.name_key)
                   : nullptr),

@@ -172,6 +172,7 @@ class FoldBook final : public OutboxBook {
   void Join(const Turn& turn);
   void MoveQuietDue(const Turn& turn, Duration gap);
   void MakeWay(const Turn& turn);
+  bool OpenPlainly(const EventRef& event, const Instant& at);
   void OpenGroup(const Turn& turn);
   void FillExtra(const Turn& turn, uint32_t number, const QuietLearner::Answer& learned);
   void Correct(const Turn& turn);
@@ -203,6 +204,8 @@ class FoldBook final : public OutboxBook {
   size_t plain_below_;  // with as many bytes states must not grow; 0: no fold is plain
   const uint32_t max_events_low_;
   const bool on_arrival_;
+  const bool opens_plainly_;  // nothing of an event but its key and stamp matters
+  const uint64_t max_groups_;
   Latest latest_;
   const std::unique_ptr<Memory> memory_;          // null: nothing has to be remembered
   const std::unique_ptr<FoldObserver> observer_;  // null: nothing is measured or learned

@@ -12,6 +12,7 @@ namespace pleat::inline v0_1 {
 
 FoldOutcome FoldBook::FoldSlowly(const EventRef& event, uint32_t number, const Instant& at) {
   PLEAT_DCHECK(number == kNone || groups_.indexed(number));
+  if (number == kNone && opens_plainly_ && OpenPlainly(event, at)) return FoldOutcome::kOpened;
   if (groups_.saving() && number != kNone) [[unlikely]] {
     groups_.KeepImage(number);
     if (FoldPlainlyBelow(usual_plain_below_, event, number, at)) return FoldOutcome::kFolded;
@@ -86,6 +87,28 @@ void FoldBook::MakeWay(const Turn& turn) {
   emitter_.End(turn.number, reason, OrderOf(turn.position, Step::kBeforeIt), turn.at);
 }
 
+// Opens the group of a key that has none, of a folder that asks for nothing else of an event, if no
+// limit is near and the group is not due already. If not, returns false and has changed nothing.
+// What OpenGroup() does then, without asking whether there is more to do.
+bool FoldBook::OpenPlainly(const EventRef& event, const Instant& at) {
+  const EngineTime now = latest_.TimeOf(at.now);
+  if (ledger_.open >= max_groups_ || !room_.Fits(groups_.BytesOfNew(event.key)) ||
+      outbox_.refuses() || groups_.DueOfNew(event.at) <= now) [[unlikely]]
+    return false;
+  latest_.Reach(at.now);
+  ++ledger_.events;
+  ++ledger_.opened;
+  ++ledger_.open;
+  const uint64_t position = latest_.NextPosition(at.position);
+  const uint32_t number = groups_.Add(event.key, event.hash, event.at, position, event.event);
+  if (const auto reason = end_rules_.ReasonBehind(groups_, number, /*end_mark=*/false)) {
+    emitter_.End(number, *reason, OrderOf(position, Step::kBehindIt), at);
+    return true;
+  }
+  groups_.IndexAndArm(number, event.hash);
+  return true;
+}
+
 void FoldBook::OpenGroup(const Turn& turn) {
   if (turn.number != kNone) MakeWay(turn);
   const EventRef& event = turn.event;
@@ -104,8 +127,7 @@ void FoldBook::OpenGroup(const Turn& turn) {
   if (!reason && groups_.DueOf(number) <= turn.now) reason = groups_.ReasonByTime(number);
   if (reason) [[unlikely]]
     return emitter_.End(number, *reason, order, turn.at);
-  groups_.Index(number, event.hash);
-  groups_.Arm(number);
+  groups_.IndexAndArm(number, event.hash);
 }
 
 QuietLearner::Answer FoldBook::AskToOpen(const Turn& turn) {

@@ -82,19 +82,21 @@ inline uint32_t GroupTable::NewEntry() {
   return number;
 }
 
-uint32_t GroupTable::Add(const PackedKey& key, uint64_t hash, EngineTime at, uint64_t position,
-                         const void* event) {
+[[gnu::flatten]] uint32_t GroupTable::Add(const PackedKey& key, uint64_t hash, EngineTime at,
+                                          uint64_t position, const void* event) {
   const uint32_t number = NewEntry();
-  const Group& group = *::new (table_.hot(number)) Group{.hash = static_cast<uint32_t>(hash),
-                                                         .count = 1,
-                                                         .key = keys_.Keep(key),
-                                                         .last = at,
-                                                         .opened = at};
-  table_.cold(number).set_position(position);
+  const Parts parts = PartsOf(number);
+  const Group& group = *::new (&parts.group) Group{.hash = static_cast<uint32_t>(hash),
+                                                   .count = 1,
+                                                   .key = keys_.Keep(key),
+                                                   .last = at,
+                                                   .opened = at};
+  parts.cold.set_position(position);
   bytes_ += BytesOfNew(group.key);
-  ops_.open(ops_.context, state(number));
-  ops_.fold(ops_.context, state(number), event);
-  CountHeap(number, HeapBytesOf(number));  // with the bytes that opening took
+  void* const state = StateOf(parts.group);
+  ops_.open(ops_.context, state);
+  ops_.fold(ops_.context, state, event);
+  if (ops_.heap_bytes != nullptr) CountHeap(number, HeapBytesOf(number));  // opening took some, too
   return number;
 }
 

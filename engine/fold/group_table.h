@@ -221,6 +221,10 @@ class GroupTable {
   EngineTime PlainDueOf(const Group& group) const noexcept {
     return std::min({group.last + quiet_period_, group.opened + max_hold_, due_end_});
   }
+  // Of a group without Extra whose only event has this stamp.
+  EngineTime DueOfNew(EngineTime at) const noexcept {
+    return std::min({at + quiet_period_, at + max_hold_, due_end_});
+  }
   // The reason that time closes the entry for, or cuts it.
   Reason ReasonByTime(uint32_t number) const noexcept {
     if (has_extra_ && extra(number).kind == Kind::kPartial) return Reason::kPartial;
@@ -259,6 +263,11 @@ class GroupTable {
   void Unindex(uint32_t number);
   // Arms the entry for its deadline, or for the next instant of its grid if that comes first.
   void Arm(uint32_t number) { table_.Arm(number, NextInstantOf(at(number)), position(number)); }
+  // Of a new group.
+  void IndexAndArm(uint32_t number, uint64_t hash) {
+    Index(number, hash);
+    Arm(number);
+  }
   // The entry has ended before its deadline: out of the index, and without a deadline.
   void End(uint32_t number);
   // Calls the state's destructor.

@@ -9,12 +9,13 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-// The heap's order, reversed as the standard algorithms want it.
-bool Later(const Due& a, const Due& b) noexcept {
+// The heap's order, reversed as the standard algorithms want it. Not a function: they would call
+// that by its address.
+constexpr auto kLater = [](const Due& a, const Due& b) noexcept {
   if (a.ripe != b.ripe) return a.ripe > b.ripe;
   if (a.by_event != b.by_event) return a.by_event;
   return a.order > b.order;
-}
+};
 
 // 1/4096 of the usual life, as a power of two: fine enough that a slot's heap stays in the cache,
 // coarse enough that slots hold more than one entry.
@@ -75,8 +76,8 @@ void Deadlines::CheckWhole() const {
   }
   PLEAT_CHECK(slots == slot_count_);
   for (const Slot* slot : known_) PLEAT_CHECK(slot == nullptr || slots_.count(slot->index) == 1);
-  PLEAT_CHECK(loading_ != nullptr || std::is_sorted(run_.begin(), run_.end(), Later));
-  PLEAT_CHECK(std::is_heap(heap_.begin(), heap_.end(), Later));
+  PLEAT_CHECK(loading_ != nullptr || std::is_sorted(run_.begin(), run_.end(), kLater));
+  PLEAT_CHECK(std::is_heap(heap_.begin(), heap_.end(), kLater));
   size_t references = 0;
   ForEachReference([&](uint32_t, EngineTime from) {
     ++references;
@@ -131,32 +132,31 @@ void Deadlines::Push(Slot& slot, uint32_t number) {
 
 void Deadlines::PushHeap(const Due& due) {
   heap_.push_back(due);
-  std::push_heap(heap_.begin(), heap_.end(), Later);
+  std::push_heap(heap_.begin(), heap_.end(), kLater);
 }
 
 // Of the run, which is complete, and the heap.
 const Due* Deadlines::First() const noexcept {
   const Due* first = heap_.empty() ? nullptr : &heap_.front();
-  if (!run_.empty() && (first == nullptr || Later(*first, run_.back()))) first = &run_.back();
+  if (!run_.empty() && (first == nullptr || kLater(*first, run_.back()))) first = &run_.back();
   return first;
 }
 
-Due Deadlines::PopFirst(bool from_run) {
-  const Due due = from_run ? run_.back() : heap_.front();
-  if (!from_run) std::pop_heap(heap_.begin(), heap_.end(), Later);
-  std::vector<Due>& from = from_run ? run_ : heap_;
-  from.pop_back();
-  // A burst that was due within one slot leaves no room behind.
-  if (from.empty() && from.capacity() > kKept) std::vector<Due>().swap(from);
+Due Deadlines::PopHeap() {
+  const Due due = heap_.front();
+  std::pop_heap(heap_.begin(), heap_.end(), kLater);
+  heap_.pop_back();
+  if (heap_.empty()) GiveBack(heap_);
   return due;
 }
 
 // The last armed come first out of a slot, so it often is sorted.
 void Deadlines::SortRun() {
-  if (!std::is_sorted(run_.begin(), run_.end(), Later)) std::sort(run_.begin(), run_.end(), Later);
+  if (!std::is_sorted(run_.begin(), run_.end(), kLater))
+    std::sort(run_.begin(), run_.end(), kLater);
 }
 
-void Deadlines::RebuildHeap() { std::make_heap(heap_.begin(), heap_.end(), Later); }
+void Deadlines::RebuildHeap() { std::make_heap(heap_.begin(), heap_.end(), kLater); }
 
 Deadlines::Chunk* Deadlines::NewChunk(Chunk* next) {
   const uint32_t number = chunks_.Allocate();

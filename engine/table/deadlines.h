@@ -92,6 +92,14 @@ class Deadlines {
   //   ask.Version()         while it stays the same, so do all answers
   template <class Ask>
   Found Next(EngineTime now, Budget& budget, const Ask& ask, Due& found) {
+    // Most come from a run that is right as it is: all slots begin behind it.
+    if (!run_.empty() && heap_.empty() && loading_ == nullptr && run_version_ == ask.Version()) {
+      if (run_.back().ripe > now) return Found::kNothing;
+      if (budget.spent()) return Found::kOutOfBudget;
+      budget.Take();
+      found = PopRun();
+      return Found::kDue;
+    }
     for (;;) {
       if (loading_ != nullptr && !Load(budget, ask)) return Found::kOutOfBudget;
       const Due* const first = First();
@@ -100,7 +108,7 @@ class Deadlines {
       if (budget.spent()) return Found::kOutOfBudget;
       budget.Take();
       const bool from_run = !run_.empty() && first == &run_.back();
-      const Due due = PopFirst(from_run);
+      const Due due = from_run ? PopRun() : PopHeap();
       PLEAT_DCHECK(slots_.empty() || StartOf(*slots_.begin()) > due.ripe);
       if (!due.by_event && !(from_run && run_version_ == ask.Version())) {
         if (!ask.Counts(due.number)) {
@@ -199,7 +207,17 @@ class Deadlines {
   void Push(Slot& slot, uint32_t number);
   void PushHeap(const Due& due);
   const Due* First() const noexcept;
-  Due PopFirst(bool from_run);
+  Due PopHeap();
+  Due PopRun() {
+    const Due due = run_.back();
+    run_.pop_back();
+    if (run_.empty()) GiveBack(run_);
+    return due;
+  }
+  // A burst that was due within one slot leaves no room behind.
+  static void GiveBack(std::vector<Due>& empty) {
+    if (empty.capacity() > kKept) std::vector<Due>().swap(empty);
+  }
   void SortRun();
   void RebuildHeap();
   bool SurfaceSlot(EngineTime limit);

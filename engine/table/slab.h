@@ -56,7 +56,8 @@ class Slab {
 
   // A free place. Its bytes are undefined. O(1).
   uint32_t Allocate() {
-    uint32_t chunk = ChunkWithRoom();
+    if (lowest_ == kUnknown) lowest_ = ChunkWithRoom();
+    const uint32_t chunk = lowest_;
     Use& use = uses_[chunk];
     if (chunks_[chunk] == nullptr) chunks_[chunk] = NewChunk(chunk);
     uint32_t index = use.fresh;
@@ -68,7 +69,10 @@ class Slab {
       ++use.fresh;
     }
     PLEAT_DCHECK(use.taken < use.room && index < use.fresh);
-    if (++use.taken == use.room) room_[chunk / 64] &= ~(uint64_t{1} << chunk % 64);
+    if (++use.taken == use.room) {
+      room_[chunk / 64] &= ~(uint64_t{1} << chunk % 64);
+      lowest_ = kUnknown;
+    }
     return chunk << kIndexBits | index;
   }
 
@@ -85,6 +89,7 @@ class Slab {
     const uint32_t chunk = number >> kIndexBits;
     const uint32_t index = number & kIndexMask;
     PLEAT_DCHECK(HasPlace(number) && !Knows(number));
+    lowest_ = kUnknown;
     while (room_.size() <= chunk / 64) room_.push_back(~uint64_t{0});
     while (chunks_.size() <= chunk) {
       uses_.push_back({.room = RoomOf(static_cast<uint32_t>(chunks_.size()))});
@@ -111,6 +116,7 @@ class Slab {
     if (use.taken == use.room) {
       room_[chunk / 64] |= uint64_t{1} << chunk % 64;
       first_room_ = std::min(first_room_, chunk / 64);
+      if (lowest_ != kUnknown) lowest_ = std::min(lowest_, chunk);
     }
     if (--use.taken == 0) {
       FreeChunk(chunk);
@@ -140,7 +146,9 @@ class Slab {
       PLEAT_CHECK(has_room == (use.taken < use.room));
       PLEAT_CHECK(!has_room || chunk / 64 >= first_room_);
       taken += use.taken;
+      PLEAT_CHECK(lowest_ == kUnknown || !has_room || lowest_ <= chunk);
     }
+    PLEAT_CHECK(lowest_ == kUnknown || uses_[lowest_].taken < uses_[lowest_].room);
     return taken;
   }
 
@@ -195,6 +203,7 @@ class Slab {
   static constexpr uint32_t kPerChunkMax = 1U << kIndexBits;
   static constexpr uint32_t kChunksMax = 1U << (32 - kIndexBits);
   static constexpr uint16_t kNone = UINT16_MAX;
+  static constexpr uint32_t kUnknown = UINT32_MAX;
   static constexpr size_t kColdBytes = std::is_empty_v<Cold> ? 0 : sizeof(Cold);
 
   // How a chunk is used.
@@ -249,6 +258,7 @@ class Slab {
   std::vector<Use> uses_;
   std::vector<uint64_t> room_;  // a bit for each chunk, those to come included
   uint32_t first_room_ = 0;     // the words before this one are zero
+  uint32_t lowest_ = kUnknown;  // the chunk that ChunkWithRoom() would find
 };
 
 }  // namespace pleat::inline v0_1
