@@ -25,8 +25,8 @@ class Worker {
 
   void Pop(int64_t tick, Emissions& emissions) {
     for (size_t popped = kAtOnce; popped == kAtOnce;) {
-      const auto batch = folder_.Pop(kAtOnce, PartitionRange::One(partition_));
-      for (const auto& emission : batch) {
+      const auto batch = folder_.Pop(kAtOnce, popped_, PartitionRange::One(partition_));
+      for (auto& emission : batch) {
         emissions.Add(emission.key, tick, dictionary_.NamesOf(emission.state));
       }
       popped = batch.size();
@@ -50,6 +50,7 @@ class Worker {
   int partition_;
   NameDictionary dictionary_;
   std::vector<KeyedEvent<NameNumbers>> batch_;
+  EmissionBuffer<NameSet> popped_;
 };
 
 class Store {

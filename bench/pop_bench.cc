@@ -1,7 +1,7 @@
 // Closing and taking a million groups that are all due.
 //
-//   pop/uniform_1M/pleat          Advance() past all of them, then Pop() of one partition in lots of 256, one
-//                                 partition after the other
+//   pop/uniform_1M/pleat          Advance() past all of them, then Pop() of one partition into a buffer, in
+//                                 lots of 256, one partition after the other
 //   pop/uniform_1M/pleat_ordered  the same with Pop(): one order over all partitions
 //   pop/uniform_1M/absl_erase     find, move the value out and erase, key by key, from an
 //                                 absl::flat_hash_map<std::string, Fields> of the same groups; the keys come
@@ -78,22 +78,16 @@ void PopPleat(benchmark::State& state, bool ordered) {
     Folded folded({.quiet_period = kQuiet, .max_hold = kForever});
     Fill(folded, stream);
     Taken taken;
-    const auto take_all = [&](auto pop) {
-      for (;;) {
-        const std::vector<Emission<Fields>> lot = pop();
-        if (lot.empty()) return;
-        for (const Emission<Fields>& emission : lot) taken.Add(emission.key, emission.state);
+    EmissionBuffer<Fields> lot;
+    const auto take_all = [&](PartitionRange from) {
+      while (!folded.folder().Pop(kBatch, lot, from).empty()) {
+        for (const auto& emission : lot.emissions()) taken.Add(emission.key, emission.state);
       }
     };
     const Spent spent = Timed([&] {
       folded.engine().Advance(kAllDue);
-      if (ordered) {
-        take_all([&] { return folded.folder().Pop(kBatch); });
-        return;
-      }
-      for (int p = 0; p < folded.engine().partitions(); ++p) {
-        take_all([&] { return folded.folder().Pop(kBatch, PartitionRange::One(p)); });
-      }
+      if (ordered) return take_all({});
+      for (int p = 0; p < folded.engine().partitions(); ++p) take_all(PartitionRange::One(p));
     });
     Report(state, spent, stream.keys().size());
     if (taken != Expected(stream)) return Fail(state, "not what was folded in");
