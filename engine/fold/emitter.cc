@@ -238,7 +238,6 @@ EngineTime Emitter::ClosedByEvent(const Ready& ready) const noexcept {
 
 ClosedGroup Emitter::Show(const Ready& ready) const noexcept {
   const GroupTable::Parts parts = groups_.PartsOf(ready.entry);
-  PLEAT_DCHECK(ready.by_event || ready.ripe == groups_.DueOf(parts.group));
   ClosedGroup shown{{groups_.InfoOf(parts),
                      /*closed=*/ready.by_event ? ClosedByEvent(ready) : ready.ripe,
                      static_cast<Reason>(ready.tag),
