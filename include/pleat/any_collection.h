@@ -25,8 +25,8 @@ class EngineCore;
 class OutboxCollection;
 
 // Names an emission. No two emissions of one collection in one Engine object have the same id, also
-// when a key comes back. Ids are not stored: in the next process, and in a collection that is
-// opened again under the same name, they begin at 0.
+// when a key comes back. In a process that restores a snapshot they go on, further ahead; else in
+// the next process, and in a collection that is opened again under the same name, they begin at 0.
 struct EmissionId {
   uint32_t partition = 0;
 
