@@ -145,6 +145,33 @@ void CountAll(int partitions, const std::vector<std::string>& keys) {
     Expect(popped == kGroups, "every group closes and is popped");
   }
   {
+    // A loop that polls: time moves, nothing is due, nothing waits.
+    Scene scene(first, partitions);
+    EmissionBuffer<Ticks> buffer;
+    size_t popped = 0;
+    Count("poll_idle" + suffix, [&] {
+      for (size_t i = 0; i < kGroups; ++i) {
+        scene.Advance(kStart + seconds(1) + microseconds(i));
+        popped += scene.folder.Pop(kBatch, buffer).size();
+      }
+    });
+    Expect(popped == 0, "nothing is due");
+  }
+  {
+    // The same, with five groups due each time. Counted for a group.
+    Scene scene(first, partitions);
+    EmissionBuffer<Ticks> buffer;
+    const EngineTime due = kStart + hours(1);
+    size_t popped = 0;
+    Count("poll_five" + suffix, [&] {
+      for (size_t i = 0; i <= kGroups / 5; ++i) {
+        scene.Advance(due + microseconds(5 * i + 4));
+        popped += scene.folder.Pop(kBatch, buffer).size();
+      }
+    });
+    Expect(popped == kGroups, "each group is popped soon after its deadline");
+  }
+  {
     // A directory is open, and no snapshot is being taken.
     char path[] = "/tmp/pleat-instructions-XXXXXX";
     Expect(mkdtemp(path) != nullptr, "there is room for a directory");

@@ -19,6 +19,8 @@ class Call {
   Call& operator=(const Call&) = delete;
 
   bool nested() const noexcept { return nested_; }
+  // Whether one that begins now would be.
+  static bool WouldBeNested() noexcept { return inside_a_call; }
 
  private:
   const bool nested_;

@@ -21,14 +21,15 @@ void AnyCollection::Close() noexcept {
   if (!call.nested()) engine_->Remove(*collection_);
 }
 size_t AnyCollection::Pop(size_t max, PartitionRange from, Take take) noexcept {
-  const Call call;
-  return call.nested() ? 0 : collection_->Pop(max, from, take);
+  if (Call::WouldBeNested() || collection_->IsEmpty(from)) return 0;
+  return collection_->Pop(max, from, take);
 }
 size_t AnyCollection::Lease(size_t max, Duration ttl, LeaseTime now, PartitionRange from,
                             Borrow borrow) noexcept {
   const Call call;
   if (call.nested()) return 0;
   MoveLeaseTime(now);
+  if (collection_->IsEmpty(from)) return 0;
   return collection_->Lease(max, ttl, from, borrow);
 }
 LeaseOutcome AnyCollection::Ack(const LeaseToken& token) noexcept {
@@ -86,8 +87,8 @@ Sizes AnyCollection::sizes() const noexcept {
 }
 bool AnyCollection::closed() const noexcept { return collection_->closed(); }
 void AnyCollection::Advance(EngineTime now) noexcept {
-  const Call call;
-  if (!call.nested()) engine_->Advance(now, std::numeric_limits<size_t>::max());
+  if (Call::WouldBeNested() || engine_->MoveTime(now)) return;
+  engine_->CloseDue(std::numeric_limits<size_t>::max());
 }
 void AnyCollection::MoveLeaseTime(LeaseTime now) noexcept {
   if (!collection_->closed()) engine_->timeline().RaiseLeases(Clamp(now));

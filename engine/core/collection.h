@@ -94,6 +94,7 @@ class Collection {
   virtual void TellOfClose(int /*partition*/) {}
 
   EngineCore& engine() noexcept { return engine_; }
+  const EngineCore& engine() const noexcept { return engine_; }
   Home& HomeOf(const PackedKey& key) noexcept { return homes_[engine_.IndexOfPartition(key)]; }
   Home& home(size_t partition) noexcept { return homes_[partition]; }
   size_t home_count() const noexcept { return homes_.size(); }

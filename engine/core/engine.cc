@@ -86,8 +86,9 @@ bool EngineCore::VisitOnce(Partition& partition, size_t& budget, Visit visit) {
   return all;
 }
 
-bool EngineCore::Advance(EngineTime now, size_t budget) {
-  return VisitDue(schedule_, timeline_.Raise(Clamp(now)), budget, &Partition::CloseDue);
+bool EngineCore::CloseDue(size_t budget) {
+  const Call call;
+  return VisitDue(schedule_, timeline_.now(), budget, &Partition::CloseDue);
 }
 
 bool EngineCore::AdvanceLeases(LeaseTime lease_now, size_t budget) {
@@ -209,13 +210,12 @@ Engine::~Engine() {
 // one of those.
 
 void Engine::Advance(EngineTime now) noexcept {
-  const Call call;
-  if (!call.nested()) core_->Advance(now, std::numeric_limits<size_t>::max());
+  if (Call::WouldBeNested() || core_->MoveTime(now)) return;
+  core_->CloseDue(std::numeric_limits<size_t>::max());
 }
 
 bool Engine::Advance(EngineTime now, size_t budget) noexcept {
-  const Call call;
-  return call.nested() || core_->Advance(now, budget) || budget == 0;
+  return Call::WouldBeNested() || core_->MoveTime(now) || core_->CloseDue(budget) || budget == 0;
 }
 
 bool Engine::AdvanceLeases(LeaseTime now, size_t budget) noexcept {

@@ -34,6 +34,7 @@ class EngineCore {
   ~EngineCore();
 
   Timeline& timeline() noexcept { return timeline_; }
+  const Timeline& timeline() const noexcept { return timeline_; }
   PagePool& pool() noexcept { return pool_; }
   // Calls that work on several partitions, one after the other, pass through it.
   Gate& gate() noexcept { return gate_; }
@@ -60,7 +61,13 @@ class EngineCore {
     return power_of_two ? hash & mask : hash % partition_count_;
   }
 
-  bool Advance(EngineTime now, size_t budget);
+  // Moves time. Returns whether nothing is due then, as mostly in a loop that polls; that takes no
+  // lock. Else call CloseDue().
+  bool MoveTime(EngineTime now) noexcept {
+    const EngineTime due_by = timeline_.Raise(Clamp(now));
+    return schedule_.NextDeadline() > due_by;
+  }
+  [[gnu::noinline]] bool CloseDue(size_t budget);
   bool AdvanceLeases(LeaseTime lease_now, size_t budget);
   void Stop();
   bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }

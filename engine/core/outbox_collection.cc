@@ -4,6 +4,8 @@
 
 #include <absl/container/inlined_vector.h>
 
+#include "engine/base/inside.h"
+
 namespace pleat::inline v0_1 {
 
 // --- Handing out
@@ -103,6 +105,18 @@ class OutboxCollection::Heads {
   size_t size_ = 0;
 };
 
+bool OutboxCollection::MayHave(PartitionRange of) const noexcept {
+  const PartitionRange range = Clip(of);
+  for (int begin = range.begin; begin < range.end;) {
+    const int end = std::min(range.end, (begin / 64 + 1) * 64);
+    const uint64_t bits = ~uint64_t{0} >> (64 - (end - begin)) << begin % 64;
+    const auto& filled = filled_[static_cast<size_t>(begin / 64)];
+    if ((filled.load(std::memory_order_acquire) & bits) != 0) return true;
+    begin = end;
+  }
+  return false;
+}
+
 // Merges the emissions of the partitions of `from`, and hands out up to `max` of them by
 // `hand_out(head, second, max, at)`, which hands out the next one of the book `head`, and may hand
 // out up to `max` that come before the next one of `second`; it returns how many. A book that has
@@ -139,6 +153,8 @@ size_t OutboxCollection::HandOutRange(size_t max, PartitionRange from, bool lend
     for (int i = range.begin; i < range.end; ++i) {
       const Home& home = this->home(static_cast<size_t>(i));
       if (home.book == nullptr) continue;
+      const bool is_empty = BookIn(home).outbox().backlog() == 0;
+      if (is_empty && !home.partition->MayBeDue(now)) continue;
       Head head(BookIn(home), *home.partition);
       if (look(head, [&](const Instant& at) { return head.outbox().TakeBack(at); })) {
         heads.Add(head);
@@ -153,11 +169,11 @@ size_t OutboxCollection::HandOutRange(size_t max, PartitionRange from, bool lend
       });
       more ? heads.SinkTop() : heads.RemoveTop();
     }
-    if (lends) {
-      for (int i = range.begin; i < range.end; ++i) {
-        const Home& home = this->home(static_cast<size_t>(i));
-        if (home.book != nullptr) home.partition->Publish(*home.book);
-      }
+    for (int i = range.begin; i < range.end; ++i) {
+      const Home& home = this->home(static_cast<size_t>(i));
+      if (home.book == nullptr) continue;
+      if (lends) home.partition->Publish(*home.book);
+      BookIn(home).outbox().NoteIfEmpty();
     }
     HandOverRange(range);
   } while (!known && handed_out == 0);
@@ -165,6 +181,7 @@ size_t OutboxCollection::HandOutRange(size_t max, PartitionRange from, bool lend
 }
 
 size_t OutboxCollection::Pop(size_t max, PartitionRange from, Outbox::Take take) {
+  const Call call;
   const auto pop = [&](const Head& head, const Head* second, size_t max_now,
                        const Instant& at) -> size_t {
     if (head.next().what() != Handout::What::kReady) {
@@ -262,7 +279,7 @@ bool OutboxCollection::ScanDeadLetters(ScanCursor& cursor, size_t max, Outbox::S
 // --- Listeners and counts
 
 void OutboxCollection::TellOfClose(int partition) {
-  for (EmissionListener* listener : listeners(partition)) listener->MayHaveEmissions();
+  for (EmissionListener* listener : listeners(partition).all) listener->MayHaveEmissions();
   if (partition > 0) return;
   for (EmissionListener* listener : idle_listeners_) listener->MayHaveEmissions();
 }
@@ -271,7 +288,7 @@ void OutboxCollection::AddListener(EmissionListener& listener, PartitionRange of
   const PartitionRange range = Clip(of);
   for (int i = range.begin; i < range.end; ++i) {
     LockGuard guard(engine().partition(i).lock());
-    listeners_[static_cast<size_t>(i)].push_back(&listener);
+    listeners_[static_cast<size_t>(i)].all.push_back(&listener);
   }
   if (!range.empty()) return;
   LockGuard guard(home(0).partition->lock());
@@ -281,7 +298,7 @@ void OutboxCollection::AddListener(EmissionListener& listener, PartitionRange of
 void OutboxCollection::RemoveListener(EmissionListener& listener) {
   for (size_t i = 0; i < home_count(); ++i) {
     LockGuard guard(home(i).partition->lock());
-    std::erase(listeners_[i], &listener);
+    std::erase(listeners_[i].all, &listener);
   }
   LockGuard guard(home(0).partition->lock());
   std::erase(idle_listeners_, &listener);

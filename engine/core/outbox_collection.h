@@ -2,7 +2,9 @@
 // one order over the partitions, and tells listeners. AnyCollection is the handle of one.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -17,9 +19,24 @@ namespace pleat::inline v0_1 {
 class OutboxCollection : public Collection {
  public:
   OutboxCollection(EngineCore& engine, std::string_view name)
-      : Collection(engine, name), listeners_(home_count()) {}
+      : Collection(engine, name), filled_((home_count() + 63) / 64), listeners_(home_count()) {
+    for (size_t i = 0; i < listeners_.size(); ++i) {
+      listeners_[i].filled = &filled_[i / 64];
+      listeners_[i].bit = uint64_t{1} << i % 64;
+    }
+  }
 
-  size_t Pop(size_t max, PartitionRange from, Outbox::Take take);
+  // Whether no deadline of the engine has come, and nothing waits in these partitions: a poll that
+  // finds so needs no lock. The order matters: whoever applies deadlines fills the outboxes, and
+  // then moves the next deadline; who reads that first cannot miss both.
+  bool IsEmpty(PartitionRange of) const noexcept {
+    if (engine().NextDeadline() <= engine().timeline().now()) return false;
+    for (const auto& filled : filled_) {
+      if (filled.load(std::memory_order_acquire) != 0) return !MayHave(of);
+    }
+    return true;
+  }
+  [[gnu::noinline]] size_t Pop(size_t max, PartitionRange from, Outbox::Take take);
   size_t Lease(size_t max, Duration ttl, PartitionRange from, Outbox::Borrow borrow);
   LeaseOutcome Ack(const LeaseToken& token);
   LeaseOutcome Nack(const LeaseToken& token, Duration delay);
@@ -48,15 +65,17 @@ class OutboxCollection : public Collection {
     return static_cast<OutboxBook&>(*home.book);
   }
   void TellOfClose(int partition) override;
+  bool MayHave(PartitionRange of) const noexcept;
   template <class HandOut>
   size_t HandOutRange(size_t max, PartitionRange from, bool lends, const HandOut& hand_out);
   template <class Change>
   LeaseOutcome WithToken(const LeaseToken& token, const Change& change);
 
-  std::vector<Outbox::Listeners> listeners_;  // by partition, whose lock guards them
+  std::vector<std::atomic<uint64_t>> filled_;  // a bit for each partition; see Outbox::Listeners
+  std::vector<Outbox::Listeners> listeners_;   // by partition, whose lock guards them
   // Listeners of an empty range, who are told of Close() only. Guarded by the first partition's
   // lock.
-  Outbox::Listeners idle_listeners_;
+  std::vector<EmissionListener*> idle_listeners_;
 };
 
 }  // namespace pleat::inline v0_1

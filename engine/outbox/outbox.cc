@@ -34,7 +34,8 @@ void Outbox::Push(Ready ready, const Instant& at) {
   if (options_.on_backlog == OnBacklog::kDropOldest && backlog() > options_.max_backlog) {
     DropOldest(ready, at);
   }
-  if (!listeners_.empty()) TellListeners();
+  listeners_.NoteFilled();
+  if (!listeners_.all.empty()) TellListeners();
 }
 
 // --- Handing out
@@ -148,7 +149,7 @@ void Outbox::DropOldest(const Ready& newest, const Instant& at) {
 }
 
 void Outbox::TellListeners() const noexcept {
-  for (EmissionListener* listener : listeners_) listener->MayHaveEmissions();
+  for (EmissionListener* listener : listeners_.all) listener->MayHaveEmissions();
 }
 
 // --- Leases

@@ -14,6 +14,7 @@
 // asks is_full() before work that the book may refuse.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -76,7 +77,24 @@ class Handout {
 
 class Outbox {
  public:
-  using Listeners = std::vector<EmissionListener*>;
+  // Those who are told of the emissions of a book; and a bit that is set while the book may have
+  // some, so that who finds it clear need not ask the book. Changes under the partition's lock.
+  struct Listeners {
+    std::vector<EmissionListener*> all;
+    std::atomic<uint64_t>* filled = nullptr;  // where the bit is, with those of other books
+    uint64_t bit = 0;
+
+    void NoteFilled() const noexcept {
+      if (filled != nullptr && (filled->load(std::memory_order_relaxed) & bit) == 0) {
+        filled->fetch_or(bit, std::memory_order_release);
+      }
+    }
+    void NoteEmpty() const noexcept {
+      if (filled != nullptr && (filled->load(std::memory_order_relaxed) & bit) != 0) {
+        filled->fetch_and(~bit, std::memory_order_release);
+      }
+    }
+  };
   using Take = OutboxEntries::Take;
   using Borrow = absl::FunctionRef<void(const ClosedGroup&, const Delivery&)>;
   using SeeDead = absl::FunctionRef<void(const ClosedGroup&, const Death&)>;
@@ -96,6 +114,10 @@ class Outbox {
   // The emissions that wait: to be taken, to be acked, or as dead letters.
   size_t backlog() const noexcept {
     return queue_.size() + (leases_ == nullptr ? 0 : leases_->backlog());
+  }
+  // After some have left: tells the collection if those were all.
+  void NoteIfEmpty() const noexcept {
+    if (backlog() == 0) listeners_.NoteEmpty();
   }
   bool is_full() const noexcept { return backlog() >= options_.max_backlog; }
   // Whether the limit on the backlog refuses, and is reached.

@@ -149,6 +149,11 @@ class alignas(128) Partition {
     lease_due_.MayBeEarlier(EngineTime(book.NextLeaseDue()));
   }
 
+  // Whether a deadline may have come that no book has applied.
+  bool MayBeDue(EngineTime now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    return due_.next() <= now;
+  }
+
   // From now on, before anything changes here, `copier` begins to copy the partition, once.
   void CopyBeforeChange(PartitionCopier& copier) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
     PLEAT_DCHECK(copier_ == nullptr && begun_ == nullptr);
