@@ -26,10 +26,10 @@ class Budget {
   bool spent() const noexcept {
     return left_ <= asks_from_ && (left_ == 0 || lock_->waiting() > 0);
   }
-  // One entry is looked at. REQUIRES: there is one left; whether anybody waits does not matter.
-  void Take() noexcept {
-    PLEAT_DCHECK(left_ > 0);
-    --left_;
+  // Entries are looked at. REQUIRES: so many are left; whether anybody waits does not matter.
+  void Take(size_t entries = 1) noexcept {
+    PLEAT_DCHECK(left_ >= entries);
+    left_ -= entries;
   }
   size_t left() const noexcept { return left_; }
 

@@ -11,60 +11,61 @@ constexpr size_t kStripEvents = 32;
 
 }  // namespace
 
-void BatchPlan::Sort(const EngineCore& engine, PartitionRange only) {
-  SortByPartition(static_cast<size_t>(engine.partition_count()));
-  sorted_ = batch_.size;
-  if (only != PartitionRange{0, engine.partition_count()}) KeepOnly(only);
-  if (sorted_ > 0) CutIntoStrips();
+void BatchPlan::KeepOrder(size_t size, size_t turn) {
+  sorted_ = size;
+  AddStrips(0, 0, size);
+  StartAt(turn);
 }
 
-// A counting sort, which keeps the input order within a partition.
-void BatchPlan::SortByPartition(size_t partitions) {
+// A counting sort by bucket, which keeps the input order within one.
+void BatchPlan::Sort(size_t size, size_t turn) {
   constexpr size_t kCounted = 256;
-  if (partitions > kCounted) {
-    for (size_t i = 0; i < batch_.size; ++i) order_[i] = static_cast<uint16_t>(i);
-    std::sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(batch_.size),
-              [&](uint16_t a, uint16_t b) {
-                return partitions_[a] != partitions_[b] ? partitions_[a] < partitions_[b] : a < b;
-              });
-    return;
+  if (buckets_ > kCounted) {
+    SortManyBuckets(size);
+    return StartAt(turn);
   }
-  std::array<uint16_t, kCounted + 1> begin;
-  std::fill_n(begin.begin(), partitions + 1, uint16_t{0});
-  for (size_t i = 0; i < batch_.size; ++i) ++begin[partitions_[i] + 1];
-  for (size_t p = 1; p < partitions; ++p) begin[p] = static_cast<uint16_t>(begin[p] + begin[p - 1]);
-  for (size_t i = 0; i < batch_.size; ++i) {
-    order_[begin[partitions_[i]]++] = static_cast<uint16_t>(i);
+  std::array<uint16_t, kCounted + 2> begin;
+  std::fill_n(begin.begin(), buckets_ + 2, uint16_t{0});
+  for (size_t i = 0; i < size; ++i) ++begin[bucket_of_[i] + 1];
+  for (size_t bucket = 0; bucket < buckets_; ++bucket) {
+    begin[bucket + 1] = static_cast<uint16_t>(begin[bucket + 1] + begin[bucket]);
+    AddStrips(bucket, begin[bucket], begin[bucket + 1]);
+  }
+  sorted_ = begin[buckets_];
+  for (size_t i = 0; i < size; ++i) order_[begin[bucket_of_[i]]++] = static_cast<uint16_t>(i);
+  StartAt(turn);
+}
+
+void BatchPlan::SortManyBuckets(size_t size) {
+  for (size_t i = 0; i < size; ++i) order_[i] = static_cast<uint16_t>(i);
+  std::sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(size),
+            [&](uint16_t a, uint16_t b) {
+              return bucket_of_[a] != bucket_of_[b] ? bucket_of_[a] < bucket_of_[b] : a < b;
+            });
+  while (sorted_ < size && bucket_of_[order_[sorted_]] < buckets_) {
+    const size_t begin = sorted_;
+    const uint16_t bucket = bucket_of_[order_[begin]];
+    while (sorted_ < size && bucket_of_[order_[sorted_]] == bucket) ++sorted_;
+    AddStrips(bucket, begin, sorted_);
   }
 }
 
-// Brings the events of the partitions `only`, which lie together by now, to the front.
-void BatchPlan::KeepOnly(PartitionRange only) {
-  const auto begin = order_.begin();
-  const auto end = begin + static_cast<std::ptrdiff_t>(batch_.size);
-  const auto is_before = [&](uint16_t i, int partition) { return partitions_[i] < partition; };
-  const auto first = std::lower_bound(begin, end, only.begin, is_before);
-  const auto last = std::lower_bound(first, end, only.end, is_before);
-  sorted_ = static_cast<size_t>(last - first);
-  std::rotate(begin, first, last);
-}
-
-void BatchPlan::CutIntoStrips() {
-  for (size_t begin = 0; begin < sorted_;) {
-    const uint16_t partition = partitions_[order_[begin]];
-    size_t end = begin + 1;
-    const size_t limit = std::min(begin + kStripEvents, sorted_);
-    while (end < limit && partitions_[order_[end]] == partition) ++end;
-    strips_[strip_count_++] = {.partition = partition,
-                               .begin = static_cast<uint16_t>(begin),
-                               .end = static_cast<uint16_t>(end),
-                               .goes_on = begin > 0 && partitions_[order_[begin - 1]] == partition,
-                               .ends = end == sorted_ || partitions_[order_[end]] != partition,
+void BatchPlan::AddStrips(size_t bucket, size_t begin, size_t end) {
+  for (size_t at = begin; at < end; at += kStripEvents) {
+    const size_t behind = std::min(at + kStripEvents, end);
+    strips_[strip_count_++] = {.partition = static_cast<uint16_t>(first_ + bucket),
+                               .begin = static_cast<uint16_t>(at),
+                               .end = static_cast<uint16_t>(behind),
+                               .goes_on = at > begin,
+                               .ends = behind == end,
                                .locked = false};
-    begin = end;
   }
-  // Each batch begins with another strip, but with the first one of a partition.
-  size_t start = first_position_ / kEventsMax % strip_count_;
+}
+
+// With the first strip of a partition.
+void BatchPlan::StartAt(size_t turn) {
+  if (strip_count_ < 2) return;
+  size_t start = turn % strip_count_;
   while (strips_[start].goes_on) --start;
   std::rotate(strips_.begin(), strips_.begin() + static_cast<std::ptrdiff_t>(start),
               strips_.begin() + static_cast<std::ptrdiff_t>(strip_count_));

@@ -22,12 +22,14 @@
 // The result does not depend on any of this: within a partition the order is that of the input, and
 // nothing but time and position, which every event brings along, leaks from one to the other.
 //
-// BatchPlan is steps 1 and 2, the same for every kind of book; BatchPiece is step 3.
+// BatchPlan is step 2, the same for every kind of book; BatchPiece is the rest.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include <pleat/any_folder.h>
 #include <pleat/outcome.h>
@@ -50,94 +52,47 @@ class BatchPlan {
     bool ends;     // the strip after is not
     bool locked;   // by us; if not, somebody else had it
   };
-  enum class Fate : uint8_t { kFold, kTooLong, kFuture };
 
-  // REQUIRES: `batch` holds 1 to kEventsMax events. Events of partitions outside `only` are left
-  // alone.
-  template <class Book>
-  BatchPlan(EngineCore& engine, const AnyBatch& batch, PartitionRange only, const Book*)
-      : batch_(batch), time_before_(engine.timeline().now()) {
-    PLEAT_DCHECK(batch.size > 0 && batch.size <= kEventsMax);
-    Look<Book>(engine);
-    Sort(engine, only);
+  // Events of partitions outside `only` are left alone.
+  explicit BatchPlan(PartitionRange only)
+      : first_(static_cast<uint16_t>(only.begin)),
+        buckets_(static_cast<uint16_t>(only.empty() ? 0 : only.end - only.begin)) {}
+
+  // The partition of event `i`.
+  void SetPartition(size_t i, size_t partition) noexcept {
+    const size_t bucket = partition - first_;
+    bucket_of_[i] = static_cast<uint16_t>(std::min<size_t>(bucket, buckets_));
   }
+  void SetPartitionAsBefore(size_t i) noexcept { bucket_of_[i] = bucket_of_[i - 1]; }
+  // Makes the strips of `size` events. All batches begin with another one, by `turn`.
+  void Sort(size_t size, size_t turn);
+  // The same if all events are of the first partition: they stay where they are.
+  void KeepOrder(size_t size, size_t turn);
 
   // How many events are to be folded: those of `only`. They stand at the places 0 to size() - 1.
   size_t size() const noexcept { return sorted_; }
-  // Where the event at a place stands in the batch; also of those that are left alone.
+  // Behind Sort(): which event stands at a place; also of those that are left alone.
   size_t EventAt(size_t place) const noexcept { return order_[place]; }
-
-  // Of the event `i` of the batch.
-  Fate fate(size_t i) const noexcept { return fates_[i]; }
-  uint64_t hash(size_t i) const noexcept { return hashes_[i]; }
-  EngineTime time(size_t i) const noexcept { return times_[i]; }
-  uint64_t position(size_t i) const noexcept { return first_position_ + i; }
-  EventRef Event(size_t i) const noexcept {
-    return {keys_[i], hashes_[i], batch_.EventOf(i), Clamp(batch_.AtOf(i))};
-  }
 
   size_t strip_count() const noexcept { return strip_count_; }
   Strip& strip(size_t index) noexcept { return strips_[index]; }
   // Keeps the strips that were not folded because their partition was busy, and returns how many.
   size_t KeepBusyStrips();
 
-  bool any_long_key() const noexcept { return any_long_key_; }
-  EngineTime time_before() const noexcept { return time_before_; }
-
  private:
-  template <class Book>
-  void Look(EngineCore& engine);
-  void Sort(const EngineCore& engine, PartitionRange only);
-  void SortByPartition(size_t partitions);
-  void KeepOnly(PartitionRange only);
-  void CutIntoStrips();
+  void SortManyBuckets(size_t size);
+  void AddStrips(size_t bucket, size_t begin, size_t end);
+  void StartAt(size_t turn);
 
-  const AnyBatch& batch_;
-  EngineTime time_before_;
-  uint64_t first_position_ = 0;
-  bool any_long_key_ = false;
+  // A bucket holds the events of a partition; the last one those that are left alone.
+  const uint16_t first_;
+  const uint16_t buckets_;  // but for the last one
   size_t sorted_ = 0;
   size_t strip_count_ = 0;
   std::array<Strip, kEventsMax> strips_;
-  std::array<PackedKey, kEventsMax> keys_;
-  std::array<uint64_t, kEventsMax> hashes_;
-  std::array<EngineTime, kEventsMax> times_;
-  std::array<uint16_t, kEventsMax> partitions_;
+  std::array<uint16_t, kEventsMax> bucket_of_;
   std::array<uint16_t, kEventsMax> order_;
-  std::array<Fate, kEventsMax> fates_;
 };
-
-// Everything that can be known without a lock.
-template <class Book>
-void BatchPlan::Look(EngineCore& engine) {
-  const HashKey& hash_key = engine.hash_key();
-  Timeline& timeline = engine.timeline();
-  EngineTime now = time_before_;
-  for (size_t i = 0; i < batch_.size; ++i) {
-    const std::string_view key = batch_.KeyOf(i);
-    fates_[i] = Fate::kFold;
-    if (key.size() > kKeyBytesMax) [[unlikely]] {
-      keys_[i] = PackedKey();
-      fates_[i] = Fate::kTooLong;
-    } else {
-      keys_[i] = PackedKey(key);
-      any_long_key_ |= keys_[i].is_long();
-      if (Book::IsTooLong(batch_.EventOf(i))) [[unlikely]]
-        fates_[i] = Fate::kTooLong;
-      else if (!timeline.ObserveAfter(Clamp(batch_.AtOf(i)), now))
-        fates_[i] = Fate::kFuture;
-    }
-    times_[i] = now;
-    if (Book::kKeysRepeat && i > 0 && keys_[i] == keys_[i - 1]) {
-      hashes_[i] = hashes_[i - 1];
-      partitions_[i] = partitions_[i - 1];
-    } else {
-      hashes_[i] = keys_[i].HashWith(hash_key);
-      partitions_[i] = static_cast<uint16_t>(engine.IndexOfPartition(keys_[i]));
-    }
-  }
-  first_position_ = timeline.TakePositions(batch_.size);
-}
 
 // `Keyed` is a KeyedCollection, and gives the books.
 template <class Keyed>
@@ -147,15 +102,26 @@ class BatchPiece {
   using Outcome = typename Book::Outcome;
   using Counts = typename Book::Counts;
 
-  // REQUIRES: as BatchPlan; `outcomes` is null or as long as the batch.
+  // REQUIRES: `batch` holds 1 to BatchPlan::kEventsMax events; `outcomes` is null or as long.
   BatchPiece(Keyed& collection, const AnyBatch& batch, Outcome* outcomes, PartitionRange only)
       : collection_(collection),
         engine_(collection.engine()),
-        plan_(engine_, batch, only, static_cast<const Book*>(nullptr)),
+        plan_(only),
         size_(batch.size),
         leases_(engine_.timeline().lease_now()),
         outcomes_(outcomes),
-        time_(plan_.time_before()) {}
+        time_(engine_.timeline().now()) {
+    PLEAT_DCHECK(size_ > 0 && size_ <= BatchPlan::kEventsMax);
+    if (engine_.partition_count() == 1 && !only.empty()) {
+      Look</*kOnePartition=*/true>(batch);
+      plan_.KeepOrder(size_, Turn());
+      for (size_t i = 0; i < size_; ++i) sorted_[i] = &lanes_[i];
+    } else {
+      Look</*kOnePartition=*/false>(batch);
+      plan_.Sort(size_, Turn());
+      for (size_t place = 0; place < size_; ++place) sorted_[place] = &lanes_[plan_.EventAt(place)];
+    }
+  }
 
   void Fold(Counts& counts) {
     AnswerOutOfRange();
@@ -170,13 +136,69 @@ class BatchPiece {
  private:
   using Strip = BatchPlan::Strip;
 
+  // An event, and what is known of it without a lock.
+  struct Lane {
+    EventRef event;
+    EngineTime time;  // the engine's, with this event and those before it
+    Outcome fate;     // kPlain unless it goes no further
+    typename Book::Guess guess;
+  };
+
+  size_t Turn() const noexcept { return first_position_ / BatchPlan::kEventsMax; }
+  Lane& LaneAt(size_t place) noexcept { return *sorted_[place]; }
+  size_t NumberOf(const Lane& lane) const noexcept {
+    return static_cast<size_t>(&lane - lanes_.data());
+  }
+  uint64_t PositionOf(const Lane& lane) const noexcept { return first_position_ + NumberOf(lane); }
+  void Answer(const Lane& lane, Outcome outcome) noexcept {
+    if (outcomes_ != nullptr) outcomes_[NumberOf(lane)] = outcome;
+  }
+
+  // Everything that can be known without a lock.
+  template <bool kOnePartition>
+  void Look(const AnyBatch& batch) {
+    const HashKey hash_key = engine_.hash_key();
+    const EngineCore::Partitioning partitioning = engine_.partitioning();
+    Timeline& timeline = engine_.timeline();
+    EngineTime now = time_;
+    AnyBatch rest = batch;
+    for (size_t i = 0; i < batch.size; ++i, rest.RemovePrefix(1)) {
+      Lane& lane = lanes_[i];
+      lane.fate = Book::kPlain;
+      std::string_view key = rest.KeyOf(0);
+      if (key.size() > PackedKey::kInlineBytesMax) [[unlikely]] {
+        any_long_key_ = true;
+        if (key.size() > kKeyBytesMax) {
+          lane.fate = Outcome::kOverLimit;
+          key = {};
+        }
+      }
+      const EngineTime at = Clamp(rest.AtOf(0));
+      if (Book::IsTooLong(rest.EventOf(0))) [[unlikely]]
+        lane.fate = Outcome::kOverLimit;
+      if (lane.fate == Book::kPlain && !timeline.ObserveAfter(at, now)) [[unlikely]]
+        lane.fate = Outcome::kFuture;
+      lane.time = now;
+      const PackedKey packed(key);
+      const Lane* const before = i == 0 ? nullptr : &lane - 1;
+      if (Book::kKeysRepeat && before != nullptr && packed == before->event.key) {
+        std::construct_at(&lane.event, EventRef{packed, before->event.hash, rest.EventOf(0), at});
+        if (!kOnePartition) plan_.SetPartitionAsBefore(i);
+      } else {
+        const uint64_t hash = packed.HashWith(hash_key);
+        std::construct_at(&lane.event, EventRef{packed, hash, rest.EventOf(0), at});
+        if (!kOnePartition) plan_.SetPartition(i, partitioning.IndexOf(packed));
+      }
+    }
+    first_position_ = timeline.TakePositions(size_);
+  }
+
   // Events of partitions outside the range move time as those that are folded do.
   void AnswerOutOfRange() {
     const bool stopped = engine_.stopped() || collection_.closed();
     for (size_t place = plan_.size(); place < size_; ++place) {
-      const size_t i = plan_.EventAt(place);
-      if (outcomes_ != nullptr) outcomes_[i] = Outcome::kElsewhere;
-      if (!stopped) time_ = std::max(time_, plan_.time(i));
+      Answer(LaneAt(place), Outcome::kElsewhere);
+      if (!stopped) time_ = std::max(time_, LaneAt(place).time);
     }
     counts_[static_cast<size_t>(Outcome::kElsewhere)] += size_ - plan_.size();
   }
@@ -208,75 +230,86 @@ class BatchPiece {
     if (book == nullptr) return;
     if constexpr (Book::kKeysRepeat) {
       for (size_t place = strip.begin; place < strip.end; ++place) {
-        const size_t i = plan_.EventAt(place);
-        book->PrefetchDirectory(plan_.Event(i), guesses_[i]);
+        Lane& lane = LaneAt(place);
+        book->PrefetchDirectory(lane.event, lane.guess);
       }
     }
     for (size_t place = strip.begin; place < strip.end; ++place) {
-      const size_t i = plan_.EventAt(place);
-      book->PrefetchIndex(plan_.Event(i), guesses_[i]);
+      Lane& lane = LaneAt(place);
+      book->PrefetchIndex(lane.event, lane.guess);
     }
   }
 
   void FetchGroups(size_t index) {
-    const Strip& strip = plan_.strip(index);
-    if (!strip.locked || books_[index] == nullptr) return;
+    const Strip strip = plan_.strip(index);
+    const Book* const book = books_[index];
+    if (!strip.locked || book == nullptr) return;
     for (size_t place = strip.begin; place < strip.end; ++place) {
-      const size_t i = plan_.EventAt(place);
-      books_[index]->PrefetchEntry(plan_.Event(i), guesses_[i]);
+      Lane& lane = LaneAt(place);
+      book->PrefetchEntry(lane.event, lane.guess);
     }
   }
 
   void FoldStrip(size_t index) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    const Strip& strip = plan_.strip(index);
+    const Strip strip = plan_.strip(index);
     if (!strip.locked) return;
     Partition& partition = engine_.partition(strip.partition);
     Book* const book = books_[index];
     const Partition::Copied copied = partition.CopyFirst();
-    if ((Book::kPrefetchesRest || plan_.any_long_key()) && book != nullptr) {
-      for (size_t place = strip.begin; place < strip.end; ++place) {
-        book->PrefetchRest(guesses_[plan_.EventAt(place)]);
+    if (book == nullptr) {
+      AnswerAll(strip, Outcome::kStopped);
+    } else {
+      if (Book::kPrefetchesRest || any_long_key_) {
+        for (size_t place = strip.begin; place < strip.end; ++place) {
+          book->PrefetchRest(LaneAt(place).guess);
+        }
       }
+      FoldEvents(strip, partition, copied, *book);
     }
-    bool publish = false;  // a deadline may be earlier: some event was not plain
-    for (size_t place = strip.begin; place < strip.end; ++place) {
-      const size_t i = plan_.EventAt(place);
-      const Outcome outcome =
-          book == nullptr ? Outcome::kStopped : FoldEvent(partition, copied, *book, i, publish);
-      ++counts_[static_cast<size_t>(outcome)];
-      if (outcomes_ != nullptr) outcomes_[i] = outcome;
-    }
-    if (book != nullptr) EndStrip(partition, copied, *book, plan_.EventAt(strip.end - 1U));
-    if (publish && book != nullptr) partition.Publish(*book);
     if (strip.ends) partition.lock().unlock();
   }
 
-  // `last`: the last event of the strip.
-  void EndStrip(Partition& partition, Partition::Copied copied, Book& book,
-                size_t last) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    partition.DoOneOfMany(copied, book, plan_.time(last), leases_, plan_.position(last),
-                          [&](const Instant& at) { book.Settle(at); });
-    time_ = std::max(time_, plan_.time(last));
+  void AnswerAll(const Strip& strip, Outcome outcome) {
+    counts_[static_cast<size_t>(outcome)] += static_cast<size_t>(strip.end - strip.begin);
+    if (outcomes_ == nullptr) return;
+    for (size_t place = strip.begin; place < strip.end; ++place) Answer(LaneAt(place), outcome);
   }
 
-  // `publish` becomes true if a deadline may be earlier.
-  Outcome FoldEvent(Partition& partition, Partition::Copied copied, Book& book, size_t i,
-                    bool& publish) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    const auto apply = [&](const auto& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return partition.DoOneOfMany(copied, book, plan_.time(i), leases_, plan_.position(i), change);
+  [[gnu::always_inline]] void FoldEvents(const Strip& strip, Partition& partition,
+                                         Partition::Copied copied,
+                                         Book& book) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    AnswerAll(strip, Book::kPlain);  // as mostly
+    bool publish = false;            // a deadline may be earlier
+    const auto apply = [&](const Lane& lane, uint64_t position,
+                           const auto& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return partition.DoOneOfMany(copied, book, lane.time, leases_, position, change);
     };
-    if (plan_.fate(i) != BatchPlan::Fate::kFold) [[unlikely]] {
-      const bool future = plan_.fate(i) == BatchPlan::Fate::kFuture;
-      const Outcome why = future ? Outcome::kFuture : Outcome::kOverLimit;
-      return apply([&](const Instant& at) { return book.Refuse(why, at); });
+    for (size_t place = strip.begin; place < strip.end; ++place) {
+      const Lane& lane = LaneAt(place);
+      Outcome outcome;
+      if (lane.fate == Book::kPlain) [[likely]] {
+        const auto entry = book.Find(lane.event, lane.guess);
+        const uint64_t position = Book::kPlainTakesPosition ? PositionOf(lane) : 0;
+        const auto plainly = [&](const Instant& at) {
+          return book.FoldPlainly(lane.event, entry, at);
+        };
+        if (apply(lane, position, plainly)) [[likely]]
+          continue;
+        outcome = apply(lane, PositionOf(lane),
+                        [&](const Instant& at) { return book.FoldSlowly(lane.event, entry, at); });
+        publish = true;
+      } else {
+        outcome = apply(lane, PositionOf(lane),
+                        [&](const Instant& at) { return book.Refuse(lane.fate, at); });
+      }
+      --counts_[static_cast<size_t>(Book::kPlain)];
+      ++counts_[static_cast<size_t>(outcome)];
+      Answer(lane, outcome);
     }
-    const EventRef event = plan_.Event(i);
-    const auto entry = book.Find(event, guesses_[i]);
-    if (apply([&](const Instant& at) { return book.FoldPlainly(event, entry, at); })) [[likely]] {
-      return Book::kPlain;
-    }
-    publish = true;
-    return apply([&](const Instant& at) { return book.FoldSlowly(event, entry, at); });
+    const Lane& last = LaneAt(strip.end - 1U);
+    apply(last, PositionOf(last), [&](const Instant& at) { book.Settle(at); });
+    time_ = std::max(time_, last.time);
+    if (publish) partition.Publish(book);
   }
 
   Keyed& collection_;
@@ -287,8 +320,13 @@ class BatchPiece {
   Outcome* const outcomes_;
   std::array<size_t, Book::kOutcomes> counts_{};  // by Outcome
   EngineTime time_;  // where the events carry the engine's time, as far as they were folded
-  std::array<Book*, BatchPlan::kEventsMax> books_;  // by strip; null: nothing is folded any more
-  std::array<typename Book::Guess, BatchPlan::kEventsMax> guesses_;
+  uint64_t first_position_ = 0;
+  bool any_long_key_ = false;
+  std::array<Book*, BatchPlan::kEventsMax> books_;   // by strip; null: nothing is folded any more
+  std::array<Lane*, BatchPlan::kEventsMax> sorted_;  // by place
+  union {
+    std::array<Lane, BatchPlan::kEventsMax> lanes_;  // made by Look(), as many as there are events
+  };
 };
 
 }  // namespace pleat::inline v0_1

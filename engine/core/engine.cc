@@ -215,7 +215,7 @@ void Engine::Advance(EngineTime now) noexcept {
 }
 
 bool Engine::Advance(EngineTime now, size_t budget) noexcept {
-  return Call::WouldBeNested() || core_->MoveTime(now) || core_->CloseDue(budget) || budget == 0;
+  return Call::WouldBeNested() || core_->MoveTime(now) || budget == 0 || core_->CloseDue(budget);
 }
 
 bool Engine::AdvanceLeases(LeaseTime now, size_t budget) noexcept {

@@ -53,12 +53,24 @@ class EngineCore {
   Partition& partition(int index) noexcept { return partitions_[static_cast<size_t>(index)]; }
 
   // PartitionOf(key.view()), which a batch asks for millions of times a second.
+  class Partitioning {
+   public:
+    explicit Partitioning(size_t count) noexcept
+        : count_(count), mask_((count & (count - 1)) == 0 ? count - 1 : 0) {}
+
+    size_t IndexOf(const PackedKey& key) const noexcept {
+      if (count_ == 1) return 0;
+      const uint64_t hash = key.StableHash();
+      return mask_ != 0 ? hash & mask_ : hash % count_;
+    }
+
+   private:
+    size_t count_;
+    uint64_t mask_;  // of a power of two; else 0
+  };
+  Partitioning partitioning() const noexcept { return Partitioning(partition_count_); }
   size_t IndexOfPartition(const PackedKey& key) const noexcept {
-    if (partition_count_ == 1) return 0;
-    const uint64_t hash = key.StableHash();
-    const uint64_t mask = partition_count_ - 1;
-    const bool power_of_two = (partition_count_ & mask) == 0;
-    return power_of_two ? hash & mask : hash % partition_count_;
+    return partitioning().IndexOf(key);
   }
 
   // Moves time. Returns whether nothing is due then, as mostly in a loop that polls; that takes no

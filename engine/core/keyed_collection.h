@@ -67,9 +67,9 @@ class KeyedCollection : public BaseT {
                                          const Look& look) {
     if (key.size() > kKeyBytesMax || BookT::IsTooLong(event)) [[unlikely]]
       return RefuseTooLong();
-    const PackedKey packed(key);
-    Home& home = this->HomeOf(packed);
-    const EventRef ref{packed, this->HashOf(packed), event, Clamp(at)};
+    EventRef ref{.key = PackedKey(key), .hash = 0, .event = event, .at = Clamp(at)};
+    ref.hash = this->HashOf(ref.key);
+    Home& home = this->HomeOf(ref.key);
     Timeline& timeline = engine().timeline();
     LockGuard guard(home.partition->lock());
     const Partition::Copied* const copied = home.partition->CopyFirstUnlessStopped();

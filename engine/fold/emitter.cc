@@ -1,6 +1,7 @@
 #include "engine/fold/emitter.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "engine/base/check.h"
@@ -13,6 +14,8 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
     : ops_(ops),
       edge_(options.edge),
       corrects_(options.late.on_late == OnLate::kCorrect),
+      closes_plainly_(!parts.groups.has_extra() && parts.observer == nullptr &&
+                      !parts.room.tracks_ready()),
       counts_gone_(ops.heap_bytes != nullptr || parts.room.tracks_ready()),
       partition_(partition),
       latest_(parts.latest),
@@ -28,6 +31,7 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
 
 [[gnu::flatten]] bool Emitter::CloseDue(EngineTime now, Budget& budget, const Instant& at) {
   for (;;) {
+    if (closes_plainly_ && CloseRun(now, budget, at)) continue;
     Due due;
     switch (groups_.Next(now, version(), budget, due)) {
       case Deadlines::Found::kNothing: return true;
@@ -44,6 +48,30 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
     Leave(due.number);
     Push(due, at);
   }
+}
+
+// Groups of which it is known that they come next, all in a row. Returns whether there are any.
+bool Emitter::CloseRun(EngineTime now, Budget& budget, const Instant& at) {
+  if (groups_.saving() || !outbox_.can_push_many()) [[unlikely]]
+    return false;
+  const std::span<const Due> run = groups_.Run(now, version(), budget);
+  if (run.empty()) return false;
+  for (auto due = run.rbegin(); due != run.rend(); ++due) {
+    const Reason reason = groups_.EndByTime(due->number);
+    ++ledger_.emissions[IndexOf(reason)];
+    outbox_.PushOne({.ripe = due->ripe,
+                     .order = due->order,
+                     .generation = 0,
+                     .entry = due->number,
+                     .by_event = false,
+                     .tag = static_cast<uint8_t>(reason)},
+                    at);
+  }
+  ledger_.open -= run.size();
+  ledger_.closed += run.size();
+  outbox_.NotePushed();
+  groups_.DropRun(run.size());
+  return true;
 }
 
 bool Emitter::CloseAndForget(EngineTime now, Budget& budget, const Instant& at) {

@@ -114,6 +114,7 @@ class Emitter {
 
   // Another value whenever deadlines may have changed; see GroupTable::Next().
   uint64_t version() const noexcept { return ledger_.events + changes_; }
+  bool CloseRun(EngineTime now, Budget& budget, const Instant& at);
   Due EndedNow(uint32_t number, Reason reason, uint64_t order) const noexcept;
   void Leave(uint32_t number);
   void NoteLeft(uint32_t number);
@@ -128,8 +129,9 @@ class Emitter {
 
   const StateOps& ops_;
   const Edge edge_;
-  const bool corrects_;     // late events name the emission that they correct
-  const bool counts_gone_;  // when an emission leaves, there is more to uncount than its entry
+  const bool corrects_;        // late events name the emission that they correct
+  const bool closes_plainly_;  // when time closes a group, only the ledger and the outbox ask
+  const bool counts_gone_;     // when an emission leaves, there is more to uncount than its entry
   const uint32_t partition_;
   const Latest& latest_;
   GroupTable& groups_;

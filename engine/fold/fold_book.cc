@@ -66,7 +66,7 @@ void FoldBook::AddTo(GapStats& stats) {
 
 // The key's group unless time has already closed it.
 uint32_t FoldBook::FindOpen(std::string_view key, uint64_t hash, EngineTime now) const {
-  const uint32_t number = groups_.Find(PackedKey(key), hash);
+  const uint32_t number = groups_.Find(PackedKey(key), hash).number;
   return number == kNone || groups_.DueOf(number) <= now ? kNone : number;
 }
 

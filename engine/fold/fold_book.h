@@ -66,6 +66,7 @@ class FoldBook final : public OutboxBook {
   using Outcome = FoldOutcome;
   using Counts = FoldCounts;
   using Guess = GroupTable::Guess;
+  using Entry = GroupTable::Found;
   static constexpr size_t kOutcomes = kFoldOutcomes;
   static constexpr Outcome kPlain = FoldOutcome::kFolded;
   static constexpr bool kPlainTakesPosition = false;
@@ -92,23 +93,23 @@ class FoldBook final : public OutboxBook {
     groups_.PrefetchIndex(event.hash);
   }
   void PrefetchEntry(const EventRef& event, Guess& guess) const noexcept {
-    guess = groups_.PrefetchGroup(event.hash);
+    groups_.PrefetchGroup(event.hash, guess);
     if (guess.number == GroupTable::kNone && observer_ != nullptr) observer_->Prefetch(event.key);
   }
   void PrefetchRest(const Guess& guess) const noexcept { groups_.PrefetchLongKey(guess); }
 
-  // The entry of the event's key, or kNone.
-  uint32_t Find(const EventRef& event) const { return groups_.Find(event.key, event.hash); }
-  uint32_t Find(const EventRef& event, const Guess& guess) const {
+  // The entry of the event's key; its number is kNone if there is none.
+  Entry Find(const EventRef& event) const { return groups_.Find(event.key, event.hash); }
+  Entry Find(const EventRef& event, const Guess& guess) const {
     return groups_.Find(event.key, event.hash, guess);
   }
   // Folds the event into its group if two comparisons show that this is all there is to do. If not,
   // returns false and has changed nothing. Takes no position. Inline: a batch calls it millions of
   // times a second.
-  bool FoldPlainly(const EventRef& event, uint32_t number, const Instant& at);
+  bool FoldPlainly(const EventRef& event, const Entry& entry, const Instant& at);
   void Settle(const Instant&) const noexcept {}  // nothing is left
   // Takes any event, step by step as docs/semantics.md counts them.
-  FoldOutcome FoldSlowly(const EventRef& event, uint32_t number, const Instant& at);
+  FoldOutcome FoldSlowly(const EventRef& event, Entry entry, const Instant& at);
 
   // Counts an event that goes no further: kFuture or kOverLimit, which are returned.
   FoldOutcome Refuse(FoldOutcome why, const Instant& at) noexcept;
@@ -166,7 +167,7 @@ class FoldBook final : public OutboxBook {
     return on_arrival_ ? std::max(at, now) : now;
   }
 
-  bool FoldPlainlyBelow(size_t bytes, const EventRef& event, uint32_t number, const Instant& at);
+  bool FoldPlainlyBelow(size_t bytes, const EventRef& event, const Entry& entry, const Instant& at);
 
   // --- The steps of an event that came in
   void Join(const Turn& turn);
@@ -219,16 +220,17 @@ class FoldBook final : public OutboxBook {
   Admission admission_;
 };
 
-[[gnu::always_inline]] inline bool FoldBook::FoldPlainly(const EventRef& event, uint32_t number,
+[[gnu::always_inline]] inline bool FoldBook::FoldPlainly(const EventRef& event, const Entry& entry,
                                                          const Instant& at) {
-  return FoldPlainlyBelow(plain_below_, event, number, at);
+  return FoldPlainlyBelow(plain_below_, event, entry, at);
 }
 
 [[gnu::always_inline]] inline bool FoldBook::FoldPlainlyBelow(size_t bytes, const EventRef& event,
-                                                              uint32_t number, const Instant& at) {
-  if (number == kNone || groups_.bytes() >= bytes) [[unlikely]]
+                                                              const Entry& entry,
+                                                              const Instant& at) {
+  if (entry.number == kNone || groups_.bytes() >= bytes) [[unlikely]]
     return false;
-  Group& group = groups_.at(number);
+  Group& group = *entry.group;
   const EngineTime now = latest_.TimeOf(at.now);
   const EngineTime due_by = DueBy(event.at, now);
   // The low half of the count tells whether the cap on events is near, but for one fold in four
@@ -242,7 +244,7 @@ class FoldBook final : public OutboxBook {
   ++ledger_.folded;
   if (observer_ != nullptr) [[unlikely]]
     observer_->NoteFolded(due_by, group.last, event.at);
-  groups_.FoldInto(group, number, event.event, event.at);
+  groups_.FoldInto(group, entry.number, event.event, event.at);
   return true;
 }
 

@@ -10,12 +10,13 @@
 
 namespace pleat::inline v0_1 {
 
-FoldOutcome FoldBook::FoldSlowly(const EventRef& event, uint32_t number, const Instant& at) {
+FoldOutcome FoldBook::FoldSlowly(const EventRef& event, Entry entry, const Instant& at) {
+  const uint32_t number = entry.number;
   PLEAT_DCHECK(number == kNone || groups_.indexed(number));
   if (number == kNone && opens_plainly_ && OpenPlainly(event, at)) return FoldOutcome::kOpened;
   if (groups_.saving() && number != kNone) [[unlikely]] {
     groups_.KeepImage(number);
-    if (FoldPlainlyBelow(usual_plain_below_, event, number, at)) return FoldOutcome::kFolded;
+    if (FoldPlainlyBelow(usual_plain_below_, event, entry, at)) return FoldOutcome::kFolded;
   }
   ++ledger_.events;
   const EngineTime now = latest_.Reach(at.now);
@@ -112,7 +113,7 @@ bool FoldBook::OpenPlainly(const EventRef& event, const Instant& at) {
 void FoldBook::OpenGroup(const Turn& turn) {
   if (turn.number != kNone) MakeWay(turn);
   const EventRef& event = turn.event;
-  PLEAT_DCHECK(groups_.FindSlowly(event.key, event.hash) == kNone);
+  PLEAT_DCHECK(groups_.FindSlowly(event.key, event.hash).number == kNone);
   const QuietLearner::Answer learned = AskToOpen(turn);
   const uint32_t number = groups_.Add(event.key, event.hash, event.at, turn.position, event.event);
   ++ledger_.opened;

@@ -61,7 +61,7 @@ uint64_t GroupTable::HighCountOf(uint32_t number) const noexcept {
   return wraps == wraps_.end() ? 0 : wraps->second;
 }
 
-uint32_t GroupTable::FindSlowly(const PackedKey& key, uint64_t hash) const {
+GroupTable::Found GroupTable::FindSlowly(const PackedKey& key, uint64_t hash) const {
   return Find(key, hash);
 }
 
@@ -124,7 +124,7 @@ void GroupTable::NoteEarlier(uint32_t number, EngineTime at) {
 }
 
 void GroupTable::Index(uint32_t number, uint64_t hash) {
-  PLEAT_DCHECK(Find(at(number).key, hash) == kNone);
+  PLEAT_DCHECK(Find(at(number).key, hash).number == kNone);
   table_.Index(hash, number);
 }
 

@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -111,10 +112,17 @@ class GroupTable {
     Cold& cold;
   };
 
-  // Where a look ahead found a key's group, most likely. Void once a group has left the index.
+  // Where a key's group lies.
+  struct Found {
+    uint32_t number = kNone;
+    Group* group = nullptr;  // means nothing if there is none
+  };
+
+  // Where a look ahead found it, most likely. Void once a group has left the index.
   struct Guess {
     uint32_t number = kNone;
     uint32_t unindexed = 0;
+    Group* group = nullptr;
   };
 
   // `options` holds this partition's share of the limits. `pool` and `ops` outlive the table.
@@ -158,35 +166,41 @@ class GroupTable {
 
   // --- Finding a group by its key
 
-  uint32_t Find(const PackedKey& key, uint64_t hash) const {
-    return table_.Find(hash, [&](uint32_t number) { return at(number).key == key; });
+  Found Find(const PackedKey& key, uint64_t hash) const {
+    Found found;
+    found.number = table_.Find(hash, [&](uint32_t number) {
+      found.group = &at(number);
+      return found.group->key == key;
+    });
+    return found;
   }
   // The same out of line, for callers that rarely need it.
-  uint32_t FindSlowly(const PackedKey& key, uint64_t hash) const;
+  Found FindSlowly(const PackedKey& key, uint64_t hash) const;
   // The same after a look ahead.
-  uint32_t Find(const PackedKey& key, uint64_t hash, Guess guess) const {
+  Found Find(const PackedKey& key, uint64_t hash, const Guess& guess) const {
     const bool right =
-        guess.number != kNone && guess.unindexed == unindexed_ && at(guess.number).key == key;
-    return right ? guess.number : FindSlowly(key, hash);
+        guess.number != kNone && guess.unindexed == unindexed_ && guess.group->key == key;
+    return right ? Found{guess.number, guess.group} : FindSlowly(key, hash);
   }
 
   // A batch looks ahead in three steps, each of which fetches for the next one: the bucket of
   // the index, the group, and a long key.
   void PrefetchIndex(uint64_t hash) const noexcept { table_.PrefetchIndex(hash); }
-  Guess PrefetchGroup(uint64_t hash) const noexcept {
+  void PrefetchGroup(uint64_t hash, Guess& guess) const noexcept {
     const uint32_t number = table_.Guess(hash);
-    if (number != kNone) {
-      PrefetchHot(number);
-      if (images_ != nullptr) [[unlikely]] {
-        Prefetch(&table_.cold(number));
-        images_->Prefetch(number);
-      }
+    guess.number = number;
+    if (number == kNone) return;
+    guess.unindexed = unindexed_;
+    guess.group = &at(number);
+    PrefetchHot(guess.group);
+    if (images_ != nullptr) [[unlikely]] {
+      Prefetch(&table_.cold(number));
+      images_->Prefetch(number);
     }
-    return {number, unindexed_};
   }
-  void PrefetchLongKey(Guess guess) const noexcept {
+  void PrefetchLongKey(const Guess& guess) const noexcept {
     if (guess.number == kNone || guess.unindexed != unindexed_) return;
-    const PackedKey& key = at(guess.number).key;
+    const PackedKey& key = guess.group->key;
     if (key.is_long()) Prefetch(key.view().data());
   }
   // All of an entry.
@@ -219,7 +233,7 @@ class GroupTable {
   EngineTime DueOf(uint32_t number) const noexcept { return DueOf(at(number)); }
   // Of a group without Extra.
   EngineTime PlainDueOf(const Group& group) const noexcept {
-    return std::min({group.last + quiet_period_, group.opened + max_hold_, due_end_});
+    return std::min(std::min(group.last + quiet_period_, group.opened + max_hold_), due_end_);
   }
   // Of a group without Extra whose only event has this stamp.
   EngineTime DueOfNew(EngineTime at) const noexcept {
@@ -325,6 +339,29 @@ class GroupTable {
       KeepImage(due.number, /*armed=*/true);  // as until now
     return found;
   }
+  // Several of them at once, for groups without Extra while no snapshot is being taken; see
+  // ExpiringTable::Run(). Each has ended by time: EndByTime() takes it out of the index and says
+  // why it ended. Behind them call DropRun().
+  static constexpr size_t kRunMax = 16;
+  std::span<const Due> Run(EngineTime now, uint64_t version, Budget& budget) {
+    PLEAT_DCHECK(!has_extra_ && images_ == nullptr);
+    version_ = version;
+    const std::span<const Due> run = table_.Run(now, kRunMax, budget);
+    for (const Due& due : run) table_.PrefetchIndex(at(due.number).hash);
+    return run;
+  }
+  Reason EndByTime(uint32_t number) {
+    const Parts parts = PartsOf(number);
+    table_.GiveOut(parts.cold);
+    if (parts.cold.indexed) {
+      ++unindexed_;
+      table_.Unindex(number, parts.cold, parts.group.hash);
+    }
+    const Group& group = parts.group;
+    return HoldDue(group) < std::min(group.last + quiet_period_, quiet_end_) ? Reason::kMaxHold
+                                                                             : Reason::kQuiet;
+  }
+  void DropRun(size_t count) { table_.DropRun(count); }
   // Nothing is due before this instant; kNever: nothing ever.
   EngineTime NextDue() const noexcept { return table_.NextDue(); }
   // Files an entry that has ended among the deadlines that are older and not applied yet.
@@ -382,7 +419,7 @@ class GroupTable {
     EngineTime DueOf(uint32_t number) const noexcept {
       const Group& group = groups.at(number);
       const EngineTime due = groups.NextInstantOf(group);
-      if (due <= groups.now_)
+      if (groups.has_extra_ && due <= groups.now_)
         groups.table_.PrefetchIndex(group.hash);  // which the group will soon leave
       return due;
     }
@@ -411,9 +448,10 @@ class GroupTable {
     return has_extra_ ? std::min(due, ExtraOf(group).next_partial) : due;
   }
   // A larger state takes further lines; the processor follows by itself from the third on.
-  void PrefetchHot(uint32_t number) const noexcept {
-    Prefetch(table_.hot(number));
-    if (two_lines_) Prefetch(table_.hot(number) + 64);
+  void PrefetchHot(uint32_t number) const noexcept { PrefetchHot(&at(number)); }
+  void PrefetchHot(const Group* group) const noexcept {
+    Prefetch(group);
+    if (two_lines_) Prefetch(reinterpret_cast<const std::byte*>(group) + 64);
   }
   EngineTime FirstOf(uint32_t number) const noexcept {
     const uint32_t back = table_.cold(number).back;

@@ -154,7 +154,7 @@ void GroupTable::LoadArmed(FieldReader& in, const HashKey& hash_key) {
     for (size_t i = 0; i < size; ++i) {
       const auto& [number, hash, is_indexed] = strip[i];
       if (is_indexed) {
-        if (!in.Expect(IsGroup(number) && FindSlowly(at(number).key, hash) == kNone)) return;
+        if (!in.Expect(IsGroup(number) && FindSlowly(at(number).key, hash).number == kNone)) return;
         Index(number, hash);
       }
       Arm(number);

@@ -31,7 +31,9 @@ struct Turn {
   }
   bool Joins(const GroupTable& groups) const noexcept { return !starts && FindsOpen(groups); }
   // After groups have closed: its own may be among them.
-  void FindAgain(const GroupTable& groups) { number = groups.FindSlowly(event.key, event.hash); }
+  void FindAgain(const GroupTable& groups) {
+    number = groups.FindSlowly(event.key, event.hash).number;
+  }
 };
 
 // The emissions of one event, in this order: groups closed to make room, the group that the event

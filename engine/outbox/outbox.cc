@@ -34,8 +34,7 @@ void Outbox::Push(Ready ready, const Instant& at) {
   if (options_.on_backlog == OnBacklog::kDropOldest && backlog() > options_.max_backlog) {
     DropOldest(ready, at);
   }
-  listeners_.NoteFilled();
-  if (!listeners_.all.empty()) TellListeners();
+  NotePushed();
 }
 
 // --- Handing out

@@ -110,6 +110,21 @@ class Outbox {
   // Puts an emission into its place in the queue, numbers the emission, and tells the listeners.
   // If the backlog drops its oldest, and is over its limit now, that one goes.
   void Push(Ready ready, const Instant& at);
+  // The same for many at once, if they push nothing out: PushOne() for each, then NotePushed().
+  bool can_push_many() const noexcept {
+    return saving_ == nullptr && options_.on_backlog != OnBacklog::kDropOldest;
+  }
+  void PushOne(Ready ready, const Instant&) {
+    PLEAT_DCHECK(ready.generation == 0 && can_push_many());  // the outbox gives it
+    ready.generation = next_generation_++;
+    queue_.Insert(ready, [this](const Ready& mine, const Ready& other) {
+      return IsBefore(mine, *this, other);
+    });
+  }
+  void NotePushed() const noexcept {
+    listeners_.NoteFilled();
+    if (!listeners_.all.empty()) TellListeners();
+  }
 
   // The emissions that wait: to be taken, to be acked, or as dead letters.
   size_t backlog() const noexcept {

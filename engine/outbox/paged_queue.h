@@ -70,20 +70,12 @@ class PagedQueue {
   // precedes. Returns how many these were.
   template <class Before>
   size_t Insert(const Item& item, const Before& before) {
-    if (last_ == nullptr || end_ == kPerPage) AddPage();
-    Page* page = last_;
-    size_t place = end_++;
-    Item* hole = &ItemsOf(page)[place];
-    size_t ahead = size_++;
-    for (; ahead > 0; --ahead) {
-      if (place == 0) page = page->previous, place = kPerPage;
-      Item& other = ItemsOf(page)[--place];
-      if (!before(item, other)) break;
-      *hole = other;
-      hole = &other;
+    if (last_ != nullptr && end_ < kPerPage && !before(item, ItemsOf(last_)[end_ - 1])) [[likely]] {
+      ItemsOf(last_)[end_++] = item;
+      ++size_;
+      return 0;
     }
-    *hole = item;
-    return size_ - 1 - ahead;
+    return InsertSlowly(item, before);
   }
 
   void PopFront() noexcept {
@@ -122,6 +114,24 @@ class PagedQueue {
   static_assert(std::is_trivially_copyable_v<Item> && sizeof(Page) % alignof(Item) == 0);
 
   static Item* ItemsOf(Page* page) noexcept { return reinterpret_cast<Item*>(page + 1); }
+
+  template <class Before>
+  [[gnu::noinline]] size_t InsertSlowly(const Item& item, const Before& before) {
+    if (last_ == nullptr || end_ == kPerPage) AddPage();
+    Page* page = last_;
+    size_t place = end_++;
+    Item* hole = &ItemsOf(page)[place];
+    size_t ahead = size_++;
+    for (; ahead > 0; --ahead) {
+      if (place == 0) page = page->previous, place = kPerPage;
+      Item& other = ItemsOf(page)[--place];
+      if (!before(item, other)) break;
+      *hole = other;
+      hole = &other;
+    }
+    *hole = item;
+    return size_ - 1 - ahead;
+  }
 
   void AddPage() {
     Page* const page = ::new (pool_.Take()) Page;

@@ -31,8 +31,7 @@ Deadlines::Deadlines(PagePool& pool, Duration usual_life)
 
 Deadlines::~Deadlines() { slots_.clear(); }
 
-void Deadlines::Arm(uint32_t number, EngineTime due, uint64_t order) {
-  PLEAT_DCHECK(due >= kBeginningOfTime);
+void Deadlines::ArmSlowly(uint32_t number, EngineTime due, uint64_t order) {
   const uint64_t index = IndexOf(due);
   if (index < surfaced_) {
     PushHeap({.ripe = due, .order = order, .number = number, .by_event = false, .tag = 0});
@@ -150,10 +149,15 @@ Due Deadlines::PopHeap() {
   return due;
 }
 
-// The last armed come first out of a slot, so it often is sorted.
+// The last armed come first out of a slot, so it often is sorted; and if all have moved on once, the
+// other way round.
 void Deadlines::SortRun() {
-  if (!std::is_sorted(run_.begin(), run_.end(), kLater))
+  if (std::is_sorted(run_.begin(), run_.end(), kLater)) return;
+  if (std::is_sorted(run_.rbegin(), run_.rend(), kLater)) {
+    std::reverse(run_.begin(), run_.end());
+  } else {
     std::sort(run_.begin(), run_.end(), kLater);
+  }
 }
 
 void Deadlines::RebuildHeap() { std::make_heap(heap_.begin(), heap_.end(), kLater); }

@@ -32,6 +32,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <boost/intrusive/set.hpp>
@@ -70,7 +71,16 @@ class Deadlines {
   Deadlines& operator=(const Deadlines&) = delete;
 
   // Notes that the entry is due at `due`. O(1), but O(log slots) for the first one of a slot.
-  void Arm(uint32_t number, EngineTime due, uint64_t order);
+  void Arm(uint32_t number, EngineTime due, uint64_t order) {
+    PLEAT_DCHECK(due >= kBeginningOfTime);
+    const uint64_t index = IndexOf(due);
+    Slot* const slot = Known(index);
+    const bool fits = slot != nullptr && slot->index == index && slot->head_size < Chunk::kRefs;
+    if (!fits || index < surfaced_) [[unlikely]]
+      return ArmSlowly(number, due, order);
+    slot->min_due = std::min(slot->min_due, due);
+    slot->head->refs[slot->head_size++] = number;
+  }
 
   // Files an entry that an event has ended, under the instant and the order at which it is given
   // out.
@@ -125,6 +135,21 @@ class Deadlines {
       found = due;
       return Found::kDue;
     }
+  }
+
+  // What Next() would give out next, as far as that is known and due by `now`: at most `max`
+  // entries, the first of them at the back. REQUIRES: the answers are as `version` says. Before
+  // anything else, call DropRun() with how many were used.
+  std::span<const Due> Run(EngineTime now, size_t max, uint64_t version) const noexcept {
+    if (!heap_.empty() || loading_ != nullptr || run_version_ != version) return {};
+    const size_t end = run_.size();
+    size_t begin = end;
+    while (begin > 0 && end - begin < max && run_[begin - 1].ripe <= now) --begin;
+    return {run_.data() + begin, end - begin};
+  }
+  void DropRun(size_t count) {
+    run_.erase(run_.end() - static_cast<std::ptrdiff_t>(count), run_.end());
+    if (run_.empty()) GiveBack(run_);
   }
 
   // Tells that a reference is stale from now on. Sweeps a few others, so that stale references do
@@ -201,6 +226,7 @@ class Deadlines {
     return kBeginningOfTime + Duration{static_cast<int64_t>(slot.index << shift_)};
   }
 
+  void ArmSlowly(uint32_t number, EngineTime due, uint64_t order);
   Slot& SlotAt(uint64_t index);
   Slot*& Known(uint64_t index) noexcept { return known_[index & (known_.size() - 1)]; }
   void Know(Slot& slot);

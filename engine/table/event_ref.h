@@ -1,5 +1,6 @@
 // One event on its way into a book: the key that it goes to, hashed, and its stamp. The event
-// itself is bytes that the book's owner knows how to read. Everything it refers to is the caller's.
+// itself is bytes that the book's owner knows how to read. These, and those of a long key, are the
+// caller's.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 namespace pleat::inline v0_1 {
 
 struct EventRef {
-  const PackedKey& key;
+  PackedKey key;
   uint64_t hash;  // keyed
   const void* event;
   EngineTime at;

@@ -39,10 +39,12 @@
 // each deadline that moved earlier.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <type_traits>
 
 #include <pleat/time.h>
@@ -190,10 +192,11 @@ class ExpiringTable {
     return cold(number).indexed = index_.TryInsert(hash, number, HashesOf());
   }
   // REQUIRES: it is indexed.
-  void Unindex(uint32_t number) {
-    PLEAT_DCHECK(cold(number).indexed);
-    cold(number).indexed = 0;
-    index_.Erase(entries_.HashOf(number), number);
+  void Unindex(uint32_t number) { Unindex(number, cold(number), entries_.HashOf(number)); }
+  void Unindex(uint32_t number, Cold& bits, uint32_t hash) {
+    PLEAT_DCHECK(bits.indexed && entries_.HashOf(number) == hash);
+    bits.indexed = 0;
+    index_.Erase(hash, number);
   }
   size_t indexed() const noexcept { return index_.size(); }
 
@@ -250,6 +253,25 @@ class ExpiringTable {
     if (found == Found::kDue && !due.by_event) NoteGivenOut(due);
     return found;
   }
+
+  // Several of them at once, if they are known: at most `max`, due by `now`, the first of them at the
+  // back. Lowers `budget` likewise. The caller calls GiveOut()
+  // for each, and then DropRun().
+  std::span<const Due> Run(EngineTime now, size_t max, Budget& budget) {
+    if (budget.spent()) return {};
+    const std::span<const Due> run =
+        deadlines_.Run(now, std::min(max, budget.left()), changes_ + entries_.Version());
+    budget.Take(run.size());
+    return run;
+  }
+  static void GiveOut(Cold& bits) noexcept
+    requires(!kMovesEarlier)
+  {
+    PLEAT_DCHECK(bits.taken && bits.armed && bits.referred);
+    bits.armed = 0;
+    bits.referred = 0;
+  }
+  void DropRun(size_t count) { deadlines_.DropRun(count); }
 
   // Calls `apply(due)` for all of them. Returns whether that was all before `budget` ran out.
   template <class Apply>

@@ -44,6 +44,10 @@ KeyIndex::Segment& KeyIndex::NewSegment() {
   return segment;
 }
 
+uint32_t KeyIndex::GuessSlowly(uint64_t hash) const noexcept {
+  return Find(hash, [](uint32_t) { return true; });
+}
+
 uint32_t KeyIndex::BucketsRead(uint64_t hash, uint32_t number) const {
   const Segment& segment = SegmentOf(hash);
   for (uint32_t i = HomeOf(hash), read = 1;; i = (i + 1) % kBuckets, ++read) {

@@ -78,7 +78,11 @@ class KeyIndex {
 
   // The number that Find() will most likely ask about first, or kNone.
   uint32_t Guess(uint64_t hash) const noexcept {
-    return Find(hash, [](uint32_t) { return true; });
+    const Bucket& home = SegmentOf(hash).buckets[HomeOf(hash)];
+    const uint32_t hits = MatchTags(home, TagOf(hash));
+    if (hits != 0) [[likely]]
+      return home.numbers[std::countr_zero(hits)];
+    return home.overflow == 0 ? kNone : GuessSlowly(hash);
   }
 
   // How many buckets, one cache line each, a Find() reads that ends at `number`: the price of a
@@ -111,7 +115,16 @@ class KeyIndex {
 
   // Removes a number. REQUIRES: it is there under this hash's low 32 bits.
   void Erase(uint32_t hash, uint32_t number) {
-    Remove(hash, number);
+    Bucket& home = SegmentOf(hash).buckets[HomeOf(hash)];
+    const uint32_t hits = MatchNumbers(home, number);
+    const int way = std::countr_zero(hits);
+    if (hits != 0 && home.tags[way] != kEmpty) [[likely]] {
+      home.tags[way] = kEmpty;
+      --SegmentOf(hash).size();
+      --size_;
+    } else {
+      Remove(hash, number);
+    }
     if (SegmentOf(hash).size() < kMergeBelow / 2) MergeWithSibling(hash);
   }
 
@@ -207,11 +220,32 @@ class KeyIndex {
 #endif
   }
 
+  // A bit for each way with this number; an empty way may have one, too.
+  static uint32_t MatchNumbers(const Bucket& bucket, uint32_t number) noexcept {
+#if defined(__SSE2__)
+    const __m128i wanted = _mm_set1_epi32(static_cast<int32_t>(number));
+    const auto equal = [&](size_t way) {
+      const auto* four = reinterpret_cast<const __m128i*>(bucket.numbers + way);
+      return _mm_cmpeq_epi32(_mm_loadu_si128(four), wanted);
+    };
+    const __m128i first8 = _mm_packs_epi32(equal(0), equal(4));
+    const __m128i last4 = _mm_packs_epi32(equal(6), _mm_setzero_si128());
+    const auto bits = static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(first8, last4)));
+    return (bits & 0xff) | (bits >> 2 & 0x300);
+#else
+    uint32_t hits = 0;
+    for (uint32_t way = 0; way < kWays; ++way)
+      hits |= uint32_t{bucket.numbers[way] == number} << way;
+    return hits;
+#endif
+  }
+
   size_t SlotOf(uint32_t hash) const noexcept { return uint64_t{hash} << depth_ >> 32; }
   Segment& SegmentOf(uint64_t hash) const noexcept {
     return *directory_[SlotOf(static_cast<uint32_t>(hash))];
   }
 
+  uint32_t GuessSlowly(uint64_t hash) const noexcept;
   static void Place(Segment& segment, uint32_t hash, uint16_t tag, uint32_t number) noexcept;
   Segment& NewSegment();
   Segment& NewSibling(uint32_t hash);

@@ -54,9 +54,9 @@ class FoldBookFixture : public testing::Test {
     const PackedKey packed(key);
     const EventRef event{packed, HashOf(key), &text, at};
     return Do(now, [&](const Instant& instant) {
-      const uint32_t number = book_.Find(event);
-      if (book_.FoldPlainly(event, number, instant)) return FoldOutcome::kFolded;
-      return book_.FoldSlowly(event, number, instant);
+      const FoldBook::Entry entry = book_.Find(event);
+      if (book_.FoldPlainly(event, entry, instant)) return FoldOutcome::kFolded;
+      return book_.FoldSlowly(event, entry, instant);
     });
   }
   bool Flush(std::string_view key, EngineTime now) {

@@ -129,8 +129,8 @@ class DrawnBook {
     const PackedKey packed(key);
     const EventRef ref{packed, hash, &event, at};
     Do([&](const Instant& instant) {
-      const uint32_t number = book_.Find(ref);
-      if (!book_.FoldPlainly(ref, number, instant)) book_.FoldSlowly(ref, number, instant);
+      const FoldBook::Entry entry = book_.Find(ref);
+      if (!book_.FoldPlainly(ref, entry, instant)) book_.FoldSlowly(ref, entry, instant);
       return 0;
     });
   }
