@@ -98,6 +98,7 @@ using Contestant = JobResult (*)(const Job& job, bool keep_rows);
 
 JobResult PleatBatch(const Job& job, bool keep_rows);
 JobResult PleatBatch2Threads(const Job& job, bool keep_rows);
+JobResult Expert(const Job& job, bool keep_rows);
 JobResult MultiIndex(const Job& job, bool keep_rows);
 JobResult MapAndSet(const Job& job, bool keep_rows);
 JobResult RedisRecipe(const Job& job, bool keep_rows);

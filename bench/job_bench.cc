@@ -2,6 +2,7 @@
 //
 //   job/{uniform_1M,zipf_1M,wikiticker}/X with X one of
 //     pleat_batch, pleat_batch_2t   job_pleat.cc
+//     expert                        job_expert.cc
 //     multi_index, map_and_set      job_alternatives.cc
 //     redis_recipe, redis_lua, valkey_recipe
 //                                   job_servers.cc; absent where the server is not installed
@@ -90,12 +91,13 @@ struct Entry {
   const char* name;
   Contestant contestant;
   const char* needs = nullptr;  // a program
-  bool is_pleat = false;
+  bool is_fast = false;
 };
 
 constexpr Entry kContestants[] = {
     {"pleat_batch", PleatBatch, nullptr, true},
     {"pleat_batch_2t", PleatBatch2Threads, nullptr, true},
+    {"expert", Expert, nullptr, true},
     {"multi_index", MultiIndex},
     {"map_and_set", MapAndSet},
 #ifdef PLEAT_BENCH_SERVERS
@@ -113,7 +115,7 @@ const bool all_registered = [] {
       auto* const registered =
           benchmark::RegisterBenchmark(name.c_str(), Run, input, entry.contestant);
       registered->UseManualTime()->Unit(benchmark::kMillisecond);
-      if (input.is_long && !entry.is_pleat) registered->Repetitions(1);
+      if (input.is_long && !entry.is_fast) registered->Repetitions(1);
     }
   }
   return true;
