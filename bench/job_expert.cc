@@ -13,11 +13,17 @@
 #include <new>
 
 #include <absl/hash/hash.h>
+#include <absl/strings/string_view.h>
 
 #include "bench/job.h"
 
 namespace pleat::bench {
 namespace {
+
+// Of Abseil's view: where that is not the standard's, its hash of the standard's takes twice the time.
+uint32_t Hash(std::string_view key) {
+  return static_cast<uint32_t>(absl::HashOf(absl::string_view(key.data(), key.size())));
+}
 
 constexpr size_t kHugePage = size_t{2} << 20;
 
@@ -75,9 +81,7 @@ class Pool {
     (*this)[number].~Group();
     free_.push_back(number);
   }
-  size_t bytes() const {
-    return chunks_.size() * kChunk * sizeof(Group) + free_.capacity() * sizeof(uint32_t);
-  }
+  size_t bytes() const { return next_ * sizeof(Group) + free_.capacity() * sizeof(uint32_t); }
 
  private:
   static constexpr uint32_t kChunk = kHugePage / sizeof(Group);
@@ -193,7 +197,7 @@ class ExpertStore {
 
   void FoldBatch(std::span<const JobEvent> events, int64_t at) {
     for (size_t i = 0; i < events.size(); ++i) {
-      hashes_[i] = static_cast<uint32_t>(absl::HashOf(std::string_view(events[i].key)));
+      hashes_[i] = Hash(events[i].key);
       index_.Prefetch(hashes_[i]);
       numbers_[i] = dictionary_.Numbers(events[i].event);
     }
