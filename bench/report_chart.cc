@@ -40,6 +40,7 @@ constexpr Contestant kContestants[] = {
     {"pleat_batch", "pleat", "pleat"},
     {"pleat_single", "pleat, one at a time", "pleat"},
     {"absl_upsert", "bare hash map", "library"},
+    {"expert", "written for this job", "library"},
     {"multi_index", "Boost.MultiIndex", "library"},
     {"map_and_set", "map + set", "library"},
     {"steady_timer_per_key", "a timer per key", "library"},
