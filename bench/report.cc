@@ -1,26 +1,33 @@
-// pleat_report RESULTS.json TEMPLATE.md OUT.md [OUT.svg]: fills the results of pleat_bench into a text.
+// pleat_report RUN.json TEMPLATE.md OUT.md OUT.svg [KEPT]: fills the results of pleat_bench into a text.
+//
+// KEPT is a directory with a file for each processor model, of the newest run there. What is to be kept
+// of RUN replaces the file of its model, and the text has the figures of all models beside each other.
+// Without KEPT it has those of RUN alone. The picture shows RUN. A file that was kept is a RUN as well.
 //
 // Everything written by hand is in the template, bench/report.md; what it asks for stands in braces:
 //
-//   {{context KEY}}            what the program said of machine and build
-//   {{ratio NAME NAME}}        of two rates
-//   {{figure NAME COUNTER}}    rounded to a whole number
+//   {{figure NAME COUNTER}}    rounded to a whole number; of several models the range
+//   {{machines}} up to {{end}} a table with a line for each line `words | text`, in which {{context KEY}} is
+//                              what the program said of machine and build
 //   {{table PREFIX BASE UNIT}} up to {{end}}: a table with a line for each line `CONTESTANT | words`, of the
 //                              benchmarks PREFIX/CONTESTANT; ratios are against PREFIX/BASE, and UNIT names
-//                              what is counted. Columns that nobody has a figure for are left out.
+//                              what is counted. Columns that nobody has a figure for are left out. What
+//                              would be too wide becomes a table for each model.
 //   {{goals}} up to {{end}}    a table with a line for each line `case | goal | floor | figure`, where
 //                              goal and floor begin with >= or <=. A figure is `NAME : COUNTER`; or
 //                              `NAME / NAME`, the ratio of two rates, or of two counters if they are
 //                              given; or `growth PREFIX : COUNTER`, of the benchmarks PREFIX/N the
 //                              largest ratio from one N to the next
 //
-// What was not measured says so; nothing is left out for it.
+// What was not measured says so, or has a dash; nothing is left out for it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <sstream>
+#include <iterator>
+#include <set>
 #include <stdexcept>
 
 #include "bench/report_chart.h"
@@ -28,6 +35,8 @@
 
 namespace pleat::bench {
 namespace {
+
+using Runs = std::vector<const Results*>;
 
 constexpr const char* kNotMeasured = "not measured";
 
@@ -88,7 +97,7 @@ const CounterColumn kCounterColumns[] = {
 };
 
 std::vector<std::string> Headings(const std::string& base, const std::string& unit) {
-  std::vector<std::string> headings = {unit + "s/s", "ns/" + unit, "against `" + base + "`"};
+  std::vector<std::string> headings = {unit + "s/s", "against `" + base + "`"};
   for (const CounterColumn& column : kCounterColumns) headings.emplace_back(column.heading);
   return headings;
 }
@@ -98,8 +107,7 @@ std::vector<std::string> Cells(const Results& results, const std::string& name,
                                const std::string& base) {
   const auto rate = results.Rate(name);
   const auto ratio = Ratio(results, name, base);
-  std::vector<std::string> cells = {rate ? Short(*rate) : "", rate ? Digits(1e9 / *rate) : "",
-                                    ratio ? Digits(*ratio) : ""};
+  std::vector<std::string> cells = {rate ? Short(*rate) : "", ratio ? Digits(*ratio) : ""};
   for (const CounterColumn& column : kCounterColumns) {
     std::string& cell = cells.emplace_back();
     for (const char* counter : column.counters) {
@@ -110,46 +118,74 @@ std::vector<std::string> Cells(const Results& results, const std::string& name,
   return cells;
 }
 
-// "`pleat_batch`: one thread", and why there are no figures if there are none.
-std::string RowTitle(const Results& results, const std::string& name,
+// "`pleat_batch`: one thread", and why there are no figures if nobody has any.
+std::string RowTitle(const Runs& runs, const std::string& name,
                      const std::vector<std::string>& line) {
   std::string title =
       "`" + line[0] + "`" + (line.size() > 1 && !line[1].empty() ? ": " + line[1] : "");
-  const std::string_view error = results.Error(name);
+  std::string_view error;
+  for (const Results* run : runs) {
+    if (run->Rate(name)) return title;
+    if (error.empty()) error = run->Error(name);
+  }
   if (!error.empty()) return title.append(" (failed: ").append(error).append(")");
-  if (!results.Rate(name)) return title.append(" (").append(kNotMeasured).append(")");
-  return title;
+  return title.append(" (").append(kNotMeasured).append(")");
 }
 
+std::string Row(const std::vector<std::string>& cells) {
+  std::string out;
+  for (const std::string& cell : cells) out += "| " + cell + " ";
+  return out + "|\n";
+}
+
+// Those that have a figure of one of `names`, or all if there is none.
+Runs Measured(const Runs& runs, const std::vector<std::string>& names) {
+  Runs measured;
+  std::ranges::copy_if(runs, std::back_inserter(measured), [&](const Results* run) {
+    return std::ranges::any_of(
+        names, [&](const std::string& name) { return run->Rate(name).has_value(); });
+  });
+  return measured.empty() ? runs : measured;
+}
+
+constexpr size_t kColumnsMax = 8;  // beside the first
+
 // `request`: "table", PREFIX, BASE, UNIT; `lines`: CONTESTANT | words.
-std::string Table(const Results& results, const std::vector<std::string>& request,
+std::string Table(const Runs& all_runs, const std::vector<std::string>& request,
                   const std::vector<std::string>& lines) {
   if (request.size() != 4) throw std::runtime_error("{{table PREFIX BASE UNIT}}");
   const std::string prefix = request[1] + "/";
   const std::vector<std::string> headings = Headings(request[2], request[3]);
-  std::vector<std::vector<std::string>> rows = {{"case"}, {"---"}};
-  for (const std::string& line : lines) {
-    const std::vector<std::string> parts = Split(line, '|');
-    rows.push_back({RowTitle(results, prefix + parts[0], parts)});
+  std::vector<std::string> names;
+  for (const std::string& line : lines) names.push_back(prefix + Split(line, '|')[0]);
+  const Runs runs = Measured(all_runs, names);
+  const bool several = runs.size() > 1;
+
+  std::vector<std::vector<std::string>> rows = {{several ? "case" : "on " + runs[0]->Model()},
+                                                {"---"}};
+  for (size_t i = 0; i < lines.size(); ++i) {
+    rows.push_back({RowTitle(runs, names[i], Split(lines[i], '|'))});
   }
   for (size_t column = 0; column < headings.size(); ++column) {
-    bool empty = true;
-    for (size_t i = 0; i < lines.size(); ++i) {
-      const std::string name = prefix + Split(lines[i], '|')[0];
-      rows[i + 2].push_back(Cells(results, name, prefix + request[2])[column]);
-      empty = empty && rows[i + 2].back().empty();
-    }
-    if (empty) {
-      for (size_t i = 0; i < lines.size(); ++i) rows[i + 2].pop_back();
-    } else {
-      rows[0].push_back(headings[column]);
+    for (const Results* run : runs) {
+      std::vector<std::string> cells;
+      for (const std::string& name : names) {
+        cells.push_back(Cells(*run, name, prefix + request[2])[column]);
+      }
+      if (std::ranges::all_of(cells, &std::string::empty)) continue;
+      rows[0].push_back(headings[column] + (several ? ", " + run->Model() : ""));
       rows[1].emplace_back("---:");
+      for (size_t i = 0; i < lines.size(); ++i) rows[i + 2].push_back(cells[i]);
     }
   }
+
   std::string out;
-  for (const std::vector<std::string>& row : rows) {
-    for (const std::string& cell : row) out += "| " + cell + " ";
-    out += "|\n";
+  if (several && rows[0].size() > 1 + kColumnsMax) {
+    for (const Results* run : runs) {
+      out += (out.empty() ? "" : "\n") + Table({run}, request, lines);
+    }
+  } else {
+    for (const std::vector<std::string>& row : rows) out += Row(row);
   }
   return out;
 }
@@ -202,52 +238,83 @@ std::optional<double> Evaluate(const Results& results, const std::string& expres
   return *a / *b;
 }
 
-std::string Goals(const Results& results, const std::vector<std::string>& lines) {
-  std::string out =
-      "| case | goal | floor | measured | by processor time | floor held | goal reached |\n"
-      "| --- | ---: | ---: | ---: | ---: | --- | --- |\n";
+// "3.97 (4.01)": by the wall clock and by processor time; bold if the floor is not held.
+std::string GoalCell(const Results& results, const std::string& figure, const std::string& floor) {
+  const auto by_wall = Evaluate(results, figure, kByWallClock);
+  const auto by_cpu = Evaluate(results, figure, kByProcessorTime);
+  if (!by_wall) return "-";
+  const std::string text = Digits(*by_wall) + (by_cpu ? " (" + Digits(*by_cpu) + ")" : "");
+  return Holds(*by_wall, floor) ? text : "**" + text + "**";
+}
+
+// A table with a line for each line `words | ...` and a column for each model, of which `cell` makes a cell.
+template <class Cell>
+std::string TableOfModels(const Runs& runs, std::vector<std::string> top,
+                          const std::vector<std::string>& lines, const Cell& cell) {
+  std::vector<std::string> rule(top.size(), "---:");
+  rule[0] = "---";
+  for (const Results* run : runs) {
+    top.push_back(run->Model());
+    rule.emplace_back("---:");
+  }
+  std::string out = Row(top) + Row(rule);
   for (const std::string& line : lines) {
-    const std::vector<std::string> parts = Split(line, '|');
-    if (parts.size() != 4) throw std::runtime_error("case | goal | floor | figure: " + line);
-    const auto figure = Evaluate(results, parts[3], kByWallClock);
-    const auto by_cpu = Evaluate(results, parts[3], kByProcessorTime);
-    out += "| " + parts[0] + " | " + parts[1] + " | " + parts[2] + " | ";
-    if (figure) {
-      out += Digits(*figure) + " | " + (by_cpu ? Digits(*by_cpu) : "") +
-             (Holds(*figure, parts[2]) ? " | yes |" : " | **no** |") +
-             (Holds(*figure, parts[1]) ? " yes |\n" : " no |\n");
-    } else {
-      out.append(kNotMeasured).append(" | | | |\n");
-    }
+    std::vector<std::string> row = Split(line, '|');
+    const std::string last = row.back();
+    row.pop_back();
+    if (row.size() + runs.size() != top.size())
+      throw std::runtime_error("too few or many |: " + line);
+    const std::vector<std::string> words = row;
+    for (const Results* run : runs) row.push_back(cell(*run, words, last));
+    out += Row(row);
   }
   return out;
 }
 
-// The answer to what stands in braces within a line.
-std::string Inline(const Results& results, const std::string& request) {
-  const std::vector<std::string> words = Split(request, ' ');
-  if (words[0] == "context" && words.size() == 2) return std::string(results.Context(words[1]));
-  if (words[0] == "ratio" && words.size() == 3) {
-    const auto ratio = Ratio(results, words[1], words[2]);
-    return ratio ? Digits(*ratio) : kNotMeasured;
-  }
-  if (words[0] == "figure" && words.size() == 3) {
-    const auto figure = results.Figure(words[1], words[2]);
-    return figure ? std::to_string(std::llround(*figure)) : kNotMeasured;
-  }
-  throw std::runtime_error("nobody knows {{" + request + "}}");
+std::string Goals(const Runs& runs, const std::vector<std::string>& lines) {
+  return TableOfModels(runs, {"case", "goal", "floor"}, lines,
+                       [](const Results& run, const std::vector<std::string>& words,
+                          const std::string& figure) { return GoalCell(run, figure, words[2]); });
 }
 
-std::string FillLine(const Results& results, std::string_view line) {
+// Replaces what stands in braces within a line by what `answer` says to its words.
+template <class Answer>
+std::string FillLine(std::string_view line, const Answer& answer) {
   std::string out;
   for (size_t begin; (begin = line.find("{{")) != line.npos;) {
     const size_t end = line.find("}}", begin);
     if (end == line.npos) throw std::runtime_error("no }} in " + std::string(line));
     out.append(line.substr(0, begin));
-    out += Inline(results, std::string(line.substr(begin + 2, end - begin - 2)));
+    out += answer(Split(line.substr(begin + 2, end - begin - 2), ' '));
     line.remove_prefix(end + 2);
   }
   return out.append(line);
+}
+
+std::string Machines(const Runs& runs, const std::vector<std::string>& lines) {
+  return TableOfModels(
+      runs, {"measured on"}, lines,
+      [](const Results& run, const std::vector<std::string>&, const std::string& text) {
+        return FillLine(text, [&](const std::vector<std::string>& words) {
+          if (words[0] != "context" || words.size() != 2) throw std::runtime_error(text);
+          return std::string(run.Context(words[1]));
+        });
+      });
+}
+
+// {{figure NAME COUNTER}}: "2", or "2 to 5".
+std::string FigureRange(const Runs& runs, const std::vector<std::string>& words) {
+  if (words[0] != "figure" || words.size() != 3) {
+    throw std::runtime_error("nobody knows {{" + words[0] + " ...}}");
+  }
+  std::set<long long> figures;
+  for (const Results* run : runs) {
+    const auto figure = run->Figure(words[1], words[2]);
+    if (figure) figures.insert(std::llround(*figure));
+  }
+  if (figures.empty()) return kNotMeasured;
+  return std::to_string(*figures.begin()) +
+         (figures.size() > 1 ? " to " + std::to_string(*figures.rbegin()) : "");
 }
 
 std::vector<std::string> LinesUpToEnd(std::istream& in) {
@@ -259,37 +326,55 @@ std::vector<std::string> LinesUpToEnd(std::istream& in) {
   throw std::runtime_error("a table has no {{end}}");
 }
 
-std::string Fill(const Results& results, std::istream& in) {
+std::string Fill(const Runs& runs, const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw std::runtime_error("cannot read " + path);
   std::string out;
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("{{table ")) {
       const auto request = Split(std::string_view(line).substr(2, line.size() - 4), ' ');
-      out += Table(results, request, LinesUpToEnd(in));
+      out += Table(runs, request, LinesUpToEnd(in));
     } else if (line == "{{goals}}") {
-      out += Goals(results, LinesUpToEnd(in));
+      out += Goals(runs, LinesUpToEnd(in));
+    } else if (line == "{{machines}}") {
+      out += Machines(runs, LinesUpToEnd(in));
     } else {
-      out += FillLine(results, line) + "\n";
+      out += FillLine(line, [&](const auto& words) { return FigureRange(runs, words); }) + "\n";
     }
   }
   return out;
 }
 
-void Write(const char* path, const std::string& text) {
+void Write(const std::string& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
   out << text;
-  if (!out.flush()) throw std::runtime_error(std::string("cannot write ") + path);
+  if (!out.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+// Of the newest run of each model, in the order of their names.
+std::vector<Results> ReadKept(const std::string& directory) {
+  std::set<std::string> paths;
+  for (const auto& file : std::filesystem::directory_iterator(directory)) paths.insert(file.path());
+  return {paths.begin(), paths.end()};
 }
 
 int Main(int argc, char** argv) try {
-  if (argc != 4 && argc != 5) {
-    std::cerr << "usage: pleat_report RESULTS.json TEMPLATE.md OUT.md [OUT.svg]\n";
+  if (argc != 5 && argc != 6) {
+    std::cerr << "usage: pleat_report RUN.json TEMPLATE.md OUT.md OUT.svg [KEPT]\n";
     return 2;
   }
-  const Results results(argv[1]);
-  std::ifstream text(argv[2]);
-  if (!text) throw std::runtime_error(std::string("cannot read ") + argv[2]);
-  Write(argv[3], Fill(results, text));
-  if (argc == 5) Write(argv[4], Chart(results));
+  const Results run(argv[1]);
+  std::string text = Fill({&run}, argv[2]);
+  Write(argv[4], Chart(run));
+  if (argc == 6) {
+    std::filesystem::create_directories(argv[5]);
+    Write(std::string(argv[5]) + "/" + run.FileName(), run.Kept());
+    const std::vector<Results> kept = ReadKept(argv[5]);
+    Runs runs;
+    for (const Results& of_a_model : kept) runs.push_back(&of_a_model);
+    text = Fill(runs, argv[2]);
+  }
+  Write(argv[3], text);
   return 0;
 } catch (const std::exception& error) {
   std::cerr << "pleat_report: " << error.what() << "\n";

@@ -3,6 +3,8 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -29,6 +31,25 @@ simdjson::padded_string ReadJson(const std::string& path) {
   return simdjson::padded_string(text);
 }
 
+// Of what the program says of the machine and the build, what a report says.
+constexpr const char* kContextKept[] = {"build_type", "command", "commit", "compiler", "cpu",
+                                        "date",       "kernel",  "memory", "num_cpus"};
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+// Of text without control characters.
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out + "\"";
+}
+
 }  // namespace
 
 Results::Results(const std::string& path) {
@@ -43,7 +64,8 @@ Results::Results(const std::string& path) {
     if (value.is_int64()) context_.emplace(key, std::to_string(int64_t(value)));
   }
   for (const simdjson::dom::element run : simdjson::dom::array(root["benchmarks"])) {
-    if (std::string_view(run["run_type"]) != "iteration") continue;
+    std::string_view type;
+    if (run["run_type"].get(type) == simdjson::SUCCESS && type != "iteration") continue;
     Benchmark& benchmark = benchmarks_[WithoutSuffixes(run["name"])];
     std::string_view error;
     if (run["error_message"].get(error) == simdjson::SUCCESS) benchmark.error = error;
@@ -61,9 +83,54 @@ std::optional<double> Results::Figure(std::string_view name, std::string_view fi
   if (benchmark == benchmarks_.end() || !benchmark->second.error.empty()) return std::nullopt;
   const auto found = benchmark->second.figures.find(figure);
   if (found == benchmark->second.figures.end()) return std::nullopt;
-  std::vector<double> values = found->second;
-  std::sort(values.begin(), values.end());
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+  asked_.emplace(name, figure);
+  return Median(found->second);
+}
+
+std::string Results::Kept() const {
+  std::string out = "{\"context\": {";
+  const char* separator = "\n";
+  for (const char* key : kContextKept) {
+    out.append(separator).append(Quoted(key)).append(": ").append(Quoted(Context(key)));
+    separator = ",\n";
+  }
+  out += "},\n\"benchmarks\": [";
+  separator = "\n";
+  for (const auto& [name, benchmark] : benchmarks_) {
+    std::string figures;
+    if (!benchmark.error.empty()) figures = ", \"error_message\": " + Quoted(benchmark.error);
+    for (const auto& [key, values] : benchmark.figures) {
+      if (!asked_.contains({name, key})) continue;
+      char figure[32];
+      std::snprintf(figure, sizeof(figure), "%.7g", Median(values));
+      figures.append(", ").append(Quoted(key)).append(": ").append(figure);
+    }
+    if (figures.empty()) continue;
+    out.append(separator).append("{\"name\": ").append(Quoted(name)).append(figures).append("}");
+    separator = ",\n";
+  }
+  return out + "]}\n";
+}
+
+std::string Results::FileName() const {
+  std::string name;
+  for (unsigned char c : Model()) {
+    if (std::isalnum(c)) {
+      name += static_cast<char>(std::tolower(c));
+    } else if (!name.empty() && name.back() != '-') {
+      name += '-';
+    }
+  }
+  return name + ".json";
+}
+
+std::string Results::Model() const {
+  std::string model(Context("cpu"));
+  model.resize(std::min(model.find(" @"), model.size()));  // its speed
+  for (const std::string_view word : {"(R)", "(TM)", "(tm)", " CPU", " Processor"}) {
+    for (size_t at; (at = model.find(word)) != model.npos;) model.erase(at, word.size());
+  }
+  return model;
 }
 
 std::vector<uint64_t> Results::Sizes(std::string_view prefix) const {
