@@ -157,6 +157,7 @@ std::string Table(const Runs& all_runs, const std::vector<std::string>& request,
   const std::string prefix = request[1] + "/";
   const std::vector<std::string> headings = Headings(request[2], request[3]);
   std::vector<std::string> names;
+  names.reserve(lines.size());
   for (const std::string& line : lines) names.push_back(prefix + Split(line, '|')[0]);
   const Runs runs = Measured(all_runs, names);
   const bool several = runs.size() > 1;
@@ -169,6 +170,7 @@ std::string Table(const Runs& all_runs, const std::vector<std::string>& request,
   for (size_t column = 0; column < headings.size(); ++column) {
     for (const Results* run : runs) {
       std::vector<std::string> cells;
+      cells.reserve(names.size());
       for (const std::string& name : names) {
         cells.push_back(Cells(*run, name, prefix + request[2])[column]);
       }
