@@ -49,7 +49,7 @@ struct JobInput {
   const char* name;
   Job (*make)();
   Job (*make_small)();
-  bool is_long = false;  // takes all but pleat from seconds to minutes, so they do it only once
+  bool is_long = false;  // takes most contestants from seconds to minutes, so they do it once
 };
 std::span<const JobInput> JobInputs();
 

@@ -11,8 +11,8 @@
 // pleat's; pleat's own with those of map_and_set, the plainest of all. What the timed passes emit is
 // compared by counts and a hash. Any difference is an error and fails the program.
 //
-// The long jobs are done once by all but pleat, whatever repetitions are asked for: they take up to a
-// minute, over which a busy machine evens out.
+// The long jobs are done once by all but pleat and the expert, whatever repetitions are asked for: they take
+// up to two minutes, over which a busy machine evens out.
 //
 // An item is an event. Time is that of the whole job, polls and the last pops included; making the
 // events, starting a server and taking an empty store down are outside.
