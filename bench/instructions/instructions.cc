@@ -1,5 +1,5 @@
-// How many instructions each verb of a folder, of a live window and of a rollup counter takes, counted
-// by callgrind, which simulates a processor.
+// How many instructions each verb of a folder, of a live window and of a rollup counter takes, and a
+// line of a log on its way from text to text, counted by callgrind, which simulates a processor.
 // Times differ from machine to machine and from minute to minute; these counts differ by a few in a
 // thousand, so a change of a few percent shows on any machine.
 //
@@ -20,6 +20,7 @@
 #include <pleat/engine.h>
 #include <pleat/folder.h>
 #include <pleat/journal.h>
+#include <pleat/json.h>
 #include <pleat/rollup.h>
 #include <pleat/window.h>
 #include <valgrind/callgrind.h>
@@ -29,6 +30,7 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::microseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr size_t kGroups = 16'384;
@@ -46,13 +48,18 @@ struct Ticks {
 };
 using Event = KeyedEvent<Tick>;
 
-// Keys of 20 bytes, in an order in which neighbours are strangers to the tables.
-std::vector<std::string> MakeKeys() {
+constexpr size_t kKeyBytes = 20;
+
+// Keys of `bytes` bytes, in an order in which neighbours are strangers to the tables.
+std::vector<std::string> MakeKeys(size_t bytes) {
   std::vector<std::string> keys;
   for (size_t i = 0; i < kGroups; ++i) {
-    char key[21];
-    std::snprintf(key, sizeof(key), "key-%016zx", i * 0x9e3779b97f4a7c15);
-    keys.emplace_back(key);
+    char digits[17];
+    std::snprintf(digits, sizeof(digits), "%016zx", i * 0x9e3779b97f4a7c15);
+    std::string key = std::string("key-") + digits;
+    if (bytes < key.size()) key.resize(bytes);  // the first digits tell all of them apart
+    key.resize(bytes, '.');
+    keys.push_back(std::move(key));
   }
   return keys;
 }
@@ -206,6 +213,107 @@ void CountAll(int partitions, const std::vector<std::string>& keys) {
   }
 }
 
+// The same verbs with shorter and longer keys than those of CountAll().
+void CountKeySize(size_t bytes) {
+  const std::string suffix = "_key" + std::to_string(bytes) + "/16";
+  const std::vector<std::string> keys = MakeKeys(bytes);
+  Scene scene({}, 16);
+  const std::vector<Event> first = EventsAt(keys, kStart);
+  const std::vector<Event> second = EventsAt(keys, kStart + seconds(1));
+  Count("open_batch" + suffix, [&] { scene.Fold(first); });
+  Count("fold_batch" + suffix, [&] { scene.Fold(second); });
+  Expect(scene.folder.ledger().folded == kGroups, "each key has one group");
+  Count("close" + suffix, [&] { scene.Advance(kStart + hours(2)); });
+  EmissionBuffer<Ticks> buffer;
+  size_t popped = 0;
+  Count("pop_views" + suffix, [&] { popped = scene.PopAll(buffer); });
+  Expect(popped == kGroups, "every group closes and is popped");
+}
+
+// --- Lines
+
+// A log of kGroups lines, and what is asked of it.
+struct Log {
+  std::string text;  // with padding behind the last line
+  FoldSpec spec;
+};
+
+FoldSpec SpecOf(const char* key, const char* time, TimeUnit unit, Merge merge) {
+  FoldSpec spec;
+  spec.event.key = {{.name = key, .path = key}};
+  spec.event.time = time;
+  spec.event.time_unit = unit;
+  spec.folder.quiet_period = minutes(5);
+  spec.merges = {std::move(merge)};
+  return spec;
+}
+
+// 64 users at a time, with three lines each: a third of the lines open a group, which closes five
+// minutes later, while others do.
+Log OpeningLog() {
+  Log log{.spec = SpecOf("userB", "timestamp", TimeUnit::kSeconds,
+                         {.name = "merged", .reducer = Reducer::kSet, .path = "interaction"})};
+  static constexpr const char* kKinds[] = {"RT", "MT", "RE"};
+  for (size_t i = 0; i < kGroups; ++i) {
+    const size_t user = i % 64 + 64 * (i / 192);
+    char line[128];
+    std::snprintf(line, sizeof(line),
+                  R"({"userA":%zu,"userB":%zu,"timestamp":%zu,"interaction":"%s"})"
+                  "\n",
+                  i * 0x9e3779b97f4a7c15 % 456'626, user * 0x9e3779b97f4a7c15 % 456'626,
+                  1'341'100'972 + i, kKinds[i * i % 3]);
+    log.text += line;
+  }
+  log.text.append(kLinePaddingBytes, ' ');
+  return log;
+}
+
+// 800 keys, of which each comes every 800 ms: one line in 20 opens a group, all others fold.
+Log FoldingLog(const std::vector<std::string>& keys) {
+  Log log{.spec = SpecOf("id", "ts", TimeUnit::kMilliseconds,
+                         {.name = "merged", .reducer = Reducer::kSum, .path = "n"})};
+  for (size_t i = 0; i < kGroups; ++i) {
+    char line[128];
+    std::snprintf(line, sizeof(line),
+                  R"({"id":"%s","ts":%zu,"n":%zu})"
+                  "\n",
+                  keys[i * 7 % 800].c_str(), 1'700'000'000'000 + i, 10 + i * 31 % 90);
+    log.text += line;
+  }
+  log.text.append(kLinePaddingBytes, ' ');
+  return log;
+}
+
+// From the text of the lines to that of the emissions, as `pleat fold` goes.
+void CountLines(const std::string& scenario, const Log& log, size_t groups) {
+  EngineOptions options = EngineOptionsFor(log.spec.event);
+  options.huge_pages = HugePages::kOff;
+  options.internals = {.hash_key = {{1, 2}}, .epoch = 3};
+  const auto engine = *Engine::Open(options);
+  const auto folder = *JsonFolder::Open(*engine, "instructions", log.spec);
+  constexpr size_t kBlockBytes = 64 * 1024;
+  std::string out;
+  size_t printed = 0;
+  const auto drain = [&] {
+    out.clear();
+    printed += folder->Pop(SIZE_MAX, out);
+  };
+  Count(scenario, [&] {
+    std::string_view text(log.text.data(), log.text.size() - kLinePaddingBytes);
+    while (!text.empty()) {
+      const size_t cut =
+          text.size() <= kBlockBytes ? text.size() : text.rfind('\n', kBlockBytes) + 1;
+      folder->FoldLines(text.substr(0, cut), kStart, [](const UnusualLine&) { return false; });
+      text.remove_prefix(cut);
+      drain();
+    }
+    folder->CloseAll();
+    drain();
+  });
+  Expect(folder->counts().events == kGroups, "every line is folded");
+  Expect(printed == groups, "every group is printed");
+}
+
 // --- Live windows
 
 using Sighting = KeyedEvent<WindowEvent<NoPayload>>;
@@ -344,9 +452,12 @@ void CountRollup(int partitions, const std::vector<std::string>& keys) {
 }  // namespace pleat::bench
 
 int main() {
-  const std::vector<std::string> keys = pleat::bench::MakeKeys();
+  const std::vector<std::string> keys = pleat::bench::MakeKeys(pleat::bench::kKeyBytes);
   for (const int partitions : {1, 16}) pleat::bench::CountAll(partitions, keys);
   pleat::bench::CountWindow("large", keys, keys.size());
   pleat::bench::CountWindow("small", keys, pleat::bench::kSmall);
   for (const int partitions : {1, 16}) pleat::bench::CountRollup(partitions, keys);
+  for (const size_t bytes : {8, 60}) pleat::bench::CountKeySize(bytes);
+  pleat::bench::CountLines("ndjson_open/1", pleat::bench::OpeningLog(), 5'504);
+  pleat::bench::CountLines("ndjson_fold/1", pleat::bench::FoldingLog(keys), 800);
 }
