@@ -10,6 +10,8 @@
 #include <absl/strings/string_view.h>
 #include <pleat/json_lines.h>
 
+#include "engine/json/short_text.h"
+
 namespace pleat::inline v0_1 {
 namespace {
 
@@ -24,6 +26,10 @@ constexpr uint64_t kStoredCut = 1;
 constexpr uint64_t kStoredIndexed = 2;
 constexpr int kStoredFlags = 2;
 
+bool IsSame(std::string_view a, std::string_view b) noexcept {
+  return a.size() == b.size() && SameText(a.data(), b.data(), a.size());
+}
+
 // The element at a place, which is where its length is.
 template <class AnyLength = Length>
 std::string_view ElementAt(const char* place) noexcept {
@@ -36,7 +42,7 @@ template <class AnyLength>
 void PutElement(std::string_view element, char* place) noexcept {
   const auto length = static_cast<AnyLength>(element.size());
   std::memcpy(place, &length, sizeof(length));
-  std::memcpy(place + sizeof(length), element.data(), element.size());
+  CopyText(place + sizeof(length), element.data(), element.size());
 }
 
 // Calls `visit(place, element)` for the elements in `used` bytes until it returns false; returns
@@ -108,8 +114,8 @@ struct ElementSet::Block {
 
   bool Contains(std::string_view element) {
     if (count < kIndexedSize) {
-      return !ForEach<Length>(bytes(), used,
-                              [&](size_t, std::string_view each) { return each != element; });
+      return !ForEach<Length>(
+          bytes(), used, [&](size_t, std::string_view each) { return !IsSame(each, element); });
     }
     if (index == nullptr) BuildIndex();
     return index->Contains(element);
@@ -172,7 +178,7 @@ void ElementSet::Add(std::string_view element, uint64_t bound) {
   if (!on_heap()) {
     const bool absent = ForEach<InlineLength>(
         bytes_, inline_used(),
-        [&](size_t, std::string_view each) { return ++count, each != element; });
+        [&](size_t, std::string_view each) { return ++count, !IsSame(each, element); });
     if (!absent) return;
   } else {
     if (block()->Contains(element)) return;
@@ -230,8 +236,7 @@ void ElementSet::AppendTo(LineWriter& out, std::string_view separator) const {
   Append<InlineLength>(bytes_, inline_used(), separator, out);
 }
 
-size_t ElementSet::heap_bytes() const noexcept {
-  if (!on_heap()) return 0;
+size_t ElementSet::BlockBytes() const noexcept {
   const size_t index = block()->index == nullptr ? 0 : block()->index->heap_bytes();
   return sizeof(Block) + block()->capacity + index;
 }

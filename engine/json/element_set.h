@@ -39,7 +39,7 @@ class ElementSet {
   void AppendTo(LineWriter& out, std::string_view separator) const;
 
   // The heap memory that the set owns, in O(1).
-  size_t heap_bytes() const noexcept;
+  size_t heap_bytes() const noexcept { return on_heap() ? BlockBytes() : 0; }
 
   // Makes a set that is a copy of another set's bytes own its heap memory.
   void Detach();
@@ -64,6 +64,7 @@ class ElementSet {
 
   bool on_heap() const noexcept { return (state_ & kOnHeap) != 0; }
   size_t inline_used() const noexcept { return state_ & (kCut - 1); }
+  size_t BlockBytes() const noexcept;
   Block* block() const noexcept;
   void set_block(Block* block) noexcept;
   void MoveToHeap();

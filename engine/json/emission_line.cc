@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/json/joined_scalars.h"
+#include "engine/json/short_text.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -14,10 +15,16 @@ struct Cursor {
   char* at;
 
   void Put(std::string_view text) noexcept {
-    std::memcpy(at, text.data(), text.size());
+    CopyText(at, text.data(), text.size());
     at += text.size();
   }
-  void Put(uint64_t number) noexcept { at = std::to_chars(at, at + 20, number).ptr; }
+  void Put(uint64_t number) noexcept {
+    if (number < 10) {
+      *at++ = static_cast<char>('0' + number);
+    } else {
+      at = std::to_chars(at, at + 20, number).ptr;
+    }
+  }
   // "P-G"
   void Put(const EmissionId& id) noexcept {
     Put("\"");
@@ -38,51 +45,57 @@ void AppendNames(std::string_view label, std::string_view names, LineWriter& out
 }  // namespace
 
 void EmissionPrinter::Append(const ClosedGroup& group, LineWriter& out) {
-  const auto more = [&](char* at) {
-    Cursor to{at};
-    if (plan_.revisions) {
-      to.Put(group.partial ? ",\"partial\":true,\"revision\":"
-                           : ",\"partial\":false,\"revision\":");
-      to.Put(uint64_t{group.revision});
-    }
-    if (group.reason == Reason::kCorrection) {
-      to.Put(",\"corrects\":");
-      group.corrects ? to.Put(*group.corrects) : to.Put("null");
-    }
-    if (plan_.emission_ids) {
-      to.Put(",\"id\":");
-      to.Put(group.id);
-    }
-    return to.at;
-  };
-  AppendLine(group.key, group, group.state, group.closed, ReasonName(group.reason), more, out);
+  AppendMembers(group.key, group.state, out);
+  if (plan_.meta) {
+    AppendMeta(group, group.closed, ReasonName(group.reason), out, [&](char* at) {
+      const bool corrects = group.reason == Reason::kCorrection;
+      if (!plan_.revisions && !plan_.emission_ids && !corrects) return at;  // nearly always
+      Cursor to{at};
+      if (plan_.revisions) {
+        to.Put(group.partial ? ",\"partial\":true,\"revision\":"
+                             : ",\"partial\":false,\"revision\":");
+        to.Put(uint64_t{group.revision});
+      }
+      if (corrects) {
+        to.Put(",\"corrects\":");
+        group.corrects ? to.Put(*group.corrects) : to.Put("null");
+      }
+      if (plan_.emission_ids) {
+        to.Put(",\"id\":");
+        to.Put(group.id);
+      }
+      return to.at;
+    });
+  }
+  out.Put("}\n");
 }
 
 void EmissionPrinter::AppendOpen(std::string_view key, const GroupInfo& info, const void* state,
                                  EngineTime now, LineWriter& out) {
-  const auto more = [&](char* at) {
-    Cursor to{at};
-    if (plan_.revisions) to.Put(",\"partial\":true");
-    return to.at;
-  };
-  AppendLine(key, info, state, now, "open", more, out);
+  AppendMembers(key, state, out);
+  if (plan_.meta) {
+    AppendMeta(info, now, "open", out, [&](char* at) {
+      Cursor to{at};
+      if (plan_.revisions) to.Put(",\"partial\":true");
+      return to.at;
+    });
+  }
+  out.Put("}\n");
 }
 
-void EmissionPrinter::AppendLine(std::string_view key, const GroupInfo& info, const void* state,
-                                 EngineTime closed, std::string_view reason, MoreMeta more,
-                                 LineWriter& out) {
+void EmissionPrinter::AppendMembers(std::string_view key, const void* state, LineWriter& out) {
   out.Put('{');
   AppendScalars(plan_.key_labels, key, out);
   caveats_.saturated.clear();
   caveats_.cut.clear();
   plan_.AppendMerges(state, out, caveats_);
-  if (plan_.meta) AppendMeta(info, closed, reason, more, out);
-  out.Put("}\n");
 }
 
-// "_fold":{"count":4,"first":T,"last":T,"closed":T,"reason":"quiet"}
+// "_fold":{"count":4,"first":T,"last":T,"closed":T,"reason":"quiet"}; what `more(to)` writes comes
+// behind these five, and it returns the end.
+template <class More>
 void EmissionPrinter::AppendMeta(const GroupInfo& info, EngineTime closed, std::string_view reason,
-                                 MoreMeta more, LineWriter& out) {
+                                 LineWriter& out, const More& more) {
   // 68 of names, 20 of count, 3 x 27 of times, 10 of reason; 38 of revision, 46 of corrects, 40 of
   // id.
   constexpr size_t kBytesMax = 384;

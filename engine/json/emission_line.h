@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include <absl/functional/function_ref.h>
 #include <pleat/any_folder.h>
 
 #include "engine/json/fold_plan.h"
@@ -27,13 +26,11 @@ class EmissionPrinter {
                   LineWriter& out);
 
  private:
-  // Behind the five members that every line has.
-  using MoreMeta = absl::FunctionRef<char*(char* to)>;
-
-  void AppendLine(std::string_view key, const GroupInfo& info, const void* state, EngineTime closed,
-                  std::string_view reason, MoreMeta more, LineWriter& out);
-  void AppendMeta(const GroupInfo& info, EngineTime closed, std::string_view reason, MoreMeta more,
-                  LineWriter& out);
+  // All but "_fold", without the closing brace.
+  void AppendMembers(std::string_view key, const void* state, LineWriter& out);
+  template <class More>
+  void AppendMeta(const GroupInfo& info, EngineTime closed, std::string_view reason,
+                  LineWriter& out, const More& more);
 
   const FoldPlan& plan_;
   // One for each, since each goes slowly through time by itself.

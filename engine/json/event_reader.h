@@ -34,8 +34,7 @@ class EventReader {
   using Kind = LineResult::Kind;
 
   // Borrows `plan`.
-  explicit EventReader(const EventPlan& plan)
-      : plan_(plan), scanner_(plan.paths), unseen_(plan.paths.slots()) {}
+  explicit EventReader(const EventPlan& plan);
 
   // Reads one line. Adds a usable event to `batch`, unless the event only flushes or cancels.
   // Events that the caller has to stamp have no stamp yet. REQUIRES: kLinePaddingBytes readable
@@ -61,11 +60,15 @@ class EventReader {
 
   Kind Bad(std::string_view reason) noexcept;
   Kind ReadEvent(EventBatch& batch);
+  Kind ReadMore(std::string_view key, EventBatch& batch, EngineTime& at);
   bool CheckScalar(const EventPlan::ScalarMember& member);
   bool ReadScalars(const Scalars& fields, std::string_view too_long, EventBatch& batch,
                    std::string_view& joined);
+  bool ReadAnyScalars(const Scalars& fields, std::string_view too_long, EventBatch& batch,
+                      std::string_view& joined);
   std::string_view Join(const Scalars& fields, EventBatch& batch);
   Kind ReadTime(EventBatch& batch, EngineTime& at);
+  Kind ReadAnyTime(const Value& value, EventBatch& batch, EngineTime& at);
   Kind ReadTimeNumber(const Value& value, EngineTime& at);
   Kind BadTime(std::string_view value, std::string_view why);
   bool IsControl(EventBatch& batch);
@@ -78,6 +81,11 @@ class EventReader {
   bool ReadVersion(MemberMarks& member);
 
   const EventPlan& plan_;
+  const bool bare_;  // events have nothing but key, time and values
+  // A time that is a whole number of a unit of a microsecond or more: its microseconds, and the
+  // largest one that is in range; -1 if there are no such times.
+  int64_t time_factor_ = 1;
+  int64_t time_max_ = -1;
   Scanner scanner_;
   UnseenPaths unseen_;
   std::string_view line_;  // the one that is read

@@ -11,6 +11,7 @@
 #include <pleat/gap_stats.h>
 #include <pleat/json.h>
 
+#include "engine/base/lock.h"
 #include "engine/json/emission_line.h"
 #include "engine/json/event_reader.h"
 #include "engine/json/fold_plan.h"
@@ -25,43 +26,54 @@ namespace {
 // enough to stay in the cache.
 constexpr size_t kTakenAtOnce = 256;
 
-// How much of them is printed before it is handed on: a line can be as large as its group.
-constexpr size_t kPrintedAtOnce = 64 * 1024;
+// How much of them is printed before it is handed on: what is copied next is still in the nearest
+// cache. A line can be as large as its group.
+constexpr size_t kPrintedAtOnce = 16 * 1024;
+
+// The room that is kept for the lines of the next call.
+constexpr size_t kPrintedKept = 4 * kPrintedAtOnce;
 
 // How many events are folded by one call to the engine.
 constexpr size_t kFoldedAtOnce = 256;
 
-// Groups moved out of the engine, printed and destroyed with no lock held.
+// Groups moved out of the engine, printed and destroyed with no lock held. What an EmissionBuffer is
+// to states of a C++ type: its memory is kept for the next groups.
 class TakenGroups {
  public:
-  TakenGroups(const FoldPlan& plan, const StateOps& ops) : printer_(plan), ops_(ops) {}
+  TakenGroups(const FoldPlan& plan, const StateOps& ops)
+      : printer_(plan),
+        ops_(ops),
+        states_(std::make_unique_for_overwrite<char[]>(kTakenAtOnce * ops.size)) {
+    groups_.reserve(kTakenAtOnce);
+  }
   TakenGroups(const TakenGroups&) = delete;
   TakenGroups& operator=(const TakenGroups&) = delete;
   ~TakenGroups() { Clear(); }
 
   // Under a partition's lock: copies the key and moves the state.
   void Take(const ClosedGroup& group) {
-    if (states_ == nullptr) {
-      states_ = std::make_unique_for_overwrite<char[]>(kTakenAtOnce * ops_.size);
-      groups_.reserve(kTakenAtOnce);
-    }
     char* const state = states_.get() + groups_.size() * ops_.size;
     ops_.relocate(ops_.context, state, group.state);
     groups_.push_back(group);
     groups_.back().state = state;
-    keys_ += group.key;
+    keys_.Put(group.key);
   }
 
   void Print(absl::FunctionRef<void(std::string_view lines)> write) {
-    size_t used = 0;
+    const char* key = keys_.text().data();
     for (ClosedGroup& group : groups_) {
-      group.key = std::string_view(keys_).substr(used, group.key.size());
-      used += group.key.size();
+      group.key = {key, group.key.size()};
+      key += group.key.size();
       printer_.Append(group, lines_);
       if (lines_.text().size() >= kPrintedAtOnce) HandOn(write);
     }
     HandOn(write);
     Clear();
+  }
+
+  // Whether it is worth keeping for another call. REQUIRES: no groups.
+  bool worth_keeping() const noexcept {
+    return lines_.capacity() <= kPrintedKept && keys_.capacity() <= kPrintedKept;
   }
 
  private:
@@ -73,14 +85,14 @@ class TakenGroups {
   void Clear() noexcept {
     for (ClosedGroup& group : groups_) ops_.destroy(ops_.context, group.state);
     groups_.clear();
-    keys_.clear();
+    keys_.Clear();
   }
 
   EmissionPrinter printer_;
   const StateOps& ops_;
-  std::vector<ClosedGroup> groups_;  // their key views give sizes only, until printed
-  std::string keys_;
   std::unique_ptr<char[]> states_;
+  std::vector<ClosedGroup> groups_;  // their key views give sizes only, until printed
+  LineWriter keys_;
   LineWriter lines_;
 };
 
@@ -125,6 +137,8 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   LineResult Count(FoldOutcome outcome, const KeyedEvent<LineEvent>& keyed);
   std::string_view ConflictOf(const KeyedEvent<LineEvent>& keyed);
   LineResult Obey(const ControlEvent& control, EngineTime arrival) noexcept;
+  std::unique_ptr<TakenGroups> Spare();
+  void Keep(std::unique_ptr<TakenGroups> taken);
 
   const FoldPlan& plan_;
   LineTally& tally_;
@@ -137,6 +151,9 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   ReadLines lines_;     // of FoldLines()
   std::array<FoldOutcome, kFoldedAtOnce> outcomes_;
   std::string conflict_;  // the reason of the latest
+
+  Lock spare_lock_;                                                  // held for no other lock
+  std::unique_ptr<TakenGroups> spare_ ABSL_GUARDED_BY(spare_lock_);  // of the last call of Pop()
 };
 
 LineResult JsonFolder::Impl::FoldLine(std::string_view line, EngineTime arrival) {
@@ -270,17 +287,29 @@ bool JsonFolder::Impl::FoldEvents(ReadLines& lines, size_t end, OnUnusualLine on
 }
 
 size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write) {
-  TakenGroups taken(plan_, folder_.ops());
+  std::unique_ptr<TakenGroups> taken = Spare();
+  if (taken == nullptr) taken = std::make_unique<TakenGroups>(plan_, folder_.ops());
   size_t popped = 0;
   while (popped < max) {
     const size_t wanted = std::min(max - popped, kTakenAtOnce);
     const size_t got =
-        folder_.Pop(wanted, {}, [&](const ClosedGroup& group) { taken.Take(group); });
-    taken.Print(write);
+        folder_.Pop(wanted, {}, [&](const ClosedGroup& group) { taken->Take(group); });
+    taken->Print(write);
     popped += got;
     if (got < wanted) break;
   }
+  if (taken->worth_keeping()) Keep(std::move(taken));
   return popped;
+}
+
+std::unique_ptr<TakenGroups> JsonFolder::Impl::Spare() {
+  LockGuard guard(spare_lock_);
+  return std::move(spare_);
+}
+
+void JsonFolder::Impl::Keep(std::unique_ptr<TakenGroups> taken) {
+  LockGuard guard(spare_lock_);
+  std::swap(spare_, taken);  // what was there goes, with no lock held
 }
 
 void JsonFolder::Impl::Scan(absl::FunctionRef<void(std::string_view lines)> write) const {

@@ -7,13 +7,16 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
+
+#include "engine/json/short_text.h"
 
 namespace pleat::inline v0_1 {
 
 class LineWriter {
  public:
   void Put(std::string_view text) {
-    std::memcpy(Reserve(text.size()), text.data(), text.size());
+    CopyText(Reserve(text.size()), text.data(), text.size());
     size_ += text.size();
   }
   void Put(char c) {
@@ -31,6 +34,7 @@ class LineWriter {
 
   std::string_view text() const noexcept { return {bytes_.get(), size_}; }
   void Clear() noexcept { size_ = 0; }
+  size_t capacity() const noexcept { return capacity_; }
 
  private:
   static constexpr size_t kBytesAtFirst = 16 * 1024;

@@ -94,10 +94,16 @@ void ReadLines::ReadPiece(std::string_view piece) {
 
 void ReadLines::Note(std::string_view text, LineResult::Kind kind) {
   using Kind = LineResult::Kind;
-  const Line line{text.data(), static_cast<uint32_t>(text.size()), static_cast<uint32_t>(lines_++)};
-  if (kind == Kind::kEvent) {
-    sources_.push_back(line);
-  } else if (kind == Kind::kControl) {
+  const auto index = static_cast<uint32_t>(lines_++);
+  if (kind == Kind::kEvent) [[likely]] {
+    Line& line = sources_.emplace_back();  // field by field, as the event is
+    line.data = text.data();
+    line.size = static_cast<uint32_t>(text.size());
+    line.index = index;
+    return;
+  }
+  const Line line{text.data(), static_cast<uint32_t>(text.size()), index};
+  if (kind == Kind::kControl) {
     no_events_.push_back({line, {kind, {}, {}}, reader_.control()});
   } else if (kind != Kind::kBlank) {
     const std::string_view reason = batch_.texts.Copy(reader_.reason());

@@ -13,6 +13,8 @@
 #include <pleat/json_lines.h>
 #include <pleat/stored.h>
 
+#include "engine/json/short_text.h"
+
 namespace pleat::inline v0_1 {
 
 class SmallText {
@@ -27,7 +29,7 @@ class SmallText {
       Clear();
       Allocate(size);
     }
-    std::memcpy(data(), text.data(), size);
+    CopyText(data(), text.data(), size);
     size_ = size;
   }
 

@@ -2,6 +2,7 @@
 // the proleptic Gregorian calendar, as the RFC does.
 #include "engine/json/timestamp.h"
 
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <string>
@@ -78,10 +79,17 @@ std::chrono::minutes TakeOffset(Fields& fields) noexcept {
   return sign == '-' ? -offset : offset;
 }
 
-void PutTwoDigits(unsigned value, char* to) noexcept {
-  to[0] = static_cast<char>('0' + value / 10);
-  to[1] = static_cast<char>('0' + value % 10);
-}
+// "00" to "99".
+constexpr auto kPairs = [] {
+  std::array<char, 200> pairs{};
+  for (unsigned i = 0; i < 100; ++i) {
+    pairs[2 * i] = static_cast<char>('0' + i / 10);
+    pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
+  }
+  return pairs;
+}();
+
+void PutTwoDigits(uint32_t value, char* to) noexcept { std::memcpy(to, &kPairs[2 * value], 2); }
 
 }  // namespace
 
@@ -178,11 +186,14 @@ void TimestampWriter::SetMinute(int64_t micros) noexcept {
 
 void TimestampWriter::Write(EngineTime t, char* to) noexcept {
   const int64_t micros = (Clamp(t) - kBeginningOfTime).count();
-  if (micros < minute_ || micros - minute_ >= kMicrosAMinute) SetMinute(micros);
-  const auto in_minute = static_cast<unsigned>(micros - minute_);
-  const unsigned fraction = in_minute % 1'000'000;
+  const bool same_minute =
+      static_cast<uint64_t>(micros - minute_) < static_cast<uint64_t>(kMicrosAMinute);
+  if (!same_minute) SetMinute(micros);
+  const auto in_minute = static_cast<uint32_t>(micros - minute_);
+  const uint32_t second = in_minute / 1'000'000;
+  const uint32_t fraction = in_minute - second * 1'000'000;
   std::memcpy(to, text_, kTimestampBytes);
-  PutTwoDigits(in_minute / 1'000'000, to + 17);
+  PutTwoDigits(second, to + 17);
   if (fraction == 0) return;
   PutTwoDigits(fraction / 10'000, to + 20);
   PutTwoDigits(fraction / 100 % 100, to + 22);

@@ -33,12 +33,6 @@ uint32_t UnescapedBytes(std::string_view inside) noexcept {
   return static_cast<uint32_t>(bytes);
 }
 
-Number NumberOf(const Value& value) noexcept {
-  if (!value.short_integer) return ReadNumber(value.text);
-  const int64_t whole = ReadShortInteger(value.text);
-  return {.integer = true, .fits = true, .whole = whole, .real = static_cast<double>(whole)};
-}
-
 }  // namespace
 
 std::string_view Canonical(const Value& value, EventBatch& batch) {
@@ -48,9 +42,29 @@ std::string_view Canonical(const Value& value, EventBatch& batch) {
 uint32_t ValueReader::Read() {
   uint32_t mismatched = 0;
   for (const EventPlan::WantedValue& wanted : plan_.values) {
-    mismatched += !ReadOne(wanted, batch_.values.emplace_back());
+    EventValue& out = batch_.values.emplace_back();
+    if (!ReadUsual(wanted, out)) mismatched += !ReadOne(wanted, out);
   }
   return mismatched;
+}
+
+// Reads what most values are: a text as it stands, or a short integer. False for any other.
+inline bool ValueReader::ReadUsual(const EventPlan::WantedValue& wanted, EventValue& out) const {
+  const bool text = wanted.form == ValueForm::kText || wanted.form == ValueForm::kElements;
+  if (!text && wanted.form != ValueForm::kNumber) return false;
+  const Value& member = scanner_.value(wanted.slot);
+  if (!member.present() || !member.plain) return false;
+  if (!text) {
+    if (member.kind != Value::Kind::kNumber || !member.short_integer) return false;
+    const int64_t whole = ReadShortInteger(member.text);
+    out.number.integer = true;
+    out.number.fits = true;
+    out.number.whole = whole;
+    out.number.real = static_cast<double>(whole);
+  }
+  out.present = true;
+  out.text = member.text;
+  return true;
 }
 
 // False for a member that has not the form that is wanted.
@@ -83,7 +97,7 @@ bool ValueReader::ReadMember(ValueForm form, const Value& member, EventValue& ou
 bool ValueReader::ReadNumber(const Value& member, EventValue& out) {
   if (member.kind != Value::Kind::kNumber) return false;
   out.text = member.text;
-  out.number = NumberOf(member);
+  out.number = ::pleat::ReadNumber(member.text);
   return true;
 }
 

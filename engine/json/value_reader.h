@@ -25,6 +25,7 @@ class ValueReader {
   uint32_t Read();
 
  private:
+  bool ReadUsual(const EventPlan::WantedValue& wanted, EventValue& out) const;
   bool ReadOne(const EventPlan::WantedValue& wanted, EventValue& out);
   bool ReadMember(ValueForm form, const Value& member, EventValue& out);
   bool ReadNumber(const Value& member, EventValue& out);
