@@ -18,8 +18,7 @@ namespace {
 constexpr size_t kIndexedSize = 12;
 constexpr size_t kFirstCapacity = 128;  // at least
 
-using Length = uint32_t;       // of one element: at most a line's
-using InlineLength = uint8_t;  // of one in the set itself
+using Length = uint32_t;  // of one element in a block: at most a line's
 
 // A stored set begins with the number of its elements, above these flags.
 constexpr uint64_t kStoredCut = 1;
@@ -173,18 +172,9 @@ void ElementSet::set_block(Block* block) noexcept {
 }
 
 void ElementSet::Add(std::string_view element, uint64_t bound) {
-  if (cut()) return;
-  uint64_t count = 0;
-  if (!on_heap()) {
-    const bool absent = ForEach<InlineLength>(
-        bytes_, inline_used(),
-        [&](size_t, std::string_view each) { return ++count, !IsSame(each, element); });
-    if (!absent) return;
-  } else {
-    if (block()->Contains(element)) return;
-    count = block()->count;
-  }
-  count < bound ? Put(element) : Cut();
+  if (AddInPlace(element, bound) || cut()) return;
+  if (on_heap() && block()->Contains(element)) return;
+  count() < bound ? Put(element) : Cut();
 }
 
 void ElementSet::Push(std::string_view element, uint64_t bound) {
@@ -228,7 +218,14 @@ uint64_t ElementSet::count() const noexcept {
 
 void ElementSet::AppendTo(LineWriter& out) const {
   if (on_heap()) return Append<Length>(block()->bytes(), block()->used, ',', out);
-  Append<InlineLength>(bytes_, inline_used(), ',', out);
+  char* to = out.Reserve(kInlineBytes);  // a comma takes no more than the length
+  ForEach<InlineLength>(bytes_, inline_used(), [&](size_t place, std::string_view element) {
+    if (place != 0) *to++ = ',';
+    CopyText(to, element.data(), element.size());
+    to += element.size();
+    return true;
+  });
+  out.TakeUpTo(to);
 }
 
 void ElementSet::AppendTo(LineWriter& out, std::string_view separator) const {

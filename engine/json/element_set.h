@@ -16,6 +16,7 @@
 #include <pleat/stored.h>
 
 #include "engine/json/line_writer.h"
+#include "engine/json/short_text.h"
 
 namespace pleat::inline v0_1 {
 
@@ -23,6 +24,26 @@ class ElementSet {
  public:
   // Adds `element` unless the set has it. A set that has `bound` elements is cut instead.
   void Add(std::string_view element, uint64_t bound = UINT64_MAX);
+
+  // Add() where that takes no memory of the heap, as it mostly does. Returns false, and has done
+  // nothing, where it may.
+  bool AddInPlace(std::string_view element, uint64_t bound) noexcept {
+    if (state_ >= kCut) return false;
+    uint64_t count = 0;
+    size_t place = 0;
+    for (; place < state_; ++count) {
+      const size_t size = static_cast<uint8_t>(bytes_[place]);
+      const char* const text = bytes_ + place + sizeof(InlineLength);
+      if (size == element.size() && SameText(text, element.data(), size)) return true;
+      place += sizeof(InlineLength) + size;
+    }
+    const size_t used = place + sizeof(InlineLength) + element.size();
+    if (used > kInlineBytes || count >= bound) return false;
+    bytes_[place] = static_cast<char>(element.size());
+    CopyText(bytes_ + place + sizeof(InlineLength), element.data(), element.size());
+    state_ = static_cast<uint8_t>(used);
+    return true;
+  }
 
   // Adds `element` even if the set has it. REQUIRES: Add() is never called on the same set.
   void Push(std::string_view element, uint64_t bound = UINT64_MAX);
@@ -54,6 +75,7 @@ class ElementSet {
 
  private:
   struct Block;
+  using InlineLength = uint8_t;  // of an element in the set itself
 
   // With the other 56 bytes of the state, the set fills one and a half cache lines.
   static constexpr size_t kInlineBytes = 39;

@@ -62,13 +62,6 @@ EventReader::Kind EventReader::Read(std::string_view line, EventBatch& batch) {
   return wrong.empty() ? ReadEvent(batch) : Bad(wrong);
 }
 
-EventReader::Kind EventReader::ReadNext(std::string_view line, EventBatch& batch) {
-  line_ = line;
-  std::string_view wrong;
-  if (!scanner_.ScanNext(line, wrong)) return Kind::kBlank;
-  return wrong.empty() ? ReadEvent(batch) : Bad(wrong);
-}
-
 EventReader::Kind EventReader::ReadEvent(EventBatch& batch) {
   unseen_.Note(scanner_);
   std::string_view key;

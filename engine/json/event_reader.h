@@ -44,7 +44,12 @@ class EventReader {
   // The same for the lines of `text`, which are handed to ReadNext() one after the other. Returns
   // false if they have to be read one by one. REQUIRES: no line is longer than kLineBytesMax.
   bool Index(std::string_view text) { return scanner_.Index(text); }
-  Kind ReadNext(std::string_view line, EventBatch& batch);
+  Kind ReadNext(std::string_view line, EventBatch& batch) {
+    line_ = line;
+    std::string_view wrong;
+    if (!scanner_.ScanNext(line, wrong)) return Kind::kBlank;
+    return wrong.empty() ? ReadEvent(batch) : Bad(wrong);
+  }
 
   // After kControl. Its texts stay as long as those in the batch.
   const ControlEvent& control() const noexcept { return control_; }

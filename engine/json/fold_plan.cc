@@ -48,10 +48,10 @@ int64_t Fold(void* context, void* state, const void* event_bytes) {
     if (value->present) growth += FoldState(merge, At(state, merge.offset), *value, event);
     ++value;
   }
-  if (plan.rest != Rest::kDrop) {
+  if (plan.rest != Rest::kDrop) [[unlikely]] {
     growth += FoldRest(RestOf(plan, state), *value, event, plan.rest == Rest::kLast);
   }
-  HeapBytes(state) += growth;
+  if (growth != 0) HeapBytes(state) += growth;
   if (const uint32_t weight = plan.weight_offset; weight != 0) {
     *static_cast<uint64_t*>(At(state, weight)) += event.line_bytes;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/json/short_text.h"
+
 namespace pleat::inline v0_1 {
 namespace {
 
@@ -24,10 +26,17 @@ std::string_view TakeScalar(std::string_view& joined) {
 }  // namespace
 
 void AppendScalars(std::span<const std::string> labels, std::string_view joined, LineWriter& out) {
+  if (labels.size() == 1) {
+    char* const to = out.Reserve(labels[0].size() + joined.size());
+    CopyText(to, labels[0].data(), labels[0].size());
+    CopyText(to + labels[0].size(), joined.data(), joined.size());
+    out.TakeUpTo(to + labels[0].size() + joined.size());
+    return;
+  }
   for (const std::string& label : labels) {
     if (&label != &labels.front()) out.Put(',');
     out.Put(label);
-    out.Put(labels.size() == 1 ? joined : TakeScalar(joined));
+    out.Put(TakeScalar(joined));
   }
 }
 

@@ -261,7 +261,7 @@ bool JsonFolder::Impl::FoldEvents(ReadLines& lines, size_t end, OnUnusualLine on
     const size_t first = lines.next_event;
     const auto batch = events.subspan(first, BatchSize(end - first));
     const size_t behind = first + batch.size();
-    lines.Fetch(behind, std::min(batch.size(), events.size() - behind));
+    if (&lines != &lines_) lines.Fetch(behind, std::min(batch.size(), events.size() - behind));
     const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<LineEvent>(batch), outcomes_);
     lines.TakenUpTo(behind);
     if (counts.opened + counts.folded == batch.size()) {

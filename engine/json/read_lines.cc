@@ -81,28 +81,32 @@ void ReadLines::Fetch(size_t first, size_t count) const noexcept {
   FetchMemory(sources_[first].data, text);
 }
 
+inline void ReadLines::Note(std::string_view text, LineResult::Kind kind) {
+  const auto size = static_cast<uint32_t>(text.size());
+  const auto index = static_cast<uint32_t>(lines_++);
+  if (kind != LineResult::Kind::kEvent) [[unlikely]]
+    return NoteOther({text.data(), size, index}, kind);
+  Line& line = sources_.emplace_back();  // field by field, as the event is
+  line.data = text.data();
+  line.size = size;
+  line.index = index;
+}
+
 void ReadLines::ReadPiece(std::string_view piece) {
   const bool indexed = piece.size() <= kLineBytesMax && reader_.Index(piece);
   while (!piece.empty()) {
     const std::string_view with_newline = FirstLine(piece);
     const std::string_view line = with_newline.substr(
         0, with_newline.size() - static_cast<size_t>(with_newline.back() == '\n'));
-    Note(line, indexed ? reader_.ReadNext(line, batch_) : reader_.Read(line, batch_));
+    const LineResult::Kind kind =
+        indexed ? reader_.ReadNext(line, batch_) : reader_.Read(line, batch_);
+    Note(line, kind);
     piece.remove_prefix(with_newline.size());
   }
 }
 
-void ReadLines::Note(std::string_view text, LineResult::Kind kind) {
+void ReadLines::NoteOther(const Line& line, LineResult::Kind kind) {
   using Kind = LineResult::Kind;
-  const auto index = static_cast<uint32_t>(lines_++);
-  if (kind == Kind::kEvent) [[likely]] {
-    Line& line = sources_.emplace_back();  // field by field, as the event is
-    line.data = text.data();
-    line.size = static_cast<uint32_t>(text.size());
-    line.index = index;
-    return;
-  }
-  const Line line{text.data(), static_cast<uint32_t>(text.size()), index};
   if (kind == Kind::kControl) {
     no_events_.push_back({line, {kind, {}, {}}, reader_.control()});
   } else if (kind != Kind::kBlank) {

@@ -75,6 +75,7 @@ class alignas(64) ReadLines {
  private:
   void ReadPiece(std::string_view piece);
   void Note(std::string_view text, LineResult::Kind kind);
+  void NoteOther(const Line& line, LineResult::Kind kind);
 
   EventReader reader_;
   EventBatch batch_;

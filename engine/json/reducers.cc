@@ -89,6 +89,8 @@ size_t FoldElements(ElementSet& set, const EventValue& value, const LineEvent& e
 }
 
 size_t FoldSet(ElementSet& set, uint64_t bound, const EventValue& value, const LineEvent& event) {
+  const bool one = value.elements == 0 && !value.text.empty();
+  if (one && set.AddInPlace(value.text, bound)) return 0;
   return FoldElements(set, value, event, [&](std::string_view each) { set.Add(each, bound); });
 }
 

@@ -48,6 +48,27 @@ Scanner::Scanner(const PathTree& paths, std::unique_ptr<Tokenizer> tokenizer)
       tokenizer_(std::move(tokenizer)),
       values_(static_cast<size_t>(paths.slots())) {}
 
+inline void Scanner::Prepare(std::string_view line, bool backslashes) {
+  backslashes_ = backslashes;
+  // Never longer than the line, so that names already written never move.
+  if (backslashes_ && unescaped_.size() < line.size()) unescaped_.resize(line.size());
+  unescaped_used_ = 0;
+  names_used_ = 0;
+  known_.ForgetIfFull();
+  for (Value& value : values_) value.kind = Value::Kind::kAbsent;
+}
+
+// From its first token up to last_.
+inline std::string_view Scanner::Check(std::string_view line, Token first) {
+  if (CharAt(first) != '{') {
+    return line.starts_with(kByteOrderMark) ? bad_line::kByteOrderMark : bad_line::kNotObject;
+  }
+  if (CharAt(last_ - 1) != '}') return bad_line::kNoEnd;
+  const Token end = ScanObject(first + 1, NameTree::BeginningAt(PathTree::kRoot), 1);
+  if (end == nullptr) return reason_;
+  return end == last_ ? std::string_view() : bad_line::kTrailing;
+}
+
 std::string_view Scanner::Scan(std::string_view line) {
   if (line.size() > kLineBytesMax) return bad_line::kTooLong;
   if (line.starts_with(kByteOrderMark)) return bad_line::kByteOrderMark;
@@ -97,27 +118,6 @@ inline Scanner::Token Scanner::EndOfLine(Token first, uint32_t end) const noexce
 inline bool Scanner::HasBackslash(std::string_view line) noexcept {
   if (next_backslash_ < line.data()) next_backslash_ = FindBackslash(line.data(), text_end_);
   return next_backslash_ < line.data() + line.size();
-}
-
-// From its first token up to last_.
-std::string_view Scanner::Check(std::string_view line, Token first) {
-  if (CharAt(first) != '{') {
-    return line.starts_with(kByteOrderMark) ? bad_line::kByteOrderMark : bad_line::kNotObject;
-  }
-  if (CharAt(last_ - 1) != '}') return bad_line::kNoEnd;
-  const Token end = ScanObject(first + 1, NameTree::BeginningAt(PathTree::kRoot), 1);
-  if (end == nullptr) return reason_;
-  return end == last_ ? std::string_view() : bad_line::kTrailing;
-}
-
-inline void Scanner::Prepare(std::string_view line, bool backslashes) {
-  backslashes_ = backslashes;
-  // Never longer than the line, so that names already written never move.
-  if (backslashes_ && unescaped_.size() < line.size()) unescaped_.resize(line.size());
-  unescaped_used_ = 0;
-  names_used_ = 0;
-  known_.ForgetIfFull();
-  for (Value& value : values_) value.kind = Value::Kind::kAbsent;
 }
 
 Scanner::Token Scanner::Fail(std::string_view reason) noexcept {
