@@ -11,6 +11,10 @@ namespace {
 // of 64 KiB two threads were no faster than one. With 1 MiB the events leave the cache before they
 // are folded, which is as slow.
 constexpr size_t kBlockBytes = 256 * 1024;
+// The first MiB of an input goes in smaller blocks, or a short file would be one or two blocks, which
+// the caller reads alone. The events of such a block also take up less new memory.
+constexpr size_t kFirstBlockBytes = 64 * 1024;
+constexpr size_t kFirstBytes = 1024 * 1024;
 // Without threads there is nothing to hand over.
 constexpr size_t kLoneBlockBytes = 16 * 1024;
 // Bytes of an input that the caller takes before the threads join: reading them is faster than
@@ -121,7 +125,8 @@ void BlockQueue::TakeOffInput(Block& block) {
     if (block.kind == LineBlock::Kind::kLines) rest_ = block.text;
   }
   if (block.kind == LineBlock::Kind::kLines) {
-    block.text = TakeLines(rest_, copies_ ? kBlockBytes : kLoneBlockBytes);
+    const size_t shared = bytes_taken_ < kFirstBytes ? kFirstBlockBytes : kBlockBytes;
+    block.text = TakeLines(rest_, copies_ ? shared : kLoneBlockBytes);
   }
   bytes_taken_ += block.text.size();
   if (!copies_) return;
