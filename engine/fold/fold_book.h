@@ -170,6 +170,7 @@ class FoldBook final : public OutboxBook {
   bool FoldPlainlyBelow(size_t bytes, const EventRef& event, const Entry& entry, const Instant& at);
 
   // --- The steps of an event that came in
+  [[gnu::noinline]] FoldOutcome FoldInSteps(const EventRef& event, Entry entry, const Instant& at);
   void Join(const Turn& turn);
   void MoveQuietDue(const Turn& turn, Duration gap);
   void MakeWay(const Turn& turn);

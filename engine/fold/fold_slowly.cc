@@ -11,9 +11,15 @@
 namespace pleat::inline v0_1 {
 
 FoldOutcome FoldBook::FoldSlowly(const EventRef& event, Entry entry, const Instant& at) {
+  if (entry.number == kNone && opens_plainly_ && OpenPlainly(event, at)) {
+    return FoldOutcome::kOpened;
+  }
+  return FoldInSteps(event, entry, at);
+}
+
+FoldOutcome FoldBook::FoldInSteps(const EventRef& event, Entry entry, const Instant& at) {
   const uint32_t number = entry.number;
   PLEAT_DCHECK(number == kNone || groups_.indexed(number));
-  if (number == kNone && opens_plainly_ && OpenPlainly(event, at)) return FoldOutcome::kOpened;
   if (groups_.saving() && number != kNone) [[unlikely]] {
     groups_.KeepImage(number);
     if (FoldPlainlyBelow(usual_plain_below_, event, entry, at)) return FoldOutcome::kFolded;
@@ -93,20 +99,22 @@ void FoldBook::MakeWay(const Turn& turn) {
 // What OpenGroup() does then, without asking whether there is more to do.
 bool FoldBook::OpenPlainly(const EventRef& event, const Instant& at) {
   const EngineTime now = latest_.TimeOf(at.now);
+  const EngineTime due = groups_.DueOfNew(event.at);
   if (ledger_.open >= max_groups_ || !room_.Fits(groups_.BytesOfNew(event.key)) ||
-      outbox_.refuses() || groups_.DueOfNew(event.at) <= now) [[unlikely]]
+      outbox_.refuses() || due <= now) [[unlikely]]
     return false;
   latest_.Reach(at.now);
   ++ledger_.events;
   ++ledger_.opened;
   ++ledger_.open;
   const uint64_t position = latest_.NextPosition(at.position);
-  const uint32_t number = groups_.Add(event.key, event.hash, event.at, position, event.event);
-  if (const auto reason = end_rules_.ReasonBehind(groups_, number, /*end_mark=*/false)) {
-    emitter_.End(number, *reason, OrderOf(position, Step::kBehindIt), at);
+  const GroupTable::Parts parts =
+      groups_.AddInline(event.key, event.hash, event.at, position, event.event);
+  if (const auto reason = end_rules_.ReasonBehind(groups_, parts.number, /*end_mark=*/false)) {
+    emitter_.End(parts.number, *reason, OrderOf(position, Step::kBehindIt), at);
     return true;
   }
-  groups_.IndexAndArm(number, event.hash);
+  groups_.IndexAndArm(parts, event.hash, due, position);
   return true;
 }
 

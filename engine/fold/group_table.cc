@@ -61,7 +61,12 @@ uint64_t GroupTable::HighCountOf(uint32_t number) const noexcept {
   return wraps == wraps_.end() ? 0 : wraps->second;
 }
 
+// Mostly there is none.
 GroupTable::Found GroupTable::FindSlowly(const PackedKey& key, uint64_t hash) const {
+  return table_.Guess(hash) == kNone ? Found{} : FindAmong(key, hash);
+}
+
+GroupTable::Found GroupTable::FindAmong(const PackedKey& key, uint64_t hash) const {
   return Find(key, hash);
 }
 
@@ -75,29 +80,9 @@ EngineTime GroupTable::GridAfter(const Group& group, EngineTime t) const noexcep
 
 // --- The life of an entry
 
-inline uint32_t GroupTable::NewEntry() {
-  const uint32_t number = table_.New();
-  if (!MayChange(number)) [[unlikely]]
-    KeepImage(number, /*armed=*/false);
-  return number;
-}
-
-[[gnu::flatten]] uint32_t GroupTable::Add(const PackedKey& key, uint64_t hash, EngineTime at,
-                                          uint64_t position, const void* event) {
-  const uint32_t number = NewEntry();
-  const Parts parts = PartsOf(number);
-  const Group& group = *::new (&parts.group) Group{.hash = static_cast<uint32_t>(hash),
-                                                   .count = 1,
-                                                   .key = keys_.Keep(key),
-                                                   .last = at,
-                                                   .opened = at};
-  parts.cold.set_position(position);
-  bytes_ += BytesOfNew(group.key);
-  void* const state = StateOf(parts.group);
-  ops_.open(ops_.context, state);
-  ops_.fold(ops_.context, state, event);
-  if (ops_.heap_bytes != nullptr) CountHeap(number, HeapBytesOf(number));  // opening took some, too
-  return number;
+uint32_t GroupTable::Add(const PackedKey& key, uint64_t hash, EngineTime at, uint64_t position,
+                         const void* event) {
+  return AddInline(key, hash, at, position, event).number;
 }
 
 uint32_t GroupTable::AddCopy(uint32_t number) {

@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <new>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -237,7 +238,7 @@ class GroupTable {
   }
   // Of a group without Extra whose only event has this stamp.
   EngineTime DueOfNew(EngineTime at) const noexcept {
-    return std::min({at + quiet_period_, at + max_hold_, due_end_});
+    return std::min(at + std::min(quiet_period_, max_hold_), due_end_);
   }
   // The reason that time closes the entry for, or cuts it.
   Reason ReasonByTime(uint32_t number) const noexcept {
@@ -256,6 +257,9 @@ class GroupTable {
   // Adds an entry with one event in its state. It has no Extra yet, is not indexed and not armed.
   uint32_t Add(const PackedKey& key, uint64_t hash, EngineTime at, uint64_t position,
                const void* event);
+  // The same inline, for the one caller that needs this millions of times a second.
+  Parts AddInline(const PackedKey& key, uint64_t hash, EngineTime at, uint64_t position,
+                  const void* event);
   // Adds a copy of a group. The copy has no Extra yet, is not indexed and not armed.
   uint32_t AddCopy(uint32_t number);
 
@@ -281,6 +285,12 @@ class GroupTable {
   void IndexAndArm(uint32_t number, uint64_t hash) {
     Index(number, hash);
     Arm(number);
+  }
+  // Of one without Extra, whose deadline is known.
+  void IndexAndArm(const Parts& parts, uint64_t hash, EngineTime due, uint64_t position) {
+    PLEAT_DCHECK(Find(parts.group.key, hash).number == kNone);
+    table_.Index(hash, parts.number, parts.cold);
+    table_.Arm(parts.number, parts.cold, due, position);
   }
   // The entry has ended before its deadline: out of the index, and without a deadline.
   void End(uint32_t number);
@@ -345,6 +355,7 @@ class GroupTable {
   static constexpr size_t kRunMax = 16;
   std::span<const Due> Run(EngineTime now, uint64_t version, Budget& budget) {
     PLEAT_DCHECK(!has_extra_ && images_ == nullptr);
+    now_ = now;
     version_ = version;
     const std::span<const Due> run = table_.Run(now, kRunMax, budget);
     for (const Due& due : run) table_.PrefetchIndex(at(due.number).hash);
@@ -436,6 +447,7 @@ class GroupTable {
   // `armed`: whether the entry had a deadline until now; without one it has no image.
   [[gnu::cold]] void KeepImage(uint32_t number, bool armed);
   uint32_t NewEntry();
+  [[gnu::noinline]] Found FindAmong(const PackedKey& key, uint64_t hash) const;
   // What an entry has outside of the table.
   [[gnu::noinline]] void FreeRare(uint32_t number) noexcept;
   void LoadExtra(FieldReader& in, Group& group);
@@ -493,5 +505,32 @@ class GroupTable {
   std::unordered_map<uint32_t, size_t> heap_counted_;
 #endif
 };
+
+inline uint32_t GroupTable::NewEntry() {
+  const uint32_t number = table_.New();
+  if (!MayChange(number)) [[unlikely]]
+    KeepImage(number, /*armed=*/false);
+  return number;
+}
+
+[[gnu::always_inline]] inline GroupTable::Parts GroupTable::AddInline(const PackedKey& key,
+                                                                      uint64_t hash, EngineTime at,
+                                                                      uint64_t position,
+                                                                      const void* event) {
+  const uint32_t number = NewEntry();
+  const Parts parts = PartsOf(number);
+  const Group& group = *::new (&parts.group) Group{.hash = static_cast<uint32_t>(hash),
+                                                   .count = 1,
+                                                   .key = keys_.Keep(key),
+                                                   .last = at,
+                                                   .opened = at};
+  parts.cold.set_position(position);
+  bytes_ += BytesOfNew(group.key);
+  void* const state = StateOf(parts.group);
+  ops_.open(ops_.context, state);
+  ops_.fold(ops_.context, state, event);
+  if (ops_.heap_bytes != nullptr) CountHeap(number, HeapBytesOf(number));  // opening took some, too
+  return parts;
+}
 
 }  // namespace pleat::inline v0_1

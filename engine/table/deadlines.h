@@ -137,14 +137,22 @@ class Deadlines {
     }
   }
 
-  // What Next() would give out next, as far as that is known and due by `now`: at most `max`
-  // entries, the first of them at the back. REQUIRES: the answers are as `version` says. Before
-  // anything else, call DropRun() with how many were used.
-  std::span<const Due> Run(EngineTime now, size_t max, uint64_t version) const noexcept {
-    if (!heap_.empty() || loading_ != nullptr || run_version_ != version) return {};
+  // What Next() would give out next, if all that comes from a run that is right as it is: at most
+  // `max` entries due by `now`, the first of them at the back. Each takes one from `budget`. Before
+  // anything else, call DropRun() with how many there were.
+  template <class Ask>
+  std::span<const Due> Run(EngineTime now, size_t max, Budget& budget, const Ask& ask) {
+    while (run_.empty() && heap_.empty()) {
+      if (loading_ == nullptr && !SurfaceSlot(now)) return {};
+      if (!Load(budget, ask)) return {};
+    }
+    if (!heap_.empty() || loading_ != nullptr || run_version_ != ask.Version()) return {};
+    if (budget.spent()) return {};
     const size_t end = run_.size();
+    const size_t most = std::min({max, budget.left(), end});
     size_t begin = end;
-    while (begin > 0 && end - begin < max && run_[begin - 1].ripe <= now) --begin;
+    while (end - begin < most && run_[begin - 1].ripe <= now) --begin;
+    budget.Take(end - begin);
     return {run_.data() + begin, end - begin};
   }
   void DropRun(size_t count) {

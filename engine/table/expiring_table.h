@@ -39,7 +39,6 @@
 // each deadline that moved earlier.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -178,8 +177,9 @@ class ExpiringTable {
   void PrefetchIndex(uint64_t hash) const noexcept { index_.Prefetch(hash); }
 
   // REQUIRES: no other indexed entry has its key.
-  void Index(uint64_t hash, uint32_t number) {
-    Cold& bits = cold(number);
+  void Index(uint64_t hash, uint32_t number) { Index(hash, number, cold(number)); }
+  // The same, here and below, for an owner that knows where the bits lie.
+  void Index(uint64_t hash, uint32_t number, Cold& bits) {
     PLEAT_DCHECK(bits.taken && !bits.indexed);
     PLEAT_DCHECK(entries_.HashOf(number) == static_cast<uint32_t>(hash));
     bits.indexed = 1;
@@ -208,8 +208,10 @@ class ExpiringTable {
   void Arm(uint32_t number) { Arm(number, entries_.DueOf(number), entries_.OrderOf(number)); }
   // The same for an owner that knows them. REQUIRES: they are DueOf(number) and OrderOf(number).
   void Arm(uint32_t number, EngineTime due, uint64_t order) {
+    Arm(number, cold(number), due, order);
+  }
+  void Arm(uint32_t number, Cold& bits, EngineTime due, uint64_t order) {
     PLEAT_DCHECK(due == entries_.DueOf(number) && order == entries_.OrderOf(number));
-    Cold& bits = cold(number);
     PLEAT_DCHECK(bits.taken && (kMovesEarlier || !bits.referred));
     if constexpr (kMovesEarlier) {
       if (bits.armed || bits.referred) return ArmAgain(number);
@@ -258,11 +260,7 @@ class ExpiringTable {
   // back. Lowers `budget` likewise. The caller calls GiveOut()
   // for each, and then DropRun().
   std::span<const Due> Run(EngineTime now, size_t max, Budget& budget) {
-    if (budget.spent()) return {};
-    const std::span<const Due> run =
-        deadlines_.Run(now, std::min(max, budget.left()), changes_ + entries_.Version());
-    budget.Take(run.size());
-    return run;
+    return deadlines_.Run(now, max, budget, Asker{*this});
   }
   static void GiveOut(Cold& bits) noexcept
     requires(!kMovesEarlier)

@@ -95,9 +95,18 @@ class KeyIndex {
   void Insert(uint64_t hash, uint32_t number, const HashOf& hash_of) {
     PLEAT_DCHECK(number != kNone && hash_of(number) == static_cast<uint32_t>(hash));
     PLEAT_DCHECK(!Holds(static_cast<uint32_t>(hash), number));
-    while (SegmentOf(hash).size() >= kSplitAt) Split(hash, hash_of);
-    Place(SegmentOf(hash), static_cast<uint32_t>(hash), TagOf(hash), number);
+    while (SegmentOf(hash).size() >= kSplitAt) [[unlikely]]
+      Split(hash, hash_of);
     ++size_;
+    Segment& segment = SegmentOf(hash);
+    Bucket& home = segment.buckets[HomeOf(hash)];
+    const uint32_t free = MatchTags(home, kEmpty);
+    if (free == 0) [[unlikely]]
+      return Place(segment, static_cast<uint32_t>(hash), TagOf(hash), number);
+    const int way = std::countr_zero(free);
+    home.tags[way] = TagOf(hash);
+    home.numbers[way] = number;
+    ++segment.size();
   }
 
   // The same of a key whose hash may have been made up, to collide. Returns false, and adds nothing,
@@ -277,7 +286,7 @@ class KeyIndex {
   }
 
   template <class HashOf>
-  void Split(uint64_t hash, const HashOf& hash_of) {
+  [[gnu::noinline]] void Split(uint64_t hash, const HashOf& hash_of) {
     if (directory_[0] == &nothing_) return void(directory_[0] = &NewSegment());
     Contents contents;
     TakeOut(SegmentOf(hash), hash_of, contents);
