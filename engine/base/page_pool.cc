@@ -2,16 +2,26 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "engine/base/check.h"
+#include "engine/base/touch.h"
 
 namespace pleat::inline v0_1 {
+namespace {
+
+// An offer: a kernel without huge pages, or out of them, gives small ones.
+void OfferHugePages(std::byte* begin, size_t extents) noexcept {
+  if (extents > 0) madvise(begin, extents * PagePool::kExtentBytes, MADV_HUGEPAGE);
+}
+
+}  // namespace
 
 PagePool::~PagePool() {
-  for (const auto& [extent, free] : extents_) {
-    PLEAT_DCHECK(free == kAllFree);
-    munmap(extent, kExtentBytes);
+  for (const auto& [begin, extent] : extents_) {
+    PLEAT_DCHECK(extent.free == kAllFree && !extent.stocked);
+    munmap(begin, kExtentBytes);
   }
 }
 
@@ -28,17 +38,17 @@ PagePool::PlainShare::~PlainShare() {
 
 std::byte* PagePool::Take() {
   LockGuard guard(lock_);
-  std::byte* const extent = with_room_.empty() ? AddExtent() : *with_room_.begin();
-  uint32_t& free = extents_[extent];
+  std::byte* const begin = with_room_.empty() ? AddExtent() : with_room_.begin()->extent;
+  auto& [free, stocked] = extents_[begin];
   PLEAT_DCHECK(free != 0);
-  if (free == kAllFree) {
-    std::erase(empty_, extent);
+  if (free == kAllFree && !stocked) {
+    std::erase(empty_, begin);
     NoteEmpty();
   }
   const int page = std::countr_zero(free);
   free &= free - 1;
-  if (free == 0) with_room_.erase(extent);
-  return extent + static_cast<size_t>(page) * kPageBytes;
+  if (free == 0) with_room_.erase({!stocked, begin});
+  return begin + static_cast<size_t>(page) * kPageBytes;
 }
 
 void PagePool::Return(std::byte* page) noexcept {
@@ -46,13 +56,13 @@ void PagePool::Return(std::byte* page) noexcept {
     LockGuard guard(lock_);
     PLEAT_DCHECK(reinterpret_cast<uintptr_t>(page) % kPageBytes == 0);
     PLEAT_DCHECK(!extents_.empty() && page >= extents_.begin()->first);
-    auto& [extent, free] = *std::prev(extents_.upper_bound(page));
-    const auto index = static_cast<size_t>(page - extent) / kPageBytes;
-    PLEAT_DCHECK(index < 32 && (free >> index & 1) == 0);
-    if (free == 0) with_room_.insert(extent);
-    free |= uint32_t{1} << index;
-    if (free != kAllFree) return;
-    empty_.push_back(extent);
+    auto& [begin, extent] = *std::prev(extents_.upper_bound(page));
+    const auto index = static_cast<size_t>(page - begin) / kPageBytes;
+    PLEAT_DCHECK(index < 32 && (extent.free >> index & 1) == 0);
+    if (extent.free == 0) with_room_.insert({!extent.stocked, begin});
+    extent.free |= uint32_t{1} << index;
+    if (extent.free != kAllFree || extent.stocked) return;
+    empty_.push_back(begin);
     NoteEmpty();
     if (deferrals_ > 0) return;
   }
@@ -65,7 +75,7 @@ std::byte* PagePool::TakeExcess() noexcept {
   std::byte* const extent = empty_.back();
   empty_.pop_back();
   NoteEmpty();
-  with_room_.erase(extent);
+  with_room_.erase({true, extent});
   extents_.erase(extent);
   return extent;
 }
@@ -80,28 +90,102 @@ size_t PagePool::plain_bytes() const {
   return plain_bytes_;
 }
 
+size_t PagePool::taken_bytes() const {
+  LockGuard guard(lock_);
+  size_t pages = 0;
+  for (const auto& [begin, extent] : extents_) {
+    pages += static_cast<size_t>(std::popcount(~extent.free));
+  }
+  return pages * kPageBytes;
+}
+
 size_t PagePool::held_bytes() const {
   LockGuard guard(lock_);
   return extents_.size() * kExtentBytes;
 }
 
-// Maps twice as much and gives back what is left and right of an aligned extent.
-std::byte* PagePool::AddExtent() {
-  void* const mapped = mmap(nullptr, 2 * kExtentBytes, PROT_READ | PROT_WRITE,
+// Maps one more, and gives back what is left and right of the aligned extents.
+std::byte* PagePool::Map(size_t extents) noexcept {
+  if (extents >= SIZE_MAX / kExtentBytes) return nullptr;
+  const size_t bytes = extents * kExtentBytes;
+  void* const mapped = mmap(nullptr, bytes + kExtentBytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, /*fd=*/-1, /*offset=*/0);
-  PLEAT_CHECK(mapped != MAP_FAILED);
+  if (mapped == MAP_FAILED) return nullptr;
   auto* const begin = static_cast<std::byte*>(mapped);
   const size_t beyond = reinterpret_cast<uintptr_t>(begin) % kExtentBytes;
   const size_t before = beyond == 0 ? 0 : kExtentBytes - beyond;
-  std::byte* const extent = begin + before;
   if (before > 0) munmap(begin, before);
-  munmap(extent + kExtentBytes, kExtentBytes - before);
-  // An offer: a kernel without huge pages, or out of them, gives small ones.
-  if (extents_.size() * kExtentBytes >= plain_bytes_) madvise(extent, kExtentBytes, MADV_HUGEPAGE);
-  extents_[extent] = kAllFree;
-  with_room_.insert(extent);
+  munmap(begin + before + bytes, kExtentBytes - before);
+  return begin + before;
+}
+
+size_t PagePool::PlainOf(size_t extents) const noexcept {
+  const size_t held = extents_.size() * kExtentBytes;
+  const size_t plain = plain_bytes_ <= held ? 0 : (plain_bytes_ - held - 1) / kExtentBytes + 1;
+  return std::min(plain, extents);
+}
+
+std::byte* PagePool::AddExtent() {
+  std::byte* const extent = Map(1);
+  PLEAT_CHECK(extent != nullptr);
+  if (PlainOf(1) == 0) OfferHugePages(extent, 1);
+  extents_[extent];
+  with_room_.insert({.beyond_stock = true, .extent = extent});
   empty_.push_back(extent);
   return extent;
+}
+
+// --- Stock
+
+size_t PagePool::FreeInStock() const {
+  LockGuard guard(lock_);
+  size_t pages = 0;
+  for (const Room& room : with_room_) {
+    if (room.beyond_stock) break;
+    pages += static_cast<size_t>(std::popcount(extents_.at(room.extent).free));
+  }
+  return pages * kPageBytes;
+}
+
+// One call for the addresses of all: the system says at once if it never has so much.
+bool PagePool::Stock::Fill(size_t bytes) {
+  const size_t free = pool_.FreeInStock();
+  if (bytes <= free) return true;
+  const size_t extents = (bytes - free - 1) / kExtentBytes + 1;
+  std::byte* const begin = Map(extents);
+  if (begin == nullptr) return false;
+  size_t plain;
+  {
+    LockGuard guard(pool_.lock_);
+    plain = pool_.PlainOf(extents);
+  }
+  OfferHugePages(begin + plain * kExtentBytes, extents - plain);
+  Touch(begin, extents * kExtentBytes);
+  LockGuard guard(pool_.lock_);
+  for (size_t i = 0; i < extents; ++i) {
+    std::byte* const extent = begin + i * kExtentBytes;
+    pool_.extents_[extent].stocked = true;
+    pool_.with_room_.insert({.beyond_stock = false, .extent = extent});
+    extents_.push_back(extent);
+  }
+  return true;
+}
+
+PagePool::Stock::~Stock() {
+  {
+    LockGuard guard(pool_.lock_);
+    for (std::byte* const begin : extents_) {
+      Extent& extent = pool_.extents_[begin];
+      extent.stocked = false;
+      if (pool_.with_room_.erase({.beyond_stock = false, .extent = begin}) > 0) {
+        pool_.with_room_.insert({.beyond_stock = true, .extent = begin});
+      }
+      if (extent.free == kAllFree) pool_.empty_.push_back(begin);
+    }
+    pool_.NoteEmpty();
+    if (pool_.deferrals_ > 0) return;
+  }
+  pool_.GiveBackExcess();
 }
 
 }  // namespace pleat::inline v0_1

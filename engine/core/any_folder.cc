@@ -148,6 +148,11 @@ void AnyFolder::CloseAll() noexcept {
   const Call call;
   if (!call.nested()) core().CloseAll();
 }
+absl::Status AnyFolder::Reserve(size_t groups, size_t key_bytes) noexcept {
+  const Call call;
+  if (call.nested()) return absl::FailedPreconditionError("Reserve() from inside a fold function");
+  return core().Reserve(groups, key_bytes);
+}
 std::unique_ptr<GapStats> AnyFolder::gap_stats() const noexcept {
   const Call call;
   return call.nested() ? nullptr : core().gap_stats();

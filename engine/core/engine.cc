@@ -190,6 +190,10 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& option
   const HashKey name_key = hash_key ? key : RandomHashKey();
   const uint64_t epoch = wanted_epoch ? *wanted_epoch : RandomHashKey().front();
   auto core = std::make_shared<EngineCore>(options, key, name_key, epoch);
+  if (!core->Prefault(options.prefault_bytes)) {
+    return absl::ResourceExhaustedError("prefault_bytes: the system refuses " +
+                                        std::to_string(options.prefault_bytes) + " bytes");
+  }
   return std::unique_ptr<Engine>(new Engine(std::move(core), /*closes=*/true));
 }
 

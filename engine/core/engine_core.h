@@ -82,6 +82,8 @@ class EngineCore {
   [[gnu::noinline]] bool CloseDue(size_t budget);
   bool AdvanceLeases(LeaseTime lease_now, size_t budget);
   void Stop();
+  // Has the pool keep so many bytes that were touched ahead. False if the system refuses.
+  bool Prefault(size_t bytes) { return prefaulted_.Fill(bytes); }
   bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
 
   // Closes every collection, and keeps no other one: the engine is gone.
@@ -132,6 +134,7 @@ class EngineCore {
   uint64_t epoch_;
   uint64_t first_number_ = 0;
   PagePool pool_;
+  PagePool::Stock prefaulted_{pool_};
   Gate gate_;
   Timeline timeline_;
   Schedule schedule_{Schedule::Clock::kEngine};

@@ -5,6 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/concat.h"
+#include "engine/base/spread.h"
+#include "engine/core/out_of_range.h"
+
 namespace pleat::inline v0_1 {
 namespace {
 
@@ -163,6 +167,46 @@ void FolderCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
                        [&](const Instant& at) { Typed(home.book)->CloseAll(at); });
   }
   HandOverRange(all);
+}
+
+// How many of so many groups a partition may get, and may have by its limits.
+size_t FolderCore::ShareOfGroups(size_t groups, size_t bytes_each, int partition) {
+  const int partitions = engine().partition_count();
+  const LimitOptions limits = OptionsFor(options_, partition, partitions).limits;
+  return std::min({MostInOnePlace(groups, static_cast<size_t>(partitions)), limits.max_groups,
+                   limits.max_bytes / bytes_each});
+}
+
+// The system clears the memory while no lock is held. Then each partition takes its pages.
+absl::Status FolderCore::Reserve(size_t groups, size_t key_bytes) {
+  const absl::Status ended = absl::FailedPreconditionError("no event will be folded any more");
+  if (engine().stopped() || closed()) return ended;
+  if (key_bytes > kKeyBytesMax) return OutOfRange("key_bytes", "at most 65536");
+  const size_t bytes_each = GroupTable::BytesOfNew(options_, ops_, key_bytes);
+  if (groups > options_.limits.max_groups) return OutOfRange("groups", "at most limits.max_groups");
+  if (groups > options_.limits.max_bytes / bytes_each) {
+    return OutOfRange("groups", Concat("at most limits.max_bytes / ", bytes_each));
+  }
+  size_t bytes = 0;
+  for (int i = 0; i < engine().partition_count(); ++i) {
+    Home& home = this->home(static_cast<size_t>(i));
+    const size_t share = ShareOfGroups(groups, bytes_each, i);
+    LockGuard guard(home.partition->lock());
+    bytes += home.book == nullptr ? share * bytes_each
+                                  : Typed(home.book)->BytesToReserve(share, key_bytes);
+  }
+  PagePool::Stock stock(engine().pool());
+  if (!stock.Fill(bytes)) {
+    return absl::ResourceExhaustedError(Concat("groups: the system refuses ", bytes, " bytes"));
+  }
+  for (int i = 0; i < engine().partition_count(); ++i) {
+    Home& home = this->home(static_cast<size_t>(i));
+    LongLockGuard guard(home.partition->lock());
+    auto* const book = static_cast<FoldBook*>(BookFor(home));
+    if (book == nullptr) return ended;
+    book->Reserve(ShareOfGroups(groups, bytes_each, i), key_bytes);
+  }
+  return absl::OkStatus();
 }
 
 std::unique_ptr<GapStats> FolderCore::gap_stats() {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <absl/status/status.h>
 #include <pleat/any_folder.h>
 
 #include "engine/core/keyed_collection.h"
@@ -25,6 +26,7 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   bool Scan(ScanCursor& cursor, size_t max, AnyFolder::See see);
   void ScanInOrder(AnyFolder::See see);
   void CloseAll();
+  absl::Status Reserve(size_t groups, size_t key_bytes);
 
   std::unique_ptr<GapStats> gap_stats();
   const StateOps& ops() const noexcept { return ops_; }
@@ -38,6 +40,7 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   void LoadShared(FieldReader& in) override;
 
  private:
+  size_t ShareOfGroups(size_t groups, size_t bytes_each, int partition);
   std::unique_ptr<Book> MakeBook(int partition) override;
   template <class Change>
   ControlOutcome Control(std::string_view key, std::optional<EngineTime> at, const Change& change);

@@ -139,6 +139,12 @@ class FoldBook final : public OutboxBook {
     see(groups_.at(number).key.view(), groups_.InfoOf(number), groups_.state(number));
   }
 
+  // Makes room for groups to come, as GroupTable says. No operation: it changes no result.
+  void Reserve(size_t groups, size_t key_bytes) { groups_.Reserve(groups, key_bytes); }
+  size_t BytesToReserve(size_t groups, size_t key_bytes) const noexcept {
+    return groups_.BytesToReserve(groups, key_bytes);
+  }
+
   size_t PopQueue(const Instant& at, size_t max, const Outbox::Bound& bound,
                   Outbox::Take take) override {
     return emitter_.PopQueue(at, max, bound, take);

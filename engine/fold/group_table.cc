@@ -24,6 +24,11 @@ constexpr size_t StrideFor(const StateOps& ops, bool has_extra) {
 // of the two is counted from the beginning, so that closing never takes a folder over its limit.
 constexpr size_t kPlaceBytes = std::max<size_t>(14, sizeof(Ready));
 
+// Without a long key and the bytes that the state owns.
+constexpr size_t EntryBytes(const StateOps& ops, bool has_extra, size_t cold) {
+  return StrideFor(ops, has_extra) + cold + kPlaceBytes;
+}
+
 }  // namespace
 
 GroupTable::GroupTable(PagePool& pool, const FolderOptions& options, const StateOps& ops)
@@ -40,8 +45,14 @@ GroupTable::GroupTable(PagePool& pool, const FolderOptions& options, const State
              std::min({options.quiet_period, options.max_hold, options.partial_every}),
              Entries{*this}),
       partial_every_(options.partial_every),
-      entry_bytes_(StrideFor(ops, has_extra_) + sizeof(Cold) + kPlaceBytes),
+      entry_bytes_(EntryBytes(ops, has_extra_, sizeof(Cold))),
       keys_(pool) {}
+
+size_t GroupTable::BytesOfNew(const FolderOptions& options, const StateOps& ops,
+                              size_t key_bytes) noexcept {
+  return EntryBytes(ops, NeedsExtra(options, ops), sizeof(Cold)) +
+         KeyArena::BytesForLength(key_bytes);
+}
 
 bool GroupTable::NeedsExtra(const FolderOptions& options, const StateOps& ops) noexcept {
   return ops.marks != nullptr || options.quiet_floor > Duration{0} ||

@@ -415,6 +415,22 @@ class GroupTable {
   size_t BytesOfNew(const PackedKey& key) const noexcept {
     return entry_bytes_ + KeyArena::BytesFor(key);
   }
+  // The same for a key of this length, in a table made of these.
+  static size_t BytesOfNew(const FolderOptions& options, const StateOps& ops,
+                           size_t key_bytes) noexcept;
+
+  // Makes room for so many groups at a time with keys of about this length: until there are more,
+  // opening one takes nothing from the pool.
+  void Reserve(size_t groups, size_t key_bytes) {
+    table_.Reserve(groups);
+    keys_.Reserve(groups, key_bytes);
+    reserved_bytes_ = std::max(reserved_bytes_, BytesOf(groups, key_bytes));
+  }
+  // How many bytes Reserve() takes from the pool for that, roughly.
+  size_t BytesToReserve(size_t groups, size_t key_bytes) const noexcept {
+    const size_t bytes = BytesOf(groups, key_bytes);
+    return bytes - std::min(bytes, std::max(bytes_, reserved_bytes_));
+  }
 
   // Stops the program if an invariant does not hold. O(entries).
   void CheckWhole() const;
@@ -444,6 +460,9 @@ class GroupTable {
     return images_ == nullptr || images_->Has(number);
   }
   void SaveArmed(FieldWriter& out, uint32_t number) const;
+  size_t BytesOf(size_t groups, size_t key_bytes) const noexcept {
+    return groups * (entry_bytes_ + KeyArena::BytesForLength(key_bytes));
+  }
   // `armed`: whether the entry had a deadline until now; without one it has no image.
   [[gnu::cold]] void KeepImage(uint32_t number, bool armed);
   uint32_t NewEntry();
@@ -496,6 +515,7 @@ class GroupTable {
 
   const Duration partial_every_;
   const size_t entry_bytes_;  // without a long key and the bytes that the state owns
+  size_t reserved_bytes_ = 0;
   KeyArena keys_;
   EngineTime now_ = kBeginningOfTime;  // of the latest Next()
   uint64_t version_ = 0;

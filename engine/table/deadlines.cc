@@ -31,6 +31,13 @@ Deadlines::Deadlines(PagePool& pool, Duration usual_life)
 
 Deadlines::~Deadlines() { slots_.clear(); }
 
+// Each slot has a chunk that is not full.
+void Deadlines::Reserve(size_t references) {
+  const size_t slots = std::bit_ceil(std::min(references, kKnownMax));
+  if (slots > known_.size()) KnowSlots(slots);
+  if (references > 0) chunks_.Reserve(references / Chunk::kRefs + slots + 1);
+}
+
 void Deadlines::ArmSlowly(uint32_t number, EngineTime due, uint64_t order) {
   const uint64_t index = IndexOf(due);
   if (index < surfaced_) {
@@ -115,10 +122,14 @@ Deadlines::Slot& Deadlines::SlotAt(uint64_t index) {
 
 void Deadlines::Know(Slot& slot) {
   if (slot_count_ > known_.size() && known_.size() < kKnownMax) {
-    known_.assign(2 * known_.size(), nullptr);
-    for (Slot& each : slots_) Known(each.index) = &each;
+    KnowSlots(2 * known_.size());
   }
   Known(slot.index) = &slot;
+}
+
+void Deadlines::KnowSlots(size_t size) {
+  known_.assign(size, nullptr);
+  for (Slot& each : slots_) Known(each.index) = &each;
 }
 
 void Deadlines::Push(Slot& slot, uint32_t number) {

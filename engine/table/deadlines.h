@@ -70,6 +70,9 @@ class Deadlines {
   Deadlines(const Deadlines&) = delete;
   Deadlines& operator=(const Deadlines&) = delete;
 
+  // Makes room for so many references at a time, in as many slots as a usual life has.
+  void Reserve(size_t references);
+
   // Notes that the entry is due at `due`. O(1), but O(log slots) for the first one of a slot.
   void Arm(uint32_t number, EngineTime due, uint64_t order) {
     PLEAT_DCHECK(due >= kBeginningOfTime);
@@ -238,6 +241,7 @@ class Deadlines {
   Slot& SlotAt(uint64_t index);
   Slot*& Known(uint64_t index) noexcept { return known_[index & (known_.size() - 1)]; }
   void Know(Slot& slot);
+  void KnowSlots(size_t size);
   void Push(Slot& slot, uint32_t number);
   void PushHeap(const Due& due);
   const Due* First() const noexcept;

@@ -105,6 +105,14 @@ class ExpiringTable {
 
   // --- Entries
 
+  // Makes room for so many entries at a time, indexed and armed: until there are more, they take
+  // nothing from the pool. Tickets are not among this.
+  void Reserve(size_t entries) {
+    slab_.Reserve(entries);
+    index_.Reserve(entries, HashesOf());
+    deadlines_.Reserve(entries);
+  }
+
   // A number for an entry, whose bytes the caller fills. O(1).
   uint32_t New() {
     const uint32_t number = slab_.Allocate();

@@ -31,6 +31,13 @@ class KeyArena {
     if (key.is_long()) ReleaseText(key.view());
   }
 
+  // Makes room for so many keys of about `bytes` each. Keys that need no memory of the pool, because
+  // they are short or have memory of their own, need no room.
+  void Reserve(size_t keys, size_t bytes) {
+    if (bytes > PackedKey::kInlineBytesMax && bytes + sizeof(uint32_t) <= kBytesMax)
+      PlacesFor(bytes + sizeof(uint32_t)).Reserve(keys);
+  }
+
   // A copy of the text, which is not empty, until ReleaseText() of that copy.
   std::string_view KeepText(std::string_view text) {
     const size_t size = text.size() + sizeof(uint32_t);
@@ -39,10 +46,9 @@ class KeyArena {
     if (size > kBytesMax) {
       place = new char[size];
     } else {
-      std::unique_ptr<Places>& slab = slabs_[ClassOf(size)];
-      if (slab == nullptr) slab = std::make_unique<Places>(pool_, SizeOf(ClassOf(size)));
-      number = slab->Allocate();
-      place = reinterpret_cast<char*>(slab->hot(number));
+      Places& slab = PlacesFor(size);
+      number = slab.Allocate();
+      place = reinterpret_cast<char*>(slab.hot(number));
     }
     std::memcpy(place, &number, sizeof(number));
     std::memcpy(place + sizeof(number), text.data(), text.size());
@@ -65,9 +71,13 @@ class KeyArena {
   static size_t BytesFor(const PackedKey& key) noexcept {
     return key.is_long() ? BytesForText(key.view()) : 0;
   }
+  static size_t BytesForLength(size_t key_bytes) noexcept {
+    return key_bytes > PackedKey::kInlineBytesMax ? BytesForTextOf(key_bytes) : 0;
+  }
   // The bytes that a text takes.
-  static size_t BytesForText(std::string_view text) noexcept {
-    const size_t bytes = text.size() + sizeof(uint32_t);
+  static size_t BytesForText(std::string_view text) noexcept { return BytesForTextOf(text.size()); }
+  static size_t BytesForTextOf(size_t length) noexcept {
+    const size_t bytes = length + sizeof(uint32_t);
     PLEAT_DCHECK(bytes > kBytesMax || SizeOf(ClassOf(bytes)) >= bytes);
     return bytes > kBytesMax ? bytes : SizeOf(ClassOf(bytes));
   }
@@ -89,6 +99,13 @@ class KeyArena {
     if (size_class < kSmall) return (size_class + 1) * kStep;
     const size_t doubling = (size_class - kSmall) / 4;
     return (5 + (size_class - kSmall) % 4) << (doubling + 5);
+  }
+
+  // Of the class of places with room for `size` bytes.
+  Places& PlacesFor(size_t size) {
+    std::unique_ptr<Places>& slab = slabs_[ClassOf(size)];
+    if (slab == nullptr) slab = std::make_unique<Places>(pool_, SizeOf(ClassOf(size)));
+    return *slab;
   }
 
   PagePool& pool_;

@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "engine/base/spread.h"
+
 namespace pleat::inline v0_1 {
 
 constinit KeyIndex::Segment KeyIndex::nothing_{{{.header = kSplitAt}}};
@@ -15,6 +17,13 @@ void KeyIndex::Clear() noexcept {
   depth_ = 0;
   size_ = 0;
   directory_.assign(1, &nothing_);
+  SplitToLeastDepth([](uint32_t) { return uint32_t{0}; });  // no number is there to ask about
+}
+
+uint32_t KeyIndex::DepthFor(size_t count) noexcept {
+  uint32_t depth = 0;
+  while (depth < kDepthMax && MostInOnePlace(count, size_t{1} << depth) > kSplitAt) ++depth;
+  return depth;
 }
 
 bool KeyIndex::Holds(uint32_t hash, uint32_t number) const noexcept {
@@ -115,10 +124,10 @@ KeyIndex::Segment& KeyIndex::NewSibling(uint32_t hash) {
 }
 
 // The segment that shares all but the last bit of its hash range with that of `hash`, unless it was
-// split further.
+// split further, or has to stay as it is.
 KeyIndex::Segment* KeyIndex::SiblingOf(uint32_t hash) const noexcept {
   Segment& segment = SegmentOf(hash);
-  if (segment.depth() == 0) return nullptr;
+  if (segment.depth() <= least_depth_) return nullptr;
   Segment* const sibling = directory_[SlotOf(hash) ^ SpanOf(segment)];
   return sibling->depth() == segment.depth() ? sibling : nullptr;
 }

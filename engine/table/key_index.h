@@ -23,6 +23,7 @@
 //     whatever the size of the table. (Fagin et al., "Extendible hashing", 1979.)
 //   - A segment that an erase leaves less than a third full becomes one with the segment that the
 //     last split parted from it, if both together are less than 65 % of one.
+//   - An index with room reserved has split its segments ahead, and does not merge below that depth.
 #pragma once
 
 #include <algorithm>
@@ -137,7 +138,17 @@ class KeyIndex {
     if (SegmentOf(hash).size() < kMergeBelow / 2) MergeWithSibling(hash);
   }
 
-  // Removes everything.
+  // Makes room for so many numbers: until there are more, no segment will be split, and none is
+  // taken from the pool. O(room), with `hash_of` as for Insert().
+  template <class HashOf>
+  void Reserve(size_t count, const HashOf& hash_of) {
+    const uint32_t depth = std::max(DepthFor(count), least_depth_);
+    segments_.Reserve(size_t{count > 0} << depth);
+    least_depth_ = depth;
+    SplitToLeastDepth(hash_of);
+  }
+
+  // Removes everything. Room that was reserved stays.
   void Clear() noexcept;
 
   // Whether the number is inside under this hash. Reads the bucket only.
@@ -255,6 +266,8 @@ class KeyIndex {
   }
 
   uint32_t GuessSlowly(uint64_t hash) const noexcept;
+  // How deep segments are when a hash has spread so many numbers over them.
+  static uint32_t DepthFor(size_t count) noexcept;
   static void Place(Segment& segment, uint32_t hash, uint16_t tag, uint32_t number) noexcept;
   Segment& NewSegment();
   Segment& NewSibling(uint32_t hash);
@@ -294,6 +307,14 @@ class KeyIndex {
     PutBack(contents);
   }
 
+  template <class HashOf>
+  void SplitToLeastDepth(const HashOf& hash_of) {
+    for (uint64_t i = 0; i < uint64_t{1} << least_depth_; ++i) {
+      const uint64_t hash = i << (32 - least_depth_);
+      while (SegmentOf(hash).depth() < least_depth_) Split(hash, hash_of);
+    }
+  }
+
   // Of CheckWhole(): equal pointers are adjacent, as many as the segment's depth says.
   void CheckPlaceOf(size_t slot) const;
 
@@ -326,6 +347,7 @@ class KeyIndex {
   Slab<> segments_;
   std::vector<Segment*> directory_;  // 2^depth_ pointers, equal ones adjacent
   uint32_t depth_ = 0;
+  uint32_t least_depth_ = 0;  // of a segment, so that room stays reserved
   size_t size_ = 0;
 };
 

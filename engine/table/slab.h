@@ -7,7 +7,8 @@
 // A number is a chunk and an index inside the chunk. A chunk is one page of the pool: first the hot
 // parts, then the cold ones. A new place always comes from the lowest chunk that has one free, and
 // within the chunk from the place that was freed last, because its line is likely still in the
-// cache. So after a spike the higher chunks run empty and go back to the pool.
+// cache. So after a spike the higher chunks run empty and go back to the pool; those that were
+// reserved stay.
 //
 // The first chunk of small places without a cold part is 1 KiB of the heap: an engine has some
 // hundred slabs, and a page that a few places begin is mostly empty.
@@ -26,6 +27,7 @@
 #include "engine/base/check.h"
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
+#include "engine/base/touch.h"
 
 namespace pleat::inline v0_1 {
 
@@ -76,6 +78,19 @@ class Slab {
     return chunk << kIndexBits | index;
   }
 
+  // From now on, so many places can be taken at a time without a page of the pool: the slab has all
+  // chunks for them, and keeps them. Their memory has been touched. O(chunks).
+  void Reserve(size_t places) {
+    uint32_t chunk = 0;
+    for (size_t room = 0; room < places; room += RoomOf(chunk++)) {
+      KnowChunk(chunk);
+      if (chunks_[chunk] != nullptr) continue;
+      chunks_[chunk] = NewChunk(chunk);
+      Touch(chunks_[chunk], RoomOf(chunk) * (stride_ + kColdBytes));
+    }
+    kept_ = std::max(kept_, chunk);
+  }
+
   // Whether AllocateAt(number) is possible in a slab whose highest place is below `number`.
   bool HasPlace(uint32_t number) const noexcept {
     const uint32_t chunk = number >> kIndexBits;
@@ -90,11 +105,7 @@ class Slab {
     const uint32_t index = number & kIndexMask;
     PLEAT_DCHECK(HasPlace(number) && !Knows(number));
     lowest_ = kUnknown;
-    while (room_.size() <= chunk / 64) room_.push_back(~uint64_t{0});
-    while (chunks_.size() <= chunk) {
-      uses_.push_back({.room = RoomOf(static_cast<uint32_t>(chunks_.size()))});
-      chunks_.push_back(nullptr);
-    }
+    KnowChunk(chunk);
     if (chunks_[chunk] == nullptr) chunks_[chunk] = NewChunk(chunk);
     Use& use = uses_[chunk];
     while (use.fresh < index) {
@@ -119,8 +130,10 @@ class Slab {
       if (lowest_ != kUnknown) lowest_ = std::min(lowest_, chunk);
     }
     if (--use.taken == 0) {
-      FreeChunk(chunk);
-      chunks_[chunk] = nullptr;
+      if (chunk >= kept_) {
+        FreeChunk(chunk);
+        chunks_[chunk] = nullptr;
+      }
       use = Use{.room = use.room};
       return;
     }
@@ -141,7 +154,7 @@ class Slab {
       }
       PLEAT_CHECK(use.room == RoomOf(chunk));
       PLEAT_CHECK(use.taken + free == use.fresh && use.fresh <= use.room);
-      PLEAT_CHECK((chunks_[chunk] == nullptr) == (use.taken == 0));
+      PLEAT_CHECK((chunks_[chunk] == nullptr) == (use.taken == 0 && chunk >= kept_));
       const bool has_room = (room_[chunk / 64] >> chunk % 64 & 1) != 0;
       PLEAT_CHECK(has_room == (use.taken < use.room));
       PLEAT_CHECK(!has_room || chunk / 64 >= first_room_);
@@ -228,6 +241,16 @@ class Slab {
     return chunk;
   }
 
+  // Has the bookkeeping of this chunk and those below, without their memory.
+  void KnowChunk(uint32_t chunk) {
+    PLEAT_CHECK(chunk < kChunksMax - 1);
+    while (room_.size() <= chunk / 64) room_.push_back(~uint64_t{0});
+    while (chunks_.size() <= chunk) {
+      uses_.push_back({.room = RoomOf(static_cast<uint32_t>(chunks_.size()))});
+      chunks_.push_back(nullptr);
+    }
+  }
+
   static constexpr size_t kSmallChunk = 1024;
 
   bool IsSmall(uint32_t chunk) const noexcept { return begins_small_ && chunk == 0; }
@@ -259,6 +282,7 @@ class Slab {
   std::vector<uint64_t> room_;  // a bit for each chunk, those to come included
   uint32_t first_room_ = 0;     // the words before this one are zero
   uint32_t lowest_ = kUnknown;  // the chunk that ChunkWithRoom() would find
+  uint32_t kept_ = 0;           // the chunks below this one are not given back
 };
 
 }  // namespace pleat::inline v0_1

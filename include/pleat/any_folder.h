@@ -72,6 +72,21 @@ class PLEAT_EXPORT AnyFolder : public AnyCollection {
   void ScanInOrder(See see) const noexcept;
   void CloseAll() noexcept;
 
+  // Takes the memory for `groups` groups at a time, those that wait to be popped included, and has
+  // the system clear it. Until there are more, an event that opens a group takes no memory for the
+  // tables and splits no part of the index, so its cost is bounded by our own work.
+  // `key_bytes`: how long keys are, within 16 bytes, if they are longer than 23 and up to 4 KiB.
+  // Not among this is what states own, and what the folder remembers of groups that are gone. What
+  // waits to be popped takes 32 bytes more: EngineOptions::prefault_bytes is for all of that.
+  // The memory stays until Close(). A later call may ask for more; one for less changes nothing.
+  // Call it before events come, but after a snapshot is restored: Restore takes it for an event.
+  // Cost: for a million groups the system takes 10 to 200 ms, while no lock is held; then each
+  // partition is locked for as long as it takes its share, in all some 5 ms.
+  // Errors: kInvalidArgument if so many groups are more than `limits` lets in, or for key_bytes
+  // above 64 KiB; kResourceExhausted if the system refuses; then nothing has changed.
+  // kFailedPrecondition after Stop() or Close(), and from inside a fold function.
+  absl::Status Reserve(size_t groups, size_t key_bytes = 0) noexcept;
+
   // The measurements so far, of each partition at one instant. Null without measure.gap_stats.
   // Cost: some hundred microseconds.
   std::unique_ptr<GapStats> gap_stats() const noexcept;

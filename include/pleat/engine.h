@@ -42,6 +42,7 @@ class EngineCore;
 enum class HugePages : uint8_t {
   // Folds are 10 to 20 % faster. But an event that opens a group may wait while the kernel clears a
   // page: a quarter of a millisecond, or several where a hypervisor has to find the page first.
+  // Memory that is taken ahead, by prefault_bytes or Folder::Reserve(), has been cleared.
   kOffered,
   // Pages of 4 KiB: no single wait is longer than some ten microseconds.
   kOff,
@@ -76,6 +77,13 @@ struct EngineOptions {
   // Matters from some ten thousand groups on.
   HugePages huge_pages = HugePages::kOffered;
 
+  // How much memory Open() takes from the system and has it clear, for the tables of all
+  // collections. They use it before they take more, and the engine keeps it to its end. A call that
+  // finds it used up waits for the system now and then: see HugePages. For a number of groups,
+  // Folder::Reserve() knows what they take.
+  // Range: any; rounded up to 2 MiB. Default: zero.
+  size_t prefault_bytes = 0;
+
   // For tests and stores; programs leave it alone.
   EngineInternals internals = {};
 };
@@ -97,7 +105,8 @@ struct EngineOptions {
 // more; those that answer whether all is done answer true.
 class PLEAT_EXPORT Engine {
  public:
-  // Errors: kInvalidArgument for an option out of range, which the message names.
+  // Errors: kInvalidArgument for an option out of range, which the message names;
+  // kResourceExhausted if the system refuses prefault_bytes.
   static absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineOptions& options);
 
   ~Engine();

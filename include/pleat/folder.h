@@ -98,10 +98,8 @@ class Folder : public EmissionSource<State> {
   // Folds many events, several times as fast as Fold() on each, with the same result: same groups,
   // same outcomes, same emissions. Batches of 64 to 256 are best; larger ones are worked on in
   // pieces of 256, each of which takes each partition's lock once. Batches of threads interleave.
-  //
   // Element i of `outcomes` becomes the outcome of event i.
   // REQUIRES: `outcomes` is empty, or as long as `events`.
-  //
   // With `only`, events of partitions outside that range are not folded, and are answered
   // kElsewhere; on event time their stamps still move the watermark. So n workers, each with a
   // range of its own, can go through the same batch, and never ask for the same lock.
@@ -117,9 +115,7 @@ class Folder : public EmissionSource<State> {
     requires(!std::is_convertible_v<Events, std::span<const KeyedEvent<Event>>>)
   FoldCounts FoldBatch(Events&&, std::span<FoldOutcome> = {}, PartitionRange = {},
                        std::optional<SourceMark> = {}) noexcept {
-    static_assert(
-        std::is_void_v<Events>,
-        "FoldBatch() takes an array of KeyedEvent<Event>: events with their keys and stamps");
+    static_assert(std::is_void_v<Events>, "FoldBatch() takes an array of KeyedEvent<Event>");
     return {};
   }
 
@@ -137,6 +133,12 @@ class Folder : public EmissionSource<State> {
   // Complexity: O(n log n) for the most groups ever open at once.
   void CloseAll() noexcept { folder_.CloseAll(); }
 
+  // Takes the memory for so many groups now, so that no event has to wait until the system has
+  // cleared some; for keys of more than 23 bytes, say how long they are. any_folder.h says more.
+  absl::Status Reserve(size_t groups, size_t key_bytes = 0) noexcept {
+    return folder_.Reserve(groups, key_bytes);
+  }
+
   // Ends the collection: drops all that it holds, and frees the memory and the name. Waits for
   // calls that are under way. Consumers of it complete.
   void Close() noexcept { folder_.Close(); }
@@ -153,9 +155,8 @@ class Folder : public EmissionSource<State> {
   }
 
   // Appends copies of up to `max` open groups (0 counts as 1) to `out`, and moves `cursor` on.
-  // Returns whether there may be more. Each call locks one partition at a time. A group that is
-  // open during the whole scan is seen exactly once; one that opens or closes meanwhile is seen
-  // once or not at all.
+  // Returns whether there may be more. Locks one partition at a time. A group that is open during
+  // the whole scan is seen once; one that opens or closes meanwhile is seen once or not at all.
   //
   //   pleat::ScanCursor cursor;
   //   std::vector<pleat::OpenGroup<State>> groups;
@@ -164,10 +165,9 @@ class Folder : public EmissionSource<State> {
   bool Scan(ScanCursor& cursor, size_t max, std::vector<OpenGroup<State>>& out) const noexcept
     requires std::is_copy_constructible_v<State>
   {
-    return folder_.Scan(cursor, max,
-                        [&](std::string_view key, const GroupInfo& info, const void* state) {
-                          out.push_back(CopyOf(key, info, state));
-                        });
+    return folder_.Scan(cursor, max, [&](auto key, const GroupInfo& info, const void* state) {
+      out.push_back(CopyOf(key, info, state));
+    });
   }
 
   // The same collection without the types.

@@ -1,5 +1,6 @@
 #include "engine/base/page_pool.h"
 
+#include <cstdint>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -79,6 +80,72 @@ TEST(PagePool, KeepsBytesPlainOnlyForTheLifeOfAShare) {
   }
   EXPECT_EQ(pool.plain_bytes(), kExtent);
   EXPECT_EQ(all_plain.plain_bytes(), PagePool::kAllPlain);
+}
+
+std::vector<std::byte*> TakePages(PagePool& pool, int count) {
+  std::vector<std::byte*> pages;
+  for (int i = 0; i < count; ++i) pages.push_back(pool.Take());
+  return pages;
+}
+
+TEST(PagePool, HandsOutItsStockFirstAndKeepsIt) {
+  PagePool pool;
+  std::vector<std::byte*> before = TakePages(pool, 1);
+  PagePool::Stock stock(pool);
+  ASSERT_TRUE(stock.Fill(3 * kExtent - 1));
+  EXPECT_EQ(pool.held_bytes(), 4 * kExtent);
+  const std::vector<std::byte*> stocked = TakePages(pool, 96);
+  EXPECT_EQ(pool.held_bytes(), 4 * kExtent);
+  const std::set<std::byte*> in_stock(stocked.begin(), stocked.end());
+  const std::vector<std::byte*> more = TakePages(pool, 63);
+  EXPECT_EQ(pool.held_bytes(), 5 * kExtent);
+  EXPECT_EQ(pool.taken_bytes(), 160 * PagePool::kPageBytes);
+  for (std::byte* page : more) pool.Return(page);
+  for (std::byte* page : before) pool.Return(page);
+  for (std::byte* page : stocked) pool.Return(page);
+  EXPECT_EQ(pool.held_bytes(), 4 * kExtent) << "one empty extent beside the stock";
+  for (std::byte* page : TakePages(pool, 96)) {
+    EXPECT_TRUE(in_stock.contains(page));
+    pool.Return(page);
+  }
+}
+
+TEST(PagePool, GivesBackAStockThatEnds) {
+  PagePool pool;
+  std::vector<std::byte*> pages;
+  {
+    PagePool::Stock stock(pool);
+    ASSERT_TRUE(stock.Fill(5 * kExtent));
+    pages = TakePages(pool, 33);
+  }
+  EXPECT_EQ(pool.held_bytes(), 3 * kExtent) << "two in use, and one empty";
+  for (std::byte* page : pages) pool.Return(page);
+  EXPECT_EQ(pool.held_bytes(), kExtent);
+}
+
+TEST(PagePool, FillsAStockOnlyWithWhatIsMissing) {
+  PagePool pool;
+  PagePool::Stock lasting(pool);
+  ASSERT_TRUE(lasting.Fill(4 * kExtent));
+  const std::vector<std::byte*> pages = TakePages(pool, 32);
+  {
+    PagePool::Stock more(pool);
+    ASSERT_TRUE(more.Fill(3 * kExtent));
+    EXPECT_EQ(pool.held_bytes(), 4 * kExtent);
+    ASSERT_TRUE(more.Fill(3 * kExtent + 1));
+    EXPECT_EQ(pool.held_bytes(), 5 * kExtent);
+  }
+  for (std::byte* page : pages) pool.Return(page);
+}
+
+TEST(PagePool, SaysThatTheSystemRefusesAndStaysAsItIs) {
+  PagePool pool;
+  PagePool::Stock stock(pool);
+  EXPECT_FALSE(stock.Fill(SIZE_MAX));
+  EXPECT_FALSE(stock.Fill(SIZE_MAX / 2));
+  EXPECT_EQ(pool.held_bytes(), 0u);
+  ASSERT_TRUE(stock.Fill(1));
+  EXPECT_EQ(pool.held_bytes(), kExtent);
 }
 
 }  // namespace

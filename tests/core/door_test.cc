@@ -72,7 +72,9 @@ bool Saves(const std::string& change) {
 TEST(TheOneDoor, WhateverChangesABookAsksForAnInstant) {
   const Place places[] = {{"engine/base/book.h", "Book", {}},
                           {"engine/outbox/outbox.h", "Outbox", {}},
-                          {"engine/fold/fold_book.h", "FoldBook", {"AddTo(GapStats& stats)"}},
+                          {"engine/fold/fold_book.h",
+                           "FoldBook",
+                           {"AddTo(GapStats& stats)", "Reserve(size_t groups, size_t key_bytes)"}},
                           {"engine/rollup/rollup_book.h", "RollupBook", {}},
                           {"engine/window/window_book.h", "WindowBook", {}},
                           {"engine/window/presence_book.h", "PresenceBook", {}}};

@@ -56,6 +56,14 @@ std::string_view Name(uint64_t n) {
   return {text, sizeof(text)};
 }
 
+// What Open() has taken ahead is there: no event waits for the system to clear it.
+TEST(PrefaultedMemory, IsResidentFromTheBeginning) {
+  constexpr size_t kAhead = 64 * kMiB;
+  const size_t before = ResidentBytes();
+  const auto engine = *Engine::Open({.huge_pages = HugePages::kOff, .prefault_bytes = kAhead});
+  EXPECT_GE(ResidentBytes() - before, kAhead);
+}
+
 class BoundedMemory : public testing::Test {
  protected:
   void SetUp() override {

@@ -424,6 +424,7 @@ TEST(Snapshot, WhatHappensWhileItIsTakenIsNotInIt) {
   const auto busy = [&] {
     before.totals.Fold("key 1", {1}, kT0);
     before.totals.Cancel("key 2");
+    EXPECT_TRUE(before.totals.Reserve(5'000).ok());
     before.totals.Fold("new", {1}, kT0);
     before.engine->Advance(before.engine->now() == kBeginningOfTime ? kT0 + 2min : kT0 + 3min);
     (void)before.totals.Pop(3);

@@ -42,6 +42,54 @@ TEST_F(KeyIndexFixture, FindsWhatWasInsertedThroughManySplits) {
   EXPECT_EQ(Find(random()), KeyIndex::kNone);
 }
 
+class ReservedIndex : public KeyIndexFixture {
+ protected:
+  static constexpr size_t kRoom = 100'000;
+
+  void Reserve() {
+    index_.Reserve(kRoom, [this](uint32_t n) { return static_cast<uint32_t>(hashes_[n]); });
+    taken_ = pool_.taken_bytes();
+    CheckWhole();
+  }
+  // A split asks for the hash of each number that it moves; an assertion asks for one with each insert.
+  void FillWithoutASplitOrAPage() {
+    size_t asked = 0;
+    while (hashes_.size() < kRoom) {
+      hashes_.push_back(random_());
+      index_.Insert(hashes_.back(), static_cast<uint32_t>(hashes_.size() - 1), [&](uint32_t n) {
+        ++asked;
+        return static_cast<uint32_t>(hashes_[n]);
+      });
+    }
+    EXPECT_LE(asked, kRoom);
+    EXPECT_EQ(pool_.taken_bytes(), taken_);
+    EXPECT_EQ(index_.size(), kRoom);
+    CheckWhole();
+    for (uint32_t n = 0; n < hashes_.size(); ++n) ASSERT_EQ(Find(hashes_[n]), n);
+  }
+
+  std::mt19937_64 random_{1};
+  size_t taken_ = 0;
+};
+
+TEST_F(ReservedIndex, SplitsNothingUpToItsRoom) {
+  for (int i = 0; i < 2000; ++i) Insert(random_());
+  Reserve();
+  FillWithoutASplitOrAPage();
+}
+
+TEST_F(ReservedIndex, KeepsItsRoomWhenItIsEmptied) {
+  Reserve();
+  FillWithoutASplitOrAPage();
+  for (uint32_t n = 0; n < hashes_.size(); ++n) Erase(hashes_[n], n);
+  EXPECT_EQ(index_.size(), 0u);
+  hashes_.clear();
+  FillWithoutASplitOrAPage();
+  index_.Clear();
+  hashes_.clear();
+  FillWithoutASplitOrAPage();
+}
+
 TEST_F(KeyIndexFixture, AgreesWithAMapUnderRandomInsertsAndErases) {
   for (uint64_t seed : {1, 2, 3}) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -93,6 +93,40 @@ TEST(Slab, OfSmallPlacesTakesNoPageForAFew) {
   EXPECT_EQ(slab.Allocate(), numbers.front());
 }
 
+TEST(Slab, TakesNoPageForPlacesThatWereReserved) {
+  for (const size_t stride : {40, 64, 4096, 200'000}) {
+    SCOPED_TRACE(testing::Message() << "places of " << stride << " bytes");
+    PagePool pool;
+    Slab<> slab(pool, stride);
+    std::vector<uint32_t> numbers = {slab.Allocate()};
+    slab.Reserve(3000);
+    const size_t taken = pool.taken_bytes();
+    EXPECT_EQ(slab.CheckWhole(), 1u);
+    for (int round = 0; round < 2; ++round) {
+      while (numbers.size() < 3000) numbers.push_back(slab.Allocate());
+      EXPECT_EQ(pool.taken_bytes(), taken);
+      EXPECT_EQ(slab.CheckWhole(), 3000u);
+      for (const uint32_t number : numbers) slab.Free(number);
+      numbers.clear();
+      EXPECT_EQ(pool.taken_bytes(), taken) << "they stay";
+      EXPECT_EQ(slab.CheckWhole(), 0u);
+    }
+  }
+}
+
+TEST(Slab, GivesBackWhatIsBeyondTheReserved) {
+  PagePool pool;
+  Slab<> slab(pool, 64);
+  slab.Reserve(2000);
+  slab.Reserve(100);  // is there
+  const size_t taken = pool.taken_bytes();
+  std::vector<uint32_t> numbers;
+  for (int i = 0; i < 9000; ++i) numbers.push_back(slab.Allocate());
+  EXPECT_GT(pool.taken_bytes(), taken);
+  for (const uint32_t number : numbers) slab.Free(number);
+  EXPECT_EQ(pool.taken_bytes(), taken);
+}
+
 TEST(Slab, HoldsPlacesLargerThanAPage) {
   PagePool pool;
   Slab<int> slab(pool, 2 * PagePool::kPageBytes);
