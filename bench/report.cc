@@ -87,6 +87,7 @@ const CounterColumn kCounterColumns[] = {
     {"p99 ns", {"p99_ns", "call_p99_ns"}},
     {"p99.9 ns", {"p999_ns"}},
     {"longest call, us", {"max_pause_us"}},
+    {"in each of three passes, us", {"max_pause_repeated_us"}},
     {"add ns", {"add_ns"}},
     {"add in no order ns", {"add_shuffled_ns"}},
     {"refresh ns", {"refresh_ns"}},
