@@ -288,7 +288,7 @@ class BatchPiece {
       const Lane& lane = LaneAt(place);
       Outcome outcome;
       if (lane.fate == Book::kPlain) [[likely]] {
-        const auto entry = book.Find(lane.event, lane.guess);
+        const auto entry = book.Find(lane.event, lane.guess, newcomers_);
         const uint64_t position = Book::kPlainTakesPosition ? PositionOf(lane) : 0;
         const auto plainly = [&](const Instant& at) {
           return book.FoldPlainly(lane.event, entry, at);
@@ -297,6 +297,7 @@ class BatchPiece {
           continue;
         outcome = apply(lane, PositionOf(lane),
                         [&](const Instant& at) { return book.FoldSlowly(lane.event, entry, at); });
+        newcomers_.Add(lane.event.hash);
         publish = true;
       } else {
         outcome = apply(lane, PositionOf(lane),
@@ -322,6 +323,7 @@ class BatchPiece {
   EngineTime time_;  // where the events carry the engine's time, as far as they were folded
   uint64_t first_position_ = 0;
   bool any_long_key_ = false;
+  Newcomers newcomers_;
   std::array<Book*, BatchPlan::kEventsMax> books_;   // by strip; null: nothing is folded any more
   std::array<Lane*, BatchPlan::kEventsMax> sorted_;  // by place
   union {

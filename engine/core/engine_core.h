@@ -68,9 +68,9 @@ class EngineCore {
     size_t count_;
     uint64_t mask_;  // of a power of two; else 0
   };
-  Partitioning partitioning() const noexcept { return Partitioning(partition_count_); }
+  Partitioning partitioning() const noexcept { return partitioning_; }
   size_t IndexOfPartition(const PackedKey& key) const noexcept {
-    return partitioning().IndexOf(key);
+    return partitioning_.IndexOf(key);
   }
 
   // Moves time. Returns whether nothing is due then, as mostly in a loop that polls; that takes no
@@ -128,6 +128,7 @@ class EngineCore {
   bool VisitOnce(Partition& partition, size_t& budget, Visit visit);
 
   const size_t partition_count_;
+  const Partitioning partitioning_{partition_count_};
   const HashKey hash_key_;
   HashKey name_key_;
   std::atomic<bool> stopped_ = false;  // for who has no partition's lock

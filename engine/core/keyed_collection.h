@@ -22,7 +22,7 @@
 //   void PrefetchRest(const Guess&) const;          the three steps of a look ahead, each of which
 //                                                   fetches for the next one
 //   static constexpr bool kPrefetchesRest;          whether the third step helps short keys, too
-//   Entry Find(const EventRef&, const Guess&) const;
+//   Entry Find(const EventRef&, const Guess&, const Newcomers&) const;
 //   bool FoldPlainly(const EventRef&, const Entry&, const Instant& at);
 //                                                   takes the event if that is easy and makes no
 //                                                   deadline earlier; if not, changes nothing
@@ -67,9 +67,9 @@ class KeyedCollection : public BaseT {
                                          const Look& look) {
     if (key.size() > kKeyBytesMax || BookT::IsTooLong(event)) [[unlikely]]
       return RefuseTooLong();
-    EventRef ref{.key = PackedKey(key), .hash = 0, .event = event, .at = Clamp(at)};
-    ref.hash = this->HashOf(ref.key);
-    Home& home = this->HomeOf(ref.key);
+    const PackedKey packed(key);
+    const EventRef ref{packed, this->HashOf(packed), event, Clamp(at)};
+    Home& home = this->HomeOf(packed);
     Timeline& timeline = engine().timeline();
     LockGuard guard(home.partition->lock());
     const Partition::Copied* const copied = home.partition->CopyFirstUnlessStopped();

@@ -100,7 +100,8 @@ class FoldBook final : public OutboxBook {
 
   // The entry of the event's key; its number is kNone if there is none.
   Entry Find(const EventRef& event) const { return groups_.Find(event.key, event.hash); }
-  Entry Find(const EventRef& event, const Guess& guess) const {
+  Entry Find(const EventRef& event, const Guess& guess, const Newcomers& newcomers) const {
+    if (guess.number == kNone && !newcomers.MayHave(event.hash)) return {};
     return groups_.Find(event.key, event.hash, guess);
   }
   // Folds the event into its group if two comparisons show that this is all there is to do. If not,

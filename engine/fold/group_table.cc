@@ -72,13 +72,15 @@ uint64_t GroupTable::HighCountOf(uint32_t number) const noexcept {
   return wraps == wraps_.end() ? 0 : wraps->second;
 }
 
-// Mostly there is none.
 GroupTable::Found GroupTable::FindSlowly(const PackedKey& key, uint64_t hash) const {
-  return table_.Guess(hash) == kNone ? Found{} : FindAmong(key, hash);
+  return Find(key, hash);
 }
 
 GroupTable::Found GroupTable::FindAmong(const PackedKey& key, uint64_t hash) const {
-  return Find(key, hash);
+  const uint32_t number =
+      table_.Find(hash, [&](uint32_t candidate) { return at(candidate).key == key; });
+  if (number == kNone) return {};
+  return {number, &at(number)};
 }
 
 EngineTime GroupTable::GridAfter(const Group& group, EngineTime t) const noexcept {

@@ -168,12 +168,10 @@ class GroupTable {
   // --- Finding a group by its key
 
   Found Find(const PackedKey& key, uint64_t hash) const {
-    Found found;
-    found.number = table_.Find(hash, [&](uint32_t number) {
-      found.group = &at(number);
-      return found.group->key == key;
-    });
-    return found;
+    const uint32_t number = table_.Guess(hash);
+    if (number == kNone) return {};
+    Group& group = at(number);
+    return group.key == key ? Found{number, &group} : FindAmong(key, hash);
   }
   // The same out of line, for callers that rarely need it.
   Found FindSlowly(const PackedKey& key, uint64_t hash) const;
@@ -466,7 +464,8 @@ class GroupTable {
   // `armed`: whether the entry had a deadline until now; without one it has no image.
   [[gnu::cold]] void KeepImage(uint32_t number, bool armed);
   uint32_t NewEntry();
-  [[gnu::noinline]] Found FindAmong(const PackedKey& key, uint64_t hash) const;
+  // Find() where several keys have the same tag.
+  Found FindAmong(const PackedKey& key, uint64_t hash) const;
   // What an entry has outside of the table.
   [[gnu::noinline]] void FreeRare(uint32_t number) noexcept;
   void LoadExtra(FieldReader& in, Group& group);

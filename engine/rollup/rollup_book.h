@@ -111,7 +111,8 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
   Entry Find(const EventRef& event) const {
     return {counters_.Find(event.key, event.hash), nullptr};
   }
-  Entry Find(const EventRef& event, const Guess& guess) const {
+  Entry Find(const EventRef& event, const Guess& guess, const Newcomers& newcomers) const {
+    if (guess.counter == kNone && !newcomers.MayHave(event.hash)) return {kNone, &guess};
     const bool right = guess.counter != kNone && guess.removals == counters_.removals() &&
                        counters_.at(guess.counter).key == event.key;
     return {right ? guess.counter : CounterOf(event), &guess};

@@ -85,7 +85,7 @@ class WindowBook final : public FeedBook {
     if (guess.series != kNone && guess.losses == losses()) series_.PrefetchOrder(guess.series);
   }
   Entry Find(const EventRef& event) const;
-  Entry Find(const EventRef& event, const Guess& guess) const;
+  Entry Find(const EventRef& event, const Guess& guess, const Newcomers&) const;
 
   // Refreshes a member if a newer stamp is all that the event brings. If not, returns false and has
   // changed nothing.
@@ -256,7 +256,8 @@ class WindowBook final : public FeedBook {
 }
 
 [[gnu::always_inline]] inline WindowBook::Entry WindowBook::Find(const EventRef& event,
-                                                                 const Guess& guess) const {
+                                                                 const Guess& guess,
+                                                                 const Newcomers&) const {
   const uint32_t series = guess.series;
   const uint32_t member = guess.member;
   const bool right = guess.losses == losses() && series != kNone && member != kNone &&

@@ -86,9 +86,9 @@ struct ScanCursor {
 // Told that there may be something to pop or to lease. Adapters to event loops derive from it.
 class EmissionListener {
  public:
-  // Called under a partition's lock, once for each emission, by the thread that has brought it
-  // about: set a flag, wake a loop, and return. A call on an engine from there does nothing (see
-  // Engine). Throwing ends the program.
+  // Called under a partition's lock, once for one or several new emissions, by the thread that has
+  // brought them about: set a flag, wake a loop, and return. A call on an engine from there does
+  // nothing (see Engine). Throwing ends the program.
   virtual void MayHaveEmissions() noexcept = 0;
 
  protected:
