@@ -264,8 +264,7 @@ EngineTime Emitter::ClosedByEvent(const Ready& ready) const noexcept {
   return by_time ? groups_.DueOf(ready.entry) : ready.ripe;
 }
 
-ClosedGroup Emitter::Show(const Ready& ready) const noexcept {
-  const GroupTable::Parts parts = groups_.PartsOf(ready.entry);
+ClosedGroup Emitter::Show(const Ready& ready, const GroupTable::Parts& parts) const noexcept {
   ClosedGroup shown{{groups_.InfoOf(parts),
                      /*closed=*/ready.by_event ? ClosedByEvent(ready) : ready.ripe,
                      static_cast<Reason>(ready.tag),
@@ -275,7 +274,7 @@ ClosedGroup Emitter::Show(const Ready& ready) const noexcept {
                     parts.group.key.view(),
                     groups_.StateOf(parts.group)};
   if (groups_.has_extra()) {
-    const Extra& extra = groups_.extra(ready.entry);
+    const Extra& extra = groups_.extra(parts.number);
     shown.revision = extra.revision;
     shown.partial = extra.kind == Kind::kLeading || extra.kind == Kind::kPartial;
     if (extra.corrects != GroupTable::kNothing) {
@@ -294,8 +293,9 @@ void Emitter::UncountGone(uint32_t number) noexcept {
 
 void Emitter::GiveAway(const Ready& ready, Outbox::Take take) {
   if (counts_gone_) UncountGone(ready.entry);
-  take(Show(ready));
-  groups_.Free(ready.entry);
+  const GroupTable::Parts parts = groups_.PartsOf(ready.entry);
+  take(Show(ready, parts));
+  groups_.Free(parts);
 }
 
 [[gnu::flatten]] size_t Emitter::PopQueue(const Instant& at, size_t max, const Outbox::Bound& bound,

@@ -99,7 +99,9 @@ class Emitter {
 
   // --- Emissions, as the outbox asks for them; see OutboxEntries
 
-  ClosedGroup Show(const Ready& ready) const noexcept;
+  ClosedGroup Show(const Ready& ready) const noexcept {
+    return Show(ready, groups_.PartsOf(ready.entry));
+  }
   void GiveAway(const Ready& ready, Outbox::Take take);
   void Prefetch(uint32_t number) const noexcept { groups_.PrefetchEntry(number); }
   void Discard(const Ready& ready) noexcept;
@@ -115,6 +117,7 @@ class Emitter {
   // Another value whenever deadlines may have changed; see GroupTable::Next().
   uint64_t version() const noexcept { return ledger_.events + changes_; }
   bool CloseRun(EngineTime now, Budget& budget, const Instant& at);
+  ClosedGroup Show(const Ready& ready, const GroupTable::Parts& parts) const noexcept;
   Due EndedNow(uint32_t number, Reason reason, uint64_t order) const noexcept;
   void Leave(uint32_t number);
   void NoteLeft(uint32_t number);

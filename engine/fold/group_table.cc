@@ -99,12 +99,12 @@ uint32_t GroupTable::Add(const PackedKey& key, uint64_t hash, EngineTime at, uin
 }
 
 uint32_t GroupTable::AddCopy(uint32_t number) {
-  const uint32_t copy = NewEntry();
-  Group& group = *::new (table_.hot(copy)) Group(at(number));
-  group.key = keys_.Keep(group.key);
-  Cold& cold = table_.cold(copy);
+  Cold cold{};
   cold.back = table_.cold(number).back;
   cold.set_position(position(number));
+  const uint32_t copy = NewEntry(cold);
+  Group& group = *::new (table_.hot(copy)) Group(at(number));
+  group.key = keys_.Keep(group.key);
   if (cold.back == kFar) early_[copy] = early_.at(number);
   if (const auto wraps = wraps_.find(number); wraps != wraps_.end()) wraps_[copy] = wraps->second;
   ops_.copy(ops_.context, state(copy), state(number));

@@ -463,7 +463,7 @@ class GroupTable {
   }
   // `armed`: whether the entry had a deadline until now; without one it has no image.
   [[gnu::cold]] void KeepImage(uint32_t number, bool armed);
-  uint32_t NewEntry();
+  uint32_t NewEntry(const Cold& cold);
   // Find() where several keys have the same tag.
   Found FindAmong(const PackedKey& key, uint64_t hash) const;
   // What an entry has outside of the table.
@@ -525,8 +525,8 @@ class GroupTable {
 #endif
 };
 
-inline uint32_t GroupTable::NewEntry() {
-  const uint32_t number = table_.New();
+inline uint32_t GroupTable::NewEntry(const Cold& cold) {
+  const uint32_t number = table_.New(cold);
   if (!MayChange(number)) [[unlikely]]
     KeepImage(number, /*armed=*/false);
   return number;
@@ -536,14 +536,15 @@ inline uint32_t GroupTable::NewEntry() {
                                                                       uint64_t hash, EngineTime at,
                                                                       uint64_t position,
                                                                       const void* event) {
-  const uint32_t number = NewEntry();
+  Cold cold{};
+  cold.set_position(position);
+  const uint32_t number = NewEntry(cold);
   const Parts parts = PartsOf(number);
   const Group& group = *::new (&parts.group) Group{.hash = static_cast<uint32_t>(hash),
                                                    .count = 1,
                                                    .key = keys_.Keep(key),
                                                    .last = at,
                                                    .opened = at};
-  parts.cold.set_position(position);
   bytes_ += BytesOfNew(group.key);
   void* const state = StateOf(parts.group);
   ops_.open(ops_.context, state);

@@ -114,7 +114,7 @@ class Outbox {
   bool can_push_many() const noexcept {
     return saving_ == nullptr && options_.on_backlog != OnBacklog::kDropOldest;
   }
-  void PushOne(Ready ready, const Instant&) {
+  [[gnu::always_inline]] void PushOne(Ready ready, const Instant&) {
     PLEAT_DCHECK(ready.generation == 0 && can_push_many());  // the outbox gives it
     ready.generation = next_generation_++;
     queue_.Insert(ready, [this](const Ready& mine, const Ready& other) {

@@ -113,12 +113,14 @@ class ExpiringTable {
     deadlines_.Reserve(entries);
   }
 
-  // A number for an entry, whose bytes the caller fills. O(1).
-  uint32_t New() {
+  // A number for an entry, whose bytes the caller fills. O(1). `bits`: the cold part, with what the
+  // owner has in there, and no bit set. It is written once, because a word that is read right after
+  // a part of it was written waits for that.
+  uint32_t New(Cold bits = {}) {
     const uint32_t number = slab_.Allocate();
     PLEAT_CHECK(!kMovesEarlier || number < kTicketBit);
-    cold(number) = Cold{};
-    cold(number).taken = 1;
+    bits.taken = 1;
+    cold(number) = bits;
     return number;
   }
 

@@ -40,9 +40,10 @@ class KeyCountBook final : public OutboxBook {
   }
   void PrefetchRest(Guess) const noexcept {}
   void Settle(const Instant&) const noexcept {}
-  uint32_t Find(const EventRef& event, Guess = 0) const {
+  uint32_t Find(const EventRef& event) const {
     return table_.Find(event.hash, [&](uint32_t n) { return At(n).key == event.key; });
   }
+  uint32_t Find(const EventRef& event, Guess, const Newcomers&) const { return Find(event); }
 
   bool FoldPlainly(const EventRef&, uint32_t number, const Instant& at) {
     if (number == table_.kNone || At(number).due <= at.now) return false;

@@ -145,12 +145,14 @@ void StoredHost::AddTogether(const std::vector<StoredCall>& calls) {
     book_.PrefetchIndex(ref(i), ahead[i].guess);
     book_.PrefetchEntry(ref(i), ahead[i].guess);
   }
+  Newcomers newcomers;
   for (size_t i = 0; i < calls.size(); ++i) {
     book_.PrefetchRest(ahead[i].guess);
     Do(calls[i].now, [&](const Instant& at) {
-      const RollupBook::Entry entry = book_.Find(ref(i), ahead[i].guess);
-      return book_.FoldPlainly(ref(i), entry, at) ? AddOutcome::kAdded
-                                                  : book_.FoldSlowly(ref(i), entry, at);
+      const RollupBook::Entry entry = book_.Find(ref(i), ahead[i].guess, newcomers);
+      if (book_.FoldPlainly(ref(i), entry, at)) return AddOutcome::kAdded;
+      newcomers.Add(ref(i).hash);
+      return book_.FoldSlowly(ref(i), entry, at);
     });
   }
 }

@@ -147,7 +147,7 @@ class DrawnWindow {
     size_t outcomes = 0;
     for (size_t i = 0; i < drawn.size(); ++i) {
       home_.Do(Next(), [&](const Instant& at) {
-        const WindowBook::Entry entry = book().Find(refs[i], guesses[i]);
+        const WindowBook::Entry entry = book().Find(refs[i], guesses[i], Newcomers());
         const bool plainly = book().FoldPlainly(refs[i], entry, at);
         outcomes =
             31 * outcomes + static_cast<size_t>(plainly ? WindowBook::kPlain
