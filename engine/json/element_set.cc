@@ -25,7 +25,7 @@ constexpr uint64_t kStoredCut = 1;
 constexpr uint64_t kStoredIndexed = 2;
 constexpr int kStoredFlags = 2;
 
-bool IsSame(std::string_view a, std::string_view b) noexcept {
+bool IsSameText(std::string_view a, std::string_view b) noexcept {
   return a.size() == b.size() && SameText(a.data(), b.data(), a.size());
 }
 
@@ -114,7 +114,7 @@ struct ElementSet::Block {
   bool Contains(std::string_view element) {
     if (count < kIndexedSize) {
       return !ForEach<Length>(
-          bytes(), used, [&](size_t, std::string_view each) { return !IsSame(each, element); });
+          bytes(), used, [&](size_t, std::string_view each) { return !IsSameText(each, element); });
     }
     if (index == nullptr) BuildIndex();
     return index->Contains(element);
