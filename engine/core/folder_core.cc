@@ -179,8 +179,10 @@ size_t FolderCore::ShareOfGroups(size_t groups, size_t bytes_each, int partition
 
 // The system clears the memory while no lock is held. Then each partition takes its pages.
 absl::Status FolderCore::Reserve(size_t groups, size_t key_bytes) {
-  const absl::Status ended = absl::FailedPreconditionError("no event will be folded any more");
-  if (engine().stopped() || closed()) return ended;
+  const auto ended = [] {
+    return absl::FailedPreconditionError("no event will be folded any more");
+  };
+  if (engine().stopped() || closed()) return ended();
   if (key_bytes > kKeyBytesMax) return OutOfRange("key_bytes", "at most 65536");
   const size_t bytes_each = GroupTable::BytesOfNew(options_, ops_, key_bytes);
   if (groups > options_.limits.max_groups) return OutOfRange("groups", "at most limits.max_groups");
@@ -203,7 +205,7 @@ absl::Status FolderCore::Reserve(size_t groups, size_t key_bytes) {
     Home& home = this->home(static_cast<size_t>(i));
     LongLockGuard guard(home.partition->lock());
     auto* const book = static_cast<FoldBook*>(BookFor(home));
-    if (book == nullptr) return ended;
+    if (book == nullptr) return ended();
     book->Reserve(ShareOfGroups(groups, bytes_each, i), key_bytes);
   }
   return absl::OkStatus();
