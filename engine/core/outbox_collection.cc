@@ -62,11 +62,6 @@ class OutboxCollection::Heads {
 
   bool empty() const noexcept { return size_ == 0; }
   Head& top() const noexcept { return *heap_[0]; }
-  // The one that comes behind the top; null: there is none.
-  const Head* second() const noexcept {
-    if (size_ < 3) return size_ < 2 ? nullptr : heap_[1];
-    return heap_[heap_[2]->IsBefore(*heap_[1]) ? 2 : 1];
-  }
   void Clear() noexcept { size_ = 0; }
   // Behind the last one call Order().
   void Add(const Head& head) noexcept {
@@ -117,16 +112,15 @@ bool OutboxCollection::MayHave(PartitionRange of) const noexcept {
   return false;
 }
 
-// Merges the emissions of the partitions of `from`, and hands out up to `max` of them by
-// `hand_out(head, second, max, at)`, which hands out the next one of the book `head`, and may hand
-// out up to `max` that come before the next one of `second`; it returns how many. A book that has
-// taken back many leases, or passed many emissions that wait for their key, says kLater, so that
-// others have their turn at the locks: then all begin again, or, if something was handed out, the
-// call ends.
-template <class HandOut>
-size_t OutboxCollection::HandOutRange(size_t max, PartitionRange from, bool lends,
-                                      const HandOut& hand_out) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  const PartitionRange range = Clip(from);
+// Merges the emissions of the partitions of `range`, and hands out up to `max` of them by
+// `hand_out(head, at)`, which hands out the next one of the book `head`; `end()` comes before the
+// locks are given back. A book that has taken back many leases, or passed many emissions that wait
+// for their key, says kLater, so that others have their turn at the locks: then all begin again, or,
+// if something was handed out, the call ends.
+template <class HandOut, class End>
+size_t OutboxCollection::HandOutRange(size_t max, PartitionRange range, bool lends,
+                                      const HandOut& hand_out,
+                                      const End& end) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   if (range.empty() || max == 0) return 0;
   Timeline& timeline = engine().timeline();
   Heads heads(static_cast<size_t>(range.end - range.begin));
@@ -164,11 +158,13 @@ size_t OutboxCollection::HandOutRange(size_t max, PartitionRange from, bool lend
     while (known && handed_out < max && !heads.empty()) {
       Head& head = heads.top();
       const bool more = look(head, [&](const Instant& at) {
-        handed_out += hand_out(head, heads.second(), max - handed_out, at);
+        hand_out(head, at);
         return true;
       });
+      ++handed_out;
       more ? heads.SinkTop() : heads.RemoveTop();
     }
+    end();
     for (int i = range.begin; i < range.end; ++i) {
       const Home& home = this->home(static_cast<size_t>(i));
       if (home.book == nullptr) continue;
@@ -180,29 +176,47 @@ size_t OutboxCollection::HandOutRange(size_t max, PartitionRange from, bool lend
   return handed_out;
 }
 
-size_t OutboxCollection::Pop(size_t max, PartitionRange from, Outbox::Take take) {
+size_t OutboxCollection::Pop(size_t max, PartitionRange from, AnyCollection::Take take) {
   const Call call;
-  const auto pop = [&](const Head& head, const Head* second, size_t max_now,
-                       const Instant& at) -> size_t {
-    if (head.next().what() != Handout::What::kReady) {
-      head.outbox().Pop(head.next(), at, take);
-      return 1;
-    }
-    Outbox::Bound bound;
-    if (second != nullptr) bound = {&second->outbox(), second->next()};
-    return head.book().PopQueue(at, max_now, bound, take);
-  };
-  return HandOutRange(max, from, /*lends=*/false, pop);
+  const PartitionRange range = Clip(from);
+  if (range.end - range.begin == 1)
+    return PopOne(max, home(static_cast<size_t>(range.begin)), take);
+  GivenRun run(take);
+  return HandOutRange(
+      max, range, /*lends=*/false,
+      [&](const Head& head, const Instant& at) { head.outbox().Pop(head.next(), at, run); },
+      [&] { run.HandOver(); });
+}
+
+// Of one partition, with nothing to merge.
+size_t OutboxCollection::PopOne(size_t max, const Home& home, AnyCollection::Take take) {
+  if (max == 0) return 0;
+  size_t popped = 0;
+  bool known = true;
+  do {
+    LongLockGuard guard(home.partition->lock());
+    if (home.book == nullptr) return 0;
+    OutboxBook& book = BookIn(home);
+    const EngineTime now = engine().timeline().now();
+    if (book.outbox().backlog() == 0 && !home.partition->MayBeDue(now)) return 0;
+    Do(home, [&](const Instant& at) {
+      known = book.outbox().TakeBack(at);
+      if (known) popped = book.Pop(at, max, take, known);
+    });
+    book.outbox().NoteIfEmpty();
+  } while (!known && popped == 0);
+  return popped;
 }
 
 size_t OutboxCollection::Lease(size_t max, Duration ttl, PartitionRange from,
                                Outbox::Borrow borrow) {
   const LeaseToken origin{.epoch = engine().epoch(), .collection = number()};
-  return HandOutRange(max, from, /*lends=*/true,
-                      [&](const Head& head, const Head*, size_t, const Instant& at) -> size_t {
-                        head.outbox().Lend(head.next(), at, ttl, origin, borrow);
-                        return 1;
-                      });
+  return HandOutRange(
+      max, Clip(from), /*lends=*/true,
+      [&](const Head& head, const Instant& at) {
+        head.outbox().Lend(head.next(), at, ttl, origin, borrow);
+      },
+      [] {});
 }
 
 // --- Leases

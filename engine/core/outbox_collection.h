@@ -36,7 +36,7 @@ class OutboxCollection : public Collection {
     }
     return true;
   }
-  [[gnu::noinline]] size_t Pop(size_t max, PartitionRange from, Outbox::Take take);
+  [[gnu::noinline]] size_t Pop(size_t max, PartitionRange from, AnyCollection::Take take);
   size_t Lease(size_t max, Duration ttl, PartitionRange from, Outbox::Borrow borrow);
   LeaseOutcome Ack(const LeaseToken& token);
   LeaseOutcome Nack(const LeaseToken& token, Duration delay);
@@ -66,8 +66,10 @@ class OutboxCollection : public Collection {
   }
   void TellOfClose(int partition) override;
   bool MayHave(PartitionRange of) const noexcept;
-  template <class HandOut>
-  size_t HandOutRange(size_t max, PartitionRange from, bool lends, const HandOut& hand_out);
+  size_t PopOne(size_t max, const Home& home, AnyCollection::Take take);
+  template <class HandOut, class End>
+  size_t HandOutRange(size_t max, PartitionRange range, bool lends, const HandOut& hand_out,
+                      const End& end);
   template <class Change>
   LeaseOutcome WithToken(const LeaseToken& token, const Change& change);
 

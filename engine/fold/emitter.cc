@@ -6,6 +6,7 @@
 
 #include "engine/base/check.h"
 #include "engine/fold/turn.h"
+#include "engine/outbox/given_run.h"
 
 namespace pleat::inline v0_1 {
 
@@ -50,28 +51,52 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
   }
 }
 
-// Groups of which it is known that they come next, all in a row. Returns whether there are any.
-bool Emitter::CloseRun(EngineTime now, Budget& budget, const Instant& at) {
-  if (groups_.saving() || !outbox_.can_push_many()) [[unlikely]]
-    return false;
-  const std::span<const Due> run = groups_.Run(now, version(), budget);
-  if (run.empty()) return false;
+// Ends groups of which it is known that they come next, all in a row, and calls `each(ready)` for
+// them. Returns how many.
+template <class Each>
+size_t Emitter::EndRun(size_t max, EngineTime now, Budget& budget, const Each& each) {
+  const std::span<const Due> run = groups_.Run(now, version(), max, budget);
   for (auto due = run.rbegin(); due != run.rend(); ++due) {
     const Reason reason = groups_.EndByTime(due->number);
     ++ledger_.emissions[IndexOf(reason)];
-    outbox_.PushOne({.ripe = due->ripe,
-                     .order = due->order,
-                     .generation = 0,
-                     .entry = due->number,
-                     .by_event = false,
-                     .tag = static_cast<uint8_t>(reason)},
-                    at);
+    each(Ready{.ripe = due->ripe,
+               .order = due->order,
+               .generation = 0,
+               .entry = due->number,
+               .by_event = false,
+               .tag = static_cast<uint8_t>(reason)});
   }
   ledger_.open -= run.size();
   ledger_.closed += run.size();
-  outbox_.NotePushed();
   groups_.DropRun(run.size());
+  return run.size();
+}
+
+// Returns whether there are any such groups.
+bool Emitter::CloseRun(EngineTime now, Budget& budget, const Instant& at) {
+  if (groups_.saving() || !outbox_.can_push_many()) [[unlikely]]
+    return false;
+  const size_t ended =
+      EndRun(kGivenMax, now, budget, [&](const Ready& ready) { outbox_.PushOne(ready, at); });
+  if (ended == 0) return false;
+  outbox_.NotePushed();
   return true;
+}
+
+[[gnu::flatten]] size_t Emitter::PopDue(const Instant& at, size_t max, AnyCollection::Take take) {
+  if (!closes_plainly_ || groups_.saving()) return 0;
+  Budget budget;
+  size_t popped = 0;
+  while (popped < max) {
+    Ready run[kGivenMax];
+    size_t size = 0;
+    EndRun(std::min(max - popped, kGivenMax), at.now, budget,
+           [&](const Ready& ready) { run[size++] = outbox_.PassOne(ready, at); });
+    if (size == 0) break;
+    GiveRun(*this, {run, size}, take);
+    popped += size;
+  }
+  return popped;
 }
 
 bool Emitter::CloseAndForget(EngineTime now, Budget& budget, const Instant& at) {
@@ -291,16 +316,8 @@ void Emitter::UncountGone(uint32_t number) noexcept {
   if (room_.tracks_ready()) room_.NoteGone(groups_.BytesOfNew(groups_.at(number).key) + heap);
 }
 
-void Emitter::GiveAway(const Ready& ready, Outbox::Take take) {
-  if (counts_gone_) UncountGone(ready.entry);
-  const GroupTable::Parts parts = groups_.PartsOf(ready.entry);
-  take(Show(ready, parts));
-  groups_.Free(parts);
-}
-
-[[gnu::flatten]] size_t Emitter::PopQueue(const Instant& at, size_t max, const Outbox::Bound& bound,
-                                          Outbox::Take take) {
-  return outbox_.PopQueue(*this, at, max, bound, take);
+[[gnu::flatten]] size_t Emitter::PopQueue(const Instant& at, size_t max, AnyCollection::Take take) {
+  return outbox_.PopQueue(*this, at, max, take);
 }
 
 void Emitter::Discard(const Ready& ready) noexcept {

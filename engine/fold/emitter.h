@@ -102,11 +102,16 @@ class Emitter {
   ClosedGroup Show(const Ready& ready) const noexcept {
     return Show(ready, groups_.PartsOf(ready.entry));
   }
-  void GiveAway(const Ready& ready, Outbox::Take take);
+  ClosedGroup GiveAway(const Ready& ready) {
+    if (counts_gone_) UncountGone(ready.entry);
+    return Show(ready);
+  }
+  void FreeGiven(uint32_t number) noexcept { groups_.Free(groups_.PartsOf(number)); }
   void Prefetch(uint32_t number) const noexcept { groups_.PrefetchEntry(number); }
   void Discard(const Ready& ready) noexcept;
-  // See Outbox::PopQueue().
-  size_t PopQueue(const Instant& at, size_t max, const Outbox::Bound& bound, Outbox::Take take);
+  // See OutboxBook for these.
+  size_t PopQueue(const Instant& at, size_t max, AnyCollection::Take take);
+  size_t PopDue(const Instant& at, size_t max, AnyCollection::Take take);
 
  private:
   using Group = GroupTable::Group;
@@ -117,6 +122,8 @@ class Emitter {
   // Another value whenever deadlines may have changed; see GroupTable::Next().
   uint64_t version() const noexcept { return ledger_.events + changes_; }
   bool CloseRun(EngineTime now, Budget& budget, const Instant& at);
+  template <class Each>
+  size_t EndRun(size_t max, EngineTime now, Budget& budget, const Each& each);
   ClosedGroup Show(const Ready& ready, const GroupTable::Parts& parts) const noexcept;
   Due EndedNow(uint32_t number, Reason reason, uint64_t order) const noexcept;
   void Leave(uint32_t number);

@@ -144,6 +144,11 @@ bool FoldBook::EmitDue(const Instant& at, Budget& budget) {
   return emitter_.CloseDue(at.now, budget, at);
 }
 
+size_t FoldBook::PopDue(const Instant& at, size_t max, AnyCollection::Take take) {
+  latest_.Reach(at.now);
+  return emitter_.PopDue(at, max, take);
+}
+
 EngineTime FoldBook::NextDue() const noexcept {
   const EngineTime next = groups_.NextDue();
   return memory_ == nullptr ? next : std::min(next, memory_->forgets_all_at());

@@ -146,10 +146,6 @@ class FoldBook final : public OutboxBook {
     return groups_.BytesToReserve(groups, key_bytes);
   }
 
-  size_t PopQueue(const Instant& at, size_t max, const Outbox::Bound& bound,
-                  Outbox::Take take) override {
-    return emitter_.PopQueue(at, max, bound, take);
-  }
   bool CloseDue(const Instant& at, Budget& budget) override;
   EngineTime NextDue() const noexcept override;
   Ledger ledger() const noexcept override;
@@ -195,6 +191,10 @@ class FoldBook final : public OutboxBook {
 
   // --- OutboxBook
   bool EmitDue(const Instant& at, Budget& budget) override;
+  size_t PopQueue(const Instant& at, size_t max, AnyCollection::Take take) override {
+    return emitter_.PopQueue(at, max, take);
+  }
+  size_t PopDue(const Instant& at, size_t max, AnyCollection::Take take) override;
   HashedKey KeyOf(uint32_t entry) const noexcept override {
     const Group& group = groups_.at(entry);
     return {group.key, group.hash};
@@ -204,7 +204,8 @@ class FoldBook final : public OutboxBook {
   }
   void Prefetch(uint32_t entry) const noexcept override { groups_.PrefetchEntry(entry); }
   ClosedGroup Show(const Ready& ready) const noexcept override { return emitter_.Show(ready); }
-  void GiveAway(const Ready& ready, Take take) override { emitter_.GiveAway(ready, take); }
+  ClosedGroup GiveAway(const Ready& ready) override { return emitter_.GiveAway(ready); }
+  void FreeGiven(uint32_t entry) noexcept override { emitter_.FreeGiven(entry); }
   void Discard(const Ready& ready) noexcept override { emitter_.Discard(ready); }
   void SaveEntry(FieldWriter& out, uint32_t entry) const override;
   uint32_t LoadEntry(FieldReader& in) override;

@@ -299,7 +299,7 @@ class GroupTable {
   size_t UncountHeap(uint32_t number) noexcept;
   // Gives back the entry. REQUIRES: its state is gone, and UncountHeap() was called.
   void Free(uint32_t number) noexcept { Free(PartsOf(number)); }
-  void Free(const Parts& parts) noexcept {
+  [[gnu::always_inline]] void Free(const Parts& parts) noexcept {
     bytes_ -= entry_bytes_;
     const bool rare = parts.group.key.is_long() || parts.cold.back == kFar || !wraps_.empty();
     if (rare) [[unlikely]]
@@ -347,16 +347,23 @@ class GroupTable {
       KeepImage(due.number, /*armed=*/true);  // as until now
     return found;
   }
-  // Several of them at once, for groups without Extra while no snapshot is being taken; see
+  // At most `max` of them at once, for groups without Extra while no snapshot is being taken; see
   // ExpiringTable::Run(). Each has ended by time: EndByTime() takes it out of the index and says
   // why it ended. Behind them call DropRun().
   static constexpr size_t kRunMax = 16;
-  std::span<const Due> Run(EngineTime now, uint64_t version, Budget& budget) {
+  std::span<const Due> Run(EngineTime now, uint64_t version, size_t max, Budget& budget) {
     PLEAT_DCHECK(!has_extra_ && images_ == nullptr);
     now_ = now;
     version_ = version;
-    const std::span<const Due> run = table_.Run(now, kRunMax, budget);
-    for (const Due& due : run) table_.PrefetchIndex(at(due.number).hash);
+    const std::span<const Due> run = table_.Run(now, max, budget);
+    if (run.size() < kRunMax) {
+      for (const Due& due : run) table_.PrefetchIndex(at(due.number).hash);
+      return run;
+    }
+    for (const Due& due : table_.RunBehind(kRunMax, kRunMax)) {
+      table_.PrefetchIndex(at(due.number).hash);
+    }
+    for (const Due& due : table_.RunBehind(2 * kRunMax, kRunMax)) PrefetchEntry(due.number);
     return run;
   }
   Reason EndByTime(uint32_t number) {

@@ -19,14 +19,14 @@ void HeldWindows::Add(const ClosedGroup& emission) {
   windows_.push_back(std::move(held));
 }
 
-size_t HeldWindows::Take(size_t max, absl::FunctionRef<void(const ClosedGroup&)> take) {
+size_t HeldWindows::Take(size_t max, AnyCollection::Take take) {
   LockGuard guard(lock_);
   size_t taken = 0;
   for (; taken < max && !windows_.empty(); ++taken) {
     Held& held = windows_.front();
     held.emission.key = held.key;
     held.emission.state = &held.window;
-    take(held.emission);
+    take({&held.emission, 1});
     windows_.pop_front();
   }
   return taken;

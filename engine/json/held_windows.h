@@ -25,7 +25,7 @@ class HeldWindows {
 
   // Hands out up to `max`, in order, with the key and the state that each came with; they are gone
   // then. Returns how many.
-  size_t Take(size_t max, absl::FunctionRef<void(const ClosedGroup&)> take);
+  size_t Take(size_t max, AnyCollection::Take take);
 
   void Save(FieldWriter& out) const;
   void Load(FieldReader& in);

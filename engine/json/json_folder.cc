@@ -50,13 +50,15 @@ class TakenGroups {
   TakenGroups& operator=(const TakenGroups&) = delete;
   ~TakenGroups() { Clear(); }
 
-  // Under a partition's lock: copies the key and moves the state.
-  void Take(const ClosedGroup& group) {
-    char* const state = states_.get() + groups_.size() * ops_.size;
-    ops_.relocate(ops_.context, state, group.state);
-    groups_.push_back(group);
-    groups_.back().state = state;
-    keys_.Put(group.key);
+  // Under a partition's lock: copies the keys and moves the states.
+  void Take(std::span<const ClosedGroup> groups) {
+    for (const ClosedGroup& group : groups) {
+      char* const state = states_.get() + groups_.size() * ops_.size;
+      ops_.relocate(ops_.context, state, group.state);
+      groups_.push_back(group);
+      groups_.back().state = state;
+      keys_.Put(group.key);
+    }
   }
 
   void Print(absl::FunctionRef<void(std::string_view lines)> write) {
@@ -293,7 +295,7 @@ size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view
   while (popped < max) {
     const size_t wanted = std::min(max - popped, kTakenAtOnce);
     const size_t got =
-        folder_.Pop(wanted, {}, [&](const ClosedGroup& group) { taken->Take(group); });
+        folder_.Pop(wanted, {}, [&](std::span<const ClosedGroup> groups) { taken->Take(groups); });
     taken->Print(write);
     popped += got;
     if (got < wanted) break;

@@ -297,7 +297,9 @@ void JsonRollup::Impl::TakeWaiting(EngineTime at) {
     now = std::max(now, SaturatingSub(at, spec_.event.lateness));
   }
   engine_.Advance(now);
-  emissions_.Pop(SIZE_MAX, {}, [this](const ClosedGroup& group) { companion_->held().Add(group); });
+  emissions_.Pop(SIZE_MAX, {}, [this](std::span<const ClosedGroup> groups) {
+    for (const ClosedGroup& group : groups) companion_->held().Add(group);
+  });
 }
 
 // Fills `batch_` with events.
@@ -347,7 +349,9 @@ std::string_view JsonRollup::Impl::ConflictOf(const KeyedEvent<CounterEvent>& ev
 
 size_t JsonRollup::Impl::Pop(size_t max, WriteLines write) {
   size_t popped = 0;
-  const auto take = [this](const ClosedGroup& group) { taken_.Take(group); };
+  const auto take = [this](std::span<const ClosedGroup> groups) {
+    for (const ClosedGroup& group : groups) taken_.Take(group);
+  };
   for (bool more = true; more && popped < max;) {
     const size_t wanted = std::min(max - popped, kWindowsAtOnce);
     if (companion_->held().Take(wanted, take) == 0) emissions_.Pop(wanted, {}, take);

@@ -52,7 +52,7 @@ const Ready* Outbox::Front(EngineTime now) const noexcept {
   return queue_.empty() || queue_.front().ripe > now ? nullptr : &queue_.front();
 }
 
-Handout Outbox::Next(const Instant& at, bool lends, size_t& budget) {
+Handout Outbox::NextSlowly(const Instant& at, bool lends, size_t& budget) {
   if (leases_ != nullptr) {
     if (const Leases::Returned* returned = leases_->FirstReturned()) return Handout(returned);
     if (lends && !leases_->CanLendNew()) return Handout();
@@ -85,12 +85,6 @@ void Outbox::PutInLine(uint32_t head) {
   leases_->Wait(head, WithKey(LeaveQueue()));
 }
 
-Ready Outbox::TakeFront() {
-  const Ready ready = LeaveQueue();
-  if (const Ready* later = queue_.Ahead(8)) entries_.Prefetch(later->entry);
-  return ready;
-}
-
 Leases::Keyed Outbox::WithKey(const Ready& ready) const noexcept {
   const OutboxEntries::HashedKey name = entries_.KeyOf(ready.entry);
   return {.emission = ready, .key = &name.key, .hash = name.hash};
@@ -102,13 +96,10 @@ uint32_t Outbox::HeadOf(const Ready& ready) const {
   return leases_->HeadOf(name.key, name.hash);
 }
 
-void Outbox::Pop(const Handout& next, const Instant& at, Take take) {
-  PLEAT_DCHECK(static_cast<bool>(next));
-  const Ready ready = next.what() == Handout::What::kReturned   ? leases_->TakeReturned(at)
-                      : next.what() == Handout::What::kRequeued ? leases_->TakeRequeued(at)
-                                                                : TakeFront();
-  entries_.GiveAway(ready, take);
-  ++popped_;
+// An emission that came back, or that waited for its key.
+Ready Outbox::TakeLeased(const Handout& next, const Instant& at) {
+  return next.what() == Handout::What::kReturned ? leases_->TakeReturned(at)
+                                                 : leases_->TakeRequeued(at);
 }
 
 void Outbox::Lend(const Handout& next, const Instant& at, Duration ttl, LeaseToken origin,

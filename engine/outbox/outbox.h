@@ -14,10 +14,12 @@
 // asks is_full() before work that the book may refuse.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <absl/functional/function_ref.h>
@@ -29,6 +31,7 @@
 
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"
+#include "engine/outbox/given_run.h"
 #include "engine/outbox/leases.h"
 #include "engine/outbox/outbox_entries.h"
 #include "engine/outbox/paged_queue.h"
@@ -95,7 +98,6 @@ class Outbox {
       }
     }
   };
-  using Take = OutboxEntries::Take;
   using Borrow = absl::FunctionRef<void(const ClosedGroup&, const Delivery&)>;
   using SeeDead = absl::FunctionRef<void(const ClosedGroup&, const Death&)>;
 
@@ -144,20 +146,35 @@ class Outbox {
   // have their turn at the lock first.
   bool TakeBack(const Instant& at);
   // The next emission. Each emission that is put behind one of its key takes one from `budget`.
-  Handout Next(const Instant& at, bool lends, size_t& budget);
+  Handout Next(const Instant& at, bool lends, size_t& budget) {
+    // Most come from the queue, of which nothing was ever lent.
+    if (leases_ == nullptr && !queue_.empty() && queue_.front().ripe <= at.now) {
+      return Handout(Handout::What::kReady, &queue_.front());
+    }
+    return NextSlowly(at, lends, budget);
+  }
   // REQUIRES for both: `next` comes from the latest Next().
-  void Pop(const Handout& next, const Instant& at, Take take);
-  // The next emission of another book, up to which one may pop; without an outbox there is none.
-  struct Bound {
-    const Outbox* outbox = nullptr;
-    Handout next;
-  };
-  // Pops the next emission, and those behind it in the queue that come before `bound`, up to `max`
-  // in all, by Prefetch() and GiveAway() of `entries`: those of the book, by their own type, because
-  // calls through OutboxEntries cost as much as the work. Returns how many.
-  // REQUIRES: the latest Next() has said kReady; `max` > 0.
+  void Pop(const Handout& next, const Instant& at, GivenRun& run) {
+    PLEAT_DCHECK(static_cast<bool>(next));
+    run.Add(entries_, TakeOut(next, at));
+    ++popped_;
+  }
+  // Pops the next emission, and those behind it in the queue, up to `max` in all. `entries` are those
+  // of the book, by their own type, because calls through OutboxEntries cost as much as the work.
+  // Returns how many. REQUIRES: the latest Next() has said kReady; `max` > 0.
   template <class Entries>
-  size_t PopQueue(Entries& entries, const Instant& at, size_t max, const Bound& bound, Take take);
+  size_t PopQueue(Entries& entries, const Instant& at, size_t max, AnyCollection::Take take);
+  // Whether what becomes ready now could be popped at once, without ever being in the queue. If so,
+  // and it is popped: PassOne() for each.
+  bool would_be_next() const noexcept {
+    return queue_.empty() && leases_ == nullptr && can_push_many();
+  }
+  Ready PassOne(Ready ready, const Instant&) noexcept {
+    PLEAT_DCHECK(ready.generation == 0 && would_be_next());
+    ready.generation = next_generation_++;
+    ++popped_;
+    return ready;
+  }
   // `origin` names engine and collection, as tokens shall.
   void Lend(const Handout& next, const Instant& at, Duration ttl, LeaseToken origin, Borrow borrow);
 
@@ -221,10 +238,18 @@ class Outbox {
     return IsBeforeAtOnce(
         mine, theirs, [&] { return RankOf(mine); }, [&] { return other.RankOf(theirs); });
   }
+  Handout NextSlowly(const Instant& at, bool lends, size_t& budget);
   const Ready* Front(EngineTime now) const noexcept;
   const Ready* RequeuedBefore(const Ready* ready);
   void PutInLine(uint32_t head);
-  Ready TakeFront();
+  Ready TakeOut(const Handout& next, const Instant& at) {
+    return next.what() == Handout::What::kReady ? TakeFront() : TakeLeased(next, at);
+  }
+  Ready TakeLeased(const Handout& next, const Instant& at);
+  Ready TakeFront() {
+    if (const Ready* later = queue_.Ahead(8)) entries_.Prefetch(later->entry);
+    return LeaveQueue();
+  }
   Ready LeaveQueue() {
     const Ready ready = queue_.front();
     if (saving_ != nullptr) [[unlikely]]
@@ -270,21 +295,20 @@ class Outbox {
 };
 
 template <class Entries>
-size_t Outbox::PopQueue(Entries& entries, const Instant& at, size_t max, const Bound& bound,
-                        Take take) {
-  // Of the next one it may be that its key is lent, or that something else came back.
-  if (leases_ != nullptr || bound.next.what() == Handout::What::kReturned) max = 1;
-  const auto comes_before = [&](const Ready& ready) {
-    return bound.outbox == nullptr || IsBefore(ready, *bound.outbox, bound.next.ready());
-  };
+size_t Outbox::PopQueue(Entries& entries, const Instant& at, size_t max, AnyCollection::Take take) {
+  if (leases_ != nullptr) max = 1;  // the key of the one behind may be lent
   size_t popped = 0;
   do {
-    const Ready ready = LeaveQueue();
-    if (const Ready* later = queue_.Ahead(8)) entries.Prefetch(later->entry);
-    entries.GiveAway(ready, take);
-    ++popped;
-  } while (popped < max && !queue_.empty() && queue_.front().ripe <= at.now &&
-           comes_before(queue_.front()));
+    const std::span<const Ready> front = queue_.Front(std::min(max - popped, kGivenMax));
+    size_t size = 1;
+    while (size < front.size() && front[size].ripe <= at.now) ++size;
+    if (saving_ != nullptr) [[unlikely]]
+      SaveAsItLeaves(front.front()), size = 1;
+    for (const Ready& later : queue_.Behind(kGivenMax, size)) entries.Prefetch(later.entry);
+    GiveRun(entries, front.first(size), take);
+    queue_.PopFront(size);
+    popped += size;
+  } while (popped < max && !queue_.empty() && queue_.front().ripe <= at.now);
   popped_ += popped;
   return popped;
 }

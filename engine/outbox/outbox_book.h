@@ -31,11 +31,9 @@ class OutboxBook : public Book, protected OutboxEntries {
     }
   }
 
-  // See Outbox::PopQueue().
-  virtual size_t PopQueue(const Instant& at, size_t max, const Outbox::Bound& bound,
-                          Outbox::Take take) {
-    return outbox_.PopQueue<OutboxEntries>(*this, at, max, bound, take);
-  }
+  // Pops up to `max` emissions, and closes what is due for that. `known` says whether the one behind
+  // them is: if not, others should have their turn at the lock first.
+  size_t Pop(const Instant& at, size_t max, AnyCollection::Take take, bool& known);
 
   bool ExpireLeases(const Instant& at, Budget& budget) final {
     return outbox_.ExpireLeases(at, budget);
@@ -50,8 +48,36 @@ class OutboxBook : public Book, protected OutboxEntries {
   // Pushes entries that are due by `at` into the outbox, in order, looking at no more than `budget`
   // entries, and lowers `budget`. Returns whether that was all.
   virtual bool EmitDue(const Instant& at, Budget& budget) = 0;
+  // See Outbox::PopQueue().
+  virtual size_t PopQueue(const Instant& at, size_t max, AnyCollection::Take take) {
+    return outbox_.PopQueue<OutboxEntries>(*this, at, max, take);
+  }
+  // Pops up to `max` emissions that become ready only now, without pushing them, where that changes
+  // nothing else. Returns how many.
+  virtual size_t PopDue(const Instant&, size_t, AnyCollection::Take) { return 0; }
 
   Outbox outbox_;
 };
+
+inline size_t OutboxBook::Pop(const Instant& at, size_t max, AnyCollection::Take take,
+                              bool& known) {
+  size_t popped = 0;
+  while (popped < max) {
+    if (outbox_.would_be_next()) popped += PopDue(at, max - popped, take);
+    if (popped == max) break;
+    const Handout next = NextHandout(at, /*lends=*/false);
+    known = next.what() != Handout::What::kLater;
+    if (!next) break;
+    if (next.what() == Handout::What::kReady) {
+      popped += PopQueue(at, max - popped, take);
+    } else {
+      GivenRun run(take);
+      outbox_.Pop(next, at, run);
+      run.HandOver();
+      ++popped;
+    }
+  }
+  return popped;
+}
 
 }  // namespace pleat::inline v0_1

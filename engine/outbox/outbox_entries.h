@@ -36,9 +36,9 @@ class OutboxEntries {
 
   // The emission as users see it. The state stays where it is.
   virtual ClosedGroup Show(const Ready& ready) const noexcept = 0;
-  // The same for good: `take` moves the state out, and the entry is freed.
-  using Take = absl::FunctionRef<void(const ClosedGroup&)>;
-  virtual void GiveAway(const Ready& ready, Take take) = 0;
+  // The same for good: the caller lets a Take move the state out, and then calls FreeGiven().
+  virtual ClosedGroup GiveAway(const Ready& ready) = 0;
+  virtual void FreeGiven(uint32_t entry) noexcept = 0;
   // Destroys the state and frees the entry.
   virtual void Discard(const Ready& ready) noexcept = 0;
 

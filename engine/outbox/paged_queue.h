@@ -39,6 +39,19 @@ class PagedQueue {
     return n < size_ && begin_ + n < kPerPage ? &ItemsOf(first_)[begin_ + n] : nullptr;
   }
 
+  // The first items, at most `max` of them, as far as they lie in one page. They stay where they are
+  // until PopFront(). REQUIRES: the queue is not empty.
+  std::span<const Item> Front(size_t max) const noexcept {
+    PLEAT_DCHECK(!empty());
+    return {ItemsOf(first_) + begin_, std::min({max, size_, kPerPage - begin_})};
+  }
+  // At most `max` items behind the first `skip`, as far as they lie in that page: to look ahead.
+  std::span<const Item> Behind(size_t skip, size_t max) const noexcept {
+    const size_t here = std::min(size_, kPerPage - begin_);
+    if (skip >= here) return {};
+    return {ItemsOf(first_) + begin_ + skip, std::min(max, here - skip)};
+  }
+
   // Calls `visit(item)` for each item, in order.
   template <class Visit>
   void ForEach(const Visit& visit) const {
@@ -81,10 +94,12 @@ class PagedQueue {
     return InsertSlowly(item, before);
   }
 
-  void PopFront() noexcept {
-    PLEAT_DCHECK(!empty());
-    ++begin_;
-    if (--size_ == 0 || begin_ == kPerPage) DropFirstPage();
+  // Drops the first `count` items. REQUIRES: so many lie in the first page.
+  void PopFront(size_t count = 1) noexcept {
+    PLEAT_DCHECK(count <= size_ && begin_ + count <= kPerPage);
+    begin_ += count;
+    size_ -= count;
+    if (size_ == 0 || begin_ == kPerPage) DropFirstPage();
   }
 
   // Ends the process unless the pages hold `size()` items, in the order of `before`. O(size); for

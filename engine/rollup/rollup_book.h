@@ -303,10 +303,8 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
   Rank RankOf(uint32_t entry) const noexcept override;
   void Prefetch(uint32_t entry) const noexcept override { counters_.PrefetchWindow(entry); }
   ClosedGroup Show(const Ready& ready) const noexcept override;
-  void GiveAway(const Ready& ready, Outbox::Take take) override {
-    take(Show(ready));
-    Free(ready.entry);
-  }
+  ClosedGroup GiveAway(const Ready& ready) override { return Show(ready); }
+  void FreeGiven(uint32_t entry) noexcept override { Free(entry); }
   void Free(uint32_t entry) noexcept;
   void Discard(const Ready& ready) noexcept override { Free(ready.entry); }
   void SaveEntry(FieldWriter& out, uint32_t entry) const override;

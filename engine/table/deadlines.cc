@@ -65,7 +65,7 @@ void Deadlines::Clear() noexcept {
     FreeSlot(slot);
   }
   while (loading_ != nullptr) loading_ = FreeChunk(*loading_);
-  prefetched_ = nullptr;
+  fetched_ = 0;
   run_.clear();
   heap_.clear();
   stale_ = 0;

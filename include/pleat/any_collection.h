@@ -2,13 +2,14 @@
 // out emissions, ends leases and tells listeners. AnyFolder is one. Adapters that only consume,
 // such as the Consumer of asio.h, need no more.
 //
-//   collection.Pop(100, {}, [](const pleat::ClosedGroup& group) { ... });
+//   collection.Pop(100, {}, [](std::span<const pleat::ClosedGroup> groups) { ... });
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include <absl/functional/function_ref.h>
@@ -100,16 +101,17 @@ class EmissionListener {
 // call answers so (kStopped, kClosed, or nothing).
 class PLEAT_EXPORT AnyCollection {
  public:
-  using Take = absl::FunctionRef<void(const ClosedGroup&)>;
+  using Take = absl::FunctionRef<void(std::span<const ClosedGroup>)>;
   using Borrow = absl::FunctionRef<void(const ClosedGroup&, const Delivery&)>;
   using SeeDead = absl::FunctionRef<void(const ClosedGroup&, const Death&)>;
 
   // For an engine's own collections and tests of new kinds: `collection` was added to `engine`.
   AnyCollection(std::shared_ptr<EngineCore> engine, std::shared_ptr<OutboxCollection> collection);
 
-  // See EmissionSource for the meaning of these. `take`, `borrow` and `see` run under partitions'
-  // locks: copy or move the state out and return; `borrow` and `see` leave the state as it is. A
-  // call on an engine from them does nothing (see Engine). Throwing ends the program.
+  // See EmissionSource for the meaning of these. `take` gets one or several emissions at a time.
+  // `take`, `borrow` and `see` run under partitions' locks: copy or move the state out and return;
+  // `borrow` and `see` leave the state as it is. A call on an engine from them does nothing (see
+  // Engine). Throwing ends the program.
   size_t Pop(size_t max, PartitionRange from, Take take) noexcept;
   size_t Lease(size_t max, Duration ttl, LeaseTime now, PartitionRange from,
                Borrow borrow) noexcept;

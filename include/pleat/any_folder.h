@@ -4,9 +4,11 @@
 //
 //   auto folder = *pleat::AnyFolder::Open(*engine, "counts", options, ops);
 //   folder.Fold(key, &event, at);
-//   folder.Pop(100, {}, [&](const pleat::ClosedGroup& group) {
-//     Publish(group.key, group.state);
-//     ops.destroy(ops.context, group.state);
+//   folder.Pop(100, {}, [&](std::span<const pleat::ClosedGroup> groups) {
+//     for (const pleat::ClosedGroup& group : groups) {
+//       Publish(group.key, group.state);
+//       ops.destroy(ops.context, group.state);
+//     }
 //   });
 #pragma once
 

@@ -20,6 +20,7 @@
 #include <new>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,7 @@ class EmissionBuffer {
 
   // Destroys the emissions and keeps the memory. O(emissions) if State has a destructor.
   void Clear() noexcept {
+    if (size_ == 0) return;
     std::destroy_n(views_, std::exchange(size_, 0));
     UseBlock(0);
   }
@@ -66,17 +68,25 @@ class EmissionBuffer {
     size_t size;
   };
 
-  // Moves the state out of `group` and destroys what is left there.
-  void Add(const ClosedGroup& group) {
-    if (size_ == room_) Grow();
-    State& state = *static_cast<State*>(group.state);
-    ::new (views_ + size_) EmissionView<State>{group, KeepKey(group.key), std::move(state)};
-    ++size_;
-    state.~State();
+  // Moves the states out of `groups` and destroys what is left there.
+  void Add(std::span<const ClosedGroup> groups) {
+    if (groups.size() > room_ - size_) Grow(groups.size());
+    EmissionView<State>* view = views_ + size_;
+    for (const ClosedGroup& group : groups) {
+      if (group.key.size() >= left_) [[unlikely]]
+        NextBlockFor(group.key.size());
+      State& state = *static_cast<State*>(group.state);
+      ::new (view++) EmissionView<State>{group, CopyTo(next_, group.key), std::move(state)};
+      next_ += group.key.size();
+      left_ -= group.key.size();
+      state.~State();
+    }
+    size_ += groups.size();
   }
 
-  void Grow() {
-    const size_t room = std::max(kFirst, 2 * room_);
+  // Makes room for so many more at least.
+  void Grow(size_t more) {
+    const size_t room = std::max({kFirst, 2 * room_, size_ + more});
     EmissionView<State>* const views = std::allocator<EmissionView<State>>().allocate(room);
     std::uninitialized_move_n(views_, size_, views);
     std::destroy_n(views_, size_);
@@ -85,23 +95,32 @@ class EmissionBuffer {
     room_ = room;
   }
 
-  std::string_view KeepKey(std::string_view key) {
-    while (key.size() >= left_) NextBlock(key.size());
-    char* const place = next_;
-    std::memcpy(place, key.data(), key.size());
-    next_ += key.size();
-    left_ -= key.size();
-    return {place, key.size()};
+  // Most keys have 8 to 32 bytes: two copies of fixed size, which may overlap, need no call.
+  static std::string_view CopyTo(char* to, std::string_view key) noexcept {
+    const auto ends = [&](auto size) {
+      std::memcpy(to, key.data(), size);
+      std::memcpy(to + key.size() - size, key.data() + key.size() - size, size);
+    };
+    if (key.size() - 16 <= 16) {
+      ends(std::integral_constant<size_t, 16>());
+    } else if (key.size() - 8 < 8) {
+      ends(std::integral_constant<size_t, 8>());
+    } else {
+      std::memcpy(to, key.data(), key.size());
+    }
+    return {to, key.size()};
   }
 
-  // To the next block, which may be too small for a key.
-  void NextBlock(size_t key_size) {
-    const size_t next = blocks_.empty() || next_ == nullptr ? 0 : block_ + 1;
-    if (next == blocks_.size()) {
-      const size_t size = std::max(kBlockBytes << std::min<size_t>(next, 8), key_size + 1);
-      blocks_.push_back({std::make_unique<char[]>(size), size});
+  // To a block with room for a key. The next one may be too small.
+  void NextBlockFor(size_t key_size) {
+    while (key_size >= left_) {
+      const size_t next = blocks_.empty() || next_ == nullptr ? 0 : block_ + 1;
+      if (next == blocks_.size()) {
+        const size_t size = std::max(kBlockBytes << std::min<size_t>(next, 8), key_size + 1);
+        blocks_.push_back({std::make_unique<char[]>(size), size});
+      }
+      UseBlock(next);
     }
-    UseBlock(next);
   }
   void UseBlock(size_t number) noexcept {
     block_ = number;

@@ -45,12 +45,14 @@ class EmissionSource {
   // no lock at all.
   [[nodiscard]] std::vector<Emission<State>> Pop(size_t max, PartitionRange from = {}) noexcept {
     std::vector<Emission<State>> out;
-    any_.Pop(max, from, [&out, max](const ClosedGroup& group) {
+    any_.Pop(max, from, [&out, max](std::span<const ClosedGroup> groups) {
       // Room for a few hundred at once: moving states on, time and again, costs more.
       if (out.empty()) out.reserve(std::min<size_t>(max, 256));
-      State& state = *static_cast<State*>(group.state);
-      out.push_back(EmissionOf(group, std::move(state)));
-      state.~State();
+      for (const ClosedGroup& group : groups) {
+        State& state = *static_cast<State*>(group.state);
+        out.push_back(EmissionOf(group, std::move(state)));
+        state.~State();
+      }
     });
     return out;
   }
@@ -60,7 +62,7 @@ class EmissionSource {
   std::span<EmissionView<State>> Pop(size_t max, EmissionBuffer<State>& buffer,
                                      PartitionRange from = {}) noexcept {
     buffer.Clear();
-    any_.Pop(max, from, [&buffer](const ClosedGroup& group) { buffer.Add(group); });
+    any_.Pop(max, from, [&buffer](std::span<const ClosedGroup> groups) { buffer.Add(groups); });
     return buffer.emissions();
   }
 

@@ -127,10 +127,8 @@ class KeyCountBook final : public OutboxBook {
     shown.id = {partition_, ready.generation};
     return shown;
   }
-  void GiveAway(const Ready& ready, Outbox::Take take) override {
-    take(Show(ready));
-    Free(ready.entry);
-  }
+  ClosedGroup GiveAway(const Ready& ready) override { return Show(ready); }
+  void FreeGiven(uint32_t entry) noexcept override { Free(entry); }
   void Free(uint32_t entry) noexcept {
     keys_.Release(At(entry).key);
     table_.Free(entry);

@@ -140,8 +140,8 @@ class DrawnBook {
       while (max-- > 0) {
         const Handout next = book_.NextHandout(at, /*lends=*/false);
         if (!next) break;
-        book_.outbox().Pop(next, at, [&](const ClosedGroup& group) {
-          static_cast<SavedState*>(group.state)->~SavedState();
+        book_.outbox().Pop(next, at, [&](std::span<const ClosedGroup> groups) {
+          static_cast<SavedState*>(groups.front().state)->~SavedState();
         });
       }
       return 0;
@@ -265,7 +265,8 @@ class BareEntries final : public OutboxEntries {
   Rank RankOf(uint32_t) const noexcept override { return {}; }
   void Prefetch(uint32_t) const noexcept override {}
   ClosedGroup Show(const Ready&) const noexcept override { return {}; }
-  void GiveAway(const Ready&, Take take) override { take({}); }
+  ClosedGroup GiveAway(const Ready&) override { return {}; }
+  void FreeGiven(uint32_t) noexcept override {}
   void Discard(const Ready&) noexcept override {}
   void SaveEntry(FieldWriter& out, uint32_t entry) const override { out.PutNumber(entry); }
   uint32_t LoadEntry(FieldReader& in) override { return static_cast<uint32_t>(in.Number()); }

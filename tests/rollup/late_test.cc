@@ -341,7 +341,7 @@ TEST_F(RollupTest, ACallFromInsideAnotherIsRefused) {
   Advance(15s);
   const std::vector<KeyedEvent<CounterEvent>> batch = {{"a", At(15s), {}}};
   AnyCollection any = counter().any();
-  const size_t popped = any.Pop(1, {}, [&](const ClosedGroup&) {
+  const size_t popped = any.Pop(1, {}, [&](std::span<const ClosedGroup>) {
     EXPECT_EQ(Add("a", 15s), kWouldDeadlock);
     EXPECT_EQ(Clear("a", 15s), kWouldDeadlock);
     EXPECT_EQ(counter().AddAndGet("a", 1, At(15s)).outcome, kWouldDeadlock);

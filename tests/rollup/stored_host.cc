@@ -216,7 +216,9 @@ std::string StoredHost::Pop(uint64_t max, EngineTime now) {
     for (uint64_t i = 0; i < max; ++i) {
       const Handout next = book_.NextHandout(at, /*lends=*/false);
       if (!next) break;
-      book_.outbox().Pop(next, at, [&](const ClosedGroup& group) { text += Text(group); });
+      book_.outbox().Pop(next, at, [&](std::span<const ClosedGroup> groups) {
+        for (const ClosedGroup& group : groups) text += Text(group);
+      });
     }
     return text;
   });

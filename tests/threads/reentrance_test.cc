@@ -88,7 +88,7 @@ class CallingBack : public testing::Test {
     EXPECT_EQ(other_->FoldBatch(batch).would_deadlock, batch.size());
     EXPECT_EQ(folder_->any().ops().size, sizeof(Caller));
     AnyFolder any = folder_->any();
-    EXPECT_EQ(any.Pop(9, {}, [](const ClosedGroup&) {}), 0);
+    EXPECT_EQ(any.Pop(9, {}, [](std::span<const ClosedGroup>) {}), 0);
     EXPECT_EQ(any.Lease(9, 1s, kLease0, {}, [](const ClosedGroup&, const Delivery&) {}), 0);
     for (const LeaseOutcome outcome :
          {folder_->Ack({}), folder_->Nack({}), folder_->Extend({}, 1s, kLease0).outcome,
@@ -210,9 +210,9 @@ TEST_F(CallingBack, FromTheMoveOfAPop) {
   engine_->Advance(kT0 + 10s);
   const Caller::Where move = Caller::Where::kMove;
   AnyFolder any = folder_->any();
-  const size_t popped = any.Pop(1, {}, [&](const ClosedGroup& group) {
+  const size_t popped = any.Pop(1, {}, [&](std::span<const ClosedGroup> groups) {
     Caller::where = move;
-    Caller& state = *static_cast<Caller*>(group.state);
+    Caller& state = *static_cast<Caller*>(groups.front().state);
     const Caller out(std::move(state));
     Caller::where = Caller::Where::kNowhere;
     state.~Caller();

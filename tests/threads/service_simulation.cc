@@ -288,10 +288,12 @@ void Service::Worker::Work() {
 
 void Service::Worker::Pop() {
   const size_t max = 1 + service_.Below(4);
-  const size_t count = service_.any_.Pop(max, range_, [this](const ClosedGroup& group) {
-    service_.HandedOut(group);
-    service_.Finished(group.id);
-    static_cast<void>(service_.tracks_.Popped(group));
+  const size_t count = service_.any_.Pop(max, range_, [this](std::span<const ClosedGroup> groups) {
+    for (const ClosedGroup& group : groups) {
+      service_.HandedOut(group);
+      service_.Finished(group.id);
+      static_cast<void>(service_.tracks_.Popped(group));
+    }
   });
   service_.seen_["popped"] += count;
   if (count > 0) WakeIn(service_.Between(0s, 1s));

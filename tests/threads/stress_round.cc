@@ -264,14 +264,16 @@ size_t Round::Worker::Pop(size_t max, PartitionRange from) {
   std::vector<std::pair<EngineTime, Reason>> closed;
   std::vector<TrackedEvents> out;
   AnyFolder folder = folder_.any();
-  const size_t count = folder.Pop(max, from, [&](const ClosedGroup& group) {
-    Expect(from.Contains(static_cast<int>(group.id.partition)), "popped from out of the range");
-    const bool plain = !round_.config_.rules.quiet_period;
-    if (group.reason == Reason::kQuiet && plain) {
-      Expect(group.closed == group.last + options.quiet_period, "closed is not the deadline");
+  const size_t count = folder.Pop(max, from, [&](std::span<const ClosedGroup> groups) {
+    for (const ClosedGroup& group : groups) {
+      Expect(from.Contains(static_cast<int>(group.id.partition)), "popped from out of the range");
+      const bool plain = !round_.config_.rules.quiet_period;
+      if (group.reason == Reason::kQuiet && plain) {
+        Expect(group.closed == group.last + options.quiet_period, "closed is not the deadline");
+      }
+      closed.emplace_back(group.closed, group.reason);
+      out.push_back(round_.tracks_.Popped(group));
     }
-    closed.emplace_back(group.closed, group.reason);
-    out.push_back(round_.tracks_.Popped(group));
   });
   Expect(count == out.size() && count <= max, "popped more, or less, than was said");
   // To make room, and by CloseAll(), what was overtaken comes out before its time, but keeps it.

@@ -61,7 +61,7 @@ class Turns : public testing::TestWithParam<int>, protected EmissionListener {
       LookBy(call, [&] { EXPECT_TRUE(folded) << "round " << round; });
       fold.join();
       folder_.CloseAll();
-      while (any_.Pop(1000, {}, [](const ClosedGroup&) {}) > 0) {
+      while (any_.Pop(1000, {}, [](std::span<const ClosedGroup>) {}) > 0) {
       }
     }
   }
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(, OfOnePartition, testing::Values(1));
 TEST_P(OfAllPartitions, PopHandsOver) {
   ExpectAFoldBetweenTwo([&] {
     engine_->Advance(now_);
-    any_.Pop(10, {}, [&](const ClosedGroup&) { Look(); });
+    any_.Pop(10, {}, [&](std::span<const ClosedGroup>) { Look(); });
   });
 }
 
