@@ -21,8 +21,6 @@
 
 namespace pleat::inline v0_1 {
 
-constexpr size_t kGivenMax = 16;  // at a time
-
 // The same for emissions of one book that lie in a row, at most kGivenMax.
 template <class Entries>
 [[gnu::always_inline]] inline void GiveRun(Entries& entries, std::span<const Ready> run,

@@ -1,6 +1,7 @@
 // What an outbox and its leases ask of the book that owns them, about entries.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <absl/functional/function_ref.h>
@@ -12,6 +13,8 @@
 #include "engine/table/packed_key.h"
 
 namespace pleat::inline v0_1 {
+
+constexpr size_t kGivenMax = 16;  // emissions that go out at a time
 
 // The entries of the book that owns an outbox.
 class OutboxEntries {
@@ -34,7 +37,8 @@ class OutboxEntries {
   virtual Rank RankOf(uint32_t entry) const noexcept = 0;
   virtual void Prefetch(uint32_t entry) const noexcept = 0;
 
-  // The emission as users see it. The state stays where it is.
+  // The emission as users see it. The state stays where it is; a state that is made for this lasts
+  // until kGivenMax others are shown.
   virtual ClosedGroup Show(const Ready& ready) const noexcept = 0;
   // The same for good: the caller lets a Take move the state out, and then calls FreeGiven().
   virtual ClosedGroup GiveAway(const Ready& ready) = 0;

@@ -410,9 +410,10 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
   uint64_t windows_closed_ = 0;
   std::array<uint64_t, kReasons> emissions_{};  // by IndexOf(reason)
   const std::unique_ptr<Publications> store_;   // null: there is no store
-  mutable CountedWindow shown_;                 // of the latest Show(), until the next
-  std::unique_ptr<Saving> saving_;              // null: nothing is being saved
-  Renumbered* renumbered_ = nullptr;            // while Load() runs
+  mutable CountedWindow shown_[kGivenMax];      // of the latest Show()s, in a ring
+  mutable size_t next_shown_ = 0;
+  std::unique_ptr<Saving> saving_;    // null: nothing is being saved
+  Renumbered* renumbered_ = nullptr;  // while Load() runs
 };
 
 // A window that takes the event is open: its end lies behind a stamp that is not late.

@@ -273,13 +273,14 @@ OutboxEntries::Rank RollupBook::RankOf(uint32_t entry) const noexcept {
 
 ClosedGroup RollupBook::Show(const Ready& ready) const noexcept {
   const Window& window = counters_.window(ready.entry);
-  shown_ = {.start = window.start, .end = EndOf(window), .amount = window.total.amount()};
+  CountedWindow& state = shown_[next_shown_++ % kGivenMax];
+  state = {.start = window.start, .end = EndOf(window), .amount = window.total.amount()};
   ClosedGroup shown;
   shown.count = window.total.count;
-  shown.first = shown_.start;
-  shown.last = shown_.end;
+  shown.first = state.start;
+  shown.last = state.end;
   shown.key = counters_.at(window.counter).key.view();
-  shown.state = &shown_;
+  shown.state = &state;
   shown.closed = ready.ripe;
   shown.reason = static_cast<Reason>(ready.tag);
   shown.id = {.partition = partition_, .generation = ready.generation};

@@ -69,11 +69,14 @@ class FoldBookFixture : public testing::Test {
     std::vector<std::string> out;
     Do(now, [&](const Instant& at) {
       while (const Handout next = book_.NextHandout(at, /*lends=*/false)) {
-        book_.outbox().Pop(next, at, [&](std::span<const ClosedGroup> groups) {
+        const auto take = [&](std::span<const ClosedGroup> groups) {
           auto& state = *static_cast<Joined*>(groups.front().state);
           out.push_back(std::string(groups.front().key) + "=" + state.all);
           state.~Joined();
-        });
+        };
+        GivenRun run(take);
+        book_.outbox().Pop(next, at, run);
+        run.HandOver();
       }
     });
     return out;

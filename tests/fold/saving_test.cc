@@ -140,9 +140,12 @@ class DrawnBook {
       while (max-- > 0) {
         const Handout next = book_.NextHandout(at, /*lends=*/false);
         if (!next) break;
-        book_.outbox().Pop(next, at, [&](std::span<const ClosedGroup> groups) {
+        const auto take = [&](std::span<const ClosedGroup> groups) {
           static_cast<SavedState*>(groups.front().state)->~SavedState();
-        });
+        };
+        GivenRun run(take);
+        book_.outbox().Pop(next, at, run);
+        run.HandOver();
       }
       return 0;
     });

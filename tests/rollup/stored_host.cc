@@ -216,9 +216,12 @@ std::string StoredHost::Pop(uint64_t max, EngineTime now) {
     for (uint64_t i = 0; i < max; ++i) {
       const Handout next = book_.NextHandout(at, /*lends=*/false);
       if (!next) break;
-      book_.outbox().Pop(next, at, [&](std::span<const ClosedGroup> groups) {
+      const auto take = [&](std::span<const ClosedGroup> groups) {
         for (const ClosedGroup& group : groups) text += Text(group);
-      });
+      };
+      GivenRun run(take);
+      book_.outbox().Pop(next, at, run);
+      run.HandOver();
     }
     return text;
   });
