@@ -1,7 +1,9 @@
-# What `cmake --install` puts where: libraries, the headers of their file sets, the program, a CMake
-# package with one target file per component, and pkg-config files that find their prefix from where
-# they lie, so that an installed tree can be moved.
+# What `cmake --install` puts where: libraries, the headers of their file sets, a CMake package with one
+# target file per component, and pkg-config files that find their prefix from where they lie, so that
+# an installed tree can be moved; and the program with its man pages, completions and documents. The two
+# parts are the components `library` and `program`.
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pleat)
 
 # pleat_install(<target> <component>)
@@ -50,10 +52,6 @@ if(PLEAT_WITH_ASIO)
   pleat_install(pleat_asio asio)
   pleat_install_pc(pleat-asio)
 endif()
-if(TARGET pleat_cli)
-  install(TARGETS pleat_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
-
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/pleatConfig.cmake.in ${PROJECT_BINARY_DIR}/pleatConfig.cmake
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
@@ -63,5 +61,27 @@ write_basic_package_version_file(
 install(FILES ${PROJECT_BINARY_DIR}/pleatConfig.cmake
               ${PROJECT_BINARY_DIR}/pleatConfigVersion.cmake
         DESTINATION ${package_dir})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/pleat)
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
+if(TARGET pleat_cli)
+  install(TARGETS pleat_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(TARGET pleat_program_files)
+  set(made ${PROJECT_BINARY_DIR}/program_files)
+  set(data ${CMAKE_INSTALL_DATADIR})
+  install(DIRECTORY ${made}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+  install(FILES ${made}/completions/pleat DESTINATION ${data}/bash-completion/completions)
+  install(FILES ${made}/completions/pleat.fish DESTINATION ${data}/fish/vendor_completions.d)
+  install(FILES ${made}/completions/_pleat
+          DESTINATION ${data}/zsh/site-functions
+          COMPONENT unpackaged)
+endif()
+# As in the tree, so that their links to each other lead there as well.
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/NOTICE
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        PATTERN CMakeLists.txt EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        COMPONENT unpackaged)

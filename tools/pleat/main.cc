@@ -2,18 +2,27 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <absl/status/statusor.h>
+
 #include "tools/pleat/analyze/analyze_command.h"
+#include "tools/pleat/analyze/analyze_options.h"
+#include "tools/pleat/completions.h"
 #include "tools/pleat/console.h"
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
+#include "tools/pleat/fold/fold_flags.h"
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/journal/journal_command.h"
 #include "tools/pleat/rollup/rollup_command.h"
+#include "tools/pleat/rollup/rollup_flags.h"
 #include "tools/pleat/window/window_command.h"
+#include "tools/pleat/window/window_flags.h"
 
 namespace pleat::cli {
 namespace {
@@ -22,14 +31,60 @@ struct Subcommand {
   std::string_view name;
   std::string_view what;
   int (*main)(int argc, const char* const* argv);
+  std::vector<Flag> (*flags)();
+  Arguments arguments;
 };
 
+int CompletionsMain(int argc, const char* const* argv);
+
+struct CompletionsOptions {
+  bool help = false;
+};
+
+std::vector<Flag> CompletionsFlags(CompletionsOptions& options) {
+  return {Heading("Options"), {"help", "", "this text", Switch(options.help)}};
+}
+
+// The flags of a command, to be read only: the options that they would set are gone.
+template <class Options, std::vector<Flag> (*kFlags)(Options&)>
+std::vector<Flag> FlagsOf() {
+  Options options;
+  std::vector<Flag> flags = kFlags(options);
+  for (Flag& flag : flags) flag.value = {.kind = flag.value.kind};
+  return flags;
+}
+
 constexpr Subcommand kSubcommands[] = {
-    {"fold", "folds a stream of JSON events into one line per group", FoldMain},
-    {"window", "says who is live in each series, and when that ends", WindowMain},
-    {"rollup", "counts by key and by window of time, once and for all", RollupMain},
-    {"analyze", "says what every quiet period would have done with a log", AnalyzeMain},
-    {"journal", "says what a directory of snapshots holds, and saves what is left", JournalMain},
+    {"fold",
+     "folds a stream of JSON events into one line per group",
+     FoldMain,
+     FlagsOf<FoldOptions, FoldFlags>,
+     {}},
+    {"window",
+     "says who is live in each series, and when that ends",
+     WindowMain,
+     FlagsOf<WindowRunOptions, WindowFlags>,
+     {}},
+    {"rollup",
+     "counts by key and by window of time, once and for all",
+     RollupMain,
+     FlagsOf<RollupRunOptions, RollupFlags>,
+     {}},
+    {"analyze",
+     "says what every quiet period would have done with a log",
+     AnalyzeMain,
+     FlagsOf<AnalyzeOptions, AnalyzeFlags>,
+     {}},
+    {"journal",
+     "says what a directory of snapshots holds, and saves what is left",
+     JournalMain,
+     FlagsOf<JournalOptionsGiven, JournalFlags>,
+     {kJournalActions, "DIR"}},
+    {"completions",
+     "prints what a shell needs to complete all this",
+     CompletionsMain,
+     FlagsOf<CompletionsOptions, CompletionsFlags>,
+     {kShells, ""}},
 };
 
 constexpr std::string_view kVersion =
@@ -48,7 +103,7 @@ std::string ShortHelp() {
       "\n"
       "Commands:\n";
   for (const Subcommand& command : kSubcommands) {
-    const std::string gap(10 - command.name.size(), ' ');
+    const std::string gap(13 - command.name.size(), ' ');
     out += "  " + std::string(command.name) + gap + std::string(command.what) + "\n";
   }
   return out +
@@ -71,6 +126,39 @@ int UnknownCommand(std::string_view name) {
       nearest.empty() ? "see pleat --help" : "did you mean \"" + nearest + "\"?";
   WriteLine("pleat: unknown command \"" + std::string(name) + "\"; " + hint);
   return kExitUsage;
+}
+
+constexpr std::string_view kCompletionsHelp =
+    R"(pleat completions: prints what a shell needs to complete commands and options
+
+Usage: pleat completions bash|zsh|fish
+
+Examples:
+  For yourself, where no package has done it for all; bash and fish look there:
+    pleat completions bash > ~/.local/share/bash-completion/completions/pleat
+    pleat completions fish > ~/.config/fish/completions/pleat.fish
+
+  For zsh, with fpath+=(~/.zfunc) before compinit in ~/.zshrc:
+    pleat completions zsh > ~/.zfunc/_pleat
+
+)";
+
+int CompletionsMain(int argc, const char* const* argv) {
+  CompletionsOptions options;
+  const std::vector<Flag> table = CompletionsFlags(options);
+  const absl::StatusOr<GivenFlags> given = ParseFlags(table, argc, argv);
+  if (!given.ok()) return Complain("completions", given.status());
+  if (given->IsOn("help")) return Print(std::string(kCompletionsHelp) + FlagsHelp(table));
+  if (given->inputs.size() != 1 ||
+      std::ranges::find(kShells, given->inputs[0]) == std::end(kShells)) {
+    return Complain("completions",
+                    absl::InvalidArgumentError("say for which shell: " + Alternatives(kShells)));
+  }
+  std::vector<CompletedCommand> commands;
+  for (const Subcommand& command : kSubcommands) {
+    commands.push_back({command.name, command.what, command.arguments, command.flags()});
+  }
+  return Print(CompletionScript(given->inputs[0], commands));
 }
 
 // A file opened later must not become standard output by accident. Writing to the descriptor that

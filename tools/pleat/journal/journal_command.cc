@@ -1,5 +1,7 @@
 #include "tools/pleat/journal/journal_command.h"
 
+#include <algorithm>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -66,8 +68,9 @@ int Salvage(const std::string& directory, const JournalOptionsGiven& options) {
 absl::Status CheckUsage(const GivenFlags& given, const JournalOptionsGiven& options) {
   if (given.inputs.empty()) return Usage("say what to do: show, check or salvage");
   const std::string& action = given.inputs.front();
-  if (action != "show" && action != "check" && action != "salvage") {
-    const std::string nearest = NearestName(action, {"show", "check", "salvage"});
+  if (std::ranges::find(kJournalActions, action) == std::end(kJournalActions)) {
+    const std::string nearest =
+        NearestName(action, {std::begin(kJournalActions), std::end(kJournalActions)});
     return Usage("unknown action \"" + action + "\"; " +
                  (nearest.empty() ? "there are show, check and salvage"
                                   : "did you mean \"" + nearest + "\"?"));

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/pleat/flags.h"
 
 namespace pleat::cli {
+
+inline constexpr std::string_view kJournalActions[] = {"show", "check", "salvage"};
 
 struct JournalOptionsGiven {
   std::string out;
