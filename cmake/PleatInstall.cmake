@@ -1,7 +1,7 @@
 # What `cmake --install` puts where: libraries, the headers of their file sets, a CMake package with one
 # target file per component, and pkg-config files that find their prefix from where they lie, so that
-# an installed tree can be moved; and the program with its man pages, completions and documents. The two
-# parts are the components `library` and `program`.
+# an installed tree can be moved; and the program with its man pages, completions and documents. Packages
+# are made of two components of it, `library` and `program`.
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pleat)
@@ -72,6 +72,7 @@ if(TARGET pleat_program_files)
   install(DIRECTORY ${made}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
   install(FILES ${made}/completions/pleat DESTINATION ${data}/bash-completion/completions)
   install(FILES ${made}/completions/pleat.fish DESTINATION ${data}/fish/vendor_completions.d)
+  # Packages put this elsewhere.
   install(FILES ${made}/completions/_pleat
           DESTINATION ${data}/zsh/site-functions
           COMPONENT unpackaged)
