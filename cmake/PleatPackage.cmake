@@ -1,6 +1,7 @@
 # Two Debian packages, made by cpack: `pleat` is the program with its man pages, completions and documents,
 # `libpleat-dev` the libraries. What the program shares with others is what dpkg-shlibdeps finds. With
-# SOURCE_DATE_EPOCH in the environment the same sources give the same bytes. `./dev package` does it all.
+# SOURCE_DATE_EPOCH in the environment and a umask of 022, which becomes the directories', the same sources
+# give the same bytes. `./dev package` does it all.
 set(PLEAT_MAINTAINER "The pleat authors <pleat@example.org>"
     CACHE STRING "Who answers for the packages, as \"Name <address>\"")
 set(packaging ${PROJECT_SOURCE_DIR}/packaging)
@@ -35,8 +36,6 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 set(CPACK_PACKAGE_CONTACT "${PLEAT_MAINTAINER}")
 set(CPACK_STRIP_FILES TRUE)
-set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
-    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_COMPONENTS_ALL program library)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
