@@ -1,7 +1,7 @@
 # Writes the changelog of a package when the package is made: which commit it is of.
 # With `version`, `maintainer`, `source` (the tree) and `directory` (below the prefix).
 execute_process(
-  COMMAND git -C ${source} describe --always --dirty=\ and\ changes --exclude=*
+  COMMAND git -C ${source} describe --always --abbrev=12 --dirty=\ and\ changes --exclude=*
   OUTPUT_VARIABLE commit
   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT commit)
