@@ -283,7 +283,7 @@ TEST(Analyze, FailsIfNoLineWasUsableAndLeavesWhatWasThere) {
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(r.err.substr(r.err.find("pleat analyze: ")),
             "pleat analyze: no line was usable; <stdin> looks like CSV: "
-            "mlr --icsv --ojsonl cat FILE | pleat analyze ...\n");
+            "pleat analyze --input csv ...\n");
   for (const char* name : {"txt", "html", "svg"}) EXPECT_EQ(Content(dir / name), "before") << name;
   EXPECT_THAT(dir.Names(), ElementsAre("html", "svg", "txt"));
   EXPECT_EQ(Analyze(kSeconds, "").code, 0);

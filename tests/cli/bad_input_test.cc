@@ -86,7 +86,7 @@ TEST(NoLineUsable, FailsAndLeavesWhatWasThere) {
       FoldByKey("--output " + (dir / "out") + " --open " + (dir / "open") + " " + csv);
   EXPECT_EQ(r.code, 1);
   EXPECT_TRUE(HasLine(r.err, "pleat fold: no line was usable; " + csv +
-                                 " looks like CSV: mlr --icsv --ojsonl cat FILE | pleat fold ..."))
+                                 " looks like CSV: pleat fold --input csv ..."))
       << r.err;
   EXPECT_EQ(Stat(r, "bad"), 2);
   EXPECT_EQ(Content(dir / "out"), "before");
@@ -104,7 +104,8 @@ TEST(NoLineUsable, IsSaidInTheSummary) {
 TEST(NoLineUsable, LineOverTheLimitIsLookedAtAsWell) {
   const FoldResult r = FoldByKey("", "[" + EventOfSize(size_t{3} << 20) + "]");
   EXPECT_EQ(r.code, 1);
-  EXPECT_NE(r.err.find("looks like a JSON array: jq -c '.[]' FILE"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("looks like a JSON array: pleat fold --input json ..."), std::string::npos)
+      << r.err;
 }
 
 TEST(NoLineUsable, OneEventSucceedsWhateverBecameOfIt) {

@@ -22,8 +22,7 @@ TEST(UnusableInput, ArrayWithAnElementALineIsSeenThoughItsLastLineIsAnEvent) {
   UnusableInput input;
   input.Add("in", "[");
   input.Add("in", "{\"k\":1},");
-  EXPECT_EQ(input.ArraySentence("fold"),
-            "in looks like a JSON array: jq -c '.[]' FILE | pleat fold ...");
+  EXPECT_EQ(input.ArraySentence("fold"), "in looks like a JSON array: pleat fold --input json ...");
   UnusableInput other;
   other.Add("in", "{\"k\":1},");
   EXPECT_EQ(other.ArraySentence("fold"), "");
@@ -32,33 +31,34 @@ TEST(UnusableInput, ArrayWithAnElementALineIsSeenThoughItsLastLineIsAnEvent) {
 TEST(UnusableInput, FormatIsNamedWithTheCommandThatReadsIt) {
   struct Case {
     std::string text;
-    const char* kind;
-    const char* command;
+    std::string kind;
+    std::string command;
   };
   for (const Case& c : std::vector<Case>{
-           {"user,time\nann,2015\n", "CSV", "mlr --icsv --ojsonl cat FILE"},
-           {"user,time\n\"a,b\",2015\n", "CSV", "mlr --icsv --ojsonl cat FILE"},
+           {"user,time\nann,2015\n", "CSV", "pleat fold --input csv"},
+           {"user,time\n\"a,b\",2015\n", "CSV", "pleat fold --input csv"},
            {"user;time\nann;2015\n", "CSV with semicolons",
-            "mlr --icsv --ifs ';' --ojsonl cat FILE"},
-           {"user\ttime\nann\t2015\n", "TSV", "mlr --itsv --ojsonl cat FILE"},
-           {"level=info msg=\"user came\" user=ann\n", "logfmt",
-            "mlr --idkvp --ifs ' ' --ojsonl cat FILE"},
+            "mlr --icsv --ifs ';' --ojsonl cat FILE | pleat fold"},
+           {"user\ttime\nann\t2015\n", "TSV", "pleat fold --input tsv"},
+           {"level=info msg=\"user came\" user=ann\n", "logfmt", "pleat fold --input logfmt"},
            {"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 2326\n",
-            "an access log", "jc --clf-s < FILE"},
-           {"[{\"user\":1},{\"user\":2}]\n", "a JSON array", "jq -c '.[]' FILE"},
-           {"[\n  {\n    \"user\": 1\n  }\n]\n", "a JSON array", "jq -c '.[]' FILE"},
-           {"{\n  \"user\": 1\n}\n", "pretty-printed JSON", "jq -c . FILE"},
-           {"{ \"user\": 1,\n  \"time\": 2 }\n", "pretty-printed JSON", "jq -c . FILE"},
-           {std::string("\xfd\x37\x7a\x58\x5a\x00\x00\x04", 8), "xz", "xzcat FILE"},
-           {"BZh91AY&SY", "bzip2", "bzcat FILE"},
-           {"\x04\x22\x4d\x18\x64", "lz4", "lz4cat FILE"},
-           {"PK\x03\x04\x14", "a zip archive", "unzip -p FILE"},
-           {std::string("\xff\xfe{\0\"\0", 6), "UTF-16", "iconv -f UTF-16 -t UTF-8 FILE"},
-           {std::string("\xfe\xff\0{\0\"", 6), "UTF-16", "iconv -f UTF-16 -t UTF-8 FILE"},
-           {std::string("{\0\"\0", 4), "UTF-16", "iconv -f UTF-16LE -t UTF-8 FILE"},
-           {std::string("\0{\0\"", 4), "UTF-16", "iconv -f UTF-16BE -t UTF-8 FILE"}}) {
-    EXPECT_EQ(Said(c.text), "no line was usable; in looks like " + std::string(c.kind) + ": " +
-                                c.command + " | pleat fold ...");
+            "an access log", "jc --clf-s < FILE | pleat fold"},
+           {"[{\"user\":1},{\"user\":2}]\n", "a JSON array", "pleat fold --input json"},
+           {"[\n  {\n    \"user\": 1\n  }\n]\n", "a JSON array", "pleat fold --input json"},
+           {"{\n  \"user\": 1\n}\n", "pretty-printed JSON", "pleat fold --input json"},
+           {"{ \"user\": 1,\n  \"time\": 2 }\n", "pretty-printed JSON", "pleat fold --input json"},
+           {std::string("\xfd\x37\x7a\x58\x5a\x00\x00\x04", 8), "xz", "xzcat FILE | pleat fold"},
+           {"BZh91AY&SY", "bzip2", "bzcat FILE | pleat fold"},
+           {"\x04\x22\x4d\x18\x64", "lz4", "lz4cat FILE | pleat fold"},
+           {"PK\x03\x04\x14", "a zip archive", "unzip -p FILE | pleat fold"},
+           {std::string("\xff\xfe{\0\"\0", 6), "UTF-16",
+            "iconv -f UTF-16 -t UTF-8 FILE | pleat fold"},
+           {std::string("\xfe\xff\0{\0\"", 6), "UTF-16",
+            "iconv -f UTF-16 -t UTF-8 FILE | pleat fold"},
+           {std::string("{\0\"\0", 4), "UTF-16", "iconv -f UTF-16LE -t UTF-8 FILE | pleat fold"},
+           {std::string("\0{\0\"", 4), "UTF-16", "iconv -f UTF-16BE -t UTF-8 FILE | pleat fold"}}) {
+    EXPECT_EQ(Said(c.text),
+              "no line was usable; in looks like " + c.kind + ": " + c.command + " ...");
   }
 }
 
@@ -85,8 +85,7 @@ TEST(UnusableInput, FirstInputWithBadLinesIsTheOneThatIsNamed) {
   input.Add("b.json", "{");
   input.Add("a.csv", "ann,1");
   EXPECT_EQ(input.Sentence("analyze", kNeeded),
-            "no line was usable; a.csv looks like CSV: mlr --icsv --ojsonl cat FILE | pleat "
-            "analyze ...");
+            "no line was usable; a.csv looks like CSV: pleat analyze --input csv ...");
 }
 
 }  // namespace

@@ -115,8 +115,12 @@ absl::Status EngineJob::OpenEngine() {
 absl::Status EngineJob::Recover() {
   if (options_.journal.empty()) return absl::OkStatus();
   const bool repeats = std::ranges::none_of(options_.inputs, IsLive);
+  RunJournal::Options options = options_.spec_texts;
+  if (options_.input != InputFormat::kNdjson) {
+    options.emplace_back("input", kInputFormats[static_cast<size_t>(options_.input)]);
+  }
   absl::StatusOr<std::unique_ptr<RunJournal>> journal =
-      RunJournal::Open(options_.journal, command_, options_.spec_texts, repeats);
+      RunJournal::Open(options_.journal, command_, std::move(options), repeats);
   if (!journal.ok()) return journal.status();
   journal_ = *std::move(journal);
   if (absl::Status status = journal_->Recover(*engine_, options_.threads); !status.ok()) {

@@ -22,9 +22,26 @@ FlagValue MaxMemory(JobOptions& o) {
   return {FlagKind::kNumber, set, text};
 }
 
+// `--input log.csv` is a slip that other programs suggest.
+FlagValue Format(InputFormat& format) {
+  FlagValue value = OneOf(format, {kInputFormats.begin(), kInputFormats.end()});
+  value.set = [set = value.set](std::string_view name, std::string_view text) -> absl::Status {
+    absl::Status status = set(name, text);
+    if (status.ok() || text.find_first_of("./-") == std::string_view::npos) return status;
+    return absl::InvalidArgumentError(std::string(status.message()) +
+                                      "; a FILE is named without an option");
+  };
+  return value;
+}
+
 // Flags without a help text have one of their own in every command.
 std::vector<Flag> CommonFlags(JobOptions& o) {
   return {
+      {"input", "ndjson|csv|tsv|logfmt|json",
+       "what the FILEs are: JSON objects a line each (default); CSV or TSV with a header;\n"
+       "lines of name=value; or JSON objects on any lines, also in arrays. A field that\n"
+       "is a number in JSON is a number, an empty one is null, all else is text",
+       Format(o.input)},
       {"time", "PATH", "", InSpec(o.spec)},
       {"time-unit", "s|ms|us|ns", "the unit of a number at --time; never guessed", InSpec(o.spec)},
       {"lateness", "DURATION", "", InSpec(o.spec)},

@@ -9,6 +9,7 @@
 #include <pleat/json.h>
 
 #include "tools/pleat/flags.h"
+#include "tools/pleat/records/input_format.h"
 
 namespace pleat::cli {
 
@@ -19,6 +20,7 @@ struct JobOptions {
   bool max_memory_given =
       false;  // if not, spec.folder.limits.max_bytes is half of the memory there is
   int threads = 1;
+  InputFormat input = InputFormat::kNdjson;
   OnBad on_bad = OnBad::kSkip;
   std::string bad_file;  // empty: none
   bool strict = false;
@@ -31,7 +33,7 @@ struct JobOptions {
   bool help = false;
 };
 
-// The flag `name` of those that commands share: time, time-unit, lateness, future-limit,
+// The flag `name` of those that commands share: input, time, time-unit, lateness, future-limit,
 // max-memory, on-bad, bad, strict, output, quiet-summary, threads, help. A command lists those
 // that it has, where its help wants them, and gives `help` if the flag means something of its own
 // there. REQUIRES: `options` outlives the flag.

@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "tools/pleat/console.h"
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/quantity_text.h"
+#include "tools/pleat/records/input_format.h"
+#include "tools/pleat/records/refused_record.h"
 
 namespace pleat::cli {
 namespace {
@@ -124,6 +127,13 @@ absl::StatusOr<bool> LineJob::OpenAt(const InputStart& start, const std::string&
                                      BlockQueue& blocks) {
   absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
   if (!opened.ok()) return opened.status();
+  line_map_.reset();
+  if (options_.input != InputFormat::kNdjson) {
+    line_map_ = std::make_unique<LineMap>();
+    line_map_->ForgetBefore(start.lines + 1);
+    opened->source =
+        ConvertedInput(options_.input, std::move(opened->source), InputName(path), *line_map_);
+  }
   LineReader reader(std::move(opened->source));
   if (start.bytes == 0) {
     StartInput();
@@ -147,6 +157,7 @@ void LineJob::TakeBlock(BlockQueue::Block& block) {
     TakeLongPiece(block.kind, block.text);
     Took(block.text, block.kind == LineBlock::Kind::kLongBegin ? 1 : 0);
   }
+  if (line_map_ != nullptr) line_map_->ForgetBefore(lines_before_ + 1);
   bytes_since_hand_out_ += block.text.size();
   if (bytes_since_hand_out_ < kBytesPerHandOut) return;
   bytes_since_hand_out_ = 0;
@@ -173,9 +184,12 @@ void LineJob::NoteUnusual(const UnusualLine& line) {
     stop_ = Stop::kNoUnit;
   }
   if (line.result.kind != LineResult::Kind::kBad) return;
-  SayBad(line.index, line.result.reason);
+  std::optional<RefusedRecord> refused;
+  if (line_map_ != nullptr) refused = ReadRefused(line.text);
+  SayBad(line.index, refused ? refused->reason : line.result.reason);
   const uint64_t number = lines_before_ + line.index + 1;
   if (std::exchange(last_bad_, number) == number) return;
+  if (refused) return AppendLine(bad_.get(), refused->record);
   unusable_.Add(input_name_, line.text);
   AppendLine(bad_.get(), line.text);
 }
@@ -289,7 +303,8 @@ void LineJob::Say(std::string_view text) {
 }
 
 void LineJob::SayOf(size_t line_index, std::string_view text) {
-  const uint64_t number = lines_before_ + line_index + 1;
+  uint64_t number = lines_before_ + line_index + 1;
+  if (line_map_ != nullptr) number = line_map_->InputLineOf(number);
   SayPlain(input_name_ + ":" + std::to_string(number) + ": " + std::string(text));
 }
 

@@ -5,6 +5,9 @@
 //   class CountRun final : public LineJob { ... };
 //   return CountRun(options).Run();
 //
+// An input in another format than lines of JSON is converted as it is read, a line for each of its
+// records. A command sees the lines of JSON; messages name the lines of the input.
+//
 // The job calls, in this order:
 //   Open, Outputs                          once, before a line is read
 //   BeginInput                             before each input,
@@ -43,6 +46,7 @@
 #include "tools/pleat/job_options.h"
 #include "tools/pleat/output_file.h"
 #include "tools/pleat/progress.h"
+#include "tools/pleat/records/line_map.h"
 #include "tools/pleat/unusable_input.h"
 
 namespace pleat::cli {
@@ -206,8 +210,9 @@ class LineJob : private InputWaiter {
   bool fails_at_end_ = false;
   std::string failure_;  // to read or to write; already said
   std::string input_name_;
-  uint64_t lines_before_ = 0;  // of this input, before the block under way
-  uint64_t last_bad_ = 0;      // its number
+  std::unique_ptr<LineMap> line_map_;  // of this input; null if its lines are JSON as they come
+  uint64_t lines_before_ = 0;          // of this input, before the block under way
+  uint64_t last_bad_ = 0;              // its number
   EngineTime arrival_ = kBeginningOfTime;
   size_t bytes_since_hand_out_ = 0;
   Few bad_lines_;

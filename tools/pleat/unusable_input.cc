@@ -14,7 +14,8 @@ constexpr size_t kBytesKept = 1024;
 
 struct Guess {
   std::string_view looks_like;
-  std::string_view command;  // that makes lines of JSON of it
+  std::string_view command;     // that makes lines of JSON of it,
+  std::string_view input = {};  // or the text of --input, which needs none
 };
 
 std::optional<Guess> GuessByMagic(std::string_view first_line) {
@@ -38,11 +39,11 @@ std::optional<Guess> GuessByMagic(std::string_view first_line) {
 // `text`: the first line, and behind a newline the second one if there is one.
 std::optional<Guess> GuessByShape(const std::string& text) {
   constexpr std::pair<const char*, Guess> kShapes[] = {
-      {R"(\s*\[\s*(\{|$))", {"a JSON array", "jq -c '.[]' FILE"}},
-      {R"(\s*\{.*\n\s*["}])", {"pretty-printed JSON", "jq -c . FILE"}},
+      {R"(\s*\[\s*(\{|$))", {"a JSON array", "", "json"}},
+      {R"(\s*\{.*\n\s*["}])", {"pretty-printed JSON", "", "json"}},
       {R"((?!\s*\{).*\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d )",
        {"an access log", "jc --clf-s < FILE"}},
-      {R"([\w.-]+=.*\s[\w.-]+=)", {"logfmt", "mlr --idkvp --ifs ' ' --ojsonl cat FILE"}},
+      {R"([\w.-]+=.*\s[\w.-]+=)", {"logfmt", "", "logfmt"}},
   };
   for (const auto& [shape, guess] : kShapes) {
     if (std::regex_search(text, std::regex(shape), std::regex_constants::match_continuous))
@@ -62,8 +63,8 @@ size_t CountUnquoted(std::string_view line, char separator) {
 // By a separator of which both lines have the same number.
 std::optional<Guess> GuessByColumns(std::string_view first_line, std::string_view second_line) {
   constexpr std::pair<char, Guess> kSeparators[] = {
-      {'\t', {"TSV", "mlr --itsv --ojsonl cat FILE"}},
-      {',', {"CSV", "mlr --icsv --ojsonl cat FILE"}},
+      {'\t', {"TSV", "", "tsv"}},
+      {',', {"CSV", "", "csv"}},
       {';', {"CSV with semicolons", "mlr --icsv --ifs ';' --ojsonl cat FILE"}},
   };
   if (first_line.starts_with('{')) return std::nullopt;
@@ -119,6 +120,14 @@ std::optional<Guess> GuessFormat(std::span<const std::string> lines) {
   return guess;
 }
 
+std::string SentenceFor(const Guess& guess, std::string_view input, std::string_view command) {
+  std::string sentence = std::string(input) + " looks like " + std::string(guess.looks_like) + ": ";
+  if (guess.input.empty()) sentence += std::string(guess.command) + " | ";
+  sentence += "pleat " + std::string(command);
+  if (!guess.input.empty()) sentence += " --input " + std::string(guess.input);
+  return sentence + " ...";
+}
+
 }  // namespace
 
 std::vector<NeededMember> NeededBy(const FoldSpec& spec) {
@@ -138,8 +147,7 @@ void UnusableInput::Add(std::string_view input, std::string_view line) {
 
 std::string UnusableInput::ArraySentence(std::string_view command) const {
   if (lines_.empty() || !std::regex_match(lines_.front(), std::regex(R"(\s*\[\s*)"))) return "";
-  return input_ + " looks like a JSON array: jq -c '.[]' FILE | pleat " + std::string(command) +
-         " ...";
+  return SentenceFor({"a JSON array", "", "json"}, input_, command);
 }
 
 std::string UnusableInput::Sentence(std::string_view command,
@@ -147,8 +155,7 @@ std::string UnusableInput::Sentence(std::string_view command,
   const std::string said = "no line was usable; ";
   if (lines_.empty()) return said + "the reasons are above";
   if (const std::optional<Guess> guess = GuessFormat(lines_)) {
-    return said + input_ + " looks like " + std::string(guess->looks_like) + ": " +
-           std::string(guess->command) + " | pleat " + std::string(command) + " ...";
+    return said + SentenceFor(*guess, input_, command);
   }
   for (const std::string& line : lines_) {
     const std::string member = MemberInOtherCase(line, needed);

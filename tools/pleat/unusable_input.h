@@ -1,5 +1,5 @@
-// Guesses the format of an input without a single usable line, and the command that turns it into
-// lines of JSON.
+// Guesses the format of an input without a single usable line, and says with which option it can be
+// read, or which command turns it into lines of JSON.
 //
 // The guess is made at the end of a run, from the beginnings of the first bad lines.
 #pragma once
@@ -26,7 +26,7 @@ class UnusableInput {
   // Keeps a bad line of `input`, if it is one of the first of the first such input.
   void Add(std::string_view input, std::string_view line);
 
-  // "no line was usable; log.csv looks like CSV: mlr --icsv --ojsonl cat FILE | pleat fold ...".
+  // "no line was usable; log.csv looks like CSV: pleat fold --input csv ...".
   std::string Sentence(std::string_view command, std::span<const NeededMember> needed) const;
 
   // The same for a run that had events: of an array with an element a line, the last is one, as no

@@ -139,6 +139,7 @@ std::vector<Flag> AnalyzeFlags(AnalyzeOptions& o) {
        "the members that make up the group key, as for pleat fold (required); each\n"
        "further --key is analyzed by itself in the same pass, to compare",
        Keys(o.keys)},
+      CommonFlag(o, "input"),
       CommonFlag(o, "time",
                  "the member with the time of an event (required): RFC 3339, or a number with\n"
                  "--time-unit"),

@@ -29,8 +29,9 @@ Examples:
 )";
 
 constexpr std::string_view kNotes = R"(
-Input: one JSON object a line. FILEs are read in the order given; - or none is
-  standard input. gzip and zstd are recognised by their first bytes.
+Input: one JSON object a line, or what --input says. FILEs are read in the order
+  given; - or none is standard input. gzip and zstd are recognised by their first
+  bytes.
 Durations: a number and a unit, us ms s m h d, such as 250ms or 1.5h; or inf.
 Conditions: PATH OP VALUE, such as status=done or 'total>=100', with = != < <= >
   >=. VALUE is a number, true, false, null or a string in quotes if it reads as
@@ -148,7 +149,8 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        "with --time, on a pipe: after this long without input the watermark follows\n"
        "the wall clock, so that the last groups come out (for stamps near it)",
        AboveZero(o.idle)},
-      Heading("Bad input and limits"),
+      Heading("Input and limits"),
+      CommonFlag(o, "input"),
       CommonFlag(o, "on-bad"),
       CommonFlag(o, "bad"),
       CommonFlag(o, "strict"),

@@ -30,8 +30,9 @@ Examples:
 )";
 
 constexpr std::string_view kRollupNotes = R"(
-Input: one JSON object a line. FILEs are read in the order given; - or none is
-  standard input. gzip and zstd are recognised by their first bytes.
+Input: one JSON object a line, or what --input says. FILEs are read in the order
+  given; - or none is standard input. gzip and zstd are recognised by their first
+  bytes.
 Durations: a number and a unit, us ms s m h d, such as 250ms or 1.5h; or inf.
 Windows: they begin at multiples of their length since 1970, and their end is not
   part of them. A window is frozen, and written, when the watermark is the accept
@@ -108,7 +109,8 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
        "with --time, on a pipe: after this long without input the watermark follows\n"
        "the wall clock, so that the last windows come out (for stamps near it)",
        AboveZero(o.idle)},
-      Heading("Bad input and limits"),
+      Heading("Input and limits"),
+      CommonFlag(o, "input"),
       CommonFlag(o, "on-bad"),
       CommonFlag(o, "bad"),
       CommonFlag(o, "strict"),

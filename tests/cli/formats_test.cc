@@ -1,0 +1,262 @@
+// Runs with --input: other formats than lines of JSON, read by the program as its users run it.
+#include <filesystem>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/fixtures.h"
+#include "tests/cli/run_pleat.h"
+#include "tests/support/source_dir.h"
+
+namespace pleat::cli {
+namespace {
+
+using testing::HasSubstr;
+
+// One log, in each of the formats.
+struct Format {
+  std::string name;
+  std::string text;
+};
+
+std::vector<Format> FormatsOfOneLog() {
+  return {{"ndjson",
+           "{\"k\":\"a\",\"t\":0,\"n\":1.5}\n{\"k\":\"007\",\"t\":1,\"n\":null}\n"
+           "{\"k\":\"a\",\"t\":2,\"n\":2}\n"},
+          {"csv", "k,t,n\r\na,0,1.5\r\n\"007\",1,\r\na,\"2\",2\r\n"},
+          {"tsv", "k\tt\tn\na\t0\t1.5\n007\t1\t\na\t2\t2\n"},
+          {"logfmt", "k=a t=0 n=1.5\nk=\"007\" t=1 n=\nk=a t=2 n=2\n"},
+          {"json",
+           "[\n  {\"k\": \"a\", \"t\": 0, \"n\": 1.5},\n  {\"k\": \"007\",\n   \"t\": 1, \"n\": "
+           "null},\n"
+           "  {\"k\": \"a\", \"t\": 2, \"n\": 2}\n]\n"}};
+}
+
+TEST(InputFormats, OneLogHasOneResultInAllOfThem) {
+  TemporaryDirectory dir;
+  const std::string words = "--key k --time t --time-unit s ";
+  const std::vector<std::pair<std::string, std::string>> commands = {
+      {"fold", "--quiet 1m --merge 'sum=sum(n)' --raw 2 "},
+      {"rollup", "--window 1m --accept-limit 1m --value n "},
+      {"window", "--member n --ttl 1s "}};
+  for (const auto& [command, more] : commands) {
+    std::string expected;
+    for (const auto& [name, text] : FormatsOfOneLog()) {
+      const std::string input = "--input " + name;
+      const RunResult r = RunCommand(command, words + more + input, text);
+      EXPECT_EQ(r.code, 0) << r.err;
+      EXPECT_EQ(r.err, "") << name;
+      if (expected.empty()) expected = r.out + r.stats;
+      EXPECT_EQ(r.out + r.stats, expected) << command << " " << name;
+      const std::string file = dir.Write(name, Gzip(text));
+      const std::string threads = " --threads 3 " + file;
+      EXPECT_EQ(RunCommand(command, words + more + input + threads, "").out, r.out);
+    }
+    EXPECT_NE(expected, "");
+  }
+  std::string table;
+  for (const auto& [name, text] : FormatsOfOneLog()) {
+    const std::string command = "analyze --json --quiet-summary --input " + name + " ";
+    const Finished r = RunToEnd(Pleat(command + words), text);
+    EXPECT_EQ(r.code, 0) << r.err;
+    if (table.empty()) table = r.out;
+    EXPECT_EQ(r.out, table);
+  }
+  EXPECT_THAT(table, HasSubstr("\"events\":3"));
+}
+
+TEST(InputFormats, SumsWorkAndIdentifiersStay) {
+  const FoldResult r =
+      FoldByKey("--input csv --merge 'n=sum(n)'", "k,n\n007,1\n7,2\n007,\"3\"\n007,\n");
+  EXPECT_EQ(r.out, "{\"k\":\"007\",\"n\":4}\n{\"k\":7,\"n\":2}\n");
+}
+
+TEST(InputFormats, MessagesNameTheFirstLineOfTheRecord) {
+  TemporaryDirectory dir;
+  const std::string csv =
+      dir.Write("a.csv", "k,t\n\"two\nlines\",0\nx\n\"a\nb\",noon\n\"c\"c,1\nd,\"1\n");
+  const FoldResult r =
+      FoldAtTimes("--time-unit s --input csv --bad " + (dir / "bad") + " " + csv, "");
+  EXPECT_EQ(r.code, 0);
+  EXPECT_EQ(r.err, csv + ":4: 1 field, and the header has 2\n" +  //
+                       csv + ":5: event time \"noon\" is not RFC 3339\n" + csv +
+                       ":7: text behind the closing quote of a field\n" + csv +
+                       ":8: a quote that is not closed\n");
+  // A record that was read is kept as JSON, and one that could not be read as it came.
+  EXPECT_EQ(Content(dir / "bad"), "x\n{\"k\":\"a\\nb\",\"t\":\"noon\"}\n\"c\"c,1\nd,\"1\n\n");
+  EXPECT_EQ(Stat(r, "lines"), 5);
+  EXPECT_EQ(Stat(r, "bad"), 4);
+
+  const std::string json =
+      dir.Write("a.json", "[{\"k\":1,\"t\":0}, {\"k\":2},\n{\"t\":1}, 5,\n{\n\"k\":[\n]}]");
+  const FoldResult j = FoldAtTimes("--time-unit s --input json " + json, "");
+  EXPECT_EQ(j.err, json + ":1: event time \"t\" is missing\n" + json +
+                       ":2: key \"k\" is missing\n" +  //
+                       json + ":2: not a JSON object\n" + json +
+                       ":3: key \"k\" is an object or an array\n");
+}
+
+TEST(InputFormats, LinesAreRightBehindManyBlocks) {
+  std::string json = "[";
+  for (int i = 0; i < 20'000; ++i)
+    json += "{\"k\":1,\n\"n\":" + std::to_string(i) + "},{\"k\":2},\n";
+  json += "{\"n\":1}]";
+  TemporaryDirectory dir;
+  const std::string file = dir.Write("a.json", json);
+  for (const char* threads : {"1", "3"}) {
+    const FoldResult r =
+        FoldByKey("--input json --threads " + std::string(threads) + " " + file, "");
+    EXPECT_EQ(r.err, file + ":40001: key \"k\" is missing\n");
+    EXPECT_EQ(Stat(r, "events"), 40'000);
+  }
+}
+
+TEST(InputFormats, OnBadFailStopsAtARefusedRecord) {
+  const FoldResult r = FoldByKey("--on-bad fail --input csv", "k,n\na,1\nb\nc,1\n");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.err, "<stdin>:3: 1 field, and the header has 2\n");
+  EXPECT_EQ(Stat(r, "events"), 1);
+  EXPECT_EQ(FoldByKey("--strict --input csv", "k,n\na,1\nb\n").code, 1);
+}
+
+TEST(InputFormats, HeaderThatCannotBeUsedFails) {
+  const FoldResult r = FoldByKey("--input csv", "k,k\n1,2\n");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.out, "");
+  EXPECT_EQ(r.err,
+            "pleat fold: <stdin>:1: columns 1 and 2 are both called \"k\"; give each a name of its "
+            "own\n");
+}
+
+TEST(InputFormats, EachFileHasAHeaderOfItsOwn) {
+  TemporaryDirectory dir;
+  const std::string files =
+      dir.Write("1.csv", "k,n\na,1\n") + " " + dir.Write("2.csv", "n,k\n2,a\nx,y,z\n");
+  const FoldResult r = FoldByKey("--input csv --merge 'n=sum(n)' " + files, "");
+  EXPECT_EQ(r.out, "{\"k\":\"a\",\"n\":3}\n");
+  EXPECT_EQ(r.err, (dir / "2.csv") + ":3: 3 fields, and the header has 2\n");
+}
+
+TEST(InputFormats, NoUsableLineSaysWhatMayBeMeant) {
+  EXPECT_THAT(FoldByKey("--input csv", "K,n\na,1\n").err,
+              HasSubstr("no line was usable; <stdin> has \"K\" where --key says \"k\"\n"));
+  EXPECT_THAT(FoldByKey("--input json", "a,b\n1,2\n").err,
+              HasSubstr("no line was usable; the reasons are above\n"));
+  EXPECT_THAT(FoldByKey("", "[{\"k\":1},{\"k\":2}]\n").err,
+              HasSubstr("<stdin> looks like a JSON array: pleat fold --input json ...\n"));
+}
+
+TEST(InputFormats, UnknownFormatAndAFileInItsPlace) {
+  EXPECT_THAT(FoldByKey("--input xml").err,
+              HasSubstr("--input: must be ndjson, csv, tsv, logfmt or json (see"));
+  const FoldResult r = FoldByKey("--input log.csv");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("logfmt or json; a FILE is named without an option"));
+}
+
+TEST(InputFormats, SpecDocumentHoldsTheFormat) {
+  TemporaryDirectory dir;
+  const Finished printed = RunToEnd(Pleat("fold --key k --quiet 1m --input csv --print-spec"));
+  EXPECT_THAT(printed.out, HasSubstr("\"input\": \"csv\""));
+  const std::string spec = dir.Write("spec", printed.out);
+  EXPECT_EQ(Fold("--no-meta --spec " + spec, "k\na\n").out, "{\"k\":\"a\"}\n");
+}
+
+// The commands of docs/command-line.md that show their output, in a shell.
+TEST(InputFormats, ExamplesOfTheDocumentWriteWhatItSays) {
+  const std::string document = Content(SourceDir() + "/docs/command-line.md");
+  const size_t begin = document.find("\n## Other formats\n");
+  ASSERT_NE(begin, std::string::npos);
+  std::string section = document.substr(begin, document.find("\n## ", begin + 1) - begin);
+  TemporaryDirectory dir;
+  const std::string set_up = "cd " + (dir / "") +
+                             " && PATH=" + PleatProgram().substr(0, PleatProgram().rfind('/')) +
+                             ":$PATH\n";
+  int examples = 0;
+  const std::regex example("```sh\n([^`]*)```\n\n```json\n([^`]*)```");
+  for (std::sregex_iterator it(section.begin(), section.end(), example), end; it != end; ++it) {
+    const Finished r = RunToEnd({"/bin/sh", "-c", set_up + it->str(1)});
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.out, it->str(2));
+    ++examples;
+  }
+  EXPECT_EQ(examples, 2);
+}
+
+// --- With --journal
+
+class JournalOfFormats : public testing::Test {
+ protected:
+  RunResult Run(const std::string& words) {
+    return Fold("--key k --time t --time-unit s --quiet 1m --merge 'n=count()' --output " +
+                (dir_ / "out") + " --journal " + (dir_ / "j") + " " + words);
+  }
+  TemporaryDirectory dir_;
+};
+
+// The message names lines of the whole file.
+TEST_F(JournalOfFormats, FileThatHasGrownIsReadOnAtItsPlace) {
+  struct Case {
+    std::string name;
+    std::string before;
+    std::string more;
+    std::string message;
+  };
+  for (const auto& [name, before, more, message] :
+       {Case{"csv", "k,t,x\na,0,\"1\n2\"\n", "a,1,2\na,59\nb,200,\"\n\"\nb\n",
+             ":8: 1 field, and the header has 3\n"},
+        Case{"json", "{\"k\":\"a\",\n\"t\":0}",
+             "{\"k\":\"a\",\"t\":1},{},\n{\"k\":\"b\",\n\"t\":200}{\"t\":1}",
+             ":4: key \"k\" is missing\n"}}) {
+    const std::string words = "--input " + name + " ";
+    const RunResult once = Run(words + dir_.Write("whole", before + more));
+    const std::string expected = Content(dir_ / "out");
+    EXPECT_NE(expected, "");
+    std::filesystem::remove_all(dir_ / "j");
+
+    const std::string file = dir_.Write("log", before);
+    EXPECT_EQ(Run(words + "--at-end keep " + file).code, 0);
+    dir_.Write("log", before + more);
+    const RunResult rest = Run(words + file);
+    EXPECT_EQ(rest.code, 0) << rest.err;
+    EXPECT_EQ(Content(dir_ / "out"), expected);
+    EXPECT_EQ(rest.stats, once.stats);
+    EXPECT_THAT(rest.err, HasSubstr(file + message));
+    std::filesystem::remove_all(dir_ / "j");
+  }
+}
+
+// That it was missing was a bad line, which is not there any more.
+TEST_F(JournalOfFormats, ArrayWithoutAnEndHasChangedOnceItHasOne) {
+  const std::string file = dir_.Write("log", "[{\"k\":\"a\",\"t\":0},\n");
+  EXPECT_THAT(Run("--input json --at-end keep " + file).err,
+              HasSubstr("an array that does not end"));
+  dir_.Write("log", "[{\"k\":\"a\",\"t\":0},\n{\"k\":\"a\",\"t\":1}]");
+  const RunResult r = Run("--input json " + file);
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("since it was read into --journal"));
+}
+
+TEST_F(JournalOfFormats, FormatHasToStayTheSame) {
+  const std::string file = dir_.Write("log", "k,t\na,0\n");
+  EXPECT_EQ(Run("--input csv --at-end keep " + file).code, 0);
+  const RunResult other = Run("--input tsv " + file);
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("--input: is tsv, and was csv when --journal"));
+  EXPECT_THAT(Run(file).err, HasSubstr("--input: is not given, and was csv when --journal"));
+}
+
+TEST_F(JournalOfFormats, LastRecordThatHasBecomeLongerIsSeen) {
+  const std::string file = dir_.Write("log", "k,t\na,0\na,1");
+  EXPECT_EQ(Run("--input csv --at-end keep " + file).code, 0);
+  dir_.Write("log", "k,t\na,0\na,12\n");
+  const RunResult r = Run("--input csv " + file);
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("since it was read into --journal"));
+}
+
+}  // namespace
+}  // namespace pleat::cli

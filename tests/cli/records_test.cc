@@ -1,0 +1,523 @@
+// Records of other formats as lines of JSON, and the lines of the input that they came from.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/json.h>
+
+#include "tests/cli/fixtures.h"
+#include "tests/support/plain_csv.h"
+#include "tests/support/plain_json.h"
+#include "tests/support/seeds.h"
+#include "tools/pleat/records/input_format.h"
+#include "tools/pleat/records/refused_record.h"
+
+namespace pleat::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+using Lines = std::vector<std::string>;
+
+// A line of JSON, or why there is none and what came, behind the line of the input.
+std::string Shown(uint64_t input_line, std::string_view line) {
+  const std::string at = std::to_string(input_line) + ": ";
+  const std::optional<RefusedRecord> refused = ReadRefused(line);
+  if (!refused) return at + std::string(line);
+  return at + "! " + std::string(refused->reason) + " | " + refused->record;
+}
+
+// What the input in `source` becomes; behind its lines, the error in brackets if there is one.
+Lines ShownLines(InputFormat format, std::unique_ptr<ByteSource> source) {
+  LineMap map;
+  const auto converted = ConvertedInput(format, std::move(source), "in", map);
+  std::string text = ReadAll(*converted, 100);
+  Lines lines;
+  for (uint64_t number = 1; !text.empty(); ++number) {
+    const size_t size = std::min(text.find('\n'), text.size());
+    const std::string line = text.substr(0, size);
+    const bool error = line.starts_with('[');
+    lines.push_back(error ? line : Shown(map.InputLineOf(number), line));
+    text.erase(0, size + 1);
+  }
+  return lines;
+}
+
+Lines Convert(InputFormat format, std::string text, size_t at_once = SIZE_MAX) {
+  return ShownLines(format, std::make_unique<TextSource>(std::move(text), at_once));
+}
+Lines Csv(std::string text) { return Convert(InputFormat::kCsv, std::move(text)); }
+Lines Tsv(std::string text) { return Convert(InputFormat::kTsv, std::move(text)); }
+Lines Logfmt(std::string text) { return Convert(InputFormat::kLogfmt, std::move(text)); }
+Lines Json(std::string text) { return Convert(InputFormat::kJson, std::move(text)); }
+
+// --- CSV and TSV
+
+TEST(CsvRecords, HeaderNamesTheMembers) {
+  EXPECT_THAT(Csv("user,n\nann,1\nbob,2\n"),
+              ElementsAre(R"(2: {"user":"ann","n":1})", R"(3: {"user":"bob","n":2})"));
+  EXPECT_THAT(Tsv("user\tn\nann, x\t1\n"), ElementsAre(R"(2: {"user":"ann, x","n":1})"));
+  EXPECT_THAT(Csv("a,\n1,2"), ElementsAre(R"(2: {"a":1,"":2})"));
+}
+
+TEST(CsvRecords, QuotesHoldSeparatorsNewlinesAndQuotes) {
+  EXPECT_THAT(
+      Csv("a,b\n\"x,y\",\"two\nlines\"\n\"say \"\"hi\"\"\",\"\"\"\"\n"),
+      ElementsAre(R"(2: {"a":"x,y","b":"two\nlines"})", R"(4: {"a":"say \"hi\"","b":"\""})"));
+  EXPECT_THAT(Csv("\"a,b\",\"c\nd\"\n1,2\n"), ElementsAre(R"(3: {"a,b":1,"c\nd":2})"));
+  // A quote that does not begin the field is a quote.
+  EXPECT_THAT(Csv("a,b\n5\" pipe, \"x\"\n"), ElementsAre(R"(2: {"a":"5\" pipe","b":" \"x\""})"));
+}
+
+TEST(CsvRecords, NumbersAreNumbersAndAllElseIsTextOrNull) {
+  const auto value = [](const std::string& field) {
+    const Lines lines = Csv("a,b\n" + field + ",\n");
+    return lines.size() == 1 ? lines[0].substr(8, lines[0].size() - 18) : "";
+  };
+  for (const char* number : {"0", "-0", "12", "-1.50", "1e5", "1.0E-10", "12345678901234567890"}) {
+    EXPECT_EQ(value(number), number);
+    EXPECT_EQ(value("\"" + std::string(number) + "\""), number);
+  }
+  for (const char* word : {"true", "false", "null"}) EXPECT_EQ(value(word), word);
+  EXPECT_EQ(value(""), "null");
+  EXPECT_EQ(value("\"\""), "null");
+  for (const char* text : {"007", "+1", ".5", "1.", "1e", "1e+", "-", "0x1F", "1_000", " 1", "1 ",
+                           "True", "NULL", "nan", "inf", "1.2.3", "2015-09-12", "--1", "1-1"}) {
+    EXPECT_EQ(value(text), "\"" + std::string(text) + "\"");
+  }
+}
+
+TEST(CsvRecords, LinesMayEndWithAReturnAndBeBlank) {
+  EXPECT_THAT(Csv("\r\na,b\r\n\r\n\n1,2\r\n\"3\",\"x\r\ny\"\r\n"),
+              ElementsAre(R"(5: {"a":1,"b":2})", R"(6: {"a":3,"b":"x\r\ny"})"));
+  EXPECT_THAT(Csv("a\n1\r"), ElementsAre(R"(2: {"a":1})"));
+  EXPECT_THAT(Csv("a\n\"1\"\r"), ElementsAre(R"(2: {"a":1})"));
+  EXPECT_THAT(Csv("a,b\n1\r2,3\n"), ElementsAre(R"(2: {"a":"1\r2","b":3})"));
+  EXPECT_THAT(Csv(""), IsEmpty());
+  EXPECT_THAT(Csv("a,b"), IsEmpty());
+}
+
+TEST(CsvRecords, HeaderThatComesAgainIsSkipped) {
+  EXPECT_THAT(Csv("a,b\n1,2\na,b\r\n3,4\n"),
+              ElementsAre(R"(2: {"a":1,"b":2})", R"(4: {"a":3,"b":4})"));
+}
+
+TEST(CsvRecords, WhatIsNoRecordIsRefusedAndTheNextOneIsRead) {
+  EXPECT_THAT(Csv("a,b\n1\n1,2,3\n\"x\"y,2\n\"x\"\ry,\"2\n\"\n3,4\n5,\"6\n7,8\n"),
+              ElementsAre("2: ! 1 field, and the header has 2 | 1",
+                          "3: ! 3 fields, and the header has 2 | 1,2,3",
+                          "4: ! text behind the closing quote of a field | \"x\"y,2",
+                          "5: ! text behind the closing quote of a field | \"x\"\ry,\"2\n\"",
+                          R"(7: {"a":3,"b":4})", "8: ! a quote that is not closed | 5,\"6\n7,8\n"));
+}
+
+TEST(CsvRecords, HeaderThatCannotBeUsedEndsTheInput) {
+  const auto error = [](const std::string& header) {
+    const Lines lines = Csv(header + "\n1,2,3\n");
+    return lines.size() == 1 ? lines[0] : "";
+  };
+  EXPECT_EQ(error("a,b,a"),
+            "[in:1: columns 1 and 3 are both called \"a\"; give each a name of its own]");
+  EXPECT_EQ(error("\n,x,"),
+            "[in:2: columns 1 and 3 are both called \"\"; give each a name of its own]");
+  EXPECT_EQ(error("a,\"b"), "[in:1: the header: a quote that is not closed]");
+  EXPECT_EQ(error("a,\"b\"c"), "[in:1: the header: text behind the closing quote of a field]");
+  EXPECT_EQ(error(std::string(size_t{2} << 20, 'x')), "[in:1: the header: longer than 1 MiB]");
+  EXPECT_EQ(error(std::string(1024, ',')), "[in:1: a header of more than 1,024 columns]");
+  EXPECT_EQ(error("{\"a\":1,\"b\":2}"), "[in:1: looks like lines of JSON, not like a header]");
+  EXPECT_EQ(error("a,b\r1,2\r"),
+            "[in:1: lines that end with \\r alone: tr '\\r' '\\n' < FILE | pleat ...]");
+  EXPECT_EQ(error("a\tb"), "[in:1: the header is one column with tabs in it: --input tsv]");
+  EXPECT_EQ(error("a;b"),
+            "[in:1: the header is one column with semicolons in it: "
+            "mlr --icsv --ifs ';' --ojsonl cat FILE | pleat ...]");
+  EXPECT_THAT(Tsv("a,b\n1,2\n"),
+              ElementsAre("[in:1: the header is one column with commas in it: --input csv]"));
+}
+
+TEST(CsvRecords, RecordOverTheLimitIsOneRefusal) {
+  const std::string megabyte(size_t{1} << 20, 'x');
+  for (const std::string& field : {megabyte, "\"" + megabyte + "\n" + megabyte + "\""}) {
+    std::string text = "a,b\n1,2\n";
+    text += field + ",1\n3,4\n";
+    const Lines lines = Csv(text);
+    ASSERT_EQ(lines.size(), 3u);
+    EXPECT_EQ(lines[0], R"(2: {"a":1,"b":2})");
+    EXPECT_TRUE(lines[1].starts_with("3: ! longer than 1 MiB | " + field.substr(0, 100)));
+    EXPECT_LE(lines[1].size(), kRefusedBytesKept + 100);
+    EXPECT_TRUE(lines[2].ends_with(R"(: {"a":3,"b":4})"));
+  }
+  // Quotes are twice as long as JSON, and controls six times.
+  const Lines lines = Csv("a\n" + std::string(200'000, '\1') + "\n2\n");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_TRUE(lines[0].starts_with("2: ! longer than 1 MiB as JSON | \1\1"));
+  EXPECT_EQ(lines[1], R"(3: {"a":2})");
+}
+
+TEST(CsvRecords, BytesAreKept) {
+  EXPECT_THAT(Csv(std::string("a,b\n\0\1x,\x7f\n", 10)),
+              ElementsAre("2: {\"a\":\"\\u0000\\u0001x\",\"b\":\"\x7f\"}"));
+  EXPECT_THAT(Csv("a\n\xff\xfe\n"),
+              ElementsAre("2: {\"a\":\"\xff\xfe\"}"));  // the reader refuses it
+}
+
+// A text of pieces that mean something.
+template <size_t N>
+std::string Draw(std::mt19937_64& random, const char* const (&pieces)[N]) {
+  std::string text;
+  for (uint64_t i = 0, count = random() % 30; i < count; ++i) text += pieces[random() % N];
+  return text;
+}
+
+std::string PlainValue(const std::string& field) {
+  if (field.empty()) return "null";
+  const std::optional<PlainJson> json = ParsePlainJson(field);
+  const bool is_text = !json || json->kind >= PlainJson::Kind::kString ||
+                       field.find_first_of(" \t\r\n") != std::string::npos;
+  return is_text ? QuotePlainJson(field) : field;
+}
+
+// What the lines should be, by the plain reader.
+Lines PlainLines(std::string_view text) {
+  const std::vector<PlainRecord> records = ParsePlainCsv(text, ',');
+  Lines lines;
+  for (size_t i = 1; i < records.size(); ++i) {
+    const PlainRecord& record = records[i];
+    const std::string at = std::to_string(record.line) + ": ";
+    if (record.text == records[0].text) continue;
+    if (record.unclosed || record.broken || record.fields.size() != records[0].fields.size()) {
+      lines.push_back(at + "!" + record.text);
+      continue;
+    }
+    std::string line;
+    for (size_t f = 0; f < record.fields.size(); ++f) {
+      line += (f == 0 ? "{" : ",") + QuotePlainJson(records[0].fields[f]) + ":";
+      line += PlainValue(record.fields[f]);
+    }
+    lines.push_back(at + line + "}");
+  }
+  return lines;
+}
+
+// Refusals without their reasons, as PlainLines() has them.
+Lines WithoutReasons(Lines lines) {
+  for (std::string& line : lines) {
+    const size_t mark = line.find(": ! ");
+    if (mark < 4) line.erase(mark + 3, line.find(" | ") + 3 - (mark + 3));
+  }
+  return lines;
+}
+
+TEST(CsvRecords, AgreeWithAPlainReader) {
+  ForEachSeed(1, 3000, [](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    constexpr const char* kPieces[] = {"a",  "7",  "0.5",  "\"", "\"", "\"\"",  ",",        ",",
+                                       "\n", "\n", "\r\n", "\r", " ",  "x,1\n", "\"q\",1\n"};
+    const std::string text = "k,n\n" + Draw(random, kPieces);
+    EXPECT_EQ(WithoutReasons(Csv(text)), PlainLines(text)) << text;
+  });
+}
+
+// --- logfmt
+
+TEST(LogfmtRecords, PairsBecomeMembers) {
+  EXPECT_THAT(Logfmt("level=info n=5 d=1.5s id=007 url=http://x/?a=b flag\r\n\n \n\tk=v"),
+              ElementsAre(R"(1: {"level":"info","n":5,"d":"1.5s","id":"007",)"
+                          R"("url":"http://x/?a=b","flag":true})",
+                          R"(4: {"k":"v"})"));
+  EXPECT_THAT(Logfmt("a= b=\"\" c=true d=null\n"),
+              ElementsAre(R"(1: {"a":null,"b":null,"c":true,"d":null})"));
+}
+
+TEST(LogfmtRecords, EscapesOfJsonAndOfGo) {
+  EXPECT_THAT(Logfmt(R"(m="say \"hi\" \\ \/ \n\t\r\b\f" u="\u00e9\U0001f600\ud83d\ude00" a=1)"),
+              ElementsAre("1: {\"m\":\"say \\\"hi\\\" \\\\ / \\n\\t\\r\\b\\f\","
+                          "\"u\":\"\u00e9\U0001f600\U0001f600\",\"a\":1}"));
+  EXPECT_THAT(Logfmt(R"(m="\x1b\xff\a\v\'")"),
+              ElementsAre("1: {\"m\":\"\\u001b\ufffd\\u0007\\u000b'\"}"));
+  EXPECT_THAT(Logfmt(R"(m="\ud800 \udc00\ud800\u0041\UFFFFFFFF")"),
+              ElementsAre("1: {\"m\":\"\ufffd \ufffd\ufffdA\ufffd\"}"));
+}
+
+TEST(LogfmtRecords, WhatIsNoRecordIsRefused) {
+  EXPECT_THAT(
+      Logfmt("at java.lang.Thread\n=1\na=1 =2\na=\"x\na=\"x\\\na=\"x\"y\na=\"\\q\"\na=\"\\u12\"\n"
+             "say \"hi\" a=1\nb=2\n"),
+      ElementsAre(
+          "1: ! no name=value | at java.lang.Thread", "2: ! expected a name before \"=\" | =1",
+          "3: ! expected a name before \"=\" | a=1 =2", "4: ! a quote that is not closed | a=\"x",
+          "5: ! a quote that is not closed | a=\"x\\",
+          "6: ! text behind the closing quote of a value | a=\"x\"y",
+          "7: ! unknown escape in quotes | a=\"\\q\"",
+          "8: ! unknown escape in quotes | a=\"\\u12\"",
+          "9: ! a quote outside of a value | say \"hi\" a=1", R"(10: {"b":2})"));
+  const Lines lines = Logfmt("a=" + std::string(size_t{2} << 20, 'x') + "\nb=2\n");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_TRUE(lines[0].starts_with("1: ! longer than 1 MiB | a=xx"));
+  EXPECT_EQ(lines[1], R"(2: {"b":2})");
+}
+
+// --- JSON
+
+TEST(JsonRecords, ArraysAndPrettyPrintedDocumentsAreStreamsOfObjects) {
+  EXPECT_THAT(Json(R"([{"a":1},{"a":2}])"), ElementsAre(R"(1: {"a":1})", R"(1: {"a":2})"));
+  EXPECT_THAT(
+      Json("[\n  {\n    \"a\": 1,\n    \"b\": [ 1, { } ]\n  },\n  {\n    \"a\": 2\n  }\n]\n"),
+      ElementsAre(R"(2: {"a":1,"b":[1,{}]})", R"(6: {"a":2})"));
+  EXPECT_THAT(Json("{\"a\":1}{\"a\":2} {\r\n\"a\":3}\n\n[[{\"a\":4}],[],[{\"a\":5}]]"),
+              ElementsAre(R"(1: {"a":1})", R"(1: {"a":2})", R"(1: {"a":3})", R"(4: {"a":4})",
+                          R"(4: {"a":5})"));
+  EXPECT_THAT(Json(""), IsEmpty());
+  EXPECT_THAT(Json(" [ ] \n"), IsEmpty());
+}
+
+TEST(JsonRecords, StringsKeepTheirBytesAndTokensStayApart) {
+  EXPECT_THAT(Json(R"({"a b" : "x\"} [ \\" , "c":"\\"})"),
+              ElementsAre(R"(1: {"a b":"x\"} [ \\","c":"\\"})"));
+  // What is not valid stays not valid.
+  EXPECT_THAT(Json("{\"a\":1 2}{\"a\":tr ue}{\"a\" \"b\"}"),
+              ElementsAre(R"(1: {"a":1 2})", R"(1: {"a":tr ue})", R"(1: {"a" "b"})"));
+}
+
+TEST(JsonRecords, OtherValuesAreRefused) {
+  EXPECT_THAT(Json("[1,\"x y\\\"\",null,true {\"a\":1}] }] : nonsense"),
+              ElementsAre("1: ! not a JSON object | 1", "1: ! not a JSON object | \"x y\\\"\"",
+                          "1: ! not a JSON object | null", "1: ! not a JSON object | true",
+                          R"(1: {"a":1})", "1: ! not valid JSON: brackets that do not match | }",
+                          "1: ! not valid JSON: brackets that do not match | ]",
+                          "1: ! not valid JSON: brackets that do not match | :",
+                          "1: ! not a JSON object | nonsense"));
+}
+
+TEST(JsonRecords, ObjectThatIsCutOffLosesNoOther) {
+  EXPECT_THAT(
+      Json("{\"a\":[1}\n{\"a\":2}\n{\"a\":\"x\n{\"a\":3}\n{\"a\":4\n{\"a\":5}\n"),
+      ElementsAre("1: ! not valid JSON: brackets that do not match | {\"a\":[1}", R"(2: {"a":2})",
+                  "3: ! not valid JSON: control character in a string | {\"a\":\"x",
+                  R"(4: {"a":3})", "5: ! not valid JSON: unclosed object or array | {\"a\":4",
+                  R"(6: {"a":5})"));
+  EXPECT_THAT(Json("[\n  {\n    \"a\": \"x\n    \"b\": {\n      \"c\": 1\n    }\n  },\n  {\n"
+                   "    \"a\": 2\n  }\n]\n"),
+              ElementsAre("2: ! not valid JSON: control character in a string | {\"a\":\"x",
+                          R"(8: {"a":2})"));
+}
+
+TEST(JsonRecords, EndWithinAValueIsSaid) {
+  EXPECT_THAT(Json("[{\"a\":1},\n"),
+              ElementsAre(R"(1: {"a":1})", "1: ! an array that does not end | "));
+  EXPECT_THAT(Json("{\"a\":{"),
+              ElementsAre("1: ! not valid JSON: unclosed object or array | {\"a\":{"));
+  EXPECT_THAT(Json("{\"a"), ElementsAre("1: ! not valid JSON: unclosed string | {\"a"));
+  EXPECT_THAT(Json("\"a"), ElementsAre("1: ! not valid JSON: unclosed string | \"a"));
+  EXPECT_THAT(Json("nul"), ElementsAre("1: ! not a JSON object | nul"));
+}
+
+TEST(JsonRecords, ObjectOverTheLimitOrDeepIsOneRecord) {
+  const Lines lines = Json("[{\"a\":\"" + std::string(size_t{2} << 20, 'x') + "\"},\n{\"a\":2}]");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_TRUE(lines[0].starts_with("1: ! longer than 1 MiB | {\"a\":\"xx"));
+  EXPECT_EQ(lines[1], R"(2: {"a":2})");
+  const std::string deep = "{\"a\":" + std::string(500, '[') + std::string(500, ']') + "}";
+  EXPECT_THAT(Json(deep + deep), ElementsAre("1: " + deep, "1: " + deep));
+}
+
+// A valid document of objects, in arrays or not, with white space drawn.
+struct DrawnJson {
+  std::string text;
+  Lines lines;
+};
+
+class JsonDraw {
+ public:
+  explicit JsonDraw(uint64_t seed) : random_(seed) {}
+
+  DrawnJson Stream() {
+    DrawnJson drawn;
+    const bool array = Any(2) == 0;
+    if (array) drawn.text += "[" + Space();
+    for (uint64_t i = 0, count = Any(6); i < count; ++i) {
+      if (i > 0) drawn.text += Space() + (array ? "," : "") + Space();
+      const auto newlines = std::ranges::count(drawn.text, '\n');
+      const std::string object = Object(0);
+      drawn.text += object;
+      drawn.lines.push_back(std::to_string(newlines + 1) + ": " +
+                            WritePlainJson(*ParsePlainJson(object)));
+    }
+    if (array) drawn.text += Space() + "]";
+    drawn.text += Space();
+    return drawn;
+  }
+
+ private:
+  uint64_t Any(uint64_t below) { return random_() % below; }
+  std::string Space() {
+    constexpr const char* kSpaces[] = {"", "", " ", "\n", "\r\n  ", "\t"};
+    return kSpaces[Any(std::size(kSpaces))];
+  }
+  std::string Object(int depth) {
+    std::string text = "{" + Space();
+    for (uint64_t i = 0, count = Any(4); i < count; ++i) {
+      text += (i > 0 ? "," + Space() : "") + "\"m" + std::to_string(i) + "\"" + Space() + ":" +
+              Space() + Value(depth + 1) + Space();
+    }
+    return text + "}";
+  }
+  std::string Value(int depth) {
+    constexpr const char* kScalars[] = {
+        "1",           "-0.5e3",  "true",     "null",         "\"\"",
+        "\"a b\\\"\"", "\"[{,\"", "\"\\\\\"", "\"\xc3\xa9\"", "\"]}:\""};
+    if (depth < 4 && Any(4) == 0) return Object(depth);
+    if (depth < 4 && Any(4) == 0) {
+      std::string text = "[" + Space();
+      for (uint64_t i = 0, count = Any(4); i < count; ++i) {
+        text += (i > 0 ? "," : "") + Space() + Value(depth + 1) + Space();
+      }
+      return text + "]";
+    }
+    return kScalars[Any(std::size(kScalars))];
+  }
+
+  std::mt19937_64 random_;
+};
+
+TEST(JsonRecords, AgreeWithAPlainReader) {
+  ForEachSeed(1, 2000, [](uint64_t seed) {
+    const DrawnJson drawn = JsonDraw(seed).Stream();
+    EXPECT_EQ(Json(drawn.text), drawn.lines) << drawn.text;
+  });
+}
+
+// --- All of them
+
+TEST(Records, ByteOrderMarkIsSkippedAndUtf16Named) {
+  EXPECT_THAT(Csv("\xef\xbb\xbf"
+                  "a,b\n1,2\n"),
+              ElementsAre(R"(2: {"a":1,"b":2})"));
+  EXPECT_THAT(Convert(InputFormat::kJson, "\xef\xbb\xbf[{\"a\":1}]", 1),
+              ElementsAre(R"(1: {"a":1})"));
+  EXPECT_THAT(Convert(InputFormat::kLogfmt,
+                      "\xef\xbb"
+                      "a=1\n",
+                      1),
+              ElementsAre("1: {\"\xef\xbb"
+                          "a\":1}"));
+  EXPECT_THAT(Convert(InputFormat::kLogfmt, "\xef", 1), ElementsAre("1: ! no name=value | \xef"));
+  for (const char* text : {"\xff\xfe"
+                           "a",
+                           "\xfe\xff"
+                           "a"}) {
+    EXPECT_THAT(Csv(text),
+                ElementsAre("[in: looks like UTF-16: iconv -f UTF-16 -t UTF-8 FILE | pleat ...]"));
+  }
+}
+
+TEST(Records, ErrorOfTheInputIsPassedOn) {
+  EXPECT_THAT(ShownLines(InputFormat::kCsv,
+                         std::make_unique<TextSource>("a\n1\n2", 3, absl::DataLossError("broken"))),
+              ElementsAre(R"(2: {"a":1})", "[broken]"));
+}
+
+// Neither is a line that is complete held back, nor is one that is not made one.
+TEST(Records, LineComesWithTheByteThatCompletesItsRecord) {
+  struct Case {
+    InputFormat format;
+    std::string head;
+    std::string record;
+  };
+  for (const auto& [format, head, record] :
+       {Case{InputFormat::kCsv, "a\n", "1\n"}, Case{InputFormat::kLogfmt, "", "a=1\n"},
+        Case{InputFormat::kJson, "[", "{\"a\":1}"}}) {
+    LineMap map;
+    const auto source = ConvertedInput(
+        format,
+        std::make_unique<TextSource>(head + record, SIZE_MAX, absl::UnavailableError("silent")),
+        "in", map);
+    EXPECT_EQ(ReadAll(*source), "{\"a\":1}\n[silent]");
+  }
+}
+
+// As in lines of JSON: whoever goes on with a file that has grown sees that its last line has changed.
+TEST(Records, RecordThatOnlyTheEndCompletesHasNoNewline) {
+  for (const auto& [format, text] :
+       {std::pair{InputFormat::kCsv, "a\n1"}, std::pair{InputFormat::kLogfmt, "a=1"}}) {
+    LineMap map;
+    EXPECT_EQ(ReadAll(*ConvertedInput(format, std::make_unique<TextSource>(text), "in", map)),
+              "{\"a\":1}");
+  }
+}
+
+// Gives out a text in pieces of drawn sizes.
+class DrawnSource final : public ByteSource {
+ public:
+  DrawnSource(std::string text, uint64_t seed) : text_(std::move(text)), random_(seed) {}
+
+  absl::StatusOr<size_t> Read(char* to, size_t size) override {
+    const size_t bytes = std::min({size, text_.size() - given_, 1 + size_t(random_() % 7)});
+    std::memcpy(to, text_.data() + given_, bytes);
+    given_ += bytes;
+    return bytes;
+  }
+
+ private:
+  std::string text_;
+  std::mt19937_64 random_;
+  size_t given_ = 0;
+};
+
+TEST(Records, LinesDoNotDependOnHowTheInputIsCut) {
+  ForEachSeed(1, 1500, [](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    constexpr const char* kPieces[] = {
+        "a",    "k=1",     "=",       "\\", "\"",    "\"\"", ",",           "\n", "\n",
+        "\r",   " ",       "{\"k\":", "1",  "}",     "[",    "]",           ":",  "{}",
+        "\xff", "\\u00e9", "k,n\n",   "\t", "\"x\"", "\\n",  "\xef\xbb\xbf"};
+    const std::string text = Draw(random, kPieces) + Draw(random, kPieces);
+    for (const InputFormat format :
+         {InputFormat::kCsv, InputFormat::kTsv, InputFormat::kLogfmt, InputFormat::kJson}) {
+      const Lines whole = Convert(format, text);
+      EXPECT_EQ(Convert(format, text, 1), whole) << text;
+      EXPECT_EQ(ShownLines(format, std::make_unique<DrawnSource>(text, seed)), whole) << text;
+    }
+  });
+}
+
+TEST(Records, RefusalIsReadBackAndNoOtherLineIsOne) {
+  const std::string record("a\nb\\n\\\0\n", 8);
+  std::string line;
+  AppendRefused("why", record, line);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const std::optional<RefusedRecord> refused = ReadRefused(line);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->reason, "why");
+  EXPECT_EQ(refused->record, record);
+  for (const std::string_view other : {"", "{}", "why"}) EXPECT_FALSE(ReadRefused(other));
+}
+
+TEST(LineMap, KnowsTheLineOfEachThatIsStillNeeded) {
+  LineMap map;
+  for (const uint64_t line : {2, 3, 4, 9, 9, 9, 12, 13}) map.Add(line);
+  const auto line_of = [&map](uint64_t n) { return map.InputLineOf(n); };
+  EXPECT_EQ(line_of(1), 2u);
+  EXPECT_EQ(line_of(3), 4u);
+  EXPECT_EQ(line_of(4), 9u);
+  EXPECT_EQ(line_of(6), 9u);
+  EXPECT_EQ(line_of(8), 13u);
+  map.ForgetBefore(6);
+  EXPECT_EQ(line_of(6), 9u);
+  EXPECT_EQ(line_of(8), 13u);
+  map.Add(14);
+  EXPECT_EQ(line_of(9), 14u);
+}
+
+}  // namespace
+}  // namespace pleat::cli

@@ -1,0 +1,23 @@
+// A reader of CSV for tests, as plain as we could make it: it has the whole text, and copies every
+// field. It shares nothing with tools/pleat, so that the two can be held against each other.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pleat::inline v0_1 {
+
+struct PlainRecord {
+  size_t line = 0;  // where it begins, from 1
+  std::vector<std::string> fields;
+  bool unclosed = false;  // a quote is not closed
+  bool broken = false;    // text follows the closing quote of a field
+  std::string text;       // as it came, without the end of its line
+};
+
+// The records of `text` by RFC 4180, empty lines left out; the first is the header, if there is one.
+std::vector<PlainRecord> ParsePlainCsv(std::string_view text, char separator);
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,45 @@
+#include "tools/pleat/records/field_value.h"
+
+#include <pleat/json_text.h>
+
+namespace pleat::cli {
+namespace {
+
+// Takes digits off the front. Returns whether there was one.
+bool TakeDigits(std::string_view& text) {
+  const size_t before = text.size();
+  while (!text.empty() && text[0] >= '0' && text[0] <= '9') text.remove_prefix(1);
+  return text.size() < before;
+}
+
+bool TakeAnyOf(std::string_view& text, std::string_view chars) {
+  if (text.empty() || chars.find(text[0]) == std::string_view::npos) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// By RFC 8259.
+bool IsNumber(std::string_view text) {
+  TakeAnyOf(text, "-");
+  if (!TakeAnyOf(text, "0") && !TakeDigits(text)) return false;
+  if (TakeAnyOf(text, ".") && !TakeDigits(text)) return false;
+  if (TakeAnyOf(text, "eE")) {
+    TakeAnyOf(text, "+-");
+    if (!TakeDigits(text)) return false;
+  }
+  return text.empty();
+}
+
+}  // namespace
+
+void AppendFieldValue(std::string_view field, std::string& out) {
+  if (field.empty()) {
+    out += "null";
+  } else if (field == "true" || field == "false" || field == "null" || IsNumber(field)) {
+    out += field;
+  } else {
+    AppendJsonString(field, out);
+  }
+}
+
+}  // namespace pleat::cli

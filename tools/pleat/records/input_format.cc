@@ -1,0 +1,123 @@
+#include "tools/pleat/records/input_format.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/records/csv_converter.h"
+#include "tools/pleat/records/json_converter.h"
+#include "tools/pleat/records/logfmt_converter.h"
+#include "tools/pleat/records/record_converter.h"
+#include "tools/pleat/records/record_lines.h"
+
+namespace pleat::cli {
+namespace {
+
+constexpr size_t kReadBytes = size_t{64} << 10;
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::string_view kUtf16Marks[] = {"\xff\xfe", "\xfe\xff"};
+
+std::unique_ptr<RecordConverter> NewConverter(InputFormat format, std::string name) {
+  switch (format) {
+    case InputFormat::kCsv: return std::make_unique<CsvConverter>(',', std::move(name));
+    case InputFormat::kTsv: return std::make_unique<CsvConverter>('\t', std::move(name));
+    case InputFormat::kLogfmt: return std::make_unique<LogfmtConverter>();
+    case InputFormat::kJson: return std::make_unique<JsonConverter>();
+    case InputFormat::kNdjson: break;
+  }
+  assert(false);
+  return nullptr;
+}
+
+class ConvertedSource final : public ByteSource {
+ public:
+  ConvertedSource(InputFormat format, std::unique_ptr<ByteSource> bytes, std::string name,
+                  LineMap& map)
+      : bytes_(std::move(bytes)),
+        name_(std::move(name)),
+        converter_(NewConverter(format, name_)),
+        lines_(map),
+        buffer_(kReadBytes) {}
+
+  absl::StatusOr<size_t> Read(char* to, size_t size) override {
+    while (lines_.view().empty()) {
+      if (finished_) return size_t{0};
+      if (absl::Status more = More(); !more.ok()) return more;
+    }
+    const std::string_view lines = lines_.view().substr(0, size);
+    std::memcpy(to, lines.data(), lines.size());
+    lines_.Take(lines.size());
+    return lines.size();
+  }
+
+ private:
+  // Converts something, or reads something to convert.
+  absl::Status More() {
+    if (!std::exchange(begun_, true)) return Begin();
+    if (begin_ < end_) {
+      const absl::StatusOr<size_t> taken = converter_->Take(unread(), lines_);
+      if (taken.ok()) begin_ += *taken;
+      return taken.status();
+    }
+    if (!ended_) return Fill();
+    finished_ = true;
+    const absl::Status ended = converter_->End(lines_);
+    lines_.Unend();
+    return ended;
+  }
+
+  // Reads past a byte order mark. No record is held back by waiting for the rest of one.
+  absl::Status Begin() {
+    const auto may_be_mark = [this] {
+      return !ended_ && unread().size() < kByteOrderMark.size() &&
+             (kByteOrderMark.starts_with(unread()) || unread() == kUtf16Marks[0].substr(0, 1) ||
+              unread() == kUtf16Marks[1].substr(0, 1));
+    };
+    while (may_be_mark()) {
+      if (absl::Status filled = Fill(); !filled.ok()) return filled;
+    }
+    if (unread().starts_with(kByteOrderMark)) begin_ += kByteOrderMark.size();
+    for (const std::string_view mark : kUtf16Marks) {
+      if (!unread().starts_with(mark)) continue;
+      return absl::InvalidArgumentError(
+          Printable(name_) + ": looks like UTF-16: iconv -f UTF-16 -t UTF-8 FILE | pleat ...");
+    }
+    return absl::OkStatus();
+  }
+
+  std::string_view unread() const { return {buffer_.data() + begin_, end_ - begin_}; }
+
+  absl::Status Fill() {
+    if (begin_ == end_) begin_ = end_ = 0;
+    const absl::StatusOr<size_t> got = bytes_->Read(buffer_.data() + end_, buffer_.size() - end_);
+    if (!got.ok()) return got.status();
+    end_ += *got;
+    ended_ = *got == 0;
+    return absl::OkStatus();
+  }
+
+  const std::unique_ptr<ByteSource> bytes_;
+  const std::string name_;
+  const std::unique_ptr<RecordConverter> converter_;
+  RecordLines lines_;
+  std::vector<char> buffer_;
+  size_t begin_ = 0;  // of what was read and is not converted yet
+  size_t end_ = 0;
+  bool begun_ = false;
+  bool ended_ = false;     // nothing more can be read,
+  bool finished_ = false;  // or converted
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSource> ConvertedInput(InputFormat format, std::unique_ptr<ByteSource> bytes,
+                                           std::string name, LineMap& map) {
+  return std::make_unique<ConvertedSource>(format, std::move(bytes), std::move(name), map);
+}
+
+}  // namespace pleat::cli

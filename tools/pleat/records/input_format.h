@@ -1,0 +1,28 @@
+// The formats that inputs may have, and how the others become lines of JSON.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tools/pleat/byte_source.h"
+#include "tools/pleat/records/line_map.h"
+
+namespace pleat::cli {
+
+enum class InputFormat : uint8_t { kNdjson, kCsv, kTsv, kLogfmt, kJson };
+
+// Their names, in that order.
+inline constexpr std::array<std::string_view, 5> kInputFormats = {"ndjson", "csv", "tsv", "logfmt",
+                                                                  "json"};
+
+// Gives out the lines of JSON that the records of `bytes` become, as refused_record.h says where one
+// is none. `name` is the input's, for messages. `map` must outlive the source.
+// Errors of the source: kInvalidArgument if the input has no usable header, or is UTF-16; those of
+// `bytes`. REQUIRES: another format than kNdjson.
+std::unique_ptr<ByteSource> ConvertedInput(InputFormat format, std::unique_ptr<ByteSource> bytes,
+                                           std::string name, LineMap& map);
+
+}  // namespace pleat::cli

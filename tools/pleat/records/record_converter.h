@@ -1,0 +1,32 @@
+// From the bytes of an input in another format to lines of JSON, one for each record.
+//
+// A record that is no record of the format becomes a bad line, and the next one is found again. The
+// lines do not depend on how the bytes are cut. Memory is bounded: that of one record of the limit of a
+// line, and that of the lines which wait in RecordLines.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "tools/pleat/records/record_lines.h"
+
+namespace pleat::cli {
+
+class RecordConverter {
+ public:
+  virtual ~RecordConverter() = default;
+
+  // Takes bytes off the front of `text`, and adds the lines of the records that they complete.
+  // Returns how many: at least one, and less than all of them only if `lines` is full.
+  // Errors: kInvalidArgument if nothing behind can be read; nothing more is called then.
+  virtual absl::StatusOr<size_t> Take(std::string_view text, RecordLines& lines) = 0;
+
+  // Nothing follows: adds the line of the record that the end of the input completes, or cuts off.
+  // Errors: as Take().
+  virtual absl::Status End(RecordLines& lines) = 0;
+};
+
+}  // namespace pleat::cli

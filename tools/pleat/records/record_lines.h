@@ -1,0 +1,47 @@
+// The lines of JSON that records have become, until somebody takes them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tools/pleat/records/line_map.h"
+
+namespace pleat::cli {
+
+class RecordLines {
+ public:
+  // Notes in `map`, which must outlive it, from which line of the input each line came.
+  explicit RecordLines(LineMap& map) : map_(map) {}
+
+  // A record becomes an object: append its JSON to text(), and call End(). `input_line` is where the
+  // record begins, `record` what came of it: the JSON may be longer than a line can be.
+  std::string& text() { return text_; }
+  void End(uint64_t input_line, std::string_view record);
+
+  // Or it becomes a bad line with this reason, which is plain text. What was appended is dropped.
+  void Refuse(uint64_t input_line, std::string_view reason, std::string_view record);
+
+  // Whether there are so many that they should be taken before more are made.
+  bool full() const { return text_.size() - given_ >= kBytesWanted; }
+  std::string_view view() const { return std::string_view(text_).substr(given_); }
+  void Take(size_t bytes);
+  // Takes back the newline of the last line, if nobody has taken it: only the end of the input, and
+  // no newline, has ended that record.
+  void Unend();
+
+ private:
+  static constexpr size_t kBytesWanted = size_t{64} << 10;
+
+  void EndLine(uint64_t input_line);
+
+  LineMap& map_;
+  std::string text_;
+  size_t given_ = 0;
+  size_t begin_ = 0;  // of the line under way
+};
+
+inline constexpr std::string_view kRecordTooLong = "longer than 1 MiB";
+
+}  // namespace pleat::cli
