@@ -149,7 +149,7 @@ TEST(CsvRecords, RecordOverTheLimitIsOneRefusal) {
   const std::string megabyte(size_t{1} << 20, 'x');
   for (const std::string& field : {megabyte, "\"" + megabyte + "\n" + megabyte + "\""}) {
     std::string text = "a,b\n1,2\n";
-    text += field + ",1\n3,4\n";
+    text.append(field).append(",1\n3,4\n");
     const Lines lines = Csv(text);
     ASSERT_EQ(lines.size(), 3u);
     EXPECT_EQ(lines[0], R"(2: {"a":1,"b":2})");

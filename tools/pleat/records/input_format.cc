@@ -81,7 +81,10 @@ class ConvertedSource final : public ByteSource {
     while (may_be_mark()) {
       if (absl::Status filled = Fill(); !filled.ok()) return filled;
     }
-    if (unread().starts_with(kByteOrderMark)) begin_ += kByteOrderMark.size();
+    if (unread().starts_with(kByteOrderMark)) {
+      begin_ += kByteOrderMark.size();
+      return absl::OkStatus();
+    }
     for (const std::string_view mark : kUtf16Marks) {
       if (!unread().starts_with(mark)) continue;
       return absl::InvalidArgumentError(
