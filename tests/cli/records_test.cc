@@ -153,7 +153,8 @@ TEST(CsvRecords, RecordOverTheLimitIsOneRefusal) {
     const Lines lines = Csv(text);
     ASSERT_EQ(lines.size(), 3u);
     EXPECT_EQ(lines[0], R"(2: {"a":1,"b":2})");
-    EXPECT_TRUE(lines[1].starts_with("3: ! longer than 1 MiB | " + field.substr(0, 100)));
+    EXPECT_TRUE(lines[1].starts_with("3: ! longer than 1 MiB | "));
+    EXPECT_NE(lines[1].find(field.substr(0, 100)), std::string::npos);
     EXPECT_LE(lines[1].size(), kRefusedBytesKept + 100);
     EXPECT_TRUE(lines[2].ends_with(R"(: {"a":3,"b":4})"));
   }

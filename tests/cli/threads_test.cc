@@ -96,6 +96,25 @@ TEST(PleatThreads, DoNotShowInHostileInput) {
   }
 }
 
+// The lines that messages name are noted by one thread and asked for by another.
+TEST(PleatThreads, DoNotShowInOtherFormats) {
+  const Left json = ExpectThreadsDoNotShow("--input json", HostileInput(8, 1));
+  EXPECT_NE(json.bad, "");
+  std::mt19937_64 random(9);
+  std::string csv = "k,t,v\n";
+  std::string logfmt;
+  for (int i = 0; i < 100'000; ++i) {
+    const std::string k = std::to_string(random() % 500);
+    const std::string t = std::to_string(1000 + i / 10);
+    const bool bad = random() % 10'000 == 0;
+    csv.append(k).append(",").append(t).append(random() % 10 == 0 ? ",\"two\nlines\"" : ",1");
+    csv += bad ? "x,\n" : "\n";
+    logfmt.append("k=").append(k).append(" t=").append(t).append(bad ? " v=\"\n" : " v=1\n");
+  }
+  EXPECT_NE(ExpectThreadsDoNotShow("--input csv", csv).bad, "");
+  EXPECT_NE(ExpectThreadsDoNotShow("--input logfmt", logfmt).bad, "");
+}
+
 TEST(PleatThreads, DoNotShowInWhereARunStops) {
   ExpectThreadsDoNotShow("--on-bad fail", HostileInput(3, 0) + "{}\n" + HostileInput(4, 10));
   ExpectThreadsDoNotShow("--on-bad fail --future-limit 1h",
