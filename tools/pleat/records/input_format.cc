@@ -17,9 +17,9 @@
 namespace pleat::cli {
 namespace {
 
-constexpr size_t kReadBytes = size_t{64} << 10;
+constexpr size_t kConvertAtOnce = size_t{64} << 10;
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
 constexpr std::string_view kUtf16Marks[] = {"\xff\xfe", "\xfe\xff"};
 
 std::unique_ptr<RecordConverter> NewConverter(InputFormat format, std::string name) {
@@ -42,7 +42,7 @@ class ConvertedSource final : public ByteSource {
         name_(std::move(name)),
         converter_(NewConverter(format, name_)),
         lines_(map),
-        buffer_(kReadBytes) {}
+        buffer_(kConvertAtOnce) {}
 
   absl::StatusOr<size_t> Read(char* to, size_t size) override {
     while (lines_.view().empty()) {
@@ -74,15 +74,15 @@ class ConvertedSource final : public ByteSource {
   // Reads past a byte order mark. No record is held back by waiting for the rest of one.
   absl::Status Begin() {
     const auto may_be_mark = [this] {
-      return !ended_ && unread().size() < kByteOrderMark.size() &&
-             (kByteOrderMark.starts_with(unread()) || unread() == kUtf16Marks[0].substr(0, 1) ||
+      return !ended_ && unread().size() < kUtf8Mark.size() &&
+             (kUtf8Mark.starts_with(unread()) || unread() == kUtf16Marks[0].substr(0, 1) ||
               unread() == kUtf16Marks[1].substr(0, 1));
     };
     while (may_be_mark()) {
       if (absl::Status filled = Fill(); !filled.ok()) return filled;
     }
-    if (unread().starts_with(kByteOrderMark)) {
-      begin_ += kByteOrderMark.size();
+    if (unread().starts_with(kUtf8Mark)) {
+      begin_ += kUtf8Mark.size();
       return absl::OkStatus();
     }
     for (const std::string_view mark : kUtf16Marks) {

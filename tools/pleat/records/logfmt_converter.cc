@@ -15,7 +15,7 @@ constexpr std::string_view kSpaces = " \t\r";
 
 constexpr std::string_view kNoName = "expected a name before \"=\"";
 constexpr std::string_view kQuoteInName = "a quote outside of a value";
-constexpr std::string_view kUnclosed = "a quote that is not closed";
+constexpr std::string_view kUnclosedQuote = "a quote that is not closed";
 constexpr std::string_view kBehindQuote = "text behind the closing quote of a value";
 constexpr std::string_view kEscape = "unknown escape in quotes";
 constexpr std::string_view kNoPair = "no name=value";
@@ -95,9 +95,9 @@ std::string_view TakeQuoted(std::string_view& rest, std::string& value) {
       const bool ends = rest.empty() || kSpaces.find(rest[0]) != std::string_view::npos;
       return ends ? std::string_view() : kBehindQuote;
     }
-    if (!TakeEscape(rest, value)) return rest.empty() ? kUnclosed : kEscape;
+    if (!TakeEscape(rest, value)) return rest.empty() ? kUnclosedQuote : kEscape;
   }
-  return kUnclosed;
+  return kUnclosedQuote;
 }
 
 }  // namespace
