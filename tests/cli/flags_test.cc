@@ -29,10 +29,10 @@ class FlagsTest : public testing::Test {
   bool help_ = false;
   const std::vector<Flag> flags_ = {
       Heading("All"),
-      {"output", "FILE", "a file", FileName(file_, Dash::kStandardStream)},
-      {"threads", "N", "a number", Number(threads_, 1, 8)},
-      {"strict", "", "a switch", Switch(strict_)},
-      {"help", "", "this text", Switch(help_)},
+      {"output", "FILE", "a file", FileName(file_, Dash::kStandardStream), 'o'},
+      {"threads", "N", "a number", Number(threads_, 1, 8), 'j'},
+      {"strict", "", "a switch", Switch(strict_), 0, "severe"},
+      {"help", "", "this text", Switch(help_), 'h'},
   };
 };
 
@@ -69,9 +69,44 @@ TEST_F(FlagsTest, ForgottenTextIsAnError) {
 
 TEST_F(FlagsTest, UnknownFlagIsAnErrorWithOrWithoutText) {
   EXPECT_EQ(ErrorOf({"--thread=2"}), "unknown option --thread; did you mean --threads?");
-  EXPECT_EQ(ErrorOf({"-o", "a"}), "unknown option -o");
+  EXPECT_EQ(ErrorOf({"-z", "a"}), "unknown option -z");
   EXPECT_EQ(ErrorOf({"-strict"}), "unknown option -strict; did you mean --strict?");
   EXPECT_EQ(ErrorOf({"---strict"}), "unknown option ---strict; did you mean --strict?");
+}
+
+TEST_F(FlagsTest, LetterStandsForItsFlag) {
+  const auto given = Parse({"-o", "a b", "-j2", "-o=c=d", "-j", "3", "-h", "-o", "-"});
+  ASSERT_TRUE(given.ok());
+  EXPECT_THAT(given->texts.at("output"), ElementsAre("a b", "c=d", "-"));
+  EXPECT_THAT(given->texts.at("threads"), ElementsAre("2", "3"));
+  EXPECT_TRUE(given->IsOn("help"));
+}
+
+TEST_F(FlagsTest, TextBehindALetterIsANumberOrLikelyASlip) {
+  EXPECT_EQ(ErrorOf({"-output", "a"}), "unknown option -output; did you mean --output?");
+  EXPECT_EQ(ErrorOf({"-ofile"}), "unknown option -ofile; did you mean -o file?");
+  EXPECT_EQ(ErrorOf({"-oa=b"}), "unknown option -oa; did you mean -o a=b?");
+  EXPECT_EQ(ErrorOf({"-o", "-j", "2"}), "--output: needs a value");
+  EXPECT_EQ(ErrorOf({"-o="}), "--output: needs a value");
+  EXPECT_EQ(ErrorOf({"-j2x"}), "--threads: must be a whole number from 1 to 8");
+  EXPECT_EQ(ErrorOf({"--output", "-j"}), "");
+  EXPECT_EQ(file_, "-j");
+}
+
+TEST_F(FlagsTest, OtherNameIsTheSameFlag) {
+  const auto given = Parse({"--severe", "--severe=false"});
+  ASSERT_TRUE(given.ok());
+  EXPECT_THAT(given->texts.at("strict"), ElementsAre("true", "false"));
+  EXPECT_EQ(ErrorOf({"--sever"}), "unknown option --sever; did you mean --severe?");
+}
+
+TEST_F(FlagsTest, HelpShowsLettersAndOtherNames) {
+  EXPECT_EQ(FlagsHelp(flags_),
+            "\nAll:\n"
+            "  -o, --output FILE\n      a file\n"
+            "  -j, --threads N\n      a number\n"
+            "  --strict, --severe\n      a switch\n"
+            "  -h, --help\n      this text\n");
 }
 
 TEST_F(FlagsTest, ValuesAreSetAndTellTheirText) {

@@ -42,16 +42,18 @@ OptionNames OptionsOfTable(std::span<const Flag> flags) {
   OptionNames names;
   for (const Flag& flag : flags) {
     if (!flag.name.empty()) names.emplace(flag.name);
+    if (!flag.also.empty()) names.emplace(flag.also);
   }
   return names;
 }
 
-// The beginnings of those lines of a help text that are about an option, the last one being --help.
+// Those lines of a help text that begin with an option, the last one being --help. Placeholders have
+// no dashes.
 OptionNames OptionsOfHelp(const std::string& help) {
   OptionNames names;
   std::istringstream lines(help);
   for (std::string line; !names.contains("help") && std::getline(lines, line);) {
-    if (line.starts_with("  --")) names.merge(OptionsIn(line.substr(0, line.find(' ', 2))));
+    if (line.starts_with("  -")) names.merge(OptionsIn(line));
   }
   return names;
 }
@@ -64,7 +66,7 @@ OptionNames OptionsOfDocument(const std::string& command) {
   OptionNames names;
   std::istringstream lines(document.substr(begin, document.find("\n# `", begin + 1) - begin));
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("| `--")) names.merge(OptionsIn(line.substr(0, line.find(" | "))));
+    if (line.starts_with("| `-")) names.merge(OptionsIn(line.substr(0, line.find(" | "))));
   }
   return names;
 }

@@ -34,6 +34,15 @@ TEST(Program, VersionSaysWhatItIsAndReads) {
   }
 }
 
+TEST(Program, EveryCommandSaysTheVersion) {
+  const std::string version = RunPleat("--version").out;
+  for (const char* command : {"fold", "window", "rollup", "analyze", "journal"}) {
+    const Finished r = RunPleat(std::string(command) + " --version");
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.out, version) << command;
+  }
+}
+
 TEST(Program, HelpBeginsWithExamples) {
   const Finished r = RunPleat("fold --help");
   EXPECT_EQ(r.code, 0);
@@ -44,6 +53,24 @@ TEST(Program, HelpBeginsWithExamples) {
 
 TEST(Program, UnknownCommandSuggestsTheNearest) {
   ExpectUsageError("fodl", "did you mean \"fold\"?");
+}
+
+TEST(Usage, LettersStandForTheMostUsed) {
+  TemporaryDirectory dir;
+  const std::string in = dir.Write("in", At(0) + At(60) + At(61));
+  const Finished r =
+      RunPleat("fold -k k -q 1m -t t -j2 --no-meta --no-summary -o " + (dir / "out") + " " + in);
+  EXPECT_EQ(r.code, 0);
+  EXPECT_EQ(r.err, "");
+  EXPECT_EQ(Content(dir / "out"), RunPleat("fold --key k --quiet 1m --time t --threads 2 --no-meta"
+                                           " --quiet-summary " +
+                                           in)
+                                      .out);
+  for (const char* command : {"window -k k --member m=k --ttl 1m",
+                              "rollup -k k --window 1m --accept-limit 0", "analyze -k k"}) {
+    EXPECT_EQ(RunPleat(command + (" -t t -j 1 --no-summary -o /dev/null " + in)).err, "")
+        << command;
+  }
 }
 
 TEST(Usage, KeyAndQuietAreRequired) {

@@ -10,35 +10,69 @@ namespace {
 
 constexpr std::string_view kDashes = "--";
 
-absl::Status UnknownOption(std::span<const Flag> flags, std::string_view dashed) {
+const Flag* FindLetter(std::span<const Flag> flags, char letter) {
+  const auto found = std::ranges::find(flags, letter, &Flag::letter);
+  return letter == 0 || found == flags.end() ? nullptr : &*found;
+}
+
+absl::Status UnknownOption(std::span<const Flag> flags, std::string_view argument) {
+  const std::string_view dashed = argument.substr(0, argument.find('='));
   const size_t letters = std::min(dashed.find_first_not_of('-'), dashed.size());
   std::vector<std::string_view> known;
   for (const Flag& flag : flags) {
     if (!flag.name.empty()) known.push_back(flag.name);
+    if (!flag.also.empty()) known.push_back(flag.also);
   }
   std::string message = "unknown option " + std::string(dashed);
   const std::string nearest = NearestName(dashed.substr(letters), known);
-  if (!nearest.empty()) message += "; did you mean --" + nearest + "?";
+  if (!nearest.empty()) {
+    message += "; did you mean --" + nearest + "?";
+  } else if (letters == 1 && FindLetter(flags, dashed[1]) != nullptr) {
+    message += "; did you mean " + std::string(dashed.substr(0, 2)) + " " +
+               std::string(argument.substr(2)) + "?";
+  }
   return absl::InvalidArgumentError(message);
 }
 
 bool LooksLikeAFlag(std::string_view text) { return text.starts_with(kDashes); }
 
-// The text for `flag`, which argv[i] names: behind its `=`, or the next argument, to which `i`
-// then moves on. None if it was forgotten: a text that looks like a flag is none, though
-// `--output=--odd` says that it is meant. The text of `--output=` was forgotten too, as by a
-// script whose variable is empty: to take the next argument, such as an input, could make the run
-// overwrite it.
-std::optional<std::string_view> TextFor(const Flag& flag, int argc, const char* const* argv,
-                                        int& i) {
-  const bool is_switch = flag.value.kind == FlagKind::kSwitch;
-  const std::string_view argument = argv[i];
-  if (const size_t equals = argument.find('='); equals != argument.npos) {
-    const std::string_view text = argument.substr(equals + 1);
-    return text.empty() && !is_switch ? std::nullopt : std::optional(text);
-  }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// A flag on a command line.
+struct NamedFlag {
+  const Flag* flag = nullptr;            // null: there is none of that name
+  std::optional<std::string_view> text;  // that stands in the same argument
+};
+
+// REQUIRES: a dash and something behind it.
+NamedFlag FlagOf(std::span<const Flag> flags, std::string_view argument) {
+  const size_t equals = argument.find('=');
+  const std::string_view dashed = argument.substr(0, equals);
+  std::optional<std::string_view> text;
+  if (equals != argument.npos) text = argument.substr(equals + 1);
+  if (LooksLikeAFlag(argument)) return {FindFlag(flags, dashed.substr(kDashes.size())), text};
+  const Flag* const flag = FindLetter(flags, argument[1]);
+  if (dashed.size() == 2) return {flag, text};
+  return IsDigit(argument[2]) ? NamedFlag{flag, argument.substr(2)} : NamedFlag{};
+}
+
+// Whether a text was forgotten before `next`: one that looks like a flag is none, though
+// `--output=--odd` says that it is meant. Behind a letter, another letter looks like one as well.
+bool ForgottenBefore(std::string_view next, bool by_letter, std::span<const Flag> flags) {
+  if (LooksLikeAFlag(next)) return true;
+  return by_letter && next.size() == 2 && next[0] == '-' && FindLetter(flags, next[1]) != nullptr;
+}
+
+// The text for the flag that argv[i] names: in the same argument, or the next one, to which `i` then
+// moves on. None if it was forgotten, also by `--output=`, as by a script whose variable is empty: to
+// take the next argument, such as an input, could make the run overwrite it.
+std::optional<std::string_view> TextFor(const NamedFlag& named, std::span<const Flag> flags,
+                                        int argc, const char* const* argv, int& i) {
+  const bool is_switch = named.flag->value.kind == FlagKind::kSwitch;
+  if (named.text) return named.text->empty() && !is_switch ? std::nullopt : named.text;
   if (is_switch) return "true";
-  if (i + 1 == argc || LooksLikeAFlag(argv[i + 1])) return std::nullopt;
+  const bool by_letter = !LooksLikeAFlag(argv[i]);
+  if (i + 1 == argc || ForgottenBefore(argv[i + 1], by_letter, flags)) return std::nullopt;
   return argv[++i];
 }
 
@@ -82,14 +116,11 @@ absl::StatusOr<GivenFlags> ParseFlags(std::span<const Flag> flags, int argc,
       given.inputs.emplace_back(argument);
       continue;
     }
-    const std::string_view dashed =
-        argument == "-h" ? "--help" : argument.substr(0, argument.find('='));
-    const Flag* const flag =
-        LooksLikeAFlag(dashed) ? FindFlag(flags, dashed.substr(kDashes.size())) : nullptr;
-    if (flag == nullptr) return UnknownOption(flags, dashed);
-    const std::optional<std::string_view> text = TextFor(*flag, argc, argv, i);
-    if (!text) return WrongFlag(flag->name, "needs a value");
-    given.texts[flag->name].emplace_back(*text);
+    const NamedFlag named = FlagOf(flags, argument);
+    if (named.flag == nullptr) return UnknownOption(flags, argument);
+    const std::optional<std::string_view> text = TextFor(named, flags, argc, argv, i);
+    if (!text) return WrongFlag(named.flag->name, "needs a value");
+    given.texts[named.flag->name].emplace_back(*text);
   }
   return given;
 }
@@ -110,7 +141,8 @@ absl::Status SetGiven(std::span<const Flag> flags, const GivenFlags& given) {
 }
 
 const Flag* FindFlag(std::span<const Flag> flags, std::string_view name) {
-  const auto found = std::ranges::find(flags, name, &Flag::name);
+  const auto found = std::ranges::find_if(
+      flags, [name](const Flag& flag) { return flag.name == name || flag.also == name; });
   return name.empty() || found == flags.end() ? nullptr : &*found;
 }
 
@@ -122,7 +154,10 @@ std::string FlagsHelp(std::span<const Flag> flags) {
       out += "\n" + std::string(flag.help) + ":\n";
       continue;
     }
-    out += "  --" + std::string(flag.name);
+    out += "  ";
+    if (flag.letter != 0) out += std::string("-") + flag.letter + ", ";
+    out += "--" + std::string(flag.name);
+    if (!flag.also.empty()) out += ", --" + std::string(flag.also);
     if (!flag.placeholder.empty()) out += " " + std::string(flag.placeholder);
     out += '\n';
     for (size_t at = 0; at < flag.help.size();) {

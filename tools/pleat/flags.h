@@ -19,6 +19,8 @@ struct Flag {
   std::string_view placeholder;  // for its value, in the help; empty for a switch
   std::string_view help;         // one line per '\n'
   FlagValue value;
+  char letter = 0;             // its short form, such as k for -k
+  std::string_view also = {};  // another name for the same
 };
 
 inline Flag Heading(std::string_view text) { return {"", "", text, {}}; }
@@ -32,8 +34,10 @@ struct GivenFlags {
   bool IsOn(std::string_view name) const { return Has(name) && texts.at(name).back() == "true"; }
 };
 
-// Cuts a command line into texts: `--name VALUE`, `--name=VALUE`, `--switch`, `--switch=false`,
-// `-h` for `--help`. Behind `--` everything is an input. `argv` begins with the command's name.
+// Cuts a command line into texts: `--name VALUE`, `--name=VALUE`, `--switch`, `--switch=false`; by
+// its letter `-k VALUE`, `-k=VALUE`, and of values that begin with a digit `-j4`. (`-key` is more
+// likely meant as `--key` than as the value "ey".) Behind `--` everything is an input. `argv` begins
+// with the command's name.
 // Errors: kInvalidArgument, for people: an unknown flag, a value forgotten.
 absl::StatusOr<GivenFlags> ParseFlags(std::span<const Flag> flags, int argc,
                                       const char* const* argv);
@@ -43,7 +47,7 @@ absl::StatusOr<GivenFlags> ParseFlags(std::span<const Flag> flags, int argc,
 // is an error.
 absl::Status SetGiven(std::span<const Flag> flags, const GivenFlags& given);
 
-// The flag of that name, or null.
+// The flag of that name, which may be its other one, or null.
 const Flag* FindFlag(std::span<const Flag> flags, std::string_view name);
 
 // The part of a help text that lists them.

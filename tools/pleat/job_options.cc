@@ -1,9 +1,15 @@
 #include "tools/pleat/job_options.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cassert>
+#include <cstdint>
+#include <thread>
 #include <utility>
 
 #include "tools/pleat/block_queue.h"
+#include "tools/pleat/input.h"
 #include "tools/pleat/machine_memory.h"
 
 namespace pleat::cli {
@@ -34,6 +40,23 @@ FlagValue Format(InputFormat& format) {
   return value;
 }
 
+// The same holds of their number.
+FlagValue Threads(JobOptions& o) {
+  const FlagValue number = Number(o.threads, 1, kThreadsMax);
+  const auto set = [&o, number](std::string_view name, std::string_view text) {
+    absl::Status status = number.set(name, text);
+    o.threads_given |= status.ok();
+    return status;
+  };
+  return {FlagKind::kNumber, set, [&o, number] { return o.threads_given ? number.text() : ""; }};
+}
+
+// A thread takes some 70 MiB of addresses, most of which it never touches.
+bool AddressesAreLimited() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 // Flags without a help text have one of their own in every command.
 std::vector<Flag> CommonFlags(JobOptions& o) {
   return {
@@ -42,7 +65,7 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
        "lines of name=value; or JSON objects on any lines, also in arrays. A field that\n"
        "is a number in JSON is a number, an empty one is null, all else is text",
        Format(o.input)},
-      {"time", "PATH", "", InSpec(o.spec)},
+      {"time", "PATH", "", InSpec(o.spec), 't'},
       {"time-unit", "s|ms|us|ns", "the unit of a number at --time; never guessed", InSpec(o.spec)},
       {"lateness", "DURATION", "", InSpec(o.spec)},
       {"future-limit", "DURATION",
@@ -53,10 +76,11 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
       {"bad", "FILE", "write bad lines there, as they came", FileName(o.bad_file, Dash::kRefused)},
       {"strict", "", "go on, but exit with 1 if there was a bad line", Switch(o.strict)},
       {"output", "FILE", "write there instead of stdout; the file appears whole or not at all",
-       FileName(o.output_file, Dash::kStandardStream)},
-      {"quiet-summary", "", "no summary and no progress on stderr", Switch(o.quiet_summary)},
-      {"threads", "N", "", Number(o.threads, 1, kThreadsMax)},
-      {"help", "", "this text", Switch(o.help)},
+       FileName(o.output_file, Dash::kStandardStream), 'o'},
+      {"quiet-summary", "", "no summary and no progress on stderr", Switch(o.quiet_summary), 0,
+       "no-summary"},
+      {"threads", "N", "", Threads(o), 'j'},
+      {"help", "", "this text", Switch(o.help), 'h'},
   };
 }
 
@@ -72,9 +96,22 @@ Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view hel
   return flag;
 }
 
+int ThreadsFor(const std::vector<std::string>& inputs, unsigned processors) {
+  // One thread folds, and two are enough to keep it busy.
+  constexpr unsigned kThreadsUsual = 3;
+  // What is smaller is done before a second thread has gained anything; a live input has one thread.
+  constexpr uint64_t kLargeBytes = uint64_t{1} << 20;
+  const bool large = std::ranges::any_of(
+      inputs, [](const std::string& input) { return InputSize(input) >= kLargeBytes; });
+  return large ? static_cast<int>(std::clamp(processors, 1U, kThreadsUsual)) : 1;
+}
+
 void Complete(JobOptions& options) {
   if (options.inputs.empty()) options.inputs.emplace_back("-");
   if (!options.max_memory_given) options.spec.folder.limits.max_bytes = HalfOfMemory();
+  if (!options.threads_given && !AddressesAreLimited()) {
+    options.threads = ThreadsFor(options.inputs, std::thread::hardware_concurrency());
+  }
 }
 
 }  // namespace pleat::cli

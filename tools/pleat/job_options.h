@@ -21,6 +21,7 @@ struct JobOptions {
       false;  // if not, spec.folder.limits.max_bytes is half of the memory there is
   int threads = 1;
   InputFormat input = InputFormat::kNdjson;
+  bool threads_given = false;  // if not, Complete() chooses their number
   OnBad on_bad = OnBad::kSkip;
   std::string bad_file;  // empty: none
   bool strict = false;
@@ -39,7 +40,10 @@ struct JobOptions {
 // there. REQUIRES: `options` outlives the flag.
 Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view help = {});
 
-// Fills in the inputs and the memory if they were not given.
+// How many threads pay for these inputs on `processors` of them: one, unless a file is large.
+int ThreadsFor(const std::vector<std::string>& inputs, unsigned processors);
+
+// Fills in the inputs, the memory and the threads if they were not given.
 void Complete(JobOptions& options);
 
 }  // namespace pleat::cli

@@ -191,6 +191,8 @@ int Main(int argc, const char* const* argv) {
   }
   const Subcommand* const command = Find(name);
   if (command == nullptr) return UnknownCommand(name);
+  // Not by the tables of flags: to a window --version is the path of a member's version.
+  if (argc == 3 && std::string_view(argv[2]) == "--version") return Print(kVersion);
   InstallSignalHandlers();
   return command->main(argc - 1, argv + 1);
 }

@@ -138,7 +138,7 @@ std::vector<Flag> AnalyzeFlags(AnalyzeOptions& o) {
       {"key", "[NAME=]PATH[,...]",
        "the members that make up the group key, as for pleat fold (required); each\n"
        "further --key is analyzed by itself in the same pass, to compare",
-       Keys(o.keys)},
+       Keys(o.keys), 'k'},
       CommonFlag(o, "input"),
       CommonFlag(o, "time",
                  "the member with the time of an event (required): RFC 3339, or a number with\n"
@@ -170,8 +170,8 @@ std::vector<Flag> AnalyzeFlags(AnalyzeOptions& o) {
       CommonFlag(o, "quiet-summary"),
       Heading("Running"),
       CommonFlag(o, "threads",
-                 "1 to 256 (default 1); same output for every N. One thread analyzes, the others\n"
-                 "decompress files and read their lines"),
+                 "1 to 256; same output for every N. One thread analyzes, the others decompress\n"
+                 "files and read their lines. Default: as for pleat fold"),
       CommonFlag(o, "max-memory",
                  "memory for what is known of keys, also as 512Mi or 2G (default half of the\n"
                  "machine's, or of the control group's); events that would take more are left\n"

@@ -62,7 +62,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       {"key", "[NAME=]PATH[,...]",
        "the members that make up the group key (required); a.b nests, and a PATH\n"
        "that starts with / is a JSON Pointer; NAME is how it is called in the output",
-       ListInSpec(o.spec, o.spec.event.key)},
+       ListInSpec(o.spec, o.spec.event.key), 'k'},
       {"merge", "NAME=REDUCER(PATH)",
        "adds a member to the output; may be repeated, in output order. REDUCER is one\n"
        "of keys set sum min max mean count first last distinct array concat; count()\n"
@@ -79,7 +79,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        "this long after its last event (required). adaptive:FLOOR..CEILING learns the\n"
        "period from the gaps between events, such that each CEILING of waiting folds\n"
        "more than one event",
-       InSpec(o.spec)},
+       InSpec(o.spec), 'q'},
       {"class", "PATH",
        "with adaptive: the member that names the class of a key; each class learns\n"
        "its own period",
@@ -177,9 +177,11 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       EngineFlag(o, "durability"),
       EngineFlag(o, "snapshot-every"),
       Heading("Running"),
-      CommonFlag(o, "threads",
-                 "1 to 256 (default 1); same output for every N. One thread folds, the others\n"
-                 "decompress files and check their lines; a live input has one thread"),
+      CommonFlag(
+          o, "threads",
+          "1 to 256; same output for every N. One thread folds, the others decompress files\n"
+          "and check their lines. Default: up to 3, as there are processors, if a file has\n"
+          "1 MiB or more, else 1; a live input has one thread"),
       {"spec", "FILE",
        "read the options above from a JSON document, {\"key\":[\"user\"],\"quiet\":\"5m\"};\n"
        "flags override it, and a --key or --merge replaces its whole list",

@@ -91,7 +91,7 @@ std::vector<Flag> JournalFlags(JournalOptionsGiven& options) {
       {"out", "NEW-DIR", "of salvage: where the copy goes; it must be new, or empty",
        FileName(options.out, Dash::kRefused)},
       {"json", "", "one JSON object instead of text for people", Switch(options.json)},
-      {"help", "", "this text", Switch(options.help)},
+      {"help", "", "this text", Switch(options.help), 'h'},
   };
 }
 

@@ -59,7 +59,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       {"key", "[NAME=]PATH[,...]",
        "the members of a line that say what is counted by (required); a.b nests, and a\n"
        "PATH that starts with / is a JSON Pointer; NAME is how it is called in the output",
-       ListInSpec(o.spec, o.spec.event.key)},
+       ListInSpec(o.spec, o.spec.event.key), 'k'},
       {"value", "PATH",
        "the number that an event adds, for \"sum\"; what is no number adds nothing, and the\n"
        "event counts",
@@ -134,8 +134,9 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       EngineFlag(o, "snapshot-every"),
       Heading("Running"),
       CommonFlag(o, "threads",
-                 "1 to 256 (default 1); same output for every N. One thread adds, the others\n"
-                 "decompress files and check their lines; a live input has one thread"),
+                 "1 to 256; same output for every N. One thread adds, the others decompress files\n"
+                 "and check their lines. Default: up to 3, as there are processors, if a file has\n"
+                 "1 MiB or more, else 1; a live input has one thread"),
       {"spec", "FILE",
        "read the options above from a JSON document, {\"key\":[\"page\"],\"window\":[\"1m\"]};\n"
        "flags override it, and a --key or --window replaces its whole list",

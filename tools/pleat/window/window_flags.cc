@@ -102,7 +102,7 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
       {"key", "[NAME=]PATH[,...]",
        "the members of a line that name the series (required); a.b nests, and a PATH\n"
        "that starts with / is a JSON Pointer; NAME is how it is called in the output",
-       ListInSpec(o.spec, o.spec.event.key)},
+       ListInSpec(o.spec, o.spec.event.key), 'k'},
       {"member", "[NAME=]PATH[,...]",
        "those that name the member of the series (required), such as a user",
        ListInSpec(o.window, o.window.member.id)},
@@ -185,8 +185,9 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
       EngineFlag(o, "snapshot-every"),
       Heading("Running"),
       CommonFlag(o, "threads",
-                 "1 to 256 (default 1); same output for every N. One thread adds, the others\n"
-                 "decompress files and check their lines; a live input has one thread"),
+                 "1 to 256; same output for every N. One thread adds, the others decompress files\n"
+                 "and check their lines. Default: up to 3, as there are processors, if a file has\n"
+                 "1 MiB or more, else 1; a live input has one thread"),
       {"spec", "FILE",
        "read the options above from a JSON document, {\"key\":[\"page\"],\"ttl\":\"5m\"};\n"
        "flags override it, and a --key or --member replaces its whole list",
