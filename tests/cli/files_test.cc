@@ -2,6 +2,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <gmock/gmock.h>
+
 #include "tests/cli/run_pleat.h"
 
 namespace pleat::cli {
@@ -90,13 +92,30 @@ TEST(StatsOption, FileHoldsTheLedgerInItsOrder) {
   EXPECT_EQ(r.code, 0);
   std::vector<std::string> names;
   ParseStats(Content(dir / "stats"), &names);
-  EXPECT_EQ(names, (Names{"lines",         "events",    "bad",       "late",        "refused",
-                          "opened",        "folded",    "emissions", "open",        "mismatched",
-                          "folding_ratio", "duplicate", "conflict",  "corrected",   "control",
-                          "cancelled",     "silent",    "partial",   "late_folded", "out_of_order",
-                          "most_behind_s"}));
+  EXPECT_EQ(names,
+            (Names{"lines",         "events",      "bad",       "late",        "refused",
+                   "opened",        "folded",      "emissions", "open",        "mismatched",
+                   "folding_ratio", "duplicate",   "conflict",  "corrected",   "control",
+                   "cancelled",     "silent",      "partial",   "late_folded", "out_of_order",
+                   "most_behind_s", "first_stamp", "last_stamp"}));
   ExpectBalanced(Content(dir / "stats"));
   EXPECT_EQ(Content(dir / "stats").back(), '\n');
+}
+
+TEST(StatsOption, HasTheFirstAndTheLastStampThatEventsState) {
+  const std::string lines = At(70) + At(10) + At(40) + "nonsense\n";
+  for (const std::string command :
+       {"fold --quiet 1m", "window --member m=k --ttl 1m", "rollup --window 1m --accept-limit 0"}) {
+    const auto stats = [&](const std::string& more, std::string_view input) {
+      return StatsLine(RunToEnd(Pleat(command + " --key k --stats - " + more), input).err);
+    };
+    const auto ends = [](const std::string& first, const std::string& last) {
+      return testing::EndsWith(",\"first_stamp\":" + first + ",\"last_stamp\":" + last + "}");
+    };
+    EXPECT_THAT(stats("--time t", lines), ends(Printed(10), Printed(70)));
+    EXPECT_THAT(stats("--time t", "nonsense\n"), ends("null", "null"));
+    EXPECT_THAT(stats("", lines), ends("null", "null"));  // the clock's are nobody's statement
+  }
 }
 
 TEST(StatsOption, StandardOutputByNameDoesNotOverwriteEmissions) {

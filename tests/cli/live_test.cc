@@ -105,6 +105,38 @@ TEST(Interrupt, SecondOneEndsTheRunAtOnceAndLeavesNoTemporaryFile) {
   close(reader);
 }
 
+TEST(Report, SaysHowFarTheRunHasComeAndEndsNothing) {
+  Subprocess process(Pleat("fold --key k --time t --quiet 1h --no-summary"));
+  process.Write(At(0) + At(1) + "nonsense\n");
+  ASSERT_TRUE(process.AwaitErr("<stdin>:3: "));
+  process.Signal(SIGUSR1);
+  ASSERT_TRUE(process.AwaitErr("\"last_stamp\""));
+  const std::string& said = process.err();
+  EXPECT_TRUE(HasLine(said, "pleat fold: ")) << said;
+  EXPECT_NE(said.find("  3 lines  "), std::string::npos) << said;
+  EXPECT_NE(said.find("  1 folded\n"), std::string::npos) << said;
+  const std::string first = StatsLine(said);
+  ExpectBalanced(first);
+  EXPECT_EQ(ParseStats(first)["open"], 1);
+  process.Write(At(2));
+  EXPECT_EQ(process.Wait(), 0);
+  EXPECT_EQ(process.out().find("{\"k\":\"a\",\"_fold\":{\"count\":3,"), 0u) << process.out();
+  EXPECT_EQ(StatsLine(process.err()), first);  // once
+}
+
+TEST(Report, OfEveryCommandThatReadsLines) {
+  for (const std::string command :
+       {"window --member m=k --ttl 1m", "rollup --window 1m --accept-limit 0", "analyze"}) {
+    Subprocess process(Pleat(command + " --key k --time t --no-summary"));
+    process.Write(At(0) + "nonsense\n");
+    ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));
+    process.Signal(SIGUSR1);
+    EXPECT_TRUE(process.AwaitErr("  2 lines  ")) << process.err();
+    EXPECT_TRUE(command == "analyze" || process.AwaitErr("\"lines\":2,"));
+    EXPECT_EQ(process.Wait(), 0);
+  }
+}
+
 TEST(ClosedReader, EndsTheRunQuietlyOnTheNextEmission) {
   Subprocess process(Live());
   process.CloseOutput();

@@ -276,7 +276,8 @@ TEST(RollupSummary, StatsHaveTheirMembersInTheOrderOfTheManual) {
   EXPECT_EQ(Rollup("", "").stats,
             "{\"lines\":0,\"events\":0,\"bad\":0,\"added\":0,\"late\":0,\"duplicate\":0,"
             "\"conflict\":0,\"clamped\":0,\"corrected\":0,\"refused\":0,\"mismatched\":0,"
-            "\"windows\":0,\"frozen\":0,\"ended\":0,\"open\":0}");
+            "\"windows\":0,\"frozen\":0,\"ended\":0,\"open\":0,"
+            "\"first_stamp\":null,\"last_stamp\":null}");
 }
 
 TEST(RollupSummary, SaysWhatBecameOfLinesAndWindows) {

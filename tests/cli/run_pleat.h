@@ -29,7 +29,7 @@ inline std::string StatsLine(const std::string& err) {
   return stats;
 }
 
-// The members of the ledger by name, in their order of appearance if `names` is given.
+// The numbers of the ledger by name; `names` gets the names of all members in their order.
 inline std::map<std::string, double> ParseStats(std::string_view text,
                                                 std::vector<std::string>* names = nullptr) {
   std::map<std::string, double> members;
@@ -41,8 +41,12 @@ inline std::map<std::string, double> ParseStats(std::string_view text,
     if (close == std::string_view::npos) return members;
     const std::string name(text.substr(0, close));
     text.remove_prefix(close + 2);
-    members[name] = std::stod(std::string(text));
     if (names != nullptr) names->push_back(name);
+    if (text.front() == '"') {
+      text.remove_prefix(text.find('"', 1) + 1);
+    } else if (text.front() != 'n') {  // null
+      members[name] = std::stod(std::string(text));
+    }
   }
 }
 

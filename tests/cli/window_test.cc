@@ -253,7 +253,7 @@ TEST(WindowSummary, StatsHaveTheirMembersInTheOrderOfTheManual) {
             "{\"lines\":0,\"events\":0,\"bad\":0,\"added\":0,\"refreshed\":0,\"updated\":0,"
             "\"unchanged\":0,\"duplicate\":0,\"conflict\":0,\"late\":0,\"tombstoned\":0,"
             "\"refused\":0,\"control\":0,\"expired\":0,\"removed\":0,\"replaced\":0,\"dropped\":0,"
-            "\"live\":0,\"changes\":0}");
+            "\"live\":0,\"changes\":0,\"first_stamp\":null,\"last_stamp\":null}");
 }
 
 TEST(WindowSummary, SaysWhatBecameOfLinesAndMembers) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@ constexpr int64_t kSameSignalMs = 250;
 volatile sig_atomic_t g_stop_signal = 0;
 std::atomic<int64_t> g_stopped_ms = 0;
 int g_pipe[2] = {-1, -1};
+std::atomic<bool> g_report_wanted = false;
+int g_report_fd = -1;
 
 struct DoomedPath {
   std::atomic<bool> used = false;
@@ -57,6 +60,12 @@ extern "C" void OnStop(int number) {
   _exit(128 + number);
 }
 
+extern "C" void OnReport(int) {
+  g_report_wanted.store(true, std::memory_order_relaxed);
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t ignored = write(g_report_fd, &one, sizeof(one));
+}
+
 // The process ends as it would have: raised again, the signal finds its default action.
 extern "C" void OnDeath(int number) {
   RemoveDoomed();
@@ -69,17 +78,21 @@ void Install(int number, void (*handler)(int), bool unless_ignored) {
   struct sigaction action{};
   action.sa_handler = handler;
   if (handler == OnDeath) action.sa_flags = static_cast<int>(SA_RESETHAND);
+  // A report interrupts nothing. What ends the run has to be noticed by a blocked open or write.
+  if (handler == OnReport) action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  sigaction(number, &action, nullptr);  // no SA_RESTART: a blocked open or write must notice
+  sigaction(number, &action, nullptr);
 }
 
 }  // namespace
 
 void InstallSignalHandlers() {
   [[maybe_unused]] const int ignored = pipe2(g_pipe, O_CLOEXEC | O_NONBLOCK);
+  g_report_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   Install(SIGINT, OnStop, false);
   Install(SIGTERM, OnStop, true);
   Install(SIGHUP, OnStop, true);
+  Install(SIGUSR1, OnReport, false);
   Install(SIGPIPE, SIG_IGN, false);
   Install(SIGXFSZ, SIG_IGN, false);
   Install(SIGQUIT, OnDeath, true);
@@ -90,6 +103,17 @@ void InstallSignalHandlers() {
 int StopSignal() { return g_stop_signal; }
 
 int InterruptFd() { return g_pipe[0]; }
+
+// The flag goes down first: a signal in between raises it again, and one more report does no harm.
+bool TakeReportWish() {
+  if (!g_report_wanted.load(std::memory_order_relaxed)) return false;
+  g_report_wanted.store(false, std::memory_order_relaxed);
+  uint64_t count = 0;
+  [[maybe_unused]] const ssize_t ignored = read(g_report_fd, &count, sizeof(count));
+  return true;
+}
+
+int ReportFd() { return g_report_fd; }
 
 RemovedOnKill::RemovedOnKill(const std::string& path) : slot_(-1) {
   if (path.size() >= PATH_MAX) return;

@@ -1,4 +1,4 @@
-// Signals, turned into a flag that loops look at and a descriptor that poll() watches.
+// Signals, turned into flags that loops look at and descriptors that poll() watches.
 //
 // The first SIGINT, SIGTERM or SIGHUP asks for an orderly end: stop reading, hand out the open
 // groups, print the summary. A second signal ends the process at once and leaves no half-written
@@ -6,7 +6,7 @@
 // other wrappers signal both the process and its group. SIGPIPE and SIGXFSZ are ignored, so that a
 // write to a closed pipe or past the limit of a file fails (EPIPE, EFBIG) and does not end the
 // process. SIGQUIT, SIGABRT and SIGXCPU end the process as usual, but leave no half-written file
-// either.
+// either. SIGUSR1 asks for a report, and interrupts nothing.
 #pragma once
 
 #include <string>
@@ -23,6 +23,12 @@ inline bool Interrupted() { return StopSignal() != 0; }
 
 // Becomes readable with the first such signal. Never read it.
 int InterruptFd();
+
+// Whether SIGUSR1 has come since the last call. To be asked again until it says no, before a wait.
+bool TakeReportWish();
+
+// Becomes readable with such a signal, until TakeReportWish() has said that it came.
+int ReportFd();
 
 // Removes the file `path` if the process is ended by a signal while this object lives.
 class RemovedOnKill {

@@ -119,6 +119,7 @@ void LineJob::ReadInput(const std::string& path, BlockQueue& blocks) {
     if (!stopped() && !in_line) BetweenLines();
     if (!stopped() && Interrupted() && (!in_line || *live)) stop_ = Stop::kInterrupted;
     ShowProgress();
+    ReportIfAsked();
   }
 }
 
@@ -223,9 +224,12 @@ void LineJob::OnInputAgain(Duration) {}
 // Called before a read of a live input, which might block. The first poll does not wait: it tells
 // whether the input is silent at all.
 bool LineJob::AwaitInput(int fd) {
-  enum { kInput, kSignal, kWake, kReader, kWatched };
-  pollfd watched[kWatched] = {
-      {fd, POLLIN, 0}, {InterruptFd(), POLLIN, 0}, {wake_fd_, POLLIN, 0}, {-1, 0, 0}};
+  enum { kInput, kSignal, kWake, kReport, kReader, kWatched };
+  pollfd watched[kWatched] = {{fd, POLLIN, 0},
+                              {InterruptFd(), POLLIN, 0},
+                              {wake_fd_, POLLIN, 0},
+                              {ReportFd(), POLLIN, 0},
+                              {-1, 0, 0}};
   // With no events asked for, poll still tells when the reader of a pipe has gone.
   const bool has_reader = result_ == Result::kStreams && writes_to_stdout();
   if (has_reader && isatty(STDOUT_FILENO) == 0) watched[kReader].fd = STDOUT_FILENO;
@@ -233,6 +237,7 @@ bool LineJob::AwaitInput(int fd) {
   const EngineTime began = clock_.Now();
   bool asked = false;
   for (Duration sleep{0};;) {
+    ReportIfAsked();
     const int ready = Poll(watched, sleep);
     const bool interrupted_poll = ready < 0 && errno == EINTR;
     if (Interrupted()) stop_ = Stop::kInterrupted;
@@ -325,11 +330,21 @@ void LineJob::Flush() {
   StopFor(status);
 }
 
+Progress::State LineJob::State() const {
+  const Tally total = tally();
+  return {read_.bytes, total.lines.lines, total.found, total.found_what};
+}
+
 void LineJob::ShowProgress() {
   const Duration elapsed = clock_.Elapsed();
-  if (!progress_.Due(elapsed)) return;
-  const Tally total = tally();
-  progress_.Draw({read_.bytes, total.lines.lines, total.found, total.found_what}, elapsed);
+  if (progress_.Due(elapsed)) progress_.Draw(State(), elapsed);
+}
+
+void LineJob::ReportIfAsked() {
+  while (TakeReportWish()) {
+    Say(progress_.Whole(State(), clock_.Elapsed()));
+    if (const std::string stats = StatsSoFar(); !stats.empty()) SayPlain(stats);
+  }
 }
 
 }  // namespace pleat::cli

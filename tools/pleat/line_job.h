@@ -17,6 +17,7 @@
 //   EndInput                               at the end of each input
 //   HandOut                                after every 256 KiB of input
 //   OnSilence, OnInputAgain                while a live input is silent, and when it goes on
+//   StatsSoFar                             between two blocks, if SIGUSR1 asks for them
 //   Finish, Conclude                       once, when reading has ended, for whatever reason
 //
 // A live input is a pipe, a terminal, a socket: its writer may be silent for hours. The job then
@@ -108,6 +109,7 @@ class LineJob : private InputWaiter {
   virtual uint64_t KeptBytes(const std::string&) const { return 0; }
   virtual std::vector<NeededMember> Needed() const = 0;
   virtual Tally tally() const = 0;
+  virtual std::string StatsSoFar() const { return {}; }  // as --stats would write them
 
   // An input of which a part was read by an earlier run is begun by ReadPast(), which reads past
   // that part, and not by StartInput().
@@ -191,7 +193,9 @@ class LineJob : private InputWaiter {
   bool AwaitInput(int fd) override;
   void TakeWakes();
   bool writes_to_stdout() const { return output_->fd() == STDOUT_FILENO; }
+  Progress::State State() const;
   void ShowProgress();
+  void ReportIfAsked();
   void SayWhyUnusable();
   int ExitCode() const;
 

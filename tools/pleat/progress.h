@@ -4,6 +4,7 @@
 // second. It is wiped out before any other text. It has no colours, so NO_COLOR does not matter.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -35,6 +36,11 @@ class Progress {
   bool Due(Duration elapsed) const { return shown_ && elapsed >= next_draw_; }
   void Draw(const State& state, Duration elapsed);
   void Clear();
+
+  // The same as text, whether the line is shown or not, and however long it is.
+  std::string Whole(const State& state, Duration elapsed) const {
+    return Text(state, std::max(elapsed, Duration{1}), bytes_total_, std::string::npos);
+  }
 
   // The line, at most `width` columns. The less important parts give way.
   static std::string Text(const State& state, Duration elapsed, uint64_t bytes_total, size_t width);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <pleat/json_text.h>
+
 #include "tools/pleat/quantity_text.h"
 
 namespace pleat::cli {
@@ -16,6 +18,14 @@ std::string SummaryText(const std::vector<SummaryRow>& rows) {
     out += label + row.value + "  " + row.more + "\n";
   }
   return out;
+}
+
+std::string StampMembers(const StampCounts& stamps, bool stated) {
+  const bool any = stated && stamps.oldest <= stamps.newest;
+  const auto text = [any](EngineTime at) {
+    return any ? '"' + FormatTimestamp(at) + '"' : std::string("null");
+  };
+  return ",\"first_stamp\":" + text(stamps.oldest) + ",\"last_stamp\":" + text(stamps.newest);
 }
 
 SummaryRow TookRow(const RunEffort& effort) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <pleat/json_lines.h>
 #include <pleat/time.h>
 
 namespace pleat::cli {
@@ -20,6 +21,10 @@ struct SummaryRow {
 };
 
 std::string SummaryText(const std::vector<SummaryRow>& rows);
+
+// The stamps of the first and the last event by time, as the members of --stats that end its object:
+// `,"first_stamp":"...","last_stamp":"..."`. null if there was no event, or events state no time.
+std::string StampMembers(const StampCounts& stamps, bool stated);
 
 // What a run has read itself, and how long that took.
 struct RunEffort {

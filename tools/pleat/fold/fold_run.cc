@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "tools/pleat/advice.h"
-#include "tools/pleat/fold/summary.h"
 
 namespace pleat::cli {
 namespace {
@@ -114,8 +113,12 @@ void FoldRun::Finish() {
   if (read_all) CommitFiles(flushes);
 }
 
+RunTotals FoldRun::Totals() const {
+  return {folder_->counts(), folder_->stamps(), folder_->ledger(), on_event_time()};
+}
+
 void FoldRun::Conclude() {
-  const RunTotals totals{folder_->counts(), folder_->stamps(), folder_->ledger()};
+  const RunTotals totals = Totals();
   SayHidden(conflicts_, "conflicts");
   WriteStats(StatsJson(totals));
   if (options_.quiet_summary || reader_gone()) return;

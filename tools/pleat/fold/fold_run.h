@@ -15,6 +15,7 @@
 
 #include "tools/pleat/engine_job.h"
 #include "tools/pleat/fold/fold_options.h"
+#include "tools/pleat/fold/summary.h"
 
 namespace pleat::cli {
 
@@ -38,6 +39,8 @@ class FoldRun final : public EngineJob {
   void WriteUntil(EngineTime now) override;
   void Emit();
   void WriteOpenGroups();
+  RunTotals Totals() const;
+  std::string StatsSoFar() const override { return StatsJson(Totals()); }
   void Finish() override;
   void Conclude() override;
 

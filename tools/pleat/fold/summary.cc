@@ -50,7 +50,7 @@ std::string StatsJson(const RunTotals& t) {
     if (out.size() > 1) out += ',';
     out += '"' + std::string(name) + "\":" + number;
   }
-  return out + "}\n";
+  return out + StampMembers(t.stamps, t.stated) + "}\n";
 }
 
 std::string HumanSummary(const RunTotals& t, const RunEffort& effort, std::string_view fate) {

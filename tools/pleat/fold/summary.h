@@ -18,6 +18,7 @@ struct RunTotals {
   LineCounts lines;
   StampCounts stamps;
   Ledger groups;
+  bool stated = false;  // events state their time
 
   // Groups that were neither closed nor cancelled when the run ended.
   uint64_t open() const;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "tools/pleat/advice.h"
-#include "tools/pleat/rollup/rollup_summary.h"
 
 namespace pleat::cli {
 namespace {
@@ -116,8 +115,12 @@ void RollupRun::Finish() {
   if (read_all) CommitFiles(flushes);
 }
 
+RollupTotals RollupRun::Totals() const {
+  return {rollup_->counts(), rollup_->ledger(), results(), rollup_->stamps(), on_event_time()};
+}
+
 void RollupRun::Conclude() {
-  const RollupTotals totals{rollup_->counts(), rollup_->ledger(), results()};
+  const RollupTotals totals = Totals();
   SayHidden(conflicts_, "conflicts");
   WriteStats(StatsJson(totals));
   if (options_.quiet_summary || reader_gone()) return;

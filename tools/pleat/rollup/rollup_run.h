@@ -13,6 +13,7 @@
 
 #include "tools/pleat/engine_job.h"
 #include "tools/pleat/rollup/rollup_options.h"
+#include "tools/pleat/rollup/rollup_summary.h"
 
 namespace pleat::cli {
 
@@ -37,6 +38,8 @@ class RollupRun final : public EngineJob {
   void WriteUntil(EngineTime now) override;
   void Emit();
   void WriteOpenWindows();
+  RollupTotals Totals() const;
+  std::string StatsSoFar() const override { return StatsJson(Totals()); }
   void Finish() override;
   void Conclude() override;
 

@@ -47,7 +47,7 @@ std::string StatsJson(const RollupTotals& t) {
     if (out.size() > 1) out += ',';
     out += '"' + std::string(name) + "\":" + std::to_string(number);
   }
-  return out + "}\n";
+  return out + StampMembers(t.stamps, t.stated) + "}\n";
 }
 
 std::string HumanSummary(const RollupTotals& t, const RunEffort& effort, std::string_view fate) {

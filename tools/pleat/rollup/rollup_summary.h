@@ -18,6 +18,8 @@ struct RollupTotals {
   LineCounts lines;
   RollupLedger counter;
   uint64_t output = 0;  // lines written
+  StampCounts stamps;
+  bool stated = false;  // events state their time
 };
 
 // One JSON object in a line, its members in a fixed order.

@@ -7,7 +7,6 @@
 #include <pleat/json_text.h>
 
 #include "tools/pleat/advice.h"
-#include "tools/pleat/window/window_summary.h"
 
 namespace pleat::cli {
 namespace {
@@ -182,8 +181,12 @@ void WindowRun::Finish() {
   CommitFiles(/*flushed=*/false);
 }
 
+WindowTotals WindowRun::Totals() const {
+  return {window_->counts(), window_->ledger(), results(), window_->stamps(), on_event_time()};
+}
+
 void WindowRun::Conclude() {
-  const WindowTotals totals{window_->counts(), window_->ledger(), results()};
+  const WindowTotals totals = Totals();
   SayHidden(conflicts_, "conflicts");
   WriteStats(StatsJson(totals));
   if (options_.quiet_summary || reader_gone()) return;

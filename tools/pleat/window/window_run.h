@@ -17,6 +17,7 @@
 
 #include "tools/pleat/engine_job.h"
 #include "tools/pleat/window/window_options.h"
+#include "tools/pleat/window/window_summary.h"
 
 namespace pleat::cli {
 
@@ -47,6 +48,8 @@ class WindowRun final : public EngineJob {
   void WriteCountsUpTo(EngineTime now);
   void Write(std::string_view lines);
   void WriteLive();
+  WindowTotals Totals() const;
+  std::string StatsSoFar() const override { return StatsJson(Totals()); }
   void Finish() override;
   void Conclude() override;
 

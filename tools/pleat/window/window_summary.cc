@@ -55,7 +55,7 @@ std::string StatsJson(const WindowTotals& t) {
     if (out.size() > 1) out += ',';
     out += '"' + std::string(name) + "\":" + std::to_string(number);
   }
-  return out + "}\n";
+  return out + StampMembers(t.stamps, t.stated) + "}\n";
 }
 
 std::string HumanSummary(const WindowTotals& t, const RunEffort& effort, std::string_view fate) {

@@ -17,6 +17,8 @@ struct WindowTotals {
   LineCounts lines;
   WindowLedger members;
   uint64_t output = 0;  // lines written
+  StampCounts stamps;
+  bool stated = false;  // events state their time
 };
 
 // One JSON object in a line, its members in a fixed order.
