@@ -1,5 +1,6 @@
 #include "engine/json/path.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace pleat::inline v0_1 {
@@ -35,6 +36,18 @@ absl::StatusOr<Path> ParseDotted(std::string_view text) {
 
 }  // namespace
 
+uint32_t IndexOf(std::string_view step) noexcept {
+  constexpr size_t kDigitsMax = 7;  // a line has at most a million bytes
+  if (step.empty() || step.size() > kDigitsMax) return kNoIndex;
+  if (step.size() > 1 && step[0] == '0') return kNoIndex;
+  uint32_t index = 0;
+  for (const char c : step) {
+    if (c < '0' || c > '9') return kNoIndex;
+    index = 10 * index + static_cast<uint32_t>(c - '0');
+  }
+  return index;
+}
+
 absl::StatusOr<Path> ParsePath(std::string_view text) {
   if (text.empty()) return absl::InvalidArgumentError("is empty");
   return text[0] == '/' ? ParsePointer(text) : ParseDotted(text);
@@ -48,7 +61,10 @@ int PathTree::Add(const Path& path) {
     if (next == kNone) {
       next = static_cast<int>(nodes_.size());
       nodes_.emplace_back();
-      nodes_[static_cast<size_t>(at)].branches.push_back({step, fingerprint, next});
+      const uint32_t index = IndexOf(step);
+      Node& parent = nodes_[static_cast<size_t>(at)];
+      parent.branches.push_back({step, fingerprint, index, next});
+      if (index != kNoIndex) parent.elements = std::max(parent.elements, index + 1);
     }
     at = next;
   }

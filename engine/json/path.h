@@ -1,7 +1,8 @@
-// Where a value is in a document: the member names from the outermost object to the value.
+// Where a value is in a document: the steps from the outermost object to the value.
 //
-// As text a path is either dotted, `a.b`, or a JSON Pointer, `/a/b` with ~1 for / and ~0 for ~. A
-// path leads through objects only: /0 is the member "0", never the first element of an array.
+// As text a path is either dotted, `a.b`, or a JSON Pointer, `/a/b` with ~1 for / and ~0 for ~. A step
+// is the name of a member where the value is an object. Where it is an array, a step that is an index
+// leads to an element, 0 being the first: so a.0 finds 5 in {"a":[5]} as in {"a":{"0":5}}.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,11 @@
 namespace pleat::inline v0_1 {
 
 using Path = std::vector<std::string>;
+
+// The element that a step means in an array: digits without a leading zero. kNoIndex if it is none, or
+// too large for any array of a line.
+inline constexpr uint32_t kNoIndex = UINT32_MAX;
+uint32_t IndexOf(std::string_view step) noexcept;
 
 // Errors: kInvalidArgument, a phrase to follow the path: `... has an empty step`.
 absl::StatusOr<Path> ParsePath(std::string_view text);
@@ -67,14 +73,30 @@ class PathTree {
     return kNone;
   }
 
+  // How many elements of an array at `node`, which may be kNone, some path may lead to: those behind
+  // them need not be looked up.
+  uint32_t Elements(int node) const noexcept {
+    return node == kNone ? 0 : nodes_[static_cast<size_t>(node)].elements;
+  }
+
+  // The node below `node` for the element `index` of an array, or kNone if no path goes there.
+  int Element(int node, uint32_t index) const noexcept {
+    for (const Branch& branch : nodes_[static_cast<size_t>(node)].branches) {
+      if (branch.index == index) return branch.node;
+    }
+    return kNone;
+  }
+
  private:
   struct Branch {
     std::string name;
     uint32_t fingerprint;
+    uint32_t index;  // that the name is, or kNoIndex
     int node;
   };
   struct Node {
     int slot = kNone;
+    uint32_t elements = 0;  // the largest index below, and one
     std::vector<Branch> branches;
   };
 

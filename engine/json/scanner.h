@@ -81,6 +81,7 @@ class Scanner {
   Token ScanObject(Token token, NameTree::Id begin, int depth);
   Token ScanNewNames(Token token, NameTree::Id last, int depth);
   Token ScanArray(Token token, int depth);
+  Token ScanElements(Token token, int node, int depth);
   Token ScanValue(Token token, NameTree::Id name, int depth);
   Token ScanContainer(Token token, NameTree::Id name, int depth);
   bool NextName(Token token, NameTree::Id& name);

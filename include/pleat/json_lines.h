@@ -39,8 +39,8 @@ inline constexpr size_t kLinePaddingBytes = 64;
 // The unit of an event time that is a number. It must be stated; it is never guessed.
 enum class TimeUnit : uint8_t { kNotStated, kSeconds, kMilliseconds, kMicroseconds, kNanoseconds };
 
-// A path names a member: "a.b" is member b of the object a; a path that starts with / is a JSON
-// Pointer, such as "/a.b" for the member "a.b".
+// A path names a member: "a.b" is member b of the object a, and "a.0" the first element if a is an
+// array; a path that starts with / is a JSON Pointer, such as "/a.b" for the member "a.b".
 struct KeyField {
   std::string name;  // of the member in the output
   std::string path;

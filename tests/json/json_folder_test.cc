@@ -77,12 +77,40 @@ TEST(JsonFolder, SaysWhatIsWrongWithAKey) {
   EXPECT_EQ(harness.Fold(R"([{"k":1}])").reason, bad_line::kNotObject);
 }
 
-TEST(JsonFolder, DoesNotLookForKeysInArraysOrBehindScalars) {
-  JsonHarness harness("--key a.0");
-  EXPECT_EQ(harness.Fold(R"({"a":[5]})").reason, R"(key "a.0" is missing)");
-  EXPECT_EQ(harness.Fold(R"({"a":"0"})").reason, R"(key "a.0" is missing)");
-  EXPECT_EQ(harness.Fold(R"({"a.0":5})").reason, R"(key "a.0" is missing)");
-  EXPECT_EQ(harness.Fold(R"({"a":{"0":5}})").kind, Kind::kEvent);
+TEST(JsonFolder, StepsIntoArraysByIndexAndIntoObjectsByName) {
+  const auto reason = [](const std::string& path, std::string_view line) {
+    return std::string(JsonHarness("--key " + path).Fold(line).reason);
+  };
+  for (const char* line : {R"({"a":[5]})", R"({"a":{"0":5}})", R"({"a":[null,{"b":1}]})",
+                           R"({"x":[[]],"a" : [ 5 , [6] ]})"}) {
+    EXPECT_EQ(reason("a.0", line), "") << line;
+    EXPECT_EQ(reason("/a/0", line), "") << line;
+  }
+  for (const char* line :
+       {R"({"a":[]})", R"({"a":"0"})", R"({"a":5})", R"({"a.0":5})", R"({"b":[5]})",
+        R"({"a":{"00":5}})", R"([{"a":[5]}])", R"({"b":{"a":[5]}})", R"({"b":[{"a":[5]}]})"}) {
+    EXPECT_NE(reason("a.0", line), "") << line;
+  }
+  EXPECT_EQ(reason("a.0", R"({"a":[[5]]})"), R"(key "a.0" is an object or an array)");
+  const std::string nested = R"({"a":[0,[{"b":1},{"c":[7,{"d":8}]}],2]})";
+  EXPECT_EQ(reason("a.1.1.c.1.d", nested), "");
+  EXPECT_EQ(reason("a.2", nested), "");
+  for (const char* path :
+       {"a.3", "a.1.2", "a.1.0.c", "a.01", "a.-1", "a.+1", "a.1.1.c.1.d.0", "a.0.0", "a.9999999",
+        "a.4294967295", "a.4294967296", "a.18446744073709551616"}) {
+    EXPECT_EQ(reason(path, nested), "key \"" + std::string(path) + "\" is missing") << path;
+  }
+}
+
+TEST(JsonFolder, ReadsElementsForEveryUseOfAPath) {
+  JsonHarness harness(
+      "--key a.0.k --time a.0.t --time-unit s --merge 'all=set(a)' --merge 'n=sum(a.1)'"
+      " --merge 'last=last(a.1)' --end-when a.2=end --no-meta --rest last");
+  EXPECT_EQ(harness.Fold(R"({"a":[{"k":1,"t":5},7],"b":1})").kind, Kind::kEvent);
+  EXPECT_EQ(harness.Fold(R"({"b":[2],"a":[{"t":6,"k":1},8,"\u0065nd"]})").kind, Kind::kEvent);
+  EXPECT_EQ(harness.Pop(),
+            R"({"k":1,"all":[{"k":1,"t":5},7,{"t":6,"k":1},8,"end"],"n":15,"last":8,"b":[2]})"
+            "\n");
 }
 
 TEST(JsonFolder, LimitsTheKey) {

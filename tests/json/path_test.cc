@@ -29,6 +29,28 @@ TEST(Path, RefusesEmptyStepsAndUnknownTildes) {
   }
 }
 
+TEST(Path, IndexIsDigitsWithoutALeadingZero) {
+  EXPECT_EQ(IndexOf("0"), 0u);
+  EXPECT_EQ(IndexOf("10"), 10u);
+  EXPECT_EQ(IndexOf("1048576"), 1048576u);
+  for (const char* none :
+       {"", "00", "01", "-1", "+1", "1.0", "a", "1a", " 1", "4294967295", "99999999"}) {
+    EXPECT_EQ(IndexOf(none), kNoIndex) << none;
+  }
+}
+
+TEST(PathTree, StepThatIsAnIndexLeadsToMemberAndElement) {
+  PathTree paths;
+  paths.Add({"a", "2"});
+  paths.Add({"a", "b"});
+  const int a = paths.Child(PathTree::kRoot, "a", Fingerprint("a"));
+  EXPECT_EQ(paths.Elements(a), 3u);
+  EXPECT_EQ(paths.Element(a, 2), paths.Child(a, "2", Fingerprint("2")));
+  EXPECT_EQ(paths.Element(a, 0), PathTree::kNone);
+  EXPECT_EQ(paths.Elements(PathTree::kRoot), 0u);
+  EXPECT_EQ(paths.Elements(PathTree::kNone), 0u);
+}
+
 TEST(PathTree, GivesOneSlotToOnePath) {
   PathTree paths;
   EXPECT_EQ(paths.Add({"a", "b"}), 0);

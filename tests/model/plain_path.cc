@@ -21,7 +21,16 @@ PlainPath ReadPlainPath(const std::string& text) {
 const PlainJson* FindPlain(const PlainJson& object, const PlainPath& path) {
   const PlainJson* value = &object;
   for (const std::string& step : path) {
-    if (value != nullptr) value = value->Member(step);
+    if (value == nullptr) return nullptr;
+    if (value->kind != PlainJson::Kind::kArray) {
+      value = value->Member(step);
+      continue;
+    }
+    const PlainJson* element = nullptr;
+    for (size_t i = 0; i < value->elements.size(); ++i) {
+      if (std::to_string(i) == step) element = &value->elements[i];
+    }
+    value = element;
   }
   return value;
 }

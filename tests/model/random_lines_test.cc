@@ -216,6 +216,7 @@ void DrawKeyAndTime(LineMaker& draw, Drawn& out) {
   add_key("k", "k");
   if (draw.Chance(20)) add_key("second", "/s");
   if (draw.Chance(10)) add_key("inner", "v.x");
+  if (draw.Chance(10)) add_key("element", "/w/1");
   out.spec.event.time = "t";
   out.spec.event.time_unit = TimeUnit::kSeconds;
   out.model.time = {"t"};
@@ -228,7 +229,8 @@ void DrawMerges(LineMaker& draw, Drawn& out) {
       {kKeys, "keys"}, {kSet, "set"},     {kSum, "sum"},           {kMin, "min"},
       {kMax, "max"},   {kMean, "mean"},   {kCount, "count"},       {kFirst, "first"},
       {kLast, "last"}, {kArray, "array"}, {kDistinct, "distinct"}, {kConcat, "concat"}};
-  static constexpr const char* kPaths[] = {"v", "w", "s", "v.x", "mark", "nowhere"};
+  static constexpr const char* kPaths[] = {"v",   "w",   "s",     "v.x",   "mark",
+                                           "v.0", "w.2", "v.1.0", "w.x.0", "nowhere"};
   static constexpr const char* kSeparators[] = {",", "", " - ", "é\""};
   for (size_t i = draw.Below(8); i > 0; --i) {
     const auto [reducer, name] = draw.Pick(kReducers);
@@ -266,6 +268,7 @@ void DrawConditions(LineMaker& draw, Drawn& out) {
       "mark<1",
       "id = 3",
       "v.x=1",
+      "w.0=1",
       "/s<=a",
       "w>9007199254740993",
       R"({"any":["status=new","mark=2"]})",
