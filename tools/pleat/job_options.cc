@@ -28,6 +28,17 @@ FlagValue MaxMemory(JobOptions& o) {
   return {FlagKind::kNumber, set, text};
 }
 
+// The same holds of their number.
+FlagValue Threads(JobOptions& o) {
+  const FlagValue number = Number(o.threads, 1, kThreadsMax);
+  const auto set = [&o, number](std::string_view name, std::string_view text) {
+    absl::Status status = number.set(name, text);
+    o.threads_given |= status.ok();
+    return status;
+  };
+  return {FlagKind::kNumber, set, [&o, number] { return o.threads_given ? number.text() : ""; }};
+}
+
 // `--input log.csv` is a slip that other programs suggest.
 FlagValue Format(InputFormat& format) {
   FlagValue value = OneOf(format, {kInputFormats.begin(), kInputFormats.end()});
@@ -38,17 +49,6 @@ FlagValue Format(InputFormat& format) {
                                       "; a FILE is named without an option");
   };
   return value;
-}
-
-// The same holds of their number.
-FlagValue Threads(JobOptions& o) {
-  const FlagValue number = Number(o.threads, 1, kThreadsMax);
-  const auto set = [&o, number](std::string_view name, std::string_view text) {
-    absl::Status status = number.set(name, text);
-    o.threads_given |= status.ok();
-    return status;
-  };
-  return {FlagKind::kNumber, set, [&o, number] { return o.threads_given ? number.text() : ""; }};
 }
 
 // A thread takes some 70 MiB of addresses, most of which it never touches.
