@@ -12,11 +12,12 @@
 
 namespace pleat::inline v0_1 {
 
-// "250us", "5ms", "1.5s", "5m", "1h", "1d", "0"; "inf" gives kForever. Cut to microseconds.
-// Errors: kInvalidArgument.
+// "250us", "5ms", "1.5s", "5m" or "5min", "1h", "1d", "1w", "0"; several units from the largest on:
+// "1h30m", "1 min 30 s"; ISO 8601 without years and months: "PT5M", "P1DT2H". "inf" gives kForever.
+// Cut to microseconds. Errors: kInvalidArgument.
 PLEAT_EXPORT absl::StatusOr<Duration> ParseDuration(std::string_view text);
 
-// The shortest text that ParseDuration() reads as `d`.
+// The shortest text of one unit, up to days, that ParseDuration() reads as `d`.
 PLEAT_EXPORT std::string FormatDuration(Duration d);
 
 // Reads RFC 3339: date, T or t or space, time, optional fraction, Z, z or an offset. Digits past

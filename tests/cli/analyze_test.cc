@@ -106,6 +106,43 @@ TEST(Analyze, SoIsEveryRowOfAGridThatIsGiven) {
   ExpectFoldAgrees(analysis, kLog, log);
 }
 
+// The quiet periods of the table, as they are printed.
+std::vector<std::string> PrintedQuietPeriods(const std::string& table) {
+  std::vector<std::string> quiet;
+  std::istringstream lines(table);
+  size_t width = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (width > 0 && line.size() < width) break;
+    if (width > 0) {
+      const size_t begin = line.find_first_not_of("> ");
+      quiet.push_back(line.substr(begin, line.find("  ", begin) - begin));
+    }
+    if (line.starts_with("  quiet")) width = line.find("folded");
+  }
+  return quiet;
+}
+
+TEST(Analyze, FoldTakesTheQuietPeriodsAsTheTableShowsThem) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  const std::string log = Log(seed);
+  for (const std::string grid : {"", "--quiet-grid 1us..300d/40", "--quiet-grid 0.9s..8d/30"}) {
+    const PlainJson analysis = AnalysisOf(kLog + grid, log);
+    const auto& rows = analysis.Member("grid")->elements;
+    const std::vector<std::string> printed = PrintedQuietPeriods(Analyze(kLog + grid, log).out);
+    ASSERT_EQ(printed.size(), rows.size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const std::string fold = "fold --key k --print-spec --quiet ";
+      Words words = Pleat(fold);
+      words.push_back(printed[i]);
+      const Finished as_printed = RunToEnd(words, "");
+      const Finished exact = RunToEnd(Pleat(fold + Text(rows[i], "quiet_s") + "s"), "");
+      EXPECT_EQ(as_printed.code, 0) << as_printed.err;
+      EXPECT_EQ(as_printed.out, exact.out) << printed[i];
+    }
+  }
+}
+
 TEST(Analyze, AlsoWithLatenessAndMaxHold) {
   const std::string log = Log(3);
   const std::string more = "--lateness 15s --max-hold 90s ";

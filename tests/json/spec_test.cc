@@ -162,8 +162,9 @@ TEST(FoldSpec, RestAndRawReserveTheirNames) {
 }
 
 TEST(FoldSpec, ErrorsAreOneClearLine) {
-  EXPECT_EQ(ErrorOf("quiet", "5x"),
-            R"(--quiet: "5x" is not a duration (a number and one of us, ms, s, m, h, d; or inf))");
+  EXPECT_EQ(
+      ErrorOf("quiet", "5x"),
+      R"(--quiet: "5x" is not a duration (numbers with us, ms, s, m, min, h, d or w, such as 90s or 1h30m; or inf))");
   EXPECT_THAT(ErrorOf("quiet", "5\n\x1b[31m"), Not(HasSubstr("\n")));
   EXPECT_LT(ErrorOf("quiet", std::string(10'000, 'x')).size(), 200u);
   EXPECT_EQ(ErrorOf("time-unit", "min"), R"(--time-unit: must be s, ms, us or ns, not "min")");

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <string_view>
+#include <vector>
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -123,28 +123,92 @@ std::string WritePlainTimestamp(EngineTime t) {
   return out;
 }
 
-std::optional<Duration> ReadPlainDuration(const std::string& text) {
-  if (text == "inf") return kForever;
-  if (text == "0") return Duration{0};
-  const std::map<std::string, std::string> units = {{"us", "1"},         {"ms", "1000"},
-                                                    {"s", "1000000"},    {"m", "60000000"},
-                                                    {"h", "3600000000"}, {"d", "86400000000"}};
-  const size_t end = std::min(text.find_first_not_of(".0123456789"), text.size());
-  const auto unit = units.find(text.substr(end));
-  std::string digits = text.substr(0, end);
+namespace {
+
+// The microseconds of a number of a unit, cut; nothing if they are not below kForever.
+std::optional<int64_t> PlainProduct(std::string digits, const std::string& unit) {
   const size_t point = std::min(digits.find('.'), digits.size());
-  if (unit == units.end() || point == 0 || point + 1 == digits.size()) return std::nullopt;
   const size_t fraction = point == digits.size() ? 0 : digits.size() - point - 1;
   if (fraction > 0) digits.erase(point, 1);
-  if (digits.find('.') != std::string::npos) return std::nullopt;
-  std::string product = MultiplyDigits(digits, unit->second);
+  std::string product = MultiplyDigits(digits, unit);
   product.resize(product.size() - fraction);
   product.erase(0, product.find_first_not_of('0'));
   const std::string forever = std::to_string(kForever.count());
   if (product.size() > forever.size()) return std::nullopt;
   product.insert(0, forever.size() - product.size(), '0');
   if (product >= forever) return std::nullopt;
-  return Duration{std::stoll(product)};
+  return std::stoll(product);
+}
+
+// The number at the beginning of `text`, which is taken away, with a point before its fraction. Empty if
+// there is none.
+std::string TakePlainNumber(std::string& text, const std::string& points) {
+  const std::string all = "0123456789" + points;
+  std::string number = text.substr(0, text.find_first_not_of(all));
+  text.erase(0, number.size());
+  const size_t point = number.find_first_of(points);
+  if (point == std::string::npos) return number;
+  if (point == 0 || point + 1 == number.size()) return "";
+  if (number.find_first_of(points, point + 1) != std::string::npos) return "";
+  number[point] = '.';
+  return number;
+}
+
+void DropSpaces(std::string& text) { text.erase(0, text.find_first_not_of(' ')); }
+
+}  // namespace
+
+// Each unit in turn, from the largest, takes what is its own; what is left over is wrong.
+std::optional<Duration> ReadPlainDuration(const std::string& text) {
+  if (text == "inf") return kForever;
+  if (text == "0") return Duration{0};
+  struct PlainUnit {
+    std::vector<std::string> names;
+    std::string micros;
+    std::string iso;
+  };
+  const std::vector<PlainUnit> units = {{{"w"}, "604800000000", "W"},
+                                        {{"d"}, "86400000000", "D"},
+                                        {{"h"}, "3600000000", "TH"},
+                                        {{"min", "m"}, "60000000", "TM"},
+                                        {{"s"}, "1000000", "TS"},
+                                        {{"ms"}, "1000", ""},
+                                        {{"us"}, "1", ""}};
+  const bool iso = text.starts_with('P');
+  std::string rest = iso ? text.substr(1) : text;
+  bool in_time = false;
+  int64_t sum = 0;
+  int parts = 0;
+  bool fraction = false;
+  for (const PlainUnit& unit : units) {
+    std::string after = rest;
+    const bool time = iso && unit.iso.starts_with('T');
+    if (time && !in_time && after.starts_with('T'))
+      after.erase(0, 1);
+    else if (time && !in_time)
+      continue;
+    const std::string number = TakePlainNumber(after, iso ? ".," : ".");
+    if (number.empty()) continue;
+    std::vector<std::string> names = unit.names;
+    if (iso) names = {unit.iso.substr(time ? 1 : 0)};
+    if (!iso && !after.empty()) DropSpaces(after);
+    const auto letters = after.substr(0, iso ? 1 : after.find_first_of(" 0123456789"));
+    if (letters.empty() || std::ranges::find(names, letters) == names.end()) continue;
+    after.erase(0, letters.size());
+    const std::optional<int64_t> part = PlainProduct(number, unit.micros);
+    if (fraction || !part || kForever.count() - *part <= sum) return std::nullopt;
+    fraction = number.find('.') != std::string::npos;
+    sum += *part;
+    ++parts;
+    in_time = time;
+    if (!iso && !after.empty()) {
+      DropSpaces(after);
+      if (after.empty()) return std::nullopt;
+    }
+    rest = after;
+  }
+  if (parts == 0 || !rest.empty()) return std::nullopt;
+  return Duration{sum};
 }
 
 }  // namespace pleat::inline v0_1

@@ -19,8 +19,9 @@ std::optional<EngineTime> ReadPlainNumber(const std::string& text, long exponent
 // RFC 3339 in UTC with six fractional digits.
 std::string WritePlainTimestamp(EngineTime t);
 
-// A number and a unit, "inf", or a bare 0; what is below a microsecond is cut, by long multiplication.
-// Nothing for any other text, and for what does not stay below kForever.
+// Numbers and units from larger to smaller, also as in ISO 8601 without years and months, "inf", or a
+// bare 0; only the last number may have a fraction, of which what is below a microsecond is cut, by long
+// multiplication. Nothing for any other text, and for what does not stay below kForever.
 std::optional<Duration> ReadPlainDuration(const std::string& text);
 
 }  // namespace pleat::inline v0_1

@@ -33,7 +33,8 @@ constexpr std::string_view kRollupNotes = R"(
 Input: one JSON object a line, or what --input says. FILEs are read in the order
   given; - or none is standard input. gzip and zstd are recognised by their first
   bytes.
-Durations: a number and a unit, us ms s m h d, such as 250ms or 1.5h; or inf.
+Durations: numbers with us ms s m h d w, such as 250ms, 1.5h, 1h30m; also as pleat
+  analyze prints them, '1 min 30 s', and as ISO 8601 does, PT5M; or inf.
 Windows: they begin at multiples of their length since 1970, and their end is not
   part of them. A window is frozen, and written, when the watermark is the accept
   limit and the margin past its end: it never changes again.

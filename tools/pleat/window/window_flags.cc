@@ -35,7 +35,8 @@ constexpr std::string_view kWindowNotes = R"(
 Input: one JSON object a line, or what --input says. FILEs are read in the order
   given; - or none is standard input. gzip and zstd are recognised by their first
   bytes.
-Durations: a number and a unit, us ms s m h d, such as 250ms or 1.5h; or inf.
+Durations: numbers with us ms s m h d w, such as 250ms, 1.5h, 1h30m; also as pleat
+  analyze prints them, '1 min 30 s', and as ISO 8601 does, PT5M; or inf.
 Conditions: PATH OP VALUE, such as status=done or 'total>=100', with = != < <= >
   >=; see pleat fold --help.
 Members: an event adds its member to its series, or refreshes it. A member lives
