@@ -4,6 +4,9 @@
 //   p  path          its steps, written as a JSON Pointer, are the same path
 //   d  duration      is what an exact plain reading gives; written and read it is the same
 //   t  timestamp     line by line through one reader; is what a plain reading gives
+//   z  event time    line by line through one reader, the first line being the zone, if it is an offset; is
+//                    what a plain reading gives, or a number
+//   f  time format   that of the first line, by which the others are read: a time is in range
 //   n  number        two, a line each: the grammar, the value, comparison and scaling as plain as can be
 //   m  merge         written and read it is the same
 //   k  key fields    written and read they are the same
@@ -12,13 +15,19 @@
 // Nothing that is refused may crash, and every refusal has a message of one line.
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/json/number.h"
 #include "engine/json/path.h"
 #include "engine/json/spec_text.h"
+#include "engine/json/time_forms.h"
+#include "engine/json/time_reader.h"
+#include "engine/json/time_rules.h"
 #include "engine/json/timestamp.h"
 #include "fuzz/target.h"
 #include "tests/support/plain_json.h"
@@ -79,6 +88,46 @@ void TryTimestamps(std::string_view text) {
     FUZZ_EXPECT_SAME(written, pleat::WritePlainTimestamp(at), line);
     FUZZ_EXPECT_SAME(pleat::FormatTimestamp(at), written, line);
     FUZZ_EXPECT(pleat::ParseTimestamp(written, alone) && alone == at, line);
+  }
+}
+
+void TryTimes(std::string_view text) {
+  const std::vector<std::string_view> lines = LinesOf(text);
+  std::string zone(lines.empty() ? "" : lines.front());
+  const std::optional<std::chrono::minutes> offset = pleat::ReadOffset(zone);
+  if (!offset) zone.clear();
+  const pleat::TimeRules rules = pleat::TimeRulesFor(zone, "");
+  std::string plain_zone = "Z";
+  if (offset && *offset != std::chrono::minutes(0)) {
+    const auto minutes = static_cast<int>(std::abs(offset->count()));
+    plain_zone = *offset < std::chrono::minutes(0) ? "-" : "+";
+    plain_zone += std::to_string(100 + minutes / 60).substr(1) + ":";
+    plain_zone += std::to_string(100 + minutes % 60).substr(1);
+  }
+  pleat::TimeReader reader(rules);
+  for (const std::string_view line : lines) {
+    pleat::EngineTime at{};
+    const bool usual = reader.ReadUsual(line, at);
+    const pleat::TimeRead read = usual ? pleat::TimeRead::kTime : reader.ReadOther(line, at);
+    const auto plain = pleat::ReadPlainTimeText(std::string(line), plain_zone);
+    FUZZ_EXPECT((read == pleat::TimeRead::kTime) == plain.has_value(), line);
+    if (plain) FUZZ_EXPECT(at == *plain, line);
+    if (read == pleat::TimeRead::kNumber) FUZZ_EXPECT(pleat::IsNumber(line), line);
+  }
+}
+
+void TryFormat(std::string_view text) {
+  const std::vector<std::string_view> lines = LinesOf(text);
+  if (lines.empty()) return;
+  const absl::Status good = pleat::CheckTimeFormat(lines.front());
+  if (!good.ok()) return ExpectRefusal(good, text);
+  const pleat::TimeRules rules = pleat::TimeRulesFor("", lines.front());
+  pleat::TimeReader reader(rules);
+  for (const std::string_view line : lines) {
+    pleat::EngineTime at{};
+    FUZZ_EXPECT(!reader.ReadUsual(line, at), line);
+    const pleat::TimeRead read = reader.ReadOther(line, at);
+    if (read == pleat::TimeRead::kTime) FUZZ_EXPECT(at == pleat::Clamp(at), line);
   }
 }
 
@@ -218,6 +267,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 'p': TryPath(text); break;
     case 'd': TryDuration(text); break;
     case 't': TryTimestamps(text); break;
+    case 'z': TryTimes(text); break;
+    case 'f': TryFormat(text); break;
     case 'n': TryNumbers(text); break;
     case 'm': TryMerge(text); break;
     case 'k': TryKeyFields(text); break;

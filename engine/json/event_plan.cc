@@ -22,7 +22,9 @@ int MicrosecondShift(TimeUnit unit) noexcept {
 }  // namespace
 
 EventPlan::EventPlan(const EventSpec& spec)
-    : time_unit(spec.time_unit), time_shift(MicrosecondShift(spec.time_unit)) {
+    : time_unit(spec.time_unit),
+      time_rules(TimeRulesFor(spec.time_zone, spec.time_format)),
+      time_shift(MicrosecondShift(spec.time_unit)) {
   PLEAT_DCHECK(Validate(spec).ok());
   for (const KeyField& field : spec.key) keys.push_back(AddScalar("key", field.path));
   if (spec.time.empty()) return;

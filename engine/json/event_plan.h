@@ -22,6 +22,7 @@
 #include "engine/json/condition.h"
 #include "engine/json/event.h"
 #include "engine/json/path.h"
+#include "engine/json/time_rules.h"
 #include "engine/json/unseen_paths.h"
 
 namespace pleat::inline v0_1 {
@@ -70,7 +71,8 @@ struct EventPlan {
   int time_slot = PathTree::kNone;  // kNone: events are stamped by the caller
   std::string time_absent;          // why a line without it is bad
   TimeUnit time_unit = TimeUnit::kNotStated;
-  int time_shift = 0;  // the power of ten that takes a number of the unit to microseconds
+  TimeRules time_rules;  // of a time that is text
+  int time_shift = 0;    // the power of ten that takes a number of the unit to microseconds
 
   bool has_marks = false;            // some event may have marks
   int quiet_slot = PathTree::kNone;  // of an event's own quiet period

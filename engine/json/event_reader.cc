@@ -41,7 +41,8 @@ EventReader::EventReader(const EventPlan& plan)
     : plan_(plan),
       bare_(!plan.has_control && !plan.has_marks && plan.member.empty()),
       scanner_(plan.paths),
-      unseen_(plan.paths.slots()) {
+      unseen_(plan.paths.slots()),
+      times_(plan.time_rules) {
   if (plan.time_slot == PathTree::kNone || plan.time_unit == TimeUnit::kNotStated) return;
   if (plan.time_shift < 0) return;
   for (int i = 0; i < plan.time_shift; ++i) time_factor_ *= 10;
@@ -165,19 +166,29 @@ inline EventReader::Kind EventReader::ReadTime(EventBatch& batch, EngineTime& at
 }
 
 EventReader::Kind EventReader::ReadAnyTime(const Value& value, EventBatch& batch, EngineTime& at) {
-  if (value.kind == Value::Kind::kNumber) return ReadTimeNumber(value, at);
+  if (value.kind == Value::Kind::kNumber) return ReadTimeNumber(value.text, value.text, at);
   if (value.kind == Value::Kind::kAbsent) return Bad(plan_.time_absent);
   if (value.kind != Value::Kind::kString) return BadTime(value.text, bad_line::kTimeType);
   const std::string_view quoted = Canonical(value, batch);
   const std::string_view text = quoted.substr(1, quoted.size() - 2);
-  if (times_.Read(text, at)) return Kind::kEvent;
-  switch (times_.FaultOf(text)) {
-    case TimestampFault::kOutOfRange: return BadTime(quoted, bad_line::kTimeRange);
-    case TimestampFault::kNoSuchTime: return BadTime(quoted, bad_line::kNoSuchTime);
-    case TimestampFault::kLeapSecond: return BadTime(quoted, bad_line::kTimeLeap);
-    case TimestampFault::kNotRfc3339: break;
+  if (times_.ReadUsual(text, at)) [[likely]]
+    return Kind::kEvent;
+  return ReadTimeText(text, quoted, at);
+}
+
+// `shown` is how the line has it, in quotes or not.
+EventReader::Kind EventReader::ReadTimeText(std::string_view text, std::string_view shown,
+                                            EngineTime& at) {
+  switch (times_.ReadOther(text, at)) {
+    case TimeRead::kTime: return Kind::kEvent;
+    case TimeRead::kNumber: return ReadTimeNumber(text, shown, at);
+    case TimeRead::kOutOfRange: return BadTime(shown, bad_line::kTimeRange);
+    case TimeRead::kNoSuchTime: return BadTime(shown, bad_line::kNoSuchTime);
+    case TimeRead::kLeapSecond: return BadTime(shown, bad_line::kTimeLeap);
+    case TimeRead::kNotOfFormat: return BadTime(shown, bad_line::kTimeFormat);
+    case TimeRead::kUnknownForm: break;
   }
-  return BadTime(quoted, bad_line::kTimeText);
+  return BadTime(shown, bad_line::kTimeText);
 }
 
 EventReader::Kind EventReader::BadTime(std::string_view value, std::string_view why) {
@@ -186,22 +197,25 @@ EventReader::Kind EventReader::BadTime(std::string_view value, std::string_view 
   return Bad(reason_text_);
 }
 
-EventReader::Kind EventReader::ReadTimeNumber(const Value& value, EngineTime& at) {
+// A format may be one of digits alone; so it has the numbers as well, unless they have a unit.
+EventReader::Kind EventReader::ReadTimeNumber(std::string_view number, std::string_view shown,
+                                              EngineTime& at) {
   if (plan_.time_unit == TimeUnit::kNotStated) {
-    BadTime(value.text, " is a number: state its unit with --time-unit (it looks like ");
-    reason_text_ += LikelyUnit(value.text).name;
+    if (!plan_.time_rules.format.empty()) return ReadTimeText(number, shown, at);
+    BadTime(shown, " is a number: state its unit with --time-unit (it looks like ");
+    reason_text_ += LikelyUnit(number).name;
     reason_text_ += ')';
     reason_ = reason_text_;
     return Kind::kNoUnit;
   }
   int64_t micros = 0;
-  if (ScaledToInteger(value.text, plan_.time_shift, micros)) {
+  if (ScaledToInteger(number, plan_.time_shift, micros)) {
     at = EngineTime(Duration(micros));
     if (at == Clamp(at)) return Kind::kEvent;
   }
-  BadTime(value.text, bad_line::kTimeRange);
-  const StampUnit likely = LikelyUnit(value.text);
-  if (likely.shift != plan_.time_shift && ScaledToInteger(value.text, likely.shift, micros)) {
+  BadTime(shown, bad_line::kTimeRange);
+  const StampUnit likely = LikelyUnit(number);
+  if (likely.shift != plan_.time_shift && ScaledToInteger(number, likely.shift, micros)) {
     reason_text_ += "; it looks like ";
     reason_text_ += likely.name;
     reason_ = reason_text_;

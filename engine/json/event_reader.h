@@ -15,7 +15,7 @@
 #include "engine/json/event_batch.h"
 #include "engine/json/event_plan.h"
 #include "engine/json/scanner.h"
-#include "engine/json/timestamp.h"
+#include "engine/json/time_reader.h"
 #include "engine/json/unseen_paths.h"
 
 namespace pleat::inline v0_1 {
@@ -60,6 +60,9 @@ class EventReader {
   // The paths that no line so far has led to. All lines that are objects count, usable or not.
   const UnseenPaths& unseen() const noexcept { return unseen_; }
 
+  // Whether a time so far stated no zone, and UTC was assumed.
+  bool assumed_utc() const noexcept { return times_.assumed_utc(); }
+
  private:
   using Scalars = std::vector<EventPlan::ScalarMember>;
 
@@ -74,7 +77,8 @@ class EventReader {
   std::string_view Join(const Scalars& fields, EventBatch& batch);
   Kind ReadTime(EventBatch& batch, EngineTime& at);
   Kind ReadAnyTime(const Value& value, EventBatch& batch, EngineTime& at);
-  Kind ReadTimeNumber(const Value& value, EngineTime& at);
+  Kind ReadTimeText(std::string_view text, std::string_view shown, EngineTime& at);
+  Kind ReadTimeNumber(std::string_view number, std::string_view shown, EngineTime& at);
   Kind BadTime(std::string_view value, std::string_view why);
   bool IsControl(EventBatch& batch);
   bool ReadMarks(EventBatch& batch, EventMarks& marks);
@@ -94,7 +98,7 @@ class EventReader {
   Scanner scanner_;
   UnseenPaths unseen_;
   std::string_view line_;  // the one that is read
-  TimestampReader times_;
+  TimeReader times_;
   ControlEvent control_;
   std::string_view reason_;
   std::string reason_text_;

@@ -19,6 +19,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
         analyzer_(std::move(options)) {}
 
   void Add(ReadLines& lines, OnUnusualLine on_unusual) {
+    assumed_utc_ |= lines.reader().assumed_utc();
     const auto& events = lines.batch().events;
     for (size_t i = 0; i < events.size(); ++i) {
       if (AddEvent(events[i])) continue;
@@ -44,6 +45,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
   const EventPlan& plan() const noexcept { return plan_; }
   LineCounts counts() const noexcept { return counts_; }
   const Analyzer& analyzer() const noexcept { return analyzer_; }
+  bool assumed_utc() const noexcept { return assumed_utc_ || reader_.assumed_utc(); }
   std::unique_ptr<const Analysis> Finish() { return std::move(analyzer_).Finish(); }
 
  private:
@@ -69,6 +71,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
   EventBatch event_;    // which has one event
   Analyzer analyzer_;
   LineCounts counts_;
+  bool assumed_utc_ = false;
 };
 
 absl::StatusOr<std::unique_ptr<JsonAnalyzer>> JsonAnalyzer::Open(const EventSpec& spec,
@@ -90,6 +93,7 @@ void JsonAnalyzer::Add(JsonLines& lines, OnUnusualLine on_unusual) {
 LineResult JsonAnalyzer::AddLine(std::string_view line) { return impl_->AddLine(line); }
 LineCounts JsonAnalyzer::counts() const noexcept { return impl_->counts(); }
 const Analyzer& JsonAnalyzer::analyzer() const noexcept { return impl_->analyzer(); }
+bool JsonAnalyzer::assumed_utc() const noexcept { return impl_->assumed_utc(); }
 std::unique_ptr<const Analysis> JsonAnalyzer::Finish() && { return impl_->Finish(); }
 const EventPlan& JsonAnalyzer::plan() const noexcept { return impl_->plan(); }
 

@@ -161,7 +161,7 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
 LineResult JsonFolder::Impl::FoldLine(std::string_view line, EngineTime arrival) {
   event_.Clear();
   const LineResult::Kind kind = reader_.Read(line, event_);
-  tally_.Note(reader_.unseen());
+  tally_.Note(reader_);
   switch (kind) {
     case LineResult::Kind::kBlank: return {};
     case LineResult::Kind::kBad: return Bad(reader_.reason());
@@ -231,7 +231,7 @@ void JsonFolder::Impl::FoldLines(std::string_view text, EngineTime arrival,
 
 size_t JsonFolder::Impl::Fold(ReadLines& lines, size_t max, EngineTime arrival,
                               OnUnusualLine on_unusual) {
-  tally_.Note(lines.unseen());
+  tally_.Note(lines.reader());
   const auto fold_events = [&](size_t end) {
     const std::span events(lines.batch().events);
     Stamp(events.subspan(lines.next_event, end - lines.next_event), arrival);

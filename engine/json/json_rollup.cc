@@ -214,7 +214,7 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
 LineResult JsonRollup::Impl::AddLine(std::string_view line, EngineTime arrival) {
   event_.Clear();
   const LineResult::Kind kind = reader_.Read(line, event_);
-  tally_.Note(reader_.unseen());
+  tally_.Note(reader_);
   switch (kind) {
     case LineResult::Kind::kBad: return Bad(reader_.reason());
     case LineResult::Kind::kNoUnit: return {.kind = kind, .reason = reader_.reason()};
@@ -230,7 +230,7 @@ LineResult JsonRollup::Impl::AddLine(std::string_view line, EngineTime arrival) 
 
 size_t JsonRollup::Impl::Add(ReadLines& lines, size_t max, EngineTime arrival,
                              OnUnusualLine on_unusual) {
-  tally_.Note(lines.unseen());
+  tally_.Note(lines.reader());
   const auto add_events = [&](size_t end) { return AddEvents(lines, end, arrival, on_unusual); };
   const auto take_other = [&](const ReadLines::NoEvent& other) {
     if (other.result.kind == LineResult::Kind::kBad) tally_.AddBad();

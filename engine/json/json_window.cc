@@ -158,7 +158,7 @@ class [[gnu::visibility("hidden")]] JsonWindow::Impl {
 LineResult JsonWindow::Impl::AddLine(std::string_view line, EngineTime arrival) {
   event_.Clear();
   const LineResult::Kind kind = reader_.Read(line, event_);
-  tally_.Note(reader_.unseen());
+  tally_.Note(reader_);
   switch (kind) {
     case LineResult::Kind::kBlank: return {};
     case LineResult::Kind::kBad: return Bad(reader_.reason());
@@ -174,7 +174,7 @@ LineResult JsonWindow::Impl::AddLine(std::string_view line, EngineTime arrival) 
 
 size_t JsonWindow::Impl::Add(ReadLines& lines, size_t max, EngineTime arrival,
                              OnUnusualLine on_unusual) {
-  tally_.Note(lines.unseen());
+  tally_.Note(lines.reader());
   const auto add_events = [&](size_t end) { return AddEvents(lines, end, arrival, on_unusual); };
   const auto take_other = [&](const ReadLines::NoEvent& other) {
     LineResult result = other.result;

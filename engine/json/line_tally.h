@@ -6,6 +6,7 @@
 // meanwhile. A tally that is saved while a batch of lines is taken may lack that batch.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "engine/base/lock.h"
 #include "engine/json/counter.h"
 #include "engine/json/event_plan.h"
+#include "engine/json/event_reader.h"
 #include "engine/json/stamp_order.h"
 #include "engine/json/unseen_paths.h"
 
@@ -36,8 +38,10 @@ class LineTally {
   void AddControl() noexcept { control_.Add(1); }
   void NoteStamp(EngineTime at) noexcept { stamps_.Note(at); }
   void StartInput() noexcept { stamps_.StartInput(); }
-  // The paths that none of the lines has led to which a reader has read so far.
-  void Note(const UnseenPaths& unseen) {
+  // What `reader` has seen in the lines that it has read so far.
+  void Note(const EventReader& reader) {
+    if (reader.assumed_utc()) assumed_utc_.store(true, std::memory_order_relaxed);
+    const UnseenPaths& unseen = reader.unseen();
     if (!unseen_.WouldNote(unseen)) return;  // only this thread changes them
     LockGuard guard(unseen_lock_);
     unseen_.Note(unseen);
@@ -52,7 +56,11 @@ class LineTally {
             .mismatched = mismatched_.value(),
             .control = control_.value()};
   }
-  StampCounts stamps() const noexcept { return stamps_.counts(); }
+  StampCounts stamps() const noexcept {
+    StampCounts counts = stamps_.counts();
+    counts.assumed_utc = assumed_utc_.load(std::memory_order_relaxed);
+    return counts;
+  }
   std::vector<OptionPath> Absent(const EventPlan& plan) const {
     LockGuard guard(unseen_lock_);
     return plan.Absent(unseen_);
@@ -69,6 +77,7 @@ class LineTally {
   Counter mismatched_;
   Counter control_;
   StampOrder stamps_;
+  std::atomic<bool> assumed_utc_{false};
   mutable Lock unseen_lock_;  // held for no other lock
   UnseenPaths unseen_;
 };

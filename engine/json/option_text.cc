@@ -9,6 +9,7 @@
 
 #include "engine/json/condition_text.h"
 #include "engine/json/path.h"
+#include "engine/json/time_rules.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -102,6 +103,18 @@ absl::StatusOr<uint64_t> ParseBytes(std::string_view text, uint64_t max) {
 
 absl::Status PathText::Set(std::string& to, std::string_view text) {
   absl::Status status = CheckPath(text);
+  if (status.ok()) to = text;
+  return status;
+}
+
+absl::Status ZoneText::Set(std::string& to, std::string_view text) {
+  absl::Status status = ParseTimeZone(text).status();
+  if (status.ok()) to = text;
+  return status;
+}
+
+absl::Status TimeFormatText::Set(std::string& to, std::string_view text) {
+  absl::Status status = CheckTimeFormat(text);
   if (status.ok()) to = text;
   return status;
 }

@@ -60,6 +60,15 @@ struct PathText {
   static std::string Get(const std::string& value) { return value; }
 };
 
+struct ZoneText {
+  static absl::Status Set(std::string& to, std::string_view text);
+  static std::string Get(const std::string& value) { return value; }
+};
+struct TimeFormatText {
+  static absl::Status Set(std::string& to, std::string_view text);
+  static std::string Get(const std::string& value) { return value; }
+};
+
 // true or false, which means the opposite unless `kOn`.
 template <bool kOn>
 struct SwitchText {

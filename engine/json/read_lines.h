@@ -46,8 +46,8 @@ class alignas(64) ReadLines {
   const std::vector<Line>& sources() const noexcept { return sources_; }
   const std::vector<NoEvent>& no_events() const noexcept { return no_events_; }
 
-  // The paths that led to no member in any text read so far.
-  const UnseenPaths& unseen() const noexcept { return reader_.unseen(); }
+  // What it has seen in all texts read so far.
+  const EventReader& reader() const noexcept { return reader_; }
 
   // Walks over up to `max` lines that nobody has taken yet, in order. `take_events(end)` takes the
   // events before `end`, and notes in next_event and next_line how far it has come; `take_other`

@@ -44,7 +44,9 @@ inline constexpr std::string_view kTtl =
 inline constexpr std::string_view kVersion = "version is not a whole number of 64 bits";
 inline constexpr std::string_view kTimeType =
     " is neither text nor a number";  // event time true is
-inline constexpr std::string_view kTimeText = " is not RFC 3339";
+inline constexpr std::string_view kTimeText =
+    " is not of a known form: state it with --time-format";
+inline constexpr std::string_view kTimeFormat = " is not written as --time-format states";
 inline constexpr std::string_view kNoSuchTime = " is a date or a time that does not exist";
 inline constexpr std::string_view kTimeLeap = " is a leap second; seconds end at 59";
 inline constexpr std::string_view kTimeRange = " is outside the years 0001 to 9999";

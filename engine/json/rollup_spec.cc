@@ -44,6 +44,8 @@ constexpr Option<RollupSpec> kRollupOptions[] = {
     As<RollupSpec, ChoiceText<kOnLateAdd>>("on-late", PLEAT_AT(rollup.on_late)),
     As<RollupSpec, PathText>("time", PLEAT_AT(event.time)),
     As<RollupSpec, ChoiceText<kTimeUnits>>("time-unit", PLEAT_AT(event.time_unit)),
+    As<RollupSpec, ZoneText>("time-zone", PLEAT_AT(event.time_zone)),
+    As<RollupSpec, TimeFormatText>("time-format", PLEAT_AT(event.time_format)),
     As<RollupSpec, DurationText>("lateness", PLEAT_AT(event.lateness)),
     As<RollupSpec, DurationText>("future-limit", PLEAT_AT(event.future_limit)),
     As<RollupSpec, CountText>("max-keys", PLEAT_AT(rollup.limits.max_keys)),

@@ -39,6 +39,8 @@ constexpr Option<FoldSpec> kOptions[] = {
     As<FoldSpec, DurationText>("partial-every", PLEAT_AT(folder.partial_every)),
     As<FoldSpec, PathText>("time", PLEAT_AT(event.time)),
     As<FoldSpec, ChoiceText<kTimeUnits>>("time-unit", PLEAT_AT(event.time_unit)),
+    As<FoldSpec, ZoneText>("time-zone", PLEAT_AT(event.time_zone)),
+    As<FoldSpec, TimeFormatText>("time-format", PLEAT_AT(event.time_format)),
     As<FoldSpec, DurationText>("lateness", PLEAT_AT(event.lateness)),
     As<FoldSpec, DurationText>("accept-limit", PLEAT_AT(folder.late.accept_limit)),
     As<FoldSpec, ChoiceText<kOnLate>>("on-late", PLEAT_AT(folder.late.on_late)),

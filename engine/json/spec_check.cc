@@ -15,6 +15,7 @@
 #include "engine/json/option_text.h"
 #include "engine/json/reasons.h"
 #include "engine/json/spec_text.h"
+#include "engine/json/time_rules.h"
 #include "engine/json/utf8.h"
 
 namespace pleat::inline v0_1 {
@@ -217,6 +218,16 @@ absl::Status CheckKeyIsGiven(const EventSpec& spec) {
   return OptionError("key", "required: the path of the group key");
 }
 
+absl::Status CheckTimeText(const EventSpec& spec) {
+  if (!spec.time_zone.empty()) {
+    const absl::Status zone = ParseTimeZone(spec.time_zone).status();
+    if (!zone.ok()) return OptionError("time-zone", zone);
+  }
+  if (spec.time_format.empty()) return absl::OkStatus();
+  const absl::Status format = CheckTimeFormat(spec.time_format);
+  return format.ok() ? format : OptionError("time-format", format);
+}
+
 absl::Status CheckEvent(const EventSpec& spec) {
   absl::Status status = CheckKeyIsGiven(spec);
   status.Update(
@@ -227,6 +238,7 @@ absl::Status CheckEvent(const EventSpec& spec) {
   }
   for (const KeyField& field : spec.key) status.Update(CheckPathOf({"key", field.path}));
   status.Update(CheckPathsOf({{"time", spec.time}}));
+  status.Update(CheckTimeText(spec));
   return status;
 }
 

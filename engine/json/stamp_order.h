@@ -26,9 +26,12 @@ class StampOrder {
   void StartInput() noexcept { newest_is_of_earlier_input_.store(true, std::memory_order_relaxed); }
 
   StampCounts counts() const noexcept {
-    return {oldest_.load(std::memory_order_relaxed), newest_.load(std::memory_order_relaxed),
-            out_of_order_.value(), most_behind_.load(std::memory_order_relaxed),
-            behind_input_.value()};
+    return {oldest_.load(std::memory_order_relaxed),
+            newest_.load(std::memory_order_relaxed),
+            out_of_order_.value(),
+            most_behind_.load(std::memory_order_relaxed),
+            behind_input_.value(),
+            /*assumed_utc=*/false};
   }
 
   // By any thread.

@@ -9,68 +9,15 @@
 
 #include <pleat/json_text.h>
 
+#include "engine/json/time_fields.h"
+
 namespace pleat::inline v0_1 {
 namespace {
 
 constexpr int64_t kMicrosAMinute = 60'000'000;
 
-// Takes fixed-width fields off the front of a text. After a mismatch nothing matches any more.
-class Fields {
- public:
-  explicit Fields(std::string_view text) : text_(text) {}
-
-  // A number of exactly `digits` digits, at most `max`.
-  int Number(size_t digits, int max) noexcept {
-    int value = 0;
-    for (size_t i = 0; i < digits; ++i) value = value * 10 + Digit();
-    ok_ &= value <= max;
-    return value;
-  }
-
-  // One of `chars`; returns it.
-  char OneOf(std::string_view chars) noexcept {
-    const char c = text_.empty() ? '\0' : text_.front();
-    if (c == '\0' || chars.find(c) == std::string_view::npos) return Mismatch(), '\0';
-    text_.remove_prefix(1);
-    return c;
-  }
-
-  // Digits of a fraction of a second, at least one, as microseconds; further ones are cut.
-  int Fraction() noexcept {
-    int micros = Digit();
-    int digits = 1;
-    for (; !text_.empty() && IsDigit(text_.front()); ++digits) {
-      const int digit = Digit();
-      if (digits < 6) micros = micros * 10 + digit;
-    }
-    for (; digits < 6; ++digits) micros *= 10;
-    return micros;
-  }
-
-  bool StartsWith(char c) const noexcept { return !text_.empty() && text_.front() == c; }
-  bool AllTaken() const noexcept { return ok_ && text_.empty(); }
-
- private:
-  static bool IsDigit(char c) noexcept { return c >= '0' && c <= '9'; }
-
-  int Digit() noexcept {
-    if (text_.empty() || !IsDigit(text_.front())) return Mismatch(), 0;
-    const int digit = text_.front() - '0';
-    text_.remove_prefix(1);
-    return digit;
-  }
-
-  void Mismatch() noexcept {
-    ok_ = false;
-    text_ = {};
-  }
-
-  std::string_view text_;
-  bool ok_ = true;
-};
-
 // The offset from UTC behind the time of day.
-std::chrono::minutes TakeOffset(Fields& fields) noexcept {
+std::chrono::minutes TakeOffset(TimeFields& fields) noexcept {
   const char sign = fields.OneOf("Zz+-");
   if (sign != '+' && sign != '-') return std::chrono::minutes(0);
   const std::chrono::hours hours(fields.Number(2, 23));
@@ -99,7 +46,7 @@ bool ParseTimestamp(std::string_view text, EngineTime& out) noexcept {
 
 // Remembers the date `text`, if it is one.
 bool TimestampReader::ReadDate(std::string_view text) noexcept {
-  Fields fields(text);
+  TimeFields fields(text);
   const std::chrono::year year(fields.Number(4, 9999));
   fields.OneOf("-");
   const std::chrono::month month(static_cast<unsigned>(fields.Number(2, 12)));
@@ -118,7 +65,7 @@ bool TimestampReader::ReadUnixTime(std::string_view text, Duration& out) noexcep
   if (text.size() < kDateBytes) return false;
   const std::string_view date = text.substr(0, kDateBytes);
   if (date != std::string_view(date_, kDateBytes) && !ReadDate(date)) return false;
-  Fields fields(text.substr(kDateBytes));
+  TimeFields fields(text.substr(kDateBytes));
   fields.OneOf("Tt ");
   Duration time_of_day = hours(fields.Number(2, 23));
   fields.OneOf(":");
@@ -141,24 +88,6 @@ bool TimestampReader::Read(std::string_view text, EngineTime& out) noexcept {
   if (at != Clamp(at)) return false;
   out = at;
   return true;
-}
-
-TimestampFault TimestampReader::FaultOf(std::string_view text) {
-  constexpr std::string_view kForm = "0000-01-01T00:00:00";
-  constexpr size_t kSecond = kForm.size() - 2;
-  Duration unix_time{0};
-  if (ReadUnixTime(text, unix_time)) return TimestampFault::kOutOfRange;
-  if (text.size() <= kForm.size()) return TimestampFault::kNotRfc3339;
-  std::string other(text);
-  if (text.substr(kSecond, 2) == "60") {
-    other.replace(kSecond, 2, "59");
-    if (ReadUnixTime(other, unix_time)) return TimestampFault::kLeapSecond;
-  }
-  // Whether all is well with other numbers.
-  for (size_t i = 0; i < kForm.size(); ++i) {
-    if (text[i] >= '0' && text[i] <= '9') other[i] = kForm[i];
-  }
-  return ReadUnixTime(other, unix_time) ? TimestampFault::kNoSuchTime : TimestampFault::kNotRfc3339;
 }
 
 void TimestampWriter::SetDay(int64_t day) noexcept {

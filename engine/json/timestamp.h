@@ -12,22 +12,11 @@ namespace pleat::inline v0_1 {
 
 inline constexpr size_t kTimestampBytes = 27;
 
-// Why a text is no timestamp.
-enum class TimestampFault : uint8_t {
-  kNotRfc3339,
-  kNoSuchTime,  // month 13, 30 February, hour 24
-  kLeapSecond,  // second 60
-  kOutOfRange,  // in UTC, not within the years 0001 to 9999
-};
-
 // Reads timestamps, one after the other, each as ParseTimestamp() does. Remembers the last date,
 // which is usually that of the next one.
 class TimestampReader {
  public:
   bool Read(std::string_view text, EngineTime& out) noexcept;
-
-  // Why Read() has refused `text`.
-  TimestampFault FaultOf(std::string_view text);
 
  private:
   static constexpr size_t kDateBytes = 10;

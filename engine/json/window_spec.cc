@@ -29,6 +29,8 @@ constexpr Option<WindowSpec> kOptions[] = {
     As<WindowSpec, EventConditionText>("remove-when", PLEAT_AT(member.remove_when)),
     As<WindowSpec, PathText>("time", PLEAT_AT(event.time)),
     As<WindowSpec, ChoiceText<kTimeUnits>>("time-unit", PLEAT_AT(event.time_unit)),
+    As<WindowSpec, ZoneText>("time-zone", PLEAT_AT(event.time_zone)),
+    As<WindowSpec, TimeFormatText>("time-format", PLEAT_AT(event.time_format)),
     As<WindowSpec, DurationText>("lateness", PLEAT_AT(event.lateness)),
     As<WindowSpec, DurationText>("future-limit", PLEAT_AT(event.future_limit)),
     As<WindowSpec, CountText>("max-series", PLEAT_AT(window.limits.max_series)),

@@ -43,6 +43,7 @@ class PLEAT_EXPORT JsonAnalyzer {
 
   LineCounts counts() const noexcept;
   const Analyzer& analyzer() const noexcept;
+  bool assumed_utc() const noexcept;  // as StampCounts::assumed_utc
 
   // As Analyzer::Finish(). Only once.
   std::unique_ptr<const Analysis> Finish() &&;

@@ -21,6 +21,7 @@
 #include <absl/status/status.h>
 #include <pleat/engine.h>
 #include <pleat/export.h>
+#include <pleat/json_counts.h>
 #include <pleat/json_text.h>
 #include <pleat/outcome.h>
 #include <pleat/rollup_options.h>
@@ -51,10 +52,21 @@ struct EventSpec {
   // The members that form the key, each a scalar. At least one.
   std::vector<KeyField> key;
 
-  // The path of the event time: RFC 3339, or a number in `time_unit`. Empty: events have no time of
-  // their own, and whoever folds the lines stamps them.
+  // The path of the event time: text, or a number in `time_unit`, also in quotes. Empty: events
+  // have no time of their own, and whoever folds the lines stamps them.
   std::string time;
   TimeUnit time_unit = TimeUnit::kNotStated;
+
+  // The zone of a text that states none: UTC, an offset such as "+01:00", or a name such as
+  // "Europe/Berlin", whose data are read from $TZDIR or else /usr/share/zoneinfo, once for the
+  // process. Of a time that a clock of the zone shows twice, the first is meant; one that it skips
+  // is read by the offset before the change. Empty: UTC; see StampCounts::assumed_utc.
+  std::string time_zone;
+
+  // How the text is written, by the letters of strptime(3), such as "%d.%m.%Y %H:%M:%S"; %E*f reads
+  // the digits of a fraction. Names of months and days are those of the program's locale. Empty:
+  // RFC 3339, the same without a zone, common log format or RFC 2822.
+  std::string time_format;
 
   // How far events may be out of order. Range: zero or more; above zero only with `time`.
   Duration lateness{0};
@@ -123,33 +135,6 @@ struct LineResult {
   std::string_view reason;  // also of a conflict; static, or valid until the next line is folded
   WindowOutcome window = WindowOutcome::kAdded;  // of a live window, in place of `fold`
   AddOutcome add = AddOutcome::kAdded;           // of a rollup counter, likewise
-};
-
-// Counts of lines. lines = events + bad. The ledger of a collection counts groups.
-struct LineCounts {
-  uint64_t lines = 0;   // blank ones not counted
-  uint64_t events = 0;  // usable, late and refused ones included
-  uint64_t bad = 0;
-  uint64_t mismatched = 0;  // values that a reducer could not take
-  uint64_t control = 0;     // events that flushed or cancelled
-
-  friend bool operator==(const LineCounts&, const LineCounts&) = default;
-};
-
-// The stamps of the events that LineCounts counts, in the order in which they came.
-struct StampCounts {
-  // The oldest and the newest of all. There are none if the newest is the earlier one.
-  EngineTime oldest = kEndOfTime;
-  EngineTime newest = kBeginningOfTime;
-
-  // Events older than one before them, and the furthest distance between the two.
-  uint64_t out_of_order = 0;
-  Duration most_behind{0};
-
-  // Those among them for which the newest one before was of an earlier input; see StartInput().
-  uint64_t behind_input = 0;
-
-  friend bool operator==(const StampCounts&, const StampCounts&) = default;
 };
 
 // A line that is neither blank nor an event that was simply folded.

@@ -130,7 +130,11 @@ TEST(JsonFolder, ReadsTimesOfEveryUnit) {
       {"s", "1.3411009721234567e9"},
       {"s", "\"2012-07-01T00:02:52.123456Z\""},
       {"ms", "\"2012-07-01T02:02:52.123456+02:00\""},
-      {"ns", "\"2012-07-01T00\\u003a02:52.123456Z\""}};
+      {"ns", "\"2012-07-01T00\\u003a02:52.123456Z\""},
+      {"s", "\"1341100972.1234567\""},
+      {"us", "\"1341100972123456\""},
+      {"s", "\"13411009721234567e\\u002d7\""},
+      {"s", "\"2012-07-01 00:02:52,123456\""}};
   for (const auto& [unit, text] : spellings) {
     JsonHarness harness("--key k --time t --time-unit " + unit);
     ASSERT_EQ(harness.Fold(R"({"k":0,"t":)" + text + "}").reason, "") << text;
@@ -145,8 +149,9 @@ TEST(JsonFolder, SaysWhatIsWrongWithATime) {
       {"null", "null is neither text nor a number"},
       {"true", "true is neither text nor a number"},
       {"[ 1]", "[ 1] is neither text nor a number"},
-      {R"("1341100972")", R"("1341100972" is not RFC 3339)"},
-      {R"("\u0061\n")", R"("a\n" is not RFC 3339)"},
+      {R"("13411009720000")",
+       R"("13411009720000" is outside the years 0001 to 9999; it looks like ms)"},
+      {R"("\u0061\n")", R"("a\n" is not of a known form: state it with --time-format)"},
       {R"("2015-02-29T00:00:00Z")",
        R"("2015-02-29T00:00:00Z" is a date or a time that does not exist)"},
       {R"("2016-12-31T23:59:60Z")",

@@ -23,12 +23,19 @@ std::optional<std::string> ReadPlainFields(const PlainJson& event,
   return out;
 }
 
+// Whether the text is a JSON number and nothing besides.
+bool IsPlainNumber(const std::string& text) {
+  const std::optional<PlainJson> value = ParsePlainJson(text);
+  return value && value->kind == PlainJson::Kind::kNumber && value->text == text;
+}
+
 std::optional<EngineTime> ReadPlainTime(const PlainJson& event, const PlainPath& path,
                                         const std::string& unit, bool& no_unit) {
   const PlainJson* time = FindPlain(event, path);
   if (time == nullptr) return std::nullopt;
-  if (time->kind == PlainJson::Kind::kString) return ReadPlainTimestamp(time->text);
-  if (time->kind != PlainJson::Kind::kNumber) return std::nullopt;
+  const bool quoted = time->kind == PlainJson::Kind::kString;
+  if (quoted && !IsPlainNumber(time->text)) return ReadPlainTimeText(time->text, "Z");
+  if (!quoted && time->kind != PlainJson::Kind::kNumber) return std::nullopt;
   const std::map<std::string, long> units = {{"s", 6}, {"ms", 3}, {"us", 0}, {"ns", -3}};
   no_unit = !units.contains(unit);
   if (no_unit) return std::nullopt;

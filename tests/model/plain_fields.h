@@ -24,7 +24,7 @@ bool IsPlainScalar(const PlainJson& value);
 std::optional<std::string> ReadPlainFields(const PlainJson& event,
                                            const std::vector<PlainField>& fields);
 
-// An instant, or a number in `unit`. Nothing if there is none; `no_unit` says whether only the unit is missing.
+// An instant, in UTC if it states no zone, or a number in `unit`, also in quotes. Nothing if there is none; `no_unit` says whether only the unit is missing.
 std::optional<EngineTime> ReadPlainTime(const PlainJson& event, const PlainPath& path,
                                         const std::string& unit, bool& no_unit);
 

@@ -60,6 +60,8 @@ std::string MultiplyDigits(const std::string& a, const std::string& b) {
   return product;
 }
 
+void DropSpaces(std::string& text) { text.erase(0, text.find_first_not_of(' ')); }
+
 }  // namespace
 
 std::optional<EngineTime> ReadPlainTimestamp(const std::string& text) {
@@ -92,6 +94,108 @@ std::optional<EngineTime> ReadPlainTimestamp(const std::string& text) {
   }
   if (!in.ok || !in.rest.empty() || !date.ok()) return std::nullopt;
   return InRange(sys_days(date).time_since_epoch() + time);
+}
+
+namespace {
+
+constexpr const char* kPlainDigits = "0123456789";
+
+std::string PlainLower(std::string text) {
+  for (char& c : text) {
+    if ('A' <= c && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+// "02" of "Feb"; empty if there is no such month.
+std::string PlainMonth(const std::string& name) {
+  const std::string months = "jan feb mar apr may jun jul aug sep oct nov dec ";
+  const size_t at = name.size() == 3 ? months.find(PlainLower(name) + " ") : std::string::npos;
+  if (at == std::string::npos || at % 4 != 0) return "";
+  return std::to_string(100 + at / 4 + 1).substr(1);
+}
+
+// "+01:00" of " +0100", " +01" or "GMT", with or without blanks before it; what is no zone as it is.
+std::string PlainZone(std::string zone) {
+  DropSpaces(zone);
+  const std::string low = PlainLower(zone);
+  if (low == "z" || low == "utc" || low == "gmt" || low == "ut") return "Z";
+  if (zone.size() == 3) return zone + ":00";
+  if (zone.size() == 5 && zone[3] != ':') return zone.substr(0, 3) + ":" + zone.substr(3);
+  return zone;
+}
+
+// Text from the time of day on as RFC 3339 has it: "09:58:42 +0100" as "09:58:42+01:00".
+std::string PlainTimeOfDay(std::string text, const std::string& zone) {
+  size_t end = std::min<size_t>(8, text.size());
+  if (end < text.size() && (text[end] == ',' || text[end] == '.')) {
+    text[end] = '.';
+    end = std::min(text.find_first_not_of(kPlainDigits, end + 1), text.size());
+  }
+  const std::string after = text.substr(end);
+  return text.substr(0, end) + (after.empty() ? zone : PlainZone(after));
+}
+
+// "24/Feb/2015:09:58:42 +0100", also in brackets.
+std::string PlainLogForm(std::string text, const std::string& zone) {
+  if (text.starts_with('[')) {
+    if (!text.ends_with(']')) return "";
+    text = text.substr(1, text.size() - 2);
+  }
+  if (text.size() < 12 || text[2] != '/' || text[6] != '/' || text[11] != ':') return "";
+  return text.substr(7, 4) + "-" + PlainMonth(text.substr(3, 3)) + "-" + text.substr(0, 2) + "T" +
+         PlainTimeOfDay(text.substr(12), zone);
+}
+
+// Takes what comes before the next blank, and the blanks.
+std::string TakePlainWord(std::string& text) {
+  const size_t end = std::min(text.find(' '), text.size());
+  const std::string word = text.substr(0, end);
+  text.erase(0, end);
+  DropSpaces(text);
+  return word;
+}
+
+// "Tue, 24 Feb 2015 09:58:42 +0100 (CET)". What stands in for the day is wrong if the weekday is.
+std::string PlainMailForm(std::string text, const std::string& zone) {
+  std::string weekday;
+  if (!text.empty() && std::string(kPlainDigits).find(text[0]) == std::string::npos) {
+    weekday = PlainLower(TakePlainWord(text));
+    if (weekday.size() != 4 || weekday[3] != ',') return "";
+  }
+  std::string day = TakePlainWord(text);
+  if (day.size() == 1) day.insert(0, "0");
+  const std::string month = PlainMonth(TakePlainWord(text));
+  const std::string date = TakePlainWord(text) + "-" + month + "-" + day;
+  if (text.ends_with(')')) {
+    const size_t open = text.find('(');
+    if (open == std::string::npos || text.find(')') + 1 != text.size()) return "";
+    if (text.find('(', open + 1) != std::string::npos) return "";
+    text.erase(open);
+    text.erase(text.find_last_not_of(' ') + 1);
+    // Without a zone there is no comment.
+    if (text.find_first_not_of("0123456789:.,") == std::string::npos) return "";
+  }
+  if (text.size() > 5 && (text[5] == '.' || text[5] == ',')) return "";
+  if (text.size() < 6 || text[5] != ':') text.insert(std::min<size_t>(5, text.size()), ":00");
+  const std::string out = date + "T" + PlainTimeOfDay(text, zone);
+  if (weekday.empty()) return out;
+  const std::optional<EngineTime> midnight = ReadPlainTimestamp(date + "T00:00:00Z");
+  if (!midnight) return "";
+  const std::chrono::weekday is{
+      std::chrono::floor<std::chrono::days>(sys_days{} + midnight->time_since_epoch())};
+  const std::string names = "sun,mon,tue,wed,thu,fri,sat,";
+  return names.find(weekday) == is.c_encoding() * 4 ? out : "";
+}
+
+}  // namespace
+
+std::optional<EngineTime> ReadPlainTimeText(const std::string& text, const std::string& zone) {
+  if (text.size() >= 11 && text[4] == '-') {
+    return ReadPlainTimestamp(text.substr(0, 11) + PlainTimeOfDay(text.substr(11), zone));
+  }
+  const std::string log = PlainLogForm(text, zone);
+  return ReadPlainTimestamp(log.empty() ? PlainMailForm(text, zone) : log);
 }
 
 std::optional<EngineTime> ReadPlainNumber(const std::string& text, long exponent) {
@@ -153,8 +257,6 @@ std::string TakePlainNumber(std::string& text, const std::string& points) {
   number[point] = '.';
   return number;
 }
-
-void DropSpaces(std::string& text) { text.erase(0, text.find_first_not_of(' ')); }
 
 }  // namespace
 

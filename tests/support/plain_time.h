@@ -13,6 +13,11 @@ namespace pleat::inline v0_1 {
 // microsecond are cut. Nothing for any other text, and beyond the years 0001 to 9999.
 std::optional<EngineTime> ReadPlainTimestamp(const std::string& text);
 
+// RFC 3339, the same without a zone, common log format and RFC 2822, rewritten as RFC 3339 and read as
+// that; `zone` is the offset from UTC, such as "+01:00", of a text that states none. Nothing for any other
+// text, and where ReadPlainTimestamp() gives nothing.
+std::optional<EngineTime> ReadPlainTimeText(const std::string& text, const std::string& zone);
+
 // A JSON number of 10^exponent microseconds since 1970, read as a decimal and cut toward zero.
 std::optional<EngineTime> ReadPlainNumber(const std::string& text, long exponent);
 

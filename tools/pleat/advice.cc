@@ -51,6 +51,10 @@ std::string AboutOrder(const JobOptions& options, const StampCounts& stamps) {
   return out;
 }
 
+std::string AboutZone(bool assumed_utc) {
+  return assumed_utc ? std::string(kAssumedUtc) : std::string();
+}
+
 std::string AboutTime(const JobOptions& options) {
   if (!options.spec.event.time.empty()) return {};
   const auto file = std::ranges::find_if(
@@ -66,6 +70,7 @@ std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const Opt
                                   const StampCounts& stamps) {
   std::vector<std::string> advice = {
       AboutPaths(absent), AboutOrder(options, stamps), AboutTime(options),
+      AboutZone(stamps.assumed_utc),
       AdviceOnUnit(options.spec.event.time_unit, stamps.oldest, stamps.newest)};
   std::erase(advice, "");
   return advice;

@@ -95,6 +95,12 @@ absl::Status CheckEffects(const EngineJobOptions& options) {
   if (options.spec.event.time_unit != TimeUnit::kNotStated) {
     return WrongFlag("time-unit", "needs --time, whose unit it is");
   }
+  if (!options.spec.event.time_zone.empty()) {
+    return WrongFlag("time-zone", "needs --time, whose zone it is");
+  }
+  if (!options.spec.event.time_format.empty()) {
+    return WrongFlag("time-format", "needs --time, whose form it is");
+  }
   if (options.idle != kForever) {
     return WrongFlag("idle", "needs --time; without it the wall clock counts in any case");
   }

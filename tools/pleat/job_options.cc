@@ -67,6 +67,14 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
        Format(o.input)},
       {"time", "PATH", "", InSpec(o.spec), 't'},
       {"time-unit", "s|ms|us|ns", "the unit of a number at --time; never guessed", InSpec(o.spec)},
+      {"time-zone", "ZONE",
+       "the zone of times that state none, a name such as Europe/Berlin, or an offset\n"
+       "such as +01:00 (default UTC)",
+       InSpec(o.spec)},
+      {"time-format", "FORMAT",
+       "how times are written, by the letters of strptime, such as\n"
+       "'%d.%m.%Y %H:%M:%S'; %E*f reads the digits of a fraction",
+       InSpec(o.spec)},
       {"lateness", "DURATION", "", InSpec(o.spec)},
       {"future-limit", "DURATION",
        "events ahead of the watermark by more than this are bad (default inf)", InSpec(o.spec)},

@@ -140,10 +140,10 @@ std::vector<Flag> AnalyzeFlags(AnalyzeOptions& o) {
        "further --key is analyzed by itself in the same pass, to compare",
        Keys(o.keys), 'k'},
       CommonFlag(o, "input"),
-      CommonFlag(o, "time",
-                 "the member with the time of an event (required): RFC 3339, or a number with\n"
-                 "--time-unit"),
+      CommonFlag(o, "time", "the member with the time of an event (required): as for pleat fold"),
       CommonFlag(o, "time-unit"),
+      CommonFlag(o, "time-zone"),
+      CommonFlag(o, "time-format"),
       CommonFlag(o, "lateness", "as you would give it to pleat fold (default 0)"),
       {"max-hold", "DURATION", "likewise (default inf)", AboveZero(o.analyzer.max_hold)},
       CommonFlag(o, "future-limit",

@@ -92,9 +92,12 @@ void AnalyzeRun::Conclude() {
   Write(keys);
   if (options_.quiet_summary || !complete()) return;
   SayPlain(Summary(keys));
+  const bool assumed_utc =
+      std::ranges::any_of(analyzers_, [](const auto& analyzer) { return analyzer->assumed_utc(); });
   const Analysis& any = *keys.front().analysis;
   const std::string advice = AdviceOnUnit(options_.spec.event.time_unit, any.first, any.last);
   if (any.events > 0 && !advice.empty()) Say(advice);
+  if (assumed_utc) Say(std::string(kAssumedUtc));
 }
 
 std::vector<KeyAnalysis> AnalyzeRun::Analyses() {

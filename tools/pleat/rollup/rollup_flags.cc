@@ -91,11 +91,15 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
        "\"open\", whatever --at-end does with them",
        FileName(o.open_file, Dash::kRefused)},
       Heading("Time"),
-      CommonFlag(o, "time",
-                 "the member with the time of an event: RFC 3339, or a number with --time-unit.\n"
-                 "Without --time an event happens when it is read, and windows appear as they\n"
-                 "are frozen"),
+      CommonFlag(
+          o, "time",
+          "the member with the time of an event: a number with --time-unit, or text, such as\n"
+          "2015-02-24 09:58:42 or 24/Feb/2015:09:58:42 +0100.\n"
+          "Without --time an event happens when it is read, and windows appear as they\n"
+          "are frozen"),
       CommonFlag(o, "time-unit"),
+      CommonFlag(o, "time-zone"),
+      CommonFlag(o, "time-format"),
       CommonFlag(o, "lateness",
                  "how far out of order events may come: the watermark trails the newest event\n"
                  "by this much (default 0)"),

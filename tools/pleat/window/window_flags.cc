@@ -144,11 +144,15 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
       {"top", "N", "with --every: only the N series with the largest counts, the largest first",
        Number(o.top, 1, std::numeric_limits<int>::max())},
       Heading("Time"),
-      CommonFlag(o, "time",
-                 "the member with the time of an event: RFC 3339, or a number with --time-unit.\n"
-                 "Without --time an event happens when it is read, and lines appear as they\n"
-                 "fall due"),
+      CommonFlag(
+          o, "time",
+          "the member with the time of an event: a number with --time-unit, or text, such as\n"
+          "2015-02-24 09:58:42 or 24/Feb/2015:09:58:42 +0100.\n"
+          "Without --time an event happens when it is read, and lines appear as they\n"
+          "fall due"),
       CommonFlag(o, "time-unit"),
+      CommonFlag(o, "time-zone"),
+      CommonFlag(o, "time-format"),
       CommonFlag(o, "lateness",
                  "how far out of order events may come: the watermark, by which members expire,\n"
                  "trails the newest event by this much (default 0)"),

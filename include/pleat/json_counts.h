@@ -1,0 +1,41 @@
+// What a collection that is fed by lines has counted: the lines, and the stamps of their events.
+#pragma once
+
+#include <cstdint>
+
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+// Counts of lines. lines = events + bad. The ledger of a collection counts groups.
+struct LineCounts {
+  uint64_t lines = 0;   // blank ones not counted
+  uint64_t events = 0;  // usable, late and refused ones included
+  uint64_t bad = 0;
+  uint64_t mismatched = 0;  // values that a reducer could not take
+  uint64_t control = 0;     // events that flushed or cancelled
+
+  friend bool operator==(const LineCounts&, const LineCounts&) = default;
+};
+
+// The stamps of the events that LineCounts counts, in the order in which they came.
+struct StampCounts {
+  // The oldest and the newest of all. There are none if the newest is the earlier one.
+  EngineTime oldest = kEndOfTime;
+  EngineTime newest = kBeginningOfTime;
+
+  // Events older than one before them, and the furthest distance between the two.
+  uint64_t out_of_order = 0;
+  Duration most_behind{0};
+
+  // Those among them for which the newest one before was of an earlier input; see StartInput().
+  uint64_t behind_input = 0;
+
+  // Whether a time stated no zone, and the spec states none either, so that it was read as UTC.
+  // Snapshots do not keep this.
+  bool assumed_utc = false;
+
+  friend bool operator==(const StampCounts&, const StampCounts&) = default;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,179 @@
+// Event times as people have them, through every command that reads them.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/fixtures.h"
+#include "tests/cli/run_pleat.h"
+
+namespace pleat::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kAssumed = "times without a zone were read as UTC";
+
+// A line of key 1 with this time, which is JSON.
+std::string Event(const std::string& time) { return R"({"k":1,"t":)" + time + "}\n"; }
+
+// What `pleat fold` makes of one line with this time.
+Finished FoldOne(const std::string& time, const std::vector<std::string>& more = {}) {
+  Words words = Pleat("fold --key k --quiet 1m --time t");
+  words.insert(words.end(), more.begin(), more.end());
+  return RunToEnd(words, Event(time));
+}
+
+TEST(TimeText, IsReadInEveryFormOfOneTime) {
+  const std::pair<const char*, std::vector<std::string>> cases[] = {
+      {R"("2015-02-24T08:58:42Z")", {}},
+      {R"("2015-02-24 09:58:42+0100")", {}},
+      {R"("2015-02-24 09:58:42 +01")", {}},
+      {R"("24/Feb/2015:09:58:42 +0100")", {}},
+      {R"("24\/Feb\/2015:09:58:42 +0100")", {}},
+      {R"("Tue, 24 Feb 2015 09:58:42 +0100")", {}},
+      {R"("1424768322")", {"--time-unit", "s"}},
+      {R"(1424768322000)", {"--time-unit", "ms"}},
+      {R"("2015-02-24 09:58:42")", {"--time-zone", "Europe/Berlin"}},
+      {R"("2015-02-24 08:58:42")", {"--time-zone", "UTC"}},
+      {R"("24.02.2015 at 9:58:42")",
+       {"--time-format", "%d.%m.%Y at %H:%M:%S", "--time-zone", "+01:00"}},
+      {R"(20150224085842)", {"--time-format", "%Y%m%d%H%M%S", "--time-zone=UTC"}},
+      {R"(1424768322)", {"--time-format", "%F", "--time-unit", "s"}}};
+  for (const auto& [time, options] : cases) {
+    const Finished r = FoldOne(time, options);
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_THAT(r.out, HasSubstr(R"("first":"2015-02-24T08:58:42.000000Z")")) << time;
+    EXPECT_THAT(r.err, Not(HasSubstr(kAssumed))) << time;
+  }
+}
+
+TEST(TimeText, TheSummarySaysThatUtcWasAssumed) {
+  const std::string zoneless = R"("2015-02-24 08:58:42")";
+  const Finished r = FoldOne(zoneless);
+  EXPECT_THAT(r.out, HasSubstr(R"("first":"2015-02-24T08:58:42.000000Z")"));
+  EXPECT_TRUE(HasLine(r.err,
+                      "pleat fold: times without a zone were read as UTC; --time-zone states "
+                      "another"))
+      << r.err;
+  EXPECT_THAT(FoldOne(zoneless, {"--quiet-summary"}).err, Not(HasSubstr(kAssumed)));
+  EXPECT_THAT(FoldOne(zoneless, {"--time-zone", "+01"}).err, Not(HasSubstr(kAssumed)));
+  // One such time among many is enough, whichever thread reads it.
+  TemporaryDirectory dir;
+  std::string many;
+  for (int i = 0; i < 20'000; ++i) many += Event(R"("2015-02-24T08:00:00Z")");
+  const std::string file = dir.Write("many", many + Event(zoneless) + many);
+  for (const std::string threads : {"1", "3"}) {
+    const Finished all =
+        RunToEnd(Pleat("fold --key k --quiet 2h --time t --threads " + threads + " " + file), "");
+    EXPECT_THAT(all.err, HasSubstr(kAssumed));
+  }
+}
+
+TEST(TimeText, EveryCommandReadsAndSaysTheSame) {
+  const std::string times = Event(R"("2015-02-24 09:58:42")") + Event(R"("2015-02-24 10:58:42")");
+  for (const std::string command :
+       {"fold --key k --quiet 1m", "window --key k --member m=k --ttl 3h",
+        "rollup --key k --window 1h --accept-limit 1m", "analyze --key k"}) {
+    const Finished assumed = RunToEnd(Pleat(command + " --time t"), times);
+    EXPECT_EQ(assumed.code, 0) << assumed.err;
+    EXPECT_THAT(assumed.err, HasSubstr(kAssumed)) << command;
+    const Finished stated = RunToEnd(Pleat(command + " --time t --time-zone Europe/Berlin"), times);
+    EXPECT_EQ(stated.code, 0) << stated.err;
+    EXPECT_THAT(stated.err, Not(HasSubstr(kAssumed))) << command;
+    const Finished format = RunToEnd(
+        Pleat(command + " --time t --time-zone Europe/Berlin --time-format '%F %T'"), times);
+    EXPECT_EQ(format.out, stated.out) << format.err;
+    const std::string hour = command.starts_with("analyze") ? "1 key" : "2015-02-24T08:";
+    EXPECT_THAT(stated.out, HasSubstr(hour)) << command;
+  }
+}
+
+TEST(TimeText, ADocumentStatesZoneAndFormat) {
+  TemporaryDirectory dir;
+  const std::string spec = dir.Write(
+      "spec",
+      R"({"key":"k","quiet":"1m","time":"t","time-zone":"Asia/Tokyo","time_format":"%F %R"})");
+  const Finished r = RunToEnd(Pleat("fold --spec " + spec), Event(R"("2015-02-24 17:58")"));
+  EXPECT_THAT(r.out, HasSubstr(R"("first":"2015-02-24T08:58:00.000000Z")")) << r.err;
+  const Finished printed = RunToEnd(Pleat("fold --print-spec --spec " + spec), "");
+  EXPECT_THAT(printed.out, HasSubstr("\"time-zone\": \"Asia/Tokyo\"")) << printed.out;
+  EXPECT_THAT(printed.out, HasSubstr("\"time-format\": \"%F %R\"")) << printed.out;
+  const Finished again =
+      RunToEnd(Pleat("fold --print-spec --spec " + dir.Write("printed", printed.out)), "");
+  EXPECT_EQ(again.out, printed.out);
+}
+
+TEST(TimeText, ALineWhoseTimeIsOfNoFormIsBad) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"("soon")", R"("soon" is not of a known form: state it with --time-format)"},
+      {R"("2015-02-30 00:00:00")",
+       R"("2015-02-30 00:00:00" is a date or a time that does not exist)"},
+      {R"("24/Feb/2015:23:59:60 +0000")",
+       R"("24/Feb/2015:23:59:60 +0000" is a leap second; seconds end at 59)"}};
+  for (const auto& [time, reason] : cases) {
+    const Finished r = FoldOne(time);
+    EXPECT_EQ(r.code, 1);
+    EXPECT_TRUE(HasLine(r.err, "<stdin>:1: event time " + std::string(reason))) << r.err;
+  }
+  const Finished r = FoldOne(R"("2015-02-24T08:58:42Z")", {"--time-format", "%F %T"});
+  EXPECT_TRUE(HasLine(r.err,
+                      "<stdin>:1: event time \"2015-02-24T08:58:42Z\" is not written as "
+                      "--time-format states"))
+      << r.err;
+}
+
+TEST(TimeText, ANumberInQuotesNeedsAUnitAsAnyNumberDoes) {
+  const Finished r = FoldOne(R"("1424768322.5")");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(HasLine(r.err,
+                      "<stdin>:1: event time \"1424768322.5\" is a number: state its unit with "
+                      "--time-unit (it looks like s)"))
+      << r.err;
+}
+
+TEST(TimeText, WrongOptionsAreRefusedBeforeAnythingIsRead) {
+  const auto err_of = [](const std::vector<std::string>& options) {
+    const Finished r = FoldOne("1", options);
+    EXPECT_EQ(r.code, 2);
+    return r.err;
+  };
+  EXPECT_THAT(err_of({"--time-zone", "Europe/Berlim"}),
+              HasSubstr("pleat fold: --time-zone: \"Europe/Berlim\" is not a time zone"));
+  EXPECT_THAT(err_of({"--time-zone", "/etc/localtime"}), HasSubstr("is not a time zone"));
+  EXPECT_THAT(err_of({"--time-format", "%H:%M"}), HasSubstr("does not say year, month and day"));
+  for (const std::string command :
+       {"fold --key k --quiet 1m", "window --key k --member m=k --ttl 3h",
+        "rollup --key k --window 1h --accept-limit 1m"}) {
+    EXPECT_THAT(RunToEnd(Pleat(command + " --time-zone UTC"), "").err,
+                HasSubstr("--time-zone: needs --time, whose zone it is"));
+    EXPECT_THAT(RunToEnd(Pleat(command + " --time-format %F"), "").err,
+                HasSubstr("--time-format: needs --time, whose form it is"));
+  }
+}
+
+// Names of zones need data; everything else does not. TZ, which says where this machine is, does not
+// count.
+TEST(TimeText, WithoutDataANameIsRefusedAndAnOffsetIsNot) {
+  TemporaryDirectory empty;
+  const auto fold = [&](const std::string& zone) {
+    Words words = {"/usr/bin/env", "TZDIR=" + (empty / ""), "TZ=Asia/Tokyo"};
+    const Words rest = Pleat("fold --key k --quiet 1m --time t" + zone);
+    words.insert(words.end(), rest.begin(), rest.end());
+    return RunToEnd(words, Event(R"("2015-02-24 08:58:42")"));
+  };
+  const Finished name = fold(" --time-zone Europe/Berlin");
+  EXPECT_EQ(name.code, 2);
+  EXPECT_THAT(name.err,
+              HasSubstr("--time-zone: there is no time zone data on this machine to look up "
+                        "\"Europe/Berlin\": install tzdata, or give an offset, such as "
+                        "+01:00"));
+  for (const std::string zone : {" --time-zone UTC", " --time-zone +00:00", ""}) {
+    EXPECT_THAT(fold(zone).out, HasSubstr(R"("first":"2015-02-24T08:58:42.000000Z")")) << zone;
+  }
+}
+
+}  // namespace
+}  // namespace pleat::cli
