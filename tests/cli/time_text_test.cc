@@ -66,8 +66,9 @@ TEST(TimeText, TheSummarySaysThatUtcWasAssumed) {
   for (int i = 0; i < 20'000; ++i) many += Event(R"("2015-02-24T08:00:00Z")");
   const std::string file = dir.Write("many", many + Event(zoneless) + many);
   for (const std::string threads : {"1", "3"}) {
-    const Finished all =
-        RunToEnd(Pleat("fold --key k --quiet 2h --time t --threads " + threads + " " + file), "");
+    Words words = Pleat("fold --key k --quiet 2h --time t --threads");
+    words.insert(words.end(), {threads, file});
+    const Finished all = RunToEnd(words, "");
     EXPECT_THAT(all.err, HasSubstr(kAssumed));
   }
 }

@@ -115,11 +115,12 @@ std::string PlainMonth(const std::string& name) {
   return std::to_string(100 + at / 4 + 1).substr(1);
 }
 
-// "+01:00" of " +0100", " +01" or "GMT", with or without blanks before it; what is no zone as it is.
+// "+01:00" of " +0100", " +01" or "GMT", with or without blanks before it; what is no zone is none afterwards.
 std::string PlainZone(std::string zone) {
   DropSpaces(zone);
   const std::string low = PlainLower(zone);
   if (low == "z" || low == "utc" || low == "gmt" || low == "ut") return "Z";
+  if (!zone.starts_with('+') && !zone.starts_with('-')) return "no zone";
   if (zone.size() == 3) return zone + ":00";
   if (zone.size() == 5 && zone[3] != ':') return zone.substr(0, 3) + ":" + zone.substr(3);
   return zone;
@@ -178,7 +179,7 @@ std::string PlainMailForm(std::string text, const std::string& zone) {
   }
   if (text.size() > 5 && (text[5] == '.' || text[5] == ',')) return "";
   if (text.size() < 6 || text[5] != ':') text.insert(std::min<size_t>(5, text.size()), ":00");
-  const std::string out = date + "T" + PlainTimeOfDay(text, zone);
+  std::string out = date + "T" + PlainTimeOfDay(text, zone);
   if (weekday.empty()) return out;
   const std::optional<EngineTime> midnight = ReadPlainTimestamp(date + "T00:00:00Z");
   if (!midnight) return "";
