@@ -60,9 +60,9 @@ constexpr const char* kSpecs[] = {
     R"x({"key":"\"a,b\"=/k","quiet":"1m","time":"/t","time-unit":"ns",
         "merge":["\"n=(1)\"=sum(/v)","\"\"=last(\"v.a\")"]})x",
     // i: bounded merges, the last of the rest, raw events.
-    R"x({"key":"k","quiet":"1m","time":"t","rest":"last","raw":2,
+    R"x({"key":"k","quiet":"1m","time":"t","rest":"last","raw":2,"raw-last":2,
         "merge":["a=array(v,3)","d=distinct(v,4)","c=concat(s,;,9)","set=set(v,2)",
-                 "keys=keys(v,1)"]})x",
+                 "keys=keys(v,1)","event=last(.)"]})x",
     // j: the first of the rest, on arrival time.
     R"x({"key":"k","quiet":"10s","rest":"first",
         "merge":["a=array(v)","d=distinct(v)","c=concat(v)"]})x",
@@ -268,7 +268,7 @@ void ExpectVerdict(std::string_view line, const LineResult& result) {
 // Whether a line may be more than we take: raw events are two levels further in than they came, and
 // the members of the rest come on top of others.
 bool MayBeTooLarge(const pleat::FoldSpec& spec, std::string_view reason) {
-  return (spec.raw != 0 && reason == pleat::bad_line::kDepth) ||
+  return ((spec.raw != 0 || spec.raw_last != 0) && reason == pleat::bad_line::kDepth) ||
          (spec.rest != pleat::Rest::kDrop && reason == pleat::bad_line::kMembers);
 }
 

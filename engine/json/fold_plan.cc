@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/base/check.h"
+#include "engine/json/last_events.h"
 #include "engine/json/path.h"
 #include "engine/json/rest_members.h"
 
@@ -13,8 +14,9 @@ namespace {
 // Another value of one of these would read stored states as something else, or make of the same
 // lines other groups. The options of the folder and of the engine look after themselves.
 constexpr std::string_view kStoredOptions[] = {
-    "key",         "time",       "time-unit",  "class", "start-when", "end-when", "flush-when",
-    "cancel-when", "close-when", "quiet-path", "id",    "merge",      "rest",     "raw",
+    "key",      "time",       "time-unit",   "class",      "start-when",
+    "end-when", "flush-when", "cancel-when", "close-when", "quiet-path",
+    "id",       "merge",      "rest",        "raw",        "raw-last",
 };
 
 const FoldPlan& PlanOf(void* context) noexcept { return *static_cast<const FoldPlan*>(context); }
@@ -29,6 +31,10 @@ RestMembers& RestOf(const FoldPlan& plan, void* state) noexcept {
   return *static_cast<RestMembers*>(At(state, plan.rest_offset));
 }
 
+LastEvents& LastEventsOf(const FoldPlan& plan, void* state) noexcept {
+  return *static_cast<LastEvents*>(At(state, plan.raw_last_offset));
+}
+
 size_t FoldRest(RestMembers& members, const EventValue& value, const LineEvent& event, bool last) {
   PLEAT_DCHECK(value.elements % 2 == 0);
   const size_t before = members.heap_bytes();
@@ -37,6 +43,23 @@ size_t FoldRest(RestMembers& members, const EventValue& value, const LineEvent& 
     members.Fold(names_and_values[i], names_and_values[i + 1], event.at, last);
   }
   return members.heap_bytes() - before;
+}
+
+// The values behind those of the merges. Returns by how many bytes the heap memory has grown.
+size_t FoldMore(const FoldPlan& plan, void* state, const EventValue* value,
+                const LineEvent& event) {
+  size_t growth = 0;
+  if (plan.raw_last != 0) {
+    LastEvents& last = LastEventsOf(plan, state);
+    const size_t before = last.heap_bytes();
+    last.Fold(value->text, event.at, plan.raw_last);
+    growth += last.heap_bytes() - before;
+    ++value;
+  }
+  if (plan.rest != Rest::kDrop) {
+    growth += FoldRest(RestOf(plan, state), *value, event, plan.rest == Rest::kLast);
+  }
+  return growth;
 }
 
 int64_t Fold(void* context, void* state, const void* event_bytes) {
@@ -48,9 +71,8 @@ int64_t Fold(void* context, void* state, const void* event_bytes) {
     if (value->present) growth += FoldState(merge, At(state, merge.offset), *value, event);
     ++value;
   }
-  if (plan.rest != Rest::kDrop) [[unlikely]] {
-    growth += FoldRest(RestOf(plan, state), *value, event, plan.rest == Rest::kLast);
-  }
+  if (plan.has_more) [[unlikely]]
+    growth += FoldMore(plan, state, value, event);
   if (growth != 0) HeapBytes(state) += growth;
   if (const uint32_t weight = plan.weight_offset; weight != 0) {
     *static_cast<uint64_t*>(At(state, weight)) += event.line_bytes;
@@ -69,6 +91,11 @@ void Copy(void* context, void* to, const void* from) {
   for (const FoldPlan::MergedValue& merge : plan.merges) {
     heap += DetachState(merge.reducer, At(to, merge.offset));
   }
+  if (plan.raw_last != 0) {
+    LastEvents& last = LastEventsOf(plan, to);
+    last.Detach();
+    heap += last.heap_bytes();
+  }
   if (plan.rest != Rest::kDrop) {
     RestMembers& members = RestOf(plan, to);
     members.Detach();
@@ -82,6 +109,7 @@ void Destroy(void* context, void* state) {
   for (const FoldPlan::MergedValue& merge : plan.merges) {
     DestroyState(merge.reducer, At(state, merge.offset));
   }
+  if (plan.raw_last != 0) LastEventsOf(plan, state).Clear();
   if (plan.rest != Rest::kDrop) RestOf(plan, state).Clear();
 }
 
@@ -110,6 +138,9 @@ void SaveAll(void* context, const void* state, FieldWriter& out) {
   for (const FoldPlan::MergedValue& merge : plan.merges) {
     SaveState(merge.reducer, at(merge.offset), out);
   }
+  if (plan.raw_last != 0) {
+    reinterpret_cast<const LastEvents*>(at(plan.raw_last_offset))->Save(out);
+  }
   if (plan.rest != Rest::kDrop) {
     reinterpret_cast<const RestMembers*>(at(plan.rest_offset))->Save(out);
   }
@@ -123,6 +154,11 @@ void LoadAll(void* context, void* state, FieldReader& in) {
   size_t heap = 0;
   for (const FoldPlan::MergedValue& merge : plan.merges) {
     heap += LoadState(merge, At(state, merge.offset), in);
+  }
+  if (plan.raw_last != 0) {
+    LastEvents& last = LastEventsOf(plan, state);
+    last.Load(in, plan.raw_last);
+    heap += last.heap_bytes();
   }
   if (plan.rest != Rest::kDrop) {
     RestMembers& members = RestOf(plan, state);
@@ -176,14 +212,16 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
   PLEAT_DCHECK(Validate(spec).ok());
   for (const KeyField& field : spec.event.key) key_labels.push_back(Quote(field.name) + ":");
   for (const Merge& merge : spec.merges) {
-    const ValueForm form = FormFor(merge.reducer, !merge.path.empty());
-    merge.path.empty() ? events.AddValue(form) : events.AddValue("merge", merge.path, form);
+    const ValueForm form = FormFor(merge);
+    const bool is_member = !merge.path.empty() && merge.path != kWholeEvent;
+    is_member ? events.AddValue("merge", merge.path, form) : events.AddValue(form);
     AddMerge(merge);
   }
   if (raw) {
     events.AddValue(ValueForm::kLine);
     AddMerge({"_raw", Reducer::kArray, {}, spec.raw});
   }
+  if (spec.raw_last != 0) AddLastEvents(spec);
   if (rest != Rest::kDrop) AddRest(spec);
   if (spec.folder.max_group_bytes != kNoByteCap) {
     weight_offset = state_bytes;
@@ -205,13 +243,22 @@ void FoldPlan::AddMerge(const Merge& merge) {
   grows |= StateGrows(merge.reducer);
 }
 
+void FoldPlan::AddLastEvents(const FoldSpec& spec) {
+  events.AddValue(ValueForm::kLine);
+  raw_last = spec.raw_last;
+  raw_last_offset = state_bytes;
+  state_bytes += sizeof(LastEvents);
+  grows = has_more = true;
+}
+
 void FoldPlan::AddRest(const FoldSpec& spec) {
   events.AddValue(ValueForm::kMembers);
   rest_offset = state_bytes;
   state_bytes += sizeof(RestMembers);
-  grows = true;
+  grows = has_more = true;
   const auto take = [&](std::string_view path) {
-    if (!path.empty()) events.taken_names.insert(Quote(ParsePath(path)->front()));
+    if (path.empty() || path == kWholeEvent) return;
+    events.taken_names.insert(Quote(ParsePath(path)->front()));
   };
   take(spec.event.time);
   take(spec.marks.id);
@@ -224,6 +271,7 @@ void FoldPlan::AddRest(const FoldSpec& spec) {
     events.taken_names.insert(Quote(merge.name));
   }
   events.taken_names.insert({Quote("_fold"), Quote("_raw")});
+  if (raw_last != 0) events.taken_names.insert(Quote("_raw_last"));
 }
 
 bool FoldPlan::MeetsCloseWhen(const void* state) {
@@ -291,6 +339,13 @@ void FoldPlan::AppendMerges(const void* state, LineWriter& out, CaveatNames& nam
     if (members.cut()) AddName(names.cut, "\"_rest\"");
   }
   if (raw) append(merges.back());
+  if (raw_last != 0) {
+    const auto& last = *reinterpret_cast<const LastEvents*>(at(raw_last_offset));
+    out.Put(",\"_raw_last\":[");
+    last.AppendTo(out);
+    out.Put(']');
+    if (last.cut()) AddName(names.cut, "\"_raw_last\"");
+  }
 }
 
 }  // namespace pleat::inline v0_1

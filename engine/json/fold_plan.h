@@ -53,7 +53,8 @@ struct FoldPlan {
   // of those with a caveat to `names`.
   void AppendMerges(const void* state, LineWriter& out, CaveatNames& names) const;
 
-  // The values of an event are those of `merges`, in their order, and then that of the rest.
+  // The values of an event are those of `merges`, in their order, and then that of the last events
+  // and that of the rest.
   EventPlan events;
 
   std::vector<std::string> key_labels;  // "name":
@@ -61,6 +62,8 @@ struct FoldPlan {
   Rest rest = Rest::kDrop;
   uint32_t rest_offset = 0;  // of its state
   bool raw = false;
+  uint64_t raw_last = 0;         // how many of the last events are kept
+  uint32_t raw_last_offset = 0;  // of their state
   bool meta = true;
   bool revisions = false;     // "_fold" has them
   bool emission_ids = false;  // likewise
@@ -77,10 +80,12 @@ struct FoldPlan {
 
   uint32_t weight_offset = 0;  // of the sum of line bytes in the state; 0: none
   uint32_t state_bytes = sizeof(uint64_t);
+  bool has_more = false;  // than merges: the last events, or a rest
   bool grows = false;
 
  private:
   void AddMerge(const Merge& merge);
+  void AddLastEvents(const FoldSpec& spec);
   void AddRest(const FoldSpec& spec);
 };
 

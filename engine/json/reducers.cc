@@ -213,8 +213,9 @@ MergeRule RuleOf(const Merge& merge) {
           separator.substr(1, separator.size() - 2), merge.separator.size()};
 }
 
-ValueForm FormFor(Reducer reducer, bool path) noexcept {
-  switch (reducer) {
+ValueForm FormFor(const Merge& merge) noexcept {
+  if (merge.path == kWholeEvent) return ValueForm::kLine;
+  switch (merge.reducer) {
     case Reducer::kKeys: return ValueForm::kNames;
     case Reducer::kSet:
     case Reducer::kArray: return ValueForm::kElements;
@@ -228,7 +229,7 @@ ValueForm FormFor(Reducer reducer, bool path) noexcept {
     case Reducer::kLast: return ValueForm::kText;
     case Reducer::kCount: break;
   }
-  return path ? ValueForm::kPresence : ValueForm::kEvent;
+  return merge.path.empty() ? ValueForm::kEvent : ValueForm::kPresence;
 }
 
 uint32_t StateSize(Reducer reducer) noexcept {

@@ -47,8 +47,8 @@ uint32_t StateSize(Reducer reducer) noexcept;
 // Whether a state can own heap memory.
 bool StateGrows(Reducer reducer) noexcept;
 
-// The form in which a reducer takes the values at its path; `path` says whether it has one.
-ValueForm FormFor(Reducer reducer, bool path) noexcept;
+// The form in which a merge takes the values at its path.
+ValueForm FormFor(const Merge& merge) noexcept;
 
 // Folds a value that is present. Returns by how many bytes the heap memory of the state has grown.
 size_t FoldState(const MergeRule& rule, void* state, const EventValue& value,

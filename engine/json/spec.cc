@@ -49,6 +49,7 @@ constexpr Option<FoldSpec> kOptions[] = {
     As<FoldSpec, MergeText>("merge", PLEAT_AT(merges)),
     As<FoldSpec, ChoiceText<kRests>>("rest", PLEAT_AT(rest)),
     As<FoldSpec, CountText>("raw", PLEAT_AT(raw)),
+    As<FoldSpec, CountText>("raw-last", PLEAT_AT(raw_last)),
     As<FoldSpec, SwitchText<false>>("no-meta", PLEAT_AT(meta)),
     As<FoldSpec, SwitchText<true>>("emission-id", PLEAT_AT(emission_id)),
     As<FoldSpec, CountText>("max-groups", PLEAT_AT(folder.limits.max_groups)),

@@ -107,6 +107,7 @@ class OutputNames {
 absl::Status CheckNames(const FoldSpec& spec) {
   OutputNames names;
   if (spec.raw != 0) names.Reserve("_raw");
+  if (spec.raw_last != 0) names.Reserve("_raw_last");
   if (spec.rest != Rest::kDrop) names.Reserve("_rest");
   if (absl::Status status = names.Add(spec.event.key); !status.ok()) return status;
   for (const Merge& merge : spec.merges) {
@@ -120,6 +121,7 @@ absl::Status CheckNames(const FoldSpec& spec) {
 absl::Status CheckMergePaths(const FoldSpec& spec) {
   for (const Merge& merge : spec.merges) {
     if (merge.reducer == Reducer::kCount && merge.path.empty()) continue;
+    if (merge.path == kWholeEvent && TakesWholeEvent(merge.reducer)) continue;
     if (absl::Status status = CheckPathOf({"merge", merge.path}); !status.ok()) return status;
   }
   return absl::OkStatus();
@@ -148,6 +150,9 @@ bool GivesScalar(Reducer reducer) {
 absl::Status CheckMergedValue(const FoldSpec& spec, const std::string& name) {
   for (const Merge& merge : spec.merges) {
     if (merge.name != name) continue;
+    if (merge.path == kWholeEvent) {
+      return Wrong(Quoted(name) + " is a whole event; compare one of its members, such as last(a)");
+    }
     if (GivesScalar(merge.reducer)) return absl::OkStatus();
     return Wrong(Quoted(name) +
                  " is a list; what can be compared is given by sum, min, max, mean, " +

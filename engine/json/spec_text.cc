@@ -143,7 +143,12 @@ absl::Status ParseArguments(std::string_view text, Merge& merge) {
   if (!rest.empty() && !more) {
     return Wrong(name + " takes no argument after its path (a path with a comma goes in quotes)");
   }
-  if (!merge.path.empty()) {
+  if (merge.path == kWholeEvent) {
+    if (!TakesWholeEvent(merge.reducer)) {
+      return Wrong(name + "(.): the whole event is taken by first and last; --raw and --raw-last " +
+                   "keep several");
+    }
+  } else if (!merge.path.empty()) {
     if (absl::Status status = CheckPath(merge.path); !status.ok()) return status;
   } else if (merge.reducer != Reducer::kCount) {
     return Wrong(name + " needs a path");
@@ -174,6 +179,10 @@ std::string_view NameOf(Reducer reducer) {
 std::string DefaultName(std::string_view path) {
   absl::StatusOr<Path> steps = ParsePath(path);
   return steps.ok() ? steps->back() : std::string();
+}
+
+bool TakesWholeEvent(Reducer reducer) {
+  return reducer == Reducer::kFirst || reducer == Reducer::kLast;
 }
 
 absl::StatusOr<std::vector<KeyField>> ParseKeyFields(std::string_view text) {

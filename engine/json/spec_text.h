@@ -32,4 +32,7 @@ std::string DefaultName(std::string_view path);
 
 std::string_view NameOf(Reducer reducer);
 
+// Whether it takes kWholeEvent for a path.
+bool TakesWholeEvent(Reducer reducer);
+
 }  // namespace pleat::inline v0_1

@@ -72,7 +72,7 @@ bool ValueReader::ReadOne(const EventPlan::WantedValue& wanted, EventValue& out)
   out.present = true;
   switch (wanted.form) {
     case ValueForm::kEvent: return true;
-    case ValueForm::kLine: return out.text = Rewritten(line_, batch_), true;
+    case ValueForm::kLine: return out.text = WholeLine(), true;
     case ValueForm::kMembers: return ReadMembers(out), true;
     default: break;
   }
@@ -138,6 +138,11 @@ void ValueReader::ReadIdentities(const Value& member, EventValue& out) {
     std::string_view& element = batch_.elements[out.first_element + i];
     element = Identity(element);
   }
+}
+
+std::string_view ValueReader::WholeLine() {
+  if (whole_line_.empty()) whole_line_ = Rewritten(line_, batch_);
+  return whole_line_;
 }
 
 // Short texts stand for themselves. A long one becomes a byte with which no JSON begins, and 128

@@ -35,6 +35,7 @@ class ValueReader {
   void ReadIdentities(const Value& member, EventValue& out);
   void ReadMembers(EventValue& out);
 
+  std::string_view WholeLine();
   std::string_view Identity(std::string_view text);
   void BeginElements(EventValue& out) const noexcept;
   void EndElements(EventValue& out) const noexcept;
@@ -43,6 +44,7 @@ class ValueReader {
   const Scanner& scanner_;
   const std::string_view line_;
   EventBatch& batch_;
+  std::string_view whole_line_;  // canonical; empty until somebody wants it
 };
 
 }  // namespace pleat::inline v0_1

@@ -53,10 +53,13 @@ inline constexpr uint64_t kArrayBound = 1'000;
 inline constexpr uint64_t kDistinctBound = 1'000'000;
 inline constexpr uint64_t kConcatBound = 64 * 1024;
 
+// The path of the event itself, as it came.
+inline constexpr std::string_view kWholeEvent = ".";
+
 struct Merge {
   std::string name;
   Reducer reducer;
-  std::string path;  // empty only for kCount: count()
+  std::string path;  // empty only for kCount: count(); kFirst and kLast also take kWholeEvent
 
   // kArray, kSet, kKeys, kDistinct: how many elements are kept, the first ones. kConcat: how many
   // bytes; values are kept as long as they fit. 0: the default above; for kSet and kKeys no bound.
@@ -86,7 +89,8 @@ struct FoldSpec {
   Condition close_when;       // over the merged values, after each fold: the group is complete
   std::vector<Merge> merges;  // in output order
   Rest rest = Rest::kDrop;
-  uint64_t raw = 0;          // how many events to keep as they came, under "_raw"
+  uint64_t raw = 0;          // how many events to keep as they came, under "_raw": the first ones
+  uint64_t raw_last = 0;     // the same under "_raw_last": those with the largest stamps
   bool meta = true;          // add "_fold" to every line
   bool emission_id = false;  // with "id" in it
 };

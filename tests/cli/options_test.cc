@@ -166,7 +166,7 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
       " --partial-every 5m --time t --time-unit ms --lateness 30s --accept-limit 1m"
       " --on-late correct --late 'l\"ate' --future-limit 1d --idle 250ms"
       " --merge 'n=count()' --merge 's=sum(v.w)' --merge 'a=array(v,5)'"
-      R"x( --merge 'c=concat("a,b",",",9)' --rest first --raw 3 --no-meta)x"
+      R"x( --merge 'c=concat("a,b",",",9)' --rest first --raw 3 --raw-last 2 --no-meta)x"
       " --at-end drop --on-bad fail --bad b --strict --max-groups 1000"
       " --max-memory 4294967296 --on-limit emit --emission-id --threads 3 --output o"
       " --stats s --quiet-summary --print-spec");
@@ -174,7 +174,8 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
   for (const std::string& name : WordsOf(
            "key quiet max-hold max-events max-bytes start-when close-when end-when flush-when"
            " cancel-when quiet-path open edge partial-every time time-unit lateness accept-limit"
-           " on-late late future-limit idle merge rest raw no-meta at-end on-bad bad strict"
+           " on-late late future-limit idle merge rest raw raw-last no-meta at-end on-bad bad "
+           "strict"
            " max-groups max-memory on-limit emission-id threads output stats quiet-summary")) {
     EXPECT_NE(printed.out.find("\"" + name + "\": "), std::string::npos) << name;
   }

@@ -13,7 +13,7 @@ namespace pleat {
 namespace {
 
 FoldSpec EveryMerge() {
-  Options options = OptionsIn("--key k --rest last --raw 50");
+  Options options = OptionsIn("--key k --rest last --raw 50 --raw-last 3 --merge 'e=last(.)'");
   for (const ReducerName& known : kReducerNames) {
     const std::string name(known.name);
     options.emplace_back("merge", name + "=" + name + (name == "keys" ? "(o)" : "(v)"));

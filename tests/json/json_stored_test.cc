@@ -15,7 +15,8 @@ namespace pleat {
 namespace {
 
 FoldSpec SpecWith(const std::string& rest) {
-  FoldSpec spec = SpecOf("--key k --raw 20 --max-bytes 1G --rest " + rest + " " + EveryReducer());
+  FoldSpec spec =
+      SpecOf("--key k --raw 20 --raw-last 4 --max-bytes 1G --rest " + rest + " " + EveryReducer());
   const absl::Status set =
       SetOption(spec, "close-when",
                 R"({"any":["first>\"a\\n\"","last<5","concat>\"zz\"","lo<-1e300","distinct=3"]})");
@@ -105,8 +106,8 @@ TEST(JsonStored, SoDoesACopy) {
 TEST(JsonStored, AnEmptyStateIsAByteForEachMerge) {
   FoldPlan plan(SpecWith("last"));
   const LoneState empty(plan);
-  // mean, and concat twice, have a count besides; the raw lines, the rest and the weight.
-  EXPECT_EQ(empty.Saved(), std::string(18 + 3 + 3, '\0'));
+  // mean, and concat twice, have a count besides; the raw lines, first and last, the rest, the weight.
+  EXPECT_EQ(empty.Saved(), std::string(20 + 3 + 4, '\0'));
   ExpectSame(*Loaded(plan, empty.Saved()), empty);
 }
 
@@ -221,6 +222,7 @@ TEST(JsonStored, TheShapeIsTheOptionsThatStatesDependOn) {
                                    {"merge", "s=concat(v,\"\\n\\\\\")"},
                                    {"rest", "first"},
                                    {"raw", "7"},
+                                   {"raw-last", "8"},
                                    {"no-meta", "true"},
                                    {"max-groups", "9"}})),
             "key: a\n"
@@ -232,7 +234,8 @@ TEST(JsonStored, TheShapeIsTheOptionsThatStatesDependOn) {
             "merge: m=array(v,5)\n"
             "merge: s=concat(v,\"\\\\n\\\\\\\\\")\n"
             "rest: first\n"
-            "raw: 7\n");
+            "raw: 7\n"
+            "raw-last: 8\n");
 }
 
 }  // namespace

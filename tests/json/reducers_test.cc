@@ -305,6 +305,20 @@ TEST(Reducers, FirstAndLastGoByTheStampAndThenByArrival) {
   EXPECT_EQ(harness.CloseAndPop(), "{\"k\":0,\"f\":[1,2],\"l\":4}\n");
 }
 
+TEST(Reducers, FirstAndLastTakeTheWholeEvent) {
+  JsonHarness harness(
+      "--key k --merge 'f=first(.)' --merge 'l=last(.)' --rest last --raw-last 1 --no-meta");
+  const std::pair<const char*, int> events[] = {{" { \"k\" : 0, \"v\" : \"\\u0061\" }\r", 5},
+                                                {R"({"k":0,"v":1.50})", 3},
+                                                {R"({"k":0})", 3},
+                                                {R"({"k":0,"f":[ 1 ]})", 5}};
+  for (const auto& [line, seconds] : events) {
+    EXPECT_EQ(harness.Fold(line, FromUnix(std::chrono::seconds(seconds))).reason, "");
+  }
+  EXPECT_EQ(harness.CloseAndPop(), R"({"k":0,"f":{"k":0,"v":1.50},"l":{"k":0,"f":[1]},"v":"a",)"
+                                   "\"_raw_last\":[{\"k\":0,\"f\":[1]}]}\n");
+}
+
 TEST(Reducers, KeepTextsOfAnyLength) {
   const std::string large = "\"" + std::string(100'000, 'x') + "\"";
   ExpectMerged("last", {"1", large, "2", large}, large);

@@ -146,12 +146,30 @@ TEST(FoldSpec, SaysWhatIsWrongWithABoundOrASeparator) {
   }
 }
 
+TEST(FoldSpec, FirstAndLastAloneTakeTheWholeEvent) {
+  FoldSpec spec = Good();
+  for (const char* merge : {"a=first(.)", "b=last( . )"}) {
+    EXPECT_TRUE(SetOption(spec, "merge", merge).ok()) << merge;
+  }
+  EXPECT_TRUE(Validate(spec).ok());
+  EXPECT_EQ(OptionsOf(spec).back(), (std::pair<std::string, std::string>("merge", "b=last(.)")));
+  for (const std::string reducer : {"sum", "set", "array", "count"}) {
+    EXPECT_THAT(ErrorOf("merge", "x=" + reducer + "(.)"),
+                HasSubstr(reducer + "(.): the whole event is taken by first and last"));
+  }
+  ASSERT_TRUE(SetOption(spec, "close-when", "b=1").ok());
+  EXPECT_THAT(ValidateError(spec), HasSubstr("\"b\" is a whole event"));
+  spec = Good();
+  spec.merges.push_back({"s", Reducer::kSum, "."});
+  EXPECT_EQ(ValidateError(spec), "--merge: path \".\" has an empty step");
+}
+
 TEST(FoldSpec, RestAndRawReserveTheirNames) {
-  for (const char* name : {"_raw", "_rest"}) {
+  for (const char* name : {"_raw", "_raw_last", "_rest"}) {
     FoldSpec spec = Good();
     spec.merges = {{name, Reducer::kCount, ""}};
     EXPECT_TRUE(Validate(spec).ok());
-    spec.raw = 1;
+    spec.raw = spec.raw_last = 1;
     spec.rest = Rest::kFirst;
     EXPECT_EQ(ValidateError(spec),
               std::string("--merge: the output name \"") + name + "\" is taken");
@@ -290,7 +308,7 @@ TEST(FoldSpec, OptionsGiveTheSameSpecAgain) {
       " --merge 'd=distinct(a,7)' --merge 'r=array(/a~1b,8)' --merge 'c1=concat(a)'"
       R"x( --merge 'c2=concat(a,-)' --merge 'c3=concat(a,"")')x"
       R"x( --merge 'c4=concat("a,b",",",9)' --merge 'c5=concat(a,"\"\n",9)')x"
-      " --rest last --raw 4 --no-meta --emission-id --max-groups 10 --max-memory 1000"
+      " --rest last --raw 4 --raw-last 5 --no-meta --emission-id --max-groups 10 --max-memory 1000"
       " --on-limit emit");
   const FoldSpec spec = SpecOf(options);
   EXPECT_EQ(OptionsOf(spec), options);

@@ -233,7 +233,8 @@ TEST_P(DataAgreement, FoldsToTheSameBytesWithMarksConditionsAndAFullFolder) {
 TEST_P(DataAgreement, FoldsToTheSameBytesWithIdsTheRestAndRawEvents) {
   const Fields& fields = GetParam().fields;
   ExpectAgreement({"--id", fields.id, "--accept-limit", "10s", "--rest", "last", "--raw", "3",
-                   "--merge", "ids=distinct(" + fields.id + ",5)", "--merge",
+                   "--raw-last", "2", "--merge", "event=last(.)", "--merge",
+                   "ids=distinct(" + fields.id + ",5)", "--merge",
                    "text=concat(" + fields.id + ",|,100)"});
 }
 

@@ -51,6 +51,7 @@ std::set<std::string> NamesThatAreNoRest(const NdjsonOptions& options) {
   }
   add_path(options.time);
   add_path(options.id);
+  if (options.raw_last > 0) out.insert("_raw_last");
   return out;
 }
 
@@ -167,12 +168,14 @@ void NdjsonModel::Write(const PlainEmission& emission, std::string& out) const {
   std::string saturated;
   std::string cut;
   out += '{' + emission.key;
+  const auto write_value = [&](const std::string& name, const PlainMerged& merged) {
+    const std::string quoted = QuotePlainJson(name);
+    out += ',' + quoted + ':' + merged.json;
+    if (merged.saturated) Join(saturated, quoted);
+    if (merged.cut) Join(cut, quoted);
+  };
   const auto write = [&](const PlainMerge& merge) {
-    const PlainMerged merged = Merged(merge, emission.events);
-    const std::string name = QuotePlainJson(merge.name);
-    out += ',' + name + ':' + merged.json;
-    if (merged.saturated) Join(saturated, name);
-    if (merged.cut) Join(cut, name);
+    write_value(merge.name, Merged(merge, emission.events));
   };
   for (const PlainMerge& merge : options_.merges) write(merge);
   if (options_.rest != "drop") {
@@ -182,6 +185,9 @@ void NdjsonModel::Write(const PlainEmission& emission, std::string& out) const {
   }
   if (options_.raw > 0) {
     write({.name = "_raw", .reducer = "array", .path = {}, .bound = options_.raw});
+  }
+  if (options_.raw_last > 0) {
+    write_value("_raw_last", NewestOf(options_.raw_last, emission.events));
   }
   if (options_.meta) out += ",\"_fold\":{" + MetaOf(emission, saturated, cut) + '}';
   out += "}\n";

@@ -43,6 +43,7 @@ struct NdjsonOptions {
   FolderOptions folder{.max_hold = kForever};
   std::string rest = "drop";
   uint64_t raw = 0;
+  uint64_t raw_last = 0;
   bool meta = true;
   bool emission_id = false;
   bool drop_at_end = false;

@@ -1,6 +1,8 @@
 // See the header.
 #include "tests/model/plain_merge.h"
 
+#include <algorithm>
+
 #include "tests/model/plain_condition.h"
 #include "tests/model/plain_number_sum.h"
 
@@ -136,6 +138,18 @@ PlainMerged Merged(const PlainMerge& merge, const PlainEvents& events) {
     return MergedElements(merge, values);
   }
   return MergedChoice(merge, values);
+}
+
+PlainMerged NewestOf(uint64_t bound, const PlainEvents& events) {
+  PlainEvents sorted = events;
+  std::ranges::stable_sort(sorted, {}, &PlainEvent::at);
+  PlainMerged out{.cut = sorted.size() > bound};
+  if (out.cut) sorted.erase(sorted.begin(), sorted.end() - static_cast<std::ptrdiff_t>(bound));
+  for (const PlainEvent& event : sorted) {
+    out.json += (out.json.empty() ? "" : ",") + WritePlainJson(*event.json);
+  }
+  out.json = '[' + out.json + ']';
+  return out;
 }
 
 bool Mismatches(const PlainMerge& merge, const PlainJson& event) {

@@ -15,7 +15,7 @@ namespace pleat::inline v0_1 {
 struct PlainMerge {
   std::string name;
   std::string reducer;
-  PlainPath path;      // empty for count()
+  PlainPath path;      // empty: the whole event, also for count()
   uint64_t bound = 0;  // 0: the reducer's default
   std::string separator = ",";
 };
@@ -27,6 +27,9 @@ struct PlainMerged {
 };
 
 PlainMerged Merged(const PlainMerge& merge, const PlainEvents& events);
+
+// The `bound` events with the largest stamps, oldest first; of equal ones the latest to arrive.
+PlainMerged NewestOf(uint64_t bound, const PlainEvents& events);
 
 // Whether the event has a value there that the reducer does not take.
 bool Mismatches(const PlainMerge& merge, const PlainJson& event);

@@ -24,9 +24,8 @@ void AddMerge(std::string text, NdjsonOptions& options) {
   merge.name = TakeUntil('=', text);
   merge.reducer = TakeUntil('(', text);
   text.back() = ',';
-  if (const std::string path = TakeArgument(text); !path.empty()) {
-    merge.path = ReadPlainPath(path);
-  }
+  const std::string path = TakeArgument(text);
+  if (!path.empty() && path != ".") merge.path = ReadPlainPath(path);
   if (merge.reducer == "concat" && !text.empty()) merge.separator = TakeArgument(text);
   if (!text.empty()) merge.bound = std::stoull(text);
   options.merges.push_back(std::move(merge));
@@ -95,6 +94,7 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
       {"--merge", [&](const std::string& text) { AddMerge(text, options); }},
       {"--rest", [&](const std::string& text) { options.rest = text; }},
       {"--raw", number(options.raw)},
+      {"--raw-last", number(options.raw_last)},
       {"--max-groups", number(folder.limits.max_groups)},
       {"--on-limit", choice(folder.limits.on_limit, on_limit)},
       {"--at-end", choice(options.drop_at_end, at_end)},

@@ -235,18 +235,21 @@ void DrawMerges(LineMaker& draw, Drawn& out) {
   for (size_t i = draw.Below(8); i > 0; --i) {
     const auto [reducer, name] = draw.Pick(kReducers);
     Merge merge{.name = "merge" + std::to_string(i), .reducer = reducer, .path = draw.Pick(kPaths)};
+    const bool whole = (reducer == kFirst || reducer == kLast) && draw.Chance(30);
+    if (whole) merge.path = ".";
     const bool boundable = reducer == kArray || reducer == kSet || reducer == kKeys ||
                            reducer == kDistinct || reducer == kConcat;
     if (boundable && draw.Chance(50)) merge.bound = 1 + draw.Below(6);
     merge.separator = reducer == kConcat ? draw.Pick(kSeparators) : "";
-    out.model.merges.push_back(
-        {merge.name, name, ReadPlainPath(merge.path), merge.bound, merge.separator});
+    out.model.merges.push_back({merge.name, name, whole ? PlainPath{} : ReadPlainPath(merge.path),
+                                merge.bound, merge.separator});
     out.spec.merges.push_back(std::move(merge));
   }
   static constexpr std::pair<Rest, const char*> kRest[] = {{Rest::kFirst, "first"},
                                                            {Rest::kLast, "last"}};
   if (draw.Chance(25)) std::tie(out.spec.rest, out.model.rest) = draw.Pick(kRest);
   if (draw.Chance(25)) out.spec.raw = out.model.raw = 1 + draw.Below(4);
+  if (draw.Chance(25)) out.spec.raw_last = out.model.raw_last = 1 + draw.Below(4);
   out.spec.meta = out.model.meta = draw.Chance(80);
   out.spec.emission_id = out.model.emission_id = draw.Chance(25);
 }
@@ -284,7 +287,8 @@ void DrawConditions(LineMaker& draw, Drawn& out) {
   static constexpr const char* kOfMerges[] = {"=1", "!=null", ">=3", ">a", "<0", "<=a", "=a"};
   std::vector<std::string> texts;
   for (const Merge& merge : spec.merges) {
-    if (IsScalar(merge.reducer)) texts.push_back(merge.name + draw.Pick(kOfMerges));
+    if (IsScalar(merge.reducer) && merge.path != ".")
+      texts.push_back(merge.name + draw.Pick(kOfMerges));
   }
   if (texts.empty() || !draw.Chance(25)) return;
   const std::string& one = texts[draw.Below(texts.size())];
@@ -374,8 +378,9 @@ class Seen {
       if (name == "frozen") continue;  // what counters' windows are
       Look(out, "\"reason\":\"" + name + '"');
     }
-    for (const char* member : {"corrects\":\"", "corrects\":null", "revision\":3", "id\":\"0-",
-                               "saturated", "cut\":[\"merge", "cut\":[\"_raw", "status"}) {
+    for (const char* member :
+         {"corrects\":\"", "corrects\":null", "revision\":3", "id\":\"0-", "saturated",
+          "cut\":[\"merge", "cut\":[\"_raw\"", "cut\":[\"_raw_last", "status"}) {
       Look(out, std::string("\"") + member);
     }
     ledger_ += ledger;

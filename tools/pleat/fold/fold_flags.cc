@@ -67,13 +67,16 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       {"merge", "NAME=REDUCER(PATH)",
        "adds a member to the output; may be repeated, in output order. REDUCER is one\n"
        "of keys set sum min max mean count first last distinct array concat; count()\n"
-       "counts events, array(PATH,N) keeps N elements, concat(PATH,SEP,N) N bytes",
+       "counts events, array(PATH,N) keeps N elements, concat(PATH,SEP,N) N bytes;\n"
+       "last(.) and first(.) give the whole event",
        ListInSpec(o.spec, o.spec.merges)},
       {"rest", "drop|first|last",
        "members that no other option takes: drop them (default), or\n"
        "add each to the output with its first or its last value",
        InSpec(o.spec)},
       {"raw", "N", "adds the first N events, as they came, as \"_raw\"",
+       InSpec(o.spec, FlagKind::kNumber)},
+      {"raw-last", "N", "adds the last N events, by their time, as \"_raw_last\"",
        InSpec(o.spec, FlagKind::kNumber)},
       Heading("When a group closes"),
       {"quiet", "DURATION",
