@@ -22,8 +22,10 @@ namespace pleat::inline v0_1 {
 inline constexpr int kConditionLevelsMax = 16;
 inline constexpr int kComparisonsMax = 256;
 
-// Whether the option takes a condition: the names of all that do end so.
-inline bool TakesCondition(std::string_view option) noexcept { return option.ends_with("when"); }
+// Whether the option takes a condition, by its name.
+inline bool TakesCondition(std::string_view option) noexcept {
+  return option.ends_with("when") || option == "where";
+}
 
 // Whether `condition` can be formatted and run; `check_path` judges the path of every comparison.
 // Errors: kInvalidArgument; the message does not name the option.

@@ -24,9 +24,15 @@ int MicrosecondShift(TimeUnit unit) noexcept {
 EventPlan::EventPlan(const EventSpec& spec)
     : time_unit(spec.time_unit),
       time_rules(TimeRulesFor(spec.time_zone, spec.time_format)),
-      time_shift(MicrosecondShift(spec.time_unit)) {
+      time_shift(MicrosecondShift(spec.time_unit)),
+      has_range(spec.from != kBeginningOfTime || spec.to != kNever),
+      from(spec.from),
+      to(spec.to) {
   PLEAT_DCHECK(Validate(spec).ok());
   for (const KeyField& field : spec.key) keys.push_back(AddScalar("key", field.path));
+  where =
+      ConditionPlan(spec.where, [this](const std::string& path) { return AddPath("where", path); });
+  has_selection = has_range || !where.empty();
   if (spec.time.empty()) return;
   time_slot = AddPath("time", spec.time);
   time_absent = "event time " + bad_line::Quoted(spec.time) + std::string(bad_line::kKeyAbsent);

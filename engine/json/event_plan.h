@@ -74,12 +74,18 @@ struct EventPlan {
   TimeRules time_rules;  // of a time that is text
   int time_shift = 0;    // the power of ten that takes a number of the unit to microseconds
 
+  bool has_selection = false;  // some line may be excluded
+  ConditionPlan where;         // the places of all conditions are slots
+  bool has_range = false;      // of event time:
+  EngineTime from;
+  EngineTime to;
+
   bool has_marks = false;            // some event may have marks
   int quiet_slot = PathTree::kNone;  // of an event's own quiet period
   std::optional<ScalarMember> key_class;
   std::optional<ScalarMember> id;
   bool id_has_content = true;  // the whole line; if false, ids over 64 KiB are bad
-  ConditionPlan start_when;    // the places of all conditions are slots
+  ConditionPlan start_when;
   ConditionPlan end_when;
 
   std::vector<ScalarMember> member;    // the parts of the id of a member; empty: there are none

@@ -39,7 +39,7 @@ bool IsBlank(std::string_view line) noexcept {
 
 EventReader::EventReader(const EventPlan& plan)
     : plan_(plan),
-      bare_(!plan.has_control && !plan.has_marks && plan.member.empty()),
+      bare_(!plan.has_selection && !plan.has_control && !plan.has_marks && plan.member.empty()),
       scanner_(plan.paths),
       unseen_(plan.paths.slots()),
       times_(plan.time_rules) {
@@ -66,9 +66,9 @@ EventReader::Kind EventReader::Read(std::string_view line, EventBatch& batch) {
 EventReader::Kind EventReader::ReadEvent(EventBatch& batch) {
   unseen_.Note(scanner_);
   std::string_view key;
-  if (!ReadScalars(plan_.keys, bad_line::kKeyTooLong, batch, key)) return Kind::kBad;
   EngineTime at{};
   if (bare_) [[likely]] {
+    if (!ReadScalars(plan_.keys, bad_line::kKeyTooLong, batch, key)) return Kind::kBad;
     const Kind verdict = ReadTime(batch, at);
     if (verdict != Kind::kEvent) return verdict;
   } else {
@@ -86,8 +86,13 @@ EventReader::Kind EventReader::ReadEvent(EventBatch& batch) {
   return Kind::kEvent;
 }
 
-// The time, and what an event may have beside it and its values.
-EventReader::Kind EventReader::ReadMore(std::string_view key, EventBatch& batch, EngineTime& at) {
+// Whether the line is an event at all; key and time; and what an event may have beside them and its
+// values.
+EventReader::Kind EventReader::ReadMore(std::string_view& key, EventBatch& batch, EngineTime& at) {
+  if (plan_.has_selection) {
+    if (Kind verdict = Select(batch); verdict != Kind::kEvent) return verdict;
+  }
+  if (!ReadScalars(plan_.keys, bad_line::kKeyTooLong, batch, key)) return Kind::kBad;
   const bool has_member = !plan_.member.empty();
   MemberMarks member;
   if (has_member && !ReadScalars(plan_.member, bad_line::kMemberTooLong, batch, member.id)) {
@@ -106,6 +111,16 @@ EventReader::Kind EventReader::ReadMore(std::string_view key, EventBatch& batch,
   if (has_member && !ReadMember(batch, member)) return Kind::kBad;
   if (has_member) batch.members.push_back(member);
   return Kind::kEvent;
+}
+
+// The condition comes first: lines of other kinds may have no time. The key comes last, for the same
+// reason.
+EventReader::Kind EventReader::Select(EventBatch& batch) {
+  if (!plan_.where.empty() && !Holds(plan_.where, batch)) return Kind::kExcluded;
+  if (!plan_.has_range) return Kind::kEvent;
+  EngineTime at{};
+  if (Kind verdict = ReadTime(batch, at); verdict != Kind::kEvent) return verdict;
+  return at >= plan_.from && at < plan_.to ? Kind::kEvent : Kind::kExcluded;
 }
 
 bool EventReader::CheckScalar(const EventPlan::ScalarMember& member) {

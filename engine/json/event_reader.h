@@ -68,7 +68,8 @@ class EventReader {
 
   Kind Bad(std::string_view reason) noexcept;
   Kind ReadEvent(EventBatch& batch);
-  Kind ReadMore(std::string_view key, EventBatch& batch, EngineTime& at);
+  Kind ReadMore(std::string_view& key, EventBatch& batch, EngineTime& at);
+  Kind Select(EventBatch& batch);
   bool CheckScalar(const EventPlan::ScalarMember& member);
   bool ReadScalars(const Scalars& fields, std::string_view too_long, EventBatch& batch,
                    std::string_view& joined);
@@ -90,7 +91,7 @@ class EventReader {
   bool ReadVersion(MemberMarks& member);
 
   const EventPlan& plan_;
-  const bool bare_;  // events have nothing but key, time and values
+  const bool bare_;  // all lines are events, which have nothing but key, time and values
   // A time that is a whole number of a unit of a microsecond or more: its microseconds, and the
   // largest one that is in range; -1 if there are no such times.
   int64_t time_factor_ = 1;

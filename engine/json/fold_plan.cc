@@ -14,9 +14,9 @@ namespace {
 // Another value of one of these would read stored states as something else, or make of the same
 // lines other groups. The options of the folder and of the engine look after themselves.
 constexpr std::string_view kStoredOptions[] = {
-    "key",      "time",       "time-unit",   "class",      "start-when",
-    "end-when", "flush-when", "cancel-when", "close-when", "quiet-path",
-    "id",       "merge",      "rest",        "raw",        "raw-last",
+    "key",        "time",        "time-unit",  "class",      "start-when", "end-when",
+    "flush-when", "cancel-when", "close-when", "quiet-path", "id",         "merge",
+    "rest",       "raw",         "raw-last",   "where",      "from",       "to",
 };
 
 const FoldPlan& PlanOf(void* context) noexcept { return *static_cast<const FoldPlan*>(context); }

@@ -30,6 +30,8 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
       if (each.result.kind == LineResult::Kind::kBad) CountBad();
       if (!on_unusual({each.line.index, each.line.text(), each.result})) return;
     }
+    lines.next_line = lines.lines();
+    CountExcluded(lines.TakeExcluded());
   }
 
   LineResult AddLine(std::string_view line) {
@@ -37,6 +39,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
     const LineResult::Kind kind = reader_.Read(line, event_);
     if (kind == LineResult::Kind::kBlank) return {};
     if (kind == LineResult::Kind::kBad) CountBad();
+    if (kind == LineResult::Kind::kExcluded) CountExcluded(1);
     if (kind != LineResult::Kind::kEvent) return {kind, {}, reader_.reason()};
     if (!AddEvent(event_.events.front())) return kInTheFuture;
     return {kind, {}, {}};
@@ -64,6 +67,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
     return true;
   }
   void CountBad() noexcept { ++counts_.lines, ++counts_.bad; }
+  void CountExcluded(size_t lines) noexcept { counts_.lines += lines, counts_.excluded += lines; }
 
   const EventPlan plan_;
   const Duration future_limit_;

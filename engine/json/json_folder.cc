@@ -166,6 +166,7 @@ LineResult JsonFolder::Impl::FoldLine(std::string_view line, EngineTime arrival)
     case LineResult::Kind::kBlank: return {};
     case LineResult::Kind::kBad: return Bad(reader_.reason());
     case LineResult::Kind::kControl: return Obey(reader_.control(), arrival);
+    case LineResult::Kind::kExcluded: return tally_.AddExcluded(1), LineResult{kind};
     case LineResult::Kind::kNoUnit: return {kind, {}, reader_.reason()};
     case LineResult::Kind::kEvent: break;
   }
@@ -243,7 +244,9 @@ size_t JsonFolder::Impl::Fold(ReadLines& lines, size_t max, EngineTime arrival,
     if (result.kind == LineResult::Kind::kControl) result = Obey(other.control, arrival);
     return on_unusual({other.line.index, other.line.text(), result});
   };
-  return lines.Take(max, fold_events, take_other);
+  const size_t taken = lines.Take(max, fold_events, take_other);
+  tally_.AddExcluded(lines.TakeExcluded());
+  return taken;
 }
 
 // How many of `events` to fold at once. Where the engine may find one bad, no later one may be

@@ -47,7 +47,8 @@ EventPlan PlanOf(const RollupSpec& spec) {
 // The spec's options that have a part in the results, but for those of the engine and the counter,
 // which look after themselves.
 Companion::NamedTexts StoredOptionsOf(const RollupSpec& spec) {
-  return OptionsNamed(OptionsOf(spec), {"key", "value", "id", "time", "time-unit"});
+  return OptionsNamed(OptionsOf(spec),
+                      {"key", "value", "id", "time", "time-unit", "where", "from", "to"});
 }
 
 class RollupCompanion final : public LineCompanion {
@@ -219,6 +220,7 @@ LineResult JsonRollup::Impl::AddLine(std::string_view line, EngineTime arrival) 
     case LineResult::Kind::kBad: return Bad(reader_.reason());
     case LineResult::Kind::kNoUnit: return {.kind = kind, .reason = reader_.reason()};
     case LineResult::Kind::kEvent: break;
+    case LineResult::Kind::kExcluded: return tally_.AddExcluded(1), LineResult{kind};
     default: return {};
   }
   BatchSize(event_, 0, 1);
@@ -236,7 +238,9 @@ size_t JsonRollup::Impl::Add(ReadLines& lines, size_t max, EngineTime arrival,
     if (other.result.kind == LineResult::Kind::kBad) tally_.AddBad();
     return on_unusual({other.line.index, other.line.text(), other.result});
   };
-  return lines.Take(max, add_events, take_other);
+  const size_t taken = lines.Take(max, add_events, take_other);
+  tally_.AddExcluded(lines.TakeExcluded());
+  return taken;
 }
 
 // Adds the events before `end`. Returns false if `on_unusual` said to stop.

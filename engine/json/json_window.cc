@@ -52,7 +52,7 @@ EventPlan PlanOf(const WindowSpec& spec) {
 // which look after themselves.
 Companion::NamedTexts StoredOptionsOf(const WindowSpec& spec) {
   return OptionsNamed(OptionsOf(spec), {"key", "member", "ttl-path", "payload", "version",
-                                        "remove-when", "time", "time-unit"});
+                                        "remove-when", "time", "time-unit", "where", "from", "to"});
 }
 
 // Whether a person might want to know.
@@ -163,6 +163,7 @@ LineResult JsonWindow::Impl::AddLine(std::string_view line, EngineTime arrival) 
     case LineResult::Kind::kBlank: return {};
     case LineResult::Kind::kBad: return Bad(reader_.reason());
     case LineResult::Kind::kControl: return Obey(reader_.control(), arrival);
+    case LineResult::Kind::kExcluded: return tally_.AddExcluded(1), LineResult{kind};
     case LineResult::Kind::kNoUnit: return {kind, {}, reader_.reason(), {}};
     case LineResult::Kind::kEvent: break;
   }
@@ -182,7 +183,9 @@ size_t JsonWindow::Impl::Add(ReadLines& lines, size_t max, EngineTime arrival,
     if (result.kind == LineResult::Kind::kControl) result = Obey(other.control, arrival);
     return on_unusual({other.line.index, other.line.text(), result});
   };
-  return lines.Take(max, add_events, take_other);
+  const size_t taken = lines.Take(max, add_events, take_other);
+  tally_.AddExcluded(lines.TakeExcluded());
+  return taken;
 }
 
 // Adds the events before `end`. Returns false if `on_unusual` said to stop.

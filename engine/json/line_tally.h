@@ -34,6 +34,7 @@ class LineTally {
 
   void AddEvents(uint64_t events) noexcept { events_.Add(events); }
   void AddBad() noexcept { bad_.Add(1); }
+  void AddExcluded(uint64_t lines) noexcept { excluded_.Add(lines); }
   void AddMismatched(uint64_t values) noexcept { mismatched_.Add(values); }
   void AddControl() noexcept { control_.Add(1); }
   void NoteStamp(EngineTime at) noexcept { stamps_.Note(at); }
@@ -50,9 +51,10 @@ class LineTally {
   // --- Any thread
 
   LineCounts counts() const noexcept {
-    return {.lines = events_.value() + bad_.value(),
+    return {.lines = events_.value() + bad_.value() + excluded_.value(),
             .events = events_.value(),
             .bad = bad_.value(),
+            .excluded = excluded_.value(),
             .mismatched = mismatched_.value(),
             .control = control_.value()};
   }
@@ -74,6 +76,7 @@ class LineTally {
  private:
   Counter events_;
   Counter bad_;
+  Counter excluded_;
   Counter mismatched_;
   Counter control_;
   StampOrder stamps_;

@@ -66,6 +66,15 @@ absl::Status DurationText::Set(Duration& to, std::string_view text) {
   return parsed.status();
 }
 
+absl::Status InstantText::Set(EngineTime& to, std::string_view text) {
+  constexpr std::string_view kBeginning = "T00:00:00Z";
+  if (ParseTimestamp(text, to)) return absl::OkStatus();
+  if (ParseTimestamp(std::string(text) + std::string(kBeginning), to)) return absl::OkStatus();
+  return Wrong(Quoted(text) +
+               " is not a time such as 2015-09-12T08:30:00Z (RFC 3339), nor a date " +
+               "such as 2015-09-12");
+}
+
 absl::Status QuietText::Set(FolderOptions& to, std::string_view text) {
   Duration floor{0};
   std::string_view ceiling = text;

@@ -32,6 +32,14 @@ struct DurationText {
   static std::string Get(Duration value) { return FormatDuration(value); }
 };
 
+// An instant: RFC 3339, or a date for its beginning in UTC.
+struct InstantText {
+  static absl::Status Set(EngineTime& to, std::string_view text);
+  static std::string Get(EngineTime value) {
+    return value == kNever ? std::string() : FormatTimestamp(value);
+  }
+};
+
 // `quiet_period` and `quiet_floor`: DURATION, or adaptive:FLOOR..CEILING.
 struct QuietText {
   static absl::Status Set(FolderOptions& to, std::string_view text);

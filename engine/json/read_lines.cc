@@ -37,6 +37,8 @@ void ReadLines::Read(std::string_view text) {
   batch_.Clear();
   sources_.clear();
   no_events_.clear();
+  excluded_.clear();
+  next_excluded_ = 0;
   lines_ = next_line = next_event = next_no_event = 0;
   PLEAT_DCHECK(text.size() <= UINT32_MAX);
   while (!text.empty()) {
@@ -109,6 +111,8 @@ void ReadLines::NoteOther(const Line& line, LineResult::Kind kind) {
   using Kind = LineResult::Kind;
   if (kind == Kind::kControl) {
     no_events_.push_back({line, {kind, {}, {}}, reader_.control()});
+  } else if (kind == Kind::kExcluded) {
+    excluded_.push_back(line.index);
   } else if (kind != Kind::kBlank) {
     const std::string_view reason = batch_.texts.Copy(reader_.reason());
     no_events_.push_back({line, {kind, {}, reason}, {}});

@@ -1,5 +1,5 @@
 // The lines that JsonLines holds: the events of a text in order, and between them the lines that
-// are no events, or are not to be folded.
+// are no events, or are not to be folded. Of excluded lines it is known where they are.
 #pragma once
 
 #include <cstddef>
@@ -56,6 +56,16 @@ class alignas(64) ReadLines {
   size_t Take(size_t max, absl::FunctionRef<bool(size_t end)> take_events,
               absl::FunctionRef<bool(const NoEvent& other)> take_other);
 
+  // How many excluded lines there are among those that were taken since the last call. They do not
+  // interrupt a batch of events, because there may be many of them.
+  size_t TakeExcluded() noexcept {
+    const size_t first = next_excluded_;
+    while (next_excluded_ < excluded_.size() && excluded_[next_excluded_] < next_line) {
+      ++next_excluded_;
+    }
+    return next_excluded_ - first;
+  }
+
   // Notes that the events before `end` were taken.
   void TakenUpTo(size_t end) noexcept {
     next_event = end;
@@ -81,6 +91,8 @@ class alignas(64) ReadLines {
   EventBatch batch_;
   std::vector<Line> sources_;
   std::vector<NoEvent> no_events_;
+  std::vector<uint32_t> excluded_;  // their indices
+  size_t next_excluded_ = 0;
   size_t lines_ = 0;
 };
 

@@ -233,6 +233,18 @@ absl::Status CheckTimeText(const EventSpec& spec) {
   return format.ok() ? format : OptionError("time-format", format);
 }
 
+absl::Status CheckSelection(const EventSpec& spec) {
+  if (spec.where.kind != Condition::Kind::kNone) {
+    absl::Status status = CheckEventCondition(spec.where);
+    if (!status.ok()) return OptionError("where", status);
+  }
+  if (spec.time.empty() && spec.from != kBeginningOfTime)
+    return OptionError("from", "needs --time");
+  if (spec.time.empty() && spec.to != kNever) return OptionError("to", "needs --time");
+  if (spec.from < spec.to) return absl::OkStatus();
+  return OptionError("to", "must be after --from: events at --to are excluded");
+}
+
 absl::Status CheckEvent(const EventSpec& spec) {
   absl::Status status = CheckKeyIsGiven(spec);
   status.Update(
@@ -244,6 +256,7 @@ absl::Status CheckEvent(const EventSpec& spec) {
   for (const KeyField& field : spec.key) status.Update(CheckPathOf({"key", field.path}));
   status.Update(CheckPathsOf({{"time", spec.time}}));
   status.Update(CheckTimeText(spec));
+  status.Update(CheckSelection(spec));
   return status;
 }
 

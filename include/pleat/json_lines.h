@@ -47,7 +47,8 @@ struct KeyField {
   std::string path;
 };
 
-// Where the key and the time of an event are: options of the same names in `pleat fold`.
+// Where the key and the time of an event are, and which lines are events: options of the same names
+// in `pleat fold`.
 struct EventSpec {
   // The members that form the key, each a scalar. At least one.
   std::vector<KeyField> key;
@@ -74,6 +75,13 @@ struct EventSpec {
   // A line whose event time is further ahead of the engine's time than this is bad.
   // Range: zero or more. Default: none is.
   Duration future_limit = kForever;
+
+  // A line for which the condition does not hold, or whose event time is before `from`, or at `to`
+  // or later, is excluded: counted, and otherwise as if it were not there. kNone holds for all.
+  // A line that `where` excludes needs no key and no time. A range needs `time`.
+  Condition where;
+  EngineTime from = kBeginningOfTime;
+  EngineTime to = kNever;
 };
 
 // What an event may say about its group, beside the values that are merged. All of it is optional,
@@ -129,6 +137,7 @@ struct LineResult {
     // The event time is a number, and the spec states no unit: stop reading. `reason` says which
     // unit the number looks like.
     kNoUnit,
+    kExcluded,  // by `where`, `from` or `to` of the spec
   };
   Kind kind = Kind::kBlank;
   FoldOutcome fold = FoldOutcome::kOpened;  // for kEvent: never kFuture, which is a bad line
@@ -137,7 +146,7 @@ struct LineResult {
   AddOutcome add = AddOutcome::kAdded;           // of a rollup counter, likewise
 };
 
-// A line that is neither blank nor an event that was simply folded.
+// A line that is neither blank nor excluded, nor an event that was simply folded.
 struct UnusualLine {
   size_t index;           // among the lines of the text, blank ones included, from 0
   std::string_view text;  // without its newline

@@ -165,6 +165,7 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
       R"( --cancel-when '{"all":["f=true"]}' --quiet-path q --open open --edge both)"
       " --partial-every 5m --time t --time-unit ms --lateness 30s --accept-limit 1m"
       " --on-late correct --late 'l\"ate' --future-limit 1d --idle 250ms"
+      R"( --where '{"not":"a=1"}' --from 2015-09-12 --to 2015-09-13T01:00:00Z)"
       " --merge 'n=count()' --merge 's=sum(v.w)' --merge 'a=array(v,5)'"
       R"x( --merge 'c=concat("a,b",",",9)' --rest first --raw 3 --raw-last 2 --no-meta)x"
       " --at-end drop --on-bad fail --bad b --strict --max-groups 1000"
@@ -174,7 +175,8 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
   for (const std::string& name : WordsOf(
            "key quiet max-hold max-events max-bytes start-when close-when end-when flush-when"
            " cancel-when quiet-path open edge partial-every time time-unit lateness accept-limit"
-           " on-late late future-limit idle merge rest raw raw-last no-meta at-end on-bad bad "
+           " on-late late future-limit idle where from to merge rest raw raw-last no-meta at-end "
+           "on-bad bad "
            "strict"
            " max-groups max-memory on-limit emission-id threads output stats quiet-summary")) {
     EXPECT_NE(printed.out.find("\"" + name + "\": "), std::string::npos) << name;

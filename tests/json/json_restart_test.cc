@@ -244,7 +244,7 @@ TEST(JsonRestart, OfAWindowChangesNothingBehindAnyLine) {
       "--refresh replace --remove-when g=0 --lateness 5ms" +
           kTime,
       "--key k --key m.b --member id --ttl 40ms --refresh first --payload s --remove-when g=0 "
-      "--future-limit 1h --max-members 12 --on-limit drop" +
+      "--future-limit 1h --max-members 12 --on-limit drop --where 'n>=200'" +
           kTime,
       "--key k --member id --ttl 40ms --payload n --max-members 12" + kTime,
   });
@@ -256,7 +256,8 @@ TEST(JsonRestart, OfACounterChangesNothingBehindAnyLine) {
       "--key k --key m.a --window 10ms,20ms,60ms --accept-limit 30ms --margin 2ms --value n "
       "--id id --on-late correct --emission-id" +
           kTime,
-      "--key k --window 5ms --accept-limit 20ms --value n --id id --on-late clamp --lateness 5ms" +
+      "--key k --window 5ms --accept-limit 20ms --value n --id id --on-late clamp --lateness 5ms "
+      "--from 1970-01-01T00:00:01.02Z --to 1970-01-01T00:00:01.07Z" +
           kTime,
       "--key key=id --window 5ms --accept-limit 10ms --value i --future-limit 1h --max-keys 9 "
       "--emission-id" +
@@ -270,7 +271,7 @@ TEST(JsonRestart, OfACounterChangesNothingBehindAnyLine) {
 
 TEST(JsonRestart, OfAFolderChangesNothingBehindAnyLine) {
   ExpectNoChangeInDrawnLogs<Folders>({
-      "--key k --quiet 15ms --rest last --raw 2",
+      "--key k --quiet 15ms --rest last --raw 2 --raw-last 2 --where g!=4",
       "--key k --key m.a --quiet 10ms --rest first --merge 'd=distinct(v)' --merge "
       "'all=array(o,9)' "
       "--emission-id --id id --accept-limit 30ms --on-late reject --lateness 5ms" +

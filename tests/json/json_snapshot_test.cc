@@ -107,7 +107,7 @@ void ExpectSame(Program& restarted, Program& other) {
 }
 
 constexpr const char* kSpecs[] = {
-    "--rest last --raw 3",
+    "--rest last --raw 3 --raw-last 2 --where k!=7",
     "--time t --time-unit us --lateness 20ms --max-bytes 4Ki --close-when events=9 --emission-id",
     "--time t --time-unit us --id id --quiet-path q --accept-limit 40ms --on-late reject --edge "
     "both",
@@ -300,6 +300,8 @@ TEST(JsonSnapshot, IsRefusedByAFolderOfAnotherSpecWhichTheMessageNames) {
   EXPECT_EQ(Refusal("--rest last", "--key k --rest first"),
             "\"lines\": rest is first, and last in the snapshot");
   EXPECT_EQ(Refusal("--raw 2", "--key k --raw 3"), "\"lines\": raw is 3, and 2 in the snapshot");
+  EXPECT_EQ(Refusal("--where v=1", "--key k"),
+            "\"lines\": where is absent, and v=1 in the snapshot");
   EXPECT_EQ(Refusal("--end-when v=1", "--key k --end-when w=1"),
             "\"lines\": end-when is w=1, and v=1 in the snapshot");
   EXPECT_EQ(Refusal("", "--key k --quiet 2m"),

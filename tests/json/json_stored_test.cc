@@ -223,6 +223,9 @@ TEST(JsonStored, TheShapeIsTheOptionsThatStatesDependOn) {
                                    {"rest", "first"},
                                    {"raw", "7"},
                                    {"raw-last", "8"},
+                                   {"where", "a=1"},
+                                   {"from", "2015-09-12"},
+                                   {"to", "2015-09-13T00:00:00.5Z"},
                                    {"no-meta", "true"},
                                    {"max-groups", "9"}})),
             "key: a\n"
@@ -230,6 +233,9 @@ TEST(JsonStored, TheShapeIsTheOptionsThatStatesDependOn) {
             "end-when: type=end\n"
             "time: t\n"
             "time-unit: ms\n"
+            "where: a=1\n"
+            "from: 2015-09-12T00:00:00.000000Z\n"
+            "to: 2015-09-13T00:00:00.500000Z\n"
             "id: i\n"
             "merge: m=array(v,5)\n"
             "merge: s=concat(v,\"\\\\n\\\\\\\\\")\n"

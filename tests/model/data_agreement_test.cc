@@ -238,6 +238,13 @@ TEST_P(DataAgreement, FoldsToTheSameBytesWithIdsTheRestAndRawEvents) {
                    "text=concat(" + fields.id + ",|,100)"});
 }
 
+TEST_P(DataAgreement, FoldsToTheSameBytesOfTheEventsOfAConditionAndARange) {
+  const std::string& start = GetParam().fields.start;
+  const std::string where = start.starts_with('{') ? start : '"' + start + '"';
+  ExpectAgreement({"--where", "{\"not\":" + where + "}", "--from", "2012-07-01T02:00:00Z", "--to",
+                   "2018-03-24T20:00:00.5Z"});
+}
+
 TEST_P(DataAgreement, FoldsToTheSameBytesWithCorrectionsFlushesAndTheLeadingEdge) {
   const Fields& fields = GetParam().fields;
   ExpectAgreement({"--accept-limit", "0", "--on-late", "correct", "--edge", "leading",

@@ -91,6 +91,7 @@ bool NdjsonModel::AddLine(std::string_view line, std::string& out) {
   ++lines_;
   ++bad_;  // until it turns out to be usable
   std::optional<PlainEvent> event = ReadEvent(line);
+  if (is_excluded_) --bad_, ++excluded_;
   if (!event) return !no_unit_;
 
   // An event that flushes or cancels needs no more than a key and a time.
@@ -122,11 +123,25 @@ void NdjsonModel::End(std::string& out) {
   ledger_ = folder_.ledger();
 }
 
+bool NdjsonModel::selects() const {
+  return !options_.where.op.empty() || options_.from != kBeginningOfTime || options_.to != kNever;
+}
+
 std::optional<PlainEvent> NdjsonModel::ReadEvent(std::string_view line) {
+  is_excluded_ = false;
   std::optional<PlainJson> object = ParsePlainJson(line);
   if (line.size() > (1 << 20) || !object || object->kind != Kind::kObject) return std::nullopt;
   PlainEvent event{.json = std::make_shared<const PlainJson>(*std::move(object)),
                    .bytes = line.size()};
+
+  is_excluded_ = !options_.where.op.empty() && !HoldsOfEvent(options_.where, *event.json);
+  if (is_excluded_) return std::nullopt;
+  const bool has_range = options_.from != kBeginningOfTime || options_.to != kNever;
+  if (has_range) {
+    const auto at = ReadPlainTime(*event.json, options_.time, options_.time_unit, no_unit_);
+    is_excluded_ = at && !(options_.from <= *at && *at < options_.to);
+    if (!at || is_excluded_) return std::nullopt;
+  }
 
   // The members to write are also the key.
   const std::optional<std::string> key = ReadPlainFields(*event.json, options_.key);
@@ -216,7 +231,7 @@ std::string NdjsonModel::MetaOf(const PlainEmission& emission, const std::string
 }
 
 std::string NdjsonModel::Stats() const {
-  const uint64_t events = lines_ - bad_;
+  const uint64_t events = lines_ - bad_ - excluded_;
   std::string out;
   const auto add = [&out](const std::string& name, const std::string& value) {
     Join(out, '"' + name + "\":" + value);
@@ -244,6 +259,7 @@ std::string NdjsonModel::Stats() const {
   const auto [out_of_order, behind] = Disorder(stamps_);
   count("out_of_order", out_of_order);
   add("most_behind_s", WriteDouble(static_cast<double>(behind.count()) / 1e6));
+  if (selects()) count("excluded", excluded_);
   return '{' + out + "}\n";
 }
 

@@ -34,6 +34,9 @@ struct NdjsonOptions {
   PlainPath quiet;      // of an event's own quiet period; empty: none has one
   PlainPath key_class;  // empty: keys are of none
   PlainPath id;         // empty: events have no ids
+  PlainCondition where;
+  EngineTime from = kBeginningOfTime;
+  EngineTime to = kNever;
   PlainCondition start_when;
   PlainCondition end_when;
   PlainCondition close_when;
@@ -62,7 +65,9 @@ class NdjsonModel {
   const Ledger& ledger() const { return ledger_; }  // as of the end
 
  private:
-  // The event of a line, with its key and time; nothing if the line is bad.
+  bool selects() const;
+
+  // The event of a line, with its key and time; nothing if the line is bad or excluded.
   std::optional<PlainEvent> ReadEvent(std::string_view line);
 
   // Adds what an event to be folded needs beyond that. False: the line is bad.
@@ -80,6 +85,8 @@ class NdjsonModel {
   Ledger ledger_;
   uint64_t lines_ = 0;
   uint64_t bad_ = 0;
+  uint64_t excluded_ = 0;
+  bool is_excluded_ = false;  // the line that was read last
   uint64_t control_ = 0;
   uint64_t mismatched_ = 0;
   std::vector<EngineTime> stamps_;  // of all events, in order

@@ -44,6 +44,11 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
   const auto condition = [](PlainCondition& to) {
     return [&to](const std::string& text) { to = ReadPlainCondition(text); };
   };
+  const auto instant = [](EngineTime& to) {
+    return [&to](const std::string& text) {
+      to = ReadPlainTimestamp(text.size() == 10 ? text + "T00:00:00Z" : text).value();
+    };
+  };
   const auto number = [](auto& to) {
     return [&to](const std::string& text) { to = std::stoull(text); };
   };
@@ -74,6 +79,9 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
       {"--max-events", number(folder.max_events)},
       {"--max-bytes",
        [&](const std::string& text) { folder.max_group_bytes = ReadPlainBytes(text); }},
+      {"--where", condition(options.where)},
+      {"--from", instant(options.from)},
+      {"--to", instant(options.to)},
       {"--start-when", condition(options.start_when)},
       {"--end-when", condition(options.end_when)},
       {"--close-when", condition(options.close_when)},

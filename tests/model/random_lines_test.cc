@@ -279,6 +279,11 @@ void DrawConditions(LineMaker& draw, Drawn& out) {
       R"({"not":{"any":["status=open","status=null","mark<=3"]}})"};
   FoldSpec& spec = out.spec;
   NdjsonOptions& model = out.model;
+  if (draw.Chance(15)) set(spec.event.where, model.where, draw.Pick(kOfEvents));
+  if (draw.Chance(15)) spec.event.from = FromUnix(std::chrono::seconds(600 + draw.Below(60)));
+  if (draw.Chance(15)) spec.event.to = FromUnix(std::chrono::seconds(670 + draw.Below(200)));
+  model.from = spec.event.from;
+  model.to = spec.event.to;
   if (draw.Chance(25)) set(spec.marks.start_when, model.start_when, draw.Pick(kOfEvents));
   if (draw.Chance(25)) set(spec.marks.end_when, model.end_when, draw.Pick(kOfEvents));
   if (draw.Chance(25)) set(spec.marks.flush_when, model.flush_when, draw.Pick(kOfEvents));
@@ -385,6 +390,7 @@ class Seen {
     }
     ledger_ += ledger;
     control_ += counts.control;
+    excluded_ += counts.excluded;
     mismatched_ += counts.mismatched;
   }
 
@@ -393,7 +399,7 @@ class Seen {
     const Ledger& all = ledger_;
     for (const uint64_t column : {all.late, all.future, all.refused, all.duplicate, all.conflict,
                                   all.corrected, all.cancelled, all.silent, all.partial, all.open,
-                                  all.late_folded, control_, mismatched_}) {
+                                  all.late_folded, control_, excluded_, mismatched_}) {
       EXPECT_GT(column, 0u) << ShowColumns(all);
     }
   }
@@ -406,6 +412,7 @@ class Seen {
   std::map<std::string, size_t> times_;  // in how many rounds
   Ledger ledger_;
   uint64_t control_ = 0;
+  uint64_t excluded_ = 0;
   uint64_t mismatched_ = 0;
 };
 
@@ -447,6 +454,8 @@ TEST(RandomLines, FoldToTheSameBytesAsInTheModel) {
     ASSERT_EQ(std::to_string(counts.lines), stats.Member("lines")->text);
     ASSERT_EQ(std::to_string(counts.events), stats.Member("events")->text);
     ASSERT_EQ(std::to_string(counts.bad), stats.Member("bad")->text);
+    const PlainJson* const excluded = stats.Member("excluded");
+    ASSERT_EQ(counts.excluded, excluded == nullptr ? 0 : std::stoull(excluded->text));
     ASSERT_EQ(std::to_string(counts.mismatched), stats.Member("mismatched")->text);
     ASSERT_EQ(std::to_string(counts.control), stats.Member("control")->text);
     seen.Add(out, model.ledger(), counts);

@@ -78,6 +78,15 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
       {"lateness", "DURATION", "", InSpec(o.spec)},
       {"future-limit", "DURATION",
        "events ahead of the watermark by more than this are bad (default inf)", InSpec(o.spec)},
+      {"where", "COND",
+       "only lines for which this holds are events; the others are counted as excluded,\n"
+       "and otherwise as if they were not there",
+       InSpec(o.spec, FlagKind::kCondition)},
+      {"from", "TIME",
+       "likewise: only events at this time or later, such as 2015-09-12 or\n"
+       "2015-09-12T08:30:00Z; needs --time",
+       InSpec(o.spec)},
+      {"to", "TIME", "likewise: only events before this time", InSpec(o.spec)},
       {"max-memory", "BYTES", "", MaxMemory(o)},
       {"on-bad", "skip|fail", "a line that is not a usable event: skip it (default), or stop there",
        OneOf(o.on_bad, {"skip", "fail"})},
@@ -93,6 +102,12 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
 }
 
 }  // namespace
+
+bool JobOptions::selects() const {
+  const EventSpec& event = spec.event;
+  return event.where.kind != Condition::Kind::kNone || event.from != kBeginningOfTime ||
+         event.to != kNever;
+}
 
 Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view help) {
   const std::vector<Flag> flags = CommonFlags(options);

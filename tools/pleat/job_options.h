@@ -17,6 +17,10 @@ struct JobOptions {
   enum class OnBad : uint8_t { kSkip, kFail };
 
   FoldSpec spec;  // the event's key and time, the limits, and so on
+
+  // Whether lines may be excluded, so that the statistics count them.
+  bool selects() const;
+
   bool max_memory_given =
       false;  // if not, spec.folder.limits.max_bytes is half of the memory there is
   int threads = 1;
@@ -35,9 +39,9 @@ struct JobOptions {
 };
 
 // The flag `name` of those that commands share: input, time, time-unit, time-zone, time-format,
-// lateness, future-limit, max-memory, on-bad, bad, strict, output, quiet-summary, threads, help. A
-// command lists those that it has, where its help wants them, and gives `help` if the flag means
-// something of its own there. REQUIRES: `options` outlives the flag.
+// lateness, future-limit, where, from, to, max-memory, on-bad, bad, strict, output, quiet-summary,
+// threads, help. A command lists those that it has, where its help wants them, and gives `help` if
+// the flag means something of its own there. REQUIRES: `options` outlives the flag.
 Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view help = {});
 
 // How many threads pay for these inputs on `processors` of them: one, unless a file is large.

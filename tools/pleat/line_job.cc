@@ -262,7 +262,7 @@ bool LineJob::AwaitInput(int fd) {
 
 bool LineJob::no_line_usable() const {
   const LineCounts lines = tally().lines;
-  return lines.lines > 0 && lines.events == 0;
+  return lines.lines > 0 && lines.events == 0 && lines.excluded == 0;
 }
 
 bool LineJob::unusable() const {

@@ -156,7 +156,7 @@ class LineJob : private InputWaiter {
   bool reader_gone() const { return stop_ == Stop::kReaderGone; }
   // The run goes on, and ends with exit code 1.
   void FailAtEnd() { fails_at_end_ = true; }
-  // Whether there were lines and none was an event.
+  // Whether there were lines, and none was an event or excluded.
   bool no_line_usable() const;
   // The same, unless the run has failed before it could tell.
   bool unusable() const;

@@ -148,6 +148,9 @@ std::vector<Flag> AnalyzeFlags(AnalyzeOptions& o) {
       {"max-hold", "DURATION", "likewise (default inf)", AboveZero(o.analyzer.max_hold)},
       CommonFlag(o, "future-limit",
                  "likewise (default inf): one stamp far ahead would leave all others behind"),
+      CommonFlag(o, "where"),
+      CommonFlag(o, "from"),
+      CommonFlag(o, "to"),
       {"quiet-grid", "FROM..TO[/N]",
        "the quiet periods to try: N of them (default 24) between two, evenly spaced on\n"
        "a log scale, at most 128; or a list such as 5s,30s,5m. Default: 24 round ones\n"

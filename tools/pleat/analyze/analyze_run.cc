@@ -147,6 +147,8 @@ std::string AnalyzeRun::Summary(const std::vector<KeyAnalysis>& keys) const {
            ByteText(static_cast<double>(options_.analyzer.max_bytes)) + " allowed";
     if (const uint64_t bad = analyzers_[i]->counts().bad; bad > 0)
       out += "; " + Counted(bad, "bad line");
+    if (const uint64_t excluded = analyzers_[i]->counts().excluded; excluded > 0)
+      out += "; " + Counted(excluded, "line") + " excluded";
     out += '\n';
   }
   const auto per_second = [seconds](uint64_t n) { return static_cast<double>(n) / seconds; };

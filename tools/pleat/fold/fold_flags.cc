@@ -45,7 +45,7 @@ Output: one line per group, in the order in which the groups close:
   reason is quiet, max_hold, max_events, max_bytes, start_mark, end_mark,
   condition, flush, limit or end; of lines before the last of a group leading or
   partial; correction; and in the file of --open, open.
-Stats: lines = events + bad;
+Stats: lines = events + bad + excluded;
   events = opened + folded + late + refused + duplicate + conflict + corrected
            + control;
   opened = emissions - partial - corrected + silent + cancelled + open.
@@ -78,6 +78,10 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        InSpec(o.spec, FlagKind::kNumber)},
       {"raw-last", "N", "adds the last N events, by their time, as \"_raw_last\"",
        InSpec(o.spec, FlagKind::kNumber)},
+      Heading("Which lines are events"),
+      CommonFlag(o, "where"),
+      CommonFlag(o, "from"),
+      CommonFlag(o, "to"),
       Heading("When a group closes"),
       {"quiet", "DURATION",
        "this long after its last event (required). adaptive:FLOOR..CEILING learns the\n"

@@ -114,7 +114,8 @@ void FoldRun::Finish() {
 }
 
 RunTotals FoldRun::Totals() const {
-  return {folder_->counts(), folder_->stamps(), folder_->ledger(), on_event_time()};
+  return {folder_->counts(), folder_->stamps(), folder_->ledger(), on_event_time(),
+          options_.selects()};
 }
 
 void FoldRun::Conclude() {

@@ -50,7 +50,9 @@ std::string StatsJson(const RunTotals& t) {
     if (out.size() > 1) out += ',';
     out += '"' + std::string(name) + "\":" + number;
   }
-  return out + StampMembers(t.stamps, t.stated) + "}\n";
+  out += StampMembers(t.stamps, t.stated);
+  if (t.selects) out += ",\"excluded\":" + std::to_string(t.lines.excluded);
+  return out + "}\n";
 }
 
 std::string HumanSummary(const RunTotals& t, const RunEffort& effort, std::string_view fate) {
@@ -58,7 +60,8 @@ std::string HumanSummary(const RunTotals& t, const RunEffort& effort, std::strin
                       Grouped(t.groups.refused) + " refused";
   const std::pair<uint64_t, const char*> if_any[] = {{t.groups.duplicate, " duplicate"},
                                                      {t.groups.conflict, " conflicting"},
-                                                     {t.groups.corrected, " as corrections"}};
+                                                     {t.groups.corrected, " as corrections"},
+                                                     {t.lines.excluded, " excluded"}};
   for (const auto& [count, fate_of] : if_any) {
     if (count != 0) fates += ", " + Grouped(count) + fate_of;
   }

@@ -19,6 +19,7 @@ struct RunTotals {
   StampCounts stamps;
   Ledger groups;
   bool stated = false;  // events state their time
+  bool selects = false;  // the run may exclude lines
 
   // Groups that were neither closed nor cancelled when the run ended.
   uint64_t open() const;

@@ -43,7 +43,7 @@ Output: one line per key and window, in the order in which windows end:
      "sum":120,"reason":"frozen"}
   sum with --value only. reason is frozen; end for what the end of the input closed,
   which is not frozen; correction; and in the file of --open, open.
-Stats: lines = events + bad;
+Stats: lines = events + bad + excluded;
   events = added + late + duplicate + conflict + clamped + corrected + refused;
   windows = frozen + ended + open.
 Exit codes: 0 done, also with skipped bad lines, and when the reader of the
@@ -70,6 +70,10 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
        "duplicate, or with another value a conflict; neither counts. Ids are remembered\n"
        "for ten times --accept-limit",
        InSpec(o.rollup)},
+      Heading("Which lines are events"),
+      CommonFlag(o, "where"),
+      CommonFlag(o, "from"),
+      CommonFlag(o, "to"),
       Heading("When a window comes out"),
       {"window", "DURATION[,...]",
        "the length of the windows (required); or several lengths, each a multiple of the\n"

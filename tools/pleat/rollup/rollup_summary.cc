@@ -16,7 +16,8 @@ std::string Fates(const RollupTotals& t) {
   const std::pair<uint64_t, const char*> if_any[] = {{c.duplicate, " duplicate"},
                                                      {c.conflict, " conflicting"},
                                                      {c.clamped, " clamped"},
-                                                     {c.corrected, " as corrections"}};
+                                                     {c.corrected, " as corrections"},
+                                                     {t.lines.excluded, " excluded"}};
   for (const auto& [count, fate] : if_any) {
     if (count != 0) out += ", " + Grouped(count) + fate;
   }
@@ -47,7 +48,9 @@ std::string StatsJson(const RollupTotals& t) {
     if (out.size() > 1) out += ',';
     out += '"' + std::string(name) + "\":" + std::to_string(number);
   }
-  return out + StampMembers(t.stamps, t.stated) + "}\n";
+  out += StampMembers(t.stamps, t.stated);
+  if (t.selects) out += ",\"excluded\":" + std::to_string(t.lines.excluded);
+  return out + "}\n";
 }
 
 std::string HumanSummary(const RollupTotals& t, const RunEffort& effort, std::string_view fate) {

@@ -20,6 +20,7 @@ struct RollupTotals {
   uint64_t output = 0;  // lines written
   StampCounts stamps;
   bool stated = false;  // events state their time
+  bool selects = false;  // the run may exclude lines
 };
 
 // One JSON object in a line, its members in a fixed order.

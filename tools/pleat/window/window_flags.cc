@@ -51,7 +51,7 @@ Output: one line per change, in the order of time:
   dropped (--on-limit). With --every one line per series:
     {"project":"p1","at":"...","count":7,"within":{"5m":1,"1h":4}}
   After the last event nothing more expires.
-Stats: lines = events + bad;
+Stats: lines = events + bad + excluded;
   events = added + refreshed + updated + unchanged + duplicate + conflict + late
            + tombstoned + refused + control;
   added = expired + removed + replaced + dropped + live.
@@ -129,6 +129,10 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
        InSpec(o.window, FlagKind::kCondition)},
       {"open", "FILE", "write the members that are live when the input ends to FILE",
        FileName(o.open_file, Dash::kRefused)},
+      Heading("Which lines are events"),
+      CommonFlag(o, "where"),
+      CommonFlag(o, "from"),
+      CommonFlag(o, "to"),
       Heading("What comes out"),
       {"changes", "", "a line for each change (default)", Switch(o.changes)},
       {"refreshes", "", "also for each event that only refreshed its member", Switch(o.refreshes)},

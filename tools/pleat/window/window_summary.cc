@@ -17,7 +17,8 @@ std::string Fates(const WindowTotals& t) {
   const std::pair<uint64_t, const char*> if_any[] = {{m.duplicate, " duplicate"},
                                                      {m.conflict, " conflicting"},
                                                      {m.tombstoned, " after their removal"},
-                                                     {t.lines.control, " that remove"}};
+                                                     {t.lines.control, " that remove"},
+                                                     {t.lines.excluded, " excluded"}};
   for (const auto& [count, fate] : if_any) {
     if (count != 0) out += ", " + Grouped(count) + fate;
   }
@@ -55,7 +56,9 @@ std::string StatsJson(const WindowTotals& t) {
     if (out.size() > 1) out += ',';
     out += '"' + std::string(name) + "\":" + std::to_string(number);
   }
-  return out + StampMembers(t.stamps, t.stated) + "}\n";
+  out += StampMembers(t.stamps, t.stated);
+  if (t.selects) out += ",\"excluded\":" + std::to_string(t.lines.excluded);
+  return out + "}\n";
 }
 
 std::string HumanSummary(const WindowTotals& t, const RunEffort& effort, std::string_view fate) {

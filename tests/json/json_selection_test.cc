@@ -1,0 +1,256 @@
+// Which lines are events: `where`, `from` and `to` of an EventSpec, for every collection that takes lines.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/json.h>
+#include <pleat/json_analysis.h>
+#include <pleat/json_rollup.h>
+#include <pleat/json_window.h>
+
+#include "tests/json/drawn_events.h"
+#include "tests/json/json_harness.h"
+#include "tests/support/seeds.h"
+#include "tests/support/show.h"
+
+namespace pleat {
+namespace {
+
+using testing::HasSubstr;
+using Kind = LineResult::Kind;
+
+EngineTime AtSecondOf1970(int64_t n) { return FromUnix(std::chrono::seconds(n)); }
+
+TEST(JsonSelection, AConditionIsTestedBeforeTimeAndKey) {
+  JsonHarness harness("--key k --time t --time-unit s --where v=1");
+  EXPECT_EQ(harness.Fold(R"({"v":2})").kind, Kind::kExcluded);
+  EXPECT_EQ(harness.Fold(R"({"k":[],"t":"x"})").kind, Kind::kExcluded);
+  EXPECT_EQ(harness.Fold(R"({"v":1,"t":5})").reason, "key \"k\" is missing");
+  EXPECT_EQ(harness.Fold(R"({"v":1,"k":1})").reason, "event time \"t\" is missing");
+  EXPECT_EQ(harness.Fold(R"({"v":2,"v":2})").kind, Kind::kBad);
+  EXPECT_EQ(harness.Fold("{\"v\":2").kind, Kind::kBad);
+  EXPECT_EQ(harness.Fold(R"({"v":1.0,"k":1,"t":5})").kind, Kind::kEvent);
+  EXPECT_EQ(harness.folder().counts(),
+            (LineCounts{.lines = 7, .events = 1, .bad = 4, .excluded = 2}));
+  EXPECT_EQ(harness.engine().now(), AtSecondOf1970(5));
+}
+
+TEST(JsonSelection, ARangeIsHalfOpen) {
+  JsonHarness harness(
+      "--key k --time t --time-unit s --from 1970-01-02 --to 1970-01-02T00:00:02.5Z");
+  const std::pair<const char*, Kind> times[] = {{"86399.999999", Kind::kExcluded},
+                                                {"86400", Kind::kEvent},
+                                                {"86402.499999", Kind::kEvent},
+                                                {"86402.5", Kind::kExcluded},
+                                                {"1e9", Kind::kExcluded},
+                                                {"\"1970-01-02T00:00:01Z\"", Kind::kEvent},
+                                                {"null", Kind::kBad},
+                                                {"1e99", Kind::kBad}};
+  for (const auto& [time, kind] : times) {
+    EXPECT_EQ(harness.Fold(std::string(R"({"k":1,"t":)") + time + "}").kind, kind) << time;
+  }
+  EXPECT_EQ(harness.Fold(R"({"t":1e9})").kind, Kind::kExcluded);  // no key
+  EXPECT_EQ(harness.Fold(R"({"t":86401})").reason, "key \"k\" is missing");
+  EXPECT_EQ(harness.folder().counts().excluded, 4u);
+  EXPECT_EQ(harness.folder().stamps().newest, FromUnix(std::chrono::microseconds(86'402'499'999)));
+}
+
+TEST(JsonSelection, OptionsThatMakeNoSenseAreNamed) {
+  const auto error = [](const std::string& options) {
+    return std::string(Validate(SpecOf(options)).message());
+  };
+  EXPECT_EQ(error("--key k --from 2015-09-12"), "--from: needs --time");
+  EXPECT_EQ(error("--key k --to 2015-09-12"), "--to: needs --time");
+  EXPECT_EQ(error("--key k --time t --from 2015-09-12 --to 2015-09-12"),
+            "--to: must be after --from: events at --to are excluded");
+  EXPECT_EQ(error("--key k --time t --from 2015-09-12 --to 2015-09-13"), "");
+  FoldSpec spec;
+  for (const char* wrong : {"", "5", "2015-09-31", "2015-09-12T", "12.9.2015", "now"}) {
+    EXPECT_THAT(std::string(SetOption(spec, "from", wrong).message()),
+                HasSubstr("is not a time such as 2015-09-12T08:30:00Z"))
+        << wrong;
+  }
+  EXPECT_EQ(spec.event.from, kBeginningOfTime);
+}
+
+TEST(JsonSelection, CountsNoFurtherThanReadingHasCome) {
+  JsonHarness harness("--key k --where v=1");
+  std::string text = "{}\n{\"k\":1,\"v\":1}\n{}\nbad\n{}\n{}\n";
+  const size_t size = text.size();
+  text.resize(size + kLinePaddingBytes);
+  harness.folder().FoldLines(std::string_view(text).substr(0, size), kBeginningOfTime,
+                             [](const UnusualLine& line) {
+                               EXPECT_EQ(line.index, 3u);
+                               return false;
+                             });
+  EXPECT_EQ(harness.folder().counts(),
+            (LineCounts{.lines = 4, .events = 1, .bad = 1, .excluded = 2}));
+}
+
+// --- As if they were not there
+
+struct DrawnLine {
+  std::string text;
+  bool wanted;
+};
+
+// The lines that are not wanted have another "w", or a stamp out of the range, and now and then nothing
+// else that an event needs.
+std::vector<DrawnLine> DrawnLines(DrawnEvents& events, bool by_time) {
+  std::vector<DrawnLine> lines;
+  int64_t time = 1'000'000'000;
+  for (size_t left = 200; left > 0; --left) {
+    time += static_cast<int64_t>(events.Draw(4'000));
+    const bool wanted = events.Draw(3) != 0;
+    const int64_t stamp = wanted || !by_time    ? time
+                          : events.Draw(2) == 0 ? 999'999'999
+                                                : 2'000'000'000;
+    std::string text = "{\"w\":" + std::string(wanted || by_time ? "1" : "2");
+    if (wanted || events.Draw(4) != 0) text += ",\"k\":" + std::to_string(events.Draw(9));
+    if (wanted || by_time || events.Draw(4) != 0) text += ",\"t\":" + std::to_string(stamp);
+    lines.push_back(
+        {text + ",\"m\":" + std::to_string(events.Draw(5)) + events.Members() + "}", wanted});
+  }
+  return lines;
+}
+
+std::string TextOf(const std::vector<DrawnLine>& lines, bool all) {
+  std::string text;
+  for (const DrawnLine& line : lines) {
+    if (all || line.wanted) text += line.text + "\n";
+  }
+  return text;
+}
+
+constexpr const char* kSelections[] = {" --where w=1",
+                                       " --from 1970-01-01T00:16:40Z --to 1970-01-01T00:33:20Z"};
+constexpr const char* kOnEventTime = " --time t --time-unit us --lateness 5ms";
+
+template <class Spec>
+Spec SpecFrom(const std::string& options) {
+  Spec spec;
+  for (const auto& [name, text] : OptionsIn(options)) {
+    EXPECT_TRUE(SetOption(spec, name, text).ok()) << name;
+  }
+  return spec;
+}
+
+// Each takes a text and says all that there is to say of the result.
+
+std::string Folded(const std::string& options, std::string_view text, LineCounts& counts) {
+  JsonHarness harness(SpecFrom<FoldSpec>(options));
+  JsonLines lines(harness.folder().plan());
+  lines.Read(text);
+  while (harness.folder().Fold(lines, 7, {}, [](const UnusualLine&) { return true; }) > 0) {
+  }
+  counts = harness.folder().counts();
+  return harness.CloseAndPop() + ShowColumns(harness.folder().ledger()) +
+         FormatTimestamp(harness.engine().now()) +
+         std::to_string(harness.folder().stamps().out_of_order);
+}
+
+std::string InAWindow(const std::string& options, std::string_view text, LineCounts& counts) {
+  const auto spec = SpecFrom<WindowSpec>(options);
+  const auto engine = *Engine::Open(EngineOptionsFor(spec.event));
+  const auto window = *JsonWindow::Open(*engine, "lines", spec);
+  window->WatchChanges();
+  JsonLines lines(window->plan());
+  lines.Read(text);
+  while (window->Add(lines, 7, {}, [](const UnusualLine&) { return true; }) > 0) {
+  }
+  counts = window->counts();
+  std::string out = FormatTimestamp(engine->now());
+  const auto append = [&](std::string_view written) { out += written; };
+  EXPECT_TRUE(window->TakeChanges(true, append).ok());
+  window->WriteLive(append);
+  return out;
+}
+
+std::string RolledUp(const std::string& options, std::string_view text, LineCounts& counts) {
+  const auto spec = SpecFrom<RollupSpec>(options);
+  const auto engine = *Engine::Open(EngineOptionsFor(spec.event));
+  const auto rollup = *JsonRollup::Open(*engine, "lines", spec);
+  JsonLines lines(rollup->plan());
+  lines.Read(text);
+  while (rollup->Add(lines, 7, {}, [](const UnusualLine&) { return true; }) > 0) {
+  }
+  counts = rollup->counts();
+  std::string out = FormatTimestamp(engine->now());
+  const auto append = [&](std::string_view written) { out += written; };
+  rollup->Pop(SIZE_MAX, append);
+  rollup->Scan(append);
+  return out;
+}
+
+std::string Analyzed(const std::string& options, std::string_view text, LineCounts& counts) {
+  const auto spec = SpecFrom<FoldSpec>(options + " --quiet 1s");
+  const auto analyzer = *JsonAnalyzer::Open(spec.event, {});
+  JsonLines lines(analyzer->plan());
+  lines.Read(text);
+  analyzer->Add(lines, [](const UnusualLine&) { return true; });
+  counts = analyzer->counts();
+  const auto analysis = std::move(*analyzer).Finish();
+  std::string out = std::to_string(analysis->events) + " " + std::to_string(analysis->keys);
+  for (const AnalysisRow& row : analysis->rows) out += " " + std::to_string(row.folding_ratio);
+  return out;
+}
+
+using Run = std::string(const std::string& options, std::string_view text, LineCounts& counts);
+
+void ExpectNoTrace(const std::string& options, const Run& run) {
+  ForEachSeed(1, 20, [&](uint64_t seed) {
+    DrawnEvents events(seed);
+    const bool by_time = seed % 2 == 1;
+    const std::string all = options + (by_time ? kSelections[1] : kSelections[0]);
+    const std::vector<DrawnLine> lines = DrawnLines(events, by_time);
+    LineCounts with{};
+    LineCounts without{};
+    const PaddedLine both(TextOf(lines, true));
+    const PaddedLine wanted(TextOf(lines, false));
+    const std::string result = run(all, both.view(), with);
+    EXPECT_EQ(result, run(options, wanted.view(), without));
+    EXPECT_FALSE(result.empty());
+    EXPECT_GT(with.excluded, 0u);
+    EXPECT_EQ(with.events, without.events);
+    EXPECT_EQ(with.lines, without.lines + with.excluded);
+    EXPECT_EQ(with.mismatched, without.mismatched);
+  });
+}
+
+TEST(JsonSelection, ExcludedLinesAreAsIfTheyWereNotThere) {
+  ExpectNoTrace(
+      std::string("--key k --quiet 20ms --merge 'n=count()' --merge 's=sum(n)' --raw-last 3 "
+                  "--rest last --emission-id") +
+          kOnEventTime,
+      Folded);
+  ExpectNoTrace(std::string("--key k --member m --ttl 30ms --payload v") + kOnEventTime, InAWindow);
+  ExpectNoTrace(std::string("--key k --window 10ms --accept-limit 20ms --value n") + kOnEventTime,
+                RolledUp);
+  ExpectNoTrace(std::string("--key k") + kOnEventTime, Analyzed);
+}
+
+// A line by itself is counted as one of many.
+TEST(JsonSelection, OneLineByItself) {
+  const PaddedLine line(R"({"w":2})");
+  const auto window_spec = SpecFrom<WindowSpec>("--key k --member m --ttl 1s --where w=1");
+  const auto rollup_spec =
+      SpecFrom<RollupSpec>("--key k --window 1s --accept-limit 1s --where w=1");
+  const auto spec = SpecFrom<FoldSpec>("--key k --time t --where w=1");
+  const auto engine = *Engine::Open(EngineOptionsFor(window_spec.event));
+  const auto window = *JsonWindow::Open(*engine, "window", window_spec);
+  const auto rollup = *JsonRollup::Open(*engine, "rollup", rollup_spec);
+  const auto analyzer = *JsonAnalyzer::Open(spec.event, {});
+  EXPECT_EQ(window->AddLine(line.view(), {}).kind, Kind::kExcluded);
+  EXPECT_EQ(rollup->AddLine(line.view(), {}).kind, Kind::kExcluded);
+  EXPECT_EQ(analyzer->AddLine(line.view()).kind, Kind::kExcluded);
+  const LineCounts one{.lines = 1, .excluded = 1};
+  EXPECT_EQ(window->counts(), one);
+  EXPECT_EQ(rollup->counts(), one);
+  EXPECT_EQ(analyzer->counts(), one);
+}
+
+}  // namespace
+}  // namespace pleat
