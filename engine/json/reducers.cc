@@ -1,5 +1,6 @@
 #include "engine/json/reducers.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <type_traits>
@@ -36,6 +37,12 @@ using StampedState = StampedText;  // first, last
 
 using SetState = ElementSet;  // set, keys, distinct, array
 
+struct DurationState {
+  int64_t first;
+  int64_t last;
+  uint64_t any;  // 1 once an event came
+};
+
 struct ConcatState {
   ElementSet texts;  // without their quotes
   uint64_t bytes;    // of the result, unescaped
@@ -47,7 +54,7 @@ constexpr bool kPlainData =
     std::is_trivially_copyable_v<State> && sizeof(State) % 8 == 0 && alignof(State) <= 8;
 static_assert(kPlainData<CountState> && kPlainData<SumState> && kPlainData<MeanState>);
 static_assert(kPlainData<ExtremeState> && kPlainData<StampedState> && kPlainData<SetState>);
-static_assert(kPlainData<ConcatState>);
+static_assert(kPlainData<ConcatState> && kPlainData<DurationState>);
 
 template <class State>
 State& As(void* state) noexcept {
@@ -110,6 +117,13 @@ size_t FoldConcat(ConcatState& state, const MergeRule& rule, const EventValue& v
   return texts.heap_bytes() - before;
 }
 
+void FoldDuration(DurationState& state, EngineTime at) noexcept {
+  const int64_t stamp = at.time_since_epoch().count();
+  state.first = state.any == 0 ? stamp : std::min(state.first, stamp);
+  state.last = state.any == 0 ? stamp : std::max(state.last, stamp);
+  state.any = 1;
+}
+
 template <class T>
 void AppendNumber(T value, LineWriter& out) {
   constexpr size_t kDigitsMax = 32;
@@ -162,6 +176,18 @@ bool CanBeCompared(std::string_view value) noexcept {
   return !is_number || IsNumber(value);
 }
 
+// In seconds, with as many decimals as it takes.
+void AppendDuration(const DurationState& state, LineWriter& out) {
+  if (state.any == 0) return out.Put("null");
+  constexpr int64_t kMicrosPerSecond = 1'000'000;
+  const int64_t micros = state.last - state.first;
+  AppendNumber(micros / kMicrosPerSecond, out);
+  std::string decimals = std::to_string(kMicrosPerSecond + micros % kMicrosPerSecond);
+  decimals.front() = '.';
+  decimals.erase(decimals.find_last_not_of('0') + 1);
+  if (decimals.size() > 1) out.Put(decimals);
+}
+
 size_t LoadMean(MeanState& mean, FieldReader& in) {
   mean.sum.Load(in);
   in(mean.count);
@@ -181,6 +207,17 @@ size_t LoadStamped(StampedState& state, FieldReader& in) {
   state.Load(in);
   in.Expect(state.text.empty() || CanBeCompared(state.text.view()));
   return state.text.heap_bytes();
+}
+
+size_t LoadDuration(DurationState& state, FieldReader& in) {
+  in(state.any);
+  if (state.any != 0) in(state.first, state.last);
+  const auto in_time = [](int64_t stamp) {
+    return EngineTime(Duration(stamp)) == Clamp(EngineTime(Duration(stamp)));
+  };
+  in.Expect(state.any <= 1 && in_time(state.first) && in_time(state.last) &&
+            state.first <= state.last);
+  return 0;
 }
 
 size_t LoadElements(ElementSet& set, FieldReader& in) {
@@ -227,6 +264,7 @@ ValueForm FormFor(const Merge& merge) noexcept {
     case Reducer::kConcat: return ValueForm::kPiece;
     case Reducer::kFirst:
     case Reducer::kLast: return ValueForm::kText;
+    case Reducer::kDuration:
     case Reducer::kCount: break;
   }
   return merge.path.empty() ? ValueForm::kEvent : ValueForm::kPresence;
@@ -246,12 +284,19 @@ uint32_t StateSize(Reducer reducer) noexcept {
     case Reducer::kCount: return sizeof(CountState);
     case Reducer::kFirst:
     case Reducer::kLast: return sizeof(StampedState);
+    case Reducer::kDuration: return sizeof(DurationState);
   }
   return 0;
 }
 
 bool StateGrows(Reducer reducer) noexcept {
-  return reducer != Reducer::kSum && reducer != Reducer::kMean && reducer != Reducer::kCount;
+  switch (reducer) {
+    case Reducer::kSum:
+    case Reducer::kMean:
+    case Reducer::kCount:
+    case Reducer::kDuration: return false;
+    default: return true;
+  }
 }
 
 size_t FoldState(const MergeRule& rule, void* state, const EventValue& value,
@@ -271,6 +316,7 @@ size_t FoldState(const MergeRule& rule, void* state, const EventValue& value,
     case Reducer::kCount: return ++As<CountState>(state).count, 0;
     case Reducer::kFirst: return As<StampedState>(state).Fold(value.text, event.at, false);
     case Reducer::kLast: return As<StampedState>(state).Fold(value.text, event.at, true);
+    case Reducer::kDuration: return FoldDuration(As<DurationState>(state), event.at), 0;
   }
   return 0;
 }
@@ -290,6 +336,7 @@ size_t DetachState(Reducer reducer, void* state) {
     case Reducer::kMax: return detach(As<ExtremeState>(state).text);
     case Reducer::kFirst:
     case Reducer::kLast: return detach(As<StampedState>(state).text);
+    case Reducer::kDuration:
     case Reducer::kSum:
     case Reducer::kMean:
     case Reducer::kCount: break;
@@ -308,6 +355,7 @@ void DestroyState(Reducer reducer, void* state) noexcept {
     case Reducer::kMax: As<ExtremeState>(state).text.Clear(); break;
     case Reducer::kFirst:
     case Reducer::kLast: As<StampedState>(state).text.Clear(); break;
+    case Reducer::kDuration:
     case Reducer::kSum:
     case Reducer::kMean:
     case Reducer::kCount: break;
@@ -334,6 +382,12 @@ void SaveState(Reducer reducer, const void* state, FieldWriter& out) {
     case Reducer::kCount: out(As<CountState>(state).count); break;
     case Reducer::kFirst:
     case Reducer::kLast: As<StampedState>(state).Save(out); break;
+    case Reducer::kDuration: {
+      const auto& duration = As<DurationState>(state);
+      out(duration.any);
+      if (duration.any != 0) out(duration.first, duration.last);
+      break;
+    }
   }
 }
 
@@ -351,6 +405,7 @@ size_t LoadState(const MergeRule& rule, void* state, FieldReader& in) {
     case Reducer::kCount: return in(As<CountState>(state).count), 0;
     case Reducer::kFirst:
     case Reducer::kLast: return LoadStamped(As<StampedState>(state), in);
+    case Reducer::kDuration: return LoadDuration(As<DurationState>(state), in);
   }
   return 0;
 }
@@ -373,6 +428,7 @@ Caveats AppendState(const MergeRule& rule, const void* state, LineWriter& out) {
     case Reducer::kCount: AppendNumber(As<CountState>(state).count, out); break;
     case Reducer::kFirst:
     case Reducer::kLast: AppendTextOrNull(As<StampedState>(state).text, out); break;
+    case Reducer::kDuration: AppendDuration(As<DurationState>(state), out); break;
   }
   return {};
 }

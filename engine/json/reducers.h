@@ -39,6 +39,7 @@ inline constexpr ReducerName kReducerNames[] = {
     {"min", Reducer::kMin},           {"max", Reducer::kMax},     {"mean", Reducer::kMean},
     {"count", Reducer::kCount},       {"first", Reducer::kFirst}, {"last", Reducer::kLast},
     {"distinct", Reducer::kDistinct}, {"array", Reducer::kArray}, {"concat", Reducer::kConcat},
+    {"duration", Reducer::kDuration},
 };
 
 // Bytes of a state; a multiple of 8, which is also its alignment.

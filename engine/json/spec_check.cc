@@ -120,7 +120,8 @@ absl::Status CheckNames(const FoldSpec& spec) {
 
 absl::Status CheckMergePaths(const FoldSpec& spec) {
   for (const Merge& merge : spec.merges) {
-    if (merge.reducer == Reducer::kCount && merge.path.empty()) continue;
+    if (TakesNoPath(merge.reducer) && merge.path.empty()) continue;
+    if (merge.reducer == Reducer::kDuration) return OptionError("merge", "duration takes no path");
     if (merge.path == kWholeEvent && TakesWholeEvent(merge.reducer)) continue;
     if (absl::Status status = CheckPathOf({"merge", merge.path}); !status.ok()) return status;
   }
@@ -154,9 +155,9 @@ absl::Status CheckMergedValue(const FoldSpec& spec, const std::string& name) {
       return Wrong(Quoted(name) + " is a whole event; compare one of its members, such as last(a)");
     }
     if (GivesScalar(merge.reducer)) return absl::OkStatus();
-    return Wrong(Quoted(name) +
-                 " is a list; what can be compared is given by sum, min, max, mean, " +
-                 "count, first, last, distinct or concat (distinct counts what set lists)");
+    return Wrong(
+        Quoted(name) + " is a list; what can be compared is given by sum, min, max, mean, " +
+        "count, first, last, distinct, concat or duration (distinct counts what set lists)");
   }
   return Wrong("there is no --merge named " + Quoted(name));
 }

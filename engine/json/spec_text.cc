@@ -150,8 +150,11 @@ absl::Status ParseArguments(std::string_view text, Merge& merge) {
     }
   } else if (!merge.path.empty()) {
     if (absl::Status status = CheckPath(merge.path); !status.ok()) return status;
-  } else if (merge.reducer != Reducer::kCount) {
+  } else if (!TakesNoPath(merge.reducer)) {
     return Wrong(name + " needs a path");
+  }
+  if (merge.reducer == Reducer::kDuration && !merge.path.empty()) {
+    return Wrong("duration() takes no path: it is the time from the first event to the last");
   }
   if (more && merge.reducer == Reducer::kConcat) {
     if (absl::Status status = TakeSeparator(rest, merge); !status.ok()) return status;
@@ -179,6 +182,10 @@ std::string_view NameOf(Reducer reducer) {
 std::string DefaultName(std::string_view path) {
   absl::StatusOr<Path> steps = ParsePath(path);
   return steps.ok() ? steps->back() : std::string();
+}
+
+bool TakesNoPath(Reducer reducer) {
+  return reducer == Reducer::kCount || reducer == Reducer::kDuration;
 }
 
 bool TakesWholeEvent(Reducer reducer) {

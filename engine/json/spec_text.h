@@ -32,6 +32,9 @@ std::string DefaultName(std::string_view path);
 
 std::string_view NameOf(Reducer reducer);
 
+// Whether it can do without a path.
+bool TakesNoPath(Reducer reducer);
+
 // Whether it takes kWholeEvent for a path.
 bool TakesWholeEvent(Reducer reducer);
 

@@ -46,6 +46,7 @@ enum class Reducer : uint8_t {
   kDistinct,  // how many different values; as kSet counts them
   kArray,     // the elements of arrays and any other values, as they come
   kConcat,    // strings, and numbers and booleans as written, joined by a separator
+  kDuration,  // no path: the largest stamp less the smallest, in seconds
 };
 
 // How many elements a bounded reducer keeps unless the merge says otherwise; kConcat: bytes.
@@ -59,7 +60,7 @@ inline constexpr std::string_view kWholeEvent = ".";
 struct Merge {
   std::string name;
   Reducer reducer;
-  std::string path;  // empty only for kCount: count(); kFirst and kLast also take kWholeEvent
+  std::string path;  // empty for kDuration and count(); kFirst and kLast also take kWholeEvent
 
   // kArray, kSet, kKeys, kDistinct: how many elements are kept, the first ones. kConcat: how many
   // bytes; values are kept as long as they fit. 0: the default above; for kSet and kKeys no bound.

@@ -123,7 +123,8 @@ inline std::string EveryReducer() {
          "--merge 'lo=min(n)' --merge 'hi=max(n)' --merge 'mean=mean(n)' --merge 'first=first(v)' "
          "--merge 'last=last(v)' --merge 'distinct=distinct(v)' --merge 'some=distinct(v,9)' "
          "--merge 'array=array(v,60)' --merge 'concat=concat(s,-,2000)' --merge "
-         "'cat=concat(s,-,40)' --merge 'opening=first(.)' --merge 'closing=last(.)'";
+         "'cat=concat(s,-,40)' --merge 'opening=first(.)' --merge 'closing=last(.)' --merge "
+         "'seconds=duration()'";
 }
 
 }  // namespace pleat

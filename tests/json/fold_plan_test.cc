@@ -16,7 +16,10 @@ FoldSpec EveryMerge() {
   Options options = OptionsIn("--key k --rest last --raw 50 --raw-last 3 --merge 'e=last(.)'");
   for (const ReducerName& known : kReducerNames) {
     const std::string name(known.name);
-    options.emplace_back("merge", name + "=" + name + (name == "keys" ? "(o)" : "(v)"));
+    options.emplace_back("merge", name + "=" + name +
+                                      (name == "duration" ? "()"
+                                       : name == "keys"   ? "(o)"
+                                                          : "(v)"));
   }
   return SpecOf(options);
 }

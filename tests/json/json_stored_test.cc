@@ -107,7 +107,7 @@ TEST(JsonStored, AnEmptyStateIsAByteForEachMerge) {
   FoldPlan plan(SpecWith("last"));
   const LoneState empty(plan);
   // mean, and concat twice, have a count besides; the raw lines, first and last, the rest, the weight.
-  EXPECT_EQ(empty.Saved(), std::string(20 + 3 + 4, '\0'));
+  EXPECT_EQ(empty.Saved(), std::string(21 + 3 + 4, '\0'));
   ExpectSame(*Loaded(plan, empty.Saved()), empty);
 }
 

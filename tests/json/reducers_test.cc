@@ -319,6 +319,25 @@ TEST(Reducers, FirstAndLastTakeTheWholeEvent) {
                                    "\"_raw_last\":[{\"k\":0,\"f\":[1]}]}\n");
 }
 
+TEST(Reducers, DurationIsThatOfTheStamps) {
+  using std::chrono_literals::operator""h;
+  using std::chrono_literals::operator""us;
+  const std::pair<std::vector<Duration>, const char*> cases[] = {
+      {{5us}, "0"},
+      {{5us, 6us}, "0.000001"},
+      {{1'500'000us, 0us, 3us}, "1.5"},
+      {{2h, 1h}, "3600"},
+      {{-1us, 1us}, "0.000002"},
+      {{-4h, -5h, -4h}, "3600"},
+      {{kBeginningOfTime.time_since_epoch(), kEndOfTime.time_since_epoch()},
+       "315537897599.999999"}};
+  for (const auto& [stamps, seconds] : cases) {
+    JsonHarness harness("--key k --quiet inf --merge 'd=duration()' --no-meta");
+    for (const Duration stamp : stamps) harness.Fold(R"({"k":0})", FromUnix(stamp));
+    EXPECT_EQ(harness.CloseAndPop(), "{\"k\":0,\"d\":" + std::string(seconds) + "}\n");
+  }
+}
+
 TEST(Reducers, KeepTextsOfAnyLength) {
   const std::string large = "\"" + std::string(100'000, 'x') + "\"";
   ExpectMerged("last", {"1", large, "2", large}, large);
@@ -331,7 +350,7 @@ TEST(Reducers, StandSideBySideInOneGroup) {
   std::vector<std::pair<std::string, std::string>> options = {{"key", "k"}, {"no-meta", "true"}};
   for (const ReducerName& known : kReducerNames) {
     const std::string name(known.name);
-    options.emplace_back("merge", name + "=" + name + "(v)");
+    options.emplace_back("merge", name + "=" + name + (name == "duration" ? "()" : "(v)"));
   }
   JsonHarness harness(SpecOf(options));
   harness.Fold(R"({"k":"a","v":1})");
@@ -339,10 +358,11 @@ TEST(Reducers, StandSideBySideInOneGroup) {
   harness.Fold(R"({"k":"a","v":2.5})");
   EXPECT_EQ(harness.CloseAndPop(),
             R"({"k":"a","keys":[],"set":[1,2.5],"sum":3.5,"min":1,"max":2.5,"mean":1.75,"count":2,)"
-            "\"first\":1,\"last\":2.5,\"distinct\":2,\"array\":[1,2.5],\"concat\":\"1,2.5\"}\n"
+            "\"first\":1,\"last\":2.5,\"distinct\":2,\"array\":[1,2.5],\"concat\":\"1,2.5\","
+            "\"duration\":0}\n"
             R"({"k":"b","keys":["x"],"set":[{"x":1}],"sum":null,"min":null,"max":null,"mean":null,)"
             "\"count\":1,\"first\":{\"x\":1},\"last\":{\"x\":1},\"distinct\":1,"
-            "\"array\":[{\"x\":1}],\"concat\":null}\n");
+            "\"array\":[{\"x\":1}],\"concat\":null,\"duration\":0}\n");
   EXPECT_EQ(harness.folder().counts().mismatched, 2u + 5u);
 }
 

@@ -72,7 +72,7 @@ TEST(FoldSpec, MergeIsANameAReducerAndAPath) {
 TEST(FoldSpec, RefusesBrokenMerges) {
   EXPECT_EQ(ErrorOf("merge", "x=median(a)"),
             "--merge: \"median\" is not a reducer (one of keys, set, sum, min, max, mean, count, "
-            "first, last, distinct, array, concat)");
+            "first, last, distinct, array, concat, duration)");
   EXPECT_THAT(ErrorOf("merge", "x=sum(a,5)"), HasSubstr("sum takes no argument"));
   EXPECT_THAT(ErrorOf("merge", "x=sum()"), HasSubstr("sum needs a path"));
   for (const char* bad : {"", "sum(a)", "x=sum", "x=sum(a", "x=sum a)", "=sum(a)", "x=(a)",
@@ -162,6 +162,17 @@ TEST(FoldSpec, FirstAndLastAloneTakeTheWholeEvent) {
   spec = Good();
   spec.merges.push_back({"s", Reducer::kSum, "."});
   EXPECT_EQ(ValidateError(spec), "--merge: path \".\" has an empty step");
+}
+
+TEST(FoldSpec, DurationTakesNoPath) {
+  FoldSpec spec = Good();
+  EXPECT_TRUE(SetOption(spec, "merge", "d=duration()").ok());
+  EXPECT_TRUE(Validate(spec).ok());
+  EXPECT_EQ(OptionsOf(spec).back().second, "d=duration()");
+  EXPECT_EQ(ErrorOf("merge", "d=duration(a)"),
+            "--merge: duration() takes no path: it is the time from the first event to the last");
+  spec.merges.back().path = "a";
+  EXPECT_EQ(ValidateError(spec), "--merge: duration takes no path");
 }
 
 TEST(FoldSpec, RestAndRawReserveTheirNames) {

@@ -2,6 +2,7 @@
 #include "tests/model/plain_merge.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "tests/model/plain_condition.h"
 #include "tests/model/plain_number_sum.h"
@@ -126,11 +127,25 @@ PlainMerged MergedText(const PlainMerge& merge, const Values& values) {
   return out;
 }
 
+// Seconds, as a decimal number that is cut behind its last digit.
+PlainMerged MergedDuration(const PlainEvents& events) {
+  const auto [first, last] = std::ranges::minmax(events, {}, &PlainEvent::at);
+  char text[64];
+  std::snprintf(text, sizeof(text), "%lld.%06lld",
+                static_cast<long long>((last.at - first.at).count() / 1'000'000),
+                static_cast<long long>((last.at - first.at).count() % 1'000'000));
+  std::string out = text;
+  while (out.ends_with('0')) out.pop_back();
+  if (out.ends_with('.')) out.pop_back();
+  return {.json = out};
+}
+
 }  // namespace
 
 PlainMerged Merged(const PlainMerge& merge, const PlainEvents& events) {
   const Values values = TakenValues(merge, events);
   const std::string& reducer = merge.reducer;
+  if (reducer == "duration") return MergedDuration(events);
   if (reducer == "count") return {.json = std::to_string(values.size())};
   if (reducer == "sum" || reducer == "mean") return MergedNumbers(merge, values);
   if (reducer == "concat") return MergedText(merge, values);

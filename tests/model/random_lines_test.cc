@@ -226,9 +226,10 @@ void DrawKeyAndTime(LineMaker& draw, Drawn& out) {
 void DrawMerges(LineMaker& draw, Drawn& out) {
   using enum Reducer;
   static constexpr std::pair<Reducer, const char*> kReducers[] = {
-      {kKeys, "keys"}, {kSet, "set"},     {kSum, "sum"},           {kMin, "min"},
-      {kMax, "max"},   {kMean, "mean"},   {kCount, "count"},       {kFirst, "first"},
-      {kLast, "last"}, {kArray, "array"}, {kDistinct, "distinct"}, {kConcat, "concat"}};
+      {kKeys, "keys"},        {kSet, "set"},     {kSum, "sum"},           {kMin, "min"},
+      {kMax, "max"},          {kMean, "mean"},   {kCount, "count"},       {kFirst, "first"},
+      {kLast, "last"},        {kArray, "array"}, {kDistinct, "distinct"}, {kConcat, "concat"},
+      {kDuration, "duration"}};
   static constexpr const char* kPaths[] = {"v",   "w",   "s",     "v.x",   "mark",
                                            "v.0", "w.2", "v.1.0", "w.x.0", "nowhere"};
   static constexpr const char* kSeparators[] = {",", "", " - ", "é\""};
@@ -237,12 +238,14 @@ void DrawMerges(LineMaker& draw, Drawn& out) {
     Merge merge{.name = "merge" + std::to_string(i), .reducer = reducer, .path = draw.Pick(kPaths)};
     const bool whole = (reducer == kFirst || reducer == kLast) && draw.Chance(30);
     if (whole) merge.path = ".";
+    if (reducer == kDuration) merge.path.clear();
     const bool boundable = reducer == kArray || reducer == kSet || reducer == kKeys ||
                            reducer == kDistinct || reducer == kConcat;
     if (boundable && draw.Chance(50)) merge.bound = 1 + draw.Below(6);
     merge.separator = reducer == kConcat ? draw.Pick(kSeparators) : "";
-    out.model.merges.push_back({merge.name, name, whole ? PlainPath{} : ReadPlainPath(merge.path),
-                                merge.bound, merge.separator});
+    out.model.merges.push_back(
+        {merge.name, name, whole || merge.path.empty() ? PlainPath{} : ReadPlainPath(merge.path),
+         merge.bound, merge.separator});
     out.spec.merges.push_back(std::move(merge));
   }
   static constexpr std::pair<Rest, const char*> kRest[] = {{Rest::kFirst, "first"},

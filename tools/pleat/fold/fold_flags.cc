@@ -66,9 +66,10 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        ListInSpec(o.spec, o.spec.event.key), 'k'},
       {"merge", "NAME=REDUCER(PATH)",
        "adds a member to the output; may be repeated, in output order. REDUCER is one\n"
-       "of keys set sum min max mean count first last distinct array concat; count()\n"
-       "counts events, array(PATH,N) keeps N elements, concat(PATH,SEP,N) N bytes;\n"
-       "last(.) and first(.) give the whole event",
+       "of keys set sum min max mean count first last distinct array concat duration;\n"
+       "count() counts events, duration() is the seconds from the first event to the\n"
+       "last, array(PATH,N) keeps N elements, concat(PATH,SEP,N) N bytes; last(.) and\n"
+       "first(.) give the whole event",
        ListInSpec(o.spec, o.spec.merges)},
       {"rest", "drop|first|last",
        "members that no other option takes: drop them (default), or\n"
