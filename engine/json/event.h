@@ -23,6 +23,7 @@ enum class ValueForm : uint8_t {
   kPresence,    // whether the member is there
   kText,        // the text of any value
   kNumber,      // a number, also as text
+  kRounded,     // the code of a rounded number (rounded_counts.h)
   kPiece,       // the text of a scalar; of a string without its quotes
   kElements,    // the elements of an array; of any other value its text
   kIdentities,  // the same, but a short mark in place of each long one
@@ -38,7 +39,7 @@ struct EventValue {
   size_t first_element = 0;  // and the first of them
   uint32_t bytes = 0;        // kPiece: of the text, unescaped
   std::string_view text;     // kText, kNumber, kPiece, kLine, and an only element
-  Number number;             // kNumber
+  Number number;             // kNumber; kRounded: the code is `whole`
 };
 
 // What an event says about the member of a series that it is about, for a collection of members.

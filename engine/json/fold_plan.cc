@@ -67,8 +67,8 @@ int64_t Fold(void* context, void* state, const void* event_bytes) {
   const auto& event = *static_cast<const LineEvent*>(event_bytes);
   const EventValue* value = event.values;
   size_t growth = 0;
-  for (const FoldPlan::MergedValue& merge : plan.merges) {
-    if (value->present) growth += FoldState(merge, At(state, merge.offset), *value, event);
+  for (const FoldPlan::StatePart& part : plan.parts) {
+    if (value->present) growth += FoldState(part, At(state, part.offset), *value, event);
     ++value;
   }
   if (plan.has_more) [[unlikely]]
@@ -88,8 +88,8 @@ void Copy(void* context, void* to, const void* from) {
   const FoldPlan& plan = PlanOf(context);
   std::memcpy(to, from, plan.state_bytes);
   size_t heap = 0;
-  for (const FoldPlan::MergedValue& merge : plan.merges) {
-    heap += DetachState(merge.reducer, At(to, merge.offset));
+  for (const FoldPlan::StatePart& part : plan.parts) {
+    heap += DetachState(part.reducer, At(to, part.offset));
   }
   if (plan.raw_last != 0) {
     LastEvents& last = LastEventsOf(plan, to);
@@ -106,8 +106,8 @@ void Copy(void* context, void* to, const void* from) {
 
 void Destroy(void* context, void* state) {
   const FoldPlan& plan = PlanOf(context);
-  for (const FoldPlan::MergedValue& merge : plan.merges) {
-    DestroyState(merge.reducer, At(state, merge.offset));
+  for (const FoldPlan::StatePart& part : plan.parts) {
+    DestroyState(part.reducer, At(state, part.offset));
   }
   if (plan.raw_last != 0) LastEventsOf(plan, state).Clear();
   if (plan.rest != Rest::kDrop) RestOf(plan, state).Clear();
@@ -135,8 +135,8 @@ size_t Weight(void* context, const void* state) {
 void SaveAll(void* context, const void* state, FieldWriter& out) {
   const FoldPlan& plan = PlanOf(context);
   const auto at = [state](uint32_t offset) { return static_cast<const char*>(state) + offset; };
-  for (const FoldPlan::MergedValue& merge : plan.merges) {
-    SaveState(merge.reducer, at(merge.offset), out);
+  for (const FoldPlan::StatePart& part : plan.parts) {
+    SaveState(part.reducer, at(part.offset), out);
   }
   if (plan.raw_last != 0) {
     reinterpret_cast<const LastEvents*>(at(plan.raw_last_offset))->Save(out);
@@ -152,8 +152,8 @@ void LoadAll(void* context, void* state, FieldReader& in) {
   const FoldPlan& plan = PlanOf(context);
   Open(context, state);
   size_t heap = 0;
-  for (const FoldPlan::MergedValue& merge : plan.merges) {
-    heap += LoadState(merge, At(state, merge.offset), in);
+  for (const FoldPlan::StatePart& part : plan.parts) {
+    heap += LoadState(part, At(state, part.offset), in);
   }
   if (plan.raw_last != 0) {
     LastEvents& last = LastEventsOf(plan, state);
@@ -211,11 +211,18 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
       shape(ShapeOf(spec)) {
   PLEAT_DCHECK(Validate(spec).ok());
   for (const KeyField& field : spec.event.key) key_labels.push_back(Quote(field.name) + ":");
-  for (const Merge& merge : spec.merges) {
-    const ValueForm form = FormFor(merge);
-    const bool is_member = !merge.path.empty() && merge.path != kWholeEvent;
-    is_member ? events.AddValue("merge", merge.path, form) : events.AddValue(form);
-    AddMerge(merge);
+  for (auto merge = spec.merges.begin(); merge != spec.merges.end(); ++merge) {
+    const auto shared = std::find_if(spec.merges.begin(), merge, [&](const Merge& earlier) {
+      return ShareState(earlier, *merge);
+    });
+    if (shared != merge) {
+      AddMergedValue(*merge, merges[static_cast<size_t>(shared - spec.merges.begin())].offset);
+      continue;
+    }
+    const ValueForm form = FormFor(*merge);
+    const bool is_member = !merge->path.empty() && merge->path != kWholeEvent;
+    is_member ? events.AddValue("merge", merge->path, form) : events.AddValue(form);
+    AddMerge(*merge);
   }
   if (raw) {
     events.AddValue(ValueForm::kLine);
@@ -237,10 +244,15 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
 }
 
 void FoldPlan::AddMerge(const Merge& merge) {
-  const std::string quoted = Quote(merge.name);
-  merges.push_back({RuleOf(merge), state_bytes, quoted + ":", quoted});
+  AddMergedValue(merge, state_bytes);
+  parts.push_back(merges.back());
   state_bytes += StateSize(merge.reducer);
   grows |= StateGrows(merge.reducer);
+}
+
+void FoldPlan::AddMergedValue(const Merge& merge, uint32_t offset) {
+  const std::string quoted = Quote(merge.name);
+  merges.push_back({{RuleOf(merge), offset}, quoted + ":", quoted});
 }
 
 void FoldPlan::AddLastEvents(const FoldSpec& spec) {

@@ -24,8 +24,11 @@
 namespace pleat::inline v0_1 {
 
 struct FoldPlan {
-  struct MergedValue : MergeRule {
-    uint32_t offset;    // of its state
+  struct StatePart : MergeRule {
+    uint32_t offset;  // in the state of a group
+  };
+  // A member of the output. Several can be told from one part.
+  struct MergedValue : StatePart {
     std::string label;  // "name":
     std::string quoted_name;
   };
@@ -53,11 +56,12 @@ struct FoldPlan {
   // of those with a caveat to `names`.
   void AppendMerges(const void* state, LineWriter& out, CaveatNames& names) const;
 
-  // The values of an event are those of `merges`, in their order, and then that of the last events
+  // The values of an event are those of `parts`, in their order, and then that of the last events
   // and that of the rest.
   EventPlan events;
 
   std::vector<std::string> key_labels;  // "name":
+  std::vector<StatePart> parts;         // what events fold into
   std::vector<MergedValue> merges;      // of the spec, and behind them the raw events
   Rest rest = Rest::kDrop;
   uint32_t rest_offset = 0;  // of its state
@@ -85,6 +89,7 @@ struct FoldPlan {
 
  private:
   void AddMerge(const Merge& merge);
+  void AddMergedValue(const Merge& merge, uint32_t offset);
   void AddLastEvents(const FoldSpec& spec);
   void AddRest(const FoldSpec& spec);
 };

@@ -7,6 +7,7 @@
 
 #include "engine/base/check.h"
 #include "engine/json/element_set.h"
+#include "engine/json/rounded_counts.h"
 #include "engine/json/small_text.h"
 #include "engine/json/stamped_text.h"
 #include "engine/json/sums.h"
@@ -35,6 +36,8 @@ struct ExtremeState {  // min, max
 
 using StampedState = StampedText;  // first, last
 
+using PercentileState = RoundedCounts;  // p50, p90 and so on
+
 using SetState = ElementSet;  // set, keys, distinct, array
 
 struct DurationState {
@@ -55,6 +58,7 @@ constexpr bool kPlainData =
 static_assert(kPlainData<CountState> && kPlainData<SumState> && kPlainData<MeanState>);
 static_assert(kPlainData<ExtremeState> && kPlainData<StampedState> && kPlainData<SetState>);
 static_assert(kPlainData<ConcatState> && kPlainData<DurationState>);
+static_assert(kPlainData<PercentileState>);
 
 template <class State>
 State& As(void* state) noexcept {
@@ -188,6 +192,30 @@ void AppendDuration(const DurationState& state, LineWriter& out) {
   if (decimals.size() > 1) out.Put(decimals);
 }
 
+// Of a percentile: how many thousandths of the numbers it is to reach. 0: of no percentile.
+uint64_t ThousandthsOf(Reducer reducer) noexcept {
+  switch (reducer) {
+    case Reducer::kP50: return 500;
+    case Reducer::kP90: return 900;
+    case Reducer::kP95: return 950;
+    case Reducer::kP99: return 990;
+    case Reducer::kP999: return 999;
+    default: return 0;
+  }
+}
+
+size_t FoldRounded(PercentileState& state, const EventValue& value) {
+  const size_t before = state.heap_bytes();
+  state.Add(static_cast<int32_t>(value.number.whole));
+  return state.heap_bytes() - before;
+}
+
+Caveats AppendPercentile(const PercentileState& state, Reducer reducer, LineWriter& out) {
+  if (state.empty()) return out.Put("null"), Caveats{};
+  AppendRounded(state.Percentile(ThousandthsOf(reducer)), out);
+  return {.cut = state.cut()};
+}
+
 size_t LoadMean(MeanState& mean, FieldReader& in) {
   mean.sum.Load(in);
   in(mean.count);
@@ -218,6 +246,11 @@ size_t LoadDuration(DurationState& state, FieldReader& in) {
   in.Expect(state.any <= 1 && in_time(state.first) && in_time(state.last) &&
             state.first <= state.last);
   return 0;
+}
+
+size_t LoadPercentile(PercentileState& state, FieldReader& in) {
+  state.Load(in);
+  return state.heap_bytes();
 }
 
 size_t LoadElements(ElementSet& set, FieldReader& in) {
@@ -264,10 +297,19 @@ ValueForm FormFor(const Merge& merge) noexcept {
     case Reducer::kConcat: return ValueForm::kPiece;
     case Reducer::kFirst:
     case Reducer::kLast: return ValueForm::kText;
+    case Reducer::kP50:
+    case Reducer::kP90:
+    case Reducer::kP95:
+    case Reducer::kP99:
+    case Reducer::kP999: return ValueForm::kRounded;
     case Reducer::kDuration:
     case Reducer::kCount: break;
   }
   return merge.path.empty() ? ValueForm::kEvent : ValueForm::kPresence;
+}
+
+bool ShareState(const Merge& a, const Merge& b) noexcept {
+  return ThousandthsOf(a.reducer) != 0 && ThousandthsOf(b.reducer) != 0 && a.path == b.path;
 }
 
 uint32_t StateSize(Reducer reducer) noexcept {
@@ -285,6 +327,11 @@ uint32_t StateSize(Reducer reducer) noexcept {
     case Reducer::kFirst:
     case Reducer::kLast: return sizeof(StampedState);
     case Reducer::kDuration: return sizeof(DurationState);
+    case Reducer::kP50:
+    case Reducer::kP90:
+    case Reducer::kP95:
+    case Reducer::kP99:
+    case Reducer::kP999: return sizeof(PercentileState);
   }
   return 0;
 }
@@ -317,6 +364,11 @@ size_t FoldState(const MergeRule& rule, void* state, const EventValue& value,
     case Reducer::kFirst: return As<StampedState>(state).Fold(value.text, event.at, false);
     case Reducer::kLast: return As<StampedState>(state).Fold(value.text, event.at, true);
     case Reducer::kDuration: return FoldDuration(As<DurationState>(state), event.at), 0;
+    case Reducer::kP50:
+    case Reducer::kP90:
+    case Reducer::kP95:
+    case Reducer::kP99:
+    case Reducer::kP999: return FoldRounded(As<PercentileState>(state), value);
   }
   return 0;
 }
@@ -336,6 +388,11 @@ size_t DetachState(Reducer reducer, void* state) {
     case Reducer::kMax: return detach(As<ExtremeState>(state).text);
     case Reducer::kFirst:
     case Reducer::kLast: return detach(As<StampedState>(state).text);
+    case Reducer::kP50:
+    case Reducer::kP90:
+    case Reducer::kP95:
+    case Reducer::kP99:
+    case Reducer::kP999: return detach(As<PercentileState>(state));
     case Reducer::kDuration:
     case Reducer::kSum:
     case Reducer::kMean:
@@ -355,6 +412,11 @@ void DestroyState(Reducer reducer, void* state) noexcept {
     case Reducer::kMax: As<ExtremeState>(state).text.Clear(); break;
     case Reducer::kFirst:
     case Reducer::kLast: As<StampedState>(state).text.Clear(); break;
+    case Reducer::kP50:
+    case Reducer::kP90:
+    case Reducer::kP95:
+    case Reducer::kP99:
+    case Reducer::kP999: As<PercentileState>(state).Clear(); break;
     case Reducer::kDuration:
     case Reducer::kSum:
     case Reducer::kMean:
@@ -382,6 +444,11 @@ void SaveState(Reducer reducer, const void* state, FieldWriter& out) {
     case Reducer::kCount: out(As<CountState>(state).count); break;
     case Reducer::kFirst:
     case Reducer::kLast: As<StampedState>(state).Save(out); break;
+    case Reducer::kP50:
+    case Reducer::kP90:
+    case Reducer::kP95:
+    case Reducer::kP99:
+    case Reducer::kP999: As<PercentileState>(state).Save(out); break;
     case Reducer::kDuration: {
       const auto& duration = As<DurationState>(state);
       out(duration.any);
@@ -406,6 +473,11 @@ size_t LoadState(const MergeRule& rule, void* state, FieldReader& in) {
     case Reducer::kFirst:
     case Reducer::kLast: return LoadStamped(As<StampedState>(state), in);
     case Reducer::kDuration: return LoadDuration(As<DurationState>(state), in);
+    case Reducer::kP50:
+    case Reducer::kP90:
+    case Reducer::kP95:
+    case Reducer::kP99:
+    case Reducer::kP999: return LoadPercentile(As<PercentileState>(state), in);
   }
   return 0;
 }
@@ -429,6 +501,11 @@ Caveats AppendState(const MergeRule& rule, const void* state, LineWriter& out) {
     case Reducer::kFirst:
     case Reducer::kLast: AppendTextOrNull(As<StampedState>(state).text, out); break;
     case Reducer::kDuration: AppendDuration(As<DurationState>(state), out); break;
+    case Reducer::kP50:
+    case Reducer::kP90:
+    case Reducer::kP95:
+    case Reducer::kP99:
+    case Reducer::kP999: return AppendPercentile(As<PercentileState>(state), rule.reducer, out);
   }
   return {};
 }

@@ -39,8 +39,12 @@ inline constexpr ReducerName kReducerNames[] = {
     {"min", Reducer::kMin},           {"max", Reducer::kMax},     {"mean", Reducer::kMean},
     {"count", Reducer::kCount},       {"first", Reducer::kFirst}, {"last", Reducer::kLast},
     {"distinct", Reducer::kDistinct}, {"array", Reducer::kArray}, {"concat", Reducer::kConcat},
-    {"duration", Reducer::kDuration},
+    {"duration", Reducer::kDuration}, {"p50", Reducer::kP50},     {"p90", Reducer::kP90},
+    {"p95", Reducer::kP95},           {"p99", Reducer::kP99},     {"p999", Reducer::kP999},
 };
+
+// Whether two merges can have one state, because they differ only in what they tell of it.
+bool ShareState(const Merge& a, const Merge& b) noexcept;
 
 // Bytes of a state; a multiple of 8, which is also its alignment.
 uint32_t StateSize(Reducer reducer) noexcept;

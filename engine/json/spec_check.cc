@@ -157,7 +157,7 @@ absl::Status CheckMergedValue(const FoldSpec& spec, const std::string& name) {
     if (GivesScalar(merge.reducer)) return absl::OkStatus();
     return Wrong(
         Quoted(name) + " is a list; what can be compared is given by sum, min, max, mean, " +
-        "count, first, last, distinct, concat or duration (distinct counts what set lists)");
+        "count, first, last, distinct, concat, duration or p50 (distinct counts what set lists)");
   }
   return Wrong("there is no --merge named " + Quoted(name));
 }

@@ -6,6 +6,7 @@
 #include "engine/base/check.h"
 #include "engine/base/hash.h"
 #include "engine/json/number.h"
+#include "engine/json/rounded_counts.h"
 #include "engine/json/text.h"
 
 namespace pleat::inline v0_1 {
@@ -86,6 +87,7 @@ bool ValueReader::ReadMember(ValueForm form, const Value& member, EventValue& ou
   switch (form) {
     case ValueForm::kText: return out.text = Canonical(member, batch_), true;
     case ValueForm::kNumber: return ReadNumber(member, out);
+    case ValueForm::kRounded: return ReadRounded(member, out);
     case ValueForm::kPiece: return ReadPiece(member, out);
     case ValueForm::kElements: return ReadElements(member, out), true;
     case ValueForm::kIdentities: return ReadIdentities(member, out), true;
@@ -98,6 +100,12 @@ bool ValueReader::ReadNumber(const Value& member, EventValue& out) {
   if (member.kind != Value::Kind::kNumber) return false;
   out.text = member.text;
   out.number = ::pleat::ReadNumber(member.text);
+  return true;
+}
+
+bool ValueReader::ReadRounded(const Value& member, EventValue& out) {
+  if (member.kind != Value::Kind::kNumber) return false;
+  out.number.whole = RoundedCodeOf(member.text);
   return true;
 }
 

@@ -29,6 +29,7 @@ class ValueReader {
   bool ReadOne(const EventPlan::WantedValue& wanted, EventValue& out);
   bool ReadMember(ValueForm form, const Value& member, EventValue& out);
   bool ReadNumber(const Value& member, EventValue& out);
+  bool ReadRounded(const Value& member, EventValue& out);
   bool ReadPiece(const Value& member, EventValue& out);
   bool ReadNames(const Value& member, EventValue& out);
   void ReadElements(const Value& member, EventValue& out);

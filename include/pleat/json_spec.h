@@ -47,6 +47,13 @@ enum class Reducer : uint8_t {
   kArray,     // the elements of arrays and any other values, as they come
   kConcat,    // strings, and numbers and booleans as written, joined by a separator
   kDuration,  // no path: the largest stamp less the smallest, in seconds
+  // Percentiles of numbers: the smallest one that so many of all do not exceed, rounded to three
+  // digits, so that it is off by at most 0.5 %.
+  kP50,
+  kP90,
+  kP95,
+  kP99,
+  kP999,
 };
 
 // How many elements a bounded reducer keeps unless the merge says otherwise; kConcat: bytes.

@@ -124,7 +124,8 @@ inline std::string EveryReducer() {
          "--merge 'last=last(v)' --merge 'distinct=distinct(v)' --merge 'some=distinct(v,9)' "
          "--merge 'array=array(v,60)' --merge 'concat=concat(s,-,2000)' --merge "
          "'cat=concat(s,-,40)' --merge 'opening=first(.)' --merge 'closing=last(.)' --merge "
-         "'seconds=duration()'";
+         "'seconds=duration()' "
+         "--merge 'median=p50(n)' --merge 'most=p99(n)' --merge 'rare=p999(i)'";
 }
 
 }  // namespace pleat

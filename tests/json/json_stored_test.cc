@@ -106,8 +106,9 @@ TEST(JsonStored, SoDoesACopy) {
 TEST(JsonStored, AnEmptyStateIsAByteForEachMerge) {
   FoldPlan plan(SpecWith("last"));
   const LoneState empty(plan);
-  // mean, and concat twice, have a count besides; the raw lines, first and last, the rest, the weight.
-  EXPECT_EQ(empty.Saved(), std::string(21 + 3 + 4, '\0'));
+  // mean, and concat twice, have a count besides, and two percentiles have one state; the raw lines,
+  // first and last, the rest, the weight.
+  EXPECT_EQ(empty.Saved(), std::string(23 + 3 + 4, '\0'));
   ExpectSame(*Loaded(plan, empty.Saved()), empty);
 }
 

@@ -338,6 +338,37 @@ TEST(Reducers, DurationIsThatOfTheStamps) {
   }
 }
 
+TEST(Reducers, PercentilesAreRoundedToThreeDigits) {
+  ExpectMerged("p50", {"", "null"}, "null");
+  ExpectMerged("p50", {"7"}, "7");
+  ExpectMerged("p50", {"1", "2"}, "1");
+  ExpectMerged("p50", {"3", "1", "2"}, "2");
+  ExpectMerged("p90", {"1", "2", "3", "4", "5", "6", "7", "8", "9", "10"}, "9");
+  ExpectMerged("p999", {"1", "2"}, "2");
+  ExpectMerged("p50", {"\"5\"", "[]", "true", "12345"}, "12300", 3);
+  std::vector<std::string> thousand;
+  for (int i = 1000; i > 0; --i) thousand.push_back(std::to_string(i));
+  ExpectMerged("p50", thousand, "500");
+  ExpectMerged("p90", thousand, "900");
+  ExpectMerged("p95", thousand, "950");
+  ExpectMerged("p99", thousand, "990");
+  ExpectMerged("p999", thousand, "999");
+}
+
+TEST(Reducers, PercentilesOfOnePathShareTheirMemory) {
+  const auto bytes = [](const std::string& merges) {
+    JsonHarness harness(SpecOf("--key k --max-groups 10 --no-meta " + merges));
+    for (int i = 0; i < 1000; ++i) harness.Fold("{\"k\":0,\"v\":" + std::to_string(i) + "}");
+    return harness.folder().sizes().bytes;
+  };
+  const size_t none = bytes("");
+  const size_t one = bytes("--merge 'a=p50(v)'");
+  EXPECT_GT(one, none + 1000 * 12);
+  EXPECT_LT(one, none + 1000 * 12 * 2 + 200);
+  EXPECT_EQ(bytes("--merge 'a=p50(v)' --merge 'b=p99(v)' --merge 'c=p999(v)'"), one);
+  EXPECT_GT(bytes("--merge 'a=p50(v)' --merge 'b=p99(w)'"), one);
+}
+
 TEST(Reducers, KeepTextsOfAnyLength) {
   const std::string large = "\"" + std::string(100'000, 'x') + "\"";
   ExpectMerged("last", {"1", large, "2", large}, large);
@@ -359,11 +390,12 @@ TEST(Reducers, StandSideBySideInOneGroup) {
   EXPECT_EQ(harness.CloseAndPop(),
             R"({"k":"a","keys":[],"set":[1,2.5],"sum":3.5,"min":1,"max":2.5,"mean":1.75,"count":2,)"
             "\"first\":1,\"last\":2.5,\"distinct\":2,\"array\":[1,2.5],\"concat\":\"1,2.5\","
-            "\"duration\":0}\n"
+            "\"duration\":0,\"p50\":1,\"p90\":2.5,\"p95\":2.5,\"p99\":2.5,\"p999\":2.5}\n"
             R"({"k":"b","keys":["x"],"set":[{"x":1}],"sum":null,"min":null,"max":null,"mean":null,)"
             "\"count\":1,\"first\":{\"x\":1},\"last\":{\"x\":1},\"distinct\":1,"
-            "\"array\":[{\"x\":1}],\"concat\":null,\"duration\":0}\n");
-  EXPECT_EQ(harness.folder().counts().mismatched, 2u + 5u);
+            "\"array\":[{\"x\":1}],\"concat\":null,\"duration\":0,"
+            "\"p50\":null,\"p90\":null,\"p95\":null,\"p99\":null,\"p999\":null}\n");
+  EXPECT_EQ(harness.folder().counts().mismatched, 2u + 6u);
 }
 
 TEST(Sum, AgreesWithWideArithmetic) {

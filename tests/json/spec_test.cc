@@ -72,7 +72,7 @@ TEST(FoldSpec, MergeIsANameAReducerAndAPath) {
 TEST(FoldSpec, RefusesBrokenMerges) {
   EXPECT_EQ(ErrorOf("merge", "x=median(a)"),
             "--merge: \"median\" is not a reducer (one of keys, set, sum, min, max, mean, count, "
-            "first, last, distinct, array, concat, duration)");
+            "first, last, distinct, array, concat, duration, p50, p90, p95, p99, p999)");
   EXPECT_THAT(ErrorOf("merge", "x=sum(a,5)"), HasSubstr("sum takes no argument"));
   EXPECT_THAT(ErrorOf("merge", "x=sum()"), HasSubstr("sum needs a path"));
   for (const char* bad : {"", "sum(a)", "x=sum", "x=sum(a", "x=sum a)", "=sum(a)", "x=(a)",

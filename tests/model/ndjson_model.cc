@@ -112,7 +112,12 @@ bool NdjsonModel::Fold(const PlainEvent& event) {
   const FoldOutcome outcome = folder_.Fold(event);
   if (outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded ||
       outcome == FoldOutcome::kCorrected) {
-    for (const PlainMerge& merge : options_.merges) mismatched_ += Mismatches(merge, *event.json);
+    for (auto merge = options_.merges.begin(); merge != options_.merges.end(); ++merge) {
+      const bool counted = std::any_of(
+          options_.merges.begin(), merge,
+          [&](const PlainMerge& before) { return ArePercentilesOfOne(before, *merge); });
+      if (!counted) mismatched_ += Mismatches(*merge, *event.json);
+    }
   }
   return outcome != FoldOutcome::kFuture;
 }

@@ -17,11 +17,21 @@ constexpr uint64_t kDistinctDefault = 1'000'000;
 constexpr uint64_t kConcatBytesDefault = 64 * 1024;
 constexpr size_t kRestMembers = 1024;
 
+// Of p50, p90 and so on; 0 of any other reducer.
+uint64_t ThousandthsOf(const std::string& reducer) {
+  if (reducer.size() < 3 || reducer[0] != 'p' || reducer[1] < '0' || reducer[1] > '9') return 0;
+  return std::stoull((reducer.substr(1) + "00").substr(0, 3));
+}
+
 // Whether the reducer takes a value that is there at all.
 bool Takes(const std::string& reducer, const PlainJson& value) {
   if (reducer == "keys") return value.kind == Kind::kObject;
   if (reducer == "concat") return value.kind != Kind::kArray && value.kind != Kind::kObject;
-  if (reducer != "sum" && reducer != "mean" && reducer != "min" && reducer != "max") return true;
+  const bool percentile = ThousandthsOf(reducer) > 0;
+  if (!percentile && reducer != "sum" && reducer != "mean" && reducer != "min" &&
+      reducer != "max") {
+    return true;
+  }
   return value.kind == Kind::kNumber;
 }
 
@@ -127,6 +137,61 @@ PlainMerged MergedText(const PlainMerge& merge, const Values& values) {
   return out;
 }
 
+// A number as digits and a power of ten: its first three significant digits, rounded by the fourth.
+std::string RoundedToThree(const std::string& number) {
+  const bool negative = number[0] == '-';
+  const size_t e = std::min(number.find_first_of("eE"), number.size());
+  const long double far = e == number.size() ? 0 : std::stold(number.substr(e + 1));
+  long long exponent = static_cast<long long>(std::clamp(far, -1e9L, 1e9L));
+  std::string digits = number.substr(negative, e - negative);
+  if (const size_t point = digits.find('.'); point != std::string::npos) {
+    exponent -= static_cast<long long>(digits.size() - point - 1);
+    digits.erase(point, 1);
+  }
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+  if (digits.empty()) return "0";
+  if (digits.size() > 3) {
+    const bool up = digits[3] >= '5';
+    exponent += static_cast<long long>(digits.size()) - 3;
+    digits = std::to_string(std::stoi(digits.substr(0, 3)) + (up ? 1 : 0));
+  }
+  return (negative ? "-" : "") + digits + "e" + std::to_string(exponent);
+}
+
+// As people write it, with an exponent only if it would have many zeros.
+std::string WithoutExponent(const std::string& rounded) {
+  if (rounded == "0") return rounded;
+  const bool negative = rounded[0] == '-';
+  const size_t e = rounded.find('e');
+  std::string digits = rounded.substr(negative, e - negative);
+  long long exponent = std::stoll(rounded.substr(e + 1));
+  for (; digits.back() == '0'; ++exponent) digits.pop_back();
+  const auto size = static_cast<long long>(digits.size());
+  const long long power = size + exponent - 1;  // of the first digit
+  std::string out = negative ? "-" : "";
+  if (power > 20 || power < -6) {
+    out += digits.substr(0, 1) + (size > 1 ? "." + digits.substr(1) : "") + "e";
+    return out + (power > 0 ? "+" : "") + std::to_string(power);
+  }
+  if (power < 0) return out + "0." + std::string(static_cast<size_t>(-power - 1), '0') + digits;
+  if (exponent >= 0) return out + digits + std::string(static_cast<size_t>(exponent), '0');
+  return out + digits.substr(0, static_cast<size_t>(power + 1)) + "." +
+         digits.substr(static_cast<size_t>(power + 1));
+}
+
+// The number in its place among all of them. Groups of the model have no more numbers than are told
+// apart.
+PlainMerged MergedPercentile(uint64_t thousandths, const Values& values) {
+  if (values.empty()) return {.json = "null"};
+  std::vector<std::string> sorted;
+  for (const Value& value : values) sorted.push_back(value.json->text);
+  std::ranges::sort(sorted, [](const std::string& a, const std::string& b) {
+    return ComparePlainNumbers(a, b) < 0;
+  });
+  const size_t rank = (sorted.size() * thousandths + 999) / 1000;
+  return {.json = WithoutExponent(RoundedToThree(sorted[rank - 1]))};
+}
+
 // Seconds, as a decimal number that is cut behind its last digit.
 PlainMerged MergedDuration(const PlainEvents& events) {
   const auto [first, last] = std::ranges::minmax(events, {}, &PlainEvent::at);
@@ -145,6 +210,7 @@ PlainMerged MergedDuration(const PlainEvents& events) {
 PlainMerged Merged(const PlainMerge& merge, const PlainEvents& events) {
   const Values values = TakenValues(merge, events);
   const std::string& reducer = merge.reducer;
+  if (const uint64_t share = ThousandthsOf(reducer)) return MergedPercentile(share, values);
   if (reducer == "duration") return MergedDuration(events);
   if (reducer == "count") return {.json = std::to_string(values.size())};
   if (reducer == "sum" || reducer == "mean") return MergedNumbers(merge, values);
@@ -165,6 +231,10 @@ PlainMerged NewestOf(uint64_t bound, const PlainEvents& events) {
   }
   out.json = '[' + out.json + ']';
   return out;
+}
+
+bool ArePercentilesOfOne(const PlainMerge& a, const PlainMerge& b) {
+  return ThousandthsOf(a.reducer) > 0 && ThousandthsOf(b.reducer) > 0 && a.path == b.path;
 }
 
 bool Mismatches(const PlainMerge& merge, const PlainJson& event) {

@@ -31,6 +31,9 @@ PlainMerged Merged(const PlainMerge& merge, const PlainEvents& events);
 // The `bound` events with the largest stamps, oldest first; of equal ones the latest to arrive.
 PlainMerged NewestOf(uint64_t bound, const PlainEvents& events);
 
+// Whether two merges differ only in which percentile of a path they tell.
+bool ArePercentilesOfOne(const PlainMerge& a, const PlainMerge& b);
+
 // Whether the event has a value there that the reducer does not take.
 bool Mismatches(const PlainMerge& merge, const PlainJson& event);
 

@@ -226,10 +226,11 @@ void DrawKeyAndTime(LineMaker& draw, Drawn& out) {
 void DrawMerges(LineMaker& draw, Drawn& out) {
   using enum Reducer;
   static constexpr std::pair<Reducer, const char*> kReducers[] = {
-      {kKeys, "keys"},        {kSet, "set"},     {kSum, "sum"},           {kMin, "min"},
-      {kMax, "max"},          {kMean, "mean"},   {kCount, "count"},       {kFirst, "first"},
-      {kLast, "last"},        {kArray, "array"}, {kDistinct, "distinct"}, {kConcat, "concat"},
-      {kDuration, "duration"}};
+      {kKeys, "keys"},         {kSet, "set"},     {kSum, "sum"},           {kMin, "min"},
+      {kMax, "max"},           {kMean, "mean"},   {kCount, "count"},       {kFirst, "first"},
+      {kLast, "last"},         {kArray, "array"}, {kDistinct, "distinct"}, {kConcat, "concat"},
+      {kDuration, "duration"}, {kP50, "p50"},     {kP90, "p90"},           {kP95, "p95"},
+      {kP99, "p99"},           {kP999, "p999"}};
   static constexpr const char* kPaths[] = {"v",   "w",   "s",     "v.x",   "mark",
                                            "v.0", "w.2", "v.1.0", "w.x.0", "nowhere"};
   static constexpr const char* kSeparators[] = {",", "", " - ", "é\""};
