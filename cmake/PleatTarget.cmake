@@ -72,8 +72,11 @@ function(pleat_library name)
     PROPERTIES EXPORT_NAME ${name}
                VERSION ${PROJECT_VERSION}
                SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-  # An assertion names its file, but not where that was when it was compiled.
-  target_compile_options(${target} PRIVATE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+  # An assertion names its file, but not where that was when it was compiled, nor how a compiler cache that
+  # is to serve several folders has put it.
+  file(RELATIVE_PATH from_build ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
+                                           -fmacro-prefix-map=${from_build}=)
   # The file sets say this too, but not to a CMake before 3.23.
   target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   get_target_property(type ${target} TYPE)
