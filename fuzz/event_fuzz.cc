@@ -62,7 +62,8 @@ constexpr const char* kSpecs[] = {
     // i: bounded merges, the last of the rest, raw events.
     R"x({"key":"k","quiet":"1m","time":"t","rest":"last","raw":2,"raw-last":2,
         "merge":["a=array(v,3)","d=distinct(v,4)","c=concat(s,;,9)","set=set(v,2)",
-                 "keys=keys(v,1)","event=last(.)"]})x",
+                 "keys=keys(v,1)","event=last(.)","seconds=duration()","p50=p50(v)",
+                 "p99=p99(v)","top=top(v,2)"]})x",
     // j: the first of the rest, on arrival time.
     R"x({"key":"k","quiet":"10s","rest":"first",
         "merge":["a=array(v)","d=distinct(v)","c=concat(v)"]})x",

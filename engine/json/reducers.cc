@@ -12,6 +12,7 @@
 #include "engine/json/stamped_text.h"
 #include "engine/json/sums.h"
 #include "engine/json/text.h"
+#include "engine/json/top_counts.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -38,6 +39,8 @@ using StampedState = StampedText;  // first, last
 
 using PercentileState = RoundedCounts;  // p50, p90 and so on
 
+using TopState = TopCounts;
+
 using SetState = ElementSet;  // set, keys, distinct, array
 
 struct DurationState {
@@ -58,7 +61,7 @@ constexpr bool kPlainData =
 static_assert(kPlainData<CountState> && kPlainData<SumState> && kPlainData<MeanState>);
 static_assert(kPlainData<ExtremeState> && kPlainData<StampedState> && kPlainData<SetState>);
 static_assert(kPlainData<ConcatState> && kPlainData<DurationState>);
-static_assert(kPlainData<PercentileState>);
+static_assert(kPlainData<PercentileState> && kPlainData<TopState>);
 
 template <class State>
 State& As(void* state) noexcept {
@@ -90,8 +93,8 @@ size_t FoldExtreme(ExtremeState& state, const EventValue& value, int direction) 
 }
 
 // `add` is how an element is added to the set.
-template <class Add>
-size_t FoldElements(ElementSet& set, const EventValue& value, const LineEvent& event, Add add) {
+template <class Elements, class Add>
+size_t FoldElements(Elements& set, const EventValue& value, const LineEvent& event, Add add) {
   const size_t before = set.heap_bytes();
   if (!value.text.empty()) add(value.text);
   const std::string_view* const first = event.elements + value.first_element;
@@ -107,6 +110,11 @@ size_t FoldSet(ElementSet& set, uint64_t bound, const EventValue& value, const L
 
 size_t FoldArray(ElementSet& set, uint64_t bound, const EventValue& value, const LineEvent& event) {
   return FoldElements(set, value, event, [&](std::string_view each) { set.Push(each, bound); });
+}
+
+size_t FoldTop(TopState& state, uint64_t bound, const EventValue& value, const LineEvent& event) {
+  const uint64_t kept = TopCounts::KeptFor(bound);
+  return FoldElements(state, value, event, [&](std::string_view each) { state.Add(each, kept); });
 }
 
 size_t FoldConcat(ConcatState& state, const MergeRule& rule, const EventValue& value) {
@@ -160,6 +168,13 @@ Caveats AppendElements(const ElementSet& set, LineWriter& out) {
   set.AppendTo(out);
   out.Put(']');
   return {.cut = set.cut()};
+}
+
+Caveats AppendTop(const TopState& state, uint64_t bound, LineWriter& out) {
+  out.Put('[');
+  state.AppendTo(bound, out);
+  out.Put(']');
+  return {.cut = state.cut()};
 }
 
 Caveats AppendConcat(const ElementSet& texts, std::string_view separator, LineWriter& out) {
@@ -253,6 +268,11 @@ size_t LoadPercentile(PercentileState& state, FieldReader& in) {
   return state.heap_bytes();
 }
 
+size_t LoadTop(TopState& state, uint64_t bound, FieldReader& in) {
+  state.Load(in, TopCounts::KeptFor(bound));
+  return state.heap_bytes();
+}
+
 size_t LoadElements(ElementSet& set, FieldReader& in) {
   set.Load(in);
   return set.heap_bytes();
@@ -270,6 +290,7 @@ uint64_t DefaultBound(Reducer reducer) noexcept {
     case Reducer::kArray: return kArrayBound;
     case Reducer::kDistinct: return kDistinctBound;
     case Reducer::kConcat: return kConcatBound;
+    case Reducer::kTop: return kTopBound;
     default: return UINT64_MAX;
   }
 }
@@ -288,6 +309,7 @@ ValueForm FormFor(const Merge& merge) noexcept {
   switch (merge.reducer) {
     case Reducer::kKeys: return ValueForm::kNames;
     case Reducer::kSet:
+    case Reducer::kTop:
     case Reducer::kArray: return ValueForm::kElements;
     case Reducer::kDistinct: return ValueForm::kIdentities;
     case Reducer::kSum:
@@ -327,6 +349,7 @@ uint32_t StateSize(Reducer reducer) noexcept {
     case Reducer::kFirst:
     case Reducer::kLast: return sizeof(StampedState);
     case Reducer::kDuration: return sizeof(DurationState);
+    case Reducer::kTop: return sizeof(TopState);
     case Reducer::kP50:
     case Reducer::kP90:
     case Reducer::kP95:
@@ -364,6 +387,7 @@ size_t FoldState(const MergeRule& rule, void* state, const EventValue& value,
     case Reducer::kFirst: return As<StampedState>(state).Fold(value.text, event.at, false);
     case Reducer::kLast: return As<StampedState>(state).Fold(value.text, event.at, true);
     case Reducer::kDuration: return FoldDuration(As<DurationState>(state), event.at), 0;
+    case Reducer::kTop: return FoldTop(As<TopState>(state), rule.bound, value, event);
     case Reducer::kP50:
     case Reducer::kP90:
     case Reducer::kP95:
@@ -388,6 +412,7 @@ size_t DetachState(Reducer reducer, void* state) {
     case Reducer::kMax: return detach(As<ExtremeState>(state).text);
     case Reducer::kFirst:
     case Reducer::kLast: return detach(As<StampedState>(state).text);
+    case Reducer::kTop: return detach(As<TopState>(state));
     case Reducer::kP50:
     case Reducer::kP90:
     case Reducer::kP95:
@@ -412,6 +437,7 @@ void DestroyState(Reducer reducer, void* state) noexcept {
     case Reducer::kMax: As<ExtremeState>(state).text.Clear(); break;
     case Reducer::kFirst:
     case Reducer::kLast: As<StampedState>(state).text.Clear(); break;
+    case Reducer::kTop: As<TopState>(state).Clear(); break;
     case Reducer::kP50:
     case Reducer::kP90:
     case Reducer::kP95:
@@ -449,6 +475,7 @@ void SaveState(Reducer reducer, const void* state, FieldWriter& out) {
     case Reducer::kP95:
     case Reducer::kP99:
     case Reducer::kP999: As<PercentileState>(state).Save(out); break;
+    case Reducer::kTop: As<TopState>(state).Save(out); break;
     case Reducer::kDuration: {
       const auto& duration = As<DurationState>(state);
       out(duration.any);
@@ -473,6 +500,7 @@ size_t LoadState(const MergeRule& rule, void* state, FieldReader& in) {
     case Reducer::kFirst:
     case Reducer::kLast: return LoadStamped(As<StampedState>(state), in);
     case Reducer::kDuration: return LoadDuration(As<DurationState>(state), in);
+    case Reducer::kTop: return LoadTop(As<TopState>(state), rule.bound, in);
     case Reducer::kP50:
     case Reducer::kP90:
     case Reducer::kP95:
@@ -501,6 +529,7 @@ Caveats AppendState(const MergeRule& rule, const void* state, LineWriter& out) {
     case Reducer::kFirst:
     case Reducer::kLast: AppendTextOrNull(As<StampedState>(state).text, out); break;
     case Reducer::kDuration: AppendDuration(As<DurationState>(state), out); break;
+    case Reducer::kTop: return AppendTop(As<TopState>(state), rule.bound, out);
     case Reducer::kP50:
     case Reducer::kP90:
     case Reducer::kP95:

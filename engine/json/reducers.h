@@ -41,6 +41,7 @@ inline constexpr ReducerName kReducerNames[] = {
     {"distinct", Reducer::kDistinct}, {"array", Reducer::kArray}, {"concat", Reducer::kConcat},
     {"duration", Reducer::kDuration}, {"p50", Reducer::kP50},     {"p90", Reducer::kP90},
     {"p95", Reducer::kP95},           {"p99", Reducer::kP99},     {"p999", Reducer::kP999},
+    {"top", Reducer::kTop},
 };
 
 // Whether two merges can have one state, because they differ only in what they tell of it.

@@ -120,6 +120,9 @@ absl::Status CheckNames(const FoldSpec& spec) {
 
 absl::Status CheckMergePaths(const FoldSpec& spec) {
   for (const Merge& merge : spec.merges) {
+    if (merge.reducer == Reducer::kTop && merge.bound > kTopBoundMax) {
+      return OptionError("merge", "top: N is at most " + std::to_string(kTopBoundMax));
+    }
     if (TakesNoPath(merge.reducer) && merge.path.empty()) continue;
     if (merge.reducer == Reducer::kDuration) return OptionError("merge", "duration takes no path");
     if (merge.path == kWholeEvent && TakesWholeEvent(merge.reducer)) continue;
@@ -145,7 +148,8 @@ absl::Status CheckMarks(const MarkSpec& marks) {
 // Whether the value of a reducer is a scalar, or can be one. Lists can not be compared with
 // anything.
 bool GivesScalar(Reducer reducer) {
-  return reducer != Reducer::kKeys && reducer != Reducer::kSet && reducer != Reducer::kArray;
+  return reducer != Reducer::kKeys && reducer != Reducer::kSet && reducer != Reducer::kArray &&
+         reducer != Reducer::kTop;
 }
 
 absl::Status CheckMergedValue(const FoldSpec& spec, const std::string& name) {

@@ -95,6 +95,7 @@ bool TakesBound(Reducer reducer) {
     case Reducer::kSet:
     case Reducer::kDistinct:
     case Reducer::kArray:
+    case Reducer::kTop:
     case Reducer::kConcat: return true;
     default: return false;
   }
@@ -105,6 +106,9 @@ absl::Status ParseBound(std::string_view text, Merge& merge) {
   const auto [stop, error] = std::from_chars(text.data(), end, merge.bound);
   const std::string name(NameOf(merge.reducer));
   if (error == std::errc::result_out_of_range) return Wrong(name + ": N is too large");
+  if (merge.reducer == Reducer::kTop && merge.bound > kTopBoundMax) {
+    return Wrong("top: N is at most " + std::to_string(kTopBoundMax));
+  }
   if (error == std::errc() && stop == end && merge.bound != 0) return absl::OkStatus();
   return Wrong(name + ": N must be a whole number of at least 1, not " + Quoted(text));
 }

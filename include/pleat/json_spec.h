@@ -54,12 +54,15 @@ enum class Reducer : uint8_t {
   kP95,
   kP99,
   kP999,
+  kTop,  // the most frequent of what kSet tells apart, with their counts
 };
 
 // How many elements a bounded reducer keeps unless the merge says otherwise; kConcat: bytes.
 inline constexpr uint64_t kArrayBound = 1'000;
 inline constexpr uint64_t kDistinctBound = 1'000'000;
 inline constexpr uint64_t kConcatBound = 64 * 1024;
+inline constexpr uint64_t kTopBound = 10;
+inline constexpr uint64_t kTopBoundMax = 1'000;
 
 // The path of the event itself, as it came.
 inline constexpr std::string_view kWholeEvent = ".";
@@ -70,8 +73,8 @@ struct Merge {
   std::string path;  // empty for kDuration and count(); kFirst and kLast also take kWholeEvent
 
   // kArray, kSet, kKeys, kDistinct: how many elements are kept, the first ones. kConcat: how many
-  // bytes; values are kept as long as they fit. 0: the default above; for kSet and kKeys no bound.
-  // Values that lost something are named under "cut" in "_fold".
+  // bytes; values are kept as long as they fit. kTop: how many values are told. 0: the default
+  // above; for kSet and kKeys none. Values that lost something are named under "cut" in "_fold".
   uint64_t bound = 0;
   std::string separator;  // kConcat
 };

@@ -125,7 +125,8 @@ inline std::string EveryReducer() {
          "--merge 'array=array(v,60)' --merge 'concat=concat(s,-,2000)' --merge "
          "'cat=concat(s,-,40)' --merge 'opening=first(.)' --merge 'closing=last(.)' --merge "
          "'seconds=duration()' "
-         "--merge 'median=p50(n)' --merge 'most=p99(n)' --merge 'rare=p999(i)'";
+         "--merge 'median=p50(n)' --merge 'most=p99(n)' --merge 'rare=p999(i)' --merge "
+         "'often=top(v,3)' --merge 'top=top(s)'";
 }
 
 }  // namespace pleat

@@ -108,7 +108,7 @@ TEST(JsonStored, AnEmptyStateIsAByteForEachMerge) {
   const LoneState empty(plan);
   // mean, and concat twice, have a count besides, and two percentiles have one state; the raw lines,
   // first and last, the rest, the weight.
-  EXPECT_EQ(empty.Saved(), std::string(23 + 3 + 4, '\0'));
+  EXPECT_EQ(empty.Saved(), std::string(25 + 3 + 4, '\0'));
   ExpectSame(*Loaded(plan, empty.Saved()), empty);
 }
 

@@ -355,6 +355,14 @@ TEST(Reducers, PercentilesAreRoundedToThreeDigits) {
   ExpectMerged("p999", thousand, "999");
 }
 
+TEST(Reducers, TopTellsTheMostFrequentValues) {
+  ExpectMerged("top", {"", "null"}, "[]");
+  ExpectMerged("top,2", {"1", R"("b")", R"(["\u0062","a"])", R"("a")", "1.0", R"("a")", "[[]]"},
+               R"([{"value":"a","count":3},{"value":"b","count":2}])");
+  ExpectMerged("top", {"3", "1", "2", "1"},
+               R"([{"value":1,"count":2},{"value":3,"count":1},{"value":2,"count":1}])");
+}
+
 TEST(Reducers, PercentilesOfOnePathShareTheirMemory) {
   const auto bytes = [](const std::string& merges) {
     JsonHarness harness(SpecOf("--key k --max-groups 10 --no-meta " + merges));
@@ -390,11 +398,13 @@ TEST(Reducers, StandSideBySideInOneGroup) {
   EXPECT_EQ(harness.CloseAndPop(),
             R"({"k":"a","keys":[],"set":[1,2.5],"sum":3.5,"min":1,"max":2.5,"mean":1.75,"count":2,)"
             "\"first\":1,\"last\":2.5,\"distinct\":2,\"array\":[1,2.5],\"concat\":\"1,2.5\","
-            "\"duration\":0,\"p50\":1,\"p90\":2.5,\"p95\":2.5,\"p99\":2.5,\"p999\":2.5}\n"
+            "\"duration\":0,\"p50\":1,\"p90\":2.5,\"p95\":2.5,\"p99\":2.5,\"p999\":2.5,"
+            "\"top\":[{\"value\":1,\"count\":1},{\"value\":2.5,\"count\":1}]}\n"
             R"({"k":"b","keys":["x"],"set":[{"x":1}],"sum":null,"min":null,"max":null,"mean":null,)"
             "\"count\":1,\"first\":{\"x\":1},\"last\":{\"x\":1},\"distinct\":1,"
             "\"array\":[{\"x\":1}],\"concat\":null,\"duration\":0,"
-            "\"p50\":null,\"p90\":null,\"p95\":null,\"p99\":null,\"p999\":null}\n");
+            "\"p50\":null,\"p90\":null,\"p95\":null,\"p99\":null,\"p999\":null,"
+            "\"top\":[{\"value\":{\"x\":1},\"count\":1}]}\n");
   EXPECT_EQ(harness.folder().counts().mismatched, 2u + 6u);
 }
 

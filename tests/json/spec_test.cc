@@ -72,7 +72,7 @@ TEST(FoldSpec, MergeIsANameAReducerAndAPath) {
 TEST(FoldSpec, RefusesBrokenMerges) {
   EXPECT_EQ(ErrorOf("merge", "x=median(a)"),
             "--merge: \"median\" is not a reducer (one of keys, set, sum, min, max, mean, count, "
-            "first, last, distinct, array, concat, duration, p50, p90, p95, p99, p999)");
+            "first, last, distinct, array, concat, duration, p50, p90, p95, p99, p999, top)");
   EXPECT_THAT(ErrorOf("merge", "x=sum(a,5)"), HasSubstr("sum takes no argument"));
   EXPECT_THAT(ErrorOf("merge", "x=sum()"), HasSubstr("sum needs a path"));
   for (const char* bad : {"", "sum(a)", "x=sum", "x=sum(a", "x=sum a)", "=sum(a)", "x=(a)",
@@ -162,6 +162,21 @@ TEST(FoldSpec, FirstAndLastAloneTakeTheWholeEvent) {
   spec = Good();
   spec.merges.push_back({"s", Reducer::kSum, "."});
   EXPECT_EQ(ValidateError(spec), "--merge: path \".\" has an empty step");
+}
+
+TEST(FoldSpec, TopTellsAThousandValuesAtMost) {
+  FoldSpec spec = Good();
+  for (const char* merge : {"t=top(a)", "u=top(a,1000)"}) {
+    EXPECT_TRUE(SetOption(spec, "merge", merge).ok()) << merge;
+    EXPECT_EQ(OptionsOf(spec).back().second, merge);
+  }
+  EXPECT_TRUE(Validate(spec).ok());
+  EXPECT_EQ(ErrorOf("merge", "t=top(a,1001)"), "--merge: top: N is at most 1000");
+  spec.merges.back().bound = 1001;
+  EXPECT_EQ(ValidateError(spec), "--merge: top: N is at most 1000");
+  spec.merges.pop_back();
+  ASSERT_TRUE(SetOption(spec, "close-when", "t=1").ok());
+  EXPECT_THAT(ValidateError(spec), HasSubstr("\"t\" is a list"));
 }
 
 TEST(FoldSpec, DurationTakesNoPath) {

@@ -232,10 +232,17 @@ TEST_P(DataAgreement, FoldsToTheSameBytesWithMarksConditionsAndAFullFolder) {
 
 TEST_P(DataAgreement, FoldsToTheSameBytesWithIdsTheRestAndRawEvents) {
   const Fields& fields = GetParam().fields;
-  ExpectAgreement({"--id", fields.id, "--accept-limit", "10s", "--rest", "last", "--raw", "3",
-                   "--raw-last", "2", "--merge", "event=last(.)", "--merge",
-                   "ids=distinct(" + fields.id + ",5)", "--merge",
-                   "text=concat(" + fields.id + ",|,100)"});
+  ExpectAgreement({"--id",           fields.id,
+                   "--accept-limit", "10s",
+                   "--rest",         "last",
+                   "--raw",          "3",
+                   "--raw-last",     "2",
+                   "--merge",        "event=last(.)",
+                   "--merge",        "span=duration()",
+                   "--merge",        "frequent=top(" + fields.id + ",3)",
+                   "--merge",        "p90=p90(" + fields.id + ")",
+                   "--merge",        "ids=distinct(" + fields.id + ",5)",
+                   "--merge",        "text=concat(" + fields.id + ",|,100)"});
 }
 
 TEST_P(DataAgreement, FoldsToTheSameBytesOfTheEventsOfAConditionAndARange) {

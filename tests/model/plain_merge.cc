@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 
 #include "tests/model/plain_condition.h"
 #include "tests/model/plain_number_sum.h"
@@ -15,6 +16,7 @@ using Kind = PlainJson::Kind;
 constexpr uint64_t kArrayDefault = 1'000;
 constexpr uint64_t kDistinctDefault = 1'000'000;
 constexpr uint64_t kConcatBytesDefault = 64 * 1024;
+constexpr uint64_t kTopDefault = 10;
 constexpr size_t kRestMembers = 1024;
 
 // Of p50, p90 and so on; 0 of any other reducer.
@@ -122,6 +124,43 @@ PlainMerged MergedElements(const PlainMerge& merge, const Values& values) {
   return out;
 }
 
+// Space-Saving on a list: the values in their places, each with its count.
+PlainMerged MergedTop(const PlainMerge& merge, const Values& values) {
+  const uint64_t told = merge.bound == 0 ? kTopDefault : merge.bound;
+  const uint64_t kept = std::max<uint64_t>(1000, 10 * told);
+  struct Place {
+    std::string value;
+    uint64_t count = 0;
+    uint64_t over = 0;
+    uint64_t since = 0;
+  };
+  std::vector<Place> places;
+  PlainMerged out;
+  uint64_t since = 0;
+  for (const std::string& element : Elements(merge, values)) {
+    auto place = std::ranges::find(places, element, &Place::value);
+    if (place == places.end() && places.size() == kept) {
+      out.cut = true;
+      place = std::ranges::min_element(places, {}, &Place::count);
+      *place = {element, place->count, place->count, since++};
+    } else if (place == places.end()) {
+      place = places.insert(places.end(), {element, 0, 0, since++});
+    }
+    ++place->count;
+  }
+  std::ranges::sort(places, {}, &Place::since);
+  std::ranges::stable_sort(places, std::greater<>(), &Place::count);
+  if (places.size() > told) places.resize(told);
+  std::string list;
+  for (const Place& place : places) {
+    list += (list.empty() ? "" : ",") + ("{\"value\":" + place.value) +
+            ",\"count\":" + std::to_string(place.count) +
+            (place.over > 0 ? ",\"over\":" + std::to_string(place.over) : "") + "}";
+  }
+  out.json = '[' + list + ']';
+  return out;
+}
+
 PlainMerged MergedText(const PlainMerge& merge, const Values& values) {
   const uint64_t bound = merge.bound == 0 ? kConcatBytesDefault : merge.bound;
   PlainMerged out;
@@ -215,6 +254,7 @@ PlainMerged Merged(const PlainMerge& merge, const PlainEvents& events) {
   if (reducer == "count") return {.json = std::to_string(values.size())};
   if (reducer == "sum" || reducer == "mean") return MergedNumbers(merge, values);
   if (reducer == "concat") return MergedText(merge, values);
+  if (reducer == "top") return MergedTop(merge, values);
   if (reducer == "keys" || reducer == "set" || reducer == "distinct" || reducer == "array") {
     return MergedElements(merge, values);
   }

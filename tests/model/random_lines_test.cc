@@ -205,7 +205,7 @@ struct Drawn {
 
 bool IsScalar(Reducer reducer) {
   using enum Reducer;
-  return reducer != kKeys && reducer != kSet && reducer != kArray;
+  return reducer != kKeys && reducer != kSet && reducer != kArray && reducer != kTop;
 }
 
 void DrawKeyAndTime(LineMaker& draw, Drawn& out) {
@@ -225,12 +225,25 @@ void DrawKeyAndTime(LineMaker& draw, Drawn& out) {
 
 void DrawMerges(LineMaker& draw, Drawn& out) {
   using enum Reducer;
-  static constexpr std::pair<Reducer, const char*> kReducers[] = {
-      {kKeys, "keys"},         {kSet, "set"},     {kSum, "sum"},           {kMin, "min"},
-      {kMax, "max"},           {kMean, "mean"},   {kCount, "count"},       {kFirst, "first"},
-      {kLast, "last"},         {kArray, "array"}, {kDistinct, "distinct"}, {kConcat, "concat"},
-      {kDuration, "duration"}, {kP50, "p50"},     {kP90, "p90"},           {kP95, "p95"},
-      {kP99, "p99"},           {kP999, "p999"}};
+  static constexpr std::pair<Reducer, const char*> kReducers[] = {{kKeys, "keys"},
+                                                                  {kSet, "set"},
+                                                                  {kSum, "sum"},
+                                                                  {kMin, "min"},
+                                                                  {kMax, "max"},
+                                                                  {kMean, "mean"},
+                                                                  {kCount, "count"},
+                                                                  {kFirst, "first"},
+                                                                  {kLast, "last"},
+                                                                  {kArray, "array"},
+                                                                  {kDistinct, "distinct"},
+                                                                  {kConcat, "concat"},
+                                                                  {kDuration, "duration"},
+                                                                  {kP50, "p50"},
+                                                                  {kP90, "p90"},
+                                                                  {kP95, "p95"},
+                                                                  {kP99, "p99"},
+                                                                  {kP999, "p999"},
+                                                                  {kTop, "top"}};
   static constexpr const char* kPaths[] = {"v",   "w",   "s",     "v.x",   "mark",
                                            "v.0", "w.2", "v.1.0", "w.x.0", "nowhere"};
   static constexpr const char* kSeparators[] = {",", "", " - ", "é\""};
@@ -241,7 +254,7 @@ void DrawMerges(LineMaker& draw, Drawn& out) {
     if (whole) merge.path = ".";
     if (reducer == kDuration) merge.path.clear();
     const bool boundable = reducer == kArray || reducer == kSet || reducer == kKeys ||
-                           reducer == kDistinct || reducer == kConcat;
+                           reducer == kDistinct || reducer == kConcat || reducer == kTop;
     if (boundable && draw.Chance(50)) merge.bound = 1 + draw.Below(6);
     merge.separator = reducer == kConcat ? draw.Pick(kSeparators) : "";
     out.model.merges.push_back(

@@ -67,7 +67,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       {"merge", "NAME=REDUCER(PATH)",
        "adds a member to the output; may be repeated, in output order. REDUCER is one\n"
        "of keys set sum min max mean count first last distinct array concat duration\n"
-       "p50 p90 p95 p99 p999; count() counts events, duration() is the seconds from the first "
+       "p50 p90 p95 p99 p999 top; count() counts events, duration() is the seconds from the first "
        "event to the\n"
        "last, array(PATH,N) keeps N elements, concat(PATH,SEP,N) N bytes; last(.) and\n"
        "first(.) give the whole event",
