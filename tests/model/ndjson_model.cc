@@ -264,6 +264,12 @@ std::string NdjsonModel::Stats() const {
   const auto [out_of_order, behind] = Disorder(stamps_);
   count("out_of_order", out_of_order);
   add("most_behind_s", WriteDouble(static_cast<double>(behind.count()) / 1e6));
+  const auto stamp = [&](const std::string& name, auto chosen) {
+    const bool any = chosen != stamps_.end();
+    add(name, any ? '"' + WritePlainTimestamp(*chosen) + '"' : "null");
+  };
+  stamp("first_stamp", std::ranges::min_element(stamps_));
+  stamp("last_stamp", std::ranges::max_element(stamps_));
   if (selects()) count("excluded", excluded_);
   return '{' + out + "}\n";
 }
