@@ -45,6 +45,7 @@ void AppendNames(std::string_view label, std::string_view names, LineWriter& out
 }  // namespace
 
 void EmissionPrinter::Append(const ClosedGroup& group, LineWriter& out) {
+  const size_t begin = out.size();
   AppendMembers(group.key, group.state, out);
   if (plan_.meta) {
     AppendMeta(group, group.closed, ReasonName(group.reason), out, [&](char* at) {
@@ -67,11 +68,13 @@ void EmissionPrinter::Append(const ClosedGroup& group, LineWriter& out) {
       return to.at;
     });
   }
+  if (plan_.key_labels.empty()) out.OpenObjectAt(begin);
   out.Put("}\n");
 }
 
 void EmissionPrinter::AppendOpen(std::string_view key, const GroupInfo& info, const void* state,
                                  EngineTime now, LineWriter& out) {
+  const size_t begin = out.size();
   AppendMembers(key, state, out);
   if (plan_.meta) {
     AppendMeta(info, now, "open", out, [&](char* at) {
@@ -80,12 +83,15 @@ void EmissionPrinter::AppendOpen(std::string_view key, const GroupInfo& info, co
       return to.at;
     });
   }
+  if (plan_.key_labels.empty()) out.OpenObjectAt(begin);
   out.Put("}\n");
 }
 
 void EmissionPrinter::AppendMembers(std::string_view key, const void* state, LineWriter& out) {
-  out.Put('{');
-  AppendScalars(plan_.key_labels, key, out);
+  if (!plan_.key_labels.empty()) {  // nearly always
+    out.Put('{');
+    AppendScalars(plan_.key_labels, key, out);
+  }
   caveats_.saturated.clear();
   caveats_.cut.clear();
   plan_.AppendMerges(state, out, caveats_);

@@ -29,12 +29,13 @@ EventPlan::EventPlan(const EventSpec& spec)
       from(spec.from),
       to(spec.to) {
   PLEAT_DCHECK(Validate(spec).ok());
-  for (const KeyField& field : spec.key) keys.push_back(AddScalar("key", field.path));
+  for (const KeyField& field : KeyMembers(spec)) keys.push_back(AddScalar("key", field.path));
   where =
       ConditionPlan(spec.where, [this](const std::string& path) { return AddPath("where", path); });
   has_selection = has_range || !where.empty();
   if (spec.time.empty()) return;
   time_slot = AddPath("time", spec.time);
+  time_path = {"time", spec.time};
   time_absent = "event time " + bad_line::Quoted(spec.time) + std::string(bad_line::kKeyAbsent);
 }
 
@@ -93,8 +94,10 @@ int EventPlan::AddPath(std::string_view option, const std::string& path) {
 
 EventPlan::ScalarMember EventPlan::AddScalar(std::string_view option, const std::string& path) {
   const std::string shown = std::string(option) + " " + bad_line::Quoted(path);
-  return {AddPath(option, path), shown + std::string(bad_line::kKeyAbsent),
-          shown + std::string(bad_line::kKeyContainer)};
+  return {AddPath(option, path),
+          shown + std::string(bad_line::kKeyAbsent),
+          shown + std::string(bad_line::kKeyContainer),
+          {std::string(option), path}};
 }
 
 }  // namespace pleat::inline v0_1

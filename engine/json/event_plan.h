@@ -10,6 +10,7 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,12 +28,19 @@
 
 namespace pleat::inline v0_1 {
 
+// The fields of a key that are members of the events: none if all events are of one key.
+inline std::span<const KeyField> KeyMembers(const EventSpec& spec) noexcept {
+  const bool one_key = spec.key.size() == 1 && spec.key[0].path.empty() && spec.key[0].name.empty();
+  return one_key ? std::span<const KeyField>() : spec.key;
+}
+
 struct EventPlan {
   // A member that has to be a scalar.
   struct ScalarMember {
     int slot;
     std::string absent;     // why a line that lacks it is bad
     std::string container;  // why a line where it is an object or an array is bad
+    OptionPath path;
   };
   struct WantedValue {
     ValueForm form;
@@ -70,6 +78,7 @@ struct EventPlan {
   std::vector<ScalarMember> keys;
   int time_slot = PathTree::kNone;  // kNone: events are stamped by the caller
   std::string time_absent;          // why a line without it is bad
+  OptionPath time_path;
   TimeUnit time_unit = TimeUnit::kNotStated;
   TimeRules time_rules;  // of a time that is text
   int time_shift = 0;    // the power of ten that takes a number of the unit to microseconds

@@ -49,8 +49,9 @@ EventReader::EventReader(const EventPlan& plan)
   time_max_ = kEndOfTime.time_since_epoch().count() / time_factor_;
 }
 
-EventReader::Kind EventReader::Bad(std::string_view reason) noexcept {
+EventReader::Kind EventReader::Bad(std::string_view reason, const OptionPath* about) noexcept {
   reason_ = reason;
+  about_ = about;
   return Kind::kBad;
 }
 
@@ -126,7 +127,7 @@ EventReader::Kind EventReader::Select(EventBatch& batch) {
 bool EventReader::CheckScalar(const EventPlan::ScalarMember& member) {
   const Value& value = scanner_.value(member.slot);
   if (value.scalar()) return true;
-  return Bad(value.present() ? member.container : member.absent), false;
+  return Bad(value.present() ? member.container : member.absent, &member.path), false;
 }
 
 // A key, or the id of a member. Too long a one is bad because of `too_long`.
@@ -182,7 +183,7 @@ inline EventReader::Kind EventReader::ReadTime(EventBatch& batch, EngineTime& at
 
 EventReader::Kind EventReader::ReadAnyTime(const Value& value, EventBatch& batch, EngineTime& at) {
   if (value.kind == Value::Kind::kNumber) return ReadTimeNumber(value.text, value.text, at);
-  if (value.kind == Value::Kind::kAbsent) return Bad(plan_.time_absent);
+  if (value.kind == Value::Kind::kAbsent) return Bad(plan_.time_absent, &plan_.time_path);
   if (value.kind != Value::Kind::kString) return BadTime(value.text, bad_line::kTimeType);
   const std::string_view quoted = Canonical(value, batch);
   const std::string_view text = quoted.substr(1, quoted.size() - 2);

@@ -57,6 +57,9 @@ class EventReader {
   // Why the line is bad, or has no unit. After kBad and kNoUnit, until the next line.
   std::string_view reason() const noexcept { return reason_; }
 
+  // The path that the reason is about, if it is that there is no scalar; else null.
+  const OptionPath* about() const noexcept { return about_; }
+
   // The paths that no line so far has led to. All lines that are objects count, usable or not.
   const UnseenPaths& unseen() const noexcept { return unseen_; }
 
@@ -66,7 +69,7 @@ class EventReader {
  private:
   using Scalars = std::vector<EventPlan::ScalarMember>;
 
-  Kind Bad(std::string_view reason) noexcept;
+  Kind Bad(std::string_view reason, const OptionPath* about = nullptr) noexcept;
   Kind ReadEvent(EventBatch& batch);
   Kind ReadMore(std::string_view& key, EventBatch& batch, EngineTime& at);
   Kind Select(EventBatch& batch);
@@ -102,6 +105,7 @@ class EventReader {
   TimeReader times_;
   ControlEvent control_;
   std::string_view reason_;
+  const OptionPath* about_ = nullptr;
   std::string reason_text_;
 };
 

@@ -210,7 +210,8 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
       emission_ids(spec.emission_id),
       shape(ShapeOf(spec)) {
   PLEAT_DCHECK(Validate(spec).ok());
-  for (const KeyField& field : spec.event.key) key_labels.push_back(Quote(field.name) + ":");
+  for (const KeyField& field : KeyMembers(spec.event))
+    key_labels.push_back(Quote(field.name) + ":");
   for (auto merge = spec.merges.begin(); merge != spec.merges.end(); ++merge) {
     const auto shared = std::find_if(spec.merges.begin(), merge, [&](const Merge& earlier) {
       return ShareState(earlier, *merge);
@@ -274,7 +275,7 @@ void FoldPlan::AddRest(const FoldSpec& spec) {
   };
   take(spec.event.time);
   take(spec.marks.id);
-  for (const KeyField& field : spec.event.key) {
+  for (const KeyField& field : KeyMembers(spec.event)) {
     take(field.path);
     events.taken_names.insert(Quote(field.name));
   }

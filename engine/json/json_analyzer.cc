@@ -40,7 +40,9 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
     if (kind == LineResult::Kind::kBlank) return {};
     if (kind == LineResult::Kind::kBad) CountBad();
     if (kind == LineResult::Kind::kExcluded) CountExcluded(1);
-    if (kind != LineResult::Kind::kEvent) return {kind, {}, reader_.reason()};
+    if (kind != LineResult::Kind::kEvent) {
+      return {.kind = kind, .reason = reader_.reason(), .about = reader_.about()};
+    }
     if (!AddEvent(event_.events.front())) return kInTheFuture;
     return {kind, {}, {}};
   }

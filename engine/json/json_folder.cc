@@ -128,9 +128,9 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   const AnyFolder& folder() const noexcept { return folder_; }
 
  private:
-  LineResult Bad(std::string_view reason) noexcept {
+  LineResult Bad(std::string_view reason, const OptionPath* about = nullptr) noexcept {
     tally_.AddBad();
-    return {LineResult::Kind::kBad, FoldOutcome::kOpened, reason};
+    return {.kind = LineResult::Kind::kBad, .reason = reason, .about = about};
   }
 
   void Stamp(std::span<KeyedEvent<LineEvent>> events, EngineTime arrival) const noexcept;
@@ -164,7 +164,7 @@ LineResult JsonFolder::Impl::FoldLine(std::string_view line, EngineTime arrival)
   tally_.Note(reader_);
   switch (kind) {
     case LineResult::Kind::kBlank: return {};
-    case LineResult::Kind::kBad: return Bad(reader_.reason());
+    case LineResult::Kind::kBad: return Bad(reader_.reason(), reader_.about());
     case LineResult::Kind::kControl: return Obey(reader_.control(), arrival);
     case LineResult::Kind::kExcluded: return tally_.AddExcluded(1), LineResult{kind};
     case LineResult::Kind::kNoUnit: return {kind, {}, reader_.reason()};

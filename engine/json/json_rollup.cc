@@ -181,9 +181,9 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   const RollupCounter& counter() const noexcept { return counter_; }
 
  private:
-  LineResult Bad(std::string_view reason) noexcept {
+  LineResult Bad(std::string_view reason, const OptionPath* about = nullptr) noexcept {
     tally_.AddBad();
-    return {.kind = LineResult::Kind::kBad, .reason = reason};
+    return {.kind = LineResult::Kind::kBad, .reason = reason, .about = about};
   }
 
   bool AddEvents(ReadLines& lines, size_t end, EngineTime arrival, OnUnusualLine on_unusual);
@@ -217,7 +217,7 @@ LineResult JsonRollup::Impl::AddLine(std::string_view line, EngineTime arrival) 
   const LineResult::Kind kind = reader_.Read(line, event_);
   tally_.Note(reader_);
   switch (kind) {
-    case LineResult::Kind::kBad: return Bad(reader_.reason());
+    case LineResult::Kind::kBad: return Bad(reader_.reason(), reader_.about());
     case LineResult::Kind::kNoUnit: return {.kind = kind, .reason = reader_.reason()};
     case LineResult::Kind::kEvent: break;
     case LineResult::Kind::kExcluded: return tally_.AddExcluded(1), LineResult{kind};

@@ -118,9 +118,9 @@ class [[gnu::visibility("hidden")]] JsonWindow::Impl {
 
  private:
   bool on_event_time() const noexcept { return plan_.time_slot != PathTree::kNone; }
-  LineResult Bad(std::string_view reason) noexcept {
+  LineResult Bad(std::string_view reason, const OptionPath* about = nullptr) noexcept {
     tally_.AddBad();
-    return {LineResult::Kind::kBad, {}, reason, {}};
+    return {.kind = LineResult::Kind::kBad, .reason = reason, .about = about};
   }
 
   bool AddEvents(ReadLines& lines, size_t end, EngineTime arrival, OnUnusualLine on_unusual);
@@ -161,7 +161,7 @@ LineResult JsonWindow::Impl::AddLine(std::string_view line, EngineTime arrival) 
   tally_.Note(reader_);
   switch (kind) {
     case LineResult::Kind::kBlank: return {};
-    case LineResult::Kind::kBad: return Bad(reader_.reason());
+    case LineResult::Kind::kBad: return Bad(reader_.reason(), reader_.about());
     case LineResult::Kind::kControl: return Obey(reader_.control(), arrival);
     case LineResult::Kind::kExcluded: return tally_.AddExcluded(1), LineResult{kind};
     case LineResult::Kind::kNoUnit: return {kind, {}, reader_.reason(), {}};

@@ -32,8 +32,16 @@ class LineWriter {
   }
   void TakeUpTo(const char* end) noexcept { size_ = static_cast<size_t>(end - bytes_.get()); }
 
+  // Makes an object of the members from `begin` on, each of which has a comma before it, but for the
+  // brace at its end.
+  void OpenObjectAt(size_t begin) {
+    if (begin == size_) return Put('{');
+    bytes_[begin] = '{';
+  }
+
   std::string_view text() const noexcept { return {bytes_.get(), size_}; }
   void Clear() noexcept { size_ = 0; }
+  size_t size() const noexcept { return size_; }
   size_t capacity() const noexcept { return capacity_; }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "engine/json/condition_text.h"
 #include "engine/json/path.h"
+#include "engine/json/path_hint.h"
 #include "engine/json/time_rules.h"
 
 namespace pleat::inline v0_1 {
@@ -53,7 +54,10 @@ absl::StatusOr<uint64_t> ParseNumber(std::string_view text, uint64_t max,
 absl::Status CheckPath(std::string_view path) {
   const absl::StatusOr<Path> steps = ParsePath(path);
   if (steps.ok()) return absl::OkStatus();
-  return Wrong("path " + Quoted(path) + " " + std::string(steps.status().message()));
+  std::string message = "path " + Quoted(path) + " " + std::string(steps.status().message());
+  const Path meant = StepsMeant(path);
+  if (!meant.empty()) message += "; did you mean " + Quoted(FormatPath(meant)) + "?";
+  return Wrong(message);
 }
 
 absl::Status CheckEventCondition(const Condition& condition) {

@@ -115,7 +115,9 @@ void ReadLines::NoteOther(const Line& line, LineResult::Kind kind) {
     excluded_.push_back(line.index);
   } else if (kind != Kind::kBlank) {
     const std::string_view reason = batch_.texts.Copy(reader_.reason());
-    no_events_.push_back({line, {kind, {}, reason}, {}});
+    LineResult result{kind, {}, reason};
+    result.about = reader_.about();
+    no_events_.push_back({line, result, {}});
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "engine/base/check.h"
+#include "engine/json/event_plan.h"
 #include "engine/json/joined_scalars.h"
 #include "engine/json/line_parts.h"
 
@@ -33,7 +34,7 @@ void PutId(std::string_view label, const EmissionId& id, LineWriter& out) {
 }  // namespace
 
 RollupPrinter::RollupPrinter(const RollupSpec& spec)
-    : key_labels_(LabelsOf(spec.event.key)),
+    : key_labels_(LabelsOf(KeyMembers(spec.event))),
       has_sum_(!spec.value.empty()),
       has_id_(spec.emission_id) {}
 
@@ -60,9 +61,11 @@ void RollupPrinter::AppendOpen(std::string_view key, const CountedWindow& window
 
 void RollupPrinter::Begin(std::string_view key, const CountedWindow& window,
                           std::string_view reason, LineWriter& out) {
-  out.Put('{');
+  const size_t begin = out.size();
+  if (!key_labels_.empty()) out.Put('{');
   AppendScalars(key_labels_, key, out);
   PutTime(",\"start\":", window.start, start_times_, out);
+  if (key_labels_.empty()) out.OpenObjectAt(begin);
   PutTime(",\"end\":", window.end, end_times_, out);
   PutNumber(",\"count\":", window.amount.count, out);
   if (has_sum_) PutSum(window.amount, out);

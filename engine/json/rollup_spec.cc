@@ -8,6 +8,7 @@
 
 #include <pleat/json_rollup.h>
 
+#include "engine/json/event_plan.h"
 #include "engine/json/option_table.h"
 #include "engine/json/option_text.h"
 #include "engine/json/spec_check.h"
@@ -116,11 +117,12 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const RollupSpec& spe
 }
 
 absl::Status Validate(const RollupSpec& spec) {
-  if (spec.event.key.empty()) return OptionError("key", "required: the path of what is counted by");
+  if (spec.event.key.empty())
+    return OptionError("key", "required: the path of what is counted by; '' counts all");
   std::set<std::string_view> used;
   absl::Status status = CheckWindows(spec.rollup.windows);
   status.Update(CheckDurations(spec.rollup));
-  status.Update(CheckNames("key", spec.event.key, kRollupNames, used));
+  status.Update(CheckNames("key", KeyMembers(spec.event), kRollupNames, used));
   status.Update(Validate(spec.event));
   status.Update(CheckPathsOf({{"value", spec.value}, {"id", spec.id}}));
   status.Update(CheckLimits(spec.rollup.limits));

@@ -12,6 +12,7 @@
 #include <pleat/json_spec.h>
 
 #include "engine/json/condition_text.h"
+#include "engine/json/event_plan.h"
 #include "engine/json/option_text.h"
 #include "engine/json/reasons.h"
 #include "engine/json/spec_text.h"
@@ -61,7 +62,7 @@ absl::Status Collision(std::string_view option, std::string_view why, const KeyF
 
 }  // namespace
 
-absl::Status CheckNames(std::string_view option, const std::vector<KeyField>& fields,
+absl::Status CheckNames(std::string_view option, std::span<const KeyField> fields,
                         std::span<const std::string_view> taken, std::set<std::string_view>& used) {
   for (const KeyField& field : fields) {
     const std::string name = Quoted(field.name);
@@ -92,8 +93,8 @@ class OutputNames {
     return OptionError(option, "two outputs are named " + Quoted(name));
   }
 
-  absl::Status Add(const std::vector<KeyField>& key) {
-    for (const KeyField& field : key) {
+  absl::Status AddKey(const EventSpec& spec) {
+    for (const KeyField& field : KeyMembers(spec)) {
       if (absl::Status status = Add("key", field.name); !status.ok()) return status;
     }
     return absl::OkStatus();
@@ -109,7 +110,7 @@ absl::Status CheckNames(const FoldSpec& spec) {
   if (spec.raw != 0) names.Reserve("_raw");
   if (spec.raw_last != 0) names.Reserve("_raw_last");
   if (spec.rest != Rest::kDrop) names.Reserve("_rest");
-  if (absl::Status status = names.Add(spec.event.key); !status.ok()) return status;
+  if (absl::Status status = names.AddKey(spec.event); !status.ok()) return status;
   for (const Merge& merge : spec.merges) {
     if (absl::Status status = names.Add("merge", merge.name); !status.ok()) return status;
     if (IsUtf8(merge.separator)) continue;
@@ -224,8 +225,12 @@ absl::Status CheckTogether(const FoldSpec& spec) {
 }
 
 absl::Status CheckKeyIsGiven(const EventSpec& spec) {
-  if (!spec.key.empty()) return absl::OkStatus();
-  return OptionError("key", "required: the path of the group key");
+  if (spec.key.empty()) {
+    return OptionError("key", "required: the path of the group key; '' makes all one group");
+  }
+  const auto is_empty = [](const KeyField& field) { return field.path.empty(); };
+  if (spec.key.size() == 1 || std::ranges::none_of(spec.key, is_empty)) return absl::OkStatus();
+  return OptionError("key", "'' makes all one group, and takes no other path beside it");
 }
 
 absl::Status CheckTimeText(const EventSpec& spec) {
@@ -258,7 +263,7 @@ absl::Status CheckEvent(const EventSpec& spec) {
   if (spec.time.empty() && spec.lateness > Duration(0)) {
     return OptionError("lateness", "needs --time");
   }
-  for (const KeyField& field : spec.key) status.Update(CheckPathOf({"key", field.path}));
+  for (const KeyField& field : KeyMembers(spec)) status.Update(CheckPathOf({"key", field.path}));
   status.Update(CheckPathsOf({{"time", spec.time}}));
   status.Update(CheckTimeText(spec));
   status.Update(CheckSelection(spec));
@@ -269,7 +274,7 @@ absl::Status CheckEvent(const EventSpec& spec) {
 
 absl::Status Validate(const EventSpec& spec) {
   absl::Status status = CheckEvent(spec);
-  status.Update(OutputNames().Add(spec.key));
+  status.Update(OutputNames().AddKey(spec));
   return status;
 }
 

@@ -31,7 +31,7 @@ absl::Status CheckPathsOf(std::initializer_list<NamedPath> paths);
 
 // Whether the names of these output members are UTF-8, and neither in `taken` nor in `used`. Adds
 // them to `used`. The error says how to rename a member.
-absl::Status CheckNames(std::string_view option, const std::vector<KeyField>& fields,
+absl::Status CheckNames(std::string_view option, std::span<const KeyField> fields,
                         std::span<const std::string_view> taken, std::set<std::string_view>& used);
 
 }  // namespace pleat::inline v0_1

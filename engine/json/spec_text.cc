@@ -198,6 +198,7 @@ bool TakesWholeEvent(Reducer reducer) {
 
 absl::StatusOr<std::vector<KeyField>> ParseKeyFields(std::string_view text) {
   std::vector<KeyField> fields;
+  if (text.empty()) return fields.emplace_back(), fields;
   for (std::string_view rest = text;;) {
     absl::StatusOr<KeyField> field = TakeKeyField(rest);
     if (!field.ok()) return field.status();
@@ -227,6 +228,7 @@ absl::StatusOr<Merge> ParseMerge(std::string_view text) {
 }
 
 std::string FormatKeyField(const KeyField& field) {
+  if (field.name.empty() && field.path.empty()) return {};
   std::string path = FormatField(field.path, kMarks);
   if (field.name == DefaultName(field.path)) return path;
   const bool like_path = field.name.starts_with('/');

@@ -1,12 +1,13 @@
 #include "engine/json/window_line.h"
 
+#include "engine/json/event_plan.h"
 #include "engine/json/joined_scalars.h"
 #include "engine/json/line_parts.h"
 #include "engine/json/payload_text.h"
 
 namespace pleat::inline v0_1 {
 WindowPrinter::WindowPrinter(const WindowSpec& spec)
-    : key_labels_(LabelsOf(spec.event.key)),
+    : key_labels_(LabelsOf(KeyMembers(spec.event))),
       member_labels_(LabelsOf(spec.member.id)),
       has_payload_(!spec.payload.empty()) {}
 
@@ -29,9 +30,11 @@ void WindowPrinter::AppendMember(std::string_view series, const AnyLive& member,
 void WindowPrinter::AppendCount(std::string_view series, EngineTime at, size_t count,
                                 std::span<const WithinSpan> spans, std::span<const size_t> within,
                                 LineWriter& out) {
-  out.Put('{');
+  const size_t begin = out.size();
+  if (!key_labels_.empty()) out.Put('{');
   AppendScalars(key_labels_, series, out);
   PutTime(",\"at\":", at, at_times_, out);
+  if (key_labels_.empty()) out.OpenObjectAt(begin);
   PutNumber(",\"count\":", count, out);
   for (size_t i = 0; i < spans.size(); ++i) {
     out.Put(i == 0 ? ",\"within\":{\"" : ",\"");
@@ -45,7 +48,7 @@ void WindowPrinter::BeginMember(std::string_view series, std::string_view id,
                                 LineWriter& out) const {
   out.Put('{');
   AppendScalars(key_labels_, series, out);
-  out.Put(',');
+  if (!key_labels_.empty()) out.Put(',');
   AppendScalars(member_labels_, id, out);
 }
 

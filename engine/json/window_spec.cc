@@ -6,6 +6,7 @@
 
 #include <pleat/json_window.h>
 
+#include "engine/json/event_plan.h"
 #include "engine/json/option_table.h"
 #include "engine/json/option_text.h"
 #include "engine/json/spec_check.h"
@@ -49,7 +50,7 @@ constexpr std::string_view kTakenNames[] = {"at",    "cause",   "count", "stamp"
 
 absl::Status CheckNames(const WindowSpec& spec) {
   std::set<std::string_view> used;
-  absl::Status status = CheckNames("key", spec.event.key, kTakenNames, used);
+  absl::Status status = CheckNames("key", KeyMembers(spec.event), kTakenNames, used);
   status.Update(CheckNames("member", spec.member.id, kTakenNames, used));
   return status;
 }
@@ -83,7 +84,8 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const WindowSpec& spe
 }
 
 absl::Status Validate(const WindowSpec& spec) {
-  if (spec.event.key.empty()) return OptionError("key", "required: the path of the series");
+  if (spec.event.key.empty())
+    return OptionError("key", "required: the path of the series; '' makes all one");
   if (spec.member.id.empty()) return OptionError("member", "required: the path of the member's id");
   if (spec.window.ttl == Duration(0)) return OptionError("ttl", "required, and above zero");
   absl::Status status = CheckAboveZero({{"ttl", spec.window.ttl}});

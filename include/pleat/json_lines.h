@@ -22,6 +22,7 @@
 #include <pleat/engine.h>
 #include <pleat/export.h>
 #include <pleat/json_counts.h>
+#include <pleat/json_hint.h>
 #include <pleat/json_text.h>
 #include <pleat/outcome.h>
 #include <pleat/rollup_options.h>
@@ -50,7 +51,8 @@ struct KeyField {
 // Where the key and the time of an event are, and which lines are events: options of the same names
 // in `pleat fold`.
 struct EventSpec {
-  // The members that form the key, each a scalar. At least one.
+  // The members that form the key, each a scalar. At least one. KeyField() alone, whose name and
+  // path are empty, makes all events those of one key, which has no member in the output.
   std::vector<KeyField> key;
 
   // The path of the event time: text, or a number in `time_unit`, also in quotes. Empty: events
@@ -109,14 +111,6 @@ struct MarkSpec {
   std::string id;
 };
 
-// A path of a spec, and the option that it belongs to.
-struct OptionPath {
-  std::string option;
-  std::string path;
-
-  friend bool operator==(const OptionPath&, const OptionPath&) = default;
-};
-
 // Whether a key is given, paths are well formed and options in range. Errors: kInvalidArgument,
 // naming the option.
 PLEAT_EXPORT absl::Status Validate(const EventSpec& spec);
@@ -144,6 +138,8 @@ struct LineResult {
   std::string_view reason;  // also of a conflict; static, or valid until the next line is folded
   WindowOutcome window = WindowOutcome::kAdded;  // of a live window, in place of `fold`
   AddOutcome add = AddOutcome::kAdded;           // of a rollup counter, likewise
+  // Of a bad line that has no scalar at a path: that path, for HintFor(). Lives as the collection.
+  const OptionPath* about = nullptr;
 };
 
 // A line that is neither blank nor excluded, nor an event that was simply folded.

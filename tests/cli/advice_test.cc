@@ -27,8 +27,28 @@ TEST(Advice, APathThatNoLineHasIsNamed) {
       R"( --flush-when '{"any":["k=2","/v/y=1"]}')",
       kOne);
   EXPECT_TRUE(Says(err, R"(no line has "prcie" (--merge), "v.x" (--merge), "staus" (--end-when), )"
-                        R"("/v/y" (--flush-when))"))
+                        R"("/v/y" (--flush-when); the first line has "k", "t", "v")"
+                        "\n"))
       << err;
+}
+
+TEST(Advice, APathThatNoLineHasIsAskedAbout) {
+  const std::string input = R"({"k":1,"T":5,"price":2,"tags":[{"n":1}],"id.x":1})"
+                            "\n";
+  EXPECT_TRUE(
+      Says(ErrOf("--merge 's=sum(prcie)' --end-when id.x=2 --merge 'n=max(tags.n)'", input + input),
+           R"(no line has "prcie" (--merge), "tags.n" (--merge), "id.x" (--end-when);)"
+           R"( did you mean "price"? did you mean "tags.0.n"? did you mean "/id.x"?)"
+           R"( (a name with dots is written as a JSON Pointer))"
+           "\n"));
+  // Which line is the first: of all, blank ones aside. It may be none, or too long to keep.
+  EXPECT_TRUE(
+      Says(ErrOf("--merge 's=sum(x)'", "\n \n" + input + R"({"k":1})"),
+           R"(no line has "x" (--merge); the first line has "k", "T", "price", "tags", "id.x")"));
+  EXPECT_TRUE(
+      Says(ErrOf("--merge 's=sum(x)'", "nonsense\n" + input), "no line has \"x\" (--merge)\n"));
+  const std::string large = R"({"k":1,"v":")" + std::string(100'000, 'v') + "\"}\n";
+  EXPECT_TRUE(Says(ErrOf("--merge 's=sum(x)'", large), "no line has \"x\" (--merge)\n"));
 }
 
 TEST(Advice, APathThatSomeLineHasIsNot) {

@@ -409,6 +409,16 @@ TEST(Analyze, SkipsBadLinesAndSaysWhichOnceForAllKeys) {
   EXPECT_EQ(Analyze(kSeconds + "--strict", log).code, 1);
 }
 
+TEST(Analyze, EmptyKeyIsOneOfAllEvents) {
+  const std::string log = Event("a", 1) + Event("b", 2) + "{\"t\":3}\n";
+  const std::string options = "--key '' --time t --time-unit s --quiet-grid 2s,4s --quiet-summary ";
+  const Finished table = RunToEnd(Pleat("analyze " + options), log);
+  EXPECT_THAT(table.out, testing::StartsWith("all events: 3 events of 1 key in 2 s\n"))
+      << table.err;
+  const Finished json = RunToEnd(Pleat("analyze --json " + options), log);
+  EXPECT_THAT(json.out, testing::StartsWith("{\"key\":\"\",\"events\":3,\"keys\":1,"));
+}
+
 TEST(Analyze, ANumberWithoutAUnitStopsTheRun) {
   const Finished r = Analyze("--key k --time t", Event("a", 1'400'000'000));
   EXPECT_EQ(r.code, 2);

@@ -101,6 +101,27 @@ TEST(NoLineUsable, IsSaidInTheSummary) {
   EXPECT_TRUE(HasLine(r.err, "emissions      0  no line was usable")) << r.err;
 }
 
+TEST(NoLineUsable, WhatEveryLineLacksIsSaidByEveryCommand) {
+  std::string lines;
+  for (int i = 0; i < 12; ++i) lines += "{\"User\":1,\"t\":5}\n";
+  for (const std::string command : {"fold --quiet 1m", "window --member m --ttl 1m", "analyze",
+                                    "rollup --window 1m --accept-limit 0"}) {
+    const Finished r = RunToEnd(Pleat(command + " --key user --time t --time-unit s"), lines);
+    const std::string said = "pleat " + command.substr(0, command.find(' ')) + ": ";
+    EXPECT_EQ(r.code, 1);
+    EXPECT_TRUE(HasLine(r.err, "<stdin>:1: key \"user\" is missing; did you mean \"User\"?\n"))
+        << r.err;
+    EXPECT_TRUE(HasLine(r.err, "<stdin>:2: key \"user\" is missing\n")) << r.err;
+    EXPECT_TRUE(HasLine(
+        r.err, said + "no line was usable; key \"user\" is missing in all 12 lines; did you "
+                      "mean \"User\"? The first has \"User\", \"t\"\n"))
+        << r.err;
+    const size_t advice = r.err.find("no line has");
+    EXPECT_EQ(r.err.find("did you mean", std::min(advice, r.err.size())), std::string::npos)
+        << r.err;
+  }
+}
+
 TEST(NoLineUsable, LineOverTheLimitIsLookedAtAsWell) {
   const FoldResult r = FoldByKey("", "[" + EventOfSize(size_t{3} << 20) + "]");
   EXPECT_EQ(r.code, 1);

@@ -44,7 +44,6 @@ class CountRun : public LineJob {
     calls.emplace_back("open");
     return absl::OkStatus();
   }
-  std::vector<NeededMember> Needed() const override { return NeededBy(spec_); }
   Tally tally() const override { return {folder_->counts(), lost_events, events(), "events"}; }
   Readers NewReaders() override {
     Readers readers;

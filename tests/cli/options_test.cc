@@ -130,6 +130,27 @@ TEST(Usage, EveryBadValueNamesItsOption) {
   }
 }
 
+TEST(Usage, PathAsOtherToolsWriteItGetsASuggestion) {
+  ExpectUsageError("fold --key .user --quiet 1m",
+                   "--key: path \".user\" has an empty step; did you mean \"user\"?");
+  ExpectUsageError("fold --key k --quiet 1m --time .a[0].t", "did you mean \"a.0.t\"?");
+  ExpectUsageError("fold --key k --quiet 1m --merge 'n=sum(.a)'", "did you mean \"a\"?");
+  ExpectUsageError("fold --key k --quiet 1m --end-when .a=1", "did you mean \"a\"?");
+}
+
+TEST(Usage, EmptyKeyStandsAlone) {
+  EXPECT_EQ(Fold("--key '' --quiet 1m --no-meta --merge 'n=count()'", "{\"k\":1}\n{}\n").out,
+            "{\"n\":2}\n");
+  ExpectUsageError("fold --key '' --key k --quiet 1m", "--key: '' makes all one group");
+  ExpectUsageError("fold --key= --quiet 1m", "--key: needs a value");
+  ExpectUsageError("fold --quiet 1m", "'' makes all one group");
+  TemporaryDirectory dir;
+  const Finished printed = RunPleat("fold --key '' --quiet 1m --print-spec");
+  EXPECT_EQ(printed.out, "{\n  \"key\": [\"\"],\n  \"quiet\": \"1m\"\n}\n");
+  const std::string spec = dir.Write("spec", printed.out);
+  EXPECT_EQ(RunPleat("fold --no-meta --no-summary --spec " + spec, "{}\n").out, "{}\n");
+}
+
 TEST(Usage, SwitchMayBeTurnedOff) {
   EXPECT_EQ(RunPleat("fold --key k --quiet 1m --strict=false", "{\"k\":1}\nbad\n").code, 0);
   ExpectUsageError("fold --key k --quiet 1m --strict=maybe", "--strict");

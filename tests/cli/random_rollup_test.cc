@@ -28,8 +28,8 @@ class RollupDraw {
   }
 
   std::string Options() {
-    std::string out =
-        std::string("--key ") + Pick({"k", "k", "who=k,s", "k,x.y"}) + " --time t --time-unit s";
+    std::string out = std::string("--key ") + Pick({"k", "k", "who=k,s", "k,x.y", "''"}) +
+                      " --time t --time-unit s";
     const auto add = [&](size_t percent, const std::string& option) {
       if (Chance(percent)) out += " --" + option;
     };

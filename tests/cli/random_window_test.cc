@@ -27,7 +27,8 @@ class Draw {
   }
 
   std::string Options() {
-    std::string out = "--key s --member m --time t --time-unit s";
+    std::string out = Chance(10) ? "--key ''" : "--key s";
+    out += " --member m --time t --time-unit s";
     const auto add = [&](size_t percent, const std::string& option) {
       if (Chance(percent)) out += " --" + option;
     };

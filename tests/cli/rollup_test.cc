@@ -198,7 +198,9 @@ TEST(RollupFiles, WithoutAUsableLineThereIsNoOutput) {
              "{\"k\":1,\"I\":1,\"t\":1}\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(directory.Names(), std::vector<std::string>{});
-  EXPECT_NE(r.err.find("has \"I\" where --id says \"i\""), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("id \"i\" is missing in the one line; did you mean \"I\"?"),
+            std::string::npos)
+      << r.err;
 }
 
 TEST(RollupFiles, OnBadFailStopsThereAndWhatIsFrozenIsWritten) {

@@ -6,16 +6,15 @@
 namespace pleat::cli {
 namespace {
 
-const std::vector<NeededMember> kNeeded = {{"--key", "user"}, {"--time", "at.time"}};
-
 // What is said of a text that came to no event.
 std::string Said(std::string_view text) {
   UnusableInput input;
+  uint64_t lines = 0;
   for (; !text.empty(); text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1)) {
     const std::string_view line = text.substr(0, text.find('\n'));
-    if (!line.empty()) input.Add("in", line);
+    if (!line.empty()) input.Add("in", line), ++lines;
   }
-  return input.Sentence("fold", kNeeded);
+  return input.Sentence("fold", lines);
 }
 
 TEST(UnusableInput, ArrayWithAnElementALineIsSeenThoughItsLastLineIsAnEvent) {
@@ -62,11 +61,48 @@ TEST(UnusableInput, FormatIsNamedWithTheCommandThatReadsIt) {
   }
 }
 
-TEST(UnusableInput, MemberInOtherCase) {
-  EXPECT_EQ(Said("{\"User\":1,\"at\":{\"time\":2}}\n"),
-            "no line was usable; in has \"User\" where --key says \"user\"");
-  EXPECT_EQ(Said("{\"user\":1,\"at\":{\"TIME\" : 2}}\n"),
-            "no line was usable; in has \"TIME\" where --time says \"time\"");
+// The line has no scalar at `path` of --key.
+std::string Help(UnusableInput& input, std::string_view path, std::string_view line) {
+  const std::string reason = "key \"" + std::string(path) + "\" is missing";
+  input.Add("in", line);
+  return input.AddMissing({"key", std::string(path)}, reason, line);
+}
+
+TEST(UnusableInput, PathGetsItsHintAtTheFirstLineThatLacksIt) {
+  UnusableInput input;
+  EXPECT_EQ(Help(input, "user", R"({"User":1,"at":2})"), R"(did you mean "User"?)");
+  EXPECT_EQ(Help(input, "user", R"({"User":1,"at":3})"), "");
+  EXPECT_EQ(Help(input, "zone", R"({"User":1,"at":{"t":5}})"), R"(the line has "User", "at")");
+  EXPECT_EQ(Help(input, "at.zone", R"({"User":1,"at":{"t":5}})"), R"("at" has "t")");
+  EXPECT_EQ(Help(input, "id.h", R"({"id.h":1})"),
+            R"(did you mean "/id.h"? (a name with dots is written as a JSON Pointer))");
+  EXPECT_EQ(Help(input, "user", R"({"USER":1})"), "");
+}
+
+TEST(UnusableInput, PathThatLinesLackIsNamedWithTheirNumberAndWhatTheFirstHas) {
+  UnusableInput one;
+  Help(one, "user", R"({"User":1,"at":2})");
+  EXPECT_EQ(one.Sentence("fold", 1),
+            R"(no line was usable; key "user" is missing in the one line; did you mean "User"? )"
+            R"(The first has "User", "at")");
+  UnusableInput input;
+  for (int i = 0; i < 1'234; ++i) Help(input, "zone", R"({"User":1,"at":{}})");
+  EXPECT_EQ(input.Sentence("fold", 1'234),
+            R"(no line was usable; key "zone" is missing in all 1,234 lines; )"
+            R"(the first has "User", "at")");
+  for (int i = 0; i < 2'000; ++i) Help(input, "at.t", R"({"User":1,"at":{}})");
+  EXPECT_EQ(
+      input.Sentence("fold", 4'000),
+      R"(no line was usable; key "at.t" is missing in 2,000 of 4,000 lines; "at" has no members. )"
+      R"(key "zone" is missing in 1,234 of 4,000 lines; the first has "User", "at")");
+}
+
+TEST(UnusableInput, FormatComesBeforeWhatIsMissing) {
+  UnusableInput input;
+  input.Add("in", "[");
+  Help(input, "user", R"({"User":1})");
+  EXPECT_EQ(input.Sentence("fold", 2),
+            "no line was usable; in looks like a JSON array: jq -c '.[]' FILE | pleat fold ...");
 }
 
 TEST(UnusableInput, AnythingElseIsLeftToTheReasons) {
@@ -84,7 +120,7 @@ TEST(UnusableInput, FirstInputWithBadLinesIsTheOneThatIsNamed) {
   input.Add("a.csv", "user,time");
   input.Add("b.json", "{");
   input.Add("a.csv", "ann,1");
-  EXPECT_EQ(input.Sentence("analyze", kNeeded),
+  EXPECT_EQ(input.Sentence("analyze", 3),
             "no line was usable; a.csv looks like CSV: pleat analyze --input csv ...");
 }
 

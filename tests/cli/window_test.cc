@@ -177,7 +177,9 @@ TEST(WindowFiles, WithoutAUsableLineThereIsNoOutput) {
                              "{\"s\":1,\"M\":1,\"t\":1}\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(directory.Names(), std::vector<std::string>{});
-  EXPECT_NE(r.err.find("has \"M\" where --member says \"m\""), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("member \"m\" is missing in the one line; did you mean \"M\"?"),
+            std::string::npos)
+      << r.err;
 }
 
 TEST(WindowFiles, OnBadFailStopsThere) {

@@ -69,6 +69,30 @@ TEST(JsonFolder, SkipsBlankLines) {
   EXPECT_EQ(harness.folder().counts().lines, 4u);
 }
 
+TEST(JsonFolder, SaysWhichPathABadLineIsAbout) {
+  JsonHarness harness("--key k --key v.w --time t --accept-limit 1h --id i");
+  const auto about = [&](std::string_view line) {
+    const PaddedLine padded(line);
+    const OptionPath* one = harness.folder().FoldLine(padded.view(), FromUnix(Duration(0))).about;
+    const OptionPath* many = nullptr;
+    harness.folder().FoldLines(padded.view(), FromUnix(Duration(0)),
+                               [&](const UnusualLine& unusual) {
+                                 many = unusual.result.about;
+                                 return true;
+                               });
+    EXPECT_EQ(one, many) << line;
+    return one == nullptr ? "" : one->option + " " + one->path;
+  };
+  EXPECT_EQ(about(R"({"v":{"w":1}})"), "key k");
+  EXPECT_EQ(about(R"({"k":1,"v":1})"), "key v.w");
+  EXPECT_EQ(about(R"({"k":1,"v":{"w":[]}})"), "key v.w");
+  EXPECT_EQ(about(R"({"k":1,"v":{"w":1}})"), "time t");
+  EXPECT_EQ(about(R"({"k":1,"v":{"w":1},"t":"2015-09-12T00:00:00Z"})"), "id i");
+  EXPECT_EQ(about(R"({"k":1,"v":{"w":1},"t":"noon"})"), "");
+  EXPECT_EQ(about(R"({"k":1,"v":{"w":1},"t":5})"), "");
+  EXPECT_EQ(about("nonsense"), "");
+}
+
 TEST(JsonFolder, SaysWhatIsWrongWithAKey) {
   JsonHarness harness("--key k");
   EXPECT_EQ(harness.Fold(R"({"K":1})").reason, R"(key "k" is missing)");
@@ -100,6 +124,18 @@ TEST(JsonFolder, StepsIntoArraysByIndexAndIntoObjectsByName) {
         "a.4294967295", "a.4294967296", "a.18446744073709551616"}) {
     EXPECT_EQ(reason(path, nested), "key \"" + std::string(path) + "\" is missing") << path;
   }
+}
+
+TEST(JsonFolder, EmptyKeyMakesAllEventsOneGroup) {
+  JsonHarness harness("--key '' --merge 'v=set(v)' --no-meta --rest last");
+  EXPECT_EQ(harness.Fold(R"({"v":1,"":2})").fold, FoldOutcome::kOpened);
+  EXPECT_EQ(harness.Fold(R"({"w":3})").fold, FoldOutcome::kFolded);
+  EXPECT_EQ(harness.CloseAndPop(), R"({"v":[1],"":2,"w":3})"
+                                   "\n");
+  JsonHarness bare("--key '' --no-meta");
+  EXPECT_EQ(bare.Fold("{}").fold, FoldOutcome::kOpened);
+  EXPECT_EQ(bare.Fold(R"({"v":1})").fold, FoldOutcome::kFolded);
+  EXPECT_EQ(bare.CloseAndPop(), "{}\n");
 }
 
 TEST(JsonFolder, ReadsElementsForEveryUseOfAPath) {

@@ -51,9 +51,19 @@ TEST(FoldSpec, QuotesHoldAnyNameOrPath) {
   EXPECT_EQ(spec.merges[0].path, "a,b)");
 }
 
+TEST(FoldSpec, EmptyKeyIsOfAllEventsAndStandsAlone) {
+  FoldSpec spec = Good();
+  spec.event.key.clear();
+  ASSERT_TRUE(SetOption(spec, "key", "").ok());
+  EXPECT_EQ(ValidateError(spec), "");
+  EXPECT_THAT(OptionsOf(spec), ::testing::Contains(Pair("key", "")));
+  ASSERT_TRUE(SetOption(spec, "key", "k").ok());
+  EXPECT_THAT(ValidateError(spec), HasSubstr("--key: '' makes all one group"));
+}
+
 TEST(FoldSpec, RefusesBrokenKeys) {
-  for (const char* bad : {"", ",", "a,", ",a", "a,,b", "=a", "n=", "a..b", "/~2", R"("a)",
-                          R"("a"x)", R"("\q")", "n=\"a\"b"}) {
+  for (const char* bad : {",", "a,", ",a", "a,,b", "=a", "n=", "a..b", "/~2", R"("a)", R"("a"x)",
+                          R"("\q")", "n=\"a\"b"}) {
     EXPECT_THAT(ErrorOf("key", bad), HasSubstr("--key: ")) << bad;
   }
 }

@@ -187,10 +187,10 @@ bool NdjsonModel::ReadMarks(PlainEvent& event) const {
 void NdjsonModel::Write(const PlainEmission& emission, std::string& out) const {
   std::string saturated;
   std::string cut;
-  out += '{' + emission.key;
+  std::string line = emission.key;
   const auto write_value = [&](const std::string& name, const PlainMerged& merged) {
     const std::string quoted = QuotePlainJson(name);
-    out += ',' + quoted + ':' + merged.json;
+    line += ',' + quoted + ':' + merged.json;
     if (merged.saturated) Join(saturated, quoted);
     if (merged.cut) Join(cut, quoted);
   };
@@ -209,8 +209,8 @@ void NdjsonModel::Write(const PlainEmission& emission, std::string& out) const {
   if (options_.raw_last > 0) {
     write_value("_raw_last", NewestOf(options_.raw_last, emission.events));
   }
-  if (options_.meta) out += ",\"_fold\":{" + MetaOf(emission, saturated, cut) + '}';
-  out += "}\n";
+  if (options_.meta) line += ",\"_fold\":{" + MetaOf(emission, saturated, cut) + '}';
+  out += PlainObject(line) + '\n';
 }
 
 std::string NdjsonModel::MetaOf(const PlainEmission& emission, const std::string& saturated,

@@ -50,7 +50,12 @@ std::string TakeUntil(char separator, std::string& text) {
   return before;
 }
 
+std::string PlainObject(const std::string& members) {
+  return '{' + (members.starts_with(',') ? members.substr(1) : members) + '}';
+}
+
 void AddPlainFields(std::string text, std::vector<PlainField>& fields) {
+  if (text.empty()) return;
   text += ',';
   while (!text.empty()) {
     std::string field = TakeUntil(',', text);

@@ -28,7 +28,11 @@ std::optional<std::string> ReadPlainFields(const PlainJson& event,
 std::optional<EngineTime> ReadPlainTime(const PlainJson& event, const PlainPath& path,
                                         const std::string& unit, bool& no_unit);
 
-// NAME=PATH and PATH with commas between them. Quotes are not known here. The text must be right.
+// Members of an object, each with a comma before it but perhaps the first one, as the object.
+std::string PlainObject(const std::string& members);
+
+// NAME=PATH and PATH with commas between them; empty: none. Quotes are not known here. The text must be
+// right.
 void AddPlainFields(std::string text, std::vector<PlainField>& fields);
 
 // Takes all before the first `separator` off `text`; nothing if there is none.

@@ -208,15 +208,23 @@ bool IsScalar(Reducer reducer) {
   return reducer != kKeys && reducer != kSet && reducer != kArray && reducer != kTop;
 }
 
-void DrawKeyAndTime(LineMaker& draw, Drawn& out) {
+void DrawKey(LineMaker& draw, Drawn& out) {
   const auto add_key = [&](const char* name, const char* path) {
     out.spec.event.key.push_back({name, path});
     out.model.key.push_back({name, ReadPlainPath(path)});
   };
+  if (draw.Chance(5)) {
+    out.spec.event.key.emplace_back();  // all events are one group
+    return;
+  }
   add_key("k", "k");
   if (draw.Chance(20)) add_key("second", "/s");
   if (draw.Chance(10)) add_key("inner", "v.x");
   if (draw.Chance(10)) add_key("element", "/w/1");
+}
+
+void DrawKeyAndTime(LineMaker& draw, Drawn& out) {
+  DrawKey(draw, out);
   out.spec.event.time = "t";
   out.spec.event.time_unit = TimeUnit::kSeconds;
   out.model.time = {"t"};

@@ -197,10 +197,13 @@ EngineTime RollupLinesModel::EndOf(EngineTime start, size_t length) const {
 
 std::string RollupLinesModel::Line(const std::string& key, const Window& window, EngineTime end,
                                    const std::string& reason) const {
-  return '{' + key + ",\"start\":" + WriteEdge(window.start) + ",\"end\":" + WriteEdge(end) +
-         ",\"count\":" + std::to_string(window.count) +
-         (options_.value.empty() ? "" : ",\"sum\":" + window.sum.Text()) + ",\"reason\":\"" +
-         reason + '"';
+  std::string line =
+      PlainObject(key + ",\"start\":" + WriteEdge(window.start) + ",\"end\":" + WriteEdge(end) +
+                  ",\"count\":" + std::to_string(window.count) +
+                  (options_.value.empty() ? "" : ",\"sum\":" + window.sum.Text()) +
+                  ",\"reason\":\"" + reason + '"');
+  line.pop_back();  // the brace: more members may follow
+  return line;
 }
 
 void RollupLinesModel::Emit(const Place& place, const Window& window, const std::string& reason,

@@ -133,16 +133,18 @@ void WindowLinesModel::WriteCounts(EngineTime at, std::string& out) const {
   }
   if (series.size() > options_.top) series.resize(options_.top);
   for (const std::string& name : series) {
-    out += '{' + name + ",\"at\":" + WriteTime(at) + ",\"count\":" + std::to_string(CountOf(name));
+    std::string line =
+        name + ",\"at\":" + WriteTime(at) + ",\"count\":" + std::to_string(CountOf(name));
     for (const auto& [text, length] : options_.within) {
       const bool first = text == options_.within.front().first;
       const auto is_within = [&, ttl = length](const Member& member) {
         return member.series == name && EndOf(member.stamp, ttl) > at;
       };
-      out += (first ? ",\"within\":{\"" : ",\"") + text +
-             "\":" + std::to_string(std::ranges::count_if(members_, is_within));
+      line += (first ? ",\"within\":{\"" : ",\"") + text +
+              "\":" + std::to_string(std::ranges::count_if(members_, is_within));
     }
-    out += options_.within.empty() ? "}\n" : "}}\n";
+    if (!options_.within.empty()) line += '}';
+    out += PlainObject(line) + '\n';
   }
 }
 
@@ -310,9 +312,11 @@ void WindowLinesModel::Write(const Member& member, const std::string& cause, Eng
                              std::string& out) {
   if (options_.every > Duration{0}) return;
   const bool lives = cause == "added" || cause == "refreshed" || cause == "updated";
-  out += '{' + member.series + ',' + member.id + ",\"at\":" + WriteTime(at) + ",\"cause\":\"" +
-         cause + "\",\"count\":" + std::to_string(CountOf(member.series)) +
-         (lives ? Life(member) : "") + Payload(member) + "}\n";
+  out +=
+      PlainObject(member.series + ',' + member.id + ",\"at\":" + WriteTime(at) + ",\"cause\":\"" +
+                  cause + "\",\"count\":" + std::to_string(CountOf(member.series)) +
+                  (lives ? Life(member) : "") + Payload(member)) +
+      '\n';
 }
 
 std::string WindowLinesModel::Life(const Member& member) const {
@@ -334,7 +338,7 @@ std::string WindowLinesModel::Open() const {
       return std::tuple(member.stamp, member.position);
     });
     for (const Member& member : members) {
-      out += '{' + member.series + ',' + member.id + Life(member) + Payload(member) + "}\n";
+      out += PlainObject(member.series + ',' + member.id + Life(member) + Payload(member)) + '\n';
     }
   }
   return out;

@@ -6,6 +6,7 @@
 #include "tools/pleat/input.h"
 #include "tools/pleat/quantity_text.h"
 #include "tools/pleat/unit_advice.h"
+#include "tools/pleat/unusable_input.h"
 
 namespace pleat::cli {
 namespace {
@@ -16,8 +17,8 @@ std::string QuotedPath(const std::string& path) {
   return out;
 }
 
-// Paths that are mistyped, mostly.
-std::string AboutPaths(std::span<const OptionPath> absent) {
+// Paths that are mistyped, mostly: which are meant, or else what the line has.
+std::string AboutPaths(std::span<const OptionPath> absent, std::string_view line) {
   constexpr size_t kShown = 10;
   if (absent.empty()) return {};
   std::string out = "no line has ";
@@ -25,7 +26,16 @@ std::string AboutPaths(std::span<const OptionPath> absent) {
     out += (i == 0 ? "" : ", ") + QuotedPath(absent[i].path) + " (--" + absent[i].option + ")";
   }
   if (absent.size() > kShown) out += ", and " + Grouped(absent.size() - kShown) + " more";
-  return out;
+  std::string questions;
+  std::string finding;
+  for (const OptionPath& each : absent.first(std::min(absent.size(), kShown))) {
+    const PathHint hint = HintFor(line, each.path);
+    const std::string question = Question(hint);
+    if (!question.empty()) questions += " " + question;
+    if (question.empty() && finding.empty()) finding = Finding(hint, "the first line");
+  }
+  if (!questions.empty()) return out + ";" + questions;
+  return finding.empty() ? out : out + "; " + finding;
 }
 
 // At least `d`, in whole units of which there are ten or more, so that --lateness takes the text.
@@ -67,9 +77,9 @@ std::string AboutTime(const JobOptions& options) {
 }  // namespace
 
 std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const OptionPath> absent,
-                                  const StampCounts& stamps) {
+                                  std::string_view line, const StampCounts& stamps) {
   std::vector<std::string> advice = {
-      AboutPaths(absent), AboutOrder(options, stamps), AboutTime(options),
+      AboutPaths(absent, line), AboutOrder(options, stamps), AboutTime(options),
       AboutZone(stamps.assumed_utc),
       AdviceOnUnit(options.spec.event.time_unit, stamps.oldest, stamps.newest)};
   std::erase(advice, "");

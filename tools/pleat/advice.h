@@ -12,8 +12,9 @@
 namespace pleat::cli {
 
 // A line for each option that likely did not fit, to be printed behind the summary.
-// `absent`: the paths that led to no member in any line.
+// `absent`: the paths that led to no member in any line, of which `line` is one, for hints; it may be
+// empty.
 std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const OptionPath> absent,
-                                  const StampCounts& stamps);
+                                  std::string_view line, const StampCounts& stamps);
 
 }  // namespace pleat::cli

@@ -151,6 +151,7 @@ void LineJob::TakeBlock(BlockQueue::Block& block) {
   StartBlock();
   if (block.kind == LineBlock::Kind::kLines) {
     const uint64_t lines = block.lines.front()->left();
+    if (first_line_.empty()) KeepFirstLine(block.text);
     TakeLines(block.lines);
     lines_before_ += lines;
     Took(block.text, lines);
@@ -163,6 +164,14 @@ void LineJob::TakeBlock(BlockQueue::Block& block) {
   if (bytes_since_hand_out_ < kBytesPerHandOut) return;
   bytes_since_hand_out_ = 0;
   HandOut();
+}
+
+// For hints at the end of the run on paths that no line has.
+void LineJob::KeepFirstLine(std::string_view lines) {
+  constexpr size_t kBytesKept = 64 * 1024;
+  const size_t begin = std::min(lines.find_first_not_of(" \t\r\n"), lines.size());
+  const std::string_view line = lines.substr(begin, lines.find('\n', begin) - begin);
+  if (line.size() <= kBytesKept) first_line_ = line;
 }
 
 // A piece of a line over the limit. It goes to --bad as it comes, since the line may be of any
@@ -187,7 +196,12 @@ void LineJob::NoteUnusual(const UnusualLine& line) {
   if (line.result.kind != LineResult::Kind::kBad) return;
   std::optional<RefusedRecord> refused;
   if (line_map_ != nullptr) refused = ReadRefused(line.text);
-  SayBad(line.index, refused ? refused->reason : line.result.reason);
+  std::string reason(refused ? std::string_view(refused->reason) : line.result.reason);
+  if (const OptionPath* const about = line.result.about; about != nullptr && !refused) {
+    const std::string help = unusable_.AddMissing(*about, reason, line.text);
+    if (!help.empty()) reason += "; " + help;
+  }
+  SayBad(line.index, reason);
   const uint64_t number = lines_before_ + line.index + 1;
   if (std::exchange(last_bad_, number) == number) return;
   if (refused) return AppendLine(bad_.get(), refused->record);
@@ -270,8 +284,8 @@ bool LineJob::unusable() const {
 }
 
 void LineJob::SayWhyUnusable() {
-  const std::string sentence =
-      unusable() ? unusable_.Sentence(command_, Needed()) : unusable_.ArraySentence(command_);
+  const std::string sentence = unusable() ? unusable_.Sentence(command_, tally().lines.lines)
+                                          : unusable_.ArraySentence(command_);
   if (!sentence.empty()) Say(sentence);
 }
 

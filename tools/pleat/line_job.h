@@ -107,7 +107,6 @@ class LineJob : private InputWaiter {
   virtual OutputFile::Mode OutputMode() const { return OutputFile::Mode::kWhole; }  // of --output
   // How much of a kStream file an earlier run has written; the file is cut back to that.
   virtual uint64_t KeptBytes(const std::string&) const { return 0; }
-  virtual std::vector<NeededMember> Needed() const = 0;
   virtual Tally tally() const = 0;
   virtual std::string StatsSoFar() const { return {}; }  // as --stats would write them
 
@@ -156,6 +155,9 @@ class LineJob : private InputWaiter {
   bool reader_gone() const { return stop_ == Stop::kReaderGone; }
   // The run goes on, and ends with exit code 1.
   void FailAtEnd() { fails_at_end_ = true; }
+  // The first line, for hints on paths that no line has; empty if it is long, or if the reason why no
+  // line is usable has hints already.
+  std::string_view HintLine() const { return unusable() ? std::string_view() : first_line_; }
   // Whether there were lines, and none was an event or excluded.
   bool no_line_usable() const;
   // The same, unless the run has failed before it could tell.
@@ -188,6 +190,7 @@ class LineJob : private InputWaiter {
   void ReadInput(const std::string& path, BlockQueue& blocks);
   absl::StatusOr<bool> OpenAt(const InputStart& start, const std::string& path, BlockQueue& blocks);
   void TakeBlock(BlockQueue::Block& block);
+  void KeepFirstLine(std::string_view lines);
   void TakeLongPiece(LineBlock::Kind kind, std::string_view text);
   void SayBad(size_t line_index, std::string_view reason);
   bool AwaitInput(int fd) override;
@@ -221,6 +224,7 @@ class LineJob : private InputWaiter {
   size_t bytes_since_hand_out_ = 0;
   Few bad_lines_;
   UnusableInput unusable_;
+  std::string first_line_;  // that is not blank
 };
 
 }  // namespace pleat::cli

@@ -1,9 +1,16 @@
 #include "tools/pleat/unusable_input.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <regex>
+#include <span>
 #include <utility>
+
+#include <pleat/json_text.h>
+
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/quantity_text.h"
 
 namespace pleat::cli {
 namespace {
@@ -75,44 +82,6 @@ std::optional<Guess> GuessByColumns(std::string_view first_line, std::string_vie
   return std::nullopt;
 }
 
-bool SameButForCase(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-// How the members of `line` spell `name`, if they do so in another case only; else empty.
-std::string_view OtherSpelling(std::string_view line, std::string_view name) {
-  std::string_view other;
-  for (size_t quote = line.find('"'); quote != line.npos; quote = line.find('"', quote + 1)) {
-    const std::string_view spelled = line.substr(quote + 1, name.size());
-    const std::string_view behind = line.substr(std::min(quote + 1 + name.size(), line.size()));
-    if (!behind.starts_with('"') || !SameButForCase(spelled, name)) continue;
-    const size_t next = behind.find_first_not_of(" \t", 1);
-    if (next == behind.npos || behind[next] != ':') continue;
-    if (spelled == name) return {};
-    other = spelled;
-  }
-  return other;
-}
-
-// "has "User" where --key says "user"", or nothing.
-std::string MemberInOtherCase(std::string_view line, std::span<const NeededMember> needed) {
-  for (const auto& [option, path] : needed) {
-    const char separator = path.starts_with('/') ? '/' : '.';
-    for (size_t begin = 0; begin < path.size();) {
-      const size_t end = std::min(path.find(separator, begin), path.size());
-      const std::string_view name = std::string_view(path).substr(begin, end - begin);
-      const std::string_view other = OtherSpelling(line, name);
-      if (!other.empty()) {
-        return "has \"" + std::string(other) + "\" where " + std::string(option) + " says \"" +
-               std::string(name) + "\"";
-      }
-      begin = end + 1;
-    }
-  }
-  return "";
-}
-
 std::optional<Guess> GuessFormat(std::span<const std::string> lines) {
   std::optional<Guess> guess = GuessByMagic(lines[0]);
   if (!guess) guess = GuessByShape(lines.size() == 1 ? lines[0] : lines[0] + "\n" + lines[1]);
@@ -128,16 +97,11 @@ std::string SentenceFor(const Guess& guess, std::string_view input, std::string_
   return sentence + " ...";
 }
 
-}  // namespace
-
-std::vector<NeededMember> NeededBy(const FoldSpec& spec) {
-  std::vector<NeededMember> needed;
-  needed.reserve(spec.event.key.size() + 2);
-  for (const KeyField& field : spec.event.key) needed.push_back({"--key", field.path});
-  if (!spec.event.time.empty()) needed.push_back({"--time", spec.event.time});
-  if (!spec.marks.id.empty()) needed.push_back({"--id", spec.marks.id});
-  return needed;
+std::string AllOf(uint64_t lines) {
+  return lines == 1 ? "the one line" : "all " + Counted(lines, "line");
 }
+
+}  // namespace
 
 void UnusableInput::Add(std::string_view input, std::string_view line) {
   if (lines_.empty()) input_ = input;
@@ -150,18 +114,57 @@ std::string UnusableInput::ArraySentence(std::string_view command) const {
   return SentenceFor({"a JSON array", "", "json"}, input_, command);
 }
 
-std::string UnusableInput::Sentence(std::string_view command,
-                                    std::span<const NeededMember> needed) const {
+std::string UnusableInput::AddMissing(const OptionPath& path, std::string_view reason,
+                                      std::string_view line) {
+  auto missing = std::ranges::find(missing_, reason, &Missing::reason);
+  if (missing != missing_.end()) return ++missing->lines, "";
+  missing_.push_back({std::string(reason), HintFor(line, path.path), 1});
+  const PathHint& hint = missing_.back().hint;
+  return hint.meant.empty() ? Finding(hint, "the line") : Question(hint);
+}
+
+// Reasons by how many lines they are of.
+std::string UnusableInput::WhatIsMissing(uint64_t lines) const {
+  constexpr size_t kShown = 3;
+  std::vector<Missing> most = missing_;
+  std::ranges::stable_sort(most, std::greater(), &Missing::lines);
+  std::string text;
+  for (size_t i = 0; i < std::min(most.size(), kShown); ++i) {
+    const Missing& each = most[i];
+    if (i > 0) text += ". ";
+    text += each.reason + " in ";
+    text +=
+        each.lines == lines ? AllOf(lines) : Grouped(each.lines) + " of " + Counted(lines, "line");
+    if (each.hint.has.empty()) continue;
+    const std::string question = Question(each.hint);
+    text += question.empty() ? "; " : "; " + question + " ";
+    text += Finding(each.hint, question.empty() ? "the first" : "The first");
+  }
+  return text;
+}
+
+std::string UnusableInput::Sentence(std::string_view command, uint64_t lines) const {
   const std::string said = "no line was usable; ";
-  if (lines_.empty()) return said + "the reasons are above";
-  if (const std::optional<Guess> guess = GuessFormat(lines_)) {
-    return said + SentenceFor(*guess, input_, command);
+  if (!lines_.empty()) {
+    if (const std::optional<Guess> guess = GuessFormat(lines_)) {
+      return said + SentenceFor(*guess, input_, command);
+    }
   }
-  for (const std::string& line : lines_) {
-    const std::string member = MemberInOtherCase(line, needed);
-    if (!member.empty()) return (said + input_).append(" ").append(member);
-  }
-  return said + "the reasons are above";
+  return said + (missing_.empty() ? "the reasons are above" : WhatIsMissing(lines));
+}
+
+std::string Question(const PathHint& hint) {
+  if (hint.meant.empty()) return "";
+  std::string question = "did you mean ";
+  AppendJsonString(Printable(hint.meant), question);
+  question += '?';
+  if (hint.meant.starts_with('/')) question += " (a name with dots is written as a JSON Pointer)";
+  return question;
+}
+
+std::string Finding(const PathHint& hint, std::string_view whole) {
+  if (hint.has.empty()) return "";
+  return (hint.place.empty() ? std::string(whole) : hint.place) + " " + hint.has;
 }
 
 }  // namespace pleat::cli

@@ -1,41 +1,55 @@
-// Guesses the format of an input without a single usable line, and says with which option it can be
-// read, or which command turns it into lines of JSON.
+// Why an input has no usable line: its format, and how to read that; or the paths that lead to no
+// member.
 //
-// The guess is made at the end of a run, from the beginnings of the first bad lines.
+// The format is guessed at the end of a run, from the beginnings of the first bad lines. A path gets
+// its hint at the first line that lacks it.
 #pragma once
 
-#include <span>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <pleat/json.h>
+#include <pleat/json_hint.h>
 
 namespace pleat::cli {
-
-// A member that every event must have, and the option that says so.
-struct NeededMember {
-  std::string_view option;
-  std::string path;
-};
-
-std::vector<NeededMember> NeededBy(const FoldSpec& spec);
 
 class UnusableInput {
  public:
   // Keeps a bad line of `input`, if it is one of the first of the first such input.
   void Add(std::string_view input, std::string_view line);
 
-  // "no line was usable; log.csv looks like CSV: pleat fold --input csv ...".
-  std::string Sentence(std::string_view command, std::span<const NeededMember> needed) const;
+  // Counts a line that is bad for `reason`, which is about `path`. Returns what helps: `did you mean
+  // "user"?`, or if nothing is like it `the line has "user", "time"`; empty but for the first such
+  // line.
+  std::string AddMissing(const OptionPath& path, std::string_view reason, std::string_view line);
+
+  // "no line was usable; log.csv looks like CSV: pleat fold --input csv ...", of
+  // `lines` that there were.
+  std::string Sentence(std::string_view command, uint64_t lines) const;
 
   // The same for a run that had events: of an array with an element a line, the last is one, as no
   // comma follows. Empty if no array begins there.
   std::string ArraySentence(std::string_view command) const;
 
  private:
+  struct Missing {
+    std::string reason;
+    PathHint hint;  // of the first such line
+    uint64_t lines = 0;
+  };
+
+  std::string WhatIsMissing(uint64_t lines) const;
+
   std::string input_;
   std::vector<std::string> lines_;
+  std::vector<Missing> missing_;  // a few for each path of the options
 };
+
+// What a hint says of the path that is meant, or nothing: `did you mean "user"?`.
+std::string Question(const PathHint& hint);
+
+// And of what there is: `the line has "user", "time"`, for which `whole` is "the line".
+std::string Finding(const PathHint& hint, std::string_view whole);
 
 }  // namespace pleat::cli

@@ -296,7 +296,7 @@ std::string Description(std::span<const KeyAnalysis> keys) {
              PercentText(row.folding_ratio) + " of the events fold and " + Grouped(row.emissions) +
              " emissions remain";
     };
-    text += "By " + Escaped(key.key, 120) + ": " + figures(rows.front()) + "; " +
+    text += "By " + Escaped(key.shown(), 120) + ": " + figures(rows.front()) + "; " +
             figures(rows.back()) + ". ";
     if (const AnalysisRow* row = MarkedRow(key)) {
       text += std::string("Marked as ") + MarkName(key.recommended) + ": " + figures(*row) +

@@ -289,7 +289,7 @@ std::string Answer(const KeyAnalysis& key) {
 // One of several.
 std::string NamedSection(const KeyAnalysis& key, const std::string& id) {
   std::string out = "<section id=\"" + id + "\" aria-labelledby=\"" + id + "-name\">\n";
-  out += "<h2 id=\"" + id + "-name\">By " + Foreign(key.key) + "</h2>\n";
+  out += "<h2 id=\"" + id + "-name\">By " + Foreign(key.shown()) + "</h2>\n";
   out += "<h3>" + Answer(key) + "</h3>\n";
   return out + Section(key, id + "-") + "</section>\n";
 }
@@ -303,7 +303,7 @@ std::string Comparison(std::span<const KeyAnalysis> keys) {
                                {"Key", "Keys", "Quiet period", "Folding ratio", "Emissions",
                                 "Delay p99", "Open peak"});
   for (size_t i = 0; i < keys.size(); ++i) {
-    Texts cells = {"<a href=\"#k" + std::to_string(i) + "\">" + Foreign(keys[i].key) + "</a>",
+    Texts cells = {"<a href=\"#k" + std::to_string(i) + "\">" + Foreign(keys[i].shown()) + "</a>",
                    Grouped(keys[i].analysis->keys)};
     if (const AnalysisRow* row = MarkedRow(keys[i])) {
       const Texts texts = FigureTexts(*row);
@@ -323,8 +323,8 @@ std::string AnalysisPage(std::span<const KeyAnalysis> keys, std::string_view sou
   std::string out =
       Head("Quiet period: " + from) + "<main>\n<p class=\"source\"><bdi>" + from + "</bdi>";
   if (keys.size() == 1) {
-    out += ", by " + Foreign(keys[0].key) + "</p>\n<section>\n<h1>" + Answer(keys[0]) + "</h1>\n" +
-           Section(keys[0], "k0-") + "</section>\n";
+    out += ", by " + Foreign(keys[0].shown()) + "</p>\n<section>\n<h1>" + Answer(keys[0]) +
+           "</h1>\n" + Section(keys[0], "k0-") + "</section>\n";
   } else {
     out += "</p>\n<h1>Which quiet period, by which key?</h1>\n" + Comparison(keys);
     for (size_t i = 0; i < keys.size(); ++i) out += NamedSection(keys[i], "k" + std::to_string(i));

@@ -86,7 +86,7 @@ std::string KeyText(std::string_view key) {
 std::string AnalysisTable(const KeyAnalysis& key) {
   const Analysis& analysis = *key.analysis;
   const Recommendation& recommended = key.recommended;
-  std::string out = KeyText(key.key) + ": " + Counted(analysis.events, "event") + " of " +
+  std::string out = KeyText(key.shown()) + ": " + Counted(analysis.events, "event") + " of " +
                     Counted(analysis.keys, "key") + " in " + RoundedDuration(analysis.span());
   if (analysis.max_hold != kForever) out += ", held at most " + DurationText(analysis.max_hold);
   if (analysis.out_of_order > 0) out += ", " + Grouped(analysis.out_of_order) + " out of order";

@@ -22,8 +22,7 @@ absl::Status AnalyzeRun::Open() {
         JsonAnalyzer::Open(spec.event, options_.analyzer);
     if (!analyzer.ok()) return analyzer.status();
     analyzers_.push_back(*std::move(analyzer));
-    compound_.push_back(spec.event.key.size() > 1);
-    for (NeededMember& member : NeededBy(spec)) needed_.push_back(std::move(member));
+    compound_.push_back(spec.event.key.size() > 1 || key.empty());
   }
   return absl::OkStatus();
 }
@@ -59,20 +58,25 @@ LineJob::Readers AnalyzeRun::NewReaders() {
 
 // Bad lines are noted in the order of the input, and a reason that several keys have once.
 void AnalyzeRun::TakeLines(Readers& readers) {
-  using Noted = std::tuple<size_t, std::string, LineResult::Kind, std::string_view>;
+  using Noted =
+      std::tuple<size_t, std::string, LineResult::Kind, std::string_view, const OptionPath*>;
   std::vector<Noted> unusual;
   for (size_t i = 0; i < analyzers_.size(); ++i) {
     analyzers_[i]->Add(*readers[i], [&](const UnusualLine& line) {
-      unusual.emplace_back(line.index, line.result.reason, line.result.kind, line.text);
+      unusual.emplace_back(line.index, line.result.reason, line.result.kind, line.text,
+                           line.result.about);
       return line.result.kind != LineResult::Kind::kNoUnit;
     });
   }
   std::ranges::sort(unusual);
-  const auto same = std::ranges::unique(unusual);
+  // Each key has a path of its own to be about.
+  const auto same = std::ranges::unique(unusual, {}, [](const Noted& noted) {
+    return std::tie(std::get<0>(noted), std::get<1>(noted));
+  });
   unusual.erase(same.begin(), same.end());
-  for (const auto& [index, reason, kind, text] : unusual) {
+  for (const auto& [index, reason, kind, text, about] : unusual) {
     if (stopped()) return;
-    NoteUnusual({index, text, {.kind = kind, .reason = reason}});
+    NoteUnusual({index, text, {.kind = kind, .reason = reason, .about = about}});
   }
 }
 
@@ -131,7 +135,7 @@ void AnalyzeRun::Write(const std::vector<KeyAnalysis>& keys) {
 void AnalyzeRun::SayLeftOut(const std::vector<KeyAnalysis>& keys) {
   for (const KeyAnalysis& key : keys) {
     if (key.analysis->left_out == 0) continue;
-    Say(Printable(key.key) + ": " + Counted(key.analysis->left_out, "event") +
+    Say(Printable(key.shown()) + ": " + Counted(key.analysis->left_out, "event") +
         " left out: --max-memory reached; what follows is of the others");
   }
 }
@@ -142,7 +146,7 @@ std::string AnalyzeRun::Summary(const std::vector<KeyAnalysis>& keys) const {
   std::string out;
   for (size_t i = 0; i < keys.size(); ++i) {
     const Analysis& analysis = *keys[i].analysis;
-    out += Printable(keys[i].key) + ": " + Counted(analysis.keys, "key") + " took " +
+    out += Printable(keys[i].shown()) + ": " + Counted(analysis.keys, "key") + " took " +
            ByteText(static_cast<double>(analysis.bytes)) + " of the " +
            ByteText(static_cast<double>(options_.analyzer.max_bytes)) + " allowed";
     if (const uint64_t bad = analyzers_[i]->counts().bad; bad > 0)

@@ -23,7 +23,6 @@ class AnalyzeRun final : public LineJob {
  private:
   absl::Status Open() override;
   std::vector<WantedOutput> Outputs() override;
-  std::vector<NeededMember> Needed() const override { return needed_; }
   Tally tally() const override;
 
   Readers NewReaders() override;
@@ -40,7 +39,6 @@ class AnalyzeRun final : public LineJob {
   const AnalyzeOptions& options_;
   std::vector<std::unique_ptr<JsonAnalyzer>> analyzers_;  // one for each key
   std::vector<bool> compound_;                            // whether the key has several fields
-  std::vector<NeededMember> needed_;
   std::unique_ptr<OutputFile> html_;
   std::unique_ptr<OutputFile> svg_;
 };

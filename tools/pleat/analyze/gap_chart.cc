@@ -176,7 +176,7 @@ std::string GapChartElement(const KeyAnalysis& key, int width, std::string_view 
   out += "aria-labelledby=\"" + id + "title\" class=\"chart " + std::string(class_name) + "\">\n";
   out += "<title id=\"" + id +
          "title\">How many events came how long after the one before them by " +
-         Escaped(key.key, 120) + "; the table beside has the figures</title>\n";
+         Escaped(key.shown(), 120) + "; the table beside has the figures</title>\n";
   return out + drawing.Draw(id) + "</svg>\n";
 }
 

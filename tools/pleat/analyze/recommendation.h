@@ -37,10 +37,12 @@ Recommendation Recommend(const Analysis& analysis, const Goal& goal);
 
 // The result for one --key.
 struct KeyAnalysis {
-  std::string key;  // as it was given, e.g. "user" or "/id.orig_h,proto"
+  std::string key;  // as it was given, e.g. "user" or "/id.orig_h,proto"; empty: all is one group
   std::unique_ptr<const Analysis> analysis;
   Recommendation recommended;
-  bool compound = false;  // the key has several fields
+  bool compound = false;  // the key has several fields, or none
+
+  std::string shown() const { return key.empty() ? "all events" : key; }
 };
 
 }  // namespace pleat::cli

@@ -61,8 +61,9 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
   return {
       Heading("Grouping"),
       {"key", "[NAME=]PATH[,...]",
-       "the members that make up the group key (required); a.b nests, and a PATH\n"
-       "that starts with / is a JSON Pointer; NAME is how it is called in the output",
+       "the members that make up the group key (required); a.b nests, a.0 goes\n"
+       "into an array, and a PATH that starts with / is a JSON Pointer; NAME is how it is\n"
+       "called in the output. --key '' makes all events one group",
        ListInSpec(o.spec, o.spec.event.key), 'k'},
       {"merge", "NAME=REDUCER(PATH)",
        "adds a member to the output; may be repeated, in output order. REDUCER is one\n"

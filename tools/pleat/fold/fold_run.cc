@@ -129,7 +129,8 @@ void FoldRun::Conclude() {
   SayPlain(HumanSummary(totals, effort(), fate));
   SayJournal();
   if (!complete()) return;
-  for (const std::string& line : AdviceOn(options_, folder_->absent_paths(), folder_->stamps()))
+  const std::vector<OptionPath> absent = folder_->absent_paths();
+  for (const std::string& line : AdviceOn(options_, absent, HintLine(), folder_->stamps()))
     Say(line);
 }
 

@@ -25,7 +25,6 @@ class FoldRun final : public EngineJob {
 
  private:
   absl::Status Open() override;
-  std::vector<NeededMember> Needed() const override { return NeededBy(options_.spec); }
   Tally tally() const override;
 
   void StartInput() override { folder_->StartInput(); }

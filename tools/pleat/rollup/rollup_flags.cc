@@ -58,8 +58,9 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
   return {
       Heading("Counting"),
       {"key", "[NAME=]PATH[,...]",
-       "the members of a line that say what is counted by (required); a.b nests, and a\n"
-       "PATH that starts with / is a JSON Pointer; NAME is how it is called in the output",
+       "the members of a line that say what is counted by (required); a.b nests, a.0\n"
+       "goes into an array, and a PATH that starts with / is a JSON Pointer; NAME is how\n"
+       "it is called in the output. --key '' counts all events together",
        ListInSpec(o.spec, o.spec.event.key), 'k'},
       {"value", "PATH",
        "the number that an event adds, for \"sum\"; what is no number adds nothing, and the\n"

@@ -21,12 +21,6 @@ absl::Status RollupRun::Open() {
   return Recover();
 }
 
-std::vector<NeededMember> RollupRun::Needed() const {
-  std::vector<NeededMember> needed = NeededBy(options_.spec);
-  if (!options_.rollup.id.empty()) needed.push_back({"--id", options_.rollup.id});
-  return needed;
-}
-
 LineJob::Tally RollupRun::tally() const {
   const RollupLedger ledger = rollup_->ledger();
   return {rollup_->counts(), ledger.refused > 0, ledger.added, "added"};
@@ -131,7 +125,8 @@ void RollupRun::Conclude() {
   SayPlain(HumanSummary(totals, effort(), fate));
   SayJournal();
   if (!complete()) return;
-  for (const std::string& line : AdviceOn(options_, rollup_->absent_paths(), rollup_->stamps()))
+  const std::vector<OptionPath> absent = rollup_->absent_paths();
+  for (const std::string& line : AdviceOn(options_, absent, HintLine(), rollup_->stamps()))
     Say(line);
 }
 

@@ -24,7 +24,6 @@ class RollupRun final : public EngineJob {
 
  private:
   absl::Status Open() override;
-  std::vector<NeededMember> Needed() const override;
   Tally tally() const override;
 
   void StartInput() override { rollup_->StartInput(); }

@@ -101,8 +101,9 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
   return {
       Heading("Members"),
       {"key", "[NAME=]PATH[,...]",
-       "the members of a line that name the series (required); a.b nests, and a PATH\n"
-       "that starts with / is a JSON Pointer; NAME is how it is called in the output",
+       "the members of a line that name the series (required); a.b nests, a.0 goes\n"
+       "into an array, and a PATH that starts with / is a JSON Pointer; NAME is how it is\n"
+       "called in the output. --key '' makes all one series",
        ListInSpec(o.spec, o.spec.event.key), 'k'},
       {"member", "[NAME=]PATH[,...]",
        "those that name the member of the series (required), such as a user",

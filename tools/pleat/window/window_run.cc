@@ -42,13 +42,6 @@ absl::Status WindowRun::Open() {
   return absl::OkStatus();
 }
 
-std::vector<NeededMember> WindowRun::Needed() const {
-  std::vector<NeededMember> needed = NeededBy(options_.spec);
-  for (const KeyField& field : options_.window.member.id)
-    needed.push_back({"--member", field.path});
-  return needed;
-}
-
 LineJob::Tally WindowRun::tally() const {
   const WindowLedger ledger = window_->ledger();
   return {window_->counts(), ledger.refused > 0, ledger.added, "added"};
@@ -198,7 +191,8 @@ void WindowRun::Conclude() {
   SayJournal();
   if (!complete()) return;
   const std::vector<OptionPath> absent = window_->absent_paths();
-  for (const std::string& line : AdviceOn(options_, absent, window_->stamps())) Say(line);
+  for (const std::string& line : AdviceOn(options_, absent, HintLine(), window_->stamps()))
+    Say(line);
 }
 
 }  // namespace pleat::cli

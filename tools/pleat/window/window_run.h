@@ -28,7 +28,6 @@ class WindowRun final : public EngineJob {
 
  private:
   absl::Status Open() override;
-  std::vector<NeededMember> Needed() const override;
   Tally tally() const override;
 
   void StartInput() override { window_->StartInput(); }
