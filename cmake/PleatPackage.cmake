@@ -45,13 +45,14 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME pleat)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS tzdata) # for `--time-zone Europe/Berlin`
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION
     "folds bursts of events into one event per group
 pleat collects the events of a log or of a live stream by key, and prints one
 line for each group once its key has gone quiet. It also says who is live and
 until when, counts by key and by window of time, and says what every quiet
-period would have done with a log. Input is newline-delimited JSON, plain,
-gzip or zstd.")
+period would have done with a log. Input is newline-delimited JSON, CSV, TSV,
+logfmt or JSON documents, plain, gzip or zstd.")
 
 # The dependencies are what the headers, the CMake package and the pkg-config files name.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libpleat-dev)

@@ -33,7 +33,7 @@ Offers Commands() {
 // Of `pleat COMMAND --help`, of whose options --help is the last; with their dashes.
 Offers Options(const std::string& command) {
   std::istringstream lines(Says(command + " --help"));
-  Offers names = {"-h"};
+  Offers names;
   for (std::string line; !names.contains("--help") && std::getline(lines, line);) {
     if (!line.starts_with("  -")) continue;
     std::istringstream words(line);

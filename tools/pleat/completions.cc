@@ -82,10 +82,11 @@ std::string WithBackslashes(std::string_view text, std::string_view letters) {
   return out;
 }
 
-// How a command line names the flag; the longest first.
+// How a command line names the flag; the name of its own first.
 std::vector<std::string> SpellingsOf(const Flag& flag) {
   std::vector<std::string> spellings = {"--" + std::string(flag.name)};
-  if (flag.name == "help") spellings.emplace_back("-h");
+  if (!flag.also.empty()) spellings.push_back("--" + std::string(flag.also));
+  if (flag.letter != 0) spellings.push_back({'-', flag.letter});
   return spellings;
 }
 

@@ -42,7 +42,7 @@ struct CompletionsOptions {
 };
 
 std::vector<Flag> CompletionsFlags(CompletionsOptions& options) {
-  return {Heading("Options"), {"help", "", "this text", Switch(options.help)}};
+  return {Heading("Options"), {"help", "", "this text", Switch(options.help), 'h'}};
 }
 
 // The flags of a command, to be read only: the options that they would set are gone.

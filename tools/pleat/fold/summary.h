@@ -18,7 +18,7 @@ struct RunTotals {
   LineCounts lines;
   StampCounts stamps;
   Ledger groups;
-  bool stated = false;  // events state their time
+  bool stated = false;   // events state their time
   bool selects = false;  // the run may exclude lines
 
   // Groups that were neither closed nor cancelled when the run ended.

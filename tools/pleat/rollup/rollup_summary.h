@@ -19,7 +19,7 @@ struct RollupTotals {
   RollupLedger counter;
   uint64_t output = 0;  // lines written
   StampCounts stamps;
-  bool stated = false;  // events state their time
+  bool stated = false;   // events state their time
   bool selects = false;  // the run may exclude lines
 };
 

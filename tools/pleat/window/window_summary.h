@@ -18,7 +18,7 @@ struct WindowTotals {
   WindowLedger members;
   uint64_t output = 0;  // lines written
   StampCounts stamps;
-  bool stated = false;  // events state their time
+  bool stated = false;   // events state their time
   bool selects = false;  // the run may exclude lines
 };
 
