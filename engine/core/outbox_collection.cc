@@ -179,8 +179,8 @@ size_t OutboxCollection::HandOutRange(size_t max, PartitionRange range, bool len
 size_t OutboxCollection::Pop(size_t max, PartitionRange from, AnyCollection::Take take) {
   const Call call;
   const PartitionRange range = Clip(from);
-  if (range.end - range.begin == 1)
-    return PopOne(max, home(static_cast<size_t>(range.begin)), take);
+  const bool is_one = range.end - range.begin == 1;
+  if (is_one) return PopOne(max, home(static_cast<size_t>(range.begin)), take);
   GivenRun run(take);
   return HandOutRange(
       max, range, /*lends=*/false,
