@@ -350,20 +350,12 @@ class GroupTable {
   // At most `max` of them at once, for groups without Extra while no snapshot is being taken; see
   // ExpiringTable::Run(). Each has ended by time: EndByTime() takes it out of the index and says
   // why it ended. Behind them call DropRun().
-  static constexpr size_t kRunMax = 16;
   std::span<const Due> Run(EngineTime now, uint64_t version, size_t max, Budget& budget) {
     PLEAT_DCHECK(!has_extra_ && images_ == nullptr);
     now_ = now;
     version_ = version;
     const std::span<const Due> run = table_.Run(now, max, budget);
-    if (run.size() < kRunMax) {
-      for (const Due& due : run) table_.PrefetchIndex(at(due.number).hash);
-      return run;
-    }
-    for (const Due& due : table_.RunBehind(kRunMax, kRunMax)) {
-      table_.PrefetchIndex(at(due.number).hash);
-    }
-    for (const Due& due : table_.RunBehind(2 * kRunMax, kRunMax)) PrefetchEntry(due.number);
+    for (const Due& due : run) table_.PrefetchIndex(at(due.number).hash);
     return run;
   }
   Reason EndByTime(uint32_t number) {

@@ -65,7 +65,7 @@ void Deadlines::Clear() noexcept {
     FreeSlot(slot);
   }
   while (loading_ != nullptr) loading_ = FreeChunk(*loading_);
-  fetched_ = 0;
+  prefetched_ = nullptr;
   run_.clear();
   heap_.clear();
   stale_ = 0;

@@ -158,12 +158,6 @@ class Deadlines {
     budget.Take(end - begin);
     return {run_.data() + begin, end - begin};
   }
-  // What comes behind the next `skip` entries of the run, at most `max` of them: to look ahead.
-  std::span<const Due> RunBehind(size_t skip, size_t max) const noexcept {
-    const size_t end = run_.size() - std::min(run_.size(), skip);
-    const size_t begin = end - std::min(end, max);
-    return {run_.data() + begin, end - begin};
-  }
   void DropRun(size_t count) {
     run_.erase(run_.end() - static_cast<std::ptrdiff_t>(count), run_.end());
     if (run_.empty()) GiveBack(run_);
@@ -295,7 +289,8 @@ class Deadlines {
     if (run_version_ != ask.Version()) run_version_ = kMixed;
     while (loading_ != nullptr) {
       if (budget.spent()) return false;
-      FetchAhead(ask);
+      if (prefetched_ == nullptr) PrefetchEntries(loading_, loading_size_, ask);
+      if (prefetched_ == loading_) PrefetchEntries(After(*loading_), Chunk::kRefs, ask);
       while (loading_size_ > 0) {
         if (budget.left() == 0) return false;
         budget.Take();
@@ -318,25 +313,18 @@ class Deadlines {
       }
       loading_ = FreeChunk(*loading_);
       loading_size_ = Chunk::kRefs;
-      --fetched_;
     }
+    prefetched_ = nullptr;
     SortRun();
     return true;
   }
 
-  // Fetches the entries of this chunk and of two more: asking those of one takes less time than the
-  // memory does.
   template <class Ask>
-  void FetchAhead(const Ask& ask) {
-    for (; fetched_ < 3; ++fetched_) {
-      Chunk* const chunk = fetched_ == 0 ? loading_ : After(*last_fetched_);
-      if (chunk == nullptr) return;
-      last_fetched_ = chunk;
-      for (size_t i = chunk == loading_ ? loading_size_ : Chunk::kRefs; i-- > 0;) {
-        ask.Prefetch(chunk->refs[i]);
-      }
-      if (chunk->next != kNoChunk) Prefetch(chunks_.hot(chunk->next));
-    }
+  void PrefetchEntries(Chunk* chunk, size_t refs, const Ask& ask) {
+    prefetched_ = chunk;
+    if (chunk == nullptr) return;
+    for (size_t i = refs; i-- > 0;) ask.Prefetch(chunk->refs[i]);
+    if (chunk->next != kNoChunk) Prefetch(chunks_.hot(chunk->next));
   }
 
   // Looks at the next chunks after the sweep's place, around all slots, and drops what is stale.
@@ -402,9 +390,8 @@ class Deadlines {
   size_t heap_sweep_at_ = kHeapSweepFrom;
   Chunk* loading_ = nullptr;  // what is left of the slot being surfaced
   size_t loading_size_ = 0;
-  EngineTime loading_from_{};      // where that slot begins
-  Chunk* last_fetched_ = nullptr;  // the last chunk whose entries were
-  size_t fetched_ = 0;             // how many chunks these are, from `loading_` on
+  EngineTime loading_from_{};    // where that slot begins
+  Chunk* prefetched_ = nullptr;  // the last chunk whose entries were; null: none yet
   size_t stale_ = 0;
   uint64_t sweep_index_ = 0;
   Chunk* sweep_chunk_ = nullptr;  // of the slot sweep_index_; null: start over

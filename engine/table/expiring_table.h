@@ -280,9 +280,6 @@ class ExpiringTable {
     bits.referred = 0;
   }
   void DropRun(size_t count) { deadlines_.DropRun(count); }
-  std::span<const Due> RunBehind(size_t skip, size_t max) const noexcept {
-    return deadlines_.RunBehind(skip, max);
-  }
 
   // Calls `apply(due)` for all of them. Returns whether that was all before `budget` ran out.
   template <class Apply>
