@@ -81,10 +81,12 @@ TEST(InputFormats, MessagesNameTheFirstLineOfTheRecord) {
   const FoldResult r =
       FoldAtTimes("--time-unit s --input csv --bad " + (dir / "bad") + " " + csv, "");
   EXPECT_EQ(r.code, 0);
-  EXPECT_EQ(r.err, csv + ":4: 1 field, and the header has 2\n" +  //
-                       csv + ":5: event time \"noon\" is not RFC 3339\n" + csv +
-                       ":7: text behind the closing quote of a field\n" + csv +
-                       ":8: a quote that is not closed\n");
+  EXPECT_EQ(r.err,
+            csv + ":4: 1 field, and the header has 2\n" +  //
+                csv +
+                ":5: event time \"noon\" is not of a known form: state it with --time-format\n" +
+                csv + ":7: text behind the closing quote of a field\n" + csv +
+                ":8: a quote that is not closed\n");
   // A record that was read is kept as JSON, and one that could not be read as it came.
   EXPECT_EQ(Content(dir / "bad"), "x\n{\"k\":\"a\\nb\",\"t\":\"noon\"}\n\"c\"c,1\nd,\"1\n\n");
   EXPECT_EQ(Stat(r, "lines"), 5);
@@ -93,10 +95,10 @@ TEST(InputFormats, MessagesNameTheFirstLineOfTheRecord) {
   const std::string json =
       dir.Write("a.json", "[{\"k\":1,\"t\":0}, {\"k\":2},\n{\"t\":1}, 5,\n{\n\"k\":[\n]}]");
   const FoldResult j = FoldAtTimes("--time-unit s --input json " + json, "");
-  EXPECT_EQ(j.err, json + ":1: event time \"t\" is missing\n" + json +
-                       ":2: key \"k\" is missing\n" +  //
+  EXPECT_EQ(j.err, json + ":1: event time \"t\" is missing; the line has \"k\"\n" + json +
+                       ":2: key \"k\" is missing; the line has \"t\"\n" +  //
                        json + ":2: not a JSON object\n" + json +
-                       ":3: key \"k\" is an object or an array\n");
+                       ":3: key \"k\" is an object or an array; \"k\" is an empty array\n");
 }
 
 TEST(InputFormats, LinesAreRightBehindManyBlocks) {
@@ -109,7 +111,7 @@ TEST(InputFormats, LinesAreRightBehindManyBlocks) {
   for (const char* threads : {"1", "3"}) {
     const FoldResult r =
         FoldByKey("--input json --threads " + std::string(threads) + " " + file, "");
-    EXPECT_EQ(r.err, file + ":40001: key \"k\" is missing\n");
+    EXPECT_EQ(r.err, file + ":40001: key \"k\" is missing; the line has \"n\"\n");
     EXPECT_EQ(Stat(r, "events"), 40'000);
   }
 }
@@ -141,8 +143,9 @@ TEST(InputFormats, EachFileHasAHeaderOfItsOwn) {
 }
 
 TEST(InputFormats, NoUsableLineSaysWhatMayBeMeant) {
-  EXPECT_THAT(FoldByKey("--input csv", "K,n\na,1\n").err,
-              HasSubstr("no line was usable; <stdin> has \"K\" where --key says \"k\"\n"));
+  EXPECT_THAT(
+      FoldByKey("--input csv", "K,n\na,1\n").err,
+      HasSubstr("no line was usable; key \"k\" is missing in the one line; did you mean \"K\"?"));
   EXPECT_THAT(FoldByKey("--input json", "a,b\n1,2\n").err,
               HasSubstr("no line was usable; the reasons are above\n"));
   EXPECT_THAT(FoldByKey("", "[{\"k\":1},{\"k\":2}]\n").err,

@@ -87,7 +87,8 @@ TEST(Selection, APathThatNoLineHasIsNamed) {
       RunToEnd(Pleat("fold --key k --quiet 1m --time t --where kind=paid"), At(0, "a"));
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.out, "");
-  EXPECT_THAT(r.err, HasSubstr("no line has \"kind\" (--where)\n"));
+  EXPECT_THAT(r.err,
+              HasSubstr("no line has \"kind\" (--where); the first line has \"k\", \"t\"\n"));
 }
 
 TEST(Selection, ARangeNeedsATimeAndABeginningBeforeItsEnd) {

@@ -102,7 +102,7 @@ TEST(UnusableInput, FormatComesBeforeWhatIsMissing) {
   input.Add("in", "[");
   Help(input, "user", R"({"User":1})");
   EXPECT_EQ(input.Sentence("fold", 2),
-            "no line was usable; in looks like a JSON array: jq -c '.[]' FILE | pleat fold ...");
+            "no line was usable; in looks like a JSON array: pleat fold --input json ...");
 }
 
 TEST(UnusableInput, AnythingElseIsLeftToTheReasons) {
