@@ -126,11 +126,14 @@ std::string UnusableInput::AddMissing(const OptionPath& path, std::string_view r
 // Reasons by how many lines they are of.
 std::string UnusableInput::WhatIsMissing(uint64_t lines) const {
   constexpr size_t kShown = 3;
-  std::vector<Missing> most = missing_;
-  std::ranges::stable_sort(most, std::greater(), &Missing::lines);
+  std::vector<const Missing*> most;
+  for (const Missing& missing : missing_) most.push_back(&missing);
+  std::ranges::sort(most, [](const Missing* a, const Missing* b) {
+    return a->lines != b->lines ? a->lines > b->lines : a < b;
+  });
   std::string text;
   for (size_t i = 0; i < std::min(most.size(), kShown); ++i) {
-    const Missing& each = most[i];
+    const Missing& each = *most[i];
     if (i > 0) text += ". ";
     text += each.reason + " in ";
     text +=
