@@ -1,6 +1,7 @@
 #include "engine/json/last_events.h"
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -47,11 +48,11 @@ TEST_F(LastEventsTest, AreThoseWithTheLargestStampsTiesByArrival) {
         events_.Fold(all.back().text, AtSecond(at), bound);
         EXPECT_EQ(events_.cut(), all.size() > bound);
       }
-      std::ranges::stable_sort(all, {}, &Event::at);
+      std::multimap<int, std::string> sorted;  // equal stamps as they came
+      for (const Event& event : all) sorted.emplace(event.at, event.text);
+      while (sorted.size() > bound) sorted.erase(sorted.begin());
       std::string expected;
-      for (size_t i = all.size() - std::min(all.size(), bound); i < all.size(); ++i) {
-        expected += (expected.empty() ? "" : ",") + all[i].text;
-      }
+      for (const auto& [at, text] : sorted) expected += (expected.empty() ? "" : ",") + text;
       EXPECT_EQ(Printed(events_), expected) << bound << " " << way;
       events_.Clear();
     }

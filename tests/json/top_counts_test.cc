@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -61,7 +62,11 @@ TEST_F(TopCountsTest, AreExactWhileAllValuesAreKept) {
       counts_.Add(value, 1000);
       if (all[value]++ == 0) order.push_back(value);
     }
-    std::ranges::stable_sort(order, std::greater<>(), [&](const std::string& v) { return all[v]; });
+    std::map<std::string, size_t> places;
+    for (const std::string& value : order) places.emplace(value, places.size());
+    std::ranges::sort(order, {}, [&](const std::string& value) {
+      return std::pair(~all[value], places[value]);  // the largest count first
+    });
     for (const size_t n : {1u, 10u, 1000u}) {
       const std::vector<Told> told = Tell(n);
       ASSERT_EQ(told.size(), std::min(n, order.size()));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <map>
+#include <utility>
 
 #include "tests/model/plain_condition.h"
 #include "tests/model/plain_number_sum.h"
@@ -148,8 +150,9 @@ PlainMerged MergedTop(const PlainMerge& merge, const Values& values) {
     }
     ++place->count;
   }
-  std::ranges::sort(places, {}, &Place::since);
-  std::ranges::stable_sort(places, std::greater<>(), &Place::count);
+  std::ranges::sort(places, {}, [](const Place& place) {
+    return std::pair(~place.count, place.since);  // the largest count first
+  });
   if (places.size() > told) places.resize(told);
   std::string list;
   for (const Place& place : places) {
@@ -262,12 +265,12 @@ PlainMerged Merged(const PlainMerge& merge, const PlainEvents& events) {
 }
 
 PlainMerged NewestOf(uint64_t bound, const PlainEvents& events) {
-  PlainEvents sorted = events;
-  std::ranges::stable_sort(sorted, {}, &PlainEvent::at);
+  std::multimap<EngineTime, const PlainEvent*> sorted;  // equal stamps as they came
+  for (const PlainEvent& event : events) sorted.emplace(event.at, &event);
   PlainMerged out{.cut = sorted.size() > bound};
-  if (out.cut) sorted.erase(sorted.begin(), sorted.end() - static_cast<std::ptrdiff_t>(bound));
-  for (const PlainEvent& event : sorted) {
-    out.json += (out.json.empty() ? "" : ",") + WritePlainJson(*event.json);
+  while (sorted.size() > bound) sorted.erase(sorted.begin());
+  for (const auto& [at, event] : sorted) {
+    out.json += (out.json.empty() ? "" : ",") + WritePlainJson(*event->json);
   }
   out.json = '[' + out.json + ']';
   return out;
