@@ -200,7 +200,7 @@ std::string Analyzed(const std::string& options, std::string_view text, LineCoun
 
 using Run = std::string(const std::string& options, std::string_view text, LineCounts& counts);
 
-void ExpectNoTrace(const std::string& options, const Run& run) {
+void ExpectNoTrace(const std::string& options, Run& run) {
   ForEachSeed(1, 20, [&](uint64_t seed) {
     DrawnEvents events(seed);
     const bool by_time = seed % 2 == 1;
