@@ -127,6 +127,7 @@ std::string UnusableInput::AddMissing(const OptionPath& path, std::string_view r
 std::string UnusableInput::WhatIsMissing(uint64_t lines) const {
   constexpr size_t kShown = 3;
   std::vector<const Missing*> most;
+  most.reserve(missing_.size());
   for (const Missing& missing : missing_) most.push_back(&missing);
   std::ranges::sort(most, [](const Missing* a, const Missing* b) {
     return a->lines != b->lines ? a->lines > b->lines : a < b;
