@@ -232,7 +232,7 @@ std::optional<Path> PathMeant(std::string_view line, const Path& asked, const Pa
   return found;
 }
 
-// --- What there is
+// --- The members of the line
 
 // How far `path` leads, and the value there.
 std::pair<Path, std::string_view> Reached(std::string_view line, const Path& path) {

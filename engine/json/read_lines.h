@@ -46,7 +46,7 @@ class alignas(64) ReadLines {
   const std::vector<Line>& sources() const noexcept { return sources_; }
   const std::vector<NoEvent>& no_events() const noexcept { return no_events_; }
 
-  // What it has seen in all texts read so far.
+  // Counts over all texts read so far.
   const EventReader& reader() const noexcept { return reader_; }
 
   // Walks over up to `max` lines that nobody has taken yet, in order. `take_events(end)` takes the

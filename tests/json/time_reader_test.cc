@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What a reader by these options makes of a text: the time in UTC, or a word for what it is instead.
+// The time in UTC that a reader by these options finds in a text, or a word for the reason why none.
 std::string Read(TimeReader& reader, const std::string& text) {
   EngineTime at;
   const TimeRead read = reader.ReadUsual(text, at) ? TimeRead::kTime : reader.ReadOther(text, at);

@@ -49,7 +49,7 @@ class UnusableInput {
 // What a hint says of the path that is meant, or nothing: `did you mean "user"?`.
 std::string Question(const PathHint& hint);
 
-// And of what there is: `the line has "user", "time"`, for which `whole` is "the line".
+// And of the members there are: `the line has "user", "time"`, for which `whole` is "the line".
 std::string Finding(const PathHint& hint, std::string_view whole);
 
 }  // namespace pleat::cli
