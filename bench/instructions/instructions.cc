@@ -211,6 +211,23 @@ void CountAll(int partitions, const std::vector<std::string>& keys) {
     });
     Expect(acked == kGroups, "every lease is acked");
   }
+  {
+    // The same with views.
+    Scene scene(first, partitions);
+    const EngineTime now = kStart + hours(2);
+    scene.Advance(now);
+    LeaseBuffer<Ticks> buffer;
+    std::vector<LeaseToken> tokens;
+    tokens.reserve(kGroups);
+    Count("lease_views" + suffix, [&] {
+      while (true) {
+        const auto leases = scene.folder.Lease(kBatch, hours(1), LeaseTime(now), buffer);
+        if (leases.empty()) break;
+        for (const LeasedView<Ticks>& lease : leases) tokens.push_back(lease.delivery.token);
+      }
+    });
+    Expect(tokens.size() == kGroups, "every group closes and is leased");
+  }
 }
 
 // The same verbs with shorter and longer keys than those of CountAll().

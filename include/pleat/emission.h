@@ -42,6 +42,13 @@ struct Leased : Emission<State> {
   }
 };
 
+// A lease in a LeaseBuffer, which has the bytes of the key. Pass the token to EmissionSource::Ack()
+// and its siblings.
+template <class State>
+struct LeasedView : EmissionView<State> {
+  Delivery delivery;
+};
+
 // An emission that was delivered max_deliveries times and never acked; see LeaseOptions.
 template <class State>
 struct DeadLetter : Emission<State> {

@@ -1,4 +1,4 @@
-// A buffer gets the emissions that a vector gets, without an allocation for each.
+// A buffer gets the emissions, or the leases, that a vector gets, without an allocation for each.
 #include <pleat/emission_buffer.h>
 
 #include <memory>
@@ -145,6 +145,98 @@ TEST(EmissionBuffer, KeepsItsViewsWhenItMoves) {
   third = std::move(second);
   EXPECT_EQ(third.emissions().data(), views.data());
   EXPECT_TRUE(side.folder.Pop(10, second).empty());
+}
+
+// In rounds: each leases all, acks every second, and the others come back.
+TEST(LeaseBuffer, GetsWhatAVectorGets) {
+  ForEachSeed(1, 20, [](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    Side<Values> vector;
+    Side<Values> views;
+    LeaseBuffer<Values> buffer;
+    for (int round = 0; round < 40; ++round) {
+      const EngineTime at = kT0 + round * 1min;
+      for (uint64_t events = random() % 40; events-- > 0;) {
+        const size_t size = random() % 50 == 0 ? random() % 20'000 : random() % 40;
+        const std::string key(size, static_cast<char>('a' + random() % 4));
+        const int value = static_cast<int>(random() % 1000);
+        for (Side<Values>* side : {&vector, &views}) side->folder.Fold(key, {value}, at);
+      }
+      const size_t max = random() % 30;
+      const PartitionRange from = random() % 2 == 0
+                                      ? PartitionRange{}
+                                      : PartitionRange::One(static_cast<int>(random() % 3));
+      for (Side<Values>* side : {&vector, &views}) side->engine->Advance(at + 30s);
+      const std::vector<Leased<Values>> expected =
+          vector.folder.Lease(max, 30s, LeaseTime(at + 30s), from);
+      const std::span<LeasedView<Values>> got =
+          views.folder.Lease(max, 30s, LeaseTime(at + 30s), buffer, from);
+      ASSERT_EQ(got.size(), expected.size());
+      ASSERT_EQ(buffer.leases().data(), got.data());
+      for (size_t i = 0; i < got.size(); ++i) {
+        ASSERT_TRUE(IsSame(expected[i], got[i])) << i;
+        ASSERT_EQ(got[i].delivery.until, expected[i].delivery.until);
+        ASSERT_EQ(got[i].delivery.deliveries, expected[i].delivery.deliveries);
+        ASSERT_EQ(got[i].delivery.token.lease, expected[i].delivery.token.lease);
+        if (i % 2 == 0) continue;
+        ASSERT_EQ(vector.folder.Ack(expected[i].delivery.token), LeaseOutcome::kDone);
+        ASSERT_EQ(views.folder.Ack(got[i].delivery.token), LeaseOutcome::kDone);
+      }
+    }
+    EXPECT_EQ(views.folder.ledger().acked, vector.folder.ledger().acked);
+  });
+}
+
+TEST(LeaseBuffer, CopiesStatesAndEndsNoLease) {
+  auto engine = *Engine::Open({.partitions = 1});
+  Folder<std::shared_ptr<int>, Holder> folder(*engine, "f",
+                                              {.quiet_period = 10s, .max_hold = kForever});
+  const auto held = std::make_shared<int>(7);
+  folder.Fold("key", held, kT0);
+  engine->Advance(kT0 + 10s);
+  LeaseToken token;
+  {
+    LeaseBuffer<Holder> buffer;
+    const std::span<LeasedView<Holder>> leases = folder.Lease(10, 30s, LeaseTime(kT0), buffer);
+    ASSERT_EQ(leases.size(), 1u);
+    token = leases[0].delivery.token;
+    EXPECT_EQ(held.use_count(), 3);  // ours, the emission's and the copy's
+    buffer.Clear();
+    EXPECT_EQ(held.use_count(), 2);
+    EXPECT_TRUE(folder.Lease(10, 30s, LeaseTime(kT0), buffer).empty());
+  }
+  EXPECT_EQ(folder.sizes().unacked_emissions, 1u);
+  EXPECT_EQ(folder.Ack(token), LeaseOutcome::kDone);
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+// The list of deliveries whose acks are remembered grows at times, up to 65,536 of a partition.
+TEST(LeaseBuffer, AllocatesForNoLeaseByItself) {
+  if (!CountsAllocations()) GTEST_SKIP() << "allocations are not counted in this build";
+  constexpr size_t kLot = 500;
+  Side<Added> side(16);
+  LeaseBuffer<Added> buffer;
+  std::vector<std::string> keys;
+  for (int i = 0; i < 5000; ++i) keys.push_back("a key of more than 23 bytes " + std::to_string(i));
+  size_t allocations = 0;
+  for (int round = 0; round < 3; ++round) {
+    const EngineTime start = kT0 + round * 1min;
+    for (const std::string& key : keys) side.folder.Fold(key, {1}, start);
+    side.engine->Advance(start + 30s);
+    size_t acked = 0;
+    const auto lease_and_ack = [&] {
+      for (const auto& lease : side.folder.Lease(kLot, 30s, LeaseTime(start), buffer)) {
+        acked += side.folder.Ack(lease.delivery.token) == LeaseOutcome::kDone;
+      }
+    };
+    lease_and_ack();
+    const size_t before = AllocationCount();
+    while (acked < keys.size() - kLot) lease_and_ack();
+    allocations = AllocationCount() - before;
+    lease_and_ack();
+    EXPECT_EQ(acked, keys.size());
+  }
+  EXPECT_LE(allocations, 16u);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ void DeliveryEpisode::ExpectEmission(const Emission<Chain, Key>& emission,
   seen_.reasons.insert(model.reason);
 }
 
-// Into a vector, and every second time into the buffer.
+// Into a vector, and every second time into a buffer.
 void DeliveryEpisode::Pop(size_t max, PartitionRange from) {
   const auto expect = [&](const auto& emissions) {
     const std::vector<ModelGroup> expected = model_.Pop(max, from);
@@ -100,7 +100,7 @@ void DeliveryEpisode::Pop(size_t max, PartitionRange from) {
   if (pops_++ % 2 == 0) {
     expect(folder_.Pop(max, from));
   } else {
-    expect(folder_.Pop(max, buffer_, from));
+    expect(folder_.Pop(max, popped_, from));
   }
 }
 
@@ -111,9 +111,18 @@ void DeliveryEpisode::Extend(const Op& op, const LeaseToken& token, uint64_t del
   agreement_.Expect("until of an extension", extension.until, expected.until);
 }
 
+// As Pop().
 void DeliveryEpisode::Lease(const Op& op) {
-  const std::vector<Leased<Chain>> leases =
-      folder_.Lease(op.n, op.span, LeaseTime(op.at), op.range);
+  const LeaseTime now(op.at);
+  if (leases_++ % 2 == 0) {
+    ExpectLeases(op, folder_.Lease(op.n, op.span, now, op.range));
+  } else {
+    ExpectLeases(op, folder_.Lease(op.n, op.span, now, lent_, op.range));
+  }
+}
+
+template <class Leases>
+void DeliveryEpisode::ExpectLeases(const Op& op, const Leases& leases) {
   const std::vector<ModelLease> expected = model_.Lease(op.n, op.span, op.range, LeaseTime(op.at));
   for (size_t i = 0; i < std::min(leases.size(), expected.size()); ++i) {
     const Delivery& delivery = leases[i].delivery;

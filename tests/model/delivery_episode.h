@@ -41,6 +41,8 @@ class DeliveryEpisode {
   Named LetterOf(const Op& op) const;
   void Ack(const Named& named);
   void Lease(const Op& op);
+  template <class Leases>
+  void ExpectLeases(const Op& op, const Leases& leases);
   void Extend(const Op& op, const LeaseToken& token, uint64_t delivery);
 
   template <class Key>
@@ -53,8 +55,10 @@ class DeliveryEpisode {
   Agreement& agreement_;
   Seen& seen_;
   std::vector<LeaseToken> tokens_;
-  EmissionBuffer<Chain> buffer_;
+  EmissionBuffer<Chain> popped_;
+  LeaseBuffer<Chain> lent_;
   size_t pops_ = 0;
+  size_t leases_ = 0;
 };
 
 // The state is what the events of the model's group make of it.
