@@ -74,9 +74,10 @@ class Timeline {
   template <class Time>
   static Time RaiseTo(std::atomic<Time>& time, Time t) noexcept {
     Time seen = time.load(std::memory_order_acquire);
-    while (seen < t && !time.compare_exchange_weak(seen, t, std::memory_order_acq_rel)) {
+    while (seen < t) {
+      if (time.compare_exchange_weak(seen, t, std::memory_order_acq_rel)) return t;
     }
-    return seen < t ? t : seen;
+    return seen;
   }
 
   const Axis axis_;

@@ -21,7 +21,7 @@ void AnyCollection::Close() noexcept {
   if (!call.nested()) engine_->Remove(*collection_);
 }
 size_t AnyCollection::Pop(size_t max, PartitionRange from, Take take) noexcept {
-  if (Call::WouldBeNested() || collection_->IsEmpty(from)) return 0;
+  if (Call::WouldBeNested() || collection_->IsEmpty(*engine_)) return 0;
   return collection_->Pop(max, from, take);
 }
 size_t AnyCollection::Lease(size_t max, Duration ttl, LeaseTime now, PartitionRange from,
@@ -29,7 +29,7 @@ size_t AnyCollection::Lease(size_t max, Duration ttl, LeaseTime now, PartitionRa
   const Call call;
   if (call.nested()) return 0;
   MoveLeaseTime(now);
-  if (collection_->IsEmpty(from)) return 0;
+  if (collection_->IsEmpty(*engine_)) return 0;
   return collection_->Lease(max, ttl, from, borrow);
 }
 LeaseOutcome AnyCollection::Ack(const LeaseToken& token) noexcept {

@@ -178,6 +178,7 @@ size_t OutboxCollection::HandOutRange(size_t max, PartitionRange range, bool len
 
 size_t OutboxCollection::Pop(size_t max, PartitionRange from, AnyCollection::Take take) {
   const Call call;
+  if (IsEmpty(from)) return 0;
   const PartitionRange range = Clip(from);
   const bool is_one = range.end - range.begin == 1;
   if (is_one) return PopOne(max, home(static_cast<size_t>(range.begin)), take);
@@ -210,6 +211,7 @@ size_t OutboxCollection::PopOne(size_t max, const Home& home, AnyCollection::Tak
 
 size_t OutboxCollection::Lease(size_t max, Duration ttl, PartitionRange from,
                                Outbox::Borrow borrow) {
+  if (IsEmpty(from)) return 0;
   const LeaseToken origin{.epoch = engine().epoch(), .collection = number()};
   return HandOutRange(
       max, Clip(from), /*lends=*/true,

@@ -2,6 +2,7 @@
 // one order over the partitions, and tells listeners. AnyCollection is the handle of one.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -26,16 +27,20 @@ class OutboxCollection : public Collection {
     }
   }
 
-  // Whether no deadline of the engine has come, and nothing waits in these partitions: a poll that
-  // finds so needs no lock. The order matters: whoever applies deadlines fills the outboxes, and
-  // then moves the next deadline; who reads that first cannot miss both.
-  bool IsEmpty(PartitionRange of) const noexcept {
-    if (engine().NextDeadline() <= engine().timeline().now()) return false;
-    for (const auto& filled : filled_) {
-      if (filled.load(std::memory_order_acquire) != 0) return !MayHave(of);
-    }
-    return true;
+  // Whether no deadline of the engine has come, and nothing waits in any partition, or in these: a
+  // poll that finds so needs no lock. The order matters: whoever applies deadlines fills the
+  // outboxes, and then moves the next deadline; who reads that first cannot miss both.
+  // `engine` is this one's, which callers have at hand.
+  static bool NothingIsDue(const EngineCore& engine) noexcept {
+    return engine.NextDeadline() > engine.timeline().now();
   }
+  bool IsEmpty(const EngineCore& engine) const noexcept {
+    return NothingIsDue(engine) &&
+           std::ranges::all_of(filled_, [](const std::atomic<uint64_t>& filled) {
+             return filled.load(std::memory_order_acquire) == 0;
+           });
+  }
+  bool IsEmpty(PartitionRange of) const noexcept { return NothingIsDue(engine()) && !MayHave(of); }
   [[gnu::noinline]] size_t Pop(size_t max, PartitionRange from, AnyCollection::Take take);
   size_t Lease(size_t max, Duration ttl, PartitionRange from, Outbox::Borrow borrow);
   LeaseOutcome Ack(const LeaseToken& token);
