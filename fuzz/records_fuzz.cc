@@ -1,4 +1,4 @@
-// Inputs of other formats than lines of JSON. The first byte chooses the format: c, t, l or j, the
+// Inputs of other formats than lines of JSON. The first byte chooses the format: c, t, l, a or j, the
 // second one how the rest is cut into reads. Claims:
 //   - The lines of JSON, and the lines of the input that they name, do not depend on the cuts.
 //   - Each line is one object of valid JSON, if it is UTF-8 and no member of logfmt comes twice; or it
@@ -103,7 +103,7 @@ void ExpectLines(InputFormat format, std::string_view text, const Converted& con
       continue;
     }
     FUZZ_EXPECT(line.starts_with('{') && line.ends_with('}'), text);
-    const bool fields = format == InputFormat::kCsv || format == InputFormat::kTsv;
+    const bool fields = format != InputFormat::kLogfmt && format != InputFormat::kJson;
     if (fields && IsUtf8(text)) FUZZ_EXPECT(IsObject(line), text);
   }
 }
@@ -169,6 +169,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr std::pair<char, InputFormat> kFormats[] = {{'c', InputFormat::kCsv},
                                                        {'t', InputFormat::kTsv},
                                                        {'l', InputFormat::kLogfmt},
+                                                       {'a', InputFormat::kAccess},
                                                        {'j', InputFormat::kJson}};
   if (size < 2) return 0;
   const auto* const chosen =

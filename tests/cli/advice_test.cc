@@ -57,9 +57,13 @@ TEST(Advice, APathThatSomeLineHasIsNot) {
   EXPECT_EQ(err.find("no line has"), std::string::npos) << err;
 }
 
-TEST(Advice, AKeyThatNoLineHasIsNamedButNotWhereNoLineIsAnObject) {
-  const std::string two = std::string(kOne) + kOne;
-  EXPECT_TRUE(Says(ErrOf("--key page", two), R"(no line has "page" (--key))"));
+// The sentence that says why has named what is missing.
+TEST(Advice, NoPathIsNamedAgainWhereNoLineIsUsable) {
+  const std::string err = ErrOf("--key page", std::string(kOne) + kOne);
+  EXPECT_TRUE(Says(err,
+                   R"(no line was usable; key "page" is missing in all 2 lines; the first has )"
+                   R"("k", "t", "v")"));
+  EXPECT_EQ(err.find("no line has"), std::string::npos) << err;
   EXPECT_EQ(ErrOf("", "a,b\n1,2\n").find("no line has"), std::string::npos);
   EXPECT_EQ(ErrOf("--merge 's=sum(v)'", "").find("no line has"), std::string::npos);
 }

@@ -154,10 +154,10 @@ TEST(InputFormats, NoUsableLineSaysWhatMayBeMeant) {
 
 TEST(InputFormats, UnknownFormatAndAFileInItsPlace) {
   EXPECT_THAT(FoldByKey("--input xml").err,
-              HasSubstr("--input: must be ndjson, csv, tsv, logfmt or json (see"));
+              HasSubstr("--input: must be ndjson, csv, tsv, logfmt, json or access (see"));
   const FoldResult r = FoldByKey("--input log.csv");
   EXPECT_EQ(r.code, 2);
-  EXPECT_THAT(r.err, HasSubstr("logfmt or json; a FILE is named without an option"));
+  EXPECT_THAT(r.err, HasSubstr("logfmt, json or access; a FILE is named without an option"));
 }
 
 TEST(InputFormats, SpecDocumentHoldsTheFormat) {
@@ -186,7 +186,7 @@ TEST(InputFormats, ExamplesOfTheDocumentWriteWhatItSays) {
     EXPECT_EQ(r.out, it->str(2));
     ++examples;
   }
-  EXPECT_EQ(examples, 2);
+  EXPECT_EQ(examples, 3);
 }
 
 // --- With --journal

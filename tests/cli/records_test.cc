@@ -59,6 +59,7 @@ Lines Convert(InputFormat format, std::string text, size_t at_once = SIZE_MAX) {
 Lines Csv(std::string text) { return Convert(InputFormat::kCsv, std::move(text)); }
 Lines Tsv(std::string text) { return Convert(InputFormat::kTsv, std::move(text)); }
 Lines Logfmt(std::string text) { return Convert(InputFormat::kLogfmt, std::move(text)); }
+Lines Access(std::string text) { return Convert(InputFormat::kAccess, std::move(text)); }
 Lines Json(std::string text) { return Convert(InputFormat::kJson, std::move(text)); }
 
 // --- CSV and TSV
@@ -266,6 +267,69 @@ TEST(LogfmtRecords, WhatIsNoRecordIsRefused) {
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_TRUE(lines[0].starts_with("1: ! longer than 1 MiB | a=xx"));
   EXPECT_EQ(lines[1], R"(2: {"b":2})");
+}
+
+// --- Access logs
+
+TEST(AccessRecords, CommonAndCombinedFormat) {
+  // The example in Apache's manual.
+  const std::string common =
+      R"(127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326)";
+  const std::string members =
+      R"({"host":"127.0.0.1","ident":null,"user":"frank","time":"10/Oct/2000:13:55:36 -0700",)"
+      R"("method":"GET","path":"/apache_pb.gif","protocol":"HTTP/1.0","status":200,"bytes":2326)";
+  EXPECT_THAT(Access(common), ElementsAre("1: " + members + "}"));
+  EXPECT_THAT(
+      Access(common + R"-( "http://www.example.com/start.html" "Mozilla/4.08 [en] (Win98)")-"
+                      "\r\n"),
+      ElementsAre("1: " + members +
+                  R"(,"referer":"http://www.example.com/start.html",)"
+                  R"-("agent":"Mozilla/4.08 [en] (Win98)"})-"));
+  EXPECT_THAT(Access(common + R"( "-" "curl" 0.004 "10.0.0.7")"),
+              ElementsAre("1: " + members +
+                          R"(,"referer":null,"agent":"curl","extra":"0.004 \"10.0.0.7\""})"));
+  EXPECT_THAT(Access(common + " 0.004"), ElementsAre("1: " + members + R"(,"extra":"0.004"})"));
+}
+
+TEST(AccessRecords, VirtualHostsUsersWithSpacesAndQueries) {
+  EXPECT_THAT(
+      Access("\n\nwww.example.com:443 ::1 - - [01/Jan/2024:00:00:00 +0000] \"HEAD /a?b=1&c=?2 "
+             "HTTP/2.0\" 304 -\n"
+             "::1 - ann b. lee [t] \"POST /? HTTP/1.1\" 500 0\n"),
+      ElementsAre(R"(3: {"vhost":"www.example.com:443","host":"::1","ident":null,"user":null,)"
+                  R"("time":"01/Jan/2024:00:00:00 +0000","method":"HEAD","path":"/a",)"
+                  R"("query":"b=1&c=?2","protocol":"HTTP/2.0","status":304,"bytes":null})",
+                  R"(4: {"host":"::1","ident":null,"user":"ann b. lee","time":"t","method":"POST",)"
+                  R"("path":"/","query":"","protocol":"HTTP/1.1","status":500,"bytes":0})"));
+}
+
+TEST(AccessRecords, RequestsOfScannersAreOneTextAsTheyStand) {
+  const std::string before = "h - - [t] \"";
+  const std::string members = R"({"host":"h","ident":null,"user":null,"time":"t","request":)";
+  EXPECT_THAT(Access(before +
+                     R"(\x16\x03\x01" 400 0)"
+                     "\n" +
+                     before + "-\" 408 -\n" + before + "\" 400 0\n" + before +
+                     R"(say \"hi\" to all" 400 0)"),
+              ElementsAre("1: " + members + R"("\\x16\\x03\\x01","status":400,"bytes":0})",
+                          "2: " + members + R"(null,"status":408,"bytes":null})",
+                          "3: " + members + R"("","status":400,"bytes":0})",
+                          "4: " + members + R"("say \\\"hi\\\" to all","status":400,"bytes":0})"));
+}
+
+TEST(AccessRecords, WhatIsNoRecordIsRefused) {
+  EXPECT_THAT(
+      Access("starting up\nh [t] \"GET / HTTP/1.0\" 200 1\nh - - [t \"GET /\" 200 1\n"
+             "h - - [t] GET / 200 1\nh - - [t] \"GET / HTTP/1.0\\\" 200 1\n"
+             "h - - [t] \"GET / HTTP/1.0\" 200\n"),
+      ElementsAre(
+          "1: ! expected [TIME] | starting up",
+          "2: ! expected HOST IDENT USER before [TIME] | h [t] \"GET / HTTP/1.0\" 200 1",
+          "3: ! expected [TIME] | h - - [t \"GET /\" 200 1",
+          "4: ! expected a request in quotes behind [TIME] | h - - [t] GET / 200 1",
+          "5: ! expected a request in quotes behind [TIME] | h - - [t] \"GET / HTTP/1.0\\\" 200 1",
+          "6: ! expected STATUS and BYTES behind the request | "
+          "h - - [t] \"GET / HTTP/1.0\" 200"));
 }
 
 // --- JSON

@@ -41,7 +41,7 @@ TEST(UnusableInput, FormatIsNamedWithTheCommandThatReadsIt) {
            {"user\ttime\nann\t2015\n", "TSV", "pleat fold --input tsv"},
            {"level=info msg=\"user came\" user=ann\n", "logfmt", "pleat fold --input logfmt"},
            {"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 2326\n",
-            "an access log", "jc --clf-s < FILE | pleat fold"},
+            "an access log", "pleat fold --input access"},
            {"[{\"user\":1},{\"user\":2}]\n", "a JSON array", "pleat fold --input json"},
            {"[\n  {\n    \"user\": 1\n  }\n]\n", "a JSON array", "pleat fold --input json"},
            {"{\n  \"user\": 1\n}\n", "pretty-printed JSON", "pleat fold --input json"},

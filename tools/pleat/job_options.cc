@@ -60,10 +60,11 @@ bool AddressesAreLimited() {
 // Flags without a help text have one of their own in every command.
 std::vector<Flag> CommonFlags(JobOptions& o) {
   return {
-      {"input", "ndjson|csv|tsv|logfmt|json",
+      {"input", "ndjson|csv|tsv|logfmt|json|access",
        "what the FILEs are: JSON objects a line each (default); CSV or TSV with a header;\n"
-       "lines of name=value; or JSON objects on any lines, also in arrays. A field that\n"
-       "is a number in JSON is a number, an empty one is null, all else is text",
+       "lines of name=value; JSON objects on any lines, also in arrays; or an access log\n"
+       "of Apache or nginx. A field that is a number in JSON is a number, an empty one\n"
+       "is null, all else is text",
        Format(o.input)},
       {"time", "PATH", "", InSpec(o.spec), 't'},
       {"time-unit", "s|ms|us|ns", "the unit of a number at --time; never guessed", InSpec(o.spec)},

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "tools/pleat/advice.h"
 #include "tools/pleat/console.h"
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/interrupt.h"
@@ -287,6 +288,13 @@ void LineJob::SayWhyUnusable() {
   const std::string sentence = unusable() ? unusable_.Sentence(command_, tally().lines.lines)
                                           : unusable_.ArraySentence(command_);
   if (!sentence.empty()) Say(sentence);
+}
+
+// If no line is usable, the sentence that says why has named the paths that matter.
+void LineJob::SayAdvice(std::span<const OptionPath> absent, const StampCounts& stamps) {
+  if (!complete()) return;
+  if (unusable()) absent = {};
+  for (const std::string& line : AdviceOn(options_, absent, first_line_, stamps)) Say(line);
 }
 
 int LineJob::ExitCode() const {

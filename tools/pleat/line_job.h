@@ -33,6 +33,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -155,9 +156,8 @@ class LineJob : private InputWaiter {
   bool reader_gone() const { return stop_ == Stop::kReaderGone; }
   // The run goes on, and ends with exit code 1.
   void FailAtEnd() { fails_at_end_ = true; }
-  // The first line, for hints on paths that no line has; empty if it is long, or if the reason why no
-  // line is usable has hints already.
-  std::string_view HintLine() const { return unusable() ? std::string_view() : first_line_; }
+  // Behind the summary: what the user may have meant otherwise. `absent`: paths that no line has.
+  void SayAdvice(std::span<const OptionPath> absent, const StampCounts& stamps);
   // Whether there were lines, and none was an event or excluded.
   bool no_line_usable() const;
   // The same, unless the run has failed before it could tell.

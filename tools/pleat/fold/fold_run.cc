@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "tools/pleat/advice.h"
 
 namespace pleat::cli {
 namespace {
@@ -128,10 +127,7 @@ void FoldRun::Conclude() {
   if (unusable()) fate = "no line was usable";
   SayPlain(HumanSummary(totals, effort(), fate));
   SayJournal();
-  if (!complete()) return;
-  const std::vector<OptionPath> absent = folder_->absent_paths();
-  for (const std::string& line : AdviceOn(options_, absent, HintLine(), folder_->stamps()))
-    Say(line);
+  SayAdvice(folder_->absent_paths(), folder_->stamps());
 }
 
 }  // namespace pleat::cli

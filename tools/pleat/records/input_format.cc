@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/pleat/errno_status.h"
+#include "tools/pleat/records/access_log_converter.h"
 #include "tools/pleat/records/csv_converter.h"
 #include "tools/pleat/records/json_converter.h"
 #include "tools/pleat/records/logfmt_converter.h"
@@ -27,6 +28,7 @@ std::unique_ptr<RecordConverter> NewConverter(InputFormat format, std::string na
     case InputFormat::kCsv: return std::make_unique<CsvConverter>(',', std::move(name));
     case InputFormat::kTsv: return std::make_unique<CsvConverter>('\t', std::move(name));
     case InputFormat::kLogfmt: return std::make_unique<LogfmtConverter>();
+    case InputFormat::kAccess: return std::make_unique<AccessLogConverter>();
     case InputFormat::kJson: return std::make_unique<JsonConverter>();
     case InputFormat::kNdjson: break;
   }

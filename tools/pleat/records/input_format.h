@@ -12,11 +12,11 @@
 
 namespace pleat::cli {
 
-enum class InputFormat : uint8_t { kNdjson, kCsv, kTsv, kLogfmt, kJson };
+enum class InputFormat : uint8_t { kNdjson, kCsv, kTsv, kLogfmt, kJson, kAccess };
 
 // Their names, in that order.
-inline constexpr std::array<std::string_view, 5> kInputFormats = {"ndjson", "csv", "tsv", "logfmt",
-                                                                  "json"};
+inline constexpr std::array<std::string_view, 6> kInputFormats = {"ndjson", "csv",  "tsv",
+                                                                  "logfmt", "json", "access"};
 
 // Gives out the lines of JSON that the records of `bytes` become, as refused_record.h says where one
 // is none. `name` is the input's, for messages. `map` must outlive the source.

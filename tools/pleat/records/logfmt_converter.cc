@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <charconv>
 
-#include <pleat/json_lines.h>
 #include <pleat/json_text.h>
 
 #include "tools/pleat/records/field_value.h"
 
 namespace pleat::cli {
 namespace {
-
-constexpr std::string_view kSpaces = " \t\r";
 
 constexpr std::string_view kNoName = "expected a name before \"=\"";
 constexpr std::string_view kQuoteInName = "a quote outside of a value";
@@ -92,7 +89,7 @@ std::string_view TakeQuoted(std::string_view& rest, std::string& value) {
     const char c = rest[0];
     rest.remove_prefix(1);
     if (c == '"') {
-      const bool ends = rest.empty() || kSpaces.find(rest[0]) != std::string_view::npos;
+      const bool ends = rest.empty() || kWhiteSpace.find(rest[0]) != std::string_view::npos;
       return ends ? std::string_view() : kBehindQuote;
     }
     if (!TakeEscape(rest, value)) return rest.empty() ? kUnclosedQuote : kEscape;
@@ -102,47 +99,11 @@ std::string_view TakeQuoted(std::string_view& rest, std::string& value) {
 
 }  // namespace
 
-absl::StatusOr<size_t> LogfmtConverter::Take(std::string_view text, RecordLines& lines) {
-  size_t taken = 0;
-  while (taken < text.size() && !lines.full()) {
-    const std::string_view rest = text.substr(taken);
-    const std::string_view piece = rest.substr(0, rest.find('\n'));
-    const size_t room = kLineBytesMax - record_.size();
-    too_long_ |= piece.size() > room;
-    record_ += piece.substr(0, room);
-    taken += piece.size();
-    if (piece.size() == rest.size()) break;
-    ++taken;
-    Emit(lines);
-  }
-  return taken;
-}
-
-absl::Status LogfmtConverter::End(RecordLines& lines) {
-  Emit(lines);
-  return absl::OkStatus();
-}
-
-void LogfmtConverter::Emit(RecordLines& lines) {
-  const bool blank = record_.find_first_not_of(kSpaces) == std::string::npos;
-  if (too_long_) {
-    lines.Refuse(line_, kRecordTooLong, record_);
-  } else if (!blank) {
-    std::string& out = lines.text();
-    const std::string_view mistake = AppendObject(out);
-    mistake.empty() ? lines.End(line_, record_) : lines.Refuse(line_, mistake, record_);
-  }
-  ++line_;
-  record_.clear();
-  too_long_ = false;
-}
-
-// Returns what is wrong with the record.
-std::string_view LogfmtConverter::AppendObject(std::string& out) {
+std::string_view LogfmtConverter::AppendObject(std::string_view record, std::string& out) {
   has_equals_ = false;
   char before = '{';
-  for (std::string_view rest = record_;;) {
-    rest.remove_prefix(std::min(rest.find_first_not_of(kSpaces), rest.size()));
+  for (std::string_view rest = record;;) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(kWhiteSpace), rest.size()));
     if (rest.empty()) break;
     out += std::exchange(before, ',');
     if (const std::string_view mistake = AppendPair(rest, out); !mistake.empty()) return mistake;
@@ -166,7 +127,7 @@ std::string_view LogfmtConverter::AppendPair(std::string_view& rest, std::string
   has_equals_ = true;
   rest.remove_prefix(1);
   if (!rest.starts_with('"')) {
-    const std::string_view value = rest.substr(0, rest.find_first_of(kSpaces));
+    const std::string_view value = rest.substr(0, rest.find_first_of(kWhiteSpace));
     AppendFieldValue(value, out);
     rest.remove_prefix(value.size());
     return {};

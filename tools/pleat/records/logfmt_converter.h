@@ -5,28 +5,19 @@
 // without a `=` is none, so that a line of a stack trace is not taken for one.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "tools/pleat/records/record_converter.h"
+#include "tools/pleat/records/line_converter.h"
 
 namespace pleat::cli {
 
-class LogfmtConverter final : public RecordConverter {
- public:
-  absl::StatusOr<size_t> Take(std::string_view text, RecordLines& lines) override;
-  absl::Status End(RecordLines& lines) override;
-
+class LogfmtConverter final : public LineConverter {
  private:
-  void Emit(RecordLines& lines);
-  std::string_view AppendObject(std::string& out);
+  std::string_view AppendObject(std::string_view record, std::string& out) override;
   std::string_view AppendPair(std::string_view& rest, std::string& out);
 
-  std::string record_;  // under way, up to the limit of a line
-  bool too_long_ = false;
   bool has_equals_ = false;
-  uint64_t line_ = 1;
   std::string value_;
 };
 

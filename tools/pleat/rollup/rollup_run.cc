@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "tools/pleat/advice.h"
 
 namespace pleat::cli {
 namespace {
@@ -124,10 +123,7 @@ void RollupRun::Conclude() {
   if (unusable()) fate = "no line was usable";
   SayPlain(HumanSummary(totals, effort(), fate));
   SayJournal();
-  if (!complete()) return;
-  const std::vector<OptionPath> absent = rollup_->absent_paths();
-  for (const std::string& line : AdviceOn(options_, absent, HintLine(), rollup_->stamps()))
-    Say(line);
+  SayAdvice(rollup_->absent_paths(), rollup_->stamps());
 }
 
 }  // namespace pleat::cli

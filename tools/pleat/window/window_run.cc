@@ -6,7 +6,6 @@
 
 #include <pleat/json_text.h>
 
-#include "tools/pleat/advice.h"
 
 namespace pleat::cli {
 namespace {
@@ -189,10 +188,7 @@ void WindowRun::Conclude() {
   if (unusable()) fate = "no line was usable";
   SayPlain(HumanSummary(totals, effort(), fate));
   SayJournal();
-  if (!complete()) return;
-  const std::vector<OptionPath> absent = window_->absent_paths();
-  for (const std::string& line : AdviceOn(options_, absent, HintLine(), window_->stamps()))
-    Say(line);
+  SayAdvice(window_->absent_paths(), window_->stamps());
 }
 
 }  // namespace pleat::cli

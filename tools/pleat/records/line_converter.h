@@ -1,0 +1,30 @@
+// A converter of a format in which each line is a record, and blank lines are none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tools/pleat/records/record_converter.h"
+
+namespace pleat::cli {
+
+inline constexpr std::string_view kWhiteSpace = " \t\r";  // within a line
+
+class LineConverter : public RecordConverter {
+ public:
+  absl::StatusOr<size_t> Take(std::string_view text, RecordLines& lines) final;
+  absl::Status End(RecordLines& lines) final;
+
+ private:
+  // Appends the object that `record` is. Returns what is wrong with the record, or nothing.
+  virtual std::string_view AppendObject(std::string_view record, std::string& out) = 0;
+  void Emit(RecordLines& lines);
+
+  std::string record_;  // under way, up to the limit of a line
+  bool too_long_ = false;
+  uint64_t line_ = 1;
+};
+
+}  // namespace pleat::cli
