@@ -175,6 +175,7 @@ void Deadlines::RebuildHeap() { std::make_heap(heap_.begin(), heap_.end(), kLate
 
 Deadlines::Chunk* Deadlines::NewChunk(Chunk* next) {
   const uint32_t number = chunks_.Allocate();
+  ++chunk_count_;
   auto* const chunk = ::new (chunks_.hot(number)) Chunk;
   chunk->number = number;
   chunk->next = next == nullptr ? kNoChunk : next->number;
@@ -184,6 +185,7 @@ Deadlines::Chunk* Deadlines::NewChunk(Chunk* next) {
 Deadlines::Chunk* Deadlines::FreeChunk(const Chunk& chunk) noexcept {
   Chunk* const after = After(chunk);
   chunks_.Free(chunk.number);
+  --chunk_count_;
   return after;
 }
 

@@ -163,12 +163,12 @@ class Deadlines {
     if (run_.empty()) GiveBack(run_);
   }
 
-  // Tells that a reference is stale from now on. Sweeps a few others, so that stale references do
-  // not pile up however often this happens.
+  // Tells that a reference is stale from now on. Where one in seven is, sweeps a few, so that they
+  // do not pile up however often this happens.
   template <class Ask>
   void NoteStale(const Ask& ask) {
     ++stale_;
-    if (stale_ >= kSweepFrom) Sweep(ask);
+    if (stale_ >= kSweepFrom && stale_ >= chunk_count_ * kStalePerChunk) Sweep(ask);
     if (heap_.size() >= heap_sweep_at_) SweepHeap(ask);
   }
 
@@ -224,6 +224,7 @@ class Deadlines {
                                       boost::intrusive::constant_time_size<false>>;
 
   static constexpr size_t kSweepFrom = 64;
+  static constexpr size_t kStalePerChunk = Chunk::kRefs / 7;
   static constexpr size_t kSweepChunks = 2;
   static constexpr size_t kHeapSweepFrom = 1024;
   static constexpr uint64_t kMixed = UINT64_MAX;
@@ -396,6 +397,7 @@ class Deadlines {
   uint64_t sweep_index_ = 0;
   Chunk* sweep_chunk_ = nullptr;  // of the slot sweep_index_; null: start over
   Slab<> chunks_;
+  size_t chunk_count_ = 0;  // that are in use
   std::vector<Slot*> free_slots_;
   std::vector<std::unique_ptr<Slot[]>> slot_blocks_;
 };
