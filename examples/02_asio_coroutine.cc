@@ -64,15 +64,14 @@ asio::awaitable<void> Sleep(pleat::Duration time) {
   co_await timer.async_wait(asio::use_awaitable);
 }
 
-// The end of the service, in the order that asio.h gives.
-asio::awaitable<void> EndAt(asio::signal_set& signals, pleat::Engine& engine, Accounts& accounts,
-                            pleat::Driver& driver) {
+// The end of the service. From the beginning of the drain on nothing is folded, and the consumer
+// gets the groups that are open, until all is acked.
+asio::awaitable<void> EndAt(asio::signal_set& signals, Accounts& accounts, pleat::Driver& driver) {
   co_await signals.async_wait(asio::use_awaitable);
-  engine.Stop();        // from now on nothing is folded
-  accounts.CloseAll();  // the consumer gets the groups that are open
-  for (auto left = accounts.sizes(); left.ready_emissions + left.unacked_emissions > 0;
-       left = accounts.sizes()) {
-    co_await Sleep(10ms);
+  const auto drained = co_await pleat::async_drain(driver, {.timeout = 30s}, asio::use_awaitable);
+  for (const auto& [collection, left] : drained->collections) {
+    std::cerr << collection << ": " << left.ready_emissions + left.unacked_emissions
+              << " were not acked in time, " << left.dead_letters << " failed for good\n";
   }
   pleat::ScanCursor cursor;
   std::vector<pleat::DeadLetter<ChangedPosts>> letters;
@@ -104,7 +103,7 @@ int main() {
   asio::signal_set signals(io, SIGINT, SIGTERM);
 
   asio::co_spawn(io, Serve(consumer, driver), asio::detached);
-  asio::co_spawn(io, EndAt(signals, *engine, accounts, driver), asio::detached);
+  asio::co_spawn(io, EndAt(signals, accounts, driver), asio::detached);
   asio::co_spawn(io, ChangePosts(accounts, driver), asio::detached);
 
   io.run();  // returns after driver.Stop()

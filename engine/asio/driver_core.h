@@ -53,6 +53,8 @@ class DriverCore final : public EngineAlarm,
   DriverStats stats();
   boost::asio::any_io_executor executor();
 
+  Engine& engine() const noexcept { return *engine_; }
+
   // Whether the engine runs on arrival time, so that Now() is on its axis.
   bool tells_arrival() const noexcept { return arrival_; }
 

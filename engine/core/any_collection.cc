@@ -85,6 +85,11 @@ Sizes AnyCollection::sizes() const noexcept {
   const Call call;
   return call.nested() ? Sizes{} : collection_->sizes();
 }
+std::string_view AnyCollection::name() const noexcept { return collection_->name(); }
+void AnyCollection::CloseAll() noexcept {
+  const Call call;
+  if (!call.nested()) collection_->CloseAll();
+}
 bool AnyCollection::closed() const noexcept { return collection_->closed(); }
 void AnyCollection::Advance(EngineTime now) noexcept {
   if (Call::WouldBeNested() || engine_->MoveTime(now)) return;

@@ -144,10 +144,6 @@ void AnyFolder::ScanInOrder(See see) const noexcept {
   const Call call;
   if (!call.nested()) core().ScanInOrder(see);
 }
-void AnyFolder::CloseAll() noexcept {
-  const Call call;
-  if (!call.nested()) core().CloseAll();
-}
 absl::Status AnyFolder::Reserve(size_t groups, size_t key_bytes) noexcept {
   const Call call;
   if (call.nested()) return absl::FailedPreconditionError("Reserve() from inside a fold function");

@@ -43,6 +43,8 @@ class Collection {
   void Close();
   bool closed() const noexcept { return closed_.load(); }
   const std::string& name() const noexcept { return name_; }
+  // Whether it is an OutboxCollection.
+  virtual bool emits() const noexcept { return false; }
 
   SourceMarks& source_marks() noexcept { return marks_; }
 

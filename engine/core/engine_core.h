@@ -88,6 +88,10 @@ class EngineCore {
 
   // Closes every collection, and keeps no other one: the engine is gone.
   void Close();
+  bool closed() {
+    LockGuard guard(lock_);
+    return closed_;
+  }
 
   // --- Snapshots
 

@@ -25,7 +25,7 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   bool Peek(std::string_view key, AnyFolder::Look look);
   bool Scan(ScanCursor& cursor, size_t max, AnyFolder::See see);
   void ScanInOrder(AnyFolder::See see);
-  void CloseAll();
+  void CloseAll() override;
   absl::Status Reserve(size_t groups, size_t key_bytes);
 
   std::unique_ptr<GapStats> gap_stats();

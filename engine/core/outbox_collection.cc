@@ -169,7 +169,7 @@ size_t OutboxCollection::HandOutRange(size_t max, PartitionRange range, bool len
       const Home& home = this->home(static_cast<size_t>(i));
       if (home.book == nullptr) continue;
       if (lends) home.partition->Publish(*home.book);
-      BookIn(home).outbox().NoteIfEmpty();
+      BookIn(home).outbox().NoteIfDrained();
     }
     HandOverRange(range);
   } while (!known && handed_out == 0);
@@ -204,7 +204,7 @@ size_t OutboxCollection::PopOne(size_t max, const Home& home, AnyCollection::Tak
       known = book.outbox().TakeBack(at);
       if (known) popped = book.Pop(at, max, take, known);
     });
-    book.outbox().NoteIfEmpty();
+    book.outbox().NoteIfDrained();
   } while (!known && popped == 0);
   return popped;
 }
@@ -231,7 +231,10 @@ LeaseOutcome OutboxCollection::WithToken(const LeaseToken& token, const Change& 
   const Home& home = this->home(token.partition);
   LockGuard guard(home.partition->lock());
   if (home.book == nullptr) return closed() ? LeaseOutcome::kClosed : LeaseOutcome::kStale;
-  return Do(home, [&](const Instant& at) { return change(BookIn(home).outbox(), at); });
+  const LeaseOutcome outcome =
+      Do(home, [&](const Instant& at) { return change(BookIn(home).outbox(), at); });
+  BookIn(home).outbox().NoteIfDrained();
+  return outcome;
 }
 
 LeaseOutcome OutboxCollection::Ack(const LeaseToken& token) {
@@ -260,6 +263,7 @@ size_t OutboxCollection::EndLeases(PartitionRange of) {
     LongLockGuard guard(home.partition->lock());
     if (home.book == nullptr) continue;
     ended += Do(home, [&](const Instant& at) { return BookIn(home).outbox().EndLeases(at); });
+    BookIn(home).outbox().NoteIfDrained();
   }
   return ended;
 }
@@ -295,9 +299,21 @@ bool OutboxCollection::ScanDeadLetters(ScanCursor& cursor, size_t max, Outbox::S
 // --- Listeners and counts
 
 void OutboxCollection::TellOfClose(int partition) {
-  for (EmissionListener* listener : listeners(partition).all) listener->MayHaveEmissions();
-  if (partition > 0) return;
-  for (EmissionListener* listener : idle_listeners_) listener->MayHaveEmissions();
+  const auto tell = [](EmissionListener* listener) {
+    listener->MayHaveEmissions();
+    listener->MayBeDrained();
+  };
+  std::ranges::for_each(listeners(partition).all, tell);
+  if (partition == 0) std::ranges::for_each(idle_listeners_, tell);
+}
+
+bool OutboxCollection::IsDrained() {
+  for (size_t i = 0; i < home_count(); ++i) {
+    const Home& home = this->home(i);
+    LockGuard guard(home.partition->lock());
+    if (home.book != nullptr && BookIn(home).outbox().undelivered() > 0) return false;
+  }
+  return true;
 }
 
 void OutboxCollection::AddListener(EmissionListener& listener, PartitionRange of) {

@@ -51,6 +51,12 @@ class OutboxCollection : public Collection {
   LeaseOutcome RetryDeadLetter(const LeaseToken& token);
   LeaseOutcome DropDeadLetter(const LeaseToken& token);
 
+  bool emits() const noexcept final { return true; }
+  // Ends what is open, where something other than time can.
+  virtual void CloseAll() {}
+  // Whether each partition, when looked at, had nothing that is yet to be popped or acked.
+  bool IsDrained();
+
   void AddListener(EmissionListener& listener, PartitionRange of);
   void RemoveListener(EmissionListener& listener);
 

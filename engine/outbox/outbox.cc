@@ -142,6 +142,10 @@ void Outbox::TellListeners() const noexcept {
   for (EmissionListener* listener : listeners_.all) listener->MayHaveEmissions();
 }
 
+void Outbox::TellOfDrained() const noexcept {
+  for (EmissionListener* listener : listeners_.all) listener->MayBeDrained();
+}
+
 // --- Leases
 
 // Has `change(drop)` change the leases; then discards emissions that are over, and tells the
@@ -204,6 +208,7 @@ LeaseOutcome Outbox::RetryDeadLetter(const LeaseToken& token, const Instant& at)
   if (leases_ == nullptr) return LeaseOutcome::kStale;
   Budget budget;
   ExpireLeases(at, budget);
+  if (leases_->dead() > 0) listeners_.NoteFilled();  // before listeners are told of the letter
   return ChangeLeases([&](Leases::Drop) { return leases_->Retry(token, at); });
 }
 

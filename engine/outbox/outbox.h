@@ -81,7 +81,8 @@ class Handout {
 class Outbox {
  public:
   // Those who are told of the emissions of a book; and a bit that is set while the book may have
-  // some, so that who finds it clear need not ask the book. Changes under the partition's lock.
+  // some that are yet to be popped or acked, so that who finds it clear need not ask the book.
+  // Changes under the partition's lock.
   struct Listeners {
     std::vector<EmissionListener*> all;
     std::atomic<uint64_t>* filled = nullptr;  // where the bit is, with those of other books
@@ -92,10 +93,11 @@ class Outbox {
         filled->fetch_or(bit, std::memory_order_release);
       }
     }
-    void NoteEmpty() const noexcept {
-      if (filled != nullptr && (filled->load(std::memory_order_relaxed) & bit) != 0) {
-        filled->fetch_and(~bit, std::memory_order_release);
-      }
+    // Returns whether that is news.
+    bool NoteEmpty() const noexcept {
+      if (filled == nullptr || (filled->load(std::memory_order_relaxed) & bit) == 0) return false;
+      filled->fetch_and(~bit, std::memory_order_release);
+      return true;
     }
   };
   using Borrow = absl::FunctionRef<void(const ClosedGroup&, const Delivery&)>;
@@ -132,9 +134,13 @@ class Outbox {
   size_t backlog() const noexcept {
     return queue_.size() + (leases_ == nullptr ? 0 : leases_->backlog());
   }
-  // After some have left: tells the collection if those were all.
-  void NoteIfEmpty() const noexcept {
-    if (backlog() == 0) listeners_.NoteEmpty();
+  // Of those, the ones that are yet to be popped or acked: all but dead letters.
+  size_t undelivered() const noexcept {
+    return queue_.size() + (leases_ == nullptr ? 0 : leases_->backlog() - leases_->dead());
+  }
+  // After some have left: tells the collection and the listeners if those were the last.
+  void NoteIfDrained() const noexcept {
+    if (undelivered() == 0 && listeners_.NoteEmpty()) TellOfDrained();
   }
   bool is_full() const noexcept { return backlog() >= options_.max_backlog; }
   // Whether the limit on the backlog refuses, and is reached.
@@ -262,6 +268,7 @@ class Outbox {
   uint32_t HeadOf(const Ready& ready) const;
   void DropOldest(const Ready& newest, const Instant& at);
   void TellListeners() const noexcept;
+  [[gnu::cold]] void TellOfDrained() const noexcept;
   template <class Change>
   LeaseOutcome ChangeLeases(const Change& change);
 

@@ -36,7 +36,9 @@ class OutboxBook : public Book, protected OutboxEntries {
   size_t Pop(const Instant& at, size_t max, AnyCollection::Take take, bool& known);
 
   bool ExpireLeases(const Instant& at, Budget& budget) final {
-    return outbox_.ExpireLeases(at, budget);
+    const bool all = outbox_.ExpireLeases(at, budget);
+    outbox_.NoteIfDrained();
+    return all;
   }
   LeaseTime NextLeaseDue() const noexcept final { return outbox_.NextLeaseDue(); }
   void SkipNumbers(uint64_t by, const Instant& at) override { outbox_.SkipAhead(by, at); }

@@ -102,7 +102,7 @@ void Outbox::Load(FieldReader& in, const Instant&) {
     queue_.Insert(ready, [](const Ready&, const Ready&) { return false; });
     last = ready;
   }
-  if (backlog() > 0) listeners_.NoteFilled();
+  if (undelivered() > 0) listeners_.NoteFilled();
 }
 
 void Outbox::SkipAhead(uint64_t by, const Instant&) {

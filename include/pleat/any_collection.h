@@ -92,6 +92,10 @@ class EmissionListener {
   // nothing (see Engine). Throwing ends the program.
   virtual void MayHaveEmissions() noexcept = 0;
 
+  // Called likewise when a partition has nothing more to deliver: all its emissions were popped,
+  // acked, dropped, or are dead letters; and when the collection is closed.
+  virtual void MayBeDrained() noexcept {}
+
  protected:
   ~EmissionListener() = default;
 };
@@ -133,6 +137,11 @@ class PLEAT_EXPORT AnyCollection {
 
   Ledger ledger() const noexcept;
   Sizes sizes() const noexcept;
+  std::string_view name() const noexcept;
+
+  // The end of input: closes what is open, so that it becomes emissions. See Folder::CloseAll() and
+  // RollupCounter::CloseAll().
+  void CloseAll() noexcept;
 
   // Ends the collection: drops all that it holds, and frees the name.
   void Close() noexcept;
@@ -151,6 +160,8 @@ class PLEAT_EXPORT AnyCollection {
   OutboxCollection& collection() const noexcept { return *collection_; }
 
  private:
+  friend class Drain;
+
   std::shared_ptr<EngineCore> engine_;  // which the collection uses
   std::shared_ptr<OutboxCollection> collection_;
 };

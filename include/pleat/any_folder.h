@@ -72,7 +72,6 @@ class PLEAT_EXPORT AnyFolder : public AnyCollection {
   // Shows all open groups as of one instant, in the order in which CloseAll() would close them.
   // Locks every partition meanwhile, and takes 24 bytes of memory for each group.
   void ScanInOrder(See see) const noexcept;
-  void CloseAll() noexcept;
 
   // Takes the memory for `groups` groups at a time, those that wait to be popped included, and has
   // the system clear it. Until there are more, an event that opens a group takes no memory for the

@@ -34,15 +34,16 @@
 // Watcher in asio_watcher.h awaits the changes of live windows and of presence in the same manner,
 // and says how a service of these ends.
 //
-// An orderly end: the steps below lose no event that was folded. The driver and the consumers go on
-// until the last step. examples/02_asio_coroutine.cc takes these steps at SIGINT.
-// 1. engine->Stop(). From its return on, Fold() answers kStopped.
-// 2. folder.CloseAll() on each folder. The consumers get the groups that were open.
-// 3. Wait until folder.sizes() has ready_emissions == 0 and unacked_emissions == 0: look every few
-//    milliseconds, by a timer.
-// 4. Look for dead letters, by folder.ScanDeadLetters(). They end with the engine.
-// 5. driver.Stop(). Operations that wait complete with kClosed, and io.run() can return; it does
-//    not return before, because a driver always waits for its timer.
+// An orderly end, at which no event that was folded is lost; examples/02_asio_coroutine.cc takes it
+// at SIGINT, and asio_drain.h says more:
+//
+//   auto drained = co_await pleat::async_drain(driver, {.timeout = 30s}, use_awaitable);
+//   driver.Stop();
+//
+// From the beginning on Fold() answers kStopped, and the consumers get the groups that were open.
+// The operation completes when all is acked or the time is over, and says what is left; dead
+// letters end with the engine. Behind driver.Stop() operations that wait complete with kClosed, and
+// io.run() can return; it does not return before, because a driver always waits for its timer.
 //
 // There are three Stop(): Engine's ends folding; Driver's ends the driver and its consumers;
 // DriverThread's ends the thread that RunThread() started, and handlers left on it do not run.
@@ -54,6 +55,7 @@
 #pragma once
 
 #include <pleat/asio_consumer.h>
+#include <pleat/asio_drain.h>
 #include <pleat/asio_driver.h>
 #include <pleat/asio_watcher.h>
 #include <pleat/engine.h>

@@ -91,12 +91,8 @@ struct EngineOptions {
 // Thread safety: any thread may call any method at any time. Destroying the engine waits for calls
 // on its collections that are under way; later ones answer that it is gone.
 // REQUIRES: no call on the engine itself is under way then, nor comes later.
-// Ownership: owns all that its collections hold; emissions that nobody took end with it. An orderly
-// end is Stop(), CloseAll() on each folder, then Pop() until it gives nothing. With leases, go on
-// until Folder::sizes() shows no ready and no unacked emissions; asio.h numbers the steps.
-// - An emission that is lent is not popped. If its lease ends without an Ack(), Pop() finds it
-//   again, unless it has become a dead letter. LeaseTime ends leases, and only AdvanceLeases(),
-//   Lease(), Nack() and Extend() move it.
+// Ownership: owns all that its collections hold; emissions that nobody took end with it. A Drain
+// (drain.h) is its orderly end.
 //
 // Your functions that run inside a call (folding, copying and destroying a state, rules) run under
 // a lock.

@@ -11,6 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <pleat/analysis.h>
 #include <pleat/asio.h>
+#include <pleat/drain.h>
 #include <pleat/engine.h>
 #include <pleat/folder.h>
 #include <pleat/json.h>
