@@ -36,6 +36,13 @@ LeaseOutcome AnyCollection::Ack(const LeaseToken& token) noexcept {
   const Call call;
   return call.nested() ? LeaseOutcome::kWouldDeadlock : collection_->Ack(token);
 }
+size_t AnyCollection::Ack(std::span<const LeaseToken> tokens,
+                          std::span<LeaseOutcome> outcomes) noexcept {
+  const Call call;
+  if (!call.nested()) return collection_->Ack(tokens, outcomes);
+  std::ranges::fill(outcomes, LeaseOutcome::kWouldDeadlock);
+  return 0;
+}
 LeaseOutcome AnyCollection::Nack(const LeaseToken& token) noexcept {
   const Call call;
   return call.nested() ? LeaseOutcome::kWouldDeadlock : collection_->Nack(token, Duration::zero());

@@ -1,12 +1,19 @@
 #include "engine/core/outbox_collection.h"
 
 #include <algorithm>
+#include <bitset>
 
 #include <absl/container/inlined_vector.h>
 
 #include "engine/base/inside.h"
 
 namespace pleat::inline v0_1 {
+namespace {
+
+// How many tokens are sorted by partition at a time, and acked under one lock at most.
+constexpr size_t kAcksAtOnce = 256;
+
+}  // namespace
 
 // --- Handing out
 
@@ -226,8 +233,7 @@ size_t OutboxCollection::Lease(size_t max, Duration ttl, PartitionRange from,
 // The outcome of `change(outbox, at)`, if the token is one of this collection's.
 template <class Change>
 LeaseOutcome OutboxCollection::WithToken(const LeaseToken& token, const Change& change) {
-  const bool ours = token.epoch == engine().epoch() && token.collection == number();
-  if (!ours || token.partition >= home_count()) return LeaseOutcome::kStale;
+  if (!IsOurs(token)) return LeaseOutcome::kStale;
   const Home& home = this->home(token.partition);
   LockGuard guard(home.partition->lock());
   if (home.book == nullptr) return closed() ? LeaseOutcome::kClosed : LeaseOutcome::kStale;
@@ -239,6 +245,47 @@ LeaseOutcome OutboxCollection::WithToken(const LeaseToken& token, const Change& 
 
 LeaseOutcome OutboxCollection::Ack(const LeaseToken& token) {
   return WithToken(token, [&](Outbox& outbox, const Instant& at) { return outbox.Ack(token, at); });
+}
+
+size_t OutboxCollection::Ack(std::span<const LeaseToken> tokens, std::span<LeaseOutcome> outcomes) {
+  size_t done = 0;
+  for (size_t from = 0; from < tokens.size(); from += kAcksAtOnce) {
+    const size_t size = std::min(kAcksAtOnce, tokens.size() - from);
+    done += AckPiece(tokens.subspan(from, size),
+                     outcomes.empty() ? nullptr : outcomes.subspan(from, size).data());
+  }
+  return done;
+}
+
+// Goes through the tokens once for each partition that they name; most name few.
+size_t OutboxCollection::AckPiece(std::span<const LeaseToken> tokens, LeaseOutcome* outcomes) {
+  size_t done = 0;
+  const auto answer = [&](size_t i, LeaseOutcome outcome) {
+    done += outcome == LeaseOutcome::kDone ? 1 : 0;
+    if (outcomes != nullptr) outcomes[i] = outcome;
+  };
+  std::bitset<kAcksAtOnce> answered;
+  for (size_t first = 0; first < tokens.size(); ++first) {
+    if (answered[first]) continue;
+    if (!IsOurs(tokens[first])) {
+      answer(first, LeaseOutcome::kStale);
+      continue;
+    }
+    const Home& home = this->home(tokens[first].partition);
+    LockGuard guard(home.partition->lock());
+    for (size_t i = first; i < tokens.size(); ++i) {
+      if (tokens[i].partition != tokens[first].partition || !IsOurs(tokens[i])) continue;
+      answered.set(i);
+      if (home.book == nullptr) {
+        answer(i, closed() ? LeaseOutcome::kClosed : LeaseOutcome::kStale);
+        continue;
+      }
+      answer(i,
+             Do(home, [&](const Instant& at) { return BookIn(home).outbox().Ack(tokens[i], at); }));
+    }
+    if (home.book != nullptr) BookIn(home).outbox().NoteIfDrained();
+  }
+  return done;
 }
 
 LeaseOutcome OutboxCollection::Nack(const LeaseToken& token, Duration delay) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -44,6 +45,7 @@ class OutboxCollection : public Collection {
   [[gnu::noinline]] size_t Pop(size_t max, PartitionRange from, AnyCollection::Take take);
   size_t Lease(size_t max, Duration ttl, PartitionRange from, Outbox::Borrow borrow);
   LeaseOutcome Ack(const LeaseToken& token);
+  size_t Ack(std::span<const LeaseToken> tokens, std::span<LeaseOutcome> outcomes);
   LeaseOutcome Nack(const LeaseToken& token, Duration delay);
   Extension Extend(const LeaseToken& token, Duration ttl);
   size_t EndLeases(PartitionRange of);
@@ -81,6 +83,11 @@ class OutboxCollection : public Collection {
   template <class HandOut, class End>
   size_t HandOutRange(size_t max, PartitionRange range, bool lends, const HandOut& hand_out,
                       const End& end);
+  bool IsOurs(const LeaseToken& token) const noexcept {
+    return token.epoch == engine().epoch() && token.collection == number() &&
+           token.partition < home_count();
+  }
+  size_t AckPiece(std::span<const LeaseToken> tokens, LeaseOutcome* outcomes);
   template <class Change>
   LeaseOutcome WithToken(const LeaseToken& token, const Change& change);
 

@@ -120,6 +120,7 @@ class PLEAT_EXPORT AnyCollection {
   size_t Lease(size_t max, Duration ttl, LeaseTime now, PartitionRange from,
                Borrow borrow) noexcept;
   LeaseOutcome Ack(const LeaseToken& token) noexcept;
+  size_t Ack(std::span<const LeaseToken> tokens, std::span<LeaseOutcome> outcomes) noexcept;
   LeaseOutcome Nack(const LeaseToken& token) noexcept;
   LeaseOutcome Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept;
   Extension Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept;

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -114,6 +115,28 @@ class EmissionSource {
   // Ends the lease: the emission was delivered. O(1). A repeated Ack() is answered kDone again,
   // until the partition has lent 65,536 others.
   LeaseOutcome Ack(const LeaseToken& token) noexcept { return any_.Ack(token); }
+
+  // Ack() on each of many, tokens or leases, by one lock a partition for each 256. Returns how many
+  // were answered kDone. `outcomes`, which is empty or as long, gets the outcome of each.
+  template <class Tokens>
+    requires std::is_convertible_v<const Tokens&, std::span<const LeaseToken>>
+  size_t Ack(const Tokens& tokens, std::span<LeaseOutcome> outcomes = {}) noexcept {
+    return any_.Ack(std::span<const LeaseToken>(tokens), outcomes);
+  }
+  template <class Leases>
+    requires requires(const Leases& leases) { std::span(leases).front().delivery.token; }
+  size_t Ack(const Leases& leases, std::span<LeaseOutcome> outcomes = {}) noexcept {
+    size_t done = 0;
+    LeaseToken tokens[256];
+    for (std::span rest(leases); !rest.empty();) {
+      const size_t n = std::min(rest.size(), std::size(tokens));
+      for (size_t i = 0; i < n; ++i) tokens[i] = rest[i].delivery.token;
+      done += any_.Ack(std::span(tokens, n), outcomes.first(std::min(n, outcomes.size())));
+      rest = rest.subspan(n);
+      outcomes = outcomes.subspan(std::min(n, outcomes.size()));
+    }
+    return done;
+  }
 
   // Ends the lease: the emission is lent again, at once or `delay` after `now`. After its last
   // delivery it becomes a dead letter instead: without a delay a loop that always fails gets there

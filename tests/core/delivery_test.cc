@@ -2,6 +2,7 @@
 // rules of leases are told as stories in lease_stories_test.cc.
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,50 @@ TEST_F(Delivery, ACallSaysWhatTimeItIs) {
     EXPECT_TRUE(engine_->AdvanceLeases(LeaseTime(kT0 + 1h + 35s)));
     EXPECT_THAT(KeysLeft(), ElementsAre("b"));
   }
+}
+
+TEST_F(Delivery, ManyAreAckedTogetherEachWithItsOutcome) {
+  Open({.leases = {.max_deliveries = 2}});
+  for (int i = 0; i < 600; ++i) Emit(std::to_string(i), i);
+  auto leases = Lease(600);
+  ASSERT_THAT(leases, SizeIs(600));
+  EXPECT_EQ(leases[7].Ack(), LeaseOutcome::kDone);
+  EXPECT_EQ(leases[8].Nack(), LeaseOutcome::kDone);
+  std::vector<LeaseToken> tokens;
+  for (const auto& lease : leases) tokens.push_back(lease.delivery.token);
+  tokens[300].epoch ^= 1;
+  tokens[301].collection += 1;
+  tokens[302].partition = 4;
+  tokens.push_back(tokens[0]);
+  std::vector<LeaseOutcome> outcomes(tokens.size());
+  EXPECT_EQ(folder_->Ack(tokens, outcomes), 597u);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const bool stale = i == 8 || (i >= 300 && i <= 302);
+    EXPECT_EQ(outcomes[i], stale ? LeaseOutcome::kStale : LeaseOutcome::kDone) << i;
+  }
+  EXPECT_EQ(folder_->ledger().acked, 596u);
+  EXPECT_EQ(folder_->ledger().unacked, 4u);
+  EXPECT_EQ(folder_->Ack(leases, outcomes), 599u);  // leases as well as tokens
+  EXPECT_EQ(outcomes[8], LeaseOutcome::kStale);
+  EXPECT_EQ(folder_->Ack(std::vector<LeaseToken>{}), 0u);
+  folder_->Close();
+  EXPECT_EQ(folder_->Ack(leases, outcomes), 0u);
+  EXPECT_THAT(std::span(outcomes).first(600), testing::Each(LeaseOutcome::kClosed));
+  Open();  // for the check of the ledger
+}
+
+TEST_F(Delivery, OfManyThatAreAckedTheNextOfEachKeyIsLent) {
+  Open();
+  for (int i = 0; i < 6; ++i) Emit(i % 2 == 0 ? "even" : "odd", i);
+  for (int i = 0; i < 3; ++i) {
+    const auto leases = Lease();
+    ASSERT_THAT(leases, SizeIs(2));
+    EXPECT_EQ(folder_->Ack(std::span(leases)), 2u);
+  }
+  EXPECT_THAT(Lease(), SizeIs(0));
+  Emit("even", 6);
+  LeaseBuffer<Values> buffer;
+  EXPECT_EQ(folder_->Ack(folder_->Lease(9, 30s, kLease0, buffer)), 1u);
 }
 
 TEST_F(Delivery, AScanOfDeadLettersComesToItsEndFromAnywhere) {

@@ -54,11 +54,31 @@ DeliveryEpisode::Named DeliveryEpisode::TokenOf(const Op& op) const {
   return named;
 }
 
-// A token with another place can still repeat an Ack().
+// By itself, and every second time in a call of several, with some of the latest deliveries before and
+// behind it. A token with another place can still repeat an Ack().
 void DeliveryEpisode::Ack(const Named& named) {
-  const LeaseOutcome outcome = folder_.Ack(named.token);
-  ExpectOutcome(outcome, named.delivery != 0 ? model_.Ack(named.delivery)
-                                             : model_.AckAgain(named.but_for_place));
+  std::vector<Named> all{named};
+  if (acks_++ % 2 == 1) {
+    const size_t count = std::min<size_t>(tokens_.size(), acks_ % 7);
+    for (size_t i = tokens_.size() - count; i < tokens_.size(); ++i) {
+      const Named one{tokens_[i], i + 1, i + 1};
+      all.insert(i % 2 == 0 ? all.begin() : all.end(), one);
+    }
+  }
+  std::vector<LeaseToken> tokens;
+  for (const Named& one : all) tokens.push_back(one.token);
+  std::vector<LeaseOutcome> outcomes(all.size());
+  const bool together = acks_ % 2 == 0;
+  const size_t done = together ? folder_.Ack(tokens, outcomes) : 0;
+  if (!together) outcomes[0] = folder_.Ack(tokens[0]);
+  size_t expected = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const LeaseOutcome outcome =
+        all[i].delivery != 0 ? model_.Ack(all[i].delivery) : model_.AckAgain(all[i].but_for_place);
+    ExpectOutcome(outcomes[i], outcome);
+    if (together && outcome == LeaseOutcome::kDone) ++expected;
+  }
+  agreement_.Expect<uint64_t>("number of acks", done, expected);
 }
 
 // Half of the time that of a dead letter, if there is one.

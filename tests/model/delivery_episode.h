@@ -59,6 +59,7 @@ class DeliveryEpisode {
   LeaseBuffer<Chain> lent_;
   size_t pops_ = 0;
   size_t leases_ = 0;
+  size_t acks_ = 0;
 };
 
 // The state is what the events of the model's group make of it.

@@ -95,6 +95,9 @@ class CallingBack : public testing::Test {
           folder_->RetryDeadLetter({}), folder_->DropDeadLetter({})}) {
       EXPECT_EQ(outcome, LeaseOutcome::kWouldDeadlock);
     }
+    std::vector<LeaseOutcome> acks(2);
+    EXPECT_EQ(folder_->Ack(std::vector<LeaseToken>(2), acks), 0);
+    EXPECT_THAT(acks, testing::Each(LeaseOutcome::kWouldDeadlock));
     EXPECT_FALSE(folder_->Flush("k"));
     EXPECT_FALSE(folder_->Cancel("k"));
     EXPECT_FALSE(any.Peek("k", [](const GroupInfo&, const void*) {}));
