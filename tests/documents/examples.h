@@ -1,6 +1,7 @@
 // The names that the examples of docs/features.md use and leave to the reader.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -18,6 +19,7 @@
 #include <pleat/metrics.h>
 #include <pleat/presence.h>
 #include <pleat/rollup.h>
+#include <pleat/wait_pop.h>
 #include <pleat/window.h>
 
 using namespace std::chrono_literals;

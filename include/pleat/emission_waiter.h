@@ -1,0 +1,66 @@
+// EmissionWaiter: the part of a PopWaiter (wait_pop.h) without types. It counts what it is told, as
+// *news*, and has threads wait for more.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include <pleat/alarm.h>
+#include <pleat/any_collection.h>
+#include <pleat/export.h>
+#include <pleat/partition.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+// Thread safety: any thread may call any function at any time. Destroying needs exclusion.
+// Ownership: a handle of the collection, which keeps no thread waiting when it is closed or its
+// engine is gone: see done().
+// REQUIRES: made and destroyed outside of fold functions; otherwise ends the program. As an alarm
+// of an engine it is removed before its end.
+class PLEAT_EXPORT EmissionWaiter : public EmissionListener, public EngineAlarm {
+ public:
+  using SteadyTime = std::chrono::steady_clock::time_point;
+
+  explicit EmissionWaiter(const AnyCollection& collection, PartitionRange of = {});
+  virtual ~EmissionWaiter();
+  EmissionWaiter(const EmissionWaiter&) = delete;
+  EmissionWaiter& operator=(const EmissionWaiter&) = delete;
+
+  // How much news there was so far. Take the mark first, then look for what there is to do, then
+  // wait: so nothing that comes in between is missed.
+  uint64_t Mark() noexcept;
+
+  // Waits until there is news since `mark` (an emission, Wake(), or an earlier deadline if this is
+  // the engine's alarm), or done(), or `until` has come; SteadyTime::max() is never. Returns if it
+  // was one of the former. From inside a fold function it returns at once.
+  bool WaitSince(uint64_t mark, SteadyTime until) noexcept;
+
+  // Counts as news: tells a loop of something else, such as a signal.
+  void Wake() noexcept;
+
+  // From its return on nobody waits, and who waits returns. Idempotent.
+  void Stop() noexcept;
+
+  // Whether to wait no more: stopped, or the collection is closed, or its engine is gone.
+  bool done() const noexcept;
+
+  void MayHaveEmissions() noexcept override;
+  void DeadlineIsEarlier(EngineTime deadline) noexcept override;
+  void LeaseDeadlineIsEarlier(LeaseTime deadline) noexcept override;
+
+ private:
+  struct Room;
+
+  void Tell() noexcept;
+
+  AnyCollection collection_;
+  // Set by whoever is about to look and then wait: only then news takes a lock.
+  std::atomic<bool> armed_ = false;
+  std::atomic<bool> stopped_ = false;
+  const std::unique_ptr<Room> room_;  // where threads wait
+};
+
+}  // namespace pleat::inline v0_1
