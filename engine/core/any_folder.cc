@@ -58,10 +58,14 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
       {"limits.max_backlog", options.limits.max_backlog},
       {"leases.max_leased", options.leases.max_leased},
       {"leases.max_dead_letters", options.leases.max_dead_letters}};
+  const std::string per_partition =
+      "at least one for each of the engine's partitions, " + std::to_string(partitions);
   for (const auto& [option, limit] : shared) {
-    if (limit >= static_cast<size_t>(partitions)) continue;
-    return OutOfRange(
-        option, "at least one for each of the engine's partitions, " + std::to_string(partitions));
+    if (limit < static_cast<size_t>(partitions)) return OutOfRange(option, per_partition);
+  }
+  if (options.measure.max_trace > 0 &&
+      options.measure.max_trace < static_cast<size_t>(partitions)) {
+    return OutOfRange("measure.max_trace", "zero, or " + per_partition);
   }
   if (options.leases.max_deliveries < 1) return OutOfRange("leases.max_deliveries", "at least 1");
   if (options.leases.max_age <= Duration::zero()) return OutOfRange("leases.max_age", "above zero");

@@ -21,7 +21,8 @@ FolderOptions OptionsFor(const FolderOptions& options, int i, int partitions) {
   FolderOptions share = options;
   for (size_t* limit :
        {&share.limits.max_groups, &share.limits.max_bytes, &share.limits.max_backlog,
-        &share.leases.max_leased, &share.leases.max_dead_letters, &share.measure.max_ghosts}) {
+        &share.leases.max_leased, &share.leases.max_dead_letters, &share.measure.max_ghosts,
+        &share.measure.max_trace}) {
     *limit = ShareOf(*limit, i, partitions);
   }
   return share;
@@ -223,6 +224,21 @@ std::unique_ptr<GapStats> FolderCore::gap_stats() {
   }
   stats->open_peak = open_peak_.peak();
   return stats;
+}
+
+// No operation: it changes nothing. A number beyond the trace is of another engine.
+uint64_t FolderCore::CopyTrace(size_t partition, size_t max, uint64_t& next, uint64_t& lost,
+                               std::vector<TraceRecord>& out) {
+  const Home& home = this->home(partition);
+  LongLockGuard guard(home.partition->lock());
+  const TraceLog* const log = home.book == nullptr ? nullptr : Typed(home.book)->trace();
+  if (log == nullptr) return 0;
+  if (next > log->next()) next = log->first();
+  if (next < log->first()) lost += log->first() - std::exchange(next, log->first());
+  const size_t before = out.size();
+  log->Copy(next, max, out);
+  next += out.size() - before;
+  return log->next() - next;
 }
 
 }  // namespace pleat::inline v0_1

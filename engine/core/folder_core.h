@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <absl/status/status.h>
 #include <pleat/any_folder.h>
+#include <pleat/trace.h>
 
 #include "engine/core/keyed_collection.h"
 #include "engine/fold/fold_book.h"
@@ -29,6 +31,10 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   absl::Status Reserve(size_t groups, size_t key_bytes);
 
   std::unique_ptr<GapStats> gap_stats();
+  // Appends up to `max` records of the partition's trace from `next` on to `out`, moves `next` behind
+  // them, and adds those that were gone to `lost`. Returns how many there are behind.
+  uint64_t CopyTrace(size_t partition, size_t max, uint64_t& next, uint64_t& lost,
+                     std::vector<TraceRecord>& out);
   const StateOps& ops() const noexcept { return ops_; }
 
   Description Describe() const override;

@@ -9,6 +9,18 @@
 #include "engine/outbox/given_run.h"
 
 namespace pleat::inline v0_1 {
+namespace {
+
+Ready ReadyOf(const Due& due) noexcept {
+  return {.ripe = due.ripe,
+          .order = due.order,
+          .generation = 0,
+          .entry = due.number,
+          .by_event = due.by_event,
+          .tag = due.tag};
+}
+
+}  // namespace
 
 Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t partition,
                  const Parts& parts)
@@ -16,7 +28,7 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
       edge_(options.edge),
       corrects_(options.late.on_late == OnLate::kCorrect),
       closes_plainly_(!parts.groups.has_extra() && parts.observer == nullptr &&
-                      !parts.room.tracks_ready()),
+                      parts.trace == nullptr && !parts.room.tracks_ready()),
       counts_gone_(ops.heap_bytes != nullptr || parts.room.tracks_ready()),
       partition_(partition),
       latest_(parts.latest),
@@ -26,6 +38,7 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
       room_(parts.room),
       outbox_(parts.outbox),
       ledger_(parts.ledger),
+      trace_(parts.trace),
       cuts_(groups_, room_, outbox_) {}
 
 // --- By time
@@ -196,7 +209,9 @@ void Emitter::Overtake(uint32_t number, EngineTime due_by) {
   Leave(number);
 }
 
-void Emitter::Cancel(uint32_t number) {
+void Emitter::Cancel(uint32_t number, const Instant& at) {
+  if (trace_ != nullptr) [[unlikely]]
+    NoteGroup(TraceStep::kCancelled, number, latest_.now(), at);
   NoteLeft(number);
   groups_.End(number);
   ++changes_;
@@ -244,8 +259,15 @@ void Emitter::Push(const Due& due, const Instant& at) {
   if (observer_ != nullptr) observer_->NoteClosed(groups_.at(due.number));
   if (!IsSilent(due.number)) return PushEmission(due, at);
   ++ledger_.silent;
+  if (trace_ != nullptr) [[unlikely]]
+    trace_->NoteSilent(ReadyOf(due), at);
   groups_.DestroyState(due.number);
   groups_.Free(due.number);
+}
+
+void Emitter::NoteGroup(TraceStep step, uint32_t number, EngineTime when, const Instant& at) {
+  trace_->NoteGroup(step, groups_.position(number), groups_.at(number).key.view(),
+                    groups_.InfoOf(number), when, at);
 }
 
 // Whether the leading emission has said all.
@@ -259,13 +281,7 @@ void Emitter::PushEmission(const Due& due, const Instant& at) {
   if (observer_ != nullptr) observer_->NoteEmission(groups_.CountOf(due.number));
   if (room_.tracks_ready()) room_.NoteReady(groups_.BytesOf(due.number));
   if (groups_.has_extra()) NoteRevision(due);
-  outbox_.Push({.ripe = due.ripe,
-                .order = due.order,
-                .generation = 0,
-                .entry = due.number,
-                .by_event = due.by_event,
-                .tag = due.tag},
-               at);
+  outbox_.Push(ReadyOf(due), at);
 }
 
 void Emitter::NoteRevision(const Due& due) {

@@ -36,12 +36,14 @@
 #include "engine/fold/observer.h"
 #include "engine/fold/room.h"
 #include "engine/outbox/outbox.h"
+#include "engine/outbox/trace_log.h"
 
 namespace pleat::inline v0_1 {
 
 class Emitter {
  public:
-  // The other parts of the book. All outlive the emitter; `memory` and `observer` may be null.
+  // The other parts of the book. All outlive the emitter; `memory`, `observer` and `trace` may be
+  // null.
   struct Parts {
     const Latest& latest;
     GroupTable& groups;
@@ -50,6 +52,7 @@ class Emitter {
     Room& room;
     Outbox& outbox;
     Ledger& ledger;
+    TraceLog* trace;
   };
 
   Emitter(const FolderOptions& options, const StateOps& ops, uint32_t partition,
@@ -86,10 +89,15 @@ class Emitter {
   // The group is due and makes way for its key's next event: it stays armed, and closes in order.
   void Overtake(uint32_t number, EngineTime due_by);
   // Drops a group without an emission.
-  void Cancel(uint32_t number);
+  void Cancel(uint32_t number, const Instant& at);
 
   // Hands out the leading edge of a new group, if the folder wants that.
   void EmitLeading(uint32_t number, uint64_t order, const Instant& at);
+  // Tells the trace of a new group.
+  void NoteOpened(uint32_t number, const Instant& at) {
+    if (trace_ != nullptr) [[unlikely]]
+      NoteGroup(TraceStep::kOpened, number, groups_.at(number).last, at);
+  }
   void EmitCorrection(uint32_t number, uint64_t order, const Instant& at);
   // An event or a call is about to reach the group: the instants of its grid up to `due_by` come
   // first.
@@ -132,6 +140,8 @@ class Emitter {
   void PushInOrder(const Due& due, const Instant& at);
   void Push(const Due& due, const Instant& at);
   bool IsSilent(uint32_t number) const noexcept;
+  [[gnu::noinline]] void NoteGroup(TraceStep step, uint32_t number, EngineTime when,
+                                   const Instant& at);
   EngineTime ClosedByEvent(const Ready& ready) const noexcept;
   void PushEmission(const Due& due, const Instant& at);
   void NoteRevision(const Due& due);
@@ -150,6 +160,7 @@ class Emitter {
   Room& room_;
   Outbox& outbox_;
   Ledger& ledger_;
+  TraceLog* const trace_;
   Cuts cuts_;
   uint64_t changes_ = 0;  // with the count of events: changes whenever deadlines may have
 };

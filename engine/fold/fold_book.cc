@@ -13,11 +13,11 @@ bool IsPlain(const FolderOptions& options, const StateOps& ops, bool has_extra) 
          options.max_group_bytes == kNoByteCap && ops.condition == nullptr;
 }
 
-// Whether what opens a group is its first event, and not the memory, the observer or Extra.
+// Whether what opens a group is its first event, and not the memory, the observer, the trace or Extra.
 bool OpensPlainly(const FolderOptions& options, const StateOps& ops) {
   return options.late.accept_limit == kForever && !ops.has_ids &&
          !GroupTable::NeedsExtra(options, ops) && !Memory::IsNeeded(options, ops) &&
-         !FoldObserver::IsNeeded(options);
+         !FoldObserver::IsNeeded(options) && options.measure.max_trace == 0;
 }
 
 size_t PlainBelow(const FolderOptions& options, const StateOps& ops, bool has_extra) {
@@ -32,7 +32,8 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& 
     : OutboxBook(pool,
                  {.max_backlog = options.limits.max_backlog,
                   .on_backlog = options.limits.on_backlog,
-                  .leases = options.leases},
+                  .leases = options.leases,
+                  .max_trace = options.measure.max_trace},
                  partition, listeners),
       plain_below_(PlainBelow(options, setting.ops, GroupTable::NeedsExtra(options, setting.ops))),
       max_events_low_(static_cast<uint32_t>(options.max_events)),
@@ -52,7 +53,8 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& 
       hash_key_(setting.hash_key),
       end_rules_(options, setting.ops),
       emitter_(options, setting.ops, partition,
-               {latest_, groups_, memory_.get(), observer_.get(), room_, outbox_, ledger_}),
+               {latest_, groups_, memory_.get(), observer_.get(), room_, outbox_, ledger_,
+                trace_.get()}),
       admission_(options, setting.ops, on_arrival_,
                  {groups_, memory_.get(), room_, outbox_, emitter_, ledger_}) {}
 
@@ -93,7 +95,7 @@ bool FoldBook::Flush(std::string_view key, uint64_t hash, const Instant& at) {
 bool FoldBook::Cancel(std::string_view key, uint64_t hash, const Instant& at) {
   const uint32_t number = FindToEnd(key, hash, at);
   if (number == kNone) return false;
-  emitter_.Cancel(number);
+  emitter_.Cancel(number, at);
   return true;
 }
 

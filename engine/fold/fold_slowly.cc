@@ -127,6 +127,7 @@ void FoldBook::OpenGroup(const Turn& turn) {
   ++ledger_.opened;
   ++ledger_.open;
   if (observer_ != nullptr) observer_->NoteOpened(event.key, turn.due_by, event.at);
+  emitter_.NoteOpened(number, turn.at);
   const uint64_t order = OrderOf(turn.position, Step::kBehindIt);
   if (groups_.has_extra()) {
     FillExtra(turn, number, learned);

@@ -174,6 +174,7 @@ Delivery Leases::LendRecord(uint32_t number, const Instant& at, Duration ttl) {
   Remember(record.lease);
   record.last_leased = at.leases;
   record.position = at.position;
+  NoteStep(TraceStep::kLent, record, at.leases, at);
   Arm(number, State::kLent, SaturatingAdd(at.leases, ttl));
   return {.token = TokenOf(number), .until = record.until, .deliveries = record.deliveries};
 }
@@ -224,6 +225,7 @@ Leases::Answer Leases::Ack(const LeaseToken& token, const Instant& at) {
     return {repeated ? LeaseOutcome::kDone : LeaseOutcome::kStale};
   }
   const Ready emission = At(number).keyed.emission;
+  NoteStep(TraceStep::kAcked, At(number), at.leases, at);
   if (acked != nullptr) *acked = emission.generation;
   --unacked_;
   LetNextCome(number, ByCall(at));
@@ -242,10 +244,11 @@ Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, const Insta
   ++nacked_;
   Record& record = At(number);
   record.why = DeadReason::kNacked;
+  NoteStep(TraceStep::kNacked, record, at.leases, at);
   const LeaseTime back =
       SaturatingAdd(at.leases, std::clamp(delay, Duration::zero(), options_.max_nack_delay));
   if (Dies(record)) {
-    Bury(number, ByCall(at), drop);
+    Bury(number, ByCall(at), at, drop);
   } else if (back <= at.leases) {
     Return(number, ByCall(at));
   } else {
@@ -286,10 +289,11 @@ bool Leases::Dies(const Record& record) const noexcept {
          (dead_ < options_.max_dead_letters || options_.on_dead_limit == OnDeadLimit::kDropOldest);
 }
 
-void Leases::Bury(uint32_t number, const When& when, Drop drop) {
+void Leases::Bury(uint32_t number, const When& when, const Instant& at, Drop drop) {
   if (dead_ == options_.max_dead_letters) {
     const uint32_t oldest = first_dead_;
     UnlinkDead(At(oldest));
+    NoteStep(TraceStep::kDropped, At(oldest), when.at, at);
     drop(At(oldest).keyed.emission);
     records_.Free(oldest);
   }
@@ -298,6 +302,7 @@ void Leases::Bury(uint32_t number, const When& when, Drop drop) {
   Record& record = At(number);
   record.state = State::kDead;
   record.died = when.at;
+  NoteStep(TraceStep::kDead, record, when.at, at);
   record.first_letter = record.last_letter = kNone;
   record.first = kNone;
   record.last = last_dead_;
@@ -314,10 +319,11 @@ void Leases::UnlinkDead(Record& dead) {
   --dead_;
 }
 
-Leases::Answer Leases::TakeDead(const LeaseToken& token) {
+Leases::Answer Leases::TakeDead(const LeaseToken& token, const Instant& at) {
   const uint32_t number = RecordOf(token);
   if (number == kNone || At(number).state != State::kDead) return {};
   const Ready emission = At(number).keyed.emission;
+  NoteStep(TraceStep::kDropped, At(number), at.leases, at);
   UnlinkDead(At(number));
   records_.Free(number);
   return {.outcome = LeaseOutcome::kDone, .over = true, .emission = emission};
@@ -328,6 +334,7 @@ Leases::Answer Leases::Retry(const LeaseToken& token, const Instant& at) {
   if (number == kNone || At(number).state != State::kDead) return {};
   Record& record = At(number);
   UnlinkDead(record);
+  NoteStep(TraceStep::kRetried, record, at.leases, at);
   record.deliveries = 0;
   ++unacked_;
   const uint32_t head = HeadOf(*record.keyed.key, record.keyed.hash);
@@ -351,7 +358,8 @@ bool Leases::Expire(const Instant& at, Budget& budget, Drop drop) {
     if (record.state == State::kDelayed) return Return(due.number, ByTime(due));
     ++ran_out_;
     record.why = DeadReason::kRanOut;
-    Dies(record) ? Bury(due.number, ByTime(due), drop) : Return(due.number, ByTime(due));
+    NoteStep(TraceStep::kRanOut, record, record.until, at);
+    Dies(record) ? Bury(due.number, ByTime(due), at, drop) : Return(due.number, ByTime(due));
   });
 }
 

@@ -46,6 +46,7 @@
 #include "engine/outbox/outbox_entries.h"
 #include "engine/outbox/paged_queue.h"
 #include "engine/outbox/ready.h"
+#include "engine/outbox/trace_log.h"
 #include "engine/table/expiring_table.h"
 #include "engine/table/packed_key.h"
 #include "engine/table/slab.h"
@@ -93,6 +94,9 @@ class Leases {
   // are.
   Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& origin, Duration usual_ttl);
 
+  // What happens is noted in `trace` from now on, unless that is null.
+  void SetTrace(TraceLog* trace) noexcept { trace_ = trace; }
+
   // The record at the head of the key's line, or kNone.
   uint32_t HeadOf(const PackedKey& key, uint32_t hash) const;
   // Whether the limit on keys in flight allows one more.
@@ -126,7 +130,7 @@ class Leases {
   Answer Nack(const LeaseToken& token, Duration delay, const Instant& at, Drop drop);
   Extension Extend(const LeaseToken& token, Duration ttl, const Instant& at);
   Answer Retry(const LeaseToken& token, const Instant& at);
-  Answer TakeDead(const LeaseToken& token);
+  Answer TakeDead(const LeaseToken& token, const Instant& at);
 
   // Takes back leases that have run out by `at`, and ends delays that are over; looks at no more
   // than `budget` records, and lowers `budget`. Returns whether that was all.
@@ -249,7 +253,13 @@ class Leases {
   void TakePlaceOf(uint32_t requeued, uint32_t letter);
   void Return(uint32_t number, const When& when);
   bool Dies(const Record& record) const noexcept;
-  void Bury(uint32_t number, const When& when, Drop drop);
+  void Bury(uint32_t number, const When& when, const Instant& at, Drop drop);
+  // Of a lease that ended at `when`, or ends now.
+  void NoteStep(TraceStep step, const Record& record, LeaseTime when, const Instant& at) {
+    if (trace_ == nullptr) [[likely]]
+      return;
+    trace_->NoteLease(step, record.keyed.emission, when, record.deliveries, at);
+  }
   void UnlinkDead(Record& dead);
   void Remember(uint64_t lease);
   uint64_t* AckedBy(uint64_t lease) noexcept {
@@ -277,6 +287,7 @@ class Leases {
   const LeaseOptions options_;
   const LeaseToken origin_;
   const Duration usual_ttl_;
+  TraceLog* trace_ = nullptr;
   ExpiringTable<Records, TicketBits> records_;  // its deadlines are in LeaseTime
   Slab<> waiters_;
   PagedQueue<Returned> returned_;

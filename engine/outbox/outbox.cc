@@ -13,12 +13,13 @@ constexpr size_t kPerTurn = 1024;
 }  // namespace
 
 Outbox::Outbox(PagePool& pool, const OutboxOptions& options, uint32_t partition,
-               OutboxEntries& entries, const Listeners& listeners)
+               OutboxEntries& entries, const Listeners& listeners, TraceLog* trace)
     : options_(options),
       partition_(partition),
       pool_(pool),
       entries_(entries),
       listeners_(listeners),
+      trace_(trace),
       queue_(pool) {}
 
 // At the end as a rule, as neither time nor positions go back in a book. Emissions that one event
@@ -31,6 +32,8 @@ void Outbox::Push(Ready ready, const Instant& at) {
   });
   if (saving_ != nullptr && queue_.size() - behind <= saving_->passed) [[unlikely]]
     ++saving_->passed;
+  if (trace_ != nullptr) [[unlikely]]
+    trace_->NoteReady(ready, at);
   if (options_.on_backlog == OnBacklog::kDropOldest && backlog() > options_.max_backlog) {
     DropOldest(ready, at);
   }
@@ -109,6 +112,7 @@ void Outbox::Lend(const Handout& next, const Instant& at, Duration ttl, LeaseTok
     origin.partition = partition_;
     leases_ = std::make_unique<Leases>(pool_, options_.leases, origin, ttl);
     leases_->SkipAhead(leases_before_);
+    leases_->SetTrace(trace_);
   }
   if (next.what() == Handout::What::kReturned) {
     const Ready ready = leases_->EmissionOf(next.returned());
@@ -128,14 +132,19 @@ void Outbox::DropOldest(const Ready& newest, const Instant& at) {
   ++dropped_;
   for (;;) {
     const Ready* const ready = queue_.empty() ? nullptr : &queue_.front();
-    if (RequeuedBefore(ready) != nullptr) return entries_.Discard(leases_->TakeRequeued(at));
+    if (RequeuedBefore(ready) != nullptr) return Drop(leases_->TakeRequeued(at), at);
     if (ready == nullptr) {
-      return entries_.Discard(leases_->TakeFirstWaiting(HeadOf(newest)));
+      return Drop(leases_->TakeFirstWaiting(HeadOf(newest)), at);
     }
     const uint32_t head = HeadOf(*ready);
-    if (head == Leases::kNone) return entries_.Discard(TakeFront());
+    if (head == Leases::kNone) return Drop(TakeFront(), at);
     PutInLine(head);
   }
+}
+
+void Outbox::Drop(const Ready& ready, const Instant& at) {
+  NoteGone(TraceStep::kDropped, {&ready, 1}, at);
+  entries_.Discard(ready);
 }
 
 void Outbox::TellListeners() const noexcept {
@@ -217,7 +226,7 @@ LeaseOutcome Outbox::DropDeadLetter(const LeaseToken& token, const Instant& at) 
   Budget budget;
   ExpireLeases(at, budget);
   return ChangeLeases([&](Leases::Drop) {
-    const Leases::Answer answer = leases_->TakeDead(token);
+    const Leases::Answer answer = leases_->TakeDead(token, at);
     if (answer.over) ++dropped_;
     return answer;
   });

@@ -36,6 +36,7 @@
 #include "engine/outbox/outbox_entries.h"
 #include "engine/outbox/paged_queue.h"
 #include "engine/outbox/ready.h"
+#include "engine/outbox/trace_log.h"
 #include "engine/table/packed_key.h"
 
 namespace pleat::inline v0_1 {
@@ -45,6 +46,7 @@ struct OutboxOptions {
   size_t max_backlog;
   OnBacklog on_backlog;
   LeaseOptions leases;
+  size_t max_trace = 0;
 };
 
 // The emission that a book would hand out next.
@@ -103,10 +105,10 @@ class Outbox {
   using Borrow = absl::FunctionRef<void(const ClosedGroup&, const Delivery&)>;
   using SeeDead = absl::FunctionRef<void(const ClosedGroup&, const Death&)>;
 
-  // `options` holds this partition's share of the limits. `pool`, `entries` and `listeners` outlive
-  // the outbox.
+  // `options` holds this partition's share of the limits. `pool`, `entries`, `listeners` and `trace`,
+  // which is null without one, outlive the outbox.
   Outbox(PagePool& pool, const OutboxOptions& options, uint32_t partition, OutboxEntries& entries,
-         const Listeners& listeners);
+         const Listeners& listeners, TraceLog* trace);
 
   bool queue_empty() const noexcept { return queue_.empty(); }
   // The generation of the next emission.
@@ -115,6 +117,7 @@ class Outbox {
   // If the backlog drops its oldest, and is over its limit now, that one goes.
   void Push(Ready ready, const Instant& at);
   // The same for many at once, if they push nothing out: PushOne() for each, then NotePushed().
+  // REQUIRES, of the caller: nothing is traced.
   bool can_push_many() const noexcept {
     return saving_ == nullptr && options_.on_backlog != OnBacklog::kDropOldest;
   }
@@ -162,7 +165,9 @@ class Outbox {
   // REQUIRES for both: `next` comes from the latest Next().
   void Pop(const Handout& next, const Instant& at, GivenRun& run) {
     PLEAT_DCHECK(static_cast<bool>(next));
-    run.Add(entries_, TakeOut(next, at));
+    const Ready ready = TakeOut(next, at);
+    NoteGone(TraceStep::kPopped, {&ready, 1}, at);
+    run.Add(entries_, ready);
     ++popped_;
   }
   // Pops the next emission, and those behind it in the queue, up to `max` in all. `entries` are those
@@ -267,6 +272,12 @@ class Outbox {
   Leases::Keyed WithKey(const Ready& ready) const noexcept;
   uint32_t HeadOf(const Ready& ready) const;
   void DropOldest(const Ready& newest, const Instant& at);
+  void Drop(const Ready& ready, const Instant& at);
+  void NoteGone(TraceStep step, std::span<const Ready> all, const Instant& at) {
+    if (trace_ == nullptr) [[likely]]
+      return;
+    for (const Ready& ready : all) trace_->NoteGone(step, ready, at);
+  }
   void TellListeners() const noexcept;
   [[gnu::cold]] void TellOfDrained() const noexcept;
   template <class Change>
@@ -291,6 +302,7 @@ class Outbox {
   PagePool& pool_;
   OutboxEntries& entries_;
   const Listeners& listeners_;
+  TraceLog* const trace_;  // null: nothing is traced
   PagedQueue<Ready> queue_;
   std::unique_ptr<Leases> leases_;  // null: nothing was ever lent
   std::unique_ptr<Saving> saving_;  // null: the queue is not being saved
@@ -312,6 +324,7 @@ size_t Outbox::PopQueue(Entries& entries, const Instant& at, size_t max, AnyColl
     if (saving_ != nullptr) [[unlikely]]
       SaveAsItLeaves(front.front()), size = 1;
     for (const Ready& later : queue_.Behind(kGivenMax, size)) entries.Prefetch(later.entry);
+    NoteGone(TraceStep::kPopped, front.first(size), at);
     GiveRun(entries, front.first(size), take);
     queue_.PopFront(size);
     popped += size;

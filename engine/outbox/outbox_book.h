@@ -2,8 +2,11 @@
 // collection of any kind derives its book from this class and says how its entries look.
 #pragma once
 
+#include <memory>
+
 #include "engine/base/book.h"
 #include "engine/outbox/outbox.h"
+#include "engine/outbox/trace_log.h"
 
 namespace pleat::inline v0_1 {
 
@@ -12,12 +15,15 @@ class OutboxBook : public Book, protected OutboxEntries {
   // See Outbox for these.
   OutboxBook(PagePool& pool, const OutboxOptions& options, uint32_t partition,
              const Outbox::Listeners& listeners)
-      : outbox_(pool, options, partition, *this, listeners) {}
+      : trace_(options.max_trace > 0 ? new TraceLog(*this, partition, options.max_trace) : nullptr),
+        outbox_(pool, options, partition, *this, listeners, trace_.get()) {}
 
   using Book::Save;  // not that of an entry
 
   Outbox& outbox() noexcept { return outbox_; }
   const Outbox& outbox() const noexcept { return outbox_; }
+  // The steps of groups and emissions; null unless the collection keeps them.
+  const TraceLog* trace() const noexcept { return trace_.get(); }
 
   // The next emission. Applies deadlines up to `at` only as far as needed to know the emission.
   Handout NextHandout(const Instant& at, bool lends) {
@@ -58,6 +64,7 @@ class OutboxBook : public Book, protected OutboxEntries {
   // nothing else. Returns how many.
   virtual size_t PopDue(const Instant&, size_t, AnyCollection::Take) { return 0; }
 
+  const std::unique_ptr<TraceLog> trace_;  // null: none is kept
   Outbox outbox_;
 };
 

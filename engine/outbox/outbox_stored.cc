@@ -87,6 +87,7 @@ void Outbox::Load(FieldReader& in, const Instant&) {
   in(any_lent);
   if (any_lent) {
     leases_ = Leases::Load(in, pool_, options_.leases, partition_, entries_);
+    leases_->SetTrace(trace_);
   } else {
     in(leases_before_);
     in.Expect(leases_before_ % Leases::kRemembered == 0);

@@ -35,6 +35,7 @@
 namespace pleat::inline v0_1 {
 
 class FolderCore;
+class TraceReader;
 struct GapStats;
 
 // Thread safety: any thread may call any method at any time, also on one object.
@@ -94,6 +95,7 @@ class PLEAT_EXPORT AnyFolder : public AnyCollection {
   const StateOps& ops() const noexcept;
 
  private:
+  friend class TraceReader;  // see trace.h
   using AnyCollection::AnyCollection;
 
   FolderCore& core() const noexcept;

@@ -147,9 +147,12 @@ struct MeasureOptions {
   bool gap_stats = false;
 
   // For how many closed keys the stamp of the last event is remembered, at about 40 bytes each
-  // beside max_bytes.
-  // Range: any. Default: 1 million.
+  // beside max_bytes. Range: any. Default: 1 million.
   size_t max_ghosts = 1'000'000;
+
+  // How many of the latest steps of groups are kept for a TraceReader (trace.h), at some 150 bytes
+  // each beside max_bytes. Range: at least one per partition, or zero, none. Default: zero.
+  size_t max_trace = 0;
 };
 
 struct FolderOptions {

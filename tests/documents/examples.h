@@ -19,6 +19,7 @@
 #include <pleat/metrics.h>
 #include <pleat/presence.h>
 #include <pleat/rollup.h>
+#include <pleat/trace.h>
 #include <pleat/wait_pop.h>
 #include <pleat/window.h>
 

@@ -48,7 +48,20 @@ void DeliveryModel::AddTo(Ledger& ledger) const {
   ledger.unacked += parcels_.size() - new_.size() - dead_.size();
 }
 
+// Of steps that are not about a lease no engine time is known.
+void DeliveryModel::Note(TraceStep step, const Parcel& parcel, LeaseTime at) {
+  const ModelGroup& emission = parcel.emission;
+  TraceRecord record = StepOf(step, emission, EngineTime{});
+  record.emission = emission.id;
+  record.reason = emission.reason;
+  record.revision = emission.revision;
+  record.lease_at = at;
+  record.deliveries = parcel.deliveries;
+  steps_.push_back(std::move(record));
+}
+
 void DeliveryModel::Drop(Number number) {
+  Note(TraceStep::kDropped, parcels_.at(number), now_);
   parcels_.erase(number);
   ++ledger_.dropped;
 }
@@ -66,6 +79,7 @@ void DeliveryModel::MoveTime(LeaseTime to) {
       ComeBack(number, by_time);
     } else {
       ++ledger_.ran_out;
+      Note(TraceStep::kRanOut, parcels_[number], at);
       if (!Bury(number, DeadReason::kRanOut, by_time)) ComeBack(number, by_time);
     }
   }
@@ -117,6 +131,7 @@ std::vector<ModelGroup> DeliveryModel::Pop(size_t max, PartitionRange from) {
     if (!next) break;
     TakeOut(*next);
     ++ledger_.popped;
+    Note(TraceStep::kPopped, parcels_[*next], now_);
     out.push_back(Finish(*next));
   }
   return out;
@@ -144,6 +159,7 @@ ModelLease DeliveryModel::Lend(Number number, Duration ttl) {
   deliveries_.push_back({.partition = partition, .of_partition = of_partition, .number = number});
   ++ledger_.deliveries;
   parcel.delivery = deliveries_.size();
+  Note(TraceStep::kLent, parcel, now_);
   WaitForTime(number, Stage::kLent, SaturatingAdd(now_, ttl));
   return {.emission = parcel.emission,
           .delivery = parcel.delivery,
@@ -166,6 +182,7 @@ LeaseOutcome DeliveryModel::Ack(uint64_t name) {
   if (Parcel* const lent = Find(name, Stage::kLent)) {
     Delivery& delivery = deliveries_[name - 1];
     timers_.erase({lent->ends, name, delivery.number});
+    Note(TraceStep::kAcked, *lent, now_);
     Finish(delivery.number);
     delivery.acked = true;
     ++ledger_.acked;
@@ -188,6 +205,7 @@ LeaseOutcome DeliveryModel::Nack(uint64_t name, Duration delay) {
   const Number number = NumberOf(name);
   timers_.erase({lent->ends, name, number});
   ++ledger_.nacked;
+  Note(TraceStep::kNacked, *lent, now_);
   const Duration allowed = std::min(delay, options_.leases.max_nack_delay);
   const Return by_call = ByCall();
   if (!Bury(number, DeadReason::kNacked, by_call)) {
@@ -234,6 +252,7 @@ LeaseOutcome DeliveryModel::RetryDeadLetter(uint64_t name) {
   if (dead == nullptr) return LeaseOutcome::kStale;
   const Number number = NumberOf(name);
   dead_.remove(number);
+  Note(TraceStep::kRetried, *dead, now_);
   dead->deliveries = 0;
   if (const auto line = in_flight_.find(dead->emission.key); line != in_flight_.end()) {
     dead->stage = Stage::kInLine;
@@ -269,6 +288,7 @@ bool DeliveryModel::Bury(Number number, DeadReason why, Return died) {
   parcel.stage = Stage::kDead;
   parcel.why = why;
   parcel.ends = died.at;
+  Note(TraceStep::kDead, parcel, died.at);
   dead_.push_back(number);
   FreeKey(parcel.emission, died);
   return true;

@@ -90,6 +90,9 @@ class DeliveryModel {
 
   void AddTo(Ledger& ledger) const;  // the columns about emissions
 
+  // What became of emissions so far. Knows no engine time.
+  const std::vector<TraceRecord>& steps() const { return steps_; }
+
  private:
   using Number = uint64_t;  // of an emission among all: the order of emissions
 
@@ -135,6 +138,7 @@ class DeliveryModel {
   ModelLease Lend(Number number, Duration ttl);
   ModelGroup Finish(Number number);
   void Drop(Number number);
+  void Note(TraceStep step, const Parcel& parcel, LeaseTime at);
 
   bool IsInFlight(Number number) const {
     return in_flight_.contains(parcels_.at(number).emission.key);
@@ -167,6 +171,7 @@ class DeliveryModel {
   std::map<int, uint64_t> deliveries_of_;  // per partition
   std::map<int, size_t> keys_in_flight_;   // per partition
   Ledger ledger_;                          // without what counts the present
+  std::vector<TraceRecord> steps_;
 };
 
 }  // namespace pleat::inline v0_1

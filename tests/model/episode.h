@@ -21,6 +21,7 @@
 #include <pleat/outcome.h>
 #include <pleat/partition.h>
 #include <pleat/time.h>
+#include <pleat/trace.h>
 
 #include "tests/model/choices.h"
 
@@ -116,6 +117,7 @@ struct Seen {
   std::set<Reason> reasons;
   std::set<LeaseOutcome> lease_outcomes;
   std::set<DeadReason> deaths;
+  std::set<TraceStep> steps;
 };
 
 // Draws an episode of some `count` operations and runs it. Nothing, or what differed, with the

@@ -273,6 +273,7 @@ std::ostream& operator<<(std::ostream& out, const Config& c) {
       << c.folder.limits.max_groups
       << (c.folder.limits.on_limit == OnLimit::kEmitOldest ? ", on_limit emit"
                                                            : ", on_limit refuse");
+  if (c.folder.measure.max_trace > 0) out << ", traced";
   if (c.folder.measure.gap_stats) out << ", gap_stats, max_ghosts " << c.folder.measure.max_ghosts;
   if (c.folder.limits.max_backlog < 1000) {
     out << ", max_backlog " << c.folder.limits.max_backlog
@@ -386,6 +387,7 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   if (richness > 0 && choices.OneIn(2)) folder.limits.on_limit = OnLimit::kEmitOldest;
   folder.measure.gap_stats = choices.OneIn(2);
   folder.measure.max_ghosts = choices.OneOf<size_t>({0, 1, 5, 1'000'000});
+  folder.measure.max_trace = choices.OneOf<size_t>({0, 0, 1'000'000});
   c.lends = choices.OneIn(2);
   DrawDeliveries(choices, quiet, c);
 

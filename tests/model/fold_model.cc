@@ -51,7 +51,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
       ++ledger_.overloaded;
       return FoldOutcome::kOverloaded;
     }
-    Correct(key, event, at);
+    Correct(key, event, at, position);
     return FoldOutcome::kCorrected;
   }
 
@@ -99,6 +99,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   ++(opening ? ledger_.opened : ledger_.folded);
   if (late) ++ledger_.late_folded;
   AddEvent(open->second, event, at, QuietPeriodAfter(key, at, opening, marks));
+  if (opening) steps_.push_back(StepOf(TraceStep::kOpened, open->second, at));
   if (rules_.has_ids) {
     ids_[{std::string(key), std::string(marks.id)}] = {.at = at, .content = marks.content};
   }
@@ -136,9 +137,10 @@ bool FoldModel::Overloaded(std::string_view key) const {
          delivery_.BacklogIsFull(rules_.partition(key));
 }
 
-void FoldModel::Correct(std::string_view key, uint64_t event, EngineTime at) {
+void FoldModel::Correct(std::string_view key, uint64_t event, EngineTime at, uint64_t position) {
   ModelGroup correction{.key = std::string(key), .events = {event}, .first = at, .last = at};
   correction.revision = 1;
+  correction.position = position;
   correction.closed = time_;
   correction.reason = Reason::kCorrection;
 
@@ -241,6 +243,7 @@ bool FoldModel::Cancel(std::string_view key) {
   const auto open = open_.find(key);
   if (open == open_.end()) return false;
   Unschedule(open->second);
+  steps_.push_back(StepOf(TraceStep::kCancelled, open->second, time_));
   open_.erase(open);
   ++ledger_.cancelled;
   return true;
@@ -395,6 +398,8 @@ void FoldModel::Close(ModelGroup group, EngineTime ripe) {
       folder_.edge == Edge::kLeading || (folder_.edge == Edge::kBoth && group.events.size() == 1);
   if (silent) {
     ++ledger_.silent;
+    steps_.push_back(StepOf(TraceStep::kSilent, group, group.closed));
+    steps_.back().reason = group.reason;
   } else {
     HandOut(std::move(group), ripe);
   }
@@ -407,6 +412,13 @@ void FoldModel::HandOut(ModelGroup emission, EngineTime ripe) {
   if (emission.reason != Reason::kCorrection)
     last_[emission.key] = {.id = emission.id, .ripe = ripe};
   ++ledger_.emissions[IndexOf(emission.reason)];
+  const TraceStep step = emission.reason == Reason::kCorrection ? TraceStep::kCorrected
+                         : emission.partial                     ? TraceStep::kPartial
+                                                                : TraceStep::kClosed;
+  steps_.push_back(StepOf(step, emission, emission.closed));
+  steps_.back().emission = emission.id;
+  steps_.back().reason = emission.reason;
+  steps_.back().revision = emission.revision;
   delivery_.Add(std::move(emission));
 }
 

@@ -111,6 +111,11 @@ class FoldModel {
   std::optional<LeaseTime> FirstLeaseDue() const { return delivery_.FirstDue(); }
   Ledger ledger() const;
 
+  // The steps of groups so far, of which one brings each emission about; and those of emissions from
+  // there on.
+  const std::vector<TraceRecord>& group_steps() const { return steps_; }
+  const std::vector<TraceRecord>& emission_steps() const { return delivery_.steps(); }
+
  private:
   using Groups = std::map<std::string, ModelGroup, std::less<>>;
   using Instant = std::pair<EngineTime, uint64_t>;  // what time does at once is in opening order
@@ -140,7 +145,7 @@ class FoldModel {
 
   // The steps of Fold().
   bool IsFuture(EngineTime at) const;
-  void Correct(std::string_view key, uint64_t event, EngineTime at);
+  void Correct(std::string_view key, uint64_t event, EngineTime at, uint64_t position);
   std::optional<FoldOutcome> TakenBefore(std::string_view key, const EventMarks& marks) const;
   bool Overloaded(std::string_view key) const;
   bool Full() const { return open_.size() + overtaken_ >= folder_.limits.max_groups; }
@@ -185,6 +190,7 @@ class FoldModel {
   std::map<std::string, LastEmission> last_;  // per key, corrections not among them
   std::map<std::pair<std::string, std::string>, TakenId> ids_;  // per key and id
   Ledger ledger_;  // without `open` and what delivery_ knows
+  std::vector<TraceRecord> steps_;
   DeliveryModel delivery_;
 };
 

@@ -10,6 +10,7 @@
 #include <pleat/any_folder.h>
 #include <pleat/outcome.h>
 #include <pleat/time.h>
+#include <pleat/trace.h>
 
 namespace pleat::inline v0_1 {
 
@@ -35,5 +36,17 @@ struct ModelGroup {
   EmissionId id;
   std::optional<EmissionId> corrects = std::nullopt;
 };
+
+// A step of such a group, as a trace tells it; the group is named by its position.
+inline TraceRecord StepOf(TraceStep step, const ModelGroup& group, EngineTime at) {
+  TraceRecord record;
+  static_cast<GroupInfo&>(record) = {
+      .count = group.events.size(), .first = group.first, .last = group.last};
+  record.step = step;
+  record.group = group.position;
+  record.at = at;
+  record.key = group.key;
+  return record;
+}
 
 }  // namespace pleat::inline v0_1

@@ -16,6 +16,7 @@
 #include "tests/model/episode.h"
 #include "tests/model/fold_model.h"
 #include "tests/model/shrink.h"
+#include "tests/model/trace_agreement.h"
 #include "tests/support/bytes.h"
 #include "tests/support/check_whole.h"
 #include "tests/support/show.h"
@@ -91,7 +92,9 @@ class Episode {
         folder_(*engine_, "chains", config.folder, RulesOf(config)),
         model_(config.engine, config.folder, ModelRulesOf(config)),
         deliveries_(config_, folder_, model_, agreement_, seen),
-        seen_(seen) {}
+        seen_(seen) {
+    trace_.Follow(folder_);
+  }
 
   // Nothing, or what differed and at which operation.
   std::optional<std::string> Run(const std::vector<Op>& ops) {
@@ -103,17 +106,25 @@ class Episode {
       if (!gathers) Apply(ops[i]);
       if (config_.closes_at_once) CloseAllThatIsDue();
       CompareCounts();
+      trace_.Read(model_.now(), agreement_);
       if (agreement_.holds()) continue;
       std::ostringstream where;
       where << "operation " << i << " (" << ops[i] << "): " << agreement_.difference();
       return where.str();
     }
     if (agreement_.holds() && config_.drain) Drain();
+    if (agreement_.holds() && config_.folder.measure.max_trace > 0) CompareTraces();
     if (agreement_.holds()) return std::nullopt;
     return "at the end: " + agreement_.difference();
   }
 
  private:
+  void CompareTraces() {
+    CloseAllThatIsDue();
+    trace_.Read(model_.now(), agreement_);
+    trace_.Compare(model_, agreement_, seen_.steps);
+  }
+
   // Time stays as it is.
   void CloseAllThatIsDue() {
     AdvanceWhole(kBeginningOfTime, SIZE_MAX);
@@ -160,6 +171,7 @@ class Episode {
 
   // Tokens of before go on naming their deliveries. The tables' own key is another one.
   void Restart() {
+    trace_.Read(model_.now(), agreement_);
     StringSink snapshot;
     const absl::Status taken = TakeSnapshot(*engine_, snapshot);
     if (!taken.ok()) return agreement_.Fail("TakeSnapshot: " + std::string(taken.message()));
@@ -173,6 +185,7 @@ class Episode {
       return agreement_.Fail("RestoreSnapshot: " + std::string(restored.message()));
     }
     if (stopped_) engine_->Stop();
+    trace_.Follow(folder_);
     StringSink again;
     Expect<uint64_t>("whether a second snapshot can be taken", TakeSnapshot(*engine_, again).ok(),
                      true);
@@ -328,6 +341,7 @@ class Episode {
     deliveries_.Pop(SIZE_MAX, {});
     CompareCounts();
     CompareGaps();
+    trace_.Read(model_.now(), agreement_);
     if (config_.lends) EndAllLeases();
     const bool remembers = config_.has_ids || config_.folder.late.on_late == OnLate::kCorrect ||
                            config_.folder.quiet_floor > Duration{0};
@@ -367,6 +381,7 @@ class Episode {
   FoldModel model_;
   Agreement agreement_;
   DeliveryEpisode deliveries_;
+  TraceAgreement trace_;
   Seen& seen_;
   EngineTime visited_at_ = kBeginningOfTime;  // all that was due by then has been visited
   LeaseTime leases_visited_at_{kBeginningOfTime};

@@ -55,6 +55,7 @@ const Names kPlainHeaders = {"pleat/alarm.h",
                              "pleat/storage.h",
                              "pleat/stored.h",
                              "pleat/time.h",
+                             "pleat/trace.h",
                              "pleat/what_if.h",
                              "pleat/window_options.h",
                              "pleat/window_stats.h"};
