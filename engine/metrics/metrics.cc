@@ -425,13 +425,88 @@ void WriteJournals(std::span<const JournalMetrics> all, Writer& out) {
     if (each.newest) out.Sample(each.journal, {}, Seconds(each.newest->time_since_epoch()));
 }
 
+// --- Drivers and consumers, which have the caller's labels
+
+template <class Metrics>
+struct Count {
+  std::string_view name;
+  Type type;
+  std::string_view help;
+  uint64_t (*get)(const Metrics& metrics);
+};
+
+template <class Metrics, size_t kSize>
+void WriteStats(std::span<const Metrics> all, const Count<Metrics> (&counts)[kSize], Writer& out) {
+  out.SetLabel("");
+  for (const Count<Metrics>& count : counts) {
+    out.Family(count.name, count.type, count.help);
+    for (const Metrics& each : all)
+      out.Sample(Writer::LabelText(each.labels), {}, Plain(count.get(each)));
+  }
+}
+
+template <class Metrics>
+void WriteLatenessOf(std::span<const Metrics> all, std::string_view name, std::string_view help,
+                     Writer& out) {
+  out.Family(name, Type::kHistogram, help, "seconds");
+  for (const Metrics& each : all) {
+    out.Buckets(Writer::LabelText(each.labels), each.stats.lateness_us, kLatenessBounds, kSecond);
+  }
+}
+
+void WriteDrivers(std::span<const DriverMetrics> all, Writer& out) {
+  static constexpr Count<DriverMetrics> kCounts[] = {
+      {"pleat_driver_turns", Type::kCounter, "Turns that moved the engine's time.",
+       [](const DriverMetrics& d) { return d.stats.turns; }},
+      {"pleat_driver_turns_unfinished", Type::kCounter, "Turns that left work for the next one.",
+       [](const DriverMetrics& d) { return d.stats.unfinished; }},
+      {"pleat_driver_timer_wakes", Type::kCounter, "Turns that the timer started.",
+       [](const DriverMetrics& d) { return d.stats.timer_wakes; }},
+  };
+  WriteStats(all, kCounts, out);
+  out.Family("pleat_driver_wall_steps", Type::kCounter,
+             "How often the wall clock was set by 100 ms or more.");
+  for (const DriverMetrics& each : all) {
+    const std::string labels = Writer::LabelText(each.labels);
+    out.Sample(labels, {{"direction", "back"}}, Plain(each.stats.wall_steps_back));
+    out.Sample(labels, {{"direction", "forward"}}, Plain(each.stats.wall_steps_forward));
+  }
+  WriteLatenessOf(all, "pleat_driver_lateness_seconds",
+                  "How far behind the first deadline was at a turn with work.", out);
+}
+
+void WriteConsumers(std::span<const ConsumerMetrics> all, Writer& out) {
+  static constexpr Count<ConsumerMetrics> kCounts[] = {
+      {"pleat_consumer_waiting", Type::kGauge, "Operations that wait now.",
+       [](const ConsumerMetrics& c) { return uint64_t{c.stats.waiting}; }},
+      {"pleat_consumer_delivered", Type::kCounter, "Emissions, or a watcher's changes, handed out.",
+       [](const ConsumerMetrics& c) { return c.stats.delivered; }},
+      {"pleat_consumer_cancelled", Type::kCounter, "Operations that were cancelled.",
+       [](const ConsumerMetrics& c) { return c.stats.cancelled; }},
+      {"pleat_consumer_overloaded", Type::kCounter, "Operations past the limit on those that wait.",
+       [](const ConsumerMetrics& c) { return c.stats.overloaded; }},
+  };
+  WriteStats(all, kCounts, out);
+  if (std::ranges::any_of(all, [](const auto& each) { return each.resyncs.has_value(); })) {
+    out.Family("pleat_consumer_resyncs", Type::kCounter,
+               "How often changes were gone before a watcher read them.");
+    for (const ConsumerMetrics& each : all) {
+      if (each.resyncs) out.Sample(Writer::LabelText(each.labels), {}, Plain(*each.resyncs));
+    }
+  }
+  WriteLatenessOf(all, "pleat_consumer_lateness_seconds",
+                  "How long after its instant an emission, or an end of a member, was taken.", out);
+}
+
 }  // namespace
 
 std::string WriteMetrics(std::span<const CollectionMetrics> collections, MetricsFormat format,
                          std::span<const WindowMetrics> windows,
                          std::span<const PresenceMetrics> presences,
                          std::span<const CounterMetrics> counters,
-                         std::span<const JournalMetrics> journals) {
+                         std::span<const JournalMetrics> journals,
+                         std::span<const DriverMetrics> drivers,
+                         std::span<const ConsumerMetrics> consumers) {
   const All all{collections, windows, presences, counters};
   Writer out(format);
   if (!all.empty()) {
@@ -462,6 +537,8 @@ std::string WriteMetrics(std::span<const CollectionMetrics> collections, Metrics
   }
   WriteOwn(all, out);
   if (!journals.empty()) WriteJournals(journals, out);
+  if (!drivers.empty()) WriteDrivers(drivers, out);
+  if (!consumers.empty()) WriteConsumers(consumers, out);
   return std::move(out).Finish();
 }
 

@@ -134,8 +134,17 @@ class Writer {
     Line("_count", collection, {}, Plain(values.count()));
   }
 
-  // From here on samples have another label than `collection`.
+  // From here on samples have another label than `collection`; or, with an empty one, those that the
+  // caller gives as LabelText().
   void SetLabel(std::string_view label) { label_ = label; }
+  static std::string LabelText(std::span<const MetricLabel> labels) {
+    std::string text;
+    for (const auto& [name, value] : labels) {
+      if (!text.empty()) text += ',';
+      text += std::string(name) + "=\"" + Escaped(value) + '"';
+    }
+    return text;
+  }
 
   std::string Finish() && {
     if (open_metrics_) text_ += "# EOF\n";
@@ -147,11 +156,14 @@ class Writer {
             std::initializer_list<Label> labels, const std::string& value) {
     text_ += name_;
     text_ += suffix;
-    text_ += "{" + std::string(label_) + "=\"" + Escaped(collection) + '"';
+    std::string all = label_.empty() ? std::string(collection)
+                                     : std::string(label_) + "=\"" + Escaped(collection) + '"';
     for (const auto& [label, content] : labels) {
-      text_ += "," + std::string(label) + "=\"" + content + '"';
+      if (!all.empty()) all += ',';
+      all += std::string(label) + "=\"" + content + '"';
     }
-    text_ += "} " + value + "\n";
+    if (!all.empty()) text_ += "{" + all + "}";
+    text_ += " " + value + "\n";
   }
 
   const bool open_metrics_;

@@ -23,6 +23,7 @@
 #include <pleat/asio_driver.h>
 #include <pleat/asio_error.h>
 #include <pleat/detail/asio_operation.h>
+#include <pleat/driver_stats.h>
 #include <pleat/emission_source.h>
 #include <pleat/export.h>
 #include <pleat/histogram.h>
@@ -37,19 +38,6 @@ struct ConsumerOptions {
 
   // How many operations may wait. Range: at least 1. Default: 65,536.
   size_t max_waiters = 65'536;
-};
-
-struct ConsumerStats {
-  // Operations that wait now; emissions handed out; operations that were cancelled, and those past
-  // max_waiters.
-  size_t waiting = 0;
-  uint64_t delivered = 0;
-  uint64_t cancelled = 0;
-  uint64_t overloaded = 0;
-
-  // On arrival time: how long after its instant an emission was taken for the first time. Of
-  // emissions that time brought about: reasons quiet, max_hold and partial.
-  Histogram lateness_us;
 };
 
 // An I/O object in Asio's manner, whose operations take any completion token.

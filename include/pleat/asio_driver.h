@@ -18,6 +18,7 @@
 #include <absl/status/statusor.h>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/version.hpp>
+#include <pleat/driver_stats.h>
 #include <pleat/engine.h>
 #include <pleat/export.h>
 #include <pleat/histogram.h>
@@ -80,25 +81,6 @@ struct DriverOptions {
 
   // The clock; null is the machine's. REQUIRES: outlives the driver and its consumers.
   const DriverClock* clock = nullptr;
-};
-
-struct DriverStats {
-  // Calls of Engine::Advance(); on event time, turns that looked at the watermark instead.
-  uint64_t turns = 0;
-
-  // Turns that left work for the next one, and turns that the timer started.
-  uint64_t unfinished = 0;
-  uint64_t timer_wakes = 0;
-
-  // How often the wall clock was set back or forward by 100 ms or more. That changes nothing else.
-  uint64_t wall_steps_back = 0;
-  uint64_t wall_steps_forward = 0;
-
-  // The next turn, unless an alarm or Wake() comes first; kNever when stopped.
-  EngineTime asleep_until;
-
-  // Of turns that had work: by how much the earliest deadline lay behind.
-  Histogram lateness_us;
 };
 
 // A thread that runs the io_context of a driver.

@@ -43,6 +43,7 @@
 #include <pleat/change.h>
 #include <pleat/detail/asio_operation.h>
 #include <pleat/detail/change_reader.h>
+#include <pleat/driver_stats.h>
 #include <pleat/export.h>
 #include <pleat/time.h>
 
@@ -61,11 +62,6 @@ struct WatcherOptions {
   // The length of the intervals, which are multiples of it since 1970, on the engine's axis.
   // Range: above zero. Default: 1 s.
   Duration interval = std::chrono::seconds(1);
-};
-
-// As for a consumer; of changes instead of emissions. `lateness_us` is of members that time ended.
-struct WatcherStats : ConsumerStats {
-  uint64_t resyncs = 0;  // how often changes were gone
 };
 
 // An I/O object in Asio's manner, whose operations take any completion token. Completion, order of

@@ -20,7 +20,7 @@
 //
 // WriteMetrics() makes the text; your program serves it. The HELP line of each metric explains it.
 // Names begin with pleat_, times are in seconds, sizes in bytes, and every sample has the label
-// `collection`, or `journal`.
+// `collection`, or `journal`; those of drivers and consumers have the labels that you give.
 // Thread safety: WriteMetrics() may run on any thread; it reads only its arguments.
 #pragma once
 
@@ -29,7 +29,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include <pleat/driver_stats.h>
 #include <pleat/export.h>
 #include <pleat/gap_stats.h>
 #include <pleat/histogram.h>
@@ -131,13 +133,31 @@ struct JournalMetrics {
   std::optional<EngineTime> newest = std::nullopt;
 };
 
+// A label's name, which is letters, digits and underscores and no digit first, and any value.
+using MetricLabel = std::pair<std::string_view, std::string_view>;
+
+// What a driver, and a consumer or a watcher of asio.h, have done: driver.stats() and
+// consumer.stats(). Borrows the labels.
+// REQUIRES: no label is named direction or le, and no two of a kind have the same labels.
+struct DriverMetrics {
+  std::span<const MetricLabel> labels = {};
+  DriverStats stats = {};
+};
+
+struct ConsumerMetrics {
+  std::span<const MetricLabel> labels = {};
+  ConsumerStats stats = {};
+
+  // Of a watcher: WatcherStats::resyncs.
+  std::optional<uint64_t> resyncs = std::nullopt;
+};
+
 // The text of all metrics. The sum of a histogram is known as exactly as its values: to within a
 // tenth, of gaps to within a hundredth.
-PLEAT_EXPORT std::string WriteMetrics(std::span<const CollectionMetrics> collections,
-                                      MetricsFormat format,
-                                      std::span<const WindowMetrics> windows = {},
-                                      std::span<const PresenceMetrics> presences = {},
-                                      std::span<const CounterMetrics> counters = {},
-                                      std::span<const JournalMetrics> journals = {});
+PLEAT_EXPORT std::string WriteMetrics(
+    std::span<const CollectionMetrics> collections, MetricsFormat format,
+    std::span<const WindowMetrics> windows = {}, std::span<const PresenceMetrics> presences = {},
+    std::span<const CounterMetrics> counters = {}, std::span<const JournalMetrics> journals = {},
+    std::span<const DriverMetrics> drivers = {}, std::span<const ConsumerMetrics> consumers = {});
 
 }  // namespace pleat::inline v0_1

@@ -1,5 +1,5 @@
 // Metrics to be written: three folders, two live windows, two presences and two rollup counters,
-// one of each with everything.
+// one of each with everything; two drivers, a consumer and a watcher.
 #pragma once
 
 #include <chrono>
@@ -97,9 +97,28 @@ class Metrics : public testing::Test {
                   .lag = std::chrono::milliseconds(70'500),
                   .own = own_},
                  {.collection = "views"}};
+    drivers_ = {{.labels = labels_,
+                 .stats = {.turns = 40,
+                           .unfinished = 2,
+                           .timer_wakes = 30,
+                           .wall_steps_back = 1,
+                           .wall_steps_forward = 3,
+                           .lateness_us = lateness_}},
+                {}};
+    WatcherStats watcher;
+    watcher.delivered = 6;
+    watcher.resyncs = 5;
+    consumers_ = {{.labels = labels_,
+                   .stats = {.waiting = 7,
+                             .delivered = 50,
+                             .cancelled = 4,
+                             .overloaded = 9,
+                             .lateness_us = lateness_}},
+                  {.labels = {&labels_[1], 1}, .stats = watcher, .resyncs = watcher.resyncs}};
   }
   std::string Write(MetricsFormat format) const {
-    return WriteMetrics(collections_, format, windows_, presences_, counters_);
+    return WriteMetrics(collections_, format, windows_, presences_, counters_, {}, drivers_,
+                        consumers_);
   }
 
   std::unique_ptr<GapStats> full_ = std::make_unique<GapStats>();
@@ -110,6 +129,9 @@ class Metrics : public testing::Test {
   std::vector<WindowMetrics> windows_;
   std::vector<PresenceMetrics> presences_;
   std::vector<CounterMetrics> counters_;
+  const std::vector<MetricLabel> labels_ = {{"service", "feeds"}, {"worker", "3 \"b\"\n\xFF"}};
+  std::vector<DriverMetrics> drivers_;
+  std::vector<ConsumerMetrics> consumers_;
 };
 
 }  // namespace pleat

@@ -264,6 +264,40 @@ TEST_F(Metrics, OfCountersAloneThereAreNoFamiliesOfOthers) {
               Not(HasSubstr("pleat_counters")));
 }
 
+TEST_F(Metrics, DriversAndConsumersHaveTheLabelsOfTheCaller) {
+  const std::string all = "service=\"feeds\",worker=\"3 \\\"b\\\"\\n\xEF\xBF\xBD\"";
+  const std::string worker = "worker=\"3 \\\"b\\\"\\n\xEF\xBF\xBD\"";
+  const std::string text = Write(MetricsFormat::kPrometheus);
+  for (const std::string& line : {
+           std::string("# TYPE pleat_driver_turns_total counter\n"),
+           "pleat_driver_turns_total{" + all + "} 40\n",
+           std::string("\npleat_driver_turns_total 0\n"),  // of one without labels
+           "pleat_driver_turns_unfinished_total{" + all + "} 2\n",
+           "pleat_driver_timer_wakes_total{" + all + "} 30\n",
+           "pleat_driver_wall_steps_total{" + all + ",direction=\"back\"} 1\n",
+           "pleat_driver_wall_steps_total{" + all + ",direction=\"forward\"} 3\n",
+           std::string("pleat_driver_wall_steps_total{direction=\"back\"} 0\n"),
+           "pleat_driver_lateness_seconds_bucket{" + all + ",le=\"0.001\"} 3\n",
+           "pleat_driver_lateness_seconds_count{" + all + "} 4\n",
+           std::string("# TYPE pleat_consumer_waiting gauge\n"),
+           "pleat_consumer_waiting{" + all + "} 7\n",
+           "pleat_consumer_delivered_total{" + all + "} 50\n",
+           "pleat_consumer_delivered_total{" + worker + "} 6\n",
+           "pleat_consumer_cancelled_total{" + all + "} 4\n",
+           "pleat_consumer_overloaded_total{" + all + "} 9\n",
+           "pleat_consumer_resyncs_total{" + worker + "} 5\n",
+           "pleat_consumer_lateness_seconds_count{" + all + "} 4\n",
+       })
+    EXPECT_THAT(text, HasSubstr(line));
+  EXPECT_THAT(text, Not(HasSubstr("pleat_consumer_resyncs_total{service")));
+}
+
+TEST_F(Metrics, WithoutDriversAndConsumersThereAreNoFamiliesOfThem) {
+  const std::string text = WriteMetrics(collections_, MetricsFormat::kPrometheus, windows_);
+  EXPECT_THAT(text, Not(HasSubstr("pleat_driver")));
+  EXPECT_THAT(text, Not(HasSubstr("pleat_consumer")));
+}
+
 TEST(MetricsOfJournals, TellWhetherSnapshotsAreTaken) {
   const JournalMetrics journals[] = {
       {.journal = "/var/lib/orders",
