@@ -1,6 +1,6 @@
 // Traces: where a group has spent its time, from the first edit of a page to the ack.
 //
-//   11_trace > trace.json        open the file at https://ui.perfetto.dev, or in chrome://tracing
+//   12_trace > trace.json        open the file at https://ui.perfetto.dev, or in chrome://tracing
 //
 // A folder of edits keeps the latest steps of its groups. An observer reads them once in a while and
 // prints a span for each stretch of a group's life: open, waiting to be taken, lent. A line is a
