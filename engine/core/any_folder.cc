@@ -157,6 +157,18 @@ std::unique_ptr<GapStats> AnyFolder::gap_stats() const noexcept {
   const Call call;
   return call.nested() ? nullptr : core().gap_stats();
 }
+absl::Status AnyFolder::SetOptions(const FolderOptions& options) noexcept {
+  const Call call;
+  if (call.nested()) {
+    return absl::FailedPreconditionError("SetOptions() from inside a fold function");
+  }
+  absl::Status status = Check(options, ops(), partitions());
+  return status.ok() ? core().SetOptions(options) : status;
+}
+FolderOptions AnyFolder::options() const noexcept {
+  const Call call;
+  return call.nested() ? FolderOptions{} : core().options();
+}
 const StateOps& AnyFolder::ops() const noexcept { return core().ops(); }
 
 }  // namespace pleat::inline v0_1

@@ -28,6 +28,8 @@
 
 namespace pleat::inline v0_1 {
 
+struct CollectionList;
+
 class Collection {
  public:
   Collection(EngineCore& engine, std::string_view name);
@@ -66,6 +68,8 @@ class Collection {
     if (companion_ == nullptr) companion_.swap(companion);
     return companion == nullptr;
   }
+  // Adds the collection, with its options and counts, to those of its kind.
+  virtual void ListIn(CollectionList&) {}
   // Open groups, held members, users, counters. All partitions are locked.
   virtual uint64_t CountEntries() const { return 0; }
   // Describe(), SaveShared() and LoadShared(), each with the companion's part.

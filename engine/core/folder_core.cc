@@ -28,6 +28,26 @@ FolderOptions OptionsFor(const FolderOptions& options, int i, int partitions) {
   return share;
 }
 
+// The option that differs and cannot change, or nothing. It says how entries are laid out, what is
+// remembered, or what was measured.
+std::string_view FixedOption(const FolderOptions& now, const FolderOptions& then, bool has_ids) {
+  // A new option does not compile here until it was thought about.
+  const auto& [quiet, floor, hold, events, bytes, edge, partial, late, limits, leases, measure] =
+      now;
+  const bool learns = floor > Duration{0};
+  const bool corrects =
+      (late.on_late == OnLate::kCorrect) != (then.late.on_late == OnLate::kCorrect);
+  if (floor != then.quiet_floor) return "quiet_floor";
+  if (learns && quiet != then.quiet_period) return "quiet_period with quiet_floor";
+  if (edge != then.edge) return "edge";
+  if (partial != then.partial_every) return "partial_every";
+  if (has_ids && late.accept_limit != then.late.accept_limit) return "late.accept_limit with ids";
+  if (corrects) return "late.on_late from or to kCorrect";
+  if (measure.gap_stats != then.measure.gap_stats) return "measure.gap_stats";
+  if (measure.max_ghosts != then.measure.max_ghosts) return "measure.max_ghosts";
+  return {};
+}
+
 }  // namespace
 
 FolderCore::FolderCore(EngineCore& engine, std::string_view name, const FolderOptions& options,
@@ -170,10 +190,57 @@ void FolderCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   HandOverRange(all);
 }
 
+// --- Other options
+
+// Under the lock of the list no snapshot begins, nobody else changes the options, and nobody closes
+// the collection.
+absl::Status FolderCore::SetOptions(const FolderOptions& options) {
+  absl::Status status;
+  engine().WithCollections([&](const EngineCore::Collections&) {
+    if (closed()) {
+      status = absl::FailedPreconditionError("the folder is closed");
+    } else if (const auto fixed = FixedOption(options_, options, ops_.has_ids); !fixed.empty()) {
+      status = absl::FailedPreconditionError(
+          Concat(fixed, ": cannot change while the folder is open; close it, and open another"));
+    } else {
+      ChangeBooks(options);
+    }
+  });
+  return status;
+}
+
+// One operation for all partitions, all with one time and position. With the gate closed: a piece of
+// a batch is folded by the options of before, or by these.
+void FolderCore::ChangeBooks(const FolderOptions& options) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const Gate::Closing closing(engine().gate());
+  const PartitionRange all = Clip({});
+  LockRange(all);
+  options_ = options;
+  Timeline& timeline = engine().timeline();
+  const EngineTime now = timeline.now();
+  const LeaseTime leases = timeline.lease_now();
+  const uint64_t position = timeline.TakePositions(1);
+  for (size_t i = 0; i < home_count(); ++i) {
+    Home& home = this->home(i);
+    if (home.book == nullptr) continue;
+    const FolderOptions share =
+        OptionsFor(options_, static_cast<int>(i), engine().partition_count());
+    home.partition->Do(home.partition->CopyFirst(), *home.book, now, leases, position,
+                       [&](const Instant& at) { Typed(home.book)->SetOptions(share, at); });
+  }
+  HandOverRange(all);
+}
+
+FolderOptions FolderCore::options() {
+  LockGuard guard(home(0).partition->lock());
+  return options_;
+}
+
 // How many of so many groups a partition may get, and may have by its limits.
-size_t FolderCore::ShareOfGroups(size_t groups, size_t bytes_each, int partition) {
+size_t FolderCore::ShareOfGroups(const FolderOptions& options, size_t groups, size_t bytes_each,
+                                 int partition) const {
   const int partitions = engine().partition_count();
-  const LimitOptions limits = OptionsFor(options_, partition, partitions).limits;
+  const LimitOptions limits = OptionsFor(options, partition, partitions).limits;
   return std::min({MostInOnePlace(groups, static_cast<size_t>(partitions)), limits.max_groups,
                    limits.max_bytes / bytes_each});
 }
@@ -185,15 +252,16 @@ absl::Status FolderCore::Reserve(size_t groups, size_t key_bytes) {
   };
   if (engine().stopped() || closed()) return ended();
   if (key_bytes > kKeyBytesMax) return OutOfRange("key_bytes", "at most 65536");
-  const size_t bytes_each = GroupTable::BytesOfNew(options_, ops_, key_bytes);
-  if (groups > options_.limits.max_groups) return OutOfRange("groups", "at most limits.max_groups");
-  if (groups > options_.limits.max_bytes / bytes_each) {
+  const FolderOptions options = this->options();
+  const size_t bytes_each = GroupTable::BytesOfNew(options, ops_, key_bytes);
+  if (groups > options.limits.max_groups) return OutOfRange("groups", "at most limits.max_groups");
+  if (groups > options.limits.max_bytes / bytes_each) {
     return OutOfRange("groups", Concat("at most limits.max_bytes / ", bytes_each));
   }
   size_t bytes = 0;
   for (int i = 0; i < engine().partition_count(); ++i) {
     Home& home = this->home(static_cast<size_t>(i));
-    const size_t share = ShareOfGroups(groups, bytes_each, i);
+    const size_t share = ShareOfGroups(options, groups, bytes_each, i);
     LockGuard guard(home.partition->lock());
     bytes += home.book == nullptr ? share * bytes_each
                                   : Typed(home.book)->BytesToReserve(share, key_bytes);
@@ -207,16 +275,17 @@ absl::Status FolderCore::Reserve(size_t groups, size_t key_bytes) {
     LongLockGuard guard(home.partition->lock());
     auto* const book = static_cast<FoldBook*>(BookFor(home));
     if (book == nullptr) return ended();
-    book->Reserve(ShareOfGroups(groups, bytes_each, i), key_bytes);
+    book->Reserve(ShareOfGroups(options, groups, bytes_each, i), key_bytes);
   }
   return absl::OkStatus();
 }
 
 std::unique_ptr<GapStats> FolderCore::gap_stats() {
-  if (!options_.measure.gap_stats) return nullptr;
+  const FolderOptions options = this->options();
+  if (!options.measure.gap_stats) return nullptr;
   auto stats = std::make_unique<GapStats>();
-  stats->quiet_period = options_.quiet_period;
-  stats->max_hold = options_.max_hold;
+  stats->quiet_period = options.quiet_period;
+  stats->max_hold = options.max_hold;
   for (size_t i = 0; i < home_count(); ++i) {
     Home& home = this->home(i);
     LongLockGuard guard(home.partition->lock());

@@ -29,6 +29,9 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   void ScanInOrder(AnyFolder::See see);
   void CloseAll() override;
   absl::Status Reserve(size_t groups, size_t key_bytes);
+  // `options` are in range.
+  absl::Status SetOptions(const FolderOptions& options);
+  FolderOptions options();
 
   std::unique_ptr<GapStats> gap_stats();
   // Appends up to `max` records of the partition's trace from `next` on to `out`, moves `next` behind
@@ -38,6 +41,7 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   const StateOps& ops() const noexcept { return ops_; }
 
   Description Describe() const override;
+  void ListIn(CollectionList& list) override;
   uint64_t CountEntries() const override {
     return CountInBooks<FoldBook>([](const FoldBook& book) { return book.sizes().open_groups; });
   }
@@ -46,12 +50,15 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   void LoadShared(FieldReader& in) override;
 
  private:
-  size_t ShareOfGroups(size_t groups, size_t bytes_each, int partition);
+  size_t ShareOfGroups(const FolderOptions& options, size_t groups, size_t bytes_each,
+                       int partition) const;
   std::unique_ptr<Book> MakeBook(int partition) override;
+  void ChangeBooks(const FolderOptions& options);
   template <class Change>
   ControlOutcome Control(std::string_view key, std::optional<EngineTime> at, const Change& change);
 
-  const FolderOptions options_;
+  // Changes with all partitions locked, and the engine's list of collections.
+  FolderOptions options_;
   const StateOps ops_;
   const std::shared_ptr<void> context_owner_;
   OpenPeak open_peak_;  // with MeasureOptions::gap_stats

@@ -42,6 +42,7 @@ class PresenceCore final : public FeedCollection {
   const PayloadOps& ops() const noexcept override { return ops_; }
 
   Description Describe() const override;
+  void ListIn(CollectionList& list) override;
   uint64_t CountEntries() const override {
     return CountInBooks<PresenceBook>([](const PresenceBook& book) { return book.ledger().users; });
   }

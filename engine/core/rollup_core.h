@@ -36,6 +36,7 @@ class RollupCore final : public KeyedCollection<RollupBook> {
   bool clears() const noexcept { return options_.clears; }
 
   Description Describe() const override;
+  void ListIn(CollectionList& list) override;
   uint64_t CountEntries() const override {
     return CountInBooks<RollupBook>(
         [](const RollupBook& book) { return book.rollup_sizes().keys; });

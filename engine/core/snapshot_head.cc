@@ -74,6 +74,7 @@ SnapshotInfo SnapshotHead::Info() const {
     collection.name = each.name;
     collection.kind = each.description.kind;
     collection.entries = each.entries;
+    collection.options = each.description.options;
     SourceMarks marks(info.partitions);
     FieldReader in(each.shared);
     marks.Load(in);

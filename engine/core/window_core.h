@@ -41,6 +41,7 @@ class WindowCore final : public KeyedCollection<WindowBook, FeedCollection> {
   const PayloadOps& ops() const noexcept override { return ops_; }
 
   Description Describe() const override;
+  void ListIn(CollectionList& list) override;
   uint64_t CountEntries() const override {
     return CountInBooks<WindowBook>([](const WindowBook& book) { return book.sizes().members; });
   }

@@ -38,6 +38,12 @@ class Admission {
   // `options` holds this partition's share of the limits.
   Admission(const FolderOptions& options, const StateOps& ops, bool on_arrival, const Parts& parts);
 
+  // From now on these hold, for events that come.
+  void SetOptions(const FolderOptions& options) noexcept {
+    options_ = options;
+    emits_oldest_ = options.limits.on_limit == OnLimit::kEmitOldest;
+  }
+
   // What becomes of the event: kFolded, if it is to join its key's group; kOpened, if it is to open
   // one; kCorrected, if it is to be an emission by itself. There is room for it then, its id is
   // remembered, and the turn has its marks, and its number if groups have closed. Any other outcome
@@ -68,10 +74,10 @@ class Admission {
   template <class Need>
   bool MakeRoomInBytes(const Turn& turn, const Need& need);
 
-  const FolderOptions options_;
+  FolderOptions options_;
   const StateOps& ops_;
   const bool on_arrival_;
-  const bool emits_oldest_;  // to make room
+  bool emits_oldest_;  // to make room
   GroupTable& groups_;
   Memory* const memory_;
   const Room& room_;

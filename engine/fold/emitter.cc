@@ -27,9 +27,6 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
     : ops_(ops),
       edge_(options.edge),
       corrects_(options.late.on_late == OnLate::kCorrect),
-      closes_plainly_(!parts.groups.has_extra() && parts.observer == nullptr &&
-                      parts.trace == nullptr && !parts.room.tracks_ready()),
-      counts_gone_(ops.heap_bytes != nullptr || parts.room.tracks_ready()),
       partition_(partition),
       latest_(parts.latest),
       groups_(parts.groups),
@@ -39,7 +36,15 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
       outbox_(parts.outbox),
       ledger_(parts.ledger),
       trace_(parts.trace),
-      cuts_(groups_, room_, outbox_) {}
+      cuts_(groups_, room_, outbox_) {
+  NoteLimits();
+}
+
+void Emitter::NoteLimits() noexcept {
+  closes_plainly_ = !groups_.has_extra() && observer_ == nullptr &&
+                    trace_ == nullptr && !room_.tracks_ready();
+  counts_gone_ = ops_.heap_bytes != nullptr || room_.tracks_ready();
+}
 
 // --- By time
 
@@ -52,7 +57,7 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
       case Deadlines::Found::kOutOfBudget: return false;
       case Deadlines::Found::kDue: break;
     }
-    if (!due.by_event) {
+    if (!due.is_filed()) {
       if (groups_.has_extra() && due.ripe < groups_.DueOf(due.number)) {
         PassPartial(due.number, due.ripe, now, at);
         continue;
@@ -165,25 +170,51 @@ void Emitter::End(uint32_t number, Reason reason, uint64_t order, const Instant&
 void Emitter::CloseAll(uint64_t order, const Instant& at) {
   Budget budget;
   CloseDue(latest_.now(), budget, at);
-  struct Open {
-    OutboxEntries::Rank rank;
-    uint32_t number;
-    bool indexed;
-  };
-  std::vector<Open> open;
+  std::vector<Ending> open;
   open.reserve(ledger_.open);
   groups_.ForEachArmed([&](uint32_t number) {
-    open.push_back(
-        {{groups_.DueOf(number), groups_.position(number)}, number, groups_.indexed(number)});
+    // An overtaken group ended by time already; only its turn had not come.
+    const bool indexed = groups_.indexed(number);
+    open.push_back({.rank = {groups_.DueOf(number), groups_.position(number)},
+                    .number = number,
+                    .reason = indexed ? Reason::kEnd : groups_.ReasonByTime(number),
+                    .indexed = indexed});
   });
-  std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) { return a.rank < b.rank; });
+  groups_.ForEachFiled([&](const Due& due) {
+    open.push_back({.rank = {due.ripe, due.order},
+                    .number = due.number,
+                    .reason = static_cast<Reason>(due.tag),
+                    .indexed = false});
+  });
+  std::ranges::sort(open, {}, &Ending::rank);
   groups_.UnindexAndDisarmAll();
   ++changes_;
-  for (const Open& each : open) {
-    // An overtaken group ended by time already; only its turn had not come.
-    const Reason reason = each.indexed ? Reason::kEnd : groups_.ReasonByTime(each.number);
+  for (const Ending& each : open) {
     if (each.indexed) NoteLeft(each.number);
-    Push(EndedNow(each.number, reason, order), at);
+    Push(EndedNow(each.number, each.reason, order), at);
+  }
+}
+
+void Emitter::EndSome(absl::FunctionRef<std::optional<Reason>(uint32_t number)> reason_of,
+                      uint64_t order, const Instant& at) {
+  ++changes_;
+  std::vector<Ending> ending;
+  uint32_t place = 0;
+  groups_.ForEachIndexedFrom(place, [&](uint32_t number) {
+    if (const std::optional<Reason> reason = reason_of(number)) {
+      ending.push_back({.rank = {groups_.DueOf(number), groups_.position(number)},
+                        .number = number,
+                        .reason = *reason,
+                        .indexed = true});
+    }
+    return true;
+  });
+  std::ranges::sort(ending, {}, &Ending::rank);
+  for (const Ending& each : ending) {
+    groups_.KeepImage(each.number);
+    NoteLeft(each.number);
+    groups_.End(each.number);
+    Push(EndedNow(each.number, each.reason, order), at);
   }
 }
 
@@ -193,10 +224,12 @@ bool Emitter::EmitOldest(uint64_t order, const Instant& at) {
   const Deadlines::Found found = groups_.Next(kNever, version(), budget, due);
   ++changes_;
   if (found != Deadlines::Found::kDue) return false;
-  if (!due.by_event) {
+  if (!due.is_filed()) {
     const bool indexed = groups_.indexed(due.number);
     const Reason reason = indexed ? Reason::kLimit : groups_.ReasonByTime(due.number);
     due = EndedNow(due.number, reason, order);
+  } else if (!due.by_event) {
+    due = EndedNow(due.number, static_cast<Reason>(due.tag), order);
   }
   Leave(due.number);
   Push(due, at);
@@ -302,7 +335,7 @@ EngineTime Emitter::ClosedByEvent(const Ready& ready) const noexcept {
   const bool too_old = StepOf(ready.order) == Step::kBeforeIt;
   const bool by_time = !too_old && (reason == Reason::kQuiet || reason == Reason::kMaxHold ||
                                     reason == Reason::kPartial);
-  return by_time ? groups_.DueOf(ready.entry) : ready.ripe;
+  return by_time ? groups_.DecidedDueOf(ready.entry) : ready.ripe;
 }
 
 ClosedGroup Emitter::Show(const Ready& ready, const GroupTable::Parts& parts) const noexcept {

@@ -22,7 +22,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
+#include <absl/functional/function_ref.h>
 #include <pleat/options.h>
 #include <pleat/outcome.h>
 #include <pleat/stats.h>
@@ -58,6 +60,9 @@ class Emitter {
   Emitter(const FolderOptions& options, const StateOps& ops, uint32_t partition,
           const Parts& parts);
 
+  // From now on the room has other limits. REQUIRES: no group is due.
+  void NoteLimits() noexcept;
+
   // --- By time
 
   // Emits what is due by `now`, in order, looking at no more than `budget` entries, and lowers
@@ -83,6 +88,10 @@ class Emitter {
   void End(uint32_t number, Reason reason, uint64_t order, const Instant& at);
   // Ends all groups. O(entries).
   void CloseAll(uint64_t order, const Instant& at);
+  // Ends the open groups for which `reason_of(number)` is a reason, in the order of their deadlines.
+  // REQUIRES: CloseAllDue() came right before. O(entries).
+  void EndSome(absl::FunctionRef<std::optional<Reason>(uint32_t number)> reason_of, uint64_t order,
+               const Instant& at);
   // Ends the entry that would be emitted next, though its time has not come. Returns false if there
   // is none.
   bool EmitOldest(uint64_t order, const Instant& at);
@@ -127,6 +136,14 @@ class Emitter {
   using Kind = GroupTable::Kind;
   static constexpr uint32_t kNone = GroupTable::kNone;
 
+  // A group that a call ends, with others.
+  struct Ending {
+    OutboxEntries::Rank rank;
+    uint32_t number;
+    Reason reason;
+    bool indexed;
+  };
+
   // Another value whenever deadlines may have changed; see GroupTable::Next().
   uint64_t version() const noexcept { return ledger_.events + changes_; }
   bool CloseRun(EngineTime now, Budget& budget, const Instant& at);
@@ -149,9 +166,9 @@ class Emitter {
 
   const StateOps& ops_;
   const Edge edge_;
-  const bool corrects_;        // late events name the emission that they correct
-  const bool closes_plainly_;  // when time closes a group, only the ledger and the outbox ask
-  const bool counts_gone_;     // when an emission leaves, there is more to uncount than its entry
+  const bool corrects_;  // late events name the emission that they correct
+  bool closes_plainly_;  // when time closes a group, only the ledger and the outbox ask
+  bool counts_gone_;     // when an emission leaves, there is more to uncount than its entry
   const uint32_t partition_;
   const Latest& latest_;
   GroupTable& groups_;

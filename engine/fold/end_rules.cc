@@ -7,6 +7,10 @@ std::optional<Reason> EndRules::ReasonOf(const GroupTable& groups, uint32_t numb
   if (ops_.condition != nullptr && ops_.condition(ops_.context, groups.state(number))) {
     return Reason::kCondition;
   }
+  return ReasonByCaps(groups, number);
+}
+
+std::optional<Reason> EndRules::ReasonByCaps(const GroupTable& groups, uint32_t number) const {
   if (groups.CountOf(number) >= max_events_) return Reason::kMaxEvents;
   if (max_bytes_ != kNoByteCap && WeightOf(groups, number) >= max_bytes_) return Reason::kMaxBytes;
   return std::nullopt;

@@ -20,6 +20,13 @@ bool OpensPlainly(const FolderOptions& options, const StateOps& ops) {
          !FoldObserver::IsNeeded(options) && options.measure.max_trace == 0;
 }
 
+OutboxOptions OutboxOptionsOf(const FolderOptions& options) {
+  return {.max_backlog = options.limits.max_backlog,
+          .on_backlog = options.limits.on_backlog,
+          .leases = options.leases,
+          .max_trace = options.measure.max_trace};
+}
+
 size_t PlainBelow(const FolderOptions& options, const StateOps& ops, bool has_extra) {
   if (!IsPlain(options, ops, has_extra)) return 0;
   return ops.heap_bytes == nullptr ? SIZE_MAX : Room::FullFrom(options.limits);
@@ -29,12 +36,7 @@ size_t PlainBelow(const FolderOptions& options, const StateOps& ops, bool has_ex
 
 FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& setting,
                    uint32_t partition, const Outbox::Listeners& listeners)
-    : OutboxBook(pool,
-                 {.max_backlog = options.limits.max_backlog,
-                  .on_backlog = options.limits.on_backlog,
-                  .leases = options.leases,
-                  .max_trace = options.measure.max_trace},
-                 partition, listeners),
+    : OutboxBook(pool, OutboxOptionsOf(options), partition, listeners),
       plain_below_(PlainBelow(options, setting.ops, GroupTable::NeedsExtra(options, setting.ops))),
       max_events_low_(static_cast<uint32_t>(options.max_events)),
       on_arrival_(setting.on_arrival),
@@ -51,6 +53,7 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& 
       room_(options.limits, groups_, memory_.get()),
       usual_plain_below_(plain_below_),
       hash_key_(setting.hash_key),
+      ops_(setting.ops),
       end_rules_(options, setting.ops),
       emitter_(options, setting.ops, partition,
                {latest_, groups_, memory_.get(), observer_.get(), room_, outbox_, ledger_,
@@ -156,6 +159,63 @@ EngineTime FoldBook::NextDue() const noexcept {
   return memory_ == nullptr ? next : std::min(next, memory_->forgets_all_at());
 }
 
+// --- Other options
+
+void FoldBook::SetOptions(const FolderOptions& options, const Instant& at) {
+  const EngineTime now = latest_.Reach(at.now);
+  const uint64_t position = latest_.NextPosition(at.position);
+  emitter_.CloseAllDue(at);
+  Budget all;
+  outbox_.ExpireLeases(at, all);
+  const GroupTable::Periods before = groups_.periods();
+  const bool other_periods = GroupTable::PeriodsOf(options) != before;
+  if (other_periods) SetPeriods(options);
+  const bool lower_caps = end_rules_.Lowers(options);
+  end_rules_.SetCaps(options);
+  max_events_low_ = static_cast<uint32_t>(options.max_events);
+  SetLimits(options.limits);
+  if (memory_ != nullptr) memory_->SetOptions(options);
+  admission_.SetOptions(options);
+  outbox_.SetOptions(OutboxOptionsOf(options), at);
+  opens_plainly_ = OpensPlainly(options, ops_);
+  usual_plain_below_ = PlainBelow(options, ops_, groups_.has_extra());
+  plain_below_ = groups_.saving() ? 0 : usual_plain_below_;
+  if (other_periods || lower_caps) {
+    emitter_.EndSome([&](uint32_t number) { return ReasonByOptions(number, now); },
+                     OrderOf(position, Step::kBeforeIt), at);
+  }
+  if (other_periods) groups_.ArmByPeriods(before);
+}
+
+// What has ended keeps the deadline that it had.
+void FoldBook::SetPeriods(const FolderOptions& options) {
+  outbox_.ForEachEmission([this](const Ready& ready) {
+    if (ready.by_event) groups_.Decide(ready.entry);
+  });
+  groups_.DecideOvertaken();
+  groups_.SetPeriods(GroupTable::PeriodsOf(options));
+  if (observer_ != nullptr) observer_->SetQuietPeriod(groups_.quiet_period());
+}
+
+void FoldBook::SetLimits(const LimitOptions& limits) {
+  max_groups_ = limits.max_groups;
+  const bool counts = Room::TracksReady(limits) && !room_.tracks_ready();
+  room_.SetLimits(limits, counts ? CountReadyBytes() : room_.ready_bytes());
+  emitter_.NoteLimits();
+}
+
+// Why an open group would have ended before, had these options always been those in use.
+std::optional<Reason> FoldBook::ReasonByOptions(uint32_t number, EngineTime now) const {
+  if (groups_.DueOf(number) <= now) return groups_.ReasonByTime(number);
+  return end_rules_.ReasonByCaps(groups_, number);
+}
+
+size_t FoldBook::CountReadyBytes() const {
+  size_t bytes = 0;
+  outbox_.ForEachEmission([&](const Ready& ready) { bytes += groups_.BytesOf(ready.entry); });
+  return bytes;
+}
+
 // --- Counts
 
 Ledger FoldBook::ledger() const noexcept {
@@ -177,6 +237,7 @@ void FoldBook::CheckWhole() const {
   groups_.CheckWhole();
   outbox_.CheckWhole();
   PLEAT_CHECK(ledger().Balances());
+  PLEAT_CHECK(!room_.tracks_ready() || room_.ready_bytes() == CountReadyBytes());
 }
 
 }  // namespace pleat::inline v0_1

@@ -35,6 +35,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -140,6 +141,11 @@ class FoldBook final : public OutboxBook {
     see(groups_.at(number).key.view(), groups_.InfoOf(number), groups_.state(number));
   }
 
+  // From now on these options hold, as docs/semantics.md says. `options` holds this partition's share
+  // of the limits, and differs only where FolderCore::SetOptions() lets it. O(1) if only limits and
+  // leases change; else O(groups and emissions that wait).
+  void SetOptions(const FolderOptions& options, const Instant& at);
+
   // Makes room for groups to come, as GroupTable says. No operation: it changes no result.
   void Reserve(size_t groups, size_t key_bytes) { groups_.Reserve(groups, key_bytes); }
   size_t BytesToReserve(size_t groups, size_t key_bytes) const noexcept {
@@ -186,6 +192,12 @@ class FoldBook final : public OutboxBook {
     return marks.quiet_period > Duration::zero() ? marks.quiet_period : learned;
   }
 
+  // --- Other options
+  void SetPeriods(const FolderOptions& options);
+  void SetLimits(const LimitOptions& limits);
+  std::optional<Reason> ReasonByOptions(uint32_t number, EngineTime now) const;
+  size_t CountReadyBytes() const;
+
   uint32_t FindOpen(std::string_view key, uint64_t hash, EngineTime now) const;
   uint32_t FindToEnd(std::string_view key, uint64_t hash, const Instant& at);
 
@@ -200,7 +212,7 @@ class FoldBook final : public OutboxBook {
     return {group.key, group.hash};
   }
   Rank RankOf(uint32_t entry) const noexcept override {
-    return {groups_.DueOf(entry), groups_.position(entry)};
+    return {groups_.DecidedDueOf(entry), groups_.position(entry)};
   }
   void Prefetch(uint32_t entry) const noexcept override { groups_.PrefetchEntry(entry); }
   ClosedGroup Show(const Ready& ready) const noexcept override { return emitter_.Show(ready); }
@@ -212,19 +224,20 @@ class FoldBook final : public OutboxBook {
 
   // Members that every fold reads lie close together.
   size_t plain_below_;  // with as many bytes states must not grow; 0: no fold is plain
-  const uint32_t max_events_low_;
+  uint32_t max_events_low_;
   const bool on_arrival_;
-  const bool opens_plainly_;  // nothing of an event but its key and stamp matters
-  const uint64_t max_groups_;
+  bool opens_plainly_;  // nothing of an event but its key and stamp matters
+  uint64_t max_groups_;
   Latest latest_;
   const std::unique_ptr<Memory> memory_;          // null: nothing has to be remembered
   const std::unique_ptr<FoldObserver> observer_;  // null: nothing is measured or learned
   Ledger ledger_;                                 // but for the columns of the outbox
   GroupTable groups_;
   Room room_;
-  const size_t usual_plain_below_;  // while no snapshot is being taken
-  const HashKey& hash_key_;         // for Load()
-  const EndRules end_rules_;
+  size_t usual_plain_below_;  // while no snapshot is being taken
+  const HashKey& hash_key_;   // for Load()
+  const StateOps& ops_;
+  EndRules end_rules_;
   Emitter emitter_;
   Admission admission_;
 };

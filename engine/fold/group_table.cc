@@ -1,6 +1,7 @@
 #include "engine/fold/group_table.h"
 
 #include <new>
+#include <vector>
 
 #include "engine/outbox/ready.h"
 
@@ -32,8 +33,8 @@ constexpr size_t EntryBytes(const StateOps& ops, bool has_extra, size_t cold) {
 }  // namespace
 
 GroupTable::GroupTable(PagePool& pool, const FolderOptions& options, const StateOps& ops)
-    : quiet_period_(std::min(options.quiet_period, kAllOfTime)),
-      max_hold_(std::min(options.max_hold, kAllOfTime)),
+    : quiet_period_(PeriodsOf(options).quiet),
+      max_hold_(PeriodsOf(options).hold),
       quiet_end_(After(kEndOfTime, quiet_period_)),
       hold_end_(After(kEndOfTime, max_hold_)),
       due_end_(std::min(quiet_end_, hold_end_)),
@@ -106,7 +107,10 @@ uint32_t GroupTable::AddCopy(uint32_t number) {
   Group& group = *::new (table_.hot(copy)) Group(at(number));
   group.key = keys_.Keep(group.key);
   if (cold.back == kFar) early_[copy] = early_.at(number);
-  if (const auto wraps = wraps_.find(number); wraps != wraps_.end()) wraps_[copy] = wraps->second;
+  if (const auto wraps = wraps_.find(number); wraps != wraps_.end()) {
+    wraps_[copy] = wraps->second;
+    has_notes_ = true;
+  }
   ops_.copy(ops_.context, state(copy), state(number));
   bytes_ += BytesOfNew(group.key);
   CountHeap(copy, HeapBytesOf(copy));
@@ -161,6 +165,55 @@ void GroupTable::FreeRare(uint32_t number) noexcept {
   keys_.Release(key);
   wraps_.erase(number);
   early_.erase(number);
+  decided_.erase(number);
+  has_notes_ = !wraps_.empty() || !decided_.empty();
+}
+
+// --- Other periods
+
+void GroupTable::DecideOvertaken() {
+  std::vector<uint32_t> overtaken;
+  ForEachArmed([&](uint32_t number) {
+    if (!indexed(number)) overtaken.push_back(number);
+  });
+  ForEachFiled([this](const Due& due) { Decide(due.number); });
+  for (const uint32_t number : overtaken) {
+    KeepImage(number);
+    Decide(number);
+    const Due due{.ripe = DueOf(number),
+                  .order = position(number),
+                  .number = number,
+                  .by_event = false,
+                  .tag = static_cast<uint8_t>(ReasonByTime(number))};
+    table_.Disarm(due.number);
+    table_.File(due);
+  }
+}
+
+// Where the quiet deadline of a group with Extra is that of its latest stamp by the quiet period so
+// far, it follows. Else an event has brought a quiet period of its own, or an older event came last.
+void GroupTable::SetPeriods(const Periods& periods) {
+  const Duration before = quiet_period_;
+  quiet_period_ = periods.quiet;
+  max_hold_ = periods.hold;
+  quiet_end_ = After(kEndOfTime, quiet_period_);
+  hold_end_ = After(kEndOfTime, max_hold_);
+  due_end_ = std::min(quiet_end_, hold_end_);
+  if (!has_extra_ || before == quiet_period_) return;
+  uint32_t place = 0;
+  ForEachIndexedFrom(place, [&](uint32_t number) {
+    const Group& group = at(number);
+    if (ExtraOf(group).quiet_due == After(group.last, before)) {
+      KeepImage(number);
+      ExtraOf(group).quiet_due = After(group.last, quiet_period_);
+    }
+    return true;
+  });
+}
+
+void GroupTable::ArmByPeriods(const Periods& before) {
+  const bool earlier = quiet_period_ < before.quiet || max_hold_ < before.hold;
+  if (earlier || !table_.Suits(UsualLife())) table_.ArmAllAnew(UsualLife());
 }
 
 void GroupTable::CheckWhole() const {
@@ -174,6 +227,9 @@ void GroupTable::CheckWhole() const {
     PLEAT_CHECK(!indexed(number) || IsGroup(number));
   });
   PLEAT_CHECK(bytes == bytes_);
+  for (const auto& [number, due] : decided_) {
+    PLEAT_CHECK(table_.Holds(number) && !table_.cold(number).armed);
+  }
 }
 
 }  // namespace pleat::inline v0_1

@@ -238,6 +238,11 @@ class GroupTable {
   EngineTime DueOfNew(EngineTime at) const noexcept {
     return std::min(at + std::min(quiet_period_, max_hold_), due_end_);
   }
+  // The same of any entry, also of one that has ended: see Decide().
+  EngineTime DecidedDueOf(uint32_t number) const noexcept {
+    const auto decided = decided_.empty() ? decided_.end() : decided_.find(number);
+    return decided == decided_.end() ? DueOf(number) : decided->second;
+  }
   // The reason that time closes the entry for, or cuts it.
   Reason ReasonByTime(uint32_t number) const noexcept {
     if (has_extra_ && extra(number).kind == Kind::kPartial) return Reason::kPartial;
@@ -272,7 +277,10 @@ class GroupTable {
   // Before FoldInto() of an older event: keeps the group's smallest stamp.
   void NoteEarlier(uint32_t number, EngineTime at);
   // After FoldInto(), when the low half of the count came round to 0.
-  void NoteWrap(uint32_t number) { ++wraps_[number]; }
+  void NoteWrap(uint32_t number) {
+    ++wraps_[number];
+    has_notes_ = true;
+  }
 
   void Index(uint32_t number, uint64_t hash);
   // The key's next event will not go to this group. REQUIRES: the group is indexed.
@@ -301,7 +309,7 @@ class GroupTable {
   void Free(uint32_t number) noexcept { Free(PartsOf(number)); }
   [[gnu::always_inline]] void Free(const Parts& parts) noexcept {
     bytes_ -= entry_bytes_;
-    const bool rare = parts.group.key.is_long() || parts.cold.back == kFar || !wraps_.empty();
+    const bool rare = parts.group.key.is_long() || parts.cold.back == kFar || has_notes_;
     if (rare) [[unlikely]]
       FreeRare(parts.number);
     table_.Free(parts.number, parts.cold, reinterpret_cast<std::byte*>(&parts.group));
@@ -382,8 +390,37 @@ class GroupTable {
     table_.UnindexAndDisarmAll();
   }
 
+  // --- Other periods
+
+  struct Periods {
+    Duration quiet;
+    Duration hold;
+    friend bool operator==(const Periods&, const Periods&) = default;
+  };
+  Periods periods() const noexcept { return {quiet_period_, max_hold_}; }
+  static Periods PeriodsOf(const FolderOptions& options) noexcept {
+    return {std::min(options.quiet_period, kAllOfTime), std::min(options.max_hold, kAllOfTime)};
+  }
+  // Before the periods change: keeps the deadline so far of an entry that has ended, for good.
+  void Decide(uint32_t number) {
+    decided_.try_emplace(number, DueOf(number));
+    has_notes_ = true;
+  }
+  // The same for all that was filed, or left the index and waits for its instant. O(entries).
+  void DecideOvertaken();
+  // From now on DueOf() goes by these. REQUIRES: DecideOvertaken() came before. What is due by now
+  // ends before Next(), and then ArmByPeriods() comes. O(1), or O(entries) with Extra.
+  void SetPeriods(const Periods& periods);
+  // Arms all groups where they belong. O(1) if no period became shorter, nor twice as long.
+  void ArmByPeriods(const Periods& before);
+
   // --- All entries
 
+  // Calls `visit(due)` for each entry that was filed. O(filed and waiting deadlines).
+  template <class Visit>
+  void ForEachFiled(const Visit& visit) const {
+    table_.ForEachFiled(visit);
+  }
   // Calls `visit(number)` for each group or cut that has not ended.
   template <class Visit>
   void ForEachArmed(const Visit& visit) const {
@@ -434,6 +471,8 @@ class GroupTable {
 
  private:
   static constexpr uint32_t kFar = UINT32_MAX;
+  // In place of the number of events: a deadline that was decided comes before it.
+  static constexpr uint64_t kDecided = 0;
 
   // Answers the table below about an entry.
   struct Entries {
@@ -496,12 +535,16 @@ class GroupTable {
 #endif
   }
 
+  Duration UsualLife() const noexcept {
+    return std::min({quiet_period_, max_hold_, partial_every_});
+  }
+
   // Members that every fold reads lie close together.
-  const Duration quiet_period_;
-  const Duration max_hold_;
-  const EngineTime quiet_end_;  // the latest that a deadline can be
-  const EngineTime hold_end_;
-  const EngineTime due_end_;
+  Duration quiet_period_;
+  Duration max_hold_;
+  EngineTime quiet_end_;  // the latest that a deadline can be
+  EngineTime hold_end_;
+  EngineTime due_end_;
   const bool has_extra_;
   const bool two_lines_;  // an entry is longer than a cache line
   const StateOps& ops_;
@@ -517,8 +560,10 @@ class GroupTable {
   KeyArena keys_;
   EngineTime now_ = kBeginningOfTime;  // of the latest Next()
   uint64_t version_ = 0;
-  std::map<uint32_t, uint32_t> wraps_;    // the high half of the counts that need one
-  std::map<uint32_t, EngineTime> early_;  // the smallest stamps that lie kFar back
+  std::map<uint32_t, uint32_t> wraps_;                // the high half of the counts that need one
+  std::map<uint32_t, EngineTime> early_;              // the smallest stamps that lie kFar back
+  std::unordered_map<uint32_t, EngineTime> decided_;  // deadlines by other periods
+  bool has_notes_ = false;                            // wraps_ or decided_ has any
 #ifndef NDEBUG
   std::unordered_map<uint32_t, size_t> heap_counted_;
 #endif

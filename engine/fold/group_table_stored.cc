@@ -15,6 +15,9 @@ namespace {
 // Before each entry that has a deadline, which is open, overtaken, or a cut; and behind the last one.
 enum class Place : uint8_t { kEnd, kIndexed, kArmed };
 
+// Of the tag of an entry that was filed: time ends it, and no event has.
+constexpr uint8_t kByTime = 1 << 7;
+
 // Lines of the index come from memory at once for so many groups.
 constexpr size_t kStrip = 32;
 
@@ -23,6 +26,8 @@ constexpr size_t kStrip = 32;
 void GroupTable::SaveEntry(FieldWriter& out, uint32_t number) const {
   const Group& group = at(number);
   out.PutBytes(group.key.view());
+  const auto decided = decided_.find(number);
+  if (decided != decided_.end()) out(kDecided, decided->second);
   out(CountOf(number), group.opened, group.last - group.opened, group.opened - FirstOf(number),
       position(number));
   if (has_extra_) {
@@ -47,6 +52,11 @@ uint32_t GroupTable::LoadEntry(FieldReader& in, const HashKey& hash_key) {
                                         .last = {},
                                         .opened = {}};
   in(count);
+  if (count == kDecided) {
+    decided_.try_emplace(number, ReadTime(in));
+    has_notes_ = true;
+    in(count);
+  }
   group.count = static_cast<uint32_t>(count);
   group.opened = ReadTime(in);
   Duration span{};
@@ -61,7 +71,10 @@ uint32_t GroupTable::LoadEntry(FieldReader& in, const HashKey& hash_key) {
   cold.set_position(opening);
   cold.back = 0;
   NoteEarlier(number, group.opened - back);
-  if (count >> 32 != 0) wraps_[number] = static_cast<uint32_t>(count >> 32);
+  if (count >> 32 != 0) {
+    wraps_[number] = static_cast<uint32_t>(count >> 32);
+    has_notes_ = true;
+  }
   if (has_extra_) LoadExtra(in, group);
   bytes_ += BytesOfNew(group.key);
   ops_.load(ops_.context, state(number), in);
@@ -90,11 +103,12 @@ void GroupTable::SaveFiled(FieldWriter& out) const {
   std::vector<Due> filed;
   table_.ForEachFiled([&](const Due& due) { filed.push_back(due); });
   std::sort(filed.begin(), filed.end(), [](const Due& a, const Due& b) {
-    return std::tie(a.ripe, a.order, a.tag) < std::tie(b.ripe, b.order, b.tag);
+    return std::tie(a.ripe, a.by_event, a.order, a.tag) <
+           std::tie(b.ripe, b.by_event, b.order, b.tag);
   });
   out.PutNumber(filed.size());
   for (const Due& due : filed) {
-    out(due.ripe, due.order, due.tag);
+    out(due.ripe, due.order, static_cast<uint8_t>(due.by_event ? due.tag : due.tag | kByTime));
     SaveEntry(out, due.number);
   }
 }
@@ -103,6 +117,8 @@ void GroupTable::LoadFiled(FieldReader& in, const HashKey& hash_key) {
   for (size_t left = in.Count(); left > 0 && in.ok(); --left) {
     Due due{.ripe = ReadTime(in), .order = in.Number(), .number = 0, .by_event = true, .tag = 0};
     in(due.tag);
+    due.by_event = (due.tag & kByTime) == 0;
+    due.tag = static_cast<uint8_t>(due.tag & ~kByTime);
     in.Expect(due.tag >= 1 && due.tag <= kReasons);
     due.number = LoadEntry(in, hash_key);
     if (in.ok()) File(due);
@@ -153,6 +169,7 @@ void GroupTable::LoadArmed(FieldReader& in, const HashKey& hash_key) {
     if (!in.ok()) return;
     for (size_t i = 0; i < size; ++i) {
       const auto& [number, hash, is_indexed] = strip[i];
+      if (!in.Expect(!decided_.contains(number))) return;
       if (is_indexed) {
         if (!in.Expect(IsGroup(number) && FindSlowly(at(number).key, hash).number == kNone)) return;
         Index(number, hash);

@@ -25,6 +25,12 @@ Memory::Memory(PagePool& pool, const FolderOptions& options, const HashKey& name
       emissions_(pool, options.late.accept_limit),
       pauses_(pool, options.quiet_period) {}
 
+void Memory::SetOptions(const FolderOptions& options) {
+  max_bytes_ = options.limits.max_bytes;
+  count_ready_ = options.limits.count_ready;
+  emissions_for_ = EmissionsFor(options);
+}
+
 std::optional<uint64_t> Memory::LastEmissionOf(const PackedKey& key, EngineTime now) const {
   const ExpiringMap::Known* const known = emissions_.Find(NameOf(key), now);
   if (known == nullptr) return std::nullopt;

@@ -68,6 +68,10 @@ class Memory {
 
   // --- All together
 
+  // From now on other limits hold; an emission that is remembered already stays so for as long as it
+  // was to be. REQUIRES: with ids, the same accept limit.
+  void SetOptions(const FolderOptions& options);
+
   // See Book. `knows(memo)`: whether the learner knows the class of a memo.
   void BeginSave();
   bool SaveNext(FieldWriter& out);
@@ -98,9 +102,9 @@ class Memory {
     return {.run = static_cast<uint16_t>(word), .row = static_cast<uint16_t>(word >> 16)};
   }
 
-  const size_t max_bytes_;
-  const bool count_ready_;
-  const Duration emissions_for_;
+  size_t max_bytes_;
+  bool count_ready_;
+  Duration emissions_for_;
   EventIds ids_;
   ExpiringMap emissions_;
   ExpiringMap pauses_;

@@ -67,6 +67,12 @@ class FoldObserver {
     if (gaps_ != nullptr) gaps_->Prefetch(key.HashWith(name_key_));
   }
 
+  // REQUIRES: it is the same if something is learned.
+  void SetQuietPeriod(Duration quiet_period) noexcept {
+    PLEAT_DCHECK(learner_ == nullptr || quiet_period == quiet_period_);
+    quiet_period_ = quiet_period;
+  }
+
   // See Book.
   void Save(FieldWriter& out) const;
   void Load(FieldReader& in);
@@ -83,7 +89,7 @@ class FoldObserver {
 
  private:
   const HashKey& name_key_;
-  const Duration quiet_period_;  // of a folder that learns the ceiling
+  Duration quiet_period_;  // of a folder that learns the ceiling
   Memory* const memory_;
   std::unique_ptr<Gaps> gaps_;             // null: nothing is measured
   std::unique_ptr<QuietLearner> learner_;  // null: nothing is learned

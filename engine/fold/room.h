@@ -18,12 +18,21 @@ class Room {
  public:
   // `groups` and `memory`, which may be null, outlive the room.
   Room(const LimitOptions& limits, const GroupTable& groups, const Memory* memory)
-      : limit_(limits.max_bytes),
-        full_(FullFrom(limits)),
-        count_ready_(limits.count_ready),
-        tracks_ready_(!limits.count_ready || limits.on_limit == OnLimit::kEmitOldest),
-        groups_(groups),
-        memory_(memory) {}
+      : groups_(groups), memory_(memory) {
+    SetLimits(limits, 0);
+  }
+
+  // `ready_bytes`: those of all emissions that wait, if such limits track them; see TracksReady().
+  void SetLimits(const LimitOptions& limits, size_t ready_bytes) noexcept {
+    limit_ = limits.max_bytes;
+    full_ = FullFrom(limits);
+    count_ready_ = limits.count_ready;
+    tracks_ready_ = TracksReady(limits);
+    ready_bytes_ = tracks_ready_ ? ready_bytes : 0;
+  }
+  static bool TracksReady(const LimitOptions& limits) noexcept {
+    return !limits.count_ready || limits.on_limit == OnLimit::kEmitOldest;
+  }
 
   // From this many bytes on the folder's OnLimit has something to say.
   static size_t FullFrom(const LimitOptions& limits) noexcept {
@@ -49,6 +58,7 @@ class Room {
 
   // Whether emissions that wait matter, so that they have to be noted.
   bool tracks_ready() const noexcept { return tracks_ready_; }
+  size_t ready_bytes() const noexcept { return ready_bytes_; }
   void NoteReady(size_t bytes) noexcept { ready_bytes_ += bytes; }
   void NoteGone(size_t bytes) noexcept {
     PLEAT_DCHECK(ready_bytes_ >= bytes);
@@ -64,13 +74,13 @@ class Room {
   size_t memory_bytes() const noexcept { return memory_ == nullptr ? 0 : memory_->bytes(); }
   size_t used() const noexcept { return count_ready_ ? bytes() : bytes() - ready_bytes_; }
 
-  const size_t limit_;
-  const size_t full_;
-  const bool count_ready_;
-  const bool tracks_ready_;
+  size_t limit_;
+  size_t full_;
+  bool count_ready_;
+  bool tracks_ready_;
   const GroupTable& groups_;
   const Memory* const memory_;
-  size_t ready_bytes_ = 0;
+  size_t ready_bytes_;
 };
 
 }  // namespace pleat::inline v0_1

@@ -290,7 +290,7 @@ bool Leases::Dies(const Record& record) const noexcept {
 }
 
 void Leases::Bury(uint32_t number, const When& when, const Instant& at, Drop drop) {
-  if (dead_ == options_.max_dead_letters) {
+  if (dead_ >= options_.max_dead_letters) {
     const uint32_t oldest = first_dead_;
     UnlinkDead(At(oldest));
     NoteStep(TraceStep::kDropped, At(oldest), when.at, at);
@@ -388,6 +388,17 @@ bool Leases::ScanDead(uint32_t& place, size_t max, size_t& seen,
                                 .died = record.died,
                                 .why = record.why});
     return true;
+  });
+}
+
+void Leases::ForEachEmission(absl::FunctionRef<void(const Ready&)> see) const {
+  records_.ForEach([&](uint32_t number) {
+    const Record& record = At(number);
+    see(record.keyed.emission);
+    if (record.state == State::kDead || record.state == State::kWaiting) return;
+    for (uint32_t n = record.first; n != kNone; n = WaiterAt(n).next) {
+      see(WaiterAt(n).keyed.emission);
+    }
   });
 }
 

@@ -96,6 +96,8 @@ class Leases {
 
   // What happens is noted in `trace` from now on, unless that is null.
   void SetTrace(TraceLog* trace) noexcept { trace_ = trace; }
+  // From now on these hold: for what is lent, prolonged, taken back and counted as dead.
+  void SetOptions(const LeaseOptions& options) noexcept { options_ = options; }
 
   // The record at the head of the key's line, or kNone.
   uint32_t HeadOf(const PackedKey& key, uint32_t hash) const;
@@ -142,6 +144,9 @@ class Leases {
   // Shows the dead letters from `place` on; see FoldBook::Scan().
   bool ScanDead(uint32_t& place, size_t max, size_t& seen,
                 absl::FunctionRef<void(const Ready&, const Death&)> see) const;
+
+  // Shows all emissions that are here, in no order.
+  void ForEachEmission(absl::FunctionRef<void(const Ready&)> see) const;
 
   // See Book. `entries`: the book's, which saves and loads the emissions.
   void Save(FieldWriter& out, const OutboxEntries& entries) const;
@@ -284,7 +289,7 @@ class Leases {
     uint64_t by;
   };
 
-  const LeaseOptions options_;
+  LeaseOptions options_;
   const LeaseToken origin_;
   const Duration usual_ttl_;
   TraceLog* trace_ = nullptr;

@@ -22,6 +22,19 @@ Outbox::Outbox(PagePool& pool, const OutboxOptions& options, uint32_t partition,
       trace_(trace),
       queue_(pool) {}
 
+void Outbox::SetOptions(const OutboxOptions& options, const Instant&) {
+  options_ = options;
+  if (leases_ == nullptr) return;
+  const bool could_lend = leases_->CanLendNew();
+  leases_->SetOptions(options.leases);
+  if (leases_->CanLendNew() && !could_lend) TellListeners();
+}
+
+void Outbox::ForEachEmission(absl::FunctionRef<void(const Ready&)> see) const {
+  queue_.ForEach(see);
+  if (leases_ != nullptr) leases_->ForEachEmission(see);
+}
+
 // At the end as a rule, as neither time nor positions go back in a book. Emissions that one event
 // makes ready early go to their places.
 void Outbox::Push(Ready ready, const Instant& at) {

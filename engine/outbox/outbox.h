@@ -110,6 +110,12 @@ class Outbox {
   Outbox(PagePool& pool, const OutboxOptions& options, uint32_t partition, OutboxEntries& entries,
          const Listeners& listeners, TraceLog* trace);
 
+  // From now on these hold. What is here stays, also if it is more than the limits let in; listeners
+  // are told if more may be lent.
+  void SetOptions(const OutboxOptions& options, const Instant& at);
+  // Shows all emissions that are here, in no order.
+  void ForEachEmission(absl::FunctionRef<void(const Ready&)> see) const;
+
   bool queue_empty() const noexcept { return queue_.empty(); }
   // The generation of the next emission.
   uint64_t next_generation() const noexcept { return next_generation_; }
@@ -297,7 +303,7 @@ class Outbox {
   };
   static constexpr size_t kKept = 16 * 1024;  // bytes of a piece
 
-  const OutboxOptions options_;
+  OutboxOptions options_;
   const uint32_t partition_;
   PagePool& pool_;
   OutboxEntries& entries_;

@@ -72,6 +72,15 @@ void Deadlines::Clear() noexcept {
   sweep_chunk_ = nullptr;
 }
 
+void Deadlines::Clear(Duration usual_life) noexcept {
+  Clear();
+  shift_ = ShiftFor(usual_life);
+  surfaced_ = 0;
+  sweep_index_ = 0;
+}
+
+bool Deadlines::Suits(Duration usual_life) const noexcept { return shift_ == ShiftFor(usual_life); }
+
 void Deadlines::CheckWhole() const {
   size_t slots = 0;
   for (const Slot& slot : slots_) {

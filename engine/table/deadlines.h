@@ -52,7 +52,10 @@ struct Due {
   uint64_t order;
   uint32_t number;
   bool by_event;
-  uint8_t tag;  // the owner's, of an entry that an event ended; 0 if time ended the entry
+  uint8_t tag;  // the owner's, of an entry that was filed; 0 of one that was armed
+
+  // Whether the instant is final: the entry's own deadline does not matter any more.
+  bool is_filed() const noexcept { return tag != 0; }
 };
 
 class Deadlines {
@@ -85,9 +88,11 @@ class Deadlines {
     slot->head->refs[slot->head_size++] = number;
   }
 
-  // Files an entry that an event has ended, under the instant and the order at which it is given
-  // out.
-  void ArmEnded(const Due& due) { PushHeap(due); }
+  // Files an entry whose end is decided, under the instant and the order at which it is given out.
+  void ArmEnded(const Due& due) {
+    PLEAT_DCHECK(due.is_filed());
+    PushHeap(due);
+  }
 
   // Nothing is due before this; kNever if nothing is armed. O(1).
   EngineTime NextDue() const noexcept;
@@ -123,7 +128,7 @@ class Deadlines {
       const bool from_run = !run_.empty() && first == &run_.back();
       const Due due = from_run ? PopRun() : PopHeap();
       PLEAT_DCHECK(slots_.empty() || StartOf(*slots_.begin()) > due.ripe);
-      if (!due.by_event && !(from_run && run_version_ == ask.Version())) {
+      if (!due.is_filed() && !(from_run && run_version_ == ask.Version())) {
         if (!ask.Counts(due.number)) {
           DropStale(due.number, ask);
           continue;
@@ -173,6 +178,10 @@ class Deadlines {
   }
 
   void Clear() noexcept;
+  // The same, and from now on deadlines lie another `usual_life` ahead, or before what was given out.
+  void Clear(Duration usual_life) noexcept;
+  // Whether the slots are as wide as they would be for this one.
+  bool Suits(Duration usual_life) const noexcept;
 
   size_t stale() const noexcept { return stale_; }
 
@@ -184,7 +193,7 @@ class Deadlines {
     VisitChunks(loading_, loading_size_, loading_from_, visit);
     for (const Due& due : run_) visit(due.number, due.ripe);
     for (const Due& due : heap_) {
-      if (!due.by_event) visit(due.number, due.ripe);
+      if (!due.is_filed()) visit(due.number, due.ripe);
     }
   }
 
@@ -192,7 +201,7 @@ class Deadlines {
   template <class Visit>
   void ForEachEnded(const Visit& visit) const {
     for (const Due& due : heap_) {
-      if (due.by_event) visit(due);
+      if (due.is_filed()) visit(due);
     }
   }
 
@@ -351,7 +360,7 @@ class Deadlines {
   template <class Ask>
   void SweepHeap(const Ask& ask) {
     std::erase_if(heap_, [&](const Due& due) {
-      const bool stale = !due.by_event && !ask.Counts(due.number);
+      const bool stale = !due.is_filed() && !ask.Counts(due.number);
       if (stale) DropStale(due.number, ask);
       return stale;
     });

@@ -45,6 +45,7 @@
 #include <set>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include <pleat/time.h>
 
@@ -241,10 +242,11 @@ class ExpiringTable {
     NoteStale();
   }
 
-  // Files what has ended under the instant and the order at which Next() gives it out.
+  // Files what has ended, or will at an instant that is final, under that instant and the order at
+  // which Next() gives it out.
   // REQUIRES: it is not armed.
   void File(const Due& ended) {
-    PLEAT_DCHECK(ended.by_event && cold(ended.number).taken);
+    PLEAT_DCHECK(ended.is_filed() && cold(ended.number).taken);
     PLEAT_DCHECK(!cold(ended.number).armed);
     deadlines_.ArmEnded(ended);
   }
@@ -262,7 +264,7 @@ class ExpiringTable {
   // `budget` by the references looked at.
   Found Next(EngineTime now, Budget& budget, Due& due) {
     const Found found = deadlines_.Next(now, budget, Asker{*this}, due);
-    if (found == Found::kDue && !due.by_event) NoteGivenOut(due);
+    if (found == Found::kDue && !due.is_filed()) NoteGivenOut(due);
     return found;
   }
 
@@ -306,6 +308,27 @@ class ExpiringTable {
       if (waited) slab_.Free(number);
     });
   }
+
+  // Arms every armed entry anew, after their deadlines have moved earlier or lie another `usual_life`
+  // ahead. What was filed stays. O(entries).
+  void ArmAllAnew(Duration usual_life)
+    requires(!kMovesEarlier)
+  {
+    std::vector<Due> filed;
+    ForEachFiled([&](const Due& due) { filed.push_back(due); });
+    deadlines_.Clear(usual_life);
+    ++changes_;
+    slab_.ForEach([this](uint32_t number) {
+      Cold& bits = cold(number);
+      const bool waited = !bits.taken && bits.referred;
+      bits.referred = bits.armed;
+      if (bits.armed) deadlines_.Arm(number, entries_.DueOf(number), entries_.OrderOf(number));
+      if (waited) slab_.Free(number);
+    });
+    for (const Due& due : filed) deadlines_.ArmEnded(due);
+  }
+  // Whether the deadlines are made for this one.
+  bool Suits(Duration usual_life) const noexcept { return deadlines_.Suits(usual_life); }
 
   // Ends the process unless all invariants hold. O(entries); for tests.
   void CheckWhole() const;

@@ -89,6 +89,27 @@ class PLEAT_EXPORT AnyFolder : public AnyCollection {
   // kFailedPrecondition after Stop() or Close(), and from inside a fold function.
   absl::Status Reserve(size_t groups, size_t key_bytes = 0) noexcept;
 
+  // Changes the options while the folder runs, as one step: each event, each batch of up to 256 and
+  // each call sees those of before, or these. Open groups go on by them. A group that they would
+  // have closed by now closes at once, with `closed` the engine's time; see docs/semantics.md.
+  //
+  //   pleat::FolderOptions options = folder.options();
+  //   options.quiet_period = 2min;
+  //   absl::Status changed = folder.SetOptions(options);
+  //
+  // All may change but quiet_floor, edge, partial_every and measure; quiet_period with quiet_floor;
+  // late.accept_limit with ids; and late.on_late from or to kCorrect. A limit below what is there
+  // refuses and drops what comes, and nothing that is there.
+  // A snapshot has the options of its cut: open the folder with those to restore it. In a journal,
+  // SnapshotInfo names them.
+  // Cost: locks every partition meanwhile: some microseconds for limits and leases; for other
+  // periods, lower max_events or max_group_bytes up to some 100 ns for each open group and each
+  // emission that waits.
+  // Errors: those of Open() for options; kFailedPrecondition for one that cannot change, which the
+  // message names, after Close(), and from inside a fold function. Nothing has changed then.
+  absl::Status SetOptions(const FolderOptions& options) noexcept;
+  FolderOptions options() const noexcept;
+
   // The measurements so far, of each partition at one instant. Null without measure.gap_stats.
   // Cost: some hundred microseconds.
   std::unique_ptr<GapStats> gap_stats() const noexcept;

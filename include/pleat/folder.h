@@ -110,7 +110,6 @@ class Folder : public EmissionSource<State> {
     return folder_.FoldBatch(AnyBatch::Of(events), outcomes, only, mark);
   }
 
-  // Anything else does not compile.
   template <class Events>
     requires(!std::is_convertible_v<Events, std::span<const KeyedEvent<Event>>>)
   FoldCounts FoldBatch(Events&&, std::span<FoldOutcome> = {}, PartitionRange = {},
@@ -129,21 +128,23 @@ class Folder : public EmissionSource<State> {
   bool Cancel(std::string_view key) noexcept { return folder_.Cancel(key); }
 
   // The end of input: closes every open group now, by deadline and then by opening order, with
-  // reason kEnd. Locks every partition meanwhile.
-  // Complexity: O(n log n) for the most groups ever open at once.
+  // reason kEnd. Locks every partition meanwhile. O(n log n) for the most groups ever open at once.
   void CloseAll() noexcept { folder_.CloseAll(); }
 
-  // Takes the memory for so many groups now, so that no event has to wait until the system has
-  // cleared some; for keys of more than 23 bytes, say how long they are. any_folder.h says more.
+  // Takes the memory for so many groups now, so that no event waits for it: see any_folder.h.
   absl::Status Reserve(size_t groups, size_t key_bytes = 0) noexcept {
     return folder_.Reserve(groups, key_bytes);
   }
+
+  // Changes the options while the folder runs, and shows them: see any_folder.h.
+  absl::Status SetOptions(const FolderOptions& to) noexcept { return folder_.SetOptions(to); }
+  FolderOptions options() const noexcept { return folder_.options(); }
 
   // Ends the collection: drops all that it holds, and frees the memory and the name. Waits for
   // calls that are under way. Consumers of it complete.
   void Close() noexcept { folder_.Close(); }
 
-  // A copy of the open group of `key`, or nothing. A group that is due counts as closed.
+  // A copy of the open group of `key`, or nothing. One that is due counts as closed.
   std::optional<OpenGroup<State>> Peek(std::string_view key) const noexcept
     requires std::is_copy_constructible_v<State>
   {
@@ -178,8 +179,7 @@ class Folder : public EmissionSource<State> {
   Ledger ledger() const noexcept { return folder_.ledger(); }
   Sizes sizes() const noexcept { return folder_.sizes(); }
 
-  // How other quiet periods would have folded; include gap_stats.h, which says more. Null without
-  // measure.gap_stats.
+  // How other quiet periods would have folded: see gap_stats.h. Null without measure.gap_stats.
   std::unique_ptr<GapStats> gap_stats() const noexcept { return folder_.gap_stats(); }
 
  private:

@@ -33,6 +33,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/status/status.h>
@@ -73,6 +74,8 @@ struct SnapshotInfo {
     std::string kind;      // "folder", "window", "presence" or "rollup"
     uint64_t entries = 0;  // at the cut: open groups, members, users, or counters
     std::vector<Source> sources = {};
+    // At the cut: those that have to be the same in the engine that it is restored into, in words.
+    std::vector<std::pair<std::string, std::string>> options = {};
   };
 
   uint64_t identity = 0;  // see SnapshotOptions

@@ -12,6 +12,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <pleat/analysis.h>
 #include <pleat/asio.h>
+#include <pleat/collections.h>
 #include <pleat/drain.h>
 #include <pleat/engine.h>
 #include <pleat/folder.h>

@@ -65,6 +65,9 @@ class DeliveryModel {
   DeliveryModel(const FolderOptions& options, int partitions)
       : options_(options), partitions_(static_cast<size_t>(partitions)) {}
 
+  // From now on these hold, for what comes.
+  void SetOptions(const FolderOptions& options) { options_ = options; }
+
   // An emission that has become final; it comes behind all others.
   void Add(ModelGroup emission);
 
@@ -154,7 +157,7 @@ class DeliveryModel {
   Parcel* Find(uint64_t delivery, Stage stage);
   Number NumberOf(uint64_t delivery) const { return deliveries_[delivery - 1].number; }
 
-  const FolderOptions options_;
+  FolderOptions options_;
   const size_t partitions_;
   LeaseTime now_{kBeginningOfTime};
   Number next_number_ = 0;

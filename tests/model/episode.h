@@ -76,6 +76,7 @@ enum class Verb {
   kCancel,
   kCloseAll,
   kStop,
+  kSetOptions,
   kRestart,  // a snapshot, the end of the engine, and another engine that goes on from there
 };
 
@@ -99,6 +100,8 @@ struct Op {
   // Of leases.
   Duration span{0};  // how long; how far to extend; how much to delay
   Forgery forgery = Forgery::kNone;
+
+  std::optional<FolderOptions> options = std::nullopt;  // to set
 };
 std::ostream& operator<<(std::ostream& out, const Op& op);
 

@@ -65,7 +65,11 @@ std::vector<std::string> DrawIds(Choices& choices) {
 class OpMaker {
  public:
   OpMaker(Choices& choices, const Config& config)
-      : choices_(choices), config_(config), clock_(config.start), lease_clock_(config.start) {}
+      : choices_(choices),
+        config_(config),
+        options_(config.folder),
+        clock_(config.start),
+        lease_clock_(config.start) {}
 
   Op Draw() {
     Op op{.key = DrawKey()};
@@ -96,6 +100,10 @@ class OpMaker {
       op.verb = Verb::kFlush;
     } else if (dice < 992) {
       op.verb = Verb::kCancel;
+    } else if (dice < 995) {
+      op.verb = Verb::kSetOptions;
+      ChangeOptions();
+      op.options = options_;
     } else if (dice < 998) {
       op.verb = Verb::kRestart;
     } else {
@@ -142,6 +150,59 @@ class OpMaker {
       op.n = choices_.OneOf<uint64_t>({0, 1, 3, UINT64_MAX, UINT64_MAX});
     }
     return op;
+  }
+
+  // Some of those that can change. The scale stays that of the episode.
+  void ChangeOptions() {
+    const FolderOptions& first = config_.folder;
+    const bool learns = first.quiet_floor > Duration{0};
+    const int64_t quiet = first.quiet_period == kForever ? 5 : first.quiet_period.count();
+    const auto percent = [&](std::initializer_list<int64_t> factors) {
+      return std::max(Duration{1}, Duration{quiet * choices_.OneOf(factors) / 100});
+    };
+    if (!learns && choices_.OneIn(2)) {
+      options_.quiet_period = choices_.OneIn(10) ? kForever : percent({10, 50, 99, 100, 150, 700});
+    }
+    if (choices_.OneIn(3)) {
+      options_.max_hold = choices_.OneIn(3) ? kForever : percent({30, 100, 101, 200, 500});
+    }
+    if (choices_.OneIn(3)) {
+      options_.max_events = choices_.OneIn(2) ? kNoEventCap : 1 + choices_.Below(5);
+    }
+    if (choices_.OneIn(4)) {
+      options_.max_group_bytes =
+          choices_.OneIn(2) ? kNoByteCap : EmptyStateBytes() + 1 + choices_.Below(30);
+    }
+    const bool may_be_late = first.late.accept_limit != kForever;
+    if (may_be_late && !config_.has_ids && choices_.OneIn(3)) {
+      options_.late.accept_limit = percent({1, 20, 50, 100, 400});
+      if (first.late.on_late != OnLate::kCorrect) {
+        options_.late.on_late = choices_.OneOf({OnLate::kReject, OnLate::kFold});
+      }
+    }
+    if (config_.engine.partitions == 1 && choices_.OneIn(3)) {
+      options_.limits.max_groups = choices_.OneIn(2) ? 50'000'000 : 1 + choices_.Below(8);
+    }
+    if (choices_.OneIn(3)) {
+      options_.limits.on_limit = choices_.OneOf({OnLimit::kRefuse, OnLimit::kEmitOldest});
+      options_.limits.count_ready = choices_.OneIn(2);
+    }
+    if (config_.closes_at_once && choices_.OneIn(2)) {
+      options_.limits.max_backlog = Share(choices_.OneOf<uint64_t>({3, 30}));
+      options_.limits.on_backlog = choices_.OneOf({OnBacklog::kRefuse, OnBacklog::kDropOldest});
+    }
+    if (!config_.lends || !choices_.OneIn(2)) return;
+    options_.leases.max_deliveries = choices_.OneOf<uint32_t>({1, 2, 3, 100});
+    options_.leases.max_leased = choices_.OneIn(2) ? 1'000'000 : Share(5);
+    options_.leases.max_age = choices_.OneIn(2) ? kForever : Duration{1} + Around(quiet);
+    options_.leases.max_nack_delay = choices_.OneIn(2) ? kForever : Duration{1} + Around(quiet);
+    options_.leases.max_dead_letters = choices_.OneIn(2) ? 100'000 : Share(3);
+    options_.leases.on_dead_limit =
+        choices_.OneOf({OnDeadLimit::kKeepTrying, OnDeadLimit::kDropOldest});
+  }
+
+  size_t Share(uint64_t most) {
+    return static_cast<size_t>(config_.engine.partitions) * (1 + choices_.Below(most));
   }
 
   // Mostly it stays as late as it was.
@@ -221,6 +282,7 @@ class OpMaker {
 
   Choices& choices_;
   const Config& config_;
+  FolderOptions options_;  // in use
   EngineTime clock_;
   EngineTime lease_clock_;  // in LeaseTime
 };
@@ -313,6 +375,22 @@ std::ostream& operator<<(std::ostream& out, const Op& op) {
     case Verb::kAdvance: return out << "Advance " << Text(op.at) << ", whole";
     case Verb::kAdvanceSome: return out << "Advance " << Text(op.at) << ", budget " << op.n;
     case Verb::kRestart: return out << "Restart";
+    case Verb::kSetOptions: {
+      const FolderOptions& to = *op.options;
+      return out << "SetOptions quiet " << Text(to.quiet_period) << ", max_hold "
+                 << Text(to.max_hold) << ", max_events " << to.max_events << ", max_group_bytes "
+                 << to.max_group_bytes << ", accept_limit " << Text(to.late.accept_limit)
+                 << ", on_late " << static_cast<int>(to.late.on_late) << ", max_groups "
+                 << to.limits.max_groups << ", on_limit " << static_cast<int>(to.limits.on_limit)
+                 << ", count_ready " << to.limits.count_ready << ", max_backlog "
+                 << to.limits.max_backlog << ", on_backlog "
+                 << static_cast<int>(to.limits.on_backlog) << ", max_deliveries "
+                 << to.leases.max_deliveries << ", max_leased " << to.leases.max_leased
+                 << ", max_age " << Text(to.leases.max_age) << ", max_nack_delay "
+                 << Text(to.leases.max_nack_delay) << ", max_dead_letters "
+                 << to.leases.max_dead_letters << ", on_dead_limit "
+                 << static_cast<int>(to.leases.on_dead_limit);
+    }
     case Verb::kAdvanceLeases: return out << "AdvanceLeases " << Text(op.at) << ", budget " << op.n;
     case Verb::kPop: return out << "Pop " << op.n << Text(op.range);
     case Verb::kLease:

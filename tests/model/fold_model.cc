@@ -144,13 +144,8 @@ void FoldModel::Correct(std::string_view key, uint64_t event, EngineTime at, uin
   correction.closed = time_;
   correction.reason = Reason::kCorrection;
 
-  constexpr Duration kMuch = kForever / 20;  // ten times two of it are no overflow
-  const Duration remembered =
-      10 * (std::min(folder_.late.accept_limit, kMuch) + std::min(folder_.quiet_period, kMuch));
   const auto last = last_.find(correction.key);
-  if (last != last_.end() && time_ <= SaturatingAdd(last->second.ripe, remembered)) {
-    correction.corrects = last->second.id;
-  }
+  if (last != last_.end() && time_ <= last->second.until) correction.corrects = last->second.id;
   ++ledger_.corrected;
   HandOut(std::move(correction), time_);
 }
@@ -219,17 +214,41 @@ void FoldModel::CloseIfFull(Groups::iterator open, bool end_mark) {
     CloseNow(open, Reason::kEndMark);
   } else if (rules_.condition && rules_.condition(group.events)) {
     CloseNow(open, Reason::kCondition);
-  } else if (group.events.size() >= folder_.max_events) {
-    CloseNow(open, Reason::kMaxEvents);
-  } else if (folder_.max_group_bytes != kNoByteCap &&
-             rules_.weight(group.events) >= folder_.max_group_bytes) {
-    CloseNow(open, Reason::kMaxBytes);
+  } else if (const std::optional<Reason> reason = ReasonOfCaps(group)) {
+    CloseNow(open, *reason);
   } else if (Due(group) <= time_) {
     // Only a group that was opened overdue gets here: folding never makes a deadline earlier. Time
     // is the reason, but this event is what brought it out, so it takes that event's place.
     const EngineTime due = Due(group);
     Close(TakeOpen(open, ReasonOfTime(group), due), time_);
   }
+}
+
+std::optional<Reason> FoldModel::ReasonOfCaps(const ModelGroup& group) const {
+  if (group.events.size() >= folder_.max_events) return Reason::kMaxEvents;
+  const bool weighs = folder_.max_group_bytes != kNoByteCap &&
+                      rules_.weight(group.events) >= folder_.max_group_bytes;
+  return weighs ? std::optional(Reason::kMaxBytes) : std::nullopt;
+}
+
+// What is due has closed by the options so far, and what waits keeps its instant. Open groups go on by
+// the new ones; those that are over by them close now, by (deadline, opening position).
+void FoldModel::SetOptions(const FolderOptions& options) {
+  const Duration quiet_before = folder_.quiet_period;
+  for (const auto& [key, group] : open_) Unschedule(group);
+  folder_ = options;
+  delivery_.SetOptions(options);
+  std::map<Instant, std::pair<std::string, Reason>> over;
+  for (auto& [key, group] : open_) {
+    if (group.quiet_deadline == EndOf(quiet_before, group.last)) {
+      group.quiet_deadline = EndOf(folder_.quiet_period, group.last);
+    }
+    Schedule(group);
+    const std::optional<Reason> reason =
+        Due(group) <= time_ ? ReasonOfTime(group) : ReasonOfCaps(group);
+    if (reason) over[{Due(group), group.position}] = {key, *reason};
+  }
+  for (const auto& [instant, group] : over) CloseNow(open_.find(group.first), group.second);
 }
 
 bool FoldModel::Flush(std::string_view key) {
@@ -409,8 +428,12 @@ void FoldModel::HandOut(ModelGroup emission, EngineTime ripe) {
   const int partition = rules_.partition(emission.key);
   emission.id = {.partition = static_cast<uint32_t>(partition),
                  .generation = generations_[partition]++};
-  if (emission.reason != Reason::kCorrection)
-    last_[emission.key] = {.id = emission.id, .ripe = ripe};
+  constexpr Duration kMuch = kForever / 20;  // ten times two of it are no overflow
+  const Duration remembered =
+      10 * (std::min(folder_.late.accept_limit, kMuch) + std::min(folder_.quiet_period, kMuch));
+  if (emission.reason != Reason::kCorrection) {
+    last_[emission.key] = {.id = emission.id, .until = SaturatingAdd(ripe, remembered)};
+  }
   ++ledger_.emissions[IndexOf(emission.reason)];
   const TraceStep step = emission.reason == Reason::kCorrection ? TraceStep::kCorrected
                          : emission.partial                     ? TraceStep::kPartial

@@ -74,6 +74,7 @@ class FoldModel {
   bool Cancel(std::string_view key);
   void CloseAll();
   void Stop() { stopped_ = true; }
+  void SetOptions(const FolderOptions& options);
 
   // The group of `key` if one is open, else null. Valid until the next call.
   const ModelGroup* Peek(std::string_view key) const;
@@ -125,7 +126,7 @@ class FoldModel {
   };
   struct LastEmission {
     EmissionId id;
-    EngineTime ripe;
+    EngineTime until;  // it is remembered
   };
 
   // Deadlines and the grid.
@@ -135,6 +136,7 @@ class FoldModel {
   Reason ReasonOfTime(const ModelGroup& group) const;
   EngineTime NextOnGrid(const ModelGroup& group) const;  // kNever if it is not before the deadline
   EngineTime Wakes(const ModelGroup& group) const;       // the next instant at which time shows
+  std::optional<Reason> ReasonOfCaps(const ModelGroup& group) const;
   EngineTime OldestAccepted() const { return SaturatingSub(time_, folder_.late.accept_limit); }
 
   // Time.
@@ -171,7 +173,7 @@ class FoldModel {
   void Surface(std::map<Instant, ModelGroup>::iterator waiting, EngineTime ripe);
 
   const EngineOptions engine_;
-  const FolderOptions folder_;
+  FolderOptions folder_;
   const ModelRules rules_;
   EngineTime time_ = kBeginningOfTime;  // which also says: not moved yet
   uint64_t next_position_ = 0;

@@ -88,6 +88,7 @@ class Episode {
  public:
   Episode(const Config& config, Seen& seen)
       : config_(config),
+        options_(config.folder),
         engine_(Engine::Open(config.engine).value()),
         folder_(*engine_, "chains", config.folder, RulesOf(config)),
         model_(config.engine, config.folder, ModelRulesOf(config)),
@@ -164,9 +165,18 @@ class Episode {
         engine_->Stop();
         model_.Stop();
         return;
+      case Verb::kSetOptions: return SetOptions(*op.options);
       case Verb::kRestart: return Restart();
       default: return deliveries_.Apply(op);
     }
+  }
+
+  // All that is due is closed by that, too.
+  void SetOptions(const FolderOptions& options) {
+    const absl::Status set = folder_.SetOptions(options);
+    if (!set.ok()) return agreement_.Fail("SetOptions: " + std::string(set.message()));
+    options_ = options;
+    model_.SetOptions(options);
   }
 
   // Tokens of before go on naming their deliveries. The tables' own key is another one.
@@ -178,7 +188,7 @@ class Episode {
     EngineOptions options = config_.engine;
     if (options.internals.hash_key) ++options.internals.hash_key->front();
     engine_ = Engine::Open(options).value();
-    folder_ = Folder<Tick, Chain>(*engine_, "chains", config_.folder, RulesOf(config_));
+    folder_ = Folder<Tick, Chain>(*engine_, "chains", options_, RulesOf(config_));
     StringSource source(snapshot.bytes);
     const absl::Status restored = RestoreSnapshot(*engine_, source, {.skip_numbers = 0});
     if (!restored.ok()) {
@@ -376,6 +386,7 @@ class Episode {
   }
 
   const Config& config_;
+  FolderOptions options_;  // in use
   std::unique_ptr<Engine> engine_;
   Folder<Tick, Chain> folder_;
   FoldModel model_;

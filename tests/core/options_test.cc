@@ -1,0 +1,418 @@
+// Options that change while a folder runs, and the list of an engine's collections. Random changes are
+// compared with the model in tests/model.
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/collections.h>
+#include <pleat/folder.h>
+#include <pleat/presence.h>
+#include <pleat/rollup.h>
+#include <pleat/snapshot.h>
+#include <pleat/window.h>
+
+#include "tests/support/bytes.h"
+#include "tests/support/check_whole.h"
+#include "tests/support/numbers.h"
+
+namespace pleat {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Tally {
+  int64_t sum = 0;
+  void Fold(const Number& number) noexcept { sum += number.value; }
+  template <class F>
+  void Stored(F& f) {
+    f(sum);
+  }
+};
+
+class SetOptionsTest : public testing::Test {
+ protected:
+  void Open(const FolderOptions& options, const EngineOptions& engine = {.partitions = 1}) {
+    engine_options_ = engine;
+    engine_ = *Engine::Open(engine);
+    folder_.emplace(*engine_, "totals", options, rules_);
+  }
+  void Fold(std::string_view key, int value, Duration after) {
+    folder_->Fold(key, {value}, kT0 + after);
+  }
+  absl::Status Set(const std::function<void(FolderOptions&)>& change) {
+    FolderOptions options = folder_->options();
+    change(options);
+    absl::Status status = folder_->SetOptions(options);
+    CheckWhole(folder_->any());
+    return status;
+  }
+  // Each as key, sum, reason and the seconds from the start to `closed`.
+  std::vector<std::string> Pop(PartitionRange from = {}) {
+    std::vector<std::string> out;
+    for (const auto& e : folder_->Pop(1000, from)) {
+      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(e.closed - kT0).count();
+      out.push_back(e.key + " " + std::to_string(e.state.sum) + " " +
+                    std::string(ReasonName(e.reason)) + " " + std::to_string(seconds));
+    }
+    return out;
+  }
+  // A new engine goes on from a snapshot.
+  absl::Status Restart(const FolderOptions& options) {
+    StringSink sink;
+    if (absl::Status taken = TakeSnapshot(*engine_, sink); !taken.ok()) return taken;
+    StringSource source(sink.bytes);
+    auto engine = *Engine::Open(engine_options_);
+    Folder<Number, Tally> folder(*engine, "totals", options, rules_);
+    absl::Status restored = RestoreSnapshot(*engine, source);
+    engine_ = std::move(engine);
+    folder_ = folder;
+    return restored;
+  }
+
+  FoldRules<Number, Tally> rules_;
+  EngineOptions engine_options_;
+  std::unique_ptr<Engine> engine_;
+  std::optional<Folder<Number, Tally>> folder_;
+};
+
+// --- Periods
+
+TEST_F(SetOptionsTest, ALongerQuietPeriodHoldsForOpenGroups) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  Fold("a", 1, 0s);
+  engine_->Advance(kT0 + 5s);
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 60s; }).ok());
+  engine_->Advance(kT0 + 59s);
+  EXPECT_THAT(Pop(), IsEmpty());
+  engine_->Advance(kT0 + 60s);
+  EXPECT_THAT(Pop(), ElementsAre("a 1 quiet 60"));
+}
+
+TEST_F(SetOptionsTest, AShorterQuietPeriodMovesDeadlinesToTheFront) {
+  Open({.quiet_period = 1h, .max_hold = kForever});
+  Fold("a", 1, 3s);
+  Fold("b", 2, 1s);
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 10s; }).ok());
+  EXPECT_EQ(engine_->NextDeadline(), kT0 + 11s);
+  engine_->Advance(kT0 + 12s);
+  EXPECT_THAT(Pop(), ElementsAre("b 2 quiet 11"));
+  Fold("a", 3, 12s);
+  engine_->Advance(kT0 + 1h);
+  EXPECT_THAT(Pop(), ElementsAre("a 4 quiet 22"));
+}
+
+TEST_F(SetOptionsTest, GroupsThatNewPeriodsHaveEndedCloseAtOnceInTheirOrder) {
+  Open({.quiet_period = 1h, .max_hold = 2h}, {.partitions = 7});
+  for (const auto& [key, at] : {std::pair("a", 30s), {"b", 10s}, {"c", 20s}, {"d", 55s}}) {
+    Fold(key, 1, at);
+  }
+  Fold("b", 1, 59s);
+  engine_->Advance(kT0 + 60s);
+  ASSERT_TRUE(Set([](FolderOptions& o) {
+                o.quiet_period = 15s;
+                o.max_hold = 45s;
+              }).ok());
+  // By their new deadlines, which are 35 s, 45 s and 55 s.
+  EXPECT_THAT(Pop(), ElementsAre("c 1 quiet 60", "a 1 quiet 60", "b 2 max_hold 60"));
+  engine_->Advance(kT0 + 70s);
+  EXPECT_THAT(Pop(), ElementsAre("d 1 quiet 70"));
+  EXPECT_TRUE(folder_->ledger().Balances());
+}
+
+TEST_F(SetOptionsTest, WhatWasDueBeforeClosedByTheOptionsOfBefore) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  Fold("a", 1, 0s);
+  EXPECT_TRUE(engine_->Advance(kT0 + 20s, 0));  // due, and no call has visited it
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 1h; }).ok());
+  EXPECT_THAT(Pop(), ElementsAre("a 1 quiet 10"));
+}
+
+TEST_F(SetOptionsTest, AnOvertakenGroupKeepsItsDeadline) {
+  for (const Duration quiet : {Duration(1s), Duration(1h)}) {
+    Open({.quiet_period = 10s, .max_hold = kForever});
+    engine_->Advance(kT0);
+    Fold("a", 1, 0s);
+    Fold("a", 2, 12s);  // the engine's time is still 0 s
+    ASSERT_TRUE(Set([&](FolderOptions& o) { o.quiet_period = quiet; }).ok());
+    engine_->Advance(kT0 + 9s);
+    EXPECT_THAT(Pop(), IsEmpty());
+    engine_->Advance(kT0 + 10s);
+    EXPECT_THAT(Pop(), ElementsAre("a 1 quiet 10"));
+  }
+}
+
+TEST_F(SetOptionsTest, WhatWaitsKeepsItsInstantAndItsOrder) {
+  Open({.quiet_period = 10s, .max_hold = kForever}, {.partitions = 7});
+  engine_->Advance(kT0 + 100s);
+  Fold("overdue", 1, 1s);  // closes at once, by the event
+  Fold("x", 1, 100s);
+  Fold("x", 2, 112s);  // overtakes
+  for (const auto& [key, at] : {std::pair("a", 103s), {"b", 101s}, {"c", 102s}}) Fold(key, 1, at);
+  folder_->CloseAll();
+  ASSERT_TRUE(Set([](FolderOptions& o) {
+                o.quiet_period = 1h;
+                o.max_hold = 1s;
+              }).ok());
+  EXPECT_THAT(Pop(), ElementsAre("overdue 1 quiet 11", "x 1 quiet 110", "b 1 end 100",
+                                 "c 1 end 100", "a 1 end 100", "x 2 end 100"));
+}
+
+TEST_F(SetOptionsTest, AQuietPeriodOfAnEventsOwnStays) {
+  rules_.quiet_period = [](std::string_view, const Number& number) {
+    return number.value > 9 ? Duration(20s) : Duration(0);
+  };
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  Fold("own", 10, 0s);
+  Fold("usual", 1, 0s);
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 15s; }).ok());
+  engine_->Advance(kT0 + 1h);
+  EXPECT_THAT(Pop(), ElementsAre("usual 1 quiet 15", "own 10 quiet 20"));
+}
+
+TEST_F(SetOptionsTest, AnAlarmHearsOfEarlierDeadlines) {
+  struct Alarm final : EngineAlarm {
+    void DeadlineIsEarlier(EngineTime deadline) noexcept override { earliest = deadline; }
+    void LeaseDeadlineIsEarlier(LeaseTime) noexcept override {}
+    std::optional<EngineTime> earliest;
+  } alarm;
+  Open({.quiet_period = 1h, .max_hold = kForever});
+  Fold("a", 1, 0s);
+  engine_->SetAlarm(alarm);
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 10s; }).ok());
+  EXPECT_EQ(alarm.earliest, kT0 + 10s);
+  engine_->RemoveAlarm(alarm);
+}
+
+// --- Caps, limits, leases
+
+TEST_F(SetOptionsTest, AGroupBeyondALowerCapClosesAtOnce) {
+  Open({.quiet_period = 1h, .max_hold = kForever});
+  engine_->Advance(kT0);
+  for (int i = 0; i < 3; ++i) Fold("three", 1, Duration(i));
+  Fold("one", 1, 0s);
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.max_events = 2; }).ok());
+  EXPECT_THAT(Pop(), ElementsAre("three 3 max_events 0"));
+  Fold("one", 1, 1s);
+  EXPECT_THAT(Pop(), ElementsAre(HasSubstr("one 2 max_events")));
+}
+
+TEST_F(SetOptionsTest, ALimitBelowWhatIsThereHoldsForWhatComes) {
+  Open({.quiet_period = 1h, .max_hold = kForever});
+  for (const char* key : {"a", "b", "c"}) Fold(key, 1, 0s);
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.limits.max_groups = 2; }).ok());
+  EXPECT_EQ(folder_->Fold("d", {1}, kT0), FoldOutcome::kOverLimit);
+  EXPECT_EQ(folder_->Fold("a", {1}, kT0), FoldOutcome::kFolded);
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.limits.on_limit = OnLimit::kEmitOldest; }).ok());
+  EXPECT_EQ(folder_->Fold("d", {1}, kT0), FoldOutcome::kOpened);
+  EXPECT_EQ(folder_->sizes().open_groups, 2u);
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.limits.max_bytes = 300; }).ok());
+  EXPECT_EQ(folder_->Fold("e", {1}, kT0), FoldOutcome::kOverLimit);
+  EXPECT_EQ(Pop().size(), 3u);  // one more made room, which those that waited took
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.limits.max_backlog = 1; }).ok());
+  folder_->CloseAll();
+  EXPECT_EQ(folder_->Fold("e", {1}, kT0), FoldOutcome::kOverloaded);
+}
+
+TEST_F(SetOptionsTest, BytesThatWaitAreCountedWhenTheyBeginToMatter) {
+  Open({.quiet_period = 1h, .max_hold = kForever});
+  for (int i = 0; i < 100; ++i) Fold(std::to_string(i), 1, 0s);
+  folder_->CloseAll();
+  const size_t bytes = folder_->sizes().bytes;
+  const auto limit = [&](bool count_ready) {
+    return Set([&](FolderOptions& o) {
+      o.limits.max_bytes = bytes;
+      o.limits.count_ready = count_ready;
+    });
+  };
+  ASSERT_TRUE(limit(true).ok());
+  EXPECT_EQ(folder_->Fold("more", {1}, kT0), FoldOutcome::kOverLimit);
+  ASSERT_TRUE(limit(false).ok());
+  EXPECT_EQ(folder_->Fold("more", {1}, kT0), FoldOutcome::kOpened);
+  EXPECT_EQ(Pop().size(), 100u);
+  ASSERT_TRUE(limit(true).ok());
+}
+
+TEST_F(SetOptionsTest, LeaseBoundsHoldFromTheNextCallOn) {
+  Open({.quiet_period = 10s, .max_hold = kForever, .leases = {.max_leased = 1}});
+  for (const char* key : {"a", "b", "c"}) Fold(key, 1, 0s);
+  folder_->CloseAll();
+  const auto first = folder_->Lease(9, 1h, kLease0);
+  ASSERT_EQ(first.size(), 1u);
+  struct Listener final : EmissionListener {
+    void MayHaveEmissions() noexcept override { ++calls; }
+    int calls = 0;
+  } listener;
+  AnyFolder any = folder_->any();
+  any.AddListener(listener, {});
+  ASSERT_TRUE(Set([](FolderOptions& o) {
+                o.leases.max_leased = 2;
+                o.leases.max_age = 30s;
+                o.leases.max_nack_delay = 5s;
+                o.leases.max_deliveries = 1;
+              }).ok());
+  EXPECT_EQ(listener.calls, 1);
+  any.RemoveListener(listener);
+  const auto second = folder_->Lease(9, 1h, kLease0);
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(second.front().delivery.until, SaturatingAdd(kLease0, 30s));
+  EXPECT_EQ(any.Extend(first.front().delivery.token, 2h, kLease0).until,
+            SaturatingAdd(kLease0, 1h));
+  EXPECT_EQ(any.Nack(first.front().delivery.token, 1h, kLease0), LeaseOutcome::kClamped);
+  EXPECT_EQ(folder_->sizes().dead_letters, 1u);
+}
+
+// --- What cannot change
+
+TEST_F(SetOptionsTest, WhatCannotChangeIsRefusedByName) {
+  Open({.quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 1min}});
+  Fold("a", 1, 0s);
+  const auto expect = [&](absl::StatusCode code, std::string_view name,
+                          const std::function<void(FolderOptions&)>& change) {
+    const absl::Status status = Set([&](FolderOptions& o) {
+      o.max_hold = 1s;  // which must not come to hold
+      change(o);
+    });
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_THAT(std::string(status.message()), testing::StartsWith(std::string(name)));
+    EXPECT_EQ(folder_->options().max_hold, kForever);
+  };
+  const auto fixed = absl::StatusCode::kFailedPrecondition;
+  expect(fixed, "quiet_floor:", [](FolderOptions& o) { o.quiet_floor = 1s; });
+  expect(fixed, "edge:", [](FolderOptions& o) { o.edge = Edge::kBoth; });
+  expect(fixed, "partial_every:", [](FolderOptions& o) { o.partial_every = 1s; });
+  expect(fixed, "late.on_late", [](FolderOptions& o) { o.late.on_late = OnLate::kCorrect; });
+  expect(fixed, "measure.gap_stats:", [](FolderOptions& o) { o.measure.gap_stats = true; });
+  expect(fixed, "measure.max_ghosts:", [](FolderOptions& o) { o.measure.max_ghosts = 5; });
+  const auto range = absl::StatusCode::kInvalidArgument;
+  expect(range, "quiet_period:", [](FolderOptions& o) { o.quiet_period = 0s; });
+  expect(range, "leases.max_deliveries:", [](FolderOptions& o) { o.leases.max_deliveries = 0; });
+  engine_->Advance(kT0 + 9s);
+  EXPECT_THAT(Pop(), IsEmpty());
+}
+
+TEST_F(SetOptionsTest, ALearnedQuietPeriodAndRememberedIdsStayAsTheyAre) {
+  Open({.quiet_period = 10s, .quiet_floor = 1s, .max_hold = kForever});
+  EXPECT_THAT(Set([](FolderOptions& o) { o.quiet_period = 20s; }).message(),
+              HasSubstr("quiet_period with quiet_floor"));
+  EXPECT_TRUE(Set([](FolderOptions& o) { o.max_hold = 20s; }).ok());
+  rules_.id = [](const Number&) { return std::string_view("id"); };
+  Open({.quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 1min}});
+  EXPECT_THAT(Set([](FolderOptions& o) { o.late.accept_limit = 2min; }).message(),
+              HasSubstr("late.accept_limit with ids"));
+  EXPECT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 20s; }).ok());
+}
+
+TEST_F(SetOptionsTest, AClosedFolderAndANestedCallAreRefused) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  absl::Status nested;
+  auto& folder = *folder_;
+  Fold("a", 1, 0s);
+  AnyFolder any = folder.any();
+  any.Peek("a", [&](const GroupInfo&, const void*) {
+    nested = AnyFolder(any).SetOptions({.quiet_period = 1s, .max_hold = 1s});
+  });
+  EXPECT_EQ(nested.code(), absl::StatusCode::kFailedPrecondition);
+  folder.Close();
+  EXPECT_EQ(folder.SetOptions({.quiet_period = 1s, .max_hold = 1s}).code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+// --- Restarts
+
+TEST_F(SetOptionsTest, ASnapshotHasTheOptionsOfItsCutAndDecidedDeadlines) {
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  engine_->Advance(kT0 + 100s);
+  Fold("overdue", 1, 1s);
+  Fold("a", 1, 100s);
+  Fold("a", 2, 115s);
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 20s; }).ok());
+  const FolderOptions before{.quiet_period = 10s, .max_hold = kForever};
+  StringSink sink;
+  ASSERT_TRUE(TakeSnapshot(*engine_, sink).ok());
+  StringSource source(sink.bytes);
+  const auto info = *ReadSnapshotInfo(source);
+  EXPECT_THAT(info.collections.front().options,
+              testing::Contains(testing::Pair("quiet_period", "20s")));
+  const FolderOptions now = folder_->options();
+  ASSERT_TRUE(Restart(now).ok());
+  CheckWhole(folder_->any());
+  engine_->Advance(kT0 + 111s);
+  EXPECT_THAT(Pop(), ElementsAre("overdue 1 quiet 11", "a 1 quiet 110"));
+  engine_->Advance(kT0 + 135s);
+  EXPECT_THAT(Pop(), ElementsAre("a 2 quiet 135"));
+  EXPECT_THAT(Restart(before).message(), HasSubstr("quiet_period is 10s, and 20s"));
+}
+
+// --- Several threads
+
+// Each batch is folded by one set of options: with a max of one event every event of it closes its
+// group, with none no event does.
+TEST_F(SetOptionsTest, ABatchSeesOneSetOfOptions) {
+  Open({.quiet_period = 1h, .max_hold = kForever}, {.partitions = 4});
+  std::vector<std::string> keys;
+  for (int i = 0; i < 200; ++i) keys.push_back(std::to_string(i));
+  std::vector<KeyedEvent<Number>> batch;
+  for (const std::string& key : keys) batch.push_back({key, kT0, {1}});
+  std::atomic<bool> done = false;
+  std::thread changes([&] {
+    for (bool one = true; !done; one = !one) {
+      FolderOptions options = folder_->options();
+      options.max_events = one ? 1 : kNoEventCap;
+      EXPECT_TRUE(folder_->SetOptions(options).ok());
+    }
+  });
+  for (int round = 0; round < 300; ++round) {
+    const FoldCounts counts = folder_->FoldBatch(batch);
+    EXPECT_TRUE(counts.opened == 0 || counts.opened == batch.size()) << counts.opened;
+  }
+  done = true;
+  changes.join();
+  folder_->CloseAll();
+  EXPECT_TRUE(folder_->ledger().Balances());
+  CheckWhole(folder_->any());
+}
+
+// --- The list
+
+TEST(ListCollections, NamesOptionsAndCountsOfEachKind) {
+  auto engine = *Engine::Open({.partitions = 2});
+  Folder<Number, Tally> b(*engine, "b", {.quiet_period = 1s, .max_hold = kForever});
+  Folder<Number, Tally> a(*engine, "a", {.quiet_period = 2s, .max_hold = kForever});
+  LiveWindow<int> window(*engine, "w", {.ttl = 3s});
+  Presence<> presence(*engine, "p", {.ttl = 4s});
+  auto counter = *RollupCounter::Open(*engine, "c", {.windows = {1min}, .accept_limit = 5s});
+  a.Fold("k", {1}, kT0);
+  counter.Add("k", 1, kT0);
+  const CollectionList list = ListCollections(*engine);
+  ASSERT_EQ(list.folders.size(), 2u);
+  EXPECT_EQ(list.folders[0].name, "a");
+  EXPECT_EQ(list.folders[0].options.quiet_period, 2s);
+  EXPECT_EQ(list.folders[0].ledger.opened, 1u);
+  EXPECT_EQ(list.folders[0].sizes.open_groups, 1u);
+  EXPECT_EQ(list.folders[1].name, "b");
+  ASSERT_EQ(list.windows.size(), 1u);
+  EXPECT_EQ(list.windows[0].options.ttl, 3s);
+  ASSERT_EQ(list.presences.size(), 1u);
+  EXPECT_EQ(list.presences[0].options.ttl, 4s);
+  ASSERT_EQ(list.counters.size(), 1u);
+  EXPECT_EQ(list.counters[0].name, "c");
+  EXPECT_EQ(list.counters[0].ledger.added, 1u);
+  b.Close();
+  EXPECT_EQ(ListCollections(*engine).folders.size(), 1u);
+  CollectionList nested = list;
+  a.any().Peek("k", [&](const GroupInfo&, const void*) { nested = ListCollections(*engine); });
+  EXPECT_TRUE(nested.folders.empty());
+}
+
+}  // namespace
+}  // namespace pleat
