@@ -17,6 +17,24 @@
 namespace pleat::inline v0_1 {
 namespace {
 
+absl::Status CheckClosing(const ClosingOptions& closing, const StateOps& ops) {
+  if (closing.every <= Duration::zero()) return OutOfRange("closing.every", "above zero");
+  if (closing.phase < Duration::zero() || closing.phase >= closing.every) {
+    return OutOfRange("closing.phase", "zero or more, and less than closing.every");
+  }
+  if (closing.phase > Duration::zero() && closing.every == kForever) {
+    return OutOfRange("closing.phase", "zero without closing.every");
+  }
+  if (ops.has_close_at && ops.marks == nullptr) {
+    return OutOfRange("marks of events with close_at", "given");
+  }
+  if ((ops.has_close_at || closing.settable) && ops.relocate == nullptr) {
+    return OutOfRange(closing.settable ? "closing.settable" : "close_at of events",
+                      "left alone: it takes a state that can be moved");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Check(const FolderOptions& options, const StateOps& ops, int partitions) {
   if (options.quiet_period <= Duration::zero()) return OutOfRange("quiet_period", "above zero");
   if (options.quiet_floor < Duration::zero()) return OutOfRange("quiet_floor", "zero or more");
@@ -40,6 +58,7 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
     return OutOfRange(partials ? "partial_every" : "edge",
                       "left alone: it takes a state that can be copied");
   }
+  if (absl::Status closing = CheckClosing(options.closing, ops); !closing.ok()) return closing;
   if (options.late.accept_limit < Duration::zero())
     return OutOfRange("late.accept_limit", "zero or more");
   if (options.late.on_late != OnLate::kReject && options.late.accept_limit == kForever) {
@@ -134,6 +153,10 @@ bool AnyFolder::Cancel(std::string_view key) noexcept {
 ControlOutcome AnyFolder::Cancel(std::string_view key, EngineTime at) noexcept {
   const Call call;
   return call.nested() ? ControlOutcome::kWouldDeadlock : core().Cancel(key, at);
+}
+ControlOutcome AnyFolder::SetDeadline(std::string_view key, EngineTime deadline) noexcept {
+  const Call call;
+  return call.nested() ? ControlOutcome::kWouldDeadlock : core().SetDeadline(key, deadline);
 }
 bool AnyFolder::Peek(std::string_view key, Look look) const noexcept {
   const Call call;

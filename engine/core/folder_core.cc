@@ -32,19 +32,23 @@ FolderOptions OptionsFor(const FolderOptions& options, int i, int partitions) {
 // remembered, or what was measured.
 std::string_view FixedOption(const FolderOptions& now, const FolderOptions& then, bool has_ids) {
   // A new option does not compile here until it was thought about.
-  const auto& [quiet, floor, hold, events, bytes, edge, partial, late, limits, leases, measure] =
-      now;
+  const auto& [quiet, floor, hold, events, bytes, closing, edge, partial, late, limits, leases,
+               measure] = now;
   const bool learns = floor > Duration{0};
   const bool corrects =
       (late.on_late == OnLate::kCorrect) != (then.late.on_late == OnLate::kCorrect);
   if (floor != then.quiet_floor) return "quiet_floor";
   if (learns && quiet != then.quiet_period) return "quiet_period with quiet_floor";
+  if (closing.every != then.closing.every) return "closing.every";
+  if (closing.phase != then.closing.phase) return "closing.phase";
+  if (closing.settable != then.closing.settable) return "closing.settable";
   if (edge != then.edge) return "edge";
   if (partial != then.partial_every) return "partial_every";
   if (has_ids && late.accept_limit != then.late.accept_limit) return "late.accept_limit with ids";
   if (corrects) return "late.on_late from or to kCorrect";
   if (measure.gap_stats != then.measure.gap_stats) return "measure.gap_stats";
   if (measure.max_ghosts != then.measure.max_ghosts) return "measure.max_ghosts";
+  if (measure.max_trace != then.measure.max_trace) return "measure.max_trace";
   return {};
 }
 
@@ -87,6 +91,14 @@ Description FolderCore::Describe() const {
   folder.Add("measure.gap_stats", options_.measure.gap_stats ? "on" : "off");
   if (options_.measure.gap_stats) folder.Add("measure.max_ghosts", options_.measure.max_ghosts);
   folder.Add("marks of events", ops_.marks != nullptr ? "on" : "off");
+  // Folders without closing times are described as they ever were.
+  if (options_.closing.every != kForever) {
+    folder.Add("closing.every", options_.closing.every);
+    folder.Add("closing.phase", options_.closing.phase);
+  }
+  if (options_.closing.settable) folder.Add("closing.settable", "on");
+  if (ops_.has_close_at) folder.Add("close_at of events", "on");
+  if (ops_.closing_time != nullptr) folder.Add("a closing time", "on");
   folder.Add("ids of events", ops_.has_ids ? "on" : "off");
   folder.Add("a condition", ops_.condition != nullptr ? "on" : "off");
   folder.version = ops_.stored_version;
@@ -129,6 +141,13 @@ ControlOutcome FolderCore::Flush(std::string_view key, std::optional<EngineTime>
 ControlOutcome FolderCore::Cancel(std::string_view key, std::optional<EngineTime> at) {
   return Control(key, at, [&](FoldBook& book, uint64_t hash, const Instant& instant) {
     return book.Cancel(key, hash, instant);
+  });
+}
+
+ControlOutcome FolderCore::SetDeadline(std::string_view key, EngineTime deadline) {
+  if (!options_.closing.settable) return ControlOutcome::kNotSettable;
+  return Control(key, std::nullopt, [&](FoldBook& book, uint64_t hash, const Instant& instant) {
+    return book.SetDeadline(key, hash, deadline, instant);
   });
 }
 

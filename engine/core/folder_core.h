@@ -24,6 +24,7 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   // The methods of AnyFolder. `at` absent: at the engine's time.
   ControlOutcome Flush(std::string_view key, std::optional<EngineTime> at);
   ControlOutcome Cancel(std::string_view key, std::optional<EngineTime> at);
+  ControlOutcome SetDeadline(std::string_view key, EngineTime deadline);
   bool Peek(std::string_view key, AnyFolder::Look look);
   bool Scan(ScanCursor& cursor, size_t max, AnyFolder::See see);
   void ScanInOrder(AnyFolder::See see);

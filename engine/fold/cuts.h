@@ -59,12 +59,12 @@ class Cuts {
     const uint32_t cut = groups_.AddCopy(number);
     GroupTable::Extra& extra = groups_.extra(number);
     extra.changed = false;
-    groups_.extra(cut) = GroupTable::Extra{.quiet_due = extra.quiet_due,
-                                           .next_partial = kNever,
-                                           .corrects = GroupTable::kNothing,
-                                           .revision = ++extra.revision,
-                                           .kind = kind,
-                                           .changed = false};
+    groups_.SetExtra(cut, GroupTable::Extra{.quiet_due = extra.quiet_due,
+                                            .next_partial = kNever,
+                                            .corrects = GroupTable::kNothing,
+                                            .revision = ++extra.revision,
+                                            .kind = kind,
+                                            .changed = false});
     return cut;
   }
 

@@ -242,6 +242,11 @@ void Emitter::Overtake(uint32_t number, EngineTime due_by) {
   Leave(number);
 }
 
+void Emitter::ArmEarlier(uint32_t number, uint64_t hash) {
+  groups_.ArmEarlier(number, hash);
+  ++changes_;
+}
+
 void Emitter::Cancel(uint32_t number, const Instant& at) {
   if (trace_ != nullptr) [[unlikely]]
     NoteGroup(TraceStep::kCancelled, number, latest_.now(), at);
@@ -334,7 +339,7 @@ EngineTime Emitter::ClosedByEvent(const Ready& ready) const noexcept {
   // An event that was too old for the group has closed the group before its time.
   const bool too_old = StepOf(ready.order) == Step::kBeforeIt;
   const bool by_time = !too_old && (reason == Reason::kQuiet || reason == Reason::kMaxHold ||
-                                    reason == Reason::kPartial);
+                                    reason == Reason::kClosingTime || reason == Reason::kPartial);
   return by_time ? groups_.DecidedDueOf(ready.entry) : ready.ripe;
 }
 

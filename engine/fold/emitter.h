@@ -97,6 +97,9 @@ class Emitter {
   bool EmitOldest(uint64_t order, const Instant& at);
   // The group is due and makes way for its key's next event: it stays armed, and closes in order.
   void Overtake(uint32_t number, EngineTime due_by);
+  // The group's deadline has become an earlier one, or, by a call, a later one.
+  void ArmEarlier(uint32_t number, uint64_t hash);
+  void NoteLater() noexcept { ++changes_; }
   // Drops a group without an emission.
   void Cancel(uint32_t number, const Instant& at);
 

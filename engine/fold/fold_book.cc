@@ -102,6 +102,24 @@ bool FoldBook::Cancel(std::string_view key, uint64_t hash, const Instant& at) {
   return true;
 }
 
+bool FoldBook::SetDeadline(std::string_view key, uint64_t hash, EngineTime deadline,
+                           const Instant& at) {
+  const uint32_t number = FindToEnd(key, hash, at);
+  if (number == kNone) return false;
+  const EngineTime now = latest_.now();
+  const EngineTime armed_by = groups_.NextInstantOf(number);
+  groups_.set_closing_time(number, ClosingTimeOf(groups_.at(number), deadline, now));
+  if (groups_.DueOf(number) <= now) {
+    const uint64_t order = OrderOf(latest_.NextPosition(at.position), Step::kBehindIt);
+    emitter_.End(number, groups_.ReasonByTime(number), order, at);
+  } else if (groups_.NextInstantOf(number) < armed_by) {
+    emitter_.ArmEarlier(number, hash);
+  } else {
+    emitter_.NoteLater();
+  }
+  return true;
+}
+
 bool FoldBook::Peek(std::string_view key, uint64_t hash, EngineTime now,
                     AnyFolder::Look look) const {
   const uint32_t number = FindOpen(key, hash, latest_.TimeOf(now));

@@ -120,6 +120,8 @@ class FoldBook final : public OutboxBook {
 
   bool Flush(std::string_view key, uint64_t hash, const Instant& at);
   bool Cancel(std::string_view key, uint64_t hash, const Instant& at);
+  // REQUIRES: the folder's closing times are settable.
+  bool SetDeadline(std::string_view key, uint64_t hash, EngineTime deadline, const Instant& at);
   bool Peek(std::string_view key, uint64_t hash, EngineTime now, AnyFolder::Look look) const;
 
   // --- All groups
@@ -182,6 +184,7 @@ class FoldBook final : public OutboxBook {
   [[gnu::noinline]] FoldOutcome FoldInSteps(const EventRef& event, Entry entry, const Instant& at);
   void Join(const Turn& turn);
   void MoveQuietDue(const Turn& turn, Duration gap);
+  EngineTime ClosingTimeOf(const Group& group, EngineTime stated, EngineTime edge) const;
   void MakeWay(const Turn& turn);
   bool OpenPlainly(const EventRef& event, const Instant& at);
   void OpenGroup(const Turn& turn);

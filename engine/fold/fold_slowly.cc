@@ -1,7 +1,7 @@
 // The slow path of an event, step by step as docs/semantics.md counts them. An event comes here if
 // late, duplicate or over a limit; if the event opens a group, or is older than the event that did;
-// or if its folder has marks, edges, partials, or learns its quiet period. While a snapshot is being
-// taken, all events come here: a group that an event finds is first kept as it was.
+// or if its folder has marks, edges, partials, closing times, or learns its quiet period. While a
+// snapshot is being taken, all events come here: a group that an event finds is first kept as it was.
 #include <algorithm>
 #include <optional>
 
@@ -62,13 +62,31 @@ void FoldBook::Join(const Turn& turn) {
   if (turn.event.at < group.opened) groups_.NoteEarlier(number, turn.event.at);
   if (observer_ != nullptr) observer_->NoteFolded(turn.due_by, group.last, turn.event.at);
   const Duration gap = turn.due_by - group.last;
+  const bool states_end = turn.marks.close_at < kNever && groups_.has_closing_time();
+  const EngineTime armed_by = states_end ? groups_.NextInstantOf(number) : kNever;
   ++ledger_.folded;
   groups_.FoldInto(group, number, turn.event.event, turn.event.at);
   if (group.count == 0) groups_.NoteWrap(number);
   if (groups_.has_extra()) MoveQuietDue(turn, gap);
-  if (const auto reason = end_rules_.ReasonBehind(groups_, number, turn.marks.ends)) {
-    emitter_.End(number, *reason, OrderOf(turn.position, Step::kBehindIt), turn.at);
+  if (states_end) {
+    groups_.set_closing_time(number, ClosingTimeOf(group, turn.marks.close_at, turn.due_by));
   }
+  std::optional<Reason> reason = end_rules_.ReasonBehind(groups_, number, turn.marks.ends);
+  if (states_end && !reason && groups_.DueOf(number) <= turn.now) {
+    reason = groups_.ReasonByTime(number);
+  }
+  if (reason) {
+    emitter_.End(number, *reason, OrderOf(turn.position, Step::kBehindIt), turn.at);
+  } else if (states_end && groups_.NextInstantOf(number) < armed_by) {
+    emitter_.ArmEarlier(number, turn.event.hash);
+  }
+}
+
+// Of a group for which `stated` was said; kNever: nothing was. An instant that is past counts as
+// `edge`, so that the group closes by time as soon as it can.
+EngineTime FoldBook::ClosingTimeOf(const Group& group, EngineTime stated, EngineTime edge) const {
+  const EngineTime by_folder = groups_.ClosingTimeFor(group.opened);
+  return stated < kNever ? std::min(by_folder, std::max(stated, edge)) : by_folder;
 }
 
 // The event may move the quiet deadline of its group, with a mark or by what the learner says to
@@ -147,14 +165,17 @@ QuietLearner::Answer FoldBook::AskToOpen(const Turn& turn) {
 
 void FoldBook::FillExtra(const Turn& turn, uint32_t number, const QuietLearner::Answer& learned) {
   const Duration quiet = QuietPeriodOf(turn.marks, learned.quiet);
-  Extra& extra = groups_.extra(number);
-  extra = Extra{.quiet_due = GroupTable::After(turn.event.at, quiet),
-                .next_partial = groups_.GridAfter(groups_.at(number), turn.due_by),
-                .corrects = GroupTable::kNothing,
-                .revision = 0,
-                .kind = Kind::kGroup,
-                .changed = true};
+  Extra extra{.quiet_due = GroupTable::After(turn.event.at, quiet),
+              .next_partial = groups_.GridAfter(groups_.at(number), turn.due_by),
+              .corrects = GroupTable::kNothing,
+              .revision = 0,
+              .kind = Kind::kGroup,
+              .changed = true};
   extra.set_memo(learned.memo);
+  groups_.SetExtra(number, extra);
+  if (!groups_.has_closing_time()) return;
+  groups_.set_closing_time(number,
+                           ClosingTimeOf(groups_.at(number), turn.marks.close_at, turn.due_by));
 }
 
 // --- Into an emission by itself
@@ -164,12 +185,12 @@ void FoldBook::Correct(const Turn& turn) {
   const uint64_t corrects =
       memory_->LastEmissionOf(event.key, turn.now).value_or(GroupTable::kNothing);
   const uint32_t number = groups_.Add(event.key, event.hash, event.at, turn.position, event.event);
-  groups_.extra(number) = Extra{.quiet_due = event.at,
-                                .next_partial = kNever,
-                                .corrects = corrects,
-                                .revision = 1,
-                                .kind = Kind::kCorrection,
-                                .changed = false};
+  groups_.SetExtra(number, Extra{.quiet_due = event.at,
+                                 .next_partial = kNever,
+                                 .corrects = corrects,
+                                 .revision = 1,
+                                 .kind = Kind::kCorrection,
+                                 .changed = false});
   ++ledger_.corrected;
   emitter_.EmitCorrection(number, OrderOf(turn.position, Step::kBehindIt), turn.at);
 }

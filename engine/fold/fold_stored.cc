@@ -9,6 +9,7 @@ namespace pleat::inline v0_1 {
 bool FoldBook::BeginSave(FieldWriter& out) {
   latest_.Save(out);
   out(ledger_);
+  if (groups_.has_closing_time()) out(ledger_.emissions[IndexOf(Reason::kClosingTime)]);
   if (observer_ != nullptr) observer_->Save(out);
   groups_.SaveFiled(out);
   outbox_.BeginSave(out);
@@ -36,6 +37,7 @@ void FoldBook::EndSave() noexcept {
 void FoldBook::Load(FieldReader& in, const Instant& at) {
   latest_.Load(in);
   in(ledger_);
+  if (groups_.has_closing_time()) in(ledger_.emissions[IndexOf(Reason::kClosingTime)]);
   if (observer_ != nullptr) observer_->Load(in);
   groups_.LoadFiled(in, hash_key_);
   if (!in.ok()) return;

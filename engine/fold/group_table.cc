@@ -1,6 +1,11 @@
 #include "engine/fold/group_table.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <new>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/outbox/ready.h"
@@ -10,13 +15,16 @@ namespace {
 
 constexpr size_t RoundUp(size_t size, size_t to) { return (size + to - 1) / to * to; }
 
-// The state lies behind Group and Extra. A group of up to 64 bytes fills exactly one cache line.
-constexpr size_t StateOffset(const StateOps& ops, bool has_extra) {
-  const size_t head = sizeof(GroupTable::Group) + (has_extra ? sizeof(GroupTable::Extra) : 0);
+// The state lies behind Group, Extra and the closing time. A group of up to 64 bytes fills exactly one
+// cache line.
+size_t StateOffset(const FolderOptions& options, const StateOps& ops) {
+  size_t head = sizeof(GroupTable::Group);
+  if (GroupTable::NeedsExtra(options, ops)) head += sizeof(GroupTable::Extra);
+  if (GroupTable::NeedsClosingTime(options, ops)) head += sizeof(EngineTime);
   return RoundUp(head, ops.align);
 }
-constexpr size_t StrideFor(const StateOps& ops, bool has_extra) {
-  const size_t size = StateOffset(ops, has_extra) + ops.size;
+size_t StrideFor(const FolderOptions& options, const StateOps& ops) {
+  const size_t size = StateOffset(options, ops) + ops.size;
   return size <= 64 ? 64 : RoundUp(size, std::max<size_t>(ops.align, 16));
 }
 
@@ -25,9 +33,16 @@ constexpr size_t StrideFor(const StateOps& ops, bool has_extra) {
 // of the two is counted from the beginning, so that closing never takes a folder over its limit.
 constexpr size_t kPlaceBytes = std::max<size_t>(14, sizeof(Ready));
 
+// How far ahead deadlines usually lie. Of closing times that others give nothing is known: a day.
+Duration UsualLife(const FolderOptions& options, const StateOps& ops) {
+  const bool others = ops.has_close_at || ops.closing_time != nullptr || options.closing.settable;
+  return std::min({options.quiet_period, options.max_hold, options.partial_every,
+                   options.closing.every, others ? std::chrono::hours(24) : kForever});
+}
+
 // Without a long key and the bytes that the state owns.
-constexpr size_t EntryBytes(const StateOps& ops, bool has_extra, size_t cold) {
-  return StrideFor(ops, has_extra) + cold + kPlaceBytes;
+size_t EntryBytes(const FolderOptions& options, const StateOps& ops, size_t cold) {
+  return StrideFor(options, ops) + cold + kPlaceBytes;
 }
 
 }  // namespace
@@ -39,26 +54,30 @@ GroupTable::GroupTable(PagePool& pool, const FolderOptions& options, const State
       hold_end_(After(kEndOfTime, max_hold_)),
       due_end_(std::min(quiet_end_, hold_end_)),
       has_extra_(NeedsExtra(options, ops)),
-      two_lines_(StrideFor(ops, has_extra_) > 64),
+      has_closing_time_(NeedsClosingTime(options, ops)),
+      two_lines_(StrideFor(options, ops) > 64),
       ops_(ops),
-      state_offset_(StateOffset(ops, has_extra_)),
-      table_(pool, StrideFor(ops, has_extra_),
-             std::min({options.quiet_period, options.max_hold, options.partial_every}),
-             Entries{*this}),
+      state_offset_(StateOffset(options, ops)),
+      table_(pool, StrideFor(options, ops), UsualLife(options, ops), Entries{*this}),
       partial_every_(options.partial_every),
-      entry_bytes_(EntryBytes(ops, has_extra_, sizeof(Cold))),
+      closing_(options.closing),
+      entry_bytes_(EntryBytes(options, ops, sizeof(Cold))),
       keys_(pool) {}
 
 size_t GroupTable::BytesOfNew(const FolderOptions& options, const StateOps& ops,
                               size_t key_bytes) noexcept {
-  return EntryBytes(ops, NeedsExtra(options, ops), sizeof(Cold)) +
-         KeyArena::BytesForLength(key_bytes);
+  return EntryBytes(options, ops, sizeof(Cold)) + KeyArena::BytesForLength(key_bytes);
 }
 
 bool GroupTable::NeedsExtra(const FolderOptions& options, const StateOps& ops) noexcept {
   return ops.marks != nullptr || options.quiet_floor > Duration{0} ||
          options.edge != Edge::kTrailing || options.partial_every != kForever ||
-         options.late.on_late == OnLate::kCorrect;
+         options.late.on_late == OnLate::kCorrect || NeedsClosingTime(options, ops);
+}
+
+bool GroupTable::NeedsClosingTime(const FolderOptions& options, const StateOps& ops) noexcept {
+  return options.closing.every != kForever || options.closing.settable || ops.has_close_at ||
+         ops.closing_time != nullptr;
 }
 
 GroupTable::~GroupTable() {
@@ -90,6 +109,24 @@ EngineTime GroupTable::GridAfter(const Group& group, EngineTime t) const noexcep
   const Duration::rep passed = t < group.opened ? 0 : (t - group.opened) / every;
   const EngineTime instant = group.opened + (passed + 1) * every;
   return instant > kEndOfTime ? kNever : instant;
+}
+
+// The remainders are taken apart, so that no period and no phase overflows.
+EngineTime GroupTable::ClosingTimeFor(EngineTime opened) const {
+  EngineTime at = kNever;
+  if (closing_.every != kForever) {
+    const Duration every = closing_.every;
+    const Duration passed = opened.time_since_epoch() % every;  // may be below zero
+    Duration behind = passed < Duration{0} ? passed + every : passed;
+    behind -= closing_.phase;  // since the grid's latest instant, both are below `every`
+    if (behind < Duration{0}) behind += every;
+    const Duration ahead = every - behind;
+    if (ahead <= kEndOfTime - opened) at = opened + ahead;
+  }
+  if (ops_.closing_time != nullptr) {
+    at = std::min(at, std::max(opened, ops_.closing_time(ops_.context, opened)));
+  }
+  return at;
 }
 
 // --- The life of an entry
@@ -134,6 +171,33 @@ void GroupTable::Unindex(uint32_t number) {
   PLEAT_DCHECK(MayChange(number));
   ++unindexed_;
   table_.Unindex(number);
+}
+
+// The bytes that the entry counts for go along.
+uint32_t GroupTable::ArmEarlier(uint32_t number, uint64_t hash) {
+  PLEAT_DCHECK(MayChange(number) && indexed(number) && IsGroup(number));
+  Cold cold{};
+  cold.back = table_.cold(number).back;
+  cold.set_position(position(number));
+  const uint32_t moved = NewEntry(cold);
+  static_assert(std::is_trivially_copyable_v<Group> && std::is_trivially_copyable_v<Extra>);
+  std::memcpy(table_.hot(moved), table_.hot(number), state_offset_);
+  ops_.relocate(ops_.context, state(moved), state(number));
+  const auto move_in = [&](auto& map) {
+    if (auto node = map.extract(number)) {
+      node.key() = moved;
+      map.insert(std::move(node));
+    }
+  };
+  move_in(wraps_);
+  move_in(early_);
+#ifndef NDEBUG
+  move_in(heap_counted_);
+#endif
+  End(number);
+  table_.Free(number);
+  IndexAndArm(moved, hash);
+  return moved;
 }
 
 void GroupTable::End(uint32_t number) {

@@ -5,7 +5,8 @@
 // three parts, so that a fold touches as few cache lines as it can:
 //
 //   Group   48 bytes: read or written by every fold
-//   Extra   32 bytes: only in folders with marks, edges, partials, corrections or learning
+//   Extra   32 bytes: only in folders with marks, edges, partials, corrections or learning, and 8 more
+//           for the closing time in folders that give one
 //   state   the user's, in the same line if it is small
 //   Cold    12 bytes, in an array beside: for opening and closing only
 //
@@ -21,6 +22,8 @@
 //
 // Invariants:
 //   - A key has at most one indexed group, which is armed.
+//   - A deadline moves later by a plain write. Where a closing time makes one earlier, the group moves
+//     to an entry of another number: a number has one reference in the deadlines, which stays.
 //   - A group or cut that has not ended is armed, at or before its deadline; one that has is not.
 //   - bytes() is the sum of BytesOf() over all entries.
 //
@@ -140,6 +143,16 @@ class GroupTable {
   void* state(uint32_t number) const noexcept { return table_.hot(number) + state_offset_; }
   bool has_extra() const noexcept { return has_extra_; }
   Extra& extra(uint32_t number) const noexcept { return ExtraOf(at(number)); }
+  // An entry's first Extra. It has no closing time.
+  void SetExtra(uint32_t number, const Extra& extra) noexcept {
+    ::new (&ExtraOf(at(number))) Extra(extra);
+    if (has_closing_time_) set_closing_time(number, kNever);
+  }
+  // Whether groups of the folder have closing times; and gives one to a group of such a folder.
+  bool has_closing_time() const noexcept { return has_closing_time_; }
+  void set_closing_time(uint32_t number, EngineTime at) noexcept {
+    ClosingTimeOf(this->at(number)) = at;
+  }
   bool IsGroup(uint32_t number) const noexcept {
     return !has_extra_ || extra(number).kind == Kind::kGroup;
   }
@@ -227,7 +240,9 @@ class GroupTable {
     return std::min(group.opened + max_hold_, hold_end_);
   }
   EngineTime DueOf(const Group& group) const noexcept {
-    return has_extra_ ? std::min(ExtraOf(group).quiet_due, HoldDue(group)) : PlainDueOf(group);
+    if (!has_extra_) return PlainDueOf(group);
+    const EngineTime due = std::min(ExtraOf(group).quiet_due, HoldDue(group));
+    return has_closing_time_ ? std::min(due, ClosingTimeOf(group)) : due;
   }
   EngineTime DueOf(uint32_t number) const noexcept { return DueOf(at(number)); }
   // Of a group without Extra.
@@ -247,15 +262,22 @@ class GroupTable {
   Reason ReasonByTime(uint32_t number) const noexcept {
     if (has_extra_ && extra(number).kind == Kind::kPartial) return Reason::kPartial;
     const Group& group = at(number);
+    const EngineTime quiet_or_hold = std::min(HoldDue(group), QuietDue(group));
+    if (has_closing_time_ && ClosingTimeOf(group) < quiet_or_hold) return Reason::kClosingTime;
     return HoldDue(group) < QuietDue(group) ? Reason::kMaxHold : Reason::kQuiet;
   }
+  // The closing time that the folder gives to a group which was opened then; kNever: none.
+  EngineTime ClosingTimeFor(EngineTime opened) const;
+  // The instant that a group is to be armed for: its deadline, or a partial before that.
+  EngineTime NextInstantOf(uint32_t number) const noexcept { return NextInstantOf(at(number)); }
   // The first instant behind `t` of the group's grid of partials; kNever: none.
   EngineTime GridAfter(const Group& group, EngineTime t) const noexcept;
 
   // --- The life of an entry
 
-  // Whether groups of such a folder have Extra.
+  // Whether groups of such a folder have Extra, and closing times.
   static bool NeedsExtra(const FolderOptions& options, const StateOps& ops) noexcept;
+  static bool NeedsClosingTime(const FolderOptions& options, const StateOps& ops) noexcept;
 
   // Adds an entry with one event in its state. It has no Extra yet, is not indexed and not armed.
   uint32_t Add(const PackedKey& key, uint64_t hash, EngineTime at, uint64_t position,
@@ -298,6 +320,9 @@ class GroupTable {
     table_.Index(hash, parts.number, parts.cold);
     table_.Arm(parts.number, parts.cold, due, position);
   }
+  // The deadline of an indexed group has moved earlier. Moves the group to another entry, which is
+  // indexed and armed, and returns its number. REQUIRES: states can be moved; `hash` is the key's.
+  uint32_t ArmEarlier(uint32_t number, uint64_t hash);
   // The entry has ended before its deadline: out of the index, and without a deadline.
   void End(uint32_t number);
   // Calls the state's destructor.
@@ -510,7 +535,9 @@ class GroupTable {
   Extra& ExtraOf(const Group& group) const noexcept {
     return *reinterpret_cast<Extra*>(const_cast<Group*>(&group) + 1);
   }
-  // The instant to arm a group for: its deadline, or a partial before that.
+  EngineTime& ClosingTimeOf(const Group& group) const noexcept {
+    return *reinterpret_cast<EngineTime*>(&ExtraOf(group) + 1);
+  }
   EngineTime NextInstantOf(const Group& group) const noexcept {
     const EngineTime due = DueOf(group);
     return has_extra_ ? std::min(due, ExtraOf(group).next_partial) : due;
@@ -546,6 +573,7 @@ class GroupTable {
   EngineTime hold_end_;
   EngineTime due_end_;
   const bool has_extra_;
+  const bool has_closing_time_;
   const bool two_lines_;  // an entry is longer than a cache line
   const StateOps& ops_;
   const size_t state_offset_;
@@ -555,6 +583,7 @@ class GroupTable {
   Table table_;
 
   const Duration partial_every_;
+  const ClosingOptions closing_;
   const size_t entry_bytes_;  // without a long key and the bytes that the state owns
   size_t reserved_bytes_ = 0;
   KeyArena keys_;

@@ -36,6 +36,7 @@ void GroupTable::SaveEntry(FieldWriter& out, uint32_t number) const {
     out(static_cast<uint8_t>(extra.kind), static_cast<bool>(extra.changed),
         static_cast<uint16_t>(extra.row), extra.run);
   }
+  if (has_closing_time_) out(ClosingTimeOf(group));
   ops_.save(ops_.context, state(number), out);
 }
 
@@ -76,6 +77,7 @@ uint32_t GroupTable::LoadEntry(FieldReader& in, const HashKey& hash_key) {
     has_notes_ = true;
   }
   if (has_extra_) LoadExtra(in, group);
+  if (has_closing_time_) ::new (&ClosingTimeOf(group)) EngineTime(ReadTime(in));
   bytes_ += BytesOfNew(group.key);
   ops_.load(ops_.context, state(number), in);
   CountHeap(number, HeapBytesOf(number));

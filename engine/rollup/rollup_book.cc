@@ -415,7 +415,7 @@ Ledger RollupBook::ledger() const noexcept {
   ledger.closed = windows_closed_;
   ledger.open = windows_opened_ - windows_closed_;
   ledger.partial = ledger_.frozen + ledger_.ended - windows_closed_;
-  ledger.emissions = emissions_;
+  std::ranges::copy(emissions_, ledger.emissions.begin());
   outbox_.AddTo(ledger);
   return ledger;
 }

@@ -408,9 +408,9 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
   uint32_t released_next_ = 0;   // where the next look at them begins
   uint64_t windows_opened_ = 0;  // of the first resolution
   uint64_t windows_closed_ = 0;
-  std::array<uint64_t, kReasons> emissions_{};  // by IndexOf(reason)
-  const std::unique_ptr<Publications> store_;   // null: there is no store
-  mutable CountedWindow shown_[kGivenMax];      // of the latest Show()s, in a ring
+  std::array<uint64_t, kFirstReasons> emissions_{};  // by IndexOf(reason)
+  const std::unique_ptr<Publications> store_;        // null: there is no store
+  mutable CountedWindow shown_[kGivenMax];           // of the latest Show()s, in a ring
   mutable size_t next_shown_ = 0;
   std::unique_ptr<Saving> saving_;    // null: nothing is being saved
   Renumbered* renumbered_ = nullptr;  // while Load() runs

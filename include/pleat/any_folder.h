@@ -66,6 +66,7 @@ class PLEAT_EXPORT AnyFolder : public AnyCollection {
                        PartitionRange only = {}, std::optional<SourceMark> mark = {}) noexcept;
   bool Flush(std::string_view key) noexcept;
   bool Cancel(std::string_view key) noexcept;
+  ControlOutcome SetDeadline(std::string_view key, EngineTime deadline) noexcept;
   ControlOutcome Flush(std::string_view key, EngineTime at) noexcept;
   ControlOutcome Cancel(std::string_view key, EngineTime at) noexcept;
   bool Peek(std::string_view key, Look look) const noexcept;

@@ -34,6 +34,14 @@ struct FoldRules {
   // a timing of its own. A group's deadline is the latest one that any of its events asks for.
   std::function<Duration(std::string_view key, const Event&)> quiet_period;
 
+  // The instant at which the group of this event closes; kNever: the event states none. See
+  // EventMarks::close_at.
+  std::function<EngineTime(std::string_view key, const Event&)> close_at;
+
+  // The instant at which a group closes that an event of this stamp opened, for calendars, such as
+  // nine o'clock of a zone; kNever: none. See StateOps::closing_time.
+  std::function<EngineTime(EngineTime opened)> closing_time;
+
   // With FolderOptions::quiet_floor: the class of keys that learns its quiet period together, such
   // as a hash of the event's type; 0 is no class. See EventMarks::key_class.
   std::function<uint32_t(std::string_view key, const Event&)> key_class;
@@ -47,7 +55,8 @@ struct FoldRules {
   std::function<uint64_t(const Event&)> content;
 
   bool any() const noexcept {
-    return starts || ends || condition || quiet_period || key_class || id;
+    return starts || ends || condition || quiet_period || close_at || closing_time || key_class ||
+           id;
   }
 };
 

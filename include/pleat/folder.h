@@ -63,8 +63,7 @@ class Folder : public EmissionSource<State> {
  public:
   using Rules = FoldRules<Event, State>;
 
-  // Creates the collection `name`. The engine keeps it and its rules until Close().
-  // Memory: some 2 KB.
+  // Creates the collection `name`, in 2 KB. The engine keeps it and its rules until Close().
   // Errors: kInvalidArgument for an option out of range, which the message names; kAlreadyExists if
   // the engine has a collection of this name; kFailedPrecondition if the engine is gone.
   static absl::StatusOr<Folder> Open(Engine& engine, std::string_view name,
@@ -118,17 +117,21 @@ class Folder : public EmissionSource<State> {
     return {};
   }
 
-  // Closes the group of `key` now, with reason kFlush. Returns whether one was open. On arrival
-  // time, a stamp ahead of the engine's time may have passed the instant of a partial: that partial
-  // is still handed out when time reaches its instant.
+  // Closes the group of `key` now, with reason kFlush. Returns whether one was open. A partial that
+  // a stamp ahead of the engine's time has passed is still handed out at its instant.
   bool Flush(std::string_view key) noexcept { return folder_.Flush(key); }
 
-  // Drops the group of `key` without an emission. Returns whether one was open. Emissions that it
-  // handed out before stay.
+  // Drops the group of `key` without another emission. Returns whether one was open.
   bool Cancel(std::string_view key) noexcept { return folder_.Cancel(key); }
 
+  // The open group of `key` will close at `deadline`, with reason kClosingTime, if nothing closes
+  // it before: at once if that is past; kNever takes it back. Needs closing.settable.
+  ControlOutcome SetDeadline(std::string_view key, EngineTime deadline) noexcept {
+    return folder_.SetDeadline(key, deadline);
+  }
+
   // The end of input: closes every open group now, by deadline and then by opening order, with
-  // reason kEnd. Locks every partition meanwhile. O(n log n) for the most groups ever open at once.
+  // reason kEnd. Locks every partition, for O(n log n) of the most groups ever open at once.
   void CloseAll() noexcept { folder_.CloseAll(); }
 
   // Takes the memory for so many groups now, so that no event waits for it: see any_folder.h.
@@ -174,12 +177,11 @@ class Folder : public EmissionSource<State> {
   // The same collection without the types.
   const AnyFolder& any() const noexcept { return folder_; }
 
-  // Exact counts of all events, groups and emissions since Open(); and how much there is now.
-  // Cost: the lock of each partition, one after the other.
+  // Exact counts since Open(), and how much there is now. Locks the partitions one by one.
   Ledger ledger() const noexcept { return folder_.ledger(); }
   Sizes sizes() const noexcept { return folder_.sizes(); }
 
-  // How other quiet periods would have folded: see gap_stats.h. Null without measure.gap_stats.
+  // What other quiet periods would have done (gap_stats.h). Null without measure.gap_stats.
   std::unique_ptr<GapStats> gap_stats() const noexcept { return folder_.gap_stats(); }
 
  private:

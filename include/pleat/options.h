@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <pleat/closing_options.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -191,6 +192,7 @@ struct FolderOptions {
   // Range: above zero. Default: never.
   Duration partial_every = kForever;
 
+  ClosingOptions closing = {};
   LateOptions late = {};
   LimitOptions limits = {};
   LeaseOptions leases = {};

@@ -47,13 +47,14 @@ enum class FoldOutcome : uint8_t {
 };
 inline constexpr size_t kFoldOutcomes = 13;
 
-// The answer of Flush() and Cancel() with a stamp.
+// The answer of SetDeadline(), and of Flush() and Cancel() with a stamp.
 enum class ControlOutcome : uint8_t {
-  kDone,           // the key's group was closed, or dropped
+  kDone,           // the key's group was closed, dropped, or given the deadline
   kNoGroup,        // the key has no open group; time has moved
   kFuture,         // the stamp is beyond the future limit; nothing has changed
   kClosed,         // the collection is closed
   kWouldDeadlock,  // called from inside a fold function; nothing has changed
+  kNotSettable,    // SetDeadline() on a folder without closing.settable; nothing has changed
 };
 
 // How many events of a batch were answered with each FoldOutcome.
@@ -96,22 +97,25 @@ struct FoldCounts {
 // Why there is an emission: why its group closed, or why the emission came before that. Programs
 // may store these values: they never change.
 enum class Reason : uint8_t {
-  kQuiet = 1,        // its key had no event for the quiet period
-  kMaxHold = 2,      // the max hold came strictly before the quiet deadline
-  kMaxEvents = 3,    // the group held max_events events
-  kFlush = 4,        // Flush(key)
-  kEnd = 5,          // CloseAll(): the end of the input
-  kMaxBytes = 6,     // the group weighed max_group_bytes
-  kEndMark = 7,      // an event with an end mark, which is its last
-  kStartMark = 8,    // an event with a start mark came, which opened the next group
-  kCondition = 9,    // its state met the condition
-  kLimit = 10,       // room was needed, and the group was the next to close (OnLimit::kEmitOldest)
-  kLeading = 11,     // not closed: its first event (Edge::kLeading, kBoth)
-  kPartial = 12,     // not closed: the group so far (partial_every)
-  kCorrection = 13,  // no group: a late event by itself (OnLate::kCorrect)
-  kFrozen = 14,      // a frozen window of a rollup counter (rollup.h)
+  kQuiet = 1,         // its key had no event for the quiet period
+  kMaxHold = 2,       // the max hold came strictly before the quiet deadline
+  kMaxEvents = 3,     // the group held max_events events
+  kFlush = 4,         // Flush(key)
+  kEnd = 5,           // CloseAll(): the end of the input
+  kMaxBytes = 6,      // the group weighed max_group_bytes
+  kEndMark = 7,       // an event with an end mark, which is its last
+  kStartMark = 8,     // an event with a start mark came, which opened the next group
+  kCondition = 9,     // its state met the condition
+  kLimit = 10,        // room was needed, and the group was the next to close (OnLimit::kEmitOldest)
+  kLeading = 11,      // not closed: its first event (Edge::kLeading, kBoth)
+  kPartial = 12,      // not closed: the group so far (partial_every)
+  kCorrection = 13,   // no group: a late event by itself (OnLate::kCorrect)
+  kFrozen = 14,       // a frozen window of a rollup counter (rollup.h)
+  kClosingTime = 15,  // the closing time came strictly before the other two (closing_options.h)
 };
-inline constexpr size_t kReasons = 14;
+inline constexpr size_t kReasons = 15;
+// The reasons up to kFrozen: those that every stored ledger counts.
+inline constexpr size_t kFirstReasons = 14;
 
 // The place of a reason in an array with one element for each, from 0.
 constexpr size_t IndexOf(Reason reason) noexcept { return static_cast<size_t>(reason) - 1; }
@@ -133,6 +137,7 @@ constexpr std::string_view ReasonName(Reason reason) noexcept {
     case Reason::kPartial: return "partial";
     case Reason::kCorrection: return "correction";
     case Reason::kFrozen: return "frozen";
+    case Reason::kClosingTime: return "closing_time";
   }
   return "unknown";
 }

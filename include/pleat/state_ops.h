@@ -39,6 +39,12 @@ struct EventMarks {
   // latest one that any of its events asks for.
   Duration quiet_period{0};
 
+  // With StateOps::has_close_at: the instant at which the group closes, with reason kClosingTime,
+  // if nothing closes it before; kNever: the event states none. The instant that was stated last
+  // holds, by an event or by SetDeadline(), whether it is earlier or later than the one before. One
+  // that is past by then means at once: the group closes behind the event.
+  EngineTime close_at = kNever;
+
   // With FolderOptions::quiet_floor: the class of keys that learns its quiet period together, such
   // as a hash of the event's type. Any number; 0 is no class. Events without a class learn from all
   // events, and so do those of a class that has had few events so far, or that is beyond the first
@@ -69,8 +75,9 @@ struct StateOps {
   // Folds the event. Returns by how many bytes heap_bytes() has grown; 0 without heap_bytes.
   int64_t (*fold)(void* context, void* state, const void* event) = nullptr;
 
-  // Optional: moves a state to raw memory; `from` is raw afterwards. The engine never moves a
-  // state: this is for code that takes states out of a folder.
+  // Optional: moves a state to raw memory; `from` is raw afterwards. For code that takes states out
+  // of a folder. The engine itself moves a state where a group's closing time becomes an earlier
+  // one, and never else.
   void (*relocate)(void* context, void* to, void* from) = nullptr;
 
   // Destroys a state. Its memory is raw afterwards.
@@ -89,6 +96,13 @@ struct StateOps {
 
   // Whether the marks of each event have an id. Needs late.accept_limit, and OnLate::kReject.
   bool has_ids = false;
+
+  // Whether the marks of some event have `close_at`. Needs relocate().
+  bool has_close_at = false;
+
+  // Optional: the instant at which a group closes that an event stamped `opened` opened; behind
+  // `opened`, and the same whenever it is asked for. kNever: none.
+  EngineTime (*closing_time)(void* context, EngineTime opened) = nullptr;
 
   // Optional: whether the group closes now, with reason kCondition. Called after every fold.
   bool (*condition)(void* context, const void* state) = nullptr;

@@ -51,12 +51,14 @@ struct Ledger {
   uint64_t ran_out = 0;                        // of them, neither acked nor given back in time
   std::array<uint64_t, kReasons> emissions{};  // ever, by IndexOf(reason)
 
-  // For snapshots; see stored.h.
+  // For snapshots; see stored.h. A folder whose groups have closing times stores the emissions for
+  // that reason beside.
   template <class F>
   void Stored(F& f) {
     f(events, opened, folded, late, future, refused, overloaded, duplicate, conflict, corrected);
     f(closed, cancelled, silent, partial, popped, acked, dropped, open, ready, unacked, dead);
-    f(late_folded, refused_for_bytes, deliveries, nacked, ran_out, emissions);
+    f(late_folded, refused_for_bytes, deliveries, nacked, ran_out);
+    for (size_t i = 0; i < kFirstReasons; ++i) f(emissions[i]);
   }
 
   // folded / events; 0 when there was no event.

@@ -79,6 +79,7 @@ void Features::OpenModel(const FolderOptions& options, const EngineOptions& engi
     return sizeof(Values) + values(events).HeapBytes();
   };
   model.has_ids = rules.id != nullptr;
+  model.closing_time = rules.closing_time;
   model_.emplace(engine, options, model);
 }
 
@@ -88,6 +89,7 @@ EventMarks Features::MarksOf(std::string_view key, const Tick& tick) const {
   marks.starts = rules_.starts && rules_.starts(tick);
   marks.ends = rules_.ends && rules_.ends(tick);
   if (rules_.quiet_period) marks.quiet_period = rules_.quiet_period(key, tick);
+  if (rules_.close_at) marks.close_at = rules_.close_at(key, tick);
   if (rules_.key_class) marks.key_class = rules_.key_class(key, tick);
   if (rules_.id) marks.id = rules_.id(tick);
   if (rules_.content) marks.content = rules_.content(tick);
@@ -167,6 +169,14 @@ bool Features::Flush(std::string_view key) {
 bool Features::Cancel(std::string_view key) {
   return Agreed([&](Side& side) { return side.folder->Cancel(key); },
                 [&](FoldModel& model) { return model.Cancel(key); });
+}
+
+ControlOutcome Features::SetDeadline(std::string_view key, Duration after) {
+  return Agreed([&](Side& side) { return side.folder->SetDeadline(key, kT0 + after); },
+                [&](FoldModel& model) {
+                  const bool open = model.SetDeadline(key, kT0 + after);
+                  return open ? ControlOutcome::kDone : ControlOutcome::kNoGroup;
+                });
 }
 
 void Features::CloseAll() {

@@ -40,6 +40,7 @@ struct Marks {
   bool ends = false;
   Duration quiet{0};
   std::string_view id = {};
+  EngineTime close_at = kNever;
 };
 struct Tick {
   int value;
@@ -79,6 +80,8 @@ class Features : public testing::Test {
   void AdvanceOnly(Duration after);
   bool Flush(std::string_view key);
   bool Cancel(std::string_view key);
+  // Of a folder whose deadlines are settable.
+  ControlOutcome SetDeadline(std::string_view key, Duration after);
   void CloseAll();
   void Stop();
   std::vector<std::string> Pop(size_t max = 100'000);

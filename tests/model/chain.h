@@ -27,6 +27,7 @@ struct Tick {
   bool starts = false;
   bool ends = false;
   Duration quiet{0};
+  EngineTime close_at = kNever;
   std::string_view id = {};
   uint64_t content = 0;
 };

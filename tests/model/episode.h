@@ -37,7 +37,9 @@ struct Config {
   uint64_t condition = 0;  // a group closes when its hash is a multiple of this; 0: no condition
   bool quiet_by_event = false;
   bool quiet_by_key = false;
-  uint64_t classes = 0;  // keys are of one of so many; 0: of none
+  bool close_at = false;  // some events state when their group closes
+  int64_t calendar = 0;   // closing times come from a calendar of such days; 0: there is none
+  uint64_t classes = 0;   // keys are of one of so many; 0: of none
   bool has_ids = false;
   bool has_content = false;
 
@@ -74,6 +76,7 @@ enum class Verb {
   kScan,
   kFlush,
   kCancel,
+  kSetDeadline,
   kCloseAll,
   kStop,
   kSetOptions,
@@ -86,7 +89,8 @@ enum class Forgery { kNone, kEpoch, kLease, kGeneration, kCollection, kPartition
 struct Op {
   Verb verb = Verb::kFold;
   size_t key = 0;  // index in Config::keys
-  EngineTime at;   // the stamp, or the time to advance to, or what time leases are told it is
+  EngineTime
+      at;  // the stamp, the time to advance to, a deadline, or what time leases are told it is
   uint64_t n = 0;  // the event's value; a budget; how many to pop or to scan at once; which token
   PartitionRange range;  // to pop or lease from; of a batch's first event: what it is told to fold
 
@@ -94,6 +98,7 @@ struct Op {
   bool starts = false;
   bool ends = false;
   Duration quiet{0};
+  EngineTime close_at = kNever;
   size_t id = 0;  // index in Config::ids
   uint64_t content = 0;
 

@@ -87,6 +87,9 @@ class OpMaker {
       op.verb = choices_.OneIn(2) ? Verb::kAdvance : Verb::kAdvanceSome;
       op.at = DrawNow();
       op.n = choices_.Below(6) + (op.verb == Verb::kAdvance ? 1 : 0);
+    } else if (dice < 870 && config_.folder.closing.settable) {
+      op.verb = Verb::kSetDeadline;
+      op.at = DrawDeadline();
     } else if (dice < 910) {
       op.verb = Verb::kPop;
       op.n = DrawMax();
@@ -100,10 +103,13 @@ class OpMaker {
       op.verb = Verb::kFlush;
     } else if (dice < 992) {
       op.verb = Verb::kCancel;
-    } else if (dice < 995) {
+    } else if (dice < 994) {
       op.verb = Verb::kSetOptions;
       ChangeOptions();
       op.options = options_;
+    } else if (dice < 996) {
+      op.verb = Verb::kSetDeadline;
+      op.at = DrawDeadline();
     } else if (dice < 998) {
       op.verb = Verb::kRestart;
     } else {
@@ -236,8 +242,20 @@ class OpMaker {
       op.quiet = choices_.OneIn(20) ? kForever
                                     : Duration{1} + Around(quiet == kForever ? 5 : quiet.count());
     }
+    if (config_.close_at && choices_.OneIn(3)) op.close_at = DrawDeadline();
     if (config_.has_ids) op.id = choices_.Below(config_.ids.size());
     if (config_.has_content) op.content = choices_.OneIn(10) ? 1 : 0;
+  }
+
+  // Mostly about when a group would close; sometimes past, never, or beyond all time.
+  EngineTime DrawDeadline() {
+    const Duration quiet = config_.folder.quiet_period;
+    const int64_t scale = quiet == kForever ? 5 * config_.stride : quiet.count();
+    if (choices_.OneIn(8)) return SaturatingSub(clock_, Around(scale));
+    if (choices_.OneIn(10)) {
+      return choices_.OneOf({kNever, kNever, kEndOfTime, EngineTime::min(), EngineTime::max()});
+    }
+    return SaturatingAdd(clock_, Around(choices_.OneOf<int64_t>({1, 1, 3}) * scale));
   }
 
   Duration Around(int64_t scale) {
@@ -353,6 +371,13 @@ std::ostream& operator<<(std::ostream& out, const Config& c) {
   if (c.condition > 0) out << ", condition " << c.condition;
   if (c.quiet_by_event) out << ", quiet by event";
   if (c.quiet_by_key) out << ", quiet by key";
+  if (c.close_at) out << ", close_at";
+  if (c.calendar > 0) out << ", calendar " << c.calendar;
+  if (c.folder.closing.every != kForever) {
+    out << ", closing every " << Text(c.folder.closing.every) << " at "
+        << Text(c.folder.closing.phase);
+  }
+  if (c.folder.closing.settable) out << ", settable";
   if (c.folder.quiet_floor > Duration{0}) {
     out << ", quiet from " << Text(c.folder.quiet_floor) << " on by " << c.classes << " classes";
   }
@@ -369,6 +394,7 @@ std::ostream& operator<<(std::ostream& out, const Op& op) {
       if (op.starts) out << ", starts";
       if (op.ends) out << ", ends";
       if (op.quiet > Duration{0}) out << ", quiet " << Text(op.quiet);
+      if (op.close_at != kNever) out << ", close at " << Text(op.close_at);
       if (op.id > 0) out << ", id " << op.id;
       if (op.content > 0) out << ", content " << op.content;
       return out << Text(op.range);
@@ -405,6 +431,7 @@ std::ostream& operator<<(std::ostream& out, const Op& op) {
     case Verb::kScan: return out << "Scan by " << op.n;
     case Verb::kFlush: return out << "Flush " << key;
     case Verb::kCancel: return out << "Cancel " << key;
+    case Verb::kSetDeadline: return out << "SetDeadline " << key << " " << Text(op.at);
     case Verb::kCloseAll: return out << "CloseAll";
     case Verb::kStop: return out << "Stop";
   }
@@ -475,6 +502,15 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   if (extra()) c.condition = choices.OneOf<uint64_t>({3, 20, 100});
   c.quiet_by_event = extra();
   c.quiet_by_key = extra();
+  c.close_at = extra();
+  if (extra()) c.calendar = std::max<int64_t>(1, around({30, 100, 300}).count());
+  folder.closing.settable = extra();
+  if (extra()) {
+    folder.closing.every = choices.OneIn(20) ? kForever - Duration{1}
+                                             : std::max(Duration{1}, around({30, 100, 300, 1000}));
+    const auto every = static_cast<uint64_t>(folder.closing.every.count());
+    folder.closing.phase = Duration{static_cast<int64_t>(choices.Below(every))};
+  }
   if (folder.quiet_period != kForever && quiet > 1 && choices.OneIn(4)) {
     folder.quiet_floor = std::max(Duration{1}, around({0, 1, 10, 50, 99}));
     c.classes = choices.OneOf<uint64_t>({0, 2, 4, 5000});

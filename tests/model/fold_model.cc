@@ -100,6 +100,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   if (late) ++ledger_.late_folded;
   AddEvent(open->second, event, at, QuietPeriodAfter(key, at, opening, marks));
   if (opening) steps_.push_back(StepOf(TraceStep::kOpened, open->second, at));
+  if (marks.close_at < kNever) StateClosingTime(open->second, marks.close_at, EdgeOf(at));
   if (rules_.has_ids) {
     ids_[{std::string(key), std::string(marks.id)}] = {.at = at, .content = marks.content};
   }
@@ -181,6 +182,7 @@ FoldModel::Groups::iterator FoldModel::OpenGroup(std::string_view key, EngineTim
   group.position = position;
   group.quiet_deadline = kBeginningOfTime;
   group.edge = kBeginningOfTime;
+  group.closing_time = ClosingTimeFor(at);
   return open_.emplace(group.key, group).first;
 }
 
@@ -217,8 +219,8 @@ void FoldModel::CloseIfFull(Groups::iterator open, bool end_mark) {
   } else if (const std::optional<Reason> reason = ReasonOfCaps(group)) {
     CloseNow(open, *reason);
   } else if (Due(group) <= time_) {
-    // Only a group that was opened overdue gets here: folding never makes a deadline earlier. Time
-    // is the reason, but this event is what brought it out, so it takes that event's place.
+    // Only a group that was opened overdue gets here, or whose event stated a closing time that is
+    // past. Time is the reason, but this event is what brought it out, so it takes that event's place.
     const EngineTime due = Due(group);
     Close(TakeOpen(open, ReasonOfTime(group), due), time_);
   }
@@ -255,6 +257,16 @@ bool FoldModel::Flush(std::string_view key) {
   const auto open = open_.find(key);
   if (open == open_.end()) return false;
   CloseNow(open, Reason::kFlush);
+  return true;
+}
+
+bool FoldModel::SetDeadline(std::string_view key, EngineTime deadline) {
+  const auto open = open_.find(key);
+  if (open == open_.end()) return false;
+  StateClosingTime(open->second, deadline, time_);
+  if (Due(open->second) > time_) return true;
+  const EngineTime due = Due(open->second);
+  Close(TakeOpen(open, ReasonOfTime(open->second), due), time_);
   return true;
 }
 
@@ -312,12 +324,39 @@ EngineTime FoldModel::HoldDeadline(const ModelGroup& group) const {
   return EndOf(folder_.max_hold, group.opened);
 }
 
-EngineTime FoldModel::Due(const ModelGroup& group) const {
-  return std::min(group.quiet_deadline, HoldDeadline(group));
+// The first instant phase + k * every, for any whole k, behind the opening.
+EngineTime FoldModel::ClosingTimeFor(EngineTime opened) const {
+  EngineTime at = rules_.closing_time ? rules_.closing_time(opened) : kNever;
+  if (folder_.closing.every == kForever) return at;
+  __extension__ using Wide = __int128;
+  const Wide every = folder_.closing.every.count();
+  Wide instant = folder_.closing.phase.count();
+  const Wide from = opened.time_since_epoch().count();
+  instant += (from - instant) / every * every;  // near `from`: rounded towards zero
+  while (instant > from) instant -= every;
+  while (instant <= from) instant += every;
+  if (instant > kEndOfTime.time_since_epoch().count()) return at;
+  return std::min(at, EngineTime{Duration{static_cast<Duration::rep>(instant)}});
 }
 
-// Of two deadlines that tie, quiet is the reason.
+// What was stated last holds; what is past by then counts as `edge`.
+void FoldModel::StateClosingTime(ModelGroup& group, EngineTime stated, EngineTime edge) {
+  Unschedule(group);
+  group.closing_time = ClosingTimeFor(group.opened);
+  if (stated < kNever) {
+    group.closing_time = std::min(group.closing_time, std::max(stated, edge));
+  }
+  Schedule(group);
+}
+
+EngineTime FoldModel::Due(const ModelGroup& group) const {
+  return std::min({group.quiet_deadline, HoldDeadline(group), group.closing_time});
+}
+
+// Of deadlines that tie, quiet is the reason, then max hold.
 Reason FoldModel::ReasonOfTime(const ModelGroup& group) const {
+  const EngineTime others = std::min(group.quiet_deadline, HoldDeadline(group));
+  if (group.closing_time < others) return Reason::kClosingTime;
   return HoldDeadline(group) < group.quiet_deadline ? Reason::kMaxHold : Reason::kQuiet;
 }
 

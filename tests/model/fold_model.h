@@ -13,7 +13,7 @@
 //   time        moves only forward; everything due by it happens the moment it moves, so no open
 //               group is ever due by the model's time
 //   due         the smaller of: the latest stamp + quiet period of any event, stamp of the opener +
-//               max hold
+//               max hold, closing time
 //   grid        of a group with partials: the stamp of its opener + k * partial_every
 //   position    the number of a Fold() among all of them
 //   ripe        the instant at which an emission becomes final, that is, can be popped
@@ -53,6 +53,7 @@ struct ModelRules {
   std::function<bool(const Events&)> condition = nullptr;
   std::function<size_t(const Events&)> weight = nullptr;  // needed for max_group_bytes
   bool has_ids = false;
+  std::function<EngineTime(EngineTime opened)> closing_time = nullptr;
   std::function<int(std::string_view key)> partition = [](std::string_view) { return 0; };
 };
 
@@ -72,6 +73,7 @@ class FoldModel {
   FoldOutcome PassBy(std::string_view key, EngineTime at);  // an event outside the range of a batch
   bool Flush(std::string_view key);
   bool Cancel(std::string_view key);
+  bool SetDeadline(std::string_view key, EngineTime deadline);
   void CloseAll();
   void Stop() { stopped_ = true; }
   void SetOptions(const FolderOptions& options);
@@ -132,6 +134,7 @@ class FoldModel {
   // Deadlines and the grid.
   EngineTime EdgeOf(EngineTime at) const;  // of an event: it comes after all instants up to here
   EngineTime HoldDeadline(const ModelGroup& group) const;
+  EngineTime ClosingTimeFor(EngineTime opened) const;
   EngineTime Due(const ModelGroup& group) const;
   Reason ReasonOfTime(const ModelGroup& group) const;
   EngineTime NextOnGrid(const ModelGroup& group) const;  // kNever if it is not before the deadline
@@ -156,6 +159,7 @@ class FoldModel {
   void AddEvent(ModelGroup& group, uint64_t event, EngineTime at, Duration quiet_period);
   Duration QuietPeriodAfter(std::string_view key, EngineTime at, bool opening,
                             const EventMarks& marks);
+  void StateClosingTime(ModelGroup& group, EngineTime stated, EngineTime edge);
   void CloseIfFull(Groups::iterator open, bool end_mark);
 
   // Closing and handing out.

@@ -24,10 +24,11 @@ struct ModelGroup {
   EngineTime last;        // largest stamp
   uint64_t position = 0;  // of the event that opened it
 
-  EngineTime quiet_deadline;  // the latest stamp + quiet period
-  EngineTime edge;            // the latest edge of its events: grid instants up to here have passed
-  bool news = false;          // whether something was folded in since its last emission
-  uint32_t revision = 0;      // its emissions so far; of an emission: with itself
+  EngineTime quiet_deadline;         // the latest stamp + quiet period
+  EngineTime closing_time = kNever;  // of the folder, or stated
+  EngineTime edge;        // the latest edge of its events: grid instants up to here have passed
+  bool news = false;      // whether something was folded in since its last emission
+  uint32_t revision = 0;  // its emissions so far; of an emission: with itself
 
   // Of emissions only.
   EngineTime closed;

@@ -40,6 +40,15 @@ Duration QuietAfter(const Config& config, std::string_view key, const Tick& tick
   return tick.quiet;
 }
 
+// Days of unequal length, some without a closing time.
+EngineTime CalendarAfter(const Config& config, EngineTime opened) {
+  const int64_t day = config.calendar;
+  const int64_t at = opened.time_since_epoch().count();
+  const int64_t begun = at / day - (at % day < 0 ? 1 : 0);
+  if (begun % 7 == 3) return kNever;
+  return EngineTime{Duration{(begun + 1) * day + (begun % 3 == 0 ? day / 2 : 0)}};
+}
+
 uint32_t ClassOf(const Config& config, std::string_view key, const Tick& tick) {
   return config.classes == 0 ? 0
                              : static_cast<uint32_t>((key.size() + tick.value) % config.classes);
@@ -56,6 +65,12 @@ FoldRules<Tick, Chain> RulesOf(const Config& config) {
     rules.quiet_period = [&config](std::string_view key, const Tick& tick) {
       return QuietAfter(config, key, tick);
     };
+  }
+  if (config.close_at) {
+    rules.close_at = [](std::string_view, const Tick& tick) { return tick.close_at; };
+  }
+  if (config.calendar > 0) {
+    rules.closing_time = [&config](EngineTime opened) { return CalendarAfter(config, opened); };
   }
   if (config.classes > 0) {
     rules.key_class = [&config](std::string_view key, const Tick& tick) {
@@ -78,6 +93,9 @@ ModelRules ModelRulesOf(const Config& config) {
     return sizeof(Chain) + Chain::Of(values).HeapBytes();
   };
   rules.has_ids = config.has_ids;
+  if (config.calendar > 0) {
+    rules.closing_time = [&config](EngineTime opened) { return CalendarAfter(config, opened); };
+  }
   rules.partition = [&config](std::string_view key) {
     return PartitionOf(key, config.engine.partitions);
   };
@@ -156,6 +174,7 @@ class Episode {
         return Expect<uint64_t>("Flush's answer", folder_.Flush(key), model_.Flush(key));
       case Verb::kCancel:
         return Expect<uint64_t>("Cancel's answer", folder_.Cancel(key), model_.Cancel(key));
+      case Verb::kSetDeadline: return SetDeadline(key, op.at);
       case Verb::kCloseAll:
         folder_.CloseAll();
         model_.CloseAll();
@@ -207,6 +226,7 @@ class Episode {
             .starts = op.starts,
             .ends = op.ends,
             .quiet = op.quiet,
+            .close_at = op.close_at,
             .id = config_.has_ids ? std::string_view(config_.ids[op.id]) : std::string_view(),
             .content = op.content};
   }
@@ -217,6 +237,7 @@ class Episode {
     const EventMarks marks{.starts = tick.starts,
                            .ends = tick.ends,
                            .quiet_period = QuietAfter(config_, key, tick),
+                           .close_at = config_.close_at ? tick.close_at : kNever,
                            .key_class = ClassOf(config_, key, tick),
                            .id = tick.id,
                            .content = tick.content};
@@ -276,6 +297,16 @@ class Episode {
     if (!model || (engine && *engine <= *model)) return;
     const std::string shown = engine ? Agreement::Show(*engine) : "absent";
     Expect(what, shown, Agreement::Show(*model));
+  }
+
+  void SetDeadline(const std::string& key, EngineTime deadline) {
+    const ControlOutcome outcome = folder_.SetDeadline(key, deadline);
+    ControlOutcome expected = ControlOutcome::kNotSettable;
+    if (config_.folder.closing.settable) {
+      const bool open = model_.SetDeadline(key, deadline);
+      expected = open ? ControlOutcome::kDone : ControlOutcome::kNoGroup;
+    }
+    Expect("SetDeadline's answer", static_cast<uint64_t>(outcome), static_cast<uint64_t>(expected));
   }
 
   void Peek(const std::string& key) {

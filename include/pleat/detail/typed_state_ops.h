@@ -98,7 +98,8 @@ StateOps StateOpsWith(FoldRules<Event, State>& rules) noexcept {
   using Rules = FoldRules<Event, State>;
   StateOps ops = StateOpsFor<Event, State>();
   ops.context = &rules;
-  if (rules.starts || rules.ends || rules.quiet_period || rules.key_class || rules.id) {
+  if (rules.starts || rules.ends || rules.quiet_period || rules.close_at || rules.key_class ||
+      rules.id) {
     ops.marks = [](void* context, std::string_view key, const void* event_bytes) {
       const Rules& rule = *static_cast<const Rules*>(context);
       const Event& event = *static_cast<const Event*>(event_bytes);
@@ -106,6 +107,7 @@ StateOps StateOpsWith(FoldRules<Event, State>& rules) noexcept {
       marks.starts = rule.starts && rule.starts(event);
       marks.ends = rule.ends && rule.ends(event);
       if (rule.quiet_period) marks.quiet_period = rule.quiet_period(key, event);
+      if (rule.close_at) marks.close_at = rule.close_at(key, event);
       if (rule.key_class) marks.key_class = rule.key_class(key, event);
       if (rule.id) marks.id = rule.id(event);
       if (rule.content) marks.content = rule.content(event);
@@ -113,6 +115,12 @@ StateOps StateOpsWith(FoldRules<Event, State>& rules) noexcept {
     };
   }
   ops.has_ids = static_cast<bool>(rules.id);
+  ops.has_close_at = static_cast<bool>(rules.close_at);
+  if (rules.closing_time) {
+    ops.closing_time = [](void* context, EngineTime opened) {
+      return static_cast<const Rules*>(context)->closing_time(opened);
+    };
+  }
   if (rules.condition) {
     ops.condition = [](void* context, const void* state) {
       return static_cast<const Rules*>(context)->condition(*static_cast<const State*>(state));
