@@ -75,12 +75,13 @@ constexpr const char* kSpecs[] = {
     // l: ids.
     R"x({"key":"k","quiet":"1m","time":"t","time-unit":"s","lateness":"5s","accept-limit":"30s",
         "id":"id","emission-id":true,"merge":["n=count()"]})x",
-    // m: both edges and partials, corrections of late events, a cap on bytes.
+    // m: both edges and partials, corrections of late events, a grid of closing times, a cap on bytes.
     R"x({"key":"k","quiet":"10s","time":"t","time-unit":"s","accept-limit":"5s",
-        "on-late":"correct","edge":"both","partial-every":"3s","max-bytes":200,
+        "on-late":"correct","edge":"both","partial-every":"3s","close-every":"7s@2s","max-bytes":200,
         "emission-id":true,"merge":["a=array(v)"]})x",
-    // n: on arrival time partials, quiet periods of the events' own, room for two groups.
-    R"x({"key":"k","quiet":"20s","quiet-path":"q","partial-every":"8s","max-groups":2,
+    // n: on arrival time partials, quiet periods and closing times of the events' own, room for two
+    // groups.
+    R"x({"key":"k","quiet":"20s","quiet-path":"q","close-at":"v","partial-every":"8s","max-groups":2,
         "on-limit":"emit","flush-when":"s=flush","future-limit":"1d","merge":["last=last(v)"]})x",
     // o: late events folded, the leading edge only, little memory.
     R"x({"key":"k","quiet":"30s","time":"t","time-unit":"s","accept-limit":"5s","on-late":"fold",

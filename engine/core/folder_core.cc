@@ -32,7 +32,7 @@ FolderOptions OptionsFor(const FolderOptions& options, int i, int partitions) {
 // remembered, or what was measured.
 std::string_view FixedOption(const FolderOptions& now, const FolderOptions& then, bool has_ids) {
   // A new option does not compile here until it was thought about.
-  const auto& [quiet, floor, hold, events, bytes, closing, edge, partial, late, limits, leases,
+  const auto& [quiet, floor, hold, events, bytes, edge, partial, closing, late, limits, leases,
                measure] = now;
   const bool learns = floor > Duration{0};
   const bool corrects =

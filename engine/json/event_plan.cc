@@ -48,11 +48,12 @@ void EventPlan::AddMarks(const MarkSpec& marks) {
   flush_when = plan_of("flush-when", marks.flush_when);
   cancel_when = plan_of("cancel-when", marks.cancel_when);
   if (!marks.quiet_path.empty()) quiet_slot = AddPath("quiet-path", marks.quiet_path);
+  if (!marks.close_at.empty()) close_at_slot = AddPath("close-at", marks.close_at);
   if (!marks.key_class.empty()) key_class = AddScalar("class", marks.key_class);
   if (!marks.id.empty()) id = AddScalar("id", marks.id);
   has_control = !flush_when.empty() || !cancel_when.empty();
-  has_marks =
-      !start_when.empty() || !end_when.empty() || quiet_slot != PathTree::kNone || key_class || id;
+  has_marks = !start_when.empty() || !end_when.empty() || quiet_slot != PathTree::kNone ||
+              close_at_slot != PathTree::kNone || key_class || id;
 }
 
 void EventPlan::AddId(const std::string& path) {

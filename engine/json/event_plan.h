@@ -89,8 +89,9 @@ struct EventPlan {
   EngineTime from;
   EngineTime to;
 
-  bool has_marks = false;            // some event may have marks
-  int quiet_slot = PathTree::kNone;  // of an event's own quiet period
+  bool has_marks = false;               // some event may have marks
+  int quiet_slot = PathTree::kNone;     // of an event's own quiet period
+  int close_at_slot = PathTree::kNone;  // of the instant at which its group closes
   std::optional<ScalarMember> key_class;
   std::optional<ScalarMember> id;
   bool id_has_content = true;  // the whole line; if false, ids over 64 KiB are bad

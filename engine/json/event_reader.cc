@@ -108,6 +108,9 @@ EventReader::Kind EventReader::ReadMore(std::string_view& key, EventBatch& batch
   }
   EventMarks marks;
   if (plan_.has_marks && !ReadMarks(batch, marks)) return Kind::kBad;
+  if (plan_.close_at_slot != PathTree::kNone) {
+    if (Kind verdict = ReadCloseAt(batch, marks.close_at); verdict != Kind::kEvent) return verdict;
+  }
   if (plan_.has_marks) batch.marks.push_back(marks);
   if (has_member && !ReadMember(batch, member)) return Kind::kBad;
   if (has_member) batch.members.push_back(member);
@@ -208,7 +211,8 @@ EventReader::Kind EventReader::ReadTimeText(std::string_view text, std::string_v
 }
 
 EventReader::Kind EventReader::BadTime(std::string_view value, std::string_view why) {
-  reason_text_ = "event time " + bad_line::Shown(value);
+  reason_text_ = time_name_;
+  reason_text_ += bad_line::Shown(value);
   reason_text_ += why;
   return Bad(reason_text_);
 }
@@ -275,6 +279,16 @@ bool EventReader::ReadId(EventBatch& batch, EventMarks& marks) {
   const auto size = static_cast<size_t>(WriteCanonical(line_, begin) - begin);
   marks.content = StablePartitionHash({begin, size});
   return true;
+}
+
+// A time as that of events is, which may be absent.
+EventReader::Kind EventReader::ReadCloseAt(EventBatch& batch, EngineTime& out) {
+  const Value& value = scanner_.value(plan_.close_at_slot);
+  if (!value.present()) return Kind::kEvent;
+  time_name_ = "closing time ";
+  const Kind verdict = ReadAnyTime(value, batch, out);
+  time_name_ = "event time ";
+  return verdict;
 }
 
 // A duration above zero, which may be absent.

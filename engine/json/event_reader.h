@@ -88,6 +88,7 @@ class EventReader {
   bool ReadMarks(EventBatch& batch, EventMarks& marks);
   bool Holds(const ConditionPlan& condition, EventBatch& batch) const;
   bool ReadDuration(int slot, std::string_view wrong, EventBatch& batch, Duration& out);
+  Kind ReadCloseAt(EventBatch& batch, EngineTime& out);
   bool ReadClass(EventBatch& batch, EventMarks& marks);
   bool ReadId(EventBatch& batch, EventMarks& marks);
   bool ReadMember(EventBatch& batch, MemberMarks& member);
@@ -103,6 +104,7 @@ class EventReader {
   UnseenPaths unseen_;
   std::string_view line_;  // the one that is read
   TimeReader times_;
+  std::string_view time_name_ = "event time ";  // of the time that is read, in messages
   ControlEvent control_;
   std::string_view reason_;
   const OptionPath* about_ = nullptr;

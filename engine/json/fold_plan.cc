@@ -14,9 +14,10 @@ namespace {
 // Another value of one of these would read stored states as something else, or make of the same
 // lines other groups. The options of the folder and of the engine look after themselves.
 constexpr std::string_view kStoredOptions[] = {
-    "key",        "time",        "time-unit",  "class",      "start-when", "end-when",
-    "flush-when", "cancel-when", "close-when", "quiet-path", "id",         "merge",
-    "rest",       "raw",         "raw-last",   "where",      "from",       "to",
+    "key",         "time",       "time-unit",   "class",      "start-when",
+    "end-when",    "flush-when", "cancel-when", "close-when", "quiet-path",
+    "close-every", "close-at",   "id",          "merge",      "rest",
+    "raw",         "raw-last",   "where",       "from",       "to",
 };
 
 const FoldPlan& PlanOf(void* context) noexcept { return *static_cast<const FoldPlan*>(context); }
@@ -119,6 +120,10 @@ size_t StateHeapBytes(void*, const void* state) {
 
 EventMarks Marks(void*, std::string_view, const void* event) {
   return *static_cast<const LineEvent*>(event)->marks;
+}
+
+EngineTime ClosingTime(void* context, EngineTime opened) {
+  return PlanOf(context).calendar->After(opened);
 }
 
 bool MeetsCondition(void* context, const void* state) {
@@ -236,6 +241,9 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
     state_bytes += sizeof(uint64_t);
   }
   events.AddMarks(spec.marks);
+  if (!spec.event.time_zone.empty() && spec.folder.closing.every != kForever) {
+    calendar.emplace(events.time_rules.zone, spec.folder.closing);
+  }
   close_when = ConditionPlan(spec.close_when, [&](const std::string& name) {
     const auto found = std::ranges::find(spec.merges, name, &Merge::name);
     PLEAT_DCHECK(found != spec.merges.end());
@@ -309,6 +317,8 @@ StateOps FoldPlan::ops() noexcept {
   ops.heap_bytes = grows ? StateHeapBytes : nullptr;
   ops.marks = events.has_marks ? Marks : nullptr;
   ops.has_ids = events.id.has_value();
+  ops.has_close_at = events.close_at_slot != PathTree::kNone;
+  ops.closing_time = calendar ? ClosingTime : nullptr;
   ops.condition = close_when.empty() ? nullptr : MeetsCondition;
   ops.weight = weight_offset == 0 ? nullptr : Weight;
   ops.save = SaveAll;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include <pleat/any_folder.h>
 #include <pleat/json_spec.h>
 
+#include "engine/json/closing_calendar.h"
 #include "engine/json/condition.h"
 #include "engine/json/event_plan.h"
 #include "engine/json/line_tally.h"
@@ -69,9 +71,10 @@ struct FoldPlan {
   uint64_t raw_last = 0;         // how many of the last events are kept
   uint32_t raw_last_offset = 0;  // of their state
   bool meta = true;
-  bool revisions = false;     // "_fold" has them
-  bool emission_ids = false;  // likewise
-  ConditionPlan close_when;   // its places are merges
+  bool revisions = false;                   // "_fold" has them
+  bool emission_ids = false;                // likewise
+  ConditionPlan close_when;                 // its places are merges
+  std::optional<ClosingCalendar> calendar;  // closing times by the clock of a zone
 
   // The merged values that close_when compares are written here. Only the thread that folds uses
   // it.

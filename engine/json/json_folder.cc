@@ -18,6 +18,7 @@
 #include "engine/json/line_tally.h"
 #include "engine/json/read_lines.h"
 #include "engine/json/reasons.h"
+#include "engine/json/spec_check.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -352,7 +353,8 @@ absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(Engine& engine, std
                                                              const FoldSpec& spec) {
   if (absl::Status status = Validate(spec); !status.ok()) return status;
   const auto plan = std::make_shared<FoldPlan>(spec);
-  absl::StatusOr<AnyFolder> folder = AnyFolder::Open(engine, name, spec.folder, plan->ops(), plan);
+  absl::StatusOr<AnyFolder> folder =
+      AnyFolder::Open(engine, name, FolderOptionsOf(spec), plan->ops(), plan);
   if (!folder.ok()) return folder.status();
   const auto companion = std::make_shared<PlanCompanion>(plan);
   if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -77,6 +79,67 @@ absl::Status InstantText::Set(EngineTime& to, std::string_view text) {
   return Wrong(Quoted(text) +
                " is not a time such as 2015-09-12T08:30:00Z (RFC 3339), nor a date " +
                "such as 2015-09-12");
+}
+
+namespace {
+
+// HH:MM or HH:MM:SS, as a duration since midnight.
+std::optional<Duration> ReadTimeOfDay(std::string_view text) {
+  const auto part = [&](size_t at, int end) {
+    const bool digits =
+        text[at] >= '0' && text[at] <= '9' && text[at + 1] >= '0' && text[at + 1] <= '9';
+    const int value = digits ? 10 * (text[at] - '0') + (text[at + 1] - '0') : end;
+    return value < end ? std::optional(value) : std::nullopt;
+  };
+  const bool has_seconds = text.size() == 8;
+  if (!has_seconds && text.size() != 5) return std::nullopt;
+  if (text[2] != ':' || (has_seconds && text[5] != ':')) return std::nullopt;
+  const std::optional<int> hour = part(0, 24);
+  const std::optional<int> minute = part(3, 60);
+  const std::optional<int> second = has_seconds ? part(6, 60) : std::optional(0);
+  if (!hour || !minute || !second) return std::nullopt;
+  return std::chrono::hours(*hour) + std::chrono::minutes(*minute) + std::chrono::seconds(*second);
+}
+
+}  // namespace
+
+absl::Status ClosingText::Set(ClosingOptions& to, std::string_view text) {
+  const size_t at = text.find('@');
+  absl::Status status = DurationText::Set(to.every, text.substr(0, at));
+  if (!status.ok()) return status;
+  to.phase = Duration{0};
+  if (at == std::string_view::npos) return absl::OkStatus();
+  const std::string_view phase = text.substr(at + 1);
+  if (const std::optional<Duration> time = ReadTimeOfDay(phase)) {
+    to.phase = *time;
+  } else if (phase.find(':') != std::string_view::npos ||
+             !DurationText::Set(to.phase, phase).ok()) {
+    return Wrong(Quoted(phase) + " behind @ is neither a time of day, such as 09:00, nor a " +
+                 "duration, such as 4d9h");
+  }
+  if (to.phase < to.every) return absl::OkStatus();
+  return Wrong(Quoted(phase) + " does not come within " + FormatDuration(to.every) +
+               ": behind @ stands how far into each period its end lies, such as 24h@09:00");
+}
+
+std::string ClosingText::Get(const ClosingOptions& value) {
+  using std::chrono::seconds;
+  const std::string every = FormatDuration(value.every);
+  if (value.phase == Duration{0}) return every;
+  if (value.phase >= std::chrono::hours(24) || value.phase % seconds(1) != Duration{0}) {
+    return every + "@" + FormatDuration(value.phase);
+  }
+  std::string time = "@00:00:00";
+  const int64_t count = value.phase / seconds(1);
+  const auto put = [&](size_t place, int64_t number) {
+    time[place] = static_cast<char>('0' + number / 10);
+    time[place + 1] = static_cast<char>('0' + number % 10);
+  };
+  put(1, count / 3600);
+  put(4, count / 60 % 60);
+  put(7, count % 60);
+  if (count % 60 == 0) time.resize(6);
+  return every + time;
 }
 
 absl::Status QuietText::Set(FolderOptions& to, std::string_view text) {

@@ -40,6 +40,12 @@ struct InstantText {
   }
 };
 
+// `every` and `phase`: DURATION, or DURATION@HH:MM[:SS], or DURATION@DURATION.
+struct ClosingText {
+  static absl::Status Set(ClosingOptions& to, std::string_view text);
+  static std::string Get(const ClosingOptions& value);
+};
+
 // `quiet_period` and `quiet_floor`: DURATION, or adaptive:FLOOR..CEILING.
 struct QuietText {
   static absl::Status Set(FolderOptions& to, std::string_view text);

@@ -27,6 +27,8 @@ constexpr Option<FoldSpec> kOptions[] = {
     As<FoldSpec, QuietText>("quiet", PLEAT_AT(folder)),
     As<FoldSpec, PathText>("class", PLEAT_AT(marks.key_class)),
     As<FoldSpec, DurationText>("max-hold", PLEAT_AT(folder.max_hold)),
+    As<FoldSpec, ClosingText>("close-every", PLEAT_AT(folder.closing)),
+    As<FoldSpec, PathText>("close-at", PLEAT_AT(marks.close_at)),
     As<FoldSpec, CountText>("max-events", PLEAT_AT(folder.max_events)),
     As<FoldSpec, BytesText>("max-bytes", PLEAT_AT(folder.max_group_bytes)),
     As<FoldSpec, EventConditionText>("start-when", PLEAT_AT(marks.start_when)),

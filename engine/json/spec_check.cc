@@ -185,6 +185,14 @@ absl::Status CheckCounts(const FolderOptions& folder) {
   return absl::OkStatus();
 }
 
+absl::Status CheckClosing(const ClosingOptions& closing) {
+  absl::Status status = CheckAboveZero({{"close-every", closing.every}});
+  status.Update(CheckNotNegative({{"close-every", closing.phase}}));
+  if (!status.ok() || closing.phase == Duration(0)) return status;
+  if (closing.phase < closing.every && closing.every != kForever) return absl::OkStatus();
+  return OptionError("close-every", "the time behind @ must come within the period");
+}
+
 absl::Status CheckAdaptive(const FoldSpec& spec) {
   const FolderOptions& folder = spec.folder;
   if (folder.quiet_floor == Duration(0)) {
@@ -282,23 +290,36 @@ absl::Status Validate(const FoldSpec& spec) {
   const FolderOptions& folder = spec.folder;
   const MarkSpec& marks = spec.marks;
   absl::Status status = CheckKeyIsGiven(spec.event);
-  if (status.ok() && folder.quiet_period == Duration(0)) {
+  if (status.ok() && FolderOptionsOf(spec).quiet_period == Duration(0)) {
     return OptionError("quiet", "required, and above zero");
   }
-  status.Update(CheckAboveZero({{"quiet", folder.quiet_period},
+  status.Update(CheckAboveZero({{"quiet", FolderOptionsOf(spec).quiet_period},
                                 {"max-hold", folder.max_hold},
                                 {"partial-every", folder.partial_every}}));
+  status.Update(CheckClosing(folder.closing));
   status.Update(CheckNotNegative({{"accept-limit", folder.late.accept_limit}}));
   status.Update(CheckEvent(spec.event));
   status.Update(CheckCounts(folder));
-  status.Update(CheckPathsOf(
-      {{"id", marks.id}, {"quiet-path", marks.quiet_path}, {"class", marks.key_class}}));
+  status.Update(CheckPathsOf({{"id", marks.id},
+                              {"quiet-path", marks.quiet_path},
+                              {"close-at", marks.close_at},
+                              {"class", marks.key_class}}));
   status.Update(CheckMergePaths(spec));
   status.Update(CheckNames(spec));
   status.Update(CheckMarks(marks));
   status.Update(CheckCloseWhen(spec));
   status.Update(CheckTogether(spec));
   return status;
+}
+
+// A zone's clock is the plan's affair: see ClosingCalendar.
+FolderOptions FolderOptionsOf(const FoldSpec& spec) {
+  FolderOptions options = spec.folder;
+  if (options.quiet_period == Duration(0) && options.closing.every != kForever) {
+    options.quiet_period = kForever;
+  }
+  if (!spec.event.time_zone.empty()) options.closing = {.settable = options.closing.settable};
+  return options;
 }
 
 EngineOptions EngineOptionsFor(const EventSpec& spec) {

@@ -9,6 +9,7 @@
 
 #include <absl/status/status.h>
 #include <pleat/json_lines.h>
+#include <pleat/json_spec.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -33,5 +34,8 @@ absl::Status CheckPathsOf(std::initializer_list<NamedPath> paths);
 // them to `used`. The error says how to rename a member.
 absl::Status CheckNames(std::string_view option, std::span<const KeyField> fields,
                         std::span<const std::string_view> taken, std::set<std::string_view>& used);
+
+// The options of the folder that a spec asks for.
+FolderOptions FolderOptionsOf(const FoldSpec& spec);
 
 }  // namespace pleat::inline v0_1

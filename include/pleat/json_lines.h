@@ -102,6 +102,10 @@ struct MarkSpec {
   // folder's holds; anything else makes the line bad.
   std::string quiet_path;
 
+  // The path of the instant at which the group closes, if nothing closes it before: a time as that
+  // of events is. If it is absent or null, the instant stated before holds. See EventMarks.
+  std::string close_at;
+
   // The path of the class of the event's key, for a quiet period that is learned: a scalar. If it
   // is absent, the class is null. Empty: all keys are of one class.
   std::string key_class;

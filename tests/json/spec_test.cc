@@ -296,6 +296,13 @@ TEST(FoldSpec, ValidateChecksRanges) {
            {"--time", [](FoldSpec& s) { s.event.time = "/~"; }},
            {"--id", [](FoldSpec& s) { s.marks.id = "a..b"; }},
            {"--quiet-path", [](FoldSpec& s) { s.marks.quiet_path = "."; }},
+           {"--close-at", [](FoldSpec& s) { s.marks.close_at = "a..b"; }},
+           {"--close-every", [](FoldSpec& s) { s.folder.closing.every = Duration(0); }},
+           {"--close-every", [](FoldSpec& s) { s.folder.closing.phase = Duration(1); }},
+           {"--close-every",
+            [](FoldSpec& s) { s.folder.closing = {.every = Duration(5), .phase = Duration(5)}; }},
+           {"--close-every",
+            [](FoldSpec& s) { s.folder.closing = {.every = Duration(5), .phase = Duration(-1)}; }},
            {"--merge", [](FoldSpec& s) { s.merges = {{"x", Reducer::kSum, ""}}; }}}) {
     FoldSpec spec = Good();
     c.spoil(spec);
@@ -334,7 +341,8 @@ TEST(FoldSpec, OptionsOfAnEmptySpecAreNone) { EXPECT_TRUE(OptionsOf(FoldSpec{}).
 TEST(FoldSpec, OptionsGiveTheSameSpecAgain) {
   const Options options = OptionsIn(
       "--key a --key n=b.c"
-      R"( --key '"/x"="d,e"' --key '""=z' --quiet 5m --max-hold 1h --max-events 9)"
+      R"( --key '"/x"="d,e"' --key '""=z' --quiet 5m --max-hold 1h --close-every 1d@09:00)"
+      " --close-at c.d --max-events 9"
       R"( --max-bytes 65536 --start-when kind=start)"
       R"( --end-when '{"any":["kind=end","\"a=\">=1"]}' --close-when 'n2>=100')"
       R"( --flush-when 'f="true"' --cancel-when c!=null --quiet-path q.p --edge both)"
@@ -350,6 +358,40 @@ TEST(FoldSpec, OptionsGiveTheSameSpecAgain) {
   const FoldSpec spec = SpecOf(options);
   EXPECT_EQ(OptionsOf(spec), options);
   EXPECT_TRUE(Validate(spec).ok());
+}
+
+TEST(FoldSpec, ClosingTimesAreWrittenAsTheyAreRead) {
+  const auto written = [](const std::string& text) {
+    FoldSpec spec;
+    const absl::Status set = SetOption(spec, "close-every", text);
+    if (!set.ok()) return std::string(set.message());
+    const Options options = OptionsOf(spec);
+    return options.empty() ? "nothing" : options[0].second;
+  };
+  EXPECT_EQ(written("24h@09:00"), "1d@09:00");
+  EXPECT_EQ(written("1d@9h"), "1d@09:00");
+  EXPECT_EQ(written("24h@23:59:59"), "1d@23:59:59");
+  EXPECT_EQ(written("1h"), "1h");
+  EXPECT_EQ(written("1h@00:00"), "1h");
+  EXPECT_EQ(written("1h@00:15"), "1h@00:15");
+  EXPECT_EQ(written("1w@4d9h"), "7d@105h");
+  EXPECT_EQ(written("1s@250ms"), "1s@250ms");
+  EXPECT_EQ(written("inf"), "nothing");
+  for (const char* wrong : {"", "@09:00", "24h@", "24h@9", "24h@9:00", "24h@24:00", "24h@09:60",
+                            "24h@09:00:60", "24h@09:00Z", "24h@09-00", "24h@-1h", "24h@09:00@1"}) {
+    EXPECT_THAT(written(wrong), HasSubstr("--close-every")) << wrong;
+  }
+  EXPECT_THAT(written("1h@09:00"), HasSubstr("does not come within 1h"));
+  EXPECT_THAT(written("24h@24h"), HasSubstr("does not come within 1d"));
+}
+
+TEST(FoldSpec, CloseEveryDoesWithoutQuiet) {
+  FoldSpec spec = Good();
+  spec.folder.quiet_period = Duration(0);
+  spec.folder.closing.every = std::chrono::hours(24);
+  EXPECT_TRUE(Validate(spec).ok());
+  spec.folder.closing.every = kForever;
+  EXPECT_FALSE(Validate(spec).ok());
 }
 
 TEST(FoldSpec, IdsComeBackToo) {

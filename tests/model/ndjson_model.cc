@@ -158,7 +158,7 @@ std::optional<PlainEvent> NdjsonModel::ReadEvent(std::string_view line) {
   return event;
 }
 
-bool NdjsonModel::ReadMarks(PlainEvent& event) const {
+bool NdjsonModel::ReadMarks(PlainEvent& event) {
   const PlainJson& object = *event.json;
   if (!options_.quiet.empty()) {
     const PlainJson* quiet = FindPlain(object, options_.quiet);
@@ -178,6 +178,13 @@ bool NdjsonModel::ReadMarks(PlainEvent& event) const {
     if (id == nullptr || !IsPlainScalar(*id)) return false;
     event.id = WritePlainJson(*id);
     event.content = WritePlainJson(object);
+  }
+  if (!options_.close_at.empty()) {
+    const PlainJson* close_at = FindPlain(object, options_.close_at);
+    if (close_at != nullptr && close_at->kind != Kind::kNull) {
+      event.close_at = ReadPlainTime(object, options_.close_at, options_.time_unit, no_unit_);
+      if (!event.close_at) return false;
+    }
   }
   event.starts = HoldsOfEvent(options_.start_when, object);
   event.ends = HoldsOfEvent(options_.end_when, object);

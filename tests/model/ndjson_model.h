@@ -32,6 +32,7 @@ struct NdjsonOptions {
   PlainPath time;
   std::string time_unit;
   PlainPath quiet;      // of an event's own quiet period; empty: none has one
+  PlainPath close_at;   // of the instant at which a group closes; empty: none is stated
   PlainPath key_class;  // empty: keys are of none
   PlainPath id;         // empty: events have no ids
   PlainCondition where;
@@ -71,7 +72,7 @@ class NdjsonModel {
   std::optional<PlainEvent> ReadEvent(std::string_view line);
 
   // Adds what an event to be folded needs beyond that. False: the line is bad.
-  bool ReadMarks(PlainEvent& event) const;
+  bool ReadMarks(PlainEvent& event);
   bool Fold(const PlainEvent& event);
 
   void Write(const PlainEmission& emission, std::string& out) const;

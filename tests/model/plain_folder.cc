@@ -123,7 +123,10 @@ bool PlainFolder::MakeRoom() {
 }
 
 PlainFolder::Groups::iterator PlainFolder::OpenGroup(const PlainEvent& event) {
-  const Group group{.position = ++groups_, .opened = event.at, .quiet_due = kBeginningOfTime};
+  const Group group{.position = ++groups_,
+                    .opened = event.at,
+                    .quiet_due = kBeginningOfTime,
+                    .closing = NextOfGrid(event.at)};
   return open_.emplace(event.key, group).first;
 }
 
@@ -138,6 +141,10 @@ void PlainFolder::AddEvent(Groups::iterator open, const PlainEvent& event) {
         learner_->QuietAfter(event.key, event.key_class, time_, event.at, group.events.size() == 1);
   }
   group.quiet_due = std::max(group.quiet_due, Later(event.at, quiet));
+  if (event.close_at) {
+    // What is past by now means now.
+    group.closing = std::min(NextOfGrid(group.opened), std::max(*event.close_at, time_));
+  }
   group.next_partial = FirstInstantAfter(group, time_);
   group.changed = true;
   agenda_[NextOf(group)] = open->first;
@@ -149,14 +156,17 @@ void PlainFolder::CloseBehind(Groups::iterator open, const PlainEvent& event) {
   if (condition_ && condition_(group.events)) return Close(open, Reason::kCondition, time_);
   if (group.events.size() >= folder_.max_events) return Close(open, Reason::kMaxEvents, time_);
   if (group.bytes >= folder_.max_group_bytes) return Close(open, Reason::kMaxBytes, time_);
-  if (Deadline(group) <= time_) CloseByTime(open);  // opened overdue
+  if (Deadline(group) <= time_) CloseByTime(open);  // opened overdue, or told to close
 }
 
-// Of two deadlines that tie, quiet is the reason.
+// Of deadlines that tie, quiet is the reason, and max hold before the closing time.
 void PlainFolder::CloseByTime(Groups::iterator open) {
   const Group& group = open->second;
-  Close(open, HoldDue(group) < group.quiet_due ? Reason::kMaxHold : Reason::kQuiet,
-        Deadline(group));
+  const EngineTime due = Deadline(group);
+  const Reason reason = group.quiet_due == due  ? Reason::kQuiet
+                        : HoldDue(group) == due ? Reason::kMaxHold
+                                                : Reason::kClosingTime;
+  Close(open, reason, due);
 }
 
 void PlainFolder::Close(Groups::iterator open, Reason reason, EngineTime closed) {
@@ -217,7 +227,16 @@ EngineTime PlainFolder::HoldDue(const Group& group) const {
 }
 
 EngineTime PlainFolder::Deadline(const Group& group) const {
-  return std::min(group.quiet_due, HoldDue(group));
+  return std::min({group.quiet_due, HoldDue(group), group.closing});
+}
+
+// The first instant behind `opened` that is some periods away from 1970 and the phase.
+EngineTime PlainFolder::NextOfGrid(EngineTime opened) const {
+  const Duration every = folder_.closing.every;
+  if (every == kForever) return kNever;
+  Duration since = (opened - folder_.closing.phase).time_since_epoch() % every;
+  if (since < Duration{0}) since += every;
+  return every - since > kEndOfTime - opened ? kNever : opened + (every - since);
 }
 
 EngineTime PlainFolder::FirstInstantAfter(const Group& group, EngineTime now) const {

@@ -34,9 +34,10 @@ struct PlainEvent {
   std::string key;
   EngineTime at;
   std::shared_ptr<const PlainJson> json;
-  size_t bytes = 0;                   // what it adds to the weight of its group
-  std::optional<Duration> own_quiet;  // else the folder's quiet period
-  std::string key_class;              // for learning one; empty: none
+  size_t bytes = 0;                    // what it adds to the weight of its group
+  std::optional<Duration> own_quiet;   // else the folder's quiet period
+  std::optional<EngineTime> close_at;  // stated for its group
+  std::string key_class;               // for learning one; empty: none
   bool starts = false;
   bool ends = false;
   std::optional<std::string> id;
@@ -90,6 +91,7 @@ class PlainFolder {
     uint64_t position = 0;    // among all groups, in the order of opening
     EngineTime opened;        // its stamp
     EngineTime quiet_due;     // the latest that any event asks for
+    EngineTime closing;       // no later than this, by the grid of the folder or as stated last
     EngineTime next_partial;  // the first instant of its grid that has not passed
     bool changed = true;      // since its last emission
     uint32_t revisions = 0;
@@ -122,6 +124,7 @@ class PlainFolder {
   void Emit(Groups::iterator open, Reason reason, EngineTime closed);
 
   EngineTime HoldDue(const Group& group) const;
+  EngineTime NextOfGrid(EngineTime opened) const;
   EngineTime Deadline(const Group& group) const;
   EngineTime FirstInstantAfter(const Group& group, EngineTime now) const;
   Next NextOf(const Group& group) const;

@@ -76,6 +76,17 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
       {"--class", path(options.key_class)},
       {"--quiet-path", path(options.quiet)},
       {"--max-hold", duration(folder.max_hold)},
+      {"--close-every",
+       [&](std::string text) {
+         // DURATION, DURATION@HH:MM or DURATION@DURATION
+         text += text.find('@') == std::string::npos ? "@00:00" : "";
+         folder.closing.every = ReadPlainDuration(TakeUntil('@', text)).value();
+         const auto two = [&](size_t at) { return std::stoll(text.substr(at, 2)); };
+         folder.closing.phase = text.find(':') == std::string::npos
+                                    ? ReadPlainDuration(text).value()
+                                    : Duration{60'000'000 * (60 * two(0) + two(3))};
+       }},
+      {"--close-at", path(options.close_at)},
       {"--max-events", number(folder.max_events)},
       {"--max-bytes",
        [&](const std::string& text) { folder.max_group_bytes = ReadPlainBytes(text); }},
@@ -133,6 +144,9 @@ PlainCall ReadPlainOptions(const std::vector<std::string>& arguments) {
       call.unknown = argument;
     }
   }
+  FolderOptions& folder = call.options.folder;
+  const bool digests = folder.closing.every != kForever;
+  if (folder.quiet_period == Duration{0} && digests) folder.quiet_period = kForever;
   return call;
 }
 

@@ -75,6 +75,7 @@ class LineMaker {
     if (Chance(20)) {
       members.push_back("\"quiet\"" + Colon() + (Chance(10) ? Value(2) : Pick(kQuiets)));
     }
+    if (Chance(30)) members.push_back("\"close\"" + Colon() + ClosingTime());
     std::shuffle(members.begin(), members.end(), random_);
     if (Chance(2) && !members.empty()) members.push_back(members.front());
     std::string line = "{" + Join(members) + "}";
@@ -179,6 +180,14 @@ class LineMaker {
     static constexpr const char* kTails[] = {"", "", ".5", ".1234567", "e0"};
     const size_t behind = Chance(10) ? Below(40) : 0;
     return std::to_string(seconds_ - static_cast<int>(behind)) + Pick(kTails);
+  }
+
+  // Mostly a little ahead of the stamps, sometimes behind them.
+  std::string ClosingTime() {
+    static constexpr const char* kOdd[] = {
+        "null", "\"x\"", "1e30", "[]", "true", "\"1970-01-01T00:11:00Z\"", "\"700\""};
+    if (Chance(15)) return Pick(kOdd);
+    return std::to_string(seconds_ - 5 + static_cast<int>(Below(40)));
   }
 
   void Damage(std::string& line) {
@@ -333,6 +342,13 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
   static constexpr Duration kQuiet[] = {1s, 5s, 30s, 2500ms, kForever};
   static constexpr Duration kLimits[] = {0s, 3s, 10s, kForever};
   spec.folder.quiet_period = draw.Pick(kQuiet);
+  static constexpr ClosingOptions kClosing[] = {
+      {.every = 7s}, {.every = 60s, .phase = 59s}, {.every = 24h, .phase = 10min + 30s}};
+  if (draw.Chance(25)) spec.folder.closing = draw.Pick(kClosing);
+  if (draw.Chance(25)) {
+    spec.marks.close_at = "close";
+    out.model.close_at = {"close"};
+  }
   spec.event.lateness = kLimits[draw.Below(3)];
   if (draw.Chance(40)) spec.folder.max_hold = draw.Pick(kQuiet);
   if (draw.Chance(40)) spec.folder.max_events = 1 + draw.Below(5);
