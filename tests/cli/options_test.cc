@@ -184,7 +184,8 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
       " --max-bytes 64Ki --start-when 's = new' --close-when 'n>=10'"
       R"( --end-when '{"any":["s=done", {"not":"\"a=b\"<2"}]}' --flush-when 'f="true"')"
       R"( --cancel-when '{"all":["f=true"]}' --quiet-path q --open open --edge both)"
-      " --partial-every 5m --time t --time-unit ms --lateness 30s --accept-limit 1m"
+      " --close-every 24h@09:15:30 --close-at c --partial-every 5m --time t --time-unit ms "
+      "--lateness 30s --accept-limit 1m"
       " --on-late correct --late 'l\"ate' --future-limit 1d --idle 250ms"
       R"( --where '{"not":"a=1"}' --from 2015-09-12 --to 2015-09-13T01:00:00Z)"
       " --merge 'n=count()' --merge 's=sum(v.w)' --merge 'a=array(v,5)'"
@@ -194,7 +195,8 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
       " --stats s --quiet-summary --print-spec");
   ASSERT_EQ(printed.code, 0) << printed.err;
   for (const std::string& name : WordsOf(
-           "key quiet max-hold max-events max-bytes start-when close-when end-when flush-when"
+           "key quiet max-hold close-every close-at max-events max-bytes start-when close-when "
+           "end-when flush-when"
            " cancel-when quiet-path open edge partial-every time time-unit lateness accept-limit"
            " on-late late future-limit idle where from to merge rest raw raw-last no-meta at-end "
            "on-bad bad "

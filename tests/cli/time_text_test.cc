@@ -155,6 +155,38 @@ TEST(TimeText, WrongOptionsAreRefusedBeforeAnythingIsRead) {
   }
 }
 
+// A day of 23 hours and one of 25, by the clock of the zone.
+TEST(TimeText, DigestsAtNineAreThoseOfTheZone) {
+  const auto digests = [](const std::string& options, const std::string& lines) {
+    return RunToEnd(
+               Pleat("fold --key k --time t --merge n=count() --close-every 24h@09:00" + options),
+               lines)
+        .out;
+  };
+  const std::string events =
+      R"({"k":1,"t":"2026-03-28 08:59:59"}
+{"k":1,"t":"2026-03-28 09:00:00"}
+{"k":1,"t":"2026-03-29 08:59:59"}
+{"k":1,"t":"2026-03-29 09:00:00"}
+{"k":1,"t":"2026-03-31 00:00:00"}
+)";
+  const std::string berlin = digests(" --time-zone Europe/Berlin", events);
+  EXPECT_THAT(berlin, HasSubstr(R"("closed":"2026-03-28T08:00:00.000000Z")"));
+  EXPECT_THAT(berlin, HasSubstr(R"({"k":1,"n":2,"_fold":{"count":2,)"));
+  EXPECT_THAT(berlin, HasSubstr(R"("closed":"2026-03-29T07:00:00.000000Z")"));
+  EXPECT_THAT(berlin, HasSubstr(R"("closed":"2026-03-30T07:00:00.000000Z")"));
+  EXPECT_THAT(digests("", events), HasSubstr(R"("closed":"2026-03-29T09:00:00.000000Z")"));
+
+  // Without event times the zone is still that of the clock, and of times that events state.
+  const std::string command = "fold --key k --no-meta --close-every 24h --quiet-summary";
+  EXPECT_EQ(RunToEnd(Pleat(command + " --time-zone +01:00"), "{\"k\":1}\n").out, "{\"k\":1}\n");
+  EXPECT_EQ(RunToEnd(Pleat("fold --key k --no-meta --quiet 1h --quiet-summary --close-at c "
+                           "--time-unit s --time-zone +01:00"),
+                     "{\"k\":1,\"c\":5}\n")
+                .out,
+            "{\"k\":1}\n");
+}
+
 // Names of zones need data; everything else does not. TZ, which says where this machine is, does not
 // count.
 TEST(TimeText, WithoutDataANameIsRefusedAndAnOffsetIsNot) {

@@ -92,13 +92,16 @@ Flag EngineFlag(EngineJobOptions& o, std::string_view name, std::string_view hel
 absl::Status CheckEffects(const EngineJobOptions& options) {
   if (absl::Status journal = CheckJournal(options); !journal.ok()) return journal;
   if (options.has_time()) return absl::OkStatus();
-  if (options.spec.event.time_unit != TimeUnit::kNotStated) {
+  // Events may state when their groups close and not when they happened.
+  const bool states_times = !options.spec.marks.close_at.empty();
+  if (options.spec.event.time_unit != TimeUnit::kNotStated && !states_times) {
     return WrongFlag("time-unit", "needs --time, whose unit it is");
   }
-  if (!options.spec.event.time_zone.empty()) {
+  const bool asks_clock = options.spec.folder.closing.every != kForever;
+  if (!options.spec.event.time_zone.empty() && !states_times && !asks_clock) {
     return WrongFlag("time-zone", "needs --time, whose zone it is");
   }
-  if (!options.spec.event.time_format.empty()) {
+  if (!options.spec.event.time_format.empty() && !states_times) {
     return WrongFlag("time-format", "needs --time, whose form it is");
   }
   if (options.idle != kForever) {

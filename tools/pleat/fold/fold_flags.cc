@@ -42,9 +42,9 @@ Conditions: PATH OP VALUE, such as status=done or 'total>=100', with = != < <= >
 Output: one line per group, in the order in which the groups close:
     {"user":"ann","edits":3,"_fold":{"count":3,"first":"2015-09-12T00:47:35.776000Z",
      "last":"...","closed":"...","reason":"quiet"}}
-  reason is quiet, max_hold, max_events, max_bytes, start_mark, end_mark,
-  condition, flush, limit or end; of lines before the last of a group leading or
-  partial; correction; and in the file of --open, open.
+  reason is quiet, max_hold, closing_time, max_events, max_bytes, start_mark,
+  end_mark, condition, flush, limit or end; of lines before the last of a group
+  leading or partial; correction; and in the file of --open, open.
 Stats: lines = events + bad + excluded;
   events = opened + folded + late + refused + duplicate + conflict + corrected
            + control;
@@ -87,7 +87,8 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       CommonFlag(o, "to"),
       Heading("When a group closes"),
       {"quiet", "DURATION",
-       "this long after its last event (required). adaptive:FLOOR..CEILING learns the\n"
+       "this long after its last event (required without --close-every). adaptive:FLOOR..CEILING "
+       "learns the\n"
        "period from the gaps between events, such that each CEILING of waiting folds\n"
        "more than one event",
        InSpec(o.spec), 'q'},
@@ -96,6 +97,15 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        "its own period",
        InSpec(o.spec)},
       {"max-hold", "DURATION", "this long after its first event, however busy it is (default inf)",
+       InSpec(o.spec)},
+      {"close-every", "DURATION[@TIME]",
+       "when the clock comes to a multiple of DURATION, counted from 1970, or TIME later:\n"
+       "24h@09:00 is each day at nine, 1h@00:15 a quarter past each hour. The clock is that\n"
+       "of --time-zone. With it --quiet may be left out",
+       InSpec(o.spec)},
+      {"close-at", "PATH",
+       "at the time that an event states there, if it does: a time as that of --time.\n"
+       "Of several the last one holds; one that is past closes the group at once",
        InSpec(o.spec)},
       {"max-events", "N", "when it holds N events", InSpec(o.spec, FlagKind::kNumber)},
       {"max-bytes", "BYTES", "when its lines add up to this many bytes, also as 64Ki or 1M",
