@@ -41,8 +41,8 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
 }
 
 void Emitter::NoteLimits() noexcept {
-  closes_plainly_ = !groups_.has_extra() && observer_ == nullptr &&
-                    trace_ == nullptr && !room_.tracks_ready();
+  closes_plainly_ =
+      !groups_.has_extra() && observer_ == nullptr && trace_ == nullptr && !room_.tracks_ready();
   counts_gone_ = ops_.heap_bytes != nullptr || room_.tracks_ready();
 }
 

@@ -1,14 +1,8 @@
 // A GroupTable keeps the groups of one book. It finds a group by its key, tells which group is due
 // next, and counts the bytes that the groups take.
 //
-// An entry is one group, or a copy of a group that is handed out by itself (a *cut*). It has up to
-// three parts, so that a fold touches as few cache lines as it can:
-//
-//   Group   48 bytes: read or written by every fold
-//   Extra   32 bytes: only in folders with marks, edges, partials, corrections or learning, and 8 more
-//           for the closing time in folders that give one
-//   state   the user's, in the same line if it is small
-//   Cold    12 bytes, in an array beside: for opening and closing only
+// An entry is one group, or a copy of a group that is handed out by itself (a *cut*); group_entry.h
+// has its parts.
 //
 // An entry's life:
 //
@@ -50,7 +44,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
-#include "engine/fold/quiet_learner.h"
+#include "engine/fold/group_entry.h"
 #include "engine/table/expiring_table.h"
 #include "engine/table/key_arena.h"
 #include "engine/table/packed_key.h"
@@ -58,56 +52,14 @@
 
 namespace pleat::inline v0_1 {
 
-class GroupTable {
-  struct Cold {
-    uint32_t back;  // from `opened` to the smallest stamp, in microseconds; kFar: see early_
-    uint32_t position_low;  // the position of the opening event has 60 bits
-    uint32_t position_high : 28;
-    uint32_t taken : 1;  // the last four are the table's
-    uint32_t indexed : 1;
-    uint32_t armed : 1;
-    uint32_t referred : 1;
-
-    uint64_t position() const noexcept { return uint64_t{position_high} << 32 | position_low; }
-    void set_position(uint64_t position) noexcept {
-      position_low = static_cast<uint32_t>(position);
-      position_high = static_cast<uint32_t>(position >> 32) & (UINT32_MAX >> 4);
-    }
-  };
-  static_assert(sizeof(Cold) == 12);
-
+class GroupTable : GroupEntry {
  public:
   static constexpr uint32_t kNone = KeyIndex::kNone;
-  static constexpr uint64_t kNothing = UINT64_MAX;
 
-  struct Group {
-    uint32_t hash;   // the low half of the keyed hash
-    uint32_t count;  // the low half of the number of events
-    PackedKey key;
-    EngineTime last;    // the latest stamp
-    EngineTime opened;  // the stamp of the event that opened it
-  };
-  static_assert(sizeof(Group) == 48);
-
-  enum class Kind : uint8_t { kGroup, kLeading, kPartial, kCorrection };
-
-  struct Extra {
-    EngineTime quiet_due;     // the latest quiet deadline of its events; of a partial its instant
-    EngineTime next_partial;  // the next instant of the grid of partials; kNever: none
-    uint64_t corrects;        // of a correction: a generation; kNothing: forgotten
-    uint32_t revision;        // counts the emissions so far
-    Kind kind : 2;
-    bool changed : 1;   // since the last emission
-    uint16_t row : 10;  // with `run` the memo of the learner
-    uint16_t run;
-
-    QuietLearner::Memo memo() const noexcept { return {.run = run, .row = row}; }
-    void set_memo(QuietLearner::Memo memo) noexcept {
-      run = memo.run;
-      row = memo.row & (QuietLearner::kRows - 1);
-    }
-  };
-  static_assert(sizeof(Extra) == 32);
+  using GroupEntry::Extra;
+  using GroupEntry::Group;
+  using GroupEntry::Kind;
+  using GroupEntry::kNothing;
 
   // Where an entry lies, for callers that read much of it.
   struct Parts {

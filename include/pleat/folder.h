@@ -84,7 +84,6 @@ class Folder : public EmissionSource<State> {
   // Folds `event`, stamped `at`, into the group of `key`, opening one if none is open. A key is any
   // bytes, also empty, up to 64 KiB; it is copied. The event is not kept. Answers kOpened, kFolded
   // or kCorrected if the event was taken; outcome.h says how to react to the other answers.
-  //
   // A group that is due by the engine's time closes first; on arrival time, so does one that is due
   // by `at`. With a quiet period of 5 min, events at 0 and 6 min make two groups, also if nobody
   // called Advance() in between (on event time: unless the lateness is more than 1 min). A stamp
@@ -97,12 +96,11 @@ class Folder : public EmissionSource<State> {
   // Folds many events, several times as fast as Fold() on each, with the same result: same groups,
   // same outcomes, same emissions. Batches of 64 to 256 are best; larger ones are worked on in
   // pieces of 256, each of which takes each partition's lock once. Batches of threads interleave.
-  // Element i of `outcomes` becomes the outcome of event i.
-  // REQUIRES: `outcomes` is empty, or as long as `events`.
+  // Element i of `outcomes` becomes the outcome of event i. REQUIRES: empty, or as many as events.
   // With `only`, events of partitions outside that range are not folded, and are answered
-  // kElsewhere; on event time their stamps still move the watermark. So n workers, each with a
-  // range of its own, can go through the same batch, and never ask for the same lock.
-  // With `mark`, the batch has a place in a source that can be read again; see source_mark.h.
+  // kElsewhere; on event time their stamps still move the watermark. So workers with ranges of
+  // their own never ask for the same lock. With `mark`, see source_mark.h, the batch has a place in
+  // a source that can be read again.
   FoldCounts FoldBatch(std::span<const KeyedEvent<Event>> events,
                        std::span<FoldOutcome> outcomes = {}, PartitionRange only = {},
                        std::optional<SourceMark> mark = {}) noexcept {
@@ -117,15 +115,15 @@ class Folder : public EmissionSource<State> {
     return {};
   }
 
-  // Closes the group of `key` now, with reason kFlush. Returns whether one was open. A partial that
-  // a stamp ahead of the engine's time has passed is still handed out at its instant.
+  // Closes the group of `key` now, with kFlush. Returns whether one was open. A partial that a
+  // stamp ahead of the engine's time has passed is still handed out at its instant.
   bool Flush(std::string_view key) noexcept { return folder_.Flush(key); }
 
   // Drops the group of `key` without another emission. Returns whether one was open.
   bool Cancel(std::string_view key) noexcept { return folder_.Cancel(key); }
 
-  // The open group of `key` will close at `deadline`, with reason kClosingTime, if nothing closes
-  // it before: at once if that is past; kNever takes it back. Needs closing.settable.
+  // The open group of `key` closes at `deadline`, at once if that is past, with kClosingTime,
+  // unless it closes before; kNever takes that back. Needs closing.settable.
   ControlOutcome SetDeadline(std::string_view key, EngineTime deadline) noexcept {
     return folder_.SetDeadline(key, deadline);
   }

@@ -179,16 +179,14 @@ struct FolderOptions {
   uint64_t max_events = kNoEventCap;
 
   // A group closes when its state weighs this much: sizeof(State) and State::HeapBytes(), or
-  // StateOps::weight.
-  // Range: at least 1. Default: no limit.
+  // StateOps::weight. Range: at least 1. Default: no limit.
   size_t max_group_bytes = kNoByteCap;
 
   // When a group is handed out. kLeading and kBoth need a copyable state. Default: when it closes.
   Edge edge = Edge::kTrailing;
 
   // An open group is also handed out this often, counted from its opening, with reason kPartial, if
-  // events have folded into it since the last time. Needs a copyable state, and not with
-  // Edge::kLeading.
+  // events have folded into it since the last time. Needs a copyable state; not with kLeading.
   // Range: above zero. Default: never.
   Duration partial_every = kForever;
 

@@ -48,8 +48,7 @@ std::optional<Guess> GuessByShape(const std::string& text) {
   constexpr std::pair<const char*, Guess> kShapes[] = {
       {R"(\s*\[\s*(\{|$))", {"a JSON array", "", "json"}},
       {R"(\s*\{.*\n\s*["}])", {"pretty-printed JSON", "", "json"}},
-      {R"((?!\s*\{).*\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d )",
-       {"an access log", "", "access"}},
+      {R"((?!\s*\{).*\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d )", {"an access log", "", "access"}},
       {R"([\w.-]+=.*\s[\w.-]+=)", {"logfmt", "", "logfmt"}},
   };
   for (const auto& [shape, guess] : kShapes) {

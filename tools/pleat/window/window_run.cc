@@ -6,7 +6,6 @@
 
 #include <pleat/json_text.h>
 
-
 namespace pleat::cli {
 namespace {
 
