@@ -33,11 +33,12 @@ size_t StrideFor(const FolderOptions& options, const StateOps& ops) {
 // of the two is counted from the beginning, so that closing never takes a folder over its limit.
 constexpr size_t kPlaceBytes = std::max<size_t>(14, sizeof(Ready));
 
-// How far ahead deadlines usually lie. Of closing times that others give nothing is known: a day.
-Duration UsualLife(const FolderOptions& options, const StateOps& ops) {
+// How far ahead instants usually lie that quiet period and max hold do not give. Of closing times that
+// others give nothing is known: a day.
+Duration OtherLife(const FolderOptions& options, const StateOps& ops) {
   const bool others = ops.has_close_at || ops.closing_time != nullptr || options.closing.settable;
-  return std::min({options.quiet_period, options.max_hold, options.partial_every,
-                   options.closing.every, others ? std::chrono::hours(24) : kForever});
+  return std::min(
+      {options.partial_every, options.closing.every, others ? std::chrono::hours(24) : kForever});
 }
 
 // Without a long key and the bytes that the state owns.
@@ -58,7 +59,8 @@ GroupTable::GroupTable(PagePool& pool, const FolderOptions& options, const State
       two_lines_(StrideFor(options, ops) > 64),
       ops_(ops),
       state_offset_(StateOffset(options, ops)),
-      table_(pool, StrideFor(options, ops), UsualLife(options, ops), Entries{*this}),
+      other_life_(OtherLife(options, ops)),
+      table_(pool, StrideFor(options, ops), UsualLife(), Entries{*this}),
       partial_every_(options.partial_every),
       closing_(options.closing),
       entry_bytes_(EntryBytes(options, ops, sizeof(Cold))),

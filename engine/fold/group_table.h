@@ -514,9 +514,8 @@ class GroupTable : GroupEntry {
 #endif
   }
 
-  Duration UsualLife() const noexcept {
-    return std::min({quiet_period_, max_hold_, partial_every_});
-  }
+  // How far ahead deadlines usually lie.
+  Duration UsualLife() const noexcept { return std::min({quiet_period_, max_hold_, other_life_}); }
 
   // Members that every fold reads lie close together.
   Duration quiet_period_;
@@ -532,6 +531,7 @@ class GroupTable : GroupEntry {
   size_t bytes_ = 0;
   uint32_t unindexed_ = 0;               // counts the groups that left the index
   std::unique_ptr<PlaceImages> images_;  // null: no snapshot is being taken
+  const Duration other_life_;            // of partials and closing times
   Table table_;
 
   const Duration partial_every_;

@@ -159,7 +159,7 @@ TEST(TimeText, WrongOptionsAreRefusedBeforeAnythingIsRead) {
 TEST(TimeText, DigestsAtNineAreThoseOfTheZone) {
   const auto digests = [](const std::string& options, const std::string& lines) {
     return RunToEnd(
-               Pleat("fold --key k --time t --merge n=count() --close-every 24h@09:00" + options),
+               Pleat("fold --key k --time t --merge 'n=count()' --close-every 24h@09:00" + options),
                lines)
         .out;
   };

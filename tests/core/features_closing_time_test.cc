@@ -45,12 +45,12 @@ TEST_F(Features, ClosesAtTheNextInstantOfTheGrid) {
 TEST_F(Features, TheGridOfClosingTimesGoesBackBefore1970) {
   const EngineTime long_ago = EngineTime{} - 90s;
   auto engine = *Engine::Open({.axis = Axis::kEvent});
-  Folder<Tick, Values> folder(*engine, "old", OnlyBy({.every = 60s, .phase = 10s}));
+  Folder<Tick, Values> folder(*engine, "old", OnlyBy({.every = 60s, .phase = 50s}));
   folder.Fold("a", {1}, long_ago);
   engine->Advance(EngineTime{});
   const auto emissions = folder.Pop(10);
   ASSERT_EQ(emissions.size(), 1u);
-  EXPECT_EQ(emissions[0].closed, EngineTime{} - 50s);
+  EXPECT_EQ(emissions[0].closed, EngineTime{} - 70s);
 }
 
 TEST_F(Features, AtOneInstantQuietGoesBeforeMaxHoldAndThatBeforeTheClosingTime) {

@@ -285,7 +285,7 @@ TEST(SavingOutbox, EmissionsThatComeOutOfOrderMeanwhileAreNotSaved) {
   BareEntries entries;
   const Outbox::Listeners none;
   Outbox outbox(pool, {.max_backlog = SIZE_MAX, .on_backlog = OnBacklog::kRefuse, .leases = {}}, 0,
-                entries, none);
+                entries, none, /*trace=*/nullptr);
   const auto push = [&](int second, uint32_t entry) {
     const Ready ready{.ripe = FromUnix(std::chrono::seconds(second)),
                       .order = entry,
