@@ -83,10 +83,15 @@ void FoldBook::Join(const Turn& turn) {
 }
 
 // Of a group for which `stated` was said; kNever: nothing was. An instant that is past counts as
-// `edge`, so that the group closes by time as soon as it can.
+// `edge`, so that the group closes by time as soon as it can: behind the partial of that instant, which
+// a stamp ahead of time has passed already.
 EngineTime FoldBook::ClosingTimeOf(const Group& group, EngineTime stated, EngineTime edge) const {
   const EngineTime by_folder = groups_.ClosingTimeFor(group.opened);
-  return stated < kNever ? std::min(by_folder, std::max(stated, edge)) : by_folder;
+  if (stated == kNever) return by_folder;
+  const bool has_partial = edge > std::max(latest_.now(), group.opened) &&
+                           groups_.GridAfter(group, edge - Duration{1}) == edge;
+  if (has_partial) edge += Duration{1};
+  return std::min(by_folder, std::max(stated, edge));
 }
 
 // The event may move the quiet deadline of its group, with a mark or by what the learner says to

@@ -168,12 +168,12 @@ class Deadlines {
     if (run_.empty()) GiveBack(run_);
   }
 
-  // Tells that a reference is stale from now on. Where one in seven is, sweeps a few, so that they
-  // do not pile up however often this happens.
+  // Tells that a reference is stale from now on. Where one in seven may be, sweeps a few, so that
+  // they do not pile up however often this happens.
   template <class Ask>
   void NoteStale(const Ask& ask) {
     ++stale_;
-    if (stale_ >= kSweepFrom && stale_ >= chunk_count_ * kStalePerChunk) Sweep(ask);
+    if (stale_ >= kSweepFrom && stale_ >= full_chunks() * kStalePerChunk) Sweep(ask);
     if (heap_.size() >= heap_sweep_at_) SweepHeap(ask);
   }
 
@@ -247,6 +247,8 @@ class Deadlines {
     return kBeginningOfTime + Duration{static_cast<int64_t>(slot.index << shift_)};
   }
 
+  // At least; only the head of a slot may be partly filled.
+  size_t full_chunks() const noexcept { return chunk_count_ - slot_count_; }
   void ArmSlowly(uint32_t number, EngineTime due, uint64_t order);
   Slot& SlotAt(uint64_t index);
   Slot*& Known(uint64_t index) noexcept { return known_[index & (known_.size() - 1)]; }

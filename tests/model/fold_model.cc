@@ -343,6 +343,11 @@ EngineTime FoldModel::ClosingTimeFor(EngineTime opened) const {
 void FoldModel::StateClosingTime(ModelGroup& group, EngineTime stated, EngineTime edge) {
   Unschedule(group);
   group.closing_time = ClosingTimeFor(group.opened);
+  // A partial that the event's stamp has passed comes before.
+  const bool has_partial = folder_.partial_every < kForever && edge > time_ &&
+                           edge > group.opened &&
+                           (edge - group.opened) % folder_.partial_every == Duration{0};
+  if (has_partial) edge += Duration{1};
   if (stated < kNever) {
     group.closing_time = std::min(group.closing_time, std::max(stated, edge));
   }
@@ -485,7 +490,7 @@ void FoldModel::HandOut(ModelGroup emission, EngineTime ripe) {
 }
 
 // What waited becomes final.
-void FoldModel::Surface(std::map<Instant, ModelGroup>::iterator waiting, EngineTime ripe) {
+void FoldModel::Surface(std::multimap<Instant, ModelGroup>::iterator waiting, EngineTime ripe) {
   ModelGroup emission = std::move(waiting->second);
   waiting_.erase(waiting);
   if (emission.partial) {

@@ -174,7 +174,7 @@ class FoldModel {
   void Close(ModelGroup group, EngineTime ripe);
   void CloseNow(Groups::iterator open, Reason reason);
   void HandOut(ModelGroup emission, EngineTime ripe);
-  void Surface(std::map<Instant, ModelGroup>::iterator waiting, EngineTime ripe);
+  void Surface(std::multimap<Instant, ModelGroup>::iterator waiting, EngineTime ripe);
 
   const EngineOptions engine_;
   FolderOptions folder_;
@@ -188,7 +188,7 @@ class FoldModel {
       wakes_;  // (wakes, position, key) of open_
 
   // Decided, and final when time gets to their instant: overtaken groups and partials.
-  std::map<Instant, ModelGroup> waiting_;
+  std::multimap<Instant, ModelGroup> waiting_;
   size_t overtaken_ = 0;  // of waiting_: the groups
 
   std::map<int, PlainLearner> learners_;      // per partition; none without a floor
