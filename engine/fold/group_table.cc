@@ -229,8 +229,9 @@ void GroupTable::FreeRare(uint32_t number) noexcept {
   const PackedKey& key = at(number).key;
   bytes_ -= KeyArena::BytesFor(key);
   keys_.Release(key);
+  if (!early_.empty()) early_.erase(number);
+  if (!has_notes_) return;
   wraps_.erase(number);
-  early_.erase(number);
   decided_.erase(number);
   has_notes_ = !wraps_.empty() || !decided_.empty();
 }
