@@ -290,10 +290,9 @@ void LineJob::SayWhyUnusable() {
   if (!sentence.empty()) Say(sentence);
 }
 
-// If no line is usable, the sentence that says why has named the paths that matter.
+// If no line is usable, the sentence that says why has said what to change first.
 void LineJob::SayAdvice(std::span<const OptionPath> absent, const StampCounts& stamps) {
-  if (!complete()) return;
-  if (unusable()) absent = {};
+  if (!complete() || unusable()) return;
   for (const std::string& line : AdviceOn(options_, absent, first_line_, stamps)) Say(line);
 }
 
