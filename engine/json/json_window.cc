@@ -32,7 +32,7 @@ namespace {
 constexpr size_t kAddedAtOnce = 256;
 
 // How much is printed before it is handed on.
-constexpr size_t kPrintedAtOnce = 64 * 1024;
+constexpr size_t kWrittenAtOnce = 64 * 1024;
 
 // How many changes are taken by one call.
 constexpr size_t kChangesAtOnce = 1024;
@@ -70,7 +70,7 @@ bool IsUnusual(const LineResult& result) noexcept {
 
 // Hands lines on if there are enough of them.
 void HandOnMuch(LineWriter& lines, JsonWindow::WriteLines write) {
-  if (lines.text().size() < kPrintedAtOnce) return;
+  if (lines.text().size() < kWrittenAtOnce) return;
   write(lines.text());
   lines.Clear();
 }

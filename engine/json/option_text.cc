@@ -124,7 +124,7 @@ absl::Status ClosingText::Set(ClosingOptions& to, std::string_view text) {
 
 std::string ClosingText::Get(const ClosingOptions& value) {
   using std::chrono::seconds;
-  const std::string every = FormatDuration(value.every);
+  std::string every = FormatDuration(value.every);
   if (value.phase == Duration{0}) return every;
   if (value.phase >= std::chrono::hours(24) || value.phase % seconds(1) != Duration{0}) {
     return every + "@" + FormatDuration(value.phase);

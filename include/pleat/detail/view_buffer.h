@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <pleat/export.h>
+
 namespace pleat::inline v0_1 {
 
 template <class View>
