@@ -54,9 +54,13 @@ TraceAgreement::Groups TraceAgreement::ByGroup(const std::vector<TraceRecord>& r
   // An emission of the group that waits behind an older deadline may be told later than its end.
   for (auto& [key, of_key] : groups) {
     for (Lines& lines : of_key) {
-      std::ranges::stable_partition(lines, [](const std::string& line) {
-        return !line.starts_with("silent") && !line.starts_with("cancelled");
+      Lines ends;
+      std::erase_if(lines, [&](const std::string& line) {
+        const bool is_end = line.starts_with("silent") || line.starts_with("cancelled");
+        if (is_end) ends.push_back(line);
+        return is_end;
       });
+      lines.insert(lines.end(), ends.begin(), ends.end());
     }
   }
   return groups;
