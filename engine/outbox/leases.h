@@ -94,7 +94,7 @@ class Leases {
   // are.
   Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& origin, Duration usual_ttl);
 
-  // What happens is noted in `trace` from now on, unless that is null.
+  // From now on each step is noted in `trace`, unless that is null.
   void SetTrace(TraceLog* trace) noexcept { trace_ = trace; }
   // From now on these hold: for what is lent, prolonged, taken back and counted as dead.
   void SetOptions(const LeaseOptions& options) noexcept { options_ = options; }

@@ -82,7 +82,7 @@ class PLEAT_EXPORT Drain {
   // Complexity: O(partitions) for each collection that is not drained.
   DrainState Look(LeaseTime now) noexcept;
 
-  // What there is now. Locks each partition, one after the other.
+  // The counts of now. Locks each partition, one after the other.
   Drained left() const;
 
   // When the time is over; the end of time without a timeout.

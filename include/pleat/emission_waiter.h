@@ -1,5 +1,5 @@
-// EmissionWaiter: the part of a PopWaiter (wait_pop.h) without types. It counts what it is told, as
-// *news*, and has threads wait for more.
+// EmissionWaiter: the part of a PopWaiter (wait_pop.h) without types. It counts emissions
+// and deadlines that it hears of, as *news*, and has threads wait for more.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class PLEAT_EXPORT EmissionWaiter : public EmissionListener, public EngineAlarm 
   EmissionWaiter(const EmissionWaiter&) = delete;
   EmissionWaiter& operator=(const EmissionWaiter&) = delete;
 
-  // How much news there was so far. Take the mark first, then look for what there is to do, then
+  // The count of news so far. Take the mark first, then look for what there is to do, then
   // wait: so nothing that comes in between is missed.
   uint64_t Mark() noexcept;
 
