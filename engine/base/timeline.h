@@ -23,7 +23,7 @@ class Timeline {
   // time a stamp may lie; kForever: as far as it likes.
   Timeline(Axis axis, Duration lateness, Duration future_limit)
       : axis_(axis),
-        lateness_(lateness),
+        lateness_(std::min(lateness, kEndOfTime - kBeginningOfTime)),
         future_limit_(std::min(future_limit, kEndOfTime - kBeginningOfTime)) {
     PLEAT_DCHECK(lateness >= Duration::zero() && future_limit >= Duration::zero());
   }
@@ -42,6 +42,51 @@ class Timeline {
     if (axis_ == Axis::kEvent) now = Raise(now);
     return true;
   }
+
+  // Time as a batch carries it through its events in input order, before the batch moves the engine's.
+  class Carried {
+   public:
+    explicit Carried(const Timeline& timeline) noexcept
+        : on_event_time_(timeline.axis_ == Axis::kEvent),
+          lateness_(timeline.lateness_),
+          future_limit_(timeline.future_limit_),
+          now_(timeline.now()) {
+      SetRoom();
+    }
+
+    EngineTime now() const noexcept { return now_; }
+
+    // Observe() of the next event, whose stamp it clamps. One comparison says that a stamp is as
+    // stamps are: neither to be clamped nor beyond the future limit.
+    [[gnu::always_inline]] bool Observe(EngineTime& at) noexcept {
+      if (FromBeginning(at) > room_) [[unlikely]] {
+        at = Clamp(at);
+        if (FromBeginning(at) > room_) return false;
+      }
+      if (on_event_time_) {
+        now_ = std::max(now_, at - lateness_);
+        SetRoom();
+      }
+      return true;
+    }
+
+   private:
+    // Of a stamp before the beginning: larger than any other.
+    static uint64_t FromBeginning(EngineTime t) noexcept {
+      return static_cast<uint64_t>(t.time_since_epoch().count()) -
+             static_cast<uint64_t>(kBeginningOfTime.time_since_epoch().count());
+    }
+    void SetRoom() noexcept {
+      const bool any = now_ == kBeginningOfTime;
+      room_ = FromBeginning(any ? kEndOfTime : std::min(now_ + future_limit_, kEndOfTime));
+    }
+
+    const bool on_event_time_;
+    const Duration lateness_;
+    const Duration future_limit_;
+    EngineTime now_;
+    uint64_t room_;  // from the beginning to the latest stamp that is not beyond the future limit
+  };
 
   // What Observe() would answer next in a batch that has carried time to `now` so far.
   bool ObserveAfter(EngineTime at, EngineTime& now) const noexcept {

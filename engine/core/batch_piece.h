@@ -115,7 +115,6 @@ class BatchPiece {
     if (engine_.partition_count() == 1 && !only.empty()) {
       Look</*kOnePartition=*/true>(batch);
       plan_.KeepOrder(size_, Turn());
-      for (size_t i = 0; i < size_; ++i) sorted_[i] = &lanes_[i];
     } else {
       Look</*kOnePartition=*/false>(batch);
       plan_.Sort(size_, Turn());
@@ -159,38 +158,51 @@ class BatchPiece {
   void Look(const AnyBatch& batch) {
     const HashKey hash_key = engine_.hash_key();
     const EngineCore::Partitioning partitioning = engine_.partitioning();
-    Timeline& timeline = engine_.timeline();
-    EngineTime now = time_;
+    Timeline::Carried time(engine_.timeline());
     AnyBatch rest = batch;
-    for (size_t i = 0; i < batch.size; ++i, rest.RemovePrefix(1)) {
+    const size_t size = size_;
+    for (size_t i = 0; i < size; ++i, rest.RemovePrefix(1)) {
       Lane& lane = lanes_[i];
-      lane.fate = Book::kPlain;
-      std::string_view key = rest.KeyOf(0);
-      if (key.size() > PackedKey::kInlineBytesMax) [[unlikely]] {
+      if (kOnePartition) sorted_[i] = &lane;
+      const std::string_view key = rest.KeyOf(0);
+      const void* const event = rest.EventOf(0);
+      EngineTime at = rest.AtOf(0);
+      Outcome fate = Book::kPlain;
+      PackedKey packed;
+      if (key.size() <= PackedKey::kInlineBytesMax) [[likely]] {
+        packed = PackedKey::Short(key);
+      } else if (key.size() <= kKeyBytesMax) {
         any_long_key_ = true;
-        if (key.size() > kKeyBytesMax) {
-          lane.fate = Outcome::kOverLimit;
-          key = {};
-        }
+        packed = PackedKey(key);
+      } else {
+        fate = Outcome::kOverLimit;
       }
-      const EngineTime at = Clamp(rest.AtOf(0));
-      if (Book::IsTooLong(rest.EventOf(0))) [[unlikely]]
-        lane.fate = Outcome::kOverLimit;
-      if (lane.fate == Book::kPlain && !timeline.ObserveAfter(at, now)) [[unlikely]]
-        lane.fate = Outcome::kFuture;
-      lane.time = now;
-      const PackedKey packed(key);
+      if (Book::IsTooLong(event)) [[unlikely]]
+        fate = Outcome::kOverLimit;
+      if (fate != Book::kPlain) [[unlikely]] {
+        at = Clamp(at);
+      } else if (!time.Observe(at)) [[unlikely]] {
+        fate = Outcome::kFuture;
+      }
+      lane.fate = fate;
+      lane.time = time.now();
       const Lane* const before = i == 0 ? nullptr : &lane - 1;
       if (Book::kKeysRepeat && before != nullptr && packed == before->event.key) {
-        std::construct_at(&lane.event, EventRef{packed, before->event.hash, rest.EventOf(0), at});
+        std::construct_at(&lane.event, EventRef{packed, before->event.hash, event, at});
         if (!kOnePartition) plan_.SetPartitionAsBefore(i);
       } else {
-        const uint64_t hash = packed.HashWith(hash_key);
-        std::construct_at(&lane.event, EventRef{packed, hash, rest.EventOf(0), at});
+        const uint64_t hash = packed.ShortHashWith(hash_key);  // see below
+        std::construct_at(&lane.event, EventRef{packed, hash, event, at});
         if (!kOnePartition) plan_.SetPartition(i, partitioning.IndexOf(packed));
       }
     }
-    first_position_ = timeline.TakePositions(size_);
+    if (any_long_key_) [[unlikely]] {
+      for (size_t i = 0; i < size; ++i) {
+        EventRef& ref = lanes_[i].event;
+        if (ref.key.is_long()) ref.hash = ref.key.HashWith(hash_key);
+      }
+    }
+    first_position_ = engine_.timeline().TakePositions(size_);
   }
 
   // Events of partitions outside the range move time as those that are folded do.

@@ -67,8 +67,11 @@ class KeyedCollection : public BaseT {
                                          const Look& look) {
     if (key.size() > kKeyBytesMax || BookT::IsTooLong(event)) [[unlikely]]
       return RefuseTooLong();
-    const PackedKey packed(key);
-    const EventRef ref{packed, this->HashOf(packed), event, Clamp(at)};
+    const bool is_short = key.size() <= PackedKey::kInlineBytesMax;
+    const PackedKey packed = is_short ? PackedKey::Short(key) : PackedKey(key);
+    const uint64_t hash =
+        is_short ? packed.ShortHashWith(engine().hash_key()) : this->HashOf(packed);
+    const EventRef ref{packed, hash, event, Clamp(at)};
     Home& home = this->HomeOf(packed);
     Timeline& timeline = engine().timeline();
     LockGuard guard(home.partition->lock());

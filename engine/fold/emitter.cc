@@ -111,7 +111,8 @@ bool Emitter::CloseRun(EngineTime now, Budget& budget, const Instant& at) {
     EndRun(std::min(max - popped, kGivenMax), at.now, budget,
            [&](const Ready& ready) { run[size++] = outbox_.PassOne(ready, at); });
     if (size == 0) break;
-    GiveRun(*this, {run, size}, take);
+    FoundRunOf<Emitter> found;
+    GiveRun(*this, {run, size}, found, take);
     popped += size;
   }
   return popped;
@@ -343,15 +344,21 @@ EngineTime Emitter::ClosedByEvent(const Ready& ready) const noexcept {
   return by_time ? groups_.DecidedDueOf(ready.entry) : ready.ripe;
 }
 
-ClosedGroup Emitter::Show(const Ready& ready, const GroupTable::Parts& parts) const noexcept {
-  ClosedGroup shown{{groups_.InfoOf(parts),
-                     /*closed=*/ready.by_event ? ClosedByEvent(ready) : ready.ripe,
-                     static_cast<Reason>(ready.tag),
-                     /*partial=*/false,
-                     /*revision=*/1,
-                     {.partition = partition_, .generation = ready.generation}},
-                    parts.group.key.view(),
-                    groups_.StateOf(parts.group)};
+// `shown` is new. The arguments are known before it is made: so the compiler sees that nobody reads the
+// members' first values, and does not write them.
+[[gnu::always_inline]] inline void Emitter::FillIn(ClosedGroup& shown, EngineTime closed,
+                                                   std::string_view key, const GroupInfo& info,
+                                                   const Ready& ready,
+                                                   const GroupTable::Parts& parts) const noexcept {
+  shown.count = info.count;
+  shown.first = info.first;
+  shown.last = info.last;
+  shown.closed = closed;
+  shown.reason = static_cast<Reason>(ready.tag);
+  shown.id.partition = partition_;
+  shown.id.generation = ready.generation;
+  shown.key = key;
+  shown.state = groups_.StateOf(parts.group);
   if (groups_.has_extra()) {
     const Extra& extra = groups_.extra(parts.number);
     shown.revision = extra.revision;
@@ -360,7 +367,23 @@ ClosedGroup Emitter::Show(const Ready& ready, const GroupTable::Parts& parts) co
       shown.corrects = EmissionId{partition_, extra.corrects};
     }
   }
+}
+
+ClosedGroup Emitter::Show(const Ready& ready, const GroupTable::Parts& parts) const noexcept {
+  const EngineTime closed = ClosedAt(ready);
+  const std::string_view key = parts.group.key.view();
+  const GroupInfo info = groups_.InfoOf(parts);
+  ClosedGroup shown;
+  FillIn(shown, closed, key, info, ready, parts);
   return shown;
+}
+
+void Emitter::ShowGiven(const Ready& ready, const GroupTable::Parts& parts,
+                        ClosedGroup* place) const noexcept {
+  const EngineTime closed = ClosedAt(ready);
+  const std::string_view key = parts.group.key.view();
+  const GroupInfo info = groups_.InfoOf(parts);
+  FillIn(*::new (place) ClosedGroup, closed, key, info, ready, parts);
 }
 
 // An emission leaves for good; its state is still there. Only for folders that count more than

@@ -23,6 +23,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include <absl/functional/function_ref.h>
 #include <pleat/options.h>
@@ -126,7 +128,21 @@ class Emitter {
     if (counts_gone_) UncountGone(ready.entry);
     return Show(ready);
   }
-  void FreeGiven(uint32_t number) noexcept { groups_.Free(groups_.PartsOf(number)); }
+  void FreeGiven(uint32_t number) noexcept { groups_.Free(number); }
+  // The same for GiveRun().
+  GroupTable::Parts FindGiven(const Ready& ready) const noexcept {
+    return groups_.PartsOf(ready.entry);
+  }
+  void PrefetchFound(const GroupTable::Parts& parts) const noexcept {
+    groups_.PrefetchEntry(parts);
+  }
+  void NoteGiven(std::span<const Ready> run) {
+    if (!counts_gone_) return;
+    for (const Ready& ready : run) UncountGone(ready.entry);
+  }
+  void ShowGiven(const Ready& ready, const GroupTable::Parts& parts,
+                 ClosedGroup* place) const noexcept;
+  void FreeGiven(std::span<const GroupTable::Parts> run) noexcept { groups_.Free(run); }
   void Prefetch(uint32_t number) const noexcept { groups_.PrefetchEntry(number); }
   void Discard(const Ready& ready) noexcept;
   // See OutboxBook for these.
@@ -153,6 +169,11 @@ class Emitter {
   template <class Each>
   size_t EndRun(size_t max, EngineTime now, Budget& budget, const Each& each);
   ClosedGroup Show(const Ready& ready, const GroupTable::Parts& parts) const noexcept;
+  EngineTime ClosedAt(const Ready& ready) const noexcept {
+    return ready.by_event ? ClosedByEvent(ready) : ready.ripe;
+  }
+  void FillIn(ClosedGroup& shown, EngineTime closed, std::string_view key, const GroupInfo& info,
+              const Ready& ready, const GroupTable::Parts& parts) const noexcept;
   Due EndedNow(uint32_t number, Reason reason, uint64_t order) const noexcept;
   void Leave(uint32_t number);
   void NoteLeft(uint32_t number);

@@ -102,8 +102,10 @@ class FoldBook final : public OutboxBook {
   // The entry of the event's key; its number is kNone if there is none.
   Entry Find(const EventRef& event) const { return groups_.Find(event.key, event.hash); }
   Entry Find(const EventRef& event, const Guess& guess, const Newcomers& newcomers) const {
+    if (groups_.Holds(guess)) [[likely]]
+      return groups_.Find(event.key, event.hash, guess);
     if (guess.number == kNone && !newcomers.MayHave(event.hash)) return {};
-    return groups_.Find(event.key, event.hash, guess);
+    return groups_.FindSlowly(event.key, event.hash);
   }
   // Folds the event into its group if two comparisons show that this is all there is to do. If not,
   // returns false and has changed nothing. Takes no position. Inline: a batch calls it millions of
@@ -261,7 +263,7 @@ class FoldBook final : public OutboxBook {
   // The low half of the count tells whether the cap on events is near, but for one fold in four
   // billion; the slow path looks at the rest.
   const uint32_t count = group.count + 1;
-  if (groups_.PlainDueOf(group) <= due_by || event.at < group.opened || count == max_events_low_ ||
+  if (groups_.IsPlainDue(group, due_by) || event.at < group.opened || count == max_events_low_ ||
       count == 0) [[unlikely]]
     return false;
   latest_.Reach(at.now);

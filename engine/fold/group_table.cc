@@ -57,6 +57,7 @@ GroupTable::GroupTable(PagePool& pool, const FolderOptions& options, const State
       has_extra_(NeedsExtra(options, ops)),
       has_closing_time_(NeedsClosingTime(options, ops)),
       two_lines_(StrideFor(options, ops) > 64),
+      folds_touch_more_(two_lines_),
       ops_(ops),
       state_offset_(StateOffset(options, ops)),
       other_life_(OtherLife(options, ops)),

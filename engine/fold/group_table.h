@@ -140,11 +140,14 @@ class GroupTable : GroupEntry {
   }
   // The same out of line, for callers that rarely need it.
   Found FindSlowly(const PackedKey& key, uint64_t hash) const;
-  // The same after a look ahead.
+  // Whether a look ahead has found a group, which is still in the index.
+  bool Holds(const Guess& guess) const noexcept { return guess.unindexed == unindexed_; }
+  // Find() after such a look ahead.
   Found Find(const PackedKey& key, uint64_t hash, const Guess& guess) const {
-    const bool right =
-        guess.number != kNone && guess.unindexed == unindexed_ && guess.group->key == key;
-    return right ? Found{guess.number, guess.group} : FindSlowly(key, hash);
+    PLEAT_DCHECK(Holds(guess));
+    if (guess.group->key == key) [[likely]]
+      return {guess.number, guess.group};
+    return FindSlowly(key, hash);
   }
 
   // A batch looks ahead in three steps, each of which fetches for the next one: the bucket of
@@ -153,17 +156,17 @@ class GroupTable : GroupEntry {
   void PrefetchGroup(uint64_t hash, Guess& guess) const noexcept {
     const uint32_t number = table_.Guess(hash);
     guess.number = number;
-    if (number == kNone) return;
+    if (number == kNone) {
+      guess.unindexed = unindexed_ - 1;  // holds at no time
+      return;
+    }
     guess.unindexed = unindexed_;
     guess.group = &at(number);
-    PrefetchHot(guess.group);
-    if (images_ != nullptr) [[unlikely]] {
-      Prefetch(&table_.cold(number));
-      images_->Prefetch(number);
-    }
+    Prefetch(guess.group);
+    if (folds_touch_more_) PrefetchMore(number);
   }
   void PrefetchLongKey(const Guess& guess) const noexcept {
-    if (guess.number == kNone || guess.unindexed != unindexed_) return;
+    if (!Holds(guess)) return;
     const PackedKey& key = guess.group->key;
     if (key.is_long()) Prefetch(key.view().data());
   }
@@ -171,6 +174,11 @@ class GroupTable : GroupEntry {
   void PrefetchEntry(uint32_t number) const noexcept {
     PrefetchHot(number);
     Prefetch(&table_.cold(number));
+  }
+
+  void PrefetchEntry(const Parts& parts) const noexcept {
+    PrefetchHot(&parts.group);
+    Prefetch(&parts.cold);
   }
 
   // --- When a group is due
@@ -200,6 +208,9 @@ class GroupTable : GroupEntry {
   // Of a group without Extra.
   EngineTime PlainDueOf(const Group& group) const noexcept {
     return std::min(std::min(group.last + quiet_period_, group.opened + max_hold_), due_end_);
+  }
+  bool IsPlainDue(const Group& group, EngineTime by) const noexcept {
+    return group.last + quiet_period_ <= by || group.opened + max_hold_ <= by || due_end_ <= by;
   }
   // Of a group without Extra whose only event has this stamp.
   EngineTime DueOfNew(EngineTime at) const noexcept {
@@ -284,12 +295,13 @@ class GroupTable : GroupEntry {
   size_t UncountHeap(uint32_t number) noexcept;
   // Gives back the entry. REQUIRES: its state is gone, and UncountHeap() was called.
   void Free(uint32_t number) noexcept { Free(PartsOf(number)); }
-  [[gnu::always_inline]] void Free(const Parts& parts) noexcept {
+  void Free(const Parts& parts) noexcept {
     bytes_ -= entry_bytes_;
-    const bool rare = parts.group.key.is_long() || parts.cold.back == kFar || has_notes_;
-    if (rare) [[unlikely]]
-      FreeRare(parts.number);
-    table_.Free(parts.number, parts.cold, reinterpret_cast<std::byte*>(&parts.group));
+    FreePlace(parts);
+  }
+  [[gnu::always_inline]] void Free(std::span<const Parts> entries) noexcept {
+    bytes_ -= entries.size() * entry_bytes_;
+    for (const Parts& parts : entries) FreePlace(parts);
   }
 
   // --- Storing
@@ -308,9 +320,15 @@ class GroupTable : GroupEntry {
   void LoadFiled(FieldReader& in, const HashKey& hash_key);
   // Writes the entries that are armed now, a strip at a time, also if they change meanwhile: see
   // Book::BeginSave(). At the end of it, too, call EndSave().
-  void BeginSave() { images_ = std::make_unique<PlaceImages>(table_.end()); }
+  void BeginSave() {
+    images_ = std::make_unique<PlaceImages>(table_.end());
+    folds_touch_more_ = true;
+  }
   bool SaveNext(FieldWriter& out);
-  void EndSave() noexcept { images_ = nullptr; }
+  void EndSave() noexcept {
+    images_ = nullptr;
+    folds_touch_more_ = two_lines_;
+  }
   bool saving() const noexcept { return images_ != nullptr; }
   // While that goes on: before a group changes to which a key has led. Next() and
   // UnindexAndDisarmAll() see to their entries themselves.
@@ -481,6 +499,12 @@ class GroupTable : GroupEntry {
   uint32_t NewEntry(const Cold& cold);
   // Find() where several keys have the same tag.
   Found FindAmong(const PackedKey& key, uint64_t hash) const;
+  [[gnu::always_inline]] void FreePlace(const Parts& parts) noexcept {
+    const bool rare = parts.group.key.is_long() || parts.cold.back == kFar || has_notes_;
+    if (rare) [[unlikely]]
+      FreeRare(parts.number);
+    table_.Free(parts.number, parts.cold, reinterpret_cast<std::byte*>(&parts.group));
+  }
   // What an entry has outside of the table.
   [[gnu::noinline]] void FreeRare(uint32_t number) noexcept;
   void LoadExtra(FieldReader& in, Group& group);
@@ -499,6 +523,13 @@ class GroupTable : GroupEntry {
   void PrefetchHot(const Group* group) const noexcept {
     Prefetch(group);
     if (two_lines_) Prefetch(reinterpret_cast<const std::byte*>(group) + 64);
+  }
+  // What a fold touches besides the first line.
+  void PrefetchMore(uint32_t number) const noexcept {
+    PrefetchHot(number);
+    if (images_ == nullptr) return;
+    Prefetch(&table_.cold(number));
+    images_->Prefetch(number);
   }
   EngineTime FirstOf(uint32_t number) const noexcept {
     const uint32_t back = table_.cold(number).back;
@@ -525,7 +556,8 @@ class GroupTable : GroupEntry {
   EngineTime due_end_;
   const bool has_extra_;
   const bool has_closing_time_;
-  const bool two_lines_;  // an entry is longer than a cache line
+  const bool two_lines_;   // an entry is longer than a cache line
+  bool folds_touch_more_;  // that, or a snapshot is being taken
   const StateOps& ops_;
   const size_t state_offset_;
   size_t bytes_ = 0;

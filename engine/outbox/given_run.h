@@ -8,10 +8,12 @@
 // Between Add() and HandOver() the emissions are in no queue, and their entries live.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <span>
+#include <utility>
 
 #include <pleat/any_collection.h>
 
@@ -21,16 +23,46 @@
 
 namespace pleat::inline v0_1 {
 
-// The same for emissions of one book that lie in a row, at most kGivenMax.
+// Where the entries of at most kGivenMax emissions lie, in their order.
+template <class Found>
+class FoundRun {
+ public:
+  size_t size() const noexcept { return size_; }
+  std::span<const Found> all() const noexcept { return {memory(), size_}; }
+
+  // Lets it be `run`, of which `find(ready)` says where each lies; the first `from` are here already.
+  template <class Find>
+  [[gnu::always_inline]] void Fill(std::span<const Ready> run, size_t from, const Find& find) {
+    for (size_t i = from; i < run.size(); ++i) ::new (memory() + i) Found(find(run[i]));
+    size_ = run.size();
+  }
+
+ private:
+  Found* memory() noexcept { return reinterpret_cast<Found*>(memory_); }
+  const Found* memory() const noexcept { return reinterpret_cast<const Found*>(memory_); }
+
+  size_t size_ = 0;
+  alignas(Found) std::byte memory_[kGivenMax * sizeof(Found)];  // not cleared
+};
+template <class Entries>
+using FoundRunOf = FoundRun<decltype(std::declval<Entries>().FindGiven(std::declval<Ready>()))>;
+
+// The same for emissions of one book that lie in a row, at most kGivenMax. `found` has where the
+// first ones of them lie, or none; and here all.
 template <class Entries>
 [[gnu::always_inline]] inline void GiveRun(Entries& entries, std::span<const Ready> run,
-                                           AnyCollection::Take take) {
+                                           FoundRunOf<Entries>& found, AnyCollection::Take take) {
   PLEAT_DCHECK(run.size() <= kGivenMax);
   alignas(ClosedGroup) std::byte memory[kGivenMax * sizeof(ClosedGroup)];  // not cleared
   auto* const shown = reinterpret_cast<ClosedGroup*>(memory);
-  for (size_t i = 0; i < run.size(); ++i) ::new (shown + i) ClosedGroup(entries.GiveAway(run[i]));
+  found.Fill(run, std::min(found.size(), run.size()),
+             [&](const Ready& ready) { return entries.FindGiven(ready); });
+  entries.NoteGiven(run);
+  ClosedGroup* place = shown;
+  const auto* where = found.all().data();
+  for (const Ready& ready : run) entries.ShowGiven(ready, *where++, place++);
   take({shown, run.size()});
-  for (const Ready& ready : run) entries.FreeGiven(ready.entry);
+  entries.FreeGiven(found.all());
 }
 
 class GivenRun {

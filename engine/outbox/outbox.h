@@ -323,15 +323,23 @@ template <class Entries>
 size_t Outbox::PopQueue(Entries& entries, const Instant& at, size_t max, AnyCollection::Take take) {
   if (leases_ != nullptr) max = 1;  // the key of the one behind may be lent
   size_t popped = 0;
+  FoundRunOf<Entries> runs[2];  // the one to be given, and the one behind
+  size_t turn = 0;
   do {
     const std::span<const Ready> front = queue_.Front(std::min(max - popped, kGivenMax));
-    size_t size = 1;
-    while (size < front.size() && front[size].ripe <= at.now) ++size;
+    size_t size = front.size();
+    while (front[size - 1].ripe > at.now) --size;
     if (saving_ != nullptr) [[unlikely]]
       SaveAsItLeaves(front.front()), size = 1;
-    for (const Ready& later : queue_.Behind(kGivenMax, size)) entries.Prefetch(later.entry);
+    FoundRunOf<Entries>& here = runs[turn];
+    turn ^= 1;
+    runs[turn].Fill(queue_.Behind(size, kGivenMax), 0, [&](const Ready& later) {
+      const auto found = entries.FindGiven(later);
+      entries.PrefetchFound(found);
+      return found;
+    });
     NoteGone(TraceStep::kPopped, front.first(size), at);
-    GiveRun(entries, front.first(size), take);
+    GiveRun(entries, front.first(size), here, take);
     queue_.PopFront(size);
     popped += size;
   } while (popped < max && !queue_.empty() && queue_.front().ripe <= at.now);

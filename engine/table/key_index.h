@@ -79,10 +79,10 @@ class KeyIndex {
 
   // The number that Find() will most likely ask about first, or kNone.
   uint32_t Guess(uint64_t hash) const noexcept {
-    const Bucket& home = SegmentOf(hash).buckets[HomeOf(hash)];
+    const Bucket& home = *(SegmentOf(hash).buckets + HomeOf(hash));
     const uint32_t hits = MatchTags(home, TagOf(hash));
     if (hits != 0) [[likely]]
-      return home.numbers[std::countr_zero(hits)];
+      return *(home.numbers + std::countr_zero(hits));
     return home.overflow == 0 ? kNone : GuessSlowly(hash);
   }
 
@@ -265,7 +265,7 @@ class KeyIndex {
     return *directory_[SlotOf(static_cast<uint32_t>(hash))];
   }
 
-  uint32_t GuessSlowly(uint64_t hash) const noexcept;
+  [[gnu::pure]] uint32_t GuessSlowly(uint64_t hash) const noexcept;
   // How deep segments are when a hash has spread so many numbers over them.
   static uint32_t DepthFor(size_t count) noexcept;
   static void Place(Segment& segment, uint32_t hash, uint16_t tag, uint32_t number) noexcept;

@@ -28,26 +28,18 @@ class PackedKey {
 
   // A long key refers to `key`'s own bytes; a KeyArena keeps them.
   PackedKey() = default;
-  explicit PackedKey(std::string_view key) noexcept {
+  explicit PackedKey(std::string_view key) noexcept
+      : PackedKey(key.size() <= kInlineBytesMax ? Short(key) : Long(key)) {}
+  // The same of a key of at most kInlineBytesMax bytes.
+  static PackedKey Short(std::string_view key) noexcept {
     const char* data = key.data();
     const size_t size = key.size();
-    if (size > kInlineBytesMax) {
-      words_[0] = LoadLittle64(data);
-      std::memcpy(&words_[1], &data, sizeof(data));
-      words_[2] = size | uint64_t{kLong} << kTagShift;
-      return;
-    }
+    const uint64_t length = uint64_t{size} << kTagShift;
     if (size >= 16) {
-      words_[0] = LoadLittle64(data);
-      words_[1] = LoadLittle64(data + 8);
-      words_[2] = Tail(data + 16, size - 16);
-    } else if (size >= 8) {
-      words_[0] = LoadLittle64(data);
-      words_[1] = Tail(data + 8, size - 8);
-    } else {
-      words_[0] = LoadLittleTail(data, size);
+      return {LoadLittle64(data), LoadLittle64(data + 8), Tail(data + 16, size - 16) | length};
     }
-    words_[2] |= uint64_t{size} << kTagShift;
+    if (size >= 8) return {LoadLittle64(data), Tail(data + 8, size - 8), length};
+    return {LoadLittleTail(data, size), 0, length};
   }
 
   bool is_long() const noexcept { return tag() == kLong; }
@@ -55,7 +47,10 @@ class PackedKey {
 
   // The keyed hash, and StablePartitionHash(view()).
   uint64_t HashWith(const HashKey& key) const noexcept {
-    if (is_long()) return KeyedHash(view(), key);
+    return is_long() ? KeyedHash(view(), key) : ShortHashWith(key);
+  }
+  // The same of a key that is not long.
+  uint64_t ShortHashWith(const HashKey& key) const noexcept {
     return KeyedHash(words_[0], words_[1], words_[2], key);
   }
   // The keyed hash of these bytes behind those that `seed` is a keyed hash of.
@@ -78,18 +73,36 @@ class PackedKey {
   }
 
   friend bool operator==(const PackedKey& a, const PackedKey& b) noexcept {
-    if (((a.words_[0] ^ b.words_[0]) | (a.words_[2] ^ b.words_[2])) != 0) return false;
-    if (a.words_[1] == b.words_[1]) return true;
-    return a.is_long() && std::memcmp(a.long_data(), b.long_data(), a.size()) == 0;
+    const uint64_t first = a.words_[0] ^ b.words_[0];
+    const uint64_t second = a.words_[1] ^ b.words_[1];
+    const uint64_t third = a.words_[2] ^ b.words_[2];
+    if ((first | second | third) == 0) [[likely]]
+      return true;
+    return a.is_long() && AreEqualLong(a, b);
   }
 
  private:
   static constexpr uint8_t kLong = 0xff;
   static constexpr int kTagShift = 56;
 
+  PackedKey(uint64_t a, uint64_t b, uint64_t c) noexcept : words_{a, b, c} {}
+  static PackedKey Long(std::string_view key) noexcept {
+    const char* data = key.data();
+    uint64_t place;
+    std::memcpy(&place, &data, sizeof(data));
+    return {LoadLittle64(data), place, key.size() | uint64_t{kLong} << kTagShift};
+  }
+
   // The `size` < 8 bytes at `p`, zeros above. REQUIRES: the 8 bytes before p + size are the key's.
+  // Two shifts, because one by 64 bits is none.
   static uint64_t Tail(const char* p, size_t size) noexcept {
-    return size == 0 ? 0 : LoadLittle64(p + size - 8) >> (64 - 8 * size);
+    return LoadLittle64(p + size - 8) >> (8 * (7 - size)) >> 8;
+  }
+
+  // The first one is long.
+  [[gnu::noinline]] static bool AreEqualLong(const PackedKey& a, const PackedKey& b) noexcept {
+    return a.words_[0] == b.words_[0] && a.words_[2] == b.words_[2] &&
+           std::memcmp(a.long_data(), b.long_data(), a.size()) == 0;
   }
 
   uint8_t tag() const noexcept { return static_cast<uint8_t>(words_[2] >> kTagShift); }
