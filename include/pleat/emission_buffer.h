@@ -31,6 +31,8 @@ namespace pleat::inline v0_1 {
 
 template <class State>
 class EmissionSource;
+template <class State>
+class LeaseSource;
 
 template <class State>
 class EmissionBuffer : public ViewBuffer<EmissionView<State>> {
@@ -60,7 +62,7 @@ class LeaseBuffer : public ViewBuffer<LeasedView<State>> {
   std::span<LeasedView<State>> leases() noexcept { return this->views(); }
 
  private:
-  friend class EmissionSource<State>;
+  friend class LeaseSource<State>;
 
   // Copies the state of `group`.
   void Add(const ClosedGroup& group, const Delivery& delivery) {

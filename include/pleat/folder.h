@@ -15,8 +15,8 @@
 //   engine->Advance(at + 6min);
 //   for (auto& e : edits.Pop(100)) Publish(e.key, e.state.added);
 //
-// Pop(), Lease() and Ack() are in emission_source.h, the fields of an emission in emission.h, the
-// options in options.h.
+// Pop() is in emission_source.h, Lease() and Ack() are in lease_source.h, the fields of an emission
+// in emission.h, the options in options.h.
 //
 // State: default constructible, nothrow movable, aligned to at most 64 bytes, with `void Fold(const
 // Event&) noexcept`. To lease, the state must be copyable. So it must for Peek(), Scan(), partials,

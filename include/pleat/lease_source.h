@@ -1,0 +1,145 @@
+// LeaseSource: the emissions of a collection, lent until they are acked. EmissionSource is one, and
+// so is a Folder. lease.h has the rules.
+//
+//   for (auto& lease : folder.Lease(100, 30s, driver.lease_now())) {
+//     if (Publish(lease.key, lease.state)) lease.Ack();
+//   }
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <pleat/any_collection.h>
+#include <pleat/emission.h>
+#include <pleat/emission_buffer.h>
+#include <pleat/export.h>
+#include <pleat/lease.h>
+#include <pleat/partition.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+// Thread safety and ownership: see EmissionSource.
+template <class State>
+class LeaseSource {
+ public:
+  // Lends up to `max` emissions for `ttl` after `now`: first those that came back, by the instant
+  // at which they did, then as Pop(). Locks as Pop(), and copies states under the locks.
+  //
+  // `now`, here, in Nack() and in Extend(), moves LeaseTime, which never goes back. O(1).
+  [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration ttl, LeaseTime now,
+                                                 PartitionRange from = {}) noexcept
+    requires std::is_copy_constructible_v<State>
+  {
+    std::vector<Leased<State>> out;
+    any_.Lease(max, ttl, now, from, [&](const ClosedGroup& group, const Delivery& delivery) {
+      out.push_back(Leased<State>{CopyOf(group), delivery, any_});
+    });
+    return out;
+  }
+
+  // The same into a buffer, whose leases of before go: takes fewer instructions, and once it has
+  // grown no lease is an allocation by itself, unless copying a State is. Views: good until its
+  // next use; their leases do not end with it.
+  std::span<LeasedView<State>> Lease(size_t max, Duration ttl, LeaseTime now,
+                                     LeaseBuffer<State>& buffer, PartitionRange from = {}) noexcept
+    requires std::is_copy_constructible_v<State>
+  {
+    buffer.Clear();
+    any_.Lease(max, ttl, now, from, [&buffer](const ClosedGroup& group, const Delivery& delivery) {
+      buffer.Add(group, delivery);
+    });
+    return buffer.leases();
+  }
+
+  // Ends the lease: the emission was delivered. O(1). A repeated Ack() is answered kDone again,
+  // until the partition has lent 65,536 others.
+  LeaseOutcome Ack(const LeaseToken& token) noexcept { return any_.Ack(token); }
+
+  // Ack() on each of many, tokens or leases, by one lock a partition for each 256. Returns how many
+  // were answered kDone. `outcomes`, which is empty or as long, gets the outcome of each.
+  template <class Tokens>
+    requires std::is_convertible_v<const Tokens&, std::span<const LeaseToken>>
+  size_t Ack(const Tokens& tokens, std::span<LeaseOutcome> outcomes = {}) noexcept {
+    return any_.Ack(std::span<const LeaseToken>(tokens), outcomes);
+  }
+  template <class Leases>
+    requires requires(const Leases& leases) { std::span(leases).front().delivery.token; }
+  size_t Ack(const Leases& leases, std::span<LeaseOutcome> outcomes = {}) noexcept {
+    size_t done = 0;
+    LeaseToken tokens[256];
+    for (std::span rest(leases); !rest.empty();) {
+      const size_t n = std::min(rest.size(), std::size(tokens));
+      for (size_t i = 0; i < n; ++i) tokens[i] = rest[i].delivery.token;
+      done += any_.Ack(std::span(tokens, n), outcomes.first(std::min(n, outcomes.size())));
+      rest = rest.subspan(n);
+      outcomes = outcomes.subspan(std::min(n, outcomes.size()));
+    }
+    return done;
+  }
+
+  // Ends the lease: the emission is lent again, at once or `delay` after `now`. After its last
+  // delivery it becomes a dead letter instead: without a delay a loop that always fails gets there
+  // in an instant. O(1).
+  LeaseOutcome Nack(const LeaseToken& token) noexcept { return any_.Nack(token); }
+  LeaseOutcome Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept {
+    return any_.Nack(token, delay, now);
+  }
+
+  // Lets the lease end no earlier than `ttl` after `now`, at most leases.max_age after its
+  // beginning. Answers when it ends. O(1).
+  Extension Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept {
+    return any_.Extend(token, ttl, now);
+  }
+
+  // Takes back all leases at once, as if they had run out: of consumers that are known to be dead,
+  // such as those of the process before a restart. Returns how many. O(emissions that are lent).
+  size_t EndLeases(PartitionRange of = {}) noexcept { return any_.EndLeases(of); }
+
+  // Appends copies of up to `max` dead letters (0 counts as 1) to `out`, and moves `cursor` on.
+  // Returns whether there may be more. Used as Folder::Scan().
+  bool ScanDeadLetters(ScanCursor& cursor, size_t max,
+                       std::vector<DeadLetter<State>>& out) const noexcept
+    requires std::is_copy_constructible_v<State>
+  {
+    return any_.ScanDeadLetters(cursor, max, [&](const ClosedGroup& group, const Death& death) {
+      out.push_back(DeadLetter<State>{CopyOf(group), death});
+    });
+  }
+
+  // Lends the letter again, with its deliveries counted from 0: behind an emission of its key that
+  // is lent and letters that were retried earlier, before emissions that never went out. O(1).
+  LeaseOutcome RetryDeadLetter(const LeaseToken& token) noexcept {
+    return any_.RetryDeadLetter(token);
+  }
+
+  // Drops the letter. O(1).
+  LeaseOutcome DropDeadLetter(const LeaseToken& token) noexcept {
+    return any_.DropDeadLetter(token);
+  }
+
+  // The same collection without the types.
+  const AnyCollection& any() const noexcept { return any_; }
+
+ protected:
+  explicit LeaseSource(AnyCollection any) noexcept : any_(std::move(any)) {}
+
+  template <class Source>
+  static Emission<State> EmissionOf(const ClosedGroup& group, Source&& state) {
+    return {group, std::string(group.key), State(std::forward<Source>(state))};
+  }
+
+  static Emission<State> CopyOf(const ClosedGroup& group) {
+    return EmissionOf(group, *static_cast<const State*>(group.state));
+  }
+
+  AnyCollection any_;
+};
+
+}  // namespace pleat::inline v0_1
