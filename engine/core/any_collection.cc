@@ -43,6 +43,10 @@ size_t AnyCollection::Ack(std::span<const LeaseToken> tokens,
   std::ranges::fill(outcomes, LeaseOutcome::kWouldDeadlock);
   return 0;
 }
+LeaseOutcome AnyCollection::AckAndTake(const LeaseToken& token, Take take) noexcept {
+  const Call call;
+  return call.nested() ? LeaseOutcome::kWouldDeadlock : collection_->AckAndTake(token, take);
+}
 LeaseOutcome AnyCollection::Nack(const LeaseToken& token) noexcept {
   const Call call;
   return call.nested() ? LeaseOutcome::kWouldDeadlock : collection_->Nack(token, Duration::zero());

@@ -247,6 +247,11 @@ LeaseOutcome OutboxCollection::Ack(const LeaseToken& token) {
   return WithToken(token, [&](Outbox& outbox, const Instant& at) { return outbox.Ack(token, at); });
 }
 
+LeaseOutcome OutboxCollection::AckAndTake(const LeaseToken& token, AnyCollection::Take take) {
+  return WithToken(
+      token, [&](Outbox& outbox, const Instant& at) { return outbox.AckAndTake(token, at, take); });
+}
+
 size_t OutboxCollection::Ack(std::span<const LeaseToken> tokens, std::span<LeaseOutcome> outcomes) {
   size_t done = 0;
   for (size_t from = 0; from < tokens.size(); from += kAcksAtOnce) {

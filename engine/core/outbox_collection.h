@@ -46,6 +46,7 @@ class OutboxCollection : public Collection {
   size_t Lease(size_t max, Duration ttl, PartitionRange from, Outbox::Borrow borrow);
   LeaseOutcome Ack(const LeaseToken& token);
   size_t Ack(std::span<const LeaseToken> tokens, std::span<LeaseOutcome> outcomes);
+  LeaseOutcome AckAndTake(const LeaseToken& token, AnyCollection::Take take);
   LeaseOutcome Nack(const LeaseToken& token, Duration delay);
   Extension Extend(const LeaseToken& token, Duration ttl);
   size_t EndLeases(PartitionRange of);

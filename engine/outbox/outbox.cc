@@ -205,6 +205,18 @@ LeaseOutcome Outbox::Ack(const LeaseToken& token, const Instant& at) {
   });
 }
 
+LeaseOutcome Outbox::AckAndTake(const LeaseToken& token, const Instant& at,
+                                AnyCollection::Take take) {
+  if (leases_ == nullptr) return LeaseOutcome::kStale;
+  return ChangeLeases([&](Leases::Drop) {
+    const Leases::Answer answer = leases_->Ack(token, at);
+    if (!answer.over) return answer;
+    ++acked_;
+    GiveRun(entries_, {&answer.emission, 1}, take);
+    return Leases::Answer{answer.outcome};  // nothing is left to discard
+  });
+}
+
 LeaseOutcome Outbox::Nack(const LeaseToken& token, Duration delay, const Instant& at) {
   if (leases_ == nullptr) return LeaseOutcome::kStale;
   return ChangeLeases([&](Leases::Drop drop) { return leases_->Nack(token, delay, at, drop); });

@@ -211,6 +211,8 @@ class Outbox {
   // --- Leases
 
   LeaseOutcome Ack(const LeaseToken& token, const Instant& at);
+  // The same; an emission that is over by this goes to `take`, as if it were popped.
+  LeaseOutcome AckAndTake(const LeaseToken& token, const Instant& at, AnyCollection::Take take);
   LeaseOutcome Nack(const LeaseToken& token, Duration delay, const Instant& at);
   Extension Extend(const LeaseToken& token, Duration ttl, const Instant& at);
   LeaseOutcome RetryDeadLetter(const LeaseToken& token, const Instant& at);

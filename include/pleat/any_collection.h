@@ -112,15 +112,17 @@ class PLEAT_EXPORT AnyCollection {
   // For an engine's own collections and tests of new kinds: `collection` was added to `engine`.
   AnyCollection(std::shared_ptr<EngineCore> engine, std::shared_ptr<OutboxCollection> collection);
 
-  // See EmissionSource for the meaning of these. `take` gets one or several emissions at a time.
-  // `take`, `borrow` and `see` run under partitions' locks: copy or move the state out and return;
-  // `borrow` and `see` leave the state as it is. A call on an engine from them does nothing (see
-  // Engine). Throwing ends the program.
+  // See EmissionSource for the meaning of these. `take` gets one or several emissions at a time;
+  // that of AckAndTake() gets the one whose lease the call ends. `take`, `borrow` and `see` run
+  // under partitions' locks: copy or move the state out and return; `borrow` and `see` leave the
+  // state as it is. A call on an engine from them does nothing (see Engine). Throwing ends the
+  // program.
   size_t Pop(size_t max, PartitionRange from, Take take) noexcept;
   size_t Lease(size_t max, Duration ttl, LeaseTime now, PartitionRange from,
                Borrow borrow) noexcept;
   LeaseOutcome Ack(const LeaseToken& token) noexcept;
   size_t Ack(std::span<const LeaseToken> tokens, std::span<LeaseOutcome> outcomes) noexcept;
+  LeaseOutcome AckAndTake(const LeaseToken& token, Take take) noexcept;
   LeaseOutcome Nack(const LeaseToken& token) noexcept;
   LeaseOutcome Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept;
   Extension Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept;

@@ -6,6 +6,7 @@
 // Ownership: plain data, owned by the caller that took it. No call changes an emission afterwards.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -47,6 +48,20 @@ struct Leased : Emission<State> {
 template <class State>
 struct LeasedView : EmissionView<State> {
   Delivery delivery;
+};
+
+// A lease as LeaseEach() shows it. Key and state are the collection's own: good during the call.
+template <class State>
+using LeasedRef = LeasedView<const State&>;
+
+// The answer of AckAndTake().
+template <class State>
+struct Acked {
+  LeaseOutcome outcome = LeaseOutcome::kStale;
+
+  // If this call has ended the lease. So with kDone only, and not if the token was acked before:
+  // that call had the emission, or dropped it.
+  std::optional<Emission<State>> emission;
 };
 
 // An emission that was delivered max_deliveries times and never acked; see LeaseOptions.

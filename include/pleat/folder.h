@@ -19,8 +19,8 @@
 // in emission.h, the options in options.h.
 //
 // State: default constructible, nothrow movable, aligned to at most 64 bytes, with `void Fold(const
-// Event&) noexcept`. To lease, the state must be copyable. So it must for Peek(), Scan(), partials,
-// and edges other than kTrailing. If the state owns heap memory, give it `size_t HeapBytes() const
+// Event&) noexcept`. Lease(), Peek(), Scan(), partials, and edges other than kTrailing need it
+// copyable; LeaseEach() does not. If the state owns heap memory, give it `size_t HeapBytes() const
 // noexcept`, in O(1), such as `return text.capacity();`: an estimate will do. Without it, max_bytes
 // and max_group_bytes count sizeof(State) only.
 // REQUIRES: HeapBytes() changes in Fold() only. These functions and the destructor do not throw,

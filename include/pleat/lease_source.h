@@ -4,9 +4,19 @@
 //   for (auto& lease : folder.Lease(100, 30s, driver.lease_now())) {
 //     if (Publish(lease.key, lease.state)) lease.Ack();
 //   }
+//
+// Lease() copies states. LeaseEach() leaves them where they are and shows them, so that a State may
+// be large, or one that can only be moved. AckAndTake() moves it out, for those who still need it.
+//
+//   folder.LeaseEach(100, 30s, driver.lease_now(), [&](const pleat::LeasedRef<Edits>& lease) {
+//     request.Append(lease.key, lease.state);
+//     tokens.push_back(lease.delivery.token);
+//   });
+//   if (Send(request)) folder.Ack(tokens);
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <iterator>
 #include <span>
@@ -58,6 +68,21 @@ class LeaseSource {
     return buffer.leases();
   }
 
+  // Lends as Lease() does, and calls `look(const LeasedRef<State>&)` for each instead of copying:
+  // key and state are the collection's own, and good during the call. Returns how many were lent.
+  // REQUIRES: `look` runs under the partitions' locks: it is short, does not throw, and calls no
+  // engine. (If it throws, the program ends; engine.h says what such a call answers.)
+  template <class Look>
+  size_t LeaseEach(size_t max, Duration ttl, LeaseTime now, Look&& look,
+                   PartitionRange from = {}) noexcept
+    requires std::invocable<Look&, const LeasedRef<State>&>
+  {
+    return any_.Lease(max, ttl, now, from, [&](const ClosedGroup& group, const Delivery& delivery) {
+      const State& state = *static_cast<const State*>(group.state);
+      look(LeasedRef<State>{{group, group.key, state}, delivery});
+    });
+  }
+
   // Ends the lease: the emission was delivered. O(1). A repeated Ack() is answered kDone again,
   // until the partition has lent 65,536 others.
   LeaseOutcome Ack(const LeaseToken& token) noexcept { return any_.Ack(token); }
@@ -84,6 +109,18 @@ class LeaseSource {
     return done;
   }
 
+  // Ack(), and hands the emission over as Pop() does, with its state moved out. Any other outcome
+  // comes without the emission, and so does kDone where the token was acked before. O(1).
+  [[nodiscard]] Acked<State> AckAndTake(const LeaseToken& token) noexcept {
+    Acked<State> acked;
+    acked.outcome = any_.AckAndTake(token, [&](std::span<const ClosedGroup> groups) {
+      State& state = *static_cast<State*>(groups.front().state);
+      acked.emission.emplace(EmissionOf(groups.front(), std::move(state)));
+      state.~State();
+    });
+    return acked;
+  }
+
   // Ends the lease: the emission is lent again, at once or `delay` after `now`. After its last
   // delivery it becomes a dead letter instead: without a delay a loop that always fails gets there
   // in an instant. O(1).
@@ -103,7 +140,7 @@ class LeaseSource {
   size_t EndLeases(PartitionRange of = {}) noexcept { return any_.EndLeases(of); }
 
   // Appends copies of up to `max` dead letters (0 counts as 1) to `out`, and moves `cursor` on.
-  // Returns whether there may be more. Used as Folder::Scan().
+  // Returns whether there may be more. Used as Folder::Scan(). Without copies: any() has the same.
   bool ScanDeadLetters(ScanCursor& cursor, size_t max,
                        std::vector<DeadLetter<State>>& out) const noexcept
     requires std::is_copy_constructible_v<State>

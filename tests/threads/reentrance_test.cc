@@ -90,9 +90,10 @@ class CallingBack : public testing::Test {
     AnyFolder any = folder_->any();
     EXPECT_EQ(any.Pop(9, {}, [](std::span<const ClosedGroup>) {}), 0);
     EXPECT_EQ(any.Lease(9, 1s, kLease0, {}, [](const ClosedGroup&, const Delivery&) {}), 0);
-    for (const LeaseOutcome outcome :
-         {folder_->Ack({}), folder_->Nack({}), folder_->Extend({}, 1s, kLease0).outcome,
-          folder_->RetryDeadLetter({}), folder_->DropDeadLetter({})}) {
+    EXPECT_EQ(folder_->LeaseEach(9, 1s, kLease0, [](const LeasedRef<Caller>&) {}), 0);
+    for (const LeaseOutcome outcome : {folder_->Ack({}), folder_->AckAndTake({}).outcome,
+                                       folder_->Nack({}), folder_->Extend({}, 1s, kLease0).outcome,
+                                       folder_->RetryDeadLetter({}), folder_->DropDeadLetter({})}) {
       EXPECT_EQ(outcome, LeaseOutcome::kWouldDeadlock);
     }
     std::vector<LeaseOutcome> acks(2);
@@ -222,6 +223,30 @@ TEST_F(CallingBack, FromTheMoveOfAPop) {
   });
   EXPECT_EQ(popped, 1);
   EXPECT_EQ(called_back_, 1);
+}
+
+TEST_F(CallingBack, FromTheLookAtALeaseAndTheMoveOfItsAck) {
+  Open();
+  Fold("k");
+  engine_->Advance(kT0 + 10s);
+  LeaseToken token;
+  const size_t lent = folder_->LeaseEach(1, 1s, kLease0, [&](const LeasedRef<Caller>& lease) {
+    TryEverything();
+    EXPECT_EQ(folder_->Ack(lease.delivery.token), LeaseOutcome::kWouldDeadlock);
+    token = lease.delivery.token;
+  });
+  EXPECT_EQ(lent, 1);
+  EXPECT_EQ(called_back_, 1);
+  Caller::where = Caller::Where::kMove;
+  AnyFolder any = folder_->any();
+  const LeaseOutcome acked = any.AckAndTake(token, [&](std::span<const ClosedGroup> groups) {
+    Caller& state = *static_cast<Caller*>(groups.front().state);
+    const Caller out(std::move(state));
+    Caller::where = Caller::Where::kNowhere;
+    state.~Caller();
+  });
+  EXPECT_EQ(acked, LeaseOutcome::kDone);
+  EXPECT_EQ(called_back_, 2);
 }
 
 TEST_F(CallingBack, FromDestructors) {
