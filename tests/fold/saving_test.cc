@@ -56,6 +56,11 @@ StateOps OpsFor(const SavedOptions& options) {
   return ops;
 }
 
+// Takes emissions for good.
+void DestroyStates(std::span<const ClosedGroup> groups) {
+  for (const ClosedGroup& group : groups) static_cast<SavedState*>(group.state)->~SavedState();
+}
+
 // One book, to which the same calls happen for the same seed.
 class DrawnBook {
  public:
@@ -140,10 +145,7 @@ class DrawnBook {
       while (max-- > 0) {
         const Handout next = book_.NextHandout(at, /*lends=*/false);
         if (!next) break;
-        const auto take = [&](std::span<const ClosedGroup> groups) {
-          static_cast<SavedState*>(groups.front().state)->~SavedState();
-        };
-        GivenRun run(take);
+        GivenRun run(&DestroyStates);
         book_.outbox().Pop(next, at, run);
         run.HandOver();
       }
@@ -172,7 +174,9 @@ class DrawnBook {
       const uint64_t drawn = Draw(4);
       Do([&](const Instant& at) {
         Outbox& outbox = book_.outbox();
-        return drawn == 0 ? outbox.Nack(token, 1s, at) : outbox.Ack(token, at);
+        if (drawn == 0) return outbox.Nack(token, 1s, at);
+        if (drawn > 1) return outbox.Ack(token, at);
+        return outbox.AckAndTake(token, at, &DestroyStates);
       });
     }
   }

@@ -1,6 +1,7 @@
 #include "tests/model/delivery_episode.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 namespace pleat::inline v0_1 {
@@ -54,11 +55,13 @@ DeliveryEpisode::Named DeliveryEpisode::TokenOf(const Op& op) const {
   return named;
 }
 
-// By itself, and every second time in a call of several, with some of the latest deliveries before and
-// behind it. A token with another place can still repeat an Ack().
+// By itself, with the emission taken or not, and every second time in a call of several, with some of the
+// latest deliveries before and behind it. A token with another place can still repeat an Ack().
 void DeliveryEpisode::Ack(const Named& named) {
+  if (++acks_ % 4 == 3) return AckAndTake(named);
   std::vector<Named> all{named};
-  if (acks_++ % 2 == 1) {
+  const bool together = acks_ % 2 == 0;
+  if (together) {
     const size_t count = std::min<size_t>(tokens_.size(), acks_ % 7);
     for (size_t i = tokens_.size() - count; i < tokens_.size(); ++i) {
       const Named one{tokens_[i], i + 1, i + 1};
@@ -68,7 +71,6 @@ void DeliveryEpisode::Ack(const Named& named) {
   std::vector<LeaseToken> tokens;
   for (const Named& one : all) tokens.push_back(one.token);
   std::vector<LeaseOutcome> outcomes(all.size());
-  const bool together = acks_ % 2 == 0;
   const size_t done = together ? folder_.Ack(tokens, outcomes) : 0;
   if (!together) outcomes[0] = folder_.Ack(tokens[0]);
   size_t expected = 0;
@@ -79,6 +81,17 @@ void DeliveryEpisode::Ack(const Named& named) {
     if (together && outcome == LeaseOutcome::kDone) ++expected;
   }
   agreement_.Expect<uint64_t>("number of acks", done, expected);
+}
+
+void DeliveryEpisode::AckAndTake(const Named& named) {
+  const std::optional<ModelGroup> lent = model_.LentBy(named.delivery);
+  const LeaseOutcome outcome =
+      named.delivery != 0 ? model_.Ack(named.delivery) : model_.AckAgain(named.but_for_place);
+  const Acked<Chain> acked = folder_.AckAndTake(named.token);
+  ExpectOutcome(acked.outcome, outcome);
+  agreement_.Expect<uint64_t>("whether an ack gives the emission", acked.emission.has_value(),
+                              lent.has_value());
+  if (acked.emission && lent) ExpectEmission(*acked.emission, *lent);
 }
 
 // Half of the time that of a dead letter, if there is one.
@@ -131,14 +144,24 @@ void DeliveryEpisode::Extend(const Op& op, const LeaseToken& token, uint64_t del
   agreement_.Expect("until of an extension", extension.until, expected.until);
 }
 
-// As Pop().
+// As Pop(), and every third time looked at where they are.
 void DeliveryEpisode::Lease(const Op& op) {
   const LeaseTime now(op.at);
-  if (leases_++ % 2 == 0) {
-    ExpectLeases(op, folder_.Lease(op.n, op.span, now, op.range));
-  } else {
-    ExpectLeases(op, folder_.Lease(op.n, op.span, now, lent_, op.range));
+  switch (leases_++ % 3) {
+    case 0: return ExpectLeases(op, folder_.Lease(op.n, op.span, now, op.range));
+    case 1: return ExpectLeases(op, folder_.Lease(op.n, op.span, now, lent_, op.range));
+    default: break;
   }
+  struct Looked : Emission<Chain> {
+    Delivery delivery;
+  };
+  std::vector<Looked> looked;
+  const auto look = [&](const LeasedRef<Chain>& lease) {
+    looked.push_back({{lease, std::string(lease.key), lease.state}, lease.delivery});
+  };
+  const size_t lent = folder_.LeaseEach(op.n, op.span, now, look, op.range);
+  agreement_.Expect<uint64_t>("number of looks", looked.size(), lent);
+  ExpectLeases(op, looked);
 }
 
 template <class Leases>

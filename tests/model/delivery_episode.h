@@ -40,6 +40,7 @@ class DeliveryEpisode {
   Named TokenOf(const Op& op) const;
   Named LetterOf(const Op& op) const;
   void Ack(const Named& named);
+  void AckAndTake(const Named& named);
   void Lease(const Op& op);
   template <class Leases>
   void ExpectLeases(const Op& op, const Leases& leases);

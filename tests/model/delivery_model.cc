@@ -178,6 +178,11 @@ DeliveryModel::Parcel* DeliveryModel::Find(uint64_t delivery, Stage stage) {
   return found ? &parcel->second : nullptr;
 }
 
+std::optional<ModelGroup> DeliveryModel::LentBy(uint64_t name) {
+  const Parcel* const lent = Find(name, Stage::kLent);
+  return lent == nullptr ? std::nullopt : std::optional(lent->emission);
+}
+
 LeaseOutcome DeliveryModel::Ack(uint64_t name) {
   if (Parcel* const lent = Find(name, Stage::kLent)) {
     Delivery& delivery = deliveries_[name - 1];

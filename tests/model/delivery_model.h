@@ -81,6 +81,7 @@ class DeliveryModel {
 
   std::vector<ModelGroup> Pop(size_t max, PartitionRange from);
   std::vector<ModelLease> Lease(size_t max, Duration ttl, PartitionRange from);
+  std::optional<ModelGroup> LentBy(uint64_t delivery);  // while the delivery's lease is live
   LeaseOutcome Ack(uint64_t delivery);
   LeaseOutcome AckAgain(uint64_t delivery) const;  // by a token that is right but for the place
   LeaseOutcome Nack(uint64_t delivery, Duration delay);

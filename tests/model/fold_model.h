@@ -93,6 +93,7 @@ class FoldModel {
     delivery_.MoveTime(now);
     return delivery_.Lease(max, ttl, from);
   }
+  std::optional<ModelGroup> LentBy(uint64_t delivery) { return delivery_.LentBy(delivery); }
   LeaseOutcome Ack(uint64_t delivery) { return delivery_.Ack(delivery); }
   LeaseOutcome AckAgain(uint64_t delivery) const { return delivery_.AckAgain(delivery); }
   LeaseOutcome Nack(uint64_t delivery, Duration delay = Duration{0},

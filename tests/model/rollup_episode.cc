@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -195,9 +196,15 @@ class RollupEpisode {
     constexpr Duration kTtl{10};
     const LeaseTime now(op.event.at);
     std::vector<std::string> said;
-    for (const Leased<CountedWindow>& lease : counter_.Lease(op.n, kTtl, now, op.range)) {
-      said.push_back(Said(lease) + " delivery " + Said(size_t{lease.delivery.deliveries}));
+    const auto look = [&](const auto& lease) {
+      const Emission<CountedWindow> emission{lease, std::string(lease.key), lease.state};
+      said.push_back(Said(emission) + " delivery " + Said(size_t{lease.delivery.deliveries}));
       tokens_.push_back(lease.delivery.token);
+    };
+    if (leases_++ % 2 == 0) {
+      std::ranges::for_each(counter_.Lease(op.n, kTtl, now, op.range), look);
+    } else {
+      counter_.LeaseEach(op.n, kTtl, now, look, op.range);
     }
     std::vector<std::string> expected;
     for (const ModelLease& lease : model_.Lease(op.n, kTtl, now, op.range)) {
@@ -214,8 +221,17 @@ class RollupEpisode {
     const size_t delivery = tokens_.size() - op.n % tokens_.size();
     const LeaseToken& token = tokens_[delivery - 1];
     const bool acks = op.verb == RollupVerb::kAck;
+    if (acks && delivery % 2 == 0) return AckAndTake(token, delivery);
     Expect("the outcome", Said(acks ? counter_.Ack(token) : counter_.Nack(token)),
            Said(acks ? model_.Ack(delivery) : model_.Nack(delivery)));
+  }
+
+  void AckAndTake(const LeaseToken& token, size_t delivery) {
+    const std::optional<ModelGroup> lent = model_.LentBy(delivery);
+    const Acked<CountedWindow> acked = counter_.AckAndTake(token);
+    Expect("the outcome", Said(acked.outcome), Said(model_.Ack(delivery)));
+    Expect("what was acked", acked.emission ? Said(*acked.emission) : "nothing",
+           lent ? Said(*lent, model_.StateOf(lent->id)) : "nothing");
   }
 
   void Compare(const RollupOp& op) {
@@ -269,6 +285,7 @@ class RollupEpisode {
   bool dropped_ = false;  // a reference
   bool stopped_ = false;
   std::vector<LeaseToken> tokens_;
+  size_t leases_ = 0;
   std::string difference_;
 };
 

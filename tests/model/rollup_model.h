@@ -78,6 +78,7 @@ class RollupModel {
     delivery_.MoveTime(now);
     return delivery_.Lease(max, ttl, from);
   }
+  std::optional<ModelGroup> LentBy(uint64_t delivery) { return delivery_.LentBy(delivery); }
   LeaseOutcome Ack(uint64_t delivery) { return delivery_.Ack(delivery); }
   LeaseOutcome Nack(uint64_t delivery) { return delivery_.Nack(delivery, Duration{0}); }
   std::vector<ModelLetter> DeadLetters() const { return delivery_.DeadLetters(); }
