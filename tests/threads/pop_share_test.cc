@@ -134,15 +134,30 @@ class Sharing {
     }
   }
 
+  // With copies of states, and every second time with the states themselves.
   void LeaseAndAck(size_t consumer) {
     Arrive();
+    std::vector<LeaseToken> tokens;
     bool got_nothing = false;
-    while (GoesOn(got_nothing)) {
-      auto leases = folder_.Lease(kPopMax, 1h, LeaseTime(folder_.any().now()));
-      for (auto& lease : leases) {
-        if (lease.Ack() == LeaseOutcome::kDone) See(consumer, lease);
+    for (size_t round = 0; GoesOn(got_nothing); ++round) {
+      const LeaseTime now(folder_.any().now());
+      if (round % 2 == 0) {
+        auto leases = folder_.Lease(kPopMax, 1h, now);
+        for (auto& lease : leases) {
+          if (lease.Ack() == LeaseOutcome::kDone) See(consumer, lease);
+        }
+        got_nothing = leases.empty();
+        continue;
       }
-      got_nothing = leases.empty();
+      tokens.clear();
+      folder_.LeaseEach(kPopMax, 1h, now, [&](const LeasedRef<Number>& lease) {
+        tokens.push_back(lease.delivery.token);
+      });
+      for (const LeaseToken& token : tokens) {
+        const Acked<Number> acked = folder_.AckAndTake(token);
+        if (acked.emission) See(consumer, *acked.emission);
+      }
+      got_nothing = tokens.empty();
     }
   }
 
