@@ -96,6 +96,11 @@ class Scene {
     while (const size_t some = folder.Pop(kBatch).size()) popped += some;
     return popped;
   }
+  size_t PopAll(std::vector<Emission<Ticks>>& emissions) {
+    size_t popped = 0;
+    while (const size_t some = folder.Pop(kBatch, emissions)) popped += some;
+    return popped;
+  }
   size_t PopAll(EmissionBuffer<Ticks>& buffer) {
     size_t popped = 0;
     while (const size_t some = folder.Pop(kBatch, buffer).size()) popped += some;
@@ -141,6 +146,14 @@ void CountAll(int partitions, const std::vector<std::string>& keys) {
     Count("close" + suffix, [&] { scene.Advance(kStart + hours(2)); });
     size_t popped = 0;
     Count("pop" + suffix, [&] { popped = scene.PopAll(); });
+    Expect(popped == kGroups, "every group closes and is popped");
+  }
+  {
+    Scene scene(first, partitions);
+    scene.Advance(kStart + hours(2));
+    std::vector<Emission<Ticks>> emissions;
+    size_t popped = 0;
+    Count("pop_kept" + suffix, [&] { popped = scene.PopAll(emissions); });
     Expect(popped == kGroups, "every group closes and is popped");
   }
   {

@@ -17,6 +17,30 @@
 
 namespace pleat::inline v0_1 {
 
+// A time that only rises. A count, because an atomic of a class type would have to keep the value that
+// it expects in memory.
+template <class Time>
+class Rising {
+ public:
+  Time load() const noexcept { return At(count_.load(std::memory_order_acquire)); }
+  // Moves it to `t` if that is later. Returns the time after that.
+  Time Raise(Time t) noexcept {
+    int64_t seen = count_.load(std::memory_order_acquire);
+    while (seen < CountOf(t)) {
+      if (count_.compare_exchange_weak(seen, CountOf(t), std::memory_order_acq_rel)) return t;
+    }
+    return At(seen);
+  }
+  void store(Time t) noexcept { count_.store(CountOf(t), std::memory_order_release); }
+
+ private:
+  static Time At(int64_t count) noexcept { return Time(EngineTime(Duration(count))); }
+  static int64_t CountOf(Time t) noexcept { return EngineTime(t).time_since_epoch().count(); }
+
+  std::atomic<int64_t> count_{kBeginningOfTime.time_since_epoch().count()};
+  static_assert(std::atomic<int64_t>::is_always_lock_free);
+};
+
 class Timeline {
  public:
   // `lateness`: how far the watermark trails the largest stamp. `future_limit`: how far ahead of
@@ -28,10 +52,10 @@ class Timeline {
     PLEAT_DCHECK(lateness >= Duration::zero() && future_limit >= Duration::zero());
   }
 
-  EngineTime now() const noexcept { return now_.load(std::memory_order_acquire); }
+  EngineTime now() const noexcept { return now_.load(); }
 
   // Moves time to `t` if that is later; gives the time after that.
-  EngineTime Raise(EngineTime t) noexcept { return RaiseTo(now_, t); }
+  EngineTime Raise(EngineTime t) noexcept { return now_.Raise(t); }
 
   // Takes note of an event stamped `at`, moving time on event time. False if it lies beyond the
   // future limit; then nothing has moved.
@@ -101,13 +125,13 @@ class Timeline {
     return position_.fetch_add(count, std::memory_order_relaxed);
   }
 
-  LeaseTime lease_now() const noexcept { return lease_now_.load(std::memory_order_acquire); }
-  LeaseTime RaiseLeases(LeaseTime t) noexcept { return RaiseTo(lease_now_, t); }
+  LeaseTime lease_now() const noexcept { return lease_now_.load(); }
+  LeaseTime RaiseLeases(LeaseTime t) noexcept { return lease_now_.Raise(t); }
 
   // As it was at the cut of a snapshot. REQUIRES: nothing has moved yet.
   void Restore(EngineTime now, LeaseTime lease_now, uint64_t position) noexcept {
-    now_.store(now, std::memory_order_release);
-    lease_now_.store(lease_now, std::memory_order_release);
+    now_.store(now);
+    lease_now_.store(lease_now);
     position_.store(position, std::memory_order_relaxed);
   }
   uint64_t position() const noexcept { return position_.load(std::memory_order_relaxed); }
@@ -116,23 +140,12 @@ class Timeline {
   Duration lateness() const noexcept { return lateness_; }
 
  private:
-  template <class Time>
-  static Time RaiseTo(std::atomic<Time>& time, Time t) noexcept {
-    Time seen = time.load(std::memory_order_acquire);
-    while (seen < t) {
-      if (time.compare_exchange_weak(seen, t, std::memory_order_acq_rel)) return t;
-    }
-    return seen;
-  }
-
   const Axis axis_;
   const Duration lateness_;
   const Duration future_limit_;  // at most the length of time: two stamps lie no further apart
-  alignas(64) std::atomic<EngineTime> now_{kBeginningOfTime};
+  alignas(64) Rising<EngineTime> now_;
   alignas(64) std::atomic<uint64_t> position_{0};
-  std::atomic<LeaseTime> lease_now_{LeaseTime(kBeginningOfTime)};
+  Rising<LeaseTime> lease_now_;
 };
-static_assert(std::atomic<EngineTime>::is_always_lock_free);
-static_assert(std::atomic<LeaseTime>::is_always_lock_free);
 
 }  // namespace pleat::inline v0_1

@@ -111,8 +111,7 @@ bool Emitter::CloseRun(EngineTime now, Budget& budget, const Instant& at) {
     EndRun(std::min(max - popped, kGivenMax), at.now, budget,
            [&](const Ready& ready) { run[size++] = outbox_.PassOne(ready, at); });
     if (size == 0) break;
-    FoundRunOf<Emitter> found;
-    GiveRun(*this, {run, size}, found, take);
+    GiveRun(*this, {run, size}, take);
     popped += size;
   }
   return popped;

@@ -65,6 +65,12 @@ template <class Entries>
   entries.FreeGiven(found.all());
 }
 
+template <class Entries>
+void GiveRun(Entries& entries, std::span<const Ready> run, AnyCollection::Take take) {
+  FoundRunOf<Entries> found;
+  GiveRun(entries, run, found, take);
+}
+
 class GivenRun {
  public:
   explicit GivenRun(AnyCollection::Take take) noexcept : take_(take) {}

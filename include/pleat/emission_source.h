@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,31 @@ class EmissionSource : public LeaseSource<State> {
       }
     });
     return out;
+  }
+
+  // The same into a vector that the caller keeps, in place of the emissions that it has: no malloc
+  // for a key that is not longer than the one whose place it takes. Returns how many there were.
+  size_t Pop(size_t max, std::vector<Emission<State>>& out, PartitionRange from = {}) noexcept
+    requires std::is_move_assignable_v<State>
+  {
+    size_t popped = 0;
+    any_.Pop(max, from, [&](std::span<const ClosedGroup> groups) {
+      for (const ClosedGroup& group : groups) {
+        State& state = *static_cast<State*>(group.state);
+        if (popped == out.size()) {
+          out.push_back(Leases::EmissionOf(group, std::move(state)));
+        } else {
+          Emission<State>& emission = out[popped];
+          static_cast<EmissionInfo&>(emission) = group;
+          emission.key.assign(group.key);
+          emission.state = std::move(state);
+        }
+        state.~State();
+        ++popped;
+      }
+    });
+    out.erase(out.begin() + static_cast<std::ptrdiff_t>(popped), out.end());
+    return popped;
   }
 
   // The same into a buffer, whose emissions of before go: takes fewer instructions, and over up to

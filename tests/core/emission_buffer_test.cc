@@ -1,4 +1,5 @@
-// A buffer gets the emissions, or the leases, that a vector gets, without an allocation for each.
+// A buffer gets the emissions, or the leases, that a vector gets, without an allocation for each; and so
+// does a vector that is kept.
 #include <pleat/emission_buffer.h>
 
 #include <memory>
@@ -42,7 +43,8 @@ struct Side {
   Folder<Number, State> folder{*engine, "f", {.quiet_period = 10s, .max_hold = 30s}};
 };
 
-bool IsSame(const Emission<Values>& a, const EmissionView<Values>& b) {
+template <class Key>
+bool IsSame(const Emission<Values>& a, const Emission<Values, Key>& b) {
   return a.key == b.key && a.state.all == b.state.all && a.count == b.count && a.first == b.first &&
          a.last == b.last && a.closed == b.closed && a.reason == b.reason && a.id == b.id &&
          a.revision == b.revision && a.partial == b.partial && a.corrects == b.corrects;
@@ -53,13 +55,15 @@ TEST(EmissionBuffer, GetsWhatAVectorGets) {
     std::mt19937_64 random(seed);
     Side<Values> vector;
     Side<Values> views;
+    Side<Values> kept;
     EmissionBuffer<Values> buffer;
+    std::vector<Emission<Values>> same;
     for (int step = 0; step < 300; ++step) {
       // Short keys, keys that are not kept inline, and some that fill blocks.
       const size_t size = random() % 50 == 0 ? random() % 20'000 : random() % 40;
       const std::string key(size, static_cast<char>('a' + random() % 4));
       const int value = static_cast<int>(random() % 1000);
-      for (Side<Values>* side : {&vector, &views}) {
+      for (Side<Values>* side : {&vector, &views, &kept}) {
         side->folder.Fold(key, {value}, kT0 + step * 1s);
         if (step % 64 == 0) side->engine->Advance(kT0 + step * 1s);
       }
@@ -72,7 +76,12 @@ TEST(EmissionBuffer, GetsWhatAVectorGets) {
       const std::span<EmissionView<Values>> got = views.folder.Pop(max, buffer, from);
       ASSERT_EQ(got.size(), expected.size());
       ASSERT_EQ(buffer.emissions().data(), got.data());
-      for (size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(IsSame(expected[i], got[i])) << i;
+      ASSERT_EQ(kept.folder.Pop(max, same, from), expected.size());
+      ASSERT_EQ(same.size(), expected.size());
+      for (size_t i = 0; i < got.size(); ++i) {
+        ASSERT_TRUE(IsSame(expected[i], got[i])) << i;
+        ASSERT_TRUE(IsSame(expected[i], same[i])) << i;
+      }
     }
     EXPECT_EQ(views.folder.ledger().popped, vector.folder.ledger().popped);
   });
@@ -99,6 +108,27 @@ TEST(EmissionBuffer, AllocatesNothingOnceItHasGrown) {
     EXPECT_EQ(popped, keys.size());
   }
   EXPECT_EQ(allocations, 0u);
+}
+
+TEST(KeptVector, AllocatesNothingWhereAKeyHasRoom) {
+  if (!CountsAllocations()) GTEST_SKIP() << "allocations are not counted in this build";
+  Side<Added> side(1);
+  std::vector<Emission<Added>> popped;
+  for (int round = 0; round < 3; ++round) {
+    const EngineTime start = kT0 + round * 1min;
+    for (int i = 1000; i < 1200; ++i) {
+      side.folder.Fold("a key of more than 23 bytes " + std::to_string(i), {i}, start);
+    }
+    side.engine->Advance(start + 30s);
+    const size_t before = AllocationCount();
+    ASSERT_EQ(side.folder.Pop(150, popped), 150u);
+    if (round > 0) EXPECT_EQ(AllocationCount(), before);
+    // The last 50 of a round are fewer than those whose places they take.
+    ASSERT_EQ(side.folder.Pop(150, popped), 50u);
+    EXPECT_EQ(popped.back().state.sum, 1199);
+    popped.reserve(150);
+    while (popped.size() < 150) popped.push_back({{}, std::string(40, 'x'), {}});
+  }
 }
 
 TEST(EmissionBuffer, DestroysTheStatesThatNobodyMovedOut) {
