@@ -191,11 +191,11 @@ void FolderCore::ScanInOrder(AnyFolder::See see) ABSL_NO_THREAD_SAFETY_ANALYSIS 
   HandOverRange(all);
 }
 
-// Time must not move between one partition and the next: groups that an event closed at a later
-// time than ours would lie ahead of us.
-void FolderCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  const PartitionRange all = Clip({});
-  LockRange(all);
+// One operation for all partitions, all with one time and position: time must not move between one
+// partition and the next, or groups that an event closed at a later time than ours would lie ahead of
+// us. REQUIRES: all partitions are locked.
+template <class Change>
+void FolderCore::ChangeEachBook(const Change& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   Timeline& timeline = engine().timeline();
   const EngineTime now = timeline.now();
   const LeaseTime leases = timeline.lease_now();
@@ -203,9 +203,16 @@ void FolderCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   for (size_t i = 0; i < home_count(); ++i) {
     Home& home = this->home(i);
     if (home.book == nullptr) continue;
-    home.partition->Do(home.partition->CopyFirst(), *home.book, now, leases, position,
-                       [&](const Instant& at) { Typed(home.book)->CloseAll(at); });
+    home.partition->Do(
+        home.partition->CopyFirst(), *home.book, now, leases, position,
+        [&](const Instant& at) { change(*Typed(home.book), static_cast<int>(i), at); });
   }
+}
+
+void FolderCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const PartitionRange all = Clip({});
+  LockRange(all);
+  ChangeEachBook([](FoldBook& book, int, const Instant& at) { book.CloseAll(at); });
   HandOverRange(all);
 }
 
@@ -228,25 +235,15 @@ absl::Status FolderCore::SetOptions(const FolderOptions& options) {
   return status;
 }
 
-// One operation for all partitions, all with one time and position. With the gate closed: a piece of
-// a batch is folded by the options of before, or by these.
+// With the gate closed: a piece of a batch is folded by the options of before, or by these.
 void FolderCore::ChangeBooks(const FolderOptions& options) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   const Gate::Closing closing(engine().gate());
   const PartitionRange all = Clip({});
   LockRange(all);
   options_ = options;
-  Timeline& timeline = engine().timeline();
-  const EngineTime now = timeline.now();
-  const LeaseTime leases = timeline.lease_now();
-  const uint64_t position = timeline.TakePositions(1);
-  for (size_t i = 0; i < home_count(); ++i) {
-    Home& home = this->home(i);
-    if (home.book == nullptr) continue;
-    const FolderOptions share =
-        OptionsFor(options_, static_cast<int>(i), engine().partition_count());
-    home.partition->Do(home.partition->CopyFirst(), *home.book, now, leases, position,
-                       [&](const Instant& at) { Typed(home.book)->SetOptions(share, at); });
-  }
+  ChangeEachBook([&](FoldBook& book, int partition, const Instant& at) {
+    book.SetOptions(OptionsFor(options, partition, engine().partition_count()), at);
+  });
   HandOverRange(all);
 }
 

@@ -56,6 +56,8 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   std::unique_ptr<Book> MakeBook(int partition) override;
   void ChangeBooks(const FolderOptions& options);
   template <class Change>
+  void ChangeEachBook(const Change& change);
+  template <class Change>
   ControlOutcome Control(std::string_view key, std::optional<EngineTime> at, const Change& change);
 
   // Changes with all partitions locked, and the engine's list of collections.
