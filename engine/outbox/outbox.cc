@@ -35,14 +35,8 @@ void Outbox::ForEachEmission(absl::FunctionRef<void(const Ready&)> see) const {
   if (leases_ != nullptr) leases_->ForEachEmission(see);
 }
 
-// At the end as a rule, as neither time nor positions go back in a book. Emissions that one event
-// makes ready early go to their places.
 void Outbox::Push(Ready ready, const Instant& at) {
-  PLEAT_DCHECK(ready.generation == 0);  // the outbox gives it
-  ready.generation = next_generation_++;
-  const size_t behind = queue_.Insert(ready, [this](const Ready& mine, const Ready& other) {
-    return IsBefore(mine, *this, other);
-  });
+  const size_t behind = Insert(ready);
   if (saving_ != nullptr && queue_.size() - behind <= saving_->passed) [[unlikely]]
     ++saving_->passed;
   if (trace_ != nullptr) [[unlikely]]
