@@ -67,7 +67,7 @@ class FoldBook final : public OutboxBook {
   using Outcome = FoldOutcome;
   using Counts = FoldCounts;
   using Guess = GroupTable::Guess;
-  using Entry = GroupTable::Found;
+  using Entry = GroupTable::Entry;
   static constexpr size_t kOutcomes = kFoldOutcomes;
   static constexpr Outcome kPlain = FoldOutcome::kFolded;
   static constexpr bool kPlainTakesPosition = false;

@@ -95,11 +95,11 @@ uint64_t GroupTable::HighCountOf(uint32_t number) const noexcept {
   return wraps == wraps_.end() ? 0 : wraps->second;
 }
 
-GroupTable::Found GroupTable::FindSlowly(const PackedKey& key, uint64_t hash) const {
+GroupTable::Entry GroupTable::FindSlowly(const PackedKey& key, uint64_t hash) const {
   return Find(key, hash);
 }
 
-GroupTable::Found GroupTable::FindAmong(const PackedKey& key, uint64_t hash) const {
+GroupTable::Entry GroupTable::FindAmong(const PackedKey& key, uint64_t hash) const {
   const uint32_t number =
       table_.Find(hash, [&](uint32_t candidate) { return at(candidate).key == key; });
   if (number == kNone) return {};

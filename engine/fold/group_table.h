@@ -69,7 +69,7 @@ class GroupTable : GroupEntry {
   };
 
   // Where a key's group lies.
-  struct Found {
+  struct Entry {
     uint32_t number = kNone;
     Group* group = nullptr;  // means nothing if there is none
   };
@@ -132,18 +132,18 @@ class GroupTable : GroupEntry {
 
   // --- Finding a group by its key
 
-  Found Find(const PackedKey& key, uint64_t hash) const {
+  Entry Find(const PackedKey& key, uint64_t hash) const {
     const uint32_t number = table_.Guess(hash);
     if (number == kNone) return {};
     Group& group = at(number);
-    return group.key == key ? Found{number, &group} : FindAmong(key, hash);
+    return group.key == key ? Entry{number, &group} : FindAmong(key, hash);
   }
   // The same out of line, for callers that rarely need it.
-  Found FindSlowly(const PackedKey& key, uint64_t hash) const;
+  Entry FindSlowly(const PackedKey& key, uint64_t hash) const;
   // Whether a look ahead has found a group, which is still in the index.
   bool Holds(const Guess& guess) const noexcept { return guess.unindexed == unindexed_; }
   // Find() after such a look ahead.
-  Found Find(const PackedKey& key, uint64_t hash, const Guess& guess) const {
+  Entry Find(const PackedKey& key, uint64_t hash, const Guess& guess) const {
     PLEAT_DCHECK(Holds(guess));
     if (guess.group->key == key) [[likely]]
       return {guess.number, guess.group};
@@ -498,7 +498,7 @@ class GroupTable : GroupEntry {
   [[gnu::cold]] void KeepImage(uint32_t number, bool armed);
   uint32_t NewEntry(const Cold& cold);
   // Find() where several keys have the same tag.
-  Found FindAmong(const PackedKey& key, uint64_t hash) const;
+  Entry FindAmong(const PackedKey& key, uint64_t hash) const;
   [[gnu::always_inline]] void FreePlace(const Parts& parts) noexcept {
     const bool rare = parts.group.key.is_long() || parts.cold.back == kFar || has_notes_;
     if (rare) [[unlikely]]
