@@ -50,48 +50,37 @@ bool IsSame(const Emission<Values>& a, const Emission<Values, Key>& b) {
          a.revision == b.revision && a.partial == b.partial && a.corrects == b.corrects;
 }
 
-TEST(EmissionBuffer, GetsWhatAVectorGets) {
-  ForEachSeed(1, 20, [](uint64_t seed) {
-    std::mt19937_64 random(seed);
-    Side<Values> vector;
-    Side<Values> views;
-    Side<Values> kept;
-    EmissionBuffer<Values> buffer;
-    std::vector<Emission<Values>> same;
-    for (int step = 0; step < 300; ++step) {
-      // Short keys, keys that are not kept inline, and some that fill blocks.
-      const size_t size = random() % 50 == 0 ? random() % 20'000 : random() % 40;
-      const std::string key(size, static_cast<char>('a' + random() % 4));
-      const int value = static_cast<int>(random() % 1000);
-      for (Side<Values>* side : {&vector, &views, &kept}) {
-        side->folder.Fold(key, {value}, kT0 + step * 1s);
-        if (step % 64 == 0) side->engine->Advance(kT0 + step * 1s);
-      }
-      if (random() % 16 != 0) continue;
-      const size_t max = random() % 30;
-      const PartitionRange from = random() % 2 == 0
-                                      ? PartitionRange{}
-                                      : PartitionRange::One(static_cast<int>(random() % 3));
-      const std::vector<Emission<Values>> expected = vector.folder.Pop(max, from);
-      const std::span<EmissionView<Values>> got = views.folder.Pop(max, buffer, from);
-      ASSERT_EQ(got.size(), expected.size());
-      ASSERT_EQ(buffer.emissions().data(), got.data());
-      ASSERT_EQ(kept.folder.Pop(max, same, from), expected.size());
-      ASSERT_EQ(same.size(), expected.size());
-      for (size_t i = 0; i < got.size(); ++i) {
-        ASSERT_TRUE(IsSame(expected[i], got[i])) << i;
-        ASSERT_TRUE(IsSame(expected[i], same[i])) << i;
-      }
-    }
-    EXPECT_EQ(views.folder.ledger().popped, vector.folder.ledger().popped);
-  });
-}
+// Sides to which the same happens.
+struct Alike {
+  explicit Alike(uint64_t seed) : random(seed) {}
 
-TEST(EmissionBuffer, AllocatesNothingOnceItHasGrown) {
-  if (!CountsAllocations()) GTEST_SKIP() << "allocations are not counted in this build";
+  // Short keys, keys that are not kept inline, and some that fill blocks.
+  void FoldAny(EngineTime at) {
+    const size_t size = random() % 50 == 0 ? random() % 20'000 : random() % 40;
+    const std::string key(size, static_cast<char>('a' + random() % 4));
+    const int value = static_cast<int>(random() % 1000);
+    for (Side<Values>* side : {&vector, &views, &kept}) side->folder.Fold(key, {value}, at);
+  }
+  void Advance(EngineTime now) {
+    for (Side<Values>* side : {&vector, &views, &kept}) side->engine->Advance(now);
+  }
+  PartitionRange AnyRange() {
+    if (random() % 2 == 0) return {};
+    return PartitionRange::One(static_cast<int>(random() % 3));
+  }
+
+  std::mt19937_64 random;
+  Side<Values> vector;
+  Side<Values> views;
+  Side<Values> kept;
+};
+
+// How many allocations it takes to take emissions when that has been done before: `take(folder, now,
+// max)` takes some, and returns how many.
+template <class Take>
+size_t AllocationsOfTaking(const Take& take) {
   constexpr size_t kLot = 500;
   Side<Added> side(16);
-  EmissionBuffer<Added> buffer;
   std::vector<std::string> keys;
   for (int i = 0; i < 5000; ++i) keys.push_back("a key of more than 23 bytes " + std::to_string(i));
   size_t allocations = 0;
@@ -100,14 +89,49 @@ TEST(EmissionBuffer, AllocatesNothingOnceItHasGrown) {
     for (const std::string& key : keys) side.folder.Fold(key, {1}, start);
     side.engine->Advance(start + 30s);
     const size_t before = AllocationCount();
-    size_t popped = 0;
-    while (popped < keys.size() - kLot) popped += side.folder.Pop(kLot, buffer).size();
+    size_t taken = 0;
+    while (taken < keys.size() - kLot) taken += take(side.folder, start, kLot);
     allocations = AllocationCount() - before;
     // An engine that is empty gives memory back, and keeps account of that.
-    popped += side.folder.Pop(kLot, buffer).size();
-    EXPECT_EQ(popped, keys.size());
+    taken += take(side.folder, start, kLot);
+    EXPECT_EQ(taken, keys.size());
   }
-  EXPECT_EQ(allocations, 0u);
+  return allocations;
+}
+
+TEST(EmissionBuffer, GetsWhatAVectorGets) {
+  ForEachSeed(1, 20, [](uint64_t seed) {
+    Alike alike(seed);
+    EmissionBuffer<Values> buffer;
+    std::vector<Emission<Values>> same;
+    for (int step = 0; step < 300; ++step) {
+      alike.FoldAny(kT0 + step * 1s);
+      if (step % 64 == 0) alike.Advance(kT0 + step * 1s);
+      if (alike.random() % 16 != 0) continue;
+      const size_t max = alike.random() % 30;
+      const PartitionRange from = alike.AnyRange();
+      const std::vector<Emission<Values>> expected = alike.vector.folder.Pop(max, from);
+      const std::span<EmissionView<Values>> got = alike.views.folder.Pop(max, buffer, from);
+      ASSERT_EQ(got.size(), expected.size());
+      ASSERT_EQ(buffer.emissions().data(), got.data());
+      ASSERT_EQ(alike.kept.folder.Pop(max, same, from), expected.size());
+      ASSERT_EQ(same.size(), expected.size());
+      for (size_t i = 0; i < got.size(); ++i) {
+        ASSERT_TRUE(IsSame(expected[i], got[i])) << i;
+        ASSERT_TRUE(IsSame(expected[i], same[i])) << i;
+      }
+    }
+    EXPECT_EQ(alike.views.folder.ledger().popped, alike.vector.folder.ledger().popped);
+  });
+}
+
+TEST(EmissionBuffer, AllocatesNothingOnceItHasGrown) {
+  if (!CountsAllocations()) GTEST_SKIP() << "allocations are not counted in this build";
+  EmissionBuffer<Added> buffer;
+  EXPECT_EQ(AllocationsOfTaking([&](Folder<Number, Added>& folder, EngineTime, size_t max) {
+              return folder.Pop(max, buffer).size();
+            }),
+            0u);
 }
 
 TEST(KeptVector, AllocatesNothingWhereAKeyHasRoom) {
@@ -180,27 +204,18 @@ TEST(EmissionBuffer, KeepsItsViewsWhenItMoves) {
 // In rounds: each leases all, acks every second, and the others come back.
 TEST(LeaseBuffer, GetsWhatAVectorGets) {
   ForEachSeed(1, 20, [](uint64_t seed) {
-    std::mt19937_64 random(seed);
-    Side<Values> vector;
-    Side<Values> views;
+    Alike alike(seed);
     LeaseBuffer<Values> buffer;
     for (int round = 0; round < 40; ++round) {
       const EngineTime at = kT0 + round * 1min;
-      for (uint64_t events = random() % 40; events-- > 0;) {
-        const size_t size = random() % 50 == 0 ? random() % 20'000 : random() % 40;
-        const std::string key(size, static_cast<char>('a' + random() % 4));
-        const int value = static_cast<int>(random() % 1000);
-        for (Side<Values>* side : {&vector, &views}) side->folder.Fold(key, {value}, at);
-      }
-      const size_t max = random() % 30;
-      const PartitionRange from = random() % 2 == 0
-                                      ? PartitionRange{}
-                                      : PartitionRange::One(static_cast<int>(random() % 3));
-      for (Side<Values>* side : {&vector, &views}) side->engine->Advance(at + 30s);
+      for (uint64_t events = alike.random() % 40; events-- > 0;) alike.FoldAny(at);
+      alike.Advance(at + 30s);
+      const size_t max = alike.random() % 30;
+      const PartitionRange from = alike.AnyRange();
       const std::vector<Leased<Values>> expected =
-          vector.folder.Lease(max, 30s, LeaseTime(at + 30s), from);
+          alike.vector.folder.Lease(max, 30s, LeaseTime(at + 30s), from);
       const std::span<LeasedView<Values>> got =
-          views.folder.Lease(max, 30s, LeaseTime(at + 30s), buffer, from);
+          alike.views.folder.Lease(max, 30s, LeaseTime(at + 30s), buffer, from);
       ASSERT_EQ(got.size(), expected.size());
       ASSERT_EQ(buffer.leases().data(), got.data());
       for (size_t i = 0; i < got.size(); ++i) {
@@ -209,11 +224,11 @@ TEST(LeaseBuffer, GetsWhatAVectorGets) {
         ASSERT_EQ(got[i].delivery.deliveries, expected[i].delivery.deliveries);
         ASSERT_EQ(got[i].delivery.token.lease, expected[i].delivery.token.lease);
         if (i % 2 == 0) continue;
-        ASSERT_EQ(vector.folder.Ack(expected[i].delivery.token), LeaseOutcome::kDone);
-        ASSERT_EQ(views.folder.Ack(got[i].delivery.token), LeaseOutcome::kDone);
+        ASSERT_EQ(alike.vector.folder.Ack(expected[i].delivery.token), LeaseOutcome::kDone);
+        ASSERT_EQ(alike.views.folder.Ack(got[i].delivery.token), LeaseOutcome::kDone);
       }
     }
-    EXPECT_EQ(views.folder.ledger().acked, vector.folder.ledger().acked);
+    EXPECT_EQ(alike.views.folder.ledger().acked, alike.vector.folder.ledger().acked);
   });
 }
 
@@ -243,30 +258,15 @@ TEST(LeaseBuffer, CopiesStatesAndEndsNoLease) {
 // The list of deliveries whose acks are remembered grows at times, up to 65,536 of a partition.
 TEST(LeaseBuffer, AllocatesForNoLeaseByItself) {
   if (!CountsAllocations()) GTEST_SKIP() << "allocations are not counted in this build";
-  constexpr size_t kLot = 500;
-  Side<Added> side(16);
   LeaseBuffer<Added> buffer;
-  std::vector<std::string> keys;
-  for (int i = 0; i < 5000; ++i) keys.push_back("a key of more than 23 bytes " + std::to_string(i));
-  size_t allocations = 0;
-  for (int round = 0; round < 3; ++round) {
-    const EngineTime start = kT0 + round * 1min;
-    for (const std::string& key : keys) side.folder.Fold(key, {1}, start);
-    side.engine->Advance(start + 30s);
-    size_t acked = 0;
-    const auto lease_and_ack = [&] {
-      for (const auto& lease : side.folder.Lease(kLot, 30s, LeaseTime(start), buffer)) {
-        acked += side.folder.Ack(lease.delivery.token) == LeaseOutcome::kDone;
-      }
-    };
-    lease_and_ack();
-    const size_t before = AllocationCount();
-    while (acked < keys.size() - kLot) lease_and_ack();
-    allocations = AllocationCount() - before;
-    lease_and_ack();
-    EXPECT_EQ(acked, keys.size());
-  }
-  EXPECT_LE(allocations, 16u);
+  EXPECT_LE(AllocationsOfTaking([&](Folder<Number, Added>& folder, EngineTime now, size_t max) {
+              size_t acked = 0;
+              for (const auto& lease : folder.Lease(max, 30s, LeaseTime(now), buffer)) {
+                acked += folder.Ack(lease.delivery.token) == LeaseOutcome::kDone;
+              }
+              return acked;
+            }),
+            16u);
 }
 
 }  // namespace
