@@ -1,9 +1,7 @@
-// A presence that is saved while it changes: the bytes are those of the moment at which the saving
-// began, whatever happens meanwhile, and the presence goes on as if it had not been saved.
+// A presence that is saved while it changes.
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -11,9 +9,7 @@
 #include <pleat/presence.h>
 
 #include "engine/window/presence_book.h"
-#include "tests/support/seeds.h"
-#include "tests/support/start.h"
-#include "tests/window/book_home.h"
+#include "tests/window/drawn_feed.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -31,40 +27,15 @@ struct SavedPresenceOptions {
 };
 
 // One presence, to which the same calls happen for the same seed.
-class DrawnPresence {
+class DrawnPresence final : public DrawnFeed<PresenceBook> {
  public:
   DrawnPresence(PagePool& pool, const SavedPresenceOptions& options, uint64_t seed, uint64_t secret)
-      : options_(options),
-        home_(pool, options.presence, PayloadOpsFor<Note>(), secret),
-        random_(seed) {
+      : DrawnFeed(pool, options.presence, seed, secret), options_(options) {
     if (options.watched) home_.Keep();
   }
 
-  PresenceBook& book() { return home_.book(); }
-  std::string Saved() const { return home_.Saved(); }
-  Moment Here() const { return {now_, position_}; }
-
-  // Returns what the presence has answered.
-  std::string Calls(int count) {
-    std::string answers;
-    for (; count > 0; --count) answers += std::to_string(Call()) + ' ';
-    return answers + home_.Changes();
-  }
-
  private:
-  uint64_t Draw(uint64_t below) { return random_() % below; }
-
-  // Short and long ones.
-  static std::string NameOf(uint64_t number) {
-    return std::string(number % 5 == 1 ? 30 : number % 7, 'x') + std::to_string(number);
-  }
-  Moment Next() {
-    if (Draw(4) == 0) now_ += Duration(Draw(30'000));
-    if (Draw(1000) == 0) now_ += Duration(Draw(8'000'000));
-    return {now_, position_ += 1 + Draw(2)};
-  }
-
-  size_t Call() {
+  size_t Call() override {
     const std::string series = NameOf(Draw(options_.series));
     const std::string user = NameOf(Draw(options_.users));
     const std::string connection = NameOf(Draw(options_.connections));
@@ -93,10 +64,6 @@ class DrawnPresence {
   }
 
   const SavedPresenceOptions& options_;
-  BookHome<PresenceBook> home_;
-  std::mt19937_64 random_;
-  EngineTime now_ = kT0;
-  uint64_t position_ = 100;
   std::map<std::string, uint64_t> generations_;  // clients know theirs
 };
 
@@ -129,34 +96,7 @@ std::vector<SavedPresenceOptions> AllSavedPresences() {
 class SavingPresence : public testing::TestWithParam<SavedPresenceOptions> {};
 
 TEST_P(SavingPresence, HasTheBytesOfTheMomentAtWhichItBegan) {
-  ForEachSeed(1, 4, [](uint64_t seed) {
-    std::mt19937_64 random(seed);
-    PagePool pool;
-    DrawnPresence presence(pool, GetParam(), seed, 1);
-    DrawnPresence twin(pool, GetParam(), seed, 2);
-    const auto call_both = [&](int count) { ASSERT_EQ(presence.Calls(count), twin.Calls(count)); };
-    for (int round = 0; round < 4 && !testing::Test::HasFailure(); ++round) {
-      call_both(static_cast<int>(random() % 2000));
-      const std::string expected = twin.Saved();
-      FieldWriter out;
-      for (bool more = presence.book().BeginSave(out); more;) {
-        call_both(static_cast<int>(random() % 30));
-        if (random() % 400 == 0) break;
-        more = presence.book().SaveNext(out);
-        ASSERT_TRUE(more || out.bytes() == expected);
-      }
-      presence.book().EndSave();
-      presence.book().CheckWhole();
-      ASSERT_EQ(presence.book().ledger(), twin.book().ledger());
-      ASSERT_EQ(presence.book().sizes(), twin.book().sizes());
-      ASSERT_TRUE(presence.Saved() == twin.Saved());
-    }
-    BookHome<PresenceBook> loaded(pool, GetParam().presence, PayloadOpsFor<Note>(), 3);
-    const std::string bytes = presence.Saved();
-    ASSERT_TRUE(loaded.Load(bytes, presence.Here()));
-    loaded.book().CheckWhole();
-    ASSERT_TRUE(loaded.Saved() == bytes);
-  });
+  ExpectBytesOfTheBeginning<DrawnPresence>(GetParam(), GetParam().presence);
 }
 
 INSTANTIATE_TEST_SUITE_P(Options, SavingPresence, testing::ValuesIn(AllSavedPresences()),

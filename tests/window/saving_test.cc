@@ -1,10 +1,8 @@
-// A window that is saved while it changes: the bytes are those of the moment at which the saving
-// began, whatever happens meanwhile, and the window goes on as if it had not been saved.
+// A window that is saved while it changes.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,9 +13,7 @@
 #include <pleat/window.h>
 
 #include "engine/window/window_book.h"
-#include "tests/support/seeds.h"
-#include "tests/support/start.h"
-#include "tests/window/book_home.h"
+#include "tests/window/drawn_feed.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -36,24 +32,11 @@ struct SavedWindowOptions {
 };
 
 // One window, to which the same calls happen for the same seed.
-class DrawnWindow {
+class DrawnWindow final : public DrawnFeed<WindowBook> {
  public:
   DrawnWindow(PagePool& pool, const SavedWindowOptions& options, uint64_t seed, uint64_t secret)
-      : options_(options),
-        home_(pool, options.window, PayloadOpsFor<Note>(), secret),
-        random_(seed) {
+      : DrawnFeed(pool, options.window, seed, secret), options_(options) {
     if (options.watched) home_.Keep();
-  }
-
-  WindowBook& book() { return home_.book(); }
-  std::string Saved() const { return home_.Saved(); }
-  Moment Here() const { return {now_, position_}; }
-
-  // Returns what the window has answered.
-  std::string Calls(int count) {
-    std::string answers;
-    for (; count > 0; --count) answers += std::to_string(Call()) + ' ';
-    return answers + home_.Changes();
   }
 
  private:
@@ -65,12 +48,6 @@ class DrawnWindow {
     Event event;
   };
 
-  uint64_t Draw(uint64_t below) { return random_() % below; }
-
-  // Short and long ones.
-  static std::string NameOf(uint64_t number) {
-    return std::string(number % 5 == 0 ? 30 : number % 7, 'x') + std::to_string(number);
-  }
   Drawn DrawEvent() {
     const bool late = Draw(5) == 0;
     Drawn drawn{.series = NameOf(Draw(options_.series)),
@@ -82,11 +59,6 @@ class DrawnWindow {
     if (Draw(8) == 0) drawn.event.payload = {std::string(Draw(40), 'n'), 1};
     return drawn;
   }
-  Moment Next() {
-    if (Draw(4) == 0) now_ += Duration(Draw(30'000));
-    if (Draw(1000) == 0) now_ += Duration(Draw(4'000'000));
-    return {now_, position_ += 1 + Draw(2)};
-  }
 
   // Calls `change(series, instant)`.
   template <class Change>
@@ -96,7 +68,7 @@ class DrawnWindow {
     return home_.Do(Next(), [&](const Instant& at) { return change(series, at); });
   }
 
-  size_t Call() {
+  size_t Call() override {
     switch (Draw(100)) {
       case 0:
       case 1: return Touch();
@@ -219,10 +191,6 @@ class DrawnWindow {
   }
 
   const SavedWindowOptions& options_;
-  BookHome<WindowBook> home_;
-  std::mt19937_64 random_;
-  EngineTime now_ = kT0;
-  uint64_t position_ = 100;
 };
 
 std::vector<SavedWindowOptions> AllSavedWindows() {
@@ -266,34 +234,7 @@ std::vector<SavedWindowOptions> AllSavedWindows() {
 class SavingWindow : public testing::TestWithParam<SavedWindowOptions> {};
 
 TEST_P(SavingWindow, HasTheBytesOfTheMomentAtWhichItBegan) {
-  ForEachSeed(1, 4, [](uint64_t seed) {
-    std::mt19937_64 random(seed);
-    PagePool pool;
-    DrawnWindow window(pool, GetParam(), seed, 1);
-    DrawnWindow twin(pool, GetParam(), seed, 2);
-    const auto call_both = [&](int count) { ASSERT_EQ(window.Calls(count), twin.Calls(count)); };
-    for (int round = 0; round < 4 && !testing::Test::HasFailure(); ++round) {
-      call_both(static_cast<int>(random() % 2000));
-      const std::string expected = twin.Saved();
-      FieldWriter out;
-      for (bool more = window.book().BeginSave(out); more;) {
-        call_both(static_cast<int>(random() % 40));
-        if (random() % 200 == 0) break;
-        more = window.book().SaveNext(out);
-        ASSERT_TRUE(more || out.bytes() == expected);
-      }
-      window.book().EndSave();
-      window.book().CheckWhole();
-      ASSERT_EQ(window.book().ledger(), twin.book().ledger());
-      ASSERT_EQ(window.book().sizes(), twin.book().sizes());
-      ASSERT_TRUE(window.Saved() == twin.Saved());
-    }
-    BookHome<WindowBook> loaded(pool, GetParam().window, PayloadOpsFor<Note>(), 3);
-    const std::string bytes = window.Saved();
-    ASSERT_TRUE(loaded.Load(bytes, window.Here()));
-    loaded.book().CheckWhole();
-    ASSERT_TRUE(loaded.Saved() == bytes);
-  });
+  ExpectBytesOfTheBeginning<DrawnWindow>(GetParam(), GetParam().window);
 }
 
 INSTANTIATE_TEST_SUITE_P(Options, SavingWindow, testing::ValuesIn(AllSavedWindows()),
