@@ -83,6 +83,10 @@ Flag EngineFlag(EngineJobOptions& o, std::string_view name, std::string_view hel
       {"snapshot-every", "DURATION|LINES",
        "how often a snapshot is taken (default 10s), besides at the end", Every(o.snapshot_every)},
       {"at-end", "flush|drop|keep", "", OneOf(o.at_end, {"flush", "drop", "keep"})},
+      {"stats", "FILE|-", "the ledger of the run as one JSON object (- is stderr)",
+       FileName(o.stats_file, Dash::kStandardStream)},
+      {"print-spec", "", "print what the options amount to, as such a document",
+       Switch(o.print_spec)},
   };
   Flag flag = *FindFlag(flags, name);
   if (!help.empty()) flag.help = help;
@@ -258,6 +262,22 @@ void EngineJob::SayRefused(size_t line_index, std::string_view limit) {
   if (std::exchange(refusal_said_, true)) return;
   SayOf(line_index, "event refused: " + std::string(limit) +
                         " reached; further refusals are counted, not shown");
+}
+
+void EngineJob::SayConflict(const UnusualLine& line) {
+  if (conflicts_.Shows()) SayOf(line.index, line.result.reason);
+}
+
+void EngineJob::Conclude() {
+  SayHidden(conflicts_, "conflicts");
+  WriteStats(StatsSoFar());
+  if (options_.quiet_summary || reader_gone()) return;
+  std::string_view fate = "made, but the output is not complete";
+  if (all_written_) fate = "written";
+  if (unusable()) fate = "no line was usable";
+  SayPlain(Summary(fate));
+  SayJournal();
+  Advise();
 }
 
 }  // namespace pleat::cli

@@ -48,8 +48,8 @@ struct EngineJobOptions : JobOptions {
   bool has_time() const { return !spec.event.time.empty(); }
 };
 
-// The flags of such commands: journal, durability, snapshot-every, at-end. REQUIRES: `options`
-// outlives the flag.
+// The flags of such commands: journal, durability, snapshot-every, at-end, stats, print-spec. REQUIRES:
+// `options` outlives the flag.
 Flag EngineFlag(EngineJobOptions& options, std::string_view name, std::string_view help = {});
 
 // Refuses options about time and about the journal that would have no effect.
@@ -100,7 +100,6 @@ class EngineJob : public LineJob {
   // Files that were not asked for are null.
   OutputFile* open_file() const { return keeps_open_file() ? nullptr : open_file_.get(); }
   OutputFile* late_file() const { return late_file_.get(); }
-  void WriteStats(std::string_view stats);
 
   // Gives the files of --output and --open their names, unless no line was usable, and takes the last
   // snapshot. `flushed`: all that was open was closed. REQUIRES: all was read.
@@ -109,14 +108,20 @@ class EngineJob : public LineJob {
   RunEffort effort() const {
     return {tally().lines.lines - lines_before_, bytes_read(), elapsed()};
   }
-  // Says how the journal stands.
-  void SayJournal();
-  bool all_written() const { return all_written_; }
 
-  // Says that the event of the line was refused because `limit` was reached, if it is the first.
+  // Says that the event of the line was refused because `limit` was reached, if it is the first; or
+  // that it conflicts with an earlier one of its id, if it is one of the first that do.
   void SayRefused(size_t line_index, std::string_view limit);
+  void SayConflict(const UnusualLine& line);
+
+  // The summary for people; `fate`: of the output, such as "written". Behind it comes SayAdvice().
+  virtual std::string Summary(std::string_view fate) const = 0;
+  virtual void Advise() = 0;
+  void Conclude() override;
 
  private:
+  void WriteStats(std::string_view stats);
+  void SayJournal();
   bool FollowsWall(Duration silent) const;
   Duration UntilDue(Duration silent) const;
   SnapshotEvery every() const { return options_.snapshot_every.value_or(SnapshotEvery{}); }
@@ -138,6 +143,7 @@ class EngineJob : public LineJob {
   std::unique_ptr<OutputFile> late_file_;
   bool all_written_ = false;  // every result, and the file has its name
   bool refusal_said_ = false;
+  Few conflicts_;
 };
 
 }  // namespace pleat::cli

@@ -194,8 +194,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       {"emission-id", "", "add an \"id\" to \"_fold\" that no other line of this run has",
        InSpec(o.spec, FlagKind::kSwitch)},
       CommonFlag(o, "output"),
-      {"stats", "FILE|-", "the ledger of the run as one JSON object (- is stderr)",
-       FileName(o.stats_file, Dash::kStandardStream)},
+      EngineFlag(o, "stats"),
       CommonFlag(o, "quiet-summary"),
       Heading("Going on after a restart"),
       EngineFlag(o, "journal"),
@@ -211,8 +210,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        "read the options above from a JSON document, {\"key\":[\"user\"],\"quiet\":\"5m\"};\n"
        "flags override it, and a --key or --merge replaces its whole list",
        Text(o.spec_file)},
-      {"print-spec", "", "print what the options amount to, as such a document",
-       Switch(o.print_spec)},
+      EngineFlag(o, "print-spec"),
       CommonFlag(o, "help"),
   };
 }

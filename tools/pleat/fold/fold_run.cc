@@ -56,9 +56,7 @@ void FoldRun::OnEvent(const UnusualLine& line) {
   switch (line.result.fold) {
     case FoldOutcome::kLate: AppendLine(late_file(), line.text); break;
     case FoldOutcome::kOverLimit: SayRefused(line.index, ReachedLimit()); break;
-    case FoldOutcome::kConflict:
-      if (conflicts_.Shows()) SayOf(line.index, line.result.reason);
-      break;
+    case FoldOutcome::kConflict: SayConflict(line); break;
     default: break;
   }
 }
@@ -114,19 +112,6 @@ void FoldRun::Finish() {
 RunTotals FoldRun::Totals() const {
   return {folder_->counts(), folder_->stamps(), folder_->ledger(), on_event_time(),
           options_.selects()};
-}
-
-void FoldRun::Conclude() {
-  const RunTotals totals = Totals();
-  SayHidden(conflicts_, "conflicts");
-  WriteStats(StatsJson(totals));
-  if (options_.quiet_summary || reader_gone()) return;
-  std::string_view fate = "made, but the output is not complete";
-  if (all_written()) fate = "written";
-  if (unusable()) fate = "no line was usable";
-  SayPlain(HumanSummary(totals, effort(), fate));
-  SayJournal();
-  SayAdvice(folder_->absent_paths(), folder_->stamps());
 }
 
 }  // namespace pleat::cli

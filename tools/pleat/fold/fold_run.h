@@ -41,11 +41,13 @@ class FoldRun final : public EngineJob {
   RunTotals Totals() const;
   std::string StatsSoFar() const override { return StatsJson(Totals()); }
   void Finish() override;
-  void Conclude() override;
+  std::string Summary(std::string_view fate) const override {
+    return HumanSummary(Totals(), effort(), fate);
+  }
+  void Advise() override { SayAdvice(folder_->absent_paths(), folder_->stamps()); }
 
   const FoldOptions& options_;
   std::unique_ptr<JsonFolder> folder_;
-  Few conflicts_;
 };
 
 }  // namespace pleat::cli

@@ -135,8 +135,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       {"emission-id", "", "add an \"id\" that no other line of this run has",
        InSpec(o.rollup, FlagKind::kSwitch)},
       CommonFlag(o, "output"),
-      {"stats", "FILE|-", "the ledger of the run as one JSON object (- is stderr)",
-       FileName(o.stats_file, Dash::kStandardStream)},
+      EngineFlag(o, "stats"),
       CommonFlag(o, "quiet-summary"),
       Heading("Going on after a restart"),
       EngineFlag(o, "journal"),
@@ -151,8 +150,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
        "read the options above from a JSON document, {\"key\":[\"page\"],\"window\":[\"1m\"]};\n"
        "flags override it, and a --key or --window replaces its whole list",
        Text(o.spec_file)},
-      {"print-spec", "", "print what the options amount to, as such a document",
-       Switch(o.print_spec)},
+      EngineFlag(o, "print-spec"),
       CommonFlag(o, "help"),
   };
 }

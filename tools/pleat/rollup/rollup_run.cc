@@ -53,9 +53,7 @@ void RollupRun::OnEvent(const UnusualLine& line) {
     case AddOutcome::kLate:
     case AddOutcome::kLateUnknown: AppendLine(late_file(), line.text); break;
     case AddOutcome::kOverLimit: SayRefused(line.index, ReachedLimit()); break;
-    case AddOutcome::kConflict:
-      if (conflicts_.Shows()) SayOf(line.index, line.result.reason);
-      break;
+    case AddOutcome::kConflict: SayConflict(line); break;
     default: break;
   }
 }
@@ -110,19 +108,6 @@ void RollupRun::Finish() {
 RollupTotals RollupRun::Totals() const {
   return {rollup_->counts(), rollup_->ledger(), results(),
           rollup_->stamps(), on_event_time(),   options_.selects()};
-}
-
-void RollupRun::Conclude() {
-  const RollupTotals totals = Totals();
-  SayHidden(conflicts_, "conflicts");
-  WriteStats(StatsJson(totals));
-  if (options_.quiet_summary || reader_gone()) return;
-  std::string_view fate = "made, but the output is not complete";
-  if (all_written()) fate = "written";
-  if (unusable()) fate = "no line was usable";
-  SayPlain(HumanSummary(totals, effort(), fate));
-  SayJournal();
-  SayAdvice(rollup_->absent_paths(), rollup_->stamps());
 }
 
 }  // namespace pleat::cli

@@ -40,11 +40,13 @@ class RollupRun final : public EngineJob {
   RollupTotals Totals() const;
   std::string StatsSoFar() const override { return StatsJson(Totals()); }
   void Finish() override;
-  void Conclude() override;
+  std::string Summary(std::string_view fate) const override {
+    return HumanSummary(Totals(), effort(), fate);
+  }
+  void Advise() override { SayAdvice(rollup_->absent_paths(), rollup_->stamps()); }
 
   const RollupRunOptions& options_;
   std::unique_ptr<JsonRollup> rollup_;
-  Few conflicts_;
 };
 
 }  // namespace pleat::cli

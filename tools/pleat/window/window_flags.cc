@@ -186,8 +186,7 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
        InSpec(o.window)},
       Heading("Output"),
       CommonFlag(o, "output"),
-      {"stats", "FILE|-", "the ledger of the run as one JSON object (- is stderr)",
-       FileName(o.stats_file, Dash::kStandardStream)},
+      EngineFlag(o, "stats"),
       CommonFlag(o, "quiet-summary"),
       Heading("Going on after a restart"),
       EngineFlag(o, "journal"),
@@ -202,8 +201,7 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
        "read the options above from a JSON document, {\"key\":[\"page\"],\"ttl\":\"5m\"};\n"
        "flags override it, and a --key or --member replaces its whole list",
        Text(o.spec_file)},
-      {"print-spec", "", "print what the options amount to, as such a document",
-       Switch(o.print_spec)},
+      EngineFlag(o, "print-spec"),
       CommonFlag(o, "help"),
   };
 }

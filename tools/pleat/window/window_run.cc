@@ -77,9 +77,7 @@ void WindowRun::OnEvent(const UnusualLine& line) {
   switch (line.result.window) {
     case WindowOutcome::kLate: AppendLine(late_file(), line.text); break;
     case WindowOutcome::kOverLimit: SayRefused(line.index, ReachedLimit()); break;
-    case WindowOutcome::kConflict:
-      if (conflicts_.Shows()) SayOf(line.index, line.result.reason);
-      break;
+    case WindowOutcome::kConflict: SayConflict(line); break;
     default: break;
   }
 }
@@ -175,19 +173,6 @@ void WindowRun::Finish() {
 WindowTotals WindowRun::Totals() const {
   return {window_->counts(), window_->ledger(), results(),
           window_->stamps(), on_event_time(),   options_.selects()};
-}
-
-void WindowRun::Conclude() {
-  const WindowTotals totals = Totals();
-  SayHidden(conflicts_, "conflicts");
-  WriteStats(StatsJson(totals));
-  if (options_.quiet_summary || reader_gone()) return;
-  std::string_view fate = "made, but the output is not complete";
-  if (all_written()) fate = "written";
-  if (unusable()) fate = "no line was usable";
-  SayPlain(HumanSummary(totals, effort(), fate));
-  SayJournal();
-  SayAdvice(window_->absent_paths(), window_->stamps());
 }
 
 }  // namespace pleat::cli

@@ -50,11 +50,13 @@ class WindowRun final : public EngineJob {
   WindowTotals Totals() const;
   std::string StatsSoFar() const override { return StatsJson(Totals()); }
   void Finish() override;
-  void Conclude() override;
+  std::string Summary(std::string_view fate) const override {
+    return HumanSummary(Totals(), effort(), fate);
+  }
+  void Advise() override { SayAdvice(window_->absent_paths(), window_->stamps()); }
 
   const WindowRunOptions& options_;
   std::unique_ptr<JsonWindow> window_;
-  Few conflicts_;
 };
 
 }  // namespace pleat::cli
