@@ -13,12 +13,14 @@
 #include <pleat/time.h>
 
 #include "engine/fold/quiet_learner.h"
+#include "engine/table/key_index.h"
 #include "engine/table/packed_key.h"
 
 namespace pleat::inline v0_1 {
 
 struct GroupEntry {
   static constexpr uint64_t kNothing = UINT64_MAX;
+  static constexpr uint32_t kNone = KeyIndex::kNone;
 
   struct Group {
     uint32_t hash;   // the low half of the keyed hash
@@ -65,6 +67,26 @@ struct GroupEntry {
     }
   };
   static_assert(sizeof(Cold) == 12);
+
+  // Where an entry lies, for callers that read much of it.
+  struct Parts {
+    uint32_t number;
+    Group& group;
+    Cold& cold;
+  };
+
+  // Where a key's group lies.
+  struct Entry {
+    uint32_t number = kNone;
+    Group* group = nullptr;  // means nothing if there is none
+  };
+
+  // Where a look ahead found it, most likely. Void once a group has left the index.
+  struct Guess {
+    uint32_t number = kNone;
+    uint32_t unindexed = 0;
+    Group* group = nullptr;
+  };
 };
 
 }  // namespace pleat::inline v0_1

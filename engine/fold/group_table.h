@@ -54,32 +54,14 @@ namespace pleat::inline v0_1 {
 
 class GroupTable : GroupEntry {
  public:
-  static constexpr uint32_t kNone = KeyIndex::kNone;
-
+  using GroupEntry::Entry;
   using GroupEntry::Extra;
   using GroupEntry::Group;
+  using GroupEntry::Guess;
   using GroupEntry::Kind;
+  using GroupEntry::kNone;
   using GroupEntry::kNothing;
-
-  // Where an entry lies, for callers that read much of it.
-  struct Parts {
-    uint32_t number;
-    Group& group;
-    Cold& cold;
-  };
-
-  // Where a key's group lies.
-  struct Entry {
-    uint32_t number = kNone;
-    Group* group = nullptr;  // means nothing if there is none
-  };
-
-  // Where a look ahead found it, most likely. Void once a group has left the index.
-  struct Guess {
-    uint32_t number = kNone;
-    uint32_t unindexed = 0;
-    Group* group = nullptr;
-  };
+  using GroupEntry::Parts;
 
   // `options` holds this partition's share of the limits. `pool` and `ops` outlive the table.
   GroupTable(PagePool& pool, const FolderOptions& options, const StateOps& ops);
