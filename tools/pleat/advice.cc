@@ -53,7 +53,7 @@ std::string AboutOrder(const JobOptions& options, const StampCounts& stamps) {
   if (options.spec.event.time.empty() || stamps.most_behind <= options.spec.event.lateness)
     return {};
   std::string out = Counted(stamps.out_of_order, "event") + " came up to " +
-                    RoundedUp(stamps.most_behind) + " behind; see --lateness";
+                    RoundedUp(stamps.most_behind) + " behind; sort them by time, or see --lateness";
   if (stamps.behind_input > 0) {
     out += " (" + Grouped(stamps.behind_input) +
            " behind an earlier file: files are read one after the other, not merged by time)";

@@ -56,7 +56,7 @@ std::vector<Flag> FlagsOf() {
 
 constexpr Subcommand kSubcommands[] = {
     {"fold",
-     "folds a stream of JSON events into one line per group",
+     "folds a stream of events into one line per group",
      FoldMain,
      FlagsOf<FoldOptions, FoldFlags>,
      {}},

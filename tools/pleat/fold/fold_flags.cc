@@ -153,9 +153,12 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
-      CommonFlag(o, "lateness",
-                 "how far out of order events may come: the watermark, which closes groups,\n"
-                 "trails the newest event by this much (default 0)"),
+      CommonFlag(
+          o, "lateness",
+          "how far out of order events may come: the watermark, which closes groups,\n"
+          "trails the newest event by this much (default 0). Until a group closes it takes in\n"
+          "events, so a pause as long as quiet period and lateness may not end it: better\n"
+          "sort a file by time"),
       {"accept-limit", "DURATION",
        "events older than the watermark by more than this are late (default inf)", InSpec(o.spec)},
       {"on-late", "reject|fold|correct",
