@@ -58,6 +58,17 @@ TEST(JsonSelection, ARangeIsHalfOpen) {
   EXPECT_EQ(harness.folder().stamps().newest, FromUnix(std::chrono::microseconds(86'402'499'999)));
 }
 
+TEST(JsonSelection, ARangeMayHaveOneEnd) {
+  const auto kind = [](const std::string& range, const char* time) {
+    JsonHarness harness("--key k --time t --time-unit s " + range);
+    return harness.Fold(std::string(R"({"k":1,"t":)") + time + "}").kind;
+  };
+  EXPECT_EQ(kind("--from 1970-01-02", "86399"), Kind::kExcluded);
+  EXPECT_EQ(kind("--from 1970-01-02", "86400"), Kind::kEvent);
+  EXPECT_EQ(kind("--to 1970-01-02", "86399"), Kind::kEvent);
+  EXPECT_EQ(kind("--to 1970-01-02", "86400"), Kind::kExcluded);
+}
+
 TEST(JsonSelection, OptionsThatMakeNoSenseAreNamed) {
   const auto error = [](const std::string& options) {
     return std::string(Validate(SpecOf(options)).message());

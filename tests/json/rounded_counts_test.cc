@@ -159,6 +159,20 @@ TEST_F(RoundedCountsTest, TellTheLargestApartWhereThereAreTooMany) {
   }
 }
 
+TEST_F(RoundedCountsTest, DetachedCopyGoesItsOwnWay) {
+  constexpr auto kMax = static_cast<int32_t>(RoundedCounts::kCodesMax);
+  for (int32_t code = 0; code <= kMax; ++code) counts_.Add(code);
+  RoundedCounts copy = counts_;
+  copy.Detach();
+  EXPECT_TRUE(copy.cut());
+  EXPECT_EQ(copy.heap_bytes(), counts_.heap_bytes());
+  copy.Add(kMax + 1);
+  EXPECT_EQ(counts_.Percentile(1000), kMax);
+  counts_.Clear();
+  EXPECT_EQ(copy.Percentile(1000), kMax + 1);
+  copy.Clear();
+}
+
 TEST_F(RoundedCountsTest, AreNotLoadedOutOfOrder) {
   const auto loads = [&](std::vector<std::pair<int64_t, uint64_t>> steps, uint64_t head) {
     FieldWriter out;
