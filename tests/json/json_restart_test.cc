@@ -286,11 +286,13 @@ TEST(JsonRestart, OfAFolderChangesNothingBehindAnyLine) {
 
 TEST(JsonRestart, OfACounterKeepsWhatItHasMovedOutOfTheEngine) {
   const auto spec = OptionsFor<RollupSpec>(
-      "--key key=id --window 1ms --accept-limit 1ms --max-memory 12000 --emission-id" + kTime);
+      "--key key=id --window 1ms --accept-limit 1ms --max-memory 6000 --emission-id" + kTime);
   Service<Counters> program(spec);
   for (const Line& line : DrawnLog(1, 70)) program.Add(line.text, line.arrival);
   Service<Counters> lasting(spec);
   for (const Line& line : DrawnLog(1, 70)) lasting.Add(line.text, line.arrival);
+  // Nobody has taken any, and yet they are no longer in the engine.
+  EXPECT_GT(program.lines().ledger().frozen, program.lines().sizes().ready);
   program.Restart();
   program.End();
   lasting.End();
