@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <pleat/json_text.h>
+
 #include "engine/json/option_json.h"
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
@@ -269,6 +271,66 @@ std::string WhatIs(std::string_view value) {
   return has;
 }
 
+// --- A list whose elements should be events
+
+// `path` as a filter of jq, with every element in the place of an index.
+std::string FilterOf(std::string_view line, const Path& path) {
+  std::string filter;
+  std::string_view value = line;
+  for (const std::string& step : path) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const auto is_bare = [&](char c) {
+      return c == '_' || is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    };
+    const std::vector<Child> children = ChildrenOf(value);
+    if (IsArray(value)) {
+      filter += "[]";
+    } else if (!step.empty() && !is_digit(step[0]) && std::ranges::all_of(step, is_bare)) {
+      filter += "." + step;
+    } else {
+      filter += filter.empty() ? ".[" : "[";
+      AppendJsonString(step, filter);
+      filter += ']';
+    }
+    value = std::ranges::find(children, step, &Child::step)->value;
+  }
+  return filter + "[]";
+}
+
+// The innermost list of objects on the way of `path`, if an index into one is none that was asked
+// for. Empty if there is none.
+Path ListOnTheWay(std::string_view line, const Path& path, std::string_view asked) {
+  const Path written = *ParsePath(asked);
+  Path list;
+  std::string_view value = line;
+  for (size_t i = 0; i < path.size(); ++i) {
+    const std::vector<Child> children = ChildrenOf(value);
+    const auto child = std::ranges::find(children, path[i], &Child::step);
+    const bool asked_for = std::ranges::find(written, path[i]) != written.end() ||
+                           asked.find("[" + path[i] + "]") != asked.npos;
+    if (IsArray(value) && IsObject(child->value) && !asked_for) {
+      list.assign(path.begin(), path.begin() + static_cast<ptrdiff_t>(i));
+    }
+    value = child->value;
+  }
+  return list;
+}
+
+// The path would tell of the first element alone, and the others would be lost without a word.
+PathHint HintForList(std::string_view line, const Path& list) {
+  PathHint hint;
+  hint.in_list = true;
+  hint.place = Quoted(FormatPath(list));
+  const size_t size = ChildrenOf(Reached(line, list).second).size();
+  hint.has = "is a list of " + std::to_string(size) + (size == kElementsSeen ? " or more" : "") +
+             ": make a line of each element first";
+  const std::string filter = FilterOf(line, list);
+  // No shell takes it apart inside of single quotes, and no terminal obeys it.
+  const bool safe = filter.find('\'') == std::string::npos && bad_line::Shown(filter) == filter;
+  if (safe) hint.has += ", jq -c '" + filter + "'";
+  return hint;
+}
+
 }  // namespace
 
 Path StepsMeant(std::string_view text) {
@@ -327,6 +389,8 @@ PathHint HintFor(std::string_view line, std::string_view path) {
       hint.meant = FormatPath(first);
     }
   } else if (const auto meant = PathMeant(line, asked, StepsMeant(path))) {
+    const Path list = ListOnTheWay(line, *meant, path);
+    if (!list.empty()) return HintForList(line, list);
     hint.meant = FormatPath(*meant);
   }
   if (!reached.empty()) hint.place = Quoted(FormatPath(reached));

@@ -28,15 +28,21 @@ struct PathHint {
   // A path of the line that differs from the one asked for in the case of letters, in _ and -, or
   // in a letter or two; that goes into an array; that was written for jq or as JSONPath, as .a,
   // $.a or a[0]; that is a JSON Pointer, as a name has dots; or that leads to the same name
-  // elsewhere. Empty if there is none.
+  // elsewhere. Empty if there is none, or if `in_list`.
   std::string meant;
 
-  // The place up to which the path leads: its own path in quotes, or empty for the whole line.
+  // The place up to which the path leads, or that list: its own path in quotes, or empty for the
+  // whole line.
   std::string place;
 
   // What is there, for people: `has "user", "time" and 3 more`, `is an array of 2`, `is a number`.
-  // All three are empty if the path leads to a scalar, or the line is no JSON object.
+  // If `in_list`, also how to make lines of the list's elements. All three are empty if the path
+  // leads to a scalar, or the line is no JSON object.
   std::string has;
+
+  // Whether the path that is meant goes into a list of objects, which is at `place`. An index would
+  // take one of them and lose the others.
+  bool in_list = false;
 };
 
 // REQUIRES: `path` is well formed.

@@ -38,8 +38,9 @@ TEST(Advice, APathThatNoLineHasIsAskedAbout) {
   EXPECT_TRUE(
       Says(ErrOf("--merge 's=sum(prcie)' --end-when id.x=2 --merge 'n=max(tags.n)'", input + input),
            R"(no line has "prcie" (--merge), "tags.n" (--merge), "id.x" (--end-when);)"
-           R"( did you mean "price"? did you mean "tags.0.n"? did you mean "/id.x"?)"
+           R"( did you mean "price"? did you mean "/id.x"?)"
            R"( (a name with dots is written as a JSON Pointer))"
+           R"(; "tags" is a list of 1: make a line of each element first, jq -c '.tags[]')"
            "\n"));
   // Which line is the first: of all, blank ones aside. It may be none, or too long to keep.
   EXPECT_TRUE(

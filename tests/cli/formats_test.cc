@@ -146,6 +146,11 @@ TEST(InputFormats, NoUsableLineSaysWhatMayBeMeant) {
   EXPECT_THAT(
       FoldByKey("--input csv", "K,n\na,1\n").err,
       HasSubstr("no line was usable; key \"k\" is missing in the one line; did you mean \"K\"?"));
+  const RunResult list = FoldByKey("--input json", R"({"Records":[{"k":"a"},{"k":"b"}]})");
+  EXPECT_EQ(list.code, 1);
+  EXPECT_THAT(list.err, HasSubstr(R"(key "k" is missing; "Records" is a list of 2: make a line of )"
+                                  R"(each element first, jq -c '.Records[]')"));
+  EXPECT_EQ(list.err.find("did you mean"), std::string::npos) << list.err;
   EXPECT_THAT(FoldByKey("--input json", "a,b\n1,2\n").err,
               HasSubstr("no line was usable; the reasons are above\n"));
   EXPECT_THAT(FoldByKey("", "[{\"k\":1},{\"k\":2}]\n").err,

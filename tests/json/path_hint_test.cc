@@ -48,8 +48,8 @@ TEST(PathHint, PathAsOtherToolsWriteIt) {
   EXPECT_EQ(MeantBy("$.actor.id"), "Actor.id");
   EXPECT_EQ(MeantBy("$['Actor']['id']"), "Actor.id");
   EXPECT_EQ(MeantBy("tags[1].k"), "tags.1.k");
-  EXPECT_EQ(MeantBy("tags[].name"), "tags.0.name");
-  EXPECT_EQ(MeantBy("$.tags[*].name"), "tags.0.name");
+  EXPECT_EQ(MeantBy("tags[0].name"), "tags.0.name");
+  EXPECT_EQ(MeantBy("n[]"), "n.0");
   EXPECT_EQ(MeantBy("Actor/login"), "Actor.login");
   EXPECT_EQ(MeantBy("Actor.login?"), "Actor.login");
   EXPECT_THAT(StepsMeant(".user"), ElementsAre("user"));
@@ -66,10 +66,30 @@ TEST(PathHint, NameWithDots) {
 }
 
 TEST(PathHint, ArrayThatWasNotThoughtOf) {
-  EXPECT_EQ(MeantBy("tags.name"), "tags.0.name");
   EXPECT_EQ(MeantBy("n"), "n.0");
-  EXPECT_EQ(MeantBy("x.y", R"({"x":[[[{"Y":1}]]]})"), "x.0.0.0.Y");
-  EXPECT_EQ(MeantBy("tags.7.name"), "tags.0.name");  // the same name elsewhere
+  EXPECT_EQ(MeantBy("x.y", R"({"x":[[[1,2]]],"z":[{"Y":1}]})"), "");
+}
+
+// A path with an index in it would fold one element of a list and lose the others.
+TEST(PathHint, ListOfObjectsIsToBecomeLines) {
+  constexpr std::string_view kRecords = R"({"Records":[{"u":"a"},{"u":"b"}]})";
+  for (const char* path : {"u", "U", "Records.u", "records[].u", "$.Records[*].u", "Records.7.u"}) {
+    EXPECT_EQ(MeantBy(path, kRecords), "") << path;
+    EXPECT_EQ(FoundBy(path, kRecords),
+              R"("Records" is a list of 2: make a line of each element first, )"
+              R"(jq -c '.Records[]')")
+        << path;
+  }
+  EXPECT_EQ(MeantBy("Records[1].U", kRecords), "Records.1.u");
+  EXPECT_EQ(MeantBy("records.0.u", kRecords), "Records.0.u");
+  EXPECT_EQ(FoundBy("x.y", R"({"x":[[[{"Y":1}]]]})"),
+            R"("x.0.0" is a list of 1: make a line of each element first, )"
+            R"(jq -c '.x[][][]')");
+  EXPECT_EQ(FoundBy("z", R"({"a-b":{"c 2":[{"z":{"w":[{"v":1}]}}]}})"),
+            R"("a-b.c 2" is a list of 1: make a line of each element first, )"
+            R"(jq -c '.["a-b"]["c 2"][]')");
+  EXPECT_EQ(FoundBy("z", R"({"it's":[{"z":1}]})"),
+            R"("it's" is a list of 1: make a line of each element first)");
 }
 
 TEST(PathHint, SameNameElsewhereAsNearToTheTopAsThereIsOne) {

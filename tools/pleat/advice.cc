@@ -27,14 +27,21 @@ std::string AboutPaths(std::span<const OptionPath> absent, std::string_view line
   }
   if (absent.size() > kShown) out += ", and " + Grouped(absent.size() - kShown) + " more";
   std::string questions;
+  std::string lists;
   std::string finding;
   for (const OptionPath& each : absent.first(std::min(absent.size(), kShown))) {
     const PathHint hint = HintFor(line, each.path);
     const std::string question = Question(hint);
     if (!question.empty()) questions += " " + question;
-    if (question.empty() && finding.empty()) finding = Finding(hint, "the first line");
+    if (hint.in_list) {
+      const std::string list = "; " + Finding(hint, "");
+      if (lists.find(list) == std::string::npos) lists += list;
+    } else if (question.empty() && finding.empty()) {
+      finding = Finding(hint, "the first line");
+    }
   }
-  if (!questions.empty()) return out + ";" + questions;
+  if (!questions.empty()) out += ";" + questions;
+  if (!questions.empty() || !lists.empty()) return out + lists;
   return finding.empty() ? out : out + "; " + finding;
 }
 
