@@ -170,10 +170,11 @@ TEST(Usage, OptionsThatWouldDoNothingAreRefused) {
 
 TEST(Usage, AConditionGivenTwiceIsAnErrorThatSaysHowToWriteBoth) {
   for (const std::string option :
-       {"--start-when", "--end-when", "--close-when", "--flush-when", "--cancel-when"}) {
+       {"--where", "--start-when", "--end-when", "--close-when", "--flush-when", "--cancel-when"}) {
     ExpectUsageError(
         "fold --key k --quiet 1m " + option + " s=paid " + option + R"( '{"not":"n<5"}')",
-        option + R"(: takes one condition; any of several is '{"any":["s=paid",{"not":"n<5"}]}')");
+        option + R"(: takes one condition; several are '{"all":["s=paid",{"not":"n<5"}]}')" +
+            R"( or '{"any":["s=paid",{"not":"n<5"}]}')");
   }
 }
 

@@ -78,13 +78,16 @@ std::optional<std::string_view> TextFor(const NamedFlag& named, std::span<const 
 
 // A condition given twice looks as if both would count. The message shows how to write both.
 absl::Status GivenTwice(std::string_view name, const std::vector<std::string>& texts) {
-  Condition any{.kind = Condition::Kind::kAny};
+  Condition all{.kind = Condition::Kind::kAll};
   for (const std::string& text : texts) {
     absl::StatusOr<Condition> condition = ParseCondition(text);
     if (!condition.ok()) return WrongFlag(name, std::string(condition.status().message()));
-    any.parts.push_back(*std::move(condition));
+    all.parts.push_back(*std::move(condition));
   }
-  return WrongFlag(name, "takes one condition; any of several is '" + FormatCondition(any) + "'");
+  Condition any = all;
+  any.kind = Condition::Kind::kAny;
+  return WrongFlag(name, "takes one condition; several are '" + FormatCondition(all) + "' or '" +
+                             FormatCondition(any) + "'");
 }
 
 size_t EditDistance(std::string_view a, std::string_view b) {
