@@ -203,6 +203,7 @@ EventReader::Kind EventReader::ReadTimeText(std::string_view text, std::string_v
     case TimeRead::kNumber: return ReadTimeNumber(text, shown, at);
     case TimeRead::kOutOfRange: return BadTime(shown, bad_line::kTimeRange);
     case TimeRead::kNoSuchTime: return BadTime(shown, bad_line::kNoSuchTime);
+    case TimeRead::kOtherWeekday: return BadTime(shown, bad_line::kOtherWeekday);
     case TimeRead::kLeapSecond: return BadTime(shown, bad_line::kTimeLeap);
     case TimeRead::kNotOfFormat: return BadTime(shown, bad_line::kTimeFormat);
     case TimeRead::kUnknownForm: break;

@@ -48,6 +48,7 @@ inline constexpr std::string_view kTimeText =
     " is not of a known form: state it with --time-format";
 inline constexpr std::string_view kTimeFormat = " is not written as --time-format states";
 inline constexpr std::string_view kNoSuchTime = " is a date or a time that does not exist";
+inline constexpr std::string_view kOtherWeekday = " is on another day of the week than it states";
 inline constexpr std::string_view kTimeLeap = " is a leap second; seconds end at 59";
 inline constexpr std::string_view kTimeRange = " is outside the years 0001 to 9999";
 inline constexpr std::string_view kFuture = "event time is ahead of the future limit";

@@ -24,7 +24,7 @@ TimeRead Check(const CivilTime& civil) noexcept {
     return TimeRead::kNoSuchTime;
   }
   if (civil.weekday && *civil.weekday != std::chrono::weekday(std::chrono::sys_days(date))) {
-    return TimeRead::kNoSuchTime;
+    return TimeRead::kOtherWeekday;
   }
   return civil.second == 60 ? TimeRead::kLeapSecond : TimeRead::kTime;
 }

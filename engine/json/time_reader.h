@@ -20,10 +20,11 @@ namespace pleat::inline v0_1 {
 // What came of a text.
 enum class TimeRead : uint8_t {
   kTime,
-  kNumber,      // it is a JSON number, and there is no format
-  kNoSuchTime,  // month 13, 30 February, hour 24, a wrong day of the week
-  kLeapSecond,  // second 60
-  kOutOfRange,  // in UTC, not within the years 0001 to 9999
+  kNumber,        // it is a JSON number, and there is no format
+  kNoSuchTime,    // month 13, 30 February, hour 24
+  kOtherWeekday,  // the date is of another day of the week than is stated
+  kLeapSecond,    // second 60
+  kOutOfRange,    // in UTC, not within the years 0001 to 9999
   kUnknownForm,
   kNotOfFormat,
 };

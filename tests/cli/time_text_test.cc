@@ -112,6 +112,8 @@ TEST(TimeText, ALineWhoseTimeIsOfNoFormIsBad) {
       {R"("soon")", R"("soon" is not of a known form: state it with --time-format)"},
       {R"("2015-02-30 00:00:00")",
        R"("2015-02-30 00:00:00" is a date or a time that does not exist)"},
+      {R"("Wed, 30 Mar 2015 10:00:00 +0200")",
+       R"("Wed, 30 Mar 2015 10:00:00 +0200" is on another day of the week than it states)"},
       {R"("24/Feb/2015:23:59:60 +0000")",
        R"("24/Feb/2015:23:59:60 +0000" is a leap second; seconds end at 59)"}};
   for (const auto& [time, reason] : cases) {

@@ -25,6 +25,7 @@ std::string Read(TimeReader& reader, const std::string& text) {
     case TimeRead::kTime: return FormatTimestamp(at);
     case TimeRead::kNumber: return "number";
     case TimeRead::kNoSuchTime: return "no such time";
+    case TimeRead::kOtherWeekday: return "other weekday";
     case TimeRead::kLeapSecond: return "leap second";
     case TimeRead::kOutOfRange: return "out of range";
     case TimeRead::kNotOfFormat: return "not of format";
@@ -95,7 +96,7 @@ TEST(TimeReader, TellsWhatIsWrong) {
       {"30/Jun/2015:23:59:60 +0000", "leap second"},
       {"29/Feb/2015:00:00:00 +0000", "no such time"},
       {"0 Feb 2015 00:00:00", "no such time"},
-      {"Mon, 24 Feb 2015 09:58:42 +0100", "no such time"},
+      {"Mon, 24 Feb 2015 09:58:42 +0100", "other weekday"},
       {"0000-12-31 23:59:59", "out of range"},
       {"0001-01-01 00:00:00 +0001", "out of range"},
       {"31/Dec/9999:23:59:59 -0001", "out of range"}};
