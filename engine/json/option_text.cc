@@ -10,6 +10,7 @@
 #include <pleat/json_text.h>
 
 #include "engine/json/condition_text.h"
+#include "engine/json/option_json.h"
 #include "engine/json/path.h"
 #include "engine/json/path_hint.h"
 #include "engine/json/time_rules.h"
@@ -83,8 +84,9 @@ absl::Status InstantText::Set(EngineTime& to, std::string_view text) {
 
 namespace {
 
-// HH:MM or HH:MM:SS, as a duration since midnight.
-std::optional<Duration> ReadTimeOfDay(std::string_view text) {
+// HH:MM or HH:MM:SS, or the same with one digit of hour, as a duration since midnight.
+std::optional<Duration> ReadTimeOfDay(std::string_view given) {
+  const std::string text = (given.find(':') == 1 ? "0" : "") + std::string(given);
   const auto part = [&](size_t at, int end) {
     const bool digits =
         text[at] >= '0' && text[at] <= '9' && text[at + 1] >= '0' && text[at + 1] <= '9';
@@ -105,11 +107,17 @@ std::optional<Duration> ReadTimeOfDay(std::string_view text) {
 
 absl::Status ClosingText::Set(ClosingOptions& to, std::string_view text) {
   const size_t at = text.find('@');
-  absl::Status status = DurationText::Set(to.every, text.substr(0, at));
-  if (!status.ok()) return status;
+  const bool has_phase = at != std::string_view::npos;
+  const std::string_view every = has_phase ? Trimmed(text.substr(0, at)) : text;
+  const std::string_view phase = has_phase ? Trimmed(text.substr(at + 1)) : "";
+  if (absl::Status status = DurationText::Set(to.every, every); !status.ok()) {
+    const std::string_view daily = has_phase ? phase : Trimmed(text);
+    if (!ReadTimeOfDay(daily)) return status;
+    return Wrong(std::string(status.message()) + "; each day at that time is 24h@" +
+                 std::string(daily));
+  }
   to.phase = Duration{0};
-  if (at == std::string_view::npos) return absl::OkStatus();
-  const std::string_view phase = text.substr(at + 1);
+  if (!has_phase) return absl::OkStatus();
   if (const std::optional<Duration> time = ReadTimeOfDay(phase)) {
     to.phase = *time;
   } else if (phase.find(':') != std::string_view::npos ||

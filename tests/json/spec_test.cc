@@ -11,6 +11,7 @@ namespace pleat {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
@@ -370,6 +371,8 @@ TEST(FoldSpec, ClosingTimesAreWrittenAsTheyAreRead) {
   };
   EXPECT_EQ(written("24h@09:00"), "1d@09:00");
   EXPECT_EQ(written("1d@9h"), "1d@09:00");
+  EXPECT_EQ(written("24h@9:00"), "1d@09:00");
+  EXPECT_EQ(written("1d @ 9:05:30"), "1d@09:05:30");
   EXPECT_EQ(written("24h@23:59:59"), "1d@23:59:59");
   EXPECT_EQ(written("1h"), "1h");
   EXPECT_EQ(written("1h@00:00"), "1h");
@@ -377,11 +380,14 @@ TEST(FoldSpec, ClosingTimesAreWrittenAsTheyAreRead) {
   EXPECT_EQ(written("1w@4d9h"), "7d@105h");
   EXPECT_EQ(written("1s@250ms"), "1s@250ms");
   EXPECT_EQ(written("inf"), "nothing");
-  for (const char* wrong : {"", "@09:00", "24h@", "24h@9", "24h@9:00", "24h@24:00", "24h@09:60",
+  for (const char* wrong : {"", "@09:00", "24h@", "24h@9", "24h@:00", "24h@24:00", "24h@09:60",
                             "24h@09:00:60", "24h@09:00Z", "24h@09-00", "24h@-1h", "24h@09:00@1"}) {
     EXPECT_THAT(written(wrong), HasSubstr("--close-every")) << wrong;
   }
   EXPECT_THAT(written("1h@09:00"), HasSubstr("does not come within 1h"));
+  for (const char* daily : {"daily@09:00", "day @ 09:00", "@09:00", "09:00"}) {
+    EXPECT_THAT(written(daily), EndsWith("; each day at that time is 24h@09:00")) << daily;
+  }
   EXPECT_THAT(written("24h@24h"), HasSubstr("does not come within 1d"));
 }
 
