@@ -46,14 +46,15 @@ absl::StatusOr<Field> TakeField(std::string_view& rest, std::string_view stops) 
   return field;
 }
 
-// Of a NAME or a PATH of a merge. A mark in it is more likely a slip than meant.
-absl::Status CheckMarks(const Field& field) {
+// Of a NAME or a PATH of a merge. A mark in it is more likely a slip than meant; `slip` says which.
+absl::Status CheckMarks(const Field& field, std::string_view slip) {
   if (field.quoted || field.text.find_first_of(kMarks) == std::string::npos)
     return absl::OkStatus();
-  return Wrong(Quoted(field.text) +
-               " has one of , = ( ) in it: each --merge gives one value; if the mark is meant, put "
-               "the name or the path in quotes");
+  return Wrong(Quoted(field.text) + " has one of , = ( ) in it: " + std::string(slip) +
+               "; if the mark is meant, put the name or the path in quotes");
 }
+
+constexpr std::string_view kOneValueEach = "each --merge gives one value";
 
 absl::StatusOr<KeyField> TakeKeyField(std::string_view& rest) {
   SkipSpace(rest);
@@ -141,7 +142,11 @@ absl::Status ParseArguments(std::string_view text, Merge& merge) {
   if (path->text == "*" && !path->quoted) {
     return Wrong(name + "(*): a path is the name of a member; count() counts events");
   }
-  if (absl::Status status = CheckMarks(*path); !status.ok()) return status;
+  const size_t bracket = path->text.find_first_of("()");
+  const bool is_call = bracket != std::string::npos && path->text[bracket] == '(';
+  const std::string slip =
+      is_call ? name + " takes one path, and no call" : std::string(kOneValueEach);
+  if (absl::Status status = CheckMarks(*path, slip); !status.ok()) return status;
   merge.path = std::move(path->text);
   const bool more = rest.starts_with(',') && TakesBound(merge.reducer);
   if (!rest.empty() && !more) {
@@ -164,6 +169,15 @@ absl::Status ParseArguments(std::string_view text, Merge& merge) {
     if (absl::Status status = TakeSeparator(rest, merge); !status.ok()) return status;
   }
   return rest.empty() ? absl::OkStatus() : ParseBound(Trimmed(rest.substr(1)), merge);
+}
+
+// How to write a reducer that `rest`, as "=count", names alone; empty if it names none.
+std::string CallMeant(std::string_view rest) {
+  if (!rest.starts_with('=')) return {};
+  const std::string name(Trimmed(rest.substr(1)));
+  const absl::StatusOr<Reducer> reducer = ParseReducer(name);
+  if (!reducer.ok()) return {};
+  return "; write " + name + (TakesNoPath(*reducer) ? "()" : "(PATH)");
 }
 
 std::string FormatField(std::string_view text, std::string_view marks) {
@@ -216,8 +230,8 @@ absl::StatusOr<Merge> ParseMerge(std::string_view text) {
   const size_t open = rest.find('(');
   const bool formed = rest.starts_with('=') && rest.ends_with(')') &&
                       open != std::string_view::npos && (name->quoted || !name->text.empty());
-  if (!formed) return Wrong(Quoted(text) + std::string(kForm));
-  if (absl::Status status = CheckMarks(*name); !status.ok()) return status;
+  if (!formed) return Wrong(Quoted(text) + std::string(kForm) + CallMeant(rest));
+  if (absl::Status status = CheckMarks(*name, kOneValueEach); !status.ok()) return status;
   absl::StatusOr<Reducer> reducer = ParseReducer(Trimmed(rest.substr(1, open - 1)));
   if (!reducer.ok()) return reducer.status();
   Merge merge{std::move(name->text), *reducer, {}};

@@ -144,6 +144,14 @@ TEST(FoldSpec, SaysWhatIsWrongWithABoundOrASeparator) {
         << bad;
   }
   EXPECT_EQ(ErrorOf("merge", "x=set(a,99999999999999999999)"), "--merge: set: N is too large");
+  EXPECT_EQ(ErrorOf("merge", "c=count"),
+            "--merge: \"c=count\" is not NAME=REDUCER(PATH); write count()");
+  EXPECT_EQ(ErrorOf("merge", "x = sum"),
+            "--merge: \"x = sum\" is not NAME=REDUCER(PATH); write sum(PATH)");
+  EXPECT_EQ(ErrorOf("merge", "x=median"), "--merge: \"x=median\" is not NAME=REDUCER(PATH)");
+  EXPECT_EQ(ErrorOf("merge", "x=sum(tonumber(a))"),
+            "--merge: \"tonumber(a)\" has one of , = ( ) in it: sum takes one path, and no call; "
+            "if the mark is meant, put the name or the path in quotes");
   EXPECT_EQ(ErrorOf("merge", "x=concat(a,)"),
             "--merge: concat: SEP is missing (a comma, or nothing, goes in quotes: \",\" or \"\")");
   EXPECT_THAT(ErrorOf("merge", "x=concat(a,,5)"), HasSubstr("SEP is missing"));
