@@ -271,6 +271,36 @@ std::string WhatIs(std::string_view value) {
   return has;
 }
 
+// --- Conditions
+
+// None for null, which is a member of no type.
+std::string_view TypeOf(std::string_view value) {
+  if (value == "null") return {};
+  if (value == "true" || value == "false") return "a boolean";
+  if (value.starts_with('"')) return "text";
+  return IsObject(value) ? "an object" : IsArray(value) ? "an array" : "a number";
+}
+
+void AddOtherTypes(std::string_view line, const Condition& condition, std::string& found) {
+  using Kind = Condition::Kind;
+  if (condition.kind == Kind::kAll || condition.kind == Kind::kAny) {
+    for (const Condition& part : condition.parts) AddOtherTypes(line, part, found);
+    return;
+  }
+  const bool compares = condition.kind == Kind::kEqual ||
+                        (condition.kind >= Kind::kLess && condition.kind <= Kind::kAtLeast);
+  if (!compares) return;
+  const Path asked = *ParsePath(condition.path);
+  const auto [reached, value] = Reached(line, asked);
+  if (reached != asked) return;
+  const std::string_view type = TypeOf(value);
+  const std::string_view wanted = TypeOf(condition.value);
+  if (type.empty() || wanted.empty() || type == wanted) return;
+  if (!found.empty()) found += "; ";
+  found += Quoted(condition.path) + " is " + std::string(type) + ", " +
+           bad_line::Shown(condition.value) + " is " + std::string(wanted);
+}
+
 // --- A list whose elements should be events
 
 // `path` as a filter of jq, with every element in the place of an index.
@@ -396,6 +426,13 @@ PathHint HintFor(std::string_view line, std::string_view path) {
   if (!reached.empty()) hint.place = Quoted(FormatPath(reached));
   hint.has = WhatIs(value);
   return hint;
+}
+
+std::string TypeHintFor(std::string_view line, const Condition& condition) {
+  line = Trimmed(line);
+  std::string found;
+  if (WhyNoObject(line).empty()) AddOtherTypes(line, condition, found);
+  return found;
 }
 
 }  // namespace pleat::inline v0_1

@@ -1,5 +1,5 @@
 // What to say of a path that leads to no member of a line: the path that is likely meant, and what
-// there is in its place.
+// there is in its place; and of a condition that no line meets.
 //
 //   {"Actor":{"login":"ann"},"at":5}  and the path actor.login:
 //   meant  Actor.login
@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include <pleat/export.h>
+#include <pleat/json_text.h>
 
 namespace pleat::inline v0_1 {
 
@@ -47,5 +48,10 @@ struct PathHint {
 
 // REQUIRES: `path` is well formed.
 PLEAT_EXPORT PathHint HintFor(std::string_view line, std::string_view path);
+
+// What keeps `condition` from holding, for people: comparisons of a member of the line with a value
+// of another type, which never hold, such as `"status" is a number, "5xx" is text`. Empty if there
+// is none, or the line is no JSON object. Under `not` nothing is looked at.
+PLEAT_EXPORT std::string TypeHintFor(std::string_view line, const Condition& condition);
 
 }  // namespace pleat::inline v0_1

@@ -135,6 +135,19 @@ TEST(Advice, AUnitIsDoubtedByAnalyzeToo) {
   EXPECT_EQ(err_with("s").find("right?"), std::string::npos);
 }
 
+// Nothing was kept, which may be right; but not if the types never fit.
+TEST(Advice, AConditionOfAnotherTypeThanItsMemberIsDoubted) {
+  const std::string input = "{\"k\":1,\"status\":500}\n{\"k\":1,\"status\":502}\n";
+  EXPECT_TRUE(Says(ErrOf("--where status=5xx", input),
+                   R"(no line was kept; in the first one "status" is a number, "5xx" is text)"
+                   " (--where)\n"));
+  EXPECT_TRUE(Says(ErrOf(R"(--where 'status>="500"')", input),
+                   R"(no line was kept; in the first one "status" is a number, "500" is text)"));
+  for (const std::string kept : {"status=400", R"('{"any":["status=5xx","k=1"]}')"}) {
+    EXPECT_EQ(ErrOf("--where " + kept, input).find("was kept"), std::string::npos) << kept;
+  }
+}
+
 TEST(Advice, IsPartOfTheSummary) {
   EXPECT_EQ(ErrOf("--time t --merge 's=sum(x)' --quiet-summary", kOne), "");
 }

@@ -126,6 +126,25 @@ TEST(PathHint, WhatThereIs) {
   EXPECT_EQ(FoundBy("x", "{}"), "line has no members");
 }
 
+TEST(TypeHint, NamesComparisonsOfAnotherType) {
+  const auto hint = [](std::string_view condition, std::string_view line = kLine) {
+    return TypeHintFor(line, *ParseCondition(condition));
+  };
+  EXPECT_EQ(hint("price=5xx"), R"("price" is a number, "5xx" is text)");
+  EXPECT_EQ(hint(R"(price>="500")"), R"("price" is a number, "500" is text)");
+  EXPECT_EQ(hint("Actor.login<=5"), R"("Actor.login" is text, 5 is a number)");
+  EXPECT_EQ(hint("Actor=5"), R"("Actor" is an object, 5 is a number)");
+  EXPECT_EQ(hint(R"({"any":["n=true",{"all":["price=1","price=x"]}]})"),
+            R"("n" is an array, true is a boolean; "price" is a number, "x" is text)");
+  for (const std::string_view fine :
+       {"price=5", "price!=x", "price=null", "no=x", "zzz=x", R"({"not":"price=x"})"}) {
+    EXPECT_EQ(hint(fine), "") << fine;
+  }
+  for (const std::string_view line : {"", "nonsense", "[1]", R"({"price":1,)"}) {
+    EXPECT_EQ(hint("price=x", line), "") << line;
+  }
+}
+
 TEST(PathHint, NothingIsSaidOfAScalarOrOfWhatIsNoObject) {
   for (const char* path : {"Actor.login", "price", "n.1", "no"}) {
     const PathHint hint = HintFor(kLine, path);

@@ -45,6 +45,13 @@ std::string AboutPaths(std::span<const OptionPath> absent, std::string_view line
   return finding.empty() ? out : out + "; " + finding;
 }
 
+// A condition that never holds, for the types of what it compares.
+std::string AboutWhere(const JobOptions& options, std::string_view line, const LineCounts& lines) {
+  if (lines.events > 0 || lines.excluded == 0) return {};
+  const std::string types = TypeHintFor(line, options.spec.event.where);
+  return types.empty() ? types : "no line was kept; in the first one " + types + " (--where)";
+}
+
 // At least `d`, in whole units of which there are ten or more, so that --lateness takes the text.
 std::string RoundedUp(Duration d) {
   constexpr Duration kRoundUnits[] = {std::chrono::days(1), std::chrono::hours(1),
@@ -84,9 +91,13 @@ std::string AboutTime(const JobOptions& options) {
 }  // namespace
 
 std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const OptionPath> absent,
-                                  std::string_view line, const StampCounts& stamps) {
+                                  std::string_view line, const LineCounts& lines,
+                                  const StampCounts& stamps) {
   std::vector<std::string> advice = {
-      AboutPaths(absent, line), AboutOrder(options, stamps), AboutTime(options),
+      AboutPaths(absent, line),
+      AboutWhere(options, line, lines),
+      AboutOrder(options, stamps),
+      AboutTime(options),
       AboutZone(stamps.assumed_utc),
       AdviceOnUnit(options.spec.event.time_unit, stamps.oldest, stamps.newest)};
   std::erase(advice, "");

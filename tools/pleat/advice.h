@@ -15,6 +15,7 @@ namespace pleat::cli {
 // `absent`: the paths that led to no member in any line, of which `line` is one, for hints; it may be
 // empty.
 std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const OptionPath> absent,
-                                  std::string_view line, const StampCounts& stamps);
+                                  std::string_view line, const LineCounts& lines,
+                                  const StampCounts& stamps);
 
 }  // namespace pleat::cli

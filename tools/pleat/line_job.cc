@@ -293,7 +293,8 @@ void LineJob::SayWhyUnusable() {
 // If no line is usable, the sentence that says why has said what to change first.
 void LineJob::SayAdvice(std::span<const OptionPath> absent, const StampCounts& stamps) {
   if (!complete() || unusable()) return;
-  for (const std::string& line : AdviceOn(options_, absent, first_line_, stamps)) Say(line);
+  for (const std::string& line : AdviceOn(options_, absent, first_line_, tally().lines, stamps))
+    Say(line);
 }
 
 int LineJob::ExitCode() const {
