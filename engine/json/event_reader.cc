@@ -77,6 +77,8 @@ EventReader::Kind EventReader::ReadEvent(EventBatch& batch) {
     if (verdict != Kind::kEvent) return verdict;
   }
   const uint32_t mismatched = ValueReader(plan_, scanner_, line_, batch).Read();
+  if (mismatched != 0 && !mismatches_.differ) [[unlikely]]
+    NoteMismatches(batch);
   // Field by field in its place: a whole event that is copied right after its parts were written would
   // stall the processor, which took a tenth of the time of a line.
   KeyedEvent<LineEvent>& read = batch.events.emplace_back();
@@ -85,6 +87,20 @@ EventReader::Kind EventReader::ReadEvent(EventBatch& batch) {
   read.event.mismatched = mismatched;
   read.event.line_bytes = static_cast<uint32_t>(line_.size());
   return Kind::kEvent;
+}
+
+// Of the values of the line, which are the last ones.
+void EventReader::NoteMismatches(const EventBatch& batch) {
+  const size_t first = batch.values.size() - plan_.values.size();
+  for (size_t i = 0; i < plan_.values.size(); ++i) {
+    const int slot = plan_.values[i].slot;
+    if (batch.values[first + i].present || slot == PathTree::kNone) continue;
+    const Value& value = scanner_.value(slot);
+    if (!value.present()) continue;
+    const bool text = value.kind == Value::Kind::kString;
+    const bool number = text && IsNumber(value.text.substr(1, value.text.size() - 2));
+    mismatches_.Note({static_cast<int>(i), value.kind, number});
+  }
 }
 
 // Whether the line is an event at all; key and time; and what an event may have beside them and its

@@ -14,6 +14,7 @@
 
 #include "engine/json/event_batch.h"
 #include "engine/json/event_plan.h"
+#include "engine/json/mismatch.h"
 #include "engine/json/scanner.h"
 #include "engine/json/time_reader.h"
 #include "engine/json/unseen_paths.h"
@@ -63,6 +64,9 @@ class EventReader {
   // The paths that no line so far has led to. All lines that are objects count, usable or not.
   const UnseenPaths& unseen() const noexcept { return unseen_; }
 
+  // The values so far that have not the form that is wanted.
+  const Mismatches& mismatches() const noexcept { return mismatches_; }
+
   // Whether a time so far stated no zone, and UTC was assumed.
   bool assumed_utc() const noexcept { return times_.assumed_utc(); }
 
@@ -71,6 +75,7 @@ class EventReader {
 
   Kind Bad(std::string_view reason, const OptionPath* about = nullptr) noexcept;
   Kind ReadEvent(EventBatch& batch);
+  void NoteMismatches(const EventBatch& batch);
   Kind ReadMore(std::string_view& key, EventBatch& batch, EngineTime& at);
   Kind Select(EventBatch& batch);
   bool CheckScalar(const EventPlan::ScalarMember& member);
@@ -102,6 +107,7 @@ class EventReader {
   int64_t time_max_ = -1;
   Scanner scanner_;
   UnseenPaths unseen_;
+  Mismatches mismatches_;
   std::string_view line_;  // the one that is read
   TimeReader times_;
   std::string_view time_name_ = "event time ";  // of the time that is read, in messages

@@ -5,8 +5,11 @@
 
 #include "engine/base/check.h"
 #include "engine/json/last_events.h"
+#include "engine/json/option_json.h"
 #include "engine/json/path.h"
+#include "engine/json/path_hint.h"
 #include "engine/json/rest_members.h"
+#include "engine/json/spec_text.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -199,6 +202,16 @@ std::string Quote(std::string_view name) {
   return out;
 }
 
+const char* TypeWord(Value::Kind kind) {
+  switch (kind) {
+    case Value::Kind::kBool: return "booleans";
+    case Value::Kind::kNumber: return "numbers";
+    case Value::Kind::kArray: return "arrays";
+    case Value::Kind::kObject: return "objects";
+    default: return "text";
+  }
+}
+
 void AddName(std::string& names, std::string_view quoted) {
   if (!names.empty()) names += ',';
   names += quoted;
@@ -344,6 +357,24 @@ void FoldPlan::LoadCommon(FieldReader& in) {
     }
   }
   tally.Load(events, in);
+}
+
+std::optional<MergeMismatch> FoldPlan::Mismatch() const {
+  const Mismatches seen = tally.mismatches();
+  if (seen.place < 0) return std::nullopt;
+  const auto place = static_cast<size_t>(seen.place);
+  const EventPlan::WantedValue& wanted = events.values[place];
+  const auto merge = std::ranges::find(merges, parts[place].offset, &StatePart::offset);
+  const auto asked = std::ranges::find(events.asked, wanted.slot, &EventPlan::AskedPath::slot);
+  PLEAT_DCHECK(merge != merges.end() && asked != events.asked.end());
+  const bool number = wanted.form == ValueForm::kNumber || wanted.form == ValueForm::kRounded;
+  MergeMismatch mismatch{.name = Unescaped(merge->quoted_name),
+                         .reducer = std::string(NameOf(merge->reducer)),
+                         .path = asked->path.path,
+                         .type = TypeWord(seen.kind),
+                         .only = !seen.differ};
+  if (number && seen.numbers_in_quotes) mismatch.filter = NumberFilterFor(mismatch.path);
+  return mismatch;
 }
 
 void FoldPlan::AppendMerges(const void* state, LineWriter& out, CaveatNames& names) const {

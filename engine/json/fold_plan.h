@@ -58,6 +58,9 @@ struct FoldPlan {
   // of those with a caveat to `names`.
   void AppendMerges(const void* state, LineWriter& out, CaveatNames& names) const;
 
+  // The first value that no reducer could take, if there was one.
+  std::optional<MergeMismatch> Mismatch() const;
+
   // The values of an event are those of `parts`, in their order, and then that of the last events
   // and that of the rest.
   EventPlan events;

@@ -125,6 +125,7 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   StampCounts stamps() const noexcept { return tally_.stamps(); }
   void StartInput() noexcept { tally_.StartInput(); }
   std::vector<OptionPath> absent_paths() const { return tally_.Absent(plan_.events); }
+  std::optional<MergeMismatch> mismatch() const { return plan_.Mismatch(); }
   AnyFolder& folder() noexcept { return folder_; }
   const AnyFolder& folder() const noexcept { return folder_; }
 
@@ -404,5 +405,7 @@ std::unique_ptr<GapStats> JsonFolder::gap_stats() const noexcept {
   return impl_->folder().gap_stats();
 }
 std::vector<OptionPath> JsonFolder::absent_paths() const { return impl_->absent_paths(); }
+
+std::optional<MergeMismatch> JsonFolder::mismatch() const { return impl_->mismatch(); }
 
 }  // namespace pleat::inline v0_1

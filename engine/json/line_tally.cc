@@ -36,6 +36,8 @@ void LineTally::Load(const EventPlan& plan, FieldReader& in) {
   slots.erase(repeated.begin(), repeated.end());
   LockGuard guard(unseen_lock_);
   unseen_ = UnseenPaths(any_line, std::move(slots));
+  // Of those before nobody knows the type any more.
+  mismatches_ = {.differ = mismatched_.value() != 0};
 }
 
 }  // namespace pleat::inline v0_1

@@ -18,6 +18,7 @@
 #include "engine/json/counter.h"
 #include "engine/json/event_plan.h"
 #include "engine/json/event_reader.h"
+#include "engine/json/mismatch.h"
 #include "engine/json/stamp_order.h"
 #include "engine/json/unseen_paths.h"
 
@@ -43,9 +44,12 @@ class LineTally {
   void Note(const EventReader& reader) {
     if (reader.assumed_utc()) assumed_utc_.store(true, std::memory_order_relaxed);
     const UnseenPaths& unseen = reader.unseen();
-    if (!unseen_.WouldNote(unseen)) return;  // only this thread changes them
+    const Mismatches& mismatches = reader.mismatches();
+    // Only this thread changes them.
+    if (!unseen_.WouldNote(unseen) && !mismatches_.WouldNote(mismatches)) return;
     LockGuard guard(unseen_lock_);
     unseen_.Note(unseen);
+    mismatches_.Note(mismatches);
   }
 
   // --- Any thread
@@ -67,6 +71,10 @@ class LineTally {
     LockGuard guard(unseen_lock_);
     return plan.Absent(unseen_);
   }
+  Mismatches mismatches() const {
+    LockGuard guard(unseen_lock_);
+    return mismatches_;
+  }
 
   // `plan` is that of Begin().
   void Save(const EventPlan& plan, FieldWriter& out) const;
@@ -83,6 +91,7 @@ class LineTally {
   std::atomic<bool> assumed_utc_{false};
   mutable Lock unseen_lock_;  // held for no other lock
   UnseenPaths unseen_;
+  Mismatches mismatches_;  // likewise
 };
 
 }  // namespace pleat::inline v0_1

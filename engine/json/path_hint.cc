@@ -303,19 +303,24 @@ void AddOtherTypes(std::string_view line, const Condition& condition, std::strin
 
 // --- A list whose elements should be events
 
+// Whether jq takes `.step` as it stands.
+bool IsNameInJq(std::string_view step) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_part = [&](char c) {
+    return c == '_' || is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  return !step.empty() && !is_digit(step[0]) && std::ranges::all_of(step, is_part);
+}
+
 // `path` as a filter of jq, with every element in the place of an index.
 std::string FilterOf(std::string_view line, const Path& path) {
   std::string filter;
   std::string_view value = line;
   for (const std::string& step : path) {
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    const auto is_bare = [&](char c) {
-      return c == '_' || is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    };
     const std::vector<Child> children = ChildrenOf(value);
     if (IsArray(value)) {
       filter += "[]";
-    } else if (!step.empty() && !is_digit(step[0]) && std::ranges::all_of(step, is_bare)) {
+    } else if (IsNameInJq(step)) {
       filter += "." + step;
     } else {
       filter += filter.empty() ? ".[" : "[";
@@ -400,6 +405,16 @@ std::string FormatPath(const Path& path) {
     for (const char c : step) text += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
   }
   return text;
+}
+
+std::string NumberFilterFor(std::string_view path) {
+  const Path steps = *ParsePath(path);
+  std::string filter;
+  for (const std::string& step : steps) {
+    if (!IsNameInJq(step)) return {};
+    filter += "." + step;
+  }
+  return "(" + filter + " | strings) |= tonumber";  // null and absent ones would be errors
 }
 
 PathHint HintFor(std::string_view line, std::string_view path) {

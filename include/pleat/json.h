@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,6 +98,9 @@ class PLEAT_EXPORT JsonFolder {
   // The paths of the spec that lead to no member in any line so far, usable or not. There are none
   // as long as no line was an object. REQUIRES: no call folds at the same time.
   std::vector<OptionPath> absent_paths() const;
+
+  // Which values the reducers could not take, if there were any.
+  std::optional<MergeMismatch> mismatch() const;
 
   // Reads lines for this folder: JsonLines lines(folder->plan()).
   const EventPlan& plan() const noexcept;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <pleat/time.h>
 
@@ -20,6 +21,24 @@ struct LineCounts {
   uint64_t control = 0;     // events that flushed or cancelled
 
   friend bool operator==(const LineCounts&, const LineCounts&) = default;
+};
+
+// The first value that a reducer could not take since the collection was opened, of late and
+// refused events as well: one of `type` at `path`, for the merge `name` by `reducer`.
+struct MergeMismatch {
+  std::string name;
+  std::string reducer;  // "sum"
+  std::string path;
+  std::string type;  // "text", "numbers", "booleans", "arrays", "objects"
+
+  // Whether all were of this merge and of this type.
+  bool only = false;
+
+  // If all were numbers in quotes and should be numbers: a filter of jq that makes them so, such as
+  // `(.amount | strings) |= tonumber`. Else empty, as for a path with names that jq has in quotes.
+  std::string filter;
+
+  friend bool operator==(const MergeMismatch&, const MergeMismatch&) = default;
 };
 
 // The stamps of the events that LineCounts counts, in the order in which they came.

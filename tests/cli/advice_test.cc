@@ -1,5 +1,6 @@
 // What the summary says of options that did not fit the input.
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -133,6 +134,28 @@ TEST(Advice, AUnitIsDoubtedByAnalyzeToo) {
   };
   EXPECT_TRUE(HasLine(err_with("ms"), "pleat analyze: all events are of 1970-01-17T16:33:36"));
   EXPECT_EQ(err_with("s").find("right?"), std::string::npos);
+}
+
+TEST(Advice, ValuesThatAReducerDoesNotTakeAreNamed) {
+  const auto summary = [](const std::vector<std::string>& values) {
+    std::string input;
+    for (const std::string& value : values) input += "{\"k\":1,\"amount\":" + value + "}\n";
+    return ErrOf("--merge 'total=sum(amount)' --merge 'n=count()'", input);
+  };
+  EXPECT_TRUE(HasLine(summary({"1", "2"}), "emissions      1  written\n"));
+  EXPECT_TRUE(HasLine(
+      summary({R"("12.50")", R"("1")", "3"}),
+      R"(emissions      1  written; 2 values of "total" (sum of "amount") were left )"
+      R"(out: sum() takes no text; jq -c '(.amount | strings) |= tonumber' makes numbers of text)"
+      "\n"));
+  EXPECT_TRUE(HasLine(summary({"true"}),
+                      R"(emissions      1  written; 1 value of "total" (sum of "amount") was left )"
+                      "out: sum() takes no booleans\n"));
+  EXPECT_TRUE(
+      HasLine(summary({R"("x")", "[]"}),
+              R"(emissions      1  written; 2 values were of a type their reducer does not )"
+              R"(take, such as text in "total" (sum of "amount"))"
+              "\n"));
 }
 
 // Nothing was kept, which may be right; but not if the types never fit.

@@ -213,6 +213,7 @@ TEST(JsonSnapshot, CountsSinceTheFirstLine) {
   program.Restart();
   const LineCounts before{.lines = 4, .events = 3, .bad = 1, .mismatched = 2};
   EXPECT_EQ(program.folder().counts(), before);
+  EXPECT_EQ(program.folder().mismatch(), std::nullopt);  // types are not kept
   EXPECT_EQ(program.folder().absent_paths(),
             (std::vector<OptionPath>{{"merge", "x"}, {"merge", "x.y"}}));
   program.Fold("{\"k\":3,\"x\":1}\n", FromUnix(Duration(5)));
@@ -221,6 +222,8 @@ TEST(JsonSnapshot, CountsSinceTheFirstLine) {
   EXPECT_EQ(program.folder().counts(), after);
   EXPECT_EQ(program.folder().stamps().out_of_order, 1u);
   EXPECT_EQ(program.folder().stamps().most_behind, Duration(4));
+  program.Fold("{\"k\":3,\"v\":\"1\"}\n", FromUnix(Duration(5)));
+  EXPECT_FALSE(program.folder().mismatch()->only);
   EXPECT_EQ(program.folder().absent_paths(), (std::vector<OptionPath>{{"merge", "x.y"}}));
 }
 

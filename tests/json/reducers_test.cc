@@ -2,8 +2,10 @@
 #include "engine/json/reducers.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -406,6 +408,47 @@ TEST(Reducers, StandSideBySideInOneGroup) {
             "\"p50\":null,\"p90\":null,\"p95\":null,\"p99\":null,\"p999\":null,"
             "\"top\":[{\"value\":{\"x\":1},\"count\":1}]}\n");
   EXPECT_EQ(harness.folder().counts().mismatched, 2u + 6u);
+}
+
+// The first value that a reducer does not take, after the lines.
+std::optional<MergeMismatch> MismatchOf(const std::string& spec,
+                                        const std::vector<std::string>& lines) {
+  JsonHarness harness(SpecOf(spec));
+  for (const std::string& line : lines) harness.Fold(line);
+  return harness.folder().mismatch();
+}
+
+TEST(Mismatch, NamesTheMergeAndTheType) {
+  const std::string spec =
+      "--key k --merge 'n=count()' --merge 'total=sum(o.v)' --merge 's=set(w)'";
+  EXPECT_EQ(MismatchOf(spec, {R"({"k":1,"o":{"v":1},"w":"x"})", R"({"k":1,"o":{"v":null}})"}),
+            std::nullopt);
+  MergeMismatch text{
+      .name = "total", .reducer = "sum", .path = "o.v", .type = "text", .only = true};
+  EXPECT_EQ(MismatchOf(spec, {R"({"k":1,"o":{"v":"a lot"}})"}), text);
+  EXPECT_EQ(MismatchOf(spec, {R"({"k":1,"o":{"v":"1"}})", R"({"k":1,"o":{"v":"x"}})"}), text);
+  text.filter = "(.o.v | strings) |= tonumber";
+  EXPECT_EQ(MismatchOf(spec, {R"({"k":1,"o":{"v":"12.50"}})", R"({"k":1,"o":{"v":"-1e3"}})"}),
+            text);
+  text.only = false;
+  EXPECT_EQ(MismatchOf(spec, {R"({"k":1,"o":{"v":"1"}})", R"({"k":1,"o":{"v":true}})"})->only,
+            false);
+  for (const auto& [value, type] : std::vector<std::pair<std::string, std::string>>{
+           {"true", "booleans"}, {"[1]", "arrays"}, {"{}", "objects"}}) {
+    EXPECT_EQ(MismatchOf(spec, {R"({"k":1,"o":{"v":)" + value + "}}"})->type, type);
+  }
+}
+
+TEST(Mismatch, OfMergesAndPathsOfSeveralKinds) {
+  const std::string spec =
+      "--key k --merge 'a=sum(/x.y)' --merge 'b=p99(v)' --merge 'c=p50(v)' --merge 'd=keys(v)'";
+  EXPECT_EQ(MismatchOf(spec, {R"({"k":1,"x.y":"1"})"})->filter, "");
+  const std::optional<MergeMismatch> shared = MismatchOf(spec, {R"({"k":1,"v":"5"})"});
+  EXPECT_EQ(shared->name + " " + shared->reducer, "b p99");
+  EXPECT_FALSE(shared->only);  // keys() takes no text either
+  const std::optional<MergeMismatch> keys = MismatchOf(spec, {R"({"k":1,"v":5})"});
+  EXPECT_EQ(keys->name + " " + keys->type, "d numbers");
+  EXPECT_TRUE(keys->only);
 }
 
 TEST(Sum, AgreesWithWideArithmetic) {

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include <pleat/json_text.h>
+
+#include "tools/pleat/errno_status.h"
 #include "tools/pleat/quantity_text.h"
 #include "tools/pleat/summary_text.h"
 
@@ -10,6 +13,31 @@ namespace {
 
 double Ratio(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string InQuotes(std::string_view text) {
+  std::string quoted;
+  AppendJsonString(Printable(text), quoted);
+  return quoted;
+}
+
+// "; 500 values of "total" (sum of "amount") were left out: sum() takes no text", or nothing.
+std::string MismatchText(const RunTotals& t) {
+  const uint64_t count = t.lines.mismatched;
+  if (count == 0) return {};
+  const bool one = count == 1;
+  const std::string values = "; " + Counted(count, "value");
+  const std::string not_taken =
+      values + (one ? " was of a type its" : " were of a type their") + " reducer does not take";
+  if (!t.mismatch) return not_taken;
+  const MergeMismatch& first = *t.mismatch;
+  const std::string merge =
+      InQuotes(first.name) + " (" + first.reducer + " of " + InQuotes(first.path) + ")";
+  if (!first.only) return not_taken + ", such as " + first.type + " in " + merge;
+  std::string text = values + " of " + merge + (one ? " was" : " were") +
+                     " left out: " + first.reducer + "() takes no " + first.type;
+  if (!first.filter.empty()) text += "; jq -c '" + first.filter + "' makes numbers of text";
+  return text;
 }
 
 }  // namespace
@@ -65,15 +93,11 @@ std::string HumanSummary(const RunTotals& t, const RunEffort& effort, std::strin
   for (const auto& [count, fate_of] : if_any) {
     if (count != 0) fates += ", " + Grouped(count) + fate_of;
   }
-  const std::string mismatched = t.lines.mismatched == 0
-                                     ? ""
-                                     : "; " + Grouped(t.lines.mismatched) +
-                                           " values were of a type their reducer does not take";
   return SummaryText(
       {{"lines", Grouped(t.lines.lines), fates},
        {"groups", Grouped(t.groups.opened),
         t.open() == 0 ? "all closed" : Grouped(t.open()) + " left open"},
-       {"emissions", Grouped(t.groups.popped), std::string(fate) + mismatched},
+       {"emissions", Grouped(t.groups.popped), std::string(fate) + MismatchText(t)},
        {"folded", FixedText(100 * t.FoldingRatio(), 1) + " %", "of events folded away"},
        TookRow(effort)});
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,7 @@ struct RunTotals {
   Ledger groups;
   bool stated = false;   // events state their time
   bool selects = false;  // the run may exclude lines
+  std::optional<MergeMismatch> mismatch = {};
 
   // Groups that were neither closed nor cancelled when the run ended.
   uint64_t open() const;
