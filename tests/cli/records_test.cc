@@ -303,6 +303,34 @@ TEST(AccessRecords, VirtualHostsUsersWithSpacesAndQueries) {
                   R"("path":"/","query":"","protocol":"HTTP/1.1","status":500,"bytes":0})"));
 }
 
+TEST(AccessRecords, AUrlMayHaveSpaces) {
+  const auto request = [](const std::string& text) {
+    const Lines lines = Access("h - - [t] \"" + text + "\" 200 1\n");
+    const std::string before = R"(1: {"host":"h","ident":null,"user":null,"time":"t",)";
+    const std::string behind = R"(,"status":200,"bytes":1})";
+    EXPECT_EQ(lines.size(), 1u);
+    EXPECT_TRUE(lines[0].starts_with(before) && lines[0].ends_with(behind)) << lines[0];
+    return lines[0].substr(before.size(), lines[0].size() - before.size() - behind.size());
+  };
+  EXPECT_EQ(request("GET /a b/c HTTP/1.1"),
+            R"("method":"GET","path":"/a b/c","protocol":"HTTP/1.1")");
+  EXPECT_EQ(request("M-SEARCH /a  b ?c d? =e HTTP/2.0"),
+            R"("method":"M-SEARCH","path":"/a  b ","query":"c d? =e","protocol":"HTTP/2.0")");
+  EXPECT_EQ(request("GET  /a HTTP/1.1"), R"("method":"GET","path":"/a","protocol":"HTTP/1.1")");
+  EXPECT_EQ(request("GET /a HTTP/1.0 HTTP/1.1"),
+            R"("method":"GET","path":"/a HTTP/1.0","protocol":"HTTP/1.1")");
+  EXPECT_EQ(request("GET HTTP/1.1"), R"("method":"GET","path":"","protocol":"HTTP/1.1")");
+  EXPECT_EQ(request("GET  HTTP/1.1"), R"("method":"GET","path":"","protocol":"HTTP/1.1")");
+  // Three words have always been taken as these.
+  EXPECT_EQ(request("OPTIONS sip:nm SIP/2.0"),
+            R"("method":"OPTIONS","path":"sip:nm","protocol":"SIP/2.0")");
+  for (const std::string other :
+       {"GET /", "GET /a b c/d", "GET /a b/c http/1.1", R"(\x16\x03 /a b HTTP/1.1)",
+        "1 2 3 HTTP/1.1", " GET /a b HTTP/1.1", "HTTP/1.1"}) {
+    EXPECT_EQ(request(other).find("\"request\":"), 0u) << other;
+  }
+}
+
 TEST(AccessRecords, RequestsOfScannersAreOneTextAsTheyStand) {
   const std::string before = "h - - [t] \"";
   const std::string members = R"({"host":"h","ident":null,"user":null,"time":"t","request":)";

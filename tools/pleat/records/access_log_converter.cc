@@ -1,6 +1,7 @@
 #include "tools/pleat/records/access_log_converter.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <pleat/json_text.h>
 
@@ -92,15 +93,43 @@ bool AddClient(std::string_view client, Members& members) {
   return true;
 }
 
-void AddRequest(std::string_view request, Members& members) {
-  if (std::ranges::count(request, ' ') != 2) return members.Add("request", request);
-  const std::string_view method = TakeWord(request);
-  std::string_view path = TakeWord(request);
-  const size_t mark = path.find('?');
-  members.Add("method", method);
-  members.Add("path", path.substr(0, mark));
-  if (mark != std::string_view::npos) members.Add("query", path.substr(mark + 1));
-  members.Add("protocol", request);
+struct Request {
+  std::string_view method;
+  std::string_view url;
+  std::string_view protocol;
+};
+
+// "GET", "M-SEARCH"; not the escapes that a log writes for what is no text.
+bool IsMethod(std::string_view word) {
+  return !word.empty() && std::ranges::all_of(word, [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_';
+  });
+}
+
+// Browsers escape the spaces of a URL, but other programs send them as they are: so all between the
+// method and the protocol is the URL. Three words are read as these whatever they are.
+std::optional<Request> ReadRequest(std::string_view text) {
+  const bool three_words = std::ranges::count(text, ' ') == 2;
+  std::string_view rest = text;
+  const std::string_view method = TakeWord(rest);
+  const size_t last = rest.rfind(' ') + 1;  // 0 if there is no space
+  const std::string_view protocol = rest.substr(last);
+  if (IsMethod(method) && protocol.starts_with("HTTP/")) {
+    return Request{method, WithoutTrailingSpace(rest.substr(0, last)), protocol};
+  }
+  if (!three_words) return std::nullopt;
+  const std::string_view url = TakeWord(rest);
+  return Request{method, url, rest};
+}
+
+void AddRequest(std::string_view text, Members& members) {
+  const std::optional<Request> request = ReadRequest(text);
+  if (!request) return members.Add("request", text);
+  const size_t mark = request->url.find('?');
+  members.Add("method", request->method);
+  members.Add("path", request->url.substr(0, mark));
+  if (mark != std::string_view::npos) members.Add("query", request->url.substr(mark + 1));
+  members.Add("protocol", request->protocol);
 }
 
 }  // namespace

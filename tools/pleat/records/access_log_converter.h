@@ -4,8 +4,8 @@
 //   [VHOST] HOST IDENT USER [TIME] "METHOD PATH?QUERY PROTOCOL" STATUS BYTES ["REFERER" "AGENT" [EXTRA]]
 //
 // A user may have spaces. Text in quotes stays as the log has it, escapes included: /\xD0\xB0 is the
-// path that people see there. `-` is null. A request of other than three words, as scanners send
-// them, is one text.
+// path that people see there. `-` is null. A URL may have spaces. Any other request that is
+// not of three words, as scanners send them, is one text.
 #pragma once
 
 #include <string>
