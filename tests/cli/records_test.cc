@@ -277,7 +277,8 @@ TEST(AccessRecords, CommonAndCombinedFormat) {
       R"(127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326)";
   const std::string members =
       R"({"host":"127.0.0.1","ident":null,"user":"frank","time":"10/Oct/2000:13:55:36 -0700",)"
-      R"("method":"GET","path":"/apache_pb.gif","protocol":"HTTP/1.0","status":200,"bytes":2326)";
+      R"("method":"GET","url":"/apache_pb.gif","path":"/apache_pb.gif","protocol":"HTTP/1.0",)"
+      R"("status":200,"bytes":2326)";
   EXPECT_THAT(Access(common), ElementsAre("1: " + members + "}"));
   EXPECT_THAT(
       Access(common + R"-( "http://www.example.com/start.html" "Mozilla/4.08 [en] (Win98)")-"
@@ -296,11 +297,13 @@ TEST(AccessRecords, VirtualHostsUsersWithSpacesAndQueries) {
       Access("\n\nwww.example.com:443 ::1 - - [01/Jan/2024:00:00:00 +0000] \"HEAD /a?b=1&c=?2 "
              "HTTP/2.0\" 304 -\n"
              "::1 - ann b. lee [t] \"POST /? HTTP/1.1\" 500 0\n"),
-      ElementsAre(R"(3: {"vhost":"www.example.com:443","host":"::1","ident":null,"user":null,)"
-                  R"("time":"01/Jan/2024:00:00:00 +0000","method":"HEAD","path":"/a",)"
-                  R"("query":"b=1&c=?2","protocol":"HTTP/2.0","status":304,"bytes":null})",
-                  R"(4: {"host":"::1","ident":null,"user":"ann b. lee","time":"t","method":"POST",)"
-                  R"("path":"/","query":"","protocol":"HTTP/1.1","status":500,"bytes":0})"));
+      ElementsAre(
+          R"(3: {"vhost":"www.example.com:443","host":"::1","ident":null,"user":null,)"
+          R"("time":"01/Jan/2024:00:00:00 +0000","method":"HEAD",)"
+          R"("url":"/a?b=1&c=?2","path":"/a","query":"b=1&c=?2",)"
+          R"("protocol":"HTTP/2.0","status":304,"bytes":null})",
+          R"(4: {"host":"::1","ident":null,"user":"ann b. lee","time":"t","method":"POST",)"
+          R"("url":"/?","path":"/","query":"","protocol":"HTTP/1.1","status":500,"bytes":0})"));
 }
 
 TEST(AccessRecords, AUrlMayHaveSpaces) {
@@ -313,17 +316,19 @@ TEST(AccessRecords, AUrlMayHaveSpaces) {
     return lines[0].substr(before.size(), lines[0].size() - before.size() - behind.size());
   };
   EXPECT_EQ(request("GET /a b/c HTTP/1.1"),
-            R"("method":"GET","path":"/a b/c","protocol":"HTTP/1.1")");
+            R"("method":"GET","url":"/a b/c","path":"/a b/c","protocol":"HTTP/1.1")");
   EXPECT_EQ(request("M-SEARCH /a  b ?c d? =e HTTP/2.0"),
-            R"("method":"M-SEARCH","path":"/a  b ","query":"c d? =e","protocol":"HTTP/2.0")");
-  EXPECT_EQ(request("GET  /a HTTP/1.1"), R"("method":"GET","path":"/a","protocol":"HTTP/1.1")");
+            R"("method":"M-SEARCH","url":"/a  b ?c d? =e","path":"/a  b ",)"
+            R"("query":"c d? =e","protocol":"HTTP/2.0")");
+  EXPECT_EQ(request("GET  /a HTTP/1.1"),
+            R"("method":"GET","url":"/a","path":"/a","protocol":"HTTP/1.1")");
   EXPECT_EQ(request("GET /a HTTP/1.0 HTTP/1.1"),
-            R"("method":"GET","path":"/a HTTP/1.0","protocol":"HTTP/1.1")");
-  EXPECT_EQ(request("GET HTTP/1.1"), R"("method":"GET","path":"","protocol":"HTTP/1.1")");
-  EXPECT_EQ(request("GET  HTTP/1.1"), R"("method":"GET","path":"","protocol":"HTTP/1.1")");
+            R"("method":"GET","url":"/a HTTP/1.0","path":"/a HTTP/1.0","protocol":"HTTP/1.1")");
+  EXPECT_EQ(request("GET HTTP/1.1"), R"("method":"GET","url":"","path":"","protocol":"HTTP/1.1")");
+  EXPECT_EQ(request("GET  HTTP/1.1"), R"("method":"GET","url":"","path":"","protocol":"HTTP/1.1")");
   // Three words have always been taken as these.
   EXPECT_EQ(request("OPTIONS sip:nm SIP/2.0"),
-            R"("method":"OPTIONS","path":"sip:nm","protocol":"SIP/2.0")");
+            R"("method":"OPTIONS","url":"sip:nm","path":"sip:nm","protocol":"SIP/2.0")");
   for (const std::string other :
        {"GET /", "GET /a b c/d", "GET /a b/c http/1.1", R"(\x16\x03 /a b HTTP/1.1)",
         "1 2 3 HTTP/1.1", " GET /a b HTTP/1.1", "HTTP/1.1"}) {

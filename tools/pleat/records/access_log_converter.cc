@@ -127,6 +127,7 @@ void AddRequest(std::string_view text, Members& members) {
   if (!request) return members.Add("request", text);
   const size_t mark = request->url.find('?');
   members.Add("method", request->method);
+  members.Add("url", request->url);
   members.Add("path", request->url.substr(0, mark));
   if (mark != std::string_view::npos) members.Add("query", request->url.substr(mark + 1));
   members.Add("protocol", request->protocol);

@@ -3,9 +3,9 @@
 //
 //   [VHOST] HOST IDENT USER [TIME] "METHOD PATH?QUERY PROTOCOL" STATUS BYTES ["REFERER" "AGENT" [EXTRA]]
 //
-// A user may have spaces. Text in quotes stays as the log has it, escapes included: /\xD0\xB0 is the
-// path that people see there. `-` is null. A URL may have spaces. Any other request that is
-// not of three words, as scanners send them, is one text.
+// PATH?QUERY as a whole is the url. A user may have spaces, and so may a URL. Text in quotes stays as
+// the log has it, escapes included: /\xD0\xB0 is the path that people see there. `-` is null. A
+// request that is neither so nor of three words, as scanners send them, is one text.
 #pragma once
 
 #include <string>
