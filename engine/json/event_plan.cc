@@ -6,20 +6,6 @@
 #include "engine/json/reasons.h"
 
 namespace pleat::inline v0_1 {
-namespace {
-
-int MicrosecondShift(TimeUnit unit) noexcept {
-  switch (unit) {
-    case TimeUnit::kSeconds: return 6;
-    case TimeUnit::kMilliseconds: return 3;
-    case TimeUnit::kNanoseconds: return -3;
-    case TimeUnit::kMicroseconds:
-    case TimeUnit::kNotStated: break;
-  }
-  return 0;
-}
-
-}  // namespace
 
 EventPlan::EventPlan(const EventSpec& spec)
     : time_unit(spec.time_unit),

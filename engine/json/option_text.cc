@@ -73,15 +73,6 @@ absl::Status DurationText::Set(Duration& to, std::string_view text) {
   return parsed.status();
 }
 
-absl::Status InstantText::Set(EngineTime& to, std::string_view text) {
-  constexpr std::string_view kBeginning = "T00:00:00Z";
-  if (ParseTimestamp(text, to)) return absl::OkStatus();
-  if (ParseTimestamp(std::string(text) + std::string(kBeginning), to)) return absl::OkStatus();
-  return Wrong(Quoted(text) +
-               " is not a time such as 2015-09-12T08:30:00Z (RFC 3339), nor a date " +
-               "such as 2015-09-12");
-}
-
 namespace {
 
 // HH:MM or HH:MM:SS, or the same with one digit of hour, as a duration since midnight.

@@ -32,14 +32,6 @@ struct DurationText {
   static std::string Get(Duration value) { return FormatDuration(value); }
 };
 
-// An instant: RFC 3339, or a date for its beginning in UTC.
-struct InstantText {
-  static absl::Status Set(EngineTime& to, std::string_view text);
-  static std::string Get(EngineTime value) {
-    return value == kNever ? std::string() : FormatTimestamp(value);
-  }
-};
-
 // `every` and `phase`: DURATION, or DURATION@HH:MM[:SS], or DURATION@DURATION.
 struct ClosingText {
   static absl::Status Set(ClosingOptions& to, std::string_view text);

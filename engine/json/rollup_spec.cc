@@ -9,6 +9,7 @@
 #include <pleat/json_rollup.h>
 
 #include "engine/json/event_plan.h"
+#include "engine/json/instant_text.h"
 #include "engine/json/option_table.h"
 #include "engine/json/option_text.h"
 #include "engine/json/spec_check.h"
@@ -50,8 +51,8 @@ constexpr Option<RollupSpec> kRollupOptions[] = {
     As<RollupSpec, DurationText>("lateness", PLEAT_AT(event.lateness)),
     As<RollupSpec, DurationText>("future-limit", PLEAT_AT(event.future_limit)),
     As<RollupSpec, EventConditionText>("where", PLEAT_AT(event.where)),
-    As<RollupSpec, InstantText>("from", PLEAT_AT(event.from)),
-    As<RollupSpec, InstantText>("to", PLEAT_AT(event.to)),
+    As<RollupSpec, InstantText<&EventSpec::from>>("from", PLEAT_AT(event)),
+    As<RollupSpec, InstantText<&EventSpec::to>>("to", PLEAT_AT(event)),
     As<RollupSpec, CountText>("max-keys", PLEAT_AT(rollup.limits.max_keys)),
     As<RollupSpec, BytesText>("max-memory", PLEAT_AT(rollup.limits.max_bytes)),
     As<RollupSpec, SwitchText<true>>("emission-id", PLEAT_AT(emission_id)),

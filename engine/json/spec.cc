@@ -5,6 +5,7 @@
 
 #include <pleat/json_spec.h>
 
+#include "engine/json/instant_text.h"
 #include "engine/json/option_table.h"
 #include "engine/json/option_text.h"
 #include "engine/json/spec_text.h"
@@ -48,8 +49,8 @@ constexpr Option<FoldSpec> kOptions[] = {
     As<FoldSpec, ChoiceText<kOnLate>>("on-late", PLEAT_AT(folder.late.on_late)),
     As<FoldSpec, DurationText>("future-limit", PLEAT_AT(event.future_limit)),
     As<FoldSpec, EventConditionText>("where", PLEAT_AT(event.where)),
-    As<FoldSpec, InstantText>("from", PLEAT_AT(event.from)),
-    As<FoldSpec, InstantText>("to", PLEAT_AT(event.to)),
+    As<FoldSpec, InstantText<&EventSpec::from>>("from", PLEAT_AT(event)),
+    As<FoldSpec, InstantText<&EventSpec::to>>("to", PLEAT_AT(event)),
     As<FoldSpec, PathText>("id", PLEAT_AT(marks.id)),
     As<FoldSpec, MergeText>("merge", PLEAT_AT(merges)),
     As<FoldSpec, ChoiceText<kRests>>("rest", PLEAT_AT(rest)),

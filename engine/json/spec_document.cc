@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <pleat/json_spec.h>
 
@@ -56,6 +58,7 @@ absl::Status ForEachOption(std::string_view document, Set set) {
   }
   absl::Status status;
   std::set<std::string> names;
+  std::vector<std::pair<std::string, std::string_view>> bounds;
   ForEachMember(text, [&](std::string_view quoted, std::string_view value) {
     if (!status.ok()) return;
     const std::string name = Unescaped(quoted);
@@ -66,8 +69,12 @@ absl::Status ForEachOption(std::string_view document, Set set) {
       status = absl::InvalidArgumentError("spec: option " + Quoted(name) + " appears twice");
       return;
     }
+    if (spelled == "from" || spelled == "to") return bounds.emplace_back(name, value), void();
     status = SetMember(name, value, set);
   });
+  for (const auto& [name, value] : bounds) {
+    if (status.ok()) status = SetMember(name, value, set);
+  }
   return status;
 }
 

@@ -138,6 +138,17 @@ absl::Status CheckTimeFormat(std::string_view format) {
   return absl::OkStatus();
 }
 
+int MicrosecondShift(TimeUnit unit) noexcept {
+  switch (unit) {
+    case TimeUnit::kSeconds: return 6;
+    case TimeUnit::kMilliseconds: return 3;
+    case TimeUnit::kNanoseconds: return -3;
+    case TimeUnit::kMicroseconds:
+    case TimeUnit::kNotStated: break;
+  }
+  return 0;
+}
+
 TimeRules TimeRulesFor(std::string_view zone, std::string_view format) {
   TimeRules rules;
   rules.assumes_utc = zone.empty();

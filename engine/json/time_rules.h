@@ -7,6 +7,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <absl/time/time.h>
+#include <pleat/json_lines.h>
 
 namespace pleat::inline v0_1 {
 
@@ -24,6 +25,9 @@ absl::StatusOr<absl::TimeZone> ParseTimeZone(std::string_view text);
 
 // Whether `format` is well formed and says the whole date. Errors: kInvalidArgument.
 absl::Status CheckTimeFormat(std::string_view format);
+
+// The power of ten that takes a number of the unit to microseconds.
+int MicrosecondShift(TimeUnit unit) noexcept;
 
 // The rules of a spec, of which both texts may be empty. REQUIRES: neither is wrong.
 TimeRules TimeRulesFor(std::string_view zone, std::string_view format);

@@ -7,6 +7,7 @@
 #include <pleat/json_window.h>
 
 #include "engine/json/event_plan.h"
+#include "engine/json/instant_text.h"
 #include "engine/json/option_table.h"
 #include "engine/json/option_text.h"
 #include "engine/json/spec_check.h"
@@ -35,8 +36,8 @@ constexpr Option<WindowSpec> kOptions[] = {
     As<WindowSpec, DurationText>("lateness", PLEAT_AT(event.lateness)),
     As<WindowSpec, DurationText>("future-limit", PLEAT_AT(event.future_limit)),
     As<WindowSpec, EventConditionText>("where", PLEAT_AT(event.where)),
-    As<WindowSpec, InstantText>("from", PLEAT_AT(event.from)),
-    As<WindowSpec, InstantText>("to", PLEAT_AT(event.to)),
+    As<WindowSpec, InstantText<&EventSpec::from>>("from", PLEAT_AT(event)),
+    As<WindowSpec, InstantText<&EventSpec::to>>("to", PLEAT_AT(event)),
     As<WindowSpec, CountText>("max-series", PLEAT_AT(window.limits.max_series)),
     As<WindowSpec, CountText>("max-members", PLEAT_AT(window.limits.max_members)),
     As<WindowSpec, BytesText>("max-memory", PLEAT_AT(window.limits.max_bytes)),

@@ -113,14 +113,15 @@ struct FoldSpec {
 PLEAT_EXPORT absl::Status Validate(const FoldSpec& spec);
 
 // Sets the option that `pleat fold` calls `--name` (without the dashes) from its text, as the flag
-// and a member of a spec document do; "key" and "merge" add to the list. Errors: kNotFound if no
+// and a member of a spec document do; "key" and "merge" add to the list. "from" and "to" are read
+// by the "time-unit", "time-zone" and "time-format" that were set before. Errors: kNotFound if no
 // such option belongs to a FoldSpec; kInvalidArgument says what is wrong with the text.
 PLEAT_EXPORT absl::Status SetOption(FoldSpec& spec, std::string_view name, std::string_view text);
 
 // Calls `set(name, text)` for every option in a spec document, one JSON object: strings, numbers
 // and booleans are handed on as text, an array once per element, a condition that is an object as
-// its JSON text. Stops at the first error of `set`. Errors: kInvalidArgument if the document is not
-// valid JSON or nests further.
+// its JSON text. "from" and "to" come last, the others in their order. Stops at the first error of
+// `set`. Errors: kInvalidArgument if the document is not valid JSON or nests further.
 PLEAT_EXPORT absl::Status ForEachOption(
     std::string_view document,
     absl::FunctionRef<absl::Status(std::string_view name, std::string_view text)> set);

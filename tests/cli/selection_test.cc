@@ -104,6 +104,45 @@ TEST(Selection, ARangeNeedsATimeAndABeginningBeforeItsEnd) {
               HasSubstr("--from: \"yesterday\" is not a time such as 2015-09-12T08:30:00Z"));
 }
 
+TEST(Selection, ARangeIsReadAsTheTimesOfTheInput) {
+  std::string log;
+  for (const char* hour : {"07", "08", "09"}) {
+    log += "h - - [12/Sep/2015:" + std::string(hour) + ":30:00 +0200] \"GET / HTTP/1.1\" 200 1\n";
+  }
+  const auto output = [&](const std::string& command, const Words& more) {
+    Words words = Pleat(command);
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished r = RunToEnd(words, log);
+    EXPECT_EQ(r.code, 0) << r.err;
+    return r.out;
+  };
+  const Words ranges[] = {
+      {"--from", "12/Sep/2015:08:00:00 +0200", "--to", "12/Sep/2015:09:00:00 +0200"},
+      {"--from", "2015-09-12 06:00:00", "--to", "2015-09-12 07:00:00"},
+      // The zone is given behind the range.
+      {"--from", "2015-09-12 08:00:00", "--to", "2015-09-12 09:00:00",
+       "--time-zone=Europe/Berlin"}};
+  for (const std::string command :
+       {"fold --key host --quiet 1m", "window --key host --member m=host --ttl 1m",
+        "rollup --key host --window 1h --accept-limit 1m", "analyze --key host --json"}) {
+    const std::string read = command + " --input access --time time";
+    const std::string wanted = output(read, ranges[0]);
+    EXPECT_NE(wanted, output(read, {}));
+    EXPECT_EQ(output(read, ranges[1]), wanted);
+    EXPECT_EQ(output(read, ranges[2]), wanted);
+    EXPECT_NE(wanted, "");
+  }
+}
+
+TEST(Selection, AZoneOfTheCommandLineHoldsForTheRangeOfADocument) {
+  const TemporaryDirectory directory;
+  const std::string document =
+      directory.Write("spec", R"({"from":"2015-09-12","time":"t","key":"k","quiet":"1m"})");
+  const Finished r = RunToEnd(Pleat("fold --print-spec --time-zone +01:00 --spec " + document), "");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr(R"("from": "2015-09-11T23:00:00.000000Z")"));
+}
+
 TEST(Selection, AJournalGoesOnWithTheSameSelectionOnly) {
   const TemporaryDirectory directory;
   const std::string in = directory.Write("in", At(0, "a") + At(1, "b") + At(2, "a"));

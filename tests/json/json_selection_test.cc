@@ -78,13 +78,95 @@ TEST(JsonSelection, OptionsThatMakeNoSenseAreNamed) {
   EXPECT_EQ(error("--key k --time t --from 2015-09-12 --to 2015-09-12"),
             "--to: must be after --from: events at --to are excluded");
   EXPECT_EQ(error("--key k --time t --from 2015-09-12 --to 2015-09-13"), "");
-  FoldSpec spec;
-  for (const char* wrong : {"", "5", "2015-09-31", "2015-09-12T", "12.9.2015", "now"}) {
-    EXPECT_THAT(std::string(SetOption(spec, "from", wrong).message()),
-                HasSubstr("is not a time such as 2015-09-12T08:30:00Z"))
-        << wrong;
+}
+
+TEST(JsonSelection, AnInstantIsReadAsTheTimesOfEvents) {
+  const auto read = [](const std::string& text, const Options& options) {
+    FoldSpec spec;
+    for (const auto& [name, value] : options) EXPECT_TRUE(SetOption(spec, name, value).ok());
+    const absl::Status status = SetOption(spec, "from", text);
+    return status.ok() ? FormatTimestamp(spec.event.from) : std::string(status.message());
+  };
+  const std::string at = "2015-09-12T06:30:00.000000Z";
+  const Options berlin = {{"time-zone", "Europe/Berlin"}};
+  for (const char* text :
+       {"2015-09-12T06:30:00Z", "2015-09-12 08:30:00", "2015-09-12T08:30:00,0",
+        "2015-09-12 07:30:00 +01", "12/Sep/2015:08:30:00", "[12/Sep/2015:06:30:00 +0000]",
+        "Sat, 12 Sep 2015 08:30", "12 Sep 2015 06:30:00 GMT (summer)"}) {
+    EXPECT_EQ(read(text, berlin), at) << text;
   }
-  EXPECT_EQ(spec.event.from, kBeginningOfTime);
+  EXPECT_EQ(read("2015-09-12 06:30:00", {}), at);
+  EXPECT_EQ(read("1442039400", {{"time-unit", "s"}}), at);
+  EXPECT_EQ(
+      read("12.09.2015 8 Uhr 30", {{"time-format", "%d.%m.%Y %H Uhr %M"}, {"time-zone", "+02:00"}}),
+      at);
+  EXPECT_EQ(read("1442039400", {{"time-format", "%s"}}), at);
+  // What was read before there was a format, or a unit, still is.
+  const Options others[] = {{{"time-format", "%Y-%d-%m"}}, {{"time-unit", "ns"}}};
+  for (const Options& other : others) {
+    EXPECT_EQ(read("2015-09-12T08:30:00+02:00", other), at);
+    EXPECT_EQ(read("2015-09-12", other), "2015-09-12T00:00:00.000000Z");
+    EXPECT_EQ(read("12/Sep/2015:06:30:00", other), at);
+  }
+  // A date is its beginning in the zone; of a midnight that comes twice, the first.
+  for (const char* text : {"2015-09-12", "12/Sep/2015", "12 Sep 2015", "Sat, 12 Sep 2015"}) {
+    EXPECT_EQ(read(text, {}), "2015-09-12T00:00:00.000000Z") << text;
+    EXPECT_EQ(read(text, berlin), "2015-09-11T22:00:00.000000Z") << text;
+  }
+  EXPECT_EQ(read("2015-11-01", {{"time-zone", "America/Havana"}}), "2015-11-01T04:00:00.000000Z");
+}
+
+TEST(JsonSelection, AnInstantThatIsNoneSaysWhatIsMissing) {
+  const auto error = [](const std::string& text, const Options& options = {}) {
+    FoldSpec spec;
+    for (const auto& [name, value] : options) EXPECT_TRUE(SetOption(spec, name, value).ok());
+    const absl::Status status = SetOption(spec, "to", text);
+    EXPECT_FALSE(status.ok()) << text;
+    EXPECT_EQ(spec.event.to, kNever);
+    return std::string(status.message());
+  };
+  const std::string no_time =
+      " is not a time such as 2015-09-12T08:30:00Z or 2015-09-12 08:30:00, "
+      "nor a date such as 2015-09-12";
+  EXPECT_EQ(error("now"), "--to: \"now\"" + no_time);
+  EXPECT_EQ(error(""), "--to: \"\"" + no_time);
+  EXPECT_EQ(error("12.9.2015", {{"time-format", "%F"}}),
+            "--to: \"12.9.2015\"" + no_time + ", nor written as --time-format states");
+  EXPECT_EQ(error("2015"), "--to: \"2015\" lacks the month and the day, as in 2015-01-01");
+  EXPECT_EQ(error("2015-09"), "--to: \"2015-09\" lacks the day, as in 2015-09-01");
+  EXPECT_EQ(error("2015-09-12T"),
+            "--to: \"2015-09-12T\" lacks the time of day, as in 2015-09-12T00:00:00");
+  EXPECT_EQ(error("2015-09-12 08"),
+            "--to: \"2015-09-12 08\" lacks the minute and the second, as in 2015-09-12 08:00:00");
+  EXPECT_EQ(error("2015-09-12T08:30+02:00"),
+            "--to: \"2015-09-12T08:30+02:00\" lacks the second, as in 2015-09-12T08:30:00+02:00");
+  EXPECT_EQ(error("12/Sep/2015:08"),
+            "--to: \"12/Sep/2015:08\" lacks the minute and the second, as in 12/Sep/2015:08:00:00");
+  EXPECT_EQ(error("12/Sep/2015:08:30"),
+            "--to: \"12/Sep/2015:08:30\" lacks the second, as in 12/Sep/2015:08:30:00");
+  EXPECT_EQ(error("1442039400"),
+            "--to: \"1442039400\" is a number: state its unit with --time-unit, such as "
+            "--time-unit s");
+  EXPECT_THAT(error("1e30", {{"time-unit", "s"}}), HasSubstr(" is outside the years 0001 to 9999"));
+  for (const char* none :
+       {"2015-09-31", "31/Sep/2015", "Sun, 12 Sep 2015", "2015-09-12T24:00:00Z"}) {
+    EXPECT_THAT(error(none), HasSubstr("\" is a date or a time that does not exist")) << none;
+  }
+  EXPECT_THAT(error("2015-09-12T08:30:60Z"), HasSubstr(" is a leap second"));
+  EXPECT_THAT(error("0000-12-31"), HasSubstr(" is outside the years 0001 to 9999"));
+  // A spec that was not checked yet.
+  FoldSpec spec;
+  spec.event.time_zone = "Mars";
+  EXPECT_THAT(std::string(SetOption(spec, "to", "2015-09-12").message()),
+              HasSubstr("\"Mars\" is not a time zone"));
+}
+
+TEST(JsonSelection, ADocumentMayStateTheZoneBehindTheRange) {
+  const absl::StatusOr<FoldSpec> spec =
+      ParseFoldSpec(R"({"to":"2015-09-13","from":"2015-09-12","time_zone":"+01:00"})");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(FormatTimestamp(spec->event.from), "2015-09-11T23:00:00.000000Z");
+  EXPECT_EQ(FormatTimestamp(spec->event.to), "2015-09-12T23:00:00.000000Z");
 }
 
 TEST(JsonSelection, CountsNoFurtherThanReadingHasCome) {

@@ -44,6 +44,7 @@ struct EngineCommand {
       if (!read.ok()) return read;
     }
     if (absl::Status set = SetGiven(table, *given); !set.ok()) return set;
+    if (absl::Status set = SetRange(options); !set.ok()) return set;
     options.inputs = std::move(given->inputs);
     Complete(options);
     options.spec_texts = SpecTexts(options);

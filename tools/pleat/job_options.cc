@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -37,6 +38,15 @@ FlagValue Threads(JobOptions& o) {
     return status;
   };
   return {FlagKind::kNumber, set, [&o, number] { return o.threads_given ? number.text() : ""; }};
+}
+
+// The spec says its text.
+FlagValue Bound(std::optional<std::string>& bound) {
+  const auto set = [&bound](std::string_view, std::string_view text) {
+    bound = text;
+    return absl::OkStatus();
+  };
+  return {FlagKind::kText, set, nullptr};
 }
 
 // `--input log.csv` is a slip that other programs suggest.
@@ -84,10 +94,10 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
        "and otherwise as if they were not there",
        InSpec(o.spec, FlagKind::kCondition)},
       {"from", "TIME",
-       "likewise: only events at this time or later, such as 2015-09-12 or\n"
-       "2015-09-12T08:30:00Z; needs --time",
-       InSpec(o.spec)},
-      {"to", "TIME", "likewise: only events before this time", InSpec(o.spec)},
+       "likewise: only events at this time or later: a date, 2015-09-12, or a time in any\n"
+       "form that --time takes, by --time-zone, --time-unit and --time-format; needs --time",
+       Bound(o.from)},
+      {"to", "TIME", "likewise: only events before this time", Bound(o.to)},
       {"max-memory", "BYTES", "", MaxMemory(o)},
       {"on-bad", "skip|fail", "a line that is not a usable event: skip it (default), or stop there",
        OneOf(o.on_bad, {"skip", "fail"})},
@@ -128,6 +138,13 @@ int ThreadsFor(const std::vector<std::string>& inputs, unsigned processors) {
   const bool large = std::ranges::any_of(
       inputs, [](const std::string& input) { return InputSize(input) >= kLargeBytes; });
   return large ? static_cast<int>(std::clamp(processors, 1U, kThreadsUsual)) : 1;
+}
+
+absl::Status SetRange(JobOptions& options) {
+  absl::Status status;
+  if (options.from) status.Update(SetOption(options.spec, "from", *options.from));
+  if (options.to) status.Update(SetOption(options.spec, "to", *options.to));
+  return status;
 }
 
 void Complete(JobOptions& options) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <absl/status/status.h>
 #include <pleat/json.h>
 
 #include "tools/pleat/flags.h"
@@ -20,6 +22,11 @@ struct JobOptions {
 
   // Whether lines may be excluded, so that the statistics count them.
   bool selects() const;
+
+  // --from and --to, if they were given. The zone and the form in which they are read may be given
+  // behind them, so that SetRange() reads them at the end.
+  std::optional<std::string> from;
+  std::optional<std::string> to;
 
   bool max_memory_given =
       false;  // if not, spec.folder.limits.max_bytes is half of the memory there is
@@ -46,6 +53,9 @@ Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view hel
 
 // How many threads pay for these inputs on `processors` of them: one, unless a file is large.
 int ThreadsFor(const std::vector<std::string>& inputs, unsigned processors);
+
+// Sets the spec's range of time to what was given. Errors: kInvalidArgument.
+absl::Status SetRange(JobOptions& options);
 
 // Fills in the inputs, the memory and the threads if they were not given.
 void Complete(JobOptions& options);

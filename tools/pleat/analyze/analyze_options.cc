@@ -198,6 +198,7 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(int argc, const char* const* 
   options.help = given->IsOn("help");
   if (options.help) return options;
   if (absl::Status set = SetGiven(flags, *given); !set.ok()) return set;
+  if (absl::Status set = SetRange(options); !set.ok()) return set;
   options.inputs = std::move(given->inputs);
   Complete(options);
   if (options.keys.empty()) return WrongFlag("key", "is required");
