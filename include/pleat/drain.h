@@ -2,8 +2,8 @@
 // open is closed or kept, and then a wait until all emissions are popped or acked, or until a time
 // is over. No event that was folded is lost unheard: the drain says what is left.
 //
-//   pleat::Drain drain(*engine, lease_now, {.timeout = 30s});
-//   while (drain.Look(lease_now) == pleat::DrainState::kWaiting) {
+//   pleat::Drain drain(*engine, pleat::LeaseTime(now), {.timeout = 30s});
+//   while (drain.Look(pleat::LeaseTime(now)) == pleat::DrainState::kWaiting) {
 //     // the consumers go on; time does, too
 //   }
 //   for (const auto& left : drain.left().collections) Warn(left.collection, left.sizes);

@@ -48,7 +48,6 @@ void Warn(const Args&...);
 // clang-format off
 #define PLEAT_EXAMPLE_PARAMETERS                                      \
   [[maybe_unused]] pleat::EngineTime now,                             \
-  [[maybe_unused]] pleat::LeaseTime lease_now,                        \
   [[maybe_unused]] std::string_view key,                              \
   [[maybe_unused]] int i,                                             \
   [[maybe_unused]] int n,                                             \
