@@ -51,6 +51,14 @@ TEST(Program, HelpBeginsWithExamples) {
   EXPECT_EQ(RunPleat("fold -h").out, r.out);
 }
 
+TEST(Program, HelpSaysHowExactPercentilesAreAndInWhichZoneTimesArePrinted) {
+  for (const char* command : {"fold", "window", "rollup"}) {
+    EXPECT_THAT(RunPleat(command + std::string(" --help")).out, HasSubstr("printed in UTC"));
+  }
+  EXPECT_THAT(RunPleat("fold --help").out,
+              HasSubstr("p50 to p999 are rounded to three digits, which is\n      within 0.5 %"));
+}
+
 TEST(Program, UnknownCommandSuggestsTheNearest) {
   ExpectUsageError("fodl", "did you mean \"fold\"?");
 }

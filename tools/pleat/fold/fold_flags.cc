@@ -42,6 +42,7 @@ Conditions: PATH OP VALUE, such as status=done or 'total>=100', with = != < <= >
 Output: one line per group, in the order in which the groups close:
     {"user":"ann","edits":3,"_fold":{"count":3,"first":"2015-09-12T00:47:35.776000Z",
      "last":"...","closed":"...","reason":"quiet"}}
+  These times are printed in UTC, also with --time-zone and --close-every.
   reason is quiet, max_hold, closing_time, max_events, max_bytes, start_mark,
   end_mark, condition, flush, limit or end; of lines before the last of a group
   leading or partial; correction; and in the file of --open, open.
@@ -68,10 +69,10 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       {"merge", "NAME=REDUCER(PATH)",
        "adds a member to the output; may be repeated, in output order. REDUCER is one\n"
        "of keys set sum min max mean count first last distinct array concat duration\n"
-       "p50 p90 p95 p99 p999 top; count() counts events, duration() is the seconds from the first "
-       "event to the\n"
-       "last, array(PATH,N) keeps N elements, concat(PATH,SEP,N) N bytes; last(.) and\n"
-       "first(.) give the whole event",
+       "p50 p90 p95 p99 p999 top; count() counts events, duration() is the seconds from\n"
+       "the first event to the last, p50 to p999 are rounded to three digits, which is\n"
+       "within 0.5 %, array(PATH,N) keeps N elements, concat(PATH,SEP,N) N bytes; last(.)\n"
+       "and first(.) give the whole event",
        ListInSpec(o.spec, o.spec.merges)},
       {"rest", "drop|first|last",
        "members that no other option takes: drop them (default), or\n"

@@ -41,6 +41,7 @@ Windows: they begin at multiples of their length since 1970, and their end is no
 Output: one line per key and window, in the order in which windows end:
     {"page":"Main","start":"2015-09-12T00:47:00.000000Z","end":"...","count":9,
      "sum":120,"reason":"frozen"}
+  Times are printed in UTC, also with --time-zone.
   sum with --value only. reason is frozen; end for what the end of the input closed,
   which is not frozen; correction; and in the file of --open, open.
 Stats: lines = events + bad + excluded;

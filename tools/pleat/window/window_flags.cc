@@ -50,7 +50,8 @@ Output: one line per change, in the order of time:
   or updated; or it is an end: expired, unpublished (--remove-when), replaced or
   dropped (--on-limit). With --every one line per series:
     {"project":"p1","at":"...","count":7,"within":{"5m":1,"1h":4}}
-  After the last event nothing more expires.
+  Times are printed in UTC, also with --time-zone. After the last event nothing more
+  expires.
 Stats: lines = events + bad + excluded;
   events = added + refreshed + updated + unchanged + duplicate + conflict + late
            + tombstoned + refused + control;
