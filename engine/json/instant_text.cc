@@ -108,6 +108,7 @@ absl::StatusOr<EngineTime> ReadInstant(std::string_view text, const EventSpec& s
   switch (ReadForm(text, forms, at)) {
     case TimeRead::kTime: return at;
     case TimeRead::kNoSuchTime: return Wrong(Quoted(text) + std::string(bad_line::kNoSuchTime));
+    case TimeRead::kOtherWeekday: return Wrong(Quoted(text) + std::string(bad_line::kOtherWeekday));
     case TimeRead::kLeapSecond: return Wrong(Quoted(text) + std::string(bad_line::kTimeLeap));
     case TimeRead::kOutOfRange: return Wrong(Quoted(text) + std::string(bad_line::kTimeRange));
     case TimeRead::kNumber:
