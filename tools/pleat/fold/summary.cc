@@ -27,7 +27,7 @@ std::string MismatchText(const RunTotals& t) {
   if (count == 0) return {};
   const bool one = count == 1;
   const std::string values = "; " + Counted(count, "value");
-  const std::string not_taken =
+  std::string not_taken =
       values + (one ? " was of a type its" : " were of a type their") + " reducer does not take";
   if (!t.mismatch) return not_taken;
   const MergeMismatch& first = *t.mismatch;
