@@ -62,8 +62,8 @@ class Timeline {
   bool Observe(EngineTime at, EngineTime& now) noexcept {
     PLEAT_DCHECK(Clamp(at) == at);
     now = this->now();
-    if (!ObserveAfter(at, now)) return false;
-    if (axis_ == Axis::kEvent) now = Raise(now);
+    if (IsFuture(at, now)) return false;
+    if (axis_ == Axis::kEvent) now = Raise(std::max(now, at - lateness_));
     return true;
   }
 
@@ -101,8 +101,8 @@ class Timeline {
              static_cast<uint64_t>(kBeginningOfTime.time_since_epoch().count());
     }
     void SetRoom() noexcept {
-      const bool any = now_ == kBeginningOfTime;
-      room_ = FromBeginning(any ? kEndOfTime : std::min(now_ + future_limit_, kEndOfTime));
+      const bool no_event_yet = now_ == kBeginningOfTime;  // nothing is ahead of no time
+      room_ = FromBeginning(no_event_yet ? kEndOfTime : std::min(now_ + future_limit_, kEndOfTime));
     }
 
     const bool on_event_time_;
@@ -112,12 +112,9 @@ class Timeline {
     uint64_t room_;  // from the beginning to the latest stamp that is not beyond the future limit
   };
 
-  // What Observe() would answer next in a batch that has carried time to `now` so far.
-  bool ObserveAfter(EngineTime at, EngineTime& now) const noexcept {
-    if (IsBeyondFuture(at, now, future_limit_)) [[unlikely]]
-      return false;
-    if (axis_ == Axis::kEvent) now = std::max(now, SaturatingSub(at, lateness_));
-    return true;
+  // Whether an event stamped `at` would lie beyond the future limit at `now`.
+  bool IsFuture(EngineTime at, EngineTime now) const noexcept {
+    return IsBeyondFuture(at, now, future_limit_);
   }
 
   // The first of `count` consecutive positions of the input.
@@ -142,7 +139,7 @@ class Timeline {
  private:
   const Axis axis_;
   const Duration lateness_;
-  const Duration future_limit_;  // at most the length of time: two stamps lie no further apart
+  const Duration future_limit_;  // both at most the length of time: two stamps lie no further apart
   alignas(64) Rising<EngineTime> now_;
   alignas(64) std::atomic<uint64_t> position_{0};
   Rising<LeaseTime> lease_now_;

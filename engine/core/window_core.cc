@@ -73,8 +73,7 @@ WindowCounts WindowCore::Import(std::string_view series, const AnyBatch& rows) {
             if (home.partition->stopped()) return none;
             const EngineTime now = timeline.now();
             const auto is_future = [&](EngineTime stamp) {
-              EngineTime seen = now;
-              return !timeline.ObserveAfter(Clamp(stamp), seen);
+              return timeline.IsFuture(Clamp(stamp), now);
             };
             return home.partition->Do(
                 home.partition->CopyFirst(), book, now, timeline.lease_now(),
