@@ -146,7 +146,9 @@ TEST(KeptVector, AllocatesNothingWhereAKeyHasRoom) {
     side.engine->Advance(start + 30s);
     const size_t before = AllocationCount();
     ASSERT_EQ(side.folder.Pop(150, popped), 150u);
-    if (round > 0) EXPECT_EQ(AllocationCount(), before);
+    if (round > 0) {
+      EXPECT_EQ(AllocationCount(), before);
+    }
     // The last 50 of a round are fewer than those whose places they take.
     ASSERT_EQ(side.folder.Pop(150, popped), 50u);
     EXPECT_EQ(popped.back().state.sum, 1199);
