@@ -84,7 +84,7 @@ struct GroupEntry {
   // Where a look ahead found it, most likely. Void once a group has left the index.
   struct Guess {
     uint32_t number = kNone;
-    uint32_t unindexed = 0;
+    uint32_t unindexed = UINT32_MAX;  // as a look ahead at an empty index leaves it
     Group* group = nullptr;
   };
 };

@@ -47,8 +47,8 @@ class FoundRun {
 template <class Entries>
 using FoundRunOf = FoundRun<decltype(std::declval<Entries>().FindGiven(std::declval<Ready>()))>;
 
-// The same for emissions of one book that lie in a row, at most kGivenMax. `found` has where the
-// first ones of them lie, or none; and here all.
+// Hands over emissions of one book that lie in a row, at most kGivenMax, without a GivenRun. `found` has
+// where the first ones of them lie, or none, and then all.
 template <class Entries>
 [[gnu::always_inline]] inline void GiveRun(Entries& entries, std::span<const Ready> run,
                                            FoundRunOf<Entries>& found, AnyCollection::Take take) {
