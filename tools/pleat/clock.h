@@ -13,9 +13,19 @@ namespace pleat::cli {
 
 class MonotoneClock {
  public:
-  MonotoneClock() : anchor_(FromUnix(Read(CLOCK_REALTIME))), started_(Read(CLOCK_BOOTTIME)) {}
+  MonotoneClock() : MonotoneClock(FromUnix(Read(CLOCK_REALTIME))) {}
+  // Begins at `wall`, whatever the wall clock says.
+  explicit MonotoneClock(EngineTime wall) : anchor_(wall), started_(Read(CLOCK_BOOTTIME)) {}
 
   EngineTime Now() const { return SaturatingAdd(anchor_, Elapsed()); }
+
+  // The time goes on from `at` if that is later than Now(). Returns by how much; 0: it is not.
+  Duration GoOnFrom(EngineTime at) {
+    const Duration behind = at - Now();
+    if (behind <= Duration{0}) return Duration{0};
+    anchor_ = SaturatingAdd(anchor_, behind);
+    return behind;
+  }
 
   // Since this object was made.
   Duration Elapsed() const { return Read(CLOCK_BOOTTIME) - started_; }

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <utility>
 
+#include <pleat/json_text.h>
+
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/input.h"
 
@@ -52,6 +54,9 @@ absl::Status CheckJournal(const EngineJobOptions& options) {
   if (options.journal.empty()) {
     if (options.durability_given) return WrongFlag("durability", "needs --journal");
     if (options.snapshot_every) return WrongFlag("snapshot-every", "needs --journal");
+    if (options.max_forward_jump != kMaxForwardJump) {
+      return WrongFlag("max-forward-jump", "needs --journal, whose clock it is about");
+    }
     if (options.at_end == AtEnd::kKeep) {
       return WrongFlag("at-end", "keep needs --journal, where it is kept");
     }
@@ -81,7 +86,14 @@ Flag EngineFlag(EngineJobOptions& o, std::string_view name, std::string_view hel
        "what is kept: snapshots of all that is open, and FILEs are read on from there",
        DurabilityValue(o.durability_given)},
       {"snapshot-every", "DURATION|LINES",
-       "how often a snapshot is taken (default 10s), besides at the end", Every(o.snapshot_every)},
+       "how often a snapshot is taken (default 10s), besides at the end; LINES are counted\n"
+       "block by block, as the input is read",
+       Every(o.snapshot_every)},
+      {"max-forward-jump", "DURATION",
+       "by how much the clock may be ahead of that of the directory (default 7d); more is\n"
+       "rather a wrong clock, and ends the run before anything is changed. inf, or 40d,\n"
+       "is for a job that runs once a month",
+       AboveZero(o.max_forward_jump)},
       {"at-end", "flush|drop|keep", "", OneOf(o.at_end, {"flush", "drop", "keep"})},
       {"stats", "FILE|-", "the ledger of the run as one JSON object (- is stderr)",
        FileName(o.stats_file, Dash::kStandardStream)},
@@ -95,7 +107,12 @@ Flag EngineFlag(EngineJobOptions& o, std::string_view name, std::string_view hel
 
 absl::Status CheckEffects(const EngineJobOptions& options) {
   if (absl::Status journal = CheckJournal(options); !journal.ok()) return journal;
-  if (options.has_time()) return absl::OkStatus();
+  if (options.has_time()) {
+    if (options.idle == kForever && options.max_forward_jump != kMaxForwardJump) {
+      return WrongFlag("max-forward-jump", "needs --idle; by --time alone no clock counts");
+    }
+    return absl::OkStatus();
+  }
   // Events may state when their groups close and not when they happened.
   const bool states_times = !options.spec.marks.close_at.empty();
   if (options.spec.event.time_unit != TimeUnit::kNotStated && !states_times) {
@@ -136,12 +153,37 @@ absl::Status EngineJob::Recover() {
       RunJournal::Open(options_.journal, command_, std::move(options), repeats);
   if (!journal.ok()) return journal.status();
   journal_ = *std::move(journal);
+  if (absl::Status wrong = GoOnWithClock(); !wrong.ok()) return wrong;
   if (absl::Status status = journal_->Recover(*engine_, options_.threads); !status.ok()) {
     return status;
   }
   results_ = journal_->note().results;
   lines_before_ = tally().lines.lines;
-  if (!on_event_time()) SetArrivalFloor(engine_->now());
+  return absl::OkStatus();
+}
+
+// Whether time moves by the clock in this run.
+bool EngineJob::follows_clock() const {
+  if (!on_event_time()) return true;
+  return options_.idle != kForever && std::ranges::any_of(options_.inputs, IsLive);
+}
+
+// Before anything is changed.
+absl::Status EngineJob::GoOnWithClock() {
+  if (!follows_clock()) return absl::OkStatus();
+  const EngineTime kept = journal_->clock();
+  const EngineTime now = Now();
+  const std::string both = "the clock says " + FormatTimestamp(now) + ", and --journal " +
+                           Printable(options_.journal) + " is at " + FormatTimestamp(kept);
+  if (kept != kBeginningOfTime && now > SaturatingAdd(kept, options_.max_forward_jump)) {
+    return absl::FailedPreconditionError(
+        both + ": ahead by more than --max-forward-jump " +
+        FormatDuration(options_.max_forward_jump) +
+        ". If the clock is wrong, set it; if it is right, run once with --max-forward-jump inf. "
+        "Nothing was changed");
+  }
+  clock_behind_ = GoOnFrom(kept);
+  if (*clock_behind_ > Duration{0}) Say(both + ": time goes on from there");
   return absl::OkStatus();
 }
 
@@ -174,6 +216,7 @@ void EngineJob::EndInput() {
 void EngineJob::TakeSnapshot(bool flushed) {
   Flush();
   if (stopped() && !interrupted()) return;
+  if (clock_behind_) journal_->SetClock(Now());
   const std::pair<std::string, OutputFile*> outputs[] = {{options_.output_file, &output()},
                                                          {options_.late_file, late_file()},
                                                          {options_.bad_file, bad_file()}};

@@ -5,6 +5,9 @@
 // read: the clock is read once per block of lines, and while a pipe is silent the run sleeps until
 // something falls due. With --time and --idle the watermark follows the clock while a pipe is
 // silent.
+//
+// With --journal the clock of the directory never goes back. A clock that is behind it goes on from
+// there; one that is too far ahead ends the run before anything is changed.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +32,9 @@ namespace pleat::cli {
 // What becomes of the open groups, windows and members at the end of the input.
 enum class AtEnd : uint8_t { kFlush, kDrop, kKeep };
 
+// By how much the clock may be ahead of that of a directory. As a Driver's.
+inline constexpr Duration kMaxForwardJump = std::chrono::days(7);
+
 // The options that such commands have besides those of all.
 struct EngineJobOptions : JobOptions {
   Duration idle = kForever;
@@ -36,6 +42,7 @@ struct EngineJobOptions : JobOptions {
   std::string journal;  // a directory; empty: none
   bool durability_given = false;
   std::optional<SnapshotEvery> snapshot_every;
+  Duration max_forward_jump = kMaxForwardJump;
   std::string late_file;  // these files: empty means none
   std::string open_file;
   std::string stats_file;  // "-" is stderr
@@ -48,8 +55,8 @@ struct EngineJobOptions : JobOptions {
   bool has_time() const { return !spec.event.time.empty(); }
 };
 
-// The flags of such commands: journal, durability, snapshot-every, at-end, stats, print-spec. REQUIRES:
-// `options` outlives the flag.
+// The flags of such commands: journal, durability, snapshot-every, max-forward-jump, at-end, stats,
+// print-spec. REQUIRES: `options` outlives the flag.
 Flag EngineFlag(EngineJobOptions& options, std::string_view name, std::string_view help = {});
 
 // Refuses options about time and about the journal that would have no effect.
@@ -57,13 +64,16 @@ absl::Status CheckEffects(const EngineJobOptions& options);
 
 class EngineJob : public LineJob {
  protected:
-  EngineJob(std::string_view command, const EngineJobOptions& options)
-      : LineJob(command, options, Result::kStreams), command_(command), options_(options) {}
+  EngineJob(std::string_view command, const EngineJobOptions& options, const MonotoneClock& clock)
+      : LineJob(command, options, Result::kStreams, clock), command_(command), options_(options) {}
 
   // Opens the engine that the options ask for.
   absl::Status OpenEngine();
   // Goes on where the journal stands, if there is one. Once, when the engine has its collections.
   absl::Status Recover();
+  // By how much the clock was behind that of the directory. Nothing if time follows no clock, or
+  // there is no directory.
+  std::optional<Duration> clock_behind() const { return clock_behind_; }
   Engine& engine() const { return *engine_; }
   bool on_event_time() const { return options_.has_time(); }
 
@@ -122,6 +132,8 @@ class EngineJob : public LineJob {
  private:
   void WriteStats(std::string_view stats);
   void SayJournal();
+  bool follows_clock() const;
+  absl::Status GoOnWithClock();
   bool FollowsWall(Duration silent) const;
   Duration UntilDue(Duration silent) const;
   SnapshotEvery every() const { return options_.snapshot_every.value_or(SnapshotEvery{}); }
@@ -134,7 +146,8 @@ class EngineJob : public LineJob {
   const EngineJobOptions& options_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<RunJournal> journal_;  // null: none
-  uint64_t lines_before_ = 0;            // read by earlier runs
+  std::optional<Duration> clock_behind_;
+  uint64_t lines_before_ = 0;  // read by earlier runs
   uint64_t results_ = 0;
   bool snapshot_failed_ = false;  // the last one
   bool failure_said_ = false;     // of a snapshot

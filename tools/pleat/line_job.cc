@@ -33,11 +33,13 @@ int Poll(std::span<pollfd> watched, Duration sleep) {
 
 }  // namespace
 
-LineJob::LineJob(std::string_view command, const JobOptions& options, Result result)
+LineJob::LineJob(std::string_view command, const JobOptions& options, Result result,
+                 const MonotoneClock& clock)
     : command_(command),
       options_(options),
       result_(result),
       wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      clock_(clock),
       progress_(InputSizes(options.inputs)) {}
 
 LineJob::~LineJob() {

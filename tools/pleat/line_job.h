@@ -98,8 +98,10 @@ class LineJob : private InputWaiter {
     uint64_t count_ = 0;
   };
 
-  // `command` is the command's name, such as "fold". Borrows `options`.
-  LineJob(std::string_view command, const JobOptions& options, Result result);
+  // `command` is the command's name, such as "fold". Borrows `options`. Tests choose the time at
+  // which `clock` begins.
+  LineJob(std::string_view command, const JobOptions& options, Result result,
+          const MonotoneClock& clock = MonotoneClock());
 
   // The work of a command. An error of Open() ends the run before any file is touched:
   // kInvalidArgument with kExitUsage, any other with kExitFailed.
@@ -168,8 +170,11 @@ class LineJob : private InputWaiter {
   EngineTime Now() const { return clock_.Now(); }
   EngineTime ArrivalNow() const;
   EngineTime arrival() const { return arrival_; }
-  // Nothing arrives before `at`.
-  void SetArrivalFloor(EngineTime at) { arrival_ = std::max(arrival_, at); }
+  // The time goes on from `at` if the clock is behind it. Returns by how much; 0: it is not.
+  Duration GoOnFrom(EngineTime at) {
+    arrival_ = std::max(arrival_, at);
+    return clock_.GoOnFrom(at);
+  }
   Duration elapsed() const { return clock_.Elapsed(); }
   uint64_t bytes_read() const { return read_.bytes; }
 

@@ -130,6 +130,8 @@ absl::StatusOr<std::unique_ptr<RunJournal>> RunJournal::Open(const std::string& 
     }
     absl::Status same = CheckOptions(note.options, before->options, directory);
     if (!same.ok()) return same;
+    note.clock = before->clock;
+    if ((*newest)->axis == Axis::kArrival) note.clock = std::max(note.clock, (*newest)->now);
   }
   return std::unique_ptr<RunJournal>(
       new RunJournal(*std::move(journal), directory, std::move(note)));
@@ -143,6 +145,7 @@ absl::Status RunJournal::Recover(Engine& engine, int threads) {
   absl::StatusOr<RunNote> note = RunNote::Parse(recovered->snapshot->note);
   if (!note.ok()) return note.status();
   note->options = std::move(note_.options);
+  note->clock = note_.clock;
   note_ = *std::move(note);
   return absl::OkStatus();
 }

@@ -44,6 +44,12 @@ class RunJournal {
                                                           std::string_view command, Options options,
                                                           bool repeats);
 
+  // Where the clock stood at the newest snapshot, of runs whose time follows it; kBeginningOfTime:
+  // there was none. Recover() does not change it.
+  EngineTime clock() const { return note_.clock; }
+  // From here on the snapshots say that it stands at `now`.
+  void SetClock(EngineTime now) { note_.clock = now; }
+
   // Brings the engine to where the newest snapshot stood, with so many threads.
   absl::Status Recover(Engine& engine, int threads);
   const RunNote& note() const { return note_; }

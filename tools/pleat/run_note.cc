@@ -5,12 +5,13 @@
 namespace pleat::cli {
 namespace {
 
-constexpr uint32_t kNoteFormat = 1;
+constexpr uint32_t kNoteFormat = 2;  // 2: the clock
 
 }  // namespace
 
 std::string RunNote::Text() const {
   FieldWriter out;
+  out.set_version(kNoteFormat);
   out(kNoteFormat, *this);
   return std::string(out.bytes());
 }
@@ -22,6 +23,7 @@ absl::StatusOr<RunNote> RunNote::Parse(std::string_view text) {
   if (in.ok() && format > kNoteFormat) {
     return absl::UnimplementedError("was written by a newer version of pleat");
   }
+  in.set_version(format);
   RunNote note;
   in(note);
   if (!in.done()) return absl::DataLossError("was not written by pleat fold, window or rollup");

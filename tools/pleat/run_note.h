@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <absl/status/statusor.h>
+#include <pleat/time.h>
 
 namespace pleat::cli {
 
@@ -51,6 +52,8 @@ struct RunNote {
   std::map<std::string, uint64_t> outputs;  // likewise: their bytes
   uint64_t results = 0;                     // lines of --output
   bool flushed = false;  // at the end of the inputs, all that was open was closed
+  // The clock of the newest run whose time followed it; kBeginningOfTime: none has.
+  EngineTime clock = kBeginningOfTime;
 
   std::string Text() const;
   // Errors: kDataLoss; kUnimplemented for a note of a newer version.
@@ -59,6 +62,7 @@ struct RunNote {
   template <class F>
   void Stored(F& f) {
     f(command, options, inputs, outputs, results, flushed);
+    if (f.version() >= 2) f(clock);
   }
 };
 

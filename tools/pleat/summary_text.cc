@@ -28,6 +28,11 @@ std::string StampMembers(const StampCounts& stamps, bool stated) {
   return ",\"first_stamp\":" + text(stamps.oldest) + ",\"last_stamp\":" + text(stamps.newest);
 }
 
+std::string ClockMember(std::optional<Duration> behind) {
+  if (!behind) return {};
+  return ",\"clock_behind_s\":" + ShortestText(static_cast<double>(behind->count()) / 1e6);
+}
+
 SummaryRow TookRow(const RunEffort& effort) {
   const double seconds = static_cast<double>(std::max<int64_t>(effort.took.count(), 1)) / 1e6;
   const double lines_a_second = static_cast<double>(effort.lines) / seconds;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ std::string SummaryText(const std::vector<SummaryRow>& rows);
 // The stamps of the first and the last event by time, as the members of --stats that end its object:
 // `,"first_stamp":"...","last_stamp":"..."`. null if there was no event, or events state no time.
 std::string StampMembers(const StampCounts& stamps, bool stated);
+
+// By how much the clock was behind, as a further member: `,"clock_behind_s":3600`. Nothing if no
+// clock was compared.
+std::string ClockMember(std::optional<Duration> behind);
 
 // What a run has read itself, and how long that took.
 struct RunEffort {

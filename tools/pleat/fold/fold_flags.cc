@@ -130,7 +130,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        InSpec(o.spec)},
       EngineFlag(o, "at-end",
                  "at the end of input: close the open groups with the reason \"end\" (default),\n"
-                 "drop them, or with --journal keep them for the next run"),
+                 "drop them (not with --journal), or with --journal keep them for the next run"),
       {"open", "FILE",
        "write the groups that are open when the input ends to FILE, with the reason\n"
        "\"open\", whatever --at-end does with them",
@@ -204,6 +204,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       EngineFlag(o, "journal"),
       EngineFlag(o, "durability"),
       EngineFlag(o, "snapshot-every"),
+      EngineFlag(o, "max-forward-jump"),
       Heading("Running"),
       CommonFlag(
           o, "threads",

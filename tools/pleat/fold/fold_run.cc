@@ -110,8 +110,8 @@ void FoldRun::Finish() {
 }
 
 RunTotals FoldRun::Totals() const {
-  return {folder_->counts(), folder_->stamps(),  folder_->ledger(),
-          on_event_time(),   options_.selects(), folder_->mismatch()};
+  return {folder_->counts(),  folder_->stamps(),   folder_->ledger(), on_event_time(),
+          options_.selects(), folder_->mismatch(), clock_behind()};
 }
 
 }  // namespace pleat::cli

@@ -21,7 +21,8 @@ namespace pleat::cli {
 
 class FoldRun final : public EngineJob {
  public:
-  explicit FoldRun(const FoldOptions& options) : EngineJob("fold", options), options_(options) {}
+  explicit FoldRun(const FoldOptions& options, const MonotoneClock& clock = MonotoneClock())
+      : EngineJob("fold", options, clock), options_(options) {}
 
  private:
   absl::Status Open() override;

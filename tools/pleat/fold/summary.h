@@ -22,6 +22,7 @@ struct RunTotals {
   bool stated = false;   // events state their time
   bool selects = false;  // the run may exclude lines
   std::optional<MergeMismatch> mismatch = {};
+  std::optional<Duration> clock_behind = {};  // see EngineJob
 
   // Groups that were neither closed nor cancelled when the run ended.
   uint64_t open() const;

@@ -91,7 +91,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
        InSpec(o.rollup)},
       EngineFlag(o, "at-end",
                  "at the end of input: close the open windows with the reason \"end\" (default),\n"
-                 "drop them, or with --journal keep them for the next run"),
+                 "drop them (not with --journal), or with --journal keep them for the next run"),
       {"open", "FILE",
        "write the windows that are open when the input ends to FILE, with the reason\n"
        "\"open\", whatever --at-end does with them",
@@ -142,6 +142,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       EngineFlag(o, "journal"),
       EngineFlag(o, "durability"),
       EngineFlag(o, "snapshot-every"),
+      EngineFlag(o, "max-forward-jump"),
       Heading("Running"),
       CommonFlag(o, "threads",
                  "1 to 256; same output for every N. One thread adds, the others decompress files\n"

@@ -106,8 +106,8 @@ void RollupRun::Finish() {
 }
 
 RollupTotals RollupRun::Totals() const {
-  return {rollup_->counts(), rollup_->ledger(), results(),
-          rollup_->stamps(), on_event_time(),   options_.selects()};
+  return {rollup_->counts(), rollup_->ledger(),  results(),     rollup_->stamps(),
+          on_event_time(),   options_.selects(), clock_behind()};
 }
 
 }  // namespace pleat::cli

@@ -19,8 +19,8 @@ namespace pleat::cli {
 
 class RollupRun final : public EngineJob {
  public:
-  explicit RollupRun(const RollupRunOptions& options)
-      : EngineJob("rollup", options), options_(options) {}
+  explicit RollupRun(const RollupRunOptions& options, const MonotoneClock& clock = MonotoneClock())
+      : EngineJob("rollup", options, clock), options_(options) {}
 
  private:
   absl::Status Open() override;

@@ -50,6 +50,7 @@ std::string StatsJson(const RollupTotals& t) {
   }
   out += StampMembers(t.stamps, t.stated);
   if (t.selects) out += ",\"excluded\":" + std::to_string(t.lines.excluded);
+  out += ClockMember(t.clock_behind);
   return out + "}\n";
 }
 

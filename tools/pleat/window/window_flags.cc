@@ -190,9 +190,14 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
       EngineFlag(o, "stats"),
       CommonFlag(o, "quiet-summary"),
       Heading("Going on after a restart"),
-      EngineFlag(o, "journal"),
+      EngineFlag(o, "journal",
+                 "keep the members in this directory, so that the same command goes on there\n"
+                 "after a crash or a kill, and the next run with further FILEs: each FILE is read\n"
+                 "once. --output, --late and --bad are then written in place. See pleat journal\n"
+                 "--help"),
       EngineFlag(o, "durability"),
       EngineFlag(o, "snapshot-every"),
+      EngineFlag(o, "max-forward-jump"),
       Heading("Running"),
       CommonFlag(o, "threads",
                  "1 to 256; same output for every N. One thread adds, the others decompress files\n"

@@ -171,8 +171,8 @@ void WindowRun::Finish() {
 }
 
 WindowTotals WindowRun::Totals() const {
-  return {window_->counts(), window_->ledger(), results(),
-          window_->stamps(), on_event_time(),   options_.selects()};
+  return {window_->counts(), window_->ledger(),  results(),     window_->stamps(),
+          on_event_time(),   options_.selects(), clock_behind()};
 }
 
 }  // namespace pleat::cli

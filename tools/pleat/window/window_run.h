@@ -23,8 +23,8 @@ namespace pleat::cli {
 
 class WindowRun final : public EngineJob {
  public:
-  explicit WindowRun(const WindowRunOptions& options)
-      : EngineJob("window", options), options_(options) {}
+  explicit WindowRun(const WindowRunOptions& options, const MonotoneClock& clock = MonotoneClock())
+      : EngineJob("window", options, clock), options_(options) {}
 
  private:
   absl::Status Open() override;

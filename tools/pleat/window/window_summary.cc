@@ -58,6 +58,7 @@ std::string StatsJson(const WindowTotals& t) {
   }
   out += StampMembers(t.stamps, t.stated);
   if (t.selects) out += ",\"excluded\":" + std::to_string(t.lines.excluded);
+  out += ClockMember(t.clock_behind);
   return out + "}\n";
 }
 

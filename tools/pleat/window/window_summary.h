@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,8 +19,9 @@ struct WindowTotals {
   WindowLedger members;
   uint64_t output = 0;  // lines written
   StampCounts stamps;
-  bool stated = false;   // events state their time
-  bool selects = false;  // the run may exclude lines
+  bool stated = false;                        // events state their time
+  bool selects = false;                       // the run may exclude lines
+  std::optional<Duration> clock_behind = {};  // see EngineJob
 };
 
 // One JSON object in a line, its members in a fixed order.

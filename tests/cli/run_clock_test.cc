@@ -1,0 +1,253 @@
+// Runs with --journal, and a clock that is not where that of the directory is. Most run in this process,
+// with a clock that begins when the test says.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/stored.h>
+
+#include "tests/cli/run_pleat.h"
+#include "tests/support/start.h"
+#include "tools/pleat/fold/fold_command.h"
+#include "tools/pleat/fold/fold_run.h"
+#include "tools/pleat/rollup/rollup_command.h"
+#include "tools/pleat/rollup/rollup_run.h"
+#include "tools/pleat/run_note.h"
+#include "tools/pleat/window/window_command.h"
+#include "tools/pleat/window/window_run.h"
+
+namespace pleat::cli {
+namespace {
+
+using std::chrono::days;
+using std::chrono::hours;
+using std::chrono::minutes;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// A command, and options by which what a line does comes out soon after it.
+struct Command {
+  std::string name;
+  std::string options;
+};
+
+const Command kFold = {"fold", "--key k --quiet 20ms"};
+const Command kWindow = {"window", "--key k --member m=k --ttl 20ms --payload k"};
+const Command kRollup = {"rollup", "--key k --window 20ms --accept-limit 20ms"};
+const Command kCommands[] = {kFold, kWindow, kRollup};
+
+template <class Run>
+int RunOf(auto parse, const Words& words, EngineTime at) {
+  std::vector<const char*> arguments;
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  const auto options = parse(static_cast<int>(arguments.size()), arguments.data());
+  EXPECT_TRUE(options.ok()) << options.status().message();
+  return options.ok() ? Run(*options, MonotoneClock(at)).Run() : -1;
+}
+
+class RunClock : public testing::Test {
+ protected:
+  std::string Journal() const { return " --journal " + (dir_ / "j"); }
+
+  // Runs the command in this process, with a clock that says `at` when it begins.
+  RunResult RunAt(EngineTime at, const Command& command, const std::string& more) {
+    const Words words =
+        WordsOf(command.name + " " + command.options + " --no-summary --stats " + (dir_ / "stats") +
+                " --output " + (dir_ / "out") + Journal() + " " + more);
+    testing::internal::CaptureStderr();
+    RunResult result;
+    if (command.name == "fold") result.code = RunOf<FoldRun>(ParseFoldOptions, words, at);
+    if (command.name == "window") result.code = RunOf<WindowRun>(ParseWindowOptions, words, at);
+    if (command.name == "rollup") result.code = RunOf<RollupRun>(ParseRollupOptions, words, at);
+    result.err = testing::internal::GetCapturedStderr();
+    result.out = Content(dir_ / "out");
+    result.stats = Content(dir_ / "stats");
+    return result;
+  }
+
+  // A file that was not read yet, of one line.
+  std::string File(const std::string& line = "{\"k\":1}\n") {
+    return dir_.Write("file" + std::to_string(++files_), line);
+  }
+  // A pipe with these lines, and an end.
+  std::string Pipe(const std::string& lines) {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    EXPECT_EQ(write(ends[1], lines.data(), lines.size()), std::ssize(lines));
+    close(ends[1]);
+    pipes_.push_back(ends[0]);
+    return "/dev/fd/" + std::to_string(ends[0]);
+  }
+
+  // All files that there are, and what is in them.
+  std::map<std::string, std::string> AllFiles() const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_.path())) {
+      if (entry.is_regular_file()) files[entry.path()] = Content(entry.path());
+    }
+    return files;
+  }
+
+  void Clear() {
+    std::filesystem::remove_all(dir_ / "j");
+    std::filesystem::remove(dir_ / "out");
+  }
+  ~RunClock() override {
+    for (const int each : pipes_) close(each);
+  }
+
+  TemporaryDirectory dir_;
+  int files_ = 0;
+  std::vector<int> pipes_;
+};
+
+// --- Behind
+
+TEST_F(RunClock, TimeGoesOnFromADirectoryThatIsAheadWithoutAPause) {
+  const EngineTime ahead =
+      kEndOfTime - hours(400 * 24 + 12);  // so the clock of no machine is there yet
+  for (const Command& command : kCommands) {
+    SCOPED_TRACE(command.name);
+    const bool is_window = command.name == "window";
+    RunAt(ahead, command, (is_window ? "" : "--at-end keep ") + File());
+    Subprocess process(
+        Pleat(command.name + " " + command.options + " --no-summary --stats -" + Journal()));
+    for (const std::string key : {"2", "3", "4"}) {
+      process.Write("{\"k\":" + key + "}\n");
+      const std::string end = is_window ? "\"count\":0,\"payload\":" : "{\"k\":";
+      ASSERT_TRUE(process.AwaitOut(end + key)) << process.err();
+    }
+    EXPECT_EQ(process.Wait(), 0);
+    EXPECT_THAT(process.out(), Not(HasSubstr("\"20"))) << "each time is one of the directory's";
+    EXPECT_THAT(process.out(), HasSubstr("\"9998-11-26T"));
+    EXPECT_TRUE(HasLine(process.err(), "pleat " + command.name + ": the clock says 2"))
+        << process.err();
+    EXPECT_THAT(process.err(), HasSubstr(", and --journal " + (dir_ / "j") + " is at 9998-11-26T"));
+    EXPECT_GT(ParseStats(StatsLine(process.err()))["clock_behind_s"], 0);
+    Clear();
+  }
+}
+
+TEST_F(RunClock, ByHowMuchTheClockIsBehindIsInTheStatistics) {
+  for (const Command& command : kCommands) {
+    SCOPED_TRACE(command.name);
+    const RunResult first = RunAt(kT0, command, File());
+    EXPECT_EQ(first.code, 0);
+    EXPECT_EQ(first.err, "");
+    EXPECT_EQ(Stat(first, "clock_behind_s"), 0) << first.stats;
+    const RunResult behind = RunAt(kT0 - days(10), command, File());
+    EXPECT_EQ(behind.code, 0);
+    EXPECT_NEAR(Stat(behind, "clock_behind_s"), 864'000, 3'600) << "as long as the runs took";
+    EXPECT_THAT(behind.err,
+                StartsWith("pleat " + command.name + ": the clock says 2023-11-04T22:"));
+    EXPECT_THAT(behind.err,
+                HasSubstr("Z, and --journal " + (dir_ / "j") + " is at 2023-11-14T22:"));
+    EXPECT_THAT(behind.err, testing::EndsWith("Z: time goes on from there\n"));
+    ExpectBalancedFor(command.name, behind.stats);
+    const RunResult again = RunAt(kT0 + hours(1), command, File());
+    EXPECT_EQ(Stat(again, "clock_behind_s"), 0);
+    EXPECT_EQ(again.err, "");
+    Clear();
+  }
+}
+
+// --- Ahead
+
+TEST_F(RunClock, AClockThatIsTooFarAheadChangesNothing) {
+  for (const Command& command : kCommands) {
+    SCOPED_TRACE(command.name);
+    RunAt(kT0, command, File());
+    const std::string file = File();
+    const auto before = AllFiles();
+    const RunResult refused = RunAt(kT0 + days(8), command, file);
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_EQ(AllFiles(), before);
+    EXPECT_THAT(refused.err,
+                StartsWith("pleat " + command.name + ": the clock says 2023-11-22T22:13:20"));
+    EXPECT_THAT(refused.err, HasSubstr(" is at 2023-11-14T22:"));
+    EXPECT_THAT(refused.err, HasSubstr("ahead by more than --max-forward-jump 7d"));
+    EXPECT_THAT(refused.err, HasSubstr("run once with --max-forward-jump inf"));
+    EXPECT_EQ(RunAt(kT0 + days(8), command, "--max-forward-jump 9d " + file).code, 0);
+    EXPECT_EQ(RunAt(kT0 + days(8 + 6), command, file).code, 0) << "within seven days";
+    EXPECT_EQ(RunAt(kT0 + days(8 + 5'000), command, "--max-forward-jump inf " + file).code, 0);
+    Clear();
+  }
+}
+
+TEST_F(RunClock, ADirectoryGoesOnWhenTheClockIsRightAgain) {
+  RunAt(kT0, kFold, File());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(RunAt(kT0 + days(4'000), kFold, File()).code, 1);
+  const RunResult right = RunAt(kT0 + minutes(1), kFold, File());
+  EXPECT_EQ(right.code, 0);
+  EXPECT_EQ(right.err, "");
+  EXPECT_EQ(Stat(right, "clock_behind_s"), 0);
+  EXPECT_EQ(Stat(right, "emissions"), 2);
+}
+
+// --- With event times
+
+TEST_F(RunClock, ByTheTimesOfEventsAloneNoClockCounts) {
+  const Command command = {"fold", "--key k --quiet 1m --time t --at-end keep"};
+  for (const EngineTime at : {kT0, kT0 + days(4'000), kT0 - days(4'000)}) {
+    const RunResult run = RunAt(at, command, Pipe(At(files_++)));
+    EXPECT_EQ(run.code, 0);
+    EXPECT_EQ(run.err, "");
+    EXPECT_THAT(run.stats, Not(HasSubstr("clock_behind_s")));
+  }
+}
+
+// The stamps are years before the clock of the first run, and that is nobody's mistake.
+TEST_F(RunClock, WithIdleTheClockIsComparedWithThatOfTheDirectory) {
+  const Command command = {"fold", "--key k --quiet 1m --time t --idle 1h --at-end keep"};
+  const RunResult first = RunAt(kT0, command, Pipe(At(0)));
+  EXPECT_EQ(first.code, 0);
+  EXPECT_EQ(first.err, "");
+  EXPECT_EQ(RunAt(kT0 + days(6), command, Pipe(At(1))).code, 0);
+  const auto before = AllFiles();
+  EXPECT_EQ(RunAt(kT0 + days(14), command, Pipe(At(2))).code, 1);
+  EXPECT_EQ(AllFiles(), before);
+  EXPECT_EQ(RunAt(kT0 + days(14), command, File(At(2))).code, 0) << "a FILE is never silent";
+  const RunResult behind = RunAt(kT0, command, Pipe(At(3)));
+  EXPECT_EQ(behind.code, 0);
+  EXPECT_NEAR(Stat(behind, "clock_behind_s"), 6 * 86'400, 3'600);
+  EXPECT_EQ(Stat(behind, "opened"), 1) << "no group has closed";
+}
+
+// ---
+
+TEST_F(RunClock, AnOptionWithoutEffectIsRefused) {
+  const auto refused = [](const std::string& words) {
+    const Finished run = RunToEnd(Pleat("fold --key k --quiet 1m --max-forward-jump " + words));
+    EXPECT_EQ(run.code, 2) << words;
+    return run.err;
+  };
+  EXPECT_THAT(refused("1d"), HasSubstr("--max-forward-jump: needs --journal"));
+  EXPECT_THAT(refused("0" + Journal()), HasSubstr("--max-forward-jump: must be above 0"));
+  EXPECT_THAT(refused("soon" + Journal()), HasSubstr("--max-forward-jump: "));
+  EXPECT_THAT(refused("1d --time t" + Journal()), HasSubstr("--max-forward-jump: needs --idle"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "j"));
+}
+
+TEST(RunNotes, OfTheFirstFormatHaveNoClock) {
+  RunNote note;
+  note.command = "fold";
+  note.clock = kT0;
+  FieldWriter first;
+  first(uint32_t{1}, note);
+  const absl::StatusOr<RunNote> read = RunNote::Parse(first.bytes());
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->command, "fold");
+  EXPECT_EQ(read->clock, kBeginningOfTime);
+  EXPECT_EQ(RunNote::Parse(note.Text())->clock, kT0);
+}
+
+}  // namespace
+}  // namespace pleat::cli
