@@ -126,13 +126,13 @@ class [[gnu::visibility("hidden")]] JsonWindow::Impl {
   bool AddEvents(ReadLines& lines, size_t end, EngineTime arrival, OnUnusualLine on_unusual);
   size_t BatchSize(const EventBatch& events, size_t first, size_t end);
   void Collect(const EventBatch& events, size_t first, size_t size, EngineTime arrival);
-  void Reach(EngineTime at);
+  void Reach(EngineTime at, size_t line);
   EngineTime TimeAfter(EngineTime at) const noexcept {
     return SaturatingSub(at, spec_.event.lateness);
   }
   LineResult Count(WindowOutcome outcome, const KeyedEvent<MemberEvent>& event);
   std::string_view ConflictOf(const KeyedEvent<MemberEvent>& event);
-  LineResult Obey(const ControlEvent& control, EngineTime arrival);
+  LineResult Obey(const ControlEvent& control, EngineTime arrival, size_t line);
 
   std::vector<CountedSeries> SeriesAt(EngineTime at, size_t top) const;
 
@@ -162,12 +162,12 @@ LineResult JsonWindow::Impl::AddLine(std::string_view line, EngineTime arrival) 
   switch (kind) {
     case LineResult::Kind::kBlank: return {};
     case LineResult::Kind::kBad: return Bad(reader_.reason(), reader_.about());
-    case LineResult::Kind::kControl: return Obey(reader_.control(), arrival);
+    case LineResult::Kind::kControl: return Obey(reader_.control(), arrival, 0);
     case LineResult::Kind::kExcluded: return tally_.AddExcluded(1), LineResult{kind};
     case LineResult::Kind::kNoUnit: return {kind, {}, reader_.reason(), {}};
     case LineResult::Kind::kEvent: break;
   }
-  Reach(event_.events.front().at);
+  Reach(event_.events.front().at, 0);
   Collect(event_, 0, 1, arrival);
   const KeyedEvent<MemberEvent>& event = batch_.front();
   return Count(window_.Add(event.key, &event.event, event.at), event);
@@ -180,7 +180,9 @@ size_t JsonWindow::Impl::Add(ReadLines& lines, size_t max, EngineTime arrival,
   const auto take_other = [&](const ReadLines::NoEvent& other) {
     LineResult result = other.result;
     if (result.kind == LineResult::Kind::kBad) tally_.AddBad();
-    if (result.kind == LineResult::Kind::kControl) result = Obey(other.control, arrival);
+    if (result.kind == LineResult::Kind::kControl) {
+      result = Obey(other.control, arrival, other.line.index);
+    }
     return on_unusual({other.line.index, other.line.text(), result});
   };
   const size_t taken = lines.Take(max, add_events, take_other);
@@ -194,7 +196,7 @@ bool JsonWindow::Impl::AddEvents(ReadLines& lines, size_t end, EngineTime arriva
   const EventBatch& events = lines.batch();
   while (lines.next_event < end) {
     const size_t first = lines.next_event;
-    Reach(events.events[first].at);
+    Reach(events.events[first].at, lines.sources()[first].index);
     const size_t size = BatchSize(events, first, end);
     Collect(events, first, size, arrival);
     lines.Fetch(first + size, std::min(size, end - first - size));
@@ -247,13 +249,13 @@ void JsonWindow::Impl::Collect(const EventBatch& events, size_t first, size_t si
 }
 
 // Before a line stamped `at` moves the engine's time.
-void JsonWindow::Impl::Reach(EngineTime at) {
+void JsonWindow::Impl::Reach(EngineTime at, size_t line) {
   if (!on_event_time() || !on_time_) return;
   const EngineTime now = TimeAfter(at);
   const EngineTime before = engine_.now();
   if (now < halt_ || IsBeyondFuture(at, before, future_limit_)) return;
   // The first event sets time, and the future limit does not apply to it: leave that to the engine.
-  if (before != kBeginningOfTime) halt_ = on_time_(now);
+  if (before != kBeginningOfTime) halt_ = on_time_(now, line);
 }
 
 // The result of a line whose event had this outcome.
@@ -274,9 +276,9 @@ std::string_view JsonWindow::Impl::ConflictOf(const KeyedEvent<MemberEvent>& eve
 }
 
 // A control line moves time as an event does, and members that are due expire before it acts.
-LineResult JsonWindow::Impl::Obey(const ControlEvent& control, EngineTime arrival) {
+LineResult JsonWindow::Impl::Obey(const ControlEvent& control, EngineTime arrival, size_t line) {
   const EngineTime at = on_event_time() ? control.at : arrival;
-  Reach(at);
+  Reach(at, line);
   const WindowControl answer = window_.Remove(control.key, control.member, {.at = at});
   if (answer == WindowControl::kFuture) return Bad(bad_line::kFuture);
   tally_.AddEvents(1);

@@ -116,7 +116,8 @@ class PLEAT_EXPORT JsonWindow {
   // On event time: `on_time` is called before a line moves the engine's time to `now`, unless that
   // is before the instant that the last call has returned. What the line does comes after the call:
   // so on_time may move the engine's time to `now` in steps, and look around at each of them.
-  using OnTime = std::function<EngineTime(EngineTime now)>;
+  // `line` is its index, as that of an UnusualLine; 0 in AddLine().
+  using OnTime = std::function<EngineTime(EngineTime now, size_t line)>;
   void SetOnTime(OnTime on_time);
 
   // Tells the window that later lines come from another input, for StampCounts::behind_input.

@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -75,6 +76,7 @@ class Draw {
   std::string Time() {
     static constexpr int kSteps[] = {0, 0, 0, 0, 0, 1, 1, 2, 3, 9, 40};
     seconds_ += kSteps[Below(std::size(kSteps))];
+    if (Chance(1)) seconds_ += 12'000'000;  // past more multiples of --every than are counted
     const size_t behind = Chance(25) ? Below(15) : 0;
     return std::to_string(seconds_ - static_cast<int>(behind)) + Pick({"", "", ".5", ".25"});
   }
@@ -92,10 +94,13 @@ void ExpectSame(uint64_t seed, std::map<std::string, double>& seen) {
   WindowLinesModel model(call.options);
   std::string input;
   std::string expected;
-  for (size_t lines = 1 + draw.Below(200); lines > 0; --lines) {
+  std::vector<size_t> jumps;  // the numbers of their lines
+  for (size_t number = 1, lines = 1 + draw.Below(200); number <= lines; ++number) {
     const std::string line = draw.Line();
     input += line + '\n';
+    const size_t jumps_before = model.jumps();
     ASSERT_TRUE(model.AddLine(line, expected));
+    if (model.jumps() > jumps_before) jumps.push_back(number);
   }
   const TemporaryDirectory directory;
   const std::string threads = draw.Chance(50) ? " --threads 3 " : " ";
@@ -107,6 +112,12 @@ void ExpectSame(uint64_t seed, std::map<std::string, double>& seen) {
   ASSERT_EQ(ParseStats(result.stats), expected_stats) << model.Stats() << result.stats;
   if (expected_stats.at("events") == 0) return;  // then no file appears
   ASSERT_EQ(result.out, expected);
+  if (jumps.size() > 10) jumps.resize(10);  // that are shown
+  for (const size_t number : jumps) {
+    const std::string said = directory / "in:" + std::to_string(number) + ": time moves at once";
+    ASSERT_TRUE(HasLine(result.err, said)) << said << '\n' << result.err;
+  }
+  seen["jumps"] += static_cast<double>(jumps.size());
   ASSERT_EQ(Content(directory / "open"), model.Open());
   for (const auto& [name, value] : expected_stats) seen[name] += value;
 }

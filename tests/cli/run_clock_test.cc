@@ -192,6 +192,18 @@ TEST_F(RunClock, ADirectoryGoesOnWhenTheClockIsRightAgain) {
   EXPECT_EQ(Stat(right, "emissions"), 2);
 }
 
+TEST_F(RunClock, CountsOfAJumpOfTheClockAreLeftOut) {
+  const Command command = {"window", "--key k --member m=k --ttl inf --every 1s"};
+  RunAt(kT0, command, File());
+  const RunResult jumped = RunAt(kT0 + days(13), command, "--max-forward-jump 14d " + File());
+  EXPECT_EQ(jumped.code, 1) << "something was left out";
+  EXPECT_THAT(jumped.err, StartsWith("pleat window: time moves at once from 2023-11-14T22:"));
+  EXPECT_THAT(jumped.err, HasSubstr(": the counts at 1,123,"));
+  EXPECT_THAT(jumped.err, testing::EndsWith(" multiples of --every 1s are left out\n"));
+  EXPECT_EQ(Stat(jumped, "events"), 2);
+  EXPECT_LT(jumped.out.size(), 100'000u);
+}
+
 // --- With event times
 
 TEST_F(RunClock, ByTheTimesOfEventsAloneNoClockCounts) {

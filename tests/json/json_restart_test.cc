@@ -46,7 +46,7 @@ struct Windows {
 
   static void Begin(Engine& engine, JsonWindow& window, EngineTime& next, std::string& out) {
     window.WatchChanges();
-    window.SetOnTime([&](EngineTime now) {
+    window.SetOnTime([&](EngineTime now, size_t) {
       for (; next <= now; next += kEvery) {
         engine.Advance(next);
         WriteCounts(window, next, out);

@@ -85,7 +85,7 @@ TEST(WindowSpec, ValidateNamesTheOption) {
 TEST(JsonWindow, LooksAtAnInstantBeforeALinePassesIt) {
   Harness h("--remove-when g=1");
   std::vector<int64_t> seen;
-  h.window->SetOnTime([&](EngineTime now) {
+  h.window->SetOnTime([&](EngineTime now, size_t) {
     seen.push_back(std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count());
     EXPECT_LT(h.engine->now(), now);
     return Second(seen.back() / 10 * 10 + 10);
@@ -98,6 +98,22 @@ TEST(JsonWindow, LooksAtAnInstantBeforeALinePassesIt) {
   h.Add(R"({"s":1,"m":1})");
   h.Add(R"({"s":1,"m":1,"t":35})");
   EXPECT_THAT(seen, ElementsAre(2, 10, 35));
+}
+
+TEST(JsonWindow, SaysWhichLineMovesTime) {
+  Harness h("--remove-when g=1");
+  std::vector<size_t> seen;
+  h.window->SetOnTime([&](EngineTime now, size_t line) {
+    seen.push_back(line);
+    return now;
+  });
+  JsonLines lines(h.window->plan());
+  const PaddedLine text(
+      "{\"s\":1,\"m\":1,\"t\":1}\nbad\n{\"s\":1,\"m\":1,\"t\":2}\n\n"
+      "{\"s\":1,\"m\":1,\"t\":9,\"g\":1}\n{\"s\":1,\"m\":1,\"t\":12}\n");
+  lines.Read(text.view());
+  h.window->Add(lines, SIZE_MAX, kBeginningOfTime, [](const UnusualLine&) { return true; });
+  EXPECT_THAT(seen, ElementsAre(2, 4, 5));
 }
 
 TEST(JsonWindow, ReadLinesStopWhereTheCallerSaysSo) {

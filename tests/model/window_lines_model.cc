@@ -104,13 +104,22 @@ void WindowLinesModel::MoveTo(EngineTime now, std::string& out) {
     const int64_t past = now_->time_since_epoch().count();
     int64_t multiple = past / every * every;
     while (multiple <= past) multiple += every;
-    for (EngineTime at(Duration{multiple}); at <= now && !members_.empty(); at += options_.every) {
+    const EngineTime first(Duration{multiple});
+    const EngineTime too_far = first + 1'000'000 * options_.every;
+    const bool jumps = too_far <= now && AnyLivesAt(too_far);
+    if (jumps) ++jumps_;
+    for (EngineTime at = first; !jumps && at <= now && !members_.empty(); at += options_.every) {
       Expire(at, out);
       WriteCounts(at, out);
     }
   }
   Expire(now, out);
   now_ = now;
+}
+
+bool WindowLinesModel::AnyLivesAt(EngineTime at) const {
+  return std::ranges::any_of(members_,
+                             [&](const Member& member) { return DeadlineOf(member) > at; });
 }
 
 void WindowLinesModel::Expire(EngineTime now, std::string& out) {

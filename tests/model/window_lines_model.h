@@ -51,6 +51,9 @@ class WindowLinesModel {
   // Appends what falls due, and what the line changes, to `out`. False: the time is a number without a unit.
   bool AddLine(std::string_view line, std::string& out);
 
+  // How often time has jumped so far that counts were left out.
+  size_t jumps() const { return jumps_; }
+
   std::string Open() const;   // the live members, a line each
   std::string Stats() const;  // one JSON object
 
@@ -77,6 +80,7 @@ class WindowLinesModel {
 
   void MoveTo(EngineTime now, std::string& out);
   void Expire(EngineTime now, std::string& out);
+  bool AnyLivesAt(EngineTime at) const;
   void WriteCounts(EngineTime at, std::string& out) const;
 
   void Remove(const Member& event, std::string& out);
@@ -104,6 +108,7 @@ class WindowLinesModel {
   std::map<std::string, uint64_t> since_;  // the position at which a series became non-empty
   std::optional<EngineTime> now_;
   uint64_t position_ = 0;
+  size_t jumps_ = 0;
   bool no_unit_ = false;
   mutable Count counts_;
 };

@@ -140,8 +140,8 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
       {"refreshes", "", "also for each event that only refreshed its member", Switch(o.refreshes)},
       {"every", "DURATION",
        "instead of changes the count of each series that is not empty, at every\n"
-       "multiple of DURATION since 1970. The run ends at a line that would add more than\n"
-       "1000000 of them; for wrong stamps there is --future-limit",
+       "multiple of DURATION since 1970. Where time jumps past more than 1000000 of them,\n"
+       "their counts are left out; for wrong stamps there is --future-limit",
        AboveZero(o.every)},
       {"within", "DURATION[,...]",
        "with --every: also how many of them have a stamp within these durations, such\n"

@@ -6,13 +6,15 @@
 
 #include <pleat/json_text.h>
 
+#include "tools/pleat/quantity_text.h"
+
 namespace pleat::cli {
 namespace {
 
 // How many lines are added before their changes are taken.
 constexpr size_t kLinesAtOnce = 4096;
 
-// At how many multiples of --every one step of time may print counts.
+// At how many multiples of --every one step of time prints counts.
 constexpr int64_t kCountsAtOnce = 1'000'000;
 
 // The first multiple of `every` since 1970 after `now`; kNever if there is none.
@@ -33,8 +35,12 @@ absl::Status WindowRun::Open() {
   window_ = *std::move(window);
   if (absl::Status recovered = Recover(); !recovered.ok()) return recovered;
   if (!options_.prints_counts()) window_->WatchChanges();
-  window_->SetOnTime([this](EngineTime now) {
-    WriteUntil(now);
+  window_->SetOnTime([this](EngineTime now, size_t line) {
+    if (options_.prints_counts()) {
+      WriteCountsUpTo(now, line);
+    } else {
+      WriteUntil(now);
+    }
     return NextHalt();
   });
   return absl::OkStatus();
@@ -120,24 +126,37 @@ void WindowRun::WriteChanges() {
       window_->TakeChanges(options_.refreshes, [this](std::string_view lines) { Write(lines); }));
 }
 
-// One wrong stamp must not print lines without end. Between events members only end: if some are
-// left behind that many multiples, there were some at each of them.
-absl::Status WindowRun::CheckStep(EngineTime now) const {
+// Between events members only end: if some are left behind that many multiples, there were some at
+// each of them.
+bool WindowRun::IsTooFar(EngineTime now) const {
   const EngineTime first = NextMultiple(engine().now(), options_.every);
-  if (first > now || (now - first) / options_.every < kCountsAtOnce) return absl::OkStatus();
+  if (first > now || (now - first) / options_.every < kCountsAtOnce) return false;
   bool any = false;
   window_->WriteCounts(first + kCountsAtOnce * options_.every, {.top = 1, .within = {}},
                        [&](std::string_view) { any = true; });
-  if (!any) return absl::OkStatus();
-  return absl::OutOfRangeError(
-      "--every: time moves at once from " + FormatTimestamp(engine().now()) + " to " +
-      FormatTimestamp(now) + ", past more than " + std::to_string(kCountsAtOnce) +
-      " multiples of " + FormatDuration(options_.every) +
-      "; if the stamp of the line is wrong, --future-limit makes it a bad one");
+  return any;
 }
 
-void WindowRun::WriteCountsUpTo(EngineTime now) {
-  if (on_event_time()) StopFor(CheckStep(now));
+// `line`: the one that moves time, of the block under way; none: the clock does.
+void WindowRun::SayLeftOut(EngineTime now, std::optional<size_t> line) {
+  FailAtEnd();
+  if (!left_out_.Shows()) return;
+  const EngineTime first = NextMultiple(engine().now(), options_.every);
+  const auto multiples = static_cast<uint64_t>((now - first) / options_.every + 1);
+  const std::string text = "time moves at once from " + FormatTimestamp(engine().now()) + " to " +
+                           FormatTimestamp(now) + ": the counts at " + Grouped(multiples) +
+                           " multiples of --every " + FormatDuration(options_.every) +
+                           " are left out";
+  if (!line) return Say(text);
+  SayOf(*line, text + "; if the stamp is wrong, --future-limit makes the line a bad one");
+}
+
+void WindowRun::WriteCountsUpTo(EngineTime now, std::optional<size_t> line) {
+  if (IsTooFar(now)) {
+    SayLeftOut(now, line);
+    engine().Advance(now);
+    return;
+  }
   const CountSpec counts{.top = options_.top > 0 ? static_cast<size_t>(options_.top) : SIZE_MAX,
                          .within = options_.within};
   while (window_->ledger().live > 0 && !stopped()) {
@@ -164,6 +183,7 @@ void WindowRun::WriteLive() {
 // After the last event nothing more expires.
 void WindowRun::Finish() {
   const bool read_all = complete();
+  SayHidden(left_out_, "jumps");
   if (!options_.prints_counts() && !reader_gone()) WriteChanges();
   if (!read_all) return;
   WriteLive();

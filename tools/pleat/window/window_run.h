@@ -2,7 +2,8 @@
 // at every multiple of --every the counts.
 //
 // Whenever time moves, the run stops at each instant that matters and looks: at a multiple of
-// --every, or when members fall due. What a line does comes after that.
+// --every, or when members fall due. What a line does comes after that. A jump past very many
+// multiples leaves out their counts, because one wrong stamp must not print lines without end.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +44,9 @@ class WindowRun final : public EngineJob {
   EngineTime NextHalt() const;
 
   void WriteChanges();
-  absl::Status CheckStep(EngineTime now) const;
-  void WriteCountsUpTo(EngineTime now);
+  bool IsTooFar(EngineTime now) const;
+  void WriteCountsUpTo(EngineTime now, std::optional<size_t> line = {});
+  void SayLeftOut(EngineTime now, std::optional<size_t> line);
   void Write(std::string_view lines);
   void WriteLive();
   WindowTotals Totals() const;
@@ -57,6 +59,7 @@ class WindowRun final : public EngineJob {
 
   const WindowRunOptions& options_;
   std::unique_ptr<JsonWindow> window_;
+  Few left_out_;  // jumps whose counts are
 };
 
 }  // namespace pleat::cli
