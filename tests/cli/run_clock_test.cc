@@ -19,6 +19,7 @@
 #include "tools/pleat/fold/fold_run.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/rollup/rollup_run.h"
+#include "tools/pleat/run_journal.h"
 #include "tools/pleat/run_note.h"
 #include "tools/pleat/window/window_command.h"
 #include "tools/pleat/window/window_run.h"
@@ -202,6 +203,23 @@ TEST_F(RunClock, CountsOfAJumpOfTheClockAreLeftOut) {
   EXPECT_THAT(jumped.err, testing::EndsWith(" multiples of --every 1s are left out\n"));
   EXPECT_EQ(Stat(jumped, "events"), 2);
   EXPECT_LT(jumped.out.size(), 100'000u);
+}
+
+TEST_F(RunClock, WhileNoLineComesASnapshotIsDueOnceADay) {
+  auto journal = *RunJournal::Open(dir_ / "j", "fold", {}, /*repeats=*/false);
+  const SnapshotEvery often;
+  const SnapshotEvery seldom = {.time = hours(48)};
+  const SnapshotEvery lines = {.time = kForever, .lines = 5};
+  EXPECT_FALSE(journal->Due(often, hours(23)));
+  EXPECT_EQ(journal->UntilDue(often, hours(23)), hours(1));
+  EXPECT_TRUE(journal->Due(often, hours(24)));
+  EXPECT_EQ(journal->UntilDue(often, hours(25)), hours(0));
+  EXPECT_EQ(journal->UntilDue(seldom, hours(25)), hours(23));
+  EXPECT_EQ(journal->UntilDue(lines, hours(25)), kForever);
+  journal->Took("line\n", 1);
+  EXPECT_EQ(journal->UntilDue(often, minutes(0)), often.time);
+  EXPECT_TRUE(journal->Due(often, hours(1)));
+  EXPECT_FALSE(journal->Due(lines, hours(25)));
 }
 
 // --- With event times

@@ -23,6 +23,9 @@ namespace {
 // Between two looks at whether a signal has come.
 constexpr uint64_t kReadPastAtOnce = 16 << 20;
 
+// Between snapshots while no line comes: so the next run finds the clock not far ahead.
+constexpr Duration kSilentInterval = std::chrono::hours(24);
+
 constexpr int64_t kSecondNs = 1'000'000'000;
 
 int64_t Nanoseconds(const timespec& t) { return int64_t{t.tv_sec} * kSecondNs + t.tv_nsec; }
@@ -228,12 +231,16 @@ uint64_t RunJournal::BytesOf(const std::string& path) const {
 
 bool RunJournal::Due(const SnapshotEvery& every, Duration now) const {
   if (every.lines > 0) return lines_since_ >= every.lines;
-  return lines_since_ > 0 && now - last_taken_ >= every.time;
+  return now - last_taken_ >= Interval(every);
 }
 
 Duration RunJournal::UntilDue(const SnapshotEvery& every, Duration now) const {
-  if (every.lines > 0 || lines_since_ == 0) return kForever;
-  return std::max(every.time - (now - last_taken_), Duration{0});
+  if (every.lines > 0) return kForever;
+  return std::max(Interval(every) - (now - last_taken_), Duration{0});
+}
+
+Duration RunJournal::Interval(const SnapshotEvery& every) const {
+  return lines_since_ > 0 ? every.time : std::max(every.time, kSilentInterval);
 }
 
 // The outputs are on the disk before the snapshot that vouches for them.

@@ -74,7 +74,8 @@ class RunJournal {
 
   // `now`: since the run began.
   bool Due(const SnapshotEvery& every, Duration now) const;
-  // For how long none is due. kForever if nothing was taken since the last one, or lines count.
+  // For how long none is due, unless lines come. While none do, it is a day at least: then only the
+  // clock has changed.
   Duration UntilDue(const SnapshotEvery& every, Duration now) const;
   // Takes one, between two lines. `results`: lines of --output so far.
   absl::Status TakeSnapshot(Engine& engine, Duration now, uint64_t results, bool flushed,
@@ -88,6 +89,7 @@ class RunJournal {
   RunJournal(std::unique_ptr<Journal> journal, std::string directory, RunNote note)
       : journal_(std::move(journal)), directory_(std::move(directory)), note_(std::move(note)) {}
 
+  Duration Interval(const SnapshotEvery& every) const;
   void Enter();
   absl::Status Changed(std::string_view why) const;
 
