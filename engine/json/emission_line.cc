@@ -67,7 +67,10 @@ void EmissionPrinter::Append(const ClosedGroup& group, LineWriter& out) {
       }
       return to.at;
     });
+  } else {
+    AppendSaturated(out);
   }
+  saturated_ += caveats_.saturated.empty() ? 0 : 1;
   if (plan_.key_labels.empty()) out.OpenObjectAt(begin);
   out.Put("}\n");
 }
@@ -82,6 +85,8 @@ void EmissionPrinter::AppendOpen(std::string_view key, const GroupInfo& info, co
       if (plan_.revisions) to.Put(",\"partial\":true");
       return to.at;
     });
+  } else {
+    AppendSaturated(out);
   }
   if (plan_.key_labels.empty()) out.OpenObjectAt(begin);
   out.Put("}\n");
@@ -95,6 +100,13 @@ void EmissionPrinter::AppendMembers(std::string_view key, const void* state, Lin
   caveats_.saturated.clear();
   caveats_.cut.clear();
   plan_.AppendMerges(state, out, caveats_);
+}
+
+// A wrong sum is told without "_fold", too: then nothing else is in it.
+void EmissionPrinter::AppendSaturated(LineWriter& out) const {
+  if (caveats_.saturated.empty()) return;
+  AppendNames(",\"_fold\":{\"saturated\":[", caveats_.saturated, out);
+  out.Put('}');
 }
 
 // "_fold":{"count":4,"first":T,"last":T,"closed":T,"reason":"quiet"}; what `more(to)` writes comes

@@ -1,6 +1,7 @@
 // One emission as one line of JSON.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,12 +26,16 @@ class EmissionPrinter {
   void AppendOpen(std::string_view key, const GroupInfo& info, const void* state, EngineTime now,
                   LineWriter& out);
 
+  // How many lines of Append() name a sum under "saturated".
+  uint64_t saturated() const noexcept { return saturated_; }
+
  private:
   // All but "_fold", without the closing brace.
   void AppendMembers(std::string_view key, const void* state, LineWriter& out);
   template <class More>
   void AppendMeta(const GroupInfo& info, EngineTime closed, std::string_view reason,
                   LineWriter& out, const More& more);
+  void AppendSaturated(LineWriter& out) const;
 
   const FoldPlan& plan_;
   // One for each, since each goes slowly through time by itself.
@@ -38,6 +43,7 @@ class EmissionPrinter {
   TimestampWriter last_times_;
   TimestampWriter closed_times_;
   FoldPlan::CaveatNames caveats_;  // of this group
+  uint64_t saturated_ = 0;
 };
 
 }  // namespace pleat::inline v0_1

@@ -1,6 +1,7 @@
 // JsonFolder: lines to events (EventReader), events to the engine, closed groups to lines.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -74,6 +75,8 @@ class TakenGroups {
     Clear();
   }
 
+  uint64_t saturated() const noexcept { return printer_.saturated(); }
+
   // Whether it is worth keeping for another call. REQUIRES: no groups.
   bool worth_keeping() const noexcept {
     return lines_.capacity() <= kPrintedKept && keys_.capacity() <= kPrintedKept;
@@ -126,6 +129,7 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   void StartInput() noexcept { tally_.StartInput(); }
   std::vector<OptionPath> absent_paths() const { return tally_.Absent(plan_.events); }
   std::optional<MergeMismatch> mismatch() const { return plan_.Mismatch(); }
+  uint64_t saturated() const noexcept { return saturated_.load(std::memory_order_relaxed); }
   AnyFolder& folder() noexcept { return folder_; }
   const AnyFolder& folder() const noexcept { return folder_; }
 
@@ -155,6 +159,7 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   ReadLines lines_;     // of FoldLines()
   std::array<FoldOutcome, kFoldedAtOnce> outcomes_;
   std::string conflict_;  // the reason of the latest
+  std::atomic<uint64_t> saturated_{0};
 
   Lock spare_lock_;                                                  // held for no other lock
   std::unique_ptr<TakenGroups> spare_ ABSL_GUARDED_BY(spare_lock_);  // of the last call of Pop()
@@ -296,6 +301,7 @@ bool JsonFolder::Impl::FoldEvents(ReadLines& lines, size_t end, OnUnusualLine on
 size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write) {
   std::unique_ptr<TakenGroups> taken = Spare();
   if (taken == nullptr) taken = std::make_unique<TakenGroups>(plan_, folder_.ops());
+  const uint64_t saturated_before = taken->saturated();
   size_t popped = 0;
   while (popped < max) {
     const size_t wanted = std::min(max - popped, kTakenAtOnce);
@@ -305,6 +311,7 @@ size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view
     popped += got;
     if (got < wanted) break;
   }
+  saturated_.fetch_add(taken->saturated() - saturated_before, std::memory_order_relaxed);
   if (taken->worth_keeping()) Keep(std::move(taken));
   return popped;
 }
@@ -407,5 +414,6 @@ std::unique_ptr<GapStats> JsonFolder::gap_stats() const noexcept {
 std::vector<OptionPath> JsonFolder::absent_paths() const { return impl_->absent_paths(); }
 
 std::optional<MergeMismatch> JsonFolder::mismatch() const { return impl_->mismatch(); }
+uint64_t JsonFolder::saturated() const noexcept { return impl_->saturated(); }
 
 }  // namespace pleat::inline v0_1

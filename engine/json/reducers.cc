@@ -13,6 +13,7 @@
 #include "engine/json/sums.h"
 #include "engine/json/text.h"
 #include "engine/json/top_counts.h"
+#include "engine/json/wide_integer.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -152,13 +153,14 @@ void AppendTextOrNull(const SmallText& text, LineWriter& out) {
 Caveats AppendSum(const Sum& sum, LineWriter& out) {
   if (sum.empty()) return out.Put("null"), Caveats{};
   const Sum::Result total = sum.Total();
-  total.integer ? AppendNumber(total.whole, out) : AppendNumber(total.real, out);
+  total.integer ? AppendWide(total.whole, out) : AppendNumber(total.real, out);
   return {.saturated = total.saturated};
 }
 
 Caveats AppendMean(const MeanState& mean, LineWriter& out) {
   if (mean.count == 0) return out.Put("null"), Caveats{};
   const Sum::Result total = mean.sum.Total();
+  if (total.integer) return AppendMeanOf(total.whole, mean.count, out), Caveats{};
   AppendNumber(total.real / static_cast<double>(mean.count), out);
   return {.saturated = total.saturated};
 }
@@ -377,10 +379,10 @@ size_t FoldState(const MergeRule& rule, void* state, const EventValue& value,
     case Reducer::kDistinct: return FoldSet(As<SetState>(state), rule.bound, value, event);
     case Reducer::kArray: return FoldArray(As<SetState>(state), rule.bound, value, event);
     case Reducer::kConcat: return FoldConcat(As<ConcatState>(state), rule, value);
-    case Reducer::kSum: return As<SumState>(state).sum.Add(value.number), 0;
+    case Reducer::kSum: return As<SumState>(state).sum.Add(value.number, value.text), 0;
     case Reducer::kMean:
       ++As<MeanState>(state).count;
-      return As<MeanState>(state).sum.Add(value.number), 0;
+      return As<MeanState>(state).sum.Add(value.number, value.text), 0;
     case Reducer::kMin: return FoldExtreme(As<ExtremeState>(state), value, -1);
     case Reducer::kMax: return FoldExtreme(As<ExtremeState>(state), value, 1);
     case Reducer::kCount: return ++As<CountState>(state).count, 0;

@@ -102,6 +102,9 @@ class PLEAT_EXPORT JsonFolder {
   // Which values the reducers could not take, if there were any.
   std::optional<MergeMismatch> mismatch() const;
 
+  // How many lines of Pop() so far have a sum that stays at the end of its range ("saturated").
+  uint64_t saturated() const noexcept;
+
   // Reads lines for this folder: JsonLines lines(folder->plan()).
   const EventPlan& plan() const noexcept;
 

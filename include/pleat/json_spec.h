@@ -35,8 +35,8 @@ namespace pleat::inline v0_1 {
 enum class Reducer : uint8_t {
   kKeys,   // the member names of objects, each once, in order of first appearance
   kSet,    // the elements of arrays and any other values, each once, in order of first appearance
-  kSum,    // of numbers: integers exactly, saturating at 64 bits; others with compensation,
-           // saturating at the largest double
+  kSum,    // of numbers: integers exactly in 128 bits; beyond these, and others, as doubles with
+           // compensation, saturating at the largest one
   kMin,    // the smallest number, as it was written; compared exactly, however long
   kMax,    // the largest number, likewise
   kMean,   // of numbers
@@ -104,7 +104,7 @@ struct FoldSpec {
   Rest rest = Rest::kDrop;
   uint64_t raw = 0;          // how many events to keep as they came, under "_raw": the first ones
   uint64_t raw_last = 0;     // the same under "_raw_last": those with the largest stamps
-  bool meta = true;          // add "_fold" to every line
+  bool meta = true;          // add "_fold" to every line, and not only to those with a wrong sum
   bool emission_id = false;  // with "id" in it
 };
 

@@ -50,6 +50,8 @@ class DrawnEvents {
       case 1: return "-9223372036854775808";
       case 2: return "-0";
       case 3: return Digits(40);
+      case 4: return "170141183460469231731687303715884105727";
+      case 5: return "-170141183460469231731687303715884105728";
       default: return (Draw(2) == 0 ? "-" : "") + Digits(9);
     }
   }

@@ -16,6 +16,10 @@
 namespace pleat {
 namespace {
 
+// 2^127 - 1 and -2^127.
+const std::string kMost128 = "170141183460469231731687303715884105727";
+const std::string kLeast128 = "-170141183460469231731687303715884105728";
+
 struct Merged {
   std::string value;  // with what "_fold" says of saturation and bounds
   uint64_t mismatched;
@@ -215,13 +219,35 @@ TEST(Reducers, SumsIntegersExactly) {
   ExpectMerged("sum", {"9223372036854775807", "-9223372036854775808"}, "-1");
 }
 
-TEST(Reducers, IntegerSumsStayAtTheEndTheyReach) {
-  ExpectMerged("sum", {"9223372036854775807", "1", "-5"},
-               R"(9223372036854775807 "saturated":["m"])");
-  ExpectMerged("sum", {"-9223372036854775808", "-1", "5"},
-               R"(-9223372036854775808 "saturated":["m"])");
-  ExpectMerged("sum", {"18446744073709551616"}, R"(9223372036854775807 "saturated":["m"])");
-  ExpectMerged("sum", {"-99999999999999999999", "7"}, R"(-9223372036854775808 "saturated":["m"])");
+TEST(Reducers, SumsIntegersExactlyIn128Bits) {
+  ExpectMerged("sum", {"9223372036854775807", "1", "-5"}, "9223372036854775803");
+  ExpectMerged("sum", {"-9223372036854775808", "-1", "5"}, "-9223372036854775804");
+  ExpectMerged("sum", {"9223372036854775807", "9223372036854775807"}, "18446744073709551614");
+  ExpectMerged("sum", {"18446744073709551616"}, "18446744073709551616");
+  ExpectMerged("sum", {"-99999999999999999999", "7"}, "-99999999999999999992");
+  ExpectMerged("sum", {"10000000000000000000", "90000000000000000000"}, "100000000000000000000");
+  ExpectMerged("sum", {kMost128, "-1"}, "170141183460469231731687303715884105726");
+  ExpectMerged("sum", {kLeast128, "1"}, "-170141183460469231731687303715884105727");
+  ExpectMerged("sum", {kMost128, kLeast128}, "-1");
+}
+
+// They are rounded from then on, and nothing is lost but digits.
+TEST(Reducers, SumsOfIntegersBeyond128BitsGoOnAsDoubles) {
+  ExpectMerged("sum", {kMost128, "1"}, "1.7014118346046923e+38");
+  ExpectMerged("sum", {kLeast128, "-1"}, "-1.7014118346046923e+38");
+  ExpectMerged("sum", {kMost128, kMost128, kMost128}, "5.104235503814077e+38");
+  ExpectMerged("sum", {kMost128, "1", "-" + kMost128, "-1"}, "0");
+  ExpectMerged("sum", {"170141183460469231731687303715884105728"}, "1.7014118346046923e+38");
+  ExpectMerged("sum", {"1" + std::string(40, '0'), "-1" + std::string(40, '0'), "7"}, "7");
+}
+
+// The parts meet in the total, where nothing has been cut off on the way.
+TEST(Reducers, SumsOfIntegersAndOtherNumbersAreThoseOfAllTogether) {
+  ExpectMerged("sum", {"-9223372036854775807", "-9223372036854775807", "1e19"},
+               "-8446744073709551616");
+  ExpectMerged("sum", {"9223372036854775807", "-9223372036854775808.0"}, "-1");
+  ExpectMerged("sum", {kMost128, "-170141183460469231731687303715884105728.0"}, "-1");
+  ExpectMerged("sum", {kMost128, "1", "0.5", kLeast128}, "0.5");
 }
 
 TEST(Reducers, SumsOtherNumbersWithCompensation) {
@@ -246,8 +272,8 @@ TEST(Reducers, SumsOfNumbersBeyondTheDoublesSaturate) {
   ExpectMerged("sum", {"7", "-1e309"}, "-" + largest + R"( "saturated":["m"])");
   ExpectMerged("mean", {"1e400"}, largest + R"( "saturated":["m"])");
   const std::string integer = "1" + std::string(400, '0');
-  ExpectMerged("sum", {integer, "-5"}, R"(9223372036854775807 "saturated":["m"])");
-  ExpectMerged("sum", {"-" + integer, "5"}, R"(-9223372036854775808 "saturated":["m"])");
+  ExpectMerged("sum", {integer, "-5"}, largest + R"( "saturated":["m"])");
+  ExpectMerged("sum", {"-" + integer, "5"}, "-" + largest + R"( "saturated":["m"])");
 }
 
 TEST(Reducers, NumbersOnlyWhereNumbersAreAsked) {
@@ -260,8 +286,28 @@ TEST(Reducers, MeanDividesTheSum) {
   ExpectMerged("mean", {"1", "2"}, "1.5");
   ExpectMerged("mean", {"1", "3"}, "2");
   ExpectMerged("mean", {"1", "null", "", "0.5"}, "0.75");
-  ExpectMerged("mean", {"9223372036854775807", "9223372036854775807"},
-               R"(4611686018427387904 "saturated":["m"])");
+  ExpectMerged("mean", {"1000000"}, "1000000");
+  ExpectMerged("mean", {"-1", "-2"}, "-1.5");
+}
+
+TEST(Reducers, AMeanOfIntegersIsAmongThem) {
+  ExpectMerged("mean", {"9223372036854775807", "9223372036854775807"}, "9223372036854775807");
+  ExpectMerged("mean", std::vector<std::string>(6, "1764082800000000000"), "1764082800000000000");
+  ExpectMerged("mean", {"-9223372036854775808", "-9223372036854775808"}, "-9223372036854775808");
+  ExpectMerged("mean", {kMost128}, kMost128);
+  ExpectMerged("mean", {"9223372036854775807", "9223372036854775806"}, "9223372036854775806");
+  ExpectMerged("mean", {"9223372036854775805", "9223372036854775806"}, "9223372036854775806");
+  ExpectMerged("mean", {"-9223372036854775807", "-9223372036854775808"}, "-9223372036854775808");
+  ExpectMerged("mean", {"9007199254740993", "9007199254740993", "9007199254740994"},
+               "9007199254740993");
+}
+
+// 2^64 + 1 by 3 is 6148914691236517205.67. A third of 2^54 + 1 is nearer to this double than that of 2^54,
+// which is the double of 2^54 + 1.
+TEST(Reducers, AMeanIsRoundedOnce) {
+  ExpectMerged("mean", {"18446744073709551617", "0", "0"}, "6148914691236517206");
+  ExpectMerged("mean", {"18014398509481985", "0", "0"}, "6004799503160662");
+  ExpectMerged("mean", {"-18014398509481985", "0", "0"}, "-6004799503160662");
 }
 
 TEST(Reducers, MinAndMaxKeepTheSpelling) {
@@ -451,24 +497,36 @@ TEST(Mismatch, OfMergesAndPathsOfSeveralKinds) {
   EXPECT_TRUE(keys->only);
 }
 
+// As versions stored it whose integers ended there.
+TEST(Sum, ThatHadReachedTheEndOf64BitsStaysThere) {
+  constexpr uint8_t kWholeAndSaturated = 5;
+  FieldWriter out;
+  out.PutByte(kWholeAndSaturated);
+  out(INT64_MAX);
+  Sum sum{};
+  FieldReader in(out.bytes());
+  sum.Load(in);
+  EXPECT_TRUE(in.done());
+  sum.Add(ReadNumber("-5"), "-5");
+  EXPECT_TRUE(sum.Total().saturated);
+  EXPECT_EQ(sum.Total().real, 9223372036854775808.0);
+}
+
 TEST(Sum, AgreesWithWideArithmetic) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
   for (int round = 0; round < 1000; ++round) {
     Sum sum{};
-    __extension__ __int128 exact = 0;
-    bool saturated = false;
+    WideInteger exact = 0;
     for (int i = 0; i < 20; ++i) {
       const auto value = static_cast<int64_t>(random()) >> (random() % 8);
-      sum.Add(ReadNumber(std::to_string(value)));
-      if (!saturated) exact += value;
-      saturated |= exact > INT64_MAX || exact < INT64_MIN;
+      const std::string text = std::to_string(value);
+      sum.Add(ReadNumber(text), text);
+      exact += value;
     }
-    ASSERT_EQ(sum.Total().saturated, saturated);
-    ASSERT_EQ(sum.Total().whole, !saturated  ? static_cast<int64_t>(exact)
-                                 : exact > 0 ? INT64_MAX
-                                             : INT64_MIN);
+    ASSERT_TRUE(sum.Total().integer);
+    ASSERT_TRUE(sum.Total().whole == exact);
   }
 }
 

@@ -217,6 +217,8 @@ void NdjsonModel::Write(const PlainEmission& emission, std::string& out) const {
     write_value("_raw_last", NewestOf(options_.raw_last, emission.events));
   }
   if (options_.meta) line += ",\"_fold\":{" + MetaOf(emission, saturated, cut) + '}';
+  if (!options_.meta && !saturated.empty())
+    line += ",\"_fold\":{\"saturated\":[" + saturated + "]}";
   out += PlainObject(line) + '\n';
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tests/model/plain_condition.h"
+#include "tests/model/plain_integer.h"
 #include "tests/model/plain_number_sum.h"
 
 namespace pleat::inline v0_1 {
@@ -56,19 +57,61 @@ Values TakenValues(const PlainMerge& merge, const PlainEvents& events) {
   return out;
 }
 
-PlainMerged MergedNumbers(const PlainMerge& merge, const Values& values) {
-  PlainNumberSum sum;
-  for (const Value& value : values) sum.Add(value.json->text);
-  const PlainNumberSum total = sum.Total();
-  PlainMerged out{.saturated = total.saturated};
-  if (values.empty()) {
-    out.json = "null";
-  } else if (merge.reducer == "mean") {
-    out.json = WritePlainDouble(total.doubles / static_cast<double>(values.size()));
-  } else {
-    out.json = sum.Text();
+// Integers apart, until they leave 128 bits: then they go on among the doubles.
+struct PlainWideSum {
+  PlainInteger wholes;
+  PlainNumberSum others;  // no integers
+
+  void Add(const std::string& number) {
+    if (!IsPlainInteger(number)) return others.Add(number);
+    const PlainInteger value = ReadPlainWhole(number);
+    if (!FitsIn128Bits(value)) return others.Add(number + "e0");
+    const PlainInteger sum = AddPlain(wholes, value);
+    if (FitsIn128Bits(sum)) {
+      wholes = sum;
+    } else {
+      AddToOthers(wholes);
+      wholes = value;
+    }
   }
-  return out;
+
+  // As the nearest double, then that of what is left, until nothing is.
+  void AddToOthers(PlainInteger left) {
+    while (left.digits != "0") {
+      char part[64];
+      std::snprintf(part, sizeof(part), "%.0f", ReadPlainDouble(left.Text()));
+      others.Add(part + std::string("e0"));
+      left = AddPlain(left, Negated(ReadPlainWhole(part)));
+    }
+  }
+};
+
+std::string MeanOfWholes(const PlainInteger& sum, uint64_t count) {
+  const PlainQuotient mean = DividePlain(sum, count, 40);
+  const std::string half = "5" + std::string(39, '0');
+  const std::string& rest = mean.decimals;
+  if (!mean.cut && rest == std::string(40, '0')) return ReadPlainWhole(mean.whole.Text()).Text();
+  if (ReadPlainDouble(mean.whole.digits) < 9007199254740992.0) {
+    return WritePlainDouble(
+        ReadPlainDouble(mean.whole.Text() + "." + rest + (mean.cut ? "1" : "0")));
+  }
+  const bool odd = (mean.whole.digits.back() - '0') % 2 != 0;
+  const bool up = rest > half || (rest == half && (mean.cut || odd));
+  return AddPlain(mean.whole, {mean.whole.negative, up ? "1" : "0"}).Text();
+}
+
+PlainMerged MergedNumbers(const PlainMerge& merge, const Values& values) {
+  if (values.empty()) return {.json = "null"};
+  PlainWideSum sum;
+  for (const Value& value : values) sum.Add(value.json->text);
+  const bool mean = merge.reducer == "mean";
+  if (!sum.others.any_double) {
+    return {.json = mean ? MeanOfWholes(sum.wholes, values.size()) : sum.wholes.Text()};
+  }
+  sum.AddToOthers(sum.wholes);
+  const PlainNumberSum total = sum.others.Total();
+  const double divisor = mean ? static_cast<double>(values.size()) : 1;
+  return {.json = WritePlainDouble(total.doubles / divisor), .saturated = total.saturated};
 }
 
 // One of the values as it is: the smallest, the largest, the first, the last.

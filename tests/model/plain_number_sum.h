@@ -1,4 +1,4 @@
-// Sums of numbers as they are spelled in JSON, for the models.
+// Sums of numbers as they are spelled in JSON, as counters make them, for the models.
 //
 // Integers exactly, until they leave 64 bits: there the sum stays. Other numbers apart from them, in
 // order of arrival, with Neumaier's compensation, until they leave the doubles: likewise. The two

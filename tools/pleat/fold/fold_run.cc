@@ -111,7 +111,7 @@ void FoldRun::Finish() {
 
 RunTotals FoldRun::Totals() const {
   return {folder_->counts(),  folder_->stamps(),   folder_->ledger(), on_event_time(),
-          options_.selects(), folder_->mismatch(), clock_behind()};
+          options_.selects(), folder_->mismatch(), clock_behind(),    folder_->saturated()};
 }
 
 }  // namespace pleat::cli

@@ -23,6 +23,7 @@ struct RunTotals {
   bool selects = false;  // the run may exclude lines
   std::optional<MergeMismatch> mismatch = {};
   std::optional<Duration> clock_behind = {};  // see EngineJob
+  uint64_t saturated = 0;  // emissions of this run with a sum at the end of its range
 
   // Groups that were neither closed nor cancelled when the run ended.
   uint64_t open() const;
