@@ -46,6 +46,7 @@ std::vector<PlainRecord> ParsePlainCsv(std::string_view text, char separator) {
   while (!text.empty()) {
     PlainRecord record;
     record.line = line;
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
     std::string_view rest = text;
     TakeField(rest, separator, record);
     while (!AtEndOfLine(rest)) {

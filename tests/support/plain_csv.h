@@ -17,7 +17,8 @@ struct PlainRecord {
   std::string text;       // as it came, without the end of its line
 };
 
-// The records of `text` by RFC 4180, empty lines left out; the first is the header, if there is one.
+// The records of `text` by RFC 4180, empty lines and byte order marks before a record left out; the
+// first is the header, if there is one.
 std::vector<PlainRecord> ParsePlainCsv(std::string_view text, char separator);
 
 }  // namespace pleat::inline v0_1

@@ -13,6 +13,8 @@
 namespace pleat::cli {
 namespace {
 
+constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
+
 // Whether there is a \r that no newline follows.
 bool HasReturnAlone(std::string_view text) {
   for (size_t at = text.find('\r'); at != text.npos; at = text.find('\r', at + 1)) {
@@ -34,7 +36,10 @@ absl::StatusOr<size_t> CsvConverter::Take(std::string_view text, RecordLines& li
 }
 
 absl::Status CsvConverter::End(RecordLines& lines) {
-  if (state_ == State::kFieldBegin && field_count_ == 0) return absl::OkStatus();
+  if (state_ == State::kFieldBegin && field_count_ == 0) {
+    if (mark_bytes_ % kUtf8Mark.size() == 0) return absl::OkStatus();
+    BeginPlain();
+  }
   if (state_ != State::kQuoted) EndField();
   return Emit(lines);
 }
@@ -50,12 +55,30 @@ size_t CsvConverter::Step(std::string_view text) {
     case State::kPlain: return StepPlain(text);
     case State::kFieldBegin: break;
   }
-  state_ = text[0] == '"' ? State::kQuoted : State::kPlain;
+  if (field_count_ == 0 && StepMark(text[0])) return 1;
+  if (text[0] != '"' || mark_bytes_ % kUtf8Mark.size() != 0) {
+    BeginPlain();
+    return StepPlain(text);
+  }
+  state_ = State::kQuoted;
   field_ = {.begin = record_.size(), .end = 0, .doubled = false};
-  if (state_ == State::kPlain) return StepPlain(text);
   Keep(text.substr(0, 1));
   ++field_.begin;
   return 1;
+}
+
+// Whether a byte before the first field belongs to a byte order mark.
+bool CsvConverter::StepMark(char c) {
+  if (mark_bytes_ == kUtf8Mark.size() || c != kUtf8Mark[mark_bytes_]) return false;
+  ++mark_bytes_;
+  return true;
+}
+
+// What began like a mark and is none belongs to the field.
+void CsvConverter::BeginPlain() {
+  state_ = State::kPlain;
+  field_ = {.begin = record_.size(), .end = 0, .doubled = false};
+  if (mark_bytes_ < kUtf8Mark.size()) Keep(kUtf8Mark.substr(0, std::exchange(mark_bytes_, 0)));
 }
 
 size_t CsvConverter::StepPlain(std::string_view text) {
@@ -121,7 +144,7 @@ absl::Status CsvConverter::Emit(RecordLines& lines) {
     record_.pop_back();
     last.end = std::min(last.end, record_.size());
   }
-  const bool skipped = record_.empty() || (record_ == header_ && !too_long_);
+  const bool skipped = record_.empty() || RepeatsHeader();
   absl::Status status;
   if (!skipped && beginnings_.empty()) {
     status = TakeHeader();
@@ -149,6 +172,7 @@ void CsvConverter::Clear() {
   line_ += newlines_ + 1;
   newlines_ = 0;
   state_ = State::kFieldBegin;
+  mark_bytes_ = 0;
   record_.clear();
   fields_.clear();
   field_count_ = 0;
@@ -165,6 +189,13 @@ std::string_view CsvConverter::TextOf(const Field& field) {
     if (text[i] == '"') ++i;
   }
   return unquoted_;
+}
+
+// Names differ from what is in their columns nearly always in the first one.
+bool CsvConverter::RepeatsHeader() {
+  if (names_.empty() || field_count_ != names_.size() || !Mistake().empty()) return false;
+  return std::ranges::equal(fields_, names_, {},
+                            [this](const Field& field) { return TextOf(field); });
 }
 
 // Why the record is none; empty if it is one.
@@ -196,7 +227,8 @@ absl::Status CsvConverter::TakeHeader() {
   if (field_count_ > kObjectMembersMax) {
     return HeaderError("a header of more than 1,024 columns");
   }
-  if (field_count_ == 1) {
+  const bool in_quotes = fields_[0].begin > 0;
+  if (field_count_ == 1 && !in_quotes) {
     constexpr std::pair<char, std::string_view> kOthers[] = {
         {'\t', "tabs in it: --input tsv"},
         {',', "commas in it: --input csv"},
@@ -218,8 +250,8 @@ absl::Status CsvConverter::TakeHeader() {
                          "; give each a name of its own");
     }
     beginnings_.push_back((beginnings_.empty() ? "{" : ",") + quoted + ":");
+    names_.push_back(name);
   }
-  header_ = record_;
   return absl::OkStatus();
 }
 

@@ -2,8 +2,9 @@
 //
 // A field may be in quotes, in which two quotes are one and newlines belong to the field. A quote
 // inside a field without quotes is a quote. White space belongs to fields. Lines end with \n or \r\n;
-// empty ones are skipped, and so is a later line that repeats the header, as when files are joined.
-// A record becomes an object whose members have the names of the header.
+// empty ones are skipped, and so is a later record that repeats the header, however it is quoted, and a
+// byte order mark before a record, as when files are joined. A record becomes an object whose members
+// have the names of the header.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,8 @@ class CsvConverter final : public RecordConverter {
   };
 
   size_t Step(std::string_view text);
+  bool StepMark(char c);
+  void BeginPlain();
   size_t StepPlain(std::string_view text);
   size_t StepQuoted(std::string_view text);
   size_t StepBehindQuote(char c);
@@ -51,6 +54,7 @@ class CsvConverter final : public RecordConverter {
   void EmitRecord(RecordLines& lines);
   void Clear();
   std::string_view TextOf(const Field& field);
+  bool RepeatsHeader();
   std::string Mistake() const;
   absl::Status TakeHeader();
   absl::Status HeaderError(std::string_view why) const;
@@ -60,7 +64,8 @@ class CsvConverter final : public RecordConverter {
 
   // The record under way.
   State state_ = State::kFieldBegin;
-  std::string record_;  // as it came, up to the limit of a line
+  size_t mark_bytes_ = 0;  // of a byte order mark in front of it
+  std::string record_;     // as it came, up to the limit of a line
   bool too_long_ = false;
   bool broken_ = false;  // text behind the end of quotes
   bool ended_ = false;
@@ -70,7 +75,7 @@ class CsvConverter final : public RecordConverter {
   uint64_t line_ = 1;      // where it begins
   uint64_t newlines_ = 0;  // in it
 
-  std::string header_;                   // as it came
+  std::vector<std::string> names_;       // the header's
   std::vector<std::string> beginnings_;  // {"first": and ,"second": and so on; empty: no header yet
   std::string unquoted_;
 };
