@@ -214,6 +214,13 @@ EventReader::Kind EventReader::ReadAnyTime(const Value& value, EventBatch& batch
 // `shown` is how the line has it, in quotes or not.
 EventReader::Kind EventReader::ReadTimeText(std::string_view text, std::string_view shown,
                                             EngineTime& at) {
+  std::string unescaped;
+  if (text.find('\\') != std::string_view::npos) {
+    unescaped.resize(text.size());
+    unescaped.resize(
+        static_cast<size_t>(WriteUnescaped(text, unescaped.data()) - unescaped.data()));
+    text = unescaped;
+  }
   switch (times_.ReadOther(text, at)) {
     case TimeRead::kTime: return Kind::kEvent;
     case TimeRead::kNumber: return ReadTimeNumber(text, shown, at);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "engine/json/option_error.h"
 #include "engine/json/reasons.h"
@@ -84,13 +87,17 @@ std::string LettersOf(std::string_view format) {
 }
 
 // What means the same to absl. A year would have any number of digits there, so that %Y%m%d would
-// read nothing; years have four. And %z would take +0100 and not +01:00.
+// read nothing; years have four. %z would take +0100 and not +01:00, and %e not the blank before a
+// day of one digit.
 std::string ForAbsl(std::string_view format) {
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"%Y", "%E4Y"}, {"%F", "%E4Y-%m-%d"}, {"%z", "%Ez"}, {"%e", " %e"}};
   std::string out;
   while (!format.empty()) {
     const std::string_view text = FirstDirective(format).text;
-    const bool same = text != "%Y" && text != "%F" && text != "%z";
-    out += same ? text : text == "%Y" ? "%E4Y" : text == "%F" ? "%E4Y-%m-%d" : "%Ez";
+    const auto other =
+        std::ranges::find(kOthers, text, [](const auto& each) { return each.first; });
+    out += other == std::end(kOthers) ? text : other->second;
     format.remove_prefix(text.size());
   }
   return out;

@@ -41,6 +41,10 @@ TEST(TimeText, IsReadInEveryFormOfOneTime) {
       {R"("24.02.2015 at 9:58:42")",
        {"--time-format", "%d.%m.%Y at %H:%M:%S", "--time-zone", "+01:00"}},
       {R"(20150224085842)", {"--time-format", "%Y%m%d%H%M%S", "--time-zone=UTC"}},
+      {R"("2015-02-24\t08:58:42\n")", {"--time-format", "%F %T", "--time-zone=UTC"}},
+      {R"("24\u0009Feb \u000d2015 08:58:42Z")", {"--time-format", "%d%t%b%n%Y %T%z"}},
+      {R"("[\"24\\2\\2015\" 08:58:42]")",
+       {"--time-format", "[\"%e\\%m\\%Y\" %T]", "--time-zone=UTC"}},
       {R"(1424768322)", {"--time-format", "%F", "--time-unit", "s"}}};
   for (const auto& [time, options] : cases) {
     const Finished r = FoldOne(time, options);

@@ -25,7 +25,7 @@ from email.utils import parsedate_to_datetime
 from zoneinfo import ZoneInfo
 epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
 for line in sys.stdin:
-    kind, how, text = line.rstrip('\n').split('|')
+    kind, how, text = (each.replace('\\n', '\n') for each in line.rstrip('\n').split('|'))
     try:
         if kind == 'zone':
             at = datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(how))
@@ -49,7 +49,11 @@ struct Question {
 
 std::vector<std::string> AskPython(const std::vector<Question>& questions) {
   std::string input;
-  for (const Question& q : questions) input += q.kind + "|" + q.how + "|" + q.text + "\n";
+  for (const Question& q : questions) {
+    const std::string line = q.kind + "|" + q.how + "|" + q.text;
+    for (const char c : line) input += c == '\n' ? "\\n" : std::string(1, c);
+    input += '\n';
+  }
   const Finished python = RunToEnd({"/usr/bin/python3", "-c", kReadByPython}, input);
   EXPECT_EQ(python.code, 0) << python.err;
   std::vector<std::string> answers;
@@ -213,6 +217,22 @@ TEST_F(TimePeers, LettersMeanWhatTheyMeanInPython) {
     questions.push_back({"format", for_python, text});
   }
   EXPECT_GT(ExpectAgreement(questions), 15'000);
+}
+
+// Python asks for at least one, where absl does for none.
+TEST_F(TimePeers, WhiteSpaceStandsForAnyWhiteSpaceAsInPython) {
+  const std::vector<std::string> spaces = {" ", "\t", "\n", "  ", " \n\t "};
+  const std::vector<std::string> in_formats = {" ", "\t", "\n", " \t"};
+  std::vector<Question> questions;
+  for (int i = 0; i < 2'000; ++i) {
+    const std::string between = draw_.One(in_formats);
+    const std::string format = "%d" + between + "%b" + between + "%Y" + between + "%H:%M";
+    const std::string text = Print("%02d", draw_.Number(1, 28)) + draw_.One(spaces) + "Feb" +
+                             draw_.One(spaces) + std::to_string(draw_.Number(1900, 2100)) +
+                             draw_.One(spaces) + Print("%02d:%02d", draw_.Number(0, 23), 7);
+    questions.push_back({"format", format, text});
+  }
+  EXPECT_EQ(ExpectAgreement(questions), 2'000);
 }
 
 }  // namespace
