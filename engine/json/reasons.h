@@ -12,7 +12,7 @@ namespace pleat::inline v0_1::bad_line {
 // Not one JSON object.
 inline constexpr std::string_view kTooLong = "longer than 1 MiB";
 inline constexpr std::string_view kByteOrderMark = "not valid JSON: starts with a byte order mark";
-inline constexpr std::string_view kNotUtf8 = "not valid JSON: not UTF-8";
+inline constexpr std::string_view kNotUtf8 = "not UTF-8";
 inline constexpr std::string_view kControl = "not valid JSON: control character in a string";
 inline constexpr std::string_view kUnclosedString = "not valid JSON: unclosed string";
 inline constexpr std::string_view kNotIndexed = "not valid JSON";
@@ -41,7 +41,7 @@ inline constexpr std::string_view kMemberTooLong = "member longer than 64 KiB";
 inline constexpr std::string_view kIdTooLong = "id longer than 64 KiB";
 inline constexpr std::string_view kTtl =
     "TTL is not a duration above zero, as text, such as \"90s\"";
-inline constexpr std::string_view kVersion = "version is not a whole number of 64 bits";
+inline constexpr std::string_view kVersion = "version is not a whole number from 0 to 2^64 - 1";
 inline constexpr std::string_view kTimeType =
     " is neither text nor a number";  // event time true is
 inline constexpr std::string_view kTimeText =

@@ -46,6 +46,37 @@ TEST(BadLines, BlankLinesAreNoLinesButCountForLineNumbers) {
   EXPECT_EQ(r.err, "<stdin>:6: not a JSON object\n");
 }
 
+TEST(BadLines, TextThatIsNotUtf8IsCalledThatInEveryFormat) {
+  const std::string access = " - - [12/Sep/2015:00:00:00 +0000] \"GET /a HTTP/1.1\" 200 1\n";
+  struct Case {
+    const char* options;
+    std::string input;
+  };
+  for (const Case& c :
+       std::vector<Case>{{"--input ndjson --key k", "\n{\"k\":\"\xff\"}\n{\"k\":1}\n"},
+                         {"--input csv --key k", "k\n\xff\n1\n"},
+                         {"--input tsv --key k", "k\tv\n\xff\t1\n1\t2\n"},
+                         {"--input logfmt --key k", "\nk=\xff\nk=1\n"},
+                         {"--input json --key k", "\n{\"k\":\n\"\xff\"}\n{\"k\":1}\n"},
+                         {"--input access --key host", "\n\xff" + access + "h" + access}}) {
+    const Finished r = RunToEnd(
+        Pleat("fold --quiet 1m --no-summary --stats - " + std::string(c.options)), c.input);
+    EXPECT_TRUE(r.err.starts_with("<stdin>:2: not UTF-8\n{\"lines\":2,")) << c.options << r.err;
+  }
+}
+
+// As it is in JSON, where a lone surrogate is bad, and a byte cannot be escaped.
+TEST(BadLines, EscapesOfLogfmtThatAreNotUtf8AreNoKey) {
+  const FoldResult r = FoldByKey("--input logfmt", R"(k="\xff")"
+                                                   "\n"
+                                                   R"(k="\ud800")"
+                                                   "\n"
+                                                   R"(k="\xc3\xa9 \ud83d\ude00")"
+                                                   "\n");
+  EXPECT_EQ(r.out, "{\"k\":\"\u00e9 \U0001f600\"}\n");
+  EXPECT_EQ(r.err, "<stdin>:1: not UTF-8\n<stdin>:2: not UTF-8\n");
+}
+
 TEST(BadLines, CarriageReturnsAreFine) {
   const FoldResult r = FoldByKey("", "{\"k\":1}\r\n{\"k\":2}\r\n");
   EXPECT_EQ(r.out, "{\"k\":1}\n{\"k\":2}\n");

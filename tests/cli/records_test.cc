@@ -247,10 +247,12 @@ TEST(LogfmtRecords, EscapesOfJsonAndOfGo) {
   EXPECT_THAT(Logfmt(R"(m="say \"hi\" \\ \/ \n\t\r\b\f" u="\u00e9\U0001f600\ud83d\ude00" a=1)"),
               ElementsAre("1: {\"m\":\"say \\\"hi\\\" \\\\ / \\n\\t\\r\\b\\f\","
                           "\"u\":\"\u00e9\U0001f600\U0001f600\",\"a\":1}"));
-  EXPECT_THAT(Logfmt(R"(m="\x1b\xff\a\v\'")"),
-              ElementsAre("1: {\"m\":\"\\u001b\ufffd\\u0007\\u000b'\"}"));
-  EXPECT_THAT(Logfmt(R"(m="\ud800 \udc00\ud800\u0041\UFFFFFFFF")"),
-              ElementsAre("1: {\"m\":\"\ufffd \ufffd\ufffdA\ufffd\"}"));
+  EXPECT_THAT(Logfmt(R"(m="\x1b\xc3\xa9\a\v\'")"),
+              ElementsAre("1: {\"m\":\"\\u001b\u00e9\\u0007\\u000b'\"}"));
+  EXPECT_THAT(Logfmt(R"(m="\ud83dx\ud83d\ude00")"),
+              ElementsAre("1: {\"m\":\"\xed\xa0\xbdx\U0001f600\"}"));
+  EXPECT_THAT(Logfmt(R"(m="\UFFFFFFFF")"),
+              ElementsAre(R"(1: ! unknown escape in quotes | m="\UFFFFFFFF")"));
 }
 
 TEST(LogfmtRecords, WhatIsNoRecordIsRefused) {

@@ -17,11 +17,9 @@ constexpr std::string_view kBehindQuote = "text behind the closing quote of a va
 constexpr std::string_view kEscape = "unknown escape in quotes";
 constexpr std::string_view kNoPair = "no name=value";
 
-constexpr uint32_t kReplacement = 0xfffd;  // what stands for no character
-
+// Half of a pair becomes bytes that are not UTF-8, for which the line is bad, as any bytes can.
 void AppendUtf8(uint32_t c, std::string& out) {
   const auto rest = [c](int shift) { return static_cast<char>(0x80 | (c >> shift & 0x3f)); };
-  if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return AppendUtf8(kReplacement, out);
   if (c < 0x80) {
     out += static_cast<char>(c);
   } else if (c < 0x800) {
@@ -59,7 +57,7 @@ bool TakeUnicode(std::string_view& text, std::string& out) {
   return true;
 }
 
-// An escape whose backslash was taken. A byte that Go had to escape is no character by itself.
+// An escape whose backslash was taken. `\xHH` is a byte, which Go writes where bytes are not UTF-8.
 bool TakeEscape(std::string_view& text, std::string& out) {
   if (text.empty()) return false;
   const char c = text[0];
@@ -67,8 +65,8 @@ bool TakeEscape(std::string_view& text, std::string& out) {
   uint32_t value = 0;
   if (c == 'u') return TakeUnicode(text, out);
   if (c == 'x' || c == 'U') {
-    if (!TakeHex(text, c == 'x' ? 2 : 8, value)) return false;
-    AppendUtf8(c == 'x' && value >= 0x80 ? kReplacement : value, out);
+    if (!TakeHex(text, c == 'x' ? 2 : 8, value) || value > 0x10ffff) return false;
+    c == 'x' ? void(out += static_cast<char>(value)) : AppendUtf8(value, out);
     return true;
   }
   constexpr std::string_view kNames = "\"\\/'abfnrtv";
