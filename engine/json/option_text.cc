@@ -172,8 +172,8 @@ absl::StatusOr<uint64_t> ParseCount(std::string_view text, uint64_t max) {
 
 absl::StatusOr<uint64_t> ParseBytes(std::string_view text, uint64_t max) {
   return ParseNumber(text, max, kByteSuffixes,
-                     "a size (a whole number of bytes, or of one of K, M, G in thousands, Ki, Mi, "
-                     "Gi in 1,024s)");
+                     "a size of at least 1 (a whole number of bytes, or of one of K, M, G in "
+                     "thousands, Ki, Mi, Gi in 1,024s)");
 }
 
 absl::Status PathText::Set(std::string& to, std::string_view text) {

@@ -79,23 +79,33 @@ absl::Status CheckNames(std::string_view option, std::span<const KeyField> field
 
 namespace {
 
+// "--merge: two outputs are named "k"; rename it, such as --merge 'merge_k=count()'"
+absl::Status Collision(std::string_view option, std::string_view why, const Merge& merge) {
+  Merge renamed = merge;
+  renamed.name.insert(0, "merge_");
+  return OptionError(option, std::string(why) + "; rename it, such as --" + std::string(option) +
+                                 " '" + FormatMerge(renamed) + "'");
+}
+
 // The names of output members: which are in use.
 class OutputNames {
  public:
   void Reserve(std::string_view name) { reserved_.insert(name); }
 
-  absl::Status Add(std::string_view option, std::string_view name) {
-    if (!IsUtf8(name)) return OptionError(option, "name " + Quoted(name) + " is not UTF-8");
-    if (reserved_.contains(name)) {
-      return OptionError(option, "the output name " + Quoted(name) + " is taken");
+  // `option` is that of `output`, a KeyField or a Merge.
+  absl::Status Add(std::string_view option, const auto& output) {
+    const std::string name = Quoted(output.name);
+    if (!IsUtf8(output.name)) return OptionError(option, "name " + name + " is not UTF-8");
+    if (reserved_.contains(output.name)) {
+      return Collision(option, "the output name " + name + " is taken", output);
     }
-    if (used_.insert(name).second) return absl::OkStatus();
-    return OptionError(option, "two outputs are named " + Quoted(name));
+    if (used_.insert(output.name).second) return absl::OkStatus();
+    return Collision(option, "two outputs are named " + name, output);
   }
 
   absl::Status AddKey(const EventSpec& spec) {
     for (const KeyField& field : KeyMembers(spec)) {
-      if (absl::Status status = Add("key", field.name); !status.ok()) return status;
+      if (absl::Status status = Add("key", field); !status.ok()) return status;
     }
     return absl::OkStatus();
   }
@@ -112,7 +122,7 @@ absl::Status CheckNames(const FoldSpec& spec) {
   if (spec.rest != Rest::kDrop) names.Reserve("_rest");
   if (absl::Status status = names.AddKey(spec.event); !status.ok()) return status;
   for (const Merge& merge : spec.merges) {
-    if (absl::Status status = names.Add("merge", merge.name); !status.ok()) return status;
+    if (absl::Status status = names.Add("merge", merge); !status.ok()) return status;
     if (IsUtf8(merge.separator)) continue;
     return OptionError("merge", "separator " + Quoted(merge.separator) + " is not UTF-8");
   }

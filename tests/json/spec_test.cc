@@ -216,11 +216,12 @@ TEST(FoldSpec, RestAndRawReserveTheirNames) {
     EXPECT_TRUE(Validate(spec).ok());
     spec.raw = spec.raw_last = 1;
     spec.rest = Rest::kFirst;
-    EXPECT_EQ(ValidateError(spec),
-              std::string("--merge: the output name \"") + name + "\" is taken");
+    EXPECT_THAT(ValidateError(spec), HasSubstr("\" is taken; rename it, such as --merge 'merge_"));
     spec.merges.clear();
     spec.event.key[0].name = name;
-    EXPECT_EQ(ValidateError(spec), std::string("--key: the output name \"") + name + "\" is taken");
+    EXPECT_EQ(ValidateError(spec), std::string("--key: the output name \"") + name +
+                                       "\" is taken; rename it, such as --key key_" + name +
+                                       "=user");
   }
 }
 
@@ -231,6 +232,7 @@ TEST(FoldSpec, ErrorsAreOneClearLine) {
   EXPECT_THAT(ErrorOf("quiet", "5\n\x1b[31m"), Not(HasSubstr("\n")));
   EXPECT_LT(ErrorOf("quiet", std::string(10'000, 'x')).size(), 200u);
   EXPECT_EQ(ErrorOf("time-unit", "min"), R"(--time-unit: must be s, ms, us or ns, not "min")");
+  EXPECT_THAT(ErrorOf("max-memory", "0"), HasSubstr(R"("0" is not a size of at least 1 (a whole)"));
   EXPECT_EQ(ErrorOf("raw", "0"), R"(--raw: "0" is not a whole number of at least 1)");
   EXPECT_EQ(ErrorOf("no-meta", "1"), R"(--no-meta: "1" is not true or false)");
 }
@@ -323,12 +325,17 @@ TEST(FoldSpec, ValidateChecksRanges) {
 TEST(FoldSpec, ValidateWantsDistinctNamesOfUtf8) {
   FoldSpec spec = Good();
   spec.merges = {{"user", Reducer::kCount, ""}};
-  EXPECT_THAT(ValidateError(spec), HasSubstr(R"(two outputs are named "user")"));
-  spec.merges = {{"_fold", Reducer::kCount, ""}};
-  EXPECT_THAT(ValidateError(spec), HasSubstr("\"_fold\""));
+  EXPECT_EQ(ValidateError(spec),
+            R"(--merge: two outputs are named "user"; rename it, such as --merge )"
+            "'merge_user=count()'");
+  spec.merges = {{"_fold", Reducer::kMean, "a"}};
+  EXPECT_EQ(ValidateError(spec),
+            R"(--merge: the output name "_fold" is taken; rename it, such as --merge )"
+            "'merge__fold=mean(a)'");
   spec.merges = {};
   spec.event.key = {{"x", "a.x"}, {"x", "b.x"}};
-  EXPECT_THAT(ValidateError(spec), HasSubstr(R"(two outputs are named "x")"));
+  EXPECT_EQ(ValidateError(spec),
+            R"(--key: two outputs are named "x"; rename it, such as --key key_x=b.x)");
   spec.event.key = {{"_fold", "k"}};
   EXPECT_THAT(ValidateError(spec), HasSubstr("\"_fold\""));
   spec = Good();
