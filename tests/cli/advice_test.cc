@@ -167,8 +167,36 @@ TEST(Advice, AConditionOfAnotherTypeThanItsMemberIsDoubted) {
   EXPECT_TRUE(Says(ErrOf(R"(--where 'status>="500"')", input),
                    R"(no line was kept; in the first one "status" is a number, "500" is text)"));
   for (const std::string kept : {"status=400", R"('{"any":["status=5xx","k=1"]}')"}) {
-    EXPECT_EQ(ErrOf("--where " + kept, input).find("was kept"), std::string::npos) << kept;
+    EXPECT_EQ(ErrOf("--where " + kept, input).find("in the first"), std::string::npos) << kept;
   }
+}
+
+TEST(Advice, OptionsThatKeepNoLineAreNamed) {
+  const std::string two = kOne + std::string(kOne);
+  EXPECT_TRUE(
+      Says(ErrOf("--where k=2", two), "no line was kept: 2 lines were excluded by --where\n"));
+  EXPECT_TRUE(Says(ErrOf("--time t --to 2015-09-12", kOne),
+                   "no line was kept: 1 line was excluded by --to\n"));
+  EXPECT_TRUE(Says(ErrOf("--time t --from 2016-01-01 --to 2017-01-01 --where k=1", two),
+                   "no line was kept: 2 lines were excluded by --where, --from or --to\n"));
+  EXPECT_EQ(ErrOf("--time t --from 2015-09-12", two).find("was kept"), std::string::npos);
+  EXPECT_EQ(ErrOf("--time t --from 2015-09-12", "").find("was kept"), std::string::npos);
+  const Finished r = RunToEnd(Pleat("analyze --key k --time t --from 2016-01-01 --where k=1"), two);
+  EXPECT_EQ(r.code, 0);
+  EXPECT_EQ(r.out,
+            "k: 0 events of 0 keys in 0 us\n\nThere is nothing to fold: there was no event.\n");
+  EXPECT_TRUE(HasLine(r.err,
+                      "pleat analyze: no line was kept: 2 lines were excluded by --where or "
+                      "--from\n"))
+      << r.err;
+}
+
+TEST(Advice, ASumThatLeavesItsRangeIsInTheSummary) {
+  const std::string input = "{\"k\":1,\"v\":1e308}\n{\"k\":1,\"v\":1e308}\n";
+  EXPECT_TRUE(
+      HasLine(ErrOf("--no-meta --merge 's=sum(v)'", input),
+              "emissions      1  written; 1 emission has a sum at the end of its range, named "
+              "under \"saturated\"\n"));
 }
 
 TEST(Advice, IsPartOfTheSummary) {

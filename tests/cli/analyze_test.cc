@@ -311,9 +311,44 @@ TEST(Analyze, OverwritesNoInputAndNoOutput) {
   EXPECT_THAT(dir.Names(), ElementsAre("link", "log"));
 }
 
+// As when the page has no name, and the log takes its place.
+TEST(Analyze, APageReplacesNothingButAPage) {
+  TemporaryDirectory dir;
+  for (const std::string kind : {"html", "svg"}) {
+    const std::string log = dir.Write("log", Bursts());
+    const Finished r = Analyze(kSeconds + "--" + kind + " " + log, Bursts());
+    EXPECT_EQ(r.code, 2);
+    EXPECT_EQ(r.out, "");
+    EXPECT_EQ(r.err, "pleat analyze: --" + kind + ": " + log +
+                         " is another kind of file, and stays; remove it first, or name another "
+                         "FILE\n");
+    EXPECT_EQ(Content(log), Bursts());
+    dir.Write("log", "");
+    EXPECT_EQ(Analyze(kSeconds + "--" + kind + " " + log, Bursts()).code, 0);
+    const std::string page = Content(log);
+    EXPECT_GT(page.size(), 1000u);
+    EXPECT_EQ(Analyze(kSeconds + "--" + kind + " " + log, Bursts()).code, 0);
+    EXPECT_EQ(Content(log), page);
+    EXPECT_THAT(dir.Names(), ElementsAre("log"));
+  }
+}
+
+TEST(Analyze, BadLinesAreKeptOrEndTheRunAsWithFold) {
+  TemporaryDirectory dir;
+  const std::string input = Bursts() + "nonsense\n{\"k\":1}\n";
+  const Finished kept = Analyze(kSeconds + "--key j --bad " + (dir / "bad"), input);
+  EXPECT_EQ(kept.code, 0);
+  EXPECT_THAT(Content(dir / "bad"), EndsWith("nonsense\n{\"k\":1}\n"));
+  const Finished failed = Analyze(kSeconds + "--on-bad fail", input);
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_EQ(failed.out, "");
+}
+
 TEST(Analyze, FailsIfNoLineWasUsableAndLeavesWhatWasThere) {
   TemporaryDirectory dir;
-  for (const char* name : {"txt", "html", "svg"}) dir.Write(name, "before");
+  dir.Write("txt", "before");
+  dir.Write("html", "<!DOCTYPE html>before");
+  dir.Write("svg", "<svg before");
   const std::string files =
       "--output " + (dir / "txt") + " --html " + (dir / "html") + " --svg " + (dir / "svg");
   const Finished r = Analyze(kSeconds + files, "k,t\nann,1\n");
@@ -321,7 +356,9 @@ TEST(Analyze, FailsIfNoLineWasUsableAndLeavesWhatWasThere) {
   EXPECT_EQ(r.err.substr(r.err.find("pleat analyze: ")),
             "pleat analyze: no line was usable; <stdin> looks like CSV: "
             "pleat analyze --input csv ...\n");
-  for (const char* name : {"txt", "html", "svg"}) EXPECT_EQ(Content(dir / name), "before") << name;
+  for (const char* name : {"txt", "html", "svg"}) {
+    EXPECT_THAT(Content(dir / name), EndsWith("before")) << name;
+  }
   EXPECT_THAT(dir.Names(), ElementsAre("html", "svg", "txt"));
   EXPECT_EQ(Analyze(kSeconds, "").code, 0);
   // One key that no line has does not spoil the others.

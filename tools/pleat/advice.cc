@@ -45,13 +45,6 @@ std::string AboutPaths(std::span<const OptionPath> absent, std::string_view line
   return finding.empty() ? out : out + "; " + finding;
 }
 
-// A condition that never holds, for the types of what it compares.
-std::string AboutWhere(const JobOptions& options, std::string_view line, const LineCounts& lines) {
-  if (lines.events > 0 || lines.excluded == 0) return {};
-  const std::string types = TypeHintFor(line, options.spec.event.where);
-  return types.empty() ? types : "no line was kept; in the first one " + types + " (--where)";
-}
-
 // At least `d`, in whole units of which there are ten or more, so that --lateness takes the text.
 std::string RoundedUp(Duration d) {
   constexpr Duration kRoundUnits[] = {std::chrono::days(1), std::chrono::hours(1),
@@ -90,12 +83,25 @@ std::string AboutTime(const JobOptions& options) {
 
 }  // namespace
 
+std::string AboutExcluded(const JobOptions& options, std::string_view line,
+                          const LineCounts& lines) {
+  if (lines.events > 0 || lines.excluded == 0) return {};
+  const std::string types = TypeHintFor(line, options.spec.event.where);
+  if (!types.empty()) return "no line was kept; in the first one " + types + " (--where)";
+  std::vector<std::string_view> given;
+  if (options.spec.event.where.kind != Condition::Kind::kNone) given.push_back("--where");
+  if (options.from) given.push_back("--from");
+  if (options.to) given.push_back("--to");
+  return "no line was kept: " + Counted(lines.excluded, "line") +
+         (lines.excluded == 1 ? " was" : " were") + " excluded by " + Alternatives(given);
+}
+
 std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const OptionPath> absent,
                                   std::string_view line, const LineCounts& lines,
                                   const StampCounts& stamps) {
   std::vector<std::string> advice = {
       AboutPaths(absent, line),
-      AboutWhere(options, line, lines),
+      AboutExcluded(options, line, lines),
       AboutOrder(options, stamps),
       AboutTime(options),
       AboutZone(stamps.assumed_utc),

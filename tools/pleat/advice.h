@@ -18,4 +18,8 @@ std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const Opt
                                   std::string_view line, const LineCounts& lines,
                                   const StampCounts& stamps);
 
+// The part about options that kept no line; empty if they kept any.
+std::string AboutExcluded(const JobOptions& options, std::string_view line,
+                          const LineCounts& lines);
+
 }  // namespace pleat::cli

@@ -146,7 +146,10 @@ class LineJob : private InputWaiter {
   void SayPlain(std::string_view text);
   void Say(std::string_view text);
   void SayOf(size_t line_index, std::string_view text);
-  void SayHidden(const Few& few, std::string_view what);  // "3 more WHAT, not shown", if any
+  void SayHidden(const Few& few, std::string_view what);  // "3 more WHATs, not shown", if any
+
+  // The first line that is not blank, for hints; empty if there was none so far, or a long one.
+  std::string_view first_line() const { return first_line_; }
 
   // Ends reading for `status` and says why; nothing if it is OK. A reader of standard output that
   // has gone ends the run quietly, if --output goes there.

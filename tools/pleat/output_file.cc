@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,20 @@ void SyncDirectoryOf(const std::string& path) {
   if (fd < 0) return;
   fsync(fd);
   close(fd);
+}
+
+// `--html log.ndjson` with no page name is a slip that would cost the log.
+absl::Status CheckReplaces(const WantedOutput& output) {
+  struct stat info{};
+  const std::string& path = output.named.path;
+  if (path.empty() || output.replaces.empty() || stat(path.c_str(), &info) != 0) return {};
+  if (!S_ISREG(info.st_mode) || info.st_size == 0) return {};
+  std::string beginning(output.replaces.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(beginning.data(), std::ssize(beginning));
+  if (beginning == output.replaces) return {};
+  return absl::InvalidArgumentError(output.named.role + ": " + Printable(path) +
+                                    " is another kind of file, and stays; remove it first, or "
+                                    "name another FILE");
 }
 
 }  // namespace
@@ -161,6 +177,9 @@ absl::Status OpenWanted(std::span<const NamedFile> inputs, std::span<const Wante
   std::vector<NamedFile> outputs;
   for (const WantedOutput& output : wanted) outputs.push_back(output.named);
   if (absl::Status differ = CheckNoneOverwritten(inputs, outputs); !differ.ok()) return differ;
+  for (const WantedOutput& output : wanted) {
+    if (absl::Status replaces = CheckReplaces(output); !replaces.ok()) return replaces;
+  }
   for (const WantedOutput& output : wanted) {
     if (output.named.path.empty()) continue;
     auto created = OutputFile::Create(output.named, output.mode);

@@ -83,12 +83,13 @@ struct WantedOutput {
   NamedFile named;
   OutputFile::Mode mode;
   std::unique_ptr<OutputFile>& file;
-  uint64_t kept = 0;  // bytes of a kStream file that stay
+  uint64_t kept = 0;               // bytes of a kStream file that stay
+  std::string_view replaces = {};  // a file is replaced only if it begins so, or has no bytes
 };
 
 // Opens all outputs of a run before its first line is read, so that it does not fail at its end
 // for a mistyped path. Errors: as OutputFile::Create(); kInvalidArgument if an output would
-// overwrite another one or an input. Nothing has then been touched.
+// overwrite another one, an input, or a file of another kind than it is. Nothing has then been touched.
 absl::Status OpenWanted(std::span<const NamedFile> inputs, std::span<const WantedOutput> wanted);
 
 }  // namespace pleat::cli

@@ -11,6 +11,8 @@
 
 namespace pleat::cli {
 
+inline constexpr std::string_view kSvgBeginning = "<svg ";
+
 // A document of its own, with a line for each of `keys`. It brings its colours, light and dark, and
 // refers to nothing.
 std::string AnalysisSvg(std::span<const KeyAnalysis> keys);

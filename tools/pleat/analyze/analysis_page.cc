@@ -60,7 +60,8 @@ std::string TimeText(EngineTime time) {
 }
 
 std::string Head(std::string_view title) {
-  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+  return std::string(kPageBeginning) +
+         "\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src " +
          HashSource(kPageScriptDigest) + "; style-src " + HashSource(kChartStyleDigest) + " " +
          HashSource(kPageStyleDigest) +

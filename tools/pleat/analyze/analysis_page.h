@@ -9,6 +9,8 @@
 
 namespace pleat::cli {
 
+inline constexpr std::string_view kPageBeginning = "<!DOCTYPE html>";
+
 // `source` names the input, such as "a.ndjson, b.ndjson".
 std::string AnalysisPage(std::span<const KeyAnalysis> keys, std::string_view source);
 

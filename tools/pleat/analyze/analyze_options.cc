@@ -28,16 +28,18 @@ Examples:
         --target-ratio 0.8 --json activity.ndjson | jq .recommended
 
   The most that folds while 99 % of the updates come out within ten minutes:
-    pleat analyze --key page --time time --max-hold 10m --max-delay 10m wiki.ndjson.gz
+    pleat analyze --key page --time time --max-hold 10m --max-delay 10m \
+        wiki.ndjson.gz
 )";
 
 constexpr std::string_view kAnalyzeNotes = R"(
-Each row is exact: it is what pleat fold --quiet gives with that quiet period and
-  the same key, time, lateness and max hold. One pass computes all rows.
+Each row is exact: it is what pleat fold --quiet gives with that quiet period
+  and the same key, time, lateness and max hold. One pass computes all rows.
 Memory: 4 MB, some 160 bytes a key, and 32 for each further group that a key is
   in; the summary says how much it was. It does not grow with the events.
-Delay: from the event that opens a group to its emission; p50 is the delay of half
-  of the emissions or less, p99 of 99 %. The last event of a group waits the quiet period.
+Delay: from the event that opens a group to its emission; p50 is the delay of
+  half of the emissions or less, p99 of 99 %. The last event of a group waits
+  the quiet period.
 Open: the most groups that were open at a time; with --max-hold, an upper bound.
 Output: for each --key a table, or with --json a line
     {"key":"user","events":N,"keys":N,"span_s":S,"grid":[{"quiet_s":X,
@@ -179,6 +181,8 @@ std::vector<Flag> AnalyzeFlags(AnalyzeOptions& o) {
                  "memory for what is known of keys, also as 512Mi or 2G (default half of the\n"
                  "machine's, or of the control group's); events that would take more are left\n"
                  "out, and counted"),
+      CommonFlag(o, "on-bad"),
+      CommonFlag(o, "bad"),
       CommonFlag(o, "strict"),
       CommonFlag(o, "help"),
   };

@@ -102,7 +102,8 @@ std::string AnalysisTable(const KeyAnalysis& key) {
                     RateText(row.emissions_per_second), RoundedDuration(row.delay_p50),
                     RoundedDuration(row.delay_p99), Grouped(row.open_peak)});
   }
-  out += Columns(rows) + "\n" + recommended.why + "\n";
+  if (analysis.events > 0) out += Columns(rows) + "\n";
+  out += recommended.why + "\n";
   const auto add_bursts = [&out](const std::vector<Burst>& bursts) {
     std::vector<std::vector<std::string>> lines;
     for (const Burst& burst : bursts) {

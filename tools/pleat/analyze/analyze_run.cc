@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "tools/pleat/advice.h"
 #include "tools/pleat/analyze/analysis_chart.h"
 #include "tools/pleat/analyze/analysis_page.h"
 #include "tools/pleat/analyze/analyze_output.h"
@@ -29,14 +30,18 @@ absl::Status AnalyzeRun::Open() {
 
 std::vector<WantedOutput> AnalyzeRun::Outputs() {
   using Mode = OutputFile::Mode;
-  return {{NamedOutput("--svg", options_.svg_file), Mode::kWhole, svg_},
-          {NamedOutput("--html", options_.html_file), Mode::kWhole, html_}};
+  WantedOutput svg{NamedOutput("--svg", options_.svg_file), Mode::kWhole, svg_};
+  svg.replaces = kSvgBeginning;
+  WantedOutput html{NamedOutput("--html", options_.html_file), Mode::kWhole, html_};
+  html.replaces = kPageBeginning;
+  return {std::move(svg), std::move(html)};
 }
 
 // A line is an event, or bad, if it is so for any key.
 LineJob::Tally AnalyzeRun::tally() const {
   const JsonAnalyzer& first = *analyzers_.front();
-  Tally total{first.counts(), false, first.analyzer().keys(), "keys"};
+  Tally total{first.counts(), false, first.analyzer().keys(),
+              first.analyzer().keys() == 1 ? "key" : "keys"};
   for (const auto& analyzer : analyzers_) {
     const LineCounts counts = analyzer->counts();
     total.lines.events = std::max(total.lines.events, counts.events);
@@ -96,6 +101,8 @@ void AnalyzeRun::Conclude() {
   Write(keys);
   if (options_.quiet_summary || !complete()) return;
   SayPlain(Summary(keys));
+  const std::string excluded = AboutExcluded(options_, first_line(), analyzers_.front()->counts());
+  if (!excluded.empty()) Say(excluded);
   const bool assumed_utc =
       std::ranges::any_of(analyzers_, [](const auto& analyzer) { return analyzer->assumed_utc(); });
   const Analysis& any = *keys.front().analysis;

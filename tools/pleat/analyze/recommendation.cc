@@ -165,6 +165,10 @@ std::string Disorder(const Analysis& analysis) {
   return " Most events come behind a later stamp; if that one is wrong, see --future-limit.";
 }
 
+std::string FewFold(double ratio) {
+  return ratio <= 0 ? "no event folds." : "only " + PercentText(ratio) + " of the events fold.";
+}
+
 }  // namespace
 
 Recommendation Recommend(const Analysis& analysis, const Goal& goal) {
@@ -178,8 +182,7 @@ Recommendation Recommend(const Analysis& analysis, const Goal& goal) {
   const AnalysisRow& longest = analysis.rows[candidates - 1];
   if (longest.folding_ratio < kHardlyAny && goal.target_ratio == 0) {
     recommended.why = "This log does not fold by this key: with quiet periods up to " +
-                      DurationText(longest.quiet_period) + " only " +
-                      PercentText(longest.folding_ratio) + " of the events fold." +
+                      DurationText(longest.quiet_period) + " " + FewFold(longest.folding_ratio) +
                       Disorder(analysis);
     return recommended;
   }
