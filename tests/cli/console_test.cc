@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <stdio_ext.h>
@@ -14,11 +15,11 @@ namespace pleat::cli {
 namespace {
 
 // What Print() returns if `fd` stands for standard output.
-int PrintTo(int fd) {
+int PrintTo(int fd, const std::string& text = "a text\n") {
   std::fflush(stdout);
   const int saved = dup(STDOUT_FILENO);
   dup2(fd, STDOUT_FILENO);
-  const int code = Print("a text\n");
+  const int code = Print(text);
   __fpurge(stdout);
   std::clearerr(stdout);
   dup2(saved, STDOUT_FILENO);
@@ -40,6 +41,14 @@ TEST(Console, AFullDiskIsAFailure) {
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(full, 0);
   EXPECT_EQ(PrintTo(full), kExitFailed);
+  close(full);
+}
+
+// One that does not fit into what stdio keeps back.
+TEST(Console, SoItIsForALongText) {
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(full, 0);
+  EXPECT_EQ(PrintTo(full, std::string(100'000, 'x')), kExitFailed);
   close(full);
 }
 

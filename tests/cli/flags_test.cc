@@ -109,6 +109,18 @@ TEST_F(FlagsTest, HelpShowsLettersAndOtherNames) {
             "  -h, --help\n      this text\n");
 }
 
+TEST_F(FlagsTest, HelpFillsLinesOfEightyColumns) {
+  const std::string word(36, 'x');
+  const std::string help =
+      word + " " + word + "y\n" + word + " " + word + " z " + std::string(90, 'w');
+  bool on = false;
+  const std::vector<Flag> flags = {{"on", "", help, Switch(on)}};
+  const std::string first(6, ' ');
+  EXPECT_EQ(FlagsHelp(flags), "  --on\n" + first + word + " " + word + "y\n" + first + word + " " +
+                                  word + "\n" + first + "z\n" + first + std::string(90, 'w') +
+                                  "\n");
+}
+
 TEST_F(FlagsTest, ValuesAreSetAndTellTheirText) {
   EXPECT_EQ(ErrorOf({"--output=a", "--threads=2", "--threads", "3", "-h"}), "");
   EXPECT_EQ(file_, "a");

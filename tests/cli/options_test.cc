@@ -1,5 +1,10 @@
 // Flags, spec documents, help: how the program is told what to do, and what it answers when told
 // wrongly.
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include "tests/cli/run_pleat.h"
 
 namespace pleat::cli {
@@ -41,6 +46,64 @@ TEST(Program, EveryCommandSaysTheVersion) {
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(r.out, version) << command;
   }
+  EXPECT_EQ(RunPleat("fold --key k --version --quiet 1m").out, version);
+  EXPECT_EQ(RunPleat("rollup --version file").out, version);
+  EXPECT_EQ(RunPleat("journal show d --version").out, version);
+  // Of a window it is the version of its members, and behind -- it is a file.
+  EXPECT_EQ(RunPleat("window --version v --key k").out, "");
+  EXPECT_EQ(RunPleat("fold --key k --quiet 1m -- --version").code, 1);
+}
+
+TEST(Program, HelpOnAFullDiskFailsAndSaysSo) {
+  for (const std::string words : {"--help", "--version", "fold --help", "analyze --help",
+                                  "fold --key k --quiet 1m --print-spec", "completions bash"}) {
+    const Finished r = RunToEnd({"/bin/sh", "-c", PleatProgram() + " " + words + " > /dev/full"});
+    EXPECT_EQ(r.code, 1) << words;
+    EXPECT_EQ(r.err, "pleat: <stdout>: No space left on device\n") << words;
+  }
+}
+
+TEST(Program, HelpFitsIntoEightyColumns) {
+  for (const std::string words :
+       {"--help", "--version", "fold --help", "window --help", "rollup --help", "analyze --help",
+        "journal --help", "completions --help"}) {
+    const Finished help = RunPleat(words);
+    ASSERT_EQ(help.code, 0) << words;
+    std::istringstream lines(help.out);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(line.size(), 80u) << words << ": " << line;
+    }
+  }
+}
+
+// An argument may come from anywhere, and must not write to the terminal.
+TEST(Program, ControlCharactersAreNotRepeated) {
+  TemporaryDirectory dir;
+  const std::string name = "a\x1b[31mb\nc";
+  for (const Words& words :
+       std::vector<Words>{{name},
+                          {"fold", "--" + name},
+                          {"fold", "--key", name, "--quiet", "1m", name},
+                          {"fold", "--key", "k", "--quiet", "1m", "--on-bad", name},
+                          {"fold", "--key", "k", "--quiet", "1m", "--spec", name},
+                          {"analyze", "--key", name, "--time", "t", name},
+                          {"journal", name, name},
+                          {"journal", "check", dir / name},
+                          {"completions", name}}) {
+    Words all = {PleatProgram()};
+    all.insert(all.end(), words.begin(), words.end());
+    const Finished r = RunToEnd(all, "{\"k\":1}\n");
+    EXPECT_NE(r.code, 0);
+    EXPECT_EQ(r.err.find('\x1b'), std::string::npos) << r.err;
+    EXPECT_EQ(r.out.find('\x1b'), std::string::npos) << r.out;
+    EXPECT_EQ(std::ranges::count(r.err, '\n'), 1) << r.err;
+  }
+}
+
+TEST(Program, ASpecIsAFile) {
+  const Finished r = RunToEnd(Pleat("fold --spec -"), "{\"key\":\"k\",\"quiet\":\"1m\"}");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(r.err, "pleat fold: --spec: needs a file of its own, not - (see pleat fold --help)\n");
 }
 
 TEST(Program, HelpBeginsWithExamples) {
@@ -55,8 +118,10 @@ TEST(Program, HelpSaysHowExactPercentilesAreAndInWhichZoneTimesArePrinted) {
   for (const char* command : {"fold", "window", "rollup"}) {
     EXPECT_THAT(RunPleat(command + std::string(" --help")).out, HasSubstr("printed in UTC"));
   }
-  EXPECT_THAT(RunPleat("fold --help").out,
-              HasSubstr("p50 to p999 are rounded to three digits, which is\n      within 0.5 %"));
+  std::string help = RunPleat("fold --help").out;
+  for (size_t at = 0; (at = help.find("\n      ", at)) != std::string::npos;)
+    help.replace(at, 7, " ");
+  EXPECT_THAT(help, HasSubstr("p50 to p999 are rounded to three digits, which is within 0.5 %"));
 }
 
 TEST(Program, UnknownCommandSuggestsTheNearest) {

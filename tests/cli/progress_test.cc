@@ -20,6 +20,12 @@ TEST(ProgressText, SaysAllThereIsRoomFor) {
   EXPECT_EQ(Text(200, 0), "25.0 MB  1,234,567 lines  123,456 lines/s  98,765 folded");
 }
 
+TEST(ProgressText, OneIsOne) {
+  EXPECT_EQ(
+      Progress::Text({.bytes = 22, .lines = 1, .found = 1, .found_what = "key"}, seconds(1), 0, 80),
+      "22 B  1 line  1 lines/s  1 key");
+}
+
 TEST(ProgressText, LeavesOutWhatIsLessWanted) {
   EXPECT_EQ(Text(72), "25.0 MB  123,456 lines/s  98,765 folded  25 %  30 s left");
   EXPECT_EQ(Text(40), "25.0 MB  98,765 folded  25 %  30 s left");

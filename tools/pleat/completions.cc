@@ -227,7 +227,7 @@ _pleat() {
     out += "    " +
            ZshQuoted(std::string(command.name) + ":" + WithBackslashes(command.what, "\\:")) + "\n";
   }
-  out += "    'help:teaches a command'\n  )\n  _arguments -C";
+  out += "    'help:explains a command'\n  )\n  _arguments -C";
   for (const auto& [name, what] : kBareFlags) {
     out += ZshFlag("(- *)", "--" + std::string(name), "", what);
   }
@@ -277,7 +277,7 @@ std::string FishScript(std::span<const CompletedCommand> commands) {
     out += std::string(kBare) + " -a " + std::string(command.name) + " -d " +
            FishQuoted(command.what) + "\n";
   }
-  out += std::string(kBare) + " -a help -d 'teaches a command'\n";
+  out += std::string(kBare) + " -a help -d 'explains a command'\n";
   out += "complete -c pleat -n '__pleat_command_is help' -f\n";
   out += "complete -c pleat -n '__pleat_command_is help; and __pleat_words_are 2' -a '" +
          NamesOf(commands) + "'\n";

@@ -14,10 +14,11 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitSignal = 128;  // plus the number of the signal
 
 // Writes `text` to standard output. Returns the exit code: a reader that has seen enough, as in
-// `pleat --help | head`, is no failure.
+// `pleat --help | head`, is no failure; a full disk is one, and is said.
 int Print(std::string_view text);
 
-// Writes `line` to standard error. Adds the newline if `line` has none.
+// Writes `line` to standard error: all that is said to people comes by here. Control characters, which
+// may come from an argument, a file or a directory, become '?'. Adds the newline if `line` has none.
 void WriteLine(std::string_view line);
 
 // Says why `pleat command` cannot start. Returns the exit code: kExitUsage for kInvalidArgument,

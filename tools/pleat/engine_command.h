@@ -40,7 +40,11 @@ struct EngineCommand {
     if (options.help) return options;
 
     if (given->Has("spec")) {
-      absl::Status read = ReadDocument(given->texts["spec"].back(), table);
+      const std::string& file = given->texts["spec"].back();
+      if (absl::Status named = FindFlag(table, "spec")->value.set("spec", file); !named.ok()) {
+        return named;
+      }
+      absl::Status read = ReadDocument(file, table);
       if (!read.ok()) return read;
     }
     if (absl::Status set = SetGiven(table, *given); !set.ok()) return set;

@@ -312,7 +312,7 @@ void EngineJob::SayConflict(const UnusualLine& line) {
 }
 
 void EngineJob::Conclude() {
-  SayHidden(conflicts_, "conflicts");
+  SayHidden(conflicts_, "conflict");
   WriteStats(StatsSoFar());
   if (options_.quiet_summary || reader_gone()) return;
   std::string_view fate = "made, but the output is not complete";

@@ -9,11 +9,14 @@
 
 namespace pleat::cli {
 
-// A name for messages: control characters, which could rewrite a terminal, become '?'.
+// One that could rewrite a terminal.
+inline bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+// A name for messages: control characters become '?'.
 inline std::string Printable(std::string_view name) {
   std::string out(name);
   for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+    if (IsControl(c)) c = '?';
   }
   return out;
 }

@@ -90,6 +90,24 @@ absl::Status GivenTwice(std::string_view name, const std::vector<std::string>& t
                              FormatCondition(any) + "'");
 }
 
+// The words of `text`, as many on a line as 80 columns hold.
+void AppendFilled(std::string_view text, std::string& out) {
+  constexpr size_t kFirstColumn = 6;
+  constexpr size_t kColumns = 80;
+  size_t column = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find_first_of(" \n", begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    const bool fits = column > 0 && column + 1 + word.size() <= kColumns;
+    if (!fits && column > 0) out += '\n';
+    out += fits ? std::string(" ") : std::string(kFirstColumn, ' ');
+    out += word;
+    column = (fits ? column + 1 : kFirstColumn) + word.size();
+    begin = end + 1;
+  }
+  out += '\n';
+}
+
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -150,7 +168,6 @@ const Flag* FindFlag(std::span<const Flag> flags, std::string_view name) {
 }
 
 std::string FlagsHelp(std::span<const Flag> flags) {
-  constexpr size_t kHelpColumn = 6;
   std::string out;
   for (const Flag& flag : flags) {
     if (flag.name.empty()) {
@@ -163,11 +180,7 @@ std::string FlagsHelp(std::span<const Flag> flags) {
     if (!flag.also.empty()) out += ", --" + std::string(flag.also);
     if (!flag.placeholder.empty()) out += " " + std::string(flag.placeholder);
     out += '\n';
-    for (size_t at = 0; at < flag.help.size();) {
-      const size_t end = std::min(flag.help.find('\n', at), flag.help.size());
-      out += std::string(kHelpColumn, ' ') + std::string(flag.help.substr(at, end - at)) + "\n";
-      at = end + 1;
-    }
+    AppendFilled(flag.help, out);
   }
   return out;
 }

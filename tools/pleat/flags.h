@@ -17,7 +17,7 @@ namespace pleat::cli {
 struct Flag {
   std::string_view name;         // without dashes; empty: a heading, whose text is `help`
   std::string_view placeholder;  // for its value, in the help; empty for a switch
-  std::string_view help;         // one line per '\n'
+  std::string_view help;         // filled to 80 columns
   FlagValue value;
   char letter = 0;             // its short form, such as k for -k
   std::string_view also = {};  // another name for the same

@@ -55,7 +55,7 @@ int LineJob::Run() {
   progress_.Clear();
   Finish();
   Flush();
-  SayHidden(bad_lines_, "bad lines");
+  SayHidden(bad_lines_, "bad line");
   SayWhyUnusable();
   Conclude();
   return ExitCode();
@@ -339,7 +339,7 @@ void LineJob::SayOf(size_t line_index, std::string_view text) {
 
 void LineJob::SayHidden(const Few& few, std::string_view what) {
   if (few.hidden() == 0) return;
-  Say(Grouped(few.hidden()) + " more " + std::string(what) + ", not shown");
+  Say(Counted(few.hidden(), "more " + std::string(what)) + ", not shown");
 }
 
 void LineJob::AppendLine(OutputFile* file, std::string_view line) {

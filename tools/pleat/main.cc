@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "tools/pleat/analyze/analyze_options.h"
 #include "tools/pleat/completions.h"
 #include "tools/pleat/console.h"
+#include "tools/pleat/errno_status.h"
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/fold/fold_flags.h"
@@ -90,9 +92,8 @@ constexpr Subcommand kSubcommands[] = {
 constexpr std::string_view kVersion =
     "pleat " PLEAT_VERSION
     "\n"
-    "reads   newline-delimited JSON, CSV, TSV, logfmt, JSON documents and access logs, plain, "
-    "gzip\n"
-    "        or zstd\n"
+    "reads   newline-delimited JSON, CSV, TSV, logfmt, JSON documents and access\n"
+    "        logs, plain, gzip or zstd\n"
     "writes  newline-delimited JSON, times in RFC 3339 UTC\n"
     "limits  1 MiB a line, 64 KiB a key, 64 levels, 1,024 members an "
     "object\n";
@@ -110,7 +111,7 @@ std::string ShortHelp() {
   }
   return out +
          "\n"
-         "pleat COMMAND --help teaches a command; pleat --version says what this is.\n";
+         "pleat COMMAND --help explains a command; pleat --version says what this is.\n";
 }
 
 const Subcommand* Find(std::string_view name) {
@@ -126,7 +127,7 @@ int UnknownCommand(std::string_view name) {
   const std::string nearest = NearestName(name, known);
   const std::string hint =
       nearest.empty() ? "see pleat --help" : "did you mean \"" + nearest + "\"?";
-  WriteLine("pleat: unknown command \"" + std::string(name) + "\"; " + hint);
+  WriteLine("pleat: unknown command \"" + Printable(name) + "\"; " + hint);
   return kExitUsage;
 }
 
@@ -174,6 +175,16 @@ void OccupyStandardDescriptors() {
   }
 }
 
+// --version alone, or anywhere if the command has no option of that name: to a window it is the path of
+// a member's version.
+bool AsksForVersion(const Subcommand& command, std::span<const char* const> arguments) {
+  constexpr std::string_view kVersionFlag = "--version";
+  const std::vector<Flag> flags = command.flags();
+  const auto end = std::ranges::find(arguments, std::string_view("--"));
+  const bool asked = std::find(arguments.begin(), end, kVersionFlag) != end;
+  return asked && (arguments.size() == 1 || FindFlag(flags, "version") == nullptr);
+}
+
 int Main(int argc, const char* const* argv) {
   OccupyStandardDescriptors();
   if (argc < 2) {
@@ -193,8 +204,7 @@ int Main(int argc, const char* const* argv) {
   }
   const Subcommand* const command = Find(name);
   if (command == nullptr) return UnknownCommand(name);
-  // Not by the tables of flags: to a window --version is the path of a member's version.
-  if (argc == 3 && std::string_view(argv[2]) == "--version") return Print(kVersion);
+  if (AsksForVersion(*command, {argv + 2, argv + argc})) return Print(kVersion);
   InstallSignalHandlers();
   return command->main(argc - 1, argv + 1);
 }

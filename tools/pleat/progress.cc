@@ -56,7 +56,7 @@ std::string Progress::Text(const State& state, Duration elapsed, uint64_t bytes_
   const double seconds = duration<double>(elapsed).count();
   const auto bytes = static_cast<double>(state.bytes);
   const auto rate = static_cast<uint64_t>(static_cast<double>(state.lines) / seconds);
-  std::vector<std::string> parts = {ByteText(bytes), Grouped(state.lines) + " lines",
+  std::vector<std::string> parts = {ByteText(bytes), Counted(state.lines, "line"),
                                     Grouped(rate) + " lines/s",
                                     Grouped(state.found) + " " + state.found_what};
   if (bytes_total > 0 && state.bytes > 0) {

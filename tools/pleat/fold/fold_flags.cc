@@ -22,26 +22,28 @@ Examples:
 
   One line per order, as soon as it is paid or failed, or comes to 1000 or more:
     pleat fold --key order --time at --quiet 1h --merge 'total=sum(price)' \
-        --end-when '{"any":["status=paid","status=failed"]}' --close-when 'total>=1000'
+        --end-when '{"any":["status=paid","status=failed"]}' \
+        --close-when 'total>=1000' orders.ndjson
 
   The first alert of a burst at once, and at its end how many there were:
-    pleat fold --key alert --quiet 10m --edge both --merge 'n=count()' alerts.ndjson
+    pleat fold --key alert --quiet 10m --edge both --merge 'n=count()' a.ndjson
 )";
 
 constexpr std::string_view kNotes = R"(
 Input: one JSON object a line, or what --input says. FILEs are read in the order
-  given; - or none is standard input. gzip and zstd are recognised by their first
-  bytes.
-Durations: numbers with us ms s m h d w, such as 250ms, 1.5h, 1h30m; also as pleat
-  analyze prints them, '1 min 30 s', and as ISO 8601 does, PT5M; or inf.
+  given; - or none is standard input. gzip and zstd are recognised by their
+  first bytes.
+Durations: numbers with us ms s m h d w, such as 250ms, 1.5h, 1h30m; also as
+  pleat analyze prints them, '1 min 30 s', and as ISO 8601 does, PT5M; or inf.
 Conditions: PATH OP VALUE, such as status=done or 'total>=100', with = != < <= >
   >=. VALUE is a number, true, false, null or a string in quotes if it reads as
   one, else text. Several: {"all":["a=1",{"not":"b=2"}]}, also with any.
   Numbers compare by value and exactly, strings by their bytes; an absent member
   is null. A PATH with an operator in it goes in quotes: '"a=b"=1'.
 Output: one line per group, in the order in which the groups close:
-    {"user":"ann","edits":3,"_fold":{"count":3,"first":"2015-09-12T00:47:35.776000Z",
-     "last":"...","closed":"...","reason":"quiet"}}
+    {"user":"ann","edits":3,"_fold":{"count":3,
+     "first":"2015-09-12T00:47:35.776000Z","last":"...","closed":"...",
+     "reason":"quiet"}}
   These times are printed in UTC, also with --time-zone and --close-every.
   reason is quiet, max_hold, closing_time, max_events, max_bytes, start_mark,
   end_mark, condition, flush, limit or end; of lines before the last of a group
@@ -194,7 +196,8 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        "are due next early, with the reason \"limit\"",
        InSpec(o.spec)},
       Heading("Output"),
-      {"no-meta", "", "leave out \"_fold\"", InSpec(o.spec, FlagKind::kSwitch)},
+      {"no-meta", "", "leave out \"_fold\", unless a sum is at the end of its range",
+       InSpec(o.spec, FlagKind::kSwitch)},
       {"emission-id", "", "add an \"id\" to \"_fold\" that no other line of this run has",
        InSpec(o.spec, FlagKind::kSwitch)},
       CommonFlag(o, "output"),
@@ -214,7 +217,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       {"spec", "FILE",
        "read the options above from a JSON document, {\"key\":[\"user\"],\"quiet\":\"5m\"};\n"
        "flags override it, and a --key or --merge replaces its whole list",
-       Text(o.spec_file)},
+       FileName(o.spec_file, Dash::kRefused)},
       EngineFlag(o, "print-spec"),
       CommonFlag(o, "help"),
   };

@@ -35,12 +35,13 @@ Examples:
 )";
 
 constexpr std::string_view kJournalNotes = R"(
-show reads the beginning of each file, check all of it. state is new, ok, damaged,
-  or locked: a process has the directory, which does not hinder reading it.
+show reads the beginning of each file, check all of it. state is new, ok,
+  damaged, or locked: a process has the directory, which does not hinder reading
+  it.
   groups are the open groups of folders, the members of windows, the users of
   presences and the counters of rollups.
-salvage copies the partitions that are whole; a damaged one is left out, and what
-  was in it is lost. DIR is only read.
+salvage copies the partitions that are whole; a damaged one is left out, and
+  what was in it is lost. DIR is only read.
 Exit codes: 0 whole, or nothing lost; 1 damaged, something lost, or could not be
   read; 2 wrong usage.
 )";

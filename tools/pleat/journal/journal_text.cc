@@ -30,10 +30,10 @@ std::string_view StateOf(const JournalReport& report, Owner owner) {
 }
 
 // "fold" has groups, and so on.
-std::string_view EntriesOf(std::string_view kind) {
-  if (kind == "window") return "members";
-  if (kind == "presence") return "users";
-  return kind == "rollup" ? "counters" : "open groups";
+std::string_view EntryOf(std::string_view kind) {
+  if (kind == "window") return "member";
+  if (kind == "presence") return "user";
+  return kind == "rollup" ? "counter" : "open group";
 }
 
 uint64_t AllEntries(const SnapshotInfo& info) {
@@ -117,8 +117,8 @@ std::string ShowText(const JournalReport& report, Owner owner) {
   out += "partitions   " + std::to_string(info.partitions) + "\n";
   out += "bytes        " + Number(report.bytes) + " (" + report.file + ")\n";
   for (const SnapshotInfo::Collection& each : info.collections) {
-    out += "collection   " + each.name + ": a " + each.kind + " with " + Number(each.entries) +
-           " " + std::string(EntriesOf(each.kind)) + "\n";
+    out += "collection   " + each.name + ": a " + each.kind + " with " +
+           Counted(each.entries, EntryOf(each.kind)) + "\n";
     for (const SnapshotInfo::Source& source : each.sources) {
       out += "source       " + Number(source.source) + ": go on at " + Number(source.lowest);
       if (source.highest != source.lowest) {

@@ -9,12 +9,13 @@ constexpr std::string_view kRollupExamples =
 Usage: pleat rollup [OPTIONS] [FILE...]
 
 Examples:
-  Views of each page by the minute, as they happen; a minute is written ten seconds
-  after its end:
-    tail -F views.ndjson | pleat rollup --key page --window 1m --accept-limit 10s
+  Views of each page by the minute, as they happen; a minute is written ten
+  seconds after its end:
+    tail -F views.ndjson |
+        pleat rollup --key page --window 1m --accept-limit 10s
 
-  Edits of each channel, and how much text they added, by the minute and by the hour,
-  by the time the events state:
+  Edits of each channel, and how much text they added, by the minute and by the
+  hour, by the time the events state:
     pleat rollup --key channel --value delta --time time --window 1m,1h \
         --accept-limit 30s wiki.ndjson.gz
 
@@ -23,27 +24,27 @@ Examples:
     pleat rollup --key title --id play --time at --window 1h --accept-limit 5m \
         --late late.ndjson plays.ndjson
 
-  Late sales as corrections of the hours that are out, each with the id of the line
-  that it corrects:
-    pleat rollup --key shop --value cents --time at --window 1h --accept-limit 1m \
-        --on-late correct --emission-id sales.ndjson
+  Late sales as corrections of the hours that are out, each with the id of the
+  line that it corrects:
+    pleat rollup --key shop --value cents --time at --window 1h \
+        --accept-limit 1m --on-late correct --emission-id sales.ndjson
 )";
 
 constexpr std::string_view kRollupNotes = R"(
 Input: one JSON object a line, or what --input says. FILEs are read in the order
-  given; - or none is standard input. gzip and zstd are recognised by their first
-  bytes.
-Durations: numbers with us ms s m h d w, such as 250ms, 1.5h, 1h30m; also as pleat
-  analyze prints them, '1 min 30 s', and as ISO 8601 does, PT5M; or inf.
-Windows: they begin at multiples of their length since 1970, and their end is not
-  part of them. A window is frozen, and written, when the watermark is the accept
-  limit and the margin past its end: it never changes again.
+  given; - or none is standard input. gzip and zstd are recognised by their
+  first bytes.
+Durations: numbers with us ms s m h d w, such as 250ms, 1.5h, 1h30m; also as
+  pleat analyze prints them, '1 min 30 s', and as ISO 8601 does, PT5M; or inf.
+Windows: they begin at multiples of their length since 1970, and their end is
+  not part of them. A window is frozen, and written, when the watermark is the
+  accept limit and the margin past its end: it never changes again.
 Output: one line per key and window, in the order in which windows end:
     {"page":"Main","start":"2015-09-12T00:47:00.000000Z","end":"...","count":9,
      "sum":120,"reason":"frozen"}
   Times are printed in UTC, also with --time-zone.
-  sum with --value only. reason is frozen; end for what the end of the input closed,
-  which is not frozen; correction; and in the file of --open, open.
+  sum with --value only. reason is frozen; end for what the end of the input
+  closed, which is not frozen; correction; and in the file of --open, open.
 Stats: lines = events + bad + excluded;
   events = added + late + duplicate + conflict + clamped + corrected + refused;
   windows = frozen + ended + open.
@@ -151,7 +152,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       {"spec", "FILE",
        "read the options above from a JSON document, {\"key\":[\"page\"],\"window\":[\"1m\"]};\n"
        "flags override it, and a --key or --window replaces its whole list",
-       Text(o.spec_file)},
+       FileName(o.spec_file, Dash::kRefused)},
       EngineFlag(o, "print-spec"),
       CommonFlag(o, "help"),
   };

@@ -24,34 +24,35 @@ Examples:
         --every 1h --within 5m,1h edits.ndjson
 
   The ten pages with the most readers, minute by minute:
-    pleat window --key page --member user --ttl 5m --time at --every 1m --top 10 *.zst
+    pleat window --key page --member user --ttl 5m --time at \
+        --every 1m --top 10 *.zst
 
   News with their titles, for an hour or until they are withdrawn:
-    pleat window --key site --member news.id --ttl 1h --time at --payload news.title \
-        --remove-when action=withdraw news.ndjson
+    pleat window --key site --member news.id --ttl 1h --time at \
+        --payload news.title --remove-when action=withdraw news.ndjson
 )";
 
 constexpr std::string_view kWindowNotes = R"(
 Input: one JSON object a line, or what --input says. FILEs are read in the order
-  given; - or none is standard input. gzip and zstd are recognised by their first
-  bytes.
-Durations: numbers with us ms s m h d w, such as 250ms, 1.5h, 1h30m; also as pleat
-  analyze prints them, '1 min 30 s', and as ISO 8601 does, PT5M; or inf.
+  given; - or none is standard input. gzip and zstd are recognised by their
+  first bytes.
+Durations: numbers with us ms s m h d w, such as 250ms, 1.5h, 1h30m; also as
+  pleat analyze prints them, '1 min 30 s', and as ISO 8601 does, PT5M; or inf.
 Conditions: PATH OP VALUE, such as status=done or 'total>=100', with = != < <= >
   >=; see pleat fold --help.
 Members: an event adds its member to its series, or refreshes it. A member lives
   until its stamp plus the TTL, and at that instant no more. An event whose own
   TTL is over is late, and changes nothing.
 Output: one line per change, in the order of time:
-    {"project":"p1","user":"ann","at":"2015-09-12T00:47:35.776000Z","cause":"added",
-     "count":2,"stamp":"...","until":"..."}
+    {"project":"p1","user":"ann","at":"2015-09-12T00:47:35.776000Z",
+     "cause":"added","count":2,"stamp":"...","until":"..."}
     {"project":"p1","user":"ann","at":"...","cause":"expired","count":1}
-  count is the number of live members after the change. cause is added, refreshed
-  or updated; or it is an end: expired, unpublished (--remove-when), replaced or
-  dropped (--on-limit). With --every one line per series:
+  count is the number of live members after the change. cause is added,
+  refreshed or updated; or it is an end: expired, unpublished (--remove-when),
+  replaced or dropped (--on-limit). With --every one line per series:
     {"project":"p1","at":"...","count":7,"within":{"5m":1,"1h":4}}
-  Times are printed in UTC, also with --time-zone. After the last event nothing more
-  expires.
+  Times are printed in UTC, also with --time-zone. After the last event nothing
+  more expires.
 Stats: lines = events + bad + excluded;
   events = added + refreshed + updated + unchanged + duplicate + conflict + late
            + tombstoned + refused + control;
@@ -206,7 +207,7 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
       {"spec", "FILE",
        "read the options above from a JSON document, {\"key\":[\"page\"],\"ttl\":\"5m\"};\n"
        "flags override it, and a --key or --member replaces its whole list",
-       Text(o.spec_file)},
+       FileName(o.spec_file, Dash::kRefused)},
       EngineFlag(o, "print-spec"),
       CommonFlag(o, "help"),
   };
