@@ -70,8 +70,8 @@ class Collection {
   }
   // Adds the collection, with its options and counts, to those of its kind.
   virtual void ListIn(CollectionList&) {}
-  // Open groups, held members, users, counters. All partitions are locked.
-  virtual uint64_t CountEntries() const { return 0; }
+  // Open groups, held members, users, counters, by partition. All partitions are locked.
+  virtual std::vector<uint64_t> CountEntries() const { return {}; }
   // Describe(), SaveShared() and LoadShared(), each with the companion's part.
   Description DescribeAll() const;
   void SaveAll(FieldWriter& out) const;
@@ -136,12 +136,12 @@ class Collection {
   }
 
   template <class BookT, class Get>
-  uint64_t CountInBooks(const Get& get) const {
-    uint64_t count = 0;
+  std::vector<uint64_t> CountInBooks(const Get& get) const {
+    std::vector<uint64_t> counts;
     for (const Home& each : homes_) {
-      if (each.book != nullptr) count += get(static_cast<const BookT&>(*each.book));
+      counts.push_back(each.book == nullptr ? 0 : get(static_cast<const BookT&>(*each.book)));
     }
-    return count;
+    return counts;
   }
   PartitionRange Clip(PartitionRange range) const noexcept;
   // For calls that must see one instant in several partitions: their locks, taken in index order

@@ -43,7 +43,7 @@ class FolderCore final : public KeyedCollection<FoldBook> {
 
   Description Describe() const override;
   void ListIn(CollectionList& list) override;
-  uint64_t CountEntries() const override {
+  std::vector<uint64_t> CountEntries() const override {
     return CountInBooks<FoldBook>([](const FoldBook& book) { return book.sizes().open_groups; });
   }
   std::string ShapeOf(uint32_t version) const override;

@@ -43,7 +43,7 @@ class PresenceCore final : public FeedCollection {
 
   Description Describe() const override;
   void ListIn(CollectionList& list) override;
-  uint64_t CountEntries() const override {
+  std::vector<uint64_t> CountEntries() const override {
     return CountInBooks<PresenceBook>([](const PresenceBook& book) { return book.ledger().users; });
   }
   std::string ShapeOf(uint32_t version) const override;

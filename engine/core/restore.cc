@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +27,8 @@ absl::Status Differs(std::string_view what, std::string_view is, std::string_vie
   return absl::FailedPreconditionError(Concat(what, " is ", is, ", and ", was, " in the snapshot"));
 }
 
+absl::Status GoneError() { return absl::FailedPreconditionError("the engine is gone"); }
+
 std::string_view NameOfAxis(Axis axis) { return axis == Axis::kEvent ? "event" : "arrival"; }
 
 }  // namespace
@@ -31,7 +36,10 @@ std::string_view NameOfAxis(Axis axis) { return axis == Axis::kEvent ? "event" :
 class RestoreCore {
  public:
   RestoreCore(EngineCore& engine, ByteSource& source, const RestoreOptions& options)
-      : engine_(engine), skip_numbers_(options.skip_numbers), reader_(source) {}
+      : engine_(engine),
+        skip_numbers_(options.skip_numbers),
+        drop_(options.drop.begin(), options.drop.end()),
+        reader_(source) {}
   ~RestoreCore() {
     if (!finished_) Undo();
   }
@@ -61,16 +69,22 @@ class RestoreCore {
   absl::StatusOr<Block> NextBlock() ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
   std::optional<Part> TakePart();
   absl::Status Load(const Part& part);
+  bool LoadBooks(const Part& part, const Partition::Moment& cut);
+  bool IsDropped(std::string_view name) const {
+    return std::ranges::find(drop_, name) != drop_.end();
+  }
   void Fail(absl::Status why);
   void Undo();
 
   EngineCore& engine_;
   const uint64_t skip_numbers_;
+  const std::vector<std::string> drop_;
   SnapshotHead head_;
   SnapshotInfo info_;
   EngineCore::Lasting before_;  // the engine's own
   std::vector<std::pair<std::shared_ptr<Collection>, uint32_t>> numbers_before_;
   std::map<uint32_t, std::shared_ptr<Collection>> collections_;  // by number
+  std::set<uint32_t> dropped_;                                   // numbers of others
   std::map<uint32_t, uint32_t> versions_;                        // of their users' types, by number
   bool checked_ = false;
   std::map<uint32_t, std::string> shared_before_;  // of those that were loaded
@@ -85,6 +99,7 @@ class RestoreCore {
 };
 
 absl::Status RestoreCore::CheckEngine() const {
+  if (engine_.closed()) return GoneError();
   if (head_.partition_hash != SnapshotHead::kPartitionHash) {
     return Differs("the version of the hash that chooses partitions",
                    Concat(SnapshotHead::kPartitionHash), Concat(head_.partition_hash));
@@ -114,6 +129,16 @@ absl::Status RestoreCore::CheckEngine() const {
 absl::Status RestoreCore::MatchCollections(const EngineCore::Collections& collections) {
   for (const SnapshotHead::Collection& then : head_.collections) {
     const auto it = collections.find(then.name);
+    if (it == collections.end() && IsDropped(then.name)) {
+      if (!head_.has_lengths()) {
+        return absl::FailedPreconditionError(
+            Concat("\"", then.name,
+                   "\" cannot be dropped from a snapshot of an older version of "
+                   "pleat: take one with it first"));
+      }
+      dropped_.insert(then.number);
+      continue;
+    }
     if (it == collections.end()) {
       return absl::FailedPreconditionError(Concat("the snapshot has a ", then.description.kind,
                                                   " \"", then.name, "\", and the engine has none"));
@@ -179,6 +204,7 @@ absl::Status RestoreCore::Begin() {
 
 absl::Status RestoreCore::LoadShared() {
   for (const SnapshotHead::Collection& then : head_.collections) {
+    if (dropped_.contains(then.number)) continue;
     Collection& collection = *collections_[then.number];
     FieldWriter before;
     collection.SaveAll(before);
@@ -234,21 +260,49 @@ absl::Status RestoreCore::Load(const Part& part) {
   const Call call;  // functions of the caller's read states
   Partition& partition = engine_.partition(static_cast<int>(part.partition));
   const Partition::Moment cut{head_.now, head_.lease_now, head_.position};
-  FieldReader in(part.bytes);
   LockGuard guard(partition.lock());
-  std::vector<uint32_t> loaded;
-  for (size_t books = in.Count(); books > 0 && in.ok(); --books) {
+  if (LoadBooks(part, cut)) return absl::OkStatus();
+  return DamageAt(part.offset, Concat("partition ", part.partition, " says something impossible"));
+}
+
+// Each book has bytes of its own. In the first format it is not known where one ends: the next one
+// begins where it was read to.
+bool RestoreCore::LoadBooks(const Part& part, const Partition::Moment& cut) {
+  FieldReader beginning(part.bytes);
+  const size_t books = beginning.Count();
+  std::string_view rest = std::string_view(part.bytes).substr(part.bytes.size() - beginning.left());
+  std::string_view ends;
+  if (head_.has_lengths()) {
+    if (books * 8 > rest.size()) return false;
+    ends = rest.substr(rest.size() - books * 8);
+    rest.remove_suffix(books * 8);
+  }
+  FieldReader end_of(ends);
+  std::set<uint32_t> loaded;
+  for (size_t book = 0; book < books; ++book) {
+    std::string_view bytes = rest;
+    if (head_.has_lengths()) {
+      const auto begin = static_cast<uint64_t>(rest.data() - part.bytes.data());
+      const uint64_t end = end_of.Word();
+      if (end < begin || end - begin > rest.size()) return false;
+      bytes = rest.substr(0, end - begin);
+    }
+    FieldReader in(bytes);
     uint32_t number = 0;
     in(number);
+    if (!in.ok() || !loaded.insert(number).second) return false;
+    if (dropped_.contains(number)) {
+      rest.remove_prefix(bytes.size());
+      continue;
+    }
     const auto it = collections_.find(number);
-    const bool again = std::find(loaded.begin(), loaded.end(), number) != loaded.end();
-    if (!in.Expect(it != collections_.end() && !again)) break;
-    loaded.push_back(number);
+    if (it == collections_.end()) return false;
     in.set_version(versions_.at(number));
     it->second->LoadBook(part.partition, in, cut, skip_numbers_);
+    if (!in.ok() || (head_.has_lengths() && !in.done())) return false;
+    rest.remove_prefix(bytes.size() - in.left());
   }
-  if (in.done()) return absl::OkStatus();
-  return DamageAt(part.offset, Concat("partition ", part.partition, " says something impossible"));
+  return beginning.ok() && rest.empty();
 }
 
 void RestoreCore::Fail(absl::Status why) {
@@ -326,6 +380,22 @@ absl::Status SkipNumbers(Engine& engine, uint64_t by) {
   lasting.first_number += by;
   core.SetLasting(lasting);
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> CollectionNames(Engine& engine) {
+  const Call call;
+  if (call.nested()) return absl::FailedPreconditionError("from inside a fold function");
+  EngineCore& core = *EngineAccess::CoreOf(engine);
+  std::vector<std::string> names;
+  core.WithCollections([&](const EngineCore::Collections& collections) {
+    for (const auto& [name, collection] : collections) names.emplace_back(name);
+  });
+  if (names.empty() && core.closed()) return GoneError();
+  return names;
+}
+
+std::weak_ptr<const void> IdentityOf(Engine& engine) noexcept {
+  return EngineAccess::CoreOf(engine);
 }
 
 LeaseTime LeaseTimeOf(Engine& engine) noexcept {

@@ -37,7 +37,7 @@ class RollupCore final : public KeyedCollection<RollupBook> {
 
   Description Describe() const override;
   void ListIn(CollectionList& list) override;
-  uint64_t CountEntries() const override {
+  std::vector<uint64_t> CountEntries() const override {
     return CountInBooks<RollupBook>(
         [](const RollupBook& book) { return book.rollup_sizes().keys; });
   }

@@ -90,6 +90,7 @@ class SnapshotTaker {
 
  private:
   absl::Status Cut(const SnapshotOptions& options);
+  absl::Status CheckExpected(std::span<const std::string> expected) const;
   void CutLocked(const EngineCore::Collections& collections);
   void LockAll() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void HandOverAll() ABSL_NO_THREAD_SAFETY_ANALYSIS;
@@ -126,9 +127,25 @@ absl::Status SnapshotTaker::Cut(const SnapshotOptions& options) {
     }
     CutLocked(collections);
   });
+  if (status.ok()) status = CheckExpected(options.expected);
   // Afterwards, because it counts the collections ever opened: those that the head names at least.
   head_.lasting = engine_.lasting();
   return status;
+}
+
+// An engine that is gone has lost all of its collections at once.
+absl::Status SnapshotTaker::CheckExpected(std::span<const std::string> expected) const {
+  if (head_.collections.empty() && engine_.closed()) {
+    return absl::FailedPreconditionError("the engine is gone");
+  }
+  for (const std::string& name : expected) {
+    const auto found = std::ranges::find(head_.collections, name, &SnapshotHead::Collection::name);
+    if (found != head_.collections.end()) continue;
+    return absl::FailedPreconditionError(Concat("\"", name,
+                                                "\" was closed: without it the snapshot "
+                                                "would lose all that it held"));
+  }
+  return absl::OkStatus();
 }
 
 void SnapshotTaker::CutLocked(const EngineCore::Collections& collections) {
@@ -183,7 +200,8 @@ size_t SnapshotTaker::NextPart(const std::vector<bool>& written) const {
   return *first;
 }
 
-// The partition is unlocked between any two steps, and whenever something is written.
+// The partition is unlocked between any two steps, and whenever something is written. Behind the
+// books comes where each of them ends, so that a reader can pass over one.
 absl::Status SnapshotTaker::WritePart(size_t part, BlockWriter& writer) {
   PartCopy& copy = copies_[part];
   Partition& partition = engine_.partition(static_cast<int>(part));
@@ -192,8 +210,10 @@ absl::Status SnapshotTaker::WritePart(size_t part, BlockWriter& writer) {
     LongLockGuard guard(partition.lock());
     return step();
   };
+  uint64_t written = 0;
   const auto write = [&](const Pieces& pieces) {
     for (const FieldWriter::Piece& piece : pieces) {
+      written += piece.size;
       const auto owner = static_cast<uint32_t>(part);
       absl::Status status = writer.Write(BlockKind::kPart, owner, piece.bytes());
       if (!status.ok()) return status;
@@ -205,6 +225,7 @@ absl::Status SnapshotTaker::WritePart(size_t part, BlockWriter& writer) {
     partition.CopyFirst();
     return copy.book_count();
   }));
+  FieldWriter ends;
   for (size_t book = 0; book < copy.book_count(); ++book) {
     out(copy.collection(book));
     for (bool more = true; more;) {
@@ -217,7 +238,9 @@ absl::Status SnapshotTaker::WritePart(size_t part, BlockWriter& writer) {
       }
       if (absl::Status status = write(out.TakeFullPieces()); !status.ok()) return status;
     }
+    ends.PutWord(written + out.size());
   }
+  out.PutFields(ends.bytes());
   return write(out.TakePieces());
 }
 

@@ -1,5 +1,7 @@
 #include "engine/core/snapshot_head.h"
 
+#include <algorithm>
+
 #include "engine/base/concat.h"
 #include "engine/core/source_marks.h"
 
@@ -15,6 +17,7 @@ constexpr uint32_t kCollectionsMax = uint32_t{1} << 31;
 // The number of bytes, and as many blocks as they take: source marks may be many.
 absl::Status SnapshotHead::Write(BlockWriter& writer) {
   FieldWriter out(kBlockBytesMax);
+  out.set_version(kFormat);
   Stored(out);
   const std::vector<FieldWriter::Piece> pieces = out.TakePieces();
   FieldWriter first;
@@ -26,6 +29,18 @@ absl::Status SnapshotHead::Write(BlockWriter& writer) {
   return status;
 }
 
+bool SnapshotHead::InRange() const {
+  const auto fits = [&](const Collection& each) { return each.entries.size() <= partitions; };
+  return axis <= Axis::kEvent && lateness >= Duration{0} && now >= kBeginningOfTime &&
+         now <= kEndOfTime && lease_now >= LeaseTime(kBeginningOfTime) &&
+         lease_now <= LeaseTime(kEndOfTime) && position < kCountedMax &&
+         lasting.first_number < kCountedMax && lasting.ever_added < kCollectionsMax &&
+         std::ranges::all_of(collections, fits) &&
+         std::ranges::all_of(lost, [&](uint32_t each) { return each < partitions; });
+}
+
+// A copy that was salvaged has one more list behind the rest, of what was lost; and a copy of a
+// copy one more.
 absl::StatusOr<SnapshotHead> SnapshotHead::Read(BlockReader& reader) {
   const absl::StatusOr<Block> first = reader.Next();
   if (!first.ok()) return first.status();
@@ -48,14 +63,19 @@ absl::StatusOr<SnapshotHead> SnapshotHead::Read(BlockReader& reader) {
     bytes += block->bytes;
   }
   FieldReader in(bytes);
+  in.set_version(format);
   SnapshotHead head;
+  head.format = format;
   head.Stored(in);
-  const bool in_range =
-      head.axis <= Axis::kEvent && head.lateness >= Duration{0} && head.now >= kBeginningOfTime &&
-      head.now <= kEndOfTime && head.lease_now >= LeaseTime(kBeginningOfTime) &&
-      head.lease_now <= LeaseTime(kEndOfTime) && head.position < kCountedMax &&
-      head.lasting.first_number < kCountedMax && head.lasting.ever_added < kCollectionsMax;
-  if (!in.done() || !in_range) return DamageAt(first->offset, "the head says something impossible");
+  while (in.ok() && in.left() > 0) {
+    std::vector<uint32_t> more;
+    in(more);
+    head.lost.insert(head.lost.end(), more.begin(), more.end());
+  }
+  std::ranges::sort(head.lost);
+  head.lost.erase(std::ranges::unique(head.lost).begin(), head.lost.end());
+  if (!in.done() || !head.InRange())
+    return DamageAt(first->offset, "the head says something impossible");
   reader.set_identity(head.identity);
   return head;
 }
@@ -69,11 +89,15 @@ SnapshotInfo SnapshotHead::Info() const {
                     .axis = axis,
                     .collections = {},
                     .note = note};
+  info.lost.assign(lost.begin(), lost.end());
   for (const Collection& each : collections) {
     SnapshotInfo::Collection& collection = info.collections.emplace_back();
     collection.name = each.name;
     collection.kind = each.description.kind;
-    collection.entries = each.entries;
+    for (size_t i = 0; i < each.entries.size(); ++i) {
+      const bool is_lost = has_lengths() && std::ranges::find(lost, i) != lost.end();
+      if (!is_lost) collection.entries += each.entries[i];
+    }
     collection.options = each.description.options;
     SourceMarks marks(info.partitions);
     FieldReader in(each.shared);

@@ -16,8 +16,9 @@
 namespace pleat::inline v0_1 {
 
 struct SnapshotHead {
-  // Of the layout of bytes. A newer one cannot be read.
-  static constexpr uint32_t kFormat = 1;
+  // Of the layout of bytes. A newer one cannot be read. The first one had the entries of all
+  // partitions as one number, and no lengths of books.
+  static constexpr uint32_t kFormat = 2;
   // Of StablePartitionHash().
   static constexpr uint32_t kPartitionHash = 1;
 
@@ -25,12 +26,15 @@ struct SnapshotHead {
     std::string name;
     uint32_t number = 0;
     Description description;
-    uint64_t entries = 0;
-    std::string shared;  // source marks, and the fields of its kind
+    std::vector<uint64_t> entries = {};  // by partition; of the first format one for all
+    std::string shared;                  // source marks, and the fields of its kind
 
     template <class F>
     void Stored(F& f) {
-      f(name, number, description, entries, shared);
+      if (f.version() == 1) entries.resize(1);
+      f(name, number, description);
+      f.version() == 1 ? f(entries.front()) : f(entries);
+      f(shared);
     }
   };
 
@@ -45,15 +49,20 @@ struct SnapshotHead {
   uint64_t position = 0;
   EngineCore::Lasting lasting;
   std::vector<Collection> collections;
-  std::string note;  // the caller's
+  std::string note;            // the caller's
+  std::vector<uint32_t> lost;  // partitions that were damaged, and left out of this copy
+  uint32_t format = kFormat;   // that was read
 
   absl::Status Write(BlockWriter& writer);
   // Reads it and prepares `reader` for what follows.
   static absl::StatusOr<SnapshotHead> Read(BlockReader& reader);
 
   SnapshotInfo Info() const;
+  // Whether a part ends with the lengths of its books.
+  bool has_lengths() const noexcept { return format > 1; }
 
  private:
+  bool InRange() const;
   template <class F>
   void Stored(F& f) {
     f(identity, tag, partition_hash, partitions, axis, lateness, now, lease_now, position, lasting,

@@ -42,7 +42,7 @@ class WindowCore final : public KeyedCollection<WindowBook, FeedCollection> {
 
   Description Describe() const override;
   void ListIn(CollectionList& list) override;
-  uint64_t CountEntries() const override {
+  std::vector<uint64_t> CountEntries() const override {
     return CountInBooks<WindowBook>([](const WindowBook& book) { return book.sizes().members; });
   }
   std::string ShapeOf(uint32_t version) const override;

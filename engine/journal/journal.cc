@@ -25,6 +25,12 @@ absl::Status In(std::string_view directory, std::string_view file, const absl::S
                              std::string_view(why.message().data(), why.message().size()))};
 }
 
+bool Has(const std::optional<SnapshotInfo>& snapshot, std::string_view name) {
+  return snapshot &&
+         std::ranges::find(snapshot->collections, name, &SnapshotInfo::Collection::name) !=
+             snapshot->collections.end();
+}
+
 // A fold function runs under a lock that a snapshot under way may wait for.
 absl::Status NestedError(std::string_view call) {
   return absl::FailedPreconditionError(Concat(call, " from inside a fold function"));
@@ -38,9 +44,11 @@ class JournalCore {
       : directory_(std::move(directory)), options_(options) {}
 
   absl::Status Open();
-  absl::StatusOr<Recovered> Recover(Engine& engine, Journal::Work work);
+  absl::StatusOr<Recovered> Recover(Engine& engine, Journal::Work work,
+                                    const RecoverOptions& options);
   absl::StatusOr<std::optional<SnapshotInfo>> Newest();
-  absl::Status TakeSnapshot(Engine& engine, std::string_view note);
+  absl::Status TakeSnapshot(Engine& engine, std::string_view note,
+                            std::span<const std::string> drop);
   SnapshotState state() const {
     LockGuard guard(state_lock_);
     return state_;
@@ -57,10 +65,15 @@ class JournalCore {
   }
   absl::Status BeginLife();
   absl::StatusOr<SnapshotInfo> InfoOf(uint64_t number);
-  absl::StatusOr<SnapshotInfo> RestoreFrom(uint64_t number, Engine& engine, Journal::Work work);
-  absl::Status RestoreNewest(Engine& engine, Journal::Work work, Recovered& recovered);
-  absl::Status Write(Engine& engine, uint64_t number, std::string_view note);
-  absl::Status Check(uint64_t number);
+  absl::StatusOr<SnapshotInfo> RestoreFrom(uint64_t number, Engine& engine, Journal::Work work,
+                                           const RecoverOptions& options);
+  absl::Status RestoreNewest(Engine& engine, Journal::Work work, const RecoverOptions& options,
+                             Recovered& recovered);
+  absl::Status CheckEngine(Engine& engine) const;
+  absl::Status Write(Engine& engine, uint64_t number, std::string_view note,
+                     std::span<const std::string> expected);
+  absl::StatusOr<SnapshotInfo> Check(uint64_t number);
+  absl::Status SayKept();
   void RemoveLeftovers();
   absl::Status At(std::string_view file, const absl::Status& why) const {
     return In(directory_->path(), file, why);
@@ -71,6 +84,8 @@ class JournalCore {
   Lock lock_;  // of all below, for as long as a call takes
   bool is_new_ = false;
   bool recovered_ = false;
+  std::weak_ptr<const void> engine_;      // that was recovered
+  std::vector<std::string> collections_;  // that the next snapshot has to have
   Manifest manifest_;
   std::vector<uint64_t> snapshots_;     // numbers, ascending; before Recover()
   std::string newest_;                  // the file; empty: there is none
@@ -145,9 +160,13 @@ absl::Status JournalCore::FindSnapshots() {
 }
 
 absl::Status JournalCore::Open() {
+  if (absl::Status ours = CheckOurs(*directory_); !ours.ok()) return ours;
   if (absl::Status status = directory_->Lock(); !status.ok()) return status;
   if (absl::Status status = FindSnapshots(); !status.ok()) return status;
   absl::Status manifest = ReadManifest();
+  if (manifest.ok() && manifest_.kept && snapshots_.empty()) {
+    return At(kManifest, absl::DataLossError(kGone));
+  }
   if (!absl::IsNotFound(manifest)) return manifest;
   if (!snapshots_.empty()) {
     return At(kManifest, absl::DataLossError("is missing, and there is a snapshot"));
@@ -163,7 +182,18 @@ absl::Status JournalCore::Open() {
 absl::Status JournalCore::BeginLife() {
   ++manifest_.lives;  // also if that fails: the disk may have it
   manifest_.lives = std::min(manifest_.lives, Manifest::kLivesMax - 1);
-  return WriteManifest();
+  return manifest_.kept || snapshots_.empty() ? WriteManifest() : SayKept();
+}
+
+// The snapshot is on the disk under its name before MANIFEST says that there has been one: the
+// process that wrote it may have been killed before it synced the directory.
+absl::Status JournalCore::SayKept() {
+  if (manifest_.kept) return absl::OkStatus();
+  if (absl::Status synced = directory_->SyncDirectory(); !synced.ok()) return synced;
+  manifest_.kept = true;
+  const absl::Status written = WriteManifest();
+  manifest_.kept = written.ok();
+  return written;
 }
 
 absl::StatusOr<SnapshotInfo> JournalCore::InfoOf(uint64_t number) {
@@ -193,7 +223,8 @@ absl::StatusOr<std::optional<SnapshotInfo>> JournalCore::Newest() {
 
 // A life begins when the engine is known to be restored, and can still be left as it was.
 absl::StatusOr<SnapshotInfo> JournalCore::RestoreFrom(uint64_t number, Engine& engine,
-                                                      Journal::Work work) {
+                                                      Journal::Work work,
+                                                      const RecoverOptions& options) {
   absl::StatusOr<SnapshotInfo> info = InfoOf(number);
   if (!info.ok()) return info.status();
   const std::string name = NameOfSnapshot(number);
@@ -204,7 +235,8 @@ absl::StatusOr<SnapshotInfo> JournalCore::RestoreFrom(uint64_t number, Engine& e
   const uint64_t lives = manifest_.lives >= info->tag ? manifest_.lives - info->tag + 1 : 1;
   FileSource source(**file);
   const absl::StatusOr<std::unique_ptr<pleat::Restore>> restore = pleat::Restore::Begin(
-      engine, source, {.skip_numbers = options_.repeats ? 0 : lives * kNumbersPerLife});
+      engine, source,
+      {.skip_numbers = options_.repeats ? 0 : lives * kNumbersPerLife, .drop = options.drop});
   if (!restore.ok()) return At(name, restore.status());
   work(**restore);
   if (absl::Status status = (*restore)->Check(); !status.ok()) return At(name, status);
@@ -218,10 +250,11 @@ absl::StatusOr<SnapshotInfo> JournalCore::RestoreFrom(uint64_t number, Engine& e
 
 // The newest that is whole. A damaged one is passed over only if an older one is there: then the
 // newer one was never checked to its end. All other errors have the last word.
-absl::Status JournalCore::RestoreNewest(Engine& engine, Journal::Work work, Recovered& recovered) {
+absl::Status JournalCore::RestoreNewest(Engine& engine, Journal::Work work,
+                                        const RecoverOptions& options, Recovered& recovered) {
   absl::Status newest;
   for (size_t i = snapshots_.size(); i-- > 0;) {
-    absl::StatusOr<SnapshotInfo> info = RestoreFrom(snapshots_[i], engine, work);
+    absl::StatusOr<SnapshotInfo> info = RestoreFrom(snapshots_[i], engine, work, options);
     if (info.ok()) {
       recovered.snapshot = *std::move(info);
       return absl::OkStatus();
@@ -234,18 +267,27 @@ absl::Status JournalCore::RestoreNewest(Engine& engine, Journal::Work work, Reco
   return newest;
 }
 
-absl::StatusOr<Recovered> JournalCore::Recover(Engine& engine, Journal::Work work) {
+absl::StatusOr<Recovered> JournalCore::Recover(Engine& engine, Journal::Work work,
+                                               const RecoverOptions& options) {
   LockGuard guard(lock_);
   if (recovered_) return absl::FailedPreconditionError("Recover() was called before");
+  absl::StatusOr<std::vector<std::string>> names = CollectionNames(engine);
+  if (!names.ok()) return names.status();
   Recovered recovered;
   if (!snapshots_.empty()) {
-    if (absl::Status status = RestoreNewest(engine, work, recovered); !status.ok()) return status;
+    absl::Status restored = RestoreNewest(engine, work, options, recovered);
+    if (!restored.ok()) return restored;
   } else {
     const uint64_t skipped = is_new_ || options_.repeats ? 0 : manifest_.lives * kNumbersPerLife;
     if (absl::Status status = BeginLife(); !status.ok()) return status;
     if (absl::Status status = SkipNumbers(engine, skipped); !status.ok()) return status;
   }
   recovered_ = true;
+  engine_ = pleat::IdentityOf(engine);
+  for (const std::string& name : *names) {
+    if (!Has(recovered.snapshot, name)) recovered.began_empty.push_back(name);
+  }
+  collections_ = *std::move(names);
   for (const uint64_t number : snapshots_) {
     if (NameOfSnapshot(number) != newest_) leftovers_.push_back(NameOfSnapshot(number));
   }
@@ -255,41 +297,66 @@ absl::StatusOr<Recovered> JournalCore::Recover(Engine& engine, Journal::Work wor
 
 // --- Snapshots
 
-absl::Status JournalCore::Write(Engine& engine, uint64_t number, std::string_view note) {
+absl::Status JournalCore::CheckEngine(Engine& engine) const {
+  if (!recovered_) return absl::FailedPreconditionError("TakeSnapshot() before Recover()");
+  const std::weak_ptr<const void> other = pleat::IdentityOf(engine);
+  if (!engine_.owner_before(other) && !other.owner_before(engine_)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      Concat(directory_->path(), ": TakeSnapshot() of another engine than Recover() had"));
+}
+
+absl::Status JournalCore::Write(Engine& engine, uint64_t number, std::string_view note,
+                                std::span<const std::string> expected) {
   uint64_t bytes = 0;
   absl::Status status = WriteFile(NameOfSnapshot(number), [&](ByteSink& sink) {
     const absl::Status taken = pleat::TakeSnapshot(engine, sink,
                                                    {.identity = IdentityOf(number, manifest_.lives),
                                                     .tag = manifest_.lives,
                                                     .note = note,
-                                                    .compress = options_.compress});
+                                                    .compress = options_.compress,
+                                                    .expected = expected});
     bytes = static_cast<FileSink&>(sink).written();
     return taken;
   });
-  if (status.ok()) status = Check(number);
   if (!status.ok()) return status;
+  const absl::StatusOr<SnapshotInfo> checked = Check(number);
+  if (!checked.ok()) return checked.status();
+  collections_.clear();
+  for (const SnapshotInfo::Collection& each : checked->collections) {
+    collections_.push_back(each.name);
+  }
   LockGuard guard(state_lock_);
   state_.bytes = bytes;
   return absl::OkStatus();
 }
 
-absl::Status JournalCore::Check(uint64_t number) {
+absl::StatusOr<SnapshotInfo> JournalCore::Check(uint64_t number) {
   const std::string name = NameOfSnapshot(number);
   const absl::StatusOr<std::unique_ptr<StorageReader>> file = directory_->OpenFile(name);
   if (!file.ok()) return file.status();
   FileSource source(**file);
-  return At(name, CheckSnapshot(source).status());
+  absl::StatusOr<SnapshotInfo> info = CheckSnapshot(source);
+  if (!info.ok()) return At(name, info.status());
+  return info;
 }
 
-absl::Status JournalCore::TakeSnapshot(Engine& engine, std::string_view note) {
+// One that was written whole is the newest from then on, also if MANIFEST cannot say so yet: then
+// the attempt has failed, and the next one says it.
+absl::Status JournalCore::TakeSnapshot(Engine& engine, std::string_view note,
+                                       std::span<const std::string> drop) {
   LockGuard guard(lock_);
-  if (!recovered_) return absl::FailedPreconditionError("TakeSnapshot() before Recover()");
+  if (absl::Status right = CheckEngine(engine); !right.ok()) return right;
+  std::vector<std::string> expected = collections_;
+  std::erase_if(expected, [&](const std::string& each) {
+    return std::ranges::find(drop, each) != drop.end();
+  });
   const uint64_t number = next_++;
   const std::string name = NameOfSnapshot(number);
-  const absl::Status status = Write(engine, number, note);
+  absl::Status status = Write(engine, number, note, expected);
   if (status.ok()) {
     if (!newest_.empty()) leftovers_.push_back(newest_);
     newest_ = name;
+    status = SayKept();
   } else {
     leftovers_.push_back(name);  // one that was never checked
     leftovers_.push_back(Concat(name, kUnfinished));
@@ -317,20 +384,22 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(std::string_view director
   return std::unique_ptr<Journal>(new Journal(std::move(core)));
 }
 
-absl::StatusOr<Recovered> Journal::Recover(Engine& engine) {
-  return Recover(engine, [](Restore&) {});
+absl::StatusOr<Recovered> Journal::Recover(Engine& engine, const RecoverOptions& options) {
+  return Recover(engine, [](Restore&) {}, options);
 }
-absl::StatusOr<Recovered> Journal::Recover(Engine& engine, Journal::Work work) {
+absl::StatusOr<Recovered> Journal::Recover(Engine& engine, Journal::Work work,
+                                           const RecoverOptions& options) {
   if (Call().nested()) return NestedError("Recover()");
-  return core_->Recover(engine, work);
+  return core_->Recover(engine, work, options);
 }
 absl::StatusOr<std::optional<SnapshotInfo>> Journal::Newest() {
   if (Call().nested()) return NestedError("Newest()");
   return core_->Newest();
 }
-absl::Status Journal::TakeSnapshot(Engine& engine, std::string_view note) {
+absl::Status Journal::TakeSnapshot(Engine& engine, std::string_view note,
+                                   std::span<const std::string> drop) {
   if (Call().nested()) return NestedError("TakeSnapshot()");
-  return core_->TakeSnapshot(engine, note);
+  return core_->TakeSnapshot(engine, note, drop);
 }
 SnapshotState Journal::state() const { return core_->state(); }
 

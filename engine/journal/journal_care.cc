@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <absl/functional/function_ref.h>
+#include <pleat/stored.h>
 
 #include "engine/base/concat.h"
 #include "engine/journal/blocks.h"
@@ -234,7 +235,10 @@ absl::Status Care::LookAtSnapshot(uint64_t number, Depth depth) {
   return absl::OkStatus();
 }
 
+// MANIFEST first: once it says that there is a snapshot, one is there. One that a process in the
+// directory writes for the first time meanwhile is looked at again.
 absl::Status Care::Look(Depth depth) {
+  absl::Status manifest = LookAtManifest();
   const absl::StatusOr<std::vector<std::string>> names = directory_.List();
   if (!names.ok()) return names.status();
   std::vector<uint64_t> numbers;
@@ -244,18 +248,50 @@ absl::Status Care::Look(Depth depth) {
   }
   std::ranges::sort(numbers);
   report_.snapshots = numbers.size();
-  absl::Status manifest = LookAtManifest();
+  if (absl::IsNotFound(manifest) && !numbers.empty()) manifest = LookAtManifest();
   if (absl::IsNotFound(manifest)) {
     if (!numbers.empty()) Note(kManifest, 0, "is missing, and there is a snapshot");
   } else if (!manifest.ok()) {
     return manifest;
   }
+  if (numbers.empty() && manifest_ && manifest_->kept) Note(kManifest, 0, kGone);
   for (const uint64_t number : numbers) {
     absl::Status looked = LookAtSnapshot(number, depth);
     // Replaced by a newer one meanwhile.
     if (!looked.ok() && !absl::IsNotFound(looked)) return looked;
   }
   return absl::OkStatus();
+}
+
+// The head as it was: its beginning was read, so all of its blocks are whole. One more block says
+// what is lost, but for the first format, which has no room for it. Takes the bytes of the blocks
+// from `lost_bytes`.
+absl::Status CopyHead(StorageReader& file, const SnapshotInfo& info, const std::set<int>& lost,
+                      BlockWriter& writer, uint64_t& lost_bytes) {
+  FileSource source(file);
+  BlockReader reader(source);
+  reader.set_identity(info.identity);
+  bool more = false;
+  for (bool first = true;; first = false) {
+    absl::StatusOr<Block> block = reader.Next();
+    if (!block.ok() || block->kind != BlockKind::kHead) break;
+    lost_bytes -= block->end - block->offset;
+    if (first) {
+      uint32_t format = 0;
+      size_t blocks = 0;
+      FieldReader(block->bytes)(format, blocks);
+      more = format > 1 && !lost.empty();
+      FieldWriter out;
+      out(format, blocks + (more ? 1 : 0));
+      block->bytes = out.bytes();
+    }
+    absl::Status status = writer.Write(BlockKind::kHead, 0, block->bytes);
+    if (!status.ok()) return status;
+  }
+  if (!more) return absl::OkStatus();
+  FieldWriter out;
+  out(std::vector<uint32_t>(lost.begin(), lost.end()));
+  return writer.Write(BlockKind::kHead, 0, out.bytes());
 }
 
 absl::Status WriteNew(StorageDirectory& to, std::string_view name,
@@ -276,6 +312,7 @@ absl::StatusOr<JournalReport> InspectJournal(std::string_view directory, Depth d
   const absl::StatusOr<std::unique_ptr<StorageDirectory>> opened =
       storage.OpenDirectory(directory, IfMissing::kFail);
   if (!opened.ok()) return opened.status();
+  if (absl::Status ours = CheckOurs(**opened); !ours.ok()) return ours;
   JournalReport report;
   if (absl::Status looked = Care(**opened, report).Look(depth); !looked.ok()) return looked;
   return report;
@@ -286,6 +323,7 @@ absl::StatusOr<SalvageReport> SalvageJournal(std::string_view from, std::string_
   const absl::StatusOr<std::unique_ptr<StorageDirectory>> opened =
       storage.OpenDirectory(from, IfMissing::kFail);
   if (!opened.ok()) return opened.status();
+  if (absl::Status ours = CheckOurs(**opened); !ours.ok()) return ours;
   JournalReport found;
   Care care(**opened, found);
   if (absl::Status looked = care.Look(Depth::kBeginning); !looked.ok()) return looked;
@@ -312,17 +350,8 @@ absl::StatusOr<SalvageReport> SalvageJournal(std::string_view from, std::string_
   uint64_t lost_bytes = found.bytes;
   absl::Status written = WriteNew(**copy, found.file, [&](ByteSink& sink) -> absl::Status {
     BlockWriter writer(sink, info.identity, /*compresses=*/true);
-    // The head as it was: its beginning was read, so all of its blocks are whole.
-    FileSource source(**file);
-    BlockReader head(source);
-    head.set_identity(info.identity);
-    for (;;) {
-      const absl::StatusOr<Block> block = head.Next();
-      if (!block.ok() || block->kind != BlockKind::kHead) break;
-      if (absl::Status status = writer.Write(block->kind, block->owner, block->bytes); !status.ok())
-        return status;
-      lost_bytes -= block->end - block->offset;
-    }
+    if (absl::Status head = CopyHead(**file, info, lost, writer, lost_bytes); !head.ok())
+      return head;
     std::vector<Damage> again;
     SnapshotWalk parts(**file, found.file, info, again);
     absl::Status status = parts.Walk(found.bytes, [&](const Block& block) {
@@ -341,6 +370,7 @@ absl::StatusOr<SalvageReport> SalvageJournal(std::string_view from, std::string_
     manifest = {.identity = IdentityOfSnapshot(info.identity, care.number(), info.tag),
                 .lives = info.tag + kUnknownLives};
   }
+  manifest.kept = true;
   if (written.ok()) {
     written = WriteNew(**copy, kManifest, [&](ByteSink& sink) { return manifest.Write(sink); });
   }

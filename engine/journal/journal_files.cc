@@ -1,6 +1,8 @@
 #include "engine/journal/journal_files.h"
 
+#include <algorithm>
 #include <charconv>
+#include <vector>
 
 #include <pleat/stored.h>
 
@@ -13,7 +15,18 @@ namespace {
 
 constexpr std::string_view kSnapshotPrefix = "snapshot-";
 constexpr uint64_t kNumberMax = uint64_t{1} << 62;  // of a snapshot
-constexpr uint32_t kManifestFormat = 1;
+// The first one did not say whether there had been a snapshot.
+constexpr uint32_t kManifestFormat = 2;
+
+// Files that a journal makes, whole or not.
+bool IsOurs(std::string_view name) {
+  if (NumberIn(name)) return true;
+  if (name.ends_with(kUnfinished)) name.remove_suffix(kUnfinished.size());
+  return name == kManifest;
+}
+
+// Names that file systems and desktops put everywhere.
+bool IsOfSystem(std::string_view name) { return name.starts_with('.') || name == "lost+found"; }
 
 }  // namespace
 
@@ -29,13 +42,25 @@ std::optional<uint64_t> NumberIn(std::string_view name) {
   return number;
 }
 
+absl::Status CheckOurs(StorageDirectory& directory) {
+  const absl::StatusOr<std::vector<std::string>> names = directory.List();
+  if (!names.ok()) return names.status();
+  if (std::ranges::any_of(*names, IsOurs) || std::ranges::all_of(*names, IsOfSystem)) {
+    return absl::OkStatus();
+  }
+  const auto other = std::ranges::find_if_not(*names, IsOfSystem);
+  return absl::FailedPreconditionError(Concat(directory.path(),
+                                              " is no journal, and has other files, such as ",
+                                              *other, ": name another directory"));
+}
+
 uint64_t IdentityOfSnapshot(uint64_t identity, uint64_t number, uint64_t life) noexcept {
   return identity ^ number * kStableA ^ life * kStableB;
 }
 
 absl::Status Manifest::Write(ByteSink& sink) const {
   FieldWriter out;
-  out(kManifestFormat, identity, lives);
+  out(kManifestFormat, identity, lives, kept);
   return BlockWriter(sink, 0, /*compresses=*/false).Write(BlockKind::kHead, 0, out.bytes());
 }
 
@@ -52,6 +77,7 @@ absl::StatusOr<Manifest> Manifest::Read(ByteSource& source) {
   }
   Manifest manifest;
   in(manifest.identity, manifest.lives);
+  if (format > 1) in(manifest.kept);
   const bool in_range = format != 0 && manifest.lives < kLivesMax;
   if (!in.done() || !in_range || block->kind != BlockKind::kHead) {
     return DamageAt(0, "it says something impossible");

@@ -17,9 +17,17 @@ namespace pleat::inline v0_1 {
 inline constexpr std::string_view kManifest = "MANIFEST";
 inline constexpr std::string_view kUnfinished = ".new";
 
+// What is wrong with a MANIFEST that says so while no snapshot is there, and what helps.
+inline constexpr char kGone[] =
+    "says that a snapshot was here, and there is none: put snapshot-N back from a backup";
+
 std::string NameOfSnapshot(uint64_t number);
 // The number in the name of a snapshot, whole or unfinished. Other names are not ours.
 std::optional<uint64_t> NumberIn(std::string_view name);
+
+// A directory that has files and is no journal is kFailedPrecondition: nobody's files get a LOCK
+// beside them because a path was mistyped.
+absl::Status CheckOurs(StorageDirectory& directory);
 
 // A number may come again in another life, if its file is gone. Of an identity of the directory it
 // makes that of the snapshot, and the other way round.
@@ -32,6 +40,7 @@ struct Manifest {
 
   uint64_t identity = 0;
   uint64_t lives = 0;  // how often an engine has begun here
+  bool kept = false;   // a snapshot has been here: since then one is always there
 
   absl::Status Write(ByteSink& sink) const;
   // Errors: kDataLoss, kUnimplemented for a newer format, and those of the source.

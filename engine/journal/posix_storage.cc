@@ -153,6 +153,8 @@ class PosixDirectory final : public StorageDirectory {
       if (errno == EWOULDBLOCK) return LockedError(path_, OwnerIn(file));
       return StorageError(errno, "lock", path);
     }
+    if (!IsLock(file))
+      return WrongKindError(path, "somebody else's file, and would be overwritten");
     // On a disk without space the lock has no number, and is a lock.
     const std::string owner = std::to_string(getpid());
     if (ftruncate(file.get(), 0) == 0) {
@@ -254,6 +256,15 @@ class PosixDirectory final : public StorageDirectory {
     char text[20];
     const ssize_t size = pread(file.get(), text, sizeof text, 0);
     return {text, size > 0 ? static_cast<size_t>(size) : 0};
+  }
+
+  // Nothing but a number, as far as a crash has left it.
+  static bool IsLock(const Descriptor& file) {
+    struct stat found;
+    const bool is_short = fstat(file.get(), &found) == 0 && found.st_size <= 20;
+    return is_short && std::ranges::all_of(OwnerIn(file), [](char c) {
+             return c == '\0' || (c >= '0' && c <= '9');
+           });
   }
 
   const Descriptor directory_;

@@ -15,6 +15,11 @@
 // also in a crash of the machine, one whole snapshot is there. What came after it is lost, unless
 // the source says it again: see docs/durability.md for what that means for emissions and leases.
 //
+// A child made by fork() has the parent's journal, and its lock. REQUIRES: it calls neither
+// Recover() nor TakeSnapshot(), which would put the child's state in place of the parent's, under
+// names that the parent takes for its own. It may destroy the journal, or end by exec or _exit; the
+// directory is locked until both have ended or closed it.
+//
 // A journal starts no thread and reads no clock: the caller says when. Folding goes on meanwhile;
 // snapshot.h says what a snapshot costs.
 //
@@ -25,8 +30,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
@@ -59,10 +66,22 @@ struct JournalOptions {
   std::optional<uint64_t> identity = std::nullopt;
 };
 
+struct RecoverOptions {
+  // Collections that the program has no longer, by name: what the snapshot has of them is forgotten
+  // with the next one. Without this, Recover() refuses a snapshot with a collection that the engine
+  // does not have: more likely its opening was left out.
+  std::vector<std::string> drop = {};
+};
+
 // What Recover() has found.
 struct Recovered {
   // Nothing if there was no snapshot yet: the engine begins empty.
   std::optional<SnapshotInfo> snapshot;
+
+  // The engine's collections that the snapshot does not have, sorted; without a snapshot all. They
+  // begin empty, and so do their source marks. A name here that is not new to you was closed, and
+  // left out of a snapshot, or has been written in another way.
+  std::vector<std::string> began_empty;
 
   // Newer snapshots that are damaged, and why. They were never whole: a snapshot that was checked
   // is the only one.
@@ -81,9 +100,15 @@ struct SnapshotState {
 class PLEAT_EXPORT Journal {
  public:
   // Opens the directory, or makes it, and locks it.
-  // Errors: those of storage.h; kUnavailable while another process or journal has the directory,
-  // with the number of the process; kDataLoss for a damaged MANIFEST; kUnimplemented for one of a
-  // newer version. Nothing was changed then.
+  // Errors, each with the path. Nothing was changed then.
+  // - kUnavailable: another process or journal has the directory; the message has its number.
+  // - kFailedPrecondition: the directory has files and is no journal, or its LOCK is somebody
+  //   else's file: name another directory.
+  // - kDataLoss: MANIFEST is damaged, or says that a snapshot was here and there is none. Look at
+  //   the directory with InspectJournal() (journal_care.h), copy what is left with
+  //   SalvageJournal(), or put a backup in its place.
+  // - kUnimplemented: written by a newer version.
+  // - Those of storage.h.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(std::string_view directory,
                                                        const JournalOptions& options = {});
   ~Journal();
@@ -92,25 +117,38 @@ class PLEAT_EXPORT Journal {
 
   // Brings `engine` to where the newest snapshot stood. Call it once, also in a new directory, when
   // the engine has all its collections, and before the first event.
-  // Errors: those of Restore::Begin(), with the name of the file; those of storage.h. Nothing was
-  // changed then, neither in the engine nor in the directory.
-  absl::StatusOr<Recovered> Recover(Engine& engine);
+  // Errors. Nothing was changed then, neither in the engine nor in the directory, and the call may
+  // be made again.
+  // - kDataLoss: no snapshot is whole: see Open().
+  // - kFailedPrecondition, kUnimplemented: those of Restore::Begin(), with the name of the file:
+  //   the engine has taken events, is gone, or is not like the one of the snapshot, in what the
+  //   message names. Open it as it was; a collection that you have no longer goes by
+  //   RecoverOptions::drop.
+  // - Those of storage.h.
+  absl::StatusOr<Recovered> Recover(Engine& engine, const RecoverOptions& options = {});
 
   // The same with the help of other threads: `work(restore)` has them call restore.Work(), and
   // returns when none of them is in it any more.
   using Work = absl::FunctionRef<void(Restore& restore)>;
-  absl::StatusOr<Recovered> Recover(Engine& engine, Work work);
+  absl::StatusOr<Recovered> Recover(Engine& engine, Work work, const RecoverOptions& options = {});
 
   // What the newest snapshot says of itself; nothing if there is none. Before Recover(), for a
   // program that keeps something of its own in the note.
   // Errors: as Recover(), as far as the beginning of the file tells.
   absl::StatusOr<std::optional<SnapshotInfo>> Newest();
 
-  // Takes a snapshot. Returns when it is on the disk, and was read again. `note` is kept with it,
-  // for the caller; see SnapshotInfo::note.
-  // Errors: those of pleat::TakeSnapshot() and of storage.h; kFailedPrecondition before Recover().
-  // The snapshot before is as it was, folding goes on, and the next attempt may succeed.
-  absl::Status TakeSnapshot(Engine& engine, std::string_view note = {});
+  // Takes a snapshot of the engine that Recover() had. Returns when it is on the disk, and was read
+  // again. `note` is kept with it, for the caller; see SnapshotInfo::note. It has all collections
+  // that the engine has. Those of the snapshot before, or for the first one of Recover(), have to
+  // be among them, but for those in `drop`: name there the ones that you have closed for good.
+  // Errors. The snapshot before is as it was, and folding goes on.
+  // - kFailedPrecondition: before Recover(); the engine is gone, or is another one; a collection
+  //   was closed that is not in `drop`, or cannot be stored; the message names it. Mend the caller:
+  //   at the end of a program the last snapshot comes before the end of what it is to hold.
+  // - kUnavailable: another thread takes one of this engine. There is nothing to do.
+  // - Those of storage.h, such as kResourceExhausted for a full disk: the next attempt may succeed.
+  absl::Status TakeSnapshot(Engine& engine, std::string_view note = {},
+                            std::span<const std::string> drop = {});
 
   SnapshotState state() const;
 

@@ -49,8 +49,8 @@ enum class Depth : uint8_t {
   kWhole,      // every block of every file: O(bytes)
 };
 
-// Errors: those of storage.h, kNotFound if there is no directory; kUnimplemented for files of a
-// newer version. Damage is no error.
+// Errors: those of storage.h, kNotFound if there is no directory; kFailedPrecondition if it has
+// files and is no journal; kUnimplemented for files of a newer version. Damage is no error.
 PLEAT_EXPORT absl::StatusOr<JournalReport> InspectJournal(std::string_view directory, Depth depth,
                                                           Storage& storage = PosixStorage());
 
@@ -69,8 +69,9 @@ struct SalvageReport {
 // Copies what can be saved into the new directory `to`, so that a Journal can open it: of the
 // newest snapshot whose beginning is whole, the partitions of which every block is whole. One that
 // is left out begins empty; marks of sources are as they were, so what it had taken is not folded
-// again. O(bytes).
-// Errors: those of storage.h; kAlreadyExists if `to` has files. Nothing is written to `from`.
+// again. The copy says which are left out (SnapshotInfo::lost). O(bytes).
+// Errors: those of InspectJournal(); kAlreadyExists if `to` has files. Nothing is written to
+// `from`.
 PLEAT_EXPORT absl::StatusOr<SalvageReport> SalvageJournal(std::string_view from,
                                                           std::string_view to,
                                                           Storage& storage = PosixStorage());

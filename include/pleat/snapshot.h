@@ -86,6 +86,9 @@ struct SnapshotInfo {
   Axis axis = Axis::kArrival;
   std::vector<Collection> collections;  // by name
   std::string note;                     // see SnapshotOptions
+  // Partitions that were damaged, and left out of this copy by SalvageJournal(): they begin empty,
+  // their entries do not count, and what they had counted is missing.
+  std::vector<int> lost = {};
 };
 
 struct SnapshotOptions {
@@ -99,12 +102,16 @@ struct SnapshotOptions {
 
   // Whether blocks are compressed (zstd, level 1).
   bool compress = true;
+
+  // Collections that the engine has to have, such as those of the snapshot before: all that one of
+  // them held would be gone with it, if it was closed a little too early.
+  std::span<const std::string> expected = {};
 };
 
 // Takes a snapshot. Returns when all of it has been appended to `sink`.
-// Errors: kFailedPrecondition for a collection whose states cannot be stored, which the message
-// names; kUnavailable while another thread takes one of this engine; those of the sink. An error
-// changes nothing in the engine.
+// Errors: kFailedPrecondition for an engine that is gone, and for a collection whose states cannot
+// be stored or that is expected and not there, which the message names; kUnavailable while another
+// thread takes one of this engine; those of the sink. An error changes nothing in the engine.
 PLEAT_EXPORT absl::Status TakeSnapshot(Engine& engine, ByteSink& sink,
                                        const SnapshotOptions& options = {});
 
@@ -115,6 +122,10 @@ struct RestoreOptions {
   // order, so that each number comes to mean the same again.
   // Range: a multiple of 65,536. Default: 2^32.
   uint64_t skip_numbers = uint64_t{1} << 32;
+
+  // Collections of the snapshot that the engine does not have, and that are to be forgotten. A name
+  // that the snapshot lacks or the engine has is passed over.
+  std::span<const std::string> drop = {};
 };
 
 // A restoring, which several threads may share:
@@ -130,9 +141,9 @@ class PLEAT_EXPORT Restore {
   // REQUIRES: nobody else uses the engine until Finish().
   // Errors, with nothing changed in the engine:
   // - kDataLoss: the bytes are not a snapshot, or damaged; the message says at which byte, and why.
-  // - kFailedPrecondition: the engine has taken events; the number of partitions, the axis, the
-  //   lateness, a collection or one of its options differs, or fields that changed under an old
-  //   version; the message names what differs.
+  // - kFailedPrecondition: the engine has taken events, or is gone; the number of partitions, the
+  //   axis, the lateness, a collection or one of its options differs, or fields that changed under
+  //   an old version; the message names what differs.
   // - kUnimplemented: written by a newer version of pleat.
   // - Those of the source.
   static absl::StatusOr<std::unique_ptr<Restore>> Begin(Engine& engine, ByteSource& source,
@@ -171,6 +182,13 @@ PLEAT_EXPORT absl::StatusOr<SnapshotInfo> CheckSnapshot(ByteSource& source);
 // Has an engine without a snapshot skip numbers, as RestoreOptions::skip_numbers says.
 // REQUIRES: the engine has had no event.
 PLEAT_EXPORT absl::Status SkipNumbers(Engine& engine, uint64_t by);
+
+// The names of its collections, sorted. Errors: kFailedPrecondition if the engine is gone.
+PLEAT_EXPORT absl::StatusOr<std::vector<std::string>> CollectionNames(Engine& engine);
+
+// Tells an engine, by any of its handles, from every other one, also when it is gone. Two are equal
+// if neither is owner_before() the other.
+PLEAT_EXPORT std::weak_ptr<const void> IdentityOf(Engine& engine) noexcept;
 
 // The time of leases, as Engine::now() is that of groups: a driver goes on from both.
 PLEAT_EXPORT LeaseTime LeaseTimeOf(Engine& engine) noexcept;

@@ -114,7 +114,8 @@ class PLEAT_EXPORT StorageDirectory {
   // however it ends. It holds against other handles of this process too; but a child made by fork()
   // shares it until the child ends or calls exec. The file LOCK inside, made if needed, has the
   // number of the process as text. Nothing but Lock() heeds it. Once more is OK.
-  // Errors: kUnavailable "<path> is locked by process <number>" while another handle has it.
+  // Errors: kUnavailable "<path> is locked by process <number>" while another handle has it;
+  // kFailedPrecondition if LOCK has anything else than a number: it is not ours to overwrite.
   virtual absl::Status Lock() = 0;
 
   // Makes a file, for its owner alone (mode 0600), to be written.

@@ -185,6 +185,40 @@ TEST_P(GoldenTest, ARestartAnswersAsItDid) {
   all.Survive();
 }
 
+// A directory that was written by the first formats of both files goes on, and is of today's with the
+// next snapshot.
+TEST(OldGolden, OfTheFirstFormatAnswersAsItDid) {
+  const std::filesystem::path path =
+      std::filesystem::path(SourceDir()) / "tests/journal/golden/format_1";
+  const Golden golden{"format_1", {.axis = Axis::kArrival, .rich = false}, false};
+  FaultyStorage storage;
+  storage.OpenDirectory(kPath, IfMissing::kCreate).IgnoreError();
+  for (const std::string name : {"MANIFEST", "snapshot-1"}) {
+    storage.SetContent(std::string(kPath) + "/" + name, ContentOf(path / name));
+  }
+  auto journal = Journal::Open(kPath, OptionsOf(golden, storage)).value();
+  const SnapshotInfo info = journal->Newest().value().value();
+  {
+    const auto none = Engine::Open({.partitions = info.partitions}).value();
+    RecoverOptions all_of_it;
+    for (const auto& each : info.collections) all_of_it.drop.push_back(each.name);
+    EXPECT_THAT(std::string(journal->Recover(*none, all_of_it).status().message()),
+                testing::HasSubstr("cannot be dropped from a snapshot of an older version"));
+  }
+  EveryCollection all(golden.choice);
+  const absl::StatusOr<Recovered> found = journal->Recover(all.engine());
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_GT(found->snapshot->collections.front().entries, 0u);
+  ASSERT_TRUE(journal->TakeSnapshot(all.engine()).ok());
+  journal.reset();
+  EXPECT_EQ(AnswersOf(all), ContentOf(path / "answers.txt"));
+  EveryCollection again(golden.choice);
+  journal = Journal::Open(kPath, OptionsOf(golden, storage)).value();
+  ASSERT_TRUE(journal->Recover(again.engine()).ok());
+  // Of the second life: numbers of emissions have gone on.
+  again.CheckAll();
+}
+
 // Each byte with its lowest and its highest bit the other way round, and each length; one of 16 where
 // sanitizers make it slow.
 constexpr size_t kStep = kSanitized ? 16 : 1;

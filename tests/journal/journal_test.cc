@@ -336,10 +336,10 @@ TEST_F(DamageTest, AManifestOfMoreLivesThanThereCanBeIsRefused) {
 }
 
 TEST_F(DamageTest, ANewerFormatIsRefusedAsSuch) {
-  PutFile(storage_, kPath, "MANIFEST", ManifestOfFormat(2));
+  PutFile(storage_, kPath, "MANIFEST", ManifestOfFormat(3));
   const absl::Status refused = Refused();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("/notes/MANIFEST: format 2"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("/notes/MANIFEST: format 3"));
   PutFile(storage_, kPath, "MANIFEST", ManifestOfFormat(0));
   EXPECT_EQ(Refused().code(), absl::StatusCode::kDataLoss);
 }
