@@ -124,15 +124,53 @@ TEST(OutputFile, FullDiskIsAnErrorThatStays) {
   EXPECT_FALSE(file->Commit().ok());
 }
 
-TEST(OutputFile, StreamIsEmptiedOnlyWhenAskedTo) {
+TEST(OutputFile, AStreamGoesOnWhereItShouldOnceSomethingIsWritten) {
   TemporaryDirectory dir;
-  const std::string path = dir.Write("late", "before");
+  const std::string path = dir.Write("late", "before, and more");
   auto file = *Create(path, Mode::kStream);
-  EXPECT_EQ(Content(path), "before");
-  ASSERT_TRUE(file->CutBackTo(0).ok());
-  ASSERT_TRUE(file->Append("after").ok());
+  ASSERT_TRUE(file->GoOnAt(6).ok());
+  EXPECT_TRUE(file->Flush().ok());
+  EXPECT_EQ(Content(path), "before, and more");
+  ASSERT_TRUE(file->Append(" after").ok());
   ASSERT_TRUE(file->Flush().ok());
-  EXPECT_EQ(Content(path), "after");
+  EXPECT_EQ(Content(path), "before after");
+  EXPECT_EQ(file->bytes_written(), 12u);
+}
+
+TEST(OutputFile, AStreamInWhichNothingIsWrittenIsCutWhenAskedTo) {
+  TemporaryDirectory dir;
+  for (const auto cut : {&OutputFile::Cut, &OutputFile::Sync, &OutputFile::Commit}) {
+    const std::string path = dir.Write("late", "before, and more");
+    auto file = *Create(path, Mode::kStream);
+    ASSERT_TRUE(file->GoOnAt(6).ok());
+    EXPECT_TRUE((*file.*cut)().ok());
+    EXPECT_EQ(Content(path), "before");
+  }
+}
+
+TEST(OutputFile, WhatIsHeldIsWrittenWhenItIsReleasedOrTooMuch) {
+  TemporaryDirectory dir;
+  const std::string path = dir.Write("out", "before");
+  {
+    auto file = *Create(path, Mode::kStream);
+    ASSERT_TRUE(file->GoOnAt(0).ok());
+    file->Hold();
+    EXPECT_FALSE(file->holds_text());
+    ASSERT_TRUE(file->Append("after").ok());
+    ASSERT_TRUE(file->Flush().ok());
+    EXPECT_TRUE(file->holds_text());
+    EXPECT_EQ(Content(path), "before");
+    file->Release();
+    ASSERT_TRUE(file->Flush().ok());
+    EXPECT_EQ(Content(path), "after");
+    file->Hold();
+    ASSERT_TRUE(file->Append(" all").ok());
+  }
+  EXPECT_EQ(Content(path), "after") << "what is held to the end is dropped";
+  auto file = *Create(path, Mode::kStream);
+  file->Hold();
+  ASSERT_TRUE(file->Append(std::string(OutputFile::kHeldMax, 'x')).ok());
+  EXPECT_EQ(Content(path).size(), OutputFile::kHeldMax);
 }
 
 }  // namespace

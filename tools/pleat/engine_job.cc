@@ -144,6 +144,7 @@ absl::Status EngineJob::OpenEngine() {
 // A source that is live does not repeat itself: numbers of emissions then go on further ahead.
 absl::Status EngineJob::Recover() {
   if (options_.journal.empty()) return absl::OkStatus();
+  if (absl::Status apart = CheckOutputsApart(); !apart.ok()) return apart;
   const bool repeats = std::ranges::none_of(options_.inputs, IsLive);
   RunJournal::Options options = options_.spec_texts;
   if (options_.input != InputFormat::kNdjson) {
@@ -187,6 +188,13 @@ absl::Status EngineJob::GoOnWithClock() {
   return absl::OkStatus();
 }
 
+absl::Status EngineJob::CheckOutputsApart() {
+  std::vector<NamedFile> outputs = {NamedOutput("--output", options_.output_file),
+                                    NamedOutput("--bad", options_.bad_file)};
+  for (const WantedOutput& output : Outputs()) outputs.push_back(output.named);
+  return CheckNoneInside({.role = "--journal", .path = options_.journal}, outputs);
+}
+
 OutputFile::Mode EngineJob::OutputMode() const {
   return journal_ == nullptr ? OutputFile::Mode::kWhole : OutputFile::Mode::kStream;
 }
@@ -205,7 +213,8 @@ void EngineJob::Took(std::string_view text, uint64_t lines) {
 }
 
 void EngineJob::BetweenLines() {
-  if (journal_ != nullptr && journal_->Due(every(), elapsed())) TakeSnapshot(/*flushed=*/false);
+  if (journal_ == nullptr || holds_back()) return;
+  if (journal_->Due(every(), elapsed())) TakeSnapshot(/*flushed=*/false);
 }
 
 void EngineJob::EndInput() {
@@ -254,12 +263,14 @@ EngineTime EngineJob::Present(Duration silent) const {
 Duration EngineJob::OnSilence(Duration silent) {
   const uint64_t before = results();
   WriteUntil(Present(silent));
+  // What has fallen due while nobody says anything is no matter of the lines.
+  if (output().holds_text()) GoOn();
   Flush();
   // A deadline may be announced a little early: then do not ask again at once.
   const bool woke_for_nothing = silent > Duration{0} && results() == before;
   const Duration least = std::chrono::milliseconds(woke_for_nothing ? 1 : 0);
   const Duration due = std::max(UntilDue(silent), least);
-  if (journal_ == nullptr) return due;
+  if (journal_ == nullptr || holds_back()) return due;
   if (journal_->Due(every(), elapsed())) TakeSnapshot(/*flushed=*/false);
   return std::min(due, journal_->UntilDue(every(), elapsed()));
 }
@@ -282,6 +293,16 @@ Duration EngineJob::UntilDue(Duration silent) const {
 
 // ---
 
+// The numbers add up but for what was lost.
+std::string EngineJob::StatsSoFar() const {
+  std::string stats = LedgerSoFar();
+  const uint64_t lost = journal_ == nullptr ? 0 : journal_->note().lost;
+  if (lost > 0) {
+    stats.insert(stats.rfind('}'), ",\"lost_partitions\":" + std::to_string(lost));
+  }
+  return stats;
+}
+
 void EngineJob::WriteStats(std::string_view stats) {
   if (stats_file_ == nullptr) return;
   absl::Status written = stats_file_->Append(stats);
@@ -290,12 +311,11 @@ void EngineJob::WriteStats(std::string_view stats) {
 }
 
 void EngineJob::CommitFiles(bool flushed) {
-  if (!no_line_usable()) {
-    const absl::Status written = output().Commit();
-    all_written_ = written.ok();
-    StopFor(written);
-    if (open_file() != nullptr) StopFor(open_file()->Commit());
-  }
+  if (changes_nothing()) return;
+  const absl::Status written = output().Commit();
+  all_written_ = written.ok();
+  StopFor(written);
+  if (open_file() != nullptr) StopFor(open_file()->Commit());
   if (journal_ == nullptr || !complete()) return;
   TakeSnapshot(flushed);
   if (snapshot_failed_) FailAtEnd();

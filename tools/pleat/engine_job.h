@@ -111,8 +111,8 @@ class EngineJob : public LineJob {
   OutputFile* open_file() const { return keeps_open_file() ? nullptr : open_file_.get(); }
   OutputFile* late_file() const { return late_file_.get(); }
 
-  // Gives the files of --output and --open their names, unless no line was usable, and takes the last
-  // snapshot. `flushed`: all that was open was closed. REQUIRES: all was read.
+  // Gives the files of --output and --open their names, and takes the last snapshot; unless the run
+  // changes nothing. `flushed`: all that was open was closed. REQUIRES: all was read.
   void CommitFiles(bool flushed);
   // That of this run.
   RunEffort effort() const {
@@ -124,12 +124,18 @@ class EngineJob : public LineJob {
   void SayRefused(size_t line_index, std::string_view limit);
   void SayConflict(const UnusualLine& line);
 
+  // The ledger of the command as one JSON object, a line.
+  virtual std::string LedgerSoFar() const = 0;
+  std::string StatsSoFar() const final;
+
   // The summary for people; `fate`: of the output, such as "written". Behind it comes SayAdvice().
   virtual std::string Summary(std::string_view fate) const = 0;
   virtual void Advise() = 0;
   void Conclude() override;
 
  private:
+  // No file of the journal is overwritten by an output.
+  absl::Status CheckOutputsApart();
   void WriteStats(std::string_view stats);
   void SayJournal();
   bool follows_clock() const;

@@ -31,6 +31,8 @@ int Poll(std::span<pollfd> watched, Duration sleep) {
   return ppoll(watched.data(), watched.size(), sleep == kForever ? nullptr : &timeout, nullptr);
 }
 
+bool AnyUsable(const LineCounts& lines) { return lines.events > 0 || lines.excluded > 0; }
+
 }  // namespace
 
 LineJob::LineJob(std::string_view command, const JobOptions& options, Result result,
@@ -53,8 +55,10 @@ int LineJob::Run() {
   }
   ReadInputs();
   progress_.Clear();
+  if (!changes_nothing()) GoOn();
   Finish();
   Flush();
+  CutStreams();
   SayHidden(bad_lines_, "bad line");
   SayWhyUnusable();
   Conclude();
@@ -63,6 +67,7 @@ int LineJob::Run() {
 
 absl::Status LineJob::OpenAll() {
   if (absl::Status opened = Open(); !opened.ok()) return opened;
+  earlier_ = tally().lines;
   for (const std::string& input : options_.inputs) {
     if (absl::Status readable = CheckReadable(input); !readable.ok()) return readable;
   }
@@ -88,8 +93,22 @@ absl::Status LineJob::OpenOutputs() {
   for (const WantedOutput& output : wanted) {
     const bool streams = output.mode == OutputFile::Mode::kStream && output.file != output_;
     if (streams && output.file != nullptr) streams_.push_back(output.file.get());
+    if (output.file == nullptr || output.file == bad_) continue;
+    if (output.mode == OutputFile::Mode::kStream) output.file->Hold();
   }
   return opened;
+}
+
+void LineJob::GoOn() {
+  holds_back_ = false;
+  output_->Release();
+  for (OutputFile* stream : streams_) stream->Release();
+}
+
+// Of files in which nothing was written.
+void LineJob::CutStreams() {
+  if (changes_nothing()) return;
+  for (OutputFile* stream : streams_) StopFor(stream->Cut());
 }
 
 // ---
@@ -163,6 +182,7 @@ void LineJob::TakeBlock(BlockQueue::Block& block) {
     Took(block.text, block.kind == LineBlock::Kind::kLongBegin ? 1 : 0);
   }
   if (line_map_ != nullptr) line_map_->ForgetBefore(lines_before_ + 1);
+  if (holds_back_ && AnyUsable(NewLines())) GoOn();
   bytes_since_hand_out_ += block.text.size();
   if (bytes_since_hand_out_ < kBytesPerHandOut) return;
   bytes_since_hand_out_ = 0;
@@ -277,17 +297,27 @@ bool LineJob::AwaitInput(int fd) {
 
 // ---
 
-bool LineJob::no_line_usable() const {
-  const LineCounts lines = tally().lines;
-  return lines.lines > 0 && lines.events == 0 && lines.excluded == 0;
+LineCounts LineJob::NewLines() const {
+  LineCounts lines = tally().lines;
+  lines.lines -= earlier_.lines;
+  lines.events -= earlier_.events;
+  lines.excluded -= earlier_.excluded;
+  return lines;
 }
+
+bool LineJob::no_line_usable() const {
+  const LineCounts lines = NewLines();
+  return lines.lines > 0 && !AnyUsable(lines);
+}
+
+bool LineJob::changes_nothing() const { return holds_back_ && (no_line_usable() || !complete()); }
 
 bool LineJob::unusable() const {
   return no_line_usable() && stop_ != Stop::kFailed && stop_ != Stop::kNoUnit;
 }
 
 void LineJob::SayWhyUnusable() {
-  const std::string sentence = unusable() ? unusable_.Sentence(command_, tally().lines.lines)
+  const std::string sentence = unusable() ? unusable_.Sentence(command_, NewLines().lines)
                                           : unusable_.ArraySentence(command_);
   if (!sentence.empty()) Say(sentence);
 }

@@ -163,10 +163,16 @@ class LineJob : private InputWaiter {
   void FailAtEnd() { fails_at_end_ = true; }
   // Behind the summary: what the user may have meant otherwise. `absent`: paths that no line has.
   void SayAdvice(std::span<const OptionPath> absent, const StampCounts& stamps);
-  // Whether there were lines, and none was an event or excluded.
+  // Whether this run had lines, and none was an event or excluded.
   bool no_line_usable() const;
   // The same, unless the run has failed before it could tell.
   bool unusable() const;
+
+  // What is written in place, but for --bad, is held back until a line is usable, and then goes on.
+  // A run that ends before changes nothing, unless it had no line at all.
+  bool holds_back() const { return holds_back_; }
+  void GoOn();
+  bool changes_nothing() const;
 
   // The wall clock. ArrivalNow() is at least a microsecond later than arrival(), the time at which
   // the block under way was read: so an event that closed a group then is out by now.
@@ -194,6 +200,8 @@ class LineJob : private InputWaiter {
 
   absl::Status OpenAll();
   absl::Status OpenOutputs();
+  LineCounts NewLines() const;
+  void CutStreams();
   void ReadInputs();
   void ReadInput(const std::string& path, BlockQueue& blocks);
   absl::StatusOr<bool> OpenAt(const InputStart& start, const std::string& path, BlockQueue& blocks);
@@ -220,6 +228,8 @@ class LineJob : private InputWaiter {
   std::unique_ptr<OutputFile> output_;
   std::unique_ptr<OutputFile> bad_;
   std::vector<OutputFile*> streams_;
+  LineCounts earlier_;  // of the runs that this one goes on with
+  bool holds_back_ = true;
 
   Stop stop_ = Stop::kEndOfInput;
   bool fails_at_end_ = false;

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include <charconv>
+#include <climits>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -40,6 +42,23 @@ std::optional<Identity> IdentityOf(const NamedFile& file) {
 
 bool IsDescriptor(const NamedFile& file) {
   return file.path == "-" || DescriptorNamed(file.path) >= 0;
+}
+
+// Whether some file right in `directory`, as all of a journal are, is the output by now.
+bool HasFile(const std::string& directory, const NamedFile& output) {
+  const std::optional<Identity> identity = IdentityOf(output);
+  if (!identity || !identity->name_to_be.empty()) return false;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(directory, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (IdentityOf({.role = "", .path = entry->path()}) == identity) return true;
+  }
+  return false;
+}
+
+// Whether the path leads into the directory, or is it. Both are whole names.
+bool LiesIn(const std::string& path, const std::string& directory) {
+  return path == directory || path.starts_with(directory + "/");
 }
 
 absl::Status SameFile(const NamedFile& file, const NamedFile& other) {
@@ -106,6 +125,32 @@ absl::Status CheckNoneOverwritten(std::span<const NamedFile> inputs,
     for (const auto& [output, its_identity] : written) {
       if (identity == its_identity) return SameFile(*output, input);
     }
+  }
+  return absl::OkStatus();
+}
+
+std::string WholeName(const std::string& path) {
+  const std::string place = path == "-" ? "/proc/self/fd/0" : FollowLinks(path);
+  char whole[PATH_MAX];
+  if (realpath(place.c_str(), whole) != nullptr) return whole;
+  if (realpath(DirectoryOf(place).c_str(), whole) == nullptr) return place;
+  return std::string(whole) + "/" + place.substr(place.rfind('/') + 1);
+}
+
+absl::Status CheckNoneInside(const NamedFile& directory, std::span<const NamedFile> outputs) {
+  std::string plain = directory.path;
+  while (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  const std::string whole = WholeName(plain);
+  for (const NamedFile& output : outputs) {
+    if (output.path.empty()) continue;
+    const std::string place = FollowLinks(output.path);
+    const bool leads_there =
+        !IsDescriptor(output) &&
+        (LiesIn(WholeName(place), whole) || LiesIn(WholeName(DirectoryOf(place)), whole));
+    if (!leads_there && !HasFile(whole, output)) continue;
+    return absl::InvalidArgumentError(output.role + ": a file in the directory of " +
+                                      directory.role + " " + Printable(directory.path) +
+                                      ", which is for the journal alone");
   }
   return absl::OkStatus();
 }

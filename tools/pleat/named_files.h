@@ -40,4 +40,12 @@ NamedFile NamedOutput(std::string_view option, const std::string& path,
 absl::Status CheckNoneOverwritten(std::span<const NamedFile> inputs,
                                   std::span<const NamedFile> outputs);
 
+// Refuses an output that is one of the files in `directory`, or would be, at any depth and under
+// whatever name; the directory may not be there yet. Errors: kInvalidArgument, with both.
+absl::Status CheckNoneInside(const NamedFile& directory, std::span<const NamedFile> outputs);
+
+// From the root on, without symbolic links. A file that does not exist yet has the name that it
+// will have.
+std::string WholeName(const std::string& path);
+
 }  // namespace pleat::cli

@@ -58,6 +58,23 @@ absl::Status CheckReplaces(const WantedOutput& output) {
                                     "name another FILE");
 }
 
+// Of a file that an earlier run has left: `is` is what is found of it.
+absl::Status LostBytes(const std::string& name, const std::string& is, uint64_t bytes) {
+  return absl::DataLossError(
+      Printable(name) + ": " + is + ", and had at least " + std::to_string(bytes) +
+      " bytes when the run was kept: put it back where it was, or begin anew with another file and "
+      "another --journal");
+}
+
+// Before any file is made: an empty one in the place of one that was moved away would hide that.
+absl::Status CheckKept(std::span<const WantedOutput> wanted) {
+  for (const WantedOutput& output : wanted) {
+    if (output.kept == 0 || access(output.named.path.c_str(), F_OK) == 0) continue;
+    if (errno == ENOENT) return LostBytes(output.named.path, "is not there", output.kept);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const NamedFile& named, Mode mode) {
@@ -96,24 +113,31 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const NamedFile& 
   return file;
 }
 
-absl::Status OutputFile::CutBackTo(uint64_t bytes) {
+absl::Status OutputFile::GoOnAt(uint64_t bytes) {
   if (!regular_ || !status_.ok()) return status_;
   struct stat info{};
-  const auto size = static_cast<off_t>(bytes);
-  const bool known = fstat(fd_, &info) == 0;
-  if (known && info.st_size < size) {
-    status_ = absl::DataLossError(Printable(name_) + ": has " + std::to_string(info.st_size) +
-                                  " bytes, and had at least " + std::to_string(bytes) +
-                                  " when the run was kept");
-  } else if (!known || ftruncate(fd_, size) != 0 || lseek(fd_, size, SEEK_SET) != size) {
+  if (fstat(fd_, &info) != 0) {
     status_ = ErrnoStatus(errno, name_);
+  } else if (info.st_size < static_cast<off_t>(bytes)) {
+    status_ = LostBytes(name_, "has " + std::to_string(info.st_size) + " bytes", bytes);
   }
   bytes_written_ = bytes;
+  is_to_cut_ = true;
+  return status_;
+}
+
+absl::Status OutputFile::Cut() {
+  if (!is_to_cut_ || !status_.ok()) return status_;
+  is_to_cut_ = false;
+  const auto size = static_cast<off_t>(bytes_written_);
+  if (ftruncate(fd_, size) != 0 || lseek(fd_, size, SEEK_SET) != size) {
+    status_ = ErrnoStatus(errno, name_);
+  }
   return status_;
 }
 
 absl::Status OutputFile::Sync() {
-  if (Flush().ok() && regular_ && fsync(fd_) != 0) return ErrnoStatus(errno, name_);
+  if (Cut().ok() && Flush().ok() && regular_ && fsync(fd_) != 0) return ErrnoStatus(errno, name_);
   return status_;
 }
 
@@ -138,11 +162,14 @@ OutputFile::~OutputFile() {
 absl::Status OutputFile::Append(std::string_view text) {
   if (!status_.ok()) return status_;
   buffer_.append(text);
+  if (buffer_.size() >= kHeldMax) Release();
   return buffer_.size() < kBufferBytes ? absl::OkStatus() : Flush();
 }
 
 absl::Status OutputFile::Flush() {
+  if (held_) return status_;
   std::string_view left = buffer_;
+  if (!left.empty()) Cut().IgnoreError();  // status_ has it
   while (status_.ok() && !left.empty()) {
     const ssize_t wrote = write(fd_, left.data(), left.size());
     if (wrote >= 0) {
@@ -162,7 +189,7 @@ absl::Status OutputFile::Flush() {
 }
 
 absl::Status OutputFile::Commit() {
-  if (!Flush().ok() || temporary_.empty()) return status_;
+  if (!Cut().ok() || !Flush().ok() || temporary_.empty()) return status_;
   if (fsync(fd_) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0) {
     status_ = ErrnoStatus(errno, name_);
     return status_;
@@ -177,6 +204,7 @@ absl::Status OpenWanted(std::span<const NamedFile> inputs, std::span<const Wante
   std::vector<NamedFile> outputs;
   for (const WantedOutput& output : wanted) outputs.push_back(output.named);
   if (absl::Status differ = CheckNoneOverwritten(inputs, outputs); !differ.ok()) return differ;
+  if (absl::Status kept = CheckKept(wanted); !kept.ok()) return kept;
   for (const WantedOutput& output : wanted) {
     if (absl::Status replaces = CheckReplaces(output); !replaces.ok()) return replaces;
   }
@@ -188,7 +216,7 @@ absl::Status OpenWanted(std::span<const NamedFile> inputs, std::span<const Wante
   }
   for (const WantedOutput& output : wanted) {
     if (output.mode != OutputFile::Mode::kStream || output.file == nullptr) continue;
-    if (absl::Status cut = output.file->CutBackTo(output.kept); !cut.ok()) return cut;
+    if (absl::Status there = output.file->GoOnAt(output.kept); !there.ok()) return there;
   }
   return absl::OkStatus();
 }

@@ -38,10 +38,18 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Cuts a kStream file back to its first `bytes` bytes. Call it when all files of the run are open:
-  // a run that cannot start then loses nothing. Does nothing to a device or a pipe. Errors: kDataLoss
-  // if the file has fewer bytes; as Create().
-  absl::Status CutBackTo(uint64_t bytes);
+  // Has a kStream file go on behind its first `bytes` bytes. What comes after them stays until
+  // something is written, or until Cut(), Sync() or Commit(): a run that comes to nothing then
+  // loses nothing. Does nothing to a device or a pipe. Errors: kDataLoss if the file has fewer bytes; as
+  // Create().
+  absl::Status GoOnAt(uint64_t bytes);
+  absl::Status Cut();
+
+  // Keeps all that is appended until Release(), as far as kHeldMax goes.
+  static constexpr size_t kHeldMax = size_t{16} << 20;
+  void Hold() { held_ = true; }
+  void Release() { held_ = false; }
+  bool holds_text() const { return held_ && !buffer_.empty(); }
 
   // Buffers `text`, and writes the buffer when it is full. Errors: kAborted if standard output is
   // a pipe whose reader has gone; else as Create(). The first error stays.
@@ -74,6 +82,8 @@ class OutputFile {
   std::string buffer_;
   absl::Status status_;
   bool regular_ = false;
+  bool is_to_cut_ = false;  // behind bytes_written_
+  bool held_ = false;
   uint64_t bytes_written_ = 0;  // buffered bytes are not
   int fd_;
 };

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
-#include <cstdlib>
 #include <ctime>
 #include <system_error>
 #include <thread>
+
+#include <pleat/journal_care.h>
 
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/input.h"
@@ -50,16 +50,6 @@ absl::StatusOr<std::optional<FileStamp>> StampOf(const std::string& path) {
                                    .changed_ns = ChangeTime(info)});
 }
 
-// From the root on, without symbolic links. A file that does not exist yet has the name that it
-// will have.
-std::string WholeName(const std::string& path) {
-  std::string place = path == "-" ? "/proc/self/fd/0" : FollowLinks(path);
-  char whole[PATH_MAX];
-  if (realpath(place.c_str(), whole) != nullptr) return whole;
-  if (realpath(DirectoryOf(place).c_str(), whole) == nullptr) return place;
-  return std::string(whole) + "/" + place.substr(place.rfind('/') + 1);
-}
-
 // All texts of the option, as on a command line.
 std::string TextOf(const RunJournal::Options& options, std::string_view name) {
   std::string text;
@@ -95,6 +85,20 @@ absl::Status CheckOptions(const RunJournal::Options& now, const RunJournal::Opti
   return absl::OkStatus();
 }
 
+// Of a damaged directory, with what helps.
+absl::Status WithWayOut(const absl::Status& why, const std::string& directory) {
+  if (!absl::IsDataLoss(why)) return why;
+  const std::string name = Printable(directory);
+  std::string way_out = "; pleat journal check " + name +
+                        " says what is damaged, pleat journal salvage " + name +
+                        " --out NEW-DIR saves the rest";
+  const absl::StatusOr<JournalReport> report = InspectJournal(directory, Depth::kBeginning);
+  if (report.ok() && report->snapshots == 0) {
+    way_out = "; with none nothing can be saved: begin anew with another directory";
+  }
+  return absl::DataLossError(std::string(why.message()) + way_out);
+}
+
 // Or with as many as the system gives.
 void WorkWithThreads(Restore& restore, int threads) {
   std::vector<std::thread> others;
@@ -115,9 +119,9 @@ absl::StatusOr<std::unique_ptr<RunJournal>> RunJournal::Open(const std::string& 
                                                              std::string_view command,
                                                              Options options, bool repeats) {
   absl::StatusOr<std::unique_ptr<Journal>> journal = Journal::Open(directory, {.repeats = repeats});
-  if (!journal.ok()) return journal.status();
+  if (!journal.ok()) return WithWayOut(journal.status(), directory);
   const absl::StatusOr<std::optional<SnapshotInfo>> newest = (*journal)->Newest();
-  if (!newest.ok()) return newest.status();
+  if (!newest.ok()) return WithWayOut(newest.status(), directory);
   std::erase_if(options, [](const auto& option) { return MayChange(option.first); });
   RunNote note;
   note.command = command;
@@ -143,13 +147,14 @@ absl::StatusOr<std::unique_ptr<RunJournal>> RunJournal::Open(const std::string& 
 absl::Status RunJournal::Recover(Engine& engine, int threads) {
   const absl::StatusOr<Recovered> recovered =
       journal_->Recover(engine, [&](Restore& restore) { WorkWithThreads(restore, threads); });
-  if (!recovered.ok()) return recovered.status();
+  if (!recovered.ok()) return WithWayOut(recovered.status(), directory_);
   if (!recovered->snapshot) return absl::OkStatus();
   absl::StatusOr<RunNote> note = RunNote::Parse(recovered->snapshot->note);
   if (!note.ok()) return note.status();
   note->options = std::move(note_.options);
   note->clock = note_.clock;
   note_ = *std::move(note);
+  note_.lost += recovered->snapshot->lost.size();
   return absl::OkStatus();
 }
 
@@ -181,9 +186,10 @@ void RunJournal::Enter() {
 }
 
 absl::Status RunJournal::Changed(std::string_view why) const {
-  return absl::FailedPreconditionError(Printable(input_name_) + ": " + std::string(why) +
-                                       " since it was read into --journal " +
-                                       Printable(directory_));
+  return absl::FailedPreconditionError(
+      Printable(input_name_) + ": " + std::string(why) + " since it was read into --journal " +
+      Printable(directory_) +
+      ": give the file as it was, or leave it out, or begin anew with another directory");
 }
 
 absl::Status RunJournal::ReadPast(LineReader& reader) {
@@ -266,6 +272,10 @@ std::string RunJournal::Sentence(uint64_t lines_before) const {
   if (lines_before > 0) text += "went on behind " + Counted(lines_before, "line") + "; ";
   if (inputs_skipped_ > 0) text += Counted(inputs_skipped_, "file") + " read before; ";
   text += Counted(state.taken, "snapshot") + " taken";
+  if (note_.lost > 0) {
+    text += "; " + Counted(note_.lost, "partition") +
+            " lost to damage and left out by salvage, so the figures do not add up";
+  }
   if (state.failed > 0) text += ", " + Grouped(state.failed) + " failed";
   if (state.bytes > 0) text += "; the newest has " + ByteText(static_cast<double>(state.bytes));
   return text;

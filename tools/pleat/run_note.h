@@ -54,6 +54,7 @@ struct RunNote {
   bool flushed = false;  // at the end of the inputs, all that was open was closed
   // The clock of the newest run whose time followed it; kBeginningOfTime: none has.
   EngineTime clock = kBeginningOfTime;
+  uint64_t lost = 0;     // partitions, ever, that pleat journal salvage has left out
 
   std::string Text() const;
   // Errors: kDataLoss; kUnimplemented for a note of a newer version.
@@ -62,7 +63,7 @@ struct RunNote {
   template <class F>
   void Stored(F& f) {
     f(command, options, inputs, outputs, results, flushed);
-    if (f.version() >= 2) f(clock);
+    if (f.version() >= 2) f(clock, lost);
   }
 };
 

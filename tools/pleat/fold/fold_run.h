@@ -40,7 +40,7 @@ class FoldRun final : public EngineJob {
   void Emit();
   void WriteOpenGroups();
   RunTotals Totals() const;
-  std::string StatsSoFar() const override { return StatsJson(Totals()); }
+  std::string LedgerSoFar() const override { return StatsJson(Totals()); }
   void Finish() override;
   std::string Summary(std::string_view fate) const override {
     return HumanSummary(Totals(), effort(), fate);

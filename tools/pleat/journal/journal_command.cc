@@ -40,10 +40,12 @@ show reads the beginning of each file, check all of it. state is new, ok,
   it.
   groups are the open groups of folders, the members of windows, the users of
   presences and the counters of rollups.
+A directory whose snapshot is gone is damaged: put snapshot-N back from a
+  backup, or begin anew with another directory.
 salvage copies the partitions that are whole; a damaged one is left out, and
   what was in it is lost. DIR is only read.
-Exit codes: 0 whole, or nothing lost; 1 damaged, something lost, or could not be
-  read; 2 wrong usage.
+Exit codes: 0 whole, or nothing lost; 1 damaged, something lost, no journal, or
+  could not be read; 2 wrong usage.
 )";
 
 absl::Status Usage(const std::string& why) { return absl::InvalidArgumentError(why); }

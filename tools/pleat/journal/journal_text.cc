@@ -17,9 +17,33 @@ namespace {
 
 std::string Number(uint64_t n) { return std::to_string(n); }
 
+// The length of the UTF-8 character that the text begins with; 0 if it begins with none.
+size_t CharacterAt(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and what is above the last character.
+  const bool out_of_range = (first == 0xe0 && byte(1) < 0xa0) ||
+                            (first == 0xed && byte(1) > 0x9f) ||
+                            (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f);
+  return out_of_range ? 0 : size;
+}
+
+// As a JSON string. A name of a file may have any bytes: those that are no UTF-8 become U+FFFD.
 std::string Quoted(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const size_t size = CharacterAt(text);
+    valid += size > 0 ? text.substr(0, size) : std::string_view("\uFFFD");
+    text.remove_prefix(std::max<size_t>(size, 1));
+  }
   std::string out;
-  AppendJsonString(text, out);
+  AppendJsonString(valid, out);
   return out;
 }
 
@@ -131,7 +155,11 @@ std::string ShowText(const JournalReport& report, Owner owner) {
     out += "source       " + Printable(name) + ": " + Counted(input.lines, "line") +
            (input.read_whole ? ", read to its end\n" : ", to be read on\n");
   }
-  return out + "groups       " + Number(AllEntries(info)) + " in all\n";
+  out += "groups       " + Number(AllEntries(info)) + " in all\n";
+  if (info.lost.empty()) return out;
+  out += "lost         partitions";
+  for (const int each : info.lost) out += " " + std::to_string(each);
+  return out + ": salvage has left them out, with all that they had counted\n";
 }
 
 std::string ShowJson(const JournalReport& report, Owner owner) {
@@ -145,7 +173,11 @@ std::string ShowJson(const JournalReport& report, Owner owner) {
                   ",\"groups\":" + Number(each.entries) + "}";
          });
   out += ",\"groups\":" + Number(AllEntries(info)) + ",\"bytes\":" + Number(report.bytes);
-  return out + ",\"sources\":" + SourcesJson(info) + "}\n";
+  out += ",\"sources\":" + SourcesJson(info);
+  if (!info.lost.empty()) {
+    out += ",\"lost\":" + Array(info.lost, [](int each) { return std::to_string(each); });
+  }
+  return out + "}\n";
 }
 
 std::string CheckText(const JournalReport& report, Owner owner) {

@@ -38,7 +38,7 @@ class RollupRun final : public EngineJob {
   void Emit();
   void WriteOpenWindows();
   RollupTotals Totals() const;
-  std::string StatsSoFar() const override { return StatsJson(Totals()); }
+  std::string LedgerSoFar() const override { return StatsJson(Totals()); }
   void Finish() override;
   std::string Summary(std::string_view fate) const override {
     return HumanSummary(Totals(), effort(), fate);

@@ -50,7 +50,7 @@ class WindowRun final : public EngineJob {
   void Write(std::string_view lines);
   void WriteLive();
   WindowTotals Totals() const;
-  std::string StatsSoFar() const override { return StatsJson(Totals()); }
+  std::string LedgerSoFar() const override { return StatsJson(Totals()); }
   void Finish() override;
   std::string Summary(std::string_view fate) const override {
     return HumanSummary(Totals(), effort(), fate);

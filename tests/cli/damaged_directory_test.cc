@@ -1,0 +1,168 @@
+// Directories of --journal that something has damaged: whatever was changed in their files, show,
+// check, salvage and the next run end by their own word, and nothing is different without a word. A
+// run that goes on all the same writes the bytes of one over a whole directory.
+//
+//   PLEAT_DAMAGED=500   directories of each command; 12 by default
+//   PLEAT_SEED=17       this one
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/run_pleat.h"
+#include "tests/support/seeds.h"
+
+namespace pleat::cli {
+namespace {
+
+using testing::HasSubstr;
+
+uint64_t ChosenCount() {
+  const char* const text = std::getenv("PLEAT_DAMAGED");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 12;
+}
+
+std::string Events(int first, int last) {
+  std::string lines;
+  for (int i = first; i < last; ++i) lines += At(7 * i, std::to_string(i * i % 23));
+  return lines;
+}
+
+// Changes the bytes in one of a number of ways. Returns the name of the way.
+std::string Damage(std::string& bytes, std::minstd_rand& random) {
+  const auto below = [&](size_t n) { return n == 0 ? 0 : random() % n; };
+  const size_t at = below(bytes.size());
+  switch (below(5)) {
+    case 0: bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8))); return "a bit";
+    case 1: bytes.resize(at); return "a cut";
+    case 2: bytes += std::string(1 + below(600), static_cast<char>(random())); return "more bytes";
+    case 3: {
+      const size_t size = std::min(bytes.size() - at, 1 + below(512));
+      bytes.replace(at, size, size, '\0');
+      return "zeros";
+    }
+    default: {
+      const std::string piece = bytes.substr(at, 1 + below(300));
+      bytes.insert(below(bytes.size()), piece);
+      return "bytes from elsewhere";
+    }
+  }
+}
+
+class DamagedDirectory : public testing::TestWithParam<std::string> {
+ protected:
+  DamagedDirectory() {
+    dir_.Write("first", Events(0, 200));
+    dir_.Write("second", Events(200, 260));
+    std::filesystem::create_directory(dir_ / "whole");
+    // A window keeps its members in any case.
+    const std::string keep = GetParam().starts_with("window") ? "" : "--at-end keep ";
+    EXPECT_EQ(Run("whole", keep + (dir_ / "first")).code, 0);
+    std::filesystem::copy(dir_ / "whole", dir_ / "right", std::filesystem::copy_options::recursive);
+    EXPECT_EQ(Run("right", dir_ / "second").code, 0);
+  }
+
+  // The command with a directory and an output in `place`.
+  Finished Run(const std::string& place, const std::string& words) {
+    return RunToEnd(Pleat(GetParam() + " --no-summary --stats - --time t --output " +
+                          (dir_ / place) + "/out --journal " + (dir_ / place) + "/j " + words));
+  }
+  // One of the commands of pleat journal, which ends by its own word.
+  Finished Care(const std::string& words) {
+    Finished finished = RunToEnd(Pleat("journal " + words));
+    EXPECT_TRUE(finished.code == 0 || finished.code == 1) << words << ": " << finished.code;
+    EXPECT_FALSE(finished.out.empty() && finished.err.empty()) << words;
+    return finished;
+  }
+  void TryOne(uint64_t seed);
+  void TrySalvaged();
+
+  TemporaryDirectory dir_;
+  uint64_t refused_ = 0;
+  uint64_t saved_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(Commands, DamagedDirectory,
+                         testing::Values("fold --key k --quiet 1m",
+                                         "window --key k --member m=k --ttl 1m",
+                                         "rollup --key k --window 1m --accept-limit 1m"),
+                         [](const auto& command) {
+                           return command.param.substr(0, command.param.find(' '));
+                         });
+
+void DamagedDirectory::TryOne(uint64_t seed) {
+  std::minstd_rand random(static_cast<uint32_t>(seed));
+  std::filesystem::remove_all(dir_ / "hurt");
+  std::filesystem::copy(dir_ / "whole", dir_ / "hurt", std::filesystem::copy_options::recursive);
+  const std::string name = random() % 4 == 0 ? "MANIFEST" : "snapshot-1";
+  const std::string path = dir_ / ("hurt/j/" + name);
+  std::string bytes = Content(path);
+  std::string how = "no file";
+  if (random() % 8 == 0) {
+    std::filesystem::remove(path);
+  } else {
+    how = Damage(bytes, random);
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+  const bool is_same =
+      std::filesystem::exists(path) && Content(path) == Content(dir_ / ("whole/j/" + name));
+  SCOPED_TRACE(name + ": " + how);
+  Care("show " + (dir_ / "hurt/j") + (random() % 2 == 0 ? " --json" : ""));
+  EXPECT_EQ(Care("check " + (dir_ / "hurt/j")).code, is_same ? 0 : 1);
+  TrySalvaged();
+  const Finished run = Run("hurt", dir_ / "second");
+  if (run.code == 0) {
+    EXPECT_TRUE(is_same) << "it went on without a word";
+    EXPECT_EQ(Content(dir_ / "hurt/out"), Content(dir_ / "right/out"));
+    return;
+  }
+  ++refused_;
+  EXPECT_EQ(run.code, 1) << run.err;
+  EXPECT_THAT(run.err, HasSubstr(dir_ / "hurt/j"));
+  EXPECT_EQ(Content(dir_ / "hurt/out"), Content(dir_ / "whole/out"));
+  if (std::filesystem::exists(path)) {
+    EXPECT_EQ(Content(path), bytes);
+  }
+}
+
+// A copy is whole, and a run goes on from there; without a loss it is the run that it should be.
+void DamagedDirectory::TrySalvaged() {
+  std::filesystem::remove_all(dir_ / "saved");
+  std::filesystem::create_directory(dir_ / "saved");
+  const Finished report =
+      Care("salvage --json " + (dir_ / "hurt/j") + " --out " + (dir_ / "saved/j"));
+  if (!std::filesystem::exists(dir_ / "saved/j")) {
+    EXPECT_EQ(report.code, 1);
+    return;
+  }
+  ++saved_;
+  EXPECT_EQ(Care("check " + (dir_ / "saved/j")).code, 0);
+  std::filesystem::copy(dir_ / "hurt/out", dir_ / "saved/out");
+  const Finished run = Run("saved", dir_ / "second");
+  EXPECT_EQ(run.code, 0) << run.err;
+  const bool all = report.out.find("\"lost\":[]") != std::string::npos;
+  EXPECT_EQ(run.err.find("\"lost_partitions\":") == std::string::npos, all) << run.err;
+  if (all) {
+    EXPECT_EQ(Content(dir_ / "saved/out"), Content(dir_ / "right/out"));
+  }
+}
+
+TEST_P(DamagedDirectory, IsToldOfAndNothingIsDifferentWithoutAWord) {
+  const uint64_t count = ChosenCount();
+  const bool all = ForEachSeed(1, count, [&](uint64_t seed) { TryOne(seed); });
+  std::cout << count << " damaged directories: " << refused_ << " refused, " << saved_
+            << " saved in part or as a whole\n";
+  if (all) {
+    EXPECT_GT(refused_, count / 2);
+    EXPECT_GT(saved_, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace pleat::cli
