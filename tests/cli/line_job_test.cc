@@ -2,6 +2,7 @@
 #include "tools/pleat/line_job.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <thread>
@@ -11,6 +12,7 @@
 
 #include "tests/support/temporary_directory.h"
 #include "tools/pleat/console.h"
+#include "tools/pleat/interrupt.h"
 
 namespace pleat::cli {
 namespace {
@@ -131,6 +133,51 @@ TEST(LineJob, LostEventsFailTheRun) {
   const JobOptions options = OptionsFor({dir.Write("in", "{\"k\":1}\n")});
   Loses run(options);
   EXPECT_EQ(ErrOf(run, kExitFailed), "");
+}
+
+// Keeps what is open at a signal, which comes before or behind the look at its last line.
+class SignalledRun final : public CountRun {
+ public:
+  SignalledRun(const JobOptions& options, bool before) : CountRun(options), before_(before) {}
+
+  // In a process of its own.
+  [[noreturn]] void RunAndExit() {
+    InstallSignalHandlers();
+    const int code = Run();
+    Say(std::to_string(events()) + " events" + (left_ ? ", unfinished" : ""));
+    std::exit(code);
+  }
+
+ private:
+  UnfinishedEnd EndOfFile(bool interrupted) const override {
+    return interrupted ? UnfinishedEnd::kLeft : UnfinishedEnd::kTaken;
+  }
+  void EndInput(bool unfinished) override { left_ = unfinished; }
+  Readers NewReaders() override {
+    if (before_) raise(SIGTERM);
+    return CountRun::NewReaders();
+  }
+  void TakeLines(Readers& readers) override {
+    if (!before_) raise(SIGTERM);
+    CountRun::TakeLines(readers);
+  }
+
+  const bool before_;
+  bool left_ = false;
+};
+
+TEST(LineJob, ASignalBeforeAnUnfinishedEndLeavesIt) {
+  TemporaryDirectory dir;
+  const JobOptions options = OptionsFor({dir.Write("in", "{\"k\":1}")});
+  SignalledRun run(options, /*before=*/true);
+  EXPECT_EXIT(run.RunAndExit(), testing::ExitedWithCode(128 + SIGTERM), "0 events, unfinished");
+}
+
+TEST(LineJob, ASignalBehindAnUnfinishedEndComesTooLate) {
+  TemporaryDirectory dir;
+  const JobOptions options = OptionsFor({dir.Write("in", "{\"k\":1}")});
+  SignalledRun run(options, /*before=*/false);
+  EXPECT_EXIT(run.RunAndExit(), testing::ExitedWithCode(kExitDone), "1 events");
 }
 
 // Sleeps for ever at the first silence, until another thread wakes it up; then ends its own input.

@@ -8,12 +8,12 @@ namespace {
 
 struct Seen {
   std::vector<std::string> lines;       // without newline
+  bool unfinished = false;              // the last of them, or what was left
   std::vector<std::string> long_lines;  // with it
   std::string error;
 };
 
-Seen ReadLines(std::unique_ptr<ByteSource> source) {
-  LineReader reader(std::move(source));
+Seen ReadLines(LineReader reader) {
   Seen seen;
   for (;;) {
     absl::StatusOr<LineBlock> block = reader.Next();
@@ -22,6 +22,7 @@ Seen ReadLines(std::unique_ptr<ByteSource> source) {
       return seen;
     }
     std::string_view text = block->text;
+    seen.unfinished |= block->unfinished;
     switch (block->kind) {
       case LineBlock::Kind::kEnd: return seen;
       case LineBlock::Kind::kLines:
@@ -42,7 +43,13 @@ Seen ReadLines(std::unique_ptr<ByteSource> source) {
 }
 
 Seen ReadLines(std::string text, size_t at_once = SIZE_MAX) {
-  return ReadLines(std::make_unique<TextSource>(std::move(text), at_once));
+  return ReadLines(LineReader(std::make_unique<TextSource>(std::move(text), at_once)));
+}
+
+// With a last line that has no newline left.
+Seen ReadWholeLines(std::string text, size_t at_once = SIZE_MAX) {
+  return ReadLines(
+      LineReader(std::make_unique<TextSource>(std::move(text), at_once), UnfinishedEnd::kLeft));
 }
 
 using Lines = std::vector<std::string>;
@@ -124,10 +131,56 @@ TEST(LineReader, ReadSizesDoNotShow) {
 }
 
 TEST(LineReader, HalfALineBeforeAnErrorIsDropped) {
-  const Seen seen =
-      ReadLines(std::make_unique<TextSource>("a\nb", 3, absl::DataLossError("in: truncated")));
+  const Seen seen = ReadLines(
+      LineReader(std::make_unique<TextSource>("a\nb", 3, absl::DataLossError("in: truncated"))));
   EXPECT_EQ(seen.lines, (Lines{"a"}));
   EXPECT_EQ(seen.error, "in: truncated");
+}
+
+TEST(LineReader, ALastLineWithoutANewlineCanBeLeft) {
+  for (const size_t at_once : {size_t{1}, size_t{2}, SIZE_MAX}) {
+    for (const std::string last : {"c", " ", "\xef", "\xef\xbb"}) {
+      const Seen left = ReadWholeLines("a\nb\n" + last, at_once);
+      EXPECT_EQ(left.lines, (Lines{"a", "b"}));
+      EXPECT_TRUE(left.unfinished);
+      EXPECT_EQ(ReadWholeLines(last, at_once).lines, Lines{});
+      const Seen taken = ReadLines("a\nb\n" + last, at_once);
+      EXPECT_EQ(taken.lines, (Lines{"a", "b", last}));
+      EXPECT_TRUE(taken.unfinished);
+    }
+    EXPECT_EQ(ReadWholeLines("a\nb\n", at_once).lines, (Lines{"a", "b"}));
+    EXPECT_FALSE(ReadWholeLines("a\nb\n", at_once).unfinished);
+    EXPECT_FALSE(ReadLines("a\nb\n", at_once).unfinished);
+    EXPECT_FALSE(ReadWholeLines("", at_once).unfinished);
+  }
+}
+
+TEST(LineReader, ALastLineOverTheLimitIsNotLeft) {
+  const std::string line(kLineBytesMax + 1, 'x');
+  const Seen seen = ReadWholeLines("a\n" + line);
+  EXPECT_EQ(seen.long_lines, (Lines{line}));
+  EXPECT_FALSE(seen.unfinished) << "what follows is read on, and no further line";
+}
+
+TEST(LineReader, GoesOnInALongLine) {
+  const std::string text = "a\n" + std::string(kLineBytesMax + 1, 'x') + "yy\nb\nc\n";
+  for (const size_t at_once : {size_t{2}, size_t{100'000}, SIZE_MAX}) {
+    for (const size_t read : {text.size() - 7, text.size() - 6, text.size() - 5}) {
+      LineReader reader(std::make_unique<TextSource>(text, at_once));
+      TextDigest digest;
+      ASSERT_EQ(*reader.Skip(read, digest), read);
+      reader.GoOnInLongLine();
+      std::string rest;
+      for (;;) {
+        const LineBlock block = *reader.Next();
+        rest += block.text;
+        if (block.kind == LineBlock::Kind::kLongEnd) break;
+        ASSERT_EQ(block.kind, LineBlock::Kind::kLongMore);
+      }
+      EXPECT_EQ(rest, text.substr(read, text.size() - 4 - read));
+      EXPECT_EQ(ReadLines(std::move(reader)).lines, (Lines{"b", "c"}));
+    }
+  }
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "tests/support/plain_csv.h"
 #include "tests/support/plain_json.h"
 #include "tests/support/seeds.h"
+#include "tools/pleat/line_reader.h"
 #include "tools/pleat/records/input_format.h"
 #include "tools/pleat/records/refused_record.h"
 
@@ -452,13 +453,22 @@ TEST(Records, LineComesWithTheByteThatCompletesItsRecord) {
   }
 }
 
-// As in lines of JSON: whoever goes on with a file that has grown sees that its last line has changed.
-TEST(Records, RecordThatOnlyTheEndCompletesHasNoNewline) {
+// Whoever goes on with a file that has grown knows then that its last line may have changed.
+TEST(Records, RecordThatOnlyTheEndCompletesIsUnfinished) {
   for (const auto& [format, text] :
-       {std::pair{InputFormat::kCsv, "a\n1"}, std::pair{InputFormat::kLogfmt, "a=1"}}) {
+       {std::pair{InputFormat::kCsv, "a\n0\n1"}, std::pair{InputFormat::kLogfmt, "a=0\na=1"},
+        std::pair{InputFormat::kJson, "{\"a\":0}[{\"b\":"}}) {
     LineMap map;
-    EXPECT_EQ(ReadAll(*ConvertedInput(format, std::make_unique<TextSource>(text), "in", map)),
-              "{\"a\":1}");
+    LineReader reader(ConvertedInput(format, std::make_unique<TextSource>(text), "in", map));
+    const LineBlock whole = *reader.Next();
+    EXPECT_EQ(whole.text, "{\"a\":0}\n");
+    EXPECT_FALSE(whole.unfinished);
+    const LineBlock last = *reader.Next();
+    EXPECT_NE(last.text, "");
+    EXPECT_TRUE(last.unfinished);
+    const LineBlock end = *reader.Next();
+    EXPECT_EQ(end.kind, LineBlock::Kind::kEnd);
+    EXPECT_FALSE(end.unfinished);
   }
 }
 
@@ -523,6 +533,57 @@ TEST(LineMap, KnowsTheLineOfEachThatIsStillNeeded) {
   EXPECT_EQ(line_of(8), 13u);
   map.Add(14);
   EXPECT_EQ(line_of(9), 14u);
+}
+
+// --- Files that grow
+
+// Wherever a file ends so far, the records that have an end come, and they stay the same.
+TEST(GrowingRecords, WhatHasNoEndIsLeft) {
+  const std::pair<InputFormat, std::string> kTexts[] = {
+      {InputFormat::kCsv, "a,b\n1,\"x\n\"\"y\"\n\n3,4\r\nbad\n\"5\",6\n"},
+      {InputFormat::kTsv, "a\tb\r\n1\t2\r\nbad\r\n3\t\r\n"},
+      {InputFormat::kLogfmt, "a=1 b=\"x y\"\n\n  \nbad\nc=2\n"},
+      {InputFormat::kJson, "{\"a\":\n1}\n[{\"b\":[2]}, 17, \"x\"]\n{\"c\":}\n[[{\"d\":4}]]\n"},
+      {InputFormat::kJson, "[{\"a\":1}\n,{\"b\":{\"c\":2\n{\"d\":3}]\n{\"e\":5}\n"},
+      {InputFormat::kAccess, "h - - [12/Sep/2015:00:00:01 +0000] \"GET / HTTP/1.1\" 200 5\nbad\n"}};
+  for (const auto& [format, text] : kTexts) {
+    const auto left = [&](size_t size) {
+      return ShownLines(format, std::make_unique<TextSource>(text.substr(0, size)),
+                        UnfinishedEnd::kLeft);
+    };
+    const Lines whole = Convert(format, text);
+    EXPECT_EQ(left(text.size()), whole) << text;
+    size_t before = 0;
+    for (size_t size = 0; size < text.size(); ++size) {
+      const Lines lines = left(size);
+      ASSERT_LE(lines.size(), whole.size()) << size;
+      EXPECT_TRUE(std::equal(lines.begin(), lines.end(), whole.begin())) << text << size;
+      EXPECT_GE(lines.size(), before);
+      before = lines.size();
+    }
+    EXPECT_GT(before, 0u);
+  }
+}
+
+TEST(GrowingRecords, AnEndThatWasLeftIsTold) {
+  const auto unfinished = [](InputFormat format, std::string text) {
+    LineMap map;
+    const auto source = ConvertedInput(format, std::make_unique<TextSource>(std::move(text)), "in",
+                                       map, UnfinishedEnd::kLeft);
+    ReadAll(*source);
+    return source->unfinished();
+  };
+  for (const char* const text : {"a", "a,b\n1", "a,b\n1,", "a,b\n\"", "a,b\n1,\"x\n"}) {
+    EXPECT_TRUE(unfinished(InputFormat::kCsv, text)) << text;
+  }
+  for (const char* const text : {"{", "[", "[{\"a\":1},", "1", "\"x", "{\"a\":1} ["}) {
+    EXPECT_TRUE(unfinished(InputFormat::kJson, text)) << text;
+  }
+  EXPECT_TRUE(unfinished(InputFormat::kLogfmt, "a=1"));
+  EXPECT_FALSE(unfinished(InputFormat::kCsv, "a,b\n1,2\n"));
+  EXPECT_FALSE(unfinished(InputFormat::kJson, "[{\"a\":1}]"));
+  EXPECT_FALSE(unfinished(InputFormat::kJson, "{\"a\":1} \n"));
+  EXPECT_FALSE(unfinished(InputFormat::kLogfmt, "a=1\n"));
 }
 
 }  // namespace

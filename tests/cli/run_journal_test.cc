@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/cli/fixtures.h"
 #include "tests/cli/run_pleat.h"
 
 namespace pleat::cli {
@@ -71,31 +72,189 @@ TEST_F(RunJournalTest, AFileThatHasGrownIsReadOn) {
   EXPECT_EQ(Content(dir_ / "out"), Content(dir_ / "whole"));
 }
 
-TEST_F(RunJournalTest, AFileThatHasChangedIsAnError) {
-  const std::string file = dir_.Write("file", Edits(0, 50));
+// That it is no other file is told by its first 4 KiB.
+TEST_F(RunJournalTest, AFileThatHasChangedIsAnErrorBeforeAnythingIsRead) {
+  const std::string first = dir_.Write("first", Edits(0, 5));
+  const std::string file = dir_.Write("file", Edits(0, 170));
   Run("--at-end keep " + file);
   const std::string out = Content(dir_ / "out");
-  for (const std::string& content :
-       {Edits(1, 51), Edits(0, 20), std::string(), Edits(0, 49) + At(3000) + Edits(50, 60)}) {
+  const auto refused = [&](const std::string& content) {
     dir_.Write("file", content);
-    const RunResult refused = Run(file);
-    EXPECT_EQ(refused.code, 1);
-    EXPECT_TRUE(HasLine(refused.err, "pleat fold: " + file + ": has ")) << refused.err;
+    const RunResult r = Run(first + " " + file);
+    EXPECT_EQ(r.code, 1);
+    EXPECT_EQ(r.stats, "") << "the file before it was not read";
     EXPECT_EQ(Content(dir_ / "out"), out);
-  }
-  dir_.Write("file", Edits(0, 50));
-  EXPECT_EQ(Run(file).code, 0) << "nothing was lost by that";
+    return r.err;
+  };
+  const std::string said = "pleat fold: " + file + ": has ";
+  EXPECT_TRUE(HasLine(refused(Edits(0, 169) + At(3000) + Edits(170, 180)), said + "changed since"));
+  EXPECT_TRUE(HasLine(refused(Edits(0, 150)), said + "become shorter since"));
+  dir_.Write("file", Edits(0, 170));
+  EXPECT_EQ(Stat(Run(file), "lines"), 170) << "nothing was lost by that";
 }
 
-TEST_F(RunJournalTest, ALastLineThatGoesOnIsAChange) {
-  std::string text = Edits(0, 10);
+TEST_F(RunJournalTest, ALastLineThatWasTakenWithoutItsEndMayNotGoOn) {
+  for (const int before : {9, 0}) {
+    std::string text = Edits(0, before) + At(200);
+    text.pop_back();
+    TemporaryDirectory dir;
+    const std::string file = dir.Write("file", text);
+    const std::string words =
+        "--key k --time t --quiet 1m --output " + (dir / "out") + " --journal " + (dir / "j ");
+    EXPECT_EQ(Fold(words + file).code, 0);
+    EXPECT_EQ(Stat(Fold(words + file), "lines"), before + 1);
+    std::ofstream(file, std::ios::app) << " \n";
+    const RunResult refused = Fold(words + file);
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_TRUE(HasLine(refused.err, "pleat fold: " + file + ": the last line, which had no end"))
+        << refused.err;
+    EXPECT_NE(refused.err.find("--at-end keep"), std::string::npos) << refused.err;
+  }
+}
+
+// --- Ends that are being written
+
+TEST_F(RunJournalTest, KeepLeavesALastLineThatHasNoEndYet) {
+  const std::string line = At(1000, "d");
+  const std::string file = dir_.Write("file", Edits(0, 50) + line.substr(0, 9));
+  const Words words =
+      Pleat("fold --key k --time t --quiet 1m --at-end keep --output " + (dir_ / "out") +
+            " --journal " + (dir_ / "j") + " --bad " + (dir_ / "bad") + " " + file);
+  for (int i = 0; i < 2; ++i) {
+    const Finished r = RunToEnd(words);
+    EXPECT_EQ(r.code, 0);
+    EXPECT_TRUE(HasLine(r.err, "lines         50  0 bad")) << r.err;
+    EXPECT_NE(r.err.find(" unfinished at its end, which waits for the next run: " + file + "; "),
+              std::string::npos)
+        << r.err;
+  }
+  std::ofstream(file, std::ios::app) << line.substr(9);
+  EXPECT_TRUE(HasLine(RunToEnd(words).err, "lines         51  0 bad"));
+}
+
+TEST_F(RunJournalTest, FlushTakesTheEndThatKeepHasLeft) {
+  std::string text = Edits(0, 50);
   text.pop_back();
   const std::string file = dir_.Write("file", text);
-  EXPECT_EQ(Run("--at-end keep " + file).code, 0);
-  EXPECT_EQ(Run("--at-end keep " + file).code, 0);
-  dir_.Write("file", text + " \n");
-  EXPECT_EQ(Run(file).code, 1);
+  EXPECT_EQ(Stat(Run("--at-end keep " + file), "events"), 49);
+  EXPECT_EQ(Stat(Run(file), "events"), 50);
 }
+
+TEST_F(RunJournalTest, KeepLeavesRecordsAndArraysThatHaveNoEndYet) {
+  struct Growth {
+    std::string input, begin, rest;
+  };
+  const Growth kGrowths[] = {
+      {"csv", "k,t\na,1\nb,2", "9\n"},
+      {"csv", "k,t\na,1\n\"b\n", "c\",29\n"},
+      {"csv", "k,t\na,1\n\"b\"", "\"c\",29\n"},
+      {"tsv", "k\tt\na\t1\nb\t2", "9\n"},
+      {"logfmt", "k=a t=1\nk=b t=2", "9\n"},
+      {"json", "[{\"k\":\"a\",\"t\":1},", "{\"k\":\"b\",\"t\":29}]"},
+      {"json", "{\"k\":\"a\",\"t\":1}{\"k\":\"b\",\"t\":2", "9}"},
+  };
+  for (const Growth& each : kGrowths) {
+    TemporaryDirectory dir;
+    const std::string file = dir.Write("file", each.begin);
+    const std::string words = "--key k --time t --time-unit s --quiet 1s --at-end keep --input " +
+                              each.input + " --output " + (dir / "out") + " --journal " +
+                              (dir / "j ") + file;
+    const RunResult first = Fold(words);
+    EXPECT_EQ(Stat(first, "lines"), 1) << each.begin;
+    EXPECT_EQ(first.err, "");
+    std::ofstream(file, std::ios::app) << each.rest;
+    const RunResult second = Fold(words);
+    EXPECT_EQ(second.code, 0) << second.err;
+    EXPECT_EQ(Stat(second, "events"), 2) << each.begin;
+    EXPECT_EQ(second.stats.find("00:00:02"), std::string::npos) << "half of the value was read";
+  }
+}
+
+TEST_F(RunJournalTest, ALineOverTheLimitIsBadOnceHoweverOftenItGrows) {
+  const std::string file = dir_.Write("file", At(0) + std::string(1'100'000, 'x'));
+  for (int i = 0; i < 3; ++i) {
+    const RunResult kept = Run("--at-end keep --bad " + (dir_ / "bad") + " " + file);
+    EXPECT_EQ(kept.code, 0) << kept.err;
+    EXPECT_EQ(Stat(kept, "bad"), 1);
+    EXPECT_EQ(Stat(kept, "lines"), 2);
+    std::ofstream(file, std::ios::app) << "xx";
+  }
+  std::ofstream(file, std::ios::app) << "\n" << At(100);
+  const RunResult rest = Run("--bad " + (dir_ / "bad") + " " + file);
+  EXPECT_EQ(Stat(rest, "bad"), 1);
+  EXPECT_EQ(Stat(rest, "events"), 2);
+}
+
+TEST_F(RunJournalTest, TheEndOfAPipeIsAnEnd) {
+  std::string text = Edits(0, 50);
+  text.pop_back();
+  const RunResult r = Fold("--key k --time t --quiet 1m --at-end keep --output " + (dir_ / "out") +
+                               " --journal " + (dir_ / "j"),
+                           text);
+  EXPECT_EQ(Stat(r, "events"), 50);
+}
+
+// --- Rotation
+
+TEST_F(RunJournalTest, AFileIsKnownByItsContentUnderAnyName) {
+  const std::string file = dir_.Write("app.log", Edits(0, 50));
+  Run("--at-end keep " + file);
+  const std::string renamed = dir_ / "app.log.1";
+  std::filesystem::rename(file, renamed);
+  dir_.Write("app.log", Edits(50, 60));
+  std::ofstream(renamed, std::ios::app) << Edits(48, 50);
+  const Finished r = RunToEnd(
+      Pleat("fold --key k --time t --quiet 1m --merge 'n=count()' --at-end keep --output " +
+            (dir_ / "out") + " --journal " + (dir_ / "j") + " " + renamed + " " + file));
+  EXPECT_EQ(r.code, 0);
+  EXPECT_TRUE(HasLine(r.err, "lines         62  0 bad")) << r.err;
+  EXPECT_TRUE(HasLine(
+      r.err, "pleat fold: journal: went on behind 50 lines; known by another name: " + renamed +
+                 "; new content under a known name, read from its start: " + file))
+      << r.err;
+  // Copied and emptied, and the older one compressed.
+  const std::string compressed = dir_.Write("app.log.2.gz", Gzip(Content(renamed)));
+  std::filesystem::copy_file(file, renamed, std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::resize_file(file, 0);
+  EXPECT_EQ(Stat(Run("--at-end keep " + compressed + " " + renamed + " " + file), "lines"), 62);
+  std::ofstream(file, std::ios::app) << Edits(60, 70);
+  EXPECT_EQ(Stat(Run(compressed + " " + renamed + " " + file), "lines"), 72);
+}
+
+TEST_F(RunJournalTest, AFileThatIsGivenTwiceUnderTwoNamesIsRefused) {
+  const std::string file = dir_.Write("file", Edits(0, 5));
+  std::filesystem::create_hard_link(file, dir_ / "hard");
+  std::filesystem::create_symlink(file, dir_ / "soft");
+  for (const std::string& other : {dir_ / "hard", dir_ / "soft", dir_ / "./file"}) {
+    const RunResult refused = Run(file + " " + other);
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_TRUE(HasLine(refused.err, "pleat fold: --journal: reads each file once, and " + other))
+        << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "out"));
+  }
+}
+
+TEST_F(RunJournalTest, TwoFilesOfOneContentAreTwo) {
+  const std::string files =
+      dir_.Write("file", Edits(0, 5)) + " " + dir_.Write("other", Edits(0, 5));
+  EXPECT_EQ(Stat(Run("--at-end keep " + files), "lines"), 10);
+  EXPECT_EQ(Stat(Run("--at-end keep " + files), "lines"), 10);
+  std::ofstream(dir_ / "other", std::ios::app) << Edits(5, 6);
+  EXPECT_EQ(Stat(Run(files), "lines"), 11);
+}
+
+TEST_F(RunJournalTest, AllFilesAreCheckedBeforeAnythingIsWritten) {
+  const std::string file = dir_.Write("file", Edits(0, 170));
+  const std::string words = "--snapshot-every 1 --at-end keep ";
+  Run(words + file);
+  std::ofstream(dir_ / "out", std::ios::app) << "behind the snapshot\n";
+  const std::string out = Content(dir_ / "out");
+  dir_.Write("file", Edits(0, 169) + At(3000));
+  EXPECT_EQ(Run(words + dir_.Write("first", Edits(0, 5)) + " " + file).code, 1);
+  EXPECT_EQ(Content(dir_ / "out"), out);
+}
+
+// ---
 
 TEST_F(RunJournalTest, AFileOnStandardInputIsReadOnceToo) {
   const std::string file = dir_.Write("file", Edits(0, 50));

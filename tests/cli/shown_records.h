@@ -28,9 +28,10 @@ inline std::string Shown(uint64_t input_line, std::string_view line) {
 }
 
 // What the input in `source` becomes; behind its lines, the error in brackets if there is one.
-inline Lines ShownLines(InputFormat format, std::unique_ptr<ByteSource> source) {
+inline Lines ShownLines(InputFormat format, std::unique_ptr<ByteSource> source,
+                        UnfinishedEnd end = UnfinishedEnd::kTaken) {
   LineMap map;
-  const auto converted = ConvertedInput(format, std::move(source), "in", map);
+  const auto converted = ConvertedInput(format, std::move(source), "in", map, end);
   std::string text = ReadAll(*converted, 100);
   Lines lines;
   for (uint64_t number = 1; !text.empty(); ++number) {

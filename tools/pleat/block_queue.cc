@@ -122,11 +122,14 @@ void BlockQueue::TakeOffInput(Block& block) {
     block.status = next.status();
     block.kind = next.ok() ? next->kind : LineBlock::Kind::kEnd;
     block.text = next.ok() ? next->text : std::string_view();
+    block.unfinished = next.ok() && next->unfinished;
+    rest_unfinished_ = block.unfinished;
     if (block.kind == LineBlock::Kind::kLines) rest_ = block.text;
   }
   if (block.kind == LineBlock::Kind::kLines) {
     const size_t shared = bytes_taken_ < kFirstBytes ? kFirstBlockBytes : kBlockBytes;
     block.text = TakeLines(rest_, copies_ ? shared : kLoneBlockBytes);
+    block.unfinished = rest_unfinished_;
   }
   bytes_taken_ += block.text.size();
   if (!copies_) return;

@@ -43,6 +43,7 @@ class BlockQueue {
     absl::Status status;  // if not OK, there is nothing else, and nothing comes after
     LineBlock::Kind kind = LineBlock::Kind::kEnd;
     std::string_view text;
+    bool unfinished = false;                        // as in LineBlock
     std::vector<std::unique_ptr<JsonLines>> lines;  // of a block of kLines, as each reader sees it
 
     std::vector<char> bytes;  // the text, where it has to outlive the reader's
@@ -83,7 +84,8 @@ class BlockQueue {
   size_t threads_wanted_;
   bool copies_ = false;
   std::optional<LineReader> reader_;
-  std::string_view rest_;   // of the reader's block
+  std::string_view rest_;  // of the reader's block
+  bool rest_unfinished_ = false;
   size_t bytes_taken_ = 0;  // off this input
   std::vector<std::unique_ptr<Block>> ring_;
 

@@ -3,11 +3,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include <absl/status/statusor.h>
 
 namespace pleat::cli {
+
+// What becomes of a last line or record that nothing but the end of the input ends. A file that is
+// being written often has one.
+enum class UnfinishedEnd : uint8_t {
+  kTaken,  // as if it were whole
+  kLeft,   // for a later run, which finds it whole
+};
 
 class ByteSource {
  public:
@@ -17,6 +25,9 @@ class ByteSource {
   // that a line is never held back by the bytes behind it. Errors: kCancelled when the waiter said
   // to stop; else the message names the input.
   virtual absl::StatusOr<size_t> Read(char* to, size_t size) = 0;
+
+  // Whether there is an unfinished end, and all but that has been given out before the last Read().
+  virtual bool unfinished() const { return false; }
 };
 
 // Called before a read that could block: the pipe is open and silent, so this is the moment to hand

@@ -203,13 +203,19 @@ uint64_t EngineJob::KeptBytes(const std::string& path) const {
   return journal_ == nullptr || path.empty() ? 0 : journal_->BytesOf(path);
 }
 
+absl::Status EngineJob::CheckInputs() {
+  if (journal_ == nullptr) return absl::OkStatus();
+  return journal_->Check(options_.inputs,
+                         [this](const std::string& path) { return OpenToLook(path); });
+}
+
 absl::StatusOr<InputStart> EngineJob::BeginInput(const std::string& path) {
   if (journal_ == nullptr) return InputStart{};
   return journal_->Begin(path);
 }
 
-void EngineJob::Took(std::string_view text, uint64_t lines) {
-  if (journal_ != nullptr) journal_->Took(text, lines);
+void EngineJob::Took(const LineBlock& block, uint64_t lines) {
+  if (journal_ != nullptr) journal_->Took(block, lines);
 }
 
 void EngineJob::BetweenLines() {
@@ -217,8 +223,8 @@ void EngineJob::BetweenLines() {
   if (journal_->Due(every(), elapsed())) TakeSnapshot(/*flushed=*/false);
 }
 
-void EngineJob::EndInput() {
-  if (journal_ != nullptr) journal_->End();
+void EngineJob::EndInput(bool unfinished) {
+  if (journal_ != nullptr) journal_->End(unfinished);
 }
 
 // An error is said once. The run goes on, and the next attempt may succeed.

@@ -86,20 +86,22 @@ class EngineJob : public LineJob {
   virtual std::optional<EngineTime> NextDue() const { return engine_->NextDeadline(); }
 
   // What becomes of that which is open when the input has ended.
-  AtEnd at_end() const {
-    return journal_ != nullptr && interrupted() ? AtEnd::kKeep : options_.at_end;
-  }
+  AtEnd at_end() const { return Keeps(interrupted()) ? AtEnd::kKeep : options_.at_end; }
 
   // --open, --stats and --late.
   std::vector<WantedOutput> Outputs() override;
   // With a journal, outputs are written in place and go on where the journal stands.
   OutputFile::Mode OutputMode() const override;
   uint64_t KeptBytes(const std::string& path) const override;
+  absl::Status CheckInputs() override;
   absl::StatusOr<InputStart> BeginInput(const std::string& path) override;
   absl::Status ReadPast(LineReader& reader) override { return journal_->ReadPast(reader); }
-  void Took(std::string_view text, uint64_t lines) override;
+  void Took(const LineBlock& block, uint64_t lines) override;
   void BetweenLines() override;
-  void EndInput() override;
+  void EndInput(bool unfinished) override;
+  UnfinishedEnd EndOfFile(bool interrupted) const override {
+    return Keeps(interrupted) ? UnfinishedEnd::kLeft : UnfinishedEnd::kTaken;
+  }
   void HandOut() override { WriteUntil(on_event_time() ? engine_->now() : arrival()); }
   Duration OnSilence(Duration silent) override;
   void OnInputAgain(Duration silent) override;
@@ -136,6 +138,10 @@ class EngineJob : public LineJob {
  private:
   // No file of the journal is overwritten by an output.
   absl::Status CheckOutputsApart();
+  // Whether that which is open stays for the next run.
+  bool Keeps(bool interrupted) const {
+    return journal_ != nullptr && (interrupted || options_.at_end == AtEnd::kKeep);
+  }
   void WriteStats(std::string_view stats);
   void SayJournal();
   bool follows_clock() const;

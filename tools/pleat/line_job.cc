@@ -50,6 +50,7 @@ LineJob::~LineJob() {
 
 int LineJob::Run() {
   if (absl::Status opened = OpenAll(); !opened.ok()) {
+    if (absl::IsCancelled(opened)) return kExitSignal + StopSignal();
     Say(std::string(opened.message()));
     return absl::IsInvalidArgument(opened) ? kExitUsage : kExitFailed;
   }
@@ -71,6 +72,7 @@ absl::Status LineJob::OpenAll() {
   for (const std::string& input : options_.inputs) {
     if (absl::Status readable = CheckReadable(input); !readable.ok()) return readable;
   }
+  if (absl::Status checked = CheckInputs(); !checked.ok()) return checked;
   if (absl::Status opened = OpenOutputs(); !opened.ok()) return opened;
   const bool streams = result_ == Result::kStreams;
   if (!options_.quiet_summary) progress_.ShowBeside(streams ? output_->fd() : -1);
@@ -129,17 +131,28 @@ void LineJob::ReadInput(const std::string& path, BlockQueue& blocks) {
   if (start->skipped) return;
   lines_before_ = start->lines;
   const absl::StatusOr<bool> live = OpenAt(*start, path, blocks);
-  if (!live.ok()) StopFor(live.status());
-  while (live.ok() && !stopped()) {
+  if (!live.ok()) return StopFor(live.status());
+  ReadBlocks(blocks, *live);
+}
+
+void LineJob::ReadBlocks(BlockQueue& blocks, bool live) {
+  while (!stopped()) {
     BlockQueue::Block& block = blocks.Next();
     if (!block.status.ok()) return StopFor(block.status);
-    if (block.kind == LineBlock::Kind::kEnd) return EndInput();
+    if (block.kind == LineBlock::Kind::kEnd) return EndInput(block.unfinished);
+    // An end that was taken is the end: a signal from then on comes too late for this input.
+    const bool unfinished = block.unfinished && !live;
+    if (unfinished && Interrupted() && EndOfFile(/*interrupted=*/true) == UnfinishedEnd::kLeft) {
+      stop_ = Stop::kInterrupted;
+      return EndInput(/*unfinished=*/true);
+    }
     TakeBlock(block);
     // Where a run may end, another one may go on: between two lines, as far as an input ends at all.
     const bool in_line = block.kind == LineBlock::Kind::kLongBegin ||  //
                          block.kind == LineBlock::Kind::kLongMore;
     if (!stopped() && !in_line) BetweenLines();
-    if (!stopped() && Interrupted() && (!in_line || *live)) stop_ = Stop::kInterrupted;
+    const bool may_stop = live || !(in_line || unfinished);
+    if (!stopped() && Interrupted() && may_stop) stop_ = Stop::kInterrupted;
     ShowProgress();
     ReportIfAsked();
   }
@@ -150,14 +163,10 @@ absl::StatusOr<bool> LineJob::OpenAt(const InputStart& start, const std::string&
                                      BlockQueue& blocks) {
   absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
   if (!opened.ok()) return opened.status();
-  line_map_.reset();
-  if (options_.input != InputFormat::kNdjson) {
-    line_map_ = std::make_unique<LineMap>();
-    line_map_->ForgetBefore(start.lines + 1);
-    opened->source =
-        ConvertedInput(options_.input, std::move(opened->source), InputName(path), *line_map_);
-  }
-  LineReader reader(std::move(opened->source));
+  line_map_ = options_.input == InputFormat::kNdjson ? nullptr : std::make_unique<LineMap>();
+  if (line_map_ != nullptr) line_map_->ForgetBefore(start.lines + 1);
+  const UnfinishedEnd end = opened->live ? UnfinishedEnd::kTaken : EndOfFile(/*interrupted=*/false);
+  LineReader reader = Lines(*std::move(opened), path, line_map_.get(), end);
   if (start.bytes == 0) {
     StartInput();
   } else if (absl::Status past = ReadPast(reader); !past.ok()) {
@@ -168,6 +177,23 @@ absl::StatusOr<bool> LineJob::OpenAt(const InputStart& start, const std::string&
   return opened->live;
 }
 
+// `map` is for lines that are not JSON as they come.
+LineReader LineJob::Lines(OpenedInput opened, const std::string& path, LineMap* map,
+                          UnfinishedEnd end) const {
+  std::unique_ptr<ByteSource> source = std::move(opened.source);
+  if (options_.input != InputFormat::kNdjson) {
+    source = ConvertedInput(options_.input, std::move(source), InputName(path), *map, end);
+  }
+  return LineReader(std::move(source), end);
+}
+
+absl::StatusOr<LineReader> LineJob::OpenToLook(const std::string& path) {
+  absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, looked_at_);
+  if (!opened.ok()) return opened.status();
+  looked_at_lines_.ForgetBefore(UINT64_MAX);
+  return Lines(*std::move(opened), path, &looked_at_lines_, UnfinishedEnd::kTaken);
+}
+
 void LineJob::TakeBlock(BlockQueue::Block& block) {
   arrival_ = ArrivalNow();
   StartBlock();
@@ -176,10 +202,10 @@ void LineJob::TakeBlock(BlockQueue::Block& block) {
     if (first_line_.empty()) KeepFirstLine(block.text);
     TakeLines(block.lines);
     lines_before_ += lines;
-    Took(block.text, lines);
+    Took({block.kind, block.text, block.unfinished}, lines);
   } else {
     TakeLongPiece(block.kind, block.text);
-    Took(block.text, block.kind == LineBlock::Kind::kLongBegin ? 1 : 0);
+    Took({block.kind, block.text}, block.kind == LineBlock::Kind::kLongBegin ? 1 : 0);
   }
   if (line_map_ != nullptr) line_map_->ForgetBefore(lines_before_ + 1);
   if (holds_back_ && AnyUsable(NewLines())) GoOn();

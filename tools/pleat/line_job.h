@@ -9,7 +9,7 @@
 // records. A command sees the lines of JSON; messages name the lines of the input.
 //
 // The job calls, in this order:
-//   Open, Outputs                          once, before a line is read
+//   Open, CheckInputs, Outputs             once, before a line is read
 //   BeginInput                             before each input,
 //   StartInput or ReadPast                 and at its beginning
 //   StartBlock, TakeLines or TakeLongLine  for each block of lines, in the order of input
@@ -106,6 +106,8 @@ class LineJob : private InputWaiter {
   // The work of a command. An error of Open() ends the run before any file is touched:
   // kInvalidArgument with kExitUsage, any other with kExitFailed.
   virtual absl::Status Open() = 0;
+  // All of them can be opened. Errors: as Open(); kCancelled at a signal.
+  virtual absl::Status CheckInputs() { return absl::OkStatus(); }
   virtual std::vector<WantedOutput> Outputs() { return {}; }  // beside --output and --bad
   virtual OutputFile::Mode OutputMode() const { return OutputFile::Mode::kWhole; }  // of --output
   // How much of a kStream file an earlier run has written; the file is cut back to that.
@@ -117,14 +119,20 @@ class LineJob : private InputWaiter {
   // that part, and not by StartInput().
   virtual absl::StatusOr<InputStart> BeginInput(const std::string&) { return InputStart{}; }
   virtual absl::Status ReadPast(LineReader&) { return absl::OkStatus(); }
-  virtual void Took(std::string_view, uint64_t) {}  // text, and how many lines
+  virtual void Took(const LineBlock&, uint64_t) {}  // and how many lines
   virtual void BetweenLines() {}
-  virtual void EndInput() {}
+  // `unfinished`: its last line or record was left, because it has no end yet.
+  virtual void EndInput(bool /*unfinished*/) {}
+  // What becomes of such an end of a regular file, if a signal has come, or if none has.
+  virtual UnfinishedEnd EndOfFile(bool /*interrupted*/) const { return UnfinishedEnd::kTaken; }
   virtual void StartInput() {}
   virtual void StartBlock() {}
   virtual Readers NewReaders() = 0;
   virtual void TakeLines(Readers& readers) = 0;
   virtual LineResult TakeLongLine(std::string_view beginning) = 0;  // over the limit, so a bad line
+
+  // The lines of a regular file, and its end too, to look at them before they are read.
+  absl::StatusOr<LineReader> OpenToLook(const std::string& path);
 
   // Writes the results that are final by now.
   virtual void HandOut() {}
@@ -204,7 +212,10 @@ class LineJob : private InputWaiter {
   void CutStreams();
   void ReadInputs();
   void ReadInput(const std::string& path, BlockQueue& blocks);
+  void ReadBlocks(BlockQueue& blocks, bool live);
   absl::StatusOr<bool> OpenAt(const InputStart& start, const std::string& path, BlockQueue& blocks);
+  LineReader Lines(OpenedInput opened, const std::string& path, LineMap* map,
+                   UnfinishedEnd end) const;
   void TakeBlock(BlockQueue::Block& block);
   void KeepFirstLine(std::string_view lines);
   void TakeLongPiece(LineBlock::Kind kind, std::string_view text);
@@ -236,6 +247,8 @@ class LineJob : private InputWaiter {
   std::string failure_;  // to read or to write; already said
   std::string input_name_;
   std::unique_ptr<LineMap> line_map_;  // of this input; null if its lines are JSON as they come
+  ReadCount looked_at_;                // by OpenToLook(),
+  LineMap looked_at_lines_;            // and these are not asked for
   uint64_t lines_before_ = 0;          // of this input, before the block under way
   uint64_t last_bad_ = 0;              // its number
   EngineTime arrival_ = kBeginningOfTime;

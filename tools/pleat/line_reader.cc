@@ -17,12 +17,24 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
-LineReader::LineReader(std::unique_ptr<ByteSource> source)
-    : source_(std::move(source)), buffer_(kLineBufferBytes + kLinePaddingBytes) {}
+LineReader::LineReader(std::unique_ptr<ByteSource> source, UnfinishedEnd end)
+    : source_(std::move(source)),
+      unfinished_end_(end),
+      buffer_(kLineBufferBytes + kLinePaddingBytes) {}
 
 LineBlock LineReader::Take(LineBlock::Kind kind, size_t end) {
-  const LineBlock block{kind, {buffer_.data() + begin_, end - begin_}};
+  const LineBlock block{kind, {buffer_.data() + begin_, end - begin_}, source_->unfinished()};
   begin_ = end;
+  return block;
+}
+
+// All that is left is a line without its newline, or nothing.
+LineBlock LineReader::TakeEnd() {
+  const bool leaves = unfinished_end_ == UnfinishedEnd::kLeft;
+  const bool unfinished = end_ > 0 || (leaves && source_->unfinished());
+  if (leaves) begin_ = end_ = 0;
+  LineBlock block = Take(end_ == 0 ? LineBlock::Kind::kEnd : LineBlock::Kind::kLines, end_);
+  block.unfinished = unfinished;
   return block;
 }
 
@@ -41,7 +53,7 @@ absl::StatusOr<LineBlock> LineReader::Next() {
       in_long_ = true;
       return Take(LineBlock::Kind::kLongBegin, end_);
     }
-    if (ended_) return Take(end_ == 0 ? LineBlock::Kind::kEnd : LineBlock::Kind::kLines, end_);
+    if (ended_) return TakeEnd();
     scanned = end_;
     if (absl::Status read = Fill(); !read.ok()) return read;
   }
@@ -88,9 +100,12 @@ absl::Status LineReader::SkipByteOrderMark() {
 }
 
 absl::StatusOr<LineBlock> LineReader::NextOfLong() {
-  begin_ = end_ = 0;
-  if (absl::Status read = Fill(); !read.ok()) return read;
-  const auto* const newline = static_cast<const char*>(std::memchr(buffer_.data(), '\n', end_));
+  if (begin_ == end_) {
+    begin_ = end_ = 0;
+    if (absl::Status read = Fill(); !read.ok()) return read;
+  }
+  const auto* const newline =
+      static_cast<const char*>(std::memchr(buffer_.data() + begin_, '\n', end_ - begin_));
   if (newline == nullptr && !ended_) return Take(LineBlock::Kind::kLongMore, end_);
   in_long_ = false;
   return Take(LineBlock::Kind::kLongEnd,

@@ -33,11 +33,17 @@ struct LineBlock {
   };
   Kind kind = Kind::kEnd;
   std::string_view text;
+  // Of kLines: only the end of the input has ended what these lines were made of. Of kEnd: there
+  // was such an end, and it was left.
+  bool unfinished = false;
 };
 
 class LineReader {
  public:
-  explicit LineReader(std::unique_ptr<ByteSource> source);
+  // `end`: what becomes of a last line without a newline. A line over the limit is bad in any case,
+  // and never left.
+  explicit LineReader(std::unique_ptr<ByteSource> source,
+                      UnfinishedEnd end = UnfinishedEnd::kTaken);
 
   // The block is valid until the next call. Errors: those of the source. The beginning of an
   // unfinished line is then dropped, since half a line says nothing.
@@ -50,14 +56,20 @@ class LineReader {
   // Whether nothing follows. Waits for a byte or the end. REQUIRES and errors: as Skip().
   absl::StatusOr<bool> AtEnd();
 
+  // What follows is within a line over the limit, whose beginning was read by an earlier run.
+  // REQUIRES: as Skip().
+  void GoOnInLongLine() { in_long_ = true; }
+
  private:
   absl::Status Begin();
   absl::Status SkipByteOrderMark();
   LineBlock Take(LineBlock::Kind kind, size_t end);
+  LineBlock TakeEnd();
   absl::StatusOr<LineBlock> NextOfLong();
   absl::Status Fill();
 
   std::unique_ptr<ByteSource> source_;
+  UnfinishedEnd unfinished_end_;
   std::vector<char> buffer_;
   size_t begin_ = 0;  // of the bytes not handed out yet
   size_t end_ = 0;

@@ -98,6 +98,14 @@ std::string FollowLinks(const std::string& path) {
   return path;
 }
 
+std::string WholeName(const std::string& path) {
+  const std::string place = path == "-" ? "/proc/self/fd/0" : FollowLinks(path);
+  char whole[PATH_MAX];
+  if (realpath(place.c_str(), whole) != nullptr) return whole;
+  if (realpath(DirectoryOf(place).c_str(), whole) == nullptr) return place;
+  return std::string(whole) + "/" + place.substr(place.rfind('/') + 1);
+}
+
 NamedFile NamedInput(const std::string& path) {
   return {path == "-" ? "standard input" : "the input " + Printable(path), path, STDIN_FILENO};
 }

@@ -21,6 +21,10 @@ std::string DirectoryOf(std::string_view path);
 // to nothing yet. `path` itself if they go round in circles.
 std::string FollowLinks(const std::string& path);
 
+// From the root on, without symbolic links; "-" is standard input. A file that does not exist yet has
+// the name that it will have.
+std::string WholeName(const std::string& path);
+
 // A file that a run reads or writes, as the command line has it.
 struct NamedFile {
   std::string role;   // for messages, such as "--late"

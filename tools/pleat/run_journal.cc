@@ -1,17 +1,13 @@
 #include "tools/pleat/run_journal.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <ctime>
 #include <system_error>
 #include <thread>
 
 #include <pleat/journal_care.h>
 
 #include "tools/pleat/errno_status.h"
+#include "tools/pleat/flag_value.h"
 #include "tools/pleat/input.h"
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/named_files.h"
@@ -25,30 +21,6 @@ constexpr uint64_t kReadPastAtOnce = 16 << 20;
 
 // Between snapshots while no line comes: so the next run finds the clock not far ahead.
 constexpr Duration kSilentInterval = std::chrono::hours(24);
-
-constexpr int64_t kSecondNs = 1'000'000'000;
-
-int64_t Nanoseconds(const timespec& t) { return int64_t{t.tv_sec} * kSecondNs + t.tv_nsec; }
-
-// A change that is a second old has a time of its own on every file system that is in use.
-int64_t ChangeTime(const struct stat& info) {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  const int64_t changed = Nanoseconds(info.st_ctim);
-  return Nanoseconds(now) - changed > kSecondNs ? changed : 0;
-}
-
-// None if it is no regular file.
-absl::StatusOr<std::optional<FileStamp>> StampOf(const std::string& path) {
-  struct stat info{};
-  const int failed = path == "-" ? fstat(STDIN_FILENO, &info) : stat(path.c_str(), &info);
-  if (failed != 0) return ErrnoStatus(errno, InputName(path));
-  if (!S_ISREG(info.st_mode)) return std::optional<FileStamp>();
-  return std::optional<FileStamp>({.device = info.st_dev,
-                                   .inode = info.st_ino,
-                                   .size = static_cast<uint64_t>(info.st_size),
-                                   .changed_ns = ChangeTime(info)});
-}
 
 // All texts of the option, as on a command line.
 std::string TextOf(const RunJournal::Options& options, std::string_view name) {
@@ -113,6 +85,18 @@ void WorkWithThreads(Restore& restore, int threads) {
   for (std::thread& other : others) other.join();
 }
 
+// "a, b, c and 2 more".
+std::string NamesOf(const std::vector<std::string>& files) {
+  constexpr size_t kShown = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(files.size(), kShown); ++i) {
+    if (i > 0) text += ", ";
+    text += Printable(InputName(files[i]));
+  }
+  if (files.size() > kShown) text += " and " + Grouped(files.size() - kShown) + " more";
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RunJournal>> RunJournal::Open(const std::string& directory,
@@ -160,71 +144,96 @@ absl::Status RunJournal::Recover(Engine& engine, int threads) {
 
 // ---
 
+absl::Status RunJournal::Check(const std::vector<std::string>& paths, KnownFiles::Open open) {
+  absl::StatusOr<std::vector<KnownFile>> files =
+      KnownFiles(note_.inputs, directory_).Find(paths, open);
+  if (files.ok()) files_ = *std::move(files);
+  return files.status();
+}
+
 absl::StatusOr<InputStart> RunJournal::Begin(const std::string& path) {
-  input_ = next_ = nullptr;
-  const absl::StatusOr<std::optional<FileStamp>> stamp = StampOf(path);
-  if (!stamp.ok()) return stamp.status();
-  if (!stamp->has_value()) return InputStart{};
+  const auto file = std::ranges::find(files_, path, &KnownFile::path);
+  assert(file != files_.end());
+  input_ = nullptr;
+  file_ = file->stamp ? &*file : nullptr;
   digest_.Clear();
-  input_name_ = InputName(path);
-  const auto [it, is_new] = note_.inputs.try_emplace(WholeName(path));
-  RunNote::Input& input = it->second;
-  if (input.read_whole && input.stamp.Proves(**stamp)) {
+  if (file_ == nullptr || !file_->input) return InputStart{};
+  RunNote::Input& input = note_.inputs[*file_->input];
+  if (file_->nothing_new) {
+    Enter(input);
+    input.read_whole = true;
+    input_ = nullptr;
     ++inputs_skipped_;
     return InputStart{.skipped = true, .bytes = 0, .lines = 0};
   }
-  next_ = &input;
-  next_stamp_ = **stamp;
-  if (input.bytes == 0) Enter();
   return InputStart{.skipped = false, .bytes = input.bytes, .lines = input.lines};
 }
 
 // From here on the snapshots say how far the input has been read.
-void RunJournal::Enter() {
-  input_ = next_;
-  input_->stamp = next_stamp_;
-}
-
-absl::Status RunJournal::Changed(std::string_view why) const {
-  return absl::FailedPreconditionError(
-      Printable(input_name_) + ": " + std::string(why) + " since it was read into --journal " +
-      Printable(directory_) +
-      ": give the file as it was, or leave it out, or begin anew with another directory");
+void RunJournal::Enter(RunNote::Input& input) {
+  input.name = file_->name;
+  input.stamp = *file_->stamp;
+  input_ = &input;
 }
 
 absl::Status RunJournal::ReadPast(LineReader& reader) {
-  for (uint64_t left = next_->bytes; left > 0;) {
+  RunNote::Input& input = note_.inputs[*file_->input];
+  for (uint64_t left = input.bytes; left > 0;) {
     if (Interrupted()) return absl::CancelledError();
     const absl::StatusOr<uint64_t> read = reader.Skip(std::min(left, kReadPastAtOnce), digest_);
     if (!read.ok()) return read.status();
-    if (*read == 0) return Changed("has become shorter");
+    if (*read == 0) break;
     left -= *read;
   }
-  if (digest_.value() != next_->digest) return Changed("has changed");
-  if (!next_->ends_line) {
-    const absl::StatusOr<bool> at_end = reader.AtEnd();
-    if (!at_end.ok()) return at_end.status();
-    if (!*at_end) return Changed("its last line has become longer");
+  if (digest_.value() != input.digest) {
+    return absl::FailedPreconditionError(Printable(InputName(file_->path)) +
+                                         ": was replaced while the run was under way; the same "
+                                         "command goes on");
   }
-  Enter();
+  if (input.in_long_line) reader.GoOnInLongLine();
+  Enter(input);
   return absl::OkStatus();
 }
 
-void RunJournal::Took(std::string_view text, uint64_t lines) {
+void RunJournal::Took(const LineBlock& block, uint64_t lines) {
   lines_since_ += lines;
   note_.flushed = false;
-  if (input_ == nullptr) return;
-  digest_.Add(text);
-  input_->bytes += text.size();
+  if (file_ == nullptr || block.text.empty()) return;
+  if (input_ == nullptr) Enter(note_.inputs.emplace_back());
   input_->lines += lines;
   input_->read_whole = false;
-  if (!text.empty()) input_->ends_line = text.ends_with('\n');
+  if (block.unfinished) {
+    SealDigest();
+    digest_.Add(block.text);
+    input_->last_bytes += block.text.size();
+    return;
+  }
+  TakeWhole(block.text);
+  input_->in_long_line = !block.text.ends_with('\n');
 }
 
-void RunJournal::End() {
+void RunJournal::TakeWhole(std::string_view text) {
+  assert(input_->last_bytes == 0);
+  if (const uint64_t head = input_->head_bytes(); head < RunNote::Input::kHeadBytes) {
+    const std::string_view rest_of_head = text.substr(0, RunNote::Input::kHeadBytes - head);
+    digest_.Add(rest_of_head);
+    input_->head = digest_.value();
+    input_->bytes += rest_of_head.size();
+    text.remove_prefix(rest_of_head.size());
+  }
+  digest_.Add(text);
+  input_->bytes += text.size();
+}
+
+void RunJournal::SealDigest() {
+  (input_->last_bytes > 0 ? input_->last_digest : input_->digest) = digest_.value();
+}
+
+void RunJournal::End(bool unfinished) {
+  if (unfinished) unfinished_.push_back(file_->path);
   if (input_ == nullptr) return;
-  input_->digest = digest_.value();
-  input_->read_whole = true;
+  SealDigest();
+  input_->read_whole = !unfinished;
   input_ = nullptr;
 }
 
@@ -260,10 +269,31 @@ absl::Status RunJournal::TakeSnapshot(
     if (absl::Status synced = file->Sync(); !synced.ok()) return synced;
     note_.outputs[WholeName(path)] = file->bytes_written();
   }
-  if (input_ != nullptr) input_->digest = digest_.value();
+  if (input_ != nullptr) SealDigest();
   note_.results = results;
   note_.flushed = flushed;
   return journal_->TakeSnapshot(engine, note_.Text());
+}
+
+// What may not be as the names of the files suggest.
+std::string RunJournal::FilesText() const {
+  std::vector<std::string> renamed;
+  std::vector<std::string> successors;
+  for (const KnownFile& file : files_) {
+    if (file.is_renamed) renamed.push_back(file.path);
+    if (file.is_successor) successors.push_back(file.path);
+  }
+  const std::pair<const std::vector<std::string>&, std::string_view> kinds[] = {
+      {renamed, "known by another name: "},
+      {successors, "new content under a known name, read from its start: "},
+      {unfinished_, "unfinished at its end, which waits for the next run: "}};
+  std::string text;
+  for (const auto& [files, what] : kinds) {
+    if (files.empty()) continue;
+    text += what;
+    text += NamesOf(files) + "; ";
+  }
+  return text;
 }
 
 std::string RunJournal::Sentence(uint64_t lines_before) const {
@@ -271,6 +301,7 @@ std::string RunJournal::Sentence(uint64_t lines_before) const {
   std::string text = "journal: ";
   if (lines_before > 0) text += "went on behind " + Counted(lines_before, "line") + "; ";
   if (inputs_skipped_ > 0) text += Counted(inputs_skipped_, "file") + " read before; ";
+  text += FilesText();
   text += Counted(state.taken, "snapshot") + " taken";
   if (note_.lost > 0) {
     text += "; " + Counted(note_.lost, "partition") +

@@ -19,6 +19,7 @@
 #include <pleat/journal.h>
 #include <pleat/time.h>
 
+#include "tools/pleat/known_files.h"
 #include "tools/pleat/line_job.h"
 #include "tools/pleat/line_reader.h"
 #include "tools/pleat/output_file.h"
@@ -54,16 +55,19 @@ class RunJournal {
   absl::Status Recover(Engine& engine, int threads);
   const RunNote& note() const { return note_; }
 
-  // --- Inputs, one after the other
+  // --- Inputs: all of them first, and then one after the other
 
-  // Where to begin with an input. Errors: those of the file.
+  // Finds out what was read of each before. Errors: as KnownFiles.
+  absl::Status Check(const std::vector<std::string>& paths, KnownFiles::Open open);
+  // Where to begin with an input. REQUIRES: it was checked. Errors: those of the file.
   absl::StatusOr<InputStart> Begin(const std::string& path);
   // Reads past what was read before. Errors: kFailedPrecondition if that has changed; kCancelled at
   // a signal; those of the input.
   absl::Status ReadPast(LineReader& reader);
   // These bytes were taken, which are so many lines.
-  void Took(std::string_view text, uint64_t lines);
-  void End();
+  void Took(const LineBlock& block, uint64_t lines);
+  // `unfinished`: a last line or record was left.
+  void End(bool unfinished);
 
   // --- Outputs
 
@@ -90,17 +94,19 @@ class RunJournal {
       : journal_(std::move(journal)), directory_(std::move(directory)), note_(std::move(note)) {}
 
   Duration Interval(const SnapshotEvery& every) const;
-  void Enter();
-  absl::Status Changed(std::string_view why) const;
+  void Enter(RunNote::Input& input);
+  void TakeWhole(std::string_view text);
+  void SealDigest();
+  std::string FilesText() const;
 
   std::unique_ptr<Journal> journal_;
   const std::string directory_;
   RunNote note_;
-  RunNote::Input* next_ = nullptr;  // to be read past first
-  FileStamp next_stamp_;
-  RunNote::Input* input_ = nullptr;  // the one that is read, if it is a regular file
-  std::string input_name_;
-  TextDigest digest_;  // of what was read of it
+  std::vector<KnownFile> files_;
+  const KnownFile* file_ = nullptr;      // the one that is read, if it is a regular file,
+  RunNote::Input* input_ = nullptr;      // and what was read of it, if anything was
+  TextDigest digest_;                    // of that
+  std::vector<std::string> unfinished_;  // files
   uint64_t inputs_skipped_ = 0;
   uint64_t lines_since_ = 0;  // the last snapshot
   Duration last_taken_{0};

@@ -5,13 +5,12 @@
 namespace pleat::cli {
 namespace {
 
-constexpr uint32_t kNoteFormat = 2;  // 2: the clock
+constexpr uint32_t kNoteFormat = 2;
 
 }  // namespace
 
 std::string RunNote::Text() const {
   FieldWriter out;
-  out.set_version(kNoteFormat);
   out(kNoteFormat, *this);
   return std::string(out.bytes());
 }
@@ -23,7 +22,11 @@ absl::StatusOr<RunNote> RunNote::Parse(std::string_view text) {
   if (in.ok() && format > kNoteFormat) {
     return absl::UnimplementedError("was written by a newer version of pleat");
   }
-  in.set_version(format);
+  if (in.ok() && format < kNoteFormat) {
+    return absl::UnimplementedError(
+        "was written by an older version of pleat: end that run with that version and --at-end flush, "
+        "and go on in another directory");
+  }
   RunNote note;
   in(note);
   if (!in.done()) return absl::DataLossError("was not written by pleat fold, window or rollup");

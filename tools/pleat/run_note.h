@@ -2,6 +2,7 @@
 // and how long the outputs were. So the next run goes on there.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -26,30 +27,44 @@ struct FileStamp {
     f(device, inode, size, changed_ns);
   }
   bool Proves(const FileStamp& other) const { return changed_ns != 0 && *this == other; }
+  bool IsSameFile(const FileStamp& other) const {
+    return device == other.device && inode == other.inode;
+  }
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
 struct RunNote {
-  // A regular file. What was read is counted after decompression, without a byte order mark.
+  // A regular file, of which something was read: lines, as they are after decompression and after
+  // conversion to JSON, without a byte order mark.
   struct Input {
+    static constexpr uint64_t kHeadBytes = 4096;
+
+    std::string name;  // from the root on
     FileStamp stamp;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0;  // of whole lines: the file still begins so when it has grown
     uint64_t lines = 0;
-    uint64_t digest = 0;    // of these bytes
-    bool ends_line = true;  // their last byte is a newline
-    bool read_whole = false;
+    uint64_t digest = 0;  // of these bytes,
+    uint64_t head = 0;    // and of the first kHeadBytes of them
+    // Behind these, lines that only the end of the file had ended: how many bytes, and the digest of
+    // all together.
+    uint64_t last_bytes = 0;
+    uint64_t last_digest = 0;
+    bool in_long_line = false;  // the bytes end within a line over the limit
+    bool read_whole = false;    // nothing was left
+
+    uint64_t head_bytes() const { return std::min(bytes, kHeadBytes); }
 
     template <class F>
     void Stored(F& f) {
-      f(stamp, bytes, lines, digest, ends_line, read_whole);
+      f(name, stamp, bytes, lines, digest, head, last_bytes, last_digest, in_long_line, read_whole);
     }
   };
 
   std::string command;
   // The options that have to stay the same, and their texts.
   std::vector<std::pair<std::string, std::string>> options;
-  std::map<std::string, Input> inputs;      // by their names from the root on
-  std::map<std::string, uint64_t> outputs;  // likewise: their bytes
+  std::vector<Input> inputs;
+  std::map<std::string, uint64_t> outputs;  // by their names from the root on: their bytes
   uint64_t results = 0;                     // lines of --output
   bool flushed = false;  // at the end of the inputs, all that was open was closed
   // The clock of the newest run whose time followed it; kBeginningOfTime: none has.
@@ -57,13 +72,12 @@ struct RunNote {
   uint64_t lost = 0;     // partitions, ever, that pleat journal salvage has left out
 
   std::string Text() const;
-  // Errors: kDataLoss; kUnimplemented for a note of a newer version.
+  // Errors: kDataLoss; kUnimplemented for a note of another version.
   static absl::StatusOr<RunNote> Parse(std::string_view text);
 
   template <class F>
   void Stored(F& f) {
-    f(command, options, inputs, outputs, results, flushed);
-    if (f.version() >= 2) f(clock, lost);
+    f(command, options, inputs, outputs, results, flushed, clock, lost);
   }
 };
 

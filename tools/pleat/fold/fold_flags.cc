@@ -132,7 +132,8 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        InSpec(o.spec)},
       EngineFlag(o, "at-end",
                  "at the end of input: close the open groups with the reason \"end\" (default),\n"
-                 "drop them (not with --journal), or with --journal keep them for the next run"),
+                 "drop them (not with --journal), or with --journal keep them for the next run,\n"
+                 "and leave it a last line of a FILE that has no end yet"),
       {"open", "FILE",
        "write the groups that are open when the input ends to FILE, with the reason\n"
        "\"open\", whatever --at-end does with them",

@@ -1,7 +1,6 @@
 #include "tools/pleat/journal/journal_text.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -102,9 +101,9 @@ std::string OwnerJson(Owner owner) {
 }
 
 // The inputs that a run with --journal has noted. None for a journal of another program.
-std::map<std::string, RunNote::Input> InputsOf(const SnapshotInfo& info) {
+std::vector<RunNote::Input> InputsOf(const SnapshotInfo& info) {
   absl::StatusOr<RunNote> note = RunNote::Parse(info.note);
-  return note.ok() ? std::move(note->inputs) : std::map<std::string, RunNote::Input>();
+  return note.ok() ? std::move(note->inputs) : std::vector<RunNote::Input>();
 }
 
 // The marks of sources, by collection, and behind them the inputs of a run.
@@ -118,9 +117,9 @@ std::string SourcesJson(const SnapshotInfo& info) {
              "\",\"offset\":" + Number(each.lowest) + ",\"highest\":" + Number(each.highest) + "}";
     }
   }
-  for (const auto& [name, input] : InputsOf(info)) {
+  for (const RunNote::Input& input : InputsOf(info)) {
     if (!out.empty()) out += ',';
-    out += "{\"file\":" + Quoted(name) + ",\"lines\":" + Number(input.lines) +
+    out += "{\"file\":" + Quoted(input.name) + ",\"lines\":" + Number(input.lines) +
            ",\"bytes\":" + Number(input.bytes) +
            ",\"whole\":" + (input.read_whole ? "true" : "false") + "}";
   }
@@ -151,8 +150,8 @@ std::string ShowText(const JournalReport& report, Owner owner) {
       out += '\n';
     }
   }
-  for (const auto& [name, input] : InputsOf(info)) {
-    out += "source       " + Printable(name) + ": " + Counted(input.lines, "line") +
+  for (const RunNote::Input& input : InputsOf(info)) {
+    out += "source       " + Printable(input.name) + ": " + Counted(input.lines, "line") +
            (input.read_whole ? ", read to its end\n" : ", to be read on\n");
   }
   out += "groups       " + Number(AllEntries(info)) + " in all\n";

@@ -35,11 +35,13 @@ absl::StatusOr<size_t> CsvConverter::Take(std::string_view text, RecordLines& li
   return taken;
 }
 
+bool CsvConverter::Unfinished() const {
+  return state_ != State::kFieldBegin || field_count_ > 0 || mark_bytes_ % kUtf8Mark.size() != 0;
+}
+
 absl::Status CsvConverter::End(RecordLines& lines) {
-  if (state_ == State::kFieldBegin && field_count_ == 0) {
-    if (mark_bytes_ % kUtf8Mark.size() == 0) return absl::OkStatus();
-    BeginPlain();
-  }
+  if (!Unfinished()) return absl::OkStatus();
+  if (state_ == State::kFieldBegin && field_count_ == 0) BeginPlain();
   if (state_ != State::kQuoted) EndField();
   return Emit(lines);
 }

@@ -23,6 +23,7 @@ class CsvConverter final : public RecordConverter {
 
   // Errors: a header that cannot be used; the message says why.
   absl::StatusOr<size_t> Take(std::string_view text, RecordLines& lines) override;
+  bool Unfinished() const override;
   absl::Status End(RecordLines& lines) override;
 
  private:

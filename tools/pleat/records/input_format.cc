@@ -39,9 +39,10 @@ std::unique_ptr<RecordConverter> NewConverter(InputFormat format, std::string na
 class ConvertedSource final : public ByteSource {
  public:
   ConvertedSource(InputFormat format, std::unique_ptr<ByteSource> bytes, std::string name,
-                  LineMap& map)
+                  LineMap& map, UnfinishedEnd end)
       : bytes_(std::move(bytes)),
         name_(std::move(name)),
+        unfinished_end_(end),
         converter_(NewConverter(format, name_)),
         lines_(map),
         buffer_(kConvertAtOnce) {}
@@ -57,6 +58,8 @@ class ConvertedSource final : public ByteSource {
     return lines.size();
   }
 
+  bool unfinished() const override { return unfinished_; }
+
  private:
   // Converts something, or reads something to convert.
   absl::Status More() {
@@ -68,9 +71,9 @@ class ConvertedSource final : public ByteSource {
     }
     if (!ended_) return Fill();
     finished_ = true;
-    const absl::Status ended = converter_->End(lines_);
-    lines_.Unend();
-    return ended;
+    unfinished_ = converter_->Unfinished();
+    const bool left = unfinished_ && unfinished_end_ == UnfinishedEnd::kLeft;
+    return left ? absl::OkStatus() : converter_->End(lines_);
   }
 
   // Reads past a byte order mark. No record is held back by waiting for the rest of one.
@@ -108,6 +111,7 @@ class ConvertedSource final : public ByteSource {
 
   const std::unique_ptr<ByteSource> bytes_;
   const std::string name_;
+  const UnfinishedEnd unfinished_end_;
   const std::unique_ptr<RecordConverter> converter_;
   RecordLines lines_;
   std::vector<char> buffer_;
@@ -116,13 +120,14 @@ class ConvertedSource final : public ByteSource {
   bool begun_ = false;
   bool ended_ = false;     // nothing more can be read,
   bool finished_ = false;  // or converted
+  bool unfinished_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<ByteSource> ConvertedInput(InputFormat format, std::unique_ptr<ByteSource> bytes,
-                                           std::string name, LineMap& map) {
-  return std::make_unique<ConvertedSource>(format, std::move(bytes), std::move(name), map);
+                                           std::string name, LineMap& map, UnfinishedEnd end) {
+  return std::make_unique<ConvertedSource>(format, std::move(bytes), std::move(name), map, end);
 }
 
 }  // namespace pleat::cli

@@ -19,10 +19,12 @@ inline constexpr std::array<std::string_view, 6> kInputFormats = {"ndjson", "csv
                                                                   "logfmt", "json", "access"};
 
 // Gives out the lines of JSON that the records of `bytes` become, as refused_record.h says where one
-// is none. `name` is the input's, for messages. `map` must outlive the source.
+// is none. `name` is the input's, for messages. `map` must outlive the source. `end`: what becomes of
+// a record that the end of the input cuts off.
 // Errors of the source: kInvalidArgument if the input has no usable header, or is UTF-16; those of
 // `bytes`. REQUIRES: another format than kNdjson.
 std::unique_ptr<ByteSource> ConvertedInput(InputFormat format, std::unique_ptr<ByteSource> bytes,
-                                           std::string name, LineMap& map);
+                                           std::string name, LineMap& map,
+                                           UnfinishedEnd end = UnfinishedEnd::kTaken);
 
 }  // namespace pleat::cli

@@ -42,6 +42,10 @@ absl::StatusOr<size_t> JsonConverter::Take(std::string_view text, RecordLines& l
   return taken;
 }
 
+bool JsonConverter::Unfinished() const {
+  return arrays_ > 0 || (state_ != State::kBetween && state_ != State::kLost);
+}
+
 absl::Status JsonConverter::End(RecordLines& lines) {
   switch (state_) {
     case State::kBetween:

@@ -19,6 +19,7 @@ namespace pleat::cli {
 class JsonConverter final : public RecordConverter {
  public:
   absl::StatusOr<size_t> Take(std::string_view text, RecordLines& lines) override;
+  bool Unfinished() const override;
   absl::Status End(RecordLines& lines) override;
 
  private:

@@ -15,6 +15,7 @@ inline constexpr std::string_view kWhiteSpace = " \t\r";  // within a line
 class LineConverter : public RecordConverter {
  public:
   absl::StatusOr<size_t> Take(std::string_view text, RecordLines& lines) final;
+  bool Unfinished() const final { return !record_.empty(); }
   absl::Status End(RecordLines& lines) final;
 
  private:

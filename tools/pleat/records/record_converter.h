@@ -24,6 +24,9 @@ class RecordConverter {
   // Errors: kInvalidArgument if nothing behind can be read; nothing more is called then.
   virtual absl::StatusOr<size_t> Take(std::string_view text, RecordLines& lines) = 0;
 
+  // Whether the bytes so far end within a record, or within an array of them.
+  virtual bool Unfinished() const = 0;
+
   // Nothing follows: adds the line of the record that the end of the input completes, or cuts off.
   // Errors: as Take().
   virtual absl::Status End(RecordLines& lines) = 0;

@@ -32,8 +32,4 @@ void RecordLines::Take(size_t bytes) {
   begin_ = given_ = 0;
 }
 
-void RecordLines::Unend() {
-  if (given_ < text_.size()) text_.pop_back();
-}
-
 }  // namespace pleat::cli

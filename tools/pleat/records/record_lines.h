@@ -27,9 +27,6 @@ class RecordLines {
   bool full() const { return text_.size() - given_ >= kBytesWanted; }
   std::string_view view() const { return std::string_view(text_).substr(given_); }
   void Take(size_t bytes);
-  // Takes back the newline of the last line, if nobody has taken it: only the end of the input, and
-  // no newline, has ended that record.
-  void Unend();
 
  private:
   static constexpr size_t kBytesWanted = size_t{64} << 10;

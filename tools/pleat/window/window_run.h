@@ -41,6 +41,10 @@ class WindowRun final : public EngineJob {
 
   void WriteUntil(EngineTime now) override;
   std::optional<EngineTime> NextDue() const override;
+  // What is live stays so for the next run, as at a signal.
+  UnfinishedEnd EndOfFile(bool /*interrupted*/) const override {
+    return EngineJob::EndOfFile(/*interrupted=*/true);
+  }
   EngineTime NextHalt() const;
 
   void WriteChanges();

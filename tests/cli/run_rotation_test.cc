@@ -1,0 +1,260 @@
+// A log that is written in pieces cut anywhere and rotated, and `pleat fold --journal` after each
+// step: in the end the output is that of one run over the whole log.
+//
+//   PLEAT_ROTATIONS=500   logs; a few by default
+//   PLEAT_SEED=17         this one
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/cli/fixtures.h"
+#include "tests/cli/run_pleat.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/seeds.h"
+
+namespace pleat::cli {
+namespace {
+
+const std::string kMark = "\xef\xbb\xbf";
+
+uint64_t ChosenLogs() {
+  const char* const text = std::getenv("PLEAT_ROTATIONS");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : kSanitized ? 7 : 21;
+}
+
+// The texts of a log in one format.
+struct LogFormat {
+  std::string input;
+  std::string begin;    // of each file,
+  std::string end;      // and where it is given up
+  std::string between;  // records
+  std::string options = "--key k --time t --merge 's=sum(v)'";
+};
+
+const LogFormat kFormats[] = {
+    {"ndjson", "", "", ""},
+    {"csv", "k,t,v\n", "", ""},
+    {"tsv", "k\tt\tv\r\n", "", ""},
+    {"logfmt", "", "", ""},
+    {"json", "", "", ""},
+    {"json", "[\n", "]\n", ",\n"},
+    {"access", "", "", "", "--key k=host --time time --merge 's=sum(bytes)'"},
+};
+
+class RotatedLog {
+ public:
+  RotatedLog(uint64_t seed, const TemporaryDirectory& dir)
+      : random_(seed), dir_(dir), format_(kFormats[seed % std::size(kFormats)]) {
+    has_mark_ = Draw(3) == 0;
+    BeginFile();
+  }
+
+  // Writes up to somewhere in the middle of a record, or rotates, or does what a person does.
+  void Step() {
+    switch (Draw(8)) {
+      case 0: return Rotate(/*copies=*/false);
+      case 1: return Rotate(/*copies=*/true);
+      case 2: return Compress();
+      case 3: return Move();
+      case 4: return RemoveOldest();
+      default: return Write(Draw(8) == 0 ? 1000 : Draw(12));
+    }
+  }
+
+  // Everything that is left, and most times the last record without its newline.
+  void WriteRest() {
+    Write(1 + Draw(5));
+    if (!pending_.empty()) Append(pending_);
+    Append(format_.end);
+    whole_ += format_.end;
+  }
+
+  // The FILEs from the oldest on; all, or some of the oldest.
+  std::string Files(bool all) {
+    std::vector<std::string> paths;
+    for (size_t i = old_.size(); i > 0; --i) paths.push_back(PathOf(i - 1));
+    paths.push_back(dir_ / "app.log");
+    if (!all) paths.resize(1 + Draw(static_cast<uint32_t>(paths.size())));
+    std::string words;
+    for (const std::string& path : paths) words += " " + path;
+    for (size_t i = old_.size(); i > 0 && old_.size() - i < paths.size(); --i) {
+      old_[i - 1].was_read = true;
+    }
+    return words;
+  }
+
+  std::string Options() const {
+    return "--input " + format_.input + " --quiet 30s --merge 'n=count()' " + format_.options;
+  }
+  // Without the byte order marks of the files.
+  const std::string& whole() const { return whole_; }
+  bool has_long_line() const { return has_long_line_; }
+  uint32_t Draw(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
+
+ private:
+  struct OldFile {
+    std::string compression;
+    bool was_read = false;  // by a run that it was given to
+  };
+
+  std::string PathOf(size_t number) const {
+    return dir_ / ("app.log." + std::to_string(number + 1) + old_[number].compression);
+  }
+
+  void BeginFile() {
+    pending_ = (has_mark_ ? kMark : "") + format_.begin;
+    whole_ += format_.begin;
+    is_first_ = true;
+    std::ofstream(dir_ / "app.log", std::ios::app);
+  }
+
+  void Append(const std::string& text) const {
+    std::ofstream(dir_ / "app.log", std::ios::app | std::ios::binary) << text;
+  }
+
+  void Write(uint32_t records) {
+    for (uint32_t i = 0; i < records; ++i) {
+      const std::string record = (is_first_ ? "" : format_.between) + Record();
+      is_first_ = false;
+      whole_ += record;
+      pending_ += record;
+    }
+    const size_t size = Draw(4) == 0 ? pending_.size() : random_() % (pending_.size() + 1);
+    Append(pending_.substr(0, size));
+    pending_.erase(0, size);
+  }
+
+  void Rotate(bool copies) {
+    Append(pending_ + format_.end);
+    whole_ += format_.end;
+    for (size_t i = old_.size(); i > 0; --i) {
+      const std::string from = PathOf(i - 1);
+      const std::string to = dir_ / ("app.log." + std::to_string(i + 1) + old_[i - 1].compression);
+      std::filesystem::rename(from, to);
+    }
+    old_.insert(old_.begin(), OldFile());
+    if (copies) {
+      std::filesystem::copy(dir_ / "app.log", PathOf(0));
+      std::filesystem::resize_file(dir_ / "app.log", 0);
+    } else {
+      std::filesystem::rename(dir_ / "app.log", PathOf(0));
+    }
+    BeginFile();
+  }
+
+  void Compress() {
+    if (old_.empty()) return;
+    const size_t number = Draw(static_cast<uint32_t>(old_.size()));
+    if (!old_[number].compression.empty()) return;
+    const std::string from = PathOf(number);
+    const bool gzip = Draw(2) == 0;
+    old_[number].compression = gzip ? ".gz" : ".zst";
+    const std::string text = Content(from);
+    std::ofstream(PathOf(number), std::ios::binary) << (gzip ? Gzip(text) : Zstd(text));
+    std::filesystem::remove(from);
+  }
+
+  // To another inode, as a copy from one disk to another does.
+  void Move() {
+    const std::string from = old_.empty() ? dir_ / "app.log" : PathOf(old_.size() - 1);
+    std::filesystem::copy(from, dir_ / "copy");
+    std::filesystem::rename(dir_ / "copy", from);
+  }
+
+  void RemoveOldest() {
+    if (old_.empty() || !old_.back().was_read) return;
+    std::filesystem::remove(PathOf(old_.size() - 1));
+    old_.pop_back();
+  }
+
+  std::string Record() {
+    seconds_ += static_cast<int>(Draw(20));
+    const std::string key(1, "abcde"[Draw(5)]);
+    const std::string value = std::to_string(++records_);  // so that no two files begin alike
+    if (records_ > 1 && Draw(16) == 0) return BadRecord(value);
+    char time[64];
+    const auto part = [this](int unit) { return seconds_ / unit % 60; };
+    const bool access = format_.input == "access";
+    std::snprintf(time, sizeof(time),
+                  access ? "12/Sep/2015:%02d:%02d:%02d +0000" : "2015-09-12T%02d:%02d:%02dZ",
+                  part(3600), part(60), part(1));
+    if (access) {
+      return key + " - - [" + time + "] \"GET /x HTTP/1.1\" 200 " + value + "\n";
+    }
+    if (format_.input == "csv") {
+      const std::string quote = Draw(2) == 0 ? "\"" : "";
+      return "\"" + key + "\n\"\"\"," + time + "," + quote + value + quote + "\n";
+    }
+    if (format_.input == "tsv") return key + "\t" + time + "\t" + value + "\r\n";
+    if (format_.input == "logfmt") {
+      return "k=\"" + key + "\\n\" t=" + time + " v=" + value + "\n";
+    }
+    const std::string space = format_.input == "json" && Draw(2) == 0 ? "\n  " : " ";
+    return "{\"k\":" + space + "\"" + key + "\\\"}\"," + space + "\"t\":\"" + time +
+           "\",\"v\":" + value + space + "}" + (format_.between.empty() ? "\n" : "");
+  }
+
+  // One that no other record is lost with.
+  std::string BadRecord(const std::string& value) {
+    if (format_.input == "csv") return "\"x\ny\"z," + value + "\n";
+    if (format_.input == "json")
+      return format_.between.empty() ? value + "\n" : "\"[" + value + "\"";
+    if (format_.input == "ndjson" && !has_long_line_ && Draw(8) == 0) {
+      has_long_line_ = true;
+      return value + std::string((size_t{1} << 20) + Draw(300'000), 'x') + "\n";
+    }
+    return "nonsense" + value + "\n";
+  }
+
+  std::mt19937_64 random_;
+  const TemporaryDirectory& dir_;
+  const LogFormat& format_;
+  bool has_mark_ = false;
+  bool has_long_line_ = false;
+  bool is_first_ = true;
+  int seconds_ = 0;
+  int records_ = 0;
+  std::string pending_;  // was logged, and is not in the file yet
+  std::string whole_;
+  std::vector<OldFile> old_;  // app.log.1 first
+};
+
+TEST(RunRotation, ALogInPiecesUnderAnyNamesIsReadOnce) {
+  ForEachSeed(1, ChosenLogs(), [](uint64_t seed) {
+    TemporaryDirectory dir;
+    RotatedLog log(seed, dir);
+    const auto fold = [&](const std::string& name, const std::string& more) {
+      return Fold(log.Options() + " --output " + (dir / name) + " --bad " +
+                  (dir / (name + "-bad")) + " " + more);
+    };
+    const uint32_t steps = 4 + log.Draw(12);
+    for (uint32_t i = 0; i < steps; ++i) {
+      log.Step();
+      if (log.Draw(3) == 0) continue;
+      const RunResult kept = fold(
+          "out", "--at-end keep --journal " + (dir / "j") + log.Files(/*all=*/log.Draw(4) > 0));
+      ASSERT_EQ(kept.code, 0) << kept.err;
+    }
+    log.WriteRest();
+    const RunResult last = fold("out", "--journal " + (dir / "j") + log.Files(/*all=*/true));
+    const RunResult whole = fold("whole", dir.Write("whole.log", log.whole()));
+    ASSERT_EQ(last.code, 0) << last.err;
+    EXPECT_EQ(last.stats, whole.stats);
+    EXPECT_TRUE(Content(dir / "out") == Content(dir / "whole"));
+    // A line over the limit may be kept in pieces.
+    if (!log.has_long_line()) {
+      EXPECT_TRUE(Content(dir / "out-bad") == Content(dir / "whole-bad"));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace pleat::cli

@@ -1,0 +1,260 @@
+#include "tools/pleat/known_files.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <functional>
+#include <numeric>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/flag_value.h"
+#include "tools/pleat/input.h"
+#include "tools/pleat/interrupt.h"
+#include "tools/pleat/named_files.h"
+#include "tools/pleat/text_digest.h"
+
+namespace pleat::cli {
+namespace {
+
+// Between two looks at whether a signal has come.
+constexpr uint64_t kBytesAtOnce = 16 << 20;
+
+constexpr int64_t kSecondNs = 1'000'000'000;
+
+int64_t Nanoseconds(const timespec& t) { return int64_t{t.tv_sec} * kSecondNs + t.tv_nsec; }
+
+// A change that is a second old has a time of its own on every file system that is in use.
+int64_t ChangeTime(const struct stat& info) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const int64_t changed = Nanoseconds(info.st_ctim);
+  return Nanoseconds(now) - changed > kSecondNs ? changed : 0;
+}
+
+// None if it is no regular file.
+absl::StatusOr<std::optional<FileStamp>> StampOf(const std::string& path) {
+  struct stat info{};
+  const int failed = path == "-" ? fstat(STDIN_FILENO, &info) : stat(path.c_str(), &info);
+  if (failed != 0) return ErrnoStatus(errno, InputName(path));
+  if (!S_ISREG(info.st_mode)) return std::optional<FileStamp>();
+  return std::optional<FileStamp>({.device = info.st_dev,
+                                   .inode = info.st_ino,
+                                   .size = static_cast<uint64_t>(info.st_size),
+                                   .changed_ns = ChangeTime(info)});
+}
+
+// Standard input is read on where it stands: looking at it leaves that place.
+class StandardInputPlace {
+ public:
+  explicit StandardInputPlace(const std::string& path)
+      : place_(path == "-" ? lseek(STDIN_FILENO, 0, SEEK_CUR) : -1) {}
+  ~StandardInputPlace() {
+    if (place_ >= 0) lseek(STDIN_FILENO, place_, SEEK_SET);
+  }
+  StandardInputPlace(const StandardInputPlace&) = delete;
+  StandardInputPlace& operator=(const StandardInputPlace&) = delete;
+
+ private:
+  const off_t place_;
+};
+
+}  // namespace
+
+// Reads a FILE forward, and digests its lines.
+class KnownFiles::Beginning {
+ public:
+  explicit Beginning(LineReader reader) : reader_(std::move(reader)) {}
+
+  // Reads on until so many bytes have been read. False if there are fewer. REQUIRES: no fewer than
+  // before. Errors: kCancelled at a signal; those of the file.
+  absl::StatusOr<bool> To(uint64_t bytes) {
+    while (read_ < bytes && !ended_) {
+      if (Interrupted()) return absl::CancelledError();
+      const uint64_t wanted = std::min(bytes - read_, kBytesAtOnce);
+      const absl::StatusOr<uint64_t> got = reader_.Skip(wanted, digest_);
+      // A file of another format ends here. The run that reads it will say why.
+      if (absl::IsInvalidArgument(got.status())) return !(ended_ = true);
+      if (!got.ok()) return got.status();
+      read_ += *got;
+      ended_ = *got < wanted;
+      value_ = digest_.value();
+    }
+    return read_ == bytes;
+  }
+  absl::StatusOr<bool> AtEnd() {
+    const absl::StatusOr<bool> at_end = ended_ ? true : reader_.AtEnd();
+    return absl::IsInvalidArgument(at_end.status()) ? true : at_end;
+  }
+  uint64_t digest() const { return value_; }
+
+ private:
+  LineReader reader_;
+  TextDigest digest_;
+  uint64_t value_ = 0;
+  uint64_t read_ = 0;
+  bool ended_ = false;
+};
+
+absl::StatusOr<std::vector<KnownFile>> KnownFiles::Find(std::span<const std::string> paths,
+                                                        Open open) {
+  files_.clear();
+  matches_.clear();
+  claimed_.assign(inputs_.size(), false);
+  by_head_.resize(inputs_.size());
+  std::iota(by_head_.begin(), by_head_.end(), size_t{0});
+  std::ranges::sort(by_head_, {}, [this](size_t i) { return inputs_[i].head_bytes(); });
+  for (const std::string& path : paths) {
+    if (absl::Status added = Add(path); !added.ok()) return added;
+  }
+  for (size_t file = 0; file < files_.size(); ++file) {
+    if (!files_[file].stamp) continue;
+    if (absl::Status compared = Compare(file, open); !compared.ok()) return compared;
+  }
+  if (absl::Status assigned = Assign(); !assigned.ok()) return assigned;
+  if (absl::Status checked = CheckNotEdited(); !checked.ok()) return checked;
+  return std::move(files_);
+}
+
+absl::Status KnownFiles::Add(const std::string& path) {
+  const absl::StatusOr<std::optional<FileStamp>> stamp = StampOf(path);
+  if (!stamp.ok()) return stamp.status();
+  if (*stamp) {
+    for (const KnownFile& other : files_) {
+      if (!other.stamp || !other.stamp->IsSameFile(**stamp)) continue;
+      return WrongFlag("journal", "reads each file once, and " + Printable(InputName(path)) +
+                                      " is the same as " + Printable(InputName(other.path)));
+    }
+  }
+  files_.push_back({.path = path, .name = WholeName(path), .stamp = *stamp});
+  return absl::OkStatus();
+}
+
+absl::Status KnownFiles::Compare(size_t file, Open open) {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i].read_whole || !inputs_[i].stamp.Proves(*files_[file].stamp)) continue;
+    Note(file, i, Fit::kWhole);
+    return absl::OkStatus();
+  }
+  if (inputs_.empty()) return absl::OkStatus();
+  const StandardInputPlace place(files_[file].path);
+  absl::StatusOr<LineReader> reader = open(files_[file].path);
+  if (!reader.ok()) return reader.status();
+  return CompareWithInputs(Beginning(*std::move(reader)), file);
+}
+
+// In one pass, through all places where the digest of an input ends: of its head, and if that is
+// alike, of its whole lines and of its unfinished last ones.
+absl::Status KnownFiles::CompareWithInputs(Beginning beginning, size_t file) {
+  enum Part { kHead, kLines, kLastLines };
+  using Place = std::tuple<uint64_t, Part, size_t>;
+  std::priority_queue<Place, std::vector<Place>, std::greater<>> places;
+  std::vector<Fit> fits(inputs_.size(), Fit::kNone);
+  for (size_t head = 0; head < by_head_.size() || !places.empty();) {
+    if (head < by_head_.size()) {
+      const size_t i = by_head_[head];
+      const Place next{inputs_[i].head_bytes(), kHead, i};
+      if (places.empty() || next < places.top()) {
+        places.push(next);
+        ++head;
+      }
+    }
+    const auto [bytes, part, i] = places.top();
+    places.pop();
+    const RunNote::Input& input = inputs_[i];
+    const absl::StatusOr<bool> reached = beginning.To(bytes);
+    if (!reached.ok()) return reached.status();
+    if (!*reached) {
+      head = by_head_.size();  // all others are as long
+      if (part == kLines) fits[i] = Fit::kShorter;
+      continue;
+    }
+    if (part == kHead) {
+      if (bytes > 0 && beginning.digest() != input.head) continue;
+      fits[i] = Fit::kHead;
+      places.emplace(input.bytes, kLines, i);
+      continue;
+    }
+    const uint64_t digest = part == kLines ? input.digest : input.last_digest;
+    if (bytes > 0 && beginning.digest() != digest) continue;
+    const absl::StatusOr<bool> ended = beginning.AtEnd();
+    if (!ended.ok()) return ended.status();
+    if (part == kLines && input.last_bytes > 0) {
+      fits[i] = Fit::kLastLine;
+      places.emplace(bytes + input.last_bytes, kLastLines, i);
+    } else if (part == kLines || *ended) {
+      fits[i] = *ended ? Fit::kWhole : Fit::kAll;
+    }
+  }
+  for (size_t i = 0; i < fits.size(); ++i) {
+    if (fits[i] != Fit::kNone) Note(file, i, fits[i]);
+  }
+  return absl::OkStatus();
+}
+
+void KnownFiles::Note(size_t file, size_t input, Fit fit) {
+  const RunNote::Input& was = inputs_[input];
+  const bool same_file = was.stamp.IsSameFile(*files_[file].stamp);
+  // Nothing but an unfinished line was read: where the file has other lines, only its growth tells.
+  const bool has_grown = same_file && files_[file].stamp->size > was.stamp.size;
+  if (was.bytes == 0 && fit == Fit::kLastLine && !has_grown) return;
+  const int distance = same_file ? 0 : was.name == files_[file].name ? 1 : 2;
+  matches_.push_back({file, input, fit, distance});
+}
+
+absl::Status KnownFiles::Assign() {
+  std::ranges::sort(matches_, [this](const Match& a, const Match& b) {
+    if (a.distance != b.distance) return a.distance < b.distance;
+    const uint64_t bytes_a = inputs_[a.input].bytes;
+    const uint64_t bytes_b = inputs_[b.input].bytes;
+    return bytes_a != bytes_b ? bytes_a > bytes_b : a.file < b.file;
+  });
+  for (const Match& match : matches_) {
+    KnownFile& file = files_[match.file];
+    if (match.fit < Fit::kLastLine || file.input || claimed_[match.input]) continue;
+    if (match.fit == Fit::kLastLine) {
+      return Changed(
+          match.file, "the last line, which had no end, has become longer",
+          "give what follows that line as a FILE of its own; for files that grow there is "
+          "--at-end keep");
+    }
+    file.input = match.input;
+    file.nothing_new = match.fit == Fit::kWhole;
+    file.is_renamed = inputs_[match.input].name != file.name;
+    claimed_[match.input] = true;
+  }
+  for (KnownFile& file : files_) {
+    const auto has_name = [&](const RunNote::Input& input) { return input.name == file.name; };
+    const bool is_new = file.stamp && file.stamp->size > 0 && !file.input;
+    file.is_successor = is_new && std::ranges::any_of(inputs_, has_name);
+  }
+  return absl::OkStatus();
+}
+
+// A file that still begins as it did, and that has nothing else of that, is no other one.
+absl::Status KnownFiles::CheckNotEdited() const {
+  for (const Match& match : matches_) {
+    const bool is_it =
+        match.distance < 2 && inputs_[match.input].bytes > RunNote::Input::kHeadBytes;
+    if (!is_it || files_[match.file].input || claimed_[match.input]) continue;
+    return Changed(match.file, match.fit == Fit::kShorter ? "has become shorter" : "has changed",
+                   "if it is another file now, give a copy of it that has another name");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KnownFiles::Changed(size_t file, std::string_view what,
+                                 std::string_view remedy) const {
+  std::string text = Printable(InputName(files_[file].path)) + ": ";
+  text += what;
+  text += " since it was read into --journal " + Printable(directory_) + "; ";
+  text += remedy;
+  return absl::FailedPreconditionError(text);
+}
+
+}  // namespace pleat::cli

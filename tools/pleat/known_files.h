@@ -1,0 +1,90 @@
+// Which FILEs of a run were read by earlier runs, and how far.
+//
+// A FILE is known by how it begins, after decompression, and not by its name: the rotation of logs
+// renames files, copies and empties them, and compresses them. Whole lines that were read of a file
+// are what it begins with for good, unless somebody edits it. So the FILE that begins so is that
+// file, and one that begins otherwise is another. The digest of the first 4 KiB tells most of them
+// apart without reading on; the stamp of a file that has not changed saves all reading.
+//
+// What was read is of one FILE at most. If several begin so: of the one with its device and inode,
+// then of the one with its name, then of any; and the longer beginning counts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "tools/pleat/line_reader.h"
+#include "tools/pleat/run_note.h"
+
+namespace pleat::cli {
+
+// A FILE of a run.
+struct KnownFile {
+  std::string path;                // as it was given
+  std::string name;                // from the root on
+  std::optional<FileStamp> stamp;  // none: no regular file, of which nothing is known
+  std::optional<size_t> input;     // what was read of it, among the inputs of the note
+  bool nothing_new = false;        // and that is all there is
+  bool is_renamed = false;         // it had another name then
+  bool is_successor = false;       // nothing was, and something was read of a file of its name
+};
+
+class KnownFiles {
+ public:
+  // The lines of a FILE from its beginning, and its unfinished end too.
+  using Open = absl::FunctionRef<absl::StatusOr<LineReader>(const std::string& path)>;
+
+  // Borrows `inputs`. `directory`: of --journal, for messages.
+  KnownFiles(std::span<const RunNote::Input> inputs, std::string_view directory)
+      : inputs_(inputs), directory_(directory) {}
+
+  // Errors: kInvalidArgument if a FILE is given twice, under whatever name; kFailedPrecondition if
+  // one was edited where it was read; kCancelled at a signal; those of the files.
+  absl::StatusOr<std::vector<KnownFile>> Find(std::span<const std::string> paths, Open open);
+
+ private:
+  class Beginning;
+
+  // How much of what was read of an input the FILE begins with.
+  enum class Fit {
+    kNone,
+    kHead,      // the first 4 KiB, but not all
+    kShorter,   // these, and it ends too early
+    kLastLine,  // all but a last line, which had no end then
+    kAll,
+    kWhole,  // all, and it ends there
+  };
+  struct Match {
+    size_t file;
+    size_t input;
+    Fit fit;
+    int distance;  // 0: the same device and inode; 1: the same name
+  };
+
+  absl::Status Add(const std::string& path);
+  absl::Status Compare(size_t file, Open open);
+  absl::Status CompareWithInputs(Beginning beginning, size_t file);
+  void Note(size_t file, size_t input, Fit fit);
+  absl::Status Assign();
+  absl::Status CheckNotEdited() const;
+  // `remedy`: what to do then.
+  absl::Status Changed(size_t file, std::string_view what, std::string_view remedy) const;
+
+  const std::span<const RunNote::Input> inputs_;
+  const std::string directory_;
+  std::vector<KnownFile> files_;
+  std::vector<Match> matches_;
+  std::vector<bool> claimed_;    // of the inputs
+  std::vector<size_t> by_head_;  // the inputs, in the order of their heads' sizes
+};
+
+}  // namespace pleat::cli
