@@ -1,4 +1,5 @@
 // Runs with --journal: what they keep, where they go on, and what they refuse.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -252,6 +253,25 @@ TEST_F(RunJournalTest, AllFilesAreCheckedBeforeAnythingIsWritten) {
   dir_.Write("file", Edits(0, 169) + At(3000));
   EXPECT_EQ(Run(words + dir_.Write("first", Edits(0, 5)) + " " + file).code, 1);
   EXPECT_EQ(Content(dir_ / "out"), out);
+}
+
+// A signal while a run that has nothing new to read waits for a pipe.
+TEST_F(RunJournalTest, AnInterruptedRunWithNothingNewLeavesTheFileOfOpenGroups) {
+  const std::string file = dir_.Write("file", Edits(0, 50));
+  const std::string words = "fold --key k --time t --quiet 1m --quiet-summary --journal " +
+                            (dir_ / "j") + " --output " + (dir_ / "out") + " --open " +
+                            (dir_ / "open") + " " + file;
+  EXPECT_EQ(RunToEnd(Pleat(words)).code, 0);
+  const std::string open_groups = Content(dir_ / "open");
+  EXPECT_NE(open_groups, "");
+  ASSERT_EQ(mkfifo((dir_ / "fifo").c_str(), 0600), 0);
+  Subprocess process(Pleat(words + " " + (dir_ / "fifo")));
+  const int writer = open((dir_ / "fifo").c_str(), O_WRONLY | O_CLOEXEC);  // waits for its reader
+  process.Signal(SIGTERM);
+  EXPECT_EQ(process.WaitWithInputOpen(), 128 + SIGTERM);
+  close(writer);
+  EXPECT_EQ(RunToEnd(Pleat(words)).code, 0);
+  EXPECT_EQ(Content(dir_ / "open"), open_groups);
 }
 
 // ---

@@ -271,7 +271,7 @@ absl::Status RunJournal::TakeSnapshot(
   }
   if (input_ != nullptr) SealDigest();
   note_.results = results;
-  note_.flushed = flushed;
+  note_.flushed |= flushed;  // and stays so until something is taken
   return journal_->TakeSnapshot(engine, note_.Text());
 }
 
