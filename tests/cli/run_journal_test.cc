@@ -274,6 +274,20 @@ TEST_F(RunJournalTest, AnInterruptedRunWithNothingNewLeavesTheFileOfOpenGroups) 
   EXPECT_EQ(Content(dir_ / "open"), open_groups);
 }
 
+TEST_F(RunJournalTest, SIGUSR1CountsTheLinesOfThisRun) {
+  const std::string file = dir_.Write("file", Edits(0, 50));
+  const std::string words = "fold --key k --time t --quiet 1m --journal " + (dir_ / "j") +
+                            " --output " + (dir_ / "out") + " " + file + " -";
+  EXPECT_EQ(RunToEnd(Pleat(words)).code, 0);
+  Subprocess process(Pleat(words));
+  process.Write("nonsense\nnonsense\n");
+  ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));
+  process.Signal(SIGUSR1);
+  ASSERT_TRUE(process.AwaitErr(" lines  "));
+  EXPECT_NE(process.err().find("  2 lines  "), std::string::npos) << process.err();
+  EXPECT_EQ(process.Wait(), 0);
+}
+
 // ---
 
 TEST_F(RunJournalTest, AFileOnStandardInputIsReadOnceToo) {

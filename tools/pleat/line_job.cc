@@ -74,6 +74,7 @@ absl::Status LineJob::OpenAll() {
   }
   if (absl::Status checked = CheckInputs(); !checked.ok()) return checked;
   if (absl::Status opened = OpenOutputs(); !opened.ok()) return opened;
+  before_ = tally();
   const bool streams = result_ == Result::kStreams;
   if (!options_.quiet_summary) progress_.ShowBeside(streams ? output_->fd() : -1);
   return absl::OkStatus();
@@ -412,7 +413,8 @@ void LineJob::Flush() {
 
 Progress::State LineJob::State() const {
   const Tally total = tally();
-  return {read_.bytes, total.lines.lines, total.found, total.found_what};
+  return {read_.bytes, total.lines.lines - before_.lines.lines, total.found - before_.found,
+          total.found_what};
 }
 
 void LineJob::ShowProgress() {

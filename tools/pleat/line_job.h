@@ -235,6 +235,7 @@ class LineJob : private InputWaiter {
   const int wake_fd_;
   MonotoneClock clock_;
   ReadCount read_;
+  Tally before_;  // of the runs that this one goes on with
   Progress progress_;
   std::unique_ptr<OutputFile> output_;
   std::unique_ptr<OutputFile> bad_;
