@@ -1,0 +1,151 @@
+// Which inputs of a note the FILEs of a run begin with, and which FILE gets which.
+#include "tools/pleat/known_files.h"
+
+#include <sys/stat.h>
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/fixtures.h"
+#include "tests/support/source_dir.h"
+#include "tests/support/temporary_directory.h"
+#include "tools/pleat/text_digest.h"
+
+namespace pleat::cli {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr size_t kHead = RunNote::Input::kHeadBytes;
+
+uint64_t DigestOf(std::string_view text) {
+  TextDigest digest;
+  digest.Add(text);
+  return digest.value();
+}
+
+// That `text` was read of a file of this name. It had another inode than any file of a test.
+RunNote::Input Read(const std::string& name, const std::string& text) {
+  return {.name = name,
+          .bytes = text.size(),
+          .digest = DigestOf(text),
+          .head = DigestOf(text.substr(0, kHead)),
+          .read_whole = true};
+}
+
+class KnownFilesTest : public testing::Test {
+ protected:
+  // The device and inode of a file, and nothing that proves it unchanged.
+  static FileStamp PlaceOf(const std::string& path) {
+    struct stat info{};
+    EXPECT_EQ(stat(path.c_str(), &info), 0);
+    return {.device = info.st_dev, .inode = info.st_ino};
+  }
+
+  absl::StatusOr<std::vector<KnownFile>> Try(const std::vector<std::string>& paths) {
+    return KnownFiles(inputs_, "j").Find(paths, [this](const std::string& path) {
+      looked_at_.push_back(path);
+      return LineReader(std::make_unique<TextSource>(Content(path), 1000));
+    });
+  }
+  std::vector<KnownFile> Find(const std::vector<std::string>& paths) {
+    const auto files = Try(paths);
+    EXPECT_TRUE(files.ok()) << files.status();
+    return files.ok() ? *files : std::vector<KnownFile>(paths.size());
+  }
+
+  TemporaryDirectory dir_;
+  std::vector<RunNote::Input> inputs_;
+  std::vector<std::string> looked_at_;
+};
+
+TEST_F(KnownFilesTest, AFileIsTheOneThatItBeginsWith) {
+  const std::string text(2 * kHead, 'x');
+  inputs_ = {Read("/a", "a\n"), Read("/x", text), Read("/b", "b\n")};
+  const auto files = Find({dir_.Write("1", text + "\n"), dir_.Write("2", text.substr(0, kHead)),
+                           dir_.Write("3", "b\n"), dir_.Write("4", "")});
+  EXPECT_EQ(files[0].input, 1u);
+  EXPECT_FALSE(files[0].nothing_new);
+  EXPECT_TRUE(files[0].is_renamed);
+  EXPECT_FALSE(files[1].input);
+  EXPECT_EQ(files[2].input, 2u);
+  EXPECT_TRUE(files[2].nothing_new);
+  EXPECT_FALSE(files[3].input);
+}
+
+TEST_F(KnownFilesTest, TheLongerBeginningCounts) {
+  inputs_ = {Read("/a", "1\n"), Read("/b", "1\n2\n"), Read("/c", "1\n2\n3\n")};
+  EXPECT_EQ(Find({dir_.Write("f", "1\n2\n4\n")})[0].input, 1u);
+}
+
+TEST_F(KnownFilesTest, WhatWasReadIsOfOneFile) {
+  const std::string f = dir_.Write("f", "1\n");
+  const std::string g = dir_.Write("g", "1\n2\n");
+  inputs_ = {Read("/a", "1\n")};
+  const auto files = Find({f, g});
+  EXPECT_EQ(files[0].input, 0u);
+  EXPECT_FALSE(files[1].input);
+}
+
+TEST_F(KnownFilesTest, DeviceAndInodeCountBeforeTheNameAndThatBeforeTheContent) {
+  const std::string f = dir_.Write("f", "1\n2\n");
+  const std::string g = dir_.Write("g", "1\n2\n");
+  const std::string h = dir_.Write("h", "1\n2\n");
+  inputs_ = {Read("/gone", "1\n2\n"), Read(f, "1\n"), Read(f, "1\n2\n")};
+  inputs_[2].stamp = PlaceOf(g);
+  const auto files = Find({h, g, f});
+  EXPECT_EQ(files[1].input, 2u);
+  EXPECT_EQ(files[2].input, 1u);
+  EXPECT_EQ(files[0].input, 0u);
+}
+
+TEST_F(KnownFilesTest, NothingIsReadOfAFileThatHasNotChanged) {
+  const std::string f = SourceDir() + "/LICENSE";  // for longer than a second
+  inputs_ = {Read("/a", "1\n")};
+  inputs_[0].stamp = *Find({f})[0].stamp;
+  looked_at_.clear();
+  EXPECT_TRUE(Find({f})[0].nothing_new);
+  EXPECT_TRUE(looked_at_.empty());
+  inputs_[0].stamp.changed_ns = 0;  // the file might have changed again in that instant
+  EXPECT_FALSE(Find({f})[0].input);
+  EXPECT_EQ(looked_at_.size(), 1u);
+}
+
+TEST_F(KnownFilesTest, AnEditBehindTheHeadIsAnErrorUnlessTheContentIsFoundElsewhere) {
+  const std::string head(kHead, 'x');
+  const std::string f = dir_.Write("f", head + "2\n");
+  inputs_ = {Read(f, head + "1\n")};
+  EXPECT_THAT(Try({f}).status().message(), HasSubstr("f: has changed since"));
+  dir_.Write("f", head);
+  EXPECT_THAT(Try({f}).status().message(), HasSubstr("f: has become shorter since"));
+  const std::string g = dir_.Write("g", head + "1\n");
+  const auto files = Find({f, g});
+  EXPECT_TRUE(files[0].is_successor);
+  EXPECT_EQ(files[1].input, 0u);
+}
+
+TEST_F(KnownFilesTest, ALastLineThatHadNoEndHasToStayAsItWas) {
+  const std::string f = dir_.Write("f", "1\n2");
+  inputs_ = {Read(f, "1\n")};
+  inputs_[0].last_bytes = 1;
+  inputs_[0].last_digest = DigestOf("1\n2");
+  EXPECT_TRUE(Find({f})[0].nothing_new);
+  for (const char* const text : {"1\n2\n", "1\n", "1\n3"}) {
+    dir_.Write("f", text);
+    EXPECT_THAT(Try({f}).status().message(), HasSubstr("f: the last line, which had no end"));
+  }
+}
+
+TEST(RunNote, OtherFormatsAreRefused) {
+  RunNote note;
+  note.inputs = {Read("/a", "1\n")};
+  std::string text = note.Text();
+  EXPECT_EQ(RunNote::Parse(text)->inputs[0].name, "/a");
+  const char format = text[0];
+  text[0] = static_cast<char>(format - 1);
+  EXPECT_THAT(RunNote::Parse(text).status().message(), HasSubstr("an older version of pleat"));
+  text[0] = static_cast<char>(format + 1);
+  EXPECT_THAT(RunNote::Parse(text).status().message(), HasSubstr("a newer version of pleat"));
+}
+
+}  // namespace
+}  // namespace pleat::cli
