@@ -24,7 +24,8 @@ absl::StatusOr<RunNote> RunNote::Parse(std::string_view text) {
   }
   if (in.ok() && format < kNoteFormat) {
     return absl::UnimplementedError(
-        "was written by an older version of pleat: end that run with that version and --at-end flush, "
+        "was written by an older version of pleat: end that run with that version and --at-end "
+        "flush, "
         "and go on in another directory");
   }
   RunNote note;

@@ -69,7 +69,7 @@ struct RunNote {
   bool flushed = false;  // at the end of the inputs, all that was open was closed
   // The clock of the newest run whose time followed it; kBeginningOfTime: none has.
   EngineTime clock = kBeginningOfTime;
-  uint64_t lost = 0;     // partitions, ever, that pleat journal salvage has left out
+  uint64_t lost = 0;  // partitions, ever, that pleat journal salvage has left out
 
   std::string Text() const;
   // Errors: kDataLoss; kUnimplemented for a note of another version.
