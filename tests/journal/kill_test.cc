@@ -2,11 +2,8 @@
 // this machine. What it told before it died is held against what its successor says.
 //
 //   PLEAT_KILLS=10000   so many, 500 in each directory; 500 by default
-//   PLEAT_KILL_DIR=DIR  where its files are; in memory by default, because a disk's syncs take long
-//                       and a kill does not touch them
+//   PLEAT_KILL_DIR=DIR  where its files are; in memory by default
 //   PLEAT_SEED=17       this draw of the instants
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
@@ -18,6 +15,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -25,6 +23,7 @@
 #include "tests/support/sanitized.h"
 #include "tests/support/seeds.h"
 #include "tests/support/subprocess.h"
+#include "tests/support/temporary_directory.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -38,32 +37,11 @@ uint64_t ChosenKills() {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : kSanitized ? 50 : 500;
 }
 
-class KillDirectory {
- public:
-  KillDirectory() {
-    const char* const chosen = std::getenv("PLEAT_KILL_DIR");
-    path_ = chosen != nullptr                      ? chosen
-            : access("/dev/shm", R_OK | W_OK) == 0 ? "/dev/shm"
-                                                   : testing::TempDir();
-    path_ += "/pleat-kill-XXXXXX";
-    EXPECT_NE(mkdtemp(path_.data()), nullptr);
-  }
-  ~KillDirectory() { std::filesystem::remove_all(path_); }
-  KillDirectory(const KillDirectory&) = delete;
-  KillDirectory& operator=(const KillDirectory&) = delete;
-
-  std::string journal() const { return path_ + "/numbers"; }
-
- private:
-  std::string path_;
-};
-
 // What the processes have told, all of them.
 class Oracle {
  public:
-  void Read(const std::string& out) {
-    std::istringstream lines(out);
-    for (std::string line; std::getline(lines, line);) ReadLine(line);
+  void Read(std::string_view out) {
+    for (const std::string& line : WholeLines(out)) ReadLine(line);
     begun_ = 0;
   }
 
@@ -131,7 +109,7 @@ class Oracle {
 };
 
 // Kills the process at a drawn instant: at once, when it is about to open the directory, or so many
-// lines later. Lines come from two threads, and the process goes on while we read.
+// pieces of lines later. Lines come from two threads, and the process goes on while we read.
 void KillOnce(const std::string& directory, std::mt19937_64& random, Oracle& oracle) {
   Subprocess process({Program(), directory, "1000000000"});
   const uint64_t drawn = random() % 16;
@@ -139,7 +117,7 @@ void KillOnce(const std::string& directory, std::mt19937_64& random, Oracle& ora
     ASSERT_TRUE(process.AwaitOut("open\n"));
   } else if (drawn > 1) {
     ASSERT_TRUE(process.AwaitOut("\nat ")) << process.err();
-    for (uint64_t lines = random() % 40; lines > 0; --lines) {
+    for (uint64_t pieces = random() % 80; pieces > 0; --pieces) {
       ASSERT_TRUE(process.AwaitMoreOut()) << process.err();
     }
   }
@@ -150,15 +128,15 @@ void KillOnce(const std::string& directory, std::mt19937_64& random, Oracle& ora
 
 // A life is one directory. Its state grows with each process, so a life ends after some hundred.
 void LiveAndDie(uint64_t kills, std::mt19937_64& random) {
-  const KillDirectory directory;
+  const TemporaryDirectory directory(PlaceForKills());
   Oracle oracle;
   for (uint64_t i = 0; i < kills && !testing::Test::HasFailure(); ++i) {
-    KillOnce(directory.journal(), random, oracle);
+    KillOnce(directory / "numbers", random, oracle);
   }
   if (testing::Test::HasFailure()) return;
   // And the last one comes to the end.
   const uint64_t until = oracle.mark() + 10'000;
-  const Finished last = RunToEnd({Program(), directory.journal(), std::to_string(until)});
+  const Finished last = RunToEnd({Program(), directory / "numbers", std::to_string(until)});
   EXPECT_EQ(last.code, 0) << last.err;
   oracle.Read(last.out);
   EXPECT_TRUE(oracle.ended());
@@ -166,6 +144,17 @@ void LiveAndDie(uint64_t kills, std::mt19937_64& random) {
   std::cout << kills << " kills, " << oracle.recoveries() - 2 << " recoveries before the last, "
             << oracle.snapshots() << " snapshots, " << until << " numbers, " << oracle.emissions()
             << " emissions" << std::endl;
+}
+
+// What was told of a number that was about to be told is nothing.
+TEST(Kill, ALineThatAProcessWasKilledInIsNotRead) {
+  const Finished killed = RunToEnd({"/bin/sh", "-c", "echo kept; printf 'at 16'; kill -9 $$"});
+  EXPECT_EQ(killed.code, -SIGKILL);
+  EXPECT_EQ(killed.out, "kept\nat 16");
+  Oracle oracle;
+  oracle.Read(killed.out);
+  EXPECT_EQ(oracle.snapshots(), 1u);
+  EXPECT_EQ(oracle.recoveries(), 0u);
 }
 
 TEST(Kill, AProcessThatIsKilledAgainAndAgainCountsEachNumberOnce) {

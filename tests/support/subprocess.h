@@ -61,6 +61,13 @@ class Subprocess {
   void CloseOutput() { Close(out_); }
 
   void Signal(int number) const { kill(pid_, number); }
+  // Returns once the process has stopped. SIGCONT lets it go on.
+  void Pause() const {
+    Signal(SIGSTOP);
+    int status = 0;
+    EXPECT_EQ(waitpid(pid_, &status, WUNTRACED), pid_);
+    EXPECT_TRUE(WIFSTOPPED(status));
+  }
 
   // Sends the signal again and again until the process has ended: signals that come before the first
   // one was delivered are lost, and nothing tells when that is.
@@ -210,6 +217,17 @@ class Subprocess {
   std::string out_text_;
   std::string err_text_;
 };
+
+// The lines of what a process has written, without their newlines. A process that was killed may
+// leave a part of one at the end, and that says nothing.
+inline std::vector<std::string> WholeLines(std::string_view text) {
+  std::vector<std::string> lines;
+  for (size_t end; (end = text.find('\n')) != std::string_view::npos;) {
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return lines;
+}
 
 struct Finished {
   int code = 0;

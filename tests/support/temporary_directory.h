@@ -2,8 +2,10 @@
 #pragma once
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,7 +20,9 @@ namespace pleat::inline v0_1 {
 // A directory of its own for one test, removed after it.
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() : path_(testing::TempDir() + "pleat-test-XXXXXX") {
+  TemporaryDirectory() : TemporaryDirectory(testing::TempDir()) {}
+  // In `above`, whose name ends with a slash.
+  explicit TemporaryDirectory(const std::string& above) : path_(above + "pleat-test-XXXXXX") {
     EXPECT_NE(mkdtemp(path_.data()), nullptr);
   }
   ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
@@ -48,6 +52,14 @@ class TemporaryDirectory {
  private:
   std::string path_;
 };
+
+// Where to put the files of a process that is killed: in memory, because a disk's syncs take long and
+// a kill does not touch them. PLEAT_KILL_DIR names another place.
+inline std::string PlaceForKills() {
+  const char* const chosen = std::getenv("PLEAT_KILL_DIR");
+  if (chosen != nullptr) return std::string(chosen) + "/";
+  return access("/dev/shm", R_OK | W_OK) == 0 ? "/dev/shm/" : testing::TempDir();
+}
 
 inline std::string Content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
