@@ -110,7 +110,7 @@ TEST_P(RunKill, TheSameCommandEndsWithTheSameBytes) {
     }
     for (bool killed = true; killed;) {
       const uint64_t call = calls == UINT64_MAX ? calls : 1 + random() % calls;
-      const TracedEnd end = RunUpToCall(words, call, dir / "err");
+      const TroubledEnd end = RunUpToCall(words, call, dir / "err");
       killed = end.killed;
       kills += killed ? 1 : 0;
       if (calls == UINT64_MAX) calls = end.calls;

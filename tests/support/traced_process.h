@@ -1,67 +1,54 @@
-// Runs a program up to one of its system calls, and kills it there: so a test can end a process at
-// each point at which it touches the world, and again at the same one.
+// Runs a program in trouble: it is killed, or one of its system calls fails, at a point that a test has
+// drawn. Calls are counted over all threads of the program, so that with one thread a number is the
+// same point each time.
 #pragma once
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 namespace pleat::inline v0_1 {
 
-struct TracedEnd {
-  bool killed = false;
-  int code = 0;        // of a program that came to its end
-  uint64_t calls = 0;  // system calls of its main thread
+struct Trouble {
+  enum class Kind {
+    kNone,
+    kKillAtCall,     // when the call of that number is about to be made
+    kKillAtInstant,  // so long after the start; untraced, so anywhere
+    kError,  // the first call about a file from that number on is not made, and answers `error`
+    kShort,  // the first read or write from that number on takes half of the bytes
+  };
+  Kind kind = Kind::kNone;
+  uint64_t call = 0;  // counted from 1
+  std::chrono::microseconds instant{0};
+  int error = 0;         // as errno
+  bool lasting = false;  // from then on every call of that name fails so
 };
 
-// Runs `argv`, and kills it with SIGKILL when its main thread is about to make its system call of
-// that number, counted from 1; UINT64_MAX: never. Standard output goes nowhere, standard error to
-// the file `err`.
-inline TracedEnd RunUpToCall(std::vector<std::string> argv, uint64_t call, const std::string& err) {
-  std::vector<char*> arguments;
-  for (std::string& argument : argv) arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  const pid_t pid = fork();
-  if (pid == 0) {
-    dup2(open("/dev/null", O_RDWR), STDIN_FILENO);
-    dup2(STDIN_FILENO, STDOUT_FILENO);
-    dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
-    setenv("ASAN_OPTIONS", "detect_leaks=0", 1);  // it traces the process itself
-    ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-    execv(arguments[0], arguments.data());
-    _exit(127);
-  }
-  TracedEnd end;
-  int status = 0;
-  if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status)) {
-    ADD_FAILURE() << "cannot trace " << argv[0];
-    return end;
-  }
-  ptrace(PTRACE_SETOPTIONS, pid, nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD);
-  bool inside = false;
-  for (long signal = 0;;) {
-    ptrace(PTRACE_SYSCALL, pid, nullptr, signal);
-    if (waitpid(pid, &status, 0) != pid) break;
-    if (!WIFSTOPPED(status)) break;
-    const bool at_call = WSTOPSIG(status) == (SIGTRAP | 0x80);
-    signal = at_call ? 0 : WSTOPSIG(status);
-    if (!at_call) continue;
-    inside = !inside;
-    if (!inside || ++end.calls != call) continue;
-    kill(pid, SIGKILL);
-  }
-  end.killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-  end.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  return end;
+// For messages: "ENOSPC from call 17 on".
+std::string ToText(const Trouble& trouble);
+
+struct TroubledEnd {
+  bool killed = false;      // by the trouble
+  bool stuck = false;       // it did not end within minutes, and was killed for that
+  int code = 0;             // of a program that came to its end; -number of a signal that ended it
+  uint64_t calls = 0;       // that it made; unknown after kKillAtInstant
+  uint64_t failed_at = 0;   // the number of the call
+  std::string failed_call;  // that failed or was cut short: "write"; empty if it came to none
+};
+
+// Whether calls can be made to fail on this kind of processor.
+bool CanFailCalls();
+
+// Runs `argv`. Standard output goes nowhere, standard error to the file `err`.
+TroubledEnd RunInTrouble(std::vector<std::string> argv, const Trouble& trouble,
+                         const std::string& err);
+
+// Runs `argv` to its end, or kills it when it is about to make its system call of that number.
+inline TroubledEnd RunUpToCall(std::vector<std::string> argv, uint64_t call,
+                               const std::string& err) {
+  const Trouble trouble{.kind = Trouble::Kind::kKillAtCall, .call = call};
+  return RunInTrouble(std::move(argv), trouble, err);
 }
 
 }  // namespace pleat::inline v0_1

@@ -108,7 +108,8 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const NamedFile& 
   // Not cut back yet: that is for when nothing stands in the way of the run.
   file->fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
   if (file->fd_ < 0) return ErrnoStatus(errno, path);
-  file->regular_ = fstat(file->fd_, &info) == 0 && S_ISREG(info.st_mode);
+  if (fstat(file->fd_, &info) != 0) return ErrnoStatus(errno, path);
+  file->regular_ = S_ISREG(info.st_mode);
   if (!exists && file->regular_) SyncDirectoryOf(FollowLinks(path));
   return file;
 }
