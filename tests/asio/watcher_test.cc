@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <boost/asio/use_future.hpp>
+#include <pleat/metrics.h>
 #include <pleat/presence.h>
 #include <pleat/window.h>
 
@@ -204,6 +205,27 @@ TEST_F(OneWatcher, KeepsHowLateEndsWereToldAndOnlyEnds) {
   EXPECT_EQ(stats.delivered, 3u);
   EXPECT_EQ(stats.lateness_us.count(), 1u);
   EXPECT_EQ(stats.lateness_us.max(), 3000u);
+}
+
+// As it was measured on the clock of the driver, 3 ms behind the deadline.
+TEST_F(OneWatcher, TheLatenessOfAnEndReachesTheMetricsOfItsWindow) {
+  service.Add("page", "ann");
+  service.Pass(30min + 3ms);
+  page.TakeAll(service);
+  const WatcherStats stats = page.watcher.stats();
+  const WindowMetrics all[] = {{.collection = "window",
+                                .ledger = service.window.ledger(),
+                                .sizes = service.window.sizes(),
+                                .lateness_us = &stats.lateness_us}};
+  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, all);
+  for (const char* line : {
+           "pleat_changes_total{collection=\"window\",cause=\"expired\"} 1\n",
+           "pleat_lateness_seconds_bucket{collection=\"window\",le=\"0.001\"} 0\n",
+           "pleat_lateness_seconds_bucket{collection=\"window\",le=\"0.005\"} 1\n",
+           "pleat_lateness_seconds_count{collection=\"window\"} 1\n",
+       }) {
+    EXPECT_THAT(text, testing::HasSubstr(line));
+  }
 }
 
 TEST(Watcher, TooManyThatWaitAreAnsweredOverloadedAtOnce) {

@@ -54,9 +54,21 @@ TEST(Advice, APathThatNoLineHasIsAskedAbout) {
 }
 
 TEST(Advice, APathThatSomeLineHasIsNot) {
-  const std::string input = std::string(kOne) + R"({"k":2,"t":"2015-09-12T00:00:00Z","n":null})";
-  const std::string err = ErrOf("--time t --merge 'n=sum(n)' --merge 'c=count()'", input);
-  EXPECT_EQ(err.find("no line has"), std::string::npos) << err;
+  const std::string words =
+      "--time t --merge 'n=sum(n)' --merge 'w=sum(v.w)' --end-when /x/y=1 --merge 'o=sum(other)'";
+  const std::string rest = R"(; the first line has "k", "t", "v")"
+                           "\n";
+  const std::string none = ErrOf(words, std::string(kOne) + kOne);
+  EXPECT_TRUE(
+      Says(none, R"(no line has "n" (--merge), "other" (--merge), "/x/y" (--end-when))" + rest))
+      << none;
+  // Whichever line it is, and whatever the value.
+  const std::string last = R"({"k":2,"t":"2015-09-12T00:00:00Z","n":null,"x":{"y":2}})"
+                           "\n";
+  const std::string some = ErrOf(words, std::string(kOne) + last + kOne);
+  EXPECT_TRUE(Says(some, R"(no line has "other" (--merge))" + rest)) << some;
+  const std::string all = ErrOf("--time t --merge 'n=sum(n)' --merge 'c=count()'", kOne + last);
+  EXPECT_EQ(all.find("no line has"), std::string::npos) << all;
 }
 
 // The sentence that says why has named what is missing.

@@ -150,22 +150,18 @@ TEST_F(Metrics, OfWindowsAloneThereAreNoFamiliesOfFolders) {
               Not(HasSubstr("pleat_members")));
 }
 
-TEST_F(Metrics, AnEndIsCountedByItsCauseAndItsLateness) {
+TEST_F(Metrics, AnEndIsCountedByItsCause) {
   const EngineTime noon = FromUnix(12h);
   const auto engine = *Engine::Open({.partitions = 4});
   LiveWindow<> readers(*engine, "readers", {.ttl = 30s});
-  Histogram lateness_us;
   readers.Add("page", {.id = "ann"}, noon);
   readers.Add("page", {.id = "ben"}, noon + 10s);
   readers.Add("page", {.id = "ben"}, noon + 20s);
   engine->Advance(noon + 20s);
   readers.Remove("page", "nobody");
   engine->Advance(noon + 35s);
-  lateness_us.Add(5'000'000);
-  const WindowMetrics all[] = {{.collection = "readers",
-                                .ledger = readers.ledger(),
-                                .sizes = readers.sizes(),
-                                .lateness_us = &lateness_us}};
+  const WindowMetrics all[] = {
+      {.collection = "readers", .ledger = readers.ledger(), .sizes = readers.sizes()}};
   const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, all);
   for (const char* line : {
            "pleat_events_total{collection=\"readers\",outcome=\"refreshed\"} 1\n",
@@ -175,7 +171,6 @@ TEST_F(Metrics, AnEndIsCountedByItsCauseAndItsLateness) {
            "pleat_members{collection=\"readers\"} 1\n",
            "pleat_series{collection=\"readers\"} 1\n",
            "pleat_tombstones{collection=\"readers\"} 1\n",
-           "pleat_lateness_seconds_bucket{collection=\"readers\",le=\"5.0\"} 1\n",
        })
     EXPECT_THAT(text, HasSubstr(line));
 }

@@ -19,6 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 struct Plain {
   int events = 0;
@@ -160,16 +161,23 @@ TEST_F(CallingBack, FromTheFoldFunctionOfABatch) {
 }
 
 TEST_F(CallingBack, FromRules) {
+  std::vector<std::string_view> asked;
+  const auto in = [&](std::string_view rule) { asked.push_back(rule), TryEverything(); };
   Folder<int, Caller>::Rules rules;
-  rules.starts = [this](const int&) { return TryEverything(), false; };
-  rules.ends = [this](const int&) { return TryEverything(), false; };
-  rules.condition = [this](const Caller&) { return TryEverything(), false; };
-  rules.quiet_period = [this](std::string_view, const int&) { return TryEverything(), 0s; };
-  rules.id = [this](const int&) { return TryEverything(), std::string_view(); };
-  rules.content = [this](const int&) { return TryEverything(), 0; };
-  Open({.late = {.accept_limit = 1h}}, std::move(rules));
+  static_assert(sizeof(rules) == 9 * sizeof(std::function<void()>), "a new rule is tried here too");
+  rules.starts = [=](const int&) { return in("starts"), false; };
+  rules.ends = [=](const int&) { return in("ends"), false; };
+  rules.condition = [=](const Caller&) { return in("condition"), false; };
+  rules.quiet_period = [=](std::string_view, const int&) { return in("quiet_period"), 0s; };
+  rules.close_at = [=](std::string_view, const int&) { return in("close_at"), kNever; };
+  rules.closing_time = [=](EngineTime) { return in("closing_time"), kNever; };
+  rules.key_class = [=](std::string_view, const int&) { return in("key_class"), 1; };
+  rules.id = [=](const int&) { return in("id"), std::string_view("name"); };
+  rules.content = [=](const int&) { return in("content"), 0; };
+  Open({.quiet_floor = 1s, .late = {.accept_limit = 1h}}, std::move(rules));
   Fold("k");
-  EXPECT_EQ(called_back_, 6);
+  EXPECT_THAT(asked, UnorderedElementsAre("starts", "ends", "condition", "quiet_period", "close_at",
+                                          "closing_time", "key_class", "id", "content"));
 }
 
 TEST_F(CallingBack, FromHeapBytes) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -299,9 +300,28 @@ TEST(Analyzer, PastItsBytesKnownKeysDoNotTakeMoreEither) {
   std::mt19937_64 random(Seed());
   const Events events = DrawEvents(random, 20'000, 20s);
   for (const Duration max_hold : {Duration{50s}, kForever}) {
-    Analyzer analyzer({.max_hold = max_hold, .max_bytes = 4'300'000});
-    for (const Event& event : events) analyzer.Add(event.key, event.at);
-    EXPECT_LE(analyzer.bytes(), 4'305'000u);
+    // Half of what the analysis would like to have beside what an empty one has.
+    Analyzer unlimited({.max_hold = max_hold});
+    const size_t empty = unlimited.bytes();
+    for (const Event& event : events) ASSERT_TRUE(unlimited.Add(event.key, event.at));
+    const size_t limit = empty + (unlimited.bytes() - empty) / 2;
+    // One event grows the analysis by a range for each point of the grid, at most.
+    constexpr size_t kLastEventBytes = 32 * kGridPointsMax;
+
+    Analyzer analyzer({.max_hold = max_hold, .max_bytes = limit});
+    std::set<std::string> known;
+    uint64_t known_left_out = 0;
+    size_t most = 0;
+    for (const Event& event : events) {
+      const bool taken = analyzer.Add(event.key, event.at);
+      if (taken) known.insert(event.key);
+      known_left_out += static_cast<uint64_t>(!taken && known.contains(event.key));
+      most = std::max(most, analyzer.bytes());
+    }
+    EXPECT_GE(most, limit);
+    EXPECT_LE(most, limit + kLastEventBytes);
+    EXPECT_GT(known_left_out, 0u) << "of keys that the analysis has";
+    EXPECT_EQ(analyzer.events() + analyzer.left_out(), events.size());
   }
 }
 
