@@ -17,7 +17,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kPatience = std::chrono::seconds(60);  // a busy machine takes its time
 
 // A directory that nobody else can look into, for as long as this object lives. Signals that would
 // end the program wait until it is gone.

@@ -112,7 +112,7 @@ class Subprocess {
   }
 
  private:
-  static constexpr int kPatienceMs = 60'000;
+  static constexpr int kPatienceMs = 300'000;
 
   void Start(std::vector<std::string> argv, const Setup& setup) {
     signal(SIGPIPE, SIG_IGN);  // a program that ends early must not end the test
