@@ -79,7 +79,7 @@ int main() {
   auto engine = *pleat::Engine::Open({.partitions = 4});
   Songs songs(*engine, "songs", {.quiet_period = 50ms, .max_hold = 1s});
   pleat::PopWaiter waiter(songs);
-  engine->SetAlarm(waiter);  // wakes for deadlines, too
+  engine->SetAlarm(waiter.alarm());  // wakes for deadlines, too
   pleat::Drained drained;
   std::thread service([&] { drained = Serve(*engine, songs, waiter); });
 
@@ -93,7 +93,7 @@ int main() {
   stopping = true;
   waiter.Wake();
   service.join();
-  engine->RemoveAlarm(waiter);
+  engine->RemoveAlarm(waiter.alarm());
 
   const pleat::Ledger ledger = songs.ledger();
   std::cout << ledger.events << " plays became " << ledger.acked << " emissions, in "

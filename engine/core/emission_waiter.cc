@@ -2,6 +2,7 @@
 // partitions' locks and under none besides, and no call is made while it is held.
 #include <pleat/emission_waiter.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 
@@ -10,47 +11,61 @@
 
 namespace pleat::inline v0_1 {
 
-struct [[gnu::visibility("hidden")]] EmissionWaiter::Room {
+// Who is told, and where threads wait. It is whole before it listens, and for as long as it does:
+// classes that derive from the waiter are made behind it, and gone before it.
+struct [[gnu::visibility("hidden")]] EmissionWaiter::Room final : EmissionListener, EngineAlarm {
+  explicit Room(const AnyCollection& of) : collection(of) {}
+
+  bool done() const noexcept { return stopped.load() || collection.closed(); }
+  void Tell() noexcept {
+    if (armed.exchange(false)) Wake();
+  }
+  void Wake() noexcept {
+    {
+      const std::lock_guard lock(mutex);
+      ++news;
+    }
+    told.notify_all();
+  }
+
+  void MayHaveEmissions() noexcept override { Tell(); }
+  void DeadlineIsEarlier(EngineTime) noexcept override { Tell(); }
+  void LeaseDeadlineIsEarlier(LeaseTime) noexcept override { Tell(); }
+
+  AnyCollection collection;
+  // Set by whoever is about to look and then wait: only then news takes a lock.
+  std::atomic<bool> armed = false;
+  std::atomic<bool> stopped = false;
   std::mutex mutex;
   std::condition_variable told;
   uint64_t news = 0;
 };
 
 EmissionWaiter::EmissionWaiter(const AnyCollection& collection, PartitionRange of)
-    : collection_(collection), room_(std::make_unique<Room>()) {
+    : room_(std::make_unique<Room>(collection)) {
   if (Call::WouldBeNested()) Fail("a waiter was made inside a call");
-  collection_.AddListener(*this, of);
+  room_->collection.AddListener(*room_, of);
 }
 
 EmissionWaiter::~EmissionWaiter() {
   if (Call::WouldBeNested()) Fail("a waiter was destroyed inside a call");
-  collection_.RemoveListener(*this);
+  room_->collection.RemoveListener(*room_);
 }
 
 // An exchange, as in Tell(): one of the two comes first. If Tell()'s does, whoever has called Mark()
 // sees what that news is about. Else Tell() finds the flag set, and counts.
 uint64_t EmissionWaiter::Mark() noexcept {
   const std::lock_guard lock(room_->mutex);
-  armed_.exchange(true);
+  room_->armed.exchange(true);
   return room_->news;
 }
 
-void EmissionWaiter::Tell() noexcept {
-  if (armed_.exchange(false)) Wake();
-}
-
-void EmissionWaiter::Wake() noexcept {
-  {
-    const std::lock_guard lock(room_->mutex);
-    ++room_->news;
-  }
-  room_->told.notify_all();
-}
+void EmissionWaiter::Wake() noexcept { room_->Wake(); }
 
 bool EmissionWaiter::WaitSince(uint64_t mark, SteadyTime until) noexcept {
   if (Call::WouldBeNested()) return false;
   std::unique_lock lock(room_->mutex);
-  const auto over = [&] { return room_->news != mark || done(); };
+  const auto over = [&] { return room_->news != mark || room_->done(); };
   if (until == SteadyTime::max()) {
     room_->told.wait(lock, over);
     return true;
@@ -61,16 +76,13 @@ bool EmissionWaiter::WaitSince(uint64_t mark, SteadyTime until) noexcept {
 void EmissionWaiter::Stop() noexcept {
   {
     const std::lock_guard lock(room_->mutex);
-    stopped_.store(true);
+    room_->stopped.store(true);
   }
   room_->told.notify_all();
 }
 
-bool EmissionWaiter::done() const noexcept { return stopped_.load() || collection_.closed(); }
+bool EmissionWaiter::done() const noexcept { return room_->done(); }
 
-void EmissionWaiter::MayHaveEmissions() noexcept { Tell(); }
-
-void EmissionWaiter::DeadlineIsEarlier(EngineTime) noexcept { Tell(); }
-void EmissionWaiter::LeaseDeadlineIsEarlier(LeaseTime) noexcept { Tell(); }
+EngineAlarm& EmissionWaiter::alarm() noexcept { return *room_; }
 
 }  // namespace pleat::inline v0_1

@@ -2,7 +2,6 @@
 // and deadlines that it hears of, as *news*, and has threads wait for more.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -18,14 +17,13 @@ namespace pleat::inline v0_1 {
 // Thread safety: any thread may call any function at any time. Destroying needs exclusion.
 // Ownership: a handle of the collection, which keeps no thread waiting when it is closed or its
 // engine is gone: see done().
-// REQUIRES: made and destroyed outside of fold functions; otherwise ends the program. As an alarm
-// of an engine it is removed before its end.
-class PLEAT_EXPORT EmissionWaiter : public EmissionListener, public EngineAlarm {
+// REQUIRES: made and destroyed outside of fold functions; otherwise ends the program.
+class PLEAT_EXPORT EmissionWaiter {
  public:
   using SteadyTime = std::chrono::steady_clock::time_point;
 
   explicit EmissionWaiter(const AnyCollection& collection, PartitionRange of = {});
-  virtual ~EmissionWaiter();
+  ~EmissionWaiter();
   EmissionWaiter(const EmissionWaiter&) = delete;
   EmissionWaiter& operator=(const EmissionWaiter&) = delete;
 
@@ -33,9 +31,9 @@ class PLEAT_EXPORT EmissionWaiter : public EmissionListener, public EngineAlarm 
   // wait: so nothing that comes in between is missed.
   uint64_t Mark() noexcept;
 
-  // Waits until there is news since `mark` (an emission, Wake(), or an earlier deadline if this is
-  // the engine's alarm), or done(), or `until` has come; SteadyTime::max() is never. Returns if it
-  // was one of the former. From inside a fold function it returns at once.
+  // Waits until there is news since `mark` (an emission, Wake(), or an earlier deadline if alarm()
+  // is the engine's), or done(), or `until` has come; SteadyTime::max() is never. Returns if it was
+  // one of the former. From inside a fold function it returns at once.
   bool WaitSince(uint64_t mark, SteadyTime until) noexcept;
 
   // Counts as news: tells a loop of something else, such as a signal.
@@ -47,20 +45,14 @@ class PLEAT_EXPORT EmissionWaiter : public EmissionListener, public EngineAlarm 
   // Whether to wait no more: stopped, or the collection is closed, or its engine is gone.
   bool done() const noexcept;
 
-  void MayHaveEmissions() noexcept override;
-  void DeadlineIsEarlier(EngineTime deadline) noexcept override;
-  void LeaseDeadlineIsEarlier(LeaseTime deadline) noexcept override;
+  // For Engine::SetAlarm(): earlier deadlines are news from then on. To be removed before the
+  // waiter's end.
+  EngineAlarm& alarm() noexcept;
 
  private:
   struct Room;
 
-  void Tell() noexcept;
-
-  AnyCollection collection_;
-  // Set by whoever is about to look and then wait: only then news takes a lock.
-  std::atomic<bool> armed_ = false;
-  std::atomic<bool> stopped_ = false;
-  const std::unique_ptr<Room> room_;  // where threads wait
+  const std::unique_ptr<Room> room_;
 };
 
 }  // namespace pleat::inline v0_1

@@ -10,7 +10,7 @@
 // Somebody has to move the engine's time meanwhile. If that is the thread that waits, it sleeps
 // until the next deadline, and is woken by an earlier one:
 //
-//   engine->SetAlarm(waiter);
+//   engine->SetAlarm(waiter.alarm());
 //   for (;;) {
 //     const auto mark = waiter.Mark();       // what comes from here on ends the wait below
 //     engine->Advance(Now());

@@ -67,7 +67,7 @@ TEST_F(WaitPop, NewsBetweenTheMarkAndTheWaitEndsTheWait) {
 
 TEST_F(WaitPop, AsAnAlarmItIsToldOfEarlierDeadlines) {
   PopWaiter waiter(numbers_);
-  engine_->SetAlarm(waiter);
+  engine_->SetAlarm(waiter.alarm());
   uint64_t mark = waiter.Mark();
   numbers_.Fold("a", {1}, kT0);
   EXPECT_TRUE(waiter.WaitSince(mark, kNoLimit));
@@ -75,7 +75,7 @@ TEST_F(WaitPop, AsAnAlarmItIsToldOfEarlierDeadlines) {
   mark = waiter.Mark();
   ASSERT_THAT(numbers_.Lease(1, 30s, kLease0), SizeIs(1));
   EXPECT_TRUE(waiter.WaitSince(mark, kNoLimit));
-  engine_->RemoveAlarm(waiter);
+  engine_->RemoveAlarm(waiter.alarm());
 }
 
 TEST_F(WaitPop, IsNotToldOfOtherPartitions) {
@@ -150,6 +150,24 @@ TEST_F(WaitPop, WhoWaitsIsWokenByTheEnd) {
     }
     for (auto& thread : threads) thread.join();
   }
+}
+
+// Emissions are told while waiters are made and destroyed: ThreadSanitizer sees whether one is told
+// before it is whole, or behind its end.
+TEST_F(WaitPop, WaitersComeAndGoWhileEmissionsAreTold) {
+  std::atomic<bool> emitting = true;
+  std::jthread producer([&] {
+    for (int n = 0; n < 20'000; ++n) Emit(std::to_string(n % 100));
+    emitting = false;
+  });
+  size_t popped = 0;
+  while (emitting) {
+    PopWaiter waiter(numbers_);
+    popped += waiter.WaitPop(100, kPast).size();
+  }
+  producer.join();
+  popped += numbers_.Pop(20'000).size();
+  EXPECT_EQ(popped, 20'000u);
 }
 
 // A waiter for all consumers, and one of its own for each; producers stop for nobody.
