@@ -57,6 +57,7 @@ std::string_view FixedOption(const FolderOptions& now, const FolderOptions& then
 FolderCore::FolderCore(EngineCore& engine, std::string_view name, const FolderOptions& options,
                        const StateOps& ops, std::shared_ptr<void> context_owner)
     : KeyedCollection(engine, name),
+      settable_(options.closing.settable),
       options_(options),
       ops_(ops),
       context_owner_(std::move(context_owner)) {}
@@ -145,7 +146,7 @@ ControlOutcome FolderCore::Cancel(std::string_view key, std::optional<EngineTime
 }
 
 ControlOutcome FolderCore::SetDeadline(std::string_view key, EngineTime deadline) {
-  if (!options_.closing.settable) return ControlOutcome::kNotSettable;
+  if (!settable_) return ControlOutcome::kNotSettable;
   return Control(key, std::nullopt, [&](FoldBook& book, uint64_t hash, const Instant& instant) {
     return book.SetDeadline(key, hash, deadline, instant);
   });

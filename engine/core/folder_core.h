@@ -60,7 +60,10 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   template <class Change>
   ControlOutcome Control(std::string_view key, std::optional<EngineTime> at, const Change& change);
 
-  // Changes with all partitions locked, and the engine's list of collections.
+  const bool
+      settable_;  // closing times: an option that never changes, and is asked for without a lock
+  // Changes with all partitions locked, and the engine's list of collections. So it is read under
+  // the lock of a partition, or of that list.
   FolderOptions options_;
   const StateOps ops_;
   const std::shared_ptr<void> context_owner_;
