@@ -25,6 +25,7 @@
 #include <pleat/batch.h>
 #include <pleat/engine.h>
 #include <pleat/export.h>
+#include <pleat/gap_stats.h>
 #include <pleat/options.h>
 #include <pleat/outcome.h>
 #include <pleat/partition.h>
@@ -36,7 +37,6 @@ namespace pleat::inline v0_1 {
 
 class FolderCore;
 class TraceReader;
-struct GapStats;
 
 // Thread safety: any thread may call any method at any time, also on one object.
 // Ownership: a handle, cheap to copy. When the collection is closed or its engine is gone, calls

@@ -60,7 +60,11 @@ class LeaseTime {
   explicit constexpr LeaseTime(EngineTime same_reading) noexcept : reading_(same_reading) {}
   explicit constexpr operator EngineTime() const noexcept { return reading_; }
 
-  friend constexpr auto operator<=>(const LeaseTime&, const LeaseTime&) noexcept = default;
+  // Of the count, because time points of libc++ 16 have no <=>.
+  friend constexpr bool operator==(const LeaseTime&, const LeaseTime&) noexcept = default;
+  friend constexpr auto operator<=>(const LeaseTime& a, const LeaseTime& b) noexcept {
+    return a.reading_.time_since_epoch().count() <=> b.reading_.time_since_epoch().count();
+  }
 
  private:
   EngineTime reading_{};
