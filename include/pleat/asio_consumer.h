@@ -123,7 +123,6 @@ class Consumer {
   // Borrows an emission for ConsumerOptions::ttl.
   template <boost::asio::completion_token_for<LeaseHandler> Token =
                 boost::asio::default_completion_token_t<Executor>>
-    requires std::is_copy_constructible_v<State>
   auto async_lease(Token&& token = Token()) {
     return Initiate<LeaseHandler, true>(LeaseCall(), 1, token);
   }
@@ -131,7 +130,6 @@ class Consumer {
   // Borrows from 1 to `max` emissions.
   template <boost::asio::completion_token_for<LeaseManyHandler> Token =
                 boost::asio::default_completion_token_t<Executor>>
-    requires std::is_copy_constructible_v<State>
   auto async_lease_many(size_t max, Token&& token = Token()) {
     return Initiate<LeaseManyHandler, false>(LeaseCall(), max, token);
   }

@@ -23,8 +23,8 @@
 // copyable; LeaseEach() does not. If the state owns heap memory, give it `size_t HeapBytes() const
 // noexcept`, in O(1), such as `return text.capacity();`: an estimate will do. Without it, max_bytes
 // and max_group_bytes count sizeof(State) only.
-// REQUIRES: HeapBytes() changes in Fold() only. These functions and the destructor do not throw,
-// and call no engine: they run under a partition's lock (engine.h says what such a call answers).
+// REQUIRES: HeapBytes() changes in Fold() only, or the program may end. These functions and the
+// destructor do not throw, and call no engine: they run under a partition's lock (see engine.h).
 //
 // Thread safety: any thread may call any method at any time, also on one object.
 // Ownership: a Folder is a handle of a collection that the engine owns. Copies mean the same
@@ -46,6 +46,8 @@
 
 #include <absl/status/statusor.h>
 #include <pleat/any_folder.h>
+#include <pleat/detail/folder_mistakes.h>
+#include <pleat/detail/misplaced_options.h>
 #include <pleat/detail/typed_state_ops.h>
 #include <pleat/emission.h>
 #include <pleat/emission_source.h>
@@ -56,12 +58,15 @@
 namespace pleat::inline v0_1 {
 
 template <class Event, class State>
-class Folder : public EmissionSource<State> {
+class Folder : public EmissionSource<State>,
+               public detail::FolderMistakes<Folder<Event, State>, Event> {
   static_assert(CheckState<Event, State>());
   using Source = EmissionSource<State>;
+  using Mistakes = detail::FolderMistakes<Folder, Event>;
 
  public:
   using Rules = FoldRules<Event, State>;
+  using Mistakes::FoldBatch, Mistakes::Open;
 
   // Creates the collection `name`, in 2 KB. The engine keeps it and its rules until Close().
   // Errors: kInvalidArgument for an option out of range, which the message names; kAlreadyExists if
@@ -80,6 +85,9 @@ class Folder : public EmissionSource<State> {
   Folder(Engine& engine, std::string_view name, const FolderOptions& options,
          Rules rules = {}) noexcept
       : Folder(OrEnd(name, Open(engine, name, options, std::move(rules)))) {}
+  template <detail::IsMisplaced<FolderOptions> M = detail::Misplaced<FolderOptions>>
+  Folder(Engine&, std::string_view, const M& options, Rules = {}) noexcept
+      : Folder(detail::SayMisplaced<Folder>(options)) {}
 
   // Folds `event`, stamped `at`, into the group of `key`, opening one if none is open. A key is any
   // bytes, also empty, up to 64 KiB; it is copied. The event is not kept. Answers kOpened, kFolded
@@ -105,14 +113,6 @@ class Folder : public EmissionSource<State> {
                        std::span<FoldOutcome> outcomes = {}, PartitionRange only = {},
                        std::optional<SourceMark> mark = {}) noexcept {
     return folder_.FoldBatch(AnyBatch::Of(events), outcomes, only, mark);
-  }
-
-  template <class Events>
-    requires(!std::is_convertible_v<Events, std::span<const KeyedEvent<Event>>>)
-  FoldCounts FoldBatch(Events&&, std::span<FoldOutcome> = {}, PartitionRange = {},
-                       std::optional<SourceMark> = {}) noexcept {
-    static_assert(std::is_void_v<Events>, "FoldBatch() takes an array of KeyedEvent<Event>");
-    return {};
   }
 
   // Closes the group of `key` now, with kFlush. Returns whether one was open. A partial that a
@@ -146,9 +146,9 @@ class Folder : public EmissionSource<State> {
   void Close() noexcept { folder_.Close(); }
 
   // A copy of the open group of `key`, or nothing. One that is due counts as closed.
-  std::optional<OpenGroup<State>> Peek(std::string_view key) const noexcept
-    requires std::is_copy_constructible_v<State>
-  {
+  std::optional<OpenGroup<State>> Peek(std::string_view key) const noexcept {
+    static_assert(std::is_copy_constructible_v<State>,
+                  "Peek() copies a State, and this one can only be moved: any().Peek() shows it");
     std::optional<OpenGroup<State>> out;
     folder_.Peek(key, [&](const GroupInfo& info, const void* state) {
       out.emplace(CopyOf(key, info, state));
@@ -164,16 +164,16 @@ class Folder : public EmissionSource<State> {
   //   std::vector<pleat::OpenGroup<State>> groups;
   //   while (folder.Scan(cursor, 1000, groups)) { Use(groups); groups.clear(); }
   //   Use(groups);
-  bool Scan(ScanCursor& cursor, size_t max, std::vector<OpenGroup<State>>& out) const noexcept
-    requires std::is_copy_constructible_v<State>
-  {
+  bool Scan(ScanCursor& cursor, size_t max, std::vector<OpenGroup<State>>& out) const noexcept {
+    static_assert(std::is_copy_constructible_v<State>,
+                  "Scan() copies states, and these can only be moved: any().Scan() shows them");
     return folder_.Scan(cursor, max, [&](auto key, const GroupInfo& info, const void* state) {
       out.push_back(CopyOf(key, info, state));
     });
   }
 
   // The same collection without the types.
-  const AnyFolder& any() const noexcept { return folder_; }
+  AnyFolder any() const noexcept { return folder_; }
 
   // Exact counts since Open(), and how much there is now. Locks the partitions one by one.
   Ledger ledger() const noexcept { return folder_.ledger(); }

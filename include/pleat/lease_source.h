@@ -44,9 +44,8 @@ class LeaseSource {
   //
   // `now`, here, in Nack() and in Extend(), moves LeaseTime, which never goes back. O(1).
   [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration ttl, LeaseTime now,
-                                                 PartitionRange from = {}) noexcept
-    requires std::is_copy_constructible_v<State>
-  {
+                                                 PartitionRange from = {}) noexcept {
+    CheckCopies();
     std::vector<Leased<State>> out;
     any_.Lease(max, ttl, now, from, [&](const ClosedGroup& group, const Delivery& delivery) {
       out.push_back(Leased<State>{CopyOf(group), delivery, any_});
@@ -58,9 +57,9 @@ class LeaseSource {
   // grown no lease is an allocation by itself, unless copying a State is. Views: good until its
   // next use; their leases do not end with it.
   std::span<LeasedView<State>> Lease(size_t max, Duration ttl, LeaseTime now,
-                                     LeaseBuffer<State>& buffer, PartitionRange from = {}) noexcept
-    requires std::is_copy_constructible_v<State>
-  {
+                                     LeaseBuffer<State>& buffer,
+                                     PartitionRange from = {}) noexcept {
+    CheckCopies();
     buffer.Clear();
     any_.Lease(max, ttl, now, from, [&buffer](const ClosedGroup& group, const Delivery& delivery) {
       buffer.Add(group, delivery);
@@ -142,9 +141,10 @@ class LeaseSource {
   // Appends copies of up to `max` dead letters (0 counts as 1) to `out`, and moves `cursor` on.
   // Returns whether there may be more. Used as Folder::Scan(). Without copies: any() has the same.
   bool ScanDeadLetters(ScanCursor& cursor, size_t max,
-                       std::vector<DeadLetter<State>>& out) const noexcept
-    requires std::is_copy_constructible_v<State>
-  {
+                       std::vector<DeadLetter<State>>& out) const noexcept {
+    static_assert(std::is_copy_constructible_v<State>,
+                  "ScanDeadLetters() copies states, and these can only be moved: "
+                  "any().ScanDeadLetters() shows them");
     return any_.ScanDeadLetters(cursor, max, [&](const ClosedGroup& group, const Death& death) {
       out.push_back(DeadLetter<State>{CopyOf(group), death});
     });
@@ -162,10 +162,15 @@ class LeaseSource {
   }
 
   // The same collection without the types.
-  const AnyCollection& any() const noexcept { return any_; }
+  AnyCollection any() const noexcept { return any_; }
 
  protected:
   explicit LeaseSource(AnyCollection any) noexcept : any_(std::move(any)) {}
+
+  static consteval void CheckCopies() noexcept {
+    static_assert(std::is_copy_constructible_v<State>,
+                  "Lease() copies states, and these can only be moved: LeaseEach() shows them");
+  }
 
   template <class Source>
   static Emission<State> EmissionOf(const ClosedGroup& group, Source&& state) {

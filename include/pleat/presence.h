@@ -39,6 +39,7 @@
 #include <absl/status/statusor.h>
 #include <pleat/any_presence.h>
 #include <pleat/change.h>
+#include <pleat/detail/misplaced_options.h>
 #include <pleat/detail/payload_ops.h>
 #include <pleat/engine.h>
 #include <pleat/presence_options.h>
@@ -67,6 +68,14 @@ class Presence {
   // The same for options known to be right: an error ends the program, and prints why.
   Presence(Engine& engine, std::string_view name, const PresenceOptions& options) noexcept
       : Presence(OrEnd(name, Open(engine, name, options))) {}
+
+  template <detail::IsMisplaced<PresenceOptions> M = detail::Misplaced<PresenceOptions>>
+  static absl::StatusOr<Presence> Open(Engine&, std::string_view, const M& options) {
+    return detail::SayMisplaced<absl::StatusOr<Presence>>(options);
+  }
+  template <detail::IsMisplaced<PresenceOptions> M = detail::Misplaced<PresenceOptions>>
+  Presence(Engine&, std::string_view, const M& options) noexcept
+      : Presence(detail::SayMisplaced<Presence>(options)) {}
 
   // --- Calls of clients, stamped `at`. What is due in the partition happens before; the answer
   // says what this call did, and presence_options.h what to do about it. O(log n) of the users in
@@ -157,7 +166,7 @@ class Presence {
   PresenceSizes sizes() const noexcept { return any_.sizes(); }
 
   // The same presence without the type of the metadata.
-  const AnyPresence& any() const noexcept { return any_; }
+  AnyPresence any() const noexcept { return any_; }
 
   // Drops all that there is, without a change, and frees the name.
   void Close() noexcept { any_.Close(); }

@@ -25,6 +25,7 @@
 // allocate ends the program.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -38,6 +39,7 @@
 #include <pleat/batch.h>
 #include <pleat/checkpoint_store.h>
 #include <pleat/delta.h>
+#include <pleat/detail/misplaced_options.h>
 #include <pleat/emission_source.h>
 #include <pleat/engine.h>
 #include <pleat/export.h>
@@ -82,6 +84,14 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
   // The same for options known to be right: an error ends the program, and prints why.
   RollupCounter(Engine& engine, std::string_view name, const RollupOptions& options) noexcept;
 
+  template <detail::IsMisplaced<RollupOptions> M = detail::Misplaced<RollupOptions>>
+  static absl::StatusOr<RollupCounter> Open(Engine&, std::string_view, const M& options) {
+    return detail::SayMisplaced<absl::StatusOr<RollupCounter>>(options);
+  }
+  template <detail::IsMisplaced<RollupOptions> M = detail::Misplaced<RollupOptions>>
+  RollupCounter(Engine&, std::string_view, const M& options) noexcept
+      : RollupCounter(detail::SayMisplaced<RollupCounter>(options)) {}
+
   // Adds `delta` to the counter of `key`, in the windows of the stamp `at`. A key is any bytes up
   // to 64 KiB. Events with an id count once; see CounterEvent. O(1).
   AddOutcome Add(std::string_view key, Delta delta, EngineTime at,
@@ -93,6 +103,12 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
   AddResults AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
                       std::span<AddOutcome> outcomes = {}, PartitionRange only = {},
                       std::optional<SourceMark> mark = {}) noexcept;
+  template <std::same_as<SourceMark> Mark = SourceMark>
+  AddResults AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
+                      std::span<AddOutcome> outcomes, PartitionRange only,
+                      const Mark& mark) noexcept {
+    return AddBatch(events, outcomes, only, std::optional(mark));
+  }
 
   // Sets the value to zero, as an event stamped `at`: from then on the value is the sum of the
   // deltas with later stamps, or with this stamp and a later arrival. Windows do not change their

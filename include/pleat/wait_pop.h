@@ -26,7 +26,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #include <pleat/emission_source.h>
@@ -55,9 +54,7 @@ class PopWaiter final : public EmissionWaiter {
   // comes back when somebody moves LeaseTime, by AdvanceLeases(): a driver, or the loop above.
   template <class Now>
   [[nodiscard]] std::vector<Leased<State>> WaitLease(size_t max, Duration ttl, Now&& now,
-                                                     SteadyTime until) noexcept
-    requires std::is_copy_constructible_v<State>
-  {
+                                                     SteadyTime until) noexcept {
     return WaitFor(until, [&](EmissionSource<State>& source) {
       return source.Lease(std::max<size_t>(max, 1), ttl, now(), from_);
     });

@@ -36,6 +36,7 @@
 #include <absl/status/statusor.h>
 #include <pleat/any_window.h>
 #include <pleat/change.h>
+#include <pleat/detail/misplaced_options.h>
 #include <pleat/detail/payload_ops.h>
 #include <pleat/engine.h>
 #include <pleat/window_member.h>
@@ -68,6 +69,14 @@ class LiveWindow : public WindowReader<Payload> {
   LiveWindow(Engine& engine, std::string_view name, const WindowOptions& options) noexcept
       : LiveWindow(OrEnd(name, Open(engine, name, options))) {}
 
+  template <detail::IsMisplaced<WindowOptions> M = detail::Misplaced<WindowOptions>>
+  static absl::StatusOr<LiveWindow> Open(Engine&, std::string_view, const M& options) {
+    return detail::SayMisplaced<absl::StatusOr<LiveWindow>>(options);
+  }
+  template <detail::IsMisplaced<WindowOptions> M = detail::Misplaced<WindowOptions>>
+  LiveWindow(Engine&, std::string_view, const M& options) noexcept
+      : LiveWindow(detail::SayMisplaced<LiveWindow>(options)) {}
+
   // Adds `event.id`, stamped `at`, to `series`, or refreshes it. Series and id are any bytes up to
   // 64 KiB; they are copied. First, the members of the partition that are due expire. The answer
   // says what happened; window_options.h has the answers.
@@ -82,6 +91,12 @@ class LiveWindow : public WindowReader<Payload> {
                         std::span<WindowOutcome> outcomes = {}, PartitionRange only = {},
                         std::optional<SourceMark> mark = {}) noexcept {
     return any_.AddBatch(AnyBatch::Of(events), outcomes, only, mark);
+  }
+  template <std::same_as<SourceMark> Mark = SourceMark>
+  WindowCounts AddBatch(std::span<const KeyedEvent<Event>> events,
+                        std::span<WindowOutcome> outcomes, PartitionRange only,
+                        const Mark& mark) noexcept {
+    return AddBatch(events, outcomes, only, std::optional(mark));
   }
   // Refreshes a live member, and adds none.
   WindowOutcome Touch(std::string_view series, std::string_view id, EngineTime at) noexcept {

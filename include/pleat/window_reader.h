@@ -102,7 +102,7 @@ class WindowReader {
   WindowSizes sizes() const noexcept { return any_.sizes(); }
 
   // The same window without the type of the payload.
-  const AnyWindow& any() const noexcept { return any_; }
+  AnyWindow any() const noexcept { return any_; }
 
  protected:
   explicit WindowReader(AnyWindow any) noexcept : any_(std::move(any)) {}

@@ -1,0 +1,34 @@
+// detail::Misplaced knows every option that there is, of every group.
+#include <pleat/detail/misplaced_options.h>
+
+#include <cstddef>
+#include <utility>
+
+using pleat::detail::Misplaced;
+
+// Becomes whatever a member is.
+struct Anything {
+  template <class T>
+  operator T() const;
+};
+
+// How many members an aggregate has: the most that a list in braces can give values to.
+template <class T, class... Values>
+consteval size_t MembersOf(Values... values) {
+  if constexpr (requires { T{values..., Anything{}}; }) {
+    return MembersOf<T>(values..., Anything{});
+  } else {
+    return sizeof...(Values);
+  }
+}
+
+template <class Options, class... Groups>
+constexpr bool kKnowsAll =
+    MembersOf<Misplaced<Options>>() == MembersOf<Options>() + (MembersOf<Groups>() + ...);
+
+static_assert(MembersOf<pleat::LateOptions>() == 2);
+static_assert(kKnowsAll<pleat::FolderOptions, pleat::ClosingOptions, pleat::LateOptions,
+                        pleat::LimitOptions, pleat::LeaseOptions, pleat::MeasureOptions>);
+static_assert(kKnowsAll<pleat::RollupOptions, pleat::RollupLimits, pleat::LeaseOptions>);
+static_assert(kKnowsAll<pleat::WindowOptions, pleat::WindowLimits>);
+static_assert(kKnowsAll<pleat::PresenceOptions, pleat::PresenceLimits>);

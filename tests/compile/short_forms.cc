@@ -1,0 +1,33 @@
+// What users may leave out, with every compiler: an include, the type of a list in braces, a
+// variable for a handle.
+#include <pleat/folder.h>
+#include <pleat/rollup.h>
+#include <pleat/window.h>
+
+struct State {
+  void Fold(const int&) noexcept {}
+};
+using Folder = pleat::Folder<int, State>;
+
+uint64_t Measured(const Folder& folder) {
+  const auto stats = folder.gap_stats();
+  return stats ? stats->events : 0;
+}
+
+bool IsOver(pleat::LeaseTime until, pleat::LeaseTime now) { return until <= now && until != now; }
+
+void Mark(Folder& folder, pleat::LiveWindow<>& window, pleat::RollupCounter& counter) {
+  folder.FoldBatch({}, {}, {}, {.source = 7, .offset = 1'000});
+  window.AddBatch({}, {}, {}, {.source = 7, .offset = 1'000});
+  counter.AddBatch({}, {}, {}, {.source = 7, .offset = 1'000});
+  folder.FoldBatch({}, {}, {}, {});
+  folder.FoldBatch({}, {}, {}, std::nullopt);
+  folder.FoldBatch({}, {}, {}, pleat::SourceMark{.source = 7, .offset = 1'000});
+}
+
+void Listen(const Folder& folder, const pleat::LiveWindow<>& window,
+            pleat::EmissionListener& of_folder, pleat::ChangeListener& of_window) {
+  folder.any().AddListener(of_folder, {});
+  folder.any().Flush("key", folder.any().now());
+  window.any().AddListener(of_window, {});
+}
