@@ -120,7 +120,8 @@ absl::Status RestoreCore::CheckEngine() const {
     Partition& partition = engine_.partition(i);
     LockGuard guard(partition.lock());
     if (partition.book_count() > 0) {
-      return absl::FailedPreconditionError("the engine has taken events already");
+      return absl::FailedPreconditionError(
+          "the engine has been used already: events, Reserve() and Watch() come after a restore");
     }
   }
   return absl::OkStatus();

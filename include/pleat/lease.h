@@ -1,7 +1,8 @@
 // Leases: emissions that are lent until they are acked. Pop() gives an emission away: a consumer
 // that fails afterwards loses it. Lease() lends an emission for a time, and again if no Ack()
-// comes, so that every emission is delivered at least once while this process lives. (Nothing is on
-// disk: leases and the emissions behind them end with the engine.)
+// comes, so that every emission is delivered at least once. Leases and the emissions behind them
+// end with the engine, unless a snapshot has them (docs/durability.md): an engine that is restored
+// from it goes on with them, and tokens of before are good.
 //
 //   for (auto& lease : folder.Lease(100, 30s, driver.lease_now())) {
 //     if (Publish(lease.key, lease.state)) lease.Ack();    // delivered: the emission is gone
@@ -18,8 +19,9 @@
 //   wait. Other keys go on.
 // - After LeaseOptions::max_deliveries deliveries without an Ack(), 5 by default, the emission
 //   becomes a dead letter. Later emissions of its key go on. Nobody is told: look at
-//   sizes().dead_letters, find the letters by ScanDeadLetters(), and call RetryDeadLetter() or
-//   DropDeadLetter() on each.
+//   sizes().dead_letters now and then, find the letters by ScanDeadLetters(), and call
+//   RetryDeadLetter() or DropDeadLetter() on each. A letter that is retried comes behind the
+//   emissions of its key that went out meanwhile: where the order counts, compare EmissionIds.
 // - Leases run on a clock of their own: LeaseTime moves only when AdvanceLeases(), Lease(), Nack()
 //   or Extend() says what time it is; Advance() and the stamps of events never move it.
 //

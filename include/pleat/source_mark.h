@@ -8,6 +8,10 @@
 //   uint64_t next = engine->SourceMarkOf(7, partition);      // go on there, or before
 //
 // An event that its partition has taken already is answered kReplayed, and counted nowhere else.
+//
+// On event time the watermark is one for the whole engine: each batch moves it, of whatever source
+// and collection. A source that is read again from further back than the others stand finds it
+// ahead of its events, which are then late by an accept limit: batch.h says what to do.
 #pragma once
 
 #include <cstdint>

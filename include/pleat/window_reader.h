@@ -38,7 +38,7 @@ class WindowReader {
   size_t Count(std::string_view series, EngineTime now = kBeginningOfTime) const noexcept {
     return any_.Count(series, now);
   }
-  // Those with stamps later than `since`: Count(s, now - 5min) is the window of five minutes.
+  // Those with stamps later than `since`: CountSince(s, now - 5min) is the window of five minutes.
   // O(log n), and O(1) for each overdue member with a TTL of its own.
   size_t CountSince(std::string_view series, EngineTime since,
                     EngineTime now = kBeginningOfTime) const noexcept {
