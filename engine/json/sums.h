@@ -30,10 +30,9 @@ class Sum {
 
   // `text` is that of the number.
   void Add(const Number& number, std::string_view text) noexcept {
-    if (number.fits) return AddWhole(number.whole);
-    WideInteger wide = 0;
-    const bool is_wide = number.integer && ReadWide(text, wide);
-    is_wide ? AddWhole(wide) : AddReal(number.real);
+    if (number.fits) [[likely]]
+      return AddWhole(number.whole);
+    AddOther(number, text);
   }
 
   Result Total() const noexcept {
@@ -88,12 +87,18 @@ class Sum {
   void AddWhole(WideInteger x) noexcept {
     wholes_ = true;
     WideInteger sum;
-    if (__builtin_add_overflow(whole(), x, &sum)) {
+    if (__builtin_add_overflow(whole(), x, &sum)) [[unlikely]] {
       GoOnAsDouble();
       sum = x;
     }
     low_ = static_cast<int64_t>(sum);
     high_ = static_cast<int64_t>(sum >> 64);
+  }
+
+  [[gnu::noinline]] void AddOther(const Number& number, std::string_view text) noexcept {
+    WideInteger wide = 0;
+    const bool is_wide = number.integer && ReadWide(text, wide);
+    is_wide ? AddWhole(wide) : AddReal(number.real);
   }
 
   void AddReal(double x) noexcept {
@@ -103,7 +108,7 @@ class Sum {
     Set(real);
   }
 
-  void GoOnAsDouble() noexcept {
+  [[gnu::noinline]] void GoOnAsDouble() noexcept {
     reals_ = true;
     CompensatedSum real{real_, lost_, stuck_};
     AddParts(whole(), real);

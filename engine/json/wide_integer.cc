@@ -59,6 +59,9 @@ void AppendWide(WideInteger value, LineWriter& out) {
   constexpr size_t kDigitsMax = 40;
   char* to = out.Reserve(kDigitsMax);
   char* const end = to + kDigitsMax;
+  if (const auto narrow = static_cast<int64_t>(value); narrow == value) {
+    return out.TakeUpTo(std::to_chars(to, end, narrow).ptr);
+  }
   if (value < 0) *to++ = '-';
   const WideMagnitude magnitude = Magnitude(value);
   const auto high = static_cast<uint64_t>(magnitude / kTenTo19);
