@@ -238,14 +238,20 @@ TEST_F(JournalOfFormats, FileThatHasGrownIsReadOnAtItsPlace) {
 }
 
 // That it was missing was a bad line, which is not there any more.
-TEST_F(JournalOfFormats, ArrayWithoutAnEndHasChangedOnceItHasOne) {
-  const std::string file = dir_.Write("log", "[{\"k\":\"a\",\"t\":0},\n");
-  EXPECT_THAT(Run("--input json --at-end keep " + file).err,
-              HasSubstr("an array that does not end"));
-  dir_.Write("log", "[{\"k\":\"a\",\"t\":0},\n{\"k\":\"a\",\"t\":1}]");
-  const RunResult r = Run("--input json " + file);
-  EXPECT_EQ(r.code, 1);
-  EXPECT_THAT(r.err, HasSubstr("since it was read into --journal"));
+TEST_F(JournalOfFormats, ArrayThatWasReadWithoutItsEndMayNotGoOn) {
+  const std::string text = "[{\"k\":\"a\",\"t\":0},\n{\"k\":\"a\",\"t\":1}]";
+  for (const size_t read : {text.find('\n'), text.size() - 3}) {
+    TemporaryDirectory dir;
+    const std::string file = dir.Write("log", text.substr(0, read));
+    const std::string words =
+        "--input json --journal " + (dir / "j") + " --output " + (dir / "out") + " " + file;
+    EXPECT_THAT(FoldAtTimes("--time-unit s " + words, "").err,
+                HasSubstr("an array that does not end"));
+    dir.Write("log", text);
+    const RunResult r = FoldAtTimes("--time-unit s " + words, "");
+    EXPECT_EQ(r.code, 1);
+    EXPECT_THAT(r.err, HasSubstr("since it was read into --journal"));
+  }
 }
 
 TEST_F(JournalOfFormats, FormatHasToStayTheSame) {
@@ -259,7 +265,7 @@ TEST_F(JournalOfFormats, FormatHasToStayTheSame) {
 
 TEST_F(JournalOfFormats, LastRecordThatHasBecomeLongerIsSeen) {
   const std::string file = dir_.Write("log", "k,t\na,0\na,1");
-  EXPECT_EQ(Run("--input csv --at-end keep " + file).code, 0);
+  EXPECT_EQ(Run("--input csv " + file).code, 0);
   dir_.Write("log", "k,t\na,0\na,12\n");
   const RunResult r = Run("--input csv " + file);
   EXPECT_EQ(r.code, 1);
