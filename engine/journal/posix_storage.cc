@@ -153,8 +153,7 @@ class PosixDirectory final : public StorageDirectory {
       if (errno == EWOULDBLOCK) return LockedError(path_, OwnerIn(file));
       return StorageError(errno, "lock", path);
     }
-    if (!IsLock(file))
-      return WrongKindError(path, "somebody else's file, and would be overwritten");
+    if (absl::Status ours = CheckLock(file, path); !ours.ok()) return ours;
     // On a disk without space the lock has no number, and is a lock.
     const std::string owner = std::to_string(getpid());
     if (ftruncate(file.get(), 0) == 0) {
@@ -258,13 +257,15 @@ class PosixDirectory final : public StorageDirectory {
     return {text, size > 0 ? static_cast<size_t>(size) : 0};
   }
 
-  // Nothing but a number, as far as a crash has left it.
-  static bool IsLock(const Descriptor& file) {
-    struct stat found;
-    const bool is_short = fstat(file.get(), &found) == 0 && found.st_size <= 20;
-    return is_short && std::ranges::all_of(OwnerIn(file), [](char c) {
-             return c == '\0' || (c >= '0' && c <= '9');
-           });
+  // Has nothing but a number, as far as a crash has left it.
+  static absl::Status CheckLock(const Descriptor& file, const std::string& path) {
+    char text[21];
+    const ssize_t size = Uninterrupted([&] { return pread(file.get(), text, sizeof text, 0); });
+    if (size < 0) return StorageError(errno, "read", path);
+    const bool is_number =
+        std::all_of(text, text + size, [](char c) { return c == '\0' || (c >= '0' && c <= '9'); });
+    if (is_number && size < std::ssize(text)) return absl::OkStatus();
+    return WrongKindError(path, "somebody else's file, and would be overwritten");
   }
 
   const Descriptor directory_;

@@ -141,7 +141,8 @@ class PLEAT_EXPORT Journal {
   // again. `note` is kept with it, for the caller; see SnapshotInfo::note. It has all collections
   // that the engine has. Those of the snapshot before, or for the first one of Recover(), have to
   // be among them, but for those in `drop`: name there the ones that you have closed for good.
-  // Errors. The snapshot before is as it was, and folding goes on.
+  // Errors. The snapshot before is as it was, and folding goes on. After one of storage.h the new
+  // one may be whole all the same, and is then the newest.
   // - kFailedPrecondition: before Recover(); the engine is gone, or is another one; a collection
   //   was closed that is not in `drop`, or cannot be stored; the message names it. Mend the caller:
   //   at the end of a program the last snapshot comes before the end of what it is to hold.
