@@ -78,7 +78,8 @@ class LeaseSource {
   {
     return any_.Lease(max, ttl, now, from, [&](const ClosedGroup& group, const Delivery& delivery) {
       const State& state = *static_cast<const State*>(group.state);
-      look(LeasedRef<State>{{group, group.key, state}, delivery});
+      const LeasedRef<State> lease{{group, group.key, state}, delivery};
+      look(lease);
     });
   }
 

@@ -130,6 +130,18 @@ TEST_F(MovedStates, AStateStaysUntilAnAckMovesItOut) {
   EXPECT_EQ(folder_->sizes(), Sizes{});
 }
 
+TEST_F(MovedStates, ALookMayBeGenericAndTakeAReference) {
+  Open();
+  Emit("a", 1);
+  std::vector<std::string> keys;
+  EXPECT_EQ(folder_->LeaseEach(1, 30s, kLease0, [&](auto& lease) { keys.emplace_back(lease.key); }),
+            1u);
+  EXPECT_EQ(folder_->EndLeases(), 1u);
+  EXPECT_EQ(
+      folder_->LeaseEach(1, 30s, kLease0, [&](auto&& lease) { keys.emplace_back(lease.key); }), 1u);
+  EXPECT_THAT(keys, ElementsAre("a", "a"));
+}
+
 TEST_F(MovedStates, AStateThatNobodyTakesGoesWithItsAck) {
   Open();
   for (int i = 0; i < 20; ++i) Emit("key" + std::to_string(i), i);
