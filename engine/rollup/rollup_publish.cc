@@ -36,7 +36,7 @@ RollupBook::Step RollupBook::TakeLoaded(const EventRef& counter,
   counters_.KeepImage(number);
   Step step = Step::kFailed;
   store_->Update(number, [&](Publications::State& state) {
-    if (!loaded.ok()) {
+    if (!loaded.ok() || !windowing_.IsEnd(loaded->until)) {
       ++ledger_.store_errors;
     } else if (loaded->until < state.until) {
       ++ledger_.store_behind;
@@ -65,7 +65,7 @@ RollupBook::Step RollupBook::TakeKept(const EventRef& counter, const Checkpoint&
   counters_.KeepImage(number);
   Step step = Step::kFailed;
   store_->Update(number, [&](Publications::State& state) {
-    if (!kept.ok()) {
+    if (!kept.ok() || !windowing_.IsEnd(kept->until)) {
       ++ledger_.store_errors;
     } else if (kept->until < ours.until) {
       ++ledger_.store_behind;

@@ -43,6 +43,11 @@ class Windowing {
     return length > kNever - start ? kNever : start + length;
   }
 
+  // Whether a window may end there, or none has yet.
+  bool IsEnd(EngineTime at) const noexcept {
+    return at == kBeginningOfTime || at == kNever || StartOf(at) == at;
+  }
+
   EngineTime EarliestAt(EngineTime now) const noexcept { return SaturatingSub(now, accept_limit_); }
   EngineTime FrontierAt(EngineTime now) const noexcept { return SaturatingSub(now, behind_); }
   // The last end of a window at or before the frontier.

@@ -18,7 +18,8 @@
 
 namespace pleat::inline v0_1 {
 
-// The sum of the events of a counter with stamps before `until`, after its newest clear.
+// The sum of the events of a counter with stamps before `until`, after its newest clear. A window
+// of `windows[0]` ends at `until`.
 struct Checkpoint {
   EngineTime until = kBeginningOfTime;  // kBeginningOfTime: there is none yet
   Amount amount;

@@ -47,7 +47,7 @@ struct PLEAT_EXPORT RollupLedger {
 
   // Of Publish():
   uint64_t published = 0;        // checkpoints that the store kept
-  uint64_t store_errors = 0;     // answers that were errors
+  uint64_t store_errors = 0;     // answers that were errors, or end within a window
   uint64_t store_behind = 0;     // answers with an earlier checkpoint than before
   uint64_t store_conflicts = 0;  // answers with another amount for the same `until`
 

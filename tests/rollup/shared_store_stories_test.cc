@@ -362,6 +362,25 @@ TEST_F(RollupStore, AfterAnErrorOfALoadItTriesAgain) {
   EXPECT_EQ(Kept(), Until(10s, 5, 41));
 }
 
+// As of an instance with other windows, in a deploy that changes them: 15 s is no end of 10 s.
+TEST_F(RollupStore, ACheckpointThatEndsWithinAWindowIsAnError) {
+  OpenShared();
+  Add("a", 3s, 1);
+  Add("a", 12s, 10);
+  Add("a", 17s, 100);
+  Advance(25s);
+  store().load = Until(15s, 1, 100'000);
+  EXPECT_EQ(Publish(), "0 published, 1 failed, more");
+  EXPECT_EQ(ledger().store_errors, 1u);
+  EXPECT_EQ(Sum("a"), 111);
+  store().publish = Until(25s, 1, 100'000);
+  EXPECT_EQ(Publish(), "0 published, 1 failed, more");
+  EXPECT_EQ(ledger().store_errors, 2u);
+  EXPECT_EQ(Sum("a"), 111);
+  EXPECT_EQ(Publish(), "1 published, 0 failed");
+  EXPECT_EQ(Kept(), Until(20s, 3, 111));
+}
+
 TEST_F(RollupStore, AfterAnErrorOfAPublicationItTriesAgain) {
   OpenShared();
   Add("a", 3s, 1);
