@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <pleat/outcome.h>
 #include <pleat/time.h>
 
 #include "engine/fold/group_table.h"
@@ -38,11 +39,22 @@ class Cuts {
   }
 
   // An event is about to reach the group: the instants of its grid up to `due_by` come first. Time
-  // may not have got there yet, so the cut waits for its instant.
+  // may not have got there yet, so the cut waits for its instant. Where the group may be given its
+  // closing time there, the cut is filed: what is filed comes first.
   void CutBefore(uint32_t number, EngineTime due_by) {
     GroupTable::Extra& extra = groups_.extra(number);
     if (extra.next_partial > due_by || extra.next_partial >= groups_.DueOf(number)) return;
-    if (const uint32_t cut = CutPartial(number); cut != kNone) groups_.Arm(cut);
+    if (const uint32_t cut = CutPartial(number); cut != kNone) {
+      if (groups_.has_closing_time()) {
+        groups_.File({.ripe = extra.next_partial,
+                      .order = groups_.position(number),
+                      .number = cut,
+                      .by_event = false,
+                      .tag = static_cast<uint8_t>(Reason::kPartial)});
+      } else {
+        groups_.Arm(cut);
+      }
+    }
     PassTo(number, due_by);
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "engine/base/check.h"
@@ -186,7 +187,8 @@ void Emitter::CloseAll(uint64_t order, const Instant& at) {
                     .reason = static_cast<Reason>(due.tag),
                     .indexed = false});
   });
-  std::ranges::sort(open, {}, &Ending::rank);
+  // A partial that was passed comes before its group, whose deadline may be the same by now.
+  std::ranges::sort(open, {}, [](const Ending& each) { return std::tie(each.rank, each.indexed); });
   groups_.UnindexAndDisarmAll();
   ++changes_;
   for (const Ending& each : open) {

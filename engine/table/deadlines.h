@@ -46,7 +46,7 @@
 namespace pleat::inline v0_1 {
 
 // Something that ends at `ripe`. Entries that time ends come before those that an event ended at
-// the same instant; then `order` decides.
+// the same instant; then `order` decides; then what was filed comes first.
 struct Due {
   EngineTime ripe;
   uint64_t order;

@@ -1,5 +1,8 @@
 // Closing times: of a grid, of a calendar, stated by events, and set by calls. What they promise is in
 // docs/semantics.md, Closing times.
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pleat/snapshot.h>
@@ -12,6 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -194,6 +198,31 @@ TEST_F(Features, PartialsStopAtAnEarlierDeadlineAndGoOnToALaterOne) {
     Advance(20s);
     EXPECT_THAT(Pop(), ElementsAre("a [1] closing_time 0 0 10", "b [2] partial 0 0 10 r1+",
                                    "b [2] closing_time 0 0 15 r2"));
+  }
+}
+
+// So many that no order of equals comes right by chance.
+TEST_F(Features, APartialThatWasPassedComesBeforeItsGroupWhoseDeadlineIsSetThere) {
+  FolderOptions options = OnlyBy({.settable = true});
+  options.partial_every = 10s;
+  for (const bool close_all : {true, false}) {
+    Open(options);
+    Advance(0s);
+    std::vector<std::string> expected;
+    for (int i = 0; i < 100; ++i) {
+      const std::string key = "key" + std::to_string(i);
+      EXPECT_EQ(Fold({{key, 1, 0s}, {key, 2, 15s}}), "opened folded");
+      SetDeadline(key, 10s);
+      expected.push_back(key + " [1] partial 0 0 10 r1+");
+      expected.push_back(key +
+                         (close_all ? " [1 2] end 0 15 0 r2" : " [1 2] closing_time 0 15 10 r2"));
+    }
+    if (close_all) {
+      CloseAll();
+    } else {
+      Advance(10s);
+    }
+    EXPECT_THAT(Pop(), ElementsAreArray(expected));
   }
 }
 

@@ -167,6 +167,30 @@ TEST_F(SetOptionsTest, WhatWaitsKeepsItsInstantAndItsOrder) {
                                  "c 1 end 100", "a 1 end 100", "x 2 end 100"));
 }
 
+// The new deadline of the group is the instant of a partial that its events have passed.
+TEST_F(SetOptionsTest, APartialThatWasPassedComesBeforeItsGroup) {
+  for (const bool close_all : {true, false}) {
+    Open({.quiet_period = 1h, .max_hold = 1h, .partial_every = 10s});
+    engine_->Advance(kT0);
+    for (const std::string_view key : {"a", "b", "c", "d"}) {
+      Fold(key, 1, 0s);
+      Fold(key, 2, 15s);
+    }
+    ASSERT_TRUE(Set([](FolderOptions& o) { o.max_hold = 10s; }).ok());
+    if (close_all) {
+      folder_->CloseAll();
+      EXPECT_THAT(Pop(), ElementsAre("a 1 partial 10", "a 3 end 0", "b 1 partial 10", "b 3 end 0",
+                                     "c 1 partial 10", "c 3 end 0", "d 1 partial 10", "d 3 end 0"));
+    } else {
+      engine_->Advance(kT0 + 10s);
+      EXPECT_THAT(Pop(), ElementsAre("a 1 partial 10", "a 3 max_hold 10",  //
+                                     "b 1 partial 10", "b 3 max_hold 10",  //
+                                     "c 1 partial 10", "c 3 max_hold 10",  //
+                                     "d 1 partial 10", "d 3 max_hold 10"));
+    }
+  }
+}
+
 TEST_F(SetOptionsTest, AQuietPeriodOfAnEventsOwnStays) {
   rules_.quiet_period = [](std::string_view, const Number& number) {
     return number.value > 9 ? Duration(20s) : Duration(0);
