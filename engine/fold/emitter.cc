@@ -58,13 +58,11 @@ void Emitter::NoteLimits() noexcept {
       case Deadlines::Found::kOutOfBudget: return false;
       case Deadlines::Found::kDue: break;
     }
-    if (!due.is_filed()) {
-      if (groups_.has_extra() && due.ripe < groups_.DueOf(due.number)) {
-        PassPartial(due.number, due.ripe, now, at);
-        continue;
-      }
-      due.tag = static_cast<uint8_t>(groups_.ReasonByTime(due.number));
+    if (due.is_call()) {
+      PassPartial(due.number, due.ripe, now, at);
+      continue;
     }
+    if (!due.is_filed()) due.tag = static_cast<uint8_t>(groups_.ReasonByTime(due.number));
     Leave(due.number);
     Push(due, at);
   }
@@ -135,10 +133,12 @@ bool Emitter::CloseSomeDue(const Instant& at) {
   return all;
 }
 
-// Time has reached an instant of the group's grid. If there is no room for a cut, nothing happens
-// up to `until` that could make room, so that no instant until then need be tried.
+// Time has reached an instant of the group's grid, if the group is not due by then. If there is no
+// room for a cut, nothing happens up to `until` that could make room, so that no instant until then
+// need be tried.
 void Emitter::PassPartial(uint32_t number, EngineTime instant, EngineTime until,
                           const Instant& at) {
+  if (instant >= groups_.DueOf(number)) return;
   if (const uint32_t cut = cuts_.CutPartial(number); cut != kNone) {
     Push({.ripe = instant,
           .order = groups_.position(number),
@@ -148,7 +148,7 @@ void Emitter::PassPartial(uint32_t number, EngineTime instant, EngineTime until,
          at);
   }
   cuts_.PassTo(number, std::max(instant, until));
-  groups_.Arm(number);
+  groups_.CallForPartial(number, until);
 }
 
 // --- By an event or a call
@@ -221,12 +221,21 @@ void Emitter::EndSome(absl::FunctionRef<std::optional<Reason>(uint32_t number)> 
 }
 
 bool Emitter::EmitOldest(uint64_t order, const Instant& at) {
+  groups_.CallAll(latest_.now());
   Due due;
   Budget budget;
-  const Deadlines::Found found = groups_.Next(kNever, version(), budget, due);
+  Deadlines::Found found;
+  do {
+    found = groups_.Next(kNever, version(), budget, due);
+  } while (found == Deadlines::Found::kDue && due.is_call() &&
+           due.ripe >= groups_.DueOf(due.number));
   ++changes_;
   if (found != Deadlines::Found::kDue) return false;
-  if (!due.is_filed()) {
+  if (due.is_call()) {
+    NoteLeft(due.number);
+    groups_.End(due.number);
+    due = EndedNow(due.number, Reason::kLimit, order);
+  } else if (!due.is_filed()) {
     const bool indexed = groups_.indexed(due.number);
     const Reason reason = indexed ? Reason::kLimit : groups_.ReasonByTime(due.number);
     due = EndedNow(due.number, reason, order);
@@ -245,7 +254,7 @@ void Emitter::Overtake(uint32_t number, EngineTime due_by) {
 }
 
 void Emitter::ArmEarlier(uint32_t number, uint64_t hash) {
-  groups_.ArmEarlier(number, hash);
+  groups_.ArmEarlier(number, hash, latest_.now());
   ++changes_;
 }
 

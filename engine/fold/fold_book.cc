@@ -107,14 +107,15 @@ bool FoldBook::SetDeadline(std::string_view key, uint64_t hash, EngineTime deadl
   const uint32_t number = FindToEnd(key, hash, at);
   if (number == kNone) return false;
   const EngineTime now = latest_.now();
-  const EngineTime armed_by = groups_.NextInstantOf(number);
+  const EngineTime armed_by = groups_.DueOf(number);
   groups_.set_closing_time(number, ClosingTimeOf(groups_.at(number), deadline, now));
   if (groups_.DueOf(number) <= now) {
     const uint64_t order = OrderOf(latest_.NextPosition(at.position), Step::kBehindIt);
     emitter_.End(number, groups_.ReasonByTime(number), order, at);
-  } else if (groups_.NextInstantOf(number) < armed_by) {
+  } else if (groups_.DueOf(number) < armed_by) {
     emitter_.ArmEarlier(number, hash);
   } else {
+    groups_.CallForPartial(number, now);
     emitter_.NoteLater();
   }
   return true;
@@ -202,7 +203,7 @@ void FoldBook::SetOptions(const FolderOptions& options, const Instant& at) {
     emitter_.EndSome([&](uint32_t number) { return ReasonByOptions(number, now); },
                      OrderOf(position, Step::kBeforeIt), at);
   }
-  if (other_periods) groups_.ArmByPeriods(before);
+  if (other_periods) groups_.ArmByPeriods(before, now);
 }
 
 // What has ended keeps the deadline that it had.

@@ -63,7 +63,7 @@ void FoldBook::Join(const Turn& turn) {
   if (observer_ != nullptr) observer_->NoteFolded(turn.due_by, group.last, turn.event.at);
   const Duration gap = turn.due_by - group.last;
   const bool states_end = turn.marks.close_at < kNever && groups_.has_closing_time();
-  const EngineTime armed_by = states_end ? groups_.NextInstantOf(number) : kNever;
+  const EngineTime armed_by = states_end ? groups_.DueOf(number) : kNever;
   ++ledger_.folded;
   groups_.FoldInto(group, number, turn.event.event, turn.event.at);
   if (group.count == 0) groups_.NoteWrap(number);
@@ -77,8 +77,10 @@ void FoldBook::Join(const Turn& turn) {
   }
   if (reason) {
     emitter_.End(number, *reason, OrderOf(turn.position, Step::kBehindIt), turn.at);
-  } else if (states_end && groups_.NextInstantOf(number) < armed_by) {
+  } else if (states_end && groups_.DueOf(number) < armed_by) {
     emitter_.ArmEarlier(number, turn.event.hash);
+  } else if (groups_.has_extra() && groups_.extra(number).next_partial < kNever) {
+    groups_.CallForPartial(number, turn.now);
   }
 }
 
@@ -160,7 +162,7 @@ void FoldBook::OpenGroup(const Turn& turn) {
   if (!reason && groups_.DueOf(number) <= turn.now) reason = groups_.ReasonByTime(number);
   if (reason) [[unlikely]]
     return emitter_.End(number, *reason, order, turn.at);
-  groups_.IndexAndArm(number, event.hash);
+  groups_.IndexAndArm(number, event.hash, turn.now);
 }
 
 QuietLearner::Answer FoldBook::AskToOpen(const Turn& turn) {

@@ -34,10 +34,12 @@ struct GroupEntry {
   enum class Kind : uint8_t { kGroup, kLeading, kPartial, kCorrection };
 
   struct Extra {
-    EngineTime quiet_due;     // the latest quiet deadline of its events; of a partial its instant
-    EngineTime next_partial;  // the next instant of the grid of partials; kNever: none
-    uint64_t corrects;        // of a correction: a generation; kNothing: forgotten
-    uint32_t revision;        // counts the emissions so far
+    EngineTime quiet_due;  // the latest quiet deadline of its events; of a partial its instant
+    EngineTime
+        next_partial;   // the next instant of the grid of partials, or, while nothing changes,
+                        // an earlier one; kNever: none
+    uint64_t corrects;  // of a correction: a generation; kNothing: forgotten
+    uint32_t revision;  // counts the emissions so far
     Kind kind : 2;
     bool changed : 1;   // since the last emission
     uint16_t row : 10;  // with `run` the memo of the learner
@@ -53,9 +55,10 @@ struct GroupEntry {
 
   struct Cold {
     uint32_t back;  // from `opened` to the smallest stamp, in microseconds; kFar: see early_
-    uint32_t position_low;  // the position of the opening event has 60 bits
-    uint32_t position_high : 28;
-    uint32_t taken : 1;  // the last four are the table's
+    uint32_t position_low;  // the position of the opening event has 59 bits
+    uint32_t position_high : 27;
+    uint32_t called : 1;  // the last five are the table's
+    uint32_t taken : 1;
     uint32_t indexed : 1;
     uint32_t armed : 1;
     uint32_t referred : 1;
@@ -63,7 +66,7 @@ struct GroupEntry {
     uint64_t position() const noexcept { return uint64_t{position_high} << 32 | position_low; }
     void set_position(uint64_t position) noexcept {
       position_low = static_cast<uint32_t>(position);
-      position_high = static_cast<uint32_t>(position >> 32) & (UINT32_MAX >> 4);
+      position_high = static_cast<uint32_t>(position >> 32) & (UINT32_MAX >> 5);
     }
   };
   static_assert(sizeof(Cold) == 12);

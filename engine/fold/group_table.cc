@@ -177,7 +177,7 @@ void GroupTable::Unindex(uint32_t number) {
 }
 
 // The bytes that the entry counts for go along.
-uint32_t GroupTable::ArmEarlier(uint32_t number, uint64_t hash) {
+void GroupTable::ArmEarlier(uint32_t number, uint64_t hash, EngineTime now) {
   PLEAT_DCHECK(MayChange(number) && indexed(number) && IsGroup(number));
   Cold cold{};
   cold.back = table_.cold(number).back;
@@ -199,8 +199,30 @@ uint32_t GroupTable::ArmEarlier(uint32_t number, uint64_t hash) {
 #endif
   End(number);
   table_.Free(number);
-  IndexAndArm(moved, hash);
-  return moved;
+  IndexAndArm(moved, hash, now);
+}
+
+void GroupTable::CallForPartial(uint32_t number, EngineTime now) {
+  const Extra& extra = this->extra(number);
+  const bool matters = extra.changed || now < calls_all_until_;
+  if (!matters || extra.next_partial >= DueOf(number) || table_.cold(number).called) return;
+  table_.Call(number);
+}
+
+void GroupTable::CallAll(EngineTime now) {
+  if (partial_every_ == kForever) return;
+  const bool called = now < calls_all_until_;
+  calls_all_until_ = After(now, partial_every_);
+  if (called) return;
+  uint32_t place = 0;
+  ForEachIndexedFrom(place, [&](uint32_t number) {
+    if (table_.cold(number).called) return true;
+    KeepImage(number);
+    Extra& extra = this->extra(number);
+    extra.next_partial = std::max(extra.next_partial, GridAfter(at(number), now));
+    CallForPartial(number, now);
+    return true;
+  });
 }
 
 void GroupTable::End(uint32_t number) {
@@ -279,9 +301,15 @@ void GroupTable::SetPeriods(const Periods& periods) {
   });
 }
 
-void GroupTable::ArmByPeriods(const Periods& before) {
+void GroupTable::ArmByPeriods(const Periods& before, EngineTime now) {
   const bool earlier = quiet_period_ < before.quiet || max_hold_ < before.hold;
   if (earlier || !table_.Suits(UsualLife())) table_.ArmAllAnew(UsualLife());
+  if (partial_every_ == kForever) return;
+  uint32_t place = 0;
+  ForEachIndexedFrom(place, [&](uint32_t number) {
+    CallForPartial(number, now);  // the deadline may lie behind the next instant now
+    return true;
+  });
 }
 
 void GroupTable::CheckWhole() const {
@@ -293,6 +321,9 @@ void GroupTable::CheckWhole() const {
     PLEAT_CHECK(group.opened <= group.last && FirstOf(number) <= group.opened);
     PLEAT_CHECK(!indexed(number) || table_.cold(number).armed);
     PLEAT_CHECK(!indexed(number) || IsGroup(number));
+    const bool cuts = has_extra_ && indexed(number) && extra(number).changed &&
+                      extra(number).next_partial < DueOf(number);
+    PLEAT_CHECK(!cuts || table_.cold(number).called);
   });
   PLEAT_CHECK(bytes == bytes_);
   for (const auto& [number, due] : decided_) {

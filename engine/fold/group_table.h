@@ -19,6 +19,7 @@
 //   - A deadline moves later by a plain write. Where a closing time makes one earlier, the group moves
 //     to an entry of another number: a number has one reference in the deadlines, which stays.
 //   - A group or cut that has not ended is armed, at or before its deadline; one that has is not.
+//   - An open group with a partial to be cut is called at that instant. A grid costs nothing else.
 //   - bytes() is the sum of BytesOf() over all entries.
 //
 // The table below it, ExpiringTable, says when a number may be used again.
@@ -213,8 +214,6 @@ class GroupTable : GroupEntry {
   }
   // The closing time that the folder gives to a group which was opened then; kNever: none.
   EngineTime ClosingTimeFor(EngineTime opened) const;
-  // The instant that a group is to be armed for: its deadline, or a partial before that.
-  EngineTime NextInstantOf(uint32_t number) const noexcept { return NextInstantOf(at(number)); }
   // The first instant behind `t` of the group's grid of partials; kNever: none.
   EngineTime GridAfter(const Group& group, EngineTime t) const noexcept;
 
@@ -252,12 +251,13 @@ class GroupTable : GroupEntry {
   void Index(uint32_t number, uint64_t hash);
   // The key's next event will not go to this group. REQUIRES: the group is indexed.
   void Unindex(uint32_t number);
-  // Arms the entry for its deadline, or for the next instant of its grid if that comes first.
-  void Arm(uint32_t number) { table_.Arm(number, NextInstantOf(at(number)), position(number)); }
+  // Arms the entry for its deadline.
+  void Arm(uint32_t number) { table_.Arm(number, DueOf(number), position(number)); }
   // Of a new group.
-  void IndexAndArm(uint32_t number, uint64_t hash) {
+  void IndexAndArm(uint32_t number, uint64_t hash, EngineTime now) {
     Index(number, hash);
     Arm(number);
+    if (has_extra_) CallForPartial(number, now);
   }
   // Of one without Extra, whose deadline is known.
   void IndexAndArm(const Parts& parts, uint64_t hash, EngineTime due, uint64_t position) {
@@ -266,8 +266,14 @@ class GroupTable : GroupEntry {
     table_.Arm(parts.number, parts.cold, due, position);
   }
   // The deadline of an indexed group has moved earlier. Moves the group to another entry, which is
-  // indexed and armed, and returns its number. REQUIRES: states can be moved; `hash` is the key's.
-  uint32_t ArmEarlier(uint32_t number, uint64_t hash);
+  // indexed and armed. REQUIRES: states can be moved; `hash` is the key's.
+  void ArmEarlier(uint32_t number, uint64_t hash, EngineTime now);
+  // An indexed group or its instants have changed: Next() calls it at the next one of the grid, if
+  // that lies before the deadline. REQUIRES: it has Extra.
+  void CallForPartial(uint32_t number, EngineTime now);
+  // At a limit the next instant of each grid matters, also of groups that have not changed. From
+  // now on all groups are called, for one period. O(1) within such a period, else O(entries).
+  void CallAll(EngineTime now);
   // The entry has ended before its deadline: out of the index, and without a deadline.
   void End(uint32_t number);
   // Calls the state's destructor.
@@ -322,8 +328,8 @@ class GroupTable : GroupEntry {
 
   // --- Deadlines
 
-  // Finds the next entry due by `now`, earliest first; see Deadlines::Next(). While `version` stays
-  // the same, no group has changed. An entry due by time is not armed any more.
+  // Finds the next entry due by `now`, earliest first; see ExpiringTable::Next(). While `version`
+  // stays the same, no group has changed. An entry due by time is not armed any more.
   Deadlines::Found Next(EngineTime now, uint64_t version, Budget& budget, Due& due) {
     now_ = now;
     version_ = version;
@@ -388,8 +394,8 @@ class GroupTable : GroupEntry {
   // From now on DueOf() goes by these. REQUIRES: DecideOvertaken() came before. What is due by now
   // ends before Next(), and then ArmByPeriods() comes. O(1), or O(entries) with Extra.
   void SetPeriods(const Periods& periods);
-  // Arms all groups where they belong. O(1) if no period became shorter, nor twice as long.
-  void ArmByPeriods(const Periods& before);
+  // Arms all groups anew. O(1) without partials, if no period became shorter, or twice as long.
+  void ArmByPeriods(const Periods& before, EngineTime now);
 
   // --- All entries
 
@@ -433,7 +439,7 @@ class GroupTable : GroupEntry {
   // Makes room for so many groups at a time with keys of about this length: until there are more,
   // opening one takes nothing from the pool.
   void Reserve(size_t groups, size_t key_bytes) {
-    table_.Reserve(groups);
+    table_.Reserve(groups, partial_every_ == kForever ? 0 : groups);
     keys_.Reserve(groups, key_bytes);
     reserved_bytes_ = std::max(reserved_bytes_, BytesOf(groups, key_bytes));
   }
@@ -458,11 +464,12 @@ class GroupTable : GroupEntry {
     uint32_t HashOf(uint32_t number) const noexcept { return groups.at(number).hash; }
     EngineTime DueOf(uint32_t number) const noexcept {
       const Group& group = groups.at(number);
-      const EngineTime due = groups.NextInstantOf(group);
+      const EngineTime due = groups.DueOf(group);
       if (groups.has_extra_ && due <= groups.now_)
         groups.table_.PrefetchIndex(group.hash);  // which the group will soon leave
       return due;
     }
+    EngineTime CallOf(uint32_t number) const noexcept { return groups.extra(number).next_partial; }
     uint64_t OrderOf(uint32_t number) const noexcept { return groups.position(number); }
     void Prefetch(uint32_t number) const noexcept { groups.PrefetchHot(number); }
     uint64_t Version() const noexcept { return groups.version_; }
@@ -495,10 +502,6 @@ class GroupTable : GroupEntry {
   }
   EngineTime& ClosingTimeOf(const Group& group) const noexcept {
     return *reinterpret_cast<EngineTime*>(&ExtraOf(group) + 1);
-  }
-  EngineTime NextInstantOf(const Group& group) const noexcept {
-    const EngineTime due = DueOf(group);
-    return has_extra_ ? std::min(due, ExtraOf(group).next_partial) : due;
   }
   // A larger state takes further lines; the processor follows by itself from the third on.
   void PrefetchHot(uint32_t number) const noexcept { PrefetchHot(&at(number)); }
@@ -553,6 +556,7 @@ class GroupTable : GroupEntry {
   const size_t entry_bytes_;  // without a long key and the bytes that the state owns
   size_t reserved_bytes_ = 0;
   KeyArena keys_;
+  EngineTime calls_all_until_ = kBeginningOfTime;
   EngineTime now_ = kBeginningOfTime;  // of the latest Next()
   uint64_t version_ = 0;
   std::map<uint32_t, uint32_t> wraps_;                // the high half of the counts that need one

@@ -177,6 +177,7 @@ void GroupTable::LoadArmed(FieldReader& in, const HashKey& hash_key) {
         Index(number, hash);
       }
       Arm(number);
+      if (is_indexed && has_extra_) CallForPartial(number, kBeginningOfTime);
     }
   }
 }

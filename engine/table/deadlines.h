@@ -56,6 +56,9 @@ struct Due {
 
   // Whether the instant is final: the entry's own deadline does not matter any more.
   bool is_filed() const noexcept { return tag != 0; }
+  // Whether it is no end, but a call of an ExpiringTable.
+  static constexpr uint8_t kCall = UINT8_MAX;
+  bool is_call() const noexcept { return tag == kCall; }
 };
 
 class Deadlines {

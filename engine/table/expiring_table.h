@@ -28,15 +28,20 @@
 // 12:00 becomes stale, a ticket at 11:10 counts. At 11:10 the ticket is gone; if the record is lent
 // again before 12:00 it gets another ticket, because the direct reference is still there.
 //
+// Calls. An indexed entry may also be *called* once at an instant before its deadline, and again
+// when that has passed: Call() makes a reference of a second kind, the number with its highest bit.
+// An entry that is not called has none: so an instant at which nothing would happen costs nothing.
+//
 // Invariants:
-//   - A number has at most one direct reference, a ticket exactly one.
+//   - A number has at most one direct reference and one call, a ticket exactly one reference.
 //   - An armed entry has exactly one reference that counts: its ticket, or else the direct one.
 //     That reference lies at or before the entry's deadline.
+//   - A call counts while its entry is indexed.
 //   - All other references are stale and counted. Making one stale pays for sweeping others, so
 //     that stale references stay below a constant share of all.
 //
 // Only tables whose `Cold` has a member `reference` pay for tickets: 4 bytes an entry, and 8 for
-// each deadline that moved earlier.
+// each deadline that moved earlier. Only those whose `Cold` has a member `called` have calls.
 #pragma once
 
 #include <concepts>
@@ -85,6 +90,7 @@ concept TableEntries = requires(const Entries& entries, uint32_t number) {
   { entries.DueOf(number) } -> std::same_as<EngineTime>;  // of an armed entry
   { entries.OrderOf(number) } -> std::same_as<uint64_t>;  // decides between equal deadlines
   { entries.Prefetch(number) };  // brings what the three read towards the cache
+  // (Of a table with calls also entries.CallOf(number): see Call().)
   // Another value whenever the owner may have moved a deadline later by a plain write.
   { entries.Version() } -> std::same_as<uint64_t>;
 };
@@ -95,6 +101,8 @@ class ExpiringTable {
   using Found = Deadlines::Found;
   static constexpr uint32_t kNone = KeyIndex::kNone;
   static constexpr bool kMovesEarlier = requires(Cold cold) { cold.reference; };
+  static constexpr bool kCalls = requires(Cold cold) { cold.called; };
+  static_assert(!kMovesEarlier || !kCalls, "tickets and calls are told by the same bit");
 
   // Entries of `stride` bytes, a multiple of 8. `usual_life`: how far ahead deadlines usually lie.
   ExpiringTable(PagePool& pool, size_t stride, Duration usual_life, const Entries& entries)
@@ -106,12 +114,12 @@ class ExpiringTable {
 
   // --- Entries
 
-  // Makes room for so many entries at a time, indexed and armed: until there are more, they take
-  // nothing from the pool. Tickets are not among this.
-  void Reserve(size_t entries) {
+  // Makes room for so many entries at a time, indexed and armed, and `calls` of them called: until
+  // there are more, they take nothing from the pool. Tickets are not among this.
+  void Reserve(size_t entries, size_t calls = 0) {
     slab_.Reserve(entries);
     index_.Reserve(entries, HashesOf());
-    deadlines_.Reserve(entries);
+    deadlines_.Reserve(entries + calls);
   }
 
   // A number for an entry, whose bytes the caller fills. O(1). `bits`: the cold part, with what the
@@ -119,7 +127,6 @@ class ExpiringTable {
   // a part of it was written waits for that.
   uint32_t New(Cold bits = {}) {
     const uint32_t number = slab_.Allocate();
-    PLEAT_CHECK(!kMovesEarlier || number < kTicketBit);
     bits.taken = 1;
     cold(number) = bits;
     return number;
@@ -133,9 +140,7 @@ class ExpiringTable {
     cold(number) = Cold{};
     cold(number).taken = 1;
   }
-  bool HasPlace(uint32_t number) const noexcept {
-    return slab_.HasPlace(number) && (!kMovesEarlier || number < kTicketBit);
-  }
+  bool HasPlace(uint32_t number) const noexcept { return slab_.HasPlace(number); }
 
   // Gives an entry up, armed or not. Its bytes are void from now on. REQUIRES: it is not indexed.
   void Free(uint32_t number) { Free(number, cold(number), hot(number)); }
@@ -144,7 +149,7 @@ class ExpiringTable {
     PLEAT_DCHECK(bits.taken && !bits.indexed);
     if (bits.armed) Disarm(number);
     bits.taken = 0;
-    if (!bits.referred) slab_.Free(number, hot);
+    if (!IsReferred(bits)) slab_.Free(number, hot);
   }
 
   std::byte* hot(uint32_t number) const noexcept { return slab_.hot(number); }
@@ -202,12 +207,18 @@ class ExpiringTable {
     PLEAT_DCHECK(cold(number).taken && !cold(number).indexed);
     return cold(number).indexed = index_.TryInsert(hash, number, HashesOf());
   }
-  // REQUIRES: it is indexed.
-  void Unindex(uint32_t number) { Unindex(number, cold(number), entries_.HashOf(number)); }
+  // REQUIRES: it is indexed. Whoever was called is not indexed again under this number.
+  void Unindex(uint32_t number) {
+    Cold& bits = cold(number);
+    EraseFromIndex(number, bits, entries_.HashOf(number));
+    if constexpr (kCalls) {
+      if (bits.called) NoteStale();
+    }
+  }
+  // REQUIRES also: it is not called.
   void Unindex(uint32_t number, Cold& bits, uint32_t hash) {
-    PLEAT_DCHECK(bits.indexed && entries_.HashOf(number) == hash);
-    bits.indexed = 0;
-    index_.Erase(hash, number);
+    if constexpr (kCalls) PLEAT_DCHECK(!bits.called);
+    EraseFromIndex(number, bits, hash);
   }
   size_t indexed() const noexcept { return index_.size(); }
 
@@ -242,11 +253,22 @@ class ExpiringTable {
     NoteStale();
   }
 
+  // Has Next() call the entry at CallOf(number), which moves later, like a deadline, by a plain
+  // write. O(1). REQUIRES: it is indexed, and not called.
+  void Call(uint32_t number)
+    requires kCalls
+  {
+    Cold& bits = cold(number);
+    PLEAT_DCHECK(bits.indexed && !bits.called);
+    bits.called = 1;
+    deadlines_.Arm(number | kMarkBit, entries_.CallOf(number), entries_.OrderOf(number));
+  }
+
   // Files what has ended, or will at an instant that is final, under that instant and the order at
   // which Next() gives it out.
   // REQUIRES: it is not armed.
   void File(const Due& ended) {
-    PLEAT_DCHECK(ended.is_filed() && cold(ended.number).taken);
+    PLEAT_DCHECK(ended.is_filed() && !ended.is_call() && cold(ended.number).taken);
     PLEAT_DCHECK(!cold(ended.number).armed);
     deadlines_.ArmEnded(ended);
   }
@@ -260,19 +282,28 @@ class ExpiringTable {
   // Nothing is due before this; kNever if nothing will be. O(1).
   EngineTime NextDue() const noexcept { return deadlines_.NextDue(); }
 
-  // The next entry that is due by `now` or was filed, earliest first; it is no longer armed. Lowers
-  // `budget` by the references looked at.
+  // The next entry that is due by `now` or was filed, earliest first; it is no longer armed. Or one
+  // that is called by then, which then is_call(). Lowers `budget` by the references looked at.
   Found Next(EngineTime now, Budget& budget, Due& due) {
-    const Found found = deadlines_.Next(now, budget, Asker{*this}, due);
-    if (found == Found::kDue && !due.is_filed()) NoteGivenOut(due);
+    const Found found = deadlines_.Next(now, budget, Asker<kCalls>{*this}, due);
+    if (found != Found::kDue || due.is_filed()) return found;
+    if constexpr (kCalls) {
+      if (IsCall(due.number)) {
+        due.number &= ~kMarkBit;
+        due.tag = Due::kCall;
+        cold(due.number).called = 0;
+        return found;
+      }
+    }
+    NoteGivenOut(due);
     return found;
   }
 
   // Several of them at once, if they are known: at most `max`, due by `now`, the first of them at the
   // back. Lowers `budget` likewise. The caller calls GiveOut()
-  // for each, and then DropRun().
+  // for each, and then DropRun(). REQUIRES: no entry was ever called.
   std::span<const Due> Run(EngineTime now, size_t max, Budget& budget) {
-    return deadlines_.Run(now, max, budget, Asker{*this});
+    return deadlines_.Run(now, max, budget, Asker<false>{*this});
   }
   static void GiveOut(Cold& bits) noexcept
     requires(!kMovesEarlier)
@@ -285,7 +316,9 @@ class ExpiringTable {
 
   // Calls `apply(due)` for all of them. Returns whether that was all before `budget` ran out.
   template <class Apply>
-  bool ApplyDue(EngineTime now, Budget& budget, const Apply& apply) {
+  bool ApplyDue(EngineTime now, Budget& budget, const Apply& apply)
+    requires(!kCalls)
+  {
     for (Due due;;) {
       const Found found = Next(now, budget, due);
       if (found != Found::kDue) return found == Found::kNothing;
@@ -303,8 +336,9 @@ class ExpiringTable {
     ++changes_;
     slab_.ForEach([this](uint32_t number) {
       Cold& bits = cold(number);
-      const bool waited = !bits.taken && bits.referred;
+      const bool waited = !bits.taken && IsReferred(bits);
       bits.indexed = bits.armed = bits.referred = 0;
+      if constexpr (kCalls) bits.called = 0;
       if (waited) slab_.Free(number);
     });
   }
@@ -320,9 +354,14 @@ class ExpiringTable {
     ++changes_;
     slab_.ForEach([this](uint32_t number) {
       Cold& bits = cold(number);
-      const bool waited = !bits.taken && bits.referred;
+      const bool waited = !bits.taken && IsReferred(bits);
       bits.referred = bits.armed;
       if (bits.armed) deadlines_.Arm(number, entries_.DueOf(number), entries_.OrderOf(number));
+      if constexpr (kCalls) {
+        const bool calls = bits.called && bits.indexed;
+        bits.called = 0;
+        if (calls) Call(number);
+      }
       if (waited) slab_.Free(number);
     });
     for (const Due& due : filed) deadlines_.ArmEnded(due);
@@ -339,18 +378,37 @@ class ExpiringTable {
     uint32_t number;
     uint32_t unused;
   };
-  static constexpr uint32_t kTicketBit = uint32_t{1} << 31;  // of a reference: to a ticket
+  // Of a reference: to a ticket, or a call. No number of an entry or a ticket has it.
+  static constexpr uint32_t kMarkBit = uint32_t{1} << 31;
 
-  // Answers the deadlines.
+  // Answers the deadlines. `kMayCall`: there may be calls among the references.
+  template <bool kMayCall>
   struct Asker {
     ExpiringTable& table;
-    bool Counts(uint32_t reference) const { return table.Counts(reference); }
-    void Drop(uint32_t reference) const { table.Drop(reference); }
+    bool Counts(uint32_t reference) const {
+      if constexpr (kMayCall) {
+        if (IsCall(reference)) return table.cold(reference & ~kMarkBit).indexed;
+      }
+      return table.Counts(reference);
+    }
+    void Drop(uint32_t reference) const {
+      if constexpr (kMayCall) {
+        if (IsCall(reference)) return table.DropCall(reference & ~kMarkBit);
+      }
+      table.Drop(reference);
+    }
     Deadlines::Answer operator()(uint32_t reference) const {
+      if constexpr (kMayCall) {
+        const uint32_t called = reference & ~kMarkBit;
+        if (called != reference)
+          return {table.entries_.CallOf(called), table.entries_.OrderOf(called)};
+      }
       const uint32_t number = table.NumberOf(reference);
       return {.due = table.entries_.DueOf(number), .order = table.entries_.OrderOf(number)};
     }
-    void Prefetch(uint32_t reference) const noexcept { table.PrefetchFor(reference); }
+    void Prefetch(uint32_t reference) const noexcept {
+      table.PrefetchFor(kMayCall ? reference & ~kMarkBit : reference);
+    }
     uint64_t Version() const noexcept { return table.changes_ + table.entries_.Version(); }
   };
 
@@ -358,10 +416,16 @@ class ExpiringTable {
     return [this](uint32_t number) { return entries_.HashOf(number); };
   }
   static bool IsTicket(uint32_t reference) noexcept {
-    return kMovesEarlier && (reference & kTicketBit) != 0;
+    return kMovesEarlier && (reference & kMarkBit) != 0;
+  }
+  static bool IsCall(uint32_t reference) noexcept { return kCalls && (reference & kMarkBit) != 0; }
+  // Whether a number is out of use even if no entry lives there.
+  static bool IsReferred(const Cold& bits) noexcept {
+    if constexpr (kCalls) return bits.referred || bits.called;
+    return bits.referred;
   }
   Ticket& TicketAt(uint32_t reference) const noexcept {
-    return *reinterpret_cast<Ticket*>(tickets_.hot(reference & ~kTicketBit));
+    return *reinterpret_cast<Ticket*>(tickets_.hot(reference & ~kMarkBit));
   }
   // The entry that a reference is for, or kNone.
   uint32_t NumberOf(uint32_t reference) const noexcept {
@@ -370,7 +434,7 @@ class ExpiringTable {
 
   void NoteStale() {
     ++changes_;
-    deadlines_.NoteStale(Asker{*this});
+    deadlines_.NoteStale(Asker<kCalls>{*this});
   }
 
   bool Counts(uint32_t reference) const noexcept {
@@ -381,9 +445,21 @@ class ExpiringTable {
 
   // A stale reference is gone.
   void Drop(uint32_t reference) {
-    if (IsTicket(reference)) return tickets_.Free(reference & ~kTicketBit);
-    cold(reference).referred = 0;
-    if (!cold(reference).taken) slab_.Free(reference);
+    if (IsTicket(reference)) return tickets_.Free(reference & ~kMarkBit);
+    Cold& bits = cold(reference);
+    bits.referred = 0;
+    if (!bits.taken && !IsReferred(bits)) slab_.Free(reference);
+  }
+  void DropCall(uint32_t number) {
+    Cold& bits = cold(number);
+    bits.called = 0;
+    if (!bits.taken && !bits.referred) slab_.Free(number);
+  }
+
+  void EraseFromIndex(uint32_t number, Cold& bits, uint32_t hash) {
+    PLEAT_DCHECK(bits.indexed && entries_.HashOf(number) == hash);
+    bits.indexed = 0;
+    index_.Erase(hash, number);
   }
 
   void PrefetchFor(uint32_t reference) const noexcept {
@@ -398,7 +474,7 @@ class ExpiringTable {
     Cold& bits = cold(due.number);
     bits.armed = 0;
     if constexpr (kMovesEarlier) bits.reference = kNone;
-    if (IsTicket(reference)) return tickets_.Free(reference & ~kTicketBit);
+    if (IsTicket(reference)) return tickets_.Free(reference & ~kMarkBit);
     bits.referred = 0;
   }
 
@@ -415,9 +491,8 @@ class ExpiringTable {
   }
   uint32_t NewTicketFor(uint32_t number) {
     const uint32_t ticket = tickets_.Allocate();
-    PLEAT_CHECK(ticket < kTicketBit - 1);  // so that no reference is kNone
     TicketAt(ticket) = {.number = number, .unused = 0};
-    return ticket | kTicketBit;
+    return ticket | kMarkBit;
   }
   void VoidTicketOf(uint32_t number) noexcept {
     uint32_t& reference = cold(number).reference;
@@ -426,7 +501,7 @@ class ExpiringTable {
   }
   void FreeTickets() {
     deadlines_.ForEachReference([this](uint32_t reference, EngineTime) {
-      if (IsTicket(reference)) tickets_.Free(reference & ~kTicketBit);
+      if (IsTicket(reference)) tickets_.Free(reference & ~kMarkBit);
     });
     slab_.ForEach([this](uint32_t number) { cold(number).reference = kNone; });
   }
@@ -445,10 +520,20 @@ void ExpiringTable<Entries, Cold, kIndexBits>::CheckWhole() const {
   index_.CheckWhole(HashesOf());
   deadlines_.CheckWhole();
   std::set<uint32_t> direct;
+  std::set<uint32_t> calls;     // entries
   std::set<uint32_t> counting;  // entries
   size_t tickets = 0;
   size_t stale = 0;
   deadlines_.ForEachReference([&](uint32_t reference, EngineTime from) {
+    if constexpr (kCalls) {
+      if (IsCall(reference)) {
+        const uint32_t called = reference & ~kMarkBit;
+        PLEAT_CHECK(slab_.Knows(called) && calls.insert(called).second);
+        if (!cold(called).indexed) return void(++stale);
+        PLEAT_CHECK(from <= entries_.CallOf(called));
+        return;
+      }
+    }
     if (IsTicket(reference)) {
       ++tickets;
     } else {
@@ -466,7 +551,8 @@ void ExpiringTable<Entries, Cold, kIndexBits>::CheckWhole() const {
   size_t used = 0;  // numbers
   slab_.ForEach([&](uint32_t number) {
     const Cold& bits = cold(number);
-    used += bits.taken || bits.referred;
+    used += bits.taken || IsReferred(bits);
+    if constexpr (kCalls) PLEAT_CHECK(bits.called == calls.contains(number));
     PLEAT_CHECK(bits.taken || (!bits.indexed && !bits.armed));
     PLEAT_CHECK(bits.armed == counting.contains(number));
     if constexpr (kMovesEarlier) PLEAT_CHECK(bits.armed == (bits.reference != kNone));

@@ -214,7 +214,7 @@ class Slab {
  private:
   static constexpr uint32_t kIndexMask = (1U << kIndexBits) - 1;
   static constexpr uint32_t kPerChunkMax = 1U << kIndexBits;
-  static constexpr uint32_t kChunksMax = 1U << (32 - kIndexBits);
+  static constexpr uint32_t kChunksMax = 1U << (31 - kIndexBits);  // so that numbers have 31 bits
   static constexpr uint16_t kNone = UINT16_MAX;
   static constexpr uint32_t kUnknown = UINT32_MAX;
   static constexpr size_t kColdBytes = std::is_empty_v<Cold> ? 0 : sizeof(Cold);

@@ -119,6 +119,24 @@ TEST_F(Features, LimitOnGroupsEmitsOldest) {
             "opened opened opened");
   EXPECT_THAT(Pop(), ElementsAre("a [1] limit 0 0 0"));
 
+  // Its grid counts for a group that has not changed, too: a's next is at 60 s, b's at 70 s.
+  Open({.quiet_period = 100s,
+        .max_hold = kForever,
+        .partial_every = 30s,
+        .limits = {.max_groups = 2, .on_limit = OnLimit::kEmitOldest}},
+       {}, OwnQuietPeriods());
+  Advance(0s);
+  EXPECT_EQ(Fold({{"a", 1, 0s, {.quiet = 500s}}, {"b", 2, 10s}}), "opened opened");
+  Advance(45s);
+  EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 30 r1+", "b [2] partial 10 10 40 r1+"));
+  EXPECT_EQ(Fold({{"c", 3, 45s}}), "opened");
+  EXPECT_THAT(Pop(), ElementsAre("a [1] limit 0 0 45 r2"));
+  // b's next is at 100 s by now, c's at 105 s.
+  Advance(80s);
+  EXPECT_THAT(Pop(), ElementsAre("c [3] partial 45 45 75 r1+"));
+  EXPECT_EQ(Fold({{"d", 4, 80s}}), "opened");
+  EXPECT_THAT(Pop(), ElementsAre("b [2] limit 10 10 80 r2"));
+
   // A partial that would come at the deadline or later does not count: b's grid is at 62 s, a's deadline at 112 s.
   FolderOptions partials = two;
   partials.quiet_period = 60s;

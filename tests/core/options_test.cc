@@ -191,6 +191,18 @@ TEST_F(SetOptionsTest, APartialThatWasPassedComesBeforeItsGroup) {
   }
 }
 
+TEST_F(SetOptionsTest, ALongerPeriodBringsPartialsAgain) {
+  Open({.quiet_period = 20s, .max_hold = 15s, .partial_every = 10s});
+  engine_->Advance(kT0);
+  Fold("a", 1, 0s);
+  Fold("a", 2, 12s);
+  engine_->Advance(kT0 + 14s);
+  EXPECT_THAT(Pop(), ElementsAre("a 1 partial 10"));
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.max_hold = 25s; }).ok());
+  engine_->Advance(kT0 + 25s);
+  EXPECT_THAT(Pop(), ElementsAre("a 3 partial 20", "a 3 max_hold 25"));
+}
+
 TEST_F(SetOptionsTest, AQuietPeriodOfAnEventsOwnStays) {
   rules_.quiet_period = [](std::string_view, const Number& number) {
     return number.value > 9 ? Duration(20s) : Duration(0);

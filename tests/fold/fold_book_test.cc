@@ -221,5 +221,37 @@ TEST_F(FoldBookByCountOrTime, StaleDeadlinesStayFewWhenAllAreDueWithinOneSlot) {
   EXPECT_LT(book_.stale_deadlines(), 2000u);
 }
 
+struct FoldBookWithPartials : FoldBookFixture {
+  FoldBookWithPartials()
+      : FoldBookFixture({.quiet_period = 2h, .max_hold = kForever, .partial_every = 1s}) {}
+};
+
+TEST_F(FoldBookWithPartials, AnInstantAtWhichNothingHasChangedCostsNothing) {
+  for (int i = 0; i < 1000; ++i) Fold("key" + std::to_string(i), "x", t0_, t0_);
+  Budget enough(100'000);
+  EXPECT_TRUE(CloseDue(t0_ + 1s, enough));
+  EXPECT_EQ(PopAll(t0_ + 1s).size(), 1000u);
+  EXPECT_EQ(book_.NextDue(), t0_ + 2h);
+  Budget none(0);
+  for (int i = 2; i <= 1000; ++i) EXPECT_TRUE(CloseDue(t0_ + i * 1s, none));
+
+  // One group that changes is one that is looked at.
+  Fold("key7", "y", t0_ + 1000s, t0_ + 1000s);
+  Budget for_one(2);  // to load it, and to cut it
+  EXPECT_TRUE(CloseDue(t0_ + 1001s, for_one));
+  EXPECT_EQ(PopAll(t0_ + 1001s), std::vector<std::string>{"key7=xy"});
+  EXPECT_TRUE(CloseDue(t0_ + 2h - 1us, none));
+  EXPECT_EQ(PopAll(t0_ + 3h).size(), 1000u);
+}
+
+TEST_F(FoldBookWithPartials, StaleInstantsStayFewWhenKeysAreFlushedOverAndOver) {
+  for (int i = 0; i < 100'000; ++i) {
+    Fold("key", "x", t0_, t0_);
+    ASSERT_TRUE(Flush("key", t0_));
+    PopAll(t0_);
+  }
+  EXPECT_LT(book_.stale_deadlines(), 1000u);
+}
+
 }  // namespace
 }  // namespace pleat

@@ -1,5 +1,5 @@
 // An ExpiringTable, with its Deadlines, against a map of the same entries: with deadlines that only
-// move later and with deadlines that also move earlier.
+// move later, with deadlines that also move earlier, and with entries that are called before.
 #include "engine/table/expiring_table.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -21,6 +22,11 @@ struct BareEntry {
   uint64_t hash;
   EngineTime due;
   uint64_t order;
+  EngineTime call = kNever;
+};
+
+struct CallBits : TableBits {
+  bool called : 1 = false;
 };
 
 // The same with the bits inside.
@@ -37,6 +43,7 @@ struct Owner {
     const Owner& owner;
     uint32_t HashOf(uint32_t number) const { return static_cast<uint32_t>(owner.At(number).hash); }
     EngineTime DueOf(uint32_t number) const { return owner.At(number).due; }
+    EngineTime CallOf(uint32_t number) const { return owner.At(number).call; }
     uint64_t OrderOf(uint32_t number) const { return owner.At(number).order; }
     void Prefetch(uint32_t number) const { pleat::Prefetch(&owner.At(number)); }
     uint64_t Version() const { return owner.writes; }
@@ -59,16 +66,18 @@ struct Owner {
   uint32_t Find(uint64_t hash) const {
     return table.Find(hash, [&](uint32_t number) { return At(number).hash == hash; });
   }
-  // Gives out everything due by `now`, as (due, order), and frees it.
+  // Gives out everything due by `now`, as (due, order), and frees it; and what is called by then.
   std::vector<std::tuple<EngineTime, uint64_t>> Take(EngineTime now) {
     std::vector<std::tuple<EngineTime, uint64_t>> out;
     Budget budget;
-    EXPECT_TRUE(table.ApplyDue(now, budget, [&](const Due& due) {
+    for (Due due;;) {
+      const Deadlines::Found found = table.Next(now, budget, due);
+      if (found == Deadlines::Found::kNothing) return out;
       out.emplace_back(due.ripe, due.order);
+      if (due.is_call()) continue;
       if (table.cold(due.number).indexed) table.Unindex(due.number);
       table.Free(due.number);
-    }));
-    return out;
+    }
   }
 
   uint64_t writes = 0;
@@ -83,7 +92,7 @@ template <class Cold>
 struct ExpiringTableFixture : testing::Test {
   Owner<Cold> owner_;
 };
-using Colds = testing::Types<TableBits, TicketBits, WholeEntry>;
+using Colds = testing::Types<TableBits, TicketBits, WholeEntry, CallBits>;
 TYPED_TEST_SUITE(ExpiringTableFixture, Colds);
 
 TYPED_TEST(ExpiringTableFixture, FindsAnEntryUntilItIsUnindexed) {
@@ -223,6 +232,48 @@ TEST_F(MovingEarlier, LeavesAConstantShareOfStaleReferences) {
   EXPECT_EQ(owner.table.stale(), 0u);
 }
 
+// An entry that is not called costs nothing until its deadline.
+TEST(Calls, ComeBeforeTheDeadlineAndOnlyWhenAskedFor) {
+  Owner<CallBits> owner;
+  const uint32_t number = owner.Open(7, kStart + 10s, 1);
+  owner.Open(8, kStart + 3s, 2);
+  owner.At(number).call = kStart + 3s;
+  owner.table.Call(number);
+  owner.table.CheckWhole();
+  EXPECT_EQ(owner.table.NextDue(), kStart + 3s);
+  EXPECT_EQ(owner.Take(kStart + 3s), (Given{{kStart + 3s, 1}, {kStart + 3s, 2}}));
+  EXPECT_EQ(owner.table.NextDue(), kStart + 10s);
+  Budget none(0);
+  Due due;
+  EXPECT_EQ(owner.table.Next(kStart + 9s, none, due), Deadlines::Found::kNothing);
+  EXPECT_EQ(owner.Take(kStart + 10s), (Given{{kStart + 10s, 1}}));
+}
+
+TEST(Calls, EndWithTheirEntryWhoseNumberWaitsForThem) {
+  Owner<CallBits> owner;
+  const uint32_t number = owner.Open(7, kStart + 1s, 1);
+  owner.At(number).call = kStart + 5s;  // an owner may be late to see that nothing is to be called
+  owner.table.Call(number);
+  EXPECT_EQ(owner.Take(kStart + 1s), (Given{{kStart + 1s, 1}}));
+  owner.table.CheckWhole();
+  EXPECT_EQ(owner.table.stale(), 1u);
+  EXPECT_NE(owner.New(8, kStart), number);
+  EXPECT_EQ(owner.Take(kStart + 5s), Given{});
+  EXPECT_EQ(owner.table.stale(), 0u);
+  EXPECT_EQ(owner.New(9, kStart), number);
+}
+
+TEST(Calls, AreArmedAnewWithTheRest) {
+  Owner<CallBits> owner;
+  const uint32_t number = owner.Open(7, kStart + 1h, 1);
+  owner.At(number).call = kStart + 1min;
+  owner.table.Call(number);
+  owner.At(number).due = kStart + 10min;
+  owner.table.ArmAllAnew(10min);
+  owner.table.CheckWhole();
+  EXPECT_EQ(owner.Take(kStart + 1h), (Given{{kStart + 1min, 1}, {kStart + 10min, 1}}));
+}
+
 // Everything that owners do, at random, beside a map of what is to be given out, in order.
 template <class Cold>
 class Episode {
@@ -236,13 +287,13 @@ class Episode {
       if (i % 8 == 0) owner_.table.CheckWhole();
     }
     Advance(kNever - now_, Budget());
-    EXPECT_TRUE(expected_.empty());
+    EXPECT_TRUE(expected_.empty() && calls_.empty());
     EXPECT_EQ(owner_.table.stale(), 0u);
   }
 
  private:
-  static constexpr bool kMovesEarlier =
-      ExpiringTable<typename Owner<Cold>::Entries, Cold>::kMovesEarlier;
+  using Table = ExpiringTable<typename Owner<Cold>::Entries, Cold>;
+  static constexpr bool kMovesEarlier = Table::kMovesEarlier;
 
   // What Next() orders by. Orders are unique.
   using Place = std::tuple<EngineTime, bool, uint64_t>;
@@ -263,6 +314,7 @@ class Episode {
   void Step() {
     if (expected_.empty() || Below(4) == 0) return Open();
     const auto it = std::next(expected_.begin(), static_cast<ptrdiff_t>(Below(expected_.size())));
+    if (Table::kCalls && Below(2) == 0) return CallSome(it);
     switch (std::get<1>(it->first) ? 6 : Below(8)) {
       case 0: return Move(it, std::max(SomeTime(), std::get<0>(it->first)));
       case 1: return Move(it, kMovesEarlier ? SomeTime() : std::get<0>(it->first));
@@ -294,10 +346,30 @@ class Episode {
     expected_.erase(it);
     expected_[{due, false, order}] = entry;
   }
+  // Before its deadline; or later than it was to be called.
+  void CallSome([[maybe_unused]] It it) {
+    if constexpr (Table::kCalls) {
+      const auto& [number, hash, indexed] = it->second;
+      const EngineTime at = SomeTime();
+      if (!indexed || at >= std::get<0>(it->first)) return;
+      EngineTime& call = owner_.At(number).call;
+      const bool is_called = owner_.table.cold(number).called;
+      if (is_called && at < call) return;
+      if (is_called) calls_.erase({call, false, std::get<2>(it->first)});
+      call = at;
+      ++owner_.writes;
+      if (!is_called) owner_.table.Call(number);
+      calls_[{call, false, std::get<2>(it->first)}] = number;
+    }
+  }
   void Overtake(It it) {
     if (!it->second.indexed) return;
-    owner_.table.Unindex(it->second.number);
+    Unindex(it->second.number);
     it->second.indexed = false;
+  }
+  void Unindex(uint32_t number) {
+    calls_.erase({owner_.At(number).call, false, owner_.At(number).order});
+    owner_.table.Unindex(number);
   }
   // An event ends it, now.
   void End(It it) {
@@ -319,6 +391,7 @@ class Episode {
     owner_.table.UnindexAndDisarmAll();
     for (const auto& [place, entry] : expected_) owner_.table.Free(entry.number);
     expected_.clear();
+    calls_.clear();
   }
 
   void Advance(Duration by, Budget budget) {
@@ -329,11 +402,22 @@ class Episode {
       const auto first = expected_.begin();
       if (found == Deadlines::Found::kNothing) {
         ASSERT_TRUE(expected_.empty() || std::get<0>(first->first) > now_);
+        ASSERT_TRUE(calls_.empty() || std::get<0>(calls_.begin()->first) > now_);
         ASSERT_GT(owner_.table.NextDue(), now_ == kNever ? now_ - Duration(1) : now_);
         return;
       }
       ASSERT_FALSE(expected_.empty());
-      ASSERT_EQ(Place(due.ripe, due.by_event, due.order), first->first);
+      const Place place(due.ripe, due.by_event, due.order);
+      if (due.is_call()) {
+        ASSERT_LT(place, first->first);
+        ASSERT_FALSE(calls_.empty());
+        ASSERT_EQ(calls_.begin()->first, place);
+        ASSERT_EQ(calls_.begin()->second, due.number);
+        calls_.erase(calls_.begin());
+        continue;
+      }
+      ASSERT_EQ(place, first->first);
+      ASSERT_TRUE(calls_.empty() || place < calls_.begin()->first);
       GivenOut(due.number);
     }
   }
@@ -351,7 +435,7 @@ class Episode {
       expected_[{owner_.At(number).due, false, owner_.At(number).order}] = entry;
       return;
     }
-    if (entry.indexed) owner_.table.Unindex(number);
+    if (entry.indexed) Unindex(number);
     owner_.table.Free(number);
   }
 
@@ -361,6 +445,7 @@ class Episode {
   uint64_t order_ = 0;
   Owner<Cold> owner_;
   std::map<Place, Expected> expected_;
+  std::map<Place, uint32_t> calls_;
 };
 
 TYPED_TEST(ExpiringTableFixture, AgreesWithAMapOfTheSameEntries) {
