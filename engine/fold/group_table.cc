@@ -48,6 +48,8 @@ size_t EntryBytes(const FolderOptions& options, const StateOps& ops, size_t cold
 
 }  // namespace
 
+void FailHeapBytes() noexcept { Fail("HeapBytes() of a state has changed outside of its Fold()"); }
+
 GroupTable::GroupTable(PagePool& pool, const FolderOptions& options, const StateOps& ops)
     : quiet_period_(PeriodsOf(options).quiet),
       max_hold_(PeriodsOf(options).hold),
@@ -239,12 +241,11 @@ void GroupTable::DestroyState(uint32_t number) noexcept {
 size_t GroupTable::UncountHeap(uint32_t number) noexcept {
   const size_t heap = HeapBytesOf(number);
 #ifndef NDEBUG
-  if (ops_.heap_bytes != nullptr && heap != heap_counted_.extract(number).mapped()) {
-    Fail("HeapBytes() of a state has changed outside of its Fold()");
-  }
+  if (ops_.heap_bytes != nullptr && heap != heap_counted_.extract(number).mapped()) FailHeapBytes();
 #endif
-  PLEAT_DCHECK(bytes_ >= heap);
-  bytes_ -= heap;
+  if (heap > heap_bytes_) [[unlikely]]
+    FailHeapBytes();
+  heap_bytes_ -= heap;
   return heap;
 }
 
@@ -325,7 +326,7 @@ void GroupTable::CheckWhole() const {
                       extra(number).next_partial < DueOf(number);
     PLEAT_CHECK(!cuts || table_.cold(number).called);
   });
-  PLEAT_CHECK(bytes == bytes_);
+  PLEAT_CHECK(bytes == this->bytes());
   for (const auto& [number, due] : decided_) {
     PLEAT_CHECK(table_.Holds(number) && !table_.cold(number).armed);
   }

@@ -53,6 +53,9 @@
 
 namespace pleat::inline v0_1 {
 
+// For a state that gives back more bytes than were counted; ends the program.
+[[noreturn]] void FailHeapBytes() noexcept;
+
 class GroupTable : GroupEntry {
  public:
   using GroupEntry::Entry;
@@ -421,7 +424,7 @@ class GroupTable : GroupEntry {
 
   // --- Bytes
 
-  size_t bytes() const noexcept { return bytes_; }
+  size_t bytes() const noexcept { return bytes_ + heap_bytes_; }
   size_t HeapBytesOf(uint32_t number) const noexcept {
     return ops_.heap_bytes == nullptr ? 0 : ops_.heap_bytes(ops_.context, state(number));
   }
@@ -446,7 +449,7 @@ class GroupTable : GroupEntry {
   // How many bytes Reserve() takes from the pool for that, roughly.
   size_t BytesToReserve(size_t groups, size_t key_bytes) const noexcept {
     const size_t bytes = BytesOf(groups, key_bytes);
-    return bytes - std::min(bytes, std::max(bytes_, reserved_bytes_));
+    return bytes - std::min(bytes, std::max(this->bytes(), reserved_bytes_));
   }
 
   // Stops the program if an invariant does not hold. O(entries).
@@ -521,10 +524,10 @@ class GroupTable : GroupEntry {
     return back == kFar ? early_.at(number) : at(number).opened - Duration{back};
   }
   uint64_t HighCountOf(uint32_t number) const noexcept;
-  // bytes_ counts the bytes that a state owned after its last fold. A debug build also keeps that
-  // number apart, and compares when the bytes are taken back.
+  // heap_bytes_ counts the bytes that each state owned after its last fold. A debug build also keeps
+  // that number apart, and compares when the bytes are taken back.
   void CountHeap([[maybe_unused]] uint32_t number, size_t more) noexcept {
-    bytes_ += more;
+    heap_bytes_ += more;
 #ifndef NDEBUG
     if (ops_.heap_bytes != nullptr) heap_counted_[number] += more;
 #endif
@@ -545,7 +548,8 @@ class GroupTable : GroupEntry {
   bool folds_touch_more_;  // that, or a snapshot is being taken
   const StateOps& ops_;
   const size_t state_offset_;
-  size_t bytes_ = 0;
+  size_t bytes_ = 0;  // without those that states own
+  size_t heap_bytes_ = 0;
   uint32_t unindexed_ = 0;               // counts the groups that left the index
   std::unique_ptr<PlaceImages> images_;  // null: no snapshot is being taken
   const Duration other_life_;            // of partials and closing times

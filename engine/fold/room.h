@@ -61,7 +61,8 @@ class Room {
   size_t ready_bytes() const noexcept { return ready_bytes_; }
   void NoteReady(size_t bytes) noexcept { ready_bytes_ += bytes; }
   void NoteGone(size_t bytes) noexcept {
-    PLEAT_DCHECK(ready_bytes_ >= bytes);
+    if (bytes > ready_bytes_) [[unlikely]]
+      FailHeapBytes();
     ready_bytes_ -= bytes;
   }
   // Whether emissions wait that count against the limit.

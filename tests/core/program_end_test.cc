@@ -67,14 +67,43 @@ TEST(ProgramEnd, ASecondAlarmIsOneTooManyUntilTheFirstIsRemoved) {
   engine->RemoveAlarm(second);
 }
 
-#ifndef NDEBUG
 // Says what the test tells it to.
 struct Fickle {
   static inline size_t bytes = 0;
   void Fold(const int&) noexcept {}
   size_t HeapBytes() const noexcept { return bytes; }
 };
+constexpr char kFickle[] =
+    "^pleat: HeapBytes\\(\\) of a state has changed outside of its Fold\\(\\)\n$";
 
+TEST(ProgramEnd, HeapBytesThatGiveBackMoreThanWasCountedAreNoticedByEveryBuild) {
+  Fickle::bytes = 100;
+  auto engine = *Engine::Open({.partitions = 1});
+  Folder<int, Fickle> folder(*engine, "f", kOptions);
+  folder.Fold("key", 1, kT0);
+  Fickle::bytes = 101;
+  EXPECT_DEATH(folder.Cancel("key"), kFickle);
+  Fickle::bytes = 100;
+  EXPECT_TRUE(folder.Cancel("key"));
+  EXPECT_EQ(folder.sizes().bytes, 0u);
+}
+
+TEST(ProgramEnd, SoAreThoseOfAnEmissionThatWaitsWhereTheseAreCountedApart) {
+  Fickle::bytes = 100;
+  auto engine = *Engine::Open({.partitions = 1});
+  FolderOptions options = kOptions;
+  options.limits.on_limit = OnLimit::kEmitOldest;
+  Folder<int, Fickle> folder(*engine, "f", options);
+  folder.Fold("popped", 1, kT0);
+  folder.Fold("open", 1, kT0);
+  folder.Flush("popped");
+  Fickle::bytes = 101;
+  EXPECT_DEATH(static_cast<void>(folder.Pop(1)), kFickle);
+  Fickle::bytes = 100;
+  EXPECT_EQ(folder.Pop(1).size(), 1u);
+}
+
+#ifndef NDEBUG
 TEST(ProgramEnd, HeapBytesThatChangeOutsideOfFoldAreNoticedByADebugBuild) {
   Fickle::bytes = 100;
   auto engine = *Engine::Open({.partitions = 1});
