@@ -137,11 +137,6 @@ class CounterTable {
       if (table_.cold(number).indexed) visit(number);
     });
   }
-  // The same, in the order of the numbers, also for those that are forgotten.
-  template <class Visit>
-  void ForEachKept(const Visit& visit) const {
-    table_.ForEach(visit);
-  }
   // Whether the counter can be found; and of any number, whether there is such a counter.
   bool IsForgotten(uint32_t number) const noexcept { return !table_.cold(number).indexed; }
   bool Has(uint32_t number) const noexcept { return table_.Holds(number) && !IsForgotten(number); }

@@ -30,7 +30,6 @@ class Windowing {
   }
 
   size_t resolutions() const noexcept { return resolutions_; }
-  Duration first_length() const noexcept { return lengths_.front(); }
 
   // The start of the window around `at`, which may lie before kBeginningOfTime.
   EngineTime StartOf(EngineTime at, uint8_t resolution = 0) const noexcept {

@@ -1,7 +1,6 @@
 #include "tools/pleat/line_job.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,13 +39,10 @@ LineJob::LineJob(std::string_view command, const JobOptions& options, Result res
     : command_(command),
       options_(options),
       result_(result),
-      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       clock_(clock),
       progress_(InputSizes(options.inputs)) {}
 
-LineJob::~LineJob() {
-  if (wake_fd_ >= 0) close(wake_fd_);
-}
+LineJob::~LineJob() = default;
 
 int LineJob::Run() {
   if (absl::Status opened = OpenAll(); !opened.ok()) {
@@ -270,17 +266,6 @@ EngineTime LineJob::ArrivalNow() const {
   return std::max(clock_.Now(), SaturatingAdd(arrival_, Duration{1}));
 }
 
-void LineJob::Wake() noexcept {
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t ignored = write(wake_fd_, &one, sizeof(one));
-}
-
-// So that the wake descriptor can be waited for again.
-void LineJob::TakeWakes() {
-  uint64_t count = 0;
-  [[maybe_unused]] const ssize_t ignored = read(wake_fd_, &count, sizeof(count));
-}
-
 Duration LineJob::OnSilence(Duration) { return kForever; }
 
 void LineJob::OnInputAgain(Duration) {}
@@ -288,12 +273,9 @@ void LineJob::OnInputAgain(Duration) {}
 // Called before a read of a live input, which might block. The first poll does not wait: it tells
 // whether the input is silent at all.
 bool LineJob::AwaitInput(int fd) {
-  enum { kInput, kSignal, kWake, kReport, kReader, kWatched };
-  pollfd watched[kWatched] = {{fd, POLLIN, 0},
-                              {InterruptFd(), POLLIN, 0},
-                              {wake_fd_, POLLIN, 0},
-                              {ReportFd(), POLLIN, 0},
-                              {-1, 0, 0}};
+  enum { kInput, kSignal, kReport, kReader, kWatched };
+  pollfd watched[kWatched] = {
+      {fd, POLLIN, 0}, {InterruptFd(), POLLIN, 0}, {ReportFd(), POLLIN, 0}, {-1, 0, 0}};
   // With no events asked for, poll still tells when the reader of a pipe has gone.
   const bool has_reader = result_ == Result::kStreams && writes_to_stdout();
   if (has_reader && isatty(STDOUT_FILENO) == 0) watched[kReader].fd = STDOUT_FILENO;
@@ -313,7 +295,6 @@ bool LineJob::AwaitInput(int fd) {
       if (asked) OnInputAgain(silent);
       return true;
     }
-    if (watched[kWake].revents != 0) TakeWakes();
     asked = true;
     bytes_since_hand_out_ = 0;
     sleep = OnSilence(silent);

@@ -25,7 +25,7 @@
 // due.
 //
 // Thread safety: all calls come from the thread that called Run(), but for NewReaders(), which any
-// thread of the BlockQueue calls. Wake() may be called by any thread.
+// thread of the BlockQueue calls.
 #pragma once
 
 #include <unistd.h>
@@ -68,10 +68,6 @@ class LineJob : private InputWaiter {
 
   // Returns the exit code. Everything there is to say has then been said on standard error.
   int Run();
-
-  // Ends the sleep that OnSilence() asked for, so that OnSilence() is called again. If the job is
-  // not asleep, its next sleep ends at once.
-  void Wake() noexcept;
 
  protected:
   using Readers = std::vector<std::unique_ptr<JsonLines>>;
@@ -221,7 +217,6 @@ class LineJob : private InputWaiter {
   void TakeLongPiece(LineBlock::Kind kind, std::string_view text);
   void SayBad(size_t line_index, std::string_view reason);
   bool AwaitInput(int fd) override;
-  void TakeWakes();
   bool writes_to_stdout() const { return output_->fd() == STDOUT_FILENO; }
   Progress::State State() const;
   void ShowProgress();
@@ -232,7 +227,6 @@ class LineJob : private InputWaiter {
   const std::string command_;
   const JobOptions& options_;
   const Result result_;
-  const int wake_fd_;
   MonotoneClock clock_;
   ReadCount read_;
   Tally before_;  // of the runs that this one goes on with

@@ -50,7 +50,6 @@ class CsvConverter final : public RecordConverter {
   size_t StepBehindQuote(char c);
   void Keep(std::string_view piece);
   void EndField();
-  void EndRecord();
   absl::Status Emit(RecordLines& lines);
   void EmitRecord(RecordLines& lines);
   void Clear();
