@@ -79,16 +79,16 @@ TEST(DriverLife, MayOutliveItsEngineOnEventTime) {
   consumer.async_pop(got.One());
   service.Fold("ann");
   service.Pass(1s);
-  const auto asleep_until = [&] { return service.driver->stats().asleep_until; };
-  EXPECT_EQ(asleep_until(), kNoon + 1s + 1ms) << "the watermark may reach the deadline any time";
+  const auto next_turn = [&] { return service.driver->stats().asleep_until; };
+  EXPECT_EQ(next_turn(), kNoon + 1s + 1ms) << "the watermark may reach the deadline any time";
   service.engine.reset();
   service.Pass(24h);
   EXPECT_EQ(got.error, AsioError::kClosed);
   EXPECT_THAT(got.keys, testing::IsEmpty());
   EXPECT_EQ(service.driver->now(), kNoon + 24h + 1s);
-  EXPECT_GT(asleep_until(), kNoon + 24h + 2s) << "nothing is due any more";
+  EXPECT_GT(next_turn(), kNoon + 24h + 2s) << "nothing is due any more";
   service.driver->Stop();
-  EXPECT_EQ(asleep_until(), kNever);
+  EXPECT_EQ(next_turn(), kNever);
 }
 
 // Turns of one thread go on while the engine goes on another one.

@@ -1,6 +1,6 @@
-// `pleat fold`, `window` and `rollup` with --journal over files that grow between runs, in trouble: the
-// run is killed, or a call of the system fails, at a drawn point, and the same command is given again.
-// In the end all files have the bytes of runs that nothing happened to.
+// `pleat fold`, `window` and `rollup` with --journal over files that grow between runs, in trouble:
+// the run is killed, or a call of the system fails, at a drawn point, and the same command is given
+// again. In the end all files have the bytes of runs that nothing happened to.
 //
 //   PLEAT_RUN_TROUBLES=5000   so many kills, and so many faults; 60 by default
 //   PLEAT_SEED=17             this episode alone
@@ -245,7 +245,7 @@ void Compare(const Outputs& is, const Outputs& expected, Tally& tally) {
   }
 }
 
-// A fault ends a run by the run's own word. What could not be said, as saying it failed, is not said.
+// A fault ends a run by the run's own word. What could not be said, as saying it failed, is not.
 void ExpectRefusal(const TroubledEnd& end, const std::string& said) {
   EXPECT_TRUE(!end.failed_call.empty() && end.code > 0) << "exit code " << end.code << ": " << said;
   EXPECT_TRUE(!said.empty() || end.failed_call == "write") << "without a word";
@@ -375,7 +375,7 @@ TEST(RunTrouble, ACallThatFailsIsSaidOrNotSeen) {
   std::cout << Verdict(tally);
 }
 
-// The second of two runs over a file that has grown: it restores, cuts back, reads past and goes on.
+// The second of two runs over a file that has grown: it restores, cuts back, reads past, goes on.
 TEST(RunTrouble, WhicheverCallFailsInARunThatGoesOnItIsSaidOrNotSeen) {
   if (!CanFailCalls()) GTEST_SKIP() << "knows the calls of other processors only";
   Random random(1);

@@ -32,8 +32,8 @@ struct CallKind {
   bool moves_bytes = false;  // the third argument says how many
 };
 
-// Calls about files. Without a file that it should have a program may fail or not; without memory or
-// threads it may end in any way, so those calls are left alone.
+// Calls about files. Without memory or threads a program may end in any way, so those calls are left
+// alone.
 const std::map<long, CallKind>& FileCalls() {
   static const std::map<long, CallKind> calls = {
       {SYS_read, {"read", true}},

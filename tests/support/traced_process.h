@@ -1,6 +1,6 @@
-// Runs a program in trouble: it is killed, or one of its system calls fails, at a point that a test has
-// drawn. Calls are counted over all threads of the program, so that with one thread a number is the
-// same point each time.
+// Runs a program in trouble: it is killed, or one of its system calls fails, at a point that a test
+// has drawn. Calls are counted over all threads of the program, so that with one thread a number is
+// the same point each time.
 #pragma once
 
 #include <chrono>
