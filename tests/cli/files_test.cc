@@ -5,11 +5,19 @@
 #include <gmock/gmock.h>
 
 #include "tests/cli/run_pleat.h"
+#include "tests/support/traced_process.h"
 
 namespace pleat::cli {
 namespace {
 
 using Names = std::vector<std::string>;
+
+// Whether files need no name there.
+bool HasNamelessFiles(const TemporaryDirectory& dir) {
+  const int fd = open(dir.path().c_str(), O_TMPFILE | O_RDWR, 0600);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
 
 TEST(OutputOption, HoldsWhatWouldHaveGoneToStandardOutput) {
   TemporaryDirectory dir;
@@ -43,7 +51,7 @@ TEST(OutputOption, IsCompleteWhenTheRunIsAskedToEnd) {
     Subprocess process(Pleat("fold --key k --quiet 1m --no-meta --output " + (dir / "out")));
     process.Write("{\"k\":1}\nnonsense\n");
     ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));
-    EXPECT_EQ(dir.Names().size(), 1u);
+    EXPECT_EQ(dir.Names().size(), HasNamelessFiles(dir) ? 0u : 1u);
     process.Signal(number);
     EXPECT_EQ(process.WaitWithInputOpen(), 128 + number);
     EXPECT_EQ(Content(dir / "out"), "{\"k\":1}\n");
@@ -57,18 +65,47 @@ TEST(OutputOption, LeavesNothingBehindWhateverEndsTheRun) {
   getrlimit(RLIMIT_CORE, &core);
   core.rlim_cur = 0;
   setrlimit(RLIMIT_CORE, &core);
-  for (int number : {SIGQUIT, SIGABRT, SIGXCPU}) {
+  for (int number : {SIGQUIT, SIGABRT, SIGXCPU, SIGKILL}) {
     TemporaryDirectory dir;
+    if (number == SIGKILL && !HasNamelessFiles(dir)) continue;
     dir.Write("out", "before");
     Subprocess process(Pleat("fold --key k --quiet 1m --output " + (dir / "out")));
     process.Write("nonsense\n");
     ASSERT_TRUE(process.AwaitErr("<stdin>:1: "));
-    EXPECT_EQ(dir.Names().size(), 2u);
+    EXPECT_EQ(dir.Names().size(), HasNamelessFiles(dir) ? 1u : 2u);
     process.Signal(number);
     EXPECT_EQ(process.WaitWithInputOpen(), -number);
     EXPECT_EQ(Content(dir / "out"), "before");
     EXPECT_EQ(dir.Names(), Names{"out"});
   }
+}
+
+// Only between getting a temporary name and the final one a kill leaves a file, which is whole.
+TEST(OutputOption, KilledAtAnyCallItLeavesWholeFilesOnly) {
+  TemporaryDirectory logs;
+  if (!HasNamelessFiles(logs)) GTEST_SKIP() << "files have names here";
+  const std::string log = logs.Write("log", "{\"k\":1}\n{\"k\":2}\n");
+  const std::string whole =
+      RunToEnd(Pleat("fold --key k --quiet inf --no-meta --quiet-summary " + log)).out;
+  ASSERT_FALSE(whole.empty());
+  size_t with_temporary = 0;
+  bool killed = true;
+  for (uint64_t call = 1; killed; ++call) {
+    TemporaryDirectory dir;
+    dir.Write("out", "before");
+    killed = RunUpToCall(Pleat("fold --key k --quiet inf --no-meta --quiet-summary --output " +
+                               (dir / "out") + " " + log),
+                         call, logs / "err")
+                 .killed;
+    for (const std::string& name : dir.Names()) {
+      const std::string content = Content(dir / name);
+      EXPECT_TRUE(content == whole || (name == "out" && content == "before"))
+          << call << " " << name;
+    }
+    with_temporary += dir.Names().size() > 1;
+    EXPECT_EQ(killed || Content(dir / "out") == whole, true) << Content(logs / "err");
+  }
+  EXPECT_LE(with_temporary, 2u);
 }
 
 TEST(OutputOption, LeavesNothingBehindPastTheLimitOfAFile) {

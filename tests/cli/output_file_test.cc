@@ -1,7 +1,9 @@
 // A file appears whole or not at all, and nothing that is not a file is ever replaced.
 #include "tools/pleat/output_file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/support/temporary_directory.h"
 
@@ -24,6 +26,24 @@ TEST(OutputFile, AppearsUnderItsNameOnCommit) {
   ASSERT_TRUE(file->Commit().ok());
   EXPECT_EQ(Content(dir / "out"), "one\n");
   EXPECT_EQ(dir.Names(), Names{"out"});
+}
+
+TEST(OutputFile, HasNoNameUntilItIsWhole) {
+  TemporaryDirectory dir;
+  const int fd = open(dir.path().c_str(), O_TMPFILE | O_RDWR, 0600);
+  if (fd < 0) GTEST_SKIP() << "files have names here";
+  close(fd);
+  // Of an earlier process of the same number.
+  const std::string old = ".pleat-" + std::to_string(getpid()) + "-0";
+  dir.Write(old, "old");
+  auto file = *Create(dir / "out", Mode::kWhole);
+  ASSERT_TRUE(file->Append("one\n").ok());
+  ASSERT_TRUE(file->Flush().ok());
+  EXPECT_EQ(dir.Names(), Names{old});
+  ASSERT_TRUE(file->Commit().ok());
+  EXPECT_EQ(dir.Names(), (Names{old, "out"}));
+  EXPECT_EQ(Content(dir / "out"), "one\n");
+  EXPECT_EQ(Content(dir / old), "old");
 }
 
 TEST(OutputFile, LeavesNothingWithoutCommit) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kBufferBytes = 256 * 1024;
 
-// The mode that open(2) would have given a new file. mkstemp makes it private at first.
+// The mode that open(2) would have given a new file. A temporary one is private at first.
 mode_t DefaultMode() {
   const mode_t mask = umask(0);
   umask(mask);
@@ -35,6 +35,8 @@ void TakeAfter(int fd, const struct stat& replaced) {
   }
   [[maybe_unused]] const int ignored = fchmod(fd, replaced.st_mode & 0777);
 }
+
+std::string PathOfDescriptor(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 // The name is only durable once its directory is.
 void SyncDirectoryOf(const std::string& path) {
@@ -146,13 +148,41 @@ absl::Status OutputFile::OpenTemporary(const std::string& path) {
   if (access(path.c_str(), F_OK) == 0 && access(path.c_str(), W_OK) != 0) {
     return ErrnoStatus(errno, name_);  // a rename would get around the protection of the file
   }
+  path_ = path;
+  if (OpenNameless(DirectoryOf(path))) return absl::OkStatus();
   std::string name = DirectoryOf(path) + "/.pleat-XXXXXX";
   fd_ = mkostemp(name.data(), O_CLOEXEC);
   if (fd_ < 0) return ErrnoStatus(errno, name_);
-  path_ = path;
+  NoteTemporary(name);
+  return absl::OkStatus();
+}
+
+// False where the system cannot make such a file, or could not give it a name later.
+bool OutputFile::OpenNameless(const std::string& directory) {
+  fd_ = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd_ < 0) return false;
+  if (access(PathOfDescriptor(fd_).c_str(), F_OK) == 0) return true;
+  close(std::exchange(fd_, -1));
+  return false;
+}
+
+// Gives a file without a name a temporary one. Other processes may have such names, and old ones.
+bool OutputFile::NameTemporarily() {
+  const std::string nameless = PathOfDescriptor(fd_);
+  const std::string prefix = DirectoryOf(path_) + "/.pleat-" + std::to_string(getpid()) + "-";
+  for (int i = 0;; ++i) {
+    const std::string name = prefix + std::to_string(i);
+    if (linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      NoteTemporary(name);
+      return true;
+    }
+    if (errno != EEXIST) return false;
+  }
+}
+
+void OutputFile::NoteTemporary(const std::string& name) {
   temporary_ = name;
   removed_on_kill_ = std::make_unique<RemovedOnKill>(temporary_);
-  return absl::OkStatus();
 }
 
 OutputFile::~OutputFile() {
@@ -190,14 +220,15 @@ absl::Status OutputFile::Flush() {
 }
 
 absl::Status OutputFile::Commit() {
-  if (!Cut().ok() || !Flush().ok() || temporary_.empty()) return status_;
-  if (fsync(fd_) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (!Cut().ok() || !Flush().ok() || path_.empty()) return status_;
+  if (fsync(fd_) != 0 || (temporary_.empty() && !NameTemporarily()) ||
+      rename(temporary_.c_str(), path_.c_str()) != 0) {
     status_ = ErrnoStatus(errno, name_);
     return status_;
   }
   temporary_.clear();
   removed_on_kill_.reset();
-  SyncDirectoryOf(path_);
+  SyncDirectoryOf(std::exchange(path_, {}));
   return absl::OkStatus();
 }
 

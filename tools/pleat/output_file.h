@@ -1,9 +1,12 @@
 // Where output goes: standard output, or a file that appears whole or not at all.
 //
-// A file is written under a temporary name beside its final one, synced, and renamed on Commit().
-// Without Commit() the temporary file is removed and the file of that name stays as it was. A
-// symbolic link stays: the file behind it is replaced. The new file takes the owner and the mode of
-// the old one, as far as permissions allow.
+// A file is written without a name, in the directory of its final one (O_TMPFILE). On Commit() it is
+// synced, gets a temporary name, and is renamed. So a process that is killed, however, leaves nothing
+// behind, but between these last two steps: then a whole file of the temporary name. Where the file
+// system knows no files without names, the temporary name is there from the beginning, and is
+// removed without Commit() and by signals that can be handled. The file of the final name stays as
+// it was meanwhile. A symbolic link stays: the file behind it is replaced. The new file takes the
+// owner and the mode of the old one, as far as permissions allow.
 //
 // A device or a named pipe, such as /dev/stderr, is written to directly and never replaced.
 #pragma once
@@ -26,7 +29,7 @@ namespace pleat::cli {
 class OutputFile {
  public:
   enum class Mode {
-    kWhole,   // under a temporary name until Commit()
+    kWhole,   // not there before Commit()
     kStream,  // written as it comes, for lines that somebody may want to follow, or to go on with
   };
 
@@ -74,10 +77,13 @@ class OutputFile {
   OutputFile(std::string name, int fd) : name_(std::move(name)), fd_(fd) {}
 
   absl::Status OpenTemporary(const std::string& path);
+  bool OpenNameless(const std::string& directory);
+  bool NameTemporarily();
+  void NoteTemporary(const std::string& name);
 
   std::string name_;       // for messages
-  std::string path_;       // to rename to; empty if written directly
-  std::string temporary_;  // empty once committed
+  std::string path_;       // to rename to; empty if written directly, or once committed
+  std::string temporary_;  // empty as long as the file has no name, and once committed
   std::unique_ptr<RemovedOnKill> removed_on_kill_;
   std::string buffer_;
   absl::Status status_;
