@@ -1,6 +1,5 @@
 #include <pleat/any_feed.h>
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -35,19 +34,11 @@ void AnyFeed::RemoveListener(ChangeListener& listener) noexcept {
 }
 
 void AnyFeed::AllSeries(EngineTime now, SeeSeries see) const noexcept {
-  const Call call;
-  if (call.nested()) return;
-  for (const FeedCollection::Row& row : feed_->AllSeries(now)) see(row.series, row.count);
+  if (!Call::WouldBeNested()) feed_->AllSeries(now, see);
 }
 void AnyFeed::TopSeries(size_t n, EngineTime now, SeeSeries see) const noexcept {
-  const Call call;
-  if (call.nested()) return;
-  std::vector<FeedCollection::Row> rows = feed_->AllSeries(now);
-  const auto end = rows.begin() + static_cast<std::ptrdiff_t>(std::min(n, rows.size()));
-  std::partial_sort(rows.begin(), end, rows.end(), [](const auto& a, const auto& b) {
-    return a.count != b.count ? a.count > b.count : a.since < b.since;
-  });
-  for (auto row = rows.begin(); row != end; ++row) see(row->series, row->count);
+  if (Call::WouldBeNested()) return;
+  for (const FeedCollection::Row& row : feed_->TopSeries(n, now)) see(row.series, row.count);
 }
 bool AnyFeed::Scan(ScanCursor& cursor, size_t max, SeeSeries see) const noexcept {
   const Call call;

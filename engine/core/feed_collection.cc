@@ -8,9 +8,32 @@
 
 #include <pleat/any_window.h>
 
+#include "engine/base/in_order.h"
+#include "engine/base/inside.h"
 #include "engine/core/out_of_range.h"
 
 namespace pleat::inline v0_1 {
+namespace {
+
+// A series as it lies in a book; and a copy. In the order in which they became non-empty.
+struct SeenSeries {
+  std::string_view name;
+  size_t count;
+  uint64_t since;
+};
+struct KeptSeries {
+  explicit KeptSeries(const SeenSeries& seen)
+      : name(seen.name), count(seen.count), since(seen.since) {}
+  std::string name;
+  size_t count;
+  uint64_t since;
+
+  friend bool operator<(const KeptSeries& a, const KeptSeries& b) { return a.since < b.since; }
+  friend bool operator<(const KeptSeries& a, const SeenSeries& b) { return a.since < b.since; }
+  friend bool operator<(const SeenSeries& a, const KeptSeries& b) { return a.since < b.since; }
+};
+
+}  // namespace
 
 absl::Status FeedCollection::CheckOptions(SharedLimits limits, int partitions,
                                           const PayloadOps& ops) {
@@ -43,18 +66,45 @@ bool FeedCollection::Scan(ScanCursor& cursor, size_t max, AnyFeed::SeeSeries see
   return false;
 }
 
-std::vector<FeedCollection::Row> FeedCollection::AllSeries(EngineTime now) {
-  std::vector<Row> rows;
+// One call on the engine, which sees one partition after the other.
+void FeedCollection::ForEachSeries(EngineTime now, FeedBook::SeeTop see) {
+  const Call call;
   for (size_t i = 0; i < home_count(); ++i) {
     const Home& home = this->home(i);
     LongLockGuard guard(home.partition->lock());
-    if (home.book == nullptr) continue;
-    Feed(home.book)->ForEachSeries(TimeFor(now),
-                                   [&](std::string_view series, size_t count, uint64_t since) {
-                                     rows.push_back({std::string(series), count, since});
-                                   });
+    if (home.book != nullptr) Feed(home.book)->ForEachSeries(TimeFor(now), see);
   }
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.since < b.since; });
+}
+
+void FeedCollection::AllSeries(EngineTime now, AnyFeed::SeeSeries see) {
+  size_t size = 0;
+  ForEachSeries(now, [&](std::string_view, size_t, uint64_t) { ++size; });
+  const auto list = [&](const auto& add) {
+    ForEachSeries(now, [&](std::string_view name, size_t count, uint64_t since) {
+      add(SeenSeries{name, count, since});
+    });
+  };
+  // Few, because a copy is half as large as the series itself.
+  ShowInOrder<KeptSeries>(RoomForRound(size / 4), list,
+                          [&](const KeptSeries& series) { see(series.name, series.count); });
+}
+
+// Of a few more than these, the smallest are dropped each time that there are twice as many.
+std::vector<FeedCollection::Row> FeedCollection::TopSeries(size_t n, EngineTime now) {
+  const auto larger = [](const Row& a, const Row& b) {
+    return a.count != b.count ? a.count > b.count : a.since < b.since;
+  };
+  const size_t kept = std::max<size_t>(n, 1024);
+  std::vector<Row> rows;
+  ForEachSeries(now, [&](std::string_view series, size_t count, uint64_t since) {
+    rows.push_back({std::string(series), count, since});
+    if (rows.size() / 2 < kept) return;
+    const auto end = rows.begin() + static_cast<std::ptrdiff_t>(kept);
+    std::nth_element(rows.begin(), end, rows.end(), larger);
+    rows.erase(end, rows.end());
+  });
+  std::sort(rows.begin(), rows.end(), larger);
+  if (rows.size() > n) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(n), rows.end());
   return rows;
 }
 

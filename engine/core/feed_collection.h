@@ -39,13 +39,16 @@ class FeedCollection : public Collection {
   bool Scan(ScanCursor& cursor, size_t max, AnyFeed::SeeSeries see);
   virtual const PayloadOps& ops() const noexcept = 0;
 
-  // Every series with members, in the order in which they became non-empty.
+  // A series with members, and the position at which it became non-empty.
   struct Row {
     std::string series;
     size_t count;
     uint64_t since;
   };
-  std::vector<Row> AllSeries(EngineTime now);
+  // Shows every series, in order; `see` runs under no lock, and may call the engine.
+  void AllSeries(EngineTime now, AnyFeed::SeeSeries see);
+  // The `n` with most members, in order of these.
+  std::vector<Row> TopSeries(size_t n, EngineTime now);
 
  protected:
   // Applies `change(home, book, series)` to the book of a series, under its lock. Returns `none` if
@@ -70,6 +73,7 @@ class FeedCollection : public Collection {
   EngineTime TimeFor(EngineTime now) noexcept { return std::max(now, engine().timeline().now()); }
 
  private:
+  void ForEachSeries(EngineTime now, FeedBook::SeeTop see);
   static FeedBook* Feed(Book* book) noexcept { return static_cast<FeedBook*>(book); }
   // A part of Read(). Counts `max` down. kMore also if members are due that have not ended yet.
   ReadChanges ReadSome(const WatchScope& scope, ChangeCursor& cursor, size_t& max,

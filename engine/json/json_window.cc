@@ -134,7 +134,7 @@ class [[gnu::visibility("hidden")]] JsonWindow::Impl {
   std::string_view ConflictOf(const KeyedEvent<MemberEvent>& event);
   LineResult Obey(const ControlEvent& control, EngineTime arrival, size_t line);
 
-  std::vector<CountedSeries> SeriesAt(EngineTime at, size_t top) const;
+  void ForEachSeries(EngineTime at, size_t top, AnyWindow::SeeSeries see) const;
 
   Engine& engine_;
   AnyWindow window_;
@@ -312,46 +312,41 @@ void JsonWindow::Impl::WriteCounts(EngineTime at, const CountSpec& counts, Write
   WindowPrinter printer(spec_);
   LineWriter lines;
   std::vector<size_t> within(counts.within.size());
-  for (const CountedSeries& series : SeriesAt(at, counts.top)) {
+  ForEachSeries(at, counts.top, [&](std::string_view name, size_t count) {
     for (size_t i = 0; i < within.size(); ++i) {
       const Duration length = counts.within[i].length;
-      within[i] = length > at - kBeginningOfTime ? series.count
-                                                 : window_.CountSince(series.name, at - length, at);
+      within[i] =
+          length > at - kBeginningOfTime ? count : window_.CountSince(name, at - length, at);
     }
-    printer.AppendCount(series.name, at, series.count, counts.within, within, lines);
+    printer.AppendCount(name, at, count, counts.within, within, lines);
     HandOnMuch(lines, write);
-  }
+  });
   HandOnRest(lines, write);
 }
 
-std::vector<CountedSeries> JsonWindow::Impl::SeriesAt(EngineTime at, size_t top) const {
-  std::vector<CountedSeries> all;
-  const auto add = [&](std::string_view name, size_t count) {
-    all.push_back({std::string(name), count});
-  };
-  if (top == SIZE_MAX) {
-    window_.AllSeries(at, add);
-  } else {
-    window_.TopSeries(top, at, add);
-  }
-  return all;
+// All, or the largest. `see` may call the engine.
+void JsonWindow::Impl::ForEachSeries(EngineTime at, size_t top, AnyWindow::SeeSeries see) const {
+  if (top == SIZE_MAX) return window_.AllSeries(at, see);
+  std::vector<CountedSeries> largest;
+  window_.TopSeries(top, at, [&](std::string_view name, size_t count) {
+    largest.push_back({std::string(name), count});
+  });
+  for (const CountedSeries& series : largest) see(series.name, series.count);
 }
 
 void JsonWindow::Impl::WriteLive(WriteLines write) const {
   const EngineTime now = engine_.now();
   WindowPrinter printer(spec_);
   LineWriter lines;
-  for (const CountedSeries& series : SeriesAt(now, SIZE_MAX)) {
+  ForEachSeries(now, SIZE_MAX, [&](std::string_view name, size_t) {
     ListCursor cursor;
     const ListOptions part{.newest_first = false, .limit = kListedAtOnce, .now = now};
-    const auto print = [&](const AnyLive& member) {
-      printer.AppendMember(series.name, member, lines);
-    };
+    const auto print = [&](const AnyLive& member) { printer.AppendMember(name, member, lines); };
     for (bool more = true; more;) {
-      more = window_.List(series.name, part, cursor, print);
+      more = window_.List(name, part, cursor, print);
       HandOnMuch(lines, write);
     }
-  }
+  });
   HandOnRest(lines, write);
 }
 

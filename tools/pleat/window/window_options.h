@@ -25,9 +25,9 @@ struct WindowRunOptions : EngineJobOptions {
 
 // All that the library has to know.
 inline WindowSpec SpecOf(const WindowRunOptions& options) {
-  // Changes are taken every few thousand lines. A line of 1 MiB drops less than 20,000 members for
-  // its own memory.
-  constexpr size_t kChangesKept = 64 * 1024;
+  // Changes are taken every thousand lines, each of which makes two at most. A line of 1 MiB drops less
+  // than 20,000 members for its own memory. None of them counts against --max-memory.
+  constexpr size_t kChangesKept = 24 * 1024;
   WindowSpec spec = options.window;
   spec.event = options.spec.event;
   spec.window.limits.max_bytes = options.spec.folder.limits.max_bytes;

@@ -12,7 +12,7 @@ namespace pleat::cli {
 namespace {
 
 // How many lines are added before their changes are taken.
-constexpr size_t kLinesAtOnce = 4096;
+constexpr size_t kLinesAtOnce = 1024;
 
 // At how many multiples of --every one step of time prints counts.
 constexpr int64_t kCountsAtOnce = 1'000'000;
