@@ -1,11 +1,11 @@
 #include "engine/core/folder_core.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "engine/base/concat.h"
+#include "engine/base/in_order.h"
 #include "engine/base/spread.h"
 #include "engine/core/out_of_range.h"
 
@@ -178,17 +178,16 @@ void FolderCore::ScanInOrder(AnyFolder::See see) ABSL_NO_THREAD_SAFETY_ANALYSIS 
   const PartitionRange all = Clip({});
   LockRange(all);
   const EngineTime now = engine().timeline().now();
-  std::vector<FoldBook::OpenPlace> places;
-  for (size_t i = 0; i < home_count(); ++i) {
-    const FoldBook* const book = Typed(home(i).book);
-    if (book != nullptr) book->ListOpen(static_cast<uint32_t>(i), now, places);
-  }
-  std::ranges::sort(places, [](const FoldBook::OpenPlace& a, const FoldBook::OpenPlace& b) {
-    return std::tie(a.due, a.position) < std::tie(b.due, b.position);
-  });
-  for (const FoldBook::OpenPlace& place : places) {
-    Typed(home(place.partition).book)->ShowGroup(place.number, see);
-  }
+  const auto list = [&](const auto& add) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    for (size_t i = 0; i < home_count(); ++i) {
+      const FoldBook* const book = Typed(home(i).book);
+      if (book != nullptr) book->ListOpen(static_cast<uint32_t>(i), now, add);
+    }
+  };
+  ShowInOrder<FoldBook::OpenPlace>(
+      RoomForRound(CountEntries()), list, [&](const FoldBook::OpenPlace& place) {
+        Typed(home(place.partition).book)->ShowGroup(place.number, see);
+      });
   HandOverRange(all);
 }
 
@@ -196,11 +195,9 @@ void FolderCore::ScanInOrder(AnyFolder::See see) ABSL_NO_THREAD_SAFETY_ANALYSIS 
 // partition and the next, or groups that an event closed at a later time than ours would lie ahead of
 // us. REQUIRES: all partitions are locked.
 template <class Change>
-void FolderCore::ChangeEachBook(const Change& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  Timeline& timeline = engine().timeline();
-  const EngineTime now = timeline.now();
-  const LeaseTime leases = timeline.lease_now();
-  const uint64_t position = timeline.TakePositions(1);
+void FolderCore::ChangeEachBook(EngineTime now, LeaseTime leases,
+                                const Change& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const uint64_t position = engine().timeline().TakePositions(1);
   for (size_t i = 0; i < home_count(); ++i) {
     Home& home = this->home(i);
     if (home.book == nullptr) continue;
@@ -210,11 +207,9 @@ void FolderCore::ChangeEachBook(const Change& change) ABSL_NO_THREAD_SAFETY_ANAL
   }
 }
 
-void FolderCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  const PartitionRange all = Clip({});
-  LockRange(all);
-  ChangeEachBook([](FoldBook& book, int, const Instant& at) { book.CloseAll(at); });
-  HandOverRange(all);
+void FolderCore::BeginClosing(EngineTime now, LeaseTime leases) {
+  ChangeEachBook(now, leases,
+                 [](FoldBook& book, int, const Instant& at) { book.BeginClosing(at); });
 }
 
 // --- Other options
@@ -242,9 +237,11 @@ void FolderCore::ChangeBooks(const FolderOptions& options) ABSL_NO_THREAD_SAFETY
   const PartitionRange all = Clip({});
   LockRange(all);
   options_ = options;
-  ChangeEachBook([&](FoldBook& book, int partition, const Instant& at) {
-    book.SetOptions(OptionsFor(options, partition, engine().partition_count()), at);
-  });
+  const Timeline& timeline = engine().timeline();
+  ChangeEachBook(timeline.now(), timeline.lease_now(),
+                 [&](FoldBook& book, int partition, const Instant& at) {
+                   book.SetOptions(OptionsFor(options, partition, engine().partition_count()), at);
+                 });
   HandOverRange(all);
 }
 

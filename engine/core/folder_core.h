@@ -28,7 +28,6 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   bool Peek(std::string_view key, AnyFolder::Look look);
   bool Scan(ScanCursor& cursor, size_t max, AnyFolder::See see);
   void ScanInOrder(AnyFolder::See see);
-  void CloseAll() override;
   absl::Status Reserve(size_t groups, size_t key_bytes);
   // `options` are in range.
   absl::Status SetOptions(const FolderOptions& options);
@@ -51,12 +50,13 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   void LoadShared(FieldReader& in) override;
 
  private:
+  void BeginClosing(EngineTime now, LeaseTime leases) override;
   size_t ShareOfGroups(const FolderOptions& options, size_t groups, size_t bytes_each,
                        int partition) const;
   std::unique_ptr<Book> MakeBook(int partition) override;
   void ChangeBooks(const FolderOptions& options);
   template <class Change>
-  void ChangeEachBook(const Change& change);
+  void ChangeEachBook(EngineTime now, LeaseTime leases, const Change& change);
   template <class Change>
   ControlOutcome Control(std::string_view key, std::optional<EngineTime> at, const Change& change);
 

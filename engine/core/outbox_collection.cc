@@ -119,11 +119,66 @@ bool OutboxCollection::MayHave(PartitionRange of) const noexcept {
   return false;
 }
 
-// Merges the emissions of the partitions of `range`, and hands out up to `max` of them by
-// `hand_out(head, at)`, which hands out the next one of the book `head`; `end()` comes before the
-// locks are given back. A book that has taken back many leases, or passed many emissions that wait
-// for their key, says kLater, so that others have their turn at the locks: then all begin again, or,
-// if something was handed out, the call ends.
+// A look at the books of `range` under their locks, and how far it got.
+struct OutboxCollection::Round {
+  const PartitionRange range;
+  const size_t max;
+  const bool lends;
+  const bool closing;  // books have more than what is due
+  Heads& heads;
+  EngineTime now{};
+  LeaseTime leases{};
+  size_t handed_out = 0;
+  bool known = true;  // the next emission, of every book
+};
+
+// Merges the emissions of the partitions, and hands out up to `max` of them by `hand_out(head, at)`,
+// which hands out the next one of the book `head`. A book that has taken back many leases, or passed
+// many emissions that wait for their key, says kLater: then nothing is known of it, and if that is so
+// from the beginning, nothing is handed out. REQUIRES: the partitions are locked.
+template <class HandOut>
+[[gnu::always_inline]] inline void OutboxCollection::HandOutLocked(
+    Round& round, const HandOut& hand_out) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  Heads& heads = round.heads;
+  heads.Clear();
+  round.known = true;
+  // One operation: `before` of the head, and a look at the emission that comes next.
+  const auto look = [&](Head& head, const auto& before) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    Partition& partition = head.partition();
+    OutboxBook& book = head.book();
+    partition.DoOneOfMany(partition.CopyFirst(), book, round.now, round.leases,
+                          engine().timeline().TakePositions(1), [&](const Instant& at) {
+                            head.set_next(before(at) ? book.NextHandout(at, round.lends)
+                                                     : Handout(Handout::What::kLater));
+                          });
+    round.known &= head.next().what() != Handout::What::kLater;
+    return static_cast<bool>(head.next());
+  };
+  for (int i = round.range.begin; i < round.range.end; ++i) {
+    const Home& home = this->home(static_cast<size_t>(i));
+    if (home.book == nullptr) continue;
+    const bool is_empty = BookIn(home).outbox().backlog() == 0;
+    if (is_empty && !round.closing && !home.partition->MayBeDue(round.now)) continue;
+    Head head(BookIn(home), *home.partition);
+    if (look(head, [&](const Instant& at) { return head.outbox().TakeBack(at); })) {
+      heads.Add(head);
+    }
+  }
+  heads.Order();
+  while (round.known && round.handed_out < round.max && !heads.empty()) {
+    Head& head = heads.top();
+    const bool more = look(head, [&](const Instant& at) {
+      hand_out(head, at);
+      return true;
+    });
+    ++round.handed_out;
+    more ? heads.SinkTop() : heads.RemoveTop();
+  }
+}
+
+// Hands out under the locks of `range`; `end()` comes before they are given back. If a book says
+// kLater, others have their turn at the locks: then all begin again, or, if something was handed
+// out, the call ends.
 template <class HandOut, class End>
 size_t OutboxCollection::HandOutRange(size_t max, PartitionRange range, bool lends,
                                       const HandOut& hand_out,
@@ -131,46 +186,12 @@ size_t OutboxCollection::HandOutRange(size_t max, PartitionRange range, bool len
   if (range.empty() || max == 0) return 0;
   Timeline& timeline = engine().timeline();
   Heads heads(static_cast<size_t>(range.end - range.begin));
-  size_t handed_out = 0;
-  bool known = true;  // the next emission, of every book
+  Round round{.range = range, .max = max, .lends = lends, .closing = false, .heads = heads};
   do {
-    known = true;
-    heads.Clear();
     LockRange(range);
-    const EngineTime now = timeline.now();
-    const LeaseTime leases = timeline.lease_now();
-    // One operation: `before` of the head, and a look at the emission that comes next.
-    const auto look = [&](Head& head, const auto& before) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      Partition& partition = head.partition();
-      OutboxBook& book = head.book();
-      partition.DoOneOfMany(partition.CopyFirst(), book, now, leases, timeline.TakePositions(1),
-                            [&](const Instant& at) {
-                              head.set_next(before(at) ? book.NextHandout(at, lends)
-                                                       : Handout(Handout::What::kLater));
-                            });
-      known &= head.next().what() != Handout::What::kLater;
-      return static_cast<bool>(head.next());
-    };
-    for (int i = range.begin; i < range.end; ++i) {
-      const Home& home = this->home(static_cast<size_t>(i));
-      if (home.book == nullptr) continue;
-      const bool is_empty = BookIn(home).outbox().backlog() == 0;
-      if (is_empty && !home.partition->MayBeDue(now)) continue;
-      Head head(BookIn(home), *home.partition);
-      if (look(head, [&](const Instant& at) { return head.outbox().TakeBack(at); })) {
-        heads.Add(head);
-      }
-    }
-    heads.Order();
-    while (known && handed_out < max && !heads.empty()) {
-      Head& head = heads.top();
-      const bool more = look(head, [&](const Instant& at) {
-        hand_out(head, at);
-        return true;
-      });
-      ++handed_out;
-      more ? heads.SinkTop() : heads.RemoveTop();
-    }
+    round.now = timeline.now();
+    round.leases = timeline.lease_now();
+    HandOutLocked(round, hand_out);
     end();
     for (int i = range.begin; i < range.end; ++i) {
       const Home& home = this->home(static_cast<size_t>(i));
@@ -179,8 +200,8 @@ size_t OutboxCollection::HandOutRange(size_t max, PartitionRange range, bool len
       BookIn(home).outbox().NoteIfDrained();
     }
     HandOverRange(range);
-  } while (!known && handed_out == 0);
-  return handed_out;
+  } while (!round.known && round.handed_out == 0);
+  return round.handed_out;
 }
 
 size_t OutboxCollection::Pop(size_t max, PartitionRange from, AnyCollection::Take take) {
@@ -226,6 +247,81 @@ size_t OutboxCollection::Lease(size_t max, Duration ttl, PartitionRange from,
         head.outbox().Lend(head.next(), at, ttl, origin, borrow);
       },
       [] {});
+}
+
+// --- Closing
+
+void OutboxCollection::FinishClosing(EngineTime now,
+                                     LeaseTime leases) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  for (size_t i = 0; i < home_count(); ++i) {
+    const Home& home = this->home(i);
+    if (home.book == nullptr) continue;
+    home.partition->Do(home.partition->CopyFirst(), *home.book, now, leases, 0,
+                       [&](const Instant& at) { BookIn(home).FinishClosing(at); });
+  }
+}
+
+void OutboxCollection::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const PartitionRange all = Clip({});
+  LockRange(all);
+  const EngineTime now = engine().timeline().now();
+  const LeaseTime leases = engine().timeline().lease_now();
+  BeginClosing(now, leases);
+  FinishClosing(now, leases);
+  HandOverRange(all);
+}
+
+// What is due goes out first, so that it does not wait until all has closed.
+size_t OutboxCollection::CloseAndPop(AnyCollection::Take take) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const PartitionRange all = Clip({});
+  LockRange(all);
+  const EngineTime now = engine().timeline().now();
+  const LeaseTime leases = engine().timeline().lease_now();
+  size_t popped = PopLocked(now, leases, take);
+  BeginClosing(now, leases);
+  popped += PopLocked(now, leases, take);
+  FinishClosing(now, leases);
+  popped += PopLocked(now, leases, take);
+  for (size_t i = 0; i < home_count(); ++i) {
+    if (home(i).book != nullptr) BookIn(home(i)).outbox().NoteIfDrained();
+  }
+  HandOverRange(all);
+  return popped;
+}
+
+// Pops all there is, and what closes meanwhile. REQUIRES: all partitions are locked.
+size_t OutboxCollection::PopLocked(EngineTime now, LeaseTime leases,
+                                   AnyCollection::Take take) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if (home_count() > 1) {
+    Heads heads(home_count());
+    Round round{.range = Clip({}),
+                .max = SIZE_MAX,
+                .lends = false,
+                .closing = true,
+                .heads = heads,
+                .now = now,
+                .leases = leases};
+    GivenRun run(take);
+    do {
+      HandOutLocked(round, [&](const Head& head, const Instant& at) {
+        head.outbox().Pop(head.next(), at, run);
+      });
+      run.HandOver();
+    } while (!round.known);
+    return round.handed_out;
+  }
+  const Home& home = this->home(0);
+  if (home.book == nullptr) return 0;
+  OutboxBook& book = BookIn(home);
+  size_t popped = 0;
+  for (bool known = false; !known;) {
+    home.partition->Do(home.partition->CopyFirst(), book, now, leases,
+                       engine().timeline().TakePositions(1), [&](const Instant& at) {
+                         known = book.outbox().TakeBack(at);
+                         if (known) popped += book.Pop(at, SIZE_MAX, take, known);
+                       });
+  }
+  return popped;
 }
 
 // --- Leases

@@ -55,8 +55,10 @@ class OutboxCollection : public Collection {
   LeaseOutcome DropDeadLetter(const LeaseToken& token);
 
   bool emits() const noexcept final { return true; }
-  // Ends what is open, where something other than time can.
-  virtual void CloseAll() {}
+  // Ends what is open, where something other than time can; the latter pops all that waits, and what
+  // ends as it ends.
+  void CloseAll();
+  size_t CloseAndPop(AnyCollection::Take take);
   // Whether each partition, when looked at, had nothing that is yet to be popped or acked.
   bool IsDrained();
 
@@ -70,6 +72,10 @@ class OutboxCollection : public Collection {
   const Outbox::Listeners& listeners(int partition) const noexcept {
     return listeners_[static_cast<size_t>(partition)];
   }
+  // Has all books begin to end what is open, with one time and position: time must not move between
+  // one partition and the next, or what an event closed at a later time would lie ahead of us.
+  // REQUIRES: all partitions are locked, until FinishClosing() of each book.
+  virtual void BeginClosing(EngineTime /*now*/, LeaseTime /*leases*/) {}
 
  private:
   class Head;
@@ -81,6 +87,11 @@ class OutboxCollection : public Collection {
   void TellOfClose(int partition) override;
   bool MayHave(PartitionRange of) const noexcept;
   size_t PopOne(size_t max, const Home& home, AnyCollection::Take take);
+  void FinishClosing(EngineTime now, LeaseTime leases);
+  struct Round;
+  template <class HandOut>
+  void HandOutLocked(Round& round, const HandOut& hand_out);
+  size_t PopLocked(EngineTime now, LeaseTime leases, AnyCollection::Take take);
   template <class HandOut, class End>
   size_t HandOutRange(size_t max, PartitionRange range, bool lends, const HandOut& hand_out,
                       const End& end);

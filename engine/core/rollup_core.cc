@@ -102,16 +102,10 @@ AddOutcome RollupCore::Clear(std::string_view key, EngineTime at, std::string_vi
                             [&](const Instant& instant) { return book->Clear(ref, id, instant); });
 }
 
-// Time must not move between one partition and the next, as with a folder. Which events are late
-// from now on does not depend on how keys are spread over partitions: those are that are stamped
-// before the last end of a window in any of them.
-void RollupCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  const PartitionRange all = Clip({});
-  LockRange(all);
-  Timeline& timeline = engine().timeline();
-  const EngineTime now = timeline.now();
-  const LeaseTime leases = timeline.lease_now();
-  const uint64_t position = timeline.TakePositions(1);
+// Which events are late from now on does not depend on how keys are spread over partitions: those are
+// that are stamped before the last end of a window in any of them.
+void RollupCore::BeginClosing(EngineTime now, LeaseTime leases) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const uint64_t position = engine().timeline().TakePositions(1);
   EngineTime floor = kBeginningOfTime;
   for (size_t i = 0; i < home_count(); ++i) {
     Home& home = this->home(i);
@@ -125,9 +119,8 @@ void RollupCore::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     RollupBook* const book = Typed(BookFor(home));
     if (book == nullptr) continue;
     home.partition->Do(home.partition->CopyFirst(), *book, now, leases, position,
-                       [&](const Instant& at) { book->CloseAll(floor, at); });
+                       [&](const Instant& at) { book->BeginClosing(floor, at); });
   }
-  HandOverRange(all);
 }
 
 // --- Reads

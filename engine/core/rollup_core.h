@@ -21,7 +21,6 @@ class RollupCore final : public KeyedCollection<RollupBook> {
   // The methods of RollupCounter.
   AddedCount AddAndGet(std::string_view key, const CounterEvent& event, EngineTime at);
   AddOutcome Clear(std::string_view key, EngineTime at, std::string_view id);
-  void CloseAll() override;
   std::optional<EventualCount> Eventual(std::string_view key);
   AccurateCount Accurate(std::string_view key);
   std::vector<CountedWindow> History(std::string_view key, EngineTime from, EngineTime to,
@@ -43,6 +42,7 @@ class RollupCore final : public KeyedCollection<RollupBook> {
   }
 
  private:
+  void BeginClosing(EngineTime now, LeaseTime leases) override;
   std::unique_ptr<Book> MakeBook(int partition) override;
   std::optional<uint8_t> ResolutionOf(Duration window) const noexcept;
   template <class Result, class Look>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "engine/base/check.h"
@@ -168,33 +167,50 @@ void Emitter::End(uint32_t number, Reason reason, uint64_t order, const Instant&
   PushInOrder(EndedNow(number, reason, order), at);
 }
 
-void Emitter::CloseAll(uint64_t order, const Instant& at) {
+// An entry that is given out before its time. An overtaken group ended by time already; only its
+// turn had not come.
+Due Emitter::EndedEarly(const Due& due, Reason reason, uint64_t order) const noexcept {
+  if (due.is_filed()) return EndedNow(due.number, static_cast<Reason>(due.tag), order);
+  const bool indexed = groups_.indexed(due.number);
+  return EndedNow(due.number, indexed ? reason : groups_.ReasonByTime(due.number), order);
+}
+
+// No instant of a grid comes any more.
+void Emitter::BeginClosing(uint64_t order, const Instant& at) {
   Budget budget;
   CloseDue(latest_.now(), budget, at);
-  std::vector<Ending> open;
-  open.reserve(ledger_.open);
-  groups_.ForEachArmed([&](uint32_t number) {
-    // An overtaken group ended by time already; only its turn had not come.
-    const bool indexed = groups_.indexed(number);
-    open.push_back({.rank = {groups_.DueOf(number), groups_.position(number)},
-                    .number = number,
-                    .reason = indexed ? Reason::kEnd : groups_.ReasonByTime(number),
-                    .indexed = indexed});
-  });
-  groups_.ForEachFiled([&](const Due& due) {
-    open.push_back({.rank = {due.ripe, due.order},
-                    .number = due.number,
-                    .reason = static_cast<Reason>(due.tag),
-                    .indexed = false});
-  });
-  // A partial that was passed comes before its group, whose deadline may be the same by now.
-  std::ranges::sort(open, {}, [](const Ending& each) { return std::tie(each.rank, each.indexed); });
-  groups_.UnindexAndDisarmAll();
   ++changes_;
-  for (const Ending& each : open) {
-    if (each.indexed) NoteLeft(each.number);
-    Push(EndedNow(each.number, each.reason, order), at);
+  if (groups_.has_extra()) {
+    groups_.ForEachArmed([this](uint32_t number) {
+      groups_.KeepImage(number);
+      cuts_.Stop(number);
+    });
   }
+  closing_ = true;
+  closing_order_ = order;
+}
+
+bool Emitter::EndNext(Budget& budget, const Instant& at) {
+  for (;;) {
+    Due due;
+    switch (groups_.Next(kNever, version(), budget, due)) {
+      case Deadlines::Found::kNothing: return true;
+      case Deadlines::Found::kOutOfBudget: return false;
+      case Deadlines::Found::kDue: break;
+    }
+    if (due.is_call()) continue;
+    const Due ended = EndedEarly(due, Reason::kEnd, closing_order_);
+    Leave(due.number);
+    Push(ended, at);
+  }
+}
+
+void Emitter::FinishClosing(const Instant& at) {
+  Budget budget;
+  CloseNext(budget, at);
+  if (closing_) groups_.UnindexAndDisarmAll();
+  closing_ = false;
+  ++changes_;
 }
 
 void Emitter::EndSome(absl::FunctionRef<std::optional<Reason>(uint32_t number)> reason_of,
@@ -206,8 +222,7 @@ void Emitter::EndSome(absl::FunctionRef<std::optional<Reason>(uint32_t number)> 
     if (const std::optional<Reason> reason = reason_of(number)) {
       ending.push_back({.rank = {groups_.DueOf(number), groups_.position(number)},
                         .number = number,
-                        .reason = *reason,
-                        .indexed = true});
+                        .reason = *reason});
     }
     return true;
   });
@@ -235,12 +250,8 @@ bool Emitter::EmitOldest(uint64_t order, const Instant& at) {
     NoteLeft(due.number);
     groups_.End(due.number);
     due = EndedNow(due.number, Reason::kLimit, order);
-  } else if (!due.is_filed()) {
-    const bool indexed = groups_.indexed(due.number);
-    const Reason reason = indexed ? Reason::kLimit : groups_.ReasonByTime(due.number);
-    due = EndedNow(due.number, reason, order);
   } else if (!due.by_event) {
-    due = EndedNow(due.number, static_cast<Reason>(due.tag), order);
+    due = EndedEarly(due, Reason::kLimit, order);
   }
   Leave(due.number);
   Push(due, at);

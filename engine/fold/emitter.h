@@ -9,7 +9,7 @@
 //   armed ---- deadline ----------------------------------> Push() ---> in the outbox, or silent
 //     |  |                                                     ^
 //     |  +---- Overtake(): out of the index; deadline later ---+
-//     |  +---- End(), CloseAll(), EmitOldest() ----------------+
+//     |  +---- End(), CloseNext(), EmitOldest() ---------------+
 //     +------- Cancel() ----> freed
 //
 // An open group can be handed out before it closes: as a *cut*, a copy of the group in an entry of
@@ -88,8 +88,12 @@ class Emitter {
 
   // Ends a group, indexed or new.
   void End(uint32_t number, Reason reason, uint64_t order, const Instant& at);
-  // Ends all groups. O(entries).
-  void CloseAll(uint64_t order, const Instant& at);
+  // Ends all groups, in the order of their deadlines: some of them with each CloseNext(), which looks
+  // at no more than `budget` entries and returns whether that was all, and the rest at last. Nothing
+  // else happens between the first and the last of these.
+  void BeginClosing(uint64_t order, const Instant& at);
+  bool CloseNext(Budget& budget, const Instant& at) { return !closing_ || EndNext(budget, at); }
+  void FinishClosing(const Instant& at);
   // Ends the open groups for which `reason_of(number)` is a reason, in the order of their deadlines.
   // REQUIRES: CloseAllDue() came right before. O(entries).
   void EndSome(absl::FunctionRef<std::optional<Reason>(uint32_t number)> reason_of, uint64_t order,
@@ -160,7 +164,6 @@ class Emitter {
     OutboxEntries::Rank rank;
     uint32_t number;
     Reason reason;
-    bool indexed;
   };
 
   // Another value whenever deadlines may have changed; see GroupTable::Next().
@@ -175,6 +178,8 @@ class Emitter {
   void FillIn(ClosedGroup& shown, EngineTime closed, std::string_view key, const GroupInfo& info,
               const Ready& ready, const GroupTable::Parts& parts) const noexcept;
   Due EndedNow(uint32_t number, Reason reason, uint64_t order) const noexcept;
+  Due EndedEarly(const Due& due, Reason reason, uint64_t order) const noexcept;
+  bool EndNext(Budget& budget, const Instant& at);
   void Leave(uint32_t number);
   void NoteLeft(uint32_t number);
   void PassPartial(uint32_t number, EngineTime instant, EngineTime until, const Instant& at);
@@ -203,6 +208,8 @@ class Emitter {
   Ledger& ledger_;
   TraceLog* const trace_;
   Cuts cuts_;
+  bool closing_ = false;  // all groups are being ended
+  uint64_t closing_order_ = 0;
   uint64_t changes_ = 0;  // with the count of events: changes whenever deadlines may have
 };
 

@@ -143,20 +143,23 @@ bool FoldBook::Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen,
   });
 }
 
-void FoldBook::ListOpen(uint32_t partition, EngineTime now, std::vector<OpenPlace>& out) const {
+void FoldBook::ListOpen(uint32_t partition, EngineTime now,
+                        absl::FunctionRef<void(const OpenPlace&)> see) const {
   now = latest_.TimeOf(now);
   uint32_t place = 0;
   groups_.ForEachIndexedFrom(place, [&](uint32_t number) {
     const EngineTime due = groups_.DueOf(number);
-    if (due > now) out.push_back({due, groups_.position(number), partition, number});
+    if (due > now) see({due, groups_.position(number), partition, number});
     return true;
   });
 }
 
-void FoldBook::CloseAll(const Instant& at) {
+void FoldBook::BeginClosing(const Instant& at) {
   latest_.Reach(at.now);
-  emitter_.CloseAll(OrderOf(latest_.NextPosition(at.position), Step::kBehindIt), at);
+  emitter_.BeginClosing(OrderOf(latest_.NextPosition(at.position), Step::kBehindIt), at);
 }
+
+void FoldBook::FinishClosing(const Instant& at) { emitter_.FinishClosing(at); }
 
 bool FoldBook::CloseDue(const Instant& at, Budget& budget) {
   latest_.Reach(at.now);
@@ -165,7 +168,7 @@ bool FoldBook::CloseDue(const Instant& at, Budget& budget) {
 
 bool FoldBook::EmitDue(const Instant& at, Budget& budget) {
   latest_.Reach(at.now);
-  return emitter_.CloseDue(at.now, budget, at);
+  return emitter_.CloseDue(at.now, budget, at) && emitter_.CloseNext(budget, at);
 }
 
 size_t FoldBook::PopDue(const Instant& at, size_t max, AnyCollection::Take take) {

@@ -24,7 +24,7 @@
 //   Open ---> indexed ------+---- due by `now` --------------> closed ---> in the outbox
 //               |  |  |                                           ^
 //               |  |  +-- its key's next event is past due ---> overtaken, until time is there
-//               |  +----- an event, Flush, CloseAll ----------> ended, in order
+//               |  +----- an event, Flush, BeginClosing ------> ended, in order
 //               +-------- Cancel ----> freed
 //
 // Invariants, beside those of the parts:
@@ -32,6 +32,7 @@
 //   - Nothing here depends on the hash, except the speed.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -128,7 +129,10 @@ class FoldBook final : public OutboxBook {
 
   // --- All groups
 
-  void CloseAll(const Instant& at);
+  // From here to FinishClosing() nothing but EmitDue() comes: it ends the open groups in the order of
+  // their deadlines.
+  void BeginClosing(const Instant& at);
+  void FinishClosing(const Instant& at) override;
   // Shows the open groups from `place` on, counting them in `seen` up to `max`. Returns whether the
   // end was reached; if not, `place` is where to go on.
   bool Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen, AnyFolder::See see) const;
@@ -138,9 +142,12 @@ class FoldBook final : public OutboxBook {
     uint64_t position;  // of the event that opened it
     uint32_t partition;
     uint32_t number;  // good until the book changes
+
+    friend auto operator<=>(const OpenPlace&, const OpenPlace&) = default;
   };
-  // Appends all open groups of this partition, in no order; and shows one of them.
-  void ListOpen(uint32_t partition, EngineTime now, std::vector<OpenPlace>& out) const;
+  // Calls `see` for all open groups of this partition, in no order; and shows one of them.
+  void ListOpen(uint32_t partition, EngineTime now,
+                absl::FunctionRef<void(const OpenPlace&)> see) const;
   void ShowGroup(uint32_t number, AnyFolder::See see) const {
     see(groups_.at(number).key.view(), groups_.InfoOf(number), groups_.state(number));
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <pleat/close_and_pop.h>
 #include <pleat/companion.h>
 #include <pleat/gap_stats.h>
 #include <pleat/json.h>
@@ -52,7 +53,9 @@ class TakenGroups {
   TakenGroups& operator=(const TakenGroups&) = delete;
   ~TakenGroups() { Clear(); }
 
-  // Under a partition's lock: copies the keys and moves the states.
+  size_t size() const noexcept { return groups_.size(); }
+
+  // Under a partition's lock: copies the keys and moves the states. There is room for kTakenAtOnce.
   void Take(std::span<const ClosedGroup> groups) {
     for (const ClosedGroup& group : groups) {
       char* const state = states_.get() + groups_.size() * ops_.size;
@@ -121,6 +124,7 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   void FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual);
   size_t Fold(ReadLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
   size_t Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write);
+  size_t CloseAndPop(absl::FunctionRef<void(std::string_view lines)> write);
   void Scan(absl::FunctionRef<void(std::string_view lines)> write) const;
 
   const EventPlan& events() const noexcept { return plan_.events; }
@@ -316,6 +320,20 @@ size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view
   return popped;
 }
 
+size_t JsonFolder::Impl::CloseAndPop(absl::FunctionRef<void(std::string_view lines)> write) {
+  TakenGroups taken(plan_, folder_.ops());
+  const size_t popped = pleat::CloseAndPop(folder_, [&](std::span<const ClosedGroup> groups) {
+    while (!groups.empty()) {
+      const size_t size = std::min(groups.size(), kTakenAtOnce - taken.size());
+      taken.Take(groups.first(size));
+      groups = groups.subspan(size);
+      if (taken.size() == kTakenAtOnce) taken.Print(write);
+    }
+  });
+  taken.Print(write);
+  return popped;
+}
+
 std::unique_ptr<TakenGroups> JsonFolder::Impl::Spare() {
   LockGuard guard(spare_lock_);
   return std::move(spare_);
@@ -402,6 +420,9 @@ void JsonFolder::Scan(absl::FunctionRef<void(std::string_view lines)> write) con
 }
 
 void JsonFolder::CloseAll() noexcept { impl_->folder().CloseAll(); }
+size_t JsonFolder::CloseAndPop(absl::FunctionRef<void(std::string_view lines)> write) {
+  return impl_->CloseAndPop(write);
+}
 void JsonFolder::Close() noexcept { impl_->folder().Close(); }
 
 LineCounts JsonFolder::counts() const noexcept { return impl_->counts(); }

@@ -2,18 +2,21 @@
 // the counter hands out.
 //
 // Emissions that wait in the counter count against max_bytes. The times of Pop() must not decide
-// which events are refused. So before an event that could meet the limit, all waiting emissions are
-// moved from the counter to HeldWindows, which Pop() hands out first.
+// which events are refused. So before an event that could meet the limit, SetOnFull()'s function pops
+// all waiting emissions; or else they are moved from the counter to HeldWindows, which Pop() hands
+// out first.
 #include <pleat/json_rollup.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <pleat/close_and_pop.h>
 #include <pleat/rollup.h>
 
 #include "engine/json/event_plan.h"
@@ -103,6 +106,8 @@ class TakenWindows {
  public:
   explicit TakenWindows(const RollupSpec& spec) : printer_(spec) {}
 
+  size_t size() const noexcept { return emissions_.size(); }
+
   // Under a lock.
   void Take(const ClosedGroup& emission) {
     emissions_.push_back(emission);
@@ -170,9 +175,11 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   LineResult AddLine(std::string_view line, EngineTime arrival);
   size_t Add(ReadLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
   void StartInput() noexcept { tally_.StartInput(); }
+  void SetOnFull(std::function<void()> on_full) { on_full_ = std::move(on_full); }
   size_t Pop(size_t max, WriteLines write);
   void Scan(WriteLines write) const;
   void CloseAll() noexcept { counter_.CloseAll(); }
+  size_t CloseAndPop(WriteLines write);
 
   LineCounts counts() const noexcept { return tally_.counts(); }
   StampCounts stamps() const noexcept { return tally_.stamps(); }
@@ -210,6 +217,7 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   std::vector<KeyedEvent<CounterEvent>> batch_;
   std::array<AddOutcome, kAddsAtOnce> outcomes_;
   std::string conflict_;  // the reason of the latest conflict
+  std::function<void()> on_full_;
 };
 
 LineResult JsonRollup::Impl::AddLine(std::string_view line, EngineTime arrival) {
@@ -294,13 +302,15 @@ bool JsonRollup::Impl::MayFill(const EventBatch& events, size_t first, size_t si
   return bytes > spec_.rollup.limits.max_bytes;
 }
 
-// Takes out the windows that are frozen before an event stamped `at`.
+// Takes out the windows that are frozen before an event stamped `at`. Only time moves at first:
+// windows freeze as they are popped, a few at a time.
 void JsonRollup::Impl::TakeWaiting(EngineTime at) {
   EngineTime now = engine_.now();
   if (on_event_time() && !IsBeyondFuture(at, now, spec_.event.future_limit)) {
     now = std::max(now, SaturatingSub(at, spec_.event.lateness));
   }
-  engine_.Advance(now);
+  [[maybe_unused]] const bool none_due = engine_.Advance(now, 0);
+  if (on_full_) on_full_();
   emissions_.Pop(SIZE_MAX, {}, [this](std::span<const ClosedGroup> groups) {
     for (const ClosedGroup& group : groups) companion_->held().Add(group);
   });
@@ -366,6 +376,20 @@ size_t JsonRollup::Impl::Pop(size_t max, WriteLines write) {
   return popped;
 }
 
+size_t JsonRollup::Impl::CloseAndPop(WriteLines write) {
+  size_t popped = 0;
+  const auto take = [&](std::span<const ClosedGroup> groups) {
+    for (const ClosedGroup& group : groups) {
+      taken_.Take(group);
+      if (taken_.size() == kWindowsAtOnce) popped += taken_.Print(write);
+    }
+  };
+  while (companion_->held().Take(kWindowsAtOnce, take) > 0) {
+  }
+  pleat::CloseAndPop(emissions_, take);
+  return popped + taken_.Print(write);
+}
+
 void JsonRollup::Impl::Scan(WriteLines write) const {
   RollupPrinter printer(spec_);
   LineWriter lines;
@@ -402,6 +426,8 @@ void JsonRollup::StartInput() noexcept { impl_->StartInput(); }
 size_t JsonRollup::Pop(size_t max, WriteLines write) { return impl_->Pop(max, write); }
 void JsonRollup::Scan(WriteLines write) const { impl_->Scan(write); }
 void JsonRollup::CloseAll() noexcept { impl_->CloseAll(); }
+size_t JsonRollup::CloseAndPop(WriteLines write) { return impl_->CloseAndPop(write); }
+void JsonRollup::SetOnFull(std::function<void()> on_full) { impl_->SetOnFull(std::move(on_full)); }
 LineCounts JsonRollup::counts() const noexcept { return impl_->counts(); }
 StampCounts JsonRollup::stamps() const noexcept { return impl_->stamps(); }
 RollupLedger JsonRollup::ledger() const noexcept { return impl_->counter().ledger(); }

@@ -49,6 +49,10 @@ class OutboxBook : public Book, protected OutboxEntries {
   LeaseTime NextLeaseDue() const noexcept final { return outbox_.NextLeaseDue(); }
   void SkipNumbers(uint64_t by, const Instant& at) override { outbox_.SkipAhead(by, at); }
 
+  // Ends what is left of what was open, if BeginClosing() of the book came before: EmitDue() ends it
+  // since then, a few entries at a time, behind all that is due.
+  virtual void FinishClosing(const Instant&) {}
+
   virtual Ledger ledger() const noexcept = 0;
   virtual Sizes sizes() const noexcept = 0;
 

@@ -203,7 +203,7 @@ std::optional<AddOutcome> RollupBook::JudgeLate(Turn& turn) {
     return rejected;
   }
   if (on_late_ == OnLateAdd::kClamp) {
-    if (earliest > kEndOfTime) return rejected;  // CloseAll() has closed the last window there is
+    if (earliest > kEndOfTime) return rejected;  // the last window there is has ended
     turn.stamp = earliest;
     return std::nullopt;
   }
@@ -299,6 +299,7 @@ bool RollupBook::AddInside(const Turn& turn, EngineTime start) {
     counter.start = start;
     counter.count = 1;
     counter.sum = delta;
+    ++inside_;
     NoteOpened(turn, start);
   } else {
     int64_t sum;
@@ -343,7 +344,9 @@ void RollupBook::MoveOut(uint32_t number) {
   const Counter& before = counters_.at(number);
   const uint32_t count = before.count;
   const int64_t sum = before.sum;
-  counters_.MoveOut(number);
+  const uint32_t window = counters_.MoveOut(number);
+  --inside_;
+  counters_.WindowToChange(window).closed = IsEnded(EndOf(counters_.window(window)));
   Account& account = counters_.AccountOf(counters_.ToChange(number));
   account.open_count += count;
   account.irregular |=
@@ -393,10 +396,13 @@ void RollupBook::AddToDetail(const Turn& turn, uint32_t window) {
 
 // --- Counts
 
+// Where frozen windows are kept, one that lies inside goes outside then: there is room for it.
 size_t RollupBook::bytes() const noexcept {
-  return counters_.bytes() + ledger_.open * WindowLists::kEntryBytes +
-         lists_.size() * WindowLists::kListBytes + detail_bytes_ +
-         (ids_ == nullptr ? 0 : ids_->bytes());
+  constexpr size_t kOutside = CounterTable::kAccountBytes + CounterTable::kWindowBytes;
+  const bool keeps = retention_ > Duration{0} || store_ != nullptr;
+  return counters_.bytes() + (keeps ? inside_ * kOutside : 0) +
+         ledger_.open * WindowLists::kEntryBytes + lists_.size() * WindowLists::kListBytes +
+         detail_bytes_ + (ids_ == nullptr ? 0 : ids_->bytes());
 }
 
 // A window of the first resolution is a group: so its events have opened it, or were folded.

@@ -20,7 +20,7 @@
 //
 //   an event opens it ---> open --+--- frontier reaches its end -----------> frozen: handed out,
 //                                 |                                          part of the value
-//                                 +--- CloseAll() ---> ended: handed out --> frozen
+//                                 +--- BeginClosing() ---> ended: handed out --> frozen
 //
 // Invariants, beside those of the parts:
 //   - The ledger balances after every call.
@@ -161,9 +161,10 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
 
   // The largest end of the open windows; those that are due are frozen before.
   EngineTime LastOpenEnd(const Instant& at);
-  // Closes all windows. Events stamped before `floor`, which is not before any of their ends, are
-  // late from now on.
-  void CloseAll(EngineTime floor, const Instant& at);
+  // From here to FinishClosing() nothing but EmitDue() comes: it ends all open windows, in order.
+  // Events stamped before `floor`, which is not before any of their ends, are late from now on.
+  void BeginClosing(EngineTime floor, const Instant& at);
+  void FinishClosing(const Instant& at) override;
   bool CloseDue(const Instant& at, Budget& budget) override;
   EngineTime NextDue() const noexcept override;
   Ledger ledger() const noexcept override;
@@ -245,8 +246,11 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
   bool TakeDue(WindowLists::Stage stage, Duration behind, Budget& budget, TakeEntry take);
   WindowLists::Stage StageAfter(WindowLists::Stage stage) const noexcept;
   void Freeze(const WindowLists::Name& name, const WindowLists::Entry& entry, const Instant& at);
-  void End(const WindowLists::Name& name, const WindowLists::Entry& entry, uint64_t order,
-           const Instant& at);
+  bool EndNext(Budget& budget, const Instant& at);
+  void End(const WindowLists::Name& name, const WindowLists::Entry& entry, const Instant& at);
+  uint32_t CopyOfInside(uint32_t counter);
+  // Whether a window that ends then has been handed out though it is not frozen.
+  bool IsEnded(EngineTime end) const noexcept { return end <= floor_; }
   void HandOut(uint32_t number, Reason reason, EngineTime ripe, uint64_t order, bool by_event,
                const Instant& at);
   void AddToCoarse(const Window& window);
@@ -364,6 +368,7 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
     uint64_t open = 0;
     uint64_t open_first = 0;  // of these: of the first resolution
     uint64_t unfrozen = 0;    // open or ended
+    size_t inside = 0;        // of these: inside counters
     uint64_t kept = 0;
     uint64_t kept_first = 0;
   };
@@ -379,7 +384,7 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
   const Duration first_length_;
   bool plain_;  // events may be added plainly: without clears, and while no counter is being saved
   Latest latest_;
-  EngineTime floor_ = kBeginningOfTime;  // what is stamped before was closed by CloseAll()
+  EngineTime floor_ = kBeginningOfTime;  // what is stamped before has ended
   const Windowing windowing_;
   RollupLedger ledger_;
   CounterTable counters_;
@@ -408,10 +413,19 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
   uint32_t released_next_ = 0;   // where the next look at them begins
   uint64_t windows_opened_ = 0;  // of the first resolution
   uint64_t windows_closed_ = 0;
+  size_t inside_ = 0;                                // windows inside counters
   std::array<uint64_t, kFirstReasons> emissions_{};  // by IndexOf(reason)
   const std::unique_ptr<Publications> store_;        // null: there is no store
   mutable CountedWindow shown_[kGivenMax];           // of the latest Show()s, in a ring
   mutable size_t next_shown_ = 0;
+  // While all windows are being ended: their place in the order of emissions, and what is left of the
+  // list that is being taken.
+  struct Closing {
+    uint64_t order = 0;
+    WindowLists::Lists::iterator list;
+    WindowLists::Rest rest;
+  };
+  std::unique_ptr<Closing> closing_;
   std::unique_ptr<Saving> saving_;    // null: nothing is being saved
   Renumbered* renumbered_ = nullptr;  // while Load() runs
 };

@@ -1,5 +1,6 @@
 // Windows of a rollup counter by time: frozen, kept for a while, and forgotten.
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/check.h"
 #include "engine/rollup/rollup_book.h"
@@ -22,7 +23,9 @@ bool RollupBook::CloseDue(const Instant& at, Budget& budget) {
   return Visit(at, budget);
 }
 
-bool RollupBook::EmitDue(const Instant& at, Budget& budget) { return CloseDue(at, budget); }
+bool RollupBook::EmitDue(const Instant& at, Budget& budget) {
+  return CloseDue(at, budget) && (closing_ == nullptr || EndNext(budget, at));
+}
 
 void RollupBook::VisitAll(const Instant& at) {
   Budget budget;
@@ -102,8 +105,11 @@ void RollupBook::Freeze(const WindowLists::Name& name, const WindowLists::Entry&
   uint32_t number;
   if (name.resolution == 0 && CounterTable::IsInside(counter, start)) {
     number = counters_.NewWindow(entry.counter, 0, start);
-    counters_.WindowToChange(number).total = CounterTable::TotalInside(counter);
+    Window& moved = counters_.WindowToChange(number);
+    moved.total = CounterTable::TotalInside(counter);
+    moved.closed = IsEnded(name.end);
     counter.count = 0;
+    --inside_;
   } else {
     number = counters_.FindWindow(counter, name.resolution, start);
     PLEAT_CHECK(number != kNone);
@@ -206,35 +212,71 @@ EngineTime RollupBook::LastOpenEnd(const Instant& at) {
   return lists_.open().empty() ? kBeginningOfTime : lists_.open().rbegin()->first.end;
 }
 
-void RollupBook::CloseAll(EngineTime floor, const Instant& at) {
+void RollupBook::BeginClosing(EngineTime floor, const Instant& at) {
   latest_.Reach(at.now);
-  const uint64_t position = latest_.NextPosition(at.position);
+  const uint64_t order = latest_.NextPosition(at.position);
   VisitAll(at);
   floor_ = std::max(floor_, floor);
-  for (auto& [name, list] : lists_.open()) {
-    if (list.ended) continue;
-    list.ended = true;
-    PLEAT_CHECK(name.end <= floor_);
-    const WindowLists::Name& closing = name;
-    lists_.ForEachLeft(list,
-                       [&](const WindowLists::Entry& entry) { End(closing, entry, position, at); });
-  }
+  closing_ = std::make_unique<Closing>(Closing{order, lists_.open().begin(), {}});
 }
 
-void RollupBook::End(const WindowLists::Name& name, const WindowLists::Entry& entry, uint64_t order,
+// Ends the next windows. Returns whether those were all.
+bool RollupBook::EndNext(Budget& budget, const Instant& at) {
+  auto& [order, list, rest] = *closing_;
+  for (; list != lists_.open().end(); ++list) {
+    const WindowLists::Name name = list->first;
+    PLEAT_CHECK(IsEnded(name.end));
+    if (!std::exchange(list->second.ended, true)) {
+      rest = WindowLists::RestOf(WindowLists::kOpen, *list, /*frees=*/true);
+    }
+    for (; rest.left > 0; budget.Take()) {
+      if (budget.spent()) return false;
+      lists_.Take(rest, 1, [&](const WindowLists::Entry& entry) { End(name, entry, at); });
+    }
+  }
+  return true;
+}
+
+void RollupBook::FinishClosing(const Instant& at) {
+  Budget budget;
+  if (closing_ != nullptr) EndNext(budget, at);
+  closing_ = nullptr;
+}
+
+void RollupBook::End(const WindowLists::Name& name, const WindowLists::Entry& entry,
                      const Instant& at) {
   counters_.KeepImage(entry.counter);
   const EngineTime start = StartOf(name);
-  if (name.resolution == 0 && CounterTable::IsInside(counters_.at(entry.counter), start)) {
-    MoveOut(entry.counter);
-  }
-  const uint32_t number = counters_.FindWindow(counters_.at(entry.counter), name.resolution, start);
+  const bool inside =
+      name.resolution == 0 && CounterTable::IsInside(counters_.at(entry.counter), start);
+  const uint32_t number =
+      inside ? CopyOfInside(entry.counter)
+             : counters_.FindWindow(counters_.at(entry.counter), name.resolution, start);
   PLEAT_CHECK(number != kNone);
   Window& window = counters_.WindowToChange(number);
   window.total.arrival = entry.arrival & kPositionMask;
   if (name.resolution == 0) AddToCoarse(window);
   ++ledger_.ended;
-  HandOut(number, Reason::kEnd, latest_.now(), order, /*by_event=*/true, at);
+  HandOut(number, Reason::kEnd, latest_.now(), closing_->order, /*by_event=*/true, at);
+}
+
+// For the emission of the window inside, which stays where it is until it is frozen: so what has
+// ended takes no more memory than before. A correction names the emission of its window, and finds
+// it by the window outside.
+uint32_t RollupBook::CopyOfInside(uint32_t counter) {
+  if (on_late_ == OnLateAdd::kCorrect) {
+    MoveOut(counter);
+    const uint32_t moved = counters_.ChainOf(counters_.at(counter), 0);
+    counters_.WindowToChange(moved).closed = 0;  // not yet
+    return moved;
+  }
+  const Counter& of = counters_.at(counter);
+  const Total total = CounterTable::TotalInside(of);
+  const uint32_t copy = counters_.NewWindow(counter, 0, of.start);
+  Window& window = counters_.WindowToChange(copy);
+  window.total = total;
+  window.frozen = 1;  // it is no window of the counter's
+  return copy;
 }
 
 // --- Into the outbox

@@ -137,7 +137,8 @@ Total RollupBook::TotalOf(const Counter& counter, uint8_t resolution, EngineTime
   Total total = counters_.window(number).total;
   if (resolution == 0 || counters_.window(number).closed) return total;
   ForEachOpen(counter, [&](const Total& open, uint32_t window, EngineTime each) {
-    const bool added = window != kNone && counters_.window(window).closed;
+    const bool added =
+        window == kNone ? IsEnded(windowing_.EndOf(each)) : counters_.window(window).closed != 0;
     if (!added && windowing_.StartOf(each, resolution) == start) total.Merge(open);
   });
   return total;

@@ -122,8 +122,9 @@ void RollupBook::LoadKnown(FieldReader& in, uint32_t number, uint8_t flags) {
   if ((flags & kHasInside) != 0) {
     in(counter.count, counter.sum);
     in.Expect((flags & kHasStart) != 0 && counter.count > 0 && !clears_);
+    ++inside_;
     if (!in.ok()) return;
-    in.Expect(windowing_.EndOf(counter.start) > floor_);
+    in.Expect(!IsEnded(windowing_.EndOf(counter.start)) || on_late_ != OnLateAdd::kCorrect);
   }
   Total frozen;
   frozen.Load(in);
@@ -171,7 +172,7 @@ void RollupBook::LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain) {
   const uint32_t number = counters_.NewWindow(counter, resolution, start);
   Window& window = counters_.WindowToChange(number);
   window.frozen = frozen;
-  window.closed = frozen || end <= floor_;
+  window.closed = frozen || IsEnded(end);
   window.total.Load(in);
   if (window.closed) {
     uint64_t arrival = 0;
@@ -256,7 +257,7 @@ void RollupBook::LoadList(FieldReader& in, WindowLists::Stage stage, const Windo
   in.Expect(passed == 0 || (first && !frees && is_over(stage)));
   if (!in.ok()) return;
   WindowLists::List& list = lists_.Add(stage, name);
-  list.ended = name.end <= floor_;
+  list.ended = IsEnded(name.end);
   uint64_t before = 0;
   for (size_t i = 0; i < size; ++i) {
     const uint32_t counter = LoadNumber(in);

@@ -39,7 +39,13 @@ RollupBook::Tally RollupBook::TallyWindows() const {
       tally.pending += total.count;
       tally.delta += static_cast<uint64_t>(total.whole);
     });
-    if (counter.count > 0) ++tally.open, ++tally.open_first, ++tally.unfrozen;
+    if (counter.count > 0) {
+      const bool open = !IsEnded(windowing_.EndOf(counter.start));
+      tally.open += open;
+      tally.open_first += open;
+      ++tally.unfrozen;
+      ++tally.inside;
+    }
     for (const uint8_t chain : {uint8_t{0}, uint8_t{1}}) {
       for (uint32_t at = counters_.ChainOf(counter, chain); at != kNone;
            at = counters_.window(at).next) {
@@ -58,7 +64,8 @@ RollupBook::Tally RollupBook::TallyWindows() const {
 bool RollupBook::CountsAgree(const Tally& tally) const {
   return ledger_.Balances() && ledger().Balances() && tally.pending == ledger_.pending &&
          tally.delta == ledger_.delta_pending && tally.open == ledger_.open &&
-         tally.open_first == windows_opened_ - windows_closed_ && tally.kept == kept_;
+         tally.open_first == windows_opened_ - windows_closed_ && tally.kept == kept_ &&
+         tally.inside == inside_;
 }
 
 // Calls `see(entry, passed)` for the entries of a list that this stage or a later one takes.
@@ -120,7 +127,9 @@ bool RollupBook::ListsAgree(const Tally& tally) const {
                         return;
                       const uint32_t found = find(entry.counter, name.resolution, start);
                       const bool frozen = found < kInside && counters_.window(found).frozen;
-                      const bool closed = found < kInside && counters_.window(found).closed;
+                      const bool closed = found == kInside
+                                              ? IsEnded(name.end)
+                                              : found < kInside && counters_.window(found).closed;
                       if (stage == WindowLists::kOpen && !passed) {
                         ++unfrozen;
                         agree &= found != kNone && !frozen && closed == ended;

@@ -70,14 +70,14 @@ void Deadlines::Clear() noexcept {
   run_.clear();
   heap_.clear();
   stale_ = 0;
+  surfaced_ = 0;
+  sweep_index_ = 0;
   sweep_chunk_ = nullptr;
 }
 
 void Deadlines::Clear(Duration usual_life) noexcept {
   Clear();
   shift_ = ShiftFor(usual_life);
-  surfaced_ = 0;
-  sweep_index_ = 0;
 }
 
 bool Deadlines::Suits(Duration usual_life) const noexcept { return shift_ == ShiftFor(usual_life); }

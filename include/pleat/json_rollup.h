@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -94,6 +95,11 @@ class PLEAT_EXPORT JsonRollup {
   // Tells the rollup that later lines come from another input, for StampCounts::behind_input.
   void StartInput() noexcept;
 
+  // Windows that wait count against max_bytes, and the times of Pop() must not decide which events
+  // are refused. So before an event that might meet the limit all that waits is set aside, where it
+  // does not count, until Pop() comes for it. A function here is called instead, to pop all there is.
+  void SetOnFull(std::function<void()> on_full);
+
   // Hands up to `max` emissions to `write`, a line each, some at a time, in the order of
   // RollupCounter::Pop(). Returns their number.
   size_t Pop(size_t max, WriteLines write);
@@ -104,6 +110,10 @@ class PLEAT_EXPORT JsonRollup {
 
   // Closes every open window with reason "end".
   void CloseAll() noexcept;
+
+  // The same, and Pop() of all there is, with few emissions waiting at a time: see close_and_pop.h.
+  // `write` runs under the locks of all partitions. Returns how many emissions there were.
+  size_t CloseAndPop(WriteLines write);
 
   LineCounts counts() const noexcept;
   StampCounts stamps() const noexcept;

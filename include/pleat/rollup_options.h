@@ -49,8 +49,8 @@ struct RollupLimits {
   size_t max_keys = 50'000'000;
 
   // The most bytes of counters, windows, emissions that wait, and ids. An event that needs more is
-  // answered kOverLimit. Bytes are counted, not measured. Closing is never refused: the newest
-  // window of a counter takes 128 bytes more when it closes, even beyond the limit.
+  // answered kOverLimit. Bytes are counted, not measured. Closing is never refused: a window that
+  // waits takes 64 bytes more, even beyond the limit. Where windows are kept, their room counts.
   // Range: at least one per partition. Default: 4 GiB.
   size_t max_bytes = size_t{4} << 30;
 

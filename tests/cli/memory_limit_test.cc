@@ -1,7 +1,19 @@
 // --max-memory and --max-groups as a user of `pleat fold` meets them: nothing is refused for what
 // only waits to be written, the same is refused however the input comes, and memory stays within
 // bounds.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "tests/cli/run_pleat.h"
+#include "tests/support/resident.h"
 #include "tests/support/sanitized.h"
 
 namespace pleat::cli {
@@ -116,6 +128,78 @@ TEST(MemoryLimit, LongLinesThatCloseAtOnceTakeLittleMoreThanTheirGroups) {
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_GT(Content(dir / "out").size(), 50'000'000u);
 }
+
+// --- What a run holds, resident, at any time: a tenth more than --max-memory, and 16 MiB
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+// A million keys, a thousand of them a second.
+class ResidentMemory : public testing::TestWithParam<std::string> {
+ protected:
+  static void SetUpTestSuite() {
+    if (kSanitized) return;
+    dir_ = new TemporaryDirectory;
+    std::ofstream log(*dir_ / "log");
+    for (int i = 0; i < 1'000'000; ++i) {
+      log << "{\"m\":\"member" << i << "\",\"t\":" << i / 1000 << "}\n";
+    }
+    std::ofstream(*dir_ / "later") << "{\"m\":\"later\",\"t\":20000}\n";
+  }
+  static void TearDownTestSuite() { delete std::exchange(dir_, nullptr); }
+
+  // The most that a run with these words held. A run that refuses events is one, too: its memory is
+  // full.
+  static size_t MostHeldBy(const std::string& words) {
+    Words argv = Pleat(words + " --time t --time-unit s --quiet-summary --output " +
+                       (*dir_ / "out") + " " + (*dir_ / "log") + " " + (*dir_ / "later"));
+    std::vector<char*> arguments;
+    for (std::string& word : argv) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    EXPECT_LT(ResidentBytes(), 24 * kMiB) << "what this process holds, a child holds at first";
+    const pid_t pid = fork();
+    if (pid == 0) {
+      dup2(open("/dev/null", O_RDWR), STDERR_FILENO);
+      execv(arguments[0], arguments.data());
+      _exit(127);
+    }
+    int status = 0;
+    rusage used{};
+    EXPECT_EQ(wait4(pid, &status, 0, &used), pid);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) <= 1) << status;
+    EXPECT_GT(std::filesystem::file_size(*dir_ / "out"), 1000u);
+    return static_cast<size_t>(used.ru_maxrss) * 1024;
+  }
+
+  static std::string Aside(const std::string& name) { return *dir_ / name; }
+
+ private:
+  static inline TemporaryDirectory* dir_ = nullptr;
+};
+
+TEST_P(ResidentMemory, StaysWithinTheLimit) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory would be measured";
+  std::string words = GetParam();
+  if (const size_t at = words.find("OPEN"); at != std::string::npos) {
+    words.replace(at, 4, Aside("open"));
+  }
+  for (const size_t limit : {size_t{32'000'000}, size_t{100'000'000}}) {
+    const size_t held = MostHeldBy(words + " --max-memory " + std::to_string(limit));
+    EXPECT_LE(held, limit + limit / 10 + 16 * kMiB) << words << ", limit " << limit;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, ResidentMemory,
+    testing::Values("fold --key m --quiet 1h --at-end drop", "fold --key m --quiet 9h",
+                    "fold --key m --quiet 9h --raw 1", "fold --key m --quiet 9h --open OPEN",
+                    "fold --key m --quiet 9h --partial-every 100s",
+                    "rollup --key m --window 1m --accept-limit 9h",
+                    "rollup --key m --window 1m --accept-limit 9h --open OPEN",
+                    "rollup --key m --window 1m,1h --accept-limit 9h",
+                    "rollup --key m --window 1h --accept-limit 1h",
+                    "rollup --key m --window 1h --accept-limit 1h --on-late correct",
+                    "window --key '' --member m --ttl 9h", "window --key '' --member m --ttl 1h",
+                    "window --key '' --member m --ttl 9h --open OPEN", "analyze --key m"));
 
 }  // namespace
 }  // namespace pleat::cli

@@ -119,7 +119,12 @@ class DrawnBook {
       case 7: Lend(drains_ ? Draw(20) : 0); break;
       case 8: Settle(); break;
       case 6:
-        if (Draw(10) == 0) Do([&](const Instant& at) { return book_.CloseAll(at), 0; });
+        if (Draw(10) == 0) {
+          Do([&](const Instant& at) {
+            book_.BeginClosing(at);
+            return book_.FinishClosing(at), 0;
+          });
+        }
         break;
       default: Fold(key, hash); break;
     }

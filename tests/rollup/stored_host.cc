@@ -281,7 +281,10 @@ std::string StoredHost::RetryDeadLetters(const StoredCall& call) {
 std::string StoredHost::CloseAll(const StoredCall& call) {
   return Do(call.now, [&](const Instant& at) {
     const EngineTime floor = book_.LastOpenEnd(at);
-    if (floor > kBeginningOfTime) book_.CloseAll(floor, at);
+    if (floor > kBeginningOfTime) {
+      book_.BeginClosing(floor, at);
+      book_.FinishClosing(at);
+    }
     return Time(floor);
   });
 }

@@ -71,9 +71,10 @@ std::string FoldRun::ReachedLimit() const {
 
 // ---
 
-// Moves time to `now`, and writes the groups that have closed by then.
+// Moves time to `now`, and writes the groups that have closed by then. Only time moves at first:
+// groups close as they are taken, a few at a time.
 void FoldRun::WriteUntil(EngineTime now) {
-  engine().Advance(now);
+  [[maybe_unused]] const bool none_due = engine().Advance(now, 0);
   Emit();
 }
 
@@ -85,6 +86,13 @@ void FoldRun::Emit() {
     if (popped == 0) break;
     AddResults(popped);
   }
+  StopFor(appended);
+}
+
+void FoldRun::CloseOpenGroups() {
+  absl::Status appended;
+  AddResults(folder_->CloseAndPop(
+      [&](std::string_view lines) { appended.Update(output().Append(lines)); }));
   StopFor(appended);
 }
 
@@ -103,8 +111,7 @@ void FoldRun::Finish() {
   if (!reader_gone()) {
     WriteUntil(Present(/*silent=*/Duration{0}));
     if (read_all) WriteOpenGroups();
-    if (read_all && flushes) folder_->CloseAll();
-    if (read_all) Emit();
+    if (read_all && flushes) CloseOpenGroups();
   }
   if (read_all) CommitFiles(flushes);
 }

@@ -38,6 +38,7 @@ class FoldRun final : public EngineJob {
 
   void WriteUntil(EngineTime now) override;
   void Emit();
+  void CloseOpenGroups();
   void WriteOpenGroups();
   RunTotals Totals() const;
   std::string LedgerSoFar() const override { return StatsJson(Totals()); }

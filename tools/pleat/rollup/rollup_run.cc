@@ -16,6 +16,7 @@ absl::Status RollupRun::Open() {
       JsonRollup::Open(engine(), "rollup", SpecOf(options_));
   if (!rollup.ok()) return rollup.status();
   rollup_ = *std::move(rollup);
+  rollup_->SetOnFull([this] { Emit(); });
   return Recover();
 }
 
@@ -67,9 +68,10 @@ std::string RollupRun::ReachedLimit() const {
 
 // ---
 
-// Moves time to `now`, and writes the windows that are frozen by then.
+// Moves time to `now`, and writes the windows that are frozen by then. Only time moves at first:
+// windows freeze as they are taken, a few at a time.
 void RollupRun::WriteUntil(EngineTime now) {
-  engine().Advance(now);
+  [[maybe_unused]] const bool none_due = engine().Advance(now, 0);
   Emit();
 }
 
@@ -81,6 +83,13 @@ void RollupRun::Emit() {
     if (popped == 0) break;
     AddResults(popped);
   }
+  StopFor(appended);
+}
+
+void RollupRun::CloseOpenWindows() {
+  absl::Status appended;
+  AddResults(rollup_->CloseAndPop(
+      [&](std::string_view lines) { appended.Update(output().Append(lines)); }));
   StopFor(appended);
 }
 
@@ -99,8 +108,7 @@ void RollupRun::Finish() {
   if (!reader_gone()) {
     WriteUntil(Present(/*silent=*/Duration{0}));
     if (read_all) WriteOpenWindows();
-    if (read_all && flushes) rollup_->CloseAll();
-    if (read_all) Emit();
+    if (read_all && flushes) CloseOpenWindows();
   }
   if (read_all) CommitFiles(flushes);
 }

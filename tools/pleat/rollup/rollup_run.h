@@ -36,6 +36,7 @@ class RollupRun final : public EngineJob {
 
   void WriteUntil(EngineTime now) override;
   void Emit();
+  void CloseOpenWindows();
   void WriteOpenWindows();
   RollupTotals Totals() const;
   std::string LedgerSoFar() const override { return StatsJson(Totals()); }
