@@ -44,7 +44,7 @@ class PLEAT_EXPORT AnyFeed {
   void RemoveListener(ChangeListener& listener) noexcept;
 
   void TopSeries(size_t n, EngineTime now, SeeSeries see) const noexcept;
-  // All series with members, in the order in which they last became non-empty. `see` may call.
+  // All series with members, oldest first, by when they became non-empty; `see` may call engines.
   void AllSeries(EngineTime now, SeeSeries see) const noexcept;
   bool Scan(ScanCursor& cursor, size_t max, SeeSeries see) const noexcept;
 
