@@ -200,7 +200,7 @@ bool Emitter::EndNext(Budget& budget, const Instant& at) {
     }
     if (due.is_call()) continue;
     const Due ended = EndedEarly(due, Reason::kEnd, closing_order_);
-    Leave(due.number);
+    Leave(ended.number);
     Push(ended, at);
   }
 }

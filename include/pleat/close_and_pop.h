@@ -3,8 +3,8 @@
 //   pleat::CloseAndPop(folder.any(), [](std::span<const pleat::ClosedGroup> groups) { ... });
 //
 // does what CloseAll() does, and Pop() until nothing is left: the same emissions in the same order.
-// But those that wait between the two take memory, and here only a few wait at a time: closing takes
-// no memory beside that of what is open, and gives that back as it goes.
+// But those that wait between the two take memory, and here only a few wait at a time: closing
+// takes no memory beside that of what is open, and gives that back as it goes.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace pleat::inline v0_1 {
 
-// One operation: it holds the locks of all partitions until all is done, and `take`, which is as that
-// of AnyCollection::Pop(), runs under them. Returns how many emissions there were.
+// One operation: it holds the locks of all partitions until all is done, and `take`, which is as
+// that of AnyCollection::Pop(), runs under them. Returns how many emissions there were.
 PLEAT_EXPORT size_t CloseAndPop(const AnyCollection& collection, AnyCollection::Take take) noexcept;
 
 }  // namespace pleat::inline v0_1
