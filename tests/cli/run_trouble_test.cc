@@ -8,6 +8,7 @@
 //
 // An episode is drawn from its seed: a command, a log, the runs in which the log comes, and what
 // happens to each. Kills at an instant, and those of runs with several threads, come anywhere.
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -147,7 +148,18 @@ Plan DrawPlan(Random& random) {
     std::string text = grows ? "" : log.Header();
     text += log.Lines(static_cast<int>(random() % 2'000));
     if (!grows) ++files;
-    plan.runs.push_back({.file = files - 1, .bytes = compressed ? Gzip(text) : text});
+    plan.runs.push_back({.file = files - 1, .bytes = text});
+  }
+  // A file that goes on growing may end within a line for now.
+  for (size_t i = 1; i < plan.runs.size(); ++i) {
+    std::string& before = plan.runs[i - 1].bytes;
+    if (plan.runs[i].file != plan.runs[i - 1].file || before.empty()) continue;
+    const size_t cut = before.size() - random() % std::min<size_t>(before.size(), 200);
+    plan.runs[i].bytes.insert(0, before, cut);
+    before.resize(cut);
+  }
+  for (Growth& growth : plan.runs) {
+    if (compressed) growth.bytes = Gzip(growth.bytes);
   }
   return plan;
 }
