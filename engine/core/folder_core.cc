@@ -1,6 +1,7 @@
 #include "engine/core/folder_core.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -184,8 +185,10 @@ void FolderCore::ScanInOrder(AnyFolder::See see) ABSL_NO_THREAD_SAFETY_ANALYSIS 
       if (book != nullptr) book->ListOpen(static_cast<uint32_t>(i), now, add);
     }
   };
+  const std::vector<uint64_t> counts = CountEntries();
   ShowInOrder<FoldBook::OpenPlace>(
-      RoomForRound(CountEntries()), list, [&](const FoldBook::OpenPlace& place) {
+      RoomForRound(std::reduce(counts.begin(), counts.end())), list,
+      [&](const FoldBook::OpenPlace& place) {
         Typed(home(place.partition).book)->ShowGroup(place.number, see);
       });
   HandOverRange(all);

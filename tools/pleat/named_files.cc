@@ -137,14 +137,6 @@ absl::Status CheckNoneOverwritten(std::span<const NamedFile> inputs,
   return absl::OkStatus();
 }
 
-std::string WholeName(const std::string& path) {
-  const std::string place = path == "-" ? "/proc/self/fd/0" : FollowLinks(path);
-  char whole[PATH_MAX];
-  if (realpath(place.c_str(), whole) != nullptr) return whole;
-  if (realpath(DirectoryOf(place).c_str(), whole) == nullptr) return place;
-  return std::string(whole) + "/" + place.substr(place.rfind('/') + 1);
-}
-
 absl::Status CheckNoneInside(const NamedFile& directory, std::span<const NamedFile> outputs) {
   std::string plain = directory.path;
   while (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();

@@ -48,8 +48,4 @@ absl::Status CheckNoneOverwritten(std::span<const NamedFile> inputs,
 // whatever name; the directory may not be there yet. Errors: kInvalidArgument, with both.
 absl::Status CheckNoneInside(const NamedFile& directory, std::span<const NamedFile> outputs);
 
-// From the root on, without symbolic links. A file that does not exist yet has the name that it
-// will have.
-std::string WholeName(const std::string& path);
-
 }  // namespace pleat::cli
