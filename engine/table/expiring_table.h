@@ -143,11 +143,13 @@ class ExpiringTable {
   bool HasPlace(uint32_t number) const noexcept { return slab_.HasPlace(number); }
 
   // Gives an entry up, armed or not. Its bytes are void from now on. REQUIRES: it is not indexed.
-  void Free(uint32_t number) { Free(number, cold(number), hot(number)); }
-  // The same for an owner that knows where its parts lie.
+  void Free(uint32_t number) {
+    Disarm(number);
+    Free(number, cold(number), hot(number));
+  }
+  // The same for an owner that knows where its parts lie. REQUIRES also: it is not armed.
   void Free(uint32_t number, Cold& bits, std::byte* hot) {
-    PLEAT_DCHECK(bits.taken && !bits.indexed);
-    if (bits.armed) Disarm(number);
+    PLEAT_DCHECK(bits.taken && !bits.indexed && !bits.armed);
     bits.taken = 0;
     if (!IsReferred(bits)) slab_.Free(number, hot);
   }
