@@ -216,7 +216,7 @@ TEST_F(RunClock, WhileNoLineComesASnapshotIsDueOnceADay) {
   EXPECT_EQ(journal->UntilDue(often, hours(25)), hours(0));
   EXPECT_EQ(journal->UntilDue(seldom, hours(25)), hours(23));
   EXPECT_EQ(journal->UntilDue(lines, hours(25)), kForever);
-  journal->Took("line\n", 1);
+  journal->Took({.kind = LineBlock::Kind::kLines, .text = "line\n"}, 1);
   EXPECT_EQ(journal->UntilDue(often, minutes(0)), often.time);
   EXPECT_TRUE(journal->Due(often, hours(1)));
   EXPECT_FALSE(journal->Due(lines, hours(25)));
