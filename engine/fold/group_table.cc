@@ -48,7 +48,9 @@ size_t EntryBytes(const FolderOptions& options, const StateOps& ops, size_t cold
 
 }  // namespace
 
-void FailHeapBytes() noexcept { Fail("HeapBytes() of a state has changed outside of its Fold()"); }
+void GroupTable::FailHeapBytes() noexcept {
+  Fail("HeapBytes() of a state has changed outside of its Fold()");
+}
 
 GroupTable::GroupTable(PagePool& pool, const FolderOptions& options, const StateOps& ops)
     : quiet_period_(PeriodsOf(options).quiet),

@@ -53,9 +53,6 @@
 
 namespace pleat::inline v0_1 {
 
-// For a state that gives back more bytes than were counted; ends the program.
-[[noreturn]] void FailHeapBytes() noexcept;
-
 class GroupTable : GroupEntry {
  public:
   using GroupEntry::Entry;
@@ -271,8 +268,8 @@ class GroupTable : GroupEntry {
   // The deadline of an indexed group has moved earlier. Moves the group to another entry, which is
   // indexed and armed. REQUIRES: states can be moved; `hash` is the key's.
   void ArmEarlier(uint32_t number, uint64_t hash, EngineTime now);
-  // An indexed group or its instants have changed: Next() calls it at the next one of the grid, if
-  // that lies before the deadline. REQUIRES: it has Extra.
+  // An indexed group or its instants have changed: Next() calls it at the next one before its
+  // deadline. REQUIRES: it has Extra.
   void CallForPartial(uint32_t number, EngineTime now);
   // At a limit the next instant of each grid matters, also of groups that have not changed. From
   // now on all groups are called, for one period. O(1) within such a period, else O(entries).
@@ -425,6 +422,7 @@ class GroupTable : GroupEntry {
   // --- Bytes
 
   size_t bytes() const noexcept { return bytes_ + heap_bytes_; }
+  [[noreturn]] static void FailHeapBytes() noexcept;  // a state gave back more than it took
   size_t HeapBytesOf(uint32_t number) const noexcept {
     return ops_.heap_bytes == nullptr ? 0 : ops_.heap_bytes(ops_.context, state(number));
   }
@@ -439,8 +437,7 @@ class GroupTable : GroupEntry {
   static size_t BytesOfNew(const FolderOptions& options, const StateOps& ops,
                            size_t key_bytes) noexcept;
 
-  // Makes room for so many groups at a time with keys of about this length: until there are more,
-  // opening one takes nothing from the pool.
+  // Until there are more groups, with longer keys, opening one takes nothing from the pool.
   void Reserve(size_t groups, size_t key_bytes) {
     table_.Reserve(groups, partial_every_ == kForever ? 0 : groups);
     keys_.Reserve(groups, key_bytes);

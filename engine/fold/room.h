@@ -62,7 +62,7 @@ class Room {
   void NoteReady(size_t bytes) noexcept { ready_bytes_ += bytes; }
   void NoteGone(size_t bytes) noexcept {
     if (bytes > ready_bytes_) [[unlikely]]
-      FailHeapBytes();
+      GroupTable::FailHeapBytes();
     ready_bytes_ -= bytes;
   }
   // Whether emissions wait that count against the limit.

@@ -331,6 +331,7 @@ size_t JsonFolder::Impl::CloseAndPop(absl::FunctionRef<void(std::string_view lin
     }
   });
   taken.Print(write);
+  saturated_.fetch_add(taken.saturated(), std::memory_order_relaxed);
   return popped;
 }
 

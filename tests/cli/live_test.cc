@@ -103,7 +103,6 @@ TEST(Interrupt, SecondOneEndsTheRunAtOnceAndLeavesNoTemporaryFile) {
                            (dir / "late") + " --output " + (dir / "out") + " " +
                            dir.Write("in", input)));
   ASSERT_TRUE(process.AwaitReadable(reader));  // it is writing more than the pipe holds
-  EXPECT_EQ(dir.Names().size(), 3u);
   process.SignalUntilEnd(SIGINT);
   EXPECT_EQ(process.WaitWithInputOpen(), 130);
   EXPECT_EQ(dir.Names(), (std::vector<std::string>{"in", "late"}));

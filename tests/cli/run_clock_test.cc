@@ -75,8 +75,10 @@ class RunClock : public testing::Test {
   }
 
   // A file that was not read yet, of one line.
-  std::string File(const std::string& line = "{\"k\":1}\n") {
-    return dir_.Write("file" + std::to_string(++files_), line);
+  // Each has other bytes, by which a run tells a FILE from another.
+  std::string File() {
+    const std::string number = std::to_string(++files_);
+    return dir_.Write("file" + number, "{\"k\":1,\"n\":" + number + "}\n");
   }
   // A pipe with these lines, and an end.
   std::string Pipe(const std::string& lines) {

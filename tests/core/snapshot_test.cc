@@ -275,7 +275,7 @@ TEST(Snapshot, AnEngineThatHasTakenEventsTakesNoSnapshot) {
   Service after;
   after.totals.Fold("ann", {1}, kT0);
   EXPECT_THAT(std::string(after.Restore(Service().Snapshot()).message()),
-              HasSubstr("has taken events"));
+              HasSubstr("has been used already"));
 }
 
 TEST(Snapshot, AStateWithoutStoredIsNamed) {
