@@ -358,8 +358,12 @@ size_t OutboxCollection::Ack(std::span<const LeaseToken> tokens, std::span<Lease
   return done;
 }
 
-// Goes through the tokens once for each partition that they name; most name few.
+// Goes through the tokens once for each partition that they name; most name few. Each has the
+// position of its place in the call: so what comes back does so in that order, in whatever
+// partition.
 size_t OutboxCollection::AckPiece(std::span<const LeaseToken> tokens, LeaseOutcome* outcomes) {
+  Timeline& timeline = engine().timeline();
+  const uint64_t first_position = timeline.TakePositions(tokens.size());
   size_t done = 0;
   const auto answer = [&](size_t i, LeaseOutcome outcome) {
     done += outcome == LeaseOutcome::kDone ? 1 : 0;
@@ -381,8 +385,10 @@ size_t OutboxCollection::AckPiece(std::span<const LeaseToken> tokens, LeaseOutco
         answer(i, closed() ? LeaseOutcome::kClosed : LeaseOutcome::kStale);
         continue;
       }
-      answer(i,
-             Do(home, [&](const Instant& at) { return BookIn(home).outbox().Ack(tokens[i], at); }));
+      answer(i, home.partition->Do(
+                    home.partition->CopyFirst(), *home.book, timeline.now(), timeline.lease_now(),
+                    first_position + i,
+                    [&](const Instant& at) { return BookIn(home).outbox().Ack(tokens[i], at); }));
     }
     if (home.book != nullptr) BookIn(home).outbox().NoteIfDrained();
   }

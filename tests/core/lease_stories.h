@@ -89,6 +89,22 @@ class LeaseStories : public Features {
         delivery, [](auto& folder, auto& token) { return folder.Ack(token); },
         [&](FoldModel& model) { return model.Ack(delivery); });
   }
+  // All in one call, in this order. Answers as "done stale done".
+  std::string AckMany(std::initializer_list<size_t> deliveries) {
+    return Agreed(
+        [&](Side& side) {
+          std::vector<LeaseToken> tokens;
+          for (const size_t delivery : deliveries) tokens.push_back(TokenOf(side, delivery));
+          std::vector<LeaseOutcome> outcomes(tokens.size());
+          (void)side.folder->Ack(tokens, outcomes);
+          return Words(outcomes);
+        },
+        [&](FoldModel& model) {
+          std::vector<LeaseOutcome> outcomes;
+          for (const size_t delivery : deliveries) outcomes.push_back(model.Ack(delivery));
+          return Words(outcomes);
+        });
+  }
   std::string Nack(size_t delivery, Duration delay = Duration{0}) {
     return AgreedOf(
         delivery, [&](auto& folder, auto& token) { return folder.Nack(token, delay, lease_now_); },
@@ -155,15 +171,20 @@ class LeaseStories : public Features {
     return {event.substr(0, 1), event[1] - '0', engine().now() - kT0, marks};
   }
 
+  static const LeaseToken& TokenOf(const Side& side, size_t delivery) {
+    return delivery == 0 ? kNoToken : side.tokens[delivery - 1];
+  }
   template <class Call, class CallModel>
   std::string AgreedOf(size_t delivery, Call call, CallModel call_model) {
-    return Agreed(
-        [&](Side& side) {
-          return Word(call(*side.folder, delivery == 0 ? kNoToken : side.tokens[delivery - 1]));
-        },
-        [&](FoldModel& model) { return Word(call_model(model)); });
+    return Agreed([&](Side& side) { return Word(call(*side.folder, TokenOf(side, delivery))); },
+                  [&](FoldModel& model) { return Word(call_model(model)); });
   }
   static std::string Word(LeaseOutcome outcome) { return std::string(NameOf(outcome)); }
+  static std::string Words(const std::vector<LeaseOutcome>& outcomes) {
+    std::string words;
+    for (const LeaseOutcome outcome : outcomes) words += (words.empty() ? "" : " ") + Word(outcome);
+    return words;
+  }
   static std::string Word(const Extension& extension) {
     const std::string word = Word(extension.outcome);
     return word == "stale" ? word : word + " until " + ShowTime(EngineTime(extension.until));

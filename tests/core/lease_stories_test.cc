@@ -313,6 +313,20 @@ TEST_F(LeaseStories, LettersThatCameBackAtOneInstantAreHandedOutAsTheyWereLentLa
   EXPECT_THAT(Pop(), ElementsAre("a1", "b2"));
 }
 
+// Whatever partitions the keys are in.
+TEST_F(LeaseStories, LettersThatOneCallBroughtBackAreHandedOutInTheOrderOfItsTokens) {
+  Open({.leases = {.max_deliveries = 1}});
+  Emit({"a1", "b1", "c1", "d1", "e1", "f1", "g1", "h1"});
+  Lease(8);
+  for (size_t letter = 1; letter <= 8; ++letter) Nack(letter);
+  Emit({"a2", "b2", "c2", "d2", "e2", "f2", "g2", "h2"});
+  Lease(8);
+  for (size_t letter = 1; letter <= 8; ++letter) RetryDeadLetter(letter);
+  EXPECT_EQ(AckMany({13, 10, 16, 0, 11, 9, 15, 13, 14, 12}),
+            "done done done stale done done done done done done");
+  EXPECT_THAT(Pop(), ElementsAre("e1", "b1", "h1", "c1", "a1", "g1", "f1", "d1"));
+}
+
 TEST_F(LeaseStories, RetriedLetterHoldsItsKeyIfThatIsFree) {
   Open({.leases = {.max_deliveries = 1}});
   Emit({"a1"});
