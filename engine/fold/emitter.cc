@@ -249,6 +249,8 @@ bool Emitter::EmitOldest(uint64_t order, const Instant& at) {
   if (due.is_call()) {
     NoteLeft(due.number);
     groups_.End(due.number);
+    // Among those that close for one event the group has its place by that instant.
+    groups_.extra(due.number).quiet_due = due.ripe;
     due = EndedNow(due.number, Reason::kLimit, order);
   } else if (!due.by_event) {
     due = EndedEarly(due, Reason::kLimit, order);

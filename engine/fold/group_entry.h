@@ -34,7 +34,9 @@ struct GroupEntry {
   enum class Kind : uint8_t { kGroup, kLeading, kPartial, kCorrection };
 
   struct Extra {
-    EngineTime quiet_due;  // the latest quiet deadline of its events; of a partial its instant
+    // The latest quiet deadline of its events. Of a partial, and of a group that a limit has closed
+    // before its next partial, the instant of that.
+    EngineTime quiet_due;
     EngineTime
         next_partial;   // the next instant of the grid of partials, or, while nothing changes,
                         // an earlier one; kNever: none

@@ -203,6 +203,25 @@ TEST_F(SetOptionsTest, ALongerPeriodBringsPartialsAgain) {
   EXPECT_THAT(Pop(), ElementsAre("a 3 partial 20", "a 3 max_hold 25"));
 }
 
+// One event closes two groups: a, whose next instant is 30 s, and b, whose next instant is 31 s, but
+// whose deadline comes before that of a.
+TEST_F(SetOptionsTest, GroupsThatALowerLimitClosesComeInTheOrderOfTheLimit) {
+  Open({.quiet_period = 100s,
+        .max_hold = kForever,
+        .partial_every = 30s,
+        .limits = {.on_limit = OnLimit::kEmitOldest}});
+  engine_->Advance(kT0);
+  for (const auto& [key, at] : {std::pair("a", 0s), {"b", 1s}, {"c", 2s}, {"a", 3s}}) {
+    Fold(key, 1, at);
+  }
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.limits.max_groups = 2; }).ok());
+  Fold("d", 1, 3s);
+  EXPECT_THAT(Pop(), ElementsAre("a 2 limit 0", "b 1 limit 0"));
+  engine_->Advance(kT0 + 200s);
+  EXPECT_THAT(Pop(),
+              ElementsAre("c 1 partial 32", "d 1 partial 33", "c 1 quiet 102", "d 1 quiet 103"));
+}
+
 TEST_F(SetOptionsTest, AQuietPeriodOfAnEventsOwnStays) {
   rules_.quiet_period = [](std::string_view, const Number& number) {
     return number.value > 9 ? Duration(20s) : Duration(0);
