@@ -76,9 +76,9 @@ class RunClock : public testing::Test {
 
   // A file that was not read yet, of one line.
   // Each has other bytes, by which a run tells a FILE from another.
-  std::string File() {
-    const std::string number = std::to_string(++files_);
-    return dir_.Write("file" + number, "{\"k\":1,\"n\":" + number + "}\n");
+  std::string File() { return File("{\"k\":1,\"n\":" + std::to_string(files_) + "}\n"); }
+  std::string File(const std::string& line) {
+    return dir_.Write("file" + std::to_string(++files_), line);
   }
   // A pipe with these lines, and an end.
   std::string Pipe(const std::string& lines) {
