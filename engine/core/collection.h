@@ -138,6 +138,7 @@ class Collection {
   template <class BookT, class Get>
   std::vector<uint64_t> CountInBooks(const Get& get) const {
     std::vector<uint64_t> counts;
+    counts.reserve(homes_.size());
     for (const Home& each : homes_) {
       counts.push_back(each.book == nullptr ? 0 : get(static_cast<const BookT&>(*each.book)));
     }

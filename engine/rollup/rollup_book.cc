@@ -44,6 +44,9 @@ RollupBook::RollupBook(PagePool& pool, const RollupOptions& options, const HashK
       clears_(options.clears),
       horizon_(HorizonOf(options)),
       retention_(RetentionOf(options)),
+      inside_bytes_(retention_ > Duration{0} || options.store != nullptr
+                        ? CounterTable::kAccountBytes + CounterTable::kWindowBytes
+                        : 0),
       forget_after_(std::max(options.forget_after, retention_)),
       frozen_time_(std::make_shared<FrozenTime>()),
       store_(options.store == nullptr ? nullptr : std::make_unique<Publications>()) {}
@@ -396,13 +399,10 @@ void RollupBook::AddToDetail(const Turn& turn, uint32_t window) {
 
 // --- Counts
 
-// Where frozen windows are kept, one that lies inside goes outside then: there is room for it.
 size_t RollupBook::bytes() const noexcept {
-  constexpr size_t kOutside = CounterTable::kAccountBytes + CounterTable::kWindowBytes;
-  const bool keeps = retention_ > Duration{0} || store_ != nullptr;
-  return counters_.bytes() + (keeps ? inside_ * kOutside : 0) +
-         ledger_.open * WindowLists::kEntryBytes + lists_.size() * WindowLists::kListBytes +
-         detail_bytes_ + (ids_ == nullptr ? 0 : ids_->bytes());
+  return counters_.bytes() + inside_ * inside_bytes_ + ledger_.open * WindowLists::kEntryBytes +
+         lists_.size() * WindowLists::kListBytes + detail_bytes_ +
+         (ids_ == nullptr ? 0 : ids_->bytes());
 }
 
 // A window of the first resolution is a group: so its events have opened it, or were folded.

@@ -398,7 +398,8 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
   const OnLateAdd on_late_;
   const bool clears_;
   const Duration horizon_;
-  const Duration retention_;                      // how long frozen windows are kept
+  const Duration retention_;   // how long frozen windows are kept
+  const size_t inside_bytes_;  // for a window inside, which goes outside where frozen ones are kept
   const Duration forget_after_;                   // at least as long
   EngineTime as_of_ = kBeginningOfTime;           // all windows that end by then have been frozen
   std::unique_ptr<EventIds> ids_;                 // null: there was no id yet
