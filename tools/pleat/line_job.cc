@@ -162,7 +162,8 @@ absl::StatusOr<bool> LineJob::OpenAt(const InputStart& start, const std::string&
   if (!opened.ok()) return opened.status();
   line_map_ = options_.input == InputFormat::kNdjson ? nullptr : std::make_unique<LineMap>();
   if (line_map_ != nullptr) line_map_->ForgetBefore(start.lines + 1);
-  const UnfinishedEnd end = opened->live ? UnfinishedEnd::kTaken : EndOfFile(/*interrupted=*/false);
+  const bool live = opened->live;
+  const UnfinishedEnd end = live ? UnfinishedEnd::kTaken : EndOfFile(/*interrupted=*/false);
   LineReader reader = Lines(*std::move(opened), path, line_map_.get(), end);
   if (start.bytes == 0) {
     StartInput();
@@ -170,8 +171,8 @@ absl::StatusOr<bool> LineJob::OpenAt(const InputStart& start, const std::string&
     if (Interrupted()) stop_ = Stop::kInterrupted;
     return past;
   }
-  blocks.Open(std::move(reader), opened->live);
-  return opened->live;
+  blocks.Open(std::move(reader), live);
+  return live;
 }
 
 // `map` is for lines that are not JSON as they come.

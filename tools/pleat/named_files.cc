@@ -99,7 +99,7 @@ std::string FollowLinks(const std::string& path) {
 }
 
 std::string WholeName(const std::string& path) {
-  const std::string place = path == "-" ? "/proc/self/fd/0" : FollowLinks(path);
+  std::string place = path == "-" ? "/proc/self/fd/0" : FollowLinks(path);
   char whole[PATH_MAX];
   if (realpath(place.c_str(), whole) != nullptr) return whole;
   if (realpath(DirectoryOf(place).c_str(), whole) == nullptr) return place;

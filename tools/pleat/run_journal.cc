@@ -147,8 +147,9 @@ absl::Status RunJournal::Recover(Engine& engine, int threads) {
 absl::Status RunJournal::Check(const std::vector<std::string>& paths, KnownFiles::Open open) {
   absl::StatusOr<std::vector<KnownFile>> files =
       KnownFiles(note_.inputs, directory_).Find(paths, open);
-  if (files.ok()) files_ = *std::move(files);
-  return files.status();
+  if (!files.ok()) return files.status();
+  files_ = *std::move(files);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<InputStart> RunJournal::Begin(const std::string& path) {
