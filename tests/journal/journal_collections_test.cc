@@ -380,7 +380,7 @@ TEST(JournalDirectories, WithALockOfSomebodyElseAreRefusedAndTheLockStays) {
     EXPECT_EQ(Content(path + "/LOCK"), text);
   }
   // What a process that was killed, or a crash, leaves of a lock.
-  for (const std::string text : {std::string("4711"), std::string(), std::string(4, '\0')}) {
+  for (const std::string& text : {std::string("4711"), std::string(), std::string(4, '\0')}) {
     above.Write("theirs/LOCK", text);
     EXPECT_TRUE(Journal::Open(path).ok());
   }
