@@ -37,9 +37,8 @@ struct GroupEntry {
     // The latest quiet deadline of its events. Of a partial, and of a group that a limit has closed
     // before its next partial, the instant of that.
     EngineTime quiet_due;
-    EngineTime
-        next_partial;   // the next instant of the grid of partials, or, while nothing changes,
-                        // an earlier one; kNever: none
+    // The next instant of the grid of partials, or an earlier one while nothing changes; kNever: none.
+    EngineTime next_partial;
     uint64_t corrects;  // of a correction: a generation; kNothing: forgotten
     uint32_t revision;  // counts the emissions so far
     Kind kind : 2;

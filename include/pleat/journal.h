@@ -145,7 +145,7 @@ class PLEAT_EXPORT Journal {
   // one may be whole all the same, and is then the newest.
   // - kFailedPrecondition: before Recover(); the engine is gone, or is another one; a collection
   //   was closed that is not in `drop`, or cannot be stored; the message names it. Mend the caller:
-  //   at the end of a program the last snapshot comes before the end of what it is to hold.
+  //   at the end of a program take the last snapshot before engines and collections end.
   // - kUnavailable: another thread takes one of this engine. There is nothing to do.
   // - Those of storage.h, such as kResourceExhausted for a full disk: the next attempt may succeed.
   absl::Status TakeSnapshot(Engine& engine, std::string_view note = {},

@@ -56,7 +56,7 @@ class LineReader {
   // Whether nothing follows. Waits for a byte or the end. REQUIRES and errors: as Skip().
   absl::StatusOr<bool> AtEnd();
 
-  // What follows is within a line over the limit, whose beginning was read by an earlier run.
+  // The next bytes belong to a line over the limit, whose beginning was read by an earlier run.
   // REQUIRES: as Skip().
   void GoOnInLongLine() { in_long_ = true; }
 
