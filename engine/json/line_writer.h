@@ -3,12 +3,15 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
+#include "engine/base/check.h"
 #include "engine/json/short_text.h"
 
 namespace pleat::inline v0_1 {
@@ -58,5 +61,15 @@ class LineWriter {
   size_t size_ = 0;
   size_t capacity_ = 0;
 };
+
+// An integer, or the shortest decimal that reads as this double.
+template <class T>
+void AppendNumber(T value, LineWriter& out) {
+  constexpr size_t kDigitsMax = 32;
+  char* const digits = out.Reserve(kDigitsMax);
+  const auto [end, error] = std::to_chars(digits, digits + kDigitsMax, value);
+  PLEAT_CHECK(error == std::errc());
+  out.TakeUpTo(end);
+}
 
 }  // namespace pleat::inline v0_1

@@ -1,7 +1,6 @@
 #include "engine/json/reducers.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <type_traits>
 
@@ -135,15 +134,6 @@ void FoldDuration(DurationState& state, EngineTime at) noexcept {
   state.first = state.any == 0 ? stamp : std::min(state.first, stamp);
   state.last = state.any == 0 ? stamp : std::max(state.last, stamp);
   state.any = 1;
-}
-
-template <class T>
-void AppendNumber(T value, LineWriter& out) {
-  constexpr size_t kDigitsMax = 32;
-  char* const digits = out.Reserve(kDigitsMax);
-  const auto [end, error] = std::to_chars(digits, digits + kDigitsMax, value);
-  PLEAT_CHECK(error == std::errc());
-  out.TakeUpTo(end);
 }
 
 void AppendTextOrNull(const SmallText& text, LineWriter& out) {

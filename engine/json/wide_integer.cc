@@ -31,14 +31,6 @@ double Rounded(WideMagnitude sum, uint64_t divisor) noexcept {
   return std::ldexp(static_cast<double>(whole << 64 | fraction), -64);
 }
 
-void AppendDouble(double value, LineWriter& out) {
-  constexpr size_t kCharactersMax = 32;
-  char* const to = out.Reserve(kCharactersMax);
-  const auto [end, error] = std::to_chars(to, to + kCharactersMax, value);
-  PLEAT_CHECK(error == std::errc());
-  out.TakeUpTo(end);
-}
-
 }  // namespace
 
 bool ReadWide(std::string_view token, WideInteger& out) noexcept {
@@ -79,7 +71,7 @@ void AppendMeanOf(WideInteger sum, uint64_t count, LineWriter& out) {
   const auto left = static_cast<uint64_t>(magnitude % count);
   if (left != 0 && whole < kTwoTo53) {
     const double mean = Rounded(magnitude, count);
-    return AppendDouble(sum < 0 ? -mean : mean, out);
+    return AppendNumber(sum < 0 ? -mean : mean, out);
   }
   const uint64_t to_next = count - left;
   if (left > to_next || (left == to_next && (whole & 1) != 0)) ++whole;
