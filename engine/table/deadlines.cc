@@ -27,8 +27,13 @@ int ShiftFor(Duration usual_life) noexcept {
 
 }  // namespace
 
-Deadlines::Deadlines(PagePool& pool, Duration usual_life)
-    : shift_(ShiftFor(usual_life)), known_(16), chunks_(pool, sizeof(Chunk)) {}
+Deadlines::Deadlines(PagePool& pool, Duration usual_life, size_t run_most)
+    : shift_(ShiftFor(usual_life)),
+      known_(16),
+      run_full_(run_most - Chunk::kRefs),
+      chunks_(pool, sizeof(Chunk)) {
+  PLEAT_CHECK(run_most >= 2 * Chunk::kRefs);
+}
 
 Deadlines::~Deadlines() { slots_.clear(); }
 
@@ -51,11 +56,12 @@ void Deadlines::ArmSlowly(uint32_t number, EngineTime due, uint64_t order) {
   Push(slot, number);
 }
 
+// What is loaded comes before all slots, and so does the run.
 EngineTime Deadlines::NextDue() const noexcept {
-  EngineTime next = kNever;
-  if (loading_ != nullptr) next = loading_from_;
-  if (const Due* first = First()) next = std::min(next, first->ripe);
-  if (!slots_.empty()) next = std::min(next, slots_.begin()->min_due);
+  const EngineTime next = heap_.empty() ? kNever : heap_.front().ripe;
+  if (loading_ != nullptr) return std::min(next, loading_from_);
+  if (!run_.empty()) return std::min(next, run_.back().ripe);
+  if (!slots_.empty()) return std::min(next, slots_.begin()->min_due);
   return next;
 }
 
@@ -67,6 +73,10 @@ void Deadlines::Clear() noexcept {
   }
   while (loading_ != nullptr) loading_ = FreeChunk(*loading_);
   prefetched_ = nullptr;
+  for (Part& part : parts_) {
+    while (part.head != nullptr) part.head = FreeChunk(*part.head);
+  }
+  parts_.clear();
   run_.clear();
   heap_.clear();
   stale_ = 0;
@@ -83,16 +93,33 @@ void Deadlines::Clear(Duration usual_life) noexcept {
 bool Deadlines::Suits(Duration usual_life) const noexcept { return shift_ == ShiftFor(usual_life); }
 
 void Deadlines::CheckWhole() const {
+  size_t chunks = 0;
+  const auto count = [&](const Chunk* chunk) {
+    for (; chunk != nullptr; chunk = After(*chunk)) ++chunks;
+  };
+  count(loading_);
   size_t slots = 0;
   for (const Slot& slot : slots_) {
     ++slots;
+    count(slot.head);
     PLEAT_CHECK(slot.index >= surfaced_ && slot.head != nullptr);
     PLEAT_CHECK(slot.head_size > 0 && slot.head_size <= Chunk::kRefs);
     PLEAT_CHECK(IndexOf(slot.min_due) == slot.index);
   }
   PLEAT_CHECK(slots == slot_count_);
   for (const Slot* slot : known_) PLEAT_CHECK(slot == nullptr || slots_.count(slot->index) == 1);
-  PLEAT_CHECK(loading_ != nullptr || std::is_sorted(run_.begin(), run_.end(), kLater));
+  for (const Part& part : parts_) {
+    count(part.head);
+    PLEAT_CHECK(part.head != nullptr && part.head_size > 0 && part.head_size <= Chunk::kRefs);
+    PLEAT_CHECK(IndexOf(part.after.ripe) < surfaced_);
+    PLEAT_CHECK(&part == &parts_.front() || !kLater(part.after, (&part - 1)->after));
+  }
+  PLEAT_CHECK(chunks == chunk_count_ && chunks == chunks_.CheckWhole());
+  if (loading_ == nullptr) {
+    PLEAT_CHECK(parts_.empty() || !run_.empty());
+    PLEAT_CHECK(std::is_sorted(run_.begin(), run_.end(), kLater));
+    PLEAT_CHECK(parts_.empty() || !kLater(run_.front(), parts_.back().after));
+  }
   PLEAT_CHECK(std::is_heap(heap_.begin(), heap_.end(), kLater));
   size_t references = 0;
   ForEachReference([&](uint32_t, EngineTime from) {
@@ -114,6 +141,16 @@ bool Deadlines::SurfaceSlot(EngineTime limit) {
   surfaced_ = slot.index + 1;
   FreeSlot(slot);
   return true;
+}
+
+// The same with the first part, at any time.
+void Deadlines::SurfacePart() {
+  PLEAT_DCHECK(loading_ == nullptr && run_.empty());
+  const Part& part = parts_.back();
+  loading_ = part.head;
+  loading_size_ = part.head_size;
+  loading_from_ = part.after.ripe;
+  parts_.pop_back();
 }
 
 Deadlines::Slot& Deadlines::SlotAt(uint64_t index) {
@@ -142,12 +179,12 @@ void Deadlines::KnowSlots(size_t size) {
   for (Slot& each : slots_) Known(each.index) = &each;
 }
 
-void Deadlines::Push(Slot& slot, uint32_t number) {
-  if (slot.head == nullptr || slot.head_size == Chunk::kRefs) {
-    slot.head = NewChunk(slot.head);
-    slot.head_size = 0;
+void Deadlines::Push(References& references, uint32_t number) {
+  if (references.head == nullptr || references.head_size == Chunk::kRefs) {
+    references.head = NewChunk(references.head);
+    references.head_size = 0;
   }
-  slot.head->refs[slot.head_size++] = number;
+  references.head->refs[references.head_size++] = number;
 }
 
 void Deadlines::PushHeap(const Due& due) {
@@ -180,6 +217,43 @@ void Deadlines::SortRun() {
     std::sort(run_.begin(), run_.end(), kLater);
   }
 }
+
+// Of a run that is full leaves no more than half, so that the calls together cost O(1) an entry.
+void Deadlines::CutRun() {
+  if (!parts_.empty()) MoveToParts();
+  if (run_.size() <= run_full_ / 2) return;
+  const auto kept = run_.begin() + static_cast<std::ptrdiff_t>(run_.size() - run_full_ / 2);
+  if (!std::is_sorted(run_.begin(), run_.end(), kLater)) {
+    std::nth_element(run_.begin(), kept, run_.end(), kLater);
+  }
+  Part& part = parts_.emplace_back();
+  part.after = *kept;
+  // The last one comes out of there first.
+  for (auto due = kept; due != run_.begin();) Push(part, (--due)->number);
+  run_.erase(run_.begin(), kept);
+}
+
+// Moves what does not come before all parts from the run to the part where it belongs.
+void Deadlines::MoveToParts() {
+  std::erase_if(run_, [this](const Due& due) {
+    if (!kLater(due, parts_.back().after)) return false;
+    const auto part = std::partition_point(
+        parts_.begin(), parts_.end(), [&](const Part& each) { return !kLater(due, each.after); });
+    Push(*part, due.number);
+    return true;
+  });
+}
+
+// Behind a slot or a part, all of which is loaded: if that has left nothing in the run, makes the next
+// part the one being loaded.
+bool Deadlines::NeedsPart() {
+  MoveToParts();
+  if (!run_.empty()) return false;
+  SurfacePart();
+  return true;
+}
+
+void Deadlines::EndRun() { parts_.empty() ? GiveBack(run_) : SurfacePart(); }
 
 void Deadlines::RebuildHeap() { std::make_heap(heap_.begin(), heap_.end(), kLater); }
 

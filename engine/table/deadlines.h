@@ -8,6 +8,11 @@
 // new slot; the others are sorted into a *run*, which gives the exact order by (due, order). An
 // entry armed in a slot whose time has come already goes to a small heap beside the run.
 //
+// A run is short, however many entries are due within one slot, because an entry takes 24 bytes
+// there, and 4 as a reference. Of a slot with very many only the earliest make the run. The others
+// stay references, in *parts*: unsorted lists, one later than the other. When the run is at its end,
+// the next part is loaded as a slot is whose time has come.
+//
 // So arming is a push, moving a deadline later is a plain write, and `now` may lie anywhere inside
 // a slot. Example: with a quiet period of 5 minutes a slot is 65 ms wide. A key folds a thousand
 // times a second for an hour; each fold writes the group's line, and about every 5 minutes the
@@ -15,7 +20,9 @@
 //
 // Invariants:
 //   - A reference lies at or before its entry's deadline, never after it.
-//   - Everything in the slots is due after everything that Next() has given out.
+//   - Everything in the slots is due after everything that Next() has given out, and after the run
+//     and the parts. Nothing in a part comes before the run, or before an earlier part.
+//   - While there are parts, there is a run, or one of them is being loaded.
 //   - A number has at most one reference here. The reference of an entry that ended before its
 //     deadline is *stale*. A stale reference is dropped when its slot's time comes or when a sweep
 //     meets it. Sweeps look at a few references for each one that becomes stale, so that stale
@@ -70,8 +77,11 @@ class Deadlines {
   };
   enum class Found : uint8_t { kDue, kNothing, kOutOfBudget };
 
-  // `usual_life`: how far ahead deadlines usually lie when they are armed.
-  Deadlines(PagePool& pool, Duration usual_life);
+  static constexpr size_t kRunMost = 32 * 1024;  // 768 KiB
+
+  // `usual_life`: how far ahead deadlines usually lie when they are armed. `run_most`: how long a run
+  // may become, at least 28; for tests.
+  Deadlines(PagePool& pool, Duration usual_life, size_t run_most = kRunMost);
   ~Deadlines();
   Deadlines(const Deadlines&) = delete;
   Deadlines& operator=(const Deadlines&) = delete;
@@ -168,7 +178,7 @@ class Deadlines {
   }
   void DropRun(size_t count) {
     run_.erase(run_.end() - static_cast<std::ptrdiff_t>(count), run_.end());
-    if (run_.empty()) GiveBack(run_);
+    if (run_.empty()) EndRun();
   }
 
   // Tells that a reference is stale from now on. Where one in seven may be, sweeps a few, so that
@@ -193,6 +203,7 @@ class Deadlines {
   template <class Visit>
   void ForEachReference(const Visit& visit) const {
     for (const Slot& slot : slots_) VisitChunks(slot.head, slot.head_size, slot.min_due, visit);
+    for (const Part& part : parts_) VisitChunks(part.head, part.head_size, part.after.ripe, visit);
     VisitChunks(loading_, loading_size_, loading_from_, visit);
     for (const Due& due : run_) visit(due.number, due.ripe);
     for (const Due& due : heap_) {
@@ -208,7 +219,8 @@ class Deadlines {
     }
   }
 
-  // Ends the process unless the invariants of slots, run and heap hold. O(references); for tests.
+  // Ends the process unless the invariants of slots, run, parts and heap hold. O(references); for
+  // tests.
   void CheckWhole() const;
 
  private:
@@ -222,11 +234,16 @@ class Deadlines {
   static_assert(sizeof(Chunk) == 64);
   static constexpr uint32_t kNoChunk = UINT32_MAX;
 
-  struct Slot : boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
-    uint64_t index;
-    EngineTime min_due;     // of what was armed here, as it was then
+  struct References {
     Chunk* head = nullptr;  // only the head chunk may be partly filled
     size_t head_size = 0;
+  };
+  struct Slot : boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>>, References {
+    uint64_t index;
+    EngineTime min_due;  // of what was armed here, as it was then
+  };
+  struct Part : References {
+    Due after{};  // nothing in the part comes before this
   };
   struct SlotIndex {
     using type = uint64_t;
@@ -250,21 +267,21 @@ class Deadlines {
     return kBeginningOfTime + Duration{static_cast<int64_t>(slot.index << shift_)};
   }
 
-  // At least; only the head of a slot may be partly filled.
+  // Nearly; only the head of a slot or a part may be partly filled.
   size_t full_chunks() const noexcept { return chunk_count_ - slot_count_; }
   void ArmSlowly(uint32_t number, EngineTime due, uint64_t order);
   Slot& SlotAt(uint64_t index);
   Slot*& Known(uint64_t index) noexcept { return known_[index & (known_.size() - 1)]; }
   void Know(Slot& slot);
   void KnowSlots(size_t size);
-  void Push(Slot& slot, uint32_t number);
+  void Push(References& references, uint32_t number);
   void PushHeap(const Due& due);
   const Due* First() const noexcept;
   Due PopHeap();
   Due PopRun() {
     const Due due = run_.back();
     run_.pop_back();
-    if (run_.empty()) GiveBack(run_);
+    if (run_.empty()) EndRun();
     return due;
   }
   // A burst that was due within one slot leaves no room behind.
@@ -272,8 +289,13 @@ class Deadlines {
     if (empty.capacity() > kKept) std::vector<Due>().swap(empty);
   }
   void SortRun();
+  void CutRun();
+  void MoveToParts();
+  bool NeedsPart();
+  void EndRun();
   void RebuildHeap();
   bool SurfaceSlot(EngineTime limit);
+  void SurfacePart();
   Chunk* NewChunk(Chunk* next);
   Chunk* After(const Chunk& chunk) const noexcept {
     return chunk.next == kNoChunk ? nullptr : reinterpret_cast<Chunk*>(chunks_.hot(chunk.next));
@@ -297,11 +319,21 @@ class Deadlines {
     ask.Drop(number);
   }
 
-  // Moves the surfaced slot's entries on. Returns false when the budget ran out first.
+  // Moves on the entries of the slot or the part that surfaced. Returns false when the budget ran out
+  // first.
   template <class Ask>
   bool Load(Budget& budget, const Ask& ask) {
     if (run_.empty()) run_version_ = ask.Version();
     if (run_version_ != ask.Version()) run_version_ = kMixed;
+    do {
+      if (!LoadChunks(budget, ask)) return false;
+    } while (!parts_.empty() && NeedsPart());
+    SortRun();
+    return true;
+  }
+
+  template <class Ask>
+  bool LoadChunks(Budget& budget, const Ask& ask) {
     while (loading_ != nullptr) {
       if (budget.spent()) return false;
       if (prefetched_ == nullptr) PrefetchEntries(loading_, loading_size_, ask);
@@ -328,9 +360,9 @@ class Deadlines {
       }
       loading_ = FreeChunk(*loading_);
       loading_size_ = Chunk::kRefs;
+      if (run_.size() > run_full_) CutRun();
     }
     prefetched_ = nullptr;
-    SortRun();
     return true;
   }
 
@@ -398,14 +430,16 @@ class Deadlines {
   // here is either the slot or another one. As large as there are slots, up to kKnownMax.
   std::vector<Slot*> known_;
   size_t slot_count_ = 0;
-  uint64_t surfaced_ = 0;  // slots below this index were surfaced; arms there go to the heap
-  std::vector<Due> run_;   // of the slot surfaced last; sorted, earliest at the back
+  uint64_t surfaced_ = 0;    // slots below this index were surfaced; arms there go to the heap
+  std::vector<Due> run_;     // of the slot surfaced last; sorted, earliest at the back
+  std::vector<Part> parts_;  // what comes behind that in this slot; earliest at the back
+  const size_t run_full_;    // a longer run has no room for a chunk
   uint64_t run_version_ = kMixed;  // of all the answers that made the run
   std::vector<Due> heap_;          // earliest at the front
   size_t heap_sweep_at_ = kHeapSweepFrom;
-  Chunk* loading_ = nullptr;  // what is left of the slot being surfaced
+  Chunk* loading_ = nullptr;  // what is left of the slot, or the part, being surfaced
   size_t loading_size_ = 0;
-  EngineTime loading_from_{};    // where that slot begins
+  EngineTime loading_from_{};    // where that begins
   Chunk* prefetched_ = nullptr;  // the last chunk whose entries were; null: none yet
   size_t stale_ = 0;
   uint64_t sweep_index_ = 0;

@@ -105,11 +105,12 @@ class ExpiringTable {
   static_assert(!kMovesEarlier || !kCalls, "tickets and calls are told by the same bit");
 
   // Entries of `stride` bytes, a multiple of 8. `usual_life`: how far ahead deadlines usually lie.
-  ExpiringTable(PagePool& pool, size_t stride, Duration usual_life, const Entries& entries)
+  ExpiringTable(PagePool& pool, size_t stride, Duration usual_life, const Entries& entries,
+                size_t run_most = Deadlines::kRunMost)
       : index_(pool),
         slab_(pool, stride),
         entries_(entries),
-        deadlines_(pool, usual_life),
+        deadlines_(pool, usual_life, run_most),
         tickets_(pool, sizeof(Ticket)) {}
 
   // --- Entries

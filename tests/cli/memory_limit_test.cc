@@ -133,15 +133,26 @@ TEST(MemoryLimit, LongLinesThatCloseAtOnceTakeLittleMoreThanTheirGroups) {
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-// A million keys, a thousand of them a second.
-class ResidentMemory : public testing::TestWithParam<std::string> {
+struct ResidentRun {
+  std::string words;
+  std::string log = "log";
+
+  friend std::ostream& operator<<(std::ostream& out, const ResidentRun& run) {
+    return out << run.words << ", " << run.log;
+  }
+};
+
+// A million keys, a thousand of them a second; or, in the log `at_once`, all with one stamp.
+class ResidentMemory : public testing::TestWithParam<ResidentRun> {
  protected:
   static void SetUpTestSuite() {
     if (kSanitized) return;
     dir_ = new TemporaryDirectory;
     std::ofstream log(*dir_ / "log");
+    std::ofstream at_once(*dir_ / "at_once");
     for (int i = 0; i < 1'000'000; ++i) {
       log << "{\"m\":\"member" << i << "\",\"t\":" << i / 1000 << "}\n";
+      at_once << "{\"m\":\"member" << i << "\",\"t\":0}\n";
     }
     std::ofstream(*dir_ / "later") << "{\"m\":\"later\",\"t\":20000}\n";
   }
@@ -149,9 +160,9 @@ class ResidentMemory : public testing::TestWithParam<std::string> {
 
   // The most that a run with these words held. A run that refuses events is one, too: its memory is
   // full.
-  static size_t MostHeldBy(const std::string& words) {
+  static size_t MostHeldBy(const std::string& words, const std::string& log) {
     Words argv = Pleat(words + " --time t --time-unit s --quiet-summary --output " +
-                       (*dir_ / "out") + " " + (*dir_ / "log") + " " + (*dir_ / "later"));
+                       (*dir_ / "out") + " " + (*dir_ / log) + " " + (*dir_ / "later"));
     std::vector<char*> arguments;
     for (std::string& word : argv) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -178,28 +189,34 @@ class ResidentMemory : public testing::TestWithParam<std::string> {
 
 TEST_P(ResidentMemory, StaysWithinTheLimit) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory would be measured";
-  std::string words = GetParam();
+  auto [words, log] = GetParam();
   if (const size_t at = words.find("OPEN"); at != std::string::npos) {
     words.replace(at, 4, Aside("open"));
   }
   for (const size_t limit : {size_t{32'000'000}, size_t{100'000'000}}) {
-    const size_t held = MostHeldBy(words + " --max-memory " + std::to_string(limit));
-    EXPECT_LE(held, limit + limit / 10 + 16 * kMiB) << words << ", limit " << limit;
+    const size_t held = MostHeldBy(words + " --max-memory " + std::to_string(limit), log);
+    EXPECT_LE(held, limit + limit / 10 + 16 * kMiB) << GetParam() << ", limit " << limit;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Of, ResidentMemory,
-    testing::Values("fold --key m --quiet 1h --at-end drop", "fold --key m --quiet 9h",
-                    "fold --key m --quiet 9h --raw 1", "fold --key m --quiet 9h --open OPEN",
-                    "fold --key m --quiet 9h --partial-every 100s",
-                    "rollup --key m --window 1m --accept-limit 9h",
-                    "rollup --key m --window 1m --accept-limit 9h --open OPEN",
-                    "rollup --key m --window 1m,1h --accept-limit 9h",
-                    "rollup --key m --window 1h --accept-limit 1h",
-                    "rollup --key m --window 1h --accept-limit 1h --on-late correct",
-                    "window --key '' --member m --ttl 9h", "window --key '' --member m --ttl 1h",
-                    "window --key '' --member m --ttl 9h --open OPEN", "analyze --key m"));
+    testing::Values(ResidentRun{"fold --key m --quiet 1h --at-end drop"},
+                    ResidentRun{"fold --key m --quiet 1h", "at_once"},
+                    ResidentRun{"fold --key m --quiet 9h"},
+                    ResidentRun{"fold --key m --quiet 9h --close-every 1h"},
+                    ResidentRun{"fold --key m --quiet 9h --raw 1"},
+                    ResidentRun{"fold --key m --quiet 9h --open OPEN"},
+                    ResidentRun{"fold --key m --quiet 9h --partial-every 100s"},
+                    ResidentRun{"rollup --key m --window 1m --accept-limit 9h"},
+                    ResidentRun{"rollup --key m --window 1m --accept-limit 9h --open OPEN"},
+                    ResidentRun{"rollup --key m --window 1m,1h --accept-limit 9h"},
+                    ResidentRun{"rollup --key m --window 1h --accept-limit 1h"},
+                    ResidentRun{"rollup --key m --window 1h --accept-limit 1h --on-late correct"},
+                    ResidentRun{"window --key '' --member m --ttl 9h"},
+                    ResidentRun{"window --key '' --member m --ttl 1h"},
+                    ResidentRun{"window --key '' --member m --ttl 9h --open OPEN"},
+                    ResidentRun{"analyze --key m"}));
 
 }  // namespace
 }  // namespace pleat::cli

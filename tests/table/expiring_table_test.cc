@@ -3,7 +3,9 @@
 #include "engine/table/expiring_table.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 #include <tuple>
@@ -42,14 +44,17 @@ struct Owner {
   struct Entries {
     const Owner& owner;
     uint32_t HashOf(uint32_t number) const { return static_cast<uint32_t>(owner.At(number).hash); }
-    EngineTime DueOf(uint32_t number) const { return owner.At(number).due; }
+    EngineTime DueOf(uint32_t number) const {
+      ++owner.asked;
+      return owner.At(number).due;
+    }
     EngineTime CallOf(uint32_t number) const { return owner.At(number).call; }
     uint64_t OrderOf(uint32_t number) const { return owner.At(number).order; }
     void Prefetch(uint32_t number) const { pleat::Prefetch(&owner.At(number)); }
     uint64_t Version() const { return owner.writes; }
   };
-  explicit Owner(Duration usual_life = 4096us * 16)
-      : table(pool, sizeof(Entry), usual_life, Entries{*this}) {}
+  explicit Owner(Duration usual_life = 4096us * 16, size_t run_most = Deadlines::kRunMost)
+      : table(pool, sizeof(Entry), usual_life, Entries{*this}, run_most) {}
 
   Entry& At(uint32_t number) const { return *reinterpret_cast<Entry*>(table.hot(number)); }
   uint32_t New(uint64_t hash, EngineTime due, uint64_t order = 0) {
@@ -81,6 +86,7 @@ struct Owner {
   }
 
   uint64_t writes = 0;
+  mutable uint64_t asked = 0;  // for a deadline
   PagePool pool;
   ExpiringTable<Entries, Cold> table;
 };
@@ -173,6 +179,53 @@ TYPED_TEST(ExpiringTableFixture, LeavesAConstantShareOfStaleReferences) {
   EXPECT_LT(most, 20'000u);
   EXPECT_EQ(owner.Take(kStart + 1s).size(), 10'000u);
   EXPECT_EQ(owner.table.stale(), 0u);
+}
+
+// A slot with many more than one run holds: in order, and without asking much more often than a short
+// slot would.
+TYPED_TEST(ExpiringTableFixture, GivesOutInOrderWhatIsDueWithinOneSlot) {
+  constexpr uint64_t kEntries = 10 * Deadlines::kRunMost;
+  std::vector<uint64_t> orders(kEntries);
+  std::iota(orders.begin(), orders.end(), uint64_t{1});
+  const auto shuffle = [&] { std::shuffle(orders.begin(), orders.end(), std::mt19937_64(1)); };
+  const auto reverse = [&] { std::reverse(orders.begin(), orders.end()); };
+  const auto nothing = [] {};
+  const std::tuple<std::function<void()>, Duration, uint64_t> cases[] = {
+      {nothing, 0us, 2}, {reverse, 0us, 3}, {shuffle, 0us, 4}, {shuffle, 3us, 4}};
+  for (const auto& [arrange, spread, most] : cases) {
+    Owner<TypeParam> owner;
+    arrange();
+    Given expected;
+    for (const uint64_t order : orders) {
+      const EngineTime due =
+          kStart + Duration(order * 7919 % static_cast<uint64_t>(spread.count() + 1));
+      owner.Open(order * 0x9e37'79b9'7f4a'7c15, due, order);
+      expected.emplace_back(due, order);
+    }
+    std::sort(expected.begin(), expected.end());
+    owner.asked = 0;
+    EXPECT_TRUE(owner.Take(kStart + 1s) == expected) << "too long to print";
+    EXPECT_LE(owner.asked, most * kEntries);
+  }
+}
+
+// Whatever is left of a slot that did not fit its run may have moved on meanwhile.
+TYPED_TEST(ExpiringTableFixture, AsksAgainBehindARun) {
+  Owner<TypeParam> owner(4096us * 16, /*run_most=*/28);
+  Given moved;
+  for (uint64_t order = 1; order <= 100; ++order) owner.Open(order, kStart, order);
+  Due due;
+  Budget budget;
+  ASSERT_EQ(owner.table.Next(kStart, budget, due), Deadlines::Found::kDue);
+  EXPECT_EQ(due.order, 1u);
+  for (uint64_t order = 51; order <= 100; ++order) {
+    owner.At(owner.Find(order)).due = kStart + 1h;
+    moved.emplace_back(kStart + 1h, order);
+  }
+  ++owner.writes;
+  EXPECT_EQ(owner.Take(kStart).size(), 49u);
+  owner.table.CheckWhole();
+  EXPECT_EQ(owner.Take(kStart + 1h), moved);
 }
 
 struct MovingEarlier : testing::Test {
@@ -278,8 +331,11 @@ TEST(Calls, AreArmedAnewWithTheRest) {
 template <class Cold>
 class Episode {
  public:
-  Episode(uint64_t seed, Duration usual_life)
-      : random_(seed), reach_(4 * std::min<Duration>(usual_life, 1h)), owner_(usual_life) {}
+  // `run_most`: see Deadlines.
+  Episode(uint64_t seed, Duration usual_life, size_t run_most)
+      : random_(seed),
+        reach_(4 * std::min<Duration>(usual_life, 1h)),
+        owner_(usual_life, run_most) {}
 
   void Run(int steps) {
     for (int i = 0; i < steps && !testing::Test::HasFatalFailure(); ++i) {
@@ -305,14 +361,19 @@ class Episode {
   using It = std::map<Place, Expected>::iterator;
 
   uint64_t Below(uint64_t n) { return random_() % n; }
-  // Near or far, so that slots, run and heap all come to see some.
+  // Near or far, so that slots, run and heap all come to see some; and many at almost the same time.
   EngineTime SomeTime() {
     const auto reach = static_cast<uint64_t>(reach_.count());
+    if (Below(2) == 0) {
+      const EngineTime next = now_ - (now_ - kStart) % reach_ + reach_;
+      return next + Duration(Below(3));
+    }
     return now_ + Duration(Below(Below(2) == 0 ? reach + 1 : reach / 1000 + 2));
   }
 
   void Step() {
     if (expected_.empty() || Below(4) == 0) return Open();
+    if (Below(500) == 0) return OpenMany();
     const auto it = std::next(expected_.begin(), static_cast<ptrdiff_t>(Below(expected_.size())));
     if (Table::kCalls && Below(2) == 0) return CallSome(it);
     switch (std::get<1>(it->first) ? 6 : Below(8)) {
@@ -322,20 +383,28 @@ class Episode {
       case 3: return End(it);
       case 4: return Drop(it);
       case 5: return Below(50) == 0 ? DisarmAll() : Open();
-      default:
-        return Advance(Duration(Below(static_cast<uint64_t>(reach_.count()) / 8 + 2)),
-                       Budget(Below(20)));
+      default: return Advance(SomeWhile(), Budget(Below(20)));
     }
   }
 
+  // Up to the first deadline at times, so that others of the same slot are still to come.
+  Duration SomeWhile() {
+    const EngineTime first = std::get<0>(expected_.begin()->first);
+    if (first > now_ && Below(2) == 0) return first - now_;
+    return Duration(Below(static_cast<uint64_t>(reach_.count()) / 8 + 2));
+  }
+
   void Open() {
-    const uint64_t hash = Below(300) << 40 | Below(100);  // some collide
+    const uint64_t hash = Below(300) << 40 | Below(100) * 0x0285'8585;  // some collide
     const EngineTime due = SomeTime();
     const bool indexed = owner_.Find(hash) == KeyIndex::kNone;
     const uint32_t number = owner_.New(hash, due, ++order_);
     if (indexed) owner_.table.Index(hash, number);
     owner_.table.Arm(number);
     expected_[{due, false, order_}] = {number, hash, indexed};
+  }
+  void OpenMany() {
+    for (int i = 0; i < 300; ++i) Open();
   }
   void Move(It it, EngineTime due) {
     const auto [before, by_event, order] = it->first;
@@ -419,6 +488,8 @@ class Episode {
       ASSERT_EQ(place, first->first);
       ASSERT_TRUE(calls_.empty() || place < calls_.begin()->first);
       GivenOut(due.number);
+      if (expected_.empty()) continue;
+      ASSERT_LE(owner_.table.NextDue(), std::get<0>(expected_.begin()->first));
     }
   }
   // The first of those expected: goes, or is armed once more.
@@ -453,7 +524,8 @@ TYPED_TEST(ExpiringTableFixture, AgreesWithAMapOfTheSameEntries) {
        std::vector<Duration>{1us, 100us, 4096us, 65'537us, 1s, 5min, kForever}) {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
       SCOPED_TRACE(testing::Message() << "usual life " << usual_life.count() << ", seed " << seed);
-      Episode<TypeParam>(seed, usual_life).Run(10'000);
+      const size_t run_most = seed <= 2 ? Deadlines::kRunMost : 28 + 10 * (seed - 3);
+      Episode<TypeParam>(seed, usual_life, run_most).Run(10'000);
       if (testing::Test::HasFatalFailure()) return;
     }
   }
