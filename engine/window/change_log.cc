@@ -17,7 +17,7 @@ void ChangeLog::Drop(uint64_t number) {
 }
 
 void ChangeLog::Note(const AnyChange& change, const Order& order) {
-  PLEAT_DCHECK(keeps_);
+  PLEAT_DCHECK(keeps_ && change.at == order.at);
   PLEAT_DCHECK(first_ == next_ || this->order(next_ - 1) <= order);
   if (next_ - first_ == max_) {
     for (Prefixed& each : prefixes_) {
@@ -35,9 +35,12 @@ void ChangeLog::Note(const AnyChange& change, const Order& order) {
     }
   }
   Entry& entry = EntryAt(next_);
-  entry.info = change;
-  entry.info.change = {partition_, next_};
   entry.order = order;
+  entry.stamp = change.stamp;
+  entry.deadline = change.deadline;
+  entry.count = change.count;
+  entry.away = change.away;
+  entry.cause = change.cause;
   entry.text.assign(change.series).append(change.id);
   entry.series_size = static_cast<uint32_t>(change.series.size());
   entry.before = entry.behind = kNone;
@@ -67,7 +70,13 @@ AnyChange ChangeLog::at(uint64_t number) const noexcept {
   PLEAT_DCHECK(number < next_);
   const Entry& entry = EntryAt(number);
   AnyChange change;
-  static_cast<ChangeInfo&>(change) = entry.info;
+  change.change = {partition_, number};
+  change.cause = entry.cause;
+  change.at = entry.order.at;
+  change.count = entry.count;
+  change.away = entry.away;
+  change.stamp = entry.stamp;
+  change.deadline = entry.deadline;
   const std::string_view text = entry.text;
   change.series = text.substr(0, entry.series_size);
   change.id = text.substr(entry.series_size);

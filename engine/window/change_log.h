@@ -61,7 +61,8 @@ class ChangeLog {
   }
   bool keeps() const noexcept { return keeps_; }
 
-  // Numbers a change, and keeps a copy. REQUIRES: keeps(). The change has no number yet.
+  // Numbers a change, and keeps a copy. REQUIRES: keeps(). The change has no number yet, and comes at
+  // the time of its order.
   void Note(const AnyChange& change, const Order& order);
   // Numbers a change that nobody wants to read. REQUIRES: not keeps().
   void Skip() noexcept { first_ = ++next_; }
@@ -97,13 +98,18 @@ class ChangeLog {
   static constexpr uint64_t kStoredMax = uint64_t{1} << 62;  // far from those that mean none
   static constexpr uint64_t kNone = UINT64_MAX;
 
+  // What is not in there of a ChangeInfo is known: its number, and `at`, which is that of the order.
   struct Entry {
-    ChangeInfo info;
     Order order;
+    EngineTime stamp;
+    EngineTime deadline;
+    size_t count = 0;
+    size_t away = 0;
     uint64_t before = kNone;  // the number of the change before it of the same series
     uint64_t behind = kNone;  // and of the one behind it
     std::string text;         // the series, then the id
     uint32_t series_size = 0;
+    Cause cause = Cause::kAdded;
     bool has_payload = false;
   };
   struct Block {

@@ -216,6 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ResidentRun{"window --key '' --member m --ttl 9h"},
                     ResidentRun{"window --key '' --member m --ttl 1h"},
                     ResidentRun{"window --key '' --member m --ttl 9h --open OPEN"},
+                    ResidentRun{"window --key m --member t --ttl 9h --open OPEN"},
                     ResidentRun{"analyze --key m"}));
 
 }  // namespace

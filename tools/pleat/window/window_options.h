@@ -23,15 +23,21 @@ struct WindowRunOptions : EngineJobOptions {
   bool prints_counts() const { return every > Duration{0}; }
 };
 
+// How many lines are added before their changes are taken.
+inline constexpr size_t kLinesAtOnce = 512;
+
 // All that the library has to know.
 inline WindowSpec SpecOf(const WindowRunOptions& options) {
-  // Changes are taken every thousand lines, each of which makes two at most. A line of 1 MiB drops less
-  // than 20,000 members for its own memory. None of them counts against --max-memory.
-  constexpr size_t kChangesKept = 24 * 1024;
+  // Each line makes three changes at most: one member ends for it, it adds another, and that ends
+  // before changes are taken. Where members make room, one line of 1 MiB drops less than 20,000 for its
+  // own memory. Kept changes do not count against --max-memory.
+  constexpr size_t kOfLines = 3 * kLinesAtOnce;
+  constexpr size_t kOfLongLine = 20'000;
   WindowSpec spec = options.window;
   spec.event = options.spec.event;
   spec.window.limits.max_bytes = options.spec.folder.limits.max_bytes;
-  spec.window.max_changes = kChangesKept;
+  const bool drops = spec.window.limits.on_limit == OnWindowLimit::kDropOldest;
+  spec.window.max_changes = kOfLines + (drops ? kOfLongLine : 0);
   return spec;
 }
 

@@ -11,9 +11,6 @@
 namespace pleat::cli {
 namespace {
 
-// How many lines are added before their changes are taken.
-constexpr size_t kLinesAtOnce = 1024;
-
 // At how many multiples of --every one step of time prints counts.
 constexpr int64_t kCountsAtOnce = 1'000'000;
 
