@@ -347,9 +347,12 @@ void RollupBook::MoveOut(uint32_t number) {
   const Counter& before = counters_.at(number);
   const uint32_t count = before.count;
   const int64_t sum = before.sum;
+  const bool may_have_ended = before.start < floor_;
   const uint32_t window = counters_.MoveOut(number);
   --inside_;
-  counters_.WindowToChange(window).closed = IsEnded(EndOf(counters_.window(window)));
+  if (may_have_ended) [[unlikely]] {
+    counters_.WindowToChange(window).closed = IsEnded(EndOf(counters_.window(window)));
+  }
   Account& account = counters_.AccountOf(counters_.ToChange(number));
   account.open_count += count;
   account.irregular |=

@@ -218,6 +218,15 @@ void Deadlines::SortRun() {
   }
 }
 
+// While a slot or a part is loaded: parts the run if it is full. Behind the last chunk, if there is
+// nothing in the run, makes the next part the one being loaded.
+void Deadlines::TendParts() {
+  if (run_.size() > run_full_) CutRun();
+  if (loading_ != nullptr || parts_.empty()) return;
+  MoveToParts();
+  if (run_.empty()) SurfacePart();
+}
+
 // Of a run that is full leaves no more than half, so that the calls together cost O(1) an entry.
 void Deadlines::CutRun() {
   if (!parts_.empty()) MoveToParts();
@@ -242,15 +251,6 @@ void Deadlines::MoveToParts() {
     Push(*part, due.number);
     return true;
   });
-}
-
-// Behind a slot or a part, all of which is loaded: if that has left nothing in the run, makes the next
-// part the one being loaded.
-bool Deadlines::NeedsPart() {
-  MoveToParts();
-  if (!run_.empty()) return false;
-  SurfacePart();
-  return true;
 }
 
 void Deadlines::EndRun() { parts_.empty() ? GiveBack(run_) : SurfacePart(); }

@@ -289,9 +289,9 @@ class Deadlines {
     if (empty.capacity() > kKept) std::vector<Due>().swap(empty);
   }
   void SortRun();
+  void TendParts();
   void CutRun();
   void MoveToParts();
-  bool NeedsPart();
   void EndRun();
   void RebuildHeap();
   bool SurfaceSlot(EngineTime limit);
@@ -325,15 +325,6 @@ class Deadlines {
   bool Load(Budget& budget, const Ask& ask) {
     if (run_.empty()) run_version_ = ask.Version();
     if (run_version_ != ask.Version()) run_version_ = kMixed;
-    do {
-      if (!LoadChunks(budget, ask)) return false;
-    } while (!parts_.empty() && NeedsPart());
-    SortRun();
-    return true;
-  }
-
-  template <class Ask>
-  bool LoadChunks(Budget& budget, const Ask& ask) {
     while (loading_ != nullptr) {
       if (budget.spent()) return false;
       if (prefetched_ == nullptr) PrefetchEntries(loading_, loading_size_, ask);
@@ -360,9 +351,10 @@ class Deadlines {
       }
       loading_ = FreeChunk(*loading_);
       loading_size_ = Chunk::kRefs;
-      if (run_.size() > run_full_) CutRun();
+      if (loading_ == nullptr || run_.size() > run_full_) TendParts();
     }
     prefetched_ = nullptr;
+    SortRun();
     return true;
   }
 
