@@ -107,7 +107,8 @@ void RollupBook::Freeze(const WindowLists::Name& name, const WindowLists::Entry&
     number = counters_.NewWindow(entry.counter, 0, start);
     Window& moved = counters_.WindowToChange(number);
     moved.total = CounterTable::TotalInside(counter);
-    if (IsEnded(name.end)) [[unlikely]] moved.closed = 1;
+    if (IsEnded(name.end)) [[unlikely]]
+      moved.closed = 1;
     counter.count = 0;
     --inside_;
   } else {
