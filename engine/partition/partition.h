@@ -125,8 +125,9 @@ class alignas(128) Partition {
   // is an Instant made, and whatever changes a book asks for one. The same operations with the same
   // instants, one after the other, leave the same book.
   //
-  // `now` is the engine's time, of an event the time that includes it; `position` is 0 for an
-  // operation that takes none. Both come from readings under the lock.
+  // `now` is the engine's time, read under the lock, of an event the time that includes it.
+  // `position` is 0 for an operation that takes none; a batch, also of acks, takes its positions before
+  // it has the lock.
   template <class Change>
   auto Do(Copied, Book& book, EngineTime now, LeaseTime leases, uint64_t position,
           const Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {

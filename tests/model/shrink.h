@@ -34,9 +34,11 @@ std::string StoryOf(const Config& config, const std::vector<Op>& fewer, const st
                     const Run& run) {
   std::ostringstream out;
   out << failure << "\n  " << config << "\n  shrunk to:\n";
-  for (size_t i = 0; i < std::min<size_t>(fewer.size(), 60); ++i) {
+  constexpr size_t kShown = 60;
+  for (size_t i = 0; i < std::min(fewer.size(), kShown); ++i) {
     out << "    " << i << ": " << fewer[i] << "\n";
   }
+  if (fewer.size() > kShown) out << "    ... and " << fewer.size() - kShown << " more\n";
   out << "  where " << run(fewer).value_or("it passes");
   return out.str();
 }
