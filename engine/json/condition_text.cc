@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/utf8.h"
 #include "engine/json/option_error.h"
 #include "engine/json/option_json.h"
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
-#include "engine/json/utf8.h"
 
 namespace pleat::inline v0_1 {
 namespace {

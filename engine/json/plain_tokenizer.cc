@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "engine/base/check.h"
+#include "engine/base/utf8.h"
 #include "engine/json/reasons.h"
 #include "engine/json/text.h"
 #include "engine/json/tokens.h"
-#include "engine/json/utf8.h"
 
 namespace pleat::inline v0_1 {
 namespace {

@@ -11,13 +11,13 @@
 
 #include <pleat/json_spec.h>
 
+#include "engine/base/utf8.h"
 #include "engine/json/condition_text.h"
 #include "engine/json/event_plan.h"
 #include "engine/json/option_text.h"
 #include "engine/json/reasons.h"
 #include "engine/json/spec_text.h"
 #include "engine/json/time_rules.h"
-#include "engine/json/utf8.h"
 
 namespace pleat::inline v0_1 {
 

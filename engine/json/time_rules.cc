@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/utf8.h"
 #include "engine/json/option_error.h"
 #include "engine/json/reasons.h"
 #include "engine/json/time_forms.h"
-#include "engine/json/utf8.h"
 
 namespace pleat::inline v0_1 {
 namespace {

@@ -15,24 +15,9 @@
 
 #include <pleat/metrics.h>
 
-namespace pleat::inline v0_1::metrics_text {
+#include "engine/base/utf8.h"
 
-// The length of the character that `text` begins with; 0 if it is not UTF-8.
-inline size_t CharacterLength(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  // Overlong, a surrogate, or too large.
-  const unsigned char second = byte(1);
-  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F)) return 0;
-  if ((lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) return 0;
-  return length;
-}
+namespace pleat::inline v0_1::metrics_text {
 
 inline std::string Escaped(std::string_view text) {
   std::string out;

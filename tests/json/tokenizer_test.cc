@@ -12,9 +12,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/base/utf8.h"
 #include "engine/json/reasons.h"
 #include "engine/json/tokens.h"
-#include "engine/json/utf8.h"
 #include "tests/json/lines.h"
 #include "tests/support/source_dir.h"
 

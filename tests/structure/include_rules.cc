@@ -102,10 +102,10 @@ const std::vector<Edge>& Edges() {
         {"engine/partition/",
          {"engine/partition/", "engine/timer/", "engine/base/", "pleat/alarm.h", "pleat/time.h"}});
     all.push_back({"include/pleat/", {"pleat/"}});
-    all.push_back(
-        {"engine/json/",
-         {"engine/json/", "engine/base/check.h", "engine/base/compensated_sum.h",
-          "engine/base/hash.h", "engine/base/lock.h", "engine/base/read_fields.h", "pleat/"}});
+    all.push_back({"engine/json/",
+                   {"engine/json/", "engine/base/check.h", "engine/base/compensated_sum.h",
+                    "engine/base/hash.h", "engine/base/lock.h", "engine/base/read_fields.h",
+                    "engine/base/utf8.h", "pleat/"}});
     all.push_back({"engine/asio/", {"engine/asio/", "engine/base/check.h", "pleat/"}});
     // Commands share tools/pleat and do not see each other; only main.cc sees them all.
     const Names commands = {"tools/pleat/fold/", "tools/pleat/analyze/", "tools/pleat/window/",
