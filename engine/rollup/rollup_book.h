@@ -120,7 +120,7 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
   // Adds the event if it has no id and its counter's newest window takes it as it is.
   bool FoldPlainly(const EventRef& event, const Entry& entry, const Instant& at);
   void Settle(const Instant&) const noexcept {}  // nothing is left
-  // Adds or refuses any event, step by step as docs/semantics.md counts them.
+  // Adds or refuses any event, step by step as docs/semantics-rollups.md counts them.
   AddOutcome FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at);
   // Counts an event that goes no further: kFuture or kOverLimit, which are returned.
   AddOutcome Refuse(AddOutcome why, const Instant& at) noexcept;

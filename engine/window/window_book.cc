@@ -95,7 +95,7 @@ void WindowBook::NoteOutcome(Outcome outcome) noexcept {
   }
 }
 
-// The steps 4 to 7 of docs/semantics.md.
+// The steps 4 to 7 of docs/semantics-windows.md.
 WindowOutcome WindowBook::Judge(Turn& turn) {
   const Duration ttl = turn.event.ttl != Duration::zero() ? turn.event.ttl
                        : turn.series != kNone             ? series_.TtlOf(turn.series)

@@ -92,7 +92,7 @@ class WindowBook final : public FeedBook {
   bool FoldPlainly(const EventRef& event, const Entry& entry, const Instant& at);
   // Does what FoldPlainly() has left, before anything else is asked of the book.
   void Settle(const Instant&) { series_.Settle(); }
-  // Takes any event, step by step as docs/semantics.md counts them.
+  // Takes any event, step by step as docs/semantics-windows.md counts them.
   Outcome FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at);
   // Counts an event that goes no further: kFuture or kOverLimit, which are returned.
   Outcome Refuse(Outcome why, const Instant& at) noexcept;

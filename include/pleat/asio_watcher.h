@@ -54,8 +54,8 @@ struct WatcherOptions {
   size_t max_waiters = 65'536;
 
   // How many changes of one interval are told each. If there are more, the latest count of each of
-  // their series follows when the interval is over, with cause kCounted. docs/semantics.md has the
-  // rule. Costs the memory of one change for each series that changes in an interval.
+  // their series follows when the interval is over, with cause kCounted. docs/semantics-windows.md
+  // has the rule. Costs the memory of one change for each series that changes in an interval.
   // Default: all changes are told.
   size_t max_changes = SIZE_MAX;
 

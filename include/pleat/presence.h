@@ -13,7 +13,7 @@
 // Enter() gives its connection a new generation, and the other calls act on the generation that
 // they name only: a Leave() that arrives after the client has come back ends nothing.
 //
-// docs/semantics.md has all rules; the options and the answers are in presence_options.h.
+// docs/semantics-presence.md has all rules; the options and the answers are in presence_options.h.
 //
 // Metadata: one value per user, such as a name or a status. As the Payload of a LiveWindow: copied
 // and compared without throwing, aligned to at most 8 bytes; one that owns heap memory may have

@@ -14,7 +14,7 @@
 // those of List() and Remove() in any_window.h. A Watcher (asio_watcher.h) waits for changes.
 //
 // A member is an id in a series, with the stamp of its latest event. It is live until its deadline,
-// stamp + TTL, and not at the deadline itself. docs/semantics.md has all rules.
+// stamp + TTL, and not at the deadline itself. docs/semantics-windows.md has all rules.
 //
 // Payload: copied and compared without throwing, aligned to at most 8 bytes. One that owns heap
 // memory may have `size_t HeapBytes() const noexcept`, in O(1).

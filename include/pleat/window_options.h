@@ -22,7 +22,7 @@
 
 namespace pleat::inline v0_1 {
 
-// What an event of a live member does. docs/semantics.md has the table.
+// What an event of a live member does. docs/semantics-windows.md has the table.
 enum class Refresh : uint8_t {
   // The newer stamp counts, and its payload. An older stamp changes nothing. So events may come
   // twice or in any order, with the same result.

@@ -1,4 +1,4 @@
-// See the header, and "Semantics of presence" in semantics.md.
+// See the header, and docs/semantics-presence.md.
 #include "tests/model/presence_model.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // The reference model of presence: what a Presence in an Engine promises, written from
-// docs/semantics.md ("Semantics of presence") so that one can see that it is right. Where engine and
-// model differ, one of the two is wrong, and the document decides which.
+// docs/semantics-presence.md so that one can see that it is right. Where engine and model differ, one
+// of the two is wrong, and the document decides which.
 //
 // A room is a sorted map of users, a user a sorted map of connections, and a connection its
 // generation, its stamp and the position of the call that set it. The place of a user is the latest

@@ -1,5 +1,5 @@
-// See the header, and "Semantics of rollup counters" in semantics.md. Read Judge() first: it is the
-// order of all decisions about one event.
+// See the header, and docs/semantics-rollups.md. Read Judge() first: it is the order of all decisions
+// about one event.
 #include "tests/model/rollup_model.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // The reference model of rollup counters: what a RollupCounter in an Engine promises, written from
-// docs/semantics.md so that one can see that it is right. Where engine and model differ, one of the
-// two is wrong, and the document decides which.
+// docs/semantics-rollups.md so that one can see that it is right. Where engine and model differ, one
+// of the two is wrong, and the document decides which.
 //
 // A counter is the list of its events that count, in the order in which they came; each value and
 // each amount of a window is added up from that list whenever somebody asks. There are no threads,

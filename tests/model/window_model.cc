@@ -1,4 +1,4 @@
-// See the header, and "Semantics of live windows" in semantics.md.
+// See the header, and docs/semantics-windows.md.
 #include "tests/model/window_model.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // The reference model of live windows: what a LiveWindow in an Engine promises, written from
-// docs/semantics.md ("Semantics of live windows") so that one can see that it is right. Where
-// engine and model differ, one of the two is wrong, and the document decides which.
+// docs/semantics-windows.md so that one can see that it is right. Where engine and model differ, one
+// of the two is wrong, and the document decides which.
 //
 // A series is two sorted maps, by stamp and then by position: the members that are live, and those
 // that expired and may come back. Everything else is found by looking at all of them. There are no

@@ -1,4 +1,4 @@
-// Who is here, away and gone: one story a rule of docs/semantics.md, "Semantics of presence".
+// Who is here, away and gone: one story a rule of docs/semantics-presence.md.
 #include <chrono>
 #include <string>
 
@@ -16,7 +16,7 @@ using testing::Gt;
 using testing::IsEmpty;
 using enum PresenceOutcome;
 
-// The example of docs/semantics.md.
+// The example of docs/semantics-presence.md.
 TEST_F(PresenceTest, AUserIsHereThenAwayThenLeft) {
   EXPECT_EQ(Enter("ann", "phone", 0s), kJoined);
   EXPECT_EQ(Beat("ann", "phone", 40s), kRefreshed);

@@ -1,5 +1,5 @@
-// What a live window does, one story a rule of docs/semantics.md, "Semantics of live windows": how
-// members come, stay and end. limits_test.cc has limits and bad input, reading_test.cc the reads.
+// What a live window does, one story a rule of docs/semantics-windows.md: how members
+// come, stay and end. limits_test.cc has limits and bad input, reading_test.cc the reads.
 #include <chrono>
 #include <string>
 #include <vector>
