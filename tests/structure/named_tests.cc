@@ -55,9 +55,16 @@ std::vector<std::string> PathsNamedIn(std::string_view document) {
 
 std::vector<std::string> SectionsLinkedIn(std::string_view document) {
   std::vector<std::string> links;
-  ForEachMatch(document, R"(\]\(((?:\w[\w/-]*\.md)?#[\w-]+)\))",
+  ForEachMatch(document, R"(\]\(((?:[\w.][\w./-]*\.md)?#[\w-]+)\))",
                [&](const auto& match) { links.push_back(match.str(1)); });
   return links;
+}
+
+std::vector<std::string> FilesLinkedIn(std::string_view document) {
+  std::vector<std::string> files;
+  ForEachMatch(document, R"(\]\(([\w.][\w./-]*)(?:#[\w-]+)?\))",
+               [&](const auto& match) { files.push_back(match.str(1)); });
+  return files;
 }
 
 // A heading in lower case, its blanks as dashes, without punctuation.

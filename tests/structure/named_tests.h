@@ -28,6 +28,9 @@ std::vector<std::string> PathsNamedIn(std::string_view document);
 // a section of its own.
 std::vector<std::string> SectionsLinkedIn(std::string_view document);
 
+// Every file or folder that a Markdown document links to, as the link names it.
+std::vector<std::string> FilesLinkedIn(std::string_view document);
+
 // The names by which links refer to the sections of a Markdown document: of all sections, or of
 // those whose heading has `level` marks, such as 2 for "## Limits".
 std::set<std::string> SectionsOf(std::string_view document, size_t level = 0);

@@ -1,5 +1,5 @@
 // Every test that docs/reliability.md names exists; so does every section that a document links to,
-// and every file that it names.
+// and every file that it names. Each page says whom it is for, and those that open the way are short.
 #include "tests/structure/named_tests.h"
 
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,10 @@ std::filesystem::path Document(const char* path) {
   return std::filesystem::path(pleat::SourceDir()) / path;
 }
 
-// The README and the documents in docs/.
+// The README, the documents in docs/, and the one about the tests.
 std::vector<std::filesystem::path> Documents() {
-  std::vector<std::filesystem::path> documents = {Document("README.md")};
+  std::vector<std::filesystem::path> documents = {Document("README.md"),
+                                                  Document("tests/README.md")};
   for (const auto& entry : std::filesystem::directory_iterator(Document("docs"))) {
     if (entry.path().extension() == ".md") documents.push_back(entry.path());
   }
@@ -62,8 +64,13 @@ TEST(NamedTests, SectionsAreFoundByTheirHeadings) {
   EXPECT_THAT(SectionsOf("# `closed`\ntext # no\n## What happens, in this order\n"),
               UnorderedElementsAre("closed", "what-happens-in-this-order"));
   EXPECT_THAT(SectionsOf("# A\n## B c\n### D\n", 2), UnorderedElementsAre("b-c"));
-  EXPECT_THAT(SectionsLinkedIn("[a](b.md#c-d), [e](f.md), [g](h/b.md#i), [j](#k)"),
-              ElementsAre("b.md#c-d", "h/b.md#i", "#k"));
+  EXPECT_THAT(SectionsLinkedIn("[a](b.md#c-d), [e](f.md), [g](../h/b.md#i), [j](#k)"),
+              ElementsAre("b.md#c-d", "../h/b.md#i", "#k"));
+}
+
+TEST(NamedTests, FilesAreFoundInLinks) {
+  EXPECT_THAT(FilesLinkedIn("[a](b.md#c-d), ![e](f.svg), [g](../h), [j](#k), [l](https://m.org/n)"),
+              ElementsAre("b.md", "f.svg", "../h"));
 }
 
 TEST(NamedTests, PathsAreFoundBetweenBackquotes) {
@@ -104,10 +111,38 @@ TEST(Documents, LinkToSectionsThatExist) {
   for (const auto& [document, names] : sections) {
     for (const std::string& link : SectionsLinkedIn(Read(document))) {
       const size_t mark = link.find('#');
-      const fs::path file = mark == 0 ? document : document.parent_path() / link.substr(0, mark);
+      const fs::path file =
+          mark == 0 ? document : (document.parent_path() / link.substr(0, mark)).lexically_normal();
       EXPECT_TRUE(sections[file].contains(link.substr(mark + 1))) << document << ": " << link;
     }
   }
+}
+
+TEST(Documents, LinkToFilesThatExist) {
+  for (const std::filesystem::path& document : Documents()) {
+    for (const std::string& file : FilesLinkedIn(Read(document))) {
+      EXPECT_TRUE(std::filesystem::exists(document.parent_path() / file))
+          << document << ": " << file;
+    }
+  }
+}
+
+// Below the title, "*For those who ...*".
+TEST(Documents, OpenWithWhomTheyAreFor) {
+  for (const std::filesystem::path& document : Documents()) {
+    if (document == Document("README.md")) continue;
+    const std::string text = Read(document);
+    EXPECT_EQ(text.find("\n\n*For "), text.find('\n')) << document;
+  }
+}
+
+TEST(Documents, ThatOpenTheWayAreShort) {
+  const auto words = [](const char* path) {
+    std::istringstream text(Read(Document(path)));
+    return std::distance(std::istream_iterator<std::string>(text), {});
+  };
+  EXPECT_LE(words("README.md"), 900);
+  EXPECT_LE(words("docs/benchmarks.md"), 2'500);
 }
 
 TEST(Documents, NameFilesThatExist) {
