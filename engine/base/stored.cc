@@ -57,8 +57,8 @@ uint64_t FieldReader::LongNumber() noexcept {
     if (at_ == end_) break;
     const auto byte = static_cast<uint8_t>(*at_++);
     const uint64_t bits = byte & 0x7f;
-    // The last byte has room for one bit only, and none but a lone first byte may be 0: a number has
-    // one spelling.
+    // The tenth byte has room for one bit only. A last byte of zero would be a longer spelling of a
+    // shorter number, and each number has one spelling.
     if (shift == 63 && bits > 1) break;
     number |= bits << shift;
     if (byte < 0x80) {

@@ -14,7 +14,7 @@ AnyCollection::AnyCollection(std::shared_ptr<EngineCore> engine,
                              std::shared_ptr<OutboxCollection> collection)
     : engine_(std::move(engine)), collection_(std::move(collection)) {}
 
-// Calls from inside a function of the caller's get no further than here.
+// A call from inside a function that the engine calls is refused here.
 
 void AnyCollection::Close() noexcept {
   const Call call;

@@ -12,7 +12,7 @@ namespace pleat::inline v0_1 {
 AnyFeed::AnyFeed(std::shared_ptr<EngineCore> engine, std::shared_ptr<FeedCollection> feed) noexcept
     : engine_(std::move(engine)), feed_(std::move(feed)) {}
 
-// Calls from inside a function of the caller's get no further than here.
+// A call from inside a function that the engine calls is refused here.
 
 ChangeCursor AnyFeed::Watch(const WatchScope& scope, SeeSeries see) noexcept {
   const Call call;

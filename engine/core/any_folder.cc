@@ -120,7 +120,7 @@ void AnyFolder::OpenFailed(std::string_view name, const absl::Status& why) noexc
 
 FolderCore& AnyFolder::core() const noexcept { return static_cast<FolderCore&>(collection()); }
 
-// Calls from inside a function of the caller's get no further than here.
+// A call from inside a function that the engine calls is refused here.
 FoldOutcome AnyFolder::Fold(std::string_view key, const void* event, EngineTime at) noexcept {
   const Call call;
   if (call.nested()) return FoldOutcome::kWouldDeadlock;

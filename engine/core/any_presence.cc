@@ -62,7 +62,7 @@ void AnyPresence::OpenFailed(std::string_view name, const absl::Status& why) noe
   Fail("presence \"" + std::string(name) + "\": " + std::string(why.message()));
 }
 
-// Calls from inside a function of the caller's get no further than here.
+// A call from inside a function that the engine calls is refused here.
 
 Entered AnyPresence::Enter(std::string_view series, std::string_view user,
                            std::string_view connection, const void* metadata,

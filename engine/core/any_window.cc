@@ -59,7 +59,7 @@ void AnyWindow::OpenFailed(std::string_view name, const absl::Status& why) noexc
   Fail("window \"" + std::string(name) + "\": " + std::string(why.message()));
 }
 
-// Calls from inside a function of the caller's get no further than here.
+// A call from inside a function that the engine calls is refused here.
 
 WindowOutcome AnyWindow::Add(std::string_view series, const void* event, EngineTime at) noexcept {
   const Call call;

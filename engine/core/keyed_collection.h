@@ -144,7 +144,8 @@ class KeyedCollection : public BaseT {
  private:
   // Up to kEventsMax events.
   void FoldPiece(const AnyBatch& piece, Outcome* outcomes, PartitionRange only, Counts& counts) {
-    // Fewer are folded one by one: a piece costs something before its first event.
+    // A BatchPiece has a fixed cost, so fewer than four events are folded one by one; not in a range
+    // of partitions, where the piece finds out which events are in it.
     const size_t piece_from = only == this->Clip({}) ? 4 : 1;
     if (piece.size >= piece_from) {
       return BatchPiece<KeyedCollection>(*this, piece, outcomes, only).Fold(counts);

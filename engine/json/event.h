@@ -19,7 +19,7 @@ namespace pleat::inline v0_1 {
 
 // The form in which a value is wanted. A null counts as absent in all forms.
 enum class ValueForm : uint8_t {
-  kEvent,       // nothing but that there is an event; no member
+  kEvent,       // the event itself counts; no member is read
   kPresence,    // whether the member is there
   kText,        // the text of any value
   kNumber,      // a number, also as text
@@ -34,7 +34,7 @@ enum class ValueForm : uint8_t {
 
 // A value in the form that is wanted.
 struct EventValue {
-  bool present = false;      // false: there is none of the form; the rest is not set
+  bool present = false;      // false: absent, or of another form; the rest is not set
   uint32_t elements = 0;     // kElements, kNames...: how many elements of the batch belong to it,
   size_t first_element = 0;  // and the first of them
   uint32_t bytes = 0;        // kPiece: of the text, unescaped
@@ -54,7 +54,7 @@ struct LineEvent {
   EngineTime at;
   const EventValue* values;          // as many as are wanted
   const std::string_view* elements;  // of all events of the batch
-  uint32_t mismatched;               // values that are there, but have not the form that is wanted
+  uint32_t mismatched;  // values that are there, but of a form that their option does not take
   uint32_t line_bytes;
   const EventMarks* marks;  // null if no event of the plan has any
 };

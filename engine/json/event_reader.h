@@ -64,7 +64,7 @@ class EventReader {
   // The paths that no line so far has led to. All lines that are objects count, usable or not.
   const UnseenPaths& unseen() const noexcept { return unseen_; }
 
-  // The values so far that have not the form that is wanted.
+  // The values so far of a type or form that their option does not take.
   const Mismatches& mismatches() const noexcept { return mismatches_; }
 
   // Whether a time so far stated no zone, and UTC was assumed.

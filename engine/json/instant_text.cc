@@ -53,7 +53,7 @@ TimeRead ReadForm(std::string_view text, TimeReader& forms, EngineTime& out) {
   return read;
 }
 
-// Why `text` is of no form.
+// Why no form fits `text`.
 std::string WhyUnread(std::string_view text, TimeReader& forms, const EventSpec& spec) {
   EngineTime any;
   for (const Part& part : kParts) {

@@ -1,5 +1,5 @@
-// Values that have not the form that is wanted: of which place in the plan the first one was and of
-// which type, and whether all were alike. The counts are elsewhere; this is for people.
+// Values of a type or form that their option does not take: the place in the plan and the type of
+// the first one, and whether all were alike. The counts are elsewhere; this is for people.
 #pragma once
 
 #include "engine/json/value.h"

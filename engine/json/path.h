@@ -17,8 +17,8 @@ namespace pleat::inline v0_1 {
 
 using Path = std::vector<std::string>;
 
-// The element that a step means in an array: digits without a leading zero. kNoIndex if it is none, or
-// too large for any array of a line.
+// The index that a step means in an array: digits without a leading zero. kNoIndex if the step is no
+// such number, or too large for any array of a line.
 inline constexpr uint32_t kNoIndex = UINT32_MAX;
 uint32_t IndexOf(std::string_view step) noexcept;
 

@@ -121,7 +121,7 @@ size_t Distance(std::string_view a, std::string_view b) {
 
 enum class Likeness { kSame, kSpelling, kNear };
 
-// How unlike `name` is what was asked for, 0 being alike; none if it is too much so.
+// How far `name` is from the name that was asked for; 0 if equal, nothing if too far.
 std::optional<size_t> Unlikeness(std::string_view name, std::string_view asked, Likeness likeness) {
   if (name == asked) return 0;
   if (likeness == Likeness::kSame) return std::nullopt;
@@ -332,8 +332,8 @@ std::string FilterOf(std::string_view line, const Path& path) {
   return filter + "[]";
 }
 
-// The innermost list of objects on the way of `path`, if an index into one is none that was asked
-// for. Empty if there is none.
+// The innermost list of objects that `path` enters by an index which the user did not write. Empty
+// if there is no such list.
 Path ListOnTheWay(std::string_view line, const Path& path, std::string_view asked) {
   const Path written = *ParsePath(asked);
   Path list;

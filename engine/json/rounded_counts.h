@@ -47,7 +47,7 @@ class RoundedCounts {
   // The heap memory that the counts own, in O(1).
   size_t heap_bytes() const noexcept;
 
-  // Makes counts that are a copy of others' bytes own their heap memory.
+  // After a memcpy of other counts: copies their heap block, so that each owns its own.
   void Detach();
 
   void Clear() noexcept;

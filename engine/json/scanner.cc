@@ -136,7 +136,7 @@ inline std::string_view Scanner::TextOf(Token token) const noexcept {
   const char* const begin = text_ + token[0];
   const char* end = text_ + token[1];
   if (static_cast<unsigned char>(end[-1]) <= ' ') {
-    while (IsJsonSpace(end[-1])) --end;  // stops at the token's first byte, which is none
+    while (IsJsonSpace(end[-1])) --end;  // stops at the token's first byte, which is no space
   }
   return {begin, static_cast<size_t>(end - begin)};
 }

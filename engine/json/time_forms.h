@@ -1,5 +1,5 @@
-// The forms in which people write times, apart from the one that is read fastest (timestamp.h). What
-// is read here is what the text says: whether there is such a time is not yet known.
+// The forms in which people write times, apart from the one that is read fastest (timestamp.h). A
+// reader here says what the text says; whether such a time exists is decided later.
 #pragma once
 
 #include <chrono>

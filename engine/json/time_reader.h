@@ -1,5 +1,5 @@
-// Reads event times that are text: at first as RFC 3339, as nearly all are, and what is none in the
-// other forms that people have; or in one stated format alone.
+// Reads event times that are text: first as RFC 3339, since nearly all are, then in the other forms
+// that people use; or in one stated format alone.
 //
 // A time that states no zone is one of a zone's clock. Of a time that the clock shows twice, the
 // first is meant. A time that the clock skips is one before the change: 02:30 where 02:00 to 03:00

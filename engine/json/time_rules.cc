@@ -40,7 +40,7 @@ struct Directive {
   char letter = '\0';     // what it reads; '\0' if that is no part of a time
 };
 
-// The directive that `rest` begins with. Its text is empty if it is none that is known.
+// The directive that `rest` begins with. Its text is empty if the directive is unknown.
 Directive FirstDirective(std::string_view rest) noexcept {
   constexpr std::string_view kLetters = "YymdebBhaAHIMSpzsFTDRnt%";
   constexpr std::string_view kNoPart = "aAnt%";

@@ -64,7 +64,7 @@ struct TopCounts::Table {
     for (size_t place = 0; place < values.size(); ++place) Enter(place);
   }
 
-  // Enters a value into the slots that is not there.
+  // Enters a value that is in no slot yet.
   void Enter(size_t place) noexcept {
     size_t slot = Home(values[place].hash);
     while (slots[slot] != kFree) slot = Next(slot);

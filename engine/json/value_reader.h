@@ -20,8 +20,8 @@ class ValueReader {
               EventBatch& batch)
       : plan_(plan), scanner_(scanner), line_(line), batch_(batch) {}
 
-  // Appends all values of the plan to the batch. Returns how many members are there but have not
-  // the form that is wanted.
+  // Appends all values of the plan to the batch. Returns how many members are there but of
+  // a form that their option does not take.
   uint32_t Read();
 
  private:

@@ -86,7 +86,8 @@ Leases::Keyed Leases::LoadKeyed(FieldReader& in, OutboxEntries& entries) {
   return {.emission = ready, .key = &key.key, .hash = key.hash};
 }
 
-// Records come by number. Those that no list will name have their place at once.
+// Records come by number. One that is lent, delayed or requeued is placed here; LoadLists() places
+// those that were returned, that wait, or that are dead.
 uint32_t Leases::LoadRecord(FieldReader& in, uint32_t last, OutboxEntries& entries) {
   uint32_t number = 0;
   Record read;

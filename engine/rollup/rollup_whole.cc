@@ -1,5 +1,5 @@
 // Whether the parts of a rollup book agree with each other: after tests, and after loading, where
-// nothing but this is known of the bytes.
+// the bytes may say anything.
 #include <utility>
 #include <vector>
 

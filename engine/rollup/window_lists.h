@@ -54,7 +54,7 @@ class WindowLists {
     bool ended = false;   // its windows were handed out before they were frozen
   };
   using Lists = std::map<Name, List>;
-  // What is left to save of a list, as it was at BeginSave().
+  // How far the saving of one list is, which is saved as it was at BeginSave().
   struct Rest {
     Stage stage;
     Name name;

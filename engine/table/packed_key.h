@@ -94,7 +94,7 @@ class PackedKey {
   }
 
   // The `size` < 8 bytes at `p`, zeros above. REQUIRES: the 8 bytes before p + size are the key's.
-  // Two shifts, because one by 64 bits is none.
+  // Two shifts, because a shift by 64 bits, for size 0, is undefined.
   static uint64_t Tail(const char* p, size_t size) noexcept {
     return LoadLittle64(p + size - 8) >> (8 * (7 - size)) >> 8;
   }

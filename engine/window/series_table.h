@@ -147,14 +147,15 @@ class SeriesTable {
   void Insert(uint32_t member);
   // Takes it out. `SetStamp` and the like come between Erase() and Insert().
   void Erase(uint32_t member);
-  // Gives a live member without an extra a stamp that IsLatest().
+  // Gives a live member a new stamp, and moves it to the back of its series.
+  // REQUIRES: it has no extra; IsLatest(its series, stamp).
   void MoveToBack(uint32_t number, EngineTime stamp, uint64_t position) {
     members_.SetStamp(number, stamp, position);
     Member& member = members_.ToRestamp(number);
     MoveToBackUnsettled(Changing(member.series), number, member);
     Settle();
   }
-  // Whether no member of the series has a later stamp. May say no although that is so.
+  // True if no member of the series has a later stamp. May be false in that case, too.
   bool IsLatest(uint32_t series, EngineTime stamp) const noexcept {
     return at(series).latest <= stamp;
   }
@@ -235,7 +236,7 @@ class SeriesTable {
   };
   End NextEnd(uint32_t series) const;
 
-  // Tells the deadlines that NextEnd() may be earlier, or gone. O(1) if neither is so.
+  // To be called after NextEnd() may have become earlier, or gone. O(1) if it has not.
   void Arm(uint32_t series);
   // The next end by `now` of all series, in order (due, position). The series is not armed any
   // more. Lowers `budget` by the series looked at.
@@ -243,7 +244,7 @@ class SeriesTable {
   EngineTime NextDue() const noexcept { return table_.NextDue(); }
   // Whether anything may be due by `now`.
   bool MayBeDue(EngineTime now) noexcept;
-  // Whether a refresh need not ask MayBeDue(). Never while the series are saved.
+  // Whether certainly nothing is due by `now`; false while the series are saved.
   bool AllIsPlain(EngineTime now) const noexcept { return now < plain_before_; }
 
   // --- Counting live members, at `now` or as they are

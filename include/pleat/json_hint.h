@@ -41,8 +41,8 @@ struct PathHint {
   // leads to a scalar, or the line is no JSON object.
   std::string has;
 
-  // Whether the path that is meant goes into a list of objects, which is at `place`. An index would
-  // take one of them and lose the others.
+  // Whether the suggested path goes into a list of objects, which is at `place`. With an index in
+  // the path, only one of the objects would count.
   bool in_list = false;
 };
 
@@ -51,7 +51,7 @@ PLEAT_EXPORT PathHint HintFor(std::string_view line, std::string_view path);
 
 // What keeps `condition` from holding, for people: comparisons of a member of the line with a value
 // of another type, which never hold, such as `"status" is a number, "5xx" is text`. Empty if there
-// is none, or the line is no JSON object. Under `not` nothing is looked at.
+// is no such comparison, or the line is no JSON object. Comparisons under `not` are left out.
 PLEAT_EXPORT std::string TypeHintFor(std::string_view line, const Condition& condition);
 
 }  // namespace pleat::inline v0_1

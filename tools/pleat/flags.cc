@@ -56,8 +56,9 @@ NamedFlag FlagOf(std::span<const Flag> flags, std::string_view argument) {
   return IsDigit(argument[2]) ? NamedFlag{flag, argument.substr(2)} : NamedFlag{};
 }
 
-// Whether a text was forgotten before `next`: one that looks like a flag is none, though
-// `--output=--odd` says that it is meant. Behind a letter, another letter looks like one as well.
+// Whether the user forgot the text of a flag, so that `next` is already another flag. A text that
+// looks like a flag is taken for one; `--output=--odd` gives such a text all the same. After a flag of
+// one letter, `-` and a known letter look like a flag as well.
 bool ForgottenBefore(std::string_view next, bool by_letter, std::span<const Flag> flags) {
   if (LooksLikeAFlag(next)) return true;
   return by_letter && next.size() == 2 && next[0] == '-' && FindLetter(flags, next[1]) != nullptr;

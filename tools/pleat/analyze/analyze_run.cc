@@ -37,7 +37,7 @@ std::vector<WantedOutput> AnalyzeRun::Outputs() {
   return {std::move(svg), std::move(html)};
 }
 
-// A line is an event, or bad, if it is so for any key.
+// A line counts as an event if it is one for any key, and likewise as bad.
 LineJob::Tally AnalyzeRun::tally() const {
   const JsonAnalyzer& first = *analyzers_.front();
   Tally total{first.counts(), false, first.analyzer().keys(),

@@ -76,7 +76,7 @@ bool CsvConverter::StepMark(char c) {
   return true;
 }
 
-// What began like a mark and is none belongs to the field.
+// Bytes that began like a byte order mark, and were not one, belong to the field.
 void CsvConverter::BeginPlain() {
   state_ = State::kPlain;
   field_ = {.begin = record_.size(), .end = 0, .doubled = false};
@@ -200,7 +200,7 @@ bool CsvConverter::RepeatsHeader() {
                             [this](const Field& field) { return TextOf(field); });
 }
 
-// Why the record is none; empty if it is one.
+// What is wrong with the record; empty if it is well formed.
 std::string CsvConverter::Mistake() const {
   if (state_ == State::kQuoted) return "a quote that is not closed";
   if (too_long_) return std::string(kRecordTooLong);

@@ -1,4 +1,4 @@
-// A converter of a format in which each line is a record, and blank lines are none.
+// A converter of a format in which each line that is not blank is a record.
 #pragma once
 
 #include <cstddef>
