@@ -1,6 +1,5 @@
-// JsonFolder: lines to events (EventReader), events to the engine, closed groups to lines.
+// JsonFolder: lines to events of a folder (LineFeed), closed groups to lines.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <memory>
 #include <span>
@@ -15,11 +14,8 @@
 
 #include "engine/base/lock.h"
 #include "engine/json/emission_line.h"
-#include "engine/json/event_reader.h"
 #include "engine/json/fold_plan.h"
-#include "engine/json/line_tally.h"
-#include "engine/json/read_lines.h"
-#include "engine/json/reasons.h"
+#include "engine/json/line_feed.h"
 #include "engine/json/spec_check.h"
 
 namespace pleat::inline v0_1 {
@@ -35,9 +31,6 @@ constexpr size_t kPrintedAtOnce = 16 * 1024;
 
 // The room that is kept for the lines of the next call.
 constexpr size_t kPrintedKept = 4 * kPrintedAtOnce;
-
-// How many events are folded by one call to the engine.
-constexpr size_t kFoldedAtOnce = 256;
 
 // Groups moved out of the engine, printed and destroyed with no lock held. What an EmissionBuffer is
 // to states of a C++ type: its memory is kept for the next groups.
@@ -109,197 +102,82 @@ class TakenGroups {
 
 class [[gnu::visibility("hidden")]] JsonFolder::Impl {
  public:
+  using Outcome = FoldOutcome;
+  static constexpr auto kOutcome = &LineResult::fold;
+
   // The engine owns `plan`, as it owns the groups that are left in the collection.
   Impl(const AnyFolder& folder, FoldPlan& plan, const FoldSpec& spec)
       : plan_(plan),
-        tally_(plan.tally),
         folder_(folder),
         future_limit_(spec.event.future_limit),
         max_groups_(spec.folder.limits.max_groups),
         on_limit_(spec.folder.limits.on_limit),
-        reader_(plan.events),
-        lines_(plan.events) {}
+        feed_(plan.events, plan.tally) {}
 
-  LineResult FoldLine(std::string_view line, EngineTime arrival);
-  void FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual);
-  size_t Fold(ReadLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
+  LineFeed<FoldOutcome>& feed() noexcept { return feed_; }
+  AnyFolder& folder() noexcept { return folder_; }
+  std::optional<MergeMismatch> mismatch() const { return plan_.Mismatch(); }
+  uint64_t saturated() const noexcept { return saturated_.load(std::memory_order_relaxed); }
+
+  // For the feed.
+  size_t BatchSize(const EventBatch& events, size_t first, size_t end, size_t line) const noexcept;
+  size_t Add(const EventBatch& events, size_t first, size_t end,
+             std::span<FoldOutcome> outcomes) noexcept;
+  bool Obey(const ControlEvent& control, EngineTime at, size_t line) noexcept;
+  static std::string ConflictOf(const EventBatch& events, size_t i);
+  static bool IsUsual(FoldOutcome outcome) noexcept {
+    return outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded;
+  }
+  static bool IsTaken(FoldOutcome outcome) noexcept {
+    return IsUsual(outcome) || outcome == FoldOutcome::kCorrected;
+  }
+
   size_t Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write);
   size_t CloseAndPop(absl::FunctionRef<void(std::string_view lines)> write);
   void Scan(absl::FunctionRef<void(std::string_view lines)> write) const;
 
-  const EventPlan& events() const noexcept { return plan_.events; }
-  LineCounts counts() const noexcept { return tally_.counts(); }
-  StampCounts stamps() const noexcept { return tally_.stamps(); }
-  void StartInput() noexcept { tally_.StartInput(); }
-  std::vector<OptionPath> absent_paths() const { return tally_.Absent(plan_.events); }
-  std::optional<MergeMismatch> mismatch() const { return plan_.Mismatch(); }
-  uint64_t saturated() const noexcept { return saturated_.load(std::memory_order_relaxed); }
-  AnyFolder& folder() noexcept { return folder_; }
-  const AnyFolder& folder() const noexcept { return folder_; }
-
  private:
-  LineResult Bad(std::string_view reason, const OptionPath* about = nullptr) noexcept {
-    tally_.AddBad();
-    return {.kind = LineResult::Kind::kBad, .reason = reason, .about = about};
-  }
-
-  void Stamp(std::span<KeyedEvent<LineEvent>> events, EngineTime arrival) const noexcept;
-  size_t BatchSize(size_t events) const noexcept;
-  bool FoldEvents(ReadLines& lines, size_t end, OnUnusualLine on_unusual);
-  LineResult Count(FoldOutcome outcome, const KeyedEvent<LineEvent>& keyed);
-  std::string_view ConflictOf(const KeyedEvent<LineEvent>& keyed);
-  LineResult Obey(const ControlEvent& control, EngineTime arrival) noexcept;
   std::unique_ptr<TakenGroups> Spare();
   void Keep(std::unique_ptr<TakenGroups> taken);
 
   const FoldPlan& plan_;
-  LineTally& tally_;
   AnyFolder folder_;
   const Duration future_limit_;
   const size_t max_groups_;
   const OnLimit on_limit_;
-  EventReader reader_;  // of FoldLine(),
-  EventBatch event_;    // which has one event
-  ReadLines lines_;     // of FoldLines()
-  std::array<FoldOutcome, kFoldedAtOnce> outcomes_;
-  std::string conflict_;  // the reason of the latest
+  LineFeed<FoldOutcome> feed_;
   std::atomic<uint64_t> saturated_{0};
 
   Lock spare_lock_;                                                  // held for no other lock
   std::unique_ptr<TakenGroups> spare_ ABSL_GUARDED_BY(spare_lock_);  // of the last call of Pop()
 };
 
-LineResult JsonFolder::Impl::FoldLine(std::string_view line, EngineTime arrival) {
-  event_.Clear();
-  const LineResult::Kind kind = reader_.Read(line, event_);
-  tally_.Note(reader_);
-  switch (kind) {
-    case LineResult::Kind::kBlank: return {};
-    case LineResult::Kind::kBad: return Bad(reader_.reason(), reader_.about());
-    case LineResult::Kind::kControl: return Obey(reader_.control(), arrival);
-    case LineResult::Kind::kExcluded: return tally_.AddExcluded(1), LineResult{kind};
-    case LineResult::Kind::kNoUnit: return {kind, {}, reader_.reason()};
-    case LineResult::Kind::kEvent: break;
-  }
-  event_.Link();
-  Stamp(event_.events, arrival);
-  const KeyedEvent<LineEvent>& keyed = event_.events.front();
-  return Count(folder_.Fold(keyed.key, &keyed.event, keyed.at), keyed);
-}
-
-// On arrival time.
-void JsonFolder::Impl::Stamp(std::span<KeyedEvent<LineEvent>> events,
-                             EngineTime arrival) const noexcept {
-  if (plan_.events.time_slot != PathTree::kNone) return;
-  for (KeyedEvent<LineEvent>& each : events) each.at = each.event.at = arrival;
-}
-
-// The result of a line whose event had this outcome.
-LineResult JsonFolder::Impl::Count(FoldOutcome outcome, const KeyedEvent<LineEvent>& keyed) {
-  if (outcome == FoldOutcome::kFuture) return Bad(bad_line::kFuture);
-  if (outcome != FoldOutcome::kStopped) {
-    tally_.AddEvents(1);
-    tally_.NoteStamp(keyed.at);
-  }
-  const bool taken = outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded ||
-                     outcome == FoldOutcome::kCorrected;
-  if (taken) tally_.AddMismatched(keyed.event.mismatched);
-  const bool conflict = outcome == FoldOutcome::kConflict;
-  return {LineResult::Kind::kEvent, outcome, conflict ? ConflictOf(keyed) : std::string_view()};
-}
-
-std::string_view JsonFolder::Impl::ConflictOf(const KeyedEvent<LineEvent>& keyed) {
-  conflict_ = "id " + bad_line::Shown(keyed.event.marks->id) + " of key " +
-              bad_line::Shown(keyed.key) + " was seen before with different content";
-  return conflict_;
-}
-
-// A control line moves time as a folded event would, and groups that are due close before it acts.
-LineResult JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime arrival) noexcept {
-  const EngineTime at = plan_.events.time_slot != PathTree::kNone ? control.at : arrival;
-  const ControlOutcome outcome =
-      control.cancels ? folder_.Cancel(control.key, at) : folder_.Flush(control.key, at);
-  if (outcome == ControlOutcome::kFuture) return Bad(bad_line::kFuture);
-  tally_.AddEvents(1);
-  tally_.AddControl();
-  tally_.NoteStamp(at);
-  return {LineResult::Kind::kControl, {}, {}};
-}
-
-void JsonFolder::Impl::FoldLines(std::string_view text, EngineTime arrival,
-                                 OnUnusualLine on_unusual) {
-  size_t lines_before = 0;
-  for (bool go_on = true; go_on && !text.empty();) {
-    const std::string_view piece = ReadLines::FirstPiece(text);
-    text.remove_prefix(piece.size());
-    lines_.Read(piece);
-    Fold(lines_, SIZE_MAX, arrival, [&](UnusualLine line) {
-      line.index += lines_before;
-      return go_on = on_unusual(line);
-    });
-    lines_before += lines_.lines();
-  }
-}
-
-size_t JsonFolder::Impl::Fold(ReadLines& lines, size_t max, EngineTime arrival,
-                              OnUnusualLine on_unusual) {
-  tally_.Note(lines.reader());
-  const auto fold_events = [&](size_t end) {
-    const std::span events(lines.batch().events);
-    Stamp(events.subspan(lines.next_event, end - lines.next_event), arrival);
-    return FoldEvents(lines, end, on_unusual);
-  };
-  const auto take_other = [&](const ReadLines::NoEvent& other) {
-    LineResult result = other.result;
-    if (result.kind == LineResult::Kind::kBad) tally_.AddBad();
-    if (result.kind == LineResult::Kind::kControl) result = Obey(other.control, arrival);
-    return on_unusual({other.line.index, other.line.text(), result});
-  };
-  const size_t taken = lines.Take(max, fold_events, take_other);
-  tally_.AddExcluded(lines.TakeExcluded());
-  return taken;
-}
-
-// How many of `events` to fold at once. Where the engine may find one bad, no later one may be
-// folded before that was said; and where one may be refused for one of two limits, the ledger has
-// to tell for which: so in one batch all are refused for the same. Both are rare.
-size_t JsonFolder::Impl::BatchSize(size_t events) const noexcept {
+// Where the engine may find an event bad, it is folded alone; and where one may be refused for one
+// of two limits, the ledger has to tell for which: so in one batch all are refused for the same.
+// Both are rare.
+size_t JsonFolder::Impl::BatchSize(const EventBatch& /*events*/, size_t first, size_t end,
+                                   size_t /*line*/) const noexcept {
   if (future_limit_ != kForever) return 1;
-  const size_t size = std::min(events, kFoldedAtOnce);
+  const size_t size = std::min(end - first, feed_.kEventsAtOnce);
   if (on_limit_ == OnLimit::kEmitOldest) return size;
   return folder_.sizes().open_groups + size > max_groups_ ? 1 : size;
 }
 
-// Folds the events up to `end`. Returns false if `on_unusual` said to stop.
-bool JsonFolder::Impl::FoldEvents(ReadLines& lines, size_t end, OnUnusualLine on_unusual) {
-  const std::span<const KeyedEvent<LineEvent>> events = lines.batch().events;
-  while (lines.next_event < end) {
-    const size_t first = lines.next_event;
-    const auto batch = events.subspan(first, BatchSize(end - first));
-    const size_t behind = first + batch.size();
-    if (&lines != &lines_) lines.Fetch(behind, std::min(batch.size(), events.size() - behind));
-    const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<LineEvent>(batch), outcomes_);
-    lines.TakenUpTo(behind);
-    if (counts.opened + counts.folded == batch.size()) {
-      tally_.AddEvents(batch.size());
-      uint64_t mismatched = 0;
-      for (const KeyedEvent<LineEvent>& each : batch) {
-        mismatched += each.event.mismatched;
-        tally_.NoteStamp(each.at);
-      }
-      tally_.AddMismatched(mismatched);
-      continue;
-    }
-    for (size_t i = 0; i < batch.size(); ++i) {
-      const LineResult result = Count(outcomes_[i], batch[i]);
-      const bool usual =
-          result.kind == LineResult::Kind::kEvent &&
-          (result.fold == FoldOutcome::kOpened || result.fold == FoldOutcome::kFolded);
-      const ReadLines::Line& line = lines.sources()[first + i];
-      if (!usual && !on_unusual({line.index, line.text(), result})) return false;
-    }
-  }
-  return true;
+size_t JsonFolder::Impl::Add(const EventBatch& events, size_t first, size_t end,
+                             std::span<FoldOutcome> outcomes) noexcept {
+  const std::span batch = std::span(events.events).subspan(first, end - first);
+  const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<LineEvent>(batch), outcomes);
+  return counts.opened + counts.folded;
+}
+
+bool JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime at, size_t /*line*/) noexcept {
+  return (control.cancels ? folder_.Cancel(control.key, at) : folder_.Flush(control.key, at)) !=
+         ControlOutcome::kFuture;
+}
+
+std::string JsonFolder::Impl::ConflictOf(const EventBatch& events, size_t i) {
+  return "id " + bad_line::Shown(events.marks[i].id) + " of key " +
+         bad_line::Shown(events.events[i].key) + " was seen before with different content";
 }
 
 size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write) {
@@ -392,21 +270,21 @@ JsonFolder::JsonFolder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JsonFolder::~JsonFolder() = default;
 
 LineResult JsonFolder::FoldLine(std::string_view line, EngineTime arrival) {
-  return impl_->FoldLine(line, arrival);
+  return impl_->feed().TakeLine(*impl_, line, arrival);
 }
 
 void JsonFolder::FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual) {
-  impl_->FoldLines(text, arrival, on_unusual);
+  impl_->feed().TakeText(*impl_, text, arrival, on_unusual);
 }
 
 size_t JsonFolder::Fold(JsonLines& lines, size_t max, EngineTime arrival,
                         OnUnusualLine on_unusual) {
-  return impl_->Fold(lines.read(), max, arrival, on_unusual);
+  return impl_->feed().Take(*impl_, lines.read(), max, arrival, on_unusual);
 }
 
-const EventPlan& JsonFolder::plan() const noexcept { return impl_->events(); }
+const EventPlan& JsonFolder::plan() const noexcept { return impl_->feed().plan(); }
 
-void JsonFolder::StartInput() noexcept { impl_->StartInput(); }
+void JsonFolder::StartInput() noexcept { impl_->feed().StartInput(); }
 
 size_t JsonFolder::Pop(size_t max, std::string& out) {
   return impl_->Pop(max, [&out](std::string_view lines) { out += lines; });
@@ -426,14 +304,14 @@ size_t JsonFolder::CloseAndPop(absl::FunctionRef<void(std::string_view lines)> w
 }
 void JsonFolder::Close() noexcept { impl_->folder().Close(); }
 
-LineCounts JsonFolder::counts() const noexcept { return impl_->counts(); }
-StampCounts JsonFolder::stamps() const noexcept { return impl_->stamps(); }
+LineCounts JsonFolder::counts() const noexcept { return impl_->feed().counts(); }
+StampCounts JsonFolder::stamps() const noexcept { return impl_->feed().stamps(); }
 Ledger JsonFolder::ledger() const noexcept { return impl_->folder().ledger(); }
 Sizes JsonFolder::sizes() const noexcept { return impl_->folder().sizes(); }
 std::unique_ptr<GapStats> JsonFolder::gap_stats() const noexcept {
   return impl_->folder().gap_stats();
 }
-std::vector<OptionPath> JsonFolder::absent_paths() const { return impl_->absent_paths(); }
+std::vector<OptionPath> JsonFolder::absent_paths() const { return impl_->feed().absent_paths(); }
 
 std::optional<MergeMismatch> JsonFolder::mismatch() const { return impl_->mismatch(); }
 uint64_t JsonFolder::saturated() const noexcept { return impl_->saturated(); }

@@ -1,4 +1,4 @@
-// JsonWindow: read lines become events of a live window, a few at a time.
+// JsonWindow: lines to events of a live window (LineFeed), its members and changes to lines.
 //
 // On event time a batch ends before an event that moves the engine's time to the instant at which
 // on_time wants to look around. So a batch never passes such an instant, and between two of them
@@ -6,7 +6,6 @@
 #include <pleat/json_window.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,19 +16,14 @@
 #include <pleat/any_window.h>
 
 #include "engine/json/event_plan.h"
-#include "engine/json/event_reader.h"
 #include "engine/json/line_companion.h"
+#include "engine/json/line_feed.h"
 #include "engine/json/line_writer.h"
 #include "engine/json/payload_text.h"
-#include "engine/json/read_lines.h"
-#include "engine/json/reasons.h"
 #include "engine/json/window_line.h"
 
 namespace pleat::inline v0_1 {
 namespace {
-
-// How many events are added by one call to the engine.
-constexpr size_t kAddedAtOnce = 256;
 
 // How much is printed before it is handed on.
 constexpr size_t kWrittenAtOnce = 64 * 1024;
@@ -55,19 +49,6 @@ Companion::NamedTexts StoredOptionsOf(const WindowSpec& spec) {
                                         "remove-when", "time", "time-unit", "where", "from", "to"});
 }
 
-// Whether a person might want to know.
-bool IsUnusual(const LineResult& result) noexcept {
-  if (result.kind != LineResult::Kind::kEvent) return true;
-  switch (result.window) {
-    case WindowOutcome::kLate:
-    case WindowOutcome::kConflict:
-    case WindowOutcome::kFull:
-    case WindowOutcome::kOverLimit:
-    case WindowOutcome::kStopped: return true;
-    default: return false;
-  }
-}
-
 // Hands lines on if there are enough of them.
 void HandOnMuch(LineWriter& lines, JsonWindow::WriteLines write) {
   if (lines.text().size() < kWrittenAtOnce) return;
@@ -88,6 +69,9 @@ struct CountedSeries {
 
 class [[gnu::visibility("hidden")]] JsonWindow::Impl {
  public:
+  using Outcome = WindowOutcome;
+  static constexpr auto kOutcome = &LineResult::window;
+
   Impl(Engine& engine, const AnyWindow& window, const WindowSpec& spec,
        std::shared_ptr<LineCompanion> companion)
       : engine_(engine),
@@ -95,44 +79,34 @@ class [[gnu::visibility("hidden")]] JsonWindow::Impl {
         spec_(spec),
         future_limit_(spec.event.future_limit),
         companion_(std::move(companion)),
-        plan_(companion_->plan()),
-        tally_(companion_->tally()),
         changes_printer_(spec),
-        reader_(plan_) {}
+        feed_(companion_->plan(), companion_->tally()) {}
 
-  LineResult AddLine(std::string_view line, EngineTime arrival);
-  size_t Add(ReadLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
+  LineFeed<WindowOutcome>& feed() noexcept { return feed_; }
+  const AnyWindow& window() const noexcept { return window_; }
   void SetOnTime(OnTime on_time) { on_time_ = std::move(on_time); }
-  void StartInput() noexcept { tally_.StartInput(); }
+
+  // For the feed.
+  size_t BatchSize(const EventBatch& events, size_t first, size_t end, size_t line);
+  size_t Add(const EventBatch& events, size_t first, size_t end, std::span<WindowOutcome> outcomes);
+  bool Obey(const ControlEvent& control, EngineTime at, size_t line);
+  static std::string ConflictOf(const EventBatch& events, size_t i);
+  static bool IsUsual(WindowOutcome outcome) noexcept;
+  static bool IsTaken(WindowOutcome outcome) noexcept {
+    return outcome == WindowOutcome::kAdded || outcome == WindowOutcome::kRefreshed ||
+           outcome == WindowOutcome::kUpdated;
+  }
 
   void WatchChanges() noexcept;
   absl::Status TakeChanges(bool refreshes, WriteLines write);
   void WriteCounts(EngineTime at, const CountSpec& counts, WriteLines write) const;
   void WriteLive(WriteLines write) const;
 
-  LineCounts counts() const noexcept { return tally_.counts(); }
-  StampCounts stamps() const noexcept { return tally_.stamps(); }
-  std::vector<OptionPath> absent_paths() const { return tally_.Absent(plan_); }
-  const EventPlan& plan() const noexcept { return plan_; }
-  const AnyWindow& window() const noexcept { return window_; }
-
  private:
-  bool on_event_time() const noexcept { return plan_.time_slot != PathTree::kNone; }
-  LineResult Bad(std::string_view reason, const OptionPath* about = nullptr) noexcept {
-    tally_.AddBad();
-    return {.kind = LineResult::Kind::kBad, .reason = reason, .about = about};
-  }
-
-  bool AddEvents(ReadLines& lines, size_t end, EngineTime arrival, OnUnusualLine on_unusual);
-  size_t BatchSize(const EventBatch& events, size_t first, size_t end);
-  void Collect(const EventBatch& events, size_t first, size_t size, EngineTime arrival);
   void Reach(EngineTime at, size_t line);
   EngineTime TimeAfter(EngineTime at) const noexcept {
     return SaturatingSub(at, spec_.event.lateness);
   }
-  LineResult Count(WindowOutcome outcome, const KeyedEvent<MemberEvent>& event);
-  std::string_view ConflictOf(const KeyedEvent<MemberEvent>& event);
-  LineResult Obey(const ControlEvent& control, EngineTime arrival, size_t line);
 
   void ForEachSeries(EngineTime at, size_t top, AnyWindow::SeeSeries see) const;
 
@@ -140,117 +114,58 @@ class [[gnu::visibility("hidden")]] JsonWindow::Impl {
   AnyWindow window_;
   const WindowSpec spec_;
   const Duration future_limit_;
-  const std::shared_ptr<LineCompanion> companion_;  // whose these are:
-  const EventPlan& plan_;
-  LineTally& tally_;
+  const std::shared_ptr<LineCompanion> companion_;
   WindowPrinter changes_printer_;
   OnTime on_time_;
   EngineTime halt_ = kBeginningOfTime;  // on_time_ is called before time comes here
 
-  EventReader reader_;  // of AddLine(),
-  EventBatch event_;    // which has one event
+  LineFeed<WindowOutcome> feed_;
   std::vector<KeyedEvent<MemberEvent>> batch_;
-  std::array<WindowOutcome, kAddedAtOnce> outcomes_;
   ChangeCursor changes_;  // those that were taken
-  std::string conflict_;  // the reason of the latest
 };
-
-LineResult JsonWindow::Impl::AddLine(std::string_view line, EngineTime arrival) {
-  event_.Clear();
-  const LineResult::Kind kind = reader_.Read(line, event_);
-  tally_.Note(reader_);
-  switch (kind) {
-    case LineResult::Kind::kBlank: return {};
-    case LineResult::Kind::kBad: return Bad(reader_.reason(), reader_.about());
-    case LineResult::Kind::kControl: return Obey(reader_.control(), arrival, 0);
-    case LineResult::Kind::kExcluded: return tally_.AddExcluded(1), LineResult{kind};
-    case LineResult::Kind::kNoUnit: return {kind, {}, reader_.reason(), {}};
-    case LineResult::Kind::kEvent: break;
-  }
-  Reach(event_.events.front().at, 0);
-  Collect(event_, 0, 1, arrival);
-  const KeyedEvent<MemberEvent>& event = batch_.front();
-  return Count(window_.Add(event.key, &event.event, event.at), event);
-}
-
-size_t JsonWindow::Impl::Add(ReadLines& lines, size_t max, EngineTime arrival,
-                             OnUnusualLine on_unusual) {
-  tally_.Note(lines.reader());
-  const auto add_events = [&](size_t end) { return AddEvents(lines, end, arrival, on_unusual); };
-  const auto take_other = [&](const ReadLines::NoEvent& other) {
-    LineResult result = other.result;
-    if (result.kind == LineResult::Kind::kBad) tally_.AddBad();
-    if (result.kind == LineResult::Kind::kControl) {
-      result = Obey(other.control, arrival, other.line.index);
-    }
-    return on_unusual({other.line.index, other.line.text(), result});
-  };
-  const size_t taken = lines.Take(max, add_events, take_other);
-  tally_.AddExcluded(lines.TakeExcluded());
-  return taken;
-}
-
-// Adds the events before `end`. Returns false if `on_unusual` said to stop.
-bool JsonWindow::Impl::AddEvents(ReadLines& lines, size_t end, EngineTime arrival,
-                                 OnUnusualLine on_unusual) {
-  const EventBatch& events = lines.batch();
-  while (lines.next_event < end) {
-    const size_t first = lines.next_event;
-    Reach(events.events[first].at, lines.sources()[first].index);
-    const size_t size = BatchSize(events, first, end);
-    Collect(events, first, size, arrival);
-    lines.Fetch(first + size, std::min(size, end - first - size));
-    window_.AddBatch(AnyBatch::Of<MemberEvent>(batch_), outcomes_);
-    lines.TakenUpTo(first + size);
-    bool go_on = true;
-    for (size_t i = 0; i < size; ++i) {
-      const LineResult result = Count(outcomes_[i], batch_[i]);
-      const ReadLines::Line& line = lines.sources()[first + i];
-      if (go_on && IsUnusual(result)) go_on = on_unusual({line.index, line.text(), result});
-    }
-    if (!go_on) return false;
-  }
-  return true;
-}
 
 // How many events from `first` on are added at once. Where the engine may find one bad, no later
 // one may be added before that was said. Where one may be refused, its limit is still reached when
 // it is said which. And none may move time to `halt_` but the first.
-size_t JsonWindow::Impl::BatchSize(const EventBatch& events, size_t first, size_t end) {
+size_t JsonWindow::Impl::BatchSize(const EventBatch& events, size_t first, size_t end,
+                                   size_t line) {
+  Reach(events.events[first].at, line);
   if (future_limit_ != kForever) return 1;
-  const size_t most = std::min(end - first, kAddedAtOnce);
+  const size_t most = std::min(end - first, feed_.kEventsAtOnce);
   const WindowLimits& limits = spec_.window.limits;
   const WindowSizes sizes = window_.sizes();
   const bool may_refuse = limits.max_members - std::min(limits.max_members, sizes.members) < most ||
                           limits.max_series - std::min(limits.max_series, sizes.series) < most;
   if (may_refuse && limits.on_limit == OnWindowLimit::kRefuse) return 1;
   size_t size = 1;
-  const bool halts = on_event_time() && on_time_;
+  const bool halts = feed_.on_event_time() && on_time_;
   while (size < most && !(halts && TimeAfter(events.events[first + size].at) >= halt_)) ++size;
   return size;
 }
 
-// The events as the engine takes them.
-void JsonWindow::Impl::Collect(const EventBatch& events, size_t first, size_t size,
-                               EngineTime arrival) {
+size_t JsonWindow::Impl::Add(const EventBatch& events, size_t first, size_t end,
+                             std::span<WindowOutcome> outcomes) {
   const size_t values = events.values_an_event();
   batch_.clear();
-  for (size_t i = first; i < first + size; ++i) {
+  for (size_t i = first; i < end; ++i) {
     const KeyedEvent<LineEvent>& line = events.events[i];
     const MemberMarks& marks = events.members[i];
     KeyedEvent<MemberEvent>& event = batch_.emplace_back();
     event.key = line.key;
-    event.at = on_event_time() ? line.at : arrival;
+    event.at = line.at;
     event.event.member = {.id = marks.id, .ttl = marks.ttl, .version = marks.version};
     if (values > 0 && events.values[i * values].present) {
       event.event.payload = PayloadText::Of(events.values[i * values].text);
     }
   }
+  const WindowCounts counts = window_.AddBatch(AnyBatch::Of<MemberEvent>(batch_), outcomes);
+  return counts[WindowOutcome::kAdded] + counts[WindowOutcome::kRefreshed] +
+         counts[WindowOutcome::kUpdated];
 }
 
 // Before a line stamped `at` moves the engine's time.
 void JsonWindow::Impl::Reach(EngineTime at, size_t line) {
-  if (!on_event_time() || !on_time_) return;
+  if (!feed_.on_event_time() || !on_time_) return;
   const EngineTime now = TimeAfter(at);
   const EngineTime before = engine_.now();
   if (now < halt_ || IsBeyondFuture(at, before, future_limit_)) return;
@@ -258,33 +173,27 @@ void JsonWindow::Impl::Reach(EngineTime at, size_t line) {
   if (before != kBeginningOfTime) halt_ = on_time_(now, line);
 }
 
-// The result of a line whose event had this outcome.
-LineResult JsonWindow::Impl::Count(WindowOutcome outcome, const KeyedEvent<MemberEvent>& event) {
-  if (outcome == WindowOutcome::kFuture) return Bad(bad_line::kFuture);
-  if (outcome != WindowOutcome::kStopped) {
-    tally_.AddEvents(1);
-    tally_.NoteStamp(event.at);
-  }
-  const bool conflict = outcome == WindowOutcome::kConflict;
-  return {LineResult::Kind::kEvent, {}, conflict ? ConflictOf(event) : std::string_view(), outcome};
-}
-
-std::string_view JsonWindow::Impl::ConflictOf(const KeyedEvent<MemberEvent>& event) {
-  conflict_ = "member " + bad_line::Shown(event.event.member.id) + " of key " +
-              bad_line::Shown(event.key) + " has another payload with the same stamp and version";
-  return conflict_;
-}
-
-// A control line moves time as an event does, and members that are due expire before it acts.
-LineResult JsonWindow::Impl::Obey(const ControlEvent& control, EngineTime arrival, size_t line) {
-  const EngineTime at = on_event_time() ? control.at : arrival;
+bool JsonWindow::Impl::Obey(const ControlEvent& control, EngineTime at, size_t line) {
   Reach(at, line);
-  const WindowControl answer = window_.Remove(control.key, control.member, {.at = at});
-  if (answer == WindowControl::kFuture) return Bad(bad_line::kFuture);
-  tally_.AddEvents(1);
-  tally_.AddControl();
-  tally_.NoteStamp(at);
-  return {LineResult::Kind::kControl, {}, {}, {}};
+  return window_.Remove(control.key, control.member, {.at = at}) != WindowControl::kFuture;
+}
+
+std::string JsonWindow::Impl::ConflictOf(const EventBatch& events, size_t i) {
+  return "member " + bad_line::Shown(events.members[i].id) + " of key " +
+         bad_line::Shown(events.events[i].key) +
+         " has another payload with the same stamp and version";
+}
+
+bool JsonWindow::Impl::IsUsual(WindowOutcome outcome) noexcept {
+  switch (outcome) {
+    case WindowOutcome::kLate:
+    case WindowOutcome::kFuture:
+    case WindowOutcome::kConflict:
+    case WindowOutcome::kFull:
+    case WindowOutcome::kOverLimit:
+    case WindowOutcome::kStopped: return false;
+    default: return true;
+  }
 }
 
 void JsonWindow::Impl::WatchChanges() noexcept {
@@ -366,13 +275,13 @@ JsonWindow::JsonWindow(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JsonWindow::~JsonWindow() = default;
 
 size_t JsonWindow::Add(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual) {
-  return impl_->Add(lines.read(), max, arrival, on_unusual);
+  return impl_->feed().Take(*impl_, lines.read(), max, arrival, on_unusual);
 }
 LineResult JsonWindow::AddLine(std::string_view line, EngineTime arrival) {
-  return impl_->AddLine(line, arrival);
+  return impl_->feed().TakeLine(*impl_, line, arrival);
 }
 void JsonWindow::SetOnTime(OnTime on_time) { impl_->SetOnTime(std::move(on_time)); }
-void JsonWindow::StartInput() noexcept { impl_->StartInput(); }
+void JsonWindow::StartInput() noexcept { impl_->feed().StartInput(); }
 void JsonWindow::WatchChanges() noexcept { impl_->WatchChanges(); }
 absl::Status JsonWindow::TakeChanges(bool refreshes, WriteLines write) {
   return impl_->TakeChanges(refreshes, write);
@@ -381,11 +290,11 @@ void JsonWindow::WriteCounts(EngineTime at, const CountSpec& counts, WriteLines 
   impl_->WriteCounts(at, counts, write);
 }
 void JsonWindow::WriteLive(WriteLines write) const { impl_->WriteLive(write); }
-LineCounts JsonWindow::counts() const noexcept { return impl_->counts(); }
-StampCounts JsonWindow::stamps() const noexcept { return impl_->stamps(); }
+LineCounts JsonWindow::counts() const noexcept { return impl_->feed().counts(); }
+StampCounts JsonWindow::stamps() const noexcept { return impl_->feed().stamps(); }
 WindowLedger JsonWindow::ledger() const noexcept { return impl_->window().ledger(); }
 WindowSizes JsonWindow::sizes() const noexcept { return impl_->window().sizes(); }
-std::vector<OptionPath> JsonWindow::absent_paths() const { return impl_->absent_paths(); }
-const EventPlan& JsonWindow::plan() const noexcept { return impl_->plan(); }
+std::vector<OptionPath> JsonWindow::absent_paths() const { return impl_->feed().absent_paths(); }
+const EventPlan& JsonWindow::plan() const noexcept { return impl_->feed().plan(); }
 
 }  // namespace pleat::inline v0_1

@@ -248,6 +248,24 @@ TEST(JsonFolder, StampsByArrivalWithoutATimePath) {
   EXPECT_THAT(harness.Pop(), StartsWith(R"({"k":0,"n":2,"_fold":{"count":2,)"));
 }
 
+// The late line and the one behind it are in one batch.
+TEST(JsonFolder, CountsEventsThatWentInBehindTheLineAtWhichItWasStopped) {
+  JsonHarness harness("--key k --time t --time-unit s --accept-limit 1s");
+  std::string text = "{\"k\":1,\"t\":9}\n{\"k\":1,\"t\":0}\n{\"k\":2,\"t\":9}\n";
+  const size_t size = text.size();
+  text.resize(size + kLinePaddingBytes);
+  int unusual = 0;
+  harness.folder().FoldLines(std::string_view(text).substr(0, size), kBeginningOfTime,
+                             [&](const UnusualLine& line) {
+                               EXPECT_EQ(line.result.fold, FoldOutcome::kLate);
+                               ++unusual;
+                               return false;
+                             });
+  EXPECT_EQ(unusual, 1);
+  EXPECT_EQ(harness.folder().sizes().open_groups, 2u);
+  EXPECT_EQ(harness.folder().counts().events, 3u);
+}
+
 TEST(JsonFolder, PopsAsManyAsAsked) {
   JsonHarness harness("--key k --no-meta --merge 's=set(k)'");
   std::string expected;
