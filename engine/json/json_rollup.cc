@@ -1,5 +1,4 @@
-// JsonRollup adds lines to a rollup counter as events, a few at a time, and prints the windows that
-// the counter hands out.
+// JsonRollup: lines to events of a rollup counter (LineFeed), its windows to lines.
 //
 // Emissions that wait in the counter count against max_bytes. The times of Pop() must not decide
 // which events are refused. So before an event that could meet the limit, SetOnFull()'s function pops
@@ -8,7 +7,6 @@
 #include <pleat/json_rollup.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -19,19 +17,15 @@
 #include <pleat/close_and_pop.h>
 #include <pleat/rollup.h>
 
+#include "engine/base/check.h"
 #include "engine/json/event_plan.h"
-#include "engine/json/event_reader.h"
 #include "engine/json/held_windows.h"
 #include "engine/json/line_companion.h"
-#include "engine/json/read_lines.h"
-#include "engine/json/reasons.h"
+#include "engine/json/line_feed.h"
 #include "engine/json/rollup_line.h"
 
 namespace pleat::inline v0_1 {
 namespace {
-
-// How many events are added by one call to the engine.
-constexpr size_t kAddsAtOnce = 256;
 
 // How many windows are copied out before they are printed: enough to spread the cost of a call, few
 // enough to stay in the cache.
@@ -81,24 +75,6 @@ Delta DeltaOf(const EventValue& value) noexcept {
   if (!number.integer) return number.real;
   if (number.fits) return number.whole;
   return number.real < 0 ? Delta::Below() : Delta::Above();
-}
-
-// Whether the line is reported as unusual.
-bool IsUnusualAdd(const LineResult& result) noexcept {
-  if (result.kind != LineResult::Kind::kEvent) return true;
-  switch (result.add) {
-    case AddOutcome::kAdded:
-    case AddOutcome::kDuplicate:
-    case AddOutcome::kClamped:
-    case AddOutcome::kCorrected: return false;
-    default: return true;
-  }
-}
-
-// Whether the event adds its value, now or in a correction.
-bool IsTaken(AddOutcome outcome) noexcept {
-  return outcome == AddOutcome::kAdded || outcome == AddOutcome::kClamped ||
-         outcome == AddOutcome::kCorrected;
 }
 
 // Windows that were moved out of the engine, to be printed without a lock.
@@ -160,6 +136,9 @@ size_t BytesFor(const KeyedEvent<LineEvent>& event, std::string_view id) noexcep
 
 class [[gnu::visibility("hidden")]] JsonRollup::Impl {
  public:
+  using Outcome = AddOutcome;
+  static constexpr auto kOutcome = &LineResult::add;
+
   Impl(Engine& engine, const RollupCounter& counter, const RollupSpec& spec,
        std::shared_ptr<RollupCompanion> companion)
       : engine_(engine),
@@ -167,124 +146,56 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
         emissions_(counter.any()),
         spec_(spec),
         companion_(std::move(companion)),
-        plan_(companion_->plan()),
-        tally_(companion_->tally()),
         taken_(spec),
-        reader_(plan_) {}
+        feed_(companion_->plan(), companion_->tally()) {}
 
-  LineResult AddLine(std::string_view line, EngineTime arrival);
-  size_t Add(ReadLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
-  void StartInput() noexcept { tally_.StartInput(); }
+  LineFeed<AddOutcome>& feed() noexcept { return feed_; }
+  RollupCounter& counter() noexcept { return counter_; }
   void SetOnFull(std::function<void()> on_full) { on_full_ = std::move(on_full); }
-  size_t Pop(size_t max, WriteLines write);
-  void Scan(WriteLines write) const;
-  void CloseAll() noexcept { counter_.CloseAll(); }
-  size_t CloseAndPop(WriteLines write);
 
-  LineCounts counts() const noexcept { return tally_.counts(); }
-  StampCounts stamps() const noexcept { return tally_.stamps(); }
-  std::vector<OptionPath> absent_paths() const { return tally_.Absent(plan_); }
-  const EventPlan& plan() const noexcept { return plan_; }
-  const RollupCounter& counter() const noexcept { return counter_; }
-
- private:
-  LineResult Bad(std::string_view reason, const OptionPath* about = nullptr) noexcept {
-    tally_.AddBad();
-    return {.kind = LineResult::Kind::kBad, .reason = reason, .about = about};
+  // For the feed.
+  size_t BatchSize(const EventBatch& events, size_t first, size_t end, size_t line);
+  size_t Add(const EventBatch& events, size_t first, size_t end, std::span<AddOutcome> outcomes);
+  static bool Obey(const ControlEvent& /*control*/, EngineTime /*at*/, size_t /*line*/) {
+    PLEAT_CHECK(false && "the plan has no control lines");
+  }
+  static std::string ConflictOf(const EventBatch& events, size_t i);
+  static bool IsUsual(AddOutcome outcome) noexcept {
+    return IsTaken(outcome) || outcome == AddOutcome::kDuplicate;
+  }
+  static bool IsTaken(AddOutcome outcome) noexcept {
+    return outcome == AddOutcome::kAdded || outcome == AddOutcome::kClamped ||
+           outcome == AddOutcome::kCorrected;
   }
 
-  bool AddEvents(ReadLines& lines, size_t end, EngineTime arrival, OnUnusualLine on_unusual);
-  bool on_event_time() const noexcept { return plan_.time_slot != PathTree::kNone; }
-  size_t BatchSize(const EventBatch& events, size_t first, size_t end);
+  size_t Pop(size_t max, WriteLines write);
+  size_t CloseAndPop(WriteLines write);
+  void Scan(WriteLines write) const;
+
+ private:
   bool MayFill(const EventBatch& events, size_t first, size_t size, size_t bytes) const noexcept;
   void TakeWaiting(EngineTime at);
-  void Collect(const EventBatch& events, size_t first, size_t size, EngineTime arrival);
-  void CountAdded(const EventBatch& events, size_t first);
-  LineResult Count(AddOutcome outcome, const KeyedEvent<CounterEvent>& event, uint32_t mismatched);
-  std::string_view ConflictOf(const KeyedEvent<CounterEvent>& event);
 
   Engine& engine_;
   RollupCounter counter_;
   AnyCollection emissions_;  // of the counter
   const RollupSpec spec_;
-  const std::shared_ptr<RollupCompanion> companion_;  // whose these are:
-  const EventPlan& plan_;
-  LineTally& tally_;
+  const std::shared_ptr<RollupCompanion> companion_;
   TakenWindows taken_;
-
-  EventReader reader_;  // for AddLine()
-  EventBatch event_;    // the one event of AddLine()
-  std::vector<KeyedEvent<CounterEvent>> batch_;
-  std::array<AddOutcome, kAddsAtOnce> outcomes_;
-  std::string conflict_;  // the reason of the latest conflict
   std::function<void()> on_full_;
+
+  LineFeed<AddOutcome> feed_;
+  std::vector<KeyedEvent<CounterEvent>> batch_;
 };
-
-LineResult JsonRollup::Impl::AddLine(std::string_view line, EngineTime arrival) {
-  event_.Clear();
-  const LineResult::Kind kind = reader_.Read(line, event_);
-  tally_.Note(reader_);
-  switch (kind) {
-    case LineResult::Kind::kBad: return Bad(reader_.reason(), reader_.about());
-    case LineResult::Kind::kNoUnit: return {.kind = kind, .reason = reader_.reason()};
-    case LineResult::Kind::kEvent: break;
-    case LineResult::Kind::kExcluded: return tally_.AddExcluded(1), LineResult{kind};
-    default: return {};
-  }
-  BatchSize(event_, 0, 1);
-  Collect(event_, 0, 1, arrival);
-  const KeyedEvent<CounterEvent>& event = batch_.front();
-  const AddOutcome outcome = counter_.Add(event.key, event.event.delta, event.at, event.event.id);
-  return Count(outcome, event, event_.events.front().event.mismatched);
-}
-
-size_t JsonRollup::Impl::Add(ReadLines& lines, size_t max, EngineTime arrival,
-                             OnUnusualLine on_unusual) {
-  tally_.Note(lines.reader());
-  const auto add_events = [&](size_t end) { return AddEvents(lines, end, arrival, on_unusual); };
-  const auto take_other = [&](const ReadLines::NoEvent& other) {
-    if (other.result.kind == LineResult::Kind::kBad) tally_.AddBad();
-    return on_unusual({other.line.index, other.line.text(), other.result});
-  };
-  const size_t taken = lines.Take(max, add_events, take_other);
-  tally_.AddExcluded(lines.TakeExcluded());
-  return taken;
-}
-
-// Adds the events before `end`. Returns false if `on_unusual` said to stop.
-bool JsonRollup::Impl::AddEvents(ReadLines& lines, size_t end, EngineTime arrival,
-                                 OnUnusualLine on_unusual) {
-  const EventBatch& events = lines.batch();
-  while (lines.next_event < end) {
-    const size_t first = lines.next_event;
-    const size_t size = BatchSize(events, first, end);
-    Collect(events, first, size, arrival);
-    lines.Fetch(first + size, std::min(size, end - first - size));
-    const AddResults results = counter_.AddBatch(batch_, outcomes_);
-    lines.TakenUpTo(first + size);
-    if (results[AddOutcome::kAdded] == size) {
-      CountAdded(events, first);
-      continue;
-    }
-    bool go_on = true;
-    for (size_t i = 0; i < size; ++i) {
-      const uint32_t mismatched = events.events[first + i].event.mismatched;
-      const LineResult result = Count(outcomes_[i], batch_[i], mismatched);
-      const ReadLines::Line& line = lines.sources()[first + i];
-      if (go_on && IsUnusualAdd(result)) go_on = on_unusual({line.index, line.text(), result});
-    }
-    if (!go_on) return false;
-  }
-  return true;
-}
 
 // How many events from `first` on are added at once. An event that the engine may find bad is added
 // alone, so that it is reported before a later event is added. An event that may be refused is
 // added alone, so that the ledger tells which limit refused it. Both are rare.
-size_t JsonRollup::Impl::BatchSize(const EventBatch& events, size_t first, size_t end) {
+size_t JsonRollup::Impl::BatchSize(const EventBatch& events, size_t first, size_t end,
+                                   size_t /*line*/) {
   const RollupLimits& limits = spec_.rollup.limits;
   const RollupSizes sizes = counter_.sizes();
-  const size_t most = spec_.event.future_limit == kForever ? kAddsAtOnce : 1;
+  const size_t most = spec_.event.future_limit == kForever ? feed_.kEventsAtOnce : 1;
   size_t size = std::min(end - first, most);
   if (sizes.keys + size > limits.max_keys) size = 1;
   if (!MayFill(events, first, size, sizes.bytes)) return size;
@@ -306,7 +217,7 @@ bool JsonRollup::Impl::MayFill(const EventBatch& events, size_t first, size_t si
 // windows freeze as they are popped, a few at a time.
 void JsonRollup::Impl::TakeWaiting(EngineTime at) {
   EngineTime now = engine_.now();
-  if (on_event_time() && !IsBeyondFuture(at, now, spec_.event.future_limit)) {
+  if (feed_.on_event_time() && !IsBeyondFuture(at, now, spec_.event.future_limit)) {
     now = std::max(now, SaturatingSub(at, spec_.event.lateness));
   }
   [[maybe_unused]] const bool none_due = engine_.Advance(now, 0);
@@ -316,49 +227,23 @@ void JsonRollup::Impl::TakeWaiting(EngineTime at) {
   });
 }
 
-// Fills `batch_` with events.
-void JsonRollup::Impl::Collect(const EventBatch& events, size_t first, size_t size,
-                               EngineTime arrival) {
+size_t JsonRollup::Impl::Add(const EventBatch& events, size_t first, size_t end,
+                             std::span<AddOutcome> outcomes) {
   batch_.clear();
-  for (size_t i = first; i < first + size; ++i) {
+  for (size_t i = first; i < end; ++i) {
     const KeyedEvent<LineEvent>& line = events.events[i];
     KeyedEvent<CounterEvent>& event = batch_.emplace_back();
     event.key = line.key;
-    event.at = on_event_time() ? line.at : arrival;
+    event.at = line.at;
     if (!events.values.empty()) event.event.delta = DeltaOf(events.values[i]);
     if (!events.marks.empty()) event.event.id = events.marks[i].id;
   }
+  return counter_.AddBatch(batch_, outcomes)[AddOutcome::kAdded];
 }
 
-// Counts a batch of which every event was added. Its first event is `first`.
-void JsonRollup::Impl::CountAdded(const EventBatch& events, size_t first) {
-  uint64_t mismatched = 0;
-  for (size_t i = 0; i < batch_.size(); ++i) {
-    mismatched += events.events[first + i].event.mismatched;
-    tally_.NoteStamp(batch_[i].at);
-  }
-  tally_.AddEvents(batch_.size());
-  tally_.AddMismatched(mismatched);
-}
-
-// Counts an event with this outcome. Returns the result of its line.
-LineResult JsonRollup::Impl::Count(AddOutcome outcome, const KeyedEvent<CounterEvent>& event,
-                                   uint32_t mismatched) {
-  if (outcome == AddOutcome::kFuture) return Bad(bad_line::kFuture);
-  if (outcome != AddOutcome::kStopped) {
-    tally_.AddEvents(1);
-    tally_.NoteStamp(event.at);
-  }
-  if (IsTaken(outcome)) tally_.AddMismatched(mismatched);
-  LineResult result{.kind = LineResult::Kind::kEvent, .reason = {}, .add = outcome};
-  if (outcome == AddOutcome::kConflict) result.reason = ConflictOf(event);
-  return result;
-}
-
-std::string_view JsonRollup::Impl::ConflictOf(const KeyedEvent<CounterEvent>& event) {
-  conflict_ = "id " + bad_line::Shown(event.event.id) + " of key " + bad_line::Shown(event.key) +
-              " was seen before with another value";
-  return conflict_;
+std::string JsonRollup::Impl::ConflictOf(const EventBatch& events, size_t i) {
+  return "id " + bad_line::Shown(events.marks[i].id) + " of key " +
+         bad_line::Shown(events.events[i].key) + " was seen before with another value";
 }
 
 size_t JsonRollup::Impl::Pop(size_t max, WriteLines write) {
@@ -417,22 +302,22 @@ JsonRollup::JsonRollup(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JsonRollup::~JsonRollup() = default;
 
 size_t JsonRollup::Add(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual) {
-  return impl_->Add(lines.read(), max, arrival, on_unusual);
+  return impl_->feed().Take(*impl_, lines.read(), max, arrival, on_unusual);
 }
 LineResult JsonRollup::AddLine(std::string_view line, EngineTime arrival) {
-  return impl_->AddLine(line, arrival);
+  return impl_->feed().TakeLine(*impl_, line, arrival);
 }
-void JsonRollup::StartInput() noexcept { impl_->StartInput(); }
+void JsonRollup::StartInput() noexcept { impl_->feed().StartInput(); }
 size_t JsonRollup::Pop(size_t max, WriteLines write) { return impl_->Pop(max, write); }
 void JsonRollup::Scan(WriteLines write) const { impl_->Scan(write); }
-void JsonRollup::CloseAll() noexcept { impl_->CloseAll(); }
+void JsonRollup::CloseAll() noexcept { impl_->counter().CloseAll(); }
 size_t JsonRollup::CloseAndPop(WriteLines write) { return impl_->CloseAndPop(write); }
 void JsonRollup::SetOnFull(std::function<void()> on_full) { impl_->SetOnFull(std::move(on_full)); }
-LineCounts JsonRollup::counts() const noexcept { return impl_->counts(); }
-StampCounts JsonRollup::stamps() const noexcept { return impl_->stamps(); }
+LineCounts JsonRollup::counts() const noexcept { return impl_->feed().counts(); }
+StampCounts JsonRollup::stamps() const noexcept { return impl_->feed().stamps(); }
 RollupLedger JsonRollup::ledger() const noexcept { return impl_->counter().ledger(); }
 RollupSizes JsonRollup::sizes() const noexcept { return impl_->counter().sizes(); }
-std::vector<OptionPath> JsonRollup::absent_paths() const { return impl_->absent_paths(); }
-const EventPlan& JsonRollup::plan() const noexcept { return impl_->plan(); }
+std::vector<OptionPath> JsonRollup::absent_paths() const { return impl_->feed().absent_paths(); }
+const EventPlan& JsonRollup::plan() const noexcept { return impl_->feed().plan(); }
 
 }  // namespace pleat::inline v0_1
