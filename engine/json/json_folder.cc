@@ -17,88 +17,10 @@
 #include "engine/json/fold_plan.h"
 #include "engine/json/line_feed.h"
 #include "engine/json/spec_check.h"
+#include "engine/json/taken_emissions.h"
 
 namespace pleat::inline v0_1 {
-namespace {
-
-// How many groups are moved out before they are printed: enough to spread the cost of a call, few
-// enough to stay in the cache.
-constexpr size_t kTakenAtOnce = 256;
-
-// How much of them is printed before it is handed on: what is copied next is still in the nearest
-// cache. A line can be as large as its group.
-constexpr size_t kPrintedAtOnce = 16 * 1024;
-
-// The room that is kept for the lines of the next call.
-constexpr size_t kPrintedKept = 4 * kPrintedAtOnce;
-
-// Groups moved out of the engine, printed and destroyed with no lock held. What an EmissionBuffer is
-// to states of a C++ type: its memory is kept for the next groups.
-class TakenGroups {
- public:
-  TakenGroups(const FoldPlan& plan, const StateOps& ops)
-      : printer_(plan),
-        ops_(ops),
-        states_(std::make_unique_for_overwrite<char[]>(kTakenAtOnce * ops.size)) {
-    groups_.reserve(kTakenAtOnce);
-  }
-  TakenGroups(const TakenGroups&) = delete;
-  TakenGroups& operator=(const TakenGroups&) = delete;
-  ~TakenGroups() { Clear(); }
-
-  size_t size() const noexcept { return groups_.size(); }
-
-  // Under a partition's lock: copies the keys and moves the states. There is room for kTakenAtOnce.
-  void Take(std::span<const ClosedGroup> groups) {
-    for (const ClosedGroup& group : groups) {
-      char* const state = states_.get() + groups_.size() * ops_.size;
-      ops_.relocate(ops_.context, state, group.state);
-      groups_.push_back(group);
-      groups_.back().state = state;
-      keys_.Put(group.key);
-    }
-  }
-
-  void Print(absl::FunctionRef<void(std::string_view lines)> write) {
-    const char* key = keys_.text().data();
-    for (ClosedGroup& group : groups_) {
-      group.key = {key, group.key.size()};
-      key += group.key.size();
-      printer_.Append(group, lines_);
-      if (lines_.text().size() >= kPrintedAtOnce) HandOn(write);
-    }
-    HandOn(write);
-    Clear();
-  }
-
-  uint64_t saturated() const noexcept { return printer_.saturated(); }
-
-  // Whether it is worth keeping for another call. REQUIRES: no groups.
-  bool worth_keeping() const noexcept {
-    return lines_.capacity() <= kPrintedKept && keys_.capacity() <= kPrintedKept;
-  }
-
- private:
-  void HandOn(absl::FunctionRef<void(std::string_view lines)> write) {
-    if (!lines_.text().empty()) write(lines_.text());
-    lines_.Clear();
-  }
-
-  void Clear() noexcept {
-    for (ClosedGroup& group : groups_) ops_.destroy(ops_.context, group.state);
-    groups_.clear();
-    keys_.Clear();
-  }
-
-  EmissionPrinter printer_;
-  const StateOps& ops_;
-  std::unique_ptr<char[]> states_;
-  std::vector<ClosedGroup> groups_;  // their key views give sizes only, until printed
-  LineWriter keys_;
-  LineWriter lines_;
-};
-
-}  // namespace
+using TakenGroups = TakenEmissions<EmissionPrinter>;
 
 class [[gnu::visibility("hidden")]] JsonFolder::Impl {
  public:
@@ -182,8 +104,9 @@ std::string JsonFolder::Impl::ConflictOf(const EventBatch& events, size_t i) {
 
 size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write) {
   std::unique_ptr<TakenGroups> taken = Spare();
-  if (taken == nullptr) taken = std::make_unique<TakenGroups>(plan_, folder_.ops());
-  const uint64_t saturated_before = taken->saturated();
+  if (taken == nullptr)
+    taken = std::make_unique<TakenGroups>(EmissionPrinter(plan_), folder_.ops());
+  const uint64_t saturated_before = taken->printer().saturated();
   size_t popped = 0;
   while (popped < max) {
     const size_t wanted = std::min(max - popped, kTakenAtOnce);
@@ -193,23 +116,17 @@ size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view
     popped += got;
     if (got < wanted) break;
   }
-  saturated_.fetch_add(taken->saturated() - saturated_before, std::memory_order_relaxed);
+  saturated_.fetch_add(taken->printer().saturated() - saturated_before, std::memory_order_relaxed);
   if (taken->worth_keeping()) Keep(std::move(taken));
   return popped;
 }
 
 size_t JsonFolder::Impl::CloseAndPop(absl::FunctionRef<void(std::string_view lines)> write) {
-  TakenGroups taken(plan_, folder_.ops());
-  const size_t popped = pleat::CloseAndPop(folder_, [&](std::span<const ClosedGroup> groups) {
-    while (!groups.empty()) {
-      const size_t size = std::min(groups.size(), kTakenAtOnce - taken.size());
-      taken.Take(groups.first(size));
-      groups = groups.subspan(size);
-      if (taken.size() == kTakenAtOnce) taken.Print(write);
-    }
-  });
+  TakenGroups taken(EmissionPrinter(plan_), folder_.ops());
+  const size_t popped = pleat::CloseAndPop(
+      folder_, [&](std::span<const ClosedGroup> groups) { taken.Take(groups, write); });
   taken.Print(write);
-  saturated_.fetch_add(taken.saturated(), std::memory_order_relaxed);
+  saturated_.fetch_add(taken.printer().saturated(), std::memory_order_relaxed);
   return popped;
 }
 
@@ -229,11 +146,9 @@ void JsonFolder::Impl::Scan(absl::FunctionRef<void(std::string_view lines)> writ
   LineWriter lines;
   folder_.ScanInOrder([&](std::string_view key, const GroupInfo& info, const void* state) {
     printer.AppendOpen(key, info, state, now, lines);
-    if (lines.text().size() < kPrintedAtOnce) return;
-    write(lines.text());
-    lines.Clear();
+    lines.HandOn(write, kPrintedAtOnce);
   });
-  if (!lines.text().empty()) write(lines.text());
+  lines.HandOn(write);
 }
 
 namespace {

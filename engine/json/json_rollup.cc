@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,16 +24,10 @@
 #include "engine/json/line_companion.h"
 #include "engine/json/line_feed.h"
 #include "engine/json/rollup_line.h"
+#include "engine/json/taken_emissions.h"
 
 namespace pleat::inline v0_1 {
 namespace {
-
-// How many windows are copied out before they are printed: enough to spread the cost of a call, few
-// enough to stay in the cache.
-constexpr size_t kWindowsAtOnce = 256;
-
-// How much is printed before it is handed on.
-constexpr size_t kTextAtOnce = 64 * 1024;
 
 EventPlan PlanOf(const RollupSpec& spec) {
   EventPlan plan(spec.event);
@@ -77,54 +72,13 @@ Delta DeltaOf(const EventValue& value) noexcept {
   return number.real < 0 ? Delta::Below() : Delta::Above();
 }
 
-// Windows that were moved out of the engine, to be printed without a lock.
-class TakenWindows {
- public:
-  explicit TakenWindows(const RollupSpec& spec) : printer_(spec) {}
-
-  size_t size() const noexcept { return emissions_.size(); }
-
-  // Under a lock.
-  void Take(const ClosedGroup& emission) {
-    emissions_.push_back(emission);
-    windows_.push_back(*static_cast<const CountedWindow*>(emission.state));
-    keys_ += emission.key;
-  }
-
-  // Prints the windows that were taken, and returns how many they are.
-  size_t Print(JsonRollup::WriteLines write) {
-    size_t key_bytes = 0;
-    for (size_t i = 0; i < emissions_.size(); ++i) {
-      ClosedGroup& emission = emissions_[i];
-      emission.key = std::string_view(keys_).substr(key_bytes, emission.key.size());
-      key_bytes += emission.key.size();
-      printer_.Append(emission, windows_[i], lines_);
-      if (lines_.text().size() >= kTextAtOnce) HandOn(write);
-    }
-    HandOn(write);
-    const size_t printed = emissions_.size();
-    Clear();
-    return printed;
-  }
-
- private:
-  void HandOn(JsonRollup::WriteLines write) {
-    if (!lines_.text().empty()) write(lines_.text());
-    lines_.Clear();
-  }
-
-  void Clear() noexcept {
-    emissions_.clear();
-    windows_.clear();
-    keys_.clear();
-  }
-
-  RollupPrinter printer_;
-  std::vector<ClosedGroup> emissions_;  // their key views give sizes only, until printed
-  std::vector<CountedWindow> windows_;
-  std::string keys_;
-  LineWriter lines_;
-};
+// How windows are moved out of the engine.
+constexpr StateOps kWindowOps{
+    .size = sizeof(CountedWindow),
+    .align = alignof(CountedWindow),
+    .relocate = [](void*, void* to,
+                   void* from) { new (to) CountedWindow(*static_cast<CountedWindow*>(from)); },
+    .destroy = [](void*, void*) {}};
 
 // An upper bound of the bytes that an event takes.
 size_t BytesFor(const KeyedEvent<LineEvent>& event, std::string_view id) noexcept {
@@ -146,7 +100,7 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
         emissions_(counter.any()),
         spec_(spec),
         companion_(std::move(companion)),
-        taken_(spec),
+        taken_(RollupPrinter(spec), kWindowOps),
         feed_(companion_->plan(), companion_->tally()) {}
 
   LineFeed<AddOutcome>& feed() noexcept { return feed_; }
@@ -181,7 +135,7 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   AnyCollection emissions_;  // of the counter
   const RollupSpec spec_;
   const std::shared_ptr<RollupCompanion> companion_;
-  TakenWindows taken_;
+  TakenEmissions<RollupPrinter> taken_;
   std::function<void()> on_full_;
 
   LineFeed<AddOutcome> feed_;
@@ -248,13 +202,12 @@ std::string JsonRollup::Impl::ConflictOf(const EventBatch& events, size_t i) {
 
 size_t JsonRollup::Impl::Pop(size_t max, WriteLines write) {
   size_t popped = 0;
-  const auto take = [this](std::span<const ClosedGroup> groups) {
-    for (const ClosedGroup& group : groups) taken_.Take(group);
-  };
+  const auto take = [this](std::span<const ClosedGroup> windows) { taken_.Take(windows); };
   for (bool more = true; more && popped < max;) {
-    const size_t wanted = std::min(max - popped, kWindowsAtOnce);
-    if (companion_->held().Take(wanted, take) == 0) emissions_.Pop(wanted, {}, take);
-    const size_t got = taken_.Print(write);
+    const size_t wanted = std::min(max - popped, kTakenAtOnce);
+    size_t got = companion_->held().Take(wanted, take);
+    if (got == 0) got = emissions_.Pop(wanted, {}, take);
+    taken_.Print(write);
     popped += got;
     more = got > 0;
   }
@@ -262,17 +215,11 @@ size_t JsonRollup::Impl::Pop(size_t max, WriteLines write) {
 }
 
 size_t JsonRollup::Impl::CloseAndPop(WriteLines write) {
-  size_t popped = 0;
-  const auto take = [&](std::span<const ClosedGroup> groups) {
-    for (const ClosedGroup& group : groups) {
-      taken_.Take(group);
-      if (taken_.size() == kWindowsAtOnce) popped += taken_.Print(write);
-    }
-  };
-  while (companion_->held().Take(kWindowsAtOnce, take) > 0) {
-  }
-  pleat::CloseAndPop(emissions_, take);
-  return popped + taken_.Print(write);
+  const auto take = [&](std::span<const ClosedGroup> windows) { taken_.Take(windows, write); };
+  size_t popped = companion_->held().Take(SIZE_MAX, take);
+  popped += pleat::CloseAndPop(emissions_, take);
+  taken_.Print(write);
+  return popped;
 }
 
 void JsonRollup::Impl::Scan(WriteLines write) const {
@@ -280,11 +227,9 @@ void JsonRollup::Impl::Scan(WriteLines write) const {
   LineWriter lines;
   counter_.ScanOpen([&](std::string_view key, const CountedWindow& window) {
     printer.AppendOpen(key, window, lines);
-    if (lines.text().size() < kTextAtOnce) return;
-    write(lines.text());
-    lines.Clear();
+    lines.HandOn(write, kPrintedAtOnce);
   });
-  if (!lines.text().empty()) write(lines.text());
+  lines.HandOn(write);
 }
 
 absl::StatusOr<std::unique_ptr<JsonRollup>> JsonRollup::Open(Engine& engine, std::string_view name,

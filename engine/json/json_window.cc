@@ -49,17 +49,6 @@ Companion::NamedTexts StoredOptionsOf(const WindowSpec& spec) {
                                         "remove-when", "time", "time-unit", "where", "from", "to"});
 }
 
-// Hands lines on if there are enough of them.
-void HandOnMuch(LineWriter& lines, JsonWindow::WriteLines write) {
-  if (lines.text().size() < kWrittenAtOnce) return;
-  write(lines.text());
-  lines.Clear();
-}
-
-void HandOnRest(const LineWriter& lines, JsonWindow::WriteLines write) {
-  if (!lines.text().empty()) write(lines.text());
-}
-
 struct CountedSeries {
   std::string name;
   size_t count;
@@ -211,9 +200,9 @@ absl::Status JsonWindow::Impl::TakeChanges(bool refreshes, WriteLines write) {
     if (read == ReadChanges::kResync) {
       return absl::ResourceExhaustedError("more changes at once than are kept");
     }
-    HandOnMuch(lines, write);
+    lines.HandOn(write, kWrittenAtOnce);
   }
-  HandOnRest(lines, write);
+  lines.HandOn(write);
   return absl::OkStatus();
 }
 
@@ -228,9 +217,9 @@ void JsonWindow::Impl::WriteCounts(EngineTime at, const CountSpec& counts, Write
           length > at - kBeginningOfTime ? count : window_.CountSince(name, at - length, at);
     }
     printer.AppendCount(name, at, count, counts.within, within, lines);
-    HandOnMuch(lines, write);
+    lines.HandOn(write, kWrittenAtOnce);
   });
-  HandOnRest(lines, write);
+  lines.HandOn(write);
 }
 
 // All, or the largest. `see` may call the engine.
@@ -253,10 +242,10 @@ void JsonWindow::Impl::WriteLive(WriteLines write) const {
     const auto print = [&](const AnyLive& member) { printer.AppendMember(name, member, lines); };
     for (bool more = true; more;) {
       more = window_.List(name, part, cursor, print);
-      HandOnMuch(lines, write);
+      lines.HandOn(write, kWrittenAtOnce);
     }
   });
-  HandOnRest(lines, write);
+  lines.HandOn(write);
 }
 
 absl::StatusOr<std::unique_ptr<JsonWindow>> JsonWindow::Open(Engine& engine, std::string_view name,

@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include <absl/functional/function_ref.h>
+
 #include "engine/base/check.h"
 #include "engine/json/short_text.h"
 
@@ -46,6 +48,13 @@ class LineWriter {
   void Clear() noexcept { size_ = 0; }
   size_t size() const noexcept { return size_; }
   size_t capacity() const noexcept { return capacity_; }
+
+  // Hands the text to `write` and holds none afterwards, if there are so many bytes.
+  void HandOn(absl::FunctionRef<void(std::string_view text)> write, size_t at_least = 1) {
+    if (size_ < at_least) return;
+    write(text());
+    Clear();
+  }
 
  private:
   static constexpr size_t kBytesAtFirst = 16 * 1024;

@@ -38,8 +38,8 @@ RollupPrinter::RollupPrinter(const RollupSpec& spec)
       has_sum_(!spec.value.empty()),
       has_id_(spec.emission_id) {}
 
-void RollupPrinter::Append(const ClosedGroup& emission, const CountedWindow& window,
-                           LineWriter& out) {
+void RollupPrinter::Append(const ClosedGroup& emission, LineWriter& out) {
+  const CountedWindow& window = *static_cast<const CountedWindow*>(emission.state);
   Begin(emission.key, window, ReasonName(emission.reason), out);
   if (emission.reason == Reason::kCorrection) {
     if (emission.corrects) {

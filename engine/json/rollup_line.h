@@ -23,9 +23,8 @@ class RollupPrinter {
  public:
   explicit RollupPrinter(const RollupSpec& spec);
 
-  // Each appends a line, its '\n' included. `emission` is a window that was handed out; its state
-  // is not touched.
-  void Append(const ClosedGroup& emission, const CountedWindow& window, LineWriter& out);
+  // Each appends a line, its '\n' included. The state of `emission` is a CountedWindow.
+  void Append(const ClosedGroup& emission, LineWriter& out);
   void AppendOpen(std::string_view key, const CountedWindow& window, LineWriter& out);
 
  private:
