@@ -17,6 +17,7 @@ namespace pleat::inline v0_1 {
 
 class Cuts {
  public:
+  using Extra = GroupTable::Extra;
   using Kind = GroupTable::Kind;
   static constexpr uint32_t kNone = GroupTable::kNone;
 
@@ -34,7 +35,8 @@ class Cuts {
     if (!groups_.extra(number).changed) return kNone;
     if (!room_.FitsCut(groups_.BytesOf(number)) || outbox_.is_full()) return kNone;
     const uint32_t cut = Cut(number, Kind::kPartial);
-    groups_.extra(cut).quiet_due = groups_.extra(number).next_partial;
+    Extra& extra = GroupTable::ExtraOf(groups_.ChangeKept(cut));
+    extra.quiet_due = groups_.extra(number).next_partial;
     return cut;
   }
 
@@ -42,7 +44,7 @@ class Cuts {
   // may not have got there yet, so the cut waits for its instant. Where the group may be given its
   // closing time there, the cut is filed: what is filed comes first.
   void CutBefore(uint32_t number, EngineTime due_by) {
-    GroupTable::Extra& extra = groups_.extra(number);
+    const Extra& extra = groups_.extra(number);
     if (extra.next_partial > due_by || extra.next_partial >= groups_.DueOf(number)) return;
     if (const uint32_t cut = CutPartial(number); cut != kNone) {
       if (groups_.has_closing_time()) {
@@ -60,23 +62,24 @@ class Cuts {
 
   // The group's next instant is the first behind `t`.
   void PassTo(uint32_t number, EngineTime t) {
-    groups_.extra(number).next_partial = groups_.GridAfter(groups_.at(number), t);
+    GroupTable::Group& group = groups_.Change(number);
+    GroupTable::ExtraOf(group).next_partial = groups_.GridAfter(group, t);
   }
 
   // There are no instants any more: the group has been overtaken.
-  void Stop(uint32_t number) { groups_.extra(number).next_partial = kNever; }
+  void Stop(uint32_t number) { GroupTable::ExtraOf(groups_.Change(number)).next_partial = kNever; }
 
  private:
   uint32_t Cut(uint32_t number, Kind kind) {
     const uint32_t cut = groups_.AddCopy(number);
-    GroupTable::Extra& extra = groups_.extra(number);
+    Extra& extra = GroupTable::ExtraOf(groups_.Change(number));
     extra.changed = false;
-    groups_.SetExtra(cut, GroupTable::Extra{.quiet_due = extra.quiet_due,
-                                            .next_partial = kNever,
-                                            .corrects = GroupTable::kNothing,
-                                            .revision = ++extra.revision,
-                                            .kind = kind,
-                                            .changed = false});
+    groups_.SetExtra(cut, Extra{.quiet_due = extra.quiet_due,
+                                .next_partial = kNever,
+                                .corrects = GroupTable::kNothing,
+                                .revision = ++extra.revision,
+                                .kind = kind,
+                                .changed = false});
     return cut;
   }
 

@@ -181,10 +181,7 @@ void Emitter::BeginClosing(uint64_t order, const Instant& at) {
   CloseDue(latest_.now(), budget, at);
   ++changes_;
   if (groups_.has_extra()) {
-    groups_.ForEachArmed([this](uint32_t number) {
-      groups_.KeepImage(number);
-      cuts_.Stop(number);
-    });
+    groups_.ForEachArmed([this](uint32_t number) { cuts_.Stop(number); });
   }
   closing_ = true;
   closing_order_ = order;
@@ -228,7 +225,6 @@ void Emitter::EndSome(absl::FunctionRef<std::optional<Reason>(uint32_t number)> 
   });
   std::ranges::sort(ending, {}, &Ending::rank);
   for (const Ending& each : ending) {
-    groups_.KeepImage(each.number);
     NoteLeft(each.number);
     groups_.End(each.number);
     Push(EndedNow(each.number, each.reason, order), at);
@@ -250,7 +246,7 @@ bool Emitter::EmitOldest(uint64_t order, const Instant& at) {
     NoteLeft(due.number);
     groups_.End(due.number);
     // Among those that close for one event the group has its place by that instant.
-    groups_.extra(due.number).quiet_due = due.ripe;
+    GroupTable::ExtraOf(groups_.ChangeKept(due.number)).quiet_due = due.ripe;
     due = EndedNow(due.number, Reason::kLimit, order);
   } else if (!due.by_event) {
     due = EndedEarly(due, Reason::kLimit, order);
@@ -347,7 +343,7 @@ void Emitter::PushEmission(const Due& due, const Instant& at) {
 }
 
 void Emitter::NoteRevision(const Due& due) {
-  Extra& extra = groups_.extra(due.number);
+  Extra& extra = GroupTable::ExtraOf(groups_.ChangeKept(due.number));
   if (extra.kind == Kind::kGroup) ++extra.revision;
   if (extra.kind == Kind::kLeading || extra.kind == Kind::kPartial) ++ledger_.partial;
   if (extra.kind == Kind::kCorrection || !corrects_) return;
@@ -381,7 +377,7 @@ EngineTime Emitter::ClosedByEvent(const Ready& ready) const noexcept {
   shown.id.partition = partition_;
   shown.id.generation = ready.generation;
   shown.key = key;
-  shown.state = groups_.StateOf(parts.group);
+  shown.state = groups_.StateOf(groups_.ChangeKept(parts.number, parts.group));
   if (groups_.has_extra()) {
     const Extra& extra = groups_.extra(parts.number);
     shown.revision = extra.revision;
@@ -422,7 +418,7 @@ void Emitter::UncountGone(uint32_t number) noexcept {
 
 void Emitter::Discard(const Ready& ready) noexcept {
   if (counts_gone_) UncountGone(ready.entry);
-  ops_.destroy(ops_.context, groups_.state(ready.entry));
+  ops_.destroy(ops_.context, groups_.StateOf(groups_.ChangeKept(ready.entry)));
   groups_.Free(ready.entry);
 }
 

@@ -80,10 +80,7 @@ uint32_t FoldBook::FindToEnd(std::string_view key, uint64_t hash, const Instant&
   const EngineTime now = latest_.Reach(at.now);
   emitter_.CloseBeforeMemoryFills(at);
   const uint32_t number = FindOpen(key, hash, now);
-  if (number != kNone) {
-    groups_.KeepImage(number);
-    emitter_.CutBefore(number, now);
-  }
+  if (number != kNone) emitter_.CutBefore(number, now);
   return number;
 }
 

@@ -264,7 +264,7 @@ class FoldBook final : public OutboxBook {
                                                               const Instant& at) {
   if (entry.number == kNone || groups_.bytes() >= bytes) [[unlikely]]
     return false;
-  Group& group = *entry.group;
+  const Group& group = *entry.group;
   const EngineTime now = latest_.TimeOf(at.now);
   const EngineTime due_by = DueBy(event.at, now);
   // The low half of the count tells whether the cap on events is near, but for one fold in four
@@ -278,7 +278,7 @@ class FoldBook final : public OutboxBook {
   ++ledger_.folded;
   if (observer_ != nullptr) [[unlikely]]
     observer_->NoteFolded(due_by, group.last, event.at);
-  groups_.FoldInto(group, entry.number, event.event, event.at);
+  groups_.FoldInto(groups_.ChangeKept(entry.number, group), entry.number, event.event, event.at);
   return true;
 }
 

@@ -21,7 +21,7 @@ FoldOutcome FoldBook::FoldInSteps(const EventRef& event, Entry entry, const Inst
   const uint32_t number = entry.number;
   PLEAT_DCHECK(number == kNone || groups_.indexed(number));
   if (groups_.saving() && number != kNone) [[unlikely]] {
-    groups_.KeepImage(number);
+    groups_.Change(number);
     if (FoldPlainlyBelow(usual_plain_below_, event, entry, at)) return FoldOutcome::kFolded;
   }
   ++ledger_.events;
@@ -58,7 +58,7 @@ void FoldBook::Join(const Turn& turn) {
   const uint32_t number = turn.number;
   PLEAT_DCHECK(turn.FindsOpen(groups_));
   emitter_.CutBefore(number, turn.due_by);
-  Group& group = groups_.at(number);
+  Group& group = groups_.ChangeKept(number);
   if (turn.event.at < group.opened) groups_.NoteEarlier(number, turn.event.at);
   if (observer_ != nullptr) observer_->NoteFolded(turn.due_by, group.last, turn.event.at);
   const Duration gap = turn.due_by - group.last;
@@ -99,7 +99,7 @@ EngineTime FoldBook::ClosingTimeOf(const Group& group, EngineTime stated, Engine
 // The event may move the quiet deadline of its group, with a mark or by what the learner says to
 // `gap`, the pause before the event.
 void FoldBook::MoveQuietDue(const Turn& turn, Duration gap) {
-  Extra& extra = groups_.extra(turn.number);
+  Extra& extra = GroupTable::ExtraOf(groups_.ChangeKept(turn.number));
   const QuietLearner::Answer learned =
       observer_ != nullptr ? observer_->AskToFold(turn.marks, gap, extra.memo())
                            : QuietLearner::Answer{groups_.quiet_period(), extra.memo()};

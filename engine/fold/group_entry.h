@@ -72,24 +72,38 @@ struct GroupEntry {
   };
   static_assert(sizeof(Cold) == 12);
 
+  // What lies behind a Group, for those that have it: to read, or to change.
+  static const Extra& ExtraOf(const Group& group) noexcept {
+    return *reinterpret_cast<const Extra*>(&group + 1);
+  }
+  static Extra& ExtraOf(Group& group) noexcept { return *reinterpret_cast<Extra*>(&group + 1); }
+  static EngineTime ClosingTimeOf(const Group& group) noexcept {
+    return *reinterpret_cast<const EngineTime*>(&ExtraOf(group) + 1);
+  }
+  static EngineTime& ClosingTimeOf(Group& group) noexcept {
+    return *reinterpret_cast<EngineTime*>(&ExtraOf(group) + 1);
+  }
+
   // Where an entry lies, for callers that read much of it.
   struct Parts {
     uint32_t number;
-    Group& group;
-    Cold& cold;
+    const Group& group;
+    const Cold& cold;
   };
+  // For the table, whose bytes they are.
+  static Cold& ColdOf(const Parts& parts) noexcept { return const_cast<Cold&>(parts.cold); }
 
   // Where a key's group lies.
   struct Entry {
     uint32_t number = kNone;
-    Group* group = nullptr;  // means nothing if there is none
+    const Group* group = nullptr;  // means nothing if there is none
   };
 
   // Where a look ahead found it, most likely. Void once a group has left the index.
   struct Guess {
     uint32_t number = kNone;
     uint32_t unindexed = UINT32_MAX;  // as a look ahead at an empty index leaves it
-    Group* group = nullptr;
+    const Group* group = nullptr;
   };
 };
 

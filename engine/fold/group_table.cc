@@ -89,7 +89,7 @@ bool GroupTable::NeedsClosingTime(const FolderOptions& options, const StateOps& 
 
 GroupTable::~GroupTable() {
   table_.ForEach([this](uint32_t number) {
-    ops_.destroy(ops_.context, state(number));
+    ops_.destroy(ops_.context, StateOf(EntryAt(number)));
     keys_.Release(at(number).key);
   });
 }
@@ -155,14 +155,21 @@ uint32_t GroupTable::AddCopy(uint32_t number) {
     wraps_[copy] = wraps->second;
     has_notes_ = true;
   }
-  ops_.copy(ops_.context, state(copy), state(number));
+  ops_.copy(ops_.context, StateOf(group), state(number));
   bytes_ += BytesOfNew(group.key);
   CountHeap(copy, HeapBytesOf(copy));
   return copy;
 }
 
+void GroupTable::SetExtra(uint32_t number, const Extra& extra) noexcept {
+  Group& group = ChangeKept(number);
+  ::new (&ExtraOf(group)) Extra(extra);
+  if (has_closing_time_) ClosingTimeOf(group) = kNever;
+}
+
 void GroupTable::NoteEarlier(uint32_t number, EngineTime at) {
   if (at >= FirstOf(number)) return;
+  KeepImage(number);
   Cold& cold = table_.cold(number);
   const Duration back = this->at(number).opened - at;
   cold.back = back < Duration{kFar} ? static_cast<uint32_t>(back.count()) : kFar;
@@ -174,22 +181,28 @@ void GroupTable::Index(uint32_t number, uint64_t hash) {
   table_.Index(hash, number);
 }
 
+void GroupTable::Arm(uint32_t number) {
+  PLEAT_DCHECK(IsKept(number));
+  table_.Arm(number, DueOf(number), position(number));
+}
+
 void GroupTable::Unindex(uint32_t number) {
-  PLEAT_DCHECK(MayChange(number));
+  PLEAT_DCHECK(IsKept(number));
   ++unindexed_;
   table_.Unindex(number);
 }
 
 // The bytes that the entry counts for go along.
 void GroupTable::ArmEarlier(uint32_t number, uint64_t hash, EngineTime now) {
-  PLEAT_DCHECK(MayChange(number) && indexed(number) && IsGroup(number));
+  PLEAT_DCHECK(indexed(number) && IsGroup(number));
+  Group& group = Change(number);
   Cold cold{};
   cold.back = table_.cold(number).back;
   cold.set_position(position(number));
   const uint32_t moved = NewEntry(cold);
   static_assert(std::is_trivially_copyable_v<Group> && std::is_trivially_copyable_v<Extra>);
-  std::memcpy(table_.hot(moved), table_.hot(number), state_offset_);
-  ops_.relocate(ops_.context, state(moved), state(number));
+  std::memcpy(table_.hot(moved), &group, state_offset_);
+  ops_.relocate(ops_.context, StateOf(ChangeKept(moved)), StateOf(group));
   const auto move_in = [&](auto& map) {
     if (auto node = map.extract(number)) {
       node.key() = moved;
@@ -221,8 +234,7 @@ void GroupTable::CallAll(EngineTime now) {
   uint32_t place = 0;
   ForEachIndexedFrom(place, [&](uint32_t number) {
     if (table_.cold(number).called) return true;
-    KeepImage(number);
-    Extra& extra = this->extra(number);
+    Extra& extra = ExtraOf(Change(number));
     extra.next_partial = std::max(extra.next_partial, GridAfter(at(number), now));
     CallForPartial(number, now);
     return true;
@@ -230,14 +242,14 @@ void GroupTable::CallAll(EngineTime now) {
 }
 
 void GroupTable::End(uint32_t number) {
-  PLEAT_DCHECK(MayChange(number));
+  KeepImage(number);
   if (indexed(number)) Unindex(number);
   table_.Disarm(number);
 }
 
 void GroupTable::DestroyState(uint32_t number) noexcept {
   UncountHeap(number);
-  ops_.destroy(ops_.context, state(number));
+  ops_.destroy(ops_.context, StateOf(ChangeKept(number)));
 }
 
 size_t GroupTable::UncountHeap(uint32_t number) noexcept {
@@ -297,8 +309,7 @@ void GroupTable::SetPeriods(const Periods& periods) {
   ForEachIndexedFrom(place, [&](uint32_t number) {
     const Group& group = at(number);
     if (ExtraOf(group).quiet_due == After(group.last, before)) {
-      KeepImage(number);
-      ExtraOf(group).quiet_due = After(group.last, quiet_period_);
+      ExtraOf(Change(number)).quiet_due = After(group.last, quiet_period_);
     }
     return true;
   });

@@ -22,7 +22,8 @@
 //   - An open group with a partial to be cut is called at that instant. A grid costs nothing else.
 //   - bytes() is the sum of BytesOf() over all entries.
 //
-// The table below it, ExpiringTable, says when a number may be used again.
+// The table below it, ExpiringTable, says when a number may be used again. ChangeByRule says how to
+// change an entry; one without a deadline is in no image of this table.
 #pragma once
 
 #include <algorithm>
@@ -46,6 +47,7 @@
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
 #include "engine/fold/group_entry.h"
+#include "engine/table/change_by_rule.h"
 #include "engine/table/expiring_table.h"
 #include "engine/table/key_arena.h"
 #include "engine/table/packed_key.h"
@@ -53,7 +55,7 @@
 
 namespace pleat::inline v0_1 {
 
-class GroupTable : GroupEntry {
+class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group> {
  public:
   using GroupEntry::Entry;
   using GroupEntry::Extra;
@@ -72,22 +74,21 @@ class GroupTable : GroupEntry {
 
   // --- The parts of an entry. REQUIRES: the entry lives.
 
-  Group& at(uint32_t number) const noexcept {
-    return *reinterpret_cast<Group*>(table_.hot(number));
+  const void* state(uint32_t number) const noexcept { return StateOf(at(number)); }
+  const void* StateOf(const Group& group) const noexcept {
+    return reinterpret_cast<const std::byte*>(&group) + state_offset_;
   }
-  void* state(uint32_t number) const noexcept { return table_.hot(number) + state_offset_; }
+  void* StateOf(Group& group) const noexcept {
+    return reinterpret_cast<std::byte*>(&group) + state_offset_;
+  }
   bool has_extra() const noexcept { return has_extra_; }
-  Extra& extra(uint32_t number) const noexcept { return ExtraOf(at(number)); }
-  // An entry's first Extra. It has no closing time.
-  void SetExtra(uint32_t number, const Extra& extra) noexcept {
-    ::new (&ExtraOf(at(number))) Extra(extra);
-    if (has_closing_time_) set_closing_time(number, kNever);
-  }
+  const Extra& extra(uint32_t number) const noexcept { return ExtraOf(at(number)); }
+  using GroupEntry::ExtraOf;
+  // The first Extra of a new entry. It has no closing time.
+  void SetExtra(uint32_t number, const Extra& extra) noexcept;
   // Whether groups of the folder have closing times; and gives one to a group of such a folder.
   bool has_closing_time() const noexcept { return has_closing_time_; }
-  void set_closing_time(uint32_t number, EngineTime at) noexcept {
-    ClosingTimeOf(this->at(number)) = at;
-  }
+  void set_closing_time(uint32_t number, EngineTime at) { ClosingTimeOf(Change(number)) = at; }
   bool IsGroup(uint32_t number) const noexcept {
     return !has_extra_ || extra(number).kind == Kind::kGroup;
   }
@@ -109,16 +110,13 @@ class GroupTable : GroupEntry {
             .first = far ? early_.at(parts.number) : parts.group.opened - Duration{parts.cold.back},
             .last = parts.group.last};
   }
-  void* StateOf(Group& group) const noexcept {
-    return reinterpret_cast<std::byte*>(&group) + state_offset_;
-  }
 
   // --- Finding a group by its key
 
   Entry Find(const PackedKey& key, uint64_t hash) const {
     const uint32_t number = table_.Guess(hash);
     if (number == kNone) return {};
-    Group& group = at(number);
+    const Group& group = at(number);
     return group.key == key ? Entry{number, &group} : FindAmong(key, hash);
   }
   // The same out of line, for callers that rarely need it.
@@ -234,25 +232,25 @@ class GroupTable : GroupEntry {
 
   // Folds an event that is not older than the one which opened the group. Inline: the hot path.
   void FoldInto(Group& group, uint32_t number, const void* event, EngineTime at) {
-    PLEAT_DCHECK(MayChange(number));
     if (at > group.last) group.last = at;
     ++group.count;
-    auto* const state = reinterpret_cast<std::byte*>(&group) + state_offset_;
-    CountHeap(number, static_cast<size_t>(ops_.fold(ops_.context, state, event)));
+    CountHeap(number, static_cast<size_t>(ops_.fold(ops_.context, StateOf(group), event)));
   }
   // Before FoldInto() of an older event: keeps the group's smallest stamp.
   void NoteEarlier(uint32_t number, EngineTime at);
   // After FoldInto(), when the low half of the count came round to 0.
   void NoteWrap(uint32_t number) {
+    KeepImage(number);
     ++wraps_[number];
     has_notes_ = true;
   }
 
   void Index(uint32_t number, uint64_t hash);
-  // The key's next event will not go to this group. REQUIRES: the group is indexed.
+  // The key's next event will not go to this group. REQUIRES: the group is indexed; ChangeKept() is
+  // possible, as it is for all that Next() has given out.
   void Unindex(uint32_t number);
-  // Arms the entry for its deadline.
-  void Arm(uint32_t number) { table_.Arm(number, DueOf(number), position(number)); }
+  // Arms a new entry for its deadline.
+  void Arm(uint32_t number);
   // Of a new group.
   void IndexAndArm(uint32_t number, uint64_t hash, EngineTime now) {
     Index(number, hash);
@@ -261,9 +259,10 @@ class GroupTable : GroupEntry {
   }
   // Of one without Extra, whose deadline is known.
   void IndexAndArm(const Parts& parts, uint64_t hash, EngineTime due, uint64_t position) {
-    PLEAT_DCHECK(Find(parts.group.key, hash).number == kNone);
-    table_.Index(hash, parts.number, parts.cold);
-    table_.Arm(parts.number, parts.cold, due, position);
+    PLEAT_DCHECK(Find(parts.group.key, hash).number == kNone && IsKept(parts.number));
+    Cold& cold = ColdOf(parts);
+    table_.Index(hash, parts.number, cold);
+    table_.Arm(parts.number, cold, due, position);
   }
   // The deadline of an indexed group has moved earlier. Moves the group to another entry, which is
   // indexed and armed. REQUIRES: states can be moved; `hash` is the key's.
@@ -276,7 +275,7 @@ class GroupTable : GroupEntry {
   void CallAll(EngineTime now);
   // The entry has ended before its deadline: out of the index, and without a deadline.
   void End(uint32_t number);
-  // Calls the state's destructor.
+  // Calls the state's destructor. REQUIRES: the entry has no deadline.
   void DestroyState(uint32_t number) noexcept;
   // Before the state leaves for good, be it moved or destroyed: uncounts the bytes that the state
   // owns, and returns them.
@@ -318,12 +317,6 @@ class GroupTable : GroupEntry {
     folds_touch_more_ = two_lines_;
   }
   bool saving() const noexcept { return images_ != nullptr; }
-  // While that goes on: before a group changes to which a key has led. Next() and
-  // UnindexAndDisarmAll() see to their entries themselves.
-  void KeepImage(uint32_t number) {
-    if (!MayChange(number)) [[unlikely]]
-      KeepImage(number, table_.cold(number).armed != 0);
-  }
   void LoadArmed(FieldReader& in, const HashKey& hash_key);
 
   // --- Deadlines
@@ -334,7 +327,7 @@ class GroupTable : GroupEntry {
     now_ = now;
     version_ = version;
     const Deadlines::Found found = table_.Next(now, budget, due);
-    if (found == Deadlines::Found::kDue && !due.by_event && !MayChange(due.number)) [[unlikely]]
+    if (found == Deadlines::Found::kDue && !due.by_event && !IsKept(due.number)) [[unlikely]]
       KeepImage(due.number, /*armed=*/true);  // as until now
     return found;
   }
@@ -350,13 +343,13 @@ class GroupTable : GroupEntry {
     return run;
   }
   Reason EndByTime(uint32_t number) {
-    const Parts parts = PartsOf(number);
-    table_.GiveOut(parts.cold);
-    if (parts.cold.indexed) {
+    const Group& group = at(number);
+    Cold& cold = table_.cold(number);
+    table_.GiveOut(cold);
+    if (cold.indexed) {
       ++unindexed_;
-      table_.Unindex(number, parts.cold, parts.group.hash);
+      table_.Unindex(number, cold, group.hash);
     }
-    const Group& group = parts.group;
     return HoldDue(group) < std::min(group.last + quiet_period_, quiet_end_) ? Reason::kMaxHold
                                                                              : Reason::kQuiet;
   }
@@ -476,9 +469,19 @@ class GroupTable : GroupEntry {
   };
   using Table = ExpiringTable<Entries, Cold>;
 
-  bool MayChange(uint32_t number) const noexcept {
-    return images_ == nullptr || images_->Has(number);
+  // For the rule. What keeps the image of an armed entry comes before what disarms it.
+  friend class ChangeByRule<GroupTable, Group>;
+  Group& EntryAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<Group*>(table_.hot(number));
   }
+  void KeepImage(uint32_t number) {
+    if (!IsKept(number)) [[unlikely]]
+      KeepImage(number, table_.cold(number).armed != 0);
+  }
+  bool MayChange(uint32_t number) const noexcept {
+    return IsKept(number) || !table_.cold(number).armed;
+  }
+  bool IsKept(uint32_t number) const noexcept { return images_ == nullptr || images_->Has(number); }
   void SaveArmed(FieldWriter& out, uint32_t number) const;
   size_t BytesOf(size_t groups, size_t key_bytes) const noexcept {
     return groups * (entry_bytes_ + KeyArena::BytesForLength(key_bytes));
@@ -492,17 +495,12 @@ class GroupTable : GroupEntry {
     const bool rare = parts.group.key.is_long() || parts.cold.back == kFar || has_notes_;
     if (rare) [[unlikely]]
       FreeRare(parts.number);
-    table_.Free(parts.number, parts.cold, reinterpret_cast<std::byte*>(&parts.group));
+    Group& group = ChangeKept(parts.number, parts.group);
+    table_.Free(parts.number, ColdOf(parts), reinterpret_cast<std::byte*>(&group));
   }
   // What an entry has outside of the table.
   [[gnu::noinline]] void FreeRare(uint32_t number) noexcept;
   void LoadExtra(FieldReader& in, Group& group);
-  Extra& ExtraOf(const Group& group) const noexcept {
-    return *reinterpret_cast<Extra*>(const_cast<Group*>(&group) + 1);
-  }
-  EngineTime& ClosingTimeOf(const Group& group) const noexcept {
-    return *reinterpret_cast<EngineTime*>(&ExtraOf(group) + 1);
-  }
   // A larger state takes further lines; the processor follows by itself from the third on.
   void PrefetchHot(uint32_t number) const noexcept { PrefetchHot(&at(number)); }
   void PrefetchHot(const Group* group) const noexcept {
@@ -571,7 +569,7 @@ class GroupTable : GroupEntry {
 
 inline uint32_t GroupTable::NewEntry(const Cold& cold) {
   const uint32_t number = table_.New(cold);
-  if (!MayChange(number)) [[unlikely]]
+  if (!IsKept(number)) [[unlikely]]
     KeepImage(number, /*armed=*/false);
   return number;
 }
@@ -584,13 +582,14 @@ inline uint32_t GroupTable::NewEntry(const Cold& cold) {
   cold.set_position(position);
   const uint32_t number = NewEntry(cold);
   const Parts parts = PartsOf(number);
-  const Group& group = *::new (&parts.group) Group{.hash = static_cast<uint32_t>(hash),
-                                                   .count = 1,
-                                                   .key = keys_.Keep(key),
-                                                   .last = at,
-                                                   .opened = at};
+  Group& group =
+      *::new (&ChangeKept(number, parts.group)) Group{.hash = static_cast<uint32_t>(hash),
+                                                      .count = 1,
+                                                      .key = keys_.Keep(key),
+                                                      .last = at,
+                                                      .opened = at};
   bytes_ += BytesOfNew(group.key);
-  void* const state = StateOf(parts.group);
+  void* const state = StateOf(group);
   ops_.open(ops_.context, state);
   ops_.fold(ops_.context, state, event);
   if (ops_.heap_bytes != nullptr) CountHeap(number, HeapBytesOf(number));  // opening took some, too

@@ -79,7 +79,7 @@ uint32_t GroupTable::LoadEntry(FieldReader& in, const HashKey& hash_key) {
   if (has_extra_) LoadExtra(in, group);
   if (has_closing_time_) ::new (&ClosingTimeOf(group)) EngineTime(ReadTime(in));
   bytes_ += BytesOfNew(group.key);
-  ops_.load(ops_.context, state(number), in);
+  ops_.load(ops_.context, StateOf(group), in);
   CountHeap(number, HeapBytesOf(number));
   return number;
 }

@@ -1,0 +1,62 @@
+// The rule of a table that can be saved while it changes: an entry is kept as it was before it
+// changes (see PlaceImages). Example: a snapshot is being taken, and an event finds a group that is
+// not written yet. The snapshot needs the group as it was before the event.
+//
+// So a table shows its entries as const, and whoever changes one gets it by one of two calls:
+//
+//   at(n)          to read.
+//   Change(n)      to change. Keeps the image, if a snapshot is being taken that still needs it.
+//   ChangeKept(n)  to change, where nothing is left to keep: because of a Change() before, or because
+//                  the entry is new or was in no image. Asserts that, and costs a release nothing.
+//
+// What is saved with an entry, but lies elsewhere, is reached through it and is as const as it is:
+// ExtraOf(const Group&) to read, ExtraOf(Group&) to change. A table with entries of a second kind
+// has the same calls for these, with the kind behind: ChangeWindow(n), ChangeKeptWindow(n). Calls of
+// a table that change an entry by its number keep the image themselves, where they do not say
+// "REQUIRES: ChangeKept() is possible".
+//
+// What no image shows, such as a place in an index, changes without.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/base/check.h"
+
+namespace pleat::inline v0_1 {
+
+// A base of `Table`, which has, for this class:
+//   Entry& EntryAt(number) const       where it lies
+//   void KeepImage(number)             before the entry changes
+//   bool MayChange(number) const       whether nothing is left to keep
+template <class Table, class Entry>
+class ChangeByRule {
+ public:
+  // REQUIRES, of all: the entry lives. Always inline, so that who drops the result pays for none.
+  [[gnu::always_inline]] const Entry& at(uint32_t number) const noexcept {
+    return table().EntryAt(number);
+  }
+  [[gnu::always_inline]] Entry& Change(uint32_t number) {
+    table().KeepImage(number);
+    return table().EntryAt(number);
+  }
+  [[gnu::always_inline]] Entry& ChangeKept(uint32_t number) noexcept {
+    PLEAT_DCHECK(table().MayChange(number));
+    return table().EntryAt(number);
+  }
+  // The same for a caller that has found the entry: `found` is at(number).
+  [[gnu::always_inline]] Entry& ChangeKept([[maybe_unused]] uint32_t number,
+                                           const Entry& found) noexcept {
+    PLEAT_DCHECK(&found == &at(number) && table().MayChange(number));
+    return const_cast<Entry&>(found);  // the bytes are the table's
+  }
+
+ protected:
+  ChangeByRule() = default;
+  ~ChangeByRule() = default;
+
+ private:
+  Table& table() noexcept { return static_cast<Table&>(*this); }
+  const Table& table() const noexcept { return static_cast<const Table&>(*this); }
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,102 @@
+// A table of words is saved while it changes. Whoever reads gets a word as const; whoever changes one
+// gets it by a call that has kept it as it was, or that asserts so.
+#include "engine/table/change_by_rule.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <pleat/stored.h>
+
+#include "engine/fold/group_table.h"
+#include "engine/table/place_images.h"
+
+namespace pleat {
+namespace {
+
+class Words : public ChangeByRule<Words, uint64_t> {
+ public:
+  explicit Words(std::vector<uint64_t> words) : words_(std::move(words)) {}
+
+  void BeginSave() {
+    images_ = std::make_unique<PlaceImages>(static_cast<uint32_t>(words_.size()));
+  }
+  std::vector<uint64_t> Saved() {
+    FieldWriter out;
+    while (!images_->at_end()) {
+      images_->SaveStrip(out, [&](uint32_t place) { out(words_[place]); });
+    }
+    images_ = nullptr;
+    FieldReader in(out.bytes());
+    std::vector<uint64_t> saved(words_.size());
+    for (uint64_t& word : saved) in(word);
+    return saved;
+  }
+
+ private:
+  friend class ChangeByRule<Words, uint64_t>;
+  uint64_t& EntryAt(uint32_t number) const noexcept { return words_[number]; }
+  bool MayChange(uint32_t number) const noexcept {
+    return images_ == nullptr || images_->Has(number);
+  }
+  void KeepImage(uint32_t number) {
+    if (!MayChange(number)) {
+      images_->Keep(number, [&](FieldWriter& out) { out(words_[number]); });
+    }
+  }
+
+  mutable std::vector<uint64_t> words_;
+  std::unique_ptr<PlaceImages> images_;
+};
+
+// Whether an entry, as a table shows it, can be written.
+template <class Shown>
+constexpr bool kCanBeWritten =
+    !std::is_const_v<std::remove_pointer_t<std::remove_reference_t<Shown>>>;
+
+TEST(ChangeByRule, ShowsEntriesAsConst) {
+  static_assert(!kCanBeWritten<decltype(std::declval<Words&>().at(0))>);
+  static_assert(!kCanBeWritten<decltype(std::declval<GroupTable&>().at(0))>);
+  static_assert(!kCanBeWritten<decltype(std::declval<GroupTable&>().extra(0))>);
+  static_assert(!kCanBeWritten<decltype(std::declval<GroupTable&>().state(0))>);
+  static_assert(!kCanBeWritten<decltype(GroupTable::Entry::group)>);
+  static_assert(!kCanBeWritten<decltype(std::declval<GroupTable::Parts&>().group)>);
+  static_assert(!kCanBeWritten<decltype(std::declval<GroupTable::Parts&>().cold)>);
+}
+
+TEST(ChangeByRule, KeepsAnEntryAsItWasBeforeItsFirstChange) {
+  Words words({1, 2, 3});
+  words.BeginSave();
+  words.Change(1) = 20;
+  words.Change(1) = 21;
+  words.ChangeKept(1) = 22;
+  words.ChangeKept(1, words.at(1)) = 23;
+  EXPECT_EQ(words.at(1), 23u);
+  EXPECT_EQ(words.Saved(), (std::vector<uint64_t>{1, 2, 3}));
+}
+
+TEST(ChangeByRule, KeepsNothingWhileNothingIsSaved) {
+  Words words({1, 2, 3});
+  words.ChangeKept(0) = 10;
+  words.Change(1) = 20;
+  words.BeginSave();
+  EXPECT_EQ(words.Saved(), (std::vector<uint64_t>{10, 20, 3}));
+}
+
+#ifndef NDEBUG
+TEST(ChangeByRule, AChangeWithoutAnImageStopsADebugBuild) {
+  Words words({1, 2, 3});
+  words.BeginSave();
+  words.Change(1);
+  EXPECT_DEATH(words.ChangeKept(0) = 10, "check failed.*MayChange");
+  EXPECT_DEATH(words.ChangeKept(2, words.at(2)) = 30, "check failed.*MayChange");
+  EXPECT_DEATH(words.ChangeKept(1, words.at(2)) = 30, "check failed.*found == &at");
+}
+#endif
+
+}  // namespace
+}  // namespace pleat
