@@ -21,14 +21,14 @@ CounterTable::~CounterTable() {
 [[gnu::always_inline]] inline uint32_t CounterTable::Make(const PackedKey& key, uint64_t hash) {
   const uint32_t number = table_.New();
   table_.cold(number).uses = 0;
-  new (&CounterAt(number)) Counter{.hash = static_cast<uint32_t>(hash),
-                                   .count = 0,
-                                   .key = keys_.Keep(key),
-                                   .start = kNoStart,
-                                   .sum = 0,
-                                   .account = kNone,
-                                   .frozen_count = 0,
-                                   .frozen_sum = 0};
+  new (&EntryAt(number)) Counter{.hash = static_cast<uint32_t>(hash),
+                                 .count = 0,
+                                 .key = keys_.Keep(key),
+                                 .start = kNoStart,
+                                 .sum = 0,
+                                 .account = kNone,
+                                 .frozen_count = 0,
+                                 .frozen_sum = 0};
   bytes_ += BytesOfNew(key);
   return number;
 }
@@ -43,7 +43,7 @@ uint32_t CounterTable::New(const PackedKey& key, uint64_t hash) {
 uint32_t CounterTable::NewForgotten(const PackedKey& key, uint64_t hash) { return Make(key, hash); }
 
 void CounterTable::Remove(uint32_t number) {
-  Counter& counter = ToChange(number);
+  Counter& counter = ChangeKept(number);
   ++removals_;
   table_.Unindex(number);
   counter.count = 0;
@@ -154,7 +154,7 @@ uint32_t CounterTable::NewWindow(uint32_t counter, uint8_t resolution, EngineTim
 void CounterTable::Chain(uint32_t number) {
   Window& added = WindowAt(number);
   PLEAT_DCHECK(!added.chained);
-  uint32_t* link = &HeadOf(ToChange(added.counter), added.resolution);
+  uint32_t* link = &HeadOf(ChangeKept(added.counter), added.resolution);
   while (*link != kNone && window(*link).start > added.start) link = &WindowAt(*link).next;
   added.next = *link;
   added.chained = 1;
@@ -164,7 +164,7 @@ void CounterTable::Chain(uint32_t number) {
 void CounterTable::Unchain(uint32_t number) noexcept {
   Window& removed = WindowAt(number);
   PLEAT_DCHECK(removed.chained);
-  uint32_t* link = &HeadOf(ToChange(removed.counter), removed.resolution);
+  uint32_t* link = &HeadOf(ChangeKept(removed.counter), removed.resolution);
   while (*link != number) link = &WindowAt(*link).next;
   KeepNoWindow(number);
   *link = removed.next;
@@ -176,7 +176,7 @@ uint32_t CounterTable::MoveOut(uint32_t counter) {
   const uint32_t number = NewWindow(counter, 0, at(counter).start);
   WindowAt(number).total = TotalInside(at(counter));
   Chain(number);
-  ToChange(counter).count = 0;
+  ChangeKept(counter).count = 0;
   return number;
 }
 

@@ -16,8 +16,8 @@
 // A forgotten counter leaves the index. Its number is free once no entry names the counter.
 //
 // While the table is saved, an entry that is about to change is kept as it was at the cut
-// (PlaceImages): a counter with its account and its chains together, and by itself a window that is
-// in no chain. Whoever changes a counter calls KeepImage() first.
+// (ChangeByRule): a counter with its account and its chains together, and by itself a window that is
+// in no chain. What the owner saves with a counter, such as its events, changes behind Change(), too.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,7 @@
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
 #include "engine/rollup/total.h"
+#include "engine/table/change_by_rule.h"
 #include "engine/table/expiring_table.h"
 #include "engine/table/key_arena.h"
 #include "engine/table/packed_key.h"
@@ -41,12 +42,7 @@
 
 namespace pleat::inline v0_1 {
 
-class CounterTable {
- public:
-  static constexpr uint32_t kNone = KeyIndex::kNone;
-  // The `start` of a counter that has had no window: before every start of a window.
-  static constexpr EngineTime kNoStart = EngineTime::min();
-
+struct CounterEntry {
   struct Counter {
     uint32_t hash;   // the low half of the keyed hash
     uint32_t count;  // events in the window inside; 0: there is none
@@ -85,6 +81,17 @@ class CounterTable {
     bool open() const noexcept { return !frozen && !correction; }
   };
   static_assert(sizeof(Window) == 64);
+};
+
+class CounterTable : CounterEntry, public ChangeByRule<CounterTable, CounterEntry::Counter> {
+ public:
+  using CounterEntry::Account;
+  using CounterEntry::Counter;
+  using CounterEntry::Window;
+
+  static constexpr uint32_t kNone = KeyIndex::kNone;
+  // The `start` of a counter that has had no window: before every start of a window.
+  static constexpr EngineTime kNoStart = EngineTime::min();
 
   // Bytes, with the usual load of slabs and index.
   static constexpr size_t kCounterBytes = sizeof(Counter) + 4 + 8;
@@ -102,12 +109,6 @@ class CounterTable {
 
   // --- Counters
 
-  const Counter& at(uint32_t number) const noexcept { return CounterAt(number); }
-  // REQUIRES: KeepImage(number) was called.
-  Counter& ToChange(uint32_t number) noexcept {
-    PLEAT_DCHECK(MayChange(number));
-    return CounterAt(number);
-  }
   uint32_t Find(const PackedKey& key, uint64_t hash) const {
     return table_.Find(hash, [&](uint32_t number) { return at(number).key == key; });
   }
@@ -127,7 +128,7 @@ class CounterTable {
   uint32_t New(const PackedKey& key, uint64_t hash);
   // Adds a counter that is forgotten already, for emissions that show its key.
   uint32_t NewForgotten(const PackedKey& key, uint64_t hash);
-  // Forgets the counter and its chains.
+  // Forgets the counter and its chains. REQUIRES: ChangeKept() is possible.
   void Remove(uint32_t number);
 
   // Calls `visit(number)` for every counter.
@@ -168,8 +169,12 @@ class CounterTable {
   // --- Windows outside
 
   const Window& window(uint32_t number) const noexcept { return WindowAt(number); }
-  // REQUIRES: KeepImage() of its counter was called; of a window in no chain, KeepImageOf(number).
-  Window& WindowToChange(uint32_t number) noexcept {
+  // The rule of windows. What keeps a counter keeps the windows in its chains.
+  Window& ChangeWindow(uint32_t number) {
+    KeepImageOf(number);
+    return WindowAt(number);
+  }
+  Window& ChangeKeptWindow(uint32_t number) noexcept {
     PLEAT_DCHECK(MayChangeWindow(number));
     return WindowAt(number);
   }
@@ -183,12 +188,13 @@ class CounterTable {
   uint32_t FindWindow(const Counter& counter, uint8_t resolution, EngineTime start) const noexcept;
   // A window of the counter, empty and in no chain.
   uint32_t NewWindow(uint32_t counter, uint8_t resolution, EngineTime start);
-  // Inserts a window into its chain, or removes it.
+  // Inserts a window into its chain, or removes it. REQUIRES, here and below: ChangeKept() of its
+  // counter is possible.
   void Chain(uint32_t number);
   void Unchain(uint32_t number) noexcept;
   // Moves the window inside to the chain, and returns its number there. REQUIRES: there is one.
   uint32_t MoveOut(uint32_t counter);
-  // Frees a window. REQUIRES: it is in no chain.
+  // Frees a window. REQUIRES: it is in no chain, and ChangeKeptWindow() is possible.
   void FreeWindow(uint32_t number) noexcept;
   // The total of the window inside. REQUIRES: there is one.
   static Total TotalInside(const Counter& counter) noexcept {
@@ -223,19 +229,6 @@ class CounterTable {
   bool SaveLooseWindows(FieldWriter& out, const PlaceNumbers& saved);
   void EndSave() noexcept { images_ = nullptr; }
   bool saving() const noexcept { return images_ != nullptr; }
-  // Before a counter changes, or anything that is written with it.
-  void KeepImage(uint32_t number) {
-    if (images_ != nullptr) [[unlikely]]
-      KeepCounter(number);
-  }
-  bool MayChange(uint32_t number) const noexcept {
-    return images_ == nullptr || images_->counters.Has(number);
-  }
-  // Before the window of an emission changes, be it in a chain or not.
-  void KeepImageOf(uint32_t window) {
-    if (images_ != nullptr) [[unlikely]]
-      KeepWindow(window);
-  }
   // All windows have lower numbers.
   uint32_t window_end() const noexcept { return windows_.end(); }
 
@@ -279,8 +272,22 @@ class CounterTable {
     PlaceImages windows;  // of those in no chain
   };
 
-  Counter& CounterAt(uint32_t number) const noexcept {
+  // For the rule.
+  friend class ChangeByRule<CounterTable, Counter>;
+  Counter& EntryAt(uint32_t number) const noexcept {
     return *reinterpret_cast<Counter*>(table_.hot(number));
+  }
+  void KeepImage(uint32_t number) {
+    if (images_ != nullptr) [[unlikely]]
+      KeepCounter(number);
+  }
+  bool MayChange(uint32_t number) const noexcept {
+    return images_ == nullptr || images_->counters.Has(number);
+  }
+  // Of a window, be it in a chain or not.
+  void KeepImageOf(uint32_t window) {
+    if (images_ != nullptr) [[unlikely]]
+      KeepWindow(window);
   }
   Window& WindowAt(uint32_t number) const noexcept {
     return *reinterpret_cast<Window*>(windows_.hot(number));

@@ -73,7 +73,7 @@ AddOutcome RollupBook::FoldSlowly(const EventRef& event, const Entry& entry, con
 AddOutcome RollupBook::FoldWhileSaving(const EventRef& event, const Entry& entry,
                                        const Instant& at) {
   if (entry.counter != kNone) {
-    counters_.KeepImage(entry.counter);
+    counters_.Change(entry.counter);
     if (!clears_ && AddPlainly(event, entry.counter, at)) return AddOutcome::kAdded;
   }
   return TakeEvent(event, entry, at);
@@ -228,7 +228,7 @@ void RollupBook::Correct(const Turn& turn) {
   const EngineTime start = windowing_.StartOf(turn.event.at);
   const uint32_t corrected = counters_.FindWindow(counters_.at(number), 0, start);
   const uint32_t correction = counters_.NewWindow(number, 0, start);
-  Window& window = counters_.WindowToChange(correction);
+  Window& window = counters_.ChangeKeptWindow(correction);
   window.correction = 1;
   window.total.Add(turn.delta);
   if (corrected != kNone && counters_.window(corrected).closed) {
@@ -283,7 +283,7 @@ void RollupBook::Add(Turn& turn) {
     ++ledger_.keys_opened;
     if (store_ != nullptr) store_->Begin(turn.number);
   } else {
-    counters_.KeepImage(turn.number);
+    counters_.Change(turn.number);
   }
   const EngineTime start = windowing_.StartOf(turn.stamp);
   PLEAT_CHECK(windowing_.EndOf(start) > windowing_.FrontierAt(turn.now));
@@ -295,7 +295,7 @@ void RollupBook::Add(Turn& turn) {
 // cannot be.
 bool RollupBook::AddInside(const Turn& turn, EngineTime start) {
   if (clears_ || turn.delta.kind() != Delta::Kind::kInteger) return false;
-  Counter& counter = counters_.ToChange(turn.number);
+  Counter& counter = counters_.ChangeKept(turn.number);
   const int64_t delta = turn.delta.whole();
   if (start > counter.start) {
     if (counter.count > 0) MoveOut(turn.number);
@@ -318,7 +318,7 @@ bool RollupBook::AddInside(const Turn& turn, EngineTime start) {
 }
 
 void RollupBook::AddOutside(const Turn& turn, EngineTime start) {
-  Counter& counter = counters_.ToChange(turn.number);
+  Counter& counter = counters_.ChangeKept(turn.number);
   if (counter.count > 0 && counter.start <= start) MoveOut(turn.number);
   counter.start = std::max(counter.start, start);
   uint32_t number = counters_.FindWindow(counter, 0, start);
@@ -327,7 +327,7 @@ void RollupBook::AddOutside(const Turn& turn, EngineTime start) {
     counters_.Chain(number);
     NoteOpened(turn, start);
   }
-  Window& window = counters_.WindowToChange(number);
+  Window& window = counters_.ChangeKeptWindow(number);
   PLEAT_CHECK(!window.closed);
   if (clears_) AddToDetail(turn, number);
   if (turn.clears) return;
@@ -351,9 +351,9 @@ void RollupBook::MoveOut(uint32_t number) {
   const uint32_t window = counters_.MoveOut(number);
   --inside_;
   if (may_have_ended) [[unlikely]] {
-    counters_.WindowToChange(window).closed = IsEnded(EndOf(counters_.window(window)));
+    counters_.ChangeKeptWindow(window).closed = IsEnded(EndOf(counters_.window(window)));
   }
-  Account& account = counters_.AccountOf(counters_.ToChange(number));
+  Account& account = counters_.AccountOf(counters_.ChangeKept(number));
   account.open_count += count;
   account.irregular |=
       IsFar(sum, kOpenBits) || __builtin_add_overflow(account.open_sum, sum, &account.open_sum);

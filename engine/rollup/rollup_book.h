@@ -442,7 +442,7 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
 [[gnu::always_inline]] inline bool RollupBook::AddPlainly(const EventRef& event, uint32_t number,
                                                           const Instant& at) {
   const CounterEvent& added = *static_cast<const CounterEvent*>(event.event);
-  Counter& counter = counters_.ToChange(number);
+  Counter& counter = counters_.ChangeKept(number);
   const EngineTime now = latest_.TimeOf(at.now);
   const auto into = static_cast<uint64_t>(event.at.time_since_epoch().count()) -
                     static_cast<uint64_t>(counter.start.time_since_epoch().count());

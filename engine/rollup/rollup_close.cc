@@ -87,7 +87,7 @@ bool RollupBook::TakeDue(WindowLists::Stage stage, Duration behind, Budget& budg
       budget.Take();
       if (uint32_t ahead; lists_.Ahead(list, kLookAhead, ahead)) counters_.Prefetch(ahead);
       if (saving) [[unlikely]]
-        counters_.KeepImage(entry.counter);
+        counters_.Change(entry.counter);
       take(name, entry);
       lists_.Pass(list, frees);
     }
@@ -100,12 +100,12 @@ bool RollupBook::TakeDue(WindowLists::Stage stage, Duration behind, Budget& budg
 
 void RollupBook::Freeze(const WindowLists::Name& name, const WindowLists::Entry& entry,
                         const Instant& at) {
-  Counter& counter = counters_.ToChange(entry.counter);
+  Counter& counter = counters_.ChangeKept(entry.counter);
   const EngineTime start = StartOf(name);
   uint32_t number;
   if (name.resolution == 0 && CounterTable::IsInside(counter, start)) {
     number = counters_.NewWindow(entry.counter, 0, start);
-    Window& moved = counters_.WindowToChange(number);
+    Window& moved = counters_.ChangeKeptWindow(number);
     moved.total = CounterTable::TotalInside(counter);
     if (IsEnded(name.end)) [[unlikely]]
       moved.closed = 1;
@@ -115,7 +115,7 @@ void RollupBook::Freeze(const WindowLists::Name& name, const WindowLists::Entry&
     number = counters_.FindWindow(counter, name.resolution, start);
     PLEAT_CHECK(number != kNone);
   }
-  Window& window = counters_.WindowToChange(number);
+  Window& window = counters_.ChangeKeptWindow(number);
   window.total.arrival = entry.arrival & kPositionMask;
   if (!window.closed) {
     if (name.resolution == 0) AddToCoarse(window);
@@ -184,7 +184,7 @@ void RollupBook::AddToCoarse(const Window& window) {
     const uint32_t coarse =
         counters_.FindWindow(counter, resolution, windowing_.StartOf(window.start, resolution));
     PLEAT_CHECK(coarse != kNone && !counters_.window(coarse).closed);
-    counters_.WindowToChange(coarse).total.Merge(window.total);
+    counters_.ChangeKeptWindow(coarse).total.Merge(window.total);
   }
 }
 
@@ -200,7 +200,7 @@ void RollupBook::ReleaseWindow(uint32_t number) {
 void RollupBook::DropEvents(uint32_t window) {
   const auto detail = details_.find(window);
   if (detail == details_.end()) return;
-  PLEAT_DCHECK(counters_.MayChange(counters_.window(window).counter));
+  counters_.ChangeKept(counters_.window(window).counter);
   detail_bytes_ -= detail->second.events.size() * kStampedBytes;
   detail->second.events = {};
 }
@@ -246,7 +246,7 @@ void RollupBook::FinishClosing(const Instant& at) {
 
 void RollupBook::End(const WindowLists::Name& name, const WindowLists::Entry& entry,
                      const Instant& at) {
-  counters_.KeepImage(entry.counter);
+  counters_.Change(entry.counter);
   const EngineTime start = StartOf(name);
   const bool inside =
       name.resolution == 0 && CounterTable::IsInside(counters_.at(entry.counter), start);
@@ -254,7 +254,7 @@ void RollupBook::End(const WindowLists::Name& name, const WindowLists::Entry& en
       inside ? CopyOfInside(entry.counter)
              : counters_.FindWindow(counters_.at(entry.counter), name.resolution, start);
   PLEAT_CHECK(number != kNone);
-  Window& window = counters_.WindowToChange(number);
+  Window& window = counters_.ChangeKeptWindow(number);
   window.total.arrival = entry.arrival & kPositionMask;
   if (name.resolution == 0) AddToCoarse(window);
   ++ledger_.ended;
@@ -268,13 +268,13 @@ uint32_t RollupBook::CopyOfInside(uint32_t counter) {
   if (on_late_ == OnLateAdd::kCorrect) {
     MoveOut(counter);
     const uint32_t moved = counters_.ChainOf(counters_.at(counter), 0);
-    counters_.WindowToChange(moved).closed = 0;  // not yet
+    counters_.ChangeKeptWindow(moved).closed = 0;  // not yet
     return moved;
   }
   const Counter& of = counters_.at(counter);
   const Total total = CounterTable::TotalInside(of);
   const uint32_t copy = counters_.NewWindow(counter, 0, of.start);
-  Window& window = counters_.WindowToChange(copy);
+  Window& window = counters_.ChangeKeptWindow(copy);
   window.total = total;
   window.frozen = 1;  // it is no window of the counter's
   return copy;
@@ -284,7 +284,7 @@ uint32_t RollupBook::CopyOfInside(uint32_t counter) {
 
 void RollupBook::HandOut(uint32_t number, Reason reason, EngineTime ripe, uint64_t order,
                          bool by_event, const Instant& at) {
-  Window& window = counters_.WindowToChange(number);
+  Window& window = counters_.ChangeKeptWindow(number);
   PLEAT_CHECK(!window.closed && ripe <= latest_.now());
   ++emissions_[IndexOf(reason)];
   if (!window.correction) {
@@ -335,8 +335,7 @@ ClosedGroup RollupBook::Show(const Ready& ready) const noexcept {
 }
 
 void RollupBook::Free(uint32_t entry) noexcept {
-  counters_.KeepImageOf(entry);
-  Window& window = counters_.WindowToChange(entry);
+  Window& window = counters_.ChangeWindow(entry);
   window.ready = 0;
   if (window.correction) corrects_.erase(entry);
   if (!window.chained) counters_.FreeWindow(entry);
@@ -355,7 +354,7 @@ void RollupBook::DropFrozen(const WindowLists::Name& name, uint32_t counter) {
   PLEAT_CHECK(number != kNone && counters_.window(number).frozen);
   --kept_;
   ReleaseWindow(number);
-  counters_.TrimAccount(counters_.ToChange(counter));
+  counters_.TrimAccount(counters_.ChangeKept(counter));
 }
 
 // The list of the counter's last window to end.
@@ -383,7 +382,7 @@ bool RollupBook::IsHeld(uint32_t number) const {
 }
 
 void RollupBook::ForgetUnlessHeld(uint32_t number) {
-  counters_.KeepImage(number);
+  counters_.Change(number);
   if (IsHeld(number)) {
     released_.insert(number);
   } else {
@@ -400,7 +399,7 @@ void RollupBook::ForgetReleased() {
   }
   released_next_ = some.size() < kReleasedAtOnce ? 0 : some.back() + 1;
   for (const uint32_t number : some) {
-    counters_.KeepImage(number);
+    counters_.Change(number);
     if (!IsOver(number)) {
       released_.erase(number);  // a later window will release the counter again
     } else if (!IsHeld(number)) {
@@ -418,7 +417,7 @@ void RollupBook::ForgetShared() {
 }
 
 void RollupBook::Forget(uint32_t number) {
-  const Counter& counter = counters_.ToChange(number);
+  const Counter& counter = counters_.ChangeKept(number);
   PLEAT_DCHECK(counter.count == 0);
   for (const uint8_t chain : {uint8_t{0}, uint8_t{1}}) {
     for (uint32_t at = counters_.ChainOf(counter, chain); at != kNone;) {

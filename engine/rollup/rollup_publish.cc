@@ -33,7 +33,7 @@ RollupBook::Step RollupBook::TakeLoaded(const EventRef& counter,
   latest_.Reach(at.now);
   const uint32_t number = CounterOf(counter);
   if (number == kNone) return Step::kNothing;
-  counters_.KeepImage(number);
+  counters_.Change(number);
   Step step = Step::kFailed;
   store_->Update(number, [&](Publications::State& state) {
     if (!loaded.ok() || !windowing_.IsEnd(loaded->until)) {
@@ -62,7 +62,7 @@ RollupBook::Step RollupBook::TakeKept(const EventRef& counter, const Checkpoint&
   latest_.Reach(at.now);
   const uint32_t number = CounterOf(counter);
   if (number == kNone) return Step::kNothing;
-  counters_.KeepImage(number);
+  counters_.Change(number);
   Step step = Step::kFailed;
   store_->Update(number, [&](Publications::State& state) {
     if (!kept.ok() || !windowing_.IsEnd(kept->until)) {
@@ -102,7 +102,7 @@ void RollupBook::Adopt(uint32_t number, Publications::State& state, EngineTime u
   state.until = until;
   state.amount = total;
   state.changed = false;
-  Counter& counter = counters_.ToChange(number);
+  Counter& counter = counters_.ChangeKept(number);
   Total value = state.amount;
   std::vector<uint32_t> frozen;
   for (uint32_t at = counters_.ChainOf(counter, 0); at != kNone; at = counters_.window(at).next) {

@@ -117,7 +117,7 @@ bool RollupBook::LoadCounter(FieldReader& in) {
 
 // A counter that was not forgotten.
 void RollupBook::LoadKnown(FieldReader& in, uint32_t number, uint8_t flags) {
-  Counter& counter = counters_.ToChange(number);
+  Counter& counter = counters_.ChangeKept(number);
   if ((flags & kHasStart) != 0) counter.start = windowing_.LoadStart(in, 0);
   if ((flags & kHasInside) != 0) {
     in(counter.count, counter.sum);
@@ -157,7 +157,7 @@ void RollupBook::LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain) {
   if (!in.ok()) return;
 
   // No window begins after the newest one, and the frozen ones are the oldest.
-  Counter& owner = counters_.ToChange(counter);
+  Counter& owner = counters_.ChangeKept(counter);
   const uint32_t head = counters_.ChainOf(owner, chain);
   const bool frozen = (flags & kFrozen) != 0;
   const EngineTime end = windowing_.EndOf(start, resolution);
@@ -170,7 +170,7 @@ void RollupBook::LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain) {
   if (!in.ok()) return;
 
   const uint32_t number = counters_.NewWindow(counter, resolution, start);
-  Window& window = counters_.WindowToChange(number);
+  Window& window = counters_.ChangeKeptWindow(number);
   window.frozen = frozen;
   window.closed = frozen || IsEnded(end);
   window.total.Load(in);
@@ -303,7 +303,7 @@ void RollupBook::LoadWaiting(FieldReader& in, uint32_t number) {
   std::vector<uint32_t>& waiting = renumbered_->waiting;
   if (!in.Expect(emission < waiting.size() && waiting[emission] == kNone)) return;
   waiting[emission] = number;
-  counters_.WindowToChange(number).ready = 1;
+  counters_.ChangeKeptWindow(number).ready = 1;
 }
 
 // Returns false behind the last one.
@@ -319,7 +319,7 @@ bool RollupBook::LoadLoose(FieldReader& in) {
   in.Expect(flags < kLooseFlags && resolution < windowing_.resolutions());
   if (!in.Expect(correction ? resolution == 0 : !corrects)) return false;
   const uint32_t number = counters_.NewWindow(counter, resolution, {});
-  Window& window = counters_.WindowToChange(number);
+  Window& window = counters_.ChangeKeptWindow(number);
   LoadWaiting(in, number);
   window.start = windowing_.LoadStart(in, resolution);
   window.closed = 1;

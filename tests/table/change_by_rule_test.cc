@@ -13,6 +13,7 @@
 #include <pleat/stored.h>
 
 #include "engine/fold/group_table.h"
+#include "engine/rollup/counter_table.h"
 #include "engine/table/place_images.h"
 
 namespace pleat {
@@ -66,6 +67,9 @@ TEST(ChangeByRule, ShowsEntriesAsConst) {
   static_assert(!kCanBeWritten<decltype(GroupTable::Entry::group)>);
   static_assert(!kCanBeWritten<decltype(std::declval<GroupTable::Parts&>().group)>);
   static_assert(!kCanBeWritten<decltype(std::declval<GroupTable::Parts&>().cold)>);
+  static_assert(!kCanBeWritten<decltype(std::declval<CounterTable&>().at(0))>);
+  static_assert(!kCanBeWritten<decltype(std::declval<CounterTable&>().window(0))>);
+  static_assert(!kCanBeWritten<decltype(std::declval<CounterTable&>().AccountIn({}))>);
 }
 
 TEST(ChangeByRule, KeepsAnEntryAsItWasBeforeItsFirstChange) {
