@@ -16,7 +16,7 @@ constexpr uint8_t kHasVersion = 4;
 
 MemberTable::~MemberTable() {
   members_.ForEach([this](uint32_t number) {
-    if (Holds(number)) Abandon(number);
+    if (Holds(number)) Abandon(EntryAt(number));
   });
 }
 
@@ -29,7 +29,7 @@ MemberTable::~MemberTable() {
 uint32_t MemberTable::Add(const MemberRef& ref, uint32_t series, EngineTime stamp,
                           uint64_t position, const void* payload) {
   const uint32_t number = Place(ref, series, {stamp, position});
-  if (ops_.size > 0) ops_.copy(ops_.context, this->payload(number), payload);
+  if (ops_.size > 0) ops_.copy(ops_.context, PayloadOf(ChangeKept(number)), payload);
   Index(ref, number);
   return number;
 }
@@ -52,42 +52,39 @@ uint32_t MemberTable::Place(const MemberRef& ref, uint32_t series, const Sequenc
 }
 
 void MemberTable::Remove(uint32_t number) {
-  KeepImage(number);
-  Member& member = MemberAt(number);
+  Member& member = Change(number);
   index_.Erase(HashOf(number), number);
   extra_bytes_ -= ExtraBytes(member.name(), payload(number));
   if (member.has_extra) {
     extras_.Free(member.place);
     extra_bytes_ -= kExtraBytes;
   }
-  Abandon(number);
+  Abandon(member);
   member.series = kNone;
   members_.Free(number);
   ++removed_;
 }
 
 // Gives back what a member holds outside the table.
-void MemberTable::Abandon(uint32_t number) noexcept {
-  const Member& member = at(number);
+void MemberTable::Abandon(Member& member) noexcept {
   if (member.tag == PackedId::kLong) arena_.ReleaseText(member.name());
-  if (ops_.size > 0) ops_.destroy(ops_.context, payload(number));
+  if (ops_.size > 0) ops_.destroy(ops_.context, PayloadOf(member));
 }
 
 void MemberTable::SetPayload(uint32_t number, const void* payload) {
   if (ops_.size == 0) return;
-  KeepImage(number);
-  const std::string_view id = at(number).name();
-  extra_bytes_ -= ExtraBytes(id, this->payload(number));
-  ops_.destroy(ops_.context, this->payload(number));
-  ops_.copy(ops_.context, this->payload(number), payload);
-  extra_bytes_ += ExtraBytes(id, this->payload(number));
+  Member& member = Change(number);
+  void* const own = PayloadOf(member);
+  extra_bytes_ -= ExtraBytes(member.name(), own);
+  ops_.destroy(ops_.context, own);
+  ops_.copy(ops_.context, own, payload);
+  extra_bytes_ += ExtraBytes(member.name(), own);
 }
 
 void MemberTable::SetExtra(uint32_t number, Duration ttl, std::optional<uint64_t> version) {
-  Member& member = MemberAt(number);
   const bool needed = ttl != Duration::zero() || version;
-  if (!needed && !member.has_extra) return;
-  KeepImage(number);
+  if (!needed && !at(number).has_extra) return;
+  Member& member = Change(number);
   if (!member.has_extra) AddExtra(member);
   ExtraOf(member).ttl = ttl;
   ExtraOf(member).version = version;
@@ -150,9 +147,9 @@ uint32_t MemberTable::Load(FieldReader& in, uint32_t series, uint32_t series_has
   const MemberRef ref(id, series_hash, hash_key_);
   if (!in.Expect(Find(ref, series) == kNone)) return kNone;
   const uint32_t number = Place(ref, series, key);
-  if (has_extra) AddExtra(MemberAt(number));
+  if (has_extra) AddExtra(ChangeKept(number));
   SetExtra(number, ttl, version);
-  if (ops_.size > 0) ops_.load(ops_.context, payload(number), in);
+  if (ops_.size > 0) ops_.load(ops_.context, PayloadOf(ChangeKept(number)), in);
   Index(ref, number);
   return number;
 }

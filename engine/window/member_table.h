@@ -16,6 +16,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
+#include "engine/table/change_by_rule.h"
 #include "engine/table/key_arena.h"
 #include "engine/table/key_index.h"
 #include "engine/table/slab.h"
@@ -52,7 +53,7 @@ struct MemberRef {
         hash(HashOf(key, series_hash, hash_key)) {}
 };
 
-class MemberTable {
+class MemberTable : public ChangeByRule<MemberTable, Member> {
  public:
   static constexpr uint32_t kNone = KeyIndex::kNone;
 
@@ -78,11 +79,9 @@ class MemberTable {
   MemberTable& operator=(const MemberTable&) = delete;
 
   size_t size() const noexcept { return index_.size(); }
-  const Member& at(uint32_t number) const noexcept { return MemberAt(number); }
-  // A member whose stamp and position may be about to change. Before they do, KeepImage().
-  Member& ToRestamp(uint32_t number) const noexcept { return MemberAt(number); }
-  // REQUIRES: whoever changes what is saved of it has called KeepImage().
-  void* payload(uint32_t number) const noexcept { return members_.hot(number) + sizeof(Member); }
+  static const void* PayloadOf(const Member& member) noexcept { return &member + 1; }
+  static void* PayloadOf(Member& member) noexcept { return &member + 1; }
+  const void* payload(uint32_t number) const noexcept { return PayloadOf(at(number)); }
   const PayloadOps& ops() const noexcept { return ops_; }
 
   // --- Finding
@@ -139,8 +138,7 @@ class MemberTable {
 
   // REQUIRES: the member is in no sequence, but for one whose end it is about to become.
   void SetStamp(uint32_t number, EngineTime stamp, uint64_t position) {
-    KeepImage(number);
-    Member& member = MemberAt(number);
+    Member& member = Change(number);
     member.stamp = stamp;
     member.SetPosition(position);
   }
@@ -171,14 +169,6 @@ class MemberTable {
   void EndSave() noexcept { saving_ = nullptr; }
   // REQUIRES: all were written, and EndSave() was not called.
   const PlaceNumbers& numbers() const noexcept { return saving_->numbers(); }
-  // While that goes on: before anything changes that is saved of a member.
-  void KeepImage(uint32_t number) {
-    if (saving_ != nullptr) [[unlikely]]
-      KeepImageNow(number);
-  }
-  bool MayChange(uint32_t number) const noexcept {
-    return saving_ == nullptr || saving_->Has(number);
-  }
 
   // A saved member takes at least so many bytes.
   static constexpr size_t kSavedBytesMin = 5;
@@ -186,15 +176,15 @@ class MemberTable {
   // fails there is a member. REQUIRES: as Add(); `series_hash` is what SeriesHash tells.
   uint32_t Load(FieldReader& in, uint32_t series, uint32_t series_hash, const StoredKeys& keys);
 
-  // --- For the sequences
+  // --- For the sequences: in no image
 
-  uint32_t& place(uint32_t number) const noexcept {
-    Member& member = MemberAt(number);
+  uint32_t& place(uint32_t number) noexcept {
+    Member& member = EntryAt(number);
     return member.has_extra ? ExtraOf(member).place : member.place;
   }
   // REQUIRES: the member has a TTL of its own.
-  uint32_t& place_by_deadline(uint32_t number) const noexcept {
-    return ExtraOf(at(number)).place_by_deadline;
+  uint32_t& place_by_deadline(uint32_t number) noexcept {
+    return ExtraOf(EntryAt(number)).place_by_deadline;
   }
 
   // --- Bytes
@@ -211,8 +201,17 @@ class MemberTable {
 
  private:
   static constexpr size_t kExtraBytes = sizeof(MemberExtra);
-  Member& MemberAt(uint32_t number) const noexcept {
+  // For the rule.
+  friend class ChangeByRule<MemberTable, Member>;
+  Member& EntryAt(uint32_t number) const noexcept {
     return *reinterpret_cast<Member*>(members_.hot(number));
+  }
+  void KeepImage(uint32_t number) {
+    if (saving_ != nullptr) [[unlikely]]
+      KeepImageNow(number);
+  }
+  bool MayChange(uint32_t number) const noexcept {
+    return saving_ == nullptr || saving_->Has(number);
   }
   // Whether a member lives there. A place that is free again says that its series is kNone.
   bool Holds(uint32_t number) const noexcept {
@@ -223,7 +222,7 @@ class MemberTable {
   }
   [[gnu::cold]] void KeepImageNow(uint32_t number);
   void Save(uint32_t number, const StoredKeys& keys, FieldWriter& out) const;
-  void Abandon(uint32_t number) noexcept;
+  void Abandon(Member& member) noexcept;
   // The place, and a share of the index.
   size_t MemberBytes() const noexcept { return sizeof(Member) + (ops_.size + 7) / 8 * 8 + 11; }
   size_t ExtraBytes(std::string_view id, const void* payload) const noexcept {
@@ -235,7 +234,11 @@ class MemberTable {
   uint32_t Place(const MemberRef& ref, uint32_t series, const SequenceKey& key);
   inline void Index(const MemberRef& ref, uint32_t number);
   void AddExtra(Member& member);
-  MemberExtra& ExtraOf(const Member& member) const noexcept {
+  const MemberExtra& ExtraOf(const Member& member) const noexcept {
+    PLEAT_DCHECK(member.has_extra);
+    return *reinterpret_cast<const MemberExtra*>(extras_.hot(member.place));
+  }
+  MemberExtra& ExtraOf(Member& member) const noexcept {
     PLEAT_DCHECK(member.has_extra);
     return *reinterpret_cast<MemberExtra*>(extras_.hot(member.place));
   }

@@ -270,8 +270,8 @@ void PresenceBook::AddConnection(const Who& who, uint32_t user, EngineTime stamp
 
 // Gives a connection a new generation.
 uint64_t PresenceBook::Renew(uint32_t number) {
-  connections_.members.KeepImage(number);
-  auto* const part = static_cast<ConnectionPart*>(connections_.members.payload(number));
+  Member& connection = connections_.members.Change(number);
+  auto* const part = static_cast<ConnectionPart*>(MemberTable::PayloadOf(connection));
   return part->generation = ++generations_;
 }
 

@@ -103,7 +103,7 @@ class PresenceBook final : public FeedBook {
   struct ConnectionPart {
     uint64_t generation;
     uint32_t user;
-    uint32_t place;  // in the order of its user; the sequence's own
+    mutable uint32_t place;  // in the order of its user; the sequence's own, in no image
   };
   // The payload of a user begins with this, and goes on with the metadata.
   using UserPart = Sequence;
@@ -136,7 +136,7 @@ class PresenceBook final : public FeedBook {
       return {members.at(n).stamp, members.at(n).position};
     }
     uint32_t& PlaceOf(uint32_t n) const noexcept {
-      return static_cast<ConnectionPart*>(members.payload(n))->place;
+      return static_cast<const ConnectionPart*>(members.payload(n))->place;
     }
     void Prefetch(uint32_t n) const noexcept { members.Prefetch(n); }
   };
@@ -152,8 +152,7 @@ class PresenceBook final : public FeedBook {
   }
   // The same to be changed.
   UserPart& ChangingConnectionsOf(uint32_t user) {
-    users_.members.KeepImage(user);
-    return *static_cast<UserPart*>(users_.members.payload(user));
+    return *static_cast<UserPart*>(MemberTable::PayloadOf(users_.members.Change(user)));
   }
   const void* MetadataOf(uint32_t user) const noexcept {
     return ops_.size == 0 ? nullptr : &ConnectionsOf(user) + 1;

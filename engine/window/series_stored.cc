@@ -81,7 +81,7 @@ void SeriesLoader::LoadSeries(FieldReader& in, const HashKey& hash_key, const St
   const uint64_t hash = name.HashWith(hash_key);
   if (!in.Expect(table_.Find(name, hash) == SeriesTable::kNone)) return;
   loaded.number = table_.Open(name, hash);
-  Series& series = table_.SeriesAt(loaded.number);
+  Series& series = table_.EntryAt(loaded.number);
   series.ttl = ttl;
   series.since = since;
   series.latest = latest;
@@ -121,7 +121,7 @@ void SeriesLoader::End(FieldReader& in, EngineTime seen) {
 
 void SeriesLoader::MakePlain(FieldReader& in, size_t i, EngineTime seen) {
   const Loaded& loaded = loaded_[i];
-  Series& series = table_.SeriesAt(loaded.number);
+  Series& series = table_.EntryAt(loaded.number);
   in.Expect(groups_.Sort(GroupOf(i, /*own=*/false), members_));
   if (!in.ok() || members_.empty()) return;
   in.Expect(table_.members_.at(members_.back()).stamp <= series.latest);
@@ -137,7 +137,7 @@ void SeriesLoader::MakeOwn(FieldReader& in, size_t i) {
   const Loaded& loaded = loaded_[i];
   in.Expect(groups_.Sort(GroupOf(i, /*own=*/true), members_));
   if (!in.ok() || members_.empty()) return;
-  Series& series = table_.SeriesAt(loaded.number);
+  Series& series = table_.EntryAt(loaded.number);
   series.own = table_.own_.Allocate();
   ++table_.own_orders_;
   auto* const own = ::new (table_.own_.hot(series.own)) OwnOrder{};

@@ -29,8 +29,8 @@ uint32_t SeriesTable::Open(const PackedKey& name, uint64_t hash) {
   const uint32_t number = table_.New();
   if (saving()) [[unlikely]]
     saving_->KeepNothing(number);
-  SeriesAt(number).name = names_.Keep(name);
-  SeriesAt(number).hash = static_cast<uint32_t>(hash);
+  EntryAt(number).name = names_.Keep(name);
+  EntryAt(number).hash = static_cast<uint32_t>(hash);
   name_bytes_ += KeyArena::BytesFor(name);
   table_.Index(hash, number);
   return number;
@@ -58,7 +58,7 @@ uint32_t SeriesTable::PrefetchOther(uint64_t hash) const noexcept {
 // --- The order of members
 
 void SeriesTable::Insert(uint32_t member) {
-  Series& series = Changing(members_.at(member).series);
+  Series& series = Change(members_.at(member).series);
   if (members_.ttl(member) == Duration::zero()) {
     series.latest = std::max(series.latest, members_.at(member).stamp);
     return stamps_.Insert(series.plain, member);
@@ -74,7 +74,7 @@ void SeriesTable::Insert(uint32_t member) {
 }
 
 void SeriesTable::Erase(uint32_t member) {
-  Series& series = Changing(members_.at(member).series);
+  Series& series = Change(members_.at(member).series);
   if (members_.ttl(member) == Duration::zero()) return stamps_.Erase(series.plain, member);
   OwnOrder& own = OwnOf(series);
   stamps_.Erase(own.by_stamp, member);
@@ -105,7 +105,7 @@ uint32_t SeriesTable::OldestLive(uint32_t number) const noexcept {
 }
 
 void SeriesTable::Restore(uint32_t number, EngineTime now, std::vector<uint32_t>& out) {
-  Series& series = Changing(number);
+  Series& series = Change(number);
   const uint32_t stay =
       std::min(series.retained, stamps_.Rank(series.plain, FirstLiveStamp(TtlOf(number), now)));
   uint32_t left = series.retained - stay;
@@ -145,7 +145,7 @@ SeriesTable::End SeriesTable::NextEnd(uint32_t number) const {
 void SeriesTable::Arm(uint32_t number) {
   const End end = NextEnd(number);
   if (end.member == kNone) return table_.Disarm(number);
-  Series& series = SeriesAt(number);
+  Series& series = EntryAt(number);
   if (series.armed && std::pair(series.armed_due, uint64_t{series.armed_position}) <=
                           std::pair(end.due, end.position)) {
     return;

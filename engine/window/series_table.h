@@ -26,6 +26,7 @@
 
 #include "engine/base/hash.h"
 #include "engine/base/page_pool.h"
+#include "engine/table/change_by_rule.h"
 #include "engine/table/expiring_table.h"
 #include "engine/table/key_arena.h"
 #include "engine/table/packed_key.h"
@@ -65,7 +66,7 @@ struct OwnOrder {
   Sequence by_deadline;
 };
 
-class SeriesTable {
+class SeriesTable : public ChangeByRule<SeriesTable, Series> {
  public:
   static constexpr uint32_t kNone = KeyIndex::kNone;
 
@@ -78,7 +79,6 @@ class SeriesTable {
   // --- Series
 
   size_t size() const noexcept { return table_.indexed(); }
-  const Series& at(uint32_t number) const noexcept { return SeriesAt(number); }
   uint32_t Find(const PackedKey& name, uint64_t hash) const {
     return table_.Find(hash, [&](uint32_t number) { return at(number).name == name; });
   }
@@ -93,7 +93,7 @@ class SeriesTable {
   bool CloseIfEmpty(uint32_t number);
 
   // Zero: that of the window.
-  void SetTtl(uint32_t number, Duration ttl) { Changing(number).ttl = ttl; }
+  void SetTtl(uint32_t number, Duration ttl) { Change(number).ttl = ttl; }
   // Frees a series without members that was kept for the sake of its TTL, if it is still there.
   void ForgetTtl(uint32_t number) {
     if (!table_.Holds(number) || !at(number).indexed) return;
@@ -101,7 +101,7 @@ class SeriesTable {
     CloseIfEmpty(number);
   }
   // The series became non-empty at this position.
-  void SetSince(uint32_t number, uint64_t position) { Changing(number).since = position; }
+  void SetSince(uint32_t number, uint64_t position) { Change(number).since = position; }
 
   // Looks ahead, in two steps. The next event is often of the same series as the last one.
   void PrefetchIndex(uint64_t hash) const noexcept {
@@ -151,8 +151,8 @@ class SeriesTable {
   // REQUIRES: it has no extra; IsLatest(its series, stamp).
   void MoveToBack(uint32_t number, EngineTime stamp, uint64_t position) {
     members_.SetStamp(number, stamp, position);
-    Member& member = members_.ToRestamp(number);
-    MoveToBackUnsettled(Changing(member.series), number, member);
+    Member& member = members_.ChangeKept(number);
+    MoveToBackUnsettled(Change(member.series), number, member);
     Settle();
   }
   // True if no member of the series has a later stamp. May be false in that case, too.
@@ -164,12 +164,9 @@ class SeriesTable {
   // REQUIRES: no other member of the series has a later stamp. `series` is the member's.
   [[gnu::noinline]] void MoveToBackUnsettled(Series& series, uint32_t number, Member& member) {
     PLEAT_DCHECK(series.latest <= member.stamp && !member.has_extra);
-    PLEAT_DCHECK(MayChange(member.series) && members_.MayChange(number));
     series.latest = member.stamp;
     stamps_.MoveToBackUnsettled(series.plain, number, member.place);
   }
-  // A series for that. Before anything changes, KeepImage().
-  Series& ToMove(uint32_t series) const noexcept { return SeriesAt(series); }
   void Settle() { stamps_.Settle(); }
   uint32_t OldestLive(uint32_t series) const noexcept;
   // Brings closer what MoveToBackUnsettled() will need of a series that is close itself.
@@ -188,7 +185,7 @@ class SeriesTable {
            retention_ > TtlOf(members_.at(member).series);
   }
   // The first live member of `plain` becomes a retained one.
-  void Retain(uint32_t series) { ++Changing(series).retained; }
+  void Retain(uint32_t series) { ++Change(series).retained; }
   bool IsRetained(uint32_t member) const noexcept {
     const Series& series = at(members_.at(member).series);
     return series.retained > 0 && members_.ttl(member) == Duration::zero() &&
@@ -197,7 +194,7 @@ class SeriesTable {
   // REQUIRES: there is one.
   uint32_t FirstRetained(uint32_t series) const { return stamps_.Front(at(series).plain); }
   void EraseRetained(uint32_t member) {
-    --Changing(members_.at(member).series).retained;
+    --Change(members_.at(member).series).retained;
     Erase(member);
   }
   // Calls `forget` with the retained members whose stamps are in [from, to).
@@ -216,14 +213,6 @@ class SeriesTable {
   bool saving() const noexcept { return saving_ != nullptr; }
   // REQUIRES: all were written, and EndSave() was not called.
   const PlaceNumbers& numbers() const noexcept { return saving_->numbers(); }
-  // While that goes on: before anything changes that is saved of a series.
-  void KeepImage(uint32_t number) {
-    if (saving()) [[unlikely]]
-      KeepImageNow(number);
-  }
-  bool MayChange(uint32_t number) const noexcept {
-    return saving_ == nullptr || saving_->Has(number);
-  }
 
   // --- Deadlines
 
@@ -314,19 +303,26 @@ class SeriesTable {
     uint64_t Version() const noexcept { return 0; }  // what is armed is fixed
   };
 
-  Series& SeriesAt(uint32_t number) const noexcept {
+  // For the rule. Deadlines, and places in sequences, are in no image.
+  friend class ChangeByRule<SeriesTable, Series>;
+  Series& EntryAt(uint32_t number) const noexcept {
     return *reinterpret_cast<Series*>(table_.hot(number));
   }
-  // The same to be changed.
-  Series& Changing(uint32_t number) {
-    KeepImage(number);
-    return SeriesAt(number);
+  void KeepImage(uint32_t number) {
+    if (saving()) [[unlikely]]
+      KeepImageNow(number);
+  }
+  bool MayChange(uint32_t number) const noexcept {
+    return saving_ == nullptr || saving_->Has(number);
   }
   [[gnu::cold]] void KeepImageNow(uint32_t number);
   void Save(uint32_t number, const StoredKeys& keys, FieldWriter& out) const;
 
   uint32_t PrefetchOther(uint64_t hash) const noexcept;
-  OwnOrder& OwnOf(const Series& series) const noexcept {
+  const OwnOrder& OwnOf(const Series& series) const noexcept {
+    return *reinterpret_cast<const OwnOrder*>(own_.hot(series.own));
+  }
+  OwnOrder& OwnOf(Series& series) const noexcept {
     return *reinterpret_cast<OwnOrder*>(own_.hot(series.own));
   }
   // Whether nothing of the series has ended by `now`, without a look at its members.

@@ -280,18 +280,20 @@ template <bool kWithCare>
   if (entry.member == kNone) return false;
   const EngineTime now = TimeFor(at.now);
   const auto& added = *static_cast<const AnyMember*>(event.event);
-  Member& member = members_.ToRestamp(entry.member);
-  Series& series = series_.ToMove(entry.series);
+  const Member& found = members_.at(entry.member);
+  const Series& order = series_.at(entry.series);
   if ((kWithCare ? series_.MayBeDue(now) : !series_.AllIsPlain(now)) ||
       options_.refresh != Refresh::kLatest || changes_.keeps() || added.ttl != Duration::zero() ||
-      added.version || member.has_extra || event.at <= member.stamp || event.at < series.latest ||
-      series.retained > 0 || !members_.PayloadIs(entry.member, PayloadIn(event.event))) {
+      added.version || found.has_extra || event.at <= found.stamp || event.at < order.latest ||
+      order.retained > 0 || !members_.PayloadIs(entry.member, PayloadIn(event.event))) {
     return false;
   }
   if constexpr (kWithCare) {
-    members_.KeepImage(entry.member);
-    series_.KeepImage(entry.series);
+    members_.Change(entry.member);
+    series_.Change(entry.series);
   }
+  Member& member = members_.ChangeKept(entry.member, found);
+  Series& series = series_.ChangeKept(entry.series, order);
   seen_ = now;
   last_position_ = std::max(last_position_ + 1, at.position);
   member.stamp = event.at;

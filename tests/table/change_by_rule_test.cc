@@ -15,6 +15,7 @@
 #include "engine/fold/group_table.h"
 #include "engine/rollup/counter_table.h"
 #include "engine/table/place_images.h"
+#include "engine/window/series_table.h"
 
 namespace pleat {
 namespace {
@@ -70,6 +71,9 @@ TEST(ChangeByRule, ShowsEntriesAsConst) {
   static_assert(!kCanBeWritten<decltype(std::declval<CounterTable&>().at(0))>);
   static_assert(!kCanBeWritten<decltype(std::declval<CounterTable&>().window(0))>);
   static_assert(!kCanBeWritten<decltype(std::declval<CounterTable&>().AccountIn({}))>);
+  static_assert(!kCanBeWritten<decltype(std::declval<MemberTable&>().at(0))>);
+  static_assert(!kCanBeWritten<decltype(std::declval<MemberTable&>().payload(0))>);
+  static_assert(!kCanBeWritten<decltype(std::declval<SeriesTable&>().at(0))>);
 }
 
 TEST(ChangeByRule, KeepsAnEntryAsItWasBeforeItsFirstChange) {
