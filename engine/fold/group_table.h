@@ -327,7 +327,8 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
     now_ = now;
     version_ = version;
     const Deadlines::Found found = table_.Next(now, budget, due);
-    if (found == Deadlines::Found::kDue && !due.by_event && !IsKept(due.number)) [[unlikely]]
+    const auto was_armed = [&] { return !due.is_filed() || due.is_call(); };
+    if (found == Deadlines::Found::kDue && !IsKept(due.number) && was_armed()) [[unlikely]]
       KeepImage(due.number, /*armed=*/true);  // as until now
     return found;
   }

@@ -43,6 +43,7 @@ struct SavedOptions {
   bool on_arrival = false;
   bool marks = false;
   bool ids = false;
+  int calls = 2000;  // before a saving, at most
 };
 
 StateOps OpsFor(const SavedOptions& options) {
@@ -204,7 +205,7 @@ class DrawnBook {
 
 std::vector<SavedOptions> AllOptions() {
   const FolderOptions plain{.quiet_period = 10s, .max_hold = 60s};
-  std::vector<SavedOptions> all(11, {.name = "", .folder = plain});
+  std::vector<SavedOptions> all(12, {.name = "", .folder = plain});
   all[0].name = "plain";
   all[1].name = "on_arrival";
   all[1].on_arrival = true;
@@ -234,6 +235,10 @@ std::vector<SavedOptions> AllOptions() {
   all[10].folder.leases.max_deliveries = 2;
   all[10].folder.leases.max_dead_letters = 20;
   all[10].folder.leases.on_dead_limit = OnDeadLimit::kDropOldest;
+  all[11].name = "closing_times";  // partials are filed here
+  all[11].folder.partial_every = 3s;
+  all[11].folder.closing.every = 20s;
+  all[11].calls = 300;
   return all;
 }
 
@@ -245,7 +250,7 @@ TEST_P(SavingBook, HasTheBytesOfTheMomentAtWhichItBegan) {
     DrawnBook book(GetParam(), seed);
     DrawnBook twin(GetParam(), seed);
     for (int round = 0; round < 5; ++round) {
-      const int before = static_cast<int>(random() % 2000);
+      const int before = static_cast<int>(random() % GetParam().calls);
       book.Calls(before);
       twin.Calls(before);
       const std::string expected = twin.Save();
