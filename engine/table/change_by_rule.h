@@ -31,10 +31,9 @@ namespace pleat::inline v0_1 {
 template <class Table, class Entry>
 class ChangeByRule {
  public:
-  // REQUIRES, of all: the entry lives. Always inline, so that who drops the result pays for none.
-  [[gnu::always_inline]] const Entry& at(uint32_t number) const noexcept {
-    return table().EntryAt(number);
-  }
+  // REQUIRES, of all: the entry lives. Those to change are always inline, so that their callers stay
+  // as small to the compiler as they are: a result that is dropped costs nothing.
+  const Entry& at(uint32_t number) const noexcept { return table().EntryAt(number); }
   [[gnu::always_inline]] Entry& Change(uint32_t number) {
     table().KeepImage(number);
     return table().EntryAt(number);
