@@ -115,7 +115,8 @@ class Deadlines {
   }
 
   // Finds the next entry due by `now`, earliest first. Each reference looked at takes one from
-  // `budget`. The owner answers for its entries through `ask`:
+  // `budget`; of a part, where all are looked at again, one of each chunk does. So an entry takes little
+  // more than two, however many are due within one slot. The owner answers through `ask`:
   //   ask.Counts(number)    whether the reference counts; if not, it is stale and
   //   ask.Drop(number)      tells that it is gone
   //   ask(number)           an Answer, of a reference that counts
@@ -257,6 +258,7 @@ class Deadlines {
   static constexpr size_t kSweepChunks = 2;
   static constexpr size_t kHeapSweepFrom = 1024;
   static constexpr uint64_t kMixed = UINT64_MAX;
+  static constexpr size_t kFreeLooks = 7;    // mask: of a chunk all but the eighth reference
   static constexpr size_t kKept = 4096;      // of room in the run and the heap
   static constexpr size_t kKnownMax = 8192;  // twice the slots of a usual life
 
@@ -330,8 +332,10 @@ class Deadlines {
       if (prefetched_ == nullptr) PrefetchEntries(loading_, loading_size_, ask);
       if (prefetched_ == loading_) PrefetchEntries(After(*loading_), Chunk::kRefs, ask);
       while (loading_size_ > 0) {
-        if (budget.left() == 0) return false;
-        budget.Take();
+        if ((loading_size_ & free_looks_) == 0) {
+          if (budget.left() == 0) return false;
+          budget.Take();
+        }
         const uint32_t number = loading_->refs[--loading_size_];
         if (!ask.Counts(number)) {
           DropStale(number, ask);
@@ -431,6 +435,7 @@ class Deadlines {
   size_t heap_sweep_at_ = kHeapSweepFrom;
   Chunk* loading_ = nullptr;  // what is left of the slot, or the part, being surfaced
   size_t loading_size_ = 0;
+  size_t free_looks_ = 0;        // kFreeLooks if that is a part
   EngineTime loading_from_{};    // where that begins
   Chunk* prefetched_ = nullptr;  // the last chunk whose entries were; null: none yet
   size_t stale_ = 0;
