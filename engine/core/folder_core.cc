@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <pleat/collections.h>
+
 #include "engine/base/concat.h"
 #include "engine/base/in_order.h"
 #include "engine/base/spread.h"
@@ -77,6 +79,11 @@ std::unique_ptr<Book> FolderCore::MakeBook(int partition) {
 }
 
 // Limits may differ from run to run; all else has a part in the results.
+void FolderCore::ListIn(CollectionList& list) {
+  list.folders.push_back(
+      {.name = name(), .options = options(), .ledger = ledger(), .sizes = sizes()});
+}
+
 Description FolderCore::Describe() const {
   Description folder;
   folder.kind = "folder";

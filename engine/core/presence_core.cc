@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <pleat/collections.h>
+
 namespace pleat::inline v0_1 {
 namespace {
 
@@ -26,6 +28,11 @@ PresenceCore::PresenceCore(EngineCore& engine, std::string_view name,
       options_(options),
       ops_(ops),
       context_owner_(std::move(context_owner)) {}
+
+void PresenceCore::ListIn(CollectionList& list) {
+  list.presences.push_back(
+      {.name = name(), .options = options_, .ledger = ledger(), .sizes = sizes()});
+}
 
 Description PresenceCore::Describe() const {
   Description presence;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <pleat/collections.h>
+
 #include "engine/base/inside.h"
 
 namespace pleat::inline v0_1 {
@@ -34,6 +36,11 @@ bool IsBefore(const TopCount& a, const TopCount& b) noexcept {
 
 RollupCore::RollupCore(EngineCore& engine, std::string_view name, const RollupOptions& options)
     : KeyedCollection(engine, name), options_(options) {}
+
+void RollupCore::ListIn(CollectionList& list) {
+  list.counters.push_back(
+      {.name = name(), .options = options_, .ledger = rollup_ledger(), .sizes = rollup_sizes()});
+}
 
 Description RollupCore::Describe() const {
   Description rollup;

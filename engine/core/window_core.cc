@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <pleat/collections.h>
+
 namespace pleat::inline v0_1 {
 namespace {
 
@@ -29,6 +31,11 @@ std::unique_ptr<Book> WindowCore::MakeBook(int partition) {
   return std::make_unique<WindowBook>(
       engine().pool(), OptionsFor(options_, partition, engine().partition_count()), ops_,
       engine().hash_key(), engine().name_key(), static_cast<uint32_t>(partition));
+}
+
+void WindowCore::ListIn(CollectionList& list) {
+  list.windows.push_back(
+      {.name = name(), .options = options_, .ledger = ledger(), .sizes = sizes()});
 }
 
 Description WindowCore::Describe() const {
