@@ -49,11 +49,11 @@ class ChangeByRule {
     return const_cast<Entry&>(found);  // the bytes are the table's
   }
 
- protected:
+ private:
+  friend Table;
   ChangeByRule() = default;
   ~ChangeByRule() = default;
 
- private:
   Table& table() noexcept { return static_cast<Table&>(*this); }
   const Table& table() const noexcept { return static_cast<const Table&>(*this); }
 };
