@@ -137,7 +137,7 @@ bool Deadlines::SurfaceSlot(EngineTime limit) {
   PLEAT_DCHECK(loading_ == nullptr && run_.empty() && slot.index >= surfaced_);
   loading_ = slot.head;
   loading_size_ = slot.head_size;
-  free_looks_ = 0;
+  loads_part_ = false;
   loading_from_ = StartOf(slot);
   surfaced_ = slot.index + 1;
   FreeSlot(slot);
@@ -150,7 +150,7 @@ void Deadlines::SurfacePart() {
   const Part& part = parts_.back();
   loading_ = part.head;
   loading_size_ = part.head_size;
-  free_looks_ = kFreeLooks;
+  loads_part_ = true;
   loading_from_ = part.after.ripe;
   parts_.pop_back();
 }

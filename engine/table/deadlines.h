@@ -258,7 +258,6 @@ class Deadlines {
   static constexpr size_t kSweepChunks = 2;
   static constexpr size_t kHeapSweepFrom = 1024;
   static constexpr uint64_t kMixed = UINT64_MAX;
-  static constexpr size_t kFreeLooks = 7;    // mask: of a chunk all but the eighth reference
   static constexpr size_t kKept = 4096;      // of room in the run and the heap
   static constexpr size_t kKnownMax = 8192;  // twice the slots of a usual life
 
@@ -327,15 +326,15 @@ class Deadlines {
   bool Load(Budget& budget, const Ask& ask) {
     if (run_.empty()) run_version_ = ask.Version();
     if (run_version_ != ask.Version()) run_version_ = kMixed;
+    Budget of_parts;
     while (loading_ != nullptr) {
       if (budget.spent()) return false;
+      Budget& looks = loads_part_ ? of_parts : budget;
       if (prefetched_ == nullptr) PrefetchEntries(loading_, loading_size_, ask);
       if (prefetched_ == loading_) PrefetchEntries(After(*loading_), Chunk::kRefs, ask);
       while (loading_size_ > 0) {
-        if ((loading_size_ & free_looks_) == 0) {
-          if (budget.left() == 0) return false;
-          budget.Take();
-        }
+        if (looks.left() == 0) return false;
+        looks.Take();
         const uint32_t number = loading_->refs[--loading_size_];
         if (!ask.Counts(number)) {
           DropStale(number, ask);
@@ -353,6 +352,7 @@ class Deadlines {
                           .tag = 0});
         }
       }
+      if (loads_part_) budget.Take();
       loading_ = FreeChunk(*loading_);
       loading_size_ = Chunk::kRefs;
       if (loading_ == nullptr || run_.size() > run_full_) TendParts();
@@ -435,7 +435,7 @@ class Deadlines {
   size_t heap_sweep_at_ = kHeapSweepFrom;
   Chunk* loading_ = nullptr;  // what is left of the slot, or the part, being surfaced
   size_t loading_size_ = 0;
-  size_t free_looks_ = 0;        // kFreeLooks if that is a part
+  bool loads_part_ = false;
   EngineTime loading_from_{};    // where that begins
   Chunk* prefetched_ = nullptr;  // the last chunk whose entries were; null: none yet
   size_t stale_ = 0;
