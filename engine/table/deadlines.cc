@@ -229,7 +229,8 @@ void Deadlines::TendParts() {
   if (run_.empty()) SurfacePart();
 }
 
-// Of a run that is full leaves no more than half, so that the calls together cost O(1) an entry.
+// Of a run that is full leaves no more than half. In a slot in no order an entry is moved O(log(entries
+// of the slot / length of a run)) times, in one that is sorted either way at most twice.
 void Deadlines::CutRun() {
   if (!parts_.empty()) MoveToParts();
   if (run_.size() <= run_full_ / 2) return;

@@ -435,7 +435,7 @@ class Deadlines {
   size_t heap_sweep_at_ = kHeapSweepFrom;
   Chunk* loading_ = nullptr;  // what is left of the slot, or the part, being surfaced
   size_t loading_size_ = 0;
-  bool loads_part_ = false;
+  bool loads_part_ = false;      // it is a part
   EngineTime loading_from_{};    // where that begins
   Chunk* prefetched_ = nullptr;  // the last chunk whose entries were; null: none yet
   size_t stale_ = 0;
