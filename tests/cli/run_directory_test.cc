@@ -1,5 +1,6 @@
 // The directory of --journal and the outputs of a run: what a run that comes to nothing leaves
 // alone, which files are the directory's own, and what errors say to do.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -169,6 +170,136 @@ TEST_F(RunDirectoryTest, WhatIsHeldBackIsWrittenOnceALineIsUsable) {
   process.Write(At(100));
   EXPECT_TRUE(process.AwaitOut("{\"k\":\"a\"")) << process.err();
   EXPECT_EQ(process.Wait(), 0);
+}
+
+// --- Outputs that the directory knows, and others
+
+// A directory with a journal, the file that was read into it, and what came out; both can move.
+class OutputNamesTest : public testing::Test {
+ protected:
+  OutputNamesTest() {
+    mkdir((dir_ / "d").c_str(), 0700);
+    dir_.Write("d/file", kEvents);
+    EXPECT_EQ(Run("d").code, 0);
+    out_ = Content(dir_ / "d/out");
+    EXPECT_NE(out_, "");
+  }
+  // `outputs`: options with names in the directory d.
+  RunResult Run(const std::string& d, std::vector<std::string> outputs = {"--output out"}) {
+    std::string words = "--key k --time t --quiet 1m --accept-limit 1m --at-end keep --journal " +
+                        (dir_ / d) + "/j " + (dir_ / d) + "/file";
+    for (const std::string& output : outputs) {
+      const size_t space = output.find(' ');
+      words += " " + output.substr(0, space + 1) + (dir_ / d) + "/" + output.substr(space + 1);
+    }
+    return Fold(words);
+  }
+  void Grow(const std::string& d) {
+    std::ofstream(dir_ / (d + "/file"), std::ios::app) << At(600) << At(605, "b");
+  }
+  // What the run over the whole file writes.
+  std::string Whole(const std::string& d) {
+    EXPECT_EQ(Fold("--key k --time t --quiet 1m --at-end drop --output " + (dir_ / "whole") + " " +
+                   (dir_ / d) + "/file")
+                  .code,
+              0);
+    return Content(dir_ / "whole");
+  }
+  void ExpectRefused(const RunResult& run, const std::string& output) {
+    EXPECT_EQ(run.code, 1) << run.err;
+    EXPECT_TRUE(HasLine(run.err, "pleat fold: " + (dir_ / output) + ": has bytes that --journal "))
+        << run.err;
+    EXPECT_EQ(run.stats, "") << "nothing was read";
+  }
+
+  TemporaryDirectory dir_;
+  std::string out_;
+};
+
+TEST_F(OutputNamesTest, ADirectoryThatMovesTakesItsOutputsWithIt) {
+  std::filesystem::rename(dir_ / "d", dir_ / "d2");
+  Grow("d2");
+  EXPECT_EQ(Run("d2").code, 0);
+  EXPECT_EQ(Content(dir_ / "d2/out"), Whole("d2"));
+  // And back: the name of before says nothing more.
+  std::filesystem::rename(dir_ / "d2", dir_ / "d");
+  EXPECT_EQ(Run("d").code, 0);
+  EXPECT_EQ(Content(dir_ / "d/out"), Whole("d"));
+}
+
+TEST_F(OutputNamesTest, ACopyOfADirectoryGoesOnWithTheCopiesOfItsOutputs) {
+  const auto copy = [&](const std::string& from, const std::string& to) {
+    std::filesystem::copy(dir_ / from, dir_ / to, std::filesystem::copy_options::recursive);
+  };
+  copy("d", "d2");
+  Grow("d2");
+  EXPECT_EQ(Run("d2").code, 0);
+  EXPECT_EQ(Content(dir_ / "d2/out"), Whole("d2"));
+  EXPECT_EQ(Content(dir_ / "d/out"), out_);
+  std::filesystem::remove_all(dir_ / "d");
+  copy("d2", "d");
+  EXPECT_EQ(Run("d").code, 0);
+  EXPECT_EQ(Content(dir_ / "d/out"), Whole("d"));
+}
+
+TEST_F(OutputNamesTest, AnOutputThatWasRenamedGoesOn) {
+  std::filesystem::rename(dir_ / "d/out", dir_ / "d/out2");
+  Grow("d");
+  EXPECT_EQ(Run("d", {"--output out2"}).code, 0);
+  EXPECT_EQ(Content(dir_ / "d/out2"), Whole("d"));
+}
+
+TEST_F(OutputNamesTest, NothingIsCutUnderAnotherName) {
+  std::filesystem::rename(dir_ / "d/out", dir_ / "d/out2");
+  std::ofstream(dir_ / "d/out2", std::ios::app) << "written behind the snapshot\n";
+  const Files kept = FilesIn(dir_ / "d/j");
+  Grow("d");
+  ExpectRefused(Run("d", {"--output out2"}), "d/out2");
+  EXPECT_EQ(Content(dir_ / "d/out2"), out_ + "written behind the snapshot\n");
+  EXPECT_EQ(FilesIn(dir_ / "d/j"), kept);
+  // Put back, as the message says, it is cut.
+  std::filesystem::rename(dir_ / "d/out2", dir_ / "d/out");
+  EXPECT_EQ(Run("d").code, 0);
+  EXPECT_EQ(Content(dir_ / "d/out"), Whole("d"));
+}
+
+TEST_F(OutputNamesTest, AFileOfSomebodyElseIsRefusedAndStays) {
+  Grow("d");
+  for (const std::string option : {"--output", "--late", "--bad"}) {
+    dir_.Write("d/other", "precious\n");
+    std::vector<std::string> outputs = {option + " other"};
+    if (option != "--output") outputs.push_back("--output out");
+    const RunResult refused = Run("d", outputs);
+    ExpectRefused(refused, "d/other");
+    EXPECT_THAT(refused.err, HasSubstr("The outputs that it knows: " + (dir_ / "d/out")));
+    EXPECT_EQ(Content(dir_ / "d/other"), "precious\n");
+    EXPECT_EQ(Content(dir_ / "d/out"), out_);
+  }
+  // At the place of an output, too, if that has moved: it is known which file it is.
+  std::filesystem::rename(dir_ / "d/out", dir_ / "d/out2");
+  EXPECT_EQ(Run("d", {"--output out2", "--late late"}).code, 0);
+  std::filesystem::rename(dir_ / "d/out2", dir_ / "d/late");
+  std::ofstream(dir_ / "d/late", std::ios::app) << "more\n";
+  const std::string moved = Content(dir_ / "d/late");
+  ExpectRefused(Run("d", {"--output out", "--late late"}), "d/late");
+  EXPECT_EQ(Content(dir_ / "d/late"), moved);
+}
+
+// Lines of no use are written to --bad although the run comes to nothing. So do lines of a run that
+// is killed before its first snapshot.
+TEST_F(OutputNamesTest, ANewOutputIsKnownBeforeAnythingIsWrittenToIt) {
+  dir_.Write("d/nonsense", kNonsense);
+  const std::string words =
+      "--key k --time t --quiet 1m --accept-limit 1m --at-end keep --journal " + (dir_ / "d/j") +
+      " --output " + (dir_ / "d/out") + " --bad " + (dir_ / "d/bad") + " ";
+  EXPECT_EQ(Fold(words + (dir_ / "d/nonsense")).code, 1);
+  EXPECT_EQ(Content(dir_ / "d/bad"), kNonsense);
+  EXPECT_EQ(Content(dir_ / "d/out"), out_);
+  Grow("d");
+  const RunResult next = Fold(words + (dir_ / "d/file"));
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_EQ(Content(dir_ / "d/bad"), "");
+  EXPECT_EQ(Content(dir_ / "d/out"), Whole("d"));
 }
 
 // --- Outputs are apart from the directory

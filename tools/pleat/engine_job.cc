@@ -199,8 +199,13 @@ OutputFile::Mode EngineJob::OutputMode() const {
   return journal_ == nullptr ? OutputFile::Mode::kWhole : OutputFile::Mode::kStream;
 }
 
-uint64_t EngineJob::KeptBytes(const std::string& path) const {
-  return journal_ == nullptr || path.empty() ? 0 : journal_->BytesOf(path);
+absl::StatusOr<uint64_t> EngineJob::KeptBytes(const std::string& path) const {
+  if (journal_ == nullptr || path.empty()) return 0;
+  return journal_->BytesOf(path);
+}
+
+absl::Status EngineJob::OutputsOpened() {
+  return journal_ == nullptr ? absl::OkStatus() : journal_->NoteNames(*engine_, KeptOutputs());
 }
 
 absl::Status EngineJob::CheckInputs() {
@@ -227,16 +232,19 @@ void EngineJob::EndInput(bool unfinished) {
   if (journal_ != nullptr) journal_->End(unfinished);
 }
 
+std::array<std::pair<std::string, OutputFile*>, 3> EngineJob::KeptOutputs() {
+  return {{{options_.output_file, &output()},
+           {options_.late_file, late_file()},
+           {options_.bad_file, bad_file()}}};
+}
+
 // An error is said once. The run goes on, and the next attempt may succeed.
 void EngineJob::TakeSnapshot(bool flushed) {
   Flush();
   if (stopped() && !interrupted()) return;
   if (clock_behind_) journal_->SetClock(Now());
-  const std::pair<std::string, OutputFile*> outputs[] = {{options_.output_file, &output()},
-                                                         {options_.late_file, late_file()},
-                                                         {options_.bad_file, bad_file()}};
   const absl::Status taken =
-      journal_->TakeSnapshot(*engine_, elapsed(), results_, flushed, outputs);
+      journal_->TakeSnapshot(*engine_, elapsed(), results_, flushed, KeptOutputs());
   snapshot_failed_ = !taken.ok();
   if (taken.ok() || std::exchange(failure_said_, true)) return;
   Say("no snapshot could be taken: " + std::string(taken.message()) + "; the run goes on");

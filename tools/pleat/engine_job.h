@@ -10,12 +10,14 @@
 // there; one that is too far ahead ends the run before anything is changed.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <pleat/engine.h>
@@ -92,7 +94,8 @@ class EngineJob : public LineJob {
   std::vector<WantedOutput> Outputs() override;
   // With a journal, outputs are written in place and go on where the journal stands.
   OutputFile::Mode OutputMode() const override;
-  uint64_t KeptBytes(const std::string& path) const override;
+  absl::StatusOr<uint64_t> KeptBytes(const std::string& path) const override;
+  absl::Status OutputsOpened() override;
   absl::Status CheckInputs() override;
   absl::StatusOr<InputStart> BeginInput(const std::string& path) override;
   absl::Status ReadPast(LineReader& reader) override { return journal_->ReadPast(reader); }
@@ -152,6 +155,8 @@ class EngineJob : public LineJob {
   // Whether an earlier run has closed all that was open, and this one has read nothing: then the
   // file of --open is that run's.
   bool keeps_open_file() const { return journal_ != nullptr && journal_->note().flushed; }
+  // Those whose length is kept, by their paths; null if they were not asked for.
+  std::array<std::pair<std::string, OutputFile*>, 3> KeptOutputs();
   void TakeSnapshot(bool flushed);
 
   const std::string_view command_;

@@ -70,6 +70,7 @@ absl::Status LineJob::OpenAll() {
   }
   if (absl::Status checked = CheckInputs(); !checked.ok()) return checked;
   if (absl::Status opened = OpenOutputs(); !opened.ok()) return opened;
+  if (absl::Status noted = OutputsOpened(); !noted.ok()) return noted;
   before_ = tally();
   const bool streams = result_ == Result::kStreams;
   if (!options_.quiet_summary) progress_.ShowBeside(streams ? output_->fd() : -1);

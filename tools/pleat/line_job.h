@@ -9,7 +9,8 @@
 // records. A command sees the lines of JSON; messages name the lines of the input.
 //
 // The job calls, in this order:
-//   Open, CheckInputs, Outputs             once, before a line is read
+//   Open, CheckInputs, Outputs,            once, before a line is read
+//   KeptBytes, OutputsOpened
 //   BeginInput                             before each input,
 //   StartInput or ReadPast                 and at its beginning
 //   StartBlock, TakeLines or TakeLongLine  for each block of lines, in the order of input
@@ -106,8 +107,11 @@ class LineJob : private InputWaiter {
   virtual absl::Status CheckInputs() { return absl::OkStatus(); }
   virtual std::vector<WantedOutput> Outputs() { return {}; }  // beside --output and --bad
   virtual OutputFile::Mode OutputMode() const { return OutputFile::Mode::kWhole; }  // of --output
-  // How much of a kStream file an earlier run has written; the file is cut back to that.
-  virtual uint64_t KeptBytes(const std::string&) const { return 0; }
+  // How much of a kStream file an earlier run has written; the file is cut back to that. Errors: it
+  // must not be.
+  virtual absl::StatusOr<uint64_t> KeptBytes(const std::string&) const { return 0; }
+  // They are open, and nothing has been written. Errors: as Open(), but that they may be there.
+  virtual absl::Status OutputsOpened() { return absl::OkStatus(); }
   virtual Tally tally() const = 0;
   virtual std::string StatsSoFar() const { return {}; }  // as --stats would write them
 

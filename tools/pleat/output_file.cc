@@ -71,8 +71,9 @@ absl::Status LostBytes(const std::string& name, const std::string& is, uint64_t 
 // Before any file is made: an empty one in the place of one that was moved away would hide that.
 absl::Status CheckKept(std::span<const WantedOutput> wanted) {
   for (const WantedOutput& output : wanted) {
-    if (output.kept == 0 || access(output.named.path.c_str(), F_OK) == 0) continue;
-    if (errno == ENOENT) return LostBytes(output.named.path, "is not there", output.kept);
+    if (!output.kept.ok()) return output.kept.status();
+    if (*output.kept == 0 || access(output.named.path.c_str(), F_OK) == 0) continue;
+    if (errno == ENOENT) return LostBytes(output.named.path, "is not there", *output.kept);
   }
   return absl::OkStatus();
 }
@@ -248,7 +249,7 @@ absl::Status OpenWanted(std::span<const NamedFile> inputs, std::span<const Wante
   }
   for (const WantedOutput& output : wanted) {
     if (output.mode != OutputFile::Mode::kStream || output.file == nullptr) continue;
-    if (absl::Status there = output.file->GoOnAt(output.kept); !there.ok()) return there;
+    if (absl::Status there = output.file->GoOnAt(*output.kept); !there.ok()) return there;
   }
   return absl::OkStatus();
 }

@@ -99,8 +99,8 @@ struct WantedOutput {
   NamedFile named;
   OutputFile::Mode mode;
   std::unique_ptr<OutputFile>& file;
-  uint64_t kept = 0;               // bytes of a kStream file that stay
-  std::string_view replaces = {};  // a file is replaced only if it begins so, or has no bytes
+  absl::StatusOr<uint64_t> kept = 0;  // bytes of a kStream file that stay; or why all do
+  std::string_view replaces = {};     // a file is replaced only if it begins so, or has no bytes
 };
 
 // Opens all outputs of a run before its first line is read, so that it does not fail at its end

@@ -1,5 +1,7 @@
 #include "tools/pleat/run_journal.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <system_error>
 #include <thread>
@@ -85,6 +87,10 @@ void WorkWithThreads(Restore& restore, int threads) {
   for (std::thread& other : others) other.join();
 }
 
+bool IsFile(const RunNote::Output& output, const struct stat& info) {
+  return output.device == info.st_dev && output.inode == info.st_ino;
+}
+
 // "a, b, c and 2 more".
 std::string NamesOf(const std::vector<std::string>& files) {
   constexpr size_t kShown = 3;
@@ -139,6 +145,7 @@ absl::Status RunJournal::Recover(Engine& engine, int threads) {
   note->clock = note_.clock;
   note_ = *std::move(note);
   note_.lost += recovered->snapshot->lost.size();
+  goes_on_ = true;
   return absl::OkStatus();
 }
 
@@ -238,9 +245,68 @@ void RunJournal::End(bool unfinished) {
   input_ = nullptr;
 }
 
-uint64_t RunJournal::BytesOf(const std::string& path) const {
-  const auto it = note_.outputs.find(WholeName(path));
-  return it == note_.outputs.end() ? 0 : it->second;
+// --- Outputs
+
+// A file is cut back under the name alone under which it was noted. Under another name nothing is cut:
+// it goes on if it ends where a noted one did, as one does that was moved or copied with its
+// directory. Any other has to be empty.
+absl::StatusOr<RunJournal::Noted> RunJournal::NotedOutput(const std::string& path) const {
+  const Noted none = note_.outputs.end();
+  if (path == "-" || DescriptorNamed(path) >= 0) return none;
+  const Noted named = note_.outputs.find(WholeName(path));
+  struct stat info{};
+  if (!goes_on_ || stat(path.c_str(), &info) != 0) return named;
+  if (!S_ISREG(info.st_mode) || info.st_size == 0) return named;
+  const auto ends_there = [&info](const auto& noted) {
+    return noted.second.bytes == static_cast<uint64_t>(info.st_size);
+  };
+  Noted it = std::ranges::find_if(
+      note_.outputs, [&info](const auto& noted) { return IsFile(noted.second, info); });
+  if (it == none && named == none) it = std::ranges::find_if(note_.outputs, ends_there);
+  if (it == none) it = named;
+  if (it == none || (it != named && !ends_there(*it))) return UnknownOutput(path);
+  return it;
+}
+
+absl::StatusOr<uint64_t> RunJournal::BytesOf(const std::string& path) const {
+  const absl::StatusOr<Noted> noted = NotedOutput(path);
+  if (!noted.ok()) return noted.status();
+  return *noted == note_.outputs.end() ? 0 : (*noted)->second.bytes;
+}
+
+absl::Status RunJournal::UnknownOutput(const std::string& path) const {
+  std::vector<std::string> names;
+  for (const auto& [name, output] : note_.outputs) names.push_back(name);
+  std::string text = Printable(path);
+  text += ": has bytes that --journal " + Printable(directory_);
+  text += " does not know under this name, and stays as it is. The outputs that it knows: ";
+  text += names.empty() ? "none" : NamesOf(names);
+  return absl::FailedPreconditionError(
+      text + ". Put each back there, or give a name at which there is no file yet");
+}
+
+void RunJournal::NoteOutput(const std::string& path, const OutputFile& file) {
+  struct stat info{};
+  if (fstat(file.fd(), &info) != 0) return;
+  std::erase_if(note_.outputs, [&](const auto& noted) { return IsFile(noted.second, info); });
+  note_.outputs[WholeName(path)] = {
+      .device = info.st_dev, .inode = info.st_ino, .bytes = file.bytes_written()};
+}
+
+absl::Status RunJournal::NoteNames(Engine& engine, Outputs outputs) {
+  bool has_new = false;
+  for (const auto& [path, file] : outputs) {
+    if (file == nullptr || !file->is_cut_back()) continue;
+    const absl::StatusOr<Noted> noted = NotedOutput(path);
+    if (!noted.ok()) return noted.status();
+    if (*noted != note_.outputs.end()) {
+      if ((*noted)->first == WholeName(path)) continue;
+      note_.outputs.erase(*noted);
+    }
+    NoteOutput(path, *file);
+    has_new = true;
+  }
+  return has_new && goes_on_ ? journal_->TakeSnapshot(engine, note_.Text()) : absl::OkStatus();
 }
 
 // ---
@@ -260,15 +326,14 @@ Duration RunJournal::Interval(const SnapshotEvery& every) const {
 }
 
 // The outputs are on the disk before the snapshot that vouches for them.
-absl::Status RunJournal::TakeSnapshot(
-    Engine& engine, Duration now, uint64_t results, bool flushed,
-    std::span<const std::pair<std::string, OutputFile*>> outputs) {
+absl::Status RunJournal::TakeSnapshot(Engine& engine, Duration now, uint64_t results, bool flushed,
+                                      Outputs outputs) {
   last_taken_ = now;
   lines_since_ = 0;
   for (const auto& [path, file] : outputs) {
     if (file == nullptr || !file->is_cut_back()) continue;
     if (absl::Status synced = file->Sync(); !synced.ok()) return synced;
-    note_.outputs[WholeName(path)] = file->bytes_written();
+    NoteOutput(path, *file);
   }
   if (input_ != nullptr) SealDigest();
   note_.results = results;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -71,8 +72,14 @@ class RunJournal {
 
   // --- Outputs
 
-  // How many bytes of the file the newest snapshot vouches for.
-  uint64_t BytesOf(const std::string& path) const;
+  using Outputs = std::span<const std::pair<std::string, OutputFile*>>;
+
+  // How many bytes of the file earlier runs have written. What follows them may be cut away.
+  // Errors: kFailedPrecondition if that would be something else than the directory knows of.
+  absl::StatusOr<uint64_t> BytesOf(const std::string& path) const;
+  // Before anything is written: a run that is killed leaves no file that the directory does not
+  // know. Errors: those of a snapshot.
+  absl::Status NoteNames(Engine& engine, Outputs outputs);
 
   // --- Snapshots
 
@@ -83,7 +90,7 @@ class RunJournal {
   Duration UntilDue(const SnapshotEvery& every, Duration now) const;
   // Takes one, between two lines. `results`: lines of --output so far.
   absl::Status TakeSnapshot(Engine& engine, Duration now, uint64_t results, bool flushed,
-                            std::span<const std::pair<std::string, OutputFile*>> outputs);
+                            Outputs outputs);
 
   // For people: "went on behind 5 lines; 3 snapshots taken; the newest has 4 KB".
   // `lines_before`: that earlier runs have read.
@@ -97,11 +104,17 @@ class RunJournal {
   void Enter(RunNote::Input& input);
   void TakeWhole(std::string_view text);
   void SealDigest();
+  using Noted = std::map<std::string, RunNote::Output>::const_iterator;
+  // The end: none, and there is nothing to cut. Errors: as BytesOf().
+  absl::StatusOr<Noted> NotedOutput(const std::string& path) const;
+  absl::Status UnknownOutput(const std::string& path) const;
+  void NoteOutput(const std::string& path, const OutputFile& file);
   std::string FilesText() const;
 
   std::unique_ptr<Journal> journal_;
   const std::string directory_;
   RunNote note_;
+  bool goes_on_ = false;  // there was a snapshot
   std::vector<KnownFile> files_;
   const KnownFile* file_ = nullptr;      // the one that is read, if it is a regular file,
   RunNote::Input* input_ = nullptr;      // and what was read of it, if anything was

@@ -60,13 +60,25 @@ struct RunNote {
     }
   };
 
+  // A file of --output, --late or --bad.
+  struct Output {
+    uint64_t device = 0;
+    uint64_t inode = 0;
+    uint64_t bytes = 0;  // that were written; what follows them is of a run that was killed
+
+    template <class F>
+    void Stored(F& f) {
+      f(device, inode, bytes);
+    }
+  };
+
   std::string command;
   // The options that have to stay the same, and their texts.
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<Input> inputs;
-  std::map<std::string, uint64_t> outputs;  // by their names from the root on: their bytes
-  uint64_t results = 0;                     // lines of --output
-  bool flushed = false;  // at the end of the inputs, all that was open was closed
+  std::map<std::string, Output> outputs;  // by their names from the root on
+  uint64_t results = 0;                   // lines of --output
+  bool flushed = false;                   // at the end of the inputs, all that was open was closed
   // The clock of the newest run whose time followed it; kBeginningOfTime: none has.
   EngineTime clock = kBeginningOfTime;
   uint64_t lost = 0;  // partitions, ever, that pleat journal salvage has left out
