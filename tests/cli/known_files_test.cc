@@ -81,9 +81,11 @@ TEST_F(KnownFilesTest, WhatWasReadIsOfOneFile) {
   const std::string f = dir_.Write("f", "1\n");
   const std::string g = dir_.Write("g", "1\n2\n");
   inputs_ = {Read("/a", "1\n")};
-  const auto files = Find({f, g});
-  EXPECT_EQ(files[0].input, 0u);
-  EXPECT_FALSE(files[1].input);
+  const std::string h = dir_.Write("h", "1\n3\n");
+  const auto files = Find({f, g, h});
+  EXPECT_FALSE(files[0].input);
+  EXPECT_EQ(files[1].input, 0u) << "it goes on";
+  EXPECT_FALSE(files[2].input);
 }
 
 TEST_F(KnownFilesTest, DeviceAndInodeCountBeforeTheNameAndThatBeforeTheContent) {
@@ -118,6 +120,8 @@ TEST_F(KnownFilesTest, AnEditBehindTheHeadIsAnErrorUnlessTheContentIsFoundElsewh
   dir_.Write("f", head);
   EXPECT_THAT(Try({f}).status().message(), HasSubstr("f: has become shorter since"));
   const std::string g = dir_.Write("g", head + "1\n");
+  EXPECT_EQ(Find({f, g})[0].copy_of, g);
+  dir_.Write("f", head + "2\n");
   const auto files = Find({f, g});
   EXPECT_TRUE(files[0].is_successor);
   EXPECT_EQ(files[1].input, 0u);
@@ -133,6 +137,58 @@ TEST_F(KnownFilesTest, ALastLineThatHadNoEndHasToStayAsItWas) {
     dir_.Write("f", text);
     EXPECT_THAT(Try({f}).status().message(), HasSubstr("f: the last line, which had no end"));
   }
+}
+
+// --- Copies
+
+TEST_F(KnownFilesTest, AFileThatAnotherOneBeginsWithIsACopyIfSomethingWasReadOfThat) {
+  const std::string text = std::string(2 * kHead, 'x') + "\n";
+  const std::string f = dir_.Write("f", text + "more\n");
+  inputs_ = {Read(f, text)};
+  const std::vector<std::string> copies = {text + "more\n",
+                                           text,
+                                           text + "mo",
+                                           text.substr(0, kHead),
+                                           text.substr(0, 3 * kHead / 2),
+                                           "x"};
+  for (const std::string& copy : copies) {
+    const std::string g = dir_.Write("g", copy);
+    for (const auto& paths : {std::vector{f, g}, std::vector{g, f}}) {
+      const auto files = Find(paths);
+      const size_t of_f = files[0].path == f ? 0 : 1;
+      EXPECT_EQ(files[of_f].input, 0u);
+      EXPECT_EQ(files[of_f].copy_of, "");
+      EXPECT_EQ(files[1 - of_f].copy_of, f) << copy.size();
+      EXPECT_FALSE(files[1 - of_f].input);
+    }
+  }
+  for (const std::string& other : {text + "less\n", text + "more\n\n", text.substr(0, kHead) + "y",
+                                   std::string("xy"), std::string()}) {
+    EXPECT_EQ(Find({f, dir_.Write("g", other)})[1].copy_of, "") << other.size();
+  }
+  inputs_ = {Read("/gone", "y\n")};
+  EXPECT_EQ(Find({f, dir_.Write("g", text)})[1].copy_of, "") << "nothing was read of f";
+}
+
+TEST_F(KnownFilesTest, ACopyWithoutItsOriginalIsThatFile) {
+  const std::string g = dir_.Write("g", "1\n2\n3\n");
+  inputs_ = {Read(dir_ / "f", "1\n2\n")};
+  const auto files = Find({g, dir_.Write("f", "4\n")});
+  EXPECT_EQ(files[0].input, 0u);
+  EXPECT_EQ(files[0].copy_of, "");
+  EXPECT_TRUE(files[1].is_successor);
+}
+
+TEST_F(KnownFilesTest, ManyCopiesAreOfTheirOriginals) {
+  const std::string f = dir_.Write("f", "1\n2\n3\n");
+  const std::string g = dir_.Write("g", "1\n2\n4\n");
+  inputs_ = {Read(f, "1\n2\n3\n"), Read(g, "1\n2\n4\n")};
+  const auto files = Find({dir_.Write("f1", "1\n2\n3\n"), dir_.Write("g1", "1\n2\n4\n"), f, g,
+                           dir_.Write("x", "1\n2\n"), dir_.Write("y", "1\n2\n5\n")});
+  EXPECT_EQ(files[0].copy_of, f);
+  EXPECT_EQ(files[1].copy_of, g);
+  EXPECT_THAT(files[4].copy_of, testing::AnyOf(f, g));
+  EXPECT_EQ(files[5].copy_of, "");
 }
 
 TEST(RunNote, OtherFormatsAreRefused) {

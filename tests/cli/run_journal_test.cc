@@ -222,6 +222,33 @@ TEST_F(RunJournalTest, AFileIsKnownByItsContentUnderAnyName) {
   EXPECT_EQ(Stat(Run(compressed + " " + renamed + " " + file), "lines"), 72);
 }
 
+// Between the copy and the emptying of the original, and for as long as somebody keeps both.
+TEST_F(RunJournalTest, ACopyBesideItsOriginalIsLeftOut) {
+  const std::string log = dir_.Write("app.log", Edits(0, 110));
+  EXPECT_EQ(Stat(Run("--at-end keep " + log), "lines"), 110);
+  for (const size_t bytes : {Edits(0, 110).size(), Edits(0, 60).size() + 5, Edits(0, 60).size()}) {
+    const std::string copy = dir_.Write("app.log.1", Edits(0, 110).substr(0, bytes));
+    const RunResult both = Run("--at-end keep " + copy + " " + log);
+    EXPECT_EQ(both.code, 0);
+    EXPECT_EQ(Stat(both, "lines"), 110);
+    EXPECT_EQ(both.err, "pleat fold: left out of this run, as copies of other FILEs: " + copy +
+                            " (of " + log + ")\n");
+  }
+  // The original grows and is copied, the copy is compressed, and only then is the original emptied.
+  std::ofstream(log, std::ios::app) << Edits(110, 120);
+  const std::string copy = dir_.Write("app.log.1", Edits(0, 120));
+  EXPECT_EQ(Stat(Run("--at-end keep " + copy + " " + log), "lines"), 120);
+  const std::string compressed = dir_.Write("app.log.1.gz", Gzip(Edits(0, 120)));
+  EXPECT_EQ(Stat(Run("--at-end keep " + compressed + " " + copy + " " + log), "lines"), 120);
+  dir_.Write("app.log", Edits(121, 122));
+  std::ofstream(copy, std::ios::app) << Edits(120, 121);
+  EXPECT_EQ(Stat(Run("--at-end keep " + compressed + " " + copy + " " + log), "lines"), 122);
+  const RunResult rest = Run(copy + " " + log);
+  EXPECT_EQ(rest.err, "");
+  EXPECT_EQ(rest.stats, Whole(dir_.Write("whole.log", Edits(0, 122))).stats);
+  EXPECT_EQ(Content(dir_ / "out"), Content(dir_ / "whole"));
+}
+
 TEST_F(RunJournalTest, AFileThatIsGivenTwiceUnderTwoNamesIsRefused) {
   const std::string file = dir_.Write("file", Edits(0, 5));
   std::filesystem::create_hard_link(file, dir_ / "hard");

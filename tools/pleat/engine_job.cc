@@ -210,8 +210,12 @@ absl::Status EngineJob::OutputsOpened() {
 
 absl::Status EngineJob::CheckInputs() {
   if (journal_ == nullptr) return absl::OkStatus();
-  return journal_->Check(options_.inputs,
-                         [this](const std::string& path) { return OpenToLook(path); });
+  absl::Status checked = journal_->Check(
+      options_.inputs, [this](const std::string& path) { return OpenToLook(path); });
+  if (const std::string copies = journal_->CopiesText(); !copies.empty()) {
+    Say("left out of this run, as copies of other FILEs: " + copies);
+  }
+  return checked;
 }
 
 absl::StatusOr<InputStart> EngineJob::BeginInput(const std::string& path) {

@@ -92,6 +92,7 @@ class KnownFiles::Beginning {
     return absl::IsInvalidArgument(at_end.status()) ? true : at_end;
   }
   uint64_t digest() const { return value_; }
+  uint64_t bytes() const { return read_; }
 
  private:
   LineReader reader_;
@@ -105,7 +106,7 @@ absl::StatusOr<std::vector<KnownFile>> KnownFiles::Find(std::span<const std::str
                                                         Open open) {
   files_.clear();
   matches_.clear();
-  claimed_.assign(inputs_.size(), false);
+  owners_.assign(inputs_.size(), std::nullopt);
   by_head_.resize(inputs_.size());
   std::iota(by_head_.begin(), by_head_.end(), size_t{0});
   std::ranges::sort(by_head_, {}, [this](size_t i) { return inputs_[i].head_bytes(); });
@@ -118,6 +119,7 @@ absl::StatusOr<std::vector<KnownFile>> KnownFiles::Find(std::span<const std::str
   }
   if (absl::Status assigned = Assign(); !assigned.ok()) return assigned;
   if (absl::Status checked = CheckNotEdited(); !checked.ok()) return checked;
+  if (absl::Status found = FindCopies(open); !found.ok()) return found;
   return std::move(files_);
 }
 
@@ -170,8 +172,8 @@ absl::Status KnownFiles::CompareWithInputs(Beginning beginning, size_t file) {
     const absl::StatusOr<bool> reached = beginning.To(bytes);
     if (!reached.ok()) return reached.status();
     if (!*reached) {
-      head = by_head_.size();  // all others are as long
-      if (part == kLines) fits[i] = Fit::kShorter;
+      if (part != kLastLines) fits[i] = part == kHead ? Fit::kEndsEarly : Fit::kShorter;
+      while (head < by_head_.size()) fits[by_head_[head++]] = Fit::kEndsEarly;  // all are as long
       continue;
     }
     if (part == kHead) {
@@ -212,11 +214,13 @@ absl::Status KnownFiles::Assign() {
     if (a.distance != b.distance) return a.distance < b.distance;
     const uint64_t bytes_a = inputs_[a.input].bytes;
     const uint64_t bytes_b = inputs_[b.input].bytes;
-    return bytes_a != bytes_b ? bytes_a > bytes_b : a.file < b.file;
+    if (bytes_a != bytes_b) return bytes_a > bytes_b;
+    const bool a_goes_on = a.fit == Fit::kAll;
+    return a_goes_on != (b.fit == Fit::kAll) ? a_goes_on : a.file < b.file;
   });
   for (const Match& match : matches_) {
     KnownFile& file = files_[match.file];
-    if (match.fit < Fit::kLastLine || file.input || claimed_[match.input]) continue;
+    if (match.fit < Fit::kLastLine || file.input || owners_[match.input]) continue;
     if (match.fit == Fit::kLastLine) {
       return Changed(
           match.file, "the last line, which had no end, has become longer",
@@ -226,7 +230,7 @@ absl::Status KnownFiles::Assign() {
     file.input = match.input;
     file.nothing_new = match.fit == Fit::kWhole;
     file.is_renamed = inputs_[match.input].name != file.name;
-    claimed_[match.input] = true;
+    owners_[match.input] = match.file;
   }
   for (KnownFile& file : files_) {
     const auto has_name = [&](const RunNote::Input& input) { return input.name == file.name; };
@@ -239,11 +243,53 @@ absl::Status KnownFiles::Assign() {
 // A file that still begins as it did, and that has nothing else of that, is no other one.
 absl::Status KnownFiles::CheckNotEdited() const {
   for (const Match& match : matches_) {
-    const bool is_it =
-        match.distance < 2 && inputs_[match.input].bytes > RunNote::Input::kHeadBytes;
-    if (!is_it || files_[match.file].input || claimed_[match.input]) continue;
+    const bool is_it = match.distance < 2 && match.fit >= Fit::kHead &&
+                       inputs_[match.input].bytes > RunNote::Input::kHeadBytes;
+    if (!is_it || files_[match.file].input || owners_[match.input]) continue;
     return Changed(match.file, match.fit == Fit::kShorter ? "has become shorter" : "has changed",
                    "if it is another file now, give a copy of it that has another name");
+  }
+  return absl::OkStatus();
+}
+
+// Each FILE that may be one is read whole, and its original as far as that goes.
+absl::Status KnownFiles::FindCopies(Open open) {
+  std::erase_if(matches_, [this](const Match& match) {
+    return files_[match.file].input || !owners_[match.input] || match.fit == Fit::kHead;
+  });
+  const bool reads_standard = std::ranges::find(files_, "-", &KnownFile::path) != files_.end();
+  const StandardInputPlace place(reads_standard ? "-" : "");
+  struct Whole {
+    uint64_t bytes;
+    uint64_t digest;
+  };
+  std::vector<std::optional<Whole>> wholes(files_.size());
+  for (const Match& match : matches_) {
+    if (wholes[match.file]) continue;
+    absl::StatusOr<LineReader> reader = open(files_[match.file].path);
+    if (!reader.ok()) return reader.status();
+    Beginning copy(*std::move(reader));
+    if (const auto read = copy.To(UINT64_MAX); !read.ok()) return read.status();
+    wholes[match.file] = Whole{copy.bytes(), copy.digest()};
+  }
+  std::ranges::sort(matches_, {}, [&wholes](const Match& match) {
+    return std::pair(match.input, wholes[match.file]->bytes);
+  });
+  std::optional<Beginning> original;
+  for (size_t i = 0; i < matches_.size(); ++i) {
+    KnownFile& file = files_[matches_[i].file];
+    const size_t owner = *owners_[matches_[i].input];
+    if (i == 0 || matches_[i].input != matches_[i - 1].input) {
+      absl::StatusOr<LineReader> reader = open(files_[owner].path);
+      if (!reader.ok()) return reader.status();
+      original.emplace(*std::move(reader));
+    }
+    const Whole& whole = *wholes[matches_[i].file];
+    const absl::StatusOr<bool> reached = original->To(whole.bytes);
+    if (!reached.ok()) return reached.status();
+    if (whole.bytes == 0 || !*reached || original->digest() != whole.digest) continue;
+    file.copy_of = files_[owner].path;
+    file.is_successor = false;
   }
   return absl::OkStatus();
 }

@@ -7,7 +7,12 @@
 // apart without reading on; the stamp of a file that has not changed saves all reading.
 //
 // What was read is of one FILE at most. If several begin so: of the one with its device and inode,
-// then of the one with its name, then of any; and the longer beginning counts.
+// then of the one with its name, then of any; the longer beginning counts, and a FILE that goes on
+// there counts before one that ends there.
+//
+// A FILE is a copy if all of it is a beginning of another FILE of which something was read. The
+// rotation of logs makes such copies, and empties or removes the original a moment later. To read both
+// would count lines twice, so the copy is left out, until a run finds it without its original.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +41,7 @@ struct KnownFile {
   bool nothing_new = false;        // and that is all there is
   bool is_renamed = false;         // it had another name then
   bool is_successor = false;       // nothing was, and something was read of a file of its name
+  std::string copy_of;             // the FILE that it is a copy of; empty: none
 };
 
 class KnownFiles {
@@ -57,9 +63,10 @@ class KnownFiles {
   // How much of what was read of an input the FILE begins with.
   enum class Fit {
     kNone,
-    kHead,      // the first 4 KiB, but not all
-    kShorter,   // these, and it ends too early
-    kLastLine,  // all but a last line, which had no end then
+    kEndsEarly,  // it ends within the first 4 KiB of these
+    kHead,       // the first 4 KiB, but not all
+    kShorter,    // these, and it ends too early
+    kLastLine,   // all but a last line, which had no end then
     kAll,
     kWhole,  // all, and it ends there
   };
@@ -76,6 +83,7 @@ class KnownFiles {
   void Note(size_t file, size_t input, Fit fit);
   absl::Status Assign();
   absl::Status CheckNotEdited() const;
+  absl::Status FindCopies(Open open);
   // `remedy`: what to do then.
   absl::Status Changed(size_t file, std::string_view what, std::string_view remedy) const;
 
@@ -83,7 +91,8 @@ class KnownFiles {
   const std::string directory_;
   std::vector<KnownFile> files_;
   std::vector<Match> matches_;
-  std::vector<bool> claimed_;    // of the inputs
+  // The file that each of the inputs was read of.
+  std::vector<std::optional<size_t>> owners_;
   std::vector<size_t> by_head_;  // the inputs, in the order of their heads' sizes
 };
 

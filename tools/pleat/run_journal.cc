@@ -159,12 +159,22 @@ absl::Status RunJournal::Check(const std::vector<std::string>& paths, KnownFiles
   return absl::OkStatus();
 }
 
+std::string RunJournal::CopiesText() const {
+  std::vector<std::string> copies;
+  for (const KnownFile& file : files_) {
+    if (file.copy_of.empty()) continue;
+    copies.push_back(InputName(file.path) + " (of " + InputName(file.copy_of) + ")");
+  }
+  return NamesOf(copies);
+}
+
 absl::StatusOr<InputStart> RunJournal::Begin(const std::string& path) {
   const auto file = std::ranges::find(files_, path, &KnownFile::path);
   assert(file != files_.end());
   input_ = nullptr;
   file_ = file->stamp ? &*file : nullptr;
   digest_.Clear();
+  if (!file->copy_of.empty()) return InputStart{.skipped = true, .bytes = 0, .lines = 0};
   if (file_ == nullptr || !file_->input) return InputStart{};
   RunNote::Input& input = note_.inputs[*file_->input];
   if (file_->nothing_new) {

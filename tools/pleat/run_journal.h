@@ -60,6 +60,8 @@ class RunJournal {
 
   // Finds out what was read of each before. Errors: as KnownFiles.
   absl::Status Check(const std::vector<std::string>& paths, KnownFiles::Open open);
+  // The FILEs that are left out as copies: "app.log.1 (of app.log)". Empty: there are none.
+  std::string CopiesText() const;
   // Where to begin with an input. REQUIRES: it was checked. Errors: those of the file.
   absl::StatusOr<InputStart> Begin(const std::string& path);
   // Reads past what was read before. Errors: kFailedPrecondition if that has changed; kCancelled at
