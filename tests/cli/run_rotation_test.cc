@@ -3,13 +3,21 @@
 //
 //   PLEAT_ROTATIONS=500   logs; a few by default
 //   PLEAT_SEED=17         this one
+//
+// And logs that are rotated between the look of a run at its FILEs and its reading.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -263,6 +271,110 @@ TEST(RunRotation, ALogInPiecesUnderAnyNamesIsReadOnce) {
       EXPECT_TRUE(Content(dir / "out-bad") == Content(dir / "whole-bad"));
     }
   });
+}
+
+// --- Rotation while a run waits
+
+// A run that has looked at its FILEs, and waits for a pipe that it reads first.
+class RotatedMeanwhile : public testing::Test {
+ protected:
+  static constexpr int kPiped = 300;  // the number of the line that comes through the pipe
+
+  // Lines by number; each has a key of its own.
+  static std::string Numbered(int first, int last) {
+    std::string lines;
+    for (int i = first; i <= last; ++i) lines += At(i, "k" + std::to_string(i));
+    return lines;
+  }
+  std::string WordsFor(const std::string& files) const {
+    std::string words = "--key k --time t --quiet 1h --at-end keep --output " + (dir_ / "out") +
+                        " --open " + (dir_ / "open") + " --journal " + (dir_ / "j");
+    for (const std::string& file : WordsOf(files)) words += " " + (dir_ / file);
+    return words;
+  }
+  RunResult Read(const std::string& files) {
+    const RunResult result = Fold(WordsFor(files));
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result;
+  }
+  // What it says, having ended with exit code 1.
+  template <class Rotate>
+  std::string RefusedAfter(const std::string& files, Rotate rotate) {
+    EXPECT_EQ(mkfifo((dir_ / "fifo").c_str(), 0600), 0);
+    Subprocess process(Pleat("fold --no-summary " + WordsFor("fifo " + files)));
+    const int writer = open((dir_ / "fifo").c_str(), O_WRONLY | O_CLOEXEC);  // waits for its reader
+    rotate();
+    const std::string line = Numbered(kPiped, kPiped);
+    EXPECT_EQ(write(writer, line.data(), line.size()), std::ssize(line));
+    close(writer);
+    EXPECT_EQ(process.Wait(), 1) << process.err();
+    std::filesystem::remove(dir_ / "fifo");
+    return process.err();
+  }
+  void Move(const std::string& from, const std::string& to) {
+    std::filesystem::rename(dir_ / from, dir_ / to);
+  }
+  std::string Replaced(const std::string& file) const {
+    return "pleat fold: " + (dir_ / file) + ": was replaced or cut while the run was under way";
+  }
+  // Each of the numbers, and the one of the pipe, counts once.
+  void ExpectRead(const RunResult& result, int last) {
+    EXPECT_EQ(Stat(result, "events"), last + 1);
+    EXPECT_EQ(Stat(result, "open"), last + 1);
+  }
+
+  TemporaryDirectory dir_;
+};
+
+TEST_F(RotatedMeanwhile, ADirectoryInThePlaceOfAnotherIsNotTakenForIt) {
+  for (const std::string name : {"logs", "new"}) std::filesystem::create_directory(dir_ / name);
+  dir_.Write("logs/app.log", Numbered(1, 100));
+  dir_.Write("new/app.log", Numbered(101, 200));
+  const std::string said = RefusedAfter("logs/app.log", [&] {
+    Move("logs", "logs.old");
+    Move("new", "logs");
+  });
+  EXPECT_TRUE(HasLine(said, Replaced("logs/app.log"))) << said;
+  ExpectRead(Read("logs.old/app.log"), 100);
+  ExpectRead(Read("logs.old/app.log logs/app.log"), 200);
+}
+
+TEST_F(RotatedMeanwhile, NoFileIsReadUnderTheNameOfAnother) {
+  dir_.Write("app.log", Numbered(1, 100));
+  Read("app.log");
+  dir_.Write("app.log.1", Numbered(101, 150));
+  const std::string said = RefusedAfter("app.log.1 app.log", [&] {
+    Move("app.log.1", "app.log.2");
+    Move("app.log", "app.log.1");
+    dir_.Write("app.log", "");
+  });
+  EXPECT_TRUE(HasLine(said, Replaced("app.log.1"))) << said;
+  ExpectRead(Read("app.log.2 app.log.1 app.log"), 150);
+}
+
+TEST_F(RotatedMeanwhile, AFileThatWasEmptiedOrIsGoneWaitsForTheNextRun) {
+  dir_.Write("app.log", Numbered(1, 100));
+  std::string said = RefusedAfter("app.log", [&] {
+    std::filesystem::copy(dir_ / "app.log", dir_ / "app.log.1");
+    dir_.Write("app.log", Numbered(101, 110));
+  });
+  EXPECT_TRUE(HasLine(said, Replaced("app.log"))) << said;
+  ExpectRead(Read("app.log.1 app.log"), 110);
+  std::ofstream(dir_ / "app.log", std::ios::app) << Numbered(111, 120);
+  said = RefusedAfter("app.log", [&] { Move("app.log", "app.log.1"); });
+  EXPECT_TRUE(HasLine(said, "pleat fold: " + (dir_ / "app.log") + ": No such file")) << said;
+  EXPECT_EQ(Stat(Read("app.log.1"), "events"), 122) << "the second line of the pipe, too";
+}
+
+TEST_F(RotatedMeanwhile, AFileInThePlaceOfAPipeIsNotReadWithoutAPlace) {
+  ASSERT_EQ(mkfifo((dir_ / "app.log").c_str(), 0600), 0);
+  const std::string said = RefusedAfter("app.log", [&] {
+    std::filesystem::remove(dir_ / "app.log");
+    dir_.Write("app.log", Numbered(1, 10));
+  });
+  EXPECT_TRUE(HasLine(said, Replaced("app.log"))) << said;
+  ExpectRead(Read("app.log"), 10);
+  ExpectRead(Read("app.log"), 10);
 }
 
 }  // namespace

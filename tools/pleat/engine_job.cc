@@ -223,6 +223,10 @@ absl::StatusOr<InputStart> EngineJob::BeginInput(const std::string& path) {
   return journal_->Begin(path);
 }
 
+absl::Status EngineJob::CheckOpened(const struct stat& info) {
+  return journal_ == nullptr ? absl::OkStatus() : journal_->CheckOpened(info);
+}
+
 void EngineJob::Took(const LineBlock& block, uint64_t lines) {
   if (journal_ != nullptr) journal_->Took(block, lines);
 }

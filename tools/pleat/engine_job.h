@@ -98,6 +98,8 @@ class EngineJob : public LineJob {
   absl::Status OutputsOpened() override;
   absl::Status CheckInputs() override;
   absl::StatusOr<InputStart> BeginInput(const std::string& path) override;
+  absl::Status CheckOpened(const struct stat& info) override;
+  bool KeepsWhatWasRead() const override { return journal_ != nullptr; }
   absl::Status ReadPast(LineReader& reader) override { return journal_->ReadPast(reader); }
   void Took(const LineBlock& block, uint64_t lines) override;
   void BetweenLines() override;

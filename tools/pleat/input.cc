@@ -116,7 +116,7 @@ absl::StatusOr<OpenedInput> OpenInput(const std::string& path, InputWaiter& wait
 
   absl::StatusOr<std::unique_ptr<ByteSource>> source = Decompressed(std::move(file), name);
   if (!source.ok()) return source.status();
-  return OpenedInput{std::move(*source), live};
+  return OpenedInput{std::move(*source), live, info};
 }
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {

@@ -4,6 +4,7 @@
 // may be silent for hours, so before a read that could block, the InputWaiter is asked to wait.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -45,6 +46,7 @@ uint64_t InputSizes(const std::vector<std::string>& paths);
 struct OpenedInput {
   std::unique_ptr<ByteSource> source;
   bool live = false;
+  struct stat info{};  // of the file that is read, which need not have the name any more
 };
 
 // Opens `path` ("-": standard input). `waiter` and `count` must outlive the source.

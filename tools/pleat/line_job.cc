@@ -129,8 +129,15 @@ void LineJob::ReadInput(const std::string& path, BlockQueue& blocks) {
   if (start->skipped) return;
   lines_before_ = start->lines;
   const absl::StatusOr<bool> live = OpenAt(*start, path, blocks);
-  if (!live.ok()) return StopFor(live.status());
+  if (!live.ok()) return LeaveOff(live.status());
   ReadBlocks(blocks, *live);
+}
+
+// Before an input of which nothing was taken.
+void LineJob::LeaveOff(const absl::Status& status) {
+  const bool may_be_kept = !stopped() && KeepsWhatWasRead();
+  StopFor(status);
+  if (may_be_kept && stop_ == Stop::kFailed) stop_ = Stop::kLeftOff;
 }
 
 void LineJob::ReadBlocks(BlockQueue& blocks, bool live) {
@@ -161,6 +168,7 @@ absl::StatusOr<bool> LineJob::OpenAt(const InputStart& start, const std::string&
                                      BlockQueue& blocks) {
   absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
   if (!opened.ok()) return opened.status();
+  if (absl::Status same = CheckOpened(opened->info); !same.ok()) return same;
   line_map_ = options_.input == InputFormat::kNdjson ? nullptr : std::make_unique<LineMap>();
   if (line_map_ != nullptr) line_map_->ForgetBefore(start.lines + 1);
   const bool live = opened->live;
@@ -320,10 +328,12 @@ bool LineJob::no_line_usable() const {
   return lines.lines > 0 && !AnyUsable(lines);
 }
 
-bool LineJob::changes_nothing() const { return holds_back_ && (no_line_usable() || !complete()); }
+bool LineJob::changes_nothing() const {
+  return holds_back_ && (no_line_usable() || !complete() || stop_ == Stop::kLeftOff);
+}
 
 bool LineJob::unusable() const {
-  return no_line_usable() && stop_ != Stop::kFailed && stop_ != Stop::kNoUnit;
+  return no_line_usable() && failure_.empty() && stop_ != Stop::kNoUnit;
 }
 
 void LineJob::SayWhyUnusable() {

@@ -12,7 +12,7 @@
 //   Open, CheckInputs, Outputs,            once, before a line is read
 //   KeptBytes, OutputsOpened
 //   BeginInput                             before each input,
-//   StartInput or ReadPast                 and at its beginning
+//   CheckOpened, StartInput or ReadPast    and at its beginning
 //   StartBlock, TakeLines or TakeLongLine  for each block of lines, in the order of input
 //   Took, BetweenLines                     behind each block, and where a line has ended
 //   EndInput                               at the end of each input
@@ -118,6 +118,10 @@ class LineJob : private InputWaiter {
   // An input of which a part was read by an earlier run is begun by ReadPast(), which reads past
   // that part, and not by StartInput().
   virtual absl::StatusOr<InputStart> BeginInput(const std::string&) { return InputStart{}; }
+  // The file that was opened is the one that is to be read. Errors: as those of an input.
+  virtual absl::Status CheckOpened(const struct stat&) { return absl::OkStatus(); }
+  // Whether what was read is kept, for a later run, if an input cannot be begun.
+  virtual bool KeepsWhatWasRead() const { return false; }
   virtual absl::Status ReadPast(LineReader&) { return absl::OkStatus(); }
   virtual void Took(const LineBlock&, uint64_t) {}  // and how many lines
   virtual void BetweenLines() {}
@@ -163,9 +167,10 @@ class LineJob : private InputWaiter {
   // has gone ends the run quietly, if --output goes there.
   void StopFor(const absl::Status& status);
   bool stopped() const { return stop_ != Stop::kEndOfInput; }
-  // Whether all was read that should be: up to the end, or until a signal.
-  bool complete() const { return stop_ == Stop::kEndOfInput || stop_ == Stop::kInterrupted; }
-  bool interrupted() const { return stop_ == Stop::kInterrupted; }
+  // Whether all was read that should be: up to the end, or as far as is kept for a later run.
+  bool complete() const { return stop_ == Stop::kEndOfInput || interrupted(); }
+  // By a signal, or by an input that cannot be begun.
+  bool interrupted() const { return stop_ == Stop::kInterrupted || stop_ == Stop::kLeftOff; }
   bool reader_gone() const { return stop_ == Stop::kReaderGone; }
   // The run goes on, and ends with exit code 1.
   void FailAtEnd() { fails_at_end_ = true; }
@@ -204,7 +209,7 @@ class LineJob : private InputWaiter {
 
  private:
   // Why reading ended.
-  enum class Stop { kEndOfInput, kInterrupted, kBadLine, kNoUnit, kFailed, kReaderGone };
+  enum class Stop { kEndOfInput, kInterrupted, kLeftOff, kBadLine, kNoUnit, kFailed, kReaderGone };
 
   absl::Status OpenAll();
   absl::Status OpenOutputs();
@@ -212,6 +217,7 @@ class LineJob : private InputWaiter {
   void CutStreams();
   void ReadInputs();
   void ReadInput(const std::string& path, BlockQueue& blocks);
+  void LeaveOff(const absl::Status& status);
   void ReadBlocks(BlockQueue& blocks, bool live);
   absl::StatusOr<bool> OpenAt(const InputStart& start, const std::string& path, BlockQueue& blocks);
   LineReader Lines(OpenedInput opened, const std::string& path, LineMap* map,

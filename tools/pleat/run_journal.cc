@@ -172,6 +172,7 @@ absl::StatusOr<InputStart> RunJournal::Begin(const std::string& path) {
   const auto file = std::ranges::find(files_, path, &KnownFile::path);
   assert(file != files_.end());
   input_ = nullptr;
+  path_ = path;
   file_ = file->stamp ? &*file : nullptr;
   digest_.Clear();
   if (!file->copy_of.empty()) return InputStart{.skipped = true, .bytes = 0, .lines = 0};
@@ -194,6 +195,22 @@ void RunJournal::Enter(RunNote::Input& input) {
   input_ = &input;
 }
 
+absl::Status RunJournal::CheckOpened(const struct stat& info) const {
+  if (S_ISREG(info.st_mode) != (file_ != nullptr)) return Replaced();
+  if (file_ == nullptr) return absl::OkStatus();
+  const FileStamp opened{.device = info.st_dev, .inode = info.st_ino};
+  const bool is_same =
+      file_->stamp->IsSameFile(opened) && static_cast<uint64_t>(info.st_size) >= file_->stamp->size;
+  return is_same ? absl::OkStatus() : Replaced();
+}
+
+absl::Status RunJournal::Replaced() const {
+  return absl::FailedPreconditionError(
+      Printable(InputName(path_)) +
+      ": was replaced or cut while the run was under way. It and what follows it wait for the next "
+      "run: the same command goes on");
+}
+
 absl::Status RunJournal::ReadPast(LineReader& reader) {
   RunNote::Input& input = note_.inputs[*file_->input];
   for (uint64_t left = input.bytes; left > 0;) {
@@ -204,9 +221,7 @@ absl::Status RunJournal::ReadPast(LineReader& reader) {
     left -= *read;
   }
   if (digest_.value() != input.digest) {
-    return absl::FailedPreconditionError(Printable(InputName(file_->path)) +
-                                         ": was replaced while the run was under way; the same "
-                                         "command goes on");
+    return Replaced();
   }
   if (input.in_long_line) reader.GoOnInLongLine();
   Enter(input);

@@ -4,6 +4,8 @@
 // Thread safety: none.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -64,6 +66,9 @@ class RunJournal {
   std::string CopiesText() const;
   // Where to begin with an input. REQUIRES: it was checked. Errors: those of the file.
   absl::StatusOr<InputStart> Begin(const std::string& path);
+  // Whether the file that was opened is the one that Check() has looked at. Hours may lie between:
+  // the run reads other FILEs, and waits for pipes. Errors: kFailedPrecondition if it is not.
+  absl::Status CheckOpened(const struct stat& info) const;
   // Reads past what was read before. Errors: kFailedPrecondition if that has changed; kCancelled at
   // a signal; those of the input.
   absl::Status ReadPast(LineReader& reader);
@@ -103,6 +108,7 @@ class RunJournal {
       : journal_(std::move(journal)), directory_(std::move(directory)), note_(std::move(note)) {}
 
   Duration Interval(const SnapshotEvery& every) const;
+  absl::Status Replaced() const;
   void Enter(RunNote::Input& input);
   void TakeWhole(std::string_view text);
   void SealDigest();
@@ -118,7 +124,8 @@ class RunJournal {
   RunNote note_;
   bool goes_on_ = false;  // there was a snapshot
   std::vector<KnownFile> files_;
-  const KnownFile* file_ = nullptr;      // the one that is read, if it is a regular file,
+  std::string path_;                     // of the one that is read,
+  const KnownFile* file_ = nullptr;      // which this is if it is a regular file,
   RunNote::Input* input_ = nullptr;      // and what was read of it, if anything was
   TextDigest digest_;                    // of that
   std::vector<std::string> unfinished_;  // files
