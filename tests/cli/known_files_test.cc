@@ -3,6 +3,9 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
+#include <memory>
+
 #include <gmock/gmock.h>
 
 #include "tests/cli/fixtures.h"
@@ -189,6 +192,36 @@ TEST_F(KnownFilesTest, ManyCopiesAreOfTheirOriginals) {
   EXPECT_EQ(files[1].copy_of, g);
   EXPECT_THAT(files[4].copy_of, testing::AnyOf(f, g));
   EXPECT_EQ(files[5].copy_of, "");
+}
+
+// ---
+
+// Read to the end that it had in its middle, and then another file has its name.
+TEST_F(KnownFilesTest, AFileThatIsReplacedWhileItIsLookedAtIsAnError) {
+  const std::string f = dir_.Write("f", "1\n2\n");
+  inputs_ = {Read("/gone", "1\n")};
+  const std::vector<std::string> paths = {f};
+  const auto found = KnownFiles(inputs_, "j").Find(paths, [&](const std::string& path) {
+    std::filesystem::rename(dir_.Write("g", "1\n"), f);
+    return LineReader(std::make_unique<TextSource>(Content(path)));
+  });
+  EXPECT_THAT(found.status().message(), HasSubstr("f: was replaced while it was looked at"));
+}
+
+TEST_F(KnownFilesTest, ALineWithoutAnEndThatWasAllIsFoundUnderAnyName) {
+  inputs_ = {Read("/gone", "")};
+  inputs_[0].last_bytes = 1;
+  inputs_[0].last_digest = DigestOf("1");
+  EXPECT_EQ(Find({dir_.Write("f", "1")})[0].input, 0u);
+  for (const char* const text : {"1\n", "1\n2\n"}) {
+    EXPECT_THAT(Try({dir_.Write("f", text)}).status().message(),
+                HasSubstr("f: the last line, which had no end"));
+  }
+  EXPECT_FALSE(Find({dir_.Write("f", "12\n")})[0].input) << "another line";
+  // As converted records have it: each with its newline.
+  inputs_[0].last_bytes = 2;
+  inputs_[0].last_digest = DigestOf("1\n");
+  EXPECT_THAT(Try({dir_.Write("f", "1\n2\n")}).status().message(), HasSubstr("f: the last line"));
 }
 
 TEST(RunNote, OtherFormatsAreRefused) {

@@ -332,6 +332,33 @@ TEST_F(RunJournalTest, AFileOnStandardInputIsReadOnceToo) {
   EXPECT_EQ(lines(), 52);
 }
 
+TEST_F(RunJournalTest, AFileOnStandardInputIsRefusedBehindItsBeginning) {
+  const std::string file = dir_.Write("file", Edits(0, 50));
+  const std::string command = "{ read -r x; " + PleatProgram() +
+                              " fold --key k --time t --quiet 1m --output " + (dir_ / "out") +
+                              " --journal " + (dir_ / "j") + "; } < " + file;
+  const Finished refused = RunToEnd({"/bin/sh", "-c", command});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(HasLine(refused.err, "pleat fold: --journal: keeps how far a file was read"))
+      << refused.err;
+  EXPECT_EQ(Stat(Run(file), "lines"), 50);
+}
+
+TEST_F(RunJournalTest, ALineWithoutAnEndIsNotReadAgainFromACopy) {
+  std::string text = Edits(0, 1);
+  text.pop_back();
+  const std::string file = dir_.Write("file", text);
+  EXPECT_EQ(Stat(Run(file), "lines"), 1);
+  std::filesystem::remove(file);
+  for (const std::string& copy :
+       {dir_.Write("copy", text + "\n" + Edits(1, 2)), dir_.Write("file.gz", Gzip(text + "\n"))}) {
+    const RunResult refused = Run(copy);
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_TRUE(HasLine(refused.err, "pleat fold: " + copy + ": the last line, which had no end"))
+        << refused.err;
+  }
+}
+
 TEST_F(RunJournalTest, AByteOrderMarkAndCompressionAreNoPartOfThePlace) {
   const std::string file = dir_.Write("file", "\xef\xbb\xbf" + Edits(0, 50));
   Run("--at-end keep " + file);

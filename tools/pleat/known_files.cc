@@ -91,6 +91,10 @@ class KnownFiles::Beginning {
     const absl::StatusOr<bool> at_end = ended_ ? true : reader_.AtEnd();
     return absl::IsInvalidArgument(at_end.status()) ? true : at_end;
   }
+  absl::StatusOr<bool> AtLineEnd() {
+    const absl::StatusOr<bool> at_end = ended_ ? true : reader_.AtLineEnd();
+    return absl::IsInvalidArgument(at_end.status()) ? true : at_end;
+  }
   uint64_t digest() const { return value_; }
   uint64_t bytes() const { return read_; }
 
@@ -126,6 +130,11 @@ absl::StatusOr<std::vector<KnownFile>> KnownFiles::Find(std::span<const std::str
 absl::Status KnownFiles::Add(const std::string& path) {
   const absl::StatusOr<std::optional<FileStamp>> stamp = StampOf(path);
   if (!stamp.ok()) return stamp.status();
+  if (*stamp && path == "-" && lseek(STDIN_FILENO, 0, SEEK_CUR) > 0) {
+    return WrongFlag("journal",
+                     "keeps how far a file was read, and standard input is one that does not stand "
+                     "at its beginning; give the file itself, or its rest through a pipe");
+  }
   if (*stamp) {
     for (const KnownFile& other : files_) {
       if (!other.stamp || !other.stamp->IsSameFile(**stamp)) continue;
@@ -147,6 +156,13 @@ absl::Status KnownFiles::Compare(size_t file, Open open) {
   const StandardInputPlace place(files_[file].path);
   absl::StatusOr<LineReader> reader = open(files_[file].path);
   if (!reader.ok()) return reader.status();
+  const absl::StatusOr<std::optional<FileStamp>> opened = StampOf(files_[file].path);
+  if (!opened.ok()) return opened.status();
+  if (!*opened || !(*opened)->IsSameFile(*files_[file].stamp)) {
+    return absl::FailedPreconditionError(Printable(InputName(files_[file].path)) +
+                                         ": was replaced while it was looked at; the same command "
+                                         "looks again");
+  }
   return CompareWithInputs(Beginning(*std::move(reader)), file);
 }
 
@@ -191,6 +207,10 @@ absl::Status KnownFiles::CompareWithInputs(Beginning beginning, size_t file) {
       places.emplace(bytes + input.last_bytes, kLastLines, i);
     } else if (part == kLines || *ended) {
       fits[i] = *ended ? Fit::kWhole : Fit::kAll;
+    } else {
+      const absl::StatusOr<bool> line_ends = beginning.AtLineEnd();
+      if (!line_ends.ok()) return line_ends.status();
+      if (*line_ends) fits[i] = Fit::kMoreLines;
     }
   }
   for (size_t i = 0; i < fits.size(); ++i) {
@@ -221,7 +241,7 @@ absl::Status KnownFiles::Assign() {
   for (const Match& match : matches_) {
     KnownFile& file = files_[match.file];
     if (match.fit < Fit::kLastLine || file.input || owners_[match.input]) continue;
-    if (match.fit == Fit::kLastLine) {
+    if (match.fit <= Fit::kMoreLines) {
       return Changed(
           match.file, "the last line, which had no end, has become longer",
           "give what follows that line as a FILE of its own; for files that grow there is "

@@ -53,8 +53,10 @@ class KnownFiles {
   KnownFiles(std::span<const RunNote::Input> inputs, std::string_view directory)
       : inputs_(inputs), directory_(directory) {}
 
-  // Errors: kInvalidArgument if a FILE is given twice, under whatever name; kFailedPrecondition if
-  // one was edited where it was read; kCancelled at a signal; those of the files.
+  // Errors: kInvalidArgument if a FILE is given twice, under whatever name, or is standard input
+  // behind its beginning; kFailedPrecondition if
+  // one was edited where it was read, or replaced while it was looked at; kCancelled at a signal;
+  // those of the files.
   absl::StatusOr<std::vector<KnownFile>> Find(std::span<const std::string> paths, Open open);
 
  private:
@@ -67,6 +69,7 @@ class KnownFiles {
     kHead,       // the first 4 KiB, but not all
     kShorter,    // these, and it ends too early
     kLastLine,   // all but a last line, which had no end then
+    kMoreLines,  // all, and more behind that line
     kAll,
     kWhole,  // all, and it ends there
   };

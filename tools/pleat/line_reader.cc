@@ -81,6 +81,13 @@ absl::StatusOr<bool> LineReader::AtEnd() {
   return begin_ == end_;
 }
 
+absl::StatusOr<bool> LineReader::AtLineEnd() {
+  if (begin_ > 0 && buffer_[begin_ - 1] == '\n') return true;
+  const absl::StatusOr<bool> at_end = AtEnd();
+  if (!at_end.ok()) return at_end;
+  return *at_end || buffer_[begin_] == '\n';
+}
+
 absl::Status LineReader::Begin() {
   return std::exchange(at_beginning_, false) ? SkipByteOrderMark() : absl::OkStatus();
 }

@@ -56,6 +56,10 @@ class LineReader {
   // Whether nothing follows. Waits for a byte or the end. REQUIRES and errors: as Skip().
   absl::StatusOr<bool> AtEnd();
 
+  // Whether a line ends here: its newline was skipped or follows, or nothing does. REQUIRES and
+  // errors: as AtEnd().
+  absl::StatusOr<bool> AtLineEnd();
+
   // The next bytes belong to a line over the limit, whose beginning was read by an earlier run.
   // REQUIRES: as Skip().
   void GoOnInLongLine() { in_long_ = true; }
