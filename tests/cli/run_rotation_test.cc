@@ -67,6 +67,7 @@ class RotatedLog {
 
   // Writes up to somewhere in the middle of a record, or rotates, or does what a person does.
   void Step() {
+    if (is_copied_) return EmptyOriginal();
     switch (Draw(8)) {
       case 0: return Rotate(/*copies=*/false);
       case 1: return Rotate(/*copies=*/true);
@@ -79,6 +80,7 @@ class RotatedLog {
 
   // Everything that is left, and most times the last record without its newline.
   void WriteRest() {
+    if (is_copied_) EmptyOriginal();
     has_bad_ = false;  // a run without a usable line keeps nothing
     Write(1 + Draw(5));
     if (!pending_.empty()) Append(pending_);
@@ -102,6 +104,8 @@ class RotatedLog {
     for (size_t i = old_.size(); i > 0 && old_.size() - i < given_; --i) {
       old_[i - 1].was_read = true;
     }
+    const bool has_records = std::filesystem::file_size(dir_ / "app.log") > 400;  // in any format
+    was_read_ |= given_ > old_.size() && has_records;
   }
 
   std::string Options() const {
@@ -126,6 +130,7 @@ class RotatedLog {
     pending_ = (has_mark_ ? kMark : "") + format_.begin;
     whole_ += format_.begin;
     is_first_ = true;
+    was_read_ = false;
     std::ofstream(dir_ / "app.log", std::ios::app);
   }
 
@@ -156,10 +161,17 @@ class RotatedLog {
     old_.insert(old_.begin(), OldFile());
     if (copies) {
       std::filesystem::copy(dir_ / "app.log", PathOf(0));
-      std::filesystem::resize_file(dir_ / "app.log", 0);
-    } else {
-      std::filesystem::rename(dir_ / "app.log", PathOf(0));
+      is_copied_ = true;
+      if (was_read_ && Draw(3) > 0) return;  // a run finds both
+      return EmptyOriginal();
     }
+    std::filesystem::rename(dir_ / "app.log", PathOf(0));
+    BeginFile();
+  }
+
+  void EmptyOriginal() {
+    is_copied_ = false;
+    std::filesystem::resize_file(dir_ / "app.log", 0);
     BeginFile();
   }
 
@@ -234,6 +246,8 @@ class RotatedLog {
   bool has_long_line_ = false;
   bool has_bad_ = true;  // there may be bad records
   bool is_first_ = true;
+  bool was_read_ = false;   // records of app.log were
+  bool is_copied_ = false;  // it is to be emptied
   int seconds_ = 0;
   int records_ = 0;
   std::string pending_;  // was logged, and is not in the file yet
