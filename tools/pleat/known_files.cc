@@ -117,6 +117,7 @@ absl::StatusOr<std::vector<KnownFile>> KnownFiles::Find(std::span<const std::str
   for (const std::string& path : paths) {
     if (absl::Status added = Add(path); !added.ok()) return added;
   }
+  is_short_.assign(files_.size(), false);
   for (size_t file = 0; file < files_.size(); ++file) {
     if (!files_[file].stamp) continue;
     if (absl::Status compared = Compare(file, open); !compared.ok()) return compared;
@@ -188,8 +189,9 @@ absl::Status KnownFiles::CompareWithInputs(Beginning beginning, size_t file) {
     const absl::StatusOr<bool> reached = beginning.To(bytes);
     if (!reached.ok()) return reached.status();
     if (!*reached) {
-      if (part != kLastLines) fits[i] = part == kHead ? Fit::kEndsEarly : Fit::kShorter;
-      while (head < by_head_.size()) fits[by_head_[head++]] = Fit::kEndsEarly;  // all are as long
+      if (part == kLines) fits[i] = Fit::kShorter;
+      is_short_[file] = is_short_[file] || part == kHead || head < by_head_.size();
+      head = by_head_.size();  // all others are as long
       continue;
     }
     if (part == kHead) {
@@ -263,8 +265,8 @@ absl::Status KnownFiles::Assign() {
 // A file that still begins as it did, and that has nothing else of that, is no other one.
 absl::Status KnownFiles::CheckNotEdited() const {
   for (const Match& match : matches_) {
-    const bool is_it = match.distance < 2 && match.fit >= Fit::kHead &&
-                       inputs_[match.input].bytes > RunNote::Input::kHeadBytes;
+    const bool is_it =
+        match.distance < 2 && inputs_[match.input].bytes > RunNote::Input::kHeadBytes;
     if (!is_it || files_[match.file].input || owners_[match.input]) continue;
     return Changed(match.file, match.fit == Fit::kShorter ? "has become shorter" : "has changed",
                    "if it is another file now, give a copy of it that has another name");
@@ -272,44 +274,65 @@ absl::Status KnownFiles::CheckNotEdited() const {
   return absl::OkStatus();
 }
 
-// Each FILE that may be one is read whole, and its original as far as that goes.
+// Those that end early may be copies of any input's file, others of those that they fit.
 absl::Status KnownFiles::FindCopies(Open open) {
+  const bool reads_standard = std::ranges::find(files_, "-", &KnownFile::path) != files_.end();
+  const StandardInputPlace place(reads_standard ? "-" : "");
   std::erase_if(matches_, [this](const Match& match) {
     return files_[match.file].input || !owners_[match.input] || match.fit == Fit::kHead;
   });
-  const bool reads_standard = std::ranges::find(files_, "-", &KnownFile::path) != files_.end();
-  const StandardInputPlace place(reads_standard ? "-" : "");
-  struct Whole {
-    uint64_t bytes;
-    uint64_t digest;
-  };
+  std::ranges::sort(matches_, {}, &Match::input);
   std::vector<std::optional<Whole>> wholes(files_.size());
-  for (const Match& match : matches_) {
-    if (wholes[match.file]) continue;
-    absl::StatusOr<LineReader> reader = open(files_[match.file].path);
-    if (!reader.ok()) return reader.status();
-    Beginning copy(*std::move(reader));
-    if (const auto read = copy.To(UINT64_MAX); !read.ok()) return read.status();
-    wholes[match.file] = Whole{copy.bytes(), copy.digest()};
+  std::vector<Whole> of_any;
+  const auto whole_of = [&](size_t file) -> absl::Status {
+    if (wholes[file]) return absl::OkStatus();
+    const absl::StatusOr<Whole> whole = ReadWhole(file, open);
+    if (whole.ok()) wholes[file] = *whole;
+    return whole.status();
+  };
+  for (size_t file = 0; file < files_.size(); ++file) {
+    if (!is_short_[file] || files_[file].input) continue;
+    if (absl::Status read = whole_of(file); !read.ok()) return read;
+    of_any.push_back(*wholes[file]);
   }
-  std::ranges::sort(matches_, {}, [&wholes](const Match& match) {
-    return std::pair(match.input, wholes[match.file]->bytes);
-  });
-  std::optional<Beginning> original;
-  for (size_t i = 0; i < matches_.size(); ++i) {
-    KnownFile& file = files_[matches_[i].file];
-    const size_t owner = *owners_[matches_[i].input];
-    if (i == 0 || matches_[i].input != matches_[i - 1].input) {
-      absl::StatusOr<LineReader> reader = open(files_[owner].path);
-      if (!reader.ok()) return reader.status();
-      original.emplace(*std::move(reader));
+  auto match = matches_.begin();
+  for (size_t input = 0; input < inputs_.size(); ++input) {
+    if (!owners_[input]) continue;
+    std::vector<Whole> candidates = of_any;
+    for (; match != matches_.end() && match->input == input; ++match) {
+      if (absl::Status read = whole_of(match->file); !read.ok()) return read;
+      candidates.push_back(*wholes[match->file]);
     }
-    const Whole& whole = *wholes[matches_[i].file];
-    const absl::StatusOr<bool> reached = original->To(whole.bytes);
+    absl::Status found = FindCopiesOf(*owners_[input], std::move(candidates), open);
+    if (!found.ok()) return found;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<KnownFiles::Whole> KnownFiles::ReadWhole(size_t file, Open open) const {
+  absl::StatusOr<LineReader> reader = open(files_[file].path);
+  if (!reader.ok()) return reader.status();
+  Beginning beginning(*std::move(reader));
+  if (const auto read = beginning.To(UINT64_MAX); !read.ok()) return read.status();
+  return Whole{file, beginning.bytes(), beginning.digest()};
+}
+
+absl::Status KnownFiles::FindCopiesOf(size_t original, std::vector<Whole> files, Open open) {
+  std::erase_if(files, [this](const Whole& whole) {
+    return whole.bytes == 0 || !files_[whole.file].copy_of.empty();
+  });
+  if (files.empty()) return absl::OkStatus();
+  std::ranges::sort(files, {}, &Whole::bytes);
+  absl::StatusOr<LineReader> reader = open(files_[original].path);
+  if (!reader.ok()) return reader.status();
+  Beginning beginning(*std::move(reader));
+  for (const Whole& whole : files) {
+    const absl::StatusOr<bool> reached = beginning.To(whole.bytes);
     if (!reached.ok()) return reached.status();
-    if (whole.bytes == 0 || !*reached || original->digest() != whole.digest) continue;
-    file.copy_of = files_[owner].path;
-    file.is_successor = false;
+    if (!*reached) break;
+    if (beginning.digest() != whole.digest) continue;
+    files_[whole.file].copy_of = files_[original].path;
+    files_[whole.file].is_successor = false;
   }
   return absl::OkStatus();
 }

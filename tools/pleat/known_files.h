@@ -65,7 +65,6 @@ class KnownFiles {
   // How much of what was read of an input the FILE begins with.
   enum class Fit {
     kNone,
-    kEndsEarly,  // it ends within the first 4 KiB of these
     kHead,       // the first 4 KiB, but not all
     kShorter,    // these, and it ends too early
     kLastLine,   // all but a last line, which had no end then
@@ -86,7 +85,15 @@ class KnownFiles {
   void Note(size_t file, size_t input, Fit fit);
   absl::Status Assign();
   absl::Status CheckNotEdited() const;
+  // All of a FILE.
+  struct Whole {
+    size_t file;
+    uint64_t bytes;
+    uint64_t digest;
+  };
   absl::Status FindCopies(Open open);
+  absl::StatusOr<Whole> ReadWhole(size_t file, Open open) const;
+  absl::Status FindCopiesOf(size_t original, std::vector<Whole> files, Open open);
   // `remedy`: what to do then.
   absl::Status Changed(size_t file, std::string_view what, std::string_view remedy) const;
 
@@ -94,6 +101,7 @@ class KnownFiles {
   const std::string directory_;
   std::vector<KnownFile> files_;
   std::vector<Match> matches_;
+  std::vector<bool> is_short_;  // files that end within the head of some input
   // The file that each of the inputs was read of.
   std::vector<std::optional<size_t>> owners_;
   std::vector<size_t> by_head_;  // the inputs, in the order of their heads' sizes

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 #include <thread>
 
@@ -220,9 +221,7 @@ absl::Status RunJournal::ReadPast(LineReader& reader) {
     if (*read == 0) break;
     left -= *read;
   }
-  if (digest_.value() != input.digest) {
-    return Replaced();
-  }
+  if (digest_.value() != input.digest) return Replaced();
   if (input.in_long_line) reader.GoOnInLongLine();
   Enter(input);
   return absl::OkStatus();
@@ -310,12 +309,13 @@ absl::Status RunJournal::UnknownOutput(const std::string& path) const {
       text + ". Put each back there, or give a name at which there is no file yet");
 }
 
-void RunJournal::NoteOutput(const std::string& path, const OutputFile& file) {
+absl::Status RunJournal::NoteOutput(const std::string& path, const OutputFile& file) {
   struct stat info{};
-  if (fstat(file.fd(), &info) != 0) return;
+  if (fstat(file.fd(), &info) != 0) return ErrnoStatus(errno, path);
   std::erase_if(note_.outputs, [&](const auto& noted) { return IsFile(noted.second, info); });
   note_.outputs[WholeName(path)] = {
       .device = info.st_dev, .inode = info.st_ino, .bytes = file.bytes_written()};
+  return absl::OkStatus();
 }
 
 absl::Status RunJournal::NoteNames(Engine& engine, Outputs outputs) {
@@ -328,7 +328,7 @@ absl::Status RunJournal::NoteNames(Engine& engine, Outputs outputs) {
       if ((*noted)->first == WholeName(path)) continue;
       note_.outputs.erase(*noted);
     }
-    NoteOutput(path, *file);
+    if (absl::Status added = NoteOutput(path, *file); !added.ok()) return added;
     has_new = true;
   }
   return has_new && goes_on_ ? journal_->TakeSnapshot(engine, note_.Text()) : absl::OkStatus();
@@ -358,7 +358,7 @@ absl::Status RunJournal::TakeSnapshot(Engine& engine, Duration now, uint64_t res
   for (const auto& [path, file] : outputs) {
     if (file == nullptr || !file->is_cut_back()) continue;
     if (absl::Status synced = file->Sync(); !synced.ok()) return synced;
-    NoteOutput(path, *file);
+    if (absl::Status noted = NoteOutput(path, *file); !noted.ok()) return noted;
   }
   if (input_ != nullptr) SealDigest();
   note_.results = results;

@@ -116,7 +116,7 @@ class RunJournal {
   // The end: none, and there is nothing to cut. Errors: as BytesOf().
   absl::StatusOr<Noted> NotedOutput(const std::string& path) const;
   absl::Status UnknownOutput(const std::string& path) const;
-  void NoteOutput(const std::string& path, const OutputFile& file);
+  absl::Status NoteOutput(const std::string& path, const OutputFile& file);
   std::string FilesText() const;
 
   std::unique_ptr<Journal> journal_;
