@@ -14,9 +14,10 @@ namespace pleat::inline v0_1 {
 inline size_t RoomForRound(size_t size) noexcept { return std::max<size_t>(size / 8, 16 * 1024); }
 
 // Calls `show(item)` for the items that `list(add)` gives to `add`, in ascending order. `list` is
-// called once a round and gives the same items each time, in any order, as they are or as something
-// that compares with an item and becomes one; no two are equal. Each round shows at least `room` of
-// them, if there are so many, and keeps less than twice as many.
+// called once a round and gives the items in any order, as they are or as something that compares
+// with an item and becomes one; no two are equal. Each round shows at least `room` of them, if there
+// are so many, and keeps less than twice as many. No item is shown twice. One that `list` does not
+// give in every round may be missed; there is a round more for each `room` of them that ever come.
 template <class Item, class List, class Show>
 void ShowInOrder(size_t room, const List& list, const Show& show) {
   const auto kept = static_cast<std::ptrdiff_t>(room);

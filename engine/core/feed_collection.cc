@@ -66,22 +66,34 @@ bool FeedCollection::Scan(ScanCursor& cursor, size_t max, AnyFeed::SeeSeries see
   return false;
 }
 
-// One call on the engine, which sees one partition after the other.
-void FeedCollection::ForEachSeries(EngineTime now, FeedBook::SeeTop see) {
+// One call on the engine, which sees one partition after the other: see(partition, name, count,
+// since).
+template <class See>
+void FeedCollection::ForEachSeries(EngineTime now, const See& see) {
   const Call call;
   for (size_t i = 0; i < home_count(); ++i) {
     const Home& home = this->home(i);
     LongLockGuard guard(home.partition->lock());
-    if (home.book != nullptr) Feed(home.book)->ForEachSeries(TimeFor(now), see);
+    if (home.book == nullptr) continue;
+    Feed(home.book)->ForEachSeries(
+        TimeFor(now),
+        [&](std::string_view name, size_t count, uint64_t since) { see(i, name, count, since); });
   }
 }
 
+// No lock is held between the rounds. A series that becomes non-empty meanwhile has a later position
+// than any that its partition gave before: it is left out, so that the call ends, and none is shown
+// twice.
 void FeedCollection::AllSeries(EngineTime now, AnyFeed::SeeSeries see) {
   size_t size = 0;
-  ForEachSeries(now, [&](std::string_view, size_t, uint64_t) { ++size; });
+  std::vector<uint64_t> ends(home_count());  // of the positions at the beginning
+  ForEachSeries(now, [&](size_t partition, std::string_view, size_t, uint64_t since) {
+    ++size;
+    ends[partition] = std::max(ends[partition], since + 1);
+  });
   const auto list = [&](const auto& add) {
-    ForEachSeries(now, [&](std::string_view name, size_t count, uint64_t since) {
-      add(SeenSeries{name, count, since});
+    ForEachSeries(now, [&](size_t partition, std::string_view name, size_t count, uint64_t since) {
+      if (since < ends[partition]) add(SeenSeries{name, count, since});
     });
   };
   // Few, because a copy is half as large as the series itself.
@@ -96,7 +108,7 @@ std::vector<FeedCollection::Row> FeedCollection::TopSeries(size_t n, EngineTime 
   };
   const size_t kept = std::max<size_t>(n, 1024);
   std::vector<Row> rows;
-  ForEachSeries(now, [&](std::string_view series, size_t count, uint64_t since) {
+  ForEachSeries(now, [&](size_t, std::string_view series, size_t count, uint64_t since) {
     rows.push_back({std::string(series), count, since});
     if (rows.size() / 2 < kept) return;
     const auto end = rows.begin() + static_cast<std::ptrdiff_t>(kept);

@@ -45,7 +45,7 @@ class FeedCollection : public Collection {
     size_t count;
     uint64_t since;
   };
-  // Shows every series, in order; `see` runs under no lock, and may call the engine.
+  // Shows every series once, in order; `see` runs under no lock, and may call the engine.
   void AllSeries(EngineTime now, AnyFeed::SeeSeries see);
   // The `n` with most members, in order of these.
   std::vector<Row> TopSeries(size_t n, EngineTime now);
@@ -73,7 +73,8 @@ class FeedCollection : public Collection {
   EngineTime TimeFor(EngineTime now) noexcept { return std::max(now, engine().timeline().now()); }
 
  private:
-  void ForEachSeries(EngineTime now, FeedBook::SeeTop see);
+  template <class See>
+  void ForEachSeries(EngineTime now, const See& see);
   static FeedBook* Feed(Book* book) noexcept { return static_cast<FeedBook*>(book); }
   // A part of Read(). Counts `max` down. kMore also if members are due that have not ended yet.
   ReadChanges ReadSome(const WatchScope& scope, ChangeCursor& cursor, size_t& max,

@@ -45,6 +45,8 @@ class PLEAT_EXPORT AnyFeed {
 
   void TopSeries(size_t n, EngineTime now, SeeSeries see) const noexcept;
   // All series with members, oldest first, by when they became non-empty; `see` may call engines.
+  // A series that has members throughout the call is shown once, with a count of some instant in
+  // it. One that begins, ends, or ends and begins again meanwhile, is shown once or not at all.
   void AllSeries(EngineTime now, SeeSeries see) const noexcept;
   bool Scan(ScanCursor& cursor, size_t max, SeeSeries see) const noexcept;
 
