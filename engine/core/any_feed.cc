@@ -38,7 +38,7 @@ void AnyFeed::AllSeries(EngineTime now, SeeSeries see) const noexcept {
 }
 void AnyFeed::TopSeries(size_t n, EngineTime now, SeeSeries see) const noexcept {
   if (Call::WouldBeNested()) return;
-  for (const FeedCollection::Row& row : feed_->TopSeries(n, now)) see(row.series, row.count);
+  for (const FeedCollection::Row& row : feed_->TopSeries(n, now)) see(row.name, row.count);
 }
 bool AnyFeed::Scan(ScanCursor& cursor, size_t max, SeeSeries see) const noexcept {
   const Call call;

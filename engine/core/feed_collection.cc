@@ -15,7 +15,13 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-// A series as it lies in a book; and a copy. In the order in which they became non-empty.
+// Series by when they became non-empty; of those with equal positions, which two partitions may give,
+// by name.
+std::pair<uint64_t, std::string_view> OrderOf(const auto& series) {
+  return {series.since, series.name};
+}
+
+// A series as it lies in a book; and a copy.
 struct SeenSeries {
   std::string_view name;
   size_t count;
@@ -28,9 +34,15 @@ struct KeptSeries {
   size_t count;
   uint64_t since;
 
-  friend bool operator<(const KeptSeries& a, const KeptSeries& b) { return a.since < b.since; }
-  friend bool operator<(const KeptSeries& a, const SeenSeries& b) { return a.since < b.since; }
-  friend bool operator<(const SeenSeries& a, const KeptSeries& b) { return a.since < b.since; }
+  friend bool operator<(const KeptSeries& a, const KeptSeries& b) {
+    return OrderOf(a) < OrderOf(b);
+  }
+  friend bool operator<(const KeptSeries& a, const SeenSeries& b) {
+    return OrderOf(a) < OrderOf(b);
+  }
+  friend bool operator<(const SeenSeries& a, const KeptSeries& b) {
+    return OrderOf(a) < OrderOf(b);
+  }
 };
 
 }  // namespace
@@ -82,8 +94,7 @@ void FeedCollection::ForEachSeries(EngineTime now, const See& see) {
 }
 
 // No lock is held between the rounds. A series that becomes non-empty meanwhile has a later position
-// than any that its partition gave before: it is left out, so that the call ends, and none is shown
-// twice.
+// than any before in its partition, and is left out: so the call ends, and none is shown twice.
 void FeedCollection::AllSeries(EngineTime now, AnyFeed::SeeSeries see) {
   size_t size = 0;
   std::vector<uint64_t> ends(home_count());  // of the positions at the beginning
@@ -104,7 +115,7 @@ void FeedCollection::AllSeries(EngineTime now, AnyFeed::SeeSeries see) {
 // Of a few more than these, the smallest are dropped each time that there are twice as many.
 std::vector<FeedCollection::Row> FeedCollection::TopSeries(size_t n, EngineTime now) {
   const auto larger = [](const Row& a, const Row& b) {
-    return a.count != b.count ? a.count > b.count : a.since < b.since;
+    return a.count != b.count ? a.count > b.count : OrderOf(a) < OrderOf(b);
   };
   const size_t kept = std::max<size_t>(n, 1024);
   std::vector<Row> rows;

@@ -41,7 +41,7 @@ class FeedCollection : public Collection {
 
   // A series with members, and the position at which it became non-empty.
   struct Row {
-    std::string series;
+    std::string name;
     size_t count;
     uint64_t since;
   };

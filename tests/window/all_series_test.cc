@@ -1,7 +1,8 @@
-// AllSeries() shows each series once and in one order, also while series come and go.
-#include <algorithm>
+// AllSeries() shows each series once, also while series come and go.
 #include <chrono>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -29,8 +30,8 @@ class AllSeries : public testing::Test {
     for (size_t i = 0; i < kSeries; ++i) ASSERT_TRUE(Add(Name(i)));
   }
 
-  // How often series were shown, while `see(name)` did what it likes. The test fails once there were
-  // five times as many as in the beginning, and from then on nothing changes.
+  // How often series were shown, while `see(name)` did what it likes. Were there five times as many as
+  // in the beginning, nothing changes from then on, so that every call ends.
   template <class See>
   size_t Shown(const See& see) {
     size_t shown = 0;
@@ -63,8 +64,7 @@ TEST_F(AllSeries, EndsThoughOthersBeginMeanwhile) {
   EXPECT_EQ(shown, kSeries);
 }
 
-// Of those that are not shown yet every second one ends behind the first one, and half of these begin
-// again.
+// Every second one ends behind the first one that is shown, and half of these begin again.
 TEST_F(AllSeries, OneThatHasMembersThroughoutIsShownWhateverOthersDo) {
   AddSeries();
   std::set<std::string, std::less<>> names;
