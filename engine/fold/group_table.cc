@@ -118,6 +118,12 @@ EngineTime GroupTable::GridAfter(const Group& group, EngineTime t) const noexcep
   return instant > kEndOfTime ? kNever : instant;
 }
 
+EngineTime GroupTable::CallOf(const Group& group) const noexcept {
+  const Extra& extra = ExtraOf(group);
+  if (extra.changed) return extra.next_partial;
+  return std::max(extra.next_partial, GridAfter(group, calls_all_from_));
+}
+
 // The remainders are taken apart, so that no period and no phase overflows.
 EngineTime GroupTable::ClosingTimeFor(EngineTime opened) const {
   EngineTime at = kNever;
@@ -220,9 +226,9 @@ void GroupTable::ArmEarlier(uint32_t number, uint64_t hash, EngineTime now) {
 }
 
 void GroupTable::CallForPartial(uint32_t number, EngineTime now) {
-  const Extra& extra = this->extra(number);
-  const bool matters = extra.changed || now < calls_all_until_;
-  if (!matters || extra.next_partial >= DueOf(number) || table_.cold(number).called) return;
+  const Group& group = at(number);
+  const bool matters = ExtraOf(group).changed || now < calls_all_until_;
+  if (!matters || CallOf(group) >= DueOf(group) || table_.cold(number).called) return;
   table_.Call(number);
 }
 
@@ -231,11 +237,9 @@ void GroupTable::CallAll(EngineTime now) {
   const bool called = now < calls_all_until_;
   calls_all_until_ = After(now, partial_every_);
   if (called) return;
+  calls_all_from_ = now;
   uint32_t place = 0;
   ForEachIndexedFrom(place, [&](uint32_t number) {
-    if (table_.cold(number).called) return true;
-    Extra& extra = ExtraOf(Change(number));
-    extra.next_partial = std::max(extra.next_partial, GridAfter(at(number), now));
     CallForPartial(number, now);
     return true;
   });

@@ -33,7 +33,6 @@
 #include <memory>
 #include <new>
 #include <span>
-#include <string_view>
 #include <unordered_map>
 
 #include <absl/functional/function_ref.h>
@@ -156,7 +155,6 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
     PrefetchHot(number);
     Prefetch(&table_.cold(number));
   }
-
   void PrefetchEntry(const Parts& parts) const noexcept {
     PrefetchHot(&parts.group);
     Prefetch(&parts.cold);
@@ -214,6 +212,8 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   EngineTime ClosingTimeFor(EngineTime opened) const;
   // The first instant behind `t` of the group's grid of partials; kNever: none.
   EngineTime GridAfter(const Group& group, EngineTime t) const noexcept;
+  // When a group with Extra is called; while nothing changes, its `next_partial` may lie before that.
+  EngineTime CallOf(const Group& group) const noexcept;
 
   // --- The life of an entry
 
@@ -271,7 +271,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   // deadline. REQUIRES: it has Extra.
   void CallForPartial(uint32_t number, EngineTime now);
   // At a limit the next instant of each grid matters, also of groups that have not changed. From
-  // now on all groups are called, for one period. O(1) within such a period, else O(entries).
+  // now on all are called, for one period; none changes. O(1) within such a period, else O(entries).
   void CallAll(EngineTime now);
   // The entry has ended before its deadline: out of the index, and without a deadline.
   void End(uint32_t number);
@@ -327,8 +327,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
     now_ = now;
     version_ = version;
     const Deadlines::Found found = table_.Next(now, budget, due);
-    const auto was_armed = [&] { return !due.is_filed() || due.is_call(); };
-    if (found == Deadlines::Found::kDue && !IsKept(due.number) && was_armed()) [[unlikely]]
+    if (found == Deadlines::Found::kDue && !due.is_filed() && !IsKept(due.number)) [[unlikely]]
       KeepImage(due.number, /*armed=*/true);  // as until now
     return found;
   }
@@ -463,7 +462,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
         groups.table_.PrefetchIndex(group.hash);  // which the group will soon leave
       return due;
     }
-    EngineTime CallOf(uint32_t number) const noexcept { return groups.extra(number).next_partial; }
+    EngineTime CallOf(uint32_t number) const noexcept { return groups.CallOf(groups.at(number)); }
     uint64_t OrderOf(uint32_t number) const noexcept { return groups.position(number); }
     void Prefetch(uint32_t number) const noexcept { groups.PrefetchHot(number); }
     uint64_t Version() const noexcept { return groups.version_; }
@@ -556,6 +555,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   const size_t entry_bytes_;  // without a long key and the bytes that the state owns
   size_t reserved_bytes_ = 0;
   KeyArena keys_;
+  EngineTime calls_all_from_ = kBeginningOfTime;
   EngineTime calls_all_until_ = kBeginningOfTime;
   EngineTime now_ = kBeginningOfTime;  // of the latest Next()
   uint64_t version_ = 0;

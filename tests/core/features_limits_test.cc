@@ -137,6 +137,20 @@ TEST_F(Features, LimitOnGroupsEmitsOldest) {
   EXPECT_EQ(Fold({{"d", 4, 80s}}), "opened");
   EXPECT_THAT(Pop(), ElementsAre("b [2] limit 10 10 80 r2"));
 
+  // The next one from now on counts, however long ago the last one was: a's is at 120 s, b's at 110 s.
+  Open({.quiet_period = 500s,
+        .max_hold = kForever,
+        .partial_every = 30s,
+        .limits = {.max_groups = 2, .on_limit = OnLimit::kEmitOldest}});
+  Advance(0s);
+  EXPECT_EQ(Fold({{"a", 1, 0s}}), "opened");
+  Advance(50s);
+  EXPECT_EQ(Fold({{"b", 2, 50s}}), "opened");
+  Advance(100s);
+  EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 30 r1+", "b [2] partial 50 50 80 r1+"));
+  EXPECT_EQ(Fold({{"c", 3, 100s}}), "opened");
+  EXPECT_THAT(Pop(), ElementsAre("b [2] limit 50 50 100 r2"));
+
   // A partial that would come at the deadline or later does not count: b's grid is at 62 s, a's deadline at 112 s.
   FolderOptions partials = two;
   partials.quiet_period = 60s;
