@@ -175,14 +175,10 @@ Due Emitter::EndedEarly(const Due& due, Reason reason, uint64_t order) const noe
   return EndedNow(due.number, indexed ? reason : groups_.ReasonByTime(due.number), order);
 }
 
-// No instant of a grid comes any more.
 void Emitter::BeginClosing(uint64_t order, const Instant& at) {
   Budget budget;
   CloseDue(latest_.now(), budget, at);
   ++changes_;
-  if (groups_.has_extra()) {
-    groups_.ForEachArmed([this](uint32_t number) { cuts_.Stop(number); });
-  }
   closing_ = true;
   closing_order_ = order;
 }
@@ -195,7 +191,7 @@ bool Emitter::EndNext(Budget& budget, const Instant& at) {
       case Deadlines::Found::kOutOfBudget: return false;
       case Deadlines::Found::kDue: break;
     }
-    if (due.is_call()) continue;
+    if (due.is_call()) continue;  // no instant of a grid comes any more
     const Due ended = EndedEarly(due, Reason::kEnd, closing_order_);
     Leave(ended.number);
     Push(ended, at);

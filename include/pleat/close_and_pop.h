@@ -5,6 +5,7 @@
 // does what CloseAll() does, and Pop() until nothing is left: the same emissions in the same order.
 // But those that wait between the two take memory, and here only a few wait at a time: closing
 // takes no memory beside that of what is open, and gives that back as it goes.
+// While a snapshot is being taken, what it still needs of a group is kept when the group goes.
 #pragma once
 
 #include <cstddef>

@@ -121,5 +121,26 @@ TEST_F(Images, OfGroupsThatAreOnlyCalledAtALimitThereAreNone) {
   book.book().CheckWhole();
 }
 
+// With a grid, all groups are called before the first one ends.
+TEST_F(Images, ComeOneByOneWhenAllGroupsClose) {
+  FolderOptions plain;
+  FolderOptions corrects{.late = {.accept_limit = 5s, .on_late = OnLate::kCorrect}};
+  FolderOptions partials{.partial_every = 1min};
+  for (const FolderOptions& options : {plain, corrects, partials}) {
+    BookOfMany book(options);
+    const size_t allocated = WhileSaving(book, [&] {
+      book.Do([&](const Instant& at) { return book.book().BeginClosing(at), 0; });
+      EXPECT_EQ(book.Do([&](const Instant& at) {
+        return book.book().NextHandout(at, /*lends=*/false).what();
+      }),
+                Handout::What::kReady);
+    });
+    EXPECT_LE(allocated, kFew);
+    book.Do([&](const Instant& at) { return book.book().FinishClosing(at), 0; });
+    EXPECT_EQ(book.book().ledger().open, 0u);
+    book.book().CheckWhole();
+  }
+}
+
 }  // namespace
 }  // namespace pleat
