@@ -18,10 +18,12 @@ inline size_t RoomForRound(size_t size) noexcept { return std::max<size_t>(size 
 // with an item and becomes one; no two are equal. Each round shows at least `room` of them, if there
 // are so many, and keeps less than twice as many. No item is shown twice. One that `list` does not
 // give in every round may be missed; there is a round more for each `room` of them that ever come.
+// Takes memory for `size` items, or for twice `room` if that is less, and grows where there are more.
 template <class Item, class List, class Show>
-void ShowInOrder(size_t room, const List& list, const Show& show) {
+void ShowInOrder(size_t size, size_t room, const List& list, const Show& show) {
   const auto kept = static_cast<std::ptrdiff_t>(room);
   std::vector<Item> next;
+  next.reserve(std::min(size, 2 * room));
   std::optional<Item> shown;  // the last one
   std::optional<Item> bound;  // of this round: all that come later are dropped
   do {

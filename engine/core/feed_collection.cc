@@ -108,7 +108,7 @@ void FeedCollection::AllSeries(EngineTime now, AnyFeed::SeeSeries see) {
     });
   };
   // Few, because a copy is half as large as the series itself.
-  ShowInOrder<KeptSeries>(RoomForRound(size / 4), list,
+  ShowInOrder<KeptSeries>(size, RoomForRound(size / 4), list,
                           [&](const KeptSeries& series) { see(series.name, series.count); });
 }
 

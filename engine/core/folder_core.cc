@@ -193,9 +193,9 @@ void FolderCore::ScanInOrder(AnyFolder::See see) ABSL_NO_THREAD_SAFETY_ANALYSIS 
     }
   };
   const std::vector<uint64_t> counts = CountEntries();
+  const size_t groups = std::reduce(counts.begin(), counts.end());
   ShowInOrder<FoldBook::OpenPlace>(
-      RoomForRound(std::reduce(counts.begin(), counts.end())), list,
-      [&](const FoldBook::OpenPlace& place) {
+      groups, RoomForRound(groups), list, [&](const FoldBook::OpenPlace& place) {
         Typed(home(place.partition).book)->ShowGroup(place.number, see);
       });
   HandOverRange(all);

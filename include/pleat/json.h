@@ -80,7 +80,7 @@ class PLEAT_EXPORT JsonFolder {
 
   // Hands a line for each open group to `write`, some lines at a time: the group as it is so far,
   // with the engine's time as `closed` and the reason "open", in the order of CloseAll(). Prints
-  // them under the locks of all partitions, and takes 6 bytes of memory for each group.
+  // them under the locks of all partitions, and takes memory as AnyFolder::ScanInOrder() does.
   void Scan(absl::FunctionRef<void(std::string_view lines)> write) const;
 
   // Closes every open group with reason "end".

@@ -96,6 +96,28 @@ TEST_F(FolderFixture, AScanByNothingAtATimeSeesAllThatIsOpen) {
   EXPECT_EQ(groups.size(), 3u);
 }
 
+// Of few groups it takes 24.
+TEST_F(FolderFixture, AScanInOrderTakesSixBytesForEachGroup) {
+  if (!CountsAllocations()) GTEST_SKIP() << "allocations are not counted in this build";
+  Open({.quiet_period = 10s, .max_hold = kForever});
+  const auto bytes_of_a_scan = [&] {
+    uint64_t seen = 0;
+    const size_t before = AllocatedBytes();
+    folder_->any().ScanInOrder([&](std::string_view, const GroupInfo&, const void*) { ++seen; });
+    const size_t after = AllocatedBytes();
+    EXPECT_EQ(seen, folder_->ledger().open);
+    return after - before;
+  };
+  constexpr size_t kBeside = 1000;  // a number for each partition
+  int groups = 0;
+  for (; groups < 1'000; ++groups) Fold(std::to_string(groups), 1, 0s);
+  EXPECT_LE(bytes_of_a_scan(), 1'000 * 24 + kBeside);
+  for (; groups < 100'000; ++groups) Fold(std::to_string(groups), 1, 0s);
+  EXPECT_LE(bytes_of_a_scan(), 768 * 1024 + kBeside);
+  for (; groups < 300'000; ++groups) Fold(std::to_string(groups), 1, 0s);
+  EXPECT_LE(bytes_of_a_scan(), 300'000 * 6 + kBeside);
+}
+
 TEST_F(FolderFixture, AScanFromBeforeTheFirstPartitionBeginsAtTheFirst) {
   Open({.quiet_period = 10s, .max_hold = kForever});
   for (const char* key : {"a", "b", "c"}) Fold(key, 1, 0s);

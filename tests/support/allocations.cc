@@ -7,9 +7,11 @@
 
 namespace {
 std::atomic<size_t> count{0};
+std::atomic<size_t> bytes{0};
 }  // namespace
 
 size_t pleat::AllocationCount() noexcept { return count.load(std::memory_order_relaxed); }
+size_t pleat::AllocatedBytes() noexcept { return bytes.load(std::memory_order_relaxed); }
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -24,6 +26,7 @@ bool pleat::CountsAllocations() noexcept { return true; }
 
 void* operator new(size_t size) {
   count.fetch_add(1, std::memory_order_relaxed);
+  bytes.fetch_add(size, std::memory_order_relaxed);
   if (void* p = std::malloc(size)) return p;
   std::abort();
 }
