@@ -383,16 +383,18 @@ absl::Status SkipNumbers(Engine& engine, uint64_t by) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> CollectionNames(Engine& engine) {
+absl::StatusOr<std::vector<SnapshotInfo::Collection>> CollectionsIn(Engine& engine) {
   const Call call;
   if (call.nested()) return absl::FailedPreconditionError("from inside a fold function");
   EngineCore& core = *EngineAccess::CoreOf(engine);
-  std::vector<std::string> names;
+  std::vector<SnapshotInfo::Collection> found;
   core.WithCollections([&](const EngineCore::Collections& collections) {
-    for (const auto& [name, collection] : collections) names.emplace_back(name);
+    for (const auto& [name, collection] : collections) {
+      found.push_back({.name = std::string(name), .number = collection->number()});
+    }
   });
-  if (names.empty() && core.closed()) return GoneError();
-  return names;
+  if (found.empty() && core.closed()) return GoneError();
+  return found;
 }
 
 std::weak_ptr<const void> IdentityOf(Engine& engine) noexcept {

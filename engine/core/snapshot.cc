@@ -90,7 +90,7 @@ class SnapshotTaker {
 
  private:
   absl::Status Cut(const SnapshotOptions& options);
-  absl::Status CheckExpected(std::span<const std::string> expected) const;
+  absl::Status CheckExpected(std::span<const SnapshotInfo::Collection> expected) const;
   void CutLocked(const EngineCore::Collections& collections);
   void LockAll() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void HandOverAll() ABSL_NO_THREAD_SAFETY_ANALYSIS;
@@ -134,16 +134,19 @@ absl::Status SnapshotTaker::Cut(const SnapshotOptions& options) {
 }
 
 // An engine that is gone has lost all of its collections at once.
-absl::Status SnapshotTaker::CheckExpected(std::span<const std::string> expected) const {
+absl::Status SnapshotTaker::CheckExpected(
+    std::span<const SnapshotInfo::Collection> expected) const {
   if (head_.collections.empty() && engine_.closed()) {
     return absl::FailedPreconditionError("the engine is gone");
   }
-  for (const std::string& name : expected) {
-    const auto found = std::ranges::find(head_.collections, name, &SnapshotHead::Collection::name);
-    if (found != head_.collections.end()) continue;
-    return absl::FailedPreconditionError(Concat("\"", name,
-                                                "\" was closed: without it the snapshot "
-                                                "would lose all that it held"));
+  for (const SnapshotInfo::Collection& each : expected) {
+    const auto found =
+        std::ranges::find(head_.collections, each.name, &SnapshotHead::Collection::name);
+    const bool is_there = found != head_.collections.end();
+    if (is_there && found->number == each.number) continue;
+    return absl::FailedPreconditionError(
+        Concat("\"", each.name, is_there ? "\" was closed, and opened anew" : "\" was closed",
+               ": without it the snapshot would lose all that it held"));
   }
   return absl::OkStatus();
 }

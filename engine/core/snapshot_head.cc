@@ -93,6 +93,7 @@ SnapshotInfo SnapshotHead::Info() const {
   for (const Collection& each : collections) {
     SnapshotInfo::Collection& collection = info.collections.emplace_back();
     collection.name = each.name;
+    collection.number = each.number;
     collection.kind = each.description.kind;
     for (size_t i = 0; i < each.entries.size(); ++i) {
       const bool is_lost = has_lengths() && std::ranges::find(lost, i) != lost.end();

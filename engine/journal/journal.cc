@@ -71,7 +71,7 @@ class JournalCore {
                              Recovered& recovered);
   absl::Status CheckEngine(Engine& engine) const;
   absl::Status Write(Engine& engine, uint64_t number, std::string_view note,
-                     std::span<const std::string> expected);
+                     std::span<const SnapshotInfo::Collection> expected);
   absl::StatusOr<SnapshotInfo> Check(uint64_t number);
   absl::Status SayKept();
   void RemoveLeftovers();
@@ -84,8 +84,8 @@ class JournalCore {
   Lock lock_;  // of all below, for as long as a call takes
   bool is_new_ = false;
   bool recovered_ = false;
-  std::weak_ptr<const void> engine_;      // that was recovered
-  std::vector<std::string> collections_;  // that the next snapshot has to have
+  std::weak_ptr<const void> engine_;                   // that was recovered
+  std::vector<SnapshotInfo::Collection> collections_;  // that the next snapshot has to have
   Manifest manifest_;
   std::vector<uint64_t> snapshots_;     // numbers, ascending; before Recover()
   std::string newest_;                  // the file; empty: there is none
@@ -271,8 +271,8 @@ absl::StatusOr<Recovered> JournalCore::Recover(Engine& engine, Journal::Work wor
                                                const RecoverOptions& options) {
   LockGuard guard(lock_);
   if (recovered_) return absl::FailedPreconditionError("Recover() was called before");
-  absl::StatusOr<std::vector<std::string>> names = CollectionNames(engine);
-  if (!names.ok()) return names.status();
+  absl::StatusOr<std::vector<SnapshotInfo::Collection>> had = CollectionsIn(engine);
+  if (!had.ok()) return had.status();
   Recovered recovered;
   if (!snapshots_.empty()) {
     absl::Status restored = RestoreNewest(engine, work, options, recovered);
@@ -284,10 +284,12 @@ absl::StatusOr<Recovered> JournalCore::Recover(Engine& engine, Journal::Work wor
   }
   recovered_ = true;
   engine_ = pleat::IdentityOf(engine);
-  for (const std::string& name : *names) {
-    if (!Has(recovered.snapshot, name)) recovered.began_empty.push_back(name);
+  had = CollectionsIn(engine);  // with the numbers of the snapshot
+  if (!had.ok()) return had.status();
+  collections_ = *std::move(had);
+  for (const SnapshotInfo::Collection& each : collections_) {
+    if (!Has(recovered.snapshot, each.name)) recovered.began_empty.push_back(each.name);
   }
-  collections_ = *std::move(names);
   for (const uint64_t number : snapshots_) {
     if (NameOfSnapshot(number) != newest_) leftovers_.push_back(NameOfSnapshot(number));
   }
@@ -306,7 +308,7 @@ absl::Status JournalCore::CheckEngine(Engine& engine) const {
 }
 
 absl::Status JournalCore::Write(Engine& engine, uint64_t number, std::string_view note,
-                                std::span<const std::string> expected) {
+                                std::span<const SnapshotInfo::Collection> expected) {
   uint64_t bytes = 0;
   absl::Status status = WriteFile(NameOfSnapshot(number), [&](ByteSink& sink) {
     const absl::Status taken = pleat::TakeSnapshot(engine, sink,
@@ -321,10 +323,7 @@ absl::Status JournalCore::Write(Engine& engine, uint64_t number, std::string_vie
   if (!status.ok()) return status;
   const absl::StatusOr<SnapshotInfo> checked = Check(number);
   if (!checked.ok()) return checked.status();
-  collections_.clear();
-  for (const SnapshotInfo::Collection& each : checked->collections) {
-    collections_.push_back(each.name);
-  }
+  collections_ = checked->collections;
   LockGuard guard(state_lock_);
   state_.bytes = bytes;
   return absl::OkStatus();
@@ -346,9 +345,9 @@ absl::Status JournalCore::TakeSnapshot(Engine& engine, std::string_view note,
                                        std::span<const std::string> drop) {
   LockGuard guard(lock_);
   if (absl::Status right = CheckEngine(engine); !right.ok()) return right;
-  std::vector<std::string> expected = collections_;
-  std::erase_if(expected, [&](const std::string& each) {
-    return std::ranges::find(drop, each) != drop.end();
+  std::vector<SnapshotInfo::Collection> expected = collections_;
+  std::erase_if(expected, [&](const SnapshotInfo::Collection& each) {
+    return std::ranges::find(drop, each.name) != drop.end();
   });
   const uint64_t number = next_++;
   const std::string name = NameOfSnapshot(number);

@@ -140,7 +140,8 @@ class PLEAT_EXPORT Journal {
   // Takes a snapshot of the engine that Recover() had. Returns when it is on the disk, and was read
   // again. `note` is kept with it, for the caller; see SnapshotInfo::note. It has all collections
   // that the engine has. Those of the snapshot before, or for the first one of Recover(), have to
-  // be among them, but for those in `drop`: name there the ones that you have closed for good.
+  // be among them, but for those in `drop`: name there the ones that you have closed for good, also
+  // if you have opened others under their names.
   // Errors. The snapshot before is as it was, and folding goes on. After one of storage.h the new
   // one may be whole all the same, and is then the newest.
   // - kFailedPrecondition: before Recover(); the engine is gone, or is another one; a collection

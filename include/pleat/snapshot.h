@@ -71,6 +71,7 @@ struct SnapshotInfo {
   };
   struct Collection {
     std::string name;
+    uint32_t number = 0;   // no other one of the engine ever had it, also not under this name
     std::string kind;      // "folder", "window", "presence" or "rollup"
     uint64_t entries = 0;  // at the cut: open groups, members, users, or counters
     std::vector<Source> sources = {};
@@ -104,8 +105,9 @@ struct SnapshotOptions {
   bool compress = true;
 
   // Collections that the engine has to have, such as those of the snapshot before: all that one of
-  // them held would be gone with it, if it was closed a little too early.
-  std::span<const std::string> expected = {};
+  // them held would be gone with it, if it was closed a little too early, and also if another one
+  // has its name now. Names and numbers count.
+  std::span<const SnapshotInfo::Collection> expected = {};
 };
 
 // Takes a snapshot. Returns when all of it has been appended to `sink`.
@@ -183,8 +185,9 @@ PLEAT_EXPORT absl::StatusOr<SnapshotInfo> CheckSnapshot(ByteSource& source);
 // REQUIRES: the engine has had no event.
 PLEAT_EXPORT absl::Status SkipNumbers(Engine& engine, uint64_t by);
 
-// The names of its collections, sorted. Errors: kFailedPrecondition if the engine is gone.
-PLEAT_EXPORT absl::StatusOr<std::vector<std::string>> CollectionNames(Engine& engine);
+// The names and numbers of its collections, by name. Errors: kFailedPrecondition if the engine is
+// gone.
+PLEAT_EXPORT absl::StatusOr<std::vector<SnapshotInfo::Collection>> CollectionsIn(Engine& engine);
 
 // Tells an engine, by any of its handles, from every other one, also when it is gone. Two are equal
 // if neither is owner_before() the other.

@@ -156,6 +156,31 @@ TEST_F(JournalCollectionsTest, AFolderThatIsClosedForGoodIsNamedToTheNextSnapsho
   EXPECT_EQ(next.Mark(), 0u);
 }
 
+// Its name is there, and what it held is not.
+TEST_F(JournalCollectionsTest, AFolderThatWasOpenedAnewIsNotTheOneThatWasClosed) {
+  Fill();
+  {
+    SmallService service;
+    ASSERT_TRUE(service.Recover(kPath, Options()).ok());
+    for (int time = 0; time < 2; ++time) {
+      service.notes.Close();
+      service.notes = Folder<Note, Notes>(*service.engine, "notes", kNotesOptions);
+      service.notes.Fold("key", {1}, kT0);
+      const absl::Status refused = service.TakeSnapshot();
+      EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
+      EXPECT_THAT(MessageOf(refused), HasSubstr("\"notes\" was closed, and opened anew"));
+    }
+  }
+  ExpectKept();
+  SmallService service;
+  ASSERT_TRUE(service.Recover(kPath, Options()).ok());
+  service.notes.Close();
+  service.notes = Folder<Note, Notes>(*service.engine, "notes", kNotesOptions);
+  const std::vector<std::string> closed = {"notes"};
+  ASSERT_TRUE(service.journal->TakeSnapshot(*service.engine, {}, closed).ok());
+  EXPECT_TRUE(service.TakeSnapshot().ok()) << "from now on it is the one of its name";
+}
+
 TEST_F(JournalCollectionsTest, TheFirstSnapshotHasAllThatRecoverHad) {
   SmallService service;
   std::optional<Folder<Note, Notes>> more(std::in_place, *service.engine, "more", kNotesOptions);
