@@ -29,6 +29,20 @@ absl::Status Differs(std::string_view what, std::string_view is, std::string_vie
 
 absl::Status GoneError() { return absl::FailedPreconditionError("the engine is gone"); }
 
+// A book is there from the first event of its partition on.
+absl::Status CheckUnused(EngineCore& engine) {
+  if (engine.closed()) return GoneError();
+  for (int i = 0; i < engine.partition_count(); ++i) {
+    Partition& partition = engine.partition(i);
+    LockGuard guard(partition.lock());
+    if (partition.book_count() > 0) {
+      return absl::FailedPreconditionError(
+          "the engine has been used already: events, Reserve() and Watch() come after a restore");
+    }
+  }
+  return absl::OkStatus();
+}
+
 std::string_view NameOfAxis(Axis axis) { return axis == Axis::kEvent ? "event" : "arrival"; }
 
 }  // namespace
@@ -116,15 +130,7 @@ absl::Status RestoreCore::CheckEngine() const {
     return Differs("lateness", Concat(timeline.lateness().count(), "us"),
                    Concat(head_.lateness.count(), "us"));
   }
-  for (int i = 0; i < engine_.partition_count(); ++i) {
-    Partition& partition = engine_.partition(i);
-    LockGuard guard(partition.lock());
-    if (partition.book_count() > 0) {
-      return absl::FailedPreconditionError(
-          "the engine has been used already: events, Reserve() and Watch() come after a restore");
-    }
-  }
-  return absl::OkStatus();
+  return CheckUnused(engine_);
 }
 
 absl::Status RestoreCore::MatchCollections(const EngineCore::Collections& collections) {
@@ -373,7 +379,9 @@ absl::Status Restore::Finish() noexcept { return core_->Finish(); }
 
 absl::Status SkipNumbers(Engine& engine, uint64_t by) {
   const Call call;
+  if (call.nested()) return absl::FailedPreconditionError("from inside a fold function");
   EngineCore& core = *EngineAccess::CoreOf(engine);
+  if (absl::Status unused = CheckUnused(core); !unused.ok()) return unused;
   EngineCore::Lasting lasting = core.lasting();
   if (by % Leases::kRemembered != 0) {
     return absl::InvalidArgumentError("numbers to skip: must be a multiple of 65,536");

@@ -279,6 +279,7 @@ absl::StatusOr<Recovered> JournalCore::Recover(Engine& engine, Journal::Work wor
     if (!restored.ok()) return restored;
   } else {
     const uint64_t skipped = is_new_ || options_.repeats ? 0 : manifest_.lives * kNumbersPerLife;
+    if (absl::Status used = SkipNumbers(engine, 0); !used.ok()) return used;
     if (absl::Status status = BeginLife(); !status.ok()) return status;
     if (absl::Status status = SkipNumbers(engine, skipped); !status.ok()) return status;
   }

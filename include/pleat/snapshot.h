@@ -182,7 +182,7 @@ PLEAT_EXPORT absl::StatusOr<SnapshotInfo> ReadSnapshotInfo(ByteSource& source);
 PLEAT_EXPORT absl::StatusOr<SnapshotInfo> CheckSnapshot(ByteSource& source);
 
 // Has an engine without a snapshot skip numbers, as RestoreOptions::skip_numbers says.
-// REQUIRES: the engine has had no event.
+// Errors: kFailedPrecondition if the engine has taken events, or is gone; nothing has changed then.
 PLEAT_EXPORT absl::Status SkipNumbers(Engine& engine, uint64_t by);
 
 // The names and numbers of its collections, by name. Errors: kFailedPrecondition if the engine is

@@ -113,6 +113,38 @@ TEST_F(JournalCollectionsTest, AnEngineThatIsGoneCannotBeRecovered) {
   }
 }
 
+// In a new directory, in one where a life has ended without a snapshot, and in one with a snapshot.
+TEST_F(JournalCollectionsTest, AnEngineThatHasTakenEventsCannotBeRecovered) {
+  const auto refuse = [&] {
+    SmallService service;
+    service.journal = Journal::Open(kPath, Options()).value();
+    service.notes.Fold("key", {1}, kT0);
+    const auto before = FilesIn(storage_, kPath);
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      const absl::Status refused = service.journal->Recover(*service.engine).status();
+      EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
+      EXPECT_THAT(MessageOf(refused), HasSubstr("has been used already"));
+    }
+    EXPECT_EQ(FilesIn(storage_, kPath), before) << "nothing was written";
+    EXPECT_EQ(service.notes.ledger().events, 1u);
+    SmallService other;
+    EXPECT_TRUE(service.journal->Recover(*other.engine).ok()) << "the call may be made again";
+  };
+  refuse();
+  refuse();
+  Fill();
+  refuse();
+  ExpectKept();
+}
+
+TEST(Snapshots, NumbersAreSkippedBeforeTheFirstEventOrNotAtAll) {
+  SmallService service;
+  EXPECT_TRUE(SkipNumbers(*service.engine, uint64_t{1} << 32).ok());
+  service.notes.Fold("key", {1}, kT0);
+  EXPECT_EQ(SkipNumbers(*service.engine, uint64_t{1} << 32).code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
 TEST(Snapshots, OfAnEngineThatIsGoneAreRefused) {
   SmallService service;
   const std::unique_ptr<Engine> handle = service.engine->Handle();
