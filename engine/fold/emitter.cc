@@ -48,9 +48,10 @@ void Emitter::NoteLimits() noexcept {
 
 // --- By time
 
-[[gnu::flatten]] bool Emitter::CloseDue(EngineTime now, Budget& budget, const Instant& at) {
-  for (;;) {
-    if (closes_plainly_ && CloseRun(now, budget, at)) continue;
+[[gnu::flatten]] bool Emitter::CloseDue(EngineTime now, Budget& budget, size_t& most,
+                                        const Instant& at) {
+  while (most > 0) {
+    if (closes_plainly_ && CloseRun(now, budget, most, at)) continue;
     Due due;
     switch (groups_.Next(now, version(), budget, due)) {
       case Deadlines::Found::kNothing: return true;
@@ -58,13 +59,15 @@ void Emitter::NoteLimits() noexcept {
       case Deadlines::Found::kDue: break;
     }
     if (due.is_call()) {
-      PassPartial(due.number, due.ripe, now, at);
+      most -= PassPartial(due.number, due.ripe, now, at);
       continue;
     }
     if (!due.is_filed()) due.tag = static_cast<uint8_t>(groups_.ReasonByTime(due.number));
     Leave(due.number);
     Push(due, at);
+    --most;
   }
+  return false;
 }
 
 // Ends groups of which it is known that they come next, all in a row, and calls `each(ready)` for
@@ -89,12 +92,13 @@ size_t Emitter::EndRun(size_t max, EngineTime now, Budget& budget, const Each& e
 }
 
 // Returns whether there are any such groups.
-bool Emitter::CloseRun(EngineTime now, Budget& budget, const Instant& at) {
+bool Emitter::CloseRun(EngineTime now, Budget& budget, size_t& most, const Instant& at) {
   if (groups_.saving() || !outbox_.can_push_many()) [[unlikely]]
     return false;
-  const size_t ended =
-      EndRun(kGivenMax, now, budget, [&](const Ready& ready) { outbox_.PushOne(ready, at); });
+  const size_t ended = EndRun(std::min(kGivenMax, most), now, budget,
+                              [&](const Ready& ready) { outbox_.PushOne(ready, at); });
   if (ended == 0) return false;
+  most -= ended;
   outbox_.NotePushed();
   return true;
 }
@@ -116,7 +120,8 @@ bool Emitter::CloseRun(EngineTime now, Budget& budget, const Instant& at) {
 }
 
 bool Emitter::CloseAndForget(EngineTime now, Budget& budget, const Instant& at) {
-  return CloseDue(now, budget, at) && (memory_ == nullptr || memory_->Forget(now, budget));
+  size_t all = SIZE_MAX;
+  return CloseDue(now, budget, all, at) && (memory_ == nullptr || memory_->Forget(now, budget));
 }
 
 void Emitter::CloseAllDue(const Instant& at) {
@@ -126,19 +131,21 @@ void Emitter::CloseAllDue(const Instant& at) {
 }
 
 bool Emitter::CloseSomeDue(const Instant& at) {
-  Budget budget(64);
-  const bool all = CloseAndForget(latest_.now(), budget, at);
+  Budget budget;
+  size_t most = 64;
+  const bool all = CloseDue(latest_.now(), budget, most, at);
   ++changes_;
   return all;
 }
 
-// Time has reached an instant of the group's grid, if the group is not due by then. If there is no
-// room for a cut, nothing happens up to `until` that could make room, so that no instant until then
-// need be tried.
-void Emitter::PassPartial(uint32_t number, EngineTime instant, EngineTime until,
+// Time has reached an instant of the group's grid, if the group is not due by then. Returns whether a
+// partial was cut. If there is no room for one, nothing happens up to `until` that could make room, so
+// that no instant until then need be tried.
+bool Emitter::PassPartial(uint32_t number, EngineTime instant, EngineTime until,
                           const Instant& at) {
-  if (instant >= groups_.DueOf(number)) return;
-  if (const uint32_t cut = cuts_.CutPartial(number); cut != kNone) {
+  if (instant >= groups_.DueOf(number)) return false;
+  const uint32_t cut = cuts_.CutPartial(number);
+  if (cut != kNone) {
     Push({.ripe = instant,
           .order = groups_.position(number),
           .number = cut,
@@ -148,6 +155,7 @@ void Emitter::PassPartial(uint32_t number, EngineTime instant, EngineTime until,
   }
   cuts_.PassTo(number, std::max(instant, until));
   groups_.CallForPartial(number, until);
+  return cut != kNone;
 }
 
 // --- By an event or a call
@@ -177,30 +185,29 @@ Due Emitter::EndedEarly(const Due& due, Reason reason, uint64_t order) const noe
 
 void Emitter::BeginClosing(uint64_t order, const Instant& at) {
   Budget budget;
-  CloseDue(latest_.now(), budget, at);
+  size_t all = SIZE_MAX;
+  CloseDue(latest_.now(), budget, all, at);
   ++changes_;
   closing_ = true;
   closing_order_ = order;
 }
 
-bool Emitter::EndNext(Budget& budget, const Instant& at) {
-  for (;;) {
+bool Emitter::EndNext(size_t most, const Instant& at) {
+  Budget budget;
+  while (most > 0) {
     Due due;
-    switch (groups_.Next(kNever, version(), budget, due)) {
-      case Deadlines::Found::kNothing: return true;
-      case Deadlines::Found::kOutOfBudget: return false;
-      case Deadlines::Found::kDue: break;
-    }
+    if (groups_.Next(kNever, version(), budget, due) != Deadlines::Found::kDue) return true;
     if (due.is_call()) continue;  // no instant of a grid comes any more
     const Due ended = EndedEarly(due, Reason::kEnd, closing_order_);
     Leave(ended.number);
     Push(ended, at);
+    --most;
   }
+  return false;
 }
 
 void Emitter::FinishClosing(const Instant& at) {
-  Budget budget;
-  CloseNext(budget, at);
+  CloseNext(SIZE_MAX, at);
   if (closing_) groups_.UnindexAndDisarmAll();
   closing_ = false;
   ++changes_;
@@ -297,12 +304,24 @@ void Emitter::NoteLeft(uint32_t number) {
   if (observer_ != nullptr) observer_->NoteLeft(groups_, number, latest_.now(), groups_.bytes());
 }
 
-void Emitter::PushInOrder(const Due& due, const Instant& at) {
-  if (groups_.NextDue() > due.ripe) {
-    Push(due, at);
-  } else {
-    groups_.File(due);
+// Whether an emission by time waits that nobody has visited. What is found must not depend on which
+// references of deadlines are old, because a snapshot has none of them.
+bool Emitter::AnyIsDue(const Instant& at) {
+  const EngineTime now = latest_.now();
+  if (groups_.NextDue() > now) return false;
+  Budget all;
+  for (Due due; groups_.Peek(now, version(), all, due) == Deadlines::Found::kDue;) {
+    const bool is_idle =
+        due.is_call() && due.ripe < groups_.DueOf(due.number) && !groups_.extra(due.number).changed;
+    if (!is_idle) return true;
+    groups_.Next(now, version(), all, due);
+    PassPartial(due.number, due.ripe, now, at);  // of a group in which nothing has changed
   }
+  return false;
+}
+
+void Emitter::PushInOrder(const Due& due, const Instant& at) {
+  AnyIsDue(at) ? groups_.File(due) : Push(due, at);
 }
 
 void Emitter::Push(const Due& due, const Instant& at) {

@@ -67,14 +67,14 @@ class Emitter {
 
   // --- By time
 
-  // Emits what is due by `now`, in order, looking at no more than `budget` entries, and lowers
-  // `budget`. Returns whether that was all.
-  bool CloseDue(EngineTime now, Budget& budget, const Instant& at);
+  // Emits what is due by `now`, in order, looking at no more than `budget` entries, and no more than
+  // `most`, which it lowers. Returns whether that was all.
+  bool CloseDue(EngineTime now, Budget& budget, size_t& most, const Instant& at);
   // The same, and the memory forgets what is over by then.
   bool CloseAndForget(EngineTime now, Budget& budget, const Instant& at);
   // The same for an event or a call, which then changes groups: all that is due by now.
   void CloseAllDue(const Instant& at);
-  // The same, some 64 entries at a time. Returns whether that was all.
+  // Emits the next 64 of them. Returns whether those were all.
   bool CloseSomeDue(const Instant& at);
   // When the memory is full, it depends on the order of events which group it still remembers. So
   // groups that are due close first, once they might fill it. Returns whether they were visited.
@@ -88,11 +88,11 @@ class Emitter {
 
   // Ends a group, indexed or new.
   void End(uint32_t number, Reason reason, uint64_t order, const Instant& at);
-  // Ends all groups, in the order of their deadlines: some of them with each CloseNext(), which looks
-  // at no more than `budget` entries and returns whether that was all, and the rest at last. Nothing
-  // else happens between the first and the last of these.
+  // Ends all groups, in the order of their deadlines: `most` of them with each CloseNext(), which
+  // returns whether those were all, and the rest at last. Nothing else happens between the first and
+  // the last of these.
   void BeginClosing(uint64_t order, const Instant& at);
-  bool CloseNext(Budget& budget, const Instant& at) { return !closing_ || EndNext(budget, at); }
+  bool CloseNext(size_t most, const Instant& at) { return !closing_ || EndNext(most, at); }
   void FinishClosing(const Instant& at);
   // Ends the open groups for which `reason_of(number)` is a reason, in the order of their deadlines.
   // REQUIRES: CloseAllDue() came right before. O(entries).
@@ -168,7 +168,7 @@ class Emitter {
 
   // Another value whenever deadlines may have changed; see GroupTable::Next().
   uint64_t version() const noexcept { return ledger_.events + changes_; }
-  bool CloseRun(EngineTime now, Budget& budget, const Instant& at);
+  bool CloseRun(EngineTime now, Budget& budget, size_t& most, const Instant& at);
   template <class Each>
   size_t EndRun(size_t max, EngineTime now, Budget& budget, const Each& each);
   ClosedGroup Show(const Ready& ready, const GroupTable::Parts& parts) const noexcept;
@@ -179,10 +179,11 @@ class Emitter {
               const Ready& ready, const GroupTable::Parts& parts) const noexcept;
   Due EndedNow(uint32_t number, Reason reason, uint64_t order) const noexcept;
   Due EndedEarly(const Due& due, Reason reason, uint64_t order) const noexcept;
-  bool EndNext(Budget& budget, const Instant& at);
+  bool EndNext(size_t most, const Instant& at);
   void Leave(uint32_t number);
   void NoteLeft(uint32_t number);
-  void PassPartial(uint32_t number, EngineTime instant, EngineTime until, const Instant& at);
+  bool PassPartial(uint32_t number, EngineTime instant, EngineTime until, const Instant& at);
+  bool AnyIsDue(const Instant& at);
   void PushInOrder(const Due& due, const Instant& at);
   void Push(const Due& due, const Instant& at);
   bool IsSilent(uint32_t number) const noexcept;

@@ -163,9 +163,10 @@ bool FoldBook::CloseDue(const Instant& at, Budget& budget) {
   return emitter_.CloseAndForget(at.now, budget, at);
 }
 
-bool FoldBook::EmitDue(const Instant& at, Budget& budget) {
+bool FoldBook::EmitDue(const Instant& at, size_t most) {
   latest_.Reach(at.now);
-  return emitter_.CloseDue(at.now, budget, at) && emitter_.CloseNext(budget, at);
+  Budget all;
+  return emitter_.CloseDue(at.now, all, most, at) && emitter_.CloseNext(most, at);
 }
 
 size_t FoldBook::PopDue(const Instant& at, size_t max, AnyCollection::Take take) {

@@ -214,7 +214,7 @@ class FoldBook final : public OutboxBook {
   uint32_t FindToEnd(std::string_view key, uint64_t hash, const Instant& at);
 
   // --- OutboxBook
-  bool EmitDue(const Instant& at, Budget& budget) override;
+  bool EmitDue(const Instant& at, size_t most) override;
   size_t PopQueue(const Instant& at, size_t max, AnyCollection::Take take) override {
     return emitter_.PopQueue(at, max, take);
   }

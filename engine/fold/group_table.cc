@@ -278,6 +278,20 @@ void GroupTable::FreeRare(uint32_t number) noexcept {
   has_notes_ = !wraps_.empty() || !decided_.empty();
 }
 
+// --- Deadlines
+
+Deadlines::Found GroupTable::Peek(EngineTime now, uint64_t version, Budget& budget, Due& due) {
+  now_ = now;
+  version_ = version;
+  return table_.Peek(now, budget, due);
+}
+
+void GroupTable::UnindexAndDisarmAll() {
+  if (images_ != nullptr) ForEachArmed([this](uint32_t number) { KeepImage(number); });
+  ++unindexed_;
+  table_.UnindexAndDisarmAll();
+}
+
 // --- Other periods
 
 void GroupTable::DecideOvertaken() {

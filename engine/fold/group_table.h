@@ -331,6 +331,8 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
       KeepImage(due.number, /*armed=*/true);  // as until now
     return found;
   }
+  // Finds the same, and leaves it where it is.
+  Deadlines::Found Peek(EngineTime now, uint64_t version, Budget& budget, Due& due);
   // At most `max` of them at once, for groups without Extra while no snapshot is being taken; see
   // ExpiringTable::Run(). Each has ended by time: EndByTime() takes it out of the index and says
   // why it ended. Behind them call DropRun().
@@ -360,11 +362,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   void File(const Due& due) { table_.File(due); }
   size_t stale_deadlines() const noexcept { return table_.stale(); }
   // For closing all groups at once: none is indexed or armed any more.
-  void UnindexAndDisarmAll() {
-    if (images_ != nullptr) ForEachArmed([this](uint32_t number) { KeepImage(number); });
-    ++unindexed_;
-    table_.UnindexAndDisarmAll();
-  }
+  void UnindexAndDisarmAll();
 
   // --- Other periods
 

@@ -2,6 +2,7 @@
 // collection of any kind derives its book from this class and says how its entries look.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "engine/base/book.h"
@@ -12,6 +13,8 @@ namespace pleat::inline v0_1 {
 
 class OutboxBook : public Book, protected OutboxEntries {
  public:
+  static constexpr size_t kEmittedAtOnce = 64;
+
   // See Outbox for these.
   OutboxBook(PagePool& pool, const OutboxOptions& options, uint32_t partition,
              const Outbox::Listeners& listeners)
@@ -25,14 +28,14 @@ class OutboxBook : public Book, protected OutboxEntries {
   // The steps of groups and emissions; null unless the collection keeps them.
   const TraceLog* trace() const noexcept { return trace_.get(); }
 
-  // The next emission. Applies deadlines up to `at` only as far as needed to know the emission.
-  Handout NextHandout(const Instant& at, bool lends) {
+  // The next emission. Applies deadlines up to `at` only as far as needed to know the emission, and
+  // the next ones up to `most`.
+  Handout NextHandout(const Instant& at, bool lends, size_t most = kEmittedAtOnce) {
     size_t in_line = 1024;  // emissions put behind one of their key before others get the lock
     for (;;) {
       const Handout next = outbox_.Next(at, lends, in_line);
       if (next.what() != Handout::What::kEmpty) return next;
-      Budget budget(64);
-      const bool all = EmitDue(at, budget);
+      const bool all = EmitDue(at, most);
       if (all && outbox_.queue_empty()) return Handout();
     }
   }
@@ -57,9 +60,10 @@ class OutboxBook : public Book, protected OutboxEntries {
   virtual Sizes sizes() const noexcept = 0;
 
  protected:
-  // Pushes entries that are due by `at` into the outbox, in order, looking at no more than `budget`
-  // entries, and lowers `budget`. Returns whether that was all.
-  virtual bool EmitDue(const Instant& at, Budget& budget) = 0;
+  // Pushes the next `most` entries that are due by `at` into the outbox, in order. Returns whether
+  // those were all. How many are pushed shows at the limit on the backlog: so it goes by what is due,
+  // and not by what had to be looked at, of which a snapshot keeps nothing.
+  virtual bool EmitDue(const Instant& at, size_t most) = 0;
   // See Outbox::PopQueue().
   virtual size_t PopQueue(const Instant& at, size_t max, AnyCollection::Take take) {
     return outbox_.PopQueue<OutboxEntries>(*this, at, max, take);
@@ -78,7 +82,7 @@ inline size_t OutboxBook::Pop(const Instant& at, size_t max, AnyCollection::Take
   while (popped < max) {
     if (outbox_.would_be_next()) popped += PopDue(at, max - popped, take);
     if (popped == max) break;
-    const Handout next = NextHandout(at, /*lends=*/false);
+    const Handout next = NextHandout(at, /*lends=*/false, std::min(max - popped, kEmittedAtOnce));
     known = next.what() != Handout::What::kLater;
     if (!next) break;
     if (next.what() == Handout::What::kReady) {

@@ -302,7 +302,7 @@ class RollupBook final : public OutboxBook, private CounterTable::Saver {
   size_t bytes() const noexcept;
 
   // --- OutboxBook
-  bool EmitDue(const Instant& at, Budget& budget) override;
+  bool EmitDue(const Instant& at, size_t most) override;
   HashedKey KeyOf(uint32_t entry) const noexcept override;
   Rank RankOf(uint32_t entry) const noexcept override;
   void Prefetch(uint32_t entry) const noexcept override { counters_.PrefetchWindow(entry); }

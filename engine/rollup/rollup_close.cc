@@ -23,7 +23,8 @@ bool RollupBook::CloseDue(const Instant& at, Budget& budget) {
   return Visit(at, budget);
 }
 
-bool RollupBook::EmitDue(const Instant& at, Budget& budget) {
+bool RollupBook::EmitDue(const Instant& at, size_t most) {
+  Budget budget(most);  // each look is at a window of its own
   return CloseDue(at, budget) && (closing_ == nullptr || EndNext(budget, at));
 }
 

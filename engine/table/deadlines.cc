@@ -15,7 +15,8 @@ constexpr auto kLater = [](const Due& a, const Due& b) noexcept {
   if (a.ripe != b.ripe) return a.ripe > b.ripe;
   if (a.by_event != b.by_event) return a.by_event;
   if (a.order != b.order) return a.order > b.order;
-  return !a.is_filed() && b.is_filed();
+  if (a.is_filed() != b.is_filed()) return b.is_filed();
+  return a.tag > b.tag;
 };
 
 // 1/4096 of the usual life, as a power of two: fine enough that a slot's heap stays in the cache,

@@ -53,7 +53,7 @@
 namespace pleat::inline v0_1 {
 
 // Something that ends at `ripe`. Entries that time ends come before those that an event ended at
-// the same instant; then `order` decides; then what was filed comes first.
+// the same instant; then `order` decides; then what was filed comes first, in the order of tags.
 struct Due {
   EngineTime ripe;
   uint64_t order;
@@ -132,31 +132,19 @@ class Deadlines {
       found = PopRun();
       return Found::kDue;
     }
-    for (;;) {
-      if (loading_ != nullptr && !Load(budget, ask)) return Found::kOutOfBudget;
-      const Due* const first = First();
-      if (SurfaceSlot(first == nullptr ? now : std::min(now, first->ripe))) continue;
-      if (first == nullptr || first->ripe > now) return Found::kNothing;
-      if (budget.spent()) return Found::kOutOfBudget;
-      budget.Take();
-      const bool from_run = !run_.empty() && first == &run_.back();
-      const Due due = from_run ? PopRun() : PopHeap();
-      PLEAT_DCHECK(slots_.empty() || StartOf(*slots_.begin()) > due.ripe);
-      if (!due.is_filed() && !(from_run && run_version_ == ask.Version())) {
-        if (!ask.Counts(due.number)) {
-          DropStale(due.number, ask);
-          continue;
-        }
-        const Answer answer = ask(due.number);
-        PLEAT_DCHECK(answer.due >= due.ripe);
-        if (answer.due > due.ripe) {
-          Arm(due.number, answer.due, answer.order);
-          continue;
-        }
-      }
-      found = due;
-      return Found::kDue;
-    }
+    const Found settled = Settle(now, budget, ask);
+    if (settled != Found::kDue) return settled;
+    budget.Take();
+    found = PopFirst();
+    return Found::kDue;
+  }
+  // The same, and what is found stays here. NextDue() may be earlier, by a reference whose entry is
+  // due later by now, or has ended.
+  template <class Ask>
+  Found Peek(EngineTime now, Budget& budget, const Ask& ask, Due& found) {
+    const Found settled = Settle(now, budget, ask);
+    if (settled == Found::kDue) found = *First();
+    return settled;
   }
 
   // What Next() would give out next, if all that comes from a run that is right as it is: at most
@@ -278,6 +266,8 @@ class Deadlines {
   void Push(References& references, uint32_t number);
   void PushHeap(const Due& due);
   const Due* First() const noexcept;
+  Due PopFirst() { return FirstIsInRun() ? PopRun() : PopHeap(); }
+  bool FirstIsInRun() const noexcept { return !run_.empty() && First() == &run_.back(); }
   Due PopHeap();
   Due PopRun() {
     const Due due = run_.back();
@@ -318,6 +308,28 @@ class Deadlines {
     PLEAT_DCHECK(stale_ > 0);
     --stale_;
     ask.Drop(number);
+  }
+
+  // Moves references on until First() is what comes next, if that is due by `now`.
+  template <class Ask>
+  Found Settle(EngineTime now, Budget& budget, const Ask& ask) {
+    for (;;) {
+      if (loading_ != nullptr && !Load(budget, ask)) return Found::kOutOfBudget;
+      const Due* const first = First();
+      if (SurfaceSlot(first == nullptr ? now : std::min(now, first->ripe))) continue;
+      if (first == nullptr || first->ripe > now) return Found::kNothing;
+      if (budget.spent()) return Found::kOutOfBudget;
+      PLEAT_DCHECK(slots_.empty() || StartOf(*slots_.begin()) > first->ripe);
+      const bool in_run = !run_.empty() && first == &run_.back();
+      if (first->is_filed() || (in_run && run_version_ == ask.Version())) return Found::kDue;
+      const bool counts = ask.Counts(first->number);
+      const Answer answer = counts ? ask(first->number) : Answer{};
+      PLEAT_DCHECK(!counts || answer.due >= first->ripe);
+      if (counts && answer.due == first->ripe) return Found::kDue;
+      budget.Take();
+      const uint32_t number = (in_run ? PopRun() : PopHeap()).number;
+      counts ? Arm(number, answer.due, answer.order) : DropStale(number, ask);
+    }
   }
 
   // Moves on the entries of the slot or the part that surfaced. Returns false when the budget ran out

@@ -298,6 +298,17 @@ class ExpiringTable {
     return found;
   }
 
+  // Finds the same, and leaves it where it is.
+  Found Peek(EngineTime now, Budget& budget, Due& due)
+    requires kCalls
+  {
+    const Found found = deadlines_.Peek(now, budget, Asker<kCalls>{*this}, due);
+    if (found != Found::kDue || due.is_filed() || !IsCall(due.number)) return found;
+    due.number &= ~kMarkBit;
+    due.tag = Due::kCall;
+    return found;
+  }
+
   // Several of them at once, if they are known: at most `max`, due by `now`, the first of them at the
   // back. Lowers `budget` likewise. The caller calls GiveOut()
   // for each, and then DropRun(). REQUIRES: no entry was ever called.

@@ -67,7 +67,13 @@ class KeyCountBook final : public OutboxBook {
     return why;
   }
 
-  bool CloseDue(const Instant& at, Budget& budget) override { return EmitDue(at, budget); }
+  bool CloseDue(const Instant& at, Budget& budget) override {
+    return table_.ApplyDue(at.now, budget, [&](const Due& due) {
+      if (table_.cold(due.number).indexed) table_.Unindex(due.number);
+      --ledger_.open, ++ledger_.closed, ++ledger_.emissions[IndexOf(Reason::kMaxHold)];
+      outbox_.Push({due.ripe, due.order, 0, due.number, /*by_event=*/false, 0}, at);
+    });
+  }
   EngineTime NextDue() const noexcept override { return table_.NextDue(); }
   Ledger ledger() const noexcept override {
     Ledger ledger = ledger_;
@@ -103,12 +109,9 @@ class KeyCountBook final : public OutboxBook {
     return *reinterpret_cast<Entry*>(table_.hot(number));
   }
 
-  bool EmitDue(const Instant& at, Budget& budget) override {
-    return table_.ApplyDue(at.now, budget, [&](const Due& due) {
-      if (table_.cold(due.number).indexed) table_.Unindex(due.number);
-      --ledger_.open, ++ledger_.closed, ++ledger_.emissions[IndexOf(Reason::kMaxHold)];
-      outbox_.Push({due.ripe, due.order, 0, due.number, /*by_event=*/false, 0}, at);
-    });
+  bool EmitDue(const Instant& at, size_t most) override {
+    Budget budget(most);
+    return CloseDue(at, budget);
   }
   HashedKey KeyOf(uint32_t entry) const noexcept override {
     return {At(entry).key, At(entry).hash};
