@@ -277,16 +277,25 @@ size_t OutboxCollection::CloseAndPop(AnyCollection::Take take) ABSL_NO_THREAD_SA
   LockRange(all);
   const EngineTime now = engine().timeline().now();
   const LeaseTime leases = engine().timeline().lease_now();
+  PassOn(true);
   size_t popped = PopLocked(now, leases, take);
   BeginClosing(now, leases);
   popped += PopLocked(now, leases, take);
   FinishClosing(now, leases);
   popped += PopLocked(now, leases, take);
+  PassOn(false);
   for (size_t i = 0; i < home_count(); ++i) {
     if (home(i).book != nullptr) BookIn(home(i)).outbox().NoteIfDrained();
   }
   HandOverRange(all);
   return popped;
+}
+
+// Has each outbox pass on what becomes ready. REQUIRES: all partitions are locked.
+void OutboxCollection::PassOn(bool passes_on) noexcept {
+  for (size_t i = 0; i < home_count(); ++i) {
+    if (home(i).book != nullptr) BookIn(home(i)).outbox().set_passes_on(passes_on);
+  }
 }
 
 // Pops all there is, and what closes meanwhile. REQUIRES: all partitions are locked.

@@ -88,6 +88,7 @@ class OutboxCollection : public Collection {
   bool MayHave(PartitionRange of) const noexcept;
   size_t PopOne(size_t max, const Home& home, AnyCollection::Take take);
   void FinishClosing(EngineTime now, LeaseTime leases);
+  void PassOn(bool passes_on) noexcept;
   struct Round;
   template <class HandOut>
   void HandOutLocked(Round& round, const HandOut& hand_out);

@@ -41,9 +41,8 @@ void Outbox::Push(Ready ready, const Instant& at) {
     ++saving_->passed;
   if (trace_ != nullptr) [[unlikely]]
     trace_->NoteReady(ready, at);
-  if (options_.on_backlog == OnBacklog::kDropOldest && backlog() > options_.max_backlog) {
-    DropOldest(ready, at);
-  }
+  const bool drops = options_.on_backlog == OnBacklog::kDropOldest && !passes_on_;
+  if (drops && backlog() > options_.max_backlog) DropOldest(ready, at);
   NotePushed();
 }
 

@@ -148,7 +148,10 @@ class Outbox {
   void NoteIfDrained() const noexcept {
     if (undelivered() == 0 && listeners_.NoteEmpty()) TellOfDrained();
   }
-  bool is_full() const noexcept { return backlog() >= options_.max_backlog; }
+  bool is_full() const noexcept { return !passes_on_ && backlog() >= options_.max_backlog; }
+  // While it is set, what becomes ready goes out before anything else happens: there is no limit on
+  // the backlog, and nothing is dropped.
+  void set_passes_on(bool passes_on) noexcept { passes_on_ = passes_on; }
   // Whether the limit on the backlog refuses, and is reached.
   bool refuses() const noexcept { return options_.on_backlog == OnBacklog::kRefuse && is_full(); }
 
@@ -312,6 +315,7 @@ class Outbox {
   static constexpr size_t kKept = 16 * 1024;  // bytes of a piece
 
   OutboxOptions options_;
+  bool passes_on_ = false;
   const uint32_t partition_;
   PagePool& pool_;
   OutboxEntries& entries_;

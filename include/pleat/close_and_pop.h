@@ -2,10 +2,12 @@
 //
 //   pleat::CloseAndPop(folder.any(), [](std::span<const pleat::ClosedGroup> groups) { ... });
 //
-// does what CloseAll() does, and Pop() until nothing is left: the same emissions in the same order.
-// But those that wait between the two take memory, and here only a few wait at a time: closing
-// takes no memory beside that of what is open, and gives that back as it goes.
-// While a snapshot is being taken, what it still needs of a group is kept when the group goes.
+// does what CloseAll() does, and Pop() until nothing is left: the same emissions in the same order,
+// where the backlog has room for all of them. Those that wait between the two take memory, and at
+// limits.max_backlog CloseAll() drops the oldest (OnBacklog::kDropOldest), and cuts no partials.
+// Here only a few wait at a time, and have a taker: nothing is dropped, and no partial is left out
+// for the backlog. Closing takes no memory beside that of what is open, and gives that back as it
+// goes. While a snapshot is being taken, what it still needs of a group is kept when the group goes.
 #pragma once
 
 #include <cstddef>

@@ -176,6 +176,48 @@ TEST_F(CloseAndPopTest, ComesBehindWhatWaitsAndWhatIsDue) {
   EXPECT_THAT(keys, testing::ElementsAre("waits", "due", "open"));
 }
 
+// How many groups a small backlog gets, and how many were dropped.
+using Kept = std::pair<size_t, uint64_t>;
+
+// Whatever the limit is, beside the number of those that are closed at a time.
+TEST_F(CloseAndPopTest, DropsNothingWhereCloseAllDropsTheOldest) {
+  for (const int partitions : {1, 3}) {
+    for (const size_t limit : {3u, 30u, 90u, 300u}) {
+      Kept kept[2];
+      for (const bool at_once : {false, true}) {
+        const auto engine = *Engine::Open({.partitions = partitions});
+        const LimitOptions limits{.max_backlog = limit, .on_backlog = OnBacklog::kDropOldest};
+        Folder<Hit, Hits> folder(*engine, "hits",
+                                 {.quiet_period = 10s, .max_hold = 1h, .limits = limits});
+        for (int i = 0; i < 1'000; ++i) folder.Fold("k" + std::to_string(i), {}, kT0);
+        const Said said = at_once ? ClosedAndPopped(folder.any()) : ClosedThenPopped(folder.any());
+        kept[at_once] = {said.size(), folder.ledger().dropped};
+        // From now on the limit holds again.
+        for (int i = 0; i < 1'000; ++i) folder.Fold("k" + std::to_string(i), {}, kT0);
+        EXPECT_EQ(ClosedThenPopped(folder.any()).size(), limit);
+      }
+      EXPECT_EQ(kept[false], Kept(limit, 1'000 - limit)) << partitions;
+      EXPECT_EQ(kept[true], Kept(1'000, 0)) << partitions << " partitions, limit " << limit;
+    }
+  }
+}
+
+// CloseAll() cuts partials while there is room for them.
+TEST_F(CloseAndPopTest, CutsAllPartialsThatAreDue) {
+  for (const size_t limit : {3u, 30u, 90u, 300u}) {
+    const auto engine = *Engine::Open({.partitions = 1});
+    Folder<Hit, Hits> folder(*engine, "hits",
+                             {.quiet_period = 100s,
+                              .max_hold = 1h,
+                              .partial_every = 10s,
+                              .limits = {.max_backlog = limit}});
+    for (int i = 0; i < 200; ++i) folder.Fold("k" + std::to_string(i), {}, kT0);
+    ASSERT_TRUE(engine->Advance(kT0 + 10s, 0));
+    EXPECT_EQ(ClosedAndPopped(folder.any()).size(), 400u) << limit;
+    EXPECT_EQ(folder.ledger().partial, 200u) << limit;
+  }
+}
+
 TEST_F(CloseAndPopTest, FromInsideACallDoesNothing) {
   const auto engine = *Engine::Open({});
   Folder<Hit, Hits> folder(*engine, "hits", {.quiet_period = 10s, .max_hold = 1h});
