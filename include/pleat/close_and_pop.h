@@ -7,7 +7,8 @@
 // limits.max_backlog CloseAll() drops the oldest (OnBacklog::kDropOldest), and cuts no partials.
 // Here only a few wait at a time, and have a taker: nothing is dropped, and no partial is left out
 // for the backlog. Closing takes no memory beside that of what is open, and gives that back as it
-// goes. While a snapshot is being taken, what it still needs of a group is kept when the group goes.
+// goes. While a snapshot is being taken, what it still needs of a group is kept when the group
+// goes.
 #pragma once
 
 #include <cstddef>
