@@ -82,6 +82,11 @@ class DamagedDirectory : public testing::TestWithParam<std::string> {
   }
   void TryOne(uint64_t seed);
   void TrySalvaged();
+  void CopyWhole(const std::string& to) {
+    std::filesystem::remove_all(dir_ / to);
+    std::filesystem::copy(dir_ / "whole", dir_ / to, std::filesystem::copy_options::recursive);
+  }
+  void Follow(const std::string& advice);
 
   TemporaryDirectory dir_;
   uint64_t refused_ = 0;
@@ -98,8 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Commands, DamagedDirectory,
 
 void DamagedDirectory::TryOne(uint64_t seed) {
   std::minstd_rand random(static_cast<uint32_t>(seed));
-  std::filesystem::remove_all(dir_ / "hurt");
-  std::filesystem::copy(dir_ / "whole", dir_ / "hurt", std::filesystem::copy_options::recursive);
+  CopyWhole("hurt");
   const std::string name = random() % 4 == 0 ? "MANIFEST" : "snapshot-1";
   const std::string path = dir_ / ("hurt/j/" + name);
   std::string bytes = Content(path);
@@ -150,6 +154,55 @@ void DamagedDirectory::TrySalvaged() {
   EXPECT_EQ(run.err.find("\"lost_partitions\":") == std::string::npos, all) << run.err;
   if (all) {
     EXPECT_EQ(Content(dir_ / "saved/out"), Content(dir_ / "right/out"));
+  }
+}
+
+// Does what standard error of a run, or what the salvage says, recommends.
+void DamagedDirectory::Follow(const std::string& advice) {
+  SCOPED_TRACE(advice);
+  const bool salvages = advice.find("pleat journal salvage ") != std::string::npos;
+  const bool begins_anew = advice.find("begin anew with another directory") != std::string::npos;
+  EXPECT_NE(salvages, begins_anew);
+  if (salvages) {
+    TrySalvaged();
+    EXPECT_TRUE(std::filesystem::exists(dir_ / "saved/j"));
+  }
+  if (begins_anew) {
+    std::filesystem::remove_all(dir_ / "anew");
+    std::filesystem::create_directory(dir_ / "anew");
+    EXPECT_EQ(Run("anew", (dir_ / "first") + " " + (dir_ / "second")).code, 0);
+    EXPECT_EQ(Content(dir_ / "anew/out"), Content(dir_ / "right/out"));
+  }
+  if (advice.find("from a backup") == std::string::npos) return;
+  CopyWhole("hurt");
+  EXPECT_EQ(Run("hurt", dir_ / "second").code, 0);
+  EXPECT_EQ(Content(dir_ / "hurt/out"), Content(dir_ / "right/out"));
+}
+
+TEST_P(DamagedDirectory, GetsAdviceThatHelpsWhereverTheDamageIs) {
+  constexpr size_t kPlaces = 24;
+  for (const std::string name : {"snapshot-1", "MANIFEST"}) {
+    const std::string whole = Content(dir_ / ("whole/j/" + name));
+    for (size_t place = 0; place <= kPlaces + 1; ++place) {
+      const size_t at = std::min(place * whole.size() / kPlaces, whole.size() - 1);
+      CopyWhole("hurt");
+      std::string bytes = whole;
+      bytes[at] = static_cast<char>(bytes[at] ^ 1);
+      if (place <= kPlaces) {
+        dir_.Write("hurt/j/" + name, bytes);
+      } else {
+        std::filesystem::remove(dir_ / ("hurt/j/" + name));
+      }
+      SCOPED_TRACE(name + ": place " + std::to_string(place));
+      const Finished refused = Run("hurt", dir_ / "second");
+      EXPECT_EQ(refused.code, 1);
+      Follow(refused.err);
+      CopyWhole("hurt");
+      if (place <= kPlaces) dir_.Write("hurt/j/" + name, bytes);
+      std::filesystem::remove_all(dir_ / "none");
+      const Finished salvage = Care("salvage " + (dir_ / "hurt/j") + " --out " + (dir_ / "none"));
+      if (!std::filesystem::exists(dir_ / "none")) Follow(salvage.out);
+    }
   }
 }
 

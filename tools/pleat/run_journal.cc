@@ -25,6 +25,9 @@ constexpr uint64_t kReadPastAtOnce = 16 << 20;
 // Between snapshots while no line comes: so the next run finds the clock not far ahead.
 constexpr Duration kSilentInterval = std::chrono::hours(24);
 
+// What is missing has to be put back, as the journal says itself if that is a whole file.
+constexpr std::string_view kFromBackup = " from a backup";
+
 // All texts of the option, as on a command line.
 std::string TextOf(const RunJournal::Options& options, std::string_view name) {
   std::string text;
@@ -60,18 +63,20 @@ absl::Status CheckOptions(const RunJournal::Options& now, const RunJournal::Opti
   return absl::OkStatus();
 }
 
-// Of a damaged directory, with what helps.
+// Of a damaged directory, with what helps. Salvage needs a snapshot whose beginning can be read.
 absl::Status WithWayOut(const absl::Status& why, const std::string& directory) {
   if (!absl::IsDataLoss(why)) return why;
   const std::string name = Printable(directory);
-  std::string way_out = "; pleat journal check " + name +
-                        " says what is damaged, pleat journal salvage " + name +
-                        " --out NEW-DIR saves the rest";
+  std::string text(why.message());
   const absl::StatusOr<JournalReport> report = InspectJournal(directory, Depth::kBeginning);
-  if (report.ok() && report->snapshots == 0) {
-    way_out = "; with none nothing can be saved: begin anew with another directory";
+  if (!report.ok() || report->snapshot) {
+    text += "; pleat journal check " + name + " says what is damaged, pleat journal salvage ";
+    text += name + " --out NEW-DIR saves the rest";
+    return absl::DataLossError(text);
   }
-  return absl::DataLossError(std::string(why.message()) + way_out);
+  if (!text.ends_with(kFromBackup)) text += "; put it back" + std::string(kFromBackup);
+  return absl::DataLossError(text +
+                             "; with none nothing can be saved: begin anew with another directory");
 }
 
 // Or with as many as the system gives.

@@ -40,8 +40,8 @@ show reads the beginning of each file, check all of it. state is new, ok,
   it.
   groups are the open groups of folders, the members of windows, the users of
   presences and the counters of rollups.
-A directory whose snapshot is gone is damaged: put snapshot-N back from a
-  backup, or begin anew with another directory.
+A directory whose snapshot is gone, or damaged at its beginning, has nothing to
+  save: put snapshot-N back from a backup, or begin anew with another directory.
 salvage copies the partitions that are whole; a damaged one is left out, and
   what was in it is lost. DIR is only read.
 Exit codes: 0 whole, or nothing lost; 1 damaged, something lost, no journal, or

@@ -194,8 +194,12 @@ std::string CheckJson(const JournalReport& report, Owner owner) {
 
 std::string SalvageText(const SalvageReport& report, std::string_view out_directory) {
   std::string out = DamageText(report.damage);
-  if (report.file.empty())
-    return out + "nothing could be saved: no snapshot has a whole beginning\n";
+  if (report.file.empty()) {
+    return out +
+           "nothing could be saved: no snapshot has a whole beginning. Put one back from a "
+           "backup,\n"
+           "or begin anew with another directory\n";
+  }
   const auto all = static_cast<size_t>(report.snapshot.partitions);
   out += "saved " + Number(all - report.lost.size()) + " of " + Number(all) + " partitions of " +
          report.file + " to " + std::string(out_directory) + "\n";
