@@ -488,6 +488,11 @@ TEST(Analyze, TellsWrongUsageInOneLine) {
       {"--key k --time t --quiet-gird 1s",
        "unknown option --quiet-gird; did you mean --quiet-grid?"},
       {"--key k..j --time t", "--key: "},
+      {"--key k --time t --stats -", "unknown option --stats; the figures are the output, and"},
+      {"--key k --time t --spec=x", "unknown option --spec; a spec is for fold, rollup and window"},
+      {"--key k --time t --print-spec", "unknown option --print-spec; a spec is for fold"},
+      {"--key k --time t --quiet 1m", "unknown option --quiet; --quiet-grid says which"},
+      {"--key k --time t --merge 'n=count()'", "unknown option --merge; an analysis merges no"},
   };
   for (const auto& [arguments, message] : cases) {
     const Finished r = Analyze(arguments, "");

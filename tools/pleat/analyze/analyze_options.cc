@@ -80,6 +80,25 @@ FlagValue Ratio(double& ratio) {
   return {FlagKind::kText, set, nullptr};
 }
 
+// Of an option that other commands have, with what there is instead.
+absl::Status WithInstead(const absl::Status& unknown) {
+  const std::string message(unknown.message());
+  constexpr std::string_view kSpec =
+      "a spec is for fold, rollup and window; here --key, --time and the like are given one by one";
+  constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
+      {"stats", "the figures are the output, and with --json one object"},
+      {"spec", kSpec},
+      {"print-spec", kSpec},
+      {"quiet", "--quiet-grid says which quiet periods are tried"},
+      {"merge", "an analysis merges no values"}};
+  for (const auto& [name, instead] : kInstead) {
+    const std::string begins = "unknown option --" + std::string(name);
+    if (message != begins && !message.starts_with(begins + ";")) continue;
+    return absl::InvalidArgumentError(begins + "; " + std::string(instead));
+  }
+  return unknown;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Duration>> ParseQuietGrid(std::string_view text) {
@@ -198,7 +217,7 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(int argc, const char* const* 
   AnalyzeOptions options;
   const std::vector<Flag> flags = AnalyzeFlags(options);
   absl::StatusOr<GivenFlags> given = ParseFlags(flags, argc, argv);
-  if (!given.ok()) return given.status();
+  if (!given.ok()) return WithInstead(given.status());
   options.help = given->IsOn("help");
   if (options.help) return options;
   if (absl::Status set = SetGiven(flags, *given); !set.ok()) return set;
