@@ -125,6 +125,7 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   size_t Pop(size_t max, WriteLines write);
   size_t CloseAndPop(WriteLines write);
   void Scan(WriteLines write) const;
+  uint64_t saturated() const noexcept { return taken_.printer().saturated(); }
 
  private:
   bool MayFill(const EventBatch& events, size_t first, size_t size, size_t bytes) const noexcept;
@@ -262,6 +263,7 @@ LineCounts JsonRollup::counts() const noexcept { return impl_->feed().counts(); 
 StampCounts JsonRollup::stamps() const noexcept { return impl_->feed().stamps(); }
 RollupLedger JsonRollup::ledger() const noexcept { return impl_->counter().ledger(); }
 RollupSizes JsonRollup::sizes() const noexcept { return impl_->counter().sizes(); }
+uint64_t JsonRollup::saturated() const noexcept { return impl_->saturated(); }
 std::vector<OptionPath> JsonRollup::absent_paths() const { return impl_->feed().absent_paths(); }
 const EventPlan& JsonRollup::plan() const noexcept { return impl_->feed().plan(); }
 

@@ -11,6 +11,8 @@
 namespace pleat::inline v0_1 {
 namespace {
 
+constexpr std::string_view kSaturated = ",\"saturated\":true";
+
 // As the reducer `sum` prints it: integers exactly, other numbers in the fewest digits.
 void PutSum(const Amount& amount, LineWriter& out) {
   constexpr size_t kDigitsMax = 32;
@@ -48,14 +50,17 @@ void RollupPrinter::Append(const ClosedGroup& emission, LineWriter& out) {
       out.Put(",\"corrects\":null");
     }
   }
-  PutSaturated(window, out);
+  if (IsSaturated(window)) {
+    out.Put(kSaturated);
+    ++saturated_;
+  }
   if (has_id_) PutId(",\"id\":", emission.id, out);
   out.Put("}\n");
 }
 
 void RollupPrinter::AppendOpen(std::string_view key, const CountedWindow& window, LineWriter& out) {
   Begin(key, window, "open", out);
-  PutSaturated(window, out);
+  if (IsSaturated(window)) out.Put(kSaturated);
   out.Put("}\n");
 }
 
@@ -72,10 +77,6 @@ void RollupPrinter::Begin(std::string_view key, const CountedWindow& window,
   out.Put(",\"reason\":\"");
   out.Put(reason);
   out.Put('"');
-}
-
-void RollupPrinter::PutSaturated(const CountedWindow& window, LineWriter& out) const {
-  if (has_sum_ && window.amount.saturated) out.Put(",\"saturated\":true");
 }
 
 }  // namespace pleat::inline v0_1

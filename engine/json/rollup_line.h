@@ -6,6 +6,7 @@
 // "id":"P-G".
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,10 +28,15 @@ class RollupPrinter {
   void Append(const ClosedGroup& emission, LineWriter& out);
   void AppendOpen(std::string_view key, const CountedWindow& window, LineWriter& out);
 
+  // How many lines of Append() say "saturated".
+  uint64_t saturated() const noexcept { return saturated_; }
+
  private:
   void Begin(std::string_view key, const CountedWindow& window, std::string_view reason,
              LineWriter& out);
-  void PutSaturated(const CountedWindow& window, LineWriter& out) const;
+  bool IsSaturated(const CountedWindow& window) const noexcept {
+    return has_sum_ && window.amount.saturated;
+  }
 
   const std::vector<std::string> key_labels_;
   const bool has_sum_;
@@ -38,6 +44,7 @@ class RollupPrinter {
   // One for starts and one for ends: a writer is fast if each time is near the one before.
   TimestampWriter start_times_;
   TimestampWriter end_times_;
+  uint64_t saturated_ = 0;
 };
 
 }  // namespace pleat::inline v0_1

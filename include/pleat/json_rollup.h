@@ -122,6 +122,7 @@ class PLEAT_EXPORT JsonRollup {
 
   // As JsonFolder's.
   std::vector<OptionPath> absent_paths() const;
+  uint64_t saturated() const noexcept;
   const EventPlan& plan() const noexcept;
 
  private:

@@ -211,6 +211,16 @@ TEST(Advice, ASumThatLeavesItsRangeIsInTheSummary) {
               "under \"saturated\"\n"));
 }
 
+TEST(Advice, ACounterThatLeavesItsRangeIsInTheSummary) {
+  const std::string input = "{\"k\":1,\"v\":1e308}\n{\"k\":1,\"v\":1e308}\n";
+  const std::string words = "rollup --key k --window 1h,1d --accept-limit 1h --value v ";
+  EXPECT_TRUE(HasLine(RunToEnd(Pleat(words), input).err,
+                      "output         2  written; 2 lines have a sum at the end of its range, "
+                      "which says \"saturated\"\n"));
+  EXPECT_TRUE(
+      HasLine(RunToEnd(Pleat(words), "{\"k\":1,\"v\":1}\n").err, "output         2  written\n"));
+}
+
 TEST(Advice, IsPartOfTheSummary) {
   EXPECT_EQ(ErrOf("--time t --merge 's=sum(x)' --quiet-summary", kOne), "");
 }

@@ -33,6 +33,12 @@ std::string ClockMember(std::optional<Duration> behind) {
   return ",\"clock_behind_s\":" + ShortestText(static_cast<double>(behind->count()) / 1e6);
 }
 
+std::string SaturatedText(uint64_t count, std::string_view what, std::string_view where) {
+  if (count == 0) return {};
+  return "; " + Counted(count, std::string(what)) + (count == 1 ? " has" : " have") +
+         " a sum at the end of its range, " + std::string(where);
+}
+
 SummaryRow TookRow(const RunEffort& effort) {
   const double seconds = static_cast<double>(std::max<int64_t>(effort.took.count(), 1)) / 1e6;
   const double lines_a_second = static_cast<double>(effort.lines) / seconds;

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <pleat/json_lines.h>
@@ -30,6 +31,9 @@ std::string StampMembers(const StampCounts& stamps, bool stated);
 // By how much the clock was behind, as a further member: `,"clock_behind_s":3600`. Nothing if no
 // clock was compared.
 std::string ClockMember(std::optional<Duration> behind);
+
+// "; 2 lines have a sum at the end of its range, WHERE". Nothing if there are none.
+std::string SaturatedText(uint64_t count, std::string_view what, std::string_view where);
 
 // What a run has read itself, and how long that took.
 struct RunEffort {

@@ -40,12 +40,6 @@ std::string MismatchText(const RunTotals& t) {
   return text;
 }
 
-std::string SaturatedText(uint64_t emissions) {
-  if (emissions == 0) return {};
-  return "; " + Counted(emissions, "emission") + (emissions == 1 ? " has" : " have") +
-         " a sum at the end of its range, named under \"saturated\"";
-}
-
 }  // namespace
 
 uint64_t RunTotals::open() const {
@@ -105,7 +99,8 @@ std::string HumanSummary(const RunTotals& t, const RunEffort& effort, std::strin
        {"groups", Grouped(t.groups.opened),
         t.open() == 0 ? "all closed" : Grouped(t.open()) + " left open"},
        {"emissions", Grouped(t.groups.popped),
-        std::string(fate) + MismatchText(t) + SaturatedText(t.saturated)},
+        std::string(fate) + MismatchText(t) +
+            SaturatedText(t.saturated, "emission", "named under \"saturated\"")},
        {"folded", FixedText(100 * t.FoldingRatio(), 1) + " %", "of events folded away"},
        TookRow(effort)});
 }

@@ -114,8 +114,8 @@ void RollupRun::Finish() {
 }
 
 RollupTotals RollupRun::Totals() const {
-  return {rollup_->counts(), rollup_->ledger(),  results(),     rollup_->stamps(),
-          on_event_time(),   options_.selects(), clock_behind()};
+  return {rollup_->counts(), rollup_->ledger(),  results(),      rollup_->stamps(),
+          on_event_time(),   options_.selects(), clock_behind(), rollup_->saturated()};
 }
 
 }  // namespace pleat::cli

@@ -65,7 +65,9 @@ std::string HumanSummary(const RollupTotals& t, const RunEffort& effort, std::st
                       {"windows", Grouped(c.windows),
                        Grouped(c.frozen) + " frozen, " + Grouped(c.ended) +
                            " ended with the input, " + Grouped(c.open) + " left open"},
-                      {"output", Grouped(t.output), std::string(fate) + no_numbers},
+                      {"output", Grouped(t.output),
+                       std::string(fate) + no_numbers +
+                           SaturatedText(t.saturated, "line", "which says \"saturated\"")},
                       TookRow(effort)});
 }
 

@@ -23,6 +23,7 @@ struct RollupTotals {
   bool stated = false;                        // events state their time
   bool selects = false;                       // the run may exclude lines
   std::optional<Duration> clock_behind = {};  // see EngineJob
+  uint64_t saturated = 0;  // lines of this run with a sum at the end of its range
 };
 
 // One JSON object in a line, its members in a fixed order.
