@@ -1,4 +1,5 @@
 // What `pleat fold` writes beside standard output, and what becomes of it when things go wrong.
+#include <pty.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -317,6 +318,60 @@ TEST(Files, ClosedStandardOutputIsAnError) {
       RunToEnd({"/bin/sh", "-c", PleatProgram() + " fold --key k --quiet 1m >&-"}, "{\"k\":1}\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_TRUE(HasLine(r.err, "pleat fold: <stdout>: ")) << r.err;
+}
+
+// --- A terminal in the place of a FILE
+
+// The program with a terminal as its standard input, at which nobody types a line.
+class AtTerminal : public testing::Test {
+ protected:
+  AtTerminal() { EXPECT_EQ(openpty(&master_, &slave_, nullptr, nullptr, nullptr), 0); }
+  ~AtTerminal() override {
+    close(master_);
+    close(slave_);
+  }
+  Words Shell(const std::string& words) const {
+    return {"/bin/sh", "-c", PleatProgram() + " " + words + " < " + ttyname(slave_)};
+  }
+  void TypeEnd() const { EXPECT_EQ(write(master_, "\x04", 1), 1); }
+
+  TemporaryDirectory dir_;
+  int master_ = -1;
+  int slave_ = -1;
+};
+
+TEST_F(AtTerminal, AFileThatIsMeantToBeReadIsNotReplaced) {
+  const std::string log = dir_.Write("log", "precious\n");
+  for (const std::string words :
+       {"fold --key k --quiet 1m", "analyze --key k --time t",
+        "rollup --key k --window 1m --accept-limit 1m", "window --key k --member m --ttl 1m",
+        "fold --key k --quiet 1m --journal DIR"}) {
+    TypeEnd();
+    const std::string journal = words.ends_with("DIR") ? dir_ / "j" : "";
+    const Finished run =
+        RunToEnd(Shell(words.substr(0, words.find("DIR")) + journal + " -o " + log));
+    EXPECT_EQ(run.code, 2) << run.err;
+    EXPECT_NE(run.err.find(": --output: " + log +
+                           " has bytes, no FILE is given, and standard input is a terminal: name "
+                           "the FILE to read, or - to type lines"),
+              std::string::npos)
+        << run.err;
+    EXPECT_EQ(Content(log), "precious\n");
+  }
+}
+
+TEST_F(AtTerminal, AnOutputThatIsNewOrEmptyOrMeantIsWritten) {
+  const std::string words = "fold --key k --quiet 1m -o " + (dir_ / "out");
+  for (const std::string file : {"", " -"}) {
+    Subprocess process(Shell(words + file));
+    ASSERT_TRUE(process.AwaitErr("pleat fold: reads lines from the terminal, up to Ctrl-D\n"));
+    TypeEnd();
+    EXPECT_EQ(process.Wait(), 0) << process.err();
+    EXPECT_EQ(Content(dir_ / "out"), "");
+    dir_.Write("out", "before\n");
+  }
+  TypeEnd();
+  EXPECT_EQ(RunToEnd(Shell("fold --key k --quiet 1m --no-summary")).err, "");
 }
 
 }  // namespace

@@ -148,7 +148,8 @@ absl::Status SetRange(JobOptions& options) {
 }
 
 void Complete(JobOptions& options) {
-  if (options.inputs.empty()) options.inputs.emplace_back("-");
+  options.no_file_given = options.inputs.empty();
+  if (options.no_file_given) options.inputs.emplace_back("-");
   if (!options.max_memory_given) options.spec.folder.limits.max_bytes = HalfOfMemory();
   if (!options.threads_given && !AddressesAreLimited()) {
     options.threads = ThreadsFor(options.inputs, std::thread::hardware_concurrency());

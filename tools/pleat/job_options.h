@@ -41,7 +41,8 @@ struct JobOptions {
 
   // These belong to one call and are no part of a document.
   std::vector<std::string> inputs;
-  std::string spec_file;  // the document that was read; empty: none
+  bool no_file_given = false;  // so that they are standard input
+  std::string spec_file;       // the document that was read; empty: none
   bool help = false;
 };
 

@@ -64,6 +64,7 @@ int LineJob::Run() {
 
 absl::Status LineJob::OpenAll() {
   if (absl::Status opened = Open(); !opened.ok()) return opened;
+  if (absl::Status meant = CheckNotForgotten(); !meant.ok()) return meant;
   earlier_ = tally().lines;
   for (const std::string& input : options_.inputs) {
     if (absl::Status readable = CheckReadable(input); !readable.ok()) return readable;
@@ -75,6 +76,17 @@ absl::Status LineJob::OpenAll() {
   const bool streams = result_ == Result::kStreams;
   if (!options_.quiet_summary) progress_.ShowBeside(streams ? output_->fd() : -1);
   return absl::OkStatus();
+}
+
+// Of `-o LOG`, where LOG was meant to be read.
+absl::Status LineJob::CheckNotForgotten() const {
+  if (!options_.no_file_given || isatty(STDIN_FILENO) == 0) return absl::OkStatus();
+  const std::string& path = options_.output_file;
+  const absl::StatusOr<uint64_t> kept = KeptBytes(path);
+  if (InputSize(path) == 0 || !kept.ok() || *kept > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError("--output: " + Printable(path) +
+                                    " has bytes, no FILE is given, and standard input is a " +
+                                    "terminal: name the FILE to read, or - to type lines");
 }
 
 absl::Status LineJob::OpenOutputs() {
@@ -128,6 +140,10 @@ void LineJob::ReadInput(const std::string& path, BlockQueue& blocks) {
   if (!start.ok()) return StopFor(start.status());
   if (start->skipped) return;
   lines_before_ = start->lines;
+  // Its first bytes are waited for.
+  if (path == "-" && isatty(STDIN_FILENO) != 0 && !options_.quiet_summary) {
+    Say("reads lines from the terminal, up to Ctrl-D");
+  }
   const absl::StatusOr<bool> live = OpenAt(*start, path, blocks);
   if (!live.ok()) return LeaveOff(live.status());
   ReadBlocks(blocks, *live);

@@ -212,6 +212,7 @@ class LineJob : private InputWaiter {
   enum class Stop { kEndOfInput, kInterrupted, kLeftOff, kBadLine, kNoUnit, kFailed, kReaderGone };
 
   absl::Status OpenAll();
+  absl::Status CheckNotForgotten() const;
   absl::Status OpenOutputs();
   LineCounts NewLines() const;
   void CutStreams();
