@@ -172,18 +172,24 @@ TEST_F(RunJournalTest, KeepLeavesRecordsAndArraysThatHaveNoEndYet) {
 }
 
 TEST_F(RunJournalTest, ALineOverTheLimitIsBadOnceHoweverOftenItGrows) {
-  const std::string file = dir_.Write("file", At(0) + std::string(1'100'000, 'x'));
-  for (int i = 0; i < 3; ++i) {
-    const RunResult kept = Run("--at-end keep --bad " + (dir_ / "bad") + " " + file);
-    EXPECT_EQ(kept.code, 0) << kept.err;
-    EXPECT_EQ(Stat(kept, "bad"), 1);
-    EXPECT_EQ(Stat(kept, "lines"), 2);
-    std::ofstream(file, std::ios::app) << "xx";
+  for (const std::string at_end : {"keep", "flush"}) {
+    const std::string file = dir_.Write("file", At(0) + std::string(1'100'000, 'x'));
+    const std::string words = "--bad " + (dir_ / "bad") + " " + file + " --at-end ";
+    const int bad = at_end == "flush" ? 1 : 0;  // keep leaves it until it has an end
+    for (int i = 0; i < 3; ++i) {
+      const RunResult grown = Run(words + at_end);
+      EXPECT_EQ(grown.code, 0) << grown.err;
+      EXPECT_EQ(Stat(grown, "bad"), bad);
+      EXPECT_EQ(Stat(grown, "lines"), 1 + bad);
+      std::ofstream(file, std::ios::app) << "xx";
+    }
+    std::ofstream(file, std::ios::app) << "\n" << At(100);
+    const RunResult rest = Run(words + "flush");
+    EXPECT_EQ(Stat(rest, "bad"), 1);
+    EXPECT_EQ(Stat(rest, "events"), 2);
+    std::filesystem::remove_all(dir_ / "j");
+    for (const std::string name : {"out", "bad"}) std::filesystem::remove(dir_ / name);
   }
-  std::ofstream(file, std::ios::app) << "\n" << At(100);
-  const RunResult rest = Run("--bad " + (dir_ / "bad") + " " + file);
-  EXPECT_EQ(Stat(rest, "bad"), 1);
-  EXPECT_EQ(Stat(rest, "events"), 2);
 }
 
 TEST_F(RunJournalTest, TheEndOfAPipeIsAnEnd) {
@@ -356,6 +362,51 @@ TEST_F(RunJournalTest, ALineWithoutAnEndIsNotReadAgainFromACopy) {
     EXPECT_EQ(refused.code, 1);
     EXPECT_TRUE(HasLine(refused.err, "pleat fold: " + copy + ": the last line, which had no end"))
         << refused.err;
+  }
+}
+
+// --- Lines over the limit, which --bad gets as they came
+
+TEST_F(RunJournalTest, ALongLineWithoutAnEndWaitsForTheNextRun) {
+  const std::string piece((size_t{1} << 20) + 300'000, 'x');
+  const std::string before = "nonsense\n" + piece + "\n" + Edits(0, 5);
+  const std::string file = dir_.Write("file", before + piece);
+  const std::string words = "--at-end keep --bad " + (dir_ / "bad") + " " + file + " " +
+                            dir_.Write("other", "bad\n" + piece + "\n");
+  const RunResult first = Run(words);
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(Stat(first, "lines"), 9);
+  const std::string bad = "nonsense\n" + piece + "\nbad\n" + piece + "\n";
+  EXPECT_TRUE(Content(dir_ / "bad") == bad);
+  std::ofstream(file, std::ios::app) << piece;
+  EXPECT_EQ(Stat(Run(words), "lines"), 9);
+  std::ofstream(file, std::ios::app) << "\n" << Edits(5, 6) << piece;
+  std::ofstream(dir_ / "other", std::ios::app) << "more\n";
+  EXPECT_EQ(Stat(Run(words), "lines"), 12);
+  EXPECT_TRUE(Content(dir_ / "bad") == bad + piece + piece + "\nmore\n");
+}
+
+TEST_F(RunJournalTest, ALongLineWithoutAnEndWaitsInCompressedFilesAndOnStandardInputToo) {
+  const std::string piece((size_t{1} << 20) + 300'000, 'x');
+  const std::string text = "\xef\xbb\xbf" + Edits(0, 5) + piece;
+  for (const bool standard : {true, false}) {
+    const std::string file = dir_ / "file";
+    const std::string command =
+        PleatProgram() + " fold --key k --time t --quiet 1m --no-summary --at-end keep --output " +
+        (dir_ / "out") + " --bad " + (dir_ / "bad") + " --journal " + (dir_ / "j") + " --stats " +
+        (dir_ / "stats") + (standard ? " < " : " ") + file;
+    const auto lines_of = [&](const std::string& content) {
+      dir_.Write("file", standard ? content : Gzip(content));
+      const Finished run = RunToEnd({"/bin/sh", "-c", command});
+      EXPECT_EQ(run.code, 0) << run.err;
+      return ParseStats(Content(dir_ / "stats"))["lines"];
+    };
+    EXPECT_EQ(lines_of(text), 5);
+    EXPECT_EQ(Content(dir_ / "bad"), "");
+    EXPECT_EQ(lines_of(text + "yy\n" + Edits(5, 6)), 7);
+    EXPECT_TRUE(Content(dir_ / "bad") == piece + "yy\n");
+    std::filesystem::remove_all(dir_ / "j");
+    for (const std::string name : {"out", "bad"}) std::filesystem::remove(dir_ / name);
   }
 }
 

@@ -140,23 +140,25 @@ void LineJob::ReadInput(const std::string& path, BlockQueue& blocks) {
   if (!start.ok()) return StopFor(start.status());
   if (start->skipped) return;
   lines_before_ = start->lines;
+  input_bytes_ = start->bytes;
+  ahead_.reset();
   // Its first bytes are waited for.
   if (path == "-" && isatty(STDIN_FILENO) != 0 && !options_.quiet_summary) {
     Say("reads lines from the terminal, up to Ctrl-D");
   }
   const absl::StatusOr<bool> live = OpenAt(*start, path, blocks);
   if (!live.ok()) return LeaveOff(live.status());
-  ReadBlocks(blocks, *live);
+  ReadBlocks(path, blocks, *live);
 }
 
-// Before an input of which nothing was taken.
+// Between two lines of an input, or before its first.
 void LineJob::LeaveOff(const absl::Status& status) {
   const bool may_be_kept = !stopped() && KeepsWhatWasRead();
   StopFor(status);
   if (may_be_kept && stop_ == Stop::kFailed) stop_ = Stop::kLeftOff;
 }
 
-void LineJob::ReadBlocks(BlockQueue& blocks, bool live) {
+void LineJob::ReadBlocks(const std::string& path, BlockQueue& blocks, bool live) {
   while (!stopped()) {
     BlockQueue::Block& block = blocks.Next();
     if (!block.status.ok()) return StopFor(block.status);
@@ -167,6 +169,12 @@ void LineJob::ReadBlocks(BlockQueue& blocks, bool live) {
       stop_ = Stop::kInterrupted;
       return EndInput(/*unfinished=*/true);
     }
+    if (block.kind == LineBlock::Kind::kLongBegin && !live &&
+        EndOfFile(Interrupted()) == UnfinishedEnd::kLeft) {
+      const absl::StatusOr<bool> ends = LongLineEnds(path);
+      if (!ends.ok()) return LeaveOff(ends.status());
+      if (!*ends) return LeaveRest(blocks);
+    }
     TakeBlock(block);
     // Where a run may end, another one may go on: between two lines, as far as an input ends at all.
     const bool in_line = block.kind == LineBlock::Kind::kLongBegin ||  //
@@ -176,6 +184,38 @@ void LineJob::ReadBlocks(BlockQueue& blocks, bool live) {
     if (!stopped() && Interrupted() && may_stop) stop_ = Stop::kInterrupted;
     ShowProgress();
     ReportIfAsked();
+  }
+}
+
+// Whether the line over the limit that comes next has an end by now. It comes in pieces, and what is
+// written of one to --bad cannot be taken back: so a second reader looks ahead, over each byte once.
+absl::StatusOr<bool> LineJob::LongLineEnds(const std::string& path) {
+  if (!ahead_) {
+    // Standard input stays where the first reader is.
+    absl::StatusOr<OpenedInput> opened =
+        OpenInput(path == "-" ? "/proc/self/fd/0" : path, *this, looked_at_);
+    if (!opened.ok()) return opened.status();
+    if (absl::Status same = CheckOpened(opened->info); !same.ok()) return same;
+    ahead_.emplace(std::move(opened->source));
+    ahead_bytes_ = 0;
+  }
+  TextDigest nobodys;
+  const absl::StatusOr<uint64_t> past = ahead_->Skip(input_bytes_ - ahead_bytes_, nobodys);
+  if (!past.ok()) return past.status();
+  const absl::StatusOr<uint64_t> line = ahead_->SkipLine();
+  if (!line.ok()) return line.status();
+  ahead_bytes_ = input_bytes_ + *line;
+  return *line > 0;
+}
+
+// The next run finds it whole.
+void LineJob::LeaveRest(BlockQueue& blocks) {
+  for (;;) {
+    const BlockQueue::Block& block = blocks.Next();
+    if (!block.status.ok()) return StopFor(block.status);
+    if (block.kind != LineBlock::Kind::kEnd) continue;
+    if (Interrupted()) stop_ = Stop::kInterrupted;
+    return EndInput(/*unfinished=*/true);
   }
 }
 
@@ -232,6 +272,7 @@ void LineJob::TakeBlock(BlockQueue::Block& block) {
   }
   if (line_map_ != nullptr) line_map_->ForgetBefore(lines_before_ + 1);
   if (holds_back_ && AnyUsable(NewLines())) GoOn();
+  input_bytes_ += block.text.size();
   bytes_since_hand_out_ += block.text.size();
   if (bytes_since_hand_out_ < kBytesPerHandOut) return;
   bytes_since_hand_out_ = 0;

@@ -34,6 +34,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -219,7 +220,9 @@ class LineJob : private InputWaiter {
   void ReadInputs();
   void ReadInput(const std::string& path, BlockQueue& blocks);
   void LeaveOff(const absl::Status& status);
-  void ReadBlocks(BlockQueue& blocks, bool live);
+  void ReadBlocks(const std::string& path, BlockQueue& blocks, bool live);
+  absl::StatusOr<bool> LongLineEnds(const std::string& path);
+  void LeaveRest(BlockQueue& blocks);
   absl::StatusOr<bool> OpenAt(const InputStart& start, const std::string& path, BlockQueue& blocks);
   LineReader Lines(OpenedInput opened, const std::string& path, LineMap* map,
                    UnfinishedEnd end) const;
@@ -253,6 +256,9 @@ class LineJob : private InputWaiter {
   std::string failure_;  // to read or to write; already said
   std::string input_name_;
   std::unique_ptr<LineMap> line_map_;  // of this input; null if its lines are JSON as they come
+  uint64_t input_bytes_ = 0;           // of the lines of this input that were taken
+  std::optional<LineReader> ahead_;    // of this input, to find the ends of long lines
+  uint64_t ahead_bytes_ = 0;           // that it has read past
   ReadCount looked_at_;                // by OpenToLook(),
   LineMap looked_at_lines_;            // and these are not asked for
   uint64_t lines_before_ = 0;          // of this input, before the block under way

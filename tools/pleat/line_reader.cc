@@ -72,6 +72,21 @@ absl::StatusOr<uint64_t> LineReader::Skip(uint64_t bytes, TextDigest& digest) {
   }
 }
 
+absl::StatusOr<uint64_t> LineReader::SkipLine() {
+  if (absl::Status begun = Begin(); !begun.ok()) return begun;
+  for (uint64_t before = 0;;) {
+    const std::string_view text(buffer_.data() + begin_, end_ - begin_);
+    if (const size_t newline = text.find('\n'); newline != text.npos) {
+      begin_ += newline + 1;
+      return before + newline + 1;
+    }
+    before += text.size();
+    begin_ = end_ = 0;
+    if (ended_) return 0;
+    if (absl::Status read = Fill(); !read.ok()) return read;
+  }
+}
+
 absl::StatusOr<bool> LineReader::AtEnd() {
   if (absl::Status begun = Begin(); !begun.ok()) return begun;
   if (begin_ == end_) begin_ = end_ = 0;
