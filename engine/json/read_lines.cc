@@ -126,6 +126,15 @@ JsonLines::~JsonLines() = default;
 
 void JsonLines::Read(std::string_view text) { read_->Read(text); }
 
+bool ReadLines::any_usable() const noexcept {
+  return !sources_.empty() || !excluded_.empty() ||
+         std::ranges::any_of(no_events_, [](const NoEvent& other) {
+           return other.result.kind == LineResult::Kind::kControl;
+         });
+}
+
+bool JsonLines::any_usable() const noexcept { return read_->any_usable(); }
+
 size_t JsonLines::left() const noexcept { return read_->lines() - read_->next_line; }
 
 }  // namespace pleat::inline v0_1

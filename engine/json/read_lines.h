@@ -40,6 +40,7 @@ class alignas(64) ReadLines {
   static std::string_view FirstPiece(std::string_view text) noexcept;
 
   size_t lines() const noexcept { return lines_; }
+  bool any_usable() const noexcept;
   EventBatch& batch() noexcept { return batch_; }
 
   // In order; sources() are the lines of the batch's events.

@@ -184,6 +184,10 @@ class PLEAT_EXPORT JsonLines {
   // Lines that have not been folded yet, blank ones included.
   size_t left() const noexcept;
 
+  // Whether one of the lines is of use, as far as reading tells: an event, an excluded line, or
+  // one that flushes, cancels or removes.
+  bool any_usable() const noexcept;
+
   // For the collection that takes the lines.
   ReadLines& read() noexcept { return *read_; }
 

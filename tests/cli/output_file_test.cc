@@ -168,30 +168,5 @@ TEST(OutputFile, AStreamInWhichNothingIsWrittenIsCutWhenAskedTo) {
   }
 }
 
-TEST(OutputFile, WhatIsHeldIsWrittenWhenItIsReleasedOrTooMuch) {
-  TemporaryDirectory dir;
-  const std::string path = dir.Write("out", "before");
-  {
-    auto file = *Create(path, Mode::kStream);
-    ASSERT_TRUE(file->GoOnAt(0).ok());
-    file->Hold();
-    EXPECT_FALSE(file->holds_text());
-    ASSERT_TRUE(file->Append("after").ok());
-    ASSERT_TRUE(file->Flush().ok());
-    EXPECT_TRUE(file->holds_text());
-    EXPECT_EQ(Content(path), "before");
-    file->Release();
-    ASSERT_TRUE(file->Flush().ok());
-    EXPECT_EQ(Content(path), "after");
-    file->Hold();
-    ASSERT_TRUE(file->Append(" all").ok());
-  }
-  EXPECT_EQ(Content(path), "after") << "what is held to the end is dropped";
-  auto file = *Create(path, Mode::kStream);
-  file->Hold();
-  ASSERT_TRUE(file->Append(std::string(OutputFile::kHeldMax, 'x')).ok());
-  EXPECT_EQ(Content(path).size(), OutputFile::kHeldMax);
-}
-
 }  // namespace
 }  // namespace pleat::cli

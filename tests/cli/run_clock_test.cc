@@ -6,6 +6,8 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -222,6 +224,67 @@ TEST_F(RunClock, WhileNoLineComesASnapshotIsDueOnceADay) {
   EXPECT_EQ(journal->UntilDue(often, minutes(0)), often.time);
   EXPECT_TRUE(journal->Due(often, hours(1)));
   EXPECT_FALSE(journal->Due(lines, hours(25)));
+}
+
+// --- What is due, and lines of no use
+
+// What falls due before a run by an hour of the clock: more than any buffer holds.
+struct MuchDue {
+  Command command;
+  std::string keep;    // in the first run
+  std::string events;  // that it reads
+};
+
+std::vector<MuchDue> AllMuchDue() {
+  const auto keyed = [](int keys, size_t padding) {
+    std::string lines;
+    for (int i = 0; i < keys; ++i) {
+      lines += "{\"k\":" + std::to_string(i) + ",\"p\":\"" + std::string(padding, 'x') + "\"}\n";
+    }
+    return lines;
+  };
+  return {
+      {{"fold", "--key k --quiet 1m --raw 1"}, "--at-end keep ", keyed(40, 500'000)},
+      {{"window", "--key k --member m=k --ttl 1m --payload p"}, "", keyed(40, 500'000)},
+      {{"window", "--key k --member m=k --ttl inf --every 1s"}, "", keyed(100, 1)},
+      {{"rollup", "--key k --window 1m --accept-limit 1m"}, "--at-end keep ", keyed(160'000, 1)}};
+}
+
+TEST_F(RunClock, LinesOfNoUseWriteNothingOfWhatIsDueHoweverMuchThatIs) {
+  for (const MuchDue& due : AllMuchDue()) {
+    SCOPED_TRACE(due.command.options);
+    ASSERT_EQ(RunAt(kT0, due.command, due.keep + File(due.events)).code, 0);
+    const std::string kept = Content(dir_ / "out") + Content(dir_ / "j/snapshot-1");
+    std::string nonsense;
+    while (nonsense.size() < 600'000) nonsense += "nonsense\n";
+    const RunResult refused = RunAt(kT0 + hours(1), due.command, due.keep + File(nonsense));
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(refused.err, HasSubstr("no line was usable"));
+    ExpectBalancedFor(due.command.name, refused.stats);
+    EXPECT_TRUE(Content(dir_ / "out") + Content(dir_ / "j/snapshot-1") == kept);
+    // A usable line behind others writes all of it, once.
+    const RunResult right =
+        RunAt(kT0 + hours(1), due.command, due.keep + File(nonsense + "{\"k\":-1,\"p\":\"\"}\n"));
+    EXPECT_EQ(right.code, 0) << right.err;
+    ExpectBalancedFor(due.command.name, right.stats);
+    const std::string out = Content(dir_ / "out");
+    EXPECT_GT(out.size(), size_t{16} << 20);
+    std::istringstream lines(out);
+    std::set<std::string> all;
+    size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count) all.insert(line);
+    EXPECT_EQ(all.size(), count) << "nothing is there twice";
+    Clear();
+  }
+}
+
+TEST_F(RunClock, WhatIsDueClosesBeforeTheFirstLineOfUse) {
+  const Command command = {"fold", "--key k --quiet 1m --flush-when gone=yes --where k=1"};
+  RunAt(kT0, command, "--at-end keep " + File());
+  const RunResult flushed =
+      RunAt(kT0 + hours(1), command, File("nonsense\n{\"k\":1,\"gone\":\"yes\"}\n"));
+  EXPECT_THAT(flushed.out, HasSubstr("\"reason\":\"quiet\""));
+  EXPECT_EQ(Stat(flushed, "emissions"), 1) << flushed.out;
 }
 
 // --- With event times

@@ -300,6 +300,27 @@ TEST(JsonLines, FoldAsTheyDoOneByOne) {
   EXPECT_GT(emitted, 500u);
 }
 
+TEST(JsonLines, TellWhetherAnyIsOfUse) {
+  FoldSpec spec;
+  const std::pair<std::string, std::string> options[] = {
+      {"key", "k"}, {"quiet", "1m"}, {"where", "k!=9"}, {"flush-when", "gone=yes"}};
+  for (const auto& [name, text] : options) ASSERT_TRUE(SetOption(spec, name, text).ok()) << name;
+  JsonHarness harness(spec);
+  JsonLines lines(harness.folder().plan());
+  const auto tells = [&lines](std::string_view text) {
+    const PaddedLine padded(text);
+    lines.Read(padded.view());
+    return lines.any_usable();
+  };
+  for (const std::string bad : {"", "\n \n", "nonsense\n{\"x\":1}\n"}) {
+    EXPECT_FALSE(tells(bad)) << bad;
+    for (const std::string usable :
+         {"{\"k\":1}\n", "{\"k\":9}\n", "{\"k\":1,\"gone\":\"yes\"}\n"}) {
+      EXPECT_TRUE(tells(bad + usable + bad)) << bad << usable;
+    }
+  }
+}
+
 TEST(JsonLines, EveryCutOfALineLeavesItsNeighboursAlone) {
   const std::string good = "{\"k\":\"a\",\"v\":\"\\\"\\u00e9\xc3\xa9\",\"o\":{\"v\":[1,{}]}}";
   const FoldSpec spec = SpecOf("--key k --merge 'n=count()'");

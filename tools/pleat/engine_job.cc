@@ -282,11 +282,15 @@ EngineTime EngineJob::Present(Duration silent) const {
   return FollowsWall(silent) ? SaturatingSub(Now(), options_.spec.event.lateness) : engine_->now();
 }
 
+absl::Status EngineJob::AppendResults(std::string_view lines) {
+  GoOn();
+  return output().Append(lines);
+}
+
+// What falls due while nobody says anything is no matter of the lines: it is written in any case.
 Duration EngineJob::OnSilence(Duration silent) {
   const uint64_t before = results();
   WriteUntil(Present(silent));
-  // What has fallen due while nobody says anything is no matter of the lines.
-  if (output().holds_text()) GoOn();
   Flush();
   // A deadline may be announced a little early: then do not ask again at once.
   const bool woke_for_nothing = silent > Duration{0} && results() == before;
@@ -333,7 +337,6 @@ void EngineJob::WriteStats(std::string_view stats) {
 }
 
 void EngineJob::CommitFiles(bool flushed) {
-  if (changes_nothing()) return;
   const absl::Status written = output().Commit();
   all_written_ = written.ok();
   StopFor(written);

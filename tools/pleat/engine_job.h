@@ -81,6 +81,8 @@ class EngineJob : public LineJob {
 
   // Moves time to `now`, or leaves it if it is later already, and writes what is final by then.
   virtual void WriteUntil(EngineTime now) = 0;
+  // Appends results to --output, and so has the run go on.
+  absl::Status AppendResults(std::string_view lines);
   // How many lines of results have been written, also by the runs that this one goes on with.
   uint64_t results() const { return results_; }
   void AddResults(uint64_t lines) { results_ += lines; }
@@ -118,8 +120,8 @@ class EngineJob : public LineJob {
   OutputFile* open_file() const { return keeps_open_file() ? nullptr : open_file_.get(); }
   OutputFile* late_file() const { return late_file_.get(); }
 
-  // Gives the files of --output and --open their names, and takes the last snapshot; unless the run
-  // changes nothing. `flushed`: all that was open was closed. REQUIRES: all was read.
+  // Gives the files of --output and --open their names, and takes the last snapshot.
+  // `flushed`: all that was open was closed. REQUIRES: all was read.
   void CommitFiles(bool flushed);
   // That of this run.
   RunEffort effort() const {

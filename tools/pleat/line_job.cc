@@ -52,8 +52,10 @@ int LineJob::Run() {
   }
   ReadInputs();
   progress_.Clear();
-  if (!changes_nothing()) GoOn();
-  Finish();
+  if (!changes_nothing()) {
+    GoOn();
+    Finish();
+  }
   Flush();
   CutStreams();
   SayHidden(bad_lines_, "bad line");
@@ -105,16 +107,8 @@ absl::Status LineJob::OpenOutputs() {
   for (const WantedOutput& output : wanted) {
     const bool streams = output.mode == OutputFile::Mode::kStream && output.file != output_;
     if (streams && output.file != nullptr) streams_.push_back(output.file.get());
-    if (output.file == nullptr || output.file == bad_) continue;
-    if (output.mode == OutputFile::Mode::kStream) output.file->Hold();
   }
   return opened;
-}
-
-void LineJob::GoOn() {
-  holds_back_ = false;
-  output_->Release();
-  for (OutputFile* stream : streams_) stream->Release();
 }
 
 // Of files in which nothing was written.
@@ -259,8 +253,13 @@ absl::StatusOr<LineReader> LineJob::OpenToLook(const std::string& path) {
 
 void LineJob::TakeBlock(BlockQueue::Block& block) {
   arrival_ = ArrivalNow();
-  StartBlock();
-  if (block.kind == LineBlock::Kind::kLines) {
+  // By the clock something may be due before the first usable line. It closes first: a line that is of
+  // use as far as reading tells is so to an engine without event times.
+  const bool has_lines = block.kind == LineBlock::Kind::kLines;
+  const bool by_clock = options_.spec.event.time.empty();
+  if (by_clock && has_lines && block.lines.front()->any_usable()) GoOn();
+  if (!holds_back_) StartBlock();
+  if (has_lines) {
     const uint64_t lines = block.lines.front()->left();
     if (first_line_.empty()) KeepFirstLine(block.text);
     TakeLines(block.lines);
@@ -276,7 +275,7 @@ void LineJob::TakeBlock(BlockQueue::Block& block) {
   bytes_since_hand_out_ += block.text.size();
   if (bytes_since_hand_out_ < kBytesPerHandOut) return;
   bytes_since_hand_out_ = 0;
-  HandOut();
+  if (!holds_back_) HandOut();
 }
 
 // For hints at the end of the run on paths that no line has.

@@ -17,9 +17,11 @@
 //   Took, BetweenLines                     behind each block, and where a line has ended
 //   EndInput                               at the end of each input
 //   HandOut                                after every 256 KiB of input
+//                                          (neither it nor StartBlock while the run holds back)
 //   OnSilence, OnInputAgain                while a live input is silent, and when it goes on
 //   StatsSoFar                             between two blocks, if SIGUSR1 asks for them
-//   Finish, Conclude                       once, when reading has ended, for whatever reason
+//   Finish                                 when reading has ended, unless the run changes nothing
+//   Conclude                               once, then, for whatever reason it has ended
 //
 // A live input is a pipe, a terminal, a socket: its writer may be silent for hours. The job then
 // asks OnSilence() for how long it may sleep, so that a command can hand out results as they fall
@@ -182,10 +184,11 @@ class LineJob : private InputWaiter {
   // The same, unless the run has failed before it could tell.
   bool unusable() const;
 
-  // What is written in place, but for --bad, is held back until a line is usable, and then goes on.
-  // A run that ends before changes nothing, unless it had no line at all.
+  // Until a line is usable, a run writes nothing but --bad: what is due already waits in the engine.
+  // Then it goes on, or once something is to be written for another reason. A run that ends before
+  // changes nothing, unless it had no line at all.
   bool holds_back() const { return holds_back_; }
-  void GoOn();
+  void GoOn() { holds_back_ = false; }
   bool changes_nothing() const;
 
   // The wall clock. ArrivalNow() is at least a microsecond later than arrival(), the time at which

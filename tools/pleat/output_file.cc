@@ -194,12 +194,10 @@ OutputFile::~OutputFile() {
 absl::Status OutputFile::Append(std::string_view text) {
   if (!status_.ok()) return status_;
   buffer_.append(text);
-  if (buffer_.size() >= kHeldMax) Release();
   return buffer_.size() < kBufferBytes ? absl::OkStatus() : Flush();
 }
 
 absl::Status OutputFile::Flush() {
-  if (held_) return status_;
   std::string_view left = buffer_;
   if (!left.empty()) Cut().IgnoreError();  // status_ has it
   while (status_.ok() && !left.empty()) {

@@ -48,12 +48,6 @@ class OutputFile {
   absl::Status GoOnAt(uint64_t bytes);
   absl::Status Cut();
 
-  // Keeps all that is appended until Release(), as far as kHeldMax goes.
-  static constexpr size_t kHeldMax = size_t{16} << 20;
-  void Hold() { held_ = true; }
-  void Release() { held_ = false; }
-  bool holds_text() const { return held_ && !buffer_.empty(); }
-
   // Buffers `text`, and writes the buffer when it is full. Errors: kAborted if standard output is
   // a pipe whose reader has gone; else as Create(). The first error stays.
   absl::Status Append(std::string_view text);
@@ -88,8 +82,7 @@ class OutputFile {
   std::string buffer_;
   absl::Status status_;
   bool regular_ = false;
-  bool is_to_cut_ = false;  // behind bytes_written_
-  bool held_ = false;
+  bool is_to_cut_ = false;      // behind bytes_written_
   uint64_t bytes_written_ = 0;  // buffered bytes are not
   int fd_;
 };

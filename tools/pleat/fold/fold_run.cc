@@ -80,7 +80,7 @@ void FoldRun::WriteUntil(EngineTime now) {
 
 void FoldRun::Emit() {
   absl::Status appended;
-  const auto append = [&](std::string_view lines) { appended.Update(output().Append(lines)); };
+  const auto append = [&](std::string_view lines) { appended.Update(AppendResults(lines)); };
   while (appended.ok()) {
     const size_t popped = folder_->Pop(kPopAtOnce, append);
     if (popped == 0) break;
@@ -91,8 +91,8 @@ void FoldRun::Emit() {
 
 void FoldRun::CloseOpenGroups() {
   absl::Status appended;
-  AddResults(folder_->CloseAndPop(
-      [&](std::string_view lines) { appended.Update(output().Append(lines)); }));
+  AddResults(
+      folder_->CloseAndPop([&](std::string_view lines) { appended.Update(AppendResults(lines)); }));
   StopFor(appended);
 }
 

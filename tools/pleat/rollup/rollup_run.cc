@@ -77,7 +77,7 @@ void RollupRun::WriteUntil(EngineTime now) {
 
 void RollupRun::Emit() {
   absl::Status appended;
-  const auto append = [&](std::string_view lines) { appended.Update(output().Append(lines)); };
+  const auto append = [&](std::string_view lines) { appended.Update(AppendResults(lines)); };
   while (appended.ok()) {
     const size_t popped = rollup_->Pop(kWindowsPoppedAtOnce, append);
     if (popped == 0) break;
@@ -88,8 +88,8 @@ void RollupRun::Emit() {
 
 void RollupRun::CloseOpenWindows() {
   absl::Status appended;
-  AddResults(rollup_->CloseAndPop(
-      [&](std::string_view lines) { appended.Update(output().Append(lines)); }));
+  AddResults(
+      rollup_->CloseAndPop([&](std::string_view lines) { appended.Update(AppendResults(lines)); }));
   StopFor(appended);
 }
 

@@ -167,7 +167,7 @@ void WindowRun::WriteCountsUpTo(EngineTime now, std::optional<size_t> line) {
 
 void WindowRun::Write(std::string_view lines) {
   AddResults(static_cast<uint64_t>(std::ranges::count(lines, '\n')));
-  StopFor(output().Append(lines));
+  StopFor(AppendResults(lines));
 }
 
 void WindowRun::WriteLive() {
