@@ -48,10 +48,9 @@ void Emitter::NoteLimits() noexcept {
 
 // --- By time
 
-[[gnu::flatten]] bool Emitter::CloseDue(EngineTime now, Budget& budget, size_t& most,
-                                        const Instant& at) {
-  while (most > 0) {
-    if (closes_plainly_ && CloseRun(now, budget, most, at)) continue;
+[[gnu::flatten]] bool Emitter::CloseDue(EngineTime now, Budget& budget, const Instant& at) {
+  for (;;) {
+    if (closes_plainly_ && CloseRun(now, budget, at)) continue;
     Due due;
     switch (groups_.Next(now, version(), budget, due)) {
       case Deadlines::Found::kNothing: return true;
@@ -59,13 +58,23 @@ void Emitter::NoteLimits() noexcept {
       case Deadlines::Found::kDue: break;
     }
     if (due.is_call()) {
-      most -= PassPartial(due.number, due.ripe, now, at);
+      PassPartial(due.number, due.ripe, now, at);
       continue;
     }
     if (!due.is_filed()) due.tag = static_cast<uint8_t>(groups_.ReasonByTime(due.number));
     Leave(due.number);
     Push(due, at);
-    --most;
+  }
+}
+
+bool Emitter::CloseUpTo(size_t& most, const Instant& at) {
+  if (groups_.NextDue() > latest_.now()) return true;
+  while (most > 0) {
+    Budget looks(most);  // each finds one emission, or none
+    const uint64_t before = ledger_.closed + ledger_.partial;
+    const bool all = CloseDue(latest_.now(), looks, at);
+    most -= ledger_.closed + ledger_.partial - before;
+    if (all) return true;
   }
   return false;
 }
@@ -92,13 +101,12 @@ size_t Emitter::EndRun(size_t max, EngineTime now, Budget& budget, const Each& e
 }
 
 // Returns whether there are any such groups.
-bool Emitter::CloseRun(EngineTime now, Budget& budget, size_t& most, const Instant& at) {
+bool Emitter::CloseRun(EngineTime now, Budget& budget, const Instant& at) {
   if (groups_.saving() || !outbox_.can_push_many()) [[unlikely]]
     return false;
-  const size_t ended = EndRun(std::min(kGivenMax, most), now, budget,
-                              [&](const Ready& ready) { outbox_.PushOne(ready, at); });
+  const size_t ended =
+      EndRun(kGivenMax, now, budget, [&](const Ready& ready) { outbox_.PushOne(ready, at); });
   if (ended == 0) return false;
-  most -= ended;
   outbox_.NotePushed();
   return true;
 }
@@ -120,8 +128,7 @@ bool Emitter::CloseRun(EngineTime now, Budget& budget, size_t& most, const Insta
 }
 
 bool Emitter::CloseAndForget(EngineTime now, Budget& budget, const Instant& at) {
-  size_t all = SIZE_MAX;
-  return CloseDue(now, budget, all, at) && (memory_ == nullptr || memory_->Forget(now, budget));
+  return CloseDue(now, budget, at) && (memory_ == nullptr || memory_->Forget(now, budget));
 }
 
 void Emitter::CloseAllDue(const Instant& at) {
@@ -131,21 +138,19 @@ void Emitter::CloseAllDue(const Instant& at) {
 }
 
 bool Emitter::CloseSomeDue(const Instant& at) {
-  Budget budget;
   size_t most = 64;
-  const bool all = CloseDue(latest_.now(), budget, most, at);
+  const bool all = CloseUpTo(most, at);
   ++changes_;
   return all;
 }
 
-// Time has reached an instant of the group's grid, if the group is not due by then. Returns whether a
-// partial was cut. If there is no room for one, nothing happens up to `until` that could make room, so
-// that no instant until then need be tried.
-bool Emitter::PassPartial(uint32_t number, EngineTime instant, EngineTime until,
+// Time has reached an instant of the group's grid, if the group is not due by then. If there is no
+// room for a cut, nothing happens up to `until` that could make room, so that no instant until then
+// need be tried.
+void Emitter::PassPartial(uint32_t number, EngineTime instant, EngineTime until,
                           const Instant& at) {
-  if (instant >= groups_.DueOf(number)) return false;
-  const uint32_t cut = cuts_.CutPartial(number);
-  if (cut != kNone) {
+  if (instant >= groups_.DueOf(number)) return;
+  if (const uint32_t cut = cuts_.CutPartial(number); cut != kNone) {
     Push({.ripe = instant,
           .order = groups_.position(number),
           .number = cut,
@@ -155,7 +160,6 @@ bool Emitter::PassPartial(uint32_t number, EngineTime instant, EngineTime until,
   }
   cuts_.PassTo(number, std::max(instant, until));
   groups_.CallForPartial(number, until);
-  return cut != kNone;
 }
 
 // --- By an event or a call
@@ -185,8 +189,7 @@ Due Emitter::EndedEarly(const Due& due, Reason reason, uint64_t order) const noe
 
 void Emitter::BeginClosing(uint64_t order, const Instant& at) {
   Budget budget;
-  size_t all = SIZE_MAX;
-  CloseDue(latest_.now(), budget, all, at);
+  CloseDue(latest_.now(), budget, at);
   ++changes_;
   closing_ = true;
   closing_order_ = order;

@@ -67,9 +67,12 @@ class Emitter {
 
   // --- By time
 
-  // Emits what is due by `now`, in order, looking at no more than `budget` entries, and no more than
-  // `most`, which it lowers. Returns whether that was all.
-  bool CloseDue(EngineTime now, Budget& budget, size_t& most, const Instant& at);
+  // Emits what is due by `now`, in order, looking at no more than `budget` entries, and lowers
+  // `budget`. Returns whether that was all.
+  bool CloseDue(EngineTime now, Budget& budget, const Instant& at);
+  // The same up to the latest time, for any number of looks, but no more than `most` entries, which it
+  // lowers.
+  bool CloseUpTo(size_t& most, const Instant& at);
   // The same, and the memory forgets what is over by then.
   bool CloseAndForget(EngineTime now, Budget& budget, const Instant& at);
   // The same for an event or a call, which then changes groups: all that is due by now.
@@ -168,7 +171,7 @@ class Emitter {
 
   // Another value whenever deadlines may have changed; see GroupTable::Next().
   uint64_t version() const noexcept { return ledger_.events + changes_; }
-  bool CloseRun(EngineTime now, Budget& budget, size_t& most, const Instant& at);
+  bool CloseRun(EngineTime now, Budget& budget, const Instant& at);
   template <class Each>
   size_t EndRun(size_t max, EngineTime now, Budget& budget, const Each& each);
   ClosedGroup Show(const Ready& ready, const GroupTable::Parts& parts) const noexcept;
@@ -182,7 +185,7 @@ class Emitter {
   bool EndNext(size_t most, const Instant& at);
   void Leave(uint32_t number);
   void NoteLeft(uint32_t number);
-  bool PassPartial(uint32_t number, EngineTime instant, EngineTime until, const Instant& at);
+  void PassPartial(uint32_t number, EngineTime instant, EngineTime until, const Instant& at);
   bool AnyIsDue(const Instant& at);
   void PushInOrder(const Due& due, const Instant& at);
   void Push(const Due& due, const Instant& at);

@@ -165,8 +165,7 @@ bool FoldBook::CloseDue(const Instant& at, Budget& budget) {
 
 bool FoldBook::EmitDue(const Instant& at, size_t most) {
   latest_.Reach(at.now);
-  Budget all;
-  return emitter_.CloseDue(at.now, all, most, at) && emitter_.CloseNext(most, at);
+  return emitter_.CloseUpTo(most, at) && emitter_.CloseNext(most, at);
 }
 
 size_t FoldBook::PopDue(const Instant& at, size_t max, AnyCollection::Take take) {
