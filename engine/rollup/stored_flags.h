@@ -1,14 +1,9 @@
 // The flags that counters and windows begin with in the bytes of a rollup book.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
-#include <pleat/rollup_stats.h>
-
 namespace pleat::inline v0_1::rollup_stored {
-
-using LedgerColumns = std::array<uint64_t, sizeof(RollupLedger) / sizeof(uint64_t)>;
 
 // Of a counter:
 constexpr uint8_t kForgotten = 1;  // its key follows, and nothing else

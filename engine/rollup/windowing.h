@@ -30,6 +30,7 @@ class Windowing {
   }
 
   size_t resolutions() const noexcept { return resolutions_; }
+  Duration first_length() const noexcept { return lengths_[0]; }
 
   // The start of the window around `at`, which may lie before kBeginningOfTime.
   EngineTime StartOf(EngineTime at, uint8_t resolution = 0) const noexcept {

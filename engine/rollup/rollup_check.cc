@@ -1,46 +1,43 @@
-// Whether the parts of a rollup book agree with each other: after tests, and after loading, where
-// the bytes may say anything.
+#include "engine/rollup/rollup_check.h"
+
 #include <utility>
 #include <vector>
 
 #include "engine/base/check.h"
-#include "engine/rollup/rollup_book.h"
 
 namespace pleat::inline v0_1 {
 
-void RollupBook::CheckWhole() const {
+void RollupCheck::CheckWhole() const {
   counters_.CheckWhole();
   outbox_.CheckWhole();
-  if (ids_ != nullptr) ids_->CheckWhole();
-  const Tally tally = TallyWindows();
-  PLEAT_CHECK(CountsAgree(tally));
-  PLEAT_CHECK(ListsAgree(tally));
+  if (ids_.get() != nullptr) ids_.get()->CheckWhole();
+  PLEAT_CHECK(Agrees());
   counters_.ForEach([&](uint32_t number) {
     Total chained;
-    ForEachOpen(counters_.at(number), [&](const Total& total, uint32_t window, EngineTime) {
+    values_.ForEachOpen(counters_.at(number), [&](const Total& total, uint32_t window, EngineTime) {
       if (window != kNone) chained.Merge(total);
     });
-    const Account* const account = counters_.AccountIn(counters_.at(number));
+    const CounterTable::Account* const account = counters_.AccountIn(counters_.at(number));
     if (account != nullptr && !account->irregular) {
       PLEAT_CHECK(chained.count == account->open_count && chained.whole == account->open_sum);
     }
     if (store_ == nullptr) return;
     const Publications::State& state = store_->At(number);
-    PLEAT_CHECK(state.changed == HasUnpublished(number, state.until));
+    PLEAT_CHECK(state.changed == values_.HasFrozenSince(number, state.until));
     PLEAT_CHECK(state.done() ? !state.queued && !state.busy : state.queued != state.busy);
   });
 }
 
-RollupBook::Tally RollupBook::TallyWindows() const {
+RollupCheck::Tally RollupCheck::TallyWindows() const {
   Tally tally;
   counters_.ForEach([&](uint32_t number) {
     const Counter& counter = counters_.at(number);
-    ForEachOpen(counter, [&](const Total& total, uint32_t, EngineTime) {
+    values_.ForEachOpen(counter, [&](const Total& total, uint32_t, EngineTime) {
       tally.pending += total.count;
       tally.delta += static_cast<uint64_t>(total.whole);
     });
     if (counter.count > 0) {
-      const bool open = !IsEnded(windowing_.EndOf(counter.start));
+      const bool open = !clock_.IsEnded(clock_.windowing().EndOf(counter.start));
       tally.open += open;
       tally.open_first += open;
       ++tally.unfrozen;
@@ -61,22 +58,23 @@ RollupBook::Tally RollupBook::TallyWindows() const {
   return tally;
 }
 
-bool RollupBook::CountsAgree(const Tally& tally) const {
-  return ledger_.Balances() && ledger().Balances() && tally.pending == ledger_.pending &&
-         tally.delta == ledger_.delta_pending && tally.open == ledger_.open &&
-         tally.open_first == windows_opened_ - windows_closed_ && tally.kept == kept_ &&
-         tally.inside == inside_;
+bool RollupCheck::CountsAgree(const Tally& tally) const {
+  return ledger_.Balances() && ledger_.OfGroups(outbox_).Balances() &&
+         tally.pending == ledger_.pending && tally.delta == ledger_.delta_pending &&
+         tally.open == ledger_.open &&
+         tally.open_first == ledger_.windows_opened - ledger_.windows_closed &&
+         tally.kept == windows_.kept() && tally.inside == windows_.inside();
 }
 
 // Calls `see(entry, passed)` for the entries of a list that this stage or a later one takes.
-void RollupBook::ForEachNeeded(WindowLists::Stage stage, const WindowLists::List& list,
-                               SeeEntry see) const {
-  if (StageAfter(stage) == WindowLists::kStages) {
-    lists_.ForEachLeft(list, [&](const WindowLists::Entry& entry) { see(entry, false); });
+void RollupCheck::ForEachNeeded(WindowLists::Stage stage, const WindowLists::List& list,
+                                SeeEntry see) const {
+  if (clock_.StageAfter(stage) == WindowLists::kStages) {
+    windows_.lists().ForEachLeft(list, [&](const WindowLists::Entry& entry) { see(entry, false); });
     return;
   }
   uint32_t passed = list.passed;
-  lists_.ForEach(list, [&](const WindowLists::Entry& entry) {
+  windows_.lists().ForEach(list, [&](const WindowLists::Entry& entry) {
     see(entry, passed > 0);
     passed -= passed > 0;
   });
@@ -88,10 +86,10 @@ void RollupBook::ForEachNeeded(WindowLists::Stage stage, const WindowLists::List
 //
 // Lists are looked at from the last to the first, so a counter's windows come up in the order of
 // its chains, and one walk along each chain finds them all.
-bool RollupBook::ListsAgree(const Tally& tally) const {
+bool RollupCheck::ListsAgree(const Tally& tally) const {
   constexpr uint32_t kBegin = kNone - 1;
   constexpr uint32_t kInside = kNone - 1;
-  const size_t resolutions = windowing_.resolutions();
+  const size_t resolutions = clock_.windowing().resolutions();
   size_t numbers = 0;
   counters_.ForEach([&](uint32_t number) { numbers = number + size_t{1}; });
   std::vector<uint32_t> places(numbers * resolutions, kBegin);  // where each walk is
@@ -115,20 +113,19 @@ bool RollupBook::ListsAgree(const Tally& tally) const {
   uint64_t kept = 0;
   uint64_t kept_first = 0;
   for (const WindowLists::Stage stage : {WindowLists::kOpen, WindowLists::kKept}) {
-    const WindowLists::Lists& lists = lists_.at(stage);
+    const WindowLists::Lists& lists = windows_.lists().at(stage);
     for (auto at = lists.rbegin(); at != lists.rend(); ++at) {
       const auto& [name, list] = *at;
-      const EngineTime start = StartOf(name);
-      const bool over = latest_.now() >= windowing_.ReachedAt(name.end, retention_);
+      const EngineTime start = windows_.StartOf(name);
+      const bool over = clock_.IsOver(WindowLists::kKept, name.end);
       ForEachNeeded(stage, list,
                     [&, ended = list.ended](const WindowLists::Entry& entry, bool passed) {
                       if (!counters_.Has(entry.counter)) return void(agree = false);
-                      if (passed && (stage == WindowLists::kKept || retention_ == Duration{0}))
-                        return;
+                      if (passed && (stage == WindowLists::kKept || !clock_.retains())) return;
                       const uint32_t found = find(entry.counter, name.resolution, start);
                       const bool frozen = found < kInside && counters_.window(found).frozen;
                       const bool closed = found == kInside
-                                              ? IsEnded(name.end)
+                                              ? clock_.IsEnded(name.end)
                                               : found < kInside && counters_.window(found).closed;
                       if (stage == WindowLists::kOpen && !passed) {
                         ++unfrozen;
@@ -144,7 +141,7 @@ bool RollupBook::ListsAgree(const Tally& tally) const {
                     });
     }
   }
-  for (const auto& [name, list] : lists_.at(WindowLists::kLast)) {
+  for (const auto& [name, list] : windows_.lists().at(WindowLists::kLast)) {
     ForEachNeeded(WindowLists::kLast, list, [&](const WindowLists::Entry& entry, bool) {
       agree &= counters_.Has(entry.counter);
     });
@@ -156,23 +153,14 @@ bool RollupBook::ListsAgree(const Tally& tally) const {
 }
 
 // Whether the windows of further resolutions around a window of the first one are open.
-bool RollupBook::HasCoarse(uint32_t number, EngineTime start) const {
-  for (size_t i = 1; i < windowing_.resolutions(); ++i) {
+bool RollupCheck::HasCoarse(uint32_t number, EngineTime start) const {
+  for (size_t i = 1; i < clock_.windowing().resolutions(); ++i) {
     const auto resolution = static_cast<uint8_t>(i);
     const uint32_t coarse = counters_.FindWindow(counters_.at(number), resolution,
-                                                 windowing_.StartOf(start, resolution));
+                                                 clock_.windowing().StartOf(start, resolution));
     if (coarse == kNone || counters_.window(coarse).closed) return false;
   }
   return true;
-}
-
-// Whether a window that begins at `until` or later is frozen.
-bool RollupBook::HasUnpublished(uint32_t number, EngineTime until) const {
-  const Counter& counter = counters_.at(number);
-  for (uint32_t at = counters_.ChainOf(counter, 0); at != kNone; at = counters_.window(at).next) {
-    if (counters_.window(at).frozen) return counters_.window(at).start >= until;
-  }
-  return false;
 }
 
 }  // namespace pleat::inline v0_1

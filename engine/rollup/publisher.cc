@@ -1,9 +1,8 @@
-// The steps of Publish() in one book. No lock is held during a call of the store, so each step
-// looks its counter up again, and accepts all changes since the step before.
+#include "engine/rollup/publisher.h"
+
 #include <algorithm>
 
 #include "engine/base/check.h"
-#include "engine/rollup/rollup_book.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -17,26 +16,22 @@ bool Contradict(const Amount& a, const Amount& b) noexcept {
 
 }  // namespace
 
-void RollupBook::TakeUnpublished(size_t max, const Instant& at, std::vector<std::string>& keys) {
-  latest_.Reach(at.now);
-  if (store_ == nullptr) return;
+void Publisher::TakeUnpublished(size_t max, std::vector<std::string>& keys) {
   // Counters that come back to the queue meanwhile are left for the next call.
-  size_t left = std::min(max, store_->queued());
-  for (uint32_t number; left > 0 && store_->Next(number); --left) {
+  size_t left = std::min(max, store_.queued());
+  for (uint32_t number; left > 0 && store_.Next(number); --left) {
     keys.emplace_back(counters_.at(number).key.view());
   }
 }
 
-RollupBook::Step RollupBook::TakeLoaded(const EventRef& counter,
-                                        const absl::StatusOr<Checkpoint>& loaded, const Instant& at,
-                                        Checkpoint& ours) {
-  latest_.Reach(at.now);
-  const uint32_t number = CounterOf(counter);
+Publisher::Step Publisher::TakeLoaded(const EventRef& counter,
+                                      const absl::StatusOr<Checkpoint>& loaded, Checkpoint& ours) {
+  const uint32_t number = windows_.CounterOf(counter);
   if (number == kNone) return Step::kNothing;
   counters_.Change(number);
   Step step = Step::kFailed;
-  store_->Update(number, [&](Publications::State& state) {
-    if (!loaded.ok() || !windowing_.IsEnd(loaded->until)) {
+  store_.Update(number, [&](Publications::State& state) {
+    if (!loaded.ok() || !clock_.windowing().IsEnd(loaded->until)) {
       ++ledger_.store_errors;
     } else if (loaded->until < state.until) {
       ++ledger_.store_behind;
@@ -49,7 +44,7 @@ RollupBook::Step RollupBook::TakeLoaded(const EventRef& counter,
         Adopt(number, state, loaded->until, Total::Of(loaded->amount));
       }
       state.offered = counters_.FrozenOf(counters_.at(number));
-      ours = {FrozenUpTo(number), state.offered.amount()};
+      ours = {values_.FrozenUpTo(number), state.offered.amount()};
       step = state.changed && ours.until > state.until ? Step::kWanted : Step::kNothing;
     }
   });
@@ -57,15 +52,14 @@ RollupBook::Step RollupBook::TakeLoaded(const EventRef& counter,
   return step;
 }
 
-RollupBook::Step RollupBook::TakeKept(const EventRef& counter, const Checkpoint& ours,
-                                      const absl::StatusOr<Checkpoint>& kept, const Instant& at) {
-  latest_.Reach(at.now);
-  const uint32_t number = CounterOf(counter);
+Publisher::Step Publisher::TakeKept(const EventRef& counter, const Checkpoint& ours,
+                                    const absl::StatusOr<Checkpoint>& kept) {
+  const uint32_t number = windows_.CounterOf(counter);
   if (number == kNone) return Step::kNothing;
   counters_.Change(number);
   Step step = Step::kFailed;
-  store_->Update(number, [&](Publications::State& state) {
-    if (!kept.ok() || !windowing_.IsEnd(kept->until)) {
+  store_.Update(number, [&](Publications::State& state) {
+    if (!kept.ok() || !clock_.windowing().IsEnd(kept->until)) {
       ++ledger_.store_errors;
     } else if (kept->until < ours.until) {
       ++ledger_.store_behind;
@@ -86,19 +80,19 @@ RollupBook::Step RollupBook::TakeKept(const EventRef& counter, const Checkpoint&
 
 // Ends the steps of a counter, and forgets the counter if that had to wait for the store. As long as
 // there are lists that may name the counter, a visit is to come that forgets it.
-void RollupBook::Finish(uint32_t number) {
-  store_->Finish(number);
-  if (!released_.contains(number) || !IsOver(number)) return;
+void Publisher::Finish(uint32_t number) {
+  store_.Finish(number);
+  if (!forgetter_.IsReleased(number) || !forgetter_.IsOver(number)) return;
   const Counter& counter = counters_.at(number);
-  const bool listed =
-      counter.start != CounterTable::kNoStart && lists_.FirstEnd() <= LastOf(counter).end;
-  if (!listed) ForgetUnlessHeld(number);
+  const bool listed = counter.start != CounterTable::kNoStart &&
+                      windows_.lists().FirstEnd() <= windows_.LastOf(counter).end;
+  if (!listed) forgetter_.ForgetUnlessHeld(number);
 }
 
 // The counter continues from a checkpoint: its value is `total`, that of the checkpoint, plus the
 // frozen windows after it.
-void RollupBook::Adopt(uint32_t number, Publications::State& state, EngineTime until,
-                       const Total& total) {
+void Publisher::Adopt(uint32_t number, Publications::State& state, EngineTime until,
+                      const Total& total) {
   state.until = until;
   state.amount = total;
   state.changed = false;
@@ -111,16 +105,15 @@ void RollupBook::Adopt(uint32_t number, Publications::State& state, EngineTime u
   for (auto at = frozen.rbegin(); at != frozen.rend(); ++at) {
     const Window& window = counters_.window(*at);
     if (window.start >= until) {
-      AddToSum(window.total, DetailOf(*at), value);
+      windows_.clears().AddToSum(window.total, *at, value);
       state.changed = true;
-    } else if (latest_.now() >= windowing_.ReachedAt(EndOf(window), retention_)) {
-      --kept_;
-      ReleaseWindow(*at);
+    } else if (clock_.IsOver(WindowLists::kKept, windows_.EndOf(window))) {
+      windows_.ReleaseKept(*at);
     }
   }
   counters_.SetFrozen(counter, value);
   counters_.TrimAccount(counter);
-  WriteShared(number, std::max(FrozenUpTo(number), until));
+  values_.WriteShared(number, std::max(values_.FrozenUpTo(number), until));
 }
 
 }  // namespace pleat::inline v0_1

@@ -1,19 +1,17 @@
-// What a rollup counter comes to: its values, its kept windows, and its largest keys.
+#include "engine/rollup/counter_values.h"
+
 #include <algorithm>
 #include <iterator>
 
 #include <absl/container/inlined_vector.h>
 
 #include "engine/base/check.h"
-#include "engine/rollup/rollup_book.h"
 
 namespace pleat::inline v0_1 {
 
 // --- What a value is made of
 
-// Calls `see(total, window, start)` for the open windows of the first resolution, oldest first;
-// `window` is kNone for the one inside.
-void RollupBook::ForEachOpen(const Counter& counter, SeeWindow see) const {
+void CounterValues::ForEachOpen(const Counter& counter, SeeWindow see) const {
   absl::InlinedVector<uint32_t, 64> open;
   for (uint32_t at = counters_.ChainOf(counter, 0); at != kNone; at = counters_.window(at).next) {
     if (counters_.window(at).frozen) break;  // and so are all that are older
@@ -25,34 +23,14 @@ void RollupBook::ForEachOpen(const Counter& counter, SeeWindow see) const {
   if (counter.count > 0) see(CounterTable::TotalInside(counter), kNone, counter.start);
 }
 
-const RollupBook::Detail* RollupBook::DetailOf(uint32_t window) const {
-  if (!clears_ || window == kNone) return nullptr;
-  const auto found = details_.find(window);
-  return found == details_.end() ? nullptr : &found->second;
-}
-
-// A clear in a window ends all that came before.
-void RollupBook::AddToSum(const Total& total, const Detail* detail, Total& sum) noexcept {
-  if (detail != nullptr && detail->clear) {
-    sum = detail->after;
-  } else {
-    sum.Merge(total);
-  }
-}
-
-// Windows that begin before this are part of a checkpoint of the store.
-EngineTime RollupBook::CoveredUpTo(uint32_t number) const {
-  return store_ == nullptr ? EngineTime::min() : store_->At(number).until;
-}
-
 // What the windows come to that end by `until`.
-Total RollupBook::ValueBefore(uint32_t number, EngineTime until) const {
+Total CounterValues::ValueBefore(uint32_t number, EngineTime until) const {
   const Counter& counter = counters_.at(number);
   Total value = counters_.FrozenOf(counter);
   const EngineTime covered = CoveredUpTo(number);
   const auto add = [&](const Total& total, uint32_t window, EngineTime start) {
     if (start < covered || windowing_.EndOf(start) > until) return;
-    AddToSum(total, DetailOf(window), value);
+    windows_.clears().AddToSum(total, window, value);
   };
   if (counters_.ChainOf(counter, 0) != kNone) {
     ForEachOpen(counter, add);
@@ -63,7 +41,7 @@ Total RollupBook::ValueBefore(uint32_t number, EngineTime until) const {
 }
 
 // What all windows come to. The account knows the sum of the older open windows, if that is plain.
-Total RollupBook::ValueOf(uint32_t number) const {
+Total CounterValues::ValueOf(uint32_t number) const {
   const Counter& counter = counters_.at(number);
   const Account* const account = counters_.AccountIn(counter);
   const Total frozen = counters_.FrozenOf(counter);
@@ -72,9 +50,9 @@ Total RollupBook::ValueOf(uint32_t number) const {
     if (counter.count > 0) value.Merge(CounterTable::TotalInside(counter));
     return value;
   }
-  const bool walks = clears_ || account == nullptr || account->irregular ||
-                     IsFar(frozen.whole, kFrozenBits) ||
-                     (store_ != nullptr && CoveredUpTo(number) > as_of_);
+  const bool walks = windows_.clears().on() || account == nullptr || account->irregular ||
+                     CounterWindows::IsFar(frozen.whole, CounterWindows::kFrozenBits) ||
+                     (store_ != nullptr && CoveredUpTo(number) > clock_.frozen_up_to());
   if (!walks) {
     Total value = frozen;
     Total open;
@@ -88,20 +66,15 @@ Total RollupBook::ValueOf(uint32_t number) const {
   return ValueBefore(number, kNever);
 }
 
-uint32_t RollupBook::FindLive(const PackedKey& key, uint64_t hash) const {
-  const uint32_t number = counters_.Find(key, hash);
-  return number != kNone && forgets() && IsOver(number) && !IsHeld(number) ? kNone : number;
-}
-
 // --- One counter
 
-std::optional<EventualCount> RollupBook::Eventual(const PackedKey& key, uint64_t hash,
-                                                  const Instant& at) {
+std::optional<EventualCount> CounterValues::Eventual(const PackedKey& key, uint64_t hash,
+                                                     const Instant& at) {
   std::optional<EventualCount> count;
-  const EngineTime now = latest_.Reach(at.now);
-  const uint32_t number = FindLive(key, hash);
+  const EngineTime now = clock_.Reach(at.now);
+  const uint32_t number = forgetter_.FindLive(key, hash);
   if (number == kNone) return count;
-  const EngineTime as_of = AsOf();
+  const EngineTime as_of = clock_.AsOf();
   const Counter& counter = counters_.at(number);
   // As a rule no window waits to be frozen.
   const bool all_frozen = counters_.ChainOf(counter, 0) == kNone &&
@@ -114,10 +87,10 @@ std::optional<EventualCount> RollupBook::Eventual(const PackedKey& key, uint64_t
   return count;
 }
 
-AccurateCount RollupBook::Accurate(const PackedKey& key, uint64_t hash, const Instant& at) {
-  latest_.Reach(at.now);
-  AccurateCount count{.amount = {}, .checkpoint = AsOf(), .loaded = store_ == nullptr};
-  const uint32_t number = FindLive(key, hash);
+AccurateCount CounterValues::Accurate(const PackedKey& key, uint64_t hash, const Instant& at) {
+  clock_.Reach(at.now);
+  AccurateCount count{.amount = {}, .checkpoint = clock_.AsOf(), .loaded = store_ == nullptr};
+  const uint32_t number = forgetter_.FindLive(key, hash);
   if (number == kNone) return count;
   count.amount = ValueOf(number).amount();
   if (store_ == nullptr) return count;
@@ -128,7 +101,7 @@ AccurateCount RollupBook::Accurate(const PackedKey& key, uint64_t hash, const In
 
 // The total of a window so far. Open windows of further resolutions lack those inside them that are
 // not closed.
-Total RollupBook::TotalOf(const Counter& counter, uint8_t resolution, EngineTime start) const {
+Total CounterValues::TotalOf(const Counter& counter, uint8_t resolution, EngineTime start) const {
   if (resolution == 0 && CounterTable::IsInside(counter, start)) {
     return CounterTable::TotalInside(counter);
   }
@@ -137,24 +110,25 @@ Total RollupBook::TotalOf(const Counter& counter, uint8_t resolution, EngineTime
   Total total = counters_.window(number).total;
   if (resolution == 0 || counters_.window(number).closed) return total;
   ForEachOpen(counter, [&](const Total& open, uint32_t window, EngineTime each) {
-    const bool added =
-        window == kNone ? IsEnded(windowing_.EndOf(each)) : counters_.window(window).closed != 0;
+    const bool added = window == kNone ? clock_.IsEnded(windowing_.EndOf(each))
+                                       : counters_.window(window).closed != 0;
     if (!added && windowing_.StartOf(each, resolution) == start) total.Merge(open);
   });
   return total;
 }
 
-void RollupBook::History(const PackedKey& key, uint64_t hash, EngineTime from, EngineTime to,
-                         uint8_t resolution, const Instant& at, std::vector<CountedWindow>& out) {
-  const EngineTime now = latest_.Reach(at.now);
-  const uint32_t number = FindLive(key, hash);
+void CounterValues::History(const PackedKey& key, uint64_t hash, EngineTime from, EngineTime to,
+                            uint8_t resolution, const Instant& at,
+                            std::vector<CountedWindow>& out) {
+  clock_.Reach(at.now);
+  const uint32_t number = forgetter_.FindLive(key, hash);
   if (number == kNone) return;
   const Counter& counter = counters_.at(number);
   const size_t before = out.size();
   const auto see = [&](EngineTime start) {
     const EngineTime end = windowing_.EndOf(start, resolution);
-    if (start < from || start >= to || now < windowing_.ReachedAt(end)) return;
-    if (now >= windowing_.ReachedAt(end, retention_)) return;
+    if (start < from || start >= to || !clock_.IsOver(WindowLists::kOpen, end)) return;
+    if (clock_.IsOver(WindowLists::kKept, end)) return;
     out.push_back({start, end, TotalOf(counter, resolution, start).amount()});
   };
   if (resolution == 0 && counter.count > 0) see(counter.start);
@@ -169,74 +143,71 @@ void RollupBook::History(const PackedKey& key, uint64_t hash, EngineTime from, E
 
 // --- All counters
 
-void RollupBook::WindowAround(EngineTime around, uint8_t resolution, const Instant& at,
-                              SeeTop see) {
-  const EngineTime now = latest_.Reach(at.now);
+void CounterValues::WindowAround(EngineTime around, uint8_t resolution, const Instant& at,
+                                 SeeTop see) {
+  clock_.Reach(at.now);
   const EngineTime start = windowing_.StartOf(around, resolution);
   const EngineTime end = windowing_.EndOf(start, resolution);
-  if (now >= windowing_.ReachedAt(end, retention_)) return;
-  const WindowLists::List* const list = lists_.Find({end, resolution});
+  if (clock_.IsOver(WindowLists::kKept, end)) return;
+  const WindowLists::List* const list = windows_.lists().Find({end, resolution});
   if (list == nullptr) return;
-  lists_.ForEach(*list, [&](const WindowLists::Entry& entry) {
+  windows_.lists().ForEach(*list, [&](const WindowLists::Entry& entry) {
     const Counter& counter = counters_.at(entry.counter);
     see(counter.key.view(), TotalOf(counter, resolution, start).amount());
   });
 }
 
-void RollupBook::ScanOpen(const Instant& at, SeeOpen see) {
-  const EngineTime now = latest_.Reach(at.now);
-  for (const auto& [name, list] : lists_.open()) {
-    if (list.ended || now >= windowing_.ReachedAt(name.end)) continue;
+void CounterValues::ScanOpen(const Instant& at, SeeOpen see) {
+  clock_.Reach(at.now);
+  for (const auto& [name, list] : windows_.lists().open()) {
+    if (list.ended || clock_.IsOver(WindowLists::kOpen, name.end)) continue;
     const uint8_t resolution = name.resolution;
-    const EngineTime start = StartOf(name);
-    lists_.ForEachLeft(list, [&, end = name.end](const WindowLists::Entry& entry) {
+    const EngineTime start = windows_.StartOf(name);
+    windows_.lists().ForEachLeft(list, [&, end = name.end](const WindowLists::Entry& entry) {
       const Counter& counter = counters_.at(entry.counter);
       see(counter.key.view(), {start, end, TotalOf(counter, resolution, start).amount()});
     });
   }
 }
 
-// --- Counters that are read without a lock
+// --- What is frozen
 
-// Up to when the account speaks: it may be ahead of other counters while a visit is under way.
-EngineTime RollupBook::FrozenUpTo(uint32_t number) const {
+bool CounterValues::HasFrozenSince(uint32_t number, EngineTime until) const {
   const Counter& counter = counters_.at(number);
-  EngineTime until = as_of_;
+  for (uint32_t at = counters_.ChainOf(counter, 0); at != kNone; at = counters_.window(at).next) {
+    if (counters_.window(at).frozen) return counters_.window(at).start >= until;
+  }
+  return false;
+}
+
+EngineTime CounterValues::FrozenUpTo(uint32_t number) const {
+  const Counter& counter = counters_.at(number);
+  EngineTime until = clock_.frozen_up_to();
   for (uint32_t at = counters_.ChainOf(counter, 0); at != kNone; at = counters_.window(at).next) {
     if (!counters_.window(at).frozen) continue;
-    until = std::max(until, EndOf(counters_.window(at)));
+    until = std::max(until, windows_.EndOf(counters_.window(at)));
     break;
   }
   return until;
 }
 
-std::shared_ptr<const SharedCount> RollupBook::Share(const EventRef& event, const Instant& at) {
-  latest_.Reach(at.now);
-  VisitAll(at);
-  uint32_t number = CounterOf(event);
-  if (number == kNone) {
-    const bool room = counters_.size() < limits_.max_keys &&
-                      bytes() + CounterTable::BytesOfNew(event.key) <= limits_.max_bytes;
-    if (!room) return nullptr;
-    number = counters_.New(event.key, event.hash);
-    ++ledger_.keys_opened;
-    if (store_ != nullptr) store_->Begin(number);
-    if (forgets()) released_.insert(number);
+void CounterValues::AddFrozen(Counter& counter, uint32_t number) {
+  const Window& window = counters_.window(number);
+  if (window.chained) windows_.LeaveOpen(counter, window);
+  if (window.start < CoveredUpTo(window.counter)) return;
+  Total frozen = counters_.FrozenOf(counter);
+  windows_.clears().AddToSum(window.total, number, frozen);
+  counters_.SetFrozen(counter, frozen);
+  if (store_ != nullptr) {
+    store_->Update(window.counter, [](Publications::State& state) { state.changed = true; });
   }
-  std::shared_ptr<SharedCount>& shared = shared_[number];
-  if (shared == nullptr) {
-    shared = std::make_shared<SharedCount>(frozen_time_);
-    WriteShared(number, std::max(as_of_, CoveredUpTo(number)));
-  }
-  return shared;
+  WriteShared(window.counter, windows_.EndOf(window));
 }
 
-// What the counter comes to has changed: it is known up to `until` now.
-void RollupBook::WriteShared(uint32_t number, EngineTime until) {
-  if (shared_.empty()) return;
-  const auto found = shared_.find(number);
-  if (found == shared_.end()) return;
-  found->second->Write(counters_.FrozenOf(counters_.at(number)).amount(), until);
+std::shared_ptr<const SharedCount> CounterValues::Share(uint32_t number) {
+  return shared_.Share(number, [&](SharedCount& shared) {
+    WriteTo(shared, number, std::max(clock_.frozen_up_to(), CoveredUpTo(number)));
+  });
 }
 
 }  // namespace pleat::inline v0_1

@@ -1,18 +1,10 @@
-// A rollup book is read from the bytes that rollup_saving.cc writes.
-//
-// Counters come in the order of their numbers, and get numbers in this order again: their order is
-// all that numbers mean. What follows from something else is not written, and so cannot contradict
-// it: which windows are closed or over, the sums of open windows, what the store lacks. The rest is
-// checked, at the end as a whole (ListsAgree, CountsAgree).
-//
-// CounterRefs belong to the process: they are not written, and hold no counter after a restart.
-#include <bit>
+#include "engine/rollup/rollup_loader.h"
+
 #include <optional>
 #include <string_view>
 
 #include "engine/base/check.h"
 #include "engine/base/read_fields.h"
-#include "engine/rollup/rollup_book.h"
 #include "engine/rollup/stored_flags.h"
 
 namespace pleat::inline v0_1 {
@@ -23,71 +15,43 @@ using namespace rollup_stored;
 constexpr uint64_t kGenerationsMax = uint64_t{1} << 56;
 constexpr uint64_t kArrivalsMax = uint64_t{1} << 60;
 
-Delta LoadDelta(FieldReader& in) {
-  switch (ReadEnum(in, Delta::Kind::kBelow)) {
-    case Delta::Kind::kInteger: {
-      int64_t whole = 0;
-      in(whole);
-      return whole;
-    }
-    case Delta::Kind::kReal: {
-      double real = 0;
-      in(real);
-      return real;
-    }
-    case Delta::Kind::kAbove: return Delta::Above();
-    case Delta::Kind::kBelow: return Delta::Below();
-  }
-  return {};
-}
-
 }  // namespace
 
-void RollupBook::Load(FieldReader& in, const Instant& at) {
-  Renumbered numbers;
-  renumbered_ = &numbers;
-  LoadAll(in, at);
-  renumbered_ = nullptr;
-}
+RollupLoader::RollupLoader(const HashKey& hash_key, bool corrects, const Parts& parts)
+    : hash_key_(hash_key),
+      corrects_(corrects),
+      clock_(parts.clock),
+      windowing_(parts.clock.windowing()),
+      windows_(parts.windows),
+      counters_(parts.windows.counters()),
+      ids_(parts.ids),
+      shared_(parts.shared),
+      store_(parts.store),
+      values_(parts.values),
+      forgetter_(parts.forgetter),
+      emitter_(parts.emitter),
+      ledger_(parts.ledger) {}
 
-void RollupBook::LoadAll(FieldReader& in, const Instant& at) {
-  latest_.Load(in);
-  LedgerColumns columns{};
-  floor_ = ReadTime(in);
-  as_of_ = ReadTime(in);
-  in(columns, windows_opened_, windows_closed_, emissions_);
-  renumbered_->waiting.resize(in.Count(), kNone);
-  ledger_ = std::bit_cast<RollupLedger>(columns);
-  in.Expect(latest_.now() <= kEndOfTime && !latest_.HasReached(kArrivalsMax) && as_of_ <= AsOf());
-  frozen_time_->time.store(as_of_, std::memory_order_release);
+void RollupLoader::Load(FieldReader& in) {
+  clock_.Load(in);
+  ledger_.Load(in);
+  waiting_.resize(in.Count(), kNone);
+  in.Expect(!clock_.HasReached(kArrivalsMax));
+  shared_.Reach(clock_.frozen_up_to());
   for (bool more = true; more && in.ok();) more = LoadCounter(in);
   for (bool more = true; more && in.ok();) more = LoadLoose(in);
-  const std::vector<uint32_t>& counters = renumbered_->counters;
-  uint32_t before_next = 0;
-  in(before_next);
-  if (!in.Expect(before_next <= counters.size())) return;
-  released_next_ = before_next < counters.size() ? counters[before_next]
-                   : counters.empty()            ? 0
-                                                 : counters.back() + 1;
+  LoadReleased(in);
+  if (!in.ok()) return;
   LoadLists(in);
   if (store_ != nullptr) LoadQueue(in);
   bool has_ids = false;
   in(has_ids);
-  if (has_ids) {
-    ids_ = std::make_unique<EventIds>(pool_, name_key_, horizon_);
-    ids_->Load(in);
-  }
-  if (!in.ok()) return;
-  outbox_.Load(in, at);
-  if (!in.ok()) return;
-  const Tally tally = TallyWindows();
-  in.Expect(AllAreNamed() && CountsAgree(tally) && ListsAgree(tally));
+  if (has_ids) ids_.Make().Load(in);
 }
 
-// Whether every emission was met, and all that only emissions need was named by one.
-bool RollupBook::AllAreNamed() const {
-  if (renumbered_->emissions != renumbered_->waiting.size()) return false;
-  for (const uint32_t number : renumbered_->counters) {
+bool RollupLoader::AllAreNamed() const {
+  if (emissions_ != waiting_.size()) return false;
+  for (const uint32_t number : numbers_) {
     if (counters_.IsForgotten(number) && !counters_.IsNamed(number)) return false;
   }
   return true;
@@ -96,7 +60,7 @@ bool RollupBook::AllAreNamed() const {
 // --- Counters
 
 // Returns false behind the last one.
-bool RollupBook::LoadCounter(FieldReader& in) {
+bool RollupLoader::LoadCounter(FieldReader& in) {
   const uint8_t flags = in.Byte();
   if (flags == kCounterFlags) return false;
   const std::string_view text = in.Bytes();
@@ -105,26 +69,26 @@ bool RollupBook::LoadCounter(FieldReader& in) {
   const uint64_t hash = key.HashWith(hash_key_);
   if ((flags & kForgotten) != 0) {
     if (in.Expect(flags == kForgotten)) {
-      renumbered_->counters.push_back(counters_.NewForgotten(key, hash));
+      numbers_.push_back(counters_.NewForgotten(key, hash));
     }
   } else if (in.Expect(counters_.Find(key, hash) == kNone)) {
     const uint32_t number = counters_.New(key, hash);
-    renumbered_->counters.push_back(number);
+    numbers_.push_back(number);
     LoadKnown(in, number, flags);
   }
   return true;
 }
 
 // A counter that was not forgotten.
-void RollupBook::LoadKnown(FieldReader& in, uint32_t number, uint8_t flags) {
-  Counter& counter = counters_.ChangeKept(number);
+void RollupLoader::LoadKnown(FieldReader& in, uint32_t number, uint8_t flags) {
+  CounterTable::Counter& counter = counters_.ChangeKept(number);
   if ((flags & kHasStart) != 0) counter.start = windowing_.LoadStart(in, 0);
   if ((flags & kHasInside) != 0) {
     in(counter.count, counter.sum);
-    in.Expect((flags & kHasStart) != 0 && counter.count > 0 && !clears_);
-    ++inside_;
+    in.Expect((flags & kHasStart) != 0 && counter.count > 0 && !windows_.clears().on());
+    windows_.NoteInside();
     if (!in.ok()) return;
-    in.Expect(!IsEnded(windowing_.EndOf(counter.start)) || on_late_ != OnLateAdd::kCorrect);
+    in.Expect(!clock_.IsEnded(windowing_.EndOf(counter.start)) || !corrects_);
   }
   Total frozen;
   frozen.Load(in);
@@ -135,20 +99,21 @@ void RollupBook::LoadKnown(FieldReader& in, uint32_t number, uint8_t flags) {
     if (windowing_.resolutions() > 1) LoadChain(in, number, 1);
   }
   in.Expect((flags & kIrregular) == 0 || (flags & kHasAccount) != 0);
-  if ((flags & kReleased) != 0 && in.Expect(forgets())) released_.insert(released_.end(), number);
+  if ((flags & kReleased) != 0 && in.Expect(clock_.forgets())) forgetter_.Release(number);
   if (store_ == nullptr || !in.ok()) return;
-  store_->LoadState(in, number, [&](EngineTime until) { return HasUnpublished(number, until); });
+  store_->LoadState(in, number,
+                    [&](EngineTime until) { return values_.HasFrozenSince(number, until); });
 }
 
 // --- Windows
 
-void RollupBook::LoadChain(FieldReader& in, uint32_t counter, uint8_t chain) {
+void RollupLoader::LoadChain(FieldReader& in, uint32_t counter, uint8_t chain) {
   const size_t windows = in.Count();
   if (!in.Expect(windows == 0 || counters_.at(counter).start != CounterTable::kNoStart)) return;
   for (size_t left = windows; left > 0 && in.ok(); --left) LoadWindow(in, counter, chain);
 }
 
-void RollupBook::LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain) {
+void RollupLoader::LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain) {
   const uint8_t flags = in.Byte();
   const auto resolution = static_cast<uint8_t>(flags & kResolution);
   in.Expect(flags < kWindowFlags && resolution < windowing_.resolutions());
@@ -157,7 +122,7 @@ void RollupBook::LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain) {
   if (!in.ok()) return;
 
   // No window begins after the newest one, and the frozen ones are the oldest.
-  Counter& owner = counters_.ChangeKept(counter);
+  CounterTable::Counter& owner = counters_.ChangeKept(counter);
   const uint32_t head = counters_.ChainOf(owner, chain);
   const bool frozen = (flags & kFrozen) != 0;
   const EngineTime end = windowing_.EndOf(start, resolution);
@@ -165,14 +130,14 @@ void RollupBook::LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain) {
   in.Expect(head == kNone || start >= counters_.window(head).start);
   in.Expect(chain > 0 || !CounterTable::IsInside(owner, start));
   in.Expect(counters_.FindWindow(owner, resolution, start) == kNone);
-  in.Expect(!frozen || latest_.now() >= windowing_.ReachedAt(end));
+  in.Expect(!frozen || clock_.IsOver(WindowLists::kOpen, end));
   in.Expect(!frozen || chain > 0 || head == kNone || counters_.window(head).frozen);
   if (!in.ok()) return;
 
   const uint32_t number = counters_.NewWindow(counter, resolution, start);
   Window& window = counters_.ChangeKeptWindow(number);
   window.frozen = frozen;
-  window.closed = frozen || IsEnded(end);
+  window.closed = frozen || clock_.IsEnded(end);
   window.total.Load(in);
   if (window.closed) {
     uint64_t arrival = 0;
@@ -183,43 +148,34 @@ void RollupBook::LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain) {
     window.generation = generation & (kGenerationsMax - 1);
   }
   counters_.Chain(number);
-  if ((flags & kDetailed) != 0 && in.Expect(clears_)) LoadDetail(in, details_[number], window);
+  if ((flags & kDetailed) != 0 && in.Expect(windows_.clears().on())) {
+    windows_.clears().Load(in, number, window, end);
+  }
   if ((flags & kWaits) != 0 && in.Expect(window.closed)) LoadWaiting(in, number);
-  kept_ += frozen;
+  if (frozen) windows_.NoteKept();
   if (frozen || chain > 0) return;
   const Total& total = window.total;
   in.Expect(total.wholes || total.whole == 0);
-  Account& account = counters_.AccountOf(owner);
+  CounterTable::Account& account = counters_.AccountOf(owner);
   account.open_count += total.count;
   if (account.irregular) return;
-  in.Expect(total.plain() && !IsFar(total.whole, kOpenBits));
+  in.Expect(total.plain() && !CounterWindows::IsFar(total.whole, CounterWindows::kOpenBits));
   in.Expect(!__builtin_add_overflow(account.open_sum, total.whole, &account.open_sum));
 }
 
-void RollupBook::LoadDetail(FieldReader& in, Detail& detail, const Window& window) {
-  const auto stamp = [&] {
-    Duration into{};
-    in(into);
-    const bool inside = into >= Duration{0} && into < EndOf(window) - window.start;
-    return in.Expect(inside) ? window.start + into : window.start;
-  };
-  if (!window.frozen) {
-    for (size_t left = in.Count(); left > 0 && in.ok(); --left) {
-      const EngineTime at = stamp();
-      detail.events.push_back({at, LoadDelta(in)});
-      detail_bytes_ += kStampedBytes;
-    }
-  }
-  bool cleared = false;
-  in(cleared);
-  if (!cleared) return;
-  detail.clear = stamp();
-  detail.after.Load(in);
+// Where the next look at released counters begins.
+void RollupLoader::LoadReleased(FieldReader& in) {
+  uint32_t next = 0;
+  in(next);
+  if (!in.Expect(next <= numbers_.size())) return;
+  forgetter_.set_released_next(next < numbers_.size() ? numbers_[next]
+                               : numbers_.empty()     ? 0
+                                                      : numbers_.back() + 1);
 }
 
 // --- The lists of windows
 
-void RollupBook::LoadLists(FieldReader& in) {
+void RollupLoader::LoadLists(FieldReader& in) {
   std::optional<WindowLists::Name> before;
   WindowLists::Stage stage_before = WindowLists::kStages;
   while (in.ok()) {
@@ -237,27 +193,22 @@ void RollupBook::LoadLists(FieldReader& in) {
   }
 }
 
-void RollupBook::LoadList(FieldReader& in, WindowLists::Stage stage, const WindowLists::Name& name,
-                          bool first) {
+void RollupLoader::LoadList(FieldReader& in, WindowLists::Stage stage,
+                            const WindowLists::Name& name, bool first) {
   const size_t size = in.Count();
   uint32_t passed = 0;
   in(passed);
   // A list comes to a stage once the stage before is over, and one after the other is taken.
-  const bool frees = StageAfter(stage) == WindowLists::kStages;
-  const Duration over[] = {Duration{0}, retention_, forget_after_};
-  const auto is_over = [&](WindowLists::Stage each) {
-    return latest_.now() >= windowing_.ReachedAt(name.end, over[each]);
-  };
-  const WindowLists::Stage reached_from = stage == WindowLists::kLast && retention_ > Duration{0}
-                                              ? WindowLists::kKept
-                                              : WindowLists::kOpen;
+  const bool frees = clock_.StageAfter(stage) == WindowLists::kStages;
+  const WindowLists::Stage reached_from =
+      stage == WindowLists::kLast && clock_.retains() ? WindowLists::kKept : WindowLists::kOpen;
   in.Expect(size > 0 && size <= UINT32_MAX && passed < size);
   in.Expect(stage == WindowLists::kOpen ||
-            (StageAfter(reached_from) == stage && is_over(reached_from)));
-  in.Expect(passed == 0 || (first && !frees && is_over(stage)));
+            (clock_.StageAfter(reached_from) == stage && clock_.IsOver(reached_from, name.end)));
+  in.Expect(passed == 0 || (first && !frees && clock_.IsOver(stage, name.end)));
   if (!in.ok()) return;
-  WindowLists::List& list = lists_.Add(stage, name);
-  list.ended = IsEnded(name.end);
+  WindowLists::List& list = windows_.lists().Add(stage, name);
+  list.ended = clock_.IsEnded(name.end);
   uint64_t before = 0;
   for (size_t i = 0; i < size; ++i) {
     const uint32_t counter = LoadNumber(in);
@@ -265,28 +216,29 @@ void RollupBook::LoadList(FieldReader& in, WindowLists::Stage stage, const Windo
     in(arrival);
     in.Expect(i == 0 || arrival > 0);
     arrival += before;
-    in.Expect(arrival >= before && latest_.HasReached(arrival));
+    in.Expect(arrival >= before && clock_.HasReached(arrival));
     if (!in.ok() || !in.Expect(counters_.Has(counter))) return;
     // Or else the counter could be forgotten before the list is taken.
     const EngineTime newest = counters_.at(counter).start;
-    if (!in.Expect(newest != CounterTable::kNoStart && LastOf(counters_.at(counter)) >= name))
+    if (!in.Expect(newest != CounterTable::kNoStart &&
+                   windows_.LastOf(counters_.at(counter)) >= name))
       return;
-    lists_.AppendTo(list, counter, arrival);
+    windows_.lists().AppendTo(list, counter, arrival);
     before = arrival;
   }
-  for (uint32_t i = 0; i < passed; ++i) lists_.Pass(list, /*frees=*/false);
+  for (uint32_t i = 0; i < passed; ++i) windows_.lists().Pass(list, /*frees=*/false);
 }
 
 // The counter that the next number in the bytes stands for.
-uint32_t RollupBook::LoadNumber(FieldReader& in) const {
+uint32_t RollupLoader::LoadNumber(FieldReader& in) const {
   uint32_t number = 0;
   in(number);
-  return in.Expect(number < renumbered_->counters.size()) ? renumbered_->counters[number] : kNone;
+  return in.Expect(number < numbers_.size()) ? numbers_[number] : kNone;
 }
 
 // --- The store
 
-void RollupBook::LoadQueue(FieldReader& in) {
+void RollupLoader::LoadQueue(FieldReader& in) {
   for (size_t left = in.Count(); left > 0 && in.ok(); --left) {
     const uint32_t number = LoadNumber(in);
     if (in.ok() && in.Expect(counters_.Has(number))) in.Expect(store_->LoadQueued(number));
@@ -297,21 +249,19 @@ void RollupBook::LoadQueue(FieldReader& in) {
 // --- Emissions that wait
 
 // The number in the outbox of the window's emission.
-void RollupBook::LoadWaiting(FieldReader& in, uint32_t number) {
+void RollupLoader::LoadWaiting(FieldReader& in, uint32_t number) {
   uint32_t emission = 0;
   in(emission);
-  std::vector<uint32_t>& waiting = renumbered_->waiting;
-  if (!in.Expect(emission < waiting.size() && waiting[emission] == kNone)) return;
-  waiting[emission] = number;
+  if (!in.Expect(emission < waiting_.size() && waiting_[emission] == kNone)) return;
+  waiting_[emission] = number;
   counters_.ChangeKeptWindow(number).ready = 1;
 }
 
 // Returns false behind the last one.
-bool RollupBook::LoadLoose(FieldReader& in) {
+bool RollupLoader::LoadLoose(FieldReader& in) {
   const uint64_t named = in.Number();
   if (named == 0) return false;
-  const std::vector<uint32_t>& counters = renumbered_->counters;
-  const uint32_t counter = in.Expect(named <= counters.size()) ? counters[named - 1] : kNone;
+  const uint32_t counter = in.Expect(named <= numbers_.size()) ? numbers_[named - 1] : kNone;
   const uint8_t flags = in.Byte();
   const auto resolution = static_cast<uint8_t>(flags & kResolution);
   const bool correction = (flags & kCorrection) != 0;
@@ -330,16 +280,17 @@ bool RollupBook::LoadLoose(FieldReader& in) {
   in(arrival);
   in.Expect(arrival < kArrivalsMax);
   window.total.arrival = arrival & (kArrivalsMax - 1);
-  if (corrects) in(corrects_[number]);
+  if (!corrects) return true;
+  uint64_t generation = 0;
+  in(generation);
+  emitter_.NoteCorrected(number, generation);
   return true;
 }
 
-uint32_t RollupBook::LoadEntry(FieldReader& in) {
-  PLEAT_CHECK(renumbered_ != nullptr);
-  const std::vector<uint32_t>& waiting = renumbered_->waiting;
-  const uint32_t emission = renumbered_->emissions++;
-  const bool known = emission < waiting.size() && waiting[emission] != kNone;
-  return in.Expect(known) ? waiting[emission] : kNone;
+uint32_t RollupLoader::NextEmission(FieldReader& in) {
+  const uint32_t emission = emissions_++;
+  const bool known = emission < waiting_.size() && waiting_[emission] != kNone;
+  return in.Expect(known) ? waiting_[emission] : kNone;
 }
 
 }  // namespace pleat::inline v0_1

@@ -1,0 +1,102 @@
+// A RollupClock keeps the time of a rollup book, and says what it means: what is late, which windows
+// are frozen or have ended before that, and for how long frozen windows, counters and ids are kept.
+#pragma once
+
+#include <algorithm>
+
+#include <pleat/rollup_options.h>
+#include <pleat/stored.h>
+#include <pleat/time.h>
+
+#include "engine/base/latest.h"
+#include "engine/base/read_fields.h"
+#include "engine/rollup/window_lists.h"
+#include "engine/rollup/windowing.h"
+
+namespace pleat::inline v0_1 {
+
+class RollupClock : public Latest {
+ public:
+  explicit RollupClock(const RollupOptions& options)
+      : windowing_(options),
+        horizon_(HorizonOf(options)),
+        retention_(RetentionOf(options)),
+        forget_after_(std::max(options.forget_after, retention_)) {}
+
+  const Windowing& windowing() const noexcept { return windowing_; }
+
+  // An event that is stamped before is late.
+  EngineTime EarliestAt(EngineTime now) const noexcept {
+    return std::max(windowing_.EarliestAt(now), floor_);
+  }
+
+  // --- Windows
+
+  // The last end of a window that may be frozen, and the one up to which all have been.
+  EngineTime AsOf() const noexcept { return windowing_.AsOf(windowing_.FrontierAt(now())); }
+  EngineTime frozen_up_to() const noexcept { return frozen_up_to_; }
+  void NoteFrozen() noexcept { frozen_up_to_ = AsOf(); }
+
+  // What is stamped before `floor` has ended.
+  void EndBefore(EngineTime floor) noexcept { floor_ = std::max(floor_, floor); }
+  EngineTime floor() const noexcept { return floor_; }
+  // Whether a window that ends then has been handed out though it is not frozen.
+  bool IsEnded(EngineTime end) const noexcept { return end <= floor_; }
+
+  // --- The stages of windows
+
+  // The stage after this one, without the stages in which nothing would happen.
+  WindowLists::Stage StageAfter(WindowLists::Stage stage) const noexcept {
+    if (stage == WindowLists::kOpen && retention_ > Duration{0}) return WindowLists::kKept;
+    const bool last = forgets() && forget_after_ > Duration{0};
+    return stage != WindowLists::kLast && last ? WindowLists::kLast : WindowLists::kStages;
+  }
+  // When a stage is over for windows that end at `end`; whether it is.
+  EngineTime OverAt(WindowLists::Stage stage, EngineTime end) const noexcept {
+    const Duration behind = stage == WindowLists::kOpen   ? Duration{0}
+                            : stage == WindowLists::kKept ? retention_
+                                                          : forget_after_;
+    return windowing_.ReachedAt(end, behind);
+  }
+  bool IsOver(WindowLists::Stage stage, EngineTime end) const noexcept {
+    return now() >= OverAt(stage, end);
+  }
+
+  bool retains() const noexcept { return retention_ > Duration{0}; }
+  // Whether counters are forgotten; and whether as soon as their last window is frozen.
+  bool forgets() const noexcept { return forget_after_ != kForever; }
+  bool forgets_at_once() const noexcept { return forget_after_ == Duration{0}; }
+  // How long an id is remembered.
+  Duration horizon() const noexcept { return horizon_; }
+
+  void Save(FieldWriter& out) const {
+    Latest::Save(out);
+    out(floor_, frozen_up_to_);
+  }
+  void Load(FieldReader& in) {
+    Latest::Load(in);
+    floor_ = ReadTime(in);
+    frozen_up_to_ = ReadTime(in);
+    in.Expect(now() <= kEndOfTime && frozen_up_to_ <= AsOf());
+  }
+
+ private:
+  static Duration HorizonOf(const RollupOptions& options) noexcept {
+    if (options.answer_horizon > Duration{0}) return options.answer_horizon;
+    return options.accept_limit > kForever / 10 ? kForever : 10 * options.accept_limit;
+  }
+  // Corrections name the emission of a window that is kept.
+  static Duration RetentionOf(const RollupOptions& options) noexcept {
+    return options.on_late == OnLateAdd::kCorrect ? std::max(options.retention, HorizonOf(options))
+                                                  : options.retention;
+  }
+
+  EngineTime floor_ = kBeginningOfTime;
+  const Windowing windowing_;
+  EngineTime frozen_up_to_ = kBeginningOfTime;
+  const Duration horizon_;
+  const Duration retention_;     // how long frozen windows are kept
+  const Duration forget_after_;  // at least as long
+};
+
+}  // namespace pleat::inline v0_1
