@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/structure/class_sizes.h"
 #include "tests/structure/include_rules.h"
 #include "tests/support/source_dir.h"
 
@@ -118,6 +119,21 @@ TEST(Tree, HasNoFileAboveSixHundredLines) {
   for (const SourceFile& file : SourceFiles()) {
     EXPECT_LE(std::ranges::count(file.text, '\n'), 600) << file.path;
   }
+}
+
+// A class that has more than it may is to be split. Those named here have more, and may only lose some:
+// a figure that has become smaller is to be written down, and 20 are none to be named.
+TEST(Tree, NoClassHasOverTwentyDataMembers) {
+  const std::map<std::string, int> larger = {
+      {"Deadlines", 23}, {"DriverCore", 23}, {"GroupTable", 31}, {"Leases", 22}, {"LineJob", 26}};
+  std::map<std::string, int> found;
+  for (const SourceFile& file : SourceFiles()) {
+    if (file.path.starts_with("tests/") || file.path.starts_with("bench/")) continue;
+    for (const auto& [name, members] : DataMembersIn(file.text)) {
+      if (members > 20) found[name] = members;
+    }
+  }
+  EXPECT_EQ(found, larger);
 }
 
 TEST(Tree, NoPublicHeaderIsLongOrWide) {
