@@ -300,6 +300,20 @@ TEST_F(RollupValues, SumsOfWindowsSaturateToo) {
   EXPECT_TRUE(counter().Eventual("a")->amount.saturated);
 }
 
+// Of the frozen window and two open ones, the second leaves the type; the third would lead back.
+TEST_F(RollupValues, AValueSaturatesInTheOrderOfItsWindows) {
+  Open({.windows = {10s}, .accept_limit = 30s});
+  Add("a", 3s, INT64_MAX - 10);
+  Advance(45s);
+  Add("a", 16s, 20);
+  Add("a", 26s, -20);
+  Add("a", 36s, 1);
+  EXPECT_EQ(FrozenSum("a"), INT64_MAX - 10);
+  EXPECT_TRUE(Accurate("a").amount.saturated);
+  Advance(1h);
+  EXPECT_EQ(Accurate("a").amount, counter().Eventual("a")->amount);
+}
+
 TEST_F(RollupValues, ANumberBeyond64BitsSaturates) {
   Open({.windows = {10s}, .accept_limit = 5s});
   Add("a", 3s, Delta::Above());
