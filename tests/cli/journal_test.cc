@@ -21,6 +21,16 @@ class JournalCommand : public KeptDirectory {
   Finished Run(const std::string& words) { return RunToEnd(Pleat("journal " + words)); }
 };
 
+TEST_F(JournalCommand, ADirectoryOfSomebodyElseIsNotShownAsANewOne) {
+  const TemporaryDirectory other;
+  other.Write("letter.txt", "dear all\n");
+  for (const std::string action : {"show ", "check "}) {
+    const auto refused = Run(action + other.path());
+    EXPECT_EQ(refused.code, 1) << action;
+    EXPECT_THAT(refused.err, HasSubstr("letter.txt")) << action;
+  }
+}
+
 TEST_F(JournalCommand, ShowsWhatIsInADirectory) {
   Fill();
   const auto shown = Run("show " + directory_);

@@ -228,6 +228,16 @@ TEST_F(RunJournalTest, AFileIsKnownByItsContentUnderAnyName) {
   EXPECT_EQ(Stat(Run(compressed + " " + renamed + " " + file), "lines"), 72);
 }
 
+TEST_F(RunJournalTest, AnEmptyFileIsReadFromItsStartOnceItHasLines) {
+  const std::string file = dir_.Write("file", "");
+  const std::string other = dir_.Write("other", "");
+  EXPECT_EQ(Stat(Run("--at-end keep " + file + " " + other), "lines"), 0);
+  std::ofstream(file, std::ios::app) << Edits(0, 5);
+  EXPECT_EQ(Stat(Run("--at-end keep " + file + " " + other), "lines"), 5);
+  std::ofstream(other, std::ios::app) << Edits(5, 7);
+  EXPECT_EQ(Stat(Run(file + " " + other), "lines"), 7);
+}
+
 // Between the copy and the emptying of the original, and for as long as somebody keeps both.
 TEST_F(RunJournalTest, ACopyBesideItsOriginalIsLeftOut) {
   const std::string log = dir_.Write("app.log", Edits(0, 110));

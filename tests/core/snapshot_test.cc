@@ -276,6 +276,11 @@ TEST(Snapshot, AnEngineThatHasTakenEventsTakesNoSnapshot) {
   after.totals.Fold("ann", {1}, kT0);
   EXPECT_THAT(std::string(after.Restore(Service().Snapshot()).message()),
               HasSubstr("has been used already"));
+  // Reserve() takes no event, and makes books all the same.
+  Service reserved;
+  reserved.totals.Reserve(10);
+  EXPECT_THAT(std::string(reserved.Restore(Service().Snapshot()).message()),
+              HasSubstr("Reserve() and Watch() come after a restore"));
 }
 
 TEST(Snapshot, AStateWithoutStoredIsNamed) {
