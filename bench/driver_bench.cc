@@ -117,7 +117,7 @@ void Lateness(benchmark::State& state, Duration tick) {
   const Scale scale;
   const Keys keys = Keys::Make(scale.keys, 20);
   for (auto _ : state) {
-    Folded folded({.quiet_period = scale.quiet, .max_hold = kForever});
+    Folded folded({.quiet_period = scale.quiet, .max_wait = kForever});
     Driver driver(folded.engine(), {.tick = tick});
     OpenGroups(folded.folder(), keys, scale, driver.now() + scale.quiet / 2);
     const size_t groups = folded.size();

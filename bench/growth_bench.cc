@@ -115,7 +115,7 @@ struct Contestant {
 };
 
 Folded NewFolded(const Contestant& contestant) {
-  return Folded({.quiet_period = kDay, .max_hold = kForever},
+  return Folded({.quiet_period = kDay, .max_wait = kForever},
                 {.huge_pages = contestant.huge_pages, .internals = {.hash_key = {{1, 2}}}});
 }
 
@@ -173,7 +173,7 @@ void Memory(benchmark::State& state, size_t full) {
     WarmPages(groups * kBytesPerGroupMax);
     const ResidentMemory before = MeasureMemory();
     auto engine = *Engine::Open({});
-    Folder<Touch, Counter> folder(*engine, "count", {.quiet_period = kDay, .max_hold = kForever});
+    Folder<Touch, Counter> folder(*engine, "count", {.quiet_period = kDay, .max_wait = kForever});
     Spent spent;
     ForNewGroups(groups, 16, [&](std::span<const Event> events) {
       spent += Timed([&] { folder.FoldBatch(events); });

@@ -58,7 +58,7 @@ class Store {
   Store(const Job& job, int threads)
       : engine_(*Engine::Open({.partitions = threads})),
         folder_(*engine_, "job",
-                {.quiet_period = std::chrono::seconds(job.quiet), .max_hold = kForever}) {}
+                {.quiet_period = std::chrono::seconds(job.quiet), .max_wait = kForever}) {}
 
   // Returns whether anything may be due.
   bool MoveTime(int64_t tick) {

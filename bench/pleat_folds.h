@@ -43,7 +43,7 @@ inline void FoldOneByOne(Folder<Touch, Fields>& folder, std::span<const Event> e
   for (const Event& event : events) folder.Fold(event.key, event.event, event.at);
 }
 
-inline constexpr FolderOptions kPlain = {.quiet_period = kDay, .max_hold = kForever};
+inline constexpr FolderOptions kPlain = {.quiet_period = kDay, .max_wait = kForever};
 
 // An engine with one folder, and how to fill it.
 class Folded {
@@ -85,7 +85,7 @@ class Folded {
 };
 
 inline constexpr FolderOptions kWithGaps = {
-    .quiet_period = kDay, .max_hold = kForever, .measure = {.gap_stats = true}};
+    .quiet_period = kDay, .max_wait = kForever, .measure = {.gap_stats = true}};
 
 class SingleFolds : public Folded {
  public:

@@ -75,7 +75,7 @@ void Fill(Folded& folded, Stream& stream) {
 void PopPleat(benchmark::State& state, bool ordered) {
   Stream& stream = UniformStream();
   for (auto _ : state) {
-    Folded folded({.quiet_period = kQuiet, .max_hold = kForever});
+    Folded folded({.quiet_period = kQuiet, .max_wait = kForever});
     Fill(folded, stream);
     Taken taken;
     EmissionBuffer<Fields> lot;

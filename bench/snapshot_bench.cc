@@ -72,7 +72,7 @@ struct Groups {
   const Keys& keys;
   uint64_t next = 0;
   std::unique_ptr<Engine> engine = *Engine::Open({});
-  Folder<Tick, Ticks> folder{*engine, "ticks", {.quiet_period = kDay, .max_hold = kForever}};
+  Folder<Tick, Ticks> folder{*engine, "ticks", {.quiet_period = kDay, .max_wait = kForever}};
 };
 
 // The most memory that the process had since ForgetPeak(); 0 where the kernel does not tell.

@@ -3,7 +3,7 @@
 //   timers/uniform_1M/with_deadlines  with a quiet period of a minute and a driver that calls Advance() after
 //                                     every 1,024 events, which is every millisecond of the engine's time:
 //                                     a million events a second on a million groups
-//   timers/uniform_1M/without         with no deadline at all (quiet period and max hold forever) and
+//   timers/uniform_1M/without         with no deadline at all (quiet period and max wait forever) and
 //                                     nobody to call Advance()
 //
 // A key is hit once a second on average, so no group goes quiet, but each surfaces once a minute, is found
@@ -37,7 +37,7 @@ void Timers(benchmark::State& state, bool deadlines) {
   Stream& stream = UniformStream();
   const size_t groups = stream.keys().size();
   for (auto _ : state) {
-    Folded folded({.quiet_period = deadlines ? kQuiet : kForever, .max_hold = kForever});
+    Folded folded({.quiet_period = deadlines ? kQuiet : kForever, .max_wait = kForever});
     const double step_us = static_cast<double>(kQuiet.count()) / static_cast<double>(groups);
     folded.OpenAll(stream.keys(), kStart - kQuiet + Duration(1000), step_us);
     folded.OpenAll(stream.keys(), kStart);  // none closes in the run's first seconds

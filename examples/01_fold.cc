@@ -34,7 +34,7 @@ int main() {
   // An engine starts no thread and reads no clock; in this program its time is a number of ours.
   auto engine = *pleat::Engine::Open({.partitions = 4});
   pleat::Folder<MetricsUpdated, ChangedMetrics> accounts(*engine, "accounts",
-                                                         {.quiet_period = 5min, .max_hold = 1h});
+                                                         {.quiet_period = 5min, .max_wait = 1h});
 
   const pleat::EngineTime noon = pleat::FromUnix(1'700'000'000s);
   accounts.Fold("account_1", {{"likes", "shares"}}, noon);

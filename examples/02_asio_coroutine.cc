@@ -97,7 +97,7 @@ asio::awaitable<void> ChangePosts(Accounts& accounts, const pleat::Driver& drive
 int main() {
   asio::io_context io;
   auto engine = *pleat::Engine::Open({.partitions = 4});
-  Accounts accounts(*engine, "accounts", {.quiet_period = 100ms, .max_hold = 1s});
+  Accounts accounts(*engine, "accounts", {.quiet_period = 100ms, .max_wait = 1s});
   pleat::Driver driver(io, *engine);
   pleat::Consumer consumer(driver, accounts);
   asio::signal_set signals(io, SIGINT, SIGTERM);

@@ -88,7 +88,7 @@ class Worker {
 int main() {
   auto engine = *pleat::Engine::Open({.partitions = kPartitions});
   Changes changes(*engine, "changes",
-                  {.quiet_period = 1min, .max_hold = 1h, .max_events = kEventsPerEmission});
+                  {.quiet_period = 1min, .max_wait = 1h, .max_events = kEventsPerEmission});
   pleat::Driver driver(*engine);
   const pleat::DriverThread driver_thread = driver.RunThread();
 

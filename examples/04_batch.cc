@@ -45,7 +45,7 @@ void FoldPlays(pleat::Folder<Play, Plays> songs, size_t reader, pleat::EngineTim
 
 int main() {
   auto engine = *pleat::Engine::Open({.partitions = 8});
-  pleat::Folder<Play, Plays> songs(*engine, "songs", {.quiet_period = 1min, .max_hold = 1h});
+  pleat::Folder<Play, Plays> songs(*engine, "songs", {.quiet_period = 1min, .max_wait = 1h});
 
   const pleat::EngineTime noon = pleat::FromUnix(1'700'000'000s);
   std::thread other(

@@ -30,7 +30,7 @@ int main() {
   // On event time the stamps move the engine's time, so no call of Advance() is needed.
   auto engine = *pleat::Engine::Open({.axis = pleat::Axis::kEvent});
   pleat::Folder<Step, Basket> baskets(
-      *engine, "baskets", {.quiet_period = 30min, .max_hold = 24h, .partial_every = 10s}, rules);
+      *engine, "baskets", {.quiet_period = 30min, .max_wait = 24h, .partial_every = 10s}, rules);
 
   const pleat::EngineTime noon = pleat::FromUnix(1'700'000'000s);
   baskets.Fold("Ann", {.cents = 1'200}, noon);

@@ -124,7 +124,7 @@ asio::awaitable<void> Follow(tcp::endpoint index, pleat::Consumer<Product>& cons
 int main() {
   asio::io_context io;
   auto engine = *pleat::Engine::Open({.partitions = 4});
-  Products products(*engine, "products", {.quiet_period = 50ms, .max_hold = 10s});
+  Products products(*engine, "products", {.quiet_period = 50ms, .max_wait = 10s});
   pleat::Driver driver(io, *engine);
   // Longer than a bulk request can take.
   pleat::Consumer consumer(driver, products, {}, {.ttl = 5s});

@@ -33,7 +33,7 @@ struct Next {
 int main() {
   auto engine = *pleat::Engine::Open({.partitions = 4});
   pleat::Folder<Edit, Edits> edits(
-      *engine, "edits", {.quiet_period = 1min, .max_hold = 1h, .measure = {.gap_stats = true}});
+      *engine, "edits", {.quiet_period = 1min, .max_wait = 1h, .measure = {.gap_stats = true}});
 
   uint64_t random = 1;
   const auto below = [&](pleat::Duration limit) {
@@ -57,7 +57,7 @@ int main() {
   std::cout << "200000 edits, " << written << " emissions. What if?\n";
   std::cout << "    quiet  folded  emissions/s  p50 delay  p99 delay  open at most\n";
   for (const pleat::Duration quiet : {5s, 15s, 30s, 60s, 120s, 300s, 900s}) {
-    const pleat::WhatIfRow row = stats->WhatIf(quiet, /*max_hold=*/1h);
+    const pleat::WhatIfRow row = stats->WhatIf(quiet, /*max_wait=*/1h);
     std::printf("%7.0f s  %5.1f%%  %11.2f  %7.0f s  %7.0f s  %12llu\n",
                 std::chrono::duration<double>(row.quiet_period).count(), 100 * row.folding_ratio,
                 row.emissions_per_second, std::chrono::duration<double>(row.delay_p50).count(),

@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
   auto journal = pleat::Journal::Open(directory, {.repeats = true});
   if (!journal.ok()) return std::puts(std::string(journal.status().message()).c_str()), 1;
   auto engine = *pleat::Engine::Open({.partitions = 4, .axis = pleat::Axis::kEvent});
-  pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 1min, .max_hold = 10min});
+  pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 1min, .max_wait = 10min});
   auto found = (*journal)->Recover(*engine);
   if (!found.ok()) return std::puts(std::string(found.status().message()).c_str()), 1;
 

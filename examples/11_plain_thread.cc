@@ -77,7 +77,7 @@ pleat::Drained Serve(pleat::Engine& engine, Songs& songs, pleat::PopWaiter<Liste
 
 int main() {
   auto engine = *pleat::Engine::Open({.partitions = 4});
-  Songs songs(*engine, "songs", {.quiet_period = 50ms, .max_hold = 1s});
+  Songs songs(*engine, "songs", {.quiet_period = 50ms, .max_wait = 1s});
   pleat::PopWaiter waiter(songs);
   engine->SetAlarm(waiter.alarm());  // wakes for deadlines, too
   pleat::Drained drained;

@@ -88,7 +88,7 @@ class SpanPrinter {
 int main() {
   auto engine = *pleat::Engine::Open({.partitions = 1});
   pleat::Folder<Edit, Edits> edits(
-      *engine, "edits", {.quiet_period = 5s, .max_hold = 1min, .measure = {.max_trace = 10'000}});
+      *engine, "edits", {.quiet_period = 5s, .max_wait = 1min, .measure = {.max_trace = 10'000}});
   pleat::TraceReader trace(edits);
   SpanPrinter printer(trace.collection());
   const auto observe = [&] {  // once a second in a service, on any thread

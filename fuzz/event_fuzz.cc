@@ -40,10 +40,10 @@ constexpr const char* kSpecs[] = {
         "min=min(v)","max=max(v)","mean=mean(v)","first=first(v)","last=last(v)","set=set(v)",
         "keys=keys(v)","name=first(s)"]})x",
     // b: event time as a number, and every limit on it.
-    R"x({"key":"k","quiet":"5s","max-hold":"20s","time":"t","time-unit":"s","lateness":"3s",
+    R"x({"key":"k","quiet":"5s","max-wait":"20s","time":"t","time-unit":"s","lateness":"3s",
         "accept-limit":"10s","future-limit":"1h","merge":["sum=sum(v.a)","last=last(v.a)"]})x",
     // c: arrival time, several keys, nested.
-    R"x({"key":["k","x=v.a","/v/b~1c"],"quiet":"10s","max-hold":"30s",
+    R"x({"key":["k","x=v.a","/v/b~1c"],"quiet":"10s","max-wait":"30s",
         "merge":["n=count()","keys=keys(v)"]})x",
     // d: arrival time, small groups, no metadata.
     R"x({"key":"k","quiet":"inf","max-events":3,"no-meta":true,
@@ -88,7 +88,7 @@ constexpr const char* kSpecs[] = {
         "edge":"leading","max-memory":"4Ki","on-limit":"emit","merge":["set=set(v)"]})x",
     // p: learned quiet periods, by class.
     R"x({"key":"k","quiet":"adaptive:2s..1m","class":"s","time":"t","time-unit":"s",
-        "max-hold":"5m","merge":["n=count()"]})x",
+        "max-wait":"5m","merge":["n=count()"]})x",
 };
 
 // Whether it matters when emissions are popped: what waits takes room.

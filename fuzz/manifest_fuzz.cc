@@ -41,7 +41,7 @@ struct Service {
       : engine(
             pleat::Engine::Open({.partitions = 1, .huge_pages = pleat::HugePages::kOff}).value()),
         sums(*engine, "sums",
-             {.quiet_period = std::chrono::minutes(1), .max_hold = std::chrono::hours(1)}),
+             {.quiet_period = std::chrono::minutes(1), .max_wait = std::chrono::hours(1)}),
         journal(pleat::Journal::Open(kPath, {.storage = &storage})) {}
 
   std::unique_ptr<pleat::Engine> engine;

@@ -79,7 +79,7 @@ class Scene {
       : engine_(*Engine::Open({.partitions = partitions,
                                .huge_pages = HugePages::kOff,
                                .internals = {.hash_key = {{1, 2}}, .epoch = 3}})),
-        folder(*engine_, "instructions", {.quiet_period = hours(1), .max_hold = kForever}) {
+        folder(*engine_, "instructions", {.quiet_period = hours(1), .max_wait = kForever}) {
     Fold(opening);
   }
 

@@ -43,10 +43,10 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
     return OutOfRange("quiet_floor",
                       "below quiet_period, which is then the ceiling and not kForever");
   }
-  if (options.max_hold == Duration::zero()) {
-    return OutOfRange("max_hold", "given; kForever if a busy group may stay open without end");
+  if (options.max_wait == Duration::zero()) {
+    return OutOfRange("max_wait", "given; kForever if a busy group may stay open without end");
   }
-  if (options.max_hold < Duration::zero()) return OutOfRange("max_hold", "above zero");
+  if (options.max_wait < Duration::zero()) return OutOfRange("max_wait", "above zero");
   if (options.max_events < 1) return OutOfRange("max_events", "at least 1");
   if (options.max_group_bytes < 1) return OutOfRange("max_group_bytes", "at least 1");
   if (options.partial_every <= Duration::zero()) return OutOfRange("partial_every", "above zero");

@@ -90,7 +90,7 @@ Description FolderCore::Describe() const {
   folder.stored = ops_.save != nullptr;
   folder.Add("quiet_period", options_.quiet_period);
   folder.Add("quiet_floor", options_.quiet_floor);
-  folder.Add("max_hold", options_.max_hold);
+  folder.Add("max_wait", options_.max_wait);
   folder.Add("max_events", options_.max_events);
   folder.Add("max_group_bytes", options_.max_group_bytes);
   folder.Add("edge", static_cast<uint64_t>(options_.edge));
@@ -309,7 +309,7 @@ std::unique_ptr<GapStats> FolderCore::gap_stats() {
   if (!options.measure.gap_stats) return nullptr;
   auto stats = std::make_unique<GapStats>();
   stats->quiet_period = options.quiet_period;
-  stats->max_hold = options.max_hold;
+  stats->max_wait = options.max_wait;
   for (size_t i = 0; i < home_count(); ++i) {
     Home& home = this->home(i);
     LongLockGuard guard(home.partition->lock());

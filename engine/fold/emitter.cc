@@ -376,7 +376,7 @@ EngineTime Emitter::ClosedByEvent(const Ready& ready) const noexcept {
   const auto reason = static_cast<Reason>(ready.tag);
   // An event that was too old for the group has closed the group before its time.
   const bool too_old = StepOf(ready.order) == Step::kBeforeIt;
-  const bool by_time = !too_old && (reason == Reason::kQuiet || reason == Reason::kMaxHold ||
+  const bool by_time = !too_old && (reason == Reason::kQuiet || reason == Reason::kMaxWait ||
                                     reason == Reason::kClosingTime || reason == Reason::kPartial);
   return by_time ? groups_.DecidedDueOf(ready.entry) : ready.ripe;
 }

@@ -115,7 +115,7 @@ void FoldBook::MoveQuietDue(const Turn& turn, Duration gap) {
 void FoldBook::MakeWay(const Turn& turn) {
   if (!turn.FindsOpen(groups_)) return emitter_.Overtake(turn.number, turn.due_by);
   emitter_.CutBefore(turn.number, turn.due_by);
-  const Reason reason = turn.marks.starts ? Reason::kStartMark : Reason::kMaxHold;
+  const Reason reason = turn.marks.starts ? Reason::kStartMark : Reason::kMaxWait;
   emitter_.End(turn.number, reason, OrderOf(turn.position, Step::kBeforeIt), turn.at);
 }
 

@@ -33,7 +33,7 @@ size_t StrideFor(const FolderOptions& options, const StateOps& ops) {
 // of the two is counted from the beginning, so that closing never takes a folder over its limit.
 constexpr size_t kPlaceBytes = std::max<size_t>(14, sizeof(Ready));
 
-// How far ahead instants usually lie that quiet period and max hold do not give. Of closing times that
+// How far ahead instants usually lie that quiet period and max wait do not give. Of closing times that
 // others give nothing is known: a day.
 Duration OtherLife(const FolderOptions& options, const StateOps& ops) {
   const bool others = ops.has_close_at || ops.closing_time != nullptr || options.closing.settable;
@@ -54,9 +54,9 @@ void GroupTable::FailHeapBytes() noexcept {
 
 GroupTable::GroupTable(PagePool& pool, const FolderOptions& options, const StateOps& ops)
     : quiet_period_(PeriodsOf(options).quiet),
-      max_hold_(PeriodsOf(options).hold),
+      max_wait_(PeriodsOf(options).hold),
       quiet_end_(After(kEndOfTime, quiet_period_)),
-      hold_end_(After(kEndOfTime, max_hold_)),
+      hold_end_(After(kEndOfTime, max_wait_)),
       due_end_(std::min(quiet_end_, hold_end_)),
       has_extra_(NeedsExtra(options, ops)),
       has_closing_time_(NeedsClosingTime(options, ops)),
@@ -318,9 +318,9 @@ void GroupTable::DecideOvertaken() {
 void GroupTable::SetPeriods(const Periods& periods) {
   const Duration before = quiet_period_;
   quiet_period_ = periods.quiet;
-  max_hold_ = periods.hold;
+  max_wait_ = periods.hold;
   quiet_end_ = After(kEndOfTime, quiet_period_);
-  hold_end_ = After(kEndOfTime, max_hold_);
+  hold_end_ = After(kEndOfTime, max_wait_);
   due_end_ = std::min(quiet_end_, hold_end_);
   if (!has_extra_ || before == quiet_period_) return;
   uint32_t place = 0;
@@ -334,7 +334,7 @@ void GroupTable::SetPeriods(const Periods& periods) {
 }
 
 void GroupTable::ArmByPeriods(const Periods& before, EngineTime now) {
-  const bool earlier = quiet_period_ < before.quiet || max_hold_ < before.hold;
+  const bool earlier = quiet_period_ < before.quiet || max_wait_ < before.hold;
   if (earlier || !table_.Suits(UsualLife())) table_.ArmAllAnew(UsualLife());
   if (partial_every_ == kForever) return;
   uint32_t place = 0;

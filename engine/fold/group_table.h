@@ -170,13 +170,13 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   }
 
   Duration quiet_period() const noexcept { return quiet_period_; }
-  Duration max_hold() const noexcept { return max_hold_; }
+  Duration max_wait() const noexcept { return max_wait_; }
   EngineTime QuietDue(const Group& group) const noexcept {
     if (has_extra_) return ExtraOf(group).quiet_due;
     return std::min(group.last + quiet_period_, quiet_end_);
   }
   EngineTime HoldDue(const Group& group) const noexcept {
-    return std::min(group.opened + max_hold_, hold_end_);
+    return std::min(group.opened + max_wait_, hold_end_);
   }
   EngineTime DueOf(const Group& group) const noexcept {
     if (!has_extra_) return PlainDueOf(group);
@@ -186,14 +186,14 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   EngineTime DueOf(uint32_t number) const noexcept { return DueOf(at(number)); }
   // Of a group without Extra.
   EngineTime PlainDueOf(const Group& group) const noexcept {
-    return std::min(std::min(group.last + quiet_period_, group.opened + max_hold_), due_end_);
+    return std::min(std::min(group.last + quiet_period_, group.opened + max_wait_), due_end_);
   }
   bool IsPlainDue(const Group& group, EngineTime by) const noexcept {
-    return group.last + quiet_period_ <= by || group.opened + max_hold_ <= by || due_end_ <= by;
+    return group.last + quiet_period_ <= by || group.opened + max_wait_ <= by || due_end_ <= by;
   }
   // Of a group without Extra whose only event has this stamp.
   EngineTime DueOfNew(EngineTime at) const noexcept {
-    return std::min(at + std::min(quiet_period_, max_hold_), due_end_);
+    return std::min(at + std::min(quiet_period_, max_wait_), due_end_);
   }
   // The same of any entry, also of one that has ended: see Decide().
   EngineTime DecidedDueOf(uint32_t number) const noexcept {
@@ -206,7 +206,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
     const Group& group = at(number);
     const EngineTime quiet_or_hold = std::min(HoldDue(group), QuietDue(group));
     if (has_closing_time_ && ClosingTimeOf(group) < quiet_or_hold) return Reason::kClosingTime;
-    return HoldDue(group) < QuietDue(group) ? Reason::kMaxHold : Reason::kQuiet;
+    return HoldDue(group) < QuietDue(group) ? Reason::kMaxWait : Reason::kQuiet;
   }
   // The closing time that the folder gives to a group which was opened then; kNever: none.
   EngineTime ClosingTimeFor(EngineTime opened) const;
@@ -352,7 +352,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
       ++unindexed_;
       table_.Unindex(number, cold, group.hash);
     }
-    return HoldDue(group) < std::min(group.last + quiet_period_, quiet_end_) ? Reason::kMaxHold
+    return HoldDue(group) < std::min(group.last + quiet_period_, quiet_end_) ? Reason::kMaxWait
                                                                              : Reason::kQuiet;
   }
   void DropRun(size_t count) { table_.DropRun(count); }
@@ -371,9 +371,9 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
     Duration hold;
     friend bool operator==(const Periods&, const Periods&) = default;
   };
-  Periods periods() const noexcept { return {quiet_period_, max_hold_}; }
+  Periods periods() const noexcept { return {quiet_period_, max_wait_}; }
   static Periods PeriodsOf(const FolderOptions& options) noexcept {
-    return {std::min(options.quiet_period, kAllOfTime), std::min(options.max_hold, kAllOfTime)};
+    return {std::min(options.quiet_period, kAllOfTime), std::min(options.max_wait, kAllOfTime)};
   }
   // Before the periods change: keeps the deadline so far of an entry that has ended, for good.
   void Decide(uint32_t number) {
@@ -527,11 +527,11 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   }
 
   // How far ahead deadlines usually lie.
-  Duration UsualLife() const noexcept { return std::min({quiet_period_, max_hold_, other_life_}); }
+  Duration UsualLife() const noexcept { return std::min({quiet_period_, max_wait_, other_life_}); }
 
   // Members that every fold reads lie close together.
   Duration quiet_period_;
-  Duration max_hold_;
+  Duration max_wait_;
   EngineTime quiet_end_;  // the latest that a deadline can be
   EngineTime hold_end_;
   EngineTime due_end_;

@@ -27,7 +27,7 @@ constexpr Option<FoldSpec> kOptions[] = {
     As<FoldSpec, KeyText>("key", PLEAT_AT(event.key)),
     As<FoldSpec, QuietText>("quiet", PLEAT_AT(folder)),
     As<FoldSpec, PathText>("class", PLEAT_AT(marks.key_class)),
-    As<FoldSpec, DurationText>("max-hold", PLEAT_AT(folder.max_hold)),
+    As<FoldSpec, DurationText>("max-wait", PLEAT_AT(folder.max_wait)),
     As<FoldSpec, ClosingText>("close-every", PLEAT_AT(folder.closing)),
     As<FoldSpec, PathText>("close-at", PLEAT_AT(marks.close_at)),
     As<FoldSpec, CountText>("max-events", PLEAT_AT(folder.max_events)),

@@ -304,7 +304,7 @@ absl::Status Validate(const FoldSpec& spec) {
     return OptionError("quiet", "required, and above zero");
   }
   status.Update(CheckAboveZero({{"quiet", FolderOptionsOf(spec).quiet_period},
-                                {"max-hold", folder.max_hold},
+                                {"max-wait", folder.max_wait},
                                 {"partial-every", folder.partial_every}}));
   status.Update(CheckClosing(folder.closing));
   status.Update(CheckNotNegative({{"accept-limit", folder.late.accept_limit}}));

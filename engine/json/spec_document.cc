@@ -62,7 +62,7 @@ absl::Status ForEachOption(std::string_view document, Set set) {
   ForEachMember(text, [&](std::string_view quoted, std::string_view value) {
     if (!status.ok()) return;
     const std::string name = Unescaped(quoted);
-    // No name comes twice as it is written, but max-hold is also written max_hold.
+    // No name comes twice as it is written, but max-wait is also written max_wait.
     std::string spelled = name;
     std::ranges::replace(spelled, '_', '-');
     if (!names.insert(spelled).second) {

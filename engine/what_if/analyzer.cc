@@ -1,7 +1,7 @@
 // The Analyzer: a table of keys, and for each the ranges of points (quiet periods of the grid) that
 // are in one group each.
 //
-// In the usual case, stamps in order and no max hold, the latest stamp of a key is that of all its
+// In the usual case, stamps in order and no max wait, the latest stamp of a key is that of all its
 // groups, and its ranges get older from the shortest point to the longest: an event closes those up
 // to its gap, which are a prefix, and the rest is not even looked at. Else all ranges are gone
 // through, each with a latest stamp of its own.
@@ -152,7 +152,7 @@ class [[gnu::visibility("hidden")]] Analyzer::Impl {
 Analyzer::Impl::Impl(AnalyzerOptions options)
     : options_(std::move(options)),
       points_(PointsOf(options_)),
-      has_hold_(options_.max_hold != kForever),
+      has_hold_(options_.max_wait != kForever),
       opened_(points_.size() + 1),
       fixed_bytes_(sizeof(Impl) + spans_.bytes() + PagePool::kExtentBytes) {
   PLEAT_CHECK(Validate(options_).ok());
@@ -272,7 +272,7 @@ void Analyzer::Impl::GoThroughRanges(uint32_t number, EngineTime at) {
   size_t begin = 0;
   for (const Range* r = &key.shortest;; r = &range(r->next)) {
     const EngineTime last = key.apart ? r->last : key.last;
-    const bool held_out = has_hold_ && now_ >= SaturatingAdd(r->opened, options_.max_hold);
+    const bool held_out = has_hold_ && now_ >= SaturatingAdd(r->opened, options_.max_wait);
     const size_t closed =
         held_out ? r->end : std::clamp<size_t>(PointsUpTo(GapFrom(last)), begin, r->end);
     if (closed > begin) Close(number, {begin, closed, r->opened, last, r->first_event});
@@ -357,7 +357,7 @@ std::unique_ptr<const Analysis> Analyzer::Impl::Finish() {
   }
   analysis->gaps = gaps_;
   analysis->bytes = std::max(bytes_peak_, bytes());
-  analysis->max_hold = options_.max_hold;
+  analysis->max_wait = options_.max_wait;
 
   std::vector<size_t> wanted;
   if (options_.grid.empty()) {
@@ -382,7 +382,7 @@ AnalysisRow Analyzer::Impl::RowOf(size_t point, uint64_t groups, double seconds)
   const auto spans = std::make_unique<Histogram>(spans_.Of(point, groups));
   const auto delay_at = [&](double quantile) {
     const Duration span{static_cast<int64_t>(spans->ValueAt(quantile))};
-    return groups == 0 ? Duration{0} : std::min(points_[point] + span, options_.max_hold);
+    return groups == 0 ? Duration{0} : std::min(points_[point] + span, options_.max_wait);
   };
   AnalysisRow row;
   row.quiet_period = points_[point];
@@ -416,8 +416,8 @@ absl::Status Validate(const AnalyzerOptions& options) {
   if (grid.size() > kGridPointsMax)
     return absl::InvalidArgumentError("grid has more than " + std::to_string(kGridPointsMax) +
                                       " points");
-  if (options.max_hold <= Duration::zero())
-    return absl::InvalidArgumentError("max_hold must be above 0");
+  if (options.max_wait <= Duration::zero())
+    return absl::InvalidArgumentError("max_wait must be above 0");
   if (options.lateness < Duration::zero())
     return absl::InvalidArgumentError("lateness must not be negative");
   return absl::OkStatus();

@@ -11,7 +11,7 @@
 //   - of groups with a single event the odds are taken to be off by the same factor as at the quiet period in use,
 //   - the others are taken to be spread as they were there, stretched to the mean that is known.
 //
-// A max hold h cuts a group that lasts longer: each h, and then the wait until the next event opens
+// A max wait h cuts a group that lasts longer: each h, and then the wait until the next event opens
 // a group again. Gaps of h or more never fold.
 //
 // A group is open as long as its delay, so that delays per second are the mean number of open
@@ -64,12 +64,12 @@ struct Delays {
 // The estimates. All times in microseconds.
 class Model {
  public:
-  Model(const GapStats& stats, Duration quiet, Duration max_hold)
+  Model(const GapStats& stats, Duration quiet, Duration max_wait)
       : stats_(stats),
         quiet_(static_cast<double>(quiet.count())),
-        max_hold_(max_hold == kForever ? INFINITY : static_cast<double>(max_hold.count())),
+        max_wait_(max_wait == kForever ? INFINITY : static_cast<double>(max_wait.count())),
         span_(std::max(1.0, static_cast<double>((stats.last - stats.first).count()))),
-        folding_(stats.gaps, std::min(quiet, max_hold)),
+        folding_(stats.gaps, std::min(quiet, max_wait)),
         groups_(std::max(1.0, static_cast<double>(stats.events) - folding_.events)) {
     const double singles = SingleShare();
     Add(0, groups_ * singles);
@@ -111,7 +111,7 @@ class Model {
 
   // How many standard deviations a peak is above the mean.
   double z() const {
-    return std::sqrt(2 * std::log(std::max(M_E, span_ / std::min(quiet_, max_hold_))));
+    return std::sqrt(2 * std::log(std::max(M_E, span_ / std::min(quiet_, max_wait_))));
   }
 
   Duration DelayAt(double quantile) {
@@ -151,19 +151,19 @@ class Model {
   // Groups that would last for `span`, if nothing cut them.
   void Add(double span, double count) {
     double pieces = 0;
-    if (span >= max_hold_) {
-      const double each = max_hold_ + folding_.residual();
+    if (span >= max_wait_) {
+      const double each = max_wait_ + folding_.residual();
       pieces = std::floor(span / each);
       span -= pieces * each;
-      delays_.push_back({max_hold_, count * pieces});
+      delays_.push_back({max_wait_, count * pieces});
       cut_ += count * pieces;
     }
-    delays_.push_back({std::min(span + quiet_, max_hold_), count});
+    delays_.push_back({std::min(span + quiet_, max_wait_), count});
   }
 
   const GapStats& stats_;
   const double quiet_;
-  const double max_hold_;
+  const double max_wait_;
   const double span_;
   const Folding folding_;
   const double groups_;  // if nothing cuts them
@@ -188,7 +188,7 @@ WhatIfRow GapStats::WhatIf(Duration quiet, Duration hold) const {
   row.delay_p50 = model.DelayAt(0.5);
   row.delay_p99 = model.DelayAt(0.99);
 
-  const Model used(*this, std::max(quiet_period, Duration{1}), max_hold);
+  const Model used(*this, std::max(quiet_period, Duration{1}), max_wait);
   const double root =
       (std::sqrt(used.z() * used.z() + 4 * static_cast<double>(open_peak)) - used.z()) / 2;
   const double busy = root * root * model.open_time() / std::max(1.0, used.open_time());
@@ -200,7 +200,7 @@ WhatIfRow GapStats::WhatIf(Duration quiet, Duration hold) const {
 }
 
 GapStats& GapStats::operator+=(const GapStats& other) {
-  if (events == 0) quiet_period = other.quiet_period, max_hold = other.max_hold;
+  if (events == 0) quiet_period = other.quiet_period, max_wait = other.max_wait;
   gaps += other.gaps;
   events += other.events;
   known_to = std::min(known_to, other.known_to);

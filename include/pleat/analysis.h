@@ -1,7 +1,7 @@
 // An Analyzer tells, from one pass over a log, how every quiet period of a grid would have folded
 // it.
 //
-//   pleat::Analyzer analyzer({.max_hold = 1h});
+//   pleat::Analyzer analyzer({.max_wait = 1h});
 //   for (const Event& event : log) analyzer.Add(event.key, event.at);
 //   const auto analysis = std::move(analyzer).Finish();
 //   for (const pleat::AnalysisRow& row : analysis->rows)
@@ -40,8 +40,8 @@ struct AnalyzerOptions {
   std::vector<Duration> grid = {};
 
   // As for a folder on event time.
-  // Range: max_hold above zero, lateness zero or more.
-  Duration max_hold = kForever;
+  // Range: max_wait above zero, lateness zero or more.
+  Duration max_wait = kForever;
   Duration lateness{0};
 
   // The most bytes that keys may take. Events that would take more are left out, and counted.
@@ -93,16 +93,16 @@ struct Analysis {
   size_t bytes = 0;
 
   // As in the options.
-  Duration max_hold = kForever;
+  Duration max_wait = kForever;
 
   Duration span() const noexcept { return events == 0 ? Duration{0} : last - first; }
 };
 
 // The folding ratio and the emissions of a grid point are exactly those of a folder on event time
-// with that quiet period, max_hold and lateness, without limits, whose open groups are flushed at
+// with that quiet period, max_wait and lateness, without limits, whose open groups are flushed at
 // the end. Delays are those of groups that run out, also past the end of the log, to within a tenth
 // of the part that exceeds the quiet period. open_peak is counted after each event as if there were
-// no max_hold, so with one it can be too high; stamps that come behind more than 256 later ones may
+// no max_wait, so with one it can be too high; stamps that come behind more than 256 later ones may
 // make it too low.
 //
 // Cost of an event: a hash lookup, and a few steps for each row that it opens a group in.

@@ -4,7 +4,7 @@
 //   boost::asio::io_context io;
 //   auto engine = *pleat::Engine::Open({.partitions = 16});
 //   pleat::Folder<Event, State> accounts(*engine, "accounts",
-//                                        {.quiet_period = 5min, .max_hold = 1h});
+//                                        {.quiet_period = 5min, .max_wait = 1h});
 //   pleat::Driver driver(io, *engine);         // the only object that reads a clock
 //   accounts.Fold(key, event, driver.now());   // any thread
 //

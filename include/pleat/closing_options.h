@@ -3,7 +3,7 @@
 //
 //   // Digests at nine in the morning, UTC: all that came since the last nine o'clock.
 //   pleat::FolderOptions options{
-//       .quiet_period = pleat::kForever, .max_hold = pleat::kForever,
+//       .quiet_period = pleat::kForever, .max_wait = pleat::kForever,
 //       .closing = {.every = 24h, .phase = 9h},
 //   };
 //

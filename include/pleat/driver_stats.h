@@ -37,7 +37,7 @@ struct ConsumerStats {
   uint64_t overloaded = 0;
 
   // On arrival time: how long after its instant an emission was taken for the first time. Of
-  // emissions that time brought about: reasons quiet, max_hold and partial.
+  // emissions that time brought about: reasons quiet, max_wait and partial.
   Histogram lateness_us;
 };
 

@@ -3,7 +3,7 @@
 //
 //   auto engine = *pleat::Engine::Open({.partitions = 16});
 //   pleat::Folder<Event, State> folder(*engine, "accounts",
-//                                      {.quiet_period = 5min, .max_hold = 1h});
+//                                      {.quiet_period = 5min, .max_wait = 1h});
 //   const auto at = pleat::FromUnix(std::chrono::system_clock::now().time_since_epoch());
 //   folder.Fold(key, event, at);            // any thread
 //   engine->Advance(at + 6min);             // closes the group: it was quiet for five minutes

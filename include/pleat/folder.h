@@ -1,7 +1,7 @@
 // A Folder folds events into one group per key, and hands out each group once it has closed.
 //
 // A group opens with the first event of its key. It closes when its key has been quiet for
-// quiet_period, or when it has been open for max_hold: both must be given. It also closes when it
+// quiet_period, or when it has been open for max_wait: both must be given. It also closes when it
 // holds max_events events or weighs max_group_bytes, or when a rule of yours says so
 // (fold_rules.h). Closed groups wait, in closing order, until somebody takes them.
 //
@@ -10,7 +10,7 @@
 //     int64_t added = 0;
 //     void Fold(const Edit& edit) noexcept { added += edit.added; }
 //   };
-//   pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 5min, .max_hold = 1h});
+//   pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 5min, .max_wait = 1h});
 //   edits.Fold("ann", {.page = "Mars", .added = 12}, at);
 //   engine->Advance(at + 6min);
 //   for (auto& e : edits.Pop(100)) Publish(e.key, e.state.added);

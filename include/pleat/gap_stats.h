@@ -1,7 +1,7 @@
 // GapStats: how other quiet periods would have folded the events of a running collection.
 //
 //   pleat::Folder<Edit, Edits> edits(
-//       *engine, "edits", {.quiet_period = 5min, .max_hold = 1h, .measure = {.gap_stats = true}});
+//       *engine, "edits", {.quiet_period = 5min, .max_wait = 1h, .measure = {.gap_stats = true}});
 //   ...
 //   const auto stats = edits.gap_stats();
 //   for (const auto quiet : {30s, 1min, 5min, 20min}) Print(stats->WhatIf(quiet));
@@ -47,9 +47,9 @@ struct GapStats {
   EngineTime first = kEndOfTime;
   EngineTime last = kBeginningOfTime;
 
-  // The quiet period and the max hold in use.
+  // The quiet period and the max wait in use.
   Duration quiet_period{0};
-  Duration max_hold = kForever;
+  Duration max_wait = kForever;
 
   // Of groups that closed: microseconds from the opening to the latest stamp. Of emissions: how
   // many events each holds. And the most groups that were open at a time.
@@ -58,11 +58,11 @@ struct GapStats {
   uint64_t open_peak = 0;
 
   // The effect that the quiet period `quiet` would have had. The ratio and the emissions per second
-  // are exact, up to the resolution of the histogram, if `max_hold` is kForever; the rest are
+  // are exact, up to the resolution of the histogram, if `max_wait` is kForever; the rest are
   // estimates.
   // Cost: microseconds.
   // REQUIRES: both are above zero.
-  PLEAT_EXPORT WhatIfRow WhatIf(Duration quiet, Duration max_hold = kForever) const;
+  PLEAT_EXPORT WhatIfRow WhatIf(Duration quiet, Duration max_wait = kForever) const;
 
   PLEAT_EXPORT GapStats& operator+=(const GapStats& other);
 };

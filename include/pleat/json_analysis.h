@@ -3,7 +3,7 @@
 //   pleat::EventSpec spec;
 //   spec.key = {{.name = "user", .path = "user"}};
 //   spec.time = "time";
-//   auto analyzer = *pleat::JsonAnalyzer::Open(spec, {.max_hold = 1h});
+//   auto analyzer = *pleat::JsonAnalyzer::Open(spec, {.max_wait = 1h});
 //   pleat::JsonLines lines(analyzer->plan());
 //   while (NextText(text)) lines.Read(text), analyzer->Add(lines, on_unusual);
 //   for (const auto& row : std::move(*analyzer).Finish()->rows) Print(row);

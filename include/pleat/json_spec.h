@@ -97,7 +97,7 @@ struct FoldSpec {
   // is given. With event.time_zone, closing.every and its phase go by the clock of that zone, days
   // on which it changes included. A group's weight for max_group_bytes is that of its lines as they
   // came, without newlines.
-  FolderOptions folder{.max_hold = kForever, .limits = {.max_backlog = SIZE_MAX}};
+  FolderOptions folder{.max_wait = kForever, .limits = {.max_backlog = SIZE_MAX}};
 
   Condition close_when;       // over the merged values, after each fold: the group is complete
   std::vector<Merge> merges;  // in output order

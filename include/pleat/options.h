@@ -4,7 +4,7 @@
 //
 //   pleat::FolderOptions options{
 //       .quiet_period = 5min,
-//       .max_hold = 1h,
+//       .max_wait = 1h,
 //       .limits = {.max_bytes = size_t{256} << 20, .on_limit = pleat::OnLimit::kEmitOldest},
 //       .leases = {.max_deliveries = 3},
 //   };
@@ -173,7 +173,7 @@ struct FolderOptions {
   // it.
   // Range: above zero; kForever lets a key that never goes quiet hold its group without end.
   // Required.
-  Duration max_hold{0};
+  Duration max_wait{0};
 
   // A group closes when it holds this many events. Range: at least 1. Default: no limit.
   uint64_t max_events = kNoEventCap;

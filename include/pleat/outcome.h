@@ -98,7 +98,7 @@ struct FoldCounts {
 // may store these values: they never change.
 enum class Reason : uint8_t {
   kQuiet = 1,         // its key had no event for the quiet period
-  kMaxHold = 2,       // the max hold came strictly before the quiet deadline
+  kMaxWait = 2,       // the max wait came strictly before the quiet deadline
   kMaxEvents = 3,     // the group held max_events events
   kFlush = 4,         // Flush(key)
   kEnd = 5,           // CloseAll(): the end of the input
@@ -120,11 +120,11 @@ inline constexpr size_t kFirstReasons = 14;
 // The place of a reason in an array with one element for each, from 0.
 constexpr size_t IndexOf(Reason reason) noexcept { return static_cast<size_t>(reason) - 1; }
 
-// "quiet", "max_hold", ...: the spelling used in output and metrics.
+// "quiet", "max_wait", ...: the spelling used in output and metrics.
 constexpr std::string_view ReasonName(Reason reason) noexcept {
   switch (reason) {
     case Reason::kQuiet: return "quiet";
-    case Reason::kMaxHold: return "max_hold";
+    case Reason::kMaxWait: return "max_wait";
     case Reason::kMaxEvents: return "max_events";
     case Reason::kFlush: return "flush";
     case Reason::kEnd: return "end";

@@ -39,7 +39,7 @@ enum class Axis : uint8_t {
   kEvent,    // the watermark moves time: the largest stamp so far, less the lateness
 };
 
-// As a quiet period or a max hold: never. As a limit: none.
+// As a quiet period or a max wait: never. As a limit: none.
 inline constexpr Duration kForever = Duration::max();
 
 inline constexpr EngineTime kBeginningOfTime{Duration{-62'135'596'800'000'000}};  // 0001-01-01

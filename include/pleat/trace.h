@@ -1,7 +1,7 @@
 // A trace says what happens to the groups of a folder, step by step: from the event that opens a
 // group to the ack of its emission. For logs, audits and tracing systems.
 //
-//   pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 5min, .max_hold = 1h,
+//   pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 5min, .max_wait = 1h,
 //                                                       .measure = {.max_trace = 100'000}});
 //   pleat::TraceReader trace(edits);
 //   // now and then, such as once a second:

@@ -323,7 +323,7 @@ TEST_F(OneConsumer, ALongQueueIsServedInTurns) {
 }
 
 TEST(Consumer, DisjointRangesKeepTheOrderOfEachKey) {
-  Service service({}, {.quiet_period = 5min, .max_hold = 1h}, {.partitions = 5});
+  Service service({}, {.quiet_period = 5min, .max_wait = 1h}, {.partitions = 5});
   std::vector<Consumer<Sum>> workers;
   std::map<std::string, std::vector<int64_t>> seen;
   std::vector<std::set<std::string>> keys(3);
@@ -383,7 +383,7 @@ TEST(Consumer, OverlappingRangesShareTheWork) {
 TEST(Consumer, OneThatNobodyReadsFromDoesNotSlowTheOthers) {
   Service service;
   Sums other(*service.engine, "other",
-             {.quiet_period = 5min, .max_hold = 1h, .limits = {.max_backlog = 4}});
+             {.quiet_period = 5min, .max_wait = 1h, .limits = {.max_backlog = 4}});
   Consumer slow(*service.driver, other);
   Consumer consumer(*service.driver, service.sums);
   for (int i = 0; i < 10; ++i) {
@@ -434,7 +434,7 @@ TEST(Consumer, ASecondDeliveryIsNotLate) {
 }
 
 TEST(Consumer, OnEventTimeItIsToldOfWhatTheWatermarkCloses) {
-  Service service({}, {.quiet_period = 5min, .max_hold = 1h},
+  Service service({}, {.quiet_period = 5min, .max_wait = 1h},
                   {.partitions = 4, .axis = Axis::kEvent});
   Consumer consumer(*service.driver, service.sums);
   Got got;
@@ -454,7 +454,7 @@ TEST(Consumer, StateNeedNotBeCopyableToBePopped) {
     void Fold(const int& by) noexcept { n = std::make_unique<int>(by); }
   };
   Service service;
-  Folder<int, Once> once(*service.engine, "once", {.quiet_period = 5min, .max_hold = 1h});
+  Folder<int, Once> once(*service.engine, "once", {.quiet_period = 5min, .max_wait = 1h});
   Consumer consumer(*service.driver, once);
   once.Fold("ann", 8, kNoon);
   once.Flush("ann");

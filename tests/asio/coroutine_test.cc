@@ -144,7 +144,7 @@ TEST(Coroutine, WhatIsNackedComesAgain) {
 
 // As asio_watcher.h shows, with one that has fallen behind.
 TEST(Coroutine, WatchesAgainWhenChangesWereLost) {
-  Service service({}, {.quiet_period = 5min, .max_hold = 1h}, {.partitions = 1});
+  Service service({}, {.quiet_period = 5min, .max_wait = 1h}, {.partitions = 1});
   LiveWindow<> readers(*service.engine, "readers", {.ttl = 30min, .max_changes = 4});
   Watcher watcher(*service.driver, readers, {.name = "page 1"});
   std::vector<LiveMember<>> live;
@@ -210,7 +210,7 @@ TEST(Coroutine, AwaitsChangesUntilTheWatcherIsCancelled) {
 
 // The steps that asio.h numbers, with a delivery that is forgotten and an emission that dies.
 TEST(Coroutine, AnOrderlyEndHandsOutAllThatWasOpen) {
-  Service service({}, {.quiet_period = 5min, .max_hold = 1h, .leases = {.max_deliveries = 2}});
+  Service service({}, {.quiet_period = 5min, .max_wait = 1h, .leases = {.max_deliveries = 2}});
   Consumer consumer(*service.driver, service.sums);
   error_code end;
   const auto work = [&]() -> asio::awaitable<void> {

@@ -89,7 +89,7 @@ TEST_F(AsyncDrain, CompletesAtItsDeadlineAndSaysWhatIsLeft) {
 }
 
 TEST(AsyncDrainOfAFailure, CompletesWhenTheLastEmissionIsADeadLetter) {
-  Service service({}, {.quiet_period = 5min, .max_hold = 1h, .leases = {.max_deliveries = 1}});
+  Service service({}, {.quiet_period = 5min, .max_wait = 1h, .leases = {.max_deliveries = 1}});
   Consumer consumer(*service.driver, service.sums, {}, {.ttl = 30s});
   Got got;
   Ended ended;
@@ -148,7 +148,7 @@ TEST_F(AsyncDrain, IsClosedByItsDriver) {
 }
 
 TEST_F(AsyncDrain, IsClosedWithACollectionOrTheEngine) {
-  Sums other(*service.engine, "other", {.quiet_period = 5min, .max_hold = 1h});
+  Sums other(*service.engine, "other", {.quiet_period = 5min, .max_wait = 1h});
   other.Fold("ann", 1, kNoon);
   Ended of_other;
   async_drain(*service.driver, other.any(), {}, of_other.Handler());

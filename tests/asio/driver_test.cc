@@ -41,7 +41,7 @@ TEST(Driver, RoundsUpBefore1970Too) {
   clock.StepWall(FromUnix(-5min - 3us) - kNoon);
   boost::asio::io_context io;
   auto engine = *Engine::Open({});
-  Sums sums(*engine, "sums", {.quiet_period = 3us, .max_hold = 1h});
+  Sums sums(*engine, "sums", {.quiet_period = 3us, .max_wait = 1h});
   Driver driver(io, *engine, {.tick = 1ms, .clock = &clock});
   sums.Fold("ann", 1, driver.now() - 6us);
   io.poll();
@@ -64,7 +64,7 @@ TEST(Driver, TheTimerWakesIt) {
   ManualClock clock(true);
   boost::asio::io_context io;
   auto engine = *Engine::Open({});
-  Sums sums(*engine, "sums", {.quiet_period = 2ms, .max_hold = 1h});
+  Sums sums(*engine, "sums", {.quiet_period = 2ms, .max_wait = 1h});
   Driver driver(io, *engine, {.clock = &clock});
   sums.Fold("ann", 1, kNoon);
   // The timer runs in real time, the driver's clock stands still: it wakes, and closes nothing.
@@ -95,8 +95,8 @@ TEST(Driver, OtherHandlersRunBetweenTurnsOfItsBudget) {
 }
 
 TEST(Driver, AnEarlierDeadlineShortensItsSleep) {
-  Service service({.max_sleep = 24h}, {.quiet_period = 1h, .max_hold = 24h});
-  Sums brief(*service.engine, "brief", {.quiet_period = 1min, .max_hold = 1h});
+  Service service({.max_sleep = 24h}, {.quiet_period = 1h, .max_wait = 24h});
+  Sums brief(*service.engine, "brief", {.quiet_period = 1min, .max_wait = 1h});
   service.Fold("ann");
   service.Poll();
   EXPECT_EQ(service.driver->stats().asleep_until, kNoon + 1h);
@@ -230,13 +230,13 @@ TEST(Driver, TimeGoesOnWithoutAPauseWhereTheWallClockWasSetBack) {
 // An engine that was ended at noon and is brought back from a snapshot at another time.
 struct Restarted {
   explicit Restarted(Duration later, const EngineOptions& options = {.partitions = 4})
-      : service({}, {.quiet_period = 5min, .max_hold = 1h}, options) {
+      : service({}, {.quiet_period = 5min, .max_wait = 1h}, options) {
     service.Fold("ann");
     service.driver.reset();
     StringSink sink;
     EXPECT_TRUE(TakeSnapshot(*service.engine, sink).ok());
     engine = *Engine::Open(options);
-    sums.emplace(*engine, "sums", FolderOptions{.quiet_period = 5min, .max_hold = 1h});
+    sums.emplace(*engine, "sums", FolderOptions{.quiet_period = 5min, .max_wait = 1h});
     StringSource source(sink.bytes);
     EXPECT_TRUE(RestoreSnapshot(*engine, source).ok());
     service.clock.StepWall(later);
@@ -361,7 +361,7 @@ TEST(Driver, StoppedItLetsGoOfEngineAndContext) {
   ManualClock clock(true);
   boost::asio::io_context io;
   auto engine = *Engine::Open({});
-  Sums sums(*engine, "sums", {.quiet_period = 5min, .max_hold = 1h});
+  Sums sums(*engine, "sums", {.quiet_period = 5min, .max_wait = 1h});
   Driver driver(io, *engine, {.clock = &clock});
   io.poll();
   EXPECT_FALSE(io.stopped());  // its timer is work
@@ -416,7 +416,7 @@ struct SlowTurn {
   std::latch released{1};
   Service service;
   Folder<int, Slow> slow{
-      *service.engine, "slow", {.quiet_period = 5min, .max_hold = 1h, .partial_every = 1min}};
+      *service.engine, "slow", {.quiet_period = 5min, .max_wait = 1h, .partial_every = 1min}};
   std::thread thread;
 };
 
@@ -470,7 +470,7 @@ TEST(Driver, MayOutliveItsContext) {
 TEST(Driver, RunsAThreadIfAsked) {
   ManualClock clock;
   auto engine = *Engine::Open({});
-  Sums sums(*engine, "sums", {.quiet_period = 5min, .max_hold = 1h});
+  Sums sums(*engine, "sums", {.quiet_period = 5min, .max_wait = 1h});
   Driver driver(*engine, {.clock = &clock});
   DriverThread thread = driver.RunThread();
   Consumer consumer(driver, sums);
@@ -499,7 +499,7 @@ TEST(Driver, IsTheOnlyOneOfItsEngineUntilItStops) {
 
 struct EventService : Service {
   EventService()
-      : Service({.max_sleep = 1h}, {.quiet_period = 5min, .max_hold = 1h},
+      : Service({.max_sleep = 1h}, {.quiet_period = 5min, .max_wait = 1h},
                 {.partitions = 4, .axis = Axis::kEvent}) {}
   static constexpr EngineTime kLongAgo = FromUnix(5s);
 };

@@ -62,7 +62,7 @@ using Sums = Folder<int, Sum>;
 
 struct Service {
   explicit Service(const DriverOptions& driver_options = {},
-                   const FolderOptions& folder_options = {.quiet_period = 5min, .max_hold = 1h},
+                   const FolderOptions& folder_options = {.quiet_period = 5min, .max_wait = 1h},
                    const EngineOptions& engine_options = {.partitions = 4})
       : engine(std::move(*Engine::Open(engine_options))),
         sums(*engine, "sums", folder_options),

@@ -72,7 +72,7 @@ TEST(DriverLife, MayOutliveItsEngine) {
 }
 
 TEST(DriverLife, MayOutliveItsEngineOnEventTime) {
-  Service service({}, {.quiet_period = 5min, .max_hold = 1h},
+  Service service({}, {.quiet_period = 5min, .max_wait = 1h},
                   {.partitions = 4, .axis = Axis::kEvent});
   Consumer consumer(*service.driver, service.sums);
   Got got;
@@ -95,7 +95,7 @@ TEST(DriverLife, MayOutliveItsEngineOnEventTime) {
 TEST(DriverLife, TurnsAreUnderWayWhenTheEngineGoes) {
   for (int round = 0; round < 20; ++round) {
     auto engine = *Engine::Open({.partitions = 2});
-    Sums sums(*engine, "sums", {.quiet_period = 1us, .max_hold = kForever});
+    Sums sums(*engine, "sums", {.quiet_period = 1us, .max_wait = kForever});
     Driver driver(*engine);
     const DriverThread thread = driver.RunThread();
     for (int i = 0; i < 100; ++i) sums.Fold(std::to_string(i), 1, driver.now());

@@ -49,7 +49,7 @@ class Runners {
 // Every event is a group, hence an emission: max_events is 1.
 struct BusyService : Service {
   BusyService()
-      : Service({}, {.quiet_period = 5min, .max_hold = 1h, .max_events = 1}, {.partitions = 6}) {
+      : Service({}, {.quiet_period = 5min, .max_wait = 1h, .max_events = 1}, {.partitions = 6}) {
     io->restart();
   }
 

@@ -25,7 +25,7 @@ const WatchScope kAllSeries{.name = "", .is_prefix = true};
 struct WindowService : Service {
   explicit WindowService(const WindowOptions& options = {.ttl = 30min},
                          const EngineOptions& engine_options = {.partitions = 4})
-      : Service({}, {.quiet_period = 5min, .max_hold = 1h}, engine_options),
+      : Service({}, {.quiet_period = 5min, .max_wait = 1h}, engine_options),
         window(*engine, "window", options) {}
 
   void Add(std::string_view series, std::string_view id, Duration ttl = Duration{0}) {

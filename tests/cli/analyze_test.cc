@@ -143,9 +143,9 @@ TEST(Analyze, FoldTakesTheQuietPeriodsAsTheTableShowsThem) {
   }
 }
 
-TEST(Analyze, AlsoWithLatenessAndMaxHold) {
+TEST(Analyze, AlsoWithLatenessAndMaxWait) {
   const std::string log = Log(3);
-  const std::string more = "--lateness 15s --max-hold 90s ";
+  const std::string more = "--lateness 15s --max-wait 90s ";
   const PlainJson analysis = AnalysisOf(kLog + more, log);
   ExpectFoldAgrees(analysis, kLog + more, log);
 }
@@ -266,9 +266,9 @@ TEST(Analyze, SaysWhenAGoalIsOutOfReach) {
   EXPECT_THAT(r.out, HasSubstr("\"kind\":\"out_of_reach\""));
 }
 
-// With a max hold no delay exceeds it, however long the quiet period.
+// With a max wait no delay exceeds it, however long the quiet period.
 TEST(Analyze, WaitsNoLongerThanItFoldsMore) {
-  const PlainJson analysis = AnalysisOf(kSeconds + "--max-hold 1m --max-delay 1m", Bursts());
+  const PlainJson analysis = AnalysisOf(kSeconds + "--max-wait 1m --max-delay 1m", Bursts());
   EXPECT_EQ(Text(*analysis.Member("recommended"), "quiet_s"), "1.5");
 }
 
@@ -391,7 +391,7 @@ TEST(Analyze, NamesTheKeysThatDoNotGoQuiet) {
   const PlainJson& never_quiet = *analysis.Member("recommended")->Member("restless");
   ASSERT_THAT(never_quiet.elements, SizeIs(1));
   EXPECT_EQ(never_quiet.elements[0].text, "sensor");
-  const Finished held = Analyze(kSeconds + "--json --target-ratio 0.5 --max-hold 1h", log);
+  const Finished held = Analyze(kSeconds + "--json --target-ratio 0.5 --max-wait 1h", log);
   EXPECT_THAT(held.out, HasSubstr("\"restless\":[]"));
   const Finished compound =
       Analyze("--key k,k2=k --time t --time-unit s --json --target-ratio 0.5", log);

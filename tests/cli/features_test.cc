@@ -89,7 +89,7 @@ TEST(FeaturesCli, OpenFileHasTheOrderInWhichTheGroupsWouldClose) {
   TemporaryDirectory dir;
   const std::string log = SourceDir() + "/examples/data/wikiticker-2015-09-12-sample.ndjson.gz";
   const std::string fold =
-      "fold --key user --time time --quiet 3h --max-hold 4h --quiet-summary --threads 2 ";
+      "fold --key user --time time --quiet 3h --max-wait 4h --quiet-summary --threads 2 ";
   const Finished r = RunToEnd(Pleat(fold + "--open " + (dir / "open") + " " + log));
   ASSERT_EQ(r.code, 0) << r.err;
   constexpr std::string_view kEnd = R"("end"}})";

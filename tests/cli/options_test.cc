@@ -109,7 +109,7 @@ TEST(Program, ASpecIsAFile) {
 TEST(Program, HelpBeginsWithExamples) {
   const Finished r = RunPleat("fold --help");
   EXPECT_EQ(r.code, 0);
-  EXPECT_LT(r.out.find("Examples:"), r.out.find("--max-hold DURATION"));
+  EXPECT_LT(r.out.find("Examples:"), r.out.find("--max-wait DURATION"));
   EXPECT_EQ(RunPleat("help fold").out, r.out);
   EXPECT_EQ(RunPleat("fold -h").out, r.out);
 }
@@ -161,7 +161,7 @@ TEST(Usage, EveryBadValueNamesItsOption) {
   for (const std::string wrong : {"--quiet 5x",
                                   "--quiet 0",
                                   "--quiet ''",
-                                  "--max-hold 0s",
+                                  "--max-wait 0s",
                                   "--max-events 0",
                                   "--max-events many",
                                   "--max-bytes 0",
@@ -254,7 +254,7 @@ TEST(Usage, AConditionGivenTwiceIsAnErrorThatSaysHowToWriteBoth) {
 TEST(Spec, PrintedDocumentAmountsToTheSame) {
   TemporaryDirectory dir;
   const Finished printed = RunPleat(
-      "fold --key 'who=u.id,/a~1b' --quiet 1.5s --max-hold 1h --max-events 7"
+      "fold --key 'who=u.id,/a~1b' --quiet 1.5s --max-wait 1h --max-events 7"
       " --max-bytes 64Ki --start-when 's = new' --close-when 'n>=10'"
       R"( --end-when '{"any":["s=done", {"not":"\"a=b\"<2"}]}' --flush-when 'f="true"')"
       R"( --cancel-when '{"all":["f=true"]}' --quiet-path q --open open --edge both)"
@@ -269,7 +269,7 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
       " --stats s --quiet-summary --print-spec");
   ASSERT_EQ(printed.code, 0) << printed.err;
   for (const std::string& name : WordsOf(
-           "key quiet max-hold close-every close-at max-events max-bytes start-when close-when "
+           "key quiet max-wait close-every close-at max-events max-bytes start-when close-when "
            "end-when flush-when"
            " cancel-when quiet-path open edge partial-every time time-unit lateness accept-limit"
            " on-late late future-limit idle where from to merge rest raw raw-last no-meta at-end "
@@ -313,9 +313,9 @@ TEST(Spec, UnknownMemberIsAUsageErrorThatNamesIt) {
 
 TEST(Spec, AMemberGivenTwiceIsAUsageErrorHoweverItIsSpelled) {
   TemporaryDirectory dir;
-  for (const char* name : {"quiet", "qu\\u0069et", "max_hold"}) {
+  for (const char* name : {"quiet", "qu\\u0069et", "max_wait"}) {
     const std::string path = dir.Write(
-        "spec", R"({"key":"k","quiet":"1m","max-hold":"1h",")" + std::string(name) + R"(":"2h"})");
+        "spec", R"({"key":"k","quiet":"1m","max-wait":"1h",")" + std::string(name) + R"(":"2h"})");
     ExpectUsageError("fold --spec " + path, "appears twice");
   }
 }

@@ -471,7 +471,7 @@ TEST_F(RunJournalTest, OtherOptionsAreRefusedByName) {
   const std::string snapshot = Content(dir_ / "j/snapshot-1");
   for (const std::string& option :
        {std::string("--quiet 2m"), std::string("--key t"), std::string("--merge 'm=max(t)'"),
-        std::string("--time k"), std::string("--lateness 1s"), std::string("--max-hold 1h")}) {
+        std::string("--time k"), std::string("--lateness 1s"), std::string("--max-wait 1h")}) {
     const RunResult refused = Run(option + " " + file);
     EXPECT_EQ(refused.code, 2) << option;
     const std::string name = option.substr(0, option.find(' '));

@@ -40,7 +40,7 @@ constexpr const char* kOutputs[] = {"output", "late", "bad", "open", "stats"};
 constexpr const char* kCommands[] = {
     "fold --key k --quiet 20s --lateness 3s --accept-limit 5s --merge 'n=count()' "
     "--merge 's=sum(v)' --merge 'who=set(m)' --emission-id",
-    "fold --key k,m --quiet 15s --max-hold 60s --edge both --id id --accept-limit 6s "
+    "fold --key k,m --quiet 15s --max-wait 60s --edge both --id id --accept-limit 6s "
     "--merge 'd=distinct(m)' --raw 3 --rest last",
     "fold --key k --quiet 1h --partial-every 10s --close-every 1m --end-when gone=yes "
     "--accept-limit 4s --on-late correct --merge 'p=p90(v)'",

@@ -8,6 +8,6 @@ using namespace std::chrono_literals;
 
 [[maybe_unused]] const pleat::EngineOptions kEngine{.partitions = 4};
 [[maybe_unused]] const pleat::FolderOptions kFolder{
-    .quiet_period = 5min, .max_hold = 1h, .leases = {.max_deliveries = 3}};
-[[maybe_unused]] const pleat::AnalyzerOptions kAnalyzer{.max_hold = 1h};
+    .quiet_period = 5min, .max_wait = 1h, .leases = {.max_deliveries = 3}};
+[[maybe_unused]] const pleat::AnalyzerOptions kAnalyzer{.max_wait = 1h};
 [[maybe_unused]] const pleat::CollectionMetrics kMetrics{.collection = "edits"};

@@ -46,7 +46,7 @@ void ExpectClosed(Folder<Number, Values> folder, Leased<Values>& lease) {
 TEST(Closing, WhatIsCalledAfterTheEngineIsGoneSaysSo) {
   auto engine = *Engine::Open({.partitions = 2});
   Folder<Number, Values> folder(*engine, "n",
-                                {.quiet_period = 1s, .max_hold = kForever, .max_events = 2});
+                                {.quiet_period = 1s, .max_wait = kForever, .max_events = 2});
   for (int i = 0; i < 2; ++i) folder.Fold("a", {i}, kT0);
   folder.Fold("b", {1}, kT0);
   auto lease = folder.Lease(1, 1min, LeaseTime(kT0));
@@ -59,7 +59,7 @@ TEST(Closing, WhatIsCalledAfterTheEngineIsGoneSaysSo) {
 // What the engine answers when it is gone, while the engine goes on.
 TEST(Closing, WhatIsCalledOnAClosedFolderSaysSo) {
   auto engine = *Engine::Open({.partitions = 2});
-  const FolderOptions options = {.quiet_period = 1s, .max_hold = kForever, .max_events = 2};
+  const FolderOptions options = {.quiet_period = 1s, .max_wait = kForever, .max_events = 2};
   Folder<Number, Values> folder(*engine, "n", options);
   Folder<Number, Values> other(*engine, "other", options);
   for (int i = 0; i < 2; ++i) folder.Fold("a", {i}, kT0);
@@ -82,7 +82,7 @@ TEST(Closing, WhatIsCalledOnAClosedFolderSaysSo) {
 
 TEST(Closing, TheNameOfAClosedFolderCanBeUsedAgain) {
   auto engine = *Engine::Open({.partitions = 2});
-  const FolderOptions options = {.quiet_period = 1s, .max_hold = kForever};
+  const FolderOptions options = {.quiet_period = 1s, .max_wait = kForever};
   Folder<Number, Values> first(*engine, "n", options);
   first.Fold("a", {1}, kT0);
   EXPECT_FALSE((Folder<Number, Values>::Open(*engine, "n", options)).ok());
@@ -97,7 +97,7 @@ TEST(Closing, TheNameOfAClosedFolderCanBeUsedAgain) {
 }
 
 TEST(Closing, AClosedFolderMovesNoTime) {
-  const FolderOptions options = {.quiet_period = 1s, .max_hold = kForever};
+  const FolderOptions options = {.quiet_period = 1s, .max_wait = kForever};
   auto by_event = *Engine::Open({.partitions = 4, .axis = Axis::kEvent});
   Folder<Number, Values> left(*by_event, "n", options);
   left.Close();
@@ -120,7 +120,7 @@ TEST(Closing, RulesOfAClosedFolderGoWithItsLastHandle) {
   FoldRules<Number, Values> rules;
   rules.ends = [rule](const Number&) { return *rule == 0; };
   std::optional<Folder<Number, Values>> folder = *Folder<Number, Values>::Open(
-      *engine, "n", {.quiet_period = 1s, .max_hold = kForever}, std::move(rules));
+      *engine, "n", {.quiet_period = 1s, .max_wait = kForever}, std::move(rules));
   rules = {};
   folder->Fold("a", {1}, kT0);
   folder->Close();
@@ -131,7 +131,7 @@ TEST(Closing, RulesOfAClosedFolderGoWithItsLastHandle) {
 
 TEST(Closing, FoldersAreOpenedAndClosedWhileOthersUseThem) {
   auto engine = *Engine::Open({.partitions = 4});
-  const FolderOptions options = {.quiet_period = 1s, .max_hold = kForever, .max_events = 2};
+  const FolderOptions options = {.quiet_period = 1s, .max_wait = kForever, .max_events = 2};
   for (int round = 0; round < 30; ++round) {
     Folder<Number, Values> folder(*engine, "n", options);
     std::vector<std::thread> threads;
@@ -181,7 +181,7 @@ TEST(PartitionRanges, CoverEveryPartitionOnceForAnyNumberOfWorkers) {
 
 TEST(PartitionRanges, ABatchIsFoldedInTheRangeOnly) {
   auto engine = *Engine::Open({.partitions = 8});
-  Folder<Number, Values> folder(*engine, "n", {.quiet_period = 1s, .max_hold = kForever});
+  Folder<Number, Values> folder(*engine, "n", {.quiet_period = 1s, .max_wait = kForever});
   std::vector<std::string> keys;
   for (int i = 0; i < 1000; ++i) keys.push_back("key" + std::to_string(i % 100));
   std::vector<KeyedEvent<Number>> events;
@@ -205,7 +205,7 @@ TEST(PartitionRanges, ABatchIsFoldedInTheRangeOnly) {
 
 TEST(PartitionRanges, AnEventElsewhereMovesTimeAndNothingElse) {
   auto engine = *Engine::Open({.partitions = 2, .axis = Axis::kEvent});
-  Folder<Number, Values> folder(*engine, "n", {.quiet_period = 1s, .max_hold = kForever});
+  Folder<Number, Values> folder(*engine, "n", {.quiet_period = 1s, .max_wait = kForever});
   const std::vector<KeyedEvent<Number>> events = {{"a", kT0, {1}}};
   const auto other = PartitionRange::One(1 - PartitionOf("a", 2));
   EXPECT_EQ(folder.FoldBatch(events, {}, other).elsewhere, 1);

@@ -90,7 +90,7 @@ class CloseAndPopTest : public testing::Test {
 TEST_F(CloseAndPopTest, OfAFolderIsCloseAllAndPop) {
   ForEachSeed(1, 300, [this](uint64_t seed) {
     Draw(seed);
-    FolderOptions options{.quiet_period = 5s + Seconds(100), .max_hold = 50s + Seconds(100)};
+    FolderOptions options{.quiet_period = 5s + Seconds(100), .max_wait = 50s + Seconds(100)};
     options.edge = Below(3) == 0 ? Edge::kBoth : Edge::kTrailing;
     if (Below(2) == 0) options.partial_every = 1s + Seconds(30);
     if (Below(3) == 0) options.late = {.accept_limit = 20s, .on_late = OnLate::kCorrect};
@@ -163,7 +163,7 @@ TEST_F(CloseAndPopTest, OfARollupIsCloseAllAndPop) {
 // Only what waited before, and what is due, goes out before the open groups: in order.
 TEST_F(CloseAndPopTest, ComesBehindWhatWaitsAndWhatIsDue) {
   const auto engine = *Engine::Open({});
-  Folder<Hit, Hits> folder(*engine, "hits", {.quiet_period = 10s, .max_hold = 1h});
+  Folder<Hit, Hits> folder(*engine, "hits", {.quiet_period = 10s, .max_wait = 1h});
   for (const auto& [key, at] : {std::pair("waits", 0s), {"due", 5s}, {"open", 12s}}) {
     folder.Fold(key, {}, kT0 + at);
   }
@@ -188,7 +188,7 @@ TEST_F(CloseAndPopTest, DropsNothingWhereCloseAllDropsTheOldest) {
         const auto engine = *Engine::Open({.partitions = partitions});
         const LimitOptions limits{.max_backlog = limit, .on_backlog = OnBacklog::kDropOldest};
         Folder<Hit, Hits> folder(*engine, "hits",
-                                 {.quiet_period = 10s, .max_hold = 1h, .limits = limits});
+                                 {.quiet_period = 10s, .max_wait = 1h, .limits = limits});
         for (int i = 0; i < 1'000; ++i) folder.Fold("k" + std::to_string(i), {}, kT0);
         const Said said = at_once ? ClosedAndPopped(folder.any()) : ClosedThenPopped(folder.any());
         kept[at_once] = {said.size(), folder.ledger().dropped};
@@ -208,7 +208,7 @@ TEST_F(CloseAndPopTest, CutsAllPartialsThatAreDue) {
     const auto engine = *Engine::Open({.partitions = 1});
     Folder<Hit, Hits> folder(*engine, "hits",
                              {.quiet_period = 100s,
-                              .max_hold = 1h,
+                              .max_wait = 1h,
                               .partial_every = 10s,
                               .limits = {.max_backlog = limit}});
     for (int i = 0; i < 200; ++i) folder.Fold("k" + std::to_string(i), {}, kT0);
@@ -220,7 +220,7 @@ TEST_F(CloseAndPopTest, CutsAllPartialsThatAreDue) {
 
 TEST_F(CloseAndPopTest, FromInsideACallDoesNothing) {
   const auto engine = *Engine::Open({});
-  Folder<Hit, Hits> folder(*engine, "hits", {.quiet_period = 10s, .max_hold = 1h});
+  Folder<Hit, Hits> folder(*engine, "hits", {.quiet_period = 10s, .max_wait = 1h});
   folder.Fold("key", {}, kT0);
   size_t inside = 1;
   const auto none = [](std::span<const ClosedGroup>) {};

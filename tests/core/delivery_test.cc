@@ -27,7 +27,7 @@ class Delivery : public testing::Test {
  protected:
   void Open(FolderOptions options = {}, EngineOptions engine = {.partitions = 4}) {
     options.quiet_period = 1h;
-    options.max_hold = kForever;
+    options.max_wait = kForever;
     options.max_events = 1;
     engine_ = *Engine::Open(engine);
     folder_ = *Folder<Number, Values>::Open(*engine_, "numbers", options);
@@ -213,7 +213,7 @@ TEST_F(Delivery, ATokenOfAnotherEngineIsStale) {
 TEST_F(Delivery, ATokenOfAnotherFolderIsStale) {
   Open();
   auto other = *Folder<Number, Values>::Open(
-      *engine_, "others", {.quiet_period = 1h, .max_hold = kForever, .max_events = 1});
+      *engine_, "others", {.quiet_period = 1h, .max_wait = kForever, .max_events = 1});
   Emit("a", 1);
   other.Fold("a", {2}, engine_->now());
   const LeaseToken token = LeaseOne();

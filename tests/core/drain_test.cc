@@ -40,7 +40,7 @@ class Draining : public testing::Test {
 
   std::unique_ptr<Engine> engine_ = *Engine::Open({.partitions = 4});
   Numbers numbers_{
-      *engine_, "numbers", {.quiet_period = 1h, .max_hold = 24h, .leases = {.max_deliveries = 2}}};
+      *engine_, "numbers", {.quiet_period = 1h, .max_wait = 24h, .leases = {.max_deliveries = 2}}};
 };
 
 TEST_F(Draining, ClosesWhatIsOpenAndWaitsUntilItIsPopped) {
@@ -132,7 +132,7 @@ TEST_F(Draining, KeepsWhatIsOpenIfAsked) {
 
 // As where the emissions of one folder are the events of the next.
 TEST_F(Draining, OneCollectionAtATimeAndTheOthersGoOn) {
-  Numbers sums(*engine_, "sums", {.quiet_period = 1h, .max_hold = 24h});
+  Numbers sums(*engine_, "sums", {.quiet_period = 1h, .max_wait = 24h});
   Fold("a");
   sums.Fold("s", {1}, kT0);
   Drain first(numbers_.any(), After(0s));
@@ -164,7 +164,7 @@ TEST_F(Draining, AllKindsOfCollections) {
 }
 
 TEST_F(Draining, IsClosedWithACollectionThatHadSomethingLeft) {
-  Numbers other(*engine_, "other", {.quiet_period = 1h, .max_hold = 24h});
+  Numbers other(*engine_, "other", {.quiet_period = 1h, .max_wait = 24h});
   Fold("a");
   other.Fold("o", {1}, kT0);
   Drain drain(*engine_, After(0s));
@@ -176,7 +176,7 @@ TEST_F(Draining, IsClosedWithACollectionThatHadSomethingLeft) {
 }
 
 TEST_F(Draining, IsDrainedIfACollectionIsClosedBehindItsLastEmission) {
-  Numbers other(*engine_, "other", {.quiet_period = 1h, .max_hold = 24h});
+  Numbers other(*engine_, "other", {.quiet_period = 1h, .max_wait = 24h});
   Fold("a");
   Drain drain(*engine_, After(0s));
   EXPECT_EQ(drain.Look(After(0s)), DrainState::kWaiting);
@@ -209,7 +209,7 @@ TEST_F(Draining, FromInsideAFoldFunctionItDoesNothing) {
     }
   };
   engine = engine_.get();
-  Folder<Number, Careless> careless(*engine_, "careless", {.quiet_period = 1h, .max_hold = 24h});
+  Folder<Number, Careless> careless(*engine_, "careless", {.quiet_period = 1h, .max_wait = 24h});
   careless.Fold("a", {1}, kT0);
   EXPECT_EQ(state, DrainState::kClosed);
   EXPECT_EQ(Fold("a"), FoldOutcome::kOpened);  // it was not stopped
@@ -233,7 +233,7 @@ TEST_F(Draining, AListenerHearsOfTheLastEmissionWhateverBecameOfIt) {
     const auto engine = *Engine::Open({.partitions = 2});
     engine->Advance(kT0);
     Numbers numbers(*engine, "numbers",
-                    {.quiet_period = 10s, .max_hold = 24h, .leases = {.max_deliveries = 2}});
+                    {.quiet_period = 10s, .max_wait = 24h, .leases = {.max_deliveries = 2}});
     AnyCollection any = numbers.any();
     DrainListener listener;
     any.AddListener(listener, {});

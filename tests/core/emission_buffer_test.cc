@@ -40,7 +40,7 @@ struct Side {
   explicit Side(int partitions) : engine(*Engine::Open({.partitions = partitions})) {}
 
   std::unique_ptr<Engine> engine;
-  Folder<Number, State> folder{*engine, "f", {.quiet_period = 10s, .max_hold = 30s}};
+  Folder<Number, State> folder{*engine, "f", {.quiet_period = 10s, .max_wait = 30s}};
 };
 
 template <class Key>
@@ -160,7 +160,7 @@ TEST(KeptVector, AllocatesNothingWhereAKeyHasRoom) {
 TEST(EmissionBuffer, DestroysTheStatesThatNobodyMovedOut) {
   auto engine = *Engine::Open({.partitions = 1});
   Folder<std::shared_ptr<int>, Holder> folder(*engine, "f",
-                                              {.quiet_period = 10s, .max_hold = kForever});
+                                              {.quiet_period = 10s, .max_wait = kForever});
   const auto held = std::make_shared<int>(7);
   const auto pop_one = [&](EmissionBuffer<Holder>& buffer, EngineTime at) {
     folder.Fold("key", held, at);
@@ -237,7 +237,7 @@ TEST(LeaseBuffer, GetsWhatAVectorGets) {
 TEST(LeaseBuffer, CopiesStatesAndEndsNoLease) {
   auto engine = *Engine::Open({.partitions = 1});
   Folder<std::shared_ptr<int>, Holder> folder(*engine, "f",
-                                              {.quiet_period = 10s, .max_hold = kForever});
+                                              {.quiet_period = 10s, .max_wait = kForever});
   const auto held = std::make_shared<int>(7);
   folder.Fold("key", held, kT0);
   engine->Advance(kT0 + 10s);

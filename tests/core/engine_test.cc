@@ -42,7 +42,7 @@ TEST(Engine, TimeNeverGoesBack) {
 
 TEST(Engine, NextDeadlineIsTheEarliestOfAllPartitionsAndAbsentWhenNothingIsOpen) {
   auto engine = *Engine::Open({.partitions = 8});
-  Folder<Event, Nothing> folder(*engine, "f", {.quiet_period = 10s, .max_hold = kForever});
+  Folder<Event, Nothing> folder(*engine, "f", {.quiet_period = 10s, .max_wait = kForever});
   EXPECT_EQ(engine->NextDeadline(), std::nullopt);
   for (int i = 20; i > 0; --i) folder.Fold("key" + std::to_string(i), {}, kT0 + i * 1s);
   EXPECT_EQ(engine->NextDeadline(), kT0 + 11s);
@@ -55,7 +55,7 @@ TEST(Engine, NextDeadlineIsTheEarliestOfAllPartitionsAndAbsentWhenNothingIsOpen)
 TEST(Engine, AdvanceToItsOwnNextDeadlineAlwaysMakesProgress) {
   // A driver that sleeps until NextDeadline() must reach the end, however often folds moved things.
   auto engine = *Engine::Open({.partitions = 4});
-  Folder<Event, Nothing> folder(*engine, "f", {.quiet_period = 10s, .max_hold = kForever});
+  Folder<Event, Nothing> folder(*engine, "f", {.quiet_period = 10s, .max_wait = kForever});
   for (int i = 0; i < 1000; ++i) {
     folder.Fold("key" + std::to_string(i % 50), {}, kT0 + i * 7ms);
   }
@@ -70,7 +70,7 @@ TEST(Engine, AdvanceToItsOwnNextDeadlineAlwaysMakesProgress) {
 
 TEST(Engine, BudgetStopsAdvanceAndTheNextCallResumes) {
   auto engine = *Engine::Open({.partitions = 4});
-  Folder<Event, Nothing> folder(*engine, "f", {.quiet_period = 10s, .max_hold = kForever});
+  Folder<Event, Nothing> folder(*engine, "f", {.quiet_period = 10s, .max_wait = kForever});
   for (int i = 0; i < 100; ++i) folder.Fold("key" + std::to_string(i), {}, kT0);
   EXPECT_FALSE(engine->Advance(kT0 + 1min, 10));
   int calls = 1;

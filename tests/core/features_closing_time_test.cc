@@ -23,7 +23,7 @@ using testing::IsEmpty;
 constexpr ClosingOptions kMinutesSinceT0{.every = 1min, .phase = 20s};
 
 FolderOptions OnlyBy(const ClosingOptions& closing) {
-  return {.quiet_period = kForever, .max_hold = kForever, .closing = closing};
+  return {.quiet_period = kForever, .max_wait = kForever, .closing = closing};
 }
 
 TEST_F(Features, ClosesAtTheNextInstantOfTheGrid) {
@@ -57,7 +57,7 @@ TEST_F(Features, TheGridOfClosingTimesGoesBackBefore1970) {
   EXPECT_EQ(emissions[0].closed, EngineTime{} - 70s);
 }
 
-TEST_F(Features, AtOneInstantQuietGoesBeforeMaxHoldAndThatBeforeTheClosingTime) {
+TEST_F(Features, AtOneInstantQuietGoesBeforeMaxWaitAndThatBeforeTheClosingTime) {
   for (Axis axis : kBothAxes) {
     FolderOptions options = OnlyBy(kMinutesSinceT0);
     options.quiet_period = 30s;
@@ -67,11 +67,11 @@ TEST_F(Features, AtOneInstantQuietGoesBeforeMaxHoldAndThatBeforeTheClosingTime) 
     EXPECT_THAT(Pop(), ElementsAre("c [3] quiet 29 29 59", "a [1] quiet 30 30 60",
                                    "b [2] closing_time 31 31 60"));
     options.quiet_period = kForever;
-    options.max_hold = 30s;
+    options.max_wait = 30s;
     Open(options, {.axis = axis});
     EXPECT_EQ(Fold({{"a", 1, 30s}, {"b", 2, 31s}}), "opened opened");
     Advance(1h);
-    EXPECT_THAT(Pop(), ElementsAre("a [1] max_hold 30 30 60", "b [2] closing_time 31 31 60"));
+    EXPECT_THAT(Pop(), ElementsAre("a [1] max_wait 30 30 60", "b [2] closing_time 31 31 60"));
   }
 }
 

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST_F(Features, GapStats) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .measure = {.gap_stats = true}});
+  Open({.quiet_period = 10s, .max_wait = kForever, .measure = {.gap_stats = true}});
   Fold({{"a", 1, 0s}, {"b", 1, 1s}, {"a", 2, 4s}, {"a", 3, 13s}});
   Advance(40s);  // all closed; their ghosts know
   Fold({{"a", 4, 43s}, {"c", 1, 44s}, {"c", 2, 44s}});
@@ -39,7 +39,7 @@ TEST_F(Features, GapStats) {
   EXPECT_EQ(stats->first, kT0);
   EXPECT_EQ(stats->last, kT0 + 46s);
   EXPECT_EQ(stats->quiet_period, 10s);
-  EXPECT_EQ(stats->max_hold, kForever);
+  EXPECT_EQ(stats->max_wait, kForever);
   EXPECT_EQ(stats->spans.count(), 3u);
   EXPECT_EQ(stats->spans.max(), 13'000'000u);
   EXPECT_EQ(stats->fold_sizes.count(), 3u);
@@ -62,7 +62,7 @@ TEST_F(Features, GapStats) {
 // A cap cuts groups in two, and the ledger counts both halves. The gaps know what would have folded.
 TEST_F(Features, GapStatsSayWhatCapsCost) {
   Open(
-      {.quiet_period = 10s, .max_hold = kForever, .max_events = 2, .measure = {.gap_stats = true}});
+      {.quiet_period = 10s, .max_wait = kForever, .max_events = 2, .measure = {.gap_stats = true}});
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 1s}, {"a", 3, 5s}, {"a", 4, 6s}, {"a", 5, 16s}}),
             "opened folded opened folded opened");
   EXPECT_DOUBLE_EQ(ledger().FoldingRatio(), 2.0 / 5);
@@ -70,13 +70,13 @@ TEST_F(Features, GapStatsSayWhatCapsCost) {
 }
 
 TEST_F(Features, GapStatsAreNotMeasuredUnasked) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .max_wait = kForever});
   EXPECT_EQ(folder().gap_stats(), nullptr);
 }
 
 TEST_F(Features, GapStatsSayWhatGhostsForgot) {
   Open(
-      {.quiet_period = 10s, .max_hold = kForever, .measure = {.gap_stats = true, .max_ghosts = 1}});
+      {.quiet_period = 10s, .max_wait = kForever, .measure = {.gap_stats = true, .max_ghosts = 1}});
   Fold({{"a", 1, 0s}, {"b", 1, 1s}});
   Advance(20s);
   EXPECT_EQ(folder().gap_stats()->known_to, 20s);
@@ -107,7 +107,7 @@ TEST(GapStats, AgreeWithASimulationOfAnyQuietPeriod) {
   };
   const auto engine = *Engine::Open({.partitions = 7, .axis = Axis::kEvent});
   Folder<Tick, Count> folder(
-      *engine, "f", {.quiet_period = 90s, .max_hold = kForever, .measure = {.gap_stats = true}});
+      *engine, "f", {.quiet_period = 90s, .max_wait = kForever, .measure = {.gap_stats = true}});
   uint64_t emissions = 0;
   for (int i = 0; i < 200'000; ++i) {
     std::ranges::pop_heap(heap, std::greater(), &Next::at);

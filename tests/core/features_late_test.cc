@@ -14,7 +14,7 @@ using testing::Optional;
 
 TEST_F(Features, LateRejected) {
   const FolderOptions options{
-      .quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 5s}};
+      .quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 5s}};
   Open(options, {}, StartAndEndMarks());
   // Nothing is late before time has first moved.
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, -1000s}}), "opened folded");
@@ -34,7 +34,7 @@ TEST_F(Features, LateRejected) {
   EXPECT_EQ(Fold({{"a", 4, 24s}, {"b", 5, 15s}, {"b", 6, 16s}}), "folded late folded");
 
   // A limit of nothing still takes an event at the engine's time.
-  Open({.quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 0s}},
+  Open({.quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 0s}},
        {.axis = Axis::kEvent});
   EXPECT_EQ(Fold({{"a", 1, 1s}, {"a", 2, 1s}, {"a", 3, 1s - 1us}}), "opened folded late");
 }
@@ -42,7 +42,7 @@ TEST_F(Features, LateRejected) {
 TEST_F(Features, LateFolded) {
   for (Axis axis : kBothAxes) {
     Open({.quiet_period = 10s,
-          .max_hold = kForever,
+          .max_wait = kForever,
           .late = {.accept_limit = 5s, .on_late = OnLate::kFold}},
          {.axis = axis}, StartAndEndMarks());
     Advance(20s);
@@ -61,7 +61,7 @@ TEST_F(Features, LateFolded) {
 
 TEST_F(Features, LateCorrected) {
   const FolderOptions options{.quiet_period = 10s,
-                              .max_hold = kForever,
+                              .max_wait = kForever,
                               .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect}};
   for (Axis axis : kBothAxes) {
     Open(options, {.axis = axis}, StartAndEndMarks());
@@ -94,7 +94,7 @@ TEST_F(Features, LateCorrected) {
 
 TEST_F(Features, LateCorrectedNamesLeadingAndPartialEmissionsToo) {
   Open({.quiet_period = 10s,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .edge = Edge::kBoth,
         .partial_every = 4s,
         .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect}});
@@ -115,7 +115,7 @@ TEST_F(Features, LateCorrectedNamesLeadingAndPartialEmissionsToo) {
 
 TEST_F(Features, IdDuplicate) {
   const FolderOptions options{
-      .quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 60s}};
+      .quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 60s}};
   TickRules rules = Ids();
   rules.starts = StartAndEndMarks().starts;
   rules.ends = StartAndEndMarks().ends;
@@ -165,7 +165,7 @@ TEST_F(Features, IdDuplicate) {
 
 TEST_F(Features, IdConflict) {
   const FolderOptions options{
-      .quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 60s}};
+      .quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 60s}};
   for (Axis axis : kBothAxes) {
     Open(options, {.axis = axis}, Ids());
     EXPECT_EQ(Fold({{"a", 1, 0s, {.id = "x"}},
@@ -189,7 +189,7 @@ TEST_F(Features, IdConflict) {
 
 TEST_F(Features, IdForgottenWithItsStamp) {
   const FolderOptions options{
-      .quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 60s}};
+      .quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 60s}};
   for (Axis axis : kBothAxes) {
     Open(options, {.axis = axis}, Ids());
     Advance(0s);

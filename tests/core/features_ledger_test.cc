@@ -17,7 +17,7 @@ TEST_F(Features, LedgerAddsUp) {
   TickRules rules = Ids();
   rules.ends = StartAndEndMarks().ends;
   Open({.quiet_period = 10s,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .max_events = 3,
         .edge = Edge::kBoth,
         .partial_every = 4s,
@@ -62,7 +62,7 @@ TEST_F(Features, LedgerAddsUp) {
 
 TEST_F(Features, LedgerAddsUpWithCorrections) {
   Open({.quiet_period = 10s,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect}},
        {.axis = Axis::kEvent});
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"b", 2, 20s}, {"a", 3, 1s}, {"b", 4, 16s}}),
@@ -115,7 +115,7 @@ std::string Error(const FolderOptions& options, const TickRules& rules = {}) {
 
 TEST_F(Features, OpenNamesTheOptionThatIsOutOfRange) {
   const auto error = [](auto set) {
-    FolderOptions options{.quiet_period = 1s, .max_hold = 1s};
+    FolderOptions options{.quiet_period = 1s, .max_wait = 1s};
     set(options);
     return Error(options);
   };
@@ -123,8 +123,8 @@ TEST_F(Features, OpenNamesTheOptionThatIsOutOfRange) {
   EXPECT_EQ(error([](O&) {}), "");
   EXPECT_THAT(error([](O& o) { o.quiet_period = 0s; }), HasSubstr("quiet_period"));
   EXPECT_THAT(error([](O& o) { o.quiet_period = -1us; }), HasSubstr("quiet_period"));
-  EXPECT_THAT(error([](O& o) { o.max_hold = 0s; }), HasSubstr("max_hold"));
-  EXPECT_THAT(error([](O& o) { o.max_hold = -1s; }), HasSubstr("max_hold"));
+  EXPECT_THAT(error([](O& o) { o.max_wait = 0s; }), HasSubstr("max_wait"));
+  EXPECT_THAT(error([](O& o) { o.max_wait = -1s; }), HasSubstr("max_wait"));
   for (const Duration floor : {Duration{-1}, Duration{1s}, Duration{2s}}) {
     EXPECT_THAT(error([&](O& o) { o.quiet_floor = floor; }), HasSubstr("quiet_floor"));
   }
@@ -148,7 +148,7 @@ TEST_F(Features, OpenNamesTheOptionThatIsOutOfRange) {
 }
 
 TEST_F(Features, OpenNamesTheOptionsThatDoNotGoTogether) {
-  const FolderOptions plain{.quiet_period = 1s, .max_hold = 1s};
+  const FolderOptions plain{.quiet_period = 1s, .max_wait = 1s};
   FolderOptions options = plain;
   options.edge = Edge::kLeading;
   options.partial_every = 1s;
@@ -181,7 +181,7 @@ TEST_F(Features, OpenNamesTheOptionThatNeedsACopyableState) {
   const auto error = [&](const FolderOptions& options) {
     return std::string(Folder<Tick, Owner>::Open(*engine, "f", options).status().message());
   };
-  FolderOptions options{.quiet_period = 1s, .max_hold = 1s};
+  FolderOptions options{.quiet_period = 1s, .max_wait = 1s};
   options.partial_every = 1s;
   EXPECT_THAT(error(options), HasSubstr("partial_every"));
   options.partial_every = kForever;

@@ -24,7 +24,7 @@ std::string LongKey(int i) {
 }
 
 TEST_F(Features, LimitOnGroupsRefuses) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .limits = {.max_groups = 2}});
+  Open({.quiet_period = 10s, .max_wait = kForever, .limits = {.max_groups = 2}});
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"b", 2, 5s}, {"c", 3, 6s}, {"a", 4, 6s}}),
             "opened opened over_limit folded");
   // Without a trace.
@@ -51,7 +51,7 @@ TEST_F(Features, LimitOnGroupsRefuses) {
 TEST_F(Features, LimitOnGroupsRefusesEverythingThatAnEventWouldHaveDone) {
   const TickRules rules = StartAndEndMarks();
   // It overtakes nothing.
-  Open({.quiet_period = 10s, .max_hold = kForever, .limits = {.max_groups = 1}}, {}, rules);
+  Open({.quiet_period = 10s, .max_wait = kForever, .limits = {.max_groups = 1}}, {}, rules);
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 15s}, {"a", 3, 15s, {.starts = true}}, {"a", 4, 5s}}),
             "opened over_limit over_limit folded");
   EXPECT_THAT(Peek("a"), Optional(ElementsAre(1, 4)));
@@ -62,7 +62,7 @@ TEST_F(Features, LimitOnGroupsRefusesEverythingThatAnEventWouldHaveDone) {
 
   // It cuts no partial.
   Open({.quiet_period = 60s,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .partial_every = 40s,
         .limits = {.max_groups = 1}});
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 60s}, {"a", 3, 39s}}), "opened over_limit folded");
@@ -71,7 +71,7 @@ TEST_F(Features, LimitOnGroupsRefusesEverythingThatAnEventWouldHaveDone) {
 
   // Neither a group of one event nor a leading edge goes past it.
   Open({.quiet_period = 10s,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .edge = Edge::kLeading,
         .limits = {.max_groups = 1}},
        {}, rules);
@@ -80,7 +80,7 @@ TEST_F(Features, LimitOnGroupsRefusesEverythingThatAnEventWouldHaveDone) {
   EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 0 r1+"));
 
   // On event time a refused event still moves the watermark.
-  Open({.quiet_period = 10s, .max_hold = kForever, .limits = {.max_groups = 1}},
+  Open({.quiet_period = 10s, .max_wait = kForever, .limits = {.max_groups = 1}},
        {.axis = Axis::kEvent});
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"b", 2, 9s}, {"b", 3, 10s}}), "opened over_limit opened");
   EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10"));
@@ -88,7 +88,7 @@ TEST_F(Features, LimitOnGroupsRefusesEverythingThatAnEventWouldHaveDone) {
 
 TEST_F(Features, LimitOnGroupsEmitsOldest) {
   const FolderOptions two{.quiet_period = 10s,
-                          .max_hold = kForever,
+                          .max_wait = kForever,
                           .limits = {.max_groups = 2, .on_limit = OnLimit::kEmitOldest}};
   Open(two);
   Advance(0s);
@@ -110,7 +110,7 @@ TEST_F(Features, LimitOnGroupsEmitsOldest) {
 
   // What would be handed out next as a partial counts as well.
   Open({.quiet_period = 100s,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .partial_every = 30s,
         .limits = {.max_groups = 2, .on_limit = OnLimit::kEmitOldest}},
        {}, OwnQuietPeriods());
@@ -121,7 +121,7 @@ TEST_F(Features, LimitOnGroupsEmitsOldest) {
 
   // Its grid counts for a group that has not changed, too: a's next is at 60 s, b's at 70 s.
   Open({.quiet_period = 100s,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .partial_every = 30s,
         .limits = {.max_groups = 2, .on_limit = OnLimit::kEmitOldest}},
        {}, OwnQuietPeriods());
@@ -139,7 +139,7 @@ TEST_F(Features, LimitOnGroupsEmitsOldest) {
 
   // The next one from now on counts, however long ago the last one was: a's is at 120 s, b's at 110 s.
   Open({.quiet_period = 500s,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .partial_every = 30s,
         .limits = {.max_groups = 2, .on_limit = OnLimit::kEmitOldest}});
   Advance(0s);
@@ -174,7 +174,7 @@ TEST_F(Features, LimitOnGroupsEmitsOldest) {
 
 TEST_F(Features, LimitOnGroupsEmitsOldestOnlyForWhatNeedsRoom) {
   FolderOptions one{.quiet_period = 10s,
-                    .max_hold = kForever,
+                    .max_wait = kForever,
                     .late = {.accept_limit = 5s},
                     .limits = {.max_groups = 1, .on_limit = OnLimit::kEmitOldest}};
   TickRules rules = StartAndEndMarks();
@@ -202,7 +202,7 @@ TEST_F(Features, LimitOnGroupsEmitsOldestOnlyForWhatNeedsRoom) {
 constexpr size_t kMiB = size_t{1} << 20;
 
 TEST_F(Features, LimitOnBytesRefuses) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .limits = {.max_bytes = kMiB}});
+  Open({.quiet_period = 10s, .max_wait = kForever, .limits = {.max_bytes = kMiB}});
   int groups = 0;
   while (groups < 2000 && Fold({{LongKey(groups), 1, 0s}}) == "opened") {
     ++groups;
@@ -240,7 +240,7 @@ struct Count {
 TEST_F(Features, LimitOnBytesRefusesNothingThatNeedsNoBytes) {
   auto engine = *Engine::Open({.partitions = 1});
   Folder<Tick, Count> folder(
-      *engine, "f", {.quiet_period = 10s, .max_hold = kForever, .limits = {.max_bytes = kMiB}});
+      *engine, "f", {.quiet_period = 10s, .max_wait = kForever, .limits = {.max_bytes = kMiB}});
   int groups = 0;
   while (groups < 2000 && folder.Fold(LongKey(groups), {1}, kT0) == FoldOutcome::kOpened) ++groups;
   EXPECT_LT(groups, 1048);
@@ -255,7 +255,7 @@ TEST_F(Features, LimitOnBytesRefusesNewIds) {
   auto engine = *Engine::Open({.partitions = 1});
   Folder<Tick, Count> folder(*engine, "f",
                              {.quiet_period = 1h,
-                              .max_hold = kForever,
+                              .max_wait = kForever,
                               .late = {.accept_limit = 1min},
                               .limits = {.max_bytes = kMiB}},
                              std::move(rules));
@@ -282,7 +282,7 @@ TEST_F(Features, LimitOnBytesRefusesNewIds) {
 
 TEST_F(Features, LimitOnBytesEmitsOldest) {
   Open({.quiet_period = 1h,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .limits = {.max_bytes = kMiB, .on_limit = OnLimit::kEmitOldest}});
   Advance(0s);
   // Who pops is never refused, and gets the oldest first.
@@ -319,7 +319,7 @@ TEST_F(Features, LimitOnBytesEmitsTheOneGroupThatHoldsThemAll) {
   auto engine = *Engine::Open({.partitions = 1});
   Folder<Tick, Heavy> folder(*engine, "f",
                              {.quiet_period = 1h,
-                              .max_hold = kForever,
+                              .max_wait = kForever,
                               .limits = {.max_bytes = kMiB, .on_limit = OnLimit::kEmitOldest}});
   engine->Advance(kT0);
   size_t popped_bytes = 0;
@@ -342,7 +342,7 @@ TEST_F(Features, LimitOnBytesEmitsForTheEventThatNeedsTheRoom) {
   auto engine = *Engine::Open({.partitions = 1});
   Folder<Tick, Heavy> folder(*engine, "f",
                              {.quiet_period = 1h,
-                              .max_hold = kForever,
+                              .max_wait = kForever,
                               .limits = {.max_bytes = kMiB, .on_limit = OnLimit::kEmitOldest}});
   engine->Advance(kT0);
   // How much a group grows by is not known before, so that it can leave no room by itself.
@@ -361,7 +361,7 @@ TEST_F(Features, LimitOnBytesEmitsForTheEventThatNeedsTheRoom) {
   // Nor is there room for a single one.
   Folder<Tick, Heavy> small(*engine, "g",
                             {.quiet_period = 1h,
-                             .max_hold = kForever,
+                             .max_wait = kForever,
                              .limits = {.max_bytes = 100, .on_limit = OnLimit::kEmitOldest}});
   for (int i = 0; i < 10; ++i) {
     ASSERT_EQ(small.Fold(LongKey(i), {1}, kT0), FoldOutcome::kOpened);
@@ -371,7 +371,7 @@ TEST_F(Features, LimitOnBytesEmitsForTheEventThatNeedsTheRoom) {
 
 TEST_F(Features, LimitOnBytesEmitsOldestForCorrections) {
   Open({.quiet_period = 1h,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect},
         .limits = {.max_bytes = kMiB, .on_limit = OnLimit::kEmitOldest}});
   Advance(100s);
@@ -389,7 +389,7 @@ TEST_F(Features, LimitOnBytesEmitsOldestButKeepsIds) {
   TickRules rules;
   rules.id = Ids().id;
   Open({.quiet_period = 1h,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .late = {.accept_limit = 1min},
         .limits = {.max_bytes = kMiB / 8, .on_limit = OnLimit::kEmitOldest}},
        {}, rules);
@@ -410,7 +410,7 @@ TEST_F(Features, LimitOnBytesEmitsOldestButKeepsIds) {
 TEST_F(Features, LimitOnBytesLeavesOutWhatWaits) {
   for (const OnLimit on_limit : {OnLimit::kRefuse, OnLimit::kEmitOldest}) {
     Open({.quiet_period = 10s,
-          .max_hold = kForever,
+          .max_wait = kForever,
           .limits = {.max_bytes = kMiB, .on_limit = on_limit, .count_ready = false}});
     // Whether somebody looked or popped does not matter.
     for (int i = 0; i < 3'000; ++i) {
@@ -430,7 +430,7 @@ TEST_F(Features, LimitOnBytesLeavesOutWhatWaits) {
 
 TEST_F(Features, LimitOnBytesRefusesCorrections) {
   Open({.quiet_period = 10s,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect},
         .limits = {.max_bytes = kMiB}});
   Advance(100s);
@@ -450,7 +450,7 @@ TEST_F(Features, KeyTooLong) {
   const std::string longest(kKeyBytesMax, 'k');
   const std::string too_long(kKeyBytesMax + 1, 'k');
   for (Axis axis : kBothAxes) {
-    Open({.quiet_period = 10s, .max_hold = kForever}, {.axis = axis, .future_limit = 1h});
+    Open({.quiet_period = 10s, .max_wait = kForever}, {.axis = axis, .future_limit = 1h});
     Advance(0s);
     EXPECT_EQ(Fold({{longest, 1, 0s}, {too_long, 2, 0s}, {"", 3, 0s}, {{"\0", 1}, 4, 0s}}),
               "opened over_limit opened opened");

@@ -17,7 +17,7 @@ using testing::Optional;
 
 TEST_F(Features, TrailingEdge) {
   for (Axis axis : kBothAxes) {
-    Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kTrailing}, {.axis = axis});
+    Open({.quiet_period = 10s, .max_wait = kForever, .edge = Edge::kTrailing}, {.axis = axis});
     Fold({{"a", 1, 0s}, {"a", 2, 9s}, {"a", 3, 18s}});
     Advance(28s - 1us);
     EXPECT_THAT(Pop(), IsEmpty());
@@ -28,7 +28,7 @@ TEST_F(Features, TrailingEdge) {
 }
 
 TEST_F(Features, LeadingEdge) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kLeading});
+  Open({.quiet_period = 10s, .max_wait = kForever, .edge = Edge::kLeading});
   Advance(1s);
   EXPECT_EQ(Fold({{"a", 1, 2s}, {"a", 2, 3s}, {"a", 3, 12s}}), "opened folded folded");
   EXPECT_THAT(Pop(), ElementsAre("a [1] leading 2 2 1 r1+"));  // the first event alone, and at once
@@ -41,7 +41,7 @@ TEST_F(Features, LeadingEdge) {
   EXPECT_EQ(Columns(), "events 4 opened 2 folded 2 closed 1 silent 1 partial 2 popped 2 open 1");
 
   // Silence whatever closes the group.
-  Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kLeading}, {.axis = Axis::kEvent},
+  Open({.quiet_period = 10s, .max_wait = kForever, .edge = Edge::kLeading}, {.axis = Axis::kEvent},
        StartAndEndMarks());
   EXPECT_EQ(Fold({{"a", 1, 0s},
                   {"a", 2, 1s, {.ends = true}},
@@ -56,18 +56,18 @@ TEST_F(Features, LeadingEdge) {
   EXPECT_EQ(Columns(), "events 5 opened 4 folded 1 closed 4 silent 4 partial 4 popped 4");
 
   // An event that opens and closes at once: at its cap, or overdue.
-  Open({.quiet_period = 10s, .max_hold = kForever, .max_events = 1, .edge = Edge::kLeading});
+  Open({.quiet_period = 10s, .max_wait = kForever, .max_events = 1, .edge = Edge::kLeading});
   Advance(60s);
   EXPECT_EQ(Fold({{"a", 1, 60s}, {"a", 2, 61s}}), "opened opened");
   EXPECT_THAT(Pop(), ElementsAre("a [1] leading 60 60 60 r1+", "a [2] leading 61 61 60 r1+"));
-  Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kLeading});
+  Open({.quiet_period = 10s, .max_wait = kForever, .edge = Edge::kLeading});
   Advance(60s);
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 0s}}), "opened opened");
   EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 60 r1+", "a [2] leading 0 0 60 r1+"));
   EXPECT_EQ(Columns(), "events 2 opened 2 closed 2 silent 2 partial 2 popped 2");
 
   // A group that is overtaken does not hold the next one's first event back.
-  Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kLeading});
+  Open({.quiet_period = 10s, .max_wait = kForever, .edge = Edge::kLeading});
   Advance(0s);
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 15s}}), "opened opened");
   EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 0 r1+", "a [2] leading 15 15 0 r1+"));
@@ -77,7 +77,7 @@ TEST_F(Features, LeadingEdge) {
 
 TEST_F(Features, BothEdges) {
   for (Axis axis : kBothAxes) {
-    Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kBoth}, {.axis = axis});
+    Open({.quiet_period = 10s, .max_wait = kForever, .edge = Edge::kBoth}, {.axis = axis});
     Advance(0s);
     EXPECT_EQ(Fold({{"a", 1, 0s}}), "opened");
     EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 0 r1+"));
@@ -99,14 +99,14 @@ TEST_F(Features, BothEdges) {
     EXPECT_EQ(Columns(),
               "events 5 opened 3 folded 2 closed 2 cancelled 1 silent 1 partial 3 popped 4");
 
-    Open({.quiet_period = 10s, .max_hold = kForever, .max_events = 2, .edge = Edge::kBoth},
+    Open({.quiet_period = 10s, .max_wait = kForever, .max_events = 2, .edge = Edge::kBoth},
          {.axis = axis}, StartAndEndMarks());
     Advance(0s);
     EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 0s}, {"b", 3, 0s, {.ends = true}}}),
               "opened folded opened");
     EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 0 r1+", "a [1 2] max_events 0 0 0 r2",
                                    "b [3] leading 0 0 0 r1+"));
-    Open({.quiet_period = 10s, .max_hold = kForever, .max_events = 1, .edge = Edge::kBoth},
+    Open({.quiet_period = 10s, .max_wait = kForever, .max_events = 1, .edge = Edge::kBoth},
          {.axis = axis});
     Advance(0s);
     EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 0s}}), "opened opened");
@@ -117,7 +117,7 @@ TEST_F(Features, BothEdges) {
 TEST_F(Features, PartialEvery) {
   for (Axis axis : kBothAxes) {
     const EngineOptions engine{.axis = axis};
-    Open({.quiet_period = 10s, .max_hold = kForever, .partial_every = 4s}, engine);
+    Open({.quiet_period = 10s, .max_wait = kForever, .partial_every = 4s}, engine);
     EXPECT_EQ(Fold({{"a", 1, 0s}}), "opened");
     Advance(4s - 1us);
     EXPECT_THAT(Pop(), IsEmpty());
@@ -135,23 +135,23 @@ TEST_F(Features, PartialEvery) {
     EXPECT_THAT(Pop(), ElementsAre("a [1 2] quiet 0 9 19 r3"));
 
     // No partial at the deadline itself, nor after it.
-    Open({.quiet_period = 8s, .max_hold = kForever, .partial_every = 4s}, engine);
+    Open({.quiet_period = 8s, .max_wait = kForever, .partial_every = 4s}, engine);
     Fold({{"a", 1, 0s}});
     Advance(8s);
     EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 4 r1+", "a [1] quiet 0 0 8 r2"));
-    Open({.quiet_period = 8s, .max_hold = kForever, .partial_every = 8s}, engine);
+    Open({.quiet_period = 8s, .max_wait = kForever, .partial_every = 8s}, engine);
     Fold({{"a", 1, 0s}});
     Advance(24s);
     EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 8"));
-    Open({.quiet_period = 10s, .max_hold = 12s, .partial_every = 4s}, engine);
+    Open({.quiet_period = 10s, .max_wait = 12s, .partial_every = 4s}, engine);
     EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 3s}, {"a", 3, 6s}, {"a", 4, 9s}, {"a", 5, 11s}}),
               "opened folded folded folded folded");
     Advance(12s);
     EXPECT_THAT(Pop(), ElementsAre("a [1 2] partial 0 3 4 r1+", "a [1 2 3] partial 0 6 8 r2+",
-                                   "a [1 2 3 4 5] max_hold 0 11 12 r3"));
+                                   "a [1 2 3 4 5] max_wait 0 11 12 r3"));
 
     // An event at the instant comes after it.
-    Open({.quiet_period = 10s, .max_hold = kForever, .partial_every = 4s}, engine);
+    Open({.quiet_period = 10s, .max_wait = kForever, .partial_every = 4s}, engine);
     EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 4s}}), "opened folded");
     Advance(14s);
     EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 4 r1+", "a [1 2] partial 0 4 8 r2+",
@@ -163,13 +163,13 @@ TEST_F(Features, PartialEveryKeepsToItsGrid) {
   for (Axis axis : kBothAxes) {
     const EngineOptions engine{.axis = axis};
     // Through idle time.
-    Open({.quiet_period = 100s, .max_hold = kForever, .partial_every = 10s}, engine);
+    Open({.quiet_period = 100s, .max_wait = kForever, .partial_every = 10s}, engine);
     EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 55s}}), "opened folded");
     Advance(60s);
     EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 10 r1+", "a [1 2] partial 0 55 60 r2+"));
 
     // Through a group that is overtaken before anybody has moved time.
-    Open({.quiet_period = 10s, .max_hold = kForever, .partial_every = 4s}, engine);
+    Open({.quiet_period = 10s, .max_wait = kForever, .partial_every = 4s}, engine);
     EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 5s}, {"a", 3, 20s}}), "opened folded opened");
     if (axis == Axis::kArrival) {
       EXPECT_THAT(Pop(), IsEmpty());
@@ -180,7 +180,7 @@ TEST_F(Features, PartialEveryKeepsToItsGrid) {
                                    "a [3] quiet 20 20 30 r2"));
 
     // It starts where the group opened, also in the past, and whatever older event comes later.
-    Open({.quiet_period = 100s, .max_hold = kForever, .partial_every = 10s}, engine);
+    Open({.quiet_period = 100s, .max_wait = kForever, .partial_every = 10s}, engine);
     Advance(23s);
     EXPECT_EQ(Fold({{"a", 1, 0s}}), "opened");
     Advance(30s - 1us);
@@ -193,14 +193,14 @@ TEST_F(Features, PartialEveryKeepsToItsGrid) {
   }
 
   // On arrival time a partial is what had come before its instant, and is handed out when time gets there.
-  Open({.quiet_period = 10s, .max_hold = kForever, .partial_every = 4s});
+  Open({.quiet_period = 10s, .max_wait = kForever, .partial_every = 4s});
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 5s}}), "opened folded");
   EXPECT_THAT(Pop(), IsEmpty());
   Advance(4s);
   EXPECT_THAT(Pop(), ElementsAre("a [1] partial 0 0 4 r1+"));
 
   // An older event that comes after it does not change it any more.
-  Open({.quiet_period = 60s, .max_hold = kForever, .partial_every = 20s});
+  Open({.quiet_period = 60s, .max_wait = kForever, .partial_every = 20s});
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 50s}, {"a", 3, 10s}}), "opened folded folded");
   EXPECT_THAT(Pop(), IsEmpty());
   Advance(60s);
@@ -209,7 +209,7 @@ TEST_F(Features, PartialEveryKeepsToItsGrid) {
 
 TEST_F(Features, OnEventTimeTheWatermarkActsAndNotTheStamp) {
   const EngineOptions late{.axis = Axis::kEvent, .lateness = 30s};
-  Open({.quiet_period = 60s, .max_hold = kForever}, late);
+  Open({.quiet_period = 60s, .max_wait = kForever}, late);
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 80s}}), "opened folded");
   EXPECT_EQ(engine().now(), kT0 + 50s);
   Fold({{"b", 3, 169s}});
@@ -219,14 +219,14 @@ TEST_F(Features, OnEventTimeTheWatermarkActsAndNotTheStamp) {
   CloseAll();
   EXPECT_THAT(Pop(), ElementsAre("b [3 4] end 169 170 140"));
 
-  Open({.quiet_period = 60s, .max_hold = kForever, .partial_every = 20s}, late);
+  Open({.quiet_period = 60s, .max_wait = kForever, .partial_every = 20s}, late);
   Fold({{"a", 1, 0s}, {"a", 2, 45s}, {"a", 3, 51s}});
   CloseAll();
   EXPECT_THAT(Pop(), ElementsAre("a [1 2] partial 0 45 20 r1+", "a [1 2 3] end 0 51 21 r2"));
 }
 
 TEST_F(Features, CloseAllHandsOutWhatWaitsForItsInstant) {
-  Open({.quiet_period = 60s, .max_hold = kForever, .partial_every = 40s});
+  Open({.quiet_period = 60s, .max_wait = kForever, .partial_every = 40s});
   Advance(0s);
   EXPECT_EQ(Fold({{"b", 1, 0s}, {"a", 2, 1s}, {"a", 3, 50s}, {"b", 4, 60s}}),
             "opened opened folded opened");
@@ -239,7 +239,7 @@ TEST_F(Features, CloseAllHandsOutWhatWaitsForItsInstant) {
 TEST_F(Features, PartialEveryHasItsPlaceInTheOrder) {
   TickRules rules = StartAndEndMarks();
   rules.quiet_period = OwnQuietPeriods().quiet_period;
-  Open({.quiet_period = 10s, .max_hold = kForever, .partial_every = 4s}, {.axis = Axis::kEvent},
+  Open({.quiet_period = 10s, .max_wait = kForever, .partial_every = 4s}, {.axis = Axis::kEvent},
        rules);
   // All at one instant: what time brings about by opening, then what an event does.
   EXPECT_EQ(
@@ -251,7 +251,7 @@ TEST_F(Features, PartialEveryHasItsPlaceInTheOrder) {
 
 TEST_F(Features, TheEmissionsOfOneEventHaveTheirOrder) {
   Open({.quiet_period = 60s,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .edge = Edge::kBoth,
         .limits = {.max_groups = 1, .on_limit = OnLimit::kEmitOldest}},
        {}, StartAndEndMarks());
@@ -266,7 +266,7 @@ TEST_F(Features, TheEmissionsOfOneEventHaveTheirOrder) {
 
 TEST_F(Features, PartialAndRevision) {
   for (Axis axis : kBothAxes) {
-    Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kBoth, .partial_every = 4s},
+    Open({.quiet_period = 10s, .max_wait = kForever, .edge = Edge::kBoth, .partial_every = 4s},
          {.axis = axis});
     Advance(0s);
     Fold({{"a", 1, 0s}});
@@ -293,7 +293,7 @@ TEST_F(Features, GenerationAndId) {
   // closing: an overtaken group comes out behind a younger one.
   auto arrival = *Engine::Open({.partitions = 1});
   Folder<Tick, Values> capped(*arrival, "f",
-                              {.quiet_period = 10s, .max_hold = kForever, .max_events = 2});
+                              {.quiet_period = 10s, .max_wait = kForever, .max_events = 2});
   capped.Fold("a", {1}, kT0);
   capped.Fold("a", {2}, kT0 + 15s);
   capped.Fold("a", {3}, kT0 + 15s);
@@ -308,14 +308,14 @@ TEST_F(Features, GenerationAndId) {
 
 TEST_F(Features, CountFirstLastClosedReason) {
   for (Axis axis : kBothAxes) {
-    Open({.quiet_period = 10s, .max_hold = kForever}, {.axis = axis});
+    Open({.quiet_period = 10s, .max_wait = kForever}, {.axis = axis});
     Fold({{"a", 1, 5s}, {"a", 1, 3s}, {"a", 1, 9s}, {"a", 1, 9s}});
     Advance(1h);  // closed is the deadline, not when time got there
     EXPECT_THAT(Pop(), ElementsAre("a [1 1 1 1] quiet 3 9 19"));
   }
 
   // `closed` is the engine's time for what a call closed.
-  Open({.quiet_period = 10s, .max_hold = kForever}, {.axis = Axis::kEvent, .lateness = 2s});
+  Open({.quiet_period = 10s, .max_wait = kForever}, {.axis = Axis::kEvent, .lateness = 2s});
   Fold({{"a", 1, 5s}, {"b", 2, 6s}, {"d", 3, 5s}, {"c", 4, 5s}});
   EXPECT_TRUE(Flush("a"));
   CloseAll();  // by deadline, then by opening
@@ -330,7 +330,7 @@ TEST_F(Features, CountFirstLastClosedReason) {
 
 TEST_F(Features, Peek) {
   for (Axis axis : kBothAxes) {
-    Open({.quiet_period = 10s, .max_hold = kForever, .edge = Edge::kBoth, .partial_every = 4s},
+    Open({.quiet_period = 10s, .max_wait = kForever, .edge = Edge::kBoth, .partial_every = 4s},
          {.axis = axis});
     EXPECT_EQ(Peek("a"), std::nullopt);
     Fold({{"a", 1, 2s}, {"a", 2, 1s}});
@@ -349,7 +349,7 @@ TEST_F(Features, Peek) {
   }
 
   // Of an overtaken group and its successor it sees the successor.
-  Open({.quiet_period = 10s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .max_wait = kForever});
   Fold({{"a", 1, 0s}, {"a", 2, 15s}});
   EXPECT_THAT(Peek("a"), Optional(ElementsAre(2)));
 }
@@ -377,7 +377,7 @@ Groups ScanAll(const Folder<Tick, Values>& folder, size_t max, Between between) 
 TEST_F(Features, Scan) {
   for (int partitions : {1, 7}) {
     auto engine = *Engine::Open({.partitions = partitions});
-    Folder<Tick, Values> folder(*engine, "f", {.quiet_period = 10s, .max_hold = kForever});
+    Folder<Tick, Values> folder(*engine, "f", {.quiet_period = 10s, .max_wait = kForever});
     const auto nothing = [] {};
     EXPECT_THAT(ScanAll(folder, 10, nothing), IsEmpty());
 

@@ -61,7 +61,7 @@ class FolderFixture : public testing::Test {
 };
 
 TEST_F(FolderFixture, EventsBeyondTheFutureLimitChangeNothing) {
-  Open({.quiet_period = 10s, .max_hold = kForever}, {.axis = Axis::kEvent, .future_limit = 1h});
+  Open({.quiet_period = 10s, .max_wait = kForever}, {.axis = Axis::kEvent, .future_limit = 1h});
   EXPECT_EQ(Fold("a", 1, 0s), FoldOutcome::kOpened);  // time has not moved yet: no limit applies
   EXPECT_EQ(Fold("a", 2, 1h + 1us), FoldOutcome::kFuture);
   EXPECT_EQ(engine_->now(), kT0);
@@ -70,7 +70,7 @@ TEST_F(FolderFixture, EventsBeyondTheFutureLimitChangeNothing) {
 }
 
 TEST_F(FolderFixture, OnArrivalTimeTheFutureLimitIsALeapYearUnlessToldOtherwise) {
-  const FolderOptions options{.quiet_period = 10s, .max_hold = kForever};
+  const FolderOptions options{.quiet_period = 10s, .max_wait = kForever};
   constexpr Duration kLeapYear = 366 * 24h;
   Open(options);
   engine_->Advance(kT0);
@@ -88,7 +88,7 @@ TEST_F(FolderFixture, OnArrivalTimeTheFutureLimitIsALeapYearUnlessToldOtherwise)
 }
 
 TEST_F(FolderFixture, AScanByNothingAtATimeSeesAllThatIsOpen) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .max_wait = kForever});
   for (const char* key : {"a", "b", "c"}) Fold(key, 1, 0s);
   ScanCursor cursor;
   std::vector<OpenGroup<Values>> groups;
@@ -99,7 +99,7 @@ TEST_F(FolderFixture, AScanByNothingAtATimeSeesAllThatIsOpen) {
 // Of few groups it takes 24.
 TEST_F(FolderFixture, AScanInOrderTakesSixBytesForEachGroup) {
   if (!CountsAllocations()) GTEST_SKIP() << "allocations are not counted in this build";
-  Open({.quiet_period = 10s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .max_wait = kForever});
   const auto bytes_of_a_scan = [&] {
     uint64_t seen = 0;
     const size_t before = AllocatedBytes();
@@ -119,7 +119,7 @@ TEST_F(FolderFixture, AScanInOrderTakesSixBytesForEachGroup) {
 }
 
 TEST_F(FolderFixture, AScanFromBeforeTheFirstPartitionBeginsAtTheFirst) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .max_wait = kForever});
   for (const char* key : {"a", "b", "c"}) Fold(key, 1, 0s);
   ScanCursor cursor{.partition = -1, .place = 77};
   std::vector<OpenGroup<Values>> groups;
@@ -132,7 +132,7 @@ TEST_F(FolderFixture, AScanFromBeforeTheFirstPartitionBeginsAtTheFirst) {
 
 TEST_F(FolderFixture, AnAdvanceWithoutABudgetMovesTimeAndEnds) {
   for (const Axis axis : {Axis::kArrival, Axis::kEvent}) {
-    Open({.quiet_period = 10s, .max_hold = kForever}, {.axis = axis});
+    Open({.quiet_period = 10s, .max_wait = kForever}, {.axis = axis});
     Fold("a", 1, 0s);
     for (int calls = 0; !engine_->Advance(kT0 + 10s, 0); ++calls) ASSERT_LT(calls, 10);
     EXPECT_EQ(engine_->now(), kT0 + 10s);
@@ -145,21 +145,21 @@ TEST_F(FolderFixture, AnAdvanceWithoutABudgetMovesTimeAndEnds) {
 }
 
 TEST_F(FolderFixture, PoppingLateChangesNothing) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .max_wait = kForever});
   Fold("a", 1, 0s);
   engine_->Advance(kT0 + 100h);
   EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10"));
 }
 
 TEST_F(FolderFixture, PopExpiredAdvancesAndPopsAtMostMax) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .max_wait = kForever});
   for (int i = 0; i < 5; ++i) Fold("k" + std::to_string(i), i, i * 1s);
   EXPECT_EQ(folder_->PopExpired(kT0 + 12s, 2).size(), 2u);
   EXPECT_THAT(Pop(), ElementsAre("k2 [2] quiet 2 2 12"));
 }
 
 TEST_F(FolderFixture, PopEachMayCallTheEngine) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .max_wait = kForever});
   Fold("a", 1, 0s);
   engine_->Advance(kT0 + 10s);
   EXPECT_EQ(folder_->PopEach(10, [&](Emission<Values>&& e) { Fold(e.key, 2, 10s); }), 1u);
@@ -169,7 +169,7 @@ TEST_F(FolderFixture, PopEachMayCallTheEngine) {
 TEST_F(FolderFixture, TheOrderIsTheSameForAnyNumberOfPartitions) {
   std::vector<std::string> expected;
   for (int partitions : {1, 2, 7, 64}) {
-    Open({.quiet_period = 3s, .max_hold = 9s, .max_events = 4},
+    Open({.quiet_period = 3s, .max_wait = 9s, .max_events = 4},
          {.partitions = partitions, .axis = Axis::kEvent});
     std::vector<std::string> order;
     for (int i = 0; i < 2000; ++i) {
@@ -187,7 +187,7 @@ TEST_F(FolderFixture, TheOrderIsTheSameForAnyNumberOfPartitions) {
 }
 
 TEST_F(FolderFixture, WhatIsForeverIsNotOverAtTheEndOfTime) {
-  Open({.quiet_period = kForever, .max_hold = kForever});
+  Open({.quiet_period = kForever, .max_wait = kForever});
   EXPECT_EQ(folder_->Fold("a", {1}, FromUnix(Duration::min())), FoldOutcome::kOpened);
   EXPECT_EQ(folder_->Fold("b", {2}, kEndOfTime), FoldOutcome::kOpened);
   engine_->Advance(kEndOfTime);
@@ -199,7 +199,7 @@ TEST_F(FolderFixture, WhatIsForeverIsNotOverAtTheEndOfTime) {
 }
 
 TEST_F(FolderFixture, DeadlinesSaturateAtTheEndOfTime) {
-  Open({.quiet_period = 1h, .max_hold = kForever});
+  Open({.quiet_period = 1h, .max_wait = kForever});
   EXPECT_EQ(folder_->Fold("a", {1}, kEndOfTime), FoldOutcome::kOpened);
   EXPECT_EQ(folder_->Fold("b", {2}, FromUnix(Duration::max())), FoldOutcome::kOpened);
   engine_->Advance(kEndOfTime - 1us);
@@ -213,7 +213,7 @@ TEST(Folder, IsNotOpenedInAnEngineThatIsGone) {
   const std::unique_ptr<Engine> handle = engine->Handle();
   engine.reset();
   const absl::Status status =
-      Folder<Number, Sum>::Open(*handle, "f", {.quiet_period = 1s, .max_hold = 1s}).status();
+      Folder<Number, Sum>::Open(*handle, "f", {.quiet_period = 1s, .max_wait = 1s}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
 }
 
@@ -231,7 +231,7 @@ static_assert(!std::is_constructible_v<KeyView, NamedString>);
 TEST(Folder, FoldingIntoAnOpenGroupAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "allocations are not counted in this build";
   auto engine = *Engine::Open({.partitions = 4});
-  Folder<Number, Sum> folder(*engine, "f", {.quiet_period = 1h, .max_hold = kForever});
+  Folder<Number, Sum> folder(*engine, "f", {.quiet_period = 1h, .max_wait = kForever});
   std::vector<std::string> keys;
   for (int i = 0; i < 1000; ++i)
     keys.push_back("a key longer than what is kept inline " + std::to_string(i));
@@ -247,7 +247,7 @@ TEST(Folder, EveryPartitionHandsOutInOrderWhenThreadsFoldBatchesOnEventTime) {
   constexpr int kBatches = 400;
   auto engine = *Engine::Open({.partitions = 4, .axis = Axis::kEvent, .lateness = 20us});
   Folder<Number, Sum> folder(*engine, "f",
-                             {.quiet_period = 50us, .max_hold = 500us, .max_events = 7});
+                             {.quiet_period = 50us, .max_wait = 500us, .max_events = 7});
   std::atomic<int64_t> clock{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {

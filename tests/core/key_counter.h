@@ -70,7 +70,7 @@ class KeyCountBook final : public OutboxBook {
   bool CloseDue(const Instant& at, Budget& budget) override {
     return table_.ApplyDue(at.now, budget, [&](const Due& due) {
       if (table_.cold(due.number).indexed) table_.Unindex(due.number);
-      --ledger_.open, ++ledger_.closed, ++ledger_.emissions[IndexOf(Reason::kMaxHold)];
+      --ledger_.open, ++ledger_.closed, ++ledger_.emissions[IndexOf(Reason::kMaxWait)];
       outbox_.Push({due.ripe, due.order, 0, due.number, /*by_event=*/false, 0}, at);
     });
   }
@@ -126,7 +126,7 @@ class KeyCountBook final : public OutboxBook {
     shown.key = At(ready.entry).key.view();
     shown.state = &At(ready.entry).count;
     shown.closed = ready.ripe;
-    shown.reason = Reason::kMaxHold;
+    shown.reason = Reason::kMaxWait;
     shown.id = {partition_, ready.generation};
     return shown;
   }

@@ -90,7 +90,7 @@ TEST_F(AnotherKind, SharesAnEngineAndItsNamesWithFolders) {
     int sum = 0;
     void Fold(const int& value) noexcept { sum += value; }
   };
-  const FolderOptions options{.quiet_period = 5min, .max_hold = 1h};
+  const FolderOptions options{.quiet_period = 5min, .max_wait = 1h};
   EXPECT_EQ((Folder<int, Sum>::Open(*engine_, "visits", options).status().code()),
             absl::StatusCode::kAlreadyExists);
   Folder<int, Sum> folder(*engine_, "sums", options);

@@ -22,7 +22,7 @@ class LeaseStories : public Features {
 
   void Open(FolderOptions options = {}, Axis axis = Axis::kArrival) {
     if (options.quiet_period == Duration{0}) options.quiet_period = std::chrono::seconds(60);
-    options.max_hold = kForever;
+    options.max_wait = kForever;
     Features::Open(options, {.axis = axis}, StartAndEndMarks());
     AdvanceTo(Duration{0});
   }

@@ -123,7 +123,7 @@ class BoundedMemory : public testing::Test {
 };
 
 TEST_F(BoundedMemory, AFloodOfKeysStaysBelowTheLimitOnGroups) {
-  Open({.quiet_period = 1h, .max_hold = kForever, .limits = {.max_groups = 100'000}});
+  Open({.quiet_period = 1h, .max_wait = kForever, .limits = {.max_groups = 100'000}});
   for (uint64_t n = 0; n < 3'000'000; ++n) {
     Fold(n, 0s);
     if (n % 100'000 == 0) ExpectBounded();
@@ -138,7 +138,7 @@ TEST_F(BoundedMemory, AFloodOfKeysStaysBelowTheLimitOnGroups) {
 }
 
 TEST_F(BoundedMemory, AFloodOfKeysStaysBelowTheLimitOnBytes) {
-  Open({.quiet_period = 1h, .max_hold = kForever, .limits = {.max_bytes = 32 * kMiB}});
+  Open({.quiet_period = 1h, .max_wait = kForever, .limits = {.max_bytes = 32 * kMiB}});
   for (uint64_t n = 0; n < 3'000'000; ++n) {
     Fold(n, 0s);
     if (n % 10'000 == 0) {
@@ -153,9 +153,9 @@ TEST_F(BoundedMemory, AFloodOfKeysStaysBelowTheLimitOnBytes) {
 
 TEST_F(BoundedMemory, WhatIsRefusedLeavesNoTrace) {
   const FolderOptions groups{
-      .quiet_period = 1h, .max_hold = kForever, .limits = {.max_groups = 100'000}};
+      .quiet_period = 1h, .max_wait = kForever, .limits = {.max_groups = 100'000}};
   const FolderOptions bytes{
-      .quiet_period = 1h, .max_hold = kForever, .limits = {.max_bytes = 16 * kMiB}};
+      .quiet_period = 1h, .max_wait = kForever, .limits = {.max_bytes = 16 * kMiB}};
   for (const FolderOptions& options : {groups, bytes}) {
     Open(options);
     uint64_t n = 0;
@@ -174,10 +174,10 @@ TEST_F(BoundedMemory, WhatIsRefusedLeavesNoTrace) {
 
 TEST_F(BoundedMemory, WhatMakesRoomIsPoppedAndNothingIsLost) {
   const FolderOptions groups{.quiet_period = 1h,
-                             .max_hold = kForever,
+                             .max_wait = kForever,
                              .limits = {.max_groups = 100'000, .on_limit = OnLimit::kEmitOldest}};
   const FolderOptions bytes{.quiet_period = 1h,
-                            .max_hold = kForever,
+                            .max_wait = kForever,
                             .limits = {.max_bytes = 16 * kMiB, .on_limit = OnLimit::kEmitOldest}};
   for (const FolderOptions& options : {groups, bytes}) {
     Open(options);
@@ -199,7 +199,7 @@ TEST_F(BoundedMemory, WhatMakesRoomIsPoppedAndNothingIsLost) {
 
 TEST_F(BoundedMemory, WhoDoesNotPopMeetsTheLimitAllTheSame) {
   Open({.quiet_period = 1h,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .limits = {.max_bytes = 16 * kMiB, .on_limit = OnLimit::kEmitOldest}});
   for (uint64_t n = 0; n < 2'000'000; ++n) {
     Fold(n, Duration(n));
@@ -213,7 +213,7 @@ TEST_F(BoundedMemory, WhoDoesNotPopMeetsTheLimitAllTheSame) {
 TEST_F(BoundedMemory, IdsAreCountedAndForgottenAsTimePasses) {
   FoldRules<Hit, Hits> rules;
   rules.id = [](const Hit& hit) { return hit.id; };
-  Open({.quiet_period = 1min, .max_hold = kForever, .late = {.accept_limit = 1h}}, Axis::kEvent, 4,
+  Open({.quiet_period = 1min, .max_wait = kForever, .late = {.accept_limit = 1h}}, Axis::kEvent, 4,
        std::move(rules));
   for (uint64_t n = 0; n < 2'000'000; ++n) {
     const std::string key = "k" + std::to_string(n % 1000);
@@ -236,7 +236,7 @@ TEST_F(BoundedMemory, ARearmedKeyGrowsNothing) {
   uint64_t events = 0;
   rules.quiet_period = [&](std::string_view, const Hit&) { return Duration(20 + events++ % 5000); };
   for (Axis axis : {Axis::kArrival, Axis::kEvent}) {
-    Open({.quiet_period = 1ms, .max_hold = kForever, .partial_every = 1s}, axis, 1, rules);
+    Open({.quiet_period = 1ms, .max_wait = kForever, .partial_every = 1s}, axis, 1, rules);
     size_t level = 0;
     size_t most = 0;
     for (uint64_t n = 0; n < 5'000'000; ++n) {
@@ -256,10 +256,10 @@ TEST_F(BoundedMemory, ARearmedKeyGrowsNothing) {
 }
 
 TEST_F(BoundedMemory, ReturnsAfterASpikeOfTenTimesTheKeys) {
-  const FolderOptions plain{.quiet_period = 10s, .max_hold = kForever};
+  const FolderOptions plain{.quiet_period = 10s, .max_wait = kForever};
   // With this much, what has gone is remembered for another 100 s.
   const FolderOptions everything{.quiet_period = 10s,
-                                 .max_hold = kForever,
+                                 .max_wait = kForever,
                                  .edge = Edge::kBoth,
                                  .partial_every = 2s,
                                  .late = {.accept_limit = 0s, .on_late = OnLate::kCorrect}};
@@ -313,7 +313,7 @@ TEST_F(BoundedMemory, AFolderWithoutGroupsTakesNextToNothing) {
   folders.reserve(kFolders);
   const size_t before = ResidentBytes();
   for (size_t i = 0; i < kFolders; ++i) {
-    folders.emplace_back(*engine_, Name(i), FolderOptions{.quiet_period = 1h, .max_hold = 1h});
+    folders.emplace_back(*engine_, Name(i), FolderOptions{.quiet_period = 1h, .max_wait = 1h});
     EXPECT_EQ(folders.back().sizes().bytes, 0);
     EXPECT_EQ(folders.back().ledger(), Ledger{});
     EXPECT_THAT(folders.back().Pop(10), testing::IsEmpty());
@@ -322,7 +322,7 @@ TEST_F(BoundedMemory, AFolderWithoutGroupsTakesNextToNothing) {
 }
 
 TEST_F(BoundedMemory, AClosedFolderGivesItsMemoryBack) {
-  Open({.quiet_period = 1h, .max_hold = 1h}, Axis::kArrival, 16);
+  Open({.quiet_period = 1h, .max_wait = 1h}, Axis::kArrival, 16);
   const size_t before = ResidentBytes();
   for (int round = 0; round < 3; ++round) {
     for (uint64_t i = 0; i < 200'000; ++i) Fold(i, 0s);
@@ -330,7 +330,7 @@ TEST_F(BoundedMemory, AClosedFolderGivesItsMemoryBack) {
     EXPECT_GE(ResidentBytes() - before, 16 * kMiB);
     folder_->Close();
     EXPECT_LE(ResidentBytes() - before, 4 * kMiB) << "round " << round;
-    folder_ = *Hitting::Open(*engine_, "hits", {.quiet_period = 1h, .max_hold = 1h});
+    folder_ = *Hitting::Open(*engine_, "hits", {.quiet_period = 1h, .max_wait = 1h});
   }
 }
 

@@ -61,7 +61,7 @@ class MovedStates : public testing::Test {
     engine_ = *Engine::Open({.partitions = partitions});
     folder_ = *Folder<Number, Owned>::Open(
         *engine_, "numbers",
-        {.quiet_period = 1h, .max_hold = kForever, .max_events = 2, .leases = leases});
+        {.quiet_period = 1h, .max_wait = kForever, .max_events = 2, .leases = leases});
     engine_->Advance(kT0);
   }
   void Emit(std::string_view key, int value) {
@@ -269,7 +269,7 @@ TEST_F(MovedStates, TheLastOneThatIsTakenDrainsThePartition) {
 TEST(LeaseEach, ShowsWhatLeaseCopies) {
   struct Side {
     std::unique_ptr<Engine> engine = *Engine::Open({.partitions = 3});
-    Folder<Number, Values> folder{*engine, "f", {.quiet_period = 10s, .max_hold = 30s}};
+    Folder<Number, Values> folder{*engine, "f", {.quiet_period = 10s, .max_wait = 30s}};
   };
   ForEachSeed(1, 20, [](uint64_t seed) {
     std::mt19937_64 random(seed);

@@ -88,7 +88,7 @@ class SetOptionsTest : public testing::Test {
 // --- Periods
 
 TEST_F(SetOptionsTest, ALongerQuietPeriodHoldsForOpenGroups) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .max_wait = kForever});
   Fold("a", 1, 0s);
   engine_->Advance(kT0 + 5s);
   ASSERT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 60s; }).ok());
@@ -99,7 +99,7 @@ TEST_F(SetOptionsTest, ALongerQuietPeriodHoldsForOpenGroups) {
 }
 
 TEST_F(SetOptionsTest, AShorterQuietPeriodMovesDeadlinesToTheFront) {
-  Open({.quiet_period = 1h, .max_hold = kForever});
+  Open({.quiet_period = 1h, .max_wait = kForever});
   Fold("a", 1, 3s);
   Fold("b", 2, 1s);
   ASSERT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 10s; }).ok());
@@ -112,7 +112,7 @@ TEST_F(SetOptionsTest, AShorterQuietPeriodMovesDeadlinesToTheFront) {
 }
 
 TEST_F(SetOptionsTest, GroupsThatNewPeriodsHaveEndedCloseAtOnceInTheirOrder) {
-  Open({.quiet_period = 1h, .max_hold = 2h}, {.partitions = 7});
+  Open({.quiet_period = 1h, .max_wait = 2h}, {.partitions = 7});
   for (const auto& [key, at] : {std::pair("a", 30s), {"b", 10s}, {"c", 20s}, {"d", 55s}}) {
     Fold(key, 1, at);
   }
@@ -120,17 +120,17 @@ TEST_F(SetOptionsTest, GroupsThatNewPeriodsHaveEndedCloseAtOnceInTheirOrder) {
   engine_->Advance(kT0 + 60s);
   ASSERT_TRUE(Set([](FolderOptions& o) {
                 o.quiet_period = 15s;
-                o.max_hold = 45s;
+                o.max_wait = 45s;
               }).ok());
   // By their new deadlines, which are 35 s, 45 s and 55 s.
-  EXPECT_THAT(Pop(), ElementsAre("c 1 quiet 60", "a 1 quiet 60", "b 2 max_hold 60"));
+  EXPECT_THAT(Pop(), ElementsAre("c 1 quiet 60", "a 1 quiet 60", "b 2 max_wait 60"));
   engine_->Advance(kT0 + 70s);
   EXPECT_THAT(Pop(), ElementsAre("d 1 quiet 70"));
   EXPECT_TRUE(folder_->ledger().Balances());
 }
 
 TEST_F(SetOptionsTest, WhatWasDueBeforeClosedByTheOptionsOfBefore) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .max_wait = kForever});
   Fold("a", 1, 0s);
   EXPECT_TRUE(engine_->Advance(kT0 + 20s, 0));  // due, and no call has visited it
   ASSERT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 1h; }).ok());
@@ -139,7 +139,7 @@ TEST_F(SetOptionsTest, WhatWasDueBeforeClosedByTheOptionsOfBefore) {
 
 TEST_F(SetOptionsTest, AnOvertakenGroupKeepsItsDeadline) {
   for (const Duration quiet : {Duration(1s), Duration(1h)}) {
-    Open({.quiet_period = 10s, .max_hold = kForever});
+    Open({.quiet_period = 10s, .max_wait = kForever});
     engine_->Advance(kT0);
     Fold("a", 1, 0s);
     Fold("a", 2, 12s);  // the engine's time is still 0 s
@@ -152,7 +152,7 @@ TEST_F(SetOptionsTest, AnOvertakenGroupKeepsItsDeadline) {
 }
 
 TEST_F(SetOptionsTest, WhatWaitsKeepsItsInstantAndItsOrder) {
-  Open({.quiet_period = 10s, .max_hold = kForever}, {.partitions = 7});
+  Open({.quiet_period = 10s, .max_wait = kForever}, {.partitions = 7});
   engine_->Advance(kT0 + 100s);
   Fold("overdue", 1, 1s);  // closes at once, by the event
   Fold("x", 1, 100s);
@@ -161,7 +161,7 @@ TEST_F(SetOptionsTest, WhatWaitsKeepsItsInstantAndItsOrder) {
   folder_->CloseAll();
   ASSERT_TRUE(Set([](FolderOptions& o) {
                 o.quiet_period = 1h;
-                o.max_hold = 1s;
+                o.max_wait = 1s;
               }).ok());
   EXPECT_THAT(Pop(), ElementsAre("overdue 1 quiet 11", "x 1 quiet 110", "b 1 end 100",
                                  "c 1 end 100", "a 1 end 100", "x 2 end 100"));
@@ -170,44 +170,44 @@ TEST_F(SetOptionsTest, WhatWaitsKeepsItsInstantAndItsOrder) {
 // The new deadline of the group is the instant of a partial that its events have passed.
 TEST_F(SetOptionsTest, APartialThatWasPassedComesBeforeItsGroup) {
   for (const bool close_all : {true, false}) {
-    Open({.quiet_period = 1h, .max_hold = 1h, .partial_every = 10s});
+    Open({.quiet_period = 1h, .max_wait = 1h, .partial_every = 10s});
     engine_->Advance(kT0);
     for (const std::string_view key : {"a", "b", "c", "d"}) {
       Fold(key, 1, 0s);
       Fold(key, 2, 15s);
     }
-    ASSERT_TRUE(Set([](FolderOptions& o) { o.max_hold = 10s; }).ok());
+    ASSERT_TRUE(Set([](FolderOptions& o) { o.max_wait = 10s; }).ok());
     if (close_all) {
       folder_->CloseAll();
       EXPECT_THAT(Pop(), ElementsAre("a 1 partial 10", "a 3 end 0", "b 1 partial 10", "b 3 end 0",
                                      "c 1 partial 10", "c 3 end 0", "d 1 partial 10", "d 3 end 0"));
     } else {
       engine_->Advance(kT0 + 10s);
-      EXPECT_THAT(Pop(), ElementsAre("a 1 partial 10", "a 3 max_hold 10",  //
-                                     "b 1 partial 10", "b 3 max_hold 10",  //
-                                     "c 1 partial 10", "c 3 max_hold 10",  //
-                                     "d 1 partial 10", "d 3 max_hold 10"));
+      EXPECT_THAT(Pop(), ElementsAre("a 1 partial 10", "a 3 max_wait 10",  //
+                                     "b 1 partial 10", "b 3 max_wait 10",  //
+                                     "c 1 partial 10", "c 3 max_wait 10",  //
+                                     "d 1 partial 10", "d 3 max_wait 10"));
     }
   }
 }
 
 TEST_F(SetOptionsTest, ALongerPeriodBringsPartialsAgain) {
-  Open({.quiet_period = 20s, .max_hold = 15s, .partial_every = 10s});
+  Open({.quiet_period = 20s, .max_wait = 15s, .partial_every = 10s});
   engine_->Advance(kT0);
   Fold("a", 1, 0s);
   Fold("a", 2, 12s);
   engine_->Advance(kT0 + 14s);
   EXPECT_THAT(Pop(), ElementsAre("a 1 partial 10"));
-  ASSERT_TRUE(Set([](FolderOptions& o) { o.max_hold = 25s; }).ok());
+  ASSERT_TRUE(Set([](FolderOptions& o) { o.max_wait = 25s; }).ok());
   engine_->Advance(kT0 + 25s);
-  EXPECT_THAT(Pop(), ElementsAre("a 3 partial 20", "a 3 max_hold 25"));
+  EXPECT_THAT(Pop(), ElementsAre("a 3 partial 20", "a 3 max_wait 25"));
 }
 
 // One event closes two groups: a, whose next instant is 30 s, and b, whose next instant is 31 s, but
 // whose deadline comes before that of a.
 TEST_F(SetOptionsTest, GroupsThatALowerLimitClosesComeInTheOrderOfTheLimit) {
   Open({.quiet_period = 100s,
-        .max_hold = kForever,
+        .max_wait = kForever,
         .partial_every = 30s,
         .limits = {.on_limit = OnLimit::kEmitOldest}});
   engine_->Advance(kT0);
@@ -226,7 +226,7 @@ TEST_F(SetOptionsTest, AQuietPeriodOfAnEventsOwnStays) {
   rules_.quiet_period = [](std::string_view, const Number& number) {
     return number.value > 9 ? Duration(20s) : Duration(0);
   };
-  Open({.quiet_period = 10s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .max_wait = kForever});
   Fold("own", 10, 0s);
   Fold("usual", 1, 0s);
   ASSERT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 15s; }).ok());
@@ -240,7 +240,7 @@ TEST_F(SetOptionsTest, AnAlarmHearsOfEarlierDeadlines) {
     void LeaseDeadlineIsEarlier(LeaseTime) noexcept override {}
     std::optional<EngineTime> earliest;
   } alarm;
-  Open({.quiet_period = 1h, .max_hold = kForever});
+  Open({.quiet_period = 1h, .max_wait = kForever});
   Fold("a", 1, 0s);
   engine_->SetAlarm(alarm);
   ASSERT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 10s; }).ok());
@@ -251,7 +251,7 @@ TEST_F(SetOptionsTest, AnAlarmHearsOfEarlierDeadlines) {
 // --- Caps, limits, leases
 
 TEST_F(SetOptionsTest, AGroupBeyondALowerCapClosesAtOnce) {
-  Open({.quiet_period = 1h, .max_hold = kForever});
+  Open({.quiet_period = 1h, .max_wait = kForever});
   engine_->Advance(kT0);
   for (int i = 0; i < 3; ++i) Fold("three", 1, Duration(i));
   Fold("one", 1, 0s);
@@ -262,7 +262,7 @@ TEST_F(SetOptionsTest, AGroupBeyondALowerCapClosesAtOnce) {
 }
 
 TEST_F(SetOptionsTest, ALimitBelowWhatIsThereHoldsForWhatComes) {
-  Open({.quiet_period = 1h, .max_hold = kForever});
+  Open({.quiet_period = 1h, .max_wait = kForever});
   for (const char* key : {"a", "b", "c"}) Fold(key, 1, 0s);
   ASSERT_TRUE(Set([](FolderOptions& o) { o.limits.max_groups = 2; }).ok());
   EXPECT_EQ(folder_->Fold("d", {1}, kT0), FoldOutcome::kOverLimit);
@@ -279,7 +279,7 @@ TEST_F(SetOptionsTest, ALimitBelowWhatIsThereHoldsForWhatComes) {
 }
 
 TEST_F(SetOptionsTest, BytesThatWaitAreCountedWhenTheyBeginToMatter) {
-  Open({.quiet_period = 1h, .max_hold = kForever});
+  Open({.quiet_period = 1h, .max_wait = kForever});
   for (int i = 0; i < 100; ++i) Fold(std::to_string(i), 1, 0s);
   folder_->CloseAll();
   const size_t bytes = folder_->sizes().bytes;
@@ -298,7 +298,7 @@ TEST_F(SetOptionsTest, BytesThatWaitAreCountedWhenTheyBeginToMatter) {
 }
 
 TEST_F(SetOptionsTest, LeaseBoundsHoldFromTheNextCallOn) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .leases = {.max_leased = 1}});
+  Open({.quiet_period = 10s, .max_wait = kForever, .leases = {.max_leased = 1}});
   for (const char* key : {"a", "b", "c"}) Fold(key, 1, 0s);
   folder_->CloseAll();
   const auto first = folder_->Lease(9, 1h, kLease0);
@@ -329,17 +329,17 @@ TEST_F(SetOptionsTest, LeaseBoundsHoldFromTheNextCallOn) {
 // --- What cannot change
 
 TEST_F(SetOptionsTest, WhatCannotChangeIsRefusedByName) {
-  Open({.quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 1min}});
+  Open({.quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 1min}});
   Fold("a", 1, 0s);
   const auto expect = [&](absl::StatusCode code, std::string_view name,
                           const std::function<void(FolderOptions&)>& change) {
     const absl::Status status = Set([&](FolderOptions& o) {
-      o.max_hold = 1s;  // which must not come to hold
+      o.max_wait = 1s;  // which must not come to hold
       change(o);
     });
     EXPECT_EQ(status.code(), code) << status;
     EXPECT_THAT(std::string(status.message()), testing::StartsWith(std::string(name)));
-    EXPECT_EQ(folder_->options().max_hold, kForever);
+    EXPECT_EQ(folder_->options().max_wait, kForever);
   };
   const auto fixed = absl::StatusCode::kFailedPrecondition;
   expect(fixed, "quiet_floor:", [](FolderOptions& o) { o.quiet_floor = 1s; });
@@ -356,42 +356,42 @@ TEST_F(SetOptionsTest, WhatCannotChangeIsRefusedByName) {
 }
 
 TEST_F(SetOptionsTest, ALearnedQuietPeriodAndRememberedIdsStayAsTheyAre) {
-  Open({.quiet_period = 10s, .quiet_floor = 1s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .quiet_floor = 1s, .max_wait = kForever});
   EXPECT_THAT(Set([](FolderOptions& o) { o.quiet_period = 20s; }).message(),
               HasSubstr("quiet_period with quiet_floor"));
-  EXPECT_TRUE(Set([](FolderOptions& o) { o.max_hold = 20s; }).ok());
+  EXPECT_TRUE(Set([](FolderOptions& o) { o.max_wait = 20s; }).ok());
   rules_.id = [](const Number&) { return std::string_view("id"); };
-  Open({.quiet_period = 10s, .max_hold = kForever, .late = {.accept_limit = 1min}});
+  Open({.quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 1min}});
   EXPECT_THAT(Set([](FolderOptions& o) { o.late.accept_limit = 2min; }).message(),
               HasSubstr("late.accept_limit with ids"));
   EXPECT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 20s; }).ok());
 }
 
 TEST_F(SetOptionsTest, AClosedFolderAndANestedCallAreRefused) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .max_wait = kForever});
   absl::Status nested;
   auto& folder = *folder_;
   Fold("a", 1, 0s);
   AnyFolder any = folder.any();
   any.Peek("a", [&](const GroupInfo&, const void*) {
-    nested = AnyFolder(any).SetOptions({.quiet_period = 1s, .max_hold = 1s});
+    nested = AnyFolder(any).SetOptions({.quiet_period = 1s, .max_wait = 1s});
   });
   EXPECT_EQ(nested.code(), absl::StatusCode::kFailedPrecondition);
   folder.Close();
-  EXPECT_EQ(folder.SetOptions({.quiet_period = 1s, .max_hold = 1s}).code(),
+  EXPECT_EQ(folder.SetOptions({.quiet_period = 1s, .max_wait = 1s}).code(),
             absl::StatusCode::kFailedPrecondition);
 }
 
 // --- Restarts
 
 TEST_F(SetOptionsTest, ASnapshotHasTheOptionsOfItsCutAndDecidedDeadlines) {
-  Open({.quiet_period = 10s, .max_hold = kForever});
+  Open({.quiet_period = 10s, .max_wait = kForever});
   engine_->Advance(kT0 + 100s);
   Fold("overdue", 1, 1s);
   Fold("a", 1, 100s);
   Fold("a", 2, 115s);
   ASSERT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 20s; }).ok());
-  const FolderOptions before{.quiet_period = 10s, .max_hold = kForever};
+  const FolderOptions before{.quiet_period = 10s, .max_wait = kForever};
   StringSink sink;
   ASSERT_TRUE(TakeSnapshot(*engine_, sink).ok());
   StringSource source(sink.bytes);
@@ -413,7 +413,7 @@ TEST_F(SetOptionsTest, ASnapshotHasTheOptionsOfItsCutAndDecidedDeadlines) {
 // Each batch is folded by one set of options: with a max of one event every event of it closes its
 // group, with none no event does.
 TEST_F(SetOptionsTest, ABatchSeesOneSetOfOptions) {
-  Open({.quiet_period = 1h, .max_hold = kForever}, {.partitions = 4});
+  Open({.quiet_period = 1h, .max_wait = kForever}, {.partitions = 4});
   std::vector<std::string> keys;
   for (int i = 0; i < 200; ++i) keys.push_back(std::to_string(i));
   std::vector<KeyedEvent<Number>> batch;
@@ -441,8 +441,8 @@ TEST_F(SetOptionsTest, ABatchSeesOneSetOfOptions) {
 
 TEST(ListCollections, NamesOptionsAndCountsOfEachKind) {
   auto engine = *Engine::Open({.partitions = 2});
-  Folder<Number, Tally> b(*engine, "b", {.quiet_period = 1s, .max_hold = kForever});
-  Folder<Number, Tally> a(*engine, "a", {.quiet_period = 2s, .max_hold = kForever});
+  Folder<Number, Tally> b(*engine, "b", {.quiet_period = 1s, .max_wait = kForever});
+  Folder<Number, Tally> a(*engine, "a", {.quiet_period = 2s, .max_wait = kForever});
   LiveWindow<int> window(*engine, "w", {.ttl = 3s});
   Presence<> presence(*engine, "p", {.ttl = 4s});
   auto counter = *RollupCounter::Open(*engine, "c", {.windows = {1min}, .accept_limit = 5s});

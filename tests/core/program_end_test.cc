@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr FolderOptions kOptions{.quiet_period = 5min, .max_hold = 1h};
+constexpr FolderOptions kOptions{.quiet_period = 5min, .max_wait = 1h};
 
 struct Count {
   int events = 0;
@@ -29,8 +29,8 @@ void OpenTwo(Engine& engine, const FolderOptions& first, const FolderOptions& se
 TEST(ProgramEnd, AFolderThatCannotBeOpenedSaysWhy) {
   auto engine = *Engine::Open({.partitions = 2});
   EXPECT_DEATH(OpenTwo(*engine, kOptions, {.quiet_period = 5min}),
-               "^pleat: folder \"bad\": max_hold: must be given[^\n]*\n$");
-  EXPECT_DEATH(OpenTwo(*engine, {.max_hold = 1h}, kOptions),
+               "^pleat: folder \"bad\": max_wait: must be given[^\n]*\n$");
+  EXPECT_DEATH(OpenTwo(*engine, {.max_wait = 1h}, kOptions),
                "^pleat: folder \"good\": quiet_period: must be above zero\n$");
 }
 

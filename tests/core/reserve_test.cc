@@ -38,7 +38,7 @@ class ReserveFixture : public testing::Test {
     folder_.reset();
     engine_ = *Engine::Open(engine);
     folder_.emplace(*engine_, "hits",
-                    FolderOptions{.quiet_period = 1h, .max_hold = kForever, .limits = limits});
+                    FolderOptions{.quiet_period = 1h, .max_wait = kForever, .limits = limits});
   }
   // Opens groups whose deadlines are spread over the hour.
   void OpenGroups(size_t count, size_t key_bytes = 8) {

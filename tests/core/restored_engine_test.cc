@@ -86,7 +86,7 @@ class RestoredEngineTest : public testing::Test {
   Duration Seconds(uint64_t n) { return std::chrono::seconds(Below(n)); }
 
   FolderOptions DrawOptions(uint64_t keys) {
-    FolderOptions options{.quiet_period = 1s + Seconds(50), .max_hold = 50s + Seconds(200)};
+    FolderOptions options{.quiet_period = 1s + Seconds(50), .max_wait = 50s + Seconds(200)};
     if (Below(2) == 0) options.partial_every = 1s + Seconds(30);
     if (Below(2) == 0) options.closing.settable = true;
     if (Below(3) == 0) options.edge = Edge::kBoth;
@@ -162,7 +162,7 @@ TEST_F(RestoredEngineTest, AnswersAsTheOriginalWhereMuchIsDue) {
 // is ready at once, and fills the backlog.
 TEST_F(RestoredEngineTest, ADeadlineThatHasMovedLaterHoldsNoEmissionUp) {
   for (const bool restores : {false, true}) {
-    const FolderOptions options{.quiet_period = 10s, .max_hold = 1h, .limits = {.max_backlog = 1}};
+    const FolderOptions options{.quiet_period = 10s, .max_wait = 1h, .limits = {.max_backlog = 1}};
     Side side({.partitions = 1, .axis = Axis::kEvent}, options);
     side.purses().Fold("a", {1}, kT0);
     side.purses().Fold("a", {1}, kT0 + 8s);
@@ -178,7 +178,7 @@ TEST_F(RestoredEngineTest, ADeadlineThatHasMovedLaterHoldsNoEmissionUp) {
 TEST_F(RestoredEngineTest, AnInstantAtWhichNothingHasChangedHoldsNoEmissionUp) {
   for (const bool restores : {false, true}) {
     const FolderOptions options{.quiet_period = 100s,
-                                .max_hold = 1h,
+                                .max_wait = 1h,
                                 .edge = Edge::kBoth,
                                 .partial_every = 10s,
                                 .limits = {.max_groups = 2, .on_limit = OnLimit::kEmitOldest}};

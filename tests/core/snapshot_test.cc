@@ -42,7 +42,7 @@ struct Unstored {
   void Fold(const Amount& amount) noexcept { sum += amount.value; }
 };
 
-constexpr FolderOptions kOptions{.quiet_period = 60s, .max_hold = 60min};
+constexpr FolderOptions kOptions{.quiet_period = 60s, .max_wait = 60min};
 
 // An engine with one folder.
 template <class State = Total>
@@ -239,8 +239,8 @@ TEST(Snapshot, IsRestoredOnlyIntoAnEngineLikeTheOneThatItCameFrom) {
                 .says = "axis is event, and arrival in the snapshot"};
   misfits[2].says = "\"totals\": quiet_period is 90s, and 60s in the snapshot";
   misfits[2].folder.quiet_period = 90s;
-  misfits[3].says = "\"totals\": max_hold is forever, and 3600s in the snapshot";
-  misfits[3].folder.max_hold = kForever;
+  misfits[3].says = "\"totals\": max_wait is forever, and 3600s in the snapshot";
+  misfits[3].folder.max_wait = kForever;
   misfits[4].says = "\"totals\": edge is";
   misfits[4].folder.edge = Edge::kBoth;
   misfits[5].says = "\"totals\": measure.gap_stats is on, and off in the snapshot";
@@ -254,7 +254,7 @@ TEST(Snapshot, IsRestoredOnlyIntoAnEngineLikeTheOneThatItCameFrom) {
     EXPECT_EQ(after.totals.Fold("ann", {1}, kT0), FoldOutcome::kOpened);
   }
   Service other_limits({.partitions = 4}, {.quiet_period = 60s,
-                                           .max_hold = 60min,
+                                           .max_wait = 60min,
                                            .limits = {.max_groups = 8},
                                            .leases = {.max_deliveries = 2}});
   EXPECT_TRUE(other_limits.Restore(snapshot).ok()) << "limits may differ";

@@ -49,7 +49,7 @@ class Trace : public testing::Test {
  protected:
   void Open(FolderOptions options = {}, int partitions = 1) {
     options.quiet_period = 10s;
-    if (options.max_hold == Duration{0}) options.max_hold = kForever;
+    if (options.max_wait == Duration{0}) options.max_wait = kForever;
     engine_ = *Engine::Open({.partitions = partitions});
     engine_->Advance(kT0);
     folder_ = *Folder<Edit, Edits>::Open(*engine_, "edits", options);
@@ -344,7 +344,7 @@ TEST_F(Trace, WithoutRoomThereIsNone) {
 TEST_F(Trace, EachPartitionNeedsRoom) {
   const auto engine = *Engine::Open({.partitions = 16});
   const auto folder = Folder<Edit, Edits>::Open(
-      *engine, "edits", {.quiet_period = 1s, .max_hold = 1s, .measure = {.max_trace = 15}});
+      *engine, "edits", {.quiet_period = 1s, .max_wait = 1s, .measure = {.max_trace = 15}});
   EXPECT_EQ(folder.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(folder.status().message()),
               "measure.max_trace: must be zero, or at least one for each of the engine's "
@@ -367,7 +367,7 @@ TEST_F(Trace, ASnapshotHasNoRecords) {
   engine_ = *Engine::Open({.partitions = 1});
   folder_ = *Folder<Edit, Edits>::Open(
       *engine_, "edits",
-      {.quiet_period = 10s, .max_hold = kForever, .measure = {.max_trace = kRoom}});
+      {.quiet_period = 10s, .max_wait = kForever, .measure = {.max_trace = kRoom}});
   StringSource source(snapshot.bytes);
   ASSERT_TRUE(RestoreSnapshot(*engine_, source, {.skip_numbers = 0}).ok());
   EXPECT_THAT(Lines(), IsEmpty());
@@ -395,7 +395,7 @@ TEST_F(Trace, FromInsideAFoldFunctionNothingIsRead) {
   Fold("ann");
   TraceReader reader(*folder_);
   Nested::reader = &reader;
-  Folder<Edit, Nested> nested(*engine_, "nested", {.quiet_period = 1s, .max_hold = 1s});
+  Folder<Edit, Nested> nested(*engine_, "nested", {.quiet_period = 1s, .max_wait = 1s});
   nested.Fold("ann", {1}, kT0);
   EXPECT_EQ(Nested::read, 0u);
   EXPECT_THAT(Lines(reader), ElementsAre("opened ann 1 at 0"));

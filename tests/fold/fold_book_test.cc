@@ -31,7 +31,7 @@ uint64_t HashOf(std::string_view key) { return PackedKey(key).HashWith(kHashKey)
 
 class FoldBookFixture : public testing::Test {
  protected:
-  explicit FoldBookFixture(FolderOptions options = {.quiet_period = 10s, .max_hold = kForever})
+  explicit FoldBookFixture(FolderOptions options = {.quiet_period = 10s, .max_wait = kForever})
       : partition_(schedule_, leases_),
         book_(pool_, options,
               {.ops = ops_,
@@ -195,7 +195,7 @@ TEST_F(FoldBookFixture, RemembersAFirstStampHoweverFarBack) {
 
 struct FoldBookByCountOrTime : FoldBookFixture {
   FoldBookByCountOrTime()
-      : FoldBookFixture({.quiet_period = kForever, .max_hold = 1h, .max_events = 2}) {}
+      : FoldBookFixture({.quiet_period = kForever, .max_wait = 1h, .max_events = 2}) {}
 };
 
 TEST_F(FoldBookByCountOrTime, StaleDeadlinesStayFewWhenTheHoldIsMuchShorterThanTheQuietPeriod) {
@@ -223,7 +223,7 @@ TEST_F(FoldBookByCountOrTime, StaleDeadlinesStayFewWhenAllAreDueWithinOneSlot) {
 
 struct FoldBookWithPartials : FoldBookFixture {
   FoldBookWithPartials()
-      : FoldBookFixture({.quiet_period = 2h, .max_hold = kForever, .partial_every = 1s}) {}
+      : FoldBookFixture({.quiet_period = 2h, .max_wait = kForever, .partial_every = 1s}) {}
 };
 
 TEST_F(FoldBookWithPartials, AnInstantAtWhichNothingHasChangedCostsNothing) {

@@ -39,7 +39,7 @@ class BookOfMany {
  public:
   explicit BookOfMany(FolderOptions options) : partition_(schedule_, leases_) {
     options.quiet_period = 1h;
-    options.max_hold = kForever;
+    options.max_wait = kForever;
     options.limits.max_groups = kGroups;
     options.limits.on_limit = OnLimit::kEmitOldest;
     book_.emplace(pool_, options,

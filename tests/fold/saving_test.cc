@@ -204,7 +204,7 @@ class DrawnBook {
 };
 
 std::vector<SavedOptions> AllOptions() {
-  const FolderOptions plain{.quiet_period = 10s, .max_hold = 60s};
+  const FolderOptions plain{.quiet_period = 10s, .max_wait = 60s};
   std::vector<SavedOptions> all(12, {.name = "", .folder = plain});
   all[0].name = "plain";
   all[1].name = "on_arrival";

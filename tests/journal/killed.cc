@@ -102,8 +102,8 @@ class Program {
 
   std::unique_ptr<Engine> engine_ = Engine::Open({.partitions = kPartitions}).value();
   Folder<Number, Total> totals_{
-      *engine_, "totals", {.quiet_period = kForever, .max_hold = kForever}};
-  Folder<Number, Numbers> flow_{*engine_, "flow", {.quiet_period = 3s, .max_hold = 20s}};
+      *engine_, "totals", {.quiet_period = kForever, .max_wait = kForever}};
+  Folder<Number, Numbers> flow_{*engine_, "flow", {.quiet_period = 3s, .max_wait = 20s}};
   std::vector<std::string> keys_;
   std::atomic<uint64_t> snapshots_ = 0;  // begun
   std::atomic<bool> ended_ = false;

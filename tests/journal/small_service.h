@@ -35,7 +35,7 @@ struct Notes {
 
 inline constexpr uint64_t kNotesSource = 7;
 inline constexpr FolderOptions kNotesOptions{.quiet_period = std::chrono::seconds(60),
-                                             .max_hold = std::chrono::minutes(60)};
+                                             .max_wait = std::chrono::minutes(60)};
 
 struct SmallService {
   explicit SmallService(int partitions = 2, const FolderOptions& options = kNotesOptions)

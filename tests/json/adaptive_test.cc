@@ -94,11 +94,11 @@ class AdaptiveOnRealLogs : public testing::TestWithParam<RealLog> {
   }
 
   // What fixed quiet periods from 0.1 s to an hour do.
-  std::vector<Outcome> FixedOnes(Duration max_hold) const {
+  std::vector<Outcome> FixedOnes(Duration max_wait) const {
     std::vector<Outcome> out;
     for (double quiet = 1e5; quiet < 4e9; quiet *= 1.2) {
       const Duration period{static_cast<int64_t>(quiet)};
-      out.push_back(FoldAll(*log_, {.quiet_period = period, .max_hold = max_hold}));
+      out.push_back(FoldAll(*log_, {.quiet_period = period, .max_wait = max_wait}));
     }
     return out;
   }
@@ -114,7 +114,7 @@ TEST_P(AdaptiveOnRealLogs, AnyFixedPeriodThatFoldsAsMuchHasALongerMeanAndMedianD
         SCOPED_TRACE(testing::Message() << partitions << " partitions, " << ceiling.count() / range
                                         << " us to " << ceiling.count() << " us");
         const Outcome adaptive = FoldAll(
-            *log_, {.quiet_period = ceiling, .quiet_floor = ceiling / range, .max_hold = kForever},
+            *log_, {.quiet_period = ceiling, .quiet_floor = ceiling / range, .max_wait = kForever},
             partitions);
         ASSERT_LT(adaptive.ratio, fixed_ones.back().ratio);
         for (const Outcome& fixed : fixed_ones) {
@@ -127,12 +127,12 @@ TEST_P(AdaptiveOnRealLogs, AnyFixedPeriodThatFoldsAsMuchHasALongerMeanAndMedianD
   }
 }
 
-TEST_P(AdaptiveOnRealLogs, UnderAMaxHoldItsP99IsNoLongerEither) {
+TEST_P(AdaptiveOnRealLogs, UnderAMaxWaitItsP99IsNoLongerEither) {
   const std::vector<Outcome> fixed_ones = FixedOnes(10min);
   for (const Duration floor : {18s, 60s, 180s}) {
     SCOPED_TRACE(testing::Message() << floor.count() << " us to 30 min");
     const Outcome adaptive =
-        FoldAll(*log_, {.quiet_period = 30min, .quiet_floor = floor, .max_hold = 10min});
+        FoldAll(*log_, {.quiet_period = 30min, .quiet_floor = floor, .max_wait = 10min});
     ASSERT_LT(adaptive.ratio, fixed_ones.back().ratio);
     for (const Outcome& fixed : fixed_ones) {
       if (fixed.ratio < adaptive.ratio) continue;

@@ -50,7 +50,7 @@ TEST(JsonAnalyzer, NamesTheOptionThatIsWrong) {
   };
   EXPECT_THAT(message(SpecWith("k", ""), {}), StartsWith("--time: is required"));
   EXPECT_THAT(message({}, {}), StartsWith("--key: "));
-  EXPECT_THAT(message(SpecWith("k", "t"), {.max_hold = Duration{0}}), StartsWith("max_hold "));
+  EXPECT_THAT(message(SpecWith("k", "t"), {.max_wait = Duration{0}}), StartsWith("max_wait "));
   EXPECT_THAT(message(SpecWith("k", "t"), {.grid = {Duration{2}, Duration{2}}}),
               StartsWith("grid "));
 }

@@ -23,7 +23,7 @@ std::unique_ptr<GapStats> Measure(const RealLog& log, Duration quiet) {
   FoldSpec spec;
   spec.event = LogSpec(log);
   spec.folder.quiet_period = quiet;
-  spec.folder.max_hold = kForever;
+  spec.folder.max_wait = kForever;
   spec.folder.measure.gap_stats = true;
   const auto engine = *Engine::Open(EngineOptionsFor(spec.event));
   const auto folder = *JsonFolder::Open(*engine, "log", spec);
@@ -59,7 +59,7 @@ TEST_P(LiveGapStats, TellTheRatioOfAnyQuietPeriodWithinATenthOfAPoint) {
   if (!std::filesystem::exists(GetParam().path)) GTEST_SKIP() << "no " << GetParam().path;
   // Quiet periods without a round digit.
   const auto truth =
-      AnalyzeLog(GetParam(), {.grid = Grid(20.123, 864e9, 1.2345), .max_hold = kForever});
+      AnalyzeLog(GetParam(), {.grid = Grid(20.123, 864e9, 1.2345), .max_wait = kForever});
   const auto stats = Measure(GetParam(), 2min);
   EXPECT_EQ(stats->events, truth->events);
   EXPECT_EQ(stats->known_to, kForever);
@@ -79,7 +79,7 @@ TEST_P(LiveGapStats, TellTheRatioOfAnyQuietPeriodWithinATenthOfAPoint) {
 TEST_P(LiveGapStats, GuessDelaysAndThePeakWithinAFactorOfTwoAndAHalf) {
   if (!std::filesystem::exists(GetParam().path)) GTEST_SKIP() << "no " << GetParam().path;
   const auto truth =
-      AnalyzeLog(GetParam(), {.grid = Grid(1.0123e6, 2 * 3600e6, 3.1), .max_hold = kForever});
+      AnalyzeLog(GetParam(), {.grid = Grid(1.0123e6, 2 * 3600e6, 3.1), .max_wait = kForever});
   const auto stats = Measure(GetParam(), 2min);
   for (const AnalysisRow& row : truth->rows) {
     const WhatIfRow guess = stats->WhatIf(row.quiet_period);
@@ -90,10 +90,10 @@ TEST_P(LiveGapStats, GuessDelaysAndThePeakWithinAFactorOfTwoAndAHalf) {
   }
 }
 
-TEST_P(LiveGapStats, GuessTheRatioWithAMaxHoldWithinTwoPoints) {
+TEST_P(LiveGapStats, GuessTheRatioWithAMaxWaitWithinTwoPoints) {
   if (!std::filesystem::exists(GetParam().path)) GTEST_SKIP() << "no " << GetParam().path;
   const auto truth =
-      AnalyzeLog(GetParam(), {.grid = Grid(1.0123e6, 4 * 3600e6, 3.1), .max_hold = 20min});
+      AnalyzeLog(GetParam(), {.grid = Grid(1.0123e6, 4 * 3600e6, 3.1), .max_wait = 20min});
   const auto stats = Measure(GetParam(), 2min);
   for (const AnalysisRow& row : truth->rows) {
     const WhatIfRow guess = stats->WhatIf(row.quiet_period, 20min);

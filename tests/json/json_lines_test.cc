@@ -261,7 +261,7 @@ void DrawLimits(TextMaker& make, FoldSpec& spec) {
   if (make.Chance(50)) spec.folder.limits.on_limit = OnLimit::kEmitOldest;
   if (make.Chance(30)) spec.folder.limits.max_groups = 1 + make.Below(20);
   if (make.Chance(30)) spec.folder.quiet_floor = 2s;
-  if (make.Chance(30)) spec.folder.max_hold = 25s;
+  if (make.Chance(30)) spec.folder.max_wait = 25s;
   if (make.Chance(50)) spec.raw = 1 + make.Below(50);
 }
 

@@ -261,7 +261,7 @@ TEST(JsonSnapshot, ARestoringThatFailsLeavesCountsAsTheyWere) {
   ops.load = [](void*, void*, FieldReader&) {};
   ops.shape = [](void*, uint32_t) { return std::string(); };
   const auto open = [&](Program& program) {
-    const FolderOptions options{.quiet_period = std::chrono::seconds(1), .max_hold = kForever};
+    const FolderOptions options{.quiet_period = std::chrono::seconds(1), .max_wait = kForever};
     const auto opened = AnyFolder::Open(program.engine(), "more", options, ops);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     const auto companion = std::make_shared<FailingCompanion>();

@@ -239,9 +239,9 @@ TEST(FoldSpec, ErrorsAreOneClearLine) {
 
 TEST(FoldSpec, TakesUnderscoresForDashes) {
   FoldSpec spec;
-  ASSERT_TRUE(SetOption(spec, "max_hold", "1h").ok());
+  ASSERT_TRUE(SetOption(spec, "max_wait", "1h").ok());
   ASSERT_TRUE(SetOption(spec, "time_unit", "ms").ok());
-  EXPECT_EQ(spec.folder.max_hold, std::chrono::hours(1));
+  EXPECT_EQ(spec.folder.max_wait, std::chrono::hours(1));
   EXPECT_EQ(spec.event.time_unit, TimeUnit::kMilliseconds);
 }
 
@@ -292,8 +292,8 @@ TEST(FoldSpec, ValidateChecksRanges) {
   };
   for (const Case& c : std::vector<Case>{
            {"--quiet", [](FoldSpec& s) { s.folder.quiet_period = Duration(-1); }},
-           {"--max-hold", [](FoldSpec& s) { s.folder.max_hold = Duration(0); }},
-           {"--max-hold", [](FoldSpec& s) { s.folder.max_hold = Duration(-1); }},
+           {"--max-wait", [](FoldSpec& s) { s.folder.max_wait = Duration(0); }},
+           {"--max-wait", [](FoldSpec& s) { s.folder.max_wait = Duration(-1); }},
            {"--lateness", [](FoldSpec& s) { s.event.lateness = Duration(-1); }},
            {"--accept-limit", [](FoldSpec& s) { s.folder.late.accept_limit = Duration(-1); }},
            {"--future-limit", [](FoldSpec& s) { s.event.future_limit = Duration(-1); }},
@@ -357,7 +357,7 @@ TEST(FoldSpec, OptionsOfAnEmptySpecAreNone) { EXPECT_TRUE(OptionsOf(FoldSpec{}).
 TEST(FoldSpec, OptionsGiveTheSameSpecAgain) {
   const Options options = OptionsIn(
       "--key a --key n=b.c"
-      R"( --key '"/x"="d,e"' --key '""=z' --quiet 5m --max-hold 1h --close-every 1d@09:00)"
+      R"( --key '"/x"="d,e"' --key '""=z' --quiet 5m --max-wait 1h --close-every 1d@09:00)"
       " --close-at c.d --max-events 9"
       R"( --max-bytes 65536 --start-when kind=start)"
       R"( --end-when '{"any":["kind=end","\"a=\">=1"]}' --close-when 'n2>=100')"
@@ -549,7 +549,7 @@ TEST(FoldSpec, DocumentMayHoldAConditionAsAnObject) {
 
 TEST(FoldSpec, IsReadFromADocument) {
   absl::StatusOr<FoldSpec> spec = ParseFoldSpec(R"x( {
-    "key": ["user", "p=/page\u0020x"], "quiet": "5m", "max_hold": "inf", "max-events": 12,
+    "key": ["user", "p=/page\u0020x"], "quiet": "5m", "max_wait": "inf", "max-events": 12,
     "merge": ["n=count()", "s=set(\"a,b\")"], "no-meta": true, "time": "t", "time_unit": "s"
   }
 )x");

@@ -30,7 +30,7 @@ TEST_F(Metrics, EveryColumnIsWrittenForEveryCollection) {
            "pleat_events_total{collection=\"edits\",outcome=\"folded\"} 900\n",
            "pleat_events_total{collection=\"full\",outcome=\"refused\"} 30\n",
            "pleat_events_refused_for_bytes_total{collection=\"full\"} 12\n",
-           "pleat_emissions_total{collection=\"edits\",reason=\"max_hold\"} 15\n",
+           "pleat_emissions_total{collection=\"edits\",reason=\"max_wait\"} 15\n",
            "pleat_emissions_total{collection=\"edits\",reason=\"end\"} 5\n",
            "pleat_groups_closed_total{collection=\"edits\"} 90\n",
            "pleat_open_groups{collection=\"edits\"} 10\n",

@@ -35,7 +35,7 @@ struct Fields {
   std::string end;    // another one
   std::string close;  // one on its merges
   std::string often;  // between partials: a fraction of the quiet period
-  std::string hold;   // a max hold: a multiple of it
+  std::string hold;   // a max wait: a multiple of it
 };
 
 struct Log {
@@ -218,12 +218,12 @@ TEST_P(DataAgreement, FoldsToTheSameBytes) {
 }
 
 TEST_P(DataAgreement, FoldsToTheSameBytesUnderEveryLimitAtOnce) {
-  ExpectAgreement({"--lateness", "500ms", "--max-hold", "1.5m", "--max-events", "3",
+  ExpectAgreement({"--lateness", "500ms", "--max-wait", "1.5m", "--max-events", "3",
                    "--accept-limit", "250ms", "--at-end", "drop", "--no-meta"});
 }
 
 TEST_P(DataAgreement, FoldsToTheSameBytesWithBothEdgesAndPartials) {
-  ExpectAgreement({"--lateness", "1s", "--edge", "both", "--max-hold", GetParam().fields.hold,
+  ExpectAgreement({"--lateness", "1s", "--edge", "both", "--max-wait", GetParam().fields.hold,
                    "--partial-every", GetParam().fields.often, "--emission-id"});
 }
 
@@ -270,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(Logs, DataAgreement, testing::ValuesIn(Logs()),
 class LearnedAgreement : public DataAgreement {};
 
 TEST_P(LearnedAgreement, FoldsToTheSameBytes) {
-  ExpectAgreement({"--quiet", "adaptive:1s..10m", "--class", GetParam().fields.id, "--max-hold",
+  ExpectAgreement({"--quiet", "adaptive:1s..10m", "--class", GetParam().fields.id, "--max-wait",
                    GetParam().fields.hold});
 }
 

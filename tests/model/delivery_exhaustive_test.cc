@@ -57,7 +57,7 @@ using Steps = std::vector<Step>;
 FolderOptions SmallFolder() {
   FolderOptions options;
   options.quiet_period = kTick;
-  options.max_hold = kForever;
+  options.max_wait = kForever;
   options.leases.max_deliveries = 2;
   options.leases.max_leased = 16;
   return options;

@@ -170,7 +170,7 @@ class OpMaker {
       options_.quiet_period = choices_.OneIn(10) ? kForever : percent({10, 50, 99, 100, 150, 700});
     }
     if (choices_.OneIn(3)) {
-      options_.max_hold = choices_.OneIn(3) ? kForever : percent({30, 100, 101, 200, 500});
+      options_.max_wait = choices_.OneIn(3) ? kForever : percent({30, 100, 101, 200, 500});
     }
     if (choices_.OneIn(3)) {
       options_.max_events = choices_.OneIn(2) ? kNoEventCap : 1 + choices_.Below(5);
@@ -283,7 +283,7 @@ class OpMaker {
   // On arrival time it keeps what follows out of its group. On event time it would end the episode: all else was late.
   EngineTime DrawWrongStamp() {
     if (config_.engine.axis == Axis::kEvent) return clock_;
-    const Duration hold = config_.folder.max_hold;
+    const Duration hold = config_.folder.max_wait;
     const EngineTime ahead = SaturatingAdd(clock_, hold == kForever ? Duration{5} : hold);
     return SaturatingAdd(
         ahead, choices_.OneIn(4) ? 400 * std::chrono::hours(24) : Around(10 * config_.stride));
@@ -341,7 +341,7 @@ std::ostream& operator<<(std::ostream& out, const Config& c) {
   out << (c.engine.axis == Axis::kEvent ? "event" : "arrival") << " axis, " << c.engine.partitions
       << " partitions, lateness " << Text(c.engine.lateness) << ", future_limit "
       << (c.engine.future_limit ? Text(*c.engine.future_limit) : "unless told") << ", quiet "
-      << Text(c.folder.quiet_period) << ", max_hold " << Text(c.folder.max_hold);
+      << Text(c.folder.quiet_period) << ", max_wait " << Text(c.folder.max_wait);
   if (c.folder.max_events != kNoEventCap) out << ", max_events " << c.folder.max_events;
   if (c.folder.max_group_bytes != kNoByteCap) {
     out << ", max_group_bytes " << c.folder.max_group_bytes << " (empty: " << EmptyStateBytes()
@@ -403,8 +403,8 @@ std::ostream& operator<<(std::ostream& out, const Op& op) {
     case Verb::kRestart: return out << "Restart";
     case Verb::kSetOptions: {
       const FolderOptions& to = *op.options;
-      return out << "SetOptions quiet " << Text(to.quiet_period) << ", max_hold "
-                 << Text(to.max_hold) << ", max_events " << to.max_events << ", max_group_bytes "
+      return out << "SetOptions quiet " << Text(to.quiet_period) << ", max_wait "
+                 << Text(to.max_wait) << ", max_events " << to.max_events << ", max_group_bytes "
                  << to.max_group_bytes << ", accept_limit " << Text(to.late.accept_limit)
                  << ", on_late " << static_cast<int>(to.late.on_late) << ", max_groups "
                  << to.limits.max_groups << ", on_limit " << static_cast<int>(to.limits.on_limit)
@@ -463,8 +463,8 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
 
   FolderOptions& folder = c.folder;
   folder.quiet_period = choices.OneIn(25) ? kForever : Duration{quiet};
-  folder.max_hold = kForever;
-  if (choices.OneIn(2)) folder.max_hold = std::max(Duration{1}, around({30, 100, 101, 200, 500}));
+  folder.max_wait = kForever;
+  if (choices.OneIn(2)) folder.max_wait = std::max(Duration{1}, around({30, 100, 101, 200, 500}));
   if (choices.OneIn(3)) folder.max_events = 1 + choices.Below(5);
   if (extra()) {
     folder.max_group_bytes = choices.OneIn(5) ? 1 + choices.Below(EmptyStateBytes())

@@ -70,7 +70,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   const bool overtakes = arrival && open != open_.end() && Due(open->second) <= at;
   const bool needs_room = open == open_.end() || overtakes;
   const bool too_old =
-      arrival && open != open_.end() && at < SaturatingSub(open->second.opened, folder_.max_hold);
+      arrival && open != open_.end() && at < SaturatingSub(open->second.opened, folder_.max_wait);
   if ((needs_room || marks.starts || too_old) && overloaded) {
     ++ledger_.overloaded;
     return FoldOutcome::kOverloaded;
@@ -90,7 +90,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   // 10
   if ((marks.starts || too_old) && open != open_.end()) {
     CloseNow(std::exchange(open, open_.end()),
-             marks.starts ? Reason::kStartMark : Reason::kMaxHold);
+             marks.starts ? Reason::kStartMark : Reason::kMaxWait);
   }
 
   // 11
@@ -321,7 +321,7 @@ EngineTime FoldModel::EdgeOf(EngineTime at) const {
 }
 
 EngineTime FoldModel::HoldDeadline(const ModelGroup& group) const {
-  return EndOf(folder_.max_hold, group.opened);
+  return EndOf(folder_.max_wait, group.opened);
 }
 
 // The first instant phase + k * every, for any whole k, behind the opening.
@@ -358,11 +358,11 @@ EngineTime FoldModel::Due(const ModelGroup& group) const {
   return std::min({group.quiet_deadline, HoldDeadline(group), group.closing_time});
 }
 
-// Of deadlines that tie, quiet is the reason, then max hold.
+// Of deadlines that tie, quiet is the reason, then max wait.
 Reason FoldModel::ReasonOfTime(const ModelGroup& group) const {
   const EngineTime others = std::min(group.quiet_deadline, HoldDeadline(group));
   if (group.closing_time < others) return Reason::kClosingTime;
-  return HoldDeadline(group) < group.quiet_deadline ? Reason::kMaxHold : Reason::kQuiet;
+  return HoldDeadline(group) < group.quiet_deadline ? Reason::kMaxWait : Reason::kQuiet;
 }
 
 // The first instant opened + k * partial_every, k = 1, 2, ..., after the edge and after time.

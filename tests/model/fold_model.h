@@ -13,7 +13,7 @@
 //   time        moves only forward; everything due by it happens the moment it moves, so no open
 //               group is ever due by the model's time
 //   due         the smaller of: the latest stamp + quiet period of any event, stamp of the opener +
-//               max hold, closing time
+//               max wait, closing time
 //   grid        of a group with partials: the stamp of its opener + k * partial_every
 //   position    the number of a Fold() among all of them
 //   ripe        the instant at which an emission becomes final, that is, can be popped

@@ -44,7 +44,7 @@ struct NdjsonOptions {
   PlainCondition flush_when;
   PlainCondition cancel_when;
   EngineOptions engine{.axis = Axis::kEvent};
-  FolderOptions folder{.max_hold = kForever};
+  FolderOptions folder{.max_wait = kForever};
   std::string rest = "drop";
   uint64_t raw = 0;
   uint64_t raw_last = 0;

@@ -159,12 +159,12 @@ void PlainFolder::CloseBehind(Groups::iterator open, const PlainEvent& event) {
   if (Deadline(group) <= time_) CloseByTime(open);  // opened overdue, or told to close
 }
 
-// Of deadlines that tie, quiet is the reason, and max hold before the closing time.
+// Of deadlines that tie, quiet is the reason, and max wait before the closing time.
 void PlainFolder::CloseByTime(Groups::iterator open) {
   const Group& group = open->second;
   const EngineTime due = Deadline(group);
   const Reason reason = group.quiet_due == due  ? Reason::kQuiet
-                        : HoldDue(group) == due ? Reason::kMaxHold
+                        : HoldDue(group) == due ? Reason::kMaxWait
                                                 : Reason::kClosingTime;
   Close(open, reason, due);
 }
@@ -223,7 +223,7 @@ void PlainFolder::Correct(const PlainEvent& event) {
 }
 
 EngineTime PlainFolder::HoldDue(const Group& group) const {
-  return Later(group.opened, folder_.max_hold);
+  return Later(group.opened, folder_.max_wait);
 }
 
 EngineTime PlainFolder::Deadline(const Group& group) const {

@@ -75,7 +75,7 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
        }},
       {"--class", path(options.key_class)},
       {"--quiet-path", path(options.quiet)},
-      {"--max-hold", duration(folder.max_hold)},
+      {"--max-wait", duration(folder.max_wait)},
       {"--close-every",
        [&](std::string text) {
          // DURATION, DURATION@HH:MM or DURATION@DURATION

@@ -353,7 +353,7 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
     out.model.close_at = {"close"};
   }
   spec.event.lateness = kLimits[draw.Below(3)];
-  if (draw.Chance(40)) spec.folder.max_hold = draw.Pick(kQuiet);
+  if (draw.Chance(40)) spec.folder.max_wait = draw.Pick(kQuiet);
   if (draw.Chance(40)) spec.folder.max_events = 1 + draw.Below(5);
   if (draw.Chance(25)) spec.folder.max_group_bytes = 1 + draw.Below(600);
   if (draw.Chance(25)) {

@@ -101,8 +101,8 @@ TEST(AnalysisPage, SaysWhatWasLeftOutAndWhatWasHeld) {
   analysis->out_of_order = 56;
   key.analysis = std::move(analysis);
   const std::string page = PageOf(std::move(key));
-  EXPECT_TRUE(Has(page, "<dt>Max hold</dt><dd>1 h</dd>"));
-  EXPECT_TRUE(Has(page, "first event after the max hold has closed one"));
+  EXPECT_TRUE(Has(page, "<dt>Max wait</dt><dd>1 h</dd>"));
+  EXPECT_TRUE(Has(page, "first event after the max wait has closed one"));
   EXPECT_TRUE(Has(page, "<dt>Left out, for lack of memory</dt><dd>1,234</dd>"));
   EXPECT_TRUE(Has(page, "<dt>Out of order</dt><dd>56</dd>"));
 }

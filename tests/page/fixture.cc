@@ -157,7 +157,7 @@ KeyAnalysis BurstyAnalysis(std::string key) {
 KeyAnalysis HeldAnalysis() {
   KeyAnalysis result = BurstyAnalysis();
   auto held = std::make_unique<Analysis>(*result.analysis);
-  held->max_hold = 1h;
+  held->max_wait = 1h;
   result.analysis = std::move(held);
   return result;
 }

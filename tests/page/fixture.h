@@ -32,7 +32,7 @@ const std::vector<Duration>& RoundGrid();
 // The bursty log, whose 13th row is recommended.
 KeyAnalysis BurstyAnalysis(std::string key = "user");
 
-// The same said to have a max hold, of which gaps do not tell.
+// The same said to have a max wait, of which gaps do not tell.
 KeyAnalysis HeldAnalysis();
 
 // Of no events.

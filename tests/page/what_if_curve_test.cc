@@ -69,7 +69,7 @@ TEST(WhatIfCurve, PassesThroughDurationsThatPeopleKnow) {
       curve, {}, [](const CurvePoint& point) { return point.figures.quiet_period; }));
 }
 
-TEST(WhatIfCurve, WithAMaxHoldTheRatioBetweenRowsIsInterpolated) {
+TEST(WhatIfCurve, WithAMaxWaitTheRatioBetweenRowsIsInterpolated) {
   const KeyAnalysis key = HeldAnalysis();
   Analysis held = *key.analysis;
   held.gaps = {};  // would say that nothing folds

@@ -152,7 +152,7 @@ class EveryCollection {
   }
   static FolderOptions FolderOf(const LifeChoice& choice) {
     using std::chrono_literals::operator""s;
-    FolderOptions options{.quiet_period = 60s, .max_hold = 3600s};
+    FolderOptions options{.quiet_period = 60s, .max_wait = 3600s};
     options.late = {.accept_limit = 40s,
                     .on_late = choice.rich ? OnLate::kReject : OnLate::kCorrect};
     options.leases.max_deliveries = 2;

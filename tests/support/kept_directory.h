@@ -37,7 +37,7 @@ class Keeper {
   explicit Keeper(const std::string& directory)
       : engine_(*Engine::Open({.partitions = 4, .internals = {.hash_key = {{1, 2}}, .epoch = 3}})),
         words_(*engine_, "words",
-               {.quiet_period = std::chrono::hours(1), .max_hold = std::chrono::hours(2)}),
+               {.quiet_period = std::chrono::hours(1), .max_wait = std::chrono::hours(2)}),
         journal_(*Journal::Open(directory, {.compress = false, .identity = 77})) {
     const absl::StatusOr<Recovered> recovered = journal_->Recover(*engine_);
     EXPECT_TRUE(recovered.ok()) << recovered.status().message();

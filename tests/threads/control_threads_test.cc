@@ -40,7 +40,7 @@ using Counting = Folder<Hit, Hits>;
 
 FolderOptions OptionsOf(int turn) {
   return {.quiet_period = turn % 3 == 0 ? 10min : 1h,
-          .max_hold = turn % 5 == 0 ? 30min : 24h,
+          .max_wait = turn % 5 == 0 ? 30min : 24h,
           .max_events = turn % 2 == 0 ? 50u : 7u,
           .partial_every = 1min,
           .closing = {.settable = true},

@@ -168,7 +168,7 @@ class Sharing {
   Folder<uint64_t, Number> folder_{*engine_,
                                    "numbers",
                                    {.quiet_period = 1h,
-                                    .max_hold = kForever,
+                                    .max_wait = kForever,
                                     .max_events = 1,
                                     .limits = {.max_backlog = kBacklog}}};
   std::atomic<int> arrived_ = 0;

@@ -263,7 +263,7 @@ class Recorder {
   Folder<Number, Numbers> folder_{*engine_,
                                   "history",
                                   {.quiet_period = 1h,
-                                   .max_hold = kForever,
+                                   .max_wait = kForever,
                                    .max_events = rules_.max_events,
                                    .leases = {.max_deliveries = rules_.max_deliveries}}};
   std::atomic<int> arrived_ = 0;

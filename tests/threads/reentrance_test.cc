@@ -56,13 +56,13 @@ class CallingBack : public testing::Test {
  protected:
   void Open(FolderOptions options = {}, Folder<int, Caller>::Rules rules = {}) {
     options.quiet_period = 10s;
-    options.max_hold = kForever;
+    options.max_wait = kForever;
     engine_ = *Engine::Open({.partitions = 1});
     engine_->Advance(kT0);
     folder_ = *Folder<int, Caller>::Open(*engine_, "calling", options, std::move(rules));
     other_engine_ = *Engine::Open({.partitions = 1});
     other_ =
-        *Folder<int, Plain>::Open(*other_engine_, "other", {.quiet_period = 1s, .max_hold = 1s});
+        *Folder<int, Plain>::Open(*other_engine_, "other", {.quiet_period = 1s, .max_wait = 1s});
     Caller::call_back = [this] { TryEverything(); };
   }
   void TearDown() override {
@@ -107,7 +107,7 @@ class CallingBack : public testing::Test {
     EXPECT_FALSE(any.Scan(cursor, 9, [](std::string_view, const GroupInfo&, const void*) {}));
     EXPECT_FALSE(any.ScanDeadLetters(cursor, 9, [](const ClosedGroup&, const Death&) {}));
     const auto inner =
-        Folder<int, Caller>::Open(*engine_, "inner", {.quiet_period = 1s, .max_hold = 1s});
+        Folder<int, Caller>::Open(*engine_, "inner", {.quiet_period = 1s, .max_wait = 1s});
     EXPECT_EQ(inner.status().code(), absl::StatusCode::kFailedPrecondition);
     folder_->CloseAll();
     folder_->Close();
@@ -281,7 +281,7 @@ TEST_F(CallingBack, FromDestructors) {
 
 TEST(CallingBackAtTheEnd, FromDestructorsWhileTheEngineGoes) {
   auto engine = *Engine::Open({.partitions = 2});
-  Folder<int, Caller> folder(*engine, "calling", {.quiet_period = 10s, .max_hold = kForever});
+  Folder<int, Caller> folder(*engine, "calling", {.quiet_period = 10s, .max_wait = kForever});
   folder.Fold("k", 1, kT0);
   int called_back = 0;
   Caller::call_back = [&] {
@@ -326,7 +326,7 @@ TEST_F(CallingBack, LeavesOtherThreadsAndLaterCallsAlone) {
   Caller::where = Caller::Where::kNowhere;
   Fold("k");
   EXPECT_TRUE(other_->Cancel("k"));
-  other_ = *Folder<int, Plain>::Open(*other_engine_, "fresh", {.quiet_period = 1s, .max_hold = 1s});
+  other_ = *Folder<int, Plain>::Open(*other_engine_, "fresh", {.quiet_period = 1s, .max_wait = 1s});
 }
 
 }  // namespace

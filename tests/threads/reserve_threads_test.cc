@@ -42,7 +42,7 @@ TEST(ReserveThreads, TwoReserveAtOnceWhileOthersFold) {
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
     const auto engine = *Engine::Open({.partitions = 4, .huge_pages = HugePages::kOff});
-    const FolderOptions options{.quiet_period = 1h, .max_hold = kForever};
+    const FolderOptions options{.quiet_period = 1h, .max_wait = kForever};
     std::array folders{Counting(*engine, "hits", options), Counting(*engine, "others", options)};
     std::latch start(2 * 2 * kEach);
     std::vector<std::jthread> threads;

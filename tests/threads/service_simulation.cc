@@ -159,7 +159,7 @@ FolderOptions Service::DrawOptions() {
   };
   FolderOptions options;
   options.quiet_period = Between(1s, 60s);
-  options.max_hold = OneIn(3) ? kForever : Between(10s, 300s);
+  options.max_wait = OneIn(3) ? kForever : Between(10s, 300s);
   if (OneIn(2)) options.max_events = 1 + Below(10);
   if (OneIn(2)) options.limits.max_backlog = limit(20);
   if (OneIn(3)) options.limits.on_backlog = OnBacklog::kDropOldest;
@@ -447,7 +447,7 @@ void Service::HandedOut(const ClosedGroup& group) {
   if (group.reason == Reason::kQuiet && group.closed != quiet) {
     tracks_.Fail("closed is not the deadline");
   }
-  if (group.reason == Reason::kMaxHold && group.closed != group.first + options_.max_hold) {
+  if (group.reason == Reason::kMaxWait && group.closed != group.first + options_.max_wait) {
     tracks_.Fail("closed is not the deadline");
   }
   for (const uint64_t part : {group.id.generation, group.count, uint64_t{group.id.partition},

@@ -130,7 +130,7 @@ std::unique_ptr<Service> Restored(const std::string& snapshot, const FolderOptio
 }
 
 TEST(SnapshotThreads, EachBelongsToOneCut) {
-  const FolderOptions options{.quiet_period = kForever, .max_hold = kForever};
+  const FolderOptions options{.quiet_period = kForever, .max_wait = kForever};
   Service service(options);
   const std::vector<std::string> snapshots = FoldUnderSnapshots(service, nullptr);
   for (const std::string& snapshot : snapshots) {
@@ -150,7 +150,7 @@ TEST(SnapshotThreads, EachBelongsToOneCut) {
 }
 
 TEST(SnapshotThreads, NothingIsLostOrCountedTwiceWhileEmissionsAreTaken) {
-  const FolderOptions options{.quiet_period = kForever, .max_hold = kForever, .max_events = 50};
+  const FolderOptions options{.quiet_period = kForever, .max_wait = kForever, .max_events = 50};
   Service service(options);
   uint64_t turn = 0;
   const auto consume = [&turn](Service& of) {

@@ -25,7 +25,7 @@ StressConfig DrawConfig(Choices& choices) {
   };
   const int partitions = engine.partitions;
   folder.quiet_period = choices.Ticks(5, 60);
-  folder.max_hold = choices.OneIn(3) ? kForever : choices.Ticks(20, 200);
+  folder.max_wait = choices.OneIn(3) ? kForever : choices.Ticks(20, 200);
   limit(folder.max_events, 1, 8);
   if (folder.max_events == kNoEventCap) folder.max_events = 64;
   limit(folder.limits.max_groups, partitions, 8);
@@ -94,7 +94,7 @@ std::string Describe(const StressConfig& config) {
   say("keys", config.keys.size());
   say("event_time", config.engine.axis == Axis::kEvent);
   say("quiet", f.quiet_period.count());
-  say("max_hold", f.max_hold.count());
+  say("max_wait", f.max_wait.count());
   say("max_events", f.max_events);
   say("edge", static_cast<int>(f.edge));
   say("partial_every", f.partial_every.count());

@@ -451,7 +451,7 @@ void Round::Worker::UseSideFolder() {
   std::optional<Folder<int, Sum>> side;
   round_.WithEngine([&](Engine& engine) {
     auto opened = Folder<int, Sum>::Open(engine, "side" + std::to_string(number),
-                                         {.quiet_period = 5us, .max_hold = 50us, .max_events = 3});
+                                         {.quiet_period = 5us, .max_wait = 50us, .max_events = 3});
     if (opened.ok()) side = *opened;
   });
   if (!side) return;

@@ -133,7 +133,7 @@ TEST(TraceThreads, ReadersSeeEachStepOnceAndInOrder) {
   engine->Advance(kT0);
   Folder<int, Count> folder(*engine, "counts",
                             {.quiet_period = 5ms,
-                             .max_hold = 50ms,
+                             .max_wait = 50ms,
                              .leases = {.max_deliveries = 3},
                              .measure = {.max_trace = 10'000'000}});
   Observer observers[] = {Observer(folder), Observer(folder)};
@@ -176,7 +176,7 @@ TEST(TraceThreads, AReaderThatIsTooSlowKnowsWhatItLost) {
   auto engine = *Engine::Open({.partitions = 2, .huge_pages = HugePages::kOff});
   engine->Advance(kT0);
   Folder<int, Count> folder(*engine, "counts",
-                            {.quiet_period = 5ms, .max_hold = 50ms, .measure = {.max_trace = 64}});
+                            {.quiet_period = 5ms, .max_wait = 50ms, .measure = {.max_trace = 64}});
   Observer observer(folder);
   std::atomic<bool> writing = true;
   std::thread reader([&] {

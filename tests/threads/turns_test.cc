@@ -75,7 +75,7 @@ class Turns : public testing::TestWithParam<int>, protected EmissionListener {
 
   EngineTime now_ = FromUnix(1'700'000'000s);
   const std::unique_ptr<Engine> engine_ = *Engine::Open({.partitions = GetParam()});
-  Folder<Folded, Plain> folder_{*engine_, "f", {.quiet_period = 5s, .max_hold = kForever}};
+  Folder<Folded, Plain> folder_{*engine_, "f", {.quiet_period = 5s, .max_wait = kForever}};
   AnyFolder any_ = folder_.any();
   bool looks_when_told_ = false;
 

@@ -41,7 +41,7 @@ class WaitPop : public testing::Test {
   }
 
   std::unique_ptr<Engine> engine_ = *Engine::Open({.partitions = 4});
-  Numbers numbers_{*engine_, "numbers", {.quiet_period = 1h, .max_hold = 24h}};
+  Numbers numbers_{*engine_, "numbers", {.quiet_period = 1h, .max_wait = 24h}};
 };
 
 TEST_F(WaitPop, TakesWhatThereIsWithoutWaiting) {
@@ -121,7 +121,7 @@ TEST_F(WaitPop, FromInsideAFoldFunctionItDoesNotWait) {
   };
   waiter.emplace(numbers_);
   Emit("a");
-  Folder<Number, Careless> careless(*engine_, "careless", {.quiet_period = 1h, .max_hold = 24h});
+  Folder<Number, Careless> careless(*engine_, "careless", {.quiet_period = 1h, .max_wait = 24h});
   careless.Fold("a", {1}, kT0);
   EXPECT_EQ(popped, 0);
   EXPECT_THAT(waiter->WaitPop(9, kNoLimit), SizeIs(1));
@@ -132,7 +132,7 @@ TEST_F(WaitPop, FromInsideAFoldFunctionItDoesNotWait) {
 TEST_F(WaitPop, WhoWaitsIsWokenByTheEnd) {
   for (int round = 0; round < 300; ++round) {
     auto engine = *Engine::Open({.partitions = 2});
-    Numbers numbers(*engine, "numbers", {.quiet_period = 1h, .max_hold = 24h});
+    Numbers numbers(*engine, "numbers", {.quiet_period = 1h, .max_wait = 24h});
     PopWaiter waiter(numbers);
     std::array<std::jthread, 3> threads;
     std::atomic<int> ready = 0;

@@ -95,9 +95,9 @@ struct Folded {
   std::map<std::string, uint64_t> biggest;
 };
 
-Folded FoldThem(const Events& events, Duration quiet, Duration max_hold, Duration lateness) {
+Folded FoldThem(const Events& events, Duration quiet, Duration max_wait, Duration lateness) {
   auto engine = *Engine::Open({.partitions = 1, .axis = Axis::kEvent, .lateness = lateness});
-  Folder<Touch, Touches> folder(*engine, "f", {.quiet_period = quiet, .max_hold = max_hold});
+  Folder<Touch, Touches> folder(*engine, "f", {.quiet_period = quiet, .max_wait = max_wait});
   Folded folded;
   for (const Event& event : events) {
     folder.Fold(event.key, {}, event.at);
@@ -106,7 +106,7 @@ Folded FoldThem(const Events& events, Duration quiet, Duration max_hold, Duratio
   }
   folder.CloseAll();
   for (const auto& emission : folder.Pop(SIZE_MAX)) {
-    folded.delays.push_back(std::min(emission.last - emission.first + quiet, max_hold));
+    folded.delays.push_back(std::min(emission.last - emission.first + quiet, max_wait));
     uint64_t& biggest = folded.biggest[emission.key];
     biggest = std::max(biggest, emission.count);
   }
@@ -123,7 +123,7 @@ Duration QuantileOf(const std::vector<Duration>& sorted, double quantile) {
 void ExpectRatiosAgree(const Analysis& analysis, const Events& events, Duration lateness) {
   for (const AnalysisRow& row : analysis.rows) {
     SCOPED_TRACE(row.quiet_period.count());
-    const Folded folded = FoldThem(events, row.quiet_period, analysis.max_hold, lateness);
+    const Folded folded = FoldThem(events, row.quiet_period, analysis.max_wait, lateness);
     ASSERT_EQ(row.emissions, folded.ledger.opened);
     ASSERT_EQ(row.folding_ratio, folded.ledger.FoldingRatio());
   }
@@ -158,15 +158,15 @@ TEST(Analyzer, AgreesWhenStampsAreOutOfOrder) {
   });
 }
 
-TEST(Analyzer, AgreesWithLatenessAndMaxHold) {
+TEST(Analyzer, AgreesWithLatenessAndMaxWait) {
   ForSeeds(60, [](std::mt19937_64& random) {
     const Duration disorder{random() % 2 == 0 ? 20s : 1us};
     const Duration lateness{random() % 2 == 0 ? static_cast<int64_t>(random() % 10'000'000) : 0};
-    const Duration max_hold{random() % 3 == 0 ? kForever.count()
+    const Duration max_wait{random() % 3 == 0 ? kForever.count()
                                               : 1 + static_cast<int64_t>(random() % 60'000'000)};
     const Events events = DrawEvents(random, 500, disorder);
     const auto analysis =
-        Analyze(events, {.grid = DrawGrid(random, 24), .max_hold = max_hold, .lateness = lateness});
+        Analyze(events, {.grid = DrawGrid(random, 24), .max_wait = max_wait, .lateness = lateness});
     ExpectRatiosAgree(*analysis, events, lateness);
   });
 }
@@ -299,16 +299,16 @@ TEST(Analyzer, WithoutGapsTheGridLiesAroundTheSpan) {
 TEST(Analyzer, PastItsBytesKnownKeysDoNotTakeMoreEither) {
   std::mt19937_64 random(Seed());
   const Events events = DrawEvents(random, 20'000, 20s);
-  for (const Duration max_hold : {Duration{50s}, kForever}) {
+  for (const Duration max_wait : {Duration{50s}, kForever}) {
     // Half of what the analysis would like to have beside what an empty one has.
-    Analyzer unlimited({.max_hold = max_hold});
+    Analyzer unlimited({.max_wait = max_wait});
     const size_t empty = unlimited.bytes();
     for (const Event& event : events) ASSERT_TRUE(unlimited.Add(event.key, event.at));
     const size_t limit = empty + (unlimited.bytes() - empty) / 2;
     // One event grows the analysis by a range for each point of the grid, at most.
     constexpr size_t kLastEventBytes = 32 * kGridPointsMax;
 
-    Analyzer analyzer({.max_hold = max_hold, .max_bytes = limit});
+    Analyzer analyzer({.max_wait = max_wait, .max_bytes = limit});
     std::set<std::string> known;
     uint64_t known_left_out = 0;
     size_t most = 0;

@@ -152,7 +152,7 @@ struct TakeEmissions {
     return {.items = items.size()};
   }
   static bool IsByTime(Reason reason) noexcept {
-    return reason == Reason::kQuiet || reason == Reason::kMaxHold || reason == Reason::kPartial;
+    return reason == Reason::kQuiet || reason == Reason::kMaxWait || reason == Reason::kPartial;
   }
 
   Take take;

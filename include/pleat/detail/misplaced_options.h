@@ -1,7 +1,7 @@
 // Names a mistake in options: an option of a group that stands beside its group.
 //
 //   pleat::Folder<Edit, Edits> edits(*engine, "edits",
-//                                    {.quiet_period = 5min, .max_hold = 1h, .max_bytes = 1 << 20});
+//                                    {.quiet_period = 5min, .max_wait = 1h, .max_bytes = 1 << 20});
 //
 // Such a list is of no options, and a compiler says no more than that no function matches. So
 // beside each function that takes options stands one that takes Misplaced of them, with all options
@@ -34,7 +34,7 @@ struct Misplaced;
 
 template <>
 struct Misplaced<FolderOptions> {
-  Duration quiet_period{}, quiet_floor{}, max_hold{};
+  Duration quiet_period{}, quiet_floor{}, max_wait{};
   uint64_t max_events = 0;
   size_t max_group_bytes = 0;
   Edge edge = {};

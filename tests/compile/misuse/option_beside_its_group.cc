@@ -18,18 +18,18 @@ using Folder = pleat::Folder<int, State>;
 
 Folder Make(pleat::Engine& engine) {
 #if MISUSE == 1
-  return {engine, "f", {.quiet_period = 5min, .max_hold = 1h, .max_bytes = 1'000'000}};
+  return {engine, "f", {.quiet_period = 5min, .max_wait = 1h, .max_bytes = 1'000'000}};
 #else
-  return {engine, "f", {.quiet_period = 5min, .max_hold = 1h, .limits = {.max_bytes = 1'000'000}}};
+  return {engine, "f", {.quiet_period = 5min, .max_wait = 1h, .limits = {.max_bytes = 1'000'000}}};
 #endif
 }
 
 bool Open(pleat::Engine& engine) {
 #if MISUSE == 2
-  return Folder::Open(engine, "f", {.quiet_period = 5min, .max_hold = 1h, .max_deliveries = 3})
+  return Folder::Open(engine, "f", {.quiet_period = 5min, .max_wait = 1h, .max_deliveries = 3})
 #else
   return Folder::Open(engine, "f",
-                      {.quiet_period = 5min, .max_hold = 1h, .leases = {.max_deliveries = 3}})
+                      {.quiet_period = 5min, .max_wait = 1h, .leases = {.max_deliveries = 3}})
 #endif
       .ok();
 }

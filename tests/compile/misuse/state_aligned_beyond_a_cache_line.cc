@@ -12,5 +12,5 @@ struct alignas(kAlignment) State {
 };
 
 pleat::Folder<int, State> Use(pleat::Engine& engine) {
-  return {engine, "f", {.quiet_period = std::chrono::seconds(1), .max_hold = pleat::kForever}};
+  return {engine, "f", {.quiet_period = std::chrono::seconds(1), .max_wait = pleat::kForever}};
 }

@@ -15,7 +15,7 @@ struct Count {
 int main() {
   const pleat::EngineTime at = pleat::FromUnix(1s);
   auto engine = *pleat::Engine::Open({.partitions = 2});
-  pleat::Folder<int, Count> folder(*engine, "counts", {.quiet_period = 5min, .max_hold = 1h});
+  pleat::Folder<int, Count> folder(*engine, "counts", {.quiet_period = 5min, .max_wait = 1h});
   for (const char* key : {"popped", "popped", "flushed", "cancelled", "last"}) {
     static_cast<void>(folder.Fold(key, 1, at));
   }

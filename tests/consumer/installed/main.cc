@@ -23,7 +23,7 @@ int main() {
   const pleat::EngineTime at = pleat::FromUnix(1s);
 
   auto engine = *pleat::Engine::Open({.partitions = 2});
-  pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 5min, .max_hold = 1h});
+  pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 5min, .max_wait = 1h});
   static_cast<void>(edits.Fold("ann", {.added = 3}, at));
   static_cast<void>(edits.Fold("ann", {.added = 4}, at + 1s));
   const auto closed = edits.PopExpired(at + 6min, 10);
@@ -31,7 +31,7 @@ int main() {
 
   // An engine of its own: the time of the first one is 1970, decades behind the driver's clock.
   auto live_engine = *pleat::Engine::Open({.partitions = 2});
-  pleat::Folder<Edit, Edits> live(*live_engine, "edits", {.quiet_period = 5min, .max_hold = 1h});
+  pleat::Folder<Edit, Edits> live(*live_engine, "edits", {.quiet_period = 5min, .max_wait = 1h});
   pleat::Driver driver(*live_engine);
   const pleat::DriverThread thread = driver.RunThread();
   pleat::Consumer consumer(driver, live);

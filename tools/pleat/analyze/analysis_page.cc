@@ -171,7 +171,7 @@ std::string Facts(const Analysis& analysis) {
     add("Over", RoundedDuration(analysis.span()));
     add("From", TimeText(analysis.first));
   }
-  if (analysis.max_hold != kForever) add("Max hold", DurationText(analysis.max_hold));
+  if (analysis.max_wait != kForever) add("Max wait", DurationText(analysis.max_wait));
   if (analysis.out_of_order > 0) add("Out of order", Grouped(analysis.out_of_order));
   if (analysis.left_out > 0) add("Left out, for lack of memory", Grouped(analysis.left_out));
   return out + "</dl>\n";
@@ -241,7 +241,7 @@ std::string Bursts(const KeyAnalysis& key, const std::string& id) {
     out += "<h3>Keys that never go quiet</h3>\n" +
            BurstTable(key.recommended.never_quiet, id + "never-quiet",
                       "Each in one group for half of the log or more, at a quiet period of " + at +
-                          ": to hear of them in time takes a max hold");
+                          ": to hear of them in time takes a max wait");
   }
   return out;
 }
@@ -257,8 +257,8 @@ std::string Section(const KeyAnalysis& key, const std::string& id) {
   out += "<figure class=\"main\">\n" + BothWidths(id + "chart-", chart) + "</figure>\n" +
          WhatIf(key, id);
   out += "<h3>All quiet periods that were tried</h3>\n";
-  if (analysis.max_hold != kForever)
-    out += "<p class=\"hint\">The open peak leaves the max hold out of account.</p>\n";
+  if (analysis.max_wait != kForever)
+    out += "<p class=\"hint\">The open peak leaves the max wait out of account.</p>\n";
   out += WhatIfTable(key, id);
 
   const auto gaps = [&](int width, const char* class_name, const std::string& chart_id) {
@@ -270,7 +270,7 @@ std::string Section(const KeyAnalysis& key, const std::string& id) {
       "than the quiet period after the one before it: those are in colour. The others, and the "
       "first of each key, open a group.";
   if (!GapsTellRatio(analysis))
-    out += " So does the first event after the max hold has closed one, however short its gap.";
+    out += " So does the first event after the max wait has closed one, however short its gap.";
   out += "</p>\n";
   if (analysis.gaps.count() > 0)
     out += "<figure>\n" + BothWidths(id + "gap-", gaps) + "</figure>\n";

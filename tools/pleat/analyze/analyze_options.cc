@@ -28,19 +28,19 @@ Examples:
         --target-ratio 0.8 --json activity.ndjson | jq .recommended
 
   The most that folds while 99 % of the updates come out within ten minutes:
-    pleat analyze --key page --time time --max-hold 10m --max-delay 10m \
+    pleat analyze --key page --time time --max-wait 10m --max-delay 10m \
         wiki.ndjson.gz
 )";
 
 constexpr std::string_view kAnalyzeNotes = R"(
 Each row is exact: it is what pleat fold --quiet gives with that quiet period
-  and the same key, time, lateness and max hold. One pass computes all rows.
+  and the same key, time, lateness and max wait. One pass computes all rows.
 Memory: 4 MB, some 160 bytes a key, and 32 for each further group that a key is
   in; the summary says how much it was. It does not grow with the events.
 Delay: from the event that opens a group to its emission; p50 is the delay of
   half of the emissions or less, p99 of 99 %. The last event of a group waits
   the quiet period.
-Open: the most groups that were open at a time; with --max-hold, an upper bound.
+Open: the most groups that were open at a time; with --max-wait, an upper bound.
 Output: for each --key a table, or with --json a line
     {"key":"user","events":N,"keys":N,"span_s":S,"grid":[{"quiet_s":X,
      "folding_ratio":R,"emissions":N,"delay_p50_s":S,"delay_p99_s":S,
@@ -166,7 +166,7 @@ std::vector<Flag> AnalyzeFlags(AnalyzeOptions& o) {
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
       CommonFlag(o, "lateness", "as you would give it to pleat fold (default 0)"),
-      {"max-hold", "DURATION", "likewise (default inf)", AboveZero(o.analyzer.max_hold)},
+      {"max-wait", "DURATION", "likewise (default inf)", AboveZero(o.analyzer.max_wait)},
       CommonFlag(o, "future-limit",
                  "likewise (default inf): one stamp far ahead would leave all others behind"),
       CommonFlag(o, "where"),

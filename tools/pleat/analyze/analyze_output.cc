@@ -88,13 +88,13 @@ std::string AnalysisTable(const KeyAnalysis& key) {
   const Recommendation& recommended = key.recommended;
   std::string out = KeyText(key.shown()) + ": " + Counted(analysis.events, "event") + " of " +
                     Counted(analysis.keys, "key") + " in " + RoundedDuration(analysis.span());
-  if (analysis.max_hold != kForever) out += ", held at most " + DurationText(analysis.max_hold);
+  if (analysis.max_wait != kForever) out += ", held at most " + DurationText(analysis.max_wait);
   if (analysis.out_of_order > 0) out += ", " + Grouped(analysis.out_of_order) + " out of order";
   if (analysis.left_out > 0) out += ", " + Grouped(analysis.left_out) + " more left out";
   out += "\n\n";
   std::vector<std::vector<std::string>> rows = {
       {"  quiet", "folded", "emissions", "per s", "delay p50", "delay p99",
-       analysis.max_hold == kForever ? "open" : "open <="}};
+       analysis.max_wait == kForever ? "open" : "open <="}};
   for (size_t i = 0; i < analysis.rows.size(); ++i) {
     const AnalysisRow& row = analysis.rows[i];
     rows.push_back({(recommended.row == i ? "> " : "  ") + DurationText(row.quiet_period),

@@ -23,7 +23,7 @@ constexpr double kGainOfTwice = 0.05;
 // A ratio that is higher by less than this is not worth a longer delay.
 constexpr double kNoMore = 0.0005;
 
-// A key that does not go quiet for so many quiet periods needs a max hold.
+// A key that does not go quiet for so many quiet periods needs a max wait.
 constexpr int kNeverQuietPeriods = 100;
 
 double LogOf(const WhatIfRow& row) {
@@ -82,10 +82,10 @@ std::string Cost(const AnalysisRow& row) {
          RoundedDuration(row.delay_p99) + " of their first event";
 }
 
-// How much more a quiet period twice as long as that of `row` folds. With a max hold the gaps do
+// How much more a quiet period twice as long as that of `row` folds. With a max wait the gaps do
 // not tell; the rows then do, up to the last of them.
 std::optional<double> GainOfTwice(const Analysis& analysis, const AnalysisRow& row) {
-  if (analysis.max_hold == kForever) {
+  if (analysis.max_wait == kForever) {
     const auto quiet = static_cast<uint64_t>(row.quiet_period.count());
     return (analysis.gaps.CountBelow(2 * quiet) - analysis.gaps.CountBelow(quiet)) /
            static_cast<double>(analysis.events);
@@ -196,14 +196,14 @@ Recommendation Recommend(const Analysis& analysis, const Goal& goal) {
   }
   const AnalysisRow& row = analysis.rows[*recommended.row];
   recommended.why += Disorder(analysis);
-  if (analysis.max_hold == kForever) recommended.never_quiet = NeverQuiet(analysis, row);
+  if (analysis.max_wait == kForever) recommended.never_quiet = NeverQuiet(analysis, row);
   if (const size_t count = recommended.never_quiet.size(); count > 0) {
     const std::string keys =
         count == kBurstsKept ? "At least " + Counted(count, "key") : Counted(count, "key");
     recommended.why +=
         " " + keys + (count == 1 ? " stays busy for " : " stay busy for up to ") +
         RoundedDuration(recommended.never_quiet.front().lasted) +
-        (count == 1 ? "; bound it with --max-hold." : "; bound them with --max-hold.");
+        (count == 1 ? "; bound it with --max-wait." : "; bound them with --max-wait.");
   }
   if (row.quiet_period > analysis.span() / 4) {
     recommended.why +=

@@ -28,7 +28,7 @@ struct Recommendation {
   Kind kind = Kind::kDoesNotFold;
   std::optional<size_t> row;  // of Analysis::rows; not of kDoesNotFold
   std::string why;            // for people: its cost, and the reason for it
-  // Keys without a pause for 100 quiet periods, or for half of the log: they need a max hold. The
+  // Keys without a pause for 100 quiet periods, or for half of the log: they need a max wait. The
   // longest first.
   std::vector<Burst> never_quiet;
 };

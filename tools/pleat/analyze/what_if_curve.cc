@@ -71,7 +71,7 @@ WhatIfRow Between(const Analysis& analysis, const WhatIfRow& a, const WhatIfRow&
   row.emissions = static_cast<uint64_t>(std::llround(events * (1 - row.folding_ratio)));
   const double seconds = static_cast<double>(analysis.span().count()) / 1e6;
   row.emissions_per_second = seconds > 0 ? static_cast<double>(row.emissions) / seconds : 0;
-  const Duration least = std::min(quiet, analysis.max_hold);  // that any emission waits
+  const Duration least = std::min(quiet, analysis.max_wait);  // that any emission waits
   row.delay_p50 = std::max(least, InterpolatedLog(a.delay_p50, b.delay_p50, share));
   row.delay_p99 = std::max(least, InterpolatedLog(a.delay_p99, b.delay_p99, share));
   row.open_peak = static_cast<uint64_t>(std::llround(

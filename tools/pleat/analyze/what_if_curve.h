@@ -1,7 +1,7 @@
 // The what-if table as a curve, with the quiet periods between its rows.
 //
 // The number of events that fold is read off the gaps: an event folds exactly if its gap is
-// shorter. Gaps do not tell delays and open groups, and with a max hold they do not tell the ratio
+// shorter. Gaps do not tell delays and open groups, and with a max wait they do not tell the ratio
 // either: these are interpolated between two rows, evenly on the log scale of the plot.
 #pragma once
 
@@ -25,7 +25,7 @@ struct CurvePoint {
 std::vector<CurvePoint> CurveOf(const Analysis& analysis, size_t keep = 0);
 
 // Whether ratio and emissions between rows are counts, and not interpolated.
-inline bool GapsTellRatio(const Analysis& analysis) { return analysis.max_hold == kForever; }
+inline bool GapsTellRatio(const Analysis& analysis) { return analysis.max_wait == kForever; }
 
 // Durations that people know, ascending: a few for the marks of an axis, and those between them.
 std::span<const Duration> KnownDurations();

@@ -13,7 +13,7 @@ Examples:
         --merge 'metrics=keys(metrics)'
 
   A day of edits by user, by the time the events state, at most an hour a group:
-    pleat fold --key user --time time --quiet 5m --max-hold 1h \
+    pleat fold --key user --time time --quiet 5m --max-wait 1h \
         --merge 'edits=count()' --merge 'added=sum(added)' wiki.ndjson.gz
 
   Unix seconds, 30 seconds out of order, a compound key, rejected lines kept:
@@ -45,7 +45,7 @@ Output: one line per group, in the order in which the groups close:
      "first":"2015-09-12T00:47:35.776000Z","last":"...","closed":"...",
      "reason":"quiet"}}
   These times are printed in UTC, also with --time-zone and --close-every.
-  reason is quiet, max_hold, closing_time, max_events, max_bytes, start_mark,
+  reason is quiet, max_wait, closing_time, max_events, max_bytes, start_mark,
   end_mark, condition, flush, limit or end; of lines before the last of a group
   leading or partial; correction; and in the file of --open, open.
 Stats: lines = events + bad + excluded;
@@ -99,7 +99,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        "with adaptive: the member that names the class of a key; each class learns\n"
        "its own period",
        InSpec(o.spec)},
-      {"max-hold", "DURATION", "this long after its first event, however busy it is (default inf)",
+      {"max-wait", "DURATION", "this long after its first event, however busy it is (default inf)",
        InSpec(o.spec)},
       {"close-every", "DURATION[@TIME]",
        "when the clock comes to a multiple of DURATION, counted from 1970, or TIME later:\n"
