@@ -148,7 +148,7 @@ class Frozen {
   static constexpr size_t kPopped = 1000;
 
   Plays plays_{CounterKeys()};
-  Counted counted_{{.windows = {hours(1)}, .accept_limit = minutes(1)}};
+  Counted counted_{{.windows = {hours(1)}, .allowed_lateness = minutes(1)}};
   std::vector<Plays::Total> frozen_;
 };
 
@@ -207,7 +207,7 @@ void Accurate64(benchmark::State& state) {
   const size_t reads = SingleEvents() / 4;
   for (auto _ : state) {
     Plays plays(CounterKeys());
-    Counted counted({.windows = {minutes(1)}, .accept_limit = hours(2)});
+    Counted counted({.windows = {minutes(1)}, .allowed_lateness = hours(2)});
     const auto add = [&](auto events) { return counted.AddInBatches(events); };
     plays.ForAll<CounterInput>(add);
     for (size_t window = 1; window < kOpen; ++window) {

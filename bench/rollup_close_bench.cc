@@ -7,7 +7,7 @@
 //   close_seconds       how long the third thread was at it
 //   share_of_closing    which share of the writers' time that is
 //
-// A million keys, and a million events a second of stamps; windows of a minute, an accept limit of
+// A million keys, and a million events a second of stamps; windows of a minute, an allowed lateness of
 // ten seconds. Both cases begin at the instant at which the first window freezes, with that window
 // and the next one open for each key, and last until the next one ends: 50 events a key, all of
 // which go into windows that are open already. So the writers do the same in both, and per 60
@@ -47,7 +47,7 @@ class Minutes {
   explicit Minutes(size_t keys) : minute_(Duration(60 * keys)), second_(Duration(keys)) {}
 
   RollupOptions Options(std::shared_ptr<CheckpointStore> store) const {
-    return {.windows = {minute_}, .accept_limit = 10 * second_, .store = std::move(store)};
+    return {.windows = {minute_}, .allowed_lateness = 10 * second_, .store = std::move(store)};
   }
   EngineTime first() const {
     const auto n = kStart.time_since_epoch() / minute_;

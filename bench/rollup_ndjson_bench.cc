@@ -76,7 +76,7 @@ std::unique_ptr<JsonRollup> OpenRollup(Engine& engine, const Case& c) {
   spec.event = EventsOf(c);
   spec.value = c.value;
   spec.rollup.windows = {c.window};
-  spec.rollup.accept_limit = 1min;
+  spec.rollup.allowed_lateness = 1min;
   return *JsonRollup::Open(engine, "lines", spec);
 }
 

@@ -164,12 +164,12 @@ class Plays {
 
 // An engine with one counter. No window of the default options closes within a benchmark.
 struct Counted {
-  explicit Counted(const RollupOptions& options = {.windows = {kDay}, .accept_limit = kDay})
+  explicit Counted(const RollupOptions& options = {.windows = {kDay}, .allowed_lateness = kDay})
       : engine(*Engine::Open({})), counter(*engine, "counter", options) {}
 
   // Remembers ids for as long as a folder does that accepts no older event.
   static RollupOptions WithIds(Duration life) {
-    return {.windows = {kDay}, .accept_limit = life, .answer_horizon = life};
+    return {.windows = {kDay}, .allowed_lateness = life, .answer_horizon = life};
   }
 
   // Time moves to the first of the events: to the same instants with every contestant.
@@ -234,7 +234,7 @@ inline Summed<CounterEvent> SummedWithIds(Duration life) {
     return static_cast<uint64_t>(event.delta.whole());
   };
   FolderOptions options = kPlain;
-  options.late.accept_limit = life;
+  options.late.allowed_lateness = life;
   return Summed<CounterEvent>(options, std::move(rules));
 }
 

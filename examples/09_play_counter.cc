@@ -69,7 +69,7 @@ class Instance {
   Instance(std::shared_ptr<pleat::CheckpointStore> store, Rows& rows)
       : engine_(*pleat::Engine::Open({.partitions = 4, .axis = pleat::Axis::kEvent})),
         plays_(*engine_, "plays",
-               {.windows = {1min}, .accept_limit = 10s, .store = std::move(store)}),
+               {.windows = {1min}, .allowed_lateness = 10s, .store = std::move(store)}),
         rows_(rows) {}
 
   // Counts plays from the log. Their stamps move the time of the engine, and time freezes minutes.

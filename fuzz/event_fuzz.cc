@@ -40,8 +40,8 @@ constexpr const char* kSpecs[] = {
         "min=min(v)","max=max(v)","mean=mean(v)","first=first(v)","last=last(v)","set=set(v)",
         "keys=keys(v)","name=first(s)"]})x",
     // b: event time as a number, and every limit on it.
-    R"x({"key":"k","quiet":"5s","max-wait":"20s","time":"t","time-unit":"s","lateness":"3s",
-        "accept-limit":"10s","future-limit":"1h","merge":["sum=sum(v.a)","last=last(v.a)"]})x",
+    R"x({"key":"k","quiet":"5s","max-wait":"20s","time":"t","time-unit":"s","reorder":"3s",
+        "allowed-lateness":"10s","future-limit":"1h","merge":["sum=sum(v.a)","last=last(v.a)"]})x",
     // c: arrival time, several keys, nested.
     R"x({"key":["k","x=v.a","/v/b~1c"],"quiet":"10s","max-wait":"30s",
         "merge":["n=count()","keys=keys(v)"]})x",
@@ -73,10 +73,10 @@ constexpr const char* kSpecs[] = {
         "close-when":{"any":["n>=4","last=\"x\"",{"not":"last<100"}]},
         "merge":["n=count()","last=last(v)"]})x",
     // l: ids.
-    R"x({"key":"k","quiet":"1m","time":"t","time-unit":"s","lateness":"5s","accept-limit":"30s",
+    R"x({"key":"k","quiet":"1m","time":"t","time-unit":"s","reorder":"5s","allowed-lateness":"30s",
         "id":"id","emission-id":true,"merge":["n=count()"]})x",
     // m: both edges and partials, corrections of late events, a grid of closing times, a cap on bytes.
-    R"x({"key":"k","quiet":"10s","time":"t","time-unit":"s","accept-limit":"5s",
+    R"x({"key":"k","quiet":"10s","time":"t","time-unit":"s","allowed-lateness":"5s",
         "on-late":"correct","edge":"both","partial-every":"3s","close-every":"7s@2s","max-bytes":200,
         "emission-id":true,"merge":["a=array(v)"]})x",
     // n: on arrival time partials, quiet periods and closing times of the events' own, room for two
@@ -84,7 +84,7 @@ constexpr const char* kSpecs[] = {
     R"x({"key":"k","quiet":"20s","quiet-path":"q","close-at":"v","partial-every":"8s","max-groups":2,
         "on-limit":"emit","flush-when":"s=flush","future-limit":"1d","merge":["last=last(v)"]})x",
     // o: late events folded, the leading edge only, little memory.
-    R"x({"key":"k","quiet":"30s","time":"t","time-unit":"s","accept-limit":"5s","on-late":"fold",
+    R"x({"key":"k","quiet":"30s","time":"t","time-unit":"s","allowed-lateness":"5s","on-late":"fold",
         "edge":"leading","max-memory":"4Ki","on-limit":"emit","merge":["set=set(v)"]})x",
     // p: learned quiet periods, by class.
     R"x({"key":"k","quiet":"adaptive:2s..1m","class":"s","time":"t","time-unit":"s",

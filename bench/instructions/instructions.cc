@@ -430,7 +430,8 @@ class RollupScene {
       : engine_(*Engine::Open({.partitions = partitions,
                                .huge_pages = HugePages::kOff,
                                .internals = {.hash_key = {{1, 2}}, .epoch = 3}})),
-        counter(*engine_, "instructions", {.windows = {hours(1)}, .accept_limit = seconds(1)}) {}
+        counter(*engine_, "instructions", {.windows = {hours(1)}, .allowed_lateness = seconds(1)}) {
+  }
 
   void Add(std::span<const Addition> events) {
     for (; !events.empty(); events = events.subspan(kBatch)) {

@@ -2,7 +2,7 @@
 // two values that only grow, and the counter that numbers the input.
 //
 // On arrival time only Raise() moves the engine's time. On event time every usable event does: it
-// carries the watermark to its stamp less the lateness, before it is folded. On both axes only
+// carries the watermark to its stamp less the watermark delay, before it is folded. On both axes only
 // RaiseLeases() moves lease time. Partitions read both under their own lock; since neither
 // goes back, an older reading is merely an earlier view.
 #pragma once
@@ -43,13 +43,13 @@ class Rising {
 
 class Timeline {
  public:
-  // `lateness`: how far the watermark trails the largest stamp. `future_limit`: how far ahead of
+  // `watermark delay`: how far the watermark trails the largest stamp. `future_limit`: how far ahead of
   // time a stamp may lie; kForever: as far as it likes.
-  Timeline(Axis axis, Duration lateness, Duration future_limit)
+  Timeline(Axis axis, Duration watermark_delay, Duration future_limit)
       : axis_(axis),
-        lateness_(std::min(lateness, kEndOfTime - kBeginningOfTime)),
+        watermark_delay_(std::min(watermark_delay, kEndOfTime - kBeginningOfTime)),
         future_limit_(std::min(future_limit, kEndOfTime - kBeginningOfTime)) {
-    PLEAT_DCHECK(lateness >= Duration::zero() && future_limit >= Duration::zero());
+    PLEAT_DCHECK(watermark_delay >= Duration::zero() && future_limit >= Duration::zero());
   }
 
   EngineTime now() const noexcept { return now_.load(); }
@@ -63,7 +63,7 @@ class Timeline {
     PLEAT_DCHECK(Clamp(at) == at);
     now = this->now();
     if (IsFuture(at, now)) return false;
-    if (axis_ == Axis::kEvent) now = Raise(std::max(now, at - lateness_));
+    if (axis_ == Axis::kEvent) now = Raise(std::max(now, at - watermark_delay_));
     return true;
   }
 
@@ -72,7 +72,7 @@ class Timeline {
    public:
     explicit Carried(const Timeline& timeline) noexcept
         : on_event_time_(timeline.axis_ == Axis::kEvent),
-          lateness_(timeline.lateness_),
+          watermark_delay_(timeline.watermark_delay_),
           future_limit_(timeline.future_limit_),
           now_(timeline.now()) {
       SetRoom();
@@ -88,7 +88,7 @@ class Timeline {
         if (FromBeginning(at) > room_) return false;
       }
       if (on_event_time_) {
-        now_ = std::max(now_, at - lateness_);
+        now_ = std::max(now_, at - watermark_delay_);
         SetRoom();
       }
       return true;
@@ -106,7 +106,7 @@ class Timeline {
     }
 
     const bool on_event_time_;
-    const Duration lateness_;
+    const Duration watermark_delay_;
     const Duration future_limit_;
     EngineTime now_;
     uint64_t room_;  // from the beginning to the latest stamp that is not beyond the future limit
@@ -134,11 +134,11 @@ class Timeline {
   uint64_t position() const noexcept { return position_.load(std::memory_order_relaxed); }
 
   Axis axis() const noexcept { return axis_; }
-  Duration lateness() const noexcept { return lateness_; }
+  Duration watermark_delay() const noexcept { return watermark_delay_; }
 
  private:
   const Axis axis_;
-  const Duration lateness_;
+  const Duration watermark_delay_;
   const Duration future_limit_;  // both at most the length of time: two stamps lie no further apart
   alignas(64) Rising<EngineTime> now_;
   alignas(64) std::atomic<uint64_t> position_{0};

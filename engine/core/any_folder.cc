@@ -59,14 +59,15 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
                       "left alone: it takes a state that can be copied");
   }
   if (absl::Status closing = CheckClosing(options.closing, ops); !closing.ok()) return closing;
-  if (options.late.accept_limit < Duration::zero())
-    return OutOfRange("late.accept_limit", "zero or more");
-  if (options.late.on_late != OnLate::kReject && options.late.accept_limit == kForever) {
-    return OutOfRange("late.on_late", "kReject without late.accept_limit: nothing is late");
+  if (options.late.allowed_lateness < Duration::zero())
+    return OutOfRange("late.allowed_lateness", "zero or more");
+  if (options.late.on_late != OnLate::kReject && options.late.allowed_lateness == kForever) {
+    return OutOfRange("late.on_late", "kReject without late.allowed_lateness: nothing is late");
   }
   if (ops.has_ids && ops.marks == nullptr) return OutOfRange("marks of events with ids", "given");
-  if (ops.has_ids && options.late.accept_limit == kForever) {
-    return OutOfRange("late.accept_limit", "given with ids: it says how long they are remembered");
+  if (ops.has_ids && options.late.allowed_lateness == kForever) {
+    return OutOfRange("late.allowed_lateness",
+                      "given with ids: it says how long they are remembered");
   }
   if (ops.has_ids && options.late.on_late != OnLate::kReject) {
     return OutOfRange("late.on_late", "kReject with ids: an event could count twice");

@@ -27,11 +27,12 @@ absl::Status Check(const EngineOptions& options) {
     return absl::InvalidArgumentError("partitions: must be 1 to 4096, is " +
                                       std::to_string(options.partitions));
   }
-  if (options.lateness < Duration::zero()) {
-    return absl::InvalidArgumentError("lateness: must be zero or more");
+  if (options.watermark_delay < Duration::zero()) {
+    return absl::InvalidArgumentError("watermark_delay: must be zero or more");
   }
-  if (options.lateness > Duration::zero() && options.axis != Axis::kEvent) {
-    return absl::InvalidArgumentError("lateness: belongs to event time, and the axis is arrival");
+  if (options.watermark_delay > Duration::zero() && options.axis != Axis::kEvent) {
+    return absl::InvalidArgumentError(
+        "watermark_delay: belongs to event time, and the axis is arrival");
   }
   if (options.future_limit && *options.future_limit < Duration::zero()) {
     return absl::InvalidArgumentError("future_limit: must be zero or more");
@@ -55,7 +56,7 @@ EngineCore::EngineCore(const EngineOptions& options, const HashKey& hash_key,
       pool_(options.huge_pages == HugePages::kOff
                 ? PagePool::kAllPlain
                 : partition_count_ * kPlainPages * PagePool::kPageBytes),
-      timeline_(options.axis, options.lateness, FutureLimitOf(options)) {
+      timeline_(options.axis, options.watermark_delay, FutureLimitOf(options)) {
   for (int i = 0; i < options.partitions; ++i) {
     partitions_.emplace_back(schedule_, lease_schedule_);
   }

@@ -47,7 +47,8 @@ std::string_view FixedOption(const FolderOptions& now, const FolderOptions& then
   if (closing.settable != then.closing.settable) return "closing.settable";
   if (edge != then.edge) return "edge";
   if (partial != then.partial_every) return "partial_every";
-  if (has_ids && late.accept_limit != then.late.accept_limit) return "late.accept_limit with ids";
+  if (has_ids && late.allowed_lateness != then.late.allowed_lateness)
+    return "late.allowed_lateness with ids";
   if (corrects) return "late.on_late from or to kCorrect";
   if (measure.gap_stats != then.measure.gap_stats) return "measure.gap_stats";
   if (measure.max_ghosts != then.measure.max_ghosts) return "measure.max_ghosts";
@@ -95,7 +96,7 @@ Description FolderCore::Describe() const {
   folder.Add("max_group_bytes", options_.max_group_bytes);
   folder.Add("edge", static_cast<uint64_t>(options_.edge));
   folder.Add("partial_every", options_.partial_every);
-  folder.Add("late.accept_limit", options_.late.accept_limit);
+  folder.Add("late.allowed_lateness", options_.late.allowed_lateness);
   folder.Add("late.on_late", static_cast<uint64_t>(options_.late.on_late));
   folder.Add("measure.gap_stats", options_.measure.gap_stats ? "on" : "off");
   if (options_.measure.gap_stats) folder.Add("measure.max_ghosts", options_.measure.max_ghosts);

@@ -126,9 +126,9 @@ absl::Status RestoreCore::CheckEngine() const {
   if (head_.axis != timeline.axis()) {
     return Differs("axis", NameOfAxis(timeline.axis()), NameOfAxis(head_.axis));
   }
-  if (head_.lateness != timeline.lateness()) {
-    return Differs("lateness", Concat(timeline.lateness().count(), "us"),
-                   Concat(head_.lateness.count(), "us"));
+  if (head_.watermark_delay != timeline.watermark_delay()) {
+    return Differs("watermark_delay", Concat(timeline.watermark_delay().count(), "us"),
+                   Concat(head_.watermark_delay.count(), "us"));
   }
   return CheckUnused(engine_);
 }

@@ -46,7 +46,7 @@ Description RollupCore::Describe() const {
   Description rollup;
   rollup.kind = "rollup";
   for (const Duration length : options_.windows) rollup.Add("windows", length);
-  rollup.Add("accept_limit", options_.accept_limit);
+  rollup.Add("allowed_lateness", options_.allowed_lateness);
   rollup.Add("margin", options_.margin);
   rollup.Add("on_late", static_cast<uint64_t>(options_.on_late));
   rollup.Add("answer_horizon", options_.answer_horizon);

@@ -31,17 +31,17 @@ absl::Status CheckWindows(const std::vector<Duration>& windows) {
 
 absl::Status Check(const RollupOptions& options, int partitions) {
   if (absl::Status windows = CheckWindows(options.windows); !windows.ok()) return windows;
-  if (options.accept_limit < Duration{0}) return OutOfRange("accept_limit", "zero or more");
-  if (options.accept_limit == kForever) {
-    return OutOfRange("accept_limit", "given, and below kForever: no window would be frozen");
+  if (options.allowed_lateness < Duration{0}) return OutOfRange("allowed_lateness", "zero or more");
+  if (options.allowed_lateness == kForever) {
+    return OutOfRange("allowed_lateness", "given, and below kForever: no window would be frozen");
   }
   if (options.margin < Duration{0} || options.margin == kForever) {
     return OutOfRange("margin", "zero or more, below kForever");
   }
   const bool default_horizon = options.answer_horizon == Duration{0};
   if (!default_horizon &&
-      (options.answer_horizon < options.accept_limit || options.answer_horizon == kForever)) {
-    return OutOfRange("answer_horizon", "accept_limit or more, below kForever");
+      (options.answer_horizon < options.allowed_lateness || options.answer_horizon == kForever)) {
+    return OutOfRange("answer_horizon", "allowed_lateness or more, below kForever");
   }
   if (options.retention < Duration{0}) return OutOfRange("retention", "zero or more");
   if (options.forget_after < options.retention) {

@@ -110,7 +110,7 @@ absl::Status SnapshotTaker::Cut(const SnapshotOptions& options) {
   head_.note = options.note;
   head_.partitions = static_cast<uint32_t>(engine_.partition_count());
   head_.axis = engine_.timeline().axis();
-  head_.lateness = engine_.timeline().lateness();
+  head_.watermark_delay = engine_.timeline().watermark_delay();
   absl::Status status;
   engine_.WithCollections([&](const EngineCore::Collections& collections) {
     for (const auto& [name, collection] : collections) {

@@ -31,7 +31,7 @@ absl::Status SnapshotHead::Write(BlockWriter& writer) {
 
 bool SnapshotHead::InRange() const {
   const auto fits = [&](const Collection& each) { return each.entries.size() <= partitions; };
-  return axis <= Axis::kEvent && lateness >= Duration{0} && now >= kBeginningOfTime &&
+  return axis <= Axis::kEvent && watermark_delay >= Duration{0} && now >= kBeginningOfTime &&
          now <= kEndOfTime && lease_now >= LeaseTime(kBeginningOfTime) &&
          lease_now <= LeaseTime(kEndOfTime) && position < kCountedMax &&
          lasting.first_number < kCountedMax && lasting.ever_added < kCollectionsMax &&

@@ -43,7 +43,7 @@ struct SnapshotHead {
   uint32_t partition_hash = kPartitionHash;
   uint32_t partitions = 0;
   Axis axis = Axis::kArrival;
-  Duration lateness{0};
+  Duration watermark_delay{0};
   EngineTime now{};
   LeaseTime lease_now{};
   uint64_t position = 0;
@@ -65,8 +65,8 @@ struct SnapshotHead {
   bool InRange() const;
   template <class F>
   void Stored(F& f) {
-    f(identity, tag, partition_hash, partitions, axis, lateness, now, lease_now, position, lasting,
-      collections, note);
+    f(identity, tag, partition_hash, partitions, axis, watermark_delay, now, lease_now, position,
+      lasting, collections, note);
   }
 };
 

@@ -30,7 +30,7 @@ FoldOutcome Admission::Judge(Turn& turn) {
 }
 
 bool Admission::IsLate(const Turn& turn) const noexcept {
-  const Duration limit = options_.late.accept_limit;
+  const Duration limit = options_.late.allowed_lateness;
   return limit != kForever && turn.now != kBeginningOfTime &&
          turn.event.at < SaturatingSub(turn.now, limit);
 }

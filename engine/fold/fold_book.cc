@@ -9,13 +9,13 @@ namespace pleat::inline v0_1 {
 namespace {
 
 bool IsPlain(const FolderOptions& options, const StateOps& ops, bool has_extra) {
-  return !has_extra && options.late.accept_limit == kForever &&
+  return !has_extra && options.late.allowed_lateness == kForever &&
          options.max_group_bytes == kNoByteCap && ops.condition == nullptr;
 }
 
 // Whether what opens a group is its first event, and not the memory, the observer, the trace or Extra.
 bool OpensPlainly(const FolderOptions& options, const StateOps& ops) {
-  return options.late.accept_limit == kForever && !ops.has_ids &&
+  return options.late.allowed_lateness == kForever && !ops.has_ids &&
          !GroupTable::NeedsExtra(options, ops) && !Memory::IsNeeded(options, ops) &&
          !FoldObserver::IsNeeded(options) && options.measure.max_trace == 0;
 }

@@ -9,8 +9,8 @@ constexpr size_t kForgottenPerName = 4;
 // An emission is remembered ten times as long as an event can be in time and its group open: late
 // events trail behind by some such lengths, and nobody should have to name one more limit.
 Duration EmissionsFor(const FolderOptions& options) {
-  const EngineTime within =
-      SaturatingAdd(SaturatingAdd(EngineTime{}, options.late.accept_limit), options.quiet_period);
+  const EngineTime within = SaturatingAdd(
+      SaturatingAdd(EngineTime{}, options.late.allowed_lateness), options.quiet_period);
   const Duration once = within - EngineTime{};
   return once > (kEndOfTime - kBeginningOfTime) / 10 ? kForever : 10 * once;
 }
@@ -21,8 +21,8 @@ Memory::Memory(PagePool& pool, const FolderOptions& options, const HashKey& name
     : max_bytes_(options.limits.max_bytes),
       count_ready_(options.limits.count_ready),
       emissions_for_(EmissionsFor(options)),
-      ids_(pool, name_key, options.late.accept_limit),
-      emissions_(pool, options.late.accept_limit),
+      ids_(pool, name_key, options.late.allowed_lateness),
+      emissions_(pool, options.late.allowed_lateness),
       pauses_(pool, options.quiet_period) {}
 
 void Memory::SetOptions(const FolderOptions& options) {

@@ -69,7 +69,7 @@ class Memory {
   // --- All together
 
   // From now on other limits hold; an emission that is remembered already stays so for as long as it
-  // was to be. REQUIRES: with ids, the same accept limit.
+  // was to be. REQUIRES: with ids, the same allowed lateness.
   void SetOptions(const FolderOptions& options);
 
   // See Book. `knows(memo)`: whether the learner knows the class of a memo.

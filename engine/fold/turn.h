@@ -23,7 +23,7 @@ struct Turn {
   uint32_t number;  // the entry of its key, or kNone
   EventMarks marks;
   EventIds::Name name;  // of the event, if it has an id
-  bool late;            // older than the accept limit
+  bool late;            // older than the allowed lateness
   bool starts;          // the event does not join its key's group, though that is open
 
   bool FindsOpen(const GroupTable& groups) const noexcept {

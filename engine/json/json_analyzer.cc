@@ -82,7 +82,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
 
 absl::StatusOr<std::unique_ptr<JsonAnalyzer>> JsonAnalyzer::Open(const EventSpec& spec,
                                                                  AnalyzerOptions options) {
-  options.lateness = spec.lateness;
+  options.watermark_delay = spec.reorder;
   if (absl::Status valid = Validate(spec); !valid.ok()) return valid;
   if (spec.time.empty()) return absl::InvalidArgumentError("--time: is required");
   if (absl::Status valid = Validate(options); !valid.ok()) return valid;

@@ -173,7 +173,7 @@ bool JsonRollup::Impl::MayFill(const EventBatch& events, size_t first, size_t si
 void JsonRollup::Impl::TakeWaiting(EngineTime at) {
   EngineTime now = engine_.now();
   if (feed_.on_event_time() && !IsBeyondFuture(at, now, spec_.event.future_limit)) {
-    now = std::max(now, SaturatingSub(at, spec_.event.lateness));
+    now = std::max(now, SaturatingSub(at, spec_.event.reorder));
   }
   [[maybe_unused]] const bool none_due = engine_.Advance(now, 0);
   if (on_full_) on_full_();

@@ -94,7 +94,7 @@ class [[gnu::visibility("hidden")]] JsonWindow::Impl {
  private:
   void Reach(EngineTime at, size_t line);
   EngineTime TimeAfter(EngineTime at) const noexcept {
-    return SaturatingSub(at, spec_.event.lateness);
+    return SaturatingSub(at, spec_.event.reorder);
   }
 
   void ForEachSeries(EngineTime at, size_t top, AnyWindow::SeeSeries see) const;

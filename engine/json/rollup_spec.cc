@@ -39,7 +39,7 @@ struct WindowsText {
 constexpr Option<RollupSpec> kRollupOptions[] = {
     As<RollupSpec, KeyText>("key", PLEAT_AT(event.key)),
     As<RollupSpec, WindowsText>("window", PLEAT_AT(rollup.windows)),
-    As<RollupSpec, DurationText>("accept-limit", PLEAT_AT(rollup.accept_limit)),
+    As<RollupSpec, DurationText>("allowed-lateness", PLEAT_AT(rollup.allowed_lateness)),
     As<RollupSpec, DurationText>("margin", PLEAT_AT(rollup.margin)),
     As<RollupSpec, PathText>("value", PLEAT_AT(value)),
     As<RollupSpec, PathText>("id", PLEAT_AT(id)),
@@ -48,7 +48,7 @@ constexpr Option<RollupSpec> kRollupOptions[] = {
     As<RollupSpec, ChoiceText<kTimeUnits>>("time-unit", PLEAT_AT(event.time_unit)),
     As<RollupSpec, ZoneText>("time-zone", PLEAT_AT(event.time_zone)),
     As<RollupSpec, TimeFormatText>("time-format", PLEAT_AT(event.time_format)),
-    As<RollupSpec, DurationText>("lateness", PLEAT_AT(event.lateness)),
+    As<RollupSpec, DurationText>("reorder", PLEAT_AT(event.reorder)),
     As<RollupSpec, DurationText>("future-limit", PLEAT_AT(event.future_limit)),
     As<RollupSpec, EventConditionText>("where", PLEAT_AT(event.where)),
     As<RollupSpec, InstantText<&EventSpec::from>>("from", PLEAT_AT(event)),
@@ -87,11 +87,11 @@ absl::Status CheckWindows(const std::vector<Duration>& windows) {
 }
 
 absl::Status CheckDurations(const RollupOptions& rollup) {
-  if (rollup.accept_limit == kForever) {
-    return OptionError("accept-limit", "required: without it no window would ever be frozen");
+  if (rollup.allowed_lateness == kForever) {
+    return OptionError("allowed-lateness", "required: without it no window would ever be frozen");
   }
   absl::Status status =
-      CheckNotNegative({{"accept-limit", rollup.accept_limit}, {"margin", rollup.margin}});
+      CheckNotNegative({{"allowed-lateness", rollup.allowed_lateness}, {"margin", rollup.margin}});
   if (rollup.margin == kForever) {
     status.Update(OptionError("margin", "must not be inf: no window would ever be frozen"));
   }

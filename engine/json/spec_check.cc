@@ -224,13 +224,13 @@ absl::Status CheckAdaptive(const FoldSpec& spec) {
 absl::Status CheckTogether(const FoldSpec& spec) {
   const FolderOptions& folder = spec.folder;
   if (absl::Status status = CheckAdaptive(spec); !status.ok()) return status;
-  const bool accepts_all = folder.late.accept_limit == kForever;
+  const bool accepts_all = folder.late.allowed_lateness == kForever;
   if (!spec.marks.id.empty() && accepts_all) {
-    return OptionError("id", "needs --accept-limit, which says how long ids are remembered");
+    return OptionError("id", "needs --allowed-lateness, which says how long ids are remembered");
   }
   if (folder.late.on_late != OnLate::kReject) {
     const std::string way = ChoiceText<kOnLate>::Get(folder.late.on_late);
-    if (accepts_all) return OptionError("on-late", way + " needs --accept-limit");
+    if (accepts_all) return OptionError("on-late", way + " needs --allowed-lateness");
     if (!spec.marks.id.empty()) {
       return OptionError("id", "not with --on-late " + way + ": ids of late events are forgotten");
     }
@@ -275,11 +275,10 @@ absl::Status CheckSelection(const EventSpec& spec) {
 
 absl::Status CheckEvent(const EventSpec& spec) {
   absl::Status status = CheckKeyIsGiven(spec);
-  status.Update(
-      CheckNotNegative({{"lateness", spec.lateness}, {"future-limit", spec.future_limit}}));
+  status.Update(CheckNotNegative({{"reorder", spec.reorder}, {"future-limit", spec.future_limit}}));
   if (!status.ok()) return status;
-  if (spec.time.empty() && spec.lateness > Duration(0)) {
-    return OptionError("lateness", "needs --time");
+  if (spec.time.empty() && spec.reorder > Duration(0)) {
+    return OptionError("reorder", "needs --time");
   }
   for (const KeyField& field : KeyMembers(spec)) status.Update(CheckPathOf({"key", field.path}));
   status.Update(CheckPathsOf({{"time", spec.time}}));
@@ -307,7 +306,7 @@ absl::Status Validate(const FoldSpec& spec) {
                                 {"max-wait", folder.max_wait},
                                 {"partial-every", folder.partial_every}}));
   status.Update(CheckClosing(folder.closing));
-  status.Update(CheckNotNegative({{"accept-limit", folder.late.accept_limit}}));
+  status.Update(CheckNotNegative({{"allowed-lateness", folder.late.allowed_lateness}}));
   status.Update(CheckEvent(spec.event));
   status.Update(CheckCounts(folder));
   status.Update(CheckPathsOf({{"id", marks.id},
@@ -338,7 +337,7 @@ EngineOptions EngineOptionsFor(const EventSpec& spec) {
   EngineOptions options;
   options.partitions = 1;
   options.axis = spec.time.empty() ? Axis::kArrival : Axis::kEvent;
-  options.lateness = spec.lateness;
+  options.watermark_delay = spec.reorder;
   options.future_limit = spec.future_limit;
   return options;
 }

@@ -33,7 +33,7 @@ constexpr Option<WindowSpec> kOptions[] = {
     As<WindowSpec, ChoiceText<kTimeUnits>>("time-unit", PLEAT_AT(event.time_unit)),
     As<WindowSpec, ZoneText>("time-zone", PLEAT_AT(event.time_zone)),
     As<WindowSpec, TimeFormatText>("time-format", PLEAT_AT(event.time_format)),
-    As<WindowSpec, DurationText>("lateness", PLEAT_AT(event.lateness)),
+    As<WindowSpec, DurationText>("reorder", PLEAT_AT(event.reorder)),
     As<WindowSpec, DurationText>("future-limit", PLEAT_AT(event.future_limit)),
     As<WindowSpec, EventConditionText>("where", PLEAT_AT(event.where)),
     As<WindowSpec, InstantText<&EventSpec::from>>("from", PLEAT_AT(event)),

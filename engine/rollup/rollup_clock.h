@@ -83,7 +83,7 @@ class RollupClock : public Latest {
  private:
   static Duration HorizonOf(const RollupOptions& options) noexcept {
     if (options.answer_horizon > Duration{0}) return options.answer_horizon;
-    return options.accept_limit > kForever / 10 ? kForever : 10 * options.accept_limit;
+    return options.allowed_lateness > kForever / 10 ? kForever : 10 * options.allowed_lateness;
   }
   // Corrections name the emission of a window that is kept.
   static Duration RetentionOf(const RollupOptions& options) noexcept {

@@ -2,8 +2,8 @@
 // late, and the instant at which a window is frozen. All of this follows from the book's time and
 // the options.
 //
-//   frontier = time - accept_limit - margin       a window that ends by then is frozen
-//   earliest = time - accept_limit                an event stamped before is late
+//   frontier = time - allowed_lateness - margin       a window that ends by then is frozen
+//   earliest = time - allowed_lateness                an event stamped before is late
 //
 // An event that is not late lies in no frozen window: the frontier is never after the earliest
 // stamp, and the window of a stamp ends after the stamp.
@@ -24,8 +24,8 @@ class Windowing {
  public:
   explicit Windowing(const RollupOptions& options)
       : resolutions_(options.windows.size()),
-        accept_limit_(std::min(options.accept_limit, kAllOfTime)),
-        behind_(accept_limit_ + std::min(options.margin, kAllOfTime)) {
+        allowed_lateness_(std::min(options.allowed_lateness, kAllOfTime)),
+        behind_(allowed_lateness_ + std::min(options.margin, kAllOfTime)) {
     std::ranges::copy(options.windows, lengths_.begin());
   }
 
@@ -48,7 +48,9 @@ class Windowing {
     return at == kBeginningOfTime || at == kNever || StartOf(at) == at;
   }
 
-  EngineTime EarliestAt(EngineTime now) const noexcept { return SaturatingSub(now, accept_limit_); }
+  EngineTime EarliestAt(EngineTime now) const noexcept {
+    return SaturatingSub(now, allowed_lateness_);
+  }
   EngineTime FrontierAt(EngineTime now) const noexcept { return SaturatingSub(now, behind_); }
   // The last end of a window at or before the frontier.
   EngineTime AsOf(EngineTime frontier) const noexcept {
@@ -86,8 +88,8 @@ class Windowing {
 
   const size_t resolutions_;
   std::array<Duration, kResolutionsMax> lengths_{};
-  const Duration accept_limit_;
-  const Duration behind_;  // accept_limit and margin
+  const Duration allowed_lateness_;
+  const Duration behind_;  // allowed_lateness and margin
 };
 
 }  // namespace pleat::inline v0_1

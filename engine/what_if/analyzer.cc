@@ -186,7 +186,7 @@ bool Analyzer::Impl::Add(std::string_view key, EngineTime at) {
   ++events_;
   first_ = std::min(first_, at);
   last_ = std::max(last_, at);
-  now_ = std::max(now_, SaturatingSub(at, options_.lateness));
+  now_ = std::max(now_, SaturatingSub(at, options_.watermark_delay));
   open_.MoveTo(now_);
   if (number == KeyIndex::kNone) {
     AddKey(packed, hash, at);
@@ -200,7 +200,7 @@ bool Analyzer::Impl::Add(std::string_view key, EngineTime at) {
 bool Analyzer::Impl::MayGrow(uint32_t number, EngineTime at) const {
   if (number == KeyIndex::kNone) return true;
   const Key& key = this->key(number);
-  const EngineTime now = std::max(now_, SaturatingSub(at, options_.lateness));
+  const EngineTime now = std::max(now_, SaturatingSub(at, options_.watermark_delay));
   const size_t closed = now == kEndOfTime ? points_.size() : PointsUpTo(now - key.last);
   if (has_hold_ || key.apart) return true;
   return closed > 0 && (at < key.last || closed < key.shortest.end);
@@ -418,8 +418,8 @@ absl::Status Validate(const AnalyzerOptions& options) {
                                       " points");
   if (options.max_wait <= Duration::zero())
     return absl::InvalidArgumentError("max_wait must be above 0");
-  if (options.lateness < Duration::zero())
-    return absl::InvalidArgumentError("lateness must not be negative");
+  if (options.watermark_delay < Duration::zero())
+    return absl::InvalidArgumentError("watermark_delay must not be negative");
   return absl::OkStatus();
 }
 

@@ -40,9 +40,9 @@ struct AnalyzerOptions {
   std::vector<Duration> grid = {};
 
   // As for a folder on event time.
-  // Range: max_wait above zero, lateness zero or more.
+  // Range: max_wait above zero, watermark delay zero or more.
   Duration max_wait = kForever;
-  Duration lateness{0};
+  Duration watermark_delay{0};
 
   // The most bytes that keys may take. Events that would take more are left out, and counted.
   size_t max_bytes = size_t{4} << 30;
@@ -99,7 +99,7 @@ struct Analysis {
 };
 
 // The folding ratio and the emissions of a grid point are exactly those of a folder on event time
-// with that quiet period, max_wait and lateness, without limits, whose open groups are flushed at
+// with that quiet period, max_wait and watermark delay, without limits, whose open groups are flushed at
 // the end. Delays are those of groups that run out, also past the end of the log, to within a tenth
 // of the part that exceeds the quiet period. open_peak is counted after each event as if there were
 // no max_wait, so with one it can be too high; stamps that come behind more than 256 later ones may

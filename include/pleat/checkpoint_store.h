@@ -1,7 +1,7 @@
 // CheckpointStore: keeps the sums of the frozen windows of counters, so that another instance can
 // continue from them.
 //
-//   pleat::RollupOptions options{.windows = {1min}, .accept_limit = 10s,
+//   pleat::RollupOptions options{.windows = {1min}, .allowed_lateness = 10s,
 //                                .store = std::make_shared<pleat::MemoryCheckpointStore>()};
 //
 // Derive from it to keep checkpoints in a database. Several engines, also in several processes, may

@@ -64,7 +64,7 @@ struct EngineOptions {
   // How far the watermark trails the largest stamp.
   // Range: zero or more; zero on arrival time.
   // Default: zero.
-  Duration lateness{0};
+  Duration watermark_delay{0};
 
   // An event whose stamp is more than this ahead of now() is answered kFuture. It changes nothing.
   // There is no check before time has moved for the first time. Why: a stamp in the wrong unit

@@ -48,7 +48,7 @@ struct FoldRules {
 
   // The name of the event among those of its key. A second event of one name is answered
   // kDuplicate, or kConflict if its `content` differs. A name is remembered for as long as an event
-  // of that stamp would be accepted. Needs late.accept_limit, and OnLate::kReject.
+  // of that stamp would be accepted. Needs late.allowed_lateness, and OnLate::kReject.
   std::function<std::string_view(const Event&)> id;
 
   // A hash of all that the event says. Without this rule, events of one name have the same content.

@@ -94,7 +94,7 @@ class Folder : public EmissionSource<State>,
   // or kCorrected if the event was taken; outcome.h says how to react to the other answers.
   // A group that is due by the engine's time closes first; on arrival time, so does one that is due
   // by `at`. With a quiet period of 5 min, events at 0 and 6 min make two groups, also if nobody
-  // called Advance() in between (on event time: unless the lateness is more than 1 min). A stamp
+  // called Advance() in between (on event time: unless the watermark delay is more than 1 min). A stamp
   // may be older than the engine's time: if its group is due already, it closes at once.
   // Cost: one lock and two cache lines; three for a key of more than 23 bytes.
   FoldOutcome Fold(std::string_view key, const Event& event, EngineTime at) noexcept {

@@ -72,7 +72,7 @@ struct EventSpec {
   std::string time_format;
 
   // How far events may be out of order. Range: zero or more; above zero only with `time`.
-  Duration lateness{0};
+  Duration reorder{0};
 
   // A line whose event time is further ahead of the engine's time than this is bad.
   // Range: zero or more. Default: none is.

@@ -8,7 +8,7 @@
 //   spec.event.time = "at";
 //   spec.value = "bytes";
 //   spec.rollup.windows = {1min};
-//   spec.rollup.accept_limit = 10s;
+//   spec.rollup.allowed_lateness = 10s;
 //   auto engine = *pleat::Engine::Open(pleat::EngineOptionsFor(spec.event));
 //   auto rollup = *pleat::JsonRollup::Open(*engine, "bytes", spec);
 //   rollup->Add(lines, SIZE_MAX, now, [](const pleat::UnusualLine& line) { return Report(line); });
@@ -53,13 +53,13 @@ struct RollupSpec {
   // line is bad. Empty: events have no ids, and a retry counts again.
   std::string id;
 
-  // Required: windows and accept_limit.
+  // Required: windows and allowed_lateness.
   RollupOptions rollup{.forget_after = Duration{0}, .limits = {.max_backlog = SIZE_MAX}};
 
   bool emission_id = false;  // add "id" to every line
 };
 
-// Whether the spec is complete and consistent: key, windows and accept limit given, paths well
+// Whether the spec is complete and consistent: key, windows and allowed lateness given, paths well
 // formed, output names distinct and none of them one that every line has. Errors: kInvalidArgument,
 // naming the option.
 PLEAT_EXPORT absl::Status Validate(const RollupSpec& spec);
@@ -76,7 +76,7 @@ class PLEAT_EXPORT JsonRollup {
   using WriteLines = absl::FunctionRef<void(std::string_view lines)>;
 
   // Creates the collection `name` in the engine, which must have been opened with
-  // EngineOptionsFor(spec.event) or options that agree with it in axis, lateness and future limit.
+  // EngineOptionsFor(spec.event) or options that agree with it in axis, watermark delay and future limit.
   // Errors: as Validate(), and as RollupCounter::Open().
   static absl::StatusOr<std::unique_ptr<JsonRollup>> Open(Engine& engine, std::string_view name,
                                                           const RollupSpec& spec);

@@ -97,7 +97,7 @@ class PLEAT_EXPORT JsonWindow {
   using WriteLines = absl::FunctionRef<void(std::string_view lines)>;
 
   // Creates the collection `name` in the engine, which must have been opened with
-  // EngineOptionsFor(spec.event) or options that agree with it in axis, lateness and future limit.
+  // EngineOptionsFor(spec.event) or options that agree with it in axis, watermark delay and future limit.
   // Errors: as Validate(), and as AnyWindow::Open().
   static absl::StatusOr<std::unique_ptr<JsonWindow>> Open(Engine& engine, std::string_view name,
                                                           const WindowSpec& spec);

@@ -39,7 +39,7 @@ enum class Edge : uint8_t {
   kBoth,
 };
 
-// How an event older than late.accept_limit is treated.
+// How an event older than late.allowed_lateness is treated.
 enum class OnLate : uint8_t {
   // The event is answered kLate and changes no group.
   kReject,
@@ -78,9 +78,9 @@ enum class OnDeadLimit : uint8_t {
 struct LateOptions {
   // An event is late if its stamp is more than this before the engine's time.
   // Range: zero or more. Default: no event is late.
-  Duration accept_limit = kForever;
+  Duration allowed_lateness = kForever;
 
-  // Default: reject. The others need an accept_limit.
+  // Default: reject. The others need an allowed_lateness.
   OnLate on_late = OnLate::kReject;
 };
 

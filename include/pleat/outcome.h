@@ -18,7 +18,7 @@ enum class FoldOutcome : uint8_t {
   kOpened,
   // The event was folded into the open group of its key.
   kFolded,
-  // The event is older than the accept limit. Store it somewhere else, or drop it.
+  // The event is older than the allowed lateness. Store it somewhere else, or drop it.
   kLate,
   // The event is further ahead of the engine's time than the future limit: likely its clock is
   // wrong.

@@ -2,14 +2,14 @@
 // so every read, every sum and every store of the window has the same number.
 //
 //   auto engine = *pleat::Engine::Open({});
-//   pleat::RollupCounter plays(*engine, "plays", {.windows = {1min}, .accept_limit = 10s});
+//   pleat::RollupCounter plays(*engine, "plays", {.windows = {1min}, .allowed_lateness = 10s});
 //   plays.Add("title 1", 1, at, "event 17");
 //   plays.Add("title 1", 1, at, "event 17");           // kDuplicate
 //   engine->Advance(at + 2min);
 //   for (auto& e : plays.Pop(100)) Store(e.key, e.state.start, e.state.amount.sum);
 //   plays.Accurate("title 1").amount.count;            // 1
 //
-// A window [start, end) is frozen once its end is accept_limit and margin before the engine's time.
+// A window [start, end) is frozen once its end is allowed_lateness and margin before the engine's time.
 // Frozen windows are emissions (emission_source.h) with reason kFrozen, in the order of their ends;
 // windows with one end, by resolution, then by the arrival of the first event. In an emission,
 // `state` is the window, `first` and `last` are its start and end, `count` is the number of its

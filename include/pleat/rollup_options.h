@@ -3,7 +3,7 @@
 //
 //   pleat::RollupOptions options{
 //       .windows = {1min, 1h},
-//       .accept_limit = 10s,
+//       .allowed_lateness = 10s,
 //       .retention = 24h,
 //       .limits = {.max_keys = 1'000'000},
 //   };
@@ -68,9 +68,9 @@ struct RollupOptions {
   std::vector<Duration> windows = {};
 
   // An event is late if its stamp is more than this before the engine's time. A window is frozen,
-  // and handed out, once the engine's time is its end + accept_limit + margin.
+  // and handed out, once the engine's time is its end + allowed_lateness + margin.
   // Range: zero or more, below kForever. Required.
-  Duration accept_limit = kForever;
+  Duration allowed_lateness = kForever;
 
   // The largest difference between the clocks of engines that share a store; see docs/counters.md.
   // A margin only delays freezing. Range: zero or more, below kForever.
@@ -79,7 +79,7 @@ struct RollupOptions {
   OnLateAdd on_late = OnLateAdd::kReject;
 
   // How long an id is remembered, counted from the stamp that its event was counted with.
-  // Range: accept_limit or more, below kForever; zero stands for ten times accept_limit.
+  // Range: allowed_lateness or more, below kForever; zero stands for ten times allowed_lateness.
   Duration answer_horizon{0};
 
   // How long frozen windows are kept for History() and Top(), counted from the instant of freezing.

@@ -144,7 +144,7 @@ class PLEAT_EXPORT Restore {
   // Errors, with nothing changed in the engine:
   // - kDataLoss: the bytes are not a snapshot, or damaged; the message says at which byte, and why.
   // - kFailedPrecondition: the engine has taken events, or is gone; the number of partitions, the
-  //   axis, the lateness, a collection or one of its options differs, or fields that changed under
+  //   axis, the watermark delay, a collection or one of its options differs, or fields that changed under
   //   an old version; the message names what differs.
   // - kUnimplemented: written by a newer version of pleat.
   // - Those of the source.

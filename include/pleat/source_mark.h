@@ -11,7 +11,7 @@
 //
 // On event time the watermark is one for the whole engine: each batch moves it, of whatever source
 // and collection. A source that is read again from further back than the others stand finds it
-// ahead of its events, which are then late by an accept limit: batch.h says what to do.
+// ahead of its events, which are then late by an allowed lateness: batch.h says what to do.
 #pragma once
 
 #include <cstdint>

@@ -94,7 +94,7 @@ struct StateOps {
   // Optional: the marks of an event. Null: no event has any.
   EventMarks (*marks)(void* context, std::string_view key, const void* event) = nullptr;
 
-  // Whether the marks of each event have an id. Needs late.accept_limit, and OnLate::kReject.
+  // Whether the marks of each event have an id. Needs late.allowed_lateness, and OnLate::kReject.
   bool has_ids = false;
 
   // Whether the marks of some event have `close_at`. Needs relocate().

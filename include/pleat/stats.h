@@ -26,7 +26,7 @@ struct Ledger {
   uint64_t events = 0;       // every event offered
   uint64_t opened = 0;       // events that opened a group
   uint64_t folded = 0;       // events folded into an open group: the work pleat saved
-  uint64_t late = 0;         // older than the accept limit
+  uint64_t late = 0;         // older than the allowed lateness
   uint64_t future = 0;       // beyond the future limit
   uint64_t refused = 0;      // refused at a limit on groups, bytes or key length
   uint64_t overloaded = 0;   // refused because too many emissions wait

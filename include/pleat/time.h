@@ -36,7 +36,7 @@ using EngineTime = EngineClock::time_point;
 // The meaning of stamps to an engine, and the mover of its time.
 enum class Axis : uint8_t {
   kArrival,  // Engine::Advance() moves time; a stamp says when the event arrived
-  kEvent,    // the watermark moves time: the largest stamp so far, less the lateness
+  kEvent,    // the watermark moves time: the largest stamp so far, less the watermark_delay
 };
 
 // As a quiet period or a max wait: never. As a limit: none.

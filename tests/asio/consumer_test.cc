@@ -63,7 +63,7 @@ TEST(Consumer, TakesFromACollectionOfAnotherKind) {
 
 TEST(Consumer, TakesTheWindowsOfARollupCounter) {
   Service service;
-  RollupCounter plays(*service.engine, "plays", {.windows = {100s}, .accept_limit = 10s});
+  RollupCounter plays(*service.engine, "plays", {.windows = {100s}, .allowed_lateness = 10s});
   Consumer consumer = Subscribe(*service.driver, plays, {});
   std::optional<Leased<CountedWindow>> lease;
   consumer.async_lease(

@@ -99,10 +99,10 @@ TEST(Advice, PathsAreCountedOverAllThreadsAndFiles) {
 TEST(Advice, InputOutOfOrderIsSaid) {
   const std::string input = At(50) + At(100) + At(70) + At(100) + At(99) + At(101);
   EXPECT_TRUE(Says(ErrOf("--time t", input),
-                   "2 events came up to 30s behind; sort them by time, or see --lateness\n"));
+                   "2 events came up to 30s behind; sort them by time, or see --reorder\n"));
   EXPECT_TRUE(Says(ErrOf("--time t", At(3'000) + At(1)),
-                   "1 event came up to 50m behind; sort them by time, or see --lateness\n"));
-  EXPECT_EQ(ErrOf("--time t --lateness 30s", input).find("behind"), std::string::npos);
+                   "1 event came up to 50m behind; sort them by time, or see --reorder\n"));
+  EXPECT_EQ(ErrOf("--time t --reorder 30s", input).find("behind"), std::string::npos);
   EXPECT_EQ(ErrOf("--time t", At(1) + At(1) + At(2)).find("behind"), std::string::npos);
 }
 
@@ -113,11 +113,11 @@ TEST(Advice, FilesAreNotMergedByTimeAndThatIsSaid) {
   const std::string mixed = dir.Write("mixed", At(60) + At(55));
   EXPECT_EQ(ErrOf("--time t " + early + " " + late).find("behind"), std::string::npos);
   EXPECT_TRUE(Says(ErrOf("--time t " + late + " " + early),
-                   "2 events came up to 40s behind; sort them by time, or see --lateness (2 behind "
+                   "2 events came up to 40s behind; sort them by time, or see --reorder (2 behind "
                    "an earlier file: files "
                    "are read one after the other, not merged by time)\n"));
   EXPECT_TRUE(Says(ErrOf("--time t " + early + " " + mixed),
-                   "1 event came up to 5s behind; sort them by time, or see --lateness\n"));
+                   "1 event came up to 5s behind; sort them by time, or see --reorder\n"));
 }
 
 TEST(Advice, AFileWithoutTimeIsStampedByTheClockAndThatIsSaid) {
@@ -213,7 +213,7 @@ TEST(Advice, ASumThatLeavesItsRangeIsInTheSummary) {
 
 TEST(Advice, ACounterThatLeavesItsRangeIsInTheSummary) {
   const std::string input = "{\"k\":1,\"v\":1e308}\n{\"k\":1,\"v\":1e308}\n";
-  const std::string words = "rollup --key k --window 1h,1d --accept-limit 1h --value v ";
+  const std::string words = "rollup --key k --window 1h,1d --allowed-lateness 1h --value v ";
   EXPECT_TRUE(HasLine(RunToEnd(Pleat(words), input).err,
                       "output         2  written; 2 lines have a sum at the end of its range, "
                       "which says \"saturated\"\n"));

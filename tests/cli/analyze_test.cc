@@ -143,9 +143,9 @@ TEST(Analyze, FoldTakesTheQuietPeriodsAsTheTableShowsThem) {
   }
 }
 
-TEST(Analyze, AlsoWithLatenessAndMaxWait) {
+TEST(Analyze, AlsoWithReorderAndMaxWait) {
   const std::string log = Log(3);
-  const std::string more = "--lateness 15s --max-wait 90s ";
+  const std::string more = "--reorder 15s --max-wait 90s ";
   const PlainJson analysis = AnalysisOf(kLog + more, log);
   ExpectFoldAgrees(analysis, kLog + more, log);
 }

@@ -96,7 +96,7 @@ class DamagedDirectory : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Commands, DamagedDirectory,
                          testing::Values("fold --key k --quiet 1m",
                                          "window --key k --member m=k --ttl 1m",
-                                         "rollup --key k --window 1m --accept-limit 1m"),
+                                         "rollup --key k --window 1m --allowed-lateness 1m"),
                          [](const auto& command) {
                            return command.param.substr(0, command.param.find(' '));
                          });

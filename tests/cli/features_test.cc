@@ -134,7 +134,7 @@ TEST(FeaturesCli, OnLimitEmitKeepsWithinMemoryAndLosesNothing) {
 }
 
 TEST(FeaturesCli, SummaryMentionsWhatThereIs) {
-  const Words fold = Pleat("fold --key k --quiet 1m --time t --id id --accept-limit 1h");
+  const Words fold = Pleat("fold --key k --quiet 1m --time t --id id --allowed-lateness 1h");
   const std::string line = Event(0, "a", ",\"id\":1");
   const std::string plain = RunToEnd(fold, line).err;
   EXPECT_NE(plain.find("0 refused\n"), std::string::npos) << plain;

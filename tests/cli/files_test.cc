@@ -142,8 +142,8 @@ TEST(StatsOption, FileHoldsTheLedgerInItsOrder) {
 
 TEST(StatsOption, HasTheFirstAndTheLastStampThatEventsState) {
   const std::string lines = At(70) + At(10) + At(40) + "nonsense\n";
-  for (const std::string command :
-       {"fold --quiet 1m", "window --member m=k --ttl 1m", "rollup --window 1m --accept-limit 0"}) {
+  for (const std::string command : {"fold --quiet 1m", "window --member m=k --ttl 1m",
+                                    "rollup --window 1m --allowed-lateness 0"}) {
     const auto stats = [&](const std::string& more, std::string_view input) {
       return StatsLine(RunToEnd(Pleat(command + " --key k --stats - " + more), input).err);
     };
@@ -171,7 +171,7 @@ const Words kOutputs = {"--output", "--open", "--stats", "--late", "--bad"};
 // Expects that a run ends with this sentence, and that it has touched nothing.
 void ExpectRefused(const TemporaryDirectory& dir, const std::string& more, std::string_view why) {
   const Names before = dir.Names();
-  const Finished r = RunToEnd(Pleat("fold --key k --quiet 1m --id k --accept-limit 0 " + more));
+  const Finished r = RunToEnd(Pleat("fold --key k --quiet 1m --id k --allowed-lateness 0 " + more));
   EXPECT_EQ(r.code, 2) << more;
   EXPECT_EQ(r.err, "pleat fold: " + std::string(why) + "\n");
   EXPECT_EQ(dir.Names(), before);
@@ -194,14 +194,15 @@ TEST(Files, InputsAreNotOverwrittenUnderAnyName) {
 TEST(Files, SpecIsNotOverwritten) {
   TemporaryDirectory dir;
   const std::string spec =
-      dir.Write("spec", "{\"key\":\"k\",\"quiet\":\"1m\",\"id\":\"k\",\"accept-limit\":\"0\"}");
+      dir.Write("spec", "{\"key\":\"k\",\"quiet\":\"1m\",\"id\":\"k\",\"allowed-lateness\":\"0\"}");
   for (const std::string& option : kOutputs) {
     const Finished r =
         RunToEnd(Pleat("fold --spec " + spec + " " + option + " " + (dir / "./spec")));
     EXPECT_EQ(r.code, 2);
     EXPECT_EQ(r.err, "pleat fold: " + option + ": the same file as --spec\n");
   }
-  EXPECT_EQ(Content(spec), "{\"key\":\"k\",\"quiet\":\"1m\",\"id\":\"k\",\"accept-limit\":\"0\"}");
+  EXPECT_EQ(Content(spec),
+            "{\"key\":\"k\",\"quiet\":\"1m\",\"id\":\"k\",\"allowed-lateness\":\"0\"}");
 }
 
 TEST(Files, OneFileIsNotTwoOutputsUnderAnyName) {
@@ -244,9 +245,10 @@ TEST(Files, StandardInputAndOutputCountIfTheyAreRegularFiles) {
       {"--late log >> log", "--late: the same file as standard output"},
   };
   for (const auto& [more, why] : cases) {
-    const Finished r = RunToEnd({"/bin/sh", "-c",
-                                 "cd " + dir.path() + " && " + PleatProgram() +
-                                     " fold --key k --quiet 1m --id k --accept-limit 0 " + more});
+    const Finished r =
+        RunToEnd({"/bin/sh", "-c",
+                  "cd " + dir.path() + " && " + PleatProgram() +
+                      " fold --key k --quiet 1m --id k --allowed-lateness 0 " + more});
     EXPECT_EQ(r.code, 2) << more;
     EXPECT_EQ(r.err, "pleat fold: " + why + "\n");
     EXPECT_EQ(Content(log), "{\"k\":1}\n");
@@ -255,7 +257,8 @@ TEST(Files, StandardInputAndOutputCountIfTheyAreRegularFiles) {
 
 TEST(Files, WhatIsNoRegularFileMayBeNamedTwice) {
   EXPECT_EQ(
-      FoldByKey("--id k --accept-limit 0 --output /dev/null --bad /dev/null --late /dev/null").code,
+      FoldByKey("--id k --allowed-lateness 0 --output /dev/null --bad /dev/null --late /dev/null")
+          .code,
       0);
   EXPECT_EQ(FoldByKey({"-", "-"}).out, "{\"k\":1}\n");
 }
@@ -263,10 +266,10 @@ TEST(Files, WhatIsNoRegularFileMayBeNamedTwice) {
 TEST(Files, RunThatCannotStartLeavesWhatWasThere) {
   TemporaryDirectory dir;
   dir.Write("late", "before");
-  EXPECT_EQ(
-      FoldByKey("--id k --accept-limit 0 --late " + (dir / "late") + " --bad " + (dir / "no/bad"))
-          .code,
-      1);
+  EXPECT_EQ(FoldByKey("--id k --allowed-lateness 0 --late " + (dir / "late") + " --bad " +
+                      (dir / "no/bad"))
+                .code,
+            1);
   EXPECT_EQ(Content(dir / "late"), "before");
 }
 
@@ -344,7 +347,7 @@ TEST_F(AtTerminal, AFileThatIsMeantToBeReadIsNotReplaced) {
   const std::string log = dir_.Write("log", "precious\n");
   for (const std::string words :
        {"fold --key k --quiet 1m", "analyze --key k --time t",
-        "rollup --key k --window 1m --accept-limit 1m", "window --key k --member m --ttl 1m",
+        "rollup --key k --window 1m --allowed-lateness 1m", "window --key k --member m --ttl 1m",
         "fold --key k --quiet 1m --journal DIR"}) {
     TypeEnd();
     const std::string journal = words.ends_with("DIR") ? dir_ / "j" : "";

@@ -7,12 +7,12 @@ namespace {
 
 TEST(PleatFold, LateLinesAreCountedAndKept) {
   TemporaryDirectory dir;
-  const FoldResult r =
-      FoldAtTimes("--accept-limit 10s --no-meta --late " + dir / "late", At(100) + At(90) + At(89));
+  const FoldResult r = FoldAtTimes("--allowed-lateness 10s --no-meta --late " + dir / "late",
+                                   At(100) + At(90) + At(89));
   EXPECT_EQ(Stat(r, "late"), 1);
   EXPECT_EQ(Content(dir / "late"), At(89));
   EXPECT_EQ(r.code, 0);
-  FoldAtTimes("--accept-limit 10s --on-late fold --late " + dir / "late", At(100) + At(89));
+  FoldAtTimes("--allowed-lateness 10s --on-late fold --late " + dir / "late", At(100) + At(89));
   EXPECT_EQ(Content(dir / "late"), "");
 }
 

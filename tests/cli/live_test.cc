@@ -55,7 +55,7 @@ TEST(LiveInput, IdleLetsTheWatermarkFollowTheWallClock) {
 }
 
 TEST(LiveInput, LateAndBadLinesAppearWhileThePipeIsOpen) {
-  Subprocess process(Live("--time t --accept-limit 10s --late /dev/stderr"));
+  Subprocess process(Live("--time t --allowed-lateness 10s --late /dev/stderr"));
   process.Write(At(100) + At(1));
   EXPECT_TRUE(process.AwaitErr(At(1)));
   EXPECT_EQ(process.Wait(), 0);
@@ -99,7 +99,7 @@ TEST(Interrupt, SecondOneEndsTheRunAtOnceAndLeavesNoTemporaryFile) {
   ASSERT_GE(reader, 0);
   std::string input = At(100);
   for (int i = 0; i < 20'000; ++i) input += At(1);
-  Subprocess process(Pleat("fold --key k --quiet 1h --time t --accept-limit 0 --late " +
+  Subprocess process(Pleat("fold --key k --quiet 1h --time t --allowed-lateness 0 --late " +
                            (dir / "late") + " --output " + (dir / "out") + " " +
                            dir.Write("in", input)));
   ASSERT_TRUE(process.AwaitReadable(reader));  // it is writing more than the pipe holds
@@ -131,7 +131,7 @@ TEST(Report, SaysHowFarTheRunHasComeAndEndsNothing) {
 
 TEST(Report, OfEveryCommandThatReadsLines) {
   for (const std::string command :
-       {"window --member m=k --ttl 1m", "rollup --window 1m --accept-limit 0", "analyze"}) {
+       {"window --member m=k --ttl 1m", "rollup --window 1m --allowed-lateness 0", "analyze"}) {
     Subprocess process(Pleat(command + " --key k --time t --no-summary"));
     process.Write(At(0) + "nonsense\n");
     ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));

@@ -140,7 +140,7 @@ TEST(Usage, LettersStandForTheMostUsed) {
                                            in)
                                       .out);
   for (const char* command : {"window -k k --member m=k --ttl 1m",
-                              "rollup -k k --window 1m --accept-limit 0", "analyze -k k"}) {
+                              "rollup -k k --window 1m --allowed-lateness 0", "analyze -k k"}) {
     EXPECT_EQ(RunPleat(command + (" -t t -j 1 --no-summary -o /dev/null " + in)).err, "")
         << command;
   }
@@ -166,8 +166,8 @@ TEST(Usage, EveryBadValueNamesItsOption) {
                                   "--max-events many",
                                   "--max-bytes 0",
                                   "--time-unit fortnight",
-                                  "--lateness soon",
-                                  "--accept-limit 1h30m",
+                                  "--reorder soon",
+                                  "--allowed-lateness 1h30m",
                                   "--future-limit x",
                                   "--idle 0",
                                   "--idle x",
@@ -234,11 +234,11 @@ TEST(Usage, OptionsThatWouldDoNothingAreRefused) {
     ExpectUsageError("fold --key k --quiet 1m " + more, what);
   };
   refused("--time-unit ms", "--time-unit: needs --time");
-  refused("--lateness 1s", "--lateness: needs --time");
+  refused("--reorder 1s", "--reorder: needs --time");
   refused("--idle 1s", "--idle: needs --time");
-  refused("--accept-limit 1s", "--accept-limit: needs --time");
-  refused("--time t --late x", "--late: needs --accept-limit");
-  EXPECT_EQ(Fold("--key k --quiet 1m --accept-limit 1s --id k").code, 0);
+  refused("--allowed-lateness 1s", "--allowed-lateness: needs --time");
+  refused("--time t --late x", "--late: needs --allowed-lateness");
+  EXPECT_EQ(Fold("--key k --quiet 1m --allowed-lateness 1s --id k").code, 0);
 }
 
 TEST(Usage, AConditionGivenTwiceIsAnErrorThatSaysHowToWriteBoth) {
@@ -259,7 +259,7 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
       R"( --end-when '{"any":["s=done", {"not":"\"a=b\"<2"}]}' --flush-when 'f="true"')"
       R"( --cancel-when '{"all":["f=true"]}' --quiet-path q --open open --edge both)"
       " --close-every 24h@09:15:30 --close-at c --partial-every 5m --time t --time-unit ms "
-      "--lateness 30s --accept-limit 1m"
+      "--reorder 30s --allowed-lateness 1m"
       " --on-late correct --late 'l\"ate' --future-limit 1d --idle 250ms"
       R"( --where '{"not":"a=1"}' --from 2015-09-12 --to 2015-09-13T01:00:00Z)"
       " --merge 'n=count()' --merge 's=sum(v.w)' --merge 'a=array(v,5)'"
@@ -271,7 +271,7 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
   for (const std::string& name : WordsOf(
            "key quiet max-wait close-every close-at max-events max-bytes start-when close-when "
            "end-when flush-when"
-           " cancel-when quiet-path open edge partial-every time time-unit lateness accept-limit"
+           " cancel-when quiet-path open edge partial-every time time-unit reorder allowed-lateness"
            " on-late late future-limit idle where from to merge rest raw raw-last no-meta at-end "
            "on-bad bad "
            "strict"
@@ -284,12 +284,12 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
 
 TEST(Spec, ConditionIsPrintedAsItWouldBeWritten) {
   const Finished printed = RunPleat(
-      "fold --key k --quiet 1m --id i --accept-limit 1h --start-when ' s = new '"
+      "fold --key k --quiet 1m --id i --allowed-lateness 1h --start-when ' s = new '"
       R"( --end-when ' {"any": ["s=done", {"not": "x<\"5\""}]} ' --print-spec)");
   EXPECT_EQ(printed.out,
             "{\n  \"key\": [\"k\"],\n  \"quiet\": \"1m\",\n  \"start-when\": \"s=new\",\n"
             "  \"end-when\": {\"any\":[\"s=done\",{\"not\":\"x<\\\"5\\\"\"}]},\n"
-            "  \"accept-limit\": \"1h\",\n  \"id\": \"i\"\n}\n");
+            "  \"allowed-lateness\": \"1h\",\n  \"id\": \"i\"\n}\n");
   TemporaryDirectory dir;
   const std::string path = dir.Write("spec", printed.out);
   EXPECT_EQ(RunPleat("fold --spec " + path + " --print-spec").out, printed.out);

@@ -36,13 +36,13 @@ class RollupDraw {
     out +=
         std::string(" --window ") + Pick({"1s", "4s", "10s", "2500ms", "7s", "1s,2s", "2s,10s,60s",
                                           "1d", "1000000d", "500ms,3s", "4s,8s,12s", "1us"});
-    out += std::string(" --accept-limit ") +
+    out += std::string(" --allowed-lateness ") +
            Pick({"0", "1s", "4s", "9s", "2500ms", "20s", "2000000d", "100000000d"});
     add(30, std::string("margin ") + Pick({"0", "1s", "5s", "1us", "100000000d"}));
     add(60, "value v");
     add(50, "id i");
     add(60, std::string("on-late ") + Pick({"reject", "clamp", "correct"}));
-    add(20, std::string("lateness ") + Pick({"1s", "4s", "12s"}));
+    add(20, std::string("reorder ") + Pick({"1s", "4s", "12s"}));
     add(15, "future-limit 25s");
     add(30, "emission-id");
     add(20, "at-end drop");

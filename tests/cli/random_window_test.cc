@@ -35,7 +35,7 @@ class Draw {
     };
     const char* const ttl = Pick({"3s", "10s", "30s", "2500ms", "inf"});
     out += std::string(" --ttl ") + ttl;
-    add(20, std::string("lateness ") + Pick({"1s", "4s", "12s"}));
+    add(20, std::string("reorder ") + Pick({"1s", "4s", "12s"}));
     add(15, "future-limit 25s");
     add(30, "ttl-path life");
     add(30, std::string("refresh ") + Pick({"latest", "first", "replace"}));

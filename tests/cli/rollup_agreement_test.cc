@@ -101,21 +101,21 @@ class RollupAgreement : public testing::TestWithParam<RollupLog> {
 };
 
 TEST_P(RollupAgreement, CountsAndSumsAreTheSame) {
-  ExpectAgreement("--window 1m --accept-limit 10s --value " + GetParam().value);
+  ExpectAgreement("--window 1m --allowed-lateness 10s --value " + GetParam().value);
 }
 
 TEST_P(RollupAgreement, SeveralWindowsIdsAndAMarginAreTheSame) {
-  ExpectAgreement("--window 10s,1m,1h --accept-limit 2s --margin 500ms --lateness 1s --id " +
+  ExpectAgreement("--window 10s,1m,1h --allowed-lateness 2s --margin 500ms --reorder 1s --id " +
                   GetParam().id + " --value " + GetParam().value);
 }
 
 TEST_P(RollupAgreement, CorrectionsAreTheSame) {
-  ExpectAgreement("--window 5s --accept-limit 0 --on-late correct --emission-id --value " +
+  ExpectAgreement("--window 5s --allowed-lateness 0 --on-late correct --emission-id --value " +
                   GetParam().value + " --at-end drop");
 }
 
 TEST_P(RollupAgreement, ClampedEventsAreTheSame) {
-  ExpectAgreement("--window 2s --accept-limit 1us --on-late clamp --value " + GetParam().value +
+  ExpectAgreement("--window 2s --allowed-lateness 1us --on-late clamp --value " + GetParam().value +
                   " --id " + GetParam().id);
 }
 

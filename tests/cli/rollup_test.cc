@@ -9,7 +9,7 @@
 namespace pleat::cli {
 namespace {
 
-const std::string kNeeded = "--key k --window 1m --accept-limit 10s ";
+const std::string kNeeded = "--key k --window 1m --allowed-lateness 10s ";
 const std::string kOnTime = kNeeded + "--time t --time-unit s ";
 
 void ExpectRollupUsageError(const std::string& words, const std::string& what) {
@@ -42,25 +42,40 @@ TEST(RollupUsage, HelpBeginsWithExamples) {
   EXPECT_EQ(RunToEnd(Pleat("help rollup")).out, r.out);
 }
 
-TEST(RollupUsage, KeyWindowAndAcceptLimitAreRequired) {
-  ExpectRollupUsageError("--window 1m --accept-limit 1s", "--key: required");
-  ExpectRollupUsageError("--key k --accept-limit 1s", "--window: required");
+TEST(RollupUsage, KeyWindowAndAllowedLatenessAreRequired) {
+  ExpectRollupUsageError("--window 1m --allowed-lateness 1s", "--key: required");
+  ExpectRollupUsageError("--key k --allowed-lateness 1s", "--window: required");
   ExpectRollupUsageError("--key k --window 1m",
-                         "--accept-limit: required: without it no window would ever be frozen");
-  ExpectRollupUsageError("--key k --window 1m --accept-limit inf",
-                         "--accept-limit: required: without it no window would ever be frozen");
+                         "--allowed-lateness: required: without it no window would ever be frozen");
+  ExpectRollupUsageError("--key k --window 1m --allowed-lateness inf",
+                         "--allowed-lateness: required: without it no window would ever be frozen");
 }
 
 TEST(RollupUsage, EveryBadValueNamesItsOption) {
-  const std::pair<const char*, const char*> wrong[] = {
-      {"--key", "a..b"},          {"--key", "x="},        {"--value", "a..b"},
-      {"--id", "a..b"},           {"--window", "5x"},     {"--window", "1m,"},
-      {"--accept-limit", "soon"}, {"--margin", "=-5s"},   {"--margin", "inf"},
-      {"--margin", "far"},        {"--on-late", "fold"},  {"--at-end", "keep"},
-      {"--max-keys", "0"},        {"--max-keys", "many"}, {"--max-memory", "much"},
-      {"--lateness", "soon"},     {"--late", "-"},        {"--open", "-"},
-      {"--time-unit", "weeks"},   {"--idle", "0"},        {"--future-limit", "far"},
-      {"--threads", "0"},         {"--on-bad", "ignore"}, {"--accept-limit", "=-1s"}};
+  const std::pair<const char*, const char*> wrong[] = {{"--key", "a..b"},
+                                                       {"--key", "x="},
+                                                       {"--value", "a..b"},
+                                                       {"--id", "a..b"},
+                                                       {"--window", "5x"},
+                                                       {"--window", "1m,"},
+                                                       {"--allowed-lateness", "soon"},
+                                                       {"--margin", "=-5s"},
+                                                       {"--margin", "inf"},
+                                                       {"--margin", "far"},
+                                                       {"--on-late", "fold"},
+                                                       {"--at-end", "keep"},
+                                                       {"--max-keys", "0"},
+                                                       {"--max-keys", "many"},
+                                                       {"--max-memory", "much"},
+                                                       {"--reorder", "soon"},
+                                                       {"--late", "-"},
+                                                       {"--open", "-"},
+                                                       {"--time-unit", "weeks"},
+                                                       {"--idle", "0"},
+                                                       {"--future-limit", "far"},
+                                                       {"--threads", "0"},
+                                                       {"--on-bad", "ignore"},
+                                                       {"--allowed-lateness", "=-1s"}};
   for (const auto& [option, value] : wrong) {
     const std::string text = value[0] == '=' ? value : std::string(" ") + value;
     ExpectRollupUsageError(kOnTime + option + text, option);
@@ -69,7 +84,8 @@ TEST(RollupUsage, EveryBadValueNamesItsOption) {
 
 TEST(RollupUsage, WindowsAreMultiplesOfTheFirst) {
   const auto refused = [](const std::string& windows, const std::string& what) {
-    ExpectRollupUsageError("--key k --accept-limit 1s --window " + windows, "--window: " + what);
+    ExpectRollupUsageError("--key k --allowed-lateness 1s --window " + windows,
+                           "--window: " + what);
   };
   refused("0", "must be above zero");
   refused("inf", "must not be inf");
@@ -78,12 +94,12 @@ TEST(RollupUsage, WindowsAreMultiplesOfTheFirst) {
   refused("1h,1m", "1m is not longer than 1h, which is before it");
   refused("1m,60s", "1m is not longer than 1m, which is before it");
   refused("1s,2s,3s,4s,5s,6s,7s,8s,9s", "at most 8 lengths");
-  EXPECT_EQ(RunCommand("rollup", "--key k --accept-limit 0 --window 1s --window 2s,3s", "").code,
-            0);
+  EXPECT_EQ(
+      RunCommand("rollup", "--key k --allowed-lateness 0 --window 1s --window 2s,3s", "").code, 0);
 }
 
 TEST(RollupUsage, NamesThatCollideSayHowToRename) {
-  const std::string rest = " --window 1m --accept-limit 1s";
+  const std::string rest = " --window 1m --allowed-lateness 1s";
   ExpectRollupUsageError("--key page.id" + rest,
                          "--key: the output name \"id\" is taken; rename it, such as "
                          "--key key_id=page.id");
@@ -99,7 +115,7 @@ TEST(RollupUsage, NamesThatCollideSayHowToRename) {
 TEST(RollupUsage, OptionsThatWouldDoNothingAreRefused) {
   ExpectRollupUsageError(kNeeded + "--time-unit s", "--time-unit: needs --time");
   ExpectRollupUsageError(kNeeded + "--idle 1s", "--idle: needs --time");
-  ExpectRollupUsageError(kNeeded + "--lateness 1s", "--lateness: needs --time");
+  ExpectRollupUsageError(kNeeded + "--reorder 1s", "--reorder: needs --time");
   ExpectRollupUsageError(kNeeded + "--late f", "--late: needs --time");
   ExpectRollupUsageError(kNeeded + "--on-late clamp", "--on-late: needs --time");
 }
@@ -107,8 +123,8 @@ TEST(RollupUsage, OptionsThatWouldDoNothingAreRefused) {
 TEST(RollupSpec, DocumentSaysTheSameAsItsFlags) {
   const TemporaryDirectory directory;
   const std::string flags =
-      "--key 'page=p.id,/a~1b' --window 1m,1h --window 6h --accept-limit 90s --margin 5s "
-      "--value v.w --id i --on-late correct --time t --time-unit ms --lateness 5s "
+      "--key 'page=p.id,/a~1b' --window 1m,1h --window 6h --allowed-lateness 90s --margin 5s "
+      "--value v.w --id i --on-late correct --time t --time-unit ms --reorder 5s "
       "--future-limit 1d --late late --idle 1s --on-bad fail --bad bad --strict --max-keys 5 "
       "--max-memory 1M --output out --open open --stats - --quiet-summary --threads 2 "
       "--at-end drop --emission-id ";
@@ -116,10 +132,10 @@ TEST(RollupSpec, DocumentSaysTheSameAsItsFlags) {
   EXPECT_EQ(printed.code, 0) << printed.err;
   const std::string file = directory.Write("spec", printed.out);
   EXPECT_EQ(RunToEnd(Pleat("rollup --spec " + file + " --print-spec")).out, printed.out);
-  for (const std::string& option :
-       WordsOf("key accept-limit margin value id on-late time time-unit lateness future-limit late "
-               "idle on-bad bad strict max-keys max-memory output open stats quiet-summary threads "
-               "at-end emission-id")) {
+  for (const std::string& option : WordsOf(
+           "key allowed-lateness margin value id on-late time time-unit reorder future-limit late "
+           "idle on-bad bad strict max-keys max-memory output open stats quiet-summary threads "
+           "at-end emission-id")) {
     EXPECT_NE(printed.out.find("\"" + option + "\": "), std::string::npos) << option;
   }
   EXPECT_NE(printed.out.find("\"window\": [\"1m\", \"1h\", \"6h\"]"), std::string::npos)
@@ -129,11 +145,11 @@ TEST(RollupSpec, DocumentSaysTheSameAsItsFlags) {
 TEST(RollupSpec, FlagsOverrideADocumentAndListsAreReplaced) {
   const TemporaryDirectory directory;
   const std::string file = directory.Write(
-      "spec", R"({"key":["a","b"],"window":"1m,1h","accept_limit":"1m","max_keys":7})");
+      "spec", R"({"key":["a","b"],"window":"1m,1h","allowed_lateness":"1m","max_keys":7})");
   EXPECT_EQ(RunToEnd(Pleat("rollup --spec " + file + " --print-spec")).out, R"({
   "key": ["a", "b"],
   "window": ["1m", "1h"],
-  "accept-limit": "1m",
+  "allowed-lateness": "1m",
   "max-keys": 7
 }
 )");
@@ -141,7 +157,7 @@ TEST(RollupSpec, FlagsOverrideADocumentAndListsAreReplaced) {
   EXPECT_EQ(r.out, R"({
   "key": ["k"],
   "window": ["2m"],
-  "accept-limit": "1m",
+  "allowed-lateness": "1m",
   "max-keys": 7
 }
 )");
@@ -225,7 +241,7 @@ TEST(RollupTimes, EveryStampHasItsWindow) {
            ",\"count\":1,\"reason\":";
   };
   const RunResult r =
-      RunCommand("rollup", "--key k --time t --window 7d --accept-limit 0",
+      RunCommand("rollup", "--key k --time t --window 7d --allowed-lateness 0",
                  line("0001-01-01T00:00:00Z") + line("1969-12-31T23:59:59.999999Z") +
                      line("1970-01-01T00:00:00Z") + line("9999-12-31T23:59:59.999999Z"));
   EXPECT_EQ(r.out, times("null", "0001-01-04T00:00:00.000000Z") + "\"frozen\"}\n" +
@@ -297,7 +313,7 @@ TEST(RollupSummary, SaysWhatBecameOfLinesAndWindows) {
 
 TEST(RollupLive, WindowIsFrozenWhileThePipeIsOpenAndSilent) {
   Subprocess process(
-      Pleat("rollup --key k --window 20ms --accept-limit 10ms --margin 5ms --quiet-summary"));
+      Pleat("rollup --key k --window 20ms --allowed-lateness 10ms --margin 5ms --quiet-summary"));
   process.Write("{\"k\":1}\n");
   EXPECT_TRUE(process.AwaitOut("\"count\":1,\"reason\":\"frozen\"}\n"));
   EXPECT_EQ(process.Wait(), 0);
@@ -311,7 +327,7 @@ TEST(RollupLive, IdleLetsTheWatermarkFollowTheWallClock) {
 }
 
 TEST(RollupLive, SignalEndsTheRunInOrder) {
-  Subprocess process(Pleat("rollup --key k --window 1h --accept-limit 1h --stats -"));
+  Subprocess process(Pleat("rollup --key k --window 1h --allowed-lateness 1h --stats -"));
   process.Write("{\"k\":1}\nnonsense\n");
   ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));
   process.Signal(SIGINT);

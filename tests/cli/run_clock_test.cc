@@ -44,7 +44,7 @@ struct Command {
 
 const Command kFold = {"fold", "--key k --quiet 20ms"};
 const Command kWindow = {"window", "--key k --member m=k --ttl 20ms --payload k"};
-const Command kRollup = {"rollup", "--key k --window 20ms --accept-limit 20ms"};
+const Command kRollup = {"rollup", "--key k --window 20ms --allowed-lateness 20ms"};
 const Command kCommands[] = {kFold, kWindow, kRollup};
 
 template <class Run>
@@ -243,11 +243,12 @@ std::vector<MuchDue> AllMuchDue() {
     }
     return lines;
   };
-  return {
-      {{"fold", "--key k --quiet 1m --raw 1"}, "--at-end keep ", keyed(40, 500'000)},
-      {{"window", "--key k --member m=k --ttl 1m --payload p"}, "", keyed(40, 500'000)},
-      {{"window", "--key k --member m=k --ttl inf --every 1s"}, "", keyed(100, 1)},
-      {{"rollup", "--key k --window 1m --accept-limit 1m"}, "--at-end keep ", keyed(160'000, 1)}};
+  return {{{"fold", "--key k --quiet 1m --raw 1"}, "--at-end keep ", keyed(40, 500'000)},
+          {{"window", "--key k --member m=k --ttl 1m --payload p"}, "", keyed(40, 500'000)},
+          {{"window", "--key k --member m=k --ttl inf --every 1s"}, "", keyed(100, 1)},
+          {{"rollup", "--key k --window 1m --allowed-lateness 1m"},
+           "--at-end keep ",
+           keyed(160'000, 1)}};
 }
 
 TEST_F(RunClock, LinesOfNoUseWriteNothingOfWhatIsDueHoweverMuchThatIs) {

@@ -63,14 +63,15 @@ struct Mistyped {
 
 class MistypedTest : public testing::TestWithParam<Mistyped> {};
 
-INSTANTIATE_TEST_SUITE_P(Commands, MistypedTest,
-                         testing::Values(Mistyped{"fold", "--key K --quiet 1m --accept-limit 1m",
-                                                  "--key k --quiet 1m --accept-limit 1m"},
-                                         Mistyped{"window", "--key K --member m=k --ttl 1m",
-                                                  "--key k --member m=k --ttl 1m"},
-                                         Mistyped{"rollup", "--key K --window 1m --accept-limit 1m",
-                                                  "--key k --window 1m --accept-limit 1m"}),
-                         [](const auto& mistyped) { return mistyped.param.command; });
+INSTANTIATE_TEST_SUITE_P(
+    Commands, MistypedTest,
+    testing::Values(Mistyped{"fold", "--key K --quiet 1m --allowed-lateness 1m",
+                             "--key k --quiet 1m --allowed-lateness 1m"},
+                    Mistyped{"window", "--key K --member m=k --ttl 1m",
+                             "--key k --member m=k --ttl 1m"},
+                    Mistyped{"rollup", "--key K --window 1m --allowed-lateness 1m",
+                             "--key k --window 1m --allowed-lateness 1m"}),
+    [](const auto& mistyped) { return mistyped.param.command; });
 
 TEST_P(MistypedTest, LeavesOutputsAndTheDirectoryAsTheyWere) {
   const TemporaryDirectory dir;
@@ -141,7 +142,7 @@ TEST_F(RunDirectoryTest, ARunThatFailsBeforeALineIsUsableChangesNothing) {
   while (events.size() < 5000) events += At(310);
   const std::string file = dir_.Write("file", events);
   const std::string words = "--key k " + Outputs() + " --late " + (dir_ / "late") +
-                            " --accept-limit 1m --at-end keep " + file;
+                            " --allowed-lateness 1m --at-end keep " + file;
   ASSERT_EQ(Run(words).code, 0);
   for (const std::string name : {"out", "late"}) {
     std::ofstream(dir_ / name, std::ios::app) << "written after the snapshot\n";
@@ -186,8 +187,9 @@ class OutputNamesTest : public testing::Test {
   }
   // `outputs`: options with names in the directory d.
   RunResult Run(const std::string& d, std::vector<std::string> outputs = {"--output out"}) {
-    std::string words = "--key k --time t --quiet 1m --accept-limit 1m --at-end keep --journal " +
-                        (dir_ / d) + "/j " + (dir_ / d) + "/file";
+    std::string words =
+        "--key k --time t --quiet 1m --allowed-lateness 1m --at-end keep --journal " + (dir_ / d) +
+        "/j " + (dir_ / d) + "/file";
     for (const std::string& output : outputs) {
       const size_t space = output.find(' ');
       words += " " + output.substr(0, space + 1) + (dir_ / d) + "/" + output.substr(space + 1);
@@ -290,8 +292,8 @@ TEST_F(OutputNamesTest, AFileOfSomebodyElseIsRefusedAndStays) {
 TEST_F(OutputNamesTest, ANewOutputIsKnownBeforeAnythingIsWrittenToIt) {
   dir_.Write("d/nonsense", kNonsense);
   const std::string words =
-      "--key k --time t --quiet 1m --accept-limit 1m --at-end keep --journal " + (dir_ / "d/j") +
-      " --output " + (dir_ / "d/out") + " --bad " + (dir_ / "d/bad") + " ";
+      "--key k --time t --quiet 1m --allowed-lateness 1m --at-end keep --journal " +
+      (dir_ / "d/j") + " --output " + (dir_ / "d/out") + " --bad " + (dir_ / "d/bad") + " ";
   EXPECT_EQ(Fold(words + (dir_ / "d/nonsense")).code, 1);
   EXPECT_EQ(Content(dir_ / "d/bad"), kNonsense);
   EXPECT_EQ(Content(dir_ / "d/out"), out_);
@@ -319,7 +321,7 @@ class OutputInsideTest : public RunDirectoryTest {
   }
   void ExpectRefused(const std::string& option, const std::string& path) {
     const Finished run =
-        RunToEnd(Pleat("fold --key k --time t --quiet 1m --accept-limit 1m --journal " +
+        RunToEnd(Pleat("fold --key k --time t --quiet 1m --allowed-lateness 1m --journal " +
                        (dir_ / "j") + " " + option + " " + path + " " + file_));
     EXPECT_EQ(run.code, 2) << option << " " << path;
     EXPECT_THAT(run.err, HasSubstr(option + ": a file in the directory of --journal"));

@@ -471,22 +471,22 @@ TEST_F(RunJournalTest, OtherOptionsAreRefusedByName) {
   const std::string snapshot = Content(dir_ / "j/snapshot-1");
   for (const std::string& option :
        {std::string("--quiet 2m"), std::string("--key t"), std::string("--merge 'm=max(t)'"),
-        std::string("--time k"), std::string("--lateness 1s"), std::string("--max-wait 1h")}) {
+        std::string("--time k"), std::string("--reorder 1s"), std::string("--max-wait 1h")}) {
     const RunResult refused = Run(option + " " + file);
     EXPECT_EQ(refused.code, 2) << option;
     const std::string name = option.substr(0, option.find(' '));
     EXPECT_TRUE(HasLine(refused.err, "pleat fold: " + name + ": is ")) << refused.err;
   }
   const RunResult other = RunCommand(
-      "rollup", "--key k --time t --window 1m --accept-limit 1m --journal " + (dir_ / "j"), "");
+      "rollup", "--key k --time t --window 1m --allowed-lateness 1m --journal " + (dir_ / "j"), "");
   EXPECT_EQ(other.code, 2);
   EXPECT_TRUE(HasLine(other.err, "pleat rollup: --journal: ")) << other.err;
   EXPECT_EQ(Content(dir_ / "j/snapshot-1"), snapshot) << "nothing was touched";
   EXPECT_EQ(Run("--threads 2 --max-groups 100 --no-meta --late " + (dir_ / "late") +
-                " --accept-limit inf " + file)
+                " --allowed-lateness inf " + file)
                 .code,
             2)
-      << "--late still needs an accept limit";
+      << "--late still needs an allowed lateness";
   EXPECT_EQ(Run("--threads 2 --max-groups 100 --emission-id --on-bad fail " + file).code, 0);
 }
 

@@ -38,28 +38,32 @@ const std::string kMoreLogs = SharedData();  // not everywhere
 
 const Job kJobs[] = {
     {"fold", kLogs + "/wikiticker-2015-09-12-sample.ndjson.gz",
-     "fold --key user --quiet 90s --time time --lateness 5s --accept-limit 10s --merge 'n=count()' "
+     "fold --key user --quiet 90s --time time --reorder 5s --allowed-lateness 10s --merge "
+     "'n=count()' "
      "--merge 'added=sum(added)' --merge 'pages=set(page)' --merge 'd=distinct(channel)' "
      "--edge both --emission-id"},
     {"window", kLogs + "/wikiticker-2015-09-12-sample.ndjson.gz",
-     "window --key channel --member user --ttl 3m --time time --lateness 5s --payload page"},
+     "window --key channel --member user --ttl 3m --time time --reorder 5s --payload page"},
     {"counts", kLogs + "/wikiticker-2015-09-12-sample.ndjson.gz",
      "window --key channel --member user --ttl 3m --time time --every 1m --top 5"},
     {"rollup", kLogs + "/wikiticker-2015-09-12-sample.ndjson.gz",
-     "rollup --key channel --value delta --time time --window 1m,1h --accept-limit 5s "
+     "rollup --key channel --value delta --time time --window 1m,1h --allowed-lateness 5s "
      "--emission-id"},
     {"github", kMoreLogs + "/gharchive2015-apr.ndjson.gz",
-     "fold --key actor --quiet 2m --time dt --merge 'repos=set(repo)' --id id --accept-limit 1m"},
+     "fold --key actor --quiet 2m --time dt --merge 'repos=set(repo)' --id id --allowed-lateness "
+     "1m"},
     {"wikipedia", kMoreLogs + "/wikiticker-2015-09-12.ndjson.gz",
-     "fold --key user --quiet 90s --time time --lateness 5s --accept-limit 10s --merge 'n=count()' "
+     "fold --key user --quiet 90s --time time --reorder 5s --allowed-lateness 10s --merge "
+     "'n=count()' "
      "--merge 'added=sum(added)' --merge 'pages=set(page)' --emission-id",
      /*is_large=*/true},
     {"higgs", kMoreLogs + "/higgs-activity.ndjson.gz",
      "fold --key userB --quiet 1h --time timestamp --time-unit s --merge 'who=distinct(userA)' "
-     "--accept-limit 0s",
+     "--allowed-lateness 0s",
      /*is_large=*/true},
     {"zeek", kMoreLogs + "/zeek-wrccdc.ndjson.gz",
-     "fold --key h=/id.orig_h --quiet 10s --time ts --accept-limit 1s --merge 'kinds=set(_path)'",
+     "fold --key h=/id.orig_h --quiet 10s --time ts --allowed-lateness 1s --merge "
+     "'kinds=set(_path)'",
      /*is_large=*/true},
 };
 

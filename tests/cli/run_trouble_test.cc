@@ -38,19 +38,20 @@ using Outputs = std::map<std::string, std::string>;
 constexpr const char* kOutputs[] = {"output", "late", "bad", "open", "stats"};
 
 constexpr const char* kCommands[] = {
-    "fold --key k --quiet 20s --lateness 3s --accept-limit 5s --merge 'n=count()' "
+    "fold --key k --quiet 20s --reorder 3s --allowed-lateness 5s --merge 'n=count()' "
     "--merge 's=sum(v)' --merge 'who=set(m)' --emission-id",
-    "fold --key k,m --quiet 15s --max-wait 60s --edge both --id id --accept-limit 6s "
+    "fold --key k,m --quiet 15s --max-wait 60s --edge both --id id --allowed-lateness 6s "
     "--merge 'd=distinct(m)' --raw 3 --rest last",
     "fold --key k --quiet 1h --partial-every 10s --close-every 1m --end-when gone=yes "
-    "--accept-limit 4s --on-late correct --merge 'p=p90(v)'",
-    "fold --key k --quiet 30s --max-events 7 --flush-when gone=yes --accept-limit 4s "
+    "--allowed-lateness 4s --on-late correct --merge 'p=p90(v)'",
+    "fold --key k --quiet 30s --max-events 7 --flush-when gone=yes --allowed-lateness 4s "
     "--merge 'top=top(m)' --merge 'x=mean(v)'",
-    "window --key k --member m --ttl 6s --lateness 1s --payload v --remove-when gone=yes "
+    "window --key k --member m --ttl 6s --reorder 1s --payload v --remove-when gone=yes "
     "--refreshes",
     "window --key k --member m --ttl 1m --every 20s --within 10s,30s --top 3",
-    "rollup --key k --value v --window 10s,1m --accept-limit 5s --emission-id",
-    "rollup --key k --value v --id id --window 30s --accept-limit 4s --on-late correct --margin 2s",
+    "rollup --key k --value v --window 10s,1m --allowed-lateness 5s --emission-id",
+    "rollup --key k --value v --id id --window 30s --allowed-lateness 4s --on-late correct "
+    "--margin 2s",
 };
 
 enum class Format { kNdjson, kCsv, kLogfmt };

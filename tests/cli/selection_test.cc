@@ -38,7 +38,7 @@ TEST(Selection, EveryCommandWritesWhatItWritesOfTheSelectedLinesAlone) {
   const std::pair<const char*, const char*> runs[] = {
       {"fold", "--key user --quiet 5m --merge 'n=count()' --merge 'last=last(.)' --emission-id"},
       {"window", "--key channel --member user --ttl 5m"},
-      {"rollup", "--key channel --value delta --window 10m --accept-limit 1m --emission-id"}};
+      {"rollup", "--key channel --value delta --window 10m --allowed-lateness 1m --emission-id"}};
   for (const auto& [command, options] : runs) {
     for (const Selected& selected : kSelected) {
       const TemporaryDirectory directory;
@@ -124,7 +124,7 @@ TEST(Selection, ARangeIsReadAsTheTimesOfTheInput) {
        "--time-zone=Europe/Berlin"}};
   for (const std::string command :
        {"fold --key host --quiet 1m", "window --key host --member m=host --ttl 1m",
-        "rollup --key host --window 1h --accept-limit 1m", "analyze --key host --json"}) {
+        "rollup --key host --window 1h --allowed-lateness 1m", "analyze --key host --json"}) {
     const std::string read = command + " --input access --time time";
     const std::string wanted = output(read, ranges[0]);
     EXPECT_NE(wanted, output(read, {}));

@@ -25,7 +25,7 @@ Left LeftBy(const std::string& more, const std::string& threads) {
   TemporaryDirectory dir;
   const Finished r = RunToEnd(
       Pleat("fold --key k --quiet 20s --time t --time-unit s --merge 'v=set(v)' --quiet-summary"
-            " --accept-limit 1d --bad " +
+            " --allowed-lateness 1d --bad " +
             (dir / "bad") + " --late " + (dir / "late") + " --stats " + (dir / "stats") +
             " --threads " + threads + " " + more));
   return {
@@ -92,7 +92,7 @@ TEST(PleatThreads, DoNotShowInHostileInput) {
   for (const uint64_t seed : {1, 2}) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     ExpectThreadsDoNotShow("", HostileInput(seed, 30));
-    ExpectThreadsDoNotShow("--accept-limit 10s --lateness 5s", HostileInput(seed, 1));
+    ExpectThreadsDoNotShow("--allowed-lateness 10s --reorder 5s", HostileInput(seed, 1));
   }
 }
 

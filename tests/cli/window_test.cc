@@ -51,7 +51,7 @@ TEST(WindowUsage, EveryBadValueNamesItsOption) {
       {"--remove-when", "a==1"}, {"--max-series", "0"},     {"--max-members", "many"},
       {"--on-limit", "emit"},    {"--every", "0"},          {"--every", "inf"},
       {"--every", "often"},      {"--idle", "0"},           {"--top", "0"},
-      {"--top", "ten"},          {"--max-memory", "much"},  {"--lateness", "soon"},
+      {"--top", "ten"},          {"--max-memory", "much"},  {"--reorder", "soon"},
       {"--late", "-"},           {"--open", "-"},           {"--threads", "0"},
       {"--time-unit", "weeks"},  {"--future-limit", "far"}, {"--within", "5x"}};
   for (const auto& [option, value] : wrong) {
@@ -80,7 +80,7 @@ TEST(WindowUsage, OptionsThatWouldDoNothingOrContradictAreRefused) {
   const std::string arrival = "window --key s --member m --ttl 1m ";
   ExpectUsageError(arrival + "--time-unit s", "--time-unit: needs --time");
   ExpectUsageError(arrival + "--idle 1s", "--idle: needs --time");
-  ExpectUsageError(arrival + "--lateness 1s", "--lateness: needs --time");
+  ExpectUsageError(arrival + "--reorder 1s", "--reorder: needs --time");
   ExpectUsageError(arrival + "--late f", "--late: needs --time");
   ExpectUsageError(kUsual + "--within 5s", "--within: needs --every");
   ExpectUsageError(kUsual + "--top 3", "--top: needs --every");
@@ -96,7 +96,7 @@ TEST(WindowSpec, DocumentSaysTheSameAsItsFlags) {
   const std::string flags =
       "--key 'page=p.id,/a~1b' --member who=u --ttl 1h30m --ttl 90m --ttl-path life "
       "--refresh replace --payload p --version v --remove-when 'a=1' --time t --time-unit ms "
-      "--lateness 5s --future-limit 1d --late late --idle 1s --on-bad fail --bad bad --strict "
+      "--reorder 5s --future-limit 1d --late late --idle 1s --on-bad fail --bad bad --strict "
       "--max-series 5 --max-members 7 --max-memory 1M --on-limit drop --output out --open open "
       "--stats - --quiet-summary --threads 2 ";
   for (const std::string mode : {"--refreshes", "--every 5m --within 60s,1h --top 3"}) {

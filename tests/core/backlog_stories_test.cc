@@ -60,7 +60,8 @@ TEST_F(BacklogStories, OverloadedEventOvertakesNothing) {
 }
 
 TEST_F(BacklogStories, AtTheLimitOnTheBacklogNoCorrectionIsMade) {
-  Open({.late = {.accept_limit = 0s, .on_late = OnLate::kCorrect}, .limits = {.max_backlog = 1}});
+  Open({.late = {.allowed_lateness = 0s, .on_late = OnLate::kCorrect},
+        .limits = {.max_backlog = 1}});
   EXPECT_EQ(Fold({{"a", 1, -1s}}), "corrected");
   EXPECT_EQ(Fold({{"a", 2, -1s}}), "overloaded");
 }

@@ -93,7 +93,7 @@ TEST_F(CloseAndPopTest, OfAFolderIsCloseAllAndPop) {
     FolderOptions options{.quiet_period = 5s + Seconds(100), .max_wait = 50s + Seconds(100)};
     options.edge = Below(3) == 0 ? Edge::kBoth : Edge::kTrailing;
     if (Below(2) == 0) options.partial_every = 1s + Seconds(30);
-    if (Below(3) == 0) options.late = {.accept_limit = 20s, .on_late = OnLate::kCorrect};
+    if (Below(3) == 0) options.late = {.allowed_lateness = 20s, .on_late = OnLate::kCorrect};
     if (Below(3) == 0) options.max_events = 2 + Below(5);
     Twin<Folder<Hit, Hits>> twins[2];
     for (auto& [engine, folder] : twins) {
@@ -124,7 +124,7 @@ TEST_F(CloseAndPopTest, OfAFolderIsCloseAllAndPop) {
 TEST_F(CloseAndPopTest, OfARollupIsCloseAllAndPop) {
   ForEachSeed(1, 300, [this](uint64_t seed) {
     Draw(seed);
-    RollupOptions options{.windows = {10s}, .accept_limit = Seconds(30)};
+    RollupOptions options{.windows = {10s}, .allowed_lateness = Seconds(30)};
     if (Below(2) == 0) options.windows = {10s, 30s, 60s};
     if (Below(3) == 0) options.on_late = OnLateAdd::kCorrect;
     if (Below(3) == 0) options.retention = Seconds(100);
@@ -233,7 +233,7 @@ TEST_F(CloseAndPopTest, FromInsideACallDoesNothing) {
 // A window that was ended stays until it is frozen, and takes no more than before.
 TEST_F(CloseAndPopTest, WhatHasEndedTakesNoMoreMemoryThanBefore) {
   const auto engine = *Engine::Open({});
-  RollupCounter counter(*engine, "counter", {.windows = {1min}, .accept_limit = 1h});
+  RollupCounter counter(*engine, "counter", {.windows = {1min}, .allowed_lateness = 1h});
   for (int i = 0; i < 10'000; ++i) counter.Add("key" + std::to_string(i), 1, kT0);
   const size_t before = counter.sizes().bytes;
   EXPECT_EQ(CloseAndPop(counter.any(), [](std::span<const ClosedGroup>) {}), 10'000u);

@@ -147,7 +147,7 @@ TEST_F(Draining, OneCollectionAtATimeAndTheOthersGoOn) {
 }
 
 TEST_F(Draining, AllKindsOfCollections) {
-  RollupCounter plays(*engine_, "plays", {.windows = {1min}, .accept_limit = 10s});
+  RollupCounter plays(*engine_, "plays", {.windows = {1min}, .allowed_lateness = 10s});
   KeyCounter visits(*engine_, "visits", 1h);  // which only time closes
   plays.Add("title", 1, kT0);
   visits.Count("home", kT0);

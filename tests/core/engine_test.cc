@@ -26,8 +26,10 @@ std::string ErrorOf(const EngineOptions& options) {
 TEST(Engine, OpenNamesTheOptionThatIsOutOfRange) {
   EXPECT_THAT(ErrorOf({.partitions = 0}), HasSubstr("partitions"));
   EXPECT_THAT(ErrorOf({.partitions = 4097}), HasSubstr("partitions"));
-  EXPECT_THAT(ErrorOf({.axis = Axis::kEvent, .lateness = -1us}), HasSubstr("lateness"));
-  EXPECT_THAT(ErrorOf({.axis = Axis::kArrival, .lateness = 1us}), HasSubstr("lateness"));
+  EXPECT_THAT(ErrorOf({.axis = Axis::kEvent, .watermark_delay = -1us}),
+              HasSubstr("watermark_delay"));
+  EXPECT_THAT(ErrorOf({.axis = Axis::kArrival, .watermark_delay = 1us}),
+              HasSubstr("watermark_delay"));
   EXPECT_THAT(ErrorOf({.future_limit = -1us}), HasSubstr("future_limit"));
   EXPECT_EQ(ErrorOf({.partitions = 4096}), "");
 }

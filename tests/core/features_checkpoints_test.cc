@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 TEST_F(CounterFeatures, ANewInstanceGoesOnFromTheStore) {
   const auto store = std::make_shared<MemoryCheckpointStore>();
-  const RollupOptions options{.windows = {1min}, .accept_limit = 10s, .store = store};
+  const RollupOptions options{.windows = {1min}, .allowed_lateness = 10s, .store = store};
   sides_.clear();
   AddSide(options, Axis::kArrival, false, 1);
   Add({{"a", 1, 0s}, {"a", 2, 60s}});
@@ -41,7 +41,8 @@ TEST_F(CounterFeatures, ANewInstanceGoesOnFromTheStore) {
 
 TEST_F(CounterFeatures, EnginesThatShareAStoreAgree) {
   const auto store = std::make_shared<MemoryCheckpointStore>();
-  const RollupOptions options{.windows = {1min}, .accept_limit = 10s, .margin = 5s, .store = store};
+  const RollupOptions options{
+      .windows = {1min}, .allowed_lateness = 10s, .margin = 5s, .store = store};
   sides_.clear();
   AddSide(options, Axis::kArrival, false, 1);
   AddSide(options, Axis::kArrival, true, 3);
@@ -87,7 +88,7 @@ class SickStore final : public CheckpointStore {
 TEST_F(CounterFeatures, AStoreThatFailsLeavesTheCounterWhereItWas) {
   const auto store = std::make_shared<SickStore>();
   sides_.clear();
-  AddSide({.windows = {1min}, .accept_limit = 10s, .store = store}, Axis::kArrival, false, 1);
+  AddSide({.windows = {1min}, .allowed_lateness = 10s, .store = store}, Axis::kArrival, false, 1);
   Add({{"a", 1, 0s}});
   Advance(70s);
   const Publication failed = counter().Publish();

@@ -173,7 +173,8 @@ TEST_F(Features, EndMark) {
   EXPECT_THAT(Pop(), ElementsAre("a [1] quiet 0 0 10"));
 
   // An older event may be the last one.
-  Open({.quiet_period = 10s, .max_wait = kForever}, {.axis = Axis::kEvent, .lateness = 10s}, rules);
+  Open({.quiet_period = 10s, .max_wait = kForever}, {.axis = Axis::kEvent, .watermark_delay = 10s},
+       rules);
   EXPECT_EQ(Fold({{"a", 1, 20s}, {"a", 2, 15s, {.ends = true}}}), "opened folded");
   EXPECT_THAT(Pop(), ElementsAre("a [1 2] end_mark 15 20 10"));
 }

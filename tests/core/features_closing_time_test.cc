@@ -40,7 +40,7 @@ TEST_F(Features, ClosesAtTheNextInstantOfTheGrid) {
     EXPECT_THAT(Pop(), ElementsAre("b [4] closing_time 60 60 120", "a [5] closing_time 61 61 120"));
   }
   // It is the opening that counts, whatever older stamps have folded since.
-  Open(OnlyBy(kMinutesSinceT0), {.axis = Axis::kEvent, .lateness = 30s});
+  Open(OnlyBy(kMinutesSinceT0), {.axis = Axis::kEvent, .watermark_delay = 30s});
   EXPECT_EQ(Fold({{"a", 1, 61s}, {"a", 2, 59s}}), "opened folded");
   Advance(120s);
   EXPECT_THAT(Pop(), ElementsAre("a [1 2] closing_time 59 61 120"));

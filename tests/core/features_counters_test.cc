@@ -16,7 +16,7 @@ using testing::IsEmpty;
 
 TEST_F(CounterFeatures, CountsByKeyAndWindow) {
   for (const Axis axis : {Axis::kArrival, Axis::kEvent}) {
-    Open({.windows = {1min}, .accept_limit = 10s}, axis);
+    Open({.windows = {1min}, .allowed_lateness = 10s}, axis);
     EXPECT_EQ(Add({{"a", 1, 0s}, {"a", 3, 60s - 1us}, {"b", -5, 2s}, {"a", 1, 60s}}),
               axis == Axis::kArrival ? "added added added added" : "added added late added");
     EXPECT_EQ(Add({{"a", 10, 55s}}), "added");  // out of order, into the window of its stamp
@@ -31,8 +31,8 @@ TEST_F(CounterFeatures, CountsByKeyAndWindow) {
   }
 }
 
-TEST_F(CounterFeatures, AnEventIsLateOnlyIfItIsOlderThanTheAcceptLimit) {
-  Open({.windows = {1min}, .accept_limit = 10s, .margin = 5s});
+TEST_F(CounterFeatures, AnEventIsLateOnlyIfItIsOlderThanTheAllowedLateness) {
+  Open({.windows = {1min}, .allowed_lateness = 10s, .margin = 5s});
   AdvanceOnly(69s);
   EXPECT_EQ(Add({{"a", 1, 59s}, {"a", 1, 59s - 1us}}), "added late");
   // The margin lets nothing in.
@@ -43,7 +43,7 @@ TEST_F(CounterFeatures, AnEventIsLateOnlyIfItIsOlderThanTheAcceptLimit) {
 }
 
 TEST_F(CounterFeatures, ABatchGivesEachEventItsAnswer) {
-  Open({.windows = {1min}, .accept_limit = 10s}, Axis::kEvent);
+  Open({.windows = {1min}, .allowed_lateness = 10s}, Axis::kEvent);
   // Each is judged by the watermark that it brings.
   EXPECT_EQ(Add({{"a", 1, 0s, "1"},
                  {"a", 1, 30s, "2"},
@@ -55,7 +55,7 @@ TEST_F(CounterFeatures, ABatchGivesEachEventItsAnswer) {
 }
 
 TEST_F(CounterFeatures, SumsStayAtTheEndOfTheirRangeAndSaySo) {
-  Open({.windows = {1min}, .accept_limit = 10s});
+  Open({.windows = {1min}, .allowed_lateness = 10s});
   Add({{"a", INT64_MAX, 1s}, {"b", 1, 1s}, {"c", 0.5, 1s}, {"c", 1, 2s}});
   EXPECT_FALSE(counter().Accurate("a").amount.saturated);
   Add({{"a", 1, 2s}, {"a", -5, 3s}, {"b", Delta::Below(), 2s}});
@@ -74,7 +74,7 @@ TEST_F(CounterFeatures, SumsStayAtTheEndOfTheirRangeAndSaySo) {
 }
 
 TEST_F(CounterFeatures, EventualIsWhatIsFrozenAndSaysAsOfWhen) {
-  Open({.windows = {1min}, .accept_limit = 10s, .margin = 5s});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .margin = 5s});
   EXPECT_EQ(Eventual("a"), "nothing");
   Add({{"a", 1, 0s}, {"a", 2, 61s}});
   EXPECT_EQ(Eventual("a"), "0 until -60, 60 s ago");
@@ -87,7 +87,7 @@ TEST_F(CounterFeatures, EventualIsWhatIsFrozenAndSaysAsOfWhen) {
 }
 
 TEST_F(CounterFeatures, AccurateIsAllThatWasCounted) {
-  Open({.windows = {1min}, .accept_limit = 10s});
+  Open({.windows = {1min}, .allowed_lateness = 10s});
   EXPECT_EQ(Sum("a"), 0);
   Add({{"a", 1, 0s}, {"a", 2, 61s}, {"b", 7, 0s}});
   EXPECT_EQ(Sum("a"), 3);
@@ -98,7 +98,7 @@ TEST_F(CounterFeatures, AccurateIsAllThatWasCounted) {
 }
 
 TEST_F(CounterFeatures, AddAndGetIsTheValueRightBehindItsEvent) {
-  Open({.windows = {1min}, .accept_limit = 10s});
+  Open({.windows = {1min}, .allowed_lateness = 10s});
   EXPECT_EQ(counter().AddAndGet("a", 2, kNoon, "1").value.amount.sum, 2);
   EXPECT_EQ(counter().AddAndGet("a", 3, kNoon + 100s).value.amount.sum, 5);
   // Also of an event that changes nothing.
@@ -108,7 +108,7 @@ TEST_F(CounterFeatures, AddAndGetIsTheValueRightBehindItsEvent) {
 }
 
 TEST_F(CounterFeatures, ARefReadsWhatIsFrozenAndKeepsItsCounter) {
-  Open({.windows = {1min}, .accept_limit = 10s, .forget_after = 1min});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .forget_after = 1min});
   EXPECT_TRUE(CounterRef().empty());
   CounterRef ref = counter().Ref("a");
   ASSERT_FALSE(ref.empty());
@@ -126,7 +126,7 @@ TEST_F(CounterFeatures, ARefReadsWhatIsFrozenAndKeepsItsCounter) {
 }
 
 TEST_F(CounterFeatures, AWindowIsHandedOutAtTheInstantOfFreezing) {
-  Open({.windows = {1min}, .accept_limit = 10s, .margin = 5s});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .margin = 5s});
   Add({{"b", 1, 61s}, {"b", 1, 0s}, {"a", 1, 1s}});
   Advance(75s - 1us);
   EXPECT_THAT(Pop(), IsEmpty());
@@ -137,7 +137,7 @@ TEST_F(CounterFeatures, AWindowIsHandedOutAtTheInstantOfFreezing) {
 }
 
 TEST_F(CounterFeatures, TheEngineKnowsWhenTheNextWindowFreezes) {
-  Open({.windows = {1min}, .accept_limit = 10s});
+  Open({.windows = {1min}, .allowed_lateness = 10s});
   EXPECT_EQ(engine().NextDeadline(), std::nullopt);
   Add({{"a", 1, 1s}});
   ASSERT_TRUE(engine().NextDeadline().has_value());
@@ -145,7 +145,7 @@ TEST_F(CounterFeatures, TheEngineKnowsWhenTheNextWindowFreezes) {
 }
 
 TEST_F(CounterFeatures, AFrozenWindowIsLentUntilItIsAcked) {
-  Open({.windows = {1min}, .accept_limit = 10s});
+  Open({.windows = {1min}, .allowed_lateness = 10s});
   Add({{"a", 1, 0s}, {"a", 2, 60s}});
   Advance(130s);
   const LeaseTime start(kNoon);
@@ -161,7 +161,7 @@ TEST_F(CounterFeatures, AFrozenWindowIsLentUntilItIsAcked) {
 }
 
 TEST_F(CounterFeatures, TheEndOfTheInputClosesWhatIsOpen) {
-  Open({.windows = {1min}, .accept_limit = 10s});
+  Open({.windows = {1min}, .allowed_lateness = 10s});
   Add({{"b", 1, 100s}, {"a", 1, 59s}, {"a", 1, 61s}});
   AdvanceOnly(75s);
   CloseAll();
@@ -177,7 +177,7 @@ TEST_F(CounterFeatures, TheEndOfTheInputClosesWhatIsOpen) {
 }
 
 TEST_F(CounterFeatures, SeveralResolutionsCountOneStream) {
-  Open({.windows = {1min, 3min}, .accept_limit = 10s, .retention = 1h});
+  Open({.windows = {1min, 3min}, .allowed_lateness = 10s, .retention = 1h});
   Add({{"a", 1, 0s}, {"a", 2, 70s}, {"a", 4, 179s}, {"a", 8, 180s}});
   Advance(190s);
   EXPECT_THAT(Pop(), ElementsAre("a [0 60) 1: 1 frozen 70", "a [60 120) 1: 2 frozen 130",
@@ -185,11 +185,11 @@ TEST_F(CounterFeatures, SeveralResolutionsCountOneStream) {
   EXPECT_THAT(History("a", 0s, 1h, 3min), ElementsAre("[0 180) 7"));
   EXPECT_EQ(Sum("a"), 15);
   EXPECT_FALSE(
-      RollupCounter::Open(engine(), "b", {.windows = {2min, 3min}, .accept_limit = 10s}).ok());
+      RollupCounter::Open(engine(), "b", {.windows = {2min, 3min}, .allowed_lateness = 10s}).ok());
 }
 
 TEST_F(CounterFeatures, ARetryOfWhatWasCountedIsADuplicateHoweverLate) {
-  Open({.windows = {1min}, .accept_limit = 10s});  // ten times that is the answer horizon
+  Open({.windows = {1min}, .allowed_lateness = 10s});  // ten times that is the answer horizon
   EXPECT_EQ(Add({{"a", 1, 0s, "x"}, {"a", 1, 0s, "x"}, {"b", 1, 0s, "x"}}),
             "added duplicate added");
   Advance(100s);  // its window is frozen long since
@@ -198,7 +198,7 @@ TEST_F(CounterFeatures, ARetryOfWhatWasCountedIsADuplicateHoweverLate) {
 }
 
 TEST_F(CounterFeatures, AnIdWithAnotherDeltaIsAConflict) {
-  Open({.windows = {1min}, .accept_limit = 10s, .clears = true});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .clears = true});
   EXPECT_EQ(Add({{"a", 1, 0s, "x"}, {"a", 2, 0s, "x"}, {"a", 1.0, 0s, "x"}}),
             "added conflict conflict");
   EXPECT_EQ(Clear("a", 0s, "x"), "conflict");
@@ -206,7 +206,7 @@ TEST_F(CounterFeatures, AnIdWithAnotherDeltaIsAConflict) {
 }
 
 TEST_F(CounterFeatures, LateMeansNeverCountedAndLateUnknownThatNobodyKnows) {
-  Open({.windows = {1min}, .accept_limit = 10s, .answer_horizon = 50s});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .answer_horizon = 50s});
   EXPECT_EQ(Add({{"a", 1, 0s, "x"}}), "added");
   Advance(50s);
   EXPECT_EQ(Add({{"a", 1, 0s, "x"}, {"a", 1, 0s, "y"}}), "duplicate late");
@@ -220,7 +220,7 @@ TEST_F(CounterFeatures, LateMeansNeverCountedAndLateUnknownThatNobodyKnows) {
 }
 
 TEST_F(CounterFeatures, ALateEventIsClampedToTheEarliestStampThatIsNotLate) {
-  Open({.windows = {1min}, .accept_limit = 10s, .on_late = OnLateAdd::kClamp});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .on_late = OnLateAdd::kClamp});
   Advance(100s);
   EXPECT_EQ(Add({{"a", 1, 0s, "x"}, {"a", 1, 0s, "x"}, {"a", 1, -1h}}),
             "clamped duplicate clamped");
@@ -230,7 +230,7 @@ TEST_F(CounterFeatures, ALateEventIsClampedToTheEarliestStampThatIsNotLate) {
 }
 
 TEST_F(CounterFeatures, ALateEventBecomesACorrectionThatNamesWhatItCorrects) {
-  Open({.windows = {1min}, .accept_limit = 10s, .on_late = OnLateAdd::kCorrect});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .on_late = OnLateAdd::kCorrect});
   Add({{"a", 1, 0s}});
   Advance(80s);
   EXPECT_EQ(Add({{"a", 5, 3s, "x"}, {"a", 5, 3s, "x"}, {"b", 7, 3s}}),
@@ -243,7 +243,7 @@ TEST_F(CounterFeatures, ALateEventBecomesACorrectionThatNamesWhatItCorrects) {
 }
 
 TEST_F(CounterFeatures, AClearCountsByItsStampAndArrival) {
-  Open({.windows = {1min}, .accept_limit = 10s, .clears = true});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .clears = true});
   Add({{"a", 1, 10s}, {"a", 2, 20s}});
   EXPECT_EQ(Clear("a", 20s), "added");
   EXPECT_EQ(Sum("a"), 0);
@@ -259,7 +259,7 @@ TEST_F(CounterFeatures, AClearCountsByItsStampAndArrival) {
 }
 
 TEST_F(CounterFeatures, HistoryKeepsWhatIsFrozenForARetention) {
-  Open({.windows = {1min}, .accept_limit = 10s, .retention = 5min});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .retention = 5min});
   Add({{"a", 1, 0s}, {"a", 2, 60s}, {"a", 4, 180s}});
   EXPECT_THAT(History("a", 0s, 1h), IsEmpty());
   Advance(130s);
@@ -273,7 +273,7 @@ TEST_F(CounterFeatures, HistoryKeepsWhatIsFrozenForARetention) {
 }
 
 TEST_F(CounterFeatures, TopIsTheLargestOfOneWindow) {
-  Open({.windows = {1min}, .accept_limit = 10s, .retention = 1h});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .retention = 1h});
   Add({{"a", 1, 0s}, {"b", 3, 1s}, {"c", 3, 2s}, {"d", 9, 61s}});
   EXPECT_THAT(Top(2, 30s), ElementsAre("b 3", "c 3"));
   EXPECT_THAT(Top(9, 61s), ElementsAre("d 9"));
@@ -282,13 +282,13 @@ TEST_F(CounterFeatures, TopIsTheLargestOfOneWindow) {
 }
 
 TEST_F(CounterFeatures, AtALimitAnEventIsRefused) {
-  Open({.windows = {1min}, .accept_limit = 10s, .forget_after = 0s, .limits = {.max_keys = 1}});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .forget_after = 0s, .limits = {.max_keys = 1}});
   EXPECT_EQ(Add({{"a", 1, 0s}, {"b", 1, 0s}, {"a", 1, 1s}}), "added over_limit added");
   EXPECT_EQ(ledger().refused, 1u);
   AdvanceOnly(70s);  // the first one is due to be forgotten
   EXPECT_EQ(Add({{"b", 1, 60s}}), "added");
 
-  Open({.windows = {1min}, .accept_limit = 10s, .limits = {.max_backlog = 1}});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .limits = {.max_backlog = 1}});
   Add({{"a", 1, 0s}});
   Advance(70s);
   EXPECT_EQ(Add({{"a", 1, 60s}}), "over_limit");
@@ -297,7 +297,7 @@ TEST_F(CounterFeatures, AtALimitAnEventIsRefused) {
 }
 
 TEST_F(CounterFeatures, BytesStayWithinTheirLimit) {
-  Open({.windows = {1min}, .accept_limit = 10s, .limits = {.max_bytes = 64 * 1024}});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .limits = {.max_bytes = 64 * 1024}});
   std::string id;
   size_t refused = 0;
   for (int i = 0; i < 5'000; ++i) {
@@ -310,7 +310,7 @@ TEST_F(CounterFeatures, BytesStayWithinTheirLimit) {
 }
 
 TEST_F(CounterFeatures, ACounterIsForgottenWhenNothingHasComeForLong) {
-  Open({.windows = {1min}, .accept_limit = 10s, .forget_after = 1h});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .forget_after = 1h});
   Add({{"a", 1, 0s}});
   AdvanceOnly(60s + 10s + 1h - 1us);
   EXPECT_EQ(Sum("a"), 1);
@@ -323,20 +323,22 @@ TEST_F(CounterFeatures, ACounterIsForgottenWhenNothingHasComeForLong) {
 }
 
 TEST_F(CounterFeatures, OpenNamesTheOptionThatIsOutOfRange) {
-  Open({.windows = {1min}, .accept_limit = 10s});
+  Open({.windows = {1min}, .allowed_lateness = 10s});
   const auto says = [&](const RollupOptions& options) {
     return std::string(RollupCounter::Open(engine(), "other", options).status().message());
   };
   using testing::HasSubstr;
-  EXPECT_THAT(says({.windows = {}, .accept_limit = 10s}), HasSubstr("windows"));
-  EXPECT_THAT(says({.windows = {0s}, .accept_limit = 10s}), HasSubstr("windows"));
-  EXPECT_THAT(says({.windows = {1min}}), HasSubstr("accept_limit"));
-  EXPECT_THAT(says({.windows = {1min}, .accept_limit = 10s, .margin = -1s}), HasSubstr("margin"));
-  EXPECT_THAT(says({.windows = {1min}, .accept_limit = 10s, .answer_horizon = 9s}),
+  EXPECT_THAT(says({.windows = {}, .allowed_lateness = 10s}), HasSubstr("windows"));
+  EXPECT_THAT(says({.windows = {0s}, .allowed_lateness = 10s}), HasSubstr("windows"));
+  EXPECT_THAT(says({.windows = {1min}}), HasSubstr("allowed_lateness"));
+  EXPECT_THAT(says({.windows = {1min}, .allowed_lateness = 10s, .margin = -1s}),
+              HasSubstr("margin"));
+  EXPECT_THAT(says({.windows = {1min}, .allowed_lateness = 10s, .answer_horizon = 9s}),
               HasSubstr("answer_horizon"));
-  EXPECT_THAT(says({.windows = {1min}, .accept_limit = 10s, .retention = 2h, .forget_after = 1h}),
-              HasSubstr("forget_after"));
-  EXPECT_THAT(says({.windows = {1min}, .accept_limit = 10s, .limits = {.max_keys = 0}}),
+  EXPECT_THAT(
+      says({.windows = {1min}, .allowed_lateness = 10s, .retention = 2h, .forget_after = 1h}),
+      HasSubstr("forget_after"));
+  EXPECT_THAT(says({.windows = {1min}, .allowed_lateness = 10s, .limits = {.max_keys = 0}}),
               HasSubstr("limits.max_keys"));
 }
 

@@ -14,7 +14,7 @@ using testing::Optional;
 
 TEST_F(Features, LateRejected) {
   const FolderOptions options{
-      .quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 5s}};
+      .quiet_period = 10s, .max_wait = kForever, .late = {.allowed_lateness = 5s}};
   Open(options, {}, StartAndEndMarks());
   // Nothing is late before time has first moved.
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, -1000s}}), "opened folded");
@@ -28,13 +28,13 @@ TEST_F(Features, LateRejected) {
   EXPECT_EQ(Columns(), "events 7 opened 2 folded 1 late 4 closed 1 popped 1 open 1");
 
   // On event time the limit is measured from the watermark.
-  Open(options, {.axis = Axis::kEvent, .lateness = 3s});
+  Open(options, {.axis = Axis::kEvent, .watermark_delay = 3s});
   EXPECT_EQ(Fold({{"a", 1, 23s}, {"b", 2, 15s}, {"b", 3, 15s - 1us}}), "opened opened late");
   EXPECT_EQ(engine().now(), kT0 + 20s);
   EXPECT_EQ(Fold({{"a", 4, 24s}, {"b", 5, 15s}, {"b", 6, 16s}}), "folded late folded");
 
   // A limit of nothing still takes an event at the engine's time.
-  Open({.quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 0s}},
+  Open({.quiet_period = 10s, .max_wait = kForever, .late = {.allowed_lateness = 0s}},
        {.axis = Axis::kEvent});
   EXPECT_EQ(Fold({{"a", 1, 1s}, {"a", 2, 1s}, {"a", 3, 1s - 1us}}), "opened folded late");
 }
@@ -43,7 +43,7 @@ TEST_F(Features, LateFolded) {
   for (Axis axis : kBothAxes) {
     Open({.quiet_period = 10s,
           .max_wait = kForever,
-          .late = {.accept_limit = 5s, .on_late = OnLate::kFold}},
+          .late = {.allowed_lateness = 5s, .on_late = OnLate::kFold}},
          {.axis = axis}, StartAndEndMarks());
     Advance(20s);
     EXPECT_EQ(Fold({{"a", 1, 18s}, {"a", 2, 3s}, {"b", 3, 3s}}), "opened folded opened");
@@ -62,7 +62,7 @@ TEST_F(Features, LateFolded) {
 TEST_F(Features, LateCorrected) {
   const FolderOptions options{.quiet_period = 10s,
                               .max_wait = kForever,
-                              .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect}};
+                              .late = {.allowed_lateness = 5s, .on_late = OnLate::kCorrect}};
   for (Axis axis : kBothAxes) {
     Open(options, {.axis = axis}, StartAndEndMarks());
     EXPECT_EQ(Fold({{"a", 1, 0s}}), "opened");
@@ -82,7 +82,7 @@ TEST_F(Features, LateCorrected) {
     EXPECT_THAT(Pop(), ElementsAre("a [7] correction 3 3 28 corrects 4"));
     EXPECT_EQ(Columns(), "events 7 opened 2 folded 1 corrected 4 closed 2 popped 6");
 
-    // Ten times accept limit and quiet period after 28 s it is forgotten.
+    // Ten times allowed lateness and quiet period after 28 s it is forgotten.
     Advance(178s - 1us);
     EXPECT_EQ(Fold({{"a", 8, 3s}}), "corrected");
     EXPECT_THAT(Pop(), ElementsAre("a [8] correction 3 3 177999999us corrects 4"));
@@ -97,7 +97,7 @@ TEST_F(Features, LateCorrectedNamesLeadingAndPartialEmissionsToo) {
         .max_wait = kForever,
         .edge = Edge::kBoth,
         .partial_every = 4s,
-        .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect}});
+        .late = {.allowed_lateness = 5s, .on_late = OnLate::kCorrect}});
   Advance(20s);
   EXPECT_EQ(Fold({{"a", 1, 20s}, {"a", 2, 10s}, {"a", 3, 21s}, {"a", 4, 10s}}),
             "opened corrected folded corrected");
@@ -115,7 +115,7 @@ TEST_F(Features, LateCorrectedNamesLeadingAndPartialEmissionsToo) {
 
 TEST_F(Features, IdDuplicate) {
   const FolderOptions options{
-      .quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 60s}};
+      .quiet_period = 10s, .max_wait = kForever, .late = {.allowed_lateness = 60s}};
   TickRules rules = Ids();
   rules.starts = StartAndEndMarks().starts;
   rules.ends = StartAndEndMarks().ends;
@@ -165,7 +165,7 @@ TEST_F(Features, IdDuplicate) {
 
 TEST_F(Features, IdConflict) {
   const FolderOptions options{
-      .quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 60s}};
+      .quiet_period = 10s, .max_wait = kForever, .late = {.allowed_lateness = 60s}};
   for (Axis axis : kBothAxes) {
     Open(options, {.axis = axis}, Ids());
     EXPECT_EQ(Fold({{"a", 1, 0s, {.id = "x"}},
@@ -189,7 +189,7 @@ TEST_F(Features, IdConflict) {
 
 TEST_F(Features, IdForgottenWithItsStamp) {
   const FolderOptions options{
-      .quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 60s}};
+      .quiet_period = 10s, .max_wait = kForever, .late = {.allowed_lateness = 60s}};
   for (Axis axis : kBothAxes) {
     Open(options, {.axis = axis}, Ids());
     Advance(0s);

@@ -21,7 +21,7 @@ TEST_F(Features, LedgerAddsUp) {
         .max_events = 3,
         .edge = Edge::kBoth,
         .partial_every = 4s,
-        .late = {.accept_limit = 20s},
+        .late = {.allowed_lateness = 20s},
         .limits = {.max_groups = 2}},
        {.future_limit = 1h}, rules);
   Advance(0s);
@@ -63,7 +63,7 @@ TEST_F(Features, LedgerAddsUp) {
 TEST_F(Features, LedgerAddsUpWithCorrections) {
   Open({.quiet_period = 10s,
         .max_wait = kForever,
-        .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect}},
+        .late = {.allowed_lateness = 5s, .on_late = OnLate::kCorrect}},
        {.axis = Axis::kEvent});
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"b", 2, 20s}, {"a", 3, 1s}, {"b", 4, 16s}}),
             "opened opened corrected folded");
@@ -134,7 +134,8 @@ TEST_F(Features, OpenNamesTheOptionThatIsOutOfRange) {
   EXPECT_THAT(error([](O& o) { o.max_group_bytes = 0; }), HasSubstr("max_group_bytes"));
   EXPECT_THAT(error([](O& o) { o.partial_every = 0s; }), HasSubstr("partial_every"));
   EXPECT_THAT(error([](O& o) { o.partial_every = -1us; }), HasSubstr("partial_every"));
-  EXPECT_THAT(error([](O& o) { o.late.accept_limit = -1us; }), HasSubstr("late.accept_limit"));
+  EXPECT_THAT(error([](O& o) { o.late.allowed_lateness = -1us; }),
+              HasSubstr("late.allowed_lateness"));
   EXPECT_THAT(error([](O& o) { o.limits.max_groups = 3; }), HasSubstr("limits.max_groups"));
   EXPECT_THAT(error([](O& o) { o.limits.max_bytes = 3; }), HasSubstr("limits.max_bytes"));
   EXPECT_THAT(error([](O& o) { o.limits.max_backlog = 3; }), HasSubstr("limits.max_backlog"));
@@ -159,14 +160,14 @@ TEST_F(Features, OpenNamesTheOptionsThatDoNotGoTogether) {
   for (OnLate on_late : {OnLate::kFold, OnLate::kCorrect}) {
     options = plain;
     options.late.on_late = on_late;
-    EXPECT_THAT(Error(options), AllOf(HasSubstr("on_late"), HasSubstr("accept_limit")));
-    options.late.accept_limit = 1s;
+    EXPECT_THAT(Error(options), AllOf(HasSubstr("on_late"), HasSubstr("allowed_lateness")));
+    options.late.allowed_lateness = 1s;
     EXPECT_EQ(Error(options), "");
     EXPECT_THAT(Error(options, Ids()), HasSubstr("on_late"));
   }
-  EXPECT_THAT(Error(plain, Ids()), HasSubstr("accept_limit"));
+  EXPECT_THAT(Error(plain, Ids()), HasSubstr("allowed_lateness"));
   options = plain;
-  options.late.accept_limit = 0s;
+  options.late.allowed_lateness = 0s;
   EXPECT_EQ(Error(options, Ids()), "");
 }
 

@@ -175,7 +175,7 @@ TEST_F(Features, LimitOnGroupsEmitsOldest) {
 TEST_F(Features, LimitOnGroupsEmitsOldestOnlyForWhatNeedsRoom) {
   FolderOptions one{.quiet_period = 10s,
                     .max_wait = kForever,
-                    .late = {.accept_limit = 5s},
+                    .late = {.allowed_lateness = 5s},
                     .limits = {.max_groups = 1, .on_limit = OnLimit::kEmitOldest}};
   TickRules rules = StartAndEndMarks();
   rules.id = Ids().id;
@@ -256,7 +256,7 @@ TEST_F(Features, LimitOnBytesRefusesNewIds) {
   Folder<Tick, Count> folder(*engine, "f",
                              {.quiet_period = 1h,
                               .max_wait = kForever,
-                              .late = {.accept_limit = 1min},
+                              .late = {.allowed_lateness = 1min},
                               .limits = {.max_bytes = kMiB}},
                              std::move(rules));
   size_t ids = 0;
@@ -372,7 +372,7 @@ TEST_F(Features, LimitOnBytesEmitsForTheEventThatNeedsTheRoom) {
 TEST_F(Features, LimitOnBytesEmitsOldestForCorrections) {
   Open({.quiet_period = 1h,
         .max_wait = kForever,
-        .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect},
+        .late = {.allowed_lateness = 5s, .on_late = OnLate::kCorrect},
         .limits = {.max_bytes = kMiB, .on_limit = OnLimit::kEmitOldest}});
   Advance(100s);
   for (int i = 0; i < 800; ++i) {
@@ -390,7 +390,7 @@ TEST_F(Features, LimitOnBytesEmitsOldestButKeepsIds) {
   rules.id = Ids().id;
   Open({.quiet_period = 1h,
         .max_wait = kForever,
-        .late = {.accept_limit = 1min},
+        .late = {.allowed_lateness = 1min},
         .limits = {.max_bytes = kMiB / 8, .on_limit = OnLimit::kEmitOldest}},
        {}, rules);
   int ids = 0;
@@ -431,7 +431,7 @@ TEST_F(Features, LimitOnBytesLeavesOutWhatWaits) {
 TEST_F(Features, LimitOnBytesRefusesCorrections) {
   Open({.quiet_period = 10s,
         .max_wait = kForever,
-        .late = {.accept_limit = 5s, .on_late = OnLate::kCorrect},
+        .late = {.allowed_lateness = 5s, .on_late = OnLate::kCorrect},
         .limits = {.max_bytes = kMiB}});
   Advance(100s);
   int late = 0;

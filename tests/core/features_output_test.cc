@@ -208,7 +208,7 @@ TEST_F(Features, PartialEveryKeepsToItsGrid) {
 }
 
 TEST_F(Features, OnEventTimeTheWatermarkActsAndNotTheStamp) {
-  const EngineOptions late{.axis = Axis::kEvent, .lateness = 30s};
+  const EngineOptions late{.axis = Axis::kEvent, .watermark_delay = 30s};
   Open({.quiet_period = 60s, .max_wait = kForever}, late);
   EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 80s}}), "opened folded");
   EXPECT_EQ(engine().now(), kT0 + 50s);
@@ -315,7 +315,7 @@ TEST_F(Features, CountFirstLastClosedReason) {
   }
 
   // `closed` is the engine's time for what a call closed.
-  Open({.quiet_period = 10s, .max_wait = kForever}, {.axis = Axis::kEvent, .lateness = 2s});
+  Open({.quiet_period = 10s, .max_wait = kForever}, {.axis = Axis::kEvent, .watermark_delay = 2s});
   Fold({{"a", 1, 5s}, {"b", 2, 6s}, {"d", 3, 5s}, {"c", 4, 5s}});
   EXPECT_TRUE(Flush("a"));
   CloseAll();  // by deadline, then by opening

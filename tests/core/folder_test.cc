@@ -245,7 +245,7 @@ TEST(Folder, FoldingIntoAnOpenGroupAllocatesNothing) {
 TEST(Folder, EveryPartitionHandsOutInOrderWhenThreadsFoldBatchesOnEventTime) {
   constexpr int kThreads = 3;
   constexpr int kBatches = 400;
-  auto engine = *Engine::Open({.partitions = 4, .axis = Axis::kEvent, .lateness = 20us});
+  auto engine = *Engine::Open({.partitions = 4, .axis = Axis::kEvent, .watermark_delay = 20us});
   Folder<Number, Sum> folder(*engine, "f",
                              {.quiet_period = 50us, .max_wait = 500us, .max_events = 7});
   std::atomic<int64_t> clock{0};

@@ -213,8 +213,8 @@ TEST_F(BoundedMemory, WhoDoesNotPopMeetsTheLimitAllTheSame) {
 TEST_F(BoundedMemory, IdsAreCountedAndForgottenAsTimePasses) {
   FoldRules<Hit, Hits> rules;
   rules.id = [](const Hit& hit) { return hit.id; };
-  Open({.quiet_period = 1min, .max_wait = kForever, .late = {.accept_limit = 1h}}, Axis::kEvent, 4,
-       std::move(rules));
+  Open({.quiet_period = 1min, .max_wait = kForever, .late = {.allowed_lateness = 1h}}, Axis::kEvent,
+       4, std::move(rules));
   for (uint64_t n = 0; n < 2'000'000; ++n) {
     const std::string key = "k" + std::to_string(n % 1000);
     ASSERT_NE(folder_->Fold(key, {Name(n)}, kT0 + n / 10 * 10ms), FoldOutcome::kDuplicate);
@@ -262,7 +262,7 @@ TEST_F(BoundedMemory, ReturnsAfterASpikeOfTenTimesTheKeys) {
                                  .max_wait = kForever,
                                  .edge = Edge::kBoth,
                                  .partial_every = 2s,
-                                 .late = {.accept_limit = 0s, .on_late = OnLate::kCorrect}};
+                                 .late = {.allowed_lateness = 0s, .on_late = OnLate::kCorrect}};
   for (const auto& [options, end] : {std::pair(plain, 40s), {everything, 160s}}) {
     Open(options, Axis::kEvent);
     const auto fold = [&](uint64_t from, uint64_t to, Duration after) {

@@ -329,7 +329,7 @@ TEST_F(SetOptionsTest, LeaseBoundsHoldFromTheNextCallOn) {
 // --- What cannot change
 
 TEST_F(SetOptionsTest, WhatCannotChangeIsRefusedByName) {
-  Open({.quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 1min}});
+  Open({.quiet_period = 10s, .max_wait = kForever, .late = {.allowed_lateness = 1min}});
   Fold("a", 1, 0s);
   const auto expect = [&](absl::StatusCode code, std::string_view name,
                           const std::function<void(FolderOptions&)>& change) {
@@ -361,9 +361,9 @@ TEST_F(SetOptionsTest, ALearnedQuietPeriodAndRememberedIdsStayAsTheyAre) {
               HasSubstr("quiet_period with quiet_floor"));
   EXPECT_TRUE(Set([](FolderOptions& o) { o.max_wait = 20s; }).ok());
   rules_.id = [](const Number&) { return std::string_view("id"); };
-  Open({.quiet_period = 10s, .max_wait = kForever, .late = {.accept_limit = 1min}});
-  EXPECT_THAT(Set([](FolderOptions& o) { o.late.accept_limit = 2min; }).message(),
-              HasSubstr("late.accept_limit with ids"));
+  Open({.quiet_period = 10s, .max_wait = kForever, .late = {.allowed_lateness = 1min}});
+  EXPECT_THAT(Set([](FolderOptions& o) { o.late.allowed_lateness = 2min; }).message(),
+              HasSubstr("late.allowed_lateness with ids"));
   EXPECT_TRUE(Set([](FolderOptions& o) { o.quiet_period = 20s; }).ok());
 }
 
@@ -445,7 +445,7 @@ TEST(ListCollections, NamesOptionsAndCountsOfEachKind) {
   Folder<Number, Tally> a(*engine, "a", {.quiet_period = 2s, .max_wait = kForever});
   LiveWindow<int> window(*engine, "w", {.ttl = 3s});
   Presence<> presence(*engine, "p", {.ttl = 4s});
-  auto counter = *RollupCounter::Open(*engine, "c", {.windows = {1min}, .accept_limit = 5s});
+  auto counter = *RollupCounter::Open(*engine, "c", {.windows = {1min}, .allowed_lateness = 5s});
   a.Fold("k", {1}, kT0);
   counter.Add("k", 1, kT0);
   const CollectionList list = ListCollections(*engine);

@@ -128,7 +128,7 @@ class RestoredEngineTest : public testing::Test {
     const bool by_stamps = rare || Below(3) > 0;
     const EngineOptions engine{.partitions = static_cast<int>(1 + Below(3)),
                                .axis = by_stamps ? Axis::kEvent : Axis::kArrival,
-                               .lateness = by_stamps ? Seconds(40) : Duration{0}};
+                               .watermark_delay = by_stamps ? Seconds(40) : Duration{0}};
     const FolderOptions options = DrawOptions(keys);
     Side original(engine, options);
     Side restored(engine, options);

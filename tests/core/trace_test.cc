@@ -187,7 +187,7 @@ TEST_F(Trace, HasARecordForEachCountOfTheLedger) {
   OpenTraced({.max_events = 3,
               .edge = Edge::kBoth,
               .partial_every = 3s,
-              .late = {.accept_limit = 20s, .on_late = OnLate::kCorrect},
+              .late = {.allowed_lateness = 20s, .on_late = OnLate::kCorrect},
               .leases = {.max_deliveries = 2}},
              4);
   TraceReader reader(*folder_);

@@ -124,7 +124,7 @@ TEST_F(Images, OfGroupsThatAreOnlyCalledAtALimitThereAreNone) {
 // With a grid, all groups are called before the first one ends.
 TEST_F(Images, ComeOneByOneWhenAllGroupsClose) {
   FolderOptions plain;
-  FolderOptions corrects{.late = {.accept_limit = 5s, .on_late = OnLate::kCorrect}};
+  FolderOptions corrects{.late = {.allowed_lateness = 5s, .on_late = OnLate::kCorrect}};
   FolderOptions partials{.partial_every = 1min};
   for (const FolderOptions& options : {plain, corrects, partials}) {
     BookOfMany book(options);

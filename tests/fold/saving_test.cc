@@ -216,9 +216,9 @@ std::vector<SavedOptions> AllOptions() {
   all[3].folder.edge = Edge::kBoth;
   all[3].folder.partial_every = 3s;
   all[4].name = "corrections";
-  all[4].folder.late = {.accept_limit = 5s, .on_late = OnLate::kCorrect};
+  all[4].folder.late = {.allowed_lateness = 5s, .on_late = OnLate::kCorrect};
   all[5].name = "ids";
-  all[5].folder.late.accept_limit = 5s;
+  all[5].folder.late.allowed_lateness = 5s;
   all[5].ids = true;
   all[6].name = "learned";
   all[6].folder.quiet_floor = 2s;

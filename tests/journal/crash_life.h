@@ -99,7 +99,7 @@ class Life : public SmallService {
   explicit Life(bool has_window) : SmallService(kPartitions) {
     if (!has_window) return;
     members_.emplace(*engine, "members", WindowOptions{.ttl = 90s, .retention = 200s});
-    plays_.emplace(*engine, "plays", RollupOptions{.windows = {60s}, .accept_limit = 30s});
+    plays_.emplace(*engine, "plays", RollupOptions{.windows = {60s}, .allowed_lateness = 30s});
   }
 
   void Do(char operation, Outside& outside) {

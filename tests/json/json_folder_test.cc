@@ -70,7 +70,7 @@ TEST(JsonFolder, SkipsBlankLines) {
 }
 
 TEST(JsonFolder, SaysWhichPathABadLineIsAbout) {
-  JsonHarness harness("--key k --key v.w --time t --accept-limit 1h --id i");
+  JsonHarness harness("--key k --key v.w --time t --allowed-lateness 1h --id i");
   const auto about = [&](std::string_view line) {
     const PaddedLine padded(line);
     const OptionPath* one = harness.folder().FoldLine(padded.view(), FromUnix(Duration(0))).about;
@@ -250,7 +250,7 @@ TEST(JsonFolder, StampsByArrivalWithoutATimePath) {
 
 // The late line and the one behind it are in one batch.
 TEST(JsonFolder, CountsEventsThatWentInBehindTheLineAtWhichItWasStopped) {
-  JsonHarness harness("--key k --time t --time-unit s --accept-limit 1s");
+  JsonHarness harness("--key k --time t --time-unit s --allowed-lateness 1s");
   std::string text = "{\"k\":1,\"t\":9}\n{\"k\":1,\"t\":0}\n{\"k\":2,\"t\":9}\n";
   const size_t size = text.size();
   text.resize(size + kLinePaddingBytes);
@@ -296,7 +296,7 @@ TEST(JsonFolder, NamesEveryValueThatWasCutOrSaturated) {
 TEST(JsonFolder, RestIsWhatNoOptionTakesAtTheTop) {
   JsonHarness harness(
       "--key 'n=k.a,/x~1y' --time t.at --merge 's=sum(v)' --merge 'f=first(deep.er)' --rest last"
-      " --no-meta --id id --accept-limit 1h");
+      " --no-meta --id id --allowed-lateness 1h");
   int id = 0;
   const auto fold = [&](const std::string& second, const std::string& members) {
     harness.Fold(R"( {"k":{"a":1,"b":2},"x\/y":3,"t":{"at":"2015-01-01T00:00:0)" + second +

@@ -142,7 +142,7 @@ Ledger ExpectAllWaysAgree(const FoldSpec& spec, std::string_view text, std::mt19
   Ledger ledger;
   for (const bool stop : {true, false}) {
     const bool has_limits = spec.folder.limits.max_bytes != FolderOptions().limits.max_bytes;
-    if (stop && (has_limits || spec.folder.late.accept_limit != kForever)) continue;
+    if (stop && (has_limits || spec.folder.late.allowed_lateness != kForever)) continue;
     SCOPED_TRACE(testing::Message() << "stop: " << stop);
     const Seen expected = FoldOneByOne(spec, text, stop);
     ExpectSame(FoldAtOnce(spec, text, stop), expected);
@@ -246,7 +246,7 @@ void DrawClosings(TextMaker& make, FoldSpec& spec) {
   maybe("partial-every", "7s");
   maybe("edge", "both");
   maybe("emission-id", "true");
-  if (spec.folder.late.accept_limit == kForever) return;
+  if (spec.folder.late.allowed_lateness == kForever) return;
   if (make.Chance(50)) {
     maybe("id", "t");
   } else {
@@ -274,7 +274,7 @@ FoldSpec DrawSpec(TextMaker& make) {
   spec.folder.quiet_period = 20s;
   if (make.Chance(90)) SetOption(spec, "time", "t").IgnoreError();
   if (make.Chance(90)) spec.event.time_unit = TimeUnit::kSeconds;
-  if (make.Chance(30) && !spec.event.time.empty()) spec.folder.late.accept_limit = 10s;
+  if (make.Chance(30) && !spec.event.time.empty()) spec.folder.late.allowed_lateness = 10s;
   if (make.Chance(20) && !spec.event.time.empty()) spec.event.future_limit = 500s;
   if (make.Chance(50)) DrawClosings(make, spec);
   if (make.Chance(30)) DrawLimits(make, spec);

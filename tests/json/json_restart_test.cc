@@ -241,7 +241,7 @@ TEST(JsonRestart, OfAWindowChangesNothingBehindAnyLine) {
       "--key k --member m.a --ttl 30ms",
       "--key k --member m.a --member m.b --ttl 30ms --payload v" + kTime,
       "--key k --member m.a --member m.b --ttl 20ms --payload o --version ver --ttl-path ttl "
-      "--refresh replace --remove-when g=0 --lateness 5ms" +
+      "--refresh replace --remove-when g=0 --reorder 5ms" +
           kTime,
       "--key k --key m.b --member id --ttl 40ms --refresh first --payload s --remove-when g=0 "
       "--future-limit 1h --max-members 12 --on-limit drop --where 'n>=200'" +
@@ -252,18 +252,20 @@ TEST(JsonRestart, OfAWindowChangesNothingBehindAnyLine) {
 
 TEST(JsonRestart, OfACounterChangesNothingBehindAnyLine) {
   ExpectNoChangeInDrawnLogs<Counters>({
-      "--key k --window 10ms --accept-limit 5ms",
-      "--key k --key m.a --window 10ms,20ms,60ms --accept-limit 30ms --margin 2ms --value n "
+      "--key k --window 10ms --allowed-lateness 5ms",
+      "--key k --key m.a --window 10ms,20ms,60ms --allowed-lateness 30ms --margin 2ms --value n "
       "--id id --on-late correct --emission-id" +
           kTime,
-      "--key k --window 5ms --accept-limit 20ms --value n --id id --on-late clamp --lateness 5ms "
+      "--key k --window 5ms --allowed-lateness 20ms --value n --id id --on-late clamp --reorder "
+      "5ms "
       "--from 1970-01-01T00:00:01.02Z --to 1970-01-01T00:00:01.07Z" +
           kTime,
-      "--key key=id --window 5ms --accept-limit 10ms --value i --future-limit 1h --max-keys 9 "
+      "--key key=id --window 5ms --allowed-lateness 10ms --value i --future-limit 1h --max-keys 9 "
       "--emission-id" +
           kTime,
       // Almost each event makes room in the engine before it.
-      "--key key=id --window 3ms --accept-limit 1ms --value n --max-memory 12000 --on-late correct "
+      "--key key=id --window 3ms --allowed-lateness 1ms --value n --max-memory 12000 --on-late "
+      "correct "
       "--emission-id" +
           kTime,
   });
@@ -274,9 +276,10 @@ TEST(JsonRestart, OfAFolderChangesNothingBehindAnyLine) {
       "--key k --quiet 15ms --rest last --raw 2 --raw-last 2 --where g!=4",
       "--key k --key m.a --quiet 10ms --rest first --merge 'd=distinct(v)' --merge "
       "'all=array(o,9)' "
-      "--emission-id --id id --accept-limit 30ms --on-late reject --lateness 5ms" +
+      "--emission-id --id id --allowed-lateness 30ms --on-late reject --reorder 5ms" +
           kTime,
-      "--key k --quiet 10ms --edge both --partial-every 6ms --on-late correct --accept-limit 30ms "
+      "--key k --quiet 10ms --edge both --partial-every 6ms --on-late correct --allowed-lateness "
+      "30ms "
       "--merge 's=sum(n)' --flush-when g=0 --cancel-when g=1 --start-when g=2 --end-when g=3" +
           kTime,
   });
@@ -286,7 +289,7 @@ TEST(JsonRestart, OfAFolderChangesNothingBehindAnyLine) {
 
 TEST(JsonRestart, OfACounterKeepsWhatItHasMovedOutOfTheEngine) {
   const auto spec = OptionsFor<RollupSpec>(
-      "--key key=id --window 1ms --accept-limit 1ms --max-memory 6000 --emission-id" + kTime);
+      "--key key=id --window 1ms --allowed-lateness 1ms --max-memory 6000 --emission-id" + kTime);
   Service<Counters> program(spec);
   for (const Line& line : DrawnLog(1, 70)) program.Add(line.text, line.arrival);
   Service<Counters> lasting(spec);
@@ -333,7 +336,7 @@ void ExpectNoChangeInARealLog(const RealLog& log, const std::string& options) {
 
 TEST(JsonRestart, ChangesNothingInRealLogs) {
   for (const RealLog* log : {&kWikitickerSlice, &kZeekByHost}) {
-    ExpectNoChangeInARealLog<Counters>(*log, "--key k --window 1m,5m --accept-limit 10s");
+    ExpectNoChangeInARealLog<Counters>(*log, "--key k --window 1m,5m --allowed-lateness 10s");
   }
   ExpectNoChangeInARealLog<Folders>(kWikitickerSlice, "--key k --quiet 5m --rest last");
 }
@@ -370,14 +373,14 @@ TEST(JsonRestart, IsRefusedToAWindowOfAnotherSpecWhichTheMessageNames) {
 }
 
 TEST(JsonRestart, IsRefusedToACounterOfAnotherSpecWhichTheMessageNames) {
-  const std::string usual = "--key k --window 1s --accept-limit 1s";
-  EXPECT_EQ(Refusal<Counters>(usual, "--key l --window 1s --accept-limit 1s"),
+  const std::string usual = "--key k --window 1s --allowed-lateness 1s";
+  EXPECT_EQ(Refusal<Counters>(usual, "--key l --window 1s --allowed-lateness 1s"),
             "\"lines\": key is l, and k in the snapshot");
   EXPECT_EQ(Refusal<Counters>(usual, usual + " --value v"),
             "\"lines\": value is v, and absent in the snapshot");
   EXPECT_EQ(Refusal<Counters>(usual + " --id i", usual + " --id j"),
             "\"lines\": id is j, and i in the snapshot");
-  EXPECT_EQ(Refusal<Counters>(usual, "--key k --window 1s,2s --accept-limit 1s"),
+  EXPECT_EQ(Refusal<Counters>(usual, "--key k --window 1s,2s --allowed-lateness 1s"),
             "\"lines\": windows is 1s; 2s, and 1s in the snapshot");
 }
 

@@ -33,7 +33,7 @@ RollupSpec RollupSpecOf(const std::string& text) {
 }
 
 const std::string kUsualRollup =
-    "--key k --window 10s --accept-limit 5s --time t --time-unit s --value v --id i ";
+    "--key k --window 10s --allowed-lateness 5s --time t --time-unit s --value v --id i ";
 
 struct RollupHarness {
   explicit RollupHarness(const std::string& more = "")
@@ -62,7 +62,7 @@ struct RollupHarness {
 TEST(RollupSpec, OptionsMakeTheSameSpecAgain) {
   const RollupSpec spec = RollupSpecOf(
       kUsualRollup +
-      "--window 20s,30s --margin 1s --on-late clamp --lateness 1s --future-limit 1h --max-keys 3 "
+      "--window 20s,30s --margin 1s --on-late clamp --reorder 1s --future-limit 1h --max-keys 3 "
       "--max-memory 5000 --emission-id true");
   EXPECT_THAT(spec.rollup.windows, ElementsAre(10s, 20s, 30s));
   RollupSpec again;
@@ -81,8 +81,8 @@ TEST(RollupSpec, ValidateNamesTheOption) {
   spec.rollup.windows = {-1s};
   EXPECT_THAT(message(spec), HasSubstr("--window: "));
   spec = RollupSpecOf(kUsualRollup);
-  spec.rollup.accept_limit = -1s;
-  EXPECT_THAT(message(spec), HasSubstr("--accept-limit: "));
+  spec.rollup.allowed_lateness = -1s;
+  EXPECT_THAT(message(spec), HasSubstr("--allowed-lateness: "));
   spec = RollupSpecOf(kUsualRollup);
   spec.rollup.margin = -1s;
   EXPECT_THAT(message(spec), HasSubstr("--margin: "));
@@ -102,7 +102,7 @@ TEST(RollupSpec, ValidateNamesTheOption) {
 
 TEST(RollupSpec, WhatIsValidOpens) {
   for (const std::string more :
-       {"--accept-limit 0", "--accept-limit 100000000d --margin 100000000d",
+       {"--allowed-lateness 0", "--allowed-lateness 100000000d --margin 100000000d",
         "--window 20s,30s,40s,50s,60s,70s,80s", "--window 100000000d", "--on-late correct",
         "--max-keys 1 --max-memory 1"}) {
     SCOPED_TRACE(more);
@@ -187,7 +187,7 @@ TEST(JsonRollup, ScanShowsWhatCloseAllWouldCloseAndChangesNothing) {
 }
 
 TEST(JsonRollup, OnArrivalTimeTheCallerStampsAndMovesTime) {
-  RollupSpec spec = RollupSpecOf("--key k --window 10s --accept-limit 5s");
+  RollupSpec spec = RollupSpecOf("--key k --window 10s --allowed-lateness 5s");
   const auto engine = *Engine::Open(EngineOptionsFor(spec.event));
   const auto rollup = *JsonRollup::Open(*engine, "lines", spec);
   const EngineTime start = FromUnix(1'500'000'000s);

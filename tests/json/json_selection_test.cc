@@ -220,7 +220,7 @@ std::string TextOf(const std::vector<DrawnLine>& lines, bool all) {
 
 constexpr const char* kSelections[] = {" --where w=1",
                                        " --from 1970-01-01T00:16:40Z --to 1970-01-01T00:33:20Z"};
-constexpr const char* kOnEventTime = " --time t --time-unit us --lateness 5ms";
+constexpr const char* kOnEventTime = " --time t --time-unit us --reorder 5ms";
 
 template <class Spec>
 Spec SpecFrom(const std::string& options) {
@@ -320,8 +320,9 @@ TEST(JsonSelection, ExcludedLinesAreAsIfTheyWereNotThere) {
           kOnEventTime,
       Folded);
   ExpectNoTrace(std::string("--key k --member m --ttl 30ms --payload v") + kOnEventTime, InAWindow);
-  ExpectNoTrace(std::string("--key k --window 10ms --accept-limit 20ms --value n") + kOnEventTime,
-                RolledUp);
+  ExpectNoTrace(
+      std::string("--key k --window 10ms --allowed-lateness 20ms --value n") + kOnEventTime,
+      RolledUp);
   ExpectNoTrace(std::string("--key k") + kOnEventTime, Analyzed);
 }
 
@@ -330,7 +331,7 @@ TEST(JsonSelection, OneLineByItself) {
   const PaddedLine line(R"({"w":2})");
   const auto window_spec = SpecFrom<WindowSpec>("--key k --member m --ttl 1s --where w=1");
   const auto rollup_spec =
-      SpecFrom<RollupSpec>("--key k --window 1s --accept-limit 1s --where w=1");
+      SpecFrom<RollupSpec>("--key k --window 1s --allowed-lateness 1s --where w=1");
   const auto spec = SpecFrom<FoldSpec>("--key k --time t --where w=1");
   const auto engine = *Engine::Open(EngineOptionsFor(window_spec.event));
   const auto window = *JsonWindow::Open(*engine, "window", window_spec);

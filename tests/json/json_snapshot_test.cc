@@ -108,8 +108,9 @@ void ExpectSame(Program& restarted, Program& other) {
 
 constexpr const char* kSpecs[] = {
     "--rest last --raw 3 --raw-last 2 --where k!=7",
-    "--time t --time-unit us --lateness 20ms --max-bytes 4Ki --close-when events=9 --emission-id",
-    "--time t --time-unit us --id id --quiet-path q --accept-limit 40ms --on-late reject --edge "
+    "--time t --time-unit us --reorder 20ms --max-bytes 4Ki --close-when events=9 --emission-id",
+    "--time t --time-unit us --id id --quiet-path q --allowed-lateness 40ms --on-late reject "
+    "--edge "
     "both",
     "--time t --time-unit us --partial-every 30ms --rest first --quiet adaptive:5ms..60ms --class "
     "s "

@@ -53,7 +53,7 @@ struct Harness {
 TEST(WindowSpec, OptionsMakeTheSameSpecAgain) {
   const WindowSpec spec = WindowSpecOf(
       kUsual +
-      "--ttl-path l --refresh first --payload p.q --version v --remove-when g=1 --lateness 1s "
+      "--ttl-path l --refresh first --payload p.q --version v --remove-when g=1 --reorder 1s "
       "--future-limit 1h --max-series 3 --max-members 4 --max-memory 5000 --on-limit drop");
   WindowSpec again;
   for (const auto& [name, text] : OptionsOf(spec)) EXPECT_TRUE(SetOption(again, name, text).ok());

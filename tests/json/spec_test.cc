@@ -294,8 +294,9 @@ TEST(FoldSpec, ValidateChecksRanges) {
            {"--quiet", [](FoldSpec& s) { s.folder.quiet_period = Duration(-1); }},
            {"--max-wait", [](FoldSpec& s) { s.folder.max_wait = Duration(0); }},
            {"--max-wait", [](FoldSpec& s) { s.folder.max_wait = Duration(-1); }},
-           {"--lateness", [](FoldSpec& s) { s.event.lateness = Duration(-1); }},
-           {"--accept-limit", [](FoldSpec& s) { s.folder.late.accept_limit = Duration(-1); }},
+           {"--reorder", [](FoldSpec& s) { s.event.reorder = Duration(-1); }},
+           {"--allowed-lateness",
+            [](FoldSpec& s) { s.folder.late.allowed_lateness = Duration(-1); }},
            {"--future-limit", [](FoldSpec& s) { s.event.future_limit = Duration(-1); }},
            {"--max-events", [](FoldSpec& s) { s.folder.max_events = 0; }},
            {"--max-groups", [](FoldSpec& s) { s.folder.limits.max_groups = 0; }},
@@ -362,7 +363,7 @@ TEST(FoldSpec, OptionsGiveTheSameSpecAgain) {
       R"( --max-bytes 65536 --start-when kind=start)"
       R"( --end-when '{"any":["kind=end","\"a=\">=1"]}' --close-when 'n2>=100')"
       R"( --flush-when 'f="true"' --cancel-when c!=null --quiet-path q.p --edge both)"
-      " --partial-every 90s --time /ts --time-unit ms --lateness 30s --accept-limit 1d"
+      " --partial-every 90s --time /ts --time-unit ms --reorder 30s --allowed-lateness 1d"
       " --on-late correct --future-limit 0 --where 'a.b=\"1\"'"
       " --from 2015-09-12T08:30:00.000000Z --to 2015-09-13T00:00:00.000000Z --merge 'n2=count()'"
       R"x( --merge '"a=b"=set("c,d")' --merge 's=set(a,5)' --merge 'y=keys(a,6)')x"
@@ -416,7 +417,7 @@ TEST(FoldSpec, CloseEveryDoesWithoutQuiet) {
 }
 
 TEST(FoldSpec, IdsComeBackToo) {
-  const Options options = OptionsIn("--key k --quiet 1m --accept-limit 1h --id event.id");
+  const Options options = OptionsIn("--key k --quiet 1m --allowed-lateness 1h --id event.id");
   EXPECT_EQ(OptionsOf(SpecOf(options)), options);
   EXPECT_TRUE(Validate(SpecOf(options)).ok());
 }
@@ -514,12 +515,13 @@ TEST(FoldSpec, ValidateChecksConditionsMadeByHand) {
 
 TEST(FoldSpec, OptionsThatMakeNoSenseTogetherAreRefused) {
   const std::pair<Options, const char*> cases[] = {
-      {{{"id", "i"}}, "--id: needs --accept-limit"},
-      {{{"id", "i"}, {"accept-limit", "1m"}, {"on-late", "fold"}}, "--id: not with --on-late fold"},
-      {{{"id", "i"}, {"accept-limit", "1m"}, {"on-late", "correct"}},
+      {{{"id", "i"}}, "--id: needs --allowed-lateness"},
+      {{{"id", "i"}, {"allowed-lateness", "1m"}, {"on-late", "fold"}},
+       "--id: not with --on-late fold"},
+      {{{"id", "i"}, {"allowed-lateness", "1m"}, {"on-late", "correct"}},
        "--id: not with --on-late correct"},
-      {{{"on-late", "fold"}}, "--on-late: fold needs --accept-limit"},
-      {{{"on-late", "correct"}}, "--on-late: correct needs --accept-limit"},
+      {{{"on-late", "fold"}}, "--on-late: fold needs --allowed-lateness"},
+      {{{"on-late", "correct"}}, "--on-late: correct needs --allowed-lateness"},
       {{{"partial-every", "1m"}, {"edge", "leading"}}, "--partial-every: not with --edge leading"},
       {{{"partial-every", "0"}}, "--partial-every: must be above zero"}};
   for (const auto& [options, error] : cases) {
@@ -586,11 +588,11 @@ TEST(FoldSpec, EngineOptionsFollowTheSpec) {
   EXPECT_EQ(EngineOptionsFor(spec.event).axis, Axis::kArrival);
   EXPECT_EQ(EngineOptionsFor(spec.event).partitions, 1);
   spec.event.time = "t";
-  spec.event.lateness = Duration(7);
+  spec.event.reorder = Duration(7);
   spec.event.future_limit = Duration(8);
   const EngineOptions options = EngineOptionsFor(spec.event);
   EXPECT_EQ(options.axis, Axis::kEvent);
-  EXPECT_EQ(options.lateness, Duration(7));
+  EXPECT_EQ(options.watermark_delay, Duration(7));
   EXPECT_EQ(options.future_limit, Duration(8));
 }
 

@@ -215,9 +215,10 @@ TEST_F(Metrics, CountersTellOfWindowsIdsAndCheckpoints) {
   const EngineTime noon = FromUnix(12h);
   const auto engine = *Engine::Open({.partitions = 4});
   engine->Advance(noon);
-  RollupCounter plays(
-      *engine, "plays",
-      {.windows = {1min}, .accept_limit = 10s, .store = std::make_shared<MemoryCheckpointStore>()});
+  RollupCounter plays(*engine, "plays",
+                      {.windows = {1min},
+                       .allowed_lateness = 10s,
+                       .store = std::make_shared<MemoryCheckpointStore>()});
   plays.Add("a", 1, noon, "1");
   plays.Add("a", 1, noon, "1");
   plays.Add("b", 1, noon + 1s, "1");

@@ -1,5 +1,5 @@
 // `pleat fold` against the model on real event logs: the same bytes out, the same counts, whatever
-// the number of threads, the lateness, and what closes and merges.
+// the number of threads, the watermark delay, and what closes and merges.
 //
 // The slice of wikiticker lies in examples/data. The other logs are large and not part of the tree;
 // their tests are skipped, visibly, where SharedData() does not have them. Under sanitizers only
@@ -214,16 +214,16 @@ class DataAgreement : public testing::TestWithParam<Log> {
 };
 
 TEST_P(DataAgreement, FoldsToTheSameBytes) {
-  for (const char* lateness : {"0s", "30s"}) ExpectAgreement({"--lateness", lateness});
+  for (const char* watermark_delay : {"0s", "30s"}) ExpectAgreement({"--reorder", watermark_delay});
 }
 
 TEST_P(DataAgreement, FoldsToTheSameBytesUnderEveryLimitAtOnce) {
-  ExpectAgreement({"--lateness", "500ms", "--max-wait", "1.5m", "--max-events", "3",
-                   "--accept-limit", "250ms", "--at-end", "drop", "--no-meta"});
+  ExpectAgreement({"--reorder", "500ms", "--max-wait", "1.5m", "--max-events", "3",
+                   "--allowed-lateness", "250ms", "--at-end", "drop", "--no-meta"});
 }
 
 TEST_P(DataAgreement, FoldsToTheSameBytesWithBothEdgesAndPartials) {
-  ExpectAgreement({"--lateness", "1s", "--edge", "both", "--max-wait", GetParam().fields.hold,
+  ExpectAgreement({"--reorder", "1s", "--edge", "both", "--max-wait", GetParam().fields.hold,
                    "--partial-every", GetParam().fields.often, "--emission-id"});
 }
 
@@ -236,17 +236,28 @@ TEST_P(DataAgreement, FoldsToTheSameBytesWithMarksConditionsAndAFullFolder) {
 
 TEST_P(DataAgreement, FoldsToTheSameBytesWithIdsTheRestAndRawEvents) {
   const Fields& fields = GetParam().fields;
-  ExpectAgreement({"--id",           fields.id,
-                   "--accept-limit", "10s",
-                   "--rest",         "last",
-                   "--raw",          "3",
-                   "--raw-last",     "2",
-                   "--merge",        "event=last(.)",
-                   "--merge",        "span=duration()",
-                   "--merge",        "frequent=top(" + fields.id + ",3)",
-                   "--merge",        "p90=p90(" + fields.id + ")",
-                   "--merge",        "ids=distinct(" + fields.id + ",5)",
-                   "--merge",        "text=concat(" + fields.id + ",|,100)"});
+  ExpectAgreement({"--id",
+                   fields.id,
+                   "--allowed-lateness",
+                   "10s",
+                   "--rest",
+                   "last",
+                   "--raw",
+                   "3",
+                   "--raw-last",
+                   "2",
+                   "--merge",
+                   "event=last(.)",
+                   "--merge",
+                   "span=duration()",
+                   "--merge",
+                   "frequent=top(" + fields.id + ",3)",
+                   "--merge",
+                   "p90=p90(" + fields.id + ")",
+                   "--merge",
+                   "ids=distinct(" + fields.id + ",5)",
+                   "--merge",
+                   "text=concat(" + fields.id + ",|,100)"});
 }
 
 TEST_P(DataAgreement, FoldsToTheSameBytesOfTheEventsOfAConditionAndARange) {
@@ -258,7 +269,7 @@ TEST_P(DataAgreement, FoldsToTheSameBytesOfTheEventsOfAConditionAndARange) {
 
 TEST_P(DataAgreement, FoldsToTheSameBytesWithCorrectionsFlushesAndTheLeadingEdge) {
   const Fields& fields = GetParam().fields;
-  ExpectAgreement({"--accept-limit", "0", "--on-late", "correct", "--edge", "leading",
+  ExpectAgreement({"--allowed-lateness", "0", "--on-late", "correct", "--edge", "leading",
                    "--cancel-when", fields.start, "--flush-when", fields.end, "--max-events", "4",
                    "--rest", "first"});
 }

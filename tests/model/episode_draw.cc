@@ -179,9 +179,9 @@ class OpMaker {
       options_.max_group_bytes =
           choices_.OneIn(2) ? kNoByteCap : EmptyStateBytes() + 1 + choices_.Below(30);
     }
-    const bool may_be_late = first.late.accept_limit != kForever;
+    const bool may_be_late = first.late.allowed_lateness != kForever;
     if (may_be_late && !config_.has_ids && choices_.OneIn(3)) {
-      options_.late.accept_limit = percent({1, 20, 50, 100, 400});
+      options_.late.allowed_lateness = percent({1, 20, 50, 100, 400});
       if (first.late.on_late != OnLate::kCorrect) {
         options_.late.on_late = choices_.OneOf({OnLate::kReject, OnLate::kFold});
       }
@@ -293,7 +293,7 @@ class OpMaker {
     if (choices_.OneIn(4000)) return kEndOfTime;
     // On event time the stamps move time; Advance() then is what an idle input does.
     if (config_.engine.axis == Axis::kEvent && !choices_.OneIn(4)) {
-      return SaturatingSub(clock_, config_.engine.lateness);
+      return SaturatingSub(clock_, config_.engine.watermark_delay);
     }
     return SaturatingSub(clock_, Around(choices_.OneOf<int64_t>({0, 1, 3, 10}) * config_.stride));
   }
@@ -339,7 +339,7 @@ std::ostream& operator<<(std::ostream& out, const Config& c) {
   constexpr std::array<std::string_view, 3> kEdges = {"trailing", "leading", "both"};
   constexpr std::array<std::string_view, 3> kOnLate = {"reject", "fold", "correct"};
   out << (c.engine.axis == Axis::kEvent ? "event" : "arrival") << " axis, " << c.engine.partitions
-      << " partitions, lateness " << Text(c.engine.lateness) << ", future_limit "
+      << " partitions, watermark delay " << Text(c.engine.watermark_delay) << ", future_limit "
       << (c.engine.future_limit ? Text(*c.engine.future_limit) : "unless told") << ", quiet "
       << Text(c.folder.quiet_period) << ", max_wait " << Text(c.folder.max_wait);
   if (c.folder.max_events != kNoEventCap) out << ", max_events " << c.folder.max_events;
@@ -348,8 +348,9 @@ std::ostream& operator<<(std::ostream& out, const Config& c) {
         << ")";
   }
   out << ", edge " << kEdges.at(static_cast<size_t>(c.folder.edge)) << ", partial_every "
-      << Text(c.folder.partial_every) << ", accept_limit " << Text(c.folder.late.accept_limit)
-      << ", on_late " << kOnLate.at(static_cast<size_t>(c.folder.late.on_late)) << ", max_groups "
+      << Text(c.folder.partial_every) << ", allowed_lateness "
+      << Text(c.folder.late.allowed_lateness) << ", on_late "
+      << kOnLate.at(static_cast<size_t>(c.folder.late.on_late)) << ", max_groups "
       << c.folder.limits.max_groups
       << (c.folder.limits.on_limit == OnLimit::kEmitOldest ? ", on_limit emit"
                                                            : ", on_limit refuse");
@@ -405,7 +406,7 @@ std::ostream& operator<<(std::ostream& out, const Op& op) {
       const FolderOptions& to = *op.options;
       return out << "SetOptions quiet " << Text(to.quiet_period) << ", max_wait "
                  << Text(to.max_wait) << ", max_events " << to.max_events << ", max_group_bytes "
-                 << to.max_group_bytes << ", accept_limit " << Text(to.late.accept_limit)
+                 << to.max_group_bytes << ", allowed_lateness " << Text(to.late.allowed_lateness)
                  << ", on_late " << static_cast<int>(to.late.on_late) << ", max_groups "
                  << to.limits.max_groups << ", on_limit " << static_cast<int>(to.limits.on_limit)
                  << ", count_ready " << to.limits.count_ready << ", max_backlog "
@@ -452,7 +453,7 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
 
   c.engine.partitions = partitions;
   c.engine.axis = axis;
-  if (axis == Axis::kEvent) c.engine.lateness = around({0, 0, 50, 100, 130, 1000});
+  if (axis == Axis::kEvent) c.engine.watermark_delay = around({0, 0, 50, 100, 130, 1000});
   if (choices.OneIn(4)) {
     c.engine.future_limit = around({0, 100, 300, 2000});
   } else if (choices.OneIn(2)) {
@@ -474,9 +475,9 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   if (folder.edge != Edge::kLeading && richness > 0 && choices.OneIn(2)) {
     folder.partial_every = std::max(Duration{1}, around({3, 20, 50, 70, 100, 150, 400}));
   }
-  if (choices.OneIn(3)) folder.late.accept_limit = around({0, 50, 100, 400});
+  if (choices.OneIn(3)) folder.late.allowed_lateness = around({0, 50, 100, 400});
   if (richness > 0 && !choices.OneIn(3)) {
-    folder.late.accept_limit = around({0, 20, 50, 100, 400});
+    folder.late.allowed_lateness = around({0, 20, 50, 100, 400});
     switch (choices.Below(3)) {
       case 0: folder.late.on_late = OnLate::kFold; break;
       case 1: folder.late.on_late = OnLate::kCorrect; break;

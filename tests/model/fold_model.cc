@@ -37,11 +37,11 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   const bool overloaded = Overloaded(key);
 
   // 4, 5: on event time a usable event, a late one included, moves time before anything else.
-  if (!arrival) MoveTime(SaturatingSub(at, engine_.lateness));
+  if (!arrival) MoveTime(SaturatingSub(at, engine_.watermark_delay));
 
   // 6
-  const bool late =
-      folder_.late.accept_limit != kForever && time_ != kBeginningOfTime && at < OldestAccepted();
+  const bool late = folder_.late.allowed_lateness != kForever && time_ != kBeginningOfTime &&
+                    at < OldestAccepted();
   if (late && folder_.late.on_late == OnLate::kReject) {
     ++ledger_.late;
     return FoldOutcome::kLate;
@@ -120,7 +120,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
 FoldOutcome FoldModel::PassBy(std::string_view key, EngineTime at) {
   at = Clamp(at);
   const bool usable = key.size() <= kKeyBytesMax && !IsFuture(at) && !stopped_;
-  if (engine_.axis == Axis::kEvent && usable) MoveTime(SaturatingSub(at, engine_.lateness));
+  if (engine_.axis == Axis::kEvent && usable) MoveTime(SaturatingSub(at, engine_.watermark_delay));
   return FoldOutcome::kElsewhere;
 }
 
@@ -474,7 +474,7 @@ void FoldModel::HandOut(ModelGroup emission, EngineTime ripe) {
                  .generation = generations_[partition]++};
   constexpr Duration kMuch = kForever / 20;  // ten times two of it are no overflow
   const Duration remembered =
-      10 * (std::min(folder_.late.accept_limit, kMuch) + std::min(folder_.quiet_period, kMuch));
+      10 * (std::min(folder_.late.allowed_lateness, kMuch) + std::min(folder_.quiet_period, kMuch));
   if (emission.reason != Reason::kCorrection) {
     last_[emission.key] = {.id = emission.id, .until = SaturatingAdd(ripe, remembered)};
   }

@@ -141,7 +141,7 @@ class FoldModel {
   EngineTime NextOnGrid(const ModelGroup& group) const;  // kNever if it is not before the deadline
   EngineTime Wakes(const ModelGroup& group) const;       // the next instant at which time shows
   std::optional<Reason> ReasonOfCaps(const ModelGroup& group) const;
-  EngineTime OldestAccepted() const { return SaturatingSub(time_, folder_.late.accept_limit); }
+  EngineTime OldestAccepted() const { return SaturatingSub(time_, folder_.late.allowed_lateness); }
 
   // Time.
   void MoveTime(EngineTime to);

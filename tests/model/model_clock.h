@@ -29,7 +29,7 @@ class ModelClock {
 
   // What an event stamped `at` makes of the time.
   EngineTime After(EngineTime at) const {
-    return engine_.axis == Axis::kEvent ? std::max(now_, SaturatingSub(at, engine_.lateness))
+    return engine_.axis == Axis::kEvent ? std::max(now_, SaturatingSub(at, engine_.watermark_delay))
                                         : now_;
   }
 

@@ -19,9 +19,9 @@ Duration TenTimes(Duration a, Duration b) {
 FoldOutcome PlainFolder::Fold(const PlainEvent& event) {
   ++ledger_.events;
   if (TooFarAhead(event.at)) return ++ledger_.future, FoldOutcome::kFuture;
-  MoveTime(SaturatingSub(event.at, engine_.lateness));
+  MoveTime(SaturatingSub(event.at, engine_.watermark_delay));
 
-  const EngineTime oldest = SaturatingSub(time_, folder_.late.accept_limit);
+  const EngineTime oldest = SaturatingSub(time_, folder_.late.allowed_lateness);
   const bool late = event.at < oldest;
   if (late && folder_.late.on_late == OnLate::kReject) return ++ledger_.late, FoldOutcome::kLate;
   if (late && folder_.late.on_late == OnLate::kCorrect) {
@@ -58,14 +58,14 @@ FoldOutcome PlainFolder::Fold(const PlainEvent& event) {
 
 bool PlainFolder::Flush(const std::string& key, EngineTime at) {
   if (TooFarAhead(at)) return false;
-  MoveTime(SaturatingSub(at, engine_.lateness));
+  MoveTime(SaturatingSub(at, engine_.watermark_delay));
   if (const auto open = open_.find(key); open != open_.end()) Close(open, Reason::kFlush, time_);
   return true;
 }
 
 bool PlainFolder::Cancel(const std::string& key, EngineTime at) {
   if (TooFarAhead(at)) return false;
-  MoveTime(SaturatingSub(at, engine_.lateness));
+  MoveTime(SaturatingSub(at, engine_.watermark_delay));
   if (const auto open = open_.find(key); open != open_.end()) {
     Drop(open);
     ++ledger_.cancelled;
@@ -213,7 +213,7 @@ void PlainFolder::Correct(const PlainEvent& event) {
                            .closed = time_,
                            .reason = Reason::kCorrection,
                            .generation = ledger_.popped++};
-  const Duration remembered = TenTimes(folder_.late.accept_limit, folder_.quiet_period);
+  const Duration remembered = TenTimes(folder_.late.allowed_lateness, folder_.quiet_period);
   if (const auto last = emitted_.find(event.key);
       last != emitted_.end() && time_ <= Later(last->second.final, remembered)) {
     correction.corrects = last->second.generation;

@@ -102,8 +102,8 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
       {"--partial-every", duration(folder.partial_every)},
       {"--time", path(options.time)},
       {"--time-unit", [&](const std::string& text) { options.time_unit = text; }},
-      {"--lateness", duration(options.engine.lateness)},
-      {"--accept-limit", duration(folder.late.accept_limit)},
+      {"--reorder", duration(options.engine.watermark_delay)},
+      {"--allowed-lateness", duration(folder.late.allowed_lateness)},
       {"--on-late", choice(folder.late.on_late, on_late)},
       {"--future-limit",
        [&](const std::string& text) {

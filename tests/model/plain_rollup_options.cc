@@ -28,12 +28,12 @@ std::map<std::string, Take> OptionsInto(RollupLinesOptions& options) {
            options.windows.push_back(ReadPlainDuration(TakeUntil(',', text)).value());
          }
        }},
-      {"--accept-limit", duration(options.accept_limit)},
+      {"--allowed-lateness", duration(options.allowed_lateness)},
       {"--margin", duration(options.margin)},
       {"--on-late", [&](const std::string& text) { options.on_late = text; }},
       {"--time", path(options.time)},
       {"--time-unit", [&](const std::string& text) { options.time_unit = text; }},
-      {"--lateness", duration(options.lateness)},
+      {"--reorder", duration(options.watermark_delay)},
       {"--future-limit", duration(options.future_limit)},
       {"--max-keys", [&](const std::string& text) { options.max_keys = std::stoull(text); }},
       {"--at-end", [&](const std::string& text) { options.drop_at_end = text == "drop"; }},

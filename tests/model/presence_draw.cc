@@ -50,7 +50,7 @@ EngineTime DrawMoment(Choices& choices, const PresenceConfig& config, EngineTime
   Duration back{steps * config.stride};
   if (choices.OneIn(10)) back = config.presence.ttl;
   if (choices.OneIn(40)) back = -config.engine.future_limit.value_or(Duration{0});
-  if (choices.OneIn(6)) clock = SaturatingSub(clock, config.engine.lateness);
+  if (choices.OneIn(6)) clock = SaturatingSub(clock, config.engine.watermark_delay);
   const Duration nudge{choices.OneOf({0, 0, 0, 0, 0, -1, 1})};
   return SaturatingAdd(SaturatingSub(clock, back), nudge);
 }
@@ -83,7 +83,7 @@ PresenceConfig DrawPresenceConfig(Choices& choices, Axis axis, int partitions) {
   config.engine.huge_pages = HugePages::kOff;
   config.engine.internals.hash_key = {{choices.Any(), choices.Any()}};
   config.stride = choices.OneOf<int64_t>({1, 1, 1'000, 60'000'000});
-  if (axis == Axis::kEvent) config.engine.lateness = DrawSteps(choices, config, 10);
+  if (axis == Axis::kEvent) config.engine.watermark_delay = DrawSteps(choices, config, 10);
   if (choices.OneIn(4)) {
     config.engine.future_limit = Duration{config.stride * choices.OneOf({1, 30})};
   }
@@ -138,8 +138,8 @@ std::vector<PresenceOp> DrawPresenceOps(Choices& choices, const PresenceConfig& 
 std::ostream& operator<<(std::ostream& out, const PresenceConfig& c) {
   const PresenceLimits& limits = c.presence.limits;
   return out << (c.engine.axis == Axis::kEvent ? "event" : "arrival") << " axis, "
-             << c.engine.partitions << " partitions, lateness " << ShortText(c.engine.lateness)
-             << ", future_limit "
+             << c.engine.partitions << " partitions, watermark delay "
+             << ShortText(c.engine.watermark_delay) << ", future_limit "
              << (c.engine.future_limit ? ShortText(*c.engine.future_limit) : "unless told")
              << ", ttl " << ShortText(c.presence.ttl) << ", grace " << ShortText(c.presence.grace)
              << ", max_per_user " << limits.max_per_user << ", max_per_series "

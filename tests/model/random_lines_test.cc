@@ -352,7 +352,7 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
     spec.marks.close_at = "close";
     out.model.close_at = {"close"};
   }
-  spec.event.lateness = kLimits[draw.Below(3)];
+  spec.event.reorder = kLimits[draw.Below(3)];
   if (draw.Chance(40)) spec.folder.max_wait = draw.Pick(kQuiet);
   if (draw.Chance(40)) spec.folder.max_events = 1 + draw.Below(5);
   if (draw.Chance(25)) spec.folder.max_group_bytes = 1 + draw.Below(600);
@@ -371,9 +371,9 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
   if (draw.Chance(25) && spec.folder.edge != Edge::kLeading)
     spec.folder.partial_every = draw.Pick(kEvery);
 
-  spec.folder.late.accept_limit = draw.Pick(kLimits);
+  spec.folder.late.allowed_lateness = draw.Pick(kLimits);
   if (draw.Chance(25)) spec.event.future_limit = 25s;
-  const bool limited = spec.folder.late.accept_limit != kForever;
+  const bool limited = spec.folder.late.allowed_lateness != kForever;
   if (limited && draw.Chance(25)) {
     spec.marks.id = "id";
     out.model.id = {"id"};
@@ -384,7 +384,7 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
     spec.folder.limits.max_groups = 1 + draw.Below(4);
     spec.folder.limits.on_limit = draw.Chance(50) ? OnLimit::kEmitOldest : OnLimit::kRefuse;
   }
-  out.model.engine.lateness = spec.event.lateness;
+  out.model.engine.watermark_delay = spec.event.reorder;
   out.model.engine.future_limit = spec.event.future_limit;
   out.model.folder = spec.folder;
   out.model.drop_at_end = draw.Chance(20);

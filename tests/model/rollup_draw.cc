@@ -48,12 +48,12 @@ void DrawRules(Choices& choices, RollupConfig& config) {
     }
   }
   if (choices.OneIn(30)) rollup.windows = {Duration{1} + (kEndOfTime - kT0)};
-  rollup.accept_limit = Around(choices, config, choices.OneOf<uint64_t>({1, 4, 12, 40}));
+  rollup.allowed_lateness = Around(choices, config, choices.OneOf<uint64_t>({1, 4, 12, 40}));
   if (choices.OneIn(3)) rollup.margin = Around(choices, config, 12);
   if (choices.OneIn(60)) rollup.margin = kForever - Duration{1};
   rollup.on_late = choices.OneOf({OnLateAdd::kReject, OnLateAdd::kClamp, OnLateAdd::kCorrect});
   if (choices.OneIn(2)) {
-    rollup.answer_horizon = rollup.accept_limit + Around(choices, config, 20);
+    rollup.answer_horizon = rollup.allowed_lateness + Around(choices, config, 20);
   }
   if (choices.OneIn(2)) rollup.retention = Around(choices, config, 40);
   if (choices.OneIn(3)) rollup.forget_after = rollup.retention + Around(choices, config, 30);
@@ -115,7 +115,7 @@ RollupConfig DrawRollupConfig(Choices& choices, Axis axis, int partitions) {
   config.start = choices.OneOf({EngineTime{}, EngineTime{}, EngineTime{}, kT0, kBeginningOfTime,
                                 kEndOfTime - Duration{40 * config.stride}});
   if (axis == Axis::kEvent && choices.OneIn(2)) {
-    config.engine.lateness = Around(choices, config, 10);
+    config.engine.watermark_delay = Around(choices, config, 10);
   }
   if (choices.OneIn(4)) {
     config.engine.future_limit = Duration{config.stride * choices.OneOf({2, 30})};
@@ -173,17 +173,17 @@ std::ostream& operator<<(std::ostream& out, const RollupConfig& c) {
   constexpr std::array<std::string_view, 3> kLate = {"reject", "clamp", "correct"};
   const RollupOptions& r = c.rollup;
   out << (c.engine.axis == Axis::kEvent ? "event" : "arrival") << " axis, " << c.engine.partitions
-      << " partitions, lateness " << ShortText(c.engine.lateness) << ", future_limit "
+      << " partitions, watermark delay " << ShortText(c.engine.watermark_delay) << ", future_limit "
       << (c.engine.future_limit ? ShortText(*c.engine.future_limit) : "unless told") << ", windows";
   for (const Duration window : r.windows) out << " " << ShortText(window);
-  return out << ", accept_limit " << ShortText(r.accept_limit) << ", margin " << ShortText(r.margin)
-             << ", " << kLate.at(static_cast<size_t>(r.on_late)) << ", horizon "
-             << ShortText(r.answer_horizon) << ", retention " << ShortText(r.retention)
-             << ", forget_after " << ShortText(r.forget_after) << (r.clears ? ", clears" : "")
-             << ", max_keys " << r.limits.max_keys << ", max_backlog " << r.limits.max_backlog
-             << ", max_deliveries " << r.leases.max_deliveries << ", " << c.keys.size() << " keys, "
-             << c.ids.size() << " ids, deltas " << Said(c.deltas)
-             << (c.settles ? "" : ", not settled");
+  return out << ", allowed_lateness " << ShortText(r.allowed_lateness) << ", margin "
+             << ShortText(r.margin) << ", " << kLate.at(static_cast<size_t>(r.on_late))
+             << ", horizon " << ShortText(r.answer_horizon) << ", retention "
+             << ShortText(r.retention) << ", forget_after " << ShortText(r.forget_after)
+             << (r.clears ? ", clears" : "") << ", max_keys " << r.limits.max_keys
+             << ", max_backlog " << r.limits.max_backlog << ", max_deliveries "
+             << r.leases.max_deliveries << ", " << c.keys.size() << " keys, " << c.ids.size()
+             << " ids, deltas " << Said(c.deltas) << (c.settles ? "" : ", not settled");
 }
 
 namespace {

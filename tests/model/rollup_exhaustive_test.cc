@@ -197,7 +197,7 @@ void RunAllRollups(const RollupChoice& choice, size_t length) {
 using enum RollupStep;
 const RollupSteps kUsualSteps = {kAddA,       kAddBefore, kAddB, kAddX,    kAddXBefore,
                                  kUnseenTime, kTime,      kPop,  kCloseAll};
-const RollupOptions kUsualRollup{.windows = {kWindow}, .accept_limit = kWindow};
+const RollupOptions kUsualRollup{.windows = {kWindow}, .allowed_lateness = kWindow};
 
 TEST(RollupExhaustive, EngineAgreesOnArrivalTime) {
   RunAllRollups({.rollup = kUsualRollup, .steps = kUsualSteps}, SequenceLength());
@@ -219,7 +219,7 @@ TEST(RollupExhaustive, EngineAgreesWhenNobodyLooks) {
 
 // An event 15 before the engine's time is late beyond the horizon, unless there is no horizon told.
 TEST(RollupExhaustive, EngineAgreesOnIds) {
-  RollupOptions rollup{.windows = {kWindow}, .accept_limit = Duration{4}};
+  RollupOptions rollup{.windows = {kWindow}, .allowed_lateness = Duration{4}};
   const RollupSteps steps = {kAddA,      kAddBefore, kAddX,       kAddXBefore, kAddOtherX,
                              kAddAndGet, kTime,      kUnseenTime, kCloseAll};
   RunAllRollups({.rollup = rollup, .steps = steps}, SequenceLength() - 1);
@@ -230,7 +230,7 @@ TEST(RollupExhaustive, EngineAgreesOnIds) {
 TEST(RollupExhaustive, EngineAgreesOnLateEventsThatAreKept) {
   for (const OnLateAdd on_late : {OnLateAdd::kClamp, OnLateAdd::kCorrect}) {
     const RollupOptions rollup{.windows = {kWindow},
-                               .accept_limit = Duration{4},
+                               .allowed_lateness = Duration{4},
                                .margin = Duration{3},
                                .on_late = on_late};
     RunAllRollups({.rollup = rollup, .steps = kUsualSteps}, SequenceLength() - 1);
@@ -239,7 +239,7 @@ TEST(RollupExhaustive, EngineAgreesOnLateEventsThatAreKept) {
 
 TEST(RollupExhaustive, EngineAgreesOnClearsAndResolutions) {
   const RollupOptions rollup{.windows = {kWindow, 2 * kWindow},
-                             .accept_limit = kWindow,
+                             .allowed_lateness = kWindow,
                              .margin = Duration{5},
                              .retention = 2 * kWindow,
                              .clears = true};
@@ -251,7 +251,7 @@ TEST(RollupExhaustive, EngineAgreesOnClearsAndResolutions) {
 
 TEST(RollupExhaustive, EngineAgreesOnWhatIsForgotten) {
   const RollupOptions rollup{.windows = {Duration{5}},
-                             .accept_limit = Duration{3},
+                             .allowed_lateness = Duration{3},
                              .retention = Duration{4},
                              .forget_after = Duration{7}};
   const RollupSteps steps = {kAddA, kAddX,    kAddB, kTime,    kUnseenTime,
@@ -263,7 +263,7 @@ TEST(RollupExhaustive, EngineAgreesOnWhatIsForgotten) {
 // What is due has been closed at each tick: the limit on the backlog counts it.
 TEST(RollupExhaustive, EngineAgreesAtLimits) {
   RollupOptions rollup{.windows = {kWindow},
-                       .accept_limit = Duration{4},
+                       .allowed_lateness = Duration{4},
                        .forget_after = kWindow,
                        .limits = {.max_keys = 1}};
   const RollupSteps steps = {kAddA, kAddBefore, kAddX, kAddB, kTime, kPop, kCloseAll};

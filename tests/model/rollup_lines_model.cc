@@ -10,11 +10,12 @@ namespace {
 
 using Kind = PlainJson::Kind;
 
-constexpr int kHorizonLimits = 10;  // an id is remembered for so many accept limits
+constexpr int kHorizonLimits = 10;  // an id is remembered for so many times the allowed lateness
 constexpr size_t kLongestId = 64 * 1024;
 
-Duration HorizonOf(Duration accept_limit) {
-  return accept_limit > kForever / kHorizonLimits ? kForever : accept_limit * kHorizonLimits;
+Duration HorizonOf(Duration allowed_lateness) {
+  return allowed_lateness > kForever / kHorizonLimits ? kForever
+                                                      : allowed_lateness * kHorizonLimits;
 }
 
 // Equal for numbers that add the same: integers by value, beyond 64 bits by their sign, others by
@@ -46,7 +47,7 @@ bool RollupLinesModel::AddLine(std::string_view line, std::string& out) {
     return true;
   }
   ++counts_["events"];
-  const EngineTime now = SaturatingSub(event->at, options_.lateness);
+  const EngineTime now = SaturatingSub(event->at, options_.watermark_delay);
   now_ = now_ ? std::max(*now_, now) : now;
   CloseDue(out);
   const std::string outcome = Judge(*event, out);
@@ -78,9 +79,9 @@ std::optional<RollupLinesModel::Event> RollupLinesModel::ReadEvent(const PlainJs
 
 // ---
 
-// A window is frozen once its end is the accept limit and the margin before now.
+// A window is frozen once its end is the allowed lateness and the margin before now.
 void RollupLinesModel::CloseDue(std::string& out) {
-  const EngineTime frontier = Before(options_.accept_limit, options_.margin);
+  const EngineTime frontier = Before(options_.allowed_lateness, options_.margin);
   while (!open_.empty() && std::get<EngineTime>(open_.begin()->first) <= frontier) {
     const auto [place, window] = *open_.begin();
     open_.erase(open_.begin());
@@ -100,13 +101,13 @@ void RollupLinesModel::CloseDue(std::string& out) {
 
 // Returns the column of the ledger.
 std::string RollupLinesModel::Judge(Event& event, std::string& out) {
-  const EngineTime remembered_from = Before(HorizonOf(options_.accept_limit));
+  const EngineTime remembered_from = Before(HorizonOf(options_.allowed_lateness));
   const auto known = ids_.find({event.key, event.id});
   if (!event.id.empty() && known != ids_.end() && known->second.stamp >= remembered_from) {
     return known->second.content == event.content ? "duplicate" : "conflict";
   }
   std::string outcome = "added";
-  if (event.at < Before(options_.accept_limit)) outcome = JudgeLate(event, out);
+  if (event.at < Before(options_.allowed_lateness)) outcome = JudgeLate(event, out);
   if (outcome == "late" || outcome == "refused") return outcome;
   if (outcome != "corrected") {
     if (!HasRoom(event.key)) return "refused";
@@ -117,13 +118,13 @@ std::string RollupLinesModel::Judge(Event& event, std::string& out) {
 }
 
 std::string RollupLinesModel::JudgeLate(Event& event, std::string& out) {
-  const bool unknown = !event.id.empty() && event.at < Before(HorizonOf(options_.accept_limit));
+  const bool unknown = !event.id.empty() && event.at < Before(HorizonOf(options_.allowed_lateness));
   if (unknown || options_.on_late == "reject") return "late";
   if (options_.on_late == "correct") {
     if (!HasRoom(event.key)) return "refused";
     return Correct(event, out), "corrected";
   }
-  event.at = Before(options_.accept_limit);
+  event.at = Before(options_.allowed_lateness);
   return "clamped";
 }
 
@@ -133,7 +134,7 @@ bool RollupLinesModel::HasRoom(const std::string& key) const {
 
 // Windows that may be corrected are kept, and with them their keys.
 Duration RollupLinesModel::KeptFor() const {
-  return options_.on_late == "correct" ? HorizonOf(options_.accept_limit) : Duration{0};
+  return options_.on_late == "correct" ? HorizonOf(options_.allowed_lateness) : Duration{0};
 }
 
 void RollupLinesModel::Add(const Event& event) {
@@ -167,7 +168,7 @@ void RollupLinesModel::Correct(const Event& event, std::string& out) {
   if (!event.value.empty()) window.sum.Add(event.value);
   const EngineTime end = EndOf(window.start, 0);
   const auto emitted = emitted_.find({event.key, 0, window.start});
-  const EngineTime frontier = Before(options_.accept_limit, options_.margin);
+  const EngineTime frontier = Before(options_.allowed_lateness, options_.margin);
   const bool kept = emitted != emitted_.end() && end > SaturatingSub(frontier, KeptFor());
   std::string line = Line(event.key, window, end, "correction");
   line += ",\"corrects\":" + (kept ? emitted->second : "null");

@@ -30,10 +30,10 @@ struct RollupLinesOptions {
   PlainPath id;
   PlainPath time;
   std::string time_unit;
-  Duration lateness{0};
+  Duration watermark_delay{0};
   Duration future_limit = kForever;
   std::vector<Duration> windows;
-  Duration accept_limit{0};
+  Duration allowed_lateness{0};
   Duration margin{0};
   std::string on_late = "reject";
   size_t max_keys = SIZE_MAX;

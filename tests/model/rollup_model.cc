@@ -20,7 +20,7 @@ FolderOptions DeliveryOptions(const RollupOptions& options) {
 
 Duration HorizonOf(const RollupOptions& options) {
   if (options.answer_horizon != Duration{0}) return options.answer_horizon;
-  return options.accept_limit > kForever / 10 ? kForever : 10 * options.accept_limit;
+  return options.allowed_lateness > kForever / 10 ? kForever : 10 * options.allowed_lateness;
 }
 
 // The largest multiple of `length` up to `at`, counted from 1970.
@@ -46,15 +46,15 @@ RollupModel::RollupModel(const EngineOptions& engine, const RollupOptions& optio
 // Instants.
 
 EngineTime RollupModel::Frontier() const {
-  return SaturatingSub(SaturatingSub(now(), options_.accept_limit), options_.margin);
+  return SaturatingSub(SaturatingSub(now(), options_.allowed_lateness), options_.margin);
 }
 
 EngineTime RollupModel::RipeOf(EngineTime end) const {
-  return DeadlineAfter(DeadlineAfter(end, options_.accept_limit), options_.margin);
+  return DeadlineAfter(DeadlineAfter(end, options_.allowed_lateness), options_.margin);
 }
 
 EngineTime RollupModel::EarliestAccepted() const {
-  return std::max(SaturatingSub(now(), options_.accept_limit), floor_);
+  return std::max(SaturatingSub(now(), options_.allowed_lateness), floor_);
 }
 
 EngineTime RollupModel::AsOf() const {

@@ -9,7 +9,7 @@
 //
 //   time       moves only forward; everything due by it happens the moment it moves, so no open
 //              window is ever due by the model's time
-//   frontier   time less accept limit less margin: windows that end by it are frozen
+//   frontier   time less allowed lateness less margin: windows that end by it are frozen
 //   position   the number of an event among all; a window has that of its first event
 //   emissions  come in the order of all output; delivery_model.h has what becomes of them
 //

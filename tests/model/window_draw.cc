@@ -70,7 +70,8 @@ WindowConfig DrawWindowConfig(Choices& choices, Axis axis, int partitions) {
   config.engine.internals.hash_key = {{choices.Any(), choices.Any()}};
   config.stride = choices.OneOf<int64_t>({1, 1, 1'000, 60'000'000});
   if (axis == Axis::kEvent)
-    config.engine.lateness = Duration{static_cast<int64_t>(choices.Below(10)) * config.stride};
+    config.engine.watermark_delay =
+        Duration{static_cast<int64_t>(choices.Below(10)) * config.stride};
   if (choices.OneIn(4))
     config.engine.future_limit = Duration{config.stride * choices.OneOf({1, 30})};
   config.window.ttl = DrawTtl(choices, config);
@@ -136,7 +137,7 @@ std::ostream& operator<<(std::ostream& out, const WindowConfig& c) {
   constexpr std::array<std::string_view, 3> kRefreshes = {"latest", "first", "replace"};
   const WindowLimits& limits = c.window.limits;
   out << (c.engine.axis == Axis::kEvent ? "event" : "arrival") << " axis, " << c.engine.partitions
-      << " partitions, lateness " << ShortText(c.engine.lateness) << ", future_limit "
+      << " partitions, watermark delay " << ShortText(c.engine.watermark_delay) << ", future_limit "
       << (c.engine.future_limit ? ShortText(*c.engine.future_limit) : "unless told") << ", ttl "
       << ShortText(c.window.ttl) << ", retention " << ShortText(c.window.retention) << ", refresh "
       << kRefreshes.at(static_cast<size_t>(c.window.refresh)) << ", max_series "

@@ -52,7 +52,7 @@ bool WindowLinesModel::AddLine(std::string_view line, std::string& out) {
     return true;
   }
   ++counts_["events"];
-  const EngineTime now = SaturatingSub(event->stamp, options_.lateness);
+  const EngineTime now = SaturatingSub(event->stamp, options_.watermark_delay);
   MoveTo(now_ ? std::max(*now_, now) : now, out);
   if (removes) {
     Remove(*event, out);

@@ -32,7 +32,7 @@ struct WindowLinesOptions {
   std::string refresh = "latest";
   PlainPath time;
   std::string time_unit;
-  Duration lateness{0};
+  Duration watermark_delay{0};
   Duration future_limit = kForever;
   size_t max_series = SIZE_MAX;
   size_t max_members = SIZE_MAX;

@@ -34,8 +34,8 @@ class PresenceTest : public testing::Test {
     std::vector<SeriesCount> snapshot;
     cursor_ = room_->Watch(kAll, snapshot);
   }
-  static EngineOptions OnEventTime(Duration lateness = Duration{0}) {
-    return {.partitions = 1, .axis = Axis::kEvent, .lateness = lateness};
+  static EngineOptions OnEventTime(Duration watermark_delay = Duration{0}) {
+    return {.partitions = 1, .axis = Axis::kEvent, .watermark_delay = watermark_delay};
   }
 
   Engine& engine() { return *engine_; }

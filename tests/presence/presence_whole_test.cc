@@ -35,9 +35,10 @@ class Watched {
   };
 
   Watched(int partitions, const PresenceOptions& options, Axis axis)
-      : engine_(*Engine::Open({.partitions = partitions,
-                               .axis = axis,
-                               .lateness = axis == Axis::kEvent ? Duration(2s) : Duration(0s)})),
+      : engine_(
+            *Engine::Open({.partitions = partitions,
+                           .axis = axis,
+                           .watermark_delay = axis == Axis::kEvent ? Duration(2s) : Duration(0s)})),
         presence_(*engine_, "presence", options) {
     if (axis == Axis::kArrival) engine_->Advance(kT0);
     std::vector<SeriesCount> snapshot;

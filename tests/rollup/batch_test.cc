@@ -24,7 +24,7 @@ using enum AddOutcome;
 using CounterBatch = std::vector<KeyedEvent<CounterEvent>>;
 
 TEST_F(RollupTest, ABatchAnswersForEachOfItsEvents) {
-  Open({.windows = {10s}, .accept_limit = 5s}, {.partitions = 4});
+  Open({.windows = {10s}, .allowed_lateness = 5s}, {.partitions = 4});
   Advance(20s);
   const CounterBatch batch = {{"a", At(20s), {.delta = 7, .id = "id"}},
                               {"b", At(21s), {.delta = 1}},
@@ -44,13 +44,13 @@ TEST_F(RollupTest, ABatchAnswersForEachOfItsEvents) {
 }
 
 TEST_F(RollupTest, ABatchOfNothingDoesNothing) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   EXPECT_EQ(counter().AddBatch({}), AddResults{});
   EXPECT_EQ(ledger().events, 0u);
 }
 
 TEST_F(RollupTest, ABatchForARangeLeavesOtherPartitionsAlone) {
-  Open({.windows = {10s}, .accept_limit = 5s}, {.partitions = 4});
+  Open({.windows = {10s}, .allowed_lateness = 5s}, {.partitions = 4});
   std::vector<std::string> keys;
   for (int i = 0; i < 40; ++i) keys.push_back("key " + std::to_string(i));
   CounterBatch batch;
@@ -71,7 +71,7 @@ TEST_F(RollupTest, ABatchForARangeLeavesOtherPartitionsAlone) {
 }
 
 TEST_F(RollupTest, AnEventOfABatchMayForgetTheCounterOfTheNext) {
-  Open({.windows = {10s}, .accept_limit = 5s, .forget_after = 0s}, OnEventTime());
+  Open({.windows = {10s}, .allowed_lateness = 5s, .forget_after = 0s}, OnEventTime());
   std::vector<std::string> names;
   for (int i = 0; i < 100; ++i) names.push_back(std::to_string(i));
   for (const std::string& name : names) Add(name, 3s);
@@ -98,7 +98,7 @@ class RollupBatch : public RollupTest {
     const auto below = [&](uint64_t end) { return random() % end; };
     const RollupOptions options{
         .windows = below(2) == 0 ? std::vector<Duration>{10s} : std::vector<Duration>{10s, 30s},
-        .accept_limit = 10s,
+        .allowed_lateness = 10s,
         .margin = below(2) * 5s,
         .on_late = static_cast<OnLateAdd>(below(3)),
         .answer_horizon = 20s + below(2) * 60s,
@@ -108,7 +108,7 @@ class RollupBatch : public RollupTest {
     EngineOptions engine{.partitions = below(2) == 0 ? 1 : 4,
                          .axis = static_cast<Axis>(below(2)),
                          .future_limit = Duration{1min}};
-    if (engine.axis == Axis::kEvent) engine.lateness = below(2) * 5s;
+    if (engine.axis == Axis::kEvent) engine.watermark_delay = below(2) * 5s;
     // The order in which partitions meet a batch decides what time each was told of.
     if (engine.axis == Axis::kEvent) engine.partitions = 1;
     Draw(random);

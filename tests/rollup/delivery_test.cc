@@ -36,7 +36,7 @@ class RollupDelivery : public RollupTest {
 };
 
 TEST_F(RollupDelivery, APopTakesForGood) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Freeze(2);
   EXPECT_EQ(sizes().ready, 4u);
   EXPECT_THAT(Lines(counter().Pop(3)),
@@ -48,14 +48,14 @@ TEST_F(RollupDelivery, APopTakesForGood) {
 }
 
 TEST_F(RollupDelivery, PoppingUpToAnInstantMovesTimeThere) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s);
   EXPECT_THAT(counter().PopExpired(At(15s) - 1us, 10), IsEmpty());
   EXPECT_THAT(Lines(counter().PopExpired(At(15s), 10)), ElementsAre("a 0-10 1/1 frozen"));
 }
 
 TEST_F(RollupDelivery, ALeaseLendsUntilItIsAcked) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Freeze(1);
   auto leases = Lease();
   ASSERT_THAT(Lines(leases), ElementsAre("a 0-10 0/1 frozen", "b 0-10 0/1 frozen"));
@@ -72,7 +72,7 @@ TEST_F(RollupDelivery, ALeaseLendsUntilItIsAcked) {
 }
 
 TEST_F(RollupDelivery, ALeaseThatRanOutIsLentAgain) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Freeze(1);
   auto leases = Lease(1);
   ASSERT_THAT(leases, SizeIs(1));
@@ -83,7 +83,7 @@ TEST_F(RollupDelivery, ALeaseThatRanOutIsLentAgain) {
 }
 
 TEST_F(RollupDelivery, WhileAWindowIsLentLaterOnesOfItsKeyWait) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Freeze(2);
   auto leases = Lease(1);
   ASSERT_THAT(Lines(leases), ElementsAre("a 0-10 0/1 frozen"));
@@ -93,7 +93,7 @@ TEST_F(RollupDelivery, WhileAWindowIsLentLaterOnesOfItsKeyWait) {
 }
 
 TEST_F(RollupDelivery, ACorrectionWaitsForTheWindowItCorrects) {
-  Open({.windows = {10s}, .accept_limit = 5s, .on_late = OnLateAdd::kCorrect});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .on_late = OnLateAdd::kCorrect});
   Add("a", 3s);
   Advance(20s);
   auto leases = Lease();
@@ -107,7 +107,7 @@ TEST_F(RollupDelivery, ACorrectionWaitsForTheWindowItCorrects) {
 }
 
 TEST_F(RollupDelivery, AfterTheLastDeliveryAWindowIsADeadLetter) {
-  Open({.windows = {10s}, .accept_limit = 5s, .leases = {.max_deliveries = 2}});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .leases = {.max_deliveries = 2}});
   Freeze(1);
   for (int i = 0; i < 2; ++i) {
     for (auto& lease : Lease()) lease.Nack();
@@ -125,7 +125,7 @@ TEST_F(RollupDelivery, AfterTheLastDeliveryAWindowIsADeadLetter) {
 }
 
 TEST_F(RollupDelivery, WhatIsLentCountsAsBacklog) {
-  Open({.windows = {10s}, .accept_limit = 5s, .limits = {.max_backlog = 2}});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .limits = {.max_backlog = 2}});
   Freeze(1);
   EXPECT_EQ(Add("c", 1h), kOverLimit);
   auto leases = Lease();
@@ -135,7 +135,7 @@ TEST_F(RollupDelivery, WhatIsLentCountsAsBacklog) {
 }
 
 TEST_F(RollupDelivery, AWorkerTakesFromItsRangeOnly) {
-  Open({.windows = {10s}, .accept_limit = 5s}, {.partitions = 8});
+  Open({.windows = {10s}, .allowed_lateness = 5s}, {.partitions = 8});
   for (int i = 0; i < 100; ++i) Add("key " + std::to_string(i), 3s);
   Advance(1h);
   size_t seen = 0;
@@ -156,7 +156,7 @@ TEST_F(RollupDelivery, AWorkerTakesFromItsRangeOnly) {
 }
 
 TEST_F(RollupDelivery, OverPartitionsWindowsComeInTheOrderOfTheirEnds) {
-  Open({.windows = {10s}, .accept_limit = 5s}, {.partitions = 8});
+  Open({.windows = {10s}, .allowed_lateness = 5s}, {.partitions = 8});
   for (int i = 0; i < 100; ++i) Add("key " + std::to_string(i % 13), i * 37 % 100 * 1s);
   Advance(1h);
   EngineTime last = kBeginningOfTime;
@@ -169,7 +169,7 @@ TEST_F(RollupDelivery, OverPartitionsWindowsComeInTheOrderOfTheirEnds) {
 
 // The counter is there as long as it counts, whatever becomes of its emissions.
 TEST_F(RollupDelivery, AValueDoesNotDependOnWhoTookTheWindows) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Freeze(3);
   EXPECT_EQ(Sum("a"), 3);
   auto leases = Lease(1);
@@ -181,7 +181,7 @@ TEST_F(RollupDelivery, AValueDoesNotDependOnWhoTookTheWindows) {
 }
 
 TEST_F(RollupDelivery, WhatWaitsOutlivesItsCounter) {
-  Open({.windows = {10s}, .accept_limit = 5s, .forget_after = 0s});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .forget_after = 0s});
   Freeze(1);
   EXPECT_EQ(sizes().keys, 0u);
   EXPECT_EQ(PopAll().size(), 2u);
@@ -195,7 +195,7 @@ class CountingListener final : public EmissionListener {
 };
 
 TEST_F(RollupDelivery, AListenerIsToldOfEachWindow) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   CountingListener listener;
   AnyCollection any = counter().any();
   any.AddListener(listener, {});

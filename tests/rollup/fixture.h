@@ -32,8 +32,8 @@ class RollupTest : public testing::Test {
     counter_ = RollupCounter::Open(*engine_, "counter", options).value();
     if (engine.axis == Axis::kArrival) engine_->Advance(kT0);
   }
-  static EngineOptions OnEventTime(Duration lateness = Duration{0}) {
-    return {.partitions = 1, .axis = Axis::kEvent, .lateness = lateness};
+  static EngineOptions OnEventTime(Duration watermark_delay = Duration{0}) {
+    return {.partitions = 1, .axis = Axis::kEvent, .watermark_delay = watermark_delay};
   }
   void TearDown() override {
     if (!counter_) return;

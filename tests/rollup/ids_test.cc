@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using enum AddOutcome;
 
 TEST_F(RollupTest, ARetryIsADuplicateAndCountsOnce) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   EXPECT_EQ(Add("a", 3s, 7, "id"), kAdded);
   EXPECT_EQ(Add("a", 3s, 7, "id"), kDuplicate);
   EXPECT_EQ(Add("a", 4s, 7, "id"), kDuplicate);  // its content is the delta alone
@@ -27,7 +27,7 @@ TEST_F(RollupTest, ARetryIsADuplicateAndCountsOnce) {
 }
 
 TEST_F(RollupTest, TheSameIdWithAnotherDeltaIsAConflict) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 7, "id");
   EXPECT_EQ(Add("a", 3s, 8, "id"), kConflict);
   EXPECT_EQ(Add("a", 3s, 7.0, "id"), kConflict);  // another kind of number
@@ -38,7 +38,7 @@ TEST_F(RollupTest, TheSameIdWithAnotherDeltaIsAConflict) {
 }
 
 TEST_F(RollupTest, DeltasOfEveryKindAreRecognized) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   const Delta deltas[] = {0, -1, INT64_MAX, INT64_MIN, 0.5, Delta::Above(), Delta::Below()};
   const char* const ids[] = {"1", "2", "3", "4", "5", "6", "7"};
   for (size_t i = 0; i < 7; ++i) {
@@ -51,7 +51,7 @@ TEST_F(RollupTest, DeltasOfEveryKindAreRecognized) {
 }
 
 TEST_F(RollupTest, AnIdIsOneOfItsKeyAlone) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   EXPECT_EQ(Add("a", 3s, 7, "id"), kAdded);
   EXPECT_EQ(Add("b", 3s, 8, "id"), kAdded);
   EXPECT_EQ(Add("ai", 3s, 8, "d"), kAdded);
@@ -60,7 +60,7 @@ TEST_F(RollupTest, AnIdIsOneOfItsKeyAlone) {
 }
 
 TEST_F(RollupTest, WithoutIdsNothingIsRemembered) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   EXPECT_EQ(Add("a", 3s), kAdded);
   EXPECT_EQ(Add("a", 3s), kAdded);
   EXPECT_EQ(sizes().ids, 0u);
@@ -70,7 +70,7 @@ TEST_F(RollupTest, WithoutIdsNothingIsRemembered) {
 // How long.
 
 TEST_F(RollupTest, ARetryOfWhatCountedIsADuplicateThoughItIsLate) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 7, "id");
   Advance(30s);
   EXPECT_EQ(Add("a", 3s, 7, "id"), kDuplicate);
@@ -79,7 +79,7 @@ TEST_F(RollupTest, ARetryOfWhatCountedIsADuplicateThoughItIsLate) {
 }
 
 TEST_F(RollupTest, AnIdIsRememberedForTheAnswerHorizonOfItsStamp) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 7, "id");
   Advance(53s);
   EXPECT_EQ(Add("a", 3s, 7, "id"), kDuplicate);
@@ -90,14 +90,14 @@ TEST_F(RollupTest, AnIdIsRememberedForTheAnswerHorizonOfItsStamp) {
 }
 
 TEST_F(RollupTest, AnIdIsForgottenAtItsInstantThoughNobodyHasVisitedIt) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 7, "id");
   MoveTime(53s + 1us);
   EXPECT_EQ(Add("a", 53s, 8, "id"), kAdded);
 }
 
 TEST_F(RollupTest, AnIdOfAStampAheadIsRememberedAsLongAsThatIs) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 1h, 7, "id");
   Advance(1h + 50s);
   EXPECT_EQ(Add("a", 1h, 7, "id"), kDuplicate);
@@ -106,7 +106,7 @@ TEST_F(RollupTest, AnIdOfAStampAheadIsRememberedAsLongAsThatIs) {
 }
 
 TEST_F(RollupTest, ARetryDoesNotLengthenTheMemory) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 7, "id");
   Advance(50s);
   EXPECT_EQ(Add("a", 50s, 7, "id"), kDuplicate);
@@ -115,14 +115,14 @@ TEST_F(RollupTest, ARetryDoesNotLengthenTheMemory) {
 }
 
 TEST_F(RollupTest, OnEventTimeTheEventItselfCanEndTheMemory) {
-  Open({.windows = {10s}, .accept_limit = 5s}, OnEventTime());
+  Open({.windows = {10s}, .allowed_lateness = 5s}, OnEventTime());
   Add("a", 3s, 7, "id");
   EXPECT_EQ(Add("a", 53s, 7, "id"), kDuplicate);
   EXPECT_EQ(Add("a", 53s + 1us, 7, "id"), kAdded);
 }
 
-TEST_F(RollupTest, WithAHorizonOfTheAcceptLimitWhatIsLateIsUnknown) {
-  Open({.windows = {10s}, .accept_limit = 5s, .answer_horizon = 5s});
+TEST_F(RollupTest, WithAHorizonOfTheAllowedLatenessWhatIsLateIsUnknown) {
+  Open({.windows = {10s}, .allowed_lateness = 5s, .answer_horizon = 5s});
   Add("a", 3s, 7, "id");
   Advance(8s);
   EXPECT_EQ(Add("a", 3s, 7, "id"), kDuplicate);
@@ -133,7 +133,7 @@ TEST_F(RollupTest, WithAHorizonOfTheAcceptLimitWhatIsLateIsUnknown) {
 // What is remembered.
 
 TEST_F(RollupTest, WhatWasNotCountedIsNotRemembered) {
-  Open({.windows = {10s}, .accept_limit = 5s, .limits = {.max_keys = 1}},
+  Open({.windows = {10s}, .allowed_lateness = 5s, .limits = {.max_keys = 1}},
        {.partitions = 1, .future_limit = 1min});
   Add("a", 0s);
   Advance(20s);
@@ -148,7 +148,7 @@ TEST_F(RollupTest, WhatWasNotCountedIsNotRemembered) {
 }
 
 TEST_F(RollupTest, AClampedEventIsRememberedWithTheStampItCountedWith) {
-  Open({.windows = {10s}, .accept_limit = 5s, .on_late = OnLateAdd::kClamp});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .on_late = OnLateAdd::kClamp});
   Advance(40s);
   EXPECT_EQ(Add("a", 3s, 7, "id"), kClamped);  // as if stamped 35 s
   Advance(85s);
@@ -159,7 +159,7 @@ TEST_F(RollupTest, AClampedEventIsRememberedWithTheStampItCountedWith) {
 }
 
 TEST_F(RollupTest, ACorrectedEventIsRememberedWithItsOwnStamp) {
-  Open({.windows = {10s}, .accept_limit = 5s, .on_late = OnLateAdd::kCorrect});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .on_late = OnLateAdd::kCorrect});
   Advance(40s);
   EXPECT_EQ(Add("a", 3s, 7, "id"), kCorrected);
   EXPECT_EQ(Add("a", 3s, 7, "id"), kDuplicate);
@@ -172,7 +172,7 @@ TEST_F(RollupTest, ACorrectedEventIsRememberedWithItsOwnStamp) {
 }
 
 TEST_F(RollupTest, AClearHasAContentOfItsOwn) {
-  Open({.windows = {10s}, .accept_limit = 5s, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true});
   EXPECT_EQ(Clear("a", 3s, "id"), kAdded);
   EXPECT_EQ(Clear("a", 4s, "id"), kDuplicate);
   for (const Delta delta : {Delta(0), Delta(1), Delta(0.0), Delta::Above()}) {
@@ -183,7 +183,7 @@ TEST_F(RollupTest, AClearHasAContentOfItsOwn) {
 }
 
 TEST_F(RollupTest, ADuplicateIsNotCountedAgainAfterAClear) {
-  Open({.windows = {10s}, .accept_limit = 5s, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true});
   Add("a", 3s, 7, "id");
   Clear("a", 4s);
   EXPECT_EQ(Add("a", 5s, 7, "id"), kDuplicate);
@@ -191,7 +191,7 @@ TEST_F(RollupTest, ADuplicateIsNotCountedAgainAfterAClear) {
 }
 
 TEST_F(RollupTest, IdsOutliveTheirWindows) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 7, "id");
   counter().CloseAll();
   EXPECT_EQ(Add("a", 3s, 7, "id"), kDuplicate);
@@ -200,7 +200,7 @@ TEST_F(RollupTest, IdsOutliveTheirWindows) {
 }
 
 TEST_F(RollupTest, IdsOutliveTheirCounter) {
-  Open({.windows = {10s}, .accept_limit = 5s, .forget_after = 0s});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .forget_after = 0s});
   Add("a", 3s, 7, "id");
   Advance(15s);
   EXPECT_EQ(ledger().forgotten, 1u);
@@ -215,7 +215,7 @@ TEST_F(RollupTest, IdsOutliveTheirCounter) {
 // What the memory costs.
 
 TEST_F(RollupTest, IdsCountAsBytesUntilTheyAreForgotten) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s);
   const size_t without = sizes().bytes;
   for (int i = 0; i < 100; ++i) Add("a", 3s, 1, "id " + std::to_string(i));
@@ -230,7 +230,7 @@ TEST_F(RollupTest, IdsCountAsBytesUntilTheyAreForgotten) {
 }
 
 TEST_F(RollupTest, ADuplicateNeedsNoRoom) {
-  Open({.windows = {10s}, .accept_limit = 5s, .limits = {.max_bytes = 20'000}});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .limits = {.max_bytes = 20'000}});
   int i = 0;
   while (Add("a", 3s, 1, "id " + std::to_string(i)) == kAdded) ++i;
   EXPECT_GT(i, 10);

@@ -23,8 +23,8 @@ constexpr OnLateAdd kCorrect = OnLateAdd::kCorrect;
 
 // Which events are late.
 
-TEST_F(RollupTest, AnEventAtTheAcceptLimitIsNotLate) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+TEST_F(RollupTest, AnEventAtTheAllowedLatenessIsNotLate) {
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Advance(20s);
   EXPECT_EQ(Add("a", 15s), kAdded);
   EXPECT_EQ(Add("a", 15s - 1us), kLate);
@@ -33,7 +33,7 @@ TEST_F(RollupTest, AnEventAtTheAcceptLimitIsNotLate) {
 }
 
 TEST_F(RollupTest, AMarginMakesNothingAcceptable) {
-  Open({.windows = {10s}, .accept_limit = 5s, .margin = 60s});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .margin = 60s});
   Add("a", 3s);
   Advance(9s);
   EXPECT_EQ(Add("a", 4s), kAdded);
@@ -42,13 +42,13 @@ TEST_F(RollupTest, AMarginMakesNothingAcceptable) {
 }
 
 TEST_F(RollupTest, OnArrivalTimeAStampMakesNothingLate) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 1h);
   EXPECT_EQ(Add("a", 0s), kAdded);
 }
 
 TEST_F(RollupTest, ALateEventLeavesNoTrace) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Advance(1h);
   EXPECT_EQ(Add("a", 1h - 6s, 1, "id"), kLate);
   EXPECT_EQ(sizes(), RollupSizes{});
@@ -58,7 +58,7 @@ TEST_F(RollupTest, ALateEventLeavesNoTrace) {
 }
 
 TEST_F(RollupTest, BeyondTheAnswerHorizonLateIsUnknown) {
-  Open({.windows = {10s}, .accept_limit = 5s});  // the horizon is ten times that
+  Open({.windows = {10s}, .allowed_lateness = 5s});  // the horizon is ten times that
   Advance(100s);
   EXPECT_EQ(Add("a", 50s), kLate);
   EXPECT_EQ(Add("a", 50s, 1, "id"), kLate);
@@ -69,7 +69,7 @@ TEST_F(RollupTest, BeyondTheAnswerHorizonLateIsUnknown) {
 }
 
 TEST_F(RollupTest, TheAnswerHorizonCanBeNamed) {
-  Open({.windows = {10s}, .accept_limit = 5s, .answer_horizon = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .answer_horizon = 5s});
   Advance(100s);
   EXPECT_EQ(Add("a", 95s), kAdded);
   EXPECT_EQ(Add("a", 95s - 1us), kLateUnknown);
@@ -78,7 +78,7 @@ TEST_F(RollupTest, TheAnswerHorizonCanBeNamed) {
 // Clamping.
 
 TEST_F(RollupTest, AClampedEventCountsInTheEarliestWindowThatTakesEvents) {
-  Open({.windows = {10s}, .accept_limit = 5s, .on_late = kClamp});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .on_late = kClamp});
   Advance(28s);
   EXPECT_EQ(Add("a", 2s, 7), kClamped);  // counts as if stamped 23 s
   EXPECT_EQ(Add("a", 24s, 1), kAdded);
@@ -91,7 +91,7 @@ TEST_F(RollupTest, AClampedEventCountsInTheEarliestWindowThatTakesEvents) {
 }
 
 TEST_F(RollupTest, AfterTheEndAnEventIsClampedBehindIt) {
-  Open({.windows = {10s}, .accept_limit = 5s, .on_late = kClamp});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .on_late = kClamp});
   Add("a", 3s);
   counter().CloseAll();
   EXPECT_EQ(Add("a", 4s), kClamped);
@@ -101,7 +101,7 @@ TEST_F(RollupTest, AfterTheEndAnEventIsClampedBehindIt) {
 }
 
 TEST_F(RollupTest, WithoutAnIdAnEventIsClampedHoweverOld) {
-  Open({.windows = {10s}, .accept_limit = 5s, .on_late = kClamp});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .on_late = kClamp});
   Advance(1h);
   EXPECT_EQ(Add("a", 0s), kClamped);
   EXPECT_EQ(counter().Add("a", 1, EngineTime::min()), kClamped);
@@ -113,7 +113,7 @@ TEST_F(RollupTest, WithoutAnIdAnEventIsClampedHoweverOld) {
 // Corrections.
 
 TEST_F(RollupTest, ACorrectionIsAnEmissionThatNamesTheOneItCorrects) {
-  Open({.windows = {10s, 100s}, .accept_limit = 5s, .on_late = kCorrect});
+  Open({.windows = {10s, 100s}, .allowed_lateness = 5s, .on_late = kCorrect});
   Add("a", 3s);
   Add("b", 3s);
   Advance(20s);
@@ -130,7 +130,7 @@ TEST_F(RollupTest, ACorrectionIsAnEmissionThatNamesTheOneItCorrects) {
 }
 
 TEST_F(RollupTest, ASecondCorrectionNamesTheFrozenWindowToo) {
-  Open({.windows = {10s}, .accept_limit = 5s, .on_late = kCorrect});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .on_late = kCorrect});
   Add("a", 3s);
   Advance(20s);
   EXPECT_EQ(Add("a", 4s), kCorrected);
@@ -142,7 +142,7 @@ TEST_F(RollupTest, ASecondCorrectionNamesTheFrozenWindowToo) {
 }
 
 TEST_F(RollupTest, ACorrectionChangesNoWindowAndNoValue) {
-  Open({.windows = {10s}, .accept_limit = 5s, .on_late = kCorrect, .retention = 1h});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .on_late = kCorrect, .retention = 1h});
   Add("a", 3s);
   Advance(20s);
   const auto value = Accurate("a");
@@ -156,7 +156,7 @@ TEST_F(RollupTest, ACorrectionChangesNoWindowAndNoValue) {
 }
 
 TEST_F(RollupTest, ACorrectionOfAWindowThatNeverWasNamesNone) {
-  Open({.windows = {10s}, .accept_limit = 5s, .on_late = kCorrect});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .on_late = kCorrect});
   Add("a", 13s);
   Advance(1min);
   (void)PopAll();
@@ -169,7 +169,7 @@ TEST_F(RollupTest, ACorrectionOfAWindowThatNeverWasNamesNone) {
 }
 
 TEST_F(RollupTest, ACorrectionMayComeBeforeItsWindowIsFrozen) {
-  Open({.windows = {10s}, .accept_limit = 5s, .margin = 60s, .on_late = kCorrect});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .margin = 60s, .on_late = kCorrect});
   Add("a", 3s);
   Advance(10s);
   EXPECT_EQ(Add("a", 4s, 7), kCorrected);
@@ -180,7 +180,7 @@ TEST_F(RollupTest, ACorrectionMayComeBeforeItsWindowIsFrozen) {
 }
 
 TEST_F(RollupTest, ACorrectionNamesAWindowThatTheEndClosed) {
-  Open({.windows = {10s, 20s}, .accept_limit = 5s, .on_late = kCorrect});
+  Open({.windows = {10s, 20s}, .allowed_lateness = 5s, .on_late = kCorrect});
   Add("a", 3s);
   counter().CloseAll();
   EXPECT_EQ(Add("a", 4s), kCorrected);
@@ -190,7 +190,7 @@ TEST_F(RollupTest, ACorrectionNamesAWindowThatTheEndClosed) {
 }
 
 TEST_F(RollupTest, WhatIsDueComesBeforeTheCorrection) {
-  Open({.windows = {10s}, .accept_limit = 5s, .on_late = kCorrect});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .on_late = kCorrect});
   Add("a", 3s);
   Add("b", 13s);
   MoveTime(25s);
@@ -202,7 +202,7 @@ TEST_F(RollupTest, WhatIsDueComesBeforeTheCorrection) {
 }
 
 TEST_F(RollupTest, WithoutAnIdAnEventIsCorrectedHoweverOld) {
-  Open({.windows = {10s}, .accept_limit = 5s, .on_late = kCorrect});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .on_late = kCorrect});
   Add("a", 3s);
   Advance(55s - 1us);
   EXPECT_EQ(Add("a", 3s), kCorrected);
@@ -219,7 +219,7 @@ TEST_F(RollupTest, WithoutAnIdAnEventIsCorrectedHoweverOld) {
 
 TEST_F(RollupTest, ALateClearIsRejectedWhateverTheOption) {
   for (const OnLateAdd on_late : {OnLateAdd::kReject, kClamp, kCorrect}) {
-    Open({.windows = {10s}, .accept_limit = 5s, .on_late = on_late, .clears = true});
+    Open({.windows = {10s}, .allowed_lateness = 5s, .on_late = on_late, .clears = true});
     Advance(100s);
     Add("a", 98s, 3);
     EXPECT_EQ(Clear("a", 95s - 1us), kLate);
@@ -237,7 +237,7 @@ TEST_F(RollupTest, ALateClearIsRejectedWhateverTheOption) {
 TEST_F(RollupTest, AnEventTooFarAheadChangesNothing) {
   EngineOptions options = OnEventTime();
   options.future_limit = 1min;
-  Open({.windows = {10s}, .accept_limit = 5s, .clears = true}, options);
+  Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true}, options);
   Add("a", 0s);
   EXPECT_EQ(Add("b", 1min + 1us, 1, "id"), kFuture);
   EXPECT_EQ(Clear("a", 1min + 1us), kFuture);
@@ -248,7 +248,7 @@ TEST_F(RollupTest, AnEventTooFarAheadChangesNothing) {
 }
 
 TEST_F(RollupTest, KeysAndIdsMayHaveAnyBytesUpTo64KiB) {
-  Open({.windows = {10s}, .accept_limit = 5s, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true});
   const std::string longest(kKeyBytesMax, '\0');
   const std::string too_long(kKeyBytesMax + 1, '\0');
   EXPECT_EQ(Add(longest, 0s, 1, longest), kAdded);
@@ -271,7 +271,7 @@ TEST_F(RollupTest, KeysAndIdsMayHaveAnyBytesUpTo64KiB) {
 }
 
 TEST_F(RollupTest, ANameThatIsTooLongMovesNoTime) {
-  Open({.windows = {10s}, .accept_limit = 5s}, OnEventTime());
+  Open({.windows = {10s}, .allowed_lateness = 5s}, OnEventTime());
   const std::string too_long(kKeyBytesMax + 1, 'a');
   Add("a", 0s);
   EXPECT_EQ(Add(too_long, 1h), kOverLimit);
@@ -282,7 +282,7 @@ TEST_F(RollupTest, ANameThatIsTooLongMovesNoTime) {
 // Calls that come too late, or from the wrong place.
 
 TEST_F(RollupTest, AfterStopEventsAreAnsweredStopped) {
-  Open({.windows = {10s}, .accept_limit = 5s, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true});
   Add("a", 0s);
   engine().Stop();
   EXPECT_EQ(Add("a", 0s), kStopped);
@@ -298,7 +298,7 @@ TEST_F(RollupTest, AfterStopEventsAreAnsweredStopped) {
 }
 
 TEST_F(RollupTest, AClosedCounterIsEmpty) {
-  Open({.windows = {10s}, .accept_limit = 5s, .retention = 1h, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .retention = 1h, .clears = true});
   Add("a", 0s);
   const CounterRef ref = counter().Ref("a");
   counter().Close();
@@ -319,7 +319,7 @@ TEST_F(RollupTest, AClosedCounterIsEmpty) {
 
 TEST(RollupCalls, OutliveTheEngine) {
   auto engine = Engine::Open({}).value();
-  RollupCounter counter(*engine, "counter", {.windows = {10s}, .accept_limit = 5s});
+  RollupCounter counter(*engine, "counter", {.windows = {10s}, .allowed_lateness = 5s});
   counter.Add("a", 1, kT0);
   const CounterRef ref = counter.Ref("a");
   engine->Advance(kT0 + 1h);
@@ -335,7 +335,7 @@ TEST(RollupCalls, OutliveTheEngine) {
 
 // A function of the caller's runs under a partition's lock.
 TEST_F(RollupTest, ACallFromInsideAnotherIsRefused) {
-  Open({.windows = {10s}, .accept_limit = 5s, .retention = 1h, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .retention = 1h, .clears = true});
   Add("a", 3s, 7);
   const CounterRef ref = counter().Ref("a");
   Advance(15s);

@@ -21,7 +21,7 @@ using enum AddOutcome;
 // Counters.
 
 TEST_F(RollupTest, AtTheLimitOnKeysAnotherOneIsRefused) {
-  Open({.windows = {10s}, .accept_limit = 5s, .clears = true, .limits = {.max_keys = 2}});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true, .limits = {.max_keys = 2}});
   EXPECT_EQ(Add("a", 3s), kAdded);
   EXPECT_EQ(Add("b", 3s), kAdded);
   EXPECT_EQ(Add("c", 3s), kOverLimit);
@@ -36,7 +36,7 @@ TEST_F(RollupTest, AtTheLimitOnKeysAnotherOneIsRefused) {
 }
 
 TEST_F(RollupTest, WhatIsForgottenMakesRoomForAnotherKey) {
-  Open({.windows = {10s}, .accept_limit = 5s, .forget_after = 30s, .limits = {.max_keys = 1}});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .forget_after = 30s, .limits = {.max_keys = 1}});
   Add("a", 3s);
   MoveTime(45s - 1us);
   EXPECT_EQ(Add("b", 45s), kOverLimit);
@@ -46,7 +46,7 @@ TEST_F(RollupTest, WhatIsForgottenMakesRoomForAnotherKey) {
 }
 
 TEST_F(RollupTest, ACounterThatIsReferencedMakesNoRoom) {
-  Open({.windows = {10s}, .accept_limit = 5s, .forget_after = 30s, .limits = {.max_keys = 1}});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .forget_after = 30s, .limits = {.max_keys = 1}});
   Add("a", 3s);
   CounterRef ref = counter().Ref("a");
   Advance(1h);
@@ -57,7 +57,7 @@ TEST_F(RollupTest, ACounterThatIsReferencedMakesNoRoom) {
 }
 
 TEST_F(RollupTest, ALateEventIsLateAlsoAtALimit) {
-  Open({.windows = {10s}, .accept_limit = 5s, .limits = {.max_keys = 1}});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .limits = {.max_keys = 1}});
   Add("a", 3s);
   Advance(30s);
   EXPECT_EQ(Add("b", 3s), kLate);
@@ -65,7 +65,7 @@ TEST_F(RollupTest, ALateEventIsLateAlsoAtALimit) {
 
 TEST_F(RollupTest, AtALimitACorrectionIsRefusedToo) {
   Open({.windows = {10s},
-        .accept_limit = 5s,
+        .allowed_lateness = 5s,
         .on_late = OnLateAdd::kCorrect,
         .limits = {.max_keys = 1, .max_backlog = 2}});
   Add("a", 3s);
@@ -79,7 +79,10 @@ TEST_F(RollupTest, AtALimitACorrectionIsRefusedToo) {
 // Bytes.
 
 TEST_F(RollupTest, AtTheLimitOnBytesWhatNeedsMoreIsRefused) {
-  Open({.windows = {10s}, .accept_limit = 5s, .forget_after = 0s, .limits = {.max_bytes = 20'000}});
+  Open({.windows = {10s},
+        .allowed_lateness = 5s,
+        .forget_after = 0s,
+        .limits = {.max_bytes = 20'000}});
   int keys = 0;
   while (Add(std::string(300, 'k') + std::to_string(keys), 3s) == kAdded) ++keys;
   EXPECT_GT(keys, 10);
@@ -96,7 +99,7 @@ TEST_F(RollupTest, AtTheLimitOnBytesWhatNeedsMoreIsRefused) {
 }
 
 TEST_F(RollupTest, AtTheLimitOnBytesAWindowIsRefusedToo) {
-  Open({.windows = {10s}, .accept_limit = 5s, .limits = {.max_bytes = 2'000}});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .limits = {.max_bytes = 2'000}});
   int windows = 0;
   while (Add("a", windows * 10s) == kAdded) ++windows;
   EXPECT_GT(windows, 2);
@@ -105,7 +108,7 @@ TEST_F(RollupTest, AtTheLimitOnBytesAWindowIsRefusedToo) {
 }
 
 TEST_F(RollupTest, AnEventLargerThanTheLimitIsRefused) {
-  Open({.windows = {10s}, .accept_limit = 5s, .limits = {.max_bytes = 2'000}});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .limits = {.max_bytes = 2'000}});
   EXPECT_EQ(Add(std::string(3'000, 'k'), 3s), kOverLimit);
   EXPECT_TRUE(counter().Ref(std::string(3'000, 'k')).empty());
   EXPECT_EQ(sizes(), RollupSizes{});
@@ -114,7 +117,10 @@ TEST_F(RollupTest, AnEventLargerThanTheLimitIsRefused) {
 
 // Before it is refused, an event has what is over by now removed.
 TEST_F(RollupTest, WhatIsDueIsRemovedBeforeAnEventIsRefused) {
-  Open({.windows = {10s}, .accept_limit = 5s, .forget_after = 0s, .limits = {.max_bytes = 20'000}});
+  Open({.windows = {10s},
+        .allowed_lateness = 5s,
+        .forget_after = 0s,
+        .limits = {.max_bytes = 20'000}});
   int ids = 0;
   while (Add("a", 3s, 1, std::to_string(ids)) == kAdded) ++ids;
   EXPECT_GT(ids, 100);
@@ -131,7 +137,7 @@ TEST_F(RollupTest, WhatIsDueIsRemovedBeforeAnEventIsRefused) {
 // The backlog.
 
 TEST_F(RollupTest, AtTheLimitOnTheBacklogNoWindowIsOpened) {
-  Open({.windows = {10s}, .accept_limit = 5s, .limits = {.max_backlog = 2}});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .limits = {.max_backlog = 2}});
   for (const char* key : {"a", "b", "c"}) Add(key, 3s);
   Add("a", 13s);
   Advance(15s);  // the limit is soft: three wait now
@@ -148,7 +154,7 @@ TEST_F(RollupTest, AtTheLimitOnTheBacklogNoWindowIsOpened) {
 
 // Each partition has its share.
 TEST_F(RollupTest, LimitsAreDividedAmongThePartitions) {
-  Open({.windows = {10s}, .accept_limit = 5s, .limits = {.max_keys = 8}}, {.partitions = 4});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .limits = {.max_keys = 8}}, {.partitions = 4});
   for (int i = 0; i < 100; ++i) Add(std::to_string(i), 3s);
   EXPECT_EQ(sizes().keys, 8u);
   EXPECT_EQ(ledger().refused, 92u);
@@ -157,7 +163,7 @@ TEST_F(RollupTest, LimitsAreDividedAmongThePartitions) {
 // The ledger.
 
 TEST_F(RollupTest, TheLedgerSaysWhereEveryEventEndedUp) {
-  Open({.windows = {10s, 20s}, .accept_limit = 5s, .clears = true, .limits = {.max_keys = 2}},
+  Open({.windows = {10s, 20s}, .allowed_lateness = 5s, .clears = true, .limits = {.max_keys = 2}},
        {.partitions = 1, .future_limit = 1h});
   Add("a", 3s, 5, "id");
   Add("a", 3s, 5, "id");
@@ -197,7 +203,7 @@ class RollupLimitsTest : public RollupTest {
     const auto below = [&](uint64_t end) { return random() % end; };
     const RollupOptions options{
         .windows = below(2) == 0 ? std::vector<Duration>{10s} : std::vector<Duration>{10s, 30s},
-        .accept_limit = below(3) * 5s,
+        .allowed_lateness = below(3) * 5s,
         .margin = below(2) * 7s,
         .on_late = static_cast<OnLateAdd>(below(3)),
         .answer_horizon = 40s,

@@ -23,7 +23,7 @@ using enum AddOutcome;
 // When a window is frozen.
 
 TEST_F(RollupTest, AWindowIsFrozenOnceItsEndIsBothLimitsOld) {
-  Open({.windows = {10s}, .accept_limit = 5s, .margin = 2s});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .margin = 2s});
   EXPECT_EQ(Add("a", 3s, 4), kAdded);
   EXPECT_EQ(Add("a", 9s, 5), kAdded);
   Advance(17s - 1us);
@@ -45,7 +45,7 @@ TEST_F(RollupTest, AWindowIsFrozenOnceItsEndIsBothLimitsOld) {
 }
 
 TEST_F(RollupTest, AWindowIsFrozenAlsoIfNothingElseHappens) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s);
   ASSERT_TRUE(engine().NextDeadline().has_value());
   EXPECT_LE(*engine().NextDeadline(), At(15s));
@@ -55,21 +55,21 @@ TEST_F(RollupTest, AWindowIsFrozenAlsoIfNothingElseHappens) {
 }
 
 TEST_F(RollupTest, AnEmissionSaysWhenItsWindowFrozeHoweverLateAnybodyLooked) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s);
   Advance(1h);
   EXPECT_EQ(PopAll()[0].closed, At(15s));
 }
 
 TEST_F(RollupTest, APopFindsWhatIsDueThoughNobodyHasVisitedIt) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s);
   MoveTime(15s);
   EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 frozen"));
 }
 
 TEST_F(RollupTest, WithoutLimitsAWindowIsFrozenAtItsEnd) {
-  Open({.windows = {10s}, .accept_limit = 0s});
+  Open({.windows = {10s}, .allowed_lateness = 0s});
   EXPECT_EQ(Add("a", 0s), kAdded);
   EXPECT_EQ(Add("a", 9s), kAdded);
   Advance(10s - 1us);
@@ -81,7 +81,7 @@ TEST_F(RollupTest, WithoutLimitsAWindowIsFrozenAtItsEnd) {
 }
 
 TEST_F(RollupTest, OnEventTimeTheWatermarkFreezes) {
-  Open({.windows = {10s}, .accept_limit = 5s}, OnEventTime(/*lateness=*/3s));
+  Open({.windows = {10s}, .allowed_lateness = 5s}, OnEventTime(/*watermark_delay=*/3s));
   Add("a", 3s);
   Add("a", 18s - 1us);
   EXPECT_THAT(PopAll(), IsEmpty());
@@ -90,7 +90,7 @@ TEST_F(RollupTest, OnEventTimeTheWatermarkFreezes) {
 }
 
 TEST_F(RollupTest, OnEventTimeAnEventBringsItsOwnTime) {
-  Open({.windows = {10s}, .accept_limit = 5s}, OnEventTime());
+  Open({.windows = {10s}, .allowed_lateness = 5s}, OnEventTime());
   Add("a", 3s);
   EXPECT_EQ(Add("b", 60s), kAdded);
   EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 frozen"));
@@ -99,7 +99,7 @@ TEST_F(RollupTest, OnEventTimeAnEventBringsItsOwnTime) {
 }
 
 TEST_F(RollupTest, AStampAheadOfTheEnginesTimeIsOrdinary) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   EXPECT_EQ(Add("a", 1h), kAdded);
   EXPECT_EQ(Add("a", 0s), kAdded);
   Advance(1h + 15s);
@@ -109,7 +109,7 @@ TEST_F(RollupTest, AStampAheadOfTheEnginesTimeIsOrdinary) {
 // Which window an event belongs to.
 
 TEST_F(RollupTest, AWindowHasItsStartAndNotItsEnd) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 0s, 1);
   Add("a", 10s - 1us, 2);
   Add("a", 10s, 4);
@@ -122,7 +122,7 @@ TEST_F(RollupTest, AWindowHasItsStartAndNotItsEnd) {
 
 TEST_F(RollupTest, WindowsBefore1970StartAtMultiplesToo) {
   const EngineTime epoch{};
-  Open({.windows = {10s}, .accept_limit = 1h}, OnEventTime());
+  Open({.windows = {10s}, .allowed_lateness = 1h}, OnEventTime());
   for (const Duration at : {-10s - 1us, -10s + 0us, -1us, 0us, 10s + 0us}) {
     EXPECT_EQ(counter().Add("a", 1, epoch + at), kAdded);
   }
@@ -145,7 +145,7 @@ TEST_F(RollupTest, TheFirstWindowOfTimeStartsBeforeIt) {
   constexpr Duration kWeek = 7 * 24h;
   const EngineTime start = PlainStart(kBeginningOfTime, kWeek);
   ASSERT_LT(start, kBeginningOfTime);
-  Open({.windows = {kWeek}, .accept_limit = 5s, .retention = kForever}, OnEventTime());
+  Open({.windows = {kWeek}, .allowed_lateness = 5s, .retention = kForever}, OnEventTime());
   EXPECT_EQ(counter().Add("a", 2, EngineTime::min()), kAdded);
   EXPECT_EQ(counter().Add("a", 3, kBeginningOfTime), kAdded);
   EXPECT_EQ(Sum("a"), 5);
@@ -164,7 +164,7 @@ TEST_F(RollupTest, TheFirstWindowOfTimeStartsBeforeIt) {
 
 TEST_F(RollupTest, TheLastWindowOfTimeEndsWithIt) {
   for (const Duration length : {Duration{10s}, Duration{7 * 24h}}) {
-    Open({.windows = {length}, .accept_limit = 5s}, OnEventTime());
+    Open({.windows = {length}, .allowed_lateness = 5s}, OnEventTime());
     EXPECT_EQ(counter().Add("a", 2, EngineTime::max()), kAdded);
     EXPECT_EQ(counter().Add("a", 3, kEndOfTime), kAdded);
     EXPECT_EQ(engine().now(), kEndOfTime);
@@ -185,7 +185,7 @@ TEST_F(RollupTest, TheLastWindowOfTimeEndsWithIt) {
 TEST_F(RollupTest, TheLongestWindowsAndLimitsWrapNothing) {
   const Duration almost_for_ever = kForever - 1us;
   Open({.windows = {almost_for_ever},
-        .accept_limit = almost_for_ever,
+        .allowed_lateness = almost_for_ever,
         .margin = almost_for_ever,
         .answer_horizon = almost_for_ever},
        OnEventTime());
@@ -203,7 +203,7 @@ TEST_F(RollupTest, TheLongestWindowsAndLimitsWrapNothing) {
 // Several resolutions.
 
 TEST_F(RollupTest, AnEventAddsToAWindowOfEachResolution) {
-  Open({.windows = {10s, 20s, 100s}, .accept_limit = 5s});
+  Open({.windows = {10s, 20s, 100s}, .allowed_lateness = 5s});
   Add("a", 3s, 1);
   Add("a", 13s, 2);
   Add("a", 23s, 4);
@@ -218,7 +218,7 @@ TEST_F(RollupTest, AnEventAddsToAWindowOfEachResolution) {
 }
 
 TEST_F(RollupTest, ACoarserWindowTakesEventsUntilItsOwnEnd) {
-  Open({.windows = {10s, 20s}, .accept_limit = 5s});
+  Open({.windows = {10s, 20s}, .allowed_lateness = 5s});
   Add("a", 3s);
   Advance(15s);
   Add("a", 12s);
@@ -230,7 +230,7 @@ TEST_F(RollupTest, ACoarserWindowTakesEventsUntilItsOwnEnd) {
 // The order of emissions.
 
 TEST_F(RollupTest, WindowsComeOutInTheOrderOfTheirEndsThenOfTheirFirstEvents) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("late in time", 25s);
   Add("b", 5s);
   Add("a", 3s);
@@ -245,7 +245,7 @@ TEST_F(RollupTest, WindowsComeOutInTheOrderOfTheirEndsThenOfTheirFirstEvents) {
 }
 
 TEST_F(RollupTest, OfOneEndTheFinerResolutionComesFirst) {
-  Open({.windows = {10s, 20s}, .accept_limit = 5s});
+  Open({.windows = {10s, 20s}, .allowed_lateness = 5s});
   Add("a", 3s);
   Add("b", 12s);
   Add("a", 13s);
@@ -258,7 +258,7 @@ TEST_F(RollupTest, OfOneEndTheFinerResolutionComesFirst) {
 TEST_F(RollupTest, TheOrderDoesNotDependOnWhenTimeWasMoved) {
   std::vector<std::vector<std::string>> orders;
   for (const Duration step : {Duration{1s}, Duration{7s}, Duration{1h}}) {
-    Open({.windows = {10s, 50s}, .accept_limit = 5s});
+    Open({.windows = {10s, 50s}, .allowed_lateness = 5s});
     for (int i = 0; i < 200; ++i) {
       Add(std::string(1, static_cast<char>('a' + i * 7 % 11)), i * 13 % 101 * 1s + i * 1us, i);
     }
@@ -270,7 +270,7 @@ TEST_F(RollupTest, TheOrderDoesNotDependOnWhenTimeWasMoved) {
 }
 
 TEST_F(RollupTest, IdsOfEmissionsCountOn) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s);
   Add("b", 4s);
   Advance(15s);
@@ -284,7 +284,7 @@ TEST_F(RollupTest, IdsOfEmissionsCountOn) {
 // CloseAll.
 
 TEST_F(RollupTest, TheEndOfTheInputClosesWhatIsOpenInOrder) {
-  Open({.windows = {10s, 20s}, .accept_limit = 5s});
+  Open({.windows = {10s, 20s}, .allowed_lateness = 5s});
   Add("a", 12s);
   Add("b", 3s);
   Add("c", 25s);
@@ -299,7 +299,7 @@ TEST_F(RollupTest, TheEndOfTheInputClosesWhatIsOpenInOrder) {
 }
 
 TEST_F(RollupTest, WhatIsDueIsFrozenBeforeTheRestEnds) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 13s);
   Add("a", 3s);
   MoveTime(15s);
@@ -308,7 +308,7 @@ TEST_F(RollupTest, WhatIsDueIsFrozenBeforeTheRestEnds) {
 }
 
 TEST_F(RollupTest, AfterTheEndEventsOfThoseWindowsAreLate) {
-  Open({.windows = {10s, 20s}, .accept_limit = 5s});
+  Open({.windows = {10s, 20s}, .allowed_lateness = 5s});
   Add("a", 23s);
   counter().CloseAll();
   EXPECT_EQ(Add("a", 23s), kLate);
@@ -319,7 +319,7 @@ TEST_F(RollupTest, AfterTheEndEventsOfThoseWindowsAreLate) {
 
 // However keys are spread over partitions.
 TEST_F(RollupTest, AfterTheEndEventsOfAnyPartitionAreLate) {
-  Open({.windows = {10s}, .accept_limit = 1h}, {.partitions = 8});
+  Open({.windows = {10s}, .allowed_lateness = 1h}, {.partitions = 8});
   Add("a", 3s);
   counter().CloseAll();
   for (int i = 0; i < 20; ++i) EXPECT_EQ(Add(std::to_string(i), 9s), kLate);
@@ -328,7 +328,7 @@ TEST_F(RollupTest, AfterTheEndEventsOfAnyPartitionAreLate) {
 
 // Other instances may still add to theirs, so the value takes its time.
 TEST_F(RollupTest, WhatHasEndedIsFrozenWhenItsTimeComes) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 7);
   counter().CloseAll();
   EXPECT_EQ(FrozenSum("a"), 0);
@@ -345,7 +345,7 @@ TEST_F(RollupTest, WhatHasEndedIsFrozenWhenItsTimeComes) {
 }
 
 TEST_F(RollupTest, ClosingAllOfNothingChangesNothing) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   counter().CloseAll();
   EXPECT_EQ(Add("a", 0s), kAdded);
   counter().CloseAll();
@@ -365,19 +365,20 @@ std::string RefusedRollup(const RollupOptions& options, int partitions = 1) {
 
 // With one option changed.
 RollupOptions Fine(void (*change)(RollupOptions&) = nullptr) {
-  RollupOptions options{.windows = {10s}, .accept_limit = 5s};
+  RollupOptions options{.windows = {10s}, .allowed_lateness = 5s};
   if (change != nullptr) change(options);
   return options;
 }
 
 TEST(RollupOptionsTest, OneOutOfRangeIsRefusedByName) {
   EXPECT_EQ(RefusedRollup(Fine()), "");
-  EXPECT_THAT(RefusedRollup({.windows = {10s}}), HasSubstr("accept_limit"));
+  EXPECT_THAT(RefusedRollup({.windows = {10s}}), HasSubstr("allowed_lateness"));
   const auto refused = [](void (*change)(RollupOptions&)) {
     return RefusedRollup(Fine(change), 4);
   };
-  EXPECT_THAT(refused([](auto& o) { o.accept_limit = -1us; }), HasSubstr("accept_limit"));
-  EXPECT_THAT(refused([](auto& o) { o.accept_limit = kForever; }), HasSubstr("accept_limit"));
+  EXPECT_THAT(refused([](auto& o) { o.allowed_lateness = -1us; }), HasSubstr("allowed_lateness"));
+  EXPECT_THAT(refused([](auto& o) { o.allowed_lateness = kForever; }),
+              HasSubstr("allowed_lateness"));
   EXPECT_THAT(refused([](auto& o) { o.margin = -1us; }), HasSubstr("margin"));
   EXPECT_THAT(refused([](auto& o) { o.margin = kForever; }), HasSubstr("margin"));
   EXPECT_THAT(refused([](auto& o) { o.answer_horizon = 5s - 1us; }), HasSubstr("answer_horizon"));
@@ -396,7 +397,7 @@ TEST(RollupOptionsTest, OneOutOfRangeIsRefusedByName) {
 
 TEST(RollupOptionsTest, WindowsThatDoNotDivideAreRefused) {
   const auto refused = [](std::vector<Duration> windows) {
-    return RefusedRollup({.windows = std::move(windows), .accept_limit = 5s});
+    return RefusedRollup({.windows = std::move(windows), .allowed_lateness = 5s});
   };
   EXPECT_THAT(refused({}), HasSubstr("windows"));
   EXPECT_THAT(refused({0s}), HasSubstr("windows"));

@@ -135,7 +135,7 @@ class DrawnRollup {
 };
 
 std::vector<SavedRollup> AllSavedRollups() {
-  const RollupOptions plain{.windows = {10s}, .accept_limit = 15s};
+  const RollupOptions plain{.windows = {10s}, .allowed_lateness = 15s};
   std::vector<SavedRollup> all(13, {.name = "", .rollup = plain});
   all[0].name = "plain";
   all[1].name = "resolutions";
@@ -150,7 +150,7 @@ std::vector<SavedRollup> AllSavedRollups() {
   all[4].rollup.forget_after = 20s;
   all[4].refs = true;
   all[5].name = "forgotten_at_once";
-  all[5].rollup.accept_limit = 2s;
+  all[5].rollup.allowed_lateness = 2s;
   all[5].rollup.forget_after = 0s;
   all[6].name = "clears";
   all[6].rollup.clears = true;
@@ -159,7 +159,7 @@ std::vector<SavedRollup> AllSavedRollups() {
   all[7].ids = true;
   all[7].rollup.answer_horizon = 30s;
   all[8].name = "corrections";
-  all[8].rollup.accept_limit = 5s;
+  all[8].rollup.allowed_lateness = 5s;
   all[8].rollup.on_late = OnLateAdd::kCorrect;
   all[8].rollup.forget_after = 60s;
   all[8].lends = true;

@@ -146,7 +146,7 @@ std::string SharedStoreSimulation::Say(const Host& host, const std::string& key,
 // Time.
 
 EngineTime SharedStoreSimulation::Deadline(const Host& host, const Event& event) const {
-  return event.at + setting_.accept_limit -
+  return event.at + setting_.allowed_lateness -
          (setting_.while_acceptable_there ? host.ahead : setting_.margin);
 }
 
@@ -163,7 +163,8 @@ void SharedStoreSimulation::MoveTime() {
 EngineTime SharedStoreSimulation::ClockOf(const Host& host) const {
   EngineTime now = time_ + host.ahead;
   if (!host.catching_up) return now;
-  for (const Event* event : host.waiting) now = std::min(now, event->at + setting_.accept_limit);
+  for (const Event* event : host.waiting)
+    now = std::min(now, event->at + setting_.allowed_lateness);
   return now;
 }
 
@@ -189,7 +190,7 @@ std::shared_ptr<SharedStoreSimulation::Host> SharedStoreSimulation::Start() {
           .value();
   host->counter = RollupCounter::Open(*host->engine, "shared",
                                       {.windows = {setting_.window},
-                                       .accept_limit = setting_.accept_limit,
+                                       .allowed_lateness = setting_.allowed_lateness,
                                        .margin = setting_.margin,
                                        .forget_after = setting_.forget_after,
                                        .clears = setting_.clears,

@@ -25,14 +25,14 @@ namespace pleat::inline v0_1 {
 
 struct SharedStoreSetting {
   Duration window{10'000'000};
-  Duration accept_limit{12'000'000};
+  Duration allowed_lateness{12'000'000};
   Duration margin{3'000'000};
 
   // No two clocks differ by more.
   Duration clocks_apart{3'000'000};
 
-  // Until when a host is given an event: while its own clock is within the accept limit of the
-  // stamp; or else until the accept limit less the margin has passed since the stamp in true time,
+  // Until when a host is given an event: while its own clock is within the allowed lateness of the
+  // stamp; or else until the allowed lateness less the margin has passed since the stamp in true time,
   // which is what users can see to.
   bool while_acceptable_there = true;
 

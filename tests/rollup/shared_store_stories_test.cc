@@ -58,9 +58,9 @@ class RollupStore : public RollupTest {
   static Checkpoint Until(Duration end, uint64_t count, int64_t sum) {
     return {At(end), {.count = count, .sum = sum, .real = static_cast<double>(sum)}};
   }
-  void OpenShared(Duration accept_limit = 5s, Duration forget_after = kForever) {
+  void OpenShared(Duration allowed_lateness = 5s, Duration forget_after = kForever) {
     Open({.windows = {10s},
-          .accept_limit = accept_limit,
+          .allowed_lateness = allowed_lateness,
           .forget_after = forget_after,
           .clears = true,
           .store = store_});
@@ -136,7 +136,7 @@ TEST_F(RollupStore, AnotherInstanceKnowsThatASumIsSaturated) {
 }
 
 TEST_F(RollupStore, WhereThereIsNoneNothingIsPublished) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 7);
   Advance(15s);
   EXPECT_EQ(Publish(), "0 published, 0 failed");
@@ -215,7 +215,7 @@ TEST_F(RollupStore, ANewCounterGoesOnFromTheCheckpoint) {
 
 TEST_F(RollupStore, WhatTheCheckpointHasIsNotCountedTwice) {
   ASSERT_TRUE(store().kept.Publish("a", Until(100s, 4, 40)).ok());
-  OpenShared(/*accept_limit=*/30s);
+  OpenShared(/*allowed_lateness=*/30s);
   Add("a", 85s, 1);  // replayed
   Add("a", 95s, 2);  // likewise
   Add("a", 105s, 4);
@@ -242,7 +242,7 @@ TEST_F(RollupStore, AReferenceReadsTheCheckpoint) {
 }
 
 TEST_F(RollupStore, ACounterThatWasForgottenComesBackWithItsValue) {
-  OpenShared(/*accept_limit=*/5s, /*forget_after=*/10s);
+  OpenShared(/*allowed_lateness=*/5s, /*forget_after=*/10s);
   Add("a", 3s, 7);
   Publish();
   Advance(15s);
@@ -260,7 +260,7 @@ TEST_F(RollupStore, ACounterThatWasForgottenComesBackWithItsValue) {
 }
 
 TEST_F(RollupStore, NoCounterIsForgottenBeforeTheStoreHasIt) {
-  OpenShared(/*accept_limit=*/5s, /*forget_after=*/0s);
+  OpenShared(/*allowed_lateness=*/5s, /*forget_after=*/0s);
   Add("a", 3s, 7);
   Publish();
   Advance(15s);
@@ -279,7 +279,7 @@ TEST_F(RollupStore, NoCounterIsForgottenBeforeTheStoreHasIt) {
 
 // Time moves while the store works, and nobody has visited the window that is due by then.
 TEST_F(RollupStore, NoCounterIsForgottenBeforeAWindowThatIsDueIsVisited) {
-  OpenShared(/*accept_limit=*/5s, /*forget_after=*/0s);
+  OpenShared(/*allowed_lateness=*/5s, /*forget_after=*/0s);
   Add("a", 3s, 7);
   Advance(15s);
   store().during_load = [&] { Add("a", 16s, 1); };
@@ -297,7 +297,7 @@ TEST_F(RollupStore, NoCounterIsForgottenBeforeAWindowThatIsDueIsVisited) {
 // they were released.
 TEST_F(RollupStore, NoCounterIsForgottenBeforeItsKeptWindowsAreVisited) {
   Open({.windows = {10s},
-        .accept_limit = 0s,
+        .allowed_lateness = 0s,
         .retention = 20s,
         .forget_after = 40s,
         .store = store_});
@@ -464,7 +464,7 @@ TEST_F(RollupStore, OfEqualCheckpointsAllThatIsExactIsCompared) {
 }
 
 TEST_F(RollupStore, ALargerCheckpointIsTaken) {
-  OpenShared(/*accept_limit=*/30s);
+  OpenShared(/*allowed_lateness=*/30s);
   Add("a", 3s, 1);
   Add("a", 13s, 2);
   Add("a", 23s, 4);
@@ -497,7 +497,7 @@ TEST_F(RollupStore, AtTheMarginTheSlowestClockIsStillInTime) {
   for (const Duration apart : {Duration{2s}, Duration{2s + 1us}}) {
     const auto shared = std::make_shared<MemoryCheckpointStore>();
     const RollupOptions options{
-        .windows = {10s}, .accept_limit = 5s, .margin = 2s, .store = shared};
+        .windows = {10s}, .allowed_lateness = 5s, .margin = 2s, .store = shared};
     std::vector<std::unique_ptr<Engine>> engines;
     std::vector<RollupCounter> counters;
     for (int i = 0; i < 2; ++i) {

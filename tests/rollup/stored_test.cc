@@ -32,10 +32,10 @@ class Episode {
     options.windows = {10 * kSecond};
     if (Below(2) == 0) options.windows.push_back(Below(2) == 0 ? 20s : 30s);
     if (options.windows.size() > 1 && Below(2) == 0) options.windows.push_back(60s);
-    options.accept_limit = kSecond * Below(30);
+    options.allowed_lateness = kSecond * Below(30);
     options.margin = kSecond * Below(3);
     options.on_late = static_cast<OnLateAdd>(Below(3));
-    if (Below(2) == 0) options.answer_horizon = options.accept_limit + kSecond * Below(30);
+    if (Below(2) == 0) options.answer_horizon = options.allowed_lateness + kSecond * Below(30);
     options.retention = kSecond * Below(2) * Below(100);
     if (Below(2) == 0) options.forget_after = options.retention + kSecond * Below(2) * Below(60);
     options.clears = Below(3) == 0;
@@ -112,7 +112,7 @@ class Episode {
 // --- Whole books
 
 TEST(StoredRollup, ABookWithoutEventsIsTheSame) {
-  const RollupOptions options{.windows = {10s}, .accept_limit = 10s};
+  const RollupOptions options{.windows = {10s}, .allowed_lateness = 10s};
   StoredHost before(options, 1);
   StoredHost after(before, 2);
   ASSERT_TRUE(after.Load(before.Save()));
@@ -182,7 +182,7 @@ TEST(StoredRollup, ABookIsWholeWhateverIsUnderWayWhenItIsSaved) {
 
 RollupOptions WithStore() {
   return {.windows = {10s},
-          .accept_limit = 0s,
+          .allowed_lateness = 0s,
           .forget_after = 30s,
           .store = std::make_shared<MemoryCheckpointStore>()};
 }
@@ -221,7 +221,7 @@ TEST(StoredRollup, ACheckpointThatWasKeptUnheardCountsOnce) {
 }
 
 TEST(StoredRollup, AReferenceTakenAfterwardsShowsTheSum) {
-  StoredHost before({.windows = {10s}, .accept_limit = 0s}, 1);
+  StoredHost before({.windows = {10s}, .allowed_lateness = 0s}, 1);
   before.Add("a", At(1s), At(1s), 5);
   before.Add("a", At(12s), At(12s), 7);
   const auto old = before.Share("a", At(15s));
@@ -236,7 +236,7 @@ TEST(StoredRollup, AReferenceTakenAfterwardsShowsTheSum) {
 }
 
 TEST(StoredRollup, ACounterThatOnlyAReferenceHeldIsForgotten) {
-  StoredHost before({.windows = {10s}, .accept_limit = 0s, .forget_after = 10s}, 1);
+  StoredHost before({.windows = {10s}, .allowed_lateness = 0s, .forget_after = 10s}, 1);
   before.Add("a", At(1s), At(1s), 5);
   const auto held = before.Share("a", At(1s));
   before.Apply({.what = Call::kVisit, .now = At(60s), .number = 100});
@@ -307,7 +307,7 @@ TEST(StoredRollup, ADamagedBookIsRefusedOrWhole) {
 // Of two kept windows, one still has an emission that waits. Bytes in which both have it name the
 // emission once more: a flag of the other window, and a number behind.
 TEST(StoredRollup, AnEmissionOfTwoWindowsIsRefused) {
-  const RollupOptions options{.windows = {10s}, .accept_limit = 0s, .retention = 1000s};
+  const RollupOptions options{.windows = {10s}, .allowed_lateness = 0s, .retention = 1000s};
   StoredHost before(options, 1);
   before.Add("k", At(1s), At(1s));
   before.Add("k", At(11s), At(11s));

@@ -47,7 +47,7 @@ class RollupValues : public RollupTest {
 TEST_F(RollupValues, AScanSeesNoWindowThatIsOver) {
   EngineOptions options = OnEventTime();
   options.partitions = 8;
-  Open({.windows = {10s}, .accept_limit = 5s}, options);
+  Open({.windows = {10s}, .allowed_lateness = 5s}, options);
   for (int i = 0; i < 8; ++i) Add(std::to_string(i), 3s);
   Add("last", 1h);
   std::vector<std::string> open;
@@ -59,7 +59,7 @@ TEST_F(RollupValues, AScanSeesNoWindowThatIsOver) {
 
 // With clears an open window keeps its events, a frozen one its amount.
 TEST_F(RollupValues, TheEventsOfAFrozenWindowTakeNoBytes) {
-  Open({.windows = {10s}, .accept_limit = 5s, .retention = 1h, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .retention = 1h, .clears = true});
   Clear("a", 1s);
   for (int i = 0; i < 1000; ++i) Add("a", 3s, 1);
   const size_t open = sizes().bytes;
@@ -72,7 +72,7 @@ TEST_F(RollupValues, TheEventsOfAFrozenWindowTakeNoBytes) {
 // Accurate and Eventual.
 
 TEST_F(RollupValues, AValueIsTheSumOfAllWindows) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 1);
   Add("a", 13s, 2);
   Add("a", 1h, 4);
@@ -87,13 +87,13 @@ TEST_F(RollupValues, AValueIsTheSumOfAllWindows) {
 }
 
 TEST_F(RollupValues, ACounterThatIsNotThereIsZero) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   EXPECT_EQ(Accurate("a").amount, Amount{});
   EXPECT_EQ(counter().Eventual("a"), std::nullopt);
 }
 
 TEST_F(RollupValues, TheFrozenPartTrailsByTheLimits) {
-  Open({.windows = {10s}, .accept_limit = 5s, .margin = 2s});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .margin = 2s});
   Add("a", 3s, 1);
   Add("a", 13s, 2);
   Advance(17s - 1us);
@@ -111,7 +111,7 @@ TEST_F(RollupValues, TheFrozenPartTrailsByTheLimits) {
 }
 
 TEST_F(RollupValues, TheFrozenPartIsThatOfNowThoughNobodyHasVisitedIt) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 1);
   Add("a", 13s, 2);
   MoveTime(15s);
@@ -122,7 +122,7 @@ TEST_F(RollupValues, TheFrozenPartIsThatOfNowThoughNobodyHasVisitedIt) {
 }
 
 TEST_F(RollupValues, BeforeThereWasAnyTimeNothingIsFrozen) {
-  Open({.windows = {10s}, .accept_limit = 5s}, OnEventTime());
+  Open({.windows = {10s}, .allowed_lateness = 5s}, OnEventTime());
   EXPECT_EQ(Accurate("a").checkpoint, kBeginningOfTime);
   counter().Add("a", 1, kBeginningOfTime);
   EXPECT_EQ(counter().Eventual("a")->as_of, kBeginningOfTime);
@@ -131,7 +131,7 @@ TEST_F(RollupValues, BeforeThereWasAnyTimeNothingIsFrozen) {
 }
 
 TEST_F(RollupValues, ValuesOfSeveralResolutionsAreThoseOfTheFinest) {
-  Open({.windows = {10s, 100s}, .accept_limit = 5s});
+  Open({.windows = {10s, 100s}, .allowed_lateness = 5s});
   Add("a", 3s, 1);
   Add("a", 13s, 2);
   Advance(15s);
@@ -145,7 +145,7 @@ TEST_F(RollupValues, ValuesOfSeveralResolutionsAreThoseOfTheFinest) {
 // AddAndGet.
 
 TEST_F(RollupValues, AddingAnswersWhatTheCounterComesTo) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 1);
   Advance(15s);
   const AddedCount added = counter().AddAndGet("a", 2, At(16s), "id");
@@ -156,7 +156,7 @@ TEST_F(RollupValues, AddingAnswersWhatTheCounterComesTo) {
 }
 
 TEST_F(RollupValues, WhateverTheOutcomeTheValueIsThatOfTheEventsPlace) {
-  Open({.windows = {10s}, .accept_limit = 5s, .limits = {.max_keys = 1}});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .limits = {.max_keys = 1}});
   Add("a", 3s, 1, "id");
   Advance(15s);
   for (const auto& [at, delta, id, outcome] :
@@ -172,7 +172,7 @@ TEST_F(RollupValues, WhateverTheOutcomeTheValueIsThatOfTheEventsPlace) {
 }
 
 TEST_F(RollupValues, OnEventTimeTheValueIsFrozenByTheEventItself) {
-  Open({.windows = {10s}, .accept_limit = 5s}, OnEventTime());
+  Open({.windows = {10s}, .allowed_lateness = 5s}, OnEventTime());
   Add("a", 3s, 1);
   const AddedCount added = counter().AddAndGet("a", 2, At(16s));
   EXPECT_EQ(added.value.amount.sum, 3);
@@ -182,7 +182,7 @@ TEST_F(RollupValues, OnEventTimeTheValueIsFrozenByTheEventItself) {
 // Clears.
 
 TEST_F(RollupValues, AClearForgetsWhatCameBefore) {
-  Open({.windows = {10s}, .accept_limit = 60s, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 60s, .clears = true});
   Add("a", 3s, 1);
   Add("a", 13s, 2);
   EXPECT_EQ(Clear("a", 14s), kAdded);
@@ -195,7 +195,7 @@ TEST_F(RollupValues, AClearForgetsWhatCameBefore) {
 }
 
 TEST_F(RollupValues, WithTheStampOfAClearTheArrivalDecides) {
-  Open({.windows = {10s}, .accept_limit = 60s, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 60s, .clears = true});
   Add("a", 3s, 1);
   Clear("a", 3s);
   Add("a", 3s, 2);
@@ -203,7 +203,7 @@ TEST_F(RollupValues, WithTheStampOfAClearTheArrivalDecides) {
 }
 
 TEST_F(RollupValues, AnOlderClearThatComesLaterChangesNothing) {
-  Open({.windows = {10s}, .accept_limit = 60s, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 60s, .clears = true});
   Add("a", 3s, 1);
   Clear("a", 5s);
   Add("a", 7s, 2);
@@ -214,7 +214,7 @@ TEST_F(RollupValues, AnOlderClearThatComesLaterChangesNothing) {
 }
 
 TEST_F(RollupValues, AClearMayComeAfterEventsThatItDoesNotCover) {
-  Open({.windows = {10s}, .accept_limit = 60s, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 60s, .clears = true});
   Add("a", 3s, 1);
   Add("a", 23s, 2);
   Add("a", 33s, 4);
@@ -225,7 +225,7 @@ TEST_F(RollupValues, AClearMayComeAfterEventsThatItDoesNotCover) {
 }
 
 TEST_F(RollupValues, WindowsKeepWhatAClearForgets) {
-  Open({.windows = {10s}, .accept_limit = 5s, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true});
   Add("a", 3s, 1);
   Clear("a", 4s);
   Add("a", 5s, 2);
@@ -236,7 +236,7 @@ TEST_F(RollupValues, WindowsKeepWhatAClearForgets) {
 }
 
 TEST_F(RollupValues, AClearForgetsFrozenWindowsToo) {
-  Open({.windows = {10s}, .accept_limit = 5s, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true});
   Add("a", 3s, 1);
   Advance(15s);
   EXPECT_EQ(FrozenSum("a"), 1);
@@ -249,7 +249,7 @@ TEST_F(RollupValues, AClearForgetsFrozenWindowsToo) {
 }
 
 TEST_F(RollupValues, AClearOpensItsWindow) {
-  Open({.windows = {10s}, .accept_limit = 5s, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true});
   EXPECT_EQ(Clear("a", 3s), kAdded);
   EXPECT_EQ(sizes().keys, 1u);
   EXPECT_EQ(ledger().open, 1u);
@@ -259,7 +259,7 @@ TEST_F(RollupValues, AClearOpensItsWindow) {
 }
 
 TEST_F(RollupValues, WithClearsEventsTakeRoomUntilTheirWindowIsFrozen) {
-  Open({.windows = {10s}, .accept_limit = 5s, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true});
   Add("a", 3s, 1);
   const size_t one = sizes().bytes;
   for (int i = 0; i < 100; ++i) Add("a", 3s, 1);
@@ -272,7 +272,7 @@ TEST_F(RollupValues, WithClearsEventsTakeRoomUntilTheirWindowIsFrozen) {
 // Numbers.
 
 TEST_F(RollupValues, IntegersAreExactAndSaturate) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, INT64_MAX - 1);
   Add("a", 3s, 1);
   EXPECT_EQ(Accurate("a").amount.sum, INT64_MAX);
@@ -290,7 +290,7 @@ TEST_F(RollupValues, IntegersAreExactAndSaturate) {
 }
 
 TEST_F(RollupValues, SumsOfWindowsSaturateToo) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, INT64_MIN);
   Add("a", 13s, -1);
   EXPECT_EQ(Accurate("a").amount.sum, INT64_MIN);
@@ -302,7 +302,7 @@ TEST_F(RollupValues, SumsOfWindowsSaturateToo) {
 
 // Of the frozen window and two open ones, the second leaves the type; the third would lead back.
 TEST_F(RollupValues, AValueSaturatesInTheOrderOfItsWindows) {
-  Open({.windows = {10s}, .accept_limit = 30s});
+  Open({.windows = {10s}, .allowed_lateness = 30s});
   Add("a", 3s, INT64_MAX - 10);
   Advance(45s);
   Add("a", 16s, 20);
@@ -315,7 +315,7 @@ TEST_F(RollupValues, AValueSaturatesInTheOrderOfItsWindows) {
 }
 
 TEST_F(RollupValues, ANumberBeyond64BitsSaturates) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, Delta::Above());
   Add("b", 3s, Delta::Below());
   Add("c", 3s, UINT64_MAX);
@@ -341,7 +341,7 @@ double PlainNeumaier(const std::vector<double>& numbers) {
 }
 
 TEST_F(RollupValues, OtherNumbersAreSummedWithCompensation) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   std::vector<double> numbers = {1e16, 1.0, -1e16, 0.1, 1e-30, 3e300, -3e300, 0.7};
   for (int i = 0; i < 1000; ++i) numbers.push_back(std::ldexp(i * 0.1, i % 60 - 30));
   for (const double x : numbers) Add("a", 3s, x);
@@ -356,7 +356,7 @@ TEST_F(RollupValues, OtherNumbersAreSummedWithCompensation) {
 }
 
 TEST_F(RollupValues, IntegersAndOtherNumbersAddUp) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 2);
   Add("a", 4s, 0.75);
   const Amount amount = Accurate("a").amount;
@@ -368,7 +368,7 @@ TEST_F(RollupValues, IntegersAndOtherNumbersAddUp) {
 }
 
 TEST_F(RollupValues, NumbersBeyondDoublesStayAtTheirEnd) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   const double most = std::numeric_limits<double>::max();
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double x : {most, most, -most}) Add("a", 3s, x);
@@ -387,7 +387,7 @@ TEST_F(RollupValues, NumbersBeyondDoublesStayAtTheirEnd) {
 // History and Top.
 
 TEST_F(RollupValues, HistoryHasFrozenWindowsAsLongAsTheyAreKept) {
-  Open({.windows = {10s}, .accept_limit = 5s, .retention = 30s});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .retention = 30s});
   for (int i = 0; i < 5; ++i) Add("a", i * 10s, i);
   EXPECT_THAT(History(0s, 1h), IsEmpty());
   Advance(35s);
@@ -406,7 +406,7 @@ TEST_F(RollupValues, HistoryHasFrozenWindowsAsLongAsTheyAreKept) {
 }
 
 TEST_F(RollupValues, HistoryIsThatOfNowThoughNobodyHasVisitedIt) {
-  Open({.windows = {10s}, .accept_limit = 5s, .retention = 30s});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .retention = 30s});
   Add("a", 3s);
   MoveTime(15s);
   EXPECT_THAT(History(0s, 1h), ElementsAre("0-10 1/1"));
@@ -415,7 +415,7 @@ TEST_F(RollupValues, HistoryIsThatOfNowThoughNobodyHasVisitedIt) {
 }
 
 TEST_F(RollupValues, WithoutRetentionThereIsNoHistory) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s);
   Advance(15s);
   EXPECT_THAT(History(0s, 1h), IsEmpty());
@@ -423,7 +423,7 @@ TEST_F(RollupValues, WithoutRetentionThereIsNoHistory) {
 }
 
 TEST_F(RollupValues, HistoryIsOfOneResolution) {
-  Open({.windows = {10s, 20s}, .accept_limit = 5s, .retention = 1h});
+  Open({.windows = {10s, 20s}, .allowed_lateness = 5s, .retention = 1h});
   Add("a", 3s, 1);
   Add("a", 13s, 2);
   Advance(25s);
@@ -434,7 +434,7 @@ TEST_F(RollupValues, HistoryIsOfOneResolution) {
 }
 
 TEST_F(RollupValues, TopHasTheLargestSumsOfAWindow) {
-  Open({.windows = {10s, 20s}, .accept_limit = 5s, .retention = 30s});
+  Open({.windows = {10s, 20s}, .allowed_lateness = 5s, .retention = 30s});
   Add("b", 3s, 7);
   Add("a", 9s, 7);
   Add("c", 4s, 9);
@@ -454,7 +454,7 @@ TEST_F(RollupValues, TopHasTheLargestSumsOfAWindow) {
 }
 
 TEST_F(RollupValues, TopIsOverAllPartitions) {
-  Open({.windows = {10s}, .accept_limit = 5s}, {.partitions = 7});
+  Open({.windows = {10s}, .allowed_lateness = 5s}, {.partitions = 7});
   for (int i = 0; i < 50; ++i) Add("key " + std::to_string(i), 3s, i);
   EXPECT_THAT(Top(3, 3s), ElementsAre("key 49 49", "key 48 48", "key 47 47"));
 }
@@ -462,7 +462,7 @@ TEST_F(RollupValues, TopIsOverAllPartitions) {
 // Forgetting.
 
 TEST_F(RollupValues, ACounterIsForgottenWhenItsNewestWindowHasBeenFrozenForSoLong) {
-  Open({.windows = {10s}, .accept_limit = 5s, .forget_after = 30s});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .forget_after = 30s});
   Add("a", 3s, 1);
   Add("a", 13s, 2);
   Advance(55s - 1us);
@@ -478,7 +478,7 @@ TEST_F(RollupValues, ACounterIsForgottenWhenItsNewestWindowHasBeenFrozenForSoLon
 }
 
 TEST_F(RollupValues, ACounterIsGoneAtItsInstantThoughNobodyHasVisitedIt) {
-  Open({.windows = {10s}, .accept_limit = 5s, .forget_after = 30s});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .forget_after = 30s});
   Add("a", 3s, 1);
   MoveTime(45s);
   EXPECT_EQ(counter().Eventual("a"), std::nullopt);
@@ -487,7 +487,7 @@ TEST_F(RollupValues, ACounterIsGoneAtItsInstantThoughNobodyHasVisitedIt) {
 }
 
 TEST_F(RollupValues, WhatIsForgottenLeavesNothingBehind) {
-  Open({.windows = {10s, 20s}, .accept_limit = 5s, .retention = 10s, .forget_after = 10s});
+  Open({.windows = {10s, 20s}, .allowed_lateness = 5s, .retention = 10s, .forget_after = 10s});
   for (int i = 0; i < 100; ++i) Add(std::to_string(i), 3s, 1, "id");
   Advance(1h);
   (void)PopAll();
@@ -497,7 +497,7 @@ TEST_F(RollupValues, WhatIsForgottenLeavesNothingBehind) {
 }
 
 TEST_F(RollupValues, AReferenceKeepsItsCounter) {
-  Open({.windows = {10s}, .accept_limit = 5s, .forget_after = 0s});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .forget_after = 0s});
   Add("a", 3s, 1);
   CounterRef ref = counter().Ref("a");
   CounterRef copy = ref;
@@ -514,7 +514,7 @@ TEST_F(RollupValues, AReferenceKeepsItsCounter) {
 }
 
 TEST_F(RollupValues, WithoutAReferenceTimeForgetsTheCounterThatWasKept) {
-  Open({.windows = {10s}, .accept_limit = 5s, .forget_after = 0s});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .forget_after = 0s});
   Add("a", 3s, 1);
   CounterRef ref = counter().Ref("a");
   Advance(1h);
@@ -528,7 +528,7 @@ TEST_F(RollupValues, WithoutAReferenceTimeForgetsTheCounterThatWasKept) {
 // References.
 
 TEST_F(RollupValues, AReferenceReadsTheFrozenPart) {
-  Open({.windows = {10s}, .accept_limit = 5s, .clears = true});
+  Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true});
   Add("a", 3s, 1);
   const CounterRef ref = counter().Ref("a");
   ASSERT_FALSE(ref.empty());
@@ -547,7 +547,7 @@ TEST_F(RollupValues, AReferenceReadsTheFrozenPart) {
 }
 
 TEST_F(RollupValues, AReferenceMakesItsCounter) {
-  Open({.windows = {10s}, .accept_limit = 5s});
+  Open({.windows = {10s}, .allowed_lateness = 5s});
   EXPECT_TRUE(CounterRef().empty());
   const CounterRef ref = counter().Ref("a");
   ASSERT_FALSE(ref.empty());
@@ -565,7 +565,7 @@ TEST_F(RollupValues, AReferenceOutlivesTheEngine) {
   std::optional<CounterRef> ref;
   {
     auto engine = Engine::Open({.partitions = 1}).value();
-    RollupCounter plays(*engine, "plays", {.windows = {10s}, .accept_limit = 5s});
+    RollupCounter plays(*engine, "plays", {.windows = {10s}, .allowed_lateness = 5s});
     engine->Advance(kT0);
     plays.Add("a", 3, kT0);
     ref = plays.Ref("a");
@@ -579,7 +579,7 @@ TEST_F(RollupValues, AReferenceOutlivesTheEngine) {
 
 TEST_F(RollupValues, AddingToAnOpenWindowAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "allocations cannot be counted here";
-  Open({.windows = {10s, 100s}, .accept_limit = 5s}, {.partitions = 4});
+  Open({.windows = {10s, 100s}, .allowed_lateness = 5s}, {.partitions = 4});
   std::vector<std::string> keys;
   for (int i = 0; i < 1000; ++i) keys.push_back("key " + std::to_string(i));
   for (const std::string& key : keys) Add(key, 3s);

@@ -144,7 +144,7 @@ class EveryCollection {
     EngineOptions options;
     options.partitions = 2;
     options.axis = choice.axis;
-    if (choice.axis == Axis::kEvent) options.lateness = std::chrono::seconds(2);
+    if (choice.axis == Axis::kEvent) options.watermark_delay = std::chrono::seconds(2);
     options.future_limit = kForever;
     options.huge_pages = HugePages::kOff;
     options.internals = {.hash_key = {{1, 2}}, .epoch = 3};
@@ -153,7 +153,7 @@ class EveryCollection {
   static FolderOptions FolderOf(const LifeChoice& choice) {
     using std::chrono_literals::operator""s;
     FolderOptions options{.quiet_period = 60s, .max_wait = 3600s};
-    options.late = {.accept_limit = 40s,
+    options.late = {.allowed_lateness = 40s,
                     .on_late = choice.rich ? OnLate::kReject : OnLate::kCorrect};
     options.leases.max_deliveries = 2;
     if (!choice.rich) return options;
@@ -182,7 +182,7 @@ class EveryCollection {
     using std::chrono_literals::operator""s;
     RollupOptions options;
     options.windows = {10s};
-    options.accept_limit = 20s;
+    options.allowed_lateness = 20s;
     options.leases.max_deliveries = 2;
     options.on_late = OnLateAdd::kCorrect;
     options.retention = 200s;
@@ -195,8 +195,9 @@ class EveryCollection {
     return options;
   }
   static FoldSpec SpecOf(const LifeChoice& choice) {
-    std::string document = R"({"key":"k","quiet":"60s","future-limit":"inf","accept-limit":"50s",)";
-    if (choice.axis == Axis::kEvent) document += R"("time":"t","time-unit":"s","lateness":"2s",)";
+    std::string document =
+        R"({"key":"k","quiet":"60s","future-limit":"inf","allowed-lateness":"50s",)";
+    if (choice.axis == Axis::kEvent) document += R"("time":"t","time-unit":"s","reorder":"2s",)";
     document += choice.rich
                     ? R"x("id":"id","rest":"last","raw":2,"emission-id":true,"max-bytes":900,
                          "merge":["a=array(v,3)","c=concat(s)","m=max(n)","set=set(v,3)",

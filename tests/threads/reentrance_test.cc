@@ -174,7 +174,7 @@ TEST_F(CallingBack, FromRules) {
   rules.key_class = [=](std::string_view, const int&) { return in("key_class"), 1; };
   rules.id = [=](const int&) { return in("id"), std::string_view("name"); };
   rules.content = [=](const int&) { return in("content"), 0; };
-  Open({.quiet_floor = 1s, .late = {.accept_limit = 1h}}, std::move(rules));
+  Open({.quiet_floor = 1s, .late = {.allowed_lateness = 1h}}, std::move(rules));
   Fold("k");
   EXPECT_THAT(asked, UnorderedElementsAre("starts", "ends", "condition", "quiet_period", "close_at",
                                           "closing_time", "key_class", "id", "content"));

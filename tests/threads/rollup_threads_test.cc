@@ -195,7 +195,7 @@ class RollupThreads : public testing::Test {
   RollupCounter plays_{*engine_,
                        "plays",
                        {.windows = {10ms, 50ms},
-                        .accept_limit = 20ms,
+                        .allowed_lateness = 20ms,
                         .margin = 3ms,
                         .retention = 100ms,
                         .store = store_}};
@@ -231,10 +231,12 @@ TEST_F(RollupThreads, NothingIsLostOrCountedTwice) {
 
 // Two instances in one process publish to one store at the same time.
 TEST_F(RollupThreads, InstancesThatPublishAtOnceAgree) {
-  RollupCounter other(*engine_, "other",
-                      {.windows = {10ms}, .accept_limit = 20ms, .margin = 3ms, .store = store_});
-  RollupCounter third(*engine_, "third",
-                      {.windows = {10ms}, .accept_limit = 20ms, .margin = 3ms, .store = store_});
+  RollupCounter other(
+      *engine_, "other",
+      {.windows = {10ms}, .allowed_lateness = 20ms, .margin = 3ms, .store = store_});
+  RollupCounter third(
+      *engine_, "third",
+      {.windows = {10ms}, .allowed_lateness = 20ms, .margin = 3ms, .store = store_});
   std::atomic<bool> busy = true;
   std::vector<std::thread> threads;
   for (RollupCounter* const counter : {&other, &third}) {
@@ -276,7 +278,7 @@ TEST_F(RollupThreads, InstancesThatPublishAtOnceAgree) {
 // never steps back, and no window is lost on the way.
 TEST_F(RollupThreads, CountersAreForgottenWhileOthersHoldThem) {
   RollupCounter brief(*engine_, "brief",
-                      {.windows = {10ms}, .accept_limit = 5ms, .forget_after = Duration{0}});
+                      {.windows = {10ms}, .allowed_lateness = 5ms, .forget_after = Duration{0}});
   std::vector<std::thread> threads;
   uint64_t added = 0;
   threads.emplace_back([&] {

@@ -13,7 +13,7 @@ StressConfig DrawConfig(Choices& choices) {
   engine.huge_pages = HugePages::kOff;
   if (choices.OneIn(2)) {
     engine.axis = Axis::kEvent;
-    engine.lateness = choices.Ticks(0, 10);
+    engine.watermark_delay = choices.Ticks(0, 10);
   } else {
     config.stamps_ahead = choices.OneIn(3);
   }
@@ -45,7 +45,7 @@ StressConfig DrawConfig(Choices& choices) {
   if (folder.edge != Edge::kLeading && choices.OneIn(4))
     folder.partial_every = choices.Ticks(3, 20);
   if (choices.OneIn(3)) {
-    folder.late.accept_limit = choices.Ticks(0, 20);
+    folder.late.allowed_lateness = choices.Ticks(0, 20);
     folder.late.on_late =
         std::array{OnLate::kReject, OnLate::kFold, OnLate::kCorrect}[choices.Below(3)];
   }
@@ -65,7 +65,7 @@ StressConfig DrawConfig(Choices& choices) {
     };
   }
   if (choices.OneIn(4)) {
-    folder.late.accept_limit = choices.Ticks(0, 20);
+    folder.late.allowed_lateness = choices.Ticks(0, 20);
     folder.late.on_late = OnLate::kReject;
     rules.id = [](const TrackedEvent& event) { return std::string_view(&event.id, 1); };
     if (choices.OneIn(2)) rules.content = [](const TrackedEvent& event) { return event.marks; };
@@ -98,7 +98,7 @@ std::string Describe(const StressConfig& config) {
   say("max_events", f.max_events);
   say("edge", static_cast<int>(f.edge));
   say("partial_every", f.partial_every.count());
-  say("accept_limit", f.late.accept_limit.count());
+  say("allowed_lateness", f.late.allowed_lateness.count());
   say("on_late", static_cast<int>(f.late.on_late));
   say("max_groups", f.limits.max_groups);
   say("max_bytes", f.limits.max_bytes);

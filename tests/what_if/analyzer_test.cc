@@ -95,8 +95,9 @@ struct Folded {
   std::map<std::string, uint64_t> biggest;
 };
 
-Folded FoldThem(const Events& events, Duration quiet, Duration max_wait, Duration lateness) {
-  auto engine = *Engine::Open({.partitions = 1, .axis = Axis::kEvent, .lateness = lateness});
+Folded FoldThem(const Events& events, Duration quiet, Duration max_wait, Duration watermark_delay) {
+  auto engine =
+      *Engine::Open({.partitions = 1, .axis = Axis::kEvent, .watermark_delay = watermark_delay});
   Folder<Touch, Touches> folder(*engine, "f", {.quiet_period = quiet, .max_wait = max_wait});
   Folded folded;
   for (const Event& event : events) {
@@ -120,10 +121,10 @@ Duration QuantileOf(const std::vector<Duration>& sorted, double quantile) {
   return sorted[std::max<size_t>(rank, 1) - 1];
 }
 
-void ExpectRatiosAgree(const Analysis& analysis, const Events& events, Duration lateness) {
+void ExpectRatiosAgree(const Analysis& analysis, const Events& events, Duration watermark_delay) {
   for (const AnalysisRow& row : analysis.rows) {
     SCOPED_TRACE(row.quiet_period.count());
-    const Folded folded = FoldThem(events, row.quiet_period, analysis.max_wait, lateness);
+    const Folded folded = FoldThem(events, row.quiet_period, analysis.max_wait, watermark_delay);
     ASSERT_EQ(row.emissions, folded.ledger.opened);
     ASSERT_EQ(row.folding_ratio, folded.ledger.FoldingRatio());
   }
@@ -158,26 +159,30 @@ TEST(Analyzer, AgreesWhenStampsAreOutOfOrder) {
   });
 }
 
-TEST(Analyzer, AgreesWithLatenessAndMaxWait) {
+TEST(Analyzer, AgreesWithAWatermarkDelayAndMaxWait) {
   ForSeeds(60, [](std::mt19937_64& random) {
     const Duration disorder{random() % 2 == 0 ? 20s : 1us};
-    const Duration lateness{random() % 2 == 0 ? static_cast<int64_t>(random() % 10'000'000) : 0};
+    const Duration watermark_delay{random() % 2 == 0 ? static_cast<int64_t>(random() % 10'000'000)
+                                                     : 0};
     const Duration max_wait{random() % 3 == 0 ? kForever.count()
                                               : 1 + static_cast<int64_t>(random() % 60'000'000)};
     const Events events = DrawEvents(random, 500, disorder);
-    const auto analysis =
-        Analyze(events, {.grid = DrawGrid(random, 24), .max_wait = max_wait, .lateness = lateness});
-    ExpectRatiosAgree(*analysis, events, lateness);
+    const auto analysis = Analyze(
+        events,
+        {.grid = DrawGrid(random, 24), .max_wait = max_wait, .watermark_delay = watermark_delay});
+    ExpectRatiosAgree(*analysis, events, watermark_delay);
   });
 }
 
 TEST(Analyzer, KnowsThePeakOfOpenGroupsAlsoOutOfOrder) {
   ForSeeds(20, [](std::mt19937_64& random) {
     const Events events = DrawEvents(random, 1'000, 1s);
-    const Duration lateness{random() % 2 == 0 ? 0 : static_cast<int64_t>(random() % 2'000'000)};
-    const auto analysis = Analyze(events, {.grid = DrawGrid(random, 24), .lateness = lateness});
+    const Duration watermark_delay{random() % 2 == 0 ? 0
+                                                     : static_cast<int64_t>(random() % 2'000'000)};
+    const auto analysis =
+        Analyze(events, {.grid = DrawGrid(random, 24), .watermark_delay = watermark_delay});
     for (const AnalysisRow& row : analysis->rows) {
-      const Folded folded = FoldThem(events, row.quiet_period, kForever, lateness);
+      const Folded folded = FoldThem(events, row.quiet_period, kForever, watermark_delay);
       EXPECT_EQ(row.open_peak, folded.open_peak);
     }
   });

@@ -37,8 +37,8 @@ class LiveWindowTest : public testing::Test {
     window_ = Window::Open(*engine_, "window", options).value();
     if (engine.axis == Axis::kArrival) engine_->Advance(kT0);
   }
-  static EngineOptions OnEventTime(Duration lateness = Duration{0}) {
-    return {.partitions = 1, .axis = Axis::kEvent, .lateness = lateness};
+  static EngineOptions OnEventTime(Duration watermark_delay = Duration{0}) {
+    return {.partitions = 1, .axis = Axis::kEvent, .watermark_delay = watermark_delay};
   }
 
   Engine& engine() { return *engine_; }

@@ -63,7 +63,7 @@ TEST_F(LiveWindowTest, OnlyTheEnginesTimeDecides) {
 }
 
 TEST_F(LiveWindowTest, OnEventTimeTheWatermarkDecides) {
-  Open({.ttl = 10s}, OnEventTime(/*lateness=*/3s));
+  Open({.ttl = 10s}, OnEventTime(/*watermark_delay=*/3s));
   Add("ann", 0s);
   Add("ben", 12s);
   EXPECT_EQ(engine().now(), At(9s));

@@ -45,7 +45,7 @@ std::string AboutPaths(std::span<const OptionPath> absent, std::string_view line
   return finding.empty() ? out : out + "; " + finding;
 }
 
-// At least `d`, in whole units of which there are ten or more, so that --lateness takes the text.
+// At least `d`, in whole units of which there are ten or more, so that --reorder takes the text.
 std::string RoundedUp(Duration d) {
   constexpr Duration kRoundUnits[] = {std::chrono::days(1), std::chrono::hours(1),
                                       std::chrono::minutes(1), std::chrono::seconds(1),
@@ -57,10 +57,10 @@ std::string RoundedUp(Duration d) {
 }
 
 std::string AboutOrder(const JobOptions& options, const StampCounts& stamps) {
-  if (options.spec.event.time.empty() || stamps.most_behind <= options.spec.event.lateness)
+  if (options.spec.event.time.empty() || stamps.most_behind <= options.spec.event.reorder)
     return {};
   std::string out = Counted(stamps.out_of_order, "event") + " came up to " +
-                    RoundedUp(stamps.most_behind) + " behind; sort them by time, or see --lateness";
+                    RoundedUp(stamps.most_behind) + " behind; sort them by time, or see --reorder";
   if (stamps.behind_input > 0) {
     out += " (" + Grouped(stamps.behind_input) +
            " behind an earlier file: files are read one after the other, not merged by time)";

@@ -279,7 +279,7 @@ bool EngineJob::FollowsWall(Duration silent) const {
 
 EngineTime EngineJob::Present(Duration silent) const {
   if (!on_event_time()) return ArrivalNow();
-  return FollowsWall(silent) ? SaturatingSub(Now(), options_.spec.event.lateness) : engine_->now();
+  return FollowsWall(silent) ? SaturatingSub(Now(), options_.spec.event.reorder) : engine_->now();
 }
 
 absl::Status EngineJob::AppendResults(std::string_view lines) {
@@ -313,7 +313,7 @@ Duration EngineJob::UntilDue(Duration silent) const {
   }
   const std::optional<EngineTime> due = NextDue();
   if (!due) return kForever;
-  const Duration behind = on_event_time() ? options_.spec.event.lateness : Duration{0};
+  const Duration behind = on_event_time() ? options_.spec.event.reorder : Duration{0};
   return SaturatingAdd(*due, behind) - Now();
 }
 

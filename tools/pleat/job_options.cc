@@ -86,7 +86,7 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
        "how times are written, by the letters of strptime, such as\n"
        "'%d.%m.%Y %H:%M:%S'; %E*f reads the digits of a fraction",
        InSpec(o.spec)},
-      {"lateness", "DURATION", "", InSpec(o.spec)},
+      {"reorder", "DURATION", "", InSpec(o.spec)},
       {"future-limit", "DURATION",
        "events ahead of the watermark by more than this are bad (default inf)", InSpec(o.spec)},
       {"where", "COND",

@@ -47,7 +47,7 @@ struct JobOptions {
 };
 
 // The flag `name` of those that commands share: input, time, time-unit, time-zone, time-format,
-// lateness, future-limit, where, from, to, max-memory, on-bad, bad, strict, output, quiet-summary,
+// reorder, future-limit, where, from, to, max-memory, on-bad, bad, strict, output, quiet-summary,
 // threads, help. A command lists those that it has, where its help wants them, and gives `help` if
 // the flag means something of its own there. REQUIRES: `options` outlives the flag.
 Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view help = {});

@@ -48,7 +48,7 @@ struct Misplaced<FolderOptions> {
   Duration every{}, phase{};
   bool settable = false;
 
-  Duration accept_limit{};
+  Duration allowed_lateness{};
   OnLate on_late = {};
 
   size_t max_groups = 0, max_bytes = 0;
@@ -81,7 +81,7 @@ struct Misplaced<RollupOptions> {
   };
 
   Windows windows;
-  Duration accept_limit{}, margin{};
+  Duration allowed_lateness{}, margin{};
   OnLateAdd on_late = {};
   Duration answer_horizon{}, retention{}, forget_after{};
   bool clears = false;

@@ -42,11 +42,12 @@ bool OpenWithRules(pleat::Engine& engine, pleat::FoldRules<int, State> rules) {
 
 pleat::RollupCounter MakeCounter(pleat::Engine& engine) {
 #if MISUSE == 4
-  return {engine, "c", {.windows = {1min, 1h}, .accept_limit = 10s, .max_keys = 1'000}};
+  return {engine, "c", {.windows = {1min, 1h}, .allowed_lateness = 10s, .max_keys = 1'000}};
 #elif MISUSE == 5
-  return {engine, "c", {.windows = 1min, .accept_limit = 10s}};
+  return {engine, "c", {.windows = 1min, .allowed_lateness = 10s}};
 #else
-  return {engine, "c", {.windows = {1min, 1h}, .accept_limit = 10s, .limits = {.max_keys = 1'000}}};
+  return {
+      engine, "c", {.windows = {1min, 1h}, .allowed_lateness = 10s, .limits = {.max_keys = 1'000}}};
 #endif
 }
 

@@ -34,7 +34,7 @@ Examples:
 
 constexpr std::string_view kAnalyzeNotes = R"(
 Each row is exact: it is what pleat fold --quiet gives with that quiet period
-  and the same key, time, lateness and max wait. One pass computes all rows.
+  and the same key, time, --reorder and max wait. One pass computes all rows.
 Memory: 4 MB, some 160 bytes a key, and 32 for each further group that a key is
   in; the summary says how much it was. It does not grow with the events.
 Delay: from the event that opens a group to its emission; p50 is the delay of
@@ -165,7 +165,7 @@ std::vector<Flag> AnalyzeFlags(AnalyzeOptions& o) {
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
-      CommonFlag(o, "lateness", "as you would give it to pleat fold (default 0)"),
+      CommonFlag(o, "reorder", "as you would give it to pleat fold (default 0)"),
       {"max-wait", "DURATION", "likewise (default inf)", AboveZero(o.analyzer.max_wait)},
       CommonFlag(o, "future-limit",
                  "likewise (default inf): one stamp far ahead would leave all others behind"),

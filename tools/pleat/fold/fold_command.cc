@@ -12,11 +12,12 @@ absl::Status CheckFoldOptions(const FoldOptions& options) {
   if (absl::Status valid = Validate(options.spec); !valid.ok()) return valid;
   const FoldSpec& spec = options.spec;
   if (absl::Status effects = CheckEffects(options); !effects.ok()) return effects;
-  if (!options.has_time() && spec.marks.id.empty() && spec.folder.late.accept_limit != kForever) {
-    return WrongFlag("accept-limit", "needs --time, without which no event is late (or --id)");
+  if (!options.has_time() && spec.marks.id.empty() &&
+      spec.folder.late.allowed_lateness != kForever) {
+    return WrongFlag("allowed-lateness", "needs --time, without which no event is late (or --id)");
   }
-  if (!options.late_file.empty() && spec.folder.late.accept_limit == kForever) {
-    return WrongFlag("late", "needs --accept-limit, without which no event is late");
+  if (!options.late_file.empty() && spec.folder.late.allowed_lateness == kForever) {
+    return WrongFlag("late", "needs --allowed-lateness, without which no event is late");
   }
   return absl::OkStatus();
 }

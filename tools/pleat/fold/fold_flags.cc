@@ -17,8 +17,8 @@ Examples:
         --merge 'edits=count()' --merge 'added=sum(added)' wiki.ndjson.gz
 
   Unix seconds, 30 seconds out of order, a compound key, rejected lines kept:
-    pleat fold --key who=user.id,page --time ts --time-unit s --lateness 30s \
-        --quiet 10m --accept-limit 1h --late late.ndjson --bad bad.ndjson *.zst
+    pleat fold --key who=user.id,page --time ts --time-unit s --reorder 30s \
+        --quiet 10m --allowed-lateness 1h --late late.ndjson --bad bad.ndjson *.zst
 
   One line per order, as soon as it is paid or failed, or comes to 1000 or more:
     pleat fold --key order --time at --quiet 1h --merge 'total=sum(price)' \
@@ -158,12 +158,12 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
       CommonFlag(
-          o, "lateness",
+          o, "reorder",
           "how far out of order events may come: the watermark, which closes groups,\n"
           "trails the newest event by this much (default 0). Until a group closes it takes in\n"
-          "events, so a pause as long as quiet period and lateness may not end it: better\n"
+          "events, so a pause as long as quiet period and bound may not end it: better\n"
           "sort a file by time"),
-      {"accept-limit", "DURATION",
+      {"allowed-lateness", "DURATION",
        "events older than the watermark by more than this are late (default inf)", InSpec(o.spec)},
       {"on-late", "reject|fold|correct",
        "count late events without folding them (default), fold them like any other, or\n"
@@ -175,7 +175,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       {"id", "PATH",
        "the member that identifies an event within its key. An id seen before is a\n"
        "duplicate, or with different content a conflict; neither is folded. Ids are\n"
-       "remembered for --accept-limit, which is required with it",
+       "remembered for --allowed-lateness, which is required with it",
        InSpec(o.spec)},
       {"idle", "DURATION",
        "with --time, on a pipe: after this long without input the watermark follows\n"

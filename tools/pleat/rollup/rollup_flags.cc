@@ -12,22 +12,22 @@ Examples:
   Views of each page by the minute, as they happen; a minute is written ten
   seconds after its end:
     tail -F views.ndjson |
-        pleat rollup --key page --window 1m --accept-limit 10s
+        pleat rollup --key page --window 1m --allowed-lateness 10s
 
   Edits of each channel, and how much text they added, by the minute and by the
   hour, by the time the events state:
     pleat rollup --key channel --value delta --time time --window 1m,1h \
-        --accept-limit 30s wiki.ndjson.gz
+        --allowed-lateness 30s wiki.ndjson.gz
 
   Plays that producers may send twice, and for how long their ids are remembered
-  depends on the accept limit; those that are too late kept for later:
-    pleat rollup --key title --id play --time at --window 1h --accept-limit 5m \
+  depends on the allowed lateness; those that are too late kept for later:
+    pleat rollup --key title --id play --time at --window 1h --allowed-lateness 5m \
         --late late.ndjson plays.ndjson
 
   Late sales as corrections of the hours that are out, each with the id of the
   line that it corrects:
     pleat rollup --key shop --value cents --time at --window 1h \
-        --accept-limit 1m --on-late correct --emission-id sales.ndjson
+        --allowed-lateness 1m --on-late correct --emission-id sales.ndjson
 )";
 
 constexpr std::string_view kRollupNotes = R"(
@@ -38,7 +38,7 @@ Durations: numbers with us ms s m h d w, such as 250ms, 1.5h, 1h30m; also as
   pleat analyze prints them, '1 min 30 s', and as ISO 8601 does, PT5M; or inf.
 Windows: they begin at multiples of their length since 1970, and their end is
   not part of them. A window is frozen, and written, when the watermark is the
-  accept limit and the margin past its end: it never changes again.
+  allowed lateness and the margin past its end: it never changes again.
 Output: one line per key and window, in the order in which windows end:
     {"page":"Main","start":"2015-09-12T00:47:00.000000Z","end":"...","count":9,
      "sum":120,"reason":"frozen"}
@@ -71,7 +71,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       {"id", "PATH",
        "the member that identifies an event within its key. An id seen before is a\n"
        "duplicate, or with another value a conflict; neither counts. Ids are remembered\n"
-       "for ten times --accept-limit",
+       "for ten times --allowed-lateness",
        InSpec(o.rollup)},
       Heading("Which lines are events"),
       CommonFlag(o, "where"),
@@ -82,7 +82,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
        "the length of the windows (required); or several lengths, each a multiple of the\n"
        "first, such as 1m,1h",
        ListInSpec(o.rollup, o.rollup.rollup.windows)},
-      {"accept-limit", "DURATION",
+      {"allowed-lateness", "DURATION",
        "events older than the watermark by more than this are late (required); a window\n"
        "is frozen this long after its end",
        InSpec(o.rollup)},
@@ -108,7 +108,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
-      CommonFlag(o, "lateness",
+      CommonFlag(o, "reorder",
                  "how far out of order events may come: the watermark trails the newest event\n"
                  "by this much (default 0)"),
       {"on-late", "reject|clamp|correct",

@@ -160,7 +160,7 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
-      CommonFlag(o, "lateness",
+      CommonFlag(o, "reorder",
                  "how far out of order events may come: the watermark, by which members expire,\n"
                  "trails the newest event by this much (default 0)"),
       {"late", "FILE", "write late lines there, as they came",
